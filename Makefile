@@ -1,0 +1,122 @@
+# The front door. Every target installs what it needs and lacks (tools/bootstrap.sh),
+# sets up a build folder with meson, and does its work there.
+#
+#     make            build the library into build/
+#     make demo       run the examples; pictures go to demo-output/
+#     make test       all tests            make check    those that take under a minute
+#     make asan       tests under the address and undefined-behaviour sanitizers
+#     make tsan       tests under the thread sanitizer
+#     make hostile    every allocation, file operation and loader call fails once
+#     make fuzz       100,000 random Programs on all engines
+#     make bench      measure; results go to bench/results/
+#     make golden     write the golden files anew, to be reviewed with 'git diff'
+#     make lint       layers, style, types     make docs     docs/reference.md
+#     make install    PREFIX=/usr/local DESTDIR=
+#     make clean      remove what was built
+#
+# SUITE=quick restricts test, asan and tsan to the quick tests.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+SUITE ?=
+FUZZ_PROGRAMS ?= 100000
+
+# A recursive variable: bootstrap.sh may have put meson into .venv just before its use.
+MESON = $(shell [ -x .venv/bin/meson ] && echo .venv/bin/meson || echo meson)
+SUITE_ARGS = $(if $(SUITE),--suite $(SUITE))
+SANITIZED = -Dtests=enabled -Dexamples=disabled -Db_lundef=false
+
+# $(call configure,FOLDER,OPTIONS): set a build folder up, or give it options it lacks.
+define configure
+@if [ ! -f $(1)/build.ninja ]; then \
+    $(MESON) setup $(1) $(2) && echo '$(strip $(2))' > $(1)/options-of-make; \
+elif ! grep -qxF -e '$(strip $(2))' $(1)/options-of-make; then \
+    $(MESON) configure $(1) $(2) && echo '$(strip $(2))' >> $(1)/options-of-make; \
+fi
+endef
+
+.PHONY: all build demo test check asan tsan hostile fuzz bench golden lint docs \
+        install clean distclean
+
+all: build
+
+build:
+	@tools/bootstrap.sh build
+	$(call configure,$(BUILD),-Dwerror=true)
+	@ninja -C $(BUILD)
+
+demo:
+	@tools/bootstrap.sh demo
+	$(call configure,$(BUILD),-Dexamples=enabled)
+	@ninja -C $(BUILD)
+	@BUILD=$(BUILD) sh tools/demo.sh
+
+test check:
+	@tools/bootstrap.sh test
+	$(call configure,$(BUILD),-Dtests=enabled)
+	@ninja -C $(BUILD)
+	@$(MESON) test -C $(BUILD) --no-rebuild --print-errorlogs \
+	    $(if $(filter check,$@),--suite quick,$(SUITE_ARGS))
+
+asan:
+	@tools/bootstrap.sh test
+	$(call configure,build-asan,$(SANITIZED) -Db_sanitize=address$(,)undefined)
+	@ninja -C build-asan
+	@$(MESON) test -C build-asan --no-rebuild --print-errorlogs -t 8 $(SUITE_ARGS)
+
+tsan:
+	@tools/bootstrap.sh test
+	$(call configure,build-tsan,$(SANITIZED) -Db_sanitize=thread)
+	@ninja -C build-tsan
+	@$(MESON) test -C build-tsan --no-rebuild --print-errorlogs -t 15 $(SUITE_ARGS)
+
+hostile:
+	@tools/bootstrap.sh test
+	$(call configure,build-hostile,$(SANITIZED) -Dhostile=true \
+	    -Db_sanitize=address$(,)undefined)
+	@ninja -C build-hostile
+	@$(MESON) test -C build-hostile --no-rebuild --print-errorlogs -t 15 --suite hostile
+
+fuzz:
+	@tools/bootstrap.sh test
+	$(call configure,$(BUILD),-Dtests=enabled)
+	@ninja -C $(BUILD)
+	$(BUILD)/tests/fuzz_programs $(FUZZ_PROGRAMS)
+
+bench:
+	@tools/bootstrap.sh bench
+	$(call configure,$(BUILD),-Dwerror=true)
+	@ninja -C $(BUILD)
+	.venv/bin/python bench/run.py
+
+golden:
+	@tools/bootstrap.sh test
+	$(call configure,$(BUILD),-Dtests=enabled)
+	@ninja -C $(BUILD)
+	$(BUILD)/tests/test_golden --update
+
+lint:
+	@tools/bootstrap.sh lint
+	python3 tools/lint_layers.py
+	python3 tools/lint_style.py
+	python3 tools/make_docs.py --check
+	.venv/bin/ruff check tools bench
+	.venv/bin/mypy tools $(wildcard bench/*.py)
+	@! command -v cppcheck >/dev/null || tools/cppcheck.sh
+
+docs:
+	@tools/bootstrap.sh docs
+	python3 tools/make_docs.py
+
+install: build
+	@$(MESON) configure $(BUILD) -Dprefix=$(PREFIX)
+	@DESTDIR='$(DESTDIR)' $(MESON) install -C $(BUILD)
+
+clean:
+	rm -rf $(BUILD) build-asan build-tsan build-hostile
+
+distclean: clean
+	rm -rf .venv .venv-* demo-output
+
+, := ,

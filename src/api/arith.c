@@ -1,0 +1,115 @@
+/*
+ * arith.c -- the arithmetic group: one public function for each operation
+ */
+#include "trace/arith.h"
+
+#include "api/api.h"
+#include "base/error.h"
+
+static_assert((int) OP_SELECT - (int) OP_NEG == (int) JitOpSelect &&
+                  (int) OP_ADD - (int) OP_NEG == (int) JitOpAdd &&
+                  (int) OP_FMA - (int) OP_NEG == (int) JitOpFma,
+              "JitOp and ops.def list arithmetic in the same order");
+
+static uint32_t apply(Op op, const VarId *args) {
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = arith_op(ts, op, args);
+    api_leave();
+    return result;
+}
+
+#define UNARY(name, op) \
+    uint32_t jit_var_##name(uint32_t a) { return apply(op, &a); }
+#define BINARY(name, op) \
+    uint32_t jit_var_##name(uint32_t a, uint32_t b) { \
+        return apply(op, (VarId[]) { a, b }); \
+    }
+#define TERNARY(name, op) \
+    uint32_t jit_var_##name(uint32_t a, uint32_t b, uint32_t c) { \
+        return apply(op, (VarId[]) { a, b, c }); \
+    }
+
+UNARY(neg, OP_NEG)
+UNARY(not, OP_NOT)
+UNARY(sqrt, OP_SQRT)
+UNARY(rcp, OP_RCP)
+UNARY(rsqrt, OP_RSQRT)
+UNARY(abs, OP_ABS)
+UNARY(ceil, OP_CEIL)
+UNARY(floor, OP_FLOOR)
+UNARY(round, OP_ROUND)
+UNARY(trunc, OP_TRUNC)
+UNARY(popc, OP_POPC)
+UNARY(clz, OP_CLZ)
+UNARY(ctz, OP_CTZ)
+UNARY(brev, OP_BREV)
+BINARY(add, OP_ADD)
+BINARY(sub, OP_SUB)
+BINARY(mul, OP_MUL)
+BINARY(div, OP_DIV)
+BINARY(mod, OP_MOD)
+BINARY(mul_hi, OP_MUL_HI)
+BINARY(mul_wide, OP_MUL_WIDE)
+BINARY(min, OP_MIN)
+BINARY(max, OP_MAX)
+BINARY(fmin, OP_FMIN)
+BINARY(fmax, OP_FMAX)
+BINARY(copysign, OP_COPYSIGN)
+BINARY(eq, OP_EQ)
+BINARY(neq, OP_NEQ)
+BINARY(lt, OP_LT)
+BINARY(le, OP_LE)
+BINARY(gt, OP_GT)
+BINARY(ge, OP_GE)
+BINARY(and, OP_AND)
+BINARY(or, OP_OR)
+BINARY(xor, OP_XOR)
+BINARY(shl, OP_SHL)
+BINARY(shr, OP_SHR)
+TERNARY(fma, OP_FMA)
+TERNARY(select, OP_SELECT)
+
+static uint32_t apply_enum(JitOp op, uint32_t arity, const VarId *args) {
+    if ((unsigned) op >= JitOpCount)
+        return (uint32_t) error_set(JIT_ERROR_ARGUMENT, "jit_var_op(): operation is %d, "
+                                    "expected a JitOp", (int) op);
+    Op mine = (Op) ((int) OP_NEG + (int) op);
+    if (arity && op_info[mine].arity != arity)
+        return (uint32_t) error_set(JIT_ERROR_ARGUMENT, "jit_var_new_op_%u(): operation %s "
+                                    "takes %u operands", arity, op_info[mine].name,
+                                    op_info[mine].arity);
+    return apply(mine, args);
+}
+
+uint32_t jit_var_op(JitOp op, const uint32_t *operands) {
+    if (!operands)
+        return (uint32_t) api_null("jit_var_op()", "operands");
+    return apply_enum(op, 0, operands);
+}
+
+uint32_t jit_var_new_op_1(JitOp op, uint32_t a) { return apply_enum(op, 1, &a); }
+
+uint32_t jit_var_new_op_2(JitOp op, uint32_t a, uint32_t b) {
+    return apply_enum(op, 2, (VarId[]) { a, b });
+}
+
+uint32_t jit_var_new_op_3(JitOp op, uint32_t a, uint32_t b, uint32_t c) {
+    return apply_enum(op, 3, (VarId[]) { a, b, c });
+}
+
+uint32_t jit_var_new_op_4(JitOp op, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+    return apply_enum(op, 4, (VarId[]) { a, b, c, d });
+}
+
+uint32_t jit_var_cast(uint32_t index, VarType type, int reinterpret) {
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = arith_cast(ts, index, type, reinterpret != 0);
+    api_leave();
+    return result;
+}
+
+uint32_t jit_var_new_cast(uint32_t index, VarType type, int reinterpret) {
+    return jit_var_cast(index, type, reinterpret);
+}

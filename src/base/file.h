@@ -1,0 +1,30 @@
+/*
+ * file.h -- file-system steps that the disk cache and loaders need
+ *
+ * Each function records JIT_ERROR_SYSTEM with the path and the reason on failure. Every
+ * system call is a fallible step of the hostile build (alloc_fault).
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Create a directory (and its parents) with mode 0700 if it is not there, and check
+ *  that it is a real directory owned by this user without access for others. */
+bool file_private_dir(const char *path);
+/** Read a regular file of at most 'limit' bytes, opened with O_NOFOLLOW, owned by this
+ *  user and not writable by others. The content is owned by the caller (alloc_free).
+ *  Absent files fail like others; '*absent' tells them apart. */
+bool file_read_private(const char *path, size_t limit, void **data, size_t *size,
+                       bool *absent);
+/** Write a new file atomically: an O_EXCL temporary in the same directory, mode 0600,
+ *  renamed to 'path'. */
+bool file_publish(const char *path, const void *data, size_t size);
+/** Delete a file; absent files are fine. */
+bool file_remove(const char *path);
+/** Is the process running with other privileges than its real user (setuid)? */
+bool file_process_is_setuid(void);
+
+#endif

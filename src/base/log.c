@@ -1,0 +1,175 @@
+/*
+ * log.c -- log records and their two sinks
+ *
+ * A record that nobody wants costs two relaxed loads (log_enabled). A wanted one goes
+ * to the sinks at once, or, between log_hold() and log_release(), to the end of a queue
+ * of the calling thread; the outermost log_release() writes the queue. No lock is held
+ * while a sink runs. A callback may call the library: what is logged meanwhile by its
+ * thread goes to stderr only, or a callback that traces would be called without end.
+ *
+ * Logging never fails and never touches the thread's error record: without memory, a
+ * queued record is counted and its loss reported, and a long message is cut.
+ */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+typedef struct Record {
+    struct Record *next;
+    LogLevel level;
+    char text[];
+} Record;
+
+/* The sinks' settings. Each field is meaningful by itself, so no lock is needed; a
+ * record that is being delivered while they change may still reach the former sink. */
+static _Atomic int stderr_level = LogLevelWarn;
+static _Atomic int callback_level = LogLevelDisable;
+static _Atomic(LogCallback) callback_sink;
+
+/* The calling thread's queue. Balanced holds leave it empty, so that the end of a
+ * thread needs no clean-up. */
+static _Thread_local struct {
+    Record *first, *last;
+    unsigned depth, dropped;
+    bool in_callback;
+} queue;
+
+static int level_of(_Atomic int *level)
+{
+    return atomic_load_explicit(level, memory_order_relaxed);
+}
+
+bool log_enabled(LogLevel level)
+{
+    return level != LogLevelNone && ((int) level <= level_of(&stderr_level) ||
+                                     (int) level <= level_of(&callback_level));
+}
+
+static void deliver(LogLevel level, const char *text)
+{
+    if ((int) level <= level_of(&stderr_level))
+        fprintf(stderr, "%s\n", text);
+
+    /* Partner of the release store in log_set_callback(). */
+    LogCallback callback = atomic_load_explicit(&callback_sink, memory_order_acquire);
+    if (callback && !queue.in_callback && (int) level <= level_of(&callback_level)) {
+        queue.in_callback = true;
+        callback(level, text);
+        queue.in_callback = false;
+    }
+}
+
+static void enqueue(LogLevel level, const char *text)
+{
+    ErrorRecord error;
+    error_save(&error);
+    size_t size = strlen(text) + 1;
+    Record *record = alloc_get(offsetof(Record, text) + size);
+    if (!record) {
+        error_restore(&error);
+        ++queue.dropped;
+        return;
+    }
+    record->next = NULL;
+    record->level = level;
+    memcpy(record->text, text, size);
+    if (queue.last)
+        queue.last->next = record;
+    else
+        queue.first = record;
+    queue.last = record;
+}
+
+void log_text(LogLevel level, const char *text)
+{
+    if (!log_enabled(level))
+        return;
+    if (queue.depth)
+        enqueue(level, text);
+    else
+        deliver(level, text);
+}
+
+void log_write(LogLevel level, const char *format, ...)
+{
+    if (!log_enabled(level))
+        return;
+
+    char buffer[512];
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(buffer, sizeof buffer, format, args);
+    va_end(args);
+
+    char *text = NULL;
+    if (length >= (int) sizeof buffer) {
+        ErrorRecord error;
+        error_save(&error);
+        text = alloc_get((size_t) length + 1);
+        if (text)
+            vsnprintf(text, (size_t) length + 1, format, again);
+        else
+            error_restore(&error);
+    }
+    va_end(again);
+    if (length >= 0)
+        log_text(level, text ? text : buffer);
+    alloc_free(text);
+}
+
+void log_hold(void)
+{
+    ++queue.depth;
+}
+
+void log_release(void)
+{
+    if (--queue.depth)
+        return;
+
+    Record *record = queue.first;
+    unsigned dropped = queue.dropped;
+    queue.first = queue.last = NULL;
+    queue.dropped = 0;
+
+    while (record) {
+        Record *next = record->next;
+        deliver(record->level, record->text);
+        alloc_free(record);
+        record = next;
+    }
+    if (dropped)
+        log_write(LogLevelWarn, "log: out of memory, %u messages were lost", dropped);
+}
+
+void log_set_stderr_level(LogLevel level)
+{
+    atomic_store_explicit(&stderr_level, (int) level, memory_order_relaxed);
+}
+
+LogLevel log_stderr_level(void)
+{
+    return (LogLevel) level_of(&stderr_level);
+}
+
+void log_set_callback(LogLevel level, LogCallback callback)
+{
+    /* Partner of the acquire load in deliver(): what the caller prepared for its
+     * callback is visible to the threads that call it. */
+    atomic_store_explicit(&callback_sink, callback, memory_order_release);
+    atomic_store_explicit(&callback_level, callback ? (int) level : LogLevelDisable,
+                          memory_order_relaxed);
+}
+
+LogLevel log_callback_level(void)
+{
+    return (LogLevel) level_of(&callback_level);
+}

@@ -1,0 +1,36 @@
+/*
+ * table.h -- hash table from byte-string keys to pointers
+ *
+ * Open addressing with linear probing and backward-shift deletion. Keys are copied.
+ * Meant for tables that are not on a hot path (registry, names, disk index); value
+ * numbering and the kernel cache have tables of their own.
+ */
+#ifndef BASE_TABLE_H
+#define BASE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct TableEntry {
+    void *key;      /* owned copy, NULL = free slot */
+    size_t key_size;
+    uint64_t hash;
+    void *value;
+} TableEntry;
+
+typedef struct Table {
+    TableEntry *entries;
+    uint32_t capacity, count; /* capacity is a power of two or 0 */
+} Table;
+
+/** Value of a key, NULL if absent. A zeroed Table is a valid empty one. */
+void *table_get(const Table *table, const void *key, size_t key_size);
+/** Insert or replace. False (nothing changed) when memory is out. */
+bool table_put(Table *table, const void *key, size_t key_size, void *value);
+/** Take a key out; returns its value, NULL if it was absent. */
+void *table_remove(Table *table, const void *key, size_t key_size);
+/** Release the table (not the values). */
+void table_free(Table *table);
+
+#endif

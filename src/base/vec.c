@@ -1,0 +1,42 @@
+/*
+ * vec.c -- growth of arrays
+ *
+ * The caller's pointer has some type T *, so it is read and written through memcpy: an
+ * access as void * would break the aliasing rules.
+ */
+#include "base/vec.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+enum { VEC_SMALLEST = 8 };
+
+bool vec_reserve(void *data, uint32_t *capacity, uint32_t count, size_t element_size)
+{
+    if (count <= *capacity)
+        return true;
+
+    uint64_t wanted = (uint64_t) *capacity + *capacity / 2;
+    if (wanted < count)
+        wanted = count;
+    if (wanted < VEC_SMALLEST)
+        wanted = VEC_SMALLEST;
+    if (wanted > UINT32_MAX)
+        wanted = UINT32_MAX;
+
+    size_t bytes;
+    if (__builtin_mul_overflow((size_t) wanted, element_size, &bytes))
+        return error_set(JIT_ERROR_MEMORY, "out of memory: an array of %u elements of "
+                         "%zu bytes is too large", count, element_size);
+
+    void *old, *grown;
+    memcpy(&old, data, sizeof old);
+    grown = alloc_resize(old, bytes);
+    if (!grown)
+        return false;
+    memcpy(data, &grown, sizeof grown);
+    *capacity = (uint32_t) wanted;
+    return true;
+}

@@ -1,0 +1,19 @@
+/*
+ * vec.h -- growable arrays
+ *
+ * A growable array is three fields of its owner: pointer, count, capacity.
+ * vec_reserve() makes room; the owner then writes the elements itself.
+ */
+#ifndef BASE_VEC_H
+#define BASE_VEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Make room for 'count' elements of 'element_size' bytes in the array '*(void **)
+ *  data', growing '*capacity' by at least half. False (error recorded, nothing changed)
+ *  when memory is out. 'data' is the address of the typed pointer. */
+bool vec_reserve(void *data, uint32_t *capacity, uint32_t count, size_t element_size);
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * llvm_compile.c -- text to object code, without letting LLVM end the process
+ *
+ * Every compile has a context and a target machine of its own, so threads do not share
+ * anything. LLVM reports trouble in three ways: return values with a message, diagnostics
+ * of the context (collected here), and fatal errors, after which it would call exit(). The
+ * fatal error handler jumps out of the compile instead. LLVM's state is unknown then, so
+ * the library is not used again in this process; what the compile held is lost.
+ */
+#include "engine/llvm/llvm_compile.h"
+
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "engine/llvm/llvm_load.h"
+
+/* Values of LLVM's C enumerations. */
+enum {
+    LEVEL_NONE = 0, RELOCATION_PIC = 2, CODE_MODEL_SMALL = 3, FILE_OBJECT = 1,
+    VERIFY_RETURN_STATUS = 2, SEVERITY_ERROR = 0
+};
+
+/* Where llvm_compile_fatal() jumps to, in a thread that is compiling. */
+static _Thread_local sigjmp_buf *escape;
+static _Thread_local char fatal_reason[300];
+static atomic_bool unusable;
+
+typedef struct Job {
+    const LlvmLibrary *library;
+    LlvmContext *context;
+    LlvmModule *module;
+    LlvmMachine *machine;
+    LlvmBuffer *object;
+    char *message;
+    char diagnostic[300];
+} Job;
+
+void llvm_compile_fatal(const char *reason)
+{
+    if (escape) {
+        snprintf(fatal_reason, sizeof fatal_reason, "%s", reason);
+        siglongjmp(*escape, 1);
+    }
+}
+
+static void keep_diagnostic(LlvmDiagnostic *diagnostic, void *data)
+{
+    Job *job = data;
+    if (job->library->GetDiagInfoSeverity(diagnostic) != SEVERITY_ERROR ||
+        job->diagnostic[0]) {
+        return;
+    }
+    char *text = job->library->GetDiagInfoDescription(diagnostic);
+    snprintf(job->diagnostic, sizeof job->diagnostic, "%s", text);
+    job->library->DisposeMessage(text);
+}
+
+static bool fail(const Job *job, const char *step)
+{
+    const char *reason = job->message ? job->message
+        : job->diagnostic[0] ? job->diagnostic : "no reason given";
+    return error_set(JIT_ERROR_COMPILE, "LLVM %d.%d.%d could not %s: %.350s",
+                     job->library->major, job->library->minor, job->library->patch, step,
+                     reason);
+}
+
+static bool parse(Job *job, const char *text, size_t size)
+{
+    const LlvmLibrary *library = job->library;
+    job->context = library->ContextCreate();
+    library->ContextSetDiagnosticHandler(job->context, keep_diagnostic, job);
+    LlvmBuffer *buffer = library->CreateMemoryBufferWithMemoryRange(text, size, "kernel", 1);
+    if (library->ParseIRInContext(job->context, buffer, &job->module, &job->message)) {
+        return fail(job, "parse a kernel");
+    }
+    return true;
+}
+
+static bool generate(Job *job, const char *cpu, const char *features)
+{
+    const LlvmLibrary *library = job->library;
+    job->machine = library->CreateTargetMachine(library->target, library->triple, cpu,
+                                                features, LEVEL_NONE, RELOCATION_PIC,
+                                                CODE_MODEL_SMALL);
+    if (!job->machine) {
+        return fail(job, "create the target machine");
+    }
+    LlvmLayout *layout = library->CreateTargetDataLayout(job->machine);
+    library->SetTarget(job->module, library->triple);
+    library->SetModuleDataLayout(job->module, layout);
+    library->DisposeTargetData(layout);
+    if (library->VerifyModule(job->module, VERIFY_RETURN_STATUS, &job->message)) {
+        return fail(job, "verify a kernel");
+    }
+    library->DisposeMessage(job->message);
+    job->message = NULL;
+    if (library->TargetMachineEmitToMemoryBuffer(job->machine, job->module, FILE_OBJECT,
+                                                 &job->message, &job->object) ||
+        job->diagnostic[0]) {
+        return fail(job, "generate code for a kernel");
+    }
+    return true;
+}
+
+static bool copy_object(const Job *job, void **object, size_t *object_size)
+{
+    size_t size = job->library->GetBufferSize(job->object);
+    *object = alloc_get(size);
+    TRY(*object, false);
+    memcpy(*object, job->library->GetBufferStart(job->object), size);
+    *object_size = size;
+    return true;
+}
+
+static void release(Job *job)
+{
+    const LlvmLibrary *library = job->library;
+    if (job->message) {
+        library->DisposeMessage(job->message);
+    }
+    if (job->object) {
+        library->DisposeMemoryBuffer(job->object);
+    }
+    if (job->machine) {
+        library->DisposeTargetMachine(job->machine);
+    }
+    if (job->module) {
+        library->DisposeModule(job->module);
+    }
+    if (job->context) {
+        library->ContextDispose(job->context);
+    }
+}
+
+bool llvm_compile(const char *text, size_t size, const char *cpu, const char *features,
+                  void **object, size_t *object_size)
+{
+    const LlvmLibrary *library = llvm_load();
+    TRY(library, false);
+    if (atomic_load(&unusable)) {
+        return error_set(JIT_ERROR_COMPILE, "libLLVM is not used any more: it reported a "
+                         "fatal error before");
+    }
+    Job *job = alloc_zero(1, sizeof *job);
+    TRY(job, false);
+    job->library = library;
+    sigjmp_buf here;
+    if (sigsetjmp(here, 0) != 0) {
+        escape = NULL;
+        atomic_store(&unusable, true);
+        /* The job's objects may be half-changed: they are given up with the library. */
+        return error_set(JIT_ERROR_COMPILE, "LLVM reported a fatal error: %.300s",
+                         fatal_reason);
+    }
+    escape = &here;
+    bool ok = parse(job, text, size) && generate(job, cpu, features) &&
+        copy_object(job, object, object_size);
+    release(job);
+    escape = NULL;
+    alloc_free(job);
+    return ok;
+}

@@ -1,0 +1,557 @@
+/*
+ * llvm_ir.c -- Program -> LLVM IR text
+ *
+ *     entry:  parameters, uniform values, broadcasts
+ *     loop:   one packet of W lanes at %index, cut into blocks of BLOCK_SIZE instructions:
+ *             instruction selection and register allocation work block by block, and are
+ *             far slower than linear on long ones
+ *             whole packet?  -> full:  vector stores, next packet
+ *                            -> part:  stores through the stack, end
+ *
+ * Text instead of the builder interface: the same text is understood by every version from
+ * 15 on, while builder calls differ.
+ *
+ * The last packet may have fewer lanes. Inputs are readable for 64 bytes behind their end,
+ * so vector loads are cut into pieces of 64 bytes, and a piece that would start at or
+ * behind 'end' reads the packet's first entries instead. Outputs behind 'end' belong to
+ * others.
+ */
+#include "engine/llvm/llvm_ir.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "engine/llvm/llvm_writer.h"
+
+enum { BLOCK_SIZE = 128, CHUNK = 64, PART_SLOTS = 32 };
+
+static void start_block(LlvmWriter *writer, const char *label)
+{
+    writer->block++;
+    writer->block_size = 0;
+    if (label) {
+        text_putf(&writer->body, "%s:\n", label);
+    } else {
+        text_putf(&writer->body, "  br label %%b%u\nb%u:\n", writer->block, writer->block);
+    }
+}
+
+/* ---- set-up */
+
+static void name_types(LlvmWriter *writer)
+{
+    static const char *const suffixes[VarTypeCount] = {
+        [VarTypeFloat32] = "f32", [VarTypeFloat64] = "f64", [VarTypeBool] = "i1"
+    };
+    for (int type = 0; type < VarTypeCount; type++) {
+        const char *memory = llvm_writer_memory_type(type);
+        if (!memory) {
+            continue;
+        }
+        const char *scalar = type == VarTypeBool ? "i1" : memory;
+        const char *suffix = suffixes[type] ? suffixes[type] : scalar;
+        snprintf(writer->types[0][type], LLVM_TYPE_SIZE, "%s", scalar);
+        snprintf(writer->types[1][type], LLVM_TYPE_SIZE, "<%u x %s>", writer->shape.width,
+                 scalar);
+        snprintf(writer->suffixes[0][type], LLVM_TYPE_SIZE, "%s", suffix);
+        snprintf(writer->suffixes[1][type], LLVM_TYPE_SIZE, "v%u%s", writer->shape.width,
+                 suffix);
+    }
+}
+
+/* An instruction is computed once, in the entry block, if it and all of its operands are
+ * uniform. Statements are written for vectors. */
+static void find_uniform(LlvmWriter *writer)
+{
+    const Program *program = writer->program;
+    for (uint32_t i = 0; i < program->inst_count; i++) {
+        const Inst *inst = &program->insts[i];
+        bool uniform = inst->flags & INST_UNIFORM && inst->op != OP_STMT &&
+            !(op_info[inst->op].flags & F_EFFECT);
+        const uint32_t *args = program_args(program, inst);
+        for (uint32_t k = 0; k < inst->count; k++) {
+            uniform = uniform && writer->uniform[args[k]];
+        }
+        writer->uniform[i] = uniform;
+    }
+}
+
+/* ---- leaves */
+
+static void write_uniform_load(LlvmWriter *writer, uint32_t position, const Inst *inst)
+{
+    const char *memory = llvm_writer_memory_type(inst->type);
+    char address[LLVM_NAME_SIZE];
+    if (inst->op == OP_PARAM) {
+        text_putf(writer->line, "  %%v%u.a = getelementptr i64, ptr %%args, i64 %u\n",
+                  position, inst->aux);
+        snprintf(address, sizeof address, "%%v%u.a", position);
+    } else {
+        snprintf(address, sizeof address, "%%in%u", inst->aux);
+    }
+    bool mask = inst->type == VarTypeBool;
+    text_putf(writer->line, "  %%v%u%s = load %s, ptr %s, align %u, !invariant.load !0\n",
+              position, mask ? ".l" : "", memory, address, type_info[inst->type].size);
+    if (mask) {
+        text_putf(writer->line, "  %%v%u = icmp ne i8 %%v%u.l, 0\n", position, position);
+    }
+}
+
+/* A vector load in pieces of at most CHUNK bytes, joined pairwise. */
+static void write_load(LlvmWriter *writer, uint32_t position, const Inst *inst)
+{
+    const char *memory = llvm_writer_memory_type(inst->type);
+    unsigned size = type_info[inst->type].size, width = writer->shape.width;
+    unsigned lanes = CHUNK / size < width ? CHUNK / size : width;
+    unsigned pieces = width / lanes;
+    bool mask = inst->type == VarTypeBool;
+    Text *line = writer->line;
+    for (unsigned k = 0; k < pieces; k++) {
+        char offset[LLVM_NAME_SIZE], name[LLVM_NAME_SIZE];
+        snprintf(offset, sizeof offset, k ? "%%at%u" : "%%index", k * lanes);
+        snprintf(name, sizeof name, pieces > 1 || mask ? "%%v%u.%u.%u" : "%%v%u", position,
+                 lanes, k);
+        text_putf(line, "  %%v%u.p%u = getelementptr %s, ptr %%in%u, i64 %s\n"
+                  "  %s = load <%u x %s>, ptr %%v%u.p%u, align %u, !invariant.load !0\n",
+                  position, k, memory, inst->aux, offset, name, lanes, memory, position, k,
+                  size);
+    }
+    for (; pieces > 1; pieces /= 2, lanes *= 2) {
+        for (unsigned k = 0; k < pieces; k += 2) {
+            char name[LLVM_NAME_SIZE];
+            snprintf(name, sizeof name, pieces > 2 || mask ? "%%v%u.%u.%u" : "%%v%u",
+                     position, lanes * 2, k / 2);
+            text_putf(line, "  %s = shufflevector <%u x %s> %%v%u.%u.%u, <%u x %s> "
+                      "%%v%u.%u.%u, <%u x i32> <", name, lanes, memory, position, lanes, k,
+                      lanes, memory, position, lanes, k + 1, lanes * 2);
+            for (unsigned i = 0; i < lanes * 2; i++) {
+                text_putf(line, "%si32 %u", i ? ", " : "", i);
+            }
+            text_put(line, ">\n");
+        }
+    }
+    if (mask) {
+        text_putf(line, "  %%v%u = icmp ne <%u x i8> %%v%u.%u.0, zeroinitializer\n",
+                  position, width, position, width);
+    }
+}
+
+static void write_lane_numbers(const LlvmWriter *writer, Text *out)
+{
+    for (unsigned i = 0; i < writer->shape.width; i++) {
+        text_putf(out, "%si32 %u", i ? ", " : "<", i);
+    }
+    text_put(out, ">");
+}
+
+static void write_counter(LlvmWriter *writer, uint32_t position)
+{
+    unsigned width = writer->shape.width;
+    text_putf(writer->line, "  %%v%u.a = trunc i64 %%index to i32\n"
+              "  %%v%u.b = insertelement <%u x i32> poison, i32 %%v%u.a, i32 0\n"
+              "  %%v%u.c = shufflevector <%u x i32> %%v%u.b, <%u x i32> poison, <%u x i32> "
+              "zeroinitializer\n  %%v%u = add <%u x i32> %%v%u.c, ", position, position,
+              width, position, position, width, position, width, width, position, width,
+              position);
+    write_lane_numbers(writer, writer->line);
+    text_put_char(writer->line, '\n');
+}
+
+/* ---- statements */
+
+/* Type of operand 'k' of a statement, 0 being the result. */
+static VarType stmt_type(const LlvmWriter *writer, const Inst *inst, uint32_t k)
+{
+    const uint32_t *args = program_args(writer->program, inst);
+    return k == 0 ? inst->type : writer->program->insts[args[k - 1]].type;
+}
+
+static void write_stmt_escape(LlvmWriter *writer, uint32_t position, char kind, uint32_t k)
+{
+    const Inst *inst = &writer->program->insts[position];
+    const uint32_t *args = program_args(writer->program, inst);
+    VarType type = stmt_type(writer, inst, k);
+    Text *line = writer->line;
+    char name[LLVM_NAME_SIZE];
+    switch (kind) {
+    case 'r':
+        if (k == 0 || type == VarTypeFloat16) {
+            text_putf(line, type == VarTypeFloat16 ? "%%v%u.h%u" : "%%v%u", position, k);
+        } else {
+            llvm_writer_operand(writer, args[k - 1], name);
+            text_put(line, name);
+        }
+        break;
+    case 't': text_put(line, llvm_writer_number_type(type)); break;
+    case 'T':
+        text_putf(line, "<%u x %s>", writer->shape.width, llvm_writer_number_type(type));
+        break;
+    case 'b': text_putf(line, "i%u", type == VarTypeBool ? 1 : type_info[type].size * 8u); break;
+    case 'a':
+        text_put(line, type == VarTypeBool ? "i8" : llvm_writer_number_type(type));
+        break;
+    case 's': text_put_u64(line, type_info[type].size); break;
+    case 'i': text_put_u64(line, k == 0 ? position : args[k - 1]); break;
+    default: {
+        const Inst *source = k == 0 ? inst : &writer->program->insts[args[k - 1]];
+        text_put_u64(line, source->op == OP_LITERAL ?
+                     writer->program->literals[source->aux] : 0);
+    }
+    }
+}
+
+/* Operands in registers of another type than in this file: half precision. */
+static void write_stmt_halves(LlvmWriter *writer, uint32_t position, const Inst *inst)
+{
+    const uint32_t *args = program_args(writer->program, inst);
+    for (uint32_t k = 0; k < inst->count; k++) {
+        char name[LLVM_NAME_SIZE];
+        llvm_writer_operand(writer, args[k], name);
+        if (writer->program->insts[args[k]].type == VarTypeFloat16) {
+            unsigned width = writer->shape.width;
+            text_putf(writer->line, "  %%v%u.h%u = bitcast <%u x i16> %s to <%u x half>\n",
+                      position, k + 1, width, name, width);
+        }
+    }
+}
+
+static bool write_stmt(LlvmWriter *writer, uint32_t position)
+{
+    const Inst *inst = &writer->program->insts[position];
+    const char *text = writer->program->stmts[inst->aux];
+    Text *line = writer->line;
+    write_stmt_halves(writer, position, inst);
+    text_put(line, "  ");
+    for (const char *p = text; *p; p++) {
+        if (*p != '$') {
+            text_put_char(line, *p);
+            continue;
+        }
+        char kind = *++p;
+        if (kind == 'n') {
+            text_put(line, "\n  ");
+        } else if (kind == 'w') {
+            text_put_u64(line, writer->shape.width);
+        } else if (kind == '$') {
+            text_put_char(line, '$');
+        } else if (kind && strchr("rtTbasio", kind) && p[1] >= '0' &&
+                   (uint32_t) (p[1] - '0') <= inst->count) {
+            write_stmt_escape(writer, position, kind, (uint32_t) (*++p - '0'));
+        } else {
+            return error_set(JIT_ERROR_COMPILE, "statement \"%.200s\": unknown escape or "
+                             "operand at \"$%.2s\" (%u operands)", text, kind ? p : "",
+                             inst->count);
+        }
+    }
+    text_put_char(line, '\n');
+    if (inst->type == VarTypeFloat16) {
+        unsigned width = writer->shape.width;
+        text_putf(line, "  %%v%u = bitcast <%u x half> %%v%u.h0 to <%u x i16>\n", position,
+                  width, position, width);
+    }
+    return true;
+}
+
+/* ---- one instruction */
+
+static bool write_inst(LlvmWriter *writer, uint32_t position)
+{
+    const Inst *inst = &writer->program->insts[position];
+    writer->scalar = writer->uniform[position];
+    writer->line = writer->scalar ? &writer->entry : &writer->body;
+    switch (inst->op) {
+    case OP_LITERAL:
+    case OP_STORE:
+        return true;
+    case OP_UNDEFINED:
+        llvm_writer_emit(writer, position, "$r = bitcast $T zeroinitializer to $T");
+        break;
+    case OP_COUNTER:
+        write_counter(writer, position);
+        break;
+    case OP_WORKER:
+        llvm_writer_emit(writer, position, "$r = add $T %worker, 0");
+        break;
+    case OP_PARAM:
+        write_uniform_load(writer, position, inst);
+        break;
+    case OP_LOAD:
+        if (writer->scalar) {
+            write_uniform_load(writer, position, inst);
+        } else {
+            write_load(writer, position, inst);
+        }
+        break;
+    case OP_STMT:
+        TRY(write_stmt(writer, position), false);
+        break;
+    case OP_GATHER:
+    case OP_SCATTER:
+    case OP_SCATTER_INC:
+    case OP_SCATTER_EXCH:
+    case OP_SCATTER_CAS:
+    case OP_CHECK:
+        llvm_memory_write(writer, position);
+        break;
+    default:
+        TRY(llvm_ops_write(writer, position), false);
+        break;
+    }
+    if (writer->scalar && inst->type == VarTypePointer) {
+        text_putf(writer->line, "  %%v%u.ptr = inttoptr i64 %%v%u to ptr\n", position,
+                  position);
+    }
+    if (!writer->scalar && ++writer->block_size >= BLOCK_SIZE) {
+        start_block(writer, NULL);
+    }
+    return true;
+}
+
+/* ---- stores */
+
+/* The value of a STORE as it goes to memory. */
+static void stored_value(LlvmWriter *writer, uint32_t value, const char *tag,
+                         uint32_t position, char name[LLVM_NAME_SIZE])
+{
+    llvm_writer_operand(writer, value, name);
+    if (writer->program->insts[value].type == VarTypeBool) {
+        unsigned width = writer->shape.width;
+        text_putf(&writer->body, "  %%%s%u.z = zext <%u x i1> %s to <%u x i8>\n", tag,
+                  position, width, name, width);
+        snprintf(name, LLVM_NAME_SIZE, "%%%s%u.z", tag, position);
+    }
+}
+
+static void write_full_stores(LlvmWriter *writer)
+{
+    const Program *program = writer->program;
+    for (uint32_t i = 0; i < program->inst_count; i++) {
+        const Inst *inst = &program->insts[i];
+        if (inst->op != OP_STORE) {
+            continue;
+        }
+        VarType type = program->insts[inst->arg[0]].type;
+        const char *memory = llvm_writer_memory_type(type);
+        char name[LLVM_NAME_SIZE];
+        stored_value(writer, inst->arg[0], "f", i, name);
+        text_putf(&writer->body, "  %%f%u.p = getelementptr %s, ptr %%out%u, i64 %%index\n"
+                  "  store <%u x %s> %s, ptr %%f%u.p, align %u\n", i, memory, inst->aux,
+                  writer->shape.width, memory, name, i, type_info[type].size);
+    }
+}
+
+/* Stores of a packet with fewer lanes: to the stack, then copied. Values are all on the
+ * stack before the calls of a batch, so that nothing is kept in registers across them. */
+static void write_part_stores(LlvmWriter *writer)
+{
+    const Program *program = writer->program;
+    Text calls = { 0 };
+    unsigned slot = 0;
+    for (uint32_t i = 0; i < program->inst_count; i++) {
+        const Inst *inst = &program->insts[i];
+        if (inst->op != OP_STORE) {
+            continue;
+        }
+        VarType type = program->insts[inst->arg[0]].type;
+        const char *memory = llvm_writer_memory_type(type);
+        char name[LLVM_NAME_SIZE];
+        stored_value(writer, inst->arg[0], "g", i, name);
+        text_putf(&writer->body, "  store <%u x %s> %s, ptr %%part%u, align 64\n",
+                  writer->shape.width, memory, name, slot);
+        text_putf(&calls, "  %%g%u.p = getelementptr %s, ptr %%out%u, i64 %%index\n"
+                  "  %%g%u.n = mul i64 %%left, %u\n"
+                  "  call void @store_part(ptr %%g%u.p, ptr %%part%u, i64 %%g%u.n)\n", i,
+                  memory, inst->aux, i, type_info[type].size, i, slot, i);
+        if (++slot == PART_SLOTS) {
+            const char *batch = text_get(&calls);
+            text_put(&writer->body, batch ? batch : "");
+            text_clear(&calls);
+            slot = 0;
+        }
+    }
+    const char *batch = text_get(&calls);
+    text_put(&writer->body, batch ? batch : "");
+    writer->body.failed |= !batch;
+    text_free(&calls);
+}
+
+/* ---- assembly */
+
+static void write_slots(const LlvmWriter *writer, Text *out, uint32_t stores)
+{
+    static const char *const names[] = { "idx", "val", "cmp", "out" };
+    unsigned bytes = writer->shape.width * 8;
+    for (int i = 0; writer->slots && i < 4; i++) {
+        text_putf(out, "  %%slot.%s = alloca [%u x i8], align 64\n", names[i], bytes);
+    }
+    for (uint32_t i = 0; i < stores && i < PART_SLOTS; i++) {
+        text_putf(out, "  %%part%u = alloca [%u x i8], align 64\n", i, bytes);
+    }
+}
+
+/* Base addresses of inputs, outputs and the report. Pointers that gathers and scatters use
+ * are PARAM instructions. */
+static void write_bases(const LlvmWriter *writer, Text *out)
+{
+    const Program *program = writer->program;
+    for (uint32_t i = 0; i < program->param_count; i++) {
+        char name[LLVM_NAME_SIZE];
+        switch (program->params[i].kind) {
+        case PARAM_INPUT: snprintf(name, sizeof name, "%%in%u", i); break;
+        case PARAM_OUTPUT: snprintf(name, sizeof name, "%%out%u", i); break;
+        case PARAM_REPORT: snprintf(name, sizeof name, "%%report"); break;
+        default: continue;
+        }
+        text_putf(out, "  %%slot%u = getelementptr i64, ptr %%args, i64 %u\n"
+                  "  %s = load ptr, ptr %%slot%u, align 8, !invariant.load !0\n", i, i, name,
+                  i);
+    }
+}
+
+static void write_loop_head(const LlvmWriter *writer, Text *out)
+{
+    unsigned width = writer->shape.width;
+    text_putf(out, "  br label %%loop\nloop:\n"
+              "  %%index = phi i64 [ %%begin64, %%entry ], [ %%next, %%full ]\n"
+              "  %%left = sub i64 %%end64, %%index\n"
+              "  %%whole = icmp uge i64 %%left, %u\n", width);
+    /* Where the later pieces of a vector load start: %at8, %at16, ... */
+    for (unsigned at = CHUNK / 8; at < width; at += CHUNK / 8) {
+        text_putf(out, "  %%at%u.a = add i64 %%index, %u\n"
+                  "  %%at%u.b = icmp ult i64 %%at%u.a, %%end64\n"
+                  "  %%at%u = select i1 %%at%u.b, i64 %%at%u.a, i64 %%index\n", at, at, at,
+                  at, at, at, at);
+    }
+    if (writer->active) {
+        text_putf(out, "  %%valid = select i1 %%whole, i64 %u, i64 %%left\n"
+                  "  %%valid32 = trunc i64 %%valid to i32\n"
+                  "  %%valid.e = insertelement <%u x i32> poison, i32 %%valid32, i32 0\n"
+                  "  %%valid.s = shufflevector <%u x i32> %%valid.e, <%u x i32> poison, "
+                  "<%u x i32> zeroinitializer\n  %%active = icmp ult <%u x i32> ", width,
+                  width, width, width, width, width);
+        write_lane_numbers(writer, out);
+        text_put(out, ", %valid.s\n");
+    }
+}
+
+static void put_part(Text *out, Text *part)
+{
+    const char *text = text_get(part);
+    if (text) {
+        text_put_n(out, text, part->size);
+    } else {
+        out->failed = true;
+    }
+}
+
+static void assemble(LlvmWriter *writer, Hash128 hash, uint32_t stores, Text *out)
+{
+    unsigned width = writer->shape.width;
+    put_part(out, &writer->declares);
+    if (writer->helper_bits & LLVM_HELPER_ZERO) {
+        text_put(out, "@zero = internal constant i64 0, align 8\n");
+    }
+    put_part(out, &writer->helpers);
+    text_put(out, "define void @drjit_");
+    text_put_hex64(out, hash.high);
+    text_put_hex64(out, hash.low);
+    text_put(out, "(i32 %begin, i32 %end, i32 %worker, ptr %args) #0 {\nentry:\n"
+             "  %begin64 = zext i32 %begin to i64\n  %end64 = zext i32 %end to i64\n");
+    write_slots(writer, out, stores);
+    write_bases(writer, out);
+    if (writer->helper_bits & LLVM_HELPER_ZERO) {
+        text_putf(out, "  %%zero.e = insertelement <%u x ptr> poison, ptr @zero, i32 0\n"
+                  "  %%zero.ptrs = shufflevector <%u x ptr> %%zero.e, <%u x ptr> poison, "
+                  "<%u x i32> zeroinitializer\n", width, width, width, width);
+    }
+    put_part(out, &writer->entry);
+    write_loop_head(writer, out);
+    put_part(out, &writer->body);
+    text_put(out, "}\nattributes #0 = { nounwind ");
+    if (width >= 16 && writer->shape.vector_memory) {
+        text_put(out, "\"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\" ");
+    }
+    text_put(out, "}\n!0 = !{}\n!1 = !{!\"branch_weights\", i32 1, i32 10000}\n"
+             "!2 = !{!\"branch_weights\", i32 10000, i32 1}\n");
+}
+
+static bool write_body(LlvmWriter *writer, uint32_t *stores)
+{
+    const Program *program = writer->program;
+    for (uint32_t i = 0; i < program->inst_count; i++) {
+        TRY(write_inst(writer, i), false);
+        *stores += program->insts[i].op == OP_STORE;
+    }
+    writer->scalar = false;
+    writer->line = &writer->body;
+    text_put(&writer->body, "  br i1 %whole, label %full, label %part, !prof !2\n");
+    start_block(writer, "full");
+    write_full_stores(writer);
+    text_putf(&writer->body, "  %%next = add i64 %%index, %u\n"
+              "  %%more = icmp ult i64 %%next, %%end64\n"
+              "  br i1 %%more, label %%loop, label %%exit\n", writer->shape.width);
+    start_block(writer, "part");
+    if (*stores) {
+        writer->helper_bits |= LLVM_HELPER_STORE;
+        write_part_stores(writer);
+    }
+    text_put(&writer->body, "  br label %exit\nexit:\n  ret void\n");
+    return true;
+}
+
+bool llvm_ir_write(const Program *program, Hash128 hash, LlvmShape shape, Text *out)
+{
+    LlvmWriter *writer = alloc_zero(1, sizeof *writer);
+    TRY(writer, false);
+    writer->program = program;
+    writer->shape = shape;
+    writer->uniform = alloc_zero(program->inst_count + 1u, sizeof *writer->uniform);
+    writer->broadcast = alloc_zero(program->inst_count + 1u, sizeof *writer->broadcast);
+    bool ok = writer->uniform && writer->broadcast;
+    if (ok) {
+        uint32_t stores = 0;
+        name_types(writer);
+        find_uniform(writer);
+        ok = write_body(writer, &stores);
+        if (ok) {
+            llvm_atomic_fixed(writer);
+            assemble(writer, hash, stores, out);
+            ok = text_get(out) != NULL;
+        }
+    }
+    text_free(&writer->declares);
+    text_free(&writer->helpers);
+    text_free(&writer->entry);
+    text_free(&writer->body);
+    alloc_free(writer->uniform);
+    alloc_free(writer->broadcast);
+    alloc_free(writer);
+    return ok;
+}
+
+bool llvm_ir_supports(Op op, VarType type, VarType operand)
+{
+    switch (op) {
+    case OP_LITERAL:
+    case OP_UNDEFINED:
+    case OP_COUNTER:
+    case OP_WORKER:
+    case OP_LOAD:
+    case OP_PARAM:
+    case OP_STORE:
+    case OP_STMT:
+        return true;
+    case OP_GATHER:
+    case OP_SCATTER:
+    case OP_SCATTER_INC:
+    case OP_SCATTER_EXCH:
+    case OP_SCATTER_CAS:
+    case OP_CHECK:
+        return llvm_memory_supports(op, type, operand);
+    default:
+        return llvm_ops_supports(op, type, operand);
+    }
+}

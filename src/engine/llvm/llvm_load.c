@@ -1,0 +1,211 @@
+/*
+ * llvm_load.c -- finds libLLVM with dlopen
+ *
+ * Order: the file DRJIT_LIBLLVM_PATH names (then nothing else is tried), versioned names
+ * of the dynamic linker's search path, newest first, the usual directories of
+ * distributions, the generic name. A candidate must be version 15 or newer (opaque
+ * pointers), have every function of the table and generate code for this machine. Other
+ * copies of LLVM may live in the process, so symbols stay local and bind to their own
+ * library first.
+ *
+ * The library is never unloaded: its code may be on the stack of other threads.
+ */
+#include "engine/llvm/llvm_load.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "engine/llvm/llvm_compile.h"
+
+enum { LLVM_NEWEST = 22, LLVM_OLDEST = 15 };
+
+#if defined(__x86_64__)
+#define LLVM_ARCH "X86"
+#elif defined(__aarch64__)
+#define LLVM_ARCH "AArch64"
+#else
+#define LLVM_ARCH "(none)"
+#endif
+
+static pthread_once_t load_once = PTHREAD_ONCE_INIT;
+static LlvmLibrary library;
+static ErrorRecord load_error;
+/* Released once 'library' is complete; acquired by llvm_load_peek(). */
+static atomic_bool loaded;
+
+/* Sanitizers intercept symbols that a deep binding would bypass. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(RTLD_DEEPBIND)
+#define LOAD_FLAGS (RTLD_LAZY | RTLD_LOCAL)
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LOAD_FLAGS (RTLD_LAZY | RTLD_LOCAL)
+#endif
+#endif
+#ifndef LOAD_FLAGS
+#define LOAD_FLAGS (RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND)
+#endif
+
+/* dlsym() returns an object pointer; POSIX guarantees that it can hold a function's. */
+static bool find_symbol(void *handle, const char *name, void *function)
+{
+    void *address = dlsym(handle, name);
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
+
+/* LLVMGetVersion came with 16. LLVM 15 is recognised by a function that only this release
+ * and its successor have. */
+static bool find_version(void *handle, const char **reason)
+{
+    void (*get_version)(unsigned *, unsigned *, unsigned *);
+    if (find_symbol(handle, "LLVMGetVersion", &get_version)) {
+        unsigned major = 0, minor = 0, patch = 0;
+        get_version(&major, &minor, &patch);
+        library.major = (int) major;
+        library.minor = (int) minor;
+        library.patch = (int) patch;
+        *reason = "it is older than version 15";
+        return major >= LLVM_OLDEST;
+    }
+    library.major = LLVM_OLDEST;
+    library.minor = library.patch = 0;
+    *reason = "it is older than version 15";
+    return dlsym(handle, "LLVMContextSetOpaquePointers") != NULL;
+}
+
+static const char *const option_list[] = {
+    "drjit", "-optimize-regalloc", "-regalloc=greedy"
+};
+
+static bool initialise(void *handle, const char **reason)
+{
+    static const char *const steps[] = {
+        "LLVMInitialize" LLVM_ARCH "TargetInfo", "LLVMInitialize" LLVM_ARCH "Target",
+        "LLVMInitialize" LLVM_ARCH "TargetMC", "LLVMInitialize" LLVM_ARCH "AsmPrinter"
+    };
+    *reason = "it cannot generate code for this machine";
+    void (*functions[4])(void);
+    for (int i = 0; i < 4; i++) {
+        TRY(find_symbol(handle, steps[i], &functions[i]), false);
+    }
+    for (int i = 0; i < 4; i++) {
+        functions[i]();
+    }
+    library.InstallFatalErrorHandler(llvm_compile_fatal);
+    library.ParseCommandLineOptions((int) (sizeof option_list / sizeof option_list[0]),
+                                    option_list, NULL);
+    library.triple = library.GetDefaultTargetTriple();
+    library.host_cpu = library.GetHostCPUName();
+    library.host_features = library.GetHostCPUFeatures();
+    char *message = NULL;
+    if (library.GetTargetFromTriple(library.triple, &library.target, &message) != 0) {
+        library.DisposeMessage(message);
+        return false;
+    }
+    return true;
+}
+
+static bool fill_table(void *handle, const char **reason)
+{
+#define F(result, name, parameters) \
+    if (!find_symbol(handle, "LLVM" #name, &library.name)) { \
+        *reason = "the function LLVM" #name " is missing"; \
+        return false; \
+    }
+    LLVM_FUNCTIONS(F)
+#undef F
+    return true;
+}
+
+/* Try one candidate; on failure a line about it goes to 'report'. */
+static bool try_candidate(const char *path, Text *report)
+{
+    void *handle = alloc_fault() ? NULL : dlopen(path, LOAD_FLAGS);
+    if (!handle) {
+        const char *reason = dlerror();
+        /* A dozen names that do not exist are summed up by search(). */
+        if (!reason || !strstr(reason, "No such file")) {
+            /* The linker repeats the name; what follows the colon is enough. */
+            const char *colon = reason ? strstr(reason, ": ") : NULL;
+            text_putf(report, "\n  %s: %s", path,
+                      colon ? colon + 2 : reason ? reason : "cannot be opened");
+        }
+        return false;
+    }
+    const char *reason = "";
+    if (find_version(handle, &reason) && fill_table(handle, &reason) &&
+        initialise(handle, &reason)) {
+        library.path = alloc_string(path);
+        return true;
+    }
+    text_putf(report, "\n  %s: %s", path, reason);
+    dlclose(handle);
+    return false;
+}
+
+static bool search(Text *report)
+{
+    const char *chosen = getenv("DRJIT_LIBLLVM_PATH");
+    if (chosen && *chosen && !file_process_is_setuid()) {
+        TRY(!try_candidate(chosen, report), true);
+        if (report->size == 0) {
+            text_putf(report, "\n  %s: no such file", chosen);
+        }
+        return false;
+    }
+    static const char *const patterns[] = {
+        "libLLVM.so.%d.1", "libLLVM.so.%d", "libLLVM-%d.so.1", "libLLVM-%d.so",
+        "/usr/lib/llvm-%d/lib/libLLVM.so.1", "/usr/lib/llvm-%d/lib/libLLVM.so",
+        "/usr/lib64/llvm%d/lib64/libLLVM.so", "/opt/homebrew/opt/llvm@%d/lib/libLLVM.dylib"
+    };
+    char path[128];
+    for (int version = LLVM_NEWEST; version >= LLVM_OLDEST; version--) {
+        for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+            snprintf(path, sizeof path, patterns[i], version);
+            TRY(!try_candidate(path, report), true);
+        }
+    }
+    TRY(!try_candidate("libLLVM.so", report), true);
+    text_putf(report, "\n  not there: libLLVM.so.N.1, libLLVM.so.N, libLLVM-N.so.1, "
+              "libLLVM-N.so (N = %d ... %d), /usr/lib/llvm-N/lib, libLLVM.so",
+              LLVM_NEWEST, LLVM_OLDEST);
+    return false;
+}
+
+static void load(void)
+{
+    Text report = { 0 };
+    if (search(&report)) {
+        atomic_store_explicit(&loaded, true, memory_order_release);
+    } else {
+        const char *tried = text_get(&report);
+        error_set(JIT_ERROR_UNSUPPORTED,
+                  "no usable libLLVM (version 15 or newer) was found; set DRJIT_LIBLLVM_PATH "
+                  "to its file. Tried:%s", tried ? tried : "");
+        error_save(&load_error);
+    }
+    text_free(&report);
+}
+
+const LlvmLibrary *llvm_load(void)
+{
+    pthread_once(&load_once, load);
+    if (!llvm_load_peek()) {
+        error_restore(&load_error);
+        return NULL;
+    }
+    return &library;
+}
+
+const LlvmLibrary *llvm_load_peek(void)
+{
+    return atomic_load_explicit(&loaded, memory_order_acquire) ? &library : NULL;
+}

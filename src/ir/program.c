@@ -1,0 +1,189 @@
+/*
+ * program.c -- see program.h
+ */
+#include "ir/program.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+/* Does this operation give the same value in all lanes if its operands do? Gathers do, too:
+ * the arrays they read do not change while a kernel runs. */
+static bool is_uniform(const Program *program, Op op, uint32_t count,
+                       const uint32_t *args) {
+    if (op == OP_LITERAL || op == OP_PARAM || op == OP_WORKER)
+        return true;
+    if (!(op_info[op].flags & F_PURE) || op == OP_COUNTER)
+        return false;
+    for (uint32_t i = 0; i < count; ++i)
+        if (!(program->insts[args[i]].flags & INST_UNIFORM))
+            return false;
+    return true;
+}
+
+uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux, uint32_t count,
+                     const uint32_t *args) {
+    if (program->inst_count == program->inst_capacity)
+        TRY(vec_reserve(&program->insts, &program->inst_capacity, program->inst_count + 1,
+                        sizeof(Inst)), PROGRAM_NONE);
+    Inst inst = { .op = (uint8_t) op, .type = (uint8_t) type, .count = (uint8_t) count,
+                  .aux = aux };
+    if (count > INST_ARGS) {
+        TRY(vec_reserve(&program->extra, &program->extra_capacity,
+                        program->extra_count + count, sizeof(uint32_t)), PROGRAM_NONE);
+        memcpy(program->extra + program->extra_count, args, count * sizeof(uint32_t));
+        inst.arg[0] = program->extra_count;
+        program->extra_count += count;
+    } else {
+        for (uint32_t i = 0; i < count; ++i)
+            inst.arg[i] = args[i];
+    }
+    if (is_uniform(program, op, count, args))
+        inst.flags = INST_UNIFORM;
+    program->insts[program->inst_count] = inst;
+    return program->inst_count++;
+}
+
+uint32_t program_add_literal(Program *program, VarType type, uint64_t bits) {
+    TRY(vec_reserve(&program->literals, &program->literal_capacity,
+                    program->literal_count + 1, sizeof(uint64_t)), PROGRAM_NONE);
+    uint32_t position = program_add(program, OP_LITERAL, type, program->literal_count, 0,
+                                    NULL);
+    if (position != PROGRAM_NONE)
+        program->literals[program->literal_count++] = bits;
+    return position;
+}
+
+uint32_t program_add_param(Program *program, ParamKind kind, VarType type) {
+    TRY(vec_reserve(&program->params, &program->param_capacity, program->param_count + 1,
+                    sizeof(Param)), PROGRAM_NONE);
+    program->params[program->param_count] = (Param) { (uint8_t) kind, (uint8_t) type, 0, 0 };
+    return program->param_count++;
+}
+
+uint32_t program_add_stmt(Program *program, const char *text) {
+    TRY(vec_reserve(&program->stmts, &program->stmt_capacity, program->stmt_count + 1,
+                    sizeof(char *)), PROGRAM_NONE);
+    char *copy = alloc_string(text);
+    TRY(copy, PROGRAM_NONE);
+    program->stmts[program->stmt_count] = copy;
+    return program->stmt_count++;
+}
+
+/* A copy of an array with exactly as many elements as there are; NULL for none. */
+static bool copy_array(void *out, uint32_t *capacity, const void *data, uint32_t count,
+                       size_t size) {
+    *capacity = count;
+    if (!count)
+        return true;
+    void *copy = alloc_get(count * size);
+    TRY(copy, false);
+    memcpy(copy, data, count * size);
+    memcpy(out, &copy, sizeof(copy));
+    return true;
+}
+
+static bool copy_stmts(Program *to, const Program *from) {
+    if (!from->stmt_count)
+        return true;
+    to->stmts = alloc_zero(from->stmt_count, sizeof(char *));
+    TRY(to->stmts, false);
+    to->stmt_count = to->stmt_capacity = from->stmt_count;
+    for (uint32_t i = 0; i < from->stmt_count; ++i) {
+        to->stmts[i] = alloc_string(from->stmts[i]);
+        TRY(to->stmts[i], false);
+    }
+    return true;
+}
+
+static bool copy_callables(Program *to, const Program *from) {
+    if (!from->callable_count)
+        return true;
+    to->callables = alloc_zero(from->callable_count, sizeof(Program *));
+    TRY(to->callables, false);
+    to->callable_count = from->callable_count;
+    for (uint32_t i = 0; i < from->callable_count; ++i) {
+        to->callables[i] = program_copy(from->callables[i]);
+        TRY(to->callables[i], false);
+    }
+    return true;
+}
+
+Program *program_copy(const Program *p) {
+    Program *c = alloc_zero(1, sizeof(Program));
+    TRY(c, NULL);
+    uint32_t regions;
+    bool ok =
+        copy_array(&c->insts, &c->inst_capacity, p->insts, p->inst_count, sizeof(Inst)) &&
+        copy_array(&c->extra, &c->extra_capacity, p->extra, p->extra_count,
+                   sizeof(uint32_t)) &&
+        copy_array(&c->literals, &c->literal_capacity, p->literals, p->literal_count,
+                   sizeof(uint64_t)) &&
+        copy_array(&c->params, &c->param_capacity, p->params, p->param_count,
+                   sizeof(Param)) &&
+        copy_array(&c->regions, &regions, p->regions, p->region_count, sizeof(Region)) &&
+        copy_stmts(c, p) && copy_callables(c, p);
+    if (!ok) {
+        program_free(c);
+        return NULL;
+    }
+    c->inst_count = p->inst_count;
+    c->extra_count = p->extra_count;
+    c->literal_count = p->literal_count;
+    c->param_count = p->param_count;
+    c->region_count = p->region_count;
+    c->check_count = p->check_count;
+    return c;
+}
+
+static bool same_bytes(const void *a, const void *b, uint32_t count, size_t size) {
+    return count == 0 || memcmp(a, b, count * size) == 0;
+}
+
+bool program_equal(const Program *a, const Program *b) {
+    if (a->inst_count != b->inst_count || a->extra_count != b->extra_count ||
+        a->literal_count != b->literal_count || a->param_count != b->param_count ||
+        a->stmt_count != b->stmt_count || a->region_count != b->region_count ||
+        a->callable_count != b->callable_count || a->check_count != b->check_count)
+        return false;
+    if (!same_bytes(a->insts, b->insts, a->inst_count, sizeof(Inst)) ||
+        !same_bytes(a->extra, b->extra, a->extra_count, sizeof(uint32_t)) ||
+        !same_bytes(a->literals, b->literals, a->literal_count, sizeof(uint64_t)) ||
+        !same_bytes(a->params, b->params, a->param_count, sizeof(Param)) ||
+        !same_bytes(a->regions, b->regions, a->region_count, sizeof(Region)))
+        return false;
+    for (uint32_t i = 0; i < a->stmt_count; ++i)
+        if (strcmp(a->stmts[i], b->stmts[i]) != 0)
+            return false;
+    for (uint32_t i = 0; i < a->callable_count; ++i)
+        if (!program_equal(a->callables[i], b->callables[i]))
+            return false;
+    return true;
+}
+
+void program_clear(Program *p) {
+    for (uint32_t i = 0; i < p->stmt_count; ++i)
+        alloc_free(p->stmts[i]);
+    for (uint32_t i = 0; i < p->callable_count; ++i)
+        program_free(p->callables[i]);
+    alloc_free(p->regions);
+    alloc_free(p->callables);
+    p->regions = NULL;
+    p->callables = NULL;
+    p->inst_count = p->extra_count = p->literal_count = p->param_count = 0;
+    p->stmt_count = p->region_count = p->callable_count = p->check_count = 0;
+}
+
+void program_free(Program *p) {
+    if (!p)
+        return;
+    program_clear(p);
+    alloc_free(p->insts);
+    alloc_free(p->extra);
+    alloc_free(p->literals);
+    alloc_free(p->params);
+    alloc_free(p->stmts);
+    alloc_free(p);
+}

@@ -1,0 +1,131 @@
+/*
+ * program.h -- the Program: a self-contained, position-numbered kernel body
+ *
+ * A Program is what one kernel computes for each lane, as an array of instructions in
+ * execution order. An operand is the position of an earlier instruction. Nothing in it points
+ * to variables, memory or literals by address: arrays come in through parameter slots whose
+ * values (args) accompany a launch, so equal computations give equal Programs and the Program
+ * is the cache key.
+ *
+ *     insts[]     op, type, flags, aux, operand positions
+ *     extra[]     operands of instructions that have more than four
+ *     literals[]  the bits of LITERAL instructions (aux = position here), kept apart from
+ *                 insts[] so that the skeleton without literal values can be hashed alone
+ *     params[]    what each slot of the launch's argument array is
+ *     stmts[]     texts of STMT instructions
+ *     regions[]   structured control flow, callables[] sub-programs (docs/dev/program.md)
+ *
+ * Ownership: a Program owns all of its arrays; program_free releases them.
+ */
+#ifndef IR_PROGRAM_H
+#define IR_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "ir/op.h"
+#include "ir/type.h"
+
+enum {
+    INST_UNIFORM = 1 /* the same value in all lanes of a launch (LOAD: reads entry 0) */
+};
+
+#define INST_ARGS 4
+
+/** One instruction. Its result has the name of its position. */
+typedef struct Inst {
+    uint8_t op;     /* Op */
+    uint8_t type;   /* VarType of the result; VarTypeVoid for RESULT_VOID */
+    uint8_t flags;  /* INST_... */
+    uint8_t count;  /* number of operands; above INST_ARGS: arg[0] = first one in extra[] */
+    uint32_t aux;   /* LITERAL: position in literals[]; LOAD, PARAM, STORE: slot; GATHER_PACKET:
+                       n; PACKET_ITEM: which; SCATTER...: ReduceOp | ReduceMode << 8; CHECK:
+                       number of the check; STMT: position in stmts[]; else 0 */
+    uint32_t arg[INST_ARGS]; /* positions of operands, unused ones 0 */
+} Inst;
+
+typedef enum ParamKind {
+    PARAM_INPUT,   /* address of an array with one entry a lane, or one entry (uniform LOAD) */
+    PARAM_OUTPUT,  /* address of an array with one entry a lane, written by one STORE */
+    PARAM_POINTER, /* address used by gathers and scatters; 'written' if any scatter uses it */
+    PARAM_VALUE,   /* the bits of a value (a generalised literal), in the low bytes */
+    PARAM_REPORT   /* address of CheckReport[check_count], last slot, if there are checks */
+} ParamKind;
+
+typedef struct Param {
+    uint8_t kind;    /* ParamKind */
+    uint8_t type;    /* VarType of the entries (POINTER: of the array pointed to) */
+    uint8_t written;
+    uint8_t unused;  /* 0: Params are hashed as bytes */
+} Param;
+
+/** What the checks of a launch found; zeroed before. Engines write with atomic operations:
+ *  'count' grows by the failing lanes, 'index' keeps any one of their indices. The bound is
+ *  set by the launch. */
+typedef struct CheckReport {
+    uint32_t count;
+    uint32_t index;
+    uint64_t bound;
+} CheckReport;
+
+/** Structured control flow; see docs/dev/program.md. No operation creates one yet. */
+typedef struct Region {
+    uint32_t kind;            /* loop, conditional, call */
+    uint32_t begin, end;      /* instructions of the body: insts[begin ... end-1] */
+    uint32_t inputs, outputs; /* first of each list in extra[] */
+    uint32_t input_count, output_count;
+} Region;
+
+typedef struct Program {
+    Inst *insts;
+    uint32_t *extra;
+    uint64_t *literals;
+    Param *params;
+    char **stmts;
+    Region *regions;
+    struct Program **callables;
+    uint32_t inst_count, inst_capacity;
+    uint32_t extra_count, extra_capacity;
+    uint32_t literal_count, literal_capacity;
+    uint32_t param_count, param_capacity;
+    uint32_t stmt_count, stmt_capacity;
+    uint32_t region_count, callable_count;
+    uint32_t check_count;
+} Program;
+
+#define PROGRAM_NONE UINT32_MAX
+
+/** Append one instruction; its position, or PROGRAM_NONE if memory is out (error recorded).
+ *  'args' has 'count' positions. INST_UNIFORM is set here: for literals, params, workers and
+ *  whatever is computed without side effect from uniform operands only; LOAD: pass it. */
+uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux, uint32_t count,
+                     const uint32_t *args);
+/** Append a LITERAL with these bits. */
+uint32_t program_add_literal(Program *program, VarType type, uint64_t bits);
+/** Append a parameter; its slot or PROGRAM_NONE. */
+uint32_t program_add_param(Program *program, ParamKind kind, VarType type);
+/** Append a statement text (copied); its position or PROGRAM_NONE. */
+uint32_t program_add_stmt(Program *program, const char *text);
+
+/** Operands of an instruction. */
+static inline const uint32_t *program_args(const Program *program, const Inst *inst) {
+    return inst->count > INST_ARGS ? program->extra + inst->arg[0] : inst->arg;
+}
+
+/** A copy, NULL if memory is out. */
+Program *program_copy(const Program *program);
+/** Are two Programs the same, literal values included? */
+bool program_equal(const Program *a, const Program *b);
+/** Release everything, the struct itself included (it comes from alloc_zero). NULL is fine. */
+void program_free(Program *program);
+/** Empty it but keep the arrays, for reuse. */
+void program_clear(Program *program);
+
+/** Is this Program well-formed (types, positions, slots, flags)? Records what is wrong. */
+bool program_verify(const Program *program);
+/** Readable text, one instruction a line. */
+void program_write(const Program *program, Text *out);
+
+#endif

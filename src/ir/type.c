@@ -1,0 +1,46 @@
+/*
+ * type.c -- see type.h
+ */
+#include "ir/type.h"
+
+const TypeInfo type_info[VarTypeCount] = {
+    [VarTypeVoid] = { "void", "void", 0, false, false, false },
+    [VarTypeBool] = { "bool", "bool", 1, false, false, false },
+    [VarTypeBaseInt] = { "int", "int", 0, true, true, false },
+    [VarTypeInt8] = { "int8", "i8", 1, true, true, false },
+    [VarTypeUInt8] = { "uint8", "u8", 1, true, false, false },
+    [VarTypeInt16] = { "int16", "i16", 2, true, true, false },
+    [VarTypeUInt16] = { "uint16", "u16", 2, true, false, false },
+    [VarTypeInt32] = { "int32", "i32", 4, true, true, false },
+    [VarTypeUInt32] = { "uint32", "u32", 4, true, false, false },
+    [VarTypeInt64] = { "int64", "i64", 8, true, true, false },
+    [VarTypeUInt64] = { "uint64", "u64", 8, true, false, false },
+    [VarTypePointer] = { "pointer", "ptr", 8, false, false, false },
+    [VarTypeBaseFloat] = { "float", "float", 0, false, true, true },
+    [VarTypeFloat16] = { "float16", "f16", 2, false, true, true },
+    [VarTypeFloat32] = { "float32", "f32", 4, false, true, true },
+    [VarTypeFloat64] = { "float64", "f64", 8, false, true, true }
+};
+
+bool type_valid(VarType type) {
+    return (unsigned) type < VarTypeCount && type_info[type].size != 0;
+}
+
+VarType type_wide(VarType type) {
+    static const uint8_t wide[VarTypeCount] = {
+        [VarTypeInt8] = VarTypeInt16, [VarTypeUInt8] = VarTypeUInt16,
+        [VarTypeInt16] = VarTypeInt32, [VarTypeUInt16] = VarTypeUInt32,
+        [VarTypeInt32] = VarTypeInt64, [VarTypeUInt32] = VarTypeUInt64
+    };
+    return (VarType) wide[type];
+}
+
+VarType type_bits(VarType type) {
+    switch (type_info[type].size) {
+        case 1: return VarTypeUInt8;
+        case 2: return VarTypeUInt16;
+        case 4: return VarTypeUInt32;
+        case 8: return VarTypeUInt64;
+        default: return VarTypeVoid;
+    }
+}

@@ -1,0 +1,28 @@
+/*
+ * type.h -- entry types: names and sizes
+ */
+#ifndef IR_TYPE_H
+#define IR_TYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "drjit-core/jit.h"
+
+typedef struct TypeInfo {
+    const char *name;       /* "float32" */
+    const char *short_name; /* "f32", as in Program text */
+    uint8_t size;           /* bytes of an entry in memory, 0 if there are no such variables */
+    bool is_integer, is_signed, is_float; /* Bool and Pointer are none of these */
+} TypeInfo;
+
+extern const TypeInfo type_info[VarTypeCount];
+
+/** Can a variable have this type? False for values outside of the enum too. */
+bool type_valid(VarType type);
+/** Integer type of twice the width and the same signedness; Void for 64-bit types. */
+VarType type_wide(VarType type);
+/** Unsigned integer type of the same size (Bool: UInt8, Pointer: UInt64). */
+VarType type_bits(VarType type);
+
+#endif

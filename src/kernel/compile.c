@@ -1,0 +1,91 @@
+/*
+ * compile.c -- one Program and one engine -> code, through the disk cache
+ *
+ * Engines that can save their code have it kept on disk. An entry is found by the hash of its
+ * identity: the Program as bytes and the engine's fingerprint. All of that is compared when an
+ * entry is read, so a collision costs a compile and nothing else.
+ */
+#include "kernel/compile.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "kernel/disk.h"
+#include "kernel/legalise.h"
+
+typedef struct Identity {
+    void *data;
+    size_t size;
+    Hash128 hash;
+} Identity;
+
+static bool make_identity(const Program *program, const Engine *engine, Identity *out)
+{
+    out->data = key_serialise(program, engine->fingerprint(), &out->size);
+    TRY(out->data, false);
+    out->hash = hash_128(out->data, out->size, 0);
+    return true;
+}
+
+static EngineCode *load(const Engine *engine, const Identity *identity)
+{
+    void *data;
+    size_t size;
+    TRY(disk_load(identity->hash, engine->name, identity->data, identity->size, &data, &size),
+        NULL);
+    EngineCode *code = engine->load(data, size);
+    alloc_free(data);
+    if (!code)
+        error_clear();
+    return code;
+}
+
+static void store(const Engine *engine, const Identity *identity, const EngineCode *code)
+{
+    const void *data;
+    size_t size;
+    if (engine->save(code, &data, &size))
+        disk_store(identity->hash, engine->name, identity->data, identity->size, data, size);
+    else
+        error_clear();
+}
+
+static EngineCode *compile(const Program *program, Hash128 hash, const Engine *engine)
+{
+    const Program *legal = legalise(program, engine);
+    TRY(legal, NULL);
+    EngineCode *code = NULL;
+#if !defined(NDEBUG)
+    if (program_verify(legal))
+#endif
+        code = engine->compile(legal, hash);
+    if (legal != program)
+        program_free((Program *) legal);
+    return code;
+}
+
+bool compile_code(const Program *program, Hash128 hash, const Engine *engine, uint32_t flags,
+                  KernelCode *out, bool *from_disk)
+{
+    Identity identity = { NULL, 0, { 0, 0 } };
+    EngineCode *code = NULL;
+    *from_disk = false;
+    if (engine->save) {
+        if (make_identity(program, engine, &identity))
+            code = load(engine, &identity);
+        else
+            error_clear(); /* do without the disk */
+        *from_disk = code != NULL;
+    }
+    if (!code && !(flags & COMPILE_LOAD_ONLY)) {
+        code = compile(program, hash, engine);
+        if (code && identity.data)
+            store(engine, &identity, code);
+    }
+    alloc_free(identity.data);
+    if (!code)
+        return false;
+    out->engine = engine;
+    out->code = code;
+    out->scratch = engine->scratch ? engine->scratch(code) : 0;
+    return true;
+}

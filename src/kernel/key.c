@@ -1,0 +1,241 @@
+/*
+ * key.c -- hashing, comparing and serialising Programs
+ *
+ * All three see a Program as a list of byte ranges, its parts. Inst, Param and Region have no
+ * padding and unused operands are 0, so equal Programs have equal bytes and nothing has to be
+ * looked at instruction by instruction: the key of a known kernel costs a pass of XXH3 over
+ * the arrays, and a hit a memcmp.
+ *
+ * Callables are Programs themselves. A Walk visits them in depth-first order with a fixed
+ * stack; what is nested deeper than that is never equal to anything and has no serialised
+ * form, so it is compiled each time instead of being confused with something else.
+ */
+#include "kernel/key.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+enum {
+    WALK_DEPTH = 64, /* callables within callables */
+    COUNTS = 9
+};
+
+_Static_assert(sizeof(Inst) == 24, "an Inst is hashed as bytes: no padding");
+_Static_assert(sizeof(Param) == 4, "a Param is hashed as bytes: no padding");
+_Static_assert(sizeof(Region) == 28, "a Region is hashed as bytes: no padding");
+
+/* -------------------------------------------------------------------- walk */
+
+typedef struct Walk {
+    const Program *path[WALK_DEPTH];
+    uint32_t next[WALK_DEPTH]; /* callable of path[i] to visit next */
+    uint32_t depth;
+    bool too_deep;
+} Walk;
+
+static void begin_walk(Walk *walk, const Program *root)
+{
+    walk->path[0] = root;
+    walk->next[0] = 0;
+    walk->depth = 1;
+    walk->too_deep = false;
+}
+
+/* The next callable below the root, NULL at the end. */
+static const Program *next_callable(Walk *walk)
+{
+    while (walk->depth) {
+        uint32_t top = walk->depth - 1;
+        if (walk->next[top] == walk->path[top]->callable_count) {
+            walk->depth--;
+        } else if (walk->depth == WALK_DEPTH) {
+            walk->too_deep = true;
+            return NULL;
+        } else {
+            const Program *callable = walk->path[top]->callables[walk->next[top]++];
+            walk->path[walk->depth] = callable;
+            walk->next[walk->depth++] = 0;
+            return callable;
+        }
+    }
+    return NULL;
+}
+
+static void list_counts(const Program *program, uint32_t counts[COUNTS])
+{
+    counts[0] = program->inst_count;
+    counts[1] = program->extra_count;
+    counts[2] = program->literal_count;
+    counts[3] = program->param_count;
+    counts[4] = program->stmt_count;
+    counts[5] = program->region_count;
+    counts[6] = program->callable_count;
+    counts[7] = program->check_count;
+    counts[8] = 0;
+}
+
+/* -------------------------------------------------------------------- hash */
+
+static Hash128 join(Hash128 a, Hash128 b)
+{
+    Hash128 both[2] = { a, b };
+    return hash_128(both, sizeof(both), 0);
+}
+
+static Hash128 hash_stmts(const Program *program, Hash128 hash)
+{
+    for (uint32_t i = 0; i < program->stmt_count; ++i)
+        hash = join(hash, hash_128(program->stmts[i], strlen(program->stmts[i]), 0));
+    return hash;
+}
+
+/* The skeleton of one Program without its callables. */
+static Hash128 hash_own(const Program *program, uint64_t seed)
+{
+    struct {
+        uint32_t counts[COUNTS + 1];
+        Hash128 insts, params, extra, regions, stmts;
+    } parts;
+    memset(&parts, 0, sizeof(parts));
+    list_counts(program, parts.counts);
+    parts.insts = hash_128(program->insts, program->inst_count * sizeof(Inst), seed);
+    parts.params = hash_128(program->params, program->param_count * sizeof(Param), seed);
+    if (program->extra_count)
+        parts.extra = hash_128(program->extra, program->extra_count * sizeof(uint32_t), seed);
+    if (program->region_count)
+        parts.regions =
+            hash_128(program->regions, program->region_count * sizeof(Region), seed);
+    if (program->stmt_count)
+        parts.stmts = hash_stmts(program, parts.stmts);
+    return hash_128(&parts, sizeof(parts), seed);
+}
+
+static Hash128 hash_literals(const Program *program)
+{
+    return hash_128(program->literals, program->literal_count * sizeof(uint64_t), 0);
+}
+
+static Hash128 hash_callables(const Program *program, uint64_t seed, Hash128 hash)
+{
+    Walk walk;
+    begin_walk(&walk, program);
+    for (const Program *p; (p = next_callable(&walk));)
+        hash = join(hash, join(hash_own(p, seed), hash_literals(p)));
+    return hash;
+}
+
+ProgramKey key_compute(const Program *program, uint64_t environment)
+{
+    ProgramKey key;
+    key.skeleton = hash_own(program, environment);
+    if (program->callable_count)
+        key.skeleton = hash_callables(program, environment, key.skeleton);
+    key.full = program->literal_count ? join(key.skeleton, hash_literals(program))
+                                      : key.skeleton;
+    return key;
+}
+
+/* -------------------------------------------------------------- comparison */
+
+static bool same_bytes(const void *a, const void *b, size_t count, size_t size)
+{
+    return count == 0 || memcmp(a, b, count * size) == 0;
+}
+
+static bool same_own(const Program *a, const Program *b)
+{
+    uint32_t counts_a[COUNTS], counts_b[COUNTS];
+    list_counts(a, counts_a);
+    list_counts(b, counts_b);
+    if (memcmp(counts_a, counts_b, sizeof(counts_a)) != 0 ||
+        !same_bytes(a->insts, b->insts, a->inst_count, sizeof(Inst)) ||
+        !same_bytes(a->params, b->params, a->param_count, sizeof(Param)) ||
+        !same_bytes(a->extra, b->extra, a->extra_count, sizeof(uint32_t)) ||
+        !same_bytes(a->regions, b->regions, a->region_count, sizeof(Region)))
+        return false;
+    for (uint32_t i = 0; i < a->stmt_count; ++i)
+        if (strcmp(a->stmts[i], b->stmts[i]) != 0)
+            return false;
+    return true;
+}
+
+static bool same_literals(const Program *a, const Program *b)
+{
+    return same_bytes(a->literals, b->literals, a->literal_count, sizeof(uint64_t));
+}
+
+static bool same_callables(const Program *a, const Program *b)
+{
+    Walk walk_a, walk_b;
+    begin_walk(&walk_a, a);
+    begin_walk(&walk_b, b);
+    for (;;) {
+        const Program *p = next_callable(&walk_a), *q = next_callable(&walk_b);
+        if (!p || !q)
+            return !p && !q && !walk_a.too_deep && !walk_b.too_deep;
+        if (!same_own(p, q) || !same_literals(p, q))
+            return false;
+    }
+}
+
+bool key_same_skeleton(const Program *a, const Program *b)
+{
+    return same_own(a, b) && (a->callable_count == 0 || same_callables(a, b));
+}
+
+bool key_same(const Program *a, const Program *b)
+{
+    return key_same_skeleton(a, b) && same_literals(a, b);
+}
+
+/* --------------------------------------------------------------- serialise */
+
+/* Appends to 'out' and 'size', or only counts while 'out' is NULL. */
+static void put(char *out, size_t *size, const void *data, size_t bytes)
+{
+    if (out && bytes)
+        memcpy(out + *size, data, bytes);
+    *size += bytes;
+}
+
+static void put_own(char *out, size_t *size, const Program *program)
+{
+    uint32_t counts[COUNTS];
+    list_counts(program, counts);
+    put(out, size, counts, sizeof(counts));
+    put(out, size, program->insts, program->inst_count * sizeof(Inst));
+    put(out, size, program->extra, program->extra_count * sizeof(uint32_t));
+    put(out, size, program->literals, program->literal_count * sizeof(uint64_t));
+    put(out, size, program->params, program->param_count * sizeof(Param));
+    put(out, size, program->regions, program->region_count * sizeof(Region));
+    for (uint32_t i = 0; i < program->stmt_count; ++i)
+        put(out, size, program->stmts[i], strlen(program->stmts[i]) + 1);
+}
+
+static bool put_all(char *out, size_t *size, const Program *program, uint64_t prefix)
+{
+    put(out, size, &prefix, sizeof(prefix));
+    put_own(out, size, program);
+    Walk walk;
+    begin_walk(&walk, program);
+    for (const Program *p; (p = next_callable(&walk));)
+        put_own(out, size, p);
+    return !walk.too_deep;
+}
+
+void *key_serialise(const Program *program, uint64_t prefix, size_t *size)
+{
+    size_t total = 0;
+    if (!put_all(NULL, &total, program, prefix)) {
+        error_set(JIT_ERROR_UNSUPPORTED, "jit_eval(): callables are nested more than %d deep",
+                  WALK_DEPTH);
+        return NULL;
+    }
+    char *out = alloc_get(total);
+    TRY(out, NULL);
+    *size = 0;
+    put_all(out, size, program, prefix);
+    return out;
+}

@@ -1,0 +1,241 @@
+/*
+ * legalise.c -- the walk over the Program
+ *
+ * One forward pass copies the instructions the engine supports and replaces the others
+ * through the rules of legalise_rules.c. 'map' takes positions of the old Program to
+ * positions of the new one; the position of a packet gather leads to a list of
+ * positions, one for each item, as the items are separate gathers in the new Program
+ * and a PACKET_ITEM is just another name for one of them. Only items that somebody uses
+ * are gathered.
+ *
+ * The walk is a loop; only rules within rules recurse, a few levels deep.
+ */
+#include "kernel/legalise.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "kernel/build.h"
+
+typedef struct Walk {
+    const Program *in;
+    Build build;
+    uint32_t *map;    /* new position of an old result; packets: start in items[] */
+    uint32_t *items;  /* new positions of items; before: ITEM_USED, PROGRAM_NONE */
+    uint32_t *mapped; /* operands of the current instruction */
+} Walk;
+
+enum { ITEM_USED = 0 };
+
+VarType legalise_operand(const Program *program, const Inst *inst)
+{
+    uint32_t which = 0;
+    switch (inst->op) {
+    case OP_SELECT:
+    case OP_GATHER:
+    case OP_GATHER_PACKET:
+    case OP_SCATTER:
+    case OP_SCATTER_INC:
+    case OP_SCATTER_EXCH:
+    case OP_SCATTER_CAS:
+    case OP_CHECK:
+        which = 1;
+        break;
+    case OP_SCATTER_PACKET:
+        which = 3;
+        break;
+    default:
+        break;
+    }
+    if (which >= inst->count)
+        return (VarType) inst->type;
+    return (VarType) program->insts[program_args(program, inst)[which]].type;
+}
+
+static bool supported(const Program *program, const Engine *engine, const Inst *inst)
+{
+    return engine->supports((Op) inst->op, (VarType) inst->type,
+                            legalise_operand(program, inst));
+}
+
+/* Is there anything to expand? */
+static bool needs_work(const Program *program, const Engine *engine)
+{
+    for (uint32_t i = 0; i < program->inst_count; ++i)
+        if (!supported(program, engine, &program->insts[i]))
+            return true;
+    return false;
+}
+
+/* Packets that are taken apart get a stretch of items[] each, in which used items are
+ * marked. */
+static bool prepare_packets(Walk *walk)
+{
+    const Program *in = walk->in;
+    const Engine *engine = walk->build.engine;
+    size_t total = 0;
+    for (uint32_t i = 0; i < in->inst_count; ++i) {
+        const Inst *inst = &in->insts[i];
+        if (inst->op == OP_GATHER_PACKET && !supported(in, engine, inst)) {
+            walk->map[i] = (uint32_t) total;
+            total += inst->aux;
+        }
+    }
+    if (total == 0)
+        return true;
+    if (total >= PROGRAM_NONE)
+        return error_set(JIT_ERROR_MEMORY, "a kernel gathers %zu packet items", total);
+
+    TRY(walk->items = alloc_get(total * sizeof *walk->items), false);
+    for (size_t i = 0; i < total; ++i)
+        walk->items[i] = PROGRAM_NONE;
+    for (uint32_t i = 0; i < in->inst_count; ++i) {
+        const Inst *inst = &in->insts[i];
+        if (inst->op == OP_PACKET_ITEM &&
+            !supported(in, engine, &in->insts[inst->arg[0]]))
+            walk->items[walk->map[inst->arg[0]] + inst->aux] = ITEM_USED;
+    }
+    return true;
+}
+
+/* 32-bit index of item k of a packet of n. The product wraps in UInt32, also for Int32.
+ * */
+static uint32_t item_index(Build *build, uint32_t index, uint32_t n, uint32_t k)
+{
+    uint32_t first = build_2(build, OP_MUL, build_bitcast(build, VarTypeUInt32, index),
+                             build_bits(build, VarTypeUInt32, n));
+    return k == 0 ? first
+                  : build_2(build, OP_ADD, first, build_bits(build, VarTypeUInt32, k));
+}
+
+/* GATHER_PACKET -> one GATHER for each item that is used. */
+static bool split_gather(Walk *walk, uint32_t position, const uint32_t *args)
+{
+    Build *build = &walk->build;
+    const Inst *inst = &walk->in->insts[position];
+    uint32_t *items = walk->items + walk->map[position];
+    for (uint32_t k = 0; k < inst->aux; ++k) {
+        if (items[k] != ITEM_USED)
+            continue;
+        uint32_t index = item_index(build, args[1], inst->aux, k);
+        items[k] = build_emit(build, &(Step) {
+            .op = OP_GATHER, .type = (VarType) inst->type, .operand = VarTypeUInt32,
+            .count = 3, .args = (uint32_t[]) { args[0], index, args[2] } });
+        TRY(items[k] != PROGRAM_NONE, false);
+    }
+    return true;
+}
+
+/* SCATTER_PACKET -> one SCATTER for each value. */
+static bool split_scatter(Walk *walk, const Inst *inst, const uint32_t *args)
+{
+    Build *build = &walk->build;
+    uint32_t n = inst->count - 3;
+    for (uint32_t k = 0; k < n; ++k) {
+        uint32_t value = args[3 + k];
+        uint32_t index = item_index(build, args[1], n, k);
+        uint32_t done = build_emit(build, &(Step) {
+            .op = OP_SCATTER, .type = VarTypeVoid, .operand = build_type(build, value),
+            .aux = inst->aux, .count = 4,
+            .args = (uint32_t[]) { args[0], value, index, args[2] } });
+        TRY(done != PROGRAM_NONE, false);
+    }
+    return true;
+}
+
+/* Copy or expand one instruction; operands are mapped already. */
+static bool translate(Walk *walk, uint32_t position, const uint32_t *args)
+{
+    const Program *in = walk->in;
+    const Inst *inst = &in->insts[position];
+    Build *build = &walk->build;
+    bool legal = supported(in, build->engine, inst);
+
+    if (inst->op == OP_GATHER_PACKET && !legal)
+        return split_gather(walk, position, args);
+    if (inst->op == OP_SCATTER_PACKET && !legal)
+        return split_scatter(walk, inst, args);
+
+    uint32_t result;
+    if (inst->op == OP_LITERAL)
+        result = build_bits(build, (VarType) inst->type, in->literals[inst->aux]);
+    else
+        result = build_emit(build, &(Step) {
+            .op = (Op) inst->op, .type = (VarType) inst->type,
+            .operand = legalise_operand(in, inst), .aux = inst->aux,
+            .count = inst->count, .args = args });
+    TRY(result != PROGRAM_NONE, false);
+    /* A LOAD that reads one entry for all lanes is known by its flag alone. */
+    if (inst->op == OP_LOAD)
+        build->out->insts[result].flags = inst->flags;
+    walk->map[position] = result;
+    return true;
+}
+
+static bool walk_insts(Walk *walk)
+{
+    const Program *in = walk->in;
+    for (uint32_t i = 0; i < in->inst_count; ++i) {
+        const Inst *inst = &in->insts[i];
+        const uint32_t *args = program_args(in, inst);
+        if (inst->op == OP_PACKET_ITEM &&
+            !supported(in, walk->build.engine, &in->insts[args[0]])) {
+            walk->map[i] = walk->items[walk->map[args[0]] + inst->aux];
+            continue;
+        }
+        for (uint32_t k = 0; k < inst->count; ++k)
+            walk->mapped[k] = walk->map[args[k]];
+        TRY(translate(walk, i, walk->mapped), false);
+    }
+    return true;
+}
+
+/* Parameters, statements and counts, which legalisation leaves as they are. */
+static bool copy_frame(Program *out, const Program *in)
+{
+    for (uint32_t i = 0; i < in->param_count; ++i) {
+        uint32_t slot = program_add_param(out, (ParamKind) in->params[i].kind,
+                                          (VarType) in->params[i].type);
+        TRY(slot != PROGRAM_NONE, false);
+        out->params[slot].written = in->params[i].written;
+    }
+    for (uint32_t i = 0; i < in->stmt_count; ++i)
+        TRY(program_add_stmt(out, in->stmts[i]) != PROGRAM_NONE, false);
+    out->check_count = in->check_count;
+    return true;
+}
+
+static uint32_t most_operands(const Program *program)
+{
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < program->inst_count; ++i)
+        if (program->insts[i].count > most)
+            most = program->insts[i].count;
+    return most;
+}
+
+const Program *legalise(const Program *program, const Engine *engine)
+{
+    if (!needs_work(program, engine))
+        return program;
+    if (program->region_count || program->callable_count) {
+        error_set(JIT_ERROR_UNSUPPORTED, "the %s engine lacks operations of a kernel "
+                  "with control flow, which can only be expanded in straight lines",
+                  engine->name);
+        return NULL;
+    }
+
+    Walk walk = { .in = program, .build.engine = engine };
+    walk.build.out = alloc_zero(1, sizeof(Program));
+    walk.map = alloc_zero(program->inst_count, sizeof *walk.map);
+    walk.mapped = alloc_zero(most_operands(program), sizeof *walk.mapped);
+    bool ok = walk.build.out && walk.map && walk.mapped &&
+        copy_frame(walk.build.out, program) && prepare_packets(&walk) &&
+        walk_insts(&walk);
+    alloc_free(walk.map);
+    alloc_free(walk.mapped);
+    alloc_free(walk.items);
+    if (ok)
+        return walk.build.out;
+    program_free(walk.build.out);
+    return NULL;
+}

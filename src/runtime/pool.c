@@ -1,0 +1,274 @@
+/*
+ * pool.c -- worker threads: start, sleep, wake, stop
+ *
+ * Which work there is, is stream.c's business: a worker calls stream_work() until it
+ * says that nothing is offered, then waits for 'generation' to change.
+ *
+ *     offer (stream.c) ──► generation + 1 ──► spinning workers see it
+ *                                        └──► sleeping workers are signalled
+ *
+ * Launches often follow each other within microseconds, while waking a sleeping thread
+ * takes longer than that. So idle workers poll for SPIN_NS first, unless threads have
+ * to share CPUs: then polling would take time from the work waited for.
+ *
+ * Lock order: 'config' → the lock of stream.c → 'sleep_lock'.
+ */
+#include "runtime/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "runtime/stream.h"
+
+enum { SPIN_NS = 30000, SPIN_STEPS = 32, MAX_SIZE = 4096 };
+
+/* 'config' serialises starting, stopping and resizing, and guards 'threads' and
+ * 'failed'. */
+static pthread_mutex_t config = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t *threads;
+static bool failed; /* threads could not be created; the size was reduced */
+
+/* Written under 'config' with release order, read anywhere with acquire order. */
+static _Atomic uint32_t wanted;  /* pool size; 0 = not decided yet */
+static _Atomic uint32_t running; /* workers that run */
+static _Atomic bool started;     /* there is nothing to start */
+static _Atomic bool spinning;    /* a CPU for each thread */
+
+static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+/* A worker going to sleep raises 'sleepers' and then compares 'generation'; who offers
+ * work raises 'generation' and then looks at 'sleepers'. Both sequentially consistent,
+ * so one of the two sees the other. */
+static _Atomic uint32_t generation;
+static _Atomic uint32_t sleepers;
+static _Atomic bool stopping; /* set before 'generation' is raised, read after it */
+
+static uint32_t cpu_count(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (uint32_t) CPU_COUNT(&set);
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : (uint32_t) count;
+}
+
+uint32_t pool_size(void)
+{
+    uint32_t size = atomic_load_explicit(&wanted, memory_order_acquire);
+    if (size)
+        return size;
+    /* The first call decides; a concurrent one may have been faster. */
+    uint32_t count = cpu_count();
+    return atomic_compare_exchange_strong(&wanted, &size, count) ? count : size;
+}
+
+uint32_t pool_worker_bound(void)
+{
+    return pool_size();
+}
+
+uint32_t pool_workers(void)
+{
+    return atomic_load_explicit(&running, memory_order_acquire);
+}
+
+bool pool_may_spin(void)
+{
+    return atomic_load_explicit(&spinning, memory_order_relaxed);
+}
+
+bool pool_spin(uint64_t since)
+{
+    for (int i = 0; i < SPIN_STEPS; i++) {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#endif
+    }
+    return clock_ns() - since < SPIN_NS;
+}
+
+void pool_notify(uint32_t count)
+{
+    atomic_fetch_add(&generation, 1);
+    if (count == 0 || atomic_load(&sleepers) == 0)
+        return;
+    pthread_mutex_lock(&sleep_lock);
+    if (count >= pool_workers()) {
+        pthread_cond_broadcast(&wake);
+    } else {
+        while (count--)
+            pthread_cond_signal(&wake);
+    }
+    pthread_mutex_unlock(&sleep_lock);
+}
+
+/* Return when 'generation' is no longer 'seen'. */
+static void wait_for_work(uint32_t seen)
+{
+    if (pool_may_spin()) {
+        uint64_t since = clock_ns();
+        do {
+            if (atomic_load_explicit(&generation, memory_order_acquire) != seen)
+                return;
+        } while (pool_spin(since));
+    }
+    pthread_mutex_lock(&sleep_lock);
+    atomic_fetch_add(&sleepers, 1);
+    while (atomic_load(&generation) == seen)
+        pthread_cond_wait(&wake, &sleep_lock);
+    atomic_fetch_sub(&sleepers, 1);
+    pthread_mutex_unlock(&sleep_lock);
+}
+
+static void *work(void *unused)
+{
+    (void) unused;
+    for (;;) {
+        uint32_t seen = atomic_load(&generation);
+        while (stream_work())
+            ;
+        if (atomic_load(&stopping))
+            return NULL;
+        wait_for_work(seen);
+    }
+}
+
+/* Signals are for the program's own threads, so workers are born with all blocked. */
+static bool create(pthread_t *thread)
+{
+    if (alloc_fault())
+        return false;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int status = pthread_create(thread, NULL, work, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (status != 0)
+        return false;
+    pthread_setname_np(*thread, "drjit-worker");
+    return true;
+}
+
+/* The callers hold 'config'. 'failed' is set when fewer than wanted could be had. */
+static void start_threads(void)
+{
+    uint32_t count = pool_size() - 1, made = 0;
+    atomic_store(&spinning, count < cpu_count());
+    ErrorRecord before;
+    error_save(&before);
+    threads = count ? alloc_get(count * sizeof *threads) : NULL;
+    if (threads) {
+        while (made < count && create(&threads[made]))
+            made++;
+    }
+    error_restore(&before);
+    if (made < count) {
+        failed = true;
+        atomic_store_explicit(&wanted, made + 1, memory_order_release);
+    }
+    atomic_store_explicit(&running, made, memory_order_release);
+    atomic_store_explicit(&started, true, memory_order_release);
+}
+
+static void stop_threads(void)
+{
+    atomic_store(&stopping, true);
+    pool_notify(UINT32_MAX);
+    uint32_t count = pool_workers();
+    for (uint32_t i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    alloc_free(threads);
+    threads = NULL;
+    atomic_store_explicit(&running, 0, memory_order_release);
+    atomic_store_explicit(&started, false, memory_order_release);
+    atomic_store(&stopping, false);
+}
+
+/* Release 'config', then warn: the log's sinks may call back into the library. */
+static void unlock_config(uint32_t asked)
+{
+    bool warn = failed;
+    uint32_t size = pool_size();
+    failed = false;
+    pthread_mutex_unlock(&config);
+    if (warn)
+        log_write(LogLevelWarn, "the system refused to create threads: using %u of %u",
+                  size, asked);
+}
+
+uint32_t pool_start(void)
+{
+    if (!atomic_load_explicit(&started, memory_order_acquire)) {
+        pthread_mutex_lock(&config);
+        uint32_t asked = pool_size();
+        if (!atomic_load_explicit(&started, memory_order_relaxed))
+            start_threads();
+        unlock_config(asked);
+    }
+    return pool_workers();
+}
+
+bool pool_set_size(uint32_t count)
+{
+    if (count < 1)
+        count = 1;
+    if (count > MAX_SIZE)
+        count = MAX_SIZE;
+    if (stream_in_job())
+        return error_set(JIT_ERROR_STATE, "jit_llvm_set_thread_count(): must not be "
+                         "called from inside of a job");
+    pthread_mutex_lock(&config);
+    if (count != pool_size()) {
+        stream_halt();
+        stop_threads();
+        atomic_store_explicit(&wanted, count, memory_order_release);
+        start_threads();
+        stream_resume();
+    }
+    unlock_config(count);
+    return true;
+}
+
+void pool_stop(void)
+{
+    if (stream_in_job())
+        return;
+    pthread_mutex_lock(&config);
+    stream_halt();
+    stop_threads();
+    stream_resume();
+    pthread_mutex_unlock(&config);
+}
+
+void pool_fork_lock(void)
+{
+    pthread_mutex_lock(&config);
+}
+
+void pool_fork_unlock(void)
+{
+    pthread_mutex_unlock(&config);
+}
+
+void pool_fork_child(bool locked)
+{
+    if (locked)
+        alloc_free(threads);
+    else
+        pthread_mutex_init(&config, NULL); /* another thread may have had it */
+    threads = NULL;
+    atomic_store(&running, 0);
+    atomic_store(&started, false);
+    /* Locks and conditions may count threads that are not here. */
+    atomic_store(&sleepers, 0);
+    pthread_mutex_init(&sleep_lock, NULL);
+    pthread_cond_init(&wake, NULL);
+}

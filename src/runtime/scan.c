@@ -1,0 +1,398 @@
+/*
+ * scan.c -- prefix reductions and mask compression
+ *
+ * Association. A scan is made of nested levels, each of which combines what stands before
+ * with a local scan; "before" is the last result of the preceding item on that level.
+ *
+ *     block of n entries    = chunks of 4096      result = before chunk + result in chunk
+ *     chunk                 = groups of 16        result = before group + result in group
+ *     group, level 8, 4, 2  = two halves          upper half = last of lower half + result
+ *
+ * Reverse scans do the same with the entries of each block in opposite order. The nesting
+ * depends on n only, so all threads and instruction sets give the same bits. Inclusive
+ * result i is never less than result i - 1 if no entry is negative, because rounding is
+ * monotonic and each result adds to the one "before". Exclusive result i is inclusive result
+ * i - 1; the first one is the neutral element. Min and Max treat NaN and zeros as in
+ * reduce.c: results are NaN as long as only NaNs went in. f16 entries are accumulated in f32;
+ * each result is rounded once.
+ *
+ * Long blocks read and write memory once. Threads draw chunks in ascending order by ticket; a
+ * chunk is scanned locally on the stack, which stays in the cache; then the thread
+ * waits until the preceding chunk's last result is known, publishes its own, and writes the
+ * results. A thread only waits for chunks that others draw before it and therefore already
+ * work on, so there is always one that does not wait. Compression works the same way: what is
+ * carried from chunk to chunk is the number of positions so far.
+ *
+ * Large results are written past the cache: otherwise each line would be read from memory
+ * before it is overwritten, a third of all traffic.
+ */
+#include "runtime/scan.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "runtime/job_time.h"
+#include "runtime/reduce.h"
+#include "runtime/runtime_lanes.h"
+
+enum {
+    CHUNK = 4096,       /* entries of a block scanned by one thread at a time */
+    TILE = 1024,        /* accumulators staged at a time */
+    MASK_CHUNK = 65536, /* the same for masks */
+    MAX_ACC_SIZE = 8,
+    MAX_ENTRY_SIZE = 8,
+    STREAM_SIZE = 8 << 20, /* results of so many bytes bypass the cache */
+    SPINS = 1000        /* polls before the CPU is offered to others */
+};
+
+/* ------------------------------------------------------ values between chunks */
+
+/* What stands before the next chunk, once it is known. */
+typedef struct Link {
+    uint64_t value;
+    _Atomic bool known; /* stored with release order, read with acquire order */
+} Link;
+
+/* Wait for a link's value. */
+static uint64_t await(const Link *link)
+{
+    for (unsigned spins = 0; !atomic_load_explicit(&link->known, memory_order_acquire);)
+        if (++spins > SPINS)
+            sched_yield();
+    return link->value;
+}
+
+static void publish(Link *link, uint64_t value)
+{
+    link->value = value;
+    atomic_store_explicit(&link->known, true, memory_order_release);
+}
+
+/* -------------------------------------------------------------------- scans */
+
+typedef struct Scan {
+    const Lanes *lanes;
+    const LaneKernel *kernel;
+    const char *in;
+    char *out;
+    size_t size, block;
+    size_t chunks;          /* of each block */
+    size_t blocks_per_unit; /* if chunks == 1 */
+    bool exclusive, reverse;
+    bool streams;           /* write past the cache */
+    uint64_t identity;      /* as an entry */
+    _Atomic uint64_t ticket;
+    Link *links;            /* one for each chunk, if chunks > 1 */
+    JobTime time;
+} Scan;
+
+static size_t round_up(size_t count)
+{
+    return (count + LANES_GROUP - 1) / LANES_GROUP * LANES_GROUP;
+}
+
+/* Exclusive scans: put the neutral element at the start of each block. */
+static void set_first(const Scan *s, size_t blocks, char *out)
+{
+    size_t entry = s->kernel->entry_size;
+    if (s->reverse)
+        out += (s->block - 1) * entry;
+    for (; blocks > 0; --blocks, out += s->block * entry)
+        switch (entry) {
+        case 1:
+            memcpy(out, &s->identity, 1);
+            break;
+        case 2:
+            memcpy(out, &s->identity, 2);
+            break;
+        case 4:
+            memcpy(out, &s->identity, 4);
+            break;
+        default:
+            memcpy(out, &s->identity, 8);
+            break;
+        }
+}
+
+/* Rows of 'stride' accumulators to blocks of 'block' entries, at most a tile of them. */
+static void write_rows(const Scan *s, const char *in, size_t block, size_t stride,
+                       size_t rows, char *out)
+{
+    const LaneKernel *k = s->kernel;
+    if (!s->streams) {
+        k->store(in, block, stride, rows, s->reverse, out);
+        return;
+    }
+    if (k->direct && !s->reverse && block == stride) {
+        s->lanes->stream(out, in, block * rows * k->entry_size);
+        return;
+    }
+    _Alignas(64) char entries[TILE * MAX_ENTRY_SIZE];
+    k->store(in, block, stride, rows, s->reverse, entries);
+    s->lanes->stream(out, entries, block * rows * k->entry_size);
+}
+
+/* Blocks of up to one group, padded to a power of two, side by side. The tile has one
+ * accumulator in front, which exclusive scans shift in and set_first() replaces. */
+static void scan_short(const Scan *s, const char *in, size_t count, char *out)
+{
+    const LaneKernel *k = s->kernel;
+    _Alignas(64) char memory[(TILE + LANES_GROUP) * MAX_ACC_SIZE];
+    char *tile = memory + LANES_GROUP * k->acc_size;
+    memset(memory, 0, sizeof memory);
+    size_t width = 1;
+    while (width < s->block)
+        width *= 2;
+    while (count > 0) {
+        size_t rows = TILE / width < count ? TILE / width : count;
+        k->load(in, s->block, width, rows, s->reverse, tile);
+        k->core->scan_short(tile, round_up(rows * width), width);
+        write_rows(s, s->exclusive ? tile - k->acc_size : tile, s->block, width, rows, out);
+        if (s->exclusive)
+            set_first(s, rows, out);
+        in += rows * s->block * k->entry_size;
+        out += rows * s->block * k->entry_size;
+        count -= rows;
+    }
+}
+
+/* Where entries first ... first + count - 1, in the order of scanning, of the block at 'base'
+ * begin in memory. */
+static size_t place(const Scan *s, size_t base, size_t first, size_t count)
+{
+    size_t start = s->reverse ? s->block - first - count : first;
+    return (base + start) * s->kernel->entry_size;
+}
+
+/* Load up to a tile of entries and scan it. */
+static void scan_tile(const Scan *s, const char *in, size_t count, uint64_t *carry,
+                      char *tile)
+{
+    const LaneKernel *k = s->kernel;
+    for (size_t i = 0; i < count * k->entry_size; i += 64)
+        __builtin_prefetch(in + TILE * k->entry_size + i);
+    if (k->direct && !s->reverse && count % LANES_GROUP == 0) {
+        k->core->scan(in, count, carry, tile);
+        return;
+    }
+    k->load(in, count, round_up(count), 1, s->reverse, tile);
+    k->core->scan(tile, round_up(count), carry, tile);
+}
+
+/* One block of up to a chunk, at entry 'base'. */
+static void scan_block(const Scan *s, size_t base)
+{
+    const LaneKernel *k = s->kernel;
+    _Alignas(64) char memory[(TILE + LANES_GROUP) * MAX_ACC_SIZE];
+    char *tile = memory + LANES_GROUP * k->acc_size, *front = tile - k->acc_size;
+    uint64_t carry = k->neutral;
+    for (size_t first = 0; first < s->block; first += TILE) {
+        size_t count = s->block - first < TILE ? s->block - first : TILE;
+        size_t offset = place(s, base, first, count);
+        memcpy(front, &carry, k->acc_size);
+        scan_tile(s, s->in + offset, count, &carry, tile);
+        write_rows(s, s->exclusive ? front : tile, count, count, 1, s->out + offset);
+    }
+    if (s->exclusive)
+        set_first(s, 1, s->out + base * k->entry_size);
+}
+
+static void run_blocks(void *payload, uint32_t unit, uint32_t worker)
+{
+    (void) worker;
+    Scan *s = payload;
+    job_time_begin(&s->time);
+    size_t first = unit * s->blocks_per_unit, count = s->size / s->block - first;
+    if (count > s->blocks_per_unit)
+        count = s->blocks_per_unit;
+    if (s->block <= LANES_GROUP) {
+        size_t offset = first * s->block * s->kernel->entry_size;
+        scan_short(s, s->in + offset, count, s->out + offset);
+    } else {
+        for (size_t i = 0; i < count; ++i)
+            scan_block(s, (first + i) * s->block);
+    }
+    if (s->streams)
+        s->lanes->stream_end();
+}
+
+/* Combine the local results of a chunk, scratch[-1] included, with what stands before the
+ * chunk, and write them. */
+static void write_chunk(const Scan *s, const char *scratch, size_t base, size_t first,
+                        size_t count, uint64_t before)
+{
+    const LaneKernel *k = s->kernel;
+    _Alignas(64) char tile[TILE * MAX_ACC_SIZE];
+    if (s->exclusive)
+        scratch -= k->acc_size;
+    for (size_t i = 0; i < count; i += TILE) {
+        size_t length = count - i < TILE ? count - i : TILE;
+        char *out = s->out + place(s, base, first + i, length);
+        const char *from = scratch + i * k->acc_size;
+        if (k->direct && !s->reverse && !s->streams) {
+            k->core->offset(from, length, &before, out);
+        } else {
+            k->core->offset(from, length, &before, tile);
+            write_rows(s, tile, length, length, 1, out);
+        }
+    }
+}
+
+static void run_chunk(void *payload, uint32_t unit, uint32_t worker)
+{
+    (void) unit;
+    (void) worker;
+    Scan *s = payload;
+    const LaneKernel *k = s->kernel;
+    job_time_begin(&s->time);
+    size_t ticket = atomic_fetch_add_explicit(&s->ticket, 1, memory_order_relaxed);
+    size_t chunk = ticket % s->chunks, base = ticket / s->chunks * s->block;
+    size_t first = chunk * CHUNK;
+    size_t count = s->block - first < CHUNK ? s->block - first : CHUNK;
+
+    _Alignas(64) char memory[(CHUNK + LANES_GROUP) * MAX_ACC_SIZE];
+    char *scratch = memory + LANES_GROUP * k->acc_size;
+    uint64_t carry = k->neutral;
+    memcpy(scratch - k->acc_size, &carry, k->acc_size);
+    for (size_t i = 0; i < count; i += TILE) {
+        size_t length = count - i < TILE ? count - i : TILE;
+        char *tile = scratch + i * k->acc_size;
+        scan_tile(s, s->in + place(s, base, first + i, length), length, &carry, tile);
+    }
+
+    uint64_t before = chunk > 0 ? await(&s->links[ticket - 1]) : k->neutral;
+    uint64_t after = 0;
+    k->core->offset(&carry, 1, &before, &after);
+    publish(&s->links[ticket], after);
+    write_chunk(s, scratch, base, first, count, before);
+    if (s->streams)
+        s->lanes->stream_end();
+    if (chunk == 0 && s->exclusive)
+        set_first(s, 1, s->out + base * k->entry_size);
+}
+
+static void finish_scan(void *payload)
+{
+    Scan *s = payload;
+    job_time_end(&s->time);
+    alloc_free(s->links);
+    alloc_free(s);
+}
+
+bool scan_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t size,
+                 size_t block, bool exclusive, bool reverse, Buffer *out,
+                 void (*history)(void *payload, uint64_t ns), void *payload)
+{
+    if (!reduce_supported(op, type) || block == 0 || size == 0 || size % block != 0)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "prefix reduction %d of type %d in blocks of %zu of %zu entries is "
+                         "not defined", (int) op, (int) type, block, size);
+    Scan *s = alloc_zero(1, sizeof(Scan));
+    TRY(s, false);
+    s->lanes = runtime_lanes_get();
+    s->kernel = s->lanes->kernel[op][type];
+    s->in = in->data;
+    s->out = out->data;
+    s->size = size;
+    s->block = block;
+    s->chunks = (block + CHUNK - 1) / CHUNK;
+    s->exclusive = exclusive;
+    s->reverse = reverse;
+    s->streams = size * s->kernel->entry_size >= STREAM_SIZE;
+    reduce_identity(op, type, &s->identity);
+    s->time = (JobTime) { .report = history, .payload = payload };
+
+    size_t units = size / block * s->chunks;
+    if (s->chunks == 1) {
+        s->blocks_per_unit = CHUNK / block;
+        units = (size / block + s->blocks_per_unit - 1) / s->blocks_per_unit;
+    } else if (!(s->links = alloc_zero(units, sizeof(Link)))) {
+        alloc_free(s);
+        return false;
+    }
+    stream_submit(stream, &(JobSpec) { .run = s->chunks == 1 ? run_blocks : run_chunk,
+                                       .finish = finish_scan,
+                                       .payload = s,
+                                       .blocks = (uint32_t) units,
+                                       .small = units == 1,
+                                       .reads = &in,
+                                       .read_count = 1,
+                                       .writes = &out,
+                                       .write_count = 1 });
+    return true;
+}
+
+/* -------------------------------------------------------------- compression */
+
+typedef struct Compression {
+    const Lanes *lanes;
+    const uint8_t *mask;
+    uint32_t *out;
+    size_t size;
+    _Atomic uint64_t ticket;
+    JobTime time;
+    Link links[]; /* one for each chunk */
+} Compression;
+
+static void run_compression(void *payload, uint32_t unit, uint32_t worker)
+{
+    (void) unit;
+    (void) worker;
+    Compression *c = payload;
+    job_time_begin(&c->time);
+    size_t chunk = atomic_fetch_add_explicit(&c->ticket, 1, memory_order_relaxed);
+    size_t first = chunk * MASK_CHUNK;
+    size_t count = c->size - first < MASK_CHUNK ? c->size - first : MASK_CHUNK;
+    size_t found = c->lanes->mask_count(c->mask + first, count);
+    uint64_t before = chunk > 0 ? await(&c->links[chunk - 1]) : 0;
+    publish(&c->links[chunk], before + found);
+    c->lanes->mask_write(c->mask + first, count, (uint32_t) first, found, c->out + before);
+}
+
+static void finish_compression(void *payload)
+{
+    Compression *c = payload;
+    job_time_end(&c->time);
+}
+
+static void keep_time(void *payload, uint64_t ns)
+{
+    *(uint64_t *) payload = ns;
+}
+
+bool scan_compress(Stream *stream, Buffer *mask, size_t size, Buffer *out, uint32_t *count,
+                   uint64_t *ns)
+{
+    *count = 0;
+    uint64_t elapsed = 0;
+    if (ns)
+        *ns = 0;
+    if (size == 0)
+        return true;
+    size_t chunks = (size + MASK_CHUNK - 1) / MASK_CHUNK;
+    Compression *c = alloc_zero(1, sizeof(Compression) + chunks * sizeof(Link));
+    TRY(c, false);
+    c->lanes = runtime_lanes_get();
+    c->mask = mask->data;
+    c->out = out->data;
+    c->size = size;
+    c->time = (JobTime) { .report = keep_time, .payload = &elapsed };
+    stream_submit(stream, &(JobSpec) { .run = run_compression,
+                                       .finish = finish_compression,
+                                       .payload = c,
+                                       .blocks = (uint32_t) chunks,
+                                       .small = chunks == 1,
+                                       .reads = &mask,
+                                       .read_count = 1,
+                                       .writes = &out,
+                                       .write_count = 1 });
+    stream_sync(stream);
+    *count = (uint32_t) c->links[chunks - 1].value;
+    if (ns)
+        *ns = elapsed;
+    alloc_free(c);
+    return true;
+}

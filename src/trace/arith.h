@@ -1,0 +1,19 @@
+/*
+ * arith.h -- arithmetic operations: checks, folding, simplification
+ *
+ * Requires the graph lock; results are owned by the caller.
+ */
+#ifndef TRACE_ARITH_H
+#define TRACE_ARITH_H
+
+#include "trace/node.h"
+
+/** Apply a row of ops.def between NEG and SELECT. */
+VarId arith_op(ThreadState *ts, Op op, const VarId *args);
+/** Conversion, reinterpreting if asked. */
+VarId arith_cast(ThreadState *ts, VarId id, VarType type, bool reinterpret);
+
+/** The same on operands known to fit, for use inside of the tracer. */
+VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarId *args);
+
+#endif

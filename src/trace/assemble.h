@@ -1,0 +1,37 @@
+/*
+ * assemble.h -- one group of scheduled variables -> Program and launch arguments
+ */
+#ifndef TRACE_ASSEMBLE_H
+#define TRACE_ASSEMBLE_H
+
+#include "trace/schedule.h"
+#include "trace/state.h"
+
+/** What a launch of the built Program needs. All arrays are owned and reused; zero-initialise
+ *  once, assemble_free() at the end. */
+typedef struct Assembly {
+    Program *program;
+    uint32_t size;
+    uint64_t *args;           /* one word a slot; outputs are filled in by evaluate.c */
+    Buffer **reads, **writes; /* borrowed from the variables, which the group keeps alive */
+    VarId *outputs;           /* variable of each output slot, in slot order */
+    uint32_t *output_slots;
+    VarId *literal_vars;      /* variable behind each literal, for messages */
+    uint64_t *check_bounds;
+    VarId *check_vars;
+    VarId *consumed;          /* atomics whose result is not stored */
+    uint32_t arg_capacity, read_count, read_capacity, write_count, write_capacity;
+    uint32_t output_count, output_capacity, output_slot_capacity;
+    uint32_t literal_capacity, bound_capacity, check_capacity;
+    uint32_t consumed_count, consumed_capacity;
+    uint32_t input_count;
+    VarId *stack;             /* of the depth-first walk */
+    uint32_t *stack_next;
+    uint32_t stack_capacity, next_capacity;
+} Assembly;
+
+/** Fill the assembly from a group. False: error recorded, nothing was changed in the graph. */
+bool assemble_group(Assembly *assembly, Program *program, const Group *group);
+void assemble_free(Assembly *assembly);
+
+#endif

@@ -1,0 +1,487 @@
+/*
+ * evaluate.c -- from scheduled variables to results in memory
+ *
+ * For each group of the schedule:
+ *
+ *     assemble_group()   variables -> Program, arguments          (graph lock)
+ *     key_compute()   Program -> 128-bit name
+ *     cache_find()    known kernel?
+ *     cache_get()     no: generalise, load or compile          (no lock)
+ *     launch_submit() queue it in the thread's stream          (graph lock)
+ *     finish_group()  results become the variables' contents
+ *
+ * While the lock is released another thread may evaluate the same variables. Both compute the
+ * same bits, so whoever comes second drops its result. Effects are taken out of the queues
+ * before, so each runs once.
+ */
+#include "trace/evaluate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "kernel/cache.h"
+#include "kernel/launch.h"
+#include "kernel/legalise.h"
+#include "kernel/tier.h"
+#include "runtime/transfer.h"
+#include "trace/assemble.h"
+#include "trace/expand.h"
+#include "trace/history.h"
+
+/** Memory that a thread's evaluations use again and again. */
+typedef struct Workspace {
+    Program program;
+    Assembly assembly;
+} Workspace;
+
+/* ------------------------------------------------------------ workspace */
+
+static Workspace *take_workspace(ThreadState *ts) {
+    Workspace *w = ts->workspace;
+    ts->workspace = NULL; /* a callback may evaluate while we wait for a compile */
+    return w ? w : alloc_zero(1, sizeof(Workspace));
+}
+
+void evaluate_free_workspace(Workspace *w) {
+    if (!w)
+        return;
+    Program *p = &w->program;
+    program_clear(p);
+    alloc_free(p->insts);
+    alloc_free(p->extra);
+    alloc_free(p->literals);
+    alloc_free(p->params);
+    alloc_free(p->stmts);
+    assemble_free(&w->assembly);
+    alloc_free(w);
+}
+
+/* Keep it for the next evaluation unless it has grown beyond the ordinary. */
+static void return_workspace(ThreadState *ts, Workspace *w) {
+    if (ts->workspace || w->program.inst_capacity > 1u << 16)
+        evaluate_free_workspace(w);
+    else
+        ts->workspace = w;
+}
+
+/* ----------------------------------------------------------- after a run */
+
+/* What a finished launch reports to, if anything wants to know. */
+typedef struct Report {
+    HistoryEntry *history;
+    uint32_t count;     /* of checks */
+    struct {
+        char text[200]; /* "jit_var_gather(): ..." with the variable's name */
+    } checks[];
+} Report;
+
+static void launch_done(void *payload, uint64_t ns, const CheckReport *reports,
+                        uint32_t count) {
+    Report *report = payload;
+    history_finish(report->history, ns);
+    for (uint32_t i = 0; i < count && i < report->count; ++i)
+        if (reports[i].count)
+            log_write(LogLevelWarn, "%s: out-of-bounds access to position %u in an array of "
+                      "size %llu (%u lane%s)", report->checks[i].text, reports[i].index,
+                      (unsigned long long) reports[i].bound, reports[i].count,
+                      reports[i].count == 1 ? "" : "s");
+    alloc_free(report);
+}
+
+static const char *const checked_function[] = {
+    "jit_var_gather()", "jit_var_scatter()", "jit_var_scatter_inc()",
+    "jit_var_scatter_exch()", "jit_var_scatter_cas()"
+};
+
+static Report *make_report(const Assembly *b) {
+    uint32_t count = b->program->check_count;
+    Report *report = alloc_zero(1, sizeof(Report) + count * sizeof(report->checks[0]));
+    TRY(report, NULL);
+    report->count = count;
+    for (uint32_t i = 0; i < count; ++i) {
+        char name[150];
+        extra_describe(b->check_vars[i], name, sizeof(name));
+        snprintf(report->checks[i].text, sizeof(report->checks[i].text), "%s at %s",
+                 checked_function[var_get(b->check_vars[i])->aux], name);
+    }
+    return report;
+}
+
+/* --------------------------------------------------------------- one group */
+
+/* Names a literal for the log of a generalisation; runs without the lock, on variables that
+ * the group keeps alive. */
+static const char *literal_origin(void *context, uint32_t literal) {
+    static _Thread_local char text[200];
+    const Assembly *b = context;
+    state_lock();
+    extra_describe(b->literal_vars[literal], text, sizeof(text));
+    state_unlock();
+    return text;
+}
+
+static void print_ir(const Kernel *kernel) {
+    Text text = { 0 };
+    program_write(kernel->program, &text);
+    const Engine *engine = kernel->base.engine;
+    if (engine->write_ir) {
+        const Program *legal = legalise(kernel->program, engine);
+        if (legal) {
+            text_put(&text, "\n");
+            engine->write_ir(legal, kernel->key.full, &text);
+        }
+        if (legal != kernel->program)
+            program_free((Program *) legal);
+    }
+    const char *ir = text_get(&text);
+    if (ir)
+        log_text(LogLevelInfo, ir);
+    text_free(&text);
+}
+
+/* How the kernel was come by, in the words of the log. */
+static void log_origin(const Kernel *kernel, bool hit) {
+    if (!log_enabled(LogLevelInfo) || hit)
+        return;
+    Text text = { 0 };
+    text_put(&text, kernel->from_disk ? "     cache hit, load: " : "     cache miss, build: ");
+    text_put_seconds(&text, (double) kernel->build_ns * 1e-9);
+    text_put(&text, ", ");
+    text_put_bytes(&text, kernel->base.engine->code_size(kernel->base.code));
+    text_putf(&text, " (%s).", kernel->base.engine->name);
+    const char *line = text_get(&text);
+    if (line)
+        log_text(LogLevelInfo, line);
+    text_free(&text);
+}
+
+static void log_launch(const Assembly *b, const ProgramKey *key, uint64_t ns) {
+    if (!log_enabled(LogLevelInfo))
+        return;
+    log_write(LogLevelInfo, "  -> launching %016llx (n=%u, in=%u, out=%u, ops=%u, "
+              "jit=%.4g us):", (unsigned long long) key->full.high, b->size, b->input_count,
+              b->output_count, b->program->inst_count, (double) ns * 1e-3);
+}
+
+/* Find the kernel, or make it with the lock released. */
+static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key, bool *hit) {
+    Kernel *kernel = cache_find(b->program, key);
+    *hit = kernel != NULL;
+    if (!kernel) {
+        state_unlock();
+        kernel = cache_get(b->program, key, literal_origin, b);
+        state_lock();
+    }
+    if (kernel && state_flag(ts, JitFlagPrintIR))
+        print_ir(kernel);
+    if (kernel)
+        log_origin(kernel, *hit);
+    return kernel;
+}
+
+/* Memory for each output; their addresses go into the arguments. On failure none is left. */
+static bool get_outputs(Assembly *b) {
+    for (uint32_t i = 0; i < b->output_count; ++i) {
+        size_t entry = type_info[var_get(b->outputs[i])->type].size;
+        Buffer *buffer = buffer_get(entry * b->size);
+        if (!buffer || !vec_reserve(&b->writes, &b->write_capacity, b->write_count + 1,
+                                    sizeof(Buffer *))) {
+            buffer_release(buffer);
+            while (i-- > 0)
+                buffer_release(b->writes[--b->write_count]);
+            return false;
+        }
+        b->writes[b->write_count++] = buffer;
+        b->args[b->output_slots[i]] = (uint64_t) (uintptr_t) buffer->data;
+    }
+    return true;
+}
+
+/* The launch is queued: its outputs are what the variables contain from now on. */
+static void finish_group(Assembly *b) {
+    uint32_t first = b->write_count - b->output_count;
+    for (uint32_t i = 0; i < b->output_count; ++i) {
+        Var *v = var_get(b->outputs[i]);
+        if (v->op == OP_EVALUATED) { /* another thread was faster */
+            buffer_release(b->writes[first + i]);
+            continue;
+        }
+        var_set_buffer(b->outputs[i], b->writes[first + i]);
+        Extra *extra = extra_find(v);
+        if (extra && extra->callback)
+            state_defer(extra->callback, b->outputs[i], 0, extra->payload);
+    }
+    for (uint32_t i = 0; i < b->consumed_count; ++i)
+        if (var_get(b->consumed[i])->op != OP_EVALUATED)
+            var_consume(b->consumed[i]);
+}
+
+static HistoryEntry *add_history(const Assembly *b, const Kernel *kernel, bool hit,
+                                 uint64_t codegen_ns) {
+    Text text = { 0 };
+    program_write(kernel->program, &text);
+    KernelHistoryEntry entry = {
+        .backend = JitBackendLLVM, .type = KernelTypeJIT,
+        .hash = { kernel->key.full.low, kernel->key.full.high }, .ir = text_get(&text),
+        .engine = tier_code(kernel)->engine->name, .size = b->size,
+        .input_count = b->input_count, .output_count = b->output_count,
+        .operation_count = b->program->inst_count, .cache_hit = hit,
+        .cache_disk = !hit && kernel->from_disk,
+        .codegen_time = (double) codegen_ns * 1e-6,
+        .backend_time = hit ? 0 : (double) kernel->build_ns * 1e-6
+    };
+    HistoryEntry *result = history_add(&entry);
+    text_free(&text);
+    return result;
+}
+
+static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
+                   uint64_t codegen_ns) {
+    bool history = state_flag(ts, JitFlagKernelHistory);
+    Report *report = NULL;
+    if (history || b->program->check_count) {
+        report = make_report(b);
+        TRY(report, false);
+        if (history)
+            report->history = add_history(b, kernel, hit, codegen_ns);
+    }
+    LaunchSpec spec = {
+        .kernel = kernel, .program = b->program, .size = b->size, .args = b->args,
+        .reads = b->reads, .read_count = b->read_count,
+        .writes = b->writes, .write_count = b->write_count,
+        .check_bounds = b->check_bounds,
+        .done = report ? launch_done : NULL, .payload = report
+    };
+    if (launch_submit(ts->stream, &spec))
+        return true;
+    if (report)
+        history_finish(report->history, 0);
+    alloc_free(report);
+    return false;
+}
+
+static bool run_group(ThreadState *ts, Assembly *b, Program *program, const Group *group) {
+    bool timed = log_enabled(LogLevelInfo) || state_flag(ts, JitFlagKernelHistory);
+    uint64_t start = timed ? clock_ns() : 0;
+    TRY(assemble_group(b, program, group), false);
+    ProgramKey key = key_compute(program, cache_environment());
+    uint64_t codegen_ns = timed ? clock_ns() - start : 0;
+    log_launch(b, &key, codegen_ns);
+    bool hit;
+    Kernel *kernel = get_kernel(ts, b, &key, &hit);
+    TRY(kernel, false);
+    bool ok = get_outputs(b);
+    if (ok && !submit(ts, b, kernel, hit, codegen_ns)) {
+        for (uint32_t i = 0; i < b->output_count; ++i)
+            buffer_release(b->writes[--b->write_count]);
+        ok = false;
+    }
+    cache_release(kernel);
+    if (!ok)
+        return false;
+    state.launches++;
+    finish_group(b);
+    if (state_flag(ts, JitFlagLaunchBlocking))
+        stream_sync(ts->stream);
+    return true;
+}
+
+/* -------------------------------------------------------------- evaluation */
+
+/* Of the scheduled variables, keep those that somebody still holds and that are not in memory
+ * yet, each once. */
+static uint32_t filter_scheduled(VarId *ids, uint32_t count) {
+    uint32_t kept = 0, stamp = var_new_stamp();
+    for (uint32_t i = 0; i < count; ++i) {
+        Var *v = var_get(ids[i]);
+        if (v->refs == 1 || v->stamp == stamp || v->op == OP_EVALUATED ||
+            v->op == OP_LITERAL || v->op == OP_UNDEFINED) {
+            var_dec(ids[i]);
+        } else {
+            v->stamp = stamp;
+            ids[kept++] = ids[i];
+        }
+    }
+    return kept;
+}
+
+/* Run lists whose references are taken over; the lists stay the caller's. */
+static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
+                      const VarId *effects, uint32_t effect_count) {
+    Workspace *w = take_workspace(ts);
+    Schedule schedule;
+    if (!w || !schedule_make(&schedule, vars, var_count, effects, effect_count)) {
+        for (uint32_t i = 0; i < var_count; ++i)
+            var_dec(vars[i]);
+        for (uint32_t i = 0; i < effect_count; ++i)
+            var_dec(effects[i]);
+        alloc_free(w);
+        return false;
+    }
+    log_write(LogLevelInfo, "jit_eval(): launching %u kernel%s.", schedule.group_count,
+              schedule.group_count == 1 ? "" : "s");
+    bool ok = true;
+    for (uint32_t i = 0; i < schedule.group_count; ++i)
+        ok &= run_group(ts, &w->assembly, &w->program, &schedule.groups[i]);
+    log_write(LogLevelDebug, "jit_eval(): cleaning up..");
+    schedule_free(&schedule);
+    ok &= expand_collapse_idle(ts);
+    return_workspace(ts, w);
+    state_signal_eval();
+    log_write(LogLevelInfo, "jit_eval(): done.");
+    return ok;
+}
+
+bool evaluate_all(ThreadState *ts) {
+    VarId *vars = ts->scheduled, *effects = ts->effects;
+    uint32_t var_count = ts->scheduled_count, effect_count = ts->effect_count;
+    uint32_t var_capacity = ts->scheduled_capacity, effect_capacity = ts->effect_capacity;
+    ts->scheduled = ts->effects = NULL;
+    ts->scheduled_count = ts->scheduled_capacity = 0;
+    ts->effect_count = ts->effect_capacity = 0;
+    var_count = filter_scheduled(vars, var_count);
+    bool ok = true;
+    if (var_count + effect_count)
+        ok = run_lists(ts, vars, var_count, effects, effect_count);
+    if (ts->scheduled) {
+        alloc_free(vars);
+    } else {
+        ts->scheduled = vars;
+        ts->scheduled_capacity = var_capacity;
+    }
+    if (ts->effects) {
+        alloc_free(effects);
+    } else {
+        ts->effects = effects;
+        ts->effect_capacity = effect_capacity;
+    }
+    return ok;
+}
+
+bool evaluate_queue(ThreadState *ts, VarId effect) {
+    TRY(vec_reserve(&ts->effects, &ts->effect_capacity, ts->effect_count + 1,
+                    sizeof(VarId)), false);
+    ts->effects[ts->effect_count++] = effect;
+    return true;
+}
+
+bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled) {
+    Var *v = var_get(id);
+    bool work = true;
+    if (v->op == OP_LITERAL || (v->op == OP_EVALUATED && !v->pending)) {
+        work = false;
+    } else if (v->op == OP_UNDEFINED && !(v->flags & VAR_CONSUMED)) {
+        TRY(evaluate_literal(ts, id), false);
+    } else if (v->op != OP_EVALUATED) {
+        TRY(vec_reserve(&ts->scheduled, &ts->scheduled_capacity, ts->scheduled_count + 1,
+                        sizeof(VarId)), false);
+        ts->scheduled[ts->scheduled_count++] = id;
+        var_inc(id);
+    }
+    if (scheduled)
+        *scheduled = work;
+    return true;
+}
+
+bool evaluate_literal(ThreadState *ts, VarId id) {
+    Var *v = var_get(id);
+    uint32_t entry = type_info[v->type].size;
+    Buffer *buffer = buffer_get((size_t) entry * v->size);
+    TRY(buffer, false);
+    if (v->op == OP_LITERAL && !transfer_fill_buffer(ts->stream, buffer, v->value.literal,
+                                                     entry, v->size)) {
+        buffer_release(buffer);
+        return false;
+    }
+    var_set_buffer(id, buffer);
+    return true;
+}
+
+/* A thread that has queued writes into a variable, NULL if none has. */
+static ThreadState *queued_by(VarId id) {
+    for (ThreadState *ts = state.threads; ts; ts = ts->next) {
+        for (uint32_t i = 0; i < ts->effect_count; ++i) {
+            uint32_t count;
+            const VarId *ids = var_operands(var_get(ts->effects[i]), &count);
+            if (var_get(ids[0])->dep[0] == id)
+                return ts;
+        }
+    }
+    return NULL;
+}
+
+bool evaluate_effects(ThreadState *ts) {
+    bool ok = true;
+    for (ThreadState *owner = state.threads; owner;) {
+        VarId *effects = owner->effects;
+        uint32_t count = owner->effect_count;
+        owner->effects = NULL;
+        owner->effect_count = owner->effect_capacity = 0;
+        if (count)
+            ok &= run_lists(ts, NULL, 0, effects, count);
+        alloc_free(effects);
+        owner = count ? state.threads : owner->next; /* the list may have changed */
+    }
+    return ok;
+}
+
+bool evaluate_pending(ThreadState *ts, VarId id) {
+    bool ok = true;
+    var_inc(id); /* the lock may be released on the way */
+    while (ok && var_get(id)->pending) {
+        VarId expanded = expand_copies_of(id);
+        if (expanded) {
+            ok = var_get(expanded)->pending ? evaluate_pending(ts, expanded)
+                                            : expand_collapse(ts, id);
+            continue;
+        }
+        ThreadState *owner = queued_by(id);
+        if (owner == ts) {
+            ok = evaluate_all(ts);
+        } else if (owner) {
+            VarId *effects = owner->effects;
+            uint32_t count = owner->effect_count;
+            owner->effects = NULL;
+            owner->effect_count = owner->effect_capacity = 0;
+            ok = run_lists(ts, NULL, 0, effects, count);
+            alloc_free(effects);
+        } else {
+            state_wait_eval(); /* another thread is compiling their kernel */
+        }
+    }
+    var_dec(id);
+    return ok;
+}
+
+bool evaluate_var(ThreadState *ts, VarId id) {
+    Var *v = var_get(id);
+    if (v->flags & VAR_CONSUMED)
+        return error_set(JIT_ERROR_STATE, "jit_eval(): r%u is the result of an atomic "
+                         "operation that ran in an earlier kernel", id);
+    if (v->op == OP_EVALUATED)
+        return v->pending ? evaluate_pending(ts, id) : true;
+    if (v->op == OP_LITERAL || v->op == OP_UNDEFINED)
+        return evaluate_literal(ts, id);
+    TRY(evaluate_schedule(ts, id, NULL), false);
+    TRY(evaluate_all(ts), false);
+    if (var_get(id)->op != OP_EVALUATED)
+        return error_set(JIT_ERROR_STATE, "jit_eval(): r%u could not be evaluated", id);
+    return true;
+}
+
+bool evaluate_program_text(ThreadState *ts, VarId id, Text *out) {
+    const Var *v = var_get(id);
+    Workspace *w = take_workspace(ts);
+    TRY(w, false);
+    Group group = { .size = v->size, .roots = &id, .root_count = 1 };
+    bool ok = assemble_group(&w->assembly, &w->program, &group);
+    if (ok)
+        program_write(&w->program, out);
+    return_workspace(ts, w);
+    return ok;
+}

@@ -1,0 +1,169 @@
+/*
+ * node.c -- see node.h
+ */
+#include "trace/node.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "trace/evaluate.h"
+#include "trace/lvn.h"
+
+/* "jit_var_new(float32 r4[10] <- r1, r3): add" */
+static void log_node(VarId id) {
+    const Var *v = var_get(id);
+    Text text = { 0 };
+    text_putf(&text, "jit_var_new(%s r%u", type_info[v->type].name, id);
+    if (v->size != 1)
+        text_putf(&text, "[%u]", v->size);
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    const char *separator = " <- ";
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!ids[i])
+            continue;
+        text_putf(&text, "%sr%u", separator, ids[i]);
+        separator = ", ";
+    }
+    text_putf(&text, "): %s", v->op == OP_STMT ? v->value.text : op_info[v->op].name);
+    if (v->op == OP_LITERAL)
+        text_putf(&text, " 0x%llx", (unsigned long long) v->value.literal);
+    const char *line = text_get(&text);
+    if (line)
+        log_text(LogLevelDebug, line);
+    text_free(&text);
+}
+
+static VarId create(ThreadState *ts, const Var *proto) {
+    VarId id = var_create(proto, state_flag(ts, JitFlagReuseIndices));
+    TRY(id, 0);
+    if (ts->file) {
+        Extra *extra = extra_make(var_get(id));
+        if (extra) {
+            extra->file = ts->file;
+            extra->line = ts->line;
+        }
+    }
+    if (log_enabled(LogLevelDebug))
+        log_node(id);
+    return id;
+}
+
+VarId node_new(ThreadState *ts, Var *proto) {
+    proto->scope = ts->scope;
+    if (!(op_info[proto->op].flags & F_PURE) || !state_flag(ts, JitFlagValueNumbering))
+        return create(ts, proto);
+    proto->hash = lvn_hash(proto);
+    VarId known = lvn_lookup(proto);
+    if (known) {
+        var_inc(known);
+        return known;
+    }
+    VarId id = create(ts, proto);
+    if (id)
+        lvn_insert(id);
+    return id;
+}
+
+VarId node_literal(ThreadState *ts, JitBackend backend, VarType type, uint64_t bits,
+                   uint32_t size) {
+    Var v = { .op = OP_LITERAL, .type = (uint8_t) type, .backend = (uint8_t) backend,
+              .size = size, .value.literal = bits };
+    return node_new(ts, &v);
+}
+
+VarId node_raw(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
+               uint32_t aux, const VarId deps[4]) {
+    Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .backend = (uint8_t) backend,
+              .size = size, .aux = aux, .scope = ts->scope };
+    memcpy(v.dep, deps, sizeof(v.dep));
+    return create(ts, &v);
+}
+
+VarId node_wide(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
+                uint32_t aux, uint32_t count, const VarId *ids) {
+    VarList *list = alloc_get(sizeof(VarList) + count * sizeof(VarId));
+    TRY(list, 0);
+    list->count = count;
+    memcpy(list->ids, ids, count * sizeof(VarId));
+    Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .backend = (uint8_t) backend,
+              .flags = VAR_WIDE, .size = size, .aux = aux, .scope = ts->scope,
+              .value.list = list };
+    VarId id = create(ts, &v);
+    if (!id)
+        alloc_free(list);
+    return id;
+}
+
+VarId node_buffer(ThreadState *ts, JitBackend backend, VarType type, uint32_t size,
+                  Buffer *buffer) {
+    Var v = { .op = OP_EVALUATED, .type = (uint8_t) type, .backend = (uint8_t) backend,
+              .size = size, .scope = ts->scope, .value.buffer = buffer };
+    return create(ts, &v);
+}
+
+/* ------------------------------------------------------------------ checks */
+
+bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what) {
+    if (!var_exists(id))
+        return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
+                         function, what, id);
+    if (var_get(id)->flags & VAR_CONSUMED)
+        return error_set(JIT_ERROR_STATE,
+                         "%s: %s (r%u) is the result of an atomic operation that ran in an "
+                         "earlier kernel without being evaluated along with it; evaluate it "
+                         "together with what uses it", function, what, id);
+    if (var_get(id)->size == 0)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: %s (r%u) is an empty array", function,
+                         what, id);
+    if (var_get(id)->pending)
+        return evaluate_pending(ts, id);
+    return true;
+}
+
+bool node_size_valid(size_t size, const char *function) {
+    if (size == 0 || size > UINT32_MAX)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: size is %zu, expected 1 to 4294967295 entries", function, size);
+    return true;
+}
+
+bool node_common_size(const VarId *ids, uint32_t count, const char *function,
+                      uint32_t *size) {
+    uint32_t common = 1;
+    for (uint32_t i = 0; i < count; ++i) {
+        uint32_t n = ids[i] ? var_get(ids[i])->size : 1;
+        if (n == common || n == 1)
+            continue;
+        if (common != 1)
+            return error_set(JIT_ERROR_ARGUMENT,
+                             "%s: operands have sizes %u and %u, expected equal sizes or 1",
+                             function, common, n);
+        common = n;
+    }
+    *size = common;
+    return true;
+}
+
+bool node_backend_valid(JitBackend backend, const char *function) {
+    if (backend == JitBackendCUDA)
+        return error_set(JIT_ERROR_UNSUPPORTED, "%s: the CUDA backend is not available",
+                         function);
+    if (backend != JitBackendLLVM)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: backend is %d, expected JitBackendLLVM",
+                         function, (int) backend);
+    if (!(state.backends & JitBackendLLVM))
+        return error_set(JIT_ERROR_STATE, "%s: call jit_init(JitBackendLLVM) first",
+                         function);
+    return true;
+}
+
+bool node_type_valid(VarType type, const char *function) {
+    if (!type_valid(type))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: type is %d, expected VarTypeBool to VarTypeFloat64", function,
+                         (int) type);
+    return true;
+}

@@ -1,0 +1,165 @@
+/*
+ * state.c -- see state.h
+ */
+#include "trace/state.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "trace/evaluate.h"
+#include "trace/lvn.h"
+
+State state = { .expand_threshold = 1000000 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t eval_finished = PTHREAD_COND_INITIALIZER;
+
+/* ---------------------------------------------------------------- threads */
+
+static _Thread_local ThreadState *self;
+static pthread_key_t exit_key;
+static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+
+static void free_thread(ThreadState *ts) {
+    for (uint32_t i = 0; i < ts->scheduled_count; ++i)
+        var_dec(ts->scheduled[i]);
+    for (uint32_t i = 0; i < ts->effect_count; ++i)
+        var_dec(ts->effects[i]);
+    for (uint32_t i = 0; i < ts->prefix_count; ++i)
+        alloc_free(ts->prefixes[i]);
+    alloc_free(ts->scheduled);
+    alloc_free(ts->effects);
+    alloc_free(ts->prefixes);
+    evaluate_free_workspace(ts->workspace);
+    text_free(&ts->str);
+    text_free(&ts->whos);
+    text_free(&ts->graphviz);
+    text_free(&ts->program_text);
+    *ts->link = ts->next;
+    if (ts->next)
+        ts->next->link = ts->link;
+    alloc_free(ts);
+}
+
+/* A thread ends: writes that it queued but never evaluated are handed to another thread, so
+ * that arrays they go to are complete when somebody reads them. */
+static void thread_exit(void *pointer) {
+    ThreadState *ts = pointer;
+    state_lock();
+    ThreadState *heir = state.threads == ts ? ts->next : state.threads;
+    if (heir && ts->effect_count &&
+        vec_reserve(&heir->effects, &heir->effect_capacity,
+                    heir->effect_count + ts->effect_count, sizeof(VarId))) {
+        memcpy(heir->effects + heir->effect_count, ts->effects,
+               ts->effect_count * sizeof(VarId));
+        heir->effect_count += ts->effect_count;
+        ts->effect_count = 0;
+    }
+    free_thread(ts);
+    state_unlock();
+    self = NULL;
+}
+
+static void fork_prepare(void) { pthread_mutex_lock(&lock); }
+static void fork_release(void) { pthread_mutex_unlock(&lock); }
+
+static void create_key(void) {
+    pthread_key_create(&exit_key, thread_exit);
+    pthread_atfork(fork_prepare, fork_release, fork_release);
+}
+
+ThreadState *state_thread(void) {
+    if (self)
+        return self;
+    pthread_once(&exit_once, create_key);
+    ThreadState *ts = alloc_zero(1, sizeof(ThreadState));
+    TRY(ts, NULL);
+    ts->flags = JitFlagDefault;
+    ts->stream = stream_self();
+    if (!ts->stream) {
+        alloc_free(ts);
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    ts->next = state.threads;
+    ts->link = &state.threads;
+    if (ts->next)
+        ts->next->link = &ts->next;
+    state.threads = ts;
+    pthread_mutex_unlock(&lock);
+    pthread_setspecific(exit_key, ts);
+    self = ts;
+    return ts;
+}
+
+/* ------------------------------------------------------------------- lock */
+
+/* Callbacks waiting for the lock to be released; guarded by the graph lock. */
+typedef struct Deferred {
+    VarCallback callback;
+    void *payload;
+    uint32_t index;
+    int freed;
+} Deferred;
+
+static Deferred *deferred;
+static uint32_t deferred_count, deferred_capacity;
+
+void state_defer(VarCallback callback, uint32_t index, int freed, void *payload) {
+    if (vec_reserve(&deferred, &deferred_capacity, deferred_count + 1, sizeof(Deferred)))
+        deferred[deferred_count++] = (Deferred) { callback, payload, index, freed };
+}
+
+void state_lock(void) {
+    log_hold();
+    pthread_mutex_lock(&lock);
+}
+
+void state_unlock(void) {
+    if (deferred_count == 0) {
+        pthread_mutex_unlock(&lock);
+        log_release();
+        return;
+    }
+    Deferred *list = deferred;
+    uint32_t count = deferred_count;
+    deferred = NULL;
+    deferred_count = deferred_capacity = 0;
+    pthread_mutex_unlock(&lock);
+    log_release();
+    for (uint32_t i = 0; i < count; ++i)
+        list[i].callback(list[i].index, list[i].freed, list[i].payload);
+    alloc_free(list);
+}
+
+void state_wait_eval(void) {
+    pthread_cond_wait(&eval_finished, &lock);
+}
+
+void state_signal_eval(void) {
+    pthread_cond_broadcast(&eval_finished);
+}
+
+void state_free(void) {
+    ThreadState *ts = self;
+    state_lock();
+    while (state.threads && state.threads == ts && !ts->next)
+        free_thread(ts);
+    if (!state.threads) {
+        pthread_setspecific(exit_key, NULL);
+        self = NULL;
+    }
+    extra_free_all();
+    lvn_free();
+    var_table_free();
+    state_unlock();
+    if (!deferred_count) {
+        alloc_free(deferred);
+        deferred = NULL;
+        deferred_capacity = 0;
+    }
+}

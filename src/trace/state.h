@@ -1,0 +1,65 @@
+/*
+ * state.h -- the library's state, the graph lock and what belongs to a thread
+ *
+ * One lock guards variables, value numbering and the queues of all threads. Nothing calls out
+ * (log sinks, callbacks, engines) while it is held: log lines and callbacks are queued and
+ * state_unlock() delivers them. Lock order: graph -> cache -> streams, pool -> buffers.
+ */
+#ifndef TRACE_STATE_H
+#define TRACE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/program.h"
+#include "runtime/stream.h"
+#include "trace/extra.h"
+#include "trace/var.h"
+
+/** What a thread has of its own. Created at the thread's first call, released when it ends. */
+typedef struct ThreadState {
+    uint32_t flags;          /* JitFlag... */
+    uint32_t scope;          /* given to new variables */
+    VarId *scheduled;        /* to be computed by the next evaluation, one reference each */
+    uint32_t scheduled_count, scheduled_capacity;
+    VarId *effects;          /* queued writes in order of creation, one reference each */
+    uint32_t effect_count, effect_capacity;
+    char **prefixes;         /* label prefixes, owned */
+    uint32_t prefix_count, prefix_capacity;
+    const char *file;        /* source location, interned */
+    uint32_t line;
+    struct Workspace *workspace; /* scratch memory of evaluate.c, NULL while in use */
+    Text str, whos, graphviz, program_text; /* results of the last such call */
+    Stream *stream;          /* stream_self(), fetched once */
+    struct ThreadState *next, **link; /* list of all threads, guarded by the graph lock */
+} ThreadState;
+
+typedef struct State {
+    uint32_t backends;       /* initialised ones, JitBackend bits */
+    ThreadState *threads;
+    size_t expand_threshold;
+    uint64_t launches;
+} State;
+
+extern State state;
+
+/** The calling thread's state; NULL (error recorded) if memory is out. Without the lock. */
+ThreadState *state_thread(void);
+/** Take and release the graph lock. */
+void state_lock(void);
+void state_unlock(void);
+/** Wait (releasing the lock meanwhile) until another thread has finished an evaluation. */
+void state_wait_eval(void);
+/** An evaluation that had released the lock has finished. */
+void state_signal_eval(void);
+/** Have 'callback' called by state_unlock(). Dropped if memory is out. */
+void state_defer(VarCallback callback, uint32_t index, int freed, void *payload);
+/** Release all that belongs to the library except variables that are still referenced. */
+void state_free(void);
+
+/** Is this flag set for the thread? */
+static inline bool state_flag(const ThreadState *ts, JitFlag flag) {
+    return (ts->flags & (uint32_t) flag) != 0;
+}
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * var.c -- the table of variables: slots, references, release
+ *
+ * Free slots are found lowest first through a bitmap with summary levels: a set bit of level
+ * k says that the word below it is not zero, so a search descends one word per level.
+ *
+ * Releasing a variable may release its operands and so on. The variables on their way out
+ * form a stack linked through their 'position' field: no recursion, no memory needed, and a
+ * chain of any length can be freed.
+ */
+#include "trace/var.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "trace/extra.h"
+#include "trace/lvn.h"
+
+VarTable var_table;
+static uint32_t last_stamp;
+
+bool var_exists(VarId id) {
+    return id != 0 && id < var_table.end && var_get(id)->refs != 0;
+}
+
+/* ------------------------------------------------------------------ slots */
+
+/* One more chunk, and room in the bitmaps for its slots. */
+static bool add_chunk(void) {
+    VarTable *t = &var_table;
+    if (t->chunk_count >= UINT32_MAX / VAR_CHUNK)
+        return error_set(JIT_ERROR_MEMORY, "jit_var_new(): too many variables");
+    TRY(vec_reserve(&t->chunks, &t->chunk_capacity, t->chunk_count + 1, sizeof(Var *)),
+        false);
+    uint32_t words = (t->chunk_count + 1) * (VAR_CHUNK / 64);
+    for (int level = 0; level < VAR_LEVELS; ++level) {
+        uint32_t old = t->free_words[level];
+        uint32_t capacity = old;
+        if (words > old) {
+            TRY(vec_reserve(&t->free_bits[level], &capacity, words, sizeof(uint64_t)),
+                false);
+            memset(t->free_bits[level] + old, 0, (capacity - old) * sizeof(uint64_t));
+            t->free_words[level] = capacity;
+        }
+        words = (words + 63) / 64;
+    }
+    Var *chunk = alloc_aligned(VAR_CHUNK * sizeof(Var));
+    TRY(chunk, false);
+    memset(chunk, 0, VAR_CHUNK * sizeof(Var));
+    t->chunks[t->chunk_count++] = chunk;
+    return true;
+}
+
+static void mark_free(VarId id) {
+    for (int level = 0; level < VAR_LEVELS; ++level) {
+        uint64_t *word = &var_table.free_bits[level][id / 64], before = *word;
+        *word = before | (uint64_t) 1 << (id % 64);
+        if (before)
+            break;
+        id /= 64;
+    }
+    var_table.free_count++;
+}
+
+/* The lowest free slot; there is one. */
+static VarId take_free(void) {
+    VarTable *t = &var_table;
+    uint32_t word = 0;
+    while (!t->free_bits[VAR_LEVELS - 1][word])
+        word++;
+    for (int level = VAR_LEVELS - 1; level > 0; --level)
+        word = word * 64 + (uint32_t) __builtin_ctzll(t->free_bits[level][word]);
+    VarId id = word * 64 + (uint32_t) __builtin_ctzll(t->free_bits[0][word]);
+    uint32_t position = id;
+    for (int level = 0; level < VAR_LEVELS; ++level) {
+        uint64_t *w = &t->free_bits[level][position / 64];
+        *w &= ~((uint64_t) 1 << (position % 64));
+        if (*w)
+            break;
+        position /= 64;
+    }
+    t->free_count--;
+    return id;
+}
+
+VarId var_create(const Var *proto, bool reuse) {
+    VarTable *t = &var_table;
+    VarId id;
+    if (reuse && t->free_count) {
+        id = take_free();
+    } else {
+        if (t->end == 0)
+            t->end = 1; /* index 0 means "none" */
+        if (t->end >= t->chunk_count * VAR_CHUNK)
+            TRY(add_chunk(), 0);
+        id = t->end++;
+    }
+    Var *v = var_get(id);
+    *v = *proto;
+    v->refs = 1;
+    v->stamp = 0;
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    for (uint32_t i = 0; i < count; ++i)
+        if (ids[i])
+            var_inc(ids[i]);
+    if (v->op == OP_POINTER && v->aux == 1)
+        var_get(v->dep[0])->pending++;
+    t->created++;
+    if (++t->live > t->peak)
+        t->peak = t->live;
+    return id;
+}
+
+/* ---------------------------------------------------------------- release */
+
+/* Drop the operands of a variable; those that nobody else holds go on top of the stack. */
+static VarId drop_operands(Var *v, VarId stack) {
+    if (v->op == OP_POINTER && v->aux == 1)
+        var_get(v->dep[0])->pending--;
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!ids[i])
+            continue;
+        Var *o = var_get(ids[i]);
+        if (--o->refs == 0) {
+            o->position = stack;
+            stack = ids[i];
+        }
+    }
+    if (v->flags & VAR_WIDE) {
+        alloc_free(v->value.list);
+        v->value.list = NULL;
+    } else if (v->flags & VAR_OWN_TEXT) {
+        alloc_free((char *) v->value.text);
+        v->value.text = NULL;
+    }
+    v->flags &= (uint8_t) ~(VAR_WIDE | VAR_OWN_TEXT);
+    memset(v->dep, 0, sizeof(v->dep));
+    return stack;
+}
+
+static void release_stack(VarId stack) {
+    while (stack) {
+        VarId id = stack;
+        Var *v = var_get(id);
+        stack = v->position;
+        if (v->flags & VAR_NUMBERED)
+            lvn_remove(id);
+        stack = drop_operands(v, stack);
+        if (v->op == OP_EVALUATED)
+            buffer_release(v->value.buffer);
+        if (v->extra)
+            extra_drop(id, v);
+        v->op = OP_NONE;
+        v->stamp = 0;
+        var_table.live--;
+        mark_free(id);
+    }
+}
+
+void var_dec(VarId id) {
+    Var *v = var_get(id);
+    if (--v->refs == 0) {
+        v->position = 0;
+        release_stack(id);
+    }
+}
+
+void var_drop_operands(Var *v) {
+    release_stack(drop_operands(v, 0));
+}
+
+void var_set_buffer(VarId id, Buffer *buffer) {
+    Var *v = var_get(id);
+    if (v->flags & VAR_NUMBERED)
+        lvn_remove(id);
+    VarId stack = drop_operands(v, 0);
+    v->op = OP_EVALUATED;
+    v->aux = 0;
+    v->value.buffer = buffer;
+    release_stack(stack);
+}
+
+void var_consume(VarId id) {
+    Var *v = var_get(id);
+    VarId stack = drop_operands(v, 0);
+    v->op = OP_UNDEFINED;
+    v->aux = 0;
+    v->value.literal = 0;
+    v->flags |= VAR_CONSUMED;
+    release_stack(stack);
+}
+
+/* ------------------------------------------------------------------ stamps */
+
+uint32_t var_new_stamp(void) {
+    if (++last_stamp == 0) { /* wrapped: forget all old stamps */
+        for (VarId id = 1; id < var_table.end; ++id)
+            var_get(id)->stamp = 0;
+        last_stamp = 1;
+    }
+    return last_stamp;
+}
+
+void var_table_free(void) {
+    VarTable *t = &var_table;
+    if (t->live)
+        return;
+    for (uint32_t i = 0; i < t->chunk_count; ++i)
+        alloc_free(t->chunks[i]);
+    alloc_free(t->chunks);
+    for (int level = 0; level < VAR_LEVELS; ++level)
+        alloc_free(t->free_bits[level]);
+    memset(t, 0, sizeof(*t));
+}

@@ -1,0 +1,129 @@
+/*
+ * var.h -- variables: the nodes of the trace
+ *
+ * A variable is 64 bytes in a chunked table, so pointers stay valid while the table grows. The
+ * index names it; freed slots are reused lowest first. A variable is either
+ *
+ *     a literal           op LITERAL     value.literal holds the bits
+ *     in memory           op EVALUATED   value.buffer holds the entries
+ *     an operation        dep[] names its operands, each holding a reference
+ *
+ * Operands are read through var_operands() only: nodes with more than four keep them in a
+ * list of their own.
+ *
+ * Everything in this file requires the graph lock (state.h).
+ */
+#ifndef TRACE_VAR_H
+#define TRACE_VAR_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/op.h"
+#include "ir/type.h"
+#include "runtime/buffer.h"
+
+typedef uint32_t VarId; /* 0 = none */
+
+enum {
+    VAR_WIDE = 1,     /* operands are in value.list */
+    VAR_NUMBERED = 2, /* in the value numbering table */
+    VAR_CONSUMED = 4, /* result of an atomic that ran in an earlier kernel: gone */
+    VAR_OWN_TEXT = 8, /* STMT: value.text is ours */
+    VAR_QUEUED = 16,  /* in the list of effects of some thread */
+    VAR_RUNNING = 32  /* an effect of the group that is being built */
+};
+
+/** Operand list of a wide node. */
+typedef struct VarList {
+    uint32_t count;
+    VarId ids[];
+} VarList;
+
+typedef struct Var {
+    uint32_t refs;    /* by callers, by other variables, by queues */
+    uint32_t size;    /* entries; 0 only for an empty evaluated array */
+    uint8_t op;       /* Op */
+    uint8_t type;     /* VarType */
+    uint8_t backend;  /* JitBackend */
+    uint8_t flags;    /* VAR_... */
+    uint32_t aux;     /* as Inst.aux; POINTER: 1 = of a queued write, 2 = written by the
+                         caller's own statements; STMT: number of operands */
+    VarId dep[4];
+    union {
+        uint64_t literal;  /* LITERAL, and the bound of a CHECK, the address of a POINTER */
+        Buffer *buffer;    /* EVALUATED, one reference (NULL if size is 0) */
+        const char *text;  /* STMT */
+        VarList *list;     /* VAR_WIDE */
+    } value;
+    uint32_t hash;     /* in the value numbering table */
+    uint32_t pending;  /* queued writes into this array; each holds one reference */
+    uint32_t scope;    /* value numbering does not cross scopes */
+    uint32_t extra;    /* record in extra.h: label, callback, location; 0 = none */
+    uint32_t position; /* in the group or Program being built, valid if ... */
+    uint32_t stamp;    /* ... this is that one's stamp */
+} Var;
+
+static_assert(sizeof(Var) == 64, "a variable is one cache line");
+
+#define VAR_CHUNK_BITS 10
+#define VAR_LEVELS 4
+#define VAR_CHUNK (1u << VAR_CHUNK_BITS)
+
+/** The table. */
+typedef struct VarTable {
+    Var **chunks;
+    uint32_t chunk_count, chunk_capacity;
+    uint32_t end;          /* slots ever used: ids below this are in chunks */
+    uint32_t live, peak;   /* live variables now, most ever */
+    uint64_t created;
+    uint64_t *free_bits[VAR_LEVELS]; /* level 0: one bit a free slot; above: one bit for each
+                                        word of the level below that is not 0 */
+    uint32_t free_words[VAR_LEVELS];
+    uint32_t free_count;
+} VarTable;
+
+extern VarTable var_table;
+
+/** The record of a valid id. */
+static inline Var *var_get(VarId id) {
+    return var_table.chunks[id >> VAR_CHUNK_BITS] + (id & (VAR_CHUNK - 1));
+}
+/** Is this the id of a live variable? */
+bool var_exists(VarId id);
+
+/** A fresh slot for a copy of '*proto' with one reference; operands gain a reference each.
+ *  'reuse': take the lowest free slot, else one never used. 0 if memory is out. */
+VarId var_create(const Var *proto, bool reuse);
+static inline void var_inc(VarId id) { var_get(id)->refs++; }
+/** Drop a reference; frees the variable and, iteratively, what only it held. */
+void var_dec(VarId id);
+/** Drop all operands (they are about to be replaced by a result). */
+void var_drop_operands(Var *v);
+/** Give an unevaluated variable its memory (the reference is taken over). */
+void var_set_buffer(VarId id, Buffer *buffer);
+/** Replace the operands of an executed atomic whose value nobody stored. */
+void var_consume(VarId id);
+
+/** Number of operands and where they are. */
+static inline const VarId *var_operands(const Var *v, uint32_t *count) {
+    if (v->flags & VAR_WIDE) {
+        *count = v->value.list->count;
+        return v->value.list->ids;
+    }
+    *count = v->op == OP_STMT ? v->aux : op_info[v->op].arity;
+    return v->dep;
+}
+
+/** Position of a variable in the thing with this stamp, UINT32_MAX if it has none. */
+static inline uint32_t var_position(const Var *v, uint32_t stamp) {
+    return v->stamp == stamp ? v->position : UINT32_MAX;
+}
+/** A stamp that no variable carries. */
+uint32_t var_new_stamp(void);
+
+/** Release the table if no variable is left. */
+void var_table_free(void);
+
+#endif

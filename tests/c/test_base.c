@@ -1,0 +1,683 @@
+/*
+ * test_base.c -- memory, errors, log, containers, hash, files and clock
+ *
+ * Reference values come from elsewhere: hashes from the definition of XXH3 (checked
+ * against libxxhash's own library object), the table from a plain array, quantities by
+ * hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+/* ------------------------------------------------------------------ memory */
+
+static void test_alloc(void **state)
+{
+    (void) state;
+    char *p = alloc_get(0);
+    assert_non_null(p);
+    p = alloc_resize(p, 100);
+    assert_non_null(p);
+    memset(p, 7, 100);
+    alloc_free(p);
+
+    unsigned char *zero = alloc_zero(33, 3);
+    assert_non_null(zero);
+    for (int i = 0; i < 99; ++i)
+        assert_int_equal(zero[i], 0);
+    alloc_free(zero);
+
+    for (size_t size = 0; size < 200; size += 13) {
+        void *aligned = alloc_aligned(size);
+        assert_non_null(aligned);
+        assert_int_equal((uintptr_t) aligned % 64, 0);
+        alloc_free(aligned);
+    }
+
+    char *copy = alloc_string("copied");
+    assert_string_equal(copy, "copied");
+    alloc_free(copy);
+    alloc_free(NULL);
+}
+
+static void test_alloc_failure(void **state)
+{
+    (void) state;
+    error_clear();
+    assert_null(alloc_zero(SIZE_MAX / 2, 3));
+    assert_int_equal(error_code(), JIT_ERROR_MEMORY);
+    assert_non_null(strstr(error_message(), "out of memory"));
+
+#if defined(JIT_HOSTILE)
+    alloc_fail_at(2);
+    void *first = alloc_get(8);
+    assert_non_null(first);
+    assert_null(alloc_get(8));
+    void *third = alloc_get(8);
+    assert_non_null(third);
+    assert_int_equal(alloc_steps(), 3);
+    alloc_fail_at(0);
+    alloc_free(first);
+    alloc_free(third);
+#else
+    alloc_fail_at(1);
+    assert_false(alloc_fault());
+    assert_int_equal(alloc_steps(), 0);
+#endif
+}
+
+/* ------------------------------------------------------------------ errors */
+
+static int fail_with_try(bool ok)
+{
+    TRY(ok, -5);
+    return 1;
+}
+
+static void *error_thread(void *seen)
+{
+    *(JitError *) seen = error_code();
+    error_set(JIT_ERROR_COMPILE, "from another thread");
+    return NULL;
+}
+
+static void test_error(void **state)
+{
+    (void) state;
+    error_clear();
+    assert_int_equal(error_code(), JIT_OK);
+    assert_string_equal(error_message(), "");
+
+    assert_int_equal(error_set(JIT_ERROR_ARGUMENT, "operand %d is %s", 2, "float64"),
+                     0);
+    assert_int_equal(error_code(), JIT_ERROR_ARGUMENT);
+    assert_string_equal(error_message(), "operand 2 is float64");
+
+    /* A message may quote the one before it. */
+    error_set(JIT_ERROR_STATE, "jit_eval(): %s", error_message());
+    assert_string_equal(error_message(), "jit_eval(): operand 2 is float64");
+
+    JitError seen = JIT_ERROR_SYSTEM;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, error_thread, &seen), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(seen, JIT_OK);
+    assert_int_equal(error_code(), JIT_ERROR_STATE);
+
+    ErrorRecord saved;
+    error_save(&saved);
+    error_clear();
+    error_restore(&saved);
+    assert_string_equal(error_message(), "jit_eval(): operand 2 is float64");
+
+    char wide[2000];
+    memset(wide, 'x', sizeof wide - 1);
+    wide[sizeof wide - 1] = 0;
+    error_set(JIT_ERROR_SYSTEM, "%s", wide);
+    assert_int_equal(strlen(error_message()), sizeof saved.message - 1);
+    assert_string_equal(error_message() + sizeof saved.message - 4, "...");
+
+    assert_int_equal(fail_with_try(true), 1);
+    assert_int_equal(fail_with_try(false), -5);
+    error_clear();
+}
+
+/* --------------------------------------------------------------------- log */
+
+static char heard[4096];
+static unsigned heard_count;
+
+static void listen(LogLevel level, const char *message)
+{
+    size_t used = strlen(heard);
+    snprintf(heard + used, sizeof heard - used, "%d:%s;", (int) level, message);
+    ++heard_count;
+    /* A callback that causes log lines is not called again for them. */
+    log_write(LogLevelError, "from the callback");
+}
+
+static void test_log(void **state)
+{
+    (void) state;
+    LogLevel before = log_stderr_level();
+    assert_int_equal(before, LogLevelWarn);
+    assert_int_equal(log_callback_level(), LogLevelDisable);
+    assert_true(log_enabled(LogLevelWarn));
+    assert_false(log_enabled(LogLevelInfo));
+    assert_false(log_enabled(LogLevelNone));
+
+    log_set_stderr_level(LogLevelDisable);
+    assert_false(log_enabled(LogLevelError));
+    log_set_callback(LogLevelInfo, listen);
+    assert_int_equal(log_callback_level(), LogLevelInfo);
+    assert_true(log_enabled(LogLevelInfo));
+    assert_false(log_enabled(LogLevelDebug));
+
+    heard[0] = 0;
+    heard_count = 0;
+    log_write(LogLevelWarn, "a%d", 1);
+    log_text(LogLevelDebug, "too detailed");
+    assert_string_equal(heard, "2:a1;");
+
+    log_hold();
+    log_hold();
+    log_text(LogLevelInfo, "b");
+    log_release();
+    log_write(LogLevelError, "c");
+    assert_string_equal(heard, "2:a1;");
+    log_release();
+    assert_string_equal(heard, "2:a1;3:b;1:c;");
+
+    /* A record longer than the formatting buffer arrives whole. */
+    char wide[3000];
+    memset(wide, 'y', sizeof wide - 1);
+    wide[sizeof wide - 1] = 0;
+    heard[0] = 0;
+    log_write(LogLevelInfo, "%s", wide);
+    assert_int_equal(strlen(heard), sizeof wide - 1 + 3);
+
+    log_set_callback(LogLevelTrace, NULL);
+    assert_int_equal(log_callback_level(), LogLevelDisable);
+    log_set_stderr_level(before);
+}
+
+static void *log_thread(void *arg)
+{
+    (void) arg;
+    for (int i = 0; i < 200; ++i) {
+        log_hold();
+        log_write(LogLevelInfo, "line %d", i);
+        log_release();
+    }
+    return NULL;
+}
+
+static _Atomic unsigned parallel_count;
+
+static void count(LogLevel level, const char *message)
+{
+    (void) level;
+    (void) message;
+    ++parallel_count;
+}
+
+static void test_log_threads(void **state)
+{
+    (void) state;
+    log_set_callback(LogLevelInfo, count);
+    pthread_t threads[4];
+    for (int i = 0; i < 4; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, log_thread, NULL), 0);
+    for (int i = 0; i < 4; ++i)
+        pthread_join(threads[i], NULL);
+    log_set_callback(LogLevelDisable, NULL);
+    assert_int_equal(parallel_count, 800);
+}
+
+/* -------------------------------------------------------------- containers */
+
+static void test_vec(void **state)
+{
+    (void) state;
+    double *data = NULL;
+    uint32_t capacity = 0, grown = 0;
+    for (uint32_t i = 0; i < 10000; ++i) {
+        uint32_t old = capacity;
+        assert_true(vec_reserve(&data, &capacity, i + 1, sizeof *data));
+        if (capacity != old) {
+            ++grown;
+            assert_true(capacity >= old + old / 2);
+        }
+        data[i] = i;
+    }
+    for (uint32_t i = 0; i < 10000; ++i)
+        assert_true(data[i] == i);
+    assert_true(grown < 25);
+
+    double *same = data;
+    assert_false(vec_reserve(&data, &capacity, UINT32_MAX, SIZE_MAX / 8));
+    assert_int_equal(error_code(), JIT_ERROR_MEMORY);
+    assert_ptr_equal(data, same);
+    alloc_free(data);
+    error_clear();
+}
+
+static void test_arena(void **state)
+{
+    (void) state;
+    Arena arena = { 0 };
+    unsigned char *piece[500];
+    size_t size[500];
+    for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < 500; ++i) {
+            size[i] = i % 50 == 49 ? 100000 : (size_t) (i * 7 % 300);
+            piece[i] = arena_get(&arena, size[i]);
+            assert_non_null(piece[i]);
+            assert_int_equal((uintptr_t) piece[i] % 16, 0);
+            memset(piece[i], i & 255, size[i]);
+        }
+        for (int i = 0; i < 500; ++i)
+            for (size_t k = 0; k < size[i]; ++k)
+                assert_int_equal(piece[i][k], i & 255);
+        arena_reset(&arena);
+        assert_int_equal(arena.used, 0);
+    }
+    assert_null(arena_get(&arena, SIZE_MAX));
+    assert_int_equal(error_code(), JIT_ERROR_MEMORY);
+    arena_free(&arena);
+    assert_null(arena.chunk);
+    arena_free(&arena);
+    arena_reset(&arena);
+    error_clear();
+}
+
+/* Random insertions, replacements and deletions, compared with a plain array. */
+static void test_table(void **state)
+{
+    (void) state;
+    enum { KEYS = 400 };
+    static char values[KEYS][2];
+    void *expected[KEYS] = { 0 };
+    Table table = { 0 };
+    uint64_t seed = 1;
+    uint32_t count_expected = 0;
+
+    assert_null(table_get(&table, "x", 1));
+    assert_null(table_remove(&table, "x", 1));
+    for (int step = 0; step < 20000; ++step) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        uint32_t k = (uint32_t) (seed >> 33) % KEYS;
+        unsigned action = (unsigned) (seed >> 60);
+        char key[40];
+        size_t key_size = (size_t) snprintf(key, sizeof key, "key-%u-%*u", k,
+                                            (int) (k % 9), k);
+        if (action < 8) {
+            void *value = &values[k][action & 1];
+            assert_true(table_put(&table, key, key_size, value));
+            count_expected += expected[k] == NULL;
+            expected[k] = value;
+        } else if (action < 14) {
+            assert_ptr_equal(table_remove(&table, key, key_size), expected[k]);
+            count_expected -= expected[k] != NULL;
+            expected[k] = NULL;
+        } else {
+            assert_ptr_equal(table_get(&table, key, key_size), expected[k]);
+        }
+        assert_int_equal(table.count, count_expected);
+    }
+    for (uint32_t k = 0; k < KEYS; ++k) {
+        char key[40];
+        size_t key_size = (size_t) snprintf(key, sizeof key, "key-%u-%*u", k,
+                                            (int) (k % 9), k);
+        assert_ptr_equal(table_get(&table, key, key_size), expected[k]);
+    }
+
+    /* Keys are byte strings: the empty one and ones with zeros count too. */
+    assert_true(table_put(&table, "", 0, values[0]));
+    assert_true(table_put(&table, "\0\0", 2, values[1]));
+    assert_ptr_equal(table_get(&table, "", 0), values[0]);
+    assert_ptr_equal(table_get(&table, "\0\0", 2), values[1]);
+    assert_null(table_get(&table, "\0", 1));
+    table_free(&table);
+    assert_int_equal(table.count, 0);
+}
+
+/* -------------------------------------------------------------------- text */
+
+static void test_text(void **state)
+{
+    (void) state;
+    Text text = { 0 };
+    assert_string_equal(text_get(&text), "");
+    text_put(&text, "a");
+    text_put_char(&text, 'b');
+    text_put_n(&text, "cdef", 2);
+    text_put_u64(&text, 0);
+    text_put_char(&text, ' ');
+    text_put_u64(&text, UINT64_MAX);
+    text_put_char(&text, ' ');
+    text_put_i64(&text, INT64_MIN);
+    text_put_char(&text, ' ');
+    text_put_i64(&text, -7);
+    text_put_char(&text, ' ');
+    text_put_hex64(&text, 0x0123456789abcdefu);
+    assert_string_equal(text_get(&text), "abcd0 18446744073709551615 "
+                                         "-9223372036854775808 -7 0123456789abcdef");
+    text_clear(&text);
+    assert_string_equal(text_get(&text), "");
+
+    char wide[1000];
+    memset(wide, 'z', sizeof wide - 1);
+    wide[sizeof wide - 1] = 0;
+    text_putf(&text, "<%s|%d>", wide, 5);
+    assert_int_equal(text.size, 999 + 4);
+    assert_string_equal(text_get(&text) + 999, "z|5>");
+
+    char *taken = text_take(&text);
+    assert_int_equal(strlen(taken), 999 + 4);
+    alloc_free(taken);
+    taken = text_take(&text);
+    assert_string_equal(taken, "");
+    alloc_free(taken);
+    text_free(&text);
+}
+
+static void check_bytes(uint64_t bytes, const char *expected)
+{
+    Text text = { 0 };
+    text_put_bytes(&text, bytes);
+    assert_string_equal(text_get(&text), expected);
+    text_free(&text);
+}
+
+static void check_seconds(double seconds, const char *expected)
+{
+    Text text = { 0 };
+    text_put_seconds(&text, seconds);
+    assert_string_equal(text_get(&text), expected);
+    text_free(&text);
+}
+
+static void test_text_quantities(void **state)
+{
+    (void) state;
+    check_bytes(0, "0 B");
+    check_bytes(7, "7 B");
+    check_bytes(1023, "1023 B");
+    check_bytes(1024, "1 KiB");
+    check_bytes(3052, "2.98 KiB");
+    check_bytes(101376, "99 KiB");
+    check_bytes((uint64_t) (23.7 * 1073741824.0), "23.7 GiB");
+    check_bytes(1048575, "1 MiB");
+    check_bytes((uint64_t) 5 << 50, "5 PiB");
+    check_seconds(0, "0 ns");
+    check_seconds(2.4e-6, "2.4 us");
+    check_seconds(69.195e-6, "69.195 us");
+    check_seconds(33.417e-3, "33.417 ms");
+    check_seconds(0.9999999, "1 s");
+    check_seconds(12.0, "12 s");
+    check_seconds(90061.25, "90061.25 s");
+}
+
+#if defined(JIT_HOSTILE)
+static void test_text_failure(void **state)
+{
+    (void) state;
+    Text text = { 0 };
+    alloc_fail_at(1);
+    text_put(&text, "lost");
+    text_put(&text, "also lost");
+    assert_null(text_get(&text));
+    assert_int_equal(error_code(), JIT_ERROR_MEMORY);
+    assert_null(text_take(&text));
+    text_clear(&text);
+    text_put(&text, "works again");
+    assert_string_equal(text_get(&text), "works again");
+    alloc_fail_at(0);
+    text_free(&text);
+}
+#endif
+
+/* -------------------------------------------------------------------- hash */
+
+static void test_hash(void **state)
+{
+    (void) state;
+    unsigned char data[1000];
+    for (size_t i = 0; i < sizeof data; ++i)
+        data[i] = (unsigned char) (i * 31 + 7);
+
+    /* The published value of the empty input with seed 0. */
+    assert_true(hash_64("", 0, 0) == 0x2d06800538d394c2u);
+    Hash128 empty = hash_128("", 0, 0);
+    assert_true(empty.high == 0x99aa06d3014798d8u && empty.low == 0x6001c324468d497fu);
+
+    for (size_t size = 0; size <= sizeof data; size += size < 300 ? 1 : 77) {
+        XXH128_hash_t reference = XXH3_128bits_withSeed(data, size, 42);
+        Hash128 hash = hash_128(data, size, 42);
+        assert_true(hash.low == reference.low64 && hash.high == reference.high64);
+        assert_true(hash_64(data, size, 42) == XXH3_64bits_withSeed(data, size, 42));
+    }
+}
+
+/* ------------------------------------------------------------------- files */
+
+static char root[200];
+
+static const char *in_root(const char *name)
+{
+    static char path[4][600];
+    static unsigned next;
+    char *result = path[next++ % 4];
+    snprintf(result, sizeof path[0], "%s/%s", root, name);
+    return result;
+}
+
+static int make_root(void **state)
+{
+    (void) state;
+    const char *base = getenv("TMPDIR");
+    snprintf(root, sizeof root, "%s/test_base.XXXXXX", base ? base : "/tmp");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    (void) state;
+    char command[300];
+    snprintf(command, sizeof command, "rm -rf '%s'", root);
+    return system(command);
+}
+
+static void expect_system_error(bool result, const char *message)
+{
+    assert_false(result);
+    assert_int_equal(error_code(), JIT_ERROR_SYSTEM);
+    assert_non_null(strstr(error_message(), message));
+    error_clear();
+}
+
+static void test_file_dir(void **state)
+{
+    (void) state;
+    const char *deep = in_root("a/b/c");
+    assert_true(file_private_dir(deep));
+    struct stat info;
+    assert_int_equal(stat(deep, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+    assert_true(file_private_dir(deep));
+
+    assert_int_equal(chmod(deep, 0750), 0);
+    expect_system_error(file_private_dir(deep), "others have access");
+    assert_int_equal(chmod(deep, 0700), 0);
+
+    const char *link = in_root("link");
+    assert_int_equal(symlink(deep, link), 0);
+    expect_system_error(file_private_dir(link), "link");
+
+    assert_true(file_publish(in_root("plain"), "x", 1));
+    expect_system_error(file_private_dir(in_root("plain")), "plain");
+    expect_system_error(file_private_dir(in_root("plain/below")), "plain");
+    /* Giving a file away is not always allowed, not even to root in a container. */
+    if (chown(deep, 12345, 12345) == 0)
+        expect_system_error(file_private_dir(deep), "another user");
+}
+
+static void expect_content(const char *path, const void *data, size_t size)
+{
+    void *found = NULL;
+    size_t found_size = 0;
+    bool absent = true;
+    assert_true(file_read_private(path, 1 << 20, &found, &found_size, &absent));
+    assert_false(absent);
+    assert_int_equal(found_size, size);
+    assert_memory_equal(found, data, size);
+    alloc_free(found);
+}
+
+static void test_file_publish(void **state)
+{
+    (void) state;
+    const char *path = in_root("entry");
+    static char large[300000];
+    memset(large, 'q', sizeof large);
+    assert_true(file_publish(path, large, sizeof large));
+    expect_content(path, large, sizeof large);
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+
+    assert_true(file_publish(path, "new", 3));
+    expect_content(path, "new", 3);
+    assert_true(file_publish(path, "", 0));
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_size, 0);
+
+    expect_system_error(file_publish(in_root("missing/entry"), "x", 1), "missing");
+    /* A directory in the way: the rename fails and the temporary goes away. */
+    assert_int_equal(mkdir(in_root("taken"), 0700), 0);
+    expect_system_error(file_publish(in_root("taken"), "x", 1), "taken");
+    char command[300];
+    snprintf(command, sizeof command, "! ls -a '%s' | grep -q tmp", root);
+    assert_int_equal(system(command), 0);
+
+    assert_true(file_remove(path));
+    assert_true(file_remove(path));
+    expect_system_error(file_remove(in_root("taken")), "taken");
+}
+
+static void test_file_read(void **state)
+{
+    (void) state;
+    const char *path = in_root("read");
+    void *data = NULL;
+    size_t size = 0;
+    bool absent = false;
+    expect_system_error(file_read_private(path, 100, &data, &size, &absent), "read");
+    assert_true(absent);
+
+    assert_true(file_publish(path, "0123456789", 10));
+    expect_system_error(file_read_private(path, 9, &data, &size, &absent), "too large");
+    assert_false(absent);
+    expect_content(path, "0123456789", 10);
+
+    assert_int_equal(chmod(path, 0620), 0);
+    expect_system_error(file_read_private(path, 100, &data, &size, &absent),
+                        "can write");
+    assert_int_equal(chmod(path, 0644), 0);
+    expect_content(path, "0123456789", 10);
+
+    const char *link = in_root("read-link");
+    assert_int_equal(symlink(path, link), 0);
+    expect_system_error(file_read_private(link, 100, &data, &size, &absent),
+                        "read-link");
+    assert_int_equal(mkfifo(in_root("fifo"), 0600), 0);
+    expect_system_error(file_read_private(in_root("fifo"), 100, &data, &size, &absent),
+                        "not a regular file");
+    expect_system_error(file_read_private(root, 100, &data, &size, &absent),
+                        "not a regular file");
+    if (chown(path, 12345, 12345) == 0)
+        expect_system_error(file_read_private(path, 100, &data, &size, &absent),
+                            "another user");
+}
+
+#if defined(JIT_HOSTILE)
+/* Every system call of a publication and a reading fails once: nothing is left behind,
+ * the old content stays, and the next call works. */
+static void test_file_faults(void **state)
+{
+    (void) state;
+    const char *path = in_root("hostile/entry");
+    assert_true(file_private_dir(in_root("hostile")));
+    assert_true(file_publish(path, "old", 3));
+    unsigned failures = 0;
+    for (uint64_t n = 1; n < 50; ++n) {
+        alloc_fail_at(n);
+        bool ok = file_publish(path, "new", 3);
+        alloc_fail_at(0);
+        expect_content(path, ok ? "new" : "old", 3);
+        char command[300];
+        snprintf(command, sizeof command, "ls -A '%s/hostile' | wc -l | grep -qx 1",
+                 root);
+        assert_int_equal(system(command), 0);
+        failures += !ok;
+        if (ok)
+            break;
+        assert_int_not_equal(error_code(), JIT_OK);
+    }
+    assert_true(failures >= 4 && failures < 20);
+    failures = 0;
+    for (uint64_t n = 1; n < 50; ++n) {
+        void *data = NULL;
+        size_t size;
+        bool absent;
+        alloc_fail_at(n);
+        bool ok = file_read_private(path, 100, &data, &size, &absent);
+        alloc_fail_at(0);
+        alloc_free(data);
+        failures += !ok;
+        if (ok)
+            break;
+    }
+    assert_int_equal(failures, 4); /* open, inspect, memory, read */
+    error_clear();
+}
+#endif
+
+static void test_setuid_and_clock(void **state)
+{
+    (void) state;
+    assert_false(file_process_is_setuid());
+    uint64_t first = clock_ns();
+    usleep(2000);
+    uint64_t passed = clock_ns() - first;
+    assert_true(passed >= 2000000 && passed < 60000000000u);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alloc),
+        cmocka_unit_test(test_alloc_failure),
+        cmocka_unit_test(test_error),
+        cmocka_unit_test(test_log),
+        cmocka_unit_test(test_log_threads),
+        cmocka_unit_test(test_vec),
+        cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_quantities),
+        cmocka_unit_test(test_hash),
+        cmocka_unit_test_setup_teardown(test_file_dir, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_file_publish, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_file_read, make_root, remove_root),
+#if defined(JIT_HOSTILE)
+        cmocka_unit_test(test_text_failure),
+        cmocka_unit_test_setup_teardown(test_file_faults, make_root, remove_root),
+#endif
+        cmocka_unit_test(test_setuid_and_clock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+#!/bin/sh
+# bootstrap.sh -- install what a target of the Makefile needs and this machine lacks
+#
+#     tools/bootstrap.sh build|test|demo|lint|bench|docs ...
+#
+# Everything is looked for first, so a second run costs little and needs neither
+# privileges nor a network. Missing system packages are installed with apt-get (as root
+# or with sudo); on other systems, or without the right to install, the script says what
+# is missing and stops. Python tools go to .venv, never to the system.
+set -eu
+cd "$(dirname "$0")/.."
+
+missing=""  # names for people
+packages="" # their Debian packages
+
+lacks() {
+    missing="$missing$1
+"
+    packages="$packages $2"
+}
+
+have() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+need_library() {
+    { have pkg-config && pkg-config --exists "$1"; } ||
+        lacks "$1 ${3:-}(library and headers)" "$2"
+}
+
+# Is this meson 1.0 or newer?
+meson_fits() {
+    version=$("$1" --version 2>/dev/null) || return 1
+    [ "${version%%.*}" -ge 1 ] 2>/dev/null
+}
+
+# Is there a libLLVM of version 15 or newer that the llvm engine would find?
+have_libllvm() {
+    [ -z "${DRJIT_LIBLLVM_PATH:-}" ] || return 0
+    {
+        PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null || true
+        ls -d /usr/lib/libLLVM* /usr/lib64/libLLVM* /usr/lib/*/libLLVM* \
+            /usr/lib/llvm-*/lib/libLLVM* /usr/local/lib/libLLVM* 2>/dev/null || true
+    } | grep -Eq 'libLLVM(-|\.so\.)(1[5-9]|[2-9][0-9])'
+}
+
+# A Debian package of libLLVM that this release has, preferring the ones we test with.
+libllvm_package() {
+    for version in 19 18 17 16 15 20 21 22; do
+        for package in "libllvm$version" "libllvm${version}t64"; do
+            if apt-cache show "$package" 2>/dev/null | grep -q '^Version:'; then
+                echo "$package"
+                return
+            fi
+        done
+    done
+    echo libllvm15
+}
+
+look_for_build() {
+    if [ -n "${CC:-}" ]; then
+        have "${CC%% *}" || lacks "the C compiler $CC" gcc
+    else
+        have cc || have gcc || have clang || lacks "a C11 compiler (gcc or clang)" gcc
+    fi
+    [ -e /usr/include/stdio.h ] || ! have apt-get ||
+        lacks "the C library's headers" libc6-dev
+    have pkg-config || lacks "pkg-config" pkg-config
+    have python3 || lacks "Python 3" python3
+    have ninja || lacks "ninja" ninja-build
+    [ -x .venv/bin/meson ] || have meson || lacks "meson 1.0 or newer" meson
+    need_library libxxhash libxxhash-dev
+    need_library libsodium libsodium-dev
+}
+
+look_for_cpp() {
+    have "${CXX:-c++}" || have g++ || have clang++ || lacks "a C++17 compiler" g++
+}
+
+look_for_libllvm() {
+    have_libllvm || lacks "libLLVM 15 or newer (the shared library only)" @libllvm
+}
+
+look_for_venv() {
+    python3 -c 'import venv, ensurepip' 2>/dev/null ||
+        lacks "Python's venv module" python3-venv
+}
+
+look_for() {
+    case $1 in
+        build) look_for_build ;;
+        test) look_for_build; look_for_cpp; look_for_libllvm
+              need_library cmocka libcmocka-dev ;;
+        demo) look_for_build; look_for_cpp; look_for_libllvm
+              need_library libpng libpng-dev ;;
+        lint) look_for_build; look_for_venv ;;
+        bench) look_for_build; look_for_cpp; look_for_libllvm; look_for_venv ;;
+        docs) have python3 || lacks "Python 3" python3 ;;
+        *) echo "bootstrap.sh: unknown target '$1'" >&2; exit 2 ;;
+    esac
+}
+
+look_for_all() {
+    missing=""
+    packages=""
+    for target in "$@"; do
+        look_for "$target"
+    done
+}
+
+give_up() {
+    {
+        echo "bootstrap.sh: $1 This is missing:"
+        printf '%s' "$missing" | sort -u | sed 's/^/    /'
+        if have apt-get; then
+            echo "Please run, as root:"
+            echo "    apt-get install$(debian_packages)"
+        fi
+    } >&2
+    exit 1
+}
+
+debian_packages() {
+    for package in $(printf '%s\n' $packages | sort -u); do
+        [ "$package" != @libllvm ] || package=$(libllvm_package)
+        printf ' %s' "$package"
+    done
+}
+
+install_packages() {
+    have apt-get || give_up "Please install what is needed with your package manager."
+    if [ "$(id -u)" = 0 ]; then
+        as_root=""
+    elif have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+        as_root="sudo"
+    else
+        give_up "Installing packages needs root or sudo."
+    fi
+    # Package lists that are partly out of date are no reason to stop.
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update </dev/null || true
+    echo "bootstrap.sh: installing$(debian_packages)"
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
+        install $(debian_packages) </dev/null >/dev/null ||
+        give_up "apt-get could not install everything."
+}
+
+# Put Python packages into .venv, unless its commands or modules are there already.
+venv_install() {
+    [ -x .venv/bin/python ] || python3 -m venv .venv
+    .venv/bin/python -m pip install -q --disable-pip-version-check "$@" </dev/null || {
+        echo "bootstrap.sh: could not install $* into .venv" >&2
+        exit 1
+    }
+}
+
+prepare_python() {
+    # A distribution's meson may be too old (Ubuntu 22.04); then .venv has its own.
+    case $1 in docs) return ;; esac
+    if [ ! -x .venv/bin/meson ] && ! meson_fits meson; then
+        python3 -c 'import venv, ensurepip' 2>/dev/null || {
+            lacks "Python's venv module" python3-venv
+            install_packages
+        }
+        venv_install 'meson>=1.0'
+    fi
+    case $1 in
+        lint) [ -x .venv/bin/ruff ] && [ -x .venv/bin/mypy ] ||
+                  venv_install -r tools/requirements-lint.txt ;;
+        bench) .venv/bin/python -c 'import numpy' 2>/dev/null ||
+                  venv_install -r tools/requirements-bench.txt ;;
+    esac
+}
+
+[ $# -gt 0 ] || set -- build
+look_for_all "$@"
+if [ -n "$missing" ]; then
+    install_packages
+    look_for_all "$@"
+    [ -z "$missing" ] || give_up "Something is still not there after installing."
+fi
+for target in "$@"; do
+    prepare_python "$target"
+done

@@ -1,0 +1,66 @@
+#!/bin/sh
+# demo.sh -- run every example program and write its pictures to demo-output/
+#
+#     tools/demo.sh [BUILD-FOLDER] [OUTPUT-FOLDER]
+#
+# Called by "make demo" after the build, with the build folder in $BUILD. A program that
+# fails does not stop the others; the summary at the end says which, and the exit status
+# is their number.
+
+root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+build=${1:-${BUILD:-$root/build}}
+output=${2:-$root/demo-output}
+programs=$build/examples
+examples=$root/examples
+failed=0
+summary=
+
+if [ ! -x "$programs/readme_c" ]; then
+    echo "demo: no programs in '$programs': build first (make)" >&2
+    exit 1
+fi
+mkdir -p "$output" || exit 1
+
+# step TITLE PROGRAM [ARGUMENTS]: run a program and note how it went.
+step() {
+    title=$1
+    shift
+    if [ ! -x "$1" ]; then
+        summary="$summary
+  left out  $title (not built: libpng is missing)"
+        return
+    fi
+    printf '\n=== %s\n\n' "$title"
+    if "$@"; then
+        summary="$summary
+  ok        $title"
+    else
+        failed=$((failed + 1))
+        summary="$summary
+  FAILED    $title"
+    fi
+}
+
+step "the C example of the README" "$programs/readme_c"
+step "the C++ example of the README" "$programs/readme_cpp"
+step "a picture: evening" "$programs/render" "$examples/scenes/evening.txt" \
+    "$output/evening.png" --size 1024 --height 768 --samples 16
+step "the same again: the kernels come from the disk cache" "$programs/render" \
+    "$examples/scenes/evening.txt" "$output/evening.png" --size 1024 --height 768 \
+    --samples 16
+step "a picture: spiral" "$programs/render" "$examples/scenes/spiral.txt" \
+    "$output/spiral.png" --size 900 --height 640 --samples 16
+step "a picture: stones" "$programs/render" "$examples/scenes/stones.txt" \
+    "$output/stones.png" --size 900 --height 600 --samples 32
+step "blur" "$programs/filter" "$output/evening.png" "$output/evening-blur.png" blur
+step "sharpen" "$programs/filter" "$output/evening.png" "$output/evening-sharp.png" \
+    sharpen --radius 2 --amount 2
+step "edges" "$programs/filter" "$output/evening.png" "$output/evening-edges.png" edges
+step "statistics of a table" "$programs/stats" "$examples/data/weather.csv" \
+    --column temperature
+
+printf '\n=== Summary\n%s\n\nPictures in %s:\n' "$summary" "$output"
+for picture in "$output"/*.png; do
+    [ -e "$picture" ] && echo "  ${picture##*/}"
+done
+exit "$failed"

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Check what the house style can have checked by a machine.
+
+* lines have at most 88 columns, no tabs (Makefiles aside) and no trailing blanks;
+* no marks of unfinished work are left behind;
+* files over 900 lines are named (a warning: it is where to look again);
+* every header compiles alone: the library's as C11, public ones as C99 and C++17;
+* every source and test is listed in its meson.build.
+
+Prints ``file:line: message`` for each violation and exits with status 1.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ["src", "include", "tests", "examples", "bench", "tools", "packaging"]
+SUFFIXES = {".c", ".h", ".cpp", ".py", ".sh", ".build", ".cmake", ".in"}
+COLUMNS = 88
+LINES = 900
+
+# Spelled so that this file does not find itself.
+MARKS = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+
+# Headers that hold C++.
+CPP_HEADERS = {"array.h", "llvm.h", "cuda.h", "half.h"}
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+
+
+def name(path: Path) -> str:
+    """The path as shown in messages."""
+    return str(path.relative_to(ROOT))
+
+
+def project_files() -> Iterator[Path]:
+    """Yield the files whose text is checked."""
+    yield ROOT / "meson.build"
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in SUFFIXES and path.is_file():
+                yield path
+
+
+def check_text(path: Path) -> Iterator[str]:
+    """Yield what is wrong with the lines of a file."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    for number, line in enumerate(lines, 1):
+        where = f"{name(path)}:{number}: "
+        if len(line) > COLUMNS:
+            yield where + f"{len(line)} columns, more than {COLUMNS}"
+        if "\t" in line:
+            yield where + "a tab"
+        if line != line.rstrip():
+            yield where + "blanks at the end of the line"
+        if MARKS.search(line):
+            yield where + "a mark of unfinished work"
+    if lines[-1] != "":
+        yield f"{name(path)}:{len(lines)}: no newline at the end of the file"
+    if len(lines) > LINES + 1:
+        print(f"{name(path)}:1: warning: {len(lines) - 1} lines, more than {LINES}")
+
+
+def compilers(header: Path) -> Iterator[list[str]]:
+    """Yield the commands that have to accept a file with nothing but this header."""
+    include = ["-I", str(ROOT / "include"), "-I", str(ROOT / "src")]
+    c = (os.environ.get("CC") or shutil.which("cc") or "gcc").split()
+    cpp = (os.environ.get("CXX") or shutil.which("c++") or "").split()
+    public = header.is_relative_to(ROOT / "include")
+    if header.name not in CPP_HEADERS or not public:
+        if public:
+            standard = ["-std=c99", "-pedantic"]
+        else:
+            standard = ["-std=c11", "-D_GNU_SOURCE"]
+        yield [*c, "-x", "c", *standard, *WARNINGS, *include, "-"]
+    if public and cpp:
+        yield [*cpp, "-x", "c++", "-std=c++17", *WARNINGS, *include, "-"]
+
+
+def check_header(header: Path) -> list[str]:
+    """Compile a header by itself; say what the compiler said otherwise."""
+    errors = []
+    for command in compilers(header):
+        result = subprocess.run(
+            command,
+            input=f'#include "{header}"\n',
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode != 0:
+            errors.append(f"{name(header)}:1: does not compile alone\n{result.stderr}")
+    return errors
+
+
+def check_listed() -> Iterator[str]:
+    """Yield sources and tests that the build does not know."""
+    sources = (ROOT / "src/meson.build").read_text(encoding="utf-8")
+    for path in sorted((ROOT / "src").rglob("*.c")):
+        if f"'{path.relative_to(ROOT / 'src')}'" not in sources:
+            yield f"{name(path)}:1: not listed in src/meson.build"
+    tests = (ROOT / "tests/meson.build").read_text(encoding="utf-8")
+    for path in sorted((ROOT / "tests/c").glob("test_*.c*")):
+        if f"'{path.stem.removeprefix('test_')}'" not in tests:
+            yield f"{name(path)}:1: not listed in tests/meson.build"
+
+
+def main() -> int:
+    """Check the whole tree."""
+    files = list(project_files())
+    errors = [error for path in files for error in check_text(path)]
+    errors += check_listed()
+    headers = [
+        path
+        for path in files
+        if path.suffix == ".h" and name(path).startswith(("src/", "include/"))
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for found in pool.map(check_header, headers):
+            errors += found
+    for error in errors:
+        print(error)
+    print(
+        f"lint_style: {len(files)} files, {len(headers)} headers, {len(errors)} errors"
+    )
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

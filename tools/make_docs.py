@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Write docs/reference.md from the comments of the public C header.
+
+A documentation comment stands at the start of a line and covers the declarations up to
+the next blank line or documentation comment, so related functions can share one. Each
+exported function needs such a comment; ones that lack it are listed and the exit status
+is 1. ``--check`` writes nothing and also fails when docs/reference.md is out of date.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HEADER = ROOT / "include/drjit-core/jit.h"
+OUTPUT = ROOT / "docs/reference.md"
+
+SECTION = re.compile(r"^/\* -{10,} (.+) \*/$")
+FUNCTION = re.compile(r"\b(jit_\w+)\(")
+
+PREAMBLE = """\
+# Reference of the C interface
+
+Written by `make docs` from the comments of `include/drjit-core/jit.h`: edit that file,
+not this one. The conventions on ownership, errors and threads stand at its top.
+"""
+
+
+@dataclass
+class Entry:
+    """A documentation comment and the declarations that it covers."""
+
+    comment: str
+    code: list[str] = field(default_factory=list)
+
+    def functions(self) -> list[str]:
+        """Names of the exported functions declared here."""
+        text = "\n".join(line for line in self.code)
+        declarations = re.findall(r"JIT_EXPORT[^;]*;", text)
+        found = (FUNCTION.search(declaration) for declaration in declarations)
+        return [match.group(1) for match in found if match]
+
+
+@dataclass
+class Section:
+    """A part of the header under one heading; 'text' is its introduction."""
+
+    title: str
+    text: str = ""
+    entries: list[Entry] = field(default_factory=list)
+
+
+def comment_text(lines: list[str]) -> str:
+    """Strip the decoration of a comment and join its lines."""
+    text = " ".join(re.sub(r"^\s*(/\*\*?|\*(?!/))?\s?", "", line) for line in lines)
+    return re.sub(r"\s+", " ", text.replace("*/", "")).strip()
+
+
+def parse(source: str) -> list[Section]:
+    """Cut the header into sections and entries."""
+    sections: list[Section] = []
+    entry: Entry | None = None
+    depth = 0  # of braces: a blank line within a struct does not end an entry
+    lines = iter(source.split("\n"))
+    for line in lines:
+        heading = SECTION.match(line)
+        if heading:
+            sections.append(Section(heading.group(1)))
+            entry = None
+        elif not sections or line.startswith("#"):
+            continue
+        elif line.startswith("/*"):
+            block = [line]
+            while "*/" not in block[-1]:
+                block.append(next(lines))
+            if line.startswith("/**"):
+                entry = Entry(comment_text(block))
+                sections[-1].entries.append(entry)
+            else:
+                sections[-1].text += comment_text(block)
+                entry = None
+        elif not line.strip():
+            if depth == 0:
+                entry = None
+        elif line != "}" and not line.startswith("extern"):
+            if entry is None:
+                entry = Entry("")
+                sections[-1].entries.append(entry)
+            entry.code.append(line)
+            depth += line.count("{") - line.count("}")
+    return sections
+
+
+def render(sections: list[Section]) -> str:
+    """The sections as Markdown."""
+    out = [PREAMBLE]
+    for section in sections:
+        if not section.entries:
+            continue
+        out.append(f"## {section.title.capitalize()}\n")
+        if section.text:
+            out.append(section.text + "\n")
+        for entry in section.entries:
+            code = "\n".join(entry.code).replace("JIT_EXPORT ", "")
+            if code:
+                out.append(f"```c\n{code}\n```\n")
+            if entry.comment:
+                out.append(entry.comment + "\n")
+    return "\n".join(out)
+
+
+def main() -> int:
+    """Check the comments and write, or with --check compare, the reference."""
+    source = HEADER.read_text(encoding="utf-8")
+    sections = parse(source)
+    entries = [entry for section in sections for entry in section.entries]
+    bare = [f for entry in entries if not entry.comment for f in entry.functions()]
+    count = sum(len(entry.functions()) for entry in entries)
+    declared = len(re.findall(r"^JIT_EXPORT", source, re.MULTILINE))
+    for function in bare:
+        print(f"{HEADER.relative_to(ROOT)}: {function}() has no comment")
+    if count != declared:
+        print(f"make_docs: found {count} of {declared} declarations")
+        return 1
+    text = render(sections)
+    if "--check" not in sys.argv[1:]:
+        OUTPUT.write_text(text, encoding="utf-8")
+    elif not OUTPUT.exists() or OUTPUT.read_text(encoding="utf-8") != text:
+        print(f"{OUTPUT.relative_to(ROOT)} is out of date: run 'make docs'")
+        return 1
+    print(f"make_docs: {count} functions, {len(bare)} without a comment")
+    return 1 if bare else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
