@@ -76,7 +76,8 @@ hostile:
 	$(call configure,build-hostile,$(SANITIZED) -Dhostile=true \
 	    -Db_sanitize=address$(,)undefined)
 	@ninja -C build-hostile
-	@$(MESON) test -C build-hostile --no-rebuild --print-errorlogs -t 15 --suite hostile
+	@$(MESON) test -C build-hostile --no-rebuild --print-errorlogs -t 15 \
+	    --suite quick --suite hostile
 
 fuzz:
 	@tools/bootstrap.sh test

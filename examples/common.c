@@ -122,7 +122,8 @@ void report_print(const Report *report, const char *title) {
 
     printf("%s\n", title);
     if (report->trace > 0)
-        printf("  trace    %9.2f ms   recording operations\n", 1e3 * report->trace);
+        printf("  trace    %9.2f ms   recording operations, with the evaluations that "
+               "gathers need\n", 1e3 * report->trace);
     printf("  prepare  %9.2f ms   scheduling and looking up %zu kernel launches\n",
            prepare, kernels);
     printf("  compile  %9.2f ms   %zu launches found their kernel in a cache\n",

@@ -100,7 +100,7 @@ def render(sections: list[Section]) -> str:
     for section in sections:
         if not section.entries:
             continue
-        out.append(f"## {section.title.capitalize()}\n")
+        out.append(f"## {section.title[0].upper() + section.title[1:]}\n")
         if section.text:
             out.append(section.text + "\n")
         for entry in section.entries:

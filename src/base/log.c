@@ -37,9 +37,11 @@ static _Atomic(LogCallback) callback_sink;
  * thread needs no clean-up. */
 static _Thread_local struct {
     Record *first, *last;
-    unsigned depth, dropped;
+    unsigned dropped;
     bool in_callback;
 } queue;
+
+_Thread_local struct LogHold log_hold_state;
 
 static int level_of(_Atomic int *level)
 {
@@ -75,6 +77,7 @@ static void enqueue(LogLevel level, const char *text)
     if (!record) {
         error_restore(&error);
         ++queue.dropped;
+        log_hold_state.queued = true;
         return;
     }
     record->next = NULL;
@@ -85,13 +88,14 @@ static void enqueue(LogLevel level, const char *text)
     else
         queue.first = record;
     queue.last = record;
+    log_hold_state.queued = true;
 }
 
 void log_text(LogLevel level, const char *text)
 {
     if (!log_enabled(level))
         return;
-    if (queue.depth)
+    if (log_hold_state.depth)
         enqueue(level, text);
     else
         deliver(level, text);
@@ -125,20 +129,13 @@ void log_write(LogLevel level, const char *format, ...)
     alloc_free(text);
 }
 
-void log_hold(void)
+void log_drain(void)
 {
-    ++queue.depth;
-}
-
-void log_release(void)
-{
-    if (--queue.depth)
-        return;
-
     Record *record = queue.first;
     unsigned dropped = queue.dropped;
     queue.first = queue.last = NULL;
     queue.dropped = 0;
+    log_hold_state.queued = false;
 
     while (record) {
         Record *next = record->next;

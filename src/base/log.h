@@ -9,6 +9,8 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdbool.h>
+
 #include "drjit-core/jit.h"
 
 /** Is anybody listening at this level? Cheap; ask before building a costly message. */
@@ -18,11 +20,29 @@ void log_write(LogLevel level, const char *format, ...) JIT_PRINTF(2, 3);
 /** The same for finished text of any length. */
 void log_text(LogLevel level, const char *text);
 
+/** The calling thread's holds, and whether records are queued. Initial-exec: every
+ *  public function touches it. */
+extern _Thread_local struct LogHold {
+    unsigned depth;
+    bool queued;
+} log_hold_state __attribute__((tls_model("initial-exec")));
+
+/** Write the calling thread's queue. */
+void log_drain(void);
+
 /** Queue the calling thread's records until the matching log_release(). Nests. */
-void log_hold(void);
+static inline void log_hold(void)
+{
+    ++log_hold_state.depth;
+}
+
 /** End of a log_hold(); the outermost one writes what was queued. Call without
  *  locks. */
-void log_release(void);
+static inline void log_release(void)
+{
+    if (--log_hold_state.depth == 0 && log_hold_state.queued)
+        log_drain();
+}
 
 void log_set_stderr_level(LogLevel level);
 LogLevel log_stderr_level(void);

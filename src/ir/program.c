@@ -11,15 +11,25 @@
 
 /* Does this operation give the same value in all lanes if its operands do? Gathers do, too:
  * the arrays they read do not change while a kernel runs. */
-static bool is_uniform(const Program *program, Op op, uint32_t count,
-                       const uint32_t *args) {
+static uint8_t uniform_flag(const Program *program, Op op, uint32_t count,
+                            const uint32_t *args) {
     if (op == OP_LITERAL || op == OP_PARAM || op == OP_WORKER)
-        return true;
+        return INST_UNIFORM;
     if (!(op_info[op].flags & F_PURE) || op == OP_COUNTER)
-        return false;
+        return 0;
+    uint8_t flags = INST_UNIFORM;
     for (uint32_t i = 0; i < count; ++i)
-        if (!(program->insts[args[i]].flags & INST_UNIFORM))
-            return false;
+        flags &= program->insts[args[i]].flags;
+    return flags;
+}
+
+/* Operands beyond those that fit into an instruction. */
+static bool add_extra(Program *program, Inst *inst, uint32_t count, const uint32_t *args) {
+    TRY(vec_reserve(&program->extra, &program->extra_capacity, program->extra_count + count,
+                    sizeof(uint32_t)), false);
+    memcpy(program->extra + program->extra_count, args, count * sizeof(uint32_t));
+    inst->arg[0] = program->extra_count;
+    program->extra_count += count;
     return true;
 }
 
@@ -28,21 +38,22 @@ uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux, uint32
     if (program->inst_count == program->inst_capacity)
         TRY(vec_reserve(&program->insts, &program->inst_capacity, program->inst_count + 1,
                         sizeof(Inst)), PROGRAM_NONE);
-    Inst inst = { .op = (uint8_t) op, .type = (uint8_t) type, .count = (uint8_t) count,
-                  .aux = aux };
+    /* Written in place, field by field: a struct built aside and copied as a whole would wait
+     * for its own small stores. */
+    Inst *inst = &program->insts[program->inst_count];
+    inst->op = (uint8_t) op;
+    inst->type = (uint8_t) type;
+    inst->count = (uint8_t) count;
+    inst->aux = aux;
+    inst->arg[0] = count > 0 ? args[0] : 0;
+    inst->arg[1] = count > 1 ? args[1] : 0;
+    inst->arg[2] = count > 2 ? args[2] : 0;
+    inst->arg[3] = count > 3 ? args[3] : 0;
     if (count > INST_ARGS) {
-        TRY(vec_reserve(&program->extra, &program->extra_capacity,
-                        program->extra_count + count, sizeof(uint32_t)), PROGRAM_NONE);
-        memcpy(program->extra + program->extra_count, args, count * sizeof(uint32_t));
-        inst.arg[0] = program->extra_count;
-        program->extra_count += count;
-    } else {
-        for (uint32_t i = 0; i < count; ++i)
-            inst.arg[i] = args[i];
+        inst->arg[1] = inst->arg[2] = inst->arg[3] = 0;
+        TRY(add_extra(program, inst, count, args), PROGRAM_NONE);
     }
-    if (is_uniform(program, op, count, args))
-        inst.flags = INST_UNIFORM;
-    program->insts[program->inst_count] = inst;
+    inst->flags = uniform_flag(program, op, count, args);
     return program->inst_count++;
 }
 

@@ -183,8 +183,10 @@ uint32_t build_number(Build *build, VarType type, double value)
         memcpy(&bits, &single, sizeof bits);
         return build_bits(build, type, bits);
     }
-    uint64_t bits = (uint64_t) (int64_t) value;
+    uint64_t bits;
     if (type == VarTypeFloat64)
         memcpy(&bits, &value, sizeof bits);
+    else
+        bits = (uint64_t) (int64_t) value;
     return build_bits(build, type, bits);
 }

@@ -2,21 +2,22 @@
  * cache.h -- kernels in memory: find, compile once, bound, generalise
  *
  * The cache maps keys to Kernels. A hit compares the stored Program, so two different
- * programs never share a kernel. A kernel that is being compiled is in the table too: other
- * threads that need it wait for it. The table is bounded (DRJIT_KERNEL_CACHE_SIZE kernels,
- * default 65536); the least recently used kernels leave first.
+ * programs never share a kernel. While a kernel is being compiled, other threads that
+ * need it wait for it. The table is bounded (DRJIT_KERNEL_CACHE_SIZE
+ * kernels, default 65536); the least recently used kernels leave first.
  *
- * Near misses: when a Program misses but a kernel with the same skeleton exists, the literals
- * that differ become PARAM_VALUE slots of a generalised kernel (literals.c), and the log says
- * which. The next Program of that skeleton that differs in these literals only is a hit.
+ * Near misses: when a Program misses but a kernel with the same skeleton exists, the
+ * literals that differ become PARAM_VALUE slots of a generalised kernel (literals.c),
+ * and the log says which. The next Program of that skeleton that differs in these
+ * literals only is a hit.
  *
- * Tiers (tier.c): with DRJIT_CPU_ENGINE unset, a kernel starts in `interp`. When the time
- * spent interpreting it reaches the expected time of compiling it (or a launch is predicted
- * to exceed that), a background thread compiles it with the preferred engine; blocks started
- * after that use the new code, even within a running launch.
+ * Tiers (tier.c): with DRJIT_CPU_ENGINE unset, a kernel starts in `interp`. When the
+ * time spent interpreting it reaches the expected time of compiling it (or a launch is
+ * predicted to exceed that), a background thread compiles it with the preferred engine;
+ * blocks started after that use the new code, even within a running launch.
  *
- * Lock: cache lock, inside the graph lock, outside the runtime's. Engines are never called
- * with it held.
+ * Lock: cache lock, inside the graph lock, outside the runtime's. Engines are never
+ * called with it held.
  */
 #ifndef KERNEL_CACHE_H
 #define KERNEL_CACHE_H
@@ -37,55 +38,63 @@ typedef struct KernelCode {
 
 typedef struct Kernel {
     ProgramKey key;
-    Program *program;          /* as compiled, literals possibly generalised */
-    Program *traced;           /* generalised: one of the Programs it was made from; else NULL */
-    Hash128 traced_skeleton;   /* skeleton of the traced Programs it serves */
-    uint32_t *value_literals;  /* generalised: position in the literals of the traced Program of
-                                  each PARAM_VALUE slot, in slot order, ascending; else NULL */
+    Program *program; /* as compiled, literals possibly generalised */
+
+    /* Generalised kernels only, else NULL and 0: one of the Programs it was made from,
+     * and for each PARAM_VALUE slot the position of its literal in that (ascending). */
+    Program *traced;
+    uint32_t *value_literals;
     uint32_t value_count;
-    uint32_t first_value;      /* slot of the first PARAM_VALUE */
-    _Atomic uint32_t refs;     /* the table's one, and one for each launch and finder */
-    KernelCode base;           /* made before the kernel is handed out */
-    KernelCode better;         /* engine: set from the start, NULL = none; the rest is made in
-                                  the background and valid once 'upgraded' is set */
-    _Atomic bool upgraded;     /* release by the compile thread, acquire by launches */
-    _Atomic uint32_t upgrade_state; /* tier.c: none, queued, done, failed */
-    _Atomic uint64_t interp_ns;     /* time spent in 'base' so far, all threads */
-    uint64_t estimate_ns;      /* expected compile time of the better engine, 0 = there is none */
-    uint64_t build_ns;         /* time it took to make 'base' */
+    uint32_t first_value;    /* slot of the first PARAM_VALUE */
+    Hash128 traced_skeleton; /* skeleton of the traced Programs it serves */
+
+    _Atomic uint32_t refs;   /* the table's one, and one for each launch and finder */
+    KernelCode base;         /* made before the kernel is handed out */
+    /* The engine is set from the start (NULL: no upgrade), the rest is made in the
+     * background and valid once 'upgraded' is set. */
+    KernelCode better;
+    _Atomic bool upgraded;   /* release by the compile thread, acquire by launches */
+    _Atomic uint32_t upgrade_state;  /* tier.h */
+    _Atomic uint64_t interp_ns;      /* time spent in 'base' so far, all threads */
+    uint64_t estimate_ns;    /* expected compile time of the better engine, 0: none */
+    uint64_t build_ns;       /* time it took to make 'base' */
     uint64_t cost_base, cost_better; /* expected picoseconds for a lane (launch.c) */
+    bool interpreted;        /* 'base' is the interpreter's */
     bool from_disk;
-    /* table and LRU links, guarded by the cache lock */
-    struct Kernel *newer, *older;
+    struct Kernel *newer, *older;    /* order of use, guarded by the cache lock */
 } Kernel;
 
 /** A variable's source location, for the log line of a generalisation (see eval). */
 typedef const char *(*LiteralOrigin)(void *context, uint32_t literal);
 
-/** Prepare for fork(). To be called before the owner of the graph lock registers its own
- *  pthread_atfork() handlers: these run in the opposite order, and so as locks nest. */
+/** Prepare for fork(). To be called before the owner of the graph lock registers its
+ *  own pthread_atfork() handlers: these run in the opposite order, and so as locks
+ *  nest. */
 void cache_init(void);
-/** Mixed into all keys: choice of engine and target. Cheap, loads no engine. (Fingerprints of
- *  engines cannot change within a process; they are part of the keys on disk.) */
+/** Mixed into all keys: choice of engine and target. Cheap, loads no engine.
+ *  (Within a process that is all the code depends on. Entries on disk name the engine's
+ *  fingerprint instead.) */
 uint64_t cache_environment(void);
-/** Announce that code for another target (any number that names it, 0 = the host) is wanted
- *  from now on: kernels are kept apart by it. */
+/** Announce that code for another target (any number that names it, 0 = the host) is
+ *  wanted from now on: kernels are kept apart by it. */
 void cache_set_target(uint64_t target);
-/** Kernel for this Program if it is ready now; retained, NULL on a miss. May be called with the
- *  graph lock held. Generalised kernels count as hits. */
+/** Kernel for this Program if it is ready now; retained, NULL on a miss. May be called
+ *  with the graph lock held. Generalised kernels count as hits. */
 Kernel *cache_find(const Program *program, const ProgramKey *key);
-/** Find or make it: waits for a running compile, generalises, reads the disk cache, compiles.
- *  Call without locks. 'program' is copied if kept. 'origin' (may be NULL) names literals in
- *  the log. Retained; NULL: error recorded, also in the threads that waited for it. */
+/** Find or make it: waits for a running compile, generalises, reads the disk cache,
+ *  compiles. Call without locks. 'program' is copied if kept. 'origin' (may be NULL)
+ *  names literals in the log. Retained; NULL: error recorded, also in the threads that
+ *  waited for it. */
 Kernel *cache_get(const Program *program, const ProgramKey *key, LiteralOrigin origin,
                   void *context);
 void cache_retain(Kernel *kernel);
 void cache_release(Kernel *kernel);
-/** Drop all kernels from the table (running ones are freed when they finish); the number. */
+/** Drop all kernels from the table (running ones are freed when they finish); the
+ *  number. */
 uint32_t cache_flush(void);
 uint32_t cache_size(void);
-/** Engine by DRJIT_CPU_ENGINE, or NULL for the automatic choice. An unknown or unavailable
- *  name is an error at the first compile. */
+/** Engine by DRJIT_CPU_ENGINE, or NULL for the automatic choice. An unknown or
+ *  unavailable name is an error at the first compile. */
 const Engine *cache_forced_engine(void);
 /** Stop background compiles, flush (shutdown). */
 void cache_shutdown(void);

@@ -1,18 +1,20 @@
 /*
  * cache_table.c -- the tables behind the kernel cache
  *
- *     slots[]      key.full ---------> Kernel       (kernels with equal keys may coexist)
+ *     slots[]      key.full ---------> Kernel     (kernels with equal keys may coexist)
  *     skeletons[]  traced_skeleton --> most recent special and generalised Kernel
  *     newest ... oldest                doubly linked list in the order of use
  *
- * Keys are hashes already, so their low words are the positions. Linear probing, deletion by
- * shifting back, at most 3/4 full. Whatever is found is compared with the Program in full.
+ * Keys are hashes already, so their low words are the positions. Linear probing,
+ * deletion by shifting back, at most 3/4 full. Whatever is found is compared with the
+ * Program in full.
  */
 #include "kernel/cache_table.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "kernel/literals.h"
 
 enum { FIRST_CAPACITY = 64 };
@@ -32,7 +34,8 @@ Kernel *cache_table_find(const CacheTable *table, const Program *program, Hash12
     Kernel *kernel;
     for (uint32_t i = (uint32_t) full.low & mask; (kernel = table->slots[i]);
          i = (i + 1) & mask)
-        if (key_equal_hash(kernel->key.full, full) && key_same(kernel->program, program))
+        if (key_equal_hash(kernel->key.full, full) &&
+            key_same(kernel->program, program))
             return kernel;
     return NULL;
 }
@@ -54,7 +57,8 @@ Kernel *cache_table_find_general(const CacheTable *table, const Program *program
         return NULL;
     Kernel *kernel = table->skeletons[skeleton_slot(table, skeleton)].general;
     if (kernel && key_same_skeleton(kernel->traced, program) &&
-        literals_agree(kernel->traced, program, kernel->value_literals, kernel->value_count))
+        literals_agree(kernel->traced, program, kernel->value_literals,
+                       kernel->value_count))
         return kernel;
     return NULL;
 }
@@ -195,7 +199,8 @@ static void remove_from_skeleton(CacheTable *table, const Kernel *kernel)
         return; /* a later kernel took its place */
     if (all[i].special || all[i].general)
         return;
-    for (uint32_t j = (i + 1) & mask; all[j].special || all[j].general; j = (j + 1) & mask) {
+    for (uint32_t j = (i + 1) & mask; all[j].special || all[j].general;
+         j = (j + 1) & mask) {
         if (may_move((uint32_t) all[j].hash.low & mask, i, j, mask)) {
             all[i] = all[j];
             i = j;

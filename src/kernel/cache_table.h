@@ -6,7 +6,8 @@
 
 #include "kernel/cache.h"
 
-/** The kernels that serve traced Programs of one skeleton, the most recent one of each kind. */
+/** The kernels that serve traced Programs of one skeleton, the most recent one of each
+ *  kind. */
 typedef struct CacheSkeleton {
     Hash128 hash;
     Kernel *special, *general; /* NULL if there is none; both NULL: free slot */
@@ -26,8 +27,8 @@ Kernel *cache_table_find(const CacheTable *table, const Program *program, Hash12
 /** The generalised kernel that can run a traced Program, NULL if there is none. */
 Kernel *cache_table_find_general(const CacheTable *table, const Program *program,
                                  Hash128 skeleton);
-/** A kernel that differs from a traced Program by literals only, preferably a generalised one;
- *  NULL if there is none. */
+/** A kernel that differs from a traced Program by literals only, preferably a
+ *  generalised one; NULL if there is none. */
 Kernel *cache_table_find_sibling(const CacheTable *table, const Program *program,
                                  Hash128 skeleton);
 /** Enter a kernel as the most recently used one. False (nothing changed) when memory is

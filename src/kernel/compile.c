@@ -1,9 +1,9 @@
 /*
  * compile.c -- one Program and one engine -> code, through the disk cache
  *
- * Engines that can save their code have it kept on disk. An entry is found by the hash of its
- * identity: the Program as bytes and the engine's fingerprint. All of that is compared when an
- * entry is read, so a collision costs a compile and nothing else.
+ * Engines that can save their code have it kept on disk. An entry is found by the hash
+ * of its identity: the Program as bytes and the engine's fingerprint. All of that is
+ * compared when an entry is read, so a collision costs a compile and nothing else.
  */
 #include "kernel/compile.h"
 
@@ -30,7 +30,8 @@ static EngineCode *load(const Engine *engine, const Identity *identity)
 {
     void *data;
     size_t size;
-    TRY(disk_load(identity->hash, engine->name, identity->data, identity->size, &data, &size),
+    TRY(disk_load(identity->hash, engine->name, identity->data, identity->size, &data,
+                  &size),
         NULL);
     EngineCode *code = engine->load(data, size);
     alloc_free(data);
@@ -39,12 +40,14 @@ static EngineCode *load(const Engine *engine, const Identity *identity)
     return code;
 }
 
-static void store(const Engine *engine, const Identity *identity, const EngineCode *code)
+static void store(const Engine *engine, const Identity *identity,
+                  const EngineCode *code)
 {
     const void *data;
     size_t size;
     if (engine->save(code, &data, &size))
-        disk_store(identity->hash, engine->name, identity->data, identity->size, data, size);
+        disk_store(identity->hash, engine->name, identity->data, identity->size, data,
+                   size);
     else
         error_clear();
 }
@@ -63,8 +66,8 @@ static EngineCode *compile(const Program *program, Hash128 hash, const Engine *e
     return code;
 }
 
-bool compile_code(const Program *program, Hash128 hash, const Engine *engine, uint32_t flags,
-                  KernelCode *out, bool *from_disk)
+bool compile_code(const Program *program, Hash128 hash, const Engine *engine,
+                  uint32_t flags, KernelCode *out, bool *from_disk)
 {
     Identity identity = { NULL, 0, { 0, 0 } };
     EngineCode *code = NULL;

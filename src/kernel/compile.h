@@ -10,10 +10,10 @@ enum {
     COMPILE_LOAD_ONLY = 1 /* take it from the disk cache or fail without an error */
 };
 
-/** Code for a Program, from disk ('*from_disk') or compiled and then stored there. The engine
- *  must be available(). False: error recorded (see COMPILE_LOAD_ONLY). No locks needed, none
- *  may be held. */
-bool compile_code(const Program *program, Hash128 hash, const Engine *engine, uint32_t flags,
-                  KernelCode *out, bool *from_disk);
+/** Code for a Program, from disk ('*from_disk') or compiled and then stored there. The
+ *  engine must be available(). False: error recorded (see COMPILE_LOAD_ONLY). No locks
+ *  needed, none may be held. */
+bool compile_code(const Program *program, Hash128 hash, const Engine *engine,
+                  uint32_t flags, KernelCode *out, bool *from_disk);
 
 #endif

@@ -1,14 +1,15 @@
 /*
  * key.c -- hashing, comparing and serialising Programs
  *
- * All three see a Program as a list of byte ranges, its parts. Inst, Param and Region have no
- * padding and unused operands are 0, so equal Programs have equal bytes and nothing has to be
- * looked at instruction by instruction: the key of a known kernel costs a pass of XXH3 over
- * the arrays, and a hit a memcmp.
+ * All three see a Program as a list of byte ranges, its parts. Inst, Param and Region
+ * have no padding and unused operands are 0, so equal Programs have equal bytes and
+ * nothing has to be looked at instruction by instruction: the key of a known kernel
+ * costs a pass of XXH3 over the arrays, and a hit a memcmp.
  *
- * Callables are Programs themselves. A Walk visits them in depth-first order with a fixed
- * stack; what is nested deeper than that is never equal to anything and has no serialised
- * form, so it is compiled each time instead of being confused with something else.
+ * Callables are Programs themselves. A Walk visits them in depth-first order with a
+ * fixed stack; what is nested deeper than that is never equal to anything and has no
+ * serialised form, so it is compiled each time instead of being confused with something
+ * else.
  */
 #include "kernel/key.h"
 
@@ -101,9 +102,11 @@ static Hash128 hash_own(const Program *program, uint64_t seed)
     memset(&parts, 0, sizeof(parts));
     list_counts(program, parts.counts);
     parts.insts = hash_128(program->insts, program->inst_count * sizeof(Inst), seed);
-    parts.params = hash_128(program->params, program->param_count * sizeof(Param), seed);
+    parts.params =
+        hash_128(program->params, program->param_count * sizeof(Param), seed);
     if (program->extra_count)
-        parts.extra = hash_128(program->extra, program->extra_count * sizeof(uint32_t), seed);
+        parts.extra =
+            hash_128(program->extra, program->extra_count * sizeof(uint32_t), seed);
     if (program->region_count)
         parts.regions =
             hash_128(program->regions, program->region_count * sizeof(Region), seed);
@@ -229,8 +232,8 @@ void *key_serialise(const Program *program, uint64_t prefix, size_t *size)
 {
     size_t total = 0;
     if (!put_all(NULL, &total, program, prefix)) {
-        error_set(JIT_ERROR_UNSUPPORTED, "jit_eval(): callables are nested more than %d deep",
-                  WALK_DEPTH);
+        error_set(JIT_ERROR_UNSUPPORTED,
+                  "jit_eval(): callables are nested more than %d deep", WALK_DEPTH);
         return NULL;
     }
     char *out = alloc_get(total);

@@ -1,8 +1,8 @@
 /*
  * launch.h -- run a kernel as stream work
  *
- * Splits the lanes into blocks, takes scratch memory, keeps kernel and buffers alive, reports
- * failed checks and times to whoever asked.
+ * Splits the lanes into blocks, takes scratch memory, keeps kernel and buffers alive,
+ * reports failed checks and times to whoever asked.
  */
 #ifndef KERNEL_LAUNCH_H
 #define KERNEL_LAUNCH_H
@@ -11,21 +11,26 @@
 #include "runtime/stream.h"
 
 typedef struct LaunchSpec {
-    Kernel *kernel;           /* borrowed; the launch takes a reference of its own */
-    const Program *program;   /* the traced Program: its literal values fill PARAM_VALUE slots */
-    uint32_t size;            /* lanes */
-    const uint64_t *args;     /* one word for each slot of the traced Program, report excluded */
+    Kernel *kernel;         /* borrowed; the launch takes a reference of its own */
+    const Program *program; /* as traced: its literals fill PARAM_VALUE slots */
+    uint32_t size;          /* lanes */
+    const uint64_t *args;   /* a word for each slot of 'program', the report excluded */
     Buffer *const *reads, *const *writes;
     uint32_t read_count, write_count;
-    const uint64_t *check_bounds; /* bound of each check, 'program->check_count' of them */
-    /** Called once after the run, without locks (or NULL): run time and check results. */
-    void (*done)(void *payload, uint64_t ns, const CheckReport *reports, uint32_t count);
+    const uint64_t *check_bounds; /* 'program->check_count' of them */
+    /** Called once after the run, without locks (or NULL): run time, check results. */
+    void (*done)(void *payload, uint64_t ns, const CheckReport *reports,
+                 uint32_t count);
     void *payload;
 } LaunchSpec;
 
-/** Queue a launch. False: out of memory, nothing was queued and 'done' will not be called. */
+/** Queue a launch. False: out of memory, nothing was queued and 'done' will not be
+ *  called. */
 bool launch_submit(Stream *stream, const LaunchSpec *spec);
-/** Lanes of a block (jit_llvm_set_block_size). */
+/** Expected cost of a lane in picoseconds, interpreted and compiled. */
+void launch_costs(const Program *program, uint64_t *base, uint64_t *better);
+/** Lanes of a block at most, rounded up to a multiple of 64
+ *  (jit_llvm_set_block_size). */
 void launch_set_block_size(uint32_t lanes);
 uint32_t launch_block_size(void);
 

@@ -1,9 +1,9 @@
 /*
  * literals.c -- turning literals into parameters after a near miss
  *
- * Positions of literals stay what they are: a literal that has become a parameter keeps its
- * place in literals[], as 0, so that the generalised Program does not depend on the value and
- * the other LITERAL instructions need no change.
+ * Positions of literals stay what they are: a literal that has become a parameter keeps
+ * its place in literals[], as 0, so that the generalised Program does not depend on the
+ * value and the other LITERAL instructions need no change.
  */
 #include "kernel/literals.h"
 
@@ -30,8 +30,8 @@ static uint32_t find(const uint32_t *list, uint32_t count, uint32_t value)
 }
 
 /* Types of the literals at these positions. */
-static void list_types(const Program *program, const uint32_t *positions, uint32_t count,
-                       uint8_t *types)
+static void list_types(const Program *program, const uint32_t *positions,
+                       uint32_t count, uint8_t *types)
 {
     memset(types, VarTypeVoid, count);
     for (uint32_t i = 0; i < program->inst_count; ++i) {
@@ -50,8 +50,10 @@ static bool append_slots(Program *program, const uint8_t *types, uint32_t count,
     program->param_count -= report;
     *first_value = program->param_count;
     for (uint32_t k = 0; k < count; ++k)
-        TRY(program_add_param(program, PARAM_VALUE, (VarType) types[k]) != PROGRAM_NONE, false);
-    return !report || program_add_param(program, PARAM_REPORT, VarTypeVoid) != PROGRAM_NONE;
+        TRY(program_add_param(program, PARAM_VALUE, (VarType) types[k]) != PROGRAM_NONE,
+            false);
+    return !report ||
+           program_add_param(program, PARAM_REPORT, VarTypeVoid) != PROGRAM_NONE;
 }
 
 Program *literals_generalise(const Program *program, const uint32_t *positions,
@@ -80,8 +82,9 @@ Program *literals_generalise(const Program *program, const uint32_t *positions,
     return result;
 }
 
-uint32_t *literals_differences(const Program *a, const Program *b, const uint32_t *known,
-                               uint32_t known_count, uint32_t *count)
+uint32_t *literals_differences(const Program *a, const Program *b,
+                               const uint32_t *known, uint32_t known_count,
+                               uint32_t *count)
 {
     uint32_t *list = alloc_get(a->literal_count * sizeof(uint32_t));
     TRY(list, NULL);
@@ -158,18 +161,36 @@ static void write_double(Text *out, uint64_t bits)
 void literals_write(Text *out, VarType type, uint64_t bits)
 {
     switch (type) {
-        case VarTypeBool: text_put(out, bits & 1 ? "true" : "false"); break;
-        case VarTypeInt8: text_put_i64(out, (int8_t) bits); break;
-        case VarTypeInt16: text_put_i64(out, (int16_t) bits); break;
-        case VarTypeInt32: text_put_i64(out, (int32_t) bits); break;
-        case VarTypeInt64: text_put_i64(out, (int64_t) bits); break;
-        case VarTypeFloat16: text_putf(out, "%.5g", half_value(bits)); break;
-        case VarTypeFloat32: write_single(out, (uint32_t) bits); break;
-        case VarTypeFloat64: write_double(out, bits); break;
-        case VarTypePointer:
-            text_put(out, "0x");
-            text_put_hex64(out, bits);
-            break;
-        default: text_put_u64(out, bits); break;
+    case VarTypeBool:
+        text_put(out, bits & 1 ? "true" : "false");
+        break;
+    case VarTypeInt8:
+        text_put_i64(out, (int8_t) bits);
+        break;
+    case VarTypeInt16:
+        text_put_i64(out, (int16_t) bits);
+        break;
+    case VarTypeInt32:
+        text_put_i64(out, (int32_t) bits);
+        break;
+    case VarTypeInt64:
+        text_put_i64(out, (int64_t) bits);
+        break;
+    case VarTypeFloat16:
+        text_putf(out, "%.5g", half_value(bits));
+        break;
+    case VarTypeFloat32:
+        write_single(out, (uint32_t) bits);
+        break;
+    case VarTypeFloat64:
+        write_double(out, bits);
+        break;
+    case VarTypePointer:
+        text_put(out, "0x");
+        text_put_hex64(out, bits);
+        break;
+    default:
+        text_put_u64(out, bits);
+        break;
     }
 }

@@ -6,17 +6,19 @@
 
 #include "ir/program.h"
 
-/** A copy of 'program' in which the literals at the given positions (ascending) have become
- *  PARAM instructions on PARAM_VALUE slots appended after the existing ones; a PARAM_REPORT
- *  slot stays last. '*first_value' is the first new slot. NULL if memory is out. */
+/** A copy of 'program' in which the literals at the given positions (ascending) have
+ *  become PARAM instructions on PARAM_VALUE slots appended after the existing ones; a
+ *  PARAM_REPORT slot stays last. '*first_value' is the first new slot. NULL if memory
+ *  is out. */
 Program *literals_generalise(const Program *program, const uint32_t *positions,
                              uint32_t count, uint32_t *first_value);
 
-/** Positions, ascending, that are in 'known' (ascending) or where the literals of two Programs
- *  of one skeleton differ. '*count' of them, owned by the caller (alloc_free); NULL if memory
- *  is out. */
-uint32_t *literals_differences(const Program *a, const Program *b, const uint32_t *known,
-                               uint32_t known_count, uint32_t *count);
+/** Positions, ascending, that are in 'known' (ascending) or where the literals of two
+ *  Programs of one skeleton differ. '*count' of them, owned by the caller (alloc_free);
+ *  NULL if memory is out. */
+uint32_t *literals_differences(const Program *a, const Program *b,
+                               const uint32_t *known, uint32_t known_count,
+                               uint32_t *count);
 /** Do the literals of two Programs of one skeleton agree except at these positions? */
 bool literals_agree(const Program *a, const Program *b, const uint32_t *except,
                     uint32_t count);

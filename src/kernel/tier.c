@@ -1,26 +1,26 @@
 /*
  * tier.c -- choice of engines, and the thread that upgrades kernels
  *
- * With DRJIT_CPU_ENGINE unset, a kernel starts with the last engine of the list (`interp`),
- * whose compile takes microseconds. Time spent in that code is summed up; when the sum reaches
- * what the best engine's compile is expected to take, the kernel is queued:
+ * With DRJIT_CPU_ENGINE unset, a kernel starts with the last engine of the list
+ * (`interp`), whose compile takes microseconds. Time spent in that code is summed up;
+ * when the sum reaches what the best engine's compile is expected to take, the kernel
+ * is queued:
  *
  *     TIER_NONE --due--> TIER_QUEUED --compiled--> TIER_DONE    (and 'upgraded' is set)
  *                             |  '------failed---> TIER_FAILED  (stays as it is)
  *                             '--dropped---------> TIER_NONE    (stop, fork)
  *
- * Exactly one thread moves a kernel out of TIER_NONE. The queue holds a reference to each
- * kernel in it. Reasons for failures are logged once each; a system that refuses executable
- * memory, or an engine that cannot be loaded, ends all upgrades.
+ * Exactly one thread moves a kernel out of TIER_NONE. The queue holds a reference to
+ * each kernel in it. Reasons for failures are logged once each; a system that refuses
+ * executable memory, or an engine that cannot be loaded, ends all upgrades.
  *
- * The thread is started on demand. It never needs the graph or the cache lock, and writes its
- * log lines after it has declared itself idle, so that whoever waits for it, in fork() or at
- * exit, may hold any lock meanwhile. tier_account() is called inside of jobs, and so only
- * tries the lock: a fork drains the streams while holding it.
+ * The thread is started on demand. It never needs the graph or the cache lock, and
+ * writes its log lines after it has declared itself idle, so that whoever waits for it,
+ * in fork() or at exit, may hold any lock meanwhile. tier_account() is called inside of
+ * jobs, and so only tries the lock: a fork drains the streams while holding it.
  */
 #include "kernel/tier.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,9 +31,9 @@
 #include "kernel/compile.h"
 
 enum {
-    QUEUE = 64,    /* kernels waiting; when full, they come back at their next launch */
-    REASONS = 32,  /* different warnings that are remembered */
-    STACK = 8 << 20 /* of the thread, whatever the limit of the process: libLLVM recurses */
+    QUEUE = 64,     /* kernels; when it is full, others come back at a later launch */
+    REASONS = 32,   /* different warnings that are remembered */
+    STACK = 8 << 20 /* bytes for the thread, whatever the process's limit */
 };
 
 /* What DRJIT_CPU_ENGINE asks for. */
@@ -91,8 +91,8 @@ static int refuse_name(const char *name)
         strcat(list, engine_list[i]->name);
     }
     return error_set(JIT_ERROR_ARGUMENT,
-                     "jit_eval(): DRJIT_CPU_ENGINE is \"%s\", expected one of: %s", name,
-                     list);
+                     "jit_eval(): DRJIT_CPU_ENGINE is \"%s\", expected one of: %s",
+                     name, list);
 }
 
 bool tier_forced_engine(const Engine **engine)
@@ -135,9 +135,11 @@ static bool engines_for_statements(const Program *program, const Engine *forced,
 {
     if (forced) {
         if (!runs_statements(program, forced)) {
-            error_set(JIT_ERROR_UNSUPPORTED,
-                      "jit_eval(): the computation contains statements, which need libLLVM, "
-                      "but DRJIT_CPU_ENGINE is \"%s\"", forced->name);
+            error_set(
+                JIT_ERROR_UNSUPPORTED,
+                "jit_eval(): the computation contains statements, which need libLLVM, "
+                "but DRJIT_CPU_ENGINE is \"%s\"",
+                forced->name);
             return false;
         }
         *base = forced;
@@ -146,12 +148,27 @@ static bool engines_for_statements(const Program *program, const Engine *forced,
     for (uint32_t i = 0; engine_list[i]; ++i) {
         if (runs_statements(program, engine_list[i])) {
             *base = engine_list[i];
-            return require(*base, "the computation contains statements, which need libLLVM");
+            return require(*base,
+                           "the computation contains statements, which need libLLVM");
         }
     }
-    error_set(JIT_ERROR_UNSUPPORTED, "jit_eval(): the computation contains statements, which "
+    error_set(JIT_ERROR_UNSUPPORTED,
+              "jit_eval(): the computation contains statements, which "
               "need libLLVM; this build has no engine for them");
     return false;
+}
+
+static const Engine *interpreter(void)
+{
+    uint32_t last = 0;
+    while (engine_list[last + 1])
+        ++last;
+    return engine_list[last];
+}
+
+bool tier_is_interpreter(const Engine *engine)
+{
+    return engine == interpreter();
 }
 
 bool tier_engines(const Program *program, const Engine **base, const Engine **better)
@@ -165,12 +182,9 @@ bool tier_engines(const Program *program, const Engine **base, const Engine **be
         *base = forced;
         return require(forced, "the engine chosen by DRJIT_CPU_ENGINE cannot be used");
     }
-    uint32_t last = 0;
-    while (engine_list[last + 1])
-        ++last;
-    *base = engine_list[last];
+    *base = interpreter();
     TRY(require(*base, "no engine can be used"), false);
-    if (last > 0 && engine_list[0] != atomic_load(&refused))
+    if (engine_list[0] != *base && engine_list[0] != atomic_load(&refused))
         *better = engine_list[0];
     return true;
 }
@@ -202,7 +216,9 @@ static void warn(const char *what)
  * destructors at exit, and so no compile runs into them. */
 static void announce(const Engine *engine)
 {
-    if (atomic_exchange(&ready, engine) != engine)
+    static atomic_bool registered;
+    atomic_store(&ready, engine);
+    if (!atomic_exchange(&registered, true))
         atexit(tier_stop);
 }
 
@@ -218,7 +234,8 @@ static void upgrade(Kernel *kernel)
         return;
     }
     announce(engine);
-    if (!compile_code(kernel->program, kernel->key.full, engine, 0, &code, &from_disk)) {
+    if (!compile_code(kernel->program, kernel->key.full, engine, 0, &code,
+                      &from_disk)) {
         if (error_code() == JIT_ERROR_SYSTEM)
             atomic_store(&refused, engine);
         atomic_store(&kernel->upgrade_state, TIER_FAILED);
@@ -313,7 +330,7 @@ void tier_account(Kernel *kernel, uint64_t ns)
     atomic_store(&kernel->upgrade_state, started ? TIER_NONE : TIER_FAILED);
     if (!started && !atomic_exchange(&threadless, true))
         log_write(LogLevelWarn, "jit_eval(): kernels stay interpreted: the thread that "
-                  "compiles cannot be started");
+                                "compiles cannot be started");
 }
 
 /* Empty the queue, with the lock held. */
@@ -338,7 +355,8 @@ void tier_stop(void)
 {
     pthread_mutex_lock(&tier_lock);
     drop_queue();
-    bool join = tier.running && !tier.stop && !pthread_equal(pthread_self(), tier.thread);
+    bool join =
+        tier.running && !tier.stop && !pthread_equal(pthread_self(), tier.thread);
     pthread_t thread = tier.thread;
     if (join) {
         tier.stop = true;
@@ -363,6 +381,7 @@ void tier_reset(void)
     pthread_mutex_lock(&tier_lock);
     tier.reason_count = 0;
     pthread_mutex_unlock(&tier_lock);
+    atomic_store(&ready, NULL);
     atomic_store(&refused, NULL);
     atomic_store(&threadless, false);
 }

@@ -1,5 +1,6 @@
 /*
- * tier.h -- when a kernel deserves a better engine (ski rental), and the thread that makes it
+ * tier.h -- when a kernel deserves a better engine (ski rental), and the thread that
+ * makes it
  */
 #ifndef KERNEL_TIER_H
 #define KERNEL_TIER_H
@@ -11,31 +12,37 @@ enum {
     TIER_NONE,   /* not due yet */
     TIER_QUEUED, /* due: waits for the thread, or is being compiled */
     TIER_DONE,
-    TIER_FAILED  /* not tried again */
+    TIER_FAILED /* not tried again */
 };
 
-/** Engine by DRJIT_CPU_ENGINE, '*engine' = NULL for the automatic choice. False: there is no
- *  engine of that name, error recorded. */
+/** Engine by DRJIT_CPU_ENGINE, '*engine' = NULL for the automatic choice. False: there
+ *  is no engine of that name, error recorded. */
 bool tier_forced_engine(const Engine **engine);
-/** Engine for a Program's first code and the one for its upgrade (NULL: none). False: no
- *  engine can be used, error recorded. The first one is available. */
+/** Engine for a Program's first code and the one for its upgrade (NULL: none). False:
+ *  no engine can be used, error recorded. The first one is available. */
 bool tier_engines(const Program *program, const Engine **base, const Engine **better);
-/** Has this engine been loaded by the thread, so that asking for its code on disk is cheap? */
+/** Is it the interpreter, the last one of the list? */
+bool tier_is_interpreter(const Engine *engine);
+/** Has this engine been loaded by the thread, so that asking for its code on disk is
+ *  cheap? */
 bool tier_ready(const Engine *better);
-/** Account 'ns' of interpretation, or announce a launch predicted to take that long; starts a
- *  background compile when it is due. Never blocks, neither on a compile nor on a lock. */
+/** Account 'ns' of interpretation, or announce a launch predicted to take that long;
+ *  starts a background compile when it is due. Never blocks, neither on a compile nor
+ *  on a lock. */
 void tier_account(Kernel *kernel, uint64_t ns);
 /** Is there anything to account for? */
 static inline bool tier_wants_account(const Kernel *kernel)
 {
     return kernel->estimate_ns &&
-           atomic_load_explicit(&kernel->upgrade_state, memory_order_relaxed) == TIER_NONE;
+           atomic_load_explicit(&kernel->upgrade_state, memory_order_relaxed) ==
+               TIER_NONE;
 }
 /** Code to use for the next block. */
 static inline const KernelCode *tier_code(const Kernel *kernel)
 {
-    return atomic_load_explicit(&kernel->upgraded, memory_order_acquire) ? &kernel->better
-                                                                         : &kernel->base;
+    return atomic_load_explicit(&kernel->upgraded, memory_order_acquire)
+               ? &kernel->better
+               : &kernel->base;
 }
 /** Wait until nothing is queued or being compiled (tests, benchmarks). */
 void tier_wait(void);
@@ -44,8 +51,8 @@ void tier_stop(void);
 /** Forget choice and fate of engines, read the environment again (shutdown). */
 void tier_reset(void);
 
-/** Take and give back the lock around fork(), called by cache.c only; the thread is idle in
- *  between. In the child there is no thread, and nothing is queued. */
+/** Take and give back the lock around fork(), called by cache.c only; the thread is
+ *  idle in between. In the child there is no thread, and nothing is queued. */
 void tier_fork_lock(void);
 void tier_fork_unlock(void);
 void tier_fork_child(void);

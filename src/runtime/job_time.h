@@ -1,8 +1,8 @@
 /*
  * job_time.h -- how long a job ran, for the kernel history
  *
- * The time counts from the first block that starts to the end of finish(). A JobTime without
- * a callback measures nothing.
+ * The time counts from the first block that starts to the end of finish(). A JobTime
+ * without a callback measures nothing.
  */
 #ifndef RUNTIME_JOB_TIME_H
 #define RUNTIME_JOB_TIME_H
@@ -24,7 +24,8 @@ static inline void job_time_begin(JobTime *time)
     if (time->report && atomic_load_explicit(&time->begin, memory_order_relaxed) == 0) {
         uint64_t none = 0;
         atomic_compare_exchange_strong_explicit(&time->begin, &none, clock_ns(),
-                                                memory_order_relaxed, memory_order_relaxed);
+                                                memory_order_relaxed,
+                                                memory_order_relaxed);
     }
 }
 

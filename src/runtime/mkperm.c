@@ -3,14 +3,14 @@
  *
  * Two ways, chosen by the number of blocks; the result does not depend on the choice.
  *
- * Few long blocks, one after the other: threads count the keys of pieces of the block, each
- * piece into a table of its own; a pass over the tables turns counts into positions (bucket by
- * bucket, within a bucket piece by piece, which keeps equal keys in order); then threads
- * distribute the pieces.
+ * Few long blocks, one after the other: threads count the keys of pieces of the block,
+ * each piece into a table of its own; a pass over the tables turns counts into
+ * positions (bucket by bucket, within a bucket piece by piece, which keeps equal keys
+ * in order); then threads distribute the pieces.
  *
- * Many blocks: each thread sorts whole blocks with a table of its own. The number of records
- * of each unit of blocks is noted, and if records are wanted, a second job, which counts
- * again, writes them to their places.
+ * Many blocks: each thread sorts whole blocks with a table of its own. The number of
+ * records of each unit of blocks is noted, and if records are wanted, a second job,
+ * which counts again, writes them to their places.
  */
 #include "runtime/mkperm.h"
 
@@ -23,8 +23,8 @@
 #include "runtime/pool.h"
 
 enum {
-    PIECE = 32768,  /* least number of keys worth a thread */
-    RECORD = 4      /* numbers in a record: bucket, start, size, 0 */
+    PIECE = 32768, /* least number of keys worth a thread */
+    RECORD = 4     /* numbers in a record: bucket, start, size, 0 */
 };
 
 typedef struct Sort {
@@ -35,8 +35,9 @@ typedef struct Sort {
     uint32_t piece;           /* few blocks: keys of a piece */
     uint32_t blocks_per_unit; /* many blocks */
     uint32_t *tables;         /* bucket_count counters for each piece or worker */
-    uint32_t *records;        /* many blocks: of each unit, then where its records begin */
-    _Atomic uint64_t bad;     /* position of the first key that is too large, or UINT64_MAX */
+    uint32_t *records; /* many blocks: of each unit, then where its records begin */
+    _Atomic uint64_t
+        bad; /* position of the first key that is too large, or UINT64_MAX */
     JobTime time;
     uint64_t elapsed;
 } Sort;
@@ -50,8 +51,8 @@ static void note_bad(Sort *s, uint64_t position)
 {
     uint64_t bad = atomic_load_explicit(&s->bad, memory_order_relaxed);
     while (position < bad &&
-           !atomic_compare_exchange_weak_explicit(&s->bad, &bad, position,
-                                                  memory_order_relaxed, memory_order_relaxed))
+           !atomic_compare_exchange_weak_explicit(
+               &s->bad, &bad, position, memory_order_relaxed, memory_order_relaxed))
         ;
 }
 
@@ -98,11 +99,11 @@ static bool run_job(Stream *stream, Sort *s, void (*run)(void *, uint32_t, uint3
                     uint32_t units)
 {
     atomic_store_explicit(&s->time.begin, 0, memory_order_relaxed);
-    stream_submit(stream, &(JobSpec) { .run = run,
-                                       .finish = finish_time,
-                                       .payload = s,
-                                       .blocks = units,
-                                       .small = units == 1 && s->size <= 2 * PIECE });
+    stream_submit(stream, &(JobSpec){ .run = run,
+                                      .finish = finish_time,
+                                      .payload = s,
+                                      .blocks = units,
+                                      .small = units == 1 && s->size <= 2 * PIECE });
     stream_sync(stream);
     return atomic_load_explicit(&s->bad, memory_order_relaxed) == UINT64_MAX;
 }
@@ -129,7 +130,7 @@ static void run_place(void *payload, uint32_t piece, uint32_t worker)
                s->tables + (size_t) piece * s->bucket_count);
 }
 
-/* Turn the counts of all pieces into positions and append records; the number of these. */
+/* Turn the counts of all pieces into positions and append records; their number. */
 static uint32_t assign_places(const Sort *s, uint32_t pieces, uint32_t *record)
 {
     uint32_t next = s->first, records = 0;
@@ -152,8 +153,8 @@ static uint32_t assign_places(const Sort *s, uint32_t pieces, uint32_t *record)
 
 static bool sort_long(Stream *stream, Sort *s, uint32_t *unique)
 {
-    /* Tables should not be larger than the keys, or clearing and adding them up costs more
-     * than the threads gain. */
+    /* Tables should not be larger than the keys, or clearing and adding them up costs
+     * more than the threads gain. */
     uint32_t block = smaller(s->block_size, s->size), threads = pool_size();
     uint32_t pieces = block / PIECE + 1;
     if (pieces > (threads ? threads : 1))
@@ -256,9 +257,9 @@ static void add_time(void *payload, uint64_t ns)
     ((Sort *) payload)->elapsed += ns;
 }
 
-bool mkperm_run(Stream *stream, const uint32_t *values, uint32_t size, uint32_t block_size,
-                uint32_t bucket_count, uint32_t *perm, uint32_t *offsets, uint32_t *unique,
-                uint64_t *ns)
+bool mkperm_run(Stream *stream, const uint32_t *values, uint32_t size,
+                uint32_t block_size, uint32_t bucket_count, uint32_t *perm,
+                uint32_t *offsets, uint32_t *unique, uint64_t *ns)
 {
     *unique = 0;
     if (ns)
@@ -266,16 +267,18 @@ bool mkperm_run(Stream *stream, const uint32_t *values, uint32_t size, uint32_t 
     if (size == 0)
         return true;
     if (block_size == 0 || bucket_count == 0)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "jit_block_mkperm(): block size is %u and bucket count %u, both must "
-                         "be positive", block_size, bucket_count);
+        return error_set(
+            JIT_ERROR_ARGUMENT,
+            "jit_block_mkperm(): block size is %u and bucket count %u, both must "
+            "be positive",
+            block_size, bucket_count);
     Sort s = { .values = values,
                .perm = perm,
                .offsets = offsets,
                .size = size,
                .block_size = block_size,
                .bucket_count = bucket_count };
-    s.time = (JobTime) { .report = add_time, .payload = &s };
+    s.time = (JobTime){ .report = add_time, .payload = &s };
     atomic_init(&s.bad, UINT64_MAX);
     uint32_t count = 0, blocks = (size - 1) / block_size + 1;
     bool is_long = blocks == 1 || (block_size > PIECE && blocks < 2 * pool_size());
@@ -284,9 +287,11 @@ bool mkperm_run(Stream *stream, const uint32_t *values, uint32_t size, uint32_t 
     alloc_free(s.records);
     uint64_t bad = atomic_load_explicit(&s.bad, memory_order_relaxed);
     if (bad != UINT64_MAX)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "jit_block_mkperm(): key %u at position %llu is not below the bucket "
-                         "count %u", values[bad], (unsigned long long) bad, bucket_count);
+        return error_set(
+            JIT_ERROR_ARGUMENT,
+            "jit_block_mkperm(): key %u at position %llu is not below the bucket "
+            "count %u",
+            values[bad], (unsigned long long) bad, bucket_count);
     if (ok)
         *unique = count;
     if (ns)

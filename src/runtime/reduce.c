@@ -1,33 +1,35 @@
 /*
  * reduce.c -- block reductions and dot products
  *
- * Order of summation. A block of n entries is reduced as follows; nothing but n and the type
- * has an influence, and all engines and instruction sets give the same bits.
+ * Order of summation. A block of n entries is reduced as follows; nothing but n and the
+ * type has an influence, and all engines and instruction sets give the same bits.
  *
- *   1. The block is cut into chunks of 65536 entries, the last one may be shorter. Steps 2-4
- *      reduce each chunk.
- *   2. A chunk is cut into runs of 64 * W entries, W = 64 (f64: 32); the last run is shorter,
- *      possibly empty. In each run, W partial results start at the neutral element (sum: -0,
- *      which changes nothing, product: 1); entry i of the run goes to partial result i % W, in
- *      ascending order.
- *   3. W totals start at the neutral element; the partial results of each run are added to
- *      them, run after run.
+ *   1. The block is cut into chunks of 65536 entries, the last one may be shorter.
+ *      Steps 2-4 reduce each chunk.
+ *   2. A chunk is cut into runs of 64 * W entries, W = 64 (f64: 32); the last run is
+ *      shorter, possibly empty. In each run, W partial results start at the neutral
+ *      element (sum: -0, which changes nothing, product: 1); entry i of the run goes to
+ *      partial result i % W, in ascending order.
+ *   3. W totals start at the neutral element; the partial results of each run are added
+ *      to them, run after run.
  *   4. The totals are combined by halving: t[j] = t[j] + t[j + h] for all j < h, with
  *      h = W/2, W/4, ... 1. The result is t[0].
- *   5. If there was more than one chunk, their results are an array that is reduced by the
- *      same rule, starting at 1, and so on until one result is left.
+ *   5. If there was more than one chunk, their results are an array that is reduced by
+ *      the same rule, starting at 1, and so on until one result is left.
  *
- * So a result has gone through at most 64 + 16 (f64: 32) + 6 roundings per level of 65536
- * entries. A block of up to W entries is a balanced tree. f16 entries are converted to f32
- * first, and the result to f16 last. In dot products a partial result p becomes
- * fma(a[i], b[i], p). Integers wrap, and their result does not depend on the order at all.
+ * So a result has gone through at most 64 + 16 (f64: 32) + 6 roundings per level of
+ * 65536 entries. A block of up to W entries is a balanced tree. f16 entries are
+ * converted to f32 first, and the result to f16 last. In dot products a partial result
+ * p becomes fma(a[i], b[i], p). Integers wrap, and their result does not depend on the
+ * order at all.
  *
- * Min and Max ignore NaN, and -0 is smaller than +0; the result is NaN if all entries are.
- * Comparisons are made on integer keys (runtime_lanes.c), so the order has no influence.
+ * Min and Max ignore NaN, and -0 is smaller than +0; the result is NaN if all entries
+ * are. Comparisons are made on integer keys (runtime_lanes.c), so the order has no
+ * influence.
  *
- * Work is cut into units: a chunk of a long block, or so many short blocks as make up about a
- * chunk. Accumulators of chunks go to a list, and finish() does step 5. Blocks of up to 64
- * entries are reduced side by side, all by the same halving steps.
+ * Work is cut into units: a chunk of a long block, or so many short blocks as make up
+ * about a chunk. Accumulators of chunks go to a list, and finish() does step 5. Blocks
+ * of up to 64 entries are reduced side by side, all by the same halving steps.
  */
 #include "runtime/reduce.h"
 
@@ -39,10 +41,10 @@
 #include "runtime/runtime_lanes.h"
 
 enum {
-    SHORT = 64,       /* longest block that is reduced side by side with others */
-    TILE = 1024,      /* accumulators staged at a time */
+    SHORT = 64,  /* longest block that is reduced side by side with others */
+    TILE = 1024, /* accumulators staged at a time */
     MAX_ACC_SIZE = 8,
-    INLINE_UNITS = 1  /* jobs of so many units are not worth sharing */
+    INLINE_UNITS = 1 /* jobs of so many units are not worth sharing */
 };
 
 typedef struct Reduction {
@@ -52,10 +54,10 @@ typedef struct Reduction {
     bool in_scalar, second_scalar;
     char *out;
     size_t size, block;
-    size_t chunks;           /* of each block */
-    size_t blocks_per_unit;  /* if chunks == 1 */
+    size_t chunks;          /* of each block */
+    size_t blocks_per_unit; /* if chunks == 1 */
     JobTime time;
-    uint64_t partials[];     /* storage of size / block * chunks accumulators, if chunks > 1 */
+    uint64_t partials[];    /* size / block * chunks accumulators, if chunks > 1 */
 } Reduction;
 
 bool reduce_supported(ReduceOp op, VarType type)
@@ -74,8 +76,8 @@ static uint64_t ones(unsigned width)
 /* Neutral elements of integers and Bool. */
 static uint64_t integer_identity(ReduceOp op, VarType type, unsigned width)
 {
-    bool is_signed = type == VarTypeInt8 || type == VarTypeInt16 || type == VarTypeInt32 ||
-                     type == VarTypeInt64;
+    bool is_signed = type == VarTypeInt8 || type == VarTypeInt16 ||
+                     type == VarTypeInt32 || type == VarTypeInt64;
     switch (op) {
     case ReduceOpMul:
         return 1;
@@ -110,15 +112,15 @@ bool reduce_identity(ReduceOp op, VarType type, uint64_t *bits)
     else if (type == VarTypeFloat64)
         *bits = full[op - ReduceOpAdd];
     else
-        *bits = integer_identity(op, type,
-                                 8u * runtime_lanes_get()->kernel[op][type]->entry_size);
+        *bits = integer_identity(
+            op, type, 8u * runtime_lanes_get()->kernel[op][type]->entry_size);
     return true;
 }
 
-/* Blocks of up to SHORT entries, padded with neutral elements to a power of two: rows of a
- * tile, whose halves are combined until one accumulator a row is left. */
-static void reduce_short(const LaneKernel *k, const char *in, size_t block, size_t count,
-                         char *out)
+/* Blocks of up to SHORT entries, padded with neutral elements to a power of two: rows
+ * of a tile, whose halves are combined until one accumulator a row is left. */
+static void reduce_short(const LaneKernel *k, const char *in, size_t block,
+                         size_t count, char *out)
 {
     _Alignas(64) char tile[TILE * MAX_ACC_SIZE], half[TILE / 2 * MAX_ACC_SIZE],
         quarter[TILE / 4 * MAX_ACC_SIZE];
@@ -146,8 +148,8 @@ static void reduce_short(const LaneKernel *k, const char *in, size_t block, size
 }
 
 /* Blocks of up to LANES_CHUNK entries. */
-static void reduce_blocks(const LaneKernel *k, const char *in, size_t block, size_t count,
-                          char *out)
+static void reduce_blocks(const LaneKernel *k, const char *in, size_t block,
+                          size_t count, char *out)
 {
     if (block <= SHORT) {
         reduce_short(k, in, block, count, out);
@@ -183,8 +185,8 @@ static void run_reduction(void *payload, uint32_t unit, uint32_t worker)
     char *partial = (char *) r->partials + (size_t) unit * k->acc_size;
     if (r->dot)
         r->dot(r->in_scalar ? r->in : r->in + offset, r->in_scalar,
-               r->second_scalar ? r->second : r->second + offset, r->second_scalar, count,
-               partial);
+               r->second_scalar ? r->second : r->second + offset, r->second_scalar,
+               count, partial);
     else
         k->chunk(r->in + offset, count, partial);
 }
@@ -230,7 +232,8 @@ static size_t plan(Reduction *r)
 }
 
 /* A Reduction with room for the accumulators of its chunks. */
-static Reduction *create(const LaneKernel *kernel, size_t size, size_t block, bool is_dot)
+static Reduction *create(const LaneKernel *kernel, size_t size, size_t block,
+                         bool is_dot)
 {
     size_t chunks = (block + LANES_CHUNK - 1) / LANES_CHUNK, count = 0;
     if (chunks > 1 || is_dot)
@@ -246,44 +249,46 @@ static Reduction *create(const LaneKernel *kernel, size_t size, size_t block, bo
     return r;
 }
 
-static void submit(Stream *stream, Reduction *r, Buffer *const *reads, uint32_t read_count,
-                   Buffer *out)
+static void submit(Stream *stream, Reduction *r, Buffer *const *reads,
+                   uint32_t read_count, Buffer *out)
 {
     size_t units = plan(r);
-    stream_submit(stream, &(JobSpec) { .run = run_reduction,
-                                       .finish = finish_reduction,
-                                       .payload = r,
-                                       .blocks = (uint32_t) units,
-                                       .small = units <= INLINE_UNITS,
-                                       .reads = reads,
-                                       .read_count = read_count,
-                                       .writes = &out,
-                                       .write_count = 1 });
+    stream_submit(stream, &(JobSpec){ .run = run_reduction,
+                                      .finish = finish_reduction,
+                                      .payload = r,
+                                      .blocks = (uint32_t) units,
+                                      .small = units <= INLINE_UNITS,
+                                      .reads = reads,
+                                      .read_count = read_count,
+                                      .writes = &out,
+                                      .write_count = 1 });
 }
 
 bool reduce_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t size,
-                   size_t block, Buffer *out, void (*history)(void *payload, uint64_t ns),
-                   void *payload)
+                   size_t block, Buffer *out,
+                   void (*history)(void *payload, uint64_t ns), void *payload)
 {
     if (!reduce_supported(op, type) || block == 0 || size == 0 || size % block != 0)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "reduction %d of type %d in blocks of %zu of %zu entries is not "
-                         "defined", (int) op, (int) type, block, size);
+        return error_set(
+            JIT_ERROR_ARGUMENT,
+            "reduction %d of type %d in blocks of %zu of %zu entries is not "
+            "defined",
+            (int) op, (int) type, block, size);
     Reduction *r = create(runtime_lanes_get()->kernel[op][type], size, block, false);
     TRY(r, false);
     r->in = in->data;
     r->out = out->data;
-    r->time = (JobTime) { .report = history, .payload = payload };
+    r->time = (JobTime){ .report = history, .payload = payload };
     submit(stream, r, &in, 1, out);
     return true;
 }
 
-bool reduce_dot_submit(Stream *stream, VarType type, Buffer *a, bool a_scalar, Buffer *b,
-                       bool b_scalar, size_t size, Buffer *out,
+bool reduce_dot_submit(Stream *stream, VarType type, Buffer *a, bool a_scalar,
+                       Buffer *b, bool b_scalar, size_t size, Buffer *out,
                        void (*history)(void *payload, uint64_t ns), void *payload)
 {
-    const LaneDot *dot = (unsigned) type < VarTypeCount ? &runtime_lanes_get()->dot[type]
-                                                        : NULL;
+    const LaneDot *dot =
+        (unsigned) type < VarTypeCount ? &runtime_lanes_get()->dot[type] : NULL;
     if (!dot || !dot->chunk || size == 0)
         return error_set(JIT_ERROR_ARGUMENT,
                          "a dot product of %zu entries of type %d is not defined", size,
@@ -296,7 +301,7 @@ bool reduce_dot_submit(Stream *stream, VarType type, Buffer *a, bool a_scalar, B
     r->second = b->data;
     r->second_scalar = b_scalar;
     r->out = out->data;
-    r->time = (JobTime) { .report = history, .payload = payload };
+    r->time = (JobTime){ .report = history, .payload = payload };
     Buffer *reads[] = { a, b };
     submit(stream, r, reads, 2, out);
     return true;

@@ -1,14 +1,14 @@
 /*
  * runtime_lanes.c -- inner loops of the block primitives
  *
- * This file is compiled once for each instruction set with -DLANES_ISA=<name> and gives one
- * table, runtime_lanes_<name>; the baseline object also chooses among them. The loops are
- * plain C for the vectoriser (-O3), except for scans, which use 16-byte vectors of the
- * compiler, and for the compaction of masks. Floating point is never contracted or
- * reassociated, so every instruction set gives the same bits.
+ * This file is compiled once for each instruction set with -DLANES_ISA=<name> and gives
+ * one table, runtime_lanes_<name>; the baseline object also chooses among them. The
+ * loops are plain C for the vectoriser (-O3), except for scans, which use 16-byte
+ * vectors of the compiler, and for the compaction of masks. Floating point is never
+ * contracted or reassociated, so every instruction set gives the same bits.
  *
- * runtime_lanes_core.inc has the loops on accumulators; here are the conversions between
- * entries and accumulators, dot products, masks and the tables.
+ * runtime_lanes_core.inc has the loops on accumulators; here are the conversions
+ * between entries and accumulators, dot products, masks and the tables.
  */
 #include "runtime/runtime_lanes.h"
 
@@ -35,8 +35,8 @@ typedef int64_t VecI64 __attribute__((vector_size(16)));
 typedef float VecF32 __attribute__((vector_size(16)));
 typedef double VecF64 __attribute__((vector_size(16)));
 
-/* SHIFT_<h>_<lanes>(x, n): lanes whose number has bit h set get the last lane of the h lanes
- * before their group of h; the others get the neutral element. */
+/* SHIFT_<h>_<lanes>(x, n): lanes whose number has bit h set get the last lane of the h
+ * lanes before their group of h; the others get the neutral element. */
 #define SHUFFLE __builtin_shufflevector
 #define SHIFT_1_2(x, n) SHUFFLE(x, n, 2, 0)
 #define SHIFT_1_4(x, n) SHUFFLE(x, n, 4, 0, 4, 2)
@@ -58,31 +58,32 @@ typedef double VecF64 __attribute__((vector_size(16)));
 #define LAST_16(x) \
     SHUFFLE(x, x, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15)
 
-/* The order of summation, see the head of reduce.c. RUN rows are added up before they go to
- * the totals, which keeps rounding errors small. Used with 'in', 'count', 'out', 'op'. */
+/* The order of summation, see the head of reduce.c. RUN rows are added up before they
+ * go to the totals, which keeps rounding errors small. Used with 'in', 'count', 'out',
+ * 'op'. */
 enum { RUN = 64 };
-#define FOLD_BODY(acc, name, load) \
-    enum { row = 256 / sizeof(acc) }; \
-    acc neutral = CONCAT(neutral_, name)(op); \
-    acc total[row], part[row]; \
-    for (size_t j = 0; j < row; ++j) \
-        total[j] = neutral; \
-    while (count > 0) { \
-        size_t rows = count / row < RUN ? count / row : RUN; \
-        for (size_t j = 0; j < row; ++j) \
-            part[j] = neutral; \
-        for (size_t i = 0; i < rows; ++i, in += row) \
-            for (size_t j = 0; j < row; ++j) \
+#define FOLD_BODY(acc, name, load)                                          \
+    enum { row = 256 / sizeof(acc) };                                       \
+    acc neutral = CONCAT(neutral_, name)(op);                               \
+    acc total[row], part[row];                                              \
+    for (size_t j = 0; j < row; ++j)                                        \
+        total[j] = neutral;                                                 \
+    while (count > 0) {                                                     \
+        size_t rows = count / row < RUN ? count / row : RUN;                \
+        for (size_t j = 0; j < row; ++j)                                    \
+            part[j] = neutral;                                              \
+        for (size_t i = 0; i < rows; ++i, in += row)                        \
+            for (size_t j = 0; j < row; ++j)                                \
                 part[j] = CONCAT(combine_, name)(op, part[j], load(in[j])); \
-        count -= rows * row; \
-        if (rows < RUN) { \
-            for (size_t j = 0; j < count; ++j) \
+        count -= rows * row;                                                \
+        if (rows < RUN) {                                                   \
+            for (size_t j = 0; j < count; ++j)                              \
                 part[j] = CONCAT(combine_, name)(op, part[j], load(in[j])); \
-            count = 0; \
-        } \
-        for (size_t j = 0; j < row; ++j) \
-            total[j] = CONCAT(combine_, name)(op, total[j], part[j]); \
-    } \
+            count = 0;                                                      \
+        }                                                                   \
+        for (size_t j = 0; j < row; ++j)                                    \
+            total[j] = CONCAT(combine_, name)(op, total[j], part[j]);       \
+    }                                                                       \
     *out = CONCAT(tree_, name)(op, total);
 
 #define LOAD_SAME(x) (x)
@@ -171,7 +172,8 @@ enum { RUN = 64 };
 
 static ALWAYS_INLINE float half_load(uint16_t h)
 {
-    uint32_t magnitude = (h & 0x7fffu) << 13, sign = (uint32_t) (h & 0x8000u) << 16, bits;
+    uint32_t magnitude = (h & 0x7fffu) << 13, sign = (uint32_t) (h & 0x8000u) << 16,
+             bits;
     float value;
     memcpy(&value, &magnitude, sizeof value);
     value *= 0x1p112f; /* exact; turns subnormal halves into normal numbers */
@@ -200,79 +202,79 @@ static ALWAYS_INLINE uint16_t half_store(float value)
 }
 
 /* Keys of floats: the bits as a signed integer, negative numbers with all other bits
- * inverted. NaNs all become the one quiet NaN that sorts last: the positive one for Min, the
- * negative one for Max. The same map leads back. */
-#define KEYS(bits, unsigned_type, signed_type, infinity, quiet) \
-    static ALWAYS_INLINE signed_type key_turn_##bits(unsigned_type b) \
-    { \
-        signed_type k = (signed_type) b; \
-        return (signed_type) (k ^ (k < 0 ? (signed_type) INT##bits##_MAX : 0)); \
-    } \
-    static ALWAYS_INLINE signed_type key_min_##bits(unsigned_type b) \
-    { \
-        signed_type magnitude = (signed_type) (b & INT##bits##_MAX); \
-        return magnitude > (infinity) ? (signed_type) (quiet) : key_turn_##bits(b); \
-    } \
-    static ALWAYS_INLINE signed_type key_max_##bits(unsigned_type b) \
-    { \
-        signed_type magnitude = (signed_type) (b & INT##bits##_MAX); \
+ * inverted. NaNs all become the one quiet NaN that sorts last: the positive one for
+ * Min, the negative one for Max. The same map leads back. */
+#define KEYS(bits, unsigned_type, signed_type, infinity, quiet)                      \
+    static ALWAYS_INLINE signed_type key_turn_##bits(unsigned_type b)                \
+    {                                                                                \
+        signed_type k = (signed_type) b;                                             \
+        return (signed_type) (k ^ (k < 0 ? (signed_type) INT##bits##_MAX : 0));      \
+    }                                                                                \
+    static ALWAYS_INLINE signed_type key_min_##bits(unsigned_type b)                 \
+    {                                                                                \
+        signed_type magnitude = (signed_type) (b & INT##bits##_MAX);                 \
+        return magnitude > (infinity) ? (signed_type) (quiet) : key_turn_##bits(b);  \
+    }                                                                                \
+    static ALWAYS_INLINE signed_type key_max_##bits(unsigned_type b)                 \
+    {                                                                                \
+        signed_type magnitude = (signed_type) (b & INT##bits##_MAX);                 \
         return magnitude > (infinity) ? (signed_type) ~(quiet) : key_turn_##bits(b); \
-    } \
-    static ALWAYS_INLINE unsigned_type key_store_##bits(signed_type k) \
-    { \
-        return (unsigned_type) key_turn_##bits((unsigned_type) k); \
+    }                                                                                \
+    static ALWAYS_INLINE unsigned_type key_store_##bits(signed_type k)               \
+    {                                                                                \
+        return (unsigned_type) key_turn_##bits((unsigned_type) k);                   \
     }
 
 KEYS(16, uint16_t, int16_t, 0x7c00, 0x7e00)
 KEYS(32, uint32_t, int32_t, 0x7f800000, 0x7fc00000)
 KEYS(64, uint64_t, int64_t, INT64_C(0x7ff0000000000000), INT64_C(0x7ff8000000000000))
 
-#define CONVERSIONS(name, entry, acc, convert_in, convert_out) \
-    static ALWAYS_INLINE void load_row_##name(const entry *in, size_t count, bool reverse, \
-                                              acc *out) \
-    { \
-        if (reverse) \
-            for (size_t i = 0; i < count; ++i) \
-                out[i] = convert_in(in[count - 1 - i]); \
-        else \
-            for (size_t i = 0; i < count; ++i) \
-                out[i] = convert_in(in[i]); \
-    } \
-    static ALWAYS_INLINE void store_row_##name(const acc *in, size_t count, bool reverse, \
-                                               entry *out) \
-    { \
-        if (reverse) \
-            for (size_t i = 0; i < count; ++i) \
-                out[count - 1 - i] = convert_out(in[i]); \
-        else \
-            for (size_t i = 0; i < count; ++i) \
-                out[i] = convert_out(in[i]); \
-    } \
-    static ALWAYS_INLINE void load_rows_##name(const entry *restrict in, size_t block, \
-                                               size_t stride, size_t rows, bool reverse, \
-                                               acc neutral, acc *restrict out) \
-    { \
-        if (block == stride) { \
-            load_row_##name(in, block * rows, reverse, out); \
-            return; \
-        } \
-        for (; rows > 0; --rows, in += block, out += stride) { \
-            load_row_##name(in, block, reverse, out); \
-            for (size_t i = block; i < stride; ++i) \
-                out[i] = neutral; \
-        } \
-    } \
+#define CONVERSIONS(name, entry, acc, convert_in, convert_out)                         \
+    static ALWAYS_INLINE void load_row_##name(const entry *in, size_t count,           \
+                                              bool reverse, acc *out)                  \
+    {                                                                                  \
+        if (reverse)                                                                   \
+            for (size_t i = 0; i < count; ++i)                                         \
+                out[i] = convert_in(in[count - 1 - i]);                                \
+        else                                                                           \
+            for (size_t i = 0; i < count; ++i)                                         \
+                out[i] = convert_in(in[i]);                                            \
+    }                                                                                  \
+    static ALWAYS_INLINE void store_row_##name(const acc *in, size_t count,            \
+                                               bool reverse, entry *out)               \
+    {                                                                                  \
+        if (reverse)                                                                   \
+            for (size_t i = 0; i < count; ++i)                                         \
+                out[count - 1 - i] = convert_out(in[i]);                               \
+        else                                                                           \
+            for (size_t i = 0; i < count; ++i)                                         \
+                out[i] = convert_out(in[i]);                                           \
+    }                                                                                  \
+    static ALWAYS_INLINE void load_rows_##name(                                        \
+        const entry *restrict in, size_t block, size_t stride, size_t rows,            \
+        bool reverse, acc neutral, acc *restrict out)                                  \
+    {                                                                                  \
+        if (block == stride) {                                                         \
+            load_row_##name(in, block *rows, reverse, out);                            \
+            return;                                                                    \
+        }                                                                              \
+        for (; rows > 0; --rows, in += block, out += stride) {                         \
+            load_row_##name(in, block, reverse, out);                                  \
+            for (size_t i = block; i < stride; ++i)                                    \
+                out[i] = neutral;                                                      \
+        }                                                                              \
+    }                                                                                  \
     static void store_##name(const void *in, size_t block, size_t stride, size_t rows, \
-                             bool reverse, void *out) \
-    { \
-        const acc *restrict source = in; \
-        entry *restrict target = out; \
-        if (block == stride) { \
-            store_row_##name(source, block * rows, reverse, target); \
-            return; \
-        } \
-        for (; rows > 0; --rows, target += block, source += stride) \
-            store_row_##name(source, block, reverse, target); \
+                             bool reverse, void *out)                                  \
+    {                                                                                  \
+        const acc *restrict source = in;                                               \
+        entry *restrict target = out;                                                  \
+        if (block == stride) {                                                         \
+            store_row_##name(source, block *rows, reverse, target);                    \
+            return;                                                                    \
+        }                                                                              \
+        for (; rows > 0; --rows, target += block, source += stride)                    \
+            store_row_##name(source, block, reverse, target);                          \
     }
 
 #define SAME(x) (x)
@@ -290,58 +292,59 @@ CONVERSIONS(max64, uint64_t, int64_t, key_max_64, key_store_64)
 
 /* ------------------------------------------------------------------ kernels */
 
-/* A kernel: operation 'op' on entries with conversion 'conversion' to accumulators 'core'. The
- * neutral element is given as an accumulator of type 'acc'. */
-#define LOAD_FUNCTION(op, core, conversion, entry, acc, neutral_value) \
-    static void op##_load_##core##_##conversion(const void *in, size_t block, size_t stride, \
-                                                size_t rows, bool reverse, void *out) \
-    { \
+/* A kernel: operation 'op' on entries with conversion 'conversion' to accumulators
+ * 'core'. The neutral element is given as an accumulator of type 'acc'. */
+#define LOAD_FUNCTION(op, core, conversion, entry, acc, neutral_value)           \
+    static void op##_load_##core##_##conversion(const void *in, size_t block,    \
+                                                size_t stride, size_t rows,      \
+                                                bool reverse, void *out)         \
+    {                                                                            \
         load_rows_##conversion((const entry *) in, block, stride, rows, reverse, \
-                               (acc) (neutral_value), (acc *) out); \
+                               (acc) (neutral_value), (acc *) out);              \
     }
 
 #define KERNEL_TABLE(op, core, conversion, entry, acc, fold, neutral_bits, is_direct) \
-    static const LaneKernel op##_##core##_##conversion = { \
-        &op##_core_##core,       fold,         op##_load_##core##_##conversion, \
-        store_##conversion,      neutral_bits, sizeof(entry), \
-        sizeof(acc),             is_direct, \
+    static const LaneKernel op##_##core##_##conversion = {                            \
+        &op##_core_##core,  fold,         op##_load_##core##_##conversion,            \
+        store_##conversion, neutral_bits, sizeof(entry),                              \
+        sizeof(acc),        is_direct,                                                \
     };
 
 /* Entries that are their own accumulators, moved as integers of their size. */
-#define DIRECT(op, core, bits, neutral_bits) \
-    LOAD_FUNCTION(op, core, u##bits, uint##bits##_t, uint##bits##_t, neutral_bits) \
+#define DIRECT(op, core, bits, neutral_bits)                                          \
+    LOAD_FUNCTION(op, core, u##bits, uint##bits##_t, uint##bits##_t, neutral_bits)    \
     KERNEL_TABLE(op, core, u##bits, uint##bits##_t, uint##bits##_t, op##_fold_##core, \
                  neutral_bits, true)
 
-#define CONVERTED(op, core, conversion, entry, acc, convert_in, neutral_value, \
-                  neutral_bits) \
+#define CONVERTED(op, core, conversion, entry, acc, convert_in, neutral_value,         \
+                  neutral_bits)                                                        \
     static void op##_chunk_##conversion(const void *start, size_t count, void *result) \
-    { \
-        const ReduceOp op_ = ReduceOp##op; \
-        fold_##conversion##_##core(op_, start, count, result); \
-    } \
-    LOAD_FUNCTION(op, core, conversion, entry, acc, neutral_value) \
-    KERNEL_TABLE(op, core, conversion, entry, acc, op##_chunk_##conversion, neutral_bits, \
-                 false)
+    {                                                                                  \
+        const ReduceOp op_ = ReduceOp##op;                                             \
+        fold_##conversion##_##core(op_, start, count, result);                         \
+    }                                                                                  \
+    LOAD_FUNCTION(op, core, conversion, entry, acc, neutral_value)                     \
+    KERNEL_TABLE(op, core, conversion, entry, acc, op##_chunk_##conversion,            \
+                 neutral_bits, false)
 
-#define CONVERTED_FOLD(core, conversion, entry, acc, convert_in) \
+#define CONVERTED_FOLD(core, conversion, entry, acc, convert_in)                       \
     static ALWAYS_INLINE void fold_##conversion##_##core(ReduceOp op, const entry *in, \
-                                                         size_t count, acc *out) \
-    { \
-        FOLD_BODY(acc, core, convert_in) \
+                                                         size_t count, acc *out)       \
+    {                                                                                  \
+        FOLD_BODY(acc, core, convert_in)                                               \
     }
 
 #define ZERO_MINUS_32 UINT32_C(0x80000000)
 #define ZERO_MINUS_64 UINT64_C(0x8000000000000000)
 
-#define INTEGERS(bits) \
-    DIRECT(Add, u##bits, bits, 0) \
-    DIRECT(Mul, u##bits, bits, 1) \
+#define INTEGERS(bits)                           \
+    DIRECT(Add, u##bits, bits, 0)                \
+    DIRECT(Mul, u##bits, bits, 1)                \
     DIRECT(And, u##bits, bits, UINT##bits##_MAX) \
-    DIRECT(Or, u##bits, bits, 0) \
+    DIRECT(Or, u##bits, bits, 0)                 \
     DIRECT(Min, u##bits, bits, UINT##bits##_MAX) \
-    DIRECT(Max, u##bits, bits, 0) \
-    DIRECT(Min, i##bits, bits, INT##bits##_MAX) \
+    DIRECT(Max, u##bits, bits, 0)                \
+    DIRECT(Min, i##bits, bits, INT##bits##_MAX)  \
     DIRECT(Max, i##bits, bits, (uint##bits##_t) INT##bits##_MIN)
 
 INTEGERS(8)
@@ -364,11 +367,11 @@ CONVERTED_FOLD(i64, max64, uint64_t, int64_t, key_max_64)
 CONVERTED(Add, f32, half, uint16_t, float, half_load, -0.f, ZERO_MINUS_32)
 CONVERTED(Mul, f32, half, uint16_t, float, half_load, 1.f, UINT32_C(0x3f800000))
 
-/* Neutral keys are the ends of the range, beyond the key of NaN: combined with anything, they
- * disappear, and every result has at least one entry. */
-#define KEYED(bits) \
+/* Neutral keys are the ends of the range, beyond the key of NaN: combined with
+ * anything, they disappear, and every result has at least one entry. */
+#define KEYED(bits)                                                                   \
     CONVERTED(Min, i##bits, min##bits, uint##bits##_t, int##bits##_t, key_min_##bits, \
-              INT##bits##_MAX, INT##bits##_MAX) \
+              INT##bits##_MAX, INT##bits##_MAX)                                       \
     CONVERTED(Max, i##bits, max##bits, uint##bits##_t, int##bits##_t, key_max_##bits, \
               INT##bits##_MIN, (uint##bits##_t) INT##bits##_MIN)
 
@@ -386,40 +389,43 @@ KEYED(64)
 #define FMA_F64 fma
 #endif
 
-/* FOLD_BODY with two inputs; a scalar operand becomes a row that is used again and again. */
-#define DOT(name, core, entry, acc, convert_in, fma_function) \
+/* FOLD_BODY with two inputs; a scalar operand becomes a row that is used again and
+ * again. */
+#define DOT(name, core, entry, acc, convert_in, fma_function)                       \
     static void dot_##name(const void *a_start, bool a_scalar, const void *b_start, \
-                           bool b_scalar, size_t count, void *out) \
-    { \
-        enum { row = 256 / sizeof(acc) }; \
-        const entry *a = a_start, *b = b_start; \
-        size_t a_step = a_scalar ? 0 : row, b_step = b_scalar ? 0 : row; \
-        entry a_row[row], b_row[row]; \
-        acc total[row], part[row]; \
-        for (size_t j = 0; j < row; ++j) { \
-            a_row[j] = a[0]; \
-            b_row[j] = b[0]; \
-            total[j] = (acc) -0.0; \
-        } \
-        a = a_scalar ? a_row : a; \
-        b = b_scalar ? b_row : b; \
-        while (count > 0) { \
-            size_t rows = count / row < RUN ? count / row : RUN; \
-            for (size_t j = 0; j < row; ++j) \
-                part[j] = (acc) -0.0; \
-            for (size_t i = 0; i < rows; ++i, a += a_step, b += b_step) \
-                for (size_t j = 0; j < row; ++j) \
-                    part[j] = fma_function(convert_in(a[j]), convert_in(b[j]), part[j]); \
-            count -= rows * row; \
-            if (rows < RUN) { \
-                for (size_t j = 0; j < count; ++j) \
-                    part[j] = fma_function(convert_in(a[j]), convert_in(b[j]), part[j]); \
-                count = 0; \
-            } \
-            for (size_t j = 0; j < row; ++j) \
-                total[j] += part[j]; \
-        } \
-        *(acc *) out = tree_##core(ReduceOpAdd, total); \
+                           bool b_scalar, size_t count, void *out)                  \
+    {                                                                               \
+        enum { row = 256 / sizeof(acc) };                                           \
+        const entry *a = a_start, *b = b_start;                                     \
+        size_t a_step = a_scalar ? 0 : row, b_step = b_scalar ? 0 : row;            \
+        entry a_row[row], b_row[row];                                               \
+        acc total[row], part[row];                                                  \
+        for (size_t j = 0; j < row; ++j) {                                          \
+            a_row[j] = a[0];                                                        \
+            b_row[j] = b[0];                                                        \
+            total[j] = (acc) -0.0;                                                  \
+        }                                                                           \
+        a = a_scalar ? a_row : a;                                                   \
+        b = b_scalar ? b_row : b;                                                   \
+        while (count > 0) {                                                         \
+            size_t rows = count / row < RUN ? count / row : RUN;                    \
+            for (size_t j = 0; j < row; ++j)                                        \
+                part[j] = (acc) -0.0;                                               \
+            for (size_t i = 0; i < rows; ++i, a += a_step, b += b_step)             \
+                for (size_t j = 0; j < row; ++j)                                    \
+                    part[j] =                                                       \
+                        fma_function(convert_in(a[j]), convert_in(b[j]), part[j]);  \
+            count -= rows * row;                                                    \
+            if (rows < RUN) {                                                       \
+                for (size_t j = 0; j < count; ++j)                                  \
+                    part[j] =                                                       \
+                        fma_function(convert_in(a[j]), convert_in(b[j]), part[j]);  \
+                count = 0;                                                          \
+            }                                                                       \
+            for (size_t j = 0; j < row; ++j)                                        \
+                total[j] += part[j];                                                \
+        }                                                                           \
+        *(acc *) out = tree_##core(ReduceOpAdd, total);                             \
     }
 
 DOT(half, f32, uint16_t, float, half_load, FMA_F32)
@@ -519,11 +525,11 @@ static void end_stream(void)
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-#define INTEGER_ROW(op, u, i, bits) \
+#define INTEGER_ROW(op, u, i, bits)                 \
     [VarTypeInt##bits] = &op##_##i##bits##_u##bits, \
     [VarTypeUInt##bits] = &op##_##u##bits##_u##bits
 
-#define INTEGER_ROWS(op, u, i) \
+#define INTEGER_ROWS(op, u, i)                                                      \
     INTEGER_ROW(op, u, i, 8), INTEGER_ROW(op, u, i, 16), INTEGER_ROW(op, u, i, 32), \
         INTEGER_ROW(op, u, i, 64)
 
@@ -532,9 +538,11 @@ const Lanes CONCAT(runtime_lanes_, LANES_ISA) = {
     .isa = TEXT(LANES_ISA),
     .kernel = {
         [ReduceOpAdd] = { INTEGER_ROWS(Add, u, u), [VarTypeFloat16] = &Add_f32_half,
-                          [VarTypeFloat32] = &Add_f32_u32, [VarTypeFloat64] = &Add_f64_u64 },
+                          [VarTypeFloat32] = &Add_f32_u32,
+                          [VarTypeFloat64] = &Add_f64_u64 },
         [ReduceOpMul] = { INTEGER_ROWS(Mul, u, u), [VarTypeFloat16] = &Mul_f32_half,
-                          [VarTypeFloat32] = &Mul_f32_u32, [VarTypeFloat64] = &Mul_f64_u64 },
+                          [VarTypeFloat32] = &Mul_f32_u32,
+                          [VarTypeFloat64] = &Mul_f64_u64 },
         [ReduceOpMin] = { INTEGER_ROWS(Min, u, i), [VarTypeFloat16] = &Min_i16_min16,
                           [VarTypeFloat32] = &Min_i32_min32,
                           [VarTypeFloat64] = &Min_i64_min64 },
@@ -562,8 +570,8 @@ const Lanes CONCAT(runtime_lanes_, LANES_ISA) = {
 extern const Lanes runtime_lanes_avx2, runtime_lanes_avx512;
 #endif
 
-/* What runtime_lanes_get() answers; NULL = not chosen yet. The tables are constant, so relaxed
- * order is enough, and threads that choose at the same time choose the same. */
+/* What runtime_lanes_get() answers; NULL = not chosen yet. The tables are constant, so
+ * relaxed order is enough, and threads that choose at the same time choose the same. */
 static const Lanes *_Atomic chosen;
 
 /* Tables that the CPU can run, best first; their number. */
@@ -573,8 +581,9 @@ static size_t list_usable(const Lanes *out[3])
 #if defined(__x86_64__)
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                 __builtin_cpu_supports("bmi2");
-    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+    if (avx2 && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw"))
         out[count++] = &runtime_lanes_avx512;
     if (avx2)
         out[count++] = &runtime_lanes_avx2;

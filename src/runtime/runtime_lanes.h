@@ -1,16 +1,18 @@
 /*
  * runtime_lanes.h -- inner loops of the block primitives, one table per instruction set
  *
- * runtime_lanes.c is compiled once for each instruction set (-DLANES_ISA=baseline, avx2,
- * avx512); runtime_lanes_get() picks the best table the CPU can run. All tables give the same
- * bits. reduce.c and scan.c cut arrays into pieces, hand them to these loops and know nothing
- * of entry types.
+ * runtime_lanes.c is compiled once for each instruction set (-DLANES_ISA=baseline,
+ * avx2, avx512); runtime_lanes_get() picks the best table the CPU can run. All tables
+ * give the same bits. reduce.c and scan.c cut arrays into pieces, hand them to these
+ * loops and know nothing of entry types.
  *
- * An array holds *entries*; reductions compute with *accumulators*: f16 entries have f32
- * accumulators, entries of a float minimum or maximum have integer keys of the same size that
- * sort like the numbers (-0 before +0, NaN last and so neutral), all others have themselves.
+ * An array holds *entries*; reductions compute with *accumulators*: f16 entries have
+ * f32 accumulators, entries of a float minimum or maximum have integer keys of the same
+ * size that sort like the numbers (-0 before +0, NaN last and so neutral), all others
+ * have themselves.
  *
- *     entries --load--> accumulators --fold, halve, scan, offset--> accumulators --store-->
+ *     entries --load--> accumulators --fold, halve, scan, offset--> accumulators
+ *                       accumulators --store--> entries
  */
 #ifndef RUNTIME_RUNTIME_LANES_H
 #define RUNTIME_RUNTIME_LANES_H
@@ -28,13 +30,15 @@ enum {
 
 /** Loops on accumulators of one type, for one operation. */
 typedef struct LaneCore {
-    /** Reduce 'count' (1 ... LANES_CHUNK) accumulators to one, in the order of reduce.c. */
+    /** Reduce 'count' (1 ... LANES_CHUNK) accumulators to one, in the order of
+     * reduce.c. */
     void (*fold)(const void *in, size_t count, void *out);
-    /** Combine both halves of each of 'count' rows of 2 * half accumulators; half is 1, 2, 4,
-     *  8, 16 or 32. 'in' and 'out' do not overlap. */
+    /** Combine both halves of each of 'count' rows of 2 * half accumulators; half is 1,
+     *  2, 4, 8, 16 or 32. 'in' and 'out' do not overlap. */
     void (*halve)(const void *in, size_t half, size_t count, void *out);
-    /** Inclusive scan of 'count' accumulators (a multiple of LANES_GROUP); '*carry' is what
-     *  comes before them and becomes the last result. 'in' and 'out' may be the same. */
+    /** Inclusive scan of 'count' accumulators (a multiple of LANES_GROUP); '*carry' is
+     *  what comes before them and becomes the last result. 'in' and 'out' may be the
+     *  same. */
     void (*scan)(const void *in, size_t count, void *carry, void *out);
     /** Inclusive scans in place of rows of 'stride' (1, 2, 4, 8, 16) accumulators. */
     void (*scan_short)(void *inout, size_t count, size_t stride);
@@ -47,26 +51,26 @@ typedef struct LaneKernel {
     const LaneCore *core;
     /** As core->fold, from entries to one accumulator. */
     void (*chunk)(const void *in, size_t count, void *out);
-    /** Rows of 'block' entries to rows of 'stride' >= block accumulators, the rest of each row
-     *  set to the neutral element. 'reverse' turns rows around; if block == stride, it
-     *  turns all 'block * rows' entries around. */
+    /** Rows of 'block' entries to rows of 'stride' >= block accumulators, the rest of
+     *  each row set to the neutral element. 'reverse' turns rows around; if block ==
+     *  stride, it turns all 'block * rows' entries around. */
     void (*load)(const void *in, size_t block, size_t stride, size_t rows, bool reverse,
                  void *out);
     /** The opposite of load. */
-    void (*store)(const void *in, size_t block, size_t stride, size_t rows, bool reverse,
-                  void *out);
-    uint64_t neutral;    /* bits of the accumulator that changes nothing */
-    uint8_t entry_size;  /* bytes */
+    void (*store)(const void *in, size_t block, size_t stride, size_t rows,
+                  bool reverse, void *out);
+    uint64_t neutral;   /* bits of the accumulator that changes nothing */
+    uint8_t entry_size; /* bytes */
     uint8_t acc_size;
-    bool direct;         /* accumulators are the entries */
+    bool direct; /* accumulators are the entries */
 } LaneKernel;
 
 /** Float types of dot products. */
 typedef struct LaneDot {
-    /** Sum of products of 'count' (1 ... LANES_CHUNK) entries to one accumulator; an operand
-     *  with a set flag has one entry. */
-    void (*chunk)(const void *a, bool a_scalar, const void *b, bool b_scalar, size_t count,
-                  void *out);
+    /** Sum of products of 'count' (1 ... LANES_CHUNK) entries to one accumulator; an
+     *  operand with a set flag has one entry. */
+    void (*chunk)(const void *a, bool a_scalar, const void *b, bool b_scalar,
+                  size_t count, void *out);
     const LaneKernel *sum; /* folds and stores the accumulators */
 } LaneDot;
 
@@ -77,7 +81,7 @@ typedef struct Lanes {
     LaneDot dot[VarTypeCount]; /* chunk is NULL for other types */
     /** Number of nonzero bytes. */
     size_t (*mask_count)(const uint8_t *mask, size_t count);
-    /** Write first + i for each nonzero mask[i]; 'found' is their number (mask_count). */
+    /** Write first + i for each nonzero mask[i]; 'found' of them (mask_count). */
     void (*mask_write)(const uint8_t *mask, size_t count, uint32_t first, size_t found,
                        uint32_t *out);
     /** Copy past the cache. Other threads see it after stream_end() and a release. */
@@ -87,8 +91,8 @@ typedef struct Lanes {
 
 /** The table in use. */
 const Lanes *runtime_lanes_get(void);
-/** Use the table of this name from now on; false if there is none or the CPU cannot run it.
- *  For tests. */
+/** Use the table of this name from now on; false if there is none or the CPU cannot run
+ *  it. For tests. */
 bool runtime_lanes_use(const char *isa);
 
 #endif

@@ -1,30 +1,33 @@
 /*
  * scan.c -- prefix reductions and mask compression
  *
- * Association. A scan is made of nested levels, each of which combines what stands before
- * with a local scan; "before" is the last result of the preceding item on that level.
+ * Association. A scan is made of nested levels, each of which combines what stands
+ * before with a local scan; "before" is the last result of the preceding item on that
+ * level.
  *
- *     block of n entries    = chunks of 4096      result = before chunk + result in chunk
- *     chunk                 = groups of 16        result = before group + result in group
- *     group, level 8, 4, 2  = two halves          upper half = last of lower half + result
+ *     block of n entries = chunks of 4096   result = before chunk + result in chunk
+ *     chunk              = groups of 16     result = before group + result in group
+ *     group, half group, ... = two halves   upper half = last of lower half + result
  *
- * Reverse scans do the same with the entries of each block in opposite order. The nesting
- * depends on n only, so all threads and instruction sets give the same bits. Inclusive
- * result i is never less than result i - 1 if no entry is negative, because rounding is
- * monotonic and each result adds to the one "before". Exclusive result i is inclusive result
- * i - 1; the first one is the neutral element. Min and Max treat NaN and zeros as in
- * reduce.c: results are NaN as long as only NaNs went in. f16 entries are accumulated in f32;
- * each result is rounded once.
+ * Reverse scans do the same with the entries of each block in opposite order. The
+ * nesting depends on n only, so all threads and instruction sets give the same bits.
+ * Inclusive result i is never less than result i - 1 if no entry is negative, because
+ * rounding is monotonic and each result adds to the one "before". Exclusive result i is
+ * inclusive result i - 1; the first one is the neutral element. Min and Max treat NaN
+ * and zeros as in reduce.c: results are NaN as long as only NaNs went in. f16 entries
+ * are accumulated in f32; each result is rounded once.
  *
- * Long blocks read and write memory once. Threads draw chunks in ascending order by ticket; a
- * chunk is scanned locally on the stack, which stays in the cache; then the thread
- * waits until the preceding chunk's last result is known, publishes its own, and writes the
- * results. A thread only waits for chunks that others draw before it and therefore already
- * work on, so there is always one that does not wait. Compression works the same way: what is
- * carried from chunk to chunk is the number of positions so far.
+ * Long blocks read and write memory once. Threads draw chunks in ascending order by
+ * ticket. If the preceding chunk's last result is known, results are written as they
+ * come. If not, the chunk is scanned locally into memory on the stack, which stays in
+ * the cache; then the thread waits for that result, publishes its own, and writes. Both
+ * ways do the same arithmetic. A thread only waits for chunks that others drew before
+ * it and therefore already work on, so there is always one that does not wait.
+ * Compression works the same way: what is carried from chunk to chunk is the number of
+ * positions so far.
  *
- * Large results are written past the cache: otherwise each line would be read from memory
- * before it is overwritten, a third of all traffic.
+ * Large results are written past the cache: otherwise each line would be read from
+ * memory before it is overwritten, a third of all traffic.
  */
 #include "runtime/scan.h"
 
@@ -45,7 +48,7 @@ enum {
     MAX_ACC_SIZE = 8,
     MAX_ENTRY_SIZE = 8,
     STREAM_SIZE = 8 << 20, /* results of so many bytes bypass the cache */
-    SPINS = 1000        /* polls before the CPU is offered to others */
+    SPINS = 1000           /* polls before the CPU is offered to others */
 };
 
 /* ------------------------------------------------------ values between chunks */
@@ -56,10 +59,15 @@ typedef struct Link {
     _Atomic bool known; /* stored with release order, read with acquire order */
 } Link;
 
+static bool is_known(const Link *link)
+{
+    return atomic_load_explicit(&link->known, memory_order_acquire);
+}
+
 /* Wait for a link's value. */
 static uint64_t await(const Link *link)
 {
-    for (unsigned spins = 0; !atomic_load_explicit(&link->known, memory_order_acquire);)
+    for (unsigned spins = 0; !is_known(link);)
         if (++spins > SPINS)
             sched_yield();
     return link->value;
@@ -82,10 +90,10 @@ typedef struct Scan {
     size_t chunks;          /* of each block */
     size_t blocks_per_unit; /* if chunks == 1 */
     bool exclusive, reverse;
-    bool streams;           /* write past the cache */
-    uint64_t identity;      /* as an entry */
+    bool streams;      /* write past the cache */
+    uint64_t identity; /* as an entry */
     _Atomic uint64_t ticket;
-    Link *links;            /* one for each chunk, if chunks > 1 */
+    Link *links; /* one for each chunk, if chunks > 1 */
     JobTime time;
 } Scan;
 
@@ -117,7 +125,7 @@ static void set_first(const Scan *s, size_t blocks, char *out)
         }
 }
 
-/* Rows of 'stride' accumulators to blocks of 'block' entries, at most a tile of them. */
+/* Rows of 'stride' accumulators to blocks of 'block' entries, at most a tile. */
 static void write_rows(const Scan *s, const char *in, size_t block, size_t stride,
                        size_t rows, char *out)
 {
@@ -150,7 +158,8 @@ static void scan_short(const Scan *s, const char *in, size_t count, char *out)
         size_t rows = TILE / width < count ? TILE / width : count;
         k->load(in, s->block, width, rows, s->reverse, tile);
         k->core->scan_short(tile, round_up(rows * width), width);
-        write_rows(s, s->exclusive ? tile - k->acc_size : tile, s->block, width, rows, out);
+        write_rows(s, s->exclusive ? tile - k->acc_size : tile, s->block, width, rows,
+                   out);
         if (s->exclusive)
             set_first(s, rows, out);
         in += rows * s->block * k->entry_size;
@@ -159,8 +168,8 @@ static void scan_short(const Scan *s, const char *in, size_t count, char *out)
     }
 }
 
-/* Where entries first ... first + count - 1, in the order of scanning, of the block at 'base'
- * begin in memory. */
+/* Where entries first ... first + count - 1, in the order of scanning, of the block at
+ * 'base' begin in memory. */
 static size_t place(const Scan *s, size_t base, size_t first, size_t count)
 {
     size_t start = s->reverse ? s->block - first - count : first;
@@ -172,8 +181,6 @@ static void scan_tile(const Scan *s, const char *in, size_t count, uint64_t *car
                       char *tile)
 {
     const LaneKernel *k = s->kernel;
-    for (size_t i = 0; i < count * k->entry_size; i += 64)
-        __builtin_prefetch(in + TILE * k->entry_size + i);
     if (k->direct && !s->reverse && count % LANES_GROUP == 0) {
         k->core->scan(in, count, carry, tile);
         return;
@@ -219,8 +226,8 @@ static void run_blocks(void *payload, uint32_t unit, uint32_t worker)
         s->lanes->stream_end();
 }
 
-/* Combine the local results of a chunk, scratch[-1] included, with what stands before the
- * chunk, and write them. */
+/* Combine the local results of a chunk, scratch[-1] included, with what stands before
+ * the chunk, and write them. */
 static void write_chunk(const Scan *s, const char *scratch, size_t base, size_t first,
                         size_t count, uint64_t before)
 {
@@ -241,6 +248,42 @@ static void write_chunk(const Scan *s, const char *scratch, size_t base, size_t 
     }
 }
 
+/* Scan a chunk whose predecessor is known, tile by tile, without scratch memory for all
+ * of it. */
+static void scan_chunk(const Scan *s, size_t base, size_t first, size_t count,
+                       uint64_t before, uint64_t *carry)
+{
+    const LaneKernel *k = s->kernel;
+    _Alignas(64) char memory[(TILE + LANES_GROUP) * MAX_ACC_SIZE];
+    char *tile = memory + LANES_GROUP * k->acc_size;
+    for (size_t i = 0; i < count; i += TILE) {
+        size_t length = count - i < TILE ? count - i : TILE;
+        memcpy(tile - k->acc_size, carry, k->acc_size);
+        scan_tile(s, s->in + place(s, base, first + i, length), length, carry, tile);
+        write_chunk(s, tile, base, first + i, length, before);
+    }
+}
+
+/* The same if it is not known yet: scan, wait, publish, write. */
+static void scan_ahead(const Scan *s, size_t base, size_t first, size_t count,
+                       Link *link)
+{
+    const LaneKernel *k = s->kernel;
+    _Alignas(64) char memory[(CHUNK + LANES_GROUP) * MAX_ACC_SIZE];
+    char *scratch = memory + LANES_GROUP * k->acc_size;
+    uint64_t carry = k->neutral, after = 0;
+    memcpy(scratch - k->acc_size, &carry, k->acc_size);
+    for (size_t i = 0; i < count; i += TILE) {
+        size_t length = count - i < TILE ? count - i : TILE;
+        scan_tile(s, s->in + place(s, base, first + i, length), length, &carry,
+                  scratch + i * k->acc_size);
+    }
+    uint64_t before = await(link - 1);
+    k->core->offset(&carry, 1, &before, &after);
+    publish(link, after);
+    write_chunk(s, scratch, base, first, count, before);
+}
+
 static void run_chunk(void *payload, uint32_t unit, uint32_t worker)
 {
     (void) unit;
@@ -252,22 +295,16 @@ static void run_chunk(void *payload, uint32_t unit, uint32_t worker)
     size_t chunk = ticket % s->chunks, base = ticket / s->chunks * s->block;
     size_t first = chunk * CHUNK;
     size_t count = s->block - first < CHUNK ? s->block - first : CHUNK;
-
-    _Alignas(64) char memory[(CHUNK + LANES_GROUP) * MAX_ACC_SIZE];
-    char *scratch = memory + LANES_GROUP * k->acc_size;
-    uint64_t carry = k->neutral;
-    memcpy(scratch - k->acc_size, &carry, k->acc_size);
-    for (size_t i = 0; i < count; i += TILE) {
-        size_t length = count - i < TILE ? count - i : TILE;
-        char *tile = scratch + i * k->acc_size;
-        scan_tile(s, s->in + place(s, base, first + i, length), length, &carry, tile);
+    Link *link = s->links + ticket;
+    if (chunk == 0 || is_known(link - 1)) {
+        uint64_t before = chunk == 0 ? k->neutral : link[-1].value;
+        uint64_t carry = k->neutral, after = 0;
+        scan_chunk(s, base, first, count, before, &carry);
+        k->core->offset(&carry, 1, &before, &after);
+        publish(link, after);
+    } else {
+        scan_ahead(s, base, first, count, link);
     }
-
-    uint64_t before = chunk > 0 ? await(&s->links[ticket - 1]) : k->neutral;
-    uint64_t after = 0;
-    k->core->offset(&carry, 1, &before, &after);
-    publish(&s->links[ticket], after);
-    write_chunk(s, scratch, base, first, count, before);
     if (s->streams)
         s->lanes->stream_end();
     if (chunk == 0 && s->exclusive)
@@ -287,9 +324,11 @@ bool scan_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t s
                  void (*history)(void *payload, uint64_t ns), void *payload)
 {
     if (!reduce_supported(op, type) || block == 0 || size == 0 || size % block != 0)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "prefix reduction %d of type %d in blocks of %zu of %zu entries is "
-                         "not defined", (int) op, (int) type, block, size);
+        return error_set(
+            JIT_ERROR_ARGUMENT,
+            "prefix reduction %d of type %d in blocks of %zu of %zu entries is "
+            "not defined",
+            (int) op, (int) type, block, size);
     Scan *s = alloc_zero(1, sizeof(Scan));
     TRY(s, false);
     s->lanes = runtime_lanes_get();
@@ -303,7 +342,7 @@ bool scan_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t s
     s->reverse = reverse;
     s->streams = size * s->kernel->entry_size >= STREAM_SIZE;
     reduce_identity(op, type, &s->identity);
-    s->time = (JobTime) { .report = history, .payload = payload };
+    s->time = (JobTime){ .report = history, .payload = payload };
 
     size_t units = size / block * s->chunks;
     if (s->chunks == 1) {
@@ -313,15 +352,15 @@ bool scan_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t s
         alloc_free(s);
         return false;
     }
-    stream_submit(stream, &(JobSpec) { .run = s->chunks == 1 ? run_blocks : run_chunk,
-                                       .finish = finish_scan,
-                                       .payload = s,
-                                       .blocks = (uint32_t) units,
-                                       .small = units == 1,
-                                       .reads = &in,
-                                       .read_count = 1,
-                                       .writes = &out,
-                                       .write_count = 1 });
+    stream_submit(stream, &(JobSpec){ .run = s->chunks == 1 ? run_blocks : run_chunk,
+                                      .finish = finish_scan,
+                                      .payload = s,
+                                      .blocks = (uint32_t) units,
+                                      .small = units == 1,
+                                      .reads = &in,
+                                      .read_count = 1,
+                                      .writes = &out,
+                                      .write_count = 1 });
     return true;
 }
 
@@ -349,7 +388,8 @@ static void run_compression(void *payload, uint32_t unit, uint32_t worker)
     size_t found = c->lanes->mask_count(c->mask + first, count);
     uint64_t before = chunk > 0 ? await(&c->links[chunk - 1]) : 0;
     publish(&c->links[chunk], before + found);
-    c->lanes->mask_write(c->mask + first, count, (uint32_t) first, found, c->out + before);
+    c->lanes->mask_write(c->mask + first, count, (uint32_t) first, found,
+                         c->out + before);
 }
 
 static void finish_compression(void *payload)
@@ -363,8 +403,8 @@ static void keep_time(void *payload, uint64_t ns)
     *(uint64_t *) payload = ns;
 }
 
-bool scan_compress(Stream *stream, Buffer *mask, size_t size, Buffer *out, uint32_t *count,
-                   uint64_t *ns)
+bool scan_compress(Stream *stream, Buffer *mask, size_t size, Buffer *out,
+                   uint32_t *count, uint64_t *ns)
 {
     *count = 0;
     uint64_t elapsed = 0;
@@ -379,16 +419,16 @@ bool scan_compress(Stream *stream, Buffer *mask, size_t size, Buffer *out, uint3
     c->mask = mask->data;
     c->out = out->data;
     c->size = size;
-    c->time = (JobTime) { .report = keep_time, .payload = &elapsed };
-    stream_submit(stream, &(JobSpec) { .run = run_compression,
-                                       .finish = finish_compression,
-                                       .payload = c,
-                                       .blocks = (uint32_t) chunks,
-                                       .small = chunks == 1,
-                                       .reads = &mask,
-                                       .read_count = 1,
-                                       .writes = &out,
-                                       .write_count = 1 });
+    c->time = (JobTime){ .report = keep_time, .payload = &elapsed };
+    stream_submit(stream, &(JobSpec){ .run = run_compression,
+                                      .finish = finish_compression,
+                                      .payload = c,
+                                      .blocks = (uint32_t) chunks,
+                                      .small = chunks == 1,
+                                      .reads = &mask,
+                                      .read_count = 1,
+                                      .writes = &out,
+                                      .write_count = 1 });
     stream_sync(stream);
     *count = (uint32_t) c->links[chunks - 1].value;
     if (ns)

@@ -11,16 +11,16 @@
 #include "drjit-core/jit.h"
 #include "runtime/stream.h"
 
-/** Prefix reduction within blocks of 'block' entries ('block' divides 'size'); from the end
- *  of each block with 'reverse'. 'in' and 'out' may be the same buffer. The result equals the
- *  one of a fixed association that depends on 'block' only (head of scan.c). */
+/** Prefix reduction within blocks of 'block' entries ('block' divides 'size'); from the
+ *  end of each block with 'reverse'. 'in' and 'out' may be the same buffer. The result
+ *  equals the one of a fixed association that depends on 'block' only (scan.c). */
 bool scan_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t size,
                  size_t block, bool exclusive, bool reverse, Buffer *out,
                  void (*history)(void *payload, uint64_t ns), void *payload);
 
-/** Positions of the nonzero bytes of mask[0 ... size-1], ascending, to out (UInt32, room for
- *  'size'). Waits; the number of positions is returned in '*count'. */
-bool scan_compress(Stream *stream, Buffer *mask, size_t size, Buffer *out, uint32_t *count,
-                   uint64_t *ns);
+/** Positions of the nonzero bytes of mask[0 ... size-1], ascending, to out (UInt32,
+ *  room for 'size'). Waits; the number of positions is returned in '*count'. */
+bool scan_compress(Stream *stream, Buffer *mask, size_t size, Buffer *out,
+                   uint32_t *count, uint64_t *ns);
 
 #endif

@@ -2,7 +2,7 @@
  * arith.c -- see arith.h
  *
  * The way of an operation: check operands, fold it if all are literals, look for an algebraic
- * identity, put commuting operands in order, then node_new() with value numbering.
+ * identity, then node_new() with value numbering.
  */
 #include "trace/arith.h"
 
@@ -49,19 +49,15 @@ VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarI
         if (simpler)
             return simpler;
     }
-    Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .backend = (uint8_t) backend,
-              .size = size };
+    VarId id;
+    Var *v = node_begin(ts, &id);
+    TRY(v, 0);
     uint32_t arity = op_info[op].arity;
-    v.dep[0] = args[0];
-    if (arity > 1)
-        v.dep[1] = args[1];
-    if (arity > 2)
-        v.dep[2] = args[2];
-    if ((op_info[op].flags & F_COMMUTES) && v.dep[0] > v.dep[1]) {
-        v.dep[0] = args[1];
-        v.dep[1] = args[0];
-    }
-    return node_new(ts, &v);
+    v->size = size;
+    v->head = var_head(op, type, backend, 0);
+    v->dep_pair[0] = var_pair(args[0], arity > 1 ? args[1] : 0);
+    v->dep_pair[1] = arity > 2 ? args[2] : 0;
+    return node_finish(ts, id);
 }
 
 /* ------------------------------------------------------------------ checks */

@@ -3,8 +3,6 @@
  */
 #include "trace/lvn.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 typedef struct Slot {
@@ -15,39 +13,42 @@ typedef struct Slot {
 static Slot *slots;
 static uint32_t capacity, count; /* capacity: a power of two or 0 */
 
-/* The fields that make two nodes equal, apart from operands: type, op, backend and so on are
- * compared as one word. */
-static uint64_t head_word(const Var *v) {
-    return (uint64_t) v->op | (uint64_t) v->type << 8 | (uint64_t) v->backend << 16 |
-           (uint64_t) v->aux << 32;
-}
+/* Everything of the head but the flags takes part in the comparison. */
+static uint64_t head_word(const Var *v) { return v->head & 0xffffffff00ffffffull; }
 
 static uint64_t mix(uint64_t a, uint64_t b) {
     unsigned __int128 product = (unsigned __int128) a * b;
     return (uint64_t) product ^ (uint64_t) (product >> 64);
 }
 
+/* The first two operands; in ascending order where that makes no difference. Only the key is
+ * put in order: a Program built from the same trace again must not depend on indices. */
+static uint64_t first_operands(const Var *v) {
+    uint64_t pair = v->dep_pair[0], swapped = pair << 32 | pair >> 32;
+    bool swap = pair > swapped && op_info[v->op].flags & F_COMMUTES;
+    return swap ? swapped : pair;
+}
+
 uint32_t lvn_hash(const Var *v) {
-    uint64_t dep01, dep23;
-    memcpy(&dep01, v->dep, 8);
-    memcpy(&dep23, v->dep + 2, 8);
-    uint64_t h = mix(head_word(v) ^ 0xa0761d6478bd642full, dep01 ^ 0xe7037ed1a0b428dbull);
-    h ^= mix(dep23 ^ 0x8ebc6af09c88c6e3ull, v->value.literal ^ 0x589965cc75374cc3ull);
+    uint64_t h = mix(head_word(v) ^ 0xa0761d6478bd642full,
+                     first_operands(v) ^ 0xe7037ed1a0b428dbull);
+    h ^= mix(v->dep_pair[1] ^ 0x8ebc6af09c88c6e3ull,
+             v->value.literal ^ 0x589965cc75374cc3ull);
     h = mix(h ^ v->size, (uint64_t) v->scope ^ 0x1d8e4e27c47d124full);
     return (uint32_t) (h ^ h >> 32);
 }
 
 static bool equal(const Var *a, const Var *b) {
-    return head_word(a) == head_word(b) && memcmp(a->dep, b->dep, sizeof(a->dep)) == 0 &&
-           a->value.literal == b->value.literal && a->size == b->size &&
-           a->scope == b->scope;
+    return head_word(a) == head_word(b) && first_operands(a) == first_operands(b) &&
+           a->dep_pair[1] == b->dep_pair[1] && a->value.literal == b->value.literal &&
+           a->size == b->size && a->scope == b->scope;
 }
 
 VarId lvn_lookup(const Var *v) {
     if (!capacity)
         return 0;
-    uint32_t mask = capacity - 1;
-    for (uint32_t i = v->hash & mask; slots[i].id; i = (i + 1) & mask)
+    uint32_t mask = capacity - 1, i = v->hash & mask;
+    for (; slots[i].id; i = (i + 1) & mask)
         if (slots[i].hash == v->hash && equal(var_get(slots[i].id), v))
             return slots[i].id;
     return 0;
@@ -85,8 +86,7 @@ void lvn_insert(VarId id) {
 }
 
 void lvn_remove(VarId id) {
-    Var *v = var_get(id);
-    uint32_t mask = capacity - 1, hole = v->hash & mask;
+    uint32_t mask = capacity - 1, hole = var_get(id)->hash & mask;
     while (slots[hole].id != id)
         hole = (hole + 1) & mask;
     for (uint32_t i = (hole + 1) & mask; slots[i].id; i = (i + 1) & mask) {
@@ -97,7 +97,6 @@ void lvn_remove(VarId id) {
         }
     }
     slots[hole].id = 0;
-    v->flags &= (uint8_t) ~VAR_NUMBERED;
     count--;
 }
 

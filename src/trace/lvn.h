@@ -16,6 +16,7 @@ uint32_t lvn_hash(const Var *v);
 VarId lvn_lookup(const Var *v);
 /** Enter a variable; silently left out if memory is out (it is only an optimisation). */
 void lvn_insert(VarId id);
+/** Take it out; VAR_NUMBERED is left to the caller. */
 void lvn_remove(VarId id);
 void lvn_free(void);
 

@@ -36,9 +36,8 @@ static void log_node(VarId id) {
     text_free(&text);
 }
 
-static VarId create(ThreadState *ts, const Var *proto) {
-    VarId id = var_create(proto, state_flag(ts, JitFlagReuseIndices));
-    TRY(id, 0);
+/* A new variable exists: source location, log. */
+static void announce(ThreadState *ts, VarId id) {
     if (ts->file) {
         Extra *extra = extra_make(var_get(id));
         if (extra) {
@@ -48,23 +47,48 @@ static VarId create(ThreadState *ts, const Var *proto) {
     }
     if (log_enabled(LogLevelDebug))
         log_node(id);
+}
+
+static VarId create(ThreadState *ts, const Var *proto) {
+    VarId id = var_create(proto, state_flag(ts, JitFlagReuseIndices));
+    if (id)
+        announce(ts, id);
     return id;
 }
 
-VarId node_new(ThreadState *ts, Var *proto) {
-    proto->scope = ts->scope;
-    if (!(op_info[proto->op].flags & F_PURE) || !state_flag(ts, JitFlagValueNumbering))
-        return create(ts, proto);
-    proto->hash = lvn_hash(proto);
-    VarId known = lvn_lookup(proto);
-    if (known) {
-        var_inc(known);
-        return known;
+Var *node_begin(ThreadState *ts, VarId *id) {
+    Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), id);
+    if (v)
+        v->scope = ts->scope;
+    return v;
+}
+
+VarId node_finish(ThreadState *ts, VarId id) {
+    Var *v = var_get(id);
+    bool numbered = state_flag(ts, JitFlagValueNumbering) &&
+                    op_info[v->op].flags & F_PURE;
+    if (numbered) {
+        v->hash = lvn_hash(v);
+        VarId known = lvn_lookup(v);
+        if (known) { /* the reserved slot was never taken */
+            var_inc(known);
+            return known;
+        }
     }
-    VarId id = create(ts, proto);
-    if (id)
+    var_commit(id);
+    if (numbered)
         lvn_insert(id);
+    announce(ts, id);
     return id;
+}
+
+VarId node_new(ThreadState *ts, const Var *proto) {
+    VarId id;
+    Var *v = node_begin(ts, &id);
+    TRY(v, 0);
+    *v = *proto;
+    v->scope = ts->scope;
+    return node_finish(ts, id);
 }
 
 VarId node_literal(ThreadState *ts, JitBackend backend, VarType type, uint64_t bits,

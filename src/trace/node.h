@@ -10,7 +10,11 @@
 
 /** A node like '*proto' (refs, hash, extra and stamps are filled in here): an equal one that
  *  exists if the operation is pure and value numbering is on, else a new one. 0: memory. */
-VarId node_new(ThreadState *ts, Var *proto);
+VarId node_new(ThreadState *ts, const Var *proto);
+/** The same in place, for the hot path: fill in the zeroed record (NULL: memory), making no
+ *  other node meanwhile, then node_finish(). */
+Var *node_begin(ThreadState *ts, VarId *id);
+VarId node_finish(ThreadState *ts, VarId id);
 /** A literal. 'bits' are zero-extended. */
 VarId node_literal(ThreadState *ts, JitBackend backend, VarType type, uint64_t bits,
                    uint32_t size);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "kernel/cache.h"
 #include "trace/evaluate.h"
 #include "trace/lvn.h"
 
@@ -20,7 +21,8 @@ static pthread_cond_t eval_finished = PTHREAD_COND_INITIALIZER;
 
 /* ---------------------------------------------------------------- threads */
 
-static _Thread_local ThreadState *self;
+/* Initial-exec: every public function reads it. */
+static _Thread_local ThreadState *self __attribute__((tls_model("initial-exec")));
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
@@ -69,6 +71,10 @@ static void fork_release(void) { pthread_mutex_unlock(&lock); }
 
 static void create_key(void) {
     pthread_key_create(&exit_key, thread_exit);
+    /* Handlers that prepare a fork run in the reverse order of their registration, which has
+     * to be the lock order: streams register first, then the cache, then the graph. */
+    stream_self();
+    cache_init();
     pthread_atfork(fork_prepare, fork_release, fork_release);
 }
 

@@ -21,10 +21,6 @@
 VarTable var_table;
 static uint32_t last_stamp;
 
-bool var_exists(VarId id) {
-    return id != 0 && id < var_table.end && var_get(id)->refs != 0;
-}
-
 /* ------------------------------------------------------------------ slots */
 
 /* One more chunk, and room in the bitmaps for its slots. */
@@ -54,6 +50,8 @@ static bool add_chunk(void) {
 }
 
 static void mark_free(VarId id) {
+    if (id / 64 < var_table.first_word)
+        var_table.first_word = id / 64;
     for (int level = 0; level < VAR_LEVELS; ++level) {
         uint64_t *word = &var_table.free_bits[level][id / 64], before = *word;
         *word = before | (uint64_t) 1 << (id % 64);
@@ -64,43 +62,60 @@ static void mark_free(VarId id) {
     var_table.free_count++;
 }
 
-/* The lowest free slot; there is one. */
-static VarId take_free(void) {
-    VarTable *t = &var_table;
+/* The first word of level 0 with a bit set, found from the top. There is one. */
+static uint32_t find_word(void) {
+    const VarTable *t = &var_table;
     uint32_t word = 0;
     while (!t->free_bits[VAR_LEVELS - 1][word])
         word++;
     for (int level = VAR_LEVELS - 1; level > 0; --level)
         word = word * 64 + (uint32_t) __builtin_ctzll(t->free_bits[level][word]);
-    VarId id = word * 64 + (uint32_t) __builtin_ctzll(t->free_bits[0][word]);
-    uint32_t position = id;
-    for (int level = 0; level < VAR_LEVELS; ++level) {
-        uint64_t *w = &t->free_bits[level][position / 64];
-        *w &= ~((uint64_t) 1 << (position % 64));
-        if (*w)
-            break;
-        position /= 64;
-    }
-    t->free_count--;
-    return id;
+    return word;
 }
 
-VarId var_create(const Var *proto, bool reuse) {
+/* The lowest free slot; there is one. */
+static VarId lowest_free(void) {
     VarTable *t = &var_table;
-    VarId id;
+    if (!t->free_bits[0][t->first_word])
+        t->first_word = find_word();
+    return t->first_word * 64 + (uint32_t) __builtin_ctzll(t->free_bits[0][t->first_word]);
+}
+
+static void unmark_free(VarId id) {
+    var_table.free_count--;
+    for (int level = 0; level < VAR_LEVELS; ++level) {
+        uint64_t *word = &var_table.free_bits[level][id / 64];
+        *word &= ~((uint64_t) 1 << (id % 64));
+        if (*word)
+            break;
+        id /= 64;
+    }
+}
+
+Var *var_reserve(bool reuse, VarId *id) {
+    VarTable *t = &var_table;
     if (reuse && t->free_count) {
-        id = take_free();
+        *id = lowest_free();
     } else {
         if (t->end == 0)
             t->end = 1; /* index 0 means "none" */
         if (t->end >= t->chunk_count * VAR_CHUNK)
-            TRY(add_chunk(), 0);
-        id = t->end++;
+            TRY(add_chunk(), NULL);
+        *id = t->end;
     }
+    Var *v = var_get(*id);
+    memset(v, 0, sizeof(*v));
+    return v;
+}
+
+void var_commit(VarId id) {
+    VarTable *t = &var_table;
     Var *v = var_get(id);
-    *v = *proto;
+    if (id == t->end)
+        t->end++;
+    else
+        unmark_free(id);
     v->refs = 1;
-    v->stamp = 0;
     uint32_t count;
     const VarId *ids = var_operands(v, &count);
     for (uint32_t i = 0; i < count; ++i)
@@ -111,6 +126,15 @@ VarId var_create(const Var *proto, bool reuse) {
     t->created++;
     if (++t->live > t->peak)
         t->peak = t->live;
+}
+
+VarId var_create(const Var *proto, bool reuse) {
+    VarId id;
+    Var *v = var_reserve(reuse, &id);
+    TRY(v, 0);
+    *v = *proto;
+    v->stamp = 0;
+    var_commit(id);
     return id;
 }
 
@@ -131,13 +155,16 @@ static VarId drop_operands(Var *v, VarId stack) {
             stack = ids[i];
         }
     }
-    if (v->flags & VAR_WIDE) {
+    if (v->flags & VAR_WIDE)
         alloc_free(v->value.list);
-        v->value.list = NULL;
-    } else if (v->flags & VAR_OWN_TEXT) {
+    else if (v->flags & VAR_OWN_TEXT)
         alloc_free((char *) v->value.text);
-        v->value.text = NULL;
-    }
+    return stack;
+}
+
+/* The same for a variable that goes on as something else. */
+static VarId detach_operands(Var *v) {
+    VarId stack = drop_operands(v, 0);
     v->flags &= (uint8_t) ~(VAR_WIDE | VAR_OWN_TEXT);
     memset(v->dep, 0, sizeof(v->dep));
     return stack;
@@ -170,15 +197,13 @@ void var_dec(VarId id) {
     }
 }
 
-void var_drop_operands(Var *v) {
-    release_stack(drop_operands(v, 0));
-}
-
 void var_set_buffer(VarId id, Buffer *buffer) {
     Var *v = var_get(id);
-    if (v->flags & VAR_NUMBERED)
+    if (v->flags & VAR_NUMBERED) {
         lvn_remove(id);
-    VarId stack = drop_operands(v, 0);
+        v->flags &= (uint8_t) ~VAR_NUMBERED;
+    }
+    VarId stack = detach_operands(v);
     v->op = OP_EVALUATED;
     v->aux = 0;
     v->value.buffer = buffer;
@@ -187,7 +212,7 @@ void var_set_buffer(VarId id, Buffer *buffer) {
 
 void var_consume(VarId id) {
     Var *v = var_get(id);
-    VarId stack = drop_operands(v, 0);
+    VarId stack = detach_operands(v);
     v->op = OP_UNDEFINED;
     v->aux = 0;
     v->value.literal = 0;

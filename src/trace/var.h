@@ -44,13 +44,21 @@ typedef struct VarList {
 typedef struct Var {
     uint32_t refs;    /* by callers, by other variables, by queues */
     uint32_t size;    /* entries; 0 only for an empty evaluated array */
-    uint8_t op;       /* Op */
-    uint8_t type;     /* VarType */
-    uint8_t backend;  /* JitBackend */
-    uint8_t flags;    /* VAR_... */
-    uint32_t aux;     /* as Inst.aux; POINTER: 1 = of a queued write, 2 = written by the
-                         caller's own statements; STMT: number of operands */
-    VarId dep[4];
+    union {
+        struct {
+            uint8_t op;       /* Op */
+            uint8_t type;     /* VarType */
+            uint8_t backend;  /* JitBackend */
+            uint8_t flags;    /* VAR_... */
+            uint32_t aux;     /* as Inst.aux; POINTER: 1 = of a queued write, 2 = written by
+                                 the caller's own statements; STMT: number of operands */
+        };
+        uint64_t head;        /* the same as one word, see var_head() */
+    };
+    union {
+        VarId dep[4];
+        uint64_t dep_pair[2]; /* dep[0] in the low half of the first, and so on */
+    };
     union {
         uint64_t literal;  /* LITERAL, and the bound of a CHECK, the address of a POINTER */
         Buffer *buffer;    /* EVALUATED, one reference (NULL if size is 0) */
@@ -82,6 +90,7 @@ typedef struct VarTable {
                                         word of the level below that is not 0 */
     uint32_t free_words[VAR_LEVELS];
     uint32_t free_count;
+    uint32_t first_word;   /* no word of level 0 before this one has a bit set */
 } VarTable;
 
 extern VarTable var_table;
@@ -91,16 +100,30 @@ static inline Var *var_get(VarId id) {
     return var_table.chunks[id >> VAR_CHUNK_BITS] + (id & (VAR_CHUNK - 1));
 }
 /** Is this the id of a live variable? */
-bool var_exists(VarId id);
+static inline bool var_exists(VarId id) {
+    return id != 0 && id < var_table.end && var_get(id)->refs != 0;
+}
 
+/* New nodes are written in place and in whole words: reading back words that were written in
+ * parts, or copying a struct made of small fields, stalls the CPU on every traced operation. */
+static inline uint64_t var_head(Op op, VarType type, uint32_t backend, uint32_t aux) {
+    return (uint64_t) op | (uint64_t) type << 8 | (uint64_t) backend << 16 |
+           (uint64_t) aux << 32;
+}
+static inline uint64_t var_pair(VarId a, VarId b) { return a | (uint64_t) b << 32; }
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words of Var are little-endian");
+
+/** The slot that the next variable gets, zeroed but not taken. 'reuse': the lowest free slot,
+ *  else one never used. NULL if memory is out. */
+Var *var_reserve(bool reuse, VarId *id);
+/** Take that slot, filled in by now: one reference, operands gain a reference each. */
+void var_commit(VarId id);
 /** A fresh slot for a copy of '*proto' with one reference; operands gain a reference each.
  *  'reuse': take the lowest free slot, else one never used. 0 if memory is out. */
 VarId var_create(const Var *proto, bool reuse);
 static inline void var_inc(VarId id) { var_get(id)->refs++; }
 /** Drop a reference; frees the variable and, iteratively, what only it held. */
 void var_dec(VarId id);
-/** Drop all operands (they are about to be replaced by a result). */
-void var_drop_operands(Var *v);
 /** Give an unevaluated variable its memory (the reference is taken over). */
 void var_set_buffer(VarId id, Buffer *buffer);
 /** Replace the operands of an executed atomic whose value nobody stored. */

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -132,7 +133,7 @@ static const char *load_text(Hash128 key, const char *identity)
     static char text[256];
     void *data;
     size_t size;
-    int code = error_code();
+    int code = (int) error_code();
     bool ok = disk_load(key, "interp", identity, strlen(identity), &data, &size);
     assert_int_equal(error_code(), code);
     if (!ok)
@@ -782,6 +783,50 @@ static void test_processes_write(void **state)
     assert_int_equal(count_files(".tmp"), 0);
 }
 
+/* ------------------------------------------------------------------------- threads */
+
+static void *store_and_load(void *start)
+{
+    static uint8_t code[4][60000];
+    uint64_t first = *(uint64_t *) start;
+    uintptr_t bad = 0;
+    disk_init();
+    memset(code[first], (int) first + 1, sizeof code[first]);
+    for (uint64_t i = 0; i < 100; ++i) {
+        Hash128 key = { i % 20, first };
+        void *data;
+        size_t size;
+        disk_store(key, "interp", "p", 1, code[first], sizeof code[first]);
+        if (disk_load(key, "interp", "p", 1, &data, &size)) {
+            bad |= size != sizeof code[first] || memcmp(data, code[first], size) != 0;
+            alloc_free(data);
+        }
+    }
+    return (void *) bad;
+}
+
+static void test_threads(void **state)
+{
+    (void) state;
+    setenv("DRJIT_CACHE_SIZE", "1", 1);
+    log_set_callback(LogLevelDisable, NULL); /* collect_log() is for one thread */
+    pthread_t threads[4];
+    uint64_t first[4] = { 0, 1, 2, 3 };
+    for (int i = 0; i < 4; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, store_and_load, first + i),
+                         0);
+    for (int i = 0; i < 4; ++i) {
+        void *bad;
+        assert_int_equal(pthread_join(threads[i], &bad), 0);
+        assert_null(bad);
+    }
+    assert_string_equal(disk_dir(), dir);
+    assert_int_equal(count_files(".tmp"), 0);
+    restart();
+    store_text(key_a, "program", "code");
+    assert_true(total_size() <= 1 << 20);
+}
+
 /* ------------------------------------------------------------------------- hostile */
 
 #if defined(JIT_HOSTILE)
@@ -838,6 +883,7 @@ int main(void)
         TEST(test_bound),
         TEST(test_processes_start),
         TEST(test_processes_write),
+        TEST(test_threads),
 #if defined(JIT_HOSTILE)
         TEST(test_hostile),
 #endif

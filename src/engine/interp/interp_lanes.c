@@ -1,504 +1,350 @@
 /*
- * interp_lanes.c -- the loops of the interpreter
+ * interp_lanes.c -- see interp_lanes.h
  *
- * Compiled once for each instruction set (INTERP_ISA = baseline, avx2, avx512). The functions
- * apply interp_scalar.h to whole blocks in plain loops that the compiler vectorises; results
- * are the same bits in every object. Source and destination slots never overlap.
+ * Compiled once for each instruction set with -DINTERP_ISA=<name>. Nothing here names an
+ * instruction: the loops are plain C, and the compiler turns them into the vector code of the
+ * set it was told to use. A loop runs over groups of LANE_GROUP lanes; as that number is a
+ * constant, vector code needs neither a remainder loop nor a test of the count, and a block of
+ * 16 lanes costs little more than its arithmetic.
+ *
+ * Operations that depend on the width of an integer but not on its sign exist once, for the
+ * unsigned type; SHARED() enters them for both.
  */
 #include "engine/interp/interp_lanes.h"
+#include "engine/interp/interp_memory.h"
+#include "engine/interp/interp_ops.h"
 
-#include "engine/interp/interp_scalar.h"
+#define TEXT_OF(name) #name
+#define STRING_OF(name) TEXT_OF(name)
+#define JOIN_NAMES(a, b) a##b
+#define JOIN(a, b) JOIN_NAMES(a, b)
 
-/* Lanes of an arithmetic loop: the mask tells the compiler that no tail is needed. */
-#define LANES (f->rounded & ~(INTERP_ROUND - 1))
-#define SLOT(T, offset) ((T *) (void *) (f->base + (offset)))
+/* Results lie in other slots than operands, so lanes are independent. */
+#if defined(__clang__)
+#define FOR_LANES(i, end) \
+    _Pragma("clang loop vectorize(assume_safety)") for (size_t i = 0; i < end; ++i)
+#else
+#define FOR_LANES(i, end) _Pragma("GCC ivdep") for (size_t i = 0; i < end; ++i)
+#endif
 
-#define UNARY(fn, TD, TA, expr) \
-    static void fn(const Step *s, const Frame *f) { \
-        TD *restrict d = SLOT(TD, s->dst); \
-        const TA *restrict x = SLOT(TA, s->a); \
-        for (uint32_t i = 0, n = LANES; i < n; ++i) { \
-            const TA a = x[i]; \
-            d[i] = (TD) (expr); \
-        } \
-    }
-
-#define BINARY(fn, TD, T, expr) \
-    static void fn(const Step *s, const Frame *f) { \
-        TD *restrict d = SLOT(TD, s->dst); \
-        const T *restrict x = SLOT(T, s->a), *restrict y = SLOT(T, s->b); \
-        for (uint32_t i = 0, n = LANES; i < n; ++i) { \
-            const T a = x[i], b = y[i]; \
-            d[i] = (TD) (expr); \
-        } \
-    }
-
-#define TERNARY(fn, TD, TA, T, expr) \
-    static void fn(const Step *s, const Frame *f) { \
-        TD *restrict d = SLOT(TD, s->dst); \
-        const TA *restrict x = SLOT(TA, s->a); \
-        const T *restrict y = SLOT(T, s->b), *restrict z = SLOT(T, s->c); \
-        for (uint32_t i = 0, n = LANES; i < n; ++i) { \
-            const TA a = x[i]; \
-            const T b = y[i], c = z[i]; \
-            d[i] = (TD) (expr); \
-        } \
-    }
-
-/* -------------------------------------------------------------- arithmetic */
-
-#define COMPARE_LOOPS(t, T) \
-    BINARY(eq_loop_##t, uint8_t, T, a == b) \
-    BINARY(neq_loop_##t, uint8_t, T, a != b) \
-    BINARY(lt_loop_##t, uint8_t, T, a < b) \
-    BINARY(le_loop_##t, uint8_t, T, a <= b) \
-    BINARY(gt_loop_##t, uint8_t, T, a > b) \
-    BINARY(ge_loop_##t, uint8_t, T, a >= b)
-
-#define INTEGER_LOOPS(t, T) \
-    UNARY(neg_loop_##t, T, T, neg_##t(a)) \
-    UNARY(not_loop_##t, T, T, not_##t(a)) \
-    UNARY(abs_loop_##t, T, T, abs_##t(a)) \
-    UNARY(popc_loop_##t, T, T, popc_##t(a)) \
-    UNARY(clz_loop_##t, T, T, clz_##t(a)) \
-    UNARY(ctz_loop_##t, T, T, ctz_##t(a)) \
-    UNARY(brev_loop_##t, T, T, brev_##t(a)) \
-    BINARY(add_loop_##t, T, T, add_##t(a, b)) \
-    BINARY(sub_loop_##t, T, T, sub_##t(a, b)) \
-    BINARY(mul_loop_##t, T, T, mul_##t(a, b)) \
-    BINARY(div_loop_##t, T, T, div_##t(a, b)) \
-    BINARY(mod_loop_##t, T, T, mod_##t(a, b)) \
-    BINARY(mul_hi_loop_##t, T, T, mul_hi_##t(a, b)) \
-    BINARY(min_loop_##t, T, T, min_##t(a, b)) \
-    BINARY(max_loop_##t, T, T, max_##t(a, b)) \
-    BINARY(and_loop_##t, T, T, and_##t(a, b)) \
-    BINARY(or_loop_##t, T, T, or_##t(a, b)) \
-    BINARY(xor_loop_##t, T, T, xor_##t(a, b)) \
-    BINARY(shl_loop_##t, T, T, shl_##t(a, b)) \
-    BINARY(shr_loop_##t, T, T, shr_##t(a, b)) \
-    TERNARY(fma_loop_##t, T, T, T, fma_##t(a, b, c)) \
-    COMPARE_LOOPS(t, T)
-
-INTEGER_LOOPS(i8, int8_t)
-INTEGER_LOOPS(u8, uint8_t)
-INTEGER_LOOPS(i16, int16_t)
-INTEGER_LOOPS(u16, uint16_t)
-INTEGER_LOOPS(i32, int32_t)
-INTEGER_LOOPS(u32, uint32_t)
-INTEGER_LOOPS(i64, int64_t)
-INTEGER_LOOPS(u64, uint64_t)
-
-BINARY(mul_wide_loop_i8, int16_t, int8_t, (int16_t) a * (int16_t) b)
-BINARY(mul_wide_loop_u8, uint16_t, uint8_t, (uint16_t) a * (uint16_t) b)
-BINARY(mul_wide_loop_i16, int32_t, int16_t, (int32_t) a * (int32_t) b)
-BINARY(mul_wide_loop_u16, uint32_t, uint16_t, (uint32_t) a * (uint32_t) b)
-BINARY(mul_wide_loop_i32, int64_t, int32_t, (int64_t) a * (int64_t) b)
-BINARY(mul_wide_loop_u32, uint64_t, uint32_t, (uint64_t) a * (uint64_t) b)
-
-#define FLOAT_LOOPS(t, T) \
-    UNARY(neg_loop_##t, T, T, neg_##t(a)) \
-    UNARY(abs_loop_##t, T, T, abs_##t(a)) \
-    UNARY(sqrt_loop_##t, T, T, sqrt_##t(a)) \
-    UNARY(rcp_loop_##t, T, T, rcp_##t(a)) \
-    UNARY(rsqrt_loop_##t, T, T, rsqrt_##t(a)) \
-    UNARY(ceil_loop_##t, T, T, ceil_##t(a)) \
-    UNARY(floor_loop_##t, T, T, floor_##t(a)) \
-    UNARY(round_loop_##t, T, T, round_##t(a)) \
-    UNARY(trunc_loop_##t, T, T, trunc_##t(a)) \
-    BINARY(add_loop_##t, T, T, add_##t(a, b)) \
-    BINARY(sub_loop_##t, T, T, sub_##t(a, b)) \
-    BINARY(mul_loop_##t, T, T, mul_##t(a, b)) \
-    BINARY(div_loop_##t, T, T, div_##t(a, b)) \
-    BINARY(min_loop_##t, T, T, min_##t(a, b)) \
-    BINARY(max_loop_##t, T, T, max_##t(a, b)) \
-    BINARY(fmin_loop_##t, T, T, fmin_##t(a, b)) \
-    BINARY(fmax_loop_##t, T, T, fmax_##t(a, b)) \
-    BINARY(copysign_loop_##t, T, T, copysign_##t(a, b)) \
-    TERNARY(fma_loop_##t, T, T, T, fma_##t(a, b, c)) \
-    COMPARE_LOOPS(t, T)
-
-FLOAT_LOOPS(f16, _Float16)
-FLOAT_LOOPS(f32, float)
-FLOAT_LOOPS(f64, double)
-
-UNARY(not_loop_mask, uint8_t, uint8_t, a ^ 1)
-BINARY(and_loop_mask, uint8_t, uint8_t, a & b)
-BINARY(or_loop_mask, uint8_t, uint8_t, a | b)
-BINARY(xor_loop_mask, uint8_t, uint8_t, a ^ b)
-
-TERNARY(select_loop_0, uint8_t, uint8_t, uint8_t, a ? b : c)
-TERNARY(select_loop_1, uint16_t, uint8_t, uint16_t, a ? b : c)
-TERNARY(select_loop_2, uint32_t, uint8_t, uint32_t, a ? b : c)
-TERNARY(select_loop_3, uint64_t, uint8_t, uint64_t, a ? b : c)
-
-/* ------------------------------------------------------------------- casts */
-
-#define CAST(from, TA, to, TD) UNARY(cast_loop_##from##_##to, TD, TA, a)
-#define CAST_INTEGER(from, TA) \
-    CAST(from, TA, i8, int8_t) CAST(from, TA, u8, uint8_t) \
-    CAST(from, TA, i16, int16_t) CAST(from, TA, u16, uint16_t) \
-    CAST(from, TA, i32, int32_t) CAST(from, TA, u32, uint32_t) \
-    CAST(from, TA, i64, int64_t) CAST(from, TA, u64, uint64_t) \
-    CAST(from, TA, f32, float) CAST(from, TA, f64, double) \
-    /* Integers that are not exact in float are beyond the largest half anyway. */ \
-    UNARY(cast_loop_##from##_f16, _Float16, TA, (float) a) \
-    UNARY(cast_loop_##from##_mask, uint8_t, TA, a != 0)
-
-CAST_INTEGER(mask, uint8_t)
-CAST_INTEGER(i8, int8_t)
-CAST_INTEGER(u8, uint8_t)
-CAST_INTEGER(i16, int16_t)
-CAST_INTEGER(u16, uint16_t)
-CAST_INTEGER(i32, int32_t)
-CAST_INTEGER(u32, uint32_t)
-CAST_INTEGER(i64, int64_t)
-CAST_INTEGER(u64, uint64_t)
-
-#define CAST_SATURATE(from, TA, to, TD) \
-    UNARY(cast_loop_##from##_##to, TD, TA, cast_##from##_##to(a))
-#define CAST_FLOAT(from, TA) \
-    CAST_SATURATE(from, TA, i8, int8_t) CAST_SATURATE(from, TA, u8, uint8_t) \
-    CAST_SATURATE(from, TA, i16, int16_t) CAST_SATURATE(from, TA, u16, uint16_t) \
-    CAST_SATURATE(from, TA, i32, int32_t) CAST_SATURATE(from, TA, u32, uint32_t) \
-    CAST_SATURATE(from, TA, i64, int64_t) CAST_SATURATE(from, TA, u64, uint64_t) \
-    CAST(from, TA, f16, _Float16) CAST(from, TA, f32, float) CAST(from, TA, f64, double) \
-    UNARY(cast_loop_##from##_mask, uint8_t, TA, a != 0)
-
-CAST_FLOAT(f16, _Float16)
-CAST_FLOAT(f32, float)
-CAST_FLOAT(f64, double)
-
-/* -------------------------------------------- entries of one size: 1 to 8 bytes */
-
-/* Exchange and compare-exchange go lane by lane, in order. Prefetching the targets of later
- * lanes hides the latency of big arrays. */
-#define AHEAD 24
-#define PREFETCH_AHEAD(p, idx, i, n) \
-    do { \
-        if ((i) + AHEAD < (n)) \
-            __builtin_prefetch(&(p)[(idx)[(i) + AHEAD]], 1); \
-    } while (0)
-
-#define SIZE_LOOPS(k, U) \
-    UNARY(copy_loop_##k, U, U, a) \
-    static void fill_loop_##k(const Step *s, const Frame *f) { \
-        U *restrict d = SLOT(U, s->dst); \
-        const U value = (U) (s->slot | (uint64_t) s->aux << 32); \
-        for (uint32_t i = 0, n = LANES; i < n; ++i) \
-            d[i] = value; \
-    } \
-    static void param_loop_##k(const Step *s, const Frame *f) { \
-        U *restrict d = SLOT(U, s->dst); \
-        const U value = (U) f->args[s->slot]; \
-        for (uint32_t i = 0, n = LANES; i < n; ++i) \
-            d[i] = value; \
-    } \
-    static void load_loop_##k(const Step *s, const Frame *f) { \
-        memcpy(SLOT(U, s->dst), (const U *) (uintptr_t) f->args[s->slot] + f->begin, \
-               f->count * sizeof(U)); \
-    } \
-    static void load_uniform_loop_##k(const Step *s, const Frame *f) { \
-        U *restrict d = SLOT(U, s->dst); \
-        const U value = *(const U *) (uintptr_t) f->args[s->slot]; \
-        for (uint32_t i = 0, n = LANES; i < n; ++i) \
-            d[i] = value; \
-    } \
-    static void store_loop_##k(const Step *s, const Frame *f) { \
-        memcpy((U *) (uintptr_t) f->args[s->slot] + f->begin, SLOT(U, s->a), \
-               f->count * sizeof(U)); \
-    } \
-    static void gather_loop_##k(const Step *s, const Frame *f) { \
-        U *restrict d = SLOT(U, s->dst); \
-        const U *p = (const U *) (uintptr_t) *SLOT(uint64_t, s->a); \
-        const uint32_t *restrict idx = SLOT(uint32_t, s->b); \
-        const uint8_t *restrict mask = SLOT(uint8_t, s->c); \
-        for (uint32_t i = 0; i < f->count; ++i) \
-            d[i] = mask[i] ? p[idx[i]] : 0; \
-    } \
-    static void gather_packet_loop_##k(const Step *s, const Frame *f) { \
-        const U *p = (const U *) (uintptr_t) *SLOT(uint64_t, s->a); \
-        const uint32_t *restrict idx = SLOT(uint32_t, s->b); \
-        const uint8_t *restrict mask = SLOT(uint8_t, s->c); \
-        for (uint32_t i = 0; i < f->count; ++i) { \
-            const U *from = p + (uint64_t) idx[i] * s->aux; \
-            for (uint32_t k_ = 0; k_ < s->aux; ++k_) \
-                SLOT(U, s->dst + k_ * s->slot)[i] = mask[i] ? from[k_] : 0; \
-        } \
-    } \
-    static void exch_loop_##k(const Step *s, const Frame *f) { \
-        const uint32_t *list = f->lists + s->slot; \
-        U *restrict d = SLOT(U, s->dst), *p = (U *) (uintptr_t) *SLOT(uint64_t, list[0]); \
-        const U *restrict v = SLOT(U, list[1]); \
-        const uint32_t *restrict idx = SLOT(uint32_t, list[2]); \
-        const uint8_t *restrict mask = SLOT(uint8_t, list[3]); \
-        for (uint32_t i = 0; i < f->count; ++i) \
-            d[i] = mask[i] ? __atomic_exchange_n(&p[idx[i]], v[i], __ATOMIC_RELAXED) : 0; \
-    } \
-    static void cas_loop_##k(const Step *s, const Frame *f) { \
-        const uint32_t *list = f->lists + s->slot; \
-        U *restrict d = SLOT(U, s->dst), *p = (U *) (uintptr_t) *SLOT(uint64_t, list[0]); \
-        const U *restrict compare = SLOT(U, list[1]), *restrict v = SLOT(U, list[2]); \
-        const uint32_t *restrict idx = SLOT(uint32_t, list[3]); \
-        const uint8_t *restrict mask = SLOT(uint8_t, list[4]); \
-        for (uint32_t i = 0; i < f->count; ++i) { \
-            U old = mask[i] ? compare[i] : 0; \
-            if (mask[i]) \
-                __atomic_compare_exchange_n(&p[idx[i]], &old, v[i], 0, __ATOMIC_RELAXED, \
-                                            __ATOMIC_RELAXED); \
-            d[i] = old; \
-        } \
-    }
-
-SIZE_LOOPS(0, uint8_t)
-SIZE_LOOPS(1, uint16_t)
-SIZE_LOOPS(2, uint32_t)
-SIZE_LOOPS(3, uint64_t)
-
-/* ---------------------------------------------------------------- scatters */
-
-/* One update of '*p' with 'v': plainly, or by compare-exchange. U: unsigned type of T's size,
- * 'expr' computes the new value from a (old) and b (v). */
-#define UPDATE(fn, T, U, expr) \
-    SCALAR void fn##_plain(T *p, T b) { \
-        const T a = *p; \
-        *p = (T) (expr); \
-    } \
-    SCALAR void fn##_atomic(T *p, T b) { \
-        U *word = (U *) (void *) p, old = __atomic_load_n(word, __ATOMIC_RELAXED), next; \
-        do { \
-            T a, result; \
-            memcpy(&a, &old, sizeof a); \
-            result = (T) (expr); \
-            memcpy(&next, &result, sizeof next); \
-        } while (!__atomic_compare_exchange_n(word, &old, next, 1, __ATOMIC_RELAXED, \
-                                              __ATOMIC_RELAXED)); \
-    }
-
-/* Integer sums and bit operations have instructions of their own. */
-#define UPDATE_FETCH(fn, T, expr, builtin) \
-    SCALAR void fn##_plain(T *p, T b) { \
-        const T a = *p; \
-        *p = (T) (expr); \
-    } \
-    SCALAR void fn##_atomic(T *p, T b) { builtin(p, b, __ATOMIC_RELAXED); }
-
-#define SCATTER_LOOP(fn, T, update) \
-    static void fn(const Step *s, const Frame *f) { \
-        const uint32_t *list = f->lists + s->slot; \
-        T *p = (T *) (uintptr_t) *SLOT(uint64_t, list[0]); \
-        const T *restrict v = SLOT(T, list[1]); \
-        const uint32_t *restrict idx = SLOT(uint32_t, list[2]); \
-        const uint8_t *restrict mask = SLOT(uint8_t, list[3]); \
-        for (uint32_t i = 0, n = f->count; i < n; ++i) { \
-            PREFETCH_AHEAD(p, idx, i, n); \
-            if (mask[i]) \
-                update(&p[idx[i]], v[i]); \
-        } \
-    } \
-    static void fn##_packet(const Step *s, const Frame *f) { \
-        const uint32_t *list = f->lists + s->slot; \
-        T *p = (T *) (uintptr_t) *SLOT(uint64_t, list[0]); \
-        const uint32_t *restrict idx = SLOT(uint32_t, list[1]); \
-        const uint8_t *restrict mask = SLOT(uint8_t, list[2]); \
-        for (uint32_t i = 0; i < f->count; ++i) { \
-            if (!mask[i]) \
-                continue; \
-            T *to = p + (uint64_t) idx[i] * s->aux; \
-            for (uint32_t k = 0; k < s->aux; ++k) \
-                update(&to[k], SLOT(T, list[3 + k])[i]); \
-        } \
-    }
-
-#define SCATTER_LOOPS(op, t, T) \
-    SCATTER_LOOP(scatter_##op##_atomic_##t, T, op##_update_##t##_atomic) \
-    SCATTER_LOOP(scatter_##op##_plain_##t, T, op##_update_##t##_plain)
-
-#define WRITE_LOOPS(t, T, U) \
-    SCALAR void write_update_##t##_plain(T *p, T b) { *p = b; } \
-    SCATTER_LOOP(scatter_write_plain_##t, T, write_update_##t##_plain)
-
-#define SCATTER_INTEGER(t, T, U) \
-    WRITE_LOOPS(t, T, U) \
-    UPDATE_FETCH(add_update_##t, T, add_##t(a, b), __atomic_fetch_add) \
-    UPDATE_FETCH(and_update_##t, T, and_##t(a, b), __atomic_fetch_and) \
-    UPDATE_FETCH(or_update_##t, T, or_##t(a, b), __atomic_fetch_or) \
-    UPDATE(mul_update_##t, T, U, mul_##t(a, b)) \
-    UPDATE(min_update_##t, T, U, min_##t(a, b)) \
-    UPDATE(max_update_##t, T, U, max_##t(a, b)) \
-    SCATTER_LOOPS(add, t, T) SCATTER_LOOPS(mul, t, T) SCATTER_LOOPS(min, t, T) \
-    SCATTER_LOOPS(max, t, T) SCATTER_LOOPS(and, t, T) SCATTER_LOOPS(or, t, T)
-
-#define SCATTER_FLOAT(t, T, U) \
-    WRITE_LOOPS(t, T, U) \
-    UPDATE(add_update_##t, T, U, add_##t(a, b)) \
-    UPDATE(mul_update_##t, T, U, mul_##t(a, b)) \
-    UPDATE(min_update_##t, T, U, min_##t(a, b)) \
-    UPDATE(max_update_##t, T, U, max_##t(a, b)) \
-    SCATTER_LOOPS(add, t, T) SCATTER_LOOPS(mul, t, T) SCATTER_LOOPS(min, t, T) \
-    SCATTER_LOOPS(max, t, T)
-
-SCATTER_INTEGER(i8, int8_t, uint8_t)
-SCATTER_INTEGER(u8, uint8_t, uint8_t)
-SCATTER_INTEGER(i16, int16_t, uint16_t)
-SCATTER_INTEGER(u16, uint16_t, uint16_t)
-SCATTER_INTEGER(i32, int32_t, uint32_t)
-SCATTER_INTEGER(u32, uint32_t, uint32_t)
-SCATTER_INTEGER(i64, int64_t, uint64_t)
-SCATTER_INTEGER(u64, uint64_t, uint64_t)
-SCATTER_FLOAT(f16, _Float16, uint16_t)
-SCATTER_FLOAT(f32, float, uint32_t)
-SCATTER_FLOAT(f64, double, uint64_t)
-
-static void inc_loop(const Step *s, const Frame *f) {
-    uint32_t *restrict d = SLOT(uint32_t, s->dst);
-    uint32_t *p = (uint32_t *) (uintptr_t) *SLOT(uint64_t, s->a);
-    const uint32_t *restrict idx = SLOT(uint32_t, s->b);
-    const uint8_t *restrict mask = SLOT(uint8_t, s->c);
-    for (uint32_t i = 0; i < f->count;) {
-        if (!mask[i]) {
-            d[i++] = 0;
-            continue;
-        }
-        /* One atomic operation for a run of lanes with the same target. */
-        uint32_t end = i + 1, active = 1;
-        while (end < f->count && (!mask[end] || idx[end] == idx[i]))
-            active += mask[end++];
-        uint32_t value = __atomic_fetch_add(&p[idx[i]], active, __ATOMIC_RELAXED);
-        for (; i < end; ++i)
-            d[i] = mask[i] ? value++ : 0;
-    }
+/* That this is a multiple of LANE_GROUP tells the compiler that vectors need no remainder. */
+static inline size_t whole_groups(u32 count) {
+    return count & ~(u32) (LANE_GROUP - 1);
 }
 
-/* ------------------------------------------------------------------ others */
+/* ---- loops by number of operands */
 
-static void counter_loop(const Step *s, const Frame *f) {
-    uint32_t *restrict d = SLOT(uint32_t, s->dst);
-    for (uint32_t i = 0, n = LANES; i < n; ++i)
-        d[i] = f->begin + i;
-}
-
-static void worker_loop(const Step *s, const Frame *f) {
-    uint32_t *restrict d = SLOT(uint32_t, s->dst);
-    for (uint32_t i = 0, n = LANES; i < n; ++i)
-        d[i] = f->worker;
-}
-
-/* 'slot' is the report's, 'aux' the number of the check. */
-static void check_loop(const Step *s, const Frame *f) {
-    uint8_t *restrict d = SLOT(uint8_t, s->dst);
-    const uint8_t *restrict mask = SLOT(uint8_t, s->a);
-    const uint32_t *restrict idx = SLOT(uint32_t, s->b);
-    CheckReport *report = (CheckReport *) (uintptr_t) f->args[s->slot] + s->aux;
-    const uint64_t bound = report->bound;
-    uint32_t failed = 0, bad = 0;
-    for (uint32_t i = 0; i < f->count; ++i) {
-        bool out = mask[i] && idx[i] >= bound;
-        d[i] = mask[i] && !out;
-        failed += out;
-        bad = out ? idx[i] : bad;
+/* R: type of the result; A: of the operands */
+#define LOOP_1(name, R, A, function) \
+    static void name(const LaneStep *s, const LaneFrame *f) { \
+        R *restrict out = f->slot[s->out]; \
+        const A *restrict a = f->slot[s->arg[0]]; \
+        const size_t end = whole_groups(f->lanes); \
+        FOR_LANES(i, end) \
+            out[i] = (R) function(a[i]); \
     }
-    if (failed) {
-        __atomic_store_n(&report->index, bad, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&report->count, failed, __ATOMIC_RELAXED);
+
+#define LOOP_2(name, R, A, function) \
+    static void name(const LaneStep *s, const LaneFrame *f) { \
+        R *restrict out = f->slot[s->out]; \
+        const A *restrict a = f->slot[s->arg[0]]; \
+        const A *restrict b = f->slot[s->arg[1]]; \
+        const size_t end = whole_groups(f->lanes); \
+        FOR_LANES(i, end) \
+            out[i] = (R) function(a[i], b[i]); \
     }
+
+#define LOOP_3(name, R, A, function) \
+    static void name(const LaneStep *s, const LaneFrame *f) { \
+        R *restrict out = f->slot[s->out]; \
+        const A *restrict a = f->slot[s->arg[0]]; \
+        const A *restrict b = f->slot[s->arg[1]]; \
+        const A *restrict c = f->slot[s->arg[2]]; \
+        const size_t end = whole_groups(f->lanes); \
+        FOR_LANES(i, end) \
+            out[i] = (R) function(a[i], b[i], c[i]); \
+    }
+
+#define OP_1(T, op) LOOP_1(lanes_##op##_##T, T, T, op##_##T)
+#define OP_2(T, op) LOOP_2(lanes_##op##_##T, T, T, op##_##T)
+#define OP_3(T, op) LOOP_3(lanes_##op##_##T, T, T, op##_##T)
+#define COMPARE(T, op) LOOP_2(lanes_##op##_##T, u8, T, op##_##T)
+
+/* ---- arithmetic */
+
+#define LOOPS_UNSIGNED_ONLY(U) \
+    OP_1(U, neg) OP_1(U, not) OP_1(U, popc) OP_1(U, clz) OP_1(U, ctz) OP_1(U, brev) \
+    OP_2(U, add) OP_2(U, sub) OP_2(U, mul) OP_3(U, fma) COMPARE(U, eq) COMPARE(U, neq) \
+    OP_2(U, and) OP_2(U, or) OP_2(U, xor) OP_2(U, shl)
+LOOPS_UNSIGNED_ONLY(u8)
+LOOPS_UNSIGNED_ONLY(u16)
+LOOPS_UNSIGNED_ONLY(u32)
+LOOPS_UNSIGNED_ONLY(u64)
+
+#define LOOPS_ORDER(T) COMPARE(T, lt) COMPARE(T, le) COMPARE(T, gt) COMPARE(T, ge)
+#define LOOPS_INTEGER(T) \
+    LOOPS_ORDER(T) OP_2(T, div) OP_2(T, mod) OP_2(T, mul_hi) OP_2(T, min) OP_2(T, max) \
+    OP_2(T, shr)
+LOOPS_INTEGER(i8)
+LOOPS_INTEGER(u8)
+LOOPS_INTEGER(i16)
+LOOPS_INTEGER(u16)
+LOOPS_INTEGER(i32)
+LOOPS_INTEGER(u32)
+LOOPS_INTEGER(i64)
+LOOPS_INTEGER(u64)
+OP_1(i8, abs) OP_1(i16, abs) OP_1(i32, abs) OP_1(i64, abs)
+LOOP_2(lanes_mul_wide_i8, i16, i8, mul_wide_i8)
+LOOP_2(lanes_mul_wide_u8, u16, u8, mul_wide_u8)
+LOOP_2(lanes_mul_wide_i16, i32, i16, mul_wide_i16)
+LOOP_2(lanes_mul_wide_u16, u32, u16, mul_wide_u16)
+LOOP_2(lanes_mul_wide_i32, i64, i32, mul_wide_i32)
+LOOP_2(lanes_mul_wide_u32, u64, u32, mul_wide_u32)
+
+#define LOOPS_FLOAT(F) \
+    OP_1(F, neg) OP_1(F, abs) OP_1(F, sqrt) OP_1(F, rcp) OP_1(F, rsqrt) OP_1(F, ceil) \
+    OP_1(F, floor) OP_1(F, round) OP_1(F, trunc) OP_2(F, add) OP_2(F, sub) OP_2(F, mul) \
+    OP_2(F, div) OP_2(F, min) OP_2(F, max) OP_2(F, fmin) OP_2(F, fmax) OP_2(F, copysign) \
+    OP_3(F, fma) COMPARE(F, eq) COMPARE(F, neq) LOOPS_ORDER(F)
+LOOPS_FLOAT(f16)
+LOOPS_FLOAT(f32)
+LOOPS_FLOAT(f64)
+
+static inline u8 not_bool(u8 a) {
+    return a ^ 1;
+}
+LOOP_1(lanes_not_bool, u8, u8, not_bool)
+
+/* Both values are read whatever the mask says, so that this is a blend. */
+#define LOOP_SELECT(U) \
+    static void lanes_select_##U(const LaneStep *s, const LaneFrame *f) { \
+        U *restrict out = f->slot[s->out]; \
+        const u8 *restrict mask = f->slot[s->arg[0]]; \
+        const U *restrict a = f->slot[s->arg[1]]; \
+        const U *restrict b = f->slot[s->arg[2]]; \
+        const size_t end = whole_groups(f->lanes); \
+        FOR_LANES(i, end) { \
+            U x = a[i], y = b[i]; \
+            out[i] = mask[i] ? x : y; \
+        } \
+    }
+LOOP_SELECT(u8)
+LOOP_SELECT(u16)
+LOOP_SELECT(u32)
+LOOP_SELECT(u64)
+
+/* ---- conversions */
+
+#define CONVERT(to, from) LOOP_1(lanes_##to##_from_##from, to, from, to##_from_##from)
+#define TO_BOOL(from) LOOP_1(lanes_bool_from_##from, u8, from, bool_from_##from)
+#define CONVERT_FLOAT(F) \
+    CONVERT(i8, F) CONVERT(u8, F) CONVERT(i16, F) CONVERT(u16, F) CONVERT(i32, F) \
+    CONVERT(u32, F) CONVERT(i64, F) CONVERT(u64, F) TO_BOOL(F)
+CONVERT_FLOAT(f16) CONVERT(f32, f16) CONVERT(f64, f16)
+CONVERT_FLOAT(f32) CONVERT(f16, f32) CONVERT(f64, f32)
+CONVERT_FLOAT(f64) CONVERT(f16, f64) CONVERT(f32, f64)
+/* Unsigned results serve for the signed types of the same width. */
+#define CONVERT_INTEGER(T) \
+    CONVERT(u8, T) CONVERT(u16, T) CONVERT(u32, T) CONVERT(u64, T) CONVERT(f16, T) \
+    CONVERT(f32, T) CONVERT(f64, T) TO_BOOL(T)
+CONVERT_INTEGER(i8)
+CONVERT_INTEGER(u8)
+CONVERT_INTEGER(i16)
+CONVERT_INTEGER(u16)
+CONVERT_INTEGER(i32)
+CONVERT_INTEGER(u32)
+CONVERT_INTEGER(i64)
+CONVERT_INTEGER(u64)
+
+/* ---- leaves and stores */
+
+#define LOOP_BROADCAST(name, U, value) \
+    static void name(const LaneStep *s, const LaneFrame *f) { \
+        U *restrict out = f->slot[s->out]; \
+        const U bits = value; \
+        const size_t end = whole_groups(f->lanes); \
+        FOR_LANES(i, end) \
+            out[i] = bits; \
+    }
+
+#define LEAVES(U) \
+    LOOP_BROADCAST(fill_##U, U, (U) (s->arg[0] | (u64) s->arg[1] << 32)) \
+    LOOP_BROADCAST(param_##U, U, (U) f->args[s->arg[0]]) \
+    LOOP_BROADCAST(load_first_##U, U, *(const U *) (uintptr_t) f->args[s->arg[0]]) \
+    static U move_value_##U(U a) { \
+        return a; \
+    } \
+    LOOP_1(move_##U, U, U, move_value_##U) \
+    static void load_##U(const LaneStep *s, const LaneFrame *f) { \
+        U *array = (U *) (uintptr_t) f->args[s->arg[0]] + f->begin; \
+        if (f->count == f->lanes) { \
+            f->slot[s->out] = array; \
+            return; \
+        } \
+        f->slot[s->out] = f->slot[s->arg[1]]; \
+        memcpy(f->slot[s->arg[1]], array, f->count * sizeof(U)); \
+    } \
+    static void store_##U(const LaneStep *s, const LaneFrame *f) { \
+        U *restrict out = (U *) (uintptr_t) f->args[s->arg[0]] + f->begin; \
+        const U *restrict value = f->slot[s->arg[1]]; \
+        const size_t end = whole_groups(f->count); \
+        FOR_LANES(i, end) \
+            out[i] = value[i]; \
+        for (size_t i = end; i < f->count; ++i) \
+            out[i] = value[i]; \
+    }
+LEAVES(u8)
+LEAVES(u16)
+LEAVES(u32)
+LEAVES(u64)
+
+LOOP_BROADCAST(worker, u32, f->worker)
+
+static void pointer(const LaneStep *s, const LaneFrame *f) {
+    *(u64 *) f->slot[s->out] = f->args[s->arg[0]];
 }
 
-/* ------------------------------------------------------------------- table */
+static void counter(const LaneStep *s, const LaneFrame *f) {
+    u32 *restrict out = f->slot[s->out];
+    const u32 begin = f->begin;
+    const size_t end = whole_groups(f->lanes);
+    FOR_LANES(i, end)
+        out[i] = begin + (u32) i;
+}
 
-#define INTEGER_ROWS(X, T) \
-    X(OP_NEG, neg, T) X(OP_NOT, not, T) X(OP_ABS, abs, T) X(OP_POPC, popc, T) \
-    X(OP_CLZ, clz, T) X(OP_CTZ, ctz, T) X(OP_BREV, brev, T) X(OP_ADD, add, T) \
-    X(OP_SUB, sub, T) X(OP_MUL, mul, T) X(OP_DIV, div, T) X(OP_MOD, mod, T) \
-    X(OP_MUL_HI, mul_hi, T) X(OP_MIN, min, T) X(OP_MAX, max, T) X(OP_AND, and, T) \
-    X(OP_OR, or, T) X(OP_XOR, xor, T) X(OP_SHL, shl, T) X(OP_SHR, shr, T) \
-    X(OP_FMA, fma, T) COMPARE_ROWS(X, T)
-#define COMPARE_ROWS(X, T) \
-    X(OP_EQ, eq, T) X(OP_NEQ, neq, T) X(OP_LT, lt, T) X(OP_LE, le, T) X(OP_GT, gt, T) \
-    X(OP_GE, ge, T)
-#define FLOAT_ROWS(X, T) \
-    X(OP_NEG, neg, T) X(OP_ABS, abs, T) X(OP_SQRT, sqrt, T) X(OP_RCP, rcp, T) \
-    X(OP_RSQRT, rsqrt, T) X(OP_CEIL, ceil, T) X(OP_FLOOR, floor, T) X(OP_ROUND, round, T) \
-    X(OP_TRUNC, trunc, T) X(OP_ADD, add, T) X(OP_SUB, sub, T) X(OP_MUL, mul, T) \
-    X(OP_DIV, div, T) X(OP_MIN, min, T) X(OP_MAX, max, T) X(OP_FMIN, fmin, T) \
-    X(OP_FMAX, fmax, T) X(OP_COPYSIGN, copysign, T) X(OP_FMA, fma, T) COMPARE_ROWS(X, T)
+static void packet_index(const LaneStep *s, const LaneFrame *f) {
+    u32 *restrict out = f->slot[s->out];
+    const u32 *restrict index = f->slot[s->arg[0]];
+    const u32 n = s->arg[1], item = s->arg[2];
+    const size_t end = whole_groups(f->lanes);
+    FOR_LANES(i, end)
+        out[i] = index[i] * n + item;
+}
 
-#define TYPE_i8 VarTypeInt8
-#define TYPE_u8 VarTypeUInt8
-#define TYPE_i16 VarTypeInt16
-#define TYPE_u16 VarTypeUInt16
-#define TYPE_i32 VarTypeInt32
-#define TYPE_u32 VarTypeUInt32
-#define TYPE_i64 VarTypeInt64
-#define TYPE_u64 VarTypeUInt64
-#define TYPE_f16 VarTypeFloat16
-#define TYPE_f32 VarTypeFloat32
-#define TYPE_f64 VarTypeFloat64
-#define TYPE_mask VarTypeBool
+/* ---- the table */
 
-#define ROW(op, fn, t) [op][TYPE_##t] = fn##_loop_##t,
-#define CAST_TO(from, to) [TYPE_##to] = cast_loop_##from##_##to,
-#define CAST_ROW(t) \
-    [TYPE_##t] = { CAST_TO(t, mask) CAST_TO(t, i8) CAST_TO(t, u8) CAST_TO(t, i16) \
-        CAST_TO(t, u16) CAST_TO(t, i32) CAST_TO(t, u32) CAST_TO(t, i64) CAST_TO(t, u64) \
-        CAST_TO(t, f16) CAST_TO(t, f32) CAST_TO(t, f64) },
-#define SCATTER_ENTRY(op, t, suffix) \
-    [TYPE_##t] = { scatter_##op##_atomic_##t##suffix, scatter_##op##_plain_##t##suffix },
-#define WRITE_ENTRY(t, suffix) \
-    [TYPE_##t] = { scatter_write_plain_##t##suffix, scatter_write_plain_##t##suffix },
-#define SCATTER_INTEGER_ROW(op, suffix) \
-    SCATTER_ENTRY(op, i8, suffix) SCATTER_ENTRY(op, u8, suffix) \
-    SCATTER_ENTRY(op, i16, suffix) SCATTER_ENTRY(op, u16, suffix) \
-    SCATTER_ENTRY(op, i32, suffix) SCATTER_ENTRY(op, u32, suffix) \
-    SCATTER_ENTRY(op, i64, suffix) SCATTER_ENTRY(op, u64, suffix)
-#define SCATTER_NUMBER_ROW(op, suffix) \
-    SCATTER_INTEGER_ROW(op, suffix) SCATTER_ENTRY(op, f16, suffix) \
-    SCATTER_ENTRY(op, f32, suffix) SCATTER_ENTRY(op, f64, suffix)
-/* Masks are bytes that hold 0 or 1. */
-#define SCATTER_MASK_ENTRY(op, suffix) \
-    [VarTypeBool] = { scatter_##op##_atomic_u8##suffix, scatter_##op##_plain_u8##suffix },
-#define SCATTER_TABLE(suffix) { \
-    [ReduceOpIdentity] = { \
-        WRITE_ENTRY(i8, suffix) WRITE_ENTRY(u8, suffix) WRITE_ENTRY(i16, suffix) \
-        WRITE_ENTRY(u16, suffix) WRITE_ENTRY(i32, suffix) WRITE_ENTRY(u32, suffix) \
-        WRITE_ENTRY(i64, suffix) WRITE_ENTRY(u64, suffix) WRITE_ENTRY(f16, suffix) \
-        WRITE_ENTRY(f32, suffix) WRITE_ENTRY(f64, suffix) \
-        [VarTypeBool] = { scatter_write_plain_u8##suffix, scatter_write_plain_u8##suffix }, \
-        [VarTypePointer] = { scatter_write_plain_u64##suffix, \
-                             scatter_write_plain_u64##suffix } }, \
-    [ReduceOpAdd] = { SCATTER_NUMBER_ROW(add, suffix) }, \
-    [ReduceOpMul] = { SCATTER_NUMBER_ROW(mul, suffix) }, \
-    [ReduceOpMin] = { SCATTER_NUMBER_ROW(min, suffix) }, \
-    [ReduceOpMax] = { SCATTER_NUMBER_ROW(max, suffix) }, \
-    [ReduceOpAnd] = { SCATTER_INTEGER_ROW(and, suffix) SCATTER_MASK_ENTRY(and, suffix) }, \
-    [ReduceOpOr] = { SCATTER_INTEGER_ROW(or, suffix) SCATTER_MASK_ENTRY(or, suffix) } }
-#define BY_SIZE(fn) { fn##_0, fn##_1, fn##_2, fn##_3 }
+#define SHARED(f) \
+    [VarTypeInt8] = f##_u8, [VarTypeUInt8] = f##_u8, [VarTypeInt16] = f##_u16, \
+    [VarTypeUInt16] = f##_u16, [VarTypeInt32] = f##_u32, [VarTypeUInt32] = f##_u32, \
+    [VarTypeInt64] = f##_u64, [VarTypeUInt64] = f##_u64
+#define NARROW(f) \
+    [VarTypeInt8] = f##_i8, [VarTypeUInt8] = f##_u8, [VarTypeInt16] = f##_i16, \
+    [VarTypeUInt16] = f##_u16, [VarTypeInt32] = f##_i32, [VarTypeUInt32] = f##_u32
+#define INTEGERS(f) NARROW(f), [VarTypeInt64] = f##_i64, [VarTypeUInt64] = f##_u64
+#define FLOATS(f) \
+    [VarTypeFloat16] = f##_f16, [VarTypeFloat32] = f##_f32, [VarTypeFloat64] = f##_f64
+#define SIZES(f) { f##_u8, f##_u16, f##_u32, f##_u64 }
 
-#define PASTE(a, b) a##b
-#define TABLE_NAME(isa) PASTE(interp_lanes_, isa)
+#define FROM_SHARED(T, U) \
+    { [VarTypeBool] = lanes_##U##_from_u8, INTEGERS(lanes_##U##_from), \
+      FLOATS(lanes_##T##_from) }
+#define REDUCE_NUMBERS(kind, op) { SHARED(kind##_##op), FLOATS(kind##_##op) }
+#define REDUCE_CHOICE(kind, op) { INTEGERS(kind##_##op), FLOATS(kind##_f##op) }
+#define REDUCE_BITS(kind, op) { SHARED(kind##_##op), [VarTypeBool] = kind##_##op##_u8 }
+#define WRITE \
+    { SHARED(scatter), [VarTypeBool] = scatter_u8, [VarTypePointer] = scatter_u64, \
+      [VarTypeFloat16] = scatter_u16, [VarTypeFloat32] = scatter_u32, \
+      [VarTypeFloat64] = scatter_u64 }
+#define SCATTERS(kind) \
+    { [ReduceOpIdentity] = WRITE, [ReduceOpAdd] = REDUCE_NUMBERS(kind, add), \
+      [ReduceOpMul] = REDUCE_NUMBERS(kind, mul), [ReduceOpMin] = REDUCE_CHOICE(kind, min), \
+      [ReduceOpMax] = REDUCE_CHOICE(kind, max), [ReduceOpAnd] = REDUCE_BITS(kind, and), \
+      [ReduceOpOr] = REDUCE_BITS(kind, or) }
 
-const InterpLanes TABLE_NAME(INTERP_ISA) = {
-    .arith = {
-        INTEGER_ROWS(ROW, i8) INTEGER_ROWS(ROW, u8) INTEGER_ROWS(ROW, i16)
-        INTEGER_ROWS(ROW, u16) INTEGER_ROWS(ROW, i32) INTEGER_ROWS(ROW, u32)
-        INTEGER_ROWS(ROW, i64) INTEGER_ROWS(ROW, u64) FLOAT_ROWS(ROW, f16)
-        FLOAT_ROWS(ROW, f32) FLOAT_ROWS(ROW, f64)
-        ROW(OP_MUL_WIDE, mul_wide, i8) ROW(OP_MUL_WIDE, mul_wide, u8)
-        ROW(OP_MUL_WIDE, mul_wide, i16) ROW(OP_MUL_WIDE, mul_wide, u16)
-        ROW(OP_MUL_WIDE, mul_wide, i32) ROW(OP_MUL_WIDE, mul_wide, u32)
-        ROW(OP_NOT, not, mask) ROW(OP_AND, and, mask) ROW(OP_OR, or, mask)
-        ROW(OP_XOR, xor, mask)
-        [OP_EQ][VarTypeBool] = eq_loop_u8, [OP_NEQ][VarTypeBool] = neq_loop_u8,
-        [OP_EQ][VarTypePointer] = eq_loop_u64, [OP_NEQ][VarTypePointer] = neq_loop_u64
+const LaneTable JOIN(interp_lanes_, INTERP_ISA) = {
+    .isa = STRING_OF(INTERP_ISA),
+    .op = {
+        [OP_NEG] = { SHARED(lanes_neg), FLOATS(lanes_neg) },
+        [OP_NOT] = { SHARED(lanes_not), [VarTypeBool] = lanes_not_bool },
+        [OP_SQRT] = { FLOATS(lanes_sqrt) },
+        [OP_RCP] = { FLOATS(lanes_rcp) },
+        [OP_RSQRT] = { FLOATS(lanes_rsqrt) },
+        [OP_ABS] = { [VarTypeInt8] = lanes_abs_i8, [VarTypeUInt8] = move_u8,
+                     [VarTypeInt16] = lanes_abs_i16, [VarTypeUInt16] = move_u16,
+                     [VarTypeInt32] = lanes_abs_i32, [VarTypeUInt32] = move_u32,
+                     [VarTypeInt64] = lanes_abs_i64, [VarTypeUInt64] = move_u64,
+                     FLOATS(lanes_abs) },
+        [OP_CEIL] = { FLOATS(lanes_ceil) },
+        [OP_FLOOR] = { FLOATS(lanes_floor) },
+        [OP_ROUND] = { FLOATS(lanes_round) },
+        [OP_TRUNC] = { FLOATS(lanes_trunc) },
+        [OP_POPC] = { SHARED(lanes_popc) },
+        [OP_CLZ] = { SHARED(lanes_clz) },
+        [OP_CTZ] = { SHARED(lanes_ctz) },
+        [OP_BREV] = { SHARED(lanes_brev) },
+        [OP_ADD] = { SHARED(lanes_add), FLOATS(lanes_add) },
+        [OP_SUB] = { SHARED(lanes_sub), FLOATS(lanes_sub) },
+        [OP_MUL] = { SHARED(lanes_mul), FLOATS(lanes_mul) },
+        [OP_DIV] = { INTEGERS(lanes_div), FLOATS(lanes_div) },
+        [OP_MOD] = { INTEGERS(lanes_mod) },
+        [OP_MUL_HI] = { INTEGERS(lanes_mul_hi) },
+        [OP_MUL_WIDE] = { NARROW(lanes_mul_wide) },
+        [OP_MIN] = { INTEGERS(lanes_min), FLOATS(lanes_min) },
+        [OP_MAX] = { INTEGERS(lanes_max), FLOATS(lanes_max) },
+        [OP_FMIN] = { FLOATS(lanes_fmin) },
+        [OP_FMAX] = { FLOATS(lanes_fmax) },
+        [OP_COPYSIGN] = { FLOATS(lanes_copysign) },
+        [OP_EQ] = { SHARED(lanes_eq), FLOATS(lanes_eq), [VarTypeBool] = lanes_eq_u8,
+                    [VarTypePointer] = lanes_eq_u64 },
+        [OP_NEQ] = { SHARED(lanes_neq), FLOATS(lanes_neq), [VarTypeBool] = lanes_neq_u8,
+                     [VarTypePointer] = lanes_neq_u64 },
+        [OP_LT] = { INTEGERS(lanes_lt), FLOATS(lanes_lt) },
+        [OP_LE] = { INTEGERS(lanes_le), FLOATS(lanes_le) },
+        [OP_GT] = { INTEGERS(lanes_gt), FLOATS(lanes_gt) },
+        [OP_GE] = { INTEGERS(lanes_ge), FLOATS(lanes_ge) },
+        [OP_AND] = { SHARED(lanes_and), [VarTypeBool] = lanes_and_u8 },
+        [OP_OR] = { SHARED(lanes_or), [VarTypeBool] = lanes_or_u8 },
+        [OP_XOR] = { SHARED(lanes_xor), [VarTypeBool] = lanes_xor_u8 },
+        [OP_SHL] = { SHARED(lanes_shl) },
+        [OP_SHR] = { INTEGERS(lanes_shr) },
+        [OP_FMA] = { SHARED(lanes_fma), FLOATS(lanes_fma) },
+        [OP_SELECT] = { SHARED(lanes_select), [VarTypeBool] = lanes_select_u8,
+                        [VarTypePointer] = lanes_select_u64,
+                        [VarTypeFloat16] = lanes_select_u16,
+                        [VarTypeFloat32] = lanes_select_u32,
+                        [VarTypeFloat64] = lanes_select_u64 }
     },
-    .cast = { CAST_ROW(mask) CAST_ROW(i8) CAST_ROW(u8) CAST_ROW(i16) CAST_ROW(u16)
-              CAST_ROW(i32) CAST_ROW(u32) CAST_ROW(i64) CAST_ROW(u64) CAST_ROW(f16)
-              CAST_ROW(f32) CAST_ROW(f64) },
-    .copy = BY_SIZE(copy_loop), .select = BY_SIZE(select_loop), .fill = BY_SIZE(fill_loop),
-    .param = BY_SIZE(param_loop), .load = BY_SIZE(load_loop),
-    .load_uniform = BY_SIZE(load_uniform_loop), .store = BY_SIZE(store_loop),
-    .counter = counter_loop, .worker = worker_loop, .check = check_loop,
-    .gather = BY_SIZE(gather_loop), .gather_packet = BY_SIZE(gather_packet_loop),
-    .scatter = SCATTER_TABLE(), .scatter_packet = SCATTER_TABLE(_packet),
-    .scatter_inc = inc_loop, .scatter_exch = BY_SIZE(exch_loop),
-    .scatter_cas = BY_SIZE(cas_loop)
+    .cast = {
+        [VarTypeBool] = { [VarTypeBool] = move_u8, INTEGERS(lanes_bool_from),
+                          FLOATS(lanes_bool_from) },
+        [VarTypeInt8] = FROM_SHARED(i8, u8),
+        [VarTypeUInt8] = FROM_SHARED(u8, u8),
+        [VarTypeInt16] = FROM_SHARED(i16, u16),
+        [VarTypeUInt16] = FROM_SHARED(u16, u16),
+        [VarTypeInt32] = FROM_SHARED(i32, u32),
+        [VarTypeUInt32] = FROM_SHARED(u32, u32),
+        [VarTypeInt64] = FROM_SHARED(i64, u64),
+        [VarTypeUInt64] = FROM_SHARED(u64, u64),
+        [VarTypeFloat16] = { [VarTypeBool] = lanes_f16_from_u8, INTEGERS(lanes_f16_from),
+                             [VarTypeFloat16] = move_u16,
+                             [VarTypeFloat32] = lanes_f16_from_f32,
+                             [VarTypeFloat64] = lanes_f16_from_f64 },
+        [VarTypeFloat32] = { [VarTypeBool] = lanes_f32_from_u8, INTEGERS(lanes_f32_from),
+                             [VarTypeFloat16] = lanes_f32_from_f16,
+                             [VarTypeFloat32] = move_u32,
+                             [VarTypeFloat64] = lanes_f32_from_f64 },
+        [VarTypeFloat64] = { [VarTypeBool] = lanes_f64_from_u8, INTEGERS(lanes_f64_from),
+                             [VarTypeFloat16] = lanes_f64_from_f16,
+                             [VarTypeFloat32] = lanes_f64_from_f32,
+                             [VarTypeFloat64] = move_u64 }
+    },
+    .fill = SIZES(fill),
+    .param = SIZES(param),
+    .pointer = pointer,
+    .load_first = SIZES(load_first),
+    .load = SIZES(load),
+    .store = SIZES(store),
+    .move = SIZES(move),
+    .counter = counter,
+    .worker = worker,
+    .packet_index = packet_index,
+    .gather = SIZES(gather),
+    .gather_all = SIZES(gather_all),
+    .scatter = { [LANE_SCATTER_PLAIN] = SCATTERS(plain),
+                 [LANE_SCATTER_ATOMIC] = SCATTERS(atomic),
+                 [LANE_SCATTER_RUNS] = SCATTERS(runs) },
+    .increment = increment,
+    .exchange = SIZES(exchange),
+    .compare_exchange = SIZES(compare_exchange),
+    .check = check
 };

@@ -1,63 +1,92 @@
 /*
- * interp_lanes.h -- the loops of the interpreter, between interp.c and interp_lanes.c
+ * interp_lanes.h -- the loops over lanes, one table per instruction set
  *
- * interp_lanes.c is compiled once for each instruction set; each object exports one table of
- * functions. A function executes one step for the lanes of a block. Values lie in a frame, a
- * slot of 'lanes' entries each; slots are padded, so arithmetic runs over 'rounded' lanes and
- * needs no tail, while whatever touches memory outside the frame stops at 'count'.
+ * A compiled Program is an array of LaneSteps. A step is a function that computes one
+ * instruction for all lanes of a block; it finds its operands by number in the frame's table
+ * of slots. interp_lanes.c is compiled once for each instruction set (-DINTERP_ISA=baseline,
+ * avx2, avx512) and defines one LaneTable; all tables compute the same bits.
+ *
+ *     step:   fn | out | arg[0] | arg[1] | arg[2]
+ *                   |      |        |        |
+ *     frame:       slot[] ---> memory of 'lanes' entries each
+ *
+ * Pure steps compute 'lanes' entries, which is 'count' rounded up to a multiple of
+ * LANE_GROUP: slots have room for that, whatever the lanes in excess hold is never used. Steps
+ * that touch arrays stop at 'count' exactly.
  */
-#ifndef ENGINE_INTERP_LANES_H
-#define ENGINE_INTERP_LANES_H
+#ifndef ENGINE_INTERP_INTERP_LANES_H
+#define ENGINE_INTERP_INTERP_LANES_H
 
 #include <stdint.h>
 
+#include "ir/op.h"
 #include "ir/program.h"
 
-/** Arithmetic runs over a multiple of this many lanes. */
-#define INTERP_ROUND 16u
-
-typedef struct Frame {
-    char *base;           /* slots */
-    const uint64_t *args; /* of the launch */
-    const uint32_t *lists; /* operands of steps that have more than three */
-    uint32_t begin;       /* first lane of the block */
-    uint32_t count;       /* lanes of the block */
-    uint32_t rounded;     /* the same, a multiple of INTERP_ROUND */
-    uint32_t worker;
-} Frame;
-
-typedef struct Step Step;
-typedef void (*LaneFn)(const Step *step, const Frame *frame);
-
-/** One instruction, ready to run: 'dst', 'a', 'b', 'c' are offsets of slots in the frame. */
-struct Step {
-    LaneFn fn;
-    uint32_t dst, a, b, c;
-    uint32_t slot; /* of a parameter; packets: bytes from one entry's slot to the next;
-                      steps with lists: first operand in 'lists' */
-    uint32_t aux;  /* packets: entries */
+enum {
+    LANE_GROUP = 16, /* granularity of the loops */
+    LANE_BLOCK = 512 /* most lanes in a frame */
 };
 
-#define INTERP_SIZES 4 /* entry sizes 1, 2, 4, 8, by logarithm */
+typedef struct LaneStep LaneStep;
 
-typedef struct InterpLanes {
-    LaneFn arith[OP_COUNT][VarTypeCount];          /* by type of the first value operand */
-    LaneFn cast[VarTypeCount][VarTypeCount];       /* [from][to] */
-    LaneFn copy[INTERP_SIZES], select[INTERP_SIZES];
-    LaneFn fill[INTERP_SIZES];                     /* bits from slot | aux << 32 */
-    LaneFn param[INTERP_SIZES];                    /* bits from args[slot] */
-    LaneFn load[INTERP_SIZES], load_uniform[INTERP_SIZES], store[INTERP_SIZES];
-    LaneFn counter, worker, check;
-    LaneFn gather[INTERP_SIZES], gather_packet[INTERP_SIZES];
-    LaneFn scatter[ReduceOpCount][VarTypeCount][2]; /* [1]: without atomics */
-    LaneFn scatter_packet[ReduceOpCount][VarTypeCount][2];
-    LaneFn scatter_inc, scatter_exch[INTERP_SIZES], scatter_cas[INTERP_SIZES];
-} InterpLanes;
+typedef struct LaneFrame {
+    void **slot;           /* addresses of the slots; LOAD redirects its own */
+    const uint64_t *args;  /* parameter slots of the launch */
+    const uint32_t *extra; /* operands of steps that have more than three */
+    CheckReport *reports;  /* NULL without checks */
+    uint32_t lanes;        /* 'count' rounded up */
+    uint32_t count;
+    uint32_t begin;        /* number of the first lane */
+    uint32_t worker;
+} LaneFrame;
 
-extern const InterpLanes interp_lanes_baseline;
+typedef void (*LaneFn)(const LaneStep *step, const LaneFrame *frame);
+
+struct LaneStep {
+    LaneFn fn;
+    uint32_t out;
+    uint32_t arg[3];
+};
+
+typedef enum LaneScatter {
+    LANE_SCATTER_PLAIN,  /* targets are distinct: read, combine, write */
+    LANE_SCATTER_ATOMIC, /* one atomic operation a lane */
+    LANE_SCATTER_RUNS,   /* combine neighbours with the same target first */
+    LANE_SCATTER_COUNT
+} LaneScatter;
+
+/** Operands are listed as out; arg[0], arg[1], arg[2]. Entries that are not defined are NULL.
+ *  [4] is indexed by the binary logarithm of the entry size. */
+typedef struct LaneTable {
+    const char *isa;
+    /** Arithmetic (NEG ... SELECT), by the type of the first operand that is not a mask. */
+    LaneFn op[OP_COUNT][VarTypeCount];
+    /** Conversion, [to][from]. */
+    LaneFn cast[VarTypeCount][VarTypeCount];
+    LaneFn fill[4];       /* value; low half, high half */
+    LaneFn param[4];      /* value; parameter slot */
+    LaneFn pointer;       /* value in the first lane only; parameter slot */
+    LaneFn load_first[4]; /* entry 0 in all lanes; parameter slot */
+    LaneFn load[4];       /* redirected slot; parameter slot, slot for a copy */
+    LaneFn store[4];      /* -; parameter slot, value */
+    LaneFn move[4];       /* value; value */
+    LaneFn counter;       /* value */
+    LaneFn worker;        /* value */
+    LaneFn packet_index;  /* i * n + k; i, n, k */
+    LaneFn gather[4];     /* value; pointer, index, mask */
+    LaneFn gather_all[4]; /* value; pointer, index: as if all lanes were set */
+    LaneFn scatter[LANE_SCATTER_COUNT][ReduceOpCount][VarTypeCount];
+                          /* pointer; value, index, mask */
+    LaneFn increment;     /* previous; pointer, index, mask */
+    LaneFn exchange[4];   /* previous; pointer, value, extra: index, mask */
+    LaneFn compare_exchange[4]; /* previous; pointer, value, extra: index, mask, compare */
+    LaneFn check;         /* mask; mask, index, number of the check */
+} LaneTable;
+
+extern const LaneTable interp_lanes_baseline;
 #if defined(__x86_64__)
-extern const InterpLanes interp_lanes_avx2;
-extern const InterpLanes interp_lanes_avx512;
+extern const LaneTable interp_lanes_avx2;
+extern const LaneTable interp_lanes_avx512;
 #endif
 
 #endif

@@ -1,0 +1,291 @@
+/*
+ * launch.c -- run a kernel as stream work
+ *
+ * One allocation holds all of a launch: this record, its copy of the arguments (the
+ * traced ones, then the values of generalised literals, then the address of the
+ * reports) and the reports. Scratch memory comes from the buffer cache. The stream runs
+ * the blocks; the last one out calls finish(), which reports and releases everything.
+ *
+ * Small launches run in the calling thread at once, with a single block and scratch
+ * memory for a single worker. Whether a launch is small, and into how many blocks
+ * others are cut, follows from the kernel's expected cost for a lane (launch_costs),
+ * which need not be precise.
+ *
+ * Each block asks tier_code() for the best code there is by then. Scratch memory was
+ * sized for what there was at submission: if better code needs more, this launch stays
+ * with the base code. Clocks are read only for launches that somebody wants timed, and
+ * for larger ones of kernels that could be upgraded; small ones account what they were
+ * expected to take.
+ */
+#include "kernel/launch.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "kernel/tier.h"
+#include "runtime/buffer.h"
+#include "runtime/pool.h"
+
+enum {
+    DEFAULT_BLOCK = 16384, /* lanes */
+    GRANULE = 64,          /* blocks start at multiples of it */
+    BLOCKS_PER_WORKER = 4, /* so that they finish at about the same time */
+    MIN_BLOCK_BASE = 256,  /* interpreting fewer lanes at a time costs more for each */
+    MIN_BLOCK_BETTER = 64,
+    STEP_LANES = 512,      /* lanes that the interpreter treats in one step */
+
+    /* Expected costs, in picoseconds (measured on Zen 4, in cache). */
+    COST_BASE = 50,         /* a lane of an operation, interpreted */
+    COST_BETTER = 20,       /* the same, compiled */
+    COST_STREAM = 40,       /* a lane of a load or store, on top of that */
+    COST_RANDOM = 500,      /* a lane of a gather or scatter, on top of that */
+    COST_STEP = 4000,       /* an operation, once a step of the interpreter */
+    COST_BLOCK = 5000000,   /* a block should take this long */
+    COST_SMALL = 20000000,  /* waking up somebody costs about this */
+    COST_SINGLE = 100000000 /* the same, where sharing is impossible anyway */
+};
+
+typedef struct Launch {
+    Kernel *kernel; /* one reference */
+    uint64_t *args;
+    CheckReport *reports;  /* NULL if there are no checks */
+    Buffer *scratch;       /* NULL if none is needed */
+    size_t scratch_stride; /* bytes for each worker */
+    uint32_t size, block, check_count;
+    bool account, timed;
+    uint64_t announced;       /* ns that were accounted at submission */
+    _Atomic uint64_t first;   /* time at which the first block began, if timed */
+    _Atomic uint64_t base_ns; /* spent in base code, if accounted */
+    void (*done)(void *payload, uint64_t ns, const CheckReport *reports,
+                 uint32_t count);
+    void *payload;
+    uint64_t words[]; /* args */
+} Launch;
+
+static _Atomic uint32_t block_size = DEFAULT_BLOCK;
+
+/* -------------------------------------------------------------------- costs */
+
+void launch_costs(const Program *program, uint64_t *base, uint64_t *better)
+{
+    uint64_t memory = 0, operations = 0;
+    for (uint32_t i = 0; i < program->inst_count; ++i) {
+        const Inst *inst = &program->insts[i];
+        switch (inst->op) {
+        case OP_LOAD:
+        case OP_STORE:
+            memory += inst->flags & INST_UNIFORM ? 0 : COST_STREAM;
+            break;
+        case OP_GATHER:
+        case OP_GATHER_PACKET:
+        case OP_SCATTER:
+        case OP_SCATTER_PACKET:
+        case OP_SCATTER_INC:
+        case OP_SCATTER_EXCH:
+        case OP_SCATTER_CAS:
+            memory += inst->flags & INST_UNIFORM ? 0 : COST_RANDOM;
+            break;
+        default:
+            break;
+        }
+        operations += !(inst->flags & INST_UNIFORM);
+    }
+    *base = memory + operations * COST_BASE;
+    *better = memory + operations * COST_BETTER;
+}
+
+/* Picoseconds a launch is expected to take in one thread. */
+static uint64_t predict(const Kernel *kernel, bool upgraded, uint32_t size)
+{
+    if (upgraded || !kernel->interpreted)
+        return kernel->cost_better * size;
+    uint64_t steps = (size + STEP_LANES - 1) / STEP_LANES;
+    return kernel->cost_base * size + steps * kernel->program->inst_count * COST_STEP;
+}
+
+/* Lanes of a block: several for each worker, none that is over in no time. */
+static uint32_t choose_block(const Kernel *kernel, bool upgraded, uint32_t size,
+                             uint64_t cost, uint32_t workers)
+{
+    uint32_t largest = launch_block_size();
+    if (workers <= 1)
+        return largest;
+    uint64_t lane_cost = cost / size + 1;
+    uint64_t least = COST_BLOCK / lane_cost;
+    uint32_t floor =
+        upgraded || !kernel->interpreted ? MIN_BLOCK_BETTER : MIN_BLOCK_BASE;
+    if (least < floor)
+        least = floor;
+    uint64_t block = size / ((uint64_t) workers * BLOCKS_PER_WORKER) + 1;
+    if (block < least)
+        block = least;
+    if (block > largest)
+        block = largest;
+    return (uint32_t) ((block + GRANULE - 1) / GRANULE * GRANULE);
+}
+
+void launch_set_block_size(uint32_t lanes)
+{
+    uint64_t rounded = ((uint64_t) lanes + GRANULE - 1) / GRANULE * GRANULE;
+    if (rounded == 0)
+        rounded = GRANULE;
+    if (rounded > 1u << 30)
+        rounded = 1u << 30;
+    atomic_store_explicit(&block_size, (uint32_t) rounded, memory_order_relaxed);
+}
+
+uint32_t launch_block_size(void)
+{
+    return atomic_load_explicit(&block_size, memory_order_relaxed);
+}
+
+/* ---------------------------------------------------------------------- run */
+
+static void run(void *payload, uint32_t number, uint32_t worker)
+{
+    Launch *launch = payload;
+    const KernelCode *code = tier_code(launch->kernel);
+    if (code->scratch > launch->scratch_stride)
+        code = &launch->kernel->base;
+    uint32_t begin = number * launch->block, left = launch->size - begin;
+    uint32_t end = begin + (left < launch->block ? left : launch->block);
+    bool clocked = launch->timed || launch->account;
+    uint64_t start = clocked ? clock_ns() : 0;
+    if (launch->timed && !atomic_load_explicit(&launch->first, memory_order_relaxed)) {
+        uint64_t none = 0;
+        atomic_compare_exchange_strong_explicit(
+            &launch->first, &none, start, memory_order_relaxed, memory_order_relaxed);
+    }
+    char *scratch = launch->scratch ? launch->scratch->data : NULL;
+    if (scratch)
+        scratch += worker * launch->scratch_stride;
+    code->engine->launch(code->code, launch->args, begin, end, worker, scratch);
+    if (launch->account && code == &launch->kernel->base)
+        atomic_fetch_add_explicit(&launch->base_ns, clock_ns() - start,
+                                  memory_order_relaxed);
+}
+
+static void finish(void *payload)
+{
+    Launch *launch = payload;
+    if (launch->account) {
+        uint64_t ns = atomic_load_explicit(&launch->base_ns, memory_order_relaxed);
+        if (ns > launch->announced && tier_wants_account(launch->kernel))
+            tier_account(launch->kernel, ns - launch->announced);
+    }
+    if (launch->done) {
+        uint64_t first = atomic_load_explicit(&launch->first, memory_order_relaxed);
+        launch->done(launch->payload, first ? clock_ns() - first : 0, launch->reports,
+                     launch->check_count);
+    }
+    buffer_release(launch->scratch);
+    cache_release(launch->kernel);
+    alloc_free(launch);
+}
+
+/* ------------------------------------------------------------------- submit */
+
+static void fill_args(Launch *launch, const LaunchSpec *spec)
+{
+    const Kernel *kernel = spec->kernel;
+    const Program *traced = spec->program;
+    uint32_t count = traced->param_count - (traced->check_count != 0);
+    uint64_t *args = launch->args;
+    if (count)
+        memcpy(args, spec->args, count * sizeof(uint64_t));
+    for (uint32_t i = 0; i < kernel->value_count; ++i)
+        args[kernel->first_value + i] = traced->literals[kernel->value_literals[i]];
+    if (!launch->reports)
+        return;
+    args[kernel->program->param_count - 1] = (uint64_t) (uintptr_t) launch->reports;
+    memset(launch->reports, 0, launch->check_count * sizeof(CheckReport));
+    for (uint32_t i = 0; i < launch->check_count; ++i)
+        launch->reports[i].bound = spec->check_bounds[i];
+}
+
+static Launch *create(const LaunchSpec *spec)
+{
+    uint32_t params = spec->kernel->program->param_count;
+    uint32_t checks = spec->program->check_count;
+    Launch *launch = alloc_get(sizeof(Launch) + params * sizeof(uint64_t) +
+                               checks * sizeof(CheckReport));
+    TRY(launch, NULL);
+    launch->kernel = spec->kernel;
+    launch->args = launch->words;
+    launch->reports = checks ? (CheckReport *) (launch->words + params) : NULL;
+    launch->check_count = checks;
+    launch->scratch = NULL;
+    launch->scratch_stride = 0;
+    launch->size = spec->size;
+    launch->account = false;
+    launch->timed = spec->done != NULL;
+    launch->announced = 0;
+    atomic_init(&launch->first, 0);
+    atomic_init(&launch->base_ns, 0);
+    launch->done = spec->done;
+    launch->payload = spec->payload;
+    fill_args(launch, spec);
+    return launch;
+}
+
+static bool get_scratch(Launch *launch, size_t bytes, uint32_t workers)
+{
+    if (!bytes)
+        return true;
+    size_t stride = (bytes + GRANULE - 1) / GRANULE * GRANULE;
+    if (stride < bytes || stride > SIZE_MAX / workers) {
+        error_set(JIT_ERROR_MEMORY,
+                  "jit_eval(): the kernel needs too much scratch memory");
+        return false;
+    }
+    launch->scratch = buffer_get(stride * workers);
+    TRY(launch->scratch, false);
+    launch->scratch_stride = stride;
+    return true;
+}
+
+/* A kernel that may be upgraded is about to be interpreted. */
+static void announce(Launch *launch, uint64_t cost, bool small)
+{
+    launch->announced = cost / 1000;
+    launch->account = !small;
+    tier_account(launch->kernel, launch->announced);
+}
+
+bool launch_submit(Stream *stream, const LaunchSpec *spec)
+{
+    Kernel *kernel = spec->kernel;
+    const KernelCode *code = tier_code(kernel);
+    bool upgraded = code == &kernel->better;
+    uint64_t cost = predict(kernel, upgraded, spec->size);
+    bool small =
+        cost < COST_SMALL || (cost < COST_SINGLE && spec->size <= MIN_BLOCK_BETTER);
+    uint32_t workers = small ? 1 : pool_worker_bound();
+    Launch *launch = create(spec);
+    TRY(launch, false);
+    if (!get_scratch(launch, code->scratch, workers)) {
+        alloc_free(launch);
+        return false;
+    }
+    cache_retain(kernel);
+    launch->block = small || !spec->size
+                        ? spec->size
+                        : choose_block(kernel, upgraded, spec->size, cost, workers);
+    if (!upgraded && tier_wants_account(kernel))
+        announce(launch, cost, small);
+    JobSpec job = { .run = run,
+                    .finish = finish,
+                    .payload = launch,
+                    .blocks = spec->size ? (spec->size - 1) / launch->block + 1 : 0,
+                    .workers = workers,
+                    .small = small,
+                    .reads = spec->reads,
+                    .writes = spec->writes,
+                    .read_count = spec->read_count,
+                    .write_count = spec->write_count };
+    stream_submit(stream, &job);
+    return true;
+}

@@ -1,0 +1,833 @@
+/*
+ * test_ops.c -- every arithmetic operation and cast on every type, by every engine
+ *
+ * The list of operations comes from ops.def. What a cell means is computed here once more
+ * from the comments of jit.h: integers in 128 bits, f16 and f32 in double (53 bits are
+ * more than twice their significands plus two, so rounding twice does no harm), f64 by the
+ * C compiler, and f16 is rounded by hand. A cell that is neither defined here and computed
+ * there nor rejected with a message fails. Each cell is computed from folded literals, from
+ * arrays of several sizes, and from arrays mixed with literals and opaque scalars, and all
+ * of these must give the same bits (NaN payloads aside).
+ */
+#include "test_util.h"
+
+#include <math.h>
+
+typedef __int128 i128;
+typedef unsigned __int128 u128;
+
+typedef struct OpRow {
+    const char *name;
+    uint32_t arity;
+} OpRow;
+
+enum {
+#define OP(name, text, arity, operands, result, flags) ROW_##name,
+#include "ir/ops.def"
+#undef OP
+};
+
+/* The rows from NEG to SELECT are the JitOps. */
+static const OpRow all_rows[] = {
+#define OP(name, text, arity, operands, result, flags) { text, arity },
+#include "ir/ops.def"
+#undef OP
+};
+static const OpRow *const rows = all_rows + ROW_NEG;
+#define OPS (ROW_SELECT - ROW_NEG + 1)
+_Static_assert(OPS == (int) JitOpCount, "ops.def and JitOp list the same arithmetic");
+
+/* ---------------------------------------------------------- floating point */
+
+/* magnitude * 2^exponent rounded to half precision, ties to even. */
+static uint64_t half_round(bool negative, u128 magnitude, int exponent) {
+    uint64_t sign = negative ? 0x8000 : 0;
+    if (!magnitude)
+        return sign;
+    int top = 127;
+    while (!(magnitude >> top))
+        top--;
+    int e = top + exponent;          /* of the leading bit */
+    int quantum = (e < -14 ? -14 : e) - 10;
+    int shift = quantum - exponent;  /* bits that are rounded away */
+    u128 n;
+    if (shift <= 0) {
+        n = magnitude << -shift;
+    } else if (shift > top + 1) {
+        n = 0;
+    } else {
+        u128 half = (u128) 1 << (shift - 1);
+        u128 rest = magnitude & ((half << 1) - 1);
+        n = shift == 128 ? 0 : magnitude >> shift;
+        n += rest > half || (rest == half && (n & 1));
+    }
+    if (e >= 16)
+        return sign | 0x7c00;
+    uint64_t bits = (uint64_t) n;
+    if (e >= -14)
+        bits += (uint64_t) (e + 14) << 10;
+    return sign | (bits > 0x7c00 ? 0x7c00 : bits);
+}
+
+static uint64_t half_of(double v) {
+    bool negative = signbit(v);
+    if (isnan(v))
+        return 0x7e00;
+    if (isinf(v))
+        return negative ? 0xfc00 : 0x7c00;
+    int exponent;
+    double m = frexp(fabs(v), &exponent);
+    return half_round(negative, (u128) (uint64_t) ldexp(m, 53), exponent - 53);
+}
+
+static double half_value(uint64_t bits) {
+    int exponent = (int) (bits >> 10 & 31);
+    double m = (double) (bits & 1023), v;
+    if (exponent == 31)
+        v = m != 0 ? (double) NAN : (double) INFINITY;
+    else
+        v = exponent ? ldexp(m + 1024, exponent - 25) : ldexp(m, -24);
+    return bits & 0x8000 ? -v : v;
+}
+
+static double float_value(VarType type, uint64_t bits) {
+    if (type == VarTypeFloat16)
+        return half_value(bits);
+    if (type == VarTypeFloat32) {
+        uint32_t low = (uint32_t) bits;
+        float v;
+        memcpy(&v, &low, 4);
+        return (double) v;
+    }
+    double v;
+    memcpy(&v, &bits, 8);
+    return v;
+}
+
+/* A double rounded to a type. */
+static uint64_t float_bits(VarType type, double v) {
+    uint64_t bits = 0;
+    if (type == VarTypeFloat16)
+        return half_of(v);
+    if (type == VarTypeFloat32) {
+        float single = (float) v;
+        memcpy(&bits, &single, 4);
+    } else {
+        memcpy(&bits, &v, 8);
+    }
+    return bits;
+}
+
+/* Multiples of 2^-48 hold every product of two halves and every half exactly. */
+static uint64_t half_fma(double a, double b, double c) {
+    if (!isfinite(a) || !isfinite(b) || !isfinite(c))
+        return half_of(a * b + c);
+    i128 sum = (i128) (int64_t) ldexp(a, 24) * (int64_t) ldexp(b, 24) +
+               (i128) (int64_t) ldexp(c, 24) * (1 << 24);
+    if (sum == 0)
+        return half_of(a * b + c);
+    return half_round(sum < 0, sum < 0 ? -(u128) sum : (u128) sum, -48);
+}
+
+static uint64_t float_fma(VarType type, double a, double b, double c) {
+    if (type == VarTypeFloat16)
+        return half_fma(a, b, c);
+    if (type == VarTypeFloat32)
+        return float_bits(type, (double) fmaf((float) a, (float) b, (float) c));
+    return float_bits(type, fma(a, b, c));
+}
+
+static double fmin_value(double a, double b) {
+    if (isnan(a) || isnan(b))
+        return isnan(a) ? b : a;
+    return a == b ? (signbit(a) ? a : b) : a < b ? a : b;
+}
+
+static double fmax_value(double a, double b) {
+    if (isnan(a) || isnan(b))
+        return isnan(a) ? b : a;
+    return a == b ? (signbit(a) ? b : a) : a > b ? a : b;
+}
+
+typedef struct Args {
+    uint64_t a, b, c;
+    bool m;
+} Args;
+
+/* Operations on floats; false if there is no such operation. */
+static bool float_op(JitOp op, VarType type, Args x, uint64_t *out) {
+    double a = float_value(type, x.a), b = float_value(type, x.b), c = float_value(type, x.c);
+    uint64_t sign = UINT64_C(1) << (type_of(type)->size * 8 - 1);
+    double r;
+    switch (op) {
+        case JitOpNeg: *out = x.a ^ sign; return true;
+        case JitOpAbs: *out = x.a & ~sign; return true;
+        case JitOpCopysign: *out = (x.a & ~sign) | (x.b & sign); return true;
+        case JitOpFma: *out = float_fma(type, a, b, c); return true;
+        case JitOpEq: *out = a == b; return true;
+        case JitOpNeq: *out = a != b; return true;
+        case JitOpLt: *out = a < b; return true;
+        case JitOpLe: *out = a <= b; return true;
+        case JitOpGt: *out = a > b; return true;
+        case JitOpGe: *out = a >= b; return true;
+        case JitOpSqrt: r = sqrt(a); break;
+        case JitOpRcp: r = 1 / a; break;
+        case JitOpRsqrt: r = 1 / float_value(type, float_bits(type, sqrt(a))); break;
+        case JitOpCeil: r = ceil(a); break;
+        case JitOpFloor: r = floor(a); break;
+        case JitOpRound: r = rint(a); break;
+        case JitOpTrunc: r = trunc(a); break;
+        case JitOpAdd: r = a + b; break;
+        case JitOpSub: r = a - b; break;
+        case JitOpMul: r = a * b; break;
+        case JitOpDiv: r = a / b; break;
+        case JitOpMin: r = b < a || isnan(a) ? b : a; break;
+        case JitOpMax: r = a > b || isnan(b) ? a : b; break;
+        case JitOpFmin: r = fmin_value(a, b); break;
+        case JitOpFmax: r = fmax_value(a, b); break;
+        default: return false;
+    }
+    *out = float_bits(type, r);
+    return true;
+}
+
+/* ---------------------------------------------------------------- integers */
+
+static i128 int_value(VarType type, uint64_t bits) {
+    const TestType *t = type_of(type);
+    unsigned width = t->size * 8;
+    bits &= ones_of(width);
+    bool negative = t->kind == 'i' && (bits >> (width - 1) & 1);
+    return negative ? (i128) bits - ((i128) 1 << width) : (i128) bits;
+}
+
+static uint64_t bit_op(JitOp op, uint64_t a, unsigned width) {
+    uint64_t count = 0, reversed = 0, leading = width, trailing = width;
+    for (unsigned i = 0; i < width; ++i) {
+        if (!(a >> i & 1))
+            continue;
+        count++;
+        reversed |= UINT64_C(1) << (width - 1 - i);
+        leading = width - 1 - i;
+        if (trailing == width)
+            trailing = i;
+    }
+    return op == JitOpPopc ? count : op == JitOpClz ? leading
+         : op == JitOpCtz ? trailing : reversed;
+}
+
+static bool int_op(JitOp op, VarType type, Args x, uint64_t *out) {
+    const TestType *t = type_of(type);
+    unsigned width = t->size * 8;
+    i128 a = int_value(type, x.a), b = int_value(type, x.b);
+    u128 ua = (u128) a, ub = (u128) b, uc = (u128) int_value(type, x.c), r;
+    switch (op) {
+        case JitOpEq: *out = a == b; return true;
+        case JitOpNeq: *out = a != b; return true;
+        case JitOpLt: *out = a < b; return true;
+        case JitOpLe: *out = a <= b; return true;
+        case JitOpGt: *out = a > b; return true;
+        case JitOpGe: *out = a >= b; return true;
+        case JitOpMulWide:
+            *out = (uint64_t) (ua * ub) & ones_of(2 * width);
+            return t->size < 8;
+        case JitOpNeg: r = -ua; break;
+        case JitOpNot: r = ~ua; break;
+        case JitOpAbs: r = a < 0 ? -ua : ua; break;
+        case JitOpCeil: case JitOpFloor: case JitOpRound: case JitOpTrunc: r = ua; break;
+        case JitOpPopc: case JitOpClz: case JitOpCtz: case JitOpBrev:
+            r = bit_op(op, x.a, width);
+            break;
+        case JitOpAdd: r = ua + ub; break;
+        case JitOpSub: r = ua - ub; break;
+        case JitOpMul: r = ua * ub; break;
+        case JitOpDiv: r = b == 0 ? 0 : (u128) (a / b); break;
+        case JitOpMod: r = b == 0 ? ua : (u128) (a % b); break;
+        case JitOpMulHi:
+            r = t->kind == 'i' ? (u128) (a * b >> width) : ua * ub >> width;
+            break;
+        case JitOpMin: r = (u128) (a < b ? a : b); break;
+        case JitOpMax: r = (u128) (a > b ? a : b); break;
+        case JitOpAnd: r = ua & ub; break;
+        case JitOpOr: r = ua | ub; break;
+        case JitOpXor: r = ua ^ ub; break;
+        case JitOpShl: r = x.b >= width ? 0 : ua << x.b; break;
+        case JitOpShr: r = (u128) (a >> (x.b > 100 ? 100 : x.b)); break;
+        case JitOpFma: r = ua * ub + uc; break;
+        default: return false;
+    }
+    *out = (uint64_t) r & ones_of(width);
+    return true;
+}
+
+/* ------------------------------------------------------------ the reference */
+
+static bool reference(JitOp op, VarType type, Args x, uint64_t *out) {
+    char kind = type_of(type)->kind;
+    if (op == JitOpSelect) {
+        *out = x.m ? x.a : x.b;
+        return true;
+    }
+    if (kind == 'f')
+        return float_op(op, type, x, out);
+    if (kind == 'i' || kind == 'u')
+        return int_op(op, type, x, out);
+    switch (op) {
+        case JitOpEq: *out = x.a == x.b; return true;
+        case JitOpNeq: *out = x.a != x.b; return true;
+        default: break;
+    }
+    if (kind == 'p')
+        return false;
+    switch (op) {
+        case JitOpNot: *out = !x.a; return true;
+        case JitOpAnd: *out = x.a && x.b; return true;
+        case JitOpOr: *out = x.a || x.b; return true;
+        case JitOpXor: *out = x.a != x.b; return true;
+        default: return false;
+    }
+}
+
+static VarType result_type(JitOp op, VarType type) {
+    static const VarType wide[VarTypeCount] = {
+        [VarTypeInt8] = VarTypeInt16, [VarTypeUInt8] = VarTypeUInt16,
+        [VarTypeInt16] = VarTypeInt32, [VarTypeUInt16] = VarTypeUInt32,
+        [VarTypeInt32] = VarTypeInt64, [VarTypeUInt32] = VarTypeUInt64
+    };
+    if (op >= JitOpEq && op <= JitOpGe)
+        return VarTypeBool;
+    return op == JitOpMulWide ? wide[type] : type;
+}
+
+static bool is_nan(VarType type, uint64_t bits) {
+    return type_of(type)->kind == 'f' && isnan(float_value(type, bits));
+}
+
+static void compare(const char *what, VarType operand, VarType type, bool exact, Args x,
+                    uint64_t found, uint64_t expected) {
+    if (found == expected || (!exact && is_nan(type, found) && is_nan(type, expected)))
+        return;
+    fail_msg("%s of %s (0x%llx, 0x%llx, 0x%llx, %d) is %s 0x%llx, expected 0x%llx", what,
+             type_of(operand)->name, (unsigned long long) x.a, (unsigned long long) x.b,
+             (unsigned long long) x.c, x.m, type_of(type)->name, (unsigned long long) found,
+             (unsigned long long) expected);
+}
+
+/* Operations that move bits keep NaN payloads, too. */
+static bool moves_bits(JitOp op) {
+    return op == JitOpNeg || op == JitOpAbs || op == JitOpCopysign || op == JitOpSelect;
+}
+
+/* ------------------------------------------------------------------ values */
+
+/* Ends, zeros, ones, powers of two and their neighbours; for floats also denormals,
+ * infinities, NaNs with payloads, and values halfway between two integers or halves. */
+static uint32_t special_values(VarType type, uint64_t *out) {
+    const TestType *t = type_of(type);
+    unsigned width = t->size * 8;
+    uint64_t mask = ones_of(width), top = UINT64_C(1) << (width - 1);
+    uint32_t n = 0;
+    if (t->kind == 'b') {
+        out[n++] = 0;
+        out[n++] = 1;
+        return n;
+    }
+    if (t->kind != 'f') {
+        uint64_t list[] = { 0, 1, mask, 2, mask - 1, top, top - 1, top + 1, 3, 5, 7, width,
+                            width - 1, width + 1, 10, mask - 9, UINT64_C(0x5555555555555555),
+                            UINT64_C(0xaaaaaaaaaaaaaaaa), UINT64_C(0x123456789abcdef1) };
+        for (size_t i = 0; i < COUNT_OF(list); ++i)
+            out[n++] = list[i] & mask;
+        for (unsigned i = 2; i < width - 1; i += width / 8)
+            out[n++] = UINT64_C(1) << i;
+        return n;
+    }
+    unsigned mantissa = width == 16 ? 10 : width == 32 ? 23 : 52;
+    uint64_t infinity = ones_of(width - 1) & ~ones_of(mantissa), one = float_bits(type, 1);
+    double list[] = { 0.5, 1.5, 2.5, 2, 3, 10, 0.1, 127.5, 255.5, 256, 2048, 2049,
+                      32767.5, 65504, 65519, 1e-7, 0.33333333333333331 };
+    uint64_t raw[] = { 0, 1, 2, ones_of(mantissa), ones_of(mantissa) + 1, infinity - 1,
+                       infinity, infinity | 1, infinity | UINT64_C(1) << (mantissa - 1),
+                       one, one + 1, one - 1 };
+    for (size_t i = 0; i < COUNT_OF(raw); ++i) {
+        out[n++] = raw[i];
+        out[n++] = raw[i] | top;
+    }
+    for (size_t i = 0; i < COUNT_OF(list); ++i)
+        out[n++] = float_bits(type, i & 1 ? -list[i] : list[i]);
+    return n;
+}
+
+static uint64_t random_value(VarType type) {
+    const TestType *t = type_of(type);
+    uint64_t bits = random_bits();
+    if (t->kind == 'b')
+        return bits & 1;
+    if (t->kind == 'f' && (bits >> 32 & 1)) /* of ordinary magnitude */
+        return float_bits(type, ((double) (int32_t) bits) / 65536.0);
+    return bits & ones_of(t->size * 8);
+}
+
+/* All pairs of special values, then random ones. */
+typedef struct Data {
+    VarType type;
+    uint32_t entry, count;
+    Args *args;
+    void *a, *b, *c;
+    uint8_t *m;
+} Data;
+
+static void make_data(Data *d, VarType type) {
+    uint64_t special[64];
+    uint32_t n = special_values(type, special), i = 0;
+    d->type = type;
+    d->entry = type_of(type)->size;
+    d->count = n * n + 1000;
+    d->args = calloc(d->count, sizeof(Args));
+    d->a = calloc(d->count, 8);
+    d->b = calloc(d->count, 8);
+    d->c = calloc(d->count, 8);
+    d->m = calloc(d->count, 1);
+    for (; i < d->count; ++i) {
+        bool pair = i < n * n;
+        Args x = { pair ? special[i / n] : random_value(type),
+                   pair ? special[i % n] : random_value(type),
+                   i & 1 ? special[random_bits() % n] : random_value(type),
+                   random_bits() & 1 };
+        d->args[i] = x;
+        put_bits(d->a, d->entry, i, x.a);
+        put_bits(d->b, d->entry, i, x.b);
+        put_bits(d->c, d->entry, i, x.c);
+        d->m[i] = x.m;
+    }
+}
+
+static void free_data(Data *d) {
+    free(d->args);
+    free(d->a);
+    free(d->b);
+    free(d->c);
+    free(d->m);
+}
+
+/* ---------------------------------------------------------------- applying */
+
+static uint32_t apply(JitOp op, uint32_t a, uint32_t b, uint32_t c, uint32_t m) {
+    uint32_t args[3] = { a, b, c };
+    if (op == JitOpSelect) {
+        args[0] = m;
+        args[1] = a;
+        args[2] = b;
+    }
+    return jit_var_op(op, args);
+}
+
+static bool is_defined(JitOp op, VarType type) {
+    uint64_t ignored;
+    return reference(op, type, (Args) { 1, 1, 1, true }, &ignored);
+}
+
+/* Results of all operations on these operands, in one kernel, compared with the reference.
+ * 'args' gives the operands of a lane. */
+static void check_all(const Data *d, const char *how, uint32_t a, uint32_t b, uint32_t c,
+                      uint32_t m, uint32_t size, Args (*args)(const Data *, uint32_t)) {
+    uint32_t results[OPS] = { 0 };
+    for (JitOp op = 0; (int) op < OPS; ++op) {
+        if (!is_defined(op, d->type))
+            continue;
+        results[op] = apply(op, a, b, c, m);
+        OK(results[op]);
+        assert_int_equal(jit_var_type(results[op]), result_type(op, d->type));
+        jit_var_schedule(results[op]);
+    }
+    OK(jit_eval());
+    for (JitOp op = 0; (int) op < OPS; ++op) {
+        if (!results[op])
+            continue;
+        VarType type = result_type(op, d->type);
+        uint32_t entry = type_of(type)->size;
+        /* The size of an identity like x & x or a constant may be that of its operand. */
+        bool uniform = jit_var_size(results[op]) == 1;
+        void *data;
+        uint32_t stored = jit_var_data(results[op], &data);
+        OK(stored);
+        char what[100];
+        snprintf(what, sizeof(what), "%s (%s, %u lanes)", rows[op].name, how, size);
+        for (uint32_t i = 0; i < size; ++i) {
+            uint64_t expected;
+            Args x = args(d, i);
+            reference(op, d->type, x, &expected);
+            compare(what, d->type, type, moves_bits(op), x,
+                    get_bits(data, entry, uniform ? 0 : i), expected);
+        }
+        DROP(stored, results[op]);
+    }
+}
+
+static Args plain_args(const Data *d, uint32_t i) { return d->args[i]; }
+
+/* One of the operands is the same in all lanes: that of lane 'fixed'. */
+static uint32_t fixed;
+static Args fixed_a(const Data *d, uint32_t i) {
+    Args x = d->args[i];
+    x.a = d->args[fixed].a;
+    return x;
+}
+static Args fixed_b(const Data *d, uint32_t i) {
+    Args x = d->args[i];
+    x.b = d->args[fixed].b;
+    return x;
+}
+static Args fixed_cm(const Data *d, uint32_t i) {
+    Args x = d->args[i];
+    x.c = d->args[fixed].c;
+    x.m = d->args[fixed].m;
+    return x;
+}
+
+/* ------------------------------------------------------------------- tests */
+
+static void test_arrays(void **unused) {
+    (void) unused;
+    jit_set_flag(JitFlagFastMath, 0);
+    for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
+        Data d;
+        make_data(&d, test_types[t].type);
+        const uint32_t sizes[] = { 1, 17, d.count < 1000 ? d.count : 1000, d.count };
+        for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
+            uint32_t n = sizes[s];
+            uint32_t a = array_of(d.type, d.a, n), b = array_of(d.type, d.b, n);
+            uint32_t c = array_of(d.type, d.c, n), m = array_of(VarTypeBool, d.m, n);
+            check_all(&d, "arrays", a, b, c, m, n, plain_args);
+            DROP(a, b, c, m);
+        }
+        free_data(&d);
+    }
+}
+
+static void test_mixed(void **unused) {
+    (void) unused;
+    jit_set_flag(JitFlagFastMath, 0);
+    for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
+        Data d;
+        make_data(&d, test_types[t].type);
+        uint32_t n = d.count;
+        uint32_t a = array_of(d.type, d.a, n), b = array_of(d.type, d.b, n);
+        uint32_t c = array_of(d.type, d.c, n), m = array_of(VarTypeBool, d.m, n);
+        for (uint32_t round = 0; round < 14; ++round) {
+            /* The first pairs have the most special second operands. */
+            fixed = round < 9 ? round * 2 : (uint32_t) (random_bits() % n);
+            Args x = d.args[fixed];
+            bool opaque = round % 3 == 2;
+            uint32_t u[4];
+            if (opaque) {
+                u[0] = jit_var_literal(CPU, d.type, &x.a, 1, 1);
+                u[1] = jit_var_literal(CPU, d.type, &x.b, 1, 1);
+                u[2] = jit_var_literal(CPU, d.type, &x.c, 1, 1);
+                u[3] = jit_var_literal(CPU, VarTypeBool, &x.m, 1, 1);
+            } else {
+                u[0] = literal_of(d.type, x.a, 1);
+                u[1] = literal_of(d.type, x.b, 1);
+                u[2] = literal_of(d.type, x.c, 1);
+                u[3] = literal_of(VarTypeBool, x.m, 1);
+            }
+            const char *how = opaque ? "opaque scalar" : "literal";
+            check_all(&d, how, u[0], b, c, m, n, fixed_a);
+            check_all(&d, how, a, u[1], c, m, n, fixed_b);
+            check_all(&d, how, a, b, u[2], u[3], n, fixed_cm);
+            drop_all(u, 4);
+        }
+        DROP(a, b, c, m);
+        free_data(&d);
+    }
+}
+
+static void test_folding(void **unused) {
+    (void) unused;
+    jit_set_flag(JitFlagFastMath, 0);
+    for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
+        Data d;
+        make_data(&d, test_types[t].type);
+        for (uint32_t i = 0; i < d.count; ++i) {
+            Args x = d.args[i];
+            uint32_t a = literal_of(d.type, x.a, 1), b = literal_of(d.type, x.b, 1);
+            uint32_t c = literal_of(d.type, x.c, 1), m = literal_of(VarTypeBool, x.m, 1);
+            for (JitOp op = 0; (int) op < OPS; ++op) {
+                uint64_t expected;
+                if (!reference(op, d.type, x, &expected))
+                    continue;
+                VarInfo info;
+                uint32_t r = apply(op, a, b, c, m);
+                OK(r && jit_var_info(r, &info));
+                assert_int_equal(info.state, VarStateLiteral);
+                assert_int_equal(info.type, result_type(op, d.type));
+                compare(rows[op].name, d.type, info.type, moves_bits(op), x, info.literal,
+                        expected);
+                jit_var_dec_ref(r);
+            }
+            DROP(a, b, c, m);
+        }
+        free_data(&d);
+    }
+}
+
+/* A cell that is not defined is rejected, and the message says so. */
+static void test_undefined_cells(void **unused) {
+    (void) unused;
+    uint32_t defined = 0, rejected = 0;
+    for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
+        const TestType *type = &test_types[t];
+        uint8_t memory[16 * 3] = { 0 };
+        uint32_t a = array_of(type->type, memory, 3), m = literal_of(VarTypeBool, 1, 1);
+        for (JitOp op = 0; (int) op < OPS; ++op) {
+            uint32_t r = apply(op, a, a, a, m);
+            if (is_defined(op, type->type)) {
+                OK(r);
+                assert_int_equal(jit_var_type(r), result_type(op, type->type));
+                jit_var_dec_ref(r);
+                defined++;
+            } else {
+                if (r)
+                    fail_msg("%s takes type %s", rows[op].name, type->name);
+                char function[40];
+                snprintf(function, sizeof(function), "jit_var_%s()", rows[op].name);
+                CHECK_ERROR(JIT_ERROR_ARGUMENT, function, "not defined", type->name);
+                rejected++;
+            }
+        }
+        DROP(a, m);
+    }
+    assert_int_equal(defined + rejected, OPS * COUNT_OF(test_types));
+}
+
+static void test_operand_mismatch(void **unused) {
+    (void) unused;
+    for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
+        for (size_t s = 0; s < COUNT_OF(test_types); ++s) {
+            const TestType *x = &test_types[t], *y = &test_types[s];
+            uint8_t memory[16 * 4] = { 0 };
+            uint32_t a = array_of(x->type, memory, 3), b = array_of(y->type, memory, 3);
+            uint32_t m = literal_of(VarTypeBool, 1, 1);
+            for (JitOp op = JitOpAdd; s != t && (int) op < OPS; ++op) {
+                bool mask_form = (op == JitOpAnd || op == JitOpOr) && y->kind == 'b' &&
+                                 x->kind != 'p';
+                if (!is_defined(op, x->type) || mask_form)
+                    continue;
+                assert_int_equal(apply(op, a, b, a, m), 0);
+                CHECK_ERROR(JIT_ERROR_ARGUMENT, rows[op].name, x->name, y->name, "expected");
+            }
+            DROP(a, b, m);
+        }
+        uint8_t memory[16 * 4] = { 0 };
+        uint32_t a = array_of(test_types[t].type, memory, 3);
+        uint32_t b = array_of(test_types[t].type, memory, 4);
+        assert_int_equal(jit_var_eq(a, b), 0);
+        CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_eq()", "sizes 3 and 4");
+        assert_int_equal(jit_var_select(a, a, a) != 0, test_types[t].kind == 'b');
+        if (test_types[t].kind == 'b')
+            jit_var_dec_ref(a); /* select(a, a, a) is a */
+        else
+            CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_select()", "operand 1", "expected bool");
+        DROP(a, b);
+    }
+}
+
+/* a & mask, a | mask */
+static void test_mask_forms(void **unused) {
+    (void) unused;
+    for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
+        const TestType *type = &test_types[t];
+        if (type->kind == 'p')
+            continue;
+        Data d;
+        make_data(&d, type->type);
+        uint32_t n = 300;
+        uint32_t a = array_of(d.type, d.a, n), m = array_of(VarTypeBool, d.m, n);
+        uint32_t both = jit_var_and(a, m), either = jit_var_or(a, m);
+        uint64_t ones = type->kind == 'b' ? 1 : ones_of(type->size * 8);
+        uint8_t expected[2][300 * 8];
+        for (uint32_t i = 0; i < n; ++i) {
+            put_bits(expected[0], d.entry, i, d.m[i] ? d.args[i].a : 0);
+            put_bits(expected[1], d.entry, i, d.m[i] ? ones : d.args[i].a);
+        }
+        CHECK_BYTES(both, expected[0], n);
+        CHECK_BYTES(either, expected[1], n);
+        DROP(a, m, both, either);
+        free_data(&d);
+    }
+}
+
+/* ------------------------------------------------------------------- casts */
+
+static uint64_t cast_reference(VarType from, VarType to, uint64_t bits) {
+    const TestType *f = type_of(from), *t = type_of(to);
+    bool is_float = f->kind == 'f';
+    double v = is_float ? float_value(from, bits) : 0;
+    i128 i = is_float ? 0 : f->kind == 'b' ? (i128) (bits != 0) : int_value(from, bits);
+    if (t->kind == 'b')
+        return is_float ? v != 0 : i != 0;
+    if (t->kind == 'f') {
+        if (is_float)
+            return float_bits(to, v);
+        if (to == VarTypeFloat16)
+            return half_round(i < 0, i < 0 ? -(u128) i : (u128) i, 0);
+        if (to == VarTypeFloat32)
+            return float_bits(to, (double) (i < 0 ? (float) (int64_t) i
+                                                  : (float) (uint64_t) i));
+        return float_bits(to, i < 0 ? (double) (int64_t) i : (double) (uint64_t) i);
+    }
+    unsigned width = t->size * 8;
+    if (!is_float)
+        return (uint64_t) (u128) i & ones_of(width);
+    bool is_signed = t->kind == 'i';
+    double limit = ldexp(1, (int) width - is_signed);
+    if (isnan(v) || (!is_signed && v <= 0))
+        return 0;
+    if (v >= limit)
+        return ones_of(width - is_signed);
+    if (is_signed && v <= -limit)
+        return UINT64_C(1) << (width - 1);
+    return (uint64_t) (i128) v & ones_of(width);
+}
+
+/* What is wrong with this cast, NULL if it is defined. */
+static const char *cast_fault(const TestType *from, const TestType *to, bool reinterpret) {
+    if (from->type == to->type)
+        return NULL;
+    if (reinterpret && from->size != to->size)
+        return "cannot reinterpret";
+    if (reinterpret && (from->kind == 'b' || to->kind == 'b'))
+        return "masks";
+    if (!reinterpret && (from->kind == 'p' || to->kind == 'p'))
+        return "cannot convert";
+    return NULL;
+}
+
+static void check_cast(const Data *d, const TestType *to, bool reinterpret) {
+    enum { FOLDED = 40 };
+    uint32_t a = array_of(d->type, d->a, d->count);
+    uint32_t r = jit_var_cast(a, to->type, reinterpret);
+    const char *fault = cast_fault(type_of(d->type), to, reinterpret);
+    if (fault) {
+        assert_int_equal(r, 0);
+        CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_cast()", fault, type_of(d->type)->name,
+                    to->name);
+        jit_var_dec_ref(a);
+        return;
+    }
+    OK(r);
+    assert_int_equal(jit_var_type(r), to->type);
+    void *data;
+    uint32_t stored = jit_var_data(r, &data);
+    OK(stored);
+    for (uint32_t i = 0; i < d->count; ++i) {
+        Args x = d->args[i];
+        bool keeps = reinterpret || d->type == to->type;
+        uint64_t expected = keeps ? x.a : cast_reference(d->type, to->type, x.a);
+        compare(reinterpret ? "bitcast" : "cast", d->type, to->type, keeps, x,
+                get_bits(data, to->size, i), expected);
+        if (i % (d->count / FOLDED + 1) && i > 100)
+            continue;
+        VarInfo info;
+        uint32_t l = literal_of(d->type, x.a, 1);
+        uint32_t folded = jit_var_cast(l, to->type, reinterpret);
+        OK(folded && jit_var_info(folded, &info));
+        assert_int_equal(info.state, VarStateLiteral);
+        compare("folded cast", d->type, to->type, keeps, x, info.literal, expected);
+        DROP(l, folded);
+    }
+    DROP(a, r, stored);
+}
+
+/* More values where rounding and saturation of casts change. */
+static void add_borders(Data *d) {
+    const TestType *t = type_of(d->type);
+    if (t->kind != 'f' && t->kind != 'i' && t->kind != 'u')
+        return;
+    for (uint32_t i = 0; i < 400; ++i) {
+        uint32_t at = d->count - 1 - i;
+        int exponent = (int) (i / 6);
+        uint64_t bits;
+        if (t->kind == 'f') {
+            double edge = ldexp(1, exponent) * (i % 2 ? -1 : 1);
+            bits = float_bits(d->type, edge) + (uint64_t) (int64_t) ((int) (i % 3) - 1);
+        } else { /* halfway between two floats, and next to it */
+            bits = (UINT64_C(3) << (exponent % 62)) + (i % 6) - 2;
+        }
+        bits &= ones_of(t->size * 8);
+        d->args[at].a = bits;
+        put_bits(d->a, d->entry, at, bits);
+    }
+}
+
+static void test_casts(void **unused) {
+    (void) unused;
+    for (size_t f = 0; f < COUNT_OF(test_types); ++f) {
+        Data d;
+        make_data(&d, test_types[f].type);
+        add_borders(&d);
+        for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
+            check_cast(&d, &test_types[t], false);
+            check_cast(&d, &test_types[t], true);
+        }
+        free_data(&d);
+    }
+}
+
+/* ------------------------------------------------------- names and spellings */
+
+/* Every JitOp has its own function, with the same result. */
+static void test_functions(void **unused) {
+    (void) unused;
+    uint32_t (*const unary[])(uint32_t) = {
+        jit_var_neg, jit_var_not, jit_var_sqrt, jit_var_rcp, jit_var_rsqrt, jit_var_abs,
+        jit_var_ceil, jit_var_floor, jit_var_round, jit_var_trunc, jit_var_popc, jit_var_clz,
+        jit_var_ctz, jit_var_brev
+    };
+    uint32_t (*const binary[])(uint32_t, uint32_t) = {
+        jit_var_add, jit_var_sub, jit_var_mul, jit_var_div, jit_var_mod, jit_var_mul_hi,
+        jit_var_mul_wide, jit_var_min, jit_var_max, jit_var_fmin, jit_var_fmax,
+        jit_var_copysign, jit_var_eq, jit_var_neq, jit_var_lt, jit_var_le, jit_var_gt,
+        jit_var_ge, jit_var_and, jit_var_or, jit_var_xor, jit_var_shl, jit_var_shr
+    };
+    uint32_t data[] = { 12, 5, 9 };
+    uint32_t i = u32_array(3, data), f = jit_var_cast(i, VarTypeFloat32, 0);
+    uint32_t j = jit_var_not(i), g = jit_var_neg(f), m = jit_var_lt(i, j);
+    for (uint32_t op = 0; op < OPS; ++op) {
+        bool integer = is_defined((JitOp) op, VarTypeUInt32);
+        uint32_t a = integer ? i : f, b = integer ? j : g, direct, named, numbered;
+        uint32_t args[] = { a, b, b };
+        if (op < COUNT_OF(unary)) {
+            direct = unary[op](a);
+            numbered = jit_var_new_op_1((JitOp) op, a);
+        } else if (op < COUNT_OF(unary) + COUNT_OF(binary)) {
+            direct = binary[op - COUNT_OF(unary)](a, b);
+            numbered = jit_var_new_op_2((JitOp) op, a, b);
+        } else if (op == JitOpFma) {
+            direct = jit_var_fma(a, b, b);
+            numbered = jit_var_new_op_3(JitOpFma, a, b, b);
+        } else {
+            args[0] = m;
+            args[1] = a;
+            direct = jit_var_select(m, a, b);
+            numbered = jit_var_new_op_3(JitOpSelect, m, a, b);
+        }
+        named = jit_var_op((JitOp) op, args);
+        OK(direct && named && numbered);
+        assert_int_equal(direct, named); /* value numbering: the same operation */
+        assert_int_equal(direct, numbered);
+        DROP(direct, named, numbered);
+    }
+    DROP(i, f, j, g, m);
+}
+
+static int run(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_undefined_cells), TEST(test_operand_mismatch), TEST(test_functions),
+        TEST(test_mask_forms), TEST(test_folding), TEST(test_arrays), TEST(test_mixed),
+        TEST(test_casts),
+    };
+    return cmocka_run_group_tests_name("ops", tests, NULL, NULL);
+}
+
+int main(void) { return run_engines(run); }

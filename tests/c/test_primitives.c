@@ -1,0 +1,874 @@
+/*
+ * test_primitives.c -- reductions, dot products, scans, compression, counting sort
+ *
+ * Integers are compared with 64-bit arithmetic cut to the width, floating-point sums
+ * with a second, plain implementation of the documented order (heads of reduce.c and
+ * scan.c), bit for bit, and with sums in long double. Halves are converted by ldexp()
+ * and nearbyint(). All of it is repeated for each instruction set and several numbers
+ * of threads.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "runtime/mkperm.h"
+#include "runtime/pool.h"
+#include "runtime/reduce.h"
+#include "runtime/runtime_lanes.h"
+#include "runtime/scan.h"
+
+enum { MAX_SIZE = 1000000 };
+
+static const char *const isas[] = { "baseline", "avx2", "avx512" };
+
+typedef struct Type {
+    VarType type;
+    size_t size;
+    char kind; /* b, u, i, f */
+} Type;
+
+static const Type types[] = {
+    { VarTypeBool, 1, 'b' },    { VarTypeInt8, 1, 'i' },    { VarTypeUInt8, 1, 'u' },
+    { VarTypeInt16, 2, 'i' },   { VarTypeUInt16, 2, 'u' },  { VarTypeInt32, 4, 'i' },
+    { VarTypeUInt32, 4, 'u' },  { VarTypeInt64, 8, 'i' },   { VarTypeUInt64, 8, 'u' },
+    { VarTypeFloat16, 2, 'f' }, { VarTypeFloat32, 4, 'f' }, { VarTypeFloat64, 8, 'f' },
+};
+enum { TYPES = sizeof types / sizeof types[0] };
+
+static uint64_t random_state = 1;
+
+static uint64_t random_bits(void)
+{
+    random_state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = random_state;
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* ------------------------------------------------------- reference values */
+
+/* A reference value: integers as 64 bits (sign-extended), floats as a double. */
+typedef union Value {
+    uint64_t u;
+    int64_t i;
+    double f;
+} Value;
+
+static double half_value(uint16_t h)
+{
+    int exponent = h >> 10 & 31, mantissa = h & 1023;
+    double value = exponent == 31  ? (mantissa ? NAN : INFINITY)
+                   : exponent == 0 ? ldexp(mantissa, -24)
+                                   : ldexp(1024 + mantissa, exponent - 25);
+    return copysign(value, h & 0x8000 ? -1.0 : 1.0);
+}
+
+static uint16_t half_bits(double value)
+{
+    uint16_t sign = signbit(value) ? 0x8000 : 0;
+    value = fabs(value);
+    if (isnan(value))
+        return 0x7e00;
+    if (value >= 65520)
+        return sign | 0x7c00;
+    if (value < ldexp(1, -14))
+        return (uint16_t) (sign | (uint16_t) nearbyint(ldexp(value, 24)));
+    int exponent;
+    frexp(value, &exponent); /* value = f * 2^exponent, f in [0.5, 1) */
+    /* A mantissa rounded up to 2048 carries into the exponent. */
+    int mantissa = (int) nearbyint(ldexp(value, 11 - exponent));
+    return (uint16_t) (sign | (((exponent + 14) << 10) + mantissa - 1024));
+}
+
+static Value value_get(const Type *t, const void *array, size_t i)
+{
+    Value v = { .u = 0 };
+    float single;
+    const char *at = (const char *) array + i * t->size;
+    memcpy(&v, at, t->size);
+    if (t->type == VarTypeFloat16) {
+        v.f = half_value((uint16_t) v.u);
+    } else if (t->type == VarTypeFloat32) {
+        memcpy(&single, at, sizeof single);
+        v.f = (double) single;
+    } else if (t->kind == 'i') {
+        unsigned shift = 64 - 8 * (unsigned) t->size;
+        v.i = (int64_t) (v.u << shift) >> shift;
+    }
+    return v;
+}
+
+static uint64_t value_bits(const Type *t, Value v)
+{
+    uint64_t bits = 0;
+    if (t->type == VarTypeFloat16) {
+        bits = half_bits(v.f);
+    } else if (t->type == VarTypeFloat32) {
+        float single = (float) v.f;
+        memcpy(&bits, &single, sizeof single);
+    } else {
+        memcpy(&bits, &v, t->size);
+    }
+    return bits;
+}
+
+static bool is_nan(const Type *t, uint64_t bits)
+{
+    return t->kind == 'f' && isnan(value_get(t, &bits, 0).f);
+}
+
+/* Smaller in the sense of Min: no NaN, -0 before +0. */
+static bool before(double a, double b)
+{
+    return isnan(b) ? !isnan(a) : a < b || (a == b && signbit(a) && !signbit(b));
+}
+
+static bool after(double a, double b)
+{
+    return isnan(b) ? !isnan(a) : a > b || (a == b && !signbit(a) && signbit(b));
+}
+
+static Value combine_floats(const Type *t, ReduceOp op, Value a, Value b)
+{
+    bool is_double = t->type == VarTypeFloat64;
+    switch (op) {
+    case ReduceOpAdd:
+        return (Value){ .f = is_double ? a.f + b.f
+                                       : (double) ((float) a.f + (float) b.f) };
+    case ReduceOpMul:
+        return (Value){ .f = is_double ? a.f * b.f
+                                       : (double) ((float) a.f * (float) b.f) };
+    case ReduceOpMin:
+        return before(b.f, a.f) ? b : a;
+    default:
+        return after(b.f, a.f) ? b : a;
+    }
+}
+
+static Value combine(const Type *t, ReduceOp op, Value a, Value b)
+{
+    if (t->kind == 'f')
+        return combine_floats(t, op, a, b);
+    bool is_signed = t->kind == 'i';
+    Value v = { .u = 0 };
+    switch (op) {
+    case ReduceOpAdd:
+        v.u = a.u + b.u;
+        break;
+    case ReduceOpMul:
+        v.u = a.u * b.u;
+        break;
+    case ReduceOpMin:
+        v = (is_signed ? b.i < a.i : b.u < a.u) ? b : a;
+        break;
+    case ReduceOpMax:
+        v = (is_signed ? b.i > a.i : b.u > a.u) ? b : a;
+        break;
+    case ReduceOpAnd:
+        v.u = a.u & b.u;
+        break;
+    default:
+        v.u = a.u | b.u;
+        break;
+    }
+    return value_get(t, &v, 0); /* cut to the width */
+}
+
+/* -------------------------------------------- the documented orders, plainly */
+
+/* Reduce at most 65536 values by steps 2-4 of the rule. Elements that have not been
+ * reached yet are absent. */
+static Value reference_chunk(const Type *t, ReduceOp op, const Value *x, size_t count)
+{
+    size_t width = t->type == VarTypeFloat64 ? 32 : 64;
+    Value total[64];
+    bool total_set[64] = { false };
+    for (size_t first = 0; first < count; first += 64 * width) {
+        Value part[64];
+        bool part_set[64] = { false };
+        size_t end = first + 64 * width < count ? first + 64 * width : count;
+        for (size_t i = first; i < end; ++i) {
+            size_t j = (i - first) % width;
+            part[j] = part_set[j] ? combine(t, op, part[j], x[i]) : x[i];
+            part_set[j] = true;
+        }
+        for (size_t j = 0; j < width; ++j)
+            if (part_set[j]) {
+                total[j] = total_set[j] ? combine(t, op, total[j], part[j]) : part[j];
+                total_set[j] = true;
+            }
+    }
+    for (size_t h = width / 2; h > 0; h /= 2)
+        for (size_t j = 0; j < h; ++j)
+            if (total_set[j + h])
+                total[j] = combine(t, op, total[j], total[j + h]);
+    return total[0];
+}
+
+static Value reference_reduce(const Type *t, ReduceOp op, const Value *x, size_t count)
+{
+    size_t chunks = (count + 65535) / 65536;
+    if (chunks == 1)
+        return reference_chunk(t, op, x, count);
+    Value *partials = malloc(chunks * sizeof(Value));
+    assert_non_null(partials);
+    for (size_t i = 0; i < chunks; ++i)
+        partials[i] = reference_chunk(t, op, x + i * 65536,
+                                      i + 1 < chunks ? 65536 : count - i * 65536);
+    Value result = reference_reduce(t, op, partials, chunks);
+    free(partials);
+    return result;
+}
+
+/* Scan a group of 'width' entries, of which 'count' exist. */
+static void reference_group(const Type *t, ReduceOp op, const Value *x, size_t width,
+                            size_t count, Value *out)
+{
+    if (count == 0)
+        return;
+    if (width == 1) {
+        out[0] = x[0];
+        return;
+    }
+    size_t half = width / 2;
+    reference_group(t, op, x, half, count < half ? count : half, out);
+    if (count <= half)
+        return;
+    reference_group(t, op, x + half, half, count - half, out + half);
+    for (size_t i = half; i < count; ++i)
+        out[i] = combine(t, op, out[half - 1], out[i]);
+}
+
+static void reference_scan(const Type *t, ReduceOp op, const Value *x, size_t count,
+                           Value *out)
+{
+    for (size_t chunk = 0; chunk < count; chunk += 4096) {
+        size_t chunk_end = chunk + 4096 < count ? chunk + 4096 : count;
+        for (size_t group = chunk; group < chunk_end; group += 16) {
+            size_t n = chunk_end - group < 16 ? chunk_end - group : 16;
+            reference_group(t, op, x + group, 16, n, out + group);
+            for (size_t i = group; group > chunk && i < group + n; ++i)
+                out[i] = combine(t, op, out[group - 1], out[i]);
+        }
+        for (size_t i = chunk; chunk > 0 && i < chunk_end; ++i)
+            out[i] = combine(t, op, out[chunk - 1], out[i]);
+    }
+}
+
+/* ------------------------------------------------------------------- set-up */
+
+static Buffer *in, *second, *out;
+static Value *values, *results;
+
+static int setup(void **state)
+{
+    (void) state;
+    in = buffer_get(8 * MAX_SIZE);
+    second = buffer_get(8 * MAX_SIZE);
+    out = buffer_get(8 * MAX_SIZE);
+    values = malloc(MAX_SIZE * sizeof(Value));
+    results = malloc(MAX_SIZE * sizeof(Value));
+    return !in || !second || !out || !values || !results;
+}
+
+static int teardown(void **state)
+{
+    (void) state;
+    buffer_release(in);
+    buffer_release(second);
+    buffer_release(out);
+    free(values);
+    free(results);
+    stream_shutdown();
+    buffer_trim();
+    return 0;
+}
+
+/* Values that suit the operation: sums near zero, products near one, anything for Min
+ * and Max, with NaN and both zeros among it. */
+static double random_float(ReduceOp op)
+{
+    uint64_t r = random_bits();
+    double unit = (double) (r >> 11) * 0x1p-53 * 2 - 1;
+    if (op == ReduceOpAdd)
+        return unit;
+    if (op == ReduceOpMul)
+        return r % 2 ? 1 + unit / 64 : 1 / (1 + unit / 64);
+    switch (r % 8) {
+    case 0:
+        return NAN;
+    case 1:
+        return unit > 0 ? 0.0 : -0.0;
+    case 2:
+        return unit * 1e-7;
+    default:
+        return unit;
+    }
+}
+
+static void fill(const Type *t, ReduceOp op, Buffer *buffer, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        Value v = { .u = random_bits() };
+        if (t->kind == 'f')
+            v.f = random_float(op);
+        else if (t->kind == 'b')
+            v.u = op == ReduceOpAnd ? v.u % 50 > 0 : v.u % 50 == 0;
+        else if (op == ReduceOpMul)
+            v.u |= 1;
+        else if (op == ReduceOpAnd)
+            v.u |= random_bits() | random_bits() | random_bits();
+        uint64_t bits = value_bits(t, v);
+        memcpy((char *) buffer->data + i * t->size, &bits, t->size);
+    }
+}
+
+static void read_values(const Type *t, Buffer *buffer, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        values[i] = value_get(t, buffer->data, i);
+}
+
+static void check_bits(const Type *t, const void *array, size_t i, uint64_t expected,
+                       const char *what, size_t size, size_t block)
+{
+    uint64_t found = 0;
+    memcpy(&found, (const char *) array + i * t->size, t->size);
+    if (found == expected || (is_nan(t, found) && is_nan(t, expected)))
+        return;
+    fail_msg(
+        "%s, type %d, size %zu, block %zu, isa %s, %u threads: entry %zu is %llx, not "
+        "%llx",
+        what, (int) t->type, size, block, runtime_lanes_get()->isa, pool_size(), i,
+        (unsigned long long) found, (unsigned long long) expected);
+}
+
+static void count_call(void *payload, uint64_t ns)
+{
+    assert_true(ns < UINT64_C(1000000000000));
+    ++*(int *) payload;
+}
+
+static void finish(Stream *stream)
+{
+    stream_sync(stream);
+    assert_true(stream_check(stream));
+}
+
+/* --------------------------------------------------------------- reductions */
+
+static void check_reduce(const Type *t, ReduceOp op, size_t size, size_t block)
+{
+    fill(t, op, in, size);
+    read_values(t, in, size);
+    for (size_t i = 0; i < size / block; ++i)
+        results[i] = reference_reduce(t, op, values + i * block, block);
+    for (size_t k = 0; k < 3; ++k) {
+        if (!runtime_lanes_use(isas[k]))
+            continue;
+        int calls = 0;
+        memset(out->data, 0xa5, (size / block + 1) * t->size);
+        assert_true(reduce_submit(stream_self(), op, t->type, in, size, block, out,
+                                  count_call, &calls));
+        finish(stream_self());
+        assert_int_equal(calls, 1);
+        for (size_t i = 0; i < size / block; ++i)
+            check_bits(t, out->data, i, value_bits(t, results[i]), "reduction", size,
+                       block);
+        for (size_t i = 0; i < t->size; ++i) /* nothing is written behind the end */
+            assert_int_equal(((uint8_t *) out->data)[size / block * t->size + i], 0xa5);
+    }
+}
+
+static void test_reduce_sizes(void **state)
+{
+    (void) state;
+    static const size_t sizes[] = { 1, 2, 3, 63, 64, 65, 1000, 65535, 65536, 65537 };
+    for (ReduceOp op = 0; op < ReduceOpCount; ++op)
+        for (size_t i = 0; i < TYPES; ++i) {
+            bool expected =
+                op != ReduceOpIdentity &&
+                (op >= ReduceOpAnd ? types[i].kind != 'f' : types[i].kind != 'b');
+            assert_int_equal(reduce_supported(op, types[i].type), expected);
+            for (size_t k = 0; expected && k < sizeof sizes / sizeof sizes[0]; ++k)
+                check_reduce(&types[i], op, sizes[k], sizes[k]);
+            if (expected)
+                check_reduce(&types[i], op, MAX_SIZE, MAX_SIZE);
+        }
+    assert_false(reduce_supported(ReduceOpAdd, VarTypePointer));
+    assert_false(reduce_supported(ReduceOpAdd, VarTypeCount));
+    assert_false(reduce_supported(ReduceOpCount, VarTypeInt32));
+}
+
+static void test_reduce_blocks(void **state)
+{
+    (void) state;
+    static const size_t long_blocks[] = { 127, 128, 1000, 4095, 4097, 65537, 140000 };
+    for (ReduceOp op = ReduceOpAdd; op < ReduceOpCount; ++op)
+        for (size_t i = 0; i < TYPES; ++i) {
+            if (!reduce_supported(op, types[i].type))
+                continue;
+            for (size_t block = 1; block <= 70; ++block)
+                check_reduce(&types[i], op, block * (1 + random_bits() % 300), block);
+            for (size_t k = 0; k < sizeof long_blocks / sizeof long_blocks[0]; ++k)
+                check_reduce(&types[i], op, long_blocks[k] * 3, long_blocks[k]);
+        }
+}
+
+static void test_reduce_threads(void **state)
+{
+    (void) state;
+    static const uint32_t counts[] = { 0, 1, 2, 5 };
+    for (size_t k = 0; k < 4; ++k) {
+        assert_true(pool_set_size(counts[k]));
+        for (size_t i = 1; i < TYPES; ++i) {
+            random_state = i; /* the same input for each number of threads */
+            check_reduce(&types[i], ReduceOpAdd, MAX_SIZE, MAX_SIZE);
+            check_reduce(&types[i], ReduceOpMin, MAX_SIZE, 100000);
+            check_reduce(&types[i], ReduceOpMul, MAX_SIZE, 50);
+        }
+    }
+    assert_true(pool_set_size(2));
+}
+
+/* Minima and maxima of blocks of special values only. */
+static void test_reduce_special(void **state)
+{
+    (void) state;
+    static const double rows[][4] = {
+        { NAN, NAN, NAN, NAN },        { NAN, INFINITY, NAN, NAN },
+        { NAN, -INFINITY, 1, NAN },    { 0.0, -0.0, 0.0, NAN },
+        { -0.0, -0.0, 0.0, 0.0 },      { -0.0, -0.0, -0.0, -0.0 },
+        { INFINITY, -INFINITY, 0, 1 }, { -NAN, 5, -NAN, -5 },
+    };
+    static const double least[] = { NAN,  INFINITY, -INFINITY, -0.0,
+                                    -0.0, -0.0,     -INFINITY, -5 };
+    static const double most[] = { NAN, INFINITY, 1, 0.0, 0.0, -0.0, INFINITY, 5 };
+    for (size_t i = 9; i < TYPES; ++i)
+        for (size_t k = 0; k < 3; ++k) {
+            const Type *t = &types[i];
+            if (!runtime_lanes_use(isas[k]))
+                continue;
+            for (size_t j = 0; j < 32; ++j) {
+                uint64_t bits = value_bits(t, (Value){ .f = rows[j / 4][j % 4] });
+                memcpy((char *) in->data + j * t->size, &bits, t->size);
+            }
+            for (int max = 0; max < 2; ++max) {
+                assert_true(reduce_submit(stream_self(),
+                                          max ? ReduceOpMax : ReduceOpMin, t->type, in,
+                                          32, 4, out, NULL, NULL));
+                finish(stream_self());
+                for (size_t j = 0; j < 8; ++j)
+                    check_bits(t, out->data, j,
+                               value_bits(t, (Value){ .f = max ? most[j] : least[j] }),
+                               "special values", 32, 4);
+            }
+        }
+}
+
+/* Sums are close to what long double gives. */
+static void test_reduce_accuracy(void **state)
+{
+    (void) state;
+    float *f = in->data;
+    long double exact = 0, magnitude = 0;
+    for (size_t i = 0; i < MAX_SIZE; ++i) {
+        f[i] = (float) random_float(ReduceOpAdd) + 0.5f;
+        exact += (long double) f[i];
+        magnitude += fabsl((long double) f[i]);
+    }
+    assert_true(reduce_submit(stream_self(), ReduceOpAdd, VarTypeFloat32, in, MAX_SIZE,
+                              MAX_SIZE, out, NULL, NULL));
+    finish(stream_self());
+    /* 64 + 16 + 6 roundings in a chunk, at most 7 above. */
+    long double bound = 93 * FLT_EPSILON / 2 * magnitude;
+    assert_true(fabsl((long double) *(float *) out->data - exact) < bound);
+    /* Roundings are not all in one direction. */
+    assert_true(fabsl((long double) *(float *) out->data - exact) < bound / 50);
+}
+
+static void test_reduce_identity(void **state)
+{
+    (void) state;
+    for (ReduceOp op = ReduceOpAdd; op < ReduceOpCount; ++op)
+        for (size_t i = 0; i < TYPES; ++i) {
+            const Type *t = &types[i];
+            uint64_t bits = 1;
+            assert_int_equal(reduce_identity(op, t->type, &bits),
+                             reduce_supported(op, t->type));
+            if (!reduce_supported(op, t->type))
+                continue;
+            if (t->size < 8)
+                assert_int_equal(bits >> 8 * t->size, 0);
+            fill(t, op, in, 100);
+            for (size_t k = 0; k < 100; ++k) {
+                Value v = value_get(t, in->data, k),
+                      sum = combine(t, op, value_get(t, &bits, 0), v);
+                if (t->kind != 'f' || !isnan(v.f))
+                    check_bits(t, in->data, k, value_bits(t, sum), "identity", 100, 1);
+            }
+        }
+    uint64_t bits = 1;
+    assert_true(reduce_identity(ReduceOpIdentity, VarTypeFloat32, &bits));
+    assert_int_equal(bits, 0);
+    assert_true(reduce_identity(ReduceOpAnd, VarTypeBool, &bits));
+    assert_int_equal(bits, 1);
+}
+
+static void test_reduce_errors(void **state)
+{
+    (void) state;
+    Stream *s = stream_self();
+    assert_false(
+        reduce_submit(s, ReduceOpAnd, VarTypeFloat32, in, 4, 4, out, NULL, NULL));
+    assert_int_equal(error_code(), JIT_ERROR_ARGUMENT);
+    assert_false(
+        reduce_submit(s, ReduceOpAdd, VarTypeFloat32, in, 4, 3, out, NULL, NULL));
+    assert_false(
+        reduce_submit(s, ReduceOpAdd, VarTypeFloat32, in, 4, 0, out, NULL, NULL));
+    assert_false(
+        reduce_dot_submit(s, VarTypeInt32, in, false, in, false, 4, out, NULL, NULL));
+    assert_false(scan_submit(s, ReduceOpAdd, VarTypeBool, in, 4, 4, false, false, out,
+                             NULL, NULL));
+    assert_false(runtime_lanes_use("mmx"));
+    error_clear();
+}
+
+/* ------------------------------------------------------------- dot products */
+
+static double fma_step(const Type *t, double a, double b, double sum)
+{
+    return t->type == VarTypeFloat64 ? fma(a, b, sum)
+                                     : (double) fmaf((float) a, (float) b, (float) sum);
+}
+
+static Value reference_dot(const Type *t, const Value *a, bool a_scalar, const Value *b,
+                           bool b_scalar, size_t size)
+{
+    /* Each partial result of reference_chunk() as an array of its own: the runs of a
+     * chunk become entries whose sums are taken by the same rule. */
+    size_t width = t->type == VarTypeFloat64 ? 32 : 64, chunks = (size + 65535) / 65536;
+    Value sums[64];
+    assert_true(chunks <= 64);
+    for (size_t c = 0; c < chunks; ++c) {
+        Value total[64];
+        size_t first = c * 65536, end = size < first + 65536 ? size : first + 65536;
+        for (size_t j = 0; j < width; ++j)
+            total[j].f = -0.0;
+        for (size_t run = first; run < end; run += 64 * width) {
+            for (size_t j = 0; j < width; ++j) {
+                double part = -0.0;
+                for (size_t i = run + j; i < end && i < run + 64 * width; i += width)
+                    part =
+                        fma_step(t, a[a_scalar ? 0 : i].f, b[b_scalar ? 0 : i].f, part);
+                total[j] = combine(t, ReduceOpAdd, total[j], (Value){ .f = part });
+            }
+        }
+        sums[c] = reference_chunk(t, ReduceOpAdd, total, width);
+    }
+    return reference_reduce(t, ReduceOpAdd, sums, chunks);
+}
+
+static void check_dot(const Type *t, size_t size, bool a_scalar, bool b_scalar)
+{
+    fill(t, ReduceOpAdd, in, size);
+    fill(t, ReduceOpAdd, second, size);
+    for (size_t i = 0; i < size; ++i) {
+        values[i] = value_get(t, in->data, i);
+        results[i] = value_get(t, second->data, i);
+    }
+    Value expected = reference_dot(t, values, a_scalar, results, b_scalar, size);
+    for (size_t k = 0; k < 3; ++k) {
+        int calls = 0;
+        if (!runtime_lanes_use(isas[k]))
+            continue;
+        assert_true(reduce_dot_submit(stream_self(), t->type, in, a_scalar, second,
+                                      b_scalar, size, out, count_call, &calls));
+        finish(stream_self());
+        assert_int_equal(calls, 1);
+        check_bits(t, out->data, 0, value_bits(t, expected), "dot product", size, size);
+    }
+}
+
+static void test_dot(void **state)
+{
+    (void) state;
+    static const size_t sizes[] = {
+        1, 2, 63, 64, 65, 1000, 65535, 65536, 65537, 300000
+    };
+    for (size_t i = 9; i < TYPES; ++i)
+        for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k)
+            for (unsigned flags = 0; flags < 4; ++flags)
+                check_dot(&types[i], sizes[k], flags & 1, flags & 2);
+}
+
+/* -------------------------------------------------------------------- scans */
+
+/* What scan_submit() has to give, as entries, in 'results'. */
+static void expect_scan(const Type *t, ReduceOp op, size_t size, size_t block,
+                        bool exclusive, bool reverse)
+{
+    Value *x = malloc(2 * block * sizeof(Value)), *y = x + block;
+    assert_non_null(x);
+    uint64_t identity;
+    assert_true(reduce_identity(op, t->type, &identity));
+    for (size_t base = 0; base < size; base += block) {
+        for (size_t i = 0; i < block; ++i)
+            x[i] = values[base + (reverse ? block - 1 - i : i)];
+        reference_scan(t, op, x, block, y);
+        for (size_t i = 0; i < block; ++i) {
+            Value v = !exclusive ? y[i] : i > 0 ? y[i - 1] : value_get(t, &identity, 0);
+            results[base + (reverse ? block - 1 - i : i)] = v;
+        }
+    }
+    free(x);
+}
+
+static void check_scan(const Type *t, ReduceOp op, size_t size, size_t block)
+{
+    fill(t, op, in, size);
+    read_values(t, in, size);
+    for (unsigned flags = 0; flags < 4; ++flags) {
+        expect_scan(t, op, size, block, flags & 1, flags & 2);
+        for (size_t k = 0; k < 3; ++k) {
+            if (!runtime_lanes_use(isas[k]))
+                continue;
+            bool in_place = (flags + k) % 2;
+            int calls = 0;
+            Buffer *target = out;
+            if (in_place) {
+                memcpy(second->data, in->data, size * t->size);
+                target = second;
+            }
+            assert_true(scan_submit(stream_self(), op, t->type, in_place ? second : in,
+                                    size, block, flags & 1, flags & 2, target,
+                                    count_call, &calls));
+            finish(stream_self());
+            assert_int_equal(calls, 1);
+            for (size_t i = 0; i < size; ++i)
+                check_bits(t, target->data, i, value_bits(t, results[i]), "scan", size,
+                           block);
+        }
+    }
+}
+
+static void test_scan_sizes(void **state)
+{
+    (void) state;
+    static const size_t sizes[] = { 1,    2,    3,    15,   16,   17,
+                                    1000, 1024, 1025, 4096, 4097, 65537 };
+    for (ReduceOp op = ReduceOpAdd; op < ReduceOpCount; ++op)
+        for (size_t i = 0; i < TYPES; ++i)
+            for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k)
+                if (reduce_supported(op, types[i].type))
+                    check_scan(&types[i], op, sizes[k], sizes[k]);
+}
+
+static void test_scan_blocks(void **state)
+{
+    (void) state;
+    static const size_t blocks[] = { 1,  2,  3,  4,  5,   7,   8,    9,    13,  15,
+                                     16, 17, 31, 64, 100, 999, 4095, 4096, 5000 };
+    for (ReduceOp op = ReduceOpAdd; op < ReduceOpCount; ++op)
+        for (size_t i = 0; i < TYPES; ++i)
+            for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; ++k)
+                if (reduce_supported(op, types[i].type))
+                    check_scan(&types[i], op, blocks[k] * (9000 / blocks[k] + 3),
+                               blocks[k]);
+}
+
+static void test_scan_threads(void **state)
+{
+    (void) state;
+    static const uint32_t counts[] = { 0, 1, 2, 5 };
+    for (size_t k = 0; k < 4; ++k) {
+        assert_true(pool_set_size(counts[k]));
+        for (size_t i = 9; i < TYPES; ++i) {
+            random_state = i;
+            check_scan(&types[i], ReduceOpAdd, MAX_SIZE, MAX_SIZE);
+            check_scan(&types[i], ReduceOpMax, MAX_SIZE, 20000);
+        }
+        check_scan(&types[1], ReduceOpAdd, MAX_SIZE, 1000);
+    }
+    assert_true(pool_set_size(2));
+}
+
+/* Results so large that they bypass the cache, unaligned ends included. */
+static void test_scan_large(void **state)
+{
+    (void) state;
+    enum { SIZE = (9 << 20) / 4 + 13 };
+    Buffer *a = buffer_get(4 * SIZE), *b = buffer_get(4 * SIZE);
+    assert_true(a && b);
+    uint32_t *x = a->data, *y = b->data;
+    for (size_t i = 0; i < SIZE; ++i)
+        x[i] = (uint32_t) random_bits();
+    for (size_t k = 0; k < 3; ++k)
+        for (int flags = 0; flags < 4 && runtime_lanes_use(isas[k]); ++flags) {
+            assert_true(scan_submit(stream_self(), ReduceOpAdd, VarTypeUInt32, a, SIZE,
+                                    SIZE, flags & 1, flags & 2, b, NULL, NULL));
+            finish(stream_self());
+            uint32_t sum = 0;
+            for (size_t i = 0; i < SIZE; ++i) {
+                size_t at = flags & 2 ? SIZE - 1 - i : i;
+                assert_int_equal(y[at], flags & 1 ? sum : sum + x[at]);
+                sum += x[at];
+            }
+        }
+    buffer_release(a);
+    buffer_release(b);
+}
+
+/* Prefix sums of numbers that are not negative never decrease. */
+static void test_scan_monotonic(void **state)
+{
+    (void) state;
+    float *f = in->data, *sums = out->data;
+    for (size_t i = 0; i < MAX_SIZE; ++i)
+        f[i] = random_bits() % 3 ? fabsf((float) random_float(ReduceOpAdd)) : 1e-5f;
+    assert_true(scan_submit(stream_self(), ReduceOpAdd, VarTypeFloat32, in, MAX_SIZE,
+                            MAX_SIZE, false, false, out, NULL, NULL));
+    finish(stream_self());
+    for (size_t i = 1; i < MAX_SIZE; ++i)
+        assert_true(sums[i] >= sums[i - 1]);
+}
+
+/* -------------------------------------------------------------- compression */
+
+static void check_compress(size_t size, unsigned period)
+{
+    uint8_t *mask = in->data;
+    for (size_t i = 0; i < size; ++i)
+        mask[i] = period && random_bits() % period == 0;
+    for (size_t k = 0; k < 3; ++k) {
+        if (!runtime_lanes_use(isas[k]))
+            continue;
+        uint32_t count = 1, *found = out->data;
+        uint64_t ns;
+        memset(out->data, 0xa5, (size + 1) * sizeof(uint32_t));
+        assert_true(scan_compress(stream_self(), in, size, out, &count, &ns));
+        size_t next = 0;
+        for (size_t i = 0; i < size; ++i)
+            if (mask[i])
+                assert_int_equal(found[next++], i);
+        assert_int_equal(count, next);
+        assert_int_equal(found[next], 0xa5a5a5a5u);
+    }
+}
+
+static void test_compress(void **state)
+{
+    (void) state;
+    static const size_t sizes[] = {
+        0, 1, 2, 15, 16, 17, 63, 64, 65, 1000, 65536, 65537
+    };
+    static const unsigned periods[] = { 0, 1, 2, 3, 100 };
+    for (size_t p = 0; p < 5; ++p) {
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
+            check_compress(sizes[i], periods[p]);
+        for (uint32_t threads = 0; threads < 4; ++threads) {
+            assert_true(pool_set_size(threads));
+            check_compress(MAX_SIZE, periods[p]);
+        }
+    }
+    assert_true(pool_set_size(2));
+}
+
+/* ------------------------------------------------------------ counting sort */
+
+static void check_mkperm(uint32_t size, uint32_t block, uint32_t buckets, bool skewed)
+{
+    uint32_t *keys = in->data, *perm = out->data, *offsets = second->data, unique;
+    uint64_t ns;
+    for (uint32_t i = 0; i < size; ++i)
+        keys[i] =
+            (uint32_t) (random_bits() % (skewed && random_bits() % 4 ? 1 : buckets));
+    assert_true(mkperm_run(stream_self(), keys, size, block, buckets, perm, offsets,
+                           &unique, &ns));
+    uint32_t next = 0, records = 0;
+    for (uint64_t first = 0; first < size; first += block) {
+        uint32_t end = first + block < size ? (uint32_t) (first + block) : size;
+        for (uint32_t bucket = 0; bucket < buckets; ++bucket) {
+            uint32_t start = next;
+            for (uint32_t i = (uint32_t) first; i < end; ++i)
+                if (keys[i] == bucket)
+                    assert_int_equal(perm[next++], i);
+            if (next == start)
+                continue;
+            const uint32_t expected[] = { bucket, start, next - start, 0 };
+            assert_memory_equal(offsets + 4 * (size_t) records, expected,
+                                sizeof expected);
+            ++records;
+        }
+    }
+    assert_int_equal(unique, records);
+    memset(perm, 0xff, size * sizeof(uint32_t));
+    assert_true(mkperm_run(stream_self(), keys, size, block, buckets, perm, NULL,
+                           &unique, NULL));
+    for (uint32_t i = 0; i < size; ++i)
+        assert_true(perm[i] < size);
+}
+
+static void test_mkperm(void **state)
+{
+    (void) state;
+    for (uint32_t threads = 0; threads < 6; ++threads) {
+        assert_true(pool_set_size(threads));
+        check_mkperm(1, 1, 1, false);
+        check_mkperm(1000, 1000, 7, false);
+        check_mkperm(1000, 100, 13, false);
+        check_mkperm(1000, 3, 5, true);
+        check_mkperm(1001, 64, 5, true);
+        check_mkperm(200000, 200000, 9, true);
+        check_mkperm(200000, 70000, 9, false);
+        check_mkperm(200000, 1000, 3, false);
+        check_mkperm(3000, 3000, 4000, false);
+        check_mkperm(5, UINT32_MAX, 3, false);
+    }
+    assert_true(pool_set_size(2));
+}
+
+static void test_mkperm_errors(void **state)
+{
+    (void) state;
+    uint32_t *keys = in->data, *perm = out->data, unique = 9;
+    memset(keys, 0, 400000);
+    keys[40000] = 9;
+    keys[90000] = UINT32_MAX;
+    for (uint32_t block = 1000; block <= 100000; block *= 10) {
+        assert_false(mkperm_run(stream_self(), keys, 100000, block, 5, perm, NULL,
+                                &unique, NULL));
+        assert_int_equal(error_code(), JIT_ERROR_ARGUMENT);
+        assert_non_null(strstr(error_message(), "key 9 at position 40000"));
+        assert_int_equal(unique, 0);
+    }
+    assert_false(mkperm_run(stream_self(), keys, 5, 0, 5, perm, NULL, &unique, NULL));
+    assert_false(mkperm_run(stream_self(), keys, 5, 5, 0, perm, NULL, &unique, NULL));
+    assert_true(mkperm_run(stream_self(), keys, 0, 5, 5, perm, NULL, &unique, NULL));
+    error_clear();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reduce_sizes),    cmocka_unit_test(test_reduce_blocks),
+        cmocka_unit_test(test_reduce_threads),  cmocka_unit_test(test_reduce_special),
+        cmocka_unit_test(test_reduce_accuracy), cmocka_unit_test(test_reduce_identity),
+        cmocka_unit_test(test_reduce_errors),   cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_scan_sizes),      cmocka_unit_test(test_scan_blocks),
+        cmocka_unit_test(test_scan_threads),    cmocka_unit_test(test_scan_large),
+        cmocka_unit_test(test_scan_monotonic),  cmocka_unit_test(test_compress),
+        cmocka_unit_test(test_mkperm),          cmocka_unit_test(test_mkperm_errors),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,251 @@
+/*
+ * test_util.h -- what the tests of the public interface share
+ *
+ * Each of them runs its cmocka groups once for every engine, in a child process with
+ * DRJIT_CPU_ENGINE set, so that one engine's state cannot help another. Every test begins
+ * with jit_init() and ends with jit_shutdown(), which must find no variable left.
+ */
+#ifndef TEST_UTIL_H
+#define TEST_UTIL_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "drjit-core/jit.h"
+
+#define CPU JitBackendLLVM
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define UNUSED __attribute__((unused))
+
+/* ------------------------------------------------------------------- types */
+
+typedef struct TestType {
+    VarType type;
+    const char *name;
+    uint32_t size;
+    char kind; /* b, u, i, f, p */
+} TestType;
+
+static const TestType test_types[] UNUSED = {
+    { VarTypeBool, "bool", 1, 'b' },      { VarTypeInt8, "int8", 1, 'i' },
+    { VarTypeUInt8, "uint8", 1, 'u' },    { VarTypeInt16, "int16", 2, 'i' },
+    { VarTypeUInt16, "uint16", 2, 'u' },  { VarTypeInt32, "int32", 4, 'i' },
+    { VarTypeUInt32, "uint32", 4, 'u' },  { VarTypeInt64, "int64", 8, 'i' },
+    { VarTypeUInt64, "uint64", 8, 'u' },  { VarTypePointer, "pointer", 8, 'p' },
+    { VarTypeFloat16, "float16", 2, 'f' }, { VarTypeFloat32, "float32", 4, 'f' },
+    { VarTypeFloat64, "float64", 8, 'f' },
+};
+
+static UNUSED const TestType *type_of(VarType type) {
+    for (size_t i = 0; i < COUNT_OF(test_types); ++i)
+        if (test_types[i].type == type)
+            return &test_types[i];
+    fail_msg("no such type: %d", (int) type);
+    return NULL;
+}
+
+/* ----------------------------------------------------------------- numbers */
+
+static uint64_t random_state UNUSED = 1;
+
+static UNUSED uint64_t random_bits(void) { /* SplitMix64 */
+    random_state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = random_state;
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static UNUSED uint64_t ones_of(unsigned bits) {
+    return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+}
+
+static UNUSED uint64_t get_bits(const void *data, uint32_t entry, size_t i) {
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *) data + i * entry, entry);
+    return bits;
+}
+
+static UNUSED void put_bits(void *data, uint32_t entry, size_t i, uint64_t bits) {
+    memcpy((char *) data + i * entry, &bits, entry);
+}
+
+/* ---------------------------------------------------------------- requests */
+
+/* The call must have worked. */
+#define OK(expression) \
+    do { \
+        if (!(expression)) \
+            fail_msg("%s: %s", #expression, jit_error_message()); \
+    } while (0)
+
+static UNUSED uint32_t literal_of(VarType type, uint64_t bits, size_t size) {
+    uint32_t id = jit_var_literal(CPU, type, &bits, size, 0);
+    OK(id);
+    return id;
+}
+
+static UNUSED uint32_t array_of(VarType type, const void *data, size_t size) {
+    uint32_t id = jit_var_mem_copy(CPU, type, data, size);
+    OK(id);
+    return id;
+}
+
+static UNUSED uint32_t u32_array(size_t size, const uint32_t *data) {
+    return array_of(VarTypeUInt32, data, size);
+}
+
+/* Release several variables. */
+#define DROP(...) drop_all((uint32_t[]) { __VA_ARGS__ }, \
+                           COUNT_OF(((uint32_t[]) { __VA_ARGS__ })))
+static UNUSED void drop_all(const uint32_t *ids, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        jit_var_dec_ref(ids[i]);
+}
+
+/* The entries of a variable compared with expected ones, bit for bit. */
+static UNUSED void check_bytes(uint32_t id, const void *expected, size_t size, int line) {
+    if (!id)
+        fail_msg("line %d: no variable: %s", line, jit_error_message());
+    if (jit_var_size(id) != size)
+        fail_msg("line %d: r%u has %zu entries, expected %zu", line, id, jit_var_size(id),
+                 size);
+    const TestType *t = type_of(jit_var_type(id));
+    void *data = NULL;
+    uint32_t stored = jit_var_data(id, &data);
+    if (!stored)
+        fail_msg("line %d: jit_var_data: %s", line, jit_error_message());
+    for (size_t i = 0; i < size; ++i) {
+        uint64_t a = get_bits(data, t->size, i), b = get_bits(expected, t->size, i);
+        if (a != b)
+            fail_msg("line %d: entry %zu of r%u is 0x%llx, expected 0x%llx (%s)", line, i,
+                     id, (unsigned long long) a, (unsigned long long) b, t->name);
+    }
+    jit_var_dec_ref(stored);
+}
+#define CHECK_BYTES(id, expected, size) check_bytes(id, expected, size, __LINE__)
+#define CHECK_U32(id, ...) \
+    check_bytes(id, (uint32_t[]) { __VA_ARGS__ }, COUNT_OF(((uint32_t[]) { __VA_ARGS__ })), \
+                __LINE__)
+#define CHECK_STR(id, text) \
+    do { \
+        const char *found_ = jit_var_str(id); \
+        OK(found_); \
+        assert_string_equal(found_, text); \
+    } while (0)
+
+/* A call failed with this code, and its message has these parts. */
+static UNUSED void check_error(JitError code, const char *const *parts, size_t count,
+                               int line) {
+    if (jit_error() != (int) code)
+        fail_msg("line %d: error %d (\"%s\"), expected %d", line, jit_error(),
+                 jit_error_message(), (int) code);
+    for (size_t i = 0; i < count; ++i)
+        if (!strstr(jit_error_message(), parts[i]))
+            fail_msg("line %d: \"%s\" lacks \"%s\"", line, jit_error_message(), parts[i]);
+    jit_error_clear();
+}
+#define CHECK_ERROR(code, ...) \
+    check_error(code, (const char *[]) { __VA_ARGS__ }, \
+                COUNT_OF(((const char *[]) { __VA_ARGS__ })), __LINE__)
+
+/* --------------------------------------------------------------------- log */
+
+static char log_text_seen[1 << 20] UNUSED;
+static size_t log_length UNUSED;
+
+static UNUSED void log_keep(LogLevel level, const char *message) {
+    (void) level;
+    size_t size = strlen(message);
+    if (log_length + size + 2 > sizeof(log_text_seen))
+        return;
+    memcpy(log_text_seen + log_length, message, size);
+    log_length += size;
+    log_text_seen[log_length++] = '\n';
+    log_text_seen[log_length] = 0;
+}
+
+static UNUSED void log_clear(void) {
+    log_length = 0;
+    log_text_seen[0] = 0;
+}
+
+static UNUSED size_t log_count(const char *part) {
+    size_t count = 0;
+    for (const char *p = log_text_seen; (p = strstr(p, part)) != NULL; p += strlen(part))
+        count++;
+    return count;
+}
+
+/* ---------------------------------------------------------- running of tests */
+
+static UNUSED int test_begin(void **unused) {
+    (void) unused;
+    jit_set_flags(JitFlagDefault);
+    jit_error_clear();
+    log_clear();
+    jit_set_log_level_callback(LogLevelNone, NULL);
+    return jit_init(CPU) ? 0 : -1;
+}
+
+static UNUSED int test_end(void **unused) {
+    (void) unused;
+    jit_set_log_level_callback(LogLevelNone, NULL);
+    jit_set_flags(JitFlagDefault);
+    uint32_t leaks = jit_shutdown(0);
+    if (leaks)
+        fprintf(stderr, "%u variables leaked\n", leaks);
+    return leaks ? -1 : 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_begin, test_end)
+
+static UNUSED bool engine_is(const char *name) {
+    const char *engine = getenv("DRJIT_CPU_ENGINE");
+    return engine && strcmp(engine, name) == 0;
+}
+
+/* Run 'tests' in a child process for each engine; the number of engines that failed.
+ * DRJIT_TEST_ENGINE restricts the choice. */
+static UNUSED int run_engines(int (*tests)(void)) {
+    static const char *const engines[] = { "interp", "llvm" };
+    const char *only = getenv("DRJIT_TEST_ENGINE");
+    int failures = 0;
+    for (size_t i = 0; i < COUNT_OF(engines); ++i) {
+        if (only && strcmp(only, engines[i]) != 0)
+            continue;
+        fflush(NULL);
+        pid_t child = fork();
+        if (child < 0)
+            return 1;
+        if (child == 0) {
+            setenv("DRJIT_CPU_ENGINE", engines[i], 1);
+            if (strcmp(engines[i], "llvm") == 0 && !jit_llvm_version(NULL, NULL, NULL)) {
+                printf("engine llvm skipped: %s\n", jit_error_message());
+                exit(0);
+            }
+            jit_error_clear();
+            fprintf(stderr, "---- engine %s\n", engines[i]);
+            exit(tests() ? 1 : 0);
+        }
+        int status = 0;
+        if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+            WEXITSTATUS(status) != 0) {
+            fprintf(stderr, "engine %s: failed (status 0x%x)\n", engines[i],
+                    (unsigned) status);
+            failures++;
+        }
+    }
+    return failures;
+}
+
+#endif

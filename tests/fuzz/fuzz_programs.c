@@ -1,0 +1,305 @@
+/*
+ * fuzz_programs.c -- random Programs give the same bits on all engines
+ *
+ *     fuzz_programs [--count N] [--seed S] [--ops N] [--engine NAME] [--print] [N]
+ *
+ * Every Program of seeds S ... S+N-1 runs on the interpreter, which is the reference, on its
+ * variants for other instruction sets, and on all other engines that are available here (or
+ * on the named one only), each after legalising for that engine. A Program that makes a
+ * difference is reduced as far as it still does and printed with the place of the first
+ * difference. '--print' shows the Programs. Status 1 if any failed.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/interp/interp.h"
+#include "fuzz_run.h"
+
+enum { MAX_RIVALS = 8, MAX_REPORTS = 10 };
+
+/* Who is compared with the reference: an engine of this process or a peer. */
+typedef struct Rival {
+    const Engine *engine; /* NULL: the peer */
+    FuzzPeer peer;
+} Rival;
+
+typedef struct Options {
+    uint64_t seed, count;
+    uint32_t ops;
+    const char *engine;
+    bool print;
+} Options;
+
+static Rival rivals[MAX_RIVALS];
+static uint32_t rival_count;
+
+/* ---------------------------------------------------------------------- crashes */
+
+static volatile uint64_t current_seed;
+
+/* Say which Program it was, with nothing but write(). */
+static void report_crash(int number)
+{
+    char text[80] = "\nfuzz_programs: crashed in the Program of seed ", digits[24];
+    size_t size = strlen(text), n = 0;
+    uint64_t seed = current_seed;
+    do
+        digits[n++] = (char) ('0' + seed % 10);
+    while (seed /= 10);
+    while (n)
+        text[size++] = digits[--n];
+    text[size++] = '\n';
+    if (write(STDERR_FILENO, text, size) < 0)
+        _exit(3);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* A sanitizer that handles these already says more. */
+static void catch_crashes(void)
+{
+    static const int numbers[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+        struct sigaction old;
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            signal(numbers[i], report_crash);
+    }
+}
+
+/* ------------------------------------------------------------------- comparison */
+
+static const char *rival_name(const Rival *rival)
+{
+    return rival->engine ? rival->engine->name : rival->peer.name;
+}
+
+static void run_rival(const Rival *rival, const FuzzJob *job, FuzzOutcome *out)
+{
+    if (rival->engine) {
+        fuzz_run(job, rival->engine, out);
+    } else {
+        fuzz_peer_send(&rival->peer, job);
+        fuzz_peer_receive(&rival->peer, out);
+    }
+}
+
+/* Does this rival differ from the reference? */
+static bool differs(const FuzzJob *job, const Rival *rival)
+{
+    FuzzOutcome expected, found;
+    fuzz_run(job, &interp_engine, &expected);
+    run_rival(rival, job, &found);
+    bool same = fuzz_outcome_same(&expected, &found);
+    fuzz_outcome_free(&expected);
+    fuzz_outcome_free(&found);
+    return !same;
+}
+
+/* All rivals, the peers working while this process does. '*culprit' is the one that
+ * differs. */
+static bool all_same(const FuzzJob *job, const Rival **culprit)
+{
+    for (uint32_t i = 0; i < rival_count; ++i)
+        if (!rivals[i].engine)
+            fuzz_peer_send(&rivals[i].peer, job);
+    FuzzOutcome expected, found;
+    fuzz_run(job, &interp_engine, &expected);
+    *culprit = NULL;
+    for (uint32_t i = 0; i < rival_count; ++i) {
+        if (rivals[i].engine)
+            fuzz_run(job, rivals[i].engine, &found);
+        else
+            fuzz_peer_receive(&rivals[i].peer, &found);
+        if (!*culprit && !fuzz_outcome_same(&expected, &found))
+            *culprit = &rivals[i];
+        fuzz_outcome_free(&found);
+    }
+    fuzz_outcome_free(&expected);
+    return !*culprit;
+}
+
+/* --------------------------------------------------------------------- reduction */
+
+static void reduce_lanes(FuzzJob *job, const Rival *rival, uint32_t lanes)
+{
+    job->lanes = lanes;
+    while (job->lanes > 1) {
+        FuzzJob smaller = *job;
+        smaller.lanes /= 2;
+        if (!differs(&smaller, rival))
+            return;
+        *job = smaller;
+    }
+}
+
+/* Drop what can be dropped: long runs of instructions first, then ever shorter ones. */
+static void reduce_program(FuzzJob *job, uint8_t *reductions, const bool *fixed,
+                           const Rival *rival)
+{
+    uint32_t count = job->reduction_count;
+    uint8_t *saved = alloc_get(count);
+    for (uint32_t size = count; saved && size; size /= 2) {
+        for (uint32_t end = count; end > 0; end = end > size ? end - size : 0) {
+            bool any = false;
+            memcpy(saved, reductions, count);
+            for (uint32_t i = end > size ? end - size : 0; i < end; ++i) {
+                any |= !fixed[i] && !reductions[i];
+                reductions[i] |= !fixed[i];
+            }
+            if (any && !differs(job, rival))
+                memcpy(reductions, saved, count);
+        }
+    }
+    alloc_free(saved);
+}
+
+static void print_program(const FuzzJob *job, FILE *file)
+{
+    Text text = { 0 };
+    Program *program = fuzz_program(job);
+    if (program)
+        program_write(program, &text);
+    const char *string = text_get(&text);
+    fprintf(file, "%s", string ? string : error_message());
+    text_free(&text);
+    program_free(program);
+}
+
+static void report(FuzzJob job, const Rival *rival)
+{
+    RandomProgram *r = random_program_new(job.seed, job.ops);
+    uint32_t count = r ? r->program->inst_count : 0;
+    uint8_t *reductions = alloc_zero(count + 1, 1);
+    fprintf(stderr, "\rFAILED: seed %llu: %s differs from interp. Reducing %u "
+            "instructions ...\n", (unsigned long long) job.seed, rival_name(rival), count);
+    if (r && reductions && differs(&job, rival)) {
+        reduce_lanes(&job, rival, r->lanes);
+        job.reduction_count = count;
+        job.reductions = reductions;
+        reduce_program(&job, reductions, r->fixed, rival);
+    }
+    FuzzOutcome expected, found;
+    fuzz_run(&job, &interp_engine, &expected);
+    run_rival(rival, &job, &found);
+    fprintf(stderr, "with %u lanes: ", job.lanes);
+    fuzz_outcome_explain(&job, &expected, &found, stderr);
+    print_program(&job, stderr);
+    fprintf(stderr, "again with: fuzz_programs --seed %llu --count 1 --ops %u --engine "
+            "%s\n\n", (unsigned long long) job.seed, job.ops, rival_name(rival));
+    fuzz_outcome_free(&expected);
+    fuzz_outcome_free(&found);
+    alloc_free(reductions);
+    random_program_free(r);
+}
+
+/* -------------------------------------------------------------------------- main */
+
+static void add_peer(const Options *options, const char *isa, bool usable)
+{
+    char name[24];
+    snprintf(name, sizeof name, "interp-%s", isa);
+    if (!usable || (options->engine && strcmp(options->engine, name) != 0))
+        return;
+    if (fuzz_peer_start(&rivals[rival_count].peer, isa))
+        rival_count++;
+    else
+        fprintf(stderr, "fuzz_programs: cannot start a process for %s\n", name);
+}
+
+/* Peers first, while no engine has threads or a chosen instruction set. */
+static void find_rivals(const Options *options)
+{
+    add_peer(options, "baseline", true);
+#if defined(__x86_64__)
+    add_peer(options, "avx2", __builtin_cpu_supports("avx2") &&
+             __builtin_cpu_supports("avx512f"));
+#endif
+    for (const Engine *const *e = engine_list; *e && rival_count < MAX_RIVALS; ++e) {
+        if (*e == &interp_engine ||
+            (options->engine && strcmp(options->engine, (*e)->name) != 0))
+            continue;
+        if ((*e)->available())
+            rivals[rival_count++].engine = *e;
+        else
+            printf("%s is not compared: %s\n", (*e)->name, error_message());
+    }
+}
+
+static void show_progress(uint64_t done, uint64_t count, uint64_t *last)
+{
+    uint64_t now = clock_ns();
+    if (now - *last < 200000000 || !isatty(STDERR_FILENO))
+        return;
+    *last = now;
+    fprintf(stderr, "\r%llu of %llu ", (unsigned long long) done,
+            (unsigned long long) count);
+}
+
+static bool parse(int argc, char **argv, Options *o)
+{
+    for (int i = 1; i < argc; ++i) {
+        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (name[0] >= '0' && name[0] <= '9') {
+            o->count = strtoull(name, NULL, 0);
+            continue;
+        }
+        if (strcmp(name, "--print") == 0) {
+            o->print = true;
+            continue;
+        }
+        if (!value)
+            return false;
+        if (strcmp(name, "--count") == 0)
+            o->count = strtoull(value, NULL, 0);
+        else if (strcmp(name, "--seed") == 0)
+            o->seed = strtoull(value, NULL, 0);
+        else if (strcmp(name, "--ops") == 0)
+            o->ops = (uint32_t) strtoul(value, NULL, 0);
+        else if (strcmp(name, "--engine") == 0)
+            o->engine = value;
+        else
+            return false;
+        ++i;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    Options options = { .seed = 1, .count = 2000, .ops = 40 };
+    if (!parse(argc, argv, &options)) {
+        fprintf(stderr, "usage: fuzz_programs [--count N] [--seed S] [--ops N] "
+                "[--engine NAME] [--print] [N]\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    catch_crashes();
+    find_rivals(&options);
+    printf("interp is compared with");
+    for (uint32_t i = 0; i < rival_count; ++i)
+        printf("%s %s", i ? "," : "", rival_name(&rivals[i]));
+    printf("%s\n", rival_count ? "" : " nobody");
+    fflush(stdout);
+    uint64_t failed = 0, last = clock_ns();
+    for (uint64_t i = 0; i < options.count; ++i) {
+        FuzzJob job = { .seed = options.seed + i, .ops = options.ops };
+        const Rival *culprit;
+        current_seed = job.seed;
+        show_progress(i, options.count, &last);
+        if (options.print)
+            print_program(&job, stdout);
+        if (!all_same(&job, &culprit) && failed++ < MAX_REPORTS)
+            report(job, culprit);
+    }
+    for (uint32_t i = 0; i < rival_count; ++i)
+        if (!rivals[i].engine)
+            fuzz_peer_stop(&rivals[i].peer);
+    printf("\n%llu passed, %llu failed\n", (unsigned long long) (options.count - failed),
+           (unsigned long long) failed);
+    return failed || !rival_count ? 1 : 0;
+}
