@@ -43,11 +43,14 @@ step() {
 
 step "the C example of the README" "$programs/readme_c"
 step "the C++ example of the README" "$programs/readme_cpp"
+# The log belongs to the README's story only.
+DRJIT_LOG_LEVEL=${DRJIT_LOG_LEVEL:-warn}
+export DRJIT_LOG_LEVEL
 step "a picture: evening" "$programs/render" "$examples/scenes/evening.txt" \
-    "$output/evening.png" --size 1024 --height 768 --samples 16
+    "$output/evening.png" --size 1024 --height 1024 --samples 16
 step "the same again: the kernels come from the disk cache" "$programs/render" \
-    "$examples/scenes/evening.txt" "$output/evening.png" --size 1024 --height 768 \
-    --samples 16
+    "$examples/scenes/evening.txt" "$output/evening.png" --size 1024 \
+    --height 1024 --samples 16
 step "a picture: spiral" "$programs/render" "$examples/scenes/spiral.txt" \
     "$output/spiral.png" --size 900 --height 640 --samples 16
 step "a picture: stones" "$programs/render" "$examples/scenes/stones.txt" \

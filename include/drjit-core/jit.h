@@ -199,7 +199,9 @@ JIT_EXPORT bool jit_sync_all_devices(void);
 /** Receives log lines. Called without any lock held, in the thread that logged. */
 typedef void (*LogCallback)(LogLevel level, const char *message);
 
-/** Level of messages written to stderr (default: LogLevelWarn). */
+/** Level of messages written to stderr. It starts at LogLevelInfo; the first jit_init() sets
+ *  it to what the environment variable DRJIT_LOG_LEVEL names (none, error, warn, info,
+ *  infosym, debug, trace), if that is set. */
 JIT_EXPORT void jit_set_log_level_stderr(LogLevel level);
 JIT_EXPORT LogLevel jit_log_level_stderr(void);
 /** Send messages up to 'level' to 'callback' also (NULL: to none). */

@@ -22,6 +22,10 @@ bool jit_init(uint32_t backends) {
     bool ok = true;
     bool fresh = (backends & JitBackendLLVM) && !(state.backends & JitBackendLLVM);
     if (fresh) {
+        static bool first = true; /* later calls respect what the program has set */
+        if (first)
+            log_read_environment();
+        first = false;
         log_write(LogLevelInfo, "jit_init(): detecting devices ..");
         disk_init();
         state.backends |= JitBackendLLVM;

@@ -16,7 +16,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -29,7 +31,7 @@ typedef struct Record {
 
 /* The sinks' settings. Each field is meaningful by itself, so no lock is needed; a
  * record that is being delivered while they change may still reach the former sink. */
-static _Atomic int stderr_level = LogLevelWarn;
+static _Atomic int stderr_level = LogLevelInfo;
 static _Atomic int callback_level = LogLevelDisable;
 static _Atomic(LogCallback) callback_sink;
 
@@ -145,6 +147,23 @@ void log_drain(void)
     }
     if (dropped)
         log_write(LogLevelWarn, "log: out of memory, %u messages were lost", dropped);
+}
+
+void log_read_environment(void)
+{
+    static const char *const names[] = { "none", "error", "warn", "info", "infosym",
+                                         "debug", "trace" };
+    const char *wanted = getenv("DRJIT_LOG_LEVEL");
+    if (!wanted)
+        return;
+    for (int level = LogLevelNone; level <= LogLevelTrace; ++level) {
+        if (strcasecmp(wanted, names[level]) == 0) {
+            log_set_stderr_level((LogLevel) level);
+            return;
+        }
+    }
+    log_write(LogLevelWarn, "DRJIT_LOG_LEVEL is \"%s\", expected none, error, warn, info, "
+              "infosym, debug or trace", wanted);
 }
 
 void log_set_stderr_level(LogLevel level)

@@ -44,6 +44,8 @@ static inline void log_release(void)
         log_drain();
 }
 
+/** Set the level of stderr (Info at the start) to what DRJIT_LOG_LEVEL names. */
+void log_read_environment(void);
 void log_set_stderr_level(LogLevel level);
 LogLevel log_stderr_level(void);
 void log_set_callback(LogLevel level, LogCallback callback);

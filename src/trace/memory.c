@@ -34,6 +34,7 @@ typedef struct Access {
     const char *function;
     uint32_t kind;       /* CHECK_... */
     JitBackend backend;
+    VarId array;         /* source or target, as the caller named it */
     VarId index, mask;   /* owned by the access once prepared */
     uint32_t size;       /* lanes */
 } Access;
@@ -67,7 +68,8 @@ static bool check_value(const Access *a, VarId value, VarId target, const char *
     return true;
 }
 
-static bool check_array(const Access *a, VarId array, const char *what) {
+static bool check_array(Access *a, VarId array, const char *what) {
+    a->array = array;
     if (!var_exists(array))
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
                          a->function, what, array);
@@ -76,6 +78,20 @@ static bool check_array(const Access *a, VarId array, const char *what) {
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is %s", a->function, what,
                          v->size == 0 ? "an empty array" : "a pointer, expected an array");
     return true;
+}
+
+/* A bounds check is reported under the label of the array it protects. */
+static bool name_check(VarId check, VarId array) {
+    const Extra *named = extra_find(var_get(array));
+    if (!named || !named->label)
+        return true;
+    char *label = alloc_string(named->label);
+    Extra *extra = label ? extra_make(var_get(check)) : NULL;
+    if (extra)
+        extra->label = label;
+    else
+        alloc_free(label);
+    return extra != NULL;
 }
 
 /* Index and mask are fine: fill in size, a mask if there is none, and, in debug mode, a check
@@ -103,10 +119,9 @@ static bool prepare(Access *a, VarId index, VarId mask, const VarId *values,
     }
     a->mask = mask;
     a->index = index;
-    if (!state_flag(a->ts, JitFlagDebug)) {
-        var_inc(index);
+    var_inc(index);
+    if (!state_flag(a->ts, JitFlagDebug))
         return true;
-    }
     VarId pair[] = { mask, index };
     uint32_t size = 1;
     node_common_size(pair, 2, a->function, &size);
@@ -115,9 +130,7 @@ static bool prepare(Access *a, VarId index, VarId mask, const VarId *values,
                   .value.literal = bound };
     a->mask = node_new(a->ts, &check);
     var_dec(mask);
-    TRY(a->mask, false);
-    var_inc(index);
-    return true;
+    return a->mask && name_check(a->mask, a->array);
 }
 
 static void finish(Access *a) {
@@ -318,6 +331,18 @@ VarId memory_writable(ThreadState *ts, VarId id) {
     return id;
 }
 
+/* The same for a write of these values, one of which may be the target itself: then it is
+ * shared and has to be copied. */
+static VarId writable_beside(ThreadState *ts, VarId id, const VarId *values,
+                             uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i)
+        var_inc(values[i]);
+    VarId written = memory_writable(ts, id);
+    for (uint32_t i = 0; i < count; ++i)
+        var_dec(values[i]);
+    return written;
+}
+
 /* ---------------------------------------------------------------- scatters */
 
 static bool check_reduction(const char *function, VarType type, ReduceOp op,
@@ -436,7 +461,7 @@ static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values, V
         return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: the target has %u entries, expected "
                                  "a multiple of %u", a->function, entries, n);
     TRY(prepare(a, index, mask, values, n, entries / n), 0);
-    VarId written = memory_writable(a->ts, target);
+    VarId written = writable_beside(a->ts, target, values, n);
     TRY(written, 0);
     mode = choose_mode(a->ts, var_get(written), op, mode, a->size * n);
     VarId array = redirect(a, written, op, &mode, n);
@@ -509,7 +534,7 @@ static VarId atomic(Access *a, Op op, VarId *target, VarId *ids, uint32_t count,
     TRY(check_mask(a, mask), 0);
     a->backend = (JitBackend) var_get(*target)->backend;
     TRY(prepare(a, index, mask, values, value_count, var_get(*target)->size), 0);
-    VarId written = memory_writable(a->ts, *target);
+    VarId written = writable_beside(a->ts, *target, values, value_count);
     TRY(written, 0);
     VarId result = 0;
     bool ok = !expand_copies_of(written) || evaluate_pending(a->ts, written);

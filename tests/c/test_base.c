@@ -162,7 +162,8 @@ static void test_log(void **state)
 {
     (void) state;
     LogLevel before = log_stderr_level();
-    assert_int_equal(before, LogLevelWarn);
+    assert_int_equal(before, LogLevelInfo);
+    log_set_stderr_level(LogLevelWarn);
     assert_int_equal(log_callback_level(), LogLevelDisable);
     assert_true(log_enabled(LogLevelWarn));
     assert_false(log_enabled(LogLevelInfo));

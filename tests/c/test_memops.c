@@ -480,8 +480,8 @@ static void test_write_targets(void **unused) {
     assert_int_equal(x, other); /* shared by value numbering */
     advance(&x, jit_var_scatter(x, v, i, ALWAYS, ReduceOpAdd, ReduceModeAuto));
     CHECK_U32(x, 7, 17, 7, 37);
-    CHECK_U32(other, 7, 7, 7, 7);
     assert_int_equal(jit_var_state(other), VarStateLiteral);
+    CHECK_U32(other, 7, 7, 7, 7);
 
     uint32_t sole = literal_of(VarTypeUInt32, 9, 4);
     advance(&sole, jit_var_scatter(sole, v, i, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
@@ -576,11 +576,20 @@ static void test_into_itself(void **unused) {
         expected[l] = data[N - 1 - l];
     CHECK_BYTES(y, expected, N);
     CHECK_BYTES(old, expected, N);
-    uint32_t items[] = { 0, 0 }, z = u32_array(N, data);
-    items[0] = items[1] = z;
-    uint32_t half = jit_var_counter(CPU, N / 2);
-    OK(half);
-    DROP(last, c, reverse, x, p, m, off, y, old, z, half);
+
+    /* A packet: z[2i] = z[i], z[2i + 1] = z[i] for the first half of the entries. */
+    uint32_t z = u32_array(N, data), half = jit_var_counter(CPU, N / 2);
+    uint32_t first = jit_var_shrink(z, N / 2), items[] = { first, first };
+    jit_var_dec_ref(z);
+    z = jit_var_inc_ref(first);
+    uint32_t wide = jit_var_tile(first, 2);
+    OK(jit_var_eval(wide));
+    advance(&wide, jit_var_scatter_packet(2, wide, items, half, ALWAYS, ReduceOpIdentity,
+                                          ReduceModeAuto));
+    for (uint32_t l = 0; l < N; ++l)
+        expected[l] = data[l / 2];
+    CHECK_BYTES(wide, expected, N);
+    DROP(last, c, reverse, x, p, m, off, y, old, z, half, first, wide);
     free(data);
     free(expected);
     free(perm);

@@ -50,6 +50,7 @@ bool fuzz_peer_start(FuzzPeer *peer, const char *isa);
 /** Hand it a job; fetch the outcome. */
 void fuzz_peer_send(const FuzzPeer *peer, const FuzzJob *job);
 void fuzz_peer_receive(const FuzzPeer *peer, FuzzOutcome *out);
-void fuzz_peer_stop(FuzzPeer *peer);
+/** Let it end by itself once all peers are stopped. */
+void fuzz_peer_stop(const FuzzPeer *peer);
 
 #endif

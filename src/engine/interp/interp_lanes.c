@@ -21,11 +21,27 @@
 
 /* Results lie in other slots than operands, so lanes are independent. */
 #if defined(__clang__)
-#define FOR_LANES(i, end) \
-    _Pragma("clang loop vectorize(assume_safety)") for (size_t i = 0; i < end; ++i)
+/* Some loops call a function on some sets, and stay scalar there. */
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#define VECTOR_LOOP_WHOLE VECTOR_LOOP
 #else
-#define FOR_LANES(i, end) _Pragma("GCC ivdep") for (size_t i = 0; i < end; ++i)
+#define VECTOR_LOOP _Pragma("GCC ivdep")
+/* Unrolled first, a short loop would become scalar code. */
+#define VECTOR_LOOP_WHOLE _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #endif
+
+/* A single group is common and gets code without any loop, with vectors of fitting size. */
+#define FOR_LANES(i, end, statement) \
+    if (end == LANE_GROUP) { \
+        VECTOR_LOOP_WHOLE \
+        for (size_t i = 0; i < LANE_GROUP; ++i) \
+            statement \
+    } else { \
+        VECTOR_LOOP \
+        for (size_t i = 0; i < end; ++i) \
+            statement \
+    }
 
 /* That this is a multiple of LANE_GROUP tells the compiler that vectors need no remainder. */
 static inline size_t whole_groups(u32 count) {
@@ -40,8 +56,7 @@ static inline size_t whole_groups(u32 count) {
         R *restrict out = f->slot[s->out]; \
         const A *restrict a = f->slot[s->arg[0]]; \
         const size_t end = whole_groups(f->lanes); \
-        FOR_LANES(i, end) \
-            out[i] = (R) function(a[i]); \
+        FOR_LANES(i, end, out[i] = (R) function(a[i]);) \
     }
 
 #define LOOP_2(name, R, A, function) \
@@ -50,8 +65,7 @@ static inline size_t whole_groups(u32 count) {
         const A *restrict a = f->slot[s->arg[0]]; \
         const A *restrict b = f->slot[s->arg[1]]; \
         const size_t end = whole_groups(f->lanes); \
-        FOR_LANES(i, end) \
-            out[i] = (R) function(a[i], b[i]); \
+        FOR_LANES(i, end, out[i] = (R) function(a[i], b[i]);) \
     }
 
 #define LOOP_3(name, R, A, function) \
@@ -61,8 +75,7 @@ static inline size_t whole_groups(u32 count) {
         const A *restrict b = f->slot[s->arg[1]]; \
         const A *restrict c = f->slot[s->arg[2]]; \
         const size_t end = whole_groups(f->lanes); \
-        FOR_LANES(i, end) \
-            out[i] = (R) function(a[i], b[i], c[i]); \
+        FOR_LANES(i, end, out[i] = (R) function(a[i], b[i], c[i]);) \
     }
 
 #define OP_1(T, op) LOOP_1(lanes_##op##_##T, T, T, op##_##T)
@@ -117,16 +130,16 @@ LOOP_1(lanes_not_bool, u8, u8, not_bool)
 
 /* Both values are read whatever the mask says, so that this is a blend. */
 #define LOOP_SELECT(U) \
+    static inline U select_##U(u8 mask, U a, U b) { \
+        return mask ? a : b; \
+    } \
     static void lanes_select_##U(const LaneStep *s, const LaneFrame *f) { \
         U *restrict out = f->slot[s->out]; \
         const u8 *restrict mask = f->slot[s->arg[0]]; \
         const U *restrict a = f->slot[s->arg[1]]; \
         const U *restrict b = f->slot[s->arg[2]]; \
         const size_t end = whole_groups(f->lanes); \
-        FOR_LANES(i, end) { \
-            U x = a[i], y = b[i]; \
-            out[i] = mask[i] ? x : y; \
-        } \
+        FOR_LANES(i, end, out[i] = select_##U(mask[i], a[i], b[i]);) \
     }
 LOOP_SELECT(u8)
 LOOP_SELECT(u16)
@@ -163,8 +176,7 @@ CONVERT_INTEGER(u64)
         U *restrict out = f->slot[s->out]; \
         const U bits = value; \
         const size_t end = whole_groups(f->lanes); \
-        FOR_LANES(i, end) \
-            out[i] = bits; \
+        FOR_LANES(i, end, out[i] = bits;) \
     }
 
 #define LEAVES(U) \
@@ -188,8 +200,7 @@ CONVERT_INTEGER(u64)
         U *restrict out = (U *) (uintptr_t) f->args[s->arg[0]] + f->begin; \
         const U *restrict value = f->slot[s->arg[1]]; \
         const size_t end = whole_groups(f->count); \
-        FOR_LANES(i, end) \
-            out[i] = value[i]; \
+        FOR_LANES(i, end, out[i] = value[i];) \
         for (size_t i = end; i < f->count; ++i) \
             out[i] = value[i]; \
     }
@@ -208,8 +219,7 @@ static void counter(const LaneStep *s, const LaneFrame *f) {
     u32 *restrict out = f->slot[s->out];
     const u32 begin = f->begin;
     const size_t end = whole_groups(f->lanes);
-    FOR_LANES(i, end)
-        out[i] = begin + (u32) i;
+    FOR_LANES(i, end, out[i] = begin + (u32) i;)
 }
 
 static void packet_index(const LaneStep *s, const LaneFrame *f) {
@@ -217,8 +227,7 @@ static void packet_index(const LaneStep *s, const LaneFrame *f) {
     const u32 *restrict index = f->slot[s->arg[0]];
     const u32 n = s->arg[1], item = s->arg[2];
     const size_t end = whole_groups(f->lanes);
-    FOR_LANES(i, end)
-        out[i] = index[i] * n + item;
+    FOR_LANES(i, end, out[i] = index[i] * n + item;)
 }
 
 /* ---- the table */

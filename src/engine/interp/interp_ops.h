@@ -7,6 +7,8 @@
  * Everything here is free of branches where that is possible, so that the loops of
  * interp_lanes.c turn into vector code: both sides are computed and one is selected, and
  * operands that would trap (division by zero, conversion out of range) are replaced first.
+ * Where one side is a float operation, choose_*() keeps the compiler from computing it only
+ * on demand, because it would not take such a branch back.
  * Integer arithmetic is done on unsigned types, wide enough that C's promotion to int cannot
  * overflow. Entries of type f16 are bits in a uint16_t; they are computed in f32, whose 24
  * bits make the second rounding harmless for + - * / and sqrt.
@@ -55,12 +57,18 @@ static inline f16 make_f16(u16 bits) {
     return bits;
 }
 
+/* 'a' where the condition (0 or 1) holds, else 'b', by masks. */
+static inline u32 choose_u32(u32 condition, u32 a, u32 b) {
+    return b ^ ((a ^ b) & (0 - condition));
+}
+
 /* Move the exponent by an exact multiplication, which also normalises subnormals. */
 static inline f32 widen_f16(f16 a) {
     u32 magnitude = (u32) (a & 0x7fff) << 13;
-    u32 special = (a & 0x7c00) == 0x7c00 ? 0x7f800000u : 0;
+    u32 special = (a & 0x7c00) == 0x7c00;
     u32 finite = bits_f32(make_f32(magnitude) * 0x1p112f);
-    return make_f32((special ? special | magnitude : finite) | (u32) (a & 0x8000) << 16);
+    u32 result = choose_u32(special, magnitude | 0x7f800000, finite);
+    return make_f32(result | (u32) (a & 0x8000) << 16);
 }
 
 /* Round to nearest even. Subnormal results are rounded by adding 0.5, in whose format the last
@@ -70,9 +78,9 @@ static inline f16 narrow_f32(f32 a) {
     u32 bits = bits_f32(a), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
     u32 small = bits_f32(make_f32(magnitude) + 0.5f) - 0x3f000000u;
     u32 normal = (magnitude + 0xc8000fffu + (magnitude >> 13 & 1)) >> 13;
-    u32 large = magnitude > 0x7f800000u ? 0x7e00 : 0x7c00;
-    u32 finite = magnitude < 0x38800000u ? small : normal;
-    return (f16) (sign | (magnitude >= 0x47800000u ? large : finite));
+    u32 large = 0x7c00 | (u32) (magnitude > 0x7f800000u) << 9;
+    u32 finite = choose_u32(magnitude < 0x38800000u, small, normal);
+    return (f16) (sign | choose_u32(magnitude >= 0x47800000u, large, finite));
 }
 
 /* Cut to 24 bits first, noting in the last one that something was cut (round to odd): the
@@ -218,10 +226,10 @@ DEFINE_BITS(64, u64, u64)
         return (T) (a >> shift); \
     } \
     static inline T div_##T(T a, T b) { \
-        T safe = (b == 0) | (b == -1) ? 1 : b; \
-        T result = quotient_##T(a, safe); \
-        result = b == -1 ? (T) neg_##U((U) a) : result; \
-        return b == 0 ? 0 : result; \
+        T safe = ((b == 0) | (b == -1)) ? 1 : b; \
+        P sign = 0 - (P) (b == -1); \
+        P result = (P) quotient_##T(a, safe); \
+        return (T) (U) (((result ^ sign) - sign) & (0 - (P) (b != 0))); \
     } \
     static inline T mod_##T(T a, T b) { \
         return (T) (U) ((P) a - (P) div_##T(a, b) * (P) b); \
@@ -234,8 +242,8 @@ DEFINE_BITS(64, u64, u64)
         return b < W ? shifted : 0; \
     } \
     static inline T div_##T(T a, T b) { \
-        T result = quotient_##T(a, b == 0 ? 1 : b); \
-        return b == 0 ? 0 : result; \
+        P result = quotient_##T(a, b == 0 ? 1 : b); \
+        return (T) (result & (0 - (P) (b != 0))); \
     } \
     static inline T mod_##T(T a, T b) { \
         return (T) ((P) a - (P) div_##T(a, b) * (P) b); \
@@ -268,8 +276,8 @@ static inline u32 quotient_u32(u32 a, u32 b) {
     f64 x = make_f64(bits_f64(0x1p52) | a) - 0x1p52;
     f64 y = make_f64(bits_f64(0x1p52) | b) - 0x1p52;
     f64 whole = (x / y + 0x1p52) - 0x1p52;
-    whole = whole * y > x ? whole - 1 : whole;
-    return (u32) bits_f64(whole + 0x1p52);
+    u32 above = whole * y > x;
+    return (u32) bits_f64(whole + 0x1p52) - above;
 }
 
 static inline i64 quotient_i64(i64 a, i64 b) {
@@ -315,7 +323,8 @@ DEFINE_WIDE(u32, u64, u64)
 
 /* ---- floats */
 
-/* One rounding each for f32 and f64. */
+/* One rounding each for f32 and f64. The functions to integers start from the nearest one,
+ * which is a vector instruction; the sign is put back because -0.7 goes up to -0. */
 #define DEFINE_FLOAT(F, suffix) \
     static inline F neg_##F(F a) { \
         return -a; \
@@ -332,17 +341,20 @@ DEFINE_WIDE(u32, u64, u64)
     static inline F rsqrt_##F(F a) { \
         return 1 / sqrt_##F(a); \
     } \
-    static inline F ceil_##F(F a) { \
-        return __builtin_ceil##suffix(a); \
-    } \
-    static inline F floor_##F(F a) { \
-        return __builtin_floor##suffix(a); \
-    } \
     static inline F round_##F(F a) { \
         return __builtin_rint##suffix(a); \
     } \
+    static inline F ceil_##F(F a) { \
+        F near = round_##F(a); \
+        return __builtin_copysign##suffix(near + (F) (near < a ? 1 : 0), a); \
+    } \
+    static inline F floor_##F(F a) { \
+        F near = round_##F(a); \
+        return __builtin_copysign##suffix(near - (F) (near > a ? 1 : 0), a); \
+    } \
     static inline F trunc_##F(F a) { \
-        return __builtin_trunc##suffix(a); \
+        F size = abs_##F(a), near = round_##F(size); \
+        return __builtin_copysign##suffix(near - (F) (near > size ? 1 : 0), a); \
     } \
     static inline F add_##F(F a, F b) { \
         return a + b; \
@@ -427,20 +439,20 @@ static inline f16 fma_f16(f16 a, f16 b, f16 c) {
 #define DEFINE_FLOAT_CHOICE(F, X, U) \
     static inline F min_##F(F a, F b) { \
         X x = widen_##F(a), y = widen_##F(b); \
-        return (y < x) | (x != x) ? b : a; \
+        return ((y < x) | (x != x)) ? b : a; \
     } \
     static inline F max_##F(F a, F b) { \
         X x = widen_##F(a), y = widen_##F(b); \
-        return (x > y) | (y != y) ? a : b; \
+        return ((x > y) | (y != y)) ? a : b; \
     } \
     static inline F fmin_##F(F a, F b) { \
         X x = widen_##F(a), y = widen_##F(b); \
-        U other = (x < y) | (y != y) ? bits_##F(a) : bits_##F(b); \
+        U other = ((x < y) | (y != y)) ? bits_##F(a) : bits_##F(b); \
         return make_##F(x == y ? (U) (bits_##F(a) | bits_##F(b)) : other); \
     } \
     static inline F fmax_##F(F a, F b) { \
         X x = widen_##F(a), y = widen_##F(b); \
-        U other = (x > y) | (y != y) ? bits_##F(a) : bits_##F(b); \
+        U other = ((x > y) | (y != y)) ? bits_##F(a) : bits_##F(b); \
         return make_##F(x == y ? (U) (bits_##F(a) & bits_##F(b)) : other); \
     }
 DEFINE_FLOAT_CHOICE(f16, f32, u16)
@@ -453,7 +465,7 @@ DEFINE_FLOAT_CHOICE(f64, f64, u64)
  * LOW <= a < HIGH. X holds the conversion of everything in it. */
 #define DEFINE_TO_INTEGER(T, X, F, LOW, HIGH, LEAST, MOST) \
     static inline T T##_from_##F(F a) { \
-        F inside = (a >= (F) LOW) & (a < (F) HIGH) ? a : 0; \
+        F inside = ((a >= (F) LOW) & (a < (F) HIGH)) ? a : 0; \
         T result = (T) (X) inside; \
         result = a >= (F) HIGH ? MOST : result; \
         return a < (F) LOW ? LEAST : result; \
