@@ -291,6 +291,7 @@ int main(int argc, char **argv) {
     for (size_t k = 0; argc > 1 && k < sizeof(measures) / sizeof(measures[0]); ++k) {
         if (strcmp(argv[1], measures[k].name))
             continue;
+        jit_set_log_level_stderr(LogLevelWarn); /* as the peer's default */
         harness_require(jit_init(JitBackendLLVM), "jit_init");
         measures[k].measure(argc > 2 ? argv[2] : NULL);
         harness_require(jit_shutdown(0) == 0, "variables leaked");

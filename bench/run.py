@@ -154,8 +154,8 @@ def call(command: list[str], home: str, engine: str = "") -> Iterator[Row]:
         if line.startswith("{"):
             yield json.loads(line)
     if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        yield {"error": (lines[-1] if lines else f"status {done.returncode}")[:200]}
+        text = " / ".join(done.stderr.split("\n")[-4:]).strip(" /")
+        yield {"error": f"status {done.returncode}: {text}"[:300]}
 
 
 class Harness:

@@ -228,8 +228,8 @@ JIT_EXPORT bool jit_llvm_version(int *major, int *minor, int *patch);
 /** Threads that share a launch, the calling one included; 0 and 1: only the calling one. */
 JIT_EXPORT bool jit_llvm_set_thread_count(uint32_t count);
 JIT_EXPORT uint32_t jit_llvm_thread_count(void);
-/** Choose CPU name, feature string ("+avx2,-avx512f", may be NULL) and vector width (a power
- *  of two from 1 to 64) for code generation. Kernels in memory are kept apart by target. */
+/** Choose CPU name (NULL: the one we run on), feature string ("+avx2,-avx512f", may be NULL)
+ *  and vector width (a power of two from 1 to 64, 0: the default) for code generation. Kernels in memory are kept apart by target. */
 JIT_EXPORT bool jit_llvm_set_target(const char *cpu, const char *features, uint32_t width);
 /** The names in use; valid until the next jit_llvm_set_target(). */
 JIT_EXPORT const char *jit_llvm_target_cpu(void);
@@ -669,6 +669,14 @@ JIT_EXPORT void jit_kernel_history_clear(void);
  *  misses) since start. Pointers may be NULL. */
 JIT_EXPORT void jit_launch_stats(size_t *launches, size_t *hits, size_t *soft_misses,
                                  size_t *hard_misses);
+
+/** Mark a point, or begin and end a (nested) range, on the calling thread's line of a
+ *  profile. When the environment variable DRJIT_PROFILE names a file, these are written to it
+ *  in the JSON trace event format; otherwise they do nothing. Ending a range that was not
+ *  begun is an error. */
+JIT_EXPORT bool jit_profile_mark(const char *message);
+JIT_EXPORT bool jit_profile_range_push(const char *message);
+JIT_EXPORT bool jit_profile_range_pop(void);
 
 #if defined(__cplusplus)
 }

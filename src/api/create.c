@@ -178,7 +178,7 @@ uint32_t jit_var_pointer(JitBackend backend, const void *value, uint32_t dep, in
 
 static VarId statement(ThreadState *ts, JitBackend backend, VarType type, const char *stmt,
                        bool copy, uint32_t count, const VarId *operands) {
-    static const char function[] = "jit_var_new_stmt()";
+    static const char function[] = "jit_var_stmt()";
     char what[] = "operand 1";
     TRY(node_backend_valid(backend, function), 0);
     TRY(node_type_valid(type, function), 0);

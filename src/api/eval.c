@@ -1,10 +1,11 @@
 /*
- * eval.c -- scheduling, evaluation, events, kernel history
+ * eval.c -- scheduling, evaluation, events, kernel history, profile
  */
 #include "api/api.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/profile.h"
 #include "kernel/cache.h"
 #include "runtime/event.h"
 #include "trace/array.h"
@@ -155,7 +156,7 @@ double jit_event_elapsed_time(JitEvent *start, JitEvent *end) {
         api_null("jit_event_elapsed_time()", start ? "end" : "start");
         return -1;
     }
-    return event_elapsed_ms(inner(start), inner(end), "jit_event_elapsed_time()");
+    return event_elapsed_ms(inner(start), inner(end), "jit_event_elapsed_time");
 }
 
 /* ----------------------------------------------------------------- history */
@@ -183,4 +184,33 @@ void jit_launch_stats(size_t *launches, size_t *hits, size_t *soft_misses,
     *(hits ? hits : &ignored) = stats.hits;
     *(soft_misses ? soft_misses : &ignored) = stats.soft_misses;
     *(hard_misses ? hard_misses : &ignored) = stats.hard_misses;
+}
+
+/* ----------------------------------------------------------------- profile */
+
+bool jit_profile_mark(const char *message) {
+    if (!message)
+        return api_null("jit_profile_mark()", "message");
+    profile_mark(message);
+    return true;
+}
+
+bool jit_profile_range_push(const char *message) {
+    if (!message)
+        return api_null("jit_profile_range_push()", "message");
+    ThreadState *ts = state_thread();
+    TRY(ts, false);
+    ts->profile_depth++;
+    profile_begin(message);
+    return true;
+}
+
+bool jit_profile_range_pop(void) {
+    ThreadState *ts = state_thread();
+    TRY(ts, false);
+    if (!ts->profile_depth)
+        return error_set(JIT_ERROR_STATE, "jit_profile_range_pop(): no range is open");
+    ts->profile_depth--;
+    profile_end();
+    return true;
 }

@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/profile.h"
 #include "base/text.h"
 #include "engine/llvm/llvm.h"
 #include "kernel/cache.h"
@@ -115,6 +116,7 @@ uint32_t jit_shutdown(int light) {
     if (!light) {
         cache_shutdown();
         disk_shutdown();
+        profile_close();
         stream_shutdown();
         jit_flush_malloc_cache();
         state_free();

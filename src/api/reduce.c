@@ -65,10 +65,12 @@ uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index, size_t block_s
 bool jit_reduce_identity(VarType type, ReduceOp op, uint64_t *bits) {
     if (!bits)
         return api_null("jit_reduce_identity()", "bits");
+    uint64_t neutral;
     if (!type_valid(type) || (unsigned) op >= ReduceOpCount ||
-        !reduce_identity(op, type, bits))
+        !reduce_identity(op, type, &neutral))
         return error_set(JIT_ERROR_ARGUMENT, "jit_reduce_identity(): reduction %d is not "
                          "defined for type %d", (int) op, (int) type);
+    *bits = neutral;
     return true;
 }
 
@@ -99,7 +101,7 @@ uint32_t jit_block_mkperm(JitBackend backend, const uint32_t *values, uint32_t s
     }
     if (ok)
         *ok = success;
-    return unique;
+    return offsets ? unique : 0;
 }
 
 bool jit_aggregate(JitBackend backend, void *dst, const AggregationEntry *entries,
@@ -114,6 +116,9 @@ bool jit_aggregate(JitBackend backend, void *dst, const AggregationEntry *entrie
         if (size != 1 && size != 2 && size != 4 && size != 8 && size >= 0)
             return error_set(JIT_ERROR_ARGUMENT, "jit_aggregate(): entry %u has size %d, "
                              "expected 1, 2, 4, 8 or a negative number", i, size);
+        if (size < 0 && !entries[i].src)
+            return error_set(JIT_ERROR_ARGUMENT, "jit_aggregate(): entry %u has size %d and "
+                             "src NULL, expected an address", i, size);
     }
     return transfer_aggregate(ts->stream, dst, entries, count);
 }

@@ -9,7 +9,8 @@
 
 const Engine *const engine_list[] = { &llvm_engine, &interp_engine, NULL };
 
-const Engine *engine_find(const char *name) {
+const Engine *engine_find(const char *name)
+{
     for (const Engine *const *engine = engine_list; *engine; ++engine)
         if (strcmp((*engine)->name, name) == 0)
             return *engine;

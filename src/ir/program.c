@@ -9,10 +9,11 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-/* Does this operation give the same value in all lanes if its operands do? Gathers do, too:
- * the arrays they read do not change while a kernel runs. */
+/* Does this operation give the same value in all lanes if its operands do? Gathers do,
+ * too: the arrays they read do not change while a kernel runs. */
 static uint8_t uniform_flag(const Program *program, Op op, uint32_t count,
-                            const uint32_t *args) {
+                            const uint32_t *args)
+{
     if (op == OP_LITERAL || op == OP_PARAM || op == OP_WORKER)
         return INST_UNIFORM;
     if (!(op_info[op].flags & F_PURE) || op == OP_COUNTER)
@@ -24,22 +25,27 @@ static uint8_t uniform_flag(const Program *program, Op op, uint32_t count,
 }
 
 /* Operands beyond those that fit into an instruction. */
-static bool add_extra(Program *program, Inst *inst, uint32_t count, const uint32_t *args) {
-    TRY(vec_reserve(&program->extra, &program->extra_capacity, program->extra_count + count,
-                    sizeof(uint32_t)), false);
+static bool add_extra(Program *program, Inst *inst, uint32_t count,
+                      const uint32_t *args)
+{
+    TRY(vec_reserve(&program->extra, &program->extra_capacity,
+                    program->extra_count + count, sizeof(uint32_t)),
+        false);
     memcpy(program->extra + program->extra_count, args, count * sizeof(uint32_t));
     inst->arg[0] = program->extra_count;
     program->extra_count += count;
     return true;
 }
 
-uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux, uint32_t count,
-                     const uint32_t *args) {
+uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux,
+                     uint32_t count, const uint32_t *args)
+{
     if (program->inst_count == program->inst_capacity)
-        TRY(vec_reserve(&program->insts, &program->inst_capacity, program->inst_count + 1,
-                        sizeof(Inst)), PROGRAM_NONE);
-    /* Written in place, field by field: a struct built aside and copied as a whole would wait
-     * for its own small stores. */
+        TRY(vec_reserve(&program->insts, &program->inst_capacity,
+                        program->inst_count + 1, sizeof(Inst)),
+            PROGRAM_NONE);
+    /* Written in place, field by field: a struct built aside and copied as a whole
+     * would wait for its own small stores. */
     Inst *inst = &program->insts[program->inst_count];
     inst->op = (uint8_t) op;
     inst->type = (uint8_t) type;
@@ -57,26 +63,33 @@ uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux, uint32
     return program->inst_count++;
 }
 
-uint32_t program_add_literal(Program *program, VarType type, uint64_t bits) {
+uint32_t program_add_literal(Program *program, VarType type, uint64_t bits)
+{
     TRY(vec_reserve(&program->literals, &program->literal_capacity,
-                    program->literal_count + 1, sizeof(uint64_t)), PROGRAM_NONE);
-    uint32_t position = program_add(program, OP_LITERAL, type, program->literal_count, 0,
-                                    NULL);
+                    program->literal_count + 1, sizeof(uint64_t)),
+        PROGRAM_NONE);
+    uint32_t position =
+        program_add(program, OP_LITERAL, type, program->literal_count, 0, NULL);
     if (position != PROGRAM_NONE)
         program->literals[program->literal_count++] = bits;
     return position;
 }
 
-uint32_t program_add_param(Program *program, ParamKind kind, VarType type) {
-    TRY(vec_reserve(&program->params, &program->param_capacity, program->param_count + 1,
-                    sizeof(Param)), PROGRAM_NONE);
-    program->params[program->param_count] = (Param) { (uint8_t) kind, (uint8_t) type, 0, 0 };
+uint32_t program_add_param(Program *program, ParamKind kind, VarType type)
+{
+    TRY(vec_reserve(&program->params, &program->param_capacity,
+                    program->param_count + 1, sizeof(Param)),
+        PROGRAM_NONE);
+    program->params[program->param_count] =
+        (Param){ (uint8_t) kind, (uint8_t) type, 0, 0 };
     return program->param_count++;
 }
 
-uint32_t program_add_stmt(Program *program, const char *text) {
+uint32_t program_add_stmt(Program *program, const char *text)
+{
     TRY(vec_reserve(&program->stmts, &program->stmt_capacity, program->stmt_count + 1,
-                    sizeof(char *)), PROGRAM_NONE);
+                    sizeof(char *)),
+        PROGRAM_NONE);
     char *copy = alloc_string(text);
     TRY(copy, PROGRAM_NONE);
     program->stmts[program->stmt_count] = copy;
@@ -85,7 +98,8 @@ uint32_t program_add_stmt(Program *program, const char *text) {
 
 /* A copy of an array with exactly as many elements as there are; NULL for none. */
 static bool copy_array(void *out, uint32_t *capacity, const void *data, uint32_t count,
-                       size_t size) {
+                       size_t size)
+{
     *capacity = count;
     if (!count)
         return true;
@@ -96,7 +110,8 @@ static bool copy_array(void *out, uint32_t *capacity, const void *data, uint32_t
     return true;
 }
 
-static bool copy_stmts(Program *to, const Program *from) {
+static bool copy_stmts(Program *to, const Program *from)
+{
     if (!from->stmt_count)
         return true;
     to->stmts = alloc_zero(from->stmt_count, sizeof(char *));
@@ -109,7 +124,8 @@ static bool copy_stmts(Program *to, const Program *from) {
     return true;
 }
 
-static bool copy_callables(Program *to, const Program *from) {
+static bool copy_callables(Program *to, const Program *from)
+{
     if (!from->callable_count)
         return true;
     to->callables = alloc_zero(from->callable_count, sizeof(Program *));
@@ -122,20 +138,22 @@ static bool copy_callables(Program *to, const Program *from) {
     return true;
 }
 
-Program *program_copy(const Program *p) {
+Program *program_copy(const Program *p)
+{
     Program *c = alloc_zero(1, sizeof(Program));
     TRY(c, NULL);
     uint32_t regions;
-    bool ok =
-        copy_array(&c->insts, &c->inst_capacity, p->insts, p->inst_count, sizeof(Inst)) &&
-        copy_array(&c->extra, &c->extra_capacity, p->extra, p->extra_count,
-                   sizeof(uint32_t)) &&
-        copy_array(&c->literals, &c->literal_capacity, p->literals, p->literal_count,
-                   sizeof(uint64_t)) &&
-        copy_array(&c->params, &c->param_capacity, p->params, p->param_count,
-                   sizeof(Param)) &&
-        copy_array(&c->regions, &regions, p->regions, p->region_count, sizeof(Region)) &&
-        copy_stmts(c, p) && copy_callables(c, p);
+    bool ok = copy_array(&c->insts, &c->inst_capacity, p->insts, p->inst_count,
+                         sizeof(Inst)) &&
+              copy_array(&c->extra, &c->extra_capacity, p->extra, p->extra_count,
+                         sizeof(uint32_t)) &&
+              copy_array(&c->literals, &c->literal_capacity, p->literals,
+                         p->literal_count, sizeof(uint64_t)) &&
+              copy_array(&c->params, &c->param_capacity, p->params, p->param_count,
+                         sizeof(Param)) &&
+              copy_array(&c->regions, &regions, p->regions, p->region_count,
+                         sizeof(Region)) &&
+              copy_stmts(c, p) && copy_callables(c, p);
     if (!ok) {
         program_free(c);
         return NULL;
@@ -149,11 +167,13 @@ Program *program_copy(const Program *p) {
     return c;
 }
 
-static bool same_bytes(const void *a, const void *b, uint32_t count, size_t size) {
+static bool same_bytes(const void *a, const void *b, uint32_t count, size_t size)
+{
     return count == 0 || memcmp(a, b, count * size) == 0;
 }
 
-bool program_equal(const Program *a, const Program *b) {
+bool program_equal(const Program *a, const Program *b)
+{
     if (a->inst_count != b->inst_count || a->extra_count != b->extra_count ||
         a->literal_count != b->literal_count || a->param_count != b->param_count ||
         a->stmt_count != b->stmt_count || a->region_count != b->region_count ||
@@ -174,7 +194,8 @@ bool program_equal(const Program *a, const Program *b) {
     return true;
 }
 
-void program_clear(Program *p) {
+void program_clear(Program *p)
+{
     for (uint32_t i = 0; i < p->stmt_count; ++i)
         alloc_free(p->stmts[i]);
     for (uint32_t i = 0; i < p->callable_count; ++i)
@@ -187,7 +208,8 @@ void program_clear(Program *p) {
     p->stmt_count = p->region_count = p->callable_count = p->check_count = 0;
 }
 
-void program_free(Program *p) {
+void program_free(Program *p)
+{
     if (!p)
         return;
     program_clear(p);

@@ -22,25 +22,33 @@ const TypeInfo type_info[VarTypeCount] = {
     [VarTypeFloat64] = { "float64", "f64", 8, false, true, true }
 };
 
-bool type_valid(VarType type) {
+bool type_valid(VarType type)
+{
     return (unsigned) type < VarTypeCount && type_info[type].size != 0;
 }
 
-VarType type_wide(VarType type) {
+VarType type_wide(VarType type)
+{
     static const uint8_t wide[VarTypeCount] = {
-        [VarTypeInt8] = VarTypeInt16, [VarTypeUInt8] = VarTypeUInt16,
+        [VarTypeInt8] = VarTypeInt16,  [VarTypeUInt8] = VarTypeUInt16,
         [VarTypeInt16] = VarTypeInt32, [VarTypeUInt16] = VarTypeUInt32,
         [VarTypeInt32] = VarTypeInt64, [VarTypeUInt32] = VarTypeUInt64
     };
     return (VarType) wide[type];
 }
 
-VarType type_bits(VarType type) {
+VarType type_bits(VarType type)
+{
     switch (type_info[type].size) {
-        case 1: return VarTypeUInt8;
-        case 2: return VarTypeUInt16;
-        case 4: return VarTypeUInt32;
-        case 8: return VarTypeUInt64;
-        default: return VarTypeVoid;
+    case 1:
+        return VarTypeUInt8;
+    case 2:
+        return VarTypeUInt16;
+    case 4:
+        return VarTypeUInt32;
+    case 8:
+        return VarTypeUInt64;
+    default:
+        return VarTypeVoid;
     }
 }

@@ -111,16 +111,16 @@ static bool check_operands(ThreadState *ts, Op op, const VarId *args, uint32_t *
 /* Is nothing to be said about these operands? They exist, are of one type the operation takes,
  * of one size or 1, not pending, not consumed, not empty. */
 static bool plainly_fine(Op op, const VarId *args, uint32_t *size) {
-    uint32_t arity = op_info[op].arity, common = 1, type = 0, backend = 0;
+    uint32_t arity = op_info[op].arity, first = op == OP_SELECT ? 1 : 0;
+    if (!var_exists(args[0]) || !var_exists(args[first]))
+        return false;
+    uint32_t common = 1, type = var_get(args[first])->type,
+             backend = var_get(args[0])->backend;
     for (uint32_t i = 0; i < arity; ++i) {
         if (!var_exists(args[i]))
             return false;
         const Var *v = var_get(args[i]);
-        if (i == 0) {
-            type = v->type;
-            backend = v->backend;
-        }
-        if (v->type != type || v->backend != backend || v->pending || v->size == 0 ||
+        if (v->type != (i < first ? VarTypeBool : type) || v->backend != backend || v->pending || v->size == 0 ||
             (v->flags & VAR_CONSUMED))
             return false;
         if (v->size != common) {
@@ -131,7 +131,7 @@ static bool plainly_fine(Op op, const VarId *args, uint32_t *size) {
         }
     }
     *size = common;
-    return op_info[op].operands >> type & 1 && op != OP_SELECT;
+    return op_info[op].operands >> type & 1;
 }
 
 static VarType result_type(Op op, const VarId *args) {
@@ -146,6 +146,12 @@ static VarType result_type(Op op, const VarId *args) {
 
 /* a & mask, a | mask with a of another type: choose between a and a constant. */
 static VarId masked_bits(ThreadState *ts, Op op, const VarId *args) {
+    char function[FUNCTION_SIZE];
+    function_name(op, function);
+    uint32_t size;
+    TRY(node_usable(ts, args[0], function, "operand 1"), 0);
+    TRY(node_usable(ts, args[1], function, "operand 2"), 0);
+    TRY(node_common_size(args, 2, function, &size), 0);
     const Var *a = var_get(args[0]);
     uint32_t bytes = type_info[a->type].size;
     uint64_t ones = bytes == 8 ? ~(uint64_t) 0 : ((uint64_t) 1 << bytes * 8) - 1;

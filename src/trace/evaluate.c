@@ -310,9 +310,29 @@ static uint32_t filter_scheduled(VarId *ids, uint32_t count) {
     return kept;
 }
 
+/* Of the queued writes, drop those whose array nobody can look at any more: only queued writes
+ * hold it, and their own result (of an atomic) is not held either. */
+static uint32_t filter_effects(VarId *ids, uint32_t count) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        const Var *effect = var_get(ids[i]);
+        uint32_t operands;
+        const Var *pointer = var_get(var_operands(effect, &operands)[0]);
+        const Var *array = var_get(pointer->dep[0]);
+        if (array->refs == array->pending && effect->refs == 1)
+            var_dec(ids[i]);
+        else
+            ids[kept++] = ids[i];
+    }
+    return kept;
+}
+
 /* Run lists whose references are taken over; the lists stay the caller's. */
 static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
-                      const VarId *effects, uint32_t effect_count) {
+                      VarId *effects, uint32_t effect_count) {
+    effect_count = filter_effects(effects, effect_count);
+    if (!(var_count + effect_count))
+        return true;
     Workspace *w = take_workspace(ts);
     Schedule schedule;
     if (!w || !schedule_make(&schedule, vars, var_count, effects, effect_count)) {
@@ -326,10 +346,12 @@ static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
     log_write(LogLevelInfo, "jit_eval(): launching %u kernel%s.", schedule.group_count,
               schedule.group_count == 1 ? "" : "s");
     bool ok = true;
+    ts->evaluating++;
     for (uint32_t i = 0; i < schedule.group_count; ++i)
         ok &= run_group(ts, &w->assembly, &w->program, &schedule.groups[i]);
     log_write(LogLevelDebug, "jit_eval(): cleaning up..");
     schedule_free(&schedule);
+    ts->evaluating--;
     ok &= expand_collapse_idle(ts);
     return_workspace(ts, w);
     state_signal_eval();
@@ -345,9 +367,7 @@ bool evaluate_all(ThreadState *ts) {
     ts->scheduled_count = ts->scheduled_capacity = 0;
     ts->effect_count = ts->effect_capacity = 0;
     var_count = filter_scheduled(vars, var_count);
-    bool ok = true;
-    if (var_count + effect_count)
-        ok = run_lists(ts, vars, var_count, effects, effect_count);
+    bool ok = run_lists(ts, vars, var_count, effects, effect_count);
     if (ts->scheduled) {
         alloc_free(vars);
     } else {
@@ -422,8 +442,7 @@ bool evaluate_effects(ThreadState *ts) {
         uint32_t count = owner->effect_count;
         owner->effects = NULL;
         owner->effect_count = owner->effect_capacity = 0;
-        if (count)
-            ok &= run_lists(ts, NULL, 0, effects, count);
+        ok &= run_lists(ts, NULL, 0, effects, count);
         alloc_free(effects);
         owner = count ? state.threads : owner->next; /* the list may have changed */
     }
@@ -450,8 +469,10 @@ bool evaluate_pending(ThreadState *ts, VarId id) {
             owner->effect_count = owner->effect_capacity = 0;
             ok = run_lists(ts, NULL, 0, effects, count);
             alloc_free(effects);
-        } else {
-            state_wait_eval(); /* another thread is compiling their kernel */
+        } else if (ts->evaluating || !state_wait_eval()) {
+            /* Otherwise another thread is compiling their kernel: we have waited for it. */
+            ok = error_set(JIT_ERROR_STATE, "jit_eval(): writes to r%u are being evaluated; "
+                           "a callback cannot wait for them", id);
         }
     }
     var_dec(id);

@@ -94,14 +94,11 @@ static bool name_check(VarId check, VarId array) {
     return extra != NULL;
 }
 
-/* Index and mask are fine: fill in size, a mask if there is none, and, in debug mode, a check
- * of 'index' against 'bound'. */
-static bool prepare(Access *a, VarId index, VarId mask, const VarId *values,
-                    uint32_t value_count, uint64_t bound) {
-    uint32_t sizes_of_index;
+/* Do index, mask and values have a common size? It becomes that of the access. */
+static bool check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
+                        uint32_t value_count) {
     VarId ids[] = { index, mask };
-    TRY(node_common_size(ids, 2, a->function, &sizes_of_index), false);
-    a->size = sizes_of_index;
+    TRY(node_common_size(ids, 2, a->function, &a->size), false);
     for (uint32_t i = 0; i < value_count; ++i) {
         uint32_t n = var_get(values[i])->size;
         if (n != 1 && a->size != 1 && n != a->size)
@@ -111,6 +108,14 @@ static bool prepare(Access *a, VarId index, VarId mask, const VarId *values,
         if (n != 1)
             a->size = n;
     }
+    return true;
+}
+
+/* Index and mask are fine: fill in size, a mask if there is none, and, in debug mode, a check
+ * of 'index' against 'bound'. */
+static bool prepare(Access *a, VarId index, VarId mask, const VarId *values,
+                    uint32_t value_count, uint64_t bound) {
+    TRY(check_sizes(a, index, mask, values, value_count), false);
     if (mask) {
         var_inc(mask);
     } else {
@@ -445,22 +450,29 @@ static bool queue_effect(Access *a, Op op, uint32_t aux, VarId array, VarId *ids
     return true;
 }
 
+/* What can be said against a scatter of n values to target[index * n + k]. */
+static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *values,
+                          VarId index, VarId mask, ReduceOp op, ReduceMode mode) {
+    TRY(check_array(a, target, "the target"), false);
+    a->backend = (JitBackend) var_get(target)->backend;
+    TRY(check_reduction(a->function, (VarType) var_get(target)->type, op, mode), false);
+    for (uint32_t i = 0; i < n; ++i)
+        TRY(check_value(a, values[i], target, "the value"), false);
+    TRY(check_index(a, index), false);
+    TRY(check_mask(a, mask), false);
+    uint32_t entries = var_get(target)->size;
+    if (entries % n)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: the target has %u entries, expected a "
+                         "multiple of %u", a->function, entries, n);
+    return true;
+}
+
 /* Scatter one value (n = 1, ids: pointer, value, index, mask) or a packet (pointer, index,
  * mask, values). */
 static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values, VarId index,
                      VarId mask, ReduceOp op, ReduceMode mode) {
-    TRY(check_array(a, target, "the target"), 0);
-    a->backend = (JitBackend) var_get(target)->backend;
-    TRY(check_reduction(a->function, (VarType) var_get(target)->type, op, mode), 0);
-    for (uint32_t i = 0; i < n; ++i)
-        TRY(check_value(a, values[i], target, "the value"), 0);
-    TRY(check_index(a, index), 0);
-    TRY(check_mask(a, mask), 0);
-    uint32_t entries = var_get(target)->size;
-    if (entries % n)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: the target has %u entries, expected "
-                                 "a multiple of %u", a->function, entries, n);
-    TRY(prepare(a, index, mask, values, n, entries / n), 0);
+    TRY(check_scatter(a, n, target, values, index, mask, op, mode), 0);
+    TRY(prepare(a, index, mask, values, n, var_get(target)->size / n), 0);
     VarId written = writable_beside(a->ts, target, values, n);
     TRY(written, 0);
     mode = choose_mode(a->ts, var_get(written), op, mode, a->size * n);
@@ -516,7 +528,8 @@ VarId memory_scatter_packet(ThreadState *ts, uint32_t n, VarId target, const Var
     if (n == 1)
         return memory_scatter(ts, target, values[0], index, mask, op, mode);
     if (!state_flag(ts, JitFlagPacketOps)) {
-        TRY(check_index(&a, index), 0);
+        TRY(check_scatter(&a, n, target, values, index, mask, op, mode), 0);
+        TRY(check_sizes(&a, index, mask, values, n), 0);
         return scatter_singly(ts, n, target, values, index, mask, op, mode);
     }
     VarId result = scatter(&a, n, target, values, index, mask, op, mode);

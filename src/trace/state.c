@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/biased_lock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -15,9 +16,6 @@
 #include "trace/lvn.h"
 
 State state = { .expand_threshold = 1000000 };
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t eval_finished = PTHREAD_COND_INITIALIZER;
 
 /* ---------------------------------------------------------------- threads */
 
@@ -66,8 +64,8 @@ static void thread_exit(void *pointer) {
     self = NULL;
 }
 
-static void fork_prepare(void) { pthread_mutex_lock(&lock); }
-static void fork_release(void) { pthread_mutex_unlock(&lock); }
+static void fork_prepare(void) { biased_lock_take(); }
+static void fork_release(void) { biased_lock_drop(); }
 
 static void create_key(void) {
     pthread_key_create(&exit_key, thread_exit);
@@ -90,13 +88,13 @@ ThreadState *state_thread(void) {
         alloc_free(ts);
         return NULL;
     }
-    pthread_mutex_lock(&lock);
+    biased_lock_take();
     ts->next = state.threads;
     ts->link = &state.threads;
     if (ts->next)
         ts->next->link = &ts->next;
     state.threads = ts;
-    pthread_mutex_unlock(&lock);
+    biased_lock_drop();
     pthread_setspecific(exit_key, ts);
     self = ts;
     return ts;
@@ -122,12 +120,12 @@ void state_defer(VarCallback callback, uint32_t index, int freed, void *payload)
 
 void state_lock(void) {
     log_hold();
-    pthread_mutex_lock(&lock);
+    biased_lock_take();
 }
 
 void state_unlock(void) {
     if (deferred_count == 0) {
-        pthread_mutex_unlock(&lock);
+        biased_lock_drop();
         log_release();
         return;
     }
@@ -135,20 +133,15 @@ void state_unlock(void) {
     uint32_t count = deferred_count;
     deferred = NULL;
     deferred_count = deferred_capacity = 0;
-    pthread_mutex_unlock(&lock);
+    biased_lock_drop();
     log_release();
     for (uint32_t i = 0; i < count; ++i)
         list[i].callback(list[i].index, list[i].freed, list[i].payload);
     alloc_free(list);
 }
 
-void state_wait_eval(void) {
-    pthread_cond_wait(&eval_finished, &lock);
-}
-
-void state_signal_eval(void) {
-    pthread_cond_broadcast(&eval_finished);
-}
+bool state_wait_eval(void) { return biased_lock_wait(); }
+void state_signal_eval(void) { biased_lock_broadcast(); }
 
 void state_free(void) {
     ThreadState *ts = self;

@@ -26,6 +26,8 @@ typedef struct ThreadState {
     uint32_t effect_count, effect_capacity;
     char **prefixes;         /* label prefixes, owned */
     uint32_t prefix_count, prefix_capacity;
+    uint32_t evaluating;     /* evaluations of this thread that have not finished */
+    uint32_t profile_depth;  /* open profile ranges */
     const char *file;        /* source location, interned */
     uint32_t line;
     struct Workspace *workspace; /* scratch memory of evaluate.c, NULL while in use */
@@ -48,8 +50,9 @@ ThreadState *state_thread(void);
 /** Take and release the graph lock. */
 void state_lock(void);
 void state_unlock(void);
-/** Wait (releasing the lock meanwhile) until another thread has finished an evaluation. */
-void state_wait_eval(void);
+/** Wait (releasing the lock meanwhile) until another thread has finished an evaluation. False,
+ *  at once, if there has never been another thread. */
+bool state_wait_eval(void);
 /** An evaluation that had released the lock has finished. */
 void state_signal_eval(void);
 /** Have 'callback' called by state_unlock(). Dropped if memory is out. */

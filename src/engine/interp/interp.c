@@ -1,15 +1,15 @@
 /*
  * interp.c -- the block interpreter as an engine
  *
- * A Program becomes an array of steps (interp_build.c), each a call of a loop over the lanes
- * of a block (interp_lanes.c). Up to 512 lanes make a block, so that values stay in the
- * nearest caches and the cost of a call is shared by many lanes.
+ * A Program becomes an array of steps (interp_build.c), each a call of a loop over the
+ * lanes of a block (interp_lanes.c). Up to 512 lanes make a block, so that values stay
+ * in the nearest caches and the cost of a call is shared by many lanes.
  *
  *     scratch:  addresses of views and slots | slot 0 | slot 1 | ...
  *
- * Distances between slots are chosen at each launch: small launches pack their slots, and
- * large ones keep them off multiples of 4096 bytes, where they would compete for the same
- * cache lines.
+ * Distances between slots are chosen at each launch: small launches pack their slots,
+ * and large ones keep them off multiples of 4096 bytes, where they would compete for
+ * the same cache lines.
  */
 #include "engine/interp/interp.h"
 
@@ -23,9 +23,9 @@
 #include "engine/interp/interp_lanes.h"
 
 enum {
-    REVISION = 1,   /* part of the fingerprint: change it with the results */
-    LINE = 64,      /* bytes of a cache line */
-    BUILD_NS = 40   /* measured time of interp_build() per instruction */
+    REVISION = 1, /* part of the fingerprint: change it with the results */
+    LINE = 64,    /* bytes of a cache line */
+    BUILD_NS = 60 /* measured time of interp_build() per instruction */
 };
 
 struct EngineCode {
@@ -42,23 +42,25 @@ static const LaneTable *const tables[] = {
 };
 enum { TABLE_COUNT = sizeof tables / sizeof *tables };
 
-static bool cpu_runs(const LaneTable *table) {
+static bool cpu_runs(const LaneTable *table)
+{
 #if defined(__x86_64__)
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("bmi2");
+                __builtin_cpu_supports("bmi2");
     if (table == &interp_lanes_avx2)
         return avx2;
     if (table == &interp_lanes_avx512)
         return avx2 && __builtin_cpu_supports("avx512f") &&
-            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-            __builtin_cpu_supports("avx512bw");
+               __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
 #endif
     return table == &interp_lanes_baseline;
 }
 
 static const LaneTable *chosen;
 
-static void choose(void) {
+static void choose(void)
+{
     const char *wanted = getenv("DRJIT_INTERP_ISA");
     const LaneTable *best = NULL;
     for (uint32_t i = 0; i < TABLE_COUNT; ++i) {
@@ -73,11 +75,14 @@ static void choose(void) {
     }
     chosen = best;
     if (wanted && *wanted)
-        log_write(LogLevelWarn, "interp: DRJIT_INTERP_ISA=%s is not available on this "
-                  "CPU, using %s", wanted, best->isa);
+        log_write(LogLevelWarn,
+                  "interp: DRJIT_INTERP_ISA=%s is not available on this "
+                  "CPU, using %s",
+                  wanted, best->isa);
 }
 
-static const LaneTable *table_in_use(void) {
+static const LaneTable *table_in_use(void)
+{
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, choose);
     return chosen;
@@ -85,40 +90,55 @@ static const LaneTable *table_in_use(void) {
 
 /* ---- engine */
 
-static bool available(void) {
+static bool available(void)
+{
     return true;
 }
 
-static uint64_t fingerprint(void) {
+static uint64_t fingerprint(void)
+{
     const char *isa = table_in_use()->isa;
     return hash_64(isa, strlen(isa), REVISION);
 }
 
-static bool supports(Op op, VarType type, VarType operand) {
+static bool supports(Op op, VarType type, VarType operand)
+{
     switch (op) {
-        case OP_LITERAL: case OP_UNDEFINED: case OP_LOAD: case OP_PARAM: case OP_GATHER:
-        case OP_GATHER_PACKET: case OP_PACKET_ITEM: case OP_SCATTER_EXCH:
-        case OP_SCATTER_CAS:
-            return type_valid(type);
-        case OP_SCATTER: case OP_SCATTER_PACKET: case OP_STORE:
-            return type_valid(operand);
-        case OP_COUNTER: case OP_WORKER: case OP_SCATTER_INC:
-            return type == VarTypeUInt32;
-        case OP_CHECK:
-            return type == VarTypeBool;
-        default:
-            return interp_build_find(&interp_lanes_baseline, op, type, operand) != NULL;
+    case OP_LITERAL:
+    case OP_UNDEFINED:
+    case OP_LOAD:
+    case OP_PARAM:
+    case OP_GATHER:
+    case OP_GATHER_PACKET:
+    case OP_PACKET_ITEM:
+    case OP_SCATTER_EXCH:
+    case OP_SCATTER_CAS:
+        return type_valid(type);
+    case OP_SCATTER:
+    case OP_SCATTER_PACKET:
+    case OP_STORE:
+        return type_valid(operand);
+    case OP_COUNTER:
+    case OP_WORKER:
+    case OP_SCATTER_INC:
+        return type == VarTypeUInt32;
+    case OP_CHECK:
+        return type == VarTypeBool;
+    default:
+        return interp_build_find(&interp_lanes_baseline, op, type, operand) != NULL;
     }
 }
 
-static void release(EngineCode *code) {
+static void release(EngineCode *code)
+{
     if (!code)
         return;
     interp_build_free(&code->code);
     alloc_free(code);
 }
 
-static EngineCode *compile(const Program *program, Hash128 hash) {
+static EngineCode *compile(const Program *program, Hash128 hash)
+{
     (void) hash;
     EngineCode *code = alloc_zero(1, sizeof(EngineCode));
     if (code && !interp_build(&code->code, program, table_in_use())) {
@@ -128,31 +148,38 @@ static EngineCode *compile(const Program *program, Hash128 hash) {
     return code;
 }
 
-static size_t table_bytes(const InterpCode *code) {
+static size_t table_bytes(const InterpCode *code)
+{
     size_t bytes = ((size_t) code->views + code->slots) * sizeof(void *);
     return (bytes + LINE - 1) / LINE * LINE;
 }
 
 /* Bytes from one slot to the next with this many lanes in a block. */
-static size_t slot_bytes(const InterpCode *code, uint32_t lanes) {
+static size_t slot_bytes(const InterpCode *code, uint32_t lanes)
+{
     return (size_t) lanes * code->entry + (lanes > LANE_GROUP ? LINE : 0);
 }
 
-static size_t scratch_bytes(const EngineCode *code) {
-    return table_bytes(&code->code) + code->code.slots * slot_bytes(&code->code, LANE_BLOCK);
+static size_t scratch_bytes(const EngineCode *code)
+{
+    return table_bytes(&code->code) +
+           code->code.slots * slot_bytes(&code->code, LANE_BLOCK);
 }
 
-static uint32_t round_up(uint32_t count) {
+static uint32_t round_up(uint32_t count)
+{
     return (count + LANE_GROUP - 1) / LANE_GROUP * LANE_GROUP;
 }
 
-static void run(const LaneStep *step, const LaneStep *end, const LaneFrame *frame) {
+static void run(const LaneStep *step, const LaneStep *end, const LaneFrame *frame)
+{
     for (; step != end; ++step)
         step->fn(step, frame);
 }
 
 static void launch(const EngineCode *engine_code, const uint64_t *args, uint32_t begin,
-                   uint32_t end, uint32_t worker, void *scratch) {
+                   uint32_t end, uint32_t worker, void *scratch)
+{
     const InterpCode *code = &engine_code->code;
     if (begin >= end)
         return;
@@ -163,8 +190,13 @@ static void launch(const EngineCode *engine_code, const uint64_t *args, uint32_t
     for (uint32_t i = 0; i < code->slots; ++i)
         slot[code->views + i] = memory + i * step_bytes;
 
-    LaneFrame frame = { .slot = slot, .args = args, .extra = code->extra, .lanes = most,
-                        .count = most, .begin = begin, .worker = worker };
+    LaneFrame frame = { .slot = slot,
+                        .args = args,
+                        .extra = code->extra,
+                        .lanes = most,
+                        .count = most,
+                        .begin = begin,
+                        .worker = worker };
     if (code->report != PROGRAM_NONE)
         frame.reports = (CheckReport *) (uintptr_t) args[code->report];
     const LaneStep *body = code->steps + code->once;
@@ -178,32 +210,33 @@ static void launch(const EngineCode *engine_code, const uint64_t *args, uint32_t
     }
 }
 
-static size_t code_size(const EngineCode *code) {
+static size_t code_size(const EngineCode *code)
+{
     return code->code.step_count * sizeof(LaneStep) +
-        code->code.extra_count * sizeof(uint32_t);
+           code->code.extra_count * sizeof(uint32_t);
 }
 
-static uint64_t compile_estimate(const Program *program) {
+static uint64_t compile_estimate(const Program *program)
+{
     return (uint64_t) program->inst_count * BUILD_NS;
 }
 
-const Engine interp_engine = {
-    .name = "interp",
-    .available = available,
-    .fingerprint = fingerprint,
-    .supports = supports,
-    .compile = compile,
-    .launch = launch,
-    .scratch = scratch_bytes,
-    .free = release,
-    .code_size = code_size,
-    .compile_estimate = compile_estimate
-};
+const Engine interp_engine = { .name = "interp",
+                               .available = available,
+                               .fingerprint = fingerprint,
+                               .supports = supports,
+                               .compile = compile,
+                               .launch = launch,
+                               .scratch = scratch_bytes,
+                               .free = release,
+                               .code_size = code_size,
+                               .compile_estimate = compile_estimate };
 
 /* ---- folding */
 
 bool interp_fold(Op op, VarType type, VarType operand, const uint64_t *args,
-                 uint64_t *result) {
+                 uint64_t *result)
+{
     if ((unsigned) op >= OP_COUNT || !(op_info[op].flags & F_FOLDS))
         return false;
     LaneFn fn = interp_build_find(&interp_lanes_baseline, op, type, operand);

@@ -3,21 +3,22 @@
  *
  * Three scans, all linear:
  *
- *   1. plan      which instruction holds the value of each position (reinterpretations and
- *                packet items have no step: they name a slot of their operand), and what
- *                is hoisted: uniform values are computed once per launch
+ *   1. plan      which instruction holds the value of each position (reinterpretations
+ *                and packet items have no step: they name a slot of their operand), and
+ *                what is hoisted: uniform values are computed once per launch
  *   2. last uses the last position that needs each value
- *   3. emit      a slot is taken when a value is computed and given back after its last use;
- *                first for hoisted instructions, then for all others
+ *   3. emit      a slot is taken when a value is computed and given back after its last
+ *                use; first for hoisted instructions, then for all others
  *
- * So the number of slots is the largest number of values alive at once, however long the
- * Program is. A result never shares a slot with an operand of its step, because the loops
- * promise the compiler that they do not overlap. A gather_packet takes consecutive slots.
+ * So the number of slots is the largest number of values alive at once, however long
+ * the Program is. A result never shares a slot with an operand of its step, because the
+ * loops promise the compiler that they do not overlap. A gather_packet takes
+ * consecutive slots.
  *
- * Hoisted values stay in their slots for the whole launch. With very many literals that would
- * be more memory than the caches hold; so after HOIST_MOST of them, constants are written into
- * a temporary slot right before each use instead, and other uniform values are treated like
- * any value.
+ * Hoisted values stay in their slots for the whole launch. With very many literals that
+ * would be more memory than the caches hold; so after HOIST_MOST of them, constants are
+ * written into a temporary slot right before each use instead, and other uniform values
+ * are treated like any value.
  */
 #include "engine/interp/interp_build.h"
 
@@ -49,16 +50,17 @@ typedef struct Builder {
     const LaneTable *lanes;
     InterpCode *code;
     Place *places;
-    uint32_t *homes;      /* memory of each view: slot */
-    uint32_t *next;       /* free lists, by slot */
+    uint32_t *homes; /* memory of each view: slot */
+    uint32_t *next;  /* free lists, by slot */
     uint32_t next_capacity;
     uint32_t free_slots[PACKET_CLASSES]; /* first one + 1 of each list, 0 = empty */
-    uint32_t view;        /* views given out so far */
-    bool hoisting;        /* emitting the steps that run once */
+    uint32_t view;                       /* views given out so far */
+    bool hoisting;                       /* emitting the steps that run once */
     bool failed;
 } Builder;
 
-static uint32_t log_2(uint32_t n) {
+static uint32_t log_2(uint32_t n)
+{
     uint32_t result = 0;
     while (n > 1) {
         n /= 2;
@@ -67,35 +69,42 @@ static uint32_t log_2(uint32_t n) {
     return result;
 }
 
-static uint32_t size_class(VarType type) {
+static uint32_t size_class(VarType type)
+{
     return log_2(type_info[type].size);
 }
 
-LaneFn interp_build_find(const LaneTable *lanes, Op op, VarType type, VarType operand) {
+LaneFn interp_build_find(const LaneTable *lanes, Op op, VarType type, VarType operand)
+{
     if (!type_valid(type) || !type_valid(operand))
         return NULL;
     if (op == OP_CAST)
         return lanes->cast[type][operand];
     if (op == OP_BITCAST)
         return type_info[type].size == type_info[operand].size
-            ? lanes->move[size_class(type)] : NULL;
+                   ? lanes->move[size_class(type)]
+                   : NULL;
     return op < OP_COUNT ? lanes->op[op][operand] : NULL;
 }
 
 /* ---- plan */
 
 /* Can this be written into a slot at any place, without operands? */
-static bool is_constant(const Inst *inst) {
+static bool is_constant(const Inst *inst)
+{
     return inst->op == OP_LITERAL || inst->op == OP_UNDEFINED || inst->op == OP_PARAM ||
-        inst->op == OP_WORKER || (inst->op == OP_LOAD && inst->flags & INST_UNIFORM);
+           inst->op == OP_WORKER || (inst->op == OP_LOAD && inst->flags & INST_UNIFORM);
 }
 
-static bool is_uniform(const Inst *inst) {
+static bool is_uniform(const Inst *inst)
+{
     return is_constant(inst) || (inst->flags & INST_UNIFORM);
 }
 
-/* Is the result the unchanged operand? Masks are 0 or 1, which other bytes need not be. */
-static bool is_alias(const Program *p, const Inst *inst) {
+/* Is the result the unchanged operand? Masks are 0 or 1, which other bytes need not be.
+ * */
+static bool is_alias(const Program *p, const Inst *inst)
+{
     if (inst->op == OP_PACKET_ITEM)
         return true;
     if (inst->op != OP_CAST && inst->op != OP_BITCAST)
@@ -106,16 +115,19 @@ static bool is_alias(const Program *p, const Inst *inst) {
         return true;
     if (inst->type == VarTypeBool || to->size != from->size)
         return false;
-    return inst->op == OP_BITCAST || (to->is_integer && from->is_integer && !to->is_float &&
-                                      !from->is_float);
+    return inst->op == OP_BITCAST ||
+           (to->is_integer && from->is_integer && !to->is_float && !from->is_float);
 }
 
-static bool is_access(const Inst *inst) {
-    return inst->op >= OP_GATHER && inst->op <= OP_SCATTER_CAS && inst->op != OP_PACKET_ITEM;
+static bool is_access(const Inst *inst)
+{
+    return inst->op >= OP_GATHER && inst->op <= OP_SCATTER_CAS &&
+           inst->op != OP_PACKET_ITEM;
 }
 
 /* Roots, and marks that follow from the uses by instructions that cannot be hoisted. */
-static void plan_roots(Builder *b) {
+static void plan_roots(Builder *b)
+{
     const Program *p = b->program;
     for (uint32_t at = 0; at < p->inst_count; ++at) {
         const Inst *inst = &p->insts[at];
@@ -123,8 +135,8 @@ static void plan_roots(Builder *b) {
         const uint32_t *args = program_args(p, inst);
         place->root = at;
         if (is_alias(p, inst)) {
-            *place = (Place) { .root = b->places[args[0]].root,
-                               .item = b->places[args[0]].item };
+            *place = (Place){ .root = b->places[args[0]].root,
+                              .item = b->places[args[0]].item };
             if (inst->op == OP_PACKET_ITEM)
                 place->item = (uint8_t) inst->aux;
             b->places[place->root].marks |= MARK_WIDE;
@@ -140,7 +152,8 @@ static void plan_roots(Builder *b) {
 }
 
 /* Hoist uniform instructions up to the one that fills the last slot kept for them. */
-static void plan_hoisting(Builder *b) {
+static void plan_hoisting(Builder *b)
+{
     const Program *p = b->program;
     uint32_t at = 0;
     for (uint32_t kept = 0; at < p->inst_count && kept < HOIST_MOST; ++at) {
@@ -157,14 +170,16 @@ static void plan_hoisting(Builder *b) {
 }
 
 /* From the end, so that what nobody needs does not keep its operands alive. */
-static void plan_last_uses(Builder *b) {
+static void plan_last_uses(Builder *b)
+{
     const Program *p = b->program;
     const uint8_t kept = MARK_HOISTED | MARK_CROSSES;
     for (uint32_t at = p->inst_count; at-- > 0;) {
         const Inst *inst = &p->insts[at];
         const Place *place = &b->places[at];
         const uint32_t *args = program_args(p, inst);
-        if (place->root != at || (place->last == 0 && !(op_info[inst->op].flags & F_EFFECT)))
+        if (place->root != at ||
+            (place->last == 0 && !(op_info[inst->op].flags & F_EFFECT)))
             continue;
         for (uint32_t i = 0; i < inst->count; ++i) {
             Place *root = &b->places[b->places[args[i]].root];
@@ -176,7 +191,8 @@ static void plan_last_uses(Builder *b) {
 
 /* ---- slots */
 
-static uint32_t take_slots(Builder *b, uint32_t log_count) {
+static uint32_t take_slots(Builder *b, uint32_t log_count)
+{
     uint32_t slot = b->free_slots[log_count];
     if (slot--) {
         b->free_slots[log_count] = b->next[slot];
@@ -192,7 +208,8 @@ static uint32_t take_slots(Builder *b, uint32_t log_count) {
     return slot + b->code->views;
 }
 
-static void give_slots(Builder *b, uint32_t slot, uint32_t log_count) {
+static void give_slots(Builder *b, uint32_t slot, uint32_t log_count)
+{
     if (b->failed)
         return;
     slot -= b->code->views;
@@ -200,11 +217,13 @@ static void give_slots(Builder *b, uint32_t slot, uint32_t log_count) {
     b->free_slots[log_count] = slot + 1;
 }
 
-static uint32_t packet_class(const Inst *inst) {
+static uint32_t packet_class(const Inst *inst)
+{
     return inst->op == OP_GATHER_PACKET ? log_2(inst->aux) : 0;
 }
 
-static void give_root(Builder *b, uint32_t at) {
+static void give_root(Builder *b, uint32_t at)
+{
     uint32_t slot = b->places[at].slot;
     if (slot < b->code->views)
         slot = b->homes[slot];
@@ -214,17 +233,19 @@ static void give_root(Builder *b, uint32_t at) {
 /* ---- steps */
 
 static void emit(Builder *b, LaneFn fn, uint32_t out, uint32_t arg0, uint32_t arg1,
-                 uint32_t arg2) {
+                 uint32_t arg2)
+{
     InterpCode *code = b->code;
-    if (b->failed || !vec_reserve(&code->steps, &code->step_capacity, code->step_count + 1,
-                                  sizeof(LaneStep))) {
+    if (b->failed || !vec_reserve(&code->steps, &code->step_capacity,
+                                  code->step_count + 1, sizeof(LaneStep))) {
         b->failed = true;
         return;
     }
-    code->steps[code->step_count++] = (LaneStep) { fn, out, { arg0, arg1, arg2 } };
+    code->steps[code->step_count++] = (LaneStep){ fn, out, { arg0, arg1, arg2 } };
 }
 
-static uint32_t add_extra(Builder *b, const uint32_t *slots, uint32_t count) {
+static uint32_t add_extra(Builder *b, const uint32_t *slots, uint32_t count)
+{
     InterpCode *code = b->code;
     uint32_t first = code->extra_count;
     if (b->failed || !vec_reserve(&code->extra, &code->extra_capacity, first + count,
@@ -238,12 +259,14 @@ static uint32_t add_extra(Builder *b, const uint32_t *slots, uint32_t count) {
     return first;
 }
 
-static void note_entry(Builder *b, uint32_t size) {
+static void note_entry(Builder *b, uint32_t size)
+{
     if (size > b->code->entry)
         b->code->entry = size;
 }
 
-static void emit_constant(Builder *b, uint32_t at, uint32_t out) {
+static void emit_constant(Builder *b, uint32_t at, uint32_t out)
+{
     const Inst *inst = &b->program->insts[at];
     uint32_t size = size_class((VarType) inst->type);
     if (inst->op == OP_PARAM && !(b->places[at].marks & MARK_WIDE)) {
@@ -253,20 +276,29 @@ static void emit_constant(Builder *b, uint32_t at, uint32_t out) {
     note_entry(b, type_info[inst->type].size);
     uint64_t bits = inst->op == OP_LITERAL ? b->program->literals[inst->aux] : 0;
     switch (inst->op) {
-        case OP_PARAM: emit(b, b->lanes->param[size], out, inst->aux, 0, 0); break;
-        case OP_LOAD: emit(b, b->lanes->load_first[size], out, inst->aux, 0, 0); break;
-        case OP_WORKER: emit(b, b->lanes->worker, out, 0, 0, 0); break;
-        default:
-            emit(b, b->lanes->fill[size], out, (uint32_t) bits, (uint32_t) (bits >> 32), 0);
+    case OP_PARAM:
+        emit(b, b->lanes->param[size], out, inst->aux, 0, 0);
+        break;
+    case OP_LOAD:
+        emit(b, b->lanes->load_first[size], out, inst->aux, 0, 0);
+        break;
+    case OP_WORKER:
+        emit(b, b->lanes->worker, out, 0, 0, 0);
+        break;
+    default:
+        emit(b, b->lanes->fill[size], out, (uint32_t) bits, (uint32_t) (bits >> 32), 0);
     }
 }
 
-static bool is_temporary(const Builder *b, uint32_t root) {
-    return is_constant(&b->program->insts[root]) && !(b->places[root].marks & MARK_HOISTED);
+static bool is_temporary(const Builder *b, uint32_t root)
+{
+    return is_constant(&b->program->insts[root]) &&
+           !(b->places[root].marks & MARK_HOISTED);
 }
 
 /* The slot that holds an operand, written now if it is a constant that is not kept. */
-static uint32_t use(Builder *b, uint32_t arg) {
+static uint32_t use(Builder *b, uint32_t arg)
+{
     uint32_t root = b->places[arg].root;
     if (!is_temporary(b, root))
         return b->places[root].slot + b->places[arg].item;
@@ -276,7 +308,8 @@ static uint32_t use(Builder *b, uint32_t arg) {
 }
 
 /* The operand is not needed any more by the instruction at this position. */
-static void drop(Builder *b, uint32_t at, uint32_t arg, uint32_t slot) {
+static void drop(Builder *b, uint32_t at, uint32_t arg, uint32_t slot)
+{
     uint32_t root = b->places[arg].root;
     if (is_temporary(b, root)) {
         give_slots(b, slot, 0);
@@ -286,19 +319,23 @@ static void drop(Builder *b, uint32_t at, uint32_t arg, uint32_t slot) {
     }
 }
 
-static LaneScatter scatter_kind(uint32_t aux) {
+static LaneScatter scatter_kind(uint32_t aux)
+{
     switch (aux >> 8) {
-        case ReduceModeNoConflicts: case ReduceModeExpand: case ReduceModePermute:
-            return LANE_SCATTER_PLAIN;
-        case ReduceModeDirect:
-            return LANE_SCATTER_ATOMIC;
-        default:
-            return LANE_SCATTER_RUNS;
+    case ReduceModeNoConflicts:
+    case ReduceModeExpand:
+    case ReduceModePermute:
+        return LANE_SCATTER_PLAIN;
+    case ReduceModeDirect:
+        return LANE_SCATTER_ATOMIC;
+    default:
+        return LANE_SCATTER_RUNS;
     }
 }
 
 /* Fails if the Program asks for what does not exist. */
-static LaneFn require(Builder *b, LaneFn fn, uint32_t at) {
+static LaneFn require(Builder *b, LaneFn fn, uint32_t at)
+{
     if (!fn && !b->failed) {
         error_set(JIT_ERROR_UNSUPPORTED, "interp: no code for %%%u = %s of type %s", at,
                   op_info[b->program->insts[at].op].name,
@@ -308,20 +345,26 @@ static LaneFn require(Builder *b, LaneFn fn, uint32_t at) {
     return fn;
 }
 
-static LaneFn find_scatter(Builder *b, const Inst *inst, uint32_t at, uint32_t value) {
+static LaneFn find_scatter(Builder *b, const Inst *inst, uint32_t at, uint32_t value)
+{
     uint32_t op = inst->aux & 0xff;
     VarType type = (VarType) b->program->insts[value].type;
-    return require(b, op < ReduceOpCount
-        ? b->lanes->scatter[scatter_kind(inst->aux)][op][type] : NULL, at);
+    return require(b,
+                   op < ReduceOpCount
+                       ? b->lanes->scatter[scatter_kind(inst->aux)][op][type]
+                       : NULL,
+                   at);
 }
 
-static bool is_true(const Builder *b, uint32_t arg) {
+static bool is_true(const Builder *b, uint32_t arg)
+{
     const Inst *inst = &b->program->insts[b->places[arg].root];
     return inst->op == OP_LITERAL && b->program->literals[inst->aux] & 1;
 }
 
 /* Entry k of n of a packet is an ordinary access with the index i * n + k. */
-static void emit_packet(Builder *b, uint32_t at, const Inst *inst, uint32_t out) {
+static void emit_packet(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
+{
     const uint32_t *args = program_args(b->program, inst);
     bool gathers = inst->op == OP_GATHER_PACKET;
     uint32_t n = gathers ? inst->aux : inst->count - 3u;
@@ -330,11 +373,12 @@ static void emit_packet(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
     for (uint32_t k = 0; k < n; ++k) {
         emit(b, b->lanes->packet_index, place, index, n, k);
         if (gathers) {
-            emit(b, b->lanes->gather[size_class((VarType) inst->type)], out + k, pointer,
-                 place, mask);
+            emit(b, b->lanes->gather[size_class((VarType) inst->type)], out + k,
+                 pointer, place, mask);
         } else {
             uint32_t value = use(b, args[3 + k]);
-            emit(b, find_scatter(b, inst, at, args[3 + k]), pointer, value, place, mask);
+            emit(b, find_scatter(b, inst, at, args[3 + k]), pointer, value, place,
+                 mask);
             drop(b, UINT32_MAX, args[3 + k], value);
         }
     }
@@ -346,31 +390,34 @@ static void emit_packet(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
 }
 
 static void emit_memory(Builder *b, uint32_t at, const Inst *inst, uint32_t out,
-                        const uint32_t *args, const uint32_t *in) {
+                        const uint32_t *args, const uint32_t *in)
+{
     const LaneTable *lanes = b->lanes;
     uint32_t size = size_class((VarType) inst->type);
     switch (inst->op) {
-        case OP_GATHER:
-            emit(b, is_true(b, args[2]) ? lanes->gather_all[size] : lanes->gather[size], out,
-                 in[0], in[1], in[2]);
-            break;
-        case OP_SCATTER:
-            emit(b, find_scatter(b, inst, at, args[1]), in[0], in[1], in[2], in[3]);
-            break;
-        case OP_SCATTER_INC:
-            emit(b, lanes->increment, out, in[0], in[1], in[2]);
-            break;
-        case OP_SCATTER_EXCH:
-            emit(b, lanes->exchange[size], out, in[0], in[1], add_extra(b, in + 2, 2));
-            break;
-        default: { /* OP_SCATTER_CAS */
-            const uint32_t more[] = { in[3], in[4], in[1] };
-            emit(b, lanes->compare_exchange[size], out, in[0], in[2], add_extra(b, more, 3));
-        }
+    case OP_GATHER:
+        emit(b, is_true(b, args[2]) ? lanes->gather_all[size] : lanes->gather[size],
+             out, in[0], in[1], in[2]);
+        break;
+    case OP_SCATTER:
+        emit(b, find_scatter(b, inst, at, args[1]), in[0], in[1], in[2], in[3]);
+        break;
+    case OP_SCATTER_INC:
+        emit(b, lanes->increment, out, in[0], in[1], in[2]);
+        break;
+    case OP_SCATTER_EXCH:
+        emit(b, lanes->exchange[size], out, in[0], in[1], add_extra(b, in + 2, 2));
+        break;
+    default: { /* OP_SCATTER_CAS */
+        const uint32_t more[] = { in[3], in[4], in[1] };
+        emit(b, lanes->compare_exchange[size], out, in[0], in[2],
+             add_extra(b, more, 3));
+    }
     }
 }
 
-static void emit_load(Builder *b, uint32_t at, const Inst *inst) {
+static void emit_load(Builder *b, uint32_t at, const Inst *inst)
+{
     uint32_t view = b->view++;
     b->homes[view] = b->places[at].slot;
     b->places[at].slot = view;
@@ -379,7 +426,8 @@ static void emit_load(Builder *b, uint32_t at, const Inst *inst) {
 }
 
 /* Everything with at most five operands. */
-static void emit_simple(Builder *b, uint32_t at, const Inst *inst, uint32_t out) {
+static void emit_simple(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
+{
     const Program *p = b->program;
     const uint32_t *args = program_args(p, inst);
     uint32_t in[5] = { 0 };
@@ -402,20 +450,26 @@ static void emit_simple(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
         emit(b, b->lanes->store[size_class(type)], 0, inst->aux, in[0], 0);
     } else {
         uint32_t first = inst->op == OP_SELECT;
-        VarType operand = inst->count > first ? (VarType) p->insts[args[first]].type
-                                              : VarTypeVoid;
-        emit(b, require(b, interp_build_find(b->lanes, (Op) inst->op, (VarType) inst->type,
-                                             operand), at), out, in[0], in[1], in[2]);
+        VarType operand =
+            inst->count > first ? (VarType) p->insts[args[first]].type : VarTypeVoid;
+        emit(b,
+             require(b,
+                     interp_build_find(b->lanes, (Op) inst->op, (VarType) inst->type,
+                                       operand),
+                     at),
+             out, in[0], in[1], in[2]);
     }
     for (uint32_t i = 0; i < inst->count; ++i)
         drop(b, at, args[i], in[i]);
 }
 
-static void emit_inst(Builder *b, uint32_t at) {
+static void emit_inst(Builder *b, uint32_t at)
+{
     const Inst *inst = &b->program->insts[at];
     Place *place = &b->places[at];
     bool has_value = op_info[inst->op].result != RESULT_VOID;
-    if (place->root != at || (place->last == 0 && !(op_info[inst->op].flags & F_EFFECT)) ||
+    if (place->root != at ||
+        (place->last == 0 && !(op_info[inst->op].flags & F_EFFECT)) ||
         ((place->marks & MARK_HOISTED) != 0) != b->hoisting || is_temporary(b, at))
         return;
     uint32_t out = 0;
@@ -434,13 +488,15 @@ static void emit_inst(Builder *b, uint32_t at) {
         give_root(b, at);
 }
 
-static void emit_all(Builder *b, bool hoisting) {
+static void emit_all(Builder *b, bool hoisting)
+{
     b->hoisting = hoisting;
     for (uint32_t at = 0; at < b->program->inst_count && !b->failed; ++at)
         emit_inst(b, at);
 }
 
-bool interp_build(InterpCode *code, const Program *p, const LaneTable *lanes) {
+bool interp_build(InterpCode *code, const Program *p, const LaneTable *lanes)
+{
     Builder b = { .program = p, .lanes = lanes, .code = code };
     code->entry = sizeof(uint32_t); /* indices of packets */
     code->report = p->check_count ? p->param_count - 1 : PROGRAM_NONE;
@@ -450,8 +506,8 @@ bool interp_build(InterpCode *code, const Program *p, const LaneTable *lanes) {
     plan_hoisting(&b);
     plan_last_uses(&b);
     b.homes = alloc_get(code->views * sizeof(uint32_t));
-    b.failed = !b.homes || !vec_reserve(&code->steps, &code->step_capacity, p->inst_count,
-                                        sizeof(LaneStep));
+    b.failed = !b.homes || !vec_reserve(&code->steps, &code->step_capacity,
+                                        p->inst_count, sizeof(LaneStep));
     emit_all(&b, true);
     code->once = code->step_count;
     emit_all(&b, false);
@@ -461,7 +517,8 @@ bool interp_build(InterpCode *code, const Program *p, const LaneTable *lanes) {
     return !b.failed;
 }
 
-void interp_build_free(InterpCode *code) {
+void interp_build_free(InterpCode *code)
+{
     alloc_free(code->steps);
     alloc_free(code->extra);
 }

@@ -9,10 +9,10 @@
 
 #include "engine/interp/interp_lanes.h"
 
-/** What a launch executes. Steps [0, once) run once per launch() and compute values that are
- *  the same in all lanes; the others run for each block. The frame's table of slots starts
- *  with the addresses of inputs, 'views' of them, which LOAD steps set; then come 'slots'
- *  pieces of memory. */
+/** What a launch executes. Steps [0, once) run once per launch() and compute values
+ *  that are the same in all lanes; the others run for each block. The frame's table of
+ *  slots starts with the addresses of inputs, 'views' of them, which LOAD steps set;
+ *  then come 'slots' pieces of memory. */
 typedef struct InterpCode {
     LaneStep *steps;
     uint32_t *extra;
@@ -20,18 +20,20 @@ typedef struct InterpCode {
     uint32_t extra_count, extra_capacity;
     uint32_t once;
     uint32_t views, slots;
-    uint32_t entry;  /* bytes of the largest entry in a slot */
-    uint32_t report; /* parameter slot of the reports, PROGRAM_NONE if there are no checks */
+    uint32_t entry; /* bytes of the largest entry in a slot */
+    uint32_t
+        report; /* parameter slot of the reports, PROGRAM_NONE if there are no checks */
 } InterpCode;
 
-/** Fill a zeroed InterpCode with steps from a table. False (error recorded): out of memory, or
- *  the Program has an operation that does not exist here. Release it in any case. */
+/** Fill a zeroed InterpCode with steps from a table. False (error recorded): out of
+ *  memory, or the Program has an operation that does not exist here. Release it in any
+ *  case. */
 bool interp_build(InterpCode *code, const Program *program, const LaneTable *lanes);
 /** Release the arrays. */
 void interp_build_free(InterpCode *code);
 
-/** Function of an arithmetic operation or conversion, NULL if it is not defined. 'type' is the
- *  result's, 'operand' the one of the first operand that is not a mask. */
+/** Function of an arithmetic operation or conversion, NULL if it is not defined. 'type'
+ *  is the result's, 'operand' the one of the first operand that is not a mask. */
 LaneFn interp_build_find(const LaneTable *lanes, Op op, VarType type, VarType operand);
 
 #endif

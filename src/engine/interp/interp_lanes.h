@@ -2,17 +2,18 @@
  * interp_lanes.h -- the loops over lanes, one table per instruction set
  *
  * A compiled Program is an array of LaneSteps. A step is a function that computes one
- * instruction for all lanes of a block; it finds its operands by number in the frame's table
- * of slots. interp_lanes.c is compiled once for each instruction set (-DINTERP_ISA=baseline,
- * avx2, avx512) and defines one LaneTable; all tables compute the same bits.
+ * instruction for all lanes of a block; it finds its operands by number in the frame's
+ * table of slots. interp_lanes.c is compiled once for each instruction set
+ * (-DINTERP_ISA=baseline, avx2, avx512) and defines one LaneTable; all tables compute
+ * the same bits.
  *
  *     step:   fn | out | arg[0] | arg[1] | arg[2]
  *                   |      |        |        |
  *     frame:       slot[] ---> memory of 'lanes' entries each
  *
  * Pure steps compute 'lanes' entries, which is 'count' rounded up to a multiple of
- * LANE_GROUP: slots have room for that, whatever the lanes in excess hold is never used. Steps
- * that touch arrays stop at 'count' exactly.
+ * LANE_GROUP: slots have room for that, whatever the lanes in excess hold is never
+ * used. Steps that touch arrays stop at 'count' exactly.
  */
 #ifndef ENGINE_INTERP_INTERP_LANES_H
 #define ENGINE_INTERP_INTERP_LANES_H
@@ -36,7 +37,7 @@ typedef struct LaneFrame {
     CheckReport *reports;  /* NULL without checks */
     uint32_t lanes;        /* 'count' rounded up */
     uint32_t count;
-    uint32_t begin;        /* number of the first lane */
+    uint32_t begin; /* number of the first lane */
     uint32_t worker;
 } LaneFrame;
 
@@ -55,11 +56,12 @@ typedef enum LaneScatter {
     LANE_SCATTER_COUNT
 } LaneScatter;
 
-/** Operands are listed as out; arg[0], arg[1], arg[2]. Entries that are not defined are NULL.
- *  [4] is indexed by the binary logarithm of the entry size. */
+/** Operands are listed as out; arg[0], arg[1], arg[2]. Entries that are not defined are
+ *  NULL. [4] is indexed by the binary logarithm of the entry size. */
 typedef struct LaneTable {
     const char *isa;
-    /** Arithmetic (NEG ... SELECT), by the type of the first operand that is not a mask. */
+    /** Arithmetic (NEG ... SELECT), by the type of the first operand that is not a
+     *  mask. */
     LaneFn op[OP_COUNT][VarTypeCount];
     /** Conversion, [to][from]. */
     LaneFn cast[VarTypeCount][VarTypeCount];
@@ -76,11 +78,12 @@ typedef struct LaneTable {
     LaneFn gather[4];     /* value; pointer, index, mask */
     LaneFn gather_all[4]; /* value; pointer, index: as if all lanes were set */
     LaneFn scatter[LANE_SCATTER_COUNT][ReduceOpCount][VarTypeCount];
-                          /* pointer; value, index, mask */
-    LaneFn increment;     /* previous; pointer, index, mask */
-    LaneFn exchange[4];   /* previous; pointer, value, extra: index, mask */
-    LaneFn compare_exchange[4]; /* previous; pointer, value, extra: index, mask, compare */
-    LaneFn check;         /* mask; mask, index, number of the check */
+    /* pointer; value, index, mask */
+    LaneFn increment;   /* previous; pointer, index, mask */
+    LaneFn exchange[4]; /* previous; pointer, value, extra: index, mask */
+    LaneFn
+        compare_exchange[4]; /* previous; pointer, value, extra: index, mask, compare */
+    LaneFn check;            /* mask; mask, index, number of the check */
 } LaneTable;
 
 extern const LaneTable interp_lanes_baseline;

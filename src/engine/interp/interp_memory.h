@@ -1,11 +1,12 @@
 /*
  * interp_memory.h -- lane loops that touch arrays
  *
- * Part of interp_lanes.c. These loops stop at the exact number of lanes, and a lane that is
- * masked off reads or writes nothing, whatever its index is. Scatters run over arrays much
- * larger than the caches, where the time goes into waiting for memory: the targets of lanes
- * some way ahead are prefetched. Atomic operations need no order among themselves (relaxed):
- * what a kernel wrote is seen by others through the streams' own synchronisation.
+ * Part of interp_lanes.c. These loops stop at the exact number of lanes, and a lane
+ * that is masked off reads or writes nothing, whatever its index is. Scatters run over
+ * arrays much larger than the caches, where the time goes into waiting for memory: the
+ * targets of lanes some way ahead are prefetched. Atomic operations need no order among
+ * themselves (relaxed): what a kernel wrote is seen by others through the streams' own
+ * synchronisation.
  */
 #ifndef ENGINE_INTERP_INTERP_MEMORY_H
 #define ENGINE_INTERP_INTERP_MEMORY_H
@@ -19,58 +20,64 @@ enum { AHEAD = 24 /* lanes between prefetch and use */ };
 
 /* ---- gather and plain scatter, by entry size */
 
-#define DEFINE_MOVES(U) \
-    static void gather_##U(const LaneStep *s, const LaneFrame *f) { \
-        U *restrict out = f->slot[s->out]; \
-        const U *from = *(const U *const *) f->slot[s->arg[0]]; \
-        const u32 *restrict index = f->slot[s->arg[1]]; \
-        const u8 *restrict mask = f->slot[s->arg[2]]; \
-        const U zero = 0; \
-        for (u32 i = 0; i < f->count; ++i) \
-            out[i] = *(mask[i] ? from + index[i] : &zero); \
-    } \
-    static void gather_all_##U(const LaneStep *s, const LaneFrame *f) { \
-        U *restrict out = f->slot[s->out]; \
-        const U *from = *(const U *const *) f->slot[s->arg[0]]; \
-        const u32 *restrict index = f->slot[s->arg[1]]; \
-        const u32 count = f->count; \
-        for (u32 i = 0; i < count; ++i) \
-            out[i] = from[index[i]]; \
-    } \
-    static void scatter_##U(const LaneStep *s, const LaneFrame *f) { \
-        U *to = *(U *const *) f->slot[s->out]; \
-        const U *value = f->slot[s->arg[0]]; \
-        const u32 *index = f->slot[s->arg[1]]; \
-        const u8 *mask = f->slot[s->arg[2]]; \
-        for (u32 i = 0, count = f->count; i < count; ++i) { \
-            if (i + AHEAD < count) \
-                __builtin_prefetch(to + index[i + AHEAD], 1); \
-            if (mask[i]) \
-                to[index[i]] = value[i]; \
-        } \
-    } \
-    static void exchange_##U(const LaneStep *s, const LaneFrame *f) { \
-        U *out = f->slot[s->out], *to = *(U *const *) f->slot[s->arg[0]]; \
-        const U *value = f->slot[s->arg[1]]; \
-        const u32 *index = f->slot[f->extra[s->arg[2]]]; \
-        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]]; \
-        for (u32 i = 0; i < f->count; ++i) \
-            out[i] = mask[i] ? __atomic_exchange_n(to + index[i], value[i], \
-                                                   __ATOMIC_RELAXED) : 0; \
-    } \
-    static void compare_exchange_##U(const LaneStep *s, const LaneFrame *f) { \
-        U *out = f->slot[s->out], *to = *(U *const *) f->slot[s->arg[0]]; \
-        const U *value = f->slot[s->arg[1]]; \
-        const u32 *index = f->slot[f->extra[s->arg[2]]]; \
-        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]]; \
-        const U *compare = f->slot[f->extra[s->arg[2] + 2]]; \
-        for (u32 i = 0; i < f->count; ++i) { \
-            U found = mask[i] ? compare[i] : 0; \
-            if (mask[i]) \
+#define DEFINE_MOVES(U)                                                             \
+    static void gather_##U(const LaneStep *s, const LaneFrame *f)                   \
+    {                                                                               \
+        U *restrict out = f->slot[s->out];                                          \
+        const U *from = *(const U *const *) f->slot[s->arg[0]];                     \
+        const u32 *restrict index = f->slot[s->arg[1]];                             \
+        const u8 *restrict mask = f->slot[s->arg[2]];                               \
+        const U zero = 0;                                                           \
+        for (u32 i = 0; i < f->count; ++i)                                          \
+            out[i] = *(mask[i] ? from + index[i] : &zero);                          \
+    }                                                                               \
+    static void gather_all_##U(const LaneStep *s, const LaneFrame *f)               \
+    {                                                                               \
+        U *restrict out = f->slot[s->out];                                          \
+        const U *from = *(const U *const *) f->slot[s->arg[0]];                     \
+        const u32 *restrict index = f->slot[s->arg[1]];                             \
+        const u32 count = f->count;                                                 \
+        for (u32 i = 0; i < count; ++i)                                             \
+            out[i] = from[index[i]];                                                \
+    }                                                                               \
+    static void scatter_##U(const LaneStep *s, const LaneFrame *f)                  \
+    {                                                                               \
+        U *to = *(U *const *) f->slot[s->out];                                      \
+        const U *value = f->slot[s->arg[0]];                                        \
+        const u32 *index = f->slot[s->arg[1]];                                      \
+        const u8 *mask = f->slot[s->arg[2]];                                        \
+        for (u32 i = 0, count = f->count; i < count; ++i) {                         \
+            if (i + AHEAD < count)                                                  \
+                __builtin_prefetch(to + index[i + AHEAD], 1);                       \
+            if (mask[i])                                                            \
+                to[index[i]] = value[i];                                            \
+        }                                                                           \
+    }                                                                               \
+    static void exchange_##U(const LaneStep *s, const LaneFrame *f)                 \
+    {                                                                               \
+        U *out = f->slot[s->out], *to = *(U *const *) f->slot[s->arg[0]];           \
+        const U *value = f->slot[s->arg[1]];                                        \
+        const u32 *index = f->slot[f->extra[s->arg[2]]];                            \
+        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]];                          \
+        for (u32 i = 0; i < f->count; ++i)                                          \
+            out[i] = mask[i] ? __atomic_exchange_n(to + index[i], value[i],         \
+                                                   __ATOMIC_RELAXED)                \
+                             : 0;                                                   \
+    }                                                                               \
+    static void compare_exchange_##U(const LaneStep *s, const LaneFrame *f)         \
+    {                                                                               \
+        U *out = f->slot[s->out], *to = *(U *const *) f->slot[s->arg[0]];           \
+        const U *value = f->slot[s->arg[1]];                                        \
+        const u32 *index = f->slot[f->extra[s->arg[2]]];                            \
+        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]];                          \
+        const U *compare = f->slot[f->extra[s->arg[2] + 2]];                        \
+        for (u32 i = 0; i < f->count; ++i) {                                        \
+            U found = mask[i] ? compare[i] : 0;                                     \
+            if (mask[i])                                                            \
                 __atomic_compare_exchange_n(to + index[i], &found, value[i], false, \
-                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
-            out[i] = found; \
-        } \
+                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED);    \
+            out[i] = found;                                                         \
+        }                                                                           \
     }
 DEFINE_MOVES(u8)
 DEFINE_MOVES(u16)
@@ -79,80 +86,86 @@ DEFINE_MOVES(u64)
 
 /* ---- reductions into memory: target = op(target, value) */
 
-/* 'update' is one atomic operation on entry 'p' with value 'v' of type T, done on its bits of
- * type U. The loops for distinct targets, for any, and for runs of equal ones. */
-#define DEFINE_REDUCE(op, T, U) \
-    static inline void update_##op##_##T(T *p, T v) { \
-        U found = __atomic_load_n((U *) (void *) p, __ATOMIC_RELAXED); \
-        U wanted; \
-        do { \
-            T old; \
-            memcpy(&old, &found, sizeof old); \
-            T result = op##_##T(old, v); \
-            memcpy(&wanted, &result, sizeof wanted); \
+/* 'update' is one atomic operation on entry 'p' with value 'v' of type T, done on its
+ * bits of type U. The loops for distinct targets, for any, and for runs of equal ones.
+ * */
+#define DEFINE_REDUCE(op, T, U)                                                       \
+    static inline void update_##op##_##T(T *p, T v)                                   \
+    {                                                                                 \
+        U found = __atomic_load_n((U *) (void *) p, __ATOMIC_RELAXED);                \
+        U wanted;                                                                     \
+        do {                                                                          \
+            T old;                                                                    \
+            memcpy(&old, &found, sizeof old);                                         \
+            T result = op##_##T(old, v);                                              \
+            memcpy(&wanted, &result, sizeof wanted);                                  \
         } while (!__atomic_compare_exchange_n((U *) (void *) p, &found, wanted, true, \
-                                              __ATOMIC_RELAXED, __ATOMIC_RELAXED)); \
-    } \
+                                              __ATOMIC_RELAXED, __ATOMIC_RELAXED));   \
+    }                                                                                 \
     DEFINE_REDUCE_LOOPS(op, T)
 
-#define DEFINE_REDUCE_FETCH(op, T, fetch) \
-    static inline void update_##op##_##T(T *p, T v) { \
-        fetch(p, v, __ATOMIC_RELAXED); \
-    } \
+#define DEFINE_REDUCE_FETCH(op, T, fetch)           \
+    static inline void update_##op##_##T(T *p, T v) \
+    {                                               \
+        fetch(p, v, __ATOMIC_RELAXED);              \
+    }                                               \
     DEFINE_REDUCE_LOOPS(op, T)
 
-#define DEFINE_REDUCE_LOOPS(op, T) \
-    static void plain_##op##_##T(const LaneStep *s, const LaneFrame *f) { \
-        T *to = *(T *const *) f->slot[s->out]; \
-        const T *value = f->slot[s->arg[0]]; \
-        const u32 *index = f->slot[s->arg[1]]; \
-        const u8 *mask = f->slot[s->arg[2]]; \
-        for (u32 i = 0, count = f->count; i < count; ++i) { \
-            if (i + AHEAD < count) \
-                __builtin_prefetch(to + index[i + AHEAD], 1); \
-            if (mask[i]) \
-                to[index[i]] = op##_##T(to[index[i]], value[i]); \
-        } \
-    } \
-    static void atomic_##op##_##T(const LaneStep *s, const LaneFrame *f) { \
-        T *to = *(T *const *) f->slot[s->out]; \
-        const T *value = f->slot[s->arg[0]]; \
-        const u32 *index = f->slot[s->arg[1]]; \
-        const u8 *mask = f->slot[s->arg[2]]; \
-        for (u32 i = 0, count = f->count; i < count; ++i) { \
-            if (i + AHEAD < count) \
-                __builtin_prefetch(to + index[i + AHEAD], 1); \
-            if (mask[i]) \
-                update_##op##_##T(to + index[i], value[i]); \
-        } \
-    } \
-    static void runs_##op##_##T(const LaneStep *s, const LaneFrame *f) { \
-        T *to = *(T *const *) f->slot[s->out]; \
-        const T *value = f->slot[s->arg[0]]; \
-        const u32 *index = f->slot[s->arg[1]]; \
-        const u8 *mask = f->slot[s->arg[2]]; \
-        const u32 count = f->count; \
-        for (u32 i = 0; i < count;) { \
-            if (i + AHEAD < count) \
-                __builtin_prefetch(to + index[i + AHEAD], 1); \
-            u32 first = i++; \
-            if (!mask[first]) \
-                continue; \
-            T sum = value[first]; \
+#define DEFINE_REDUCE_LOOPS(op, T)                                        \
+    static void plain_##op##_##T(const LaneStep *s, const LaneFrame *f)   \
+    {                                                                     \
+        T *to = *(T *const *) f->slot[s->out];                            \
+        const T *value = f->slot[s->arg[0]];                              \
+        const u32 *index = f->slot[s->arg[1]];                            \
+        const u8 *mask = f->slot[s->arg[2]];                              \
+        for (u32 i = 0, count = f->count; i < count; ++i) {               \
+            if (i + AHEAD < count)                                        \
+                __builtin_prefetch(to + index[i + AHEAD], 1);             \
+            if (mask[i])                                                  \
+                to[index[i]] = op##_##T(to[index[i]], value[i]);          \
+        }                                                                 \
+    }                                                                     \
+    static void atomic_##op##_##T(const LaneStep *s, const LaneFrame *f)  \
+    {                                                                     \
+        T *to = *(T *const *) f->slot[s->out];                            \
+        const T *value = f->slot[s->arg[0]];                              \
+        const u32 *index = f->slot[s->arg[1]];                            \
+        const u8 *mask = f->slot[s->arg[2]];                              \
+        for (u32 i = 0, count = f->count; i < count; ++i) {               \
+            if (i + AHEAD < count)                                        \
+                __builtin_prefetch(to + index[i + AHEAD], 1);             \
+            if (mask[i])                                                  \
+                update_##op##_##T(to + index[i], value[i]);               \
+        }                                                                 \
+    }                                                                     \
+    static void runs_##op##_##T(const LaneStep *s, const LaneFrame *f)    \
+    {                                                                     \
+        T *to = *(T *const *) f->slot[s->out];                            \
+        const T *value = f->slot[s->arg[0]];                              \
+        const u32 *index = f->slot[s->arg[1]];                            \
+        const u8 *mask = f->slot[s->arg[2]];                              \
+        const u32 count = f->count;                                       \
+        for (u32 i = 0; i < count;) {                                     \
+            if (i + AHEAD < count)                                        \
+                __builtin_prefetch(to + index[i + AHEAD], 1);             \
+            u32 first = i++;                                              \
+            if (!mask[first])                                             \
+                continue;                                                 \
+            T sum = value[first];                                         \
             for (; i < count && mask[i] && index[i] == index[first]; ++i) \
-                sum = op##_##T(sum, value[i]); \
-            update_##op##_##T(to + index[first], sum); \
-        } \
+                sum = op##_##T(sum, value[i]);                            \
+            update_##op##_##T(to + index[first], sum);                    \
+        }                                                                 \
     }
 
-#define DEFINE_REDUCE_INTEGER(U, S) \
+#define DEFINE_REDUCE_INTEGER(U, S)                 \
     DEFINE_REDUCE_FETCH(add, U, __atomic_fetch_add) \
     DEFINE_REDUCE_FETCH(and, U, __atomic_fetch_and) \
-    DEFINE_REDUCE_FETCH(or, U, __atomic_fetch_or) \
-    DEFINE_REDUCE(mul, U, U) \
-    DEFINE_REDUCE(min, U, U) \
-    DEFINE_REDUCE(max, U, U) \
-    DEFINE_REDUCE(min, S, U) \
+    DEFINE_REDUCE_FETCH(or, U, __atomic_fetch_or)   \
+    DEFINE_REDUCE(mul, U, U)                        \
+    DEFINE_REDUCE(min, U, U)                        \
+    DEFINE_REDUCE(max, U, U)                        \
+    DEFINE_REDUCE(min, S, U)                        \
     DEFINE_REDUCE(max, S, U)
 DEFINE_REDUCE_INTEGER(u8, i8)
 DEFINE_REDUCE_INTEGER(u16, i16)
@@ -161,9 +174,9 @@ DEFINE_REDUCE_INTEGER(u64, i64)
 
 /* A type of its own keeps f16 apart from u16 in function names. */
 #define DEFINE_REDUCE_FLOAT(F, U) \
-    DEFINE_REDUCE(add, F, U) \
-    DEFINE_REDUCE(mul, F, U) \
-    DEFINE_REDUCE(fmin, F, U) \
+    DEFINE_REDUCE(add, F, U)      \
+    DEFINE_REDUCE(mul, F, U)      \
+    DEFINE_REDUCE(fmin, F, U)     \
     DEFINE_REDUCE(fmax, F, U)
 DEFINE_REDUCE_FLOAT(f16, u16)
 DEFINE_REDUCE_FLOAT(f32, u32)
@@ -171,9 +184,10 @@ DEFINE_REDUCE_FLOAT(f64, u64)
 
 /* ---- counters and checks */
 
-/* Neighbours with the same target share one atomic operation: all lanes counting in one place
- * is the usual case. */
-static void increment(const LaneStep *s, const LaneFrame *f) {
+/* Neighbours with the same target share one atomic operation: all lanes counting in one
+ * place is the usual case. */
+static void increment(const LaneStep *s, const LaneFrame *f)
+{
     u32 *out = f->slot[s->out], *to = *(u32 *const *) f->slot[s->arg[0]];
     const u32 *index = f->slot[s->arg[1]];
     const u8 *mask = f->slot[s->arg[2]];
@@ -191,7 +205,8 @@ static void increment(const LaneStep *s, const LaneFrame *f) {
     }
 }
 
-static void check(const LaneStep *s, const LaneFrame *f) {
+static void check(const LaneStep *s, const LaneFrame *f)
+{
     u8 *restrict out = f->slot[s->out];
     const u8 *restrict mask = f->slot[s->arg[0]];
     const u32 *restrict index = f->slot[s->arg[1]];

@@ -195,9 +195,9 @@ uint32_t llvm_vector_width(void)
 static bool available(void)
 {
 #if defined(__x86_64__)
-    /* Without these, fused multiply-add and half precision would be calls to libraries. */
-    if (!__builtin_cpu_supports("fma") || !__builtin_cpu_supports("f16c") ||
-        !__builtin_cpu_supports("avx2")) {
+    /* Without FMA and F16C, fused multiply-add and half precision would be calls to
+     * libraries. Every CPU with AVX2 has F16C. */
+    if (!__builtin_cpu_supports("fma") || !__builtin_cpu_supports("avx2")) {
         return error_set(JIT_ERROR_UNSUPPORTED,
                          "the llvm engine needs a CPU with AVX2, FMA and F16C");
     }

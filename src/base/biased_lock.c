@@ -1,0 +1,67 @@
+/*
+ * biased_lock.c -- see biased_lock.h
+ */
+#include "base/biased_lock.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__linux__) && defined(__NR_membarrier) && !defined(__SANITIZE_THREAD__)
+#include <linux/membarrier.h>
+static bool register_barrier(void) {
+    return syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+static void barrier_everywhere(void) {
+    syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+#else
+static bool register_barrier(void) { return false; }
+static void barrier_everywhere(void) {}
+#endif
+
+BiasedLock biased_lock;
+_Thread_local bool biased_lock_owner __attribute__((tls_model("initial-exec")));
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t finished = PTHREAD_COND_INITIALIZER;
+static bool claimed; /* somebody is or was the owner; guarded by the mutex */
+
+/* End the owner's privilege; with the mutex held, by another thread. */
+static void end_privilege(void) {
+    atomic_store_explicit(&biased_lock.shared, true, memory_order_release);
+    barrier_everywhere();
+    /* Partner of the release stores of the owner. */
+    while (atomic_load_explicit(&biased_lock.owner_inside, memory_order_acquire))
+        sched_yield();
+}
+
+void biased_lock_slow(void) {
+    pthread_mutex_lock(&mutex);
+    if (atomic_load_explicit(&biased_lock.shared, memory_order_relaxed))
+        return;
+    if (!claimed && register_barrier()) {
+        claimed = true;
+        biased_lock_owner = true;
+        atomic_store_explicit(&biased_lock.owner_inside, true, memory_order_relaxed);
+        pthread_mutex_unlock(&mutex); /* inside by the flag from now on */
+        return;
+    }
+    end_privilege();
+}
+
+void biased_unlock_slow(void) { pthread_mutex_unlock(&mutex); }
+
+bool biased_lock_wait(void) {
+    if (biased_lock_owner && atomic_load_explicit(&biased_lock.owner_inside,
+                                                  memory_order_relaxed))
+        return false;
+    pthread_cond_wait(&finished, &mutex);
+    return true;
+}
+
+void biased_lock_broadcast(void) {
+    if (atomic_load_explicit(&biased_lock.shared, memory_order_relaxed))
+        pthread_cond_broadcast(&finished);
+}

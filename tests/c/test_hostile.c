@@ -1,0 +1,493 @@
+/*
+ * test_hostile.c -- the n-th allocation, file operation or loader call fails, for every n
+ *
+ * Built with JIT_HOSTILE. Each scenario uses one part of the public interface and says
+ * whether all of it worked. For n = 1, 2, 3, ... it runs with the n-th fallible step failing:
+ * it may fail, and must then have recorded an error, but a value that it gets must be right.
+ * After that it runs undisturbed and must succeed; nothing may be left. That ends when a run
+ * takes fewer than n steps.
+ */
+#include "test_util.h"
+
+#include <pthread.h>
+
+#include "base/alloc.h"
+#include "runtime/buffer.h"
+
+enum { N = 300, MOST_STEPS = 20000 };
+
+/* ------------------------------------------------------------------- ownership */
+
+/* Variables of the running scenario. */
+static uint32_t owned[256];
+static size_t owned_count;
+
+static uint32_t own(uint32_t id)
+{
+    if (id) {
+        assert_true(owned_count < COUNT_OF(owned));
+        owned[owned_count++] = id;
+    }
+    return id;
+}
+
+static void disown_all(void)
+{
+    while (owned_count)
+        jit_var_dec_ref(owned[--owned_count]);
+}
+
+/* The entry could be read, and then it is right. */
+static bool entry_is(uint32_t id, size_t offset, uint32_t expected)
+{
+    uint32_t found;
+    if (!jit_var_read(id, offset, &found))
+        return false;
+    if (found != expected)
+        fail_msg("entry %zu of r%u is %u, expected %u", offset, id, found, expected);
+    return true;
+}
+
+static uint32_t counter(void) { return own(jit_var_counter(CPU, N)); }
+static uint32_t number(uint32_t value) { return own(jit_var_u32(CPU, value)); }
+static uint32_t zeros(size_t size)
+{
+    uint32_t zero = 0;
+    return own(jit_var_literal(CPU, VarTypeUInt32, &zero, size, 1));
+}
+
+/* ------------------------------------------------------------------- scenarios */
+
+static bool trace_and_evaluate(void)
+{
+    uint32_t x = counter(), y = own(jit_var_mul(x, number(3)));
+    uint32_t z = own(jit_var_add(y, number(7)));
+    uint32_t m = own(jit_var_lt(z, number(100)));
+    uint32_t s = own(jit_var_select(m, z, x));
+    return jit_var_schedule(s) && jit_eval() && entry_is(s, 2, 13) && entry_is(s, 200, 200);
+}
+
+static bool long_trace(void)
+{
+    uint32_t x = counter();
+    for (uint32_t i = 0; i < 200 && x; ++i) {
+        uint32_t one = jit_var_u32(CPU, i * i), next = jit_var_add(x, one);
+        jit_var_dec_ref(one);
+        if (i)
+            jit_var_dec_ref(x);
+        x = next;
+    }
+    own(x);
+    return entry_is(x, 1, 1 + 199 * 200 * 399 / 6);
+}
+
+static bool many_types(void)
+{
+    uint32_t x = counter(), last = x;
+    for (size_t i = 0; i < COUNT_OF(test_types); ++i)
+        if (test_types[i].kind != 'p' && test_types[i].kind != 'b')
+            last = own(jit_var_cast(last, test_types[i].type, 0));
+    return entry_is(own(jit_var_cast(last, VarTypeUInt32, 0)), 100, 100);
+}
+
+static bool gather(void)
+{
+    uint32_t x = counter(), source = own(jit_var_mul(x, x));
+    uint32_t index = own(jit_var_sub(number(N - 1), x));
+    uint32_t mask = own(jit_var_gt(x, number(5)));
+    uint32_t out = own(jit_var_gather(source, index, mask));
+    return entry_is(out, 5, 0) && entry_is(out, 6, (N - 7) * (N - 7));
+}
+
+static bool gather_packet(void)
+{
+    uint32_t x = counter(), out[4] = { 0 };
+    uint32_t index = own(jit_var_and(x, number(63)));
+    bool ok = jit_var_gather_packet(4, x, index, 0, out);
+    for (int i = 0; i < 4; ++i)
+        own(out[i]);
+    return ok && entry_is(out[3], 65, 7) && entry_is(out[0], 65, 4);
+}
+
+static bool scatter_with(ReduceMode mode)
+{
+    uint32_t x = counter(), target = zeros(10);
+    own(jit_var_inc_ref(target)); /* somebody else holds it, so the target is copied */
+    uint32_t index = own(jit_var_mod(x, number(10)));
+    uint32_t out = own(jit_var_scatter(target, number(2), index, 0, ReduceOpAdd, mode));
+    return entry_is(out, 9, 2 * N / 10) && entry_is(target, 9, 0);
+}
+
+static bool scatter_direct(void) { return scatter_with(ReduceModeDirect); }
+static bool scatter_local(void) { return scatter_with(ReduceModeLocal); }
+static bool scatter_expand(void) { return scatter_with(ReduceModeExpand); }
+
+static bool scatter_packet(void)
+{
+    uint32_t x = counter(), target = zeros(2 * N), values[2] = { x, number(9) };
+    uint32_t out = own(jit_var_scatter_packet(2, target, values, x, 0, ReduceOpIdentity,
+                                              ReduceModeAuto));
+    return entry_is(out, 2 * 77, 77) && entry_is(out, 2 * 77 + 1, 9);
+}
+
+/* Where an owned variable is kept, for functions that replace it. */
+static uint32_t *place_of(uint32_t id)
+{
+    for (size_t i = 0; i < owned_count; ++i)
+        if (owned[i] == id)
+            return &owned[i];
+    return NULL;
+}
+
+static bool atomics(void)
+{
+    uint32_t x = counter(), seen[2] = { 0, 0 };
+    uint32_t *count = place_of(zeros(1)), *cells = place_of(zeros(N));
+    uint32_t target = zeros(N), zero = number(0), five = number(5);
+    uint32_t first = own(jit_var_resize(zero, N)); /* every lane counts */
+    if (!count || !cells || !target || !five || !first)
+        return false;
+    uint32_t slot = own(jit_var_scatter_inc(count, first, 0));
+    uint32_t out = own(jit_var_scatter(target, x, slot, 0, ReduceOpIdentity,
+                                       ReduceModePermute));
+    bool ok = out && jit_eval() && entry_is(*count, 0, N) &&
+        jit_var_scatter_cas(cells, zero, five, x, 0, seen);
+    own(seen[0]);
+    own(seen[1]);
+    return ok && entry_is(*cells, 50, 5);
+}
+
+static bool reductions(void)
+{
+    uint32_t x = counter();
+    uint32_t sum = own(jit_var_reduce(x, ReduceOpAdd));
+    uint32_t most = own(jit_var_reduce(x, ReduceOpMax));
+    uint32_t blocks = own(jit_var_block_reduce(ReduceOpAdd, x, 10));
+    uint32_t prefix = own(jit_var_block_prefix_reduce(ReduceOpAdd, x, N, 1, 0));
+    uint32_t any = own(jit_var_any(own(jit_var_eq(x, number(7)))));
+    bool found = false;
+    return entry_is(sum, 0, N * (N - 1) / 2) && entry_is(most, 0, N - 1) &&
+        entry_is(blocks, 1, 145) && entry_is(prefix, 4, 6) &&
+        jit_var_read(any, 0, &found) && found;
+}
+
+static bool dot(void)
+{
+    uint32_t f = own(jit_var_cast(counter(), VarTypeFloat32, 0));
+    uint32_t product = own(jit_var_reduce_dot(f, own(jit_var_f32(CPU, 2))));
+    return entry_is(own(jit_var_cast(product, VarTypeUInt32, 0)), 0, N * (N - 1));
+}
+
+static bool compress(void)
+{
+    uint32_t x = counter();
+    uint32_t odd = own(jit_var_eq(own(jit_var_and(x, number(1))), number(1)));
+    uint32_t out = own(jit_var_compress(odd));
+    return out && jit_var_size(out) == N / 2 && entry_is(out, 10, 21);
+}
+
+static bool permutation(void)
+{
+    uint32_t values[8] = { 2, 0, 1, 2, 0, 1, 2, 0 }, perm[8], offsets[13];
+    bool ok = false;
+    uint32_t buckets = jit_block_mkperm(CPU, values, 8, 8, 3, perm, offsets, &ok);
+    if (ok)
+        assert_true(buckets == 3 && perm[0] == 1 && perm[7] == 6);
+    return ok;
+}
+
+static bool arrays(void)
+{
+    uint32_t data[4] = { 1, 2, 3, 4 };
+    uint32_t a = own(jit_var_mem_copy(CPU, VarTypeUInt32, data, 4));
+    uint32_t b = own(jit_var_mem_map(CPU, VarTypeUInt32, data, 4, 0));
+    uint32_t c = own(jit_var_add(a, b)), d = own(jit_var_tile(c, 3));
+    uint32_t e = own(jit_var_repeat(c, 2)), f = own(jit_var_reverse(d));
+    uint32_t g = own(jit_var_shrink(f, 5)), h = own(jit_var_copy(g));
+    uint32_t i = own(jit_var_write(h, 1, &data[2])), j = own(jit_var_resize(i, 5));
+    bool ok = entry_is(e, 3, 4) && entry_is(g, 4, 8) && entry_is(j, 1, 3);
+    ok = jit_sync_thread() && ok; /* 'data' is used until then */
+    return ok;
+}
+
+static bool labels(void)
+{
+    bool pushed = jit_prefix_push(CPU, "outer");
+    jit_set_source_location("file.c", 12);
+    uint32_t x = counter(), named = own(jit_var_set_label(x, "name"));
+    const char *label = named ? jit_var_label(named) : NULL;
+    bool ok = pushed && label;
+    if (ok)
+        assert_string_equal(label, "outer/name");
+    if (pushed)
+        jit_prefix_pop(CPU);
+    jit_set_source_location(NULL, 0);
+    return ok;
+}
+
+static bool texts(void)
+{
+    uint32_t x = counter(), y = own(jit_var_add(x, number(1)));
+    const char *program = jit_program_str(y), *whos = jit_var_whos();
+    const char *graph = jit_var_graphviz(), *values = jit_var_str(y);
+    bool ok = program && whos && graph && values;
+    if (values)
+        assert_string_equal(values, "[1, 2, 3, .. 294 skipped .., 298, 299, 300]");
+    return ok;
+}
+
+static bool history(void)
+{
+    jit_set_flag(JitFlagKernelHistory, 1);
+    uint32_t x = own(jit_var_add(counter(), number(1)));
+    bool ok = entry_is(x, 1, 2) && entry_is(own(jit_var_reduce(x, ReduceOpAdd)), 0, 45150);
+    KernelHistoryEntry *entries = NULL;
+    size_t count = jit_kernel_history(&entries);
+    jit_kernel_history_release(entries, count);
+    jit_kernel_history_clear();
+    jit_set_flag(JitFlagKernelHistory, 0);
+    return ok;
+}
+
+static bool checks(void)
+{
+    jit_set_flag(JitFlagDebug, 1);
+    uint32_t x = counter(), source = own(jit_var_add(x, number(1)));
+    uint32_t out = own(jit_var_gather(source, own(jit_var_add(x, number(N - 3))), 0));
+    bool ok = entry_is(out, 2, N) && entry_is(out, 3, 0);
+    jit_set_flag(JitFlagDebug, 0);
+    return ok;
+}
+
+static bool literals(void)
+{
+    for (uint32_t i = 0; i < 4; ++i)
+        if (!entry_is(own(jit_var_mul(counter(), number(1000 + i * i))), 2, 2000 + 2 * i * i))
+            return false;
+    return true;
+}
+
+static bool registry(void)
+{
+    static int objects[3];
+    bool ok = true;
+    for (int i = 0; i < 3; ++i)
+        ok &= jit_registry_put("llvm", "Thing", &objects[i]) != 0;
+    if (ok)
+        assert_int_equal(jit_registry_id(&objects[2]), 3);
+    jit_registry_clear();
+    return ok;
+}
+
+static bool memory(void)
+{
+    uint32_t *data = jit_malloc(CPU, 4000), value = 77, copy[4] = { 0 };
+    bool ok = data && jit_memset_async(CPU, data, 1000, 4, &value) &&
+        jit_memcpy(CPU, copy, data + 500, sizeof copy);
+    if (ok)
+        assert_int_equal(copy[3], 77);
+    jit_sync_thread();
+    jit_free(data);
+    return ok;
+}
+
+static void call(void *payload) { *(int *) payload += 1; }
+
+static bool events(void)
+{
+    int calls = 0;
+    JitEvent *event = jit_event_create(CPU, 1);
+    bool queued = jit_enqueue_host_func(CPU, call, &calls);
+    bool ok = event && queued && jit_event_record(event) && jit_event_wait(event);
+    jit_sync_thread();
+    assert_int_equal(calls, queued);
+    jit_event_destroy(event);
+    return ok;
+}
+
+static bool large(void)
+{
+    jit_llvm_set_thread_count(3);
+    uint32_t x = own(jit_var_counter(CPU, 1 << 18)), y = own(jit_var_mul(x, x));
+    bool ok = entry_is(own(jit_var_reduce(y, ReduceOpOr)), 0, 0xffffffff & ~2u) &&
+        entry_is(y, 70000, 70000u * 70000u);
+    return ok;
+}
+
+static void *work(void *result)
+{
+    uint32_t x = jit_var_counter(CPU, N), y = jit_var_add(x, x);
+    uint32_t found = 0;
+    *(bool *) result = jit_var_read(y, 9, &found) && found == 18;
+    jit_var_dec_ref(x);
+    jit_var_dec_ref(y);
+    return NULL;
+}
+
+static bool threads(void)
+{
+    bool ok[2] = { false, false };
+    pthread_t ids[2];
+    for (int i = 0; i < 2; ++i)
+        assert_int_equal(pthread_create(&ids[i], NULL, work, &ok[i]), 0);
+    for (int i = 0; i < 2; ++i)
+        pthread_join(ids[i], NULL);
+    return ok[0] && ok[1];
+}
+
+/* Keeps code on disk, and finds it there. */
+static bool disk(void)
+{
+    for (uint32_t i = 0; i < 2; ++i) {
+        if (!entry_is(own(jit_var_add(own(jit_var_mul(counter(), number(11))), number(5))),
+                      2, 27))
+            return false;
+        jit_flush_kernel_cache();
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------------- driver */
+
+typedef struct Scenario {
+    const char *name;
+    bool (*run)(void);
+    bool on_disk;     /* with a disk cache, a new one for each n */
+    bool threads;     /* steps are taken by other threads, so their order varies */
+} Scenario;
+
+static const Scenario scenarios[] = {
+    { "trace_and_evaluate", trace_and_evaluate, false, false },
+    { "long_trace", long_trace, false, false },
+    { "many_types", many_types, false, false },
+    { "gather", gather, false, false },
+    { "gather_packet", gather_packet, false, false },
+    { "scatter_direct", scatter_direct, false, false },
+    { "scatter_local", scatter_local, false, false },
+    { "scatter_expand", scatter_expand, false, false },
+    { "scatter_packet", scatter_packet, false, false },
+    { "atomics", atomics, false, false },
+    { "reductions", reductions, false, false },
+    { "dot", dot, false, false },
+    { "compress", compress, false, false },
+    { "permutation", permutation, false, false },
+    { "arrays", arrays, false, false },
+    { "labels", labels, false, false },
+    { "texts", texts, false, false },
+    { "history", history, false, false },
+    { "checks", checks, false, false },
+    { "literals", literals, false, false },
+    { "registry", registry, false, false },
+    { "memory", memory, false, false },
+    { "events", events, false, false },
+    { "large", large, false, false },
+    { "threads", threads, false, true },
+    { "disk", disk, true, false }
+};
+
+static char folder[] = "/tmp/jit-hostile-XXXXXX";
+
+static void use_disk(const Scenario *scenario, uint64_t n)
+{
+    char path[100];
+    snprintf(path, sizeof path, "%s/%llu", folder, (unsigned long long) n);
+    setenv("DRJIT_CACHE_DIR", scenario->on_disk ? path : "", 1);
+}
+
+/* One n; true if there was a step to fail. */
+static bool disturb(const Scenario *scenario, uint64_t n)
+{
+    use_disk(scenario, n);
+    jit_error_clear();
+    alloc_fail_at(n);
+    bool begun = jit_init(CPU), ok = begun && scenario->run();
+    uint64_t steps = alloc_steps();
+    alloc_fail_at(0);
+    if (!ok && !scenario->threads && jit_error() == JIT_OK)
+        fail_msg("%s, n = %llu: failed without an error", scenario->name,
+                 (unsigned long long) n);
+    if (!ok && steps < n)
+        fail_msg("%s, n = %llu: failed without a fault: %s", scenario->name,
+                 (unsigned long long) n, jit_error_message());
+    disown_all();
+    jit_set_flags(JitFlagDefault);
+    jit_error_clear();
+    if (!jit_init(CPU) || !scenario->run())
+        fail_msg("%s, n = %llu: does not recover: %s", scenario->name,
+                 (unsigned long long) n, jit_error_message());
+    disown_all();
+    uint32_t leaks = jit_shutdown(0);
+    if (leaks || buffer_stats().live)
+        fail_msg("%s, n = %llu: %u variables and %u buffers are left", scenario->name,
+                 (unsigned long long) n, leaks, buffer_stats().live);
+    return steps >= n;
+}
+
+static void test_scenario(void **state)
+{
+    const Scenario *scenario = *state;
+    uint64_t n = 1;
+    while (n < MOST_STEPS && disturb(scenario, n))
+        n += engine_is("llvm") && n > 40 ? 5 : 1; /* a compile takes many steps and ms */
+    assert_true(n > 1 && n < MOST_STEPS);
+}
+
+/* The loader remembers how it fared, so every n has a process of its own. */
+static void test_loading(void **unused)
+{
+    (void) unused;
+    setenv("DRJIT_CACHE_DIR", "", 1);
+    for (uint64_t n = 1; n < MOST_STEPS; ++n) {
+        fflush(NULL);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            unsetenv("DRJIT_CPU_ENGINE");
+            alloc_fail_at(n);
+            bool ok = jit_llvm_version(NULL, NULL, NULL);
+            bool hit = alloc_steps() >= n;
+            alloc_fail_at(0);
+            bool sane = (ok || jit_error() != JIT_OK) && jit_init(CPU) &&
+                trace_and_evaluate();
+            disown_all();
+            sane &= jit_shutdown(0) == 0;
+            _exit(!sane ? 2 : hit ? 1 : 0);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
+            fail_msg("n = %llu: status 0x%x", (unsigned long long) n, (unsigned) status);
+        if (WEXITSTATUS(status) == 0)
+            return;
+    }
+}
+
+static int tests(void)
+{
+    struct CMUnitTest list[COUNT_OF(scenarios)];
+    memset(list, 0, sizeof list);
+    size_t count = 0;
+    const char *only = getenv("DRJIT_TEST_SCENARIO");
+    for (size_t i = 0; i < COUNT_OF(scenarios); ++i)
+        if (!only || strcmp(only, scenarios[i].name) == 0)
+            list[count++] = (struct CMUnitTest) { scenarios[i].name, test_scenario, NULL,
+                                                  NULL, (void *) (uintptr_t) &scenarios[i] };
+    return _cmocka_run_group_tests("hostile", list, count, NULL, NULL);
+}
+
+static int loading_tests(void)
+{
+    const struct CMUnitTest list[] = { cmocka_unit_test(test_loading) };
+    return cmocka_run_group_tests(list, NULL, NULL);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    setenv("DRJIT_LOG_LEVEL", "error", 1);
+    int failures = loading_tests() + run_engines(tests);
+    char command[100];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command) != 0 || failures;
+}

@@ -1,0 +1,403 @@
+/*
+ * test_threads.c -- many threads trace and evaluate at once
+ *
+ * Shared variables are read, written and reduced by all of them; each thread's own results
+ * are compared with what plain C computes. Runs under the thread sanitizer, too.
+ */
+#include "test_util.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { THREADS = 8, ROUNDS = 20, SIZE = 5000 };
+
+/* cmocka's assertions belong to the main thread: others count what is wrong and say it. */
+static _Atomic uint32_t faults;
+
+static void fault(const char *what, int line)
+{
+    atomic_fetch_add(&faults, 1);
+    fprintf(stderr, "line %d: %s: %s\n", line, what, jit_error_message());
+}
+#define EXPECT(expression) ((expression) ? (void) 0 : fault(#expression, __LINE__))
+
+typedef struct Task {
+    uint32_t number;
+    uint32_t shared;  /* borrowed: a variable that all threads use */
+    uint32_t result;
+} Task;
+
+/* Start THREADS threads with a task each, wait for them. */
+static void run_tasks(void *(*work)(void *), Task *tasks)
+{
+    pthread_t ids[THREADS];
+    atomic_store(&faults, 0);
+    for (uint32_t i = 0; i < THREADS; ++i) {
+        tasks[i].number = i;
+        assert_int_equal(pthread_create(&ids[i], NULL, work, &tasks[i]), 0);
+    }
+    for (uint32_t i = 0; i < THREADS; ++i)
+        pthread_join(ids[i], NULL);
+    assert_int_equal(atomic_load(&faults), 0);
+}
+
+static bool entry_is(uint32_t id, size_t offset, uint32_t expected)
+{
+    uint32_t found = ~expected;
+    return jit_var_read(id, offset, &found) && found == expected;
+}
+
+/* op(a, literal) */
+static uint32_t with(uint32_t (*op)(uint32_t, uint32_t), uint32_t a, uint32_t value)
+{
+    uint32_t literal = jit_var_u32(CPU, value), result = op(a, literal);
+    jit_var_dec_ref(literal);
+    return result;
+}
+
+static uint32_t evaluated_counter(void)
+{
+    uint32_t counter = jit_var_counter(CPU, SIZE), x = with(jit_var_add, counter, 1);
+    OK(jit_var_eval(x));
+    jit_var_dec_ref(counter);
+    return x;
+}
+
+/* ------------------------------------------------------------------ independent */
+
+static void *compute(void *payload)
+{
+    Task *task = payload;
+    for (uint32_t i = 0; i < ROUNDS; ++i) {
+        uint32_t factor = task->number * ROUNDS + i;
+        uint32_t x = with(jit_var_mul, task->shared, factor);
+        uint32_t y = jit_var_add(x, task->shared), sum = jit_var_reduce(y, ReduceOpAdd);
+        EXPECT(entry_is(y, 100, 101 * (factor + 1)));
+        EXPECT(entry_is(sum, 0, (factor + 1) * (SIZE * (SIZE + 1) / 2)));
+        DROP(x, y, sum);
+    }
+    return NULL;
+}
+
+static void test_compute(void **unused)
+{
+    (void) unused;
+    Task tasks[THREADS] = { { 0 } };
+    uint32_t x = evaluated_counter();
+    for (uint32_t i = 0; i < THREADS; ++i)
+        tasks[i].shared = x;
+    run_tasks(compute, tasks);
+    jit_var_dec_ref(x);
+}
+
+/* All evaluate one variable that nobody has evaluated yet. */
+static void *evaluate_shared(void *payload)
+{
+    Task *task = payload;
+    EXPECT(entry_is(task->shared, 10, 100));
+    EXPECT(entry_is(task->shared, SIZE - 1, (SIZE - 1) * (SIZE - 1)));
+    return NULL;
+}
+
+static void test_shared_evaluation(void **unused)
+{
+    (void) unused;
+    for (int round = 0; round < ROUNDS; ++round) {
+        Task tasks[THREADS] = { { 0 } };
+        uint32_t x = jit_var_counter(CPU, SIZE), y = jit_var_mul(x, x);
+        for (uint32_t i = 0; i < THREADS; ++i)
+            tasks[i].shared = y;
+        run_tasks(evaluate_shared, tasks);
+        DROP(x, y);
+    }
+}
+
+/* ----------------------------------------------------------------------- writes */
+
+/* Everybody writes to what is one array at first: copy on write keeps them apart, and
+ * gathers see what their own thread wrote before. */
+static void *write_own_copy(void *payload)
+{
+    Task *task = payload;
+    uint32_t target = task->shared;
+    jit_var_inc_ref(target);
+    for (uint32_t i = 0; i < ROUNDS; ++i) {
+        uint32_t index = with(jit_var_mod, task->shared, 50);
+        uint32_t value = jit_var_u32(CPU, task->number + 1);
+        uint32_t next = jit_var_scatter(target, value, index, 0, ReduceOpAdd,
+                                        (ReduceMode) (i % 3));
+        uint32_t back = jit_var_gather(next, index, 0);
+        uint32_t expected = 8 + (i + 1) * (SIZE / 50) * (task->number + 1);
+        EXPECT(entry_is(next, 7, expected));
+        EXPECT(entry_is(back, 6, expected)); /* entry 6 of the counter from 1 is 7 */
+        DROP(target, index, value, back);
+        target = next;
+    }
+    jit_var_dec_ref(target);
+    return NULL;
+}
+
+static void test_copy_on_write(void **unused)
+{
+    (void) unused;
+    Task tasks[THREADS] = { { 0 } };
+    uint32_t x = evaluated_counter();
+    for (uint32_t i = 0; i < THREADS; ++i)
+        tasks[i].shared = x;
+    run_tasks(write_own_copy, tasks);
+    for (size_t i = 0; i < SIZE; i += 77)
+        assert_true(entry_is(x, i, (uint32_t) i + 1));
+    jit_var_dec_ref(x);
+}
+
+/* An array wanders from thread to thread; each adds to it without waiting for its work, so
+ * only the order of streams keeps the sums right. */
+static pthread_mutex_t baton_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t baton;
+
+static void *add_to_baton(void *payload)
+{
+    (void) payload;
+    for (uint32_t i = 0; i < ROUNDS; ++i) {
+        uint32_t x = jit_var_counter(CPU, SIZE), index = with(jit_var_mod, x, 10);
+        uint32_t one = jit_var_u32(CPU, 1);
+        pthread_mutex_lock(&baton_lock);
+        uint32_t next = jit_var_scatter(baton, one, index, 0, ReduceOpAdd, ReduceModeAuto);
+        EXPECT(next && jit_eval());
+        jit_var_dec_ref(baton);
+        baton = next;
+        pthread_mutex_unlock(&baton_lock);
+        DROP(x, index, one);
+    }
+    return NULL;
+}
+
+static void test_baton(void **unused)
+{
+    (void) unused;
+    Task tasks[THREADS] = { { 0 } };
+    uint32_t zero = 0;
+    OK(baton = jit_var_literal(CPU, VarTypeUInt32, &zero, 10, 1));
+    run_tasks(add_to_baton, tasks);
+    for (size_t i = 0; i < 10; ++i)
+        assert_true(entry_is(baton, i, THREADS * ROUNDS * SIZE / 10));
+    jit_var_dec_ref(baton);
+}
+
+/* ------------------------------------------------------------ life of threads */
+
+/* Ends with a scheduled variable, a pending write and running work. */
+static void *leave_work_behind(void *payload)
+{
+    Task *task = payload;
+    uint32_t x = with(jit_var_mul, task->shared, 3), y = with(jit_var_add, x, 1);
+    jit_var_schedule(y);
+    EXPECT(jit_eval());
+    uint32_t z = with(jit_var_add, y, task->number);
+    jit_var_schedule(z);
+    task->result = z;
+    DROP(x, y);
+    return NULL;
+}
+
+static void test_thread_exit(void **unused)
+{
+    (void) unused;
+    for (int round = 0; round < ROUNDS; ++round) {
+        Task tasks[THREADS] = { { 0 } };
+        uint32_t x = evaluated_counter();
+        for (uint32_t i = 0; i < THREADS; ++i)
+            tasks[i].shared = x;
+        run_tasks(leave_work_behind, tasks);
+        for (uint32_t i = 0; i < THREADS; ++i) {
+            assert_true(entry_is(tasks[i].result, 20, 21 * 3 + 1 + i));
+            jit_var_dec_ref(tasks[i].result);
+        }
+        jit_var_dec_ref(x);
+    }
+}
+
+/* The write that a thread queued and did not evaluate is not lost with it. */
+static void *leave_write_behind(void *payload)
+{
+    Task *task = payload;
+    uint32_t one = jit_var_u32(CPU, 1), index = jit_var_counter(CPU, SIZE);
+    uint32_t zeros = with(jit_var_and, index, 0), seven = jit_var_u32(CPU, 7);
+    uint32_t target = jit_var_copy(task->shared);
+    task->result = jit_var_scatter(target, seven, one, 0, ReduceOpIdentity, ReduceModeAuto);
+    EXPECT(task->result);
+    DROP(one, index, zeros, seven, target);
+    return NULL;
+}
+
+static void test_thread_exit_with_write(void **unused)
+{
+    (void) unused;
+    Task tasks[THREADS] = { { 0 } };
+    uint32_t x = evaluated_counter();
+    for (uint32_t i = 0; i < THREADS; ++i)
+        tasks[i].shared = x;
+    run_tasks(leave_write_behind, tasks);
+    for (uint32_t i = 0; i < THREADS; ++i) {
+        assert_true(entry_is(tasks[i].result, 1, 7));
+        assert_true(entry_is(tasks[i].result, 2, 3));
+        jit_var_dec_ref(tasks[i].result);
+    }
+    jit_var_dec_ref(x);
+}
+
+static _Atomic bool stop;
+
+static void *change_thread_count(void *unused)
+{
+    (void) unused;
+    for (uint32_t i = 0; !atomic_load(&stop); ++i)
+        EXPECT(jit_llvm_set_thread_count(i % 5));
+    return NULL;
+}
+
+static void *compute_large(void *payload)
+{
+    Task *task = payload;
+    for (uint32_t i = 0; i < 5; ++i) {
+        uint32_t x = jit_var_counter(CPU, 1 << 17), y = with(jit_var_add, x, i);
+        uint32_t z = jit_var_mul(y, y), most = jit_var_reduce(y, ReduceOpMax);
+        EXPECT(entry_is(z, 60000, (60000 + i) * (60000 + i)));
+        EXPECT(entry_is(most, 0, (1 << 17) - 1 + i));
+        DROP(x, y, z, most);
+    }
+    task->result = 0;
+    return NULL;
+}
+
+static void test_thread_count(void **unused)
+{
+    (void) unused;
+    uint32_t before = jit_llvm_thread_count();
+    Task tasks[THREADS] = { { 0 } };
+    pthread_t changer;
+    atomic_store(&stop, false);
+    assert_int_equal(pthread_create(&changer, NULL, change_thread_count, NULL), 0);
+    run_tasks(compute_large, tasks);
+    atomic_store(&stop, true);
+    pthread_join(changer, NULL);
+    OK(jit_llvm_set_thread_count(before));
+}
+
+static void *own_flags(void *payload)
+{
+    Task *task = payload;
+    EXPECT(jit_flags() == JitFlagDefault);
+    uint32_t flags = task->number << 3;
+    for (uint32_t i = 0; i < 1000; ++i) {
+        jit_set_flags(flags);
+        jit_set_flag(JitFlagReuseIndices, i & 1);
+        EXPECT(jit_flags() == (flags | (i & 1 ? JitFlagReuseIndices : 0)));
+    }
+    return NULL;
+}
+
+static void test_flags(void **unused)
+{
+    (void) unused;
+    Task tasks[THREADS] = { { 0 } };
+    jit_set_flag(JitFlagDebug, 1);
+    run_tasks(own_flags, tasks);
+    assert_true(jit_flags() == (JitFlagDefault | JitFlagDebug));
+}
+
+/* Everything that walks over all variables, while others come and go. */
+static void *look_around(void *payload)
+{
+    Task *task = payload;
+    for (uint32_t i = 0; i < ROUNDS; ++i) {
+        uint32_t x = with(jit_var_add, task->shared, i), y = jit_var_set_label(x, "mine");
+        EXPECT(jit_var_whos() && jit_var_graphviz() && jit_program_str(y));
+        EXPECT(y && strcmp(jit_var_label(y), "mine") == 0);
+        DROP(x, y);
+        jit_flush_kernel_cache();
+        jit_flush_malloc_cache();
+    }
+    return NULL;
+}
+
+static void test_look_around(void **unused)
+{
+    (void) unused;
+    Task tasks[THREADS] = { { 0 } };
+    uint32_t x = evaluated_counter();
+    for (uint32_t i = 0; i < THREADS; ++i)
+        tasks[i].shared = x;
+    run_tasks(look_around, tasks);
+    jit_var_dec_ref(x);
+}
+
+/* ------------------------------------------------------------------------- fork */
+
+static void *keep_busy(void *payload)
+{
+    Task *task = payload;
+    while (!atomic_load(&stop))
+        compute(task);
+    return NULL;
+}
+
+/* In the child, only the thread that called fork() lives on. */
+static int child_works(uint32_t shared)
+{
+    uint32_t sum = jit_var_reduce(shared, ReduceOpAdd), x = jit_var_counter(CPU, 1 << 17);
+    uint32_t y = with(jit_var_mul, x, 5), z = jit_var_add(shared, shared);
+    bool ok = entry_is(sum, 0, SIZE * (SIZE + 1) / 2) && entry_is(y, 70000, 350000) &&
+        entry_is(z, 8, 18);
+    DROP(sum, x, y, z);
+    return ok ? 0 : 1;
+}
+
+static void test_fork(void **unused)
+{
+    (void) unused;
+    Task tasks[4] = { { 0 } };
+    pthread_t ids[4];
+    uint32_t x = evaluated_counter();
+    atomic_store(&faults, 0);
+    atomic_store(&stop, false);
+    for (uint32_t i = 0; i < 4; ++i) {
+        tasks[i] = (Task) { .number = i, .shared = x };
+        assert_int_equal(pthread_create(&ids[i], NULL, keep_busy, &tasks[i]), 0);
+    }
+    for (int round = 0; round < 10; ++round) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(60); /* rather a signal than a child that waits forever */
+            _exit(child_works(x));
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFEXITED(status) || WEXITSTATUS(status))
+            fail_msg("the child of round %d ended with status 0x%x", round,
+                     (unsigned) status);
+    }
+    atomic_store(&stop, true);
+    for (uint32_t i = 0; i < 4; ++i)
+        pthread_join(ids[i], NULL);
+    assert_int_equal(atomic_load(&faults), 0);
+    jit_var_dec_ref(x);
+}
+
+static int tests(void)
+{
+    const struct CMUnitTest list[] = {
+        TEST(test_compute),        TEST(test_shared_evaluation),
+        TEST(test_copy_on_write),  TEST(test_baton),
+        TEST(test_thread_exit),    TEST(test_thread_exit_with_write),
+        TEST(test_thread_count),   TEST(test_flags),
+        TEST(test_look_around),    TEST(test_fork)
+    };
+    return cmocka_run_group_tests(list, NULL, NULL);
+}
+
+int main(void)
+{
+    return run_engines(tests) ? 1 : 0;
+}
