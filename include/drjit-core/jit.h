@@ -57,8 +57,8 @@ typedef enum JitBackend {
     JitBackendLLVM = 2  /**< the CPU, whichever engine serves it */
 } JitBackend;
 
-/** Entry types, in promotion order. VarTypeBaseInt and VarTypeBaseFloat stand for Python
- *  scalars in promotion rules; no variable has these types. */
+/** Entry types, in promotion order. VarTypeBaseInt and VarTypeBaseFloat stand for
+ *  Python scalars in promotion rules; no variable has these types. */
 typedef enum VarType {
     VarTypeVoid = 0, VarTypeBool = 1, VarTypeBaseInt = 2,
     VarTypeInt8 = 3, VarTypeUInt8 = 4, VarTypeInt16 = 5, VarTypeUInt16 = 6,
@@ -68,8 +68,8 @@ typedef enum VarType {
     VarTypeCount = 16
 } VarType;
 
-/** Operations accepted by jit_var_op(). The semantics of each stand beside the function of
- *  the same name below and in src/trace/ops.def. */
+/** Operations accepted by jit_var_op(). The semantics of each stand beside the function
+ *  of the same name below and in src/ir/ops.def. */
 typedef enum JitOp {
     /* unary */
     JitOpNeg, JitOpNot, JitOpSqrt, JitOpRcp, JitOpRsqrt, JitOpAbs,
@@ -120,9 +120,9 @@ typedef enum JitFlag {
     JitFlagCompressLoops = 1 << 7, JitFlagSymbolicCalls = 1 << 8,
     JitFlagOptimizeCalls = 1 << 9, JitFlagMergeFunctions = 1 << 10,
     JitFlagSymbolicConditionals = 1 << 11,
-    JitFlagPacketOps = 1 << 12,          /**< packet gathers and scatters stay packets */
+    JitFlagPacketOps = 1 << 12,          /**< packets are not split into lanes */
     JitFlagForceOptiX = 1 << 13,
-    JitFlagPrintIR = 1 << 14,            /**< log Program and engine IR of each kernel */
+    JitFlagPrintIR = 1 << 14,            /**< log Program and IR of each kernel */
     JitFlagKernelHistory = 1 << 15,      /**< record launches, see jit_kernel_history */
     JitFlagLaunchBlocking = 1 << 16,     /**< wait after every launch */
     JitFlagForbidSynchronization = 1 << 17, /**< synchronising is an error */
@@ -131,7 +131,8 @@ typedef enum JitFlag {
     JitFlagFreezingScope = 1 << 21, JitFlagEnableObjectTraversal = 1 << 22,
     JitFlagShaderExecutionReordering = 1 << 23, JitFlagSpillToSharedMemory = 1 << 24,
     /** What a thread starts with. */
-    JitFlagDefault = JitFlagReuseIndices | JitFlagConstantPropagation | JitFlagFastMath |
+    JitFlagDefault =
+        JitFlagReuseIndices | JitFlagConstantPropagation | JitFlagFastMath |
         JitFlagValueNumbering | JitFlagSymbolicLoops | JitFlagOptimizeLoops |
         JitFlagSymbolicCalls | JitFlagOptimizeCalls | JitFlagMergeFunctions |
         JitFlagSymbolicConditionals | JitFlagPacketOps | JitFlagScatterReduceLocal |
@@ -161,8 +162,9 @@ typedef enum JitError {
 /** Code of the calling thread's last error (a JitError), JIT_OK if there was none. */
 JIT_EXPORT int jit_error(void);
 
-/** Message of the calling thread's last error, "" if there was none. It names the function,
- *  what was found and what was expected; valid until the thread's next failing call. */
+/** Message of the calling thread's last error, "" if there was none. It names the
+ *  function, what was found and what was expected; valid until the thread's next
+ *  failing call. */
 JIT_EXPORT const char *jit_error_message(void);
 
 /** Forget the calling thread's last error. */
@@ -170,9 +172,9 @@ JIT_EXPORT void jit_error_clear(void);
 
 /* -------------------------------------------------------------------- life */
 
-/** Initialise the given backends (OR of JitBackend bits). Calling it again adds backends.
- *  Fails (and still initialises the others) when a backend is not available; use
- *  jit_has_backend() to find out. No engine is loaded before it is needed. */
+/** Initialise the given backends (OR of JitBackend bits). Calling it again adds
+ *  backends. Fails (and still initialises the others) when a backend is not available;
+ *  use jit_has_backend() to find out. No engine is loaded before it is needed. */
 JIT_EXPORT bool jit_init(uint32_t backends);
 
 /** Like jit_init(), and start loading the compiler in a background thread at once. */
@@ -182,8 +184,9 @@ JIT_EXPORT bool jit_init_async(uint32_t backends);
 JIT_EXPORT bool jit_has_backend(JitBackend backend);
 
 /** Wait for all work, report variables and memory that are still referenced (with their
- *  labels, at LogLevelWarn) and release everything but those. With 'light' nonzero, kernels
- *  and caches stay. Returns the number of leaked variables. jit_init() works afterwards. */
+ *  labels, at LogLevelWarn) and release everything but those. With 'light' nonzero,
+ *  kernels and caches stay. Returns the number of leaked variables. jit_init() works
+ *  afterwards. */
 JIT_EXPORT uint32_t jit_shutdown(int light);
 
 /** Wait until all work enqueued by this thread has finished. Fails under
@@ -199,9 +202,9 @@ JIT_EXPORT bool jit_sync_all_devices(void);
 /** Receives log lines. Called without any lock held, in the thread that logged. */
 typedef void (*LogCallback)(LogLevel level, const char *message);
 
-/** Level of messages written to stderr. It starts at LogLevelInfo; the first jit_init() sets
- *  it to what the environment variable DRJIT_LOG_LEVEL names (none, error, warn, info,
- *  infosym, debug, trace), if that is set. */
+/** Level of messages written to stderr. It starts at LogLevelInfo; the first jit_init()
+ *  sets it to what the environment variable DRJIT_LOG_LEVEL names (none, error, warn,
+ *  info, infosym, debug, trace), if that is set. */
 JIT_EXPORT void jit_set_log_level_stderr(LogLevel level);
 JIT_EXPORT LogLevel jit_log_level_stderr(void);
 /** Send messages up to 'level' to 'callback' also (NULL: to none). */
@@ -225,12 +228,15 @@ JIT_EXPORT int jit_flag(JitFlag flag);
 
 /** Version of the libLLVM in use. Loads it if need be; false if there is none. */
 JIT_EXPORT bool jit_llvm_version(int *major, int *minor, int *patch);
-/** Threads that share a launch, the calling one included; 0 and 1: only the calling one. */
+/** Threads that share a launch, the calling one included; 0 and 1: only the calling
+ *  one. */
 JIT_EXPORT bool jit_llvm_set_thread_count(uint32_t count);
 JIT_EXPORT uint32_t jit_llvm_thread_count(void);
-/** Choose CPU name (NULL: the one we run on), feature string ("+avx2,-avx512f", may be NULL)
- *  and vector width (a power of two from 1 to 64, 0: the default) for code generation. Kernels in memory are kept apart by target. */
-JIT_EXPORT bool jit_llvm_set_target(const char *cpu, const char *features, uint32_t width);
+/** Choose CPU name (NULL: the one we run on), feature string ("+avx2,-avx512f", may be
+ *  NULL) and vector width (a power of two from 1 to 64, 0: the default) for code
+ *  generation. Kernels in memory are kept apart by target. */
+JIT_EXPORT bool jit_llvm_set_target(const char *cpu, const char *features,
+                                    uint32_t width);
 /** The names in use; valid until the next jit_llvm_set_target(). */
 JIT_EXPORT const char *jit_llvm_target_cpu(void);
 JIT_EXPORT const char *jit_llvm_target_features(void);
@@ -247,18 +253,20 @@ JIT_EXPORT size_t jit_expand_threshold(void);
 
 /** 'size' bytes, aligned to 64, from the buffer cache. NULL on failure or size 0. */
 JIT_EXPORT void *jit_malloc(JitBackend backend, size_t size);
-/** Return memory of jit_malloc(); queued work that uses it may still finish. NULL is fine. */
+/** Return memory of jit_malloc(); queued work that uses it may still finish. NULL is
+ *  fine. */
 JIT_EXPORT bool jit_free(void *ptr);
 /** Copy after all work of this thread's stream; returns when it is done. */
 JIT_EXPORT bool jit_memcpy(JitBackend backend, void *dst, const void *src, size_t size);
 /** The same as stream work. Both regions must stay valid until it has run. */
-JIT_EXPORT bool jit_memcpy_async(JitBackend backend, void *dst, const void *src, size_t size);
+JIT_EXPORT bool jit_memcpy_async(JitBackend backend, void *dst, const void *src,
+                                 size_t size);
 /** Fill 'count' items of 'item_size' (1, 2, 4 or 8) bytes with the item at 'src', as
  *  stream work. The item is copied at once. */
 JIT_EXPORT bool jit_memset_async(JitBackend backend, void *ptr, uint32_t count,
                                  uint32_t item_size, const void *src);
-/** Memory of jit_malloc() with the same content for another backend. With 'move', 'ptr' is
- *  released (and may be returned itself). */
+/** Memory of jit_malloc() with the same content for another backend. With 'move', 'ptr'
+ *  is released (and may be returned itself). */
 JIT_EXPORT void *jit_malloc_migrate(void *ptr, JitBackend backend, int move);
 /** Device of a jit_malloc() pointer: -1 for the CPU. */
 JIT_EXPORT int jit_malloc_device(void *ptr);
@@ -267,16 +275,18 @@ JIT_EXPORT size_t jit_malloc_watermark(JitBackend backend);
 JIT_EXPORT void jit_malloc_clear_statistics(void);
 /** Return unused cached memory to the operating system. */
 JIT_EXPORT void jit_flush_malloc_cache(void);
-/** Release all kernels held in memory (not the ones on disk). Waits for running ones. */
+/** Release all kernels held in memory (not the ones on disk). Waits for running
+ *  ones. */
 JIT_EXPORT void jit_flush_kernel_cache(void);
 /** Folder of the disk cache, "" when it is off. Valid until jit_shutdown(). */
 JIT_EXPORT const char *jit_cache_dir(void);
 
 /* ---------------------------------------------------------------- registry */
 
-/** Give the object at 'ptr' an id (1, 2, ... lowest free first) within (variant, domain).
- *  Fails for NULL and for pointers that are registered already. */
-JIT_EXPORT uint32_t jit_registry_put(const char *variant, const char *domain, void *ptr);
+/** Give the object at 'ptr' an id (1, 2, ... lowest free first) within (variant,
+ *  domain). Fails for NULL and for pointers that are registered already. */
+JIT_EXPORT uint32_t jit_registry_put(const char *variant, const char *domain,
+                                     void *ptr);
 /** Take an object out again. */
 JIT_EXPORT bool jit_registry_remove(const void *ptr);
 /** Id of an object, 0 for NULL or an object that is not registered. */
@@ -318,10 +328,10 @@ JIT_EXPORT uint32_t jit_var_undefined(JitBackend backend, VarType type, size_t s
 /** 0, 1, ..., size - 1 (UInt32). Size 1 gives the literal 0. */
 JIT_EXPORT uint32_t jit_var_counter(JitBackend backend, size_t size);
 JIT_EXPORT uint32_t jit_var_new_counter(JitBackend backend, size_t size);
-/** An array on the caller's own memory, aligned to the entry size. With 'free' nonzero the
- *  library calls C's free() when the last user is done, otherwise the memory must outlive
- *  the variable and all queued work (see jit_var_set_callback). On failure nothing is
- *  freed. */
+/** An array on the caller's own memory, aligned to the entry size. With 'free' nonzero
+ *  the library calls C's free() when the last user is done, otherwise the memory must
+ *  outlive the variable and all queued work (see jit_var_set_callback). On failure
+ *  nothing is freed. */
 JIT_EXPORT uint32_t jit_var_mem_map(JitBackend backend, VarType type, void *ptr,
                                     size_t size, int free);
 /** An array holding a copy of 'size' entries at 'ptr'; the copy is done on return. */
@@ -329,15 +339,15 @@ JIT_EXPORT uint32_t jit_var_mem_copy(JitBackend backend, VarType type, const voi
                                      size_t size);
 /** A variable of its own with the same content, in memory if the source is. */
 JIT_EXPORT uint32_t jit_var_copy(uint32_t index);
-/** The same content with another size: a size-1 variable is broadcast, an equal size is the
- *  same variable; anything else is an error. */
+/** The same content with another size: a size-1 variable is broadcast, an equal size is
+ *  the same variable; anything else is an error. */
 JIT_EXPORT uint32_t jit_var_resize(uint32_t index, size_t size);
 /** The first 'size' entries of an array (evaluates it). */
 JIT_EXPORT uint32_t jit_var_shrink(uint32_t index, size_t size);
 /** The same content for another backend; the same variable when it is there already. */
 JIT_EXPORT uint32_t jit_var_migrate(uint32_t index, JitBackend backend);
-/** A pointer (size 1) to memory. If 'dep' is given, it is kept alive by the pointer; with
- *  'write' the pointer will be written through. */
+/** A pointer (size 1) to memory. If 'dep' is given, it is kept alive by the pointer;
+ *  with 'write' the pointer will be written through. */
 JIT_EXPORT uint32_t jit_var_pointer(JitBackend backend, const void *value, uint32_t dep,
                                     int write);
 /** The size of 'index' as a UInt32 of size 1 that kernels do not bake in. */
@@ -351,29 +361,36 @@ JIT_EXPORT uint32_t jit_var_repeat(uint32_t index, size_t count);
 
 /* -------------------------------------------------------------- statements */
 
-/** A variable computed by a statement in the backend's language (LLVM IR on the CPU) with
- *  0 to 4 operands. Escapes: $r0 result, $r1.. operands (registers); $t0.. scalar type,
- *  $T0.. vector type, $b0.. type as plain bits, $a0.. type in memory, $s0.. entry size in
- *  bytes, $i0.. variable index, $o0.. literal value; $w packet width, $n new line, $$ a
- *  dollar. The string must stay valid as long as the program runs (static storage); the
- *  _copy form of the creation functions is jit_var_stmt() with 'copy' nonzero. Only the
- *  'llvm' engine can run these; without it, evaluation fails and says so. */
+/** A variable computed by a statement in the backend's language (LLVM IR on the CPU)
+ *  with 0 to 4 operands. Escapes: $r0 result, $r1.. operands (registers); $t0.. scalar
+ *  type, $T0.. vector type, $b0.. type as plain bits, $a0.. type in memory, $s0.. entry
+ *  size in bytes, $i0.. variable index, $o0.. literal value; $w packet width, $n new
+ *  line, $$ a dollar. The string must stay valid as long as the program runs (static
+ *  storage); the _copy form of the creation functions is jit_var_stmt() with 'copy'
+ *  nonzero. Only the 'llvm' engine can run these; without it, evaluation fails and says
+ *  so. */
 JIT_EXPORT uint32_t jit_var_stmt(JitBackend backend, VarType type, const char *stmt,
-                                 int copy, uint32_t n_operands, const uint32_t *operands);
-JIT_EXPORT uint32_t jit_var_new_stmt_0(JitBackend backend, VarType type, const char *stmt);
-JIT_EXPORT uint32_t jit_var_new_stmt_1(JitBackend backend, VarType type, const char *stmt,
+                                 int copy, uint32_t n_operands,
+                                 const uint32_t *operands);
+JIT_EXPORT uint32_t jit_var_new_stmt_0(JitBackend backend, VarType type,
+                                       const char *stmt);
+JIT_EXPORT uint32_t jit_var_new_stmt_1(JitBackend backend, VarType type,
+                                       const char *stmt,
                                        uint32_t a);
-JIT_EXPORT uint32_t jit_var_new_stmt_2(JitBackend backend, VarType type, const char *stmt,
+JIT_EXPORT uint32_t jit_var_new_stmt_2(JitBackend backend, VarType type,
+                                       const char *stmt,
                                        uint32_t a, uint32_t b);
-JIT_EXPORT uint32_t jit_var_new_stmt_3(JitBackend backend, VarType type, const char *stmt,
+JIT_EXPORT uint32_t jit_var_new_stmt_3(JitBackend backend, VarType type,
+                                       const char *stmt,
                                        uint32_t a, uint32_t b, uint32_t c);
-JIT_EXPORT uint32_t jit_var_new_stmt_4(JitBackend backend, VarType type, const char *stmt,
+JIT_EXPORT uint32_t jit_var_new_stmt_4(JitBackend backend, VarType type,
+                                       const char *stmt,
                                        uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 
 /* -------------------------------------------------------------- arithmetic */
 
-/** Apply 'op' to as many operands as it takes. Operands of one operation have the same type
- *  and backend (exceptions below) and sizes that are equal or 1. */
+/** Apply 'op' to as many operands as it takes. Operands of one operation have the same
+ *  type and backend (exceptions below) and sizes that are equal or 1. */
 JIT_EXPORT uint32_t jit_var_op(JitOp op, const uint32_t *operands);
 JIT_EXPORT uint32_t jit_var_new_op_1(JitOp op, uint32_t a);
 JIT_EXPORT uint32_t jit_var_new_op_2(JitOp op, uint32_t a, uint32_t b);
@@ -393,13 +410,14 @@ JIT_EXPORT uint32_t jit_var_rcp(uint32_t a);
 JIT_EXPORT uint32_t jit_var_rsqrt(uint32_t a);
 /** |a|; the most negative integer stays itself. */
 JIT_EXPORT uint32_t jit_var_abs(uint32_t a);
-/** Rounding to integers: up, down, to nearest (ties to even), towards zero. Integers pass. */
+/** Rounding to integers: up, down, to nearest (ties to even), towards zero. Integers
+ *  pass. */
 JIT_EXPORT uint32_t jit_var_ceil(uint32_t a);
 JIT_EXPORT uint32_t jit_var_floor(uint32_t a);
 JIT_EXPORT uint32_t jit_var_round(uint32_t a);
 JIT_EXPORT uint32_t jit_var_trunc(uint32_t a);
-/** Number of one bits, leading and trailing zeros (the type's width for 0), reversed bits.
- *  Integers; the result has the operand's type. */
+/** Number of one bits, leading and trailing zeros (the type's width for 0), reversed
+ *  bits. Integers; the result has the operand's type. */
 JIT_EXPORT uint32_t jit_var_popc(uint32_t a);
 JIT_EXPORT uint32_t jit_var_clz(uint32_t a);
 JIT_EXPORT uint32_t jit_var_ctz(uint32_t a);
@@ -408,16 +426,18 @@ JIT_EXPORT uint32_t jit_var_brev(uint32_t a);
 JIT_EXPORT uint32_t jit_var_add(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_sub(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_mul(uint32_t a, uint32_t b);
-/** Quotient. Integers truncate; a / 0 is 0, and the most negative integer / -1 is itself. */
+/** Quotient. Integers truncate; a / 0 is 0, and the most negative integer / -1 is
+ *  itself. */
 JIT_EXPORT uint32_t jit_var_div(uint32_t a, uint32_t b);
 /** Remainder of the integer division with the sign of a; a mod 0 is a. */
 JIT_EXPORT uint32_t jit_var_mod(uint32_t a, uint32_t b);
 /** Upper half of the double-width product of two integers. */
 JIT_EXPORT uint32_t jit_var_mul_hi(uint32_t a, uint32_t b);
-/** Double-width product of two integers of 8 to 32 bits; the result type is twice as wide. */
+/** Double-width product of two integers of 8 to 32 bits; the result type is twice as
+ *  wide. */
 JIT_EXPORT uint32_t jit_var_mul_wide(uint32_t a, uint32_t b);
-/** Smaller and larger operand. With one NaN the other operand; on ties (+0 and -0 too) min
- *  gives a and max gives b. */
+/** Smaller and larger operand. With one NaN the other operand; on ties (+0 and -0 too)
+ *  min gives a and max gives b. */
 JIT_EXPORT uint32_t jit_var_min(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_max(uint32_t a, uint32_t b);
 /** As IEEE 754-2019 minimumNumber and maximumNumber: NaN is missing data and -0 < +0.
@@ -426,65 +446,68 @@ JIT_EXPORT uint32_t jit_var_fmin(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_fmax(uint32_t a, uint32_t b);
 /** Magnitude of a with the sign bit of b. Floats. */
 JIT_EXPORT uint32_t jit_var_copysign(uint32_t a, uint32_t b);
-/** Comparisons: a mask. With a NaN operand only neq is true. eq and neq take every type, the
- *  ordering ones all but masks and pointers. */
+/** Comparisons: a mask. With a NaN operand only neq is true. eq and neq take every
+ *  type, the ordering ones all but masks and pointers. */
 JIT_EXPORT uint32_t jit_var_eq(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_neq(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_lt(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_le(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_gt(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_ge(uint32_t a, uint32_t b);
-/** Bitwise operations on integers and masks. The second operand of 'and' and 'or' may be a
- *  mask beside any other type: a & m is m ? a : 0, a | m is m ? all ones : a. */
+/** Bitwise operations on integers and masks. The second operand of 'and' and 'or' may
+ *  be a mask beside any other type: a & m is m ? a : 0, a | m is m ? all ones : a. */
 JIT_EXPORT uint32_t jit_var_and(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_or(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_xor(uint32_t a, uint32_t b);
-/** Shift by b bits, b taken as unsigned: left, and right (with sign fill for signed types).
- *  Shifts by the type's width or more give 0, or all sign bits. */
+/** Shift by b bits, b taken as unsigned: left, and right (with sign fill for signed
+ *  types). Shifts by the type's width or more give 0, or all sign bits. */
 JIT_EXPORT uint32_t jit_var_shl(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_shr(uint32_t a, uint32_t b);
 /** a * b + c; rounded once for floats, wrapping for integers. */
 JIT_EXPORT uint32_t jit_var_fma(uint32_t a, uint32_t b, uint32_t c);
 /** m ? a : b; m is a mask. */
 JIT_EXPORT uint32_t jit_var_select(uint32_t m, uint32_t a, uint32_t b);
-/** Convert to another type. Float to integer truncates and saturates, NaN gives 0; integers
- *  wrap; to Bool is != 0. With 'reinterpret' the bits are kept: both types need the same
- *  size. Pointers convert to and from UInt64 by reinterpreting only. */
+/** Convert to another type. Float to integer truncates and saturates, NaN gives 0;
+ *  integers wrap; to Bool is != 0. With 'reinterpret' the bits are kept: both types
+ *  need the same size. Pointers convert to and from UInt64 by reinterpreting only. */
 JIT_EXPORT uint32_t jit_var_cast(uint32_t index, VarType type, int reinterpret);
 JIT_EXPORT uint32_t jit_var_new_cast(uint32_t index, VarType type, int reinterpret);
 
 /* -------------------------------------------------------------- memory ops */
 
-/** source[index] where mask is set, 0 elsewhere. 'index' is Int32 or UInt32, 'mask' Bool (0:
- *  always). Evaluates the source. Positions beyond the source are undefined, unless
- *  JitFlagDebug is set: then they read 0 and are reported. */
+/** source[index] where mask is set, 0 elsewhere. 'index' is Int32 or UInt32, 'mask'
+ *  Bool (0: always). Evaluates the source. Positions beyond the source are undefined,
+ *  unless JitFlagDebug is set: then they read 0 and are reported. */
 JIT_EXPORT uint32_t jit_var_gather(uint32_t source, uint32_t index, uint32_t mask);
-/** n (a power of two, 1 to 64) gathers from source[index * n + k] into out[k]; the size of
- *  the source is a multiple of n. */
+/** n (a power of two, 1 to 64) gathers from source[index * n + k] into out[k]; the size
+ *  of the source is a multiple of n. */
 JIT_EXPORT bool jit_var_gather_packet(size_t n, uint32_t source, uint32_t index,
                                       uint32_t mask, uint32_t *out);
-/** target[index] = value (ReduceOpIdentity) or target[index] = op(target[index], value) where
- *  mask is set. Returns the written variable, to be used instead of 'target' from now on:
- *  it is 'target' itself (one more reference) if nobody else holds it, else a copy. Runs
- *  with the next evaluation and before every later read. If several lanes write one entry
- *  without reducing, one of them wins. */
+/** target[index] = value (ReduceOpIdentity) or target[index] = op(target[index], value)
+ *  where mask is set. Returns the written variable, to be used instead of 'target' from
+ *  now on: it is 'target' itself (one more reference) if nobody else holds it, else a
+ *  copy. Runs with the next evaluation and before every later read. If several lanes
+ *  write one entry without reducing, one of them wins. */
 JIT_EXPORT uint32_t jit_var_scatter(uint32_t target, uint32_t value, uint32_t index,
                                     uint32_t mask, ReduceOp op, ReduceMode mode);
 /** n scatters to target[index * n + k] from values[k], as jit_var_gather_packet. */
 JIT_EXPORT uint32_t jit_var_scatter_packet(size_t n, uint32_t target,
                                            const uint32_t *values, uint32_t index,
                                            uint32_t mask, ReduceOp op, ReduceMode mode);
-/** Atomically add 1 to the UInt32 array '*target' at 'index' and return the previous values
- *  (undefined where masked). '*target' is replaced if it had to be copied, its old reference
- *  released. The result exists in one kernel only: see jit_var_scatter_exch. */
-JIT_EXPORT uint32_t jit_var_scatter_inc(uint32_t *target, uint32_t index, uint32_t mask);
+/** Atomically add 1 to the UInt32 array '*target' at 'index' and return the previous
+ *  values (undefined where masked). '*target' is replaced if it had to be copied, its
+ *  old reference released. The result exists in one kernel only: see
+ *  jit_var_scatter_exch. */
+JIT_EXPORT uint32_t jit_var_scatter_inc(uint32_t *target, uint32_t index,
+                                        uint32_t mask);
 /** Atomically replace (*target)[index] by 'value', returning previous values (0 where
- *  masked). The result describes a moment of one kernel: it may be evaluated together with
- *  what uses it, but using it in a later kernel without that is an error. */
-JIT_EXPORT uint32_t jit_var_scatter_exch(uint32_t *target, uint32_t value, uint32_t index,
+ *  masked). The result describes a moment of one kernel: it may be evaluated together
+ *  with what uses it, but using it in a later kernel without that is an error. */
+JIT_EXPORT uint32_t jit_var_scatter_exch(uint32_t *target, uint32_t value,
+                                         uint32_t index,
                                          uint32_t mask);
-/** Atomically replace (*target)[index] by 'value' where it equals 'compare' (bit for bit).
- *  out[0]: previous values, out[1]: mask of lanes that succeeded. */
+/** Atomically replace (*target)[index] by 'value' where it equals 'compare' (bit for
+ *  bit). out[0]: previous values, out[1]: mask of lanes that succeeded. */
 JIT_EXPORT bool jit_var_scatter_cas(uint32_t *target, uint32_t compare, uint32_t value,
                                     uint32_t index, uint32_t mask, uint32_t out[2]);
 /** Is this scatter-reduction available? */
@@ -493,20 +516,21 @@ JIT_EXPORT bool jit_can_scatter_reduce(JitBackend backend, VarType type, ReduceO
 JIT_EXPORT bool jit_var_read(uint32_t index, size_t offset, void *dst);
 /** Write one entry. Returns the written variable as jit_var_scatter does. */
 JIT_EXPORT uint32_t jit_var_write(uint32_t index, size_t offset, const void *src);
-/** Evaluate (literals too), wait, and give the address of the entries in '*ptr'. Returns the
- *  variable to use from now on (a new reference). Masks are one byte an entry. */
+/** Evaluate (literals too), wait, and give the address of the entries in '*ptr'.
+ *  Returns the variable to use from now on (a new reference). Masks are one byte an
+ *  entry. */
 JIT_EXPORT uint32_t jit_var_data(uint32_t index, void **ptr);
-/** UInt32 indices of the set entries of a mask, in order. Evaluates and waits. The size is
- *  their number; with none set the result is an empty array (size 0), which only
+/** UInt32 indices of the set entries of a mask, in order. Evaluates and waits. The size
+ *  is their number; with none set the result is an empty array (size 0), which only
  *  jit_var_size, jit_var_str and jit_var_dec_ref accept. */
 JIT_EXPORT uint32_t jit_var_compress(uint32_t mask);
 
 /* -------------------------------------------------------------- reductions */
 
-/* Reductions evaluate their input and run as stream work. Sums of floats are taken in one
- * documented order that does not depend on threads or engine (docs/dev/threads.md). Types:
- * Add, Mul, Min, Max take integers and floats; And, Or take integers and masks. f16 is
- * summed in f32 and rounded once at the end. */
+/* Reductions evaluate their input and run as stream work. Sums of floats are taken in
+ * one documented order that does not depend on threads or engine (docs/dev/threads.md).
+ * Types: Add, Mul, Min, Max take integers and floats; And, Or take integers and masks.
+ * f16 is summed in f32 and rounded once at the end. */
 
 /** Are all / is any entry set? A mask of size 1. */
 JIT_EXPORT uint32_t jit_var_all(uint32_t index);
@@ -516,39 +540,42 @@ JIT_EXPORT uint32_t jit_var_reduce(uint32_t index, ReduceOp op);
 /** Sum of a[i] * b[i], fused multiply-adds. Floats. */
 JIT_EXPORT uint32_t jit_var_reduce_dot(uint32_t a, uint32_t b);
 /** Reduce consecutive blocks of 'block_size' entries (which divides the size). */
-JIT_EXPORT uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index, size_t block_size);
+JIT_EXPORT uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index,
+                                         size_t block_size);
 /** Prefix reductions within blocks; block_size = size treats the whole array. */
 JIT_EXPORT uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index,
                                                 size_t block_size, int exclusive,
                                                 int reverse);
 /** Neutral element of a reduction, as the bits of a value of that type. */
 JIT_EXPORT bool jit_reduce_identity(VarType type, ReduceOp op, uint64_t *bits);
-/** Stable counting sort. 'values' are 'size' UInt32 keys below 'bucket_count', treated in
- *  consecutive blocks of 'block_size'; 'perm' receives the positions (within the array) of
- *  the keys of each block in sorted order. If 'offsets' is given, it receives 4 numbers for
- *  each non-empty bucket: bucket, start, size, 0. Memory is the caller's. Returns the number
- *  of such buckets (0 if 'offsets' is NULL); *ok says whether it worked. Waits. */
+/** Stable counting sort. 'values' are 'size' UInt32 keys below 'bucket_count', treated
+ *  in consecutive blocks of 'block_size'; 'perm' receives the positions (within the
+ *  array) of the keys of each block in sorted order. If 'offsets' is given, it receives
+ *  4 numbers for each non-empty bucket: bucket, start, size, 0. Memory is the caller's.
+ *  Returns the number of such buckets (0 if 'offsets' is NULL); *ok says whether it
+ *  worked. Waits. */
 JIT_EXPORT uint32_t jit_block_mkperm(JitBackend backend, const uint32_t *values,
                                      uint32_t size, uint32_t block_size,
                                      uint32_t bucket_count, uint32_t *perm,
                                      uint32_t *offsets, bool *ok);
 
-/** One element of jit_aggregate(): 'size' bytes at 'offset' of the destination. Positive
- *  sizes (1, 2, 4, 8) give the value itself in 'src'; negative ones a pointer in 'src' from
- *  which that many bytes are read when the job runs. */
+/** One element of jit_aggregate(): 'size' bytes at 'offset' of the destination.
+ *  Positive sizes (1, 2, 4, 8) give the value itself in 'src'; negative ones a pointer
+ *  in 'src' from which that many bytes are read when the job runs. */
 typedef struct AggregationEntry {
     int32_t size;
     uint32_t offset;
     const void *src;
 } AggregationEntry;
 /** Assemble a block of memory from scattered values, as stream work. */
-JIT_EXPORT bool jit_aggregate(JitBackend backend, void *dst, const AggregationEntry *entries,
+JIT_EXPORT bool jit_aggregate(JitBackend backend, void *dst,
+                              const AggregationEntry *entries,
                               uint32_t count);
 
 /* --------------------------------------------------------------- variables */
 
-/** Add or drop a reference. dec_ref of 0 does nothing. jit_var_inc_ref returns its argument,
- *  or 0 if that is not a variable. */
+/** Add or drop a reference. dec_ref of 0 does nothing. jit_var_inc_ref returns its
+ *  argument, or 0 if that is not a variable. */
 JIT_EXPORT uint32_t jit_var_inc_ref(uint32_t index);
 JIT_EXPORT void jit_var_dec_ref(uint32_t index);
 JIT_EXPORT uint32_t jit_var_inc_ref_ext(uint32_t index);
@@ -567,25 +594,27 @@ typedef struct VarInfo {
     size_t size;
     bool unaligned;     /**< mapped memory not aligned to 64 bytes */
     uint64_t literal;   /**< bits of the value if state is VarStateLiteral */
-    void *data;         /**< address if evaluated (work may still be queued), else NULL */
+    void *data;         /**< address if evaluated (perhaps not computed yet) */
 } VarInfo;
 JIT_EXPORT bool jit_var_info(uint32_t index, VarInfo *info);
 /** Are writes to this variable pending? */
 JIT_EXPORT bool jit_var_is_dirty(uint32_t index);
-/** Name a variable in whos, graphviz, messages and leak reports. Returns the variable that
- *  carries the label: a labelled copy if others share it, else itself (a new reference). The
- *  string is copied; NULL removes the label. */
+/** Name a variable in whos, graphviz, messages and leak reports. Returns the variable
+ *  that carries the label: a labelled copy if others share it, else itself (a new
+ *  reference). The string is copied; NULL removes the label. */
 JIT_EXPORT uint32_t jit_var_set_label(uint32_t index, const char *label);
-/** The label with its prefixes, NULL if there is none. Valid while the variable lives. */
+/** The label with its prefixes, NULL if there is none. Valid while the variable
+ *  lives. */
 JIT_EXPORT const char *jit_var_label(uint32_t index);
-/** Call 'callback(index, 1, payload)' when the variable is freed (and with 0 when its memory
- *  was replaced by evaluation). Called without locks held. One per variable; NULL removes. */
+/** Call 'callback(index, 1, payload)' when the variable is freed (and with 0 when its
+ *  memory was replaced by evaluation). Called without locks held. One per variable;
+ *  NULL removes. */
 JIT_EXPORT bool jit_var_set_callback(uint32_t index,
                                      void (*callback)(uint32_t index, int freed,
                                                       void *payload),
                                      void *payload);
-/** Entries as text, "[0.5, 1.5, ...]", numbers as %g, of more than 20 entries the first and
- *  last three. Evaluates and waits. Valid until this thread's next call of it. */
+/** Entries as text, "[0.5, 1.5, ...]", numbers as %g, of more than 20 entries the first
+ *  and last three. Evaluates and waits. Valid until this thread's next call of it. */
 JIT_EXPORT const char *jit_var_str(uint32_t index);
 /** Table of all live variables. Valid until this thread's next call of it. */
 JIT_EXPORT const char *jit_var_whos(void);
@@ -594,22 +623,22 @@ JIT_EXPORT const char *jit_var_graphviz(void);
 
 /* -------------------------------------------------------------- evaluation */
 
-/** Have this variable computed by the thread's next evaluation. Returns true if there was
- *  something to schedule. Literals stay literals. */
+/** Have this variable computed by the thread's next evaluation. Returns true if there
+ *  was something to schedule. Literals stay literals. */
 JIT_EXPORT bool jit_var_schedule(uint32_t index);
 /** The same for literals too. Returns the variable to use (a new reference; a copy if a
  *  literal is shared); *rv says whether something was scheduled. */
 JIT_EXPORT uint32_t jit_var_schedule_force(uint32_t index, int *rv);
-/** Schedule and evaluate. Returns false with jit_error() == JIT_OK if there was nothing to
- *  do. */
+/** Schedule and evaluate. Returns false with jit_error() == JIT_OK if there was nothing
+ *  to do. */
 JIT_EXPORT bool jit_var_eval(uint32_t index);
 /** Evaluate all that this thread has scheduled, and its pending writes. */
 JIT_EXPORT bool jit_eval(void);
 /** Run a function in the stream, after the work enqueued so far. */
 JIT_EXPORT bool jit_enqueue_host_func(JitBackend backend, void (*callback)(void *),
                                       void *payload);
-/** Text of the Program that an evaluation of this variable alone would compile. Valid until
- *  this thread's next call of it. */
+/** Text of the Program that an evaluation of this variable alone would compile. Valid
+ *  until this thread's next call of it. */
 JIT_EXPORT const char *jit_program_str(uint32_t index);
 
 /* ------------------------------------------------------------------ labels */
@@ -640,7 +669,8 @@ JIT_EXPORT double jit_event_elapsed_time(JitEvent *start, JitEvent *end);
 typedef enum KernelType {
     KernelTypeJIT = 0, KernelTypeBlockReduce = 1, KernelTypeBlockPrefixReduce = 2,
     KernelTypeDot = 3, KernelTypeBatchedGemm = 4, KernelTypeCompress = 5,
-    KernelTypeMkPerm = 6, KernelTypeMemcpy = 7, KernelTypeMemset = 8, KernelTypePoke = 9,
+    KernelTypeMkPerm = 6, KernelTypeMemcpy = 7, KernelTypeMemset = 8,
+    KernelTypePoke = 9,
     KernelTypeAggregate = 10, KernelTypeHostFunc = 11
 } KernelType;
 
@@ -660,20 +690,21 @@ typedef struct KernelHistoryEntry {
     double execution_time;    /**< running [ms] */
 } KernelHistoryEntry;
 
-/** Take the launches recorded under JitFlagKernelHistory (waits for them). Writes an array to
- *  '*entries' to be released with jit_kernel_history_release(); returns its length. */
+/** Take the launches recorded under JitFlagKernelHistory (waits for them). Writes an
+ *  array to '*entries' to be released with jit_kernel_history_release(); returns its
+ *  length. */
 JIT_EXPORT size_t jit_kernel_history(KernelHistoryEntry **entries);
 JIT_EXPORT void jit_kernel_history_release(KernelHistoryEntry *entries, size_t count);
 JIT_EXPORT void jit_kernel_history_clear(void);
-/** Kernels launched, found in memory (hits), found on disk (soft misses) and compiled (hard
- *  misses) since start. Pointers may be NULL. */
+/** Kernels launched, found in memory (hits), found on disk (soft misses) and compiled
+ *  (hard misses) since start. Pointers may be NULL. */
 JIT_EXPORT void jit_launch_stats(size_t *launches, size_t *hits, size_t *soft_misses,
                                  size_t *hard_misses);
 
 /** Mark a point, or begin and end a (nested) range, on the calling thread's line of a
- *  profile. When the environment variable DRJIT_PROFILE names a file, these are written to it
- *  in the JSON trace event format; otherwise they do nothing. Ending a range that was not
- *  begun is an error. */
+ *  profile. When the environment variable DRJIT_PROFILE names a file, these are written
+ *  to it in the JSON trace event format; otherwise they do nothing. Ending a range that
+ *  was not begun is an error. */
 JIT_EXPORT bool jit_profile_mark(const char *message);
 JIT_EXPORT bool jit_profile_range_push(const char *message);
 JIT_EXPORT bool jit_profile_range_pop(void);

@@ -9,7 +9,8 @@
 #include "base/log.h"
 #include "base/text.h"
 
-int api_null(const char *function, const char *argument) {
+int api_null(const char *function, const char *argument)
+{
     return error_set(JIT_ERROR_ARGUMENT, "%s: %s is NULL", function, argument);
 }
 
@@ -24,13 +25,15 @@ void jit_error_clear(void) { error_clear(); }
 void jit_set_log_level_stderr(LogLevel level) { log_set_stderr_level(level); }
 LogLevel jit_log_level_stderr(void) { return log_stderr_level(); }
 
-void jit_set_log_level_callback(LogLevel level, LogCallback callback) {
+void jit_set_log_level_callback(LogLevel level, LogCallback callback)
+{
     log_set_callback(level, callback);
 }
 
 LogLevel jit_log_level_callback(void) { return log_callback_level(); }
 
-void jit_log(LogLevel level, const char *format, ...) {
+void jit_log(LogLevel level, const char *format, ...)
+{
     if (!format || !log_enabled(level))
         return;
     va_list args;
@@ -46,24 +49,28 @@ void jit_log(LogLevel level, const char *format, ...) {
 
 /* ------------------------------------------------------------------- flags */
 
-void jit_set_flags(uint32_t flags) {
+void jit_set_flags(uint32_t flags)
+{
     ThreadState *ts = state_thread();
     if (ts)
         ts->flags = flags;
 }
 
-uint32_t jit_flags(void) {
+uint32_t jit_flags(void)
+{
     const ThreadState *ts = state_thread();
     return ts ? ts->flags : 0;
 }
 
-void jit_set_flag(JitFlag flag, int enable) {
+void jit_set_flag(JitFlag flag, int enable)
+{
     ThreadState *ts = state_thread();
     if (ts)
         ts->flags = enable ? ts->flags | (uint32_t) flag : ts->flags & ~(uint32_t) flag;
 }
 
-int jit_flag(JitFlag flag) {
+int jit_flag(JitFlag flag)
+{
     const ThreadState *ts = state_thread();
     return ts && state_flag(ts, flag);
 }

@@ -1,9 +1,9 @@
 /*
  * api.h -- what the files of this folder share: entering and leaving the library
  *
- * Every public function has the same shape: check what can be checked without the lock, enter,
- * forward to one function of src/trace, leave. api_enter() makes the thread's state and takes
- * the graph lock.
+ * Every public function has the same shape: check what can be checked without the lock,
+ * enter, forward to one function of src/trace, leave. api_enter() makes the thread's
+ * state and takes the graph lock.
  */
 #ifndef API_API_H
 #define API_API_H
@@ -11,7 +11,8 @@
 #include "trace/state.h"
 
 /** Lock the graph; NULL (error recorded, not locked) if memory is out. */
-static inline ThreadState *api_enter(void) {
+static inline ThreadState *api_enter(void)
+{
     ThreadState *ts = state_thread();
     if (ts)
         state_lock();

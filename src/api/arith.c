@@ -11,7 +11,8 @@ static_assert((int) OP_SELECT - (int) OP_NEG == (int) JitOpSelect &&
                   (int) OP_FMA - (int) OP_NEG == (int) JitOpFma,
               "JitOp and ops.def list arithmetic in the same order");
 
-static uint32_t apply(Op op, const VarId *args) {
+static uint32_t apply(Op op, const VarId *args)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = arith_op(ts, op, args);
@@ -70,19 +71,24 @@ BINARY(shr, OP_SHR)
 TERNARY(fma, OP_FMA)
 TERNARY(select, OP_SELECT)
 
-static uint32_t apply_enum(JitOp op, uint32_t arity, const VarId *args) {
+static uint32_t apply_enum(JitOp op, uint32_t arity, const VarId *args)
+{
     if ((unsigned) op >= JitOpCount)
-        return (uint32_t) error_set(JIT_ERROR_ARGUMENT, "jit_var_op(): operation is %d, "
-                                    "expected a JitOp", (int) op);
+        return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
+                                    "jit_var_op(): operation is %d, "
+                                    "expected a JitOp",
+                                    (int) op);
     Op mine = (Op) ((int) OP_NEG + (int) op);
     if (arity && op_info[mine].arity != arity)
-        return (uint32_t) error_set(JIT_ERROR_ARGUMENT, "jit_var_new_op_%u(): operation %s "
-                                    "takes %u operands", arity, op_info[mine].name,
-                                    op_info[mine].arity);
+        return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
+                                    "jit_var_new_op_%u(): operation %s "
+                                    "takes %u operands",
+                                    arity, op_info[mine].name, op_info[mine].arity);
     return apply(mine, args);
 }
 
-uint32_t jit_var_op(JitOp op, const uint32_t *operands) {
+uint32_t jit_var_op(JitOp op, const uint32_t *operands)
+{
     if (!operands)
         return (uint32_t) api_null("jit_var_op()", "operands");
     return apply_enum(op, 0, operands);
@@ -90,19 +96,23 @@ uint32_t jit_var_op(JitOp op, const uint32_t *operands) {
 
 uint32_t jit_var_new_op_1(JitOp op, uint32_t a) { return apply_enum(op, 1, &a); }
 
-uint32_t jit_var_new_op_2(JitOp op, uint32_t a, uint32_t b) {
+uint32_t jit_var_new_op_2(JitOp op, uint32_t a, uint32_t b)
+{
     return apply_enum(op, 2, (VarId[]) { a, b });
 }
 
-uint32_t jit_var_new_op_3(JitOp op, uint32_t a, uint32_t b, uint32_t c) {
+uint32_t jit_var_new_op_3(JitOp op, uint32_t a, uint32_t b, uint32_t c)
+{
     return apply_enum(op, 3, (VarId[]) { a, b, c });
 }
 
-uint32_t jit_var_new_op_4(JitOp op, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+uint32_t jit_var_new_op_4(JitOp op, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
     return apply_enum(op, 4, (VarId[]) { a, b, c, d });
 }
 
-uint32_t jit_var_cast(uint32_t index, VarType type, int reinterpret) {
+uint32_t jit_var_cast(uint32_t index, VarType type, int reinterpret)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = arith_cast(ts, index, type, reinterpret != 0);
@@ -110,6 +120,7 @@ uint32_t jit_var_cast(uint32_t index, VarType type, int reinterpret) {
     return result;
 }
 
-uint32_t jit_var_new_cast(uint32_t index, VarType type, int reinterpret) {
+uint32_t jit_var_new_cast(uint32_t index, VarType type, int reinterpret)
+{
     return jit_var_cast(index, type, reinterpret);
 }

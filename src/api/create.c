@@ -9,8 +9,9 @@
 #include "trace/array.h"
 #include "trace/memory.h"
 
-uint32_t jit_var_literal(JitBackend backend, VarType type, const void *value, size_t size,
-                         int eval) {
+uint32_t jit_var_literal(JitBackend backend, VarType type, const void *value,
+                         size_t size, int eval)
+{
     if (!value)
         return (uint32_t) api_null("jit_var_literal()", "value");
     ThreadState *ts = api_enter();
@@ -36,17 +37,20 @@ LITERAL(u64, uint64_t, VarTypeUInt64)
 LITERAL(f32, float, VarTypeFloat32)
 LITERAL(f64, double, VarTypeFloat64)
 
-uint32_t jit_var_bool(JitBackend backend, bool value) {
+uint32_t jit_var_bool(JitBackend backend, bool value)
+{
     uint8_t byte = value;
     return jit_var_literal(backend, VarTypeBool, &byte, 1, 0);
 }
 
-uint32_t jit_var_f16(JitBackend backend, float value) {
+uint32_t jit_var_f16(JitBackend backend, float value)
+{
     _Float16 half = (_Float16) value;
     return jit_var_literal(backend, VarTypeFloat16, &half, 1, 0);
 }
 
-uint32_t jit_var_undefined(JitBackend backend, VarType type, size_t size) {
+uint32_t jit_var_undefined(JitBackend backend, VarType type, size_t size)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = array_undefined(ts, backend, type, size);
@@ -54,7 +58,8 @@ uint32_t jit_var_undefined(JitBackend backend, VarType type, size_t size) {
     return result;
 }
 
-uint32_t jit_var_counter(JitBackend backend, size_t size) {
+uint32_t jit_var_counter(JitBackend backend, size_t size)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = array_counter(ts, backend, size);
@@ -62,12 +67,14 @@ uint32_t jit_var_counter(JitBackend backend, size_t size) {
     return result;
 }
 
-uint32_t jit_var_new_counter(JitBackend backend, size_t size) {
+uint32_t jit_var_new_counter(JitBackend backend, size_t size)
+{
     return jit_var_counter(backend, size);
 }
 
 uint32_t jit_var_mem_map(JitBackend backend, VarType type, void *ptr, size_t size,
-                         int free) {
+                         int free)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = array_map(ts, backend, type, ptr, size, free != 0);
@@ -75,7 +82,9 @@ uint32_t jit_var_mem_map(JitBackend backend, VarType type, void *ptr, size_t siz
     return result;
 }
 
-uint32_t jit_var_mem_copy(JitBackend backend, VarType type, const void *ptr, size_t size) {
+uint32_t jit_var_mem_copy(JitBackend backend, VarType type, const void *ptr,
+                          size_t size)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = array_mem_copy(ts, backend, type, ptr, size);
@@ -83,7 +92,8 @@ uint32_t jit_var_mem_copy(JitBackend backend, VarType type, const void *ptr, siz
     return result;
 }
 
-uint32_t jit_var_copy(uint32_t index) {
+uint32_t jit_var_copy(uint32_t index)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = array_copy(ts, index);
@@ -91,7 +101,8 @@ uint32_t jit_var_copy(uint32_t index) {
     return result;
 }
 
-uint32_t jit_var_resize(uint32_t index, size_t size) {
+uint32_t jit_var_resize(uint32_t index, size_t size)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = array_resize(ts, index, size);
@@ -99,7 +110,8 @@ uint32_t jit_var_resize(uint32_t index, size_t size) {
     return result;
 }
 
-uint32_t jit_var_shrink(uint32_t index, size_t size) {
+uint32_t jit_var_shrink(uint32_t index, size_t size)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = array_shrink(ts, index, size);
@@ -107,7 +119,8 @@ uint32_t jit_var_shrink(uint32_t index, size_t size) {
     return result;
 }
 
-uint32_t jit_var_reverse(uint32_t index) {
+uint32_t jit_var_reverse(uint32_t index)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = array_reverse(ts, index);
@@ -115,7 +128,8 @@ uint32_t jit_var_reverse(uint32_t index) {
     return result;
 }
 
-uint32_t jit_var_tile(uint32_t index, size_t count) {
+uint32_t jit_var_tile(uint32_t index, size_t count)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = array_tile(ts, index, count);
@@ -123,7 +137,8 @@ uint32_t jit_var_tile(uint32_t index, size_t count) {
     return result;
 }
 
-uint32_t jit_var_repeat(uint32_t index, size_t count) {
+uint32_t jit_var_repeat(uint32_t index, size_t count)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = array_repeat(ts, index, count);
@@ -131,7 +146,8 @@ uint32_t jit_var_repeat(uint32_t index, size_t count) {
     return result;
 }
 
-uint32_t jit_var_opaque_width(uint32_t index) {
+uint32_t jit_var_opaque_width(uint32_t index)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = array_opaque_width(ts, index);
@@ -139,14 +155,16 @@ uint32_t jit_var_opaque_width(uint32_t index) {
     return result;
 }
 
-static VarId migrate(ThreadState *ts, VarId id, JitBackend backend) {
+static VarId migrate(ThreadState *ts, VarId id, JitBackend backend)
+{
     TRY(node_usable(ts, id, "jit_var_migrate()", "the variable"), 0);
     TRY(node_backend_valid(backend, "jit_var_migrate()"), 0);
     var_inc(id); /* there is one backend: it is there already */
     return id;
 }
 
-uint32_t jit_var_migrate(uint32_t index, JitBackend backend) {
+uint32_t jit_var_migrate(uint32_t index, JitBackend backend)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = migrate(ts, index, backend);
@@ -155,7 +173,8 @@ uint32_t jit_var_migrate(uint32_t index, JitBackend backend) {
 }
 
 static VarId pointer(ThreadState *ts, JitBackend backend, const void *value, VarId dep,
-                     bool write) {
+                     bool write)
+{
     TRY(node_backend_valid(backend, "jit_var_pointer()"), 0);
     if (dep && !var_exists(dep))
         return (VarId) error_set(JIT_ERROR_ARGUMENT, "jit_var_pointer(): r%u is not a "
@@ -166,7 +185,8 @@ static VarId pointer(ThreadState *ts, JitBackend backend, const void *value, Var
     return node_new(ts, &v);
 }
 
-uint32_t jit_var_pointer(JitBackend backend, const void *value, uint32_t dep, int write) {
+uint32_t jit_var_pointer(JitBackend backend, const void *value, uint32_t dep, int write)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = pointer(ts, backend, value, dep, write != 0);
@@ -176,8 +196,10 @@ uint32_t jit_var_pointer(JitBackend backend, const void *value, uint32_t dep, in
 
 /* -------------------------------------------------------------- statements */
 
-static VarId statement(ThreadState *ts, JitBackend backend, VarType type, const char *stmt,
-                       bool copy, uint32_t count, const VarId *operands) {
+static VarId statement(ThreadState *ts, JitBackend backend, VarType type,
+                       const char *stmt, bool copy, uint32_t count,
+                       const VarId *operands)
+{
     static const char function[] = "jit_var_stmt()";
     char what[] = "operand 1";
     TRY(node_backend_valid(backend, function), 0);
@@ -203,7 +225,8 @@ static VarId statement(ThreadState *ts, JitBackend backend, VarType type, const 
 }
 
 uint32_t jit_var_stmt(JitBackend backend, VarType type, const char *stmt, int copy,
-                      uint32_t n_operands, const uint32_t *operands) {
+                      uint32_t n_operands, const uint32_t *operands)
+{
     if (!stmt || (n_operands && !operands))
         return (uint32_t) api_null("jit_var_stmt()", stmt ? "operands" : "stmt");
     if (n_operands > 4)
@@ -212,31 +235,37 @@ uint32_t jit_var_stmt(JitBackend backend, VarType type, const char *stmt, int co
     static const uint32_t none[1];
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = statement(ts, backend, type, stmt, copy != 0, n_operands, n_operands ? operands : none);
+    uint32_t result = statement(ts, backend, type, stmt, copy != 0, n_operands,
+                                n_operands ? operands : none);
     api_leave();
     return result;
 }
 
-uint32_t jit_var_new_stmt_0(JitBackend backend, VarType type, const char *stmt) {
+uint32_t jit_var_new_stmt_0(JitBackend backend, VarType type, const char *stmt)
+{
     return jit_var_stmt(backend, type, stmt, 0, 0, NULL);
 }
 
 uint32_t jit_var_new_stmt_1(JitBackend backend, VarType type, const char *stmt,
-                            uint32_t a) {
+                            uint32_t a)
+{
     return jit_var_stmt(backend, type, stmt, 0, 1, &a);
 }
 
-uint32_t jit_var_new_stmt_2(JitBackend backend, VarType type, const char *stmt, uint32_t a,
-                            uint32_t b) {
+uint32_t jit_var_new_stmt_2(JitBackend backend, VarType type, const char *stmt,
+                            uint32_t a, uint32_t b)
+{
     return jit_var_stmt(backend, type, stmt, 0, 2, (VarId[]) { a, b });
 }
 
-uint32_t jit_var_new_stmt_3(JitBackend backend, VarType type, const char *stmt, uint32_t a,
-                            uint32_t b, uint32_t c) {
+uint32_t jit_var_new_stmt_3(JitBackend backend, VarType type, const char *stmt,
+                            uint32_t a, uint32_t b, uint32_t c)
+{
     return jit_var_stmt(backend, type, stmt, 0, 3, (VarId[]) { a, b, c });
 }
 
-uint32_t jit_var_new_stmt_4(JitBackend backend, VarType type, const char *stmt, uint32_t a,
-                            uint32_t b, uint32_t c, uint32_t d) {
+uint32_t jit_var_new_stmt_4(JitBackend backend, VarType type, const char *stmt,
+                            uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
     return jit_var_stmt(backend, type, stmt, 0, 4, (VarId[]) { a, b, c, d });
 }

@@ -14,19 +14,22 @@
 
 /* -------------------------------------------------------------- evaluation */
 
-bool jit_var_schedule(uint32_t index) {
+bool jit_var_schedule(uint32_t index)
+{
     ThreadState *ts = api_enter();
     TRY(ts, false);
     bool work = false;
     if (!var_exists(index))
-        error_set(JIT_ERROR_ARGUMENT, "jit_var_schedule(): r%u is not a variable", index);
+        error_set(JIT_ERROR_ARGUMENT, "jit_var_schedule(): r%u is not a variable",
+                  index);
     else
         evaluate_schedule(ts, index, &work);
     api_leave();
     return work;
 }
 
-uint32_t jit_var_schedule_force(uint32_t index, int *rv) {
+uint32_t jit_var_schedule_force(uint32_t index, int *rv)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = 0;
@@ -47,7 +50,8 @@ uint32_t jit_var_schedule_force(uint32_t index, int *rv) {
     return result;
 }
 
-bool jit_var_eval(uint32_t index) {
+bool jit_var_eval(uint32_t index)
+{
     ThreadState *ts = api_enter();
     TRY(ts, false);
     bool work = false, ok = false;
@@ -65,7 +69,8 @@ bool jit_var_eval(uint32_t index) {
     return ok;
 }
 
-bool jit_eval(void) {
+bool jit_eval(void)
+{
     ThreadState *ts = api_enter();
     TRY(ts, false);
     bool ok = evaluate_all(ts);
@@ -80,7 +85,8 @@ typedef struct HostCall {
     HistoryEntry *history;
 } HostCall;
 
-static void run_host_call(void *pointer) {
+static void run_host_call(void *pointer)
+{
     HostCall *call = pointer;
     uint64_t start = clock_ns();
     call->callback(call->payload);
@@ -88,7 +94,8 @@ static void run_host_call(void *pointer) {
     alloc_free(call);
 }
 
-bool jit_enqueue_host_func(JitBackend backend, void (*callback)(void *), void *payload) {
+bool jit_enqueue_host_func(JitBackend backend, void (*callback)(void *), void *payload)
+{
     if (!callback)
         return api_null("jit_enqueue_host_func()", "callback");
     ThreadState *ts = state_thread();
@@ -106,7 +113,8 @@ bool jit_enqueue_host_func(JitBackend backend, void (*callback)(void *), void *p
     return true;
 }
 
-const char *jit_program_str(uint32_t index) {
+const char *jit_program_str(uint32_t index)
+{
     ThreadState *ts = api_enter();
     TRY(ts, NULL);
     text_clear(&ts->program_text);
@@ -123,14 +131,16 @@ const char *jit_program_str(uint32_t index) {
 /* JitEvent is the public name of the runtime's Event. */
 static Event *inner(JitEvent *event) { return (Event *) (void *) event; }
 
-JitEvent *jit_event_create(JitBackend backend, int timing) {
+JitEvent *jit_event_create(JitBackend backend, int timing)
+{
     TRY(node_backend_valid(backend, "jit_event_create()"), NULL);
     return (JitEvent *) (void *) event_create(timing != 0);
 }
 
 void jit_event_destroy(JitEvent *event) { event_destroy(inner(event)); }
 
-bool jit_event_record(JitEvent *event) {
+bool jit_event_record(JitEvent *event)
+{
     if (!event)
         return api_null("jit_event_record()", "event");
     ThreadState *ts = state_thread();
@@ -138,20 +148,23 @@ bool jit_event_record(JitEvent *event) {
     return event_record(inner(event), ts->stream);
 }
 
-bool jit_event_query(JitEvent *event) {
+bool jit_event_query(JitEvent *event)
+{
     if (!event)
         return api_null("jit_event_query()", "event");
     return event_query(inner(event));
 }
 
-bool jit_event_wait(JitEvent *event) {
+bool jit_event_wait(JitEvent *event)
+{
     if (!event)
         return api_null("jit_event_wait()", "event");
     event_wait(inner(event));
     return true;
 }
 
-double jit_event_elapsed_time(JitEvent *start, JitEvent *end) {
+double jit_event_elapsed_time(JitEvent *start, JitEvent *end)
+{
     if (!start || !end) {
         api_null("jit_event_elapsed_time()", start ? "end" : "start");
         return -1;
@@ -161,21 +174,24 @@ double jit_event_elapsed_time(JitEvent *start, JitEvent *end) {
 
 /* ----------------------------------------------------------------- history */
 
-size_t jit_kernel_history(KernelHistoryEntry **entries) {
+size_t jit_kernel_history(KernelHistoryEntry **entries)
+{
     if (!entries)
         return (size_t) api_null("jit_kernel_history()", "entries");
     stream_sync_all();
     return history_take(entries);
 }
 
-void jit_kernel_history_release(KernelHistoryEntry *entries, size_t count) {
+void jit_kernel_history_release(KernelHistoryEntry *entries, size_t count)
+{
     history_release(entries, count);
 }
 
 void jit_kernel_history_clear(void) { history_clear(); }
 
 void jit_launch_stats(size_t *launches, size_t *hits, size_t *soft_misses,
-                      size_t *hard_misses) {
+                      size_t *hard_misses)
+{
     CacheStats stats = cache_stats();
     size_t ignored;
     state_lock();
@@ -188,14 +204,16 @@ void jit_launch_stats(size_t *launches, size_t *hits, size_t *soft_misses,
 
 /* ----------------------------------------------------------------- profile */
 
-bool jit_profile_mark(const char *message) {
+bool jit_profile_mark(const char *message)
+{
     if (!message)
         return api_null("jit_profile_mark()", "message");
     profile_mark(message);
     return true;
 }
 
-bool jit_profile_range_push(const char *message) {
+bool jit_profile_range_push(const char *message)
+{
     if (!message)
         return api_null("jit_profile_range_push()", "message");
     ThreadState *ts = state_thread();
@@ -205,7 +223,8 @@ bool jit_profile_range_push(const char *message) {
     return true;
 }
 
-bool jit_profile_range_pop(void) {
+bool jit_profile_range_pop(void)
+{
     ThreadState *ts = state_thread();
     TRY(ts, false);
     if (!ts->profile_depth)

@@ -17,7 +17,8 @@
 
 /* -------------------------------------------------------------------- init */
 
-bool jit_init(uint32_t backends) {
+bool jit_init(uint32_t backends)
+{
     ThreadState *ts = api_enter();
     TRY(ts, false);
     bool ok = true;
@@ -37,20 +38,24 @@ bool jit_init(uint32_t backends) {
         ok = error_set(JIT_ERROR_UNSUPPORTED, "jit_init(): the CUDA backend is not "
                        "available");
     if (backends & ~(uint32_t) (JitBackendCUDA | JitBackendLLVM) || !backends)
-        ok = error_set(JIT_ERROR_ARGUMENT, "jit_init(): backends are 0x%x, expected an OR of "
-                       "JitBackendCUDA and JitBackendLLVM", backends);
+        ok = error_set(JIT_ERROR_ARGUMENT,
+                       "jit_init(): backends are 0x%x, expected an OR of "
+                       "JitBackendCUDA and JitBackendLLVM",
+                       backends);
     api_leave();
     return ok;
 }
 
 /* The outcome is remembered by the engine; whoever needs it next gets the error. */
-static void *load_compiler(void *unused) {
+static void *load_compiler(void *unused)
+{
     (void) unused;
     llvm_engine.available();
     return NULL;
 }
 
-bool jit_init_async(uint32_t backends) {
+bool jit_init_async(uint32_t backends)
+{
     TRY(jit_init(backends), false);
     pthread_t thread;
     if (pthread_create(&thread, NULL, load_compiler, NULL))
@@ -59,7 +64,8 @@ bool jit_init_async(uint32_t backends) {
     return true;
 }
 
-bool jit_has_backend(JitBackend backend) {
+bool jit_has_backend(JitBackend backend)
+{
     state_lock();
     bool result = backend && (state.backends & (uint32_t) backend);
     state_unlock();
@@ -70,7 +76,8 @@ bool jit_has_backend(JitBackend backend) {
 
 #define SHOWN_LEAKS 10
 
-static uint32_t report_leaks(void) {
+static uint32_t report_leaks(void)
+{
     uint32_t leaks = 0;
     for (VarId id = 1; id < var_table.end; ++id) {
         if (!var_exists(id))
@@ -81,21 +88,24 @@ static uint32_t report_leaks(void) {
                       var_table.live, var_table.live == 1 ? "" : "s");
         if (leaks++ < SHOWN_LEAKS)
             log_write(LogLevelWarn, " - variable r%u (%s[%u], %u reference%s%s%s)", id,
-                      type_info[v->type].name, v->size, v->refs, v->refs == 1 ? "" : "s",
-                      *extra_label(v) ? ", label: " : "", extra_label(v));
+                      type_info[v->type].name, v->size, v->refs,
+                      v->refs == 1 ? "" : "s", *extra_label(v) ? ", label: " : "",
+                      extra_label(v));
     }
     if (leaks > SHOWN_LEAKS)
         log_write(LogLevelWarn, " - (skipping the remaining ones)");
     return leaks;
 }
 
-static void drop_queue(VarId **ids, uint32_t *count) {
+static void drop_queue(VarId **ids, uint32_t *count)
+{
     for (uint32_t i = 0; i < *count; ++i)
         var_dec((*ids)[i]);
     *count = 0;
 }
 
-uint32_t jit_shutdown(int light) {
+uint32_t jit_shutdown(int light)
+{
     stream_sync_all();
     ThreadState *ts = api_enter();
     TRY(ts, 0);
@@ -105,8 +115,8 @@ uint32_t jit_shutdown(int light) {
         drop_queue(&t->effects, &t->effect_count);
     }
     if (!light)
-        log_write(LogLevelInfo, "jit_shutdown(): releasing %u kernel%s ..", cache_size(),
-                  cache_size() == 1 ? "" : "s");
+        log_write(LogLevelInfo, "jit_shutdown(): releasing %u kernel%s ..",
+                  cache_size(), cache_size() == 1 ? "" : "s");
     log_write(LogLevelInfo, "jit_shutdown(): releasing %u thread state%s ..", threads,
               threads == 1 ? "" : "s");
     uint32_t leaks = report_leaks();
@@ -127,14 +137,16 @@ uint32_t jit_shutdown(int light) {
 
 /* --------------------------------------------------------- synchronisation */
 
-static bool may_sync(const ThreadState *ts, const char *function) {
+static bool may_sync(const ThreadState *ts, const char *function)
+{
     if (state_flag(ts, JitFlagForbidSynchronization))
         return error_set(JIT_ERROR_STATE, "%s: JitFlagForbidSynchronization is set",
                          function);
     return true;
 }
 
-bool jit_sync_thread(void) {
+bool jit_sync_thread(void)
+{
     ThreadState *ts = state_thread();
     TRY(ts, false);
     TRY(may_sync(ts, "jit_sync_thread()"), false);
@@ -142,7 +154,8 @@ bool jit_sync_thread(void) {
     return stream_check(ts->stream);
 }
 
-bool jit_sync_device(void) {
+bool jit_sync_device(void)
+{
     ThreadState *ts = state_thread();
     TRY(ts, false);
     TRY(may_sync(ts, "jit_sync_device()"), false);

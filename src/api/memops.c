@@ -8,7 +8,8 @@
 #include "trace/memory.h"
 #include "trace/reduction.h"
 
-uint32_t jit_var_gather(uint32_t source, uint32_t index, uint32_t mask) {
+uint32_t jit_var_gather(uint32_t source, uint32_t index, uint32_t mask)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = memory_gather(ts, source, index, mask);
@@ -17,7 +18,8 @@ uint32_t jit_var_gather(uint32_t source, uint32_t index, uint32_t mask) {
 }
 
 bool jit_var_gather_packet(size_t n, uint32_t source, uint32_t index, uint32_t mask,
-                           uint32_t *out) {
+                           uint32_t *out)
+{
     if (!out)
         return api_null("jit_var_gather_packet()", "out");
     ThreadState *ts = api_enter();
@@ -29,7 +31,8 @@ bool jit_var_gather_packet(size_t n, uint32_t source, uint32_t index, uint32_t m
 }
 
 uint32_t jit_var_scatter(uint32_t target, uint32_t value, uint32_t index, uint32_t mask,
-                         ReduceOp op, ReduceMode mode) {
+                         ReduceOp op, ReduceMode mode)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = memory_scatter(ts, target, value, index, mask, op, mode);
@@ -39,18 +42,20 @@ uint32_t jit_var_scatter(uint32_t target, uint32_t value, uint32_t index, uint32
 
 uint32_t jit_var_scatter_packet(size_t n, uint32_t target, const uint32_t *values,
                                 uint32_t index, uint32_t mask, ReduceOp op,
-                                ReduceMode mode) {
+                                ReduceMode mode)
+{
     if (!values)
         return (uint32_t) api_null("jit_var_scatter_packet()", "values");
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = memory_scatter_packet(ts, n > UINT32_MAX ? 0 : (uint32_t) n, target,
-                                            values, index, mask, op, mode);
+    uint32_t result = memory_scatter_packet(ts, n > UINT32_MAX ? 0 : (uint32_t) n,
+                                            target, values, index, mask, op, mode);
     api_leave();
     return result;
 }
 
-uint32_t jit_var_scatter_inc(uint32_t *target, uint32_t index, uint32_t mask) {
+uint32_t jit_var_scatter_inc(uint32_t *target, uint32_t index, uint32_t mask)
+{
     if (!target)
         return (uint32_t) api_null("jit_var_scatter_inc()", "target");
     ThreadState *ts = api_enter();
@@ -61,7 +66,8 @@ uint32_t jit_var_scatter_inc(uint32_t *target, uint32_t index, uint32_t mask) {
 }
 
 uint32_t jit_var_scatter_exch(uint32_t *target, uint32_t value, uint32_t index,
-                              uint32_t mask) {
+                              uint32_t mask)
+{
     if (!target)
         return (uint32_t) api_null("jit_var_scatter_exch()", "target");
     ThreadState *ts = api_enter();
@@ -71,8 +77,9 @@ uint32_t jit_var_scatter_exch(uint32_t *target, uint32_t value, uint32_t index,
     return result;
 }
 
-bool jit_var_scatter_cas(uint32_t *target, uint32_t compare, uint32_t value, uint32_t index,
-                         uint32_t mask, uint32_t out[2]) {
+bool jit_var_scatter_cas(uint32_t *target, uint32_t compare, uint32_t value,
+                         uint32_t index, uint32_t mask, uint32_t out[2])
+{
     if (!target || !out)
         return api_null("jit_var_scatter_cas()", target ? "out" : "target");
     ThreadState *ts = api_enter();
@@ -82,14 +89,16 @@ bool jit_var_scatter_cas(uint32_t *target, uint32_t compare, uint32_t value, uin
     return ok;
 }
 
-bool jit_can_scatter_reduce(JitBackend backend, VarType type, ReduceOp op) {
+bool jit_can_scatter_reduce(JitBackend backend, VarType type, ReduceOp op)
+{
     if (backend != JitBackendLLVM || !type_valid(type) || type == VarTypePointer)
         return false;
     return op == ReduceOpIdentity ||
            ((unsigned) op < ReduceOpCount && reduce_supported(op, type));
 }
 
-bool jit_var_read(uint32_t index, size_t offset, void *dst) {
+bool jit_var_read(uint32_t index, size_t offset, void *dst)
+{
     if (!dst)
         return api_null("jit_var_read()", "dst");
     ThreadState *ts = api_enter();
@@ -99,7 +108,8 @@ bool jit_var_read(uint32_t index, size_t offset, void *dst) {
     return ok;
 }
 
-uint32_t jit_var_write(uint32_t index, size_t offset, const void *src) {
+uint32_t jit_var_write(uint32_t index, size_t offset, const void *src)
+{
     if (!src)
         return (uint32_t) api_null("jit_var_write()", "src");
     ThreadState *ts = api_enter();
@@ -109,7 +119,8 @@ uint32_t jit_var_write(uint32_t index, size_t offset, const void *src) {
     return result;
 }
 
-uint32_t jit_var_data(uint32_t index, void **ptr) {
+uint32_t jit_var_data(uint32_t index, void **ptr)
+{
     if (!ptr)
         return (uint32_t) api_null("jit_var_data()", "ptr");
     ThreadState *ts = api_enter();
@@ -119,7 +130,8 @@ uint32_t jit_var_data(uint32_t index, void **ptr) {
     return result;
 }
 
-uint32_t jit_var_compress(uint32_t mask) {
+uint32_t jit_var_compress(uint32_t mask)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = reduction_compress(ts, mask);

@@ -16,7 +16,8 @@
 /* Address -> Buffer of what jit_malloc() has given out; guarded by the graph lock. */
 static Table allocations;
 
-void *jit_malloc(JitBackend backend, size_t size) {
+void *jit_malloc(JitBackend backend, size_t size)
+{
     TRY(node_backend_valid(backend, "jit_malloc()"), NULL);
     if (!size) {
         error_set(JIT_ERROR_ARGUMENT, "jit_malloc(): size is 0");
@@ -35,19 +36,21 @@ void *jit_malloc(JitBackend backend, size_t size) {
 
 static void release(void *payload) { buffer_release(payload); }
 
-static Buffer *take_allocation(void *ptr, const char *function) {
+static Buffer *take_allocation(void *ptr, const char *function)
+{
     state_lock();
     Buffer *buffer = table_remove(&allocations, &ptr, sizeof(ptr));
     if (!allocations.count)
         table_free(&allocations);
     state_unlock();
     if (!buffer)
-        error_set(JIT_ERROR_ARGUMENT, "%s: %p does not come from jit_malloc()", function,
-                  ptr);
+        error_set(JIT_ERROR_ARGUMENT, "%s: %p does not come from jit_malloc()",
+                  function, ptr);
     return buffer;
 }
 
-bool jit_free(void *ptr) {
+bool jit_free(void *ptr)
+{
     if (!ptr)
         return true;
     ThreadState *ts = state_thread();
@@ -59,22 +62,25 @@ bool jit_free(void *ptr) {
     return true;
 }
 
-static bool check_copy(JitBackend backend, const void *dst, const void *src, size_t size,
-                       const char *function) {
+static bool check_copy(JitBackend backend, const void *dst, const void *src,
+                       size_t size, const char *function)
+{
     TRY(node_backend_valid(backend, function), false);
     if (size && (!dst || !src))
         return api_null(function, dst ? "src" : "dst");
     return true;
 }
 
-bool jit_memcpy_async(JitBackend backend, void *dst, const void *src, size_t size) {
+bool jit_memcpy_async(JitBackend backend, void *dst, const void *src, size_t size)
+{
     ThreadState *ts = state_thread();
     TRY(ts, false);
     TRY(check_copy(backend, dst, src, size, "jit_memcpy_async()"), false);
     return transfer_copy(ts->stream, dst, src, size);
 }
 
-bool jit_memcpy(JitBackend backend, void *dst, const void *src, size_t size) {
+bool jit_memcpy(JitBackend backend, void *dst, const void *src, size_t size)
+{
     ThreadState *ts = state_thread();
     TRY(ts, false);
     TRY(check_copy(backend, dst, src, size, "jit_memcpy()"), false);
@@ -84,13 +90,16 @@ bool jit_memcpy(JitBackend backend, void *dst, const void *src, size_t size) {
 }
 
 bool jit_memset_async(JitBackend backend, void *ptr, uint32_t count, uint32_t item_size,
-                      const void *src) {
+                      const void *src)
+{
     ThreadState *ts = state_thread();
     TRY(ts, false);
     TRY(check_copy(backend, ptr, src, count, "jit_memset_async()"), false);
     if (item_size != 1 && item_size != 2 && item_size != 4 && item_size != 8)
-        return error_set(JIT_ERROR_ARGUMENT, "jit_memset_async(): item_size is %u, expected "
-                         "1, 2, 4 or 8", item_size);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_memset_async(): item_size is %u, expected "
+                         "1, 2, 4 or 8",
+                         item_size);
     if (!count)
         return true;
     uint64_t bits = 0;
@@ -98,7 +107,8 @@ bool jit_memset_async(JitBackend backend, void *ptr, uint32_t count, uint32_t it
     return transfer_fill(ts->stream, ptr, bits, item_size, count);
 }
 
-void *jit_malloc_migrate(void *ptr, JitBackend backend, int move) {
+void *jit_malloc_migrate(void *ptr, JitBackend backend, int move)
+{
     static const char function[] = "jit_malloc_migrate()";
     TRY(node_backend_valid(backend, function), NULL);
     ThreadState *ts = state_thread();
@@ -109,8 +119,8 @@ void *jit_malloc_migrate(void *ptr, JitBackend backend, int move) {
         buffer_retain(source);
     state_unlock();
     if (!source) {
-        error_set(JIT_ERROR_ARGUMENT, "%s: %p does not come from jit_malloc()", function,
-                  ptr);
+        error_set(JIT_ERROR_ARGUMENT, "%s: %p does not come from jit_malloc()",
+                  function, ptr);
         return NULL;
     }
     void *result = move ? ptr : jit_malloc(backend, source->size);
@@ -123,18 +133,21 @@ void *jit_malloc_migrate(void *ptr, JitBackend backend, int move) {
     return result;
 }
 
-int jit_malloc_device(void *ptr) {
+int jit_malloc_device(void *ptr)
+{
     (void) ptr; /* all of it is host memory */
     return -1;
 }
 
-size_t jit_malloc_watermark(JitBackend backend) {
+size_t jit_malloc_watermark(JitBackend backend)
+{
     return backend == JitBackendLLVM ? buffer_stats().watermark : 0;
 }
 
 void jit_malloc_clear_statistics(void) { buffer_clear_stats(); }
 
-void jit_flush_malloc_cache(void) {
+void jit_flush_malloc_cache(void)
+{
     size_t bytes = buffer_trim();
     if (!bytes || !log_enabled(LogLevelInfo))
         return;
@@ -147,7 +160,8 @@ void jit_flush_malloc_cache(void) {
     text_free(&text);
 }
 
-void jit_flush_kernel_cache(void) {
+void jit_flush_kernel_cache(void)
+{
     stream_sync_all();
     log_write(LogLevelInfo, "jit_flush_kernel_cache(): releasing %u kernels ..",
               cache_flush());

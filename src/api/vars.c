@@ -11,7 +11,8 @@
 #include "trace/array.h"
 #include "trace/show.h"
 
-static bool check(VarId id, const char *function) {
+static bool check(VarId id, const char *function)
+{
     if (!var_exists(id))
         return error_set(JIT_ERROR_ARGUMENT, "%s: r%u is not a variable", function, id);
     return true;
@@ -19,7 +20,8 @@ static bool check(VarId id, const char *function) {
 
 /* -------------------------------------------------------------- references */
 
-uint32_t jit_var_inc_ref(uint32_t index) {
+uint32_t jit_var_inc_ref(uint32_t index)
+{
     if (!index)
         return 0;
     state_lock();
@@ -30,7 +32,8 @@ uint32_t jit_var_inc_ref(uint32_t index) {
     return ok ? index : 0;
 }
 
-void jit_var_dec_ref(uint32_t index) {
+void jit_var_dec_ref(uint32_t index)
+{
     if (!index)
         return;
     state_lock();
@@ -42,7 +45,8 @@ void jit_var_dec_ref(uint32_t index) {
 uint32_t jit_var_inc_ref_ext(uint32_t index) { return jit_var_inc_ref(index); }
 void jit_var_dec_ref_ext(uint32_t index) { jit_var_dec_ref(index); }
 
-uint32_t jit_var_ref(uint32_t index) {
+uint32_t jit_var_ref(uint32_t index)
+{
     state_lock();
     uint32_t refs = var_exists(index) ? var_get(index)->refs : 0;
     state_unlock();
@@ -51,14 +55,16 @@ uint32_t jit_var_ref(uint32_t index) {
 
 /* -------------------------------------------------------------- properties */
 
-size_t jit_var_size(uint32_t index) {
+size_t jit_var_size(uint32_t index)
+{
     state_lock();
     size_t size = check(index, "jit_var_size()") ? var_get(index)->size : 0;
     state_unlock();
     return size;
 }
 
-VarType jit_var_type(uint32_t index) {
+VarType jit_var_type(uint32_t index)
+{
     state_lock();
     VarType type = check(index, "jit_var_type()") ? (VarType) var_get(index)->type
                                                   : VarTypeVoid;
@@ -66,14 +72,16 @@ VarType jit_var_type(uint32_t index) {
     return type;
 }
 
-VarState jit_var_state(uint32_t index) {
+VarState jit_var_state(uint32_t index)
+{
     state_lock();
     VarState result = var_exists(index) ? show_state(index) : VarStateInvalid;
     state_unlock();
     return result;
 }
 
-bool jit_var_info(uint32_t index, VarInfo *info) {
+bool jit_var_info(uint32_t index, VarInfo *info)
+{
     if (!info)
         return api_null("jit_var_info()", "info");
     state_lock();
@@ -93,7 +101,8 @@ bool jit_var_info(uint32_t index, VarInfo *info) {
     return ok;
 }
 
-bool jit_var_is_dirty(uint32_t index) {
+bool jit_var_is_dirty(uint32_t index)
+{
     state_lock();
     bool dirty = var_exists(index) && var_get(index)->pending;
     state_unlock();
@@ -103,7 +112,8 @@ bool jit_var_is_dirty(uint32_t index) {
 /* ------------------------------------------------------------------ labels */
 
 /* "outer/inner/label" */
-static char *full_label(const ThreadState *ts, const char *label) {
+static char *full_label(const ThreadState *ts, const char *label)
+{
     Text text = { 0 };
     for (uint32_t i = 0; i < ts->prefix_count; ++i)
         text_putf(&text, "%s/", ts->prefixes[i]);
@@ -111,7 +121,8 @@ static char *full_label(const ThreadState *ts, const char *label) {
     return text_take(&text);
 }
 
-static VarId set_label(ThreadState *ts, VarId id, const char *label) {
+static VarId set_label(ThreadState *ts, VarId id, const char *label)
+{
     TRY(check(id, "jit_var_set_label()"), 0);
     const Var *v = var_get(id);
     if (!label && !v->extra) {
@@ -140,7 +151,8 @@ static VarId set_label(ThreadState *ts, VarId id, const char *label) {
     return target;
 }
 
-uint32_t jit_var_set_label(uint32_t index, const char *label) {
+uint32_t jit_var_set_label(uint32_t index, const char *label)
+{
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = set_label(ts, index, label);
@@ -148,7 +160,8 @@ uint32_t jit_var_set_label(uint32_t index, const char *label) {
     return result;
 }
 
-const char *jit_var_label(uint32_t index) {
+const char *jit_var_label(uint32_t index)
+{
     state_lock();
     const Extra *extra = var_exists(index) ? extra_find(var_get(index)) : NULL;
     const char *label = extra ? extra->label : NULL;
@@ -156,7 +169,8 @@ const char *jit_var_label(uint32_t index) {
     return label;
 }
 
-bool jit_prefix_push(JitBackend backend, const char *label) {
+bool jit_prefix_push(JitBackend backend, const char *label)
+{
     (void) backend; /* prefixes belong to the thread */
     if (!label)
         return api_null("jit_prefix_push()", "label");
@@ -170,7 +184,8 @@ bool jit_prefix_push(JitBackend backend, const char *label) {
     return true;
 }
 
-bool jit_prefix_pop(JitBackend backend) {
+bool jit_prefix_pop(JitBackend backend)
+{
     (void) backend;
     ThreadState *ts = state_thread();
     TRY(ts, false);
@@ -180,7 +195,8 @@ bool jit_prefix_pop(JitBackend backend) {
     return true;
 }
 
-void jit_set_source_location(const char *file, uint32_t line) {
+void jit_set_source_location(const char *file, uint32_t line)
+{
     ThreadState *ts = api_enter();
     if (!ts)
         return;
@@ -190,12 +206,14 @@ void jit_set_source_location(const char *file, uint32_t line) {
 }
 
 bool jit_var_set_callback(uint32_t index, void (*callback)(uint32_t, int, void *),
-                          void *payload) {
+                          void *payload)
+{
     state_lock();
     bool ok = check(index, "jit_var_set_callback()");
     Extra *extra = ok ? extra_make(var_get(index)) : NULL;
     if (extra && callback && extra->callback)
-        ok = error_set(JIT_ERROR_STATE, "jit_var_set_callback(): r%u has a callback", index);
+        ok = error_set(JIT_ERROR_STATE, "jit_var_set_callback(): r%u has a callback",
+                       index);
     ok = ok && extra;
     if (ok) {
         extra->callback = callback;
@@ -207,7 +225,8 @@ bool jit_var_set_callback(uint32_t index, void (*callback)(uint32_t, int, void *
 
 /* ------------------------------------------------------------------- texts */
 
-const char *jit_var_str(uint32_t index) {
+const char *jit_var_str(uint32_t index)
+{
     ThreadState *ts = api_enter();
     TRY(ts, NULL);
     text_clear(&ts->str);
@@ -218,7 +237,8 @@ const char *jit_var_str(uint32_t index) {
     return result;
 }
 
-const char *jit_var_whos(void) {
+const char *jit_var_whos(void)
+{
     ThreadState *ts = api_enter();
     TRY(ts, NULL);
     text_clear(&ts->whos);
@@ -228,7 +248,8 @@ const char *jit_var_whos(void) {
     return result;
 }
 
-const char *jit_var_graphviz(void) {
+const char *jit_var_graphviz(void)
+{
     ThreadState *ts = api_enter();
     TRY(ts, NULL);
     text_clear(&ts->graphviz);

@@ -10,10 +10,13 @@
 
 #if defined(__linux__) && defined(__NR_membarrier) && !defined(__SANITIZE_THREAD__)
 #include <linux/membarrier.h>
-static bool register_barrier(void) {
-    return syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+static bool register_barrier(void)
+{
+    return syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) ==
+           0;
 }
-static void barrier_everywhere(void) {
+static void barrier_everywhere(void)
+{
     syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 #else
@@ -29,7 +32,8 @@ static pthread_cond_t finished = PTHREAD_COND_INITIALIZER;
 static bool claimed; /* somebody is or was the owner; guarded by the mutex */
 
 /* End the owner's privilege; with the mutex held, by another thread. */
-static void end_privilege(void) {
+static void end_privilege(void)
+{
     atomic_store_explicit(&biased_lock.shared, true, memory_order_release);
     barrier_everywhere();
     /* Partner of the release stores of the owner. */
@@ -37,7 +41,8 @@ static void end_privilege(void) {
         sched_yield();
 }
 
-void biased_lock_slow(void) {
+void biased_lock_slow(void)
+{
     pthread_mutex_lock(&mutex);
     if (atomic_load_explicit(&biased_lock.shared, memory_order_relaxed))
         return;
@@ -53,7 +58,8 @@ void biased_lock_slow(void) {
 
 void biased_unlock_slow(void) { pthread_mutex_unlock(&mutex); }
 
-bool biased_lock_wait(void) {
+bool biased_lock_wait(void)
+{
     if (biased_lock_owner && atomic_load_explicit(&biased_lock.owner_inside,
                                                   memory_order_relaxed))
         return false;
@@ -61,7 +67,8 @@ bool biased_lock_wait(void) {
     return true;
 }
 
-void biased_lock_broadcast(void) {
+void biased_lock_broadcast(void)
+{
     if (atomic_load_explicit(&biased_lock.shared, memory_order_relaxed))
         pthread_cond_broadcast(&finished);
 }

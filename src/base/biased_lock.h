@@ -1,14 +1,15 @@
 /*
  * biased_lock.h -- a mutex that costs next to nothing while only one thread uses it
  *
- * Most programs trace from one thread, and an uncontended mutex would still be a fifth of the
- * cost of a traced operation. The first thread that takes the lock becomes its owner: as long
- * as nobody else comes, it enters by setting a flag. The first other thread ends that for
- * good: it announces itself, makes the kernel put a memory barrier into all threads of the
- * process (membarrier), waits until the owner is outside, and from then on everybody uses
- * the mutex. (The asymmetric form of Dekker's algorithm; see Dice, Huang and Yang,
- * "Asymmetric Dekker synchronization", 2001.) Where membarrier is missing, and under the
- * thread sanitizer, it is a plain mutex from the start.
+ * Most programs trace from one thread, and an uncontended mutex would still be a fifth
+ * of the cost of a traced operation. The first thread that takes the lock becomes its
+ * owner: as long as nobody else comes, it enters by setting a flag. The first other
+ * thread ends that for good: it announces itself, makes the kernel put a memory barrier
+ * into all threads of the process (membarrier), waits until the owner is outside, and
+ * from then on everybody uses the mutex. (The asymmetric form of Dekker's algorithm;
+ * see Dice, Huang and Yang, "Asymmetric Dekker synchronization", 2001.) Where
+ * membarrier is missing, and under the thread sanitizer, it is a plain mutex from the
+ * start.
  *
  * There is one such lock in the library: the graph lock.
  */
@@ -29,12 +30,14 @@ extern _Thread_local bool biased_lock_owner __attribute__((tls_model("initial-ex
 
 void biased_lock_slow(void);
 void biased_unlock_slow(void);
-/** Wait for a signal of biased_lock_broadcast() with the lock released meanwhile. The lock must
- *  be shared by then: only another thread can end the wait. False, at once, if it is not. */
+/** Wait for a signal of biased_lock_broadcast() with the lock released meanwhile. The
+ *  lock must be shared by then: only another thread can end the wait. False, at once,
+ *  if it is not. */
 bool biased_lock_wait(void);
 void biased_lock_broadcast(void);
 
-static inline void biased_lock_take(void) {
+static inline void biased_lock_take(void)
+{
     if (biased_lock_owner) {
         atomic_store_explicit(&biased_lock.owner_inside, true, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst); /* membarrier makes it a real one */
@@ -45,7 +48,8 @@ static inline void biased_lock_take(void) {
     biased_lock_slow();
 }
 
-static inline void biased_lock_drop(void) {
+static inline void biased_lock_drop(void)
+{
     if (biased_lock_owner &&
         atomic_load_explicit(&biased_lock.owner_inside, memory_order_relaxed)) {
         /* Partner of the acquire load in end_privilege(). */

@@ -162,8 +162,10 @@ void log_read_environment(void)
             return;
         }
     }
-    log_write(LogLevelWarn, "DRJIT_LOG_LEVEL is \"%s\", expected none, error, warn, info, "
-              "infosym, debug or trace", wanted);
+    log_write(LogLevelWarn,
+              "DRJIT_LOG_LEVEL is \"%s\", expected none, error, warn, info, "
+              "infosym, debug or trace",
+              wanted);
 }
 
 void log_set_stderr_level(LogLevel level)

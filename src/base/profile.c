@@ -17,7 +17,8 @@ static FILE *file;          /* guarded by the lock, as is all below */
 static bool opened, empty;  /* opened: the environment has been looked at */
 
 /* Open the file if one is wanted; call with the lock held. */
-static FILE *timeline(void) {
+static FILE *timeline(void)
+{
     if (opened)
         return file;
     opened = true;
@@ -33,7 +34,8 @@ static FILE *timeline(void) {
     return file;
 }
 
-static void put_name(FILE *out, const char *name) {
+static void put_name(FILE *out, const char *name)
+{
     for (; *name; ++name) {
         unsigned char c = (unsigned char) *name;
         if (c == '"' || c == '\\')
@@ -45,7 +47,8 @@ static void put_name(FILE *out, const char *name) {
     }
 }
 
-static void put_event(const char *phase, const char *name) {
+static void put_event(const char *phase, const char *name)
+{
     pthread_mutex_lock(&lock);
     FILE *out = timeline();
     if (out) {
@@ -63,7 +66,8 @@ void profile_mark(const char *name) { put_event("i", name); }
 void profile_begin(const char *name) { put_event("B", name); }
 void profile_end(void) { put_event("E", ""); }
 
-void profile_close(void) {
+void profile_close(void)
+{
     pthread_mutex_lock(&lock);
     if (file) {
         fputs("\n]\n", file);

@@ -1,9 +1,9 @@
 /*
  * profile.h -- marks and ranges on a timeline, as a trace-event file
  *
- * When the environment variable DRJIT_PROFILE names a file, events are appended to it in the
- * JSON trace event format that Perfetto and chrome://tracing read. Otherwise every function
- * returns at once. Thread-safe; the file is opened at the first event.
+ * When the environment variable DRJIT_PROFILE names a file, events are appended to it
+ * in the JSON trace event format that Perfetto and chrome://tracing read. Otherwise
+ * every function returns at once. Thread-safe; the file is opened at the first event.
  */
 #ifndef BASE_PROFILE_H
 #define BASE_PROFILE_H

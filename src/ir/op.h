@@ -19,8 +19,8 @@ typedef enum Op {
 /** Types an operation is defined for, as sets of bits 1 << VarType. */
 enum {
     CLASS_INTEGER = 1 << VarTypeInt8 | 1 << VarTypeUInt8 | 1 << VarTypeInt16 |
-        1 << VarTypeUInt16 | 1 << VarTypeInt32 | 1 << VarTypeUInt32 | 1 << VarTypeInt64 |
-        1 << VarTypeUInt64,
+                    1 << VarTypeUInt16 | 1 << VarTypeInt32 | 1 << VarTypeUInt32 |
+                    1 << VarTypeInt64 | 1 << VarTypeUInt64,
     CLASS_NARROW = CLASS_INTEGER & ~(1 << VarTypeInt64 | 1 << VarTypeUInt64),
     CLASS_FLOAT = 1 << VarTypeFloat16 | 1 << VarTypeFloat32 | 1 << VarTypeFloat64,
     CLASS_NUMBER = CLASS_INTEGER | CLASS_FLOAT,

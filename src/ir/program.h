@@ -2,18 +2,19 @@
  * program.h -- the Program: a self-contained, position-numbered kernel body
  *
  * A Program is what one kernel computes for each lane, as an array of instructions in
- * execution order. An operand is the position of an earlier instruction. Nothing in it points
- * to variables, memory or literals by address: arrays come in through parameter slots whose
- * values (args) accompany a launch, so equal computations give equal Programs and the Program
- * is the cache key.
+ * execution order. An operand is the position of an earlier instruction. Nothing in it
+ * points to variables, memory or literals by address: arrays come in through parameter
+ * slots whose values (args) accompany a launch, so equal computations give equal
+ * Programs and the Program is the cache key.
  *
- *     insts[]     op, type, flags, aux, operand positions
- *     extra[]     operands of instructions that have more than four
- *     literals[]  the bits of LITERAL instructions (aux = position here), kept apart from
- *                 insts[] so that the skeleton without literal values can be hashed alone
- *     params[]    what each slot of the launch's argument array is
- *     stmts[]     texts of STMT instructions
- *     regions[]   structured control flow, callables[] sub-programs (docs/dev/program.md)
+ *     insts[]     op, type, flags, aux, operand positions extra[]     operands of
+ *     instructions that have more than four literals[]  the bits of LITERAL
+ *     instructions (aux = position here), kept apart from
+ *                 insts[] so that the skeleton without literal values can be hashed
+ *                 alone
+ *     params[]    what each slot of the launch's argument array is stmts[]     texts of
+ *     STMT instructions regions[]   structured control flow, callables[] sub-programs
+ *     (docs/dev/program.md)
  *
  * Ownership: a Program owns all of its arrays; program_free releases them.
  */
@@ -39,19 +40,21 @@ typedef struct Inst {
     uint8_t op;     /* Op */
     uint8_t type;   /* VarType of the result; VarTypeVoid for RESULT_VOID */
     uint8_t flags;  /* INST_... */
-    uint8_t count;  /* number of operands; above INST_ARGS: arg[0] = first one in extra[] */
-    uint32_t aux;   /* LITERAL: position in literals[]; LOAD, PARAM, STORE: slot; GATHER_PACKET:
-                       n; PACKET_ITEM: which; SCATTER...: ReduceOp | ReduceMode << 8; CHECK:
-                       number of the check; STMT: position in stmts[]; else 0 */
+    uint8_t
+        count; /* number of operands; above INST_ARGS: arg[0] = first one in extra[] */
+    /** LITERAL: position in literals[]; LOAD, PARAM, STORE: slot; GATHER_PACKET: n;
+     *  PACKET_ITEM: which; SCATTER...: ReduceOp | ReduceMode << 8; CHECK: number of the
+     *  check; STMT: position in stmts[]; else 0. */
+    uint32_t aux;
     uint32_t arg[INST_ARGS]; /* positions of operands, unused ones 0 */
 } Inst;
 
 typedef enum ParamKind {
-    PARAM_INPUT,   /* address of an array with one entry a lane, or one entry (uniform LOAD) */
-    PARAM_OUTPUT,  /* address of an array with one entry a lane, written by one STORE */
-    PARAM_POINTER, /* address used by gathers and scatters; 'written' if any scatter uses it */
+    PARAM_INPUT,   /* address of an array: an entry a lane, or one entry (uniform LOAD) */
+    PARAM_OUTPUT,  /* address of an array with an entry a lane, written by one STORE */
+    PARAM_POINTER, /* address for gathers and scatters; 'written' if a scatter uses it */
     PARAM_VALUE,   /* the bits of a value (a generalised literal), in the low bytes */
-    PARAM_REPORT   /* address of CheckReport[check_count], last slot, if there are checks */
+    PARAM_REPORT   /* address of CheckReport[check_count]; last slot, if any */
 } ParamKind;
 
 typedef struct Param {
@@ -61,9 +64,9 @@ typedef struct Param {
     uint8_t unused;  /* 0: Params are hashed as bytes */
 } Param;
 
-/** What the checks of a launch found; zeroed before. Engines write with atomic operations:
- *  'count' grows by the failing lanes, 'index' keeps any one of their indices. The bound is
- *  set by the launch. */
+/** What the checks of a launch found; zeroed before. Engines write with atomic
+ *  operations: 'count' grows by the failing lanes, 'index' keeps any one of their
+ *  indices. The bound is set by the launch. */
 typedef struct CheckReport {
     uint32_t count;
     uint32_t index;
@@ -97,11 +100,12 @@ typedef struct Program {
 
 #define PROGRAM_NONE UINT32_MAX
 
-/** Append one instruction; its position, or PROGRAM_NONE if memory is out (error recorded).
- *  'args' has 'count' positions. INST_UNIFORM is set here: for literals, params, workers and
- *  whatever is computed without side effect from uniform operands only; LOAD: pass it. */
-uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux, uint32_t count,
-                     const uint32_t *args);
+/** Append one instruction; its position, or PROGRAM_NONE if memory is out (error
+ *  recorded). 'args' has 'count' positions. INST_UNIFORM is set here: for literals,
+ *  params, workers and whatever is computed without side effect from uniform operands
+ *  only; LOAD: pass it. */
+uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux,
+                     uint32_t count, const uint32_t *args);
 /** Append a LITERAL with these bits. */
 uint32_t program_add_literal(Program *program, VarType type, uint64_t bits);
 /** Append a parameter; its slot or PROGRAM_NONE. */
@@ -118,12 +122,14 @@ static inline const uint32_t *program_args(const Program *program, const Inst *i
 Program *program_copy(const Program *program);
 /** Are two Programs the same, literal values included? */
 bool program_equal(const Program *a, const Program *b);
-/** Release everything, the struct itself included (it comes from alloc_zero). NULL is fine. */
+/** Release everything, the struct itself included (it comes from alloc_zero). NULL is
+ *  fine. */
 void program_free(Program *program);
 /** Empty it but keep the arrays, for reuse. */
 void program_clear(Program *program);
 
-/** Is this Program well-formed (types, positions, slots, flags)? Records what is wrong. */
+/** Is this Program well-formed (types, positions, slots, flags)? Records what is
+ *  wrong. */
 bool program_verify(const Program *program);
 /** Readable text, one instruction a line. */
 void program_write(const Program *program, Text *out);

@@ -53,7 +53,8 @@ static void put_literal(const Program *p, const Inst *inst, Text *out)
 
 static void put_aux(const Program *p, const Inst *inst, Text *out)
 {
-    switch (inst->op) {
+    switch (inst->op)
+{
     case OP_LITERAL:
         put_literal(p, inst, out);
         break;

@@ -39,7 +39,8 @@ VarType type_wide(VarType type)
 
 VarType type_bits(VarType type)
 {
-    switch (type_info[type].size) {
+    switch (type_info[type].size)
+{
     case 1:
         return VarTypeUInt8;
     case 2:

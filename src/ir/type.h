@@ -12,7 +12,7 @@
 typedef struct TypeInfo {
     const char *name;       /* "float32" */
     const char *short_name; /* "f32", as in Program text */
-    uint8_t size;           /* bytes of an entry in memory, 0 if there are no such variables */
+    uint8_t size; /* bytes of an entry in memory, 0 if there are no such variables */
     bool is_integer, is_signed, is_float; /* Bool and Pointer are none of these */
 } TypeInfo;
 

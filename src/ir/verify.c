@@ -49,7 +49,8 @@ static bool check_operands(const Program *p, uint32_t at, const Inst *inst)
 /* Which aux values exist depends on the operation. */
 static bool check_aux(const Program *p, uint32_t at, const Inst *inst)
 {
-    switch (inst->op) {
+    switch (inst->op)
+{
     case OP_LITERAL:
         if (inst->aux >= p->literal_count)
             return fault(at, inst, "literal %u of %u", inst->aux, p->literal_count);
@@ -198,7 +199,8 @@ static bool check_uniform(const Program *p, uint32_t at, const Inst *inst)
 
 bool program_verify(const Program *p)
 {
-    for (uint32_t at = 0; at < p->inst_count; ++at) {
+    for (uint32_t at = 0; at < p->inst_count; ++at)
+{
         const Inst *inst = &p->insts[at];
         if (inst->op == OP_NONE || inst->op >= OP_COUNT ||
             op_info[inst->op].flags & F_TRACE)

@@ -287,10 +287,15 @@ static void register_fork(void)
     pthread_atfork(lock_for_fork, unlock_after_fork, unlock_in_child);
 }
 
-void disk_init(void)
+void disk_prepare_fork(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_fork);
+}
+
+void disk_init(void)
+{
+    disk_prepare_fork();
     pthread_mutex_lock(&disk_lock);
     bool on = disk.dir != NULL;
     pthread_mutex_unlock(&disk_lock);

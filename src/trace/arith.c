@@ -1,8 +1,8 @@
 /*
  * arith.c -- see arith.h
  *
- * The way of an operation: check operands, fold it if all are literals, look for an algebraic
- * identity, then node_new() with value numbering.
+ * The way of an operation: check operands, fold it if all are literals, look for an
+ * algebraic identity, then node_new() with value numbering.
  */
 #include "trace/arith.h"
 
@@ -15,13 +15,16 @@
 
 /* "jit_var_add()" and the like, for messages. */
 #define FUNCTION_SIZE 40
-static void function_name(Op op, char out[FUNCTION_SIZE]) {
+static void function_name(Op op, char out[FUNCTION_SIZE])
+{
     snprintf(out, FUNCTION_SIZE, "jit_var_%s()", op_info[op].name);
 }
 
 /* ----------------------------------------------------------------- folding */
 
-static bool fold(ThreadState *ts, Op op, VarType type, const VarId *args, uint64_t *bits) {
+static bool fold(ThreadState *ts, Op op, VarType type, const VarId *args,
+                 uint64_t *bits)
+{
     if (!state_flag(ts, JitFlagConstantPropagation) || !(op_info[op].flags & F_FOLDS))
         return false;
     uint64_t values[3];
@@ -36,7 +39,8 @@ static bool fold(ThreadState *ts, Op op, VarType type, const VarId *args, uint64
     return interp_fold(op, type, operand, values, bits);
 }
 
-VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarId *args) {
+VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarId *args)
+{
     const Var *first = var_get(args[0]);
     JitBackend backend = (JitBackend) first->backend;
     if (first->op == OP_LITERAL || op == OP_SELECT) {
@@ -62,20 +66,22 @@ VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarI
 
 /* ------------------------------------------------------------------ checks */
 
-static bool same_backend(const Var *a, const Var *b, const char *function) {
+static bool same_backend(const Var *a, const Var *b, const char *function)
+{
     if (a->backend != b->backend)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: operands belong to different backends",
-                         function);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: operands belong to different backends", function);
     return true;
 }
 
 /* Operands of one type (the first operand of select is a mask). */
-static bool check_types(Op op, const VarId *args, const char *function) {
+static bool check_types(Op op, const VarId *args, const char *function)
+{
     uint32_t arity = op_info[op].arity, first = op == OP_SELECT ? 1 : 0;
     const Var *lead = var_get(args[first]);
     if (op == OP_SELECT && var_get(args[0])->type != VarTypeBool)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: operand 1 is %s, expected bool", function,
-                         type_info[var_get(args[0])->type].name);
+        return error_set(JIT_ERROR_ARGUMENT, "%s: operand 1 is %s, expected bool",
+                         function, type_info[var_get(args[0])->type].name);
     if (!(op_info[op].operands >> lead->type & 1))
         return error_set(JIT_ERROR_ARGUMENT, "%s: not defined for type %s", function,
                          type_info[lead->type].name);
@@ -89,8 +95,10 @@ static bool check_types(Op op, const VarId *args, const char *function) {
     return true;
 }
 
-/* The full story, told only when the quick test of arith_op() found something unusual. */
-static bool check_operands(ThreadState *ts, Op op, const VarId *args, uint32_t *size) {
+/* The full story, told only when the quick test of arith_op() found something
+ * unusual. */
+static bool check_operands(ThreadState *ts, Op op, const VarId *args, uint32_t *size)
+{
     char function[FUNCTION_SIZE], what[] = "operand 1";
     function_name(op, function);
     uint32_t arity = op_info[op].arity;
@@ -108,9 +116,10 @@ static bool check_operands(ThreadState *ts, Op op, const VarId *args, uint32_t *
     return node_common_size(args, arity, function, size);
 }
 
-/* Is nothing to be said about these operands? They exist, are of one type the operation takes,
- * of one size or 1, not pending, not consumed, not empty. */
-static bool plainly_fine(Op op, const VarId *args, uint32_t *size) {
+/* Is nothing to be said about these operands? They exist, are of one type the operation
+ * takes, of one size or 1, not pending, not consumed, not empty. */
+static bool plainly_fine(Op op, const VarId *args, uint32_t *size)
+{
     uint32_t arity = op_info[op].arity, first = op == OP_SELECT ? 1 : 0;
     if (!var_exists(args[0]) || !var_exists(args[first]))
         return false;
@@ -120,8 +129,8 @@ static bool plainly_fine(Op op, const VarId *args, uint32_t *size) {
         if (!var_exists(args[i]))
             return false;
         const Var *v = var_get(args[i]);
-        if (v->type != (i < first ? VarTypeBool : type) || v->backend != backend || v->pending || v->size == 0 ||
-            (v->flags & VAR_CONSUMED))
+        if (v->type != (i < first ? VarTypeBool : type) || v->backend != backend ||
+            v->pending || v->size == 0 || (v->flags & VAR_CONSUMED))
             return false;
         if (v->size != common) {
             if (common != 1 && v->size != 1)
@@ -134,7 +143,8 @@ static bool plainly_fine(Op op, const VarId *args, uint32_t *size) {
     return op_info[op].operands >> type & 1;
 }
 
-static VarType result_type(Op op, const VarId *args) {
+static VarType result_type(Op op, const VarId *args)
+{
     VarType first = (VarType) var_get(args[0])->type;
     switch ((ResultRule) op_info[op].result) {
         case RESULT_MASK: return VarTypeBool;
@@ -145,7 +155,8 @@ static VarType result_type(Op op, const VarId *args) {
 }
 
 /* a & mask, a | mask with a of another type: choose between a and a constant. */
-static VarId masked_bits(ThreadState *ts, Op op, const VarId *args) {
+static VarId masked_bits(ThreadState *ts, Op op, const VarId *args)
+{
     char function[FUNCTION_SIZE];
     function_name(op, function);
     uint32_t size;
@@ -165,13 +176,16 @@ static VarId masked_bits(ThreadState *ts, Op op, const VarId *args) {
     return result;
 }
 
-static bool is_mask_form(Op op, const VarId *args) {
-    return (op == OP_AND || op == OP_OR) && var_exists(args[0]) && var_exists(args[1]) &&
-           var_get(args[1])->type == VarTypeBool && var_get(args[0])->type != VarTypeBool &&
+static bool is_mask_form(Op op, const VarId *args)
+{
+    return (op == OP_AND || op == OP_OR) && var_exists(args[0]) &&
+           var_exists(args[1]) && var_get(args[1])->type == VarTypeBool &&
+           var_get(args[0])->type != VarTypeBool &&
            var_get(args[0])->type != VarTypePointer;
 }
 
-VarId arith_op(ThreadState *ts, Op op, const VarId *args) {
+VarId arith_op(ThreadState *ts, Op op, const VarId *args)
+{
     uint32_t size;
     if (!plainly_fine(op, args, &size)) {
         if (is_mask_form(op, args))
@@ -189,22 +203,28 @@ VarId arith_op(ThreadState *ts, Op op, const VarId *args) {
 
 /* ------------------------------------------------------------------- casts */
 
-static bool check_cast(const Var *v, VarType type, bool reinterpret) {
+static bool check_cast(const Var *v, VarType type, bool reinterpret)
+{
     const TypeInfo *from = &type_info[v->type], *to = &type_info[type];
     bool pointer = v->type == VarTypePointer || type == VarTypePointer;
     if (reinterpret && from->size != to->size)
-        return error_set(JIT_ERROR_ARGUMENT, "jit_var_cast(): cannot reinterpret %s as %s: "
-                         "%u and %u bytes", from->name, to->name, from->size, to->size);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_var_cast(): cannot reinterpret %s as %s: "
+                         "%u and %u bytes",
+                         from->name, to->name, from->size, to->size);
     if (reinterpret && (v->type == VarTypeBool) != (type == VarTypeBool))
-        return error_set(JIT_ERROR_ARGUMENT, "jit_var_cast(): cannot reinterpret %s as %s: "
-                         "masks have no bit representation", from->name, to->name);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_var_cast(): cannot reinterpret %s as %s: "
+                         "masks have no bit representation",
+                         from->name, to->name);
     if (!reinterpret && pointer)
         return error_set(JIT_ERROR_ARGUMENT, "jit_var_cast(): cannot convert %s to %s; "
                          "pointers and uint64 are reinterpreted", from->name, to->name);
     return true;
 }
 
-VarId arith_cast(ThreadState *ts, VarId id, VarType type, bool reinterpret) {
+VarId arith_cast(ThreadState *ts, VarId id, VarType type, bool reinterpret)
+{
     TRY(node_type_valid(type, "jit_var_cast()"), 0);
     TRY(node_usable(ts, id, "jit_var_cast()", "operand 1"), 0);
     const Var *v = var_get(id);
@@ -216,5 +236,6 @@ VarId arith_cast(ThreadState *ts, VarId id, VarType type, bool reinterpret) {
     /* Integers of one size convert by keeping their bits. */
     bool bits = type_info[v->type].is_integer && type_info[type].is_integer &&
                 type_info[v->type].size == type_info[type].size;
-    return arith_make(ts, reinterpret || bits ? OP_BITCAST : OP_CAST, type, v->size, &id);
+    return arith_make(ts, reinterpret || bits ? OP_BITCAST : OP_CAST, type, v->size,
+                      &id);
 }

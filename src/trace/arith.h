@@ -14,6 +14,7 @@ VarId arith_op(ThreadState *ts, Op op, const VarId *args);
 VarId arith_cast(ThreadState *ts, VarId id, VarType type, bool reinterpret);
 
 /** The same on operands known to fit, for use inside of the tracer. */
-VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarId *args);
+VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size,
+                 const VarId *args);
 
 #endif

@@ -14,13 +14,15 @@
 
 /* ---------------------------------------------------------------- creation */
 
-static bool valid(JitBackend backend, VarType type, size_t size, const char *function) {
+static bool valid(JitBackend backend, VarType type, size_t size, const char *function)
+{
     return node_backend_valid(backend, function) && node_type_valid(type, function) &&
            node_size_valid(size, function);
 }
 
-VarId array_literal(ThreadState *ts, JitBackend backend, VarType type, const void *value,
-                    size_t size, bool eval) {
+VarId array_literal(ThreadState *ts, JitBackend backend, VarType type,
+                    const void *value, size_t size, bool eval)
+{
     TRY(valid(backend, type, size, "jit_var_literal()"), 0);
     uint64_t bits = 0;
     memcpy(&bits, value, type_info[type].size);
@@ -39,13 +41,15 @@ VarId array_literal(ThreadState *ts, JitBackend backend, VarType type, const voi
     return id;
 }
 
-VarId array_undefined(ThreadState *ts, JitBackend backend, VarType type, size_t size) {
+VarId array_undefined(ThreadState *ts, JitBackend backend, VarType type, size_t size)
+{
     TRY(valid(backend, type, size, "jit_var_undefined()"), 0);
     const VarId none[4] = { 0 };
     return node_raw(ts, OP_UNDEFINED, backend, type, (uint32_t) size, 0, none);
 }
 
-VarId array_counter(ThreadState *ts, JitBackend backend, size_t size) {
+VarId array_counter(ThreadState *ts, JitBackend backend, size_t size)
+{
     TRY(valid(backend, VarTypeUInt32, size, "jit_var_counter()"), 0);
     if (size == 1)
         return node_literal(ts, backend, VarTypeUInt32, 0, 1);
@@ -54,18 +58,22 @@ VarId array_counter(ThreadState *ts, JitBackend backend, size_t size) {
     return node_new(ts, &v);
 }
 
-static void release_malloc(void *data, void *payload) {
+static void release_malloc(void *data, void *payload)
+{
     (void) payload;
     free(data);
 }
 
-VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr, size_t size,
-                bool free_it) {
+VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
+                size_t size, bool free_it)
+{
     TRY(valid(backend, type, size, "jit_var_mem_map()"), 0);
     uint32_t entry = type_info[type].size;
     if (!ptr || (uintptr_t) ptr % entry)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT, "jit_var_mem_map(): the address is %p, "
-                                 "expected one that is aligned to %u bytes", ptr, entry);
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "jit_var_mem_map(): the address is %p, "
+                                 "expected one that is aligned to %u bytes",
+                                 ptr, entry);
     Buffer *buffer = buffer_map(ptr, size * entry, NULL, NULL);
     TRY(buffer, 0);
     VarId id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
@@ -77,11 +85,14 @@ VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr, si
 }
 
 VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const void *ptr,
-                     size_t size) {
+                     size_t size)
+{
     TRY(valid(backend, type, size, "jit_var_mem_copy()"), 0);
     if (!ptr)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT, "jit_var_mem_copy(): the address is "
-                                 "NULL, expected %zu entries", size);
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "jit_var_mem_copy(): the address is "
+                                 "NULL, expected %zu entries",
+                                 size);
     Buffer *buffer = buffer_get(size * type_info[type].size);
     TRY(buffer, 0);
     memcpy(buffer->data, ptr, size * type_info[type].size);
@@ -93,13 +104,15 @@ VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const vo
 
 /* --------------------------------------------------------- other contents */
 
-VarId array_copy(ThreadState *ts, VarId id) {
+VarId array_copy(ThreadState *ts, VarId id)
+{
     TRY(node_usable(ts, id, "jit_var_copy()", "the variable"), 0);
     const Var *v = var_get(id);
     if (v->op == OP_EVALUATED)
         return memory_duplicate(ts, id);
     if (op_info[v->op].flags & F_EFFECT || v->flags & VAR_OWN_TEXT) {
-        /* An atomic runs once, so its result has to be in memory before it can be copied. */
+        /* An atomic runs once, so its result has to be in memory before it can be
+         * copied. */
         TRY(evaluate_var(ts, id), 0);
         return memory_duplicate(ts, id);
     }
@@ -110,7 +123,8 @@ VarId array_copy(ThreadState *ts, VarId id) {
     return var_create(&copy, state_flag(ts, JitFlagReuseIndices));
 }
 
-VarId array_resize(ThreadState *ts, VarId id, size_t size) {
+VarId array_resize(ThreadState *ts, VarId id, size_t size)
+{
     TRY(node_usable(ts, id, "jit_var_resize()", "the variable"), 0);
     TRY(node_size_valid(size, "jit_var_resize()"), 0);
     const Var *v = var_get(id);
@@ -119,8 +133,10 @@ VarId array_resize(ThreadState *ts, VarId id, size_t size) {
         return id;
     }
     if (v->size != 1)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT, "jit_var_resize(): the variable has %u "
-                                 "entries, expected 1 or %zu", v->size, size);
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "jit_var_resize(): the variable has %u "
+                                 "entries, expected 1 or %zu",
+                                 v->size, size);
     JitBackend backend = (JitBackend) v->backend;
     VarType type = (VarType) v->type;
     if (v->op == OP_LITERAL)
@@ -138,14 +154,17 @@ VarId array_resize(ThreadState *ts, VarId id, size_t size) {
     return result;
 }
 
-VarId array_shrink(ThreadState *ts, VarId id, size_t size) {
+VarId array_shrink(ThreadState *ts, VarId id, size_t size)
+{
     TRY(node_usable(ts, id, "jit_var_shrink()", "the variable"), 0);
     const Var *v = var_get(id);
     JitBackend backend = (JitBackend) v->backend;
     VarType type = (VarType) v->type;
     if (size == 0 || size > v->size)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT, "jit_var_shrink(): size is %zu, expected "
-                                 "1 to %u", size, v->size);
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "jit_var_shrink(): size is %zu, expected "
+                                 "1 to %u",
+                                 size, v->size);
     if (v->size == size) {
         var_inc(id);
         return id;
@@ -159,7 +178,8 @@ VarId array_shrink(ThreadState *ts, VarId id, size_t size) {
     Buffer *buffer = buffer_get(bytes);
     TRY(buffer, 0);
     VarId result = 0;
-    if (transfer_copy_buffer(ts->stream, buffer, 0, var_get(id)->value.buffer, 0, bytes))
+    if (transfer_copy_buffer(ts->stream, buffer, 0, var_get(id)->value.buffer, 0,
+                             bytes))
         result = node_buffer(ts, backend, type, (uint32_t) size, buffer);
     if (!result)
         buffer_release(buffer);
@@ -170,7 +190,8 @@ VarId array_shrink(ThreadState *ts, VarId id, size_t size) {
 
 /* op(counter, literal) of the given size; the counter comes first if 'forward'. */
 static VarId counter_with(ThreadState *ts, VarId like, uint32_t size, Op op,
-                          uint32_t operand, bool forward) {
+                          uint32_t operand, bool forward)
+{
     JitBackend backend = (JitBackend) var_get(like)->backend;
     VarId counter = array_counter(ts, backend, size);
     VarId number = node_literal(ts, backend, VarTypeUInt32, operand, 1);
@@ -187,14 +208,16 @@ static VarId counter_with(ThreadState *ts, VarId like, uint32_t size, Op op,
 }
 
 /* id[position], with 'position' given away. */
-static VarId pick(ThreadState *ts, VarId id, VarId position) {
+static VarId pick(ThreadState *ts, VarId id, VarId position)
+{
     TRY(position, 0);
     VarId result = memory_gather(ts, id, position, 0);
     var_dec(position);
     return result;
 }
 
-VarId array_reverse(ThreadState *ts, VarId id) {
+VarId array_reverse(ThreadState *ts, VarId id)
+{
     TRY(node_usable(ts, id, "jit_var_reverse()", "the variable"), 0);
     uint32_t size = var_get(id)->size;
     if (size == 1 || var_get(id)->op == OP_LITERAL) {
@@ -204,16 +227,20 @@ VarId array_reverse(ThreadState *ts, VarId id) {
     return pick(ts, id, counter_with(ts, id, size, OP_SUB, size - 1, false));
 }
 
-static bool check_count(VarId id, size_t count, const char *function) {
+static bool check_count(VarId id, size_t count, const char *function)
+{
     uint64_t limit = UINT32_MAX / var_get(id)->size;
     if (count == 0 || count > limit)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: count is %zu, expected 1 to %llu for an "
-                         "array of %u entries", function, count,
-                         (unsigned long long) limit, var_get(id)->size);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: count is %zu, expected 1 to %llu for an "
+                         "array of %u entries",
+                         function, count, (unsigned long long) limit,
+                         var_get(id)->size);
     return true;
 }
 
-VarId array_tile(ThreadState *ts, VarId id, size_t count) {
+VarId array_tile(ThreadState *ts, VarId id, size_t count)
+{
     TRY(node_usable(ts, id, "jit_var_tile()", "the variable"), 0);
     TRY(check_count(id, count, "jit_var_tile()"), 0);
     uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
@@ -222,7 +249,8 @@ VarId array_tile(ThreadState *ts, VarId id, size_t count) {
     return pick(ts, id, counter_with(ts, id, total, OP_MOD, size, true));
 }
 
-VarId array_repeat(ThreadState *ts, VarId id, size_t count) {
+VarId array_repeat(ThreadState *ts, VarId id, size_t count)
+{
     TRY(node_usable(ts, id, "jit_var_repeat()", "the variable"), 0);
     TRY(check_count(id, count, "jit_var_repeat()"), 0);
     uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
@@ -231,7 +259,8 @@ VarId array_repeat(ThreadState *ts, VarId id, size_t count) {
     return pick(ts, id, counter_with(ts, id, total, OP_DIV, (uint32_t) count, true));
 }
 
-VarId array_opaque_width(ThreadState *ts, VarId id) {
+VarId array_opaque_width(ThreadState *ts, VarId id)
+{
     TRY(node_usable(ts, id, "jit_var_opaque_width()", "the variable"), 0);
     uint32_t size = var_get(id)->size;
     return array_literal(ts, (JitBackend) var_get(id)->backend, VarTypeUInt32, &size, 1,
@@ -240,7 +269,8 @@ VarId array_opaque_width(ThreadState *ts, VarId id) {
 
 /* ------------------------------------------------------- reads and writes */
 
-VarId array_force(ThreadState *ts, VarId id, const char *function) {
+VarId array_force(ThreadState *ts, VarId id, const char *function)
+{
     TRY(node_usable(ts, id, function, "the variable"), 0);
     const Var *v = var_get(id);
     if (v->op == OP_LITERAL && v->refs > 1)
@@ -250,7 +280,8 @@ VarId array_force(ThreadState *ts, VarId id, const char *function) {
     return id;
 }
 
-bool array_sync(ThreadState *ts, const Buffer *buffer, const char *function) {
+bool array_sync(ThreadState *ts, const Buffer *buffer, const char *function)
+{
     if (state_flag(ts, JitFlagForbidSynchronization))
         return error_set(JIT_ERROR_STATE, "%s: has to wait for queued work, which "
                          "JitFlagForbidSynchronization forbids", function);
@@ -258,7 +289,8 @@ bool array_sync(ThreadState *ts, const Buffer *buffer, const char *function) {
     return stream_check(ts->stream);
 }
 
-VarId array_data(ThreadState *ts, VarId id, void **data) {
+VarId array_data(ThreadState *ts, VarId id, void **data)
+{
     VarId result = array_force(ts, id, "jit_var_data()");
     TRY(result, 0);
     Buffer *buffer = var_get(result)->value.buffer;
@@ -270,13 +302,16 @@ VarId array_data(ThreadState *ts, VarId id, void **data) {
     return result;
 }
 
-bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst) {
+bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst)
+{
     TRY(node_usable(ts, id, "jit_var_read()", "the variable"), false);
     const Var *v = var_get(id);
     uint32_t entry = type_info[v->type].size;
     if (offset >= v->size)
-        return error_set(JIT_ERROR_ARGUMENT, "jit_var_read(): offset is %zu, expected less "
-                         "than %u", offset, v->size);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_var_read(): offset is %zu, expected less "
+                         "than %u",
+                         offset, v->size);
     if (v->op == OP_LITERAL) {
         memcpy(dst, &v->value.literal, entry);
         return true;
@@ -288,13 +323,15 @@ bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst) {
     return true;
 }
 
-VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src) {
+VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src)
+{
     TRY(node_usable(ts, id, "jit_var_write()", "the variable"), 0);
     if (offset >= var_get(id)->size)
         return (VarId) error_set(JIT_ERROR_ARGUMENT, "jit_var_write(): offset is %zu, "
                                  "expected less than %u", offset, var_get(id)->size);
     if (state_flag(ts, JitFlagForbidSynchronization))
-        return (VarId) error_set(JIT_ERROR_STATE, "jit_var_write(): has to wait for queued "
+        return (VarId) error_set(JIT_ERROR_STATE,
+                                 "jit_var_write(): has to wait for queued "
                                  "work, which JitFlagForbidSynchronization forbids");
     VarId written = memory_writable(ts, id);
     TRY(written, 0);

@@ -1,5 +1,6 @@
 /*
- * array.h -- whole arrays: creation from memory, copies, reads and writes, rearrangement
+ * array.h -- whole arrays: creation from memory, copies, reads and writes,
+ * rearrangement
  *
  * Requires the graph lock; results are owned by the caller. Meaning as in jit.h.
  */
@@ -8,12 +9,12 @@
 
 #include "trace/node.h"
 
-VarId array_literal(ThreadState *ts, JitBackend backend, VarType type, const void *value,
-                    size_t size, bool eval);
+VarId array_literal(ThreadState *ts, JitBackend backend, VarType type,
+                    const void *value, size_t size, bool eval);
 VarId array_undefined(ThreadState *ts, JitBackend backend, VarType type, size_t size);
 VarId array_counter(ThreadState *ts, JitBackend backend, size_t size);
-VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr, size_t size,
-                bool free);
+VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
+                size_t size, bool free);
 VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const void *ptr,
                      size_t size);
 VarId array_copy(ThreadState *ts, VarId id);

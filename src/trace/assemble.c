@@ -1,9 +1,10 @@
 /*
  * assemble.c -- see assemble.h
  *
- * A depth-first walk from each root, with a stack of our own, emits operands before their
- * users. A variable that has been emitted carries the walk's stamp and its position in the
- * Program. Arrays in memory and pointers are leaves: they become parameter slots.
+ * A depth-first walk from each root, with a stack of our own, emits operands before
+ * their users. A variable that has been emitted carries the walk's stamp and its
+ * position in the Program. Arrays in memory and pointers are leaves: they become
+ * parameter slots.
  */
 #include "trace/assemble.h"
 
@@ -15,7 +16,8 @@
 
 /* ------------------------------------------------------------------- slots */
 
-static bool add_arg(Assembly *b, uint32_t slot, uint64_t word) {
+static bool add_arg(Assembly *b, uint32_t slot, uint64_t word)
+{
     TRY(slot != PROGRAM_NONE, false);
     if (slot >= b->arg_capacity)
         TRY(vec_reserve(&b->args, &b->arg_capacity, slot + 1, sizeof(uint64_t)), false);
@@ -23,7 +25,8 @@ static bool add_arg(Assembly *b, uint32_t slot, uint64_t word) {
     return true;
 }
 
-static bool add_use(Assembly *b, Buffer *buffer, bool write) {
+static bool add_use(Assembly *b, Buffer *buffer, bool write)
+{
     if (write) {
         TRY(vec_reserve(&b->writes, &b->write_capacity, b->write_count + 1,
                         sizeof(Buffer *)), false);
@@ -38,31 +41,36 @@ static bool add_use(Assembly *b, Buffer *buffer, bool write) {
 
 /* ---------------------------------------------------------------- emitting */
 
-static uint32_t emit_literal(Assembly *b, VarId id, const Var *v) {
+static uint32_t emit_literal(Assembly *b, VarId id, const Var *v)
+{
     uint32_t position = program_add_literal(b->program, (VarType) v->type,
                                             v->value.literal);
     TRY(position != PROGRAM_NONE, PROGRAM_NONE);
     uint32_t index = b->program->insts[position].aux;
     if (index >= b->literal_capacity)
-        TRY(vec_reserve(&b->literal_vars, &b->literal_capacity, index + 1, sizeof(VarId)),
+        TRY(vec_reserve(&b->literal_vars, &b->literal_capacity, index + 1,
+                        sizeof(VarId)),
             PROGRAM_NONE);
     b->literal_vars[index] = id;
     return position;
 }
 
-static uint32_t emit_load(Assembly *b, const Var *v) {
+static uint32_t emit_load(Assembly *b, const Var *v)
+{
     Buffer *buffer = v->value.buffer;
     uint32_t slot = program_add_param(b->program, PARAM_INPUT, (VarType) v->type);
     TRY(add_arg(b, slot, (uint64_t) (uintptr_t) buffer->data), PROGRAM_NONE);
     TRY(add_use(b, buffer, false), PROGRAM_NONE);
     b->input_count++;
-    uint32_t position = program_add(b->program, OP_LOAD, (VarType) v->type, slot, 0, NULL);
+    uint32_t position =
+        program_add(b->program, OP_LOAD, (VarType) v->type, slot, 0, NULL);
     if (position != PROGRAM_NONE && v->size == 1 && b->size != 1)
         b->program->insts[position].flags |= INST_UNIFORM;
     return position;
 }
 
-static uint32_t emit_pointer(Assembly *b, const Var *v) {
+static uint32_t emit_pointer(Assembly *b, const Var *v)
+{
     uint64_t address = v->value.literal;
     VarType type = VarTypeVoid;
     bool write = v->aux != 0;
@@ -82,7 +90,8 @@ static uint32_t emit_pointer(Assembly *b, const Var *v) {
     return program_add(b->program, OP_PARAM, VarTypePointer, slot, 0, NULL);
 }
 
-static uint32_t emit_check(Assembly *b, VarId id, const Var *v, const uint32_t *args) {
+static uint32_t emit_check(Assembly *b, VarId id, const Var *v, const uint32_t *args)
+{
     uint32_t number = b->program->check_count;
     TRY(vec_reserve(&b->check_bounds, &b->bound_capacity, number + 1, sizeof(uint64_t)),
         PROGRAM_NONE);
@@ -94,11 +103,14 @@ static uint32_t emit_check(Assembly *b, VarId id, const Var *v, const uint32_t *
     return program_add(b->program, OP_CHECK, VarTypeBool, number, 2, args);
 }
 
-static bool is_atomic(const Var *v) {
-    return v->op == OP_SCATTER_INC || v->op == OP_SCATTER_EXCH || v->op == OP_SCATTER_CAS;
+static bool is_atomic(const Var *v)
+{
+    return v->op == OP_SCATTER_INC || v->op == OP_SCATTER_EXCH ||
+           v->op == OP_SCATTER_CAS;
 }
 
-static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t stamp) {
+static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t stamp)
+{
     uint32_t fixed[8], *args = fixed, count;
     const VarId *ids = var_operands(v, &count);
     if (count > 8) {
@@ -110,20 +122,23 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t sta
     uint32_t aux = v->aux, position;
     if (v->op == OP_STMT) {
         aux = program_add_stmt(b->program, v->value.text);
-        position = aux == PROGRAM_NONE ? aux : program_add(b->program, OP_STMT,
-                                                           (VarType) v->type, aux, count,
-                                                           args);
+        position =
+            aux == PROGRAM_NONE
+                ? aux
+                : program_add(b->program, OP_STMT, (VarType) v->type, aux, count, args);
     } else if (v->op == OP_CHECK) {
         position = emit_check(b, id, v, args);
     } else {
-        position = program_add(b->program, (Op) v->op, (VarType) v->type, aux, count, args);
+        position =
+            program_add(b->program, (Op) v->op, (VarType) v->type, aux, count, args);
     }
     if (args != fixed)
         alloc_free(args);
     return position;
 }
 
-static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp) {
+static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
+{
     switch (v->op) {
         case OP_LITERAL: return emit_literal(b, id, v);
         case OP_EVALUATED: return emit_load(b, v);
@@ -133,9 +148,11 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp) {
     if (v->flags & VAR_CONSUMED || (is_atomic(v) && !(v->flags & VAR_RUNNING))) {
         char name[200];
         extra_describe(id, name, sizeof(name));
-        error_set(JIT_ERROR_STATE, "jit_eval(): the computation uses the result of an "
-                  "atomic operation (%s) that ran in another kernel; evaluate both together",
-                  name);
+        error_set(
+            JIT_ERROR_STATE,
+            "jit_eval(): the computation uses the result of an "
+            "atomic operation (%s) that ran in another kernel; evaluate both together",
+            name);
         return PROGRAM_NONE;
     }
     if (is_atomic(v)) {
@@ -148,9 +165,11 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp) {
 
 /* -------------------------------------------------------------------- walk */
 
-static bool push(Assembly *b, uint32_t depth, VarId id) {
+static bool push(Assembly *b, uint32_t depth, VarId id)
+{
     if (depth >= b->stack_capacity)
-        TRY(vec_reserve(&b->stack, &b->stack_capacity, depth + 1, sizeof(VarId)), false);
+        TRY(vec_reserve(&b->stack, &b->stack_capacity, depth + 1, sizeof(VarId)),
+            false);
     if (depth >= b->next_capacity)
         TRY(vec_reserve(&b->stack_next, &b->next_capacity, depth + 1, sizeof(uint32_t)),
             false);
@@ -159,7 +178,8 @@ static bool push(Assembly *b, uint32_t depth, VarId id) {
     return true;
 }
 
-static bool walk(Assembly *b, VarId root, uint32_t stamp) {
+static bool walk(Assembly *b, VarId root, uint32_t stamp)
+{
     if (var_get(root)->stamp == stamp)
         return true;
     uint32_t depth = 0;
@@ -186,13 +206,15 @@ static bool walk(Assembly *b, VarId root, uint32_t stamp) {
     return true;
 }
 
-static bool store(Assembly *b, VarId root) {
+static bool store(Assembly *b, VarId root)
+{
     const Var *v = var_get(root);
     uint32_t slot = program_add_param(b->program, PARAM_OUTPUT, (VarType) v->type);
     TRY(add_arg(b, slot, 0), false);
     uint32_t n = b->output_count;
     TRY(vec_reserve(&b->outputs, &b->output_capacity, n + 1, sizeof(VarId)), false);
-    TRY(vec_reserve(&b->output_slots, &b->output_slot_capacity, n + 1, sizeof(uint32_t)),
+    TRY(vec_reserve(&b->output_slots, &b->output_slot_capacity, n + 1,
+                    sizeof(uint32_t)),
         false);
     b->outputs[n] = root;
     b->output_slots[n] = slot;
@@ -202,14 +224,18 @@ static bool store(Assembly *b, VarId root) {
            PROGRAM_NONE;
 }
 
-static void mark_effects(const Group *group, bool running) {
-    for (uint32_t i = group->root_count - group->effect_count; i < group->root_count; ++i) {
+static void mark_effects(const Group *group, bool running)
+{
+    for (uint32_t i = group->root_count - group->effect_count; i < group->root_count;
+         ++i) {
         Var *v = var_get(group->roots[i]);
-        v->flags = (uint8_t) (running ? v->flags | VAR_RUNNING : v->flags & ~VAR_RUNNING);
+        v->flags =
+            (uint8_t) (running ? v->flags | VAR_RUNNING : v->flags & ~VAR_RUNNING);
     }
 }
 
-bool assemble_group(Assembly *b, Program *program, const Group *group) {
+bool assemble_group(Assembly *b, Program *program, const Group *group)
+{
     program_clear(program);
     b->program = program;
     b->size = group->size;
@@ -230,7 +256,8 @@ bool assemble_group(Assembly *b, Program *program, const Group *group) {
     return ok;
 }
 
-void assemble_free(Assembly *b) {
+void assemble_free(Assembly *b)
+{
     alloc_free(b->args);
     alloc_free(b->reads);
     alloc_free(b->writes);

@@ -7,13 +7,14 @@
 #include "trace/schedule.h"
 #include "trace/state.h"
 
-/** What a launch of the built Program needs. All arrays are owned and reused; zero-initialise
- *  once, assemble_free() at the end. */
+/** What a launch of the built Program needs. All arrays are owned and reused;
+ *  zero-initialise once, assemble_free() at the end. */
 typedef struct Assembly {
     Program *program;
     uint32_t size;
     uint64_t *args;           /* one word a slot; outputs are filled in by evaluate.c */
-    Buffer **reads, **writes; /* borrowed from the variables, which the group keeps alive */
+    Buffer **reads,
+        **writes; /* borrowed from the variables, which the group keeps alive */
     VarId *outputs;           /* variable of each output slot, in slot order */
     uint32_t *output_slots;
     VarId *literal_vars;      /* variable behind each literal, for messages */
@@ -30,7 +31,8 @@ typedef struct Assembly {
     uint32_t stack_capacity, next_capacity;
 } Assembly;
 
-/** Fill the assembly from a group. False: error recorded, nothing was changed in the graph. */
+/** Fill the assembly from a group. False: error recorded, nothing was changed in the
+ *  graph. */
 bool assemble_group(Assembly *assembly, Program *program, const Group *group);
 void assemble_free(Assembly *assembly);
 

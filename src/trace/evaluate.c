@@ -10,9 +10,9 @@
  *     launch_submit() queue it in the thread's stream          (graph lock)
  *     finish_group()  results become the variables' contents
  *
- * While the lock is released another thread may evaluate the same variables. Both compute the
- * same bits, so whoever comes second drops its result. Effects are taken out of the queues
- * before, so each runs once.
+ * While the lock is released another thread may evaluate the same variables. Both
+ * compute the same bits, so whoever comes second drops its result. Effects are taken
+ * out of the queues before, so each runs once.
  */
 #include "trace/evaluate.h"
 
@@ -41,13 +41,15 @@ typedef struct Workspace {
 
 /* ------------------------------------------------------------ workspace */
 
-static Workspace *take_workspace(ThreadState *ts) {
+static Workspace *take_workspace(ThreadState *ts)
+{
     Workspace *w = ts->workspace;
     ts->workspace = NULL; /* a callback may evaluate while we wait for a compile */
     return w ? w : alloc_zero(1, sizeof(Workspace));
 }
 
-void evaluate_free_workspace(Workspace *w) {
+void evaluate_free_workspace(Workspace *w)
+{
     if (!w)
         return;
     Program *p = &w->program;
@@ -62,7 +64,8 @@ void evaluate_free_workspace(Workspace *w) {
 }
 
 /* Keep it for the next evaluation unless it has grown beyond the ordinary. */
-static void return_workspace(ThreadState *ts, Workspace *w) {
+static void return_workspace(ThreadState *ts, Workspace *w)
+{
     if (ts->workspace || w->program.inst_capacity > 1u << 16)
         evaluate_free_workspace(w);
     else
@@ -81,13 +84,16 @@ typedef struct Report {
 } Report;
 
 static void launch_done(void *payload, uint64_t ns, const CheckReport *reports,
-                        uint32_t count) {
+                        uint32_t count)
+{
     Report *report = payload;
     history_finish(report->history, ns);
     for (uint32_t i = 0; i < count && i < report->count; ++i)
         if (reports[i].count)
-            log_write(LogLevelWarn, "%s: out-of-bounds access to position %u in an array of "
-                      "size %llu (%u lane%s)", report->checks[i].text, reports[i].index,
+            log_write(LogLevelWarn,
+                      "%s: out-of-bounds access to position %u in an array of "
+                      "size %llu (%u lane%s)",
+                      report->checks[i].text, reports[i].index,
                       (unsigned long long) reports[i].bound, reports[i].count,
                       reports[i].count == 1 ? "" : "s");
     alloc_free(report);
@@ -98,7 +104,8 @@ static const char *const checked_function[] = {
     "jit_var_scatter_exch()", "jit_var_scatter_cas()"
 };
 
-static Report *make_report(const Assembly *b) {
+static Report *make_report(const Assembly *b)
+{
     uint32_t count = b->program->check_count;
     Report *report = alloc_zero(1, sizeof(Report) + count * sizeof(report->checks[0]));
     TRY(report, NULL);
@@ -114,9 +121,10 @@ static Report *make_report(const Assembly *b) {
 
 /* --------------------------------------------------------------- one group */
 
-/* Names a literal for the log of a generalisation; runs without the lock, on variables that
- * the group keeps alive. */
-static const char *literal_origin(void *context, uint32_t literal) {
+/* Names a literal for the log of a generalisation; runs without the lock, on variables
+ * that the group keeps alive. */
+static const char *literal_origin(void *context, uint32_t literal)
+{
     static _Thread_local char text[200];
     const Assembly *b = context;
     state_lock();
@@ -125,7 +133,8 @@ static const char *literal_origin(void *context, uint32_t literal) {
     return text;
 }
 
-static void print_ir(const Kernel *kernel) {
+static void print_ir(const Kernel *kernel)
+{
     Text text = { 0 };
     program_write(kernel->program, &text);
     const Engine *engine = kernel->base.engine;
@@ -145,11 +154,13 @@ static void print_ir(const Kernel *kernel) {
 }
 
 /* How the kernel was come by, in the words of the log. */
-static void log_origin(const Kernel *kernel, bool hit) {
+static void log_origin(const Kernel *kernel, bool hit)
+{
     if (!log_enabled(LogLevelInfo) || hit)
         return;
     Text text = { 0 };
-    text_put(&text, kernel->from_disk ? "     cache hit, load: " : "     cache miss, build: ");
+    text_put(&text,
+             kernel->from_disk ? "     cache hit, load: " : "     cache miss, build: ");
     text_put_seconds(&text, (double) kernel->build_ns * 1e-9);
     text_put(&text, ", ");
     text_put_bytes(&text, kernel->base.engine->code_size(kernel->base.code));
@@ -160,16 +171,21 @@ static void log_origin(const Kernel *kernel, bool hit) {
     text_free(&text);
 }
 
-static void log_launch(const Assembly *b, const ProgramKey *key, uint64_t ns) {
+static void log_launch(const Assembly *b, const ProgramKey *key, uint64_t ns)
+{
     if (!log_enabled(LogLevelInfo))
         return;
-    log_write(LogLevelInfo, "  -> launching %016llx (n=%u, in=%u, out=%u, ops=%u, "
-              "jit=%.4g us):", (unsigned long long) key->full.high, b->size, b->input_count,
+    log_write(LogLevelInfo,
+              "  -> launching %016llx (n=%u, in=%u, out=%u, ops=%u, "
+              "jit=%.4g us):",
+              (unsigned long long) key->full.high, b->size, b->input_count,
               b->output_count, b->program->inst_count, (double) ns * 1e-3);
 }
 
 /* Find the kernel, or make it with the lock released. */
-static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key, bool *hit) {
+static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
+                          bool *hit)
+{
     Kernel *kernel = cache_find(b->program, key);
     *hit = kernel != NULL;
     if (!kernel) {
@@ -184,8 +200,10 @@ static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key, b
     return kernel;
 }
 
-/* Memory for each output; their addresses go into the arguments. On failure none is left. */
-static bool get_outputs(Assembly *b) {
+/* Memory for each output; their addresses go into the arguments. On failure none is
+ * left. */
+static bool get_outputs(Assembly *b)
+{
     for (uint32_t i = 0; i < b->output_count; ++i) {
         size_t entry = type_info[var_get(b->outputs[i])->type].size;
         Buffer *buffer = buffer_get(entry * b->size);
@@ -203,7 +221,8 @@ static bool get_outputs(Assembly *b) {
 }
 
 /* The launch is queued: its outputs are what the variables contain from now on. */
-static void finish_group(Assembly *b) {
+static void finish_group(Assembly *b)
+{
     uint32_t first = b->write_count - b->output_count;
     for (uint32_t i = 0; i < b->output_count; ++i) {
         Var *v = var_get(b->outputs[i]);
@@ -222,7 +241,8 @@ static void finish_group(Assembly *b) {
 }
 
 static HistoryEntry *add_history(const Assembly *b, const Kernel *kernel, bool hit,
-                                 uint64_t codegen_ns) {
+                                 uint64_t codegen_ns)
+{
     Text text = { 0 };
     program_write(kernel->program, &text);
     KernelHistoryEntry entry = {
@@ -241,7 +261,8 @@ static HistoryEntry *add_history(const Assembly *b, const Kernel *kernel, bool h
 }
 
 static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
-                   uint64_t codegen_ns) {
+                   uint64_t codegen_ns)
+{
     bool history = state_flag(ts, JitFlagKernelHistory);
     Report *report = NULL;
     if (history || b->program->check_count) {
@@ -265,7 +286,9 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
     return false;
 }
 
-static bool run_group(ThreadState *ts, Assembly *b, Program *program, const Group *group) {
+static bool run_group(ThreadState *ts, Assembly *b, Program *program,
+                      const Group *group)
+{
     bool timed = log_enabled(LogLevelInfo) || state_flag(ts, JitFlagKernelHistory);
     uint64_t start = timed ? clock_ns() : 0;
     TRY(assemble_group(b, program, group), false);
@@ -293,9 +316,10 @@ static bool run_group(ThreadState *ts, Assembly *b, Program *program, const Grou
 
 /* -------------------------------------------------------------- evaluation */
 
-/* Of the scheduled variables, keep those that somebody still holds and that are not in memory
- * yet, each once. */
-static uint32_t filter_scheduled(VarId *ids, uint32_t count) {
+/* Of the scheduled variables, keep those that somebody still holds and that are not in
+ * memory yet, each once. */
+static uint32_t filter_scheduled(VarId *ids, uint32_t count)
+{
     uint32_t kept = 0, stamp = var_new_stamp();
     for (uint32_t i = 0; i < count; ++i) {
         Var *v = var_get(ids[i]);
@@ -310,9 +334,10 @@ static uint32_t filter_scheduled(VarId *ids, uint32_t count) {
     return kept;
 }
 
-/* Of the queued writes, drop those whose array nobody can look at any more: only queued writes
- * hold it, and their own result (of an atomic) is not held either. */
-static uint32_t filter_effects(VarId *ids, uint32_t count) {
+/* Of the queued writes, drop those whose array nobody can look at any more: only queued
+ * writes hold it, and their own result (of an atomic) is not held either. */
+static uint32_t filter_effects(VarId *ids, uint32_t count)
+{
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; ++i) {
         const Var *effect = var_get(ids[i]);
@@ -329,7 +354,8 @@ static uint32_t filter_effects(VarId *ids, uint32_t count) {
 
 /* Run lists whose references are taken over; the lists stay the caller's. */
 static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
-                      VarId *effects, uint32_t effect_count) {
+                      VarId *effects, uint32_t effect_count)
+{
     effect_count = filter_effects(effects, effect_count);
     if (!(var_count + effect_count))
         return true;
@@ -340,7 +366,7 @@ static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
             var_dec(vars[i]);
         for (uint32_t i = 0; i < effect_count; ++i)
             var_dec(effects[i]);
-        alloc_free(w);
+        evaluate_free_workspace(w);
         return false;
     }
     log_write(LogLevelInfo, "jit_eval(): launching %u kernel%s.", schedule.group_count,
@@ -359,10 +385,12 @@ static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
     return ok;
 }
 
-bool evaluate_all(ThreadState *ts) {
+bool evaluate_all(ThreadState *ts)
+{
     VarId *vars = ts->scheduled, *effects = ts->effects;
     uint32_t var_count = ts->scheduled_count, effect_count = ts->effect_count;
-    uint32_t var_capacity = ts->scheduled_capacity, effect_capacity = ts->effect_capacity;
+    uint32_t var_capacity = ts->scheduled_capacity,
+             effect_capacity = ts->effect_capacity;
     ts->scheduled = ts->effects = NULL;
     ts->scheduled_count = ts->scheduled_capacity = 0;
     ts->effect_count = ts->effect_capacity = 0;
@@ -383,14 +411,16 @@ bool evaluate_all(ThreadState *ts) {
     return ok;
 }
 
-bool evaluate_queue(ThreadState *ts, VarId effect) {
+bool evaluate_queue(ThreadState *ts, VarId effect)
+{
     TRY(vec_reserve(&ts->effects, &ts->effect_capacity, ts->effect_count + 1,
                     sizeof(VarId)), false);
     ts->effects[ts->effect_count++] = effect;
     return true;
 }
 
-bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled) {
+bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled)
+{
     Var *v = var_get(id);
     bool work = true;
     if (v->op == OP_LITERAL || (v->op == OP_EVALUATED && !v->pending)) {
@@ -398,8 +428,9 @@ bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled) {
     } else if (v->op == OP_UNDEFINED && !(v->flags & VAR_CONSUMED)) {
         TRY(evaluate_literal(ts, id), false);
     } else if (v->op != OP_EVALUATED) {
-        TRY(vec_reserve(&ts->scheduled, &ts->scheduled_capacity, ts->scheduled_count + 1,
-                        sizeof(VarId)), false);
+        TRY(vec_reserve(&ts->scheduled, &ts->scheduled_capacity,
+                        ts->scheduled_count + 1, sizeof(VarId)),
+            false);
         ts->scheduled[ts->scheduled_count++] = id;
         var_inc(id);
     }
@@ -408,13 +439,14 @@ bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled) {
     return true;
 }
 
-bool evaluate_literal(ThreadState *ts, VarId id) {
+bool evaluate_literal(ThreadState *ts, VarId id)
+{
     Var *v = var_get(id);
     uint32_t entry = type_info[v->type].size;
     Buffer *buffer = buffer_get((size_t) entry * v->size);
     TRY(buffer, false);
-    if (v->op == OP_LITERAL && !transfer_fill_buffer(ts->stream, buffer, v->value.literal,
-                                                     entry, v->size)) {
+    if (v->op == OP_LITERAL &&
+        !transfer_fill_buffer(ts->stream, buffer, v->value.literal, entry, v->size)) {
         buffer_release(buffer);
         return false;
     }
@@ -423,7 +455,8 @@ bool evaluate_literal(ThreadState *ts, VarId id) {
 }
 
 /* A thread that has queued writes into a variable, NULL if none has. */
-static ThreadState *queued_by(VarId id) {
+static ThreadState *queued_by(VarId id)
+{
     for (ThreadState *ts = state.threads; ts; ts = ts->next) {
         for (uint32_t i = 0; i < ts->effect_count; ++i) {
             uint32_t count;
@@ -435,7 +468,8 @@ static ThreadState *queued_by(VarId id) {
     return NULL;
 }
 
-bool evaluate_effects(ThreadState *ts) {
+bool evaluate_effects(ThreadState *ts)
+{
     bool ok = true;
     for (ThreadState *owner = state.threads; owner;) {
         VarId *effects = owner->effects;
@@ -449,7 +483,8 @@ bool evaluate_effects(ThreadState *ts) {
     return ok;
 }
 
-bool evaluate_pending(ThreadState *ts, VarId id) {
+bool evaluate_pending(ThreadState *ts, VarId id)
+{
     bool ok = true;
     var_inc(id); /* the lock may be released on the way */
     while (ok && var_get(id)->pending) {
@@ -470,16 +505,20 @@ bool evaluate_pending(ThreadState *ts, VarId id) {
             ok = run_lists(ts, NULL, 0, effects, count);
             alloc_free(effects);
         } else if (ts->evaluating || !state_wait_eval()) {
-            /* Otherwise another thread is compiling their kernel: we have waited for it. */
-            ok = error_set(JIT_ERROR_STATE, "jit_eval(): writes to r%u are being evaluated; "
-                           "a callback cannot wait for them", id);
+            /* Otherwise another thread is compiling their kernel: we have waited for
+             * it. */
+            ok = error_set(JIT_ERROR_STATE,
+                           "jit_eval(): writes to r%u are being evaluated; "
+                           "a callback cannot wait for them",
+                           id);
         }
     }
     var_dec(id);
     return ok;
 }
 
-bool evaluate_var(ThreadState *ts, VarId id) {
+bool evaluate_var(ThreadState *ts, VarId id)
+{
     Var *v = var_get(id);
     if (v->flags & VAR_CONSUMED)
         return error_set(JIT_ERROR_STATE, "jit_eval(): r%u is the result of an atomic "
@@ -495,7 +534,8 @@ bool evaluate_var(ThreadState *ts, VarId id) {
     return true;
 }
 
-bool evaluate_program_text(ThreadState *ts, VarId id, Text *out) {
+bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
+{
     const Var *v = var_get(id);
     Workspace *w = take_workspace(ts);
     TRY(w, false);

@@ -14,11 +14,12 @@
 
 /** Evaluate all that this thread has scheduled, and its queued writes. */
 bool evaluate_all(ThreadState *ts);
-/** Have a variable computed by the thread's next evaluate_all(). '*scheduled' (may be NULL)
- *  tells whether there was something to do. Literals are left alone. */
+/** Have a variable computed by the thread's next evaluate_all(). '*scheduled' (may be
+ *  NULL) tells whether there was something to do. Literals are left alone. */
 bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled);
-/** The variable in memory: schedules and evaluates if need be, also literals and undefined
- *  arrays. 'id' itself becomes evaluated. Its pending writes are done, too. */
+/** The variable in memory: schedules and evaluates if need be, also literals and
+ *  undefined arrays. 'id' itself becomes evaluated. Its pending writes are done,
+ *  too. */
 bool evaluate_var(ThreadState *ts, VarId id);
 /** Run the queued writes into a variable, whichever thread queued them. */
 bool evaluate_pending(ThreadState *ts, VarId id);

@@ -11,26 +11,32 @@
 #include "trace/evaluate.h"
 #include "trace/node.h"
 
-/* Targets that have copies; weak: an entry is dropped when its target has none any more. */
+/* Targets that have copies; weak: an entry is dropped when its target has none any
+ * more. */
 static VarId *targets;
 static uint32_t target_count, target_capacity;
 
-static uint32_t stride_of(uint32_t size) {
+static uint32_t stride_of(uint32_t size)
+{
     return (size + 63) / 64 * 64; /* no two workers share a cache line */
 }
 
-bool expand_pays(const Var *target, uint32_t lanes) {
+bool expand_pays(const Var *target, uint32_t lanes)
+{
     uint64_t entries = (uint64_t) stride_of(target->size) * pool_worker_bound();
     return target->size <= state.expand_threshold && entries <= 2 * (uint64_t) lanes;
 }
 
-VarId expand_copies_of(VarId target) {
+VarId expand_copies_of(VarId target)
+{
     const Extra *extra = extra_find(var_get(target));
     return extra ? extra->expanded : 0;
 }
 
 /* A hidden array of copies: the target itself, then neutral elements. */
-static VarId make_copies(ThreadState *ts, const Var *target, ReduceOp op, uint32_t entries) {
+static VarId make_copies(ThreadState *ts, const Var *target, ReduceOp op,
+                         uint32_t entries)
+{
     VarType type = (VarType) target->type;
     uint64_t identity;
     if (!reduce_identity(op, type, &identity)) {
@@ -42,7 +48,8 @@ static VarId make_copies(ThreadState *ts, const Var *target, ReduceOp op, uint32
     TRY(buffer, 0);
     VarId id = 0;
     size_t bytes = (size_t) target->size * type_info[type].size;
-    if (transfer_fill_buffer(ts->stream, buffer, identity, type_info[type].size, entries) &&
+    if (transfer_fill_buffer(ts->stream, buffer, identity, type_info[type].size,
+                             entries) &&
         transfer_copy_buffer(ts->stream, buffer, 0, target->value.buffer, 0, bytes))
         id = node_buffer(ts, (JitBackend) target->backend, type, entries, buffer);
     if (!id)
@@ -50,7 +57,9 @@ static VarId make_copies(ThreadState *ts, const Var *target, ReduceOp op, uint32
     return id;
 }
 
-VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride, bool *fits) {
+VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
+                 bool *fits)
+{
     Var *v = var_get(target);
     *stride = stride_of(v->size);
     uint64_t entries = (uint64_t) *stride * pool_worker_bound();
@@ -79,15 +88,16 @@ VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride, b
     return copies;
 }
 
-bool expand_collapse(ThreadState *ts, VarId target) {
+bool expand_collapse(ThreadState *ts, VarId target)
+{
     Var *v = var_get(target);
     Extra *extra = extra_find(v);
     VarId copies = extra->expanded;
     const Var *c = var_get(copies);
     uint32_t stride = stride_of(v->size);
     bool ok = transfer_combine_copies(ts->stream, (ReduceOp) extra->expanded_op,
-                                      (VarType) v->type, c->value.buffer, v->size, stride,
-                                      c->size / stride, v->value.buffer);
+                                      (VarType) v->type, c->value.buffer, v->size,
+                                      stride, c->size / stride, v->value.buffer);
     extra->expanded = 0;
     v->pending--;
     extra_find(c)->expanded_of = 0;
@@ -95,7 +105,8 @@ bool expand_collapse(ThreadState *ts, VarId target) {
     return ok;
 }
 
-bool expand_collapse_idle(ThreadState *ts) {
+bool expand_collapse_idle(ThreadState *ts)
+{
     bool ok = true;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < target_count; ++i) {

@@ -1,15 +1,15 @@
 /*
  * expand.h -- private copies of scatter targets (ReduceModeExpand)
  *
- * A scatter-reduction in this mode goes to a hidden array with one copy of the target for each
- * worker, which needs no atomic operations:
+ * A scatter-reduction in this mode goes to a hidden array with one copy of the target
+ * for each worker, which needs no atomic operations:
  *
  *     index' = index + worker * stride
  *
- * The first copy starts with the content of the target, the others with the neutral element.
- * Once no write to them is queued any more they are combined in a fixed order into the target
- * and dropped. Until then the target counts as having one more pending write. Requires the
- * graph lock.
+ * The first copy starts with the content of the target, the others with the neutral
+ * element. Once no write to them is queued any more they are combined in a fixed order
+ * into the target and dropped. Until then the target counts as having one more pending
+ * write. Requires the graph lock.
  */
 #ifndef TRACE_EXPAND_H
 #define TRACE_EXPAND_H
@@ -19,9 +19,10 @@
 /** Would private copies of this target pay for a reduction of 'lanes' values? */
 bool expand_pays(const Var *target, uint32_t lanes);
 /** The hidden array of a target for this operation (borrowed), made if need be, and the
- *  distance of its copies in entries (a multiple of 64). 0: error recorded, or, with '*fits'
- *  false, the copies would have more than 2^32 entries. */
-VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride, bool *fits);
+ *  distance of its copies in entries (a multiple of 64). 0: error recorded, or, with
+ *  '*fits' false, the copies would have more than 2^32 entries. */
+VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
+                 bool *fits);
 /** The hidden array if there is one, else 0. */
 VarId expand_copies_of(VarId target);
 /** Fold the copies into their target; no write to them is pending. */

@@ -16,11 +16,13 @@ static uint32_t record_count, record_capacity;
 static uint32_t first_free;
 static Table names;           /* interned file names: text -> owned copy */
 
-Extra *extra_find(const Var *v) {
+Extra *extra_find(const Var *v)
+{
     return v->extra ? &records[v->extra] : NULL;
 }
 
-Extra *extra_make(Var *v) {
+Extra *extra_make(Var *v)
+{
     if (v->extra)
         return &records[v->extra];
     uint32_t slot = first_free;
@@ -37,7 +39,8 @@ Extra *extra_make(Var *v) {
     return &records[slot];
 }
 
-void extra_drop(VarId id, Var *v) {
+void extra_drop(VarId id, Var *v)
+{
     Extra *e = &records[v->extra];
     if (e->callback)
         state_defer(e->callback, id, 1, e->payload);
@@ -53,7 +56,8 @@ void extra_drop(VarId id, Var *v) {
     }
 }
 
-const char *extra_intern(const char *text) {
+const char *extra_intern(const char *text)
+{
     size_t size = strlen(text) + 1;
     char *known = table_get(&names, text, size);
     if (known)
@@ -67,12 +71,14 @@ const char *extra_intern(const char *text) {
     return copy;
 }
 
-const char *extra_label(const Var *v) {
+const char *extra_label(const Var *v)
+{
     const Extra *e = extra_find(v);
     return e && e->label ? e->label : "";
 }
 
-void extra_describe(VarId id, char *out, size_t size) {
+void extra_describe(VarId id, char *out, size_t size)
+{
     const Extra *e = extra_find(var_get(id));
     if (e && e->label && e->file)
         snprintf(out, size, "%s, %s:%u", e->label, e->file, e->line);
@@ -84,7 +90,8 @@ void extra_describe(VarId id, char *out, size_t size) {
         snprintf(out, size, "r%u", id);
 }
 
-void extra_free_all(void) {
+void extra_free_all(void)
+{
     for (uint32_t i = 0; i < names.capacity; ++i)
         if (names.entries[i].key)
             alloc_free(names.entries[i].value);

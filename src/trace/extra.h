@@ -1,8 +1,8 @@
 /*
  * extra.h -- what few variables have: label, source location, callback, private copies
  *
- * Records are reached through Var.extra and live as long as the variable. Requires the graph
- * lock.
+ * Records are reached through Var.extra and live as long as the variable. Requires the
+ * graph lock.
  */
 #ifndef TRACE_EXTRA_H
 #define TRACE_EXTRA_H
@@ -17,7 +17,7 @@ typedef struct Extra {
     uint32_t line;
     VarCallback callback;
     void *payload;
-    VarId expanded;      /* private copies for queued scatter-reductions (expand.h), owned */
+    VarId expanded; /* private copies for queued scatter-reductions (expand.h), owned */
     VarId expanded_of;   /* on those: whose copies they are; 0 once that was freed */
     uint8_t expanded_op; /* ReduceOp with which the copies will be folded in */
     uint32_t next_free;

@@ -18,12 +18,14 @@ struct HistoryEntry {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static HistoryEntry *first, **last = &first;
 
-static void release(HistoryEntry *entry) {
+static void release(HistoryEntry *entry)
+{
     alloc_free((char *) entry->data.ir);
     alloc_free(entry);
 }
 
-HistoryEntry *history_add(const KernelHistoryEntry *data) {
+HistoryEntry *history_add(const KernelHistoryEntry *data)
+{
     HistoryEntry *entry = alloc_zero(1, sizeof(HistoryEntry));
     TRY(entry, NULL);
     entry->data = *data;
@@ -37,7 +39,8 @@ HistoryEntry *history_add(const KernelHistoryEntry *data) {
     return entry;
 }
 
-void history_finish(void *pointer, uint64_t ns) {
+void history_finish(void *pointer, uint64_t ns)
+{
     HistoryEntry *entry = pointer;
     if (!entry)
         return;
@@ -50,7 +53,8 @@ void history_finish(void *pointer, uint64_t ns) {
         release(entry);
 }
 
-size_t history_take(KernelHistoryEntry **entries) {
+size_t history_take(KernelHistoryEntry **entries)
+{
     pthread_mutex_lock(&lock);
     size_t count = 0;
     for (HistoryEntry *e = first; e; e = e->next)
@@ -77,13 +81,15 @@ size_t history_take(KernelHistoryEntry **entries) {
     return count;
 }
 
-void history_release(KernelHistoryEntry *entries, size_t count) {
+void history_release(KernelHistoryEntry *entries, size_t count)
+{
     for (size_t i = 0; i < count; ++i)
         alloc_free((char *) entries[i].ir);
     alloc_free(entries);
 }
 
-void history_clear(void) {
+void history_clear(void)
+{
     KernelHistoryEntry *entries = NULL;
     size_t count = history_take(&entries);
     history_release(entries, count);

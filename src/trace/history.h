@@ -1,8 +1,8 @@
 /*
  * history.h -- the record of launches kept under JitFlagKernelHistory
  *
- * Entries are made when work is enqueued and completed when it has run. Has a lock of its own
- * (innermost); may be called from worker threads.
+ * Entries are made when work is enqueued and completed when it has run. Has a lock of
+ * its own (innermost); may be called from worker threads.
  */
 #ifndef TRACE_HISTORY_H
 #define TRACE_HISTORY_H
@@ -14,11 +14,11 @@
 
 typedef struct HistoryEntry HistoryEntry;
 
-/** Append an entry ('ir' is copied and may be NULL); NULL if memory is out (the entry is
- *  then left out). */
+/** Append an entry ('ir' is copied and may be NULL); NULL if memory is out (the entry
+ *  is then left out). */
 HistoryEntry *history_add(const KernelHistoryEntry *entry);
-/** The work of an entry took this long; callable as the 'history' argument of the runtime's
- *  primitives. NULL is fine. */
+/** The work of an entry took this long; callable as the 'history' argument of the
+ *  runtime's primitives. NULL is fine. */
 void history_finish(void *entry, uint64_t ns);
 /** Hand all entries to the caller, in order (streams have been drained). */
 size_t history_take(KernelHistoryEntry **entries);

@@ -16,20 +16,24 @@ static uint32_t capacity, count; /* capacity: a power of two or 0 */
 /* Everything of the head but the flags takes part in the comparison. */
 static uint64_t head_word(const Var *v) { return v->head & 0xffffffff00ffffffull; }
 
-static uint64_t mix(uint64_t a, uint64_t b) {
+static uint64_t mix(uint64_t a, uint64_t b)
+{
     unsigned __int128 product = (unsigned __int128) a * b;
     return (uint64_t) product ^ (uint64_t) (product >> 64);
 }
 
-/* The first two operands; in ascending order where that makes no difference. Only the key is
- * put in order: a Program built from the same trace again must not depend on indices. */
-static uint64_t first_operands(const Var *v) {
+/* The first two operands; in ascending order where that makes no difference. Only the
+ * key is put in order: a Program built from the same trace again must not depend on
+ * indices. */
+static uint64_t first_operands(const Var *v)
+{
     uint64_t pair = v->dep_pair[0], swapped = pair << 32 | pair >> 32;
     bool swap = pair > swapped && op_info[v->op].flags & F_COMMUTES;
     return swap ? swapped : pair;
 }
 
-uint32_t lvn_hash(const Var *v) {
+uint32_t lvn_hash(const Var *v)
+{
     uint64_t h = mix(head_word(v) ^ 0xa0761d6478bd642full,
                      first_operands(v) ^ 0xe7037ed1a0b428dbull);
     h ^= mix(v->dep_pair[1] ^ 0x8ebc6af09c88c6e3ull,
@@ -38,13 +42,15 @@ uint32_t lvn_hash(const Var *v) {
     return (uint32_t) (h ^ h >> 32);
 }
 
-static bool equal(const Var *a, const Var *b) {
+static bool equal(const Var *a, const Var *b)
+{
     return head_word(a) == head_word(b) && first_operands(a) == first_operands(b) &&
            a->dep_pair[1] == b->dep_pair[1] && a->value.literal == b->value.literal &&
            a->size == b->size && a->scope == b->scope;
 }
 
-VarId lvn_lookup(const Var *v) {
+VarId lvn_lookup(const Var *v)
+{
     if (!capacity)
         return 0;
     uint32_t mask = capacity - 1, i = v->hash & mask;
@@ -54,14 +60,16 @@ VarId lvn_lookup(const Var *v) {
     return 0;
 }
 
-static void put(Slot *table, uint32_t mask, Slot slot) {
+static void put(Slot *table, uint32_t mask, Slot slot)
+{
     uint32_t i = slot.hash & mask;
     while (table[i].id)
         i = (i + 1) & mask;
     table[i] = slot;
 }
 
-static bool grow(void) {
+static bool grow(void)
+{
     uint32_t larger = capacity ? capacity * 2 : 1024;
     Slot *table = alloc_zero(larger, sizeof(Slot));
     if (!table)
@@ -75,7 +83,8 @@ static bool grow(void) {
     return true;
 }
 
-void lvn_insert(VarId id) {
+void lvn_insert(VarId id)
+{
     /* Growing may fail as long as one slot stays free, which ends all searches. */
     if (count + 1 > capacity / 4 * 3 && !grow() && count + 1 >= capacity)
         return;
@@ -85,7 +94,8 @@ void lvn_insert(VarId id) {
     count++;
 }
 
-void lvn_remove(VarId id) {
+void lvn_remove(VarId id)
+{
     uint32_t mask = capacity - 1, hole = var_get(id)->hash & mask;
     while (slots[hole].id != id)
         hole = (hole + 1) & mask;
@@ -100,7 +110,8 @@ void lvn_remove(VarId id) {
     count--;
 }
 
-void lvn_free(void) {
+void lvn_free(void)
+{
     if (count)
         return;
     alloc_free(slots);

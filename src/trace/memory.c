@@ -1,11 +1,12 @@
 /*
  * memory.c -- see memory.h
  *
- * All of these have the same course: check the operands, settle the target (copy on write),
- * add a bounds check to the mask in debug mode, make the node, queue it if it is a write.
+ * All of these have the same course: check the operands, settle the target (copy on
+ * write), add a bounds check to the mask in debug mode, make the node, queue it if it
+ * is a write.
  *
- * A pointer node holds a reference to its array. As long as a gather from an array has not
- * run, the array is therefore shared, and a write to it goes to a copy.
+ * A pointer node holds a reference to its array. As long as a gather from an array has
+ * not run, the array is therefore shared, and a write to it goes to a copy.
  */
 #include "trace/memory.h"
 
@@ -19,7 +20,8 @@
 #include "trace/evaluate.h"
 #include "trace/expand.h"
 
-/* Which function a bounds check belongs to: positions in checked_function of evaluate.c. */
+/* Which function a bounds check belongs to: positions in checked_function of
+ * evaluate.c. */
 enum { CHECK_GATHER, CHECK_SCATTER, CHECK_INC, CHECK_EXCH, CHECK_CAS };
 
 static const char *const function_names[] = {
@@ -39,26 +41,30 @@ typedef struct Access {
     uint32_t size;       /* lanes */
 } Access;
 
-static bool check_index(const Access *a, VarId index) {
+static bool check_index(const Access *a, VarId index)
+{
     TRY(node_usable(a->ts, index, a->function, "the index"), false);
     const Var *v = var_get(index);
     if (v->type != VarTypeInt32 && v->type != VarTypeUInt32)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: the index is %s, expected int32 or uint32",
-                         a->function, type_info[v->type].name);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the index is %s, expected int32 or uint32", a->function,
+                         type_info[v->type].name);
     return true;
 }
 
-static bool check_mask(const Access *a, VarId mask) {
+static bool check_mask(const Access *a, VarId mask)
+{
     if (!mask)
         return true;
     TRY(node_usable(a->ts, mask, a->function, "the mask"), false);
     if (var_get(mask)->type != VarTypeBool)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: the mask is %s, expected bool", a->function,
-                         type_info[var_get(mask)->type].name);
+        return error_set(JIT_ERROR_ARGUMENT, "%s: the mask is %s, expected bool",
+                         a->function, type_info[var_get(mask)->type].name);
     return true;
 }
 
-static bool check_value(const Access *a, VarId value, VarId target, const char *what) {
+static bool check_value(const Access *a, VarId value, VarId target, const char *what)
+{
     TRY(node_usable(a->ts, value, a->function, what), false);
     const Var *v = var_get(value), *t = var_get(target);
     if (v->type != t->type)
@@ -68,7 +74,8 @@ static bool check_value(const Access *a, VarId value, VarId target, const char *
     return true;
 }
 
-static bool check_array(Access *a, VarId array, const char *what) {
+static bool check_array(Access *a, VarId array, const char *what)
+{
     a->array = array;
     if (!var_exists(array))
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
@@ -76,12 +83,14 @@ static bool check_array(Access *a, VarId array, const char *what) {
     const Var *v = var_get(array);
     if (v->size == 0 || v->type == VarTypePointer)
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is %s", a->function, what,
-                         v->size == 0 ? "an empty array" : "a pointer, expected an array");
+                         v->size == 0 ? "an empty array"
+                                      : "a pointer, expected an array");
     return true;
 }
 
 /* A bounds check is reported under the label of the array it protects. */
-static bool name_check(VarId check, VarId array) {
+static bool name_check(VarId check, VarId array)
+{
     const Extra *named = extra_find(var_get(array));
     if (!named || !named->label)
         return true;
@@ -96,25 +105,28 @@ static bool name_check(VarId check, VarId array) {
 
 /* Do index, mask and values have a common size? It becomes that of the access. */
 static bool check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
-                        uint32_t value_count) {
+                        uint32_t value_count)
+{
     VarId ids[] = { index, mask };
     TRY(node_common_size(ids, 2, a->function, &a->size), false);
     for (uint32_t i = 0; i < value_count; ++i) {
         uint32_t n = var_get(values[i])->size;
         if (n != 1 && a->size != 1 && n != a->size)
-            return error_set(JIT_ERROR_ARGUMENT, "%s: the value has %u entries and index and "
-                             "mask have %u, expected equal sizes or 1", a->function, n,
-                             a->size);
+            return error_set(JIT_ERROR_ARGUMENT,
+                             "%s: the value has %u entries and index and "
+                             "mask have %u, expected equal sizes or 1",
+                             a->function, n, a->size);
         if (n != 1)
             a->size = n;
     }
     return true;
 }
 
-/* Index and mask are fine: fill in size, a mask if there is none, and, in debug mode, a check
- * of 'index' against 'bound'. */
+/* Index and mask are fine: fill in size, a mask if there is none, and, in debug mode, a
+ * check of 'index' against 'bound'. */
 static bool prepare(Access *a, VarId index, VarId mask, const VarId *values,
-                    uint32_t value_count, uint64_t bound) {
+                    uint32_t value_count, uint64_t bound)
+{
     TRY(check_sizes(a, index, mask, values, value_count), false);
     if (mask) {
         var_inc(mask);
@@ -138,26 +150,30 @@ static bool prepare(Access *a, VarId index, VarId mask, const VarId *values,
     return a->mask && name_check(a->mask, a->array);
 }
 
-static void finish(Access *a) {
+static void finish(Access *a)
+{
     if (a->index)
         var_dec(a->index);
     if (a->mask)
         var_dec(a->mask);
 }
 
-VarId memory_pointer(ThreadState *ts, VarId array, bool write) {
+VarId memory_pointer(ThreadState *ts, VarId array, bool write)
+{
     Var v = { .op = OP_POINTER, .type = VarTypePointer,
               .backend = var_get(array)->backend, .size = 1, .aux = write,
               .dep = { array } };
     if (!write)
         return node_new(ts, &v);
-    return node_raw(ts, OP_POINTER, (JitBackend) v.backend, VarTypePointer, 1, 1, v.dep);
+    return node_raw(ts, OP_POINTER, (JitBackend) v.backend, VarTypePointer, 1, 1,
+                    v.dep);
 }
 
 /* ----------------------------------------------------------------- gathers */
 
 /* A literal source: nothing to read. */
-static VarId gather_literal(Access *a, VarId source) {
+static VarId gather_literal(Access *a, VarId source)
+{
     const Var *v = var_get(source);
     VarType type = (VarType) v->type;
     VarId value = node_literal(a->ts, a->backend, type, v->value.literal, a->size);
@@ -175,21 +191,25 @@ static VarId gather_literal(Access *a, VarId source) {
 }
 
 /* Checks shared by both forms; afterwards the source is in memory (or a literal). */
-static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint32_t n) {
+static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint32_t n)
+{
     TRY(check_array(a, source, "the source"), false);
     TRY(node_usable(a->ts, source, a->function, "the source"), false);
     TRY(check_index(a, index), false);
     TRY(check_mask(a, mask), false);
     a->backend = (JitBackend) var_get(source)->backend;
     if (var_get(source)->size % n)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: the source has %u entries, expected a "
-                         "multiple of %u", a->function, var_get(source)->size, n);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the source has %u entries, expected a "
+                         "multiple of %u",
+                         a->function, var_get(source)->size, n);
     if (var_get(source)->op != OP_LITERAL)
         TRY(evaluate_var(a->ts, source), false);
     return prepare(a, index, mask, NULL, 0, var_get(source)->size / n);
 }
 
-VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask) {
+VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask)
+{
     Access a = { .ts = ts, .function = "jit_var_gather()", .kind = CHECK_GATHER };
     VarId result = 0, pointer = 0;
     if (!begin_gather(&a, source, index, mask, 1)) {
@@ -208,7 +228,8 @@ VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask) {
 }
 
 /* index * n + k */
-static VarId packet_index(ThreadState *ts, VarId index, uint32_t n, uint32_t k) {
+static VarId packet_index(ThreadState *ts, VarId index, uint32_t n, uint32_t k)
+{
     const Var *v = var_get(index);
     VarType type = (VarType) v->type;
     uint32_t size = v->size;
@@ -231,8 +252,9 @@ static VarId packet_index(ThreadState *ts, VarId index, uint32_t n, uint32_t k) 
 }
 
 /* Without packets: n gathers. */
-static bool gather_singly(ThreadState *ts, uint32_t n, VarId source, VarId index, VarId mask,
-                          VarId *out) {
+static bool gather_singly(ThreadState *ts, uint32_t n, VarId source, VarId index,
+                          VarId mask, VarId *out)
+{
     for (uint32_t k = 0; k < n; ++k) {
         VarId position = packet_index(ts, index, n, k);
         out[k] = position ? memory_gather(ts, source, position, mask) : 0;
@@ -247,23 +269,30 @@ static bool gather_singly(ThreadState *ts, uint32_t n, VarId source, VarId index
     return true;
 }
 
-static bool check_packet_size(const char *function, uint32_t n) {
+static bool check_packet_size(const char *function, uint32_t n)
+{
     if (n == 0 || n > 64 || (n & (n - 1)))
-        return error_set(JIT_ERROR_ARGUMENT, "%s: the packet has %u entries, expected a power "
-                         "of two from 1 to 64", function, n);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the packet has %u entries, expected a power "
+                         "of two from 1 to 64",
+                         function, n);
     return true;
 }
 
 bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index,
-                          VarId mask, VarId *out) {
-    Access a = { .ts = ts, .function = "jit_var_gather_packet()", .kind = CHECK_GATHER };
+                          VarId mask, VarId *out)
+{
+    Access a = { .ts = ts,
+                 .function = "jit_var_gather_packet()",
+                 .kind = CHECK_GATHER };
     TRY(check_packet_size(a.function, n), false);
     if (!begin_gather(&a, source, index, mask, n)) {
         finish(&a);
         return false;
     }
     bool ok = false;
-    if (n == 1 || var_get(source)->op == OP_LITERAL || !state_flag(ts, JitFlagPacketOps)) {
+    if (n == 1 || var_get(source)->op == OP_LITERAL ||
+        !state_flag(ts, JitFlagPacketOps)) {
         ok = gather_singly(ts, n, source, index, mask, out);
         finish(&a);
         return ok;
@@ -280,8 +309,12 @@ bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index
     finish(&a);
     TRY(packet, false);
     for (uint32_t k = 0; k < n; ++k) {
-        Var item = { .op = OP_PACKET_ITEM, .type = (uint8_t) type, .aux = k,
-                     .backend = (uint8_t) a.backend, .size = a.size, .dep = { packet } };
+        Var item = { .op = OP_PACKET_ITEM,
+                     .type = (uint8_t) type,
+                     .aux = k,
+                     .backend = (uint8_t) a.backend,
+                     .size = a.size,
+                     .dep = { packet } };
         out[k] = node_new(ts, &item);
         ok = out[k] != 0;
         if (!ok) {
@@ -296,7 +329,8 @@ bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index
 
 /* ------------------------------------------------------------ copy on write */
 
-VarId memory_duplicate(ThreadState *ts, VarId id) {
+VarId memory_duplicate(ThreadState *ts, VarId id)
+{
     const Var *v = var_get(id);
     size_t bytes = (size_t) v->size * type_info[v->type].size;
     Buffer *buffer = buffer_get(bytes);
@@ -307,21 +341,24 @@ VarId memory_duplicate(ThreadState *ts, VarId id) {
                                   type_info[v->type].size, v->size);
     else if (v->op == OP_EVALUATED)
         ok = transfer_copy_buffer(ts->stream, buffer, 0, v->value.buffer, 0, bytes);
-    VarId copy = ok ? node_buffer(ts, (JitBackend) v->backend, (VarType) v->type, v->size,
-                                  buffer) : 0;
+    VarId copy = ok ? node_buffer(ts, (JitBackend) v->backend, (VarType) v->type,
+                                  v->size, buffer)
+                    : 0;
     if (!copy)
         buffer_release(buffer);
     return copy;
 }
 
-/* References that are not those of queued writes. The extra pending write of an expanded
- * target holds none. */
-static uint32_t foreign_refs(VarId id) {
+/* References that are not those of queued writes. The extra pending write of an
+ * expanded target holds none. */
+static uint32_t foreign_refs(VarId id)
+{
     const Var *v = var_get(id);
     return v->refs - (v->pending - (expand_copies_of(id) != 0));
 }
 
-VarId memory_writable(ThreadState *ts, VarId id) {
+VarId memory_writable(ThreadState *ts, VarId id)
+{
     const Var *v = var_get(id);
     if (v->op != OP_LITERAL && v->op != OP_UNDEFINED && v->op != OP_EVALUATED)
         TRY(evaluate_var(ts, id), 0);
@@ -336,10 +373,11 @@ VarId memory_writable(ThreadState *ts, VarId id) {
     return id;
 }
 
-/* The same for a write of these values, one of which may be the target itself: then it is
- * shared and has to be copied. */
+/* The same for a write of these values, one of which may be the target itself: then it
+ * is shared and has to be copied. */
 static VarId writable_beside(ThreadState *ts, VarId id, const VarId *values,
-                             uint32_t count) {
+                             uint32_t count)
+{
     for (uint32_t i = 0; i < count; ++i)
         var_inc(values[i]);
     VarId written = memory_writable(ts, id);
@@ -351,18 +389,22 @@ static VarId writable_beside(ThreadState *ts, VarId id, const VarId *values,
 /* ---------------------------------------------------------------- scatters */
 
 static bool check_reduction(const char *function, VarType type, ReduceOp op,
-                            ReduceMode mode) {
+                            ReduceMode mode)
+{
     if ((unsigned) op >= ReduceOpCount || (unsigned) mode >= ReduceModeCount)
         return error_set(JIT_ERROR_ARGUMENT, "%s: operation %d and mode %d, expected a "
                          "ReduceOp and a ReduceMode", function, (int) op, (int) mode);
     if (op != ReduceOpIdentity && !reduce_supported(op, type))
-        return error_set(JIT_ERROR_UNSUPPORTED, "%s: this reduction is not defined for type "
-                         "%s", function, type_info[type].name);
+        return error_set(JIT_ERROR_UNSUPPORTED,
+                         "%s: this reduction is not defined for type "
+                         "%s",
+                         function, type_info[type].name);
     return true;
 }
 
 static ReduceMode choose_mode(ThreadState *ts, const Var *target, ReduceOp op,
-                              ReduceMode mode, uint32_t lanes) {
+                              ReduceMode mode, uint32_t lanes)
+{
     if (op == ReduceOpIdentity)
         return mode == ReduceModePermute ? mode : ReduceModeDirect;
     if (mode == ReduceModePermute)
@@ -371,12 +413,14 @@ static ReduceMode choose_mode(ThreadState *ts, const Var *target, ReduceOp op,
         return mode;
     if (expand_pays(target, lanes))
         return ReduceModeExpand;
-    return state_flag(ts, JitFlagScatterReduceLocal) ? ReduceModeLocal : ReduceModeDirect;
+    return state_flag(ts, JitFlagScatterReduceLocal) ? ReduceModeLocal
+                                                     : ReduceModeDirect;
 }
 
-/* Redirect an access to this worker's copy of the target: the index moves by worker times
- * 'distance'. */
-static bool shift_index(Access *a, uint32_t distance) {
+/* Redirect an access to this worker's copy of the target: the index moves by worker
+ * times 'distance'. */
+static bool shift_index(Access *a, uint32_t distance)
+{
     VarType type = (VarType) var_get(a->index)->type;
     Var w = { .op = OP_WORKER, .type = VarTypeUInt32, .backend = (uint8_t) a->backend,
               .size = 1 };
@@ -404,7 +448,9 @@ static bool shift_index(Access *a, uint32_t distance) {
 }
 
 /* The array an access goes to, owned: the written variable or its private copies. */
-static VarId redirect(Access *a, VarId written, ReduceOp op, ReduceMode *mode, uint32_t n) {
+static VarId redirect(Access *a, VarId written, ReduceOp op, ReduceMode *mode,
+                      uint32_t n)
+{
     if (*mode == ReduceModeExpand) {
         uint32_t stride;
         bool fits;
@@ -426,7 +472,8 @@ static VarId redirect(Access *a, VarId written, ReduceOp op, ReduceMode *mode, u
 
 /* Make the effect and queue it; ids[0] is filled in with the pointer. */
 static bool queue_effect(Access *a, Op op, uint32_t aux, VarId array, VarId *ids,
-                         uint32_t count, VarType type, VarId *result) {
+                         uint32_t count, VarType type, VarId *result)
+{
     ids[0] = memory_pointer(a->ts, array, true);
     TRY(ids[0], false);
     VarId effect;
@@ -452,7 +499,8 @@ static bool queue_effect(Access *a, Op op, uint32_t aux, VarId array, VarId *ids
 
 /* What can be said against a scatter of n values to target[index * n + k]. */
 static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *values,
-                          VarId index, VarId mask, ReduceOp op, ReduceMode mode) {
+                          VarId index, VarId mask, ReduceOp op, ReduceMode mode)
+{
     TRY(check_array(a, target, "the target"), false);
     a->backend = (JitBackend) var_get(target)->backend;
     TRY(check_reduction(a->function, (VarType) var_get(target)->type, op, mode), false);
@@ -462,15 +510,18 @@ static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *valu
     TRY(check_mask(a, mask), false);
     uint32_t entries = var_get(target)->size;
     if (entries % n)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: the target has %u entries, expected a "
-                         "multiple of %u", a->function, entries, n);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the target has %u entries, expected a "
+                         "multiple of %u",
+                         a->function, entries, n);
     return true;
 }
 
-/* Scatter one value (n = 1, ids: pointer, value, index, mask) or a packet (pointer, index,
- * mask, values). */
-static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values, VarId index,
-                     VarId mask, ReduceOp op, ReduceMode mode) {
+/* Scatter one value (n = 1, ids: pointer, value, index, mask) or a packet (pointer,
+ * index, mask, values). */
+static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
+                     VarId index, VarId mask, ReduceOp op, ReduceMode mode)
+{
     TRY(check_scatter(a, n, target, values, index, mask, op, mode), 0);
     TRY(prepare(a, index, mask, values, n, var_get(target)->size / n), 0);
     VarId written = writable_beside(a->ts, target, values, n);
@@ -485,7 +536,8 @@ static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values, V
     } else if (ok) {
         VarId ids[3 + 64] = { 0, a->index, a->mask };
         memcpy(ids + 3, values, n * sizeof(VarId));
-        ok = queue_effect(a, OP_SCATTER_PACKET, aux, array, ids, 3 + n, VarTypeVoid, NULL);
+        ok = queue_effect(a, OP_SCATTER_PACKET, aux, array, ids, 3 + n, VarTypeVoid,
+                          NULL);
     }
     if (array)
         var_dec(array);
@@ -495,8 +547,9 @@ static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values, V
     return 0;
 }
 
-VarId memory_scatter(ThreadState *ts, VarId target, VarId value, VarId index, VarId mask,
-                     ReduceOp op, ReduceMode mode) {
+VarId memory_scatter(ThreadState *ts, VarId target, VarId value, VarId index,
+                     VarId mask, ReduceOp op, ReduceMode mode)
+{
     Access a = { .ts = ts, .function = "jit_var_scatter()", .kind = CHECK_SCATTER };
     VarId result = scatter(&a, 1, target, &value, index, mask, op, mode);
     finish(&a);
@@ -504,13 +557,16 @@ VarId memory_scatter(ThreadState *ts, VarId target, VarId value, VarId index, Va
 }
 
 /* Without packets: n scatters, each to the result of the one before. */
-static VarId scatter_singly(ThreadState *ts, uint32_t n, VarId target, const VarId *values,
-                            VarId index, VarId mask, ReduceOp op, ReduceMode mode) {
+static VarId scatter_singly(ThreadState *ts, uint32_t n, VarId target,
+                            const VarId *values, VarId index, VarId mask, ReduceOp op,
+                            ReduceMode mode)
+{
     VarId current = 0;
     for (uint32_t k = 0; k < n; ++k) {
         VarId position = packet_index(ts, index, n, k);
-        VarId next = position ? memory_scatter(ts, current ? current : target, values[k],
-                                               position, mask, op, mode) : 0;
+        VarId next = position ? memory_scatter(ts, current ? current : target,
+                                               values[k], position, mask, op, mode)
+                              : 0;
         if (position)
             var_dec(position);
         if (current)
@@ -521,9 +577,13 @@ static VarId scatter_singly(ThreadState *ts, uint32_t n, VarId target, const Var
     return current;
 }
 
-VarId memory_scatter_packet(ThreadState *ts, uint32_t n, VarId target, const VarId *values,
-                            VarId index, VarId mask, ReduceOp op, ReduceMode mode) {
-    Access a = { .ts = ts, .function = "jit_var_scatter_packet()", .kind = CHECK_SCATTER };
+VarId memory_scatter_packet(ThreadState *ts, uint32_t n, VarId target,
+                            const VarId *values, VarId index, VarId mask, ReduceOp op,
+                            ReduceMode mode)
+{
+    Access a = { .ts = ts,
+                 .function = "jit_var_scatter_packet()",
+                 .kind = CHECK_SCATTER };
     TRY(check_packet_size(a.function, n), 0);
     if (n == 1)
         return memory_scatter(ts, target, values[0], index, mask, op, mode);
@@ -539,10 +599,11 @@ VarId memory_scatter_packet(ThreadState *ts, uint32_t n, VarId target, const Var
 
 /* ----------------------------------------------------------------- atomics */
 
-/* Shared course of the three atomics: ids[0] is left for the pointer, index and mask go to
- * the given places. */
+/* Shared course of the three atomics: ids[0] is left for the pointer, index and mask go
+ * to the given places. */
 static VarId atomic(Access *a, Op op, VarId *target, VarId *ids, uint32_t count,
-                    VarId index, VarId mask, const VarId *values, uint32_t value_count) {
+                    VarId index, VarId mask, const VarId *values, uint32_t value_count)
+{
     TRY(check_index(a, index), 0);
     TRY(check_mask(a, mask), 0);
     a->backend = (JitBackend) var_get(*target)->backend;
@@ -564,12 +625,14 @@ static VarId atomic(Access *a, Op op, VarId *target, VarId *ids, uint32_t count,
     return result;
 }
 
-VarId memory_scatter_inc(ThreadState *ts, VarId *target, VarId index, VarId mask) {
+VarId memory_scatter_inc(ThreadState *ts, VarId *target, VarId index, VarId mask)
+{
     Access a = { .ts = ts, .function = function_names[CHECK_INC], .kind = CHECK_INC };
     TRY(check_array(&a, *target, "the target"), 0);
     if (var_get(*target)->type != VarTypeUInt32)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: the target is %s, expected uint32",
-                                 a.function, type_info[var_get(*target)->type].name);
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "%s: the target is %s, expected uint32", a.function,
+                                 type_info[var_get(*target)->type].name);
     VarId ids[3] = { 0 };
     VarId result = atomic(&a, OP_SCATTER_INC, target, ids, 3, index, mask, NULL, 0);
     finish(&a);
@@ -577,7 +640,8 @@ VarId memory_scatter_inc(ThreadState *ts, VarId *target, VarId index, VarId mask
 }
 
 VarId memory_scatter_exch(ThreadState *ts, VarId *target, VarId value, VarId index,
-                          VarId mask) {
+                          VarId mask)
+{
     Access a = { .ts = ts, .function = function_names[CHECK_EXCH], .kind = CHECK_EXCH };
     TRY(check_array(&a, *target, "the target"), 0);
     TRY(check_value(&a, value, *target, "the value"), 0);
@@ -587,13 +651,16 @@ VarId memory_scatter_exch(ThreadState *ts, VarId *target, VarId value, VarId ind
     return result;
 }
 
-/* Lanes whose previous value has the bits of 'compare' and that are active have succeeded. */
-static VarId cas_success(ThreadState *ts, VarId old, VarId compare, VarId mask) {
+/* Lanes whose previous value has the bits of 'compare' and that are active have
+ * succeeded. */
+static VarId cas_success(ThreadState *ts, VarId old, VarId compare, VarId mask)
+{
     VarType bits = type_bits((VarType) var_get(old)->type);
     bool is_mask = var_get(old)->type == VarTypeBool;
     VarId pair[2], equal = 0, result = 0;
     pair[0] = is_mask ? (var_inc(old), old) : arith_cast(ts, old, bits, true);
-    pair[1] = is_mask ? (var_inc(compare), compare) : arith_cast(ts, compare, bits, true);
+    pair[1] =
+        is_mask ? (var_inc(compare), compare) : arith_cast(ts, compare, bits, true);
     if (pair[0] && pair[1])
         equal = arith_op(ts, OP_EQ, pair);
     if (equal && mask) {
@@ -610,7 +677,8 @@ static VarId cas_success(ThreadState *ts, VarId old, VarId compare, VarId mask) 
 }
 
 bool memory_scatter_cas(ThreadState *ts, VarId *target, VarId compare, VarId value,
-                        VarId index, VarId mask, VarId out[2]) {
+                        VarId index, VarId mask, VarId out[2])
+{
     Access a = { .ts = ts, .function = function_names[CHECK_CAS], .kind = CHECK_CAS };
     TRY(check_array(&a, *target, "the target"), false);
     TRY(check_value(&a, compare, *target, "the comparison value"), false);

@@ -12,7 +12,8 @@
 #include "trace/lvn.h"
 
 /* "jit_var_new(float32 r4[10] <- r1, r3): add" */
-static void log_node(VarId id) {
+static void log_node(VarId id)
+{
     const Var *v = var_get(id);
     Text text = { 0 };
     text_putf(&text, "jit_var_new(%s r%u", type_info[v->type].name, id);
@@ -37,7 +38,8 @@ static void log_node(VarId id) {
 }
 
 /* A new variable exists: source location, log. */
-static void announce(ThreadState *ts, VarId id) {
+static void announce(ThreadState *ts, VarId id)
+{
     if (ts->file) {
         Extra *extra = extra_make(var_get(id));
         if (extra) {
@@ -49,21 +51,24 @@ static void announce(ThreadState *ts, VarId id) {
         log_node(id);
 }
 
-static VarId create(ThreadState *ts, const Var *proto) {
+static VarId create(ThreadState *ts, const Var *proto)
+{
     VarId id = var_create(proto, state_flag(ts, JitFlagReuseIndices));
     if (id)
         announce(ts, id);
     return id;
 }
 
-Var *node_begin(ThreadState *ts, VarId *id) {
+Var *node_begin(ThreadState *ts, VarId *id)
+{
     Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), id);
     if (v)
         v->scope = ts->scope;
     return v;
 }
 
-VarId node_finish(ThreadState *ts, VarId id) {
+VarId node_finish(ThreadState *ts, VarId id)
+{
     Var *v = var_get(id);
     bool numbered = state_flag(ts, JitFlagValueNumbering) &&
                     op_info[v->op].flags & F_PURE;
@@ -82,7 +87,8 @@ VarId node_finish(ThreadState *ts, VarId id) {
     return id;
 }
 
-VarId node_new(ThreadState *ts, const Var *proto) {
+VarId node_new(ThreadState *ts, const Var *proto)
+{
     VarId id;
     Var *v = node_begin(ts, &id);
     TRY(v, 0);
@@ -92,14 +98,16 @@ VarId node_new(ThreadState *ts, const Var *proto) {
 }
 
 VarId node_literal(ThreadState *ts, JitBackend backend, VarType type, uint64_t bits,
-                   uint32_t size) {
+                   uint32_t size)
+{
     Var v = { .op = OP_LITERAL, .type = (uint8_t) type, .backend = (uint8_t) backend,
               .size = size, .value.literal = bits };
     return node_new(ts, &v);
 }
 
 VarId node_raw(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
-               uint32_t aux, const VarId deps[4]) {
+               uint32_t aux, const VarId deps[4])
+{
     Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .backend = (uint8_t) backend,
               .size = size, .aux = aux, .scope = ts->scope };
     memcpy(v.dep, deps, sizeof(v.dep));
@@ -107,7 +115,8 @@ VarId node_raw(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_
 }
 
 VarId node_wide(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
-                uint32_t aux, uint32_t count, const VarId *ids) {
+                uint32_t aux, uint32_t count, const VarId *ids)
+{
     VarList *list = alloc_get(sizeof(VarList) + count * sizeof(VarId));
     TRY(list, 0);
     list->count = count;
@@ -122,7 +131,8 @@ VarId node_wide(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32
 }
 
 VarId node_buffer(ThreadState *ts, JitBackend backend, VarType type, uint32_t size,
-                  Buffer *buffer) {
+                  Buffer *buffer)
+{
     Var v = { .op = OP_EVALUATED, .type = (uint8_t) type, .backend = (uint8_t) backend,
               .size = size, .scope = ts->scope, .value.buffer = buffer };
     return create(ts, &v);
@@ -130,15 +140,18 @@ VarId node_buffer(ThreadState *ts, JitBackend backend, VarType type, uint32_t si
 
 /* ------------------------------------------------------------------ checks */
 
-bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what) {
+bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what)
+{
     if (!var_exists(id))
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
                          function, what, id);
     if (var_get(id)->flags & VAR_CONSUMED)
-        return error_set(JIT_ERROR_STATE,
-                         "%s: %s (r%u) is the result of an atomic operation that ran in an "
-                         "earlier kernel without being evaluated along with it; evaluate it "
-                         "together with what uses it", function, what, id);
+        return error_set(
+            JIT_ERROR_STATE,
+            "%s: %s (r%u) is the result of an atomic operation that ran in an "
+            "earlier kernel without being evaluated along with it; evaluate it "
+            "together with what uses it",
+            function, what, id);
     if (var_get(id)->size == 0)
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s (r%u) is an empty array", function,
                          what, id);
@@ -147,47 +160,54 @@ bool node_usable(ThreadState *ts, VarId id, const char *function, const char *wh
     return true;
 }
 
-bool node_size_valid(size_t size, const char *function) {
+bool node_size_valid(size_t size, const char *function)
+{
     if (size == 0 || size > UINT32_MAX)
         return error_set(JIT_ERROR_ARGUMENT,
-                         "%s: size is %zu, expected 1 to 4294967295 entries", function, size);
+                         "%s: size is %zu, expected 1 to 4294967295 entries", function,
+                         size);
     return true;
 }
 
 bool node_common_size(const VarId *ids, uint32_t count, const char *function,
-                      uint32_t *size) {
+                      uint32_t *size)
+{
     uint32_t common = 1;
     for (uint32_t i = 0; i < count; ++i) {
         uint32_t n = ids[i] ? var_get(ids[i])->size : 1;
         if (n == common || n == 1)
             continue;
         if (common != 1)
-            return error_set(JIT_ERROR_ARGUMENT,
-                             "%s: operands have sizes %u and %u, expected equal sizes or 1",
-                             function, common, n);
+            return error_set(
+                JIT_ERROR_ARGUMENT,
+                "%s: operands have sizes %u and %u, expected equal sizes or 1",
+                function, common, n);
         common = n;
     }
     *size = common;
     return true;
 }
 
-bool node_backend_valid(JitBackend backend, const char *function) {
+bool node_backend_valid(JitBackend backend, const char *function)
+{
     if (backend == JitBackendCUDA)
         return error_set(JIT_ERROR_UNSUPPORTED, "%s: the CUDA backend is not available",
                          function);
     if (backend != JitBackendLLVM)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: backend is %d, expected JitBackendLLVM",
-                         function, (int) backend);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: backend is %d, expected JitBackendLLVM", function,
+                         (int) backend);
     if (!(state.backends & JitBackendLLVM))
         return error_set(JIT_ERROR_STATE, "%s: call jit_init(JitBackendLLVM) first",
                          function);
     return true;
 }
 
-bool node_type_valid(VarType type, const char *function) {
+bool node_type_valid(VarType type, const char *function)
+{
     if (!type_valid(type))
         return error_set(JIT_ERROR_ARGUMENT,
-                         "%s: type is %d, expected VarTypeBool to VarTypeFloat64", function,
-                         (int) type);
+                         "%s: type is %d, expected VarTypeBool to VarTypeFloat64",
+                         function, (int) type);
     return true;
 }

@@ -8,28 +8,31 @@
 
 #include "trace/state.h"
 
-/** A node like '*proto' (refs, hash, extra and stamps are filled in here): an equal one that
- *  exists if the operation is pure and value numbering is on, else a new one. 0: memory. */
+/** A node like '*proto' (refs, hash, extra and stamps are filled in here): an equal one
+ *  that exists if the operation is pure and value numbering is on, else a new one. 0:
+ *  memory. */
 VarId node_new(ThreadState *ts, const Var *proto);
-/** The same in place, for the hot path: fill in the zeroed record (NULL: memory), making no
- *  other node meanwhile, then node_finish(). */
+/** The same in place, for the hot path: fill in the zeroed record (NULL: memory),
+ *  making no other node meanwhile, then node_finish(). */
 Var *node_begin(ThreadState *ts, VarId *id);
 VarId node_finish(ThreadState *ts, VarId id);
 /** A literal. 'bits' are zero-extended. */
 VarId node_literal(ThreadState *ts, JitBackend backend, VarType type, uint64_t bits,
                    uint32_t size);
-/** A node that is never shared, folded or simplified, with up to four operands (0 = none). */
+/** A node that is never shared, folded or simplified, with up to four operands (0 =
+ *  none). */
 VarId node_raw(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
                uint32_t aux, const VarId deps[4]);
 /** The same with any number of operands. */
 VarId node_wide(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
                 uint32_t aux, uint32_t count, const VarId *ids);
-/** A new variable around memory (the reference to 'buffer' is taken over on success). */
+/** A new variable around memory (the reference to 'buffer' is taken over on
+ *  success). */
 VarId node_buffer(ThreadState *ts, JitBackend backend, VarType type, uint32_t size,
                   Buffer *buffer);
 
-/** Is 'id' a variable that an operation may read now? Evaluates pending writes to it. 'what'
- *  names function and operand for the message: "jit_var_add(): operand 1". */
+/** Is 'id' a variable that an operation may read now? Evaluates pending writes to it.
+ *  'what' names function and operand for the message: "jit_var_add(): operand 1". */
 bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what);
 /** Check that a size is allowed for an array. */
 bool node_size_valid(size_t size, const char *function);

@@ -14,7 +14,8 @@
 
 /* A history entry for a primitive, NULL unless the thread keeps a history. */
 static HistoryEntry *record(const ThreadState *ts, KernelType type, uint32_t size,
-                            uint32_t inputs) {
+                            uint32_t inputs)
+{
     if (!state_flag(ts, JitFlagKernelHistory))
         return NULL;
     KernelHistoryEntry entry = { .backend = JitBackendLLVM, .type = type, .size = size,
@@ -22,26 +23,32 @@ static HistoryEntry *record(const ThreadState *ts, KernelType type, uint32_t siz
     return history_add(&entry);
 }
 
-static bool check_reduction(VarId id, ReduceOp op, size_t block, const char *function) {
+static bool check_reduction(VarId id, ReduceOp op, size_t block, const char *function)
+{
     const Var *v = var_get(id);
     if ((unsigned) op >= ReduceOpCount || op == ReduceOpIdentity ||
         !reduce_supported(op, (VarType) v->type))
-        return error_set(JIT_ERROR_ARGUMENT, "%s: reduction %d is not defined for type %s",
-                         function, (int) op, type_info[v->type].name);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: reduction %d is not defined for type %s", function,
+                         (int) op, type_info[v->type].name);
     if (block == 0 || v->size % block)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: the block size is %zu, expected a divisor "
-                         "of the size %u", function, block, v->size);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the block size is %zu, expected a divisor "
+                         "of the size %u",
+                         function, block, v->size);
     return true;
 }
 
 /* An array in memory; 'id' stays evaluated for the next reduction of it. */
-static Buffer *input(ThreadState *ts, VarId id) {
+static Buffer *input(ThreadState *ts, VarId id)
+{
     TRY(evaluate_var(ts, id), NULL);
     return var_get(id)->value.buffer;
 }
 
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
-                       const char *function) {
+                       const char *function)
+{
     TRY(node_usable(ts, id, function, "the variable"), 0);
     TRY(check_reduction(id, op, block, function), 0);
     if (block == 1) {
@@ -67,33 +74,41 @@ VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
 }
 
 /* Literals and single entries need no pass over memory. */
-static VarId reduce_mask(ThreadState *ts, VarId id, ReduceOp op, const char *function) {
+static VarId reduce_mask(ThreadState *ts, VarId id, ReduceOp op, const char *function)
+{
     TRY(node_usable(ts, id, function, "the mask"), 0);
     const Var *v = var_get(id);
     if (v->type != VarTypeBool)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: the mask is %s, expected bool",
-                                 function, type_info[v->type].name);
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "%s: the mask is %s, expected bool", function,
+                                 type_info[v->type].name);
     if (v->op == OP_LITERAL)
-        return node_literal(ts, (JitBackend) v->backend, VarTypeBool, v->value.literal, 1);
+        return node_literal(ts, (JitBackend) v->backend, VarTypeBool, v->value.literal,
+                            1);
     return reduction_reduce(ts, op, id, v->size, function);
 }
 
-VarId reduction_all(ThreadState *ts, VarId id) {
+VarId reduction_all(ThreadState *ts, VarId id)
+{
     return reduce_mask(ts, id, ReduceOpAnd, "jit_var_all()");
 }
 
-VarId reduction_any(ThreadState *ts, VarId id) {
+VarId reduction_any(ThreadState *ts, VarId id)
+{
     return reduce_mask(ts, id, ReduceOpOr, "jit_var_any()");
 }
 
-VarId reduction_dot(ThreadState *ts, VarId a, VarId b) {
+VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
+{
     const char *function = "jit_var_reduce_dot()";
     TRY(node_usable(ts, a, function, "operand 1"), 0);
     TRY(node_usable(ts, b, function, "operand 2"), 0);
     VarType type = (VarType) var_get(a)->type;
     if (!type_info[type].is_float || var_get(b)->type != type)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: operands are %s and %s, expected "
-                                 "one floating point type", function, type_info[type].name,
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "%s: operands are %s and %s, expected "
+                                 "one floating point type",
+                                 function, type_info[type].name,
                                  type_info[var_get(b)->type].name);
     VarId both[] = { a, b };
     uint32_t size;
@@ -107,8 +122,8 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b) {
     HistoryEntry *entry = record(ts, KernelTypeDot, size, 2);
     VarId result = 0;
     if (reduce_dot_submit(ts->stream, type, in_a, var_get(a)->size == 1, in_b,
-                          var_get(b)->size == 1, size, out, entry ? history_finish : NULL,
-                          entry))
+                          var_get(b)->size == 1, size, out,
+                          entry ? history_finish : NULL, entry))
         result = node_buffer(ts, JitBackendLLVM, type, 1, out);
     else
         history_finish(entry, 0);
@@ -117,8 +132,9 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b) {
     return result;
 }
 
-VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block, bool exclusive,
-                       bool reverse) {
+VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
+                       bool exclusive, bool reverse)
+{
     const char *function = "jit_var_block_prefix_reduce()";
     TRY(node_usable(ts, id, function, "the variable"), 0);
     TRY(check_reduction(id, op, block, function), 0);
@@ -144,22 +160,26 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block, boo
     return result;
 }
 
-VarId reduction_compress(ThreadState *ts, VarId mask) {
+VarId reduction_compress(ThreadState *ts, VarId mask)
+{
     const char *function = "jit_var_compress()";
     TRY(node_usable(ts, mask, function, "the mask"), 0);
     const Var *v = var_get(mask);
     JitBackend backend = (JitBackend) v->backend;
     if (v->type != VarTypeBool)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: the mask is %s, expected bool",
-                                 function, type_info[v->type].name);
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "%s: the mask is %s, expected bool", function,
+                                 type_info[v->type].name);
     if (v->op == OP_LITERAL && v->value.literal)
         return array_counter(ts, backend, v->size);
     uint32_t size = v->size, count = 0;
     if (v->op == OP_LITERAL)
         return node_buffer(ts, backend, VarTypeUInt32, 0, NULL);
     if (state_flag(ts, JitFlagForbidSynchronization))
-        return (VarId) error_set(JIT_ERROR_STATE, "%s: has to wait for its result, which "
-                                 "JitFlagForbidSynchronization forbids", function);
+        return (VarId) error_set(JIT_ERROR_STATE,
+                                 "%s: has to wait for its result, which "
+                                 "JitFlagForbidSynchronization forbids",
+                                 function);
     Buffer *in = input(ts, mask);
     TRY(in, 0);
     Buffer *out = buffer_get((size_t) size * sizeof(uint32_t));

@@ -13,8 +13,8 @@ VarId reduction_any(ThreadState *ts, VarId id);
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                        const char *function);
 VarId reduction_dot(ThreadState *ts, VarId a, VarId b);
-VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block, bool exclusive,
-                       bool reverse);
+VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
+                       bool exclusive, bool reverse);
 VarId reduction_compress(ThreadState *ts, VarId mask);
 
 #endif

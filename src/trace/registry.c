@@ -1,8 +1,8 @@
 /*
  * registry.c -- see registry.h
  *
- * A domain is a growable array of pointers, position = id - 1; two hash tables lead from
- * "variant\0domain" to the domain and from a pointer to its domain and id.
+ * A domain is a growable array of pointers, position = id - 1; two hash tables lead
+ * from "variant\0domain" to the domain and from a pointer to its domain and id.
  */
 #include "trace/registry.h"
 
@@ -29,7 +29,8 @@ static Table domains, places;
 #define KEY_SIZE 512
 
 /* The key of a domain; its length, 0 if the names are too long. */
-static size_t domain_key(const char *variant, const char *domain, char key[KEY_SIZE]) {
+static size_t domain_key(const char *variant, const char *domain, char key[KEY_SIZE])
+{
     size_t a = strlen(variant) + 1, b = strlen(domain) + 1;
     if (a + b > KEY_SIZE)
         return 0;
@@ -38,18 +39,22 @@ static size_t domain_key(const char *variant, const char *domain, char key[KEY_S
     return a + b;
 }
 
-static Domain *find(const char *variant, const char *domain) {
+static Domain *find(const char *variant, const char *domain)
+{
     char key[KEY_SIZE];
     size_t size = variant && domain ? domain_key(variant, domain, key) : 0;
     return size ? table_get(&domains, key, size) : NULL;
 }
 
-static Domain *find_or_make(const char *variant, const char *domain) {
+static Domain *find_or_make(const char *variant, const char *domain)
+{
     char key[KEY_SIZE];
     size_t size = domain_key(variant, domain, key);
     if (!size) {
-        error_set(JIT_ERROR_ARGUMENT, "jit_registry_put(): names of variant and domain have "
-                  "more than %d characters", KEY_SIZE - 2);
+        error_set(JIT_ERROR_ARGUMENT,
+                  "jit_registry_put(): names of variant and domain have "
+                  "more than %d characters",
+                  KEY_SIZE - 2);
         return NULL;
     }
     Domain *d = table_get(&domains, key, size);
@@ -64,13 +69,17 @@ static Domain *find_or_make(const char *variant, const char *domain) {
     return d;
 }
 
-uint32_t registry_put(const char *variant, const char *domain, void *ptr) {
+uint32_t registry_put(const char *variant, const char *domain, void *ptr)
+{
     if (!variant || !domain || !ptr)
-        return (uint32_t) error_set(JIT_ERROR_ARGUMENT, "jit_registry_put(): variant, domain "
+        return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
+                                    "jit_registry_put(): variant, domain "
                                     "or pointer is NULL");
     if (table_get(&places, &ptr, sizeof(ptr)))
-        return (uint32_t) error_set(JIT_ERROR_ARGUMENT, "jit_registry_put(): %p is already "
-                                    "registered", ptr);
+        return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
+                                    "jit_registry_put(): %p is already "
+                                    "registered",
+                                    ptr);
     Domain *d = find_or_make(variant, domain);
     TRY(d, 0);
     uint32_t position = d->first_free;
@@ -91,11 +100,12 @@ uint32_t registry_put(const char *variant, const char *domain, void *ptr) {
     return position + 1;
 }
 
-bool registry_remove(const void *ptr) {
+bool registry_remove(const void *ptr)
+{
     Place *place = ptr ? table_remove(&places, &ptr, sizeof(ptr)) : NULL;
     if (!place)
-        return error_set(JIT_ERROR_ARGUMENT, "jit_registry_remove(): %p is not registered",
-                         (void *) ptr);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_registry_remove(): %p is not registered", (void *) ptr);
     Domain *d = place->domain;
     d->pointers[place->id - 1] = NULL;
     if (place->id - 1 < d->first_free)
@@ -108,33 +118,39 @@ bool registry_remove(const void *ptr) {
     return true;
 }
 
-uint32_t registry_id(const void *ptr) {
+uint32_t registry_id(const void *ptr)
+{
     const Place *place = ptr ? table_get(&places, &ptr, sizeof(ptr)) : NULL;
     return place ? place->id : 0;
 }
 
-uint32_t registry_id_bound(const char *variant, const char *domain) {
+uint32_t registry_id_bound(const char *variant, const char *domain)
+{
     const Domain *d = find(variant, domain);
     return d ? d->count : 0;
 }
 
-void registry_get_pointers(const char *variant, const char *domain, void **out) {
+void registry_get_pointers(const char *variant, const char *domain, void **out)
+{
     const Domain *d = find(variant, domain);
     if (d && d->count)
         memcpy(out, d->pointers, d->count * sizeof(void *));
 }
 
-void *registry_ptr(const char *variant, const char *domain, uint32_t id) {
+void *registry_ptr(const char *variant, const char *domain, uint32_t id)
+{
     const Domain *d = find(variant, domain);
     return d && id && id <= d->count ? d->pointers[id - 1] : NULL;
 }
 
-void *registry_peek(const char *variant, const char *domain) {
+void *registry_peek(const char *variant, const char *domain)
+{
     const Domain *d = find(variant, domain);
     return d && d->count ? d->pointers[d->count - 1] : NULL;
 }
 
-void registry_clear(void) {
+void registry_clear(void)
+{
     for (uint32_t i = 0; i < places.capacity; ++i)
         if (places.entries[i].key)
             alloc_free(places.entries[i].value);

@@ -9,7 +9,8 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-static Group *add_group(Schedule *s, uint32_t size) {
+static Group *add_group(Schedule *s, uint32_t size)
+{
     TRY(vec_reserve(&s->groups, &s->group_capacity, s->group_count + 1, sizeof(Group)),
         NULL);
     Group *group = &s->groups[s->group_count++];
@@ -19,14 +20,16 @@ static Group *add_group(Schedule *s, uint32_t size) {
 }
 
 /* The last group of this size, at or behind 'from'. */
-static Group *find_group(Schedule *s, uint32_t size, uint32_t from) {
+static Group *find_group(Schedule *s, uint32_t size, uint32_t from)
+{
     for (uint32_t i = s->group_count; i > from; --i)
         if (s->groups[i - 1].size == size)
             return &s->groups[i - 1];
     return add_group(s, size);
 }
 
-static bool add_root(Group *group, VarId id) {
+static bool add_root(Group *group, VarId id)
+{
     TRY(group, false);
     TRY(vec_reserve(&group->roots, &group->root_capacity, group->root_count + 1,
                     sizeof(VarId)), false);
@@ -35,14 +38,16 @@ static bool add_root(Group *group, VarId id) {
 }
 
 /* The array an effect writes to. */
-static Var *target_of(const Var *effect) {
+static Var *target_of(const Var *effect)
+{
     uint32_t count;
     const Var *pointer = var_get(var_operands(effect, &count)[0]);
     return var_get(pointer->dep[0]);
 }
 
 bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
-                   const VarId *effects, uint32_t effect_count) {
+                   const VarId *effects, uint32_t effect_count)
+{
     memset(schedule, 0, sizeof(*schedule));
     bool ok = true;
     for (uint32_t i = 0; ok && i < var_count; ++i)
@@ -53,7 +58,8 @@ bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
         const Var *effect = var_get(effects[i]);
         Var *target = target_of(effect);
         uint32_t last = var_position(target, stamp);
-        Group *group = find_group(schedule, effect->size, last == UINT32_MAX ? 0 : last);
+        Group *group =
+            find_group(schedule, effect->size, last == UINT32_MAX ? 0 : last);
         ok = add_root(group, effects[i]);
         if (ok) {
             group->effect_count++;
@@ -70,7 +76,8 @@ bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
     return ok;
 }
 
-void schedule_free(Schedule *schedule) {
+void schedule_free(Schedule *schedule)
+{
     for (uint32_t i = 0; i < schedule->group_count; ++i) {
         Group *group = &schedule->groups[i];
         for (uint32_t k = 0; k < group->root_count; ++k)

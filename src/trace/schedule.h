@@ -1,9 +1,9 @@
 /*
  * schedule.h -- which variables are computed by one evaluation, and in what groups
  *
- * A group is what one kernel computes: variables to store and writes to perform, all of one
- * size. Writes into one array stay in their order of creation even when their sizes differ:
- * a write joins an earlier group only if no later group writes the same array.
+ * A group is what one kernel computes: variables to store and writes to perform, all of
+ * one size. Writes into one array stay in their order of creation even when their sizes
+ * differ: a write joins an earlier group only if no later group writes the same array.
  */
 #ifndef TRACE_SCHEDULE_H
 #define TRACE_SCHEDULE_H
@@ -12,7 +12,7 @@
 
 typedef struct Group {
     uint32_t size;
-    VarId *roots;          /* values to store and effects, in order; one reference each */
+    VarId *roots; /* values to store and effects, in order; one reference each */
     uint32_t root_count, root_capacity;
     uint32_t effect_count; /* how many of them are effects */
 } Group;
@@ -22,8 +22,8 @@ typedef struct Schedule {
     uint32_t group_count, group_capacity;
 } Schedule;
 
-/** Group variables (unevaluated ones) and effects; their references are taken over. False:
- *  out of memory, references unchanged, the schedule is empty. */
+/** Group variables (unevaluated ones) and effects; their references are taken over.
+ *  False: out of memory, references unchanged, the schedule is empty. */
 bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
                    const VarId *effects, uint32_t effect_count);
 /** Drop references and memory. */

@@ -14,13 +14,15 @@
 #define SHOWN_WHOLE 20u /* longer arrays show their ends only */
 #define SHOWN_ENDS 3u
 
-static double half_to_double(uint16_t half) {
+static double half_to_double(uint16_t half)
+{
     _Float16 value;
     memcpy(&value, &half, 2);
     return (double) value;
 }
 
-static void put_entry(Text *out, VarType type, const void *entry) {
+static void put_entry(Text *out, VarType type, const void *entry)
+{
     union {
         int8_t i8; uint8_t u8; int16_t i16; uint16_t u16; int32_t i32; uint32_t u32;
         int64_t i64; uint64_t u64; float f32; double f64;
@@ -36,7 +38,9 @@ static void put_entry(Text *out, VarType type, const void *entry) {
         case VarTypeUInt32: text_put_u64(out, v.u32); break;
         case VarTypeInt64: text_put_i64(out, v.i64); break;
         case VarTypeUInt64: text_put_u64(out, v.u64); break;
-        case VarTypePointer: text_putf(out, "0x%llx", (unsigned long long) v.u64); break;
+        case VarTypePointer:
+            text_putf(out, "0x%llx", (unsigned long long) v.u64);
+            break;
         case VarTypeFloat16: text_putf(out, "%g", half_to_double(v.u16)); break;
         case VarTypeFloat32: text_putf(out, "%g", (double) v.f32); break;
         default: text_putf(out, "%g", v.f64); break;
@@ -44,7 +48,8 @@ static void put_entry(Text *out, VarType type, const void *entry) {
 }
 
 static void put_entries(Text *out, VarType type, uint32_t size, const char *data,
-                        uint32_t step) {
+                        uint32_t step)
+{
     text_put_char(out, '[');
     for (uint32_t i = 0; i < size; ++i) {
         if (i)
@@ -59,9 +64,11 @@ static void put_entries(Text *out, VarType type, uint32_t size, const char *data
     text_put_char(out, ']');
 }
 
-bool show_entries(ThreadState *ts, VarId id, Text *out) {
+bool show_entries(ThreadState *ts, VarId id, Text *out)
+{
     if (!var_exists(id))
-        return error_set(JIT_ERROR_ARGUMENT, "jit_var_str(): r%u is not a variable", id);
+        return error_set(JIT_ERROR_ARGUMENT, "jit_var_str(): r%u is not a variable",
+                         id);
     const Var *v = var_get(id);
     if (v->size == 0) {
         text_put(out, "[]");
@@ -83,14 +90,17 @@ bool show_entries(ThreadState *ts, VarId id, Text *out) {
 
 /* -------------------------------------------------------------------- whos */
 
-VarState show_state(VarId id) {
+VarState show_state(VarId id)
+{
     const Var *v = var_get(id);
     switch (v->op) {
         case OP_LITERAL: return VarStateLiteral;
         case OP_UNDEFINED: return v->flags & VAR_CONSUMED ? VarStateInvalid
                                                           : VarStateUndefined;
-        case OP_EVALUATED: return v->pending ? VarStateDirty
-                                             : v->size ? VarStateEvaluated : VarStateInvalid;
+        case OP_EVALUATED:
+            return v->pending ? VarStateDirty
+                   : v->size  ? VarStateEvaluated
+                              : VarStateInvalid;
         default: return VarStateUnevaluated;
     }
 }
@@ -100,7 +110,8 @@ static const char *const state_name[] = {
     "mixed"
 };
 
-static void put_whos_row(Text *out, VarId id, uint64_t *device, uint64_t *unevaluated) {
+static void put_whos_row(Text *out, VarId id, uint64_t *device, uint64_t *unevaluated)
+{
     const Var *v = var_get(id);
     uint64_t bytes = (uint64_t) v->size * type_info[v->type].size;
     bool stored = v->op == OP_EVALUATED;
@@ -109,19 +120,21 @@ static void put_whos_row(Text *out, VarId id, uint64_t *device, uint64_t *uneval
     if (stored)
         text_put_bytes(&storage, bytes);
     const char *size = text_get(&storage);
-    text_putf(out, "  %-8u %-9s %-12s %-8u %-11u %-11s %s\n", id, type_info[v->type].short_name,
-              state_name[show_state(id)], v->refs, v->size, size ? size : "",
-              extra_label(v));
+    text_putf(out, "  %-8u %-9s %-12s %-8u %-11u %-11s %s\n", id,
+              type_info[v->type].short_name, state_name[show_state(id)], v->refs,
+              v->size, size ? size : "", extra_label(v));
     text_free(&storage);
 }
 
-void show_whos(Text *out) {
+void show_whos(Text *out)
+{
     static const char rule[] =
         "  ========================================================================\n";
     uint64_t device = 0, unevaluated = 0;
     uint32_t count = 0;
-    text_put(out, "\n  ID       Type      Status       Refs     Size        Storage     "
-                  "Label\n");
+    text_put(out,
+             "\n  ID       Type      Status       Refs     Size        Storage     "
+             "Label\n");
     text_put(out, rule);
     for (VarId id = 1; id < var_table.end; ++id) {
         if (!var_exists(id) || var_get(id)->op == OP_POINTER)
@@ -138,13 +151,16 @@ void show_whos(Text *out) {
     text_put_bytes(out, device);
     text_put(out, " on device, ");
     text_put_bytes(out, unevaluated);
-    text_putf(out, " unevaluated.\n   - Variables created : %llu (peak: %u, table size: ",
+    text_putf(out,
+              " unevaluated.\n   - Variables created : %llu (peak: %u, table size: ",
               (unsigned long long) var_table.created, var_table.peak);
     text_put_bytes(out, (uint64_t) var_table.chunk_count * VAR_CHUNK * sizeof(Var));
-    text_putf(out, ").\n   - Kernel launches   : %llu (%llu cache hits, %llu soft, %llu hard "
-              "misses).\n", (unsigned long long) state.launches,
-              (unsigned long long) cache.hits, (unsigned long long) cache.soft_misses,
-              (unsigned long long) cache.hard_misses);
+    text_putf(
+        out,
+        ").\n   - Kernel launches   : %llu (%llu cache hits, %llu soft, %llu hard "
+        "misses).\n",
+        (unsigned long long) state.launches, (unsigned long long) cache.hits,
+        (unsigned long long) cache.soft_misses, (unsigned long long) cache.hard_misses);
     text_put(out, "\n  Memory allocator\n  ================\n   - CPU     : ");
     text_put_bytes(out, memory.used);
     text_put(out, " used, ");
@@ -161,7 +177,8 @@ static const char *const state_color[] = {
 };
 
 /* Labels come from users: quote what the dot language would misread. */
-static void put_quoted(Text *out, const char *text) {
+static void put_quoted(Text *out, const char *text)
+{
     for (; *text; ++text) {
         if (*text == '"' || *text == '\\' || strchr("{}|<>", *text))
             text_put_char(out, '\\');
@@ -169,9 +186,11 @@ static void put_quoted(Text *out, const char *text) {
     }
 }
 
-void show_graphviz(Text *out) {
-    text_put(out, "digraph {\n    rankdir=TB;\n    node [shape=record fontname=Consolas "
-                  "style=filled];\n");
+void show_graphviz(Text *out)
+{
+    text_put(out,
+             "digraph {\n    rankdir=TB;\n    node [shape=record fontname=Consolas "
+             "style=filled];\n");
     for (VarId id = 1; id < var_table.end; ++id) {
         if (!var_exists(id))
             continue;

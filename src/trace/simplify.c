@@ -1,9 +1,9 @@
 /*
  * simplify.c -- see simplify.h
  *
- * One function for each operation that has identities, in a table by operation. A function
- * returns the id of a variable to use instead; 'same' takes care that it has the right size
- * (x + 0 is not x when x has one entry and the literal 0 has many).
+ * One function for each operation that has identities, in a table by operation. A
+ * function returns the id of a variable to use instead; 'same' takes care that it has
+ * the right size (x + 0 is not x when x has one entry and the literal 0 has many).
  */
 #include "trace/simplify.h"
 
@@ -28,27 +28,32 @@ static const uint64_t one_bits[VarTypeCount] = {
 static bool is_literal(const Var *v) { return v->op == OP_LITERAL; }
 static bool is_zero(const Var *v) { return is_literal(v) && v->value.literal == 0; }
 
-static uint64_t width_mask(VarType type) {
+static uint64_t width_mask(VarType type)
+{
     uint32_t bits = type == VarTypeBool ? 1 : type_info[type].size * 8u;
     return bits == 64 ? ~(uint64_t) 0 : ((uint64_t) 1 << bits) - 1;
 }
 
-static bool is_one(const Var *v) {
+static bool is_one(const Var *v)
+{
     return is_literal(v) && v->value.literal == one_bits[v->type];
 }
 
-static bool is_ones(const Var *v) {
+static bool is_ones(const Var *v)
+{
     return is_literal(v) && v->value.literal == width_mask(v->type);
 }
 
 /* The float -0. */
-static bool is_minus_zero(const Var *v) {
+static bool is_minus_zero(const Var *v)
+{
     return is_literal(v) && type_info[v->type].is_float &&
            v->value.literal == (width_mask(v->type) >> 1) + 1;
 }
 
 /* Is this literal an integer power of two? Its logarithm. */
-static bool is_power_of_two(const Var *v, uint32_t *exponent) {
+static bool is_power_of_two(const Var *v, uint32_t *exponent)
+{
     if (!is_literal(v) || !type_info[v->type].is_integer)
         return false;
     uint64_t bits = v->value.literal;
@@ -59,14 +64,16 @@ static bool is_power_of_two(const Var *v, uint32_t *exponent) {
 }
 
 /* Use operand 'id' if it already has the size of the result. */
-static VarId same(const Case *c, VarId id) {
+static VarId same(const Case *c, VarId id)
+{
     if (var_get(id)->size != c->size)
         return 0;
     var_inc(id);
     return id;
 }
 
-static VarId literal(const Case *c, uint64_t bits) {
+static VarId literal(const Case *c, uint64_t bits)
+{
     return node_literal(c->ts, (JitBackend) c->a->backend, c->type, bits, c->size);
 }
 
@@ -74,7 +81,8 @@ static bool fast_math(const Case *c) { return state_flag(c->ts, JitFlagFastMath)
 static bool is_float(const Case *c) { return type_info[c->type].is_float; }
 
 /* op(a, literal) for an identity that trades one operation for another. */
-static VarId with_literal(const Case *c, Op op, VarId a, uint64_t bits) {
+static VarId with_literal(const Case *c, Op op, VarId a, uint64_t bits)
+{
     VarId l = node_literal(c->ts, (JitBackend) c->a->backend, c->type, bits, 1);
     if (!l)
         return 0;
@@ -85,11 +93,13 @@ static VarId with_literal(const Case *c, Op op, VarId a, uint64_t bits) {
 }
 
 /* Does adding this literal change nothing? -0 for floats; +0 turns -0 into +0. */
-static bool adds_nothing(const Case *c, const Var *v) {
+static bool adds_nothing(const Case *c, const Var *v)
+{
     return is_float(c) ? is_minus_zero(v) || (fast_math(c) && is_zero(v)) : is_zero(v);
 }
 
-static VarId simplify_add(const Case *c) {
+static VarId simplify_add(const Case *c)
+{
     if (adds_nothing(c, c->b))
         return same(c, c->args[0]);
     if (adds_nothing(c, c->a))
@@ -97,7 +107,8 @@ static VarId simplify_add(const Case *c) {
     return 0;
 }
 
-static VarId simplify_sub(const Case *c) {
+static VarId simplify_sub(const Case *c)
+{
     if (is_zero(c->b)) /* -0 - +0 is -0: exact for floats too */
         return same(c, c->args[0]);
     if (c->args[0] == c->args[1] && !is_float(c))
@@ -105,7 +116,8 @@ static VarId simplify_sub(const Case *c) {
     return 0;
 }
 
-static VarId simplify_mul(const Case *c) {
+static VarId simplify_mul(const Case *c)
+{
     if (is_one(c->b))
         return same(c, c->args[0]);
     if (is_one(c->a))
@@ -122,7 +134,8 @@ static VarId simplify_mul(const Case *c) {
 }
 
 /* x / 2^k equals x * 2^-k bit for bit as long as 2^-k is a normal number. */
-static VarId simplify_float_div(const Case *c) {
+static VarId simplify_float_div(const Case *c)
+{
     static const struct { uint8_t mantissa, exponent; } layout[VarTypeCount] = {
         [VarTypeFloat16] = { 10, 5 }, [VarTypeFloat32] = { 23, 8 },
         [VarTypeFloat64] = { 52, 11 }
@@ -140,7 +153,8 @@ static VarId simplify_float_div(const Case *c) {
                         sign | (2 * bias - exponent) << mantissa);
 }
 
-static VarId simplify_div(const Case *c) {
+static VarId simplify_div(const Case *c)
+{
     if (is_one(c->b))
         return same(c, c->args[0]);
     if (is_float(c))
@@ -151,7 +165,8 @@ static VarId simplify_div(const Case *c) {
     return 0;
 }
 
-static VarId simplify_mod(const Case *c) {
+static VarId simplify_mod(const Case *c)
+{
     uint32_t exponent;
     if (is_one(c->b))
         return literal(c, 0);
@@ -160,7 +175,8 @@ static VarId simplify_mod(const Case *c) {
     return 0;
 }
 
-static VarId simplify_fma(const Case *c) {
+static VarId simplify_fma(const Case *c)
+{
     const Var *addend = var_get(c->args[2]);
     VarId sum[] = { 0, c->args[2] };
     if (is_one(c->b))
@@ -176,7 +192,8 @@ static VarId simplify_fma(const Case *c) {
     return 0;
 }
 
-static VarId simplify_and(const Case *c) {
+static VarId simplify_and(const Case *c)
+{
     if (c->args[0] == c->args[1] || is_ones(c->b))
         return same(c, c->args[0]);
     if (is_ones(c->a))
@@ -184,7 +201,8 @@ static VarId simplify_and(const Case *c) {
     return is_zero(c->a) || is_zero(c->b) ? literal(c, 0) : 0;
 }
 
-static VarId simplify_or(const Case *c) {
+static VarId simplify_or(const Case *c)
+{
     if (c->args[0] == c->args[1] || is_zero(c->b))
         return same(c, c->args[0]);
     if (is_zero(c->a))
@@ -192,7 +210,8 @@ static VarId simplify_or(const Case *c) {
     return is_ones(c->a) || is_ones(c->b) ? literal(c, width_mask(c->type)) : 0;
 }
 
-static VarId simplify_xor(const Case *c) {
+static VarId simplify_xor(const Case *c)
+{
     if (is_zero(c->b))
         return same(c, c->args[0]);
     if (is_zero(c->a))
@@ -200,30 +219,36 @@ static VarId simplify_xor(const Case *c) {
     return c->args[0] == c->args[1] ? literal(c, 0) : 0;
 }
 
-static VarId simplify_shift(const Case *c) {
+static VarId simplify_shift(const Case *c)
+{
     return is_zero(c->b) || is_zero(c->a) ? same(c, c->args[0]) : 0;
 }
 
 /* -(-x), ~~x */
-static VarId simplify_involution(const Case *c) {
+static VarId simplify_involution(const Case *c)
+{
     if (c->a->dep[0] && (c->a->op == OP_NEG || c->a->op == OP_NOT))
         return same(c, c->a->dep[0]);
     return 0;
 }
 
-static VarId simplify_neg(const Case *c) {
+static VarId simplify_neg(const Case *c)
+{
     return c->a->op == OP_NEG ? simplify_involution(c) : 0;
 }
 
-static VarId simplify_not(const Case *c) {
+static VarId simplify_not(const Case *c)
+{
     return c->a->op == OP_NOT ? simplify_involution(c) : 0;
 }
 
-static VarId simplify_minmax(const Case *c) {
+static VarId simplify_minmax(const Case *c)
+{
     return c->args[0] == c->args[1] ? same(c, c->args[0]) : 0;
 }
 
-static VarId simplify_select(const Case *c) {
+static VarId simplify_select(const Case *c)
+{
     if (c->args[1] == c->args[2])
         return same(c, c->args[1]);
     if (is_literal(c->a))
@@ -234,7 +259,8 @@ static VarId simplify_select(const Case *c) {
 }
 
 /* Comparisons of an integer with itself; NaN keeps floats out. */
-static VarId simplify_reflexive(const Case *c, uint64_t value) {
+static VarId simplify_reflexive(const Case *c, uint64_t value)
+{
     if (c->args[0] != c->args[1] || type_info[c->a->type].is_float)
         return 0;
     return literal(c, value);
@@ -254,7 +280,9 @@ static VarId (*const rules[OP_COUNT])(const Case *) = {
     [OP_GT] = simplify_differ
 };
 
-VarId simplify_op(ThreadState *ts, Op op, VarType type, uint32_t size, const VarId *args) {
+VarId simplify_op(ThreadState *ts, Op op, VarType type, uint32_t size,
+                  const VarId *args)
+{
     if (!rules[op])
         return 0;
     const Var *a = var_get(args[0]);

@@ -24,7 +24,8 @@ static _Thread_local ThreadState *self __attribute__((tls_model("initial-exec"))
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
-static void free_thread(ThreadState *ts) {
+static void free_thread(ThreadState *ts)
+{
     for (uint32_t i = 0; i < ts->scheduled_count; ++i)
         var_dec(ts->scheduled[i]);
     for (uint32_t i = 0; i < ts->effect_count; ++i)
@@ -45,9 +46,10 @@ static void free_thread(ThreadState *ts) {
     alloc_free(ts);
 }
 
-/* A thread ends: writes that it queued but never evaluated are handed to another thread, so
- * that arrays they go to are complete when somebody reads them. */
-static void thread_exit(void *pointer) {
+/* A thread ends: writes that it queued but never evaluated are handed to another
+ * thread, so that arrays they go to are complete when somebody reads them. */
+static void thread_exit(void *pointer)
+{
     ThreadState *ts = pointer;
     state_lock();
     ThreadState *heir = state.threads == ts ? ts->next : state.threads;
@@ -67,16 +69,19 @@ static void thread_exit(void *pointer) {
 static void fork_prepare(void) { biased_lock_take(); }
 static void fork_release(void) { biased_lock_drop(); }
 
-static void create_key(void) {
+static void create_key(void)
+{
     pthread_key_create(&exit_key, thread_exit);
-    /* Handlers that prepare a fork run in the reverse order of their registration, which has
-     * to be the lock order: streams register first, then the cache, then the graph. */
+    /* Handlers that prepare a fork run in the reverse order of their registration,
+     * which has to be the lock order: streams register first, then the cache, then the
+     * graph. */
     stream_self();
     cache_init();
     pthread_atfork(fork_prepare, fork_release, fork_release);
 }
 
-ThreadState *state_thread(void) {
+ThreadState *state_thread(void)
+{
     if (self)
         return self;
     pthread_once(&exit_once, create_key);
@@ -113,17 +118,21 @@ typedef struct Deferred {
 static Deferred *deferred;
 static uint32_t deferred_count, deferred_capacity;
 
-void state_defer(VarCallback callback, uint32_t index, int freed, void *payload) {
-    if (vec_reserve(&deferred, &deferred_capacity, deferred_count + 1, sizeof(Deferred)))
+void state_defer(VarCallback callback, uint32_t index, int freed, void *payload)
+{
+    if (vec_reserve(&deferred, &deferred_capacity, deferred_count + 1,
+                    sizeof(Deferred)))
         deferred[deferred_count++] = (Deferred) { callback, payload, index, freed };
 }
 
-void state_lock(void) {
+void state_lock(void)
+{
     log_hold();
     biased_lock_take();
 }
 
-void state_unlock(void) {
+void state_unlock(void)
+{
     if (deferred_count == 0) {
         biased_lock_drop();
         log_release();
@@ -143,7 +152,8 @@ void state_unlock(void) {
 bool state_wait_eval(void) { return biased_lock_wait(); }
 void state_signal_eval(void) { biased_lock_broadcast(); }
 
-void state_free(void) {
+void state_free(void)
+{
     ThreadState *ts = self;
     state_lock();
     while (state.threads && state.threads == ts && !ts->next)

@@ -1,9 +1,10 @@
 /*
  * state.h -- the library's state, the graph lock and what belongs to a thread
  *
- * One lock guards variables, value numbering and the queues of all threads. Nothing calls out
- * (log sinks, callbacks, engines) while it is held: log lines and callbacks are queued and
- * state_unlock() delivers them. Lock order: graph -> cache -> streams, pool -> buffers.
+ * One lock guards variables, value numbering and the queues of all threads. Nothing
+ * calls out (log sinks, callbacks, engines) while it is held: log lines and callbacks
+ * are queued and state_unlock() delivers them. Lock order: graph -> cache -> streams,
+ * pool -> buffers.
  */
 #ifndef TRACE_STATE_H
 #define TRACE_STATE_H
@@ -16,13 +17,14 @@
 #include "trace/extra.h"
 #include "trace/var.h"
 
-/** What a thread has of its own. Created at the thread's first call, released when it ends. */
+/** What a thread has of its own. Created at the thread's first call, released when it
+ *  ends. */
 typedef struct ThreadState {
     uint32_t flags;          /* JitFlag... */
     uint32_t scope;          /* given to new variables */
-    VarId *scheduled;        /* to be computed by the next evaluation, one reference each */
+    VarId *scheduled; /* to be computed by the next evaluation, one reference each */
     uint32_t scheduled_count, scheduled_capacity;
-    VarId *effects;          /* queued writes in order of creation, one reference each */
+    VarId *effects; /* queued writes in order of creation, one reference each */
     uint32_t effect_count, effect_capacity;
     char **prefixes;         /* label prefixes, owned */
     uint32_t prefix_count, prefix_capacity;
@@ -33,7 +35,8 @@ typedef struct ThreadState {
     struct Workspace *workspace; /* scratch memory of evaluate.c, NULL while in use */
     Text str, whos, graphviz, program_text; /* results of the last such call */
     Stream *stream;          /* stream_self(), fetched once */
-    struct ThreadState *next, **link; /* list of all threads, guarded by the graph lock */
+    struct ThreadState *next,
+        **link; /* list of all threads, guarded by the graph lock */
 } ThreadState;
 
 typedef struct State {
@@ -45,23 +48,26 @@ typedef struct State {
 
 extern State state;
 
-/** The calling thread's state; NULL (error recorded) if memory is out. Without the lock. */
+/** The calling thread's state; NULL (error recorded) if memory is out. Without the
+ *  lock. */
 ThreadState *state_thread(void);
 /** Take and release the graph lock. */
 void state_lock(void);
 void state_unlock(void);
-/** Wait (releasing the lock meanwhile) until another thread has finished an evaluation. False,
- *  at once, if there has never been another thread. */
+/** Wait (releasing the lock meanwhile) until another thread has finished an evaluation.
+ *  False, at once, if there has never been another thread. */
 bool state_wait_eval(void);
 /** An evaluation that had released the lock has finished. */
 void state_signal_eval(void);
 /** Have 'callback' called by state_unlock(). Dropped if memory is out. */
 void state_defer(VarCallback callback, uint32_t index, int freed, void *payload);
-/** Release all that belongs to the library except variables that are still referenced. */
+/** Release all that belongs to the library except variables that are still
+ *  referenced. */
 void state_free(void);
 
 /** Is this flag set for the thread? */
-static inline bool state_flag(const ThreadState *ts, JitFlag flag) {
+static inline bool state_flag(const ThreadState *ts, JitFlag flag)
+{
     return (ts->flags & (uint32_t) flag) != 0;
 }
 

@@ -1,12 +1,13 @@
 /*
  * var.c -- the table of variables: slots, references, release
  *
- * Free slots are found lowest first through a bitmap with summary levels: a set bit of level
- * k says that the word below it is not zero, so a search descends one word per level.
+ * Free slots are found lowest first through a bitmap with summary levels: a set bit of
+ * level k says that the word below it is not zero, so a search descends one word per
+ * level.
  *
- * Releasing a variable may release its operands and so on. The variables on their way out
- * form a stack linked through their 'position' field: no recursion, no memory needed, and a
- * chain of any length can be freed.
+ * Releasing a variable may release its operands and so on. The variables on their way
+ * out form a stack linked through their 'position' field: no recursion, no memory
+ * needed, and a chain of any length can be freed.
  */
 #include "trace/var.h"
 
@@ -24,7 +25,8 @@ static uint32_t last_stamp;
 /* ------------------------------------------------------------------ slots */
 
 /* One more chunk, and room in the bitmaps for its slots. */
-static bool add_chunk(void) {
+static bool add_chunk(void)
+{
     VarTable *t = &var_table;
     if (t->chunk_count >= UINT32_MAX / VAR_CHUNK)
         return error_set(JIT_ERROR_MEMORY, "jit_var_new(): too many variables");
@@ -49,7 +51,8 @@ static bool add_chunk(void) {
     return true;
 }
 
-static void mark_free(VarId id) {
+static void mark_free(VarId id)
+{
     if (id / 64 < var_table.first_word)
         var_table.first_word = id / 64;
     for (int level = 0; level < VAR_LEVELS; ++level) {
@@ -63,7 +66,8 @@ static void mark_free(VarId id) {
 }
 
 /* The first word of level 0 with a bit set, found from the top. There is one. */
-static uint32_t find_word(void) {
+static uint32_t find_word(void)
+{
     const VarTable *t = &var_table;
     uint32_t word = 0;
     while (!t->free_bits[VAR_LEVELS - 1][word])
@@ -74,14 +78,17 @@ static uint32_t find_word(void) {
 }
 
 /* The lowest free slot; there is one. */
-static VarId lowest_free(void) {
+static VarId lowest_free(void)
+{
     VarTable *t = &var_table;
     if (!t->free_bits[0][t->first_word])
         t->first_word = find_word();
-    return t->first_word * 64 + (uint32_t) __builtin_ctzll(t->free_bits[0][t->first_word]);
+    return t->first_word * 64 +
+           (uint32_t) __builtin_ctzll(t->free_bits[0][t->first_word]);
 }
 
-static void unmark_free(VarId id) {
+static void unmark_free(VarId id)
+{
     var_table.free_count--;
     for (int level = 0; level < VAR_LEVELS; ++level) {
         uint64_t *word = &var_table.free_bits[level][id / 64];
@@ -92,7 +99,8 @@ static void unmark_free(VarId id) {
     }
 }
 
-Var *var_reserve(bool reuse, VarId *id) {
+Var *var_reserve(bool reuse, VarId *id)
+{
     VarTable *t = &var_table;
     if (reuse && t->free_count) {
         *id = lowest_free();
@@ -108,7 +116,8 @@ Var *var_reserve(bool reuse, VarId *id) {
     return v;
 }
 
-void var_commit(VarId id) {
+void var_commit(VarId id)
+{
     VarTable *t = &var_table;
     Var *v = var_get(id);
     if (id == t->end)
@@ -128,7 +137,8 @@ void var_commit(VarId id) {
         t->peak = t->live;
 }
 
-VarId var_create(const Var *proto, bool reuse) {
+VarId var_create(const Var *proto, bool reuse)
+{
     VarId id;
     Var *v = var_reserve(reuse, &id);
     TRY(v, 0);
@@ -140,8 +150,10 @@ VarId var_create(const Var *proto, bool reuse) {
 
 /* ---------------------------------------------------------------- release */
 
-/* Drop the operands of a variable; those that nobody else holds go on top of the stack. */
-static VarId drop_operands(Var *v, VarId stack) {
+/* Drop the operands of a variable; those that nobody else holds go on top of the
+ * stack. */
+static VarId drop_operands(Var *v, VarId stack)
+{
     if (v->op == OP_POINTER && v->aux == 1)
         var_get(v->dep[0])->pending--;
     uint32_t count;
@@ -163,14 +175,16 @@ static VarId drop_operands(Var *v, VarId stack) {
 }
 
 /* The same for a variable that goes on as something else. */
-static VarId detach_operands(Var *v) {
+static VarId detach_operands(Var *v)
+{
     VarId stack = drop_operands(v, 0);
     v->flags &= (uint8_t) ~(VAR_WIDE | VAR_OWN_TEXT);
     memset(v->dep, 0, sizeof(v->dep));
     return stack;
 }
 
-static void release_stack(VarId stack) {
+static void release_stack(VarId stack)
+{
     while (stack) {
         VarId id = stack;
         Var *v = var_get(id);
@@ -189,7 +203,8 @@ static void release_stack(VarId stack) {
     }
 }
 
-void var_dec(VarId id) {
+void var_dec(VarId id)
+{
     Var *v = var_get(id);
     if (--v->refs == 0) {
         v->position = 0;
@@ -197,7 +212,8 @@ void var_dec(VarId id) {
     }
 }
 
-void var_set_buffer(VarId id, Buffer *buffer) {
+void var_set_buffer(VarId id, Buffer *buffer)
+{
     Var *v = var_get(id);
     if (v->flags & VAR_NUMBERED) {
         lvn_remove(id);
@@ -210,7 +226,8 @@ void var_set_buffer(VarId id, Buffer *buffer) {
     release_stack(stack);
 }
 
-void var_consume(VarId id) {
+void var_consume(VarId id)
+{
     Var *v = var_get(id);
     VarId stack = detach_operands(v);
     v->op = OP_UNDEFINED;
@@ -222,7 +239,8 @@ void var_consume(VarId id) {
 
 /* ------------------------------------------------------------------ stamps */
 
-uint32_t var_new_stamp(void) {
+uint32_t var_new_stamp(void)
+{
     if (++last_stamp == 0) { /* wrapped: forget all old stamps */
         for (VarId id = 1; id < var_table.end; ++id)
             var_get(id)->stamp = 0;
@@ -231,7 +249,8 @@ uint32_t var_new_stamp(void) {
     return last_stamp;
 }
 
-void var_table_free(void) {
+void var_table_free(void)
+{
     VarTable *t = &var_table;
     if (t->live)
         return;

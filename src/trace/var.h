@@ -1,15 +1,15 @@
 /*
  * var.h -- variables: the nodes of the trace
  *
- * A variable is 64 bytes in a chunked table, so pointers stay valid while the table grows. The
- * index names it; freed slots are reused lowest first. A variable is either
+ * A variable is 64 bytes in a chunked table, so pointers stay valid while the table
+ * grows. The index names it; freed slots are reused lowest first. A variable is either
  *
  *     a literal           op LITERAL     value.literal holds the bits
  *     in memory           op EVALUATED   value.buffer holds the entries
  *     an operation        dep[] names its operands, each holding a reference
  *
- * Operands are read through var_operands() only: nodes with more than four keep them in a
- * list of their own.
+ * Operands are read through var_operands() only: nodes with more than four keep them in
+ * a list of their own.
  *
  * Everything in this file requires the graph lock (state.h).
  */
@@ -50,8 +50,9 @@ typedef struct Var {
             uint8_t type;     /* VarType */
             uint8_t backend;  /* JitBackend */
             uint8_t flags;    /* VAR_... */
-            uint32_t aux;     /* as Inst.aux; POINTER: 1 = of a queued write, 2 = written by
-                                 the caller's own statements; STMT: number of operands */
+            /** As Inst.aux; POINTER: 1 = of a queued write, 2 = written by the caller's
+             *  own statements; STMT: number of operands. */
+            uint32_t aux;
         };
         uint64_t head;        /* the same as one word, see var_head() */
     };
@@ -60,7 +61,8 @@ typedef struct Var {
         uint64_t dep_pair[2]; /* dep[0] in the low half of the first, and so on */
     };
     union {
-        uint64_t literal;  /* LITERAL, and the bound of a CHECK, the address of a POINTER */
+        uint64_t
+            literal; /* LITERAL, and the bound of a CHECK, the address of a POINTER */
         Buffer *buffer;    /* EVALUATED, one reference (NULL if size is 0) */
         const char *text;  /* STMT */
         VarList *list;     /* VAR_WIDE */
@@ -86,7 +88,8 @@ typedef struct VarTable {
     uint32_t end;          /* slots ever used: ids below this are in chunks */
     uint32_t live, peak;   /* live variables now, most ever */
     uint64_t created;
-    uint64_t *free_bits[VAR_LEVELS]; /* level 0: one bit a free slot; above: one bit for each
+    uint64_t
+        *free_bits[VAR_LEVELS]; /* level 0: one bit a free slot; above: one bit for each
                                         word of the level below that is not 0 */
     uint32_t free_words[VAR_LEVELS];
     uint32_t free_count;
@@ -96,30 +99,36 @@ typedef struct VarTable {
 extern VarTable var_table;
 
 /** The record of a valid id. */
-static inline Var *var_get(VarId id) {
+static inline Var *var_get(VarId id)
+{
     return var_table.chunks[id >> VAR_CHUNK_BITS] + (id & (VAR_CHUNK - 1));
 }
 /** Is this the id of a live variable? */
-static inline bool var_exists(VarId id) {
+static inline bool var_exists(VarId id)
+{
     return id != 0 && id < var_table.end && var_get(id)->refs != 0;
 }
 
-/* New nodes are written in place and in whole words: reading back words that were written in
- * parts, or copying a struct made of small fields, stalls the CPU on every traced operation. */
-static inline uint64_t var_head(Op op, VarType type, uint32_t backend, uint32_t aux) {
+/* New nodes are written in place and in whole words: reading back words that were
+ * written in parts, or copying a struct made of small fields, stalls the CPU on every
+ * traced operation. */
+static inline uint64_t var_head(Op op, VarType type, uint32_t backend, uint32_t aux)
+{
     return (uint64_t) op | (uint64_t) type << 8 | (uint64_t) backend << 16 |
            (uint64_t) aux << 32;
 }
 static inline uint64_t var_pair(VarId a, VarId b) { return a | (uint64_t) b << 32; }
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words of Var are little-endian");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "words of Var are little-endian");
 
-/** The slot that the next variable gets, zeroed but not taken. 'reuse': the lowest free slot,
- *  else one never used. NULL if memory is out. */
+/** The slot that the next variable gets, zeroed but not taken. 'reuse': the lowest free
+ *  slot, else one never used. NULL if memory is out. */
 Var *var_reserve(bool reuse, VarId *id);
 /** Take that slot, filled in by now: one reference, operands gain a reference each. */
 void var_commit(VarId id);
-/** A fresh slot for a copy of '*proto' with one reference; operands gain a reference each.
- *  'reuse': take the lowest free slot, else one never used. 0 if memory is out. */
+/** A fresh slot for a copy of '*proto' with one reference; operands gain a reference
+ *  each. 'reuse': take the lowest free slot, else one never used. 0 if memory is
+ *  out. */
 VarId var_create(const Var *proto, bool reuse);
 static inline void var_inc(VarId id) { var_get(id)->refs++; }
 /** Drop a reference; frees the variable and, iteratively, what only it held. */
@@ -130,7 +139,8 @@ void var_set_buffer(VarId id, Buffer *buffer);
 void var_consume(VarId id);
 
 /** Number of operands and where they are. */
-static inline const VarId *var_operands(const Var *v, uint32_t *count) {
+static inline const VarId *var_operands(const Var *v, uint32_t *count)
+{
     if (v->flags & VAR_WIDE) {
         *count = v->value.list->count;
         return v->value.list->ids;
@@ -140,7 +150,8 @@ static inline const VarId *var_operands(const Var *v, uint32_t *count) {
 }
 
 /** Position of a variable in the thing with this stamp, UINT32_MAX if it has none. */
-static inline uint32_t var_position(const Var *v, uint32_t stamp) {
+static inline uint32_t var_position(const Var *v, uint32_t stamp)
+{
     return v->stamp == stamp ? v->position : UINT32_MAX;
 }
 /** A stamp that no variable carries. */

@@ -1,9 +1,9 @@
 /*
  * test_arrays.c -- creation, whole-array functions, reductions, memory functions
  *
- * Expected values come from loops over plain arrays. Sums and products of floats use numbers
- * whose results are exact in any order; the documented order of inexact sums is the subject
- * of test_primitives.c.
+ * Expected values come from loops over plain arrays. Sums and products of floats use
+ * numbers whose results are exact in any order; the documented order of inexact sums is
+ * the subject of test_primitives.c.
  */
 #include "test_util.h"
 
@@ -11,24 +11,31 @@
 
 /* ---------------------------------------------------------------- creation */
 
-static void test_literals(void **unused) {
+static void test_literals(void **unused)
+{
     (void) unused;
-    uint32_t ids[] = {
-        jit_var_bool(CPU, true), jit_var_i8(CPU, -5), jit_var_u8(CPU, 200),
-        jit_var_i16(CPU, -3000), jit_var_u16(CPU, 60000), jit_var_i32(CPU, INT32_MIN),
-        jit_var_u32(CPU, UINT32_MAX), jit_var_i64(CPU, INT64_MIN),
-        jit_var_u64(CPU, UINT64_MAX), jit_var_f16(CPU, 1.5f), jit_var_f32(CPU, -0.25f),
-        jit_var_f64(CPU, 1e300)
-    };
-    static const char *const texts[] = {
-        "[True]", "[-5]", "[200]", "[-3000]", "[60000]", "[-2147483648]", "[4294967295]",
-        "[-9223372036854775808]", "[18446744073709551615]", "[1.5]", "[-0.25]", "[1e+300]"
-    };
-    static const VarType types[] = {
-        VarTypeBool, VarTypeInt8, VarTypeUInt8, VarTypeInt16, VarTypeUInt16, VarTypeInt32,
-        VarTypeUInt32, VarTypeInt64, VarTypeUInt64, VarTypeFloat16, VarTypeFloat32,
-        VarTypeFloat64
-    };
+    uint32_t ids[] = { jit_var_bool(CPU, true),      jit_var_i8(CPU, -5),
+                       jit_var_u8(CPU, 200),         jit_var_i16(CPU, -3000),
+                       jit_var_u16(CPU, 60000),      jit_var_i32(CPU, INT32_MIN),
+                       jit_var_u32(CPU, UINT32_MAX), jit_var_i64(CPU, INT64_MIN),
+                       jit_var_u64(CPU, UINT64_MAX), jit_var_f16(CPU, 1.5f),
+                       jit_var_f32(CPU, -0.25f),     jit_var_f64(CPU, 1e300) };
+    static const char *const texts[] = { "[True]",
+                                         "[-5]",
+                                         "[200]",
+                                         "[-3000]",
+                                         "[60000]",
+                                         "[-2147483648]",
+                                         "[4294967295]",
+                                         "[-9223372036854775808]",
+                                         "[18446744073709551615]",
+                                         "[1.5]",
+                                         "[-0.25]",
+                                         "[1e+300]" };
+    static const VarType types[] = { VarTypeBool,    VarTypeInt8,    VarTypeUInt8,
+                                     VarTypeInt16,   VarTypeUInt16,  VarTypeInt32,
+                                     VarTypeUInt32,  VarTypeInt64,   VarTypeUInt64,
+                                     VarTypeFloat16, VarTypeFloat32, VarTypeFloat64 };
     for (size_t i = 0; i < COUNT_OF(ids); ++i) {
         OK(ids[i]);
         assert_int_equal(jit_var_type(ids[i]), types[i]);
@@ -58,7 +65,8 @@ static void test_literals(void **unused) {
     }
 }
 
-static void test_counter_and_undefined(void **unused) {
+static void test_counter_and_undefined(void **unused)
+{
     (void) unused;
     const uint32_t sizes[] = { 1, 2, 16, 17, 1000, 100001 };
     for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
@@ -68,7 +76,8 @@ static void test_counter_and_undefined(void **unused) {
         uint32_t a = jit_var_counter(CPU, n), b = jit_var_new_counter(CPU, n);
         assert_int_equal(a, b);
         assert_int_equal(jit_var_type(a), VarTypeUInt32);
-        assert_int_equal(jit_var_state(a), n == 1 ? VarStateLiteral : VarStateUnevaluated);
+        assert_int_equal(jit_var_state(a),
+                         n == 1 ? VarStateLiteral : VarStateUnevaluated);
         CHECK_BYTES(a, expected, n);
         uint32_t u = jit_var_undefined(CPU, VarTypeFloat64, n), v = jit_var_add(u, u);
         assert_int_equal(jit_var_state(u), VarStateUndefined);
@@ -86,19 +95,22 @@ static void test_counter_and_undefined(void **unused) {
 
 static int freed_count;
 static void *freed_payload;
-static void count_free(uint32_t index, int freed, void *payload) {
+static void count_free(uint32_t index, int freed, void *payload)
+{
     (void) index;
     freed_count += freed;
     freed_payload = payload;
 }
 
-static void test_memory_arrays(void **unused) {
+static void test_memory_arrays(void **unused)
+{
     (void) unused;
     for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
         const TestType *type = &test_types[t];
         char data[37 * 8];
         for (size_t i = 0; i < 37; ++i)
-            put_bits(data, type->size, i, type->kind == 'b' ? i % 3 == 0 : random_bits());
+            put_bits(data, type->size, i,
+                     type->kind == 'b' ? i % 3 == 0 : random_bits());
         uint32_t copy = jit_var_mem_copy(CPU, type->type, data, 37);
         OK(copy);
         char changed[37 * 8];
@@ -160,7 +172,8 @@ static void test_memory_arrays(void **unused) {
 
 /* ------------------------------------------------------------ whole arrays */
 
-static void test_copy(void **unused) {
+static void test_copy(void **unused)
+{
     (void) unused;
     uint32_t data[] = { 3, 1, 4, 1, 5 };
     uint32_t a = u32_array(5, data), b = jit_var_copy(a);
@@ -185,18 +198,22 @@ static void test_copy(void **unused) {
     DROP(a, b, w, sum, c, l, d, u, e);
 }
 
-static void test_sizes(void **unused) {
+static void test_sizes(void **unused)
+{
     (void) unused;
     uint32_t data[] = { 3, 1, 4, 1, 5 };
-    uint32_t a = u32_array(5, data), one = u32_array(1, data + 2), l = jit_var_u32(CPU, 8);
+    uint32_t a = u32_array(5, data), one = u32_array(1, data + 2),
+             l = jit_var_u32(CPU, 8);
     uint32_t same = jit_var_resize(a, 5), wide = jit_var_resize(one, 4);
-    uint32_t lwide = jit_var_resize(l, 3), undefined = jit_var_undefined(CPU, VarTypeInt8, 1);
+    uint32_t lwide = jit_var_resize(l, 3),
+             undefined = jit_var_undefined(CPU, VarTypeInt8, 1);
     uint32_t uwide = jit_var_resize(undefined, 7);
     assert_int_equal(same, a);
     CHECK_U32(wide, 4, 4, 4, 4);
     CHECK_U32(lwide, 8, 8, 8);
     assert_int_equal(jit_var_size(uwide), 7);
-    uint32_t sum = jit_var_add(one, l), swide = jit_var_resize(sum, 3); /* unevaluated */
+    uint32_t sum = jit_var_add(one, l),
+             swide = jit_var_resize(sum, 3); /* unevaluated */
     CHECK_U32(swide, 12, 12, 12);
 
     uint32_t first = jit_var_shrink(a, 3), whole = jit_var_shrink(a, 5);
@@ -211,15 +228,19 @@ static void test_sizes(void **unused) {
          lfirst, lit, und);
 }
 
-static void test_rearrangement(void **unused) {
+static void test_rearrangement(void **unused)
+{
     (void) unused;
     uint32_t data[] = { 3, 1, 4 };
-    uint32_t a = u32_array(3, data), one = u32_array(1, data), l = literal_of(VarTypeUInt32, 2, 2);
+    uint32_t a = u32_array(3, data), one = u32_array(1, data),
+             l = literal_of(VarTypeUInt32, 2, 2);
     uint32_t lazy = jit_var_mul(a, a);
-    uint32_t r[] = { jit_var_reverse(a), jit_var_tile(a, 3), jit_var_repeat(a, 3),
-                     jit_var_tile(a, 1), jit_var_repeat(a, 1), jit_var_reverse(one),
-                     jit_var_tile(one, 2), jit_var_repeat(one, 3), jit_var_reverse(l),
-                     jit_var_tile(l, 2), jit_var_repeat(l, 2), jit_var_reverse(lazy),
+    uint32_t r[] = { jit_var_reverse(a),   jit_var_tile(a, 3),
+                     jit_var_repeat(a, 3), jit_var_tile(a, 1),
+                     jit_var_repeat(a, 1), jit_var_reverse(one),
+                     jit_var_tile(one, 2), jit_var_repeat(one, 3),
+                     jit_var_reverse(l),   jit_var_tile(l, 2),
+                     jit_var_repeat(l, 2), jit_var_reverse(lazy),
                      jit_var_tile(lazy, 2) };
     CHECK_U32(r[0], 4, 1, 3);
     CHECK_U32(r[1], 3, 1, 4, 3, 1, 4, 3, 1, 4);
@@ -243,8 +264,8 @@ static void test_rearrangement(void **unused) {
             continue;
         char values[N * 8], reversed[N * 8];
         for (size_t i = 0; i < N; ++i)
-            put_bits(values, type->size, i, type->kind == 'b' ? random_bits() & 1
-                                                              : random_bits());
+            put_bits(values, type->size, i,
+                     type->kind == 'b' ? random_bits() & 1 : random_bits());
         for (size_t i = 0; i < N; ++i)
             put_bits(reversed, type->size, i, get_bits(values, type->size, N - 1 - i));
         uint32_t x = array_of(type->type, values, N), y = jit_var_reverse(x);
@@ -253,7 +274,8 @@ static void test_rearrangement(void **unused) {
     }
 }
 
-static void test_opaque_width(void **unused) {
+static void test_opaque_width(void **unused)
+{
     (void) unused;
     uint32_t a = jit_var_counter(CPU, 77), w = jit_var_opaque_width(a);
     assert_int_equal(jit_var_size(w), 1);
@@ -268,7 +290,8 @@ static void test_opaque_width(void **unused) {
     DROP(a, w, ten, f, m);
 }
 
-static void test_read_write_data(void **unused) {
+static void test_read_write_data(void **unused)
+{
     (void) unused;
     uint32_t data[] = { 3, 1, 4, 1, 5 }, value = 0, nine = 9;
     uint32_t a = u32_array(5, data);
@@ -284,7 +307,8 @@ static void test_read_write_data(void **unused) {
     CHECK_U32(c, 2, 9, 2);
     uint32_t lazy = jit_var_add(a, a), d = jit_var_write(lazy, 4, &nine);
     CHECK_U32(d, 6, 2, 8, 2, 9);
-    uint32_t shared = literal_of(VarTypeUInt32, 5, 2), again = literal_of(VarTypeUInt32, 5, 2);
+    uint32_t shared = literal_of(VarTypeUInt32, 5, 2),
+             again = literal_of(VarTypeUInt32, 5, 2);
     void *p, *q;
     uint32_t e = jit_var_data(shared, &p), f = jit_var_data(e, &q);
     OK(e && f);
@@ -294,14 +318,17 @@ static void test_read_write_data(void **unused) {
     DROP(a, held, b, l, c, lazy, d, shared, again, e, f);
 }
 
-static void test_str(void **unused) {
+static void test_str(void **unused)
+{
     (void) unused;
     float data[25];
     for (int i = 0; i < 25; ++i)
         data[i] = (float) i + 0.5f;
-    uint32_t a = array_of(VarTypeFloat32, data, 20), b = array_of(VarTypeFloat32, data, 25);
-    CHECK_STR(a, "[0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, "
-                 "14.5, 15.5, 16.5, 17.5, 18.5, 19.5]");
+    uint32_t a = array_of(VarTypeFloat32, data, 20),
+             b = array_of(VarTypeFloat32, data, 25);
+    CHECK_STR(
+        a, "[0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, "
+           "14.5, 15.5, 16.5, 17.5, 18.5, 19.5]");
     CHECK_STR(b, "[0.5, 1.5, 2.5, .. 19 skipped .., 22.5, 23.5, 24.5]");
     uint32_t c = literal_of(VarTypeBool, 0, 2);
     CHECK_STR(c, "[False, False]");
@@ -313,7 +340,8 @@ static void test_str(void **unused) {
 
 /* -------------------------------------------------------------- reductions */
 
-static void test_compress(void **unused) {
+static void test_compress(void **unused)
+{
     (void) unused;
     const uint32_t sizes[] = { 1, 5, 64, 1000, 100003 };
     for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
@@ -342,13 +370,15 @@ static void test_compress(void **unused) {
     uint32_t a = jit_var_compress(all), b = jit_var_compress(none);
     CHECK_U32(a, 0, 1, 2, 3);
     assert_int_equal(jit_var_size(b), 0);
-    uint32_t c = jit_var_counter(CPU, 9), four = jit_var_u32(CPU, 4), m = jit_var_gt(c, four);
+    uint32_t c = jit_var_counter(CPU, 9), four = jit_var_u32(CPU, 4),
+             m = jit_var_gt(c, four);
     uint32_t d = jit_var_compress(m); /* an unevaluated mask */
     CHECK_U32(d, 5, 6, 7, 8);
     DROP(all, none, a, b, c, four, m, d);
 }
 
-static void test_all_any(void **unused) {
+static void test_all_any(void **unused)
+{
     (void) unused;
     const uint32_t sizes[] = { 1, 3, 100, 4097, 100000 };
     for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
@@ -373,7 +403,8 @@ static void test_all_any(void **unused) {
         free(flags);
     }
     uint32_t on = literal_of(VarTypeBool, 1, 10), off = literal_of(VarTypeBool, 0, 10);
-    uint32_t r[] = { jit_var_all(on), jit_var_any(on), jit_var_all(off), jit_var_any(off) };
+    uint32_t r[] = { jit_var_all(on), jit_var_any(on), jit_var_all(off),
+                     jit_var_any(off) };
     for (int i = 0; i < 4; ++i) {
         assert_int_equal(jit_var_state(r[i]), VarStateLiteral);
         CHECK_STR(r[i], i < 2 ? "[True]" : "[False]");
@@ -382,38 +413,55 @@ static void test_all_any(void **unused) {
     DROP(on, off);
 }
 
-/* Reductions of small numbers, held as double: exact for all operations and sizes here. */
-static double combine(ReduceOp op, double a, double b) {
+/* Reductions of small numbers, held as double: exact for all operations and sizes here.
+ */
+static double combine(ReduceOp op, double a, double b)
+{
     switch (op) {
-        case ReduceOpAdd: return a + b;
-        case ReduceOpMul: return a * b;
-        case ReduceOpMin: return a < b ? a : b;
-        case ReduceOpMax: return a > b ? a : b;
-        case ReduceOpAnd: return (double) ((int64_t) a & (int64_t) b);
-        default: return (double) ((int64_t) a | (int64_t) b);
+    case ReduceOpAdd:
+        return a + b;
+    case ReduceOpMul:
+        return a * b;
+    case ReduceOpMin:
+        return a < b ? a : b;
+    case ReduceOpMax:
+        return a > b ? a : b;
+    case ReduceOpAnd:
+        return (double) ((int64_t) a & (int64_t) b);
+    default:
+        return (double) ((int64_t) a | (int64_t) b);
     }
 }
 
-static double start_of(ReduceOp op, const TestType *t) {
+static double start_of(ReduceOp op, const TestType *t)
+{
     switch (op) {
-        case ReduceOpMul: return 1;
-        case ReduceOpMin: return (double) INFINITY;
-        case ReduceOpMax: return -(double) INFINITY;
-        case ReduceOpAnd: return t->kind == 'b' ? 1 : -1;
-        default: return 0;
+    case ReduceOpMul:
+        return 1;
+    case ReduceOpMin:
+        return (double) INFINITY;
+    case ReduceOpMax:
+        return -(double) INFINITY;
+    case ReduceOpAnd:
+        return t->kind == 'b' ? 1 : -1;
+    default:
+        return 0;
     }
 }
 
 /* A variable of this type with these numbers, through a cast. */
-static uint32_t numbers(const TestType *t, const double *data, size_t size) {
-    uint32_t wide = array_of(VarTypeFloat64, data, size), id = jit_var_cast(wide, t->type, 0);
+static uint32_t numbers(const TestType *t, const double *data, size_t size)
+{
+    uint32_t wide = array_of(VarTypeFloat64, data, size),
+             id = jit_var_cast(wide, t->type, 0);
     OK(id);
     jit_var_eval(id);
     jit_var_dec_ref(wide);
     return id;
 }
 
-static void check_numbers(uint32_t id, const double *expected, size_t size, int line) {
+static void check_numbers(uint32_t id, const double *expected, size_t size, int line)
+{
     if (!id)
         fail_msg("line %d: %s", line, jit_error_message());
     assert_int_equal(jit_var_size(id), size);
@@ -428,24 +476,34 @@ static void check_numbers(uint32_t id, const double *expected, size_t size, int 
     DROP(wide, stored);
 }
 
-static double small_number(ReduceOp op, const TestType *t) {
+static double small_number(ReduceOp op, const TestType *t)
+{
     uint32_t r = (uint32_t) (random_bits() >> 40);
     if (t->kind == 'b')
         return r % 8 != 0;
     switch (op) {
-        case ReduceOpAdd: return t->kind == 'u' ? r % 16 == 0 : (double) (r % 3) - 1;
-        case ReduceOpMul: return t->kind == 'u' ? 1 : r % 2 ? 1 : -1;
-        default: return r % 100;
+    case ReduceOpAdd:
+        return t->kind == 'u' ? r % 16 == 0 : (double) (r % 3) - 1;
+    case ReduceOpMul:
+        return t->kind == 'u' ? 1 : r % 2 ? 1 : -1;
+    default:
+        return r % 100;
     }
 }
 
-static bool reducible(const TestType *t, ReduceOp op) {
+static bool reducible(const TestType *t, ReduceOp op)
+{
     bool bitwise = op == ReduceOpAnd || op == ReduceOpOr;
-    return t->kind != 'p' && (t->kind == 'f' ? !bitwise : t->kind == 'b' ? bitwise : true);
+    return t->kind != 'p' && (t->kind == 'f'   ? !bitwise
+                              : t->kind == 'b' ? bitwise
+                                               : true);
 }
 
-static void check_reductions(const TestType *t, ReduceOp op, uint32_t size, uint32_t block) {
-    double *data = malloc(size * sizeof(double)), *totals = malloc(size * sizeof(double));
+static void check_reductions(const TestType *t, ReduceOp op, uint32_t size,
+                             uint32_t block)
+{
+    double *data = malloc(size * sizeof(double)),
+           *totals = malloc(size * sizeof(double));
     double *scan[4];
     for (int i = 0; i < 4; ++i)
         scan[i] = malloc(size * sizeof(double));
@@ -475,7 +533,8 @@ static void check_reductions(const TestType *t, ReduceOp op, uint32_t size, uint
     }
     for (int kind = 0; kind < 4; ++kind) {
         bool exclusive = kind & 1;
-        /* Neutral elements of Min, Max and And depend on the type: see test_identities. */
+        /* Neutral elements of Min, Max and And depend on the type: see test_identities.
+         */
         if (exclusive && (op == ReduceOpMin || op == ReduceOpMax || op == ReduceOpAnd))
             continue;
         r = jit_var_block_prefix_reduce(op, x, block, exclusive, kind >> 1);
@@ -489,24 +548,28 @@ static void check_reductions(const TestType *t, ReduceOp op, uint32_t size, uint
         free(scan[i]);
 }
 
-static void test_reductions(void **unused) {
+static void test_reductions(void **unused)
+{
     (void) unused;
-    static const uint32_t shapes[][2] = { /* size, block */
-        { 1, 1 }, { 2, 2 }, { 7, 7 }, { 1000, 1000 }, { 1000, 1 }, { 1000, 4 }, { 999, 37 },
-        { 20000, 20000 }, { 20000, 5000 }
+    static const uint32_t shapes[][2] = {
+        /* size, block */
+        { 1, 1 },    { 2, 2 },    { 7, 7 },         { 1000, 1000 }, { 1000, 1 },
+        { 1000, 4 }, { 999, 37 }, { 20000, 20000 }, { 20000, 5000 }
     };
     for (size_t t = 0; t < COUNT_OF(test_types); ++t)
         for (int op = ReduceOpAdd; op < ReduceOpCount; ++op)
             for (size_t s = 0; s < COUNT_OF(shapes); ++s) {
                 const TestType *type = &test_types[t];
                 /* Sums of bytes would leave the type. */
-                bool narrow = type->size == 1 && op == ReduceOpAdd && shapes[s][1] > 1000;
+                bool narrow =
+                    type->size == 1 && op == ReduceOpAdd && shapes[s][1] > 1000;
                 if (reducible(type, (ReduceOp) op) && !narrow)
                     check_reductions(type, (ReduceOp) op, shapes[s][0], shapes[s][1]);
             }
 }
 
-static void test_identities(void **unused) {
+static void test_identities(void **unused)
+{
     (void) unused;
     for (size_t t = 0; t < COUNT_OF(test_types); ++t)
         for (int op = ReduceOpAdd; op < ReduceOpCount; ++op) {
@@ -518,16 +581,23 @@ static void test_identities(void **unused) {
                 continue;
             /* op(identity, x) = x, also for infinities and the ends of the type; and an
              * exclusive prefix reduction begins with it. */
-            uint64_t ends[] = { 0, 1, ones_of(type->size * 8), ones_of(type->size * 8 - 1),
+            uint64_t ends[] = { 0, 1, ones_of(type->size * 8),
+                                ones_of(type->size * 8 - 1),
                                 UINT64_C(1) << (type->size * 8 - 1) };
-            uint64_t infinities[] = { 0x7c00, 0xfc00, 0x7f800000, 0xff800000,
+            uint64_t infinities[] = { 0x7c00,
+                                      0xfc00,
+                                      0x7f800000,
+                                      0xff800000,
                                       UINT64_C(0x7ff0000000000000),
                                       UINT64_C(0xfff0000000000000) };
             char in[7 * 8], out[7 * 8];
             for (uint32_t i = 0; i < 7; ++i) {
                 uint64_t v;
                 if (type->kind == 'f')
-                    v = infinities[(type->size == 2 ? 0 : type->size == 4 ? 2 : 4) + i % 2];
+                    v = infinities[(type->size == 2   ? 0
+                                    : type->size == 4 ? 2
+                                                      : 4) +
+                                   i % 2];
                 else
                     v = type->kind == 'b' ? i % 2 : ends[i % 5];
                 put_bits(in, type->size, i, v);
@@ -544,14 +614,16 @@ static void test_identities(void **unused) {
         }
 }
 
-static void test_dot(void **unused) {
+static void test_dot(void **unused)
+{
     (void) unused;
     const VarType types[] = { VarTypeFloat16, VarTypeFloat32, VarTypeFloat64 };
     const uint32_t sizes[] = { 1, 2, 100, 1025, 30000 };
     for (size_t t = 0; t < COUNT_OF(types); ++t)
         for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
             uint32_t n = sizes[s];
-            double *a = malloc(n * sizeof(double)), *b = malloc(n * sizeof(double)), sum = 0;
+            double *a = malloc(n * sizeof(double)), *b = malloc(n * sizeof(double)),
+                   sum = 0;
             double total = 0, two = 2;
             for (uint32_t i = 0; i < n; ++i) {
                 a[i] = (double) (random_bits() % 3) - 1;
@@ -575,11 +647,12 @@ static void test_dot(void **unused) {
 }
 
 /* Reductions of literals and of arrays with queued writes. */
-static void test_reduction_inputs(void **unused) {
+static void test_reduction_inputs(void **unused)
+{
     (void) unused;
     uint32_t l = literal_of(VarTypeUInt32, 3, 10), sum = jit_var_reduce(l, ReduceOpAdd);
     CHECK_U32(sum, 30);
-    uint32_t x = u32_array(4, (uint32_t[]) { 1, 2, 3, 4 }), i = jit_var_u32(CPU, 1);
+    uint32_t x = u32_array(4, (uint32_t[]){ 1, 2, 3, 4 }), i = jit_var_u32(CPU, 1);
     uint32_t v = jit_var_u32(CPU, 100);
     uint32_t w = jit_var_scatter(x, v, i, 0, ReduceOpIdentity, ReduceModeAuto);
     uint32_t total = jit_var_reduce(w, ReduceOpAdd);
@@ -591,11 +664,13 @@ static void test_reduction_inputs(void **unused) {
 
 /* -------------------------------------------------------------- primitives */
 
-static void test_mkperm(void **unused) {
+static void test_mkperm(void **unused)
+{
     (void) unused;
     static const uint32_t shapes[][3] = { /* size, block, buckets */
-        { 1, 1, 1 }, { 10, 10, 3 }, { 1000, 1000, 7 }, { 1000, 250, 2 }, { 50000, 50000, 300 },
-        { 60000, 20000, 1 }
+                                          { 1, 1, 1 },           { 10, 10, 3 },
+                                          { 1000, 1000, 7 },     { 1000, 250, 2 },
+                                          { 50000, 50000, 300 }, { 60000, 20000, 1 }
     };
     for (size_t s = 0; s < COUNT_OF(shapes); ++s) {
         uint32_t n = shapes[s][0], block = shapes[s][1], buckets = shapes[s][2];
@@ -605,9 +680,11 @@ static void test_mkperm(void **unused) {
             keys[i] = (uint32_t) (random_bits() % buckets);
         if (one)
             offsets = malloc((size_t) buckets * 16);
-        uint32_t unique = jit_block_mkperm(CPU, keys, n, block, buckets, perm, offsets, &ok);
+        uint32_t unique =
+            jit_block_mkperm(CPU, keys, n, block, buckets, perm, offsets, &ok);
         OK(ok);
-        for (uint32_t b = 0; b < n / block; ++b) { /* selection, bucket by bucket: stable */
+        for (uint32_t b = 0; b < n / block;
+             ++b) { /* selection, bucket by bucket: stable */
             uint32_t at = b * block;
             for (uint32_t k = 0; k < buckets; ++k)
                 for (uint32_t i = b * block; i < (b + 1) * block; ++i)
@@ -640,7 +717,8 @@ static void test_mkperm(void **unused) {
     }
 }
 
-static void test_aggregate(void **unused) {
+static void test_aggregate(void **unused)
+{
     (void) unused;
     uint8_t *block = jit_malloc(CPU, 64), expected[64];
     OK(block);
@@ -652,7 +730,8 @@ static void test_aggregate(void **unused) {
         { 2, 2, (void *) (uintptr_t) 0x2233 },
         { 4, 4, (void *) (uintptr_t) 0x44556677 },
         { 8, 8, (void *) (uintptr_t) UINT64_C(0x1122334455667788) },
-        { -5, 17, bytes }, { -8, 32, &entries[0].src }
+        { -5, 17, bytes },
+        { -8, 32, &entries[0].src }
     };
     expected[0] = 0x11;
     put_bits(expected + 2, 2, 0, 0x2233);
@@ -667,7 +746,8 @@ static void test_aggregate(void **unused) {
     OK(jit_free(block));
 }
 
-static void test_memory(void **unused) {
+static void test_memory(void **unused)
+{
     (void) unused;
     const size_t sizes[] = { 1, 64, 1000, 1 << 20, 3000001 };
     for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
@@ -681,7 +761,8 @@ static void test_memory(void **unused) {
         OK(jit_memcpy(CPU, a, host, n));
         assert_memory_equal(a, host, n);
         OK(jit_memcpy_async(CPU, b, a, n));
-        uint8_t *moved = jit_malloc_migrate(b, CPU, 1), *copy = jit_malloc_migrate(a, CPU, 0);
+        uint8_t *moved = jit_malloc_migrate(b, CPU, 1),
+                *copy = jit_malloc_migrate(a, CPU, 0);
         OK(moved && copy && jit_sync_thread());
         assert_ptr_not_equal(copy, a);
         assert_memory_equal(moved, host, n);
@@ -718,16 +799,32 @@ static void test_memory(void **unused) {
     assert_true(jit_malloc_watermark(CPU) < before + (10 << 20));
 }
 
-static int run(void) {
+static int run(void)
+{
     const struct CMUnitTest tests[] = {
-        TEST(test_literals), TEST(test_counter_and_undefined), TEST(test_memory_arrays),
-        TEST(test_copy), TEST(test_sizes), TEST(test_rearrangement), TEST(test_opaque_width),
-        TEST(test_read_write_data), TEST(test_str), TEST(test_compress), TEST(test_all_any),
-        TEST(test_reductions), TEST(test_identities), TEST(test_dot),
-        TEST(test_reduction_inputs), TEST(test_mkperm), TEST(test_aggregate),
+        TEST(test_literals),
+        TEST(test_counter_and_undefined),
+        TEST(test_memory_arrays),
+        TEST(test_copy),
+        TEST(test_sizes),
+        TEST(test_rearrangement),
+        TEST(test_opaque_width),
+        TEST(test_read_write_data),
+        TEST(test_str),
+        TEST(test_compress),
+        TEST(test_all_any),
+        TEST(test_reductions),
+        TEST(test_identities),
+        TEST(test_dot),
+        TEST(test_reduction_inputs),
+        TEST(test_mkperm),
+        TEST(test_aggregate),
         TEST(test_memory),
     };
     return cmocka_run_group_tests_name("arrays", tests, NULL, NULL);
 }
 
-int main(void) { return run_engines(run); }
+int main(void)
+{
+    return run_engines(run);
+}

@@ -1,9 +1,10 @@
 /*
  * test_errors.c -- bad arguments to every public function
  *
- * A rejected call returns 0, NULL or false, its message names the function, what was found
- * and what was expected, and nothing else has changed: the number of live variables and the
- * references of all variables that a test holds are the same as before.
+ * A rejected call returns 0, NULL or false, its message names the function, what was
+ * found and what was expected, and nothing else has changed: the number of live
+ * variables and the references of all variables that a test holds are the same as
+ * before.
  */
 #include "test_util.h"
 
@@ -11,18 +12,19 @@
 
 /* One variable of each kind that a call might stumble over. */
 typedef struct Fixture {
-    uint32_t f32, u32, i64, mask;   /* evaluated, 6 entries */
-    uint32_t four;                  /* u32, 4 entries */
-    uint32_t lazy;                  /* unevaluated u32, 6 entries */
-    uint32_t literal;               /* u32, 1 entry */
+    uint32_t f32, u32, i64, mask; /* evaluated, 6 entries */
+    uint32_t four;                /* u32, 4 entries */
+    uint32_t lazy;                /* unevaluated u32, 6 entries */
+    uint32_t literal;             /* u32, 1 entry */
     uint32_t pointer, empty;
-    uint32_t freed;                 /* not a variable any more */
+    uint32_t freed; /* not a variable any more */
     void *memory;
 } Fixture;
 
 static Fixture x;
 
-static void make_fixture(void) {
+static void make_fixture(void)
+{
     float floats[6] = { 1, 2, 3, 4, 5, 6 };
     int64_t longs[6] = { 0 };
     uint32_t ints[6] = { 5, 4, 3, 2, 1, 0 };
@@ -49,7 +51,8 @@ static void make_fixture(void) {
     DROP(none);
 }
 
-static void drop_fixture(void) {
+static void drop_fixture(void)
+{
     DROP(x.f32, x.u32, x.i64, x.mask, x.four, x.lazy, x.literal, x.pointer, x.empty);
     OK(jit_free(x.memory));
 }
@@ -60,16 +63,18 @@ typedef struct Snapshot {
     uint32_t live, refs[9];
 } Snapshot;
 
-static Snapshot take_snapshot(void) {
-    const uint32_t ids[9] = { x.f32, x.u32, x.i64, x.mask, x.four, x.lazy, x.literal,
-                              x.pointer, x.empty };
+static Snapshot take_snapshot(void)
+{
+    const uint32_t ids[9] = { x.f32,  x.u32,     x.i64,     x.mask, x.four,
+                              x.lazy, x.literal, x.pointer, x.empty };
     Snapshot s = { .live = var_table.live };
     for (int i = 0; i < 9; ++i)
         s.refs[i] = jit_var_ref(ids[i]);
     return s;
 }
 
-static void check_unchanged(const Snapshot *before, const char *call, int line) {
+static void check_unchanged(const Snapshot *before, const char *call, int line)
+{
     Snapshot after = take_snapshot();
     if (after.live != before->live)
         fail_msg("line %d: %s: %u live variables, before %u", line, call, after.live,
@@ -79,78 +84,82 @@ static void check_unchanged(const Snapshot *before, const char *call, int line) 
 }
 
 /* The call returns 0, the message has these parts, nothing has changed. */
-#define REJECTS(call, code, ...) \
-    do { \
-        Snapshot before_ = take_snapshot(); \
-        jit_error_clear(); \
-        if (call) \
+#define REJECTS(call, code, ...)                                \
+    do {                                                        \
+        Snapshot before_ = take_snapshot();                     \
+        jit_error_clear();                                      \
+        if (call)                                               \
             fail_msg("line %d: accepted: %s", __LINE__, #call); \
-        CHECK_ERROR(code, __VA_ARGS__); \
-        check_unchanged(&before_, #call, __LINE__); \
+        CHECK_ERROR(code, __VA_ARGS__);                         \
+        check_unchanged(&before_, #call, __LINE__);             \
     } while (0)
 #define REJECTS_ARGUMENT(call, ...) REJECTS(call, JIT_ERROR_ARGUMENT, __VA_ARGS__)
 
 /* The call with 'bad' as one operand, for all that is not a variable. */
-#define REJECTS_INDICES(call, ...) \
-    do { \
+#define REJECTS_INDICES(call, ...)                                                \
+    do {                                                                          \
         const uint32_t bad_[] = { 0, x.freed, 0xdeadbeef, 1u << 20, UINT32_MAX }; \
-        for (size_t b_ = 0; b_ < COUNT_OF(bad_); ++b_) { \
-            uint32_t bad = bad_[b_]; \
-            char name_[20]; \
-            snprintf(name_, sizeof(name_), "r%u", bad); \
-            REJECTS_ARGUMENT(call, __VA_ARGS__, name_, "not a variable"); \
-        } \
+        for (size_t b_ = 0; b_ < COUNT_OF(bad_); ++b_) {                          \
+            uint32_t bad = bad_[b_];                                              \
+            char name_[20];                                                       \
+            snprintf(name_, sizeof(name_), "r%u", bad);                           \
+            REJECTS_ARGUMENT(call, __VA_ARGS__, name_, "not a variable");         \
+        }                                                                         \
     } while (0)
 
 /* The call with 'backend', 'type' or 'size' out of range. */
-#define REJECTS_BACKENDS(call, name) \
-    do { \
-        JitBackend backend = JitBackendCUDA; \
-        REJECTS(call, JIT_ERROR_UNSUPPORTED, name, "CUDA"); \
-        const int bad_[] = { 0, 3, 4, -1, 1000 }; \
-        for (size_t b_ = 0; b_ < COUNT_OF(bad_); ++b_) { \
-            backend = (JitBackend) bad_[b_]; \
+#define REJECTS_BACKENDS(call, name)                                \
+    do {                                                            \
+        JitBackend backend = JitBackendCUDA;                        \
+        REJECTS(call, JIT_ERROR_UNSUPPORTED, name, "CUDA");         \
+        const int bad_[] = { 0, 3, 4, -1, 1000 };                   \
+        for (size_t b_ = 0; b_ < COUNT_OF(bad_); ++b_) {            \
+            backend = (JitBackend) bad_[b_];                        \
             REJECTS_ARGUMENT(call, name, "backend is", "expected"); \
-        } \
+        }                                                           \
     } while (0)
-#define REJECTS_TYPES(call, name) \
-    do { \
-        const int bad_[] = { VarTypeVoid, VarTypeBaseInt, VarTypeBaseFloat, VarTypeCount, -1, \
-                             4711 }; \
-        for (size_t b_ = 0; b_ < COUNT_OF(bad_); ++b_) { \
-            VarType type = (VarType) bad_[b_]; \
-            REJECTS_ARGUMENT(call, name, "type is", "expected"); \
-        } \
+#define REJECTS_TYPES(call, name)                                                 \
+    do {                                                                          \
+        const int bad_[] = {                                                      \
+            VarTypeVoid, VarTypeBaseInt, VarTypeBaseFloat, VarTypeCount, -1, 4711 \
+        };                                                                        \
+        for (size_t b_ = 0; b_ < COUNT_OF(bad_); ++b_) {                          \
+            VarType type = (VarType) bad_[b_];                                    \
+            REJECTS_ARGUMENT(call, name, "type is", "expected");                  \
+        }                                                                         \
     } while (0)
-#define REJECTS_SIZES(call, name) \
-    do { \
+#define REJECTS_SIZES(call, name)                                              \
+    do {                                                                       \
         const size_t bad_[] = { 0, (size_t) 1 << 32, SIZE_MAX, SIZE_MAX / 2 }; \
-        for (size_t b_ = 0; b_ < COUNT_OF(bad_); ++b_) { \
-            size_t size = bad_[b_]; \
-            REJECTS_ARGUMENT(call, name, "size is", "expected"); \
-        } \
+        for (size_t b_ = 0; b_ < COUNT_OF(bad_); ++b_) {                       \
+            size_t size = bad_[b_];                                            \
+            REJECTS_ARGUMENT(call, name, "size is", "expected");               \
+        }                                                                      \
     } while (0)
 
-static int begin(void **unused) {
+static int begin(void **unused)
+{
     if (test_begin(unused))
         return -1;
     make_fixture();
     return 0;
 }
 
-static int end(void **unused) {
+static int end(void **unused)
+{
     drop_fixture();
     return test_end(unused);
 }
 
 /* ---------------------------------------------------------------- creation */
 
-static void test_creation(void **unused) {
+static void test_creation(void **unused)
+{
     (void) unused;
     const float value = 1, array[4] = { 1, 2, 3, 4 };
     float aligned[4] = { 0 };
-    REJECTS_ARGUMENT(jit_var_literal(CPU, VarTypeFloat32, NULL, 1, 0), "jit_var_literal()",
-                     "NULL");
+    REJECTS_ARGUMENT(jit_var_literal(CPU, VarTypeFloat32, NULL, 1, 0),
+                     "jit_var_literal()", "NULL");
     for (int eval = 0; eval < 2; ++eval) {
         REJECTS_BACKENDS(jit_var_literal(backend, VarTypeFloat32, &value, 1, eval),
                          "jit_var_literal()");
@@ -168,27 +177,32 @@ static void test_creation(void **unused) {
     REJECTS_BACKENDS(jit_var_mem_copy(backend, VarTypeFloat32, array, 4),
                      "jit_var_mem_copy()");
     REJECTS_TYPES(jit_var_mem_copy(CPU, type, array, 4), "jit_var_mem_copy()");
-    REJECTS_SIZES(jit_var_mem_copy(CPU, VarTypeFloat32, array, size), "jit_var_mem_copy()");
-    REJECTS_ARGUMENT(jit_var_mem_copy(CPU, VarTypeFloat32, NULL, 4), "jit_var_mem_copy()",
-                     "NULL", "expected");
+    REJECTS_SIZES(jit_var_mem_copy(CPU, VarTypeFloat32, array, size),
+                  "jit_var_mem_copy()");
+    REJECTS_ARGUMENT(jit_var_mem_copy(CPU, VarTypeFloat32, NULL, 4),
+                     "jit_var_mem_copy()", "NULL", "expected");
     for (int release = 0; release < 2; ++release) { /* frees nothing when it fails */
         REJECTS_BACKENDS(jit_var_mem_map(backend, VarTypeFloat32, aligned, 4, release),
                          "jit_var_mem_map()");
-        REJECTS_TYPES(jit_var_mem_map(CPU, type, aligned, 4, release), "jit_var_mem_map()");
+        REJECTS_TYPES(jit_var_mem_map(CPU, type, aligned, 4, release),
+                      "jit_var_mem_map()");
         REJECTS_SIZES(jit_var_mem_map(CPU, VarTypeFloat32, aligned, size, release),
                       "jit_var_mem_map()");
         REJECTS_ARGUMENT(jit_var_mem_map(CPU, VarTypeFloat32, NULL, 4, release),
                          "jit_var_mem_map()", "expected");
-        REJECTS_ARGUMENT(jit_var_mem_map(CPU, VarTypeFloat32, (char *) aligned + 1, 2,
-                                         release), "jit_var_mem_map()", "aligned");
+        REJECTS_ARGUMENT(
+            jit_var_mem_map(CPU, VarTypeFloat32, (char *) aligned + 1, 2, release),
+            "jit_var_mem_map()", "aligned");
     }
     REJECTS_INDICES(jit_var_copy(bad), "jit_var_copy()");
     REJECTS_INDICES(jit_var_resize(bad, 3), "jit_var_resize()");
     REJECTS_SIZES(jit_var_resize(x.literal, size), "jit_var_resize()");
-    REJECTS_ARGUMENT(jit_var_resize(x.u32, 7), "jit_var_resize()", "6 entries", "1 or 7");
+    REJECTS_ARGUMENT(jit_var_resize(x.u32, 7), "jit_var_resize()", "6 entries",
+                     "1 or 7");
     REJECTS_INDICES(jit_var_shrink(bad, 3), "jit_var_shrink()");
     REJECTS_SIZES(jit_var_shrink(x.u32, size), "jit_var_shrink()");
-    REJECTS_ARGUMENT(jit_var_shrink(x.u32, 7), "jit_var_shrink()", "size is 7", "1 to 6");
+    REJECTS_ARGUMENT(jit_var_shrink(x.u32, 7), "jit_var_shrink()", "size is 7",
+                     "1 to 6");
     REJECTS_INDICES(jit_var_migrate(bad, CPU), "jit_var_migrate()");
     REJECTS_BACKENDS(jit_var_migrate(x.u32, backend), "jit_var_migrate()");
     REJECTS_BACKENDS(jit_var_pointer(backend, array, 0, 0), "jit_var_pointer()");
@@ -202,35 +216,39 @@ static void test_creation(void **unused) {
     for (size_t i = 0; i < COUNT_OF(counts); ++i) {
         REJECTS_ARGUMENT(jit_var_tile(x.u32, counts[i]), "jit_var_tile()", "count is",
                          "6 entries");
-        REJECTS_ARGUMENT(jit_var_repeat(x.u32, counts[i]), "jit_var_repeat()", "count is",
-                         "6 entries");
+        REJECTS_ARGUMENT(jit_var_repeat(x.u32, counts[i]), "jit_var_repeat()",
+                         "count is", "6 entries");
     }
 }
 
-static void test_statements(void **unused) {
+static void test_statements(void **unused)
+{
     (void) unused;
     const uint32_t one[] = { x.f32 }, sizes[] = { x.u32, x.four };
-    REJECTS_ARGUMENT(jit_var_stmt(CPU, VarTypeFloat32, NULL, 0, 0, NULL), "jit_var_stmt()",
-                     "NULL");
-    REJECTS_ARGUMENT(jit_var_stmt(CPU, VarTypeFloat32, "$r0", 0, 1, NULL), "jit_var_stmt()",
-                     "NULL");
-    REJECTS_ARGUMENT(jit_var_stmt(CPU, VarTypeFloat32, "$r0", 0, 5, one), "jit_var_stmt()",
-                     "5 operands", "at most 4");
-    REJECTS_ARGUMENT(jit_var_stmt(CPU, VarTypeFloat32, "$r0", 1, 2, sizes), "jit_var_stmt()",
-                     "sizes 6 and 4");
+    REJECTS_ARGUMENT(jit_var_stmt(CPU, VarTypeFloat32, NULL, 0, 0, NULL),
+                     "jit_var_stmt()", "NULL");
+    REJECTS_ARGUMENT(jit_var_stmt(CPU, VarTypeFloat32, "$r0", 0, 1, NULL),
+                     "jit_var_stmt()", "NULL");
+    REJECTS_ARGUMENT(jit_var_stmt(CPU, VarTypeFloat32, "$r0", 0, 5, one),
+                     "jit_var_stmt()", "5 operands", "at most 4");
+    REJECTS_ARGUMENT(jit_var_stmt(CPU, VarTypeFloat32, "$r0", 1, 2, sizes),
+                     "jit_var_stmt()", "sizes 6 and 4");
     REJECTS_BACKENDS(jit_var_stmt(backend, VarTypeFloat32, "$r0", 0, 1, one),
                      "jit_var_stmt()");
     REJECTS_TYPES(jit_var_stmt(CPU, type, "$r0", 1, 1, one), "jit_var_stmt()");
-    REJECTS_INDICES(jit_var_new_stmt_1(CPU, VarTypeFloat32, "$r0", bad), "jit_var_stmt()",
-                    "operand 1");
-    REJECTS_INDICES(jit_var_new_stmt_4(CPU, VarTypeFloat32, "$r0", x.f32, x.f32, x.f32, bad),
-                    "jit_var_stmt()", "operand 4");
-    REJECTS_ARGUMENT(jit_var_new_stmt_0(CPU, VarTypeFloat32, NULL), "jit_var_stmt()", "NULL");
+    REJECTS_INDICES(jit_var_new_stmt_1(CPU, VarTypeFloat32, "$r0", bad),
+                    "jit_var_stmt()", "operand 1");
+    REJECTS_INDICES(
+        jit_var_new_stmt_4(CPU, VarTypeFloat32, "$r0", x.f32, x.f32, x.f32, bad),
+        "jit_var_stmt()", "operand 4");
+    REJECTS_ARGUMENT(jit_var_new_stmt_0(CPU, VarTypeFloat32, NULL), "jit_var_stmt()",
+                     "NULL");
 }
 
 /* -------------------------------------------------------------- arithmetic */
 
-static void test_arithmetic(void **unused) {
+static void test_arithmetic(void **unused)
+{
     (void) unused;
     REJECTS_INDICES(jit_var_neg(bad), "jit_var_neg()", "operand 1");
     REJECTS_INDICES(jit_var_add(bad, x.u32), "jit_var_add()", "operand 1");
@@ -239,27 +257,35 @@ static void test_arithmetic(void **unused) {
     REJECTS_INDICES(jit_var_ceil(bad), "jit_var_ceil()", "operand 1");
     REJECTS_INDICES(jit_var_fma(x.f32, x.f32, bad), "jit_var_fma()", "operand 3");
     REJECTS_INDICES(jit_var_select(bad, x.f32, x.f32), "jit_var_select()", "operand 1");
-    REJECTS_INDICES(jit_var_select(x.mask, bad, x.f32), "jit_var_select()", "operand 2");
-    REJECTS_INDICES(jit_var_select(x.mask, x.f32, bad), "jit_var_select()", "operand 3");
+    REJECTS_INDICES(jit_var_select(x.mask, bad, x.f32), "jit_var_select()",
+                    "operand 2");
+    REJECTS_INDICES(jit_var_select(x.mask, x.f32, bad), "jit_var_select()",
+                    "operand 3");
     REJECTS_INDICES(jit_var_cast(bad, VarTypeInt8, 0), "jit_var_cast()");
     REJECTS_TYPES(jit_var_cast(x.u32, type, 0), "jit_var_cast()");
     REJECTS_TYPES(jit_var_new_cast(x.u32, type, 1), "jit_var_cast()");
-    REJECTS_ARGUMENT(jit_var_op((JitOp) JitOpCount, &x.u32), "jit_var_op()", "operation is");
+    REJECTS_ARGUMENT(jit_var_op((JitOp) JitOpCount, &x.u32), "jit_var_op()",
+                     "operation is");
     REJECTS_ARGUMENT(jit_var_op((JitOp) -1, &x.u32), "jit_var_op()", "operation is");
     REJECTS_ARGUMENT(jit_var_op(JitOpNeg, NULL), "jit_var_op()", "NULL");
-    REJECTS_ARGUMENT(jit_var_new_op_1(JitOpAdd, x.u32), "jit_var_new_op_1()", "add", "takes 2");
-    REJECTS_ARGUMENT(jit_var_new_op_2(JitOpFma, x.u32, x.u32), "jit_var_new_op_2()", "takes 3");
-    REJECTS_ARGUMENT(jit_var_new_op_3(JitOpNeg, x.u32, x.u32, x.u32), "jit_var_new_op_3()",
-                     "takes 1");
+    REJECTS_ARGUMENT(jit_var_new_op_1(JitOpAdd, x.u32), "jit_var_new_op_1()", "add",
+                     "takes 2");
+    REJECTS_ARGUMENT(jit_var_new_op_2(JitOpFma, x.u32, x.u32), "jit_var_new_op_2()",
+                     "takes 3");
+    REJECTS_ARGUMENT(jit_var_new_op_3(JitOpNeg, x.u32, x.u32, x.u32),
+                     "jit_var_new_op_3()", "takes 1");
     REJECTS_ARGUMENT(jit_var_new_op_4(JitOpFma, x.u32, x.u32, x.u32, x.u32),
                      "jit_var_new_op_4()", "takes 3");
-    REJECTS_ARGUMENT(jit_var_add(x.u32, x.four), "jit_var_add()", "sizes 6 and 4", "expected");
-    REJECTS_ARGUMENT(jit_var_fma(x.u32, x.literal, x.four), "jit_var_fma()", "sizes 6 and 4");
+    REJECTS_ARGUMENT(jit_var_add(x.u32, x.four), "jit_var_add()", "sizes 6 and 4",
+                     "expected");
+    REJECTS_ARGUMENT(jit_var_fma(x.u32, x.literal, x.four), "jit_var_fma()",
+                     "sizes 6 and 4");
     REJECTS_ARGUMENT(jit_var_select(x.mask, x.four, x.literal), "jit_var_select()",
                      "sizes 6 and 4");
     REJECTS_ARGUMENT(jit_var_and(x.four, x.mask), "jit_var_and()", "sizes 4 and 6");
     REJECTS_ARGUMENT(jit_var_or(x.four, x.mask), "jit_var_or()", "sizes 4 and 6");
-    REJECTS_ARGUMENT(jit_var_and(x.mask, x.u32), "jit_var_and()", "uint32", "expected bool");
+    REJECTS_ARGUMENT(jit_var_and(x.mask, x.u32), "jit_var_and()", "uint32",
+                     "expected bool");
     REJECTS_ARGUMENT(jit_var_add(x.empty, x.u32), "jit_var_add()", "empty");
     REJECTS_ARGUMENT(jit_var_neg(x.pointer), "jit_var_neg()", "not defined", "pointer");
     REJECTS_ARGUMENT(jit_var_and(x.pointer, x.mask), "jit_var_and()", "pointer");
@@ -267,25 +293,31 @@ static void test_arithmetic(void **unused) {
 
 /* -------------------------------------------------------------- memory ops */
 
-static void test_gathers(void **unused) {
+static void test_gathers(void **unused)
+{
     (void) unused;
     uint32_t out[64] = { 0 };
     REJECTS_INDICES(jit_var_gather(bad, x.u32, 0), "jit_var_gather()", "the source");
     REJECTS_INDICES(jit_var_gather(x.f32, bad, 0), "jit_var_gather()", "the index");
-    REJECTS_ARGUMENT(jit_var_gather(x.f32, x.u32, x.freed), "jit_var_gather()", "the mask",
-                     "not a variable");
-    REJECTS_ARGUMENT(jit_var_gather(x.f32, x.i64, 0), "jit_var_gather()", "index is int64",
-                     "expected int32 or uint32");
-    REJECTS_ARGUMENT(jit_var_gather(x.f32, x.f32, 0), "jit_var_gather()", "index is float32");
+    REJECTS_ARGUMENT(jit_var_gather(x.f32, x.u32, x.freed), "jit_var_gather()",
+                     "the mask", "not a variable");
+    REJECTS_ARGUMENT(jit_var_gather(x.f32, x.i64, 0), "jit_var_gather()",
+                     "index is int64", "expected int32 or uint32");
+    REJECTS_ARGUMENT(jit_var_gather(x.f32, x.f32, 0), "jit_var_gather()",
+                     "index is float32");
     REJECTS_ARGUMENT(jit_var_gather(x.f32, x.u32, x.u32), "jit_var_gather()",
                      "mask is uint32", "expected bool");
-    REJECTS_ARGUMENT(jit_var_gather(x.f32, x.four, x.mask), "jit_var_gather()", "sizes 4 and 6");
-    REJECTS_ARGUMENT(jit_var_gather(x.pointer, x.u32, 0), "jit_var_gather()", "pointer");
+    REJECTS_ARGUMENT(jit_var_gather(x.f32, x.four, x.mask), "jit_var_gather()",
+                     "sizes 4 and 6");
+    REJECTS_ARGUMENT(jit_var_gather(x.pointer, x.u32, 0), "jit_var_gather()",
+                     "pointer");
     REJECTS_ARGUMENT(jit_var_gather(x.empty, x.u32, 0), "jit_var_gather()", "empty");
     REJECTS_ARGUMENT(jit_var_gather(x.f32, x.empty, 0), "jit_var_gather()", "empty");
     REJECTS_ARGUMENT(jit_var_gather_packet(2, x.f32, x.u32, 0, NULL),
                      "jit_var_gather_packet()", "NULL");
-    const size_t sizes[] = { 0, 3, 65, 128, SIZE_MAX, (size_t) 1 << 32, ((size_t) 1 << 32) + 2 };
+    const size_t sizes[] = {
+        0, 3, 65, 128, SIZE_MAX, (size_t) 1 << 32, ((size_t) 1 << 32) + 2
+    };
     for (size_t i = 0; i < COUNT_OF(sizes); ++i) {
         REJECTS_ARGUMENT(jit_var_gather_packet(sizes[i], x.f32, x.u32, 0, out),
                          "jit_var_gather_packet()", "power of two");
@@ -305,12 +337,14 @@ static void test_gathers(void **unused) {
     assert_int_equal(out[0], 0);
 }
 
-static void test_scatters(void **unused) {
+static void test_scatters(void **unused)
+{
     (void) unused;
     const ReduceOp id = ReduceOpIdentity;
     const ReduceMode mode = ReduceModeAuto;
     const char *name = "jit_var_scatter()";
-    REJECTS_INDICES(jit_var_scatter(bad, x.f32, x.u32, 0, id, mode), name, "the target");
+    REJECTS_INDICES(jit_var_scatter(bad, x.f32, x.u32, 0, id, mode), name,
+                    "the target");
     REJECTS_INDICES(jit_var_scatter(x.f32, bad, x.u32, 0, id, mode), name, "the value");
     REJECTS_INDICES(jit_var_scatter(x.f32, x.f32, bad, 0, id, mode), name, "the index");
     REJECTS_ARGUMENT(jit_var_scatter(x.f32, x.f32, x.u32, x.freed, id, mode), name,
@@ -321,8 +355,8 @@ static void test_scatters(void **unused) {
                      "index is int64");
     REJECTS_ARGUMENT(jit_var_scatter(x.f32, x.f32, x.u32, x.u32, id, mode), name,
                      "mask is uint32", "expected bool");
-    REJECTS_ARGUMENT(jit_var_scatter(x.u32, x.u32, x.four, 0, id, mode), name, "6 entries",
-                     "have 4");
+    REJECTS_ARGUMENT(jit_var_scatter(x.u32, x.u32, x.four, 0, id, mode), name,
+                     "6 entries", "have 4");
     REJECTS_ARGUMENT(jit_var_scatter(x.u32, x.u32, x.four, x.mask, id, mode), name,
                      "sizes 4 and 6");
     REJECTS_ARGUMENT(jit_var_scatter(x.u32, x.u32, x.u32, 0, (ReduceOp) 8, mode), name,
@@ -331,12 +365,14 @@ static void test_scatters(void **unused) {
                      "operation -1");
     REJECTS_ARGUMENT(jit_var_scatter(x.u32, x.u32, x.u32, 0, id, (ReduceMode) 6), name,
                      "mode 6");
-    REJECTS(jit_var_scatter(x.f32, x.f32, x.u32, 0, ReduceOpAnd, mode), JIT_ERROR_UNSUPPORTED,
-            name, "float32");
+    REJECTS(jit_var_scatter(x.f32, x.f32, x.u32, 0, ReduceOpAnd, mode),
+            JIT_ERROR_UNSUPPORTED, name, "float32");
     REJECTS(jit_var_scatter(x.mask, x.mask, x.u32, 0, ReduceOpAdd, mode),
             JIT_ERROR_UNSUPPORTED, name, "bool");
-    REJECTS_ARGUMENT(jit_var_scatter(x.pointer, x.f32, x.u32, 0, id, mode), name, "pointer");
-    REJECTS_ARGUMENT(jit_var_scatter(x.empty, x.u32, x.u32, 0, id, mode), name, "empty");
+    REJECTS_ARGUMENT(jit_var_scatter(x.pointer, x.f32, x.u32, 0, id, mode), name,
+                     "pointer");
+    REJECTS_ARGUMENT(jit_var_scatter(x.empty, x.u32, x.u32, 0, id, mode), name,
+                     "empty");
     uint32_t values[2] = { x.u32, x.freed };
     REJECTS_ARGUMENT(jit_var_scatter_packet(2, x.u32, NULL, x.u32, 0, id, mode),
                      "jit_var_scatter_packet()", "NULL");
@@ -356,11 +392,13 @@ static void test_scatters(void **unused) {
     CHECK_U32(x.u32, 5, 4, 3, 2, 1, 0);
 }
 
-static void test_atomics(void **unused) {
+static void test_atomics(void **unused)
+{
     (void) unused;
     uint32_t target = x.u32, out[2] = { 11, 12 };
     uint32_t wrong;
-    REJECTS_ARGUMENT(jit_var_scatter_inc(NULL, x.u32, 0), "jit_var_scatter_inc()", "NULL");
+    REJECTS_ARGUMENT(jit_var_scatter_inc(NULL, x.u32, 0), "jit_var_scatter_inc()",
+                     "NULL");
     REJECTS_INDICES((wrong = bad, jit_var_scatter_inc(&wrong, x.u32, 0)),
                     "jit_var_scatter_inc()", "the target");
     REJECTS_INDICES(jit_var_scatter_inc(&target, bad, 0), "jit_var_scatter_inc()",
@@ -368,11 +406,12 @@ static void test_atomics(void **unused) {
     wrong = x.f32;
     REJECTS_ARGUMENT(jit_var_scatter_inc(&wrong, x.u32, 0), "jit_var_scatter_inc()",
                      "float32", "expected uint32");
-    REJECTS_ARGUMENT(jit_var_scatter_inc(&target, x.i64, 0), "jit_var_scatter_inc()", "int64");
-    REJECTS_ARGUMENT(jit_var_scatter_inc(&target, x.u32, x.f32), "jit_var_scatter_inc()",
-                     "mask is float32");
-    REJECTS_ARGUMENT(jit_var_scatter_exch(NULL, x.u32, x.u32, 0), "jit_var_scatter_exch()",
-                     "NULL");
+    REJECTS_ARGUMENT(jit_var_scatter_inc(&target, x.i64, 0), "jit_var_scatter_inc()",
+                     "int64");
+    REJECTS_ARGUMENT(jit_var_scatter_inc(&target, x.u32, x.f32),
+                     "jit_var_scatter_inc()", "mask is float32");
+    REJECTS_ARGUMENT(jit_var_scatter_exch(NULL, x.u32, x.u32, 0),
+                     "jit_var_scatter_exch()", "NULL");
     REJECTS_INDICES((wrong = bad, jit_var_scatter_exch(&wrong, x.u32, x.u32, 0)),
                     "jit_var_scatter_exch()", "the target");
     REJECTS_ARGUMENT(jit_var_scatter_exch(&target, x.f32, x.u32, 0),
@@ -389,22 +428,27 @@ static void test_atomics(void **unused) {
                      "jit_var_scatter_cas()", "float32", "expected uint32");
     REJECTS_ARGUMENT(jit_var_scatter_cas(&target, x.u32, x.f32, x.u32, 0, out),
                      "jit_var_scatter_cas()", "float32", "expected uint32");
-    REJECTS_ARGUMENT(jit_var_scatter_cas(&target, x.u32, x.literal, x.literal, x.four, out),
-                     "jit_var_scatter_cas()", "mask is uint32");
+    REJECTS_ARGUMENT(
+        jit_var_scatter_cas(&target, x.u32, x.literal, x.literal, x.four, out),
+        "jit_var_scatter_cas()", "mask is uint32");
     assert_int_equal(target, x.u32);
     assert_int_equal(out[0], 11);
     assert_int_equal(out[1], 12);
 }
 
-static void test_entries(void **unused) {
+static void test_entries(void **unused)
+{
     (void) unused;
     uint32_t value = 9;
     void *data = &value;
     REJECTS_ARGUMENT(jit_var_read(x.u32, 0, NULL), "jit_var_read()", "NULL");
     REJECTS_INDICES(jit_var_read(bad, 0, &value), "jit_var_read()");
-    REJECTS_ARGUMENT(jit_var_read(x.u32, 6, &value), "jit_var_read()", "offset is 6", "than 6");
-    REJECTS_ARGUMENT(jit_var_read(x.u32, SIZE_MAX, &value), "jit_var_read()", "offset is");
-    REJECTS_ARGUMENT(jit_var_read(x.literal, 1, &value), "jit_var_read()", "offset is 1");
+    REJECTS_ARGUMENT(jit_var_read(x.u32, 6, &value), "jit_var_read()", "offset is 6",
+                     "than 6");
+    REJECTS_ARGUMENT(jit_var_read(x.u32, SIZE_MAX, &value), "jit_var_read()",
+                     "offset is");
+    REJECTS_ARGUMENT(jit_var_read(x.literal, 1, &value), "jit_var_read()",
+                     "offset is 1");
     REJECTS_ARGUMENT(jit_var_read(x.empty, 0, &value), "jit_var_read()", "empty");
     REJECTS_ARGUMENT(jit_var_write(x.u32, 0, NULL), "jit_var_write()", "NULL");
     REJECTS_INDICES(jit_var_write(bad, 0, &value), "jit_var_write()");
@@ -419,10 +463,12 @@ static void test_entries(void **unused) {
 
 /* -------------------------------------------------------------- reductions */
 
-static void test_reductions(void **unused) {
+static void test_reductions(void **unused)
+{
     (void) unused;
     REJECTS_INDICES(jit_var_compress(bad), "jit_var_compress()");
-    REJECTS_ARGUMENT(jit_var_compress(x.u32), "jit_var_compress()", "uint32", "expected bool");
+    REJECTS_ARGUMENT(jit_var_compress(x.u32), "jit_var_compress()", "uint32",
+                     "expected bool");
     REJECTS_INDICES(jit_var_all(bad), "jit_var_all()");
     REJECTS_INDICES(jit_var_any(bad), "jit_var_any()");
     REJECTS_ARGUMENT(jit_var_all(x.u32), "jit_var_all()", "uint32", "expected bool");
@@ -430,7 +476,8 @@ static void test_reductions(void **unused) {
     REJECTS_INDICES(jit_var_reduce(bad, ReduceOpAdd), "jit_var_reduce()");
     REJECTS_ARGUMENT(jit_var_reduce(x.mask, ReduceOpAdd), "jit_var_reduce()", "bool");
     REJECTS_ARGUMENT(jit_var_reduce(x.f32, ReduceOpAnd), "jit_var_reduce()", "float32");
-    REJECTS_ARGUMENT(jit_var_reduce(x.pointer, ReduceOpAdd), "jit_var_reduce()", "pointer");
+    REJECTS_ARGUMENT(jit_var_reduce(x.pointer, ReduceOpAdd), "jit_var_reduce()",
+                     "pointer");
     REJECTS_ARGUMENT(jit_var_reduce(x.empty, ReduceOpAdd), "jit_var_reduce()", "empty");
     const int ops[] = { ReduceOpIdentity, ReduceOpCount, -1, 99 };
     for (size_t i = 0; i < COUNT_OF(ops); ++i) {
@@ -441,25 +488,32 @@ static void test_reductions(void **unused) {
                          "jit_var_block_prefix_reduce()");
         REJECTS_ARGUMENT(jit_var_block_prefix_reduce((ReduceOp) ops[i], x.u32, 1, 0, 0),
                          "jit_var_block_prefix_reduce()");
-        REJECTS_ARGUMENT(jit_var_reduce(x.literal, (ReduceOp) ops[i]), "jit_var_reduce()");
+        REJECTS_ARGUMENT(jit_var_reduce(x.literal, (ReduceOp) ops[i]),
+                         "jit_var_reduce()");
     }
     const size_t blocks[] = { 0, 4, 7, SIZE_MAX, (size_t) 6 << 32 };
     for (size_t i = 0; i < COUNT_OF(blocks); ++i) {
         REJECTS_ARGUMENT(jit_var_block_reduce(ReduceOpAdd, x.u32, blocks[i]),
                          "jit_var_block_reduce()", "block size is", "divisor");
-        REJECTS_ARGUMENT(jit_var_block_prefix_reduce(ReduceOpAdd, x.u32, blocks[i], 1, 0),
-                         "jit_var_block_prefix_reduce()", "block size is", "divisor");
+        REJECTS_ARGUMENT(
+            jit_var_block_prefix_reduce(ReduceOpAdd, x.u32, blocks[i], 1, 0),
+            "jit_var_block_prefix_reduce()", "block size is", "divisor");
     }
-    REJECTS_INDICES(jit_var_block_reduce(ReduceOpAdd, bad, 1), "jit_var_block_reduce()");
+    REJECTS_INDICES(jit_var_block_reduce(ReduceOpAdd, bad, 1),
+                    "jit_var_block_reduce()");
     REJECTS_INDICES(jit_var_block_prefix_reduce(ReduceOpAdd, bad, 1, 0, 0),
                     "jit_var_block_prefix_reduce()");
-    REJECTS_INDICES(jit_var_reduce_dot(bad, x.f32), "jit_var_reduce_dot()", "operand 1");
-    REJECTS_INDICES(jit_var_reduce_dot(x.f32, bad), "jit_var_reduce_dot()", "operand 2");
+    REJECTS_INDICES(jit_var_reduce_dot(bad, x.f32), "jit_var_reduce_dot()",
+                    "operand 1");
+    REJECTS_INDICES(jit_var_reduce_dot(x.f32, bad), "jit_var_reduce_dot()",
+                    "operand 2");
     REJECTS_ARGUMENT(jit_var_reduce_dot(x.u32, x.u32), "jit_var_reduce_dot()", "uint32",
                      "floating");
-    REJECTS_ARGUMENT(jit_var_reduce_dot(x.f32, x.u32), "jit_var_reduce_dot()", "uint32");
+    REJECTS_ARGUMENT(jit_var_reduce_dot(x.f32, x.u32), "jit_var_reduce_dot()",
+                     "uint32");
     uint32_t two = literal_of(VarTypeFloat32, 0, 2);
-    REJECTS_ARGUMENT(jit_var_reduce_dot(x.f32, two), "jit_var_reduce_dot()", "sizes 6 and 2");
+    REJECTS_ARGUMENT(jit_var_reduce_dot(x.f32, two), "jit_var_reduce_dot()",
+                     "sizes 6 and 2");
     jit_var_dec_ref(two);
     uint64_t bits = 42;
     REJECTS_ARGUMENT(jit_reduce_identity(VarTypeFloat32, ReduceOpAdd, NULL),
@@ -473,14 +527,17 @@ static void test_reductions(void **unused) {
     assert_int_equal(bits, 42);
 }
 
-static void test_primitives(void **unused) {
+static void test_primitives(void **unused)
+{
     (void) unused;
     uint32_t keys[4] = { 1, 0, 1, 0 }, perm[4] = { 0 };
     bool ok = true;
     const char *name = "jit_block_mkperm()";
-    REJECTS_ARGUMENT((jit_block_mkperm(CPU, NULL, 4, 4, 2, perm, NULL, &ok), ok), name, "NULL");
+    REJECTS_ARGUMENT((jit_block_mkperm(CPU, NULL, 4, 4, 2, perm, NULL, &ok), ok), name,
+                     "NULL");
     ok = true;
-    REJECTS_ARGUMENT((jit_block_mkperm(CPU, keys, 4, 4, 2, NULL, NULL, &ok), ok), name, "NULL");
+    REJECTS_ARGUMENT((jit_block_mkperm(CPU, keys, 4, 4, 2, NULL, NULL, &ok), ok), name,
+                     "NULL");
     REJECTS_ARGUMENT((jit_block_mkperm(CPU, keys, 0, 4, 2, perm, NULL, &ok), ok), name,
                      "size is 0");
     REJECTS_ARGUMENT((jit_block_mkperm(CPU, keys, 4, 0, 2, perm, NULL, &ok), ok), name,
@@ -489,7 +546,8 @@ static void test_primitives(void **unused) {
                      "block_size 3");
     REJECTS_ARGUMENT((jit_block_mkperm(CPU, keys, 4, 4, 0, perm, NULL, &ok), ok), name,
                      "bucket_count 0");
-    REJECTS_BACKENDS((jit_block_mkperm(backend, keys, 4, 4, 2, perm, NULL, &ok), ok), name);
+    REJECTS_BACKENDS((jit_block_mkperm(backend, keys, 4, 4, 2, perm, NULL, &ok), ok),
+                     name);
     uint8_t block[16];
     AggregationEntry entry = { 3, 0, block };
     REJECTS_ARGUMENT(jit_aggregate(CPU, NULL, &entry, 1), "jit_aggregate()", "NULL");
@@ -498,15 +556,16 @@ static void test_primitives(void **unused) {
                      "expected");
     entry.size = 0;
     REJECTS_ARGUMENT(jit_aggregate(CPU, block, &entry, 1), "jit_aggregate()", "size 0");
-    entry = (AggregationEntry) { -8, 0, NULL };
+    entry = (AggregationEntry){ -8, 0, NULL };
     REJECTS_ARGUMENT(jit_aggregate(CPU, block, &entry, 1), "jit_aggregate()", "NULL");
-    entry = (AggregationEntry) { 4, 0, block };
+    entry = (AggregationEntry){ 4, 0, block };
     REJECTS_BACKENDS(jit_aggregate(backend, block, &entry, 1), "jit_aggregate()");
 }
 
 /* ------------------------------------------------------ memory, CPU, events */
 
-static void test_memory(void **unused) {
+static void test_memory(void **unused)
+{
     (void) unused;
     uint8_t a[16] = { 0 }, b[16] = { 0 };
     REJECTS_BACKENDS(jit_malloc(backend, 8), "jit_malloc()");
@@ -520,32 +579,38 @@ static void test_memory(void **unused) {
     REJECTS_BACKENDS(jit_memcpy_async(backend, a, b, 16), "jit_memcpy_async()");
     REJECTS_ARGUMENT(jit_memcpy(CPU, NULL, b, 16), "jit_memcpy()", "dst is NULL");
     REJECTS_ARGUMENT(jit_memcpy(CPU, a, NULL, 16), "jit_memcpy()", "src is NULL");
-    REJECTS_ARGUMENT(jit_memcpy_async(CPU, a, NULL, 16), "jit_memcpy_async()", "src is NULL");
+    REJECTS_ARGUMENT(jit_memcpy_async(CPU, a, NULL, 16), "jit_memcpy_async()",
+                     "src is NULL");
     REJECTS_BACKENDS(jit_memset_async(backend, a, 4, 4, b), "jit_memset_async()");
-    REJECTS_ARGUMENT(jit_memset_async(CPU, NULL, 4, 4, b), "jit_memset_async()", "NULL");
-    REJECTS_ARGUMENT(jit_memset_async(CPU, a, 4, 4, NULL), "jit_memset_async()", "NULL");
+    REJECTS_ARGUMENT(jit_memset_async(CPU, NULL, 4, 4, b), "jit_memset_async()",
+                     "NULL");
+    REJECTS_ARGUMENT(jit_memset_async(CPU, a, 4, 4, NULL), "jit_memset_async()",
+                     "NULL");
     const uint32_t sizes[] = { 0, 3, 16, UINT32_MAX };
     for (size_t i = 0; i < COUNT_OF(sizes); ++i)
         REJECTS_ARGUMENT(jit_memset_async(CPU, a, 1, sizes[i], b), "jit_memset_async()",
                          "item_size is", "expected");
     REJECTS_BACKENDS(jit_malloc_migrate(x.memory, backend, 1), "jit_malloc_migrate()");
-    REJECTS_ARGUMENT(jit_malloc_migrate(a, CPU, 1), "jit_malloc_migrate()", "jit_malloc()");
+    REJECTS_ARGUMENT(jit_malloc_migrate(a, CPU, 1), "jit_malloc_migrate()",
+                     "jit_malloc()");
     REJECTS_ARGUMENT(jit_malloc_migrate(NULL, CPU, 0), "jit_malloc_migrate()",
                      "jit_malloc()");
     assert_true(jit_free(NULL));
 }
 
-static void test_cpu(void **unused) {
+static void test_cpu(void **unused)
+{
     (void) unused;
     uint32_t threads = jit_llvm_thread_count(), block = jit_llvm_block_size();
-    REJECTS_ARGUMENT(jit_llvm_set_thread_count(5000), "jit_llvm_set_thread_count()", "5000",
-                     "at most");
-    REJECTS_ARGUMENT(jit_llvm_set_thread_count(UINT32_MAX), "jit_llvm_set_thread_count()");
+    REJECTS_ARGUMENT(jit_llvm_set_thread_count(5000), "jit_llvm_set_thread_count()",
+                     "5000", "at most");
+    REJECTS_ARGUMENT(jit_llvm_set_thread_count(UINT32_MAX),
+                     "jit_llvm_set_thread_count()");
     assert_int_equal(jit_llvm_thread_count(), threads);
     const uint32_t blocks[] = { 0, 1, 63, 65, 100 };
     for (size_t i = 0; i < COUNT_OF(blocks); ++i)
-        REJECTS_ARGUMENT(jit_llvm_set_block_size(blocks[i]), "jit_llvm_set_block_size()",
-                         "size is", "multiple of 64");
+        REJECTS_ARGUMENT(jit_llvm_set_block_size(blocks[i]),
+                         "jit_llvm_set_block_size()", "size is", "multiple of 64");
     assert_int_equal(jit_llvm_block_size(), block);
     const uint32_t widths[] = { 3, 65, 128, UINT32_MAX };
     for (size_t i = 0; i < COUNT_OF(widths); ++i)
@@ -553,7 +618,8 @@ static void test_cpu(void **unused) {
                          "jit_llvm_set_target()", "power of two");
 }
 
-static void test_events_and_history(void **unused) {
+static void test_events_and_history(void **unused)
+{
     (void) unused;
     JitEvent *a = jit_event_create(CPU, 1), *b = jit_event_create(CPU, 0);
     OK(a && b);
@@ -561,8 +627,10 @@ static void test_events_and_history(void **unused) {
     REJECTS_ARGUMENT(jit_event_record(NULL), "jit_event_record()", "NULL");
     REJECTS_ARGUMENT(jit_event_query(NULL), "jit_event_query()", "NULL");
     REJECTS_ARGUMENT(jit_event_wait(NULL), "jit_event_wait()", "NULL");
-    REJECTS_ARGUMENT(jit_event_elapsed_time(NULL, a) >= 0, "jit_event_elapsed_time()", "NULL");
-    REJECTS_ARGUMENT(jit_event_elapsed_time(a, NULL) >= 0, "jit_event_elapsed_time()", "NULL");
+    REJECTS_ARGUMENT(jit_event_elapsed_time(NULL, a) >= 0, "jit_event_elapsed_time()",
+                     "NULL");
+    REJECTS_ARGUMENT(jit_event_elapsed_time(a, NULL) >= 0, "jit_event_elapsed_time()",
+                     "NULL");
     OK(jit_event_record(a) && jit_event_record(b) && jit_event_wait(b));
     REJECTS(jit_event_elapsed_time(a, b) >= 0, JIT_ERROR_STATE,
             "jit_event_elapsed_time():", "end event", "without timing");
@@ -574,23 +642,27 @@ static void test_events_and_history(void **unused) {
     jit_launch_stats(NULL, NULL, NULL, NULL);
     REJECTS_ARGUMENT(jit_enqueue_host_func(CPU, NULL, NULL), "jit_enqueue_host_func()",
                      "NULL");
-    REJECTS_BACKENDS(jit_enqueue_host_func(backend, free, NULL), "jit_enqueue_host_func()");
+    REJECTS_BACKENDS(jit_enqueue_host_func(backend, free, NULL),
+                     "jit_enqueue_host_func()");
 }
 
 /* --------------------------------------------------------------- variables */
 
-static void ignore_callback(uint32_t index, int freed, void *payload) {
+static void ignore_callback(uint32_t index, int freed, void *payload)
+{
     (void) index;
     (void) freed;
     (void) payload;
 }
 
-static void test_variables(void **unused) {
+static void test_variables(void **unused)
+{
     (void) unused;
     VarInfo info;
     const uint32_t bad_ids[] = { x.freed, 0xdeadbeef, UINT32_MAX };
     for (size_t i = 0; i < COUNT_OF(bad_ids); ++i) {
-        REJECTS_ARGUMENT(jit_var_inc_ref(bad_ids[i]), "jit_var_inc_ref()", "not a variable");
+        REJECTS_ARGUMENT(jit_var_inc_ref(bad_ids[i]), "jit_var_inc_ref()",
+                         "not a variable");
         REJECTS_ARGUMENT((jit_var_dec_ref(bad_ids[i]), 0), "jit_var_dec_ref()",
                          "not a variable");
         assert_int_equal(jit_var_ref(bad_ids[i]), 0);
@@ -634,24 +706,32 @@ static void test_variables(void **unused) {
     assert_int_equal(jit_error(), JIT_OK);
 }
 
-static void test_registry(void **unused) {
+static void test_registry(void **unused)
+{
     (void) unused;
     int object;
-    REJECTS_ARGUMENT(jit_registry_put(NULL, "d", &object), "jit_registry_put()", "NULL");
-    REJECTS_ARGUMENT(jit_registry_put("v", NULL, &object), "jit_registry_put()", "NULL");
+    REJECTS_ARGUMENT(jit_registry_put(NULL, "d", &object), "jit_registry_put()",
+                     "NULL");
+    REJECTS_ARGUMENT(jit_registry_put("v", NULL, &object), "jit_registry_put()",
+                     "NULL");
     REJECTS_ARGUMENT(jit_registry_put("v", "d", NULL), "jit_registry_put()", "NULL");
     OK(jit_registry_put("v", "d", &object) == 1);
-    REJECTS_ARGUMENT(jit_registry_put("v", "d", &object), "jit_registry_put()", "already");
-    REJECTS_ARGUMENT(jit_registry_put("w", "e", &object), "jit_registry_put()", "already");
+    REJECTS_ARGUMENT(jit_registry_put("v", "d", &object), "jit_registry_put()",
+                     "already");
+    REJECTS_ARGUMENT(jit_registry_put("w", "e", &object), "jit_registry_put()",
+                     "already");
     static char text[2000];
     memset(text, 'x', sizeof(text) - 1);
     int other;
-    REJECTS_ARGUMENT(jit_registry_put(text, "d", &other), "jit_registry_put()", "characters");
+    REJECTS_ARGUMENT(jit_registry_put(text, "d", &other), "jit_registry_put()",
+                     "characters");
     REJECTS_ARGUMENT((jit_registry_get_pointers("v", "d", NULL), 0),
                      "jit_registry_get_pointers()", "NULL");
     OK(jit_registry_remove(&object));
-    REJECTS_ARGUMENT(jit_registry_remove(&object), "jit_registry_remove()", "not registered");
-    REJECTS_ARGUMENT(jit_registry_remove(NULL), "jit_registry_remove()", "not registered");
+    REJECTS_ARGUMENT(jit_registry_remove(&object), "jit_registry_remove()",
+                     "not registered");
+    REJECTS_ARGUMENT(jit_registry_remove(NULL), "jit_registry_remove()",
+                     "not registered");
     assert_int_equal(jit_registry_id(NULL), 0);
     assert_int_equal(jit_registry_id(&object), 0);
     assert_int_equal(jit_registry_id_bound(NULL, NULL), 0);
@@ -662,7 +742,8 @@ static void test_registry(void **unused) {
 
 /* -------------------------------------------------------------------- life */
 
-static void test_init(void **unused) {
+static void test_init(void **unused)
+{
     (void) unused;
     REJECTS_ARGUMENT(jit_init(0), "jit_init()", "0x0", "expected");
     REJECTS_ARGUMENT(jit_init(64), "jit_init()", "0x40", "expected");
@@ -678,7 +759,8 @@ static void test_init(void **unused) {
 }
 
 /* Nothing was initialised: creation says so, and the rest finds no variables. */
-static void test_before_init(void **unused) {
+static void test_before_init(void **unused)
+{
     (void) unused;
     const float value = 1;
     assert_false(jit_has_backend(CPU));
@@ -692,7 +774,7 @@ static void test_before_init(void **unused) {
     CHECK_ERROR(JIT_ERROR_STATE, "jit_malloc()", "jit_init");
     assert_null(jit_event_create(CPU, 0));
     CHECK_ERROR(JIT_ERROR_STATE, "jit_event_create()", "jit_init");
-    assert_false(jit_memcpy(CPU, &(float) { 0 }, &value, 4));
+    assert_false(jit_memcpy(CPU, &(float){ 0 }, &value, 4));
     CHECK_ERROR(JIT_ERROR_STATE, "jit_memcpy()", "jit_init");
     assert_int_equal(jit_var_add(1, 2), 0);
     CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_add()", "r1");
@@ -711,13 +793,16 @@ static void test_before_init(void **unused) {
 }
 
 /* Waiting where it is forbidden. */
-static void test_forbidden(void **unused) {
+static void test_forbidden(void **unused)
+{
     (void) unused;
     uint32_t value;
     void *data;
     jit_set_flag(JitFlagForbidSynchronization, 1);
-    REJECTS(jit_sync_thread(), JIT_ERROR_STATE, "jit_sync_thread()", "ForbidSynchronization");
-    REJECTS(jit_sync_device(), JIT_ERROR_STATE, "jit_sync_device()", "ForbidSynchronization");
+    REJECTS(jit_sync_thread(), JIT_ERROR_STATE, "jit_sync_thread()",
+            "ForbidSynchronization");
+    REJECTS(jit_sync_device(), JIT_ERROR_STATE, "jit_sync_device()",
+            "ForbidSynchronization");
     REJECTS(jit_var_read(x.u32, 0, &value), JIT_ERROR_STATE, "jit_var_read()",
             "ForbidSynchronization");
     REJECTS(jit_var_data(x.u32, &data), JIT_ERROR_STATE, "ForbidSynchronization");
@@ -735,16 +820,31 @@ static void test_forbidden(void **unused) {
 
 #define FIXED(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-static int run(void) {
+static int run(void)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_before_init), FIXED(test_creation), FIXED(test_statements),
-        FIXED(test_arithmetic), FIXED(test_gathers), FIXED(test_scatters),
-        FIXED(test_atomics), FIXED(test_entries), FIXED(test_reductions),
-        FIXED(test_primitives), FIXED(test_memory), FIXED(test_cpu),
-        FIXED(test_events_and_history), FIXED(test_variables), FIXED(test_registry),
-        FIXED(test_init), FIXED(test_forbidden),
+        cmocka_unit_test(test_before_init),
+        FIXED(test_creation),
+        FIXED(test_statements),
+        FIXED(test_arithmetic),
+        FIXED(test_gathers),
+        FIXED(test_scatters),
+        FIXED(test_atomics),
+        FIXED(test_entries),
+        FIXED(test_reductions),
+        FIXED(test_primitives),
+        FIXED(test_memory),
+        FIXED(test_cpu),
+        FIXED(test_events_and_history),
+        FIXED(test_variables),
+        FIXED(test_registry),
+        FIXED(test_init),
+        FIXED(test_forbidden),
     };
     return cmocka_run_group_tests_name("errors", tests, NULL, NULL);
 }
 
-int main(void) { return run_engines(run); }
+int main(void)
+{
+    return run_engines(run);
+}

@@ -1,9 +1,9 @@
 /*
  * test_eval.c -- scheduling, kernels and their cache, history, log, events, life
  *
- * Also what the README promises of the log: its lines are looked for in their order. The
- * disk cache is a fresh folder; this program runs itself once more to see a second process
- * find there what the first one compiled.
+ * Also what the README promises of the log: its lines are looked for in their order.
+ * The disk cache is a fresh folder; this program runs itself once more to see a second
+ * process find there what the first one compiled.
  */
 #include "test_util.h"
 
@@ -17,27 +17,30 @@ typedef struct Stats {
     size_t launches, hits, soft, hard;
 } Stats;
 
-static Stats stats_now(void) {
+static Stats stats_now(void)
+{
     Stats s;
     jit_launch_stats(&s.launches, &s.hits, &s.soft, &s.hard);
     return s;
 }
 
 /* Launches, hits and kernels loaded or compiled since 'before'. */
-static void check_stats(const Stats *before, size_t launches, size_t hits, size_t misses,
-                        int line) {
+static void check_stats(const Stats *before, size_t launches, size_t hits,
+                        size_t misses, int line)
+{
     Stats s = stats_now();
     size_t found[] = { s.launches - before->launches, s.hits - before->hits,
                        s.soft + s.hard - before->soft - before->hard };
     if (found[0] != launches || found[1] != hits || found[2] != misses)
-        fail_msg("line %d: %zu launches, %zu hits, %zu misses, expected %zu, %zu, %zu", line,
-                 found[0], found[1], found[2], launches, hits, misses);
+        fail_msg("line %d: %zu launches, %zu hits, %zu misses, expected %zu, %zu, %zu",
+                 line, found[0], found[1], found[2], launches, hits, misses);
 }
 #define CHECK_STATS(before, launches, hits, misses) \
     check_stats(&before, launches, hits, misses, __LINE__)
 
 /* counter(size) * factor + 1 */
-static uint32_t sample(uint32_t size, uint32_t factor) {
+static uint32_t sample(uint32_t size, uint32_t factor)
+{
     uint32_t c = jit_var_counter(CPU, size), f = jit_var_u32(CPU, factor);
     uint32_t one = jit_var_u32(CPU, 1), p = jit_var_mul(c, f), r = jit_var_add(p, one);
     OK(r);
@@ -47,9 +50,11 @@ static uint32_t sample(uint32_t size, uint32_t factor) {
 
 /* -------------------------------------------------------------- scheduling */
 
-static void test_schedule(void **unused) {
+static void test_schedule(void **unused)
+{
     (void) unused;
-    uint32_t a = sample(10, 3), l = jit_var_u32(CPU, 5), m = u32_array(2, (uint32_t[]) { 1, 2 });
+    uint32_t a = sample(10, 3), l = jit_var_u32(CPU, 5),
+             m = u32_array(2, (uint32_t[]){ 1, 2 });
     Stats before = stats_now();
     assert_false(jit_var_schedule(l));
     assert_false(jit_var_schedule(m));
@@ -81,7 +86,8 @@ static void test_schedule(void **unused) {
     DROP(a, l, m, c);
 }
 
-static void test_schedule_force(void **unused) {
+static void test_schedule_force(void **unused)
+{
     (void) unused;
     int rv = -1;
     uint32_t l = literal_of(VarTypeUInt32, 77, 4), shared = jit_var_inc_ref(l);
@@ -109,10 +115,12 @@ static void test_schedule_force(void **unused) {
     DROP(l, a, b, x, c, d, e);
 }
 
-static void test_groups(void **unused) {
+static void test_groups(void **unused)
+{
     (void) unused;
     Stats before = stats_now();
-    uint32_t a = sample(10, 3), b = sample(20, 3), c = sample(10, 4), d = sample(1000, 5);
+    uint32_t a = sample(10, 3), b = sample(20, 3), c = sample(10, 4),
+             d = sample(1000, 5);
     uint32_t e = jit_var_add(a, c), s = sample(1, 9); /* size 1 folds to a literal */
     uint32_t ids[] = { a, b, c, d, e, s };
     for (size_t i = 0; i < COUNT_OF(ids); ++i)
@@ -130,10 +138,12 @@ static void test_groups(void **unused) {
 }
 
 /* Uniform work feeds wide work of the same evaluation. */
-static void test_mixed_uniform(void **unused) {
+static void test_mixed_uniform(void **unused)
+{
     (void) unused;
-    uint32_t k = u32_array(1, (uint32_t[]) { 6 }), two = jit_var_u32(CPU, 2);
-    uint32_t u = jit_var_mul(k, two), c = jit_var_counter(CPU, 5), w = jit_var_add(c, u);
+    uint32_t k = u32_array(1, (uint32_t[]){ 6 }), two = jit_var_u32(CPU, 2);
+    uint32_t u = jit_var_mul(k, two), c = jit_var_counter(CPU, 5),
+             w = jit_var_add(c, u);
     jit_var_schedule(w);
     jit_var_schedule(u);
     OK(jit_eval());
@@ -143,14 +153,16 @@ static void test_mixed_uniform(void **unused) {
 }
 
 static int callback_calls[2];
-static void count_calls(uint32_t index, int freed, void *payload) {
+static void count_calls(uint32_t index, int freed, void *payload)
+{
     (void) payload;
     callback_calls[freed != 0]++;
     if (!freed) /* no lock is held: the library may be called */
         assert_int_equal(jit_var_state(index), VarStateEvaluated);
 }
 
-static void test_callback(void **unused) {
+static void test_callback(void **unused)
+{
     (void) unused;
     uint32_t a = sample(10, 3);
     callback_calls[0] = callback_calls[1] = 0;
@@ -169,7 +181,8 @@ static void test_callback(void **unused) {
 
 /* ------------------------------------------------------------ kernel cache */
 
-static void test_cache(void **unused) {
+static void test_cache(void **unused)
+{
     (void) unused;
     Stats before = stats_now();
     uint32_t a = sample(10, 31), b = sample(500, 31);
@@ -190,7 +203,8 @@ static void test_cache(void **unused) {
 }
 
 /* Only a literal differs: it becomes a parameter, once and for all. */
-static void test_near_miss(void **unused) {
+static void test_near_miss(void **unused)
+{
     (void) unused;
     jit_flush_kernel_cache();
     jit_set_log_level_callback(LogLevelInfo, log_keep);
@@ -214,7 +228,8 @@ static void test_near_miss(void **unused) {
     for (int k = 0; k < 4; ++k) {
         uint32_t c = jit_var_counter(CPU, 3), f = jit_var_cast(c, VarTypeFloat32, 0);
         uint32_t l = jit_var_f32(CPU, 0.25f + (float) k), p = jit_var_mul(f, l);
-        uint32_t i = jit_var_cast(c, VarTypeInt8, 0), n = jit_var_i8(CPU, (int8_t) (-7 - k));
+        uint32_t i = jit_var_cast(c, VarTypeInt8, 0),
+                 n = jit_var_i8(CPU, (int8_t) (-7 - k));
         uint32_t q = jit_var_sub(i, n);
         jit_var_schedule(p);
         jit_var_schedule(q);
@@ -230,16 +245,21 @@ static void test_near_miss(void **unused) {
 
 /* ----------------------------------------------------------------- history */
 
-static void ignore_payload(void *payload) { (void) payload; }
+static void ignore_payload(void *payload)
+{
+    (void) payload;
+}
 
-static void test_history(void **unused) {
+static void test_history(void **unused)
+{
     (void) unused;
     jit_flush_kernel_cache();
     jit_kernel_history_clear();
     jit_set_flag(JitFlagKernelHistory, 1);
-    uint32_t x = u32_array(100, (uint32_t[100]) { 0 });
+    uint32_t x = u32_array(100, (uint32_t[100]){ 0 });
     for (int k = 0; k < 2; ++k) {
-        uint32_t c = jit_var_counter(CPU, 100), a = jit_var_add(c, x), b = jit_var_xor(c, x);
+        uint32_t c = jit_var_counter(CPU, 100), a = jit_var_add(c, x),
+                 b = jit_var_xor(c, x);
         jit_var_schedule(a);
         jit_var_schedule(b);
         OK(jit_eval());
@@ -284,8 +304,8 @@ static void test_history(void **unused) {
     jit_block_mkperm(CPU, keys, 64, 64, 1, perm, NULL, &ok);
     OK(ok && jit_enqueue_host_func(CPU, ignore_payload, NULL));
     const KernelType types[] = { KernelTypeBlockReduce, KernelTypeBlockPrefixReduce,
-                                 KernelTypeDot, KernelTypeCompress, KernelTypeMkPerm,
-                                 KernelTypeHostFunc };
+                                 KernelTypeDot,         KernelTypeCompress,
+                                 KernelTypeMkPerm,      KernelTypeHostFunc };
     count = jit_kernel_history(&e);
     assert_int_equal(count, COUNT_OF(types));
     for (size_t i = 0; i < count; ++i) {
@@ -314,7 +334,8 @@ static void test_history(void **unused) {
 
 /* ------------------------------------------------------------ the stream */
 
-static void append(void *payload) {
+static void append(void *payload)
+{
     static uint32_t next;
     uint32_t *slot = payload;
     if (!slot)
@@ -323,19 +344,21 @@ static void append(void *payload) {
         *slot = ++next;
 }
 
-static void nap(void *payload) {
+static void nap(void *payload)
+{
     (void) payload;
-    nanosleep(&(struct timespec) { .tv_nsec = 5000000 }, NULL);
+    nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
 }
 
-static void test_host_functions(void **unused) {
+static void test_host_functions(void **unused)
+{
     (void) unused;
     enum { N = 300 };
     uint32_t order[N] = { 0 };
     OK(jit_enqueue_host_func(CPU, append, NULL));
     for (uint32_t i = 0; i < N; ++i) {
         if (i % 50 == 0) { /* kernels among them */
-            uint32_t a = sample(100000, i);
+            uint32_t a = sample(100000, i + 3);
             OK(jit_var_eval(a));
             jit_var_dec_ref(a);
         }
@@ -346,7 +369,8 @@ static void test_host_functions(void **unused) {
         assert_int_equal(order[i], i + 1);
 }
 
-static void test_events(void **unused) {
+static void test_events(void **unused)
+{
     (void) unused;
     JitEvent *a = jit_event_create(CPU, 1), *b = jit_event_create(CPU, 1);
     OK(a && b);
@@ -367,7 +391,8 @@ static void test_events(void **unused) {
     jit_event_destroy(b);
 }
 
-static void test_launch_blocking(void **unused) {
+static void test_launch_blocking(void **unused)
+{
     (void) unused;
     jit_set_flag(JitFlagLaunchBlocking, 1);
     enum { N = 500000 };
@@ -384,12 +409,14 @@ static void test_launch_blocking(void **unused) {
 /* --------------------------------------------------------------------- log */
 
 static LogLevel last_level;
-static void keep_level(LogLevel level, const char *message) {
+static void keep_level(LogLevel level, const char *message)
+{
     last_level = level;
     log_keep(level, message);
 }
 
-static void test_log_levels(void **unused) {
+static void test_log_levels(void **unused)
+{
     (void) unused;
     LogLevel usual = jit_log_level_stderr();
     jit_set_log_level_stderr(LogLevelError);
@@ -413,7 +440,8 @@ static void test_log_levels(void **unused) {
 }
 
 /* The callback may use the library. */
-static void trace_something(LogLevel level, const char *message) {
+static void trace_something(LogLevel level, const char *message)
+{
     if (level == LogLevelInfo && strstr(message, "jit_eval(): done")) {
         jit_set_log_level_callback(LogLevelNone, NULL);
         uint32_t a = sample(4, 6);
@@ -423,7 +451,8 @@ static void trace_something(LogLevel level, const char *message) {
     }
 }
 
-static void test_log_reentrant(void **unused) {
+static void test_log_reentrant(void **unused)
+{
     (void) unused;
     jit_set_log_level_callback(LogLevelInfo, trace_something);
     uint32_t a = sample(4, 5);
@@ -432,14 +461,16 @@ static void test_log_reentrant(void **unused) {
     jit_var_dec_ref(a);
 }
 
-static const char *find_after(const char *text, const char *part) {
+static const char *find_after(const char *text, const char *part)
+{
     const char *found = text ? strstr(text, part) : NULL;
     if (!found)
         fail_msg("the log lacks \"%s\" at its place:\n%s", part, log_text_seen);
     return found + strlen(part);
 }
 
-static uint32_t readme_program(void) {
+static uint32_t readme_program(void)
+{
     uint32_t v0 = jit_var_f32(CPU, 0.5f), v1 = jit_var_new_counter(CPU, 10);
     uint32_t v2 = jit_var_new_cast(v1, VarTypeFloat32, 0);
     uint32_t v3 = jit_var_new_op_2(JitOpAdd, v0, v2);
@@ -449,7 +480,8 @@ static uint32_t readme_program(void) {
     return v3;
 }
 
-static void test_readme_log(void **unused) {
+static void test_readme_log(void **unused)
+{
     (void) unused;
     jit_shutdown(0);
     jit_set_log_level_callback(LogLevelInfo, log_keep);
@@ -486,7 +518,8 @@ static void test_readme_log(void **unused) {
     OK(jit_init(CPU));
 }
 
-static void test_print_ir(void **unused) {
+static void test_print_ir(void **unused)
+{
     (void) unused;
     uint32_t a = sample(10, 1234567);
     char *text = strdup(jit_program_str(a));
@@ -506,7 +539,8 @@ static void test_print_ir(void **unused) {
 
 /* -------------------------------------------------------------------- life */
 
-static void test_leaks(void **unused) {
+static void test_leaks(void **unused)
+{
     (void) unused;
     uint32_t a = sample(10, 3), l = jit_var_set_label(a, "forgotten");
     jit_var_dec_ref(a);
@@ -528,7 +562,8 @@ static void test_leaks(void **unused) {
     OK(jit_init(CPU));
 }
 
-static void test_light_shutdown(void **unused) {
+static void test_light_shutdown(void **unused)
+{
     (void) unused;
     uint32_t a = sample(10, 55);
     OK(jit_var_eval(a));
@@ -548,9 +583,10 @@ static void test_light_shutdown(void **unused) {
 }
 
 /* Writes and scheduled variables are dropped by a shutdown, not leaked. */
-static void test_shutdown_with_work(void **unused) {
+static void test_shutdown_with_work(void **unused)
+{
     (void) unused;
-    uint32_t x = u32_array(3, (uint32_t[]) { 1, 2, 3 }), i = jit_var_u32(CPU, 0);
+    uint32_t x = u32_array(3, (uint32_t[]){ 1, 2, 3 }), i = jit_var_u32(CPU, 0);
     uint32_t y = jit_var_scatter(x, i, i, 0, ReduceOpAdd, ReduceModeAuto);
     OK(y);
     uint32_t a = sample(10, 3);
@@ -560,7 +596,8 @@ static void test_shutdown_with_work(void **unused) {
     OK(jit_init(CPU));
 }
 
-static void test_fork(void **unused) {
+static void test_fork(void **unused)
+{
     (void) unused;
     uint32_t a = sample(1000, 3);
     OK(jit_var_eval(a));
@@ -583,7 +620,8 @@ static void test_fork(void **unused) {
 
 /* ----------------------------------------------------------------- threads */
 
-static void *work(void *payload) {
+static void *work(void *payload)
+{
     uint32_t number = (uint32_t) (uintptr_t) payload;
     for (uint32_t k = 0; k < 20; ++k) {
         uint32_t n = 1000 + number, f = 3 + k % 4, a = sample(n, f), value = 0;
@@ -595,7 +633,8 @@ static void *work(void *payload) {
     return NULL;
 }
 
-static void test_threads(void **unused) {
+static void test_threads(void **unused)
+{
     (void) unused;
     enum { THREADS = 8 };
     pthread_t threads[THREADS];
@@ -608,22 +647,25 @@ static void test_threads(void **unused) {
         assert_int_equal(pthread_join(threads[i], &fault), 0);
         assert_null(fault);
     }
-    /* 3x, 4x as a shift, and one generalised kernel at most: nothing is compiled twice. */
+    /* 3x, 4x as a shift, and one generalised kernel at most: nothing is compiled twice.
+     */
     Stats after = stats_now();
     assert_int_equal(after.launches - before.launches, THREADS * 20);
     assert_true(after.soft + after.hard - before.soft - before.hard <= 5);
 }
 
-static void *chain(void *payload) {
+static void *chain(void *payload)
+{
     uint32_t count = *(uint32_t *) payload, value = 0;
-    uint32_t a = jit_var_counter(CPU, 4), one = u32_array(1, (uint32_t[]) { 1 });
+    uint32_t a = jit_var_counter(CPU, 4), one = u32_array(1, (uint32_t[]){ 1 });
     for (uint32_t i = 0; i < count; ++i) {
         uint32_t next = jit_var_add(a, one);
         jit_var_dec_ref(a);
         a = next;
     }
     uint32_t unused = jit_var_neg(a); /* freed without having been evaluated */
-    bool ok = unused && jit_var_eval(a) && jit_var_read(a, 3, &value) && value == count + 3;
+    bool ok =
+        unused && jit_var_eval(a) && jit_var_read(a, 3, &value) && value == count + 3;
     DROP(a, one, unused);
     uint32_t b = jit_var_counter(CPU, 4);
     for (uint32_t i = 0; i < count; ++i) {
@@ -635,7 +677,8 @@ static void *chain(void *payload) {
     return ok ? NULL : "wrong";
 }
 
-static void test_long_chain(void **unused) {
+static void test_long_chain(void **unused)
+{
     (void) unused;
     uint32_t count = engine_is("llvm") ? 5000 : 1000000;
     pthread_attr_t small;
@@ -652,7 +695,8 @@ static void test_long_chain(void **unused) {
 /* -------------------------------------------------------------- disk cache */
 
 /* What the second process does: its kernel comes from disk. */
-static int run_again(void) {
+static int run_again(void)
+{
     if (!jit_init(CPU))
         return 10;
     Stats before = stats_now();
@@ -671,7 +715,8 @@ static int run_again(void) {
     return jit_shutdown(0) ? 13 : 0;
 }
 
-static void test_disk_cache(void **unused) {
+static void test_disk_cache(void **unused)
+{
     (void) unused;
     if (!engine_is("llvm"))
         return; /* interpreted kernels are not worth a file */
@@ -693,20 +738,37 @@ static void test_disk_cache(void **unused) {
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static int run(void) {
+static int run(void)
+{
     const struct CMUnitTest tests[] = {
-        TEST(test_schedule), TEST(test_schedule_force), TEST(test_groups),
-        TEST(test_mixed_uniform), TEST(test_callback), TEST(test_cache), TEST(test_near_miss),
-        TEST(test_history), TEST(test_host_functions), TEST(test_events),
-        TEST(test_launch_blocking), TEST(test_log_levels), TEST(test_log_reentrant),
-        TEST(test_readme_log), TEST(test_print_ir), TEST(test_leaks),
-        TEST(test_light_shutdown), TEST(test_shutdown_with_work), TEST(test_fork),
-        TEST(test_threads), TEST(test_long_chain), TEST(test_disk_cache),
+        TEST(test_schedule),
+        TEST(test_schedule_force),
+        TEST(test_groups),
+        TEST(test_mixed_uniform),
+        TEST(test_callback),
+        TEST(test_cache),
+        TEST(test_near_miss),
+        TEST(test_history),
+        TEST(test_host_functions),
+        TEST(test_events),
+        TEST(test_launch_blocking),
+        TEST(test_log_levels),
+        TEST(test_log_reentrant),
+        TEST(test_readme_log),
+        TEST(test_print_ir),
+        TEST(test_leaks),
+        TEST(test_light_shutdown),
+        TEST(test_shutdown_with_work),
+        TEST(test_fork),
+        TEST(test_threads),
+        TEST(test_long_chain),
+        TEST(test_disk_cache),
     };
     return cmocka_run_group_tests_name("eval", tests, NULL, NULL);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     if (argc > 1 && strcmp(argv[1], "again") == 0)
         return run_again();
     char folder[] = "/tmp/drjit-test-eval-XXXXXX", command[100];

@@ -2,8 +2,9 @@
  * test_llvm.c -- the llvm engine against the interpreter, bit for bit, and its object
  * loader against damaged files
  *
- * Every Program here is legal for the engine as it is; what the engine does not support is
- * skipped (the legaliser's test covers it). NaNs compare equal whatever their payload.
+ * Every Program here is legal for the engine as it is; what the engine does not support
+ * is skipped (the legaliser's test covers it). NaNs compare equal whatever their
+ * payload.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,11 +26,10 @@
 
 enum { LANES = 1100, PADDING = 64, TABLE = 64 };
 
-static const VarType types[] = {
-    VarTypeBool, VarTypeInt8, VarTypeUInt8, VarTypeInt16, VarTypeUInt16, VarTypeInt32,
-    VarTypeUInt32, VarTypeInt64, VarTypeUInt64, VarTypeFloat16, VarTypeFloat32,
-    VarTypeFloat64
-};
+static const VarType types[] = { VarTypeBool,    VarTypeInt8,    VarTypeUInt8,
+                                 VarTypeInt16,   VarTypeUInt16,  VarTypeInt32,
+                                 VarTypeUInt32,  VarTypeInt64,   VarTypeUInt64,
+                                 VarTypeFloat16, VarTypeFloat32, VarTypeFloat64 };
 enum { TYPE_COUNT = sizeof types / sizeof types[0] };
 
 static uint64_t random_state = 88172645463325252u;
@@ -46,23 +46,48 @@ static uint64_t random_bits(void)
 
 static uint64_t special_value(VarType type)
 {
-    static const uint64_t halves[] = { 0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 1,
-                                       0x03ff, 0x7bff };
-    static const uint32_t singles[] = {
-        0, 0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 1,
-        0x807fffff, 0x7f7fffff, 0x3f000000, 0xbf000000, 0x40200000, 0x4f000000, 0xcf000000,
-        0x4f800000, 0x5f000000, 0x5f800000, 0x477fe000, 0x477ff000, 0x33000000, 0x387fe000
-    };
-    static const double doubles[] = {
-        0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, 1e-310, 5e-324, 1.7e308, 2147483647.0,
-        2147483648.0, -2147483648.0, -2147483649.0, 4294967295.0, 4294967296.0,
-        9223372036854775808.0, -9223372036854775808.0, 18446744073709551616.0, 127.9,
-        128, -128.9, 255.9, 256, 65504, 65520, 1e-8
-    };
+    static const uint64_t halves[] = { 0,      0x8000, 0x3c00, 0xbc00, 0x7c00,
+                                       0xfc00, 0x7e00, 1,      0x03ff, 0x7bff };
+    static const uint32_t singles[] = { 0,          0x80000000, 0x3f800000, 0xbf800000,
+                                        0x7f800000, 0xff800000, 0x7fc00000, 1,
+                                        0x807fffff, 0x7f7fffff, 0x3f000000, 0xbf000000,
+                                        0x40200000, 0x4f000000, 0xcf000000, 0x4f800000,
+                                        0x5f000000, 0x5f800000, 0x477fe000, 0x477ff000,
+                                        0x33000000, 0x387fe000 };
+    static const double doubles[] = { 0,
+                                      -0.0,
+                                      1,
+                                      -1,
+                                      0.5,
+                                      -0.5,
+                                      1.5,
+                                      2.5,
+                                      1e-310,
+                                      5e-324,
+                                      1.7e308,
+                                      2147483647.0,
+                                      2147483648.0,
+                                      -2147483648.0,
+                                      -2147483649.0,
+                                      4294967295.0,
+                                      4294967296.0,
+                                      9223372036854775808.0,
+                                      -9223372036854775808.0,
+                                      18446744073709551616.0,
+                                      127.9,
+                                      128,
+                                      -128.9,
+                                      255.9,
+                                      256,
+                                      65504,
+                                      65520,
+                                      1e-8 };
     uint64_t pick = random_bits() >> 20, bits = 0;
     switch (type) {
-    case VarTypeFloat16: return halves[pick % 10];
-    case VarTypeFloat32: return singles[pick % 22];
+    case VarTypeFloat16:
+        return halves[pick % 10];
+    case VarTypeFloat32:
+        return singles[pick % 22];
     case VarTypeFloat64: {
         double value = doubles[pick % 28];
         memcpy(&bits, &value, sizeof bits);
@@ -71,8 +96,8 @@ static uint64_t special_value(VarType type)
     default: {
         unsigned width = type_info[type].size * 8u;
         uint64_t top = UINT64_C(1) << (width - 1);
-        const uint64_t values[] = { 0, 1, 2, UINT64_MAX, top, top - 1, top + 1, width,
-                                    width - 1, width + 1 };
+        const uint64_t values[] = { 0,       1,       2,     UINT64_MAX, top,
+                                    top - 1, top + 1, width, width - 1,  width + 1 };
         return values[pick % 10];
     }
     }
@@ -86,7 +111,8 @@ static uint64_t random_value(VarType type)
     if (random_bits() % 3 == 0) {
         return special_value(type);
     }
-    /* A small number now and then, so that conversions and divisions are not all extreme. */
+    /* A small number now and then, so that conversions and divisions are not all
+     * extreme. */
     if (random_bits() % 3 == 0) {
         int64_t small = (int64_t) (random_bits() >> 20) % 300 - 150;
         if (type == VarTypeFloat32) {
@@ -122,10 +148,14 @@ static bool is_nan(VarType type, const void *value)
     uint64_t bits = 0;
     memcpy(&bits, value, type_info[type].size);
     switch (type) {
-    case VarTypeFloat16: return (bits & 0x7fff) > 0x7c00;
-    case VarTypeFloat32: return (bits & 0x7fffffff) > 0x7f800000;
-    case VarTypeFloat64: return (bits << 1) > UINT64_C(0xffe) << 52;
-    default: return false;
+    case VarTypeFloat16:
+        return (bits & 0x7fff) > 0x7c00;
+    case VarTypeFloat32:
+        return (bits & 0x7fffffff) > 0x7f800000;
+    case VarTypeFloat64:
+        return (bits << 1) > UINT64_C(0xffe) << 52;
+    default:
+        return false;
     }
 }
 
@@ -149,8 +179,8 @@ static void run(const Engine *engine, const Program *program, const uint64_t *ar
     engine->free(code);
 }
 
-/* Run a Program with both engines on lanes [begin, end) and compare all of its outputs and
- * written arrays, which have 'count' entries. */
+/* Run a Program with both engines on lanes [begin, end) and compare all of its outputs
+ * and written arrays, which have 'count' entries. */
 static void compare(const Program *program, const uint64_t *args, uint32_t count,
                     uint32_t begin, uint32_t end, const char *what)
 {
@@ -181,14 +211,16 @@ static void compare(const Program *program, const uint64_t *args, uint32_t count
         const char *b = (const char *) (uintptr_t) theirs[i];
         for (uint32_t k = 0; k < count; k++) {
             if (memcmp(a + k * size, b + k * size, size) != 0 &&
-                !(is_nan(param->type, a + k * size) && is_nan(param->type, b + k * size))) {
+                !(is_nan(param->type, a + k * size) &&
+                  is_nan(param->type, b + k * size))) {
                 uint64_t x = 0, y = 0;
                 memcpy(&x, a + k * size, size);
                 memcpy(&y, b + k * size, size);
                 Text text = { 0 };
                 program_write(program, &text);
                 fail_msg("%s: lane %u is %llx, interp has %llx\n%s", what, k,
-                         (unsigned long long) x, (unsigned long long) y, text_get(&text));
+                         (unsigned long long) x, (unsigned long long) y,
+                         text_get(&text));
             }
         }
         free((void *) (uintptr_t) mine[i]);
@@ -211,7 +243,8 @@ static uint32_t add_input(Program *program, VarType type)
 
 static void add_output(Program *program, uint32_t value)
 {
-    uint32_t slot = program_add_param(program, PARAM_OUTPUT, program->insts[value].type);
+    uint32_t slot =
+        program_add_param(program, PARAM_OUTPUT, program->insts[value].type);
     program_add(program, OP_STORE, VarTypeVoid, slot, 1, &value);
 }
 
@@ -220,8 +253,8 @@ static void fill_args(const Program *program, uint64_t *args, uint32_t count)
 {
     for (uint32_t i = 0; i < program->param_count; i++) {
         args[i] = program->params[i].kind == PARAM_VALUE
-            ? random_value(program->params[i].type)
-            : (uintptr_t) new_array(program->params[i].type, count);
+                      ? random_value(program->params[i].type)
+                      : (uintptr_t) new_array(program->params[i].type, count);
     }
 }
 
@@ -251,9 +284,12 @@ static void check(Program *program, const char *what)
 static VarType result_type(Op op, VarType operand)
 {
     switch (op_info[op].result) {
-    case RESULT_MASK: return VarTypeBool;
-    case RESULT_WIDE: return type_wide(operand);
-    default: return operand;
+    case RESULT_MASK:
+        return VarTypeBool;
+    case RESULT_WIDE:
+        return type_wide(operand);
+    default:
+        return operand;
     }
 }
 
@@ -277,7 +313,8 @@ static uint32_t add_operand(Program *program, VarType type, int form)
         slot = program_add(program, OP_LOAD, type, slot, 0, NULL);
         program->insts[slot].flags |= INST_UNIFORM;
         return slot;
-    default: return add_input(program, type);
+    default:
+        return add_input(program, type);
     }
 }
 
@@ -289,13 +326,17 @@ static void test_op(Op op, VarType type)
         uint32_t args[3];
         for (unsigned k = 0; k < arity; k++) {
             VarType operand = op == OP_SELECT && k == 0 ? VarTypeBool : type;
-            int form = variant < 2 ? 0 : variant == 5 ? 2 : (int) (random_bits() >> 9) % 3;
+            int form = variant < 2    ? 0
+                       : variant == 5 ? 2
+                                      : (int) (random_bits() >> 9) % 3;
             args[k] = add_operand(program, operand, form);
         }
-        uint32_t result = program_add(program, op, result_type(op, type), 0, arity, args);
+        uint32_t result =
+            program_add(program, op, result_type(op, type), 0, arity, args);
         add_output(program, result);
         char what[80];
-        snprintf(what, sizeof what, "%s.%s", op_info[op].name, type_info[type].short_name);
+        snprintf(what, sizeof what, "%s.%s", op_info[op].name,
+                 type_info[type].short_name);
         check(program, what);
     }
 }
@@ -322,15 +363,17 @@ static void test_conversions(void **state)
             for (int k = 0; k < 2; k++) {
                 Op op = k ? OP_BITCAST : OP_CAST;
                 bool fits = op == OP_CAST ||
-                    (type_info[types[from]].size == type_info[types[to]].size &&
-                     types[from] != VarTypeBool && types[to] != VarTypeBool);
-                if (from == to || !fits || !llvm_engine.supports(op, types[to], types[from])) {
+                            (type_info[types[from]].size == type_info[types[to]].size &&
+                             types[from] != VarTypeBool && types[to] != VarTypeBool);
+                if (from == to || !fits ||
+                    !llvm_engine.supports(op, types[to], types[from])) {
                     continue;
                 }
                 for (int form = 0; form < 3; form += 2) {
                     Program *program = new_program();
                     uint32_t arg = add_operand(program, types[from], form);
-                    add_output(program, program_add(program, op, types[to], 0, 1, &arg));
+                    add_output(program,
+                               program_add(program, op, types[to], 0, 1, &arg));
                     char what[80];
                     snprintf(what, sizeof what, "%s %s from %s", op_info[op].name,
                              type_info[types[to]].short_name,
@@ -351,9 +394,9 @@ static void test_leaves(void **state)
     uint32_t counter = program_add(program, OP_COUNTER, VarTypeUInt32, 0, 0, NULL);
     uint32_t worker = program_add(program, OP_WORKER, VarTypeUInt32, 0, 0, NULL);
     uint32_t sum = program_add(program, OP_ADD, VarTypeUInt32, 0, 2,
-                               (uint32_t[]) { param, counter });
+                               (uint32_t[]){ param, counter });
     add_output(program, program_add(program, OP_MUL, VarTypeUInt32, 0, 2,
-                                    (uint32_t[]) { sum, worker }));
+                                    (uint32_t[]){ sum, worker }));
     add_output(program, param);
     for (int t = 0; t < TYPE_COUNT; t++) {
         add_output(program, add_operand(program, types[t], 1));
@@ -377,21 +420,22 @@ static void test_long_bodies(void **state)
             uint32_t a = pool[random_bits() % 8], b = pool[random_bits() % 8], value;
             switch (random_bits() >> 20 & 3) {
             case 0:
-                value = program_add(program, OP_ADD, type, 0, 2, (uint32_t[]) { a, b });
+                value = program_add(program, OP_ADD, type, 0, 2, (uint32_t[]){ a, b });
                 break;
             case 1:
-                value = program_add(program, OP_MUL, type, 0, 2, (uint32_t[]) { a, b });
+                value = program_add(program, OP_MUL, type, 0, 2, (uint32_t[]){ a, b });
                 break;
             case 2: {
                 uint32_t c = add_operand(program, type, 1);
-                value = program_add(program, OP_FMA, type, 0, 3, (uint32_t[]) { a, c, b });
+                value =
+                    program_add(program, OP_FMA, type, 0, 3, (uint32_t[]){ a, c, b });
                 break;
             }
             default: {
                 uint32_t m = program_add(program, OP_LT, VarTypeBool, 0, 2,
-                                         (uint32_t[]) { a, b });
+                                         (uint32_t[]){ a, b });
                 value = program_add(program, OP_SELECT, type, 0, 3,
-                                    (uint32_t[]) { m, b, a });
+                                    (uint32_t[]){ m, b, a });
             }
             }
             pool[random_bits() % 8] = value;
@@ -405,13 +449,16 @@ static void test_long_bodies(void **state)
 
 /* ---- memory */
 
-/* An index below TABLE: every lane another one if 'distinct' (for up to TABLE lanes). */
+/* An index below TABLE: every lane another one if 'distinct' (for up to TABLE lanes).
+ */
 static uint32_t add_index(Program *program, bool distinct)
 {
-    uint32_t base = distinct ? program_add(program, OP_COUNTER, VarTypeUInt32, 0, 0, NULL)
-                             : add_input(program, VarTypeUInt32);
+    uint32_t base = distinct
+                        ? program_add(program, OP_COUNTER, VarTypeUInt32, 0, 0, NULL)
+                        : add_input(program, VarTypeUInt32);
     uint32_t mask = program_add_literal(program, VarTypeUInt32, TABLE - 1);
-    return program_add(program, OP_AND, VarTypeUInt32, 0, 2, (uint32_t[]) { base, mask });
+    return program_add(program, OP_AND, VarTypeUInt32, 0, 2,
+                       (uint32_t[]){ base, mask });
 }
 
 static uint32_t add_pointer(Program *program, VarType type, bool written)
@@ -430,10 +477,11 @@ static void test_gather(void **state)
             uint32_t pointer = add_pointer(program, types[t], false);
             uint32_t index = form == 2 ? program_add_literal(program, VarTypeUInt32, 7)
                                        : add_index(program, false);
-            uint32_t mask = form == 0 ? program_add_literal(program, VarTypeBool, 1)
-                                      : add_operand(program, VarTypeBool, form == 2 ? 2 : 0);
+            uint32_t mask = form == 0
+                                ? program_add_literal(program, VarTypeBool, 1)
+                                : add_operand(program, VarTypeBool, form == 2 ? 2 : 0);
             add_output(program, program_add(program, OP_GATHER, types[t], 0, 3,
-                                            (uint32_t[]) { pointer, index, mask }));
+                                            (uint32_t[]){ pointer, index, mask }));
             check(program, type_info[types[t]].name);
         }
     }
@@ -450,9 +498,14 @@ static void exact_values(VarType type, void *data, uint32_t count)
             ((uint16_t *) data)[i] = halves[value + 1];
             break;
         }
-        case VarTypeFloat32: ((float *) data)[i] = (float) value; break;
-        case VarTypeFloat64: ((double *) data)[i] = value; break;
-        default: break;
+        case VarTypeFloat32:
+            ((float *) data)[i] = (float) value;
+            break;
+        case VarTypeFloat64:
+            ((double *) data)[i] = value;
+            break;
+        default:
+            break;
         }
     }
 }
@@ -460,17 +513,18 @@ static void exact_values(VarType type, void *data, uint32_t count)
 static void test_scatter_of(VarType type, ReduceOp op, ReduceMode mode)
 {
     bool distinct = op == ReduceOpIdentity || mode == ReduceModeNoConflicts ||
-        mode == ReduceModePermute;
+                    mode == ReduceModePermute;
     for (int form = 0; form < 2; form++) {
         Program *program = new_program();
         uint32_t pointer = add_pointer(program, type, true);
         uint32_t value = add_input(program, type);
         uint32_t index = form == 1 && !distinct
-            ? program_add_literal(program, VarTypeUInt32, 5) : add_index(program, distinct);
+                             ? program_add_literal(program, VarTypeUInt32, 5)
+                             : add_index(program, distinct);
         uint32_t mask = form ? add_input(program, VarTypeBool)
                              : program_add_literal(program, VarTypeBool, 1);
         program_add(program, OP_SCATTER, VarTypeVoid, op | mode << 8, 4,
-                    (uint32_t[]) { pointer, value, index, mask });
+                    (uint32_t[]){ pointer, value, index, mask });
         uint64_t args[32];
         fill_args(program, args, LANES);
         if (type_info[type].is_float && op <= ReduceOpMul) {
@@ -478,7 +532,8 @@ static void test_scatter_of(VarType type, ReduceOp op, ReduceMode mode)
             exact_values(type, (void *) (uintptr_t) args[1], LANES);
         }
         char what[80];
-        snprintf(what, sizeof what, "scatter %d mode %d %s", op, mode, type_info[type].name);
+        snprintf(what, sizeof what, "scatter %d mode %d %s", op, mode,
+                 type_info[type].name);
         compare(program, args, LANES, 0, distinct ? 50 : LANES, what);
         compare(program, args, LANES, 0, 3, what);
         free_args(program, args);
@@ -513,11 +568,11 @@ static void test_scatter_fetch(void **state)
         uint32_t mask = form ? add_input(program, VarTypeBool)
                              : program_add_literal(program, VarTypeBool, 1);
         uint32_t old = program_add(program, OP_SCATTER_INC, VarTypeUInt32, 0, 3,
-                                   (uint32_t[]) { pointer, index, mask });
+                                   (uint32_t[]){ pointer, index, mask });
         if (form) { /* the value of a masked lane is not defined */
             uint32_t zero = program_add_literal(program, VarTypeUInt32, 0);
             old = program_add(program, OP_SELECT, VarTypeUInt32, 0, 3,
-                              (uint32_t[]) { mask, old, zero });
+                              (uint32_t[]){ mask, old, zero });
         }
         add_output(program, old);
         check(program, "scatter_inc");
@@ -525,10 +580,11 @@ static void test_scatter_fetch(void **state)
     for (int t = 0; t < TYPE_COUNT; t++) {
         Program *program = new_program();
         uint32_t pointer = add_pointer(program, types[t], true);
-        uint32_t value = add_input(program, types[t]), index = add_index(program, false);
+        uint32_t value = add_input(program, types[t]),
+                 index = add_index(program, false);
         uint32_t mask = add_input(program, VarTypeBool);
         add_output(program, program_add(program, OP_SCATTER_EXCH, types[t], 0, 4,
-                                        (uint32_t[]) { pointer, value, index, mask }));
+                                        (uint32_t[]){ pointer, value, index, mask }));
         check(program, "scatter_exch");
         program = new_program();
         pointer = add_pointer(program, types[t], true);
@@ -536,9 +592,9 @@ static void test_scatter_fetch(void **state)
         value = add_input(program, types[t]);
         index = add_index(program, false);
         mask = add_input(program, VarTypeBool);
-        add_output(program, program_add(program, OP_SCATTER_CAS, types[t], 0, 5,
-                                        (uint32_t[]) { pointer, expected, value, index,
-                                                       mask }));
+        add_output(program,
+                   program_add(program, OP_SCATTER_CAS, types[t], 0, 5,
+                               (uint32_t[]){ pointer, expected, value, index, mask }));
         check(program, "scatter_cas");
     }
 }
@@ -546,14 +602,15 @@ static void test_scatter_fetch(void **state)
 static void test_check(void **state)
 {
     (void) state;
-    static const uint64_t bounds[] = { 0, 1, 1000, UINT32_MAX, UINT64_C(1) << 32,
-                                       UINT64_C(1) << 40 };
+    static const uint64_t bounds[] = {
+        0, 1, 1000, UINT32_MAX, UINT64_C(1) << 32, UINT64_C(1) << 40
+    };
     for (int i = 0; i < 6; i++) {
         Program *program = new_program();
         uint32_t mask = add_input(program, VarTypeBool);
         uint32_t index = add_input(program, VarTypeUInt32);
         uint32_t ok = program_add(program, OP_CHECK, VarTypeBool, 0, 2,
-                                  (uint32_t[]) { mask, index });
+                                  (uint32_t[]){ mask, index });
         add_output(program, ok);
         program->check_count = 1;
         program_add_param(program, PARAM_REPORT, VarTypeUInt64);
@@ -587,7 +644,8 @@ static Program *statement(const char *text, VarType type)
     uint32_t a = add_input(program, type);
     uint32_t b = program_add_literal(program, type, 0x3f800000);
     uint32_t stmt = program_add_stmt(program, text);
-    add_output(program, program_add(program, OP_STMT, type, stmt, 2, (uint32_t[]) { a, b }));
+    add_output(program,
+               program_add(program, OP_STMT, type, stmt, 2, (uint32_t[]){ a, b }));
     return program;
 }
 
@@ -595,7 +653,8 @@ static void test_statements(void **state)
 {
     (void) state;
     Program *program = statement("$r0.x = fmul <$w x $t1> $r1, $r1$n"
-                                 "$r0 = fadd $T0 $r0.x, $r2", VarTypeFloat32);
+                                 "$r0 = fadd $T0 $r0.x, $r2",
+                                 VarTypeFloat32);
     float in[40], out[40];
     for (int i = 0; i < 40; i++) {
         in[i] = (float) i;
@@ -659,10 +718,11 @@ static Program *object_program(void)
     uint32_t pointer = add_pointer(program, VarTypeFloat32, true);
     uint32_t value = add_input(program, VarTypeFloat32);
     uint32_t c = program_add_literal(program, VarTypeFloat32, 0x40490fdb);
-    value = program_add(program, OP_MUL, VarTypeFloat32, 0, 2, (uint32_t[]) { value, c });
+    value =
+        program_add(program, OP_MUL, VarTypeFloat32, 0, 2, (uint32_t[]){ value, c });
     uint32_t mask = program_add_literal(program, VarTypeBool, 1);
     program_add(program, OP_SCATTER, VarTypeVoid, ReduceOpMax | ReduceModeLocal << 8, 4,
-                (uint32_t[]) { pointer, value, add_index(program, false), mask });
+                (uint32_t[]){ pointer, value, add_index(program, false), mask });
     add_output(program, value);
     return program;
 }
@@ -685,7 +745,8 @@ static void test_save_and_load(void **state)
     llvm_engine.launch(again, args, 0, LANES, 0, NULL);
     for (int i = 0; i < LANES; i++) {
         float expected = in[i] * 3.14159274f;
-        assert_true(memcmp(&out[i], &expected, 4) == 0 || is_nan(VarTypeFloat32, &expected));
+        assert_true(memcmp(&out[i], &expected, 4) == 0 ||
+                    is_nan(VarTypeFloat32, &expected));
     }
     assert_true(llvm_engine.code_size(again) > 0);
     llvm_engine.free(again);
@@ -719,7 +780,9 @@ static void test_hostile_objects(void **state)
             /* Mostly in the header and the section table at the end. */
             size_t at = random_bits() >> 10;
             size_t span = 1200 < size ? 1200 : size;
-            at = round % 3 == 0 ? at % size : round % 3 == 1 ? at % 64 : size - 1 - at % span;
+            at = round % 3 == 0   ? at % size
+                 : round % 3 == 1 ? at % 64
+                                  : size - 1 - at % span;
             copy[at] ^= (uint8_t) (1 << (random_bits() >> 13 & 7));
         }
         if (llvm_object_map(copy, size, "drjit_", &object)) {
@@ -761,8 +824,9 @@ static void without_library(const char *path, const char *expected)
         setenv("DRJIT_LIBLLVM_PATH", path, 1);
         int major, minor, patch;
         bool good = !llvm_engine.available() && error_code() == JIT_ERROR_UNSUPPORTED &&
-            strstr(error_message(), expected) && strstr(error_message(), path) &&
-            !llvm_version(&major, &minor, &patch) && llvm_vector_width() > 0;
+                    strstr(error_message(), expected) &&
+                    strstr(error_message(), path) &&
+                    !llvm_version(&major, &minor, &patch) && llvm_vector_width() > 0;
         if (!good) {
             fprintf(stderr, "message: %s\n", error_message());
         }
@@ -795,11 +859,11 @@ int main(void)
     printf("LLVM %d.%d.%d, %s, %u lanes\n", major, minor, patch, llvm_target_cpu(),
            llvm_vector_width());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_conversions),
-        cmocka_unit_test(test_leaves), cmocka_unit_test(test_long_bodies),
-        cmocka_unit_test(test_gather), cmocka_unit_test(test_scatter),
-        cmocka_unit_test(test_scatter_fetch), cmocka_unit_test(test_check),
-        cmocka_unit_test(test_statements), cmocka_unit_test(test_save_and_load),
+        cmocka_unit_test(test_arithmetic),      cmocka_unit_test(test_conversions),
+        cmocka_unit_test(test_leaves),          cmocka_unit_test(test_long_bodies),
+        cmocka_unit_test(test_gather),          cmocka_unit_test(test_scatter),
+        cmocka_unit_test(test_scatter_fetch),   cmocka_unit_test(test_check),
+        cmocka_unit_test(test_statements),      cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_hostile_objects), cmocka_unit_test(test_memory_failures),
         cmocka_unit_test(test_targets)
     };

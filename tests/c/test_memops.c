@@ -1,58 +1,18 @@
 /*
- * test_memops.c -- gathers, scatters, scatter-reductions, atomics
+ * test_memops.c -- gathers, scatters, scatter-reductions
  *
- * Results are compared with loops over plain arrays. Reductions of floats use values whose
- * sums and products are exact in any order, so that those, too, are compared bit for bit,
- * for every mode, several numbers of threads and sizes from 1 to a million.
+ * Results are compared with loops over plain arrays. Reductions of floats use values
+ * whose sums and products are exact in any order, so that those, too, are compared bit
+ * for bit, for every mode, several numbers of threads and sizes from 1 to a million.
  */
 #include "test_util.h"
 
 #include <math.h>
 
-#define ALWAYS 0u /* no mask */
-
-static void *random_array(VarType type, size_t size) {
-    const TestType *t = type_of(type);
-    char *data = malloc(size * t->size);
-    for (size_t i = 0; i < size; ++i)
-        put_bits(data, t->size, i, t->kind == 'b' ? random_bits() & 1 : random_bits());
-    return data;
-}
-
-static uint32_t *random_indices(size_t size, uint32_t bound) {
-    uint32_t *data = malloc(size * sizeof(uint32_t));
-    for (size_t i = 0; i < size; ++i)
-        data[i] = (uint32_t) (random_bits() % bound);
-    return data;
-}
-
-/* 0 ... size-1 in random order */
-static uint32_t *permutation(size_t size) {
-    uint32_t *data = malloc(size * sizeof(uint32_t));
-    for (size_t i = 0; i < size; ++i) {
-        size_t j = random_bits() % (i + 1);
-        data[i] = data[j];
-        data[j] = (uint32_t) i;
-    }
-    return data;
-}
-
-/* Replace '*target' by what a scatter returned. */
-static void advance(uint32_t *target, uint32_t written) {
-    OK(written);
-    jit_var_dec_ref(*target);
-    *target = written;
-}
-
-static uint32_t fill_u32(size_t size, uint32_t value) {
-    uint32_t id = jit_var_literal(CPU, VarTypeUInt32, &value, size, 1);
-    OK(id);
-    return id;
-}
-
 /* ----------------------------------------------------------------- gathers */
 
-static void test_gather(void **unused) {
+static void test_gather(void **unused)
+{
     (void) unused;
     enum { N = 700, M = 1003 };
     for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
@@ -68,7 +28,8 @@ static void test_gather(void **unused) {
             put_bits(plain, type->size, i, bits);
             put_bits(masked, type->size, i, mask[i] ? bits : 0);
         }
-        uint32_t s = array_of(type->type, source, N), m = array_of(VarTypeBool, mask, M);
+        uint32_t s = array_of(type->type, source, N),
+                 m = array_of(VarTypeBool, mask, M);
         uint32_t u = u32_array(M, index), i = array_of(VarTypeInt32, index, M);
         uint32_t r[4] = { jit_var_gather(s, u, ALWAYS), jit_var_gather(s, i, ALWAYS),
                           jit_var_gather(s, u, m), jit_var_gather(s, i, m) };
@@ -90,28 +51,33 @@ static void test_gather(void **unused) {
 }
 
 /* Sources that are not in memory. */
-static void test_gather_sources(void **unused) {
+static void test_gather_sources(void **unused)
+{
     (void) unused;
     uint32_t data[] = { 2, 0, 1, 2 };
     uint8_t flags[] = { 1, 1, 0, 1 };
     uint32_t index = u32_array(4, data), mask = array_of(VarTypeBool, flags, 4);
     uint32_t literal = literal_of(VarTypeUInt32, 7, 3);
-    uint32_t a = jit_var_gather(literal, index, ALWAYS), b = jit_var_gather(literal, index, mask);
+    uint32_t a = jit_var_gather(literal, index, ALWAYS),
+             b = jit_var_gather(literal, index, mask);
     CHECK_U32(a, 7, 7, 7, 7);
     CHECK_U32(b, 7, 7, 0, 7);
     uint32_t counter = jit_var_counter(CPU, 3), three = jit_var_u32(CPU, 3);
-    uint32_t computed = jit_var_mul(counter, three), c = jit_var_gather(computed, index, mask);
+    uint32_t computed = jit_var_mul(counter, three),
+             c = jit_var_gather(computed, index, mask);
     CHECK_U32(c, 6, 0, 0, 6);
     uint32_t undefined = jit_var_undefined(CPU, VarTypeUInt32, 3);
     uint32_t d = jit_var_gather(undefined, index, ALWAYS);
     OK(jit_var_eval(d));
     assert_int_equal(jit_var_size(d), 4);
-    uint32_t off = literal_of(VarTypeBool, 0, 1), e = jit_var_gather(computed, index, off);
+    uint32_t off = literal_of(VarTypeBool, 0, 1),
+             e = jit_var_gather(computed, index, off);
     CHECK_U32(e, 0, 0, 0, 0);
     DROP(index, mask, literal, a, b, counter, three, computed, c, undefined, d, off, e);
 }
 
-static void test_gather_packet(void **unused) {
+static void test_gather_packet(void **unused)
+{
     (void) unused;
     enum { ROWS = 37, LANES = 150 };
     for (int packets = 0; packets < 2; ++packets) {
@@ -125,7 +91,8 @@ static void test_gather_packet(void **unused) {
                 uint32_t *index = random_indices(LANES, ROWS), out[64];
                 uint8_t *mask = random_array(VarTypeBool, LANES);
                 uint32_t s = array_of(type->type, source, ROWS * n);
-                uint32_t i = u32_array(LANES, index), m = array_of(VarTypeBool, mask, LANES);
+                uint32_t i = u32_array(LANES, index),
+                         m = array_of(VarTypeBool, mask, LANES);
                 OK(jit_var_gather_packet(n, s, i, n & 10 ? ALWAYS : m, out));
                 for (uint32_t k = 0; k < n; ++k)
                     jit_var_schedule(out[k]);
@@ -133,8 +100,10 @@ static void test_gather_packet(void **unused) {
                 for (uint32_t k = 0; k < n; ++k) {
                     char expected[LANES * 8];
                     for (uint32_t l = 0; l < LANES; ++l)
-                        put_bits(expected, type->size, l, n & 10 || mask[l]
-                                 ? get_bits(source, type->size, index[l] * n + k) : 0);
+                        put_bits(expected, type->size, l,
+                                 n & 10 || mask[l]
+                                     ? get_bits(source, type->size, index[l] * n + k)
+                                     : 0);
                     CHECK_BYTES(out[k], expected, LANES);
                 }
                 drop_all(out, n);
@@ -149,7 +118,8 @@ static void test_gather_packet(void **unused) {
 
 /* ---------------------------------------------------------------- scatters */
 
-static void test_scatter(void **unused) {
+static void test_scatter(void **unused)
+{
     (void) unused;
     enum { N = 500, LANES = 333 };
     for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
@@ -157,10 +127,12 @@ static void test_scatter(void **unused) {
         if (type->kind == 'p')
             continue;
         for (int masked = 0; masked < 2; ++masked) {
-            char *target = random_array(type->type, N), *value = random_array(type->type, LANES);
+            char *target = random_array(type->type, N),
+                 *value = random_array(type->type, LANES);
             uint32_t *index = permutation(N);
             uint8_t *mask = random_array(VarTypeBool, LANES);
-            uint32_t x = array_of(type->type, target, N), v = array_of(type->type, value, LANES);
+            uint32_t x = array_of(type->type, target, N),
+                     v = array_of(type->type, value, LANES);
             uint32_t i = array_of(masked ? VarTypeInt32 : VarTypeUInt32, index, LANES);
             uint32_t m = array_of(VarTypeBool, mask, LANES), before = x;
             advance(&x, jit_var_scatter(x, v, i, masked ? m : ALWAYS, ReduceOpIdentity,
@@ -170,7 +142,8 @@ static void test_scatter(void **unused) {
             assert_int_equal(jit_var_state(x), VarStateDirty);
             for (uint32_t l = 0; l < LANES; ++l)
                 if (!masked || mask[l])
-                    put_bits(target, type->size, index[l], get_bits(value, type->size, l));
+                    put_bits(target, type->size, index[l],
+                             get_bits(value, type->size, l));
             CHECK_BYTES(x, target, N);
             assert_false(jit_var_is_dirty(x));
             DROP(x, v, i, m);
@@ -182,7 +155,8 @@ static void test_scatter(void **unused) {
     }
 }
 
-static void test_scatter_packet(void **unused) {
+static void test_scatter_packet(void **unused)
+{
     (void) unused;
     enum { ROWS = 100, LANES = 61 };
     for (int packets = 0; packets < 2; ++packets) {
@@ -196,7 +170,8 @@ static void test_scatter_packet(void **unused) {
                 uint32_t *index = permutation(ROWS), values[64];
                 uint8_t *mask = random_array(VarTypeBool, LANES);
                 uint32_t x = array_of(type->type, target, ROWS * n);
-                uint32_t i = u32_array(LANES, index), m = array_of(VarTypeBool, mask, LANES);
+                uint32_t i = u32_array(LANES, index),
+                         m = array_of(VarTypeBool, mask, LANES);
                 for (uint32_t k = 0; k < n; ++k) {
                     char *value = random_array(type->type, LANES);
                     values[k] = array_of(type->type, value, LANES);
@@ -220,7 +195,8 @@ static void test_scatter_packet(void **unused) {
 }
 
 /* Sums through packets, with conflicts. */
-static void test_scatter_packet_add(void **unused) {
+static void test_scatter_packet_add(void **unused)
+{
     (void) unused;
     enum { ROWS = 7, LANES = 5000, N = 4 };
     for (int packets = 0; packets < 2; ++packets) {
@@ -250,7 +226,8 @@ static void test_scatter_packet_add(void **unused) {
 /* ------------------------------------------------------- scatter-reductions */
 
 /* Numbers as double (exact for all that occurs here) or as 64 bits. */
-static uint64_t number(VarType type, int value) {
+static uint64_t number(VarType type, int value)
+{
     const TestType *t = type_of(type);
     if (t->kind != 'f')
         return (uint64_t) (int64_t) value & ones_of(t->size * 8);
@@ -275,32 +252,46 @@ static uint64_t number(VarType type, int value) {
 }
 
 /* a op b on small integers of this type. Bits of floats are those of number(). */
-static int combine(ReduceOp op, int a, int b) {
+static int combine(ReduceOp op, int a, int b)
+{
     switch (op) {
-        case ReduceOpAdd: return a + b;
-        case ReduceOpMul: return a * b;
-        case ReduceOpMin: return a < b ? a : b;
-        case ReduceOpMax: return a > b ? a : b;
-        case ReduceOpAnd: return a & b;
-        case ReduceOpOr: return a | b;
-        default: return b;
+    case ReduceOpAdd:
+        return a + b;
+    case ReduceOpMul:
+        return a * b;
+    case ReduceOpMin:
+        return a < b ? a : b;
+    case ReduceOpMax:
+        return a > b ? a : b;
+    case ReduceOpAnd:
+        return a & b;
+    case ReduceOpOr:
+        return a | b;
+    default:
+        return b;
     }
 }
 
-static int small_value(ReduceOp op, char kind) {
+static int small_value(ReduceOp op, char kind)
+{
     uint32_t r = (uint32_t) (random_bits() >> 40);
     switch (op) {
-        case ReduceOpAdd: return kind == 'u' ? (int) (r % 2) : (int) (r % 3) - 1;
-        case ReduceOpMul: return kind == 'u' ? (int) (r % 64 == 0) + 1 : (r % 2 ? 1 : -1);
-        case ReduceOpMin: case ReduceOpMax: return kind == 'u' ? (int) (r % 128)
-                                                               : (int) (r % 200) - 100;
-        default: return kind == 'b' ? (int) (r % 16 != 0) ^ (op == ReduceOpOr)
-                                    : (int) (r & 127);
+    case ReduceOpAdd:
+        return kind == 'u' ? (int) (r % 2) : (int) (r % 3) - 1;
+    case ReduceOpMul:
+        return kind == 'u' ? (int) (r % 64 == 0) + 1 : (r % 2 ? 1 : -1);
+    case ReduceOpMin:
+    case ReduceOpMax:
+        return kind == 'u' ? (int) (r % 128) : (int) (r % 200) - 100;
+    default:
+        return kind == 'b' ? (int) (r % 16 != 0) ^ (op == ReduceOpOr) : (int) (r & 127);
     }
 }
 
-/* One reduction of 'lanes' values into 'bins'. Distinct targets for modes that want them. */
-static void check_reduce(VarType type, ReduceOp op, ReduceMode mode, uint32_t lanes) {
+/* One reduction of 'lanes' values into 'bins'. Distinct targets for modes that want
+ * them. */
+static void check_reduce(VarType type, ReduceOp op, ReduceMode mode, uint32_t lanes)
+{
     const TestType *t = type_of(type);
     bool distinct = mode == ReduceModeNoConflicts || mode == ReduceModePermute;
     uint32_t bins = distinct ? lanes : lanes / 500 + 3;
@@ -336,10 +327,11 @@ static void check_reduce(VarType type, ReduceOp op, ReduceMode mode, uint32_t la
     for (uint32_t b = 0; b < bins; ++b) {
         uint64_t found = get_bits(data, t->size, b), expected = number(type, sums[b]);
         if ((found & relevant) != (expected & relevant))
-            fail_msg("%s, reduction %d, mode %d, %u lanes, %u threads: bin %u is 0x%llx, "
-                     "expected 0x%llx", t->name, (int) op, (int) mode, lanes,
-                     jit_llvm_thread_count(), b, (unsigned long long) found,
-                     (unsigned long long) expected);
+            fail_msg(
+                "%s, reduction %d, mode %d, %u lanes, %u threads: bin %u is 0x%llx, "
+                "expected 0x%llx",
+                t->name, (int) op, (int) mode, lanes, jit_llvm_thread_count(), b,
+                (unsigned long long) found, (unsigned long long) expected);
     }
     DROP(stored, x, v, i, m);
     free(sums);
@@ -349,8 +341,10 @@ static void check_reduce(VarType type, ReduceOp op, ReduceMode mode, uint32_t la
     free(mask);
 }
 
-/* By the comments of jit.h: Add, Mul, Min, Max: numbers; And, Or: integers and masks. */
-static bool reducible(const TestType *t, ReduceOp op) {
+/* By the comments of jit.h: Add, Mul, Min, Max: numbers; And, Or: integers and masks.
+ */
+static bool reducible(const TestType *t, ReduceOp op)
+{
     if (t->kind == 'p')
         return false;
     if (op == ReduceOpIdentity)
@@ -359,7 +353,8 @@ static bool reducible(const TestType *t, ReduceOp op) {
     return t->kind == 'f' ? !bitwise : t->kind == 'b' ? bitwise : true;
 }
 
-static void test_reduce_all(void **unused) {
+static void test_reduce_all(void **unused)
+{
     (void) unused;
     const uint32_t sizes[] = { 1, 17, 1000, 40001 };
     const uint32_t threads[] = { 1, 2, 5 };
@@ -377,9 +372,11 @@ static void test_reduce_all(void **unused) {
     OK(jit_llvm_set_thread_count(usual));
 }
 
-static void test_reduce_large(void **unused) {
+static void test_reduce_large(void **unused)
+{
     (void) unused;
-    const VarType types[] = { VarTypeFloat32, VarTypeUInt32, VarTypeFloat16, VarTypeInt64 };
+    const VarType types[] = { VarTypeFloat32, VarTypeUInt32, VarTypeFloat16,
+                              VarTypeInt64 };
     OK(jit_llvm_set_thread_count(5));
     for (size_t t = 0; t < COUNT_OF(types); ++t)
         for (int mode = 0; mode < ReduceModeCount; ++mode)
@@ -387,8 +384,10 @@ static void test_reduce_large(void **unused) {
     OK(jit_llvm_set_thread_count(2));
 }
 
-/* All lanes meet in one entry, several times in a row, between other uses of the target. */
-static void test_reduce_one_bin(void **unused) {
+/* All lanes meet in one entry, several times in a row, between other uses of the
+ * target. */
+static void test_reduce_one_bin(void **unused)
+{
     (void) unused;
     enum { LANES = 30000 };
     for (int mode = 0; mode < ReduceModeCount; ++mode) {
@@ -416,7 +415,8 @@ static void test_reduce_one_bin(void **unused) {
     }
 }
 
-static void test_can_reduce(void **unused) {
+static void test_can_reduce(void **unused)
+{
     (void) unused;
     for (size_t t = 0; t < COUNT_OF(test_types); ++t)
         for (int op = 0; op < ReduceOpCount; ++op) {
@@ -426,10 +426,11 @@ static void test_can_reduce(void **unused) {
             if (can || test_types[t].kind == 'p')
                 continue;
             uint64_t one = 1;
-            uint32_t x = jit_var_literal(CPU, type, &one, 4, 1), v = literal_of(type, 1, 1);
+            uint32_t x = jit_var_literal(CPU, type, &one, 4, 1),
+                     v = literal_of(type, 1, 1);
             uint32_t i = jit_var_u32(CPU, 0);
-            assert_int_equal(jit_var_scatter(x, v, i, ALWAYS, (ReduceOp) op,
-                                             ReduceModeAuto), 0);
+            assert_int_equal(
+                jit_var_scatter(x, v, i, ALWAYS, (ReduceOp) op, ReduceModeAuto), 0);
             CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "jit_var_scatter()", test_types[t].name);
             DROP(x, v, i);
         }
@@ -440,10 +441,12 @@ static void test_can_reduce(void **unused) {
 
 /* ------------------------------------------------------------ copy on write */
 
-static void test_copy_on_write(void **unused) {
+static void test_copy_on_write(void **unused)
+{
     (void) unused;
-    uint32_t i = u32_array(2, (uint32_t[]) { 1, 3 }), v = u32_array(2, (uint32_t[]) { 10, 30 });
-    uint32_t x = u32_array(4, (uint32_t[]) { 0, 1, 2, 3 });
+    uint32_t i = u32_array(2, (uint32_t[]){ 1, 3 }),
+             v = u32_array(2, (uint32_t[]){ 10, 30 });
+    uint32_t x = u32_array(4, (uint32_t[]){ 0, 1, 2, 3 });
 
     /* Shared: the other holder keeps the old content. */
     jit_var_inc_ref(x);
@@ -472,11 +475,14 @@ static void test_copy_on_write(void **unused) {
     DROP(z, x, y, i, v);
 }
 
-static void test_write_targets(void **unused) {
+static void test_write_targets(void **unused)
+{
     (void) unused;
-    uint32_t i = u32_array(2, (uint32_t[]) { 1, 3 }), v = u32_array(2, (uint32_t[]) { 10, 30 });
+    uint32_t i = u32_array(2, (uint32_t[]){ 1, 3 }),
+             v = u32_array(2, (uint32_t[]){ 10, 30 });
 
-    uint32_t x = literal_of(VarTypeUInt32, 7, 4), other = literal_of(VarTypeUInt32, 7, 4);
+    uint32_t x = literal_of(VarTypeUInt32, 7, 4),
+             other = literal_of(VarTypeUInt32, 7, 4);
     assert_int_equal(x, other); /* shared by value numbering */
     advance(&x, jit_var_scatter(x, v, i, ALWAYS, ReduceOpAdd, ReduceModeAuto));
     CHECK_U32(x, 7, 17, 7, 37);
@@ -484,7 +490,8 @@ static void test_write_targets(void **unused) {
     CHECK_U32(other, 7, 7, 7, 7);
 
     uint32_t sole = literal_of(VarTypeUInt32, 9, 4);
-    advance(&sole, jit_var_scatter(sole, v, i, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
+    advance(&sole,
+            jit_var_scatter(sole, v, i, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
     CHECK_U32(sole, 9, 10, 9, 30);
     /* The literal that a written variable once was is not found again. */
     uint32_t again = literal_of(VarTypeUInt32, 9, 4);
@@ -492,17 +499,20 @@ static void test_write_targets(void **unused) {
 
     uint32_t u = jit_var_undefined(CPU, VarTypeUInt32, 2);
     uint32_t all = jit_var_counter(CPU, 2);
-    advance(&u, jit_var_scatter(u, v, all, ALWAYS, ReduceOpIdentity, ReduceModePermute));
+    advance(&u,
+            jit_var_scatter(u, v, all, ALWAYS, ReduceOpIdentity, ReduceModePermute));
     CHECK_U32(u, 10, 30);
 
-    uint32_t c = jit_var_counter(CPU, 4), one = jit_var_u32(CPU, 1), d = jit_var_add(c, one);
+    uint32_t c = jit_var_counter(CPU, 4), one = jit_var_u32(CPU, 1),
+             d = jit_var_add(c, one);
     advance(&d, jit_var_scatter(d, v, i, ALWAYS, ReduceOpMax, ReduceModeAuto));
     CHECK_U32(d, 1, 10, 3, 30);
     CHECK_U32(c, 0, 1, 2, 3);
     DROP(i, v, x, other, sole, again, u, all, c, one, d);
 }
 
-static void test_chained(void **unused) {
+static void test_chained(void **unused)
+{
     (void) unused;
     enum { N = 64 };
     uint32_t expected[N] = { 0 };
@@ -513,8 +523,9 @@ static void test_chained(void **unused) {
         uint32_t index = lanes == 1 ? jit_var_u32(CPU, 3) : jit_var_counter(CPU, lanes);
         uint32_t value = jit_var_u32(CPU, k + 1);
         bool add = k % 2 != 0;
-        advance(&x, jit_var_scatter(x, value, index, ALWAYS,
-                                    add ? ReduceOpAdd : ReduceOpIdentity, ReduceModeAuto));
+        advance(&x,
+                jit_var_scatter(x, value, index, ALWAYS,
+                                add ? ReduceOpAdd : ReduceOpIdentity, ReduceModeAuto));
         for (uint32_t l = 0; l < lanes; ++l) {
             uint32_t *entry = &expected[lanes == 1 ? 3 : l];
             *entry = add ? *entry + k + 1 : k + 1;
@@ -527,7 +538,8 @@ static void test_chained(void **unused) {
     uint32_t ten = jit_var_u32(CPU, 10), twenty = jit_var_u32(CPU, 20);
     advance(&x, jit_var_scatter(x, ten, c, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
     uint32_t before = jit_var_gather(x, c, ALWAYS);
-    advance(&x, jit_var_scatter(x, twenty, c, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
+    advance(&x,
+            jit_var_scatter(x, twenty, c, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
     uint32_t after = jit_var_gather(x, c, ALWAYS), value = 0;
     OK(jit_var_read(x, 7, &value));
     assert_int_equal(value, 20);
@@ -539,16 +551,19 @@ static void test_chained(void **unused) {
 }
 
 /* The target is also the value, the index or the mask. */
-static void test_into_itself(void **unused) {
+static void test_into_itself(void **unused)
+{
     (void) unused;
     enum { N = 50000 };
-    uint32_t *data = malloc(N * sizeof(uint32_t)), *expected = malloc(N * sizeof(uint32_t));
+    uint32_t *data = malloc(N * sizeof(uint32_t)),
+             *expected = malloc(N * sizeof(uint32_t));
     for (uint32_t l = 0; l < N; ++l)
         data[l] = l * 3;
     uint32_t last = jit_var_u32(CPU, N - 1), c = jit_var_counter(CPU, N);
     uint32_t reverse = jit_var_sub(last, c);
     uint32_t x = u32_array(N, data);
-    advance(&x, jit_var_scatter(x, x, reverse, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
+    advance(&x,
+            jit_var_scatter(x, x, reverse, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
     for (uint32_t l = 0; l < N; ++l)
         expected[l] = data[N - 1 - l];
     CHECK_BYTES(x, expected, N);
@@ -584,8 +599,8 @@ static void test_into_itself(void **unused) {
     z = jit_var_inc_ref(first);
     uint32_t wide = jit_var_tile(first, 2);
     OK(jit_var_eval(wide));
-    advance(&wide, jit_var_scatter_packet(2, wide, items, half, ALWAYS, ReduceOpIdentity,
-                                          ReduceModeAuto));
+    advance(&wide, jit_var_scatter_packet(2, wide, items, half, ALWAYS,
+                                          ReduceOpIdentity, ReduceModeAuto));
     for (uint32_t l = 0; l < N; ++l)
         expected[l] = data[l / 2];
     CHECK_BYTES(wide, expected, N);
@@ -598,7 +613,8 @@ static void test_into_itself(void **unused) {
 }
 
 /* Writes to several arrays in one evaluation; one reads what another wrote. */
-static void test_two_targets(void **unused) {
+static void test_two_targets(void **unused)
+{
     (void) unused;
     uint32_t a = fill_u32(5, 1), b = fill_u32(5, 2), c = jit_var_counter(CPU, 5);
     advance(&a, jit_var_scatter(a, c, c, ALWAYS, ReduceOpAdd, ReduceModeAuto));
@@ -617,331 +633,22 @@ static void test_two_targets(void **unused) {
     OK(jit_eval());
 }
 
-/* ----------------------------------------------------------------- atomics */
-
-static int compare_u32(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
-    return x < y ? -1 : x > y;
-}
-
-static void test_inc(void **unused) {
-    (void) unused;
-    const uint32_t sizes[] = { 1, 16, 1000, 100001 };
-    for (size_t s = 0; s < COUNT_OF(sizes); ++s) {
-        enum { BINS = 3 };
-        uint32_t n = sizes[s], total[BINS] = { 0 };
-        uint32_t *index = random_indices(n, BINS);
-        uint8_t *mask = random_array(VarTypeBool, n);
-        uint32_t x = fill_u32(BINS, 0), i = u32_array(n, index);
-        uint32_t m = array_of(VarTypeBool, mask, n);
-        uint32_t old = jit_var_scatter_inc(&x, i, m);
-        OK(old);
-        assert_int_equal(jit_var_type(old), VarTypeUInt32);
-        OK(jit_var_eval(old));
-        /* The previous values of each bin are 0 ... count-1, each once. */
-        uint32_t *seen[BINS], *data;
-        for (uint32_t b = 0; b < BINS; ++b)
-            seen[b] = calloc(n + 1, sizeof(uint32_t));
-        uint32_t stored = jit_var_data(old, (void **) &data);
-        OK(stored);
-        for (uint32_t l = 0; l < n; ++l) {
-            if (!mask[l])
-                continue;
-            total[index[l]]++;
-            assert_true(data[l] < n);
-            seen[index[l]][data[l]]++;
-        }
-        for (uint32_t b = 0; b < BINS; ++b) {
-            for (uint32_t k = 0; k < n; ++k)
-                assert_int_equal(seen[b][k], k < total[b]);
-            free(seen[b]);
-        }
-        CHECK_BYTES(x, total, BINS);
-        DROP(stored, old, x, i, m);
-        free(index);
-        free(mask);
-    }
-}
-
-/* The idiom the operation exists for: reserve a slot and write to it in the same kernel. */
-static void test_inc_compaction(void **unused) {
-    (void) unused;
-    enum { N = 20000 };
-    uint32_t next = fill_u32(1, 0), out = fill_u32(N, 0), c = jit_var_counter(CPU, N);
-    uint32_t three = jit_var_u32(CPU, 3), rest = jit_var_mod(c, three);
-    uint32_t zero = jit_var_u32(CPU, 0), m = jit_var_eq(rest, zero);
-    uint32_t slot = jit_var_scatter_inc(&next, zero, m);
-    OK(slot);
-    advance(&out, jit_var_scatter(out, c, slot, m, ReduceOpIdentity, ReduceModeAuto));
-    OK(jit_eval());
-    uint32_t count = (N + 2) / 3, *data;
-    CHECK_U32(next, count);
-    uint32_t stored = jit_var_data(out, (void **) &data);
-    OK(stored);
-    uint32_t *sorted = malloc(count * sizeof(uint32_t));
-    memcpy(sorted, data, count * sizeof(uint32_t));
-    qsort(sorted, count, sizeof(uint32_t), compare_u32);
-    for (uint32_t k = 0; k < count; ++k)
-        assert_int_equal(sorted[k], 3 * k);
-    free(sorted);
-
-    /* The slots themselves are gone. */
-    assert_int_equal(jit_var_state(slot), VarStateInvalid);
-    assert_int_equal(jit_var_add(slot, c), 0);
-    CHECK_ERROR(JIT_ERROR_STATE, "jit_var_add()", "atomic", "earlier kernel");
-    assert_int_equal(jit_var_gather(out, slot, ALWAYS), 0);
-    CHECK_ERROR(JIT_ERROR_STATE, "jit_var_gather()", "atomic");
-    uint32_t value;
-    assert_false(jit_var_read(slot, 0, &value));
-    CHECK_ERROR(JIT_ERROR_STATE, "jit_var_read()", "atomic");
-    assert_false(jit_var_eval(slot) && jit_var_state(slot) != VarStateInvalid);
-    jit_error_clear();
-    DROP(stored, next, out, c, three, rest, zero, m, slot);
-}
-
-/* An expression made before the atomic ran, evaluated after it. */
-static void test_consumed_expression(void **unused) {
-    (void) unused;
-    uint32_t next = fill_u32(1, 0), zero = jit_var_u32(CPU, 0), c = jit_var_counter(CPU, 8);
-    uint32_t all = literal_of(VarTypeBool, 1, 8);
-    uint32_t slot = jit_var_scatter_inc(&next, zero, all);
-    OK(slot);
-    uint32_t sum = jit_var_add(slot, c);
-    OK(sum);
-    OK(jit_var_eval(next));
-    CHECK_U32(next, 8);
-    uint32_t value;
-    assert_false(jit_var_read(sum, 0, &value));
-    assert_int_equal(jit_error(), JIT_ERROR_STATE);
-    assert_non_null(strstr(jit_error_message(), "atomic"));
-    jit_error_clear();
-    CHECK_U32(next, 8); /* it did not run again */
-    DROP(next, zero, c, all, slot, sum);
-}
-
-static void test_exch(void **unused) {
-    (void) unused;
-    enum { N = 5000 };
-    /* One entry: what went in comes out once, but for the value that stays. */
-    uint32_t x = fill_u32(1, N), c = jit_var_counter(CPU, N), zero = jit_var_u32(CPU, 0);
-    uint32_t old = jit_var_scatter_exch(&x, c, zero, ALWAYS), *data;
-    OK(old);
-    OK(jit_var_eval(old));
-    uint32_t stored = jit_var_data(old, (void **) &data), last;
-    OK(stored && jit_var_read(x, 0, &last));
-    uint8_t seen[N + 1] = { 0 };
-    for (uint32_t l = 0; l < N; ++l) {
-        assert_true(data[l] <= N);
-        seen[data[l]]++;
-    }
-    seen[last]++;
-    for (uint32_t k = 0; k <= N; ++k)
-        assert_int_equal(seen[k], 1);
-    DROP(stored, old, x, c);
-
-    for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
-        const TestType *type = &test_types[t];
-        if (type->kind == 'p')
-            continue;
-        enum { M = 300 };
-        char *before = random_array(type->type, M), *value = random_array(type->type, M);
-        char *after = malloc(M * 8), *previous = calloc(M, 8);
-        uint32_t *index = permutation(M);
-        uint8_t *mask = random_array(VarTypeBool, M);
-        memcpy(after, before, M * type->size);
-        for (uint32_t l = 0; l < M; ++l) {
-            if (!mask[l])
-                continue;
-            put_bits(previous, type->size, l, get_bits(before, type->size, index[l]));
-            put_bits(after, type->size, index[l], get_bits(value, type->size, l));
-        }
-        uint32_t y = array_of(type->type, before, M), v = array_of(type->type, value, M);
-        uint32_t i = u32_array(M, index), m = array_of(VarTypeBool, mask, M);
-        uint32_t held = jit_var_inc_ref(y); /* must keep the old content */
-        uint32_t got = jit_var_scatter_exch(&y, v, i, m);
-        OK(got);
-        assert_int_not_equal(y, held);
-        jit_var_schedule(got);
-        OK(jit_eval());
-        CHECK_BYTES(got, previous, M);
-        CHECK_BYTES(y, after, M);
-        CHECK_BYTES(held, before, M);
-        DROP(y, v, i, m, held, got);
-        free(before);
-        free(value);
-        free(after);
-        free(previous);
-        free(index);
-        free(mask);
-    }
-    jit_var_dec_ref(zero);
-}
-
-static void test_cas(void **unused) {
-    (void) unused;
-    enum { N = 5000 };
-    /* Many want one entry: one succeeds, the others see its value. */
-    uint32_t x = fill_u32(1, N), c = jit_var_counter(CPU, N), zero = jit_var_u32(CPU, 0);
-    uint32_t compare = jit_var_u32(CPU, N), out[2] = { 0, 0 };
-    OK(jit_var_scatter_cas(&x, compare, c, zero, ALWAYS, out));
-    jit_var_schedule(out[0]);
-    jit_var_schedule(out[1]);
-    OK(jit_eval());
-    uint32_t *old, winner, successes = 0;
-    uint8_t *ok;
-    uint32_t stored = jit_var_data(out[0], (void **) &old);
-    uint32_t stored_ok = jit_var_data(out[1], (void **) &ok);
-    OK(stored && stored_ok && jit_var_read(x, 0, &winner));
-    assert_true(winner < N);
-    for (uint32_t l = 0; l < N; ++l) {
-        successes += ok[l];
-        assert_int_equal(ok[l], l == winner);
-        assert_int_equal(old[l], l == winner ? N : winner);
-    }
-    assert_int_equal(successes, 1);
-    DROP(stored, stored_ok, out[0], out[1], x, c, zero, compare);
-
-    for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
-        const TestType *type = &test_types[t];
-        if (type->kind == 'p')
-            continue;
-        enum { M = 300 };
-        char *before = random_array(type->type, M), *value = random_array(type->type, M);
-        char *wanted = random_array(type->type, M), *after = malloc(M * 8);
-        char *previous = malloc(M * 8);
-        uint8_t success[M], *mask = random_array(VarTypeBool, M);
-        uint32_t *index = permutation(M);
-        memcpy(after, before, M * type->size);
-        for (uint32_t l = 0; l < M; ++l) {
-            uint64_t bits = get_bits(before, type->size, index[l]);
-            if (l % 2) /* NaNs are compared as bits, too */
-                put_bits(wanted, type->size, l, bits);
-            success[l] = mask[l] && get_bits(wanted, type->size, l) == bits;
-            put_bits(previous, type->size, l, mask[l] ? bits : 0);
-            if (success[l])
-                put_bits(after, type->size, index[l], get_bits(value, type->size, l));
-        }
-        uint32_t y = array_of(type->type, before, M), v = array_of(type->type, value, M);
-        uint32_t w = array_of(type->type, wanted, M), i = u32_array(M, index);
-        uint32_t m = array_of(VarTypeBool, mask, M);
-        OK(jit_var_scatter_cas(&y, w, v, i, m, out));
-        jit_var_schedule(out[0]);
-        jit_var_schedule(out[1]);
-        OK(jit_eval());
-        CHECK_BYTES(y, after, M);
-        CHECK_BYTES(out[0], previous, M);
-        CHECK_BYTES(out[1], success, M);
-        DROP(y, v, w, i, m, out[0], out[1]);
-        free(before);
-        free(value);
-        free(wanted);
-        free(after);
-        free(previous);
-        free(mask);
-        free(index);
-    }
-}
-
-/* ------------------------------------------------------------- bounds checks */
-
-static void test_debug(void **unused) {
-    (void) unused;
-    jit_set_flag(JitFlagDebug, 1);
-    jit_set_log_level_callback(LogLevelWarn, log_keep);
-    jit_set_source_location("scene.c", 41);
-    uint32_t grid = u32_array(4, (uint32_t[]) { 10, 11, 12, 13 });
-    advance(&grid, jit_var_set_label(grid, "grid"));
-    uint32_t index = u32_array(5, (uint32_t[]) { 0, 4, 3, 4000000000u, 9 });
-    uint32_t g = jit_var_gather(grid, index, ALWAYS);
-    CHECK_U32(g, 10, 0, 13, 0, 0);
-    jit_sync_thread();
-    assert_int_equal(log_count("out-of-bounds"), 1);
-    assert_non_null(strstr(log_text_seen, "jit_var_gather()"));
-    assert_non_null(strstr(log_text_seen, "scene.c:41"));
-    assert_non_null(strstr(log_text_seen, "grid"));
-    assert_non_null(strstr(log_text_seen, "size 4"));
-    assert_non_null(strstr(log_text_seen, "3 lanes"));
-
-    log_clear();
-    jit_set_source_location("scene.c", 42);
-    uint32_t seven = jit_var_u32(CPU, 7);
-    uint32_t held = jit_var_inc_ref(grid);
-    advance(&grid, jit_var_scatter(grid, seven, index, ALWAYS, ReduceOpAdd, ReduceModeAuto));
-    CHECK_U32(grid, 17, 11, 12, 20);
-    jit_sync_thread();
-    assert_int_equal(log_count("out-of-bounds"), 1);
-    assert_non_null(strstr(log_text_seen, "jit_var_scatter()"));
-    assert_non_null(strstr(log_text_seen, "scene.c:42"));
-    CHECK_U32(held, 10, 11, 12, 13);
-
-    /* Masked lanes are nobody's business. */
-    log_clear();
-    uint8_t flags[] = { 1, 0, 1, 0, 0 };
-    uint32_t mask = array_of(VarTypeBool, flags, 5);
-    uint32_t quiet = jit_var_gather(grid, index, mask);
-    CHECK_U32(quiet, 17, 0, 20, 0, 0);
-    jit_sync_thread();
-    assert_int_equal(log_length, 0);
-
-    /* Negative positions, packets and atomics. */
-    int32_t below[] = { -1, 0 };
-    uint32_t negative = array_of(VarTypeInt32, below, 2);
-    uint32_t r = jit_var_gather(grid, negative, ALWAYS), out[2];
-    CHECK_U32(r, 0, 17);
-    OK(jit_var_gather_packet(2, grid, negative, ALWAYS, out));
-    CHECK_U32(out[0], 0, 17);
-    CHECK_U32(out[1], 0, 11);
-    uint32_t values[] = { seven, seven };
-    advance(&grid, jit_var_scatter_packet(2, grid, values, negative, ALWAYS, ReduceOpIdentity,
-                                          ReduceModeAuto));
-    CHECK_U32(grid, 7, 7, 12, 20);
-    log_clear();
-    uint32_t old = jit_var_scatter_inc(&grid, negative, ALWAYS);
-    OK(old && jit_var_eval(old));
-    CHECK_U32(grid, 8, 7, 12, 20);
-    jit_sync_thread();
-    assert_int_equal(log_count("jit_var_scatter_inc()"), 1);
-    log_clear();
-    uint32_t swapped = jit_var_scatter_exch(&grid, seven, negative, ALWAYS);
-    OK(swapped);
-    CHECK_U32(swapped, 0, 8);
-    jit_sync_thread();
-    assert_int_equal(log_count("jit_var_scatter_exch()"), 1);
-    log_clear();
-    uint32_t pair[2];
-    OK(jit_var_scatter_cas(&grid, seven, index, negative, ALWAYS, pair) ||
-       jit_error() == JIT_ERROR_ARGUMENT); /* sizes 5 and 2 */
-    jit_error_clear();
-    uint32_t nine = jit_var_u32(CPU, 9);
-    OK(jit_var_scatter_cas(&grid, seven, nine, negative, ALWAYS, pair));
-    jit_var_schedule(pair[0]);
-    jit_var_schedule(pair[1]);
-    OK(jit_eval());
-    CHECK_U32(grid, 9, 7, 12, 20);
-    CHECK_BYTES(pair[1], ((uint8_t[]) { 0, 1 }), 2);
-    jit_sync_thread();
-    assert_int_equal(log_count("jit_var_scatter_cas()"), 1);
-
-    /* A literal source has bounds as well. */
-    uint32_t literal = literal_of(VarTypeUInt32, 5, 4), l = jit_var_gather(literal, index,
-                                                                          ALWAYS);
-    CHECK_U32(l, 5, 0, 5, 0, 0);
-    jit_set_source_location(NULL, 0);
-    DROP(grid, index, g, seven, held, mask, quiet, negative, r, out[0], out[1], old, swapped,
-         pair[0], pair[1], nine, literal, l);
-}
-
-static int run(void) {
+static int run(void)
+{
     const struct CMUnitTest tests[] = {
-        TEST(test_gather), TEST(test_gather_sources), TEST(test_gather_packet),
-        TEST(test_scatter), TEST(test_scatter_packet), TEST(test_scatter_packet_add),
-        TEST(test_reduce_one_bin), TEST(test_can_reduce), TEST(test_copy_on_write),
-        TEST(test_write_targets), TEST(test_chained), TEST(test_into_itself),
-        TEST(test_two_targets), TEST(test_inc), TEST(test_inc_compaction),
-        TEST(test_consumed_expression), TEST(test_exch), TEST(test_cas), TEST(test_debug),
-        TEST(test_reduce_all), TEST(test_reduce_large),
+        TEST(test_gather),         TEST(test_gather_sources),
+        TEST(test_gather_packet),  TEST(test_scatter),
+        TEST(test_scatter_packet), TEST(test_scatter_packet_add),
+        TEST(test_reduce_one_bin), TEST(test_can_reduce),
+        TEST(test_copy_on_write),  TEST(test_write_targets),
+        TEST(test_chained),        TEST(test_into_itself),
+        TEST(test_two_targets),    TEST(test_reduce_all),
+        TEST(test_reduce_large),
     };
     return cmocka_run_group_tests_name("memops", tests, NULL, NULL);
 }
 
-int main(void) { return run_engines(run); }
+int main(void)
+{
+    return run_engines(run);
+}

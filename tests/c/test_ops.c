@@ -1,13 +1,13 @@
 /*
  * test_ops.c -- every arithmetic operation and cast on every type, by every engine
  *
- * The list of operations comes from ops.def. What a cell means is computed here once more
- * from the comments of jit.h: integers in 128 bits, f16 and f32 in double (53 bits are
- * more than twice their significands plus two, so rounding twice does no harm), f64 by the
- * C compiler, and f16 is rounded by hand. A cell that is neither defined here and computed
- * there nor rejected with a message fails. Each cell is computed from folded literals, from
- * arrays of several sizes, and from arrays mixed with literals and opaque scalars, and all
- * of these must give the same bits (NaN payloads aside).
+ * The list of operations comes from ops.def. What a cell means is computed here once
+ * more from the comments of jit.h: integers in 128 bits, f16 and f32 in double (53 bits
+ * are more than twice their significands plus two, so rounding twice does no harm), f64
+ * by the C compiler, and f16 is rounded by hand. A cell that is neither defined here
+ * and computed there nor rejected with a message fails. Each cell is computed from
+ * folded literals, from arrays of several sizes, and from arrays mixed with literals
+ * and opaque scalars, and all of these must give the same bits (NaN payloads aside).
  */
 #include "test_util.h"
 
@@ -40,16 +40,17 @@ _Static_assert(OPS == (int) JitOpCount, "ops.def and JitOp list the same arithme
 /* ---------------------------------------------------------- floating point */
 
 /* magnitude * 2^exponent rounded to half precision, ties to even. */
-static uint64_t half_round(bool negative, u128 magnitude, int exponent) {
+static uint64_t half_round(bool negative, u128 magnitude, int exponent)
+{
     uint64_t sign = negative ? 0x8000 : 0;
     if (!magnitude)
         return sign;
     int top = 127;
     while (!(magnitude >> top))
         top--;
-    int e = top + exponent;          /* of the leading bit */
+    int e = top + exponent; /* of the leading bit */
     int quantum = (e < -14 ? -14 : e) - 10;
-    int shift = quantum - exponent;  /* bits that are rounded away */
+    int shift = quantum - exponent; /* bits that are rounded away */
     u128 n;
     if (shift <= 0) {
         n = magnitude << -shift;
@@ -69,7 +70,8 @@ static uint64_t half_round(bool negative, u128 magnitude, int exponent) {
     return sign | (bits > 0x7c00 ? 0x7c00 : bits);
 }
 
-static uint64_t half_of(double v) {
+static uint64_t half_of(double v)
+{
     bool negative = signbit(v);
     if (isnan(v))
         return 0x7e00;
@@ -80,7 +82,8 @@ static uint64_t half_of(double v) {
     return half_round(negative, (u128) (uint64_t) ldexp(m, 53), exponent - 53);
 }
 
-static double half_value(uint64_t bits) {
+static double half_value(uint64_t bits)
+{
     int exponent = (int) (bits >> 10 & 31);
     double m = (double) (bits & 1023), v;
     if (exponent == 31)
@@ -90,7 +93,8 @@ static double half_value(uint64_t bits) {
     return bits & 0x8000 ? -v : v;
 }
 
-static double float_value(VarType type, uint64_t bits) {
+static double float_value(VarType type, uint64_t bits)
+{
     if (type == VarTypeFloat16)
         return half_value(bits);
     if (type == VarTypeFloat32) {
@@ -105,7 +109,8 @@ static double float_value(VarType type, uint64_t bits) {
 }
 
 /* A double rounded to a type. */
-static uint64_t float_bits(VarType type, double v) {
+static uint64_t float_bits(VarType type, double v)
+{
     uint64_t bits = 0;
     if (type == VarTypeFloat16)
         return half_of(v);
@@ -119,7 +124,8 @@ static uint64_t float_bits(VarType type, double v) {
 }
 
 /* Multiples of 2^-48 hold every product of two halves and every half exactly. */
-static uint64_t half_fma(double a, double b, double c) {
+static uint64_t half_fma(double a, double b, double c)
+{
     if (!isfinite(a) || !isfinite(b) || !isfinite(c))
         return half_of(a * b + c);
     i128 sum = (i128) (int64_t) ldexp(a, 24) * (int64_t) ldexp(b, 24) +
@@ -129,7 +135,8 @@ static uint64_t half_fma(double a, double b, double c) {
     return half_round(sum < 0, sum < 0 ? -(u128) sum : (u128) sum, -48);
 }
 
-static uint64_t float_fma(VarType type, double a, double b, double c) {
+static uint64_t float_fma(VarType type, double a, double b, double c)
+{
     if (type == VarTypeFloat16)
         return half_fma(a, b, c);
     if (type == VarTypeFloat32)
@@ -137,13 +144,15 @@ static uint64_t float_fma(VarType type, double a, double b, double c) {
     return float_bits(type, fma(a, b, c));
 }
 
-static double fmin_value(double a, double b) {
+static double fmin_value(double a, double b)
+{
     if (isnan(a) || isnan(b))
         return isnan(a) ? b : a;
     return a == b ? (signbit(a) ? a : b) : a < b ? a : b;
 }
 
-static double fmax_value(double a, double b) {
+static double fmax_value(double a, double b)
+{
     if (isnan(a) || isnan(b))
         return isnan(a) ? b : a;
     return a == b ? (signbit(a) ? b : a) : a > b ? a : b;
@@ -155,37 +164,90 @@ typedef struct Args {
 } Args;
 
 /* Operations on floats; false if there is no such operation. */
-static bool float_op(JitOp op, VarType type, Args x, uint64_t *out) {
-    double a = float_value(type, x.a), b = float_value(type, x.b), c = float_value(type, x.c);
+static bool float_op(JitOp op, VarType type, Args x, uint64_t *out)
+{
+    double a = float_value(type, x.a), b = float_value(type, x.b),
+           c = float_value(type, x.c);
     uint64_t sign = UINT64_C(1) << (type_of(type)->size * 8 - 1);
     double r;
     switch (op) {
-        case JitOpNeg: *out = x.a ^ sign; return true;
-        case JitOpAbs: *out = x.a & ~sign; return true;
-        case JitOpCopysign: *out = (x.a & ~sign) | (x.b & sign); return true;
-        case JitOpFma: *out = float_fma(type, a, b, c); return true;
-        case JitOpEq: *out = a == b; return true;
-        case JitOpNeq: *out = a != b; return true;
-        case JitOpLt: *out = a < b; return true;
-        case JitOpLe: *out = a <= b; return true;
-        case JitOpGt: *out = a > b; return true;
-        case JitOpGe: *out = a >= b; return true;
-        case JitOpSqrt: r = sqrt(a); break;
-        case JitOpRcp: r = 1 / a; break;
-        case JitOpRsqrt: r = 1 / float_value(type, float_bits(type, sqrt(a))); break;
-        case JitOpCeil: r = ceil(a); break;
-        case JitOpFloor: r = floor(a); break;
-        case JitOpRound: r = rint(a); break;
-        case JitOpTrunc: r = trunc(a); break;
-        case JitOpAdd: r = a + b; break;
-        case JitOpSub: r = a - b; break;
-        case JitOpMul: r = a * b; break;
-        case JitOpDiv: r = a / b; break;
-        case JitOpMin: r = b < a || isnan(a) ? b : a; break;
-        case JitOpMax: r = a > b || isnan(b) ? a : b; break;
-        case JitOpFmin: r = fmin_value(a, b); break;
-        case JitOpFmax: r = fmax_value(a, b); break;
-        default: return false;
+    case JitOpNeg:
+        *out = x.a ^ sign;
+        return true;
+    case JitOpAbs:
+        *out = x.a & ~sign;
+        return true;
+    case JitOpCopysign:
+        *out = (x.a & ~sign) | (x.b & sign);
+        return true;
+    case JitOpFma:
+        *out = float_fma(type, a, b, c);
+        return true;
+    case JitOpEq:
+        *out = a == b;
+        return true;
+    case JitOpNeq:
+        *out = a != b;
+        return true;
+    case JitOpLt:
+        *out = a < b;
+        return true;
+    case JitOpLe:
+        *out = a <= b;
+        return true;
+    case JitOpGt:
+        *out = a > b;
+        return true;
+    case JitOpGe:
+        *out = a >= b;
+        return true;
+    case JitOpSqrt:
+        r = sqrt(a);
+        break;
+    case JitOpRcp:
+        r = 1 / a;
+        break;
+    case JitOpRsqrt:
+        r = 1 / float_value(type, float_bits(type, sqrt(a)));
+        break;
+    case JitOpCeil:
+        r = ceil(a);
+        break;
+    case JitOpFloor:
+        r = floor(a);
+        break;
+    case JitOpRound:
+        r = rint(a);
+        break;
+    case JitOpTrunc:
+        r = trunc(a);
+        break;
+    case JitOpAdd:
+        r = a + b;
+        break;
+    case JitOpSub:
+        r = a - b;
+        break;
+    case JitOpMul:
+        r = a * b;
+        break;
+    case JitOpDiv:
+        r = a / b;
+        break;
+    case JitOpMin:
+        r = b < a || isnan(a) ? b : a;
+        break;
+    case JitOpMax:
+        r = a > b || isnan(b) ? a : b;
+        break;
+    case JitOpFmin:
+        r = fmin_value(a, b);
+        break;
+    case JitOpFmax:
+        r = fmax_value(a, b);
+        break;
+    default:
+        return false;
     }
     *out = float_bits(type, r);
     return true;
@@ -193,7 +255,8 @@ static bool float_op(JitOp op, VarType type, Args x, uint64_t *out) {
 
 /* ---------------------------------------------------------------- integers */
 
-static i128 int_value(VarType type, uint64_t bits) {
+static i128 int_value(VarType type, uint64_t bits)
+{
     const TestType *t = type_of(type);
     unsigned width = t->size * 8;
     bits &= ones_of(width);
@@ -201,7 +264,8 @@ static i128 int_value(VarType type, uint64_t bits) {
     return negative ? (i128) bits - ((i128) 1 << width) : (i128) bits;
 }
 
-static uint64_t bit_op(JitOp op, uint64_t a, unsigned width) {
+static uint64_t bit_op(JitOp op, uint64_t a, unsigned width)
+{
     uint64_t count = 0, reversed = 0, leading = width, trailing = width;
     for (unsigned i = 0; i < width; ++i) {
         if (!(a >> i & 1))
@@ -212,49 +276,105 @@ static uint64_t bit_op(JitOp op, uint64_t a, unsigned width) {
         if (trailing == width)
             trailing = i;
     }
-    return op == JitOpPopc ? count : op == JitOpClz ? leading
-         : op == JitOpCtz ? trailing : reversed;
+    return op == JitOpPopc  ? count
+           : op == JitOpClz ? leading
+           : op == JitOpCtz ? trailing
+                            : reversed;
 }
 
-static bool int_op(JitOp op, VarType type, Args x, uint64_t *out) {
+static bool int_op(JitOp op, VarType type, Args x, uint64_t *out)
+{
     const TestType *t = type_of(type);
     unsigned width = t->size * 8;
     i128 a = int_value(type, x.a), b = int_value(type, x.b);
     u128 ua = (u128) a, ub = (u128) b, uc = (u128) int_value(type, x.c), r;
     switch (op) {
-        case JitOpEq: *out = a == b; return true;
-        case JitOpNeq: *out = a != b; return true;
-        case JitOpLt: *out = a < b; return true;
-        case JitOpLe: *out = a <= b; return true;
-        case JitOpGt: *out = a > b; return true;
-        case JitOpGe: *out = a >= b; return true;
-        case JitOpMulWide:
-            *out = (uint64_t) (ua * ub) & ones_of(2 * width);
-            return t->size < 8;
-        case JitOpNeg: r = -ua; break;
-        case JitOpNot: r = ~ua; break;
-        case JitOpAbs: r = a < 0 ? -ua : ua; break;
-        case JitOpCeil: case JitOpFloor: case JitOpRound: case JitOpTrunc: r = ua; break;
-        case JitOpPopc: case JitOpClz: case JitOpCtz: case JitOpBrev:
-            r = bit_op(op, x.a, width);
-            break;
-        case JitOpAdd: r = ua + ub; break;
-        case JitOpSub: r = ua - ub; break;
-        case JitOpMul: r = ua * ub; break;
-        case JitOpDiv: r = b == 0 ? 0 : (u128) (a / b); break;
-        case JitOpMod: r = b == 0 ? ua : (u128) (a % b); break;
-        case JitOpMulHi:
-            r = t->kind == 'i' ? (u128) (a * b >> width) : ua * ub >> width;
-            break;
-        case JitOpMin: r = (u128) (a < b ? a : b); break;
-        case JitOpMax: r = (u128) (a > b ? a : b); break;
-        case JitOpAnd: r = ua & ub; break;
-        case JitOpOr: r = ua | ub; break;
-        case JitOpXor: r = ua ^ ub; break;
-        case JitOpShl: r = x.b >= width ? 0 : ua << x.b; break;
-        case JitOpShr: r = (u128) (a >> (x.b > 100 ? 100 : x.b)); break;
-        case JitOpFma: r = ua * ub + uc; break;
-        default: return false;
+    case JitOpEq:
+        *out = a == b;
+        return true;
+    case JitOpNeq:
+        *out = a != b;
+        return true;
+    case JitOpLt:
+        *out = a < b;
+        return true;
+    case JitOpLe:
+        *out = a <= b;
+        return true;
+    case JitOpGt:
+        *out = a > b;
+        return true;
+    case JitOpGe:
+        *out = a >= b;
+        return true;
+    case JitOpMulWide:
+        *out = (uint64_t) (ua * ub) & ones_of(2 * width);
+        return t->size < 8;
+    case JitOpNeg:
+        r = -ua;
+        break;
+    case JitOpNot:
+        r = ~ua;
+        break;
+    case JitOpAbs:
+        r = a < 0 ? -ua : ua;
+        break;
+    case JitOpCeil:
+    case JitOpFloor:
+    case JitOpRound:
+    case JitOpTrunc:
+        r = ua;
+        break;
+    case JitOpPopc:
+    case JitOpClz:
+    case JitOpCtz:
+    case JitOpBrev:
+        r = bit_op(op, x.a, width);
+        break;
+    case JitOpAdd:
+        r = ua + ub;
+        break;
+    case JitOpSub:
+        r = ua - ub;
+        break;
+    case JitOpMul:
+        r = ua * ub;
+        break;
+    case JitOpDiv:
+        r = b == 0 ? 0 : (u128) (a / b);
+        break;
+    case JitOpMod:
+        r = b == 0 ? ua : (u128) (a % b);
+        break;
+    case JitOpMulHi:
+        r = t->kind == 'i' ? (u128) (a * b >> width) : ua * ub >> width;
+        break;
+    case JitOpMin:
+        r = (u128) (a < b ? a : b);
+        break;
+    case JitOpMax:
+        r = (u128) (a > b ? a : b);
+        break;
+    case JitOpAnd:
+        r = ua & ub;
+        break;
+    case JitOpOr:
+        r = ua | ub;
+        break;
+    case JitOpXor:
+        r = ua ^ ub;
+        break;
+    case JitOpShl:
+        r = x.b >= width ? 0 : ua << x.b;
+        break;
+    case JitOpShr:
+        r = (u128) (a >> (x.b > 100 ? 100 : x.b));
+        break;
+    case JitOpFma:
+        r = ua * ub + uc;
+        break;
+    default:
+        return false;
     }
     *out = (uint64_t) r & ones_of(width);
     return true;
@@ -262,7 +382,8 @@ static bool int_op(JitOp op, VarType type, Args x, uint64_t *out) {
 
 /* ------------------------------------------------------------ the reference */
 
-static bool reference(JitOp op, VarType type, Args x, uint64_t *out) {
+static bool reference(JitOp op, VarType type, Args x, uint64_t *out)
+{
     char kind = type_of(type)->kind;
     if (op == JitOpSelect) {
         *out = x.m ? x.a : x.b;
@@ -273,24 +394,39 @@ static bool reference(JitOp op, VarType type, Args x, uint64_t *out) {
     if (kind == 'i' || kind == 'u')
         return int_op(op, type, x, out);
     switch (op) {
-        case JitOpEq: *out = x.a == x.b; return true;
-        case JitOpNeq: *out = x.a != x.b; return true;
-        default: break;
+    case JitOpEq:
+        *out = x.a == x.b;
+        return true;
+    case JitOpNeq:
+        *out = x.a != x.b;
+        return true;
+    default:
+        break;
     }
     if (kind == 'p')
         return false;
     switch (op) {
-        case JitOpNot: *out = !x.a; return true;
-        case JitOpAnd: *out = x.a && x.b; return true;
-        case JitOpOr: *out = x.a || x.b; return true;
-        case JitOpXor: *out = x.a != x.b; return true;
-        default: return false;
+    case JitOpNot:
+        *out = !x.a;
+        return true;
+    case JitOpAnd:
+        *out = x.a && x.b;
+        return true;
+    case JitOpOr:
+        *out = x.a || x.b;
+        return true;
+    case JitOpXor:
+        *out = x.a != x.b;
+        return true;
+    default:
+        return false;
     }
 }
 
-static VarType result_type(JitOp op, VarType type) {
+static VarType result_type(JitOp op, VarType type)
+{
     static const VarType wide[VarTypeCount] = {
-        [VarTypeInt8] = VarTypeInt16, [VarTypeUInt8] = VarTypeUInt16,
+        [VarTypeInt8] = VarTypeInt16,  [VarTypeUInt8] = VarTypeUInt16,
         [VarTypeInt16] = VarTypeInt32, [VarTypeUInt16] = VarTypeUInt32,
         [VarTypeInt32] = VarTypeInt64, [VarTypeUInt32] = VarTypeUInt64
     };
@@ -299,22 +435,26 @@ static VarType result_type(JitOp op, VarType type) {
     return op == JitOpMulWide ? wide[type] : type;
 }
 
-static bool is_nan(VarType type, uint64_t bits) {
+static bool is_nan(VarType type, uint64_t bits)
+{
     return type_of(type)->kind == 'f' && isnan(float_value(type, bits));
 }
 
 static void compare(const char *what, VarType operand, VarType type, bool exact, Args x,
-                    uint64_t found, uint64_t expected) {
+                    uint64_t found, uint64_t expected)
+{
     if (found == expected || (!exact && is_nan(type, found) && is_nan(type, expected)))
         return;
-    fail_msg("%s of %s (0x%llx, 0x%llx, 0x%llx, %d) is %s 0x%llx, expected 0x%llx", what,
-             type_of(operand)->name, (unsigned long long) x.a, (unsigned long long) x.b,
-             (unsigned long long) x.c, x.m, type_of(type)->name, (unsigned long long) found,
+    fail_msg("%s of %s (0x%llx, 0x%llx, 0x%llx, %d) is %s 0x%llx, expected 0x%llx",
+             what, type_of(operand)->name, (unsigned long long) x.a,
+             (unsigned long long) x.b, (unsigned long long) x.c, x.m,
+             type_of(type)->name, (unsigned long long) found,
              (unsigned long long) expected);
 }
 
 /* Operations that move bits keep NaN payloads, too. */
-static bool moves_bits(JitOp op) {
+static bool moves_bits(JitOp op)
+{
     return op == JitOpNeg || op == JitOpAbs || op == JitOpCopysign || op == JitOpSelect;
 }
 
@@ -322,7 +462,8 @@ static bool moves_bits(JitOp op) {
 
 /* Ends, zeros, ones, powers of two and their neighbours; for floats also denormals,
  * infinities, NaNs with payloads, and values halfway between two integers or halves. */
-static uint32_t special_values(VarType type, uint64_t *out) {
+static uint32_t special_values(VarType type, uint64_t *out)
+{
     const TestType *t = type_of(type);
     unsigned width = t->size * 8;
     uint64_t mask = ones_of(width), top = UINT64_C(1) << (width - 1);
@@ -333,9 +474,25 @@ static uint32_t special_values(VarType type, uint64_t *out) {
         return n;
     }
     if (t->kind != 'f') {
-        uint64_t list[] = { 0, 1, mask, 2, mask - 1, top, top - 1, top + 1, 3, 5, 7, width,
-                            width - 1, width + 1, 10, mask - 9, UINT64_C(0x5555555555555555),
-                            UINT64_C(0xaaaaaaaaaaaaaaaa), UINT64_C(0x123456789abcdef1) };
+        uint64_t list[] = { 0,
+                            1,
+                            mask,
+                            2,
+                            mask - 1,
+                            top,
+                            top - 1,
+                            top + 1,
+                            3,
+                            5,
+                            7,
+                            width,
+                            width - 1,
+                            width + 1,
+                            10,
+                            mask - 9,
+                            UINT64_C(0x5555555555555555),
+                            UINT64_C(0xaaaaaaaaaaaaaaaa),
+                            UINT64_C(0x123456789abcdef1) };
         for (size_t i = 0; i < COUNT_OF(list); ++i)
             out[n++] = list[i] & mask;
         for (unsigned i = 2; i < width - 1; i += width / 8)
@@ -343,12 +500,37 @@ static uint32_t special_values(VarType type, uint64_t *out) {
         return n;
     }
     unsigned mantissa = width == 16 ? 10 : width == 32 ? 23 : 52;
-    uint64_t infinity = ones_of(width - 1) & ~ones_of(mantissa), one = float_bits(type, 1);
-    double list[] = { 0.5, 1.5, 2.5, 2, 3, 10, 0.1, 127.5, 255.5, 256, 2048, 2049,
-                      32767.5, 65504, 65519, 1e-7, 0.33333333333333331 };
-    uint64_t raw[] = { 0, 1, 2, ones_of(mantissa), ones_of(mantissa) + 1, infinity - 1,
-                       infinity, infinity | 1, infinity | UINT64_C(1) << (mantissa - 1),
-                       one, one + 1, one - 1 };
+    uint64_t infinity = ones_of(width - 1) & ~ones_of(mantissa),
+             one = float_bits(type, 1);
+    double list[] = { 0.5,
+                      1.5,
+                      2.5,
+                      2,
+                      3,
+                      10,
+                      0.1,
+                      127.5,
+                      255.5,
+                      256,
+                      2048,
+                      2049,
+                      32767.5,
+                      65504,
+                      65519,
+                      1e-7,
+                      0.33333333333333331 };
+    uint64_t raw[] = { 0,
+                       1,
+                       2,
+                       ones_of(mantissa),
+                       ones_of(mantissa) + 1,
+                       infinity - 1,
+                       infinity,
+                       infinity | 1,
+                       infinity | UINT64_C(1) << (mantissa - 1),
+                       one,
+                       one + 1,
+                       one - 1 };
     for (size_t i = 0; i < COUNT_OF(raw); ++i) {
         out[n++] = raw[i];
         out[n++] = raw[i] | top;
@@ -358,7 +540,8 @@ static uint32_t special_values(VarType type, uint64_t *out) {
     return n;
 }
 
-static uint64_t random_value(VarType type) {
+static uint64_t random_value(VarType type)
+{
     const TestType *t = type_of(type);
     uint64_t bits = random_bits();
     if (t->kind == 'b')
@@ -377,7 +560,8 @@ typedef struct Data {
     uint8_t *m;
 } Data;
 
-static void make_data(Data *d, VarType type) {
+static void make_data(Data *d, VarType type)
+{
     uint64_t special[64];
     uint32_t n = special_values(type, special), i = 0;
     d->type = type;
@@ -402,7 +586,8 @@ static void make_data(Data *d, VarType type) {
     }
 }
 
-static void free_data(Data *d) {
+static void free_data(Data *d)
+{
     free(d->args);
     free(d->a);
     free(d->b);
@@ -412,7 +597,8 @@ static void free_data(Data *d) {
 
 /* ---------------------------------------------------------------- applying */
 
-static uint32_t apply(JitOp op, uint32_t a, uint32_t b, uint32_t c, uint32_t m) {
+static uint32_t apply(JitOp op, uint32_t a, uint32_t b, uint32_t c, uint32_t m)
+{
     uint32_t args[3] = { a, b, c };
     if (op == JitOpSelect) {
         args[0] = m;
@@ -422,15 +608,18 @@ static uint32_t apply(JitOp op, uint32_t a, uint32_t b, uint32_t c, uint32_t m) 
     return jit_var_op(op, args);
 }
 
-static bool is_defined(JitOp op, VarType type) {
+static bool is_defined(JitOp op, VarType type)
+{
     uint64_t ignored;
-    return reference(op, type, (Args) { 1, 1, 1, true }, &ignored);
+    return reference(op, type, (Args){ 1, 1, 1, true }, &ignored);
 }
 
-/* Results of all operations on these operands, in one kernel, compared with the reference.
- * 'args' gives the operands of a lane. */
-static void check_all(const Data *d, const char *how, uint32_t a, uint32_t b, uint32_t c,
-                      uint32_t m, uint32_t size, Args (*args)(const Data *, uint32_t)) {
+/* Results of all operations on these operands, in one kernel, compared with the
+ * reference. 'args' gives the operands of a lane. */
+static void check_all(const Data *d, const char *how, uint32_t a, uint32_t b,
+                      uint32_t c, uint32_t m, uint32_t size,
+                      Args (*args)(const Data *, uint32_t))
+{
     uint32_t results[OPS] = { 0 };
     for (JitOp op = 0; (int) op < OPS; ++op) {
         if (!is_defined(op, d->type))
@@ -446,7 +635,8 @@ static void check_all(const Data *d, const char *how, uint32_t a, uint32_t b, ui
             continue;
         VarType type = result_type(op, d->type);
         uint32_t entry = type_of(type)->size;
-        /* The size of an identity like x & x or a constant may be that of its operand. */
+        /* The size of an identity like x & x or a constant may be that of its operand.
+         */
         bool uniform = jit_var_size(results[op]) == 1;
         void *data;
         uint32_t stored = jit_var_data(results[op], &data);
@@ -464,21 +654,27 @@ static void check_all(const Data *d, const char *how, uint32_t a, uint32_t b, ui
     }
 }
 
-static Args plain_args(const Data *d, uint32_t i) { return d->args[i]; }
+static Args plain_args(const Data *d, uint32_t i)
+{
+    return d->args[i];
+}
 
 /* One of the operands is the same in all lanes: that of lane 'fixed'. */
 static uint32_t fixed;
-static Args fixed_a(const Data *d, uint32_t i) {
+static Args fixed_a(const Data *d, uint32_t i)
+{
     Args x = d->args[i];
     x.a = d->args[fixed].a;
     return x;
 }
-static Args fixed_b(const Data *d, uint32_t i) {
+static Args fixed_b(const Data *d, uint32_t i)
+{
     Args x = d->args[i];
     x.b = d->args[fixed].b;
     return x;
 }
-static Args fixed_cm(const Data *d, uint32_t i) {
+static Args fixed_cm(const Data *d, uint32_t i)
+{
     Args x = d->args[i];
     x.c = d->args[fixed].c;
     x.m = d->args[fixed].m;
@@ -487,7 +683,8 @@ static Args fixed_cm(const Data *d, uint32_t i) {
 
 /* ------------------------------------------------------------------- tests */
 
-static void test_arrays(void **unused) {
+static void test_arrays(void **unused)
+{
     (void) unused;
     jit_set_flag(JitFlagFastMath, 0);
     for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
@@ -505,7 +702,8 @@ static void test_arrays(void **unused) {
     }
 }
 
-static void test_mixed(void **unused) {
+static void test_mixed(void **unused)
+{
     (void) unused;
     jit_set_flag(JitFlagFastMath, 0);
     for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
@@ -542,7 +740,8 @@ static void test_mixed(void **unused) {
     }
 }
 
-static void test_folding(void **unused) {
+static void test_folding(void **unused)
+{
     (void) unused;
     jit_set_flag(JitFlagFastMath, 0);
     for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
@@ -551,7 +750,8 @@ static void test_folding(void **unused) {
         for (uint32_t i = 0; i < d.count; ++i) {
             Args x = d.args[i];
             uint32_t a = literal_of(d.type, x.a, 1), b = literal_of(d.type, x.b, 1);
-            uint32_t c = literal_of(d.type, x.c, 1), m = literal_of(VarTypeBool, x.m, 1);
+            uint32_t c = literal_of(d.type, x.c, 1),
+                     m = literal_of(VarTypeBool, x.m, 1);
             for (JitOp op = 0; (int) op < OPS; ++op) {
                 uint64_t expected;
                 if (!reference(op, d.type, x, &expected))
@@ -561,8 +761,8 @@ static void test_folding(void **unused) {
                 OK(r && jit_var_info(r, &info));
                 assert_int_equal(info.state, VarStateLiteral);
                 assert_int_equal(info.type, result_type(op, d.type));
-                compare(rows[op].name, d.type, info.type, moves_bits(op), x, info.literal,
-                        expected);
+                compare(rows[op].name, d.type, info.type, moves_bits(op), x,
+                        info.literal, expected);
                 jit_var_dec_ref(r);
             }
             DROP(a, b, c, m);
@@ -572,7 +772,8 @@ static void test_folding(void **unused) {
 }
 
 /* A cell that is not defined is rejected, and the message says so. */
-static void test_undefined_cells(void **unused) {
+static void test_undefined_cells(void **unused)
+{
     (void) unused;
     uint32_t defined = 0, rejected = 0;
     for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
@@ -600,7 +801,8 @@ static void test_undefined_cells(void **unused) {
     assert_int_equal(defined + rejected, OPS * COUNT_OF(test_types));
 }
 
-static void test_operand_mismatch(void **unused) {
+static void test_operand_mismatch(void **unused)
+{
     (void) unused;
     for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
         for (size_t s = 0; s < COUNT_OF(test_types); ++s) {
@@ -614,7 +816,8 @@ static void test_operand_mismatch(void **unused) {
                 if (!is_defined(op, x->type) || mask_form)
                     continue;
                 assert_int_equal(apply(op, a, b, a, m), 0);
-                CHECK_ERROR(JIT_ERROR_ARGUMENT, rows[op].name, x->name, y->name, "expected");
+                CHECK_ERROR(JIT_ERROR_ARGUMENT, rows[op].name, x->name, y->name,
+                            "expected");
             }
             DROP(a, b, m);
         }
@@ -627,13 +830,15 @@ static void test_operand_mismatch(void **unused) {
         if (test_types[t].kind == 'b')
             jit_var_dec_ref(a); /* select(a, a, a) is a */
         else
-            CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_select()", "operand 1", "expected bool");
+            CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_select()", "operand 1",
+                        "expected bool");
         DROP(a, b);
     }
 }
 
 /* a & mask, a | mask */
-static void test_mask_forms(void **unused) {
+static void test_mask_forms(void **unused)
+{
     (void) unused;
     for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
         const TestType *type = &test_types[t];
@@ -659,7 +864,8 @@ static void test_mask_forms(void **unused) {
 
 /* ------------------------------------------------------------------- casts */
 
-static uint64_t cast_reference(VarType from, VarType to, uint64_t bits) {
+static uint64_t cast_reference(VarType from, VarType to, uint64_t bits)
+{
     const TestType *f = type_of(from), *t = type_of(to);
     bool is_float = f->kind == 'f';
     double v = is_float ? float_value(from, bits) : 0;
@@ -672,8 +878,8 @@ static uint64_t cast_reference(VarType from, VarType to, uint64_t bits) {
         if (to == VarTypeFloat16)
             return half_round(i < 0, i < 0 ? -(u128) i : (u128) i, 0);
         if (to == VarTypeFloat32)
-            return float_bits(to, (double) (i < 0 ? (float) (int64_t) i
-                                                  : (float) (uint64_t) i));
+            return float_bits(
+                to, (double) (i < 0 ? (float) (int64_t) i : (float) (uint64_t) i));
         return float_bits(to, i < 0 ? (double) (int64_t) i : (double) (uint64_t) i);
     }
     unsigned width = t->size * 8;
@@ -691,7 +897,9 @@ static uint64_t cast_reference(VarType from, VarType to, uint64_t bits) {
 }
 
 /* What is wrong with this cast, NULL if it is defined. */
-static const char *cast_fault(const TestType *from, const TestType *to, bool reinterpret) {
+static const char *cast_fault(const TestType *from, const TestType *to,
+                              bool reinterpret)
+{
     if (from->type == to->type)
         return NULL;
     if (reinterpret && from->size != to->size)
@@ -703,7 +911,8 @@ static const char *cast_fault(const TestType *from, const TestType *to, bool rei
     return NULL;
 }
 
-static void check_cast(const Data *d, const TestType *to, bool reinterpret) {
+static void check_cast(const Data *d, const TestType *to, bool reinterpret)
+{
     enum { FOLDED = 40 };
     uint32_t a = array_of(d->type, d->a, d->count);
     uint32_t r = jit_var_cast(a, to->type, reinterpret);
@@ -740,7 +949,8 @@ static void check_cast(const Data *d, const TestType *to, bool reinterpret) {
 }
 
 /* More values where rounding and saturation of casts change. */
-static void add_borders(Data *d) {
+static void add_borders(Data *d)
+{
     const TestType *t = type_of(d->type);
     if (t->kind != 'f' && t->kind != 'i' && t->kind != 'u')
         return;
@@ -760,7 +970,8 @@ static void add_borders(Data *d) {
     }
 }
 
-static void test_casts(void **unused) {
+static void test_casts(void **unused)
+{
     (void) unused;
     for (size_t f = 0; f < COUNT_OF(test_types); ++f) {
         Data d;
@@ -777,18 +988,20 @@ static void test_casts(void **unused) {
 /* ------------------------------------------------------- names and spellings */
 
 /* Every JitOp has its own function, with the same result. */
-static void test_functions(void **unused) {
+static void test_functions(void **unused)
+{
     (void) unused;
-    uint32_t (*const unary[])(uint32_t) = {
-        jit_var_neg, jit_var_not, jit_var_sqrt, jit_var_rcp, jit_var_rsqrt, jit_var_abs,
-        jit_var_ceil, jit_var_floor, jit_var_round, jit_var_trunc, jit_var_popc, jit_var_clz,
-        jit_var_ctz, jit_var_brev
-    };
+    uint32_t (*const unary[])(uint32_t) = { jit_var_neg,   jit_var_not,   jit_var_sqrt,
+                                            jit_var_rcp,   jit_var_rsqrt, jit_var_abs,
+                                            jit_var_ceil,  jit_var_floor, jit_var_round,
+                                            jit_var_trunc, jit_var_popc,  jit_var_clz,
+                                            jit_var_ctz,   jit_var_brev };
     uint32_t (*const binary[])(uint32_t, uint32_t) = {
-        jit_var_add, jit_var_sub, jit_var_mul, jit_var_div, jit_var_mod, jit_var_mul_hi,
-        jit_var_mul_wide, jit_var_min, jit_var_max, jit_var_fmin, jit_var_fmax,
-        jit_var_copysign, jit_var_eq, jit_var_neq, jit_var_lt, jit_var_le, jit_var_gt,
-        jit_var_ge, jit_var_and, jit_var_or, jit_var_xor, jit_var_shl, jit_var_shr
+        jit_var_add,    jit_var_sub,      jit_var_mul, jit_var_div, jit_var_mod,
+        jit_var_mul_hi, jit_var_mul_wide, jit_var_min, jit_var_max, jit_var_fmin,
+        jit_var_fmax,   jit_var_copysign, jit_var_eq,  jit_var_neq, jit_var_lt,
+        jit_var_le,     jit_var_gt,       jit_var_ge,  jit_var_and, jit_var_or,
+        jit_var_xor,    jit_var_shl,      jit_var_shr
     };
     uint32_t data[] = { 12, 5, 9 };
     uint32_t i = u32_array(3, data), f = jit_var_cast(i, VarTypeFloat32, 0);
@@ -821,13 +1034,18 @@ static void test_functions(void **unused) {
     DROP(i, f, j, g, m);
 }
 
-static int run(void) {
+static int run(void)
+{
     const struct CMUnitTest tests[] = {
-        TEST(test_undefined_cells), TEST(test_operand_mismatch), TEST(test_functions),
-        TEST(test_mask_forms), TEST(test_folding), TEST(test_arrays), TEST(test_mixed),
-        TEST(test_casts),
+        TEST(test_undefined_cells), TEST(test_operand_mismatch),
+        TEST(test_functions),       TEST(test_mask_forms),
+        TEST(test_folding),         TEST(test_arrays),
+        TEST(test_mixed),           TEST(test_casts),
     };
     return cmocka_run_group_tests_name("ops", tests, NULL, NULL);
 }
 
-int main(void) { return run_engines(run); }
+int main(void)
+{
+    return run_engines(run);
+}

@@ -2,8 +2,9 @@
  * test_util.h -- what the tests of the public interface share
  *
  * Each of them runs its cmocka groups once for every engine, in a child process with
- * DRJIT_CPU_ENGINE set, so that one engine's state cannot help another. Every test begins
- * with jit_init() and ends with jit_shutdown(), which must find no variable left.
+ * DRJIT_CPU_ENGINE set, so that one engine's state cannot help another. Every test
+ * begins with jit_init() and ends with jit_shutdown(), which must find no variable
+ * left.
  */
 #ifndef TEST_UTIL_H
 #define TEST_UTIL_H
@@ -36,16 +37,17 @@ typedef struct TestType {
 } TestType;
 
 static const TestType test_types[] UNUSED = {
-    { VarTypeBool, "bool", 1, 'b' },      { VarTypeInt8, "int8", 1, 'i' },
-    { VarTypeUInt8, "uint8", 1, 'u' },    { VarTypeInt16, "int16", 2, 'i' },
-    { VarTypeUInt16, "uint16", 2, 'u' },  { VarTypeInt32, "int32", 4, 'i' },
-    { VarTypeUInt32, "uint32", 4, 'u' },  { VarTypeInt64, "int64", 8, 'i' },
-    { VarTypeUInt64, "uint64", 8, 'u' },  { VarTypePointer, "pointer", 8, 'p' },
+    { VarTypeBool, "bool", 1, 'b' },       { VarTypeInt8, "int8", 1, 'i' },
+    { VarTypeUInt8, "uint8", 1, 'u' },     { VarTypeInt16, "int16", 2, 'i' },
+    { VarTypeUInt16, "uint16", 2, 'u' },   { VarTypeInt32, "int32", 4, 'i' },
+    { VarTypeUInt32, "uint32", 4, 'u' },   { VarTypeInt64, "int64", 8, 'i' },
+    { VarTypeUInt64, "uint64", 8, 'u' },   { VarTypePointer, "pointer", 8, 'p' },
     { VarTypeFloat16, "float16", 2, 'f' }, { VarTypeFloat32, "float32", 4, 'f' },
     { VarTypeFloat64, "float64", 8, 'f' },
 };
 
-static UNUSED const TestType *type_of(VarType type) {
+static UNUSED const TestType *type_of(VarType type)
+{
     for (size_t i = 0; i < COUNT_OF(test_types); ++i)
         if (test_types[i].type == type)
             return &test_types[i];
@@ -57,7 +59,8 @@ static UNUSED const TestType *type_of(VarType type) {
 
 static uint64_t random_state UNUSED = 1;
 
-static UNUSED uint64_t random_bits(void) { /* SplitMix64 */
+static UNUSED uint64_t random_bits(void)
+{ /* SplitMix64 */
     random_state += UINT64_C(0x9e3779b97f4a7c15);
     uint64_t z = random_state;
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -65,60 +68,68 @@ static UNUSED uint64_t random_bits(void) { /* SplitMix64 */
     return z ^ (z >> 31);
 }
 
-static UNUSED uint64_t ones_of(unsigned bits) {
+static UNUSED uint64_t ones_of(unsigned bits)
+{
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-static UNUSED uint64_t get_bits(const void *data, uint32_t entry, size_t i) {
+static UNUSED uint64_t get_bits(const void *data, uint32_t entry, size_t i)
+{
     uint64_t bits = 0;
     memcpy(&bits, (const char *) data + i * entry, entry);
     return bits;
 }
 
-static UNUSED void put_bits(void *data, uint32_t entry, size_t i, uint64_t bits) {
+static UNUSED void put_bits(void *data, uint32_t entry, size_t i, uint64_t bits)
+{
     memcpy((char *) data + i * entry, &bits, entry);
 }
 
 /* ---------------------------------------------------------------- requests */
 
 /* The call must have worked. */
-#define OK(expression) \
-    do { \
-        if (!(expression)) \
+#define OK(expression)                                            \
+    do {                                                          \
+        if (!(expression))                                        \
             fail_msg("%s: %s", #expression, jit_error_message()); \
     } while (0)
 
-static UNUSED uint32_t literal_of(VarType type, uint64_t bits, size_t size) {
+static UNUSED uint32_t literal_of(VarType type, uint64_t bits, size_t size)
+{
     uint32_t id = jit_var_literal(CPU, type, &bits, size, 0);
     OK(id);
     return id;
 }
 
-static UNUSED uint32_t array_of(VarType type, const void *data, size_t size) {
+static UNUSED uint32_t array_of(VarType type, const void *data, size_t size)
+{
     uint32_t id = jit_var_mem_copy(CPU, type, data, size);
     OK(id);
     return id;
 }
 
-static UNUSED uint32_t u32_array(size_t size, const uint32_t *data) {
+static UNUSED uint32_t u32_array(size_t size, const uint32_t *data)
+{
     return array_of(VarTypeUInt32, data, size);
 }
 
 /* Release several variables. */
-#define DROP(...) drop_all((uint32_t[]) { __VA_ARGS__ }, \
-                           COUNT_OF(((uint32_t[]) { __VA_ARGS__ })))
-static UNUSED void drop_all(const uint32_t *ids, size_t count) {
+#define DROP(...) \
+    drop_all((uint32_t[]){ __VA_ARGS__ }, COUNT_OF(((uint32_t[]){ __VA_ARGS__ })))
+static UNUSED void drop_all(const uint32_t *ids, size_t count)
+{
     for (size_t i = 0; i < count; ++i)
         jit_var_dec_ref(ids[i]);
 }
 
 /* The entries of a variable compared with expected ones, bit for bit. */
-static UNUSED void check_bytes(uint32_t id, const void *expected, size_t size, int line) {
+static UNUSED void check_bytes(uint32_t id, const void *expected, size_t size, int line)
+{
     if (!id)
         fail_msg("line %d: no variable: %s", line, jit_error_message());
     if (jit_var_size(id) != size)
-        fail_msg("line %d: r%u has %zu entries, expected %zu", line, id, jit_var_size(id),
-                 size);
+        fail_msg("line %d: r%u has %zu entries, expected %zu", line, id,
+                 jit_var_size(id), size);
     const TestType *t = type_of(jit_var_type(id));
     void *data = NULL;
     uint32_t stored = jit_var_data(id, &data);
@@ -127,43 +138,94 @@ static UNUSED void check_bytes(uint32_t id, const void *expected, size_t size, i
     for (size_t i = 0; i < size; ++i) {
         uint64_t a = get_bits(data, t->size, i), b = get_bits(expected, t->size, i);
         if (a != b)
-            fail_msg("line %d: entry %zu of r%u is 0x%llx, expected 0x%llx (%s)", line, i,
-                     id, (unsigned long long) a, (unsigned long long) b, t->name);
+            fail_msg("line %d: entry %zu of r%u is 0x%llx, expected 0x%llx (%s)", line,
+                     i, id, (unsigned long long) a, (unsigned long long) b, t->name);
     }
     jit_var_dec_ref(stored);
 }
 #define CHECK_BYTES(id, expected, size) check_bytes(id, expected, size, __LINE__)
-#define CHECK_U32(id, ...) \
-    check_bytes(id, (uint32_t[]) { __VA_ARGS__ }, COUNT_OF(((uint32_t[]) { __VA_ARGS__ })), \
-                __LINE__)
-#define CHECK_STR(id, text) \
-    do { \
+#define CHECK_U32(id, ...)                       \
+    check_bytes(id, (uint32_t[]){ __VA_ARGS__ }, \
+                COUNT_OF(((uint32_t[]){ __VA_ARGS__ })), __LINE__)
+#define CHECK_STR(id, text)                   \
+    do {                                      \
         const char *found_ = jit_var_str(id); \
-        OK(found_); \
-        assert_string_equal(found_, text); \
+        OK(found_);                           \
+        assert_string_equal(found_, text);    \
     } while (0)
 
 /* A call failed with this code, and its message has these parts. */
 static UNUSED void check_error(JitError code, const char *const *parts, size_t count,
-                               int line) {
+                               int line)
+{
     if (jit_error() != (int) code)
         fail_msg("line %d: error %d (\"%s\"), expected %d", line, jit_error(),
                  jit_error_message(), (int) code);
     for (size_t i = 0; i < count; ++i)
         if (!strstr(jit_error_message(), parts[i]))
-            fail_msg("line %d: \"%s\" lacks \"%s\"", line, jit_error_message(), parts[i]);
+            fail_msg("line %d: \"%s\" lacks \"%s\"", line, jit_error_message(),
+                     parts[i]);
     jit_error_clear();
 }
-#define CHECK_ERROR(code, ...) \
-    check_error(code, (const char *[]) { __VA_ARGS__ }, \
-                COUNT_OF(((const char *[]) { __VA_ARGS__ })), __LINE__)
+#define CHECK_ERROR(code, ...)                         \
+    check_error(code, (const char *[]){ __VA_ARGS__ }, \
+                COUNT_OF(((const char *[]){ __VA_ARGS__ })), __LINE__)
+
+/* ------------------------------------------------------------------ arrays */
+
+#define ALWAYS 0u /* no mask */
+
+static UNUSED void *random_array(VarType type, size_t size)
+{
+    const TestType *t = type_of(type);
+    char *data = malloc(size * t->size);
+    for (size_t i = 0; i < size; ++i)
+        put_bits(data, t->size, i, t->kind == 'b' ? random_bits() & 1 : random_bits());
+    return data;
+}
+
+static UNUSED uint32_t *random_indices(size_t size, uint32_t bound)
+{
+    uint32_t *data = malloc(size * sizeof(uint32_t));
+    for (size_t i = 0; i < size; ++i)
+        data[i] = (uint32_t) (random_bits() % bound);
+    return data;
+}
+
+/* 0 ... size-1 in random order */
+static UNUSED uint32_t *permutation(size_t size)
+{
+    uint32_t *data = malloc(size * sizeof(uint32_t));
+    for (size_t i = 0; i < size; ++i) {
+        size_t j = random_bits() % (i + 1);
+        data[i] = data[j];
+        data[j] = (uint32_t) i;
+    }
+    return data;
+}
+
+/* Replace '*target' by what a scatter returned. */
+static UNUSED void advance(uint32_t *target, uint32_t written)
+{
+    OK(written);
+    jit_var_dec_ref(*target);
+    *target = written;
+}
+
+static UNUSED uint32_t fill_u32(size_t size, uint32_t value)
+{
+    uint32_t id = jit_var_literal(CPU, VarTypeUInt32, &value, size, 1);
+    OK(id);
+    return id;
+}
 
 /* --------------------------------------------------------------------- log */
 
 static char log_text_seen[1 << 20] UNUSED;
 static size_t log_length UNUSED;
 
-static UNUSED void log_keep(LogLevel level, const char *message) {
+static UNUSED void log_keep(LogLevel level, const char *message)
+{
     (void) level;
     size_t size = strlen(message);
     if (log_length + size + 2 > sizeof(log_text_seen))
@@ -174,21 +236,25 @@ static UNUSED void log_keep(LogLevel level, const char *message) {
     log_text_seen[log_length] = 0;
 }
 
-static UNUSED void log_clear(void) {
+static UNUSED void log_clear(void)
+{
     log_length = 0;
     log_text_seen[0] = 0;
 }
 
-static UNUSED size_t log_count(const char *part) {
+static UNUSED size_t log_count(const char *part)
+{
     size_t count = 0;
-    for (const char *p = log_text_seen; (p = strstr(p, part)) != NULL; p += strlen(part))
+    for (const char *p = log_text_seen; (p = strstr(p, part)) != NULL;
+         p += strlen(part))
         count++;
     return count;
 }
 
 /* ---------------------------------------------------------- running of tests */
 
-static UNUSED int test_begin(void **unused) {
+static UNUSED int test_begin(void **unused)
+{
     (void) unused;
     jit_set_flags(JitFlagDefault);
     jit_error_clear();
@@ -197,10 +263,12 @@ static UNUSED int test_begin(void **unused) {
     return jit_init(CPU) ? 0 : -1;
 }
 
-/* What a test that stopped half way left behind is not held against the ones after it. */
+/* What a test that stopped half way left behind is not held against the ones after it.
+ */
 static uint32_t leaked_before UNUSED;
 
-static UNUSED int test_end(void **unused) {
+static UNUSED int test_end(void **unused)
+{
     (void) unused;
     jit_set_log_level_callback(LogLevelNone, NULL);
     jit_set_flags(JitFlagDefault);
@@ -213,14 +281,16 @@ static UNUSED int test_end(void **unused) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, test_begin, test_end)
 
-static UNUSED bool engine_is(const char *name) {
+static UNUSED bool engine_is(const char *name)
+{
     const char *engine = getenv("DRJIT_CPU_ENGINE");
     return engine && strcmp(engine, name) == 0;
 }
 
 /* Run 'tests' in a child process for each engine; the number of engines that failed.
  * DRJIT_TEST_ENGINE restricts the choice. */
-static UNUSED int run_engines(int (*tests)(void)) {
+static UNUSED int run_engines(int (*tests)(void))
+{
     static const char *const engines[] = { "interp", "llvm" };
     const char *only = getenv("DRJIT_TEST_ENGINE");
     int failures = 0;
@@ -233,11 +303,13 @@ static UNUSED int run_engines(int (*tests)(void)) {
             return 1;
         if (child == 0) {
             setenv("DRJIT_CPU_ENGINE", engines[i], 1);
-            if (strcmp(engines[i], "llvm") == 0 && !jit_llvm_version(NULL, NULL, NULL)) {
+            if (strcmp(engines[i], "llvm") == 0 &&
+                !jit_llvm_version(NULL, NULL, NULL)) {
                 printf("engine llvm skipped: %s\n", jit_error_message());
                 exit(0);
             }
             jit_error_clear();
+            jit_set_log_level_stderr(LogLevelWarn);
             fprintf(stderr, "---- engine %s\n", engines[i]);
             exit(tests() ? 1 : 0);
         }

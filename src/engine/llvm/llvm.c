@@ -1,9 +1,9 @@
 /*
  * llvm.c -- the engine struct and the target
  *
- * The target (CPU, features, packet width) is process-wide state under a lock; a compile
- * works on a copy of it, so it may change at any time. Compiled code remembers nothing of
- * it: the fingerprint keeps kernels of different targets apart.
+ * The target (CPU, features, packet width) is process-wide state under a lock; a
+ * compile works on a copy of it, so it may change at any time. Compiled code remembers
+ * nothing of it: the fingerprint keeps kernels of different targets apart.
  */
 #include "engine/llvm/llvm.h"
 
@@ -22,7 +22,8 @@
 /* Raised whenever equal Programs get other code than before. */
 enum { ENGINE_REVISION = 1 };
 
-/* What a compile costs before any was measured, and what it costs beside its operations. */
+/* What a compile costs before any was measured, and what it costs beside its
+ * operations. */
 enum { COMPILE_NS_OP = 20000, COMPILE_NS_FIXED = 900000 };
 
 typedef void (*KernelFunction)(uint32_t begin, uint32_t end, uint32_t worker,
@@ -57,8 +58,11 @@ static uint32_t host_width(void)
 {
 #if defined(__x86_64__)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
-        ? 16 : __builtin_cpu_supports("avx2") ? 8 : 4;
+                   __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512dq")
+               ? 16
+           : __builtin_cpu_supports("avx2") ? 8
+                                            : 4;
 #else
     return 4;
 #endif
@@ -76,8 +80,8 @@ static const char *host_features(void)
     return library ? library->host_features : "";
 }
 
-/* The names in use. The caller holds target_lock. Features of the host go with the host's
- * CPU name only. */
+/* The names in use. The caller holds target_lock. Features of the host go with the
+ * host's CPU name only. */
 static const char *current_cpu(void)
 {
     return chosen.cpu ? chosen.cpu : host_cpu();
@@ -95,7 +99,8 @@ static bool copy_target(Target *target)
     target->cpu = alloc_string(current_cpu());
     target->features = alloc_string(features);
     target->shape.width = chosen.width ? chosen.width : host_width();
-    target->shape.vector_memory = strstr(features, "+avx512f") && target->shape.width >= 8;
+    target->shape.vector_memory =
+        strstr(features, "+avx512f") && target->shape.width >= 8;
     pthread_mutex_unlock(&target_lock);
     return target->cpu && target->features;
 }
@@ -140,14 +145,16 @@ static bool valid_names(const char *cpu, const char *features)
 bool llvm_set_target(const char *cpu, const char *features, uint32_t width)
 {
     if (!valid_names(cpu, features)) {
-        return error_set(JIT_ERROR_ARGUMENT, "jit_llvm_set_target(): \"%.80s\", \"%.80s\" "
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_llvm_set_target(): \"%.80s\", \"%.80s\" "
                          "are not a CPU name and a list such as \"+avx2,-avx512f\"",
                          cpu ? cpu : "(host)", features ? features : "");
     }
     if (width > LLVM_WIDTH_MAX || (width & (width - 1))) {
-        return error_set(JIT_ERROR_ARGUMENT, "jit_llvm_set_target(): the vector width is "
-                         "%u, it must be a power of two from 1 to %d", width,
-                         LLVM_WIDTH_MAX);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_llvm_set_target(): the vector width is "
+                         "%u, it must be a power of two from 1 to %d",
+                         width, LLVM_WIDTH_MAX);
     }
     char *new_cpu = cpu ? alloc_string(cpu) : NULL;
     char *new_features = features ? alloc_string(features) : NULL;
@@ -214,10 +221,9 @@ static uint64_t fingerprint(void)
     Target target = { 0 };
     uint64_t result = 0;
     if (library && copy_target(&target)) {
-        uint32_t numbers[5] = {
-            (uint32_t) library->major, (uint32_t) library->minor, (uint32_t) library->patch,
-            target.shape.width, ENGINE_REVISION
-        };
+        uint32_t numbers[5] = { (uint32_t) library->major, (uint32_t) library->minor,
+                                (uint32_t) library->patch, target.shape.width,
+                                ENGINE_REVISION };
         result = hash_64(numbers, sizeof numbers, 1);
         result = hash_64(target.cpu, strlen(target.cpu), result);
         result = hash_64(target.features, strlen(target.features), result);
@@ -262,7 +268,8 @@ static EngineCode *compile(const Program *program, Hash128 hash)
     size_t size = 0;
     uint64_t start = clock_ns();
     if (copy_target(&target) && llvm_ir_write(program, hash, target.shape, &text) &&
-        llvm_compile(text.data, text.size, target.cpu, target.features, &object, &size)) {
+        llvm_compile(text.data, text.size, target.cpu, target.features, &object,
+                     &size)) {
         code = load_code(object, size);
         note_compile_time(clock_ns() - start, program->inst_count);
     }
@@ -311,20 +318,19 @@ static bool write_ir(const Program *program, Hash128 hash, Text *out)
 static uint64_t compile_estimate(const Program *program)
 {
     return COMPILE_NS_FIXED +
-        program->inst_count * atomic_load_explicit(&compile_ns_op, memory_order_relaxed);
+           program->inst_count *
+               atomic_load_explicit(&compile_ns_op, memory_order_relaxed);
 }
 
-const Engine llvm_engine = {
-    .name = "llvm",
-    .available = available,
-    .fingerprint = fingerprint,
-    .supports = llvm_ir_supports,
-    .compile = compile,
-    .launch = launch,
-    .free = free_code,
-    .save = save,
-    .load = load_code,
-    .code_size = code_size,
-    .write_ir = write_ir,
-    .compile_estimate = compile_estimate
-};
+const Engine llvm_engine = { .name = "llvm",
+                             .available = available,
+                             .fingerprint = fingerprint,
+                             .supports = llvm_ir_supports,
+                             .compile = compile,
+                             .launch = launch,
+                             .free = free_code,
+                             .save = save,
+                             .load = load_code,
+                             .code_size = code_size,
+                             .write_ir = write_ir,
+                             .compile_estimate = compile_estimate };

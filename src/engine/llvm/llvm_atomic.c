@@ -6,13 +6,13 @@
  *     entry -> lane -> update -> next -> exit
  *                ^------------------+
  *
- * Direct updates with one atomic operation a lane. Local first tests whether all lanes have
- * one index, and then combines their values by a tree and updates once. Looking for smaller
- * groups costs more than it saves: its branches cannot be predicted (64 targets: no gain,
- * 4,096 targets: more than twice the time).
- * NoConflicts, Permute and Expand update without atomics, still lane by lane, because the
- * lanes of one packet may meet in a private copy. Floating-point values are updated by
- * compare-and-swap of their bits, so that the combination is that of ops.def.
+ * Direct updates with one atomic operation a lane. Local first tests whether all lanes
+ * have one index, and then combines their values by a tree and updates once. Looking
+ * for smaller groups costs more than it saves: its branches cannot be predicted (64
+ * targets: no gain, 4,096 targets: more than twice the time). NoConflicts, Permute and
+ * Expand update without atomics, still lane by lane, because the lanes of one packet
+ * may meet in a private copy. Floating-point values are updated by compare-and-swap of
+ * their bits, so that the combination is that of ops.def.
  */
 #include "engine/llvm/llvm_writer.h"
 
@@ -23,10 +23,14 @@
 static const char *bits_type(VarType type)
 {
     switch (type_info[type].size) {
-    case 1: return "i8";
-    case 2: return "i16";
-    case 4: return "i32";
-    default: return "i64";
+    case 1:
+        return "i8";
+    case 2:
+        return "i16";
+    case 4:
+        return "i32";
+    default:
+        return "i64";
     }
 }
 
@@ -35,7 +39,9 @@ static const char *bits_type(VarType type)
 /* The integer type, scalar or vector, that has the bits of a floating point type. */
 static void name_bits(char *name, size_t size, const char *type)
 {
-    const char *entry = strstr(type, "double") ? "i64" : strstr(type, "half") ? "i16" : "i32";
+    const char *entry = strstr(type, "double") ? "i64"
+                        : strstr(type, "half") ? "i16"
+                                               : "i32";
     const char *times = strstr(type, " x ");
     if (times)
         snprintf(name, size, "%.*s x %s>", (int) (times - type), type, entry);
@@ -48,26 +54,32 @@ static void write_minmax(Text *out, const char *type, const char *mask, VarType 
 {
     bool minimum = op == ReduceOpMin;
     if (type_info[entry].is_float) {
-        /* Of two zeros, a negative one counts as less: bits of equal numbers are combined.
-         * Else MIN: b < a or a is NaN ? b : a;  MAX: a > b or b is NaN ? a : b. */
+        /* Of two zeros, a negative one counts as less: bits of equal numbers are
+         * combined. Else MIN: b < a or a is NaN ? b : a;  MAX: a > b or b is NaN ? a :
+         * b. */
         const char *x = minimum ? b : a, *y = minimum ? a : b;
         char bits[32];
         name_bits(bits, sizeof bits, type);
-        text_putf(out, "  %s.c = fcmp %s %s %s, %s\n  %s.d = fcmp uno %s %s, "
+        text_putf(out,
+                  "  %s.c = fcmp %s %s %s, %s\n  %s.d = fcmp uno %s %s, "
                   "zeroinitializer\n  %s.e = or %s %s.c, %s.d\n"
-                  "  %s.f = select %s %s.e, %s %s, %s %s\n", r, minimum ? "olt" : "ogt",
-                  type, x, y, r, type, y, r, mask, r, r, r, mask, r, type, x, type, y);
-        text_putf(out, "  %s.g = fcmp oeq %s %s, %s\n  %s.x = bitcast %s %s to %s\n"
+                  "  %s.f = select %s %s.e, %s %s, %s %s\n",
+                  r, minimum ? "olt" : "ogt", type, x, y, r, type, y, r, mask, r, r, r,
+                  mask, r, type, x, type, y);
+        text_putf(out,
+                  "  %s.g = fcmp oeq %s %s, %s\n  %s.x = bitcast %s %s to %s\n"
                   "  %s.y = bitcast %s %s to %s\n  %s.z = %s %s %s.x, %s.y\n"
                   "  %s.w = bitcast %s %s.z to %s\n"
-                  "  %s = select %s %s.g, %s %s.w, %s %s.f\n", r, type, x, y, r, type, x,
-                  bits, r, type, y, bits, r, minimum ? "or" : "and", bits, r, r, r, bits, r,
-                  type, r, mask, r, type, r, type, r);
+                  "  %s = select %s %s.g, %s %s.w, %s %s.f\n",
+                  r, type, x, y, r, type, x, bits, r, type, y, bits, r,
+                  minimum ? "or" : "and", bits, r, r, r, bits, r, type, r, mask, r,
+                  type, r, type, r);
     } else {
-        text_putf(out, "  %s.c = icmp %c%s %s %s, %s\n"
-                  "  %s = select %s %s.c, %s %s, %s %s\n", r,
-                  type_info[entry].is_signed ? 's' : 'u', minimum ? "lt" : "gt", type, a, b,
-                  r, mask, r, type, a, type, b);
+        text_putf(out,
+                  "  %s.c = icmp %c%s %s %s, %s\n"
+                  "  %s = select %s %s.c, %s %s, %s %s\n",
+                  r, type_info[entry].is_signed ? 's' : 'u', minimum ? "lt" : "gt",
+                  type, a, b, r, mask, r, type, a, type, b);
     }
 }
 
@@ -77,10 +89,18 @@ static void write_combine(Text *out, const char *type, const char *mask, VarType
     bool floating = type_info[entry].is_float;
     const char *name = "";
     switch (op) {
-    case ReduceOpAdd: name = floating ? "fadd" : "add"; break;
-    case ReduceOpMul: name = floating ? "fmul" : "mul"; break;
-    case ReduceOpAnd: name = "and"; break;
-    case ReduceOpOr: name = "or"; break;
+    case ReduceOpAdd:
+        name = floating ? "fadd" : "add";
+        break;
+    case ReduceOpMul:
+        name = floating ? "fmul" : "mul";
+        break;
+    case ReduceOpAnd:
+        name = "and";
+        break;
+    case ReduceOpOr:
+        name = "or";
+        break;
     default:
         write_minmax(out, type, mask, entry, op, r, a, b);
         return;
@@ -88,17 +108,18 @@ static void write_combine(Text *out, const char *type, const char *mask, VarType
     text_putf(out, "  %s = %s %s %s, %s\n", r, name, type, a, b);
 }
 
-/* %new (bits) from %old (bits) and %x (entry type in memory). Half precision is combined in
- * f32, whose rounding to f16 is the correctly rounded result. */
+/* %new (bits) from %old (bits) and %x (entry type in memory). Half precision is
+ * combined in f32, whose rounding to f16 is the correctly rounded result. */
 static void write_new(Text *out, VarType type, ReduceOp op)
 {
     const char *bits = bits_type(type), *memory = llvm_writer_memory_type(type);
     if (type == VarTypeFloat16) {
-        text_put(out, "  %oh = bitcast i16 %old to half\n  %of = fpext half %oh to float\n"
+        text_put(out,
+                 "  %oh = bitcast i16 %old to half\n  %of = fpext half %oh to float\n"
                  "  %xh = bitcast i16 %x to half\n  %xf = fpext half %xh to float\n");
         write_combine(out, "float", "i1", VarTypeFloat32, op, "%nf", "%of", "%xf");
         text_put(out, "  %nh = fptrunc float %nf to half\n"
-                 "  %new = bitcast half %nh to i16\n");
+                      "  %new = bitcast half %nh to i16\n");
     } else {
         text_putf(out, "  %%ov = bitcast %s %%old to %s\n", bits, memory);
         write_combine(out, memory, "i1", type, op, "%nv", "%ov", "%x");
@@ -112,10 +133,14 @@ static const char *atomic_name(VarType type, ReduceOp op)
         return NULL;
     }
     switch (op) {
-    case ReduceOpAdd: return "add";
-    case ReduceOpAnd: return "and";
-    case ReduceOpOr: return "or";
-    default: return NULL;
+    case ReduceOpAdd:
+        return "add";
+    case ReduceOpAnd:
+        return "and";
+    case ReduceOpOr:
+        return "or";
+    default:
+        return NULL;
     }
 }
 
@@ -135,18 +160,23 @@ static void write_update(Text *out, VarType type, ReduceOp op, ReduceMode mode,
         text_putf(out, "  store %s %%new, ptr %%p, align %u\n  br label %%next\n", bits,
                   size);
     } else if (atomic_name(type, op)) {
-        text_putf(out, "  %%old = atomicrmw %s ptr %%p, %s %%x monotonic\n"
-                  "  br label %%next\n", atomic_name(type, op), memory);
+        text_putf(out,
+                  "  %%old = atomicrmw %s ptr %%p, %s %%x monotonic\n"
+                  "  br label %%next\n",
+                  atomic_name(type, op), memory);
     } else {
-        text_putf(out, "  %%seen0 = load atomic %s, ptr %%p monotonic, align %u\n"
+        text_putf(out,
+                  "  %%seen0 = load atomic %s, ptr %%p monotonic, align %u\n"
                   "  br label %%try\ntry:\n"
-                  "  %%old = phi %s [ %%seen0, %%%s ], [ %%seen, %%try ]\n", bits, size,
-                  bits, from);
+                  "  %%old = phi %s [ %%seen0, %%%s ], [ %%seen, %%try ]\n",
+                  bits, size, bits, from);
         write_new(out, type, op);
-        text_putf(out, "  %%pair = cmpxchg ptr %%p, %s %%old, %s %%new monotonic monotonic\n"
+        text_putf(out,
+                  "  %%pair = cmpxchg ptr %%p, %s %%old, %s %%new monotonic monotonic\n"
                   "  %%seen = extractvalue { %s, i1 } %%pair, 0\n"
                   "  %%ok = extractvalue { %s, i1 } %%pair, 1\n"
-                  "  br i1 %%ok, label %%next, label %%try\n", bits, bits, bits, bits);
+                  "  br i1 %%ok, label %%next, label %%try\n",
+                  bits, bits, bits, bits);
     }
 }
 
@@ -158,8 +188,8 @@ static void declare_count(LlvmWriter *writer)
     llvm_writer_declare_text(writer, "i64 @llvm.ctpop.i64(i64)");
 }
 
-/* Everything up to %p, the address of the lowest lane's target (%i: its number). 'rest' names
- * the lanes left after this one. */
+/* Everything up to %p, the address of the lowest lane's target (%i: its number). 'rest'
+ * names the lanes left after this one. */
 static void write_walk(Text *out, VarType type, const char *rest)
 {
     text_putf(out,
@@ -177,32 +207,36 @@ static void write_walk(Text *out, VarType type, const char *rest)
 
 static void write_end(Text *out, const char *rest)
 {
-    text_putf(out, "  %%done = icmp eq i64 %s, 0\n"
+    text_putf(out,
+              "  %%done = icmp eq i64 %s, 0\n"
               "  br i1 %%done, label %%exit, label %%lane\n"
-              "exit:\n  ret void\n}\n", rest);
+              "exit:\n  ret void\n}\n",
+              rest);
 }
 
-static const char lowest[] =
-    "  %less = add i64 %m, -1\n"
-    "  %drop = and i64 %m, %less\n";
+static const char lowest[] = "  %less = add i64 %m, -1\n"
+                             "  %drop = and i64 %m, %less\n";
 
 /* %group: bits of the lanes in %m with the index %n; 'rest': those of the others. */
 static void write_group(const LlvmWriter *writer, Text *out, const char *rest)
 {
     unsigned width = writer->shape.width;
-    text_putf(out, "  %%ne = insertelement <%u x i32> poison, i32 %%n, i32 0\n"
+    text_putf(out,
+              "  %%ne = insertelement <%u x i32> poison, i32 %%n, i32 0\n"
               "  %%ns = shufflevector <%u x i32> %%ne, <%u x i32> poison, <%u x i32> "
               "zeroinitializer\n"
-              "  %%equal = icmp eq <%u x i32> %%all, %%ns\n", width, width, width, width,
-              width);
+              "  %%equal = icmp eq <%u x i32> %%all, %%ns\n",
+              width, width, width, width, width);
     if (width == 64) {
         text_put(out, "  %bits = bitcast <64 x i1> %equal to i64\n");
     } else {
-        text_putf(out, "  %%short = bitcast <%u x i1> %%equal to i%u\n"
-                  "  %%bits = zext i%u %%short to i64\n", width, width, width);
+        text_putf(out,
+                  "  %%short = bitcast <%u x i1> %%equal to i%u\n"
+                  "  %%bits = zext i%u %%short to i64\n",
+                  width, width, width);
     }
     text_put(out, "  %group = and i64 %bits, %m\n"
-             "  %others = xor i64 %group, -1\n");
+                  "  %others = xor i64 %group, -1\n");
     text_putf(out, "  %s = and i64 %%m, %%others\n", rest);
 }
 
@@ -214,13 +248,18 @@ static uint64_t identity_bits(VarType type, ReduceOp op)
     uint64_t nan = width == 64 ? UINT64_C(0x7ff8) << 48 : UINT64_C(0x7fc00000);
     uint64_t one = width == 64 ? UINT64_C(0x3ff0) << 48 : UINT64_C(0x3f800000);
     switch (op) {
-    case ReduceOpAdd: return floating ? top : 0; /* -0 keeps the sign of a zero */
-    case ReduceOpMul: return floating ? one : 1;
+    case ReduceOpAdd:
+        return floating ? top : 0; /* -0 keeps the sign of a zero */
+    case ReduceOpMul:
+        return floating ? one : 1;
     case ReduceOpMin:
         return floating ? nan : type_info[type].is_signed ? top - 1 : UINT64_MAX;
-    case ReduceOpMax: return floating ? nan : type_info[type].is_signed ? top : 0;
-    case ReduceOpAnd: return UINT64_MAX;
-    default: return 0;
+    case ReduceOpMax:
+        return floating ? nan : type_info[type].is_signed ? top : 0;
+    case ReduceOpAnd:
+        return UINT64_MAX;
+    default:
+        return 0;
     }
 }
 
@@ -236,8 +275,10 @@ static void write_tree(const LlvmWriter *writer, Text *out, VarType type, Reduce
     if (width == 64) {
         text_put(out, "  %gm = bitcast i64 %group to <64 x i1>\n");
     } else {
-        text_putf(out, "  %%gs = trunc i64 %%group to i%u\n"
-                  "  %%gm = bitcast i%u %%gs to <%u x i1>\n", width, width, width);
+        text_putf(out,
+                  "  %%gs = trunc i64 %%group to i%u\n"
+                  "  %%gm = bitcast i%u %%gs to <%u x i1>\n",
+                  width, width, width);
     }
     text_putf(out, "  %%keep = select %s %%gm, %s %%vals, %s <", mask, vector, vector);
     for (unsigned i = 0; i < width; i++) {
@@ -262,8 +303,9 @@ static void write_tree(const LlvmWriter *writer, Text *out, VarType type, Reduce
     text_putf(out, "  %%tree = extractelement %s %s, i32 0\n", vector, previous);
 }
 
-/* Fetch the targets of all lanes before the first atomic operation, which nothing overtakes:
- * a quarter less time on targets larger than the cache. Masked lanes do no harm. */
+/* Fetch the targets of all lanes before the first atomic operation, which nothing
+ * overtakes: a quarter less time on targets larger than the cache. Masked lanes do no
+ * harm. */
 static void write_prefetch(LlvmWriter *writer, Text *out, VarType type)
 {
     llvm_writer_declare_text(writer, "void @llvm.prefetch.p0(ptr, i32, i32, i32)");
@@ -294,10 +336,9 @@ static void write_local(LlvmWriter *writer, Text *out, VarType type, ReduceOp op
               "  %%all = load <%u x i32>, ptr %%idx, align 64\n",
               width);
     write_group(writer, out, "%unequal");
-    text_putf(out,
-              "  %%same = icmp eq i64 %%unequal, 0\n"
-              "  br i1 %%same, label %%many, label %%ahead\n"
-              "ahead:\n");
+    text_putf(out, "  %%same = icmp eq i64 %%unequal, 0\n"
+                   "  br i1 %%same, label %%many, label %%ahead\n"
+                   "ahead:\n");
     write_prefetch(writer, out, type);
     text_putf(out,
               "  br label %%one\n"
@@ -325,21 +366,24 @@ void llvm_atomic_reduce(LlvmWriter *writer, VarType type, ReduceOp op, ReduceMod
                         char name[LLVM_NAME_SIZE])
 {
     static const char *const modes[] = {
-        [ReduceModeAuto] = "direct", [ReduceModeDirect] = "direct",
-        [ReduceModeLocal] = "local", [ReduceModeNoConflicts] = "plain",
+        [ReduceModeAuto] = "direct",  [ReduceModeDirect] = "direct",
+        [ReduceModeLocal] = "local",  [ReduceModeNoConflicts] = "plain",
         [ReduceModeExpand] = "plain", [ReduceModePermute] = "plain"
     };
     static const char *const ops[] = { "set", "add", "mul", "min", "max", "and", "or" };
-    bool local = mode == ReduceModeLocal && type != VarTypeFloat16 && type != VarTypeBool &&
-        op != ReduceOpIdentity && writer->shape.width > 1;
+    bool local = mode == ReduceModeLocal && type != VarTypeFloat16 &&
+                 type != VarTypeBool && op != ReduceOpIdentity &&
+                 writer->shape.width > 1;
     if (mode == ReduceModeLocal && !local) {
         mode = ReduceModeDirect;
     }
     snprintf(name, LLVM_NAME_SIZE, "scatter_%s_%s_%s", ops[op], modes[mode],
              type_info[type].short_name);
     char head[160];
-    snprintf(head, sizeof head, "define internal void @%s(ptr %%base, ptr %%idx, "
-             "ptr %%val, i64 %%mask) noinline #0 {\n", name);
+    snprintf(head, sizeof head,
+             "define internal void @%s(ptr %%base, ptr %%idx, "
+             "ptr %%val, i64 %%mask) noinline #0 {\n",
+             name);
     const char *known = text_get(&writer->helpers);
     if (!known || strstr(known, head)) {
         return;
@@ -357,23 +401,27 @@ void llvm_atomic_reduce(LlvmWriter *writer, VarType type, ReduceOp op, ReduceMod
         write_prefetch(writer, out, type);
     }
     write_walk(out, type, "%drop");
-    text_putf(out, "  %%xp = getelementptr %s, ptr %%val, i64 %%i\n"
-              "  %%x = load %s, ptr %%xp, align %u\n", memory, memory,
-              type_info[type].size);
+    text_putf(out,
+              "  %%xp = getelementptr %s, ptr %%val, i64 %%i\n"
+              "  %%x = load %s, ptr %%xp, align %u\n",
+              memory, memory, type_info[type].size);
     write_update(out, type, op, mode, "lane");
     text_put(out, "next:\n");
     text_put(out, lowest);
     write_end(out, "%drop");
 }
 
-void llvm_atomic_swap(LlvmWriter *writer, VarType type, Op op, char name[LLVM_NAME_SIZE])
+void llvm_atomic_swap(LlvmWriter *writer, VarType type, Op op,
+                      char name[LLVM_NAME_SIZE])
 {
     bool compare = op == OP_SCATTER_CAS;
     const char *bits = bits_type(type);
     snprintf(name, LLVM_NAME_SIZE, "scatter_%s_%s", compare ? "cas" : "exch", bits);
     char head[200];
-    snprintf(head, sizeof head, "define internal void @%s(ptr %%base, ptr %%idx, ptr %%val, "
-             "ptr %%cmp, ptr %%out, i64 %%mask) noinline #0 {\n", name);
+    snprintf(head, sizeof head,
+             "define internal void @%s(ptr %%base, ptr %%idx, ptr %%val, "
+             "ptr %%cmp, ptr %%out, i64 %%mask) noinline #0 {\n",
+             name);
     const char *known = text_get(&writer->helpers);
     if (!known || strstr(known, head)) {
         return;
@@ -384,20 +432,23 @@ void llvm_atomic_swap(LlvmWriter *writer, VarType type, Op op, char name[LLVM_NA
     text_put(out, head);
     text_put(out, "entry:\n");
     write_walk(out, type, "%drop");
-    text_putf(out, "  %%xp = getelementptr %s, ptr %%val, i64 %%i\n"
+    text_putf(out,
+              "  %%xp = getelementptr %s, ptr %%val, i64 %%i\n"
               "  %%x = load %s, ptr %%xp, align %u\n"
-              "  %%op = getelementptr %s, ptr %%out, i64 %%i\n", bits, bits, size, bits);
+              "  %%op = getelementptr %s, ptr %%out, i64 %%i\n",
+              bits, bits, size, bits);
     if (compare) {
-        text_putf(out, "  %%cp = getelementptr %s, ptr %%cmp, i64 %%i\n"
+        text_putf(out,
+                  "  %%cp = getelementptr %s, ptr %%cmp, i64 %%i\n"
                   "  %%c = load %s, ptr %%cp, align %u\n"
                   "  %%pair = cmpxchg ptr %%p, %s %%c, %s %%x monotonic monotonic\n"
-                  "  %%old = extractvalue { %s, i1 } %%pair, 0\n", bits, bits, size, bits,
-                  bits, bits);
+                  "  %%old = extractvalue { %s, i1 } %%pair, 0\n",
+                  bits, bits, size, bits, bits, bits);
     } else {
         text_putf(out, "  %%old = atomicrmw xchg ptr %%p, %s %%x monotonic\n", bits);
     }
-    text_putf(out, "  store %s %%old, ptr %%op, align %u\n  br label %%next\nnext:\n", bits,
-              size);
+    text_putf(out, "  store %s %%old, ptr %%op, align %u\n  br label %%next\nnext:\n",
+              bits, size);
     text_put(out, lowest);
     write_end(out, "%drop");
 }
@@ -408,28 +459,28 @@ static void write_increment(LlvmWriter *writer)
     Text *out = &writer->helpers;
     declare_count(writer);
     text_put(out, "define internal void @scatter_inc(ptr %base, ptr %idx, ptr %val, "
-             "ptr %cmp, ptr %out, i64 %mask) noinline #0 {\n");
+                  "ptr %cmp, ptr %out, i64 %mask) noinline #0 {\n");
     text_put(out, "entry:\n");
     text_putf(out, "  %%all = load <%u x i32>, ptr %%idx, align 64\n",
               writer->shape.width);
     write_walk(out, VarTypeUInt32, "%rest");
     write_group(writer, out, "%rest");
     text_put(out, "  %wide = call i64 @llvm.ctpop.i64(i64 %group)\n"
-             "  %number = trunc i64 %wide to i32\n"
-             "  %old = atomicrmw add ptr %p, i32 %number monotonic\n"
-             "  br label %each\n"
-             "each:\n"
-             "  %g = phi i64 [ %group, %lane ], [ %gd, %each ]\n"
-             "  %count = phi i32 [ %old, %lane ], [ %count1, %each ]\n"
-             "  %k = call i64 @llvm.cttz.i64(i64 %g, i1 true)\n"
-             "  %op = getelementptr i32, ptr %out, i64 %k\n"
-             "  store i32 %count, ptr %op, align 4\n"
-             "  %count1 = add i32 %count, 1\n"
-             "  %gl = add i64 %g, -1\n"
-             "  %gd = and i64 %g, %gl\n"
-             "  %last = icmp eq i64 %gd, 0\n"
-             "  br i1 %last, label %next, label %each\n"
-             "next:\n");
+                  "  %number = trunc i64 %wide to i32\n"
+                  "  %old = atomicrmw add ptr %p, i32 %number monotonic\n"
+                  "  br label %each\n"
+                  "each:\n"
+                  "  %g = phi i64 [ %group, %lane ], [ %gd, %each ]\n"
+                  "  %count = phi i32 [ %old, %lane ], [ %count1, %each ]\n"
+                  "  %k = call i64 @llvm.cttz.i64(i64 %g, i1 true)\n"
+                  "  %op = getelementptr i32, ptr %out, i64 %k\n"
+                  "  store i32 %count, ptr %op, align 4\n"
+                  "  %count1 = add i32 %count, 1\n"
+                  "  %gl = add i64 %g, -1\n"
+                  "  %gd = and i64 %g, %gl\n"
+                  "  %last = icmp eq i64 %gd, 0\n"
+                  "  br i1 %last, label %next, label %each\n"
+                  "next:\n");
     write_end(out, "%rest");
 }
 
@@ -442,28 +493,28 @@ void llvm_atomic_fixed(LlvmWriter *writer)
     if (writer->helper_bits & LLVM_HELPER_CHECK) {
         declare_count(writer);
         text_put(out, "define internal void @check_failed(ptr %report, ptr %idx, "
-                 "i64 %mask) noinline cold #0 {\n"
-                 "  %wide = call i64 @llvm.ctpop.i64(i64 %mask)\n"
-                 "  %number = trunc i64 %wide to i32\n"
-                 "  %old = atomicrmw add ptr %report, i32 %number monotonic\n"
-                 "  %i = call i64 @llvm.cttz.i64(i64 %mask, i1 true)\n"
-                 "  %ip = getelementptr i32, ptr %idx, i64 %i\n"
-                 "  %n = load i32, ptr %ip, align 4\n"
-                 "  %p = getelementptr i8, ptr %report, i64 4\n"
-                 "  store atomic i32 %n, ptr %p monotonic, align 4\n"
-                 "  ret void\n}\n");
+                      "i64 %mask) noinline cold #0 {\n"
+                      "  %wide = call i64 @llvm.ctpop.i64(i64 %mask)\n"
+                      "  %number = trunc i64 %wide to i32\n"
+                      "  %old = atomicrmw add ptr %report, i32 %number monotonic\n"
+                      "  %i = call i64 @llvm.cttz.i64(i64 %mask, i1 true)\n"
+                      "  %ip = getelementptr i32, ptr %idx, i64 %i\n"
+                      "  %n = load i32, ptr %ip, align 4\n"
+                      "  %p = getelementptr i8, ptr %report, i64 4\n"
+                      "  store atomic i32 %n, ptr %p monotonic, align 4\n"
+                      "  ret void\n}\n");
     }
     if (writer->helper_bits & LLVM_HELPER_STORE) {
         text_put(out, "define internal void @store_part(ptr %to, ptr %from, i64 %size) "
-                 "noinline cold #0 {\nentry:\n  br label %byte\nbyte:\n"
-                 "  %i = phi i64 [ 0, %entry ], [ %next, %byte ]\n"
-                 "  %a = getelementptr i8, ptr %from, i64 %i\n"
-                 "  %x = load i8, ptr %a, align 1\n"
-                 "  %b = getelementptr i8, ptr %to, i64 %i\n"
-                 "  store i8 %x, ptr %b, align 1\n"
-                 "  %next = add i64 %i, 1\n"
-                 "  %more = icmp ult i64 %next, %size\n"
-                 "  br i1 %more, label %byte, label %exit\n"
-                 "exit:\n  ret void\n}\n");
+                      "noinline cold #0 {\nentry:\n  br label %byte\nbyte:\n"
+                      "  %i = phi i64 [ 0, %entry ], [ %next, %byte ]\n"
+                      "  %a = getelementptr i8, ptr %from, i64 %i\n"
+                      "  %x = load i8, ptr %a, align 1\n"
+                      "  %b = getelementptr i8, ptr %to, i64 %i\n"
+                      "  store i8 %x, ptr %b, align 1\n"
+                      "  %next = add i64 %i, 1\n"
+                      "  %more = icmp ult i64 %next, %size\n"
+                      "  br i1 %more, label %byte, label %exit\n"
+                      "exit:\n  ret void\n}\n");
     }
 }

@@ -2,10 +2,11 @@
  * llvm_compile.c -- text to object code, without letting LLVM end the process
  *
  * Every compile has a context and a target machine of its own, so threads do not share
- * anything. LLVM reports trouble in three ways: return values with a message, diagnostics
- * of the context (collected here), and fatal errors, after which it would call exit(). The
- * fatal error handler jumps out of the compile instead. LLVM's state is unknown then, so
- * the library is not used again in this process; what the compile held is lost.
+ * anything. LLVM reports trouble in three ways: return values with a message,
+ * diagnostics of the context (collected here), and fatal errors, after which it would
+ * call exit(). The fatal error handler jumps out of the compile instead. LLVM's state
+ * is unknown then, so the library is not used again in this process; what the compile
+ * held is lost.
  */
 #include "engine/llvm/llvm_compile.h"
 
@@ -20,8 +21,12 @@
 
 /* Values of LLVM's C enumerations. */
 enum {
-    LEVEL_NONE = 0, RELOCATION_PIC = 2, CODE_MODEL_SMALL = 3, FILE_OBJECT = 1,
-    VERIFY_RETURN_STATUS = 2, SEVERITY_ERROR = 0
+    LEVEL_NONE = 0,
+    RELOCATION_PIC = 2,
+    CODE_MODEL_SMALL = 3,
+    FILE_OBJECT = 1,
+    VERIFY_RETURN_STATUS = 2,
+    SEVERITY_ERROR = 0
 };
 
 /* Where llvm_compile_fatal() jumps to, in a thread that is compiling. */
@@ -61,11 +66,12 @@ static void keep_diagnostic(LlvmDiagnostic *diagnostic, void *data)
 
 static bool fail(const Job *job, const char *step)
 {
-    const char *reason = job->message ? job->message
-        : job->diagnostic[0] ? job->diagnostic : "no reason given";
+    const char *reason = job->message         ? job->message
+                         : job->diagnostic[0] ? job->diagnostic
+                                              : "no reason given";
     return error_set(JIT_ERROR_COMPILE, "LLVM %d.%d.%d could not %s: %.350s",
-                     job->library->major, job->library->minor, job->library->patch, step,
-                     reason);
+                     job->library->major, job->library->minor, job->library->patch,
+                     step, reason);
 }
 
 static bool parse(Job *job, const char *text, size_t size)
@@ -73,7 +79,8 @@ static bool parse(Job *job, const char *text, size_t size)
     const LlvmLibrary *library = job->library;
     job->context = library->ContextCreate();
     library->ContextSetDiagnosticHandler(job->context, keep_diagnostic, job);
-    LlvmBuffer *buffer = library->CreateMemoryBufferWithMemoryRange(text, size, "kernel", 1);
+    LlvmBuffer *buffer =
+        library->CreateMemoryBufferWithMemoryRange(text, size, "kernel", 1);
     if (library->ParseIRInContext(job->context, buffer, &job->module, &job->message)) {
         return fail(job, "parse a kernel");
     }
@@ -83,9 +90,9 @@ static bool parse(Job *job, const char *text, size_t size)
 static bool generate(Job *job, const char *cpu, const char *features)
 {
     const LlvmLibrary *library = job->library;
-    job->machine = library->CreateTargetMachine(library->target, library->triple, cpu,
-                                                features, LEVEL_NONE, RELOCATION_PIC,
-                                                CODE_MODEL_SMALL);
+    job->machine =
+        library->CreateTargetMachine(library->target, library->triple, cpu, features,
+                                     LEVEL_NONE, RELOCATION_PIC, CODE_MODEL_SMALL);
     if (!job->machine) {
         return fail(job, "create the target machine");
     }
@@ -142,7 +149,8 @@ bool llvm_compile(const char *text, size_t size, const char *cpu, const char *fe
     const LlvmLibrary *library = llvm_load();
     TRY(library, false);
     if (atomic_load(&unusable)) {
-        return error_set(JIT_ERROR_COMPILE, "libLLVM is not used any more: it reported a "
+        return error_set(JIT_ERROR_COMPILE,
+                         "libLLVM is not used any more: it reported a "
                          "fatal error before");
     }
     Job *job = alloc_zero(1, sizeof *job);
@@ -158,7 +166,7 @@ bool llvm_compile(const char *text, size_t size, const char *cpu, const char *fe
     }
     escape = &here;
     bool ok = parse(job, text, size) && generate(job, cpu, features) &&
-        copy_object(job, object, object_size);
+              copy_object(job, object, object_size);
     release(job);
     escape = NULL;
     alloc_free(job);

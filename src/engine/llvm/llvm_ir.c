@@ -2,19 +2,20 @@
  * llvm_ir.c -- Program -> LLVM IR text
  *
  *     entry:  parameters, uniform values, broadcasts
- *     loop:   one packet of W lanes at %index, cut into blocks of BLOCK_SIZE instructions:
- *             instruction selection and register allocation work block by block, and are
- *             far slower than linear on long ones
+ *     loop:   one packet of W lanes at %index
  *             whole packet?  -> full:  vector stores, next packet
  *                            -> part:  stores through the stack, end
  *
- * Text instead of the builder interface: the same text is understood by every version from
- * 15 on, while builder calls differ.
+ * The loop is cut into blocks of BLOCK_SIZE instructions: instruction selection and
+ * register allocation work block by block, and are far from linear on long ones.
  *
- * The last packet may have fewer lanes. Inputs are readable for 64 bytes behind their end,
- * so vector loads are cut into pieces of 64 bytes, and a piece that would start at or
- * behind 'end' reads the packet's first entries instead. Outputs behind 'end' belong to
- * others.
+ * Text instead of the builder interface: the same text is understood by every version
+ * from 15 on, while builder calls differ.
+ *
+ * The last packet may have fewer lanes. Inputs are readable for 64 bytes behind their
+ * end, so vector loads are cut into pieces of 64 bytes, and a piece that would start at
+ * or behind 'end' reads the packet's first entries instead. Outputs behind 'end' belong
+ * to others.
  */
 #include "engine/llvm/llvm_ir.h"
 
@@ -35,7 +36,8 @@ static void start_block(LlvmWriter *writer, const char *label)
     if (label) {
         text_putf(&writer->body, "%s:\n", label);
     } else {
-        text_putf(&writer->body, "  br label %%b%u\nb%u:\n", writer->block, writer->block);
+        text_putf(&writer->body, "  br label %%b%u\nb%u:\n", writer->block,
+                  writer->block);
     }
 }
 
@@ -54,23 +56,23 @@ static void name_types(LlvmWriter *writer)
         const char *scalar = type == VarTypeBool ? "i1" : memory;
         const char *suffix = suffixes[type] ? suffixes[type] : scalar;
         snprintf(writer->types[0][type], LLVM_TYPE_SIZE, "%s", scalar);
-        snprintf(writer->types[1][type], LLVM_TYPE_SIZE, "<%u x %s>", writer->shape.width,
-                 scalar);
+        snprintf(writer->types[1][type], LLVM_TYPE_SIZE, "<%u x %s>",
+                 writer->shape.width, scalar);
         snprintf(writer->suffixes[0][type], LLVM_TYPE_SIZE, "%s", suffix);
-        snprintf(writer->suffixes[1][type], LLVM_TYPE_SIZE, "v%u%s", writer->shape.width,
-                 suffix);
+        snprintf(writer->suffixes[1][type], LLVM_TYPE_SIZE, "v%u%s",
+                 writer->shape.width, suffix);
     }
 }
 
-/* An instruction is computed once, in the entry block, if it and all of its operands are
- * uniform. Statements are written for vectors. */
+/* An instruction is computed once, in the entry block, if it and all of its operands
+ * are uniform. Statements are written for vectors. */
 static void find_uniform(LlvmWriter *writer)
 {
     const Program *program = writer->program;
     for (uint32_t i = 0; i < program->inst_count; i++) {
         const Inst *inst = &program->insts[i];
         bool uniform = inst->flags & INST_UNIFORM && inst->op != OP_STMT &&
-            !(op_info[inst->op].flags & F_EFFECT);
+                       !(op_info[inst->op].flags & F_EFFECT);
         const uint32_t *args = program_args(program, inst);
         for (uint32_t k = 0; k < inst->count; k++) {
             uniform = uniform && writer->uniform[args[k]];
@@ -93,10 +95,12 @@ static void write_uniform_load(LlvmWriter *writer, uint32_t position, const Inst
         snprintf(address, sizeof address, "%%in%u", inst->aux);
     }
     bool mask = inst->type == VarTypeBool;
-    text_putf(writer->line, "  %%v%u%s = load %s, ptr %s, align %u, !invariant.load !0\n",
-              position, mask ? ".l" : "", memory, address, type_info[inst->type].size);
+    text_putf(writer->line,
+              "  %%v%u%s = load %s, ptr %s, align %u, !invariant.load !0\n", position,
+              mask ? ".l" : "", memory, address, type_info[inst->type].size);
     if (mask) {
-        text_putf(writer->line, "  %%v%u = icmp ne i8 %%v%u.l, 0\n", position, position);
+        text_putf(writer->line, "  %%v%u = icmp ne i8 %%v%u.l, 0\n", position,
+                  position);
     }
 }
 
@@ -112,21 +116,25 @@ static void write_load(LlvmWriter *writer, uint32_t position, const Inst *inst)
     for (unsigned k = 0; k < pieces; k++) {
         char offset[LLVM_NAME_SIZE], name[LLVM_NAME_SIZE];
         snprintf(offset, sizeof offset, k ? "%%at%u" : "%%index", k * lanes);
-        snprintf(name, sizeof name, pieces > 1 || mask ? "%%v%u.%u.%u" : "%%v%u", position,
-                 lanes, k);
-        text_putf(line, "  %%v%u.p%u = getelementptr %s, ptr %%in%u, i64 %s\n"
-                  "  %s = load <%u x %s>, ptr %%v%u.p%u, align %u, !invariant.load !0\n",
-                  position, k, memory, inst->aux, offset, name, lanes, memory, position, k,
-                  size);
+        snprintf(name, sizeof name, pieces > 1 || mask ? "%%v%u.%u.%u" : "%%v%u",
+                 position, lanes, k);
+        text_putf(
+            line,
+            "  %%v%u.p%u = getelementptr %s, ptr %%in%u, i64 %s\n"
+            "  %s = load <%u x %s>, ptr %%v%u.p%u, align %u, !invariant.load !0\n",
+            position, k, memory, inst->aux, offset, name, lanes, memory, position, k,
+            size);
     }
     for (; pieces > 1; pieces /= 2, lanes *= 2) {
         for (unsigned k = 0; k < pieces; k += 2) {
             char name[LLVM_NAME_SIZE];
             snprintf(name, sizeof name, pieces > 2 || mask ? "%%v%u.%u.%u" : "%%v%u",
                      position, lanes * 2, k / 2);
-            text_putf(line, "  %s = shufflevector <%u x %s> %%v%u.%u.%u, <%u x %s> "
-                      "%%v%u.%u.%u, <%u x i32> <", name, lanes, memory, position, lanes, k,
-                      lanes, memory, position, lanes, k + 1, lanes * 2);
+            text_putf(line,
+                      "  %s = shufflevector <%u x %s> %%v%u.%u.%u, <%u x %s> "
+                      "%%v%u.%u.%u, <%u x i32> <",
+                      name, lanes, memory, position, lanes, k, lanes, memory, position,
+                      lanes, k + 1, lanes * 2);
             for (unsigned i = 0; i < lanes * 2; i++) {
                 text_putf(line, "%si32 %u", i ? ", " : "", i);
             }
@@ -150,12 +158,14 @@ static void write_lane_numbers(const LlvmWriter *writer, Text *out)
 static void write_counter(LlvmWriter *writer, uint32_t position)
 {
     unsigned width = writer->shape.width;
-    text_putf(writer->line, "  %%v%u.a = trunc i64 %%index to i32\n"
-              "  %%v%u.b = insertelement <%u x i32> poison, i32 %%v%u.a, i32 0\n"
-              "  %%v%u.c = shufflevector <%u x i32> %%v%u.b, <%u x i32> poison, <%u x i32> "
-              "zeroinitializer\n  %%v%u = add <%u x i32> %%v%u.c, ", position, position,
-              width, position, position, width, position, width, width, position, width,
-              position);
+    text_putf(
+        writer->line,
+        "  %%v%u.a = trunc i64 %%index to i32\n"
+        "  %%v%u.b = insertelement <%u x i32> poison, i32 %%v%u.a, i32 0\n"
+        "  %%v%u.c = shufflevector <%u x i32> %%v%u.b, <%u x i32> poison, <%u x i32> "
+        "zeroinitializer\n  %%v%u = add <%u x i32> %%v%u.c, ",
+        position, position, width, position, position, width, position, width, width,
+        position, width, position);
     write_lane_numbers(writer, writer->line);
     text_put_char(writer->line, '\n');
 }
@@ -169,7 +179,8 @@ static VarType stmt_type(const LlvmWriter *writer, const Inst *inst, uint32_t k)
     return k == 0 ? inst->type : writer->program->insts[args[k - 1]].type;
 }
 
-static void write_stmt_escape(LlvmWriter *writer, uint32_t position, char kind, uint32_t k)
+static void write_stmt_escape(LlvmWriter *writer, uint32_t position, char kind,
+                              uint32_t k)
 {
     const Inst *inst = &writer->program->insts[position];
     const uint32_t *args = program_args(writer->program, inst);
@@ -179,26 +190,37 @@ static void write_stmt_escape(LlvmWriter *writer, uint32_t position, char kind, 
     switch (kind) {
     case 'r':
         if (k == 0 || type == VarTypeFloat16) {
-            text_putf(line, type == VarTypeFloat16 ? "%%v%u.h%u" : "%%v%u", position, k);
+            text_putf(line, type == VarTypeFloat16 ? "%%v%u.h%u" : "%%v%u", position,
+                      k);
         } else {
             llvm_writer_operand(writer, args[k - 1], name);
             text_put(line, name);
         }
         break;
-    case 't': text_put(line, llvm_writer_number_type(type)); break;
-    case 'T':
-        text_putf(line, "<%u x %s>", writer->shape.width, llvm_writer_number_type(type));
+    case 't':
+        text_put(line, llvm_writer_number_type(type));
         break;
-    case 'b': text_putf(line, "i%u", type == VarTypeBool ? 1 : type_info[type].size * 8u); break;
+    case 'T':
+        text_putf(line, "<%u x %s>", writer->shape.width,
+                  llvm_writer_number_type(type));
+        break;
+    case 'b':
+        text_putf(line, "i%u", type == VarTypeBool ? 1 : type_info[type].size * 8u);
+        break;
     case 'a':
         text_put(line, type == VarTypeBool ? "i8" : llvm_writer_number_type(type));
         break;
-    case 's': text_put_u64(line, type_info[type].size); break;
-    case 'i': text_put_u64(line, k == 0 ? position : args[k - 1]); break;
+    case 's':
+        text_put_u64(line, type_info[type].size);
+        break;
+    case 'i':
+        text_put_u64(line, k == 0 ? position : args[k - 1]);
+        break;
     default: {
         const Inst *source = k == 0 ? inst : &writer->program->insts[args[k - 1]];
-        text_put_u64(line, source->op == OP_LITERAL ?
-                     writer->program->literals[source->aux] : 0);
+        text_put_u64(line, source->op == OP_LITERAL
+                               ? writer->program->literals[source->aux]
+                               : 0);
     }
     }
 }
@@ -212,8 +234,9 @@ static void write_stmt_halves(LlvmWriter *writer, uint32_t position, const Inst 
         llvm_writer_operand(writer, args[k], name);
         if (writer->program->insts[args[k]].type == VarTypeFloat16) {
             unsigned width = writer->shape.width;
-            text_putf(writer->line, "  %%v%u.h%u = bitcast <%u x i16> %s to <%u x half>\n",
-                      position, k + 1, width, name, width);
+            text_putf(writer->line,
+                      "  %%v%u.h%u = bitcast <%u x i16> %s to <%u x half>\n", position,
+                      k + 1, width, name, width);
         }
     }
 }
@@ -241,16 +264,17 @@ static bool write_stmt(LlvmWriter *writer, uint32_t position)
                    (uint32_t) (p[1] - '0') <= inst->count) {
             write_stmt_escape(writer, position, kind, (uint32_t) (*++p - '0'));
         } else {
-            return error_set(JIT_ERROR_COMPILE, "statement \"%.200s\": unknown escape or "
-                             "operand at \"$%.2s\" (%u operands)", text, kind ? p : "",
-                             inst->count);
+            return error_set(JIT_ERROR_COMPILE,
+                             "statement \"%.200s\": unknown escape or "
+                             "operand at \"$%.2s\" (%u operands)",
+                             text, kind ? p : "", inst->count);
         }
     }
     text_put_char(line, '\n');
     if (inst->type == VarTypeFloat16) {
         unsigned width = writer->shape.width;
-        text_putf(line, "  %%v%u = bitcast <%u x half> %%v%u.h0 to <%u x i16>\n", position,
-                  width, position, width);
+        text_putf(line, "  %%v%u = bitcast <%u x half> %%v%u.h0 to <%u x i16>\n",
+                  position, width, position, width);
     }
     return true;
 }
@@ -337,14 +361,17 @@ static void write_full_stores(LlvmWriter *writer)
         const char *memory = llvm_writer_memory_type(type);
         char name[LLVM_NAME_SIZE];
         stored_value(writer, inst->arg[0], "f", i, name);
-        text_putf(&writer->body, "  %%f%u.p = getelementptr %s, ptr %%out%u, i64 %%index\n"
-                  "  store <%u x %s> %s, ptr %%f%u.p, align %u\n", i, memory, inst->aux,
-                  writer->shape.width, memory, name, i, type_info[type].size);
+        text_putf(&writer->body,
+                  "  %%f%u.p = getelementptr %s, ptr %%out%u, i64 %%index\n"
+                  "  store <%u x %s> %s, ptr %%f%u.p, align %u\n",
+                  i, memory, inst->aux, writer->shape.width, memory, name, i,
+                  type_info[type].size);
     }
 }
 
 /* Stores of a packet with fewer lanes: to the stack, then copied. Values are all on the
- * stack before the calls of a batch, so that nothing is kept in registers across them. */
+ * stack before the calls of a batch, so that nothing is kept in registers across them.
+ */
 static void write_part_stores(LlvmWriter *writer)
 {
     const Program *program = writer->program;
@@ -361,10 +388,11 @@ static void write_part_stores(LlvmWriter *writer)
         stored_value(writer, inst->arg[0], "g", i, name);
         text_putf(&writer->body, "  store <%u x %s> %s, ptr %%part%u, align 64\n",
                   writer->shape.width, memory, name, slot);
-        text_putf(&calls, "  %%g%u.p = getelementptr %s, ptr %%out%u, i64 %%index\n"
+        text_putf(&calls,
+                  "  %%g%u.p = getelementptr %s, ptr %%out%u, i64 %%index\n"
                   "  %%g%u.n = mul i64 %%left, %u\n"
-                  "  call void @store_part(ptr %%g%u.p, ptr %%part%u, i64 %%g%u.n)\n", i,
-                  memory, inst->aux, i, type_info[type].size, i, slot, i);
+                  "  call void @store_part(ptr %%g%u.p, ptr %%part%u, i64 %%g%u.n)\n",
+                  i, memory, inst->aux, i, type_info[type].size, i, slot, i);
         if (++slot == PART_SLOTS) {
             const char *batch = text_get(&calls);
             text_put(&writer->body, batch ? batch : "");
@@ -392,46 +420,59 @@ static void write_slots(const LlvmWriter *writer, Text *out, uint32_t stores)
     }
 }
 
-/* Base addresses of inputs, outputs and the report. Pointers that gathers and scatters use
- * are PARAM instructions. */
+/* Base addresses of inputs, outputs and the report. Pointers that gathers and scatters
+ * use are PARAM instructions. */
 static void write_bases(const LlvmWriter *writer, Text *out)
 {
     const Program *program = writer->program;
     for (uint32_t i = 0; i < program->param_count; i++) {
         char name[LLVM_NAME_SIZE];
         switch (program->params[i].kind) {
-        case PARAM_INPUT: snprintf(name, sizeof name, "%%in%u", i); break;
-        case PARAM_OUTPUT: snprintf(name, sizeof name, "%%out%u", i); break;
-        case PARAM_REPORT: snprintf(name, sizeof name, "%%report"); break;
-        default: continue;
+        case PARAM_INPUT:
+            snprintf(name, sizeof name, "%%in%u", i);
+            break;
+        case PARAM_OUTPUT:
+            snprintf(name, sizeof name, "%%out%u", i);
+            break;
+        case PARAM_REPORT:
+            snprintf(name, sizeof name, "%%report");
+            break;
+        default:
+            continue;
         }
-        text_putf(out, "  %%slot%u = getelementptr i64, ptr %%args, i64 %u\n"
-                  "  %s = load ptr, ptr %%slot%u, align 8, !invariant.load !0\n", i, i, name,
-                  i);
+        text_putf(out,
+                  "  %%slot%u = getelementptr i64, ptr %%args, i64 %u\n"
+                  "  %s = load ptr, ptr %%slot%u, align 8, !invariant.load !0\n",
+                  i, i, name, i);
     }
 }
 
 static void write_loop_head(const LlvmWriter *writer, Text *out)
 {
     unsigned width = writer->shape.width;
-    text_putf(out, "  br label %%loop\nloop:\n"
+    text_putf(out,
+              "  br label %%loop\nloop:\n"
               "  %%index = phi i64 [ %%begin64, %%entry ], [ %%next, %%full ]\n"
               "  %%left = sub i64 %%end64, %%index\n"
-              "  %%whole = icmp uge i64 %%left, %u\n", width);
+              "  %%whole = icmp uge i64 %%left, %u\n",
+              width);
     /* Where the later pieces of a vector load start: %at8, %at16, ... */
     for (unsigned at = CHUNK / 8; at < width; at += CHUNK / 8) {
-        text_putf(out, "  %%at%u.a = add i64 %%index, %u\n"
+        text_putf(out,
+                  "  %%at%u.a = add i64 %%index, %u\n"
                   "  %%at%u.b = icmp ult i64 %%at%u.a, %%end64\n"
-                  "  %%at%u = select i1 %%at%u.b, i64 %%at%u.a, i64 %%index\n", at, at, at,
-                  at, at, at, at);
+                  "  %%at%u = select i1 %%at%u.b, i64 %%at%u.a, i64 %%index\n",
+                  at, at, at, at, at, at, at);
     }
     if (writer->active) {
-        text_putf(out, "  %%valid = select i1 %%whole, i64 %u, i64 %%left\n"
-                  "  %%valid32 = trunc i64 %%valid to i32\n"
-                  "  %%valid.e = insertelement <%u x i32> poison, i32 %%valid32, i32 0\n"
-                  "  %%valid.s = shufflevector <%u x i32> %%valid.e, <%u x i32> poison, "
-                  "<%u x i32> zeroinitializer\n  %%active = icmp ult <%u x i32> ", width,
-                  width, width, width, width, width);
+        text_putf(
+            out,
+            "  %%valid = select i1 %%whole, i64 %u, i64 %%left\n"
+            "  %%valid32 = trunc i64 %%valid to i32\n"
+            "  %%valid.e = insertelement <%u x i32> poison, i32 %%valid32, i32 0\n"
+            "  %%valid.s = shufflevector <%u x i32> %%valid.e, <%u x i32> poison, "
+            "<%u x i32> zeroinitializer\n  %%active = icmp ult <%u x i32> ",
+            width, width, width, width, width, width);
         write_lane_numbers(writer, out);
         text_put(out, ", %valid.s\n");
     }
@@ -458,24 +499,29 @@ static void assemble(LlvmWriter *writer, Hash128 hash, uint32_t stores, Text *ou
     text_put(out, "define void @drjit_");
     text_put_hex64(out, hash.high);
     text_put_hex64(out, hash.low);
-    text_put(out, "(i32 %begin, i32 %end, i32 %worker, ptr %args) #0 {\nentry:\n"
+    text_put(out,
+             "(i32 %begin, i32 %end, i32 %worker, ptr %args) #0 {\nentry:\n"
              "  %begin64 = zext i32 %begin to i64\n  %end64 = zext i32 %end to i64\n");
     write_slots(writer, out, stores);
     write_bases(writer, out);
     if (writer->helper_bits & LLVM_HELPER_ZERO) {
-        text_putf(out, "  %%zero.e = insertelement <%u x ptr> poison, ptr @zero, i32 0\n"
-                  "  %%zero.ptrs = shufflevector <%u x ptr> %%zero.e, <%u x ptr> poison, "
-                  "<%u x i32> zeroinitializer\n", width, width, width, width);
+        text_putf(
+            out,
+            "  %%zero.e = insertelement <%u x ptr> poison, ptr @zero, i32 0\n"
+            "  %%zero.ptrs = shufflevector <%u x ptr> %%zero.e, <%u x ptr> poison, "
+            "<%u x i32> zeroinitializer\n",
+            width, width, width, width);
     }
     put_part(out, &writer->entry);
     write_loop_head(writer, out);
     put_part(out, &writer->body);
     text_put(out, "}\nattributes #0 = { nounwind ");
     if (width >= 16 && writer->shape.vector_memory) {
-        text_put(out, "\"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\" ");
+        text_put(out,
+                 "\"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\" ");
     }
     text_put(out, "}\n!0 = !{}\n!1 = !{!\"branch_weights\", i32 1, i32 10000}\n"
-             "!2 = !{!\"branch_weights\", i32 10000, i32 1}\n");
+                  "!2 = !{!\"branch_weights\", i32 10000, i32 1}\n");
 }
 
 static bool write_body(LlvmWriter *writer, uint32_t *stores)
@@ -490,9 +536,11 @@ static bool write_body(LlvmWriter *writer, uint32_t *stores)
     text_put(&writer->body, "  br i1 %whole, label %full, label %part, !prof !2\n");
     start_block(writer, "full");
     write_full_stores(writer);
-    text_putf(&writer->body, "  %%next = add i64 %%index, %u\n"
+    text_putf(&writer->body,
+              "  %%next = add i64 %%index, %u\n"
               "  %%more = icmp ult i64 %%next, %%end64\n"
-              "  br i1 %%more, label %%loop, label %%exit\n", writer->shape.width);
+              "  br i1 %%more, label %%loop, label %%exit\n",
+              writer->shape.width);
     start_block(writer, "part");
     if (*stores) {
         writer->helper_bits |= LLVM_HELPER_STORE;
@@ -550,7 +598,7 @@ bool llvm_ir_supports(Op op, VarType type, VarType operand)
     case OP_SCATTER_EXCH:
     case OP_SCATTER_CAS:
     case OP_CHECK:
-        return llvm_memory_supports(op, type, operand);
+        return llvm_memory_supports(op, type);
     default:
         return llvm_ops_supports(op, type, operand);
     }

@@ -13,12 +13,13 @@ enum { LLVM_WIDTH_MAX = 64 };
 /** What the IR depends on besides the Program. */
 typedef struct LlvmShape {
     uint32_t width;     /* lanes of a packet: a power of two up to LLVM_WIDTH_MAX */
-    bool vector_memory; /* masked gathers and scatters of 32 and 64 bits are instructions */
+    bool vector_memory; /* masked gathers and scatters of 32 and 64 bits are
+                           instructions */
 } LlvmShape;
 
-/** Append the module of a legalised Program: one function 'drjit_<hash>' with the signature
- *  void (i32 begin, i32 end, i32 worker, ptr args), and internal helpers. False: error
- *  recorded. */
+/** Append the module of a legalised Program: one function 'drjit_<hash>' with the
+ * signature void (i32 begin, i32 end, i32 worker, ptr args), and internal helpers.
+ * False: error recorded. */
 bool llvm_ir_write(const Program *program, Hash128 hash, LlvmShape shape, Text *out);
 /** Can llvm_ir_write() express this operation? */
 bool llvm_ir_supports(Op op, VarType type, VarType operand);

@@ -1,8 +1,8 @@
 /*
  * llvm_load.c -- finds libLLVM with dlopen
  *
- * Order: the file DRJIT_LIBLLVM_PATH names (then nothing else is tried), versioned names
- * of the dynamic linker's search path, newest first, the usual directories of
+ * Order: the file DRJIT_LIBLLVM_PATH names (then nothing else is tried), versioned
+ * names of the dynamic linker's search path, newest first, the usual directories of
  * distributions, the generic name. A candidate must be version 15 or newer (opaque
  * pointers), have every function of the table and generate code for this machine. Other
  * copies of LLVM may live in the process, so symbols stay local and bind to their own
@@ -42,7 +42,8 @@ static ErrorRecord load_error;
 static atomic_bool loaded;
 
 /* Sanitizers intercept symbols that a deep binding would bypass. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(RTLD_DEEPBIND)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    !defined(RTLD_DEEPBIND)
 #define LOAD_FLAGS (RTLD_LAZY | RTLD_LOCAL)
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -61,8 +62,8 @@ static bool find_symbol(void *handle, const char *name, void *function)
     return address != NULL;
 }
 
-/* LLVMGetVersion came with 16. LLVM 15 is recognised by a function that only this release
- * and its successor have. */
+/* LLVMGetVersion came with 16. LLVM 15 is recognised by a function that only this
+ * release and its successor have. */
 static bool find_version(void *handle, const char **reason)
 {
     void (*get_version)(unsigned *, unsigned *, unsigned *);
@@ -81,16 +82,15 @@ static bool find_version(void *handle, const char **reason)
     return dlsym(handle, "LLVMContextSetOpaquePointers") != NULL;
 }
 
-static const char *const option_list[] = {
-    "drjit", "-optimize-regalloc", "-regalloc=greedy"
-};
+static const char *const option_list[] = { "drjit", "-optimize-regalloc",
+                                           "-regalloc=greedy" };
 
 static bool initialise(void *handle, const char **reason)
 {
-    static const char *const steps[] = {
-        "LLVMInitialize" LLVM_ARCH "TargetInfo", "LLVMInitialize" LLVM_ARCH "Target",
-        "LLVMInitialize" LLVM_ARCH "TargetMC", "LLVMInitialize" LLVM_ARCH "AsmPrinter"
-    };
+    static const char *const steps[] = { "LLVMInitialize" LLVM_ARCH "TargetInfo",
+                                         "LLVMInitialize" LLVM_ARCH "Target",
+                                         "LLVMInitialize" LLVM_ARCH "TargetMC",
+                                         "LLVMInitialize" LLVM_ARCH "AsmPrinter" };
     *reason = "it cannot generate code for this machine";
     void (*functions[4])(void);
     for (int i = 0; i < 4; i++) {
@@ -115,10 +115,10 @@ static bool initialise(void *handle, const char **reason)
 
 static bool fill_table(void *handle, const char **reason)
 {
-#define F(result, name, parameters) \
+#define F(result, name, parameters)                          \
     if (!find_symbol(handle, "LLVM" #name, &library.name)) { \
-        *reason = "the function LLVM" #name " is missing"; \
-        return false; \
+        *reason = "the function LLVM" #name " is missing";   \
+        return false;                                        \
     }
     LLVM_FUNCTIONS(F)
 #undef F
@@ -136,14 +136,15 @@ static bool try_candidate(const char *path, Text *report)
             /* The linker repeats the name; what follows the colon is enough. */
             const char *colon = reason ? strstr(reason, ": ") : NULL;
             text_putf(report, "\n  %s: %s", path,
-                      colon ? colon + 2 : reason ? reason : "cannot be opened");
+                      colon    ? colon + 2
+                      : reason ? reason
+                               : "cannot be opened");
         }
         return false;
     }
     const char *reason = "";
     if (find_version(handle, &reason) && fill_table(handle, &reason) &&
         initialise(handle, &reason)) {
-        library.path = alloc_string(path);
         return true;
     }
     text_putf(report, "\n  %s: %s", path, reason);
@@ -162,9 +163,14 @@ static bool search(Text *report)
         return false;
     }
     static const char *const patterns[] = {
-        "libLLVM.so.%d.1", "libLLVM.so.%d", "libLLVM-%d.so.1", "libLLVM-%d.so",
-        "/usr/lib/llvm-%d/lib/libLLVM.so.1", "/usr/lib/llvm-%d/lib/libLLVM.so",
-        "/usr/lib64/llvm%d/lib64/libLLVM.so", "/opt/homebrew/opt/llvm@%d/lib/libLLVM.dylib"
+        "libLLVM.so.%d.1",
+        "libLLVM.so.%d",
+        "libLLVM-%d.so.1",
+        "libLLVM-%d.so",
+        "/usr/lib/llvm-%d/lib/libLLVM.so.1",
+        "/usr/lib/llvm-%d/lib/libLLVM.so",
+        "/usr/lib64/llvm%d/lib64/libLLVM.so",
+        "/opt/homebrew/opt/llvm@%d/lib/libLLVM.dylib"
     };
     char path[128];
     for (int version = LLVM_NEWEST; version >= LLVM_OLDEST; version--) {
@@ -174,7 +180,8 @@ static bool search(Text *report)
         }
     }
     TRY(!try_candidate("libLLVM.so", report), true);
-    text_putf(report, "\n  not there: libLLVM.so.N.1, libLLVM.so.N, libLLVM-N.so.1, "
+    text_putf(report,
+              "\n  not there: libLLVM.so.N.1, libLLVM.so.N, libLLVM-N.so.1, "
               "libLLVM-N.so (N = %d ... %d), /usr/lib/llvm-N/lib, libLLVM.so",
               LLVM_NEWEST, LLVM_OLDEST);
     return false;
@@ -187,9 +194,11 @@ static void load(void)
         atomic_store_explicit(&loaded, true, memory_order_release);
     } else {
         const char *tried = text_get(&report);
-        error_set(JIT_ERROR_UNSUPPORTED,
-                  "no usable libLLVM (version 15 or newer) was found; set DRJIT_LIBLLVM_PATH "
-                  "to its file. Tried:%s", tried ? tried : "");
+        error_set(
+            JIT_ERROR_UNSUPPORTED,
+            "no usable libLLVM (version 15 or newer) was found; set DRJIT_LIBLLVM_PATH "
+            "to its file. Tried:%s",
+            tried ? tried : "");
         error_save(&load_error);
     }
     text_free(&report);

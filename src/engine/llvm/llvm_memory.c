@@ -2,12 +2,12 @@
  * llvm_memory.c -- LLVM IR of gathers, scatters and checks
  *
  * Lanes behind 'end' hold garbage, so everything that touches memory by index is masked
- * with %active. Where the CPU has no masked gather instruction, lanes that are masked read
- * from the constant @zero: no branches, and the result is 0 as ops.def wants it.
+ * with %active. Where the CPU has no masked gather instruction, lanes that are masked
+ * read from the constant @zero: no branches, and the result is 0 as ops.def wants it.
  *
- * Scatters without an instruction of their own call a helper (llvm_atomic.c) that gets the
- * packet's indices and values in stack slots and the mask as bits. This keeps the body
- * small, which is what compile time depends on.
+ * Scatters without an instruction of their own call a helper (llvm_atomic.c) that gets
+ * the packet's indices and values in stack slots and the mask as bits. This keeps the
+ * body small, which is what compile time depends on.
  */
 #include "engine/llvm/llvm_writer.h"
 
@@ -50,8 +50,8 @@ static void write_mask(LlvmWriter *writer, uint32_t position, uint32_t mask)
               name);
 }
 
-/* %vN.g: vector of addresses. 32-bit indices are unsigned, but gather instructions extend
- * the sign: flip the top bit and start from the middle of the address range. */
+/* %vN.g: vector of addresses. 32-bit indices are unsigned, but gather instructions
+ * extend the sign: flip the top bit and start from the middle of the address range. */
 static void write_addresses(LlvmWriter *writer, uint32_t position, uint32_t pointer,
                             uint32_t index, VarType type)
 {
@@ -64,16 +64,19 @@ static void write_addresses(LlvmWriter *writer, uint32_t position, uint32_t poin
     uint64_t middle = (uint64_t) type_info[type].size << 31;
     Text *line = writer->line;
     if (index_type == VarTypeUInt32) {
-        text_putf(line, "  %%v%u.p = getelementptr i8, ptr %s, i64 %" PRIu64 "\n"
-                  "  %%v%u.x = xor <%u x i32> %s, ", position, base, middle, position,
-                  width, name);
+        text_putf(line,
+                  "  %%v%u.p = getelementptr i8, ptr %s, i64 %" PRIu64 "\n"
+                  "  %%v%u.x = xor <%u x i32> %s, ",
+                  position, base, middle, position, width, name);
         llvm_writer_splat(writer, line, VarTypeUInt32, INT64_C(0x80000000));
-        text_putf(line, "\n  %%v%u.y = sext <%u x i32> %%v%u.x to <%u x i64>\n"
+        text_putf(line,
+                  "\n  %%v%u.y = sext <%u x i32> %%v%u.x to <%u x i64>\n"
                   "  %%v%u.g = getelementptr %s, ptr %%v%u.p, <%u x i64> %%v%u.y\n",
                   position, width, position, width, position, entry, position, width,
                   position);
     } else {
-        text_putf(line, "  %%v%u.y = sext <%u x i32> %s to <%u x i64>\n"
+        text_putf(line,
+                  "  %%v%u.y = sext <%u x i32> %s to <%u x i64>\n"
                   "  %%v%u.g = getelementptr %s, ptr %s, <%u x i64> %%v%u.y\n",
                   position, width, name, width, position, entry, base, width, position);
     }
@@ -95,15 +98,17 @@ static void write_scalar_gather(LlvmWriter *writer, uint32_t position, const Ins
     llvm_writer_operand(writer, inst->arg[1], index);
     llvm_writer_operand(writer, inst->arg[2], mask);
     writer->helper_bits |= LLVM_HELPER_ZERO;
-    text_putf(writer->line, "  %%v%u.y = %cext i32 %s to i64\n"
+    text_putf(writer->line,
+              "  %%v%u.y = %cext i32 %s to i64\n"
               "  %%v%u.g = getelementptr %s, ptr %s, i64 %%v%u.y\n"
               "  %%v%u.h = select i1 %s, ptr %%v%u.g, ptr @zero\n",
               position, sign ? 's' : 'z', index, position, entry, base, position,
               position, mask, position);
     if (inst->type == VarTypeBool) {
-        text_putf(writer->line, "  %%v%u.l = load i8, ptr %%v%u.h, align 1\n"
-                  "  %%v%u = icmp ne i8 %%v%u.l, 0\n", position, position, position,
-                  position);
+        text_putf(writer->line,
+                  "  %%v%u.l = load i8, ptr %%v%u.h, align 1\n"
+                  "  %%v%u = icmp ne i8 %%v%u.l, 0\n",
+                  position, position, position, position);
     } else {
         text_putf(writer->line, "  %%v%u = load %s, ptr %%v%u.h, align %u\n", position,
                   entry, position, type_info[inst->type].size);
@@ -117,18 +122,21 @@ static void write_lane_loads(LlvmWriter *writer, uint32_t position, VarType type
     const char *entry = llvm_writer_memory_type(type);
     Text *line = writer->line;
     writer->helper_bits |= LLVM_HELPER_ZERO;
-    text_putf(line, "  %%v%u.h = select <%u x i1> %%v%u.m, <%u x ptr> %%v%u.g, "
-              "<%u x ptr> %%zero.ptrs\n", position, width, position, width, position,
-              width);
+    text_putf(line,
+              "  %%v%u.h = select <%u x i1> %%v%u.m, <%u x ptr> %%v%u.g, "
+              "<%u x ptr> %%zero.ptrs\n",
+              position, width, position, width, position, width);
     for (unsigned i = 0; i < width; i++) {
-        text_putf(line, "  %%v%u.p%u = extractelement <%u x ptr> %%v%u.h, i32 %u\n"
+        text_putf(line,
+                  "  %%v%u.p%u = extractelement <%u x ptr> %%v%u.h, i32 %u\n"
                   "  %%v%u.l%u = load %s, ptr %%v%u.p%u, align %u\n",
                   position, i, width, position, i, position, i, entry, position, i,
                   type_info[type].size);
         char before[LLVM_NAME_SIZE], after[LLVM_NAME_SIZE];
         snprintf(before, sizeof before, i ? "%%v%u.i%u" : "poison", position, i - 1);
         snprintf(after, sizeof after,
-                 i + 1 < width || type == VarTypeBool ? "%%v%u.i%u" : "%%v%u", position, i);
+                 i + 1 < width || type == VarTypeBool ? "%%v%u.i%u" : "%%v%u", position,
+                 i);
         text_putf(line, "  %s = insertelement <%u x %s> %s, %s %%v%u.l%u, i32 %u\n",
                   after, width, entry, before, entry, position, i, i);
     }
@@ -158,10 +166,11 @@ static void write_gather(LlvmWriter *writer, uint32_t position, const Inst *inst
              "%s @llvm.masked.gather.%s.v%up0(<%u x ptr>, i32, <%u x i1>, %s)", type,
              suffix, width, width, width, type);
     llvm_writer_declare_text(writer, declare);
-    text_putf(writer->line, "  %%v%u = call %s @llvm.masked.gather.%s.v%up0(<%u x ptr> "
+    text_putf(writer->line,
+              "  %%v%u = call %s @llvm.masked.gather.%s.v%up0(<%u x ptr> "
               "%%v%u.g, i32 %u, <%u x i1> %%v%u.m, %s zeroinitializer)\n",
-              position, type, suffix, width, width, position, type_info[inst->type].size,
-              width, position, type);
+              position, type, suffix, width, width, position,
+              type_info[inst->type].size, width, position, type);
 }
 
 /* ---- scatter */
@@ -176,11 +185,12 @@ static void write_slot(LlvmWriter *writer, uint32_t position, const char *slot,
     vector_type(writer, type, memory);
     writer->slots = true;
     if (type == VarTypeBool) {
-        text_putf(writer->line, "  %%v%u.%s = zext <%u x i1> %s to %s\n", position, slot,
-                  writer->shape.width, name, memory);
+        text_putf(writer->line, "  %%v%u.%s = zext <%u x i1> %s to %s\n", position,
+                  slot, writer->shape.width, name, memory);
         snprintf(name, sizeof name, "%%v%u.%s", position, slot);
     }
-    text_putf(writer->line, "  store %s %s, ptr %%slot.%s, align 64\n", memory, name, slot);
+    text_putf(writer->line, "  store %s %s, ptr %%slot.%s, align 64\n", memory, name,
+              slot);
 }
 
 /* %vN.b: a mask as bits of an i64. */
@@ -191,15 +201,16 @@ static void write_bits(LlvmWriter *writer, uint32_t position, const char *mask)
         text_putf(writer->line, "  %%v%u.b = bitcast <64 x i1> %s to i64\n", position,
                   mask);
     } else {
-        text_putf(writer->line, "  %%v%u.n = bitcast <%u x i1> %s to i%u\n"
-                  "  %%v%u.b = zext i%u %%v%u.n to i64\n", position, width, mask, width,
-                  position, width, position);
+        text_putf(writer->line,
+                  "  %%v%u.n = bitcast <%u x i1> %s to i%u\n"
+                  "  %%v%u.b = zext i%u %%v%u.n to i64\n",
+                  position, width, mask, width, position, width, position);
     }
 }
 
 /* Scatter by instruction; reductions without conflicts read the targets first. */
-static void write_vector_scatter(LlvmWriter *writer, uint32_t position, const Inst *inst,
-                                 const char *value)
+static void write_vector_scatter(LlvmWriter *writer, uint32_t position,
+                                 const Inst *inst, const char *value)
 {
     VarType stored = writer->program->insts[inst->arg[1]].type;
     const char *type = writer->types[1][stored], *suffix = writer->suffixes[1][stored];
@@ -207,12 +218,14 @@ static void write_vector_scatter(LlvmWriter *writer, uint32_t position, const In
     char declare[200];
     write_addresses(writer, position, inst->arg[0], inst->arg[2], stored);
     snprintf(declare, sizeof declare,
-             "void @llvm.masked.scatter.%s.v%up0(%s, <%u x ptr>, i32, <%u x i1>)", suffix,
-             width, type, width, width);
+             "void @llvm.masked.scatter.%s.v%up0(%s, <%u x ptr>, i32, <%u x i1>)",
+             suffix, width, type, width, width);
     llvm_writer_declare_text(writer, declare);
-    text_putf(writer->line, "  call void @llvm.masked.scatter.%s.v%up0(%s %s, <%u x ptr> "
-              "%%v%u.g, i32 %u, <%u x i1> %%v%u.m)\n", suffix, width, type, value, width,
-              position, type_info[stored].size, width, position);
+    text_putf(writer->line,
+              "  call void @llvm.masked.scatter.%s.v%up0(%s %s, <%u x ptr> "
+              "%%v%u.g, i32 %u, <%u x i1> %%v%u.m)\n",
+              suffix, width, type, value, width, position, type_info[stored].size,
+              width, position);
 }
 
 static void write_scatter(LlvmWriter *writer, uint32_t position, const Inst *inst)
@@ -234,15 +247,19 @@ static void write_scatter(LlvmWriter *writer, uint32_t position, const Inst *ins
     write_bits(writer, position, mask);
     llvm_atomic_reduce(writer, stored, op, mode, name);
     pointer_name(writer, inst->arg[0], base);
-    text_putf(writer->line, "  call void @%s(ptr %s, ptr %%slot.idx, ptr %%slot.val, "
-              "i64 %%v%u.b)\n", name, base, position);
+    text_putf(writer->line,
+              "  call void @%s(ptr %s, ptr %%slot.idx, ptr %%slot.val, "
+              "i64 %%v%u.b)\n",
+              name, base, position);
 }
 
 /* SCATTER_INC, _EXCH, _CAS: previous values come back in a stack slot. */
 static void write_fetch(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
     const uint32_t *args = program_args(writer->program, inst);
-    unsigned index = inst->op == OP_SCATTER_INC ? 1 : inst->op == OP_SCATTER_EXCH ? 2 : 3;
+    unsigned index = inst->op == OP_SCATTER_INC    ? 1
+                     : inst->op == OP_SCATTER_EXCH ? 2
+                                                   : 3;
     VarType type = inst->type;
     char memory[LLVM_NAME_SIZE], name[LLVM_NAME_SIZE], base[LLVM_NAME_SIZE];
     write_mask(writer, position, args[index + 1]);
@@ -266,15 +283,18 @@ static void write_fetch(LlvmWriter *writer, uint32_t position, const Inst *inst)
     } else {
         llvm_atomic_swap(writer, type, inst->op, name);
     }
-    text_putf(writer->line, "  call void @%s(ptr %s, ptr %%slot.idx, ptr %%slot.val, "
-              "ptr %%slot.cmp, ptr %%slot.out, i64 %%v%u.b)\n", name, base, position);
+    text_putf(writer->line,
+              "  call void @%s(ptr %s, ptr %%slot.idx, ptr %%slot.val, "
+              "ptr %%slot.cmp, ptr %%slot.out, i64 %%v%u.b)\n",
+              name, base, position);
     if (type == VarTypeBool) {
-        text_putf(writer->line, "  %%v%u.l = load %s, ptr %%slot.out, align 64\n"
-                  "  %%v%u = icmp ne %s %%v%u.l, zeroinitializer\n", position, memory,
-                  position, memory, position);
+        text_putf(writer->line,
+                  "  %%v%u.l = load %s, ptr %%slot.out, align 64\n"
+                  "  %%v%u = icmp ne %s %%v%u.l, zeroinitializer\n",
+                  position, memory, position, memory, position);
     } else {
-        text_putf(writer->line, "  %%v%u = load %s, ptr %%slot.out, align 64\n", position,
-                  memory);
+        text_putf(writer->line, "  %%v%u = load %s, ptr %%slot.out, align 64\n",
+                  position, memory);
     }
 }
 
@@ -285,19 +305,22 @@ static void write_bound(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
     unsigned width = writer->shape.width;
     Text *entry = &writer->entry;
-    text_putf(entry, "  %%v%u.p = getelementptr i8, ptr %%report, i64 %" PRIu64 "\n"
+    text_putf(entry,
+              "  %%v%u.p = getelementptr i8, ptr %%report, i64 %" PRIu64 "\n"
               "  %%v%u.q = getelementptr i8, ptr %%v%u.p, i64 8\n"
               "  %%v%u.o = load i64, ptr %%v%u.q, align 8\n"
               "  %%v%u.z = icmp ne i64 %%v%u.o, 0\n",
               position, (uint64_t) inst->aux * sizeof(CheckReport), position, position,
               position, position, position, position);
-    text_putf(entry, "  %%v%u.j = add i64 %%v%u.o, -1\n"
+    text_putf(entry,
+              "  %%v%u.j = add i64 %%v%u.o, -1\n"
               "  %%v%u.k = icmp ult i64 %%v%u.j, 4294967295\n"
               "  %%v%u.s = select i1 %%v%u.k, i64 %%v%u.j, i64 4294967295\n"
               "  %%v%u.i = trunc i64 %%v%u.s to i32\n",
               position, position, position, position, position, position, position,
               position, position);
-    text_putf(entry, "  %%v%u.ie = insertelement <%u x i32> poison, i32 %%v%u.i, i32 0\n"
+    text_putf(entry,
+              "  %%v%u.ie = insertelement <%u x i32> poison, i32 %%v%u.i, i32 0\n"
               "  %%v%u.is = shufflevector <%u x i32> %%v%u.ie, <%u x i32> poison, "
               "<%u x i32> zeroinitializer\n"
               "  %%v%u.ze = insertelement <%u x i1> poison, i1 %%v%u.z, i32 0\n"
@@ -318,7 +341,8 @@ static void write_check(LlvmWriter *writer, uint32_t position, const Inst *inst)
     writer->slots = true;
     writer->helper_bits |= LLVM_HELPER_CHECK;
     Text *line = writer->line;
-    text_putf(line, "  %%v%u.c = icmp ule <%u x i32> %s, %%v%u.is\n"
+    text_putf(line,
+              "  %%v%u.c = icmp ule <%u x i32> %s, %%v%u.is\n"
               "  %%v%u.d = and <%u x i1> %%v%u.c, %%v%u.zs\n"
               "  %%v%u = and <%u x i1> %%v%u.d, %s\n"
               "  %%v%u.e = xor <%u x i1> %%v%u, %s\n"
@@ -331,7 +355,8 @@ static void write_check(LlvmWriter *writer, uint32_t position, const Inst *inst)
     write_bits(writer, position, failed);
     uint32_t next = ++writer->block;
     writer->block_size = 0;
-    text_putf(line, "  %%v%u.t = icmp ne i64 %%v%u.b, 0\n"
+    text_putf(line,
+              "  %%v%u.t = icmp ne i64 %%v%u.b, 0\n"
               "  br i1 %%v%u.t, label %%fail%u, label %%b%u, !prof !1\n"
               "fail%u:\n"
               "  store <%u x i32> %s, ptr %%slot.idx, align 64\n"
@@ -342,17 +367,19 @@ static void write_check(LlvmWriter *writer, uint32_t position, const Inst *inst)
               position, position, next, next);
 }
 
-bool llvm_memory_supports(Op op, VarType type, uint32_t reduce_op)
+bool llvm_memory_supports(Op op, VarType type)
 {
-    (void) reduce_op;
     switch (op) {
     case OP_GATHER:
     case OP_SCATTER:
     case OP_SCATTER_EXCH:
     case OP_SCATTER_CAS:
-    case OP_CHECK: return true;
-    case OP_SCATTER_INC: return type == VarTypeUInt32;
-    default: return false;
+    case OP_CHECK:
+        return true;
+    case OP_SCATTER_INC:
+        return type == VarTypeUInt32;
+    default:
+        return false;
     }
 }
 

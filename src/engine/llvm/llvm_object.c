@@ -1,13 +1,14 @@
 /*
  * llvm_object.c -- a loader for the relocatable ELF objects that LLVM emits
  *
- * Sections that occupy memory are laid out one after the other in one mapping, relocations
- * are applied, then the mapping becomes readable and executable. It is never writable and
- * executable at once.
+ * Sections that occupy memory are laid out one after the other in one mapping,
+ * relocations are applied, then the mapping becomes readable and executable. It is
+ * never writable and executable at once.
  *
- * Objects also come from the disk cache, so nothing in them is trusted: every offset, count
- * and index is checked against the buffer or the mapping before use, structures are copied
- * out because offsets may be unaligned, and sums are formed where they cannot wrap.
+ * Objects also come from the disk cache, so nothing in them is trusted: every offset,
+ * count and index is checked against the buffer or the mapping before use, structures
+ * are copied out because offsets may be unaligned, and sums are formed where they
+ * cannot wrap.
  */
 #include "engine/llvm/llvm_object.h"
 
@@ -32,15 +33,16 @@ typedef struct Reader {
     uint64_t *offsets;    /* place of each section in the mapping, NOT_LOADED if none */
     uint8_t *memory;
     uint64_t memory_size;
-    Elf64_Shdr symbols;   /* the symbol table */
-    Elf64_Shdr names;     /* its string table */
+    Elf64_Shdr symbols; /* the symbol table */
+    Elf64_Shdr names;   /* its string table */
 } Reader;
 
 #define NOT_LOADED UINT64_MAX
 
 static bool refuse(const char *reason)
 {
-    return error_set(JIT_ERROR_COMPILE, "object code of a kernel is not usable: %s", reason);
+    return error_set(JIT_ERROR_COMPILE, "object code of a kernel is not usable: %s",
+                     reason);
 }
 
 /* Does [offset, offset + size) lie within 'limit' bytes? */
@@ -57,8 +59,9 @@ static bool read_header(Reader *reader)
     }
     memcpy(header, reader->data, sizeof *header);
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-        header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
-        header->e_type != ET_REL || header->e_shentsize != sizeof(Elf64_Shdr)) {
+        header->e_ident[EI_CLASS] != ELFCLASS64 ||
+        header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_type != ET_REL ||
+        header->e_shentsize != sizeof(Elf64_Shdr)) {
         return refuse("it is not a 64-bit relocatable ELF file");
     }
 #if defined(__x86_64__)
@@ -94,7 +97,8 @@ static bool lay_out(Reader *reader)
         if (!(section->sh_flags & SHF_ALLOC) || section->sh_type == SHT_NULL) {
             continue;
         }
-        if (section->sh_flags & (SHF_WRITE | SHF_TLS) || section->sh_type == SHT_NOBITS) {
+        if (section->sh_flags & (SHF_WRITE | SHF_TLS) ||
+            section->sh_type == SHT_NOBITS) {
             return refuse("it has writable data");
         }
         uint64_t align = section->sh_addralign ? section->sh_addralign : 1;
@@ -155,10 +159,12 @@ static const char *symbol_name(const Reader *reader, const Elf64_Sym *symbol)
 }
 
 /* Offset in the mapping that a symbol stands for. */
-static bool symbol_offset(const Reader *reader, const Elf64_Sym *symbol, uint64_t *offset)
+static bool symbol_offset(const Reader *reader, const Elf64_Sym *symbol,
+                          uint64_t *offset)
 {
     if (symbol->st_shndx == SHN_UNDEF) {
-        return error_set(JIT_ERROR_COMPILE, "object code of a kernel needs the external "
+        return error_set(JIT_ERROR_COMPILE,
+                         "object code of a kernel needs the external "
                          "function '%.60s', which kernels cannot call",
                          symbol_name(reader, symbol));
     }
@@ -213,13 +219,16 @@ static bool apply(uint8_t *place, uint32_t type, uint64_t symbol, int64_t addend
         }
         return patch(place, 4, target, room);
     default:
-        return error_set(JIT_ERROR_COMPILE, "object code of a kernel has a relocation of "
-                         "unknown type %u", type);
+        return error_set(JIT_ERROR_COMPILE,
+                         "object code of a kernel has a relocation of "
+                         "unknown type %u",
+                         type);
     }
 }
 #else
 /* Set a field of 'bits' bits at 'shift' in the instruction at 'place'. */
-static bool patch_field(uint8_t *place, int bits, int shift, uint64_t value, uint64_t room)
+static bool patch_field(uint8_t *place, int bits, int shift, uint64_t value,
+                        uint64_t room)
 {
     if (room < 4) {
         return refuse("a relocation lies outside of its section");
@@ -238,10 +247,14 @@ static bool apply(uint8_t *place, uint32_t type, uint64_t symbol, int64_t addend
     uint64_t relative = target - here;
     uint64_t pages = (target >> 12) - (here >> 12);
     switch (type) {
-    case R_AARCH64_NONE: return true;
-    case R_AARCH64_ABS64: return patch(place, 8, target, room);
-    case R_AARCH64_PREL64: return patch(place, 8, relative, room);
-    case R_AARCH64_PREL32: return patch(place, 4, relative, room);
+    case R_AARCH64_NONE:
+        return true;
+    case R_AARCH64_ABS64:
+        return patch(place, 8, target, room);
+    case R_AARCH64_PREL64:
+        return patch(place, 8, relative, room);
+    case R_AARCH64_PREL32:
+        return patch(place, 4, relative, room);
     case R_AARCH64_CALL26:
     case R_AARCH64_JUMP26:
         if (relative + (UINT64_C(1) << 27) >= UINT64_C(1) << 28) {
@@ -250,7 +263,7 @@ static bool apply(uint8_t *place, uint32_t type, uint64_t symbol, int64_t addend
         return patch_field(place, 26, 0, relative >> 2, room);
     case R_AARCH64_ADR_PREL_PG_HI21:
         return patch_field(place, 2, 29, pages, room) &&
-            patch_field(place, 19, 5, pages >> 2, room);
+               patch_field(place, 19, 5, pages >> 2, room);
     case R_AARCH64_ADD_ABS_LO12_NC:
     case R_AARCH64_LDST8_ABS_LO12_NC:
         return patch_field(place, 12, 10, target & 0xfff, room);
@@ -263,8 +276,10 @@ static bool apply(uint8_t *place, uint32_t type, uint64_t symbol, int64_t addend
     case R_AARCH64_LDST128_ABS_LO12_NC:
         return patch_field(place, 12, 10, (target & 0xfff) >> 4, room);
     default:
-        return error_set(JIT_ERROR_COMPILE, "object code of a kernel has a relocation of "
-                         "unknown type %u", type);
+        return error_set(JIT_ERROR_COMPILE,
+                         "object code of a kernel has a relocation of "
+                         "unknown type %u",
+                         type);
     }
 }
 #endif
@@ -295,7 +310,8 @@ static bool relocate_section(const Reader *reader, const Elf64_Shdr *section)
         TRY(apply(reader->memory + base + relocation.r_offset,
                   (uint32_t) ELF64_R_TYPE(relocation.r_info),
                   (uint64_t) (uintptr_t) reader->memory + offset, relocation.r_addend,
-                  target_size - relocation.r_offset), false);
+                  target_size - relocation.r_offset),
+            false);
     }
     return true;
 }
@@ -334,7 +350,8 @@ static bool find_function(const Reader *reader, const char *prefix, LlvmObject *
         }
         TRY(symbol_offset(reader, &symbol, &offset), false);
         const Elf64_Shdr *section = &reader->sections[symbol.st_shndx];
-        if (!(section->sh_flags & SHF_EXECINSTR) || symbol.st_value >= section->sh_size) {
+        if (!(section->sh_flags & SHF_EXECINSTR) ||
+            symbol.st_value >= section->sh_size) {
             break;
         }
         object->function = reader->memory + offset;
@@ -348,9 +365,11 @@ static bool map_memory(Reader *reader, LlvmObject *object)
     uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE);
     object->size = (size_t) ((reader->memory_size + page - 1) / page * page);
     void *memory = alloc_fault() ? MAP_FAILED
-        : mmap(NULL, object->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                                 : mmap(NULL, object->size, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-        return error_set(JIT_ERROR_SYSTEM, "memory for machine code (%zu bytes) was refused",
+        return error_set(JIT_ERROR_SYSTEM,
+                         "memory for machine code (%zu bytes) was refused",
                          object->size);
     }
     object->memory = memory;
@@ -360,24 +379,30 @@ static bool map_memory(Reader *reader, LlvmObject *object)
 
 static bool protect(const LlvmObject *object)
 {
-    if (alloc_fault() || mprotect(object->memory, object->size, PROT_READ | PROT_EXEC) != 0) {
-        return error_set(JIT_ERROR_SYSTEM, "the system does not allow machine code made at "
-                         "run time (mprotect: %s)", strerror(errno));
+    if (alloc_fault() ||
+        mprotect(object->memory, object->size, PROT_READ | PROT_EXEC) != 0) {
+        return error_set(JIT_ERROR_SYSTEM,
+                         "the system does not allow machine code made at "
+                         "run time (mprotect: %s)",
+                         strerror(errno));
     }
-    __builtin___clear_cache((char *) object->memory, (char *) object->memory + object->size);
+    __builtin___clear_cache((char *) object->memory,
+                            (char *) object->memory + object->size);
     return true;
 }
 
-bool llvm_object_map(const void *data, size_t size, const char *prefix, LlvmObject *object)
+bool llvm_object_map(const void *data, size_t size, const char *prefix,
+                     LlvmObject *object)
 {
     Reader reader = { .data = data, .size = size };
-    *object = (LlvmObject) { 0 };
+    *object = (LlvmObject){ 0 };
     TRY(read_header(&reader), false);
     reader.sections = alloc_zero(reader.header.e_shnum, sizeof *reader.sections);
     reader.offsets = alloc_zero(reader.header.e_shnum, sizeof *reader.offsets);
     bool ok = reader.sections && reader.offsets && lay_out(&reader) &&
-        find_symbols(&reader) && map_memory(&reader, object) && load_sections(&reader) &&
-        find_function(&reader, prefix, object) && protect(object);
+              find_symbols(&reader) && map_memory(&reader, object) &&
+              load_sections(&reader) && find_function(&reader, prefix, object) &&
+              protect(object);
     alloc_free(reader.sections);
     alloc_free(reader.offsets);
     if (!ok) {
@@ -391,5 +416,5 @@ void llvm_object_unmap(LlvmObject *object)
     if (object->memory) {
         munmap(object->memory, object->size);
     }
-    *object = (LlvmObject) { 0 };
+    *object = (LlvmObject){ 0 };
 }

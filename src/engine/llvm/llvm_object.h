@@ -15,9 +15,10 @@ typedef struct LlvmObject {
 } LlvmObject;
 
 /** Lay out, relocate and map an object that has one exported function whose name starts
- *  with 'prefix' and refers to nothing outside of itself. 'data' may hold anything: what is
- *  not such an object is refused. False: error recorded. */
-bool llvm_object_map(const void *data, size_t size, const char *prefix, LlvmObject *object);
+ *  with 'prefix' and refers to nothing outside of itself. 'data' may hold anything:
+ * what is not such an object is refused. False: error recorded. */
+bool llvm_object_map(const void *data, size_t size, const char *prefix,
+                     LlvmObject *object);
 /** Unmap; the function must not be running. */
 void llvm_object_unmap(LlvmObject *object);
 

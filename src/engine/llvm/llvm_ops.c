@@ -3,9 +3,10 @@
  *
  * A table gives the pattern (llvm_writer.h) of each operation and kind of operand; an
  * empty cell is what the legaliser has to expand. LLVM leaves some results undefined
- * (poison) that ops.def defines: shifts by too much, divisions by zero, conversions out of
- * range. The patterns here replace the offending operand or select around the result.
- * No fast-math flags anywhere: results are those of the interpreter, bit for bit.
+ * (poison) that ops.def defines: shifts by too much, divisions by zero, conversions out
+ * of range. The patterns here replace the offending operand or select around the
+ * result. No fast-math flags anywhere: results are those of the interpreter, bit for
+ * bit.
  */
 #include "engine/llvm/llvm_writer.h"
 
@@ -16,7 +17,13 @@
 #include "base/error.h"
 
 typedef enum Kind {
-    KIND_MASK, KIND_SIGNED, KIND_UNSIGNED, KIND_FLOAT, KIND_HALF, KIND_POINTER, KIND_COUNT
+    KIND_MASK,
+    KIND_SIGNED,
+    KIND_UNSIGNED,
+    KIND_FLOAT,
+    KIND_HALF,
+    KIND_POINTER,
+    KIND_COUNT
 } Kind;
 
 typedef struct Row {
@@ -31,17 +38,17 @@ typedef struct Row {
 #define INTRINSIC_1(name) "$r = call $T @llvm." name ".$t($T $0)"
 #define INTRINSIC_2(name) "$r = call $T @llvm." name ".$t($T $0, $T $1)"
 #define DECLARE_1(name) "$T @llvm." name ".$t($T)"
-#define COMPARE(integer, floating) \
-    .text = { [KIND_SIGNED] = "$r = icmp s" integer " $U $0, $1", \
+#define COMPARE(integer, floating)                                  \
+    .text = { [KIND_SIGNED] = "$r = icmp s" integer " $U $0, $1",   \
               [KIND_UNSIGNED] = "$r = icmp u" integer " $U $0, $1", \
               [KIND_FLOAT] = "$r = fcmp " floating " $U $0, $1" }
-#define EQUALITY(integer, floating) \
-    .text = { SAME_BITS("$r = icmp " integer " $U $0, $1"), \
+#define EQUALITY(integer, floating)                               \
+    .text = { SAME_BITS("$r = icmp " integer " $U $0, $1"),       \
               [KIND_POINTER] = "$r = icmp " integer " $U $0, $1", \
               [KIND_FLOAT] = "$r = fcmp " floating " $U $0, $1" }
 
-/* Divisions: see write_division(). 'min' and 'max': one compare and select that becomes a
- * single instruction, and one that gives the NaN rule of ops.def. */
+/* Divisions: see write_division(). 'min' and 'max': one compare and select that becomes
+ * a single instruction, and one that gives the NaN rule of ops.def. */
 static const Row rows[OP_COUNT] = {
     [OP_NEG] = { .text = { SAME_INTEGER("$r = sub $T zeroinitializer, $0"),
                            [KIND_FLOAT] = "$r = fneg $T $0",
@@ -50,8 +57,8 @@ static const Row rows[OP_COUNT] = {
     [OP_SQRT] = { .text = { [KIND_FLOAT] = INTRINSIC_1("sqrt") },
                   .declare = DECLARE_1("sqrt") },
     [OP_ABS] = { .text = { [KIND_SIGNED] = "$a = sub $T zeroinitializer, $0\n"
-                               "  $b = icmp slt $T $0, zeroinitializer\n"
-                               "  $r = select $M $b, $T $a, $T $0",
+                                           "  $b = icmp slt $T $0, zeroinitializer\n"
+                                           "  $r = select $M $b, $T $a, $T $0",
                            [KIND_UNSIGNED] = "$r = bitcast $T $0 to $T",
                            [KIND_FLOAT] = "$r = call $T @llvm.fabs.$t($T $0)",
                            [KIND_HALF] = "$r = and $T $0, $[0x7fff]" },
@@ -66,9 +73,11 @@ static const Row rows[OP_COUNT] = {
                    .declare = DECLARE_1("trunc") },
     [OP_POPC] = { .text = { SAME_INTEGER(INTRINSIC_1("ctpop")) },
                   .declare = DECLARE_1("ctpop") },
-    [OP_CLZ] = { .text = { SAME_INTEGER("$r = call $T @llvm.ctlz.$t($T $0, i1 false)") },
+    [OP_CLZ] = { .text = { SAME_INTEGER(
+                     "$r = call $T @llvm.ctlz.$t($T $0, i1 false)") },
                  .declare = "$T @llvm.ctlz.$t($T, i1)" },
-    [OP_CTZ] = { .text = { SAME_INTEGER("$r = call $T @llvm.cttz.$t($T $0, i1 false)") },
+    [OP_CTZ] = { .text = { SAME_INTEGER(
+                     "$r = call $T @llvm.cttz.$t($T $0, i1 false)") },
                  .declare = "$T @llvm.cttz.$t($T, i1)" },
     [OP_BREV] = { .text = { SAME_INTEGER(INTRINSIC_1("bitreverse")) },
                   .declare = DECLARE_1("bitreverse") },
@@ -79,27 +88,32 @@ static const Row rows[OP_COUNT] = {
     [OP_MUL] = { .text = { SAME_INTEGER("$r = mul $T $0, $1"),
                            [KIND_FLOAT] = "$r = fmul $T $0, $1" } },
     [OP_DIV] = { .text = { [KIND_FLOAT] = "$r = fdiv $T $0, $1" } },
-    [OP_MUL_WIDE] = { .text = {
-        [KIND_SIGNED] = "$a = sext $U $0 to $T\n  $b = sext $U $1 to $T\n"
-            "  $r = mul $T $a, $b",
-        [KIND_UNSIGNED] = "$a = zext $U $0 to $T\n  $b = zext $U $1 to $T\n"
-            "  $r = mul $T $a, $b" } },
-    [OP_MIN] = { .text = {
-        [KIND_SIGNED] = "$a = icmp slt $T $1, $0\n  $r = select $M $a, $T $1, $T $0",
-        [KIND_UNSIGNED] = "$a = icmp ult $T $1, $0\n  $r = select $M $a, $T $1, $T $0",
-        [KIND_FLOAT] = "$a = fcmp olt $T $1, $0\n  $b = select $M $a, $T $1, $T $0\n"
-            "  $c = fcmp uno $T $0, zeroinitializer\n"
-            "  $r = select $M $c, $T $1, $T $b" } },
-    [OP_MAX] = { .text = {
-        [KIND_SIGNED] = "$a = icmp sgt $T $0, $1\n  $r = select $M $a, $T $0, $T $1",
-        [KIND_UNSIGNED] = "$a = icmp ugt $T $0, $1\n  $r = select $M $a, $T $0, $T $1",
-        [KIND_FLOAT] = "$a = fcmp ogt $T $0, $1\n  $b = select $M $a, $T $0, $T $1\n"
-            "  $c = fcmp uno $T $1, zeroinitializer\n"
-            "  $r = select $M $c, $T $0, $T $b" } },
-    [OP_COPYSIGN] = { .text = {
-        [KIND_FLOAT] = INTRINSIC_2("copysign"),
-        [KIND_HALF] = "$a = and $T $0, $[0x7fff]\n  $b = and $T $1, $[0x8000]\n"
-            "  $r = or $T $a, $b" },
+    [OP_MUL_WIDE] = { .text = { [KIND_SIGNED] =
+                                    "$a = sext $U $0 to $T\n  $b = sext $U $1 to $T\n"
+                                    "  $r = mul $T $a, $b",
+                                [KIND_UNSIGNED] =
+                                    "$a = zext $U $0 to $T\n  $b = zext $U $1 to $T\n"
+                                    "  $r = mul $T $a, $b" } },
+    [OP_MIN] = { .text = { [KIND_SIGNED] = "$a = icmp slt $T $1, $0\n  $r = select $M "
+                                           "$a, $T $1, $T $0",
+                           [KIND_UNSIGNED] = "$a = icmp ult $T $1, $0\n  $r = select "
+                                             "$M $a, $T $1, $T $0",
+                           [KIND_FLOAT] = "$a = fcmp olt $T $1, $0\n  $b = select $M "
+                                          "$a, $T $1, $T $0\n"
+                                          "  $c = fcmp uno $T $0, zeroinitializer\n"
+                                          "  $r = select $M $c, $T $1, $T $b" } },
+    [OP_MAX] = { .text = { [KIND_SIGNED] = "$a = icmp sgt $T $0, $1\n  $r = select $M "
+                                           "$a, $T $0, $T $1",
+                           [KIND_UNSIGNED] = "$a = icmp ugt $T $0, $1\n  $r = select "
+                                             "$M $a, $T $0, $T $1",
+                           [KIND_FLOAT] = "$a = fcmp ogt $T $0, $1\n  $b = select $M "
+                                          "$a, $T $0, $T $1\n"
+                                          "  $c = fcmp uno $T $1, zeroinitializer\n"
+                                          "  $r = select $M $c, $T $0, $T $b" } },
+    [OP_COPYSIGN] = { .text = { [KIND_FLOAT] = INTRINSIC_2("copysign"),
+                                [KIND_HALF] = "$a = and $T $0, $[0x7fff]\n  $b = and "
+                                              "$T $1, $[0x8000]\n"
+                                              "  $r = or $T $a, $b" },
                       .declare = "$T @llvm.copysign.$t($T, $T)" },
     [OP_EQ] = { EQUALITY("eq", "oeq") },
     [OP_NEQ] = { EQUALITY("ne", "une") },
@@ -111,19 +125,24 @@ static const Row rows[OP_COUNT] = {
     [OP_OR] = { .text = { SAME_BITS("$r = or $T $0, $1") } },
     [OP_XOR] = { .text = { SAME_BITS("$r = xor $T $0, $1") } },
     [OP_FMA] = { .text = { SAME_INTEGER("$a = mul $T $0, $1\n  $r = add $T $a, $2"),
-                           [KIND_FLOAT] = "$r = call $T @llvm.fma.$t($T $0, $T $1, $T $2)" },
+                           [KIND_FLOAT] =
+                               "$r = call $T @llvm.fma.$t($T $0, $T $1, $T $2)" },
                  .declare = "$T @llvm.fma.$t($T, $T, $T)" },
 };
 
 static Kind kind_of(VarType type)
 {
     switch (type) {
-    case VarTypeBool: return KIND_MASK;
-    case VarTypeFloat16: return KIND_HALF;
-    case VarTypePointer: return KIND_POINTER;
+    case VarTypeBool:
+        return KIND_MASK;
+    case VarTypeFloat16:
+        return KIND_HALF;
+    case VarTypePointer:
+        return KIND_POINTER;
     default:
-        return type_info[type].is_float ? KIND_FLOAT
-            : type_info[type].is_signed ? KIND_SIGNED : KIND_UNSIGNED;
+        return type_info[type].is_float    ? KIND_FLOAT
+               : type_info[type].is_signed ? KIND_SIGNED
+                                           : KIND_UNSIGNED;
     }
 }
 
@@ -154,32 +173,36 @@ static void write_shift(LlvmWriter *writer, uint32_t position, const Inst *inst)
     bool sign = type_info[inst->type].is_signed && inst->op == OP_SHR;
     const char *name = inst->op == OP_SHL ? "shl" : sign ? "ashr" : "lshr";
     Text text = { 0 };
-    bool safe = amount->op == OP_LITERAL &&
-        writer->program->literals[amount->aux] < width;
+    bool safe =
+        amount->op == OP_LITERAL && writer->program->literals[amount->aux] < width;
     if (safe) {
         text_putf(&text, "$r = %s $T $0, $1", name);
     } else if (sign) {
-        text_putf(&text, "$a = icmp ult $T $1, $[%u]\n  $b = select $M $a, $T $1, $T $[%u]\n"
-                  "  $r = ashr $T $0, $b", width, width - 1);
+        text_putf(&text,
+                  "$a = icmp ult $T $1, $[%u]\n  $b = select $M $a, $T $1, $T $[%u]\n"
+                  "  $r = ashr $T $0, $b",
+                  width, width - 1);
     } else {
-        text_putf(&text, "$a = icmp ult $T $1, $[%u]\n  $b = %s $T $0, $1\n"
-                  "  $r = select $M $a, $T $b, $T zeroinitializer", width, name);
+        text_putf(&text,
+                  "$a = icmp ult $T $1, $[%u]\n  $b = %s $T $0, $1\n"
+                  "  $r = select $M $a, $T $b, $T zeroinitializer",
+                  width, name);
     }
     emit_text(writer, position, &text);
 }
 
-/* Integer division. The divisor is replaced by 1 where the quotient is not defined: x / 0
- * and MIN / -1; the remainder of the replaced division is 0, its quotient x. Vectors of up
- * to 32 bits divide in floating point: the rounded quotient of two integers of p bits,
- * truncated, is exact in a format of more than 2p bits. */
+/* Integer division. The divisor is replaced by 1 where the quotient is not defined: x /
+ * 0 and MIN / -1; the remainder of the replaced division is 0, its quotient x. Vectors
+ * of up to 32 bits divide in floating point: the rounded quotient of two integers of p
+ * bits, truncated, is exact in a format of more than 2p bits. */
 static void write_division(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
     bool sign = type_info[inst->type].is_signed;
     bool remainder = inst->op == OP_MOD;
     const Inst *divisor = &writer->program->insts[inst->arg[1]];
     unsigned width = bits_of(inst->type);
-    uint64_t value = divisor->op == OP_LITERAL ?
-        writer->program->literals[divisor->aux] : 0;
+    uint64_t value =
+        divisor->op == OP_LITERAL ? writer->program->literals[divisor->aux] : 0;
     uint64_t all = width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
     char s = sign ? 's' : 'u';
     Text text = { 0 };
@@ -188,9 +211,11 @@ static void write_division(LlvmWriter *writer, uint32_t position, const Inst *in
     } else {
         text_put(&text, "$a = icmp eq $T $1, zeroinitializer\n");
         if (sign) {
-            text_putf(&text, "  $b = icmp eq $T $0, $[%" PRIi64 "]\n"
+            text_putf(&text,
+                      "  $b = icmp eq $T $0, $[%" PRIi64 "]\n"
                       "  $c = icmp eq $T $1, $[-1]\n  $d = and $M $b, $c\n"
-                      "  $e = or $M $a, $d\n", (int64_t) (UINT64_C(1) << (width - 1)));
+                      "  $e = or $M $a, $d\n",
+                      (int64_t) (UINT64_C(1) << (width - 1)));
         } else {
             text_put(&text, "  $e = or $M $a, $a\n");
         }
@@ -200,7 +225,8 @@ static void write_division(LlvmWriter *writer, uint32_t position, const Inst *in
         } else {
             const char *wide = width == 32 ? "double" : "float";
             unsigned lanes = writer->shape.width;
-            text_putf(&text, "  $x = %citofp $T $0 to <%u x %s>\n"
+            text_putf(&text,
+                      "  $x = %citofp $T $0 to <%u x %s>\n"
                       "  $y = %citofp $T $f to <%u x %s>\n"
                       "  $z = fdiv <%u x %s> $x, $y\n"
                       "  $g = fpto%ci <%u x %s> $z to $T\n",
@@ -208,7 +234,7 @@ static void write_division(LlvmWriter *writer, uint32_t position, const Inst *in
         }
         if (remainder) {
             text_put(&text, "  $m = mul $T $g, $f\n  $n = sub $T $0, $m\n"
-                     "  $r = select $M $a, $T $0, $T $n");
+                            "  $r = select $M $a, $T $0, $T $n");
         } else {
             text_put(&text, "  $r = select $M $a, $T zeroinitializer, $T $g");
         }
@@ -220,7 +246,8 @@ static void write_mul_hi(LlvmWriter *writer, uint32_t position, const Inst *inst
 {
     char extend = type_info[inst->type].is_signed ? 's' : 'z';
     Text text = { 0 };
-    text_putf(&text, "$a = %cext $T $0 to $W\n  $b = %cext $T $1 to $W\n"
+    text_putf(&text,
+              "$a = %cext $T $0 to $W\n  $b = %cext $T $1 to $W\n"
               "  $c = mul $W $a, $b\n  $d = zext $T $[%u] to $W\n"
               "  $e = lshr $W $c, $d\n  $r = trunc $W $e to $T",
               extend, extend, bits_of(inst->type));
@@ -230,12 +257,13 @@ static void write_mul_hi(LlvmWriter *writer, uint32_t position, const Inst *inst
 /* 1 / a and 1 / sqrt(a). */
 static void write_reciprocal(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
-    const char *one = inst->type == VarTypeFloat32 ? "$[0x3f800000]"
-                                                   : "$[0x3ff0000000000000]";
+    const char *one =
+        inst->type == VarTypeFloat32 ? "$[0x3f800000]" : "$[0x3ff0000000000000]";
     Text text = { 0 };
     if (inst->op == OP_RSQRT) {
         llvm_writer_declare(writer, position, DECLARE_1("sqrt"));
-        text_putf(&text, "$a = call $T @llvm.sqrt.$t($T $0)\n  $r = fdiv $T %s, $a", one);
+        text_putf(&text, "$a = call $T @llvm.sqrt.$t($T $0)\n  $r = fdiv $T %s, $a",
+                  one);
     } else {
         text_putf(&text, "$r = fdiv $T %s, $0", one);
     }
@@ -244,7 +272,8 @@ static void write_reciprocal(LlvmWriter *writer, uint32_t position, const Inst *
 
 /* ---- conversions */
 
-/* Half precision converts from and to f32 only; f64 goes there by way of f32, exactly. */
+/* Half precision converts from and to f32 only; f64 goes there by way of f32, exactly.
+ */
 static void write_half_cast(LlvmWriter *writer, uint32_t position, const Inst *inst,
                             VarType from)
 {
@@ -258,12 +287,16 @@ static void write_half_cast(LlvmWriter *writer, uint32_t position, const Inst *i
     }
     Text text = { 0 };
     if (from != VarTypeFloat16) {
-        text_putf(&text, "$a = fptrunc $U $0 to %s\n  $r = bitcast %s $a to $T", half, half);
+        text_putf(&text, "$a = fptrunc $U $0 to %s\n  $r = bitcast %s $a to $T", half,
+                  half);
     } else if (inst->type == VarTypeFloat32) {
-        text_putf(&text, "$a = bitcast $U $0 to %s\n  $r = fpext %s $a to $T", half, half);
+        text_putf(&text, "$a = bitcast $U $0 to %s\n  $r = fpext %s $a to $T", half,
+                  half);
     } else {
-        text_putf(&text, "$a = bitcast $U $0 to %s\n  $b = fpext %s $a to %s\n"
-                  "  $r = fpext %s $b to $T", half, half, single, single);
+        text_putf(&text,
+                  "$a = bitcast $U $0 to %s\n  $b = fpext %s $a to %s\n"
+                  "  $r = fpext %s $b to $T",
+                  half, half, single, single);
     }
     emit_text(writer, position, &text);
 }
@@ -271,11 +304,14 @@ static void write_half_cast(LlvmWriter *writer, uint32_t position, const Inst *i
 static const char *mask_cast(VarType to)
 {
     switch (to) {
-    case VarTypeFloat16: return "$r = select $U $0, $T $[0x3c00], $T zeroinitializer";
-    case VarTypeFloat32: return "$r = select $U $0, $T $[0x3f800000], $T zeroinitializer";
+    case VarTypeFloat16:
+        return "$r = select $U $0, $T $[0x3c00], $T zeroinitializer";
+    case VarTypeFloat32:
+        return "$r = select $U $0, $T $[0x3f800000], $T zeroinitializer";
     case VarTypeFloat64:
         return "$r = select $U $0, $T $[0x3ff0000000000000], $T zeroinitializer";
-    default: return "$r = zext $U $0 to $T";
+    default:
+        return "$r = zext $U $0 to $T";
     }
 }
 
@@ -289,19 +325,22 @@ static const char *integer_cast(VarType to, VarType from)
         return "$r = bitcast $U $0 to $T";
     }
     return type_info[to].size < type_info[from].size ? "$r = trunc $U $0 to $T"
-        : sign ? "$r = sext $U $0 to $T" : "$r = zext $U $0 to $T";
+           : sign                                    ? "$r = sext $U $0 to $T"
+                                                     : "$r = zext $U $0 to $T";
 }
 
 static const char *float_cast(LlvmWriter *writer, uint32_t position, VarType to,
                               VarType from)
 {
     if (type_info[to].is_float) {
-        return to == from ? "$r = bitcast $U $0 to $T"
-            : to == VarTypeFloat64 ? "$r = fpext $U $0 to $T" : "$r = fptrunc $U $0 to $T";
+        return to == from             ? "$r = bitcast $U $0 to $T"
+               : to == VarTypeFloat64 ? "$r = fpext $U $0 to $T"
+                                      : "$r = fptrunc $U $0 to $T";
     }
     bool sign = type_info[to].is_signed;
-    llvm_writer_declare(writer, position, sign ? "$T @llvm.fptosi.sat.$t.$u($U)"
-                                               : "$T @llvm.fptoui.sat.$t.$u($U)");
+    llvm_writer_declare(writer, position,
+                        sign ? "$T @llvm.fptosi.sat.$t.$u($U)"
+                             : "$T @llvm.fptoui.sat.$t.$u($U)");
     return sign ? "$r = call $T @llvm.fptosi.sat.$t.$u($U $0)"
                 : "$r = call $T @llvm.fptoui.sat.$t.$u($U $0)";
 }
@@ -312,11 +351,11 @@ static void write_cast(LlvmWriter *writer, uint32_t position, const Inst *inst)
     Kind kind = kind_of(from);
     const char *pattern;
     if (to == VarTypeBool) {
-        pattern = kind == KIND_MASK ? "$r = or $U $0, $0"
-            : kind == KIND_FLOAT    ? "$r = fcmp une $U $0, zeroinitializer"
-            : kind == KIND_HALF     ? "$a = and $U $0, $(0x7fff)\n"
-                                      "  $r = icmp ne $U $a, zeroinitializer"
-                                    : "$r = icmp ne $U $0, zeroinitializer";
+        pattern = kind == KIND_MASK    ? "$r = or $U $0, $0"
+                  : kind == KIND_FLOAT ? "$r = fcmp une $U $0, zeroinitializer"
+                  : kind == KIND_HALF  ? "$a = and $U $0, $(0x7fff)\n"
+                                         "  $r = icmp ne $U $a, zeroinitializer"
+                                       : "$r = icmp ne $U $0, zeroinitializer";
     } else if (kind == KIND_MASK) {
         pattern = mask_cast(to);
     } else if (to == VarTypeFloat16 && kind == KIND_HALF) {
@@ -348,24 +387,32 @@ bool llvm_ops_supports(Op op, VarType type, VarType operand)
     Kind kind = kind_of(operand);
     bool integer = kind == KIND_SIGNED || kind == KIND_UNSIGNED;
     switch (op) {
-    case OP_CAST: return supports_cast(type, operand);
+    case OP_CAST:
+        return supports_cast(type, operand);
     case OP_BITCAST:
-    case OP_SELECT: return true;
+    case OP_SELECT:
+        return true;
     case OP_RCP:
-    case OP_RSQRT: return kind == KIND_FLOAT;
+    case OP_RSQRT:
+        return kind == KIND_FLOAT;
     case OP_SHL:
     case OP_SHR:
-    case OP_MOD: return integer;
-    case OP_DIV: return integer || kind == KIND_FLOAT;
-    case OP_MUL_HI: return integer && type_info[operand].size < 8;
-    default: return rows[op].text[kind] != NULL;
+    case OP_MOD:
+        return integer;
+    case OP_DIV:
+        return integer || kind == KIND_FLOAT;
+    case OP_MUL_HI:
+        return integer && type_info[operand].size < 8;
+    default:
+        return rows[op].text[kind] != NULL;
     }
 }
 
 bool llvm_ops_write(LlvmWriter *writer, uint32_t position)
 {
     const Inst *inst = &writer->program->insts[position];
-    VarType operand = inst->count ? writer->program->insts[inst->arg[0]].type : inst->type;
+    VarType operand =
+        inst->count ? writer->program->insts[inst->arg[0]].type : inst->type;
     if (!llvm_ops_supports(inst->op, inst->type, operand)) {
         return error_set(JIT_ERROR_UNSUPPORTED,
                          "the llvm engine has no primitive '%s' for %s",

@@ -9,10 +9,10 @@
 #include <string.h>
 
 static const char *const memory_types[VarTypeCount] = {
-    [VarTypeBool] = "i8", [VarTypeInt8] = "i8", [VarTypeUInt8] = "i8",
-    [VarTypeInt16] = "i16", [VarTypeUInt16] = "i16", [VarTypeInt32] = "i32",
-    [VarTypeUInt32] = "i32", [VarTypeInt64] = "i64", [VarTypeUInt64] = "i64",
-    [VarTypePointer] = "i64", [VarTypeFloat16] = "i16", [VarTypeFloat32] = "float",
+    [VarTypeBool] = "i8",       [VarTypeInt8] = "i8",     [VarTypeUInt8] = "i8",
+    [VarTypeInt16] = "i16",     [VarTypeUInt16] = "i16",  [VarTypeInt32] = "i32",
+    [VarTypeUInt32] = "i32",    [VarTypeInt64] = "i64",   [VarTypeUInt64] = "i64",
+    [VarTypePointer] = "i64",   [VarTypeFloat16] = "i16", [VarTypeFloat32] = "float",
     [VarTypeFloat64] = "double"
 };
 
@@ -24,11 +24,12 @@ const char *llvm_writer_memory_type(VarType type)
 const char *llvm_writer_number_type(VarType type)
 {
     return type == VarTypeFloat16 ? "half"
-        : type == VarTypeBool     ? "i1" : memory_types[type];
+           : type == VarTypeBool  ? "i1"
+                                  : memory_types[type];
 }
 
-/* Bits of a float as the double that LLVM wants to read, also for NaNs, which a conversion
- * in C would quieten. */
+/* Bits of a float as the double that LLVM wants to read, also for NaNs, which a
+ * conversion in C would quieten. */
 static uint64_t widen_float(uint32_t bits)
 {
     uint64_t sign = (uint64_t) (bits >> 31) << 63;
@@ -89,14 +90,15 @@ bool llvm_writer_is_literal(const LlvmWriter *writer, uint32_t position, uint64_
 }
 
 /* Two instructions that put a scalar into all lanes of %<prefix><position>... . */
-static void broadcast(const LlvmWriter *writer, Text *out, VarType type, const char *name,
-                      const char *scalar)
+static void broadcast(const LlvmWriter *writer, Text *out, VarType type,
+                      const char *name, const char *scalar)
 {
     const char *vector_type = writer->types[1][type];
-    text_putf(out, "  %s.e = insertelement %s poison, %s %s, i32 0\n"
+    text_putf(out,
+              "  %s.e = insertelement %s poison, %s %s, i32 0\n"
               "  %s = shufflevector %s %s.e, %s poison, <%u x i32> zeroinitializer\n",
-              name, vector_type, writer->types[0][type], scalar, name, vector_type, name,
-              vector_type, writer->shape.width);
+              name, vector_type, writer->types[0][type], scalar, name, vector_type,
+              name, vector_type, writer->shape.width);
 }
 
 static void write_scalar(const LlvmWriter *writer, uint32_t position,
@@ -110,7 +112,8 @@ static void write_scalar(const LlvmWriter *writer, uint32_t position,
     format_constant(name, inst->type, writer->program->literals[inst->aux]);
 }
 
-void llvm_writer_operand(LlvmWriter *writer, uint32_t position, char name[LLVM_NAME_SIZE])
+void llvm_writer_operand(LlvmWriter *writer, uint32_t position,
+                         char name[LLVM_NAME_SIZE])
 {
     const Inst *inst = &writer->program->insts[position];
     bool literal = inst->op == OP_LITERAL;
@@ -131,8 +134,8 @@ void llvm_writer_operand(LlvmWriter *writer, uint32_t position, char name[LLVM_N
             writer->broadcast[position] = here;
             char scalar[LLVM_NAME_SIZE];
             write_scalar(writer, position, scalar);
-            broadcast(writer, literal ? &writer->body : &writer->entry, inst->type, name,
-                      scalar);
+            broadcast(writer, literal ? &writer->body : &writer->entry, inst->type,
+                      name, scalar);
         }
     }
 }
@@ -140,9 +143,12 @@ void llvm_writer_operand(LlvmWriter *writer, uint32_t position, char name[LLVM_N
 static const char *wide_type(VarType type)
 {
     switch (type_info[type].size) {
-    case 1: return "i16";
-    case 2: return "i32";
-    default: return "i64";
+    case 1:
+        return "i16";
+    case 2:
+        return "i32";
+    default:
+        return "i64";
     }
 }
 
@@ -162,15 +168,33 @@ static size_t expand_escape(const LlvmWriter *writer, Text *out, uint32_t positi
         text_put(out, "%v");
         text_put_u64(out, position);
         return 1;
-    case 'N': text_put_u64(out, position); return 1;
-    case 'T': text_put(out, writer->types[vector][inst->type]); return 1;
-    case 't': text_put(out, writer->suffixes[vector][inst->type]); return 1;
-    case 'U': text_put(out, writer->types[vector][first]); return 1;
-    case 'u': text_put(out, writer->suffixes[vector][first]); return 1;
-    case 'V': text_put(out, writer->types[vector][second]); return 1;
-    case 'v': text_put(out, writer->suffixes[vector][second]); return 1;
-    case 'M': text_put(out, writer->types[vector][VarTypeBool]); return 1;
-    case 'w': text_put_u64(out, writer->shape.width); return 1;
+    case 'N':
+        text_put_u64(out, position);
+        return 1;
+    case 'T':
+        text_put(out, writer->types[vector][inst->type]);
+        return 1;
+    case 't':
+        text_put(out, writer->suffixes[vector][inst->type]);
+        return 1;
+    case 'U':
+        text_put(out, writer->types[vector][first]);
+        return 1;
+    case 'u':
+        text_put(out, writer->suffixes[vector][first]);
+        return 1;
+    case 'V':
+        text_put(out, writer->types[vector][second]);
+        return 1;
+    case 'v':
+        text_put(out, writer->suffixes[vector][second]);
+        return 1;
+    case 'M':
+        text_put(out, writer->types[vector][VarTypeBool]);
+        return 1;
+    case 'w':
+        text_put_u64(out, writer->shape.width);
+        return 1;
     case 'W':
         if (vector) {
             text_putf(out, "<%u x %s>", writer->shape.width, wide_type(first));
@@ -198,8 +222,8 @@ static size_t expand_escape(const LlvmWriter *writer, Text *out, uint32_t positi
     }
 }
 
-static void expand(LlvmWriter *writer, Text *out, uint32_t position, const char *pattern,
-                   char names[5][LLVM_NAME_SIZE])
+static void expand(LlvmWriter *writer, Text *out, uint32_t position,
+                   const char *pattern, char names[5][LLVM_NAME_SIZE])
 {
     while (*pattern) {
         size_t plain = strcspn(pattern, "$");

@@ -1,13 +1,13 @@
 /*
  * llvm_writer.h -- state and text tools shared by the files that write LLVM IR
  *
- * The value of instruction N is %vN: a scalar in the entry block if it is uniform, else a
- * vector of one packet in the loop body. Uniform values are broadcast at their first use by
- * a vector operation, in the entry block (%sN); literals are broadcast once in each basic
- * block (%lN.B) so that instruction selection sees them as constants.
+ * The value of instruction N is %vN: a scalar in the entry block if it is uniform, else
+ * a vector of one packet in the loop body. Uniform values are broadcast at their first
+ * use by a vector operation, in the entry block (%sN); literals are broadcast once in
+ * each basic block (%lN.B) so that instruction selection sees them as constants.
  *
- * In registers masks are i1, half precision values i16 and pointers i64; in memory a mask
- * is a byte.
+ * In registers masks are i1, half precision values i16 and pointers i64; in memory a
+ * mask is a byte.
  */
 #ifndef ENGINE_LLVM_LLVM_WRITER_H
 #define ENGINE_LLVM_LLVM_WRITER_H
@@ -17,8 +17,12 @@
 enum { LLVM_NAME_SIZE = 48, LLVM_TYPE_SIZE = 20 };
 
 /* Which helper functions the module needs: bits of LlvmWriter.helpers. */
-enum { LLVM_HELPER_STORE = 1, LLVM_HELPER_CHECK = 2, LLVM_HELPER_INC = 4,
-       LLVM_HELPER_ZERO = 8 };
+enum {
+    LLVM_HELPER_STORE = 1,
+    LLVM_HELPER_CHECK = 2,
+    LLVM_HELPER_INC = 4,
+    LLVM_HELPER_ZERO = 8
+};
 
 typedef struct LlvmWriter {
     const Program *program;
@@ -32,10 +36,10 @@ typedef struct LlvmWriter {
     bool active;   /* the mask of lanes before 'end' is used */
     bool slots;    /* the stack slots for helper calls are used */
     uint32_t helper_bits;
-    uint32_t block;          /* number of the current basic block */
-    uint32_t block_size;     /* instructions in it */
-    uint8_t *uniform;        /* for each instruction: is its value a scalar? */
-    uint32_t *broadcast;     /* for each instruction: block of its last broadcast plus 1 */
+    uint32_t block;      /* number of the current basic block */
+    uint32_t block_size; /* instructions in it */
+    uint8_t *uniform;    /* for each instruction: is its value a scalar? */
+    uint32_t *broadcast; /* for each instruction: block of its last broadcast plus 1 */
     /* "i32", "<16 x i32>" and "i32", "v16i32" for each type */
     char types[2][VarTypeCount][LLVM_TYPE_SIZE];
     char suffixes[2][VarTypeCount][LLVM_TYPE_SIZE];
@@ -59,8 +63,10 @@ void llvm_writer_operand(LlvmWriter *writer, uint32_t position,
 bool llvm_writer_is_literal(const LlvmWriter *writer, uint32_t position, uint64_t bits);
 /** Append a constant of a type, for use as scalar or element. */
 void llvm_writer_constant(Text *out, VarType type, uint64_t bits);
-/** Append a vector constant (in scalar mode: a scalar) with one integer in all lanes. */
-void llvm_writer_splat(const LlvmWriter *writer, Text *out, VarType type, int64_t value);
+/** Append a vector constant (in scalar mode: a scalar) with one integer in all lanes.
+ */
+void llvm_writer_splat(const LlvmWriter *writer, Text *out, VarType type,
+                       int64_t value);
 
 /** Append a template for instruction 'position', a newline included. Escapes:
  *    $r  result register            $a ... $h  temporaries of this instruction
@@ -85,17 +91,19 @@ bool llvm_ops_supports(Op op, VarType type, VarType operand);
 
 /** Write one memory instruction. */
 void llvm_memory_write(LlvmWriter *writer, uint32_t position);
-bool llvm_memory_supports(Op op, VarType type, uint32_t reduce_op);
+bool llvm_memory_supports(Op op, VarType type);
 
 /* ---- llvm_atomic.c: helper functions for scatters that read and write */
 
-/** Write the helper function of a read-modify-write scatter unless it is there; its name
- *  goes to 'name'. */
+/** Write the helper function of a read-modify-write scatter unless it is there; its
+ * name goes to 'name'. */
 void llvm_atomic_reduce(LlvmWriter *writer, VarType type, ReduceOp op, ReduceMode mode,
                         char name[LLVM_NAME_SIZE]);
 /** The same for exchange (SCATTER_EXCH), compare and swap (SCATTER_CAS). */
-void llvm_atomic_swap(LlvmWriter *writer, VarType type, Op op, char name[LLVM_NAME_SIZE]);
-/** Counting (SCATTER_INC), failed checks, partial stores: fixed names, see llvm_memory.c. */
+void llvm_atomic_swap(LlvmWriter *writer, VarType type, Op op,
+                      char name[LLVM_NAME_SIZE]);
+/** Counting (SCATTER_INC), failed checks, partial stores: fixed names, see
+ * llvm_memory.c. */
 void llvm_atomic_fixed(LlvmWriter *writer);
 
 #endif

@@ -1,0 +1,140 @@
+declare <8 x i64> @llvm.ctpop.v8i64(<8 x i64>)
+define internal void @store_part(ptr %to, ptr %from, i64 %size) noinline cold #0 {
+entry:
+  br label %byte
+byte:
+  %i = phi i64 [ 0, %entry ], [ %next, %byte ]
+  %a = getelementptr i8, ptr %from, i64 %i
+  %x = load i8, ptr %a, align 1
+  %b = getelementptr i8, ptr %to, i64 %i
+  store i8 %x, ptr %b, align 1
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %size
+  br i1 %more, label %byte, label %exit
+exit:
+  ret void
+}
+define void @drjit_00000000000056780000000000001234(i32 %begin, i32 %end, i32 %worker, ptr %args) #0 {
+entry:
+  %begin64 = zext i32 %begin to i64
+  %end64 = zext i32 %end to i64
+  %part0 = alloca [64 x i8], align 64
+  %part1 = alloca [64 x i8], align 64
+  %part2 = alloca [64 x i8], align 64
+  %part3 = alloca [64 x i8], align 64
+  %part4 = alloca [64 x i8], align 64
+  %part5 = alloca [64 x i8], align 64
+  %slot0 = getelementptr i64, ptr %args, i64 0
+  %in0 = load ptr, ptr %slot0, align 8, !invariant.load !0
+  %slot1 = getelementptr i64, ptr %args, i64 1
+  %in1 = load ptr, ptr %slot1, align 8, !invariant.load !0
+  %slot2 = getelementptr i64, ptr %args, i64 2
+  %out2 = load ptr, ptr %slot2, align 8, !invariant.load !0
+  %slot3 = getelementptr i64, ptr %args, i64 3
+  %out3 = load ptr, ptr %slot3, align 8, !invariant.load !0
+  %slot4 = getelementptr i64, ptr %args, i64 4
+  %out4 = load ptr, ptr %slot4, align 8, !invariant.load !0
+  %slot5 = getelementptr i64, ptr %args, i64 5
+  %out5 = load ptr, ptr %slot5, align 8, !invariant.load !0
+  %slot6 = getelementptr i64, ptr %args, i64 6
+  %in6 = load ptr, ptr %slot6, align 8, !invariant.load !0
+  %slot7 = getelementptr i64, ptr %args, i64 7
+  %out7 = load ptr, ptr %slot7, align 8, !invariant.load !0
+  %slot8 = getelementptr i64, ptr %args, i64 8
+  %out8 = load ptr, ptr %slot8, align 8, !invariant.load !0
+  br label %loop
+loop:
+  %index = phi i64 [ %begin64, %entry ], [ %next, %full ]
+  %left = sub i64 %end64, %index
+  %whole = icmp uge i64 %left, 8
+  %v0.p0 = getelementptr i32, ptr %in0, i64 %index
+  %v0 = load <8 x i32>, ptr %v0.p0, align 4, !invariant.load !0
+  %v1.p0 = getelementptr i32, ptr %in1, i64 %index
+  %v1 = load <8 x i32>, ptr %v1.p0, align 4, !invariant.load !0
+  %v2.a = icmp eq <8 x i32> %v1, zeroinitializer
+  %v2.b = icmp eq <8 x i32> %v0, <i32 2147483648, i32 2147483648, i32 2147483648, i32 2147483648, i32 2147483648, i32 2147483648, i32 2147483648, i32 2147483648>
+  %v2.c = icmp eq <8 x i32> %v1, <i32 4294967295, i32 4294967295, i32 4294967295, i32 4294967295, i32 4294967295, i32 4294967295, i32 4294967295, i32 4294967295>
+  %v2.d = and <8 x i1> %v2.b, %v2.c
+  %v2.e = or <8 x i1> %v2.a, %v2.d
+  %v2.f = select <8 x i1> %v2.e, <8 x i32> <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>, <8 x i32> %v1
+  %v2.x = sitofp <8 x i32> %v0 to <8 x double>
+  %v2.y = sitofp <8 x i32> %v2.f to <8 x double>
+  %v2.z = fdiv <8 x double> %v2.x, %v2.y
+  %v2.g = fptosi <8 x double> %v2.z to <8 x i32>
+  %v2 = select <8 x i1> %v2.a, <8 x i32> zeroinitializer, <8 x i32> %v2.g
+  %v4.a = icmp eq <8 x i32> %v1, zeroinitializer
+  %v4.b = icmp eq <8 x i32> %v0, <i32 2147483648, i32 2147483648, i32 2147483648, i32 2147483648, i32 2147483648, i32 2147483648, i32 2147483648, i32 2147483648>
+  %v4.c = icmp eq <8 x i32> %v1, <i32 4294967295, i32 4294967295, i32 4294967295, i32 4294967295, i32 4294967295, i32 4294967295, i32 4294967295, i32 4294967295>
+  %v4.d = and <8 x i1> %v4.b, %v4.c
+  %v4.e = or <8 x i1> %v4.a, %v4.d
+  %v4.f = select <8 x i1> %v4.e, <8 x i32> <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>, <8 x i32> %v1
+  %v4.x = sitofp <8 x i32> %v0 to <8 x double>
+  %v4.y = sitofp <8 x i32> %v4.f to <8 x double>
+  %v4.z = fdiv <8 x double> %v4.x, %v4.y
+  %v4.g = fptosi <8 x double> %v4.z to <8 x i32>
+  %v4.m = mul <8 x i32> %v4.g, %v4.f
+  %v4.n = sub <8 x i32> %v0, %v4.m
+  %v4 = select <8 x i1> %v4.a, <8 x i32> %v0, <8 x i32> %v4.n
+  %v6.a = sext <8 x i32> %v0 to <8 x i64>
+  %v6.b = sext <8 x i32> %v1 to <8 x i64>
+  %v6.c = mul <8 x i64> %v6.a, %v6.b
+  %v6.d = zext <8 x i32> <i32 32, i32 32, i32 32, i32 32, i32 32, i32 32, i32 32, i32 32> to <8 x i64>
+  %v6.e = lshr <8 x i64> %v6.c, %v6.d
+  %v6 = trunc <8 x i64> %v6.e to <8 x i32>
+  %v8.a = icmp ult <8 x i32> %v1, <i32 32, i32 32, i32 32, i32 32, i32 32, i32 32, i32 32, i32 32>
+  %v8.b = select <8 x i1> %v8.a, <8 x i32> %v1, <8 x i32> <i32 31, i32 31, i32 31, i32 31, i32 31, i32 31, i32 31, i32 31>
+  %v8 = ashr <8 x i32> %v0, %v8.b
+  %v10.p0 = getelementptr i64, ptr %in6, i64 %index
+  %v10 = load <8 x i64>, ptr %v10.p0, align 8, !invariant.load !0
+  %v11 = mul <8 x i64> %v10, %v10
+  %v13 = call <8 x i64> @llvm.ctpop.v8i64(<8 x i64> %v10)
+  br i1 %whole, label %full, label %part, !prof !2
+full:
+  %f3.p = getelementptr i32, ptr %out2, i64 %index
+  store <8 x i32> %v2, ptr %f3.p, align 4
+  %f5.p = getelementptr i32, ptr %out3, i64 %index
+  store <8 x i32> %v4, ptr %f5.p, align 4
+  %f7.p = getelementptr i32, ptr %out4, i64 %index
+  store <8 x i32> %v6, ptr %f7.p, align 4
+  %f9.p = getelementptr i32, ptr %out5, i64 %index
+  store <8 x i32> %v8, ptr %f9.p, align 4
+  %f12.p = getelementptr i64, ptr %out7, i64 %index
+  store <8 x i64> %v11, ptr %f12.p, align 8
+  %f14.p = getelementptr i64, ptr %out8, i64 %index
+  store <8 x i64> %v13, ptr %f14.p, align 8
+  %next = add i64 %index, 8
+  %more = icmp ult i64 %next, %end64
+  br i1 %more, label %loop, label %exit
+part:
+  store <8 x i32> %v2, ptr %part0, align 64
+  store <8 x i32> %v4, ptr %part1, align 64
+  store <8 x i32> %v6, ptr %part2, align 64
+  store <8 x i32> %v8, ptr %part3, align 64
+  store <8 x i64> %v11, ptr %part4, align 64
+  store <8 x i64> %v13, ptr %part5, align 64
+  %g3.p = getelementptr i32, ptr %out2, i64 %index
+  %g3.n = mul i64 %left, 4
+  call void @store_part(ptr %g3.p, ptr %part0, i64 %g3.n)
+  %g5.p = getelementptr i32, ptr %out3, i64 %index
+  %g5.n = mul i64 %left, 4
+  call void @store_part(ptr %g5.p, ptr %part1, i64 %g5.n)
+  %g7.p = getelementptr i32, ptr %out4, i64 %index
+  %g7.n = mul i64 %left, 4
+  call void @store_part(ptr %g7.p, ptr %part2, i64 %g7.n)
+  %g9.p = getelementptr i32, ptr %out5, i64 %index
+  %g9.n = mul i64 %left, 4
+  call void @store_part(ptr %g9.p, ptr %part3, i64 %g9.n)
+  %g12.p = getelementptr i64, ptr %out7, i64 %index
+  %g12.n = mul i64 %left, 8
+  call void @store_part(ptr %g12.p, ptr %part4, i64 %g12.n)
+  %g14.p = getelementptr i64, ptr %out8, i64 %index
+  %g14.n = mul i64 %left, 8
+  call void @store_part(ptr %g14.p, ptr %part5, i64 %g14.n)
+  br label %exit
+exit:
+  ret void
+}
+attributes #0 = { nounwind }
+!0 = !{}
+!1 = !{!"branch_weights", i32 1, i32 10000}
+!2 = !{!"branch_weights", i32 10000, i32 1}

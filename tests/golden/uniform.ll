@@ -1,0 +1,74 @@
+define internal void @store_part(ptr %to, ptr %from, i64 %size) noinline cold #0 {
+entry:
+  br label %byte
+byte:
+  %i = phi i64 [ 0, %entry ], [ %next, %byte ]
+  %a = getelementptr i8, ptr %from, i64 %i
+  %x = load i8, ptr %a, align 1
+  %b = getelementptr i8, ptr %to, i64 %i
+  store i8 %x, ptr %b, align 1
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %size
+  br i1 %more, label %byte, label %exit
+exit:
+  ret void
+}
+define void @drjit_00000000000056780000000000001234(i32 %begin, i32 %end, i32 %worker, ptr %args) #0 {
+entry:
+  %begin64 = zext i32 %begin to i64
+  %end64 = zext i32 %end to i64
+  %part0 = alloca [64 x i8], align 64
+  %part1 = alloca [64 x i8], align 64
+  %slot0 = getelementptr i64, ptr %args, i64 0
+  %in0 = load ptr, ptr %slot0, align 8, !invariant.load !0
+  %slot1 = getelementptr i64, ptr %args, i64 1
+  %out1 = load ptr, ptr %slot1, align 8, !invariant.load !0
+  %slot2 = getelementptr i64, ptr %args, i64 2
+  %in2 = load ptr, ptr %slot2, align 8, !invariant.load !0
+  %slot3 = getelementptr i64, ptr %args, i64 3
+  %out3 = load ptr, ptr %slot3, align 8, !invariant.load !0
+  %v2 = load float, ptr %in0, align 4, !invariant.load !0
+  %v3 = fadd float %v2, %v2
+  %s3.e = insertelement <8 x float> poison, float %v3, i32 0
+  %s3 = shufflevector <8 x float> %s3.e, <8 x float> poison, <8 x i32> zeroinitializer
+  %v6 = load i32, ptr %in2, align 4, !invariant.load !0
+  %s6.e = insertelement <8 x i32> poison, i32 %v6, i32 0
+  %s6 = shufflevector <8 x i32> %s6.e, <8 x i32> poison, <8 x i32> zeroinitializer
+  br label %loop
+loop:
+  %index = phi i64 [ %begin64, %entry ], [ %next, %full ]
+  %left = sub i64 %end64, %index
+  %whole = icmp uge i64 %left, 8
+  %v0.a = trunc i64 %index to i32
+  %v0.b = insertelement <8 x i32> poison, i32 %v0.a, i32 0
+  %v0.c = shufflevector <8 x i32> %v0.b, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v0 = add <8 x i32> %v0.c, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v1 = uitofp <8 x i32> %v0 to <8 x float>
+  %v4 = fmul <8 x float> %v1, %s3
+  %v7 = add <8 x i32> %v0, %s6
+  br i1 %whole, label %full, label %part, !prof !2
+full:
+  %f5.p = getelementptr float, ptr %out1, i64 %index
+  store <8 x float> %v4, ptr %f5.p, align 4
+  %f8.p = getelementptr i32, ptr %out3, i64 %index
+  store <8 x i32> %v7, ptr %f8.p, align 4
+  %next = add i64 %index, 8
+  %more = icmp ult i64 %next, %end64
+  br i1 %more, label %loop, label %exit
+part:
+  store <8 x float> %v4, ptr %part0, align 64
+  store <8 x i32> %v7, ptr %part1, align 64
+  %g5.p = getelementptr float, ptr %out1, i64 %index
+  %g5.n = mul i64 %left, 4
+  call void @store_part(ptr %g5.p, ptr %part0, i64 %g5.n)
+  %g8.p = getelementptr i32, ptr %out3, i64 %index
+  %g8.n = mul i64 %left, 4
+  call void @store_part(ptr %g8.p, ptr %part1, i64 %g8.n)
+  br label %exit
+exit:
+  ret void
+}
+attributes #0 = { nounwind }
+!0 = !{}
+!1 = !{!"branch_weights", i32 1, i32 10000}
+!2 = !{!"branch_weights", i32 10000, i32 1}
