@@ -50,9 +50,9 @@ typedef struct Inst {
 } Inst;
 
 typedef enum ParamKind {
-    PARAM_INPUT,   /* address of an array: an entry a lane, or one entry (uniform LOAD) */
+    PARAM_INPUT,   /* address of an array: one entry a lane, or one (uniform LOAD) */
     PARAM_OUTPUT,  /* address of an array with an entry a lane, written by one STORE */
-    PARAM_POINTER, /* address for gathers and scatters; 'written' if a scatter uses it */
+    PARAM_POINTER, /* address for gathers and scatters, 'written' if for these */
     PARAM_VALUE,   /* the bits of a value (a generalised literal), in the low bytes */
     PARAM_REPORT   /* address of CheckReport[check_count]; last slot, if any */
 } ParamKind;

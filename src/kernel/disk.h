@@ -16,8 +16,8 @@
 
 #include "base/hash.h"
 
-/** Prepare for fork(). To be called before the owner of the graph lock, which is held in
- *  disk_init(), registers its own pthread_atfork() handlers (see cache_init). */
+/** Prepare for fork(). To be called before the owner of the graph lock, which is held
+ *  in disk_init(), registers its own pthread_atfork() handlers (see cache_init). */
 void disk_prepare_fork(void);
 /** Find the directory and the per-user key (creating both). Called by jit_init(). */
 void disk_init(void);

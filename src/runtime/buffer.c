@@ -172,6 +172,15 @@ Buffer *buffer_map(void *data, size_t size, void (*release)(void *data, void *pa
     return buffer;
 }
 
+bool buffer_is_padded(const Buffer *buffer)
+{
+    enum { PAGE = 4096, OVERREAD = 64 };
+    if (buffer->size_class != CLASS_MAPPED)
+        return true;
+    uintptr_t last = (uintptr_t) buffer->data + buffer->size - 1;
+    return last / PAGE == (last + OVERREAD) / PAGE;
+}
+
 void buffer_retain(Buffer *buffer)
 {
     atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);

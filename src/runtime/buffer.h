@@ -48,6 +48,9 @@ Buffer *buffer_get(size_t size);
  *  without locks, in whatever thread drops the last reference. */
 Buffer *buffer_map(void *data, size_t size, void (*release)(void *data, void *payload),
                    void *payload);
+/** May kernels load whole vectors at the end of this buffer? Always for memory of
+ *  buffer_get(); for foreign memory, if 64 bytes more lie in the last entry's page. */
+bool buffer_is_padded(const Buffer *buffer);
 void buffer_retain(Buffer *buffer);
 /** Drop a reference; NULL is fine. */
 void buffer_release(Buffer *buffer);

@@ -55,9 +55,32 @@ static uint32_t emit_literal(Assembly *b, VarId id, const Var *v)
     return position;
 }
 
+/* An array on foreign memory that ends close to a page that may not be there: entries
+ * are gathered, which never touches what lies behind the last lane. */
+static uint32_t emit_exact_load(Assembly *b, const Var *v)
+{
+    Buffer *buffer = v->value.buffer;
+    uint32_t slot = program_add_param(b->program, PARAM_POINTER, (VarType) v->type);
+    TRY(add_arg(b, slot, (uint64_t) (uintptr_t) buffer->data), PROGRAM_NONE);
+    TRY(add_use(b, buffer, false), PROGRAM_NONE);
+    b->input_count++;
+    uint32_t args[] = { program_add(b->program, OP_PARAM, VarTypePointer, slot, 0, NULL),
+                        program_add(b->program, OP_COUNTER, VarTypeUInt32, 0, 0, NULL),
+                        program_add_literal(b->program, VarTypeBool, 1) };
+    for (uint32_t i = 0; i < 3; ++i)
+        TRY(args[i] != PROGRAM_NONE, PROGRAM_NONE);
+    uint32_t literal = b->program->insts[args[2]].aux;
+    TRY(vec_reserve(&b->literal_vars, &b->literal_capacity, literal + 1, sizeof(VarId)),
+        PROGRAM_NONE);
+    b->literal_vars[literal] = 0;
+    return program_add(b->program, OP_GATHER, (VarType) v->type, 0, 3, args);
+}
+
 static uint32_t emit_load(Assembly *b, const Var *v)
 {
     Buffer *buffer = v->value.buffer;
+    if (v->size != 1 && !buffer_is_padded(buffer))
+        return emit_exact_load(b, v);
     uint32_t slot = program_add_param(b->program, PARAM_INPUT, (VarType) v->type);
     TRY(add_arg(b, slot, (uint64_t) (uintptr_t) buffer->data), PROGRAM_NONE);
     TRY(add_use(b, buffer, false), PROGRAM_NONE);

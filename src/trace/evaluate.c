@@ -128,7 +128,11 @@ static const char *literal_origin(void *context, uint32_t literal)
     static _Thread_local char text[200];
     const Assembly *b = context;
     state_lock();
-    extra_describe(b->literal_vars[literal], text, sizeof(text));
+    VarId id = b->literal_vars[literal];
+    if (id)
+        extra_describe(id, text, sizeof(text));
+    else
+        snprintf(text, sizeof(text), "mask of a mapped array");
     state_unlock();
     return text;
 }

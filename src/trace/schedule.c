@@ -1,5 +1,17 @@
 /*
  * schedule.c -- see schedule.h
+ *
+ * Effects are placed first, in order of creation. Lanes of a kernel run in no particular
+ * order, so two writes into one array share a kernel only if that cannot matter: they are
+ * reductions by the same operation, or they touch different entries, or each entry is
+ * touched by one lane only, and by the same one in both. Otherwise the second goes to a
+ * later group. The result of an atomic operation exists in its kernel only, so whatever
+ * needs it, value or effect, joins the group of the atomic; there, writes that get in
+ * each other's way are the caller's responsibility.
+ *
+ * While this runs, 'position' of a variable with the current stamp is: of an array that
+ * is written, the last effect that does (an index into 'placed'); of an unevaluated
+ * variable, 1 + the group of the latest atomic operation it depends on, or 0.
  */
 #include "trace/schedule.h"
 
@@ -45,28 +57,247 @@ static Var *target_of(const Var *effect)
     return var_get(pointer->dep[0]);
 }
 
+/* -------------------------------------------------- may writes share a kernel? */
+
+static VarId index_of(const Var *effect)
+{
+    uint32_t count;
+    const VarId *ids = var_operands(effect, &count);
+    switch (effect->op) {
+        case OP_SCATTER: return ids[2];
+        case OP_SCATTER_PACKET:
+        case OP_SCATTER_INC: return ids[1];
+        default: return ids[count - 2]; /* ..., index, mask */
+    }
+}
+
+static bool is_reduction(const Var *v)
+{
+    return (v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET) &&
+           (v->aux & 255) != ReduceOpIdentity &&
+           v->aux >> 8 != ReduceModeNoConflicts;
+}
+
+/* Operand of op(x, literal) or op(literal, x); 0 if v is something else. */
+static VarId with_literal(const Var *v, Op op, uint64_t *value)
+{
+    if (v->op != op)
+        return 0;
+    for (int i = 1; i >= 0; --i) {
+        const Var *l = var_get(v->dep[i]);
+        if (l->op == OP_LITERAL && (i == 1 || op != OP_SHL)) {
+            *value = l->value.literal;
+            return v->dep[1 - i];
+        }
+    }
+    return 0;
+}
+
+/* An index base * stride + shift with shift < stride. */
+typedef struct Affine {
+    VarId base;
+    uint64_t stride, shift;
+} Affine;
+
+static bool find_affine(VarId index, Affine *out)
+{
+    out->shift = 0;
+    VarId product = with_literal(var_get(index), OP_ADD, &out->shift);
+    const Var *v = var_get(product ? product : index);
+    out->base = with_literal(v, OP_MUL, &out->stride);
+    if (!out->base) {
+        out->base = with_literal(v, OP_SHL, &out->stride);
+        if (!out->base || out->stride > 31)
+            return false;
+        out->stride = (uint64_t) 1 << out->stride;
+    }
+    return out->shift < out->stride;
+}
+
+/* Components of one vector: base * n + 0, base * n + 1, ... */
+static bool indices_disjoint(const Var *a, const Var *b)
+{
+    Affine x, y;
+    if (a->op == OP_SCATTER_PACKET || b->op == OP_SCATTER_PACKET ||
+        !find_affine(index_of(a), &x) || !find_affine(index_of(b), &y))
+        return false;
+    return x.base == y.base && x.stride == y.stride && x.shift != y.shift;
+}
+
+/* Has each entry one lane, by nature of the index or by promise of the caller? */
+static bool indices_distinct(const Var *v)
+{
+    Op op = (Op) var_get(index_of(v))->op;
+    uint32_t mode = v->aux >> 8;
+    bool promised = (v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET) &&
+                    (mode == ReduceModeNoConflicts || mode == ReduceModePermute);
+    return promised || op == OP_COUNTER;
+}
+
+/* Does it not matter in which order lanes of these writes to one array run? */
+static bool may_share(const Var *a, const Var *b)
+{
+    if (is_reduction(a) && is_reduction(b) && (a->aux & 255) == (b->aux & 255))
+        return true;
+    bool packets = a->op == OP_SCATTER_PACKET;
+    if (index_of(a) == index_of(b) && packets == (b->op == OP_SCATTER_PACKET) &&
+        (indices_distinct(a) || indices_distinct(b)))
+        return true;
+    return indices_disjoint(a, b);
+}
+
+/* --------------------------------------------------------------------- placing */
+
+typedef struct Placed {
+    uint32_t group;
+    uint32_t previous; /* effect on the same array, UINT32_MAX if none */
+    bool uniform;      /* with all before it on that array in this group: reductions by
+                          one operation */
+} Placed;
+
+typedef struct Placing {
+    Schedule *schedule;
+    const VarId *effects;
+    Placed *placed;
+    uint32_t stamp;
+    bool results_used; /* somebody holds the result of an atomic operation */
+    VarId *stack;
+    uint32_t *next;    /* operand to look at next, for each entry of the stack */
+    uint32_t stack_capacity, next_capacity;
+} Placing;
+
+static bool is_leaf(const Var *v)
+{
+    return v->op == OP_EVALUATED || v->op == OP_LITERAL;
+}
+
+static bool push(Placing *p, uint32_t depth, VarId id)
+{
+    TRY(vec_reserve(&p->stack, &p->stack_capacity, depth + 1, sizeof(VarId)), false);
+    TRY(vec_reserve(&p->next, &p->next_capacity, depth + 1, sizeof(uint32_t)), false);
+    p->stack[depth] = id;
+    p->next[depth] = 0;
+    Var *v = var_get(id);
+    v->stamp = p->stamp;
+    v->position = 0;
+    return true;
+}
+
+/* 1 + the group whose atomic operations this needs, 0 if none. */
+static bool find_needed(Placing *p, VarId id, uint32_t *needed)
+{
+    *needed = 0;
+    if (!p->results_used || is_leaf(var_get(id)))
+        return true;
+    uint32_t depth = 0;
+    if (var_get(id)->stamp != p->stamp) {
+        TRY(push(p, 0, id), false);
+        depth = 1;
+    }
+    while (depth) {
+        Var *v = var_get(p->stack[depth - 1]);
+        uint32_t count;
+        const VarId *ids = var_operands(v, &count);
+        if (p->next[depth - 1] == count) {
+            depth--;
+            continue;
+        }
+        VarId operand = ids[p->next[depth - 1]];
+        const Var *o = operand ? var_get(operand) : NULL;
+        if (o && !is_leaf(o) && o->stamp != p->stamp) {
+            TRY(push(p, depth, operand), false);
+            depth++; /* and come back to this operand */
+            continue;
+        }
+        if (o && !is_leaf(o) && o->position > v->position)
+            v->position = o->position;
+        p->next[depth - 1]++;
+    }
+    *needed = var_get(id)->position;
+    return true;
+}
+
+/* First group that this effect may join without disturbing earlier ones. */
+static uint32_t earliest(const Placing *p, const Var *effect, const Var *target,
+                         Placed *placed)
+{
+    placed->previous = var_position(target, p->stamp);
+    placed->uniform = is_reduction(effect);
+    if (placed->previous == UINT32_MAX)
+        return 0;
+    const Placed *last = &p->placed[placed->previous];
+    uint32_t group = last->group;
+    for (uint32_t i = placed->previous; i != UINT32_MAX; i = p->placed[i].previous) {
+        if (p->placed[i].group != group)
+            break;
+        if (!may_share(var_get(p->effects[i]), effect))
+            return group + 1;
+        if (p->placed[i].uniform)
+            break; /* so are those before it */
+    }
+    placed->uniform = placed->uniform && last->uniform &&
+                      is_reduction(var_get(p->effects[placed->previous]));
+    return group;
+}
+
+static bool place_effect(Placing *p, uint32_t number)
+{
+    VarId id = p->effects[number];
+    Placed *placed = &p->placed[number];
+    uint32_t needed;
+    TRY(find_needed(p, id, &needed), false);
+    Var *effect = var_get(id), *target = target_of(effect);
+    uint32_t from = earliest(p, effect, target, placed);
+    Group *group = NULL;
+    if (needed && p->schedule->groups[needed - 1].size == effect->size)
+        group = &p->schedule->groups[needed - 1];
+    else
+        group = find_group(p->schedule, effect->size, from);
+    TRY(group, false);
+    placed->group = (uint32_t) (group - p->schedule->groups);
+    target->stamp = effect->stamp = p->stamp;
+    target->position = number;
+    effect->position = placed->group + 1;
+    return true;
+}
+
+static bool place_value(Placing *p, VarId id)
+{
+    uint32_t needed;
+    TRY(find_needed(p, id, &needed), false);
+    uint32_t size = var_get(id)->size;
+    if (needed && p->schedule->groups[needed - 1].size == size)
+        return add_root(&p->schedule->groups[needed - 1], id);
+    return add_root(find_group(p->schedule, size, 0), id);
+}
+
 bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
                    const VarId *effects, uint32_t effect_count)
 {
     memset(schedule, 0, sizeof(*schedule));
+    Placing p = { .schedule = schedule, .effects = effects };
     bool ok = true;
-    for (uint32_t i = 0; ok && i < var_count; ++i)
-        ok = add_root(find_group(schedule, var_get(vars[i])->size, 0), vars[i]);
-    /* 'position' of a target: the last group that writes it. */
-    uint32_t stamp = var_new_stamp();
-    for (uint32_t i = 0; ok && i < effect_count; ++i) {
-        const Var *effect = var_get(effects[i]);
-        Var *target = target_of(effect);
-        uint32_t last = var_position(target, stamp);
-        Group *group =
-            find_group(schedule, effect->size, last == UINT32_MAX ? 0 : last);
-        ok = add_root(group, effects[i]);
-        if (ok) {
-            group->effect_count++;
-            target->stamp = stamp;
-            target->position = (uint32_t) (group - schedule->groups);
-        }
+    if (effect_count) {
+        p.stamp = var_new_stamp();
+        p.placed = alloc_get(effect_count * sizeof(Placed));
+        ok = p.placed != NULL;
     }
+    for (uint32_t i = 0; i < effect_count; ++i) {
+        const Var *v = var_get(effects[i]);
+        p.results_used |= v->type != VarTypeVoid && v->refs > 1;
+    }
+    for (uint32_t i = 0; ok && i < effect_count; ++i)
+        ok = place_effect(&p, i);
+    for (uint32_t i = 0; ok && i < var_count; ++i)
+        ok = place_value(&p, vars[i]);
+    for (uint32_t i = 0; ok && i < effect_count; ++i) {
+        Group *group = &schedule->groups[p.placed[i].group];
+        ok = add_root(group, effects[i]);
+        group->effect_count += ok;
+    }
+    alloc_free(p.placed);
+    alloc_free(p.stack);
+    alloc_free(p.next);
     if (!ok) {
         for (uint32_t i = 0; i < schedule->group_count; ++i)
             alloc_free(schedule->groups[i].roots);

@@ -2,8 +2,9 @@
  * schedule.h -- which variables are computed by one evaluation, and in what groups
  *
  * A group is what one kernel computes: variables to store and writes to perform, all of
- * one size. Writes into one array stay in their order of creation even when their sizes
- * differ: a write joins an earlier group only if no later group writes the same array.
+ * one size. Writes into one array have the effect of their order of creation: a write
+ * joins a group only if no later group writes the same array, and if it commutes with
+ * the writes to that array that are in the group already.
  */
 #ifndef TRACE_SCHEDULE_H
 #define TRACE_SCHEDULE_H

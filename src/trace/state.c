@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "kernel/cache.h"
+#include "kernel/disk.h"
 #include "trace/evaluate.h"
 #include "trace/lvn.h"
 
@@ -73,9 +74,11 @@ static void create_key(void)
 {
     pthread_key_create(&exit_key, thread_exit);
     /* Handlers that prepare a fork run in the reverse order of their registration,
-     * which has to be the lock order: streams register first, then the cache, then the
-     * graph. */
+     * which has to be the lock order: streams register first, then the disk cache, then
+     * the kernel cache (which lets a background compile finish, and that may write to
+     * the disk cache), then the graph. */
     stream_self();
+    disk_prepare_fork();
     cache_init();
     pthread_atfork(fork_prepare, fork_release, fork_release);
 }

@@ -8,8 +8,6 @@
  */
 #include "test_util.h"
 
-/* ----------------------------------------------------------------- atomics */
-
 static int compare_u32(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;

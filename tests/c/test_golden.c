@@ -1,11 +1,12 @@
 /*
- * test_golden.c -- Programs, their legalised form and LLVM IR, compared with reviewed files
+ * test_golden.c -- Programs, their legalised form and LLVM IR, compared with reviewed
+ * files
  *
- * Each case traces something through the public interface. What an evaluation would compile
- * is compared with tests/golden/<case>.program; what the legaliser makes of it for an engine
- * that can do very little with <case>.legal; and the LLVM IR for packets of 8 lanes with
- * <case>.ll. No engine and no libLLVM is needed. 'test_golden --update' writes the files
- * anew, to be reviewed. To be run from the project's root.
+ * Each case traces something through the public interface. What an evaluation would
+ * compile is compared with tests/golden/<case>.program; what the legaliser makes of it
+ * for an engine that can do very little with <case>.legal; and the LLVM IR for packets
+ * of 8 lanes with <case>.ll. No engine and no libLLVM is needed. 'test_golden --update'
+ * writes the files anew, to be reviewed. To be run from the project's root.
  */
 #include "test_util.h"
 
@@ -26,36 +27,59 @@ static bool is_one_of(VarType type, VarType a, VarType b)
     return type == a || type == b;
 }
 
-/* Single precision, 32-bit integers and masks; double precision and 64-bit integers only as
- * far as nothing else can replace them. */
+/* Single precision, 32-bit integers and masks; double precision and 64-bit integers
+ * only as far as nothing else can replace them. */
 static bool minimal_supports(Op op, VarType type, VarType operand)
 {
     const TypeInfo *info = &type_info[operand];
     bool real = is_one_of(operand, VarTypeFloat32, VarTypeFloat64);
     bool integer = info->is_integer && info->size >= 4;
-    if (op_info[op].flags & F_PROGRAM || (op < OP_NEG && op != OP_NONE) || op == OP_BITCAST ||
-        op == OP_STMT || op == OP_CHECK)
+    if (op_info[op].flags & F_PROGRAM || (op < OP_NEG && op != OP_NONE) ||
+        op == OP_BITCAST || op == OP_STMT || op == OP_CHECK)
         return true;
     if (op >= OP_GATHER && op <= OP_SCATTER_CAS)
-        return op != OP_GATHER_PACKET && op != OP_PACKET_ITEM && op != OP_SCATTER_PACKET;
+        return op != OP_GATHER_PACKET && op != OP_PACKET_ITEM &&
+               op != OP_SCATTER_PACKET;
     switch (op) {
     case OP_CAST:
         if (type_info[type].is_integer && info->is_integer)
             return type_info[type].is_signed == info->is_signed &&
-                type_info[type].size != info->size;
-        return (type == VarTypeFloat64 && is_one_of(operand, VarTypeFloat32, VarTypeInt32)) ||
-            (operand == VarTypeFloat64 && is_one_of(type, VarTypeFloat32, VarTypeInt32));
-    case OP_ADD: case OP_SUB: case OP_EQ: case OP_SELECT: return real || integer;
-    case OP_MUL: return real || (integer && info->size == 4);
-    case OP_LT: return real || (integer && info->is_signed);
-    case OP_LE: case OP_DIV: case OP_SQRT:
-    case OP_CEIL: case OP_FLOOR: case OP_ROUND: case OP_TRUNC: return real;
-    case OP_FMA: return operand == VarTypeFloat64;
-    case OP_MUL_WIDE: return operand == VarTypeUInt32;
-    case OP_AND: case OP_OR: case OP_XOR: return integer || operand == VarTypeBool;
-    case OP_SHL: return integer;
-    case OP_SHR: return integer && !info->is_signed;
-    default: return false;
+                   type_info[type].size != info->size;
+        return (type == VarTypeFloat64 &&
+                is_one_of(operand, VarTypeFloat32, VarTypeInt32)) ||
+               (operand == VarTypeFloat64 &&
+                is_one_of(type, VarTypeFloat32, VarTypeInt32));
+    case OP_ADD:
+    case OP_SUB:
+    case OP_EQ:
+    case OP_SELECT:
+        return real || integer;
+    case OP_MUL:
+        return real || (integer && info->size == 4);
+    case OP_LT:
+        return real || (integer && info->is_signed);
+    case OP_LE:
+    case OP_DIV:
+    case OP_SQRT:
+    case OP_CEIL:
+    case OP_FLOOR:
+    case OP_ROUND:
+    case OP_TRUNC:
+        return real;
+    case OP_FMA:
+        return operand == VarTypeFloat64;
+    case OP_MUL_WIDE:
+        return operand == VarTypeUInt32;
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+        return integer || operand == VarTypeBool;
+    case OP_SHL:
+        return integer;
+    case OP_SHR:
+        return integer && !info->is_signed;
+    default:
+        return false;
     }
 }
 
@@ -162,7 +186,7 @@ static void compare_ir(const char *name, const Program *program)
     Text text = { 0 };
     OK(legal);
     LlvmShape shape = { .width = 8, .vector_memory = true };
-    OK(llvm_ir_write(legal, (Hash128) { 0x1234, 0x5678 }, shape, &text));
+    OK(llvm_ir_write(legal, (Hash128){ 0x1234, 0x5678 }, shape, &text));
     compare(name, "ll", &text);
     text_free(&text);
     if (legal != program)
@@ -206,7 +230,8 @@ static void test_arithmetic(void **unused)
 {
     (void) unused;
     uint32_t x = input(VarTypeFloat32), y = input(VarTypeFloat32);
-    uint32_t sum = jit_var_add(x, y), root = jit_var_sqrt(sum), f = jit_var_fma(x, y, root);
+    uint32_t sum = jit_var_add(x, y), root = jit_var_sqrt(sum),
+             f = jit_var_fma(x, y, root);
     uint32_t less = jit_var_lt(x, y), low = jit_var_fmin(f, x);
     uint32_t out = jit_var_select(less, f, low);
     output(jit_var_inc_ref(out));
@@ -279,7 +304,8 @@ static void test_uniform(void **unused)
     float one = 1;
     uint32_t scale = jit_var_literal(CPU, VarTypeFloat32, &one, 1, 1);
     uint32_t twice = jit_var_add(scale, scale), width = jit_var_opaque_width(scale);
-    uint32_t count = jit_var_counter(CPU, N), x = jit_var_cast(count, VarTypeFloat32, 0);
+    uint32_t count = jit_var_counter(CPU, N),
+             x = jit_var_cast(count, VarTypeFloat32, 0);
     output(jit_var_mul(x, twice));
     output(jit_var_add(count, width));
     check_program("uniform", N);
@@ -304,8 +330,8 @@ static void test_packets(void **unused)
     uint32_t three = jit_var_u32(CPU, 3), index = jit_var_counter(CPU, N);
     uint32_t where = jit_var_and(index, three), out[4];
     OK(jit_var_gather_packet(4, source, where, 0, out));
-    uint32_t written = jit_var_scatter_packet(2, target, out, where, 0, ReduceOpIdentity,
-                                              ReduceModeAuto);
+    uint32_t written = jit_var_scatter_packet(2, target, out, where, 0,
+                                              ReduceOpIdentity, ReduceModeAuto);
     OK(written);
     output(jit_var_add(out[2], out[3]));
     check_program("packets", N);
@@ -316,8 +342,8 @@ static void test_packets(void **unused)
 static void test_scatter(void **unused)
 {
     (void) unused;
-    const ReduceMode modes[] = { ReduceModeDirect, ReduceModeLocal, ReduceModeNoConflicts,
-                                 ReduceModePermute };
+    const ReduceMode modes[] = { ReduceModeDirect, ReduceModeLocal,
+                                 ReduceModeNoConflicts, ReduceModePermute };
     uint32_t index = input(VarTypeUInt32), flag = input(VarTypeBool);
     uint32_t value = input(VarTypeFloat32), written[4], target[4];
     for (size_t i = 0; i < COUNT_OF(modes); ++i) {
@@ -353,8 +379,8 @@ static void test_checks(void **unused)
     jit_set_flag(JitFlagDebug, 1);
     uint32_t source = input(VarTypeInt16), index = input(VarTypeUInt32);
     uint32_t target = input(VarTypeInt16), value = jit_var_gather(source, index, 0);
-    uint32_t written = jit_var_scatter(target, value, index, 0, ReduceOpIdentity,
-                                       ReduceModeAuto);
+    uint32_t written =
+        jit_var_scatter(target, value, index, 0, ReduceOpIdentity, ReduceModeAuto);
     OK(written);
     check_program("checks", N);
     DROP(source, index, target, value, written);
@@ -364,7 +390,8 @@ static void test_statements(void **unused)
 {
     (void) unused;
     uint32_t x = input(VarTypeFloat32), y = input(VarTypeFloat32);
-    output(jit_var_new_stmt_2(CPU, VarTypeFloat32, "$r0 = fadd <$w x $t0> $r1, $r2", x, y));
+    output(jit_var_new_stmt_2(CPU, VarTypeFloat32, "$r0 = fadd <$w x $t0> $r1, $r2", x,
+                              y));
     check_program("statements", N);
     DROP(x, y);
 }
@@ -372,10 +399,11 @@ static void test_statements(void **unused)
 int main(int argc, char **argv)
 {
     update = argc > 1 && strcmp(argv[1], "--update") == 0;
-    const struct CMUnitTest list[] = {
-        TEST(test_arithmetic), TEST(test_integers), TEST(test_narrow), TEST(test_casts),
-        TEST(test_half),       TEST(test_uniform),  TEST(test_gather), TEST(test_packets),
-        TEST(test_scatter),    TEST(test_atomics),  TEST(test_checks), TEST(test_statements)
-    };
+    const struct CMUnitTest list[] = { TEST(test_arithmetic), TEST(test_integers),
+                                       TEST(test_narrow),     TEST(test_casts),
+                                       TEST(test_half),       TEST(test_uniform),
+                                       TEST(test_gather),     TEST(test_packets),
+                                       TEST(test_scatter),    TEST(test_atomics),
+                                       TEST(test_checks),     TEST(test_statements) };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

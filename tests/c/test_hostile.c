@@ -1,11 +1,12 @@
 /*
- * test_hostile.c -- the n-th allocation, file operation or loader call fails, for every n
+ * test_hostile.c -- the n-th allocation, file operation or loader call fails, for every
+ * n
  *
  * Built with JIT_HOSTILE. Each scenario uses one part of the public interface and says
- * whether all of it worked. For n = 1, 2, 3, ... it runs with the n-th fallible step failing:
- * it may fail, and must then have recorded an error, but a value that it gets must be right.
- * After that it runs undisturbed and must succeed; nothing may be left. That ends when a run
- * takes fewer than n steps.
+ * whether all of it worked. For n = 1, 2, 3, ... it runs with the n-th fallible step
+ * failing: it may fail, and must then have recorded an error, but a value that it gets
+ * must be right. After that it runs undisturbed and must succeed; nothing may be left.
+ * That ends when a run takes fewer than n steps.
  */
 #include "test_util.h"
 
@@ -48,8 +49,14 @@ static bool entry_is(uint32_t id, size_t offset, uint32_t expected)
     return true;
 }
 
-static uint32_t counter(void) { return own(jit_var_counter(CPU, N)); }
-static uint32_t number(uint32_t value) { return own(jit_var_u32(CPU, value)); }
+static uint32_t counter(void)
+{
+    return own(jit_var_counter(CPU, N));
+}
+static uint32_t number(uint32_t value)
+{
+    return own(jit_var_u32(CPU, value));
+}
 static uint32_t zeros(size_t size)
 {
     uint32_t zero = 0;
@@ -64,7 +71,8 @@ static bool trace_and_evaluate(void)
     uint32_t z = own(jit_var_add(y, number(7)));
     uint32_t m = own(jit_var_lt(z, number(100)));
     uint32_t s = own(jit_var_select(m, z, x));
-    return jit_var_schedule(s) && jit_eval() && entry_is(s, 2, 13) && entry_is(s, 200, 200);
+    return jit_var_schedule(s) && jit_eval() && entry_is(s, 2, 13) &&
+           entry_is(s, 200, 200);
 }
 
 static bool long_trace(void)
@@ -118,9 +126,18 @@ static bool scatter_with(ReduceMode mode)
     return entry_is(out, 9, 2 * N / 10) && entry_is(target, 9, 0);
 }
 
-static bool scatter_direct(void) { return scatter_with(ReduceModeDirect); }
-static bool scatter_local(void) { return scatter_with(ReduceModeLocal); }
-static bool scatter_expand(void) { return scatter_with(ReduceModeExpand); }
+static bool scatter_direct(void)
+{
+    return scatter_with(ReduceModeDirect);
+}
+static bool scatter_local(void)
+{
+    return scatter_with(ReduceModeLocal);
+}
+static bool scatter_expand(void)
+{
+    return scatter_with(ReduceModeExpand);
+}
 
 static bool scatter_packet(void)
 {
@@ -148,10 +165,10 @@ static bool atomics(void)
     if (!count || !cells || !target || !five || !first)
         return false;
     uint32_t slot = own(jit_var_scatter_inc(count, first, 0));
-    uint32_t out = own(jit_var_scatter(target, x, slot, 0, ReduceOpIdentity,
-                                       ReduceModePermute));
+    uint32_t out =
+        own(jit_var_scatter(target, x, slot, 0, ReduceOpIdentity, ReduceModePermute));
     bool ok = out && jit_eval() && entry_is(*count, 0, N) &&
-        jit_var_scatter_cas(cells, zero, five, x, 0, seen);
+              jit_var_scatter_cas(cells, zero, five, x, 0, seen);
     own(seen[0]);
     own(seen[1]);
     return ok && entry_is(*cells, 50, 5);
@@ -167,8 +184,8 @@ static bool reductions(void)
     uint32_t any = own(jit_var_any(own(jit_var_eq(x, number(7)))));
     bool found = false;
     return entry_is(sum, 0, N * (N - 1) / 2) && entry_is(most, 0, N - 1) &&
-        entry_is(blocks, 1, 145) && entry_is(prefix, 4, 6) &&
-        jit_var_read(any, 0, &found) && found;
+           entry_is(blocks, 1, 145) && entry_is(prefix, 4, 6) &&
+           jit_var_read(any, 0, &found) && found;
 }
 
 static bool dot(void)
@@ -186,7 +203,7 @@ static bool compress(void)
     return out && jit_var_size(out) == N / 2 && entry_is(out, 10, 21);
 }
 
-static bool permutation(void)
+static bool counting_sort(void)
 {
     uint32_t values[8] = { 2, 0, 1, 2, 0, 1, 2, 0 }, perm[8], offsets[13];
     bool ok = false;
@@ -240,7 +257,8 @@ static bool history(void)
 {
     jit_set_flag(JitFlagKernelHistory, 1);
     uint32_t x = own(jit_var_add(counter(), number(1)));
-    bool ok = entry_is(x, 1, 2) && entry_is(own(jit_var_reduce(x, ReduceOpAdd)), 0, 45150);
+    bool ok =
+        entry_is(x, 1, 2) && entry_is(own(jit_var_reduce(x, ReduceOpAdd)), 0, 45150);
     KernelHistoryEntry *entries = NULL;
     size_t count = jit_kernel_history(&entries);
     jit_kernel_history_release(entries, count);
@@ -262,7 +280,8 @@ static bool checks(void)
 static bool literals(void)
 {
     for (uint32_t i = 0; i < 4; ++i)
-        if (!entry_is(own(jit_var_mul(counter(), number(1000 + i * i))), 2, 2000 + 2 * i * i))
+        if (!entry_is(own(jit_var_mul(counter(), number(1000 + i * i))), 2,
+                      2000 + 2 * i * i))
             return false;
     return true;
 }
@@ -283,7 +302,7 @@ static bool memory(void)
 {
     uint32_t *data = jit_malloc(CPU, 4000), value = 77, copy[4] = { 0 };
     bool ok = data && jit_memset_async(CPU, data, 1000, 4, &value) &&
-        jit_memcpy(CPU, copy, data + 500, sizeof copy);
+              jit_memcpy(CPU, copy, data + 500, sizeof copy);
     if (ok)
         assert_int_equal(copy[3], 77);
     jit_sync_thread();
@@ -291,7 +310,10 @@ static bool memory(void)
     return ok;
 }
 
-static void call(void *payload) { *(int *) payload += 1; }
+static void call(void *payload)
+{
+    *(int *) payload += 1;
+}
 
 static bool events(void)
 {
@@ -310,7 +332,7 @@ static bool large(void)
     jit_llvm_set_thread_count(3);
     uint32_t x = own(jit_var_counter(CPU, 1 << 18)), y = own(jit_var_mul(x, x));
     bool ok = entry_is(own(jit_var_reduce(y, ReduceOpOr)), 0, 0xffffffff & ~2u) &&
-        entry_is(y, 70000, 70000u * 70000u);
+              entry_is(y, 70000, 70000u * 70000u);
     return ok;
 }
 
@@ -339,8 +361,9 @@ static bool threads(void)
 static bool disk(void)
 {
     for (uint32_t i = 0; i < 2; ++i) {
-        if (!entry_is(own(jit_var_add(own(jit_var_mul(counter(), number(11))), number(5))),
-                      2, 27))
+        if (!entry_is(
+                own(jit_var_add(own(jit_var_mul(counter(), number(11))), number(5))), 2,
+                27))
             return false;
         jit_flush_kernel_cache();
     }
@@ -352,8 +375,8 @@ static bool disk(void)
 typedef struct Scenario {
     const char *name;
     bool (*run)(void);
-    bool on_disk;     /* with a disk cache, a new one for each n */
-    bool threads;     /* steps are taken by other threads, so their order varies */
+    bool on_disk; /* with a disk cache, a new one for each n */
+    bool threads; /* steps are taken by other threads, so their order varies */
 } Scenario;
 
 static const Scenario scenarios[] = {
@@ -370,7 +393,7 @@ static const Scenario scenarios[] = {
     { "reductions", reductions, false, false },
     { "dot", dot, false, false },
     { "compress", compress, false, false },
-    { "permutation", permutation, false, false },
+    { "counting_sort", counting_sort, false, false },
     { "arrays", arrays, false, false },
     { "labels", labels, false, false },
     { "texts", texts, false, false },
@@ -428,7 +451,8 @@ static void test_scenario(void **state)
     const Scenario *scenario = *state;
     uint64_t n = 1;
     while (n < MOST_STEPS && disturb(scenario, n))
-        n += engine_is("llvm") && n > 40 ? 5 : 1; /* a compile takes many steps and ms */
+        n +=
+            engine_is("llvm") && n > 40 ? 5 : 1; /* a compile takes many steps and ms */
     assert_true(n > 1 && n < MOST_STEPS);
 }
 
@@ -447,8 +471,8 @@ static void test_loading(void **unused)
             bool ok = jit_llvm_version(NULL, NULL, NULL);
             bool hit = alloc_steps() >= n;
             alloc_fail_at(0);
-            bool sane = (ok || jit_error() != JIT_OK) && jit_init(CPU) &&
-                trace_and_evaluate();
+            bool sane =
+                (ok || jit_error() != JIT_OK) && jit_init(CPU) && trace_and_evaluate();
             disown_all();
             sane &= jit_shutdown(0) == 0;
             _exit(!sane ? 2 : hit ? 1 : 0);
@@ -456,7 +480,8 @@ static void test_loading(void **unused)
         int status = 0;
         assert_int_equal(waitpid(child, &status, 0), child);
         if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
-            fail_msg("n = %llu: status 0x%x", (unsigned long long) n, (unsigned) status);
+            fail_msg("n = %llu: status 0x%x", (unsigned long long) n,
+                     (unsigned) status);
         if (WEXITSTATUS(status) == 0)
             return;
     }
@@ -470,8 +495,9 @@ static int tests(void)
     const char *only = getenv("DRJIT_TEST_SCENARIO");
     for (size_t i = 0; i < COUNT_OF(scenarios); ++i)
         if (!only || strcmp(only, scenarios[i].name) == 0)
-            list[count++] = (struct CMUnitTest) { scenarios[i].name, test_scenario, NULL,
-                                                  NULL, (void *) (uintptr_t) &scenarios[i] };
+            list[count++] =
+                (struct CMUnitTest){ scenarios[i].name, test_scenario, NULL, NULL,
+                                     (void *) (uintptr_t) &scenarios[i] };
     return _cmocka_run_group_tests("hostile", list, count, NULL, NULL);
 }
 

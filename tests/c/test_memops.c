@@ -7,8 +7,6 @@
  */
 #include "test_util.h"
 
-#include <math.h>
-
 /* ----------------------------------------------------------------- gathers */
 
 static void test_gather(void **unused)

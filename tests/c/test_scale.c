@@ -1,9 +1,9 @@
 /*
  * test_scale.c -- a million variables, a million operations in a kernel
  *
- * Graphs are walked without recursion: everything here happens in a thread with a stack of
- * 256 KiB. Memory is measured as the growth of the process's largest resident size, in a
- * child process for each measurement.
+ * Graphs are walked without recursion: everything here happens in a thread with a stack
+ * of 256 KiB. Memory is measured as the growth of the process's largest resident size,
+ * in a child process for each measurement.
  */
 #include "test_util.h"
 
@@ -25,8 +25,8 @@ static size_t peak_bytes(void)
     return (size_t) usage.ru_maxrss * 1024;
 }
 
-/* A dependent chain of 'length' operations that cannot be folded; its end. Literals are made
- * once: as in a loop over a table, most nodes are arithmetic. */
+/* A dependent chain of 'length' operations that cannot be folded; its end. Literals are
+ * made once: as in a loop over a table, most nodes are arithmetic. */
 static uint32_t make_chain(uint32_t start, uint32_t length)
 {
     uint32_t three = jit_var_u32(CPU, 3), x = jit_var_inc_ref(start);
@@ -139,8 +139,8 @@ static void test_shared_subtrees(void **unused)
 
 /* ----------------------------------------------------------------------- memory */
 
-/* Bytes for each of a million operations: of the trace, and of everything up to the result.
- * In a process of its own, because a peak does not go down. */
+/* Bytes for each of a million operations: of the trace, and of everything up to the
+ * result. In a process of its own, because a peak does not go down. */
 static size_t measure(bool evaluate)
 {
     int pipes[2];
@@ -154,7 +154,7 @@ static size_t measure(bool evaluate)
         Chain chain = { .length = 1000, .evaluate = true };
         work_on_chain(&chain);
         size_t before = peak_bytes();
-        chain = (Chain) { .length = MILLION, .evaluate = evaluate };
+        chain = (Chain){ .length = MILLION, .evaluate = evaluate };
         work_on_chain(&chain);
         bytes = (peak_bytes() - before) / MILLION;
         if (evaluate && chain.found != chain_value(1000, MILLION))
@@ -253,11 +253,15 @@ static void test_sizes_beyond_the_limit(void **unused)
 static int tests(void)
 {
     const struct CMUnitTest list[] = {
-        TEST(test_memory), /* first: others leave tables behind that are large already */
-        TEST(test_chain_dropped),      TEST(test_chain_evaluated),
-        TEST(test_chain_shown),        TEST(test_shared_subtrees),
+        TEST(
+            test_memory), /* first: others leave tables behind that are large already */
+        TEST(test_chain_dropped),
+        TEST(test_chain_evaluated),
+        TEST(test_chain_shown),
+        TEST(test_shared_subtrees),
         TEST(test_lowest_index_first),
-        TEST(test_many_sizes),         TEST(test_sizes_beyond_the_limit)
+        TEST(test_many_sizes),
+        TEST(test_sizes_beyond_the_limit)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

@@ -1,17 +1,30 @@
 /*
  * test_threads.c -- many threads trace and evaluate at once
  *
- * Shared variables are read, written and reduced by all of them; each thread's own results
- * are compared with what plain C computes. Runs under the thread sanitizer, too.
+ * Shared variables are read, written and reduced by all of them; each thread's own
+ * results are compared with what plain C computes. Runs under the thread sanitizer,
+ * too.
  */
 #include "test_util.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER 1
+#endif
+#endif
+#if !defined(THREAD_SANITIZER)
+#define THREAD_SANITIZER 0
+#endif
+
 enum { THREADS = 8, ROUNDS = 20, SIZE = 5000 };
 
-/* cmocka's assertions belong to the main thread: others count what is wrong and say it. */
+/* cmocka's assertions belong to the main thread: others count what is wrong and say it.
+ */
 static _Atomic uint32_t faults;
 
 static void fault(const char *what, int line)
@@ -23,7 +36,7 @@ static void fault(const char *what, int line)
 
 typedef struct Task {
     uint32_t number;
-    uint32_t shared;  /* borrowed: a variable that all threads use */
+    uint32_t shared; /* borrowed: a variable that all threads use */
     uint32_t result;
 } Task;
 
@@ -124,8 +137,8 @@ static void *write_own_copy(void *payload)
     for (uint32_t i = 0; i < ROUNDS; ++i) {
         uint32_t index = with(jit_var_mod, task->shared, 50);
         uint32_t value = jit_var_u32(CPU, task->number + 1);
-        uint32_t next = jit_var_scatter(target, value, index, 0, ReduceOpAdd,
-                                        (ReduceMode) (i % 3));
+        uint32_t next =
+            jit_var_scatter(target, value, index, 0, ReduceOpAdd, (ReduceMode) (i % 3));
         uint32_t back = jit_var_gather(next, index, 0);
         uint32_t expected = 8 + (i + 1) * (SIZE / 50) * (task->number + 1);
         EXPECT(entry_is(next, 7, expected));
@@ -150,8 +163,8 @@ static void test_copy_on_write(void **unused)
     jit_var_dec_ref(x);
 }
 
-/* An array wanders from thread to thread; each adds to it without waiting for its work, so
- * only the order of streams keeps the sums right. */
+/* An array wanders from thread to thread; each adds to it without waiting for its work,
+ * so only the order of streams keeps the sums right. */
 static pthread_mutex_t baton_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t baton;
 
@@ -162,7 +175,8 @@ static void *add_to_baton(void *payload)
         uint32_t x = jit_var_counter(CPU, SIZE), index = with(jit_var_mod, x, 10);
         uint32_t one = jit_var_u32(CPU, 1);
         pthread_mutex_lock(&baton_lock);
-        uint32_t next = jit_var_scatter(baton, one, index, 0, ReduceOpAdd, ReduceModeAuto);
+        uint32_t next =
+            jit_var_scatter(baton, one, index, 0, ReduceOpAdd, ReduceModeAuto);
         EXPECT(next && jit_eval());
         jit_var_dec_ref(baton);
         baton = next;
@@ -221,12 +235,12 @@ static void test_thread_exit(void **unused)
 static void *leave_write_behind(void *payload)
 {
     Task *task = payload;
-    uint32_t one = jit_var_u32(CPU, 1), index = jit_var_counter(CPU, SIZE);
-    uint32_t zeros = with(jit_var_and, index, 0), seven = jit_var_u32(CPU, 7);
+    uint32_t one = jit_var_u32(CPU, 1), seven = jit_var_u32(CPU, 7);
     uint32_t target = jit_var_copy(task->shared);
-    task->result = jit_var_scatter(target, seven, one, 0, ReduceOpIdentity, ReduceModeAuto);
+    task->result =
+        jit_var_scatter(target, seven, one, 0, ReduceOpIdentity, ReduceModeAuto);
     EXPECT(task->result);
-    DROP(one, index, zeros, seven, target);
+    DROP(one, seven, target);
     return NULL;
 }
 
@@ -311,7 +325,8 @@ static void *look_around(void *payload)
 {
     Task *task = payload;
     for (uint32_t i = 0; i < ROUNDS; ++i) {
-        uint32_t x = with(jit_var_add, task->shared, i), y = jit_var_set_label(x, "mine");
+        uint32_t x = with(jit_var_add, task->shared, i),
+                 y = jit_var_set_label(x, "mine");
         EXPECT(jit_var_whos() && jit_var_graphviz() && jit_program_str(y));
         EXPECT(y && strcmp(jit_var_label(y), "mine") == 0);
         DROP(x, y);
@@ -345,10 +360,11 @@ static void *keep_busy(void *payload)
 /* In the child, only the thread that called fork() lives on. */
 static int child_works(uint32_t shared)
 {
-    uint32_t sum = jit_var_reduce(shared, ReduceOpAdd), x = jit_var_counter(CPU, 1 << 17);
+    uint32_t sum = jit_var_reduce(shared, ReduceOpAdd),
+             x = jit_var_counter(CPU, 1 << 17);
     uint32_t y = with(jit_var_mul, x, 5), z = jit_var_add(shared, shared);
     bool ok = entry_is(sum, 0, SIZE * (SIZE + 1) / 2) && entry_is(y, 70000, 350000) &&
-        entry_is(z, 8, 18);
+              entry_is(z, 8, 18);
     DROP(sum, x, y, z);
     return ok ? 0 : 1;
 }
@@ -356,31 +372,31 @@ static int child_works(uint32_t shared)
 static void test_fork(void **unused)
 {
     (void) unused;
+    if (THREAD_SANITIZER)
+        skip(); /* it lets no child of a process with threads start threads */
     Task tasks[4] = { { 0 } };
     pthread_t ids[4];
     uint32_t x = evaluated_counter();
     atomic_store(&faults, 0);
     atomic_store(&stop, false);
     for (uint32_t i = 0; i < 4; ++i) {
-        tasks[i] = (Task) { .number = i, .shared = x };
+        tasks[i] = (Task){ .number = i, .shared = x };
         assert_int_equal(pthread_create(&ids[i], NULL, keep_busy, &tasks[i]), 0);
     }
+    int failed = 0;
     for (int round = 0; round < 10; ++round) {
         pid_t child = fork();
-        assert_true(child >= 0);
         if (child == 0) {
             alarm(60); /* rather a signal than a child that waits forever */
             _exit(child_works(x));
         }
         int status = 0;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        if (!WIFEXITED(status) || WEXITSTATUS(status))
-            fail_msg("the child of round %d ended with status 0x%x", round,
-                     (unsigned) status);
+        failed += child < 0 || waitpid(child, &status, 0) != child || status != 0;
     }
     atomic_store(&stop, true);
     for (uint32_t i = 0; i < 4; ++i)
         pthread_join(ids[i], NULL);
+    assert_int_equal(failed, 0);
     assert_int_equal(atomic_load(&faults), 0);
     jit_var_dec_ref(x);
 }
@@ -388,11 +404,11 @@ static void test_fork(void **unused)
 static int tests(void)
 {
     const struct CMUnitTest list[] = {
-        TEST(test_compute),        TEST(test_shared_evaluation),
-        TEST(test_copy_on_write),  TEST(test_baton),
-        TEST(test_thread_exit),    TEST(test_thread_exit_with_write),
-        TEST(test_thread_count),   TEST(test_flags),
-        TEST(test_look_around),    TEST(test_fork)
+        TEST(test_compute),       TEST(test_shared_evaluation),
+        TEST(test_copy_on_write), TEST(test_baton),
+        TEST(test_thread_exit),   TEST(test_thread_exit_with_write),
+        TEST(test_thread_count),  TEST(test_flags),
+        TEST(test_look_around),   TEST(test_fork)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }

@@ -3,11 +3,12 @@
  *
  *     fuzz_programs [--count N] [--seed S] [--ops N] [--engine NAME] [--print] [N]
  *
- * Every Program of seeds S ... S+N-1 runs on the interpreter, which is the reference, on its
- * variants for other instruction sets, and on all other engines that are available here (or
- * on the named one only), each after legalising for that engine. A Program that makes a
- * difference is reduced as far as it still does and printed with the place of the first
- * difference. '--print' shows the Programs. Status 1 if any failed.
+ * Every Program of seeds S ... S+N-1 runs on the interpreter, which is the reference,
+ * on its variants for other instruction sets, and on all other engines that are
+ * available here (or on the named one only), each after legalising for that engine. A
+ * Program that makes a difference is reduced as far as it still does and printed with
+ * the place of the first difference. '--print' shows the Programs. Status 1 if any
+ * failed.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -175,8 +176,10 @@ static void report(FuzzJob job, const Rival *rival)
     RandomProgram *r = random_program_new(job.seed, job.ops);
     uint32_t count = r ? r->program->inst_count : 0;
     uint8_t *reductions = alloc_zero(count + 1, 1);
-    fprintf(stderr, "\rFAILED: seed %llu: %s differs from interp. Reducing %u "
-            "instructions ...\n", (unsigned long long) job.seed, rival_name(rival), count);
+    fprintf(stderr,
+            "\rFAILED: seed %llu: %s differs from interp. Reducing %u "
+            "instructions ...\n",
+            (unsigned long long) job.seed, rival_name(rival), count);
     if (r && reductions && differs(&job, rival)) {
         reduce_lanes(&job, rival, r->lanes);
         job.reduction_count = count;
@@ -189,8 +192,10 @@ static void report(FuzzJob job, const Rival *rival)
     fprintf(stderr, "with %u lanes: ", job.lanes);
     fuzz_outcome_explain(&job, &expected, &found, stderr);
     print_program(&job, stderr);
-    fprintf(stderr, "again with: fuzz_programs --seed %llu --count 1 --ops %u --engine "
-            "%s\n\n", (unsigned long long) job.seed, job.ops, rival_name(rival));
+    fprintf(stderr,
+            "again with: fuzz_programs --seed %llu --count 1 --ops %u --engine "
+            "%s\n\n",
+            (unsigned long long) job.seed, job.ops, rival_name(rival));
     fuzz_outcome_free(&expected);
     fuzz_outcome_free(&found);
     alloc_free(reductions);
@@ -216,8 +221,8 @@ static void find_rivals(const Options *options)
 {
     add_peer(options, "baseline", true);
 #if defined(__x86_64__)
-    add_peer(options, "avx2", __builtin_cpu_supports("avx2") &&
-             __builtin_cpu_supports("avx512f"));
+    add_peer(options, "avx2",
+             __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avx512f"));
 #endif
     for (const Engine *const *e = engine_list; *e && rival_count < MAX_RIVALS; ++e) {
         if (*e == &interp_engine ||
@@ -274,7 +279,7 @@ int main(int argc, char **argv)
     Options options = { .seed = 1, .count = 2000, .ops = 40 };
     if (!parse(argc, argv, &options)) {
         fprintf(stderr, "usage: fuzz_programs [--count N] [--seed S] [--ops N] "
-                "[--engine NAME] [--print] [N]\n");
+                        "[--engine NAME] [--print] [N]\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
@@ -299,7 +304,7 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < rival_count; ++i)
         if (!rivals[i].engine)
             fuzz_peer_stop(&rivals[i].peer);
-    printf("\n%llu passed, %llu failed\n", (unsigned long long) (options.count - failed),
-           (unsigned long long) failed);
+    printf("\n%llu passed, %llu failed\n",
+           (unsigned long long) (options.count - failed), (unsigned long long) failed);
     return failed || !rival_count ? 1 : 0;
 }

@@ -1,13 +1,13 @@
 /*
  * fuzz_run.c -- see fuzz_run.h
  *
- * Memory of a run is one block, so that an outcome is a copy of it. Each slot with memory
- * gets a piece:
+ * Memory of a run is one block, so that an outcome is a copy of it. Each slot with
+ * memory gets a piece:
  *
  *     | guard | shift | entries | guard | padding to 64 bytes |
  *
- * where guards, shift and padding hold ARRAY_FILL before and after. Reports of checks come
- * last.
+ * where guards, shift and padding hold ARRAY_FILL before and after. Reports of checks
+ * come last.
  */
 #include "fuzz_run.h"
 
@@ -57,7 +57,7 @@ static void fill_block(const RandomProgram *r, uint8_t *block, uint64_t *args)
     }
     CheckReport *reports = (CheckReport *) (void *) at;
     for (uint32_t i = 0; i < RANDOM_CHECKS; ++i)
-        reports[i] = (CheckReport) { .bound = r->bounds[i] };
+        reports[i] = (CheckReport){ .bound = r->bounds[i] };
     if (r->program->check_count)
         args[r->program->param_count - 1] = (uint64_t) (uintptr_t) reports;
 }
@@ -65,8 +65,9 @@ static void fill_block(const RandomProgram *r, uint8_t *block, uint64_t *args)
 static void unify_nans(uint8_t *data, uint32_t bytes, VarType type)
 {
     uint32_t size = type_info[type].size;
-    uint64_t infinity = type == VarTypeFloat16 ? 0x7c00 :
-        type == VarTypeFloat32 ? 0x7f800000 : 0x7ff0000000000000;
+    uint64_t infinity = type == VarTypeFloat16   ? 0x7c00
+                        : type == VarTypeFloat32 ? 0x7f800000
+                                                 : 0x7ff0000000000000;
     uint64_t sign = 1ull << (size * 8 - 1);
     for (uint32_t i = 0; i + size <= bytes; i += size) {
         uint64_t bits = 0, nan = infinity | (infinity >> 1 & ~sign);
@@ -107,7 +108,7 @@ static void fail(FuzzOutcome *out, const char *what)
 static void execute(const RandomProgram *r, const Program *legal, const Engine *engine,
                     uint32_t lanes, FuzzOutcome *out)
 {
-    EngineCode *code = engine->compile(legal, (Hash128) { r->lanes, legal->inst_count });
+    EngineCode *code = engine->compile(legal, (Hash128){ r->lanes, legal->inst_count });
     if (!code) {
         fail(out, "compile");
         return;
@@ -265,16 +266,16 @@ static void serve(const FuzzPeer *peer)
     while (transfer(peer->from, &request, sizeof request, false)) {
         uint8_t *reductions = alloc_get(request.reduction_count);
         FuzzOutcome out;
-        FuzzJob job = { request.seed, request.ops, request.lanes, request.reduction_count,
-                        reductions };
+        FuzzJob job = { request.seed, request.ops, request.lanes,
+                        request.reduction_count, reductions };
         if (!reductions ||
             !transfer(peer->from, reductions, request.reduction_count, false))
             return;
         fuzz_run(&job, &interp_engine, &out);
         alloc_free(reductions);
         bool ok = transfer(peer->to, &out.size, sizeof out.size, true) &&
-            transfer(peer->to, out.error, sizeof out.error, true) &&
-            transfer(peer->to, out.data, out.size, true);
+                  transfer(peer->to, out.error, sizeof out.error, true) &&
+                  transfer(peer->to, out.data, out.size, true);
         fuzz_outcome_free(&out);
         if (!ok)
             return;

@@ -15,7 +15,7 @@
 /** What to run. */
 typedef struct FuzzJob {
     uint64_t seed;
-    uint32_t ops, lanes;    /* lanes: 0 = as many as the Program has */
+    uint32_t ops, lanes;      /* lanes: 0 = as many as the Program has */
     uint32_t reduction_count; /* 0 or the number of instructions */
     const uint8_t *reductions;
 } FuzzJob;

@@ -1,9 +1,9 @@
 /*
  * random_program.c -- see random_program.h
  *
- * Values that have been computed wait in a pool by type. Each step draws an operation, its
- * types and its operands from the pools, or makes new leaves. Values that nobody used are
- * stored at the end, so that no difference is lost.
+ * Values that have been computed wait in a pool by type. Each step draws an operation,
+ * its types and its operands from the pools, or makes new leaves. Values that nobody
+ * used are stored at the end, so that no difference is lost.
  */
 #include "random_program.h"
 
@@ -59,17 +59,19 @@ static VarType draw_type(Maker *m, uint32_t types)
     return (VarType) __builtin_ctz(types);
 }
 
-/* Bits of a float near the limits of something: zeros, ones, infinities, NaNs, denormals. */
+/* Bits of a float near the limits of something: zeros, ones, infinities, NaNs,
+ * denormals. */
 static uint64_t special_float(Maker *m, VarType type)
 {
     static const uint64_t specials[3][12] = {
-        { 0, 0x3c00, 0x7c00, 0x7e01, 0x7d01, 0x0001, 0x03ff, 0x0400, 0x7bff, 0x3800, 0x7800,
-          0x57ff },
+        { 0, 0x3c00, 0x7c00, 0x7e01, 0x7d01, 0x0001, 0x03ff, 0x0400, 0x7bff, 0x3800,
+          0x7800, 0x57ff },
         { 0, 0x3f800000, 0x7f800000, 0x7fc00001, 0x7fa00001, 1, 0x007fffff, 0x00800000,
           0x7f7fffff, 0x3f000000, 0x4f000000, 0x5f800000 },
-        { 0, 0x3ff0000000000000, 0x7ff0000000000000, 0x7ff8000000000001, 0x7ff4000000000001,
-          1, 0x000fffffffffffff, 0x0010000000000000, 0x7fefffffffffffff, 0x3fe0000000000000,
-          0x41e0000000000000, 0x43f0000000000000 }
+        { 0, 0x3ff0000000000000, 0x7ff0000000000000, 0x7ff8000000000001,
+          0x7ff4000000000001, 1, 0x000fffffffffffff, 0x0010000000000000,
+          0x7fefffffffffffff, 0x3fe0000000000000, 0x41e0000000000000,
+          0x43f0000000000000 }
     };
     uint64_t sign = draw(m) & 1;
     return specials[type - VarTypeFloat16][below(m, 12)] |
@@ -79,16 +81,20 @@ static uint64_t special_float(Maker *m, VarType type)
 /* A number of moderate size, which most arithmetic is about. */
 static uint64_t plain_number(Maker *m, VarType type)
 {
+    if (type == VarTypeFloat16) { /* sign, exponent, and a fraction that is often short */
+        uint64_t sign = draw(m) & 1, exponent = 11 + below(m, 10);
+        uint64_t fraction = below(m, 1024);
+        if (chance(m, 50))
+            fraction &= 0x380;
+        return sign << 15 | exponent << 10 | fraction;
+    }
     int32_t number = (int32_t) below(m, 65) - 32;
     if (!type_info[type].is_float)
         return (uint64_t) (int64_t) number;
     double f64 = number + (chance(m, 50) ? below(m, 1024) / 1024. : 0);
     float f32 = (float) f64;
-    _Float16 f16 = (_Float16) f32;
     uint64_t bits = 0;
-    if (type == VarTypeFloat16)
-        memcpy(&bits, &f16, sizeof f16);
-    else if (type == VarTypeFloat32)
+    if (type == VarTypeFloat32)
         memcpy(&bits, &f32, sizeof f32);
     else
         memcpy(&bits, &f64, sizeof f64);
@@ -190,7 +196,8 @@ static uint32_t new_leaf(Maker *m, VarType type)
     if (kind < 20)
         return emit(m, OP_UNDEFINED, type, 0, 0, NULL);
     if (kind < 45)
-        return note(m, program_add_literal(m->program, type, draw_bits(m, type)), false);
+        return note(m, program_add_literal(m->program, type, draw_bits(m, type)),
+                    false);
     if (kind < 55) {
         uint32_t slot = add_slot(m, PARAM_VALUE, type, 0);
         if (!m->failed)
@@ -265,7 +272,8 @@ static void make_bitcast(Maker *m)
     VarType from = draw_type(m, CLASS_NUMBER | 1 << VarTypePointer);
     uint32_t types = 0;
     for (uint32_t t = 0; t < VarTypeCount; ++t)
-        if (CLASS_NUMBER >> t & 1 && t != from && type_info[t].size == type_info[from].size)
+        if (CLASS_NUMBER >> t & 1 && t != from &&
+            type_info[t].size == type_info[from].size)
             types |= 1u << t;
     if (from == VarTypePointer)
         types = 1u << VarTypeUInt64;
@@ -282,11 +290,12 @@ static uint32_t add_pointer(Maker *m, VarType type, uint32_t entries, bool writt
     uint32_t slot = add_slot(m, PARAM_POINTER, type, entries);
     if (!m->failed)
         m->program->params[slot].written = written;
-    return note(m, program_add(m->program, OP_PARAM, VarTypePointer, slot, 0, NULL), true);
+    return note(m, program_add(m->program, OP_PARAM, VarTypePointer, slot, 0, NULL),
+                true);
 }
 
-/* Any index below 'bound', and a mask. Either the index is reduced to the range or lanes
- * beyond it are masked. */
+/* Any index below 'bound', and a mask. Either the index is reduced to the range or
+ * lanes beyond it are masked. */
 static void any_index(Maker *m, uint32_t bound, uint32_t *index, uint32_t *mask)
 {
     *mask = chance(m, 30) ? guard_literal(m, VarTypeBool, 1) : pick(m, VarTypeBool);
@@ -330,8 +339,8 @@ static void make_gather(Maker *m)
         remember(m, emit(m, OP_GATHER, type, 0, 3, args));
         return;
     }
-    uint32_t packet = note(m, program_add(m->program, OP_GATHER_PACKET, type, n, 3, args),
-                           true);
+    uint32_t packet =
+        note(m, program_add(m->program, OP_GATHER_PACKET, type, n, 3, args), true);
     for (uint32_t k = 0; k < n; ++k)
         if (k == 0 || n <= 4 || chance(m, 25))
             remember(m, emit(m, OP_PACKET_ITEM, type, k, 1, &packet));
@@ -340,10 +349,13 @@ static void make_gather(Maker *m)
 static uint32_t reduce_types(ReduceOp op)
 {
     switch (op) {
-    case ReduceOpIdentity: return CLASS_ANY;
+    case ReduceOpIdentity:
+        return CLASS_ANY;
     case ReduceOpAnd:
-    case ReduceOpOr: return CLASS_BITS;
-    default: return CLASS_NUMBER;
+    case ReduceOpOr:
+        return CLASS_BITS;
+    default:
+        return CLASS_NUMBER;
     }
 }
 
@@ -359,8 +371,10 @@ static void make_scatter(Maker *m)
     ReduceOp op = (ReduceOp) below(m, ReduceOpCount);
     ReduceMode mode = (ReduceMode) below(m, ReduceModeCount);
     VarType type = draw_type(m, reduce_types(op));
-    uint32_t n = chance(m, 30) ? 2u << below(m, chance(m, 15) ? 6 : 3) : 1, bound, index;
-    uint32_t mask = chance(m, 30) ? guard_literal(m, VarTypeBool, 1) : pick(m, VarTypeBool);
+    uint32_t n = chance(m, 30) ? 2u << below(m, chance(m, 15) ? 6 : 3) : 1, bound,
+             index;
+    uint32_t mask =
+        chance(m, 30) ? guard_literal(m, VarTypeBool, 1) : pick(m, VarTypeBool);
     if (may_meet(op, type, mode) && chance(m, 70)) {
         bound = 1 + below(m, chance(m, 50) ? 8 : 1000);
         any_index(m, bound, &index, &mask);
@@ -394,7 +408,8 @@ static void make_uniform_scatter(Maker *m)
 static void make_atomic(Maker *m)
 {
     uint32_t kind = below(m, 4), bound, index;
-    uint32_t mask = chance(m, 30) ? guard_literal(m, VarTypeBool, 1) : pick(m, VarTypeBool);
+    uint32_t mask =
+        chance(m, 30) ? guard_literal(m, VarTypeBool, 1) : pick(m, VarTypeBool);
     if (kind == 0) { /* lanes may meet if nobody uses what they saw */
         bound = 1 + below(m, 100);
         any_index(m, bound, &index, &mask);
@@ -417,8 +432,8 @@ static void make_atomic(Maker *m)
         args[1 + k] = kind == 3 ? pick_number(m, type) : pick(m, type);
     args[1 + values] = index;
     args[2 + values] = mask;
-    remember(m, emit(m, kind == 2 ? OP_SCATTER_EXCH : OP_SCATTER_CAS, type, 0, 3 + values,
-                     args));
+    remember(m, emit(m, kind == 2 ? OP_SCATTER_EXCH : OP_SCATTER_CAS, type, 0,
+                     3 + values, args));
 }
 
 static void make_check(Maker *m)
@@ -475,11 +490,13 @@ static void store_sinks(Maker *m)
     }
     for (uint32_t at = 0; at < count && !m->failed; ++at) {
         const Inst *inst = &p->insts[at];
-        /* What an increment saw may depend on the order of lanes, packets have no entry. */
+        /* What an increment saw may depend on the order of lanes, packets have no
+         * entry. */
         if (used[at] || inst->type == VarTypeVoid || inst->op == OP_SCATTER_INC ||
             inst->op == OP_GATHER_PACKET || m->random->fixed[at])
             continue;
-        uint32_t slot = add_slot(m, PARAM_OUTPUT, (VarType) inst->type, m->random->lanes);
+        uint32_t slot =
+            add_slot(m, PARAM_OUTPUT, (VarType) inst->type, m->random->lanes);
         emit(m, OP_STORE, VarTypeVoid, slot, 1, &at);
     }
     alloc_free(used);

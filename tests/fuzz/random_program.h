@@ -1,16 +1,18 @@
 /*
  * random_program.h -- seeded random Programs with the arrays they work on
  *
- * A seed gives the same Program everywhere. All operations and types that occur in Programs
- * are drawn, except statements. Results are determined by the semantics in ops.def alone:
+ * A seed gives the same Program everywhere. All operations and types that occur in
+ * Programs are drawn, except statements. Results are determined by the semantics in
+ * ops.def alone:
  *
  *   - Scatters whose outcome depends on the order of lanes have distinct targets.
- *   - Bits of floats reach integers only after NaNs have been replaced, as the payload and
- *     the sign of a NaN are up to the engine.
+ *   - Bits of floats reach integers only after NaNs have been replaced, as the payload
+ *     and the sign of a NaN are up to the engine.
  *   - Indices are in bounds, or the lanes that have others are masked.
  *
- * The instructions that ensure the latter are marked 'fixed'. Everything else may be replaced
- * by a literal, which is how failing Programs are made smaller (random_program_reduce).
+ * The instructions that ensure the latter are marked 'fixed'. Everything else may be
+ * replaced by a literal, which is how failing Programs are made smaller
+ * (random_program_reduce).
  */
 #ifndef FUZZ_RANDOM_PROGRAM_H
 #define FUZZ_RANDOM_PROGRAM_H
@@ -28,20 +30,20 @@ enum {
 
 /** What one parameter slot stands for. */
 typedef struct RandomArray {
-    uint8_t *data;    /* initial entries; NULL for values and reports */
+    uint8_t *data; /* initial entries; NULL for values and reports */
     uint32_t bytes;
-    uint32_t shift;   /* bytes by which it misses 64-byte alignment */
-    uint64_t word;    /* PARAM_VALUE: the value */
+    uint32_t shift; /* bytes by which it misses 64-byte alignment */
+    uint64_t word;  /* PARAM_VALUE: the value */
 } RandomArray;
 
 typedef struct RandomProgram {
     Program *program;
-    bool *fixed;          /* by instruction: not to be replaced */
-    RandomArray *arrays;  /* by slot */
+    bool *fixed;         /* by instruction: not to be replaced */
+    RandomArray *arrays; /* by slot */
     uint64_t bounds[RANDOM_CHECKS];
     uint32_t fixed_capacity, array_capacity;
     uint32_t lanes;
-    uint32_t split;       /* a launch of lanes 0 ... split-1 comes first */
+    uint32_t split; /* a launch of lanes 0 ... split-1 comes first */
 } RandomProgram;
 
 /** The Program of a seed with about 'ops' operations. NULL if memory is out. */
@@ -54,8 +56,8 @@ typedef enum Reduction {
     REDUCE_DROP /* without a result: leave out; else replace by a literal 0 */
 } Reduction;
 
-/** A smaller Program: 'reductions' (one for each instruction) applied, dead code left out,
- *  slots as before. Owned by the caller; NULL if memory is out. */
+/** A smaller Program: 'reductions' (one for each instruction) applied, dead code left
+ * out, slots as before. Owned by the caller; NULL if memory is out. */
 Program *random_program_reduce(const RandomProgram *random, const uint8_t *reductions);
 
 #endif
