@@ -11,24 +11,40 @@ static_assert((int) OP_SELECT - (int) OP_NEG == (int) JitOpSelect &&
                   (int) OP_FMA - (int) OP_NEG == (int) JitOpFma,
               "JitOp and ops.def list arithmetic in the same order");
 
-static uint32_t apply(Op op, const VarId *args)
+static uint32_t apply_1(Op op, VarId a)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = arith_op(ts, op, args);
+    uint32_t result = arith_unary(ts, op, a);
+    api_leave();
+    return result;
+}
+
+static uint32_t apply_2(Op op, VarId a, VarId b)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = arith_binary(ts, op, a, b);
+    api_leave();
+    return result;
+}
+
+static uint32_t apply_3(Op op, VarId a, VarId b, VarId c)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = arith_ternary(ts, op, a, b, c);
     api_leave();
     return result;
 }
 
 #define UNARY(name, op) \
-    uint32_t jit_var_##name(uint32_t a) { return apply(op, &a); }
+    uint32_t jit_var_##name(uint32_t a) { return apply_1(op, a); }
 #define BINARY(name, op) \
-    uint32_t jit_var_##name(uint32_t a, uint32_t b) { \
-        return apply(op, (VarId[]) { a, b }); \
-    }
+    uint32_t jit_var_##name(uint32_t a, uint32_t b) { return apply_2(op, a, b); }
 #define TERNARY(name, op) \
     uint32_t jit_var_##name(uint32_t a, uint32_t b, uint32_t c) { \
-        return apply(op, (VarId[]) { a, b, c }); \
+        return apply_3(op, a, b, c); \
     }
 
 UNARY(neg, OP_NEG)
@@ -84,7 +100,11 @@ static uint32_t apply_enum(JitOp op, uint32_t arity, const VarId *args)
                                     "jit_var_new_op_%u(): operation %s "
                                     "takes %u operands",
                                     arity, op_info[mine].name, op_info[mine].arity);
-    return apply(mine, args);
+    switch (op_info[mine].arity) {
+    case 1: return apply_1(mine, args[0]);
+    case 2: return apply_2(mine, args[0], args[1]);
+    default: return apply_3(mine, args[0], args[1], args[2]);
+    }
 }
 
 uint32_t jit_var_op(JitOp op, const uint32_t *operands)

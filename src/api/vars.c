@@ -25,7 +25,7 @@ uint32_t jit_var_inc_ref(uint32_t index)
     if (!index)
         return 0;
     state_lock();
-    bool ok = check(index, "jit_var_inc_ref()");
+    bool ok = var_exists(index) || check(index, "jit_var_inc_ref()");
     if (ok)
         var_inc(index);
     state_unlock();
@@ -37,8 +37,10 @@ void jit_var_dec_ref(uint32_t index)
     if (!index)
         return;
     state_lock();
-    if (check(index, "jit_var_dec_ref()"))
+    if (var_exists(index))
         var_dec(index);
+    else
+        check(index, "jit_var_dec_ref()");
     state_unlock();
 }
 
@@ -104,7 +106,7 @@ bool jit_var_info(uint32_t index, VarInfo *info)
 bool jit_var_is_dirty(uint32_t index)
 {
     state_lock();
-    bool dirty = var_exists(index) && var_get(index)->pending;
+    bool dirty = var_exists(index) && var_pending(var_get(index));
     state_unlock();
     return dirty;
 }
@@ -132,7 +134,8 @@ static VarId set_label(ThreadState *ts, VarId id, const char *label)
     char *full = label ? full_label(ts, label) : NULL;
     TRY(full || !label, 0);
     VarId target;
-    if (v->refs > 1 && v->size && !v->pending && !(op_info[v->op].flags & F_EFFECT) &&
+    if (v->refs > 1 && v->size && !var_pending(v) &&
+        !(op_info[v->op].flags & F_EFFECT) &&
         v->op != OP_EVALUATED) {
         target = array_copy(ts, id);
     } else {

@@ -34,6 +34,7 @@ typedef struct Record {
 static _Atomic int stderr_level = LogLevelInfo;
 static _Atomic int callback_level = LogLevelDisable;
 static _Atomic(LogCallback) callback_sink;
+_Atomic int log_highest = LogLevelInfo;
 
 /* The calling thread's queue. Balanced holds leave it empty, so that the end of a
  * thread needs no clean-up. */
@@ -50,10 +51,11 @@ static int level_of(_Atomic int *level)
     return atomic_load_explicit(level, memory_order_relaxed);
 }
 
-bool log_enabled(LogLevel level)
+/* Two threads that set levels at once may leave the older one's sum; both meant it. */
+static void update_highest(void)
 {
-    return level != LogLevelNone && ((int) level <= level_of(&stderr_level) ||
-                                     (int) level <= level_of(&callback_level));
+    int a = level_of(&stderr_level), b = level_of(&callback_level);
+    atomic_store_explicit(&log_highest, a > b ? a : b, memory_order_relaxed);
 }
 
 static void deliver(LogLevel level, const char *text)
@@ -171,6 +173,7 @@ void log_read_environment(void)
 void log_set_stderr_level(LogLevel level)
 {
     atomic_store_explicit(&stderr_level, (int) level, memory_order_relaxed);
+    update_highest();
 }
 
 LogLevel log_stderr_level(void)
@@ -185,6 +188,7 @@ void log_set_callback(LogLevel level, LogCallback callback)
     atomic_store_explicit(&callback_sink, callback, memory_order_release);
     atomic_store_explicit(&callback_level, callback ? (int) level : LogLevelDisable,
                           memory_order_relaxed);
+    update_highest();
 }
 
 LogLevel log_callback_level(void)

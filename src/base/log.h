@@ -9,12 +9,21 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "drjit-core/jit.h"
 
+/** The highest level that any sink wants. */
+extern _Atomic int log_highest;
+
 /** Is anybody listening at this level? Cheap; ask before building a costly message. */
-bool log_enabled(LogLevel level);
+static inline bool log_enabled(LogLevel level)
+{
+    return level != LogLevelNone &&
+           (int) level <= atomic_load_explicit(&log_highest, memory_order_relaxed);
+}
+
 /** Log one record (a newline is added). */
 void log_write(LogLevel level, const char *format, ...) JIT_PRINTF(2, 3);
 /** The same for finished text of any length. */

@@ -39,6 +39,16 @@ static bool fold(ThreadState *ts, Op op, VarType type, const VarId *args,
     return interp_fold(op, type, operand, values, bits);
 }
 
+/* The node itself: nothing simpler was found. */
+static inline VarId make_node(ThreadState *ts, Op op, VarType type, uint32_t size,
+                              const VarId *args)
+{
+    uint32_t arity = op_info[op].arity;
+    return node_operation(ts, var_head(op, type, var_get(args[0])->backend, 0), size,
+                          var_pair(args[0], arity > 1 ? args[1] : 0),
+                          arity > 2 ? args[2] : 0);
+}
+
 VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarId *args)
 {
     const Var *first = var_get(args[0]);
@@ -53,15 +63,7 @@ VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarI
         if (simpler)
             return simpler;
     }
-    VarId id;
-    Var *v = node_begin(ts, &id);
-    TRY(v, 0);
-    uint32_t arity = op_info[op].arity;
-    v->size = size;
-    v->head = var_head(op, type, backend, 0);
-    v->dep_pair[0] = var_pair(args[0], arity > 1 ? args[1] : 0);
-    v->dep_pair[1] = arity > 2 ? args[2] : 0;
-    return node_finish(ts, id);
+    return make_node(ts, op, type, size, args);
 }
 
 /* ------------------------------------------------------------------ checks */
@@ -116,33 +118,6 @@ static bool check_operands(ThreadState *ts, Op op, const VarId *args, uint32_t *
     return node_common_size(args, arity, function, size);
 }
 
-/* Is nothing to be said about these operands? They exist, are of one type the operation
- * takes, of one size or 1, not pending, not consumed, not empty. */
-static bool plainly_fine(Op op, const VarId *args, uint32_t *size)
-{
-    uint32_t arity = op_info[op].arity, first = op == OP_SELECT ? 1 : 0;
-    if (!var_exists(args[0]) || !var_exists(args[first]))
-        return false;
-    uint32_t common = 1, type = var_get(args[first])->type,
-             backend = var_get(args[0])->backend;
-    for (uint32_t i = 0; i < arity; ++i) {
-        if (!var_exists(args[i]))
-            return false;
-        const Var *v = var_get(args[i]);
-        if (v->type != (i < first ? VarTypeBool : type) || v->backend != backend ||
-            v->pending || v->size == 0 || (v->flags & VAR_CONSUMED))
-            return false;
-        if (v->size != common) {
-            if (common != 1 && v->size != 1)
-                return false;
-            if (v->size != 1)
-                common = v->size;
-        }
-    }
-    *size = common;
-    return op_info[op].operands >> type & 1;
-}
-
 static VarType result_type(Op op, const VarId *args)
 {
     VarType first = (VarType) var_get(args[0])->type;
@@ -187,18 +162,88 @@ static bool is_mask_form(Op op, const VarId *args)
 VarId arith_op(ThreadState *ts, Op op, const VarId *args)
 {
     uint32_t size;
-    if (!plainly_fine(op, args, &size)) {
-        if (is_mask_form(op, args))
-            return masked_bits(ts, op, args);
-        /* Rounding an integer changes nothing. */
-        if (op >= OP_CEIL && op <= OP_TRUNC && var_exists(args[0]) &&
-            type_info[var_get(args[0])->type].is_integer) {
-            var_inc(args[0]);
-            return args[0];
-        }
-        TRY(check_operands(ts, op, args, &size), 0);
+    if (is_mask_form(op, args))
+        return masked_bits(ts, op, args);
+    /* Rounding an integer changes nothing. */
+    if (op >= OP_CEIL && op <= OP_TRUNC && var_exists(args[0]) &&
+        type_info[var_get(args[0])->type].is_integer) {
+        var_inc(args[0]);
+        return args[0];
     }
+    TRY(check_operands(ts, op, args, &size), 0);
     return arith_make(ts, op, result_type(op, args), size, args);
+}
+
+/* --------------------------------------------------------------- fast path */
+
+/* Nothing to be said about this operand: not pending, not consumed, not empty. */
+static inline bool is_ordinary(const Var *v)
+{
+    return v->size != 0 && !(v->flags & VAR_CONSUMED) && !var_pending(v);
+}
+
+/* Type and backend in one number. */
+static inline uint32_t kind_of(const Var *v) { return v->head >> 8 & 0xffff; }
+
+/* Make one size of two, if they agree. */
+static inline bool join_sizes(uint32_t *size, uint32_t other)
+{
+    if (other != *size && other != 1) {
+        if (*size != 1)
+            return false;
+        *size = other;
+    }
+    return true;
+}
+
+/* Most operations: existing, ordinary operands of one type. Where no operand is a literal
+ * and no two are the same, neither folding nor an identity can apply. All stays in
+ * registers on that way, since arguments written to memory in halves and read back in
+ * one piece would stall the CPU. 0: take the long way. 'arity' is a constant. */
+static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
+                                                         uint32_t arity, VarId a,
+                                                         VarId b, VarId c)
+{
+    if (!var_exists(a) || (arity > 1 && !var_exists(b)) || (arity > 2 && !var_exists(c)))
+        return 0;
+    const Var *va = var_get(a), *vb = arity > 1 ? var_get(b) : va,
+              *vc = arity > 2 ? var_get(c) : vb;
+    const OpInfo *info = &op_info[op];
+    uint32_t kind = kind_of(vb), first = kind, size = va->size;
+    if (arity > 2 && op == OP_SELECT)
+        first = (kind & 0xff00) | VarTypeBool;
+    if (kind_of(va) != first || kind_of(vc) != kind ||
+        !(info->operands >> vb->type & 1) || !is_ordinary(va) || !is_ordinary(vb) ||
+        !is_ordinary(vc) || !join_sizes(&size, vb->size) || !join_sizes(&size, vc->size))
+        return 0;
+    VarType type = (VarType) vb->type;
+    if (info->result == RESULT_MASK)
+        type = VarTypeBool;
+    else if (info->result == RESULT_WIDE)
+        type = type_wide(type);
+    if (arity == 1 || va->op == OP_LITERAL || vb->op == OP_LITERAL ||
+        vc->op == OP_LITERAL || a == b || b == c)
+        return arith_make(ts, op, type, size, (VarId[]) { a, b, c });
+    return node_operation(ts, var_head(op, type, vb->backend, 0), size, var_pair(a, b),
+                          c);
+}
+
+VarId arith_unary(ThreadState *ts, Op op, VarId a)
+{
+    VarId id = quick(ts, op, 1, a, 0, 0);
+    return id ? id : arith_op(ts, op, &a);
+}
+
+VarId arith_binary(ThreadState *ts, Op op, VarId a, VarId b)
+{
+    VarId id = quick(ts, op, 2, a, b, 0);
+    return id ? id : arith_op(ts, op, (VarId[]) { a, b });
+}
+
+VarId arith_ternary(ThreadState *ts, Op op, VarId a, VarId b, VarId c)
+{
+    VarId id = quick(ts, op, 3, a, b, c);
+    return id ? id : arith_op(ts, op, (VarId[]) { a, b, c });
 }
 
 /* ------------------------------------------------------------------- casts */

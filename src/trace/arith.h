@@ -10,6 +10,10 @@
 
 /** Apply a row of ops.def between NEG and SELECT. */
 VarId arith_op(ThreadState *ts, Op op, const VarId *args);
+/** The same, faster. */
+VarId arith_unary(ThreadState *ts, Op op, VarId a);
+VarId arith_binary(ThreadState *ts, Op op, VarId a, VarId b);
+VarId arith_ternary(ThreadState *ts, Op op, VarId a, VarId b, VarId c);
 /** Conversion, reinterpreting if asked. */
 VarId arith_cast(ThreadState *ts, VarId id, VarType type, bool reinterpret);
 

@@ -348,7 +348,7 @@ static uint32_t filter_effects(VarId *ids, uint32_t count)
         uint32_t operands;
         const Var *pointer = var_get(var_operands(effect, &operands)[0]);
         const Var *array = var_get(pointer->dep[0]);
-        if (array->refs == array->pending && effect->refs == 1)
+        if (array->refs == var_pending(array) && effect->refs == 1)
             var_dec(ids[i]);
         else
             ids[kept++] = ids[i];
@@ -491,7 +491,7 @@ bool evaluate_pending(ThreadState *ts, VarId id)
 {
     bool ok = true;
     var_inc(id); /* the lock may be released on the way */
-    while (ok && var_get(id)->pending) {
+    while (ok && var_pending(var_get(id))) {
         VarId expanded = expand_copies_of(id);
         if (expanded) {
             ok = var_get(expanded)->pending ? evaluate_pending(ts, expanded)

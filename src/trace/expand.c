@@ -68,7 +68,7 @@ VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
     VarId known = expand_copies_of(target);
     if (known && extra_find(v)->expanded_op == op && var_get(known)->size == entries)
         return known;
-    if (v->pending) /* writes of other kinds, queued before, come first */
+    if (var_pending(v)) /* writes of other kinds, queued before, come first */
         TRY(evaluate_pending(ts, target), 0);
     TRY(vec_reserve(&targets, &target_capacity, target_count + 1, sizeof(VarId)), 0);
     TRY(extra_make(v), 0);

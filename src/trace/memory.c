@@ -354,7 +354,7 @@ VarId memory_duplicate(ThreadState *ts, VarId id)
 static uint32_t foreign_refs(VarId id)
 {
     const Var *v = var_get(id);
-    return v->refs - (v->pending - (expand_copies_of(id) != 0));
+    return v->refs - (var_pending(v) - (expand_copies_of(id) != 0));
 }
 
 VarId memory_writable(ThreadState *ts, VarId id)
@@ -363,7 +363,7 @@ VarId memory_writable(ThreadState *ts, VarId id)
     if (v->op != OP_LITERAL && v->op != OP_UNDEFINED && v->op != OP_EVALUATED)
         TRY(evaluate_var(ts, id), 0);
     if (foreign_refs(id) > 1) {
-        if (v->pending)
+        if (var_pending(v))
             TRY(evaluate_pending(ts, id), 0);
         return memory_duplicate(ts, id);
     }

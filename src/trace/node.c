@@ -37,7 +37,7 @@ static void log_node(VarId id)
     text_free(&text);
 }
 
-/* A new variable exists: source location, log. */
+/* A new variable exists and somebody wants to know: source location, log. */
 static void announce(ThreadState *ts, VarId id)
 {
     if (ts->file) {
@@ -51,50 +51,79 @@ static void announce(ThreadState *ts, VarId id)
         log_node(id);
 }
 
+static inline bool announced(const ThreadState *ts)
+{
+    return ts->file || log_enabled(LogLevelDebug);
+}
+
 static VarId create(ThreadState *ts, const Var *proto)
 {
     VarId id = var_create(proto, state_flag(ts, JitFlagReuseIndices));
-    if (id)
+    if (id && announced(ts))
         announce(ts, id);
     return id;
 }
 
-Var *node_begin(ThreadState *ts, VarId *id)
+static inline bool is_numbered(const ThreadState *ts, Op op)
 {
-    Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), id);
-    if (v)
-        v->scope = ts->scope;
-    return v;
+    return state_flag(ts, JitFlagValueNumbering) && op_info[op].flags & F_PURE;
 }
 
-VarId node_finish(ThreadState *ts, VarId id)
+/* This is what a traced operation costs. The key is made from the arguments instead of
+ * the record, and the record written in whole words once it is known to be needed. */
+VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pair,
+                     VarId c)
 {
-    Var *v = var_get(id);
-    bool numbered = state_flag(ts, JitFlagValueNumbering) &&
-                    op_info[v->op].flags & F_PURE;
-    if (numbered) {
-        v->hash = lvn_hash(v);
-        VarId known = lvn_lookup(v);
-        if (known) { /* the reserved slot was never taken */
-            var_inc(known);
-            return known;
-        }
+    Op op = (Op) (head & 0xff);
+    bool numbered = is_numbered(ts, op);
+    LvnKey key = lvn_key(op, head, pair, c, 0, size, ts->scope);
+    VarId id = numbered ? lvn_lookup(&key) : 0;
+    if (id) {
+        var_inc(id);
+        return id;
     }
-    var_commit(id);
+    Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), &id);
+    TRY(v, 0);
+    var_take(id, v);
+    v->size = size;
+    v->head = head;
+    v->dep_pair[0] = pair;
+    v->dep_pair[1] = c;
+    v->scope = ts->scope;
+    var_inc((VarId) pair);
+    if (pair >> 32)
+        var_inc((VarId) (pair >> 32));
+    if (c)
+        var_inc(c);
     if (numbered)
-        lvn_insert(id);
-    announce(ts, id);
+        lvn_insert(id, v, key.hash);
+    if (announced(ts))
+        announce(ts, id);
     return id;
 }
 
 VarId node_new(ThreadState *ts, const Var *proto)
 {
-    VarId id;
-    Var *v = node_begin(ts, &id);
+    Op op = (Op) proto->op;
+    bool numbered = is_numbered(ts, op);
+    LvnKey key = lvn_key(op, proto->head, proto->dep_pair[0], proto->dep_pair[1],
+                         proto->value.literal, proto->size, ts->scope);
+    VarId id = numbered ? lvn_lookup(&key) : 0;
+    if (id) {
+        var_inc(id);
+        return id;
+    }
+    Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), &id);
     TRY(v, 0);
     *v = *proto;
     v->scope = ts->scope;
-    return node_finish(ts, id);
+    v->stamp = 0;
+    var_commit(id);
+    if (numbered)
+        lvn_insert(id, v, key.hash);
+    if (announced(ts))
+        announce(ts, id);
+    return id;
 }
 
 VarId node_literal(ThreadState *ts, JitBackend backend, VarType type, uint64_t bits,
@@ -155,7 +184,7 @@ bool node_usable(ThreadState *ts, VarId id, const char *function, const char *wh
     if (var_get(id)->size == 0)
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s (r%u) is an empty array", function,
                          what, id);
-    if (var_get(id)->pending)
+    if (var_pending(var_get(id)))
         return evaluate_pending(ts, id);
     return true;
 }

@@ -12,10 +12,10 @@
  *  that exists if the operation is pure and value numbering is on, else a new one. 0:
  *  memory. */
 VarId node_new(ThreadState *ts, const Var *proto);
-/** The same in place, for the hot path: fill in the zeroed record (NULL: memory),
- *  making no other node meanwhile, then node_finish(). */
-Var *node_begin(ThreadState *ts, VarId *id);
-VarId node_finish(ThreadState *ts, VarId id);
+/** The same for an operation with up to three operands, on the hot path: var_head() of
+ *  it, var_pair() of the first two, and the third (0 = none). */
+VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pair,
+                     VarId c);
 /** A literal. 'bits' are zero-extended. */
 VarId node_literal(ThreadState *ts, JitBackend backend, VarType type, uint64_t bits,
                    uint32_t size);

@@ -134,10 +134,15 @@ static bool indices_distinct(const Var *v)
     return promised || op == OP_COUNTER;
 }
 
+static bool commute(const Var *a, const Var *b)
+{
+    return is_reduction(a) && is_reduction(b) && (a->aux & 255) == (b->aux & 255);
+}
+
 /* Does it not matter in which order lanes of these writes to one array run? */
 static bool may_share(const Var *a, const Var *b)
 {
-    if (is_reduction(a) && is_reduction(b) && (a->aux & 255) == (b->aux & 255))
+    if (commute(a, b))
         return true;
     bool packets = a->op == OP_SCATTER_PACKET;
     if (index_of(a) == index_of(b) && packets == (b->op == OP_SCATTER_PACKET) &&
@@ -230,13 +235,14 @@ static uint32_t earliest(const Placing *p, const Var *effect, const Var *target,
     for (uint32_t i = placed->previous; i != UINT32_MAX; i = p->placed[i].previous) {
         if (p->placed[i].group != group)
             break;
-        if (!may_share(var_get(p->effects[i]), effect))
+        const Var *other = var_get(p->effects[i]);
+        if (!may_share(other, effect))
             return group + 1;
-        if (p->placed[i].uniform)
-            break; /* so are those before it */
+        if (p->placed[i].uniform && commute(other, effect))
+            break; /* so it does with those before */
     }
-    placed->uniform = placed->uniform && last->uniform &&
-                      is_reduction(var_get(p->effects[placed->previous]));
+    placed->uniform =
+        last->uniform && commute(var_get(p->effects[placed->previous]), effect);
     return group;
 }
 

@@ -21,7 +21,7 @@ State state = { .expand_threshold = 1000000 };
 /* ---------------------------------------------------------------- threads */
 
 /* Initial-exec: every public function reads it. */
-static _Thread_local ThreadState *self __attribute__((tls_model("initial-exec")));
+_Thread_local ThreadState *state_self;
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
@@ -64,7 +64,7 @@ static void thread_exit(void *pointer)
     }
     free_thread(ts);
     state_unlock();
-    self = NULL;
+    state_self = NULL;
 }
 
 static void fork_prepare(void) { biased_lock_take(); }
@@ -83,10 +83,8 @@ static void create_key(void)
     pthread_atfork(fork_prepare, fork_release, fork_release);
 }
 
-ThreadState *state_thread(void)
+ThreadState *state_make_thread(void)
 {
-    if (self)
-        return self;
     pthread_once(&exit_once, create_key);
     ThreadState *ts = alloc_zero(1, sizeof(ThreadState));
     TRY(ts, NULL);
@@ -104,7 +102,7 @@ ThreadState *state_thread(void)
     state.threads = ts;
     biased_lock_drop();
     pthread_setspecific(exit_key, ts);
-    self = ts;
+    state_self = ts;
     return ts;
 }
 
@@ -119,32 +117,22 @@ typedef struct Deferred {
 } Deferred;
 
 static Deferred *deferred;
-static uint32_t deferred_count, deferred_capacity;
+static uint32_t deferred_capacity;
+uint32_t state_deferred;
 
 void state_defer(VarCallback callback, uint32_t index, int freed, void *payload)
 {
-    if (vec_reserve(&deferred, &deferred_capacity, deferred_count + 1,
+    if (vec_reserve(&deferred, &deferred_capacity, state_deferred + 1,
                     sizeof(Deferred)))
-        deferred[deferred_count++] = (Deferred) { callback, payload, index, freed };
+        deferred[state_deferred++] = (Deferred) { callback, payload, index, freed };
 }
 
-void state_lock(void)
+void state_unlock_and_call(void)
 {
-    log_hold();
-    biased_lock_take();
-}
-
-void state_unlock(void)
-{
-    if (deferred_count == 0) {
-        biased_lock_drop();
-        log_release();
-        return;
-    }
     Deferred *list = deferred;
-    uint32_t count = deferred_count;
+    uint32_t count = state_deferred;
     deferred = NULL;
-    deferred_count = deferred_capacity = 0;
+    state_deferred = deferred_capacity = 0;
     biased_lock_drop();
     log_release();
     for (uint32_t i = 0; i < count; ++i)
@@ -157,19 +145,19 @@ void state_signal_eval(void) { biased_lock_broadcast(); }
 
 void state_free(void)
 {
-    ThreadState *ts = self;
+    ThreadState *ts = state_self;
     state_lock();
     while (state.threads && state.threads == ts && !ts->next)
         free_thread(ts);
     if (!state.threads) {
         pthread_setspecific(exit_key, NULL);
-        self = NULL;
+        state_self = NULL;
     }
     extra_free_all();
     lvn_free();
     var_table_free();
     state_unlock();
-    if (!deferred_count) {
+    if (!state_deferred) {
         alloc_free(deferred);
         deferred = NULL;
         deferred_capacity = 0;

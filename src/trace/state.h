@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/biased_lock.h"
+#include "base/log.h"
 #include "ir/program.h"
 #include "runtime/stream.h"
 #include "trace/extra.h"
@@ -48,12 +50,36 @@ typedef struct State {
 
 extern State state;
 
+/* What the inline functions below need. */
+extern _Thread_local ThreadState *state_self __attribute__((tls_model("initial-exec")));
+extern uint32_t state_deferred; /* callbacks waiting, guarded by the graph lock */
+ThreadState *state_make_thread(void);
+void state_unlock_and_call(void);
+
 /** The calling thread's state; NULL (error recorded) if memory is out. Without the
  *  lock. */
-ThreadState *state_thread(void);
+static inline ThreadState *state_thread(void)
+{
+    return state_self ? state_self : state_make_thread();
+}
+
 /** Take and release the graph lock. */
-void state_lock(void);
-void state_unlock(void);
+static inline void state_lock(void)
+{
+    log_hold();
+    biased_lock_take();
+}
+
+static inline void state_unlock(void)
+{
+    if (state_deferred) {
+        state_unlock_and_call();
+        return;
+    }
+    biased_lock_drop();
+    log_release();
+}
+
 /** Wait (releasing the lock meanwhile) until another thread has finished an evaluation.
  *  False, at once, if there has never been another thread. */
 bool state_wait_eval(void);

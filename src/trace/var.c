@@ -87,44 +87,36 @@ static VarId lowest_free(void)
            (uint32_t) __builtin_ctzll(t->free_bits[0][t->first_word]);
 }
 
-static void unmark_free(VarId id)
+void var_unmark_words(uint32_t word)
 {
-    var_table.free_count--;
-    for (int level = 0; level < VAR_LEVELS; ++level) {
-        uint64_t *word = &var_table.free_bits[level][id / 64];
-        *word &= ~((uint64_t) 1 << (id % 64));
-        if (*word)
+    for (int level = 1; level < VAR_LEVELS; ++level) {
+        uint64_t *bits = &var_table.free_bits[level][word / 64];
+        *bits &= ~((uint64_t) 1 << (word % 64));
+        if (*bits)
             break;
-        id /= 64;
+        word /= 64;
     }
 }
 
-Var *var_reserve(bool reuse, VarId *id)
+bool var_find_slot(bool reuse, VarId *id)
 {
     VarTable *t = &var_table;
     if (reuse && t->free_count) {
         *id = lowest_free();
-    } else {
-        if (t->end == 0)
-            t->end = 1; /* index 0 means "none" */
-        if (t->end >= t->chunk_count * VAR_CHUNK)
-            TRY(add_chunk(), NULL);
-        *id = t->end;
+        return true;
     }
-    Var *v = var_get(*id);
-    memset(v, 0, sizeof(*v));
-    return v;
+    if (t->end == 0)
+        t->end = 1; /* index 0 means "none" */
+    if (t->end >= t->chunk_count * VAR_CHUNK)
+        TRY(add_chunk(), false);
+    *id = t->end;
+    return true;
 }
 
 void var_commit(VarId id)
 {
-    VarTable *t = &var_table;
     Var *v = var_get(id);
-    if (id == t->end)
-        t->end++;
-    else
-        unmark_free(id);
-    v->refs = 1;
+    var_take(id, v);
     uint32_t count;
     const VarId *ids = var_operands(v, &count);
     for (uint32_t i = 0; i < count; ++i)
@@ -132,9 +124,6 @@ void var_commit(VarId id)
             var_inc(ids[i]);
     if (v->op == OP_POINTER && v->aux == 1)
         var_get(v->dep[0])->pending++;
-    t->created++;
-    if (++t->live > t->peak)
-        t->peak = t->live;
 }
 
 VarId var_create(const Var *proto, bool reuse)
@@ -203,13 +192,10 @@ static void release_stack(VarId stack)
     }
 }
 
-void var_dec(VarId id)
+void var_release(VarId id)
 {
-    Var *v = var_get(id);
-    if (--v->refs == 0) {
-        v->position = 0;
-        release_stack(id);
-    }
+    var_get(id)->position = 0;
+    release_stack(id);
 }
 
 void var_set_buffer(VarId id, Buffer *buffer)
@@ -218,6 +204,7 @@ void var_set_buffer(VarId id, Buffer *buffer)
     if (v->flags & VAR_NUMBERED) {
         lvn_remove(id);
         v->flags &= (uint8_t) ~VAR_NUMBERED;
+        v->pending = 0;
     }
     VarId stack = detach_operands(v);
     v->op = OP_EVALUATED;

@@ -19,6 +19,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "ir/op.h"
 #include "ir/type.h"
@@ -68,7 +69,10 @@ typedef struct Var {
         VarList *list;     /* VAR_WIDE */
     } value;
     uint32_t hash;     /* in the value numbering table */
-    uint32_t pending;  /* queued writes into this array; each holds one reference */
+    union {
+        uint32_t pending; /* queued writes into this array; each holds one reference */
+        VarId same_hash;  /* VAR_NUMBERED: next in the chain of the numbering table */
+    };
     uint32_t scope;    /* value numbering does not cross scopes */
     uint32_t extra;    /* record in extra.h: label, callback, location; 0 = none */
     uint32_t position; /* in the group or Program being built, valid if ... */
@@ -121,9 +125,44 @@ static inline uint64_t var_pair(VarId a, VarId b) { return a | (uint64_t) b << 3
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "words of Var are little-endian");
 
+bool var_find_slot(bool reuse, VarId *id);
+void var_unmark_words(uint32_t word);
+
 /** The slot that the next variable gets, zeroed but not taken. 'reuse': the lowest free
  *  slot, else one never used. NULL if memory is out. */
-Var *var_reserve(bool reuse, VarId *id);
+static inline Var *var_reserve(bool reuse, VarId *id)
+{
+    const VarTable *t = &var_table;
+    uint64_t word = reuse && t->free_count ? t->free_bits[0][t->first_word] : 0;
+    if (word)
+        *id = t->first_word * 64 + (uint32_t) __builtin_ctzll(word);
+    else if (!var_find_slot(reuse, id))
+        return NULL;
+    Var *v = var_get(*id);
+    memset(v, 0, sizeof(*v));
+    return v;
+}
+
+/** Take that slot, with one reference. References to the operands are up to the
+ *  caller. */
+static inline void var_take(VarId id, Var *v)
+{
+    VarTable *t = &var_table;
+    if (id == t->end) {
+        t->end++;
+    } else {
+        uint64_t *word = &t->free_bits[0][id / 64];
+        *word &= ~((uint64_t) 1 << (id % 64));
+        t->free_count--;
+        if (!*word)
+            var_unmark_words(id / 64);
+    }
+    v->refs = 1;
+    t->created++;
+    if (++t->live > t->peak)
+        t->peak = t->live;
+}
+
 /** Take that slot, filled in by now: one reference, operands gain a reference each. */
 void var_commit(VarId id);
 /** A fresh slot for a copy of '*proto' with one reference; operands gain a reference
@@ -131,12 +170,23 @@ void var_commit(VarId id);
  *  out. */
 VarId var_create(const Var *proto, bool reuse);
 static inline void var_inc(VarId id) { var_get(id)->refs++; }
+void var_release(VarId id);
 /** Drop a reference; frees the variable and, iteratively, what only it held. */
-void var_dec(VarId id);
+static inline void var_dec(VarId id)
+{
+    if (--var_get(id)->refs == 0)
+        var_release(id);
+}
 /** Give an unevaluated variable its memory (the reference is taken over). */
 void var_set_buffer(VarId id, Buffer *buffer);
 /** Replace the operands of an executed atomic whose value nobody stored. */
 void var_consume(VarId id);
+
+/** Queued writes into a variable; only arrays have any. */
+static inline uint32_t var_pending(const Var *v)
+{
+    return v->flags & VAR_NUMBERED ? 0 : v->pending;
+}
 
 /** Number of operands and where they are. */
 static inline const VarId *var_operands(const Var *v, uint32_t *count)

@@ -92,6 +92,67 @@ static void test_inc_compaction(void **unused)
     DROP(stored, next, out, c, three, rest, zero, m, slot);
 }
 
+/* Reserved slots of vectors with three components: all writes are in the kernel that
+ * reserves them, whatever else is queued for the same arrays. */
+static void test_inc_vectors(void **unused)
+{
+    (void) unused;
+    enum { N = 5000 };
+    uint32_t next = fill_u32(1, 0), out = fill_u32(3 * N, 0);
+    uint32_t c = jit_var_counter(CPU, N), zero = jit_var_u32(CPU, 0);
+    uint32_t three = jit_var_u32(CPU, 3), value = jit_var_u32(CPU, 9), *data;
+    advance(&out, jit_var_scatter(out, value, zero, ALWAYS, ReduceOpIdentity,
+                                  ReduceModeAuto));
+    uint32_t all = literal_of(VarTypeBool, 1, N);
+    uint32_t slot = jit_var_scatter_inc(&next, zero, all);
+    OK(slot);
+    uint32_t base = jit_var_mul(slot, three);
+    for (uint32_t k = 0; k < 3; ++k) {
+        uint32_t shift = jit_var_u32(CPU, k), at = jit_var_add(base, shift);
+        uint32_t component = jit_var_fma(c, three, shift);
+        advance(&out, jit_var_scatter(out, component, at, ALWAYS, ReduceOpIdentity,
+                                      ReduceModeAuto));
+        DROP(shift, at, component);
+    }
+    OK(jit_eval());
+    uint32_t stored = jit_var_data(out, (void **) &data);
+    OK(stored);
+    uint8_t *seen = calloc(N, 1);
+    for (uint32_t i = 0; i < N; ++i) {
+        uint32_t first = data[3 * i];
+        assert_int_equal(first % 3, 0);
+        assert_true(first / 3 < N);
+        assert_int_equal(data[3 * i + 1], first + 1);
+        assert_int_equal(data[3 * i + 2], first + 2);
+        assert_int_equal(seen[first / 3]++, 0);
+    }
+    free(seen);
+    CHECK_U32(next, N);
+    DROP(stored, next, out, c, zero, three, value, all, slot, base);
+}
+
+/* An exchange sees the writes queued before it, its result is there to be kept. */
+static void test_exch_after_writes(void **unused)
+{
+    (void) unused;
+    uint32_t x = fill_u32(6, 0), c4 = jit_var_counter(CPU, 4);
+    uint32_t c6 = jit_var_counter(CPU, 6), one = jit_var_u32(CPU, 1);
+    uint32_t two = jit_var_u32(CPU, 2), three = jit_var_u32(CPU, 3);
+    uint32_t flip = jit_var_sub(three, c4);
+    advance(&x, jit_var_scatter(x, one, c4, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
+    advance(&x, jit_var_scatter(x, c6, c6, ALWAYS, ReduceOpAdd, ReduceModeAuto));
+    uint32_t old = jit_var_scatter_exch(&x, two, flip, ALWAYS);
+    OK(old);
+    uint32_t twice = jit_var_add(old, old);
+    jit_var_schedule(twice);
+    jit_var_schedule(old);
+    OK(jit_eval());
+    CHECK_U32(old, 4, 3, 2, 1);
+    CHECK_U32(twice, 8, 6, 4, 2);
+    CHECK_U32(x, 2, 2, 2, 2, 4, 5);
+    DROP(x, c4, c6, one, two, three, flip, old, twice);
+}
+
 /* An expression made before the atomic ran, evaluated after it. */
 static void test_consumed_expression(void **unused)
 {
@@ -341,6 +402,8 @@ static int run(void)
     const struct CMUnitTest tests[] = {
         TEST(test_inc),
         TEST(test_inc_compaction),
+        TEST(test_inc_vectors),
+        TEST(test_exch_after_writes),
         TEST(test_consumed_expression),
         TEST(test_exch),
         TEST(test_cas),

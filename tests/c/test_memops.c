@@ -610,6 +610,57 @@ static void test_into_itself(void **unused)
     free(flipped);
 }
 
+/* Later writes win, whichever lanes they come from; what cannot collide stays in one
+ * kernel. */
+static void test_order_of_writes(void **unused)
+{
+    (void) unused;
+    enum { N = 60000 };
+    uint32_t c = jit_var_counter(CPU, N), half = jit_var_u32(CPU, N / 2);
+    uint32_t n = jit_var_u32(CPU, N), moved = jit_var_add(c, half);
+    uint32_t rotated = jit_var_mod(moved, n), one = jit_var_u32(CPU, 1);
+    uint32_t two = jit_var_u32(CPU, 2), x = fill_u32(N, 0), *expected;
+    expected = malloc(3 * N * sizeof(uint32_t));
+    advance(&x, jit_var_scatter(x, one, c, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
+    advance(&x,
+            jit_var_scatter(x, two, rotated, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
+    advance(&x, jit_var_scatter(x, two, c, ALWAYS, ReduceOpAdd, ReduceModeAuto));
+    advance(&x, jit_var_scatter(x, c, rotated, ALWAYS, ReduceOpMax, ReduceModeAuto));
+    for (uint32_t l = 0; l < N; ++l)
+        expected[(l + N / 2) % N] = l > 4 ? l : 4;
+    CHECK_BYTES(x, expected, N);
+
+    /* Sums commute, components of vectors do not meet: one launch for all six writes.
+     */
+    uint32_t three = jit_var_u32(CPU, 3), base = jit_var_mul(rotated, three);
+    uint32_t sums = fill_u32(N, 0), vectors = fill_u32(3 * N, 0);
+    size_t before, after;
+    jit_launch_stats(&before, NULL, NULL, NULL);
+    for (uint32_t k = 0; k < 3; ++k) {
+        uint32_t shift = jit_var_u32(CPU, k), at = jit_var_add(base, shift);
+        uint32_t value = jit_var_add(c, shift);
+        advance(&vectors, jit_var_scatter(vectors, value, at, ALWAYS, ReduceOpIdentity,
+                                          ReduceModeAuto));
+        advance(&sums, jit_var_scatter(sums, value, k == 1 ? c : rotated, ALWAYS,
+                                       ReduceOpAdd, ReduceModeAuto));
+        for (uint32_t l = 0; l < N; ++l)
+            expected[3 * ((l + N / 2) % N) + k] = l + k;
+        DROP(shift, at, value);
+    }
+    OK(jit_eval());
+    jit_launch_stats(&after, NULL, NULL, NULL);
+    assert_int_equal(after - before, 1);
+    CHECK_BYTES(vectors, expected, 3 * N);
+    for (uint32_t l = 0; l < N; ++l)
+        expected[l] = 0;
+    for (uint32_t k = 0; k < 3; ++k)
+        for (uint32_t l = 0; l < N; ++l)
+            expected[k == 1 ? l : (l + N / 2) % N] += l + k;
+    CHECK_BYTES(sums, expected, N);
+    DROP(c, half, n, moved, rotated, one, two, x, three, base, sums, vectors);
+    free(expected);
+}
+
 /* Writes to several arrays in one evaluation; one reads what another wrote. */
 static void test_two_targets(void **unused)
 {
@@ -634,14 +685,14 @@ static void test_two_targets(void **unused)
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_gather),         TEST(test_gather_sources),
-        TEST(test_gather_packet),  TEST(test_scatter),
-        TEST(test_scatter_packet), TEST(test_scatter_packet_add),
-        TEST(test_reduce_one_bin), TEST(test_can_reduce),
-        TEST(test_copy_on_write),  TEST(test_write_targets),
-        TEST(test_chained),        TEST(test_into_itself),
-        TEST(test_two_targets),    TEST(test_reduce_all),
-        TEST(test_reduce_large),
+        TEST(test_gather),          TEST(test_gather_sources),
+        TEST(test_gather_packet),   TEST(test_scatter),
+        TEST(test_scatter_packet),  TEST(test_scatter_packet_add),
+        TEST(test_reduce_one_bin),  TEST(test_can_reduce),
+        TEST(test_copy_on_write),   TEST(test_write_targets),
+        TEST(test_chained),         TEST(test_into_itself),
+        TEST(test_order_of_writes), TEST(test_two_targets),
+        TEST(test_reduce_all),      TEST(test_reduce_large),
     };
     return cmocka_run_group_tests_name("memops", tests, NULL, NULL);
 }

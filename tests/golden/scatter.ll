@@ -1,8 +1,49 @@
 declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.ctpop.i64(i64)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 declare void @llvm.masked.scatter.v8f32.v8p0(<8 x float>, <8 x ptr>, i32, <8 x i1>)
 define internal void @scatter_add_direct_f32(ptr %base, ptr %idx, ptr %val, i64 %mask) noinline #0 {
 entry:
+  %pa0 = getelementptr i32, ptr %idx, i64 0
+  %pi0 = load i32, ptr %pa0, align 4
+  %pw0 = zext i32 %pi0 to i64
+  %pt0 = getelementptr float, ptr %base, i64 %pw0
+  call void @llvm.prefetch.p0(ptr %pt0, i32 1, i32 3, i32 1)
+  %pa1 = getelementptr i32, ptr %idx, i64 1
+  %pi1 = load i32, ptr %pa1, align 4
+  %pw1 = zext i32 %pi1 to i64
+  %pt1 = getelementptr float, ptr %base, i64 %pw1
+  call void @llvm.prefetch.p0(ptr %pt1, i32 1, i32 3, i32 1)
+  %pa2 = getelementptr i32, ptr %idx, i64 2
+  %pi2 = load i32, ptr %pa2, align 4
+  %pw2 = zext i32 %pi2 to i64
+  %pt2 = getelementptr float, ptr %base, i64 %pw2
+  call void @llvm.prefetch.p0(ptr %pt2, i32 1, i32 3, i32 1)
+  %pa3 = getelementptr i32, ptr %idx, i64 3
+  %pi3 = load i32, ptr %pa3, align 4
+  %pw3 = zext i32 %pi3 to i64
+  %pt3 = getelementptr float, ptr %base, i64 %pw3
+  call void @llvm.prefetch.p0(ptr %pt3, i32 1, i32 3, i32 1)
+  %pa4 = getelementptr i32, ptr %idx, i64 4
+  %pi4 = load i32, ptr %pa4, align 4
+  %pw4 = zext i32 %pi4 to i64
+  %pt4 = getelementptr float, ptr %base, i64 %pw4
+  call void @llvm.prefetch.p0(ptr %pt4, i32 1, i32 3, i32 1)
+  %pa5 = getelementptr i32, ptr %idx, i64 5
+  %pi5 = load i32, ptr %pa5, align 4
+  %pw5 = zext i32 %pi5 to i64
+  %pt5 = getelementptr float, ptr %base, i64 %pw5
+  call void @llvm.prefetch.p0(ptr %pt5, i32 1, i32 3, i32 1)
+  %pa6 = getelementptr i32, ptr %idx, i64 6
+  %pi6 = load i32, ptr %pa6, align 4
+  %pw6 = zext i32 %pi6 to i64
+  %pt6 = getelementptr float, ptr %base, i64 %pw6
+  call void @llvm.prefetch.p0(ptr %pt6, i32 1, i32 3, i32 1)
+  %pa7 = getelementptr i32, ptr %idx, i64 7
+  %pi7 = load i32, ptr %pa7, align 4
+  %pw7 = zext i32 %pi7 to i64
+  %pt7 = getelementptr float, ptr %base, i64 %pw7
+  call void @llvm.prefetch.p0(ptr %pt7, i32 1, i32 3, i32 1)
   %none = icmp eq i64 %mask, 0
   br i1 %none, label %exit, label %lane
 lane:
@@ -35,8 +76,6 @@ exit:
 }
 define internal void @scatter_add_local_f32(ptr %base, ptr %idx, ptr %val, i64 %mask) noinline #0 {
 entry:
-  %all = load <8 x i32>, ptr %idx, align 64
-  %vals = load <8 x float>, ptr %val, align 64
   %none = icmp eq i64 %mask, 0
   br i1 %none, label %exit, label %lane
 lane:
@@ -46,6 +85,10 @@ lane:
   %n = load i32, ptr %ip, align 4
   %n64 = zext i32 %n to i64
   %p = getelementptr float, ptr %base, i64 %n64
+  %start = icmp eq i64 %m, %mask
+  br i1 %start, label %agree, label %one
+agree:
+  %all = load <8 x i32>, ptr %idx, align 64
   %ne = insertelement <8 x i32> poison, i32 %n, i32 0
   %ns = shufflevector <8 x i32> %ne, <8 x i32> poison, <8 x i32> zeroinitializer
   %equal = icmp eq <8 x i32> %all, %ns
@@ -53,16 +96,59 @@ lane:
   %bits = zext i8 %short to i64
   %group = and i64 %bits, %m
   %others = xor i64 %group, -1
-  %rest = and i64 %m, %others
-  %gl = add i64 %group, -1
-  %gd = and i64 %group, %gl
-  %single = icmp eq i64 %gd, 0
-  br i1 %single, label %one, label %many
+  %unequal = and i64 %m, %others
+  %same = icmp eq i64 %unequal, 0
+  br i1 %same, label %many, label %ahead
+ahead:
+  %pa0 = getelementptr i32, ptr %idx, i64 0
+  %pi0 = load i32, ptr %pa0, align 4
+  %pw0 = zext i32 %pi0 to i64
+  %pt0 = getelementptr float, ptr %base, i64 %pw0
+  call void @llvm.prefetch.p0(ptr %pt0, i32 1, i32 3, i32 1)
+  %pa1 = getelementptr i32, ptr %idx, i64 1
+  %pi1 = load i32, ptr %pa1, align 4
+  %pw1 = zext i32 %pi1 to i64
+  %pt1 = getelementptr float, ptr %base, i64 %pw1
+  call void @llvm.prefetch.p0(ptr %pt1, i32 1, i32 3, i32 1)
+  %pa2 = getelementptr i32, ptr %idx, i64 2
+  %pi2 = load i32, ptr %pa2, align 4
+  %pw2 = zext i32 %pi2 to i64
+  %pt2 = getelementptr float, ptr %base, i64 %pw2
+  call void @llvm.prefetch.p0(ptr %pt2, i32 1, i32 3, i32 1)
+  %pa3 = getelementptr i32, ptr %idx, i64 3
+  %pi3 = load i32, ptr %pa3, align 4
+  %pw3 = zext i32 %pi3 to i64
+  %pt3 = getelementptr float, ptr %base, i64 %pw3
+  call void @llvm.prefetch.p0(ptr %pt3, i32 1, i32 3, i32 1)
+  %pa4 = getelementptr i32, ptr %idx, i64 4
+  %pi4 = load i32, ptr %pa4, align 4
+  %pw4 = zext i32 %pi4 to i64
+  %pt4 = getelementptr float, ptr %base, i64 %pw4
+  call void @llvm.prefetch.p0(ptr %pt4, i32 1, i32 3, i32 1)
+  %pa5 = getelementptr i32, ptr %idx, i64 5
+  %pi5 = load i32, ptr %pa5, align 4
+  %pw5 = zext i32 %pi5 to i64
+  %pt5 = getelementptr float, ptr %base, i64 %pw5
+  call void @llvm.prefetch.p0(ptr %pt5, i32 1, i32 3, i32 1)
+  %pa6 = getelementptr i32, ptr %idx, i64 6
+  %pi6 = load i32, ptr %pa6, align 4
+  %pw6 = zext i32 %pi6 to i64
+  %pt6 = getelementptr float, ptr %base, i64 %pw6
+  call void @llvm.prefetch.p0(ptr %pt6, i32 1, i32 3, i32 1)
+  %pa7 = getelementptr i32, ptr %idx, i64 7
+  %pi7 = load i32, ptr %pa7, align 4
+  %pw7 = zext i32 %pi7 to i64
+  %pt7 = getelementptr float, ptr %base, i64 %pw7
+  call void @llvm.prefetch.p0(ptr %pt7, i32 1, i32 3, i32 1)
+  br label %one
 one:
   %xp = getelementptr float, ptr %val, i64 %i
   %x1 = load float, ptr %xp, align 4
+  %less = add i64 %m, -1
+  %drop = and i64 %m, %less
   br label %update
 many:
+  %vals = load <8 x float>, ptr %val, align 64
   %gs = trunc i64 %group to i8
   %gm = bitcast i8 %gs to <8 x i1>
   %keep = select <8 x i1> %gm, <8 x float> %vals, <8 x float> <float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000>
@@ -76,6 +162,7 @@ many:
   br label %update
 update:
   %x = phi float [ %x1, %one ], [ %tree, %many ]
+  %rest = phi i64 [ %drop, %one ], [ 0, %many ]
   %seen0 = load atomic i32, ptr %p monotonic, align 4
   br label %try
 try:
