@@ -496,8 +496,8 @@ JIT_EXPORT uint32_t jit_var_scatter_packet(size_t n, uint32_t target,
                                            uint32_t mask, ReduceOp op, ReduceMode mode);
 /** Atomically add 1 to the UInt32 array '*target' at 'index' and return the previous
  *  values (undefined where masked). '*target' is replaced if it had to be copied, its
- *  old reference released. The result exists in one kernel only: see
- *  jit_var_scatter_exch. */
+ *  old reference released. Increments of one evaluation come in any order. The result
+ *  exists in one kernel only: see jit_var_scatter_exch. */
 JIT_EXPORT uint32_t jit_var_scatter_inc(uint32_t *target, uint32_t index,
                                         uint32_t mask);
 /** Atomically replace (*target)[index] by 'value', returning previous values (0 where

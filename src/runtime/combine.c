@@ -3,8 +3,8 @@
  *
  * One plain loop for each operation and type, which the compiler vectorises. Integers
  * wrap and share the loops of the unsigned type where the sign does not matter. Minimum
- * and maximum treat NaN as src/ir/ops.def says: a NaN on either side loses against a
- * number.
+ * and maximum are those of FMIN and FMAX in src/ir/ops.def, which do not depend on the
+ * order: NaN is missing data and -0 < +0.
  */
 #include "runtime/combine.h"
 
@@ -36,11 +36,28 @@ enum { CHUNK = 1024 };
     LOOP(min_##S, T, b < a ? b : a) \
     LOOP(max_##S, T, a > b ? a : b)
 
+/* Equal operands have equal bits, or they are zeros, of which the sign decides. */
+#define ORDER_FLOAT(S, T, U) \
+    static inline T smaller_##S(T a, T b) \
+    { \
+        U x, y; \
+        memcpy(&x, &a, sizeof x); \
+        memcpy(&y, &b, sizeof y); \
+        x |= y; \
+        T equal; \
+        memcpy(&equal, &x, sizeof x); \
+        return a == b ? equal : b < a || a != a ? b : a; \
+    } \
+    static inline T larger_##S(T a, T b) { return -smaller_##S(-a, -b); }
+
+ORDER_FLOAT(f32, float, uint32_t)
+ORDER_FLOAT(f64, double, uint64_t)
+
 #define LOOPS_FLOAT(S, T) \
     LOOP(add_##S, T, a + b) \
     LOOP(mul_##S, T, a * b) \
-    LOOP(min_##S, T, b < a || a != a ? b : a) \
-    LOOP(max_##S, T, a > b || b != b ? a : b)
+    LOOP(min_##S, T, smaller_##S(a, b)) \
+    LOOP(max_##S, T, larger_##S(a, b))
 
 LOOPS_BITS(u8, uint8_t)
 LOOPS_BITS(u16, uint16_t)

@@ -179,7 +179,7 @@ VarId arith_op(ThreadState *ts, Op op, const VarId *args)
 /* Nothing to be said about this operand: not pending, not consumed, not empty. */
 static inline bool is_ordinary(const Var *v)
 {
-    return v->size != 0 && !(v->flags & VAR_CONSUMED) && !var_pending(v);
+    return v->size != 0 && !(v->flags & VAR_UNUSABLE) && !var_pending(v);
 }
 
 /* Type and backend in one number. */

@@ -162,6 +162,12 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t sta
 
 static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
 {
+    if (v->op >= OP_NEG && v->op <= OP_BITCAST) {
+        uint32_t args[3], count = op_info[v->op].arity;
+        for (uint32_t i = 0; i < count; ++i)
+            args[i] = var_get(v->dep[i])->position;
+        return program_add(b->program, (Op) v->op, (VarType) v->type, 0, count, args);
+    }
     switch (v->op) {
         case OP_LITERAL: return emit_literal(b, id, v);
         case OP_EVALUATED: return emit_load(b, v);
@@ -188,17 +194,25 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
 
 /* -------------------------------------------------------------------- walk */
 
-static bool push(Assembly *b, uint32_t depth, VarId id)
+static inline bool push(Assembly *b, uint32_t depth, VarId id)
 {
     if (depth >= b->stack_capacity)
-        TRY(vec_reserve(&b->stack, &b->stack_capacity, depth + 1, sizeof(VarId)),
-            false);
-    if (depth >= b->next_capacity)
-        TRY(vec_reserve(&b->stack_next, &b->next_capacity, depth + 1, sizeof(uint32_t)),
-            false);
+        TRY(vec_reserve(&b->stack, &b->stack_capacity, depth + 1, sizeof(VarId)), false);
     b->stack[depth] = id;
-    b->stack_next[depth] = 0;
     return true;
+}
+
+/* The first operand that has not been emitted, 0 if all have. */
+static inline VarId next_operand(const Var *v, uint32_t stamp)
+{
+    if (v->op == OP_POINTER) /* the array behind it is in memory */
+        return 0;
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    for (uint32_t i = 0; i < count; ++i)
+        if (var_get(ids[i])->stamp != stamp)
+            return ids[i];
+    return 0;
 }
 
 static bool walk(Assembly *b, VarId root, uint32_t stamp)
@@ -210,14 +224,9 @@ static bool walk(Assembly *b, VarId root, uint32_t stamp)
     while (depth) {
         VarId id = b->stack[depth - 1];
         Var *v = var_get(id);
-        uint32_t count = 0;
-        const VarId *ids = v->op == OP_POINTER ? NULL : var_operands(v, &count);
-        uint32_t next = b->stack_next[depth - 1];
-        while (next < count && var_get(ids[next])->stamp == stamp)
-            next++;
-        if (next < count) {
-            b->stack_next[depth - 1] = next + 1;
-            TRY(push(b, depth++, ids[next]), false);
+        VarId operand = next_operand(v, stamp);
+        if (operand) {
+            TRY(push(b, depth++, operand), false);
             continue;
         }
         uint32_t position = emit(b, id, v, stamp);
@@ -291,6 +300,5 @@ void assemble_free(Assembly *b)
     alloc_free(b->check_vars);
     alloc_free(b->consumed);
     alloc_free(b->stack);
-    alloc_free(b->stack_next);
     memset(b, 0, sizeof(*b));
 }

@@ -27,8 +27,7 @@ typedef struct Assembly {
     uint32_t consumed_count, consumed_capacity;
     uint32_t input_count;
     VarId *stack;             /* of the depth-first walk */
-    uint32_t *stack_next;
-    uint32_t stack_capacity, next_capacity;
+    uint32_t stack_capacity;
 } Assembly;
 
 /** Fill the assembly from a group. False: error recorded, nothing was changed in the

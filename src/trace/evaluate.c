@@ -32,6 +32,7 @@
 #include "trace/assemble.h"
 #include "trace/expand.h"
 #include "trace/history.h"
+#include "trace/node.h"
 
 /** Memory that a thread's evaluations use again and again. */
 typedef struct Workspace {
@@ -356,29 +357,79 @@ static uint32_t filter_effects(VarId *ids, uint32_t count)
     return kept;
 }
 
-/* Run lists whose references are taken over; the lists stay the caller's. */
-static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
-                      VarId *effects, uint32_t effect_count)
+/* The writes of a group could not be performed, so the arrays they were for are wrong
+ * from now on. Using them is an error. */
+static void poison_targets(const Group *group)
 {
-    effect_count = filter_effects(effects, effect_count);
-    if (!(var_count + effect_count))
+    for (uint32_t i = group->root_count - group->effect_count; i < group->root_count;
+         ++i) {
+        uint32_t operands;
+        const Var *effect = var_get(group->roots[i]);
+        const Var *pointer = var_get(var_operands(effect, &operands)[0]);
+        Var *array = var_get(pointer->dep[0]);
+        const Extra *extra = extra_find(array);
+        array->flags |= VAR_POISONED;
+        if (extra && extra->expanded_of)
+            var_get(extra->expanded_of)->flags |= VAR_POISONED;
+    }
+}
+
+/* Put the writes of the groups from 'first' on back into the list, in order; they may run
+ * when there is memory again. The number of entries. */
+static uint32_t keep_effects(const Schedule *schedule, uint32_t first, VarId *effects)
+{
+    uint32_t kept = 0;
+    for (uint32_t g = first; g < schedule->group_count; ++g) {
+        const Group *group = &schedule->groups[g];
+        for (uint32_t i = group->root_count - group->effect_count;
+             i < group->root_count; ++i) {
+            var_inc(group->roots[i]);
+            effects[kept++] = group->roots[i];
+        }
+    }
+    return kept;
+}
+
+static bool run_groups(ThreadState *ts, Workspace *w, const Schedule *schedule,
+                       VarId *effects, uint32_t *effect_count)
+{
+    bool ok = true;
+    *effect_count = 0;
+    for (uint32_t i = 0; i < schedule->group_count; ++i) {
+        const Group *group = &schedule->groups[i];
+        if (run_group(ts, &w->assembly, &w->program, group))
+            continue;
+        ok = false;
+        if (error_code() == JIT_ERROR_MEMORY) {
+            *effect_count = keep_effects(schedule, i, effects);
+            break;
+        }
+        poison_targets(group);
+    }
+    return ok;
+}
+
+/* Run what is in the lists, which stay the caller's. References are taken over, except
+ * those of effects that stay queued because memory is out: these are left at the start of
+ * 'effects', and '*effect_count' is their number. */
+static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
+                      VarId *effects, uint32_t *effect_count)
+{
+    *effect_count = filter_effects(effects, *effect_count);
+    if (!(var_count + *effect_count))
         return true;
     Workspace *w = take_workspace(ts);
     Schedule schedule;
-    if (!w || !schedule_make(&schedule, vars, var_count, effects, effect_count)) {
+    if (!w || !schedule_make(&schedule, vars, var_count, effects, *effect_count)) {
         for (uint32_t i = 0; i < var_count; ++i)
             var_dec(vars[i]);
-        for (uint32_t i = 0; i < effect_count; ++i)
-            var_dec(effects[i]);
         evaluate_free_workspace(w);
         return false;
     }
     log_write(LogLevelInfo, "jit_eval(): launching %u kernel%s.", schedule.group_count,
               schedule.group_count == 1 ? "" : "s");
-    bool ok = true;
     ts->evaluating++;
-    for (uint32_t i = 0; i < schedule.group_count; ++i)
-        ok &= run_group(ts, &w->assembly, &w->program, &schedule.groups[i]);
+    bool ok = run_groups(ts, w, &schedule, effects, effect_count);
     log_write(LogLevelDebug, "jit_eval(): cleaning up..");
     schedule_free(&schedule);
     ts->evaluating--;
@@ -389,28 +440,61 @@ static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
     return ok;
 }
 
+/* Give a list of effects back to its thread: those that stayed queued come before what
+ * callbacks may have queued meanwhile. */
+static void return_effects(ThreadState *ts, VarId *effects, uint32_t count,
+                           uint32_t capacity)
+{
+    if (ts->effects && !count) {
+        alloc_free(effects);
+        return;
+    }
+    if (ts->effect_count &&
+        vec_reserve(&effects, &capacity, count + ts->effect_count, sizeof(VarId))) {
+        memcpy(effects + count, ts->effects, ts->effect_count * sizeof(VarId));
+        count += ts->effect_count;
+        ts->effect_count = 0;
+    }
+    for (uint32_t i = 0; i < ts->effect_count; ++i) /* no memory to keep them */
+        var_dec(ts->effects[i]);
+    alloc_free(ts->effects);
+    ts->effects = effects;
+    ts->effect_count = count;
+    ts->effect_capacity = capacity;
+}
+
+/* Run the writes that a thread has queued, with variables of the calling one. */
+static bool run_effects(ThreadState *ts, ThreadState *owner, const VarId *vars,
+                        uint32_t var_count)
+{
+    VarId *effects = owner->effects;
+    uint32_t count = owner->effect_count, capacity = owner->effect_capacity;
+    owner->effects = NULL;
+    owner->effect_count = owner->effect_capacity = 0;
+    bool ok = run_lists(ts, vars, var_count, effects, &count);
+    /* The owner may have ended while the lock was released. */
+    for (ThreadState *t = state.threads; t; t = t->next)
+        if (t == owner) {
+            return_effects(owner, effects, count, capacity);
+            return ok;
+        }
+    return_effects(ts, effects, count, capacity);
+    return ok;
+}
+
 bool evaluate_all(ThreadState *ts)
 {
-    VarId *vars = ts->scheduled, *effects = ts->effects;
-    uint32_t var_count = ts->scheduled_count, effect_count = ts->effect_count;
-    uint32_t var_capacity = ts->scheduled_capacity,
-             effect_capacity = ts->effect_capacity;
-    ts->scheduled = ts->effects = NULL;
+    VarId *vars = ts->scheduled;
+    uint32_t capacity = ts->scheduled_capacity;
+    uint32_t count = filter_scheduled(vars, ts->scheduled_count);
+    ts->scheduled = NULL;
     ts->scheduled_count = ts->scheduled_capacity = 0;
-    ts->effect_count = ts->effect_capacity = 0;
-    var_count = filter_scheduled(vars, var_count);
-    bool ok = run_lists(ts, vars, var_count, effects, effect_count);
+    bool ok = run_effects(ts, ts, vars, count);
     if (ts->scheduled) {
         alloc_free(vars);
     } else {
         ts->scheduled = vars;
-        ts->scheduled_capacity = var_capacity;
-    }
-    if (ts->effects) {
-        alloc_free(effects);
-    } else {
-        ts->effects = effects;
-        ts->effect_capacity = effect_capacity;
+        ts->scheduled_capacity = capacity;
     }
     return ok;
 }
@@ -474,17 +558,12 @@ static ThreadState *queued_by(VarId id)
 
 bool evaluate_effects(ThreadState *ts)
 {
-    bool ok = true;
     for (ThreadState *owner = state.threads; owner;) {
-        VarId *effects = owner->effects;
-        uint32_t count = owner->effect_count;
-        owner->effects = NULL;
-        owner->effect_count = owner->effect_capacity = 0;
-        ok &= run_lists(ts, NULL, 0, effects, count);
-        alloc_free(effects);
-        owner = count ? state.threads : owner->next; /* the list may have changed */
+        bool work = owner->effect_count != 0;
+        TRY(run_effects(ts, owner, NULL, 0), false);
+        owner = work ? state.threads : owner->next; /* the list may have changed */
     }
-    return ok;
+    return true;
 }
 
 bool evaluate_pending(ThreadState *ts, VarId id)
@@ -502,12 +581,7 @@ bool evaluate_pending(ThreadState *ts, VarId id)
         if (owner == ts) {
             ok = evaluate_all(ts);
         } else if (owner) {
-            VarId *effects = owner->effects;
-            uint32_t count = owner->effect_count;
-            owner->effects = NULL;
-            owner->effect_count = owner->effect_capacity = 0;
-            ok = run_lists(ts, NULL, 0, effects, count);
-            alloc_free(effects);
+            ok = run_effects(ts, owner, NULL, 0);
         } else if (ts->evaluating || !state_wait_eval()) {
             /* Otherwise another thread is compiling their kernel: we have waited for
              * it. */
@@ -524,9 +598,8 @@ bool evaluate_pending(ThreadState *ts, VarId id)
 bool evaluate_var(ThreadState *ts, VarId id)
 {
     Var *v = var_get(id);
-    if (v->flags & VAR_CONSUMED)
-        return error_set(JIT_ERROR_STATE, "jit_eval(): r%u is the result of an atomic "
-                         "operation that ran in an earlier kernel", id);
+    if (v->flags & VAR_UNUSABLE)
+        return node_usable(ts, id, "jit_eval()", "the variable");
     if (v->op == OP_EVALUATED)
         return v->pending ? evaluate_pending(ts, id) : true;
     if (v->op == OP_LITERAL || v->op == OP_UNDEFINED)

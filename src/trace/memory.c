@@ -85,7 +85,7 @@ static bool check_array(Access *a, VarId array, const char *what)
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is %s", a->function, what,
                          v->size == 0 ? "an empty array"
                                       : "a pointer, expected an array");
-    return true;
+    return !(v->flags & VAR_POISONED) || node_usable(a->ts, array, a->function, what);
 }
 
 /* A bounds check is reported under the label of the array it protects. */

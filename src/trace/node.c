@@ -174,6 +174,11 @@ bool node_usable(ThreadState *ts, VarId id, const char *function, const char *wh
     if (!var_exists(id))
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
                          function, what, id);
+    if (var_get(id)->flags & VAR_POISONED)
+        return error_set(JIT_ERROR_STATE,
+                         "%s: %s (r%u) is incomplete: a write to it could not be "
+                         "performed, as was reported then",
+                         function, what, id);
     if (var_get(id)->flags & VAR_CONSUMED)
         return error_set(
             JIT_ERROR_STATE,

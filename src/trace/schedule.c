@@ -1,13 +1,13 @@
 /*
  * schedule.c -- see schedule.h
  *
- * Effects are placed first, in order of creation. Lanes of a kernel run in no particular
- * order, so two writes into one array share a kernel only if that cannot matter: they are
- * reductions by the same operation, or they touch different entries, or each entry is
- * touched by one lane only, and by the same one in both. Otherwise the second goes to a
- * later group. The result of an atomic operation exists in its kernel only, so whatever
- * needs it, value or effect, joins the group of the atomic; there, writes that get in
- * each other's way are the caller's responsibility.
+ * Effects are placed first, in order of creation. Lanes of a kernel run in no
+ * particular order, so two writes into one array share a kernel only if that cannot
+ * matter: they are reductions by the same operation, or they touch different entries,
+ * or each entry is touched by one lane only, and by the same one in both. Otherwise the
+ * second goes to a later group. The result of an atomic operation exists in its kernel
+ * only, so whatever needs it, value or effect, joins the group of the atomic; there,
+ * writes that get in each other's way are the caller's responsibility.
  *
  * While this runs, 'position' of a variable with the current stamp is: of an array that
  * is written, the last effect that does (an index into 'placed'); of an unevaluated
@@ -71,6 +71,7 @@ static VarId index_of(const Var *effect)
     }
 }
 
+/* May lanes meet in one entry, in any order? */
 static bool is_reduction(const Var *v)
 {
     return (v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET) &&
@@ -136,6 +137,8 @@ static bool indices_distinct(const Var *v)
 
 static bool commute(const Var *a, const Var *b)
 {
+    if (a->op == OP_SCATTER_INC && b->op == OP_SCATTER_INC)
+        return true;
     return is_reduction(a) && is_reduction(b) && (a->aux & 255) == (b->aux & 255);
 }
 
@@ -144,8 +147,9 @@ static bool may_share(const Var *a, const Var *b)
 {
     if (commute(a, b))
         return true;
-    bool packets = a->op == OP_SCATTER_PACKET;
-    if (index_of(a) == index_of(b) && packets == (b->op == OP_SCATTER_PACKET) &&
+    /* Atomics run where their results are needed first, before earlier writes. */
+    bool plain = a->op == b->op && a->type == VarTypeVoid;
+    if (plain && index_of(a) == index_of(b) &&
         (indices_distinct(a) || indices_distinct(b)))
         return true;
     return indices_disjoint(a, b);
@@ -156,8 +160,7 @@ static bool may_share(const Var *a, const Var *b)
 typedef struct Placed {
     uint32_t group;
     uint32_t previous; /* effect on the same array, UINT32_MAX if none */
-    bool uniform;      /* with all before it on that array in this group: reductions by
-                          one operation */
+    bool uniform;      /* it and all before it on that array in this group commute */
 } Placed;
 
 typedef struct Placing {
@@ -227,7 +230,7 @@ static uint32_t earliest(const Placing *p, const Var *effect, const Var *target,
                          Placed *placed)
 {
     placed->previous = var_position(target, p->stamp);
-    placed->uniform = is_reduction(effect);
+    placed->uniform = commute(effect, effect);
     if (placed->previous == UINT32_MAX)
         return 0;
     const Placed *last = &p->placed[placed->previous];

@@ -33,7 +33,9 @@ enum {
     VAR_CONSUMED = 4, /* result of an atomic that ran in an earlier kernel: gone */
     VAR_OWN_TEXT = 8, /* STMT: value.text is ours */
     VAR_QUEUED = 16,  /* in the list of effects of some thread */
-    VAR_RUNNING = 32  /* an effect of the group that is being built */
+    VAR_RUNNING = 32,  /* an effect of the group that is being built */
+    VAR_POISONED = 64, /* a write to this array failed: its content is wrong */
+    VAR_UNUSABLE = VAR_CONSUMED | VAR_POISONED
 };
 
 /** Operand list of a wide node. */

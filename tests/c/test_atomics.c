@@ -185,7 +185,7 @@ static void test_exch(void **unused)
     uint32_t old = jit_var_scatter_exch(&x, c, zero, ALWAYS), *data;
     OK(old);
     OK(jit_var_eval(old));
-    uint32_t stored = jit_var_data(old, (void **) &data), last;
+    uint32_t stored = jit_var_data(old, (void **) &data), last = 0;
     OK(stored && jit_var_read(x, 0, &last));
     uint8_t seen[N + 1] = { 0 };
     for (uint32_t l = 0; l < N; ++l) {
@@ -249,7 +249,7 @@ static void test_cas(void **unused)
     jit_var_schedule(out[0]);
     jit_var_schedule(out[1]);
     OK(jit_eval());
-    uint32_t *old, winner, successes = 0;
+    uint32_t *old, winner = 0, successes = 0;
     uint8_t *ok;
     uint32_t stored = jit_var_data(out[0], (void **) &old);
     uint32_t stored_ok = jit_var_data(out[1], (void **) &ok);

@@ -259,6 +259,10 @@ static void scatter_distinct(void)
     uint32_t i = jit_var_mod(moved, size), old = 0;
     for (uint32_t l = 0; l < n; ++l)
         values[l] = v->data[v->size == 1 ? 0 : l];
+    /* Increments of one evaluation come in any order, so the previous values of these
+     * are known only if no others are pending. */
+    if (kind == 2 && jit_var_is_dirty(t->id))
+        must(jit_eval(), "jit_eval");
     Entry *e = place(t, v, NULL);
     if (kind == 0) {
         uint32_t written =

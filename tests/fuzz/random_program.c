@@ -81,7 +81,7 @@ static uint64_t special_float(Maker *m, VarType type)
 /* A number of moderate size, which most arithmetic is about. */
 static uint64_t plain_number(Maker *m, VarType type)
 {
-    if (type == VarTypeFloat16) { /* sign, exponent, and a fraction that is often short */
+    if (type == VarTypeFloat16) { /* with a fraction that is often short */
         uint64_t sign = draw(m) & 1, exponent = 11 + below(m, 10);
         uint64_t fraction = below(m, 1024);
         if (chance(m, 50))
