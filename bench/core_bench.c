@@ -23,7 +23,8 @@
 #define SMALL 16
 #define MIDDLE 1024
 
-static uint32_t opaque_f32(float value) {
+static uint32_t opaque_f32(float value)
+{
     return jit_var_literal(JitBackendLLVM, VarTypeFloat32, &value, 1, 1);
 }
 
@@ -33,20 +34,23 @@ typedef struct Traced {
     uint32_t a, b;
 } Traced;
 
-static void trace_chain(void *payload) {
+static void trace_chain(void *payload)
+{
     const Traced *t = payload;
     jit_var_dec_ref(programs_chain(t->a, t->b, CHAIN_STEPS));
 }
 
-static void trace_collatz(void *payload) {
+static void trace_collatz(void *payload)
+{
     const Traced *t = payload;
     jit_var_dec_ref(programs_collatz(t->a, COLLATZ_STEPS));
 }
 
 /* Tracing and releasing again: ns an operation. */
-static void measure_trace(const char *unused) {
+static void measure_trace(const char *unused)
+{
     (void) unused;
-    Traced t = {opaque_f32(1.5f), opaque_f32(.75f)};
+    Traced t = { opaque_f32(1.5f), opaque_f32(.75f) };
     const uint32_t x = programs_chain(t.a, t.b, CHAIN_STEPS);
     float value = 0;
     harness_require(jit_var_read(x, 0, &value) &&
@@ -75,7 +79,8 @@ static void measure_trace(const char *unused) {
 
 /* ------------------------------------------------------------------ launch */
 
-static void check_chain(uint32_t x, const float *a, const float *b, size_t steps) {
+static void check_chain(uint32_t x, const float *a, const float *b, size_t steps)
+{
     for (size_t i = 0; i < SMALL; ++i) {
         float value = 0;
         harness_require(jit_var_read(x, i, &value) &&
@@ -86,9 +91,10 @@ static void check_chain(uint32_t x, const float *a, const float *b, size_t steps
 }
 
 /* Evaluating a kernel that is already compiled, 16 lanes: us, without tracing. */
-static void measure_launch(const char *unused) {
+static void measure_launch(const char *unused)
+{
     (void) unused;
-    static const size_t steps[] = {5, 50, 750, 5000};
+    static const size_t steps[] = { 5, 50, 750, 5000 };
     float a[SMALL], b[SMALL];
     for (int i = 0; i < SMALL; ++i) {
         a[i] = (float) i + 1.f;
@@ -123,8 +129,9 @@ static void measure_launch(const char *unused) {
 
 /* A program never seen before, 1024 lanes: ms from the evaluation to the result. The
  * argument is the seed that makes it new. */
-static void measure_first(const char *argument) {
-    static const size_t sizes[] = {10, 100, 1000, 10000};
+static void measure_first(const char *argument)
+{
+    static const size_t sizes[] = { 10, 100, 1000, 10000 };
     const uint64_t seed = argument ? strtoull(argument, NULL, 10) : 1;
     for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); ++k) {
         double times[5];
@@ -153,7 +160,8 @@ static void measure_first(const char *argument) {
 }
 
 /* A dummy kernel, so that an engine that is loaded on demand is there. */
-static void load_engine(void) {
+static void load_engine(void)
+{
     const uint32_t a = opaque_f32(2.f), x = jit_var_mul(a, a);
     float value = 0;
     harness_require(jit_var_read(x, 0, &value) && value == 4.f, "2 * 2 is %g",
@@ -164,7 +172,8 @@ static void load_engine(void) {
 
 /* One chain of as many operations as the argument says, traced and launched once: time and
  * memory of each phase. A process for each size, so that peaks are its own. */
-static void measure_growth(const char *argument) {
+static void measure_growth(const char *argument)
+{
     const size_t ops = argument ? strtoull(argument, NULL, 10) / 2 * 2 : 1000;
     float a[SMALL], b[SMALL];
     for (int i = 0; i < SMALL; ++i) {
@@ -204,15 +213,16 @@ static void measure_growth(const char *argument) {
 }
 
 /* Resident memory of a million traced operations: bytes each. */
-static void measure_footprint(const char *unused) {
+static void measure_footprint(const char *unused)
+{
     (void) unused;
     const uint32_t a = opaque_f32(1.5f), b = opaque_f32(.75f);
     jit_var_dec_ref(programs_chain(a, b, 10));
     const size_t before = harness_resident();
     const uint32_t x = programs_chain(a, b, 500000);
     harness_require(x != 0, "tracing");
-    harness_emit("footprint", "mul/add chain", (double) (harness_resident() - before) / 1e6,
-                 "B/operation");
+    harness_emit("footprint", "mul/add chain",
+                 (double) (harness_resident() - before) / 1e6, "B/operation");
     jit_var_dec_ref(x);
     jit_var_dec_ref(a);
     jit_var_dec_ref(b);
@@ -224,7 +234,8 @@ static double process_start;
 
 /* From the first line of the program to the sum of a thousand square roots: ms. The
  * argument names the state of the disk cache. */
-static void measure_startup(const char *argument) {
+static void measure_startup(const char *argument)
+{
     const uint32_t i = jit_var_counter(JitBackendLLVM, 1000),
                    f = jit_var_cast(i, VarTypeFloat32, 0),
                    c = jit_var_f32(JitBackendLLVM, 1.25f), s = jit_var_add(f, c),
@@ -238,7 +249,7 @@ static void measure_startup(const char *argument) {
     harness_require(ok && harness_close((double) value, expected, 1e-5),
                     "sum of square roots: found %g, expected %g", (double) value,
                     expected);
-    const uint32_t all[] = {i, f, c, s, r, sum};
+    const uint32_t all[] = { i, f, c, s, r, sum };
     for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); ++k)
         jit_var_dec_ref(all[k]);
     char name[64];
@@ -249,7 +260,8 @@ static void measure_startup(const char *argument) {
 /* -------------------------------------------------------------------- main */
 
 /* How parallel this machine is at the moment. */
-static void measure_calibrate(const char *unused) {
+static void measure_calibrate(const char *unused)
+{
     (void) unused;
     const uint32_t count = jit_llvm_thread_count();
     harness_emit("calibrate", "threads", (double) count, "threads");
@@ -258,7 +270,8 @@ static void measure_calibrate(const char *unused) {
 }
 
 /* Version of the compiler that a compiling engine would use. */
-static void measure_version(const char *unused) {
+static void measure_version(const char *unused)
+{
     (void) unused;
     int major = 0, minor = 0, patch = 0;
     jit_llvm_version(&major, &minor, &patch);
@@ -272,21 +285,22 @@ static const struct {
     const char *name;
     void (*measure)(const char *argument);
 } measures[] = {
-    {"trace", measure_trace},
-    {"launch", measure_launch},
-    {"first", measure_first},
-    {"growth", measure_growth},
-    {"footprint", measure_footprint},
-    {"startup", measure_startup},
-    {"arithmetic", throughput_arithmetic},
-    {"axpy", throughput_axpy},
-    {"scatter", throughput_scatter},
-    {"reduce", throughput_reduce},
-    {"calibrate", measure_calibrate},
-    {"version", measure_version},
+    { "trace", measure_trace },
+    { "launch", measure_launch },
+    { "first", measure_first },
+    { "growth", measure_growth },
+    { "footprint", measure_footprint },
+    { "startup", measure_startup },
+    { "arithmetic", throughput_arithmetic },
+    { "axpy", throughput_axpy },
+    { "scatter", throughput_scatter },
+    { "reduce", throughput_reduce },
+    { "calibrate", measure_calibrate },
+    { "version", measure_version },
 };
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     process_start = harness_clock();
     for (size_t k = 0; argc > 1 && k < sizeof(measures) / sizeof(measures[0]); ++k) {
         if (strcmp(argv[1], measures[k].name))

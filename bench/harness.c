@@ -19,30 +19,36 @@
 #define MIN_RUNS 7
 #define TIMED_SECONDS 0.4
 
-double harness_clock(void) {
+double harness_clock(void)
+{
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-static int compare_doubles(const void *a, const void *b) {
+static int compare_doubles(const void *a, const void *b)
+{
     const double x = *(const double *) a, y = *(const double *) b;
     return (x > y) - (x < y);
 }
 
-double harness_median(double *values, size_t count) {
+double harness_median(double *values, size_t count)
+{
     qsort(values, count, sizeof(double), compare_doubles);
     const double upper = values[count / 2];
     return count % 2 ? upper : .5 * (values[count / 2 - 1] + upper);
 }
 
-void harness_emit(const char *measure, const char *name, double value, const char *unit) {
-    printf("{\"measure\": \"%s\", \"case\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"}\n",
-           measure, name, value, unit);
+void harness_emit(const char *measure, const char *name, double value, const char *unit)
+{
+    printf(
+        "{\"measure\": \"%s\", \"case\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"}\n",
+        measure, name, value, unit);
     fflush(stdout);
 }
 
-void harness_require(bool condition, const char *format, ...) {
+void harness_require(bool condition, const char *format, ...)
+{
     if (condition)
         return;
     va_list args;
@@ -54,13 +60,15 @@ void harness_require(bool condition, const char *format, ...) {
     _exit(EXIT_FAILURE); /* no destructors: threads of the library may be running */
 }
 
-bool harness_close(double value, double expected, double relative) {
+bool harness_close(double value, double expected, double relative)
+{
     if (isnan(expected) || isinf(expected))
         return isnan(expected) ? isnan(value) != 0 : value == expected;
     return fabs(value - expected) <= relative * fabs(expected);
 }
 
-double harness_time(void (*work)(void *payload), void *payload, double warm_seconds) {
+double harness_time(void (*work)(void *payload), void *payload, double warm_seconds)
+{
     double times[MAX_RUNS];
     double start = harness_clock();
     for (int i = 0; i < 3 || harness_clock() - start < warm_seconds; ++i)
@@ -76,13 +84,15 @@ double harness_time(void (*work)(void *payload), void *payload, double warm_seco
     return harness_median(times, runs);
 }
 
-void *harness_alloc(size_t size) {
+void *harness_alloc(size_t size)
+{
     void *ptr = aligned_alloc(64, (size + 63) / 64 * 64);
     harness_require(ptr != NULL, "out of memory");
     return ptr;
 }
 
-size_t harness_resident(void) {
+size_t harness_resident(void)
+{
     FILE *f = fopen("/proc/self/statm", "r");
     size_t total = 0, resident = 0;
     harness_require(f && fscanf(f, "%zu %zu", &total, &resident) == 2,
@@ -91,7 +101,8 @@ size_t harness_resident(void) {
     return resident * (size_t) sysconf(_SC_PAGESIZE);
 }
 
-size_t harness_peak_resident(void) {
+size_t harness_peak_resident(void)
+{
     FILE *f = fopen("/proc/self/status", "r");
     harness_require(f != NULL, "cannot read /proc/self/status");
     char line[256];
@@ -109,19 +120,22 @@ typedef struct {
     uint32_t t;
 } Part;
 
-static void *run_part(void *arg) {
+static void *run_part(void *arg)
+{
     const Part *part = arg;
     part->body(part->payload, part->t);
     return NULL;
 }
 
 void harness_parallel(uint32_t count, void (*body)(void *payload, uint32_t t),
-                      void *payload) {
+                      void *payload)
+{
     pthread_t threads[MAX_THREADS];
     Part parts[MAX_THREADS];
-    harness_require(count > 0 && count <= MAX_THREADS, "%u threads are too many", count);
+    harness_require(count > 0 && count <= MAX_THREADS, "%u threads are too many",
+                    count);
     for (uint32_t t = 0; t < count; ++t) {
-        parts[t] = (Part) {body, payload, t};
+        parts[t] = (Part){ body, payload, t };
         if (t)
             harness_require(!pthread_create(&threads[t], NULL, run_part, &parts[t]),
                             "cannot start a thread");
@@ -132,7 +146,8 @@ void harness_parallel(uint32_t count, void (*body)(void *payload, uint32_t t),
 }
 
 /* Arithmetic that no compiler removes and no memory slows down. */
-static void spin(void *payload, uint32_t t) {
+static void spin(void *payload, uint32_t t)
+{
     (void) payload;
     uint64_t x = t + 1;
     for (uint32_t i = 0; i < 40u * 1000 * 1000; ++i)
@@ -141,7 +156,8 @@ static void spin(void *payload, uint32_t t) {
     (void) sink;
 }
 
-double harness_parallelism(uint32_t count) {
+double harness_parallelism(uint32_t count)
+{
     double start = harness_clock();
     spin(NULL, 0);
     const double alone = harness_clock() - start;

@@ -20,7 +20,8 @@ double harness_clock(void);
 double harness_median(double *values, size_t count);
 
 /* Print one result. */
-void harness_emit(const char *measure, const char *name, double value, const char *unit);
+void harness_emit(const char *measure, const char *name, double value,
+                  const char *unit);
 
 /* End the process with the message, and the library's own if there is one, unless
  * 'condition' holds. */

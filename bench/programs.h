@@ -45,7 +45,7 @@ uint32_t programs_trace(const Statement *statements, size_t n, VarType type,
                         const uint32_t leaves[PROGRAM_LEAVES]);
 
 /* Compare the entries of a traced program with plain C, at up to 64 positions. */
-void programs_check(uint32_t result, const Statement *statements, size_t n, VarType type,
-                    size_t size, uint64_t seed);
+void programs_check(uint32_t result, const Statement *statements, size_t n,
+                    VarType type, size_t size, uint64_t seed);
 
 #endif

@@ -8,7 +8,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__linux__) && defined(__NR_membarrier) && !defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__)
+#define WATCHED 1 /* by the thread sanitizer, which does not know membarrier */
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WATCHED 1
+#endif
+#endif
+
+#if defined(__linux__) && defined(__NR_membarrier) && !defined(WATCHED)
 #include <linux/membarrier.h>
 static bool register_barrier(void)
 {
@@ -66,6 +74,8 @@ bool biased_lock_wait(void)
     pthread_cond_wait(&finished, &mutex);
     return true;
 }
+
+void biased_lock_forked(void) { pthread_cond_init(&finished, NULL); }
 
 void biased_lock_broadcast(void)
 {

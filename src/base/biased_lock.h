@@ -35,6 +35,8 @@ void biased_unlock_slow(void);
  *  if it is not. */
 bool biased_lock_wait(void);
 void biased_lock_broadcast(void);
+/** In the child of a fork, with the lock held: the threads that waited are gone. */
+void biased_lock_forked(void);
 
 static inline void biased_lock_take(void)
 {

@@ -39,6 +39,16 @@ static bool add_use(Assembly *b, Buffer *buffer, bool write)
     return true;
 }
 
+/* Note an array that has to stay as it is until the launch. */
+static bool add_array(Assembly *b, VarId id)
+{
+    if (b->array_count >= b->array_capacity)
+        TRY(vec_reserve(&b->arrays, &b->array_capacity, b->array_count + 1,
+                        sizeof(VarId)), false);
+    b->arrays[b->array_count++] = id;
+    return true;
+}
+
 /* ---------------------------------------------------------------- emitting */
 
 static uint32_t emit_literal(Assembly *b, VarId id, const Var *v)
@@ -76,9 +86,10 @@ static uint32_t emit_exact_load(Assembly *b, const Var *v)
     return program_add(b->program, OP_GATHER, (VarType) v->type, 0, 3, args);
 }
 
-static uint32_t emit_load(Assembly *b, const Var *v)
+static uint32_t emit_load(Assembly *b, VarId id, const Var *v)
 {
     Buffer *buffer = v->value.buffer;
+    TRY(add_array(b, id), PROGRAM_NONE);
     if (v->size != 1 && !buffer_is_padded(buffer))
         return emit_exact_load(b, v);
     uint32_t slot = program_add_param(b->program, PARAM_INPUT, (VarType) v->type);
@@ -100,6 +111,8 @@ static uint32_t emit_pointer(Assembly *b, const Var *v)
     if (v->dep[0]) {
         const Var *array = var_get(v->dep[0]);
         type = (VarType) array->type;
+        if (v->aux != 1) /* a queued write holds its own target */
+            TRY(add_array(b, v->dep[0]), PROGRAM_NONE);
         if (array->op == OP_EVALUATED && array->value.buffer) {
             TRY(add_use(b, array->value.buffer, write), PROGRAM_NONE);
             if (!address)
@@ -162,15 +175,9 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t sta
 
 static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
 {
-    if (v->op >= OP_NEG && v->op <= OP_BITCAST) {
-        uint32_t args[3], count = op_info[v->op].arity;
-        for (uint32_t i = 0; i < count; ++i)
-            args[i] = var_get(v->dep[i])->position;
-        return program_add(b->program, (Op) v->op, (VarType) v->type, 0, count, args);
-    }
     switch (v->op) {
         case OP_LITERAL: return emit_literal(b, id, v);
-        case OP_EVALUATED: return emit_load(b, v);
+        case OP_EVALUATED: return emit_load(b, id, v);
         case OP_POINTER: return emit_pointer(b, v);
         default: break;
     }
@@ -194,25 +201,71 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
 
 /* -------------------------------------------------------------------- walk */
 
-static inline bool push(Assembly *b, uint32_t depth, VarId id)
+static inline bool is_leaf(const Var *v)
 {
-    if (depth >= b->stack_capacity)
-        TRY(vec_reserve(&b->stack, &b->stack_capacity, depth + 1, sizeof(VarId)), false);
-    b->stack[depth] = id;
+    return v->op == OP_LITERAL || v->op == OP_EVALUATED || v->op == OP_POINTER;
+}
+
+/* Arithmetic, what nearly all nodes are: all operands are emitted, at most three. The
+ * instruction is written in whole words. */
+static inline bool emit_arithmetic(Program *program, Var *v, uint32_t count,
+                                   uint32_t stamp)
+{
+    if (program->inst_count == program->inst_capacity)
+        TRY(vec_reserve(&program->insts, &program->inst_capacity,
+                        program->inst_count + 1, sizeof(Inst)),
+            false);
+    uint64_t a = var_get(v->dep[0])->position;
+    uint64_t b = count > 1 ? var_get(v->dep[1])->position : a;
+    uint64_t c = count > 2 ? var_get(v->dep[2])->position : a;
+    const Inst *insts = program->insts;
+    uint64_t flags = insts[a].flags & insts[b].flags & insts[c].flags;
+    uint64_t words[3] = { v->op | (uint64_t) v->type << 8 | flags << 16 |
+                              (uint64_t) count << 24,
+                          count > 1 ? a | b << 32 : a, count > 2 ? c : 0 };
+    char *inst = (char *) &program->insts[program->inst_count];
+    memcpy(inst, &words[0], 8);
+    memcpy(inst + 8, &words[1], 8);
+    memcpy(inst + 16, &words[2], 8);
+    v->stamp = stamp;
+    v->position = program->inst_count++;
     return true;
 }
 
-/* The first operand that has not been emitted, 0 if all have. */
-static inline VarId next_operand(const Var *v, uint32_t stamp)
+static bool emit_other(Assembly *b, VarId id, Var *v, uint32_t stamp)
 {
-    if (v->op == OP_POINTER) /* the array behind it is in memory */
-        return 0;
-    uint32_t count;
-    const VarId *ids = var_operands(v, &count);
-    for (uint32_t i = 0; i < count; ++i)
-        if (var_get(ids[i])->stamp != stamp)
-            return ids[i];
-    return 0;
+    uint32_t position = emit(b, id, v, stamp);
+    TRY(position != PROGRAM_NONE, false);
+    v->stamp = stamp;
+    v->position = position;
+    return true;
+}
+
+static bool push(Assembly *b, uint32_t depth, VarId id)
+{
+    if (depth >= b->stack_capacity)
+        TRY(vec_reserve(&b->stack, &b->stack_capacity, depth + 1, sizeof(Visit)),
+            false);
+    b->stack[depth] = (Visit) { id, 0 };
+    return true;
+}
+
+/* Visit operands from number '*next' on and emit leaves on the way. The first one that
+ * is neither emitted nor a leaf ends the search and is found. */
+static inline bool find_operand(Assembly *b, const VarId *ids, uint32_t count,
+                                uint32_t *next, uint32_t stamp, VarId *found)
+{
+    for (*found = 0; *next < count && ids[*next]; ++*next) {
+        Var *operand = var_get(ids[*next]);
+        if (operand->stamp == stamp)
+            continue;
+        if (!is_leaf(operand)) {
+            *found = ids[(*next)++];
+            return true;
+        }
+        TRY(emit_other(b, ids[*next], operand, stamp), false);
+    }
+    return true;
 }
 
 static bool walk(Assembly *b, VarId root, uint32_t stamp)
@@ -222,17 +275,24 @@ static bool walk(Assembly *b, VarId root, uint32_t stamp)
     uint32_t depth = 0;
     TRY(push(b, depth++, root), false);
     while (depth) {
-        VarId id = b->stack[depth - 1];
-        Var *v = var_get(id);
-        VarId operand = next_operand(v, stamp);
+        Visit *top = &b->stack[depth - 1];
+        Var *v = var_get(top->id);
+        uint32_t count = 4, next = top->next;
+        const VarId *ids = v->dep; /* unused ones are 0 */
+        if (v->flags & VAR_WIDE)
+            ids = var_operands(v, &count);
+        VarId operand = 0;
+        if (v->op != OP_POINTER) /* the array behind it is in memory */
+            TRY(find_operand(b, ids, count, &next, stamp, &operand), false);
         if (operand) {
+            top->next = next;
             TRY(push(b, depth++, operand), false);
             continue;
         }
-        uint32_t position = emit(b, id, v, stamp);
-        TRY(position != PROGRAM_NONE, false);
-        v->stamp = stamp;
-        v->position = position;
+        bool arithmetic = v->op >= OP_NEG && v->op <= OP_BITCAST;
+        TRY(arithmetic ? emit_arithmetic(b->program, v, next, stamp)
+                       : emit_other(b, top->id, v, stamp),
+            false);
         depth--;
     }
     return true;
@@ -272,7 +332,7 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
     b->program = program;
     b->size = group->size;
     b->read_count = b->write_count = b->output_count = b->consumed_count = 0;
-    b->input_count = 0;
+    b->input_count = b->array_count = 0;
     uint32_t stamp = var_new_stamp();
     uint32_t values = group->root_count - group->effect_count;
     mark_effects(group, true);
@@ -288,8 +348,31 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
     return ok;
 }
 
+void assemble_hold(const Assembly *b)
+{
+    for (uint32_t i = 0; i < b->array_count; ++i)
+        var_inc(b->arrays[i]);
+    for (uint32_t i = 0; i < b->program->literal_count; ++i)
+        if (b->literal_vars[i])
+            var_inc(b->literal_vars[i]);
+    for (uint32_t i = 0; i < b->program->check_count; ++i)
+        var_inc(b->check_vars[i]);
+}
+
+void assemble_drop(const Assembly *b)
+{
+    for (uint32_t i = 0; i < b->array_count; ++i)
+        var_dec(b->arrays[i]);
+    for (uint32_t i = 0; i < b->program->literal_count; ++i)
+        if (b->literal_vars[i])
+            var_dec(b->literal_vars[i]);
+    for (uint32_t i = 0; i < b->program->check_count; ++i)
+        var_dec(b->check_vars[i]);
+}
+
 void assemble_free(Assembly *b)
 {
+    alloc_free(b->arrays);
     alloc_free(b->args);
     alloc_free(b->reads);
     alloc_free(b->writes);

@@ -187,13 +187,14 @@ static void log_launch(const Assembly *b, const ProgramKey *key, uint64_t ns)
               b->output_count, b->program->inst_count, (double) ns * 1e-3);
 }
 
-/* Find the kernel, or make it with the lock released. */
+/* Find the kernel, or make it with the lock released; then the assembly is held. */
 static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
                           bool *hit)
 {
     Kernel *kernel = cache_find(b->program, key);
     *hit = kernel != NULL;
     if (!kernel) {
+        assemble_hold(b);
         state_unlock();
         kernel = cache_get(b->program, key, literal_origin, b);
         state_lock();
@@ -291,6 +292,21 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
     return false;
 }
 
+/* Have the kernel of an assembly write its outputs and finish its variables. */
+static bool launch(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
+                   uint64_t codegen_ns)
+{
+    TRY(get_outputs(b), false);
+    if (!submit(ts, b, kernel, hit, codegen_ns)) {
+        for (uint32_t i = 0; i < b->output_count; ++i)
+            buffer_release(b->writes[--b->write_count]);
+        return false;
+    }
+    state.launches++;
+    finish_group(b);
+    return true;
+}
+
 static bool run_group(ThreadState *ts, Assembly *b, Program *program,
                       const Group *group)
 {
@@ -302,21 +318,17 @@ static bool run_group(ThreadState *ts, Assembly *b, Program *program,
     log_launch(b, &key, codegen_ns);
     bool hit;
     Kernel *kernel = get_kernel(ts, b, &key, &hit);
-    TRY(kernel, false);
-    bool ok = get_outputs(b);
-    if (ok && !submit(ts, b, kernel, hit, codegen_ns)) {
-        for (uint32_t i = 0; i < b->output_count; ++i)
-            buffer_release(b->writes[--b->write_count]);
-        ok = false;
-    }
-    cache_release(kernel);
-    if (!ok)
-        return false;
-    state.launches++;
-    finish_group(b);
-    if (state_flag(ts, JitFlagLaunchBlocking))
+    bool ok = kernel && launch(ts, b, kernel, hit, codegen_ns);
+    if (kernel)
+        cache_release(kernel);
+    if (!hit)
+        assemble_drop(b);
+    if (ok && state_flag(ts, JitFlagLaunchBlocking)) {
+        state_unlock(); /* host functions on the way may need it */
         stream_sync(ts->stream);
-    return true;
+        state_lock();
+    }
+    return ok;
 }
 
 /* -------------------------------------------------------------- evaluation */
@@ -339,20 +351,37 @@ static uint32_t filter_scheduled(VarId *ids, uint32_t count)
     return kept;
 }
 
-/* Of the queued writes, drop those whose array nobody can look at any more: only queued
- * writes hold it, and their own result (of an atomic) is not held either. */
+/* The array an effect writes to. */
+static VarId target_of(VarId effect)
+{
+    uint32_t count;
+    const VarId *ids = var_operands(var_get(effect), &count);
+    return var_get(ids[0])->dep[0];
+}
+
+/* Of the queued writes, drop those whose array nobody can look at any more: only these
+ * writes hold it, and nobody holds the result of one of them (of an atomic). 'position'
+ * of an array is meanwhile the number of writes in the list that go to it and whose
+ * results are not held. */
 static uint32_t filter_effects(VarId *ids, uint32_t count)
 {
-    uint32_t kept = 0;
+    uint32_t kept = 0, stamp = var_new_stamp();
     for (uint32_t i = 0; i < count; ++i) {
-        const Var *effect = var_get(ids[i]);
-        uint32_t operands;
-        const Var *pointer = var_get(var_operands(effect, &operands)[0]);
-        const Var *array = var_get(pointer->dep[0]);
-        if (array->refs == var_pending(array) && effect->refs == 1)
+        Var *array = var_get(target_of(ids[i]));
+        if (array->stamp != stamp)
+            array->position = 0;
+        array->stamp = stamp;
+        array->position += var_get(ids[i])->refs == 1;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        Var *array = var_get(target_of(ids[i]));
+        uint32_t pending = var_pending(array);
+        if (array->refs == pending && array->position == pending) {
+            array->position--; /* stays equal to what is pending */
             var_dec(ids[i]);
-        else
+        } else {
             ids[kept++] = ids[i];
+        }
     }
     return kept;
 }
@@ -363,10 +392,7 @@ static void poison_targets(const Group *group)
 {
     for (uint32_t i = group->root_count - group->effect_count; i < group->root_count;
          ++i) {
-        uint32_t operands;
-        const Var *effect = var_get(group->roots[i]);
-        const Var *pointer = var_get(var_operands(effect, &operands)[0]);
-        Var *array = var_get(pointer->dep[0]);
+        Var *array = var_get(target_of(group->roots[i]));
         const Extra *extra = extra_find(array);
         array->flags |= VAR_POISONED;
         if (extra && extra->expanded_of)
@@ -471,10 +497,12 @@ static bool run_effects(ThreadState *ts, ThreadState *owner, const VarId *vars,
     uint32_t count = owner->effect_count, capacity = owner->effect_capacity;
     owner->effects = NULL;
     owner->effect_count = owner->effect_capacity = 0;
+    owner->stolen += owner != ts;
     bool ok = run_lists(ts, vars, var_count, effects, &count);
     /* The owner may have ended while the lock was released. */
     for (ThreadState *t = state.threads; t; t = t->next)
         if (t == owner) {
+            owner->stolen -= owner != ts;
             return_effects(owner, effects, count, capacity);
             return ok;
         }
@@ -484,6 +512,10 @@ static bool run_effects(ThreadState *ts, ThreadState *owner, const VarId *vars,
 
 bool evaluate_all(ThreadState *ts)
 {
+    /* Earlier writes of this thread that another one runs come before those to come.
+     * (A callback cannot wait: that thread may be waiting for this one.) */
+    while (ts->stolen && !ts->evaluating && state_wait_eval())
+        continue;
     VarId *vars = ts->scheduled;
     uint32_t capacity = ts->scheduled_capacity;
     uint32_t count = filter_scheduled(vars, ts->scheduled_count);
@@ -511,9 +543,13 @@ bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled)
 {
     Var *v = var_get(id);
     bool work = true;
+    if (scheduled)
+        *scheduled = false;
+    if (v->flags & VAR_UNUSABLE)
+        return node_usable(ts, id, "jit_var_schedule()", "the variable");
     if (v->op == OP_LITERAL || (v->op == OP_EVALUATED && !v->pending)) {
         work = false;
-    } else if (v->op == OP_UNDEFINED && !(v->flags & VAR_CONSUMED)) {
+    } else if (v->op == OP_UNDEFINED) {
         TRY(evaluate_literal(ts, id), false);
     } else if (v->op != OP_EVALUATED) {
         TRY(vec_reserve(&ts->scheduled, &ts->scheduled_capacity,
@@ -546,12 +582,9 @@ bool evaluate_literal(ThreadState *ts, VarId id)
 static ThreadState *queued_by(VarId id)
 {
     for (ThreadState *ts = state.threads; ts; ts = ts->next) {
-        for (uint32_t i = 0; i < ts->effect_count; ++i) {
-            uint32_t count;
-            const VarId *ids = var_operands(var_get(ts->effects[i]), &count);
-            if (var_get(ids[0])->dep[0] == id)
+        for (uint32_t i = 0; i < ts->effect_count; ++i)
+            if (target_of(ts->effects[i]) == id)
                 return ts;
-        }
     }
     return NULL;
 }

@@ -68,7 +68,19 @@ static void thread_exit(void *pointer)
 }
 
 static void fork_prepare(void) { biased_lock_take(); }
-static void fork_release(void) { biased_lock_drop(); }
+static void fork_parent(void) { biased_lock_drop(); }
+
+/* The evaluations that other threads had begun will never finish here. */
+static void fork_child(void)
+{
+    for (ThreadState *ts = state.threads; ts; ts = ts->next) {
+        ts->stolen = 0;
+        if (ts != state_self)
+            ts->evaluating = 0;
+    }
+    biased_lock_forked();
+    biased_lock_drop();
+}
 
 static void create_key(void)
 {
@@ -80,7 +92,7 @@ static void create_key(void)
     stream_self();
     disk_prepare_fork();
     cache_init();
-    pthread_atfork(fork_prepare, fork_release, fork_release);
+    pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
 ThreadState *state_make_thread(void)
@@ -140,7 +152,14 @@ void state_unlock_and_call(void)
     alloc_free(list);
 }
 
-bool state_wait_eval(void) { return biased_lock_wait(); }
+bool state_wait_eval(void)
+{
+    const ThreadState *ts = state.threads;
+    while (ts && (ts == state_self || !ts->evaluating))
+        ts = ts->next;
+    return ts && biased_lock_wait();
+}
+
 void state_signal_eval(void) { biased_lock_broadcast(); }
 
 void state_free(void)

@@ -31,6 +31,7 @@ typedef struct ThreadState {
     char **prefixes;         /* label prefixes, owned */
     uint32_t prefix_count, prefix_capacity;
     uint32_t evaluating;     /* evaluations of this thread that have not finished */
+    uint32_t stolen;         /* other threads that are running writes queued by it */
     uint32_t profile_depth;  /* open profile ranges */
     const char *file;        /* source location, interned */
     uint32_t line;
@@ -81,7 +82,7 @@ static inline void state_unlock(void)
 }
 
 /** Wait (releasing the lock meanwhile) until another thread has finished an evaluation.
- *  False, at once, if there has never been another thread. */
+ *  False, at once, if no other thread evaluates anything. */
 bool state_wait_eval(void);
 /** An evaluation that had released the lock has finished. */
 void state_signal_eval(void);

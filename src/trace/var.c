@@ -139,26 +139,32 @@ VarId var_create(const Var *proto, bool reuse)
 
 /* ---------------------------------------------------------------- release */
 
+static inline VarId drop(VarId id, VarId stack)
+{
+    Var *v = var_get(id);
+    if (--v->refs)
+        return stack;
+    v->position = stack;
+    return id;
+}
+
 /* Drop the operands of a variable; those that nobody else holds go on top of the
  * stack. */
-static VarId drop_operands(Var *v, VarId stack)
+static inline VarId drop_operands(Var *v, VarId stack)
 {
     if (v->op == OP_POINTER && v->aux == 1)
         var_get(v->dep[0])->pending--;
-    uint32_t count;
-    const VarId *ids = var_operands(v, &count);
-    for (uint32_t i = 0; i < count; ++i) {
-        if (!ids[i])
-            continue;
-        Var *o = var_get(ids[i]);
-        if (--o->refs == 0) {
-            o->position = stack;
-            stack = ids[i];
-        }
-    }
-    if (v->flags & VAR_WIDE)
+    if (v->flags & VAR_WIDE) {
+        const VarList *list = v->value.list;
+        for (uint32_t i = 0; i < list->count; ++i)
+            if (list->ids[i])
+                stack = drop(list->ids[i], stack);
         alloc_free(v->value.list);
-    else if (v->flags & VAR_OWN_TEXT)
+        return stack;
+    }
+    for (uint32_t i = 0; i < 4 && v->dep[i]; ++i)
+        stack = drop(v->dep[i], stack);
+    if (v->flags & VAR_OWN_TEXT)
         alloc_free((char *) v->value.text);
     return stack;
 }

@@ -46,33 +46,41 @@ static void write_all(uint32_t *target, uint32_t size, uint32_t value, ReduceOp 
 
 /* ------------------------------------------------- evaluated behind one's back */
 
-static uint32_t watched;
+static uint32_t watched, reused;
 
 static void evaluate_watched(uint32_t index, int freed, void *payload)
 {
     (void) index;
     (void) payload;
-    if (!freed)
-        OK(jit_var_eval(watched));
+    if (freed)
+        return;
+    OK(jit_var_eval(watched));
+    OK(jit_sync_thread());
+    reused = fill_u32(SIZE, 99); /* takes the memory of what was freed */
 }
 
-/* While a kernel is compiled its variable is evaluated by somebody else, which frees
- * the arrays it was to read. */
+/* While the kernel of a write is compiled, the written value is evaluated by somebody
+ * else, and the arrays it was computed from are freed. */
 static void test_inputs_stay_alive(void **unused)
 {
     (void) unused;
-    uint32_t x = fill_u32(SIZE, 5), y = with(jit_var_xor, x, 77), number = unique();
-    watched = with(jit_var_add, y, number);
-    uint32_t counter = jit_var_counter(CPU, 7);
+    uint32_t x = fill_u32(SIZE, 5), target = fill_u32(SIZE, 0), number = unique();
+    watched = with(jit_var_add, x, number);
+    uint32_t index = jit_var_counter(CPU, SIZE), counter = jit_var_counter(CPU, 7);
     uint32_t first = with(jit_var_add, counter, unique());
     OK(jit_var_set_callback(first, evaluate_watched, NULL));
     OK(jit_var_schedule(first));
+    OK(jit_sync_thread());
+    uint32_t last = with(jit_var_mul, watched, 3);
+    advance(&target, jit_var_scatter(target, last, index, 0, ReduceOpIdentity,
+                                     ReduceModeNoConflicts));
     OK(jit_var_schedule(watched));
-    DROP(x, y, counter);
+    DROP(x, last, counter, index);
     OK(jit_eval());
-    assert_int_equal(entry(watched, SIZE - 1), (5 ^ 77) + number);
+    assert_int_equal(entry(watched, SIZE - 1), 5 + number);
+    assert_int_equal(entry(target, SIZE - 1), (5 + number) * 3);
     OK(jit_var_set_callback(first, NULL, NULL));
-    DROP(first, watched);
+    DROP(first, watched, reused, target);
 }
 
 /* ------------------------------------------------------------ order of effects */
@@ -311,7 +319,8 @@ static void test_host_function_traces(void **unused)
     alarm(0);
 }
 
-int main(void)
+/* An argument selects tests by name, with '*' and '?'. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_inputs_stay_alive), TEST(test_write_before_atomic),
@@ -320,5 +329,7 @@ int main(void)
         TEST(test_last_thread_ends), TEST(test_shutdown_beside_threads),
         TEST(test_host_function_traces)
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,14 +257,16 @@ static void transfer_combines_edges(void **state)
     assert_int_equal(combine_halves(ReduceOpAdd, MAX, 0x4c00 - 1, 0), MAX);
     assert_int_equal(combine_halves(ReduceOpAdd, MAX, 0x4c00, 0), INF);
 
-    /* f32 minimum and maximum: the rules of src/ir/ops.def as written there. */
+    /* f32 minimum and maximum: the rules of FMIN and FMAX in src/ir/ops.def. */
     const float values[] = {0.0f, -0.0f, 1.0f, -1.0f, NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 7; i++) {
         for (int k = 0; k < 7; k++) {
             const float a = values[i], b = values[k];
             for (int is_max = 0; is_max < 2; is_max++) {
-                const float want = is_max ? (a > b || isnan(b) ? a : b)
-                                          : (b < a || isnan(a) ? b : a);
+                const bool zeros = a == 0 && b == 0;
+                const bool first = is_max ? a > b || isnan(b) || (zeros && !signbit(a))
+                                          : a < b || isnan(b) || (zeros && signbit(a));
+                const float want = first ? a : b;
                 Buffer *buffer = buffer_get(8);
                 memcpy(buffer->data, (float[]) {a, b}, 8);
                 assert_true(transfer_combine_copies(
