@@ -11,13 +11,14 @@
 #     make bench      measure; results go to bench/results/
 #     make golden     write the golden files anew, to be reviewed with 'git diff'
 #     make lint       layers, style, types     make docs     docs/reference.md
-#     make install    PREFIX=/usr/local DESTDIR=
+#     make install    PREFIX=/usr/local LIBDIR=lib DESTDIR=
 #     make clean      remove what was built
 #
 # SUITE=quick restricts test, asan and tsan to the quick tests.
 
 BUILD ?= build
 PREFIX ?= /usr/local
+LIBDIR ?= lib
 DESTDIR ?=
 SUITE ?=
 FUZZ_PROGRAMS ?= 100000
@@ -103,7 +104,7 @@ lint:
 	python3 tools/lint_style.py
 	python3 tools/make_docs.py --check
 	.venv/bin/ruff check tools bench
-	.venv/bin/mypy tools $(wildcard bench/*.py)
+	.venv/bin/python -m mypy tools $(wildcard bench/*.py)
 	@! command -v cppcheck >/dev/null || tools/cppcheck.sh
 
 docs:
@@ -111,8 +112,13 @@ docs:
 	python3 tools/make_docs.py
 
 install: build
-	@$(MESON) configure $(BUILD) -Dprefix=$(PREFIX)
-	@DESTDIR='$(DESTDIR)' $(MESON) install -C $(BUILD)
+	@echo '$(PREFIX) $(LIBDIR)' | cmp -s - $(BUILD)/prefix-of-make || \
+	    { $(MESON) configure $(BUILD) -Dprefix='$(PREFIX)' -Dlibdir='$(LIBDIR)' && \
+	      echo '$(PREFIX) $(LIBDIR)' > $(BUILD)/prefix-of-make; }
+	@folder='$(DESTDIR)'; case $$folder in ''|/*) ;; *) folder=$$PWD/$$folder ;; esac; \
+	    DESTDIR=$$folder $(MESON) install -C $(BUILD)
+	@# The dynamic linker has to learn of a library in a folder that it searches.
+	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || PATH="$$PATH:/sbin" ldconfig
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-hostile

@@ -3,10 +3,10 @@
  *
  *     core_bench MEASURE [ARGUMENT]
  *
- * Each measure is meant to run in a process of its own with an empty DRJIT_CACHE_DIR (see
- * run.py), prints lines of JSON (see harness.h) and uses the public interface only. The
- * measures that move much data are in throughput.c. peer_bench.py does the same work on
- * the published package; measure and case names agree.
+ * Each measure is meant to run in a process of its own with an empty DRJIT_CACHE_DIR
+ * (see run.py), prints lines of JSON (see harness.h) and uses the public interface
+ * only. The measures that move much data are in throughput.c. peer_bench.py does the
+ * same work on the published package; measure and case names agree.
  */
 #include <math.h>
 #include <stdio.h>
@@ -170,8 +170,8 @@ static void load_engine(void)
     jit_var_dec_ref(x);
 }
 
-/* One chain of as many operations as the argument says, traced and launched once: time and
- * memory of each phase. A process for each size, so that peaks are its own. */
+/* One chain of as many operations as the argument says, traced and launched once: time
+ * and memory of each phase. A process for each size, so that peaks are its own. */
 static void measure_growth(const char *argument)
 {
     const size_t ops = argument ? strtoull(argument, NULL, 10) / 2 * 2 : 1000;

@@ -28,7 +28,7 @@ void harness_emit(const char *measure, const char *name, double value,
 void harness_require(bool condition, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Are the two values equal within a relative error (both NaN, both the same infinity)? */
+/* Are the two equal within a relative error (or both NaN, or the same infinity)? */
 bool harness_close(double value, double expected, double relative);
 
 /* Median time in seconds of work(payload), after a warm-up that lasts until the engine

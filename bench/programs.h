@@ -2,8 +2,8 @@
  * programs.h -- the traced programs that are timed, and the same in plain C
  *
  * Chains make every operation depend on the one before. Random programs mix six kinds
- * of statements over eight inputs; the generator is written down in peer_bench.py too, so
- * that a seed names the same program on both sides.
+ * of statements over eight inputs; the generator is written down in peer_bench.py too,
+ * so that a seed names the same program on both sides.
  */
 #ifndef BENCH_PROGRAMS_H
 #define BENCH_PROGRAMS_H
@@ -15,7 +15,8 @@
 
 #define PROGRAM_LEAVES 8
 
-/* 2n dependent operations, x = x * b + a, that no folding or value numbering removes. */
+/* 2n dependent operations, x = x * b + a, that neither folding nor value numbering
+ * removes. */
 uint32_t programs_chain(uint32_t a, uint32_t b, size_t n);
 float programs_chain_value(float a, float b, size_t n);
 

@@ -1,8 +1,8 @@
 /*
  * throughput.c -- arithmetic, axpy, scatters and reductions (see throughput.h)
  *
- * What is timed is evaluation and synchronisation. Arithmetic is traced outside the timed
- * part; the other measures trace a handful of nodes, which does not show.
+ * What is timed is evaluation and synchronisation. Arithmetic is traced outside the
+ * timed part; the other measures trace a handful of nodes, which does not show.
  */
 #include "throughput.h"
 
@@ -342,7 +342,7 @@ void throughput_reduce(const char *unused)
     uint8_t *mask = harness_alloc(n);
     for (size_t i = 0; i < n; ++i) {
         value[i] = (float) i * (1.f / (float) n) + .5f;
-        /* A factor and its inverse, spread so that products of any stride stay near 1. */
+        /* A factor and its inverse, spread so that all products stay near 1. */
         factors[i] = (uint32_t) i * 2654435761u >> 31 ? 1.f + 0x1p-10f
                                                       : (float) (1. / (1. + 0x1p-10));
         mask[i] = ((uint32_t) i * 2654435761u >> 13) % 3 == 0;

@@ -6,12 +6,14 @@
 # Everything is looked for first, so a second run costs little and needs neither
 # privileges nor a network. Missing system packages are installed with apt-get (as root
 # or with sudo); on other systems, or without the right to install, the script says what
-# is missing and stops. Python tools go to .venv, never to the system.
+# is missing and stops. Only libLLVM may stay away: without it the interpreter does all
+# the work. Python tools go to .venv, never to the system.
 set -eu
 cd "$(dirname "$0")/.."
 
 missing=""  # names for people
 packages="" # their Debian packages
+wants_libllvm=""
 
 lacks() {
     missing="$missing$1
@@ -34,7 +36,8 @@ meson_fits() {
     [ "${version%%.*}" -ge 1 ] 2>/dev/null
 }
 
-# Is there a libLLVM of version 15 or newer that the llvm engine would find?
+# Is there a libLLVM of version 15 or newer that the llvm engine would find? Who sets
+# DRJIT_LIBLLVM_PATH, to whatever, wants no other.
 have_libllvm() {
     [ -z "${DRJIT_LIBLLVM_PATH:-}" ] || return 0
     {
@@ -45,6 +48,7 @@ have_libllvm() {
 }
 
 # A Debian package of libLLVM that this release has, preferring the ones we test with.
+# Nothing if apt knows none, which may be because its lists are empty.
 libllvm_package() {
     for version in 19 18 17 16 15 20 21 22; do
         for package in "libllvm$version" "libllvm${version}t64"; do
@@ -54,7 +58,6 @@ libllvm_package() {
             fi
         done
     done
-    echo libllvm15
 }
 
 look_for_build() {
@@ -78,7 +81,7 @@ look_for_cpp() {
 }
 
 look_for_libllvm() {
-    have_libllvm || lacks "libLLVM 15 or newer (the shared library only)" @libllvm
+    have_libllvm || wants_libllvm=yes
 }
 
 look_for_venv() {
@@ -103,6 +106,7 @@ look_for() {
 look_for_all() {
     missing=""
     packages=""
+    wants_libllvm=""
     for target in "$@"; do
         look_for "$target"
     done
@@ -122,26 +126,48 @@ give_up() {
 
 debian_packages() {
     for package in $(printf '%s\n' $packages | sort -u); do
-        [ "$package" != @libllvm ] || package=$(libllvm_package)
         printf ' %s' "$package"
     done
 }
 
+# Run apt-get quietly, as root or with sudo; wait for others that install something.
+apt_get() {
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq \
+        -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" </dev/null >/dev/null
+}
+
+# May this user install packages? Leaves in $as_root what has to precede a command.
+may_install() {
+    as_root=""
+    have apt-get || return 1
+    [ "$(id -u)" != 0 ] || return 0
+    as_root=sudo
+    have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }
+}
+
 install_packages() {
     have apt-get || give_up "Please install what is needed with your package manager."
-    if [ "$(id -u)" = 0 ]; then
-        as_root=""
-    elif have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
-        as_root="sudo"
-    else
-        give_up "Installing packages needs root or sudo."
-    fi
+    may_install || give_up "Installing packages needs root or sudo."
     # Package lists that are partly out of date are no reason to stop.
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update </dev/null || true
+    apt_get update || true
     echo "bootstrap.sh: installing$(debian_packages)"
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
-        install $(debian_packages) </dev/null >/dev/null ||
+    apt_get -y --no-install-recommends install $(debian_packages) ||
         give_up "apt-get could not install everything."
+}
+
+install_libllvm() {
+    if may_install; then
+        package=$(libllvm_package)
+        [ -n "$package" ] || { apt_get update || true; package=$(libllvm_package); }
+        [ -z "$package" ] || {
+            echo "bootstrap.sh: installing $package"
+            ! apt_get -y --no-install-recommends install "$package" || return 0
+        }
+    fi
+    {
+        echo "bootstrap.sh: there is no libLLVM 15 or newer and none can be installed."
+        echo "    Everything works without, slower. DRJIT_LIBLLVM_PATH can name the file."
+    } >&2
 }
 
 # Put Python packages into .venv, unless its commands or modules are there already.
@@ -178,6 +204,7 @@ if [ -n "$missing" ]; then
     look_for_all "$@"
     [ -z "$missing" ] || give_up "Something is still not there after installing."
 fi
+[ -z "$wants_libllvm" ] || install_libllvm
 for target in "$@"; do
     prepare_python "$target"
 done

@@ -600,8 +600,8 @@ JIT_EXPORT bool jit_var_info(uint32_t index, VarInfo *info);
 /** Are writes to this variable pending? */
 JIT_EXPORT bool jit_var_is_dirty(uint32_t index);
 /** Name a variable in whos, graphviz, messages and leak reports. Returns the variable
- *  that carries the label: a labelled copy if others share it, else itself (a new
- *  reference). The string is copied; NULL removes the label. */
+ *  that carries the label: a labelled copy of an unevaluated one that others share,
+ *  else itself (a new reference). The string is copied; NULL removes the label. */
 JIT_EXPORT uint32_t jit_var_set_label(uint32_t index, const char *label);
 /** The label with its prefixes, NULL if there is none. Valid while the variable
  *  lives. */

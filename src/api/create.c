@@ -6,7 +6,9 @@
 #include "api/api.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "engine/interp/interp.h"
 #include "trace/array.h"
+#include "trace/evaluate.h"
 #include "trace/memory.h"
 
 uint32_t jit_var_literal(JitBackend backend, VarType type, const void *value,
@@ -45,7 +47,9 @@ uint32_t jit_var_bool(JitBackend backend, bool value)
 
 uint32_t jit_var_f16(JitBackend backend, float value)
 {
-    _Float16 half = (_Float16) value;
+    uint64_t bits[3] = { 0 }, half = 0;
+    memcpy(bits, &value, sizeof(value));
+    interp_fold(OP_CAST, VarTypeFloat16, VarTypeFloat32, bits, &half);
     return jit_var_literal(backend, VarTypeFloat16, &half, 1, 0);
 }
 
@@ -176,9 +180,10 @@ static VarId pointer(ThreadState *ts, JitBackend backend, const void *value, Var
                      bool write)
 {
     TRY(node_backend_valid(backend, "jit_var_pointer()"), 0);
-    if (dep && !var_exists(dep))
-        return (VarId) error_set(JIT_ERROR_ARGUMENT, "jit_var_pointer(): r%u is not a "
-                                 "variable", dep);
+    if (dep) { /* the address is one of its entries: they have to be there */
+        TRY(node_usable(ts, dep, "jit_var_pointer()", "the dependency"), 0);
+        TRY(evaluate_var(ts, dep), 0);
+    }
     Var v = { .op = OP_POINTER, .type = VarTypePointer, .backend = (uint8_t) backend,
               .size = 1, .aux = write ? 2 : 0, .dep = { dep },
               .value.literal = (uint64_t) (uintptr_t) value };

@@ -60,7 +60,9 @@ bool jit_var_eval(uint32_t index)
     else
         ok = evaluate_schedule(ts, index, &work);
     if (ok && work) {
-        ok = evaluate_all(ts);
+        var_inc(index);
+        ok = evaluate_all(ts) && evaluate_pending(ts, index);
+        var_dec(index);
     } else if (ok) {
         error_clear();
         ok = false;
@@ -178,6 +180,7 @@ size_t jit_kernel_history(KernelHistoryEntry **entries)
 {
     if (!entries)
         return (size_t) api_null("jit_kernel_history()", "entries");
+    *entries = NULL;
     stream_sync_all();
     return history_take(entries);
 }

@@ -264,6 +264,8 @@ bool launch_submit(Stream *stream, const LaunchSpec *spec)
     bool small =
         cost < COST_SMALL || (cost < COST_SINGLE && spec->size <= MIN_BLOCK_BETTER);
     uint32_t workers = small ? 1 : pool_worker_bound();
+    if (spec->workers && spec->workers < workers)
+        workers = spec->workers;
     Launch *launch = create(spec);
     TRY(launch, false);
     if (!get_scratch(launch, code->scratch, workers)) {

@@ -14,6 +14,7 @@ typedef struct LaunchSpec {
     Kernel *kernel;         /* borrowed; the launch takes a reference of its own */
     const Program *program; /* as traced: its literals fill PARAM_VALUE slots */
     uint32_t size;          /* lanes */
+    uint32_t workers;       /* worker numbers stay below this; 0: any */
     const uint64_t *args;   /* a word for each slot of 'program', the report excluded */
     Buffer *const *reads, *const *writes;
     uint32_t read_count, write_count;

@@ -196,15 +196,16 @@ static inline bool join_sizes(uint32_t *size, uint32_t other)
     return true;
 }
 
-/* Most operations: existing, ordinary operands of one type. Where no operand is a literal
- * and no two are the same, neither folding nor an identity can apply. All stays in
- * registers on that way, since arguments written to memory in halves and read back in
- * one piece would stall the CPU. 0: take the long way. 'arity' is a constant. */
+/* Most operations: existing, ordinary operands of one type. Where no operand is a
+ * literal and no two are the same, neither folding nor an identity can apply. All stays
+ * in registers on that way, since arguments written to memory in halves and read back
+ * in one piece would stall the CPU. 0: take the long way. 'arity' is a constant. */
 static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
                                                          uint32_t arity, VarId a,
                                                          VarId b, VarId c)
 {
-    if (!var_exists(a) || (arity > 1 && !var_exists(b)) || (arity > 2 && !var_exists(c)))
+    if (!var_exists(a) || (arity > 1 && !var_exists(b)) ||
+        (arity > 2 && !var_exists(c)))
         return 0;
     const Var *va = var_get(a), *vb = arity > 1 ? var_get(b) : va,
               *vc = arity > 2 ? var_get(c) : vb;
@@ -214,7 +215,8 @@ static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
         first = (kind & 0xff00) | VarTypeBool;
     if (kind_of(va) != first || kind_of(vc) != kind ||
         !(info->operands >> vb->type & 1) || !is_ordinary(va) || !is_ordinary(vb) ||
-        !is_ordinary(vc) || !join_sizes(&size, vb->size) || !join_sizes(&size, vc->size))
+        !is_ordinary(vc) || !join_sizes(&size, vb->size) ||
+        !join_sizes(&size, vc->size))
         return 0;
     VarType type = (VarType) vb->type;
     if (info->result == RESULT_MASK)

@@ -280,12 +280,17 @@ VarId array_force(ThreadState *ts, VarId id, const char *function)
     return id;
 }
 
-bool array_sync(ThreadState *ts, const Buffer *buffer, const char *function)
+bool array_sync(ThreadState *ts, VarId id, const char *function)
 {
     if (state_flag(ts, JitFlagForbidSynchronization))
         return error_set(JIT_ERROR_STATE, "%s: has to wait for queued work, which "
                          "JitFlagForbidSynchronization forbids", function);
+    Buffer *buffer = var_get(id)->value.buffer;
+    buffer_retain(buffer);
+    state_unlock(); /* others go on meanwhile, host functions among them */
     stream_sync_buffer(buffer);
+    state_lock();
+    buffer_release(buffer);
     return stream_check(ts->stream);
 }
 
@@ -293,12 +298,11 @@ VarId array_data(ThreadState *ts, VarId id, void **data)
 {
     VarId result = array_force(ts, id, "jit_var_data()");
     TRY(result, 0);
-    Buffer *buffer = var_get(result)->value.buffer;
-    if (!array_sync(ts, buffer, "jit_var_data()")) {
+    if (!array_sync(ts, result, "jit_var_data()")) {
         var_dec(result);
         return 0;
     }
-    *data = buffer->data;
+    *data = var_get(result)->value.buffer->data;
     return result;
 }
 
@@ -316,11 +320,13 @@ bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst)
         memcpy(dst, &v->value.literal, entry);
         return true;
     }
-    TRY(evaluate_var(ts, id), false);
-    Buffer *buffer = var_get(id)->value.buffer;
-    TRY(array_sync(ts, buffer, "jit_var_read()"), false);
-    memcpy(dst, (const char *) buffer->data + offset * entry, entry);
-    return true;
+    var_inc(id); /* what is read is shared: nobody writes to it in place */
+    bool ok = evaluate_var(ts, id) && array_sync(ts, id, "jit_var_read()");
+    if (ok)
+        memcpy(dst, (const char *) var_get(id)->value.buffer->data + offset * entry,
+               entry);
+    var_dec(id);
+    return ok;
 }
 
 VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src)
@@ -337,7 +343,9 @@ VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src)
     TRY(written, 0);
     const Var *v = var_get(written);
     uint32_t entry = type_info[v->type].size;
+    state_unlock(); /* as in array_sync() */
     stream_sync_buffer_write(v->value.buffer);
+    state_lock();
     memcpy((char *) v->value.buffer->data + offset * entry, src, entry);
     return written;
 }

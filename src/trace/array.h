@@ -30,7 +30,8 @@ VarId array_force(ThreadState *ts, VarId id, const char *function);
 VarId array_data(ThreadState *ts, VarId id, void **data);
 bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst);
 VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src);
-/** Wait for a buffer's writer, unless synchronising is forbidden. */
-bool array_sync(ThreadState *ts, const Buffer *buffer, const char *function);
+/** Wait (with the lock released) for the writer of a variable in memory, of which the
+ *  caller has a reference, unless synchronising is forbidden. */
+bool array_sync(ThreadState *ts, VarId id, const char *function);
 
 #endif

@@ -74,7 +74,8 @@ static uint32_t emit_exact_load(Assembly *b, const Var *v)
     TRY(add_arg(b, slot, (uint64_t) (uintptr_t) buffer->data), PROGRAM_NONE);
     TRY(add_use(b, buffer, false), PROGRAM_NONE);
     b->input_count++;
-    uint32_t args[] = { program_add(b->program, OP_PARAM, VarTypePointer, slot, 0, NULL),
+    uint32_t args[] = { program_add(b->program, OP_PARAM, VarTypePointer, slot, 0,
+                                    NULL),
                         program_add(b->program, OP_COUNTER, VarTypeUInt32, 0, 0, NULL),
                         program_add_literal(b->program, VarTypeBool, 1) };
     for (uint32_t i = 0; i < 3; ++i)
@@ -111,6 +112,9 @@ static uint32_t emit_pointer(Assembly *b, const Var *v)
     if (v->dep[0]) {
         const Var *array = var_get(v->dep[0]);
         type = (VarType) array->type;
+        const Extra *extra = extra_find(array);
+        if (extra && extra->copies && (!b->workers || extra->copies < b->workers))
+            b->workers = extra->copies;
         if (v->aux != 1) /* a queued write holds its own target */
             TRY(add_array(b, v->dep[0]), PROGRAM_NONE);
         if (array->op == OP_EVALUATED && array->value.buffer) {
@@ -332,7 +336,7 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
     b->program = program;
     b->size = group->size;
     b->read_count = b->write_count = b->output_count = b->consumed_count = 0;
-    b->input_count = b->array_count = 0;
+    b->input_count = b->array_count = b->workers = 0;
     uint32_t stamp = var_new_stamp();
     uint32_t values = group->root_count - group->effect_count;
     mark_effects(group, true);

@@ -18,6 +18,7 @@ typedef struct Visit {
 typedef struct Assembly {
     Program *program;
     uint32_t size;
+    uint32_t workers;         /* that may take part, 0: all (see expand.h) */
     uint64_t *args;           /* one word a slot; outputs are filled in by evaluate.c */
     Buffer **reads,
         **writes; /* borrowed from the variables, which the group keeps alive */

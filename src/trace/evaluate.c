@@ -279,6 +279,7 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
     }
     LaunchSpec spec = {
         .kernel = kernel, .program = b->program, .size = b->size, .args = b->args,
+        .workers = b->workers,
         .reads = b->reads, .read_count = b->read_count,
         .writes = b->writes, .write_count = b->write_count,
         .check_bounds = b->check_bounds,
@@ -400,8 +401,8 @@ static void poison_targets(const Group *group)
     }
 }
 
-/* Put the writes of the groups from 'first' on back into the list, in order; they may run
- * when there is memory again. The number of entries. */
+/* Put the writes of the groups from 'first' on back into the list, in order; they may
+ * run when there is memory again. The number of entries. */
 static uint32_t keep_effects(const Schedule *schedule, uint32_t first, VarId *effects)
 {
     uint32_t kept = 0;
@@ -436,8 +437,8 @@ static bool run_groups(ThreadState *ts, Workspace *w, const Schedule *schedule,
 }
 
 /* Run what is in the lists, which stay the caller's. References are taken over, except
- * those of effects that stay queued because memory is out: these are left at the start of
- * 'effects', and '*effect_count' is their number. */
+ * those of effects that stay queued because memory is out: these are left at the start
+ * of 'effects', and '*effect_count' is their number. */
 static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
                       VarId *effects, uint32_t *effect_count)
 {
@@ -497,11 +498,12 @@ static bool run_effects(ThreadState *ts, ThreadState *owner, const VarId *vars,
     uint32_t count = owner->effect_count, capacity = owner->effect_capacity;
     owner->effects = NULL;
     owner->effect_count = owner->effect_capacity = 0;
+    uint64_t serial = owner->serial;
     owner->stolen += owner != ts;
     bool ok = run_lists(ts, vars, var_count, effects, &count);
     /* The owner may have ended while the lock was released. */
     for (ThreadState *t = state.threads; t; t = t->next)
-        if (t == owner) {
+        if (t->serial == serial) {
             owner->stolen -= owner != ts;
             return_effects(owner, effects, count, capacity);
             return ok;
@@ -638,10 +640,11 @@ bool evaluate_var(ThreadState *ts, VarId id)
     if (v->op == OP_LITERAL || v->op == OP_UNDEFINED)
         return evaluate_literal(ts, id);
     TRY(evaluate_schedule(ts, id, NULL), false);
-    TRY(evaluate_all(ts), false);
-    if (var_get(id)->op != OP_EVALUATED)
-        return error_set(JIT_ERROR_STATE, "jit_eval(): r%u could not be evaluated", id);
-    return true;
+    bool all = evaluate_all(ts);
+    if (var_get(id)->op == OP_EVALUATED) /* whatever else may have failed */
+        return true;
+    return !all ? false : error_set(JIT_ERROR_STATE, "jit_eval(): r%u could not be "
+                                    "evaluated", id);
 }
 
 bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)

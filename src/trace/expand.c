@@ -21,10 +21,10 @@ static uint32_t stride_of(uint32_t size)
     return (size + 63) / 64 * 64; /* no two workers share a cache line */
 }
 
-bool expand_pays(const Var *target, uint32_t lanes)
+bool expand_pays(const Var *target, uint64_t lanes)
 {
     uint64_t entries = (uint64_t) stride_of(target->size) * pool_worker_bound();
-    return target->size <= state.expand_threshold && entries <= 2 * (uint64_t) lanes;
+    return target->size <= state.expand_threshold && entries <= 2 * lanes;
 }
 
 VarId expand_copies_of(VarId target)
@@ -63,7 +63,7 @@ VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
     Var *v = var_get(target);
     *stride = stride_of(v->size);
     uint64_t entries = (uint64_t) *stride * pool_worker_bound();
-    *fits = entries <= UINT32_MAX;
+    *fits = entries <= INT32_MAX; /* the index may be signed */
     TRY(*fits, 0);
     VarId known = expand_copies_of(target);
     if (known && extra_find(v)->expanded_op == op && var_get(known)->size == entries)
@@ -80,6 +80,7 @@ VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
         return 0;
     }
     mine->expanded_of = target;
+    mine->copies = (uint32_t) entries / *stride;
     Extra *extra = extra_find(v);
     extra->expanded = copies;
     extra->expanded_op = (uint8_t) op;

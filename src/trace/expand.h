@@ -17,10 +17,10 @@
 #include "trace/state.h"
 
 /** Would private copies of this target pay for a reduction of 'lanes' values? */
-bool expand_pays(const Var *target, uint32_t lanes);
+bool expand_pays(const Var *target, uint64_t lanes);
 /** The hidden array of a target for this operation (borrowed), made if need be, and the
  *  distance of its copies in entries (a multiple of 64). 0: error recorded, or, with
- *  '*fits' false, the copies would have more than 2^32 entries. */
+ *  '*fits' false, the copies would have more than 2^31 entries. */
 VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
                  bool *fits);
 /** The hidden array if there is one, else 0. */

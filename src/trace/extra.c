@@ -92,12 +92,12 @@ void extra_describe(VarId id, char *out, size_t size)
 
 void extra_free_all(void)
 {
+    if (var_table.live)
+        return;
     for (uint32_t i = 0; i < names.capacity; ++i)
         if (names.entries[i].key)
             alloc_free(names.entries[i].value);
     table_free(&names);
-    if (var_table.live)
-        return;
     alloc_free(records);
     records = NULL;
     record_count = record_capacity = first_free = 0;

@@ -19,6 +19,7 @@ typedef struct Extra {
     void *payload;
     VarId expanded; /* private copies for queued scatter-reductions (expand.h), owned */
     VarId expanded_of;   /* on those: whose copies they are; 0 once that was freed */
+    uint32_t copies;     /* on those: their number, one for each worker */
     uint8_t expanded_op; /* ReduceOp with which the copies will be folded in */
     uint32_t next_free;
 } Extra;

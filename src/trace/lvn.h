@@ -54,7 +54,8 @@ static inline uint32_t lvn_hash(const LvnKey *k)
      * the factor of the other keeps all pairs out of two sets apart. */
     uint32_t a = (uint32_t) k->pair, b = (uint32_t) (k->pair >> 32);
     uint32_t newer = a > b ? a : b, older = a > b ? b : a;
-    uint64_t place = newer + 4099 * (uint64_t) older + 5 * k->more + 7 * (k->more >> 32);
+    uint64_t place =
+        newer + 4099 * (uint64_t) older + 5 * k->more + 7 * (k->more >> 32);
     return 2 * (uint32_t) place + ((uint32_t) h & 31);
 }
 
@@ -86,7 +87,8 @@ static inline VarId lvn_lookup(const LvnKey *k)
     return id;
 }
 
-/** Enter a variable; silently left out if memory is out (it is only an optimisation). */
+/** Enter a variable; silently left out if memory is out (it is only an
+ *  optimisation). */
 static inline void lvn_insert(VarId id, Var *v, uint32_t hash)
 {
     /* Where growing fails, chains become longer. */

@@ -81,11 +81,13 @@ static bool check_array(Access *a, VarId array, const char *what)
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
                          a->function, what, array);
     const Var *v = var_get(array);
+    if (v->flags & VAR_UNUSABLE)
+        return node_usable(a->ts, array, a->function, what);
     if (v->size == 0 || v->type == VarTypePointer)
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is %s", a->function, what,
                          v->size == 0 ? "an empty array"
                                       : "a pointer, expected an array");
-    return !(v->flags & VAR_POISONED) || node_usable(a->ts, array, a->function, what);
+    return true;
 }
 
 /* A bounds check is reported under the label of the array it protects. */
@@ -403,7 +405,7 @@ static bool check_reduction(const char *function, VarType type, ReduceOp op,
 }
 
 static ReduceMode choose_mode(ThreadState *ts, const Var *target, ReduceOp op,
-                              ReduceMode mode, uint32_t lanes)
+                              ReduceMode mode, uint64_t lanes)
 {
     if (op == ReduceOpIdentity)
         return mode == ReduceModePermute ? mode : ReduceModeDirect;
@@ -526,7 +528,7 @@ static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
     TRY(prepare(a, index, mask, values, n, var_get(target)->size / n), 0);
     VarId written = writable_beside(a->ts, target, values, n);
     TRY(written, 0);
-    mode = choose_mode(a->ts, var_get(written), op, mode, a->size * n);
+    mode = choose_mode(a->ts, var_get(written), op, mode, (uint64_t) a->size * n);
     VarId array = redirect(a, written, op, &mode, n);
     bool ok = array != 0;
     uint32_t aux = (uint32_t) op | (uint32_t) mode << 8;

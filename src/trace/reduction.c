@@ -186,7 +186,11 @@ VarId reduction_compress(ThreadState *ts, VarId mask)
     TRY(out, 0);
     HistoryEntry *entry = record(ts, KernelTypeCompress, size, 1);
     uint64_t ns = 0;
+    var_inc(mask);
+    state_unlock(); /* it waits */
     bool ok = scan_compress(ts->stream, in, size, out, &count, &ns);
+    state_lock();
+    var_dec(mask);
     history_finish(entry, ns);
     VarId result = 0;
     if (ok && count)

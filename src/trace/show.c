@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "engine/interp/interp.h"
 #include "kernel/cache.h"
 #include "trace/array.h"
 
@@ -16,9 +17,11 @@
 
 static double half_to_double(uint16_t half)
 {
-    _Float16 value;
-    memcpy(&value, &half, 2);
-    return (double) value;
+    uint64_t bits[3] = { half }, wide = 0;
+    interp_fold(OP_CAST, VarTypeFloat64, VarTypeFloat16, bits, &wide);
+    double value;
+    memcpy(&value, &wide, sizeof(value));
+    return value;
 }
 
 static void put_entry(Text *out, VarType type, const void *entry)

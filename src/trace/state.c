@@ -49,9 +49,12 @@ static void free_thread(ThreadState *ts)
 
 /* A thread ends: writes that it queued but never evaluated are handed to another
  * thread, so that arrays they go to are complete when somebody reads them. */
-static void thread_exit(void *pointer)
+static void thread_exit(void *unused)
 {
-    ThreadState *ts = pointer;
+    (void) unused;
+    ThreadState *ts = state_self;
+    if (!ts) /* a shutdown has released it */
+        return;
     state_lock();
     ThreadState *heir = state.threads == ts ? ts->next : state.threads;
     if (heir && ts->effect_count &&
@@ -62,9 +65,25 @@ static void thread_exit(void *pointer)
         heir->effect_count += ts->effect_count;
         ts->effect_count = 0;
     }
-    free_thread(ts);
+    ts->self = NULL;
+    if (heir || !ts->effect_count) /* else the next thread will be the heir */
+        free_thread(ts);
     state_unlock();
     state_self = NULL;
+}
+
+/* Take over the writes of a thread that ended when there was no other. */
+static void inherit(ThreadState *ts)
+{
+    ThreadState *ended = state.threads;
+    if (!ended || ended->self)
+        return;
+    ts->effects = ended->effects;
+    ts->effect_count = ended->effect_count;
+    ts->effect_capacity = ended->effect_capacity;
+    ended->effects = NULL;
+    ended->effect_count = ended->effect_capacity = 0;
+    free_thread(ended);
 }
 
 static void fork_prepare(void) { biased_lock_take(); }
@@ -75,8 +94,10 @@ static void fork_child(void)
 {
     for (ThreadState *ts = state.threads; ts; ts = ts->next) {
         ts->stolen = 0;
-        if (ts != state_self)
+        if (ts != state_self) {
             ts->evaluating = 0;
+            ts->self = NULL;
+        }
     }
     biased_lock_forked();
     biased_lock_drop();
@@ -106,7 +127,10 @@ ThreadState *state_make_thread(void)
         alloc_free(ts);
         return NULL;
     }
+    ts->self = &state_self;
     biased_lock_take();
+    ts->serial = ++state.serials;
+    inherit(ts);
     ts->next = state.threads;
     ts->link = &state.threads;
     if (ts->next)
@@ -164,13 +188,11 @@ void state_signal_eval(void) { biased_lock_broadcast(); }
 
 void state_free(void)
 {
-    ThreadState *ts = state_self;
     state_lock();
-    while (state.threads && state.threads == ts && !ts->next)
-        free_thread(ts);
-    if (!state.threads) {
-        pthread_setspecific(exit_key, NULL);
-        state_self = NULL;
+    while (state.threads) { /* threads that go on get a new one at their next call */
+        if (state.threads->self)
+            *state.threads->self = NULL;
+        free_thread(state.threads);
     }
     extra_free_all();
     lvn_free();

@@ -38,15 +38,18 @@ typedef struct ThreadState {
     struct Workspace *workspace; /* scratch memory of evaluate.c, NULL while in use */
     Text str, whos, graphviz, program_text; /* results of the last such call */
     Stream *stream;          /* stream_self(), fetched once */
+    uint64_t serial;         /* no two threads ever have the same */
+    struct ThreadState **self; /* the thread's way here; NULL: it has ended */
     struct ThreadState *next,
         **link; /* list of all threads, guarded by the graph lock */
 } ThreadState;
 
 typedef struct State {
-    uint32_t backends;       /* initialised ones, JitBackend bits */
+    _Atomic uint32_t backends; /* initialised ones, JitBackend bits */
     ThreadState *threads;
     size_t expand_threshold;
     uint64_t launches;
+    uint64_t serials;        /* given to threads so far */
 } State;
 
 extern State state;

@@ -209,7 +209,8 @@ static inline Program *new_program(void)
     return program;
 }
 
-static inline uint32_t add(Program *p, Op op, VarType type, uint32_t aux, uint32_t count, ...)
+static inline uint32_t add(Program *p, Op op, VarType type, uint32_t aux,
+                           uint32_t count, ...)
 {
     uint32_t args[8];
     va_list list;
@@ -393,7 +394,8 @@ static inline uint64_t arithmetic(Op op, VarType type, uint64_t a, uint64_t b)
                                         : sqrtl(x));
 }
 
-static inline uint64_t float_reference(Op op, VarType type, uint64_t a, uint64_t b, uint64_t c)
+static inline uint64_t float_reference(Op op, VarType type, uint64_t a, uint64_t b,
+                                       uint64_t c)
 {
     const Real x = real(type, a), y = real(type, b), z = real(type, c);
     const uint64_t sign = UINT64_C(1) << (width_of(type) - 1), one = rounded(type, 1);
@@ -448,8 +450,8 @@ static inline uint64_t float_reference(Op op, VarType type, uint64_t a, uint64_t
 }
 
 /* 'm': mask of SELECT */
-static inline uint64_t reference(Op op, VarType type, uint64_t m, uint64_t a, uint64_t b,
-                          uint64_t c)
+static inline uint64_t reference(Op op, VarType type, uint64_t m, uint64_t a,
+                                 uint64_t b, uint64_t c)
 {
     const Real x = real(type, a), y = real(type, b);
     switch (op) {

@@ -164,14 +164,14 @@ static void compare_tables(const LaneTable *table, LaneFn fn, LaneFn base,
             put(memory[k + 1], types[k], i,
                 i < 128 ? special(types[k], (i * (k + 1)) % LIST)
                         : random_value(types[k]));
-    const LaneStep step = { NULL, 0, { 1, 2, 3 } };
+    const LaneStep step[] = { { NULL, 0, { 1, 2, 3 } }, { .fn = interp_build_stop } };
     LaneFrame frame = { .slot = slot, .lanes = COUNT, .count = COUNT };
-    base(&step, &frame);
+    base(step, &frame);
     memcpy(memory[4], memory[0], sizeof memory[0]);
     for (uint32_t lanes = LANE_GROUP; lanes <= COUNT; lanes += LANE_GROUP) {
         frame.lanes = frame.count = lanes;
         memset(memory[0], 0, sizeof memory[0]);
-        fn(&step, &frame);
+        fn(step, &frame);
         for (uint32_t i = 0; i < lanes; ++i)
             if (!same(result, get(memory[0], result, i), get(memory[4], result, i)))
                 fail_msg("%s differs from baseline: type %s, lane %u of %u", table->isa,

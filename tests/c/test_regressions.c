@@ -44,6 +44,19 @@ static void write_all(uint32_t *target, uint32_t size, uint32_t value, ReduceOp 
     *target = written;
 }
 
+/* Queue a write to an array that is gone. The next evaluation drops it first of all,
+ * with the written value, whose callback is called when that evaluation has assembled
+ * its first kernel and releases the lock to compile it. */
+static void queue_unseen_write(void (*callback)(uint32_t, int, void *))
+{
+    uint32_t counter = jit_var_counter(CPU, 16), target = fill_u32(16, 0);
+    uint32_t value = with(jit_var_add, counter, unique());
+    OK(jit_var_set_callback(value, callback, NULL));
+    advance(&target, jit_var_scatter(target, value, counter, 0, ReduceOpIdentity,
+                                     ReduceModeDirect));
+    DROP(counter, value, target);
+}
+
 /* ------------------------------------------------- evaluated behind one's back */
 
 static uint32_t watched, reused;
@@ -52,7 +65,7 @@ static void evaluate_watched(uint32_t index, int freed, void *payload)
 {
     (void) index;
     (void) payload;
-    if (freed)
+    if (!freed)
         return;
     OK(jit_var_eval(watched));
     OK(jit_sync_thread());
@@ -66,21 +79,16 @@ static void test_inputs_stay_alive(void **unused)
     (void) unused;
     uint32_t x = fill_u32(SIZE, 5), target = fill_u32(SIZE, 0), number = unique();
     watched = with(jit_var_add, x, number);
-    uint32_t index = jit_var_counter(CPU, SIZE), counter = jit_var_counter(CPU, 7);
-    uint32_t first = with(jit_var_add, counter, unique());
-    OK(jit_var_set_callback(first, evaluate_watched, NULL));
-    OK(jit_var_schedule(first));
-    OK(jit_sync_thread());
+    queue_unseen_write(evaluate_watched);
+    uint32_t index = jit_var_counter(CPU, SIZE);
     uint32_t last = with(jit_var_mul, watched, 3);
     advance(&target, jit_var_scatter(target, last, index, 0, ReduceOpIdentity,
                                      ReduceModeNoConflicts));
-    OK(jit_var_schedule(watched));
-    DROP(x, last, counter, index);
+    DROP(x, last, index);
     OK(jit_eval());
     assert_int_equal(entry(watched, SIZE - 1), 5 + number);
     assert_int_equal(entry(target, SIZE - 1), (5 + number) * 3);
-    OK(jit_var_set_callback(first, NULL, NULL));
-    DROP(first, watched, reused, target);
+    DROP(watched, reused, target);
 }
 
 /* ------------------------------------------------------------ order of effects */
@@ -174,14 +182,8 @@ static void test_order_across_threads(void **unused)
 {
     (void) unused;
     atomic_store(&stage, 0);
-    uint32_t x = fill_u32(SIZE, 0), z = fill_u32(SIZE, 0), gone = fill_u32(16, 0);
-    /* A write that nobody can see is dropped first, and so tells when to go on. */
-    uint32_t counter = jit_var_counter(CPU, 16), index = jit_var_counter(CPU, 16);
-    uint32_t value = with(jit_var_add, counter, unique());
-    OK(jit_var_set_callback(value, let_other_write, NULL));
-    uint32_t written =
-        jit_var_scatter(gone, value, index, 0, ReduceOpIdentity, ReduceModeDirect);
-    DROP(gone, counter, index, value, written);
+    uint32_t x = fill_u32(SIZE, 0), z = fill_u32(SIZE, 0);
+    queue_unseen_write(let_other_write);
     write_all(&z, SIZE, 9, ReduceOpIdentity);
     write_all(&x, SIZE, unique(), ReduceOpIdentity);
     pthread_t reader;
@@ -294,6 +296,33 @@ static void test_shutdown_beside_threads(void **unused)
     DROP(x, y, leaked, text);
 }
 
+static void grow_pool(uint32_t index, int freed, void *payload)
+{
+    (void) index;
+    (void) freed;
+    (void) payload;
+    OK(jit_llvm_set_thread_count(16));
+}
+
+/* More workers than there are private copies: those to spare do not take part. */
+static void test_pool_grows(void **unused)
+{
+    (void) unused;
+    const uint32_t lanes = 1u << 20, threads = jit_llvm_thread_count();
+    OK(jit_llvm_set_thread_count(2));
+    uint32_t x = fill_u32(64, 1), counter = jit_var_counter(CPU, lanes);
+    queue_unseen_write(grow_pool);
+    uint32_t index = with(jit_var_mod, counter, 64);
+    advance(&x, jit_var_scatter(x, counter, index, 0, ReduceOpAdd, ReduceModeExpand));
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < lanes; i += 64)
+        expected += i;
+    OK(jit_eval());
+    assert_int_equal(entry(x, 0), expected + 1);
+    DROP(x, counter, index);
+    OK(jit_llvm_set_thread_count(threads));
+}
+
 static void call_back_in(void *payload)
 {
     uint32_t *sum = payload, a = jit_var_u32(CPU, 40);
@@ -327,7 +356,7 @@ int main(int argc, char **argv)
         TEST(test_write_seen_by_atomic), TEST(test_spent_atomic),
         TEST(test_order_across_threads), TEST(test_eval_of_foreign_write),
         TEST(test_last_thread_ends), TEST(test_shutdown_beside_threads),
-        TEST(test_host_function_traces)
+        TEST(test_pool_grows), TEST(test_host_function_traces)
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -1,25 +1,10 @@
 declare <8 x float> @llvm.sqrt.v8f32(<8 x float>)
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
-define internal void @store_part(ptr %to, ptr %from, i64 %size) noinline cold #0 {
-entry:
-  br label %byte
-byte:
-  %i = phi i64 [ 0, %entry ], [ %next, %byte ]
-  %a = getelementptr i8, ptr %from, i64 %i
-  %x = load i8, ptr %a, align 1
-  %b = getelementptr i8, ptr %to, i64 %i
-  store i8 %x, ptr %b, align 1
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %size
-  br i1 %more, label %byte, label %exit
-exit:
-  ret void
-}
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
 define void @drjit_00000000000056780000000000001234(i32 %begin, i32 %end, i32 %worker, ptr %args) #0 {
 entry:
   %begin64 = zext i32 %begin to i64
   %end64 = zext i32 %end to i64
-  %part0 = alloca [64 x i8], align 64
   %slot0 = getelementptr i64, ptr %args, i64 0
   %in0 = load ptr, ptr %slot0, align 8, !invariant.load !0
   %slot1 = getelementptr i64, ptr %args, i64 1
@@ -58,10 +43,12 @@ full:
   %more = icmp ult i64 %next, %end64
   br i1 %more, label %loop, label %exit
 part:
-  store <8 x float> %v16, ptr %part0, align 64
+  %left32 = trunc i64 %left to i32
+  %active.e = insertelement <8 x i32> poison, i32 %left32, i32 0
+  %active.s = shufflevector <8 x i32> %active.e, <8 x i32> poison, <8 x i32> zeroinitializer
+  %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %active.s
   %g17.p = getelementptr float, ptr %out2, i64 %index
-  %g17.n = mul i64 %left, 4
-  call void @store_part(ptr %g17.p, ptr %part0, i64 %g17.n)
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v16, ptr %g17.p, i32 4, <8 x i1> %active)
   br label %exit
 exit:
   ret void

@@ -71,8 +71,7 @@ lane:
   %short = bitcast <8 x i1> %equal to i8
   %bits = zext i8 %short to i64
   %group = and i64 %bits, %m
-  %others = xor i64 %group, -1
-  %rest = and i64 %m, %others
+  %rest = xor i64 %group, %m
   %wide = call i64 @llvm.ctpop.i64(i64 %group)
   %number = trunc i64 %wide to i32
   %old = atomicrmw add ptr %p, i32 %number monotonic
@@ -122,9 +121,9 @@ loop:
   %whole = icmp uge i64 %left, 8
   %valid = select i1 %whole, i64 8, i64 %left
   %valid32 = trunc i64 %valid to i32
-  %valid.e = insertelement <8 x i32> poison, i32 %valid32, i32 0
-  %valid.s = shufflevector <8 x i32> %valid.e, <8 x i32> poison, <8 x i32> zeroinitializer
-  %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %valid.s
+  %active.e = insertelement <8 x i32> poison, i32 %valid32, i32 0
+  %active.s = shufflevector <8 x i32> %active.e, <8 x i32> poison, <8 x i32> zeroinitializer
+  %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %active.s
   %v1.p0 = getelementptr i32, ptr %in1, i64 %index
   %v1 = load <8 x i32>, ptr %v1.p0, align 4, !invariant.load !0
   %v3.m = and <8 x i1> %active, %active

@@ -1,5 +1,7 @@
 declare <8 x i8> @llvm.fptoui.sat.v8i8.v8f64(<8 x double>)
 declare <8 x i64> @llvm.fptosi.sat.v8i64.v8f64(<8 x double>)
+declare void @llvm.masked.store.v8i64.p0(<8 x i64>, ptr, i32, <8 x i1>)
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
 define internal void @store_part(ptr %to, ptr %from, i64 %size) noinline cold #0 {
 entry:
   br label %byte
@@ -21,9 +23,6 @@ entry:
   %end64 = zext i32 %end to i64
   %part0 = alloca [64 x i8], align 64
   %part1 = alloca [64 x i8], align 64
-  %part2 = alloca [64 x i8], align 64
-  %part3 = alloca [64 x i8], align 64
-  %part4 = alloca [64 x i8], align 64
   %slot0 = getelementptr i64, ptr %args, i64 0
   %in0 = load ptr, ptr %slot0, align 8, !invariant.load !0
   %slot1 = getelementptr i64, ptr %args, i64 1
@@ -69,27 +68,25 @@ full:
   %more = icmp ult i64 %next, %end64
   br i1 %more, label %loop, label %exit
 part:
+  %left32 = trunc i64 %left to i32
+  %active.e = insertelement <8 x i32> poison, i32 %left32, i32 0
+  %active.s = shufflevector <8 x i32> %active.e, <8 x i32> poison, <8 x i32> zeroinitializer
+  %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %active.s
+  %g4.p = getelementptr i64, ptr %out2, i64 %index
+  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v3, ptr %g4.p, i32 8, <8 x i1> %active)
+  %g7.p = getelementptr float, ptr %out4, i64 %index
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v6, ptr %g7.p, i32 4, <8 x i1> %active)
+  %g11.p = getelementptr i64, ptr %out6, i64 %index
+  call void @llvm.masked.store.v8i64.p0(<8 x i64> %v10, ptr %g11.p, i32 8, <8 x i1> %active)
   store <8 x i8> %v1, ptr %part0, align 64
-  store <8 x i64> %v3, ptr %part1, align 64
-  store <8 x float> %v6, ptr %part2, align 64
   %g9.z = zext <8 x i1> %v8 to <8 x i8>
-  store <8 x i8> %g9.z, ptr %part3, align 64
-  store <8 x i64> %v10, ptr %part4, align 64
+  store <8 x i8> %g9.z, ptr %part1, align 64
   %g2.p = getelementptr i8, ptr %out1, i64 %index
   %g2.n = mul i64 %left, 1
   call void @store_part(ptr %g2.p, ptr %part0, i64 %g2.n)
-  %g4.p = getelementptr i64, ptr %out2, i64 %index
-  %g4.n = mul i64 %left, 8
-  call void @store_part(ptr %g4.p, ptr %part1, i64 %g4.n)
-  %g7.p = getelementptr float, ptr %out4, i64 %index
-  %g7.n = mul i64 %left, 4
-  call void @store_part(ptr %g7.p, ptr %part2, i64 %g7.n)
   %g9.p = getelementptr i8, ptr %out5, i64 %index
   %g9.n = mul i64 %left, 1
-  call void @store_part(ptr %g9.p, ptr %part3, i64 %g9.n)
-  %g11.p = getelementptr i64, ptr %out6, i64 %index
-  %g11.n = mul i64 %left, 8
-  call void @store_part(ptr %g11.p, ptr %part4, i64 %g11.n)
+  call void @store_part(ptr %g9.p, ptr %part1, i64 %g9.n)
   br label %exit
 exit:
   ret void

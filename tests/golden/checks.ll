@@ -86,9 +86,9 @@ loop:
   %whole = icmp uge i64 %left, 8
   %valid = select i1 %whole, i64 8, i64 %left
   %valid32 = trunc i64 %valid to i32
-  %valid.e = insertelement <8 x i32> poison, i32 %valid32, i32 0
-  %valid.s = shufflevector <8 x i32> %valid.e, <8 x i32> poison, <8 x i32> zeroinitializer
-  %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %valid.s
+  %active.e = insertelement <8 x i32> poison, i32 %valid32, i32 0
+  %active.s = shufflevector <8 x i32> %active.e, <8 x i32> poison, <8 x i32> zeroinitializer
+  %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %active.s
   %v2.p0 = getelementptr i32, ptr %in2, i64 %index
   %v2 = load <8 x i32>, ptr %v2.p0, align 4, !invariant.load !0
   %l3.0.e = insertelement <8 x i1> poison, i1 true, i32 0

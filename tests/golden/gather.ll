@@ -1,4 +1,5 @@
 declare <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr>, i32, <8 x i1>, <8 x float>)
+declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
 @zero = internal constant i64 0, align 8
 define internal void @store_part(ptr %to, ptr %from, i64 %size) noinline cold #0 {
 entry:
@@ -20,7 +21,6 @@ entry:
   %begin64 = zext i32 %begin to i64
   %end64 = zext i32 %end to i64
   %part0 = alloca [64 x i8], align 64
-  %part1 = alloca [64 x i8], align 64
   %slot1 = getelementptr i64, ptr %args, i64 1
   %in1 = load ptr, ptr %slot1, align 8, !invariant.load !0
   %slot2 = getelementptr i64, ptr %args, i64 2
@@ -42,9 +42,9 @@ loop:
   %whole = icmp uge i64 %left, 8
   %valid = select i1 %whole, i64 8, i64 %left
   %valid32 = trunc i64 %valid to i32
-  %valid.e = insertelement <8 x i32> poison, i32 %valid32, i32 0
-  %valid.s = shufflevector <8 x i32> %valid.e, <8 x i32> poison, <8 x i32> zeroinitializer
-  %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %valid.s
+  %active.e = insertelement <8 x i32> poison, i32 %valid32, i32 0
+  %active.s = shufflevector <8 x i32> %active.e, <8 x i32> poison, <8 x i32> zeroinitializer
+  %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %active.s
   %v1.a = trunc i64 %index to i32
   %v1.b = insertelement <8 x i32> poison, i32 %v1.a, i32 0
   %v1.c = shufflevector <8 x i32> %v1.b, <8 x i32> poison, <8 x i32> zeroinitializer
@@ -100,15 +100,13 @@ full:
   %more = icmp ult i64 %next, %end64
   br i1 %more, label %loop, label %exit
 part:
-  store <8 x float> %v3, ptr %part0, align 64
-  %g8.z = zext <8 x i1> %v7 to <8 x i8>
-  store <8 x i8> %g8.z, ptr %part1, align 64
   %g4.p = getelementptr float, ptr %out2, i64 %index
-  %g4.n = mul i64 %left, 4
-  call void @store_part(ptr %g4.p, ptr %part0, i64 %g4.n)
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v3, ptr %g4.p, i32 4, <8 x i1> %active)
+  %g8.z = zext <8 x i1> %v7 to <8 x i8>
+  store <8 x i8> %g8.z, ptr %part0, align 64
   %g8.p = getelementptr i8, ptr %out4, i64 %index
   %g8.n = mul i64 %left, 1
-  call void @store_part(ptr %g8.p, ptr %part1, i64 %g8.n)
+  call void @store_part(ptr %g8.p, ptr %part0, i64 %g8.n)
   br label %exit
 exit:
   ret void

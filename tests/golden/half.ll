@@ -1,3 +1,4 @@
+declare void @llvm.masked.store.v8f64.p0(<8 x double>, ptr, i32, <8 x i1>)
 define internal void @store_part(ptr %to, ptr %from, i64 %size) noinline cold #0 {
 entry:
   br label %byte
@@ -20,7 +21,6 @@ entry:
   %part0 = alloca [64 x i8], align 64
   %part1 = alloca [64 x i8], align 64
   %part2 = alloca [64 x i8], align 64
-  %part3 = alloca [64 x i8], align 64
   %slot0 = getelementptr i64, ptr %args, i64 0
   %in0 = load ptr, ptr %slot0, align 8, !invariant.load !0
   %slot1 = getelementptr i64, ptr %args, i64 1
@@ -69,11 +69,16 @@ full:
   %more = icmp ult i64 %next, %end64
   br i1 %more, label %loop, label %exit
 part:
+  %left32 = trunc i64 %left to i32
+  %active.e = insertelement <8 x i32> poison, i32 %left32, i32 0
+  %active.s = shufflevector <8 x i32> %active.e, <8 x i32> poison, <8 x i32> zeroinitializer
+  %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %active.s
+  %g12.p = getelementptr double, ptr %out5, i64 %index
+  call void @llvm.masked.store.v8f64.p0(<8 x double> %v11, ptr %g12.p, i32 8, <8 x i1> %active)
   store <8 x i16> %v5, ptr %part0, align 64
   store <8 x i16> %v7, ptr %part1, align 64
   %g10.z = zext <8 x i1> %v9 to <8 x i8>
   store <8 x i8> %g10.z, ptr %part2, align 64
-  store <8 x double> %v11, ptr %part3, align 64
   %g6.p = getelementptr i16, ptr %out2, i64 %index
   %g6.n = mul i64 %left, 2
   call void @store_part(ptr %g6.p, ptr %part0, i64 %g6.n)
@@ -83,9 +88,6 @@ part:
   %g10.p = getelementptr i8, ptr %out4, i64 %index
   %g10.n = mul i64 %left, 1
   call void @store_part(ptr %g10.p, ptr %part2, i64 %g10.n)
-  %g12.p = getelementptr double, ptr %out5, i64 %index
-  %g12.n = mul i64 %left, 8
-  call void @store_part(ptr %g12.p, ptr %part3, i64 %g12.n)
   br label %exit
 exit:
   ret void

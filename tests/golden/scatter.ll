@@ -77,28 +77,38 @@ exit:
 define internal void @scatter_add_local_f32(ptr %base, ptr %idx, ptr %val, i64 %mask) noinline #0 {
 entry:
   %none = icmp eq i64 %mask, 0
-  br i1 %none, label %exit, label %lane
-lane:
-  %m = phi i64 [ %mask, %entry ], [ %rest, %next ]
-  %i = call i64 @llvm.cttz.i64(i64 %m, i1 true)
-  %ip = getelementptr i32, ptr %idx, i64 %i
-  %n = load i32, ptr %ip, align 4
-  %n64 = zext i32 %n to i64
-  %p = getelementptr float, ptr %base, i64 %n64
-  %start = icmp eq i64 %m, %mask
-  br i1 %start, label %agree, label %one
-agree:
+  br i1 %none, label %exit, label %first
+first:
+  %fi = call i64 @llvm.cttz.i64(i64 %mask, i1 true)
+  %fp = getelementptr i32, ptr %idx, i64 %fi
+  %fn = load i32, ptr %fp, align 4
   %all = load <8 x i32>, ptr %idx, align 64
-  %ne = insertelement <8 x i32> poison, i32 %n, i32 0
+  %ne = insertelement <8 x i32> poison, i32 %fn, i32 0
   %ns = shufflevector <8 x i32> %ne, <8 x i32> poison, <8 x i32> zeroinitializer
   %equal = icmp eq <8 x i32> %all, %ns
   %short = bitcast <8 x i1> %equal to i8
   %bits = zext i8 %short to i64
-  %group = and i64 %bits, %m
-  %others = xor i64 %group, -1
-  %unequal = and i64 %m, %others
+  %group = and i64 %bits, %mask
+  %unequal = xor i64 %group, %mask
   %same = icmp eq i64 %unequal, 0
   br i1 %same, label %many, label %ahead
+many:
+  %vals = load <8 x float>, ptr %val, align 64
+  %gs = trunc i64 %mask to i8
+  %gm = bitcast i8 %gs to <8 x i1>
+  %keep = select <8 x i1> %gm, <8 x float> %vals, <8 x float> <float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000>
+  %sh4 = shufflevector <8 x float> %keep, <8 x float> poison, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 0, i32 1, i32 2, i32 3>
+  %co4 = fadd <8 x float> %keep, %sh4
+  %sh2 = shufflevector <8 x float> %co4, <8 x float> poison, <8 x i32> <i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 0, i32 1>
+  %co2 = fadd <8 x float> %co4, %sh2
+  %sh1 = shufflevector <8 x float> %co2, <8 x float> poison, <8 x i32> <i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 0>
+  %co1 = fadd <8 x float> %co2, %sh1
+  %tree = extractelement <8 x float> %co1, i32 0
+  %vp = getelementptr float, ptr %val, i64 %fi
+  store float %tree, ptr %vp, align 4
+  %minus = sub i64 0, %mask
+  %single = and i64 %mask, %minus
+  br label %lane
 ahead:
   %pa0 = getelementptr i32, ptr %idx, i64 0
   %pi0 = load i32, ptr %pa0, align 4
@@ -140,33 +150,20 @@ ahead:
   %pw7 = zext i32 %pi7 to i64
   %pt7 = getelementptr float, ptr %base, i64 %pw7
   call void @llvm.prefetch.p0(ptr %pt7, i32 1, i32 3, i32 1)
-  br label %one
-one:
+  br label %lane
+lane:
+  %m = phi i64 [ %mask, %ahead ], [ %single, %many ], [ %drop, %next ]
+  %i = call i64 @llvm.cttz.i64(i64 %m, i1 true)
+  %ip = getelementptr i32, ptr %idx, i64 %i
+  %n = load i32, ptr %ip, align 4
+  %n64 = zext i32 %n to i64
+  %p = getelementptr float, ptr %base, i64 %n64
   %xp = getelementptr float, ptr %val, i64 %i
-  %x1 = load float, ptr %xp, align 4
-  %less = add i64 %m, -1
-  %drop = and i64 %m, %less
-  br label %update
-many:
-  %vals = load <8 x float>, ptr %val, align 64
-  %gs = trunc i64 %group to i8
-  %gm = bitcast i8 %gs to <8 x i1>
-  %keep = select <8 x i1> %gm, <8 x float> %vals, <8 x float> <float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000, float 0x8000000000000000>
-  %sh4 = shufflevector <8 x float> %keep, <8 x float> poison, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 0, i32 1, i32 2, i32 3>
-  %co4 = fadd <8 x float> %keep, %sh4
-  %sh2 = shufflevector <8 x float> %co4, <8 x float> poison, <8 x i32> <i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 0, i32 1>
-  %co2 = fadd <8 x float> %co4, %sh2
-  %sh1 = shufflevector <8 x float> %co2, <8 x float> poison, <8 x i32> <i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 0>
-  %co1 = fadd <8 x float> %co2, %sh1
-  %tree = extractelement <8 x float> %co1, i32 0
-  br label %update
-update:
-  %x = phi float [ %x1, %one ], [ %tree, %many ]
-  %rest = phi i64 [ %drop, %one ], [ 0, %many ]
+  %x = load float, ptr %xp, align 4
   %seen0 = load atomic i32, ptr %p monotonic, align 4
   br label %try
 try:
-  %old = phi i32 [ %seen0, %update ], [ %seen, %try ]
+  %old = phi i32 [ %seen0, %lane ], [ %seen, %try ]
   %ov = bitcast i32 %old to float
   %nv = fadd float %ov, %x
   %new = bitcast float %nv to i32
@@ -175,7 +172,9 @@ try:
   %ok = extractvalue { i32, i1 } %pair, 1
   br i1 %ok, label %next, label %try
 next:
-  %done = icmp eq i64 %rest, 0
+  %less = add i64 %m, -1
+  %drop = and i64 %m, %less
+  %done = icmp eq i64 %drop, 0
   br i1 %done, label %exit, label %lane
 exit:
   ret void
@@ -213,9 +212,9 @@ loop:
   %whole = icmp uge i64 %left, 8
   %valid = select i1 %whole, i64 8, i64 %left
   %valid32 = trunc i64 %valid to i32
-  %valid.e = insertelement <8 x i32> poison, i32 %valid32, i32 0
-  %valid.s = shufflevector <8 x i32> %valid.e, <8 x i32> poison, <8 x i32> zeroinitializer
-  %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %valid.s
+  %active.e = insertelement <8 x i32> poison, i32 %valid32, i32 0
+  %active.s = shufflevector <8 x i32> %active.e, <8 x i32> poison, <8 x i32> zeroinitializer
+  %active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %active.s
   %v1.p0 = getelementptr float, ptr %in1, i64 %index
   %v1 = load <8 x float>, ptr %v1.p0, align 4, !invariant.load !0
   %v2.p0 = getelementptr i32, ptr %in2, i64 %index

@@ -171,10 +171,10 @@ static uint32_t round_up(uint32_t count)
     return (count + LANE_GROUP - 1) / LANE_GROUP * LANE_GROUP;
 }
 
-static void run(const LaneStep *step, const LaneStep *end, const LaneFrame *frame)
+static void run(const LaneStep *step, const LaneFrame *frame)
 {
-    for (; step != end; ++step)
-        step->fn(step, frame);
+    while (step)
+        step = step->fn(step, frame);
 }
 
 static void launch(const EngineCode *engine_code, const uint64_t *args, uint32_t begin,
@@ -199,12 +199,11 @@ static void launch(const EngineCode *engine_code, const uint64_t *args, uint32_t
                         .worker = worker };
     if (code->report != PROGRAM_NONE)
         frame.reports = (CheckReport *) (uintptr_t) args[code->report];
-    const LaneStep *body = code->steps + code->once;
-    run(code->steps, body, &frame);
+    run(code->steps, &frame);
     for (uint32_t left = end - begin; left;) {
         frame.count = left < most ? left : most;
         frame.lanes = round_up(frame.count);
-        run(body, code->steps + code->step_count, &frame);
+        run(code->steps + code->once, &frame);
         frame.begin += frame.count;
         left -= frame.count;
     }
@@ -247,8 +246,8 @@ bool interp_fold(Op op, VarType type, VarType operand, const uint64_t *args,
     for (uint32_t i = 0; i < op_info[op].arity; ++i)
         lanes[i + 1][0] = args[i];
     const LaneFrame frame = { .slot = slot, .lanes = LANE_GROUP, .count = LANE_GROUP };
-    const LaneStep step = { fn, 0, { 1, 2, 3 } };
-    fn(&step, &frame);
+    const LaneStep steps[] = { { fn, 0, { 1, 2, 3 } }, { .fn = interp_build_stop } };
+    fn(steps, &frame);
     uint32_t size = type_info[type].size;
     *result = lanes[0][0] & (size < 8 ? (UINT64_C(1) << size * 8) - 1 : UINT64_MAX);
     return true;

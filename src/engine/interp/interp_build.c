@@ -28,6 +28,7 @@
 
 enum {
     HOIST_MOST = 256,
+    CHAIN_MOST = 1024,  /* steps between pauses */
     PACKET_CLASSES = 7, /* free lists for 1, 2, 4 ... 64 consecutive slots */
     NEVER = INT32_MAX,  /* as a last use: keep the slot */
 
@@ -232,8 +233,22 @@ static void give_root(Builder *b, uint32_t at)
 
 /* ---- steps */
 
-static void emit(Builder *b, LaneFn fn, uint32_t out, uint32_t arg0, uint32_t arg1,
-                 uint32_t arg2)
+const LaneStep *interp_build_stop(const LaneStep *step, const LaneFrame *frame)
+{
+    (void) step;
+    (void) frame;
+    return NULL;
+}
+
+/* Returning now and then bounds the stack where a compiler does not turn the calls from
+ * step to step into jumps, as in builds for debugging. */
+static const LaneStep *pause_chain(const LaneStep *step, const LaneFrame *frame)
+{
+    (void) frame;
+    return step + 1;
+}
+
+static void append(Builder *b, LaneStep step)
 {
     InterpCode *code = b->code;
     if (b->failed || !vec_reserve(&code->steps, &code->step_capacity,
@@ -241,7 +256,15 @@ static void emit(Builder *b, LaneFn fn, uint32_t out, uint32_t arg0, uint32_t ar
         b->failed = true;
         return;
     }
-    code->steps[code->step_count++] = (LaneStep){ fn, out, { arg0, arg1, arg2 } };
+    code->steps[code->step_count++] = step;
+}
+
+static void emit(Builder *b, LaneFn fn, uint32_t out, uint32_t arg0, uint32_t arg1,
+                 uint32_t arg2)
+{
+    if (b->code->step_count % CHAIN_MOST == CHAIN_MOST - 1)
+        append(b, (LaneStep){ .fn = pause_chain });
+    append(b, (LaneStep){ fn, out, { arg0, arg1, arg2 } });
 }
 
 static uint32_t add_extra(Builder *b, const uint32_t *slots, uint32_t count)
@@ -507,10 +530,13 @@ bool interp_build(InterpCode *code, const Program *p, const LaneTable *lanes)
     plan_last_uses(&b);
     b.homes = alloc_get(code->views * sizeof(uint32_t));
     b.failed = !b.homes || !vec_reserve(&code->steps, &code->step_capacity,
-                                        p->inst_count, sizeof(LaneStep));
+                                        p->inst_count + p->inst_count / CHAIN_MOST + 2,
+                                        sizeof(LaneStep));
     emit_all(&b, true);
+    append(&b, (LaneStep){ .fn = interp_build_stop });
     code->once = code->step_count;
     emit_all(&b, false);
+    append(&b, (LaneStep){ .fn = interp_build_stop });
     alloc_free(b.next);
     alloc_free(b.homes);
     alloc_free(b.places);

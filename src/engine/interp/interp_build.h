@@ -10,7 +10,8 @@
 #include "engine/interp/interp_lanes.h"
 
 /** What a launch executes. Steps [0, once) run once per launch() and compute values
- *  that are the same in all lanes; the others run for each block. The frame's table of
+ *  that are the same in all lanes; the others run for each block. Both parts end with
+ *  a step that stops. The frame's table of
  *  slots starts with the addresses of inputs, 'views' of them, which LOAD steps set;
  *  then come 'slots' pieces of memory. */
 typedef struct InterpCode {
@@ -31,6 +32,9 @@ typedef struct InterpCode {
 bool interp_build(InterpCode *code, const Program *program, const LaneTable *lanes);
 /** Release the arrays. */
 void interp_build_free(InterpCode *code);
+
+/** Function of a step at the end. */
+const LaneStep *interp_build_stop(const LaneStep *step, const LaneFrame *frame);
 
 /** Function of an arithmetic operation or conversion, NULL if it is not defined. 'type'
  *  is the result's, 'operand' the one of the first operand that is not a mask. */

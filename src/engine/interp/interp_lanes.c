@@ -54,34 +54,37 @@ static inline size_t whole_groups(u32 count)
 /* ---- loops by number of operands */
 
 /* R: type of the result; A: of the operands */
-#define LOOP_1(name, R, A, function)                        \
-    static void name(const LaneStep *s, const LaneFrame *f) \
-    {                                                       \
-        R *restrict out = f->slot[s->out];                  \
-        const A *restrict a = f->slot[s->arg[0]];           \
-        const size_t end = whole_groups(f->lanes);          \
-        FOR_LANES(i, end, out[i] = (R) function(a[i]);)     \
+#define LOOP_1(name, R, A, function)                                   \
+    static const LaneStep *name(const LaneStep *s, const LaneFrame *f) \
+    {                                                                  \
+        R *restrict out = f->slot[s->out];                             \
+        const A *restrict a = f->slot[s->arg[0]];                      \
+        const size_t end = whole_groups(f->lanes);                     \
+        FOR_LANES(i, end, out[i] = (R) function(a[i]);)                \
+        NEXT(s, f);                                                    \
     }
 
-#define LOOP_2(name, R, A, function)                          \
-    static void name(const LaneStep *s, const LaneFrame *f)   \
-    {                                                         \
-        R *restrict out = f->slot[s->out];                    \
-        const A *restrict a = f->slot[s->arg[0]];             \
-        const A *restrict b = f->slot[s->arg[1]];             \
-        const size_t end = whole_groups(f->lanes);            \
-        FOR_LANES(i, end, out[i] = (R) function(a[i], b[i]);) \
+#define LOOP_2(name, R, A, function)                                   \
+    static const LaneStep *name(const LaneStep *s, const LaneFrame *f) \
+    {                                                                  \
+        R *restrict out = f->slot[s->out];                             \
+        const A *restrict a = f->slot[s->arg[0]];                      \
+        const A *restrict b = f->slot[s->arg[1]];                      \
+        const size_t end = whole_groups(f->lanes);                     \
+        FOR_LANES(i, end, out[i] = (R) function(a[i], b[i]);)          \
+        NEXT(s, f);                                                    \
     }
 
-#define LOOP_3(name, R, A, function)                                \
-    static void name(const LaneStep *s, const LaneFrame *f)         \
-    {                                                               \
-        R *restrict out = f->slot[s->out];                          \
-        const A *restrict a = f->slot[s->arg[0]];                   \
-        const A *restrict b = f->slot[s->arg[1]];                   \
-        const A *restrict c = f->slot[s->arg[2]];                   \
-        const size_t end = whole_groups(f->lanes);                  \
-        FOR_LANES(i, end, out[i] = (R) function(a[i], b[i], c[i]);) \
+#define LOOP_3(name, R, A, function)                                   \
+    static const LaneStep *name(const LaneStep *s, const LaneFrame *f) \
+    {                                                                  \
+        R *restrict out = f->slot[s->out];                             \
+        const A *restrict a = f->slot[s->arg[0]];                      \
+        const A *restrict b = f->slot[s->arg[1]];                      \
+        const A *restrict c = f->slot[s->arg[2]];                      \
+        const size_t end = whole_groups(f->lanes);                     \
+        FOR_LANES(i, end, out[i] = (R) function(a[i], b[i], c[i]);)    \
+        NEXT(s, f);                                                    \
     }
 
 #define OP_1(T, op) LOOP_1(lanes_##op##_##T, T, T, op##_##T)
@@ -138,19 +141,20 @@ OP_1(i16, abs) OP_1(i32, abs) OP_1(i64, abs)
 LOOP_1(lanes_not_bool, u8, u8, not_bool)
 
 /* Both values are read whatever the mask says, so that this is a blend. */
-#define LOOP_SELECT(U)                                                  \
-    static inline U select_##U(u8 mask, U a, U b)                       \
-    {                                                                   \
-        return mask ? a : b;                                            \
-    }                                                                   \
-    static void lanes_select_##U(const LaneStep *s, const LaneFrame *f) \
-    {                                                                   \
-        U *restrict out = f->slot[s->out];                              \
-        const u8 *restrict mask = f->slot[s->arg[0]];                   \
-        const U *restrict a = f->slot[s->arg[1]];                       \
-        const U *restrict b = f->slot[s->arg[2]];                       \
-        const size_t end = whole_groups(f->lanes);                      \
-        FOR_LANES(i, end, out[i] = select_##U(mask[i], a[i], b[i]);)    \
+#define LOOP_SELECT(U)                                                             \
+    static inline U select_##U(u8 mask, U a, U b)                                  \
+    {                                                                              \
+        return mask ? a : b;                                                       \
+    }                                                                              \
+    static const LaneStep *lanes_select_##U(const LaneStep *s, const LaneFrame *f) \
+    {                                                                              \
+        U *restrict out = f->slot[s->out];                                         \
+        const u8 *restrict mask = f->slot[s->arg[0]];                              \
+        const U *restrict a = f->slot[s->arg[1]];                                  \
+        const U *restrict b = f->slot[s->arg[2]];                                  \
+        const size_t end = whole_groups(f->lanes);                                 \
+        FOR_LANES(i, end, out[i] = select_##U(mask[i], a[i], b[i]);)               \
+        NEXT(s, f);                                                                \
     }
 LOOP_SELECT(u8)
 LOOP_SELECT(u16)
@@ -179,13 +183,14 @@ CONVERT(f32, f16) CONVERT(f64, f16) CONVERT_FLOAT(f32) CONVERT(f16, f32)
 
 /* ---- leaves and stores */
 
-#define LOOP_BROADCAST(name, U, value)                      \
-    static void name(const LaneStep *s, const LaneFrame *f) \
-    {                                                       \
-        U *restrict out = f->slot[s->out];                  \
-        const U bits = value;                               \
-        const size_t end = whole_groups(f->lanes);          \
-        FOR_LANES(i, end, out[i] = bits;)                   \
+#define LOOP_BROADCAST(name, U, value)                                 \
+    static const LaneStep *name(const LaneStep *s, const LaneFrame *f) \
+    {                                                                  \
+        U *restrict out = f->slot[s->out];                             \
+        const U bits = value;                                          \
+        const size_t end = whole_groups(f->lanes);                     \
+        FOR_LANES(i, end, out[i] = bits;)                              \
+        NEXT(s, f);                                                    \
     }
 
 #define LEAVES(U)                                                                  \
@@ -197,17 +202,18 @@ CONVERT(f32, f16) CONVERT(f64, f16) CONVERT_FLOAT(f32) CONVERT(f16, f32)
         return a;                                                                  \
     }                                                                              \
     LOOP_1(move_##U, U, U, move_value_##U)                                         \
-    static void load_##U(const LaneStep *s, const LaneFrame *f)                    \
+    static const LaneStep *load_##U(const LaneStep *s, const LaneFrame *f)         \
     {                                                                              \
         U *array = (U *) (uintptr_t) f->args[s->arg[0]] + f->begin;                \
         if (f->count == f->lanes) {                                                \
             f->slot[s->out] = array;                                               \
-            return;                                                                \
+            NEXT(s, f);                                                            \
         }                                                                          \
         f->slot[s->out] = f->slot[s->arg[1]];                                      \
         memcpy(f->slot[s->arg[1]], array, f->count * sizeof(U));                   \
+        NEXT(s, f);                                                                \
     }                                                                              \
-    static void store_##U(const LaneStep *s, const LaneFrame *f)                   \
+    static const LaneStep *store_##U(const LaneStep *s, const LaneFrame *f)        \
     {                                                                              \
         U *restrict out = (U *) (uintptr_t) f->args[s->arg[0]] + f->begin;         \
         const U *restrict value = f->slot[s->arg[1]];                              \
@@ -215,31 +221,35 @@ CONVERT(f32, f16) CONVERT(f64, f16) CONVERT_FLOAT(f32) CONVERT(f16, f32)
         FOR_LANES(i, end, out[i] = value[i];)                                      \
         for (size_t i = end; i < f->count; ++i)                                    \
             out[i] = value[i];                                                     \
+        NEXT(s, f);                                                                \
     }
                     LEAVES(u8) LEAVES(u16) LEAVES(u32) LEAVES(u64)
 
                         LOOP_BROADCAST(worker, u32, f->worker)
 
-                            static void pointer(const LaneStep *s, const LaneFrame *f)
+static const LaneStep *pointer(const LaneStep *s, const LaneFrame *f)
 {
     *(u64 *) f->slot[s->out] = f->args[s->arg[0]];
+    NEXT(s, f);
 }
 
-static void counter(const LaneStep *s, const LaneFrame *f)
+static const LaneStep *counter(const LaneStep *s, const LaneFrame *f)
 {
     u32 *restrict out = f->slot[s->out];
     const u32 begin = f->begin;
     const size_t end = whole_groups(f->lanes);
     FOR_LANES(i, end, out[i] = begin + (u32) i;)
+    NEXT(s, f);
 }
 
-static void packet_index(const LaneStep *s, const LaneFrame *f)
+static const LaneStep *packet_index(const LaneStep *s, const LaneFrame *f)
 {
     u32 *restrict out = f->slot[s->out];
     const u32 *restrict index = f->slot[s->arg[0]];
     const u32 n = s->arg[1], item = s->arg[2];
     const size_t end = whole_groups(f->lanes);
     FOR_LANES(i, end, out[i] = index[i] * n + item;)
+    NEXT(s, f);
 }
 
 /* ---- the table */

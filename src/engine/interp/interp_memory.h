@@ -20,64 +20,69 @@ enum { AHEAD = 24 /* lanes between prefetch and use */ };
 
 /* ---- gather and plain scatter, by entry size */
 
-#define DEFINE_MOVES(U)                                                             \
-    static void gather_##U(const LaneStep *s, const LaneFrame *f)                   \
-    {                                                                               \
-        U *restrict out = f->slot[s->out];                                          \
-        const U *from = *(const U *const *) f->slot[s->arg[0]];                     \
-        const u32 *restrict index = f->slot[s->arg[1]];                             \
-        const u8 *restrict mask = f->slot[s->arg[2]];                               \
-        const U zero = 0;                                                           \
-        for (u32 i = 0; i < f->count; ++i)                                          \
-            out[i] = *(mask[i] ? from + index[i] : &zero);                          \
-    }                                                                               \
-    static void gather_all_##U(const LaneStep *s, const LaneFrame *f)               \
-    {                                                                               \
-        U *restrict out = f->slot[s->out];                                          \
-        const U *from = *(const U *const *) f->slot[s->arg[0]];                     \
-        const u32 *restrict index = f->slot[s->arg[1]];                             \
-        const u32 count = f->count;                                                 \
-        for (u32 i = 0; i < count; ++i)                                             \
-            out[i] = from[index[i]];                                                \
-    }                                                                               \
-    static void scatter_##U(const LaneStep *s, const LaneFrame *f)                  \
-    {                                                                               \
-        U *to = *(U *const *) f->slot[s->out];                                      \
-        const U *value = f->slot[s->arg[0]];                                        \
-        const u32 *index = f->slot[s->arg[1]];                                      \
-        const u8 *mask = f->slot[s->arg[2]];                                        \
-        for (u32 i = 0, count = f->count; i < count; ++i) {                         \
-            if (i + AHEAD < count)                                                  \
-                __builtin_prefetch(to + index[i + AHEAD], 1);                       \
-            if (mask[i])                                                            \
-                to[index[i]] = value[i];                                            \
-        }                                                                           \
-    }                                                                               \
-    static void exchange_##U(const LaneStep *s, const LaneFrame *f)                 \
-    {                                                                               \
-        U *out = f->slot[s->out], *to = *(U *const *) f->slot[s->arg[0]];           \
-        const U *value = f->slot[s->arg[1]];                                        \
-        const u32 *index = f->slot[f->extra[s->arg[2]]];                            \
-        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]];                          \
-        for (u32 i = 0; i < f->count; ++i)                                          \
-            out[i] = mask[i] ? __atomic_exchange_n(to + index[i], value[i],         \
-                                                   __ATOMIC_RELAXED)                \
-                             : 0;                                                   \
-    }                                                                               \
-    static void compare_exchange_##U(const LaneStep *s, const LaneFrame *f)         \
-    {                                                                               \
-        U *out = f->slot[s->out], *to = *(U *const *) f->slot[s->arg[0]];           \
-        const U *value = f->slot[s->arg[1]];                                        \
-        const u32 *index = f->slot[f->extra[s->arg[2]]];                            \
-        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]];                          \
-        const U *compare = f->slot[f->extra[s->arg[2] + 2]];                        \
-        for (u32 i = 0; i < f->count; ++i) {                                        \
-            U found = mask[i] ? compare[i] : 0;                                     \
-            if (mask[i])                                                            \
-                __atomic_compare_exchange_n(to + index[i], &found, value[i], false, \
-                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED);    \
-            out[i] = found;                                                         \
-        }                                                                           \
+#define DEFINE_MOVES(U)                                                                \
+    static const LaneStep *gather_##U(const LaneStep *s, const LaneFrame *f)           \
+    {                                                                                  \
+        U *restrict out = f->slot[s->out];                                             \
+        const U *from = *(const U *const *) f->slot[s->arg[0]];                        \
+        const u32 *restrict index = f->slot[s->arg[1]];                                \
+        const u8 *restrict mask = f->slot[s->arg[2]];                                  \
+        static const U zero = 0;                                                       \
+        for (u32 i = 0; i < f->count; ++i)                                             \
+            out[i] = *(mask[i] ? from + index[i] : &zero);                             \
+        NEXT(s, f);                                                                    \
+    }                                                                                  \
+    static const LaneStep *gather_all_##U(const LaneStep *s, const LaneFrame *f)       \
+    {                                                                                  \
+        U *restrict out = f->slot[s->out];                                             \
+        const U *from = *(const U *const *) f->slot[s->arg[0]];                        \
+        const u32 *restrict index = f->slot[s->arg[1]];                                \
+        const u32 count = f->count;                                                    \
+        for (u32 i = 0; i < count; ++i)                                                \
+            out[i] = from[index[i]];                                                   \
+        NEXT(s, f);                                                                    \
+    }                                                                                  \
+    static const LaneStep *scatter_##U(const LaneStep *s, const LaneFrame *f)          \
+    {                                                                                  \
+        U *to = *(U *const *) f->slot[s->out];                                         \
+        const U *value = f->slot[s->arg[0]];                                           \
+        const u32 *index = f->slot[s->arg[1]];                                         \
+        const u8 *mask = f->slot[s->arg[2]];                                           \
+        for (u32 i = 0, count = f->count; i < count; ++i) {                            \
+            if (i + AHEAD < count)                                                     \
+                __builtin_prefetch(to + index[i + AHEAD], 1);                          \
+            if (mask[i])                                                               \
+                to[index[i]] = value[i];                                               \
+        }                                                                              \
+        NEXT(s, f);                                                                    \
+    }                                                                                  \
+    static const LaneStep *exchange_##U(const LaneStep *s, const LaneFrame *f)         \
+    {                                                                                  \
+        U *out = f->slot[s->out], *to = *(U *const *) f->slot[s->arg[0]];              \
+        const U *value = f->slot[s->arg[1]];                                           \
+        const u32 *index = f->slot[f->extra[s->arg[2]]];                               \
+        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]];                             \
+        for (u32 i = 0; i < f->count; ++i)                                             \
+            out[i] = mask[i] ? __atomic_exchange_n(to + index[i], value[i],            \
+                                                   __ATOMIC_RELAXED)                   \
+                             : 0;                                                      \
+        NEXT(s, f);                                                                    \
+    }                                                                                  \
+    static const LaneStep *compare_exchange_##U(const LaneStep *s, const LaneFrame *f) \
+    {                                                                                  \
+        U *out = f->slot[s->out], *to = *(U *const *) f->slot[s->arg[0]];              \
+        const U *value = f->slot[s->arg[1]];                                           \
+        const u32 *index = f->slot[f->extra[s->arg[2]]];                               \
+        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]];                             \
+        const U *compare = f->slot[f->extra[s->arg[2] + 2]];                           \
+        for (u32 i = 0; i < f->count; ++i) {                                           \
+            U found = mask[i] ? compare[i] : 0;                                        \
+            if (mask[i])                                                               \
+                __atomic_compare_exchange_n(to + index[i], &found, value[i], false,    \
+                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED);       \
+            out[i] = found;                                                            \
+        }                                                                              \
+        NEXT(s, f);                                                                    \
     }
 DEFINE_MOVES(u8)
 DEFINE_MOVES(u16)
@@ -111,51 +116,54 @@ DEFINE_MOVES(u64)
     }                                               \
     DEFINE_REDUCE_LOOPS(op, T)
 
-#define DEFINE_REDUCE_LOOPS(op, T)                                        \
-    static void plain_##op##_##T(const LaneStep *s, const LaneFrame *f)   \
-    {                                                                     \
-        T *to = *(T *const *) f->slot[s->out];                            \
-        const T *value = f->slot[s->arg[0]];                              \
-        const u32 *index = f->slot[s->arg[1]];                            \
-        const u8 *mask = f->slot[s->arg[2]];                              \
-        for (u32 i = 0, count = f->count; i < count; ++i) {               \
-            if (i + AHEAD < count)                                        \
-                __builtin_prefetch(to + index[i + AHEAD], 1);             \
-            if (mask[i])                                                  \
-                to[index[i]] = op##_##T(to[index[i]], value[i]);          \
-        }                                                                 \
-    }                                                                     \
-    static void atomic_##op##_##T(const LaneStep *s, const LaneFrame *f)  \
-    {                                                                     \
-        T *to = *(T *const *) f->slot[s->out];                            \
-        const T *value = f->slot[s->arg[0]];                              \
-        const u32 *index = f->slot[s->arg[1]];                            \
-        const u8 *mask = f->slot[s->arg[2]];                              \
-        for (u32 i = 0, count = f->count; i < count; ++i) {               \
-            if (i + AHEAD < count)                                        \
-                __builtin_prefetch(to + index[i + AHEAD], 1);             \
-            if (mask[i])                                                  \
-                update_##op##_##T(to + index[i], value[i]);               \
-        }                                                                 \
-    }                                                                     \
-    static void runs_##op##_##T(const LaneStep *s, const LaneFrame *f)    \
-    {                                                                     \
-        T *to = *(T *const *) f->slot[s->out];                            \
-        const T *value = f->slot[s->arg[0]];                              \
-        const u32 *index = f->slot[s->arg[1]];                            \
-        const u8 *mask = f->slot[s->arg[2]];                              \
-        const u32 count = f->count;                                       \
-        for (u32 i = 0; i < count;) {                                     \
-            if (i + AHEAD < count)                                        \
-                __builtin_prefetch(to + index[i + AHEAD], 1);             \
-            u32 first = i++;                                              \
-            if (!mask[first])                                             \
-                continue;                                                 \
-            T sum = value[first];                                         \
-            for (; i < count && mask[i] && index[i] == index[first]; ++i) \
-                sum = op##_##T(sum, value[i]);                            \
-            update_##op##_##T(to + index[first], sum);                    \
-        }                                                                 \
+#define DEFINE_REDUCE_LOOPS(op, T)                                                  \
+    static const LaneStep *plain_##op##_##T(const LaneStep *s, const LaneFrame *f)  \
+    {                                                                               \
+        T *to = *(T *const *) f->slot[s->out];                                      \
+        const T *value = f->slot[s->arg[0]];                                        \
+        const u32 *index = f->slot[s->arg[1]];                                      \
+        const u8 *mask = f->slot[s->arg[2]];                                        \
+        for (u32 i = 0, count = f->count; i < count; ++i) {                         \
+            if (i + AHEAD < count)                                                  \
+                __builtin_prefetch(to + index[i + AHEAD], 1);                       \
+            if (mask[i])                                                            \
+                to[index[i]] = op##_##T(to[index[i]], value[i]);                    \
+        }                                                                           \
+        NEXT(s, f);                                                                 \
+    }                                                                               \
+    static const LaneStep *atomic_##op##_##T(const LaneStep *s, const LaneFrame *f) \
+    {                                                                               \
+        T *to = *(T *const *) f->slot[s->out];                                      \
+        const T *value = f->slot[s->arg[0]];                                        \
+        const u32 *index = f->slot[s->arg[1]];                                      \
+        const u8 *mask = f->slot[s->arg[2]];                                        \
+        for (u32 i = 0, count = f->count; i < count; ++i) {                         \
+            if (i + AHEAD < count)                                                  \
+                __builtin_prefetch(to + index[i + AHEAD], 1);                       \
+            if (mask[i])                                                            \
+                update_##op##_##T(to + index[i], value[i]);                         \
+        }                                                                           \
+        NEXT(s, f);                                                                 \
+    }                                                                               \
+    static const LaneStep *runs_##op##_##T(const LaneStep *s, const LaneFrame *f)   \
+    {                                                                               \
+        T *to = *(T *const *) f->slot[s->out];                                      \
+        const T *value = f->slot[s->arg[0]];                                        \
+        const u32 *index = f->slot[s->arg[1]];                                      \
+        const u8 *mask = f->slot[s->arg[2]];                                        \
+        const u32 count = f->count;                                                 \
+        for (u32 i = 0; i < count;) {                                               \
+            if (i + AHEAD < count)                                                  \
+                __builtin_prefetch(to + index[i + AHEAD], 1);                       \
+            u32 first = i++;                                                        \
+            if (!mask[first])                                                       \
+                continue;                                                           \
+            T sum = value[first];                                                   \
+            for (; i < count && mask[i] && index[i] == index[first]; ++i)           \
+                sum = op##_##T(sum, value[i]);                                      \
+            update_##op##_##T(to + index[first], sum);                              \
+        }                                                                           \
+        NEXT(s, f);                                                                 \
     }
 
 #define DEFINE_REDUCE_INTEGER(U, S)                 \
@@ -186,7 +194,7 @@ DEFINE_REDUCE_FLOAT(f64, u64)
 
 /* Neighbours with the same target share one atomic operation: all lanes counting in one
  * place is the usual case. */
-static void increment(const LaneStep *s, const LaneFrame *f)
+static const LaneStep *increment(const LaneStep *s, const LaneFrame *f)
 {
     u32 *out = f->slot[s->out], *to = *(u32 *const *) f->slot[s->arg[0]];
     const u32 *index = f->slot[s->arg[1]];
@@ -203,9 +211,10 @@ static void increment(const LaneStep *s, const LaneFrame *f)
         while (i < end)
             out[i++] = next++;
     }
+    NEXT(s, f);
 }
 
-static void check(const LaneStep *s, const LaneFrame *f)
+static const LaneStep *check(const LaneStep *s, const LaneFrame *f)
 {
     u8 *restrict out = f->slot[s->out];
     const u8 *restrict mask = f->slot[s->arg[0]];
@@ -225,6 +234,7 @@ static void check(const LaneStep *s, const LaneFrame *f)
         __atomic_fetch_add(&report->count, failed, __ATOMIC_RELAXED);
         __atomic_store_n(&report->index, where, __ATOMIC_RELAXED);
     }
+    NEXT(s, f);
 }
 
 #endif

@@ -20,7 +20,7 @@
 #include "engine/llvm/llvm_object.h"
 
 /* Raised whenever equal Programs get other code than before. */
-enum { ENGINE_REVISION = 1 };
+enum { ENGINE_REVISION = 3 };
 
 /* What a compile costs before any was measured, and what it costs beside its
  * operations. */

@@ -3,16 +3,17 @@
  *
  * A helper walks over the set bits of the packet's mask, lowest lane first:
  *
- *     entry -> lane -> update -> next -> exit
- *                ^------------------+
+ *     entry -> (first -> many) -> lane -> next -> exit
+ *                                  ^--------+
  *
- * Direct updates with one atomic operation a lane. Local first tests whether all lanes
- * have one index, and then combines their values by a tree and updates once. Looking
- * for smaller groups costs more than it saves: its branches cannot be predicted (64
- * targets: no gain, 4,096 targets: more than twice the time). NoConflicts, Permute and
- * Expand update without atomics, still lane by lane, because the lanes of one packet
- * may meet in a private copy. Floating-point values are updated by compare-and-swap of
- * their bits, so that the combination is that of ops.def.
+ * Direct updates with one atomic operation a lane. NoConflicts, Permute and Expand
+ * update without atomics, still lane by lane, because the lanes of one packet may meet
+ * in a private copy. Local and Expand first test whether all lanes have one index, and
+ * then combine their values by a tree, put the result in the place of the lowest lane's
+ * value and walk over this lane only. Looking for smaller groups costs more than it
+ * saves: its branches cannot be predicted (64 targets: no gain, 4,096 targets: more
+ * than twice the time). Floating-point values are updated by compare-and-swap of their
+ * bits, so that the combination is that of ops.def.
  */
 #include "engine/llvm/llvm_writer.h"
 
@@ -144,9 +145,8 @@ static const char *atomic_name(VarType type, ReduceOp op)
     }
 }
 
-/* Update *%p with %x; the block before is 'from', control goes on to %next. */
-static void write_update(Text *out, VarType type, ReduceOp op, ReduceMode mode,
-                         const char *from)
+/* Update *%p with %x; the block before is %lane, control goes on to %next. */
+static void write_update(Text *out, VarType type, ReduceOp op, ReduceMode mode)
 {
     const char *bits = bits_type(type), *memory = llvm_writer_memory_type(type);
     unsigned size = type_info[type].size;
@@ -168,8 +168,8 @@ static void write_update(Text *out, VarType type, ReduceOp op, ReduceMode mode,
         text_putf(out,
                   "  %%seen0 = load atomic %s, ptr %%p monotonic, align %u\n"
                   "  br label %%try\ntry:\n"
-                  "  %%old = phi %s [ %%seen0, %%%s ], [ %%seen, %%try ]\n",
-                  bits, size, bits, from);
+                  "  %%old = phi %s [ %%seen0, %%lane ], [ %%seen, %%try ]\n",
+                  bits, size, bits);
         write_new(out, type, op);
         text_putf(out,
                   "  %%pair = cmpxchg ptr %%p, %s %%old, %s %%new monotonic monotonic\n"
@@ -188,21 +188,29 @@ static void declare_count(LlvmWriter *writer)
     llvm_writer_declare_text(writer, "i64 @llvm.ctpop.i64(i64)");
 }
 
-/* Everything up to %p, the address of the lowest lane's target (%i: its number). 'rest'
- * names the lanes left after this one. */
+/* %i: the lowest lane of %m; %n: its index; %p: the address of its target. */
+static void write_lane(Text *out, VarType type)
+{
+    text_putf(out,
+              "  %%i = call i64 @llvm.cttz.i64(i64 %%m, i1 true)\n"
+              "  %%ip = getelementptr i32, ptr %%idx, i64 %%i\n"
+              "  %%n = load i32, ptr %%ip, align 4\n"
+              "  %%n64 = zext i32 %%n to i64\n"
+              "  %%p = getelementptr %s, ptr %%base, i64 %%n64\n",
+              llvm_writer_memory_type(type));
+}
+
+/* The entry block and everything up to %p. 'rest' names the lanes left after this one.
+ */
 static void write_walk(Text *out, VarType type, const char *rest)
 {
     text_putf(out,
               "  %%none = icmp eq i64 %%mask, 0\n"
               "  br i1 %%none, label %%exit, label %%lane\n"
               "lane:\n"
-              "  %%m = phi i64 [ %%mask, %%entry ], [ %s, %%next ]\n"
-              "  %%i = call i64 @llvm.cttz.i64(i64 %%m, i1 true)\n"
-              "  %%ip = getelementptr i32, ptr %%idx, i64 %%i\n"
-              "  %%n = load i32, ptr %%ip, align 4\n"
-              "  %%n64 = zext i32 %%n to i64\n"
-              "  %%p = getelementptr %s, ptr %%base, i64 %%n64\n",
-              rest, llvm_writer_memory_type(type));
+              "  %%m = phi i64 [ %%mask, %%entry ], [ %s, %%next ]\n",
+              rest);
+    write_lane(out, type);
 }
 
 static void write_end(Text *out, const char *rest)
@@ -217,16 +225,18 @@ static void write_end(Text *out, const char *rest)
 static const char lowest[] = "  %less = add i64 %m, -1\n"
                              "  %drop = and i64 %m, %less\n";
 
-/* %group: bits of the lanes in %m with the index %n; 'rest': those of the others. */
-static void write_group(const LlvmWriter *writer, Text *out, const char *rest)
+/* %group: bits of those of the lanes 'among' that have the index 'index'; 'rest': the
+ * others. */
+static void write_group(const LlvmWriter *writer, Text *out, const char *among,
+                        const char *index, const char *rest)
 {
     unsigned width = writer->shape.width;
     text_putf(out,
-              "  %%ne = insertelement <%u x i32> poison, i32 %%n, i32 0\n"
+              "  %%ne = insertelement <%u x i32> poison, i32 %s, i32 0\n"
               "  %%ns = shufflevector <%u x i32> %%ne, <%u x i32> poison, <%u x i32> "
               "zeroinitializer\n"
               "  %%equal = icmp eq <%u x i32> %%all, %%ns\n",
-              width, width, width, width, width);
+              width, index, width, width, width, width);
     if (width == 64) {
         text_put(out, "  %bits = bitcast <64 x i1> %equal to i64\n");
     } else {
@@ -235,9 +245,10 @@ static void write_group(const LlvmWriter *writer, Text *out, const char *rest)
                   "  %%bits = zext i%u %%short to i64\n",
                   width, width, width);
     }
-    text_put(out, "  %group = and i64 %bits, %m\n"
-                  "  %others = xor i64 %group, -1\n");
-    text_putf(out, "  %s = and i64 %%m, %%others\n", rest);
+    text_putf(out,
+              "  %%group = and i64 %%bits, %s\n"
+              "  %s = xor i64 %%group, %s\n",
+              among, rest, among);
 }
 
 static uint64_t identity_bits(VarType type, ReduceOp op)
@@ -263,7 +274,7 @@ static uint64_t identity_bits(VarType type, ReduceOp op)
     }
 }
 
-/* %tree: the values of the group's lanes combined, others replaced by the identity. */
+/* %tree: the values of the packet's lanes combined, others replaced by the identity. */
 static void write_tree(const LlvmWriter *writer, Text *out, VarType type, ReduceOp op)
 {
     unsigned width = writer->shape.width;
@@ -273,10 +284,10 @@ static void write_tree(const LlvmWriter *writer, Text *out, VarType type, Reduce
     snprintf(vector, sizeof vector, "<%u x %s>", width, memory);
     snprintf(mask, sizeof mask, "<%u x i1>", width);
     if (width == 64) {
-        text_put(out, "  %gm = bitcast i64 %group to <64 x i1>\n");
+        text_put(out, "  %gm = bitcast i64 %mask to <64 x i1>\n");
     } else {
         text_putf(out,
-                  "  %%gs = trunc i64 %%group to i%u\n"
+                  "  %%gs = trunc i64 %%mask to i%u\n"
                   "  %%gm = bitcast i%u %%gs to <%u x i1>\n",
                   width, width, width);
     }
@@ -320,62 +331,65 @@ static void write_prefetch(LlvmWriter *writer, Text *out, VarType type)
     }
 }
 
-/* All lanes or one at a time: %group is the packet's mask if its lanes agree, else the
- * lowest lane. */
-static void write_local(LlvmWriter *writer, Text *out, VarType type, ReduceOp op)
+/* What write_walk() does, and in between: if all lanes agree, their combination takes
+ * the place of the lowest lane's value, which alone is left. */
+static void write_agree(LlvmWriter *writer, Text *out, VarType type, ReduceOp op,
+                        bool prefetch)
 {
     unsigned width = writer->shape.width;
     const char *memory = llvm_writer_memory_type(type);
-    unsigned size = type_info[type].size;
-    text_put(out, "entry:\n");
-    write_walk(out, type, "%rest");
     text_putf(out,
-              "  %%start = icmp eq i64 %%m, %%mask\n"
-              "  br i1 %%start, label %%agree, label %%one\n"
-              "agree:\n"
+              "  %%none = icmp eq i64 %%mask, 0\n"
+              "  br i1 %%none, label %%exit, label %%first\n"
+              "first:\n"
+              "  %%fi = call i64 @llvm.cttz.i64(i64 %%mask, i1 true)\n"
+              "  %%fp = getelementptr i32, ptr %%idx, i64 %%fi\n"
+              "  %%fn = load i32, ptr %%fp, align 4\n"
               "  %%all = load <%u x i32>, ptr %%idx, align 64\n",
               width);
-    write_group(writer, out, "%unequal");
-    text_putf(out, "  %%same = icmp eq i64 %%unequal, 0\n"
-                   "  br i1 %%same, label %%many, label %%ahead\n"
-                   "ahead:\n");
-    write_prefetch(writer, out, type);
+    write_group(writer, out, "%mask", "%fn", "%unequal");
     text_putf(out,
-              "  br label %%one\n"
-              "one:\n"
-              "  %%xp = getelementptr %s, ptr %%val, i64 %%i\n"
-              "  %%x1 = load %s, ptr %%xp, align %u\n"
-              "%s"
-              "  br label %%update\n"
+              "  %%same = icmp eq i64 %%unequal, 0\n"
+              "  br i1 %%same, label %%many, label %%%s\n"
               "many:\n"
               "  %%vals = load <%u x %s>, ptr %%val, align 64\n",
-              memory, memory, size, lowest, width, memory);
+              prefetch ? "ahead" : "lane", width, memory);
     write_tree(writer, out, type, op);
     text_putf(out,
-              "  br label %%update\n"
-              "update:\n"
-              "  %%x = phi %s [ %%x1, %%one ], [ %%tree, %%many ]\n"
-              "  %%rest = phi i64 [ %%drop, %%one ], [ 0, %%many ]\n",
-              memory);
-    write_update(out, type, op, ReduceModeLocal, "update");
-    text_put(out, "next:\n");
-    write_end(out, "%rest");
+              "  %%vp = getelementptr %s, ptr %%val, i64 %%fi\n"
+              "  store %s %%tree, ptr %%vp, align %u\n"
+              "  %%minus = sub i64 0, %%mask\n"
+              "  %%single = and i64 %%mask, %%minus\n"
+              "  br label %%lane\n",
+              memory, memory, type_info[type].size);
+    if (prefetch) {
+        text_put(out, "ahead:\n");
+        write_prefetch(writer, out, type);
+        text_put(out, "  br label %lane\n");
+    }
+    text_putf(out,
+              "lane:\n"
+              "  %%m = phi i64 [ %%mask, %%%s ], [ %%single, %%many ], "
+              "[ %%drop, %%next ]\n",
+              prefetch ? "ahead" : "first");
+    write_lane(out, type);
 }
 
 void llvm_atomic_reduce(LlvmWriter *writer, VarType type, ReduceOp op, ReduceMode mode,
                         char name[LLVM_NAME_SIZE])
 {
     static const char *const modes[] = {
-        [ReduceModeAuto] = "direct",  [ReduceModeDirect] = "direct",
-        [ReduceModeLocal] = "local",  [ReduceModeNoConflicts] = "plain",
-        [ReduceModeExpand] = "plain", [ReduceModePermute] = "plain"
+        [ReduceModeAuto] = "direct",   [ReduceModeDirect] = "direct",
+        [ReduceModeLocal] = "local",   [ReduceModeNoConflicts] = "plain",
+        [ReduceModeExpand] = "expand", [ReduceModePermute] = "plain"
     };
     static const char *const ops[] = { "set", "add", "mul", "min", "max", "and", "or" };
-    bool local = mode == ReduceModeLocal && type != VarTypeFloat16 &&
-                 type != VarTypeBool && op != ReduceOpIdentity &&
-                 writer->shape.width > 1;
-    if (mode == ReduceModeLocal && !local) {
+    bool combines = type != VarTypeFloat16 && type != VarTypeBool &&
+                    op != ReduceOpIdentity && writer->shape.width > 1;
+    if (mode == ReduceModeLocal && !combines) {
         mode = ReduceModeDirect;
+    } else if (mode == ReduceModeExpand && !combines) {
+        mode = ReduceModeNoConflicts;
     }
     snprintf(name, LLVM_NAME_SIZE, "scatter_%s_%s_%s", ops[op], modes[mode],
              type_info[type].short_name);
@@ -392,20 +406,20 @@ void llvm_atomic_reduce(LlvmWriter *writer, VarType type, ReduceOp op, ReduceMod
     const char *memory = llvm_writer_memory_type(type);
     declare_count(writer);
     text_put(out, head);
-    if (local) {
-        write_local(writer, out, type, op);
-        return;
-    }
     text_put(out, "entry:\n");
-    if (mode <= ReduceModeDirect && op != ReduceOpIdentity) {
-        write_prefetch(writer, out, type);
+    if (mode == ReduceModeLocal || mode == ReduceModeExpand) {
+        write_agree(writer, out, type, op, mode == ReduceModeLocal);
+    } else {
+        if (mode <= ReduceModeDirect && op != ReduceOpIdentity) {
+            write_prefetch(writer, out, type);
+        }
+        write_walk(out, type, "%drop");
     }
-    write_walk(out, type, "%drop");
     text_putf(out,
               "  %%xp = getelementptr %s, ptr %%val, i64 %%i\n"
               "  %%x = load %s, ptr %%xp, align %u\n",
               memory, memory, type_info[type].size);
-    write_update(out, type, op, mode, "lane");
+    write_update(out, type, op, mode);
     text_put(out, "next:\n");
     text_put(out, lowest);
     write_end(out, "%drop");
@@ -464,7 +478,7 @@ static void write_increment(LlvmWriter *writer)
     text_putf(out, "  %%all = load <%u x i32>, ptr %%idx, align 64\n",
               writer->shape.width);
     write_walk(out, VarTypeUInt32, "%rest");
-    write_group(writer, out, "%rest");
+    write_group(writer, out, "%m", "%n", "%rest");
     text_put(out, "  %wide = call i64 @llvm.ctpop.i64(i64 %group)\n"
                   "  %number = trunc i64 %wide to i32\n"
                   "  %old = atomicrmw add ptr %p, i32 %number monotonic\n"

@@ -2,7 +2,8 @@
  * llvm_compile.c -- text to object code, without letting LLVM end the process
  *
  * Every compile has a context and a target machine of its own, so threads do not share
- * anything. LLVM reports trouble in three ways: return values with a message,
+ * anything. Machines are kept for later compiles, because the tables that a machine
+ * makes for its first function take a quarter of a millisecond. LLVM reports trouble in three ways: return values with a message,
  * diagnostics of the context (collected here), and fatal errors, after which it would
  * call exit(). The fatal error handler jumps out of the compile instead. LLVM's state
  * is unknown then, so the library is not used again in this process; what the compile
@@ -10,6 +11,7 @@
  */
 #include "engine/llvm/llvm_compile.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -34,11 +36,22 @@ static _Thread_local sigjmp_buf *escape;
 static _Thread_local char fatal_reason[300];
 static atomic_bool unusable;
 
+/* A target machine and what it was made for. */
+typedef struct Machine {
+    LlvmMachine *machine;
+    char *cpu, *features;
+} Machine;
+
+/* Machines that no compile uses, the newest last. */
+static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
+static Machine idle[4];
+static uint32_t idle_count;
+
 typedef struct Job {
     const LlvmLibrary *library;
     LlvmContext *context;
     LlvmModule *module;
-    LlvmMachine *machine;
+    Machine machine;
     LlvmBuffer *object;
     char *message;
     char diagnostic[300];
@@ -87,16 +100,70 @@ static bool parse(Job *job, const char *text, size_t size)
     return true;
 }
 
+/* ---- target machines */
+
+static void free_machine(const LlvmLibrary *library, Machine *machine)
+{
+    if (machine->machine) {
+        library->DisposeTargetMachine(machine->machine);
+    }
+    alloc_free(machine->cpu);
+    alloc_free(machine->features);
+}
+
+static bool take_idle(const char *cpu, const char *features, Machine *out)
+{
+    bool found = false;
+    pthread_mutex_lock(&idle_lock);
+    for (uint32_t i = idle_count; i-- > 0 && !found;) {
+        if (strcmp(idle[i].cpu, cpu) == 0 && strcmp(idle[i].features, features) == 0) {
+            *out = idle[i];
+            memmove(idle + i, idle + i + 1, (--idle_count - i) * sizeof *idle);
+            found = true;
+        }
+    }
+    pthread_mutex_unlock(&idle_lock);
+    return found;
+}
+
+/* Takes the machine over; the one that was idle for the longest time makes room. */
+static void give_idle(const LlvmLibrary *library, Machine machine)
+{
+    Machine oldest = { 0 };
+    pthread_mutex_lock(&idle_lock);
+    if (idle_count == sizeof idle / sizeof idle[0]) {
+        oldest = idle[0];
+        memmove(idle, idle + 1, --idle_count * sizeof *idle);
+    }
+    idle[idle_count++] = machine;
+    pthread_mutex_unlock(&idle_lock);
+    free_machine(library, &oldest);
+}
+
+static bool make_machine(Job *job, const char *cpu, const char *features)
+{
+    const LlvmLibrary *library = job->library;
+    Machine *machine = &job->machine;
+    if (take_idle(cpu, features, machine)) {
+        return true;
+    }
+    machine->cpu = alloc_string(cpu);
+    machine->features = alloc_string(features);
+    TRY(machine->cpu && machine->features, false);
+    machine->machine =
+        library->CreateTargetMachine(library->target, library->triple, cpu, features,
+                                     LEVEL_NONE, RELOCATION_PIC, CODE_MODEL_SMALL);
+    return machine->machine || fail(job, "create the target machine");
+}
+
+/* ---- one compile */
+
 static bool generate(Job *job, const char *cpu, const char *features)
 {
     const LlvmLibrary *library = job->library;
-    job->machine =
-        library->CreateTargetMachine(library->target, library->triple, cpu, features,
-                                     LEVEL_NONE, RELOCATION_PIC, CODE_MODEL_SMALL);
-    if (!job->machine) {
-        return fail(job, "create the target machine");
-    }
-    LlvmLayout *layout = library->CreateTargetDataLayout(job->machine);
+    TRY(make_machine(job, cpu, features), false);
+    LlvmMachine *machine = job->machine.machine;
+    LlvmLayout *layout = library->CreateTargetDataLayout(machine);
     library->SetTarget(job->module, library->triple);
     library->SetModuleDataLayout(job->module, layout);
     library->DisposeTargetData(layout);
@@ -105,7 +172,7 @@ static bool generate(Job *job, const char *cpu, const char *features)
     }
     library->DisposeMessage(job->message);
     job->message = NULL;
-    if (library->TargetMachineEmitToMemoryBuffer(job->machine, job->module, FILE_OBJECT,
+    if (library->TargetMachineEmitToMemoryBuffer(machine, job->module, FILE_OBJECT,
                                                  &job->message, &job->object) ||
         job->diagnostic[0]) {
         return fail(job, "generate code for a kernel");
@@ -123,7 +190,8 @@ static bool copy_object(const Job *job, void **object, size_t *object_size)
     return true;
 }
 
-static void release(Job *job)
+/* The machine of a compile that failed is not used again. */
+static void release(Job *job, bool ok)
 {
     const LlvmLibrary *library = job->library;
     if (job->message) {
@@ -132,14 +200,16 @@ static void release(Job *job)
     if (job->object) {
         library->DisposeMemoryBuffer(job->object);
     }
-    if (job->machine) {
-        library->DisposeTargetMachine(job->machine);
-    }
     if (job->module) {
         library->DisposeModule(job->module);
     }
     if (job->context) {
         library->ContextDispose(job->context);
+    }
+    if (ok) {
+        give_idle(library, job->machine);
+    } else {
+        free_machine(library, &job->machine);
     }
 }
 
@@ -167,7 +237,7 @@ bool llvm_compile(const char *text, size_t size, const char *cpu, const char *fe
     escape = &here;
     bool ok = parse(job, text, size) && generate(job, cpu, features) &&
               copy_object(job, object, object_size);
-    release(job);
+    release(job, ok);
     escape = NULL;
     alloc_free(job);
     return ok;

@@ -4,7 +4,7 @@
  *     entry:  parameters, uniform values, broadcasts
  *     loop:   one packet of W lanes at %index
  *             whole packet?  -> full:  vector stores, next packet
- *                            -> part:  stores through the stack, end
+ *                            -> part:  masked stores or stores through the stack, end
  *
  * The loop is cut into blocks of BLOCK_SIZE instructions: instruction selection and
  * register allocation work block by block, and are far from linear on long ones.
@@ -27,7 +27,7 @@
 #include "base/error.h"
 #include "engine/llvm/llvm_writer.h"
 
-enum { BLOCK_SIZE = 128, CHUNK = 64, PART_SLOTS = 32 };
+enum { BLOCK_SIZE = 64, CHUNK = 64, PART_SLOTS = 32 };
 
 static void start_block(LlvmWriter *writer, const char *label)
 {
@@ -153,6 +153,19 @@ static void write_lane_numbers(const LlvmWriter *writer, Text *out)
         text_putf(out, "%si32 %u", i ? ", " : "<", i);
     }
     text_put(out, ">");
+}
+
+/* %active: the lanes whose number is below 'count'. */
+static void write_active(const LlvmWriter *writer, Text *out, const char *count)
+{
+    unsigned width = writer->shape.width;
+    text_putf(out,
+              "  %%active.e = insertelement <%u x i32> poison, i32 %s, i32 0\n"
+              "  %%active.s = shufflevector <%u x i32> %%active.e, <%u x i32> poison, "
+              "<%u x i32> zeroinitializer\n  %%active = icmp ult <%u x i32> ",
+              width, count, width, width, width, width);
+    write_lane_numbers(writer, out);
+    text_put(out, ", %active.s\n");
 }
 
 static void write_counter(LlvmWriter *writer, uint32_t position)
@@ -369,22 +382,57 @@ static void write_full_stores(LlvmWriter *writer)
     }
 }
 
-/* Stores of a packet with fewer lanes: to the stack, then copied. Values are all on the
- * stack before the calls of a batch, so that nothing is kept in registers across them.
- */
-static void write_part_stores(LlvmWriter *writer)
+/* Stores of the lanes before 'end' by instruction. */
+static void write_masked_stores(LlvmWriter *writer)
+{
+    const Program *program = writer->program;
+    unsigned width = writer->shape.width;
+    bool first = true;
+    for (uint32_t i = 0; i < program->inst_count; i++) {
+        const Inst *inst = &program->insts[i];
+        VarType type = program->insts[inst->arg[0]].type;
+        if (inst->op != OP_STORE || !llvm_writer_has_masked(writer, type)) {
+            continue;
+        }
+        if (first && !writer->active) {
+            text_putf(&writer->body, "  %%left32 = trunc i64 %%left to i32\n");
+            write_active(writer, &writer->body, "%left32");
+        }
+        first = false;
+        char name[LLVM_NAME_SIZE], declare[200];
+        const char *vector = writer->types[1][type];
+        const char *suffix = writer->suffixes[1][type];
+        snprintf(declare, sizeof declare,
+                 "void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)", suffix,
+                 vector, width);
+        llvm_writer_declare_text(writer, declare);
+        llvm_writer_operand(writer, inst->arg[0], name);
+        text_putf(&writer->body,
+                  "  %%g%u.p = getelementptr %s, ptr %%out%u, i64 %%index\n"
+                  "  call void @llvm.masked.store.%s.p0(%s %s, ptr %%g%u.p, i32 %u, "
+                  "<%u x i1> %%active)\n",
+                  i, writer->types[0][type], inst->aux, suffix, vector, name, i,
+                  type_info[type].size, width);
+    }
+}
+
+/* The other ones: to the stack, then copied. Values are all on the stack before the
+ * calls of a batch, so that nothing is kept in registers across them. Returns the
+ * number of stores. */
+static uint32_t write_copied_stores(LlvmWriter *writer)
 {
     const Program *program = writer->program;
     Text calls = { 0 };
-    unsigned slot = 0;
+    uint32_t stores = 0;
     for (uint32_t i = 0; i < program->inst_count; i++) {
         const Inst *inst = &program->insts[i];
-        if (inst->op != OP_STORE) {
+        VarType type = program->insts[inst->arg[0]].type;
+        if (inst->op != OP_STORE || llvm_writer_has_masked(writer, type)) {
             continue;
         }
-        VarType type = program->insts[inst->arg[0]].type;
         const char *memory = llvm_writer_memory_type(type);
         char name[LLVM_NAME_SIZE];
+        unsigned slot = stores++ % PART_SLOTS;
         stored_value(writer, inst->arg[0], "g", i, name);
         text_putf(&writer->body, "  store <%u x %s> %s, ptr %%part%u, align 64\n",
                   writer->shape.width, memory, name, slot);
@@ -393,29 +441,29 @@ static void write_part_stores(LlvmWriter *writer)
                   "  %%g%u.n = mul i64 %%left, %u\n"
                   "  call void @store_part(ptr %%g%u.p, ptr %%part%u, i64 %%g%u.n)\n",
                   i, memory, inst->aux, i, type_info[type].size, i, slot, i);
-        if (++slot == PART_SLOTS) {
+        if (slot == PART_SLOTS - 1) {
             const char *batch = text_get(&calls);
             text_put(&writer->body, batch ? batch : "");
             text_clear(&calls);
-            slot = 0;
         }
     }
     const char *batch = text_get(&calls);
     text_put(&writer->body, batch ? batch : "");
     writer->body.failed |= !batch;
     text_free(&calls);
+    return stores;
 }
 
 /* ---- assembly */
 
-static void write_slots(const LlvmWriter *writer, Text *out, uint32_t stores)
+static void write_slots(const LlvmWriter *writer, Text *out, uint32_t copied)
 {
     static const char *const names[] = { "idx", "val", "cmp", "out" };
     unsigned bytes = writer->shape.width * 8;
     for (int i = 0; writer->slots && i < 4; i++) {
         text_putf(out, "  %%slot.%s = alloca [%u x i8], align 64\n", names[i], bytes);
     }
-    for (uint32_t i = 0; i < stores && i < PART_SLOTS; i++) {
+    for (uint32_t i = 0; i < copied && i < PART_SLOTS; i++) {
         text_putf(out, "  %%part%u = alloca [%u x i8], align 64\n", i, bytes);
     }
 }
@@ -465,16 +513,11 @@ static void write_loop_head(const LlvmWriter *writer, Text *out)
                   at, at, at, at, at, at, at);
     }
     if (writer->active) {
-        text_putf(
-            out,
-            "  %%valid = select i1 %%whole, i64 %u, i64 %%left\n"
-            "  %%valid32 = trunc i64 %%valid to i32\n"
-            "  %%valid.e = insertelement <%u x i32> poison, i32 %%valid32, i32 0\n"
-            "  %%valid.s = shufflevector <%u x i32> %%valid.e, <%u x i32> poison, "
-            "<%u x i32> zeroinitializer\n  %%active = icmp ult <%u x i32> ",
-            width, width, width, width, width, width);
-        write_lane_numbers(writer, out);
-        text_put(out, ", %valid.s\n");
+        text_putf(out,
+                  "  %%valid = select i1 %%whole, i64 %u, i64 %%left\n"
+                  "  %%valid32 = trunc i64 %%valid to i32\n",
+                  width);
+        write_active(writer, out, "%valid32");
     }
 }
 
@@ -488,7 +531,7 @@ static void put_part(Text *out, Text *part)
     }
 }
 
-static void assemble(LlvmWriter *writer, Hash128 hash, uint32_t stores, Text *out)
+static void assemble(LlvmWriter *writer, Hash128 hash, uint32_t copied, Text *out)
 {
     unsigned width = writer->shape.width;
     put_part(out, &writer->declares);
@@ -502,7 +545,7 @@ static void assemble(LlvmWriter *writer, Hash128 hash, uint32_t stores, Text *ou
     text_put(out,
              "(i32 %begin, i32 %end, i32 %worker, ptr %args) #0 {\nentry:\n"
              "  %begin64 = zext i32 %begin to i64\n  %end64 = zext i32 %end to i64\n");
-    write_slots(writer, out, stores);
+    write_slots(writer, out, copied);
     write_bases(writer, out);
     if (writer->helper_bits & LLVM_HELPER_ZERO) {
         text_putf(
@@ -524,12 +567,11 @@ static void assemble(LlvmWriter *writer, Hash128 hash, uint32_t stores, Text *ou
                   "!2 = !{!\"branch_weights\", i32 10000, i32 1}\n");
 }
 
-static bool write_body(LlvmWriter *writer, uint32_t *stores)
+static bool write_body(LlvmWriter *writer, uint32_t *copied)
 {
     const Program *program = writer->program;
     for (uint32_t i = 0; i < program->inst_count; i++) {
         TRY(write_inst(writer, i), false);
-        *stores += program->insts[i].op == OP_STORE;
     }
     writer->scalar = false;
     writer->line = &writer->body;
@@ -542,9 +584,10 @@ static bool write_body(LlvmWriter *writer, uint32_t *stores)
               "  br i1 %%more, label %%loop, label %%exit\n",
               writer->shape.width);
     start_block(writer, "part");
-    if (*stores) {
+    write_masked_stores(writer);
+    *copied = write_copied_stores(writer);
+    if (*copied) {
         writer->helper_bits |= LLVM_HELPER_STORE;
-        write_part_stores(writer);
     }
     text_put(&writer->body, "  br label %exit\nexit:\n  ret void\n");
     return true;
@@ -560,13 +603,13 @@ bool llvm_ir_write(const Program *program, Hash128 hash, LlvmShape shape, Text *
     writer->broadcast = alloc_zero(program->inst_count + 1u, sizeof *writer->broadcast);
     bool ok = writer->uniform && writer->broadcast;
     if (ok) {
-        uint32_t stores = 0;
+        uint32_t copied = 0;
         name_types(writer);
         find_uniform(writer);
-        ok = write_body(writer, &stores);
+        ok = write_body(writer, &copied);
         if (ok) {
             llvm_atomic_fixed(writer);
-            assemble(writer, hash, stores, out);
+            assemble(writer, hash, copied, out);
             ok = text_get(out) != NULL;
         }
     }

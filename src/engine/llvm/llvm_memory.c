@@ -82,11 +82,6 @@ static void write_addresses(LlvmWriter *writer, uint32_t position, uint32_t poin
     }
 }
 
-static bool has_instruction(const LlvmWriter *writer, VarType type)
-{
-    return writer->shape.vector_memory && type_info[type].size >= 4;
-}
-
 /* ---- gather */
 
 static void write_scalar_gather(LlvmWriter *writer, uint32_t position, const Inst *inst)
@@ -154,7 +149,7 @@ static void write_gather(LlvmWriter *writer, uint32_t position, const Inst *inst
     }
     write_mask(writer, position, inst->arg[2]);
     write_addresses(writer, position, inst->arg[0], inst->arg[1], inst->type);
-    if (!has_instruction(writer, inst->type)) {
+    if (!llvm_writer_has_masked(writer, inst->type)) {
         write_lane_loads(writer, position, inst->type);
         return;
     }
@@ -235,7 +230,7 @@ static void write_scatter(LlvmWriter *writer, uint32_t position, const Inst *ins
     VarType stored = writer->program->insts[inst->arg[1]].type;
     char name[LLVM_NAME_SIZE], base[LLVM_NAME_SIZE];
     write_mask(writer, position, inst->arg[3]);
-    if (op == ReduceOpIdentity && has_instruction(writer, stored)) {
+    if (op == ReduceOpIdentity && llvm_writer_has_masked(writer, stored)) {
         llvm_writer_operand(writer, inst->arg[1], name);
         write_vector_scatter(writer, position, inst, name);
         return;

@@ -299,7 +299,7 @@ static bool relocate_section(const Reader *reader, const Elf64_Shdr *section)
     for (uint64_t i = 0; i < count; i++) {
         Elf64_Rela relocation;
         Elf64_Sym symbol;
-        uint64_t offset;
+        uint64_t offset = 0;
         memcpy(&relocation, reader->data + section->sh_offset + i * sizeof relocation,
                sizeof relocation);
         if (relocation.r_offset > target_size) {
@@ -341,7 +341,7 @@ static bool find_function(const Reader *reader, const char *prefix, LlvmObject *
     uint64_t count = reader->symbols.sh_size / sizeof(Elf64_Sym);
     for (uint64_t i = 0; i < count; i++) {
         Elf64_Sym symbol;
-        uint64_t offset;
+        uint64_t offset = 0;
         TRY(read_symbol(reader, i, &symbol), false);
         if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
             ELF64_ST_BIND(symbol.st_info) != STB_GLOBAL ||

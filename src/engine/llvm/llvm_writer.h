@@ -50,6 +50,11 @@ static inline const char *llvm_writer_type(const LlvmWriter *writer, VarType typ
 {
     return writer->types[!writer->scalar][type];
 }
+/** Are there masked gather, scatter and store instructions for this type? */
+static inline bool llvm_writer_has_masked(const LlvmWriter *writer, VarType type)
+{
+    return writer->shape.vector_memory && type_info[type].size >= 4;
+}
 /** Name of an entry type in memory. */
 const char *llvm_writer_memory_type(VarType type);
 /** "half" for f16, else the register type. */
