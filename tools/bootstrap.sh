@@ -118,7 +118,7 @@ give_up() {
         printf '%s' "$missing" | sort -u | sed 's/^/    /'
         if have apt-get; then
             echo "Please run, as root:"
-            echo "    apt-get install$(debian_packages)"
+            echo "    apt-get update && apt-get install$(debian_packages)"
         fi
     } >&2
     exit 1
@@ -166,7 +166,7 @@ install_libllvm() {
     fi
     {
         echo "bootstrap.sh: there is no libLLVM 15 or newer and none can be installed."
-        echo "    Everything works without, slower. DRJIT_LIBLLVM_PATH can name the file."
+        echo "    All works without it, slower. DRJIT_LIBLLVM_PATH can name the file."
     } >&2
 }
 

@@ -76,6 +76,10 @@ typedef struct Engine {
     /** Required. Expected time of compile(), in nanoseconds, for the choice of
      *  engine. */
     uint64_t (*compile_estimate)(const Program *program);
+
+    /** Optional (NULL: makes no difference). Nobody waits for what this thread compiles
+     *  from now on, so that it may take longer for faster code. */
+    void (*compile_in_background)(void);
 } Engine;
 
 /** The engines of this build, in the order of preference for long-running kernels; ends

@@ -234,6 +234,8 @@ static void upgrade(Kernel *kernel)
         return;
     }
     announce(engine);
+    if (engine->compile_in_background)
+        engine->compile_in_background();
     if (!compile_code(kernel->program, kernel->key.full, engine, 0, &code,
                       &from_disk)) {
         if (error_code() == JIT_ERROR_SYSTEM)
