@@ -264,7 +264,8 @@ static void note_compile_time(uint64_t elapsed, uint32_t ops)
 /* Chains of arithmetic wait for results rather than for arithmetic units, so a packet
  * of two registers a value runs up to 1.8 times as fast. It takes 1.6 times as long to
  * compile, too long for somebody who waits. Such packets compute the same values; what
- * touches memory by index is left alone, and so are statements, which know the width. */
+ * touches memory by index is left alone, and so are statements, which know the
+ * width. */
 static bool widens(const Program *program, const Target *target)
 {
     enum { OPS_MIN = 32, OPS_MAX = 4096, WIDTH = 16 };

@@ -3,11 +3,11 @@
  *
  * Every compile has a context and a target machine of its own, so threads do not share
  * anything. Machines are kept for later compiles, because the tables that a machine
- * makes for its first function take a quarter of a millisecond. LLVM reports trouble in three ways: return values with a message,
- * diagnostics of the context (collected here), and fatal errors, after which it would
- * call exit(). The fatal error handler jumps out of the compile instead. LLVM's state
- * is unknown then, so the library is not used again in this process; what the compile
- * held is lost.
+ * makes for its first function take a quarter of a millisecond. LLVM reports trouble in
+ * three ways: return values with a message, diagnostics of the context (collected
+ * here), and fatal errors, after which it would call exit(). The fatal error handler
+ * jumps out of the compile instead. LLVM's state is unknown then, so the library is not
+ * used again in this process; what the compile held is lost.
  */
 #include "engine/llvm/llvm_compile.h"
 
