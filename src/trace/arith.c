@@ -196,9 +196,33 @@ static inline bool join_sizes(uint32_t *size, uint32_t other)
     return true;
 }
 
-/* Most operations: existing, ordinary operands of one type. Where no operand is a
- * literal and no two are the same, neither folding nor an identity can apply. All stays
- * in registers on that way, since arguments written to memory in halves and read back
+/* Which literal operands of an integer operation an identity of simplify.c may look
+ * for. With floats and masks any literal may matter. */
+enum { LITERAL_ZERO = 1, LITERAL_POWER = 2, LITERAL_ONES = 4, LITERAL_ANY = 8 };
+
+static const uint8_t literal_cases[OP_COUNT] = {
+    [OP_ADD] = LITERAL_ZERO, [OP_SUB] = LITERAL_ZERO, [OP_XOR] = LITERAL_ZERO,
+    [OP_SHL] = LITERAL_ZERO, [OP_SHR] = LITERAL_ZERO,
+    [OP_MUL] = LITERAL_ZERO | LITERAL_POWER,
+    [OP_AND] = LITERAL_ZERO | LITERAL_ONES, [OP_OR] = LITERAL_ZERO | LITERAL_ONES,
+    [OP_DIV] = LITERAL_ANY, [OP_MOD] = LITERAL_ANY, [OP_FMA] = LITERAL_ANY,
+    [OP_SELECT] = LITERAL_ANY
+};
+
+static inline bool literal_matters(Op op, const Var *v)
+{
+    if (v->op != OP_LITERAL)
+        return false;
+    uint64_t bits = v->value.literal, width = type_info[v->type].size * 8u;
+    uint32_t cases = CLASS_INTEGER >> v->type & 1 ? literal_cases[op] : LITERAL_ANY;
+    return cases & LITERAL_ANY || (cases & LITERAL_ZERO && bits == 0) ||
+           (cases & LITERAL_POWER && (bits & (bits - 1)) == 0) ||
+           (cases & LITERAL_ONES && bits == ~(uint64_t) 0 >> (64 - width));
+}
+
+/* Most operations: existing, ordinary operands of one type. Where no literal matters and
+ * no two operands are the same, neither folding nor an identity can apply. All stays in
+ * registers on that way, since arguments written to memory in halves and read back
  * in one piece would stall the CPU. 0: take the long way. 'arity' is a constant. */
 static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
                                                          uint32_t arity, VarId a,
@@ -223,8 +247,9 @@ static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
         type = VarTypeBool;
     else if (info->result == RESULT_WIDE)
         type = type_wide(type);
-    if (arity == 1 || va->op == OP_LITERAL || vb->op == OP_LITERAL ||
-        vc->op == OP_LITERAL || a == b || b == c)
+    bool foldable = va->op == OP_LITERAL && vb->op == OP_LITERAL;
+    if (arity == 1 || foldable || literal_matters(op, va) || literal_matters(op, vb) ||
+        (arity > 2 && literal_matters(op, vc)) || a == b || b == c)
         return arith_make(ts, op, type, size, (VarId[]) { a, b, c });
     return node_operation(ts, var_head(op, type, vb->backend, 0), size, var_pair(a, b),
                           c);
