@@ -220,10 +220,11 @@ static inline bool literal_matters(Op op, const Var *v)
            (cases & LITERAL_ONES && bits == ~(uint64_t) 0 >> (64 - width));
 }
 
-/* Most operations: existing, ordinary operands of one type. Where no literal matters and
- * no two operands are the same, neither folding nor an identity can apply. All stays in
- * registers on that way, since arguments written to memory in halves and read back
- * in one piece would stall the CPU. 0: take the long way. 'arity' is a constant. */
+/* Most operations: existing, ordinary operands of one type. Where no literal matters
+ * and no two operands are the same, neither folding nor an identity can apply. All
+ * stays in registers on that way, since arguments written to memory in halves and read
+ * back in one piece would stall the CPU. 0: take the long way. 'arity' is a
+ * constant. */
 static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
                                                          uint32_t arity, VarId a,
                                                          VarId b, VarId c)
