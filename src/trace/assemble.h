@@ -20,8 +20,7 @@ typedef struct Assembly {
     uint32_t size;
     uint32_t workers;         /* that may take part, 0: all (see expand.h) */
     uint64_t *args;           /* one word a slot; outputs are filled in by evaluate.c */
-    Buffer **reads,
-        **writes; /* borrowed from the variables, which the group keeps alive */
+    Buffer **reads, **writes; /* borrowed from variables, see assemble_hold() */
     VarId *arrays;            /* arrays that are read, and those behind pointers */
     VarId *outputs;           /* variable of each output slot, in slot order */
     uint32_t *output_slots;

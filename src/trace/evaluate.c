@@ -123,7 +123,7 @@ static Report *make_report(const Assembly *b)
 /* --------------------------------------------------------------- one group */
 
 /* Names a literal for the log of a generalisation; runs without the lock, on variables
- * that the group keeps alive. */
+ * that assemble_hold() keeps alive. */
 static const char *literal_origin(void *context, uint32_t literal)
 {
     static _Thread_local char text[200];

@@ -645,7 +645,7 @@ static void pool_without_threads(void **state)
     alloc_fail_at(0);
     alloc_free(alloc_get(1));
     if (alloc_steps() == 0)
-        skip();
+        skip(); /* only the hostile build can let thread creation fail */
     log_set_stderr_level(LogLevelError);
     log_set_callback(LogLevelWarn, count_warning);
     warnings = 0;
@@ -704,7 +704,7 @@ static void fork_child_runs_jobs(void **state)
 {
     (void) state;
     if (!CAN_FORK)
-        skip();
+        skip(); /* the thread sanitizer allows no threads after a fork */
     Buffer *b = buffer_get(CHAIN * sizeof(uint32_t));
     submit_link(NULL, b, true, false);
     pid_t pid = fork();
@@ -737,7 +737,7 @@ static void fork_under_load(void **state)
 {
     (void) state;
     if (!CAN_FORK)
-        skip();
+        skip(); /* the thread sanitizer allows no threads after a fork */
     Relay relay = {.lock = PTHREAD_MUTEX_INITIALIZER, .small = true};
     pthread_t threads[2];
     for (uint32_t i = 0; i < 2; i++)

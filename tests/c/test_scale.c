@@ -172,7 +172,7 @@ static void test_memory(void **unused)
 {
     (void) unused;
     if (!MEASURES || engine_is("llvm"))
-        skip();
+        skip(); /* sanitizers and libLLVM have memory of their own */
     size_t traced = measure(false), total = measure(true);
     printf("%zu bytes a traced node, %zu bytes an operation in all\n", traced, total);
     assert_in_range(traced, 1, 110);
