@@ -473,6 +473,37 @@ JIT_EXPORT uint32_t jit_var_select(uint32_t m, uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_cast(uint32_t index, VarType type, int reinterpret);
 JIT_EXPORT uint32_t jit_var_new_cast(uint32_t index, VarType type, int reinterpret);
 
+/* ---------------------------------------------------------- host arithmetic */
+
+/* The operations above on values in the caller's memory, at once, with exactly the bits
+ * that kernels compute. No backend needs to be initialised and no lock is taken. Masks
+ * are bytes 0 and 1, f16 are the 2 bytes of the format. Memory is aligned to its entry
+ * size; a result may be the same memory as an operand of the same type. */
+
+/** A host operand: 'step' is 1 for an array of n values, 0 for one value used for
+ *  all. */
+typedef struct JitHostOperand {
+    const void *data;
+    uint32_t step;
+} JitHostOperand;
+/** Compute 'op' on n host values. 'type' is the type of the first operand (of the
+ *  second for a selection). The result has the type that jit_var_op() gives: 'type',
+ *  Bool for comparisons, twice the width for the wide product. All
+ *  operands have this type but for the mask of a selection. */
+JIT_EXPORT bool jit_host_op(JitOp op, VarType type, size_t n,
+                            const JitHostOperand *operands, void *result);
+/** jit_var_cast() of n host values. */
+JIT_EXPORT bool jit_host_cast(VarType from, VarType to, int reinterpret, size_t n,
+                              const void *src, void *dst);
+/** jit_var_reduce() of n (at least 1) host values to one, in the same order. */
+JIT_EXPORT bool jit_host_reduce(ReduceOp op, VarType type, size_t n, const void *src,
+                                void *dst);
+/** jit_var_block_prefix_reduce() of n host values, in the same order. 'block_size'
+ *  divides n; 'src' and 'dst' may be the same. */
+JIT_EXPORT bool jit_host_prefix_reduce(ReduceOp op, VarType type, size_t n,
+                                       size_t block_size, int exclusive, int reverse,
+                                       const void *src, void *dst);
+
 /* -------------------------------------------------------------- memory ops */
 
 /** source[index] where mask is set, 0 elsewhere. 'index' is Int32 or UInt32, 'mask'
@@ -512,6 +543,15 @@ JIT_EXPORT bool jit_var_scatter_cas(uint32_t *target, uint32_t compare, uint32_t
                                     uint32_t index, uint32_t mask, uint32_t out[2]);
 /** Is this scatter-reduction available? */
 JIT_EXPORT bool jit_can_scatter_reduce(JitBackend backend, VarType type, ReduceOp op);
+/** Add 'value' to the sums (*target_1)[index] + (*target_2)[index] where mask is set:
+ *  'target_1' holds the sums, and 'target_2', of the same type and size, the rounding
+ *  errors that the sums have left out (start it with zeros). Adding both arrays at the
+ *  end gives compensated sums (Kahan, Neumaier). f32 and f64. Targets are replaced if
+ *  they had to be copied, their old references released. Additions of one evaluation
+ *  come in any order. */
+JIT_EXPORT bool jit_var_scatter_add_kahan(uint32_t *target_1, uint32_t *target_2,
+                                          uint32_t value, uint32_t index,
+                                          uint32_t mask);
 /** Read one entry into '*dst' (of the variable's type). Evaluates and waits. */
 JIT_EXPORT bool jit_var_read(uint32_t index, size_t offset, void *dst);
 /** Write one entry. Returns the written variable as jit_var_scatter does. */
@@ -546,6 +586,37 @@ JIT_EXPORT uint32_t jit_var_block_reduce(ReduceOp op, uint32_t index,
 JIT_EXPORT uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index,
                                                 size_t block_size, int exclusive,
                                                 int reverse);
+/** Sort consecutive blocks of 'block_size' entries (which divides the size; 0: the
+ *  whole array), upwards or with 'descending' downwards. Integers, floats and Bool. NaN
+ *  counts as larger than everything else; -0 and +0 are equal and keep their order, as
+ *  all equal entries do. Runs as stream work. */
+JIT_EXPORT uint32_t jit_var_sort(uint32_t index, size_t block_size, int descending);
+/** The permutation that sorts: UInt32 positions within the array, so that gathering
+ *  from them gives jit_var_sort(). Stable: equal entries keep their order, in both
+ *  directions. */
+JIT_EXPORT uint32_t jit_var_argsort(uint32_t index, size_t block_size, int descending);
+/** A batch of matrix products, see jit_var_batched_gemm(). Sizes and strides count
+ *  entries. */
+typedef struct JitGemm {
+    size_t m, n, k;           /**< op(A) is m x k, op(B) is k x n, results are m x n */
+    bool transpose_a;         /**< A is stored as k x m, and op(A) is its transpose */
+    bool transpose_b;         /**< B is stored as n x k, and op(B) is its transpose */
+    size_t lda, ldb;          /**< from row to row as stored; 0: rows are contiguous */
+    uint32_t batch_ndim;      /**< number of batch axes, may be 0 */
+    const size_t *batch_shape; /**< extent of each */
+    /** From one matrix to the next along each batch axis; 0: the same matrix again.
+     *  NULL: the matrices are contiguous. */
+    const size_t *batch_stride_a, *batch_stride_b;
+} JitGemm;
+/** C[i] = op(A[i]) @ op(B[i]) for each index i of the batch, as stream work. 'a' and 'b'
+ *  hold matrices in row-major order and are evaluated first. They have one type, an
+ *  integer (products wrap) or float (f16 is summed in f32 and rounded once). The result
+ *  is a new variable with the matrices C one after the other, the last batch axis
+ *  running fastest. Each entry is the sum of blocks of 256 products in order, a block
+ *  being a chain of fused multiply-adds from 0: the same bits for any number of threads.
+ *  With k = 0 it is a literal 0. Errors: sizes of 0 except k, a row stride shorter than
+ *  a row, operands too small for the shape, a result of more than 2^32-1 entries. */
+JIT_EXPORT uint32_t jit_var_batched_gemm(uint32_t a, uint32_t b, const JitGemm *shape);
 /** Neutral element of a reduction, as the bits of a value of that type. */
 JIT_EXPORT bool jit_reduce_identity(VarType type, ReduceOp op, uint64_t *bits);
 /** Stable counting sort. 'values' are 'size' UInt32 keys below 'bucket_count', treated
@@ -680,7 +751,7 @@ typedef struct KernelHistoryEntry {
     uint64_t hash[2];         /**< low and high half of the kernel's key */
     const char *ir;           /**< text of the Program, NULL for other work */
     const char *engine;       /**< engine that ran it, NULL for other work */
-    size_t size;              /**< entries processed */
+    size_t size;              /**< entries processed (Memcpy, Poke: bytes) */
     uint32_t input_count, output_count;
     uint32_t operation_count; /**< instructions of the Program */
     bool cache_hit;           /**< the kernel was in memory */

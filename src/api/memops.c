@@ -89,6 +89,19 @@ bool jit_var_scatter_cas(uint32_t *target, uint32_t compare, uint32_t value,
     return ok;
 }
 
+bool jit_var_scatter_add_kahan(uint32_t *target_1, uint32_t *target_2, uint32_t value,
+                               uint32_t index, uint32_t mask)
+{
+    if (!target_1 || !target_2)
+        return api_null("jit_var_scatter_add_kahan()",
+                        target_1 ? "target_2" : "target_1");
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = memory_scatter_add_kahan(ts, target_1, target_2, value, index, mask);
+    api_leave();
+    return ok;
+}
+
 bool jit_can_scatter_reduce(JitBackend backend, VarType type, ReduceOp op)
 {
     if (backend != JitBackendLLVM || !type_valid(type) || type == VarTypePointer)

@@ -11,6 +11,7 @@
 #include "kernel/cache.h"
 #include "kernel/disk.h"
 #include "runtime/transfer.h"
+#include "trace/history.h"
 #include "trace/node.h"
 
 /* Address -> Buffer of what jit_malloc() has given out; guarded by the graph lock. */
@@ -76,7 +77,8 @@ bool jit_memcpy_async(JitBackend backend, void *dst, const void *src, size_t siz
     ThreadState *ts = state_thread();
     TRY(ts, false);
     TRY(check_copy(backend, dst, src, size, "jit_memcpy_async()"), false);
-    return transfer_copy(ts->stream, dst, src, size);
+    return transfer_copy(ts->stream, dst, src, size,
+                         history_report(ts, KernelTypeMemcpy, size, 1));
 }
 
 bool jit_memcpy(JitBackend backend, void *dst, const void *src, size_t size)
@@ -84,7 +86,9 @@ bool jit_memcpy(JitBackend backend, void *dst, const void *src, size_t size)
     ThreadState *ts = state_thread();
     TRY(ts, false);
     TRY(check_copy(backend, dst, src, size, "jit_memcpy()"), false);
-    TRY(transfer_copy(ts->stream, dst, src, size), false);
+    TRY(transfer_copy(ts->stream, dst, src, size,
+                      history_report(ts, KernelTypeMemcpy, size, 1)),
+        false);
     stream_sync(ts->stream);
     return stream_check(ts->stream);
 }
@@ -104,7 +108,8 @@ bool jit_memset_async(JitBackend backend, void *ptr, uint32_t count, uint32_t it
         return true;
     uint64_t bits = 0;
     memcpy(&bits, src, item_size);
-    return transfer_fill(ts->stream, ptr, bits, item_size, count);
+    return transfer_fill(ts->stream, ptr, bits, item_size, count,
+                         history_report(ts, KernelTypeMemset, count, 0));
 }
 
 void *jit_malloc_migrate(void *ptr, JitBackend backend, int move)
@@ -124,7 +129,9 @@ void *jit_malloc_migrate(void *ptr, JitBackend backend, int move)
         return NULL;
     }
     void *result = move ? ptr : jit_malloc(backend, source->size);
-    if (result && !move && !transfer_copy(ts->stream, result, ptr, source->size)) {
+    if (result && !move &&
+        !transfer_copy(ts->stream, result, ptr, source->size,
+                       history_report(ts, KernelTypeMemcpy, source->size, 1))) {
         jit_free(result);
         result = NULL;
     }

@@ -69,6 +69,24 @@ uint32_t jit_var_block_prefix_reduce(ReduceOp op, uint32_t index, size_t block_s
     return result;
 }
 
+uint32_t jit_var_sort(uint32_t index, size_t block_size, int descending)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = reduction_sort(ts, index, block_size, descending != 0, false);
+    api_leave();
+    return result;
+}
+
+uint32_t jit_var_argsort(uint32_t index, size_t block_size, int descending)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = reduction_sort(ts, index, block_size, descending != 0, true);
+    api_leave();
+    return result;
+}
+
 bool jit_reduce_identity(VarType type, ReduceOp op, uint64_t *bits)
 {
     if (!bits)
@@ -140,5 +158,6 @@ bool jit_aggregate(JitBackend backend, void *dst, const AggregationEntry *entrie
                              "src NULL, expected an address",
                              i, size);
     }
-    return transfer_aggregate(ts->stream, dst, entries, count);
+    return transfer_aggregate(ts->stream, dst, entries, count,
+                              history_report(ts, KernelTypeAggregate, count, count));
 }

@@ -123,6 +123,7 @@ static bool check_memory(const Program *p, uint32_t at, const Inst *inst)
     uint32_t n = inst->count, index = n - 2, mask = n - 1, value = 1, values = 0;
     switch (inst->op) {
     case OP_SCATTER:
+    case OP_SCATTER_ADD:
     case OP_SCATTER_EXCH:
         values = 1;
         break;
@@ -148,6 +149,8 @@ static bool check_memory(const Program *p, uint32_t at, const Inst *inst)
         return fault(at, inst, "the pointer is not uniform");
     VarType type = op_info[inst->op].result == RESULT_VOID ? arg_type(p, inst, value)
                                                            : (VarType) inst->type;
+    if (!(op_info[inst->op].operands >> type & 1))
+        return fault(at, inst, "not defined for %s", type_info[type].name);
     for (uint32_t i = 0; i < values; ++i)
         if (!expect(p, at, inst, value + i, type))
             return false;

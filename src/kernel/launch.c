@@ -84,6 +84,7 @@ void launch_costs(const Program *program, uint64_t *base, uint64_t *better)
         case OP_SCATTER:
         case OP_SCATTER_PACKET:
         case OP_SCATTER_INC:
+        case OP_SCATTER_ADD:
         case OP_SCATTER_EXCH:
         case OP_SCATTER_CAS:
             memory += inst->flags & INST_UNIFORM ? 0 : COST_RANDOM;

@@ -35,6 +35,7 @@ VarType legalise_operand(const Program *program, const Inst *inst)
     case OP_GATHER_PACKET:
     case OP_SCATTER:
     case OP_SCATTER_INC:
+    case OP_SCATTER_ADD:
     case OP_SCATTER_EXCH:
     case OP_SCATTER_CAS:
     case OP_CHECK:

@@ -12,6 +12,13 @@
 
 #include "base/clock.h"
 
+/** Whom to tell the time of a job: 'call' (may be NULL) is called exactly once, with 0
+ *  if there was nothing to do. */
+typedef struct JobReport {
+    void (*call)(void *payload, uint64_t ns);
+    void *payload;
+} JobReport;
+
 typedef struct JobTime {
     void (*report)(void *payload, uint64_t ns); /* NULL: nobody wants to know */
     void *payload;
@@ -36,6 +43,13 @@ static inline void job_time_end(JobTime *time)
         uint64_t begin = atomic_load_explicit(&time->begin, memory_order_relaxed);
         time->report(time->payload, begin ? clock_ns() - begin : 0);
     }
+}
+
+/** Report work that takes no time, or does not run. */
+static inline void job_time_none(JobReport report)
+{
+    if (report.call)
+        report.call(report.payload, 0);
 }
 
 #endif

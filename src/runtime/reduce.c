@@ -283,6 +283,26 @@ bool reduce_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t
     return true;
 }
 
+bool reduce_now(ReduceOp op, VarType type, const void *in, size_t size, void *out)
+{
+    const LaneKernel *k = runtime_lanes_get()->kernel[op][type];
+    if (size == 1) {
+        memcpy(out, in, k->entry_size);
+    } else if (size <= LANES_CHUNK) {
+        reduce_blocks(k, in, size, 1, out);
+    } else {
+        Reduction *r = create(k, size, size, false);
+        TRY(r, false);
+        r->in = in;
+        r->out = out;
+        size_t units = plan(r);
+        for (size_t i = 0; i < units; ++i)
+            run_reduction(r, (uint32_t) i, 0);
+        finish_reduction(r);
+    }
+    return true;
+}
+
 bool reduce_dot_submit(Stream *stream, VarType type, Buffer *a, bool a_scalar,
                        Buffer *b, bool b_scalar, size_t size, Buffer *out,
                        void (*history)(void *payload, uint64_t ns), void *payload)

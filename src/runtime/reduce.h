@@ -25,6 +25,9 @@ bool reduce_identity(ReduceOp op, VarType type, uint64_t *bits);
 bool reduce_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t size,
                    size_t block, Buffer *out,
                    void (*history)(void *payload, uint64_t ns), void *payload);
+/** Reduce in[0 ... size-1] (size > 0) in host memory to out[0] at once, in the calling
+ *  thread, with the same bits. False: memory is out. */
+bool reduce_now(ReduceOp op, VarType type, const void *in, size_t size, void *out);
 /** out[0] = sum of a[i] * b[i] with fused multiply-adds. Floats (f16 computes in f32).
  *  An operand whose flag is set has one entry that is used for all i. */
 bool reduce_dot_submit(Stream *stream, VarType type, Buffer *a, bool a_scalar,

@@ -319,6 +319,28 @@ static void finish_scan(void *payload)
     alloc_free(s);
 }
 
+/* Fill in a zeroed Scan but for its time, and get its links; the number of units. */
+static size_t plan_scan(Scan *s, ReduceOp op, VarType type, size_t size, size_t block,
+                        bool exclusive, bool reverse)
+{
+    s->lanes = runtime_lanes_get();
+    s->kernel = s->lanes->kernel[op][type];
+    s->size = size;
+    s->block = block;
+    s->chunks = (block + CHUNK - 1) / CHUNK;
+    s->exclusive = exclusive;
+    s->reverse = reverse;
+    s->streams = size * s->kernel->entry_size >= STREAM_SIZE;
+    reduce_identity(op, type, &s->identity);
+    if (s->chunks > 1) {
+        size_t units = size / block * s->chunks;
+        s->links = alloc_zero(units, sizeof(Link));
+        return s->links ? units : 0;
+    }
+    s->blocks_per_unit = CHUNK / block;
+    return (size / block + s->blocks_per_unit - 1) / s->blocks_per_unit;
+}
+
 bool scan_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t size,
                  size_t block, bool exclusive, bool reverse, Buffer *out,
                  void (*history)(void *payload, uint64_t ns), void *payload)
@@ -331,24 +353,11 @@ bool scan_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t s
             (int) op, (int) type, block, size);
     Scan *s = alloc_zero(1, sizeof(Scan));
     TRY(s, false);
-    s->lanes = runtime_lanes_get();
-    s->kernel = s->lanes->kernel[op][type];
     s->in = in->data;
     s->out = out->data;
-    s->size = size;
-    s->block = block;
-    s->chunks = (block + CHUNK - 1) / CHUNK;
-    s->exclusive = exclusive;
-    s->reverse = reverse;
-    s->streams = size * s->kernel->entry_size >= STREAM_SIZE;
-    reduce_identity(op, type, &s->identity);
     s->time = (JobTime){ .report = history, .payload = payload };
-
-    size_t units = size / block * s->chunks;
-    if (s->chunks == 1) {
-        s->blocks_per_unit = CHUNK / block;
-        units = (size / block + s->blocks_per_unit - 1) / s->blocks_per_unit;
-    } else if (!(s->links = alloc_zero(units, sizeof(Link)))) {
+    size_t units = plan_scan(s, op, type, size, block, exclusive, reverse);
+    if (!units) {
         alloc_free(s);
         return false;
     }
@@ -361,6 +370,18 @@ bool scan_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t s
                                       .read_count = 1,
                                       .writes = &out,
                                       .write_count = 1 });
+    return true;
+}
+
+bool scan_now(ReduceOp op, VarType type, const void *in, size_t size, size_t block,
+              bool exclusive, bool reverse, void *out)
+{
+    Scan s = { .in = in, .out = out };
+    size_t units = plan_scan(&s, op, type, size, block, exclusive, reverse);
+    TRY(units, false);
+    for (size_t i = 0; i < units; ++i)
+        (s.chunks == 1 ? run_blocks : run_chunk)(&s, (uint32_t) i, 0);
+    alloc_free(s.links);
     return true;
 }
 

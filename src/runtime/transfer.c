@@ -25,6 +25,7 @@ typedef struct Transfer {
     size_t stride;       /* combine: entries between images */
     uint32_t copies;
     const CombineOp *combine;
+    JobTime time;
     uint32_t count;      /* aggregation */
     AggregationEntry entries[];
 } Transfer;
@@ -37,11 +38,32 @@ static size_t part(const Transfer *t, uint32_t block, size_t *begin)
     return rest < t->grain ? rest : t->grain;
 }
 
+static void finish(void *payload)
+{
+    Transfer *t = payload;
+    job_time_end(&t->time);
+    alloc_free(t);
+}
+
+/* Memory for a job; a missing one is reported. */
+static Transfer *create(size_t size, JobReport report)
+{
+    Transfer *t = alloc_get(size);
+    if (!t)
+        job_time_none(report);
+    return t;
+}
+
+static JobTime time_for(JobReport report)
+{
+    return (JobTime) { .report = report.call, .payload = report.payload };
+}
+
 static void submit(Stream *stream, Transfer *t, size_t bytes,
                    void (*run)(void *payload, uint32_t block, uint32_t worker),
                    Buffer *const *read, Buffer *const *write)
 {
-    JobSpec spec = {.run = run, .finish = alloc_free, .payload = t,
+    JobSpec spec = {.run = run, .finish = finish, .payload = t,
                     .blocks = (uint32_t) ((t->size + t->grain - 1) / t->grain),
                     .small = bytes <= SMALL, .reads = read, .read_count = read ? 1 : 0,
                     .writes = write, .write_count = write ? 1 : 0};
@@ -61,49 +83,57 @@ static size_t grain_for(size_t size)
 
 static void run_copy(void *payload, uint32_t block, uint32_t worker)
 {
-    const Transfer *t = payload;
+    Transfer *t = payload;
     size_t begin, size = part(t, block, &begin);
     (void) worker;
+    job_time_begin(&t->time);
     memmove(t->dst + begin, t->src + begin, size);
 }
 
 static bool copy(Stream *stream, unsigned char *dst, const unsigned char *src,
-                 size_t size, Buffer *const *read, Buffer *const *write)
+                 size_t size, Buffer *const *read, Buffer *const *write,
+                 JobReport report)
 {
-    if (size == 0)
+    if (size == 0) {
+        job_time_none(report);
         return true;
-    Transfer *t = alloc_get(sizeof *t);
+    }
+    Transfer *t = create(sizeof *t, report);
     TRY(t, false);
     /* Overlapping regions must be moved by one thread in one go. */
     uintptr_t d = (uintptr_t) dst, s = (uintptr_t) src;
     bool overlap = d < s + size && s < d + size;
     *t = (Transfer) {.dst = dst, .src = src, .size = size,
-                     .grain = overlap ? size : grain_for(size)};
+                     .grain = overlap ? size : grain_for(size),
+                     .time = time_for(report)};
     submit(stream, t, size, run_copy, read, write);
     return true;
 }
 
-bool transfer_copy(Stream *stream, void *dst, const void *src, size_t size)
+bool transfer_copy(Stream *stream, void *dst, const void *src, size_t size,
+                   JobReport report)
 {
-    return copy(stream, dst, src, size, NULL, NULL);
+    return copy(stream, dst, src, size, NULL, NULL, report);
 }
 
 bool transfer_copy_buffer(Stream *stream, Buffer *dst, size_t dst_offset, Buffer *src,
-                          size_t src_offset, size_t size)
+                          size_t src_offset, size_t size, JobReport report)
 {
     return copy(stream, (unsigned char *) dst->data + dst_offset,
-                (const unsigned char *) src->data + src_offset, size, &src, &dst);
+                (const unsigned char *) src->data + src_offset, size, &src, &dst,
+                report);
 }
 
 /* --------------------------------------------------------------------- fill */
 
 static void run_fill(void *payload, uint32_t block, uint32_t worker)
 {
-    const Transfer *t = payload;
+    Transfer *t = payload;
     size_t begin, size = part(t, block, &begin);
     unsigned char *dst = t->dst + begin;
     uint64_t bits = t->bits;
     (void) worker;
+    job_time_begin(&t->time);
     if (bits == (bits & 0xff) * 0x0101010101010101u) {
         memset(dst, (int) (bits & 0xff), size);
         return;
@@ -116,10 +146,12 @@ static void run_fill(void *payload, uint32_t block, uint32_t worker)
 }
 
 static bool fill(Stream *stream, void *dst, uint64_t bits, uint32_t item_size,
-                 size_t count, Buffer *const *write)
+                 size_t count, Buffer *const *write, JobReport report)
 {
-    if (count == 0)
+    if (count == 0) {
+        job_time_none(report);
         return true;
+    }
     switch (item_size) {
     case 1:
         bits = (bits & 0xff) * 0x0101010101010101u;
@@ -133,36 +165,39 @@ static bool fill(Stream *stream, void *dst, uint64_t bits, uint32_t item_size,
     case 8:
         break;
     default:
+        job_time_none(report);
         return error_set(JIT_ERROR_ARGUMENT, "jit_memset_async(): the item has %u bytes"
                          ", expected 1, 2, 4 or 8", item_size);
     }
-    Transfer *t = alloc_get(sizeof *t);
+    Transfer *t = create(sizeof *t, report);
     TRY(t, false);
     size_t size = count * item_size;
-    *t = (Transfer) {.dst = dst, .bits = bits, .size = size, .grain = grain_for(size)};
+    *t = (Transfer) {.dst = dst, .bits = bits, .size = size, .grain = grain_for(size),
+                     .time = time_for(report)};
     submit(stream, t, size, run_fill, NULL, write);
     return true;
 }
 
 bool transfer_fill(Stream *stream, void *dst, uint64_t bits, uint32_t item_size,
-                   size_t count)
+                   size_t count, JobReport report)
 {
-    return fill(stream, dst, bits, item_size, count, NULL);
+    return fill(stream, dst, bits, item_size, count, NULL, report);
 }
 
 bool transfer_fill_buffer(Stream *stream, Buffer *dst, uint64_t bits,
-                          uint32_t item_size, size_t count)
+                          uint32_t item_size, size_t count, JobReport report)
 {
-    return fill(stream, dst->data, bits, item_size, count, &dst);
+    return fill(stream, dst->data, bits, item_size, count, &dst, report);
 }
 
 /* ---------------------------------------------------------------- aggregate */
 
 static void run_aggregate(void *payload, uint32_t block, uint32_t worker)
 {
-    const Transfer *t = payload;
+    Transfer *t = payload;
     (void) block;
     (void) worker;
+    job_time_begin(&t->time);
     for (uint32_t i = 0; i < t->count; i++) {
         const AggregationEntry *e = &t->entries[i];
         if (e->size >= 0)
@@ -173,20 +208,25 @@ static void run_aggregate(void *payload, uint32_t block, uint32_t worker)
 }
 
 bool transfer_aggregate(Stream *stream, void *dst, const AggregationEntry *entries,
-                        uint32_t count)
+                        uint32_t count, JobReport report)
 {
     for (uint32_t i = 0; i < count; i++) {
         int32_t size = entries[i].size;
-        if (size > 0 && size != 1 && size != 2 && size != 4 && size != 8)
+        if (size > 0 && size != 1 && size != 2 && size != 4 && size != 8) {
+            job_time_none(report);
             return error_set(JIT_ERROR_ARGUMENT, "jit_aggregate(): entry %u has the "
                              "size %d, expected 1, 2, 4, 8 or a negative number",
                              i, size);
+        }
     }
-    if (count == 0)
+    if (count == 0) {
+        job_time_none(report);
         return true;
-    Transfer *t = alloc_get(sizeof *t + count * sizeof *entries);
+    }
+    Transfer *t = create(sizeof *t + count * sizeof *entries, report);
     TRY(t, false);
-    *t = (Transfer) {.dst = dst, .size = 1, .grain = 1, .count = count};
+    *t = (Transfer) {.dst = dst, .size = 1, .grain = 1, .count = count,
+                     .time = time_for(report)};
     memcpy(t->entries, entries, count * sizeof *entries);
     submit(stream, t, count * sizeof *entries, run_aggregate, NULL, NULL);
     return true;

@@ -276,23 +276,25 @@ VarId arith_ternary(ThreadState *ts, Op op, VarId a, VarId b, VarId c)
 
 /* ------------------------------------------------------------------- casts */
 
-static bool check_cast(const Var *v, VarType type, bool reinterpret)
+bool arith_check_cast(VarType source, VarType type, bool reinterpret,
+                      const char *function)
 {
-    const TypeInfo *from = &type_info[v->type], *to = &type_info[type];
-    bool pointer = v->type == VarTypePointer || type == VarTypePointer;
+    const TypeInfo *from = &type_info[source], *to = &type_info[type];
+    bool pointer = source == VarTypePointer || type == VarTypePointer;
     if (reinterpret && from->size != to->size)
         return error_set(JIT_ERROR_ARGUMENT,
-                         "jit_var_cast(): cannot reinterpret %s as %s: "
+                         "%s: cannot reinterpret %s as %s: "
                          "%u and %u bytes",
-                         from->name, to->name, from->size, to->size);
-    if (reinterpret && (v->type == VarTypeBool) != (type == VarTypeBool))
+                         function, from->name, to->name, from->size, to->size);
+    if (reinterpret && (source == VarTypeBool) != (type == VarTypeBool))
         return error_set(JIT_ERROR_ARGUMENT,
-                         "jit_var_cast(): cannot reinterpret %s as %s: "
+                         "%s: cannot reinterpret %s as %s: "
                          "masks have no bit representation",
-                         from->name, to->name);
+                         function, from->name, to->name);
     if (!reinterpret && pointer)
-        return error_set(JIT_ERROR_ARGUMENT, "jit_var_cast(): cannot convert %s to %s; "
-                         "pointers and uint64 are reinterpreted", from->name, to->name);
+        return error_set(JIT_ERROR_ARGUMENT, "%s: cannot convert %s to %s; "
+                         "pointers and uint64 are reinterpreted", function, from->name,
+                         to->name);
     return true;
 }
 
@@ -305,7 +307,7 @@ VarId arith_cast(ThreadState *ts, VarId id, VarType type, bool reinterpret)
         var_inc(id);
         return id;
     }
-    TRY(check_cast(v, type, reinterpret), 0);
+    TRY(arith_check_cast((VarType) v->type, type, reinterpret, "jit_var_cast()"), 0);
     /* Integers of one size convert by keeping their bits. */
     bool bits = type_info[v->type].is_integer && type_info[type].is_integer &&
                 type_info[v->type].size == type_info[type].size;

@@ -17,7 +17,11 @@ VarId arith_ternary(ThreadState *ts, Op op, VarId a, VarId b, VarId c);
 /** Conversion, reinterpreting if asked. */
 VarId arith_cast(ThreadState *ts, VarId id, VarType type, bool reinterpret);
 
-/** The same on operands known to fit, for use inside of the tracer. */
+/** Is this conversion defined? Records an error if not; needs no lock. */
+bool arith_check_cast(VarType source, VarType type, bool reinterpret,
+                      const char *function);
+
+/** Arithmetic on operands known to fit, for use inside of the tracer. */
 VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size,
                  const VarId *args);
 

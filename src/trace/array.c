@@ -10,6 +10,7 @@
 #include "runtime/transfer.h"
 #include "trace/arith.h"
 #include "trace/evaluate.h"
+#include "trace/history.h"
 #include "trace/memory.h"
 
 /* ---------------------------------------------------------------- creation */
@@ -34,7 +35,8 @@ VarId array_literal(ThreadState *ts, JitBackend backend, VarType type,
     Buffer *buffer = buffer_get(size * entry);
     TRY(buffer, 0);
     VarId id = 0;
-    if (transfer_fill_buffer(ts->stream, buffer, bits, entry, size))
+    if (transfer_fill_buffer(ts->stream, buffer, bits, entry, size,
+                             history_report(ts, KernelTypeMemset, size, 0)))
         id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
     if (!id)
         buffer_release(buffer);
@@ -178,8 +180,8 @@ VarId array_shrink(ThreadState *ts, VarId id, size_t size)
     Buffer *buffer = buffer_get(bytes);
     TRY(buffer, 0);
     VarId result = 0;
-    if (transfer_copy_buffer(ts->stream, buffer, 0, var_get(id)->value.buffer, 0,
-                             bytes))
+    if (transfer_copy_buffer(ts->stream, buffer, 0, var_get(id)->value.buffer, 0, bytes,
+                             history_report(ts, KernelTypeMemcpy, bytes, 1)))
         result = node_buffer(ts, backend, type, (uint32_t) size, buffer);
     if (!result)
         buffer_release(buffer);
@@ -347,5 +349,6 @@ VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src)
     stream_sync_buffer_write(v->value.buffer);
     state_lock();
     memcpy((char *) v->value.buffer->data + offset * entry, src, entry);
+    job_time_none(history_report(ts, KernelTypePoke, entry, 1));
     return written;
 }

@@ -145,8 +145,8 @@ static uint32_t emit_check(Assembly *b, VarId id, const Var *v, const uint32_t *
 
 static bool is_atomic(const Var *v)
 {
-    return v->op == OP_SCATTER_INC || v->op == OP_SCATTER_EXCH ||
-           v->op == OP_SCATTER_CAS;
+    return v->op == OP_SCATTER_INC || v->op == OP_SCATTER_ADD ||
+           v->op == OP_SCATTER_EXCH || v->op == OP_SCATTER_CAS;
 }
 
 static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t stamp)

@@ -102,7 +102,7 @@ static void launch_done(void *payload, uint64_t ns, const CheckReport *reports,
 
 static const char *const checked_function[] = {
     "jit_var_gather()", "jit_var_scatter()", "jit_var_scatter_inc()",
-    "jit_var_scatter_exch()", "jit_var_scatter_cas()"
+    "jit_var_scatter_exch()", "jit_var_scatter_cas()", "jit_var_scatter_add_kahan()"
 };
 
 static Report *make_report(const Assembly *b)
@@ -572,7 +572,8 @@ bool evaluate_literal(ThreadState *ts, VarId id)
     Buffer *buffer = buffer_get((size_t) entry * v->size);
     TRY(buffer, false);
     if (v->op == OP_LITERAL &&
-        !transfer_fill_buffer(ts->stream, buffer, v->value.literal, entry, v->size)) {
+        !transfer_fill_buffer(ts->stream, buffer, v->value.literal, entry, v->size,
+                              history_report(ts, KernelTypeMemset, v->size, 0))) {
         buffer_release(buffer);
         return false;
     }

@@ -9,6 +9,7 @@
 #include "runtime/reduce.h"
 #include "runtime/transfer.h"
 #include "trace/evaluate.h"
+#include "trace/history.h"
 #include "trace/node.h"
 
 /* Targets that have copies; weak: an entry is dropped when its target has none any
@@ -49,8 +50,10 @@ static VarId make_copies(ThreadState *ts, const Var *target, ReduceOp op,
     VarId id = 0;
     size_t bytes = (size_t) target->size * type_info[type].size;
     if (transfer_fill_buffer(ts->stream, buffer, identity, type_info[type].size,
-                             entries) &&
-        transfer_copy_buffer(ts->stream, buffer, 0, target->value.buffer, 0, bytes))
+                             entries,
+                             history_report(ts, KernelTypeMemset, entries, 0)) &&
+        transfer_copy_buffer(ts->stream, buffer, 0, target->value.buffer, 0, bytes,
+                             history_report(ts, KernelTypeMemcpy, bytes, 1)))
         id = node_buffer(ts, (JitBackend) target->backend, type, entries, buffer);
     if (!id)
         buffer_release(buffer);

@@ -39,6 +39,18 @@ HistoryEntry *history_add(const KernelHistoryEntry *data)
     return entry;
 }
 
+JobReport history_report(const ThreadState *ts, KernelType type, size_t size,
+                         uint32_t inputs)
+{
+    if (!state_flag(ts, JitFlagKernelHistory))
+        return (JobReport) { 0 };
+    const KernelHistoryEntry entry = { .backend = JitBackendLLVM, .type = type,
+                                       .size = size, .input_count = inputs,
+                                       .output_count = 1 };
+    HistoryEntry *made = history_add(&entry);
+    return (JobReport) { made ? history_finish : NULL, made };
+}
+
 void history_finish(void *pointer, uint64_t ns)
 {
     HistoryEntry *entry = pointer;

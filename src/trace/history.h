@@ -11,12 +11,18 @@
 #include <stddef.h>
 
 #include "drjit-core/jit.h"
+#include "runtime/job_time.h"
+#include "trace/state.h"
 
 typedef struct HistoryEntry HistoryEntry;
 
 /** Append an entry ('ir' is copied and may be NULL); NULL if memory is out (the entry
  *  is then left out). */
 HistoryEntry *history_add(const KernelHistoryEntry *entry);
+/** Append an entry for work of 'size' entries (Memcpy: bytes) that is not a kernel, and
+ *  say who completes it; nothing if the thread keeps no history. */
+JobReport history_report(const ThreadState *ts, KernelType type, size_t size,
+                         uint32_t inputs);
 /** The work of an entry took this long; callable as the 'history' argument of the
  *  runtime's primitives. NULL is fine. */
 void history_finish(void *entry, uint64_t ns);

@@ -19,14 +19,15 @@
 #include "trace/arith.h"
 #include "trace/evaluate.h"
 #include "trace/expand.h"
+#include "trace/history.h"
 
 /* Which function a bounds check belongs to: positions in checked_function of
  * evaluate.c. */
-enum { CHECK_GATHER, CHECK_SCATTER, CHECK_INC, CHECK_EXCH, CHECK_CAS };
+enum { CHECK_GATHER, CHECK_SCATTER, CHECK_INC, CHECK_EXCH, CHECK_CAS, CHECK_KAHAN };
 
 static const char *const function_names[] = {
     "jit_var_gather()", "jit_var_scatter()", "jit_var_scatter_inc()",
-    "jit_var_scatter_exch()", "jit_var_scatter_cas()"
+    "jit_var_scatter_exch()", "jit_var_scatter_cas()", "jit_var_scatter_add_kahan()"
 };
 
 /* -------------------------------------------------------- operand checks */
@@ -340,9 +341,11 @@ VarId memory_duplicate(ThreadState *ts, VarId id)
     bool ok = true;
     if (v->op == OP_LITERAL)
         ok = transfer_fill_buffer(ts->stream, buffer, v->value.literal,
-                                  type_info[v->type].size, v->size);
+                                  type_info[v->type].size, v->size,
+                                  history_report(ts, KernelTypeMemset, v->size, 0));
     else if (v->op == OP_EVALUATED)
-        ok = transfer_copy_buffer(ts->stream, buffer, 0, v->value.buffer, 0, bytes);
+        ok = transfer_copy_buffer(ts->stream, buffer, 0, v->value.buffer, 0, bytes,
+                                  history_report(ts, KernelTypeMemcpy, bytes, 1));
     VarId copy = ok ? node_buffer(ts, (JitBackend) v->backend, (VarType) v->type,
                                   v->size, buffer)
                     : 0;
@@ -699,5 +702,102 @@ bool memory_scatter_cas(ThreadState *ts, VarId *target, VarId compare, VarId val
     }
     out[0] = old;
     out[1] = success;
+    return true;
+}
+
+/* ------------------------------------------------------- compensated addition */
+
+static bool check_kahan(Access *a, VarId sums, VarId errors, VarId value)
+{
+    TRY(check_array(a, errors, "target 2"), false);
+    TRY(check_array(a, sums, "target 1"), false);
+    const Var *s = var_get(sums), *e = var_get(errors);
+    if (!type_info[s->type].is_float || e->type != s->type || e->size != s->size ||
+        sums == errors)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the targets are r%u (%s, %u entries) and r%u (%s, %u "
+                         "entries), expected two variables of one floating point type "
+                         "and size",
+                         a->function, sums, type_info[s->type].name, s->size, errors,
+                         type_info[e->type].name, e->size);
+    return check_value(a, value, sums, "the value");
+}
+
+/* result = op(a, b), or op(a) if b is 0; 0 if an operand is missing. */
+static VarId apply(ThreadState *ts, Op op, VarId a, VarId b)
+{
+    TRY(a && (b || op_info[op].arity == 1), 0);
+    return arith_op(ts, op, (VarId[]){ a, b });
+}
+
+/* What rounding took away from sum = old + value, exactly: with the larger one of both
+ * in front, (larger - sum) + smaller. 0 if the sum is not finite. */
+static VarId rounding_error(ThreadState *ts, VarId old, VarId value)
+{
+    VarType type = (VarType) var_get(old)->type;
+    uint64_t infinity = 0;
+    reduce_identity(ReduceOpMin, type, &infinity);
+    JitBackend backend = (JitBackend) var_get(old)->backend;
+    enum { ZERO, INFINITE, SUM, OLD_SIZE, VALUE_SIZE, SUM_SIZE, BIG, LARGER, SMALLER,
+           REST, ERROR, FINITE, COUNT };
+    VarId v[COUNT] = { 0 }, result = 0;
+    v[ZERO] = node_literal(ts, backend, type, 0, 1);
+    v[INFINITE] = node_literal(ts, backend, type, infinity, 1);
+    v[SUM] = apply(ts, OP_ADD, old, value);
+    v[OLD_SIZE] = apply(ts, OP_ABS, old, 0);
+    v[VALUE_SIZE] = apply(ts, OP_ABS, value, 0);
+    v[SUM_SIZE] = apply(ts, OP_ABS, v[SUM], 0);
+    v[BIG] = apply(ts, OP_GE, v[OLD_SIZE], v[VALUE_SIZE]);
+    if (v[BIG]) {
+        v[LARGER] = arith_op(ts, OP_SELECT, (VarId[]){ v[BIG], old, value });
+        v[SMALLER] = arith_op(ts, OP_SELECT, (VarId[]){ v[BIG], value, old });
+    }
+    v[REST] = apply(ts, OP_SUB, v[LARGER], v[SUM]);
+    v[ERROR] = apply(ts, OP_ADD, v[REST], v[SMALLER]);
+    v[FINITE] = apply(ts, OP_LT, v[SUM_SIZE], v[INFINITE]);
+    if (v[ERROR] && v[FINITE] && v[ZERO])
+        result = arith_op(ts, OP_SELECT, (VarId[]){ v[FINITE], v[ERROR], v[ZERO] });
+    for (int i = 0; i < COUNT; ++i)
+        if (v[i])
+            var_dec(v[i]);
+    return result;
+}
+
+/* The sum is an atomic addition that tells what it found, so the rounding error is
+ * known exactly, whoever else adds to the same entry; the error itself is added as
+ * usual. */
+bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId value,
+                              VarId index, VarId mask)
+{
+    Access a = { .ts = ts, .function = function_names[CHECK_KAHAN],
+                 .kind = CHECK_KAHAN };
+    TRY(check_kahan(&a, *sums, *errors, value), false);
+    TRY(check_index(&a, index) && check_mask(&a, mask), false);
+    TRY(check_sizes(&a, index, mask, &value, 1), false);
+    /* All that may evaluate comes before the first effect, whose result cannot be used
+     * after an evaluation. */
+    VarId written = writable_beside(ts, *errors, (VarId[]){ value, *sums }, 2);
+    TRY(written, false);
+    bool ok = !expand_copies_of(written) || evaluate_pending(ts, written);
+    VarId ids[] = { 0, value, 0, 0 }, old = 0, error = 0;
+    if (ok)
+        old = atomic(&a, OP_SCATTER_ADD, sums, ids, 4, index, mask, &value, 1);
+    if (old)
+        error = rounding_error(ts, old, value);
+    if (error) {
+        VarId more[] = { 0, error, a.index, a.mask };
+        ok = queue_effect(&a, OP_SCATTER, ReduceOpAdd | ReduceModeDirect << 8, written,
+                          more, 4, VarTypeVoid, NULL);
+        var_dec(error);
+    }
+    if (old)
+        var_dec(old);
+    finish(&a);
+    if (!ok || !error) {
+        var_dec(written);
+        return false;
+    }
+    var_dec(*errors);
+    *errors = written;
     return true;
 }

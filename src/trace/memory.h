@@ -26,6 +26,8 @@ VarId memory_scatter_exch(ThreadState *ts, VarId *target, VarId value, VarId ind
                           VarId mask);
 bool memory_scatter_cas(ThreadState *ts, VarId *target, VarId compare, VarId value,
                         VarId index, VarId mask, VarId out[2]);
+bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId value,
+                              VarId index, VarId mask);
 /** The variable to write to instead of 'id': itself (one more reference) in memory if
  *  nobody else holds it, else an evaluated copy. */
 VarId memory_writable(ThreadState *ts, VarId id);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "runtime/reduce.h"
 #include "runtime/scan.h"
+#include "runtime/sort.h"
 #include "trace/array.h"
 #include "trace/arith.h"
 #include "trace/evaluate.h"
@@ -153,6 +154,47 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
     if (scan_submit(ts->stream, op, type, in, size, block, exclusive, reverse, out,
                     entry ? history_finish : NULL, entry))
         result = node_buffer(ts, JitBackendLLVM, type, size, out);
+    else
+        history_finish(entry, 0);
+    if (!result)
+        buffer_release(out);
+    return result;
+}
+
+VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
+                     bool positions)
+{
+    const char *function = positions ? "jit_var_argsort()" : "jit_var_sort()";
+    TRY(node_usable(ts, id, function, "the variable"), 0);
+    const Var *v = var_get(id);
+    VarType type = (VarType) v->type, result_type = positions ? VarTypeUInt32 : type;
+    JitBackend backend = (JitBackend) v->backend;
+    uint32_t size = v->size;
+    if (!sort_supported(type))
+        return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: not defined for type %s",
+                                 function, type_info[type].name);
+    if (block == 0)
+        block = size;
+    if (size % block)
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "%s: the block size is %zu, expected 0 or a divisor "
+                                 "of the size %u",
+                                 function, block, size);
+    if (block == 1 || v->op == OP_LITERAL) { /* sorted already */
+        if (positions)
+            return array_counter(ts, backend, size);
+        var_inc(id);
+        return id;
+    }
+    Buffer *in = input(ts, id);
+    TRY(in, 0);
+    Buffer *out = buffer_get((size_t) size * type_info[result_type].size);
+    TRY(out, 0);
+    HistoryEntry *entry = record(ts, KernelTypeMkPerm, size, 1);
+    VarId result = 0;
+    if (sort_submit(ts->stream, type, in, size, block, descending, positions, out,
+                    entry ? history_finish : NULL, entry))
+        result = node_buffer(ts, backend, result_type, size, out);
     else
         history_finish(entry, 0);
     if (!result)

@@ -15,6 +15,10 @@ VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
 VarId reduction_dot(ThreadState *ts, VarId a, VarId b);
 VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                        bool exclusive, bool reverse);
+/** Sort blocks of 'block' entries (0: all); the entries or, with 'positions', where
+ *  they stood. */
+VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
+                     bool positions);
 VarId reduction_compress(ThreadState *ts, VarId mask);
 
 #endif

@@ -137,7 +137,7 @@ static bool indices_distinct(const Var *v)
 
 static bool commute(const Var *a, const Var *b)
 {
-    if (a->op == OP_SCATTER_INC && b->op == OP_SCATTER_INC)
+    if (a->op == b->op && (a->op == OP_SCATTER_INC || a->op == OP_SCATTER_ADD))
         return true;
     return is_reduction(a) && is_reduction(b) && (a->aux & 255) == (b->aux & 255);
 }

@@ -361,7 +361,7 @@ static bool int_op(JitOp op, VarType type, Args x, uint64_t *out)
 
 /* ------------------------------------------------------------ the reference */
 
-static bool reference(JitOp op, VarType type, Args x, uint64_t *out)
+static UNUSED bool reference(JitOp op, VarType type, Args x, uint64_t *out)
 {
     char kind = type_of(type)->kind;
     if (op == JitOpSelect) {
@@ -402,7 +402,7 @@ static bool reference(JitOp op, VarType type, Args x, uint64_t *out)
     }
 }
 
-static VarType result_type(JitOp op, VarType type)
+static UNUSED VarType result_type(JitOp op, VarType type)
 {
     static const VarType wide[VarTypeCount] = {
         [VarTypeInt8] = VarTypeInt16,  [VarTypeUInt8] = VarTypeUInt16,
@@ -414,12 +414,12 @@ static VarType result_type(JitOp op, VarType type)
     return op == JitOpMulWide ? wide[type] : type;
 }
 
-static bool is_nan(VarType type, uint64_t bits)
+static UNUSED bool is_nan(VarType type, uint64_t bits)
 {
     return type_of(type)->kind == 'f' && isnan(float_value(type, bits));
 }
 
-static uint64_t cast_reference(VarType from, VarType to, uint64_t bits)
+static UNUSED uint64_t cast_reference(VarType from, VarType to, uint64_t bits)
 {
     const TestType *f = type_of(from), *t = type_of(to);
     bool is_float = f->kind == 'f';

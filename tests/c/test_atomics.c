@@ -1,12 +1,14 @@
 /*
- * test_atomics.c -- scatter_inc, scatter_exch, scatter_cas; bounds checks
+ * test_atomics.c -- scatter_inc, _exch, _cas, _add_kahan; bounds checks
  *
  * Atomics on distinct entries are compared with a loop. Where lanes meet, what must
  * hold in any order is checked: previous values of increments are 0, 1, ... each once;
  * what is exchanged into an entry comes out again once; one of many compare-and-swaps
- * succeeds.
+ * succeeds; compensated sums of integers are exact.
  */
-#include "test_util.h"
+#include "ops_reference.h"
+
+#include <float.h>
 
 static int compare_u32(const void *a, const void *b)
 {
@@ -397,6 +399,121 @@ static void test_debug(void **unused)
          swapped, pair[0], pair[1], nine, literal, l);
 }
 
+/* Sums of integers that are far from exact in the type, but exact with their rounding
+ * errors, which are small integers. */
+typedef struct Sums {
+    VarType type;
+    uint32_t size;
+    int64_t *exact;
+    uint32_t sums, errors; /* targets */
+} Sums;
+
+static Sums sums_new(VarType type, uint32_t size, double start)
+{
+    uint64_t bits = float_bits(type, start), zero = 0;
+    Sums s = { .type = type, .size = size, .exact = malloc(size * sizeof(int64_t)) };
+    for (uint32_t i = 0; i < size; ++i)
+        s.exact[i] = (int64_t) start;
+    s.sums = jit_var_literal(CPU, type, &bits, size, 0);
+    s.errors = jit_var_literal(CPU, type, &zero, size, 0);
+    OK(s.sums && s.errors);
+    return s;
+}
+
+/* Add 'n' integers from 1 to 'most' at random places, half of them masked. */
+static void sums_add(Sums *s, uint32_t n, uint32_t most)
+{
+    uint32_t entry = type_of(s->type)->size;
+    uint32_t *index = random_indices(n, s->size);
+    uint8_t *mask = random_array(VarTypeBool, n);
+    char *value = malloc(n * entry);
+    for (uint32_t i = 0; i < n; ++i) {
+        uint32_t number = 1 + (uint32_t) (random_bits() % most);
+        put_bits(value, entry, i, float_bits(s->type, number));
+        s->exact[index[i]] += mask[i] ? number : 0;
+    }
+    uint32_t v = array_of(s->type, value, n), i = u32_array(n, index);
+    uint32_t m = array_of(VarTypeBool, mask, n);
+    OK(jit_var_scatter_add_kahan(&s->sums, &s->errors, v, i, m));
+    DROP(v, i, m);
+    free(index);
+    free(mask);
+    free(value);
+}
+
+/* Returns how many entries would have been wrong without compensation. */
+static uint32_t sums_check(Sums *s)
+{
+    uint32_t entry = type_of(s->type)->size, wrong = 0;
+    void *sums, *errors;
+    uint32_t a = jit_var_data(s->sums, &sums), b = jit_var_data(s->errors, &errors);
+    OK(a && b);
+    for (uint32_t i = 0; i < s->size; ++i) {
+        int64_t sum = (int64_t) float_value(s->type, get_bits(sums, entry, i));
+        int64_t error = (int64_t) float_value(s->type, get_bits(errors, entry, i));
+        assert_int_equal(sum + error, s->exact[i]);
+        wrong += sum != s->exact[i];
+    }
+    DROP(a, b, s->sums, s->errors);
+    free(s->exact);
+    return wrong;
+}
+
+static void test_kahan(void **unused)
+{
+    (void) unused;
+    static const struct {
+        VarType type;
+        double start;
+        uint32_t n, size, most;
+    } cases[] = { { VarTypeFloat32, 0x1p30, 100000, 50, 50 },
+                  { VarTypeFloat32, 0x1p24, 20, 1, 3 },
+                  { VarTypeFloat64, 0x1p60, 100000, 50, 50 },
+                  { VarTypeFloat16, 2048, 300, 20, 7 } };
+    for (size_t c = 0; c < COUNT_OF(cases); ++c) {
+        Sums s = sums_new(cases[c].type, cases[c].size, cases[c].start);
+        sums_add(&s, cases[c].n, cases[c].most);
+        assert_true(sums_check(&s) > 0);
+        /* Several in one evaluation, of equal and of other sizes. */
+        s = sums_new(cases[c].type, cases[c].size, cases[c].start);
+        sums_add(&s, cases[c].n / 4, cases[c].most);
+        sums_add(&s, cases[c].n / 4, cases[c].most);
+        sums_add(&s, cases[c].n / 2, cases[c].most);
+        sums_check(&s);
+    }
+}
+
+/* Beside other writes, shared targets, one lane, overflow. */
+static void test_kahan_details(void **unused)
+{
+    (void) unused;
+    float start[] = { 0x1p24f, 1, FLT_MAX, INFINITY }, zero[4] = { 0 };
+    uint32_t s = array_of(VarTypeFloat32, start, 4),
+             e = array_of(VarTypeFloat32, zero, 4);
+    uint32_t held_s = jit_var_inc_ref(s), held_e = jit_var_inc_ref(e);
+    uint32_t one = jit_var_f32(CPU, 1), three = jit_var_f32(CPU, 3);
+    uint32_t zeroth = jit_var_u32(CPU, 0), second = jit_var_u32(CPU, 2);
+    uint32_t last = jit_var_u32(CPU, 3), most = jit_var_f32(CPU, FLT_MAX);
+    OK(jit_var_scatter_add_kahan(&s, &e, one, zeroth, ALWAYS));
+    advance(&e, jit_var_scatter(e, three, zeroth, ALWAYS, ReduceOpAdd, ReduceModeAuto));
+    advance(&s, jit_var_scatter(s, three, zeroth, ALWAYS, ReduceOpIdentity,
+                                ReduceModeAuto));
+    OK(jit_var_scatter_add_kahan(&s, &e, most, second, ALWAYS));
+    OK(jit_var_scatter_add_kahan(&s, &e, one, last, ALWAYS));
+    CHECK_BYTES(s, ((float[]){ 3, 1, INFINITY, INFINITY }), 4);
+    CHECK_BYTES(e, ((float[]){ 4, 0, 0, 0 }), 4); /* 2^24 + 1 is a tie: 1 is left */
+    CHECK_BYTES(held_s, start, 4);
+    CHECK_BYTES(held_e, zero, 4);
+    /* The value is one of the targets. */
+    uint32_t a = array_of(VarTypeFloat32, start, 2),
+             b = array_of(VarTypeFloat32, zero, 2);
+    uint32_t c = jit_var_counter(CPU, 2);
+    OK(jit_var_scatter_add_kahan(&a, &b, a, c, ALWAYS));
+    CHECK_BYTES(a, ((float[]){ 0x1p25f, 2 }), 2);
+    CHECK_BYTES(b, zero, 2);
+    DROP(s, e, held_s, held_e, one, three, zeroth, second, last, most, a, b, c);
+}
+
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +524,8 @@ static int run(void)
         TEST(test_consumed_expression),
         TEST(test_exch),
         TEST(test_cas),
+        TEST(test_kahan),
+        TEST(test_kahan_details),
         TEST(test_debug),
     };
     return cmocka_run_group_tests_name("atomics", tests, NULL, NULL);

@@ -431,6 +431,19 @@ static void test_atomics(void **unused)
     REJECTS_ARGUMENT(
         jit_var_scatter_cas(&target, x.u32, x.literal, x.literal, x.four, out),
         "jit_var_scatter_cas()", "mask is uint32");
+    uint32_t errors = x.u32, sums = x.f32;
+    REJECTS_ARGUMENT(jit_var_scatter_add_kahan(NULL, &errors, x.f32, x.u32, 0),
+                     "jit_var_scatter_add_kahan()", "target_1");
+    REJECTS_ARGUMENT(jit_var_scatter_add_kahan(&sums, NULL, x.f32, x.u32, 0),
+                     "jit_var_scatter_add_kahan()", "target_2");
+    REJECTS_ARGUMENT(jit_var_scatter_add_kahan(&sums, &errors, x.f32, x.u32, 0),
+                     "jit_var_scatter_add_kahan()", "float32", "uint32");
+    REJECTS_ARGUMENT(jit_var_scatter_add_kahan(&sums, &sums, x.f32, x.u32, 0),
+                     "jit_var_scatter_add_kahan()", "two variables");
+    REJECTS_INDICES((wrong = bad,
+                     jit_var_scatter_add_kahan(&sums, &wrong, x.f32, x.u32, 0)),
+                    "jit_var_scatter_add_kahan()", "target 2");
+    assert_int_equal(sums, x.f32);
     assert_int_equal(target, x.u32);
     assert_int_equal(out[0], 11);
     assert_int_equal(out[1], 12);

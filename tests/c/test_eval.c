@@ -332,6 +332,44 @@ static void test_history(void **unused)
     DROP(x, f, m, a, b);
 }
 
+/* Copies, fills and single writes, asked for or made by the library. */
+static void test_transfer_history(void **unused)
+{
+    (void) unused;
+    uint32_t x = u32_array(100, (uint32_t[100]){ 0 }), held = jit_var_inc_ref(x);
+    uint32_t value = 7, place[10], other[10];
+    const AggregationEntry parts[] = { { 4, 0, NULL }, { -4, 4, &value } };
+    jit_kernel_history_clear();
+    jit_set_flag(JitFlagKernelHistory, 1);
+    uint32_t filled = jit_var_literal(CPU, VarTypeUInt32, &value, 50, 1);
+    uint32_t written = jit_var_write(x, 3, &value); /* a copy, as it is shared */
+    OK(filled && written);
+    uint32_t part = jit_var_shrink(written, 10);
+    OK(part && jit_memset_async(CPU, place, 10, 4, &value));
+    OK(jit_memcpy_async(CPU, other, place, sizeof(place)));
+    OK(jit_memcpy(CPU, other, place, 0));
+    OK(jit_aggregate(CPU, place, parts, COUNT_OF(parts)));
+    static const struct {
+        KernelType type;
+        size_t size;
+    } expected[] = { { KernelTypeMemset, 50 }, { KernelTypeMemcpy, 400 },
+                     { KernelTypePoke, 4 },    { KernelTypeMemcpy, 40 },
+                     { KernelTypeMemset, 10 }, { KernelTypeMemcpy, 40 },
+                     { KernelTypeMemcpy, 0 },  { KernelTypeAggregate, 2 } };
+    KernelHistoryEntry *e;
+    size_t count = jit_kernel_history(&e);
+    assert_int_equal(count, COUNT_OF(expected));
+    for (size_t i = 0; i < count; ++i) {
+        assert_int_equal(e[i].type, expected[i].type);
+        assert_int_equal(e[i].size, expected[i].size);
+        assert_int_equal(e[i].output_count, 1);
+        assert_true(e[i].execution_time >= 0);
+    }
+    jit_kernel_history_release(e, count);
+    jit_set_flag(JitFlagKernelHistory, 0);
+    DROP(x, held, filled, written, part);
+}
+
 /* ------------------------------------------------------------ the stream */
 
 static void append(void *payload)
@@ -752,6 +790,7 @@ static int run(void)
         TEST(test_cache),
         TEST(test_near_miss),
         TEST(test_history),
+        TEST(test_transfer_history),
         TEST(test_host_functions),
         TEST(test_events),
         TEST(test_launch_blocking),

@@ -174,6 +174,44 @@ static bool atomics(void)
     return ok && entry_is(*cells, 50, 5);
 }
 
+static bool compensated(void)
+{
+    uint32_t one = own(jit_var_f32(CPU, 1)), two = own(jit_var_f32(CPU, 2));
+    uint32_t zero = own(jit_var_f32(CPU, 0)), first = number(0);
+    uint32_t *sums = place_of(own(jit_var_resize(one, 5)));
+    uint32_t *errors = place_of(own(jit_var_resize(zero, 5)));
+    return sums && errors && two &&
+           jit_var_scatter_add_kahan(sums, errors, two, first, 0) &&
+           entry_is(own(jit_var_cast(*sums, VarTypeUInt32, 0)), 0, 3) &&
+           entry_is(own(jit_var_cast(*errors, VarTypeUInt32, 0)), 0, 0);
+}
+
+static bool sorting(void)
+{
+    uint32_t x = own(jit_var_sub(number(N - 1), counter()));
+    uint32_t sorted = own(jit_var_sort(x, 0, 0));
+    uint32_t positions = own(jit_var_argsort(x, 0, 0));
+    uint32_t pairs = own(jit_var_sort(x, 2, 0));
+    return entry_is(sorted, 20, 20) && entry_is(positions, 20, N - 21) &&
+           entry_is(pairs, 0, N - 2);
+}
+
+/* More than one chunk, so that memory is needed. */
+static bool host_values(void)
+{
+    enum { COUNT = 70000 };
+    static uint32_t values[COUNT];
+    for (uint32_t i = 0; i < COUNT; ++i)
+        values[i] = 1;
+    uint32_t sum = 0;
+    bool ok = jit_host_reduce(ReduceOpAdd, VarTypeUInt32, COUNT, values, &sum) &&
+              jit_host_prefix_reduce(ReduceOpAdd, VarTypeUInt32, COUNT, COUNT, 0, 0,
+                                     values, values);
+    if (ok)
+        assert_true(sum == COUNT && values[COUNT - 1] == COUNT);
+    return ok;
+}
+
 static bool reductions(void)
 {
     uint32_t x = counter();
@@ -193,6 +231,17 @@ static bool dot(void)
     uint32_t f = own(jit_var_cast(counter(), VarTypeFloat32, 0));
     uint32_t product = own(jit_var_reduce_dot(f, own(jit_var_f32(CPU, 2))));
     return entry_is(own(jit_var_cast(product, VarTypeUInt32, 0)), 0, N * (N - 1));
+}
+
+/* Packed operands need scratch memory, and many axes memory for their strides. */
+static bool matrix_product(void)
+{
+    uint32_t x = counter();
+    size_t extents[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 2 };
+    JitGemm shape = { .m = 5, .n = 6, .k = 10, .batch_ndim = 9,
+                      .batch_shape = extents };
+    uint32_t product = own(jit_var_batched_gemm(x, x, &shape));
+    return product && jit_var_size(product) == 60 && entry_is(product, 0, 6 * 285);
 }
 
 static bool compress(void)
@@ -390,8 +439,12 @@ static const Scenario scenarios[] = {
     { "scatter_expand", scatter_expand, false, false },
     { "scatter_packet", scatter_packet, false, false },
     { "atomics", atomics, false, false },
+    { "compensated", compensated, false, false },
+    { "sorting", sorting, false, false },
+    { "host_values", host_values, false, false },
     { "reductions", reductions, false, false },
     { "dot", dot, false, false },
+    { "matrix_product", matrix_product, false, false },
     { "compress", compress, false, false },
     { "counting_sort", counting_sort, false, false },
     { "arrays", arrays, false, false },

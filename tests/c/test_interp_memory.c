@@ -368,6 +368,59 @@ static void test_exchange(void **state)
             check_exchange((VarType) type);
 }
 
+/* Lanes that meet add up in their order; small integers are exact in every type. */
+static void check_fetch_add(VarType type, const uint64_t *numbers, uint32_t count)
+{
+    enum { N = 100, SIZE = 3 };
+    Program *p = new_program();
+    uint32_t to = add_pointer(p, type), index = add_input(p, VarTypeUInt32);
+    uint32_t mask = add_input(p, VarTypeBool), value = add_input(p, type);
+    add_output(p, type, add(p, OP_SCATTER_ADD, type, 0, 4, to, value, index, mask));
+    void *sums = array_of(type, SIZE), *values = array_of(type, N);
+    void *out = array_of(type, N);
+    uint32_t where[N], total[SIZE] = { 0 };
+    uint8_t set[N];
+    for (uint32_t i = 0; i < SIZE; ++i)
+        put(sums, type, i, numbers[0]);
+    for (uint32_t i = 0; i < N; ++i) {
+        set[i] = lane_active(i);
+        where[i] = set[i] ? i / 5 % SIZE : 999999;
+        put(values, type, i, numbers[i % 2]); /* 0, 1, 0, 1, ... */
+    }
+    const uint64_t args[] = { address(sums), address(where), address(set),
+                              address(values), address(out) };
+    run(p, args, N);
+    for (uint32_t i = 0; i < N; ++i) {
+        assert_int_equal(get(out, type, i), numbers[set[i] ? total[where[i]] : 0]);
+        if (set[i])
+            total[where[i]] += i % 2;
+        assert_true(!set[i] || total[where[i]] < count);
+    }
+    for (uint32_t i = 0; i < SIZE; ++i)
+        assert_int_equal(get(sums, type, i), numbers[total[i]]);
+    free(sums);
+    free(values);
+    free(out);
+    program_free(p);
+}
+
+static void test_fetch_add(void **state)
+{
+    (void) state;
+    uint64_t half[40], single[40] = { 0 }, full[40];
+    for (uint32_t i = 0; i < 40; ++i) {
+        uint32_t top = i ? 31 - (uint32_t) __builtin_clz(i) : 0;
+        half[i] = i ? (15 + top) << 10 | (((i << (10 - top)) & 1023)) : 0;
+        float f = (float) i;
+        double d = i;
+        memcpy(&single[i], &f, 4);
+        memcpy(&full[i], &d, 8);
+    }
+    check_fetch_add(VarTypeFloat16, half, 40);
+    check_fetch_add(VarTypeFloat32, single, 40);
+    check_fetch_add(VarTypeFloat64, full, 40);
+}
+
 static void test_increment(void **state)
 {
     (void) state;
@@ -446,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_scatter),
         cmocka_unit_test(test_undefined_reduction),
         cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_fetch_add),
         cmocka_unit_test(test_increment),
         cmocka_unit_test(test_check)
     };

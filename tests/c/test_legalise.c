@@ -45,8 +45,8 @@ static bool is_basic(Op op)
     switch (op) {
     case OP_LITERAL: case OP_UNDEFINED: case OP_COUNTER: case OP_WORKER: case OP_LOAD:
     case OP_PARAM: case OP_BITCAST: case OP_GATHER: case OP_SCATTER:
-    case OP_SCATTER_INC: case OP_SCATTER_EXCH: case OP_SCATTER_CAS: case OP_CHECK:
-    case OP_STORE: case OP_STMT:
+    case OP_SCATTER_INC: case OP_SCATTER_ADD: case OP_SCATTER_EXCH: case OP_SCATTER_CAS:
+    case OP_CHECK: case OP_STORE: case OP_STMT:
         return true;
     default:
         return false;

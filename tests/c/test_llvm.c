@@ -586,6 +586,17 @@ static void test_scatter_fetch(void **state)
         add_output(program, program_add(program, OP_SCATTER_EXCH, types[t], 0, 4,
                                         (uint32_t[]){ pointer, value, index, mask }));
         check(program, "scatter_exch");
+        if (type_info[types[t]].is_float) {
+            program = new_program();
+            pointer = add_pointer(program, types[t], true);
+            value = add_input(program, types[t]);
+            index = add_index(program, false);
+            mask = add_input(program, VarTypeBool);
+            add_output(program,
+                       program_add(program, OP_SCATTER_ADD, types[t], 0, 4,
+                                   (uint32_t[]){ pointer, value, index, mask }));
+            check(program, "scatter_add");
+        }
         program = new_program();
         pointer = add_pointer(program, types[t], true);
         uint32_t expected = add_input(program, types[t]);

@@ -822,8 +822,9 @@ static bool everything(void)
         stream_submit(stream_self(), &spec);
         Event *event = event_create(true);
         good = event && event_record(event, stream_self());
-        good &= transfer_copy_buffer(stream_self(), b, 10, a, 20, 100);
-        good &= transfer_fill_buffer(stream_self(), a, 7, 1, 5000);
+        good &= transfer_copy_buffer(stream_self(), b, 10, a, 20, 100,
+                                     (JobReport){ 0 });
+        good &= transfer_fill_buffer(stream_self(), a, 7, 1, 5000, (JobReport){ 0 });
         stream_sync(stream_self());
         assert_int_equal(values[0] + values[3], 84); /* submitting never fails */
         event_destroy(event);

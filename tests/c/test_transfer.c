@@ -21,6 +21,8 @@
 #include "runtime/stream.h"
 #include "runtime/transfer.h"
 
+static const JobReport none; /* nobody wants to know the time */
+
 static void transfer_copies(void **state)
 {
     (void) state;
@@ -31,13 +33,13 @@ static void transfer_copies(void **state)
         for (size_t i = 0; i < size + 9; i++)
             from[i] = (unsigned char) (i * 2654435761u >> 13);
         memset(to, 0, size + 9);
-        assert_true(transfer_copy_buffer(stream, b, 3, a, 5, size));
+        assert_true(transfer_copy_buffer(stream, b, 3, a, 5, size, none));
         stream_sync_buffer(b);
         assert_memory_equal(to + 3, from + 5, size);
         assert_true(to[2] == 0 && to[size + 3] == 0);
         /* Overlapping regions, pointer form, ordered behind a fill. */
-        assert_true(transfer_fill(stream, to, 1, 1, 3));
-        assert_true(transfer_copy(stream, to + 3, to, size));
+        assert_true(transfer_fill(stream, to, 1, 1, 3, none));
+        assert_true(transfer_copy(stream, to + 3, to, size, none));
         stream_sync(stream);
         assert_true(to[3] == 1 && to[2] == 1);
         if (size > 3)
@@ -45,7 +47,7 @@ static void transfer_copies(void **state)
         buffer_release(a);
         buffer_release(b);
     }
-    assert_true(transfer_copy(stream, NULL, NULL, 0));
+    assert_true(transfer_copy(stream, NULL, NULL, 0, none));
 }
 
 static void transfer_fills(void **state)
@@ -57,7 +59,8 @@ static void transfer_fills(void **state)
             Buffer *b = buffer_get(item * count + 1);
             unsigned char *data = b->data;
             data[item * count] = 0xee;
-            assert_true(transfer_fill_buffer(stream_self(), b, bits, item, count));
+            assert_true(
+                transfer_fill_buffer(stream_self(), b, bits, item, count, none));
             stream_sync_buffer(b);
             for (size_t i = 0; i < item * count; i++)
                 assert_true(data[i] == 0x11 * (i % item + 1));
@@ -66,7 +69,7 @@ static void transfer_fills(void **state)
         }
     }
     uint32_t word = 5;
-    assert_false(transfer_fill(stream_self(), &word, 0, 3, 1));
+    assert_false(transfer_fill(stream_self(), &word, 0, 3, 1, none));
     assert_int_equal(error_code(), JIT_ERROR_ARGUMENT);
     error_clear();
 }
@@ -83,7 +86,7 @@ static void transfer_aggregates(void **state)
         {8, 8, (const void *) (uintptr_t) 0x1122334455667788},
         {-11, 20, text},
     };
-    assert_true(transfer_aggregate(stream_self(), out, entries, 4));
+    assert_true(transfer_aggregate(stream_self(), out, entries, 4, none));
     memset(entries, 0, sizeof entries); /* they were copied */
     stream_sync(stream_self());
     const unsigned char expected[32] = {
@@ -92,7 +95,7 @@ static void transfer_aggregates(void **state)
         'h', 'i', 'j', 'k', 0xee};
     assert_memory_equal(out, expected, 32);
     entries[0].size = 3;
-    assert_false(transfer_aggregate(stream_self(), out, entries, 1));
+    assert_false(transfer_aggregate(stream_self(), out, entries, 1, none));
     assert_int_equal(error_code(), JIT_ERROR_ARGUMENT);
     error_clear();
 }

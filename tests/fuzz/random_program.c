@@ -407,7 +407,7 @@ static void make_uniform_scatter(Maker *m)
 
 static void make_atomic(Maker *m)
 {
-    uint32_t kind = below(m, 4), bound, index;
+    uint32_t kind = below(m, 5), bound, index;
     uint32_t mask =
         chance(m, 30) ? guard_literal(m, VarTypeBool, 1) : pick(m, VarTypeBool);
     if (kind == 0) { /* lanes may meet if nobody uses what they saw */
@@ -416,7 +416,9 @@ static void make_atomic(Maker *m)
     } else {
         index = distinct_index(m, &bound);
     }
-    VarType type = kind < 2 ? VarTypeUInt32 : draw_type(m, CLASS_ANY);
+    VarType type = kind < 2    ? VarTypeUInt32
+                   : kind == 4 ? draw_type(m, CLASS_FLOAT)
+                               : draw_type(m, CLASS_ANY);
     uint32_t pointer = add_pointer(m, type, bound, true);
     uint32_t args[5] = { pointer };
     if (kind < 2) {
@@ -427,13 +429,15 @@ static void make_atomic(Maker *m)
             remember(m, old);
         return;
     }
-    uint32_t values = kind - 1; /* exchange: value; compare and exchange: two of them */
+    static const Op ops[] = { [2] = OP_SCATTER_EXCH,
+                              [3] = OP_SCATTER_CAS,
+                              [4] = OP_SCATTER_ADD };
+    uint32_t values = kind == 3 ? 2 : 1; /* compare and exchange has two */
     for (uint32_t k = 0; k < values; ++k)
-        args[1 + k] = kind == 3 ? pick_number(m, type) : pick(m, type);
+        args[1 + k] = kind == 2 ? pick(m, type) : pick_number(m, type);
     args[1 + values] = index;
     args[2 + values] = mask;
-    remember(m, emit(m, kind == 2 ? OP_SCATTER_EXCH : OP_SCATTER_CAS, type, 0,
-                     3 + values, args));
+    remember(m, emit(m, ops[kind], type, 0, 3 + values, args));
 }
 
 static void make_check(Maker *m)

@@ -122,6 +122,8 @@ static bool supports(Op op, VarType type, VarType operand)
     case OP_WORKER:
     case OP_SCATTER_INC:
         return type == VarTypeUInt32;
+    case OP_SCATTER_ADD:
+        return type_valid(type) && type_info[type].is_float;
     case OP_CHECK:
         return type == VarTypeBool;
     default:
@@ -250,5 +252,100 @@ bool interp_fold(Op op, VarType type, VarType operand, const uint64_t *args,
     fn(steps, &frame);
     uint32_t size = type_info[type].size;
     *result = lanes[0][0] & (size < 8 ? (UINT64_C(1) << size * 8) - 1 : UINT64_MAX);
+    return true;
+}
+
+/* ---- values in host memory */
+
+enum { MOST_OPERANDS = 3 };
+
+/* Slots of a call of interp_apply(): operands that are one value, or the end of an
+ * array, are laid out here; the others are used where they are. */
+typedef struct Staging {
+    _Alignas(LINE) char result[LANE_BLOCK * 8];
+    _Alignas(LINE) char operand[MOST_OPERANDS][LANE_BLOCK * 8];
+} Staging;
+
+/* 'lanes' copies of one entry. */
+static void repeat_entry(void *out, const void *entry, uint32_t size, uint32_t lanes)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, entry, size);
+    switch (size) {
+    case 1:
+        memset(out, (int) bits, lanes);
+        break;
+    case 2:
+        for (uint32_t i = 0; i < lanes; ++i)
+            ((uint16_t *) out)[i] = (uint16_t) bits;
+        break;
+    case 4:
+        for (uint32_t i = 0; i < lanes; ++i)
+            ((uint32_t *) out)[i] = (uint32_t) bits;
+        break;
+    default:
+        for (uint32_t i = 0; i < lanes; ++i)
+            ((uint64_t *) out)[i] = bits;
+        break;
+    }
+}
+
+/* Up to LANE_GROUP entries, the others 0. The commonest number is one. */
+static void copy_group(void *out, const void *in, uint32_t size, uint32_t count)
+{
+    memset(out, 0, (size_t) LANE_GROUP * size);
+    if (count == 1 && size == 4)
+        memcpy(out, in, 4);
+    else if (count == 1 && size == 8)
+        memcpy(out, in, 8);
+    else
+        memcpy(out, in, (size_t) count * size);
+}
+
+bool interp_apply(Op op, VarType type, VarType operand, size_t count,
+                  const InterpOperand *operands, void *result)
+{
+    if ((unsigned) op >= OP_COUNT || !(op_info[op].flags & F_FOLDS))
+        return false;
+    LaneFn fn = interp_build_find(table_in_use(), op, type, operand);
+    if (!fn)
+        return false;
+    const uint32_t arity = op_info[op].arity, out_size = type_info[type].size;
+    uint32_t size[MOST_OPERANDS],
+        most = count < LANE_BLOCK ? round_up((uint32_t) count) : LANE_BLOCK;
+    Staging staging;
+    void *slot[MOST_OPERANDS + 1] = { NULL };
+    bool in_place = false;
+    for (uint32_t i = 0; i < arity; ++i) {
+        size[i] = op == OP_SELECT && i == 0 ? 1 : type_info[operand].size;
+        in_place |= operands[i].data == result;
+        if (operands[i].step == 0)
+            repeat_entry(slot[i + 1] = staging.operand[i], operands[i].data, size[i],
+                         most);
+    }
+    LaneFrame frame = { .slot = slot };
+    const LaneStep steps[] = { { fn, 0, { 1, 2, 3 } }, { .fn = interp_build_stop } };
+    for (size_t first = 0; first < count; first += frame.count) {
+        size_t left = count - first;
+        /* Whole groups in place, then a last group that is copied. */
+        bool whole = left >= LANE_GROUP;
+        frame.count = left >= LANE_BLOCK ? LANE_BLOCK
+                      : whole            ? (uint32_t) left / LANE_GROUP * LANE_GROUP
+                                         : (uint32_t) left;
+        frame.lanes = whole ? frame.count : LANE_GROUP;
+        for (uint32_t i = 0; i < arity; ++i) {
+            if (operands[i].step == 0)
+                continue;
+            const char *in = (const char *) operands[i].data + first * size[i];
+            slot[i + 1] = whole ? (void *) (uintptr_t) in : staging.operand[i];
+            if (!whole)
+                copy_group(staging.operand[i], in, size[i], frame.count);
+        }
+        char *out = (char *) result + first * out_size;
+        slot[0] = whole && !in_place ? out : staging.result;
+        fn(steps, &frame);
+        if (slot[0] != out)
+            memcpy(out, staging.result, (size_t) frame.count * out_size);
+    }
     return true;
 }

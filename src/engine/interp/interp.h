@@ -15,4 +15,17 @@ extern const Engine interp_engine;
 bool interp_fold(Op op, VarType type, VarType operand, const uint64_t *args,
                  uint64_t *result);
 
+/** An operand of interp_apply(): 'step' is 1 for an array, 0 for one value used for all
+ *  lanes. */
+typedef struct InterpOperand {
+    const void *data;
+    uint32_t step;
+} InterpOperand;
+/** Compute 'count' lanes of a foldable operation on host memory, with the engine's
+ *  loops. Types as for interp_fold(); memory is aligned to its entries, masks are bytes
+ *  0 and 1. 'result' may be the same memory as an operand. False if the combination is
+ *  not defined. */
+bool interp_apply(Op op, VarType type, VarType operand, size_t count,
+                  const InterpOperand *operands, void *result);
+
 #endif

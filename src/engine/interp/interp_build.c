@@ -428,6 +428,10 @@ static void emit_memory(Builder *b, uint32_t at, const Inst *inst, uint32_t out,
     case OP_SCATTER_INC:
         emit(b, lanes->increment, out, in[0], in[1], in[2]);
         break;
+    case OP_SCATTER_ADD:
+        emit(b, require(b, lanes->fetch_add[inst->type], at), out, in[0], in[1],
+             add_extra(b, in + 2, 2));
+        break;
     case OP_SCATTER_EXCH:
         emit(b, lanes->exchange[size], out, in[0], in[1], add_extra(b, in + 2, 2));
         break;

@@ -399,6 +399,7 @@ const LaneTable JOIN(interp_lanes_, INTERP_ISA) = {
     .scatter = { [LANE_SCATTER_PLAIN] = SCATTERS(plain),
                  [LANE_SCATTER_ATOMIC] = SCATTERS(atomic),
                  [LANE_SCATTER_RUNS] = SCATTERS(runs) },
+    .fetch_add = { FLOATS(fetch_add) },
     .increment = increment,
     .exchange = SIZES(exchange),
     .compare_exchange = SIZES(compare_exchange),

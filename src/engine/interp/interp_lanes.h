@@ -87,6 +87,8 @@ typedef struct LaneTable {
     LaneFn gather_all[4]; /* value; pointer, index: as if all lanes were set */
     LaneFn scatter[LANE_SCATTER_COUNT][ReduceOpCount][VarTypeCount];
     /* pointer; value, index, mask */
+    /* previous; pointer, value, extra: index, mask */
+    LaneFn fetch_add[VarTypeCount];
     LaneFn increment;   /* previous; pointer, index, mask */
     LaneFn exchange[4]; /* previous; pointer, value, extra: index, mask */
     LaneFn

@@ -92,20 +92,21 @@ DEFINE_MOVES(u64)
 /* ---- reductions into memory: target = op(target, value) */
 
 /* 'update' is one atomic operation on entry 'p' with value 'v' of type T, done on its
- * bits of type U. The loops for distinct targets, for any, and for runs of equal ones.
- * */
+ * bits of type U; it may return what was there. The loops for distinct targets, for
+ * any, and for runs of equal ones. */
 #define DEFINE_REDUCE(op, T, U)                                                       \
-    static inline void update_##op##_##T(T *p, T v)                                   \
+    static inline T update_##op##_##T(T *p, T v)                                      \
     {                                                                                 \
         U found = __atomic_load_n((U *) (void *) p, __ATOMIC_RELAXED);                \
         U wanted;                                                                     \
+        T old;                                                                        \
         do {                                                                          \
-            T old;                                                                    \
             memcpy(&old, &found, sizeof old);                                         \
             T result = op##_##T(old, v);                                              \
             memcpy(&wanted, &result, sizeof wanted);                                  \
         } while (!__atomic_compare_exchange_n((U *) (void *) p, &found, wanted, true, \
                                               __ATOMIC_RELAXED, __ATOMIC_RELAXED));   \
+        return old;                                                                   \
     }                                                                                 \
     DEFINE_REDUCE_LOOPS(op, T)
 
@@ -180,12 +181,26 @@ DEFINE_REDUCE_INTEGER(u16, i16)
 DEFINE_REDUCE_INTEGER(u32, i32)
 DEFINE_REDUCE_INTEGER(u64, i64)
 
+/* Additions that tell what they found. */
+#define DEFINE_FETCH_ADD(F)                                                     \
+    static const LaneStep *fetch_add_##F(const LaneStep *s, const LaneFrame *f) \
+    {                                                                           \
+        F *out = f->slot[s->out], *to = *(F *const *) f->slot[s->arg[0]];       \
+        const F *value = f->slot[s->arg[1]];                                    \
+        const u32 *index = f->slot[f->extra[s->arg[2]]];                        \
+        const u8 *mask = f->slot[f->extra[s->arg[2] + 1]];                      \
+        for (u32 i = 0; i < f->count; ++i)                                      \
+            out[i] = mask[i] ? update_add_##F(to + index[i], value[i]) : 0;     \
+        NEXT(s, f);                                                             \
+    }
+
 /* A type of its own keeps f16 apart from u16 in function names. */
 #define DEFINE_REDUCE_FLOAT(F, U) \
     DEFINE_REDUCE(add, F, U)      \
     DEFINE_REDUCE(mul, F, U)      \
     DEFINE_REDUCE(fmin, F, U)     \
-    DEFINE_REDUCE(fmax, F, U)
+    DEFINE_REDUCE(fmax, F, U)     \
+    DEFINE_FETCH_ADD(F)
 DEFINE_REDUCE_FLOAT(f16, u16)
 DEFINE_REDUCE_FLOAT(f32, u32)
 DEFINE_REDUCE_FLOAT(f64, u64)

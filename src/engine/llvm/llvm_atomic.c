@@ -467,6 +467,39 @@ void llvm_atomic_swap(LlvmWriter *writer, VarType type, Op op,
     write_end(out, "%drop");
 }
 
+void llvm_atomic_fetch_add(LlvmWriter *writer, VarType type, char name[LLVM_NAME_SIZE])
+{
+    const char *bits = bits_type(type), *memory = llvm_writer_memory_type(type);
+    snprintf(name, LLVM_NAME_SIZE, "scatter_fetch_add_%s", type_info[type].short_name);
+    char head[200];
+    snprintf(head, sizeof head,
+             "define internal void @%s(ptr %%base, ptr %%idx, ptr %%val, "
+             "ptr %%cmp, ptr %%out, i64 %%mask) noinline #0 {\n",
+             name);
+    const char *known = text_get(&writer->helpers);
+    if (!known || strstr(known, head)) {
+        return;
+    }
+    Text *out = &writer->helpers;
+    unsigned size = type_info[type].size;
+    declare_count(writer);
+    text_put(out, head);
+    text_put(out, "entry:\n");
+    write_walk(out, type, "%drop");
+    text_putf(out,
+              "  %%xp = getelementptr %s, ptr %%val, i64 %%i\n"
+              "  %%x = load %s, ptr %%xp, align %u\n",
+              memory, memory, size);
+    write_update(out, type, ReduceOpAdd, ReduceModeDirect);
+    text_putf(out,
+              "next:\n"
+              "  %%op = getelementptr %s, ptr %%out, i64 %%i\n"
+              "  store %s %%old, ptr %%op, align %u\n",
+              bits, bits, size);
+    text_put(out, lowest);
+    write_end(out, "%drop");
+}
+
 /* Lanes with one target are counted together and numbered in order. */
 static void write_increment(LlvmWriter *writer)
 {

@@ -328,6 +328,7 @@ static bool write_inst(LlvmWriter *writer, uint32_t position)
     case OP_GATHER:
     case OP_SCATTER:
     case OP_SCATTER_INC:
+    case OP_SCATTER_ADD:
     case OP_SCATTER_EXCH:
     case OP_SCATTER_CAS:
     case OP_CHECK:
@@ -638,6 +639,7 @@ bool llvm_ir_supports(Op op, VarType type, VarType operand)
     case OP_GATHER:
     case OP_SCATTER:
     case OP_SCATTER_INC:
+    case OP_SCATTER_ADD:
     case OP_SCATTER_EXCH:
     case OP_SCATTER_CAS:
     case OP_CHECK:

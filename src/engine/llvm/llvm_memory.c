@@ -248,22 +248,22 @@ static void write_scatter(LlvmWriter *writer, uint32_t position, const Inst *ins
               name, base, position);
 }
 
-/* SCATTER_INC, _EXCH, _CAS: previous values come back in a stack slot. */
+/* SCATTER_INC, _ADD, _EXCH, _CAS: previous values come back in a stack slot. */
 static void write_fetch(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
     const uint32_t *args = program_args(writer->program, inst);
-    unsigned index = inst->op == OP_SCATTER_INC    ? 1
-                     : inst->op == OP_SCATTER_EXCH ? 2
-                                                   : 3;
+    unsigned index = inst->op == OP_SCATTER_INC   ? 1
+                     : inst->op == OP_SCATTER_CAS ? 3
+                                                  : 2;
     VarType type = inst->type;
     char memory[LLVM_NAME_SIZE], name[LLVM_NAME_SIZE], base[LLVM_NAME_SIZE];
     write_mask(writer, position, args[index + 1]);
     write_slot(writer, position, "idx", args[index]);
-    if (inst->op == OP_SCATTER_EXCH) {
-        write_slot(writer, position, "val", args[1]);
-    } else if (inst->op == OP_SCATTER_CAS) {
+    if (inst->op == OP_SCATTER_CAS) {
         write_slot(writer, position, "cmp", args[1]);
         write_slot(writer, position, "val", args[2]);
+    } else if (inst->op != OP_SCATTER_INC) {
+        write_slot(writer, position, "val", args[1]);
     }
     char mask[LLVM_NAME_SIZE];
     snprintf(mask, sizeof mask, "%%v%u.m", position);
@@ -275,6 +275,8 @@ static void write_fetch(LlvmWriter *writer, uint32_t position, const Inst *inst)
     if (inst->op == OP_SCATTER_INC) {
         writer->helper_bits |= LLVM_HELPER_INC;
         snprintf(name, sizeof name, "scatter_inc");
+    } else if (inst->op == OP_SCATTER_ADD) {
+        llvm_atomic_fetch_add(writer, type, name);
     } else {
         llvm_atomic_swap(writer, type, inst->op, name);
     }
@@ -373,6 +375,8 @@ bool llvm_memory_supports(Op op, VarType type)
         return true;
     case OP_SCATTER_INC:
         return type == VarTypeUInt32;
+    case OP_SCATTER_ADD:
+        return type_info[type].is_float;
     default:
         return false;
     }

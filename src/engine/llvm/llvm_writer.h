@@ -107,6 +107,8 @@ void llvm_atomic_reduce(LlvmWriter *writer, VarType type, ReduceOp op, ReduceMod
 /** The same for exchange (SCATTER_EXCH), compare and swap (SCATTER_CAS). */
 void llvm_atomic_swap(LlvmWriter *writer, VarType type, Op op,
                       char name[LLVM_NAME_SIZE]);
+/** The same for additions that give previous values (SCATTER_ADD). */
+void llvm_atomic_fetch_add(LlvmWriter *writer, VarType type, char name[LLVM_NAME_SIZE]);
 /** Counting (SCATTER_INC), failed checks, partial stores: fixed names, see
  * llvm_memory.c. */
 void llvm_atomic_fixed(LlvmWriter *writer);
