@@ -1,7 +1,7 @@
 # The front door. Every target installs what it needs and lacks (tools/bootstrap.sh),
 # sets up a build folder with meson, and does its work there.
 #
-#     make            build the library into build/
+#     make            build the library into build/, and the Python package into build/py
 #     make demo       run the examples; pictures go to demo-output/
 #     make test       all tests            make check    those that take under a minute
 #     make asan       tests under the address and undefined-behaviour sanitizers
@@ -11,7 +11,8 @@
 #     make bench      measure; results go to bench/results/
 #     make golden     write the golden files anew, to be reviewed with 'git diff'
 #     make lint       layers, style, types     make docs     docs/reference.md
-#     make install    PREFIX=/usr/local LIBDIR=lib DESTDIR=
+#     make wheel      the Python package with the library inside, into dist/
+#     make install    the C library: PREFIX=/usr/local LIBDIR=lib DESTDIR=
 #     make clean      remove what was built
 #
 # SUITE=quick restricts test, asan and tsan to the quick tests.
@@ -27,6 +28,8 @@ FUZZ_PROGRAMS ?= 100000
 MESON = $(shell [ -x .venv/bin/meson ] && echo .venv/bin/meson || echo meson)
 SUITE_ARGS = $(if $(SUITE),--suite $(SUITE))
 SANITIZED = -Dtests=enabled -Dexamples=disabled -Db_lundef=false
+# The package is tested with the interpreter of .venv, where bootstrap.sh puts pytest.
+PYTHON = -Dpython=enabled -Dpython_path=$(CURDIR)/.venv/bin/python
 
 # $(call configure,FOLDER,OPTIONS): set a build folder up, or give it options it lacks.
 define configure
@@ -38,7 +41,7 @@ fi
 endef
 
 .PHONY: all build demo test check asan tsan hostile fuzz bench golden lint docs \
-        install clean distclean
+        wheel install clean distclean
 
 all: build
 
@@ -54,27 +57,27 @@ demo:
 	@BUILD=$(BUILD) sh tools/demo.sh
 
 test check:
-	@tools/bootstrap.sh test
-	$(call configure,$(BUILD),-Dtests=enabled)
+	@tools/bootstrap.sh test python
+	$(call configure,$(BUILD),-Dtests=enabled $(PYTHON))
 	@ninja -C $(BUILD)
 	@$(MESON) test -C $(BUILD) --no-rebuild --print-errorlogs \
 	    $(if $(filter check,$@),--suite quick,$(SUITE_ARGS))
 
 asan:
-	@tools/bootstrap.sh test
-	$(call configure,build-asan,$(SANITIZED) -Db_sanitize=address$(,)undefined)
+	@tools/bootstrap.sh test python
+	$(call configure,build-asan,$(SANITIZED) $(PYTHON) -Db_sanitize=address$(,)undefined)
 	@ninja -C build-asan
 	@$(MESON) test -C build-asan --no-rebuild --print-errorlogs -t 8 $(SUITE_ARGS)
 
 tsan:
 	@tools/bootstrap.sh test
-	$(call configure,build-tsan,$(SANITIZED) -Db_sanitize=thread)
+	$(call configure,build-tsan,$(SANITIZED) -Dpython=disabled -Db_sanitize=thread)
 	@ninja -C build-tsan
 	@$(MESON) test -C build-tsan --no-rebuild --print-errorlogs -t 15 $(SUITE_ARGS)
 
 hostile:
 	@tools/bootstrap.sh test
-	$(call configure,build-hostile,$(SANITIZED) -Dhostile=true \
+	$(call configure,build-hostile,$(SANITIZED) -Dpython=disabled -Dhostile=true \
 	    -Db_sanitize=address$(,)undefined)
 	@ninja -C build-hostile
 	@$(MESON) test -C build-hostile --no-rebuild --print-errorlogs -t 15 \
@@ -99,17 +102,24 @@ golden:
 	$(BUILD)/tests/test_golden --update
 
 lint:
-	@tools/bootstrap.sh lint
+	@tools/bootstrap.sh lint python
 	python3 tools/lint_layers.py
 	python3 tools/lint_style.py
 	python3 tools/make_docs.py --check
-	.venv/bin/ruff check tools bench
+	.venv/bin/ruff check tools bench python tests/python
 	.venv/bin/python -m mypy tools $(wildcard bench/*.py)
+	.venv/bin/python tools/make_stubs.py --mypy
 	@! command -v cppcheck >/dev/null || tools/cppcheck.sh
 
 docs:
 	@tools/bootstrap.sh docs
 	python3 tools/make_docs.py
+
+wheel:
+	@tools/bootstrap.sh python
+	PATH="$(CURDIR)/.venv-wheel/bin:$$PATH" \
+	    .venv-wheel/bin/python -m pip wheel -q --no-deps --no-build-isolation \
+	    --wheel-dir dist .
 
 install: build
 	@echo '$(PREFIX) $(LIBDIR)' | cmp -s - $(BUILD)/prefix-of-make || \
@@ -121,7 +131,7 @@ install: build
 	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || PATH="$$PATH:/sbin" ldconfig
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-hostile
+	rm -rf $(BUILD) build-asan build-tsan build-hostile dist
 
 distclean: clean
 	rm -rf .venv .venv-* demo-output

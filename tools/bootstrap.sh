@@ -1,7 +1,7 @@
 #!/bin/sh
 # bootstrap.sh -- install what a target of the Makefile needs and this machine lacks
 #
-#     tools/bootstrap.sh build|test|demo|lint|bench|docs ...
+#     tools/bootstrap.sh build|test|python|demo|lint|bench|docs ...
 #
 # Everything is looked for first, so a second run costs little and needs neither
 # privileges nor a network. Missing system packages are installed with apt-get (as root
@@ -89,11 +89,22 @@ look_for_venv() {
         lacks "Python's venv module" python3-venv
 }
 
+# The extension module is built for the interpreter of .venv: that of python3.
+look_for_python_headers() {
+    if have python3; then
+        python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+            lacks "Python 3.10 or newer" python3
+        folder=$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')
+        [ -e "$folder/Python.h" ] || lacks "the headers of Python" python3-dev
+    fi
+}
+
 look_for() {
     case $1 in
         build) look_for_build ;;
         test) look_for_build; look_for_cpp; look_for_libllvm
               need_library cmocka libcmocka-dev ;;
+        python) look_for_build; look_for_python_headers; look_for_venv ;;
         demo) look_for_build; look_for_cpp; look_for_libllvm
               need_library libpng libpng-dev ;;
         lint) look_for_build; look_for_venv ;;
@@ -179,6 +190,17 @@ venv_install() {
     }
 }
 
+# What builds wheels has a meson of its own, which must not meet our build folders.
+prepare_wheel() {
+    [ -x .venv-wheel/bin/python ] || python3 -m venv .venv-wheel
+    .venv-wheel/bin/python -c 'import mesonpy' 2>/dev/null ||
+        .venv-wheel/bin/python -m pip install -q --disable-pip-version-check \
+            -r tools/requirements-wheel.txt </dev/null || {
+        echo "bootstrap.sh: could not install meson-python into .venv-wheel" >&2
+        exit 1
+    }
+}
+
 prepare_python() {
     # A distribution's meson may be too old (Ubuntu 22.04); then .venv has its own.
     case $1 in docs) return ;; esac
@@ -192,6 +214,9 @@ prepare_python() {
     case $1 in
         lint) [ -x .venv/bin/ruff ] && [ -x .venv/bin/mypy ] ||
                   venv_install -r tools/requirements-lint.txt ;;
+        python) .venv/bin/python -c 'import hypothesis, mypy, numpy, pytest' 2>/dev/null ||
+                    venv_install -r tools/requirements-test.txt
+                prepare_wheel ;;
         bench) .venv/bin/python -c 'import numpy' 2>/dev/null ||
                   venv_install -r tools/requirements-bench.txt ;;
     esac

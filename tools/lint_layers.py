@@ -3,8 +3,9 @@
 
 The library is cut into layers (docs/dev/architecture.md), one folder of ``src`` each. A
 file may include headers of its own layer and of the ones below. Public headers know
-nothing of ``src``. Prints ``file:line: message`` for each violation and exits with
-status 1.
+nothing of ``src``. The Python extension in ``src/python`` is a user of the library like
+any other: it sees its own headers and the public ones, and nothing sees it. Prints
+``file:line: message`` for each violation and exits with status 1.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ PUBLIC = ROOT / "include"
 # From the bottom up. "ir" is what the layers from the engines on have in common:
 # operations, types and Programs.
 LAYERS = ["base", "ir", "runtime", "engine", "kernel", "trace", "api"]
+# Beside the layers, on top of the public headers.
+EXTENSION = "python"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<(drjit-core/[^>]+)>)')
 
@@ -78,8 +81,10 @@ def check_direction(file: Path, include: Include) -> str | None:
         if other is not None:
             return where + f"a public header includes {name(include.target)}"
         return None
-    if other is None:
+    if other is None or own == other == EXTENSION:
         return None
+    if own == EXTENSION:
+        return where + f"the extension includes {name(include.target)}, not public"
     if other not in LAYERS:
         return where + f"includes the unknown layer '{other}'"
     if LAYERS.index(other) > LAYERS.index(own):
@@ -121,7 +126,7 @@ def main() -> int:
     ]
     for file in files:
         own = layer(file)
-        if own is not None and own not in LAYERS:
+        if own is not None and own not in [*LAYERS, EXTENSION]:
             errors.append(f"{name(file)}:1: unknown layer '{own}', see LAYERS")
             continue
         graph[file] = list(read_includes(file, errors))

@@ -4,7 +4,8 @@
 * lines have at most 88 columns, no tabs (Makefiles aside) and no trailing blanks;
 * no marks of unfinished work are left behind;
 * files over 900 lines are named (a warning: it is where to look again);
-* every header compiles alone: the library's as C11, public ones as C99 and C++17;
+* every header compiles alone: the library's as C11, public ones as C99 and C++17 (those
+  of the extension only if the headers of Python are there);
 * every source and test is listed in its meson.build.
 
 Prints ``file:line: message`` for each violation and exits with status 1.
@@ -17,13 +18,23 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ["src", "include", "tests", "examples", "bench", "tools", "packaging"]
-SUFFIXES = {".c", ".h", ".cpp", ".py", ".sh", ".build", ".cmake", ".in"}
+FOLDERS = [
+    "src",
+    "include",
+    "python",
+    "tests",
+    "examples",
+    "bench",
+    "tools",
+    "packaging",
+]
+SUFFIXES = {".c", ".h", ".cpp", ".py", ".pyi", ".sh", ".build", ".cmake", ".in"}
 COLUMNS = 88
 LINES = 900
 
@@ -73,6 +84,11 @@ def compilers(header: Path) -> Iterator[list[str]]:
     include = ["-I", str(ROOT / "include"), "-I", str(ROOT / "src")]
     c = (os.environ.get("CC") or shutil.which("cc") or "gcc").split()
     cpp = (os.environ.get("CXX") or shutil.which("c++") or "").split()
+    if header.is_relative_to(ROOT / "src/python"):
+        folder = sysconfig.get_path("include")
+        if not Path(folder, "Python.h").exists():
+            return
+        include += ["-isystem", folder]
     public = header.is_relative_to(ROOT / "include")
     if header.name not in CPP_HEADERS or not public:
         if public:
@@ -102,14 +118,17 @@ def check_header(header: Path) -> list[str]:
 
 def check_listed() -> Iterator[str]:
     """Yield sources and tests that the build does not know."""
-    sources = (ROOT / "src/meson.build").read_text(encoding="utf-8")
+    extension = ROOT / "src/python"
     for path in sorted((ROOT / "src").rglob("*.c")):
-        if f"'{path.relative_to(ROOT / 'src')}'" not in sources:
-            yield f"{name(path)}:1: not listed in src/meson.build"
-    tests = (ROOT / "tests/meson.build").read_text(encoding="utf-8")
-    for path in sorted((ROOT / "tests/c").glob("test_*.c*")):
-        if f"'{path.stem.removeprefix('test_')}'" not in tests:
-            yield f"{name(path)}:1: not listed in tests/meson.build"
+        base = extension if path.is_relative_to(extension) else ROOT / "src"
+        sources = (base / "meson.build").read_text(encoding="utf-8")
+        if f"'{path.relative_to(base)}'" not in sources:
+            yield f"{name(path)}:1: not listed in {name(base)}/meson.build"
+    for folder, build in (("tests/c", "tests"), ("tests/python", "tests/python")):
+        tests = (ROOT / build / "meson.build").read_text(encoding="utf-8")
+        for path in sorted((ROOT / folder).glob("test_*.*")):
+            if f"'{path.stem.removeprefix('test_')}'" not in tests:
+                yield f"{name(path)}:1: not listed in {build}/meson.build"
 
 
 def main() -> int:

@@ -1,0 +1,132 @@
+"""Axes, sizes and type names, as the functions on arrays check and report them.
+
+The two exception classes exist because programs written for the published package catch
+``RuntimeError`` (and in places ``TypeError``) where NumPy programmers expect
+``ValueError`` or ``IndexError``; both kinds of programs keep working.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import drjit
+
+dr: Any = drjit
+
+# Positions are 32-bit: an array with more entries cannot be gathered from.
+_MAX_ENTRIES = 2**32 - 1
+
+
+class AxisError(ValueError, IndexError, RuntimeError):
+    """An axis lies outside of its array, or occurs twice."""
+
+
+class ShapeError(ValueError, TypeError, RuntimeError):
+    """The number, sizes or shapes of the arguments do not fit together."""
+
+
+def type_name(value: Any) -> str:
+    """Qualified type of ``value`` for messages, without the ``builtins`` prefix."""
+    cls = type(value)
+    name: str = cls.__qualname__
+    return name if cls.__module__ == "builtins" else f"{cls.__module__}.{name}"
+
+
+def is_array(value: Any) -> bool:
+    """Whether ``value`` is an instance of a Dr.Jit array class (and not the class)."""
+    return isinstance(value, dr.ArrayBase)
+
+
+def is_tensor(value: Any) -> bool:
+    return is_array(value) and bool(dr.is_tensor_v(value))
+
+
+def is_nested(value: Any) -> bool:
+    """Whether ``value`` is an array of arrays (a tensor counts as flat)."""
+    return is_array(value) and dr.depth_v(value) > 1
+
+
+def is_matrix_shaped(value: Any) -> bool:
+    """Whether an array has two static axes or more. No integer types do."""
+    levels = 2 if dr.is_jit_v(value) else 1
+    return bool(dr.depth_v(value) > levels)
+
+
+def is_dynamic_1d(value: Any) -> bool:
+    """Whether ``value`` is an array (no tensor) with one axis, of dynamic size."""
+    if not is_array(value) or dr.is_tensor_v(value):
+        return False
+    return dr.depth_v(value) == 1 and bool(dr.is_dynamic_v(value))
+
+
+def require_tensor(fn: str, value: Any) -> None:
+    if not is_tensor(value):
+        raise TypeError(
+            f"drjit.{fn}(): expected a tensor, but got an instance of "
+            f"{type_name(value)}."
+        )
+
+
+def integer(fn: str, name: str, value: Any) -> int:
+    """``value`` as a Python integer. Errors: TypeError if it is not integral."""
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        raise TypeError(
+            f"drjit.{fn}(): {name!r} must be an integer (got {type_name(value)})."
+        ) from error
+
+
+def axis_index(fn: str, axis: Any, ndim: int, name: str = "axis") -> int:
+    """Resolve a possibly negative axis. Errors: AxisError if it is out of bounds."""
+    index = integer(fn, name, axis)
+    if not -ndim <= index < ndim:
+        raise AxisError(
+            f"drjit.{fn}(): {name!r} is out of bounds (got {index}, but there are "
+            f"{ndim} dimensions)."
+        )
+    return index % ndim
+
+
+def axis_tuple(fn: str, axes: Any, ndim: int, name: str = "axis") -> tuple[int, ...]:
+    """Resolve one axis or a sequence of axes that must all differ."""
+    if not isinstance(axes, Sequence):
+        return (axis_index(fn, axes, ndim, name),)
+    result = tuple(axis_index(fn, axis, ndim, name) for axis in axes)
+    if len(set(result)) != len(result):
+        raise AxisError(
+            f"drjit.{fn}(): duplicate axes are not allowed, but {name!r} contains "
+            f"repeated axes (got {tuple(axes)})."
+        )
+    return result
+
+
+def check_entries(fn: str, count: int) -> None:
+    """Raise ShapeError if an array of ``count`` entries exceeds 32-bit positions."""
+    if count > _MAX_ENTRIES:
+        raise ShapeError(
+            f"drjit.{fn}(): {count} entries are too many, positions are 32-bit "
+            f"(at most {_MAX_ENTRIES})."
+        )
+
+
+def uniform(value: Any) -> Any:
+    """A nested JIT array whose components all have the same width.
+
+    Components of one entry are repeated, as arithmetic would do. Other values are
+    returned unchanged.
+    """
+    if not is_nested(value) or not dr.is_jit_v(value):
+        return value
+    return _widen(value, dr.width(value))
+
+
+def _widen(value: Any, width: int) -> Any:
+    if dr.depth_v(value) > 1:
+        return type(value)([_widen(part, width) for part in value])
+    if len(value) == width:
+        return value
+    index = dr.zeros(dr.uint32_array_t(type(value)), width)
+    return dr.gather(type(value), value, index)

@@ -1,0 +1,159 @@
+"""Aids for debugging and profiling: flags for a scope, profiled ranges, labels."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import drjit as dr
+from drjit import _core
+
+
+class scoped_set_flag(contextlib.ContextDecorator):
+    """Set a compilation flag within a ``with`` block, or for the calls of a function.
+
+    ``flag`` is a ``JitFlag``, or a combination of several, each of which gets its
+    previous value back on leaving. Wrong types raise ``TypeError``. Blocks may be
+    nested, also with the same object.
+    """
+
+    def __init__(self, flag: int, value: bool = True) -> None:
+        if not isinstance(flag, int) or isinstance(flag, bool):
+            raise TypeError(
+                "drjit.scoped_set_flag(): expected a JitFlag, got "
+                f"'{type(flag).__name__}'"
+            )
+        if not isinstance(value, bool):
+            raise TypeError(
+                "drjit.scoped_set_flag(): the value must be a bool, got "
+                f"'{type(value).__name__}'"
+            )
+        single = [f for f in dr.JitFlag if int(f).bit_count() == 1]
+        known = sum({int(f) for f in single})
+        if flag & ~known or flag == 0:
+            raise ValueError(f"drjit.scoped_set_flag(): {flag} is not a JitFlag")
+        self._flags = [f for f in single if int(f) & flag]
+        self._value = value
+        self._saved: list[list[bool]] = []
+
+    def __enter__(self) -> None:
+        self._saved.append([dr.flag(f) for f in self._flags])
+        for f in self._flags:
+            dr.set_flag(f, self._value)
+
+    def __exit__(self, *exception: Any) -> None:
+        for f, value in zip(self._flags, self._saved.pop(), strict=True):
+            dr.set_flag(f, value)
+
+
+class profile_range:
+    """Mark a ``with`` block as a named range on the timeline of a profile.
+
+    Ranges may be nested. They cover the work of the calling thread; kernels that run
+    asynchronously may end later. The name must be a string (else ``TypeError``).
+    """
+
+    def __init__(self, name: str, /) -> None:
+        if not isinstance(name, str):
+            raise TypeError(
+                "drjit.profile_range(): the name must be a string, got "
+                f"'{type(name).__name__}'"
+            )
+        self._name = name
+
+    def __enter__(self) -> None:
+        _core._profile_push(self._name)
+
+    def __exit__(self, *exception: Any) -> None:
+        _core._profile_pop()
+
+
+class profile_enable:
+    """Select a ``with`` block for tools that profile parts of a program.
+
+    Without such a tool (they exist for GPUs), the block is a range of the profile named
+    ``"profile_enable"``. ``active=False`` makes it an ordinary block. Raises
+    ``TypeError`` if ``active`` is not a bool.
+    """
+
+    def __init__(self, active: bool = True) -> None:
+        if not isinstance(active, bool):
+            raise TypeError(
+                "drjit.profile_enable(): 'active' must be a bool, got "
+                f"'{type(active).__name__}'"
+            )
+        self._active = active
+
+    def __enter__(self) -> None:
+        if self._active:
+            _core._profile_push("profile_enable")
+
+    def __exit__(self, *exception: Any) -> None:
+        if self._active:
+            _core._profile_pop()
+
+
+def _label(value: Any, name: str) -> None:
+    if isinstance(value, type):
+        return
+    if dr.is_array_v(value):
+        if not dr.is_jit_v(value):
+            return
+        if dr.is_tensor_v(value):
+            value.array.label = name
+        elif dr.depth_v(value) == 1:
+            value.label = name
+        else:
+            for i in range(len(value)):
+                _label(value[i], f"{name}_{i}")
+        return
+
+    for key, item in _children(value):
+        _label(item, f"{name}_{key}")
+
+
+def _children(value: Any) -> list[tuple[Any, Any]]:
+    """The entries of a PyTree, each with its index, key or name of its field."""
+    cls = type(value)
+    if cls is dict:
+        return list(value.items())
+    if cls in (list, tuple):
+        return list(enumerate(value))
+    names = getattr(cls, "DRJIT_STRUCT", None)
+    if not isinstance(names, dict):
+        names = getattr(cls, "__dataclass_fields__", None)
+    if not isinstance(names, dict):
+        return []
+    return [(name, getattr(value, name)) for name in names]
+
+
+class _Missing:
+    """The value of an argument that was not given."""
+
+
+_MISSING = _Missing()
+
+
+def set_label(arg0: Any = _MISSING, arg1: str | None = None, /, **kwargs: Any) -> None:
+    """Name variables, for :py:func:`whos` and graph output.
+
+    ``set_label(x, "x")`` names one array, ``set_label(x=x, y=y)`` several. The arrays
+    in a PyTree, and the components of a nested array, get the index, key or name of the
+    field appended after an underscore. Values that the just-in-time compiler does not
+    track are passed over. Raises ``TypeError`` for other forms of the call.
+    """
+    if arg0 is not _MISSING:
+        if kwargs or not isinstance(arg1, str):
+            raise TypeError(
+                "drjit.set_label(): expected an array and a string, or keywords"
+            )
+        _label(arg0, arg1)
+        return
+    for name, value in kwargs.items():
+        if isinstance(value, str):
+            raise TypeError(
+                f"drjit.set_label(): the keyword argument '{name}' must be an array, "
+                "got a string; to label several arrays, call set_label(x=x, y=y)"
+            )
+    for name, value in kwargs.items():
+        _label(value, name)

@@ -1,0 +1,167 @@
+"""The enumerations. Their values are those of the C interface (drjit-core/jit.h)."""
+
+from enum import Enum, IntEnum
+
+
+class JitBackend(Enum):
+    """A computational backend; see also :func:`drjit.backend_v`."""
+
+    Invalid = 0
+    CUDA = 1
+    LLVM = 2
+
+
+class VarType(Enum):
+    """Entry types of arrays, in promotion order."""
+
+    Void = 0
+    Bool = 1
+    Int8 = 3
+    UInt8 = 4
+    Int16 = 5
+    UInt16 = 6
+    Int32 = 7
+    UInt32 = 8
+    Int64 = 9
+    UInt64 = 10
+    Pointer = 11
+    Float16 = 13
+    Float32 = 14
+    Float64 = 15
+
+
+class VarState(Enum):
+    """What currently stands behind an array; see :attr:`drjit.ArrayBase.state`."""
+
+    Invalid = 0
+    Undefined = 1
+    Literal = 2
+    Unevaluated = 3
+    Evaluated = 4
+    Dirty = 5
+    Symbolic = 6
+    Mixed = 7
+
+
+class ReduceOp(Enum):
+    """How a reduction or scatter combines values."""
+
+    Identity = 0
+    Add = 1
+    Mul = 2
+    Min = 3
+    Max = 4
+    And = 5
+    Or = 6
+
+
+class ReduceMode(Enum):
+    """How a scatter-reduction resolves conflicting writes."""
+
+    Auto = 0
+    Direct = 1
+    Local = 2
+    NoConflicts = 3
+    Expand = 4
+    Permute = 5
+
+
+class KernelType(Enum):
+    """What an entry of :func:`drjit.kernel_history` describes."""
+
+    JIT = 0
+    BlockReduce = 1
+    BlockPrefixReduce = 2
+    Dot = 3
+    BatchedGemm = 4
+    Compress = 5
+    MkPerm = 6
+    Memcpy = 7
+    Memset = 8
+    Poke = 9
+    Aggregate = 10
+    LLVMHostFunc = 11
+
+
+class KernelRecordingMode(Enum):
+    """Whether a launch belongs to the recording of a frozen function."""
+
+    Inactive = 0
+    Recorded = 1
+    Replayed = 2
+
+
+class LogLevel(Enum):
+    """Severity of log messages; a sink shows those up to its own level."""
+
+    Disable = 0
+    Error = 1
+    Warn = 2
+    Info = 3
+    InfoSym = 4
+    Debug = 5
+    Trace = 6
+
+
+class JitFlag(IntEnum):
+    """Compilation flags, a property of the calling thread."""
+
+    Debug = 1 << 0
+    ReuseIndices = 1 << 1
+    ConstantPropagation = 1 << 2
+    FastMath = 1 << 3
+    ValueNumbering = 1 << 4
+    SymbolicLoops = 1 << 5
+    OptimizeLoops = 1 << 6
+    CompressLoops = 1 << 7
+    SymbolicCalls = 1 << 8
+    OptimizeCalls = 1 << 9
+    MergeFunctions = 1 << 10
+    SymbolicConditionals = 1 << 11
+    PacketOps = 1 << 12
+    ForceOptiX = 1 << 13
+    PrintIR = 1 << 14
+    KernelHistory = 1 << 15
+    LaunchBlocking = 1 << 16
+    ForbidSynchronization = 1 << 17
+    ScatterReduceLocal = 1 << 18
+    SymbolicScope = 1 << 19
+    KernelFreezing = 1 << 20
+    FreezingScope = 1 << 21
+    EnableObjectTraversal = 1 << 22
+    ShaderExecutionReordering = 1 << 23
+    SpillToSharedMemory = 1 << 24
+    Default = (
+        ReuseIndices
+        | ConstantPropagation
+        | FastMath
+        | ValueNumbering
+        | SymbolicLoops
+        | OptimizeLoops
+        | SymbolicCalls
+        | OptimizeCalls
+        | MergeFunctions
+        | SymbolicConditionals
+        | PacketOps
+        | ScatterReduceLocal
+        | KernelFreezing
+        | ShaderExecutionReordering
+        | SpillToSharedMemory
+    )
+
+    def __repr__(self) -> str:
+        return f"JitFlag.{self.name}"
+
+    __str__ = __repr__
+
+
+def _short_repr(self: Enum) -> str:
+    return f"{type(self).__name__}.{self.name}"
+
+
+for _enum in (
+    JitBackend, VarType, VarState, ReduceOp, ReduceMode, KernelType,
+    KernelRecordingMode, LogLevel,
+):  # fmt: skip
+    _enum.__repr__ = _enum.__str__ = _short_repr  # type: ignore
+del _enum

@@ -1,0 +1,94 @@
+"""Real spherical harmonics."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import drjit as dr
+
+_MAX_ORDER = 10
+
+
+def sh_eval(d: Any, order: int) -> list[Any]:
+    """Evaluate the real spherical harmonics up to a given order.
+
+    ``d`` is a unit vector: a floating point array with three components. The result is
+    a list of ``(order + 1)**2`` values in the component type of ``d``; that of degree l
+    and index -l <= m <= l stands at position ``l * (l + 1) + m``. The functions are
+    orthonormal and contain the Condon-Shortley phase.
+
+    Raises ``TypeError`` for another vector or an ``order`` that is no integer, and
+    ``RuntimeError`` if ``order`` is not between 0 and 10.
+
+    Source: P.-P. Sloan, "Efficient Spherical Harmonic Evaluation", Journal of Computer
+    Graphics Techniques 2(2), 2013. The factors sin(theta)**m of the associated Legendre
+    functions go to the other factor, which makes both polynomials in the components of
+    ``d``: recurrences over l in z, and powers of x + iy.
+    """
+    if not _is_vector(d):
+        raise TypeError(
+            f"drjit.sh_eval(<{type(d).__module__}.{type(d).__qualname__}>): expected a "
+            "floating point array with 3 components"
+        )
+    if not isinstance(order, int) or isinstance(order, bool):
+        raise TypeError(
+            "drjit.sh_eval(): the order must be an integer, got "
+            f"'{type(order).__name__}'"
+        )
+    if not 0 <= order <= _MAX_ORDER:
+        raise RuntimeError(
+            f"drjit.sh_eval(): the order must be in [0, {_MAX_ORDER}], got {order}"
+        )
+
+    x, y, z = d
+    result: list[Any] = [None] * (order + 1) ** 2
+    # Real and imaginary part of (x + iy)**m, and the coefficient of Q(m, m) below.
+    real: Any = 1
+    imag: Any = 0
+    start = math.sqrt(1 / (4 * math.pi))
+    for m in range(order + 1):
+        if m == 1:
+            real, imag = x, y
+        elif m > 1:
+            real, imag = x * real - y * imag, x * imag + y * real
+        if m > 0:
+            start *= -math.sqrt((2 * m + 1) / (2 * m))
+        for degree, q in enumerate(_legendre(z, m, order, start), m):
+            center = degree * (degree + 1)
+            if m == 0:
+                result[center] = q
+            else:
+                result[center + m] = q * (math.sqrt(2) * real)
+                result[center - m] = q * (math.sqrt(2) * imag)
+    result[0] = type(z)(result[0])
+    return result
+
+
+def _is_vector(d: Any) -> bool:
+    """Is it a floating point array of three numbers (per lane)?"""
+    if isinstance(d, type) or not dr.is_array_v(d) or not dr.is_float_v(d):
+        return False
+    flat = dr.depth_v(d) == (2 if dr.is_jit_v(d) else 1)
+    plain = not dr.is_special_v(d) and not dr.is_tensor_v(d)
+    return bool(flat and plain and len(d) == 3)
+
+
+def _legendre(z: Any, m: int, order: int, start: float) -> list[Any]:
+    """Q(l, m) for l = m ... order, which is 'start' for l = m.
+
+    These are normalised associated Legendre functions, divided by sin(theta)**m:
+
+        Q(l) = a * (z * Q(l - 1) - b * Q(l - 2)),
+        a**2 = (4 l**2 - 1) / (l**2 - m**2),  b is 1/a of the degree before.
+    """
+    values: list[Any] = [start]
+    inverse = 0.0
+    for degree in range(m + 1, order + 1):
+        a = math.sqrt((4 * degree**2 - 1) / (degree**2 - m**2))
+        q = z * (a * values[-1])
+        if len(values) > 1:
+            q = q - (a * inverse) * values[-2]
+        values.append(q)
+        inverse = 1 / a
+    return values

@@ -1,0 +1,529 @@
+"""Operations for vectors, matrices and rotations.
+
+Everything here is written over the components of its arguments: a matrix becomes a list
+of rows whose entries are Python numbers (``drjit.scalar``) or arrays, so that one
+formula serves all backends. Quaternions store their components in the order (x, y, z,
+w), where w is the real part.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import drjit as dr
+
+T = TypeVar("T")
+
+# Entries of a matrix, row by row.
+Rows = list[list[Any]]
+
+_SUFFIX = {"Float16": "f16", "Float32": "f", "Float64": "f64"}
+
+
+def _is_array(arg: Any) -> bool:
+    """Is it an array, as opposed to an array type?"""
+    return not isinstance(arg, type) and bool(dr.is_array_v(arg))
+
+
+def _text(*args: Any) -> str:
+    """Name the types of the arguments of a failed operation."""
+    names = []
+    for arg in args:
+        if dr.is_array_v(arg):
+            cls = arg if isinstance(arg, type) else type(arg)
+            names.append(f"<{cls.__module__}.{cls.__qualname__}>")
+        else:
+            names.append(f"<{type(arg).__name__}>")
+    return ", ".join(names)
+
+
+def _sibling(like: Any, name: str, entry: Any = None) -> Any:
+    """Class 'name' plus suffix in the module that defines the array class of 'like'.
+
+    The suffix says the entry type: that of ``like`` unless ``entry`` gives another one.
+    """
+    cls = like if isinstance(like, type) else type(like)
+    suffix = _SUFFIX[dr.type_v(cls if entry is None else entry).name]
+    for base in cls.__mro__:
+        module = sys.modules.get(base.__module__)
+        if module is not None and base.__module__.startswith("drjit."):
+            return getattr(module, name + suffix)
+    raise TypeError(f"drjit: {_text(like)} is not derived from an array type")
+
+
+def _rows(arg: Any) -> Rows:
+    """The entries of a square matrix (or array of its shape)."""
+    n = len(arg)
+    return [[arg[i][j] for j in range(n)] for i in range(n)]
+
+
+def _entries(rows: Rows) -> list[Any]:
+    return [entry for row in rows for entry in row]
+
+
+def _require_matrix(operation: str, arg: Any) -> Rows:
+    if not _is_array(arg) or not dr.is_matrix_v(arg):
+        raise TypeError(f"drjit.{operation}({_text(arg)}): expected a matrix")
+    return _rows(arg)
+
+
+def _is_matrix(arg: Any, n: int) -> bool:
+    """Is it an (n, n) matrix of numbers (and not one of arrays)?"""
+    if not _is_array(arg) or not dr.is_matrix_v(arg):
+        return False
+    return len(arg) == n and bool(dr.depth_v(arg) == (3 if dr.is_jit_v(arg) else 2))
+
+
+def _transposed(a: Rows) -> Rows:
+    return [list(column) for column in zip(*a, strict=True)]
+
+
+def _product(a: Rows, b: Rows) -> Rows:
+    columns = _transposed(b)
+    return [[_sum_of_products(row, column) for column in columns] for row in a]
+
+
+def _sum_of_products(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    result = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        result = result + x * y
+    return result
+
+
+def _squared_frobenius(a: Rows) -> Any:
+    entries = _entries(a)
+    return _sum_of_products(entries, entries)
+
+
+# Determinant and inverse
+
+
+def _minors(a: Rows) -> tuple[list[Any], list[Any]]:
+    """2x2 minors of the upper and lower half of a 4x4 matrix.
+
+    Columns are paired as 01, 02, 03, 12, 13, 23.
+    """
+    pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    upper = [a[0][i] * a[1][j] - a[0][j] * a[1][i] for i, j in pairs]
+    lower = [a[2][i] * a[3][j] - a[2][j] * a[3][i] for i, j in pairs]
+    return upper, lower
+
+
+def _det(a: Rows) -> Any:
+    if len(a) == 2:
+        return a[0][0] * a[1][1] - a[0][1] * a[1][0]
+    if len(a) == 3:
+        return _sum_of_products(a[0], _cross(a[1], a[2]))
+    s, c = _minors(a)
+    return (
+        s[0] * c[5]
+        - s[1] * c[4]
+        + s[2] * c[3]
+        + s[3] * c[2]
+        - s[4] * c[1]
+        + s[5] * c[0]
+    )
+
+
+def _cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    return [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
+
+
+def _adjugate(a: Rows) -> tuple[Rows, Any]:
+    """The transposed matrix of cofactors, and the determinant.
+
+    The 4x4 case expands along pairs of rows (Laplace expansion by complementary minors;
+    see D. Eberly, "The Laplace Expansion Theorem: Computing the Determinants and
+    Inverses of Matrices", 2008).
+    """
+    if len(a) == 2:
+        return [[a[1][1], -a[0][1]], [-a[1][0], a[0][0]]], _det(a)
+
+    if len(a) == 3:
+        columns = [_cross(a[1], a[2]), _cross(a[2], a[0]), _cross(a[0], a[1])]
+        return _transposed(columns), _sum_of_products(a[0], columns[0])
+
+    s, c = _minors(a)
+    r0, r1, r2, r3 = a
+    adjugate = [
+        [
+            r1[1] * c[5] - r1[2] * c[4] + r1[3] * c[3],
+            -r0[1] * c[5] + r0[2] * c[4] - r0[3] * c[3],
+            r3[1] * s[5] - r3[2] * s[4] + r3[3] * s[3],
+            -r2[1] * s[5] + r2[2] * s[4] - r2[3] * s[3],
+        ],
+        [
+            -r1[0] * c[5] + r1[2] * c[2] - r1[3] * c[1],
+            r0[0] * c[5] - r0[2] * c[2] + r0[3] * c[1],
+            -r3[0] * s[5] + r3[2] * s[2] - r3[3] * s[1],
+            r2[0] * s[5] - r2[2] * s[2] + r2[3] * s[1],
+        ],
+        [
+            r1[0] * c[4] - r1[1] * c[2] + r1[3] * c[0],
+            -r0[0] * c[4] + r0[1] * c[2] - r0[3] * c[0],
+            r3[0] * s[4] - r3[1] * s[2] + r3[3] * s[0],
+            -r2[0] * s[4] + r2[1] * s[2] - r2[3] * s[0],
+        ],
+        [
+            -r1[0] * c[3] + r1[1] * c[1] - r1[2] * c[0],
+            r0[0] * c[3] - r0[1] * c[1] + r0[2] * c[0],
+            -r3[0] * s[3] + r3[1] * s[1] - r3[2] * s[0],
+            r2[0] * s[3] - r2[1] * s[1] + r2[2] * s[0],
+        ],
+    ]
+    det = (
+        s[0] * c[5]
+        - s[1] * c[4]
+        + s[2] * c[3]
+        + s[3] * c[2]
+        - s[4] * c[1]
+        + s[5] * c[0]
+    )
+    return adjugate, det
+
+
+def _inverted(a: Rows) -> Rows:
+    adjugate, det = _adjugate(a)
+    scale = dr.rcp(det)
+    return [[entry * scale for entry in row] for row in adjugate]
+
+
+def det(arg: Any, /) -> Any:
+    """Return the determinant of a 2x2, 3x3 or 4x4 matrix, in its entry type.
+
+    Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
+    """
+    return _det(_require_matrix("det", arg))
+
+
+def inverse(arg: Any, /) -> Any:
+    """Return the multiplicative inverse; deprecated in favour of :py:func:`rcp`."""
+    warnings.warn(
+        "inverse(x) is deprecated, please use rcp(x)", DeprecationWarning, stacklevel=2
+    )
+    return dr.rcp(arg)
+
+
+# Parts and norms
+
+
+def diag(arg: Any, /) -> Any:
+    """Return the diagonal of a matrix, or the diagonal matrix of a vector.
+
+    An (n, n) matrix gives an array of n entries. An array of n = 2, 3 or 4 floating
+    point entries gives an (n, n) matrix that is zero elsewhere. Others raise
+    ``TypeError``.
+    """
+    if _is_array(arg):
+        if dr.is_matrix_v(arg):
+            return dr.value_t(arg)(*[arg[i][i] for i in range(len(arg))])
+        n = dr.size_v(arg)
+        flat = dr.depth_v(arg) == (2 if dr.is_jit_v(arg) else 1)
+        plain = not (dr.is_special_v(arg) or dr.is_tensor_v(arg))
+        if plain and flat and n in (2, 3, 4) and dr.is_float_v(arg):
+            entries = [arg[i] if i == j else 0 for i in range(n) for j in range(n)]
+            return _sibling(arg, f"Matrix{n}")(*entries)
+    raise TypeError(
+        f"drjit.diag({_text(arg)}): expected a matrix, or an array of 2, 3 or 4 "
+        "floating point entries"
+    )
+
+
+def trace(arg: Any, /) -> Any:
+    """Return the sum of the diagonal entries of a matrix, in its entry type.
+
+    Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
+    """
+    a = _require_matrix("trace", arg)
+    result = a[0][0]
+    for i in range(1, len(a)):
+        result = result + a[i][i]
+    return result
+
+
+def frob(arg: Any, /) -> Any:
+    """Return the squared Frobenius norm: the sum of the squares of a matrix's entries.
+
+    Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
+    """
+    return _squared_frobenius(_require_matrix("frob", arg))
+
+
+def identity(dtype: Any, size: int | Sequence[int] = 1) -> Any:
+    """Return the neutral element of multiplication of the type ``dtype``.
+
+    That is the identity matrix, the complex number or quaternion 1, and otherwise an
+    array of ones. ``size`` has the meaning of the ``shape`` of :py:func:`zeros`.
+    """
+    if dr.is_special_v(dtype):
+        return dr.zeros(dtype, size) + dtype(1)
+    return dr.ones(dtype, size)
+
+
+# Vectors
+
+
+def cross(arg0: Any, arg1: Any, /) -> Any:
+    """Return the cross product of two arrays of size 3, in their common type.
+
+    Raises ``TypeError`` for other arguments.
+    """
+    for arg in (arg0, arg1):
+        if not _is_array(arg) or dr.is_special_v(arg) or dr.size_v(arg) != 3:
+            raise TypeError(
+                f"drjit.cross({_text(arg0, arg1)}): expected two arrays of size 3"
+            )
+    return dr.expr_t(arg0, arg1)(*_cross(arg0, arg1))
+
+
+def normalize(arg: T, /) -> T:
+    """Return ``arg`` divided by its Euclidean norm.
+
+    Complex numbers and quaternions are scaled to magnitude one. A zero vector gives
+    NaN. Raises ``TypeError`` if ``arg`` is not a floating point array or is a matrix.
+    """
+    if not _is_array(arg) or not dr.is_float_v(arg) or dr.is_matrix_v(arg):
+        raise TypeError(
+            f"drjit.normalize({_text(arg)}): expected a floating point array that is "
+            "not a matrix"
+        )
+    value: Any = arg
+    result: T = value * dr.rsqrt(dr.squared_norm(value))
+    return result
+
+
+def hypot(a: Any, b: Any) -> Any:
+    """Return ``sqrt(a**2 + b**2)``, avoiding intermediate overflow and underflow.
+
+    The larger operand is factored out. If either argument is infinite the result is,
+    too (also if the other one is a NaN, as in IEEE 754).
+    """
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return math.hypot(a, b)
+
+    a, b = abs(a), abs(b)
+    swap = a > b
+    large, small = dr.select(swap, a, b), dr.select(swap, b, a)
+    # A NaN in either argument makes the comparisons false and so reaches the result.
+    ratio = small / dr.select(large > 0, large, 1)
+    result = large * dr.sqrt(dr.fma(ratio, ratio, 1))
+    return dr.select((a == math.inf) | (b == math.inf), math.inf, result)
+
+
+def lerp(a: Any, b: Any, t: Any) -> Any:
+    """Blend linearly: ``(1 - t) * a + t * b``, with two fused multiply-additions.
+
+    The result is exactly ``a`` for ``t=0`` and ``b`` for ``t=1`` (finite operands).
+    """
+    return dr.fma(b, t, dr.fma(a, -t, a))
+
+
+# Rotations
+
+
+def _polar(a: Rows, it: int) -> tuple[Rows, Rows]:
+    q = a
+    for _ in range(it):
+        inverse_t = _transposed(_inverted(q))
+        # The ratio of the squared norms of X^-1 and X: its fourth root is wanted.
+        ratio = _squared_frobenius(inverse_t) * dr.rcp(_squared_frobenius(q))
+        gamma = dr.sqrt(dr.sqrt(ratio))
+        s, t = gamma * 0.5, dr.rcp(gamma) * 0.5
+        q = [
+            [s * x + t * y for x, y in zip(*pair, strict=True)]
+            for pair in zip(q, inverse_t, strict=True)
+        ]
+    return q, _product(_transposed(q), a)
+
+
+def _check_iterations(operation: str, arg: Any, it: Any) -> None:
+    if not isinstance(it, int) or isinstance(it, bool):
+        raise TypeError(
+            f"drjit.{operation}({_text(arg)}): 'it' must be an integer, got "
+            f"'{type(it).__name__}'"
+        )
+
+
+def polar_decomp(arg: Any, it: int = 10) -> tuple[Any, Any]:
+    """Factor a matrix into ``Q @ P``: an orthogonal matrix and a symmetric one.
+
+    ``P`` is positive (semi-)definite, and ``Q`` is a rotation if the determinant of
+    ``arg`` is positive, else a rotation with a reflection. Both have the type of
+    ``arg``. With ``it=0`` (or less) no step is taken and ``Q`` is ``arg``. A singular
+    matrix gives NaN entries. Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
+
+    Source: N. J. Higham, "Computing the Polar Decomposition -- with Applications", SIAM
+    Journal on Scientific and Statistical Computing 7(4), 1986: Newton's iteration
+    ``X <- (g X + X^-T / g) / 2``, scaled by ``g = sqrt(|X^-1| / |X|)`` in the Frobenius
+    norm. Ten steps suffice for double precision.
+    """
+    rows = _require_matrix("polar_decomp", arg)
+    _check_iterations("polar_decomp", arg, it)
+    q, p = _polar(rows, it)
+    cls = type(arg)
+    return cls(*_entries(q)), cls(*_entries(p))
+
+
+def _quat(a: Rows) -> list[Any]:
+    """Components of the quaternion of a 3x3 rotation matrix.
+
+    Source: M. Day, "Converting a Rotation Matrix to a Quaternion", Insomniac Games. Of
+    four expressions, each exact, the one is used whose square root has an argument of
+    at least one.
+    """
+    (m00, m01, m02), (m10, m11, m12), (m20, m21, m22) = a
+    lower, x_largest, z_largest = m22 < 0, m00 > m11, m00 < -m11
+
+    candidates = [
+        [1 + m00 - m11 - m22, m01 + m10, m20 + m02, m21 - m12],
+        [m01 + m10, 1 - m00 + m11 - m22, m12 + m21, m02 - m20],
+        [m20 + m02, m12 + m21, 1 - m00 - m11 + m22, m10 - m01],
+        [m21 - m12, m02 - m20, m10 - m01, 1 + m00 + m11 + m22],
+    ]
+
+    def choose(x: Any, y: Any, z: Any, w: Any) -> Any:
+        upper = dr.select(z_largest, z, w)
+        return dr.select(lower, dr.select(x_largest, x, y), upper)
+
+    scale = dr.rsqrt(choose(*[candidates[i][i] for i in range(4)])) * 0.5
+    return [choose(*column) * scale for column in _transposed(candidates)]
+
+
+def _rotation(x: Any, y: Any, z: Any, w: Any) -> Rows:
+    """Entries of the rotation matrix of a unit quaternion."""
+    x2, y2, z2 = x + x, y + y, z + z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, xz, yz = x * y2, x * z2, y * z2
+    xw, yw, zw = w * x2, w * y2, w * z2
+    return [
+        [1 - (yy + zz), xy - zw, xz + yw],
+        [xy + zw, 1 - (xx + zz), yz - xw],
+        [xz - yw, yz + xw, 1 - (xx + yy)],
+    ]
+
+
+def matrix_to_quat(arg: Any, /) -> Any:
+    """Return the quaternion of the rotation matrix ``arg``.
+
+    ``arg`` is a 3x3 matrix, or a 4x4 matrix whose upper left part is used, or a nested
+    array of such a shape. Raises ``TypeError`` for others. Of the two quaternions q and
+    -q the one is returned whose largest component is positive. A matrix that is not a
+    pure rotation gives a meaningless result.
+    """
+    if _is_array(arg) and not dr.is_tensor_v(arg):
+        n = dr.size_v(arg)
+        depth = 3 if dr.is_jit_v(arg) else 2
+        square = dr.depth_v(arg) == depth and n in (3, 4) and n == dr.size_v(arg[0])
+        if square and dr.is_float_v(arg):
+            rows = [row[:3] for row in _rows(arg)[:3]]
+            return _sibling(arg, "Quaternion4")(*_quat(rows))
+    raise TypeError(
+        f"drjit.matrix_to_quat({_text(arg)}): expected a floating point matrix of 3x3 "
+        "or 4x4 entries"
+    )
+
+
+def quat_to_matrix(dtype: type[Any], q: Any) -> Any:
+    """Return the rotation matrix of the unit quaternion ``q``.
+
+    ``dtype`` is the 3x3 or 4x4 matrix class with the backend and entry type of ``q``;
+    in a 4x4 result the last row and column are those of the identity. Raises
+    ``TypeError`` for other types.
+    """
+    if not _is_array(q) or not dr.is_quaternion_v(q):
+        raise TypeError(f"drjit.quat_to_matrix({_text(q)}): expected a quaternion")
+    small, large = _sibling(q, "Matrix3"), _sibling(q, "Matrix4")
+    rows = _rotation(*q)
+    if isinstance(dtype, type) and issubclass(dtype, large):
+        rows = [[*row, 0] for row in rows] + [[0, 0, 0, 1]]
+    elif not (isinstance(dtype, type) and issubclass(dtype, small)):
+        raise TypeError(
+            f"drjit.quat_to_matrix({_text(q)}): dtype must be <{small.__module__}."
+            f"{small.__name__}> or <{large.__module__}.{large.__name__}>, got {dtype!r}"
+        )
+    return dtype(*_entries(rows))
+
+
+def quat_apply(arg0: Any, arg1: Any, /) -> Any:
+    """Rotate the 3D vector ``arg1`` by the unit quaternion ``arg0``.
+
+    Equal to ``quat_to_matrix(arg0) @ arg1`` at a lower cost: with u the imaginary and w
+    the real part it is ``v + 2 u x (u x v + w v)``. The vector may be an array, tuple
+    or list of three numbers. Raises ``TypeError`` for other arguments.
+    """
+    if not _is_array(arg0) or not dr.is_quaternion_v(arg0):
+        raise TypeError(
+            f"drjit.quat_apply({_text(arg0, arg1)}): expected a quaternion and a 3D "
+            "vector"
+        )
+    cls, v = _vector("quat_apply", arg0, arg1)
+    x, y, z, w = arg0
+    u = [x, y, z]
+    t = [2 * (a + w * b) for a, b in zip(_cross(u, v), v, strict=True)]
+    return cls(*[a + b for a, b in zip(v, _cross(u, t), strict=True)])
+
+
+def _vector(operation: str, like: Any, v: Any) -> tuple[Any, Any]:
+    """Check that 'v' is a 3D vector; return the array class it shares with 'like'."""
+    cls = _sibling(like, "Array3")
+    if isinstance(v, (tuple, list)) and len(v) == 3:
+        v = cls(*v)
+    if not _is_array(v) or dr.is_special_v(v) or dr.size_v(v) != 3:
+        raise TypeError(
+            f"drjit.{operation}({_text(like, v)}): expected a vector with 3 components"
+        )
+    return dr.expr_t(cls, type(v)), v
+
+
+def transform_decompose(arg: Any, it: int = 10) -> tuple[Any, Any, Any]:
+    """Split an affine 4x4 transformation into scale, rotation and translation.
+
+    Returns a 3x3 matrix S, a rotation quaternion Q and a 3D vector T, such that
+    ``transform_compose(S, Q, T)`` is ``arg`` again. The last row of ``arg`` is ignored.
+    S is symmetric: positive definite, or negative definite if ``arg`` contains a
+    reflection, as Q cannot express that. ``it`` is the number of iterations of
+    :py:func:`polar_decomp`. Raises ``TypeError`` if ``arg`` is not a 4x4 matrix.
+    """
+    if not _is_matrix(arg, 4):
+        raise TypeError(
+            f"drjit.transform_decompose({_text(arg)}): expected a 4x4 matrix"
+        )
+    _check_iterations("transform_decompose", arg, it)
+    a = _rows(arg)
+    q, s = _polar([row[:3] for row in a[:3]], it)
+    flip = _det(q) < 0
+    q = [[dr.select(flip, -entry, entry) for entry in row] for row in q]
+    s = [[dr.select(flip, -entry, entry) for entry in row] for row in s]
+    return (
+        _sibling(arg, "Matrix3")(*_entries(s)),
+        _sibling(arg, "Quaternion4")(*_quat(q)),
+        _sibling(arg, "Array3")(*[row[3] for row in a[:3]]),
+    )
+
+
+def transform_compose(S: Any, Q: Any, T: Any, /) -> Any:
+    """Return the 4x4 matrix that scales by S, then rotates by Q, then translates by T.
+
+    S is a 3x3 matrix, Q a unit quaternion and T a vector, tuple or list of three
+    components. The inverse of :py:func:`transform_decompose`. The result has the common
+    backend and entry type of the arguments; others raise ``TypeError``.
+    """
+    if not _is_matrix(S, 3) or not _is_array(Q) or not dr.is_quaternion_v(Q):
+        raise TypeError(
+            f"drjit.transform_compose({_text(S, Q, T)}): expected a 3x3 matrix, a "
+            "quaternion and a vector with 3 components"
+        )
+    cls, t = _vector("transform_compose", S, T)
+    cls = dr.expr_t(cls, _sibling(Q, "Array3"))
+    linear = _product(_rotation(*Q), _rows(S))
+    rows = [[*row, offset] for row, offset in zip(linear, t, strict=True)]
+    rows.append([0, 0, 0, 1])
+    return _sibling(cls, "Matrix4")(*_entries(rows))

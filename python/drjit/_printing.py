@@ -1,0 +1,555 @@
+"""Formatted output of arrays, tensors and PyTrees: print() and format().
+
+An array is shown through a tree of lists that has one level per dimension, the lanes of
+a just-in-time compiled array first. Where a dimension is long, only the entries at its
+two ends are fetched from the device; a Skipped entry stands for the others.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any, NamedTuple, TypeAlias
+
+import drjit as dr
+
+_DEFAULT_LIMIT = 20
+_EDGE = 3  # entries shown at either end of a shortened dimension
+_MODES = ("auto", "evaluated", "evaluate", "symbolic")
+
+
+class _Missing:
+    """The value of an argument that was not given."""
+
+
+_MISSING = _Missing()
+
+
+class _Skipped(NamedTuple):
+    """Stands for a number of entries that are not shown."""
+
+    number: int
+
+
+class _Number(str):
+    """Text of a number; several of them share a line."""
+
+
+# Text, _Skipped, or a list with one element per entry of a dimension.
+_Node: TypeAlias = str | _Skipped | list[Any]
+
+
+class _Selection(NamedTuple):
+    """The lanes that an 'active' mask of more than one entry leaves."""
+
+    size: int
+    lanes: Any  # the numbers of these lanes: a Dr.Jit integer array or a list
+    strict: bool  # Is an array of another size an error? (Else it is shown in full.)
+
+
+class _Style(NamedTuple):
+    """What applies to all arrays of one statement."""
+
+    operation: str
+    limit: int
+    selection: _Selection | None
+
+
+# Dimensions
+
+
+def _shown(size: int, limit: int) -> tuple[list[int], int]:
+    """Positions to show of a dimension, and the number of those left out."""
+    if limit < 0 or size <= max(limit, 2 * _EDGE):
+        return list(range(size)), 0
+    tail = size - _EDGE
+    return [*range(_EDGE), *range(tail, size)], size - 2 * _EDGE
+
+
+def _with_gap(entries: list[Any], skipped: int) -> list[Any]:
+    if skipped:
+        entries.insert(_EDGE, _Skipped(skipped))
+    return entries
+
+
+def _join(node: _Node, indent: int = 0) -> str:
+    """Text of a tree whose opening bracket stands in column 'indent'."""
+    if isinstance(node, str):
+        return node
+    if isinstance(node, _Skipped):
+        return f".. {node.number} skipped .."
+    one_line = all(isinstance(entry, (_Number, _Skipped)) for entry in node)
+    separator = ", " if one_line else ",\n" + " " * (indent + 1)
+    return "[" + separator.join(_join(entry, indent + 1) for entry in node) + "]"
+
+
+# Numbers
+
+
+def _general(value: float) -> str:
+    """Six significant digits, with the sign of a NaN, as in C."""
+    text = f"{value:g}"
+    return "-" + text if text == "nan" and math.copysign(1, value) < 0 else text
+
+
+def _number(value: Any) -> _Number:
+    return _Number(_general(value) if isinstance(value, float) else value)
+
+
+def _composite(parts: list[Any], units: str) -> str:
+    """A complex number or quaternion: its nonzero parts with their units."""
+    text = ""
+    for value, unit in zip(parts, units, strict=True):
+        if value != 0:
+            term = _general(value) + unit.strip()
+            text += term if not text or term[0] == "-" else "+" + term
+    return text or "0"
+
+
+def _parts_of(array: Any) -> str | None:
+    if dr.is_complex_v(array):
+        return " j"
+    return "ijk " if dr.is_quaternion_v(array) else None
+
+
+# Arrays
+
+
+def _leaves(array: Any, limit: int, index: Any) -> Any:
+    """Nested components of a just-in-time array, each leaf as a list of its entries.
+
+    Leaves of more than one entry are reduced to the lanes in 'index', unless that is
+    None. Components in the middle of a long (dynamic) dimension are left out.
+    """
+    if dr.depth_v(array) == 1:
+        if index is not None and len(array) > 1:
+            array = dr.gather(type(array), array, index)
+        return list(array)
+    positions, skipped = _shown(len(array), limit)
+    components = [_leaves(array[i], limit, index) for i in positions]
+    return _with_gap(components, skipped)
+
+
+def _leaf_sizes(array: Any, depth: int) -> set[int]:
+    if depth == 1:
+        return {len(array)}
+    return set().union(*[_leaf_sizes(array[i], depth - 1) for i in range(len(array))])
+
+
+def _lane(leaves: Any, depth: int, lane: int, units: str | None) -> _Node:
+    """The node of one lane, out of the components of all lanes."""
+    if isinstance(leaves, _Skipped):
+        return leaves
+    if depth == 1:
+        return _number(leaves[lane if len(leaves) > 1 else 0])
+    if units is not None:
+        values = [leaf[lane if len(leaf) > 1 else 0] for leaf in leaves]
+        # The real part of a quaternion is stored, and shown, last.
+        return _composite(values, units)
+    return [_lane(entry, depth - 1, lane, units) for entry in leaves]
+
+
+def _jit_node(array: Any, style: _Style) -> _Node:
+    """Tree of a just-in-time compiled array that is not a tensor."""
+    sizes = _leaf_sizes(array, dr.depth_v(array)) - {1}
+    if len(sizes) > 1:
+        return "[ragged array]"
+    size = sizes.pop() if sizes else int(len(array) > 0)
+    selection = style.selection
+    if selection is not None and size not in (0, 1, selection.size):
+        if selection.strict:
+            raise RuntimeError(
+                f"drjit.{style.operation}(): an array of {size} entries does not fit "
+                f"an 'active' mask of {selection.size} entries"
+            )
+        selection = None
+    if selection is not None and size > 0:
+        count = len(selection.lanes)
+        positions, skipped = _shown(count, style.limit)
+        lanes = [int(selection.lanes[i]) if size > 1 else 0 for i in positions]
+    else:
+        lanes, skipped = _shown(size, style.limit)
+        selection = None
+    gather = skipped > 0 or selection is not None
+    index = _index_type(array)(lanes) if gather else None
+    depth, units = dr.depth_v(array), _parts_of(array)
+    leaves = _leaves(array, style.limit, index)
+    nodes = [_lane(leaves, depth, i, units) for i in range(len(lanes))]
+    return _with_gap(nodes, skipped)
+
+
+def _index_type(array: Any) -> Any:
+    """The class of 32 bit indices into an array."""
+    cls = type(array)
+    for base in cls.__mro__:
+        module = sys.modules.get(base.__module__)
+        if module is not None and base.__module__.startswith("drjit."):
+            return module.UInt
+    raise TypeError(f"drjit: '{cls.__name__}' is not derived from an array type")
+
+
+def _scalar_node(array: Any, style: _Style) -> _Node:
+    """Tree of a drjit.scalar array that is not a tensor."""
+    units = _parts_of(array)
+    if units is not None:
+        return _composite(list(array), units)
+    candidates: Any = range(len(array))
+    selection = style.selection
+    if selection is not None and dr.depth_v(array) == 1:
+        if len(array) == selection.size:
+            candidates = selection.lanes
+    positions, skipped = _shown(len(candidates), style.limit)
+    nodes: list[Any] = []
+    for position in positions:
+        entry = array[int(candidates[position])]
+        nested = dr.is_array_v(entry)
+        nodes.append(_scalar_node(entry, style) if nested else _number(entry))
+    return _with_gap(nodes, skipped)
+
+
+def _tensor_node(tensor: Any, style: _Style) -> _Node:
+    """Tree of a tensor. Masks select lanes, which tensors do not have."""
+    shape = tensor.shape
+    choice = [_shown(size, style.limit) for size in shape]
+    offsets = [0]
+    for size, (positions, _) in zip(shape, choice, strict=True):
+        offsets = [offset * size + i for offset in offsets for i in positions]
+
+    storage = tensor.array
+    if any(skipped for _, skipped in choice) and dr.is_jit_v(tensor):
+        storage = dr.gather(type(storage), storage, _index_type(storage)(offsets))
+        offsets = list(range(len(offsets)))
+    values = list(storage) if offsets else []
+    nodes: list[Any] = [_number(values[offset]) for offset in offsets]
+
+    for axis in range(len(shape) - 1, -1, -1):
+        positions, skipped = choice[axis]
+        step = len(positions)
+        outer = 1
+        for inner_positions, _ in choice[:axis]:
+            outer *= len(inner_positions)
+        nodes = [
+            _with_gap(nodes[i * step : (i + 1) * step], skipped) for i in range(outer)
+        ]
+    result: _Node = nodes[0]
+    return result
+
+
+def _array_text(array: Any, style: _Style) -> str:
+    if style.limit == _DEFAULT_LIMIT and style.selection is None:
+        return repr(array)
+    if dr.is_tensor_v(array):
+        return _join(_tensor_node(array, style))
+    node = _jit_node(array, style) if dr.is_jit_v(array) else _scalar_node(array, style)
+    return _join(node)
+
+
+# PyTrees
+
+
+def _fields(value: Any) -> list[str] | None:
+    """Names of the fields of a data structure, None if 'value' is none."""
+    struct = getattr(type(value), "DRJIT_STRUCT", None)
+    if isinstance(struct, dict):
+        return list(struct)
+    fields = getattr(type(value), "__dataclass_fields__", None)
+    return list(fields) if isinstance(fields, dict) else None
+
+
+def _text(value: Any, style: _Style, indent: int, path: tuple[int, ...]) -> str:
+    """Text of a PyTree whose first line begins in a line indented by 'indent'."""
+    if isinstance(value, type):
+        return repr(value)
+    if dr.is_array_v(value):
+        return _array_text(value, style).replace("\n", "\n" + " " * indent)
+    if type(value) is float:
+        return _general(value)
+
+    cls = type(value)
+    fields = _fields(value)
+    if fields is None and cls not in (list, tuple, dict):
+        return repr(value)
+    if id(value) in path:
+        raise RecursionError(f"drjit.{style.operation}(): a PyTree contains itself")
+    path = (*path, id(value))
+    indent += 2
+
+    if fields is not None:
+        brackets = (f"{cls.__name__}[", "]")
+        entries = [
+            f"{name}={_text(getattr(value, name), style, indent, path)}"
+            for name in fields
+        ]
+    elif cls is dict:
+        brackets = ("{", "}")
+        entries = [
+            f"{key!r}: {_text(item, style, indent, path)}"
+            for key, item in value.items()
+        ]
+    else:
+        brackets = ("[", "]") if cls is list else ("(", ")")
+        entries = [_text(item, style, indent, path) for item in value]
+
+    if not entries:
+        return brackets[0] + brackets[1]
+    newline = "\n" + " " * indent
+    body = newline + ("," + newline).join(entries)
+    return f"{brackets[0]}{body}\n{' ' * (indent - 2)}{brackets[1]}"
+
+
+# Format strings
+
+
+class _Field(NamedTuple):
+    """A replacement field: what it refers to, and the text before its value."""
+
+    key: int | str
+    prefix: str
+    position: int
+
+
+def _parse(operation: str, fmt: str) -> list[str | _Field]:
+    """Split a format string into literal text and replacement fields."""
+    parts: list[str | _Field] = []
+    implicit, explicit = 0, False
+    i = 0
+    while i < len(fmt):
+        char = fmt[i]
+        if char not in "{}":
+            end = i
+            while end < len(fmt) and fmt[end] not in "{}":
+                end += 1
+            parts.append(fmt[i:end])
+            i = end
+            continue
+        if fmt[i : i + 2] == char * 2:
+            parts.append(char)
+            i += 2
+            continue
+        if char == "}":
+            raise RuntimeError(
+                f'drjit.{operation}(): single "}}" encountered in format string (at '
+                f"position {i})."
+            )
+        end = fmt.find("}", i)
+        if end < 0:
+            raise RuntimeError(
+                f"drjit.{operation}(): unmatched brace in format string (at position "
+                f"{i})."
+            )
+        name = fmt[i + 1 : end]
+        prefix = ""
+        if name.endswith("="):
+            prefix, name = name, name[:-1]
+        key: int | str = name
+        if not name:
+            if explicit:
+                raise _numbering_error(operation, "explicit", "implicit")
+            key = implicit
+            implicit += 1
+        elif name.isdecimal() and name.isascii():
+            if implicit:
+                raise _numbering_error(operation, "implicit", "explicit")
+            key, explicit = int(name), True
+        parts.append(_Field(key, prefix, i))
+        i = end + 1
+    return parts
+
+
+def _numbering_error(operation: str, before: str, after: str) -> RuntimeError:
+    return RuntimeError(
+        f"drjit.{operation}(): cannot switch from {before} to {after} field numbering."
+    )
+
+
+def _look_up(
+    operation: str, field: _Field, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    key = field.key
+    if isinstance(key, int):
+        if key < len(args):
+            return args[key]
+        kind, name = "positional argument", str(key)
+    else:
+        if key in kwargs:
+            return kwargs[key]
+        kind, name = "keyword argument", f'"{key}"'
+    raise RuntimeError(
+        f"drjit.{operation}(): missing {kind} {name} referenced by format string (at "
+        f"position {field.position})."
+    )
+
+
+def _select(operation: str, active: Any, strict: bool) -> bool | _Selection:
+    """Interpret an 'active' argument. A bool means everything or nothing."""
+    if isinstance(active, bool):
+        return active
+    ok = not isinstance(active, type) and dr.is_array_v(active)
+    if ok:
+        ok = dr.is_mask_v(active) and dr.depth_v(active) == 1
+    if not ok or dr.is_tensor_v(active):
+        raise TypeError(
+            f"drjit.{operation}(): the 'active' argument must be a bool or a 1D mask "
+            f"array, got '{type(active).__name__}'"
+        )
+    size = len(active)
+    if size <= 1:
+        return all(active) if size else True
+    lanes: Any
+    if dr.is_jit_v(active):
+        lanes = dr.compress(active)
+    else:
+        lanes = [i for i, entry in enumerate(active) if entry]
+    return _Selection(size, lanes, strict) if len(lanes) > 0 else False
+
+
+def render(
+    operation: str,
+    fmt: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    limit: int,
+    active: Any = True,
+    strict: bool = True,
+) -> str | None:
+    """Format on behalf of the function named 'operation' (for error messages).
+
+    'strict' says whether arrays that do not fit 'active' are an error, or shown in
+    full. Returns None if 'active' leaves nothing.
+    """
+    if not isinstance(limit, int):
+        raise TypeError(
+            f"drjit.{operation}(): 'limit' must be an integer, got "
+            f"'{type(limit).__name__}'"
+        )
+    if "thread_id" in kwargs:
+        raise RuntimeError(
+            f"drjit.{operation}(): the 'thread_id' keyword argument is reserved and "
+            "should not be specified."
+        )
+    selection = _select(operation, active, strict)
+    if selection is False:
+        return None
+    style = _Style(operation, limit, None if selection is True else selection)
+
+    parts = _parse(operation, fmt)
+    fields = [part for part in parts if isinstance(part, _Field)]
+    values = {
+        field.key: _look_up(operation, field, args, kwargs)
+        for field in fields
+        if field.key != "thread_id"
+    }
+    arrays = [value for value in values.values() if not isinstance(value, str)]
+    try:
+        if arrays:
+            dr.eval(arrays)  # all at once, rather than one by one
+        texts = {
+            key: value if isinstance(value, str) else _text(value, style, 0, ())
+            for key, value in values.items()
+        }
+    except RecursionError as error:
+        raise RecursionError(
+            f"drjit.{operation}(): a PyTree is nested too deeply or contains itself"
+        ) from error
+    if any(field.key == "thread_id" for field in fields):
+        texts["thread_id"] = _thread_id(style, arrays)
+    return "".join(
+        part if isinstance(part, str) else part.prefix + texts[part.key]
+        for part in parts
+    )
+
+
+def _thread_id(style: _Style, arrays: list[Any]) -> str:
+    """The numbers of the lanes that are shown."""
+    lanes: Any = range(dr.width(arrays) if arrays else 1)
+    if style.selection is not None:
+        lanes = style.selection.lanes
+    positions, skipped = _shown(len(lanes), style.limit)
+    nodes: list[Any] = [_number(int(lanes[i])) for i in positions]
+    return _join(_with_gap(nodes, skipped))
+
+
+def _arguments(
+    operation: str, fmt: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[str, tuple[Any, ...]]:
+    """Tell the two forms apart: a format string with arguments, or a single value."""
+    if fmt is _MISSING:
+        if "value" not in kwargs:
+            raise TypeError(f"drjit.{operation}(): nothing to format was given")
+        fmt = kwargs.pop("value")
+    if isinstance(fmt, str):
+        return fmt, args
+    if args:
+        raise TypeError(
+            f"drjit.{operation}(): several positional arguments need a format string "
+            f"in front, got '{type(fmt).__name__}'"
+        )
+    return "{}", (fmt,)
+
+
+def format(fmt: Any = _MISSING, *args: Any, limit: int = 20, **kwargs: Any) -> str:
+    """Return the text of a format string with its fields filled in, or of one value.
+
+    The fields ``{}`` (the next positional argument), ``{0}`` (the one of that number)
+    and ``{name}`` (a keyword argument) are replaced; implicit and explicit numbers do
+    not go together. A trailing ``=`` puts what is in the braces in front, as in
+    ``x=5``. ``{{`` and ``}}`` are braces. Arguments that no field mentions are ignored.
+    ``{thread_id}`` lists the positions of the array entries that are shown.
+
+    Arrays, tensors and PyTrees are laid out over several lines with the names of
+    fields. A dimension of more than ``limit`` entries shows the first and last three
+    (always if six or less; a negative limit shows all).
+
+    Raises ``RuntimeError`` if the format string is malformed or refers to an argument
+    that is missing, ``TypeError`` for arguments of the wrong type, and
+    ``RecursionError`` for PyTrees that contain themselves.
+    """
+    fmt, args = _arguments("format", fmt, args, kwargs)
+    text = render("format", fmt, args, kwargs, limit)
+    assert text is not None
+    return text
+
+
+def print(
+    fmt: Any = _MISSING,
+    *args: Any,
+    active: Any = True,
+    end: str = "\n",
+    file: Any = None,
+    limit: int = 20,
+    mode: str = "auto",
+    **kwargs: Any,
+) -> None:
+    """Print the text of a format string with its fields filled in, or of one value.
+
+    See :py:func:`format` for ``fmt``, its fields and ``limit``. ``end`` is added to the
+    format string. The text goes to ``file.write()`` in one piece, ``sys.stdout`` unless
+    given otherwise.
+
+    ``active`` is a bool, or a mask array that selects entries: just-in-time compiled
+    arrays of its size are reduced to these, those of size 1 repeated; scalar 1D arrays
+    of its size likewise; tensors are shown in full. Nothing is printed if it is false
+    everywhere. An array of another size raises ``RuntimeError``.
+
+    ``mode`` is ``"auto"`` or ``"evaluated"``: the arguments are evaluated and printed
+    at once. ``"symbolic"`` raises ``RuntimeError``, since it needs code that is being
+    recorded; another mode raises ``ValueError``.
+    """
+    if mode not in _MODES:
+        raise ValueError(
+            f'drjit.print(): \'mode\' parameter must be one of "auto", "evaluated", or '
+            f'"symbolic", got {mode!r}'
+        )
+    if mode == "symbolic":
+        raise RuntimeError(
+            'drjit.print(): mode="symbolic" prints out of a loop, conditional or call '
+            "that is being recorded, and there is none"
+        )
+    if not isinstance(end, str):
+        raise TypeError(
+            f"drjit.print(): 'end' must be a string, got '{type(end).__name__}'"
+        )
+    fmt, args = _arguments("print", fmt, args, kwargs)
+    text = render("print", fmt + end, args, kwargs, limit, active)
+    if text is not None:
+        (sys.stdout if file is None else file).write(text)

@@ -1,0 +1,723 @@
+"""Functions that rearrange the entries of arrays and tensors.
+
+Everything is composed of public operations. Permutations, repetitions and reversals are
+a single gather whose index is computed from the position in the output, so that they
+fuse with the program around them; concatenations scatter each input into fresh storage.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import drjit
+
+from ._axes import (
+    AxisError,
+    ShapeError,
+    axis_index,
+    axis_tuple,
+    check_entries,
+    integer,
+    is_array,
+    is_dynamic_1d,
+    is_nested,
+    is_tensor,
+    require_tensor,
+    type_name,
+    uniform,
+)
+
+dr: Any = drjit
+
+
+def _positions(array: Any, count: int) -> Any:
+    """The sequence 0, 1, ..., count - 1 in the UInt32 array type next to ``array``."""
+    return dr.arange(dr.uint32_array_t(type(array)), count)
+
+
+def _with_shape(tensor: Any, array: Any, shape: Sequence[int]) -> Any:
+    """Tensor of the type of ``tensor`` made of ``array`` in row-major order."""
+    return type(tensor)(array, tuple(shape))
+
+
+def _gather_digits(
+    tensor: Any, shape: Sequence[int], digits: Sequence[tuple[int, int, int]]
+) -> Any:
+    """Build a tensor of the given shape by gathering from ``tensor``.
+
+    The position in the output is split into digits, outermost first, each given as
+    (size, divisor, stride): it contributes ``digit // divisor * stride`` to the
+    position in the input.
+    """
+    source = tensor.array
+    count = math.prod(shape)
+    if count == 0 or len(source) == 0:
+        return _with_shape(tensor, dr.empty(type(source), count), shape)
+    rest = _positions(source, count)
+    index: Any = None
+    for k in range(len(digits) - 1, -1, -1):
+        size, divisor, stride = digits[k]
+        digit = rest
+        if k > 0:
+            rest = rest // size
+            digit = digit - rest * size
+        if divisor != 1:
+            digit = digit // divisor
+        if stride != 1:
+            digit = digit * stride
+        index = digit if index is None else index + digit
+    if index is None:
+        return _with_shape(tensor, source, shape)
+    return _with_shape(tensor, dr.gather(type(source), source, index), shape)
+
+
+def _strides(shape: Sequence[int]) -> list[int]:
+    return [math.prod(shape[k + 1 :]) for k in range(len(shape))]
+
+
+def _permute(fn: str, tensor: Any, order: Sequence[int]) -> Any:
+    """Tensor whose axis k is axis ``order[k]`` of ``tensor``."""
+    shape = tensor.shape
+    result = [shape[axis] for axis in order]
+    check_entries(fn, math.prod(shape))
+    # Axes of size 1 do not matter, and axes that stay neighbours act as one.
+    kept = [axis for axis in range(len(shape)) if shape[axis] != 1]
+    moved = [kept.index(axis) for axis in order if shape[axis] != 1]
+    groups: list[list[int]] = []
+    for axis in moved:
+        if groups and groups[-1][-1] + 1 == axis:
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+    if len(groups) <= 1:
+        return _with_shape(tensor, tensor.array, result)
+    sizes = [shape[axis] for axis in kept]
+    strides = _strides(sizes)
+    digits = [
+        (math.prod(sizes[axis] for axis in group), 1, strides[group[-1]])
+        for group in groups
+    ]
+    return _gather_digits(tensor, result, digits)
+
+
+# -------------------------------------------------------------------------- joining
+
+
+def _require_inputs(fn: str, arrays: Any) -> list[Any]:
+    """The inputs of a joining function as a list of arrays of one type."""
+    if is_array(arrays) or isinstance(arrays, (str, bytes)):
+        raise TypeError(
+            f"drjit.{fn}(): expected a sequence of arrays, not a single instance of "
+            f"{type_name(arrays)}."
+        )
+    try:
+        inputs = list(arrays)
+    except TypeError as error:
+        raise TypeError(
+            f"drjit.{fn}(): expected a sequence of arrays (got {type_name(arrays)})."
+        ) from error
+    if not inputs:
+        raise ShapeError(f"drjit.{fn}(): at least one input is required.")
+    for k, value in enumerate(inputs):
+        if not is_array(value):
+            raise TypeError(
+                f"drjit.{fn}(): input {k} must be a Dr.Jit array or tensor (got "
+                f"{type_name(value)})."
+            )
+        if type(value) is not type(inputs[0]):
+            raise TypeError(
+                f"drjit.{fn}(): all inputs must have the same type (input 0 has type "
+                f"{type_name(inputs[0])}, input {k} has type {type_name(value)})."
+            )
+    return inputs
+
+
+def _require_tensors(fn: str, arrays: Any) -> list[Any]:
+    inputs = _require_inputs(fn, arrays)
+    if not is_tensor(inputs[0]):
+        raise TypeError(
+            f"drjit.{fn}(): expected tensor inputs (got {type_name(inputs[0])})."
+        )
+    return inputs
+
+
+def _concat_flat(fn: str, pieces: Sequence[Any]) -> Any:
+    dtype = type(pieces[0])
+    total = sum(len(piece) for piece in pieces)
+    check_entries(fn, total)
+    result = dr.empty(dtype, total)
+    offset = 0
+    for piece in pieces:
+        if len(piece):
+            dr.scatter(result, piece, _positions(piece, len(piece)) + offset)
+        offset += len(piece)
+    return result
+
+
+def _concat_tensors(fn: str, pieces: Sequence[Any], axis: int) -> Any:
+    first = pieces[0].shape
+    for piece in pieces:
+        if len(piece.shape) != len(first):
+            raise ShapeError(
+                f"drjit.{fn}(): the inputs must all have the same dimension (found "
+                f"{len(first)} and {len(piece.shape)})."
+            )
+        for k, (a, b) in enumerate(zip(first, piece.shape, strict=True)):
+            if k != axis and a != b:
+                raise ShapeError(
+                    f"drjit.{fn}(): the inputs must have the same shape except along "
+                    f"axis {axis} (found {tuple(first)} and {tuple(piece.shape)})."
+                )
+    length = sum(piece.shape[axis] for piece in pieces)
+    shape = (*first[:axis], length, *first[axis + 1 :])
+    if math.prod(first[:axis]) == 1:
+        flat = _concat_flat(fn, [piece.array for piece in pieces])
+        return _with_shape(pieces[0], flat, shape)
+    check_entries(fn, math.prod(shape))
+    result = dr.empty(type(pieces[0].array), math.prod(shape))
+    row = math.prod(shape[axis:])
+    offset = 0
+    for piece in pieces:
+        inner = math.prod(piece.shape[axis:])
+        flat = piece.array
+        if len(flat):
+            # Entry i of the piece moves with its row from pitch 'inner' to 'row'.
+            lane = _positions(flat, len(flat))
+            dr.scatter(result, flat, lane // inner * (row - inner) + lane + offset)
+        offset += inner
+    return _with_shape(pieces[0], result, shape)
+
+
+def _concat_nested(fn: str, pieces: Sequence[Any], axis: int) -> Any:
+    dtype = type(pieces[0])
+    if axis == 0:
+        if dr.size_v(dtype) != dr.Dynamic:
+            raise ShapeError(
+                f"drjit.{fn}(): axis 0 of {dtype.__qualname__} has a fixed size, so "
+                "that nothing can be appended."
+            )
+        return dtype(*[entry for piece in pieces for entry in piece])
+    for piece in pieces:
+        if len(piece) != len(pieces[0]):
+            raise ShapeError(
+                f"drjit.{fn}(): the inputs must have the same shape except along axis "
+                f"{axis} (found {len(pieces[0])} and {len(piece)} components)."
+            )
+    parts = []
+    for k in range(len(pieces[0])):
+        entries = [piece[k] for piece in pieces]
+        if is_nested(entries[0]):
+            parts.append(_concat_nested(fn, entries, axis - 1))
+        elif not is_dynamic_1d(entries[0]):
+            raise ShapeError(
+                f"drjit.{fn}(): axis {axis} of {dtype.__qualname__} has a fixed size, "
+                "so that nothing can be appended."
+            )
+        else:
+            parts.append(_concat_flat(fn, entries))
+    return dtype(parts)
+
+
+def concat(arr: Sequence[Any], /, axis: int | None = 0) -> Any:
+    """Concatenate a sequence of arrays or tensors along an axis.
+
+    Args:
+        arr: arrays or tensors of one type, of the same shape except along ``axis``.
+            Only dynamically sized axes can grow.
+        axis: the axis, counted from the end if negative. ``None`` concatenates the
+            raveled inputs into a flat array.
+
+    Errors: TypeError for inputs of different types, ShapeError (a ValueError) for
+    shapes that do not fit and for no input, AxisError for an axis out of bounds.
+    """
+    pieces = _require_inputs("concat", arr)
+    if axis is None:
+        return _concat_flat("concat", [dr.ravel(piece) for piece in pieces])
+    if is_tensor(pieces[0]):
+        axis = axis_index("concat", axis, len(pieces[0].shape))
+        return _concat_tensors("concat", pieces, axis)
+    depth = dr.depth_v(pieces[0])
+    axis = axis_index("concat", axis, depth)
+    if depth > 1:
+        pieces = [uniform(piece) for piece in pieces] if axis > 0 else pieces
+        return _concat_nested("concat", pieces, axis)
+    if not is_dynamic_1d(pieces[0]):
+        raise ShapeError(
+            f"drjit.concat(): {type_name(pieces[0])} has a fixed size, so that nothing "
+            "can be appended."
+        )
+    return _concat_flat("concat", pieces)
+
+
+def stack(arrays: Sequence[Any], /, axis: int = 0) -> Any:
+    """Join tensors of one type and shape along a new axis.
+
+    ``axis`` is the position of the new axis in the result, whose rank is one higher
+    than that of the inputs; negative values count from the end of the result.
+    """
+    tensors = _require_tensors("stack", arrays)
+    shape = tensors[0].shape
+    for k, tensor in enumerate(tensors):
+        if tensor.shape != shape:
+            raise ShapeError(
+                "drjit.stack(): all inputs must have the same shape (input 0 has shape "
+                f"{tuple(shape)}, input {k} has shape {tuple(tensor.shape)})."
+            )
+    axis = axis_index("stack", axis, len(shape) + 1)
+    wider = (*shape[:axis], 1, *shape[axis:])
+    pieces = [_with_shape(tensor, tensor.array, wider) for tensor in tensors]
+    return _concat_tensors("stack", pieces, axis)
+
+
+def _at_least(tensor: Any, ndim: int, before: int, after: int) -> Any:
+    """Pad the shape with ones: ``before`` in front for vectors, ``after`` behind.
+
+    Scalars become vectors of one entry first. Shapes of ``ndim`` axes stay as is.
+    """
+    shape = tensor.shape
+    if len(shape) >= ndim:
+        return tensor
+    shape = tuple(shape) or (1,)
+    if len(shape) == 1:
+        shape = (1,) * before + shape
+    shape = shape + (1,) * min(after, ndim - len(shape))
+    return _with_shape(tensor, tensor.array, shape)
+
+
+def vstack(arrays: Sequence[Any], /) -> Any:
+    """Concatenate tensors along the first axis; vectors become rows of a matrix."""
+    tensors = _require_tensors("vstack", arrays)
+    pieces = [_at_least(tensor, 2, 1, 0) for tensor in tensors]
+    return _concat_tensors("vstack", pieces, 0)
+
+
+def row_stack(arrays: Sequence[Any], /) -> Any:
+    """Another name of :py:func:`vstack`."""
+    return vstack(arrays)
+
+
+def hstack(arrays: Sequence[Any], /) -> Any:
+    """Concatenate tensors along the second axis, vectors along their only one."""
+    tensors = _require_tensors("hstack", arrays)
+    pieces = [_at_least(tensor, 1, 0, 0) for tensor in tensors]
+    axis = 0 if len(pieces[0].shape) == 1 else 1
+    return _concat_tensors("hstack", pieces, axis)
+
+
+def column_stack(arrays: Sequence[Any], /) -> Any:
+    """Concatenate tensors along the second axis; vectors become columns."""
+    tensors = _require_tensors("column_stack", arrays)
+    pieces = [_at_least(tensor, 2, 0, 1) for tensor in tensors]
+    return _concat_tensors("column_stack", pieces, 1)
+
+
+def dstack(arrays: Sequence[Any], /) -> Any:
+    """Concatenate tensors along the third axis.
+
+    A vector of N entries counts as (1, N, 1), and an (M, N) matrix as (M, N, 1).
+    """
+    tensors = _require_tensors("dstack", arrays)
+    pieces = [_at_least(tensor, 3, 1, 1) for tensor in tensors]
+    return _concat_tensors("dstack", pieces, 2)
+
+
+# --------------------------------------------------------- axes of size 1, splitting
+
+
+def expand_dims(value: Any, /, axis: int | Sequence[int]) -> Any:
+    """Insert axes of size 1 into the shape of a tensor, without moving data.
+
+    ``axis`` gives their positions in the shape of the result.
+    """
+    require_tensor("expand_dims", value)
+    count = len(axis) if isinstance(axis, Sequence) else 1
+    ndim = len(value.shape) + count
+    added = axis_tuple("expand_dims", axis, ndim)
+    sizes = iter(value.shape)
+    shape = [1 if k in added else next(sizes) for k in range(ndim)]
+    return _with_shape(value, value.array, shape)
+
+
+def squeeze(value: Any, /, axis: int | Sequence[int] | None = None) -> Any:
+    """Remove axes of size 1 from the shape of a tensor, without moving data.
+
+    ``axis`` says which (``None``: all). Errors: ShapeError (a ValueError) if such an
+    axis has another size, AxisError if there is no such axis.
+    """
+    require_tensor("squeeze", value)
+    shape = value.shape
+    if axis is None:
+        gone = tuple(k for k, size in enumerate(shape) if size == 1)
+    else:
+        gone = axis_tuple("squeeze", axis, len(shape))
+    for k in gone:
+        if shape[k] != 1:
+            raise ShapeError(f"drjit.squeeze(): axis {k} has size {shape[k]}, not 1.")
+    if not gone:
+        return value
+    kept = [size for k, size in enumerate(shape) if k not in gone]
+    return _with_shape(value, value.array, kept)
+
+
+def _split_at(value: Any, bounds: Sequence[slice], axis: int) -> list[Any]:
+    lead = (slice(None),) * axis
+    return [value[(*lead, bound)] for bound in bounds]
+
+
+def _even_slices(size: int, sections: int) -> list[slice]:
+    base, extra = divmod(size, sections)
+    result, start = [], 0
+    for k in range(sections):
+        stop = start + base + (k < extra)
+        result.append(slice(start, stop))
+        start = stop
+    return result
+
+
+def _sections(fn: str, sections: Any) -> int:
+    count = integer(fn, "sections", sections)
+    if count < 1:
+        raise ShapeError(
+            f"drjit.{fn}(): the number of sections must be positive (got {count})."
+        )
+    return count
+
+
+def split(value: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Any]:
+    """Split a tensor along an axis into a list of tensors.
+
+    An integer N asks for N equal parts and must divide the size of the axis; a sequence
+    ``[i, j, ...]`` for the parts ``[:i]``, ``[i:j]``, ``[j:]``, ... (positions as in
+    Python slices).
+    """
+    require_tensor("split", value)
+    axis = axis_index("split", axis, len(value.shape))
+    size = value.shape[axis]
+    if not isinstance(indices_or_sections, Sequence):
+        count = _sections("split", indices_or_sections)
+        if size % count:
+            raise ShapeError(
+                f"drjit.split(): an axis of size {size} cannot be equally split into "
+                f"{count} parts. Use drjit.array_split() for unequal parts."
+            )
+        return _split_at(value, _even_slices(size, count), axis)
+    cuts = [integer("split", "indices", cut) for cut in indices_or_sections]
+    starts: list[int] = [0, *cuts]
+    stops: list[int | None] = [*cuts, None]
+    bounds = [
+        slice(*slice(a, b).indices(size)) for a, b in zip(starts, stops, strict=True)
+    ]
+    return _split_at(value, bounds, axis)
+
+
+def array_split(value: Any, sections: Any, /, axis: int = 0) -> list[Any]:
+    """Split a tensor along an axis into parts whose sizes differ by at most one.
+
+    The larger parts come first. A sequence of positions is treated as in
+    :py:func:`split`.
+    """
+    require_tensor("array_split", value)
+    if isinstance(sections, Sequence):
+        return split(value, sections, axis=axis)
+    axis = axis_index("array_split", axis, len(value.shape))
+    count = _sections("array_split", sections)
+    return _split_at(value, _even_slices(value.shape[axis], count), axis)
+
+
+# ------------------------------------------------------------------ moving of entries
+
+
+def reverse(value: Any, axis: int = 0) -> Any:
+    """Reverse an array, tensor or Python sequence along an axis.
+
+    Returns a copy of the same type. Python sequences have one axis. Errors: TypeError
+    for other types, AxisError for an axis out of bounds.
+    """
+    if is_tensor(value):
+        shape = value.shape
+        axis = axis_index("reverse", axis, len(shape))
+        size, inner = shape[axis], math.prod(shape[axis + 1 :])
+        source = value.array
+        count = len(source)
+        check_entries("reverse", count)
+        if count == 0 or size == 1:
+            return type(value)(value)
+        # Along the axis, j turns into size - 1 - j; arithmetic is modulo 2^32.
+        lane = _positions(source, count)
+        j = lane // inner % size
+        index = lane + (size - 1) * inner - j * (2 * inner)
+        return _with_shape(value, dr.gather(type(source), source, index), shape)
+    if is_array(value):
+        axis = axis_index("reverse", axis, dr.depth_v(value))
+        count = len(value)
+        if axis > 0:
+            return type(value)([reverse(part, axis - 1) for part in value])
+        if count == 0:
+            return type(value)(value)
+        if not is_dynamic_1d(value):
+            return type(value)([value[k] for k in range(count - 1, -1, -1)])
+        index = (count - 1) - _positions(value, count)
+        return dr.gather(type(value), value, index)
+    if isinstance(value, Sequence):
+        axis_index("reverse", axis, 1)
+        return value[::-1]
+    raise TypeError(
+        "drjit.reverse(): expected an array, a tensor or a sequence (got "
+        f"{type_name(value)})."
+    )
+
+
+def moveaxis(
+    arg: Any, /, source: int | Sequence[int], destination: int | Sequence[int]
+) -> Any:
+    """Move axes of a tensor to other positions; the others keep their order.
+
+    Errors: AxisError for axes that are out of bounds or repeated, ShapeError (a
+    ValueError) if ``source`` and ``destination`` differ in length.
+    """
+    require_tensor("moveaxis", arg)
+    ndim = len(arg.shape)
+    sources = axis_tuple("moveaxis", source, ndim, "source")
+    targets = axis_tuple("moveaxis", destination, ndim, "destination")
+    if len(sources) != len(targets):
+        raise ShapeError(
+            "drjit.moveaxis(): 'source' and 'destination' must have the same number of "
+            f"elements (got {len(sources)} and {len(targets)})."
+        )
+    order = [axis for axis in range(ndim) if axis not in sources]
+    for target, axis in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, axis)
+    return _permute("moveaxis", arg, order)
+
+
+def transpose(value: Any, /, axes: Sequence[int] | None = None) -> Any:
+    """Permute the axes of a tensor: axis k of the result is axis ``axes[k]``.
+
+    ``None`` reverses their order. Errors: ShapeError or AxisError (both ValueErrors)
+    if ``axes`` is not a permutation.
+    """
+    require_tensor("transpose", value)
+    ndim = len(value.shape)
+    if axes is None:
+        return _permute("transpose", value, range(ndim - 1, -1, -1))
+    if not isinstance(axes, Sequence):
+        raise TypeError(
+            f"drjit.transpose(): 'axes' must be a tuple (got {type_name(axes)})."
+        )
+    if len(axes) != ndim:
+        raise ShapeError(
+            f"drjit.transpose(): 'axes' must have length {ndim} (got {len(axes)})."
+        )
+    try:
+        order = axis_tuple("transpose", axes, ndim)
+    except AxisError as error:
+        raise AxisError(
+            f"drjit.transpose(): 'axes' must be a permutation of the {ndim} axes (got "
+            f"{tuple(axes)})."
+        ) from error
+    return _permute("transpose", value, order)
+
+
+def swapaxes(value: Any, /, axis1: int, axis2: int) -> Any:
+    """Exchange two axes of a tensor."""
+    require_tensor("swapaxes", value)
+    ndim = len(value.shape)
+    a = axis_index("swapaxes", axis1, ndim, "axis1")
+    b = axis_index("swapaxes", axis2, ndim, "axis2")
+    order = list(range(ndim))
+    order[a], order[b] = b, a
+    return _permute("swapaxes", value, order)
+
+
+# ------------------------------------------------------------------------ selection
+
+
+def _take_entries(
+    fn: str, value: Any, index: Any, shape: Sequence[int], axis: int
+) -> Any:
+    """Gather along ``axis`` from the UInt32 positions ``index``.
+
+    In the result, axes of the given shape (``len(index)`` entries) replace the axis.
+    """
+    size = value.shape[axis]
+    outer = math.prod(value.shape[:axis])
+    inner = math.prod(value.shape[axis + 1 :])
+    result = (*value.shape[:axis], *shape, *value.shape[axis + 1 :])
+    source, picks = value.array, len(index)
+    count = outer * picks * inner
+    check_entries(fn, max(count, len(source)))
+    if count == 0:
+        return _with_shape(value, dr.empty(type(source), 0), result)
+    position = index
+    if outer != 1 or inner != 1:
+        lane = _positions(source, count)
+        row = lane // inner
+        slab = row // picks
+        pick = dr.gather(type(index), index, row - slab * picks)
+        position = (slab * size + pick) * inner + (lane - row * inner)
+    return _with_shape(value, dr.gather(type(source), source, position), result)
+
+
+def take(value: Any, index: Any, axis: int = 0) -> Any:
+    """Select entries of a tensor along an axis, as ``value[..., index, ...]`` does.
+
+    Args:
+        value: the tensor.
+        index: an integer (which removes the axis), or a 1D array, tensor or sequence of
+            integers. Negative ones count from the end. An array of a single entry also
+            removes the axis, as in the published package; tensors and sequences do not.
+        axis: the axis, counted from the end if negative.
+
+    Errors: IndexError if a Python integer is out of bounds (entries of arrays are not
+    checked), TypeError for other indices.
+    """
+    require_tensor("take", value)
+    axis = axis_index("take", axis, len(value.shape))
+    size = value.shape[axis]
+    if is_array(index):
+        one_axis = is_tensor(index) or is_dynamic_1d(index)
+        if not one_axis or not dr.is_integral_v(index):
+            raise TypeError(
+                "drjit.take(): 'index' must be a 1D integer array (got "
+                f"{type_name(index)})."
+            )
+        shape = index.shape if is_tensor(index) else (len(index),)
+        flat = index.array if is_tensor(index) else index
+        if not is_tensor(index) and len(flat) == 1:
+            shape = ()
+        if dr.is_signed_v(flat):
+            if dr.itemsize_v(flat) < 4:
+                flat = dr.int32_array_t(type(flat))(flat)
+            flat = dr.select(flat < 0, flat + size, flat)
+        flat = dr.uint32_array_t(type(value.array))(flat)
+        return _take_entries("take", value, flat, shape, axis)
+    if isinstance(index, Sequence) and not isinstance(index, (str, bytes)):
+        picks = [_entry("take", k, size, axis) for k in index]
+        flat = dr.uint32_array_t(type(value.array))(picks)
+        return _take_entries("take", value, flat, (len(picks),), axis)
+    pick = _entry("take", index, size, axis)
+    return value[(*(slice(None),) * axis, pick)]
+
+
+def _entry(fn: str, index: Any, size: int, axis: int) -> int:
+    k = integer(fn, "index", index)
+    if not -size <= k < size:
+        raise IndexError(
+            f"drjit.{fn}(): index {k} is out of bounds for axis {axis} of size {size}."
+        )
+    return k % size
+
+
+def take_interp(value: Any, pos: Any, axis: int = 0) -> Any:
+    """Select along an axis of a tensor at fractional positions.
+
+    Neighbouring entries are interpolated linearly, and positions outside of the axis
+    extrapolate from its first or last two entries.
+
+    Args:
+        value: the tensor. Integers are interpolated in double precision and truncated.
+        pos: a number (which removes the axis) or a 1D array of them. An array of a
+            single entry also removes the axis, as in the published package.
+        axis: the axis, counted from the end if negative. Its size must be at least 2.
+    """
+    require_tensor("take_interp", value)
+    axis = axis_index("take_interp", axis, len(value.shape))
+    size = value.shape[axis]
+    if size < 2:
+        raise ShapeError(
+            f"drjit.take_interp(): axis {axis} has size {size}, but at least 2 entries "
+            "are needed to interpolate."
+        )
+    trailing = len(value.shape) - axis - 1
+    flat: Any = pos
+    shape: tuple[int, ...] = ()
+    if is_tensor(pos):
+        flat, shape = pos.array, pos.shape
+    elif is_array(pos) and len(pos) != 1:
+        shape = (len(pos),)
+    elif not is_array(pos):
+        if not hasattr(pos, "__float__"):
+            raise TypeError(
+                "drjit.take_interp(): 'pos' must be a number or an array (got "
+                f"{type_name(pos)})."
+            )
+        flat = dr.float64_array_t(type(value.array))(float(pos))
+    if not is_dynamic_1d(flat) or not dr.is_arithmetic_v(flat) or len(shape) > 1:
+        raise TypeError(
+            f"drjit.take_interp(): 'pos' must be a 1D array (got {type_name(pos)})."
+        )
+    if not dr.is_float_v(flat):
+        flat = dr.float64_array_t(type(flat))(flat)
+    elif dr.is_half_v(flat):
+        flat = dr.float32_array_t(type(flat))(flat)
+    # Comparisons are false for NaN, which thus selects entry 0 with a weight of NaN.
+    base = dr.floor(flat)
+    base = dr.select(base >= 0, dr.select(base <= size - 2, base, size - 2), 0)
+    index = dr.minimum(dr.uint32_array_t(type(value.array))(base), size - 2)
+    weight = flat - type(flat)(index)
+
+    dtype = type(value)
+    working = dtype
+    if dr.is_half_v(dtype):
+        working = dr.float32_array_t(dtype)
+    elif not dr.is_float_v(dtype):
+        working = dr.float64_array_t(dtype)
+    a = working(_take_entries("take_interp", value, index, shape, axis))
+    b = working(_take_entries("take_interp", value, index + 1, shape, axis))
+    t = working(dr.array_t(working)(weight), (*shape, *(1,) * trailing))
+    return dtype(dr.fma(b, t, dr.fma(a, -t, a)))
+
+
+def upsample(t: Any, shape: Any = None, scale_factor: Any = None) -> Any:
+    """Enlarge a tensor by repeating its entries along the leading axes.
+
+    Args:
+        t: the tensor.
+        shape: list with the sizes of the leading axes, multiples of the present ones.
+        scale_factor: list with a positive integer per axis, instead of ``shape``.
+
+    Errors: ShapeError (a TypeError and ValueError) for other values.
+    """
+    if not is_tensor(t):
+        raise TypeError(
+            "drjit.upsample(): unsupported input type, expected a tensor (got "
+            f"{type_name(t)})."
+        )
+    if shape is not None and scale_factor is not None:
+        raise ShapeError(
+            "drjit.upsample(): 'shape' and 'scale_factor' cannot both be given."
+        )
+    name = "scale_factor" if shape is None else "shape"
+    given = scale_factor if shape is None else shape
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(
+            f"drjit.upsample(): {name!r} must be a list of integers (got "
+            f"{type_name(given)})."
+        )
+    sizes = list(t.shape)
+    if len(given) > len(sizes):
+        raise ShapeError(
+            f"drjit.upsample(): {name!r} has {len(given)} entries, but the tensor only "
+            f"has {len(sizes)} dimensions."
+        )
+    factors = [1] * len(sizes)
+    for k, entry in enumerate(given):
+        n = integer("upsample", name, entry)
+        if shape is not None:
+            if n < sizes[k] or (sizes[k] and n % sizes[k]):
+                raise ShapeError(
+                    "drjit.upsample(): the target shape must be a multiple of the "
+                    f"input shape (axis {k}: {n} vs {sizes[k]})."
+                )
+            n = n // sizes[k] if sizes[k] else 1
+        if n < 1:
+            raise ShapeError(
+                f"drjit.upsample(): 'scale_factor' must be positive (got {n})."
+            )
+        factors[k] = n
+    result = [size * factor for size, factor in zip(sizes, factors, strict=True)]
+    check_entries("upsample", math.prod(result))
+    digits = list(zip(result, factors, _strides(sizes), strict=True))
+    return _gather_digits(t, result, digits)

@@ -1,0 +1,162 @@
+"""Sorting along an axis, and binary search with a predicate.
+
+JIT arrays are sorted by the core in consecutive blocks; an axis that is not the last
+one is moved there first. Arrays of ``drjit.scalar`` are sorted by Python. In both cases
+NaN counts as larger than everything else, -0 equals +0, and equal entries keep their
+order whether the direction is ascending or descending.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import drjit
+
+from ._axes import (
+    axis_index,
+    check_entries,
+    integer,
+    is_array,
+    is_dynamic_1d,
+    is_tensor,
+    type_name,
+)
+from ._rearrange import moveaxis
+
+dr: Any = drjit
+
+
+def _order_of(entries: list[Any], block: int, descending: bool) -> list[int]:
+    """Positions of the sorted entries of each block of a list of Python numbers."""
+
+    def key(k: int) -> tuple[bool, Any]:
+        entry = entries[k]
+        is_nan = entry != entry
+        return is_nan, 0 if is_nan else entry
+
+    result: list[int] = []
+    for start in range(0, len(entries), block):
+        positions = range(start, start + block)
+        # With 'reverse', sorted() still keeps the order of equal entries.
+        result.extend(sorted(positions, key=key, reverse=descending))
+    return result
+
+
+def _sort_flat(flat: Any, block: int, descending: bool) -> Any:
+    """Sort consecutive blocks of a 1D array."""
+    if dr.is_jit_v(flat):
+        return dr.detail._sort(flat, block, descending)
+    entries = list(flat)
+    return type(flat)([entries[k] for k in _order_of(entries, block, descending)])
+
+
+def _argsort_flat(flat: Any, block: int, descending: bool) -> Any:
+    """UInt32 positions, counted within their block, that sort a 1D array."""
+    index_t = dr.uint32_array_t(type(flat))
+    if dr.is_jit_v(flat):
+        order = dr.detail._argsort(flat, block, descending)
+    else:
+        order = index_t(_order_of(list(flat), block, descending))
+    return order if block == len(flat) else order % block
+
+
+def _along_axis(
+    fn: str, value: Any, axis: Any, descending: bool, sort_flat: Callable[..., Any]
+) -> Any:
+    """Apply ``sort_flat`` to the blocks that run along an axis of an array."""
+    if not (is_tensor(value) or is_dynamic_1d(value)) or not (
+        dr.is_arithmetic_v(value) or dr.is_mask_v(value)
+    ):
+        raise TypeError(
+            f"drjit.{fn}(): expected a 1D array or a tensor (got {type_name(value)})."
+        )
+    if not is_tensor(value):
+        axis_index(fn, axis, 1)
+        check_entries(fn, len(value))
+        return sort_flat(value, len(value), descending) if len(value) else value
+    shape = value.shape
+    axis = axis_index(fn, axis, len(shape))
+    check_entries(fn, len(value.array))
+    inner = math.prod(shape[axis + 1 :]) != 1
+    moved = moveaxis(value, axis, -1) if inner else value
+    flat = moved.array
+    if len(flat):
+        flat = sort_flat(flat, shape[axis], descending)
+    elif sort_flat is _argsort_flat:
+        flat = dr.empty(dr.uint32_array_t(type(flat)), 0)
+    result = dr.tensor_t(type(flat))(flat, tuple(moved.shape))
+    return moveaxis(result, -1, axis) if inner else result
+
+
+def sort(value: Any, /, axis: int = -1, descending: bool = False) -> Any:
+    """Sorted copy of a 1D array, or of a tensor along an axis.
+
+    Args:
+        value: array or tensor of numbers or masks. NaN counts as larger than everything
+            else.
+        axis: the axis, counted from the end if negative.
+        descending: sort downwards.
+
+    Equal entries keep their order. Errors: TypeError for other inputs, AxisError for an
+    axis out of bounds (such as any axis of a tensor without axes).
+    """
+    result = _along_axis("sort", value, axis, descending, _sort_flat)
+    return result if type(result) is type(value) else type(value)(result)
+
+
+def argsort(value: Any, /, axis: int = -1, descending: bool = False) -> Any:
+    """Positions of the entries that :py:func:`sort` returns, along the same axis.
+
+    Returns a 32-bit unsigned array or tensor of the shape of ``value``.
+    """
+    if is_array(value) and not is_tensor(value) and len(value) == 0:
+        return dr.empty(dr.uint32_array_t(type(value)), 0)
+    return _along_axis("argsort", value, axis, descending, _argsort_flat)
+
+
+def binary_search(start: int, end: int, pred: Callable[[Any], Any]) -> Any:
+    """First position of ``[start, end]`` that does not satisfy a predicate.
+
+    Args:
+        start, end: Python integers that bound the range.
+        pred: called with a position (a Python integer, or an array of them with an
+            entry per lane); gives a boolean or a mask. It must be monotonic, that is,
+            true up to some position and false from there on.
+
+    The predicate is evaluated ``floor(log2(end - start) + 1)`` times. Returns ``start``
+    where it is always false and ``end`` where it is always true: a Python integer if
+    the predicate gives booleans, else an Int32 array (Int64 if the bounds need it).
+    Errors: TypeError for bounds that are no integers.
+    """
+    for name, bound in (("start", start), ("end", end)):
+        if is_array(bound):
+            raise TypeError(
+                f"drjit.binary_search(): {name!r} must be a Python integer (got "
+                f"{type_name(bound)})."
+            )
+    first = integer("binary_search", "start", start)
+    last = integer("binary_search", "end", end)
+    steps = (last - first).bit_length() if first < last else 0
+    wide = first < -(2**30) or last >= 2**30
+    low: Any = first
+    high: Any = last
+    for _ in range(steps):
+        middle = low + ((high - low) >> 1)
+        found = pred(middle)
+        if is_array(found):
+            if not is_array(low):
+                dtype = type(found)
+                to_int = dr.int64_array_t if wide else dr.int32_array_t
+                low, high = to_int(dtype)(low), to_int(dtype)(high)
+                middle = to_int(dtype)(middle)
+            low = dr.select(found, dr.minimum(middle + 1, high), low)
+            high = dr.select(found, high, middle)
+        elif found and not is_array(low):
+            low = min(middle + 1, high)
+        elif found:
+            low = dr.minimum(middle + 1, high)
+        else:
+            high = middle
+    return low

@@ -1,0 +1,446 @@
+"""Reductions composed of other reductions: moments, counts, positions of extrema.
+
+Axes follow ``dr.reduce()``: ``...`` means all axes of a tensor and the outermost one of
+everything else, ``None`` all of them. The trailing dynamic axis of an array is never
+removed. Half precision inputs are averaged in single precision and rounded once, so
+that long inputs do not overflow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import drjit
+
+from ._axes import (
+    ShapeError,
+    axis_index,
+    axis_tuple,
+    check_entries,
+    is_array,
+    is_dynamic_1d,
+    is_matrix_shaped,
+    is_nested,
+    is_tensor,
+    type_name,
+    uniform,
+)
+
+dr: Any = drjit
+
+
+def _operand(fn: str, value: Any) -> Any:
+    """``value``, with iterables other than arrays turned into lists.
+
+    Errors: TypeError for text and mappings, whose elements are no numbers.
+    """
+    if is_array(value):
+        return uniform(value)
+    if isinstance(value, (list, tuple, bool, int, float)):
+        return value
+    if isinstance(value, (str, bytes, dict)) or not isinstance(value, Iterable):
+        if hasattr(value, "__float__"):
+            return value
+        raise TypeError(
+            f"drjit.{fn}(): expected an array, a sequence or a number (got "
+            f"{type_name(value)})."
+        )
+    return list(value)
+
+
+def _rank(value: Any) -> int:
+    """Number of axes of an array or a (nested, regular) sequence."""
+    if is_tensor(value):
+        return len(value.shape)
+    if is_array(value):
+        depth: int = dr.depth_v(value)
+        return depth
+    if isinstance(value, (list, tuple)):
+        return 1 + max((_rank(entry) for entry in value), default=0)
+    return 0
+
+
+def _axes(fn: str, value: Any, axis: Any) -> tuple[int, ...]:
+    """The axes that ``axis`` stands for, as a sorted tuple of unsigned numbers."""
+    rank = _rank(value)
+    if axis is None or (axis is Ellipsis and (is_tensor(value) or rank == 0)):
+        return tuple(range(rank))
+    if axis is Ellipsis:
+        return (0,)
+    return tuple(sorted(axis_tuple(fn, axis, rank)))
+
+
+def _count(value: Any, axes: tuple[int, ...]) -> int:
+    """Number of entries that contribute to an entry of a reduction along ``axes``."""
+    if is_array(value):
+        shape = dr.shape(value)
+        return math.prod(shape[k] for k in axes)
+    if not isinstance(value, (list, tuple)) or not axes:
+        return 1
+    inner = tuple(k - 1 for k in axes if k > 0)
+    if 0 not in axes:
+        return _count(value[0], inner) if value else 0
+    if not inner:
+        return len(value)
+    return sum(_count(entry, inner) for entry in value)
+
+
+def _is_half(value: Any) -> bool:
+    return is_array(value) and bool(dr.is_half_v(value))
+
+
+def _single(value: Any) -> Any:
+    """A half precision array in single precision."""
+    return dr.float32_array_t(type(value))(value)
+
+
+def _half(value: Any) -> Any:
+    """Undo :py:func:`_single`; results of scalar arrays are Python numbers."""
+    return dr.float16_array_t(type(value))(value) if is_array(value) else value
+
+
+def _divide(total: Any, count: int) -> Any:
+    """``total / count``, where dividing by nothing gives infinity, or NaN for 0."""
+    if is_array(total) and 0 in dr.shape(total):
+        return total
+    if count != 0:
+        return total / count
+    if not is_array(total):
+        return math.inf if total > 0 else math.nan
+    return dr.select(total > 0, type(total)(math.inf), type(total)(math.nan))
+
+
+# -------------------------------------------------------------------------- moments
+
+
+def _mean(fn: str, value: Any, axis: Any, mode: str | None, keepdims: bool) -> Any:
+    count = _count(value, _axes(fn, value, axis))
+    total = dr.sum(value, axis=axis, mode=mode, keepdims=keepdims)
+    if is_array(total) and not dr.is_float_v(total):
+        raise TypeError(
+            f"drjit.{fn}(): expected floating point entries (got {type_name(value)})."
+        )
+    return _divide(total, max(count, 1))
+
+
+def mean(
+    value: Any, axis: Any = ..., mode: str | None = None, keepdims: bool = False
+) -> Any:
+    """Mean of the entries along one or multiple axes.
+
+    Args:
+        value: array, tensor, iterable or number. Arrays must hold floats.
+        axis, mode, keepdims: as in ``dr.reduce()``.
+
+    The mean of nothing is 0. Errors: TypeError for other inputs, and those of
+    ``dr.sum()``.
+    """
+    value = _operand("mean", value)
+    if _is_half(value):
+        return _half(_mean("mean", _single(value), axis, mode, keepdims))
+    return _mean("mean", value, axis, mode, keepdims)
+
+
+def _squared_deviation(
+    value: Any, center: Any, axes: tuple[int, ...], mode: str | None
+) -> Any:
+    """Sum of the squared differences to the mean along ``axes``."""
+    nested = is_nested(value) or isinstance(value, (list, tuple))
+    if not nested:
+        delta = value - center
+        if not axes or not is_array(value):
+            return delta * delta
+        return dr.sum(delta * delta, axis=axes, mode=mode)
+    inner = tuple(k - 1 for k in axes if k > 0)
+    if 0 in axes:
+        total: Any = 0
+        for entry in value:
+            total = total + _squared_deviation(entry, center, inner, mode)
+        return total
+    parts = [
+        _squared_deviation(entry, center[k], inner, mode)
+        for k, entry in enumerate(value)
+    ]
+    return type(center)(parts)
+
+
+def _var(value: Any, axis: Any, mode: str | None, keepdims: bool, ddof: int) -> Any:
+    axes = _axes("var", value, axis)
+    if is_array(value) and not dr.is_jit_v(value) and dr.is_integral_v(value):
+        value = dr.float64_array_t(type(value))(value)
+    count = max(_count(value, axes) - ddof, 0)
+    if is_tensor(value):
+        delta = value
+        if 0 not in value.shape:
+            delta = value - _mean("var", value, axis, mode, True)
+        total = dr.sum(delta * delta, axis=axis, mode=mode, keepdims=keepdims)
+    else:
+        center = _mean("var", value, axis, mode, keepdims)
+        if is_array(value) and not is_nested(value) and len(value) == 0:
+            total = center
+        else:
+            total = _squared_deviation(value, center, axes, mode)
+    return _divide(total, count)
+
+
+def var(
+    value: Any,
+    axis: Any = ...,
+    mode: str | None = None,
+    keepdims: bool = False,
+    ddof: int = 0,
+) -> Any:
+    """Variance of the entries along one or multiple axes.
+
+    Args:
+        value: array, tensor, iterable or number. Arrays must hold floats.
+        axis, mode, keepdims: as in ``dr.reduce()``.
+        ddof: the sum of squares of N entries is divided by ``N - ddof``, that is, 0
+            gives the population variance and 1 the sample variance.
+
+    The mean is subtracted first (two passes), which avoids cancellation. Dividing by
+    nothing gives infinity or NaN, as in NumPy.
+    """
+    value = _operand("var", value)
+    if _is_half(value):
+        return _half(_var(_single(value), axis, mode, keepdims, ddof))
+    return _var(value, axis, mode, keepdims, ddof)
+
+
+def std(
+    value: Any,
+    axis: Any = ...,
+    mode: str | None = None,
+    keepdims: bool = False,
+    ddof: int = 0,
+) -> Any:
+    """Standard deviation: the square root of :py:func:`var`."""
+    value = _operand("std", value)
+    if _is_half(value):
+        return _half(dr.sqrt(_var(_single(value), axis, mode, keepdims, ddof)))
+    return dr.sqrt(_var(value, axis, mode, keepdims, ddof))
+
+
+def _as_count(value: Any) -> Any:
+    """Masks as unsigned integers, recursively in sequences."""
+    if isinstance(value, bool):
+        return int(value)
+    if is_array(value) and dr.is_mask_v(value):
+        if is_matrix_shaped(value):
+            return [_as_count(row) for row in value]
+        dtype = dr.uint32_array_t(type(value))
+        if 0 in dr.shape(value):
+            return dr.zeros(dtype, dr.shape(value))
+        return dr.select(value, dtype(1), dtype(0))
+    if isinstance(value, (list, tuple)):
+        return [_as_count(entry) for entry in value]
+    raise TypeError(f"drjit.count(): expected a mask (got {type_name(value)}).")
+
+
+def count(value: Any, axis: Any = ..., keepdims: bool = False) -> Any:
+    """Number of true entries of a mask along one or multiple axes.
+
+    Returns 32-bit unsigned integers: an array or tensor, or a Python ``int`` where the
+    input consists of Python values. Errors: TypeError if the input is no mask.
+    """
+    if is_array(value) or isinstance(value, Iterable):
+        value = _operand("count", value)
+    return dr.sum(_as_count(value), axis=axis, keepdims=keepdims)
+
+
+# -------------------------------------------------------------------------- extrema
+
+
+def _arg_extremum(fn: str, value: Any, axis: Any, keepdims: bool) -> Any:
+    if not is_array(value) or not (dr.is_arithmetic_v(value) or dr.is_mask_v(value)):
+        raise TypeError(
+            f"drjit.{fn}(): expected a numeric array or tensor (got "
+            f"{type_name(value)})."
+        )
+    if not is_tensor(value) and not is_dynamic_1d(value):
+        return _arg_nested(fn, value, axis, keepdims)
+    shape = tuple(value.shape)
+    flat = value.array if is_tensor(value) else value
+    if len(flat) == 0:
+        raise ShapeError(f"drjit.{fn}(): the input is empty.")
+    check_entries(fn, len(flat))
+    if axis is None:
+        result = _arg_flat(fn, flat, len(flat), 1)
+        if keepdims and is_tensor(value):
+            tensor = dr.uint32_array_t(type(value))
+            return tensor(result, (1,) * len(shape))
+        return result
+    axis = axis_index(fn, axis, len(shape))
+    inner = math.prod(shape[axis + 1 :])
+    result = _arg_flat(fn, flat, shape[axis], inner)
+    if not is_tensor(value):
+        return result
+    kept = (1,) if keepdims else ()
+    tensor = dr.uint32_array_t(type(value))
+    return tensor(result, (*shape[:axis], *kept, *shape[axis + 1 :]))
+
+
+def _arg_flat(fn: str, flat: Any, size: int, inner: int) -> Any:
+    """Reduce the middle axis of the shape (outer, size, inner)."""
+    lowest = fn == "argmin"
+    index_t = dr.uint32_array_t(type(flat))
+    outer = len(flat) // (size * inner)
+
+    def reduce(op: Any, entries: Any) -> Any:
+        tensor = dr.tensor_t(type(entries))(entries, (outer, size, inner))
+        return op(tensor, axis=1, keepdims=True)
+
+    if dr.is_mask_v(flat):
+        flat = index_t(flat)
+    elif dr.is_integral_v(flat) and dr.itemsize_v(flat) < 4:
+        flat = dr.int32_array_t(type(flat))(flat)
+    position = dr.arange(index_t, len(flat)) // inner % size
+    key = dr.tensor_t(type(flat))(flat, (outer, size, inner))
+    if dr.is_float_v(flat):
+        # NaN counts as larger than everything else.
+        nans = dr.isnan(flat)
+        bound = math.inf if lowest else -math.inf
+        best = reduce(dr.min if lowest else dr.max, dr.select(nans, bound, flat))
+        hits = (key == best).array & ~nans
+        if not lowest:
+            first_nan = reduce(dr.min, dr.select(nans, position, size))
+            hits_at = reduce(dr.min, dr.select(hits, position, size))
+            return dr.select(first_nan < size, first_nan, hits_at).array
+    else:
+        best = reduce(dr.min if lowest else dr.max, flat)
+        hits = (key == best).array
+    found = reduce(dr.min, dr.select(hits, position, size))
+    # Nothing is found among NaNs only, of which the first is as small as any.
+    return dr.select(found < size, found, 0).array
+
+
+def _arg_nested(fn: str, value: Any, axis: Any, keepdims: bool) -> Any:
+    if axis is None:
+        return _arg_extremum(fn, dr.ravel(value), None, keepdims)
+    rank = dr.depth_v(value)
+    axis = axis_index(fn, axis, rank)
+    index_t = dr.uint32_array_t(dr.array_t(type(value)))
+    if axis > 0:
+        parts = [_arg_extremum(fn, part, axis - 1, keepdims) for part in value]
+        if all(is_array(part) and len(part) == 1 for part in parts) and axis == 1:
+            return index_t(parts)
+        raise TypeError(
+            f"drjit.{fn}(): axis {axis} of {type_name(value)} cannot be reduced."
+        )
+    if len(value) == 0:
+        raise ShapeError(f"drjit.{fn}(): the input is empty.")
+    if keepdims:
+        raise TypeError(
+            f"drjit.{fn}(): 'keepdims=True' is only supported for tensors and for the "
+            "trailing dynamic axis of an array."
+        )
+    entry_t = dr.value_t(index_t)
+    best, where = value[0], entry_t(0)
+    for k in range(1, len(value)):
+        entry = value[k]
+        if fn == "argmin":
+            better = (entry < best) | (dr.isnan(best) & (dr.isnan(entry) ^ True))
+        else:
+            better = (entry > best) | (dr.isnan(entry) & (dr.isnan(best) ^ True))
+        best = dr.select(better, entry, best)
+        where = dr.select(better, entry_t(k), where)
+    return where
+
+
+def argmin(value: Any, /, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Position of the smallest entry along an axis, the first of several.
+
+    Args:
+        value: array or tensor. NaN counts as larger than everything else.
+        axis: the axis, counted from the end if negative; ``None`` searches the
+            flattened input and gives an array of one entry.
+        keepdims: keep the reduced axes of a tensor with size 1.
+
+    Returns a 32-bit unsigned array or tensor. Errors: TypeError for other inputs,
+    ShapeError (a ValueError) for an empty one, AxisError for an axis out of bounds.
+    """
+    return _arg_extremum("argmin", value, axis, keepdims)
+
+
+def argmax(value: Any, /, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Position of the largest entry along an axis, see :py:func:`argmin`."""
+    return _arg_extremum("argmax", value, axis, keepdims)
+
+
+# --------------------------------------------------------------- names of reductions
+
+
+def prefix_sum(
+    value: Any, axis: int | tuple[int, ...] = 0, reverse: bool = False
+) -> Any:
+    """Exclusive prefix sum: ``dr.prefix_reduce()`` with ``dr.ReduceOp.Add``."""
+    return dr.prefix_reduce(
+        dr.ReduceOp.Add, value, axis=axis, exclusive=True, reverse=reverse
+    )
+
+
+def cumsum(value: Any, axis: int | tuple[int, ...] = 0, reverse: bool = False) -> Any:
+    """Inclusive prefix sum: ``dr.prefix_reduce()`` with ``dr.ReduceOp.Add``."""
+    return dr.prefix_reduce(
+        dr.ReduceOp.Add, value, axis=axis, exclusive=False, reverse=reverse
+    )
+
+
+def block_sum(value: Any, block_size: int, mode: str | None = None) -> Any:
+    """Sums of consecutive blocks: ``dr.block_reduce()`` with ``dr.ReduceOp.Add``."""
+    return dr.block_reduce(dr.ReduceOp.Add, value, block_size, mode=mode)
+
+
+def block_prefix_sum(
+    value: Any, block_size: int, exclusive: bool = True, reverse: bool = False
+) -> Any:
+    """Prefix sums that restart after ``block_size`` entries."""
+    return dr.block_prefix_reduce(
+        dr.ReduceOp.Add, value, block_size, exclusive=exclusive, reverse=reverse
+    )
+
+
+def _nested(fn: str, reduction: Any, arg: Any) -> Any:
+    if isinstance(arg, (str, bytes, dict)) or arg is None:
+        raise TypeError(
+            f"drjit.{fn}(): expected an array, a sequence or a number (got "
+            f"{type_name(arg)})."
+        )
+    return reduction(arg, axis=None)
+
+
+def all_nested(arg: Any, /) -> Any:
+    """``dr.all()`` over all axes of nested arrays and sequences."""
+    return _nested("all_nested", dr.all, arg)
+
+
+def any_nested(arg: Any, /) -> Any:
+    """``dr.any()`` over all axes of nested arrays and sequences."""
+    return _nested("any_nested", dr.any, arg)
+
+
+def none_nested(arg: Any, /) -> Any:
+    """``dr.none()`` over all axes of nested arrays and sequences."""
+    return _nested("none_nested", dr.none, arg)
+
+
+def sum_nested(arg: Any, /) -> Any:
+    """``dr.sum()`` over all axes of nested arrays and sequences."""
+    return _nested("sum_nested", dr.sum, arg)
+
+
+def prod_nested(arg: Any, /) -> Any:
+    """``dr.prod()`` over all axes of nested arrays and sequences."""
+    return _nested("prod_nested", dr.prod, arg)
+
+
+def min_nested(arg: Any, /) -> Any:
+    """``dr.min()`` over all axes of nested arrays and sequences."""
+    return _nested("min_nested", dr.min, arg)
+
+
+def max_nested(arg: Any, /) -> Any:
+    """``dr.max()`` over all axes of nested arrays and sequences."""
+    return _nested("max_nested", dr.max, arg)

@@ -1,0 +1,412 @@
+/*
+ * array.c -- making, viewing, copying and freeing arrays
+ *
+ * Allocation: dead objects of exactly their class are kept in a short list of their
+ * descriptor, so that the arrays of an expression reuse each other's memory.
+ * Reference counts: an Array owns its leaves (one core reference each), a view owns a
+ * reference to its root. Heap types: every instance owns a reference to its class.
+ */
+#include "python/array.h"
+
+#include "python/convert.h"
+#include "python/deferred.h"
+#include "python/error.h"
+
+/* ---------------------------------------------------------------- blocks */
+
+/* A block starts with its reference count; 16 bytes keep the entries aligned. */
+typedef struct Block {
+    size_t references;
+    size_t unused;
+    char entries[];
+} Block;
+
+void *block_new(size_t bytes)
+{
+    Block *block = PyMem_Calloc(1, sizeof(Block) + bytes);
+    if (!block)
+        return PyErr_NoMemory();
+    block->references = 1;
+    return block->entries;
+}
+
+static Block *block_of(void *entries)
+{
+    return (Block *) ((char *) entries - offsetof(Block, entries));
+}
+
+void block_ref(void *entries)
+{
+    block_of(entries)->references++;
+}
+
+void block_unref(void *entries)
+{
+    Block *block = block_of(entries);
+    if (--block->references == 0)
+        PyMem_Free(block);
+}
+
+/* ---------------------------------------------------------------- allocation */
+
+static Array *allocate(const TypeInfo *type)
+{
+    TypeInfo *info = (TypeInfo *) type;
+    Array *a = info->free_list;
+    if (a) {
+        info->free_list = a->data;
+        info->free_count--;
+        PyObject_Init((PyObject *) a, info->py);
+    } else {
+        if (!info->py)
+            return (Array *) PyErr_Format(PyExc_RuntimeError,
+                                          "%s: import its module first", info->name);
+        a = PyObject_New(Array, info->py);
+        if (!a)
+            return NULL;
+    }
+    a->info = info;
+    a->root = NULL;
+    a->offset = 0;
+    return a;
+}
+
+/* The part of an object that follows its Array: inline leaves. */
+static void *inline_leaves(Array *a)
+{
+    return a + 1;
+}
+
+static void start_static(Array *a)
+{
+    const TypeInfo *info = a->info;
+    a->data = inline_leaves(a);
+    a->count = info->leaves;
+    memset(a->data, 0, (size_t) info->leaves * info->leaf_size);
+}
+
+/* A block for that many leaves; dynamic arrays and the tensors of drjit.scalar. */
+static bool start_block(Array *a, size_t count)
+{
+    size_t bytes;
+    a->count = 0;
+    a->data = NULL;
+    if (__builtin_mul_overflow(count, a->info->leaf_size, &bytes) ||
+        bytes > PY_SSIZE_T_MAX - sizeof(Block)) {
+        PyErr_Format(PyExc_MemoryError, "%s: %zu entries are too many", a->info->name, count);
+        return false;
+    }
+    a->data = block_new(bytes);
+    a->count = a->data ? count : 0;
+    return a->data;
+}
+
+Array *array_new(const TypeInfo *info)
+{
+    Array *a = allocate(info);
+    if (a)
+        start_static(a);
+    return a;
+}
+
+Array *array_new_dynamic(const TypeInfo *info, size_t count)
+{
+    Array *a = allocate(info);
+    if (a && !start_block(a, count))
+        Py_CLEAR(a);
+    return a;
+}
+
+bool array_shape_size(size_t ndim, const size_t *shape, size_t *size)
+{
+    *size = 1;
+    for (size_t i = 0; i < ndim; i++)
+        if (shape[i] == 0) {
+            *size = 0;
+            return true;
+        }
+    for (size_t i = 0; i < ndim; i++)
+        if (__builtin_mul_overflow(*size, shape[i], size)) {
+            PyErr_SetString(PyExc_OverflowError,
+                            "the number of entries of the tensor exceeds 64 bits");
+            return false;
+        }
+    return true;
+}
+
+/* Room for 'ndim' extents: inside the object if they fit. */
+static size_t *shape_room(Tensor *t, size_t ndim)
+{
+    if (ndim <= TENSOR_INLINE_DIMS)
+        return t->small;
+    if (ndim > TENSOR_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "%s: at most %d axes are possible, got %zu",
+                     t->array.info->name, TENSOR_MAX_DIMS, ndim);
+        return NULL;
+    }
+    size_t *shape = PyMem_Malloc(ndim * sizeof(size_t));
+    return shape ? shape : (size_t *) PyErr_NoMemory();
+}
+
+bool array_set_shape(Array *a, size_t ndim, const size_t *shape)
+{
+    Tensor *t = array_tensor(a);
+    size_t saved[TENSOR_MAX_DIMS]; /* 'shape' may be the tensor's own */
+    if (ndim <= TENSOR_MAX_DIMS && ndim)
+        memcpy(saved, shape, ndim * sizeof(size_t));
+    size_t *room = shape_room(t, ndim);
+    if (!room)
+        return false;
+    if (t->shape != t->small)
+        PyMem_Free(t->shape);
+    if (ndim)
+        memcpy(room, saved, ndim * sizeof(size_t));
+    t->shape = room;
+    t->ndim = ndim;
+    return true;
+}
+
+/* A tensor with no axes and no entries. */
+static void start_tensor(Array *a)
+{
+    Tensor *t = array_tensor(a);
+    t->ndim = 0;
+    t->shape = t->small;
+    t->leaf = 0;
+    a->data = a->info->jit ? &t->leaf : NULL;
+    a->count = a->info->jit;
+}
+
+Array *array_new_tensor(const TypeInfo *info, size_t ndim, const size_t *shape)
+{
+    size_t size;
+    if (!array_shape_size(ndim, shape, &size))
+        return NULL;
+    Array *a = allocate(info);
+    if (!a)
+        return NULL;
+    start_tensor(a);
+    if (!array_set_shape(a, ndim, shape) || (!info->jit && !start_block(a, size)))
+        Py_CLEAR(a);
+    return a;
+}
+
+Array *array_new_like(const TypeInfo *info, const Array *like)
+{
+    if (info->kind == KIND_TENSOR) {
+        const Tensor *t = (const Tensor *) like;
+        return array_new_tensor(info, t->ndim, t->shape);
+    }
+    return info->dynamic ? array_new_dynamic(info, array_count(like)) : array_new(info);
+}
+
+Array *array_new_leaf(const TypeInfo *info, uint32_t index)
+{
+    Array *a = allocate(info);
+    if (!a) {
+        jit_var_dec_ref(index);
+        return NULL;
+    }
+    a->data = inline_leaves(a);
+    a->count = 1;
+    *(Leaf *) a->data = index;
+    return a;
+}
+
+/* What a new object of a user's class starts with: nothing that would need releasing. */
+static bool start_any(Array *a, const TypeInfo *info, const Array *like)
+{
+    a->info = (TypeInfo *) info;
+    a->root = NULL;
+    a->offset = 0;
+    if (info->kind == KIND_TENSOR) {
+        start_tensor(a);
+        if (!like)
+            return info->jit || start_block(a, 0);
+        const Tensor *t = (const Tensor *) like;
+        return array_set_shape(a, t->ndim, t->shape) &&
+               (info->jit || start_block(a, array_count(like)));
+    }
+    if (info->dynamic)
+        return start_block(a, like ? array_count(like) : 0);
+    start_static(a);
+    return true;
+}
+
+Array *array_new_subclass(PyTypeObject *cls, const TypeInfo *info, const Array *like)
+{
+    Array *a = (Array *) cls->tp_alloc(cls, 0);
+    if (a && !start_any(a, info, like))
+        Py_CLEAR(a);
+    return a;
+}
+
+Array *array_view(Array *parent, const TypeInfo *info, size_t first)
+{
+    Array *root = parent->root ? parent->root : parent;
+    Array *a = allocate(info);
+    if (!a)
+        return NULL;
+    a->root = (Array *) Py_NewRef((PyObject *) root);
+    a->data = NULL;
+    a->offset = parent->offset + first;
+    a->count = info->leaves;
+    return a;
+}
+
+/* ---------------------------------------------------------------- changing */
+
+void array_set_leaf(Array *a, size_t i, uint32_t index)
+{
+    Leaf *leaf = &array_leaves(a)[i];
+    uint32_t old = leaf_index(*leaf);
+    *leaf = index;
+    jit_var_dec_ref(old);
+}
+
+static void swap_leaves(Leaf *a, Leaf *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        Leaf leaf = a[i];
+        a[i] = b[i];
+        b[i] = leaf;
+    }
+}
+
+bool array_replace(Array *target, Array *source)
+{
+    const TypeInfo *info = target->info;
+    size_t count = array_count(target), wanted = array_count(source);
+    if (info->kind != KIND_TENSOR && wanted < count) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "%s: an array of %zu components cannot shrink to %zu", info->name,
+                     count, wanted);
+        return false;
+    }
+    if (info->kind == KIND_TENSOR) {
+        const Tensor *t = array_tensor(source);
+        if (!array_set_shape(target, t->ndim, t->shape))
+            return false;
+    }
+    Array *owner = target->root ? target->root : target;
+    if (wanted != count) { /* the blocks of ArrayX and scalar tensors have another size */
+        if (target->root && owner->info->kind == KIND_TENSOR) {
+            PyErr_Format(PyExc_RuntimeError,
+                         "%s: a tensor's storage of %zu entries cannot become one of %zu",
+                         info->name, count, wanted);
+            return false;
+        }
+        void *block = owner->data;
+        owner->data = source->data;
+        owner->count = wanted;
+        source->data = block;
+        source->count = count;
+    } else if (info->jit) {
+        swap_leaves(array_leaves(target), array_leaves(source), count);
+    } else if (count) {
+        memcpy(array_data(target), array_data(source), count * info->leaf_size);
+    }
+    return true;
+}
+
+Array *array_copy(const Array *a)
+{
+    Array *copy = array_new_like(a->info, a);
+    if (!copy)
+        return NULL;
+    size_t count = array_count(a);
+    if (a->info->jit) {
+        for (size_t i = 0; i < count; i++) {
+            array_leaves(copy)[i] = array_leaves(a)[i];
+            jit_var_inc_ref(leaf_index(array_leaves(a)[i]));
+        }
+    } else if (count) {
+        memcpy(copy->data, array_data(a), count * a->info->leaf_size);
+    }
+    return copy;
+}
+
+bool array_check(const State *state, PyObject *object)
+{
+    return PyObject_TypeCheck(object, state->array_base);
+}
+
+/* ---------------------------------------------------------------- slots */
+
+static void release_leaves(Array *a)
+{
+    const TypeInfo *info = a->info;
+    if (a->root) {
+        Py_CLEAR(a->root);
+        return;
+    }
+    if (info->jit)
+        for (size_t i = 0; i < a->count; i++)
+            jit_var_dec_ref(leaf_index(((Leaf *) a->data)[i]));
+    if (a->data && (info->dynamic || (info->kind == KIND_TENSOR && !info->jit)))
+        block_unref(a->data);
+    if (info->kind == KIND_TENSOR && array_tensor(a)->shape != array_tensor(a)->small)
+        PyMem_Free(array_tensor(a)->shape);
+}
+
+void array_dealloc(PyObject *self)
+{
+    Array *a = (Array *) self;
+    PyTypeObject *cls = Py_TYPE(self);
+    TypeInfo *info = a->info;
+    release_leaves(a);
+    if (cls == info->py && info->free_count < FREE_LIST_LIMIT) {
+        a->data = info->free_list;
+        info->free_list = a;
+        info->free_count++;
+    } else {
+        cls->tp_free(self);
+    }
+    Py_DECREF(cls);
+}
+
+PyObject *array_tp_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
+{
+    (void) args, (void) kwargs;
+    State *state = type_state(cls);
+    const TypeInfo *info = state ? type_of_class(state, cls) : NULL;
+    if (!info)
+        return PyErr_Format(PyExc_TypeError, "%s: cannot be instantiated, use one of the "
+                            "array types in drjit.scalar, drjit.llvm, ...", cls->tp_name);
+    return (PyObject *) array_new_subclass(cls, info, NULL);
+}
+
+/* The constructor of user's classes, and X.__init__() called by hand. */
+int array_tp_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    Array *a = (Array *) self;
+    Py_ssize_t n = PyTuple_GET_SIZE(args), names = kwargs ? PyDict_GET_SIZE(kwargs) : 0;
+    PyObject **all = PyMem_Malloc(((size_t) (n + names) + 1) * sizeof(PyObject *));
+    if (!all) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        all[i] = PyTuple_GET_ITEM(args, i);
+    PyObject *keys = names ? PyDict_Keys(kwargs) : NULL;
+    PyObject *name_tuple = keys ? PyList_AsTuple(keys) : NULL;
+    bool ok = !names || name_tuple;
+    for (Py_ssize_t i = 0; ok && i < names; i++)
+        all[n + i] = PyDict_GetItem(kwargs, PyTuple_GET_ITEM(name_tuple, i));
+    Array *made = ok ? convert_construct(a->info, all, n, name_tuple) : NULL;
+    ok = made && array_replace(a, made);
+    Py_XDECREF(made);
+    Py_XDECREF(keys);
+    Py_XDECREF(name_tuple);
+    PyMem_Free(all);
+    return ok ? 0 : -1;
+}
+
+PyObject *array_vectorcall(PyObject *cls, PyObject *const *args, size_t nargsf,
+                           PyObject *names)
+{
+    State *state = type_state((PyTypeObject *) cls);
+    deferred_run();
+    return (PyObject *) convert_construct(type_of_class(state, (PyTypeObject *) cls), args,
+                                          PyVectorcall_NARGS(nargsf), names);
+}

@@ -1,0 +1,124 @@
+/*
+ * array.h -- the one object layout of all array types
+ *
+ *     Array3f        [ header | info | root | data | count | offset | leaf leaf leaf ]
+ *                                              └────────────────────────^
+ *     v.x, m[1]      [ header | info | root | 0 | ... | offset ]     a view: reads and
+ *                                       └──> the owning array        writes its root
+ *     ArrayXf        leaves in a block of their own, shared by reference count with
+ *                    exported buffers (drjit.scalar)
+ *     TensorXf       one leaf (drjit.scalar: a block of entries) and a shape
+ *
+ * A leaf is a Leaf (just-in-time backends) or an entry in memory (drjit.scalar). Leaves of
+ * nested arrays follow each other in row-major order. A view's root is never a view.
+ * The number of leaves of an array never shrinks, so a view stays within its root.
+ * The GIL guards all fields.
+ */
+#ifndef PYTHON_ARRAY_H
+#define PYTHON_ARRAY_H
+
+#include "python/state.h"
+
+typedef struct Array {
+    PyObject_HEAD
+    TypeInfo *info;
+    struct Array *root; /* strong; NULL: owns its leaves */
+    void *data;         /* own leaves; NULL in a view */
+    size_t count;       /* number of own leaves; of a view: of leaves seen */
+    size_t offset;      /* view: first leaf in the root */
+} Array;
+
+enum { TENSOR_INLINE_DIMS = 4, TENSOR_MAX_DIMS = 32 };
+
+typedef struct Tensor {
+    Array array;
+    Leaf leaf;          /* jit only; array.data points here */
+    size_t ndim;
+    size_t *shape;      /* points to 'small' or to PyMem memory */
+    size_t small[TENSOR_INLINE_DIMS];
+} Tensor;
+
+/* ---- making arrays. All leaves start as empty (jit) or zero (scalar). NULL: exception. */
+
+/** A static type, or a LEAF of a jit family. */
+Array *array_new(const TypeInfo *info);
+/** ArrayX...: 'count' leaves. */
+Array *array_new_dynamic(const TypeInfo *info, size_t count);
+/** A tensor. The storage of a jit tensor is an empty leaf to be set. */
+Array *array_new_tensor(const TypeInfo *info, size_t ndim, const size_t *shape);
+/** Any of the three, with the counts (and tensor shape) of 'like', whose type may differ
+ *  in entry type and family. */
+Array *array_new_like(const TypeInfo *info, const Array *like);
+/** One leaf of a jit family, whose index is stolen, also on failure. */
+Array *array_new_leaf(const TypeInfo *info, uint32_t index);
+/** An empty object of a user's subclass (tp_alloc; __init__ is not called). */
+Array *array_new_subclass(PyTypeObject *cls, const TypeInfo *info, const Array *like);
+
+/** A view of 'parent' from leaf 'first' on (relative to the parent's own). */
+Array *array_view(Array *parent, const TypeInfo *info, size_t first);
+
+/* ---- access */
+
+bool array_check(const State *state, PyObject *object);
+
+/** The first leaf; valid until Python code runs or the array is changed. */
+static inline void *array_data(const Array *a)
+{
+    return a->root ? (char *) a->root->data + a->offset * a->info->leaf_size : a->data;
+}
+
+/** Number of leaves. The storage view of a scalar tensor follows its root. */
+static inline size_t array_count(const Array *a)
+{
+    return a->root && a->info->dynamic ? a->root->count : a->count;
+}
+
+static inline Leaf *array_leaves(const Array *a)
+{
+    return (Leaf *) array_data(a);
+}
+
+/** Index of the only leaf of a LEAF or jit tensor. */
+static inline uint32_t array_index(const Array *a)
+{
+    return leaf_index(*array_leaves(a));
+}
+
+static inline Tensor *array_tensor(Array *a)
+{
+    return (Tensor *) a;
+}
+
+/** Product of the extents; false with an exception if it exceeds 64 bits. */
+bool array_shape_size(size_t ndim, const size_t *shape, size_t *size);
+
+/** Give a tensor another shape (the storage is the caller's business). */
+bool array_set_shape(Array *tensor, size_t ndim, const size_t *shape);
+
+/** Set leaf i of a jit array; 'index' is stolen, the previous one released. */
+void array_set_leaf(Array *a, size_t i, uint32_t index);
+
+/** Move the leaves (and the shape) of 'source' into 'target', which keeps its identity;
+ *  both have the same info. Source is left empty. Into a view the leaves go to the root.
+ *  False with an exception, nothing changed, if the number of leaves would shrink. */
+bool array_replace(Array *target, Array *source);
+
+/** A new array of the same type and leaves (copy on write). */
+Array *array_copy(const Array *a);
+
+/* ---- blocks of drjit.scalar entries, shared with exported buffers */
+
+/** Zeroed memory with a reference count of one; NULL: exception. */
+void *block_new(size_t bytes);
+void block_ref(void *block);
+void block_unref(void *block);
+
+/* ---- slots that every array class shares */
+
+void array_dealloc(PyObject *self);
+PyObject *array_tp_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs);
+int array_tp_init(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *array_vectorcall(PyObject *cls, PyObject *const *args, size_t nargsf,
+                           PyObject *names);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * compat.h -- Python.h, and the differences between its versions (3.10 to 3.14)
+ *
+ * Every file includes this instead of Python.h. Free-threaded builds: the extension does
+ * not declare Py_MOD_GIL_NOT_USED, on purpose (arrays are changed in place, without locks
+ * of their own), so such an interpreter takes the GIL again when it imports us.
+ */
+#ifndef PYTHON_COMPAT_H
+#define PYTHON_COMPAT_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if PY_VERSION_HEX < 0x030A0000
+#  error "drjit needs Python 3.10 or newer"
+#endif
+
+/* For the tables of slots, which hold functions as 'void *'. */
+#define SLOT(id, function) {id, (void *) (uintptr_t) (function)}
+
+/* For tables of methods whose function takes more than two arguments. */
+#define METHOD(function) ((PyCFunction) (void (*)(void)) (function))
+
+/** The exception being handled, taken out of the thread state (new reference, may be
+ *  NULL); error_restore() puts it back. One object in all versions. */
+static inline PyObject *error_fetch(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (!type)
+        return NULL;
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback) {
+        PyException_SetTraceback(value, traceback);
+        Py_DECREF(traceback);
+    }
+    Py_DECREF(type);
+    return value;
+#endif
+}
+
+static inline void error_restore(PyObject *exception)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(exception);
+#else
+    if (exception) {
+        PyObject *type = Py_NewRef((PyObject *) Py_TYPE(exception));
+        PyErr_Restore(type, exception, PyException_GetTraceback(exception));
+    }
+#endif
+}
+
+#endif

@@ -1,0 +1,685 @@
+/*
+ * create.c -- zeros, ones, full, opaque, empty, arange, linspace, and ..._like
+ *
+ * A Fill says what every leaf becomes; make() builds one array from it and a shape, and
+ * pytree_build() calls that for every array of a structure. The results are literals
+ * (opaque: in memory; empty: undefined), which take no memory.
+ */
+#include "python/convert.h"
+#include "python/error.h"
+#include "python/index.h"
+#include "python/module.h"
+#include "python/promote.h"
+#include "python/pytree.h"
+#include "python/value.h"
+
+typedef enum Mode { MODE_VALUE, MODE_OPAQUE, MODE_EMPTY } Mode;
+
+/* What to make. */
+typedef struct Fill {
+    State *state;
+    const char *operation;
+    Mode mode;
+    PyObject *value;    /* borrowed */
+    bool whole;         /* 'shape' is one integer: the number of lanes */
+    size_t ndim;
+    size_t shape[TENSOR_MAX_DIMS];
+} Fill;
+
+/* ---------------------------------------------------------------- shapes */
+
+static PyObject *fail(const Fill *f, PyObject *type, const TypeInfo *info, const char *what)
+{
+    return error_raise(type, f->operation, NULL, 0, "dtype '%s': %s", info->name, what);
+}
+
+/* One extent: a non-negative integer; false: exception. */
+static bool read_extent(const Fill *f, PyObject *object, size_t *extent)
+{
+    const Py_ssize_t value = PyNumber_AsSsize_t(object, PyExc_OverflowError);
+    if (value == -1 && PyErr_Occurred()) {
+        error_raise(PyExc_TypeError, f->operation, &object, 1,
+                    "'shape' must be an integer or a sequence of integers.");
+        return false;
+    }
+    if (value < 0) {
+        error_raise(PyExc_ValueError, f->operation, &object, 1,
+                    "an extent of 'shape' is negative (%zd).", value);
+        return false;
+    }
+    *extent = (size_t) value;
+    return true;
+}
+
+static bool read_shape(Fill *f, PyObject *object)
+{
+    f->whole = !object || PyIndex_Check(object);
+    f->ndim = 1;
+    f->shape[0] = 1;
+    if (f->whole)
+        return !object || read_extent(f, object, &f->shape[0]);
+    PyObject *tuple = PyUnicode_Check(object) ? NULL : PySequence_Tuple(object);
+    if (!tuple) {
+        if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError))
+            error_raise(PyExc_TypeError, f->operation, &object, 1,
+                        "'shape' must be an integer or a sequence of integers.");
+        return false;
+    }
+    f->ndim = (size_t) PyTuple_GET_SIZE(tuple);
+    bool ok = f->ndim <= TENSOR_MAX_DIMS;
+    if (!ok)
+        error_raise(PyExc_ValueError, f->operation, &object, 1,
+                    "at most %d axes are possible, got %zu.", TENSOR_MAX_DIMS, f->ndim);
+    for (size_t i = 0; i < f->ndim && ok; i++)
+        ok = read_extent(f, PyTuple_GET_ITEM(tuple, (Py_ssize_t) i), &f->shape[i]);
+    Py_DECREF(tuple);
+    return ok;
+}
+
+/* An array without leaves yet, and its lanes; NULL: exception. */
+static Array *outline(const Fill *f, const TypeInfo *info, size_t *lanes)
+{
+    *lanes = 1;
+    if (info->kind == KIND_TENSOR) {
+        if (!array_shape_size(f->ndim, f->shape, lanes))
+            return NULL;
+        return array_new_tensor(info, f->ndim, f->shape);
+    }
+    if (f->whole) {
+        if (!info->jit && info->dynamic)
+            return array_new_dynamic(info, f->shape[0]);
+        *lanes = f->shape[0];
+        return info->dynamic ? array_new_dynamic(info, 1) : array_new(info);
+    }
+    bool fits = f->ndim == (size_t) info->ndim + info->jit;
+    for (int i = 0; i < info->ndim && fits; i++)
+        fits = info->dims[i] == DYNAMIC || (size_t) info->dims[i] == f->shape[i];
+    if (!fits)
+        return (Array *) fail(f, PyExc_RuntimeError, info,
+                              "could not construct output: the provided \"shape\" and "
+                              "\"dtype\" parameters are incompatible.");
+    if (info->jit)
+        *lanes = f->shape[f->ndim - 1];
+    return info->dynamic ? array_new_dynamic(info, f->shape[0]) : array_new(info);
+}
+
+/* ---------------------------------------------------------------- leaves */
+
+/* A leaf of 'lanes' entries with these bits; lanes 0 gives an empty one. */
+static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, size_t lanes)
+{
+    const TypeInfo *info = a->info;
+    if (!info->jit) {
+        value_store(a, i, bits);
+        return true;
+    }
+    const JitBackend backend = (JitBackend) info->backend;
+    const VarType type = (VarType) info->entry;
+    const uint32_t index =
+        !lanes                  ? 0
+        : f->mode == MODE_EMPTY ? jit_var_undefined(backend, type, lanes)
+                                : jit_var_literal(backend, type, &bits, lanes,
+                                                  f->mode == MODE_OPAQUE);
+    if (lanes && !index) {
+        error_from_core(f->operation, NULL, 0);
+        return false;
+    }
+    array_set_leaf(a, i, index);
+    return true;
+}
+
+/* Is leaf i an imaginary part, which a real number leaves 0? */
+static bool is_imaginary(const TypeInfo *info, size_t i)
+{
+    return (info->kind == KIND_COMPLEX && i == 1) ||
+           (info->kind == KIND_QUATERNION && i < 3);
+}
+
+/* The lanes of all leaves are given by 'lanes', or those of 'like'. */
+static bool set_leaves(const Fill *f, Array *a, uint64_t bits, size_t lanes,
+                       const Array *like)
+{
+    const size_t n = array_count(a);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t model =
+            like && like->info->jit ? leaf_index(array_leaves(like)[i]) : 0;
+        const size_t wanted = like ? (model ? jit_var_size(model) : 0) : lanes;
+        if (!set_leaf(f, a, i, is_imaginary(a->info, i) ? 0 : bits, wanted))
+            return false;
+    }
+    return true;
+}
+
+static bool is_number(PyObject *value)
+{
+    return PyLong_Check(value) || PyFloat_Check(value) || PyIndex_Check(value);
+}
+
+/* The bits of the value, or of int(value), ... where numbers are meant loosely (0, 1). */
+static bool read_bits(const Fill *f, const TypeInfo *info, uint64_t *bits)
+{
+    PyObject *number = Py_NewRef(f->value);
+    if (type_is_mask(info) && PyLong_Check(number)) {
+        const int truth = PyObject_IsTrue(number);
+        Py_SETREF(number, Py_NewRef(truth ? Py_True : Py_False));
+    }
+    const bool ok = convert_number((VarType) info->entry, number, bits);
+    Py_DECREF(number);
+    if (!ok)
+        fail(f, PyExc_TypeError, info,
+             "could not construct output from this value.");
+    return ok;
+}
+
+/* Leaves from a value with components of its own: each is repeated for all lanes. */
+static bool set_from_value(const Fill *f, Array *a, size_t lanes)
+{
+    const bool tensor = a->info->kind == KIND_TENSOR;
+    const TypeInfo *info =
+        tensor ? &a->info->state->types[a->info->array] : a->info;
+    Array *value = convert_to(info, f->value, f->operation);
+    const size_t n = array_count(a);
+    bool ok = value && (array_count(value) == n || (tensor && array_count(value) == 1));
+    for (size_t i = 0; i < n && ok; i++) {
+        if (!a->info->jit) {
+            value_store(a, i, value_of(value, array_count(value) == 1 ? 0 : i));
+            continue;
+        }
+        const uint32_t leaf = leaf_index(array_leaves(value)[i]);
+        uint32_t wide = leaf && lanes ? jit_var_resize(leaf, lanes) : 0;
+        if (wide && f->mode == MODE_OPAQUE) {
+            int scheduled;
+            const uint32_t forced = jit_var_schedule_force(wide, &scheduled);
+            jit_var_dec_ref(wide);
+            wide = forced;
+        }
+        ok = wide || !lanes;
+        array_set_leaf(a, i, wide);
+    }
+    if (value && !ok)
+        fail(f, PyExc_RuntimeError, a->info,
+             "could not construct output: value and shape do not fit.");
+    Py_XDECREF((PyObject *) value);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- objects */
+
+/* The array as an instance of a user's subclass. Consumes it. */
+static PyObject *as_class(PyTypeObject *cls, Array *a)
+{
+    if (!a || cls == a->info->py)
+        return (PyObject *) a;
+    Array *result = array_new_subclass(cls, a->info, a);
+    if (result && !array_replace(result, a))
+        Py_CLEAR(result);
+    Py_DECREF((PyObject *) a);
+    return (PyObject *) result;
+}
+
+static PyObject *make_array(const Fill *f, PyTypeObject *cls, const TypeInfo *info)
+{
+    size_t lanes;
+    uint64_t bits = 0;
+    Array *a = outline(f, info, &lanes);
+    if (!a)
+        return NULL;
+    const bool number = f->mode == MODE_EMPTY || is_number(f->value);
+    const bool ok = number ? (f->mode == MODE_EMPTY || read_bits(f, info, &bits)) &&
+                                 set_leaves(f, a, bits, lanes, NULL)
+                           : set_from_value(f, a, lanes);
+    if (!ok)
+        Py_CLEAR(a);
+    return as_class(cls, a);
+}
+
+/* PyTreeMake: an array, or a number of Python. */
+static PyObject *make(void *context, PyObject *cls)
+{
+    const Fill *f = context;
+    const TypeInfo *info = type_of_class(f->state, (PyTypeObject *) cls);
+    return info ? make_array(f, (PyTypeObject *) cls, info)
+                : PyObject_CallOneArg(cls, f->value);
+}
+
+static PyObject *build(Fill *f, PyObject *cls, PyObject *shape)
+{
+    if (!PyType_Check(cls))
+        return error_raise(PyExc_TypeError, f->operation, &cls, 1,
+                           "'dtype' must be a type.");
+    if (!read_shape(f, shape))
+        return NULL;
+    PyObject *result = cls == (PyObject *) &PyComplex_Type
+                           ? PyObject_CallOneArg(cls, f->value)
+                           : pytree_build(f->state, f->operation, cls, make, f);
+    if (!result || f->mode != MODE_OPAQUE || is_number(f->value))
+        return result;
+    if (!jit_eval()) {
+        error_from_core(f->operation, NULL, 0);
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+/* ---------------------------------------------------------------- zeros ... opaque */
+
+static PyObject *constant(PyObject *module, PyObject *args, PyObject *kwargs,
+                          const char *operation, long value, Mode mode)
+{
+    static char *keywords[] = {"dtype", "shape", NULL};
+    PyObject *cls, *shape = NULL;
+    char format[32];
+    PyOS_snprintf(format, sizeof(format), "O|O:%s", operation);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, keywords, &cls, &shape))
+        return NULL;
+    PyObject *number = PyLong_FromLong(value);
+    if (!number)
+        return NULL;
+    Fill f = {.state = state_of_module(module), .operation = operation, .mode = mode,
+              .value = number};
+    PyObject *result = build(&f, cls, shape);
+    Py_DECREF(number);
+    return result;
+}
+
+static PyObject *zeros(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    return constant(module, args, kwargs, "zeros", 0, MODE_VALUE);
+}
+
+static PyObject *ones(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    return constant(module, args, kwargs, "ones", 1, MODE_VALUE);
+}
+
+static PyObject *empty(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    return constant(module, args, kwargs, "empty", 0, MODE_EMPTY);
+}
+
+static PyObject *filled(PyObject *module, PyObject *args, PyObject *kwargs,
+                        const char *operation, Mode mode)
+{
+    static char *keywords[] = {"dtype", "value", "shape", NULL};
+    PyObject *cls, *value, *shape = NULL;
+    char format[32];
+    PyOS_snprintf(format, sizeof(format), "OO|O:%s", operation);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, keywords, &cls, &value, &shape))
+        return NULL;
+    Fill f = {.state = state_of_module(module), .operation = operation, .mode = mode,
+              .value = value};
+    return build(&f, cls, shape);
+}
+
+static PyObject *full(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    return filled(module, args, kwargs, "full", MODE_VALUE);
+}
+
+static PyObject *opaque(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    return filled(module, args, kwargs, "opaque", MODE_OPAQUE);
+}
+
+/* ---------------------------------------------------------------- ..._like */
+
+/* PyTreeMap: the same shape with other entries; what is no number passes. */
+static PyObject *make_like(void *context, PyObject *const *leaves)
+{
+    Fill *f = context;
+    PyObject *leaf = leaves[0];
+    if (PyBool_Check(leaf) || PyLong_CheckExact(leaf) || PyFloat_CheckExact(leaf))
+        return PyObject_CallOneArg((PyObject *) Py_TYPE(leaf), f->value);
+    if (!array_check(f->state, leaf))
+        return Py_NewRef(leaf);
+    const Array *like = (const Array *) leaf;
+    uint64_t bits = 0;
+    Array *a = array_new_like(like->info, like);
+    if (a && (!read_bits(f, a->info, &bits) || !set_leaves(f, a, bits, 1, like)))
+        Py_CLEAR(a);
+    return as_class(Py_TYPE(leaf), a);
+}
+
+static PyObject *like(PyObject *module, PyObject *tree, const char *operation,
+                      PyObject *value, Mode mode)
+{
+    if (!value)
+        return NULL;
+    Fill f = {.state = state_of_module(module), .operation = operation, .mode = mode,
+              .value = value};
+    PyObject *result = pytree_map(f.state, operation, &tree, 1, false, make_like, &f);
+    Py_DECREF(value);
+    return result;
+}
+
+static PyObject *zeros_like(PyObject *module, PyObject *tree)
+{
+    return like(module, tree, "zeros_like", PyLong_FromLong(0), MODE_VALUE);
+}
+
+static PyObject *ones_like(PyObject *module, PyObject *tree)
+{
+    return like(module, tree, "ones_like", PyLong_FromLong(1), MODE_VALUE);
+}
+
+static PyObject *empty_like(PyObject *module, PyObject *tree)
+{
+    return like(module, tree, "empty_like", PyLong_FromLong(0), MODE_EMPTY);
+}
+
+static PyObject *full_like(PyObject *module, PyObject *args)
+{
+    PyObject *tree, *value;
+    if (!PyArg_ParseTuple(args, "OO:full_like", &tree, &value))
+        return NULL;
+    return like(module, tree, "full_like", Py_NewRef(value), MODE_VALUE);
+}
+
+/* ---------------------------------------------------------------- sequences */
+
+/* A one-dimensional type whose entries count; NULL: exception. */
+static const TypeInfo *sequence_type(PyObject *module, const char *operation, PyObject *cls,
+                                     bool only_floats)
+{
+    State *state = state_of_module(module);
+    const TypeInfo *info =
+        PyType_Check(cls) ? type_of_class(state, (PyTypeObject *) cls) : NULL;
+    const bool flat = info && (info->kind == KIND_LEAF || info->kind == KIND_TENSOR ||
+                               (!info->jit && info->dynamic && info->ndim == 1));
+    if (flat && !type_is_mask(info) && (!only_floats || type_is_float(info)))
+        return info;
+    error_raise(PyExc_TypeError, operation, NULL, 0,
+                "dtype must be a dynamically sized one-dimensional Dr.Jit array of %s.",
+                only_floats ? "floating point numbers" : "numbers");
+    return NULL;
+}
+
+/* A new one-dimensional array or tensor whose storage is a variable (stolen, jit). */
+static Array *wrap(const TypeInfo *info, size_t n, uint32_t index)
+{
+    Array *a = info->kind == KIND_TENSOR ? array_new_tensor(info, 1, &n)
+               : info->jit               ? array_new(info)
+                                         : array_new_dynamic(info, n);
+    if (a && info->jit)
+        array_set_leaf(a, 0, index);
+    else
+        jit_var_dec_ref(index);
+    return a;
+}
+
+/* a * b + c with literals b and c of this type; consumes a. */
+static uint32_t affine(JitBackend backend, VarType type, uint32_t a, const void *b,
+                       const void *c)
+{
+    const uint32_t factor = jit_var_literal(backend, type, b, 1, 0);
+    const uint32_t start = jit_var_literal(backend, type, c, 1, 0);
+    const uint32_t result = a && factor && start ? jit_var_fma(a, factor, start) : 0;
+    jit_var_dec_ref(a);
+    jit_var_dec_ref(factor);
+    jit_var_dec_ref(start);
+    return result;
+}
+
+/* The lane number in another type. */
+static uint32_t lane_as(JitBackend backend, VarType type, size_t n)
+{
+    const uint32_t lane = jit_var_counter(backend, n);
+    const uint32_t cast = lane ? jit_var_cast(lane, type, 0) : 0;
+    jit_var_dec_ref(lane);
+    return cast;
+}
+
+/* The same in another type and at least n entries; consumes. */
+static uint32_t finish(uint32_t index, VarType type, size_t n)
+{
+    const uint32_t cast = index ? jit_var_cast(index, type, 0) : 0;
+    const uint32_t wide = cast ? jit_var_resize(cast, n) : 0;
+    jit_var_dec_ref(index);
+    jit_var_dec_ref(cast);
+    return wide;
+}
+
+/* ---------------------------------------------------------------- arange */
+
+static Array *arange_entries(const TypeInfo *info, long long start, long long step,
+                             size_t n)
+{
+    Array *a = wrap(info, n, 0);
+    const size_t entry = info->entry_size;
+    for (size_t i = 0; i < n && a; i++) {
+        const int64_t value = start + (long long) i * step;
+        if (!jit_host_cast(VarTypeInt64, (VarType) info->entry, 0, 1, &value,
+                           (char *) array_data(a) + i * entry)) {
+            error_from_core("arange", NULL, 0);
+            Py_CLEAR(a);
+        }
+    }
+    return a;
+}
+
+/* Computed in integers, 32 bits wide where that is enough, and rounded once. */
+static Array *arange_traced(const TypeInfo *info, long long start, long long step, size_t n)
+{
+    const JitBackend backend = (JitBackend) info->backend;
+    const long long last = start + (long long) (n ? n - 1 : 0) * step;
+    const bool narrow = start == (int32_t) start && last == (int32_t) last &&
+                        step == (int32_t) step;
+    const int32_t start32 = (int32_t) start, step32 = (int32_t) step;
+    const VarType type = narrow ? VarTypeInt32 : VarTypeInt64;
+    uint32_t index = 0;
+    if (n) {
+        index = affine(backend, type, lane_as(backend, type, n),
+                       narrow ? (const void *) &step32 : &step,
+                       narrow ? (const void *) &start32 : &start);
+        index = finish(index, (VarType) info->entry, n);
+        if (!index)
+            return (Array *) error_from_core("arange", NULL, 0);
+    }
+    return wrap(info, n, index);
+}
+
+/* Do both ends fit into the entries? */
+static bool check_fit(const TypeInfo *info, long long value)
+{
+    if (type_is_float(info))
+        return true;
+    uint64_t bits;
+    PyObject *number = PyLong_FromLongLong(value);
+    const bool ok = number && convert_number((VarType) info->entry, number, &bits);
+    Py_XDECREF(number);
+    if (!ok)
+        error_raise(PyExc_OverflowError, "arange", NULL, 0, "%lld does not fit into '%s'.",
+                    value, info->name);
+    return ok;
+}
+
+/* Number of values, -1 with an exception. */
+static long long arange_size(long long start, long long stop, long long step)
+{
+    long long distance, size;
+    if (step == 0) {
+        error_raise(PyExc_ValueError, "arange", NULL, 0, "'step' must not be zero.");
+        return -1;
+    }
+    if (__builtin_sub_overflow(stop, start, &distance) || step == INT64_MIN ||
+        distance == INT64_MIN) {
+        error_raise(PyExc_OverflowError, "arange", NULL, 0,
+                    "the range does not fit into 64 bits.");
+        return -1;
+    }
+    size = distance / step + (distance % step != 0 && (distance < 0) == (step < 0));
+    if (distance != 0 && (distance < 0) != (step < 0)) {
+        error_raise(PyExc_RuntimeError, "arange", NULL, 0,
+                    "size cannot be negative (from %lld to %lld in steps of %lld).", start,
+                    stop, step);
+        return -1;
+    }
+    if (size > UINT32_MAX) {
+        error_raise(PyExc_OverflowError, "arange", NULL, 0,
+                    "%lld entries exceed the limit of 2^32 - 1.", size);
+        return -1;
+    }
+    return size;
+}
+
+/* An integer argument (also NumPy's); false: exception. */
+static bool read_integer(const char *operation, PyObject *object, long long *value)
+{
+    PyObject *integer = PyNumber_Index(object);
+    *value = integer ? PyLong_AsLongLong(integer) : -1;
+    Py_XDECREF(integer);
+    if (*value != -1 || !PyErr_Occurred())
+        return true;
+    error_raise(PyErr_ExceptionMatches(PyExc_OverflowError) ? PyExc_OverflowError
+                                                            : PyExc_TypeError,
+                operation, &object, 1, "an integer of 64 bits was expected.");
+    return false;
+}
+
+static PyObject *arange(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *short_words[] = {"dtype", "size", NULL};
+    static char *long_words[] = {"dtype", "start", "stop", "step", NULL};
+    PyObject *cls, *first = NULL, *stop_object = NULL, *step_object = NULL;
+    const bool sized =
+        kwargs ? PyDict_GetItemString(kwargs, "size") != NULL : false;
+    const bool brief = sized || (PyTuple_GET_SIZE(args) == 2 && !kwargs);
+    if (!(brief ? PyArg_ParseTupleAndKeywords(args, kwargs, "OO:arange", short_words, &cls,
+                                              &first)
+                : PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:arange", long_words,
+                                              &cls, &first, &stop_object, &step_object)))
+        return NULL;
+    if (!brief && !stop_object)
+        return error_raise(PyExc_TypeError, "arange", NULL, 0,
+                           "takes (dtype, size) or (dtype, start, stop, step=1).");
+    const TypeInfo *info = sequence_type(module, "arange", cls, false);
+    long long start = 0, stop = 0, step = 1;
+    if (!info || (brief ? !read_integer("arange", first, &stop)
+                        : (first && !read_integer("arange", first, &start)) ||
+                              !read_integer("arange", stop_object, &stop)) ||
+        (step_object && !read_integer("arange", step_object, &step)))
+        return NULL;
+    const long long size = arange_size(start, stop, step);
+    if (size < 0 || (size && (!check_fit(info, start) ||
+                              !check_fit(info, start + (size - 1) * step))))
+        return NULL;
+    return as_class((PyTypeObject *) cls,
+                    info->jit ? arange_traced(info, start, step, (size_t) size)
+                              : arange_entries(info, start, step, (size_t) size));
+}
+
+/* ---------------------------------------------------------------- linspace */
+
+/* The type to compute in: half precision would lose the lane number. */
+static VarType linspace_type(const TypeInfo *info)
+{
+    return info->entry == VarTypeFloat64 ? VarTypeFloat64 : VarTypeFloat32;
+}
+
+/* A double as an entry of that type. */
+static uint64_t entry_of(VarType type, double number)
+{
+    uint64_t bits = 0;
+    const float narrow = (float) number;
+    if (type == VarTypeFloat64)
+        memcpy(&bits, &number, sizeof(number));
+    else
+        memcpy(&bits, &narrow, sizeof(narrow));
+    return bits;
+}
+
+static Array *linspace_entries(const TypeInfo *info, uint64_t start, uint64_t step,
+                               size_t n)
+{
+    const VarType type = linspace_type(info);
+    Array *a = wrap(info, n, 0);
+    for (size_t i = 0; i < n && a; i++) {
+        const uint32_t lane = (uint32_t) i;
+        uint64_t number = 0, value = 0;
+        const JitHostOperand operands[] = {{&number, 0}, {&step, 0}, {&start, 0}};
+        if (!jit_host_cast(VarTypeUInt32, type, 0, 1, &lane, &number) ||
+            !jit_host_op(JitOpFma, type, 1, operands, &value) ||
+            !jit_host_cast(type, (VarType) info->entry, 0, 1, &value,
+                           (char *) array_data(a) + i * info->entry_size)) {
+            error_from_core("linspace", NULL, 0);
+            Py_CLEAR(a);
+        }
+    }
+    return a;
+}
+
+static Array *linspace_traced(const TypeInfo *info, uint64_t start, uint64_t step, size_t n)
+{
+    const JitBackend backend = (JitBackend) info->backend;
+    const VarType type = linspace_type(info);
+    uint32_t index = 0;
+    if (n) {
+        index = finish(affine(backend, type, lane_as(backend, type, n), &step, &start),
+                       (VarType) info->entry, n);
+        if (!index)
+            return (Array *) error_from_core("linspace", NULL, 0);
+    }
+    return wrap(info, n, index);
+}
+
+static PyObject *linspace(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"dtype", "start", "stop", "num", "endpoint", NULL};
+    PyObject *cls, *count;
+    double start, stop;
+    long long n;
+    int endpoint = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OddO|p:linspace", keywords, &cls, &start,
+                                     &stop, &count, &endpoint) ||
+        !read_integer("linspace", count, &n))
+        return NULL;
+    const TypeInfo *info = sequence_type(module, "linspace", cls, true);
+    if (!info)
+        return NULL;
+    if (n < 0 || n > UINT32_MAX)
+        return error_raise(PyExc_ValueError, "linspace", NULL, 0,
+                           "'num' must lie between 0 and 2^32 - 1, got %lld.", n);
+    const long long parts = endpoint ? n - 1 : n;
+    const VarType type = linspace_type(info);
+    const uint64_t first = entry_of(type, start);
+    const uint64_t step = entry_of(type, parts > 0 ? (stop - start) / (double) parts : 0);
+    return as_class((PyTypeObject *) cls,
+                    info->jit ? linspace_traced(info, first, step, (size_t) n)
+                              : linspace_entries(info, first, step, (size_t) n));
+}
+
+/* ---------------------------------------------------------------- table */
+
+#define KEYWORDS(function) METHOD(function), METH_VARARGS | METH_KEYWORDS
+
+PyMethodDef create_functions[] = {
+    {"zeros", KEYWORDS(zeros),
+     "zeros($module, /, dtype, shape=1)\n--\n\nAn array, tensor, number or structure of zeros "
+     "(False for masks). 'shape' is a sequence with all extents, or the number of lanes."},
+    {"ones", KEYWORDS(ones),
+     "ones($module, /, dtype, shape=1)\n--\n\nAs zeros(), of ones (True for masks)."},
+    {"empty", KEYWORDS(empty),
+     "empty($module, /, dtype, shape=1)\n--\n\nAs zeros(), with arbitrary contents, for "
+     "targets that are about to be overwritten."},
+    {"full", KEYWORDS(full),
+     "full($module, /, dtype, value, shape=1)\n--\n\nAs zeros(), of a given value."},
+    {"opaque", KEYWORDS(opaque),
+     "opaque($module, /, dtype, value, shape=1)\n--\n\nAs full(), evaluated: kernels do not "
+     "contain the value, so another value needs no other kernel."},
+    {"arange", KEYWORDS(arange),
+     "arange(dtype, size) or arange(dtype, start, stop, step=1): the integers start, "
+     "start + step, ... before 'stop' as a one-dimensional array."},
+    {"linspace", KEYWORDS(linspace),
+     "linspace($module, /, dtype, start, stop, num, endpoint=True)\n--\n\n'num' evenly "
+     "spaced numbers from 'start' to 'stop', which is included if 'endpoint' is set."},
+    {"zeros_like", zeros_like, METH_O,
+     "zeros_like($module, arg, /)\n--\n\nZeros with the type and shape of 'arg'."},
+    {"ones_like", ones_like, METH_O,
+     "ones_like($module, arg, /)\n--\n\nOnes with the type and shape of 'arg'."},
+    {"empty_like", empty_like, METH_O,
+     "empty_like($module, arg, /)\n--\n\nArbitrary contents with the type and shape of "
+     "'arg'."},
+    {"full_like", full_like, METH_VARARGS,
+     "full_like($module, arg, value, /)\n--\n\nA value with the type and shape of 'arg'."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,372 @@
+/*
+ * detail.c -- what drjit.detail publishes: sorting, reductions' properties, statistics
+ */
+#include "python/access.h"
+#include "python/arguments.h"
+#include "python/enums.h"
+#include "python/error.h"
+#include "python/evaluate.h"
+#include "python/module.h"
+#include "python/pytree.h"
+#include "python/reduce.h"
+
+/* ---------------------------------------------------------------- sorting */
+
+typedef struct Sort {
+    size_t block;
+    int descending;
+    bool positions;
+} Sort;
+
+static uint32_t run_sort(uint32_t index, void *argument)
+{
+    const Sort *s = argument;
+    return s->positions ? jit_var_argsort(index, s->block, s->descending)
+                        : jit_var_sort(index, s->block, s->descending);
+}
+
+/* A flat jit array, else a TypeError. */
+static Array *flat_operand(State *state, const char *operation, PyObject *object)
+{
+    if (array_check(state, object) && ((Array *) object)->info->jit &&
+        ((Array *) object)->info->kind == KIND_LEAF)
+        return (Array *) object;
+    error_raise(PyExc_TypeError, operation, &object, 1,
+                "expected a flat just-in-time compiled array");
+    return NULL;
+}
+
+static PyObject *sort_array(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *names, bool positions)
+{
+    static const char *const parameters[] = { "array", "block_size", "descending" };
+    const char *operation = positions ? "detail.argsort" : "detail.sort";
+    const Signature signature = { operation, parameters, 3, 3, 0 };
+    State *state = state_of_module(module);
+    PyObject *v[3];
+    bool descending;
+    Sort sort = { .positions = positions };
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !arguments_count(operation, "block_size", v[1], &sort.block) ||
+        !arguments_bool(operation, "descending", v[2], false, &descending))
+        return NULL;
+    Array *a = flat_operand(state, operation, v[0]);
+    if (!a)
+        return NULL;
+    sort.descending = descending;
+    const TypeInfo *info =
+        positions ? access_flat(state, a->info, VarTypeUInt32) : a->info;
+    uint32_t index = array_index(a), sorted = 0;
+    if (index && !(sorted = evaluate_call(run_sort, index, &sort)))
+        return error_from_core(operation, v, 1);
+    return (PyObject *) array_new_leaf(info, sorted);
+}
+
+static PyObject *sort(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *names)
+{
+    return sort_array(module, args, nargs, names, false);
+}
+
+static PyObject *argsort(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *names)
+{
+    return sort_array(module, args, nargs, names, true);
+}
+
+typedef struct Permutation {
+    uint32_t block, buckets;
+    bool ok;
+} Permutation;
+
+/* The keys must be below the number of buckets. */
+static bool keys_valid(uint32_t index, uint32_t buckets)
+{
+    uint32_t limit = jit_var_u32(JitBackendLLVM, buckets), found = 1;
+    uint32_t wrong = limit ? jit_var_ge(index, limit) : 0;
+    uint32_t any = wrong ? jit_var_any(wrong) : 0;
+    uint8_t flag = 1;
+    if (any && jit_var_read(any, 0, &flag))
+        found = flag;
+    jit_var_dec_ref(limit);
+    jit_var_dec_ref(wrong);
+    jit_var_dec_ref(any);
+    return !found;
+}
+
+static uint32_t run_permutation(uint32_t index, void *argument)
+{
+    Permutation *p = argument;
+    p->ok = false;
+    void *keys;
+    size_t size = jit_var_size(index);
+    jit_error_clear();
+    if (!keys_valid(index, p->buckets))
+        return 0;
+    uint32_t evaluated = jit_var_data(index, &keys), result = 0;
+    if (!evaluated)
+        return 0;
+    uint32_t *out = jit_malloc(JitBackendLLVM, size * sizeof(uint32_t));
+    if (out && jit_sync_thread())
+        jit_block_mkperm(JitBackendLLVM, keys, (uint32_t) size, p->block, p->buckets,
+                         out, NULL, &p->ok);
+    if (p->ok)
+        result = jit_var_mem_copy(JitBackendLLVM, VarTypeUInt32, out, size);
+    p->ok = result;
+    jit_free(out);
+    jit_var_dec_ref(evaluated);
+    return result;
+}
+
+static PyObject *block_mkperm(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *names)
+{
+    static const char *const parameters[] = { "values", "block_size", "bucket_count" };
+    static const Signature signature = { "detail.block_mkperm", parameters, 3, 3, 0 };
+    const char *operation = signature.function;
+    PyObject *v[3];
+    size_t block, buckets;
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !arguments_count(operation, "block_size", v[1], &block) ||
+        !arguments_count(operation, "bucket_count", v[2], &buckets))
+        return NULL;
+    Array *a = flat_operand(state_of_module(module), operation, v[0]);
+    if (!a)
+        return NULL;
+    if (a->info->entry != VarTypeUInt32)
+        return error_raise(PyExc_TypeError, operation, v, 1,
+                           "the keys must be of type UInt32");
+    if (block == 0 || block > UINT32_MAX || buckets == 0 || buckets > UINT32_MAX)
+        return error_raise(
+            PyExc_ValueError, operation, v, 1,
+            "'block_size' and 'bucket_count' must be from 1 to 2^32 - 1");
+    uint32_t index = array_index(a), result = 0;
+    Permutation p = { (uint32_t) block, (uint32_t) buckets, true };
+    if (index)
+        result = evaluate_call(run_permutation, index, &p);
+    if (!p.ok && jit_error() == JIT_OK)
+        return error_raise(PyExc_ValueError, operation, v, 1,
+                           "a key is not below 'bucket_count' (%zu)", buckets);
+    if (!p.ok)
+        return error_from_core(operation, v, 1);
+    return (PyObject *) array_new_leaf(a->info, result);
+}
+
+/* ---------------------------------------------------------------- reductions */
+
+static const TypeInfo *array_class(State *state, const char *operation,
+                                   PyObject *object)
+{
+    const TypeInfo *info =
+        PyType_Check(object) ? type_of_class(state, (PyTypeObject *) object) : NULL;
+    if (!info)
+        error_raise(PyExc_TypeError, operation, &object, 1, "expected an array type");
+    return info;
+}
+
+static PyObject *can_scatter_reduce(PyObject *module, PyObject *args)
+{
+    static const char operation[] = "detail.can_scatter_reduce";
+    State *state = state_of_module(module);
+    PyObject *type, *op_object;
+    long op;
+    if (!PyArg_ParseTuple(args, "OO:can_scatter_reduce", &type, &op_object))
+        return NULL;
+    const TypeInfo *info = array_class(state, operation, type);
+    if (!info ||
+        !enum_read(state, operation, "ReduceOp", op_object, ReduceOpCount, &op))
+        return NULL;
+    return PyBool_FromLong(
+        !info->jit || jit_can_scatter_reduce((JitBackend) info->backend,
+                                             (VarType) info->entry, (ReduceOp) op));
+}
+
+static PyObject *reduce_identity(PyObject *module, PyObject *args)
+{
+    static const char operation[] = "detail.reduce_identity";
+    State *state = state_of_module(module);
+    PyObject *type, *op_object;
+    Py_ssize_t size = 1;
+    long op;
+    uint64_t bits;
+    if (!PyArg_ParseTuple(args, "OO|n:reduce_identity", &type, &op_object, &size))
+        return NULL;
+    const TypeInfo *info = array_class(state, operation, type);
+    if (!info ||
+        !enum_read(state, operation, "ReduceOp", op_object, ReduceOpCount, &op))
+        return NULL;
+    if (!access_is_flat(info))
+        return error_raise(PyExc_TypeError, operation, &type, 1,
+                           "expected a flat array type, found %s", info->name);
+    if (size < 0)
+        return error_raise(PyExc_ValueError, operation, &type, 1,
+                           "the size is %zd, expected 0 or more", size);
+    if (!jit_reduce_identity((VarType) info->entry, (ReduceOp) op, &bits))
+        return error_from_core(operation, &type, 1);
+    if (info->jit) {
+        uint32_t index =
+            size ? reduce_identity_variable(info, (ReduceOp) op, (size_t) size) : 0;
+        return index || !size ? (PyObject *) array_new_leaf(info, index)
+                              : error_from_core(operation, &type, 1);
+    }
+    Array *result = array_new_dynamic(info, (size_t) size);
+    for (Py_ssize_t i = 0; result && i < size; i++)
+        memcpy((char *) array_data(result) + (size_t) i * info->entry_size, &bits,
+               info->entry_size);
+    return (PyObject *) result;
+}
+
+/* ---------------------------------------------------------------- variables */
+
+typedef struct Collect {
+    State *state;
+    PyObject *list;
+} Collect;
+
+static bool collect_leaf(void *context, PyObject *leaf)
+{
+    const Collect *c = context;
+    if (!array_check(c->state, leaf) || !((Array *) leaf)->info->jit)
+        return true;
+    Array *a = (Array *) leaf;
+    for (size_t i = 0; i < array_count(a); i++) {
+        PyObject *index = PyLong_FromUnsignedLongLong(array_leaves(a)[i]);
+        int status = index ? PyList_Append(c->list, index) : -1;
+        Py_XDECREF(index);
+        if (status < 0)
+            return false;
+    }
+    return true;
+}
+
+static PyObject *collect_indices(PyObject *module, PyObject *tree)
+{
+    Collect c = { state_of_module(module), PyList_New(0) };
+    if (c.list &&
+        !pytree_visit(c.state, "detail.collect_indices", tree, collect_leaf, &c))
+        Py_CLEAR(c.list);
+    return c.list;
+}
+
+typedef struct Search {
+    State *state;
+    bool found;
+} Search;
+
+static bool find_symbolic(void *context, PyObject *leaf)
+{
+    Search *s = context;
+    if (!array_check(s->state, leaf) || !((Array *) leaf)->info->jit)
+        return true;
+    const Array *a = (Array *) leaf;
+    for (size_t i = 0; i < array_count(a); i++) {
+        uint32_t index = leaf_index(array_leaves(a)[i]);
+        s->found |= index && jit_var_state(index) == VarStateSymbolic;
+    }
+    return true;
+}
+
+static PyObject *any_symbolic(PyObject *module, PyObject *tree)
+{
+    Search s = { state_of_module(module), false };
+    return pytree_visit(s.state, "detail.any_symbolic", tree, find_symbolic, &s)
+               ? PyBool_FromLong(s.found)
+               : NULL;
+}
+
+/* An empty (jit) or zero (scalar) array of the same class. */
+static PyObject *reset_leaf(void *context, PyObject *const *leaves)
+{
+    State *state = context;
+    if (!array_check(state, leaves[0]))
+        return Py_NewRef(leaves[0]);
+    Array *a = (Array *) leaves[0];
+    if (a->info->kind == KIND_TENSOR) {
+        const size_t none = 0;
+        return (PyObject *) array_new_tensor(a->info, 1, &none);
+    }
+    return (PyObject *) access_make(Py_TYPE(a), a->info, a);
+}
+
+static PyObject *reset(PyObject *module, PyObject *tree)
+{
+    return pytree_map(state_of_module(module), "detail.reset", &tree, 1, false,
+                      reset_leaf, state_of_module(module));
+}
+
+/* ---------------------------------------------------------------- statistics */
+
+static PyObject *malloc_watermark(PyObject *module, PyObject *backend)
+{
+    long number;
+    if (!enum_read(state_of_module(module), "detail.malloc_watermark", "JitBackend",
+                   backend, JitBackendLLVM + 1, &number))
+        return NULL;
+    return PyLong_FromSize_t(jit_malloc_watermark((JitBackend) number));
+}
+
+static PyObject *malloc_clear_statistics(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    jit_malloc_clear_statistics();
+    Py_RETURN_NONE;
+}
+
+static PyObject *launch_stats(PyObject *module, PyObject *unused)
+{
+    size_t launches, soft, hard;
+    (void) module, (void) unused;
+    jit_launch_stats(&launches, NULL, &soft, &hard);
+    return Py_BuildValue("(nnn)", (Py_ssize_t) launches, (Py_ssize_t) soft,
+                         (Py_ssize_t) hard);
+}
+
+static PyObject *llvm_version(PyObject *module, PyObject *unused)
+{
+    int major, minor, patch;
+    bool ok;
+    (void) module, (void) unused;
+    Py_BEGIN_ALLOW_THREADS /* may load the library */
+        ok = jit_llvm_version(&major, &minor, &patch);
+    Py_END_ALLOW_THREADS return ok ? Py_BuildValue("(iii)", major, minor, patch)
+                                   : error_from_core("detail.llvm_version", NULL, 0);
+}
+
+static PyObject *clear_registry(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    jit_registry_clear();
+    Py_RETURN_NONE;
+}
+
+#define FAST METH_FASTCALL | METH_KEYWORDS
+
+PyMethodDef detail_functions[] = {
+    { "_sort", METHOD(sort), FAST,
+      "_sort(array, block_size, descending)\n\nSort blocks of a flat array (0: all)." },
+    { "_argsort", METHOD(argsort), FAST,
+      "_argsort(array, block_size, descending)\n\nThe positions that sort it so." },
+    { "_block_mkperm", METHOD(block_mkperm), FAST,
+      "_block_mkperm(values, block_size, bucket_count)\n\n"
+      "The permutation that stably groups the keys of each block." },
+    { "_can_scatter_reduce", can_scatter_reduce, METH_VARARGS,
+      "_can_scatter_reduce(dtype, op)\n\nIs this atomic reduction available?" },
+    { "_reduce_identity", reduce_identity, METH_VARARGS,
+      "_reduce_identity(dtype, op, size=1, /)\n\nAn array of neutral elements." },
+    { "_collect_indices", collect_indices, METH_O,
+      "_collect_indices(tree)\n\nThe indices of all variables, in order." },
+    { "_any_symbolic", any_symbolic, METH_O,
+      "_any_symbolic(tree)\n\nIs a variable in it symbolic?" },
+    { "_reset", reset, METH_O, "_reset(tree)\n\nA copy with empty arrays." },
+    { "_malloc_watermark", malloc_watermark, METH_O,
+      "_malloc_watermark(backend)\n\nMost bytes in use at once." },
+    { "_malloc_clear_statistics", malloc_clear_statistics, METH_NOARGS,
+      "_malloc_clear_statistics()\n\nStart the watermark anew." },
+    { "_launch_stats", launch_stats, METH_NOARGS,
+      "_launch_stats()\n\n(launches, soft misses, hard misses)" },
+    { "_llvm_version", llvm_version, METH_NOARGS,
+      "_llvm_version()\n\n(major, minor, patch)" },
+    { "_clear_registry", clear_registry, METH_NOARGS,
+      "_clear_registry()\n\nForget all registered objects." },
+    { NULL, NULL, 0, NULL },
+};

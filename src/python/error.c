@@ -1,0 +1,63 @@
+/*
+ * error.c -- composing the text of exceptions
+ */
+#include "python/error.h"
+
+#include <stdarg.h>
+
+#include "drjit-core/jit.h"
+
+/* "<drjit.llvm.Float>, <int>"; NULL: exception. */
+static PyObject *type_list(PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *text = PyUnicode_FromString("");
+    for (Py_ssize_t i = 0; i < n && text; i++) {
+        PyTypeObject *cls = args[i] ? Py_TYPE(args[i]) : Py_TYPE(Py_None);
+        PyObject *longer =
+            PyUnicode_FromFormat("%U%s<%s>", text, i ? ", " : "", cls->tp_name);
+        Py_DECREF(text);
+        text = longer;
+    }
+    return text;
+}
+
+static PyObject *raise_text(PyObject *type, const char *operation, PyObject *const *args,
+                       Py_ssize_t n, PyObject *what)
+{
+    PyObject *cause = error_fetch();
+    PyObject *types = what ? type_list(args, n) : NULL;
+    if (types)
+        PyErr_Format(type, "drjit.%s(%U): %U", operation, types, what);
+    Py_XDECREF(types);
+    Py_XDECREF(what);
+    if (cause) {
+        PyObject *error = error_fetch();
+        PyException_SetContext(error, Py_NewRef(cause));
+        PyException_SetCause(error, cause);
+        error_restore(error);
+    }
+    return NULL;
+}
+
+PyObject *error_raise(PyObject *type, const char *operation, PyObject *const *args,
+                      Py_ssize_t n, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    PyObject *cause = error_fetch(); /* formatting must not run with an exception set */
+    PyObject *what = PyUnicode_FromFormatV(format, ap);
+    va_end(ap);
+    if (what)
+        error_restore(cause);
+    else
+        Py_XDECREF(cause);
+    return raise_text(type, operation, args, n, what);
+}
+
+PyObject *error_from_core(const char *operation, PyObject *const *args, Py_ssize_t n)
+{
+    if (jit_error() == JIT_ERROR_MEMORY)
+        return error_raise(PyExc_MemoryError, operation, args, n, "%s",
+                           jit_error_message());
+    return error_raise(PyExc_RuntimeError, operation, args, n, "%s", jit_error_message());
+}

@@ -1,0 +1,27 @@
+/*
+ * evaluate.h -- calls into the core that may wait: without the GIL
+ *
+ * Each holds a reference to the variables it uses while other threads may run.
+ */
+#ifndef PYTHON_EVALUATE_H
+#define PYTHON_EVALUATE_H
+
+#include "python/array.h"
+
+/** Read one entry of a variable. False: the core's error is set. */
+bool evaluate_read(uint32_t index, size_t offset, void *entry);
+
+/** Evaluate a variable and wait: '*evaluated' (new reference) is the variable with the
+ *  data, the pointer is to its first entry and valid while that reference is held. An
+ *  empty variable gives NULL and index 0. False: the core's error is set. */
+bool evaluate_data(uint32_t index, uint32_t *evaluated, void **data);
+
+/** Evaluate all that is scheduled. False: the core's error is set. */
+bool evaluate_scheduled(void);
+
+/** Any core function that takes a variable and may evaluate, for example a reduction:
+ *  function(index, argument) without the GIL. */
+uint32_t evaluate_call(uint32_t (*function)(uint32_t index, void *argument),
+                       uint32_t index, void *argument);
+
+#endif

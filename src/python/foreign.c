@@ -1,0 +1,377 @@
+/*
+ * foreign.c -- arrays from the memory of NumPy, DLPack producers and buffer exporters
+ *
+ * A flat traced array of the same entry type uses the memory itself, as long as it is
+ * contiguous and writable: later changes show through, as programs expect. Everything else
+ * is copied: made contiguous, converted to the target's entry type on the way, then
+ * split into leaves.
+ */
+#include "python/convert.h"
+
+#include <stdlib.h>
+
+#include "python/deferred.h"
+#include "python/error.h"
+#include "python/exchange.h"
+
+/* What is being converted, and what keeps it alive. */
+typedef struct Source {
+    State *state;
+    PyObject *object; /* borrowed; for messages */
+    Memory memory;
+    Py_buffer buffer; /* buffer.obj is NULL for DLPack */
+    PyObject *keeper; /* DLPack */
+} Source;
+
+static void close_source(Source *s)
+{
+    if (s->buffer.obj)
+        PyBuffer_Release(&s->buffer);
+    Py_CLEAR(s->keeper);
+}
+
+/* ---------------------------------------------------------------- opening */
+
+/* Entry type of a buffer's format; the sizes of 'l' and 'L' come from the itemsize. */
+static bool read_format(const char *format, Py_ssize_t itemsize, Memory *m)
+{
+    if (!format)
+        format = "B";
+    if (*format == '@' || *format == '=' || *format == '<')
+        format++; /* little endian, as this machine */
+    m->complex = *format == 'Z';
+    if (m->complex)
+        format++;
+    if (strlen(format) != 1)
+        return false;
+    bool is_signed = strchr("bhilqn", *format), is_unsigned = strchr("BHILQN", *format);
+    bool is_float = strchr("efd", *format);
+    Py_ssize_t size = m->complex ? itemsize / 2 : itemsize;
+    static const VarType ints[9] = {[1] = VarTypeInt8, [2] = VarTypeInt16,
+                                    [4] = VarTypeInt32, [8] = VarTypeInt64};
+    static const VarType uints[9] = {[1] = VarTypeUInt8, [2] = VarTypeUInt16,
+                                     [4] = VarTypeUInt32, [8] = VarTypeUInt64};
+    static const VarType floats[9] = {[2] = VarTypeFloat16, [4] = VarTypeFloat32,
+                                      [8] = VarTypeFloat64};
+    if (size < 1 || size > 8)
+        return false;
+    m->type = *format == '?' ? VarTypeBool
+              : is_signed    ? ints[size]
+              : is_unsigned  ? uints[size]
+              : is_float     ? floats[size]
+                             : VarTypeVoid;
+    return m->type != VarTypeVoid && (!m->complex || is_float);
+}
+
+static bool open_buffer(Source *s)
+{
+    Memory *m = &s->memory;
+    if (PyObject_GetBuffer(s->object, &s->buffer, PyBUF_FULL_RO) < 0) {
+        s->buffer.obj = NULL;
+        return error_raise(PyExc_TypeError, "array", &s->object, 1,
+                           "the object does not give access to its memory");
+    }
+    const Py_buffer *b = &s->buffer;
+    if (b->suboffsets || b->ndim > EXCHANGE_MAX_DIMS || !read_format(b->format, b->itemsize, m))
+        return error_raise(PyExc_TypeError, "array", &s->object, 1,
+                           "memory with entries of format '%s' and %d axes cannot be used",
+                           b->format ? b->format : "B", b->ndim);
+    m->data = b->buf;
+    m->read_only = b->readonly;
+    m->ndim = b->ndim;
+    for (int i = 0; i < b->ndim; i++) {
+        m->shape[i] = b->shape[i];
+        m->strides[i] = b->strides[i];
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- copying */
+
+/* Copy strided entries behind each other. */
+static void copy_strided(const Memory *m, int axis, const char *from, char **to)
+{
+    size_t entry = memory_entry_size(m);
+    if (axis == m->ndim) {
+        memcpy(*to, from, entry);
+        *to += entry;
+        return;
+    }
+    for (Py_ssize_t i = 0; i < m->shape[axis]; i++)
+        copy_strided(m, axis + 1, from + i * m->strides[axis], to);
+}
+
+/* The entries in row-major order with entry type 'type' (complex ones as pairs), in
+ * a buffer that the caller frees; NULL: exception. */
+static void *contiguous_copy(const Source *s, VarType type)
+{
+    const Memory *m = &s->memory;
+    size_t numbers = memory_size(m) << m->complex;
+    void *entries = PyMem_Malloc(numbers * type_entry_size(type) + 1);
+    if (!entries)
+        return PyErr_NoMemory();
+    bool contiguous = memory_is_contiguous(m);
+    char *staging = NULL;
+    const void *source = m->data;
+    if (!contiguous) {
+        staging = m->type == type ? entries
+                                  : PyMem_Malloc(numbers * type_entry_size(m->type) + 1);
+        if (!staging) {
+            PyMem_Free(entries);
+            return PyErr_NoMemory();
+        }
+        char *end = staging;
+        copy_strided(m, 0, m->data, &end);
+        source = staging;
+    }
+    bool ok = true;
+    if (m->type != type)
+        ok = jit_host_cast(m->type, type, 0, numbers, source, entries);
+    else if (contiguous && numbers)
+        memcpy(entries, source, numbers * type_entry_size(type));
+    if (staging && staging != (char *) entries)
+        PyMem_Free(staging);
+    if (!ok) {
+        PyMem_Free(entries);
+        return error_from_core("array", &s->object, 1);
+    }
+    return entries;
+}
+
+/* ---------------------------------------------------------------- sharing */
+
+/* What a variable on foreign memory keeps alive until it is freed. */
+typedef struct Lease {
+    Deferred deferred; /* first */
+    Source source;
+} Lease;
+
+static void end_lease(Deferred *work)
+{
+    Lease *lease = (Lease *) work;
+    close_source(&lease->source);
+    free(lease);
+}
+
+static void variable_changed(uint32_t index, int freed, void *payload)
+{
+    (void) index;
+    if (freed)
+        deferred_add(&((Lease *) payload)->deferred);
+}
+
+static bool can_share(const Source *s, VarType type)
+{
+    const Memory *m = &s->memory;
+    return m->type == type && !m->complex && !m->read_only && memory_is_contiguous(m) &&
+           (uintptr_t) m->data % type_entry_size(type) == 0 && memory_size(m) > 0;
+}
+
+/* A variable on the source's memory, which it takes over. 0: exception. */
+static uint32_t share(Source *s, const TypeInfo *info)
+{
+    Lease *lease = malloc(sizeof(Lease));
+    if (!lease) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    uint32_t index = jit_var_mem_map(info->backend, info->entry, s->memory.data,
+                                     memory_size(&s->memory), 0);
+    if (!index || !jit_var_set_callback(index, variable_changed, lease)) {
+        jit_var_dec_ref(index);
+        free(lease);
+        error_from_core("array", &s->object, 1);
+        return 0;
+    }
+    lease->deferred.run = end_lease;
+    lease->source = *s;
+    s->buffer.obj = NULL;
+    s->keeper = NULL;
+    return index;
+}
+
+/* A variable with these entries; 0 with an exception, or for none without. */
+static uint32_t variable_of(Source *s, const TypeInfo *info)
+{
+    if (can_share(s, info->entry))
+        return share(s, info);
+    void *entries = contiguous_copy(s, info->entry);
+    size_t count = memory_size(&s->memory) << s->memory.complex;
+    uint32_t index = 0;
+    if (entries && count) {
+        index = jit_var_mem_copy(info->backend, info->entry, entries, count);
+        if (!index)
+            error_from_core("array", &s->object, 1);
+    }
+    PyMem_Free(entries);
+    return index;
+}
+
+/* ---------------------------------------------------------------- building arrays */
+
+static Array *wrong_shape(const Source *s, const TypeInfo *info)
+{
+    PyObject *shape = PyTuple_New(s->memory.ndim);
+    for (int i = 0; shape && i < s->memory.ndim; i++) {
+        PyObject *extent = PyLong_FromSsize_t(s->memory.shape[i]);
+        if (!extent)
+            Py_CLEAR(shape);
+        else
+            PyTuple_SET_ITEM(shape, i, extent);
+    }
+    if (!shape)
+        return NULL;
+    PyErr_Format(PyExc_TypeError,
+                 "%s.__init__(): unable to initialize from a '%s' of shape %R with %s%s "
+                 "entries", info->name, Py_TYPE(s->object)->tp_name, shape,
+                 s->memory.complex ? "complex " : "", type_entry_name(s->memory.type));
+    Py_DECREF(shape);
+    return NULL;
+}
+
+static Array *make_flat(Source *s, const TypeInfo *info)
+{
+    uint32_t index = variable_of(s, info);
+    return PyErr_Occurred() ? NULL : array_new_leaf(info, index);
+}
+
+static Array *make_tensor(Source *s, const TypeInfo *info)
+{
+    size_t shape[EXCHANGE_MAX_DIMS];
+    for (int i = 0; i < s->memory.ndim; i++)
+        shape[i] = (size_t) s->memory.shape[i];
+    Array *a = array_new_tensor(info, (size_t) s->memory.ndim, shape);
+    if (!a)
+        return NULL;
+    if (info->jit) {
+        uint32_t index = variable_of(s, info);
+        if (PyErr_Occurred())
+            Py_CLEAR(a);
+        else
+            array_set_leaf(a, 0, index);
+        return a;
+    }
+    void *entries = contiguous_copy(s, info->entry);
+    if (!entries)
+        Py_CLEAR(a);
+    else if (array_count(a))
+        memcpy(array_data(a), entries, array_count(a) * info->entry_size);
+    PyMem_Free(entries);
+    return a;
+}
+
+/* Leaves i of a traced nested array: lanes entries each, from [leaf][lane], or
+ * [lane][part] of complex numbers. */
+static bool fill_leaves(Array *a, const Source *s, const char *entries, size_t lanes)
+{
+    const TypeInfo *info = a->info;
+    size_t count = array_count(a), size = info->entry_size;
+    bool real_only = info->kind == KIND_COMPLEX && !s->memory.complex;
+    char *part = NULL;
+    if (s->memory.complex && lanes) {
+        part = PyMem_Malloc(lanes * size);
+        if (!part) {
+            PyErr_NoMemory();
+            return false;
+        }
+    }
+    bool ok = true;
+    for (size_t i = 0; ok && i < count && lanes; i++) {
+        if (real_only && i == 1) {
+            const uint64_t zero = 0;
+            array_set_leaf(a, 1, jit_var_literal(info->backend, info->entry, &zero, 1, 0));
+            break;
+        }
+        const char *source = entries + i * lanes * size;
+        if (part) {
+            for (size_t lane = 0; lane < lanes; lane++)
+                memcpy(part + lane * size, entries + (lane * count + i) * size, size);
+            source = part;
+        }
+        uint32_t index = jit_var_mem_copy(info->backend, info->entry, source, lanes);
+        ok = index;
+        if (ok)
+            array_set_leaf(a, i, index);
+        else
+            error_from_core("array", &s->object, 1);
+    }
+    PyMem_Free(part);
+    return ok;
+}
+
+/* Do the first axes of the memory match the extents of the type? */
+static bool extents_match(const Memory *m, const TypeInfo *info)
+{
+    for (int i = 0; i < info->ndim; i++)
+        if (info->dims[i] != DYNAMIC && info->dims[i] != m->shape[i])
+            return false;
+    return true;
+}
+
+static Array *make_nested(Source *s, const TypeInfo *info)
+{
+    const Memory *m = &s->memory;
+    bool is_complex = info->kind == KIND_COMPLEX; /* one entry is one number */
+    int axes = is_complex ? 0 : info->ndim;
+    bool with_lanes = m->ndim == axes + 1, fits = with_lanes ? info->jit : m->ndim == axes;
+    if (!fits || (!is_complex && (m->complex || !extents_match(m, info))))
+        return wrong_shape(s, info);
+    size_t lanes = with_lanes ? (size_t) m->shape[axes] : 1;
+    Array *a = info->dynamic ? array_new_dynamic(info, (size_t) m->shape[0])
+                             : array_new(info);
+    void *entries = a ? contiguous_copy(s, info->entry) : NULL;
+    bool ok = entries;
+    if (ok && info->jit)
+        ok = fill_leaves(a, s, entries, lanes);
+    else if (ok && array_count(a))
+        memcpy(array_data(a), entries, array_count(a) * info->entry_size);
+    PyMem_Free(entries);
+    if (!ok)
+        Py_CLEAR(a);
+    return a;
+}
+
+/* A single number stands for all components. */
+static Array *make_from_number(Source *s, const TypeInfo *info)
+{
+    Memory *m = &s->memory;
+    PyObject *number = NULL;
+    if (m->complex) {
+        double parts[2] = {0, 0};
+        jit_host_cast(m->type, VarTypeFloat64, 0, 2, m->data, parts);
+        number = PyComplex_FromDoubles(parts[0], parts[1]);
+    } else {
+        number = convert_entry(m->type, m->data);
+    }
+    Array *a = number ? convert_to(info, number, "array") : NULL;
+    Py_XDECREF(number);
+    return a;
+}
+
+static Array *make(Source *s, const TypeInfo *info)
+{
+    const Memory *m = &s->memory;
+    if (info->kind == KIND_TENSOR)
+        return m->complex ? wrong_shape(s, info) : make_tensor(s, info);
+    if (m->ndim == 0)
+        return make_from_number(s, info);
+    if (info->kind == KIND_LEAF)
+        return m->ndim == 1 && !m->complex ? make_flat(s, info) : wrong_shape(s, info);
+    return make_nested(s, info);
+}
+
+bool convert_foreign(const TypeInfo *info, PyObject *object, Array **result)
+{
+    State *state = info->state;
+    Source s = {.state = state, .object = object};
+    bool is_buffer = PyObject_CheckBuffer(object);
+    if (!is_buffer && !PyCapsule_CheckExact(object) &&
+        !_PyType_Lookup(Py_TYPE(object), state->str_dlpack))
+        return false;
+    *result = NULL;
+    if (is_buffer ? open_buffer(&s)
+                  : dlpack_import(state, object, &s.memory, &s.keeper))
+        *result = make(&s, info);
+    close_source(&s);
+    return true;
+}

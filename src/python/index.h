@@ -1,0 +1,32 @@
+/*
+ * index.h -- a[i], a[slice], a[mask], v.xy, and the same as targets
+ *
+ * tensor.c does the tensors: slice_index() and what is built on it.
+ */
+#ifndef PYTHON_INDEX_H
+#define PYTHON_INDEX_H
+
+#include "python/array.h"
+
+/** a[i] for an integer i (negative counts from the end): a Python number for a LEAF, a
+ *  view for a nested array, a tensor with one dimension less. */
+PyObject *index_get_item(Array *a, Py_ssize_t i);
+int index_set_item(Array *a, Py_ssize_t i, PyObject *value);
+
+/** Number of entries along the first axis. False: ragged or invalid, exception. */
+Py_ssize_t index_length(Array *a);
+
+/** Lanes of a jit array: the largest size of its leaves (1 for drjit.scalar types that
+ *  are not dynamic). False with a RuntimeError if the leaves' sizes do not fit. */
+bool index_width(const Array *a, size_t *width);
+
+/** The shape tuple (new reference); RuntimeError if ragged. */
+PyObject *index_shape(Array *a);
+
+PyObject *tensor_get(Array *tensor, PyObject *key);
+int tensor_set(Array *tensor, PyObject *key, PyObject *value);
+
+/** A new tensor with the last two of its (at least two) axes exchanged. */
+Array *tensor_transpose(Array *tensor);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * log.c -- log messages for a Python function, given to it when that is safe
+ *
+ * See deferred.h. The function is found at delivery: an attribute of drjit._core, for the core's
+ * callback does not say whose message it is.
+ */
+#include "python/log.h"
+
+#include <stdlib.h>
+
+#include "python/deferred.h"
+
+typedef struct Message {
+    Deferred deferred; /* first */
+    LogLevel level;
+    char text[];
+} Message;
+
+static void deliver(Deferred *work)
+{
+    Message *m = (Message *) work;
+    PyObject *module = PyImport_ImportModule("drjit._core");
+    PyObject *callback = module ? Py_XNewRef(state_of_module(module)->log_callback) : NULL;
+    PyObject *result =
+        callback ? PyObject_CallFunction(callback, "is", (int) m->level, m->text) : NULL;
+    if (PyErr_Occurred())
+        PyErr_WriteUnraisable(callback);
+    Py_XDECREF(result);
+    Py_XDECREF(callback);
+    Py_XDECREF(module);
+    free(m);
+}
+
+static void enqueue(LogLevel level, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    Message *m = malloc(sizeof(Message) + size);
+    if (!m)
+        return;
+    m->deferred.run = deliver;
+    m->level = level;
+    memcpy(m->text, text, size);
+    deferred_add(&m->deferred);
+}
+
+void log_set_callback(State *state, PyObject *callback, LogLevel level)
+{
+    jit_set_log_level_callback(LogLevelDisable, NULL);
+    deferred_run(); /* what was logged for the previous one */
+    Py_XINCREF(callback);
+    Py_XSETREF(state->log_callback, callback);
+    if (callback)
+        jit_set_log_level_callback(level, enqueue);
+}

@@ -1,0 +1,46 @@
+/*
+ * memory.h -- gathers and scatters, for the other operations that are made of them
+ */
+#ifndef PYTHON_MEMORY_H
+#define PYTHON_MEMORY_H
+
+#include "python/access.h"
+
+/** out[k] = source[index * n + k], k < n, where mask is set (0: everywhere), in packets
+ * as far as possible. Releases the GIL if the source has to be computed first. False:
+ * the core's error is set, 'out' holds nothing. */
+bool memory_gather_variables(uint32_t source, uint32_t index, uint32_t mask, size_t n,
+                             uint32_t *out);
+
+/** The members of the function table that scatter.c, atomic.c and slice.c implement. */
+PyObject *scatter_plain(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *names);
+PyObject *scatter_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *names);
+PyObject *scatter_add(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *names);
+PyObject *atomic_add_kahan(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *names);
+PyObject *atomic_inc(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                     PyObject *names);
+PyObject *atomic_exch(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *names);
+PyObject *atomic_cas(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                     PyObject *names);
+PyObject *slice_value(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *names);
+
+/** Largest power of two (at most 64) that divides both. */
+size_t memory_packet_size(size_t n, size_t size);
+
+/** Have a target of writes in memory (or a literal): compute it, without the GIL, if
+ * that is still to be done. False: exception. */
+bool memory_prepare_target(const char *operation, uint32_t index);
+
+/** index * scale + shift, a new reference. 0: the core's error is set. */
+uint32_t memory_scaled_index(uint32_t index, size_t scale, size_t shift);
+
+/** A gather from 'source', whose type is flat or nested, into its own type. */
+PyObject *memory_gather_same(Access *access, PyTypeObject *cls, Array *source);
+
+#endif

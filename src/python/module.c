@@ -1,0 +1,178 @@
+/*
+ * module.c -- drjit._core: puts together what the other files contribute
+ *
+ * Multi-phase initialisation, all state in the module object. Importing makes one class
+ * (ArrayBase) and the functions; array classes follow when their module is touched.
+ */
+#include "python/module.h"
+
+#include "python/error.h"
+#include "python/log.h"
+#include "python/state.h"
+
+static PyMethodDef *const function_tables[] = {
+    create_functions, function_functions, matmul_functions, memory_functions,
+    reduce_functions, reshape_functions,  tensor_functions, trait_functions,
+    tree_functions,   jit_functions,      detail_functions, type_functions,
+};
+
+static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};
+
+static PyType_Slot *const slot_tables[] = {
+    number_slots, index_slots, repr_slots, exchange_slots,
+};
+
+enum { SLOT_LIMIT = 96 };
+
+static PyObject *abstract_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
+{
+    (void) args, (void) kwargs;
+    return PyErr_Format(PyExc_TypeError, "%s: cannot be instantiated, use one of the array "
+                        "types in drjit.scalar, drjit.llvm, ...", cls->tp_name);
+}
+
+/* ArrayBase must not add to a dead object's list of an unknown type. */
+static void abstract_dealloc(PyObject *self)
+{
+    PyTypeObject *cls = Py_TYPE(self);
+    cls->tp_free(self);
+    Py_DECREF(cls);
+}
+
+static bool make_array_base(State *state)
+{
+    PyMethodDef *methods = state->methods;
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof(method_tables) / sizeof(*method_tables); i++)
+        for (PyMethodDef *m = method_tables[i]; m->ml_name && n + 1 < METHOD_LIMIT; m++)
+            methods[n++] = *m;
+
+    PyType_Slot slots[SLOT_LIMIT] = {
+        {Py_tp_doc, (void *) "Base class of all Dr.Jit arrays and tensors."},
+        SLOT(Py_tp_new, abstract_new),
+        SLOT(Py_tp_dealloc, abstract_dealloc),
+        {Py_tp_methods, methods},
+        {Py_tp_getset, index_getset},
+    };
+    size_t count = 5;
+    for (size_t i = 0; i < sizeof(slot_tables) / sizeof(*slot_tables); i++)
+        for (PyType_Slot *s = slot_tables[i]; s->slot && count + 1 < SLOT_LIMIT; s++)
+            slots[count++] = *s;
+    PyType_Spec spec = {
+        .name = "drjit.ArrayBase",
+        .basicsize = sizeof(PyObject),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+        .slots = slots,
+    };
+    state->array_base =
+        (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
+    return state->array_base &&
+           PyModule_AddObjectRef(state->module, "ArrayBase",
+                                 (PyObject *) state->array_base) == 0;
+}
+
+typedef struct Name {
+    size_t offset; /* of the member of State */
+    const char *text;
+} Name;
+
+static bool intern_names(State *state)
+{
+    static const Name names[] = {
+        {offsetof(State, str_struct), "DRJIT_STRUCT"},
+        {offsetof(State, str_dataclass), "__dataclass_fields__"},
+        {offsetof(State, str_array_interface), "__array_interface__"},
+        {offsetof(State, str_dlpack), "__dlpack__"},
+        {offsetof(State, str_index), "__index__"},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        PyObject *text = PyUnicode_InternFromString(names[i].text);
+        if (!text)
+            return false;
+        *(PyObject **) ((char *) state + names[i].offset) = text;
+    }
+    return true;
+}
+
+static int module_exec(PyObject *module)
+{
+    State *state = state_of_module(module);
+    state->module = module;
+    state->promotion = PyMem_Calloc(OPERAND_COUNT, sizeof(*state->promotion));
+    if (!state->promotion) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    /* The library logs what it compiles unless told otherwise; a Python user asks for it. */
+    if (!getenv("DRJIT_LOG_LEVEL"))
+        jit_set_log_level_stderr(LogLevelWarn);
+    if (!intern_names(state) || !type_init(state) || !make_array_base(state))
+        return -1;
+    for (size_t i = 0; i < sizeof(function_tables) / sizeof(*function_tables); i++)
+        if (PyModule_AddFunctions(module, function_tables[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    State *state = state_of_module(module);
+    Py_VISIT(state->array_base);
+    Py_VISIT(state->iterator);
+    Py_VISIT(state->enums);
+    Py_VISIT(state->log_callback);
+    return type_traverse(state, visit, arg);
+}
+
+static int module_clear(PyObject *module)
+{
+    State *state = state_of_module(module);
+    Py_CLEAR(state->str_struct);
+    Py_CLEAR(state->str_dataclass);
+    Py_CLEAR(state->str_array_interface);
+    Py_CLEAR(state->str_dlpack);
+    Py_CLEAR(state->str_index);
+    Py_CLEAR(state->enums);
+    log_set_callback(state, NULL, LogLevelDisable);
+    Py_CLEAR(state->iterator);
+    Py_CLEAR(state->array_base);
+    type_clear(state);
+    return 0;
+}
+
+static void module_free(void *module)
+{
+    State *state = state_of_module(module);
+    module_clear(module);
+    PyMem_Free(state->promotion);
+    PyMem_Free(state->classes);
+    for (int i = 0; i < TYPE_COUNT; i++)
+        PyMem_Free((void *) state->types[i].name);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, (void *) module_exec},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    {Py_mod_gil, Py_MOD_GIL_USED}, /* see compat.h */
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "drjit._core",
+    .m_doc = "The compiled part of drjit.",
+    .m_size = sizeof(State),
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&module_def);
+}

@@ -1,0 +1,36 @@
+/*
+ * module.h -- what each file contributes to drjit._core and to ArrayBase
+ *
+ * <file>_functions: functions of the module. <file>_methods, <file>_getset: members of
+ * ArrayBase. <file>_slots: its slots. Each table ends with an empty row; module.c
+ * lists them all.
+ */
+#ifndef PYTHON_MODULE_H
+#define PYTHON_MODULE_H
+
+#include "python/compat.h"
+
+extern PyMethodDef create_functions[];   /* zeros, ones, full, empty, arange, ... */
+extern PyMethodDef function_functions[]; /* fma, minimum, select, popcnt, ... */
+extern PyMethodDef matmul_functions[];   /* matmul */
+extern PyMethodDef memory_functions[];   /* gather, scatter, ... */
+extern PyMethodDef reduce_functions[];   /* reduce, sum, prefix_reduce, block_reduce, ... */
+extern PyMethodDef reshape_functions[];  /* ravel, unravel, reshape, tile, repeat, ... */
+extern PyMethodDef tensor_functions[];   /* slice_index */
+extern PyMethodDef trait_functions[];    /* is_array_v, value_t, ... */
+extern PyMethodDef tree_functions[];     /* copy, width, shape, schedule, eval, ... */
+extern PyMethodDef jit_functions[];      /* set_flag, kernel_history, whos, ... */
+extern PyMethodDef detail_functions[];   /* names starting with '_': drjit.detail */
+extern PyMethodDef type_functions[];     /* _publish */
+
+extern PyMethodDef exchange_methods[];   /* numpy, __dlpack__, ... */
+extern PyMethodDef index_methods[];      /* item, __reduce__, ... */
+
+extern PyGetSetDef index_getset[];       /* x y z w, shape, ndim, array, T, mT, index, ... */
+
+extern PyType_Slot number_slots[];       /* nb_...; tp_richcompare, tp_hash */
+extern PyType_Slot index_slots[];        /* mp_..., sq_..., tp_iter, tp_getattro, ... */
+extern PyType_Slot repr_slots[];         /* tp_repr, tp_str */
+extern PyType_Slot exchange_slots[];     /* bf_getbuffer, bf_releasebuffer */
+
+#endif

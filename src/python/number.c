@@ -1,0 +1,531 @@
+/*
+ * number.c -- the operators of arrays
+ *
+ * Each slot first tries the short way: both operands are of exactly one class (or the
+ * second is a Python number), and the class has plain leaves in a just-in-time family.
+ * Then it is one core call for each leaf and one new object. All else goes to apply().
+ */
+#include <math.h>
+
+#include "python/apply.h"
+#include "python/convert.h"
+#include "python/error.h"
+#include "python/evaluate.h"
+#include "python/matmul.h"
+#include "python/module.h"
+#include "python/promote.h"
+#include "python/shortcut.h"
+#include "python/value.h"
+
+/* ---------------------------------------------------------------- the short way */
+
+typedef uint32_t (*Function2)(uint32_t a, uint32_t b);
+
+/* Do the leaves of this class stand side by side, meaning nothing but themselves? */
+static inline bool is_plain(const TypeInfo *info)
+{
+    return info->jit && !info->dynamic && info->kind <= KIND_ARRAY;
+}
+
+/* A leaf for each of the result's, or one for all. */
+typedef struct Leaves {
+    const Leaf *leaves;
+    size_t step;
+} Leaves;
+
+/* False: there was an empty leaf or an error; the long way tells. */
+static inline bool loop2(Function2 function, size_t count, Leaves a, Leaves b,
+                         Leaf *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t x = leaf_index(a.leaves[i * a.step]),
+                 y = leaf_index(b.leaves[i * b.step]);
+        uint32_t index = x && y ? function(x, y) : 0;
+        if (!index)
+            return false;
+        out[i] = index;
+    }
+    return true;
+}
+
+/* Result of a short way; NULL without exception: take the long way. */
+static inline PyObject *compute2(Function2 function, Leaves a, Leaves b,
+                                 const TypeInfo *result)
+{
+    if (result->kind == KIND_LEAF) {
+        uint32_t x = leaf_index(*a.leaves), y = leaf_index(*b.leaves);
+        uint32_t index = x && y ? function(x, y) : 0;
+        return index ? (PyObject *) array_new_leaf(result, index) : NULL;
+    }
+    Array *out = array_new(result);
+    if (out && !loop2(function, result->leaves, a, b, array_leaves(out)))
+        Py_CLEAR(out);
+    return (PyObject *) out;
+}
+
+static inline bool accepts(Apply which, const TypeInfo *info)
+{
+    return apply_accepts(which, (VarType) info->entry);
+}
+
+static const TypeInfo *result_info(Apply which, const TypeInfo *info)
+{
+    bool compares = which >= APPLY_LT && which <= APPLY_NE;
+    return compares ? &info->state->types[info->mask] : info;
+}
+
+/* Both orders: number op array and array op number. */
+static PyObject *with_number(Function2 function, Apply which, const Array *a,
+                             PyObject *number, bool swapped)
+{
+    const TypeInfo *info = a->info;
+    bool divides = which == APPLY_TRUEDIV && !swapped;
+    Leaf literal = shortcut_literal(info, number, divides);
+    if (!literal)
+        return NULL;
+    Leaves x = { array_leaves(a), 1 }, y = { &literal, 0 };
+    PyObject *result = compute2(divides ? jit_var_mul : function, swapped ? y : x,
+                                swapped ? x : y, result_info(which, info));
+    jit_var_dec_ref(leaf_index(literal));
+    return result;
+}
+
+static State *state_of(PyObject *a, PyObject *b)
+{
+    const Array *array = promote_array(a);
+    return (array ? array : (const Array *) b)->info->state;
+}
+
+static PyObject *long_way(Apply which, PyObject *a, PyObject *b)
+{
+    PyObject *const args[] = { a, b };
+    return apply(state_of(a, b), which, args, true);
+}
+
+static bool is_number(PyObject *object)
+{
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
+}
+
+/* An array of exactly the class of its descriptor, by the object alone. */
+static inline const TypeInfo *exact_info(PyObject *object)
+{
+    if (Py_TYPE(object)->tp_dealloc != array_dealloc)
+        return NULL;
+    return ((Array *) object)->info;
+}
+
+/* Different classes: an array and a number, or a nested array and a single variable
+ * with the same entries. */
+static PyObject *mixed(Apply which, Function2 function, PyObject *a, PyObject *b)
+{
+    const TypeInfo *x = exact_info(a), *y = exact_info(b);
+    PyObject *result = NULL;
+    if (which == APPLY_AND)
+        return long_way(which, a, b);
+    if (x && !y) {
+        if (is_number(b) && is_plain(x) && accepts(which, x))
+            result = with_number(function, which, (Array *) a, b, false);
+    } else if (y && !x) {
+        if (is_number(a) && is_plain(y) && accepts(which, y))
+            result = with_number(function, which, (Array *) b, a, true);
+    } else if (x && y && x->leaf == y->leaf && is_plain(x) && is_plain(y) &&
+               accepts(which, x) && (x->kind == KIND_LEAF || y->kind == KIND_LEAF) &&
+               (which != APPLY_TRUEDIV || x->kind == KIND_LEAF)) {
+        Leaves p = { array_leaves((Array *) a), x->kind != KIND_LEAF };
+        Leaves q = { array_leaves((Array *) b), y->kind != KIND_LEAF };
+        result =
+            compute2(function, p, q, result_info(which, x->kind == KIND_LEAF ? y : x));
+    }
+    return result || PyErr_Occurred() ? result : long_way(which, a, b);
+}
+
+static inline PyObject *binary(Apply which, Function2 function, bool compares,
+                               PyObject *a, PyObject *b)
+{
+    if (Py_TYPE(a) == Py_TYPE(b)) {
+        const Array *x = (const Array *) a;
+        const TypeInfo *info = x->info;
+        if (info->py == Py_TYPE(a) && is_plain(info) && accepts(which, info)) {
+            const TypeInfo *result = compares ? &info->state->types[info->mask] : info;
+            Leaves p = { array_leaves(x), 1 },
+                   q = { array_leaves((const Array *) b), 1 };
+            PyObject *out = compute2(function, p, q, result);
+            if (out || PyErr_Occurred())
+                return out;
+        }
+        return long_way(which, a, b);
+    }
+    return mixed(which, function, a, b);
+}
+
+/* ---------------------------------------------------------------- in place */
+
+/* a op= b: 'result' moves into 'a' if the type stays. */
+static PyObject *in_place(PyObject *a, PyObject *result)
+{
+    if (!result || result == Py_NotImplemented || result == a ||
+        Py_TYPE(result) != Py_TYPE(a))
+        return result;
+    bool ok = array_replace((Array *) a, (Array *) result);
+    Py_DECREF(result);
+    return ok ? Py_NewRef(a) : NULL;
+}
+
+#define BINARY(name, which, function)                         \
+    static PyObject *number_##name(PyObject *a, PyObject *b)  \
+    {                                                         \
+        return binary(which, function, false, a, b);          \
+    }                                                         \
+    static PyObject *inplace_##name(PyObject *a, PyObject *b) \
+    {                                                         \
+        return in_place(a, number_##name(a, b));              \
+    }
+
+BINARY(add, APPLY_ADD, jit_var_add)
+BINARY(sub, APPLY_SUB, jit_var_sub)
+BINARY(mul, APPLY_MUL, jit_var_mul)
+BINARY(truediv, APPLY_TRUEDIV, jit_var_div)
+BINARY(floordiv, APPLY_FLOORDIV, jit_var_div)
+BINARY(mod, APPLY_MOD, jit_var_mod)
+BINARY(and, APPLY_AND, jit_var_and)
+BINARY(or, APPLY_OR, jit_var_or)
+BINARY(xor, APPLY_XOR, jit_var_xor)
+BINARY(lshift, APPLY_SHL, jit_var_shl)
+BINARY(rshift, APPLY_SHR, jit_var_shr)
+
+static PyObject *number_matmul(PyObject *a, PyObject *b)
+{
+    return matmul_apply(state_of(a, b), a, b);
+}
+
+static PyObject *inplace_matmul(PyObject *a, PyObject *b)
+{
+    return in_place(a, number_matmul(a, b));
+}
+
+/* ---------------------------------------------------------------- unary */
+
+static PyObject *unary(PyObject *a, Apply which, const char *symbol)
+{
+    PyObject *result = shortcut_apply(which, 1, &a);
+    if (!result && !PyErr_Occurred())
+        result = apply(((Array *) a)->info->state, which, &a, true);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
+    return PyErr_Format(PyExc_TypeError, "bad operand type for %s: '%s'", symbol,
+                        Py_TYPE(a)->tp_name);
+}
+
+static PyObject *number_negative(PyObject *a)
+{
+    return unary(a, APPLY_NEG, "unary -");
+}
+
+/* A copy: changing the result in place must not change the operand. */
+static PyObject *copy(PyObject *a)
+{
+    return apply_finish(array_copy((const Array *) a), &a, 1);
+}
+
+static PyObject *number_absolute(PyObject *a)
+{
+    return unary(a, APPLY_ABS, "abs()");
+}
+
+static PyObject *number_invert(PyObject *a)
+{
+    return unary(a, APPLY_INVERT, "unary ~");
+}
+
+/* ---------------------------------------------------------------- truth */
+
+static bool read_entry(const Array *a, bool *truth)
+{
+    uint8_t byte = 0;
+    if (a->info->jit) {
+        if (!evaluate_read(array_index(a), 0, &byte)) {
+            PyObject *self = (PyObject *) a;
+            error_from_core("bool", &self, 1);
+            return false;
+        }
+    } else {
+        byte = *(const uint8_t *) array_data(a);
+    }
+    *truth = byte;
+    return true;
+}
+
+/* A mask with one element. */
+static int number_bool(PyObject *self)
+{
+    const Array *a = (const Array *) self;
+    const TypeInfo *info = a->info;
+    if (!type_is_mask(info)) {
+        error_raise(
+            PyExc_TypeError, "bool", &self, 1,
+            "implicit conversion to 'bool' is only supported for masks. Compare "
+            "first, then reduce with dr.all() or dr.any().");
+        return -1;
+    }
+    int ndim = info->ndim + (info->jit && info->kind != KIND_TENSOR);
+    if (ndim > 1) {
+        error_raise(PyExc_RuntimeError, "bool", &self, 1,
+                    "implicit conversion to 'bool' requires an array of at most 1 "
+                    "dimension, this one has %d. Reduce it with dr.all() or dr.any().",
+                    ndim);
+        return -1;
+    }
+    size_t size = array_count(a);
+    if (info->jit)
+        size = array_index(a) ? jit_var_size(array_index(a)) : 0;
+    if (size != 1) {
+        error_raise(
+            PyExc_RuntimeError, "bool", &self, 1,
+            "implicit conversion to 'bool' requires an array with 1 element, this "
+            "one has %zu. Reduce it with dr.all() or dr.any().",
+            size);
+        return -1;
+    }
+    bool truth;
+    return read_entry(a, &truth) ? truth : -1;
+}
+
+/* ---------------------------------------------------------------- powers */
+
+/* Is the exponent a whole number known now? False with or without exception. */
+static bool whole_exponent(State *state, PyObject *exponent, long long *value,
+                           bool *known)
+{
+    *known = false;
+    int class = promote_number(state, exponent);
+    if (class < 0)
+        return true;
+    if (class == OPERAND_FLOAT) {
+        double number = PyFloat_AsDouble(exponent);
+        if (number == -1 && PyErr_Occurred())
+            return false;
+        *known = number == floor(number) && fabs(number) < 9e18;
+        if (*known)
+            *value = (long long) number;
+        return true;
+    }
+    PyObject *plain = class == OPERAND_BOOL ? PyBool_FromLong(PyObject_IsTrue(exponent))
+                                            : PyNumber_Long(exponent);
+    if (!plain)
+        return false;
+    *value = PyLong_AsLongLong(plain);
+    Py_DECREF(plain);
+    *known = *value != -1 || !PyErr_Occurred();
+    return *known;
+}
+
+/* Is leaf i of the multiplicative identity of this kind 1 (and not 0)? */
+static bool is_one(const TypeInfo *info, size_t i)
+{
+    size_t n = (size_t) info->dims[0];
+    switch ((Kind) info->kind) {
+    case KIND_COMPLEX:
+        return i == 0;
+    case KIND_QUATERNION:
+        return i == 3;
+    case KIND_MATRIX:
+        i /= info->leaves / (n * n);
+        return i / n == i % n;
+    default:
+        return true;
+    }
+}
+
+/* The identity with the type and the sizes of 'base'. */
+static PyObject *one_like(const Array *base)
+{
+    const TypeInfo *info = base->info;
+    Array *out = array_new_like(info, base);
+    size_t count = out ? array_count(base) : 0;
+    PyObject *number = out ? PyLong_FromLong(1) : NULL;
+    uint64_t one;
+    bool ok = number && apply_number(info, number, &one);
+    Py_XDECREF(number);
+    for (size_t i = 0; ok && i < count; i++) {
+        uint64_t bits = is_one(info, i) ? one : 0;
+        uint32_t leaf = info->jit ? leaf_index(array_leaves(base)[i]) : 0;
+        if (!info->jit) {
+            value_store(out, i, bits);
+        } else if (leaf) {
+            uint32_t index =
+                jit_var_literal((JitBackend) info->backend, (VarType) info->entry,
+                                &bits, jit_var_size(leaf), 0);
+            array_leaves(out)[i] = index;
+            if (!index)
+                error_from_core("power", NULL, 0);
+            ok = index;
+        }
+    }
+    if (!ok)
+        Py_CLEAR(out);
+    return (PyObject *) out;
+}
+
+/* Repeated squaring, from the lowest bit. */
+static PyObject *integer_power(State *state, PyObject *base, long long exponent)
+{
+    unsigned long long n = exponent < 0 ? 0 - (unsigned long long) exponent
+                                        : (unsigned long long) exponent;
+    PyObject *square = Py_NewRef(base), *result = NULL;
+    while (n && square) {
+        if (n & 1) {
+            PyObject *next = result ? number_mul(result, square) : copy(square);
+            Py_XDECREF(result);
+            result = next;
+            if (!result)
+                break;
+        }
+        n >>= 1;
+        if (n) {
+            PyObject *next = number_mul(square, square);
+            Py_DECREF(square);
+            square = next;
+        }
+    }
+    if (exponent == 0)
+        result = one_like((const Array *) base);
+    else if (!square)
+        Py_CLEAR(result);
+    Py_XDECREF(square);
+    if (result && exponent < 0) {
+        PyObject *inverse = apply(state, APPLY_RCP, &result, false);
+        Py_DECREF(result);
+        result = inverse;
+    }
+    return result;
+}
+
+static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    State *state = promote_array(a) || promote_array(b) ? state_of(a, b) : NULL;
+    if (!state || modulus != Py_None)
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *const args[] = { a, b };
+    const Array *base = promote_array(a);
+    long long exponent = 0;
+    bool known = false;
+    if (base && !whole_exponent(state, b, &exponent, &known))
+        return NULL;
+    if (base && type_is_mask(base->info))
+        return error_raise(PyExc_RuntimeError, "power", args, 2,
+                           "operation not supported for masks");
+    if (known)
+        return integer_power(state, a, exponent);
+    if (promote_class(state, a) == -1 || promote_class(state, b) == -1)
+        Py_RETURN_NOTIMPLEMENTED;
+    if (PyErr_Occurred())
+        return NULL;
+    return error_raise(
+        PyExc_RuntimeError, "power", args, 2,
+        "only whole numbers are possible as exponents, because exp2() and "
+        "log2() are not available yet");
+}
+
+static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    return in_place(a, number_power(a, b, modulus));
+}
+
+/* ---------------------------------------------------------------- comparisons */
+
+static PyObject *compare_lt(PyObject *a, PyObject *b)
+{
+    return binary(APPLY_LT, jit_var_lt, true, a, b);
+}
+
+static PyObject *compare_le(PyObject *a, PyObject *b)
+{
+    return binary(APPLY_LE, jit_var_le, true, a, b);
+}
+
+static PyObject *compare_gt(PyObject *a, PyObject *b)
+{
+    return binary(APPLY_GT, jit_var_gt, true, a, b);
+}
+
+static PyObject *compare_ge(PyObject *a, PyObject *b)
+{
+    return binary(APPLY_GE, jit_var_ge, true, a, b);
+}
+
+static PyObject *compare_eq(PyObject *a, PyObject *b)
+{
+    return binary(APPLY_EQ, jit_var_eq, true, a, b);
+}
+
+static PyObject *compare_ne(PyObject *a, PyObject *b)
+{
+    return binary(APPLY_NE, jit_var_neq, true, a, b);
+}
+
+/* A comparison with something foreign is an error, not False for all entries. */
+static PyObject *richcompare(PyObject *a, PyObject *b, int op)
+{
+    static const binaryfunc functions[] = {
+        [Py_LT] = compare_lt, [Py_LE] = compare_le, [Py_EQ] = compare_eq,
+        [Py_NE] = compare_ne, [Py_GT] = compare_gt, [Py_GE] = compare_ge,
+    };
+    PyObject *result = functions[op](a, b);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
+    static const char *const names[] = {
+        [Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq",
+        [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge",
+    };
+    PyObject *const args[] = { a, b };
+    return error_raise(PyExc_RuntimeError, names[op], args, 2,
+                       "Incompatible arguments. '%s' cannot be compared with an array.",
+                       Py_TYPE(b)->tp_name);
+}
+
+static Py_hash_t hash(PyObject *self)
+{
+    size_t address = (size_t) self; /* objects are aligned to 16 bytes */
+    Py_hash_t value = (Py_hash_t) (address >> 4 | address << (8 * sizeof(address) - 4));
+    return value == -1 ? -2 : value;
+}
+
+PyType_Slot number_slots[] = {
+    SLOT(Py_nb_add, number_add),
+    SLOT(Py_nb_subtract, number_sub),
+    SLOT(Py_nb_multiply, number_mul),
+    SLOT(Py_nb_true_divide, number_truediv),
+    SLOT(Py_nb_floor_divide, number_floordiv),
+    SLOT(Py_nb_remainder, number_mod),
+    SLOT(Py_nb_matrix_multiply, number_matmul),
+    SLOT(Py_nb_power, number_power),
+    SLOT(Py_nb_and, number_and),
+    SLOT(Py_nb_or, number_or),
+    SLOT(Py_nb_xor, number_xor),
+    SLOT(Py_nb_lshift, number_lshift),
+    SLOT(Py_nb_rshift, number_rshift),
+    SLOT(Py_nb_inplace_add, inplace_add),
+    SLOT(Py_nb_inplace_subtract, inplace_sub),
+    SLOT(Py_nb_inplace_multiply, inplace_mul),
+    SLOT(Py_nb_inplace_true_divide, inplace_truediv),
+    SLOT(Py_nb_inplace_floor_divide, inplace_floordiv),
+    SLOT(Py_nb_inplace_remainder, inplace_mod),
+    SLOT(Py_nb_inplace_matrix_multiply, inplace_matmul),
+    SLOT(Py_nb_inplace_power, inplace_power),
+    SLOT(Py_nb_inplace_and, inplace_and),
+    SLOT(Py_nb_inplace_or, inplace_or),
+    SLOT(Py_nb_inplace_xor, inplace_xor),
+    SLOT(Py_nb_inplace_lshift, inplace_lshift),
+    SLOT(Py_nb_inplace_rshift, inplace_rshift),
+    SLOT(Py_nb_negative, number_negative),
+    SLOT(Py_nb_positive, copy),
+    SLOT(Py_nb_absolute, number_absolute),
+    SLOT(Py_nb_invert, number_invert),
+    SLOT(Py_nb_bool, number_bool),
+    SLOT(Py_tp_richcompare, richcompare),
+    SLOT(Py_tp_hash, hash),
+    { 0, NULL },
+};

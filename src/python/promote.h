@@ -1,0 +1,52 @@
+/*
+ * promote.h -- which type an operation on several operands computes in
+ *
+ * Rules: docs/dev/python.md. The table in State remembers every pair ever asked.
+ */
+#ifndef PYTHON_PROMOTE_H
+#define PYTHON_PROMOTE_H
+
+#include "python/array.h"
+
+/** The operand class of an object: id of an array type, OPERAND_BOOL/INT/FLOAT for
+ *  Python (and NumPy) scalars. Sequences, NumPy arrays and other array-likes give the
+ *  class that their contents imply. -1 without exception: not an operand; -2:
+ *  exception. */
+int promote_class(State *state, PyObject *object);
+
+/** OPERAND_BOOL/INT/FLOAT for a Python or NumPy scalar, else -1; no exceptions. */
+int promote_number(const State *state, PyObject *object);
+
+/** The common type of all operands. NULL with an exception naming 'operation' if they
+ *  do not combine. If no operand is an array, NULL without exception. */
+const TypeInfo *promote(State *state, const char *operation, PyObject *const *args,
+                        Py_ssize_t n);
+
+typedef enum Promotion {
+    PROMOTION_ERROR = -1, /* exception */
+    PROMOTION_NONE = 0,   /* an object is no operand, or none is an array; no exception */
+    PROMOTION_FOUND = 1
+} Promotion;
+
+/** The same for callers that can do something else with foreign objects. */
+Promotion promote_operands(State *state, const char *operation, PyObject *const *args,
+                           Py_ssize_t n, const TypeInfo **info);
+
+/** The type of select(args[0], args[1], args[2]): the two values decide the entries,
+ *  all three the shape. */
+Promotion promote_select(State *state, const char *operation, PyObject *const *args,
+                         const TypeInfo **info);
+
+/** Common type of two array types or operand classes; NULL without exception. */
+const TypeInfo *promote_pair(State *state, int a, int b);
+
+/** The object as an array, NULL (no exception) if it is none. */
+static inline Array *promote_array(PyObject *object)
+{
+    for (PyTypeObject *cls = Py_TYPE(object); cls; cls = cls->tp_base)
+        if (cls->tp_dealloc == array_dealloc)
+            return (Array *) object;
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * state.h -- everything the extension remembers: one State for each module object
+ *
+ * Found from a module function through state_of_module(), from an array or a type
+ * through its TypeInfo. There are no static mutable variables.
+ */
+#ifndef PYTHON_STATE_H
+#define PYTHON_STATE_H
+
+#include "python/compat.h"
+#include "python/type.h"
+
+/** Operand classes of promotion: every array type's id, and Python's scalars. */
+enum { OPERAND_BOOL = TYPE_COUNT, OPERAND_INT, OPERAND_FLOAT, OPERAND_COUNT };
+
+enum { METHOD_LIMIT = 64 };
+
+struct State {
+    PyObject *module;               /* drjit._core, borrowed */
+    PyTypeObject *array_base;       /* drjit.ArrayBase */
+    /* Methods of ArrayBase from all files; the class points to them. */
+    PyMethodDef methods[METHOD_LIMIT];
+    PyTypeObject *iterator;         /* of arrays */
+    TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
+    bool family_ready[FAMILY_COUNT];
+    /* Result of promoting two operand classes, filled lazily: 0 not yet known, else
+       id + 1, or PROMOTE_NEVER. See promote.c. */
+    uint16_t (*promotion)[OPERAND_COUNT];
+    /* Which class is which type: open addressing, by address. See type_of_class(). */
+    struct ClassEntry *classes;
+    size_t class_count, class_capacity;
+    /* Names that are looked up often (interned). */
+    PyObject *str_struct;           /* "DRJIT_STRUCT" */
+    PyObject *str_dataclass;        /* "__dataclass_fields__" */
+    PyObject *str_array_interface;  /* "__array_interface__" */
+    PyObject *str_dlpack;           /* "__dlpack__" */
+    PyObject *str_index;            /* "__index__" */
+    PyObject *enums;                /* module drjit._enums, NULL until needed */
+    PyObject *log_callback;         /* of set_log_callback, NULL: none */
+};
+
+/** The state of drjit._core, given the module object. */
+static inline State *state_of_module(PyObject *module)
+{
+    return (State *) PyModule_GetState(module);
+}
+
+#endif

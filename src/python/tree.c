@@ -1,0 +1,291 @@
+/*
+ * tree.c -- functions on whole PyTrees: schedule, eval, make_opaque, copy, width, shape
+ */
+#include "python/array.h"
+#include "python/error.h"
+#include "python/evaluate.h"
+#include "python/index.h"
+#include "python/module.h"
+#include "python/pytree.h"
+
+enum { SEQUENCE_DEPTH_LIMIT = 100 };
+
+/* Visit each argument. */
+static bool visit_all(State *state, const char *operation, PyObject *const *args,
+                      Py_ssize_t n, PyTreeVisit visit, void *context)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!pytree_visit(state, operation, args[i], visit, context))
+            return false;
+    return true;
+}
+
+/* ---------------------------------------------------------------- evaluation */
+
+typedef struct Scheduling {
+    State *state;
+    const char *operation;
+    bool any;
+} Scheduling;
+
+static bool schedule_leaf(void *context, PyObject *leaf)
+{
+    Scheduling *s = context;
+    if (!array_check(s->state, leaf) || !((Array *) leaf)->info->jit)
+        return true;
+    Array *a = (Array *) leaf;
+    for (size_t i = 0; i < array_count(a); i++) {
+        uint32_t index = leaf_index(array_leaves(a)[i]);
+        if (!index)
+            continue;
+        jit_error_clear();
+        s->any |= jit_var_schedule(index);
+        if (jit_error() != JIT_OK)
+            return error_from_core(s->operation, &leaf, 1);
+    }
+    return true;
+}
+
+static PyObject *schedule(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    Scheduling s = {state_of_module(module), "schedule", false};
+    if (!visit_all(s.state, s.operation, args, n, schedule_leaf, &s))
+        return NULL;
+    return PyBool_FromLong(s.any);
+}
+
+static PyObject *eval(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    Scheduling s = {state_of_module(module), "eval", false};
+    if (!visit_all(s.state, s.operation, args, n, schedule_leaf, &s))
+        return NULL;
+    if (!evaluate_scheduled())
+        return error_from_core("eval", args, n);
+    return PyBool_FromLong(s.any);
+}
+
+static bool make_leaf_opaque(void *context, PyObject *leaf)
+{
+    Scheduling *s = context;
+    if (!array_check(s->state, leaf) || !((Array *) leaf)->info->jit)
+        return true;
+    Array *a = (Array *) leaf;
+    for (size_t i = 0; i < array_count(a); i++) {
+        uint32_t index = leaf_index(array_leaves(a)[i]);
+        int scheduled = 0;
+        uint32_t opaque = index ? jit_var_schedule_force(index, &scheduled) : 0;
+        if (index && !opaque)
+            return error_from_core(s->operation, &leaf, 1);
+        array_set_leaf(a, i, opaque);
+        s->any |= scheduled;
+    }
+    return true;
+}
+
+static PyObject *make_opaque(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    Scheduling s = {state_of_module(module), "make_opaque", false};
+    if (!visit_all(s.state, s.operation, args, n, make_leaf_opaque, &s))
+        return NULL;
+    if (!evaluate_scheduled())
+        return error_from_core("make_opaque", args, n);
+    Py_RETURN_NONE;
+}
+
+/* ---------------------------------------------------------------- copy */
+
+static PyObject *copy_leaf(void *context, PyObject *const *leaves)
+{
+    State *state = context;
+    if (!array_check(state, leaves[0]))
+        return Py_NewRef(leaves[0]);
+    const Array *a = (const Array *) leaves[0];
+    Array *copy = array_copy(a);
+    if (!copy || Py_TYPE(leaves[0]) == a->info->py)
+        return (PyObject *) copy;
+    Array *same_class = array_new_subclass(Py_TYPE(leaves[0]), a->info, a);
+    if (same_class && !array_replace(same_class, copy))
+        Py_CLEAR(same_class);
+    Py_DECREF(copy);
+    return (PyObject *) same_class;
+}
+
+static PyObject *copy(PyObject *module, PyObject *arg)
+{
+    State *state = state_of_module(module);
+    return pytree_map(state, "copy", &arg, 1, false, copy_leaf, state);
+}
+
+/* ---------------------------------------------------------------- width */
+
+typedef struct Width {
+    State *state;
+    PyObject *const *args; /* for the error */
+    Py_ssize_t n;
+    size_t width;
+    bool any;
+} Width;
+
+/* Lanes of an array; of one without lanes, its last extent. */
+static bool width_of(Array *a, size_t *width)
+{
+    if (a->info->jit)
+        return index_width(a, width);
+    PyObject *shape = index_shape(a);
+    if (!shape)
+        return false;
+    Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
+    *width = ndim ? PyLong_AsSize_t(PyTuple_GET_ITEM(shape, ndim - 1)) : 1;
+    Py_DECREF(shape);
+    return true;
+}
+
+static bool width_leaf(void *context, PyObject *leaf)
+{
+    Width *w = context;
+    if (!array_check(w->state, leaf))
+        return true;
+    size_t width = 1;
+    if (!width_of((Array *) leaf, &width))
+        return false;
+    if (!w->any || w->width == 1)
+        w->width = width;
+    else if (width != 1 && width != w->width)
+        return error_raise(PyExc_RuntimeError, "width", w->args, w->n,
+                           "the input is ragged, it has arrays of sizes %zu and %zu",
+                           w->width, width);
+    w->any = true;
+    return true;
+}
+
+static PyObject *width(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    Width w = {state_of_module(module), args, n, n ? 1 : 0, false};
+    if (!visit_all(w.state, "width", args, n, width_leaf, &w))
+        return NULL;
+    return PyLong_FromSize_t(w.width);
+}
+
+static PyObject *opaque_width(PyObject *module, PyObject *arg)
+{
+    State *state = state_of_module(module);
+    if (!array_check(state, arg) || !((Array *) arg)->info->jit)
+        return error_raise(PyExc_TypeError, "opaque_width", &arg, 1,
+                           "expected a just-in-time compiled array");
+    Array *a = (Array *) arg;
+    size_t lanes;
+    if (!width_of(a, &lanes))
+        return NULL;
+    const TypeInfo *leaf = &state->types[type_find(a->info->family, KIND_LEAF, 0, NULL,
+                                                   VarTypeUInt32)];
+    uint32_t size = (uint32_t) lanes;
+    uint32_t index = jit_var_mem_copy(a->info->backend, VarTypeUInt32, &size, 1);
+    if (!index)
+        return error_from_core("opaque_width", &arg, 1);
+    return (PyObject *) array_new_leaf(leaf, index);
+}
+
+/* ---------------------------------------------------------------- shape */
+
+static PyObject *shape_of(State *state, PyObject *arg, int depth);
+
+/* Combine the shapes of two entries of a sequence: extents of 1 broadcast. */
+static PyObject *merge_shapes(PyObject *a, PyObject *b)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(a);
+    bool fits = n == PyTuple_GET_SIZE(b);
+    PyObject *merged = fits ? PyTuple_New(n) : NULL;
+    for (Py_ssize_t i = 0; merged && i < n; i++) {
+        size_t x = PyLong_AsSize_t(PyTuple_GET_ITEM(a, i));
+        size_t y = PyLong_AsSize_t(PyTuple_GET_ITEM(b, i));
+        fits = fits && (x == y || x == 1 || y == 1);
+        PyTuple_SET_ITEM(merged, i, Py_NewRef(PyTuple_GET_ITEM(x == 1 ? b : a, i)));
+    }
+    if (!fits) {
+        Py_XDECREF(merged);
+        return error_raise(PyExc_RuntimeError, "shape", NULL, 0,
+                           "the input is ragged, it has entries of shapes %R and %R", a, b);
+    }
+    return merged;
+}
+
+static PyObject *shape_of_sequence(State *state, PyObject *sequence, int depth)
+{
+    if (depth == SEQUENCE_DEPTH_LIMIT)
+        return error_raise(PyExc_RecursionError, "shape", NULL, 0,
+                           "the sequence is nested more than %d levels deep",
+                           SEQUENCE_DEPTH_LIMIT);
+    PyObject *inner = NULL;
+    Py_ssize_t count = 0;
+    for (; count < PySequence_Fast_GET_SIZE(sequence); count++) {
+        PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(sequence, count));
+        PyObject *shape = shape_of(state, item, depth + 1);
+        Py_DECREF(item);
+        PyObject *merged = shape && inner ? merge_shapes(inner, shape) : Py_XNewRef(shape);
+        Py_XDECREF(shape);
+        Py_XDECREF(inner);
+        inner = merged;
+        if (!inner)
+            return NULL;
+    }
+    Py_ssize_t ndim = inner ? PyTuple_GET_SIZE(inner) : 0;
+    PyObject *result = PyTuple_New(ndim + 1);
+    PyObject *extent = result ? PyLong_FromSsize_t(count) : NULL;
+    if (!extent)
+        Py_CLEAR(result);
+    else
+        PyTuple_SET_ITEM(result, 0, extent);
+    for (Py_ssize_t i = 0; result && i < ndim; i++)
+        PyTuple_SET_ITEM(result, i + 1, Py_NewRef(PyTuple_GET_ITEM(inner, i)));
+    Py_XDECREF(inner);
+    return result;
+}
+
+static PyObject *shape_of(State *state, PyObject *arg, int depth)
+{
+    if (array_check(state, arg))
+        return index_shape((Array *) arg);
+    if (PyLong_Check(arg) || PyFloat_Check(arg))
+        return PyTuple_New(0);
+    if (PyList_Check(arg) || PyTuple_Check(arg))
+        return shape_of_sequence(state, arg, depth);
+    PyObject *shape = PyObject_GetAttrString(arg, "shape"); /* NumPy and its like */
+    if (shape && PyTuple_Check(shape))
+        return shape;
+    Py_XDECREF(shape);
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        error_raise(PyExc_TypeError, "shape", &arg, 1,
+                    "expected an array, a sequence or a number");
+    }
+    return NULL;
+}
+
+static PyObject *shape(PyObject *module, PyObject *arg)
+{
+    return shape_of(state_of_module(module), arg, 0);
+}
+
+PyMethodDef tree_functions[] = {
+    {"schedule", METHOD(schedule), METH_FASTCALL,
+     "schedule(*args)\n--\n\nHave the arrays in these PyTrees computed by the next kernel "
+     "launch. Returns True if there\nwas something to schedule."},
+    {"eval", METHOD(eval), METH_FASTCALL,
+     "eval(*args)\n--\n\nEvaluate the arrays in these PyTrees, and all that was scheduled "
+     "before. Literals stay\nliterals (see make_opaque). Returns True if there was something "
+     "to do."},
+    {"make_opaque", METHOD(make_opaque), METH_FASTCALL,
+     "make_opaque(*args)\n--\n\nEvaluate the arrays in these PyTrees, literals included."},
+    {"copy", copy, METH_O,
+     "copy(arg, /)\n--\n\nA deep copy of a PyTree; the arrays share memory until one of them "
+     "is written to."},
+    {"width", METHOD(width), METH_FASTCALL,
+     "width(*args)\n--\n\nNumber of lanes of the arrays in these PyTrees, 1 if there are "
+     "none.\nRuntimeError if their sizes do not fit."},
+    {"opaque_width", opaque_width, METH_O,
+     "opaque_width(arg, /)\n--\n\nThe number of lanes as an evaluated array of one entry."},
+    {"shape", shape, METH_O,
+     "shape(arg, /)\n--\n\nExtents of an array, tensor or nested sequence. RuntimeError if "
+     "it is ragged."},
+    {NULL, NULL, 0, NULL},
+};

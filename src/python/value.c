@@ -1,0 +1,108 @@
+/*
+ * value.c -- arithmetic on single leaves, traced or at once
+ *
+ * In drjit.scalar a Value holds the bytes of an entry in its first bytes, which on the
+ * little-endian machines that the library runs on are its low bits.
+ */
+#include "python/value.h"
+
+#include "python/convert.h"
+
+/* Operands of an operation; those of selections and products beyond the first two, too.
+ * */
+static int arity(JitOp op)
+{
+    return op >= JitOpFma ? 3 : op >= JitOpAdd ? 2 : 1;
+}
+
+static bool trace(JitOp op, const Value *args, Value *result)
+{
+    int n = arity(op), empty = 0;
+    uint32_t indices[3];
+    for (int i = 0; i < n; i++) {
+        indices[i] = (uint32_t) args[i];
+        empty += indices[i] == 0;
+    }
+    *result = empty == n ? 0 : jit_var_op(op, indices);
+    return *result || empty == n;
+}
+
+bool value_op(const TypeInfo *info, JitOp op, const Value *args, Value *result)
+{
+    if (info->jit)
+        return trace(op, args, result);
+    JitHostOperand operands[3];
+    int n = arity(op);
+    for (int i = 0; i < n; i++)
+        operands[i] = (JitHostOperand){ &args[i], 1 };
+    uint64_t bits = 0;
+    bool ok = jit_host_op(op, (VarType) info->entry, 1, operands, &bits);
+    *result = ok ? bits : 0;
+    return ok;
+}
+
+Value value_of(const Array *a, size_t i)
+{
+    const char *leaf = (const char *) array_data(a) + i * a->info->leaf_size;
+    uint64_t bits = 0;
+    memcpy(&bits, leaf, a->info->leaf_size);
+    if (!a->info->jit)
+        return bits;
+    uint32_t index = leaf_index(bits);
+    if (index)
+        jit_var_inc_ref(index);
+    return index;
+}
+
+void value_store(Array *a, size_t i, Value value)
+{
+    if (a->info->jit)
+        array_set_leaf(a, i, (uint32_t) value);
+    else
+        memcpy((char *) array_data(a) + i * a->info->leaf_size, &value,
+               a->info->leaf_size);
+}
+
+void value_release(const TypeInfo *info, Value value)
+{
+    if (info->jit)
+        jit_var_dec_ref((uint32_t) value);
+}
+
+PyObject *value_wrap(const TypeInfo *info, Value value)
+{
+    if (!info->jit)
+        return convert_entry((VarType) info->entry, &value);
+    return (PyObject *) array_new_leaf(&info->state->types[info->leaf],
+                                       (uint32_t) value);
+}
+
+bool value_constant(const TypeInfo *info, uint64_t bits, Value *result)
+{
+    *result = bits;
+    if (info->jit)
+        *result = jit_var_literal((JitBackend) info->backend, (VarType) info->entry,
+                                  &bits, 1, 0);
+    return !info->jit || *result;
+}
+
+bool value_cast(const TypeInfo *from, const TypeInfo *to, Value value, Value *result)
+{
+    if (from->jit) {
+        uint32_t index = (uint32_t) value;
+        if (index && from->entry == to->entry)
+            jit_var_inc_ref(index);
+        else if (index)
+            index = jit_var_cast(index, (VarType) to->entry, 0);
+        *result = index;
+        return index || !value;
+    }
+    uint64_t bits = 0;
+    *result = 0;
+    if (from->entry == to->entry)
+        bits = value;
+    else if (!jit_host_cast((VarType) from->entry, (VarType) to->entry, 0, 1, &value,
+                            &bits))
+        return false;
+    return value_constant(to, bits, result);
+}

@@ -1,0 +1,349 @@
+"""ravel, unravel, reshape, tile and repeat against NumPy's functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import drjit as dr
+import numpy as np
+import pytest
+from drjit import llvm, scalar
+
+STATIC = {
+    "Array1f": (1,),
+    "Array2f": (2,),
+    "Array3f": (3,),
+    "Array4f": (4,),
+    "Matrix2f": (2, 2),
+    "Matrix3f": (3, 3),
+    "Array43f": (4, 3),
+    "Array34f": (3, 4),
+    "Array334f": (3, 3, 4),
+    "Matrix43f": (4, 4, 3),
+    "Complex2f": (2,),
+    "Quaternion4f": (4,),
+}
+
+
+@dataclass
+class Pair:
+    a: llvm.Float = field(default_factory=llvm.Float)
+    b: llvm.Array2f = field(default_factory=llvm.Array2f)
+
+
+def flat(m: ModuleType) -> Any:
+    return scalar.ArrayXf if m is scalar else llvm.Float
+
+
+def rows(a: Any) -> list[Any]:
+    return [list(a[i]) for i in range(len(a))]
+
+
+def leaf_entries(value: Any, shape: tuple[int, ...]) -> Any:
+    """Entries read one leaf after the other, without ravel()."""
+    if len(shape) == 1:
+        return np.array(list(value))
+    return np.stack([leaf_entries(value[i], shape[1:]) for i in range(shape[0])])
+
+
+# ------------------------------------------------------------------ ravel, unravel
+
+
+@pytest.mark.parametrize("name", STATIC)
+@pytest.mark.parametrize("order", ["A", "C", "F"])
+@pytest.mark.parametrize("width", [1, 5])
+def test_ravel_and_unravel(name: str, order: str, width: int) -> None:
+    shape = (*STATIC[name], width)
+    data = np.arange(np.prod(shape), dtype=np.float32)
+    numpy_order: Any = "C" if order == "C" else "F"
+    expected = data.reshape(shape, order=numpy_order)
+    cls = getattr(llvm, name)
+    value = dr.unravel(cls, llvm.Float(data.tolist()), order)
+    assert type(value) is cls
+    np.testing.assert_array_equal(leaf_entries(value, shape), expected)
+    again = dr.ravel(value, order)
+    assert type(again) is llvm.Float
+    assert list(again) == data.tolist()
+
+
+@pytest.mark.parametrize("name", STATIC)
+@pytest.mark.parametrize("order", ["A", "C", "F"])
+def test_ravel_and_unravel_numbers(name: str, order: str) -> None:
+    shape = STATIC[name]
+    data = np.arange(np.prod(shape), dtype=np.float32)
+    numpy_order: Any = "C" if order == "C" else "F"
+    cls = getattr(scalar, name)
+    value = dr.unravel(cls, scalar.ArrayXf(data.tolist()), order)
+    np.testing.assert_array_equal(
+        leaf_entries(value, shape), data.reshape(shape, order=numpy_order)
+    )
+    assert list(dr.ravel(value, order)) == data.tolist()
+
+
+def test_ravel_of_mixed_sizes() -> None:
+    value = llvm.Array3f([1, 2], 5, [3, 4])
+    assert list(dr.ravel(value)) == [1, 5, 3, 2, 5, 4]
+    assert list(dr.ravel(value, "C")) == [1, 2, 5, 5, 3, 4]
+    assert list(dr.ravel(llvm.ArrayXf([1, 2], 3))) == [1, 3, 2, 3]
+    assert list(dr.ravel(llvm.Array2b(True, [False, True]))) == [
+        True,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_ravel_returns_what_is_flat(m: ModuleType) -> None:
+    x = flat(m)([1, 2])
+    assert dr.ravel(x) is x
+    assert dr.ravel(5) == 5
+    tensor = m.TensorXf([1, 2, 3, 4], (2, 2))
+    storage = dr.ravel(tensor)
+    assert list(storage) == [1, 2, 3, 4]
+    dr.scatter(storage, 9, 1)
+    assert list(tensor.array) == [1, 9, 3, 4]
+    with pytest.raises(RuntimeError, match="C order"):
+        dr.ravel(tensor, "F")
+
+
+def test_ravel_of_nothing() -> None:
+    assert list(dr.ravel(llvm.Array0f())) == []
+    assert list(dr.ravel(llvm.ArrayXf())) == []
+    assert list(dr.ravel(llvm.Array2f())) == []
+    assert dr.unravel(llvm.Array2f, llvm.Float()).shape == (2, 0)
+
+
+def test_ravel_rejects() -> None:
+    with pytest.raises(RuntimeError, match="'order' is 'X'"):
+        dr.ravel(llvm.Array2f(1, 2), "X")
+    with pytest.raises(TypeError, match="'order' is 5"):
+        dr.ravel(llvm.Array2f(1, 2), 5)
+    with pytest.raises(TypeError, match="expected an array"):
+        dr.ravel("abc")
+    with pytest.raises(RuntimeError):
+        dr.ravel(llvm.Array2f([1, 2], [1, 2, 3]))
+
+
+@pytest.mark.parametrize(
+    "dtype, value, error",
+    [
+        (llvm.Array3f, llvm.Float(1, 2, 3, 4), RuntimeError),
+        (llvm.Array3f, llvm.Int(1, 2, 3), TypeError),
+        (llvm.Array3f, llvm.TensorXf([1, 2, 3], (3,)), TypeError),
+        (llvm.Array3f, llvm.Array3f(1), TypeError),
+        (llvm.Array3f, scalar.ArrayXf(1, 2, 3), TypeError),
+        (llvm.Array3f, [1, 2, 3], TypeError),
+        (llvm.ArrayXf, llvm.Float(1), TypeError),
+        (llvm.TensorXf, llvm.Float(1), TypeError),
+        (float, llvm.Float(1), TypeError),
+        (scalar.Array3f, scalar.ArrayXf(range(6)), RuntimeError),
+    ],
+)
+def test_unravel_rejects(dtype: Any, value: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"drjit\.unravel\("):
+        dr.unravel(dtype, value)
+
+
+def test_unravel_of_flat_types() -> None:
+    x = llvm.Float(1, 2)
+    assert dr.unravel(llvm.Float, x) is x
+
+
+def test_ravel_is_traced() -> None:
+    x = llvm.Array3f(dr.arange(llvm.Float, 4), 1, 2)
+    dr.eval()
+    before = dr.detail.launch_stats()[0]
+    y = dr.ravel(x * 2)
+    assert dr.detail.launch_stats()[0] == before
+    assert list(y) == [0, 2, 4, 2, 2, 4, 4, 2, 4, 6, 2, 4]
+
+
+# ------------------------------------------------------------------ reshape
+
+
+@pytest.mark.parametrize("shape", [6, (6,), [2, 3], (3, -1), -1, (1, 6, 1), (2, 3, 1)])
+def test_reshape_tensors(m: ModuleType, shape: Any) -> None:
+    data = np.arange(6, dtype=np.float32).reshape(2, 3)
+    value = m.TensorXf(data.ravel().tolist(), data.shape)
+    expected = data.reshape(shape)
+    for result in (dr.reshape(value, shape), dr.reshape(m.TensorXf, value, shape)):
+        assert type(result) is m.TensorXf
+        assert result.shape == expected.shape
+        assert list(result.array) == data.ravel().tolist()
+    result = dr.reshape(value=value, shape=shape, order="C")
+    assert result.shape == expected.shape
+
+
+def test_reshape_copies_tensors(m: ModuleType) -> None:
+    value = m.TensorXf([1, 2], (2,))
+    other = dr.reshape(value, (1, 2))
+    dr.scatter(other.array, 9, 0)
+    assert list(value.array) == [1, 2]
+    assert list(other.array) == [9, 2]
+
+
+def test_reshape_to_a_number_and_nothing(m: ModuleType) -> None:
+    assert dr.reshape(m.TensorXf([5], (1,)), ()).shape == ()
+    assert dr.reshape(m.TensorXf([], (0,)), (3, 0)).shape == (3, 0)
+
+
+@pytest.mark.parametrize("shape", [(4, -1), (5,), (), (-2, 3), (-1, -1), (0, -1)])
+def test_reshape_to_wrong_shapes(m: ModuleType, shape: Any) -> None:
+    value = m.TensorXf(range(6), (2, 3))
+    with pytest.raises(RuntimeError, match=r"drjit\.reshape\("):
+        dr.reshape(value, shape)
+
+
+@pytest.mark.parametrize("shape", ["6", 1.5, None, (1.5,), ("a",)])
+def test_reshape_to_no_shapes(shape: Any) -> None:
+    with pytest.raises(TypeError):
+        dr.reshape(llvm.TensorXf([1], (1,)), shape)
+    with pytest.raises(OverflowError):
+        dr.reshape(llvm.TensorXf([1], (1,)), (2**40, 2**40))
+
+
+def test_reshape_orders() -> None:
+    tensor = llvm.TensorXf([1, 2], (2,))
+    with pytest.raises(RuntimeError, match="C order"):
+        dr.reshape(tensor, (2, 1), order="F")
+    with pytest.raises(RuntimeError, match="'order' is 'X'"):
+        dr.reshape(tensor, (2, 1), order="X")
+
+
+def test_reshape_between_nested_arrays() -> None:
+    """The API reference has this example with the 'C' and 'F' results exchanged."""
+    value = llvm.Array2f([1, 2, 3], [4, 5, 6])
+    data = np.array(rows(value))
+    for order in ("C", "F"):
+        result = dr.reshape(llvm.Array3f, value, (3, -1), order=order)
+        numpy_order: Any = order
+        expected = data.ravel(numpy_order).reshape((3, 2), order=numpy_order)
+        assert rows(result) == expected.tolist()
+    assert rows(dr.reshape(llvm.Array3f, value, (3, 2))) == rows(
+        dr.reshape(llvm.Array3f, value, (3, 2), "F")
+    )
+    assert list(dr.reshape(llvm.Float, value, -1, order="C")) == [1, 2, 3, 4, 5, 6]
+    dynamic = dr.reshape(llvm.ArrayXf, llvm.Float(range(6)), (3, -1))
+    assert rows(dynamic) == [[0, 3], [1, 4], [2, 5]]
+
+
+def test_reshape_between_tensors_and_arrays(m: ModuleType) -> None:
+    tensor = m.TensorXf(range(4), (2, 2))
+    assert list(dr.reshape(flat(m), tensor, -1)) == [0, 1, 2, 3]
+    again = dr.reshape(m.TensorXf, flat(m)(range(4)), (2, 2))
+    assert again.shape == (2, 2)
+    assert list(again.array) == [0, 1, 2, 3]
+    converted = dr.reshape(m.TensorXi, tensor, (4,))
+    assert type(converted) is m.TensorXi
+    assert list(converted.array) == [0, 1, 2, 3]
+
+
+def test_reshape_tensor_into_leaves() -> None:
+    """Without 'order', a tensor's C order is kept: row i becomes component i."""
+    tensor = llvm.TensorXf(range(6), (2, 3))
+    value = dr.reshape(llvm.Array2f, tensor, (2, -1))
+    assert rows(value) == [[0, 1, 2], [3, 4, 5]]
+    back = dr.reshape(llvm.TensorXf, value, (2, 3))
+    assert list(back.array) == list(range(6))
+
+
+def test_reshape_sequences() -> None:
+    assert dr.reshape(llvm.TensorXf, [1, 2, 3, 4], (2, 2)).shape == (2, 2)
+
+
+def test_reshape_same_shape_and_others() -> None:
+    value = llvm.Array2f([1, 2, 3], [4, 5, 6])
+    assert rows(dr.reshape(value, (2, 3))) == rows(value)
+    assert rows(dr.reshape(value, (2, -1))) == rows(value)
+    for shape in ((3, 2), -1, 6):
+        with pytest.raises(RuntimeError, match="cannot have this shape"):
+            dr.reshape(value, shape)
+    with pytest.raises(RuntimeError, match="cannot have this shape"):
+        dr.reshape(llvm.Array2f, llvm.Float(range(4)), 4)
+    with pytest.raises(RuntimeError, match="4 entries, the shape 2"):
+        dr.reshape(llvm.Float(range(4)), 2)
+
+
+def test_reshape_trees() -> None:
+    tree = [llvm.Float(range(4)), "a", 5]
+    result = dr.reshape(tree, 4)
+    assert list(result[0]) == [0, 1, 2, 3]
+    assert result[1:] == ["a", 5]
+    assert dr.reshape("a", 4) == "a"
+    with pytest.raises(TypeError, match="cannot become"):
+        dr.reshape(tuple, tree, 4)
+
+
+def test_shrink(m: ModuleType) -> None:
+    cls = flat(m)
+    x = cls(range(4))
+    assert list(dr.reshape(x, 2, shrink=True)) == [0, 1]
+    assert list(dr.reshape(x, 0, shrink=True)) == []
+    assert list(dr.reshape(x, -1, shrink=True)) == [0, 1, 2, 3]
+    assert list(dr.reshape(cls, x, 3, shrink=True)) == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="cannot shrink 4 entries to 5"):
+        dr.reshape(x, 5, shrink=True)
+    tensor = dr.reshape(m.TensorXf(range(6), (2, 3)), (1, 3), shrink=True)
+    assert tensor.shape == (1, 3)
+    assert list(tensor.array) == [0, 1, 2]
+
+
+def test_shrink_trees() -> None:
+    tree = (llvm.Float(range(4)), llvm.Array2f(range(4), 5), {"a": llvm.Int(range(4))})
+    for value in (tree, dr.reshape(tuple, tree, 4, shrink=True)):
+        result = dr.reshape(value, 2, shrink=True)
+        assert list(result[0]) == [0, 1]
+        assert rows(result[1]) == [[0, 1], [5]]
+        assert list(result[2]["a"]) == [0, 1]
+    pair = Pair(llvm.Float(1, 2), llvm.Array2f([3, 4], [5, 6]))
+    pair = dr.reshape(pair, 1, shrink=True)
+    assert (list(pair.a), rows(pair.b)) == ([1], [[3], [5]])
+    assert rows(dr.reshape(llvm.Array2f([1, 2], [3, 4]), (2, 1), shrink=True)) == [
+        [1],
+        [3],
+    ]
+
+
+# ------------------------------------------------------------------ tile, repeat
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_tile_and_repeat(m: ModuleType, count: int) -> None:
+    data = np.array([1, 2, 3], dtype=np.float32)
+    x = flat(m)(data.tolist())
+    assert list(dr.tile(x, count)) == np.tile(data, count).tolist()
+    assert list(dr.repeat(x, count)) == np.repeat(data, count).tolist()
+    assert type(dr.tile(x, count)) is type(x)
+
+
+def test_tile_and_repeat_once(m: ModuleType) -> None:
+    x = flat(m)(1, 2)
+    assert dr.tile(x, 1) is x
+    assert dr.repeat(x, 1) is x
+
+
+def test_tile_and_repeat_trees() -> None:
+    tree = [llvm.Array2f([1, 2], 3), {"a": llvm.Bool(True, False)}, "b", 5]
+    tiled, repeated = dr.tile(tree, 2), dr.repeat(tree, 2)
+    assert list(dr.ravel(tiled[0], "C")) == [1, 2, 1, 2, 3, 3, 3, 3]
+    assert list(dr.ravel(repeated[0], "C")) == [1, 1, 2, 2, 3, 3, 3, 3]
+    assert list(tiled[1]["a"]) == [True, False] * 2
+    assert list(repeated[1]["a"]) == [True, True, False, False]
+    assert tiled[2:] == repeated[2:] == ["b", 5]
+    assert rows(dr.tile(llvm.Array2f(1, 2), 3)) == [[1] * 3, [2] * 3]
+    assert list(dr.repeat(scalar.Array2f(1, 2), 3)) == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["tile", "repeat"])
+def test_tile_and_repeat_reject(name: str) -> None:
+    function = getattr(dr, name)
+    with pytest.raises(ValueError, match="'count' is -1"):
+        function(llvm.Float(1), -1)
+    with pytest.raises(TypeError, match="expected an int"):
+        function(llvm.Float(1), 1.5)
+    with pytest.raises(RuntimeError, match="tensors are not supported"):
+        function(llvm.TensorXf([1], (1,)), 2)
+    with pytest.raises(RuntimeError, match="2\\^32"):
+        function(llvm.Float(range(4)), 2**31)

@@ -1,0 +1,166 @@
+"""'pip install .' gives one wheel that stands alone.
+
+The wheel is built from a copy of the source tree that is then deleted, installed into a
+folder, and used from there by an interpreter that knows nothing else. No network.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILDER = ROOT / ".venv-wheel/bin/python"
+TREE = ["include", "python", "src", "tools", "meson.build", "meson_options.txt"]
+TREE += ["pyproject.toml", "README.md", "LICENSE", "tests/python"]
+
+pytestmark = pytest.mark.skipif(
+    not BUILDER.exists() or "LD_PRELOAD" in os.environ,
+    reason="no .venv-wheel (tools/bootstrap.sh python makes it), or a sanitizer",
+)
+
+PROGRAM = """
+import sys
+import drjit as dr
+from drjit import llvm, scalar
+assert "numpy" not in sys.modules
+x = llvm.Float([1, 2, 3]) * 2 + 1
+assert [*x] == [3, 5, 7], x
+assert dr.sum(x)[0] == 15
+assert dr.sum(scalar.Array3f(1, 2, 3)) == 6
+print(dr.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel, built from a copy of the tree that is gone afterwards."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    for name in TREE:
+        target = source / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(
+                ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        else:
+            shutil.copy(ROOT / name, target)
+    path = os.pathsep.join([str(BUILDER.parent), os.environ["PATH"]])
+    command = [str(BUILDER), "-m", "pip", "wheel", "--no-deps", "--no-index"]
+    result = subprocess.run(
+        [*command, "--no-build-isolation", "-w", str(folder / "dist"), str(source)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": path, "PYTHONPATH": ""},
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    shutil.rmtree(source)
+    (file,) = (folder / "dist").iterdir()
+    return file
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package, as pip unpacks it."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run(
+        [str(BUILDER), "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
+        + ["--target", str(folder), str(wheel)],
+        check=True,
+        env={**os.environ, "PYTHONPATH": ""},
+    )
+    return folder
+
+
+def run(program: str, folder: Path, **extra: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with the installed package and hardly any environment."""
+    environment: Mapping[str, str] = {
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(folder),
+        "DRJIT_LOG_LEVEL": "error",
+        "DRJIT_CACHE_DIR": "",
+        **extra,
+    }
+    return subprocess.run(
+        [str(BUILDER), "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
+        check=False,
+    )
+
+
+def test_contents(wheel: Path) -> None:
+    """The wheel has the package and the library, and no C headers or the like."""
+    names = zipfile.ZipFile(wheel).namelist()
+    assert wheel.name.startswith("drjit_c-0.1.0-cp3")
+    tops = {name.split("/")[0] for name in names}
+    assert tops == {"drjit", "drjit_c-0.1.0.dist-info"}
+    inside = {name.removeprefix("drjit/") for name in names if name[:6] == "drjit/"}
+    wanted = {"__init__.py", "__init__.pyi", "py.typed", "scalar.pyi", "scalar.py"}
+    wanted |= {"llvm/__init__.py", "llvm/__init__.pyi", "libdrjit-core.so.0.1"}
+    assert wanted <= inside
+    assert not [n for n in names if n.endswith((".h", ".a", ".pc", ".cmake", ".pyc"))]
+    sources = {
+        str(path.relative_to(ROOT / "python/drjit"))
+        for path in (ROOT / "python/drjit").rglob("*.py")
+    }
+    assert sources <= inside
+
+
+def test_metadata(wheel: Path) -> None:
+    """Name, version and what Python it asks for; nothing is required at run time."""
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (n for n in archive.namelist() if n.endswith("dist-info/METADATA"))
+    lines = archive.read(name).decode().split("\n\n")[0].splitlines()
+    assert "Name: drjit-c" in lines
+    assert "Version: 0.1.0" in lines
+    assert "Requires-Python: >=3.10" in lines
+    required = [line for line in lines if line.startswith("Requires-Dist:")]
+    assert all("extra ==" in line for line in required)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"DRJIT_LIBLLVM_PATH": "/nonexistent"}, {"DRJIT_CPU_ENGINE": "interp"}],
+    ids=["as is", "without LLVM", "interpreter"],
+)
+def test_it_runs(installed: Path, environment: dict[str, str]) -> None:
+    """The package works where the sources are gone, with LLVM and without."""
+    result = run(PROGRAM, installed, **environment)
+    assert result.returncode == 0, result.stderr
+    assert Path(result.stdout.strip()) == installed / "drjit/__init__.py"
+
+
+def test_the_library_inside_is_used(installed: Path) -> None:
+    """The extension takes the library beside it and no other."""
+    program = """
+import drjit.llvm
+lines = open("/proc/self/maps").read().splitlines()
+print(*{line.split()[-1] for line in lines if "libdrjit-core" in line})
+"""
+    result = run(program, installed)
+    assert result.stdout.split() == [str(installed / "drjit/libdrjit-core.so.0.1")]
+
+
+def test_import_is_light(installed: Path) -> None:
+    """'import drjit' loads neither NumPy nor LLVM."""
+    program = """
+import sys
+import drjit
+assert "numpy" not in sys.modules
+assert "LLVM" not in open("/proc/self/maps").read()
+"""
+    result = run(program, installed)
+    assert result.returncode == 0, result.stderr
+    assert sys.version_info >= (3, 10)

@@ -1,0 +1,489 @@
+#!/usr/bin/env python3
+"""Compare the installed package 'drjit' with the entries of the API reference.
+
+    api_coverage.py                    report, section by section
+    api_coverage.py --missing          only what a section in scope lacks; exit status 1
+                                       if there is anything
+    api_coverage.py --update           add what exists to the baseline, which only grows
+    api_coverage.py --extract FILE     write the list of entries anew from the text of
+                                       the reference
+
+The list, tests/python/reference_api.txt, holds names and signatures, one line for each
+overload: ``section | kind | name | signature``. The baseline,
+tests/python/coverage_baseline.txt, holds the names that existed at some time and
+must not disappear. tests/python/test_coverage.py watches both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENTRIES = ROOT / "tests/python/reference_api.txt"
+BASELINE = ROOT / "tests/python/coverage_baseline.txt"
+
+# The sections, in their order, and whether the package is expected to have all entries.
+SECTIONS = {
+    "Array creation": True,
+    "Control flow": False,
+    "Scatter/gather operations": True,
+    "Reductions": True,
+    "Prefix reductions": True,
+    "Block reductions": True,
+    "Rearranging array contents": True,
+    "Other operations on tensors": True,
+    "Random number generation": False,
+    "Mask operations": True,
+    "Miscellaneous operations": True,
+    "Just-in-time compilation": True,
+    "Function freezing": False,
+    "Type traits": True,
+    "Array type tests": True,
+    "Array properties (shape, type, etc.)": True,
+    "Bit-level operations": True,
+    "Standard mathematical functions": True,
+    "Operations for vectors and matrices": True,
+    "Operations for complex values and quaternions": True,
+    "Transcendental functions": False,
+    "Trigonometric functions": False,
+    "Hyperbolic functions": False,
+    "Exponentials, logarithms, power function": False,
+    "Other": False,
+    "Safe mathematical functions": False,
+    "Automatic differentiation": False,
+    "Constants": True,
+    "Array base class": True,
+    "Computation graph analysis": True,
+    "Debugging": True,
+    "Profiling": True,
+    "Textures": False,
+    "Low-level bits": True,
+    "Typing": False,
+    "Local memory": False,
+    "Digital Differential Analyzer": False,
+    "Optimizers": False,
+    "Cooperative Vectors": False,
+    "Neural Networks": False,
+    "CUDA contexts": False,
+    "CUDA / GL interoperability": False,
+    "Beyond the reference": True,
+}
+
+# Entries of sections in scope that need something which comes later.
+LATER = {
+    # transcendental functions
+    "drjit.arg",
+    "drjit.cbrt",
+    "drjit.euler_to_quat",
+    "drjit.linear_srgb_to_oklab",
+    "drjit.linear_to_srgb",
+    "drjit.oklab_to_linear_srgb",
+    "drjit.quat_to_euler",
+    "drjit.rotate",
+    "drjit.slerp",
+    "drjit.srgb_to_linear",
+    "drjit.unit_angle",
+    # resampling
+    "drjit.convolve",
+    "drjit.resample",
+    # derivatives
+    "drjit.ArrayBase.grad",
+    "drjit.graphviz_ad",
+    "drjit.whos_ad",
+}
+
+# What existing programs use although the reference does not show it.
+BEYOND = """
+    all_nested any_nested none_nested sum_nested prod_nested min_nested max_nested
+    array_t mask_t scalar_t value_t leaf_t tensor_t matrix_t expr_t detached_t
+    int_array_t uint_array_t float_array_t int8_array_t uint8_array_t int32_array_t
+    uint32_array_t int64_array_t uint64_array_t float16_array_t float32_array_t
+    float64_array_t reinterpret_array_t replace_type_t replace_shape_t
+    binary_search clamp identity inverse opaque_width row_stack sqr square upsample
+    inv_sqrt_four_pi ArrayT MaskT AnyArray KernelType
+    scalar llvm auto
+    detail.collect_indices detail.can_scatter_reduce detail.reduce_identity
+    detail.new_scope detail.scope detail.set_scope detail.any_symbolic detail.reset
+    detail.copy
+"""
+
+CLASS = re.compile(r"class (drjit\.[\w.]+)(\(.*\))?$")
+ENUM = re.compile(r"enum (drjit\.[\w.]+)\(")
+MEMBER = re.compile(r"(\w+) = (\w+)\.\1$")
+PROPERTY = re.compile(r"property (\w+)\b")
+METHOD = re.compile(r"(\w+)(\(.*\))(?: (\S.*))?$")
+FUNCTION = re.compile(r"(drjit\.[\w.]+)(\(.*\))(?: (\S.*))?$")
+CONSTANT = re.compile(r"(drjit\.\w+)(: .+)?$")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One overload of one name."""
+
+    section: str
+    kind: str
+    name: str
+    signature: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.section} | {self.kind} | {self.name} | {self.signature}".rstrip()
+
+
+@dataclass
+class Parameter:
+    """One parameter of a signature; 'default' is its text, or None."""
+
+    name: str
+    prefix: str = ""
+    default: str | None = None
+    positional_only: bool = False
+    keyword_only: bool = False
+
+
+def is_type(text: str | None) -> bool:
+    """Can this be the return type behind a signature, rather than prose?"""
+    if text is None:
+        return True
+    if text.endswith(".") and not text.endswith("...") or text.startswith("is "):
+        return False
+    return " " not in text or "[" in text or "|" in text
+
+
+def extract(text: str) -> Iterator[Entry]:
+    """Yield the entries of the text of the reference."""
+    lines = text.splitlines()
+    section = ""
+    owner = ""  # the class or enumeration whose members follow
+    before = ""  # the last line that is not blank
+    for number, line in enumerate(lines):
+        previous = lines[number - 1] if number else ""
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if line in SECTIONS and not previous and not following:
+            section, owner = line, ""
+        elif not section or not line or line[0].isspace():
+            pass
+        elif match := ENUM.match(line):
+            owner = match.group(1)
+            yield Entry(section, "enum", owner)
+        elif match := CLASS.match(line):
+            owner = match.group(1)
+            yield Entry(section, "class", owner, match.group(2) or "")
+        elif match := FUNCTION.match(line):
+            if before != "Return type:" and is_type(match.group(3)):
+                owner = ""
+                result = f" -> {match.group(3)}" if match.group(3) else ""
+                yield Entry(section, "function", match[1], match[2] + result)
+        elif match := CONSTANT.match(line):
+            if match.group(2) or section == "Constants":
+                owner = ""
+                yield Entry(section, "constant", match[1])
+        elif owner and before != "Type:" and line != "abs(self)":
+            yield from extract_member(section, owner, line)
+        before = line or before
+
+
+def extract_member(section: str, owner: str, line: str) -> Iterator[Entry]:
+    """Yield the member of a class or enumeration that a line declares, if any."""
+    if match := MEMBER.match(line):
+        if match.group(2) == owner.rpartition(".")[2]:
+            yield Entry(section, "member", f"{owner}.{match[1]}")
+    elif match := PROPERTY.match(line):
+        yield Entry(section, "property", f"{owner}.{match[1]}")
+    elif (match := METHOD.match(line)) and is_type(match.group(3)):
+        typed = match.group(3) is not None and ": " in match.group(2)
+        if match[1].startswith("__") or match[2].startswith("(self") or typed:
+            result = f" -> {match.group(3)}" if match.group(3) else ""
+            yield Entry(section, "method", f"{owner}.{match[1]}", match[2] + result)
+
+
+def read_entries() -> list[Entry]:
+    """The entries of the committed list, and the names beyond the reference."""
+    entries = [
+        Entry(*(part.strip() for part in f"{line} ".split(" | ", 3)))
+        for line in ENTRIES.read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith("#")
+    ]
+    extra = [f"drjit.{name}" for name in BEYOND.split()]
+    return entries + [Entry("Beyond the reference", "name", name) for name in extra]
+
+
+def read_baseline() -> list[str]:
+    """The names that existed before."""
+    lines = BASELINE.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def find(name: str) -> object:
+    """Look an entry up in the package; raises AttributeError or ImportError."""
+    value: object = importlib.import_module("drjit")
+    for part in name.split(".")[1:]:
+        value = getattr(value, part)
+    return value
+
+
+def exists(name: str) -> bool:
+    """Does the package, which has to be importable, have an entry of this name?"""
+    importlib.import_module("drjit")
+    try:
+        find(name)
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+def in_scope(entry: Entry) -> bool:
+    """Is the package expected to have this entry?"""
+    return SECTIONS[entry.section] and entry.name not in LATER
+
+
+def split_parameters(text: str) -> list[str]:
+    """Cut the inside of a parameter list at its outer commas."""
+    parts = [""]
+    depth = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def parse_signature(signature: str) -> list[Parameter]:
+    """The parameters of a signature as the reference writes it, without 'self'."""
+    depth = 0
+    end = len(signature)
+    for position, character in enumerate(signature):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0:
+            end = position
+            break
+    parameters: list[Parameter] = []
+    keyword_only = False
+    for part in split_parameters(signature[1:end]):
+        if part == "/":
+            for parameter in parameters:
+                parameter.positional_only = True
+            continue
+        if part == "*":
+            keyword_only = True
+            continue
+        head, equals, default = part.partition("=")
+        name = head.split(":")[0].strip()
+        prefix = "*" * (len(name) - len(name.lstrip("*")))
+        if name == "self" and not parameters:
+            continue
+        parameters.append(
+            Parameter(
+                name=name.lstrip("*"),
+                prefix=prefix,
+                default=default.strip() if equals else None,
+                positional_only=bool(re.fullmatch(r"arg\d*", name)),
+                keyword_only=keyword_only,
+            )
+        )
+        keyword_only = keyword_only or prefix == "*"
+    return parameters
+
+
+def same_default(text: str, value: object) -> bool:
+    """Does a default have the value that the reference writes? True if unclear."""
+    if value is inspect.Parameter.empty:
+        return False
+    if text == value:
+        return True
+    if text in ("...", "Ellipsis"):
+        return value is ...
+    try:
+        return bool(ast.literal_eval(text) == value)
+    except (ValueError, SyntaxError):
+        return True
+
+
+Parameters = dict[str, inspect.Parameter]
+
+
+def to_inspect(parameter: Parameter) -> inspect.Parameter:
+    """A parameter as Python's own introspection describes it."""
+    kinds = inspect.Parameter
+    kind: inspect._ParameterKind = kinds.POSITIONAL_OR_KEYWORD
+    if parameter.prefix:
+        kind = {"*": kinds.VAR_POSITIONAL, "**": kinds.VAR_KEYWORD}[parameter.prefix]
+    elif parameter.positional_only:
+        kind = kinds.POSITIONAL_ONLY
+    elif parameter.keyword_only:
+        kind = kinds.KEYWORD_ONLY
+    default: object = kinds.empty
+    if parameter.default is not None:
+        try:
+            default = ast.literal_eval(parameter.default)
+        except (ValueError, SyntaxError):
+            default = parameter.default
+    return kinds(parameter.name, kind, default=default)
+
+
+def documented(value: object) -> Iterator[Parameters]:
+    """The overloads that the first line of a function's documentation shows."""
+    name = getattr(value, "__name__", "").lstrip("_")
+    line = (inspect.getdoc(value) or "").partition("\n")[0]
+    for form in re.findall(rf"(?<![a-z]){name}(\([^)]*\))", line):
+        # Brackets surround what can be left out.
+        for text in (re.sub(r"\[.*?\]", "", form), re.sub(r"[][]", "", form)):
+            yield {p.name: to_inspect(p) for p in parse_signature(text)}
+
+
+def signatures(value: object) -> list[Parameters]:
+    """The parameters of each overload of a function; empty if nothing tells them."""
+    try:
+        parameters = dict(inspect.signature(value).parameters)  # type: ignore[arg-type]
+    except (ValueError, TypeError):
+        return list(documented(value))
+    parameters.pop("self", None)
+    return [parameters]
+
+
+def differences(overloads: list[Entry], value: object) -> Iterator[str]:
+    """Say how a function's parameters differ from those of the reference.
+
+    Each overload of the reference is compared with the one that is most like it.
+    """
+    actual = signatures(value)
+    if not actual:
+        yield "has no signature"
+        return
+    single = len(overloads) == len(actual) == 1
+    for overload in overloads:
+        parameters = parse_signature(overload.signature)
+        found = [list(compare_parameters(parameters, one, single)) for one in actual]
+        yield from min(found, key=len)
+
+
+def compare_parameters(
+    parameters: list[Parameter], actual: Parameters, single: bool
+) -> Iterator[str]:
+    """Say how the parameters of one overload differ from those of the reference."""
+    kinds = [parameter.kind for parameter in actual.values()]
+    many = inspect.Parameter.VAR_POSITIONAL in kinds
+    any_keyword = inspect.Parameter.VAR_KEYWORD in kinds
+    slots = [
+        name
+        for name, parameter in actual.items()
+        if parameter.kind
+        in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    count = sum(not p.prefix and not p.keyword_only for p in parameters)
+    if count > len(slots) and not many:
+        yield f"takes {len(slots)} positional arguments, not {count}"
+    for position, expected in enumerate(parameters):
+        name = expected.name
+        if expected.prefix == "*" and not many:
+            yield f"lacks *{name}"
+        elif expected.prefix == "**" and not any_keyword:
+            yield f"lacks **{name}"
+        elif expected.prefix or expected.positional_only:
+            continue
+        elif name not in actual:
+            if not (any_keyword and many):
+                yield f"lacks the parameter '{name}'"
+        elif actual[name].kind == inspect.Parameter.POSITIONAL_ONLY:
+            # In front of *args a name makes no difference.
+            if not many:
+                yield f"takes '{name}' by position only"
+        elif expected.default is not None and not same_default(
+            expected.default, actual[name].default
+        ):
+            yield f"'{name}' has not the default {expected.default}"
+        elif single and not expected.keyword_only and not many:
+            if name not in slots or slots.index(name) != position:
+                yield f"takes '{name}' at another position"
+
+
+@dataclass
+class Report:
+    """The state of one section."""
+
+    present: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    later: list[str] = field(default_factory=list)
+    different: list[str] = field(default_factory=list)
+
+
+def group(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """The overloads of each name."""
+    names: dict[str, list[Entry]] = {}
+    for entry in entries:
+        names.setdefault(entry.name, []).append(entry)
+    return names
+
+
+def compare(entries: Iterable[Entry]) -> dict[str, Report]:
+    """Compare the package with the entries, section by section."""
+    reports = {section: Report() for section in SECTIONS}
+    for name, overloads in group(entries).items():
+        report = reports[overloads[0].section]
+        if not exists(name):
+            wanted = in_scope(overloads[0])
+            (report.missing if wanted else report.later).append(name)
+            continue
+        report.present.append(name)
+        if overloads[0].kind == "function":
+            found = dict.fromkeys(differences(overloads, find(name)))
+            report.different += [f"{name} {text}" for text in found]
+    return reports
+
+
+def print_reports(reports: dict[str, Report], only_missing: bool) -> int:
+    """Print what there is and what not; the number of names missing in scope."""
+    for section, report in reports.items():
+        total = len(report.present) + len(report.missing) + len(report.later)
+        if only_missing and not (report.missing or report.different):
+            continue
+        print(f"{section}: {len(report.present)} of {total}")
+        for name in report.missing:
+            print(f"    missing  {name}")
+        for text in report.different:
+            print(f"    differs  {text}")
+        if report.later and not only_missing:
+            print(f"    later    {' '.join(report.later)}")
+    present = sum(len(report.present) for report in reports.values())
+    missing = sum(len(report.missing) for report in reports.values())
+    different = sum(len(report.different) for report in reports.values())
+    print(f"{present} present, {missing} missing in scope, {different} differences")
+    return missing
+
+
+def main() -> int:
+    """Do what the head of this file says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--extract", type=Path, metavar="FILE")
+    parser.add_argument("--missing", action="store_true")
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    if options.extract:
+        text = options.extract.read_text(encoding="utf-8")
+        lines = dict.fromkeys(str(entry) for entry in extract(text))
+        head = "# From tools/api_coverage.py --extract: section, kind, name, signature."
+        ENTRIES.write_text("\n".join([head, *lines, ""]), encoding="utf-8")
+        print(f"{len(lines)} entries")
+        return 0
+    reports = compare(read_entries())
+    if options.update:
+        names = {name for report in reports.values() for name in report.present}
+        if BASELINE.exists():
+            names |= set(read_baseline())
+        head = "# Names that exist and stay. From tools/api_coverage.py --update."
+        BASELINE.write_text("\n".join([head, *sorted(names), ""]), encoding="utf-8")
+    missing = print_reports(reports, options.missing)
+    return 1 if options.missing and missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,584 @@
+#!/usr/bin/env python3
+"""Write the type stubs of the package 'drjit'.
+
+    make_stubs.py FOLDER            write them into the folder of a package, and print
+                                    their names
+    make_stubs.py --check           compare with the installed package: each public name
+                                    has a declaration, and each declaration a name
+    make_stubs.py --mypy            check the Python files of the package, which see the
+                                    compiled part through the stubs
+
+``drjit/__init__.pyi`` is tools/stubs.pyi.in (the base class and its operators),
+followed by the enumerations and functions of the API reference as far as they exist
+(tests/python/reference_api.txt and coverage_baseline.txt); functions whose result
+depends on their arguments have templates below. ``drjit/scalar.pyi`` and
+``drjit/llvm/__init__.pyi`` have one class for each line and suffix of
+src/python/types.def. The build runs this, so the stubs are never out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import builtins
+import importlib
+import itertools
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import api_coverage
+
+ROOT = Path(__file__).resolve().parent.parent
+BASE = ROOT / "tools/stubs.pyi.in"
+TYPES = ROOT / "src/python/types.def"
+
+FAMILIES = {"scalar": "scalar.pyi", "llvm": "llvm/__init__.pyi"}
+
+# Entry types from the lowest to the highest in promotion, as suffixes of class names.
+ORDER = ["b", "i8", "u8", "i", "u", "i64", "u64", "f16", "f", "f64"]
+FLOATS = {"f16", "f", "f64"}
+SUFFIXES = {
+    "ALL": ORDER,
+    "MASKS": ["b", "f16", "f", "f64"],
+    "FLOATS": ["f16", "f", "f64"],
+    "WIDE": ["f", "f64"],
+}
+
+SHAPE = re.compile(r'SHAPE\("(\w*)",\s*(\w+),\s*(\d), (-?\d), (-?\d), (-?\d), (\w+)\)')
+ENTRY = re.compile(r'ENTRY\((\w+),\s*"(\w+)",\s*(?:"(\w+)"|NULL),')
+
+# Functions by the form of their signature. A stands for the array, with its parameters.
+GROUPS = {
+    # Two operands are promoted.
+    "binary": "minimum maximum step copysign mulsign hypot mul_hi lerp fma".split(),
+    # The reduction of the leading axis unless an axis is given.
+    "reduction": "sum prod min max mean squared_norm norm".split(),
+    "mask reduction": "all any none".split(),
+    "dot": "dot abs_dot".split(),
+    "test": "isnan isinf isfinite".split(),
+    "creation": "zeros ones empty".split(),
+    "filling": "full opaque".split(),
+    "reshape": ["reshape"],
+    "select": ["select"],
+    "clip": ["clip", "clamp"],
+    # Same type as the argument, although the reference names no type.
+    "same": "sign conj normalize square sqr".split(),
+    "common type": ["expr_t"],
+    "trait": """array_t mask_t scalar_t value_t leaf_t tensor_t matrix_t detached_t
+        diff_array_t int_array_t uint_array_t float_array_t int8_array_t
+        uint8_array_t int32_array_t uint32_array_t int64_array_t uint64_array_t
+        float16_array_t float32_array_t float64_array_t""".split(),
+}
+
+TEMPLATES = {
+    "reduction": """\
+@overload
+def NAME(value: A, axis: types.EllipsisType = ..., mode: str | None = None, \
+keepdims: Literal[False] = False) -> RedT: ...
+@overload
+def NAME(value: object, axis: int | tuple[int, ...] | types.EllipsisType | None = ..., \
+mode: str | None = None, keepdims: bool = False) -> Any: ...
+""",
+    "mask reduction": """\
+@overload
+def NAME(value: A, axis: types.EllipsisType = ..., \
+keepdims: Literal[False] = False) -> RedT: ...
+@overload
+def NAME(value: object, axis: int | tuple[int, ...] | types.EllipsisType | None = ..., \
+keepdims: bool = False) -> Any: ...
+""",
+    "dot": """\
+@overload
+def NAME(a: A, b: SelfCpT, /) -> RedT: ...
+@overload
+def NAME(a: SelfCpT, b: A, /) -> RedT: ...
+@overload
+def NAME(a: Sequence[float] | float, b: Sequence[float] | float, /) -> Any: ...
+""",
+    "test": """\
+@overload
+def NAME(arg: A, /) -> MaskT: ...
+@overload
+def NAME(arg: float, /) -> bool: ...
+""",
+    "creation": """\
+def NAME(dtype: type[T], shape: int | Sequence[int] = 1) -> T: ...
+""",
+    "filling": """\
+def NAME(dtype: type[T], value: object, shape: int | Sequence[int] = 1) -> T: ...
+""",
+    "reshape": """\
+@overload
+def NAME(dtype: type[T], value: object, shape: int | Sequence[int], \
+order: str = 'A', shrink: bool = False) -> T: ...
+@overload
+def NAME(value: T, shape: int | Sequence[int], \
+order: str = 'A', shrink: bool = False) -> T: ...
+""",
+    "select": """\
+@overload
+def NAME(mask: AnyArray | bool, a: A, b: SelfCpT, /) -> SelfT: ...
+@overload
+def NAME(mask: AnyArray | bool, a: SelfCpT, b: A, /) -> SelfT: ...
+@overload
+def NAME(mask: bool, a: T, b: T, /) -> T: ...
+@overload
+def NAME(mask: AnyArray | bool, a: object = None, b: object = None, /) -> Any: ...
+""",
+    "clip": """\
+@overload
+def NAME(value: A, min: SelfCpT, max: SelfCpT) -> SelfT: ...
+@overload
+def NAME(value: T, min: T, max: T) -> T: ...
+""",
+    "same": "def NAME(arg: T, /) -> T: ...\n",
+    "common type": "def NAME(*args: object) -> Any: ...\n",
+    "trait": "def NAME(arg: object, /) -> Any: ...\n",
+}
+ARRAY = "ArrayBase[SelfT, SelfCpT, ValT, ValCpT, RedT, MaskT]"
+
+# Parameters of functions with more than two operands that are promoted.
+OPERANDS = {"lerp": ["a", "b", "t"], "fma": ["a", "b", "c"]}
+
+# Of type variables and aliases, declared in stubs.pyi.in.
+DECLARED = {"ArrayT", "MaskT", "AnyArray", "ArrayBase", "scalar", "llvm", "auto"}
+
+# What a module of traced arrays has beside them.
+EVENT = """\
+class Event:
+    def __init__(self, enable_timing: bool = True) -> None: ...
+    @property
+    def handle(self) -> int: ...
+    def record(self) -> None: ...
+    def query(self) -> bool: ...
+    def wait(self) -> None: ...
+    def elapsed_time(self, end: Event) -> float: ...
+"""
+
+CONTEXTS = """\
+class scoped_set_flag:
+    def __init__(self, flag: JitFlag, value: bool = True) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: object) -> None: ...
+class profile_enable:
+    def __init__(self) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: object) -> None: ...
+class profile_range:
+    def __init__(self, name: str, /) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: object) -> None: ...
+"""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A line of the type table."""
+
+    prefix: str
+    kind: str
+    dims: tuple[int, ...]
+    suffixes: tuple[str, ...]
+
+
+@dataclass
+class Table:
+    """src/python/types.def."""
+
+    shapes: list[Shape]
+    leaves: dict[str, str]  # by suffix
+    aliases: dict[str, str]  # further name of a leaf, by suffix
+
+    def name(self, shape: Shape, suffix: str) -> str:
+        """Name of the class of a shape and an entry type."""
+        return shape.prefix + suffix if shape.prefix else self.leaves[suffix]
+
+    def plain(self, dims: tuple[int, ...]) -> Shape:
+        """The ordinary array (or leaf) with these extents."""
+        for shape in self.shapes:
+            if shape.dims == dims and shape.kind in ("ARRAY", "LEAF"):
+                return shape
+        raise KeyError(dims)
+
+    def value(self, shape: Shape) -> Shape:
+        """The shape of an entry of an array."""
+        if shape.kind in ("LEAF", "TENSOR"):
+            return shape
+        # The rows of a matrix and the entries of a matrix of arrays are plain arrays.
+        return self.plain(shape.dims[1:])
+
+    def mask(self, shape: Shape) -> Shape:
+        """The shape of the result of a comparison."""
+        return shape if shape.kind == "TENSOR" else self.plain(shape.dims)
+
+
+def read_types() -> Table:
+    """Read the type table."""
+    text = TYPES.read_text(encoding="utf-8")
+    text = text[text.index("#ifdef") :]
+    shapes = []
+    for prefix, kind, ndim, d0, d1, d2, suffixes in SHAPE.findall(text):
+        dims = tuple(int(extent) for extent in (d0, d1, d2))[: int(ndim)]
+        shapes.append(Shape(prefix, kind, dims, tuple(SUFFIXES[suffixes])))
+    leaves = {suffix: leaf for suffix, leaf, _ in ENTRY.findall(text)}
+    aliases = {suffix: alias for suffix, _, alias in ENTRY.findall(text) if alias}
+    if not shapes or list(leaves) != ORDER:
+        raise SystemExit(f"make_stubs.py: {TYPES.name} has another form than expected")
+    return Table(shapes, leaves, aliases)
+
+
+def python_leaf(suffix: str) -> str:
+    """The Python type that stands for a leaf of drjit.scalar."""
+    return "float" if suffix in FLOATS else "bool" if suffix == "b" else "int"
+
+
+def base_classes(table: Table, shape: Shape, suffix: str) -> list[str]:
+    """The bases of an array class."""
+    name = table.name(shape, suffix)
+    value_shape = table.value(shape)
+    value = table.name(value_shape, suffix)
+    value_compatible = f"_{value}Cp"
+    if shape.kind == "LEAF":
+        value = "_" + python_leaf(suffix)
+    reduced = name if shape.kind in ("LEAF", "TENSOR") else value
+    mask = table.name(table.mask(shape), "b")
+    quoted = [f"'{text}'" for text in (name, f"_{name}Cp", value, value_compatible)]
+    quoted += [f"'{reduced}'", f"'{mask}'"]
+    bases = []
+    if shape.kind in ("MATRIX", "COMPLEX", "QUATERNION"):
+        bases.append("drjit._Unordered")
+    if suffix in FLOATS:
+        bases.append("drjit._Floating")
+    elif suffix != "b":
+        wide = table.name(shape, "f")
+        parts = [quoted[0], quoted[1], quoted[5], f"'{wide}'"]
+        bases.append(f"drjit._Integral[{', '.join(parts)}]")
+    if shape.kind == "ARRAY" and len(shape.dims) == 1 and 2 <= shape.dims[0] <= 4:
+        arrays = ", ".join(f"'Array{size}{suffix}'" for size in (2, 3, 4))
+        bases.append(f"drjit._Swizzle{shape.dims[0]}[{arrays}]")
+    return [*bases, f"drjit.ArrayBase[{', '.join(quoted)}]"]
+
+
+def matrix_members(table: Table, shape: Shape, suffix: str) -> str:
+    """The products that only matrices have."""
+    if shape.kind != "MATRIX":
+        return ""
+    name = table.name(shape, suffix)
+    row = table.name(table.value(shape), suffix)
+    return (
+        "    @overload\n"
+        f"    def __matmul__(self, value: {name}, /) -> {name}: ...\n"
+        "    @overload\n"
+        f"    def __matmul__(self, value: _{row}Cp, /) -> {row}: ...\n"
+    )
+
+
+def compatible(table: Table, family: str, shape: Shape, suffix: str) -> list[str]:
+    """What combines with a type without changing it, without duplicates.
+
+    That is the type itself, what is compatible with its entries, the same type of
+    drjit.scalar, and what is compatible with the next lower type in promotion. Written
+    out: unions of unions would grow exponentially in a type checker.
+    """
+    name = table.name(shape, suffix)
+    if family == "scalar" and shape.kind == "LEAF":
+        return [f"_{python_leaf(suffix)}"]
+    union = [name]
+    parts = []
+    if shape.kind != "LEAF":
+        parts.append((family, table.plain(()), suffix))
+    if shape.kind == "ARRAY" and len(shape.dims) > 1:
+        parts.append((family, table.value(shape), suffix))
+    if shape.kind in ("COMPLEX", "QUATERNION"):
+        union.append(table.name(table.plain(shape.dims), suffix))
+    if family != "scalar":
+        parts.append(("scalar", shape, suffix))
+    lower = shape.suffixes.index(suffix)
+    if lower > 0:
+        parts.append((family, shape, shape.suffixes[lower - 1]))
+    for part in parts:
+        prefix = "drjit.scalar." if part[0] != family else ""
+        for text in compatible(table, *part):
+            union.append(text if text[0] == "_" else prefix + text)
+    union = list(dict.fromkeys(union))
+    # A float annotation admits int and bool, one of int admits bool.
+    for wide, narrow in (("_float", "_int"), ("_int", "_bool"), ("_float", "_bool")):
+        if wide in union and narrow in union:
+            union.remove(narrow)
+    return union
+
+
+def family_stub(table: Table, family: str) -> str:
+    """The stub of one module of array types."""
+    out = [
+        # The bases disagree about operators on purpose: the first one has the say.
+        '# mypy: disable-error-code="misc,override"',
+        f'"""Array types of drjit.{family}, written by tools/make_stubs.py."""\n',
+        "from typing import TypeAlias, Union, overload\n",
+        "import drjit",
+        *(f"import drjit.{other}" for other in FAMILIES if other != family),
+        "",
+        "_float: TypeAlias = float",
+        "_int: TypeAlias = int",
+        "_bool: TypeAlias = bool",
+    ]
+    unions = []
+    for shape in table.shapes:
+        for suffix in shape.suffixes:
+            name = table.name(shape, suffix)
+            if family == "scalar" and shape.kind == "LEAF":
+                out.append(f"{name}: TypeAlias = _{python_leaf(suffix)}")
+            else:
+                bases = ", ".join(base_classes(table, shape, suffix))
+                members = matrix_members(table, shape, suffix)
+                out.append(f"class {name}({bases}):\n{members or '    ...'}")
+            if shape.kind == "LEAF" and suffix in table.aliases:
+                out.append(f"{table.aliases[suffix]}: TypeAlias = {name}")
+            names = compatible(table, family, shape, suffix)
+            union = ", ".join(f"'{text}'" for text in names)
+            unions.append(f"_{name}Cp: TypeAlias = Union[{union}]")
+    if family != "scalar":
+        out.append(EVENT)
+    return "\n".join([*out, *unions, ""])
+
+
+def swizzles() -> Iterator[str]:
+    """The classes for swizzles of two to four components."""
+    for size in (2, 3, 4):
+        yield f"class _Swizzle{size}(Generic[_Array2T, _Array3T, _Array4T]):"
+        for count in (2, 3, 4):
+            for letters in itertools.product("xyzw"[:size], repeat=count):
+                yield f"    {''.join(letters)}: _Array{count}T"
+
+
+def binary(name: str) -> str:
+    """The overloads of a function whose operands are promoted."""
+    names = OPERANDS.get(name, ["a", "b"])
+    out = ""
+    for place in range(len(names)):
+        types = [
+            f"{operand}: {ARRAY if place == k else 'SelfCpT'}"
+            for k, operand in enumerate(names)
+        ]
+        slash = "" if name == "lerp" else ", /"
+        out += f"@overload\ndef {name}({', '.join(types)}{slash}) -> SelfT: ...\n"
+    plain = ", ".join(f"{operand}: T" for operand in names)
+    return out + f"@overload\ndef {name}({plain}{slash}) -> T: ...\n"
+
+
+# How the reference writes types, and how a stub has to.
+REWRITES = [
+    (r"drjit\.scalar\.(\w+)", r"scalar.\1"),
+    (r"drjit\.llvm\.(\w+)", r"llvm.\1"),
+    (r"\b(?:drjit|dr)\.ArrayBase\b(?!\[)|\bArrayBase\b(?!\[)", "AnyArray"),
+    (r"\bdrjit\.", ""),
+    (r"\b(?:collections\.abc|typing)\.", ""),
+    (r"\bType\[", "type["),
+    (r"\bList\[", "list["),
+    (r"\bTuple\[", "tuple["),
+    (r"\b(Sequence|Callable)\b(?!\[)", r"\1[..., Any]"),
+    (r"Sequence\[\.\.\., Any\]", "Sequence[Any]"),
+    (r"\btuple\b(?!\[)", "tuple[Any, ...]"),
+    (r"\blist\b(?!\[)", "list[Any]"),
+    (r"\btype\b(?!\[)", "type[Any]"),
+    (r"\| \.\.\. ", "| types.EllipsisType "),
+    (r"-> AnyArray\b", "-> Any"),
+]
+
+
+def annotate(signature: str) -> str:
+    """Turn a signature of the reference into one for a stub."""
+    parameters = api_coverage.split_parameters(inside(signature))
+    result = signature[len(inside(signature)) + 2 :].strip()
+    parts = []
+    for part in parameters:
+        head, equals, default = part.partition("=")
+        name, colon, annotation = head.partition(":")
+        name = name.strip()
+        if name not in ("*", "/"):
+            annotation = rewrite(annotation.strip()) if colon else "Any"
+            if annotation == "object":
+                annotation = "Any"
+            if equals and default.strip() == "None" and "None" not in annotation:
+                annotation += " | None"
+            part = f"{name}: {annotation}" + (" = ..." if equals else "")
+        parts.append(part)
+    result = rewrite(result.removeprefix("->").strip()) if result else "Any"
+    if result in ("object", "AnyArray"):
+        result = "Any"
+    return f"({', '.join(parts)}) -> {result}"
+
+
+def inside(signature: str) -> str:
+    """The text between the outer parentheses of a signature."""
+    depth = 0
+    for position, character in enumerate(signature):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0:
+            return signature[1:position]
+    raise ValueError(signature)
+
+
+def rewrite(text: str) -> str:
+    """A type as a stub has to write it."""
+    for pattern, replacement in REWRITES:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def function_stub(name: str, overloads: list[api_coverage.Entry]) -> str:
+    """The declaration of one function."""
+    for group, names in GROUPS.items():
+        if name in names:
+            template = TEMPLATES.get(group)
+            text = binary(name) if template is None else template
+            return text.replace("NAME", name).replace("value: A,", f"value: {ARRAY},")
+    forms = [annotate(entry.signature) for entry in overloads if entry.signature]
+    forms = [form for form in dict.fromkeys(forms) if not unknown_names(form)]
+    forms.sort(key=lambda form: form.count(": Any"))  # the widest last
+    if not forms:
+        return f"def {name}(*args: Any, **kwargs: Any) -> Any: ...\n"
+    decorator = "@overload\n" if len(forms) > 1 else ""
+    return "".join(f"{decorator}def {name}{form}: ...\n" for form in forms)
+
+
+def unknown_names(form: str) -> set[str]:
+    """Names in a signature that the stub does not declare, like those of drjit.cuda."""
+    function = ast.parse(f"def f{form}: ...")
+    names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    names |= {
+        node.attr
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and node.attr in ("cuda", "ad", "nn")
+    }
+    known = {*dir(builtins), "Any", "Literal", "Sequence", "Callable", "types"}
+    known |= {"scalar", "llvm", "T", "ArrayT", "AnyArray"}
+    known |= {"ReduceOp", "ReduceMode", "JitFlag"}
+    known |= {"JitBackend", "VarType", "VarState", "LogLevel", "KernelType"}
+    return names - known
+
+
+def main_stub() -> str:
+    """The stub of drjit itself."""
+    present = set(api_coverage.read_baseline())
+    entries = [e for e in api_coverage.read_entries() if e.name in present]
+    out = [BASE.read_text(encoding="utf-8"), *swizzles()]
+    for name, overloads in api_coverage.group(entries).items():
+        first = overloads[0]
+        short = name.removeprefix("drjit.")
+        if "." in short or short in DECLARED:
+            continue
+        if first.kind == "enum" or short == "KernelType":
+            out.append(f"from ._enums import {short} as {short}")
+        elif first.kind == "constant" or short == "inv_sqrt_four_pi":
+            kind = {"Dynamic": "int", "newaxis": "None"}.get(short, "float")
+            out.append(f"{short}: {kind}")
+        elif first.kind in ("function", "name"):
+            text = function_stub(short, overloads)
+            out.append(re.sub(r"\bA\b(?=[,)])", ARRAY, text))
+    contexts = CONTEXTS.split("class ")[1:]
+    out += [f"class {c}" for c in contexts if f"drjit.{c.split(':')[0]}" in present]
+    return "\n".join(out) + "\n"
+
+
+def open_stub() -> str:
+    """The stub of a module whose functions take and return all kinds of things."""
+    return "from typing import Any\n\ndef __getattr__(name: str) -> Any: ...\n"
+
+
+def auto_stub() -> str:
+    """The stub of drjit.auto, whose types are those of the best backend there is."""
+    return "from drjit.llvm import *\n"
+
+
+def file_names() -> list[str]:
+    """Names of the generated files, relative to the package."""
+    own = ["__init__.pyi", "_core.pyi", "detail.pyi", "auto.pyi", "py.typed"]
+    return [*own, *FAMILIES.values()]
+
+
+def write(package: Path) -> None:
+    """Write the stubs into the folder of a package."""
+    table = read_types()
+    texts = {
+        "__init__.pyi": main_stub(),
+        "_core.pyi": open_stub(),
+        "detail.pyi": open_stub(),
+        "auto.pyi": auto_stub(),
+        "py.typed": "",
+    }
+    texts |= {path: family_stub(table, family) for family, path in FAMILIES.items()}
+    for name, text in texts.items():
+        path = package / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def declared(text: str) -> set[str]:
+    """Public names that a stub declares."""
+    names: set[str] = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return {name for name in names if not name.startswith("_")}
+
+
+def check() -> Iterator[str]:
+    """Say where the stubs and the installed package differ."""
+    table = read_types()
+    stubs = {"drjit": main_stub()}
+    stubs |= {f"drjit.{family}": family_stub(table, family) for family in FAMILIES}
+    for name, text in stubs.items():
+        module = importlib.import_module(name)
+        for public in sorted(declared(text)):
+            if not hasattr(module, public):
+                yield f"{name}.{public} is declared but does not exist"
+    for family in FAMILIES:
+        module = importlib.import_module(f"drjit.{family}")
+        names = declared(stubs[f"drjit.{family}"])
+        for public, value in vars(module).items():
+            if isinstance(value, type) and public[0] != "_" and public not in names:
+                yield f"drjit.{family}.{public} exists but is not declared"
+
+
+def run_mypy() -> int:
+    """Check the package in a folder where it has its stubs; mypy's exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        package = Path(folder, "drjit")
+        shutil.copytree(ROOT / "python/drjit", package)
+        write(package)
+        config = ["--config-file", str(ROOT / "pyproject.toml")]
+        command = [sys.executable, "-m", "mypy", *config, "drjit"]
+        return subprocess.run(command, cwd=folder, check=False).returncode
+
+
+def main() -> int:
+    """Do what the head of this file says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--mypy", action="store_true")
+    options = parser.parse_args()
+    if options.folder:
+        options.folder.mkdir(parents=True, exist_ok=True)
+        write(options.folder)
+        print("\n".join(file_names()))
+    if options.mypy:
+        return run_mypy()
+    problems = list(check()) if options.check else []
+    for problem in problems:
+        print(f"make_stubs.py: {problem}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
