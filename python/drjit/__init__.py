@@ -35,6 +35,7 @@ from ._rearrange import (
     row_stack, split, squeeze, stack, swapaxes, take, take_interp, transpose, upsample,
     vstack,
 )  # fmt: skip
+from ._reorder import reorder_threads
 from ._scalar_math import mulsign, sign, sqr, square
 from ._sorting import argsort, binary_search, sort
 from ._statistics import (

@@ -36,9 +36,7 @@ def _operand(fn: str, value: Any) -> Any:
 
     Errors: TypeError for text and mappings, whose elements are no numbers.
     """
-    if is_array(value):
-        return uniform(value)
-    if isinstance(value, (list, tuple, bool, int, float)):
+    if is_array(value) or isinstance(value, (list, tuple, bool, int, float)):
         return value
     if isinstance(value, (str, bytes, dict)) or not isinstance(value, Iterable):
         if hasattr(value, "__float__"):
@@ -48,6 +46,11 @@ def _operand(fn: str, value: Any) -> Any:
             f"{type_name(value)})."
         )
     return list(value)
+
+
+def _even(value: Any, axis: Any) -> Any:
+    """Repeat components of one entry where the lanes of an array are reduced."""
+    return value if axis is Ellipsis or axis == 0 else uniform(value)
 
 
 def _rank(value: Any) -> int:
@@ -137,7 +140,7 @@ def mean(
     The mean of nothing is 0. Errors: TypeError for other inputs, and those of
     ``dr.sum()``.
     """
-    value = _operand("mean", value)
+    value = _even(_operand("mean", value), axis)
     if _is_half(value):
         return _half(_mean("mean", _single(value), axis, mode, keepdims))
     return _mean("mean", value, axis, mode, keepdims)
@@ -203,7 +206,7 @@ def var(
     The mean is subtracted first (two passes), which avoids cancellation. Dividing by
     nothing gives infinity or NaN, as in NumPy.
     """
-    value = _operand("var", value)
+    value = _even(_operand("var", value), axis)
     if _is_half(value):
         return _half(_var(_single(value), axis, mode, keepdims, ddof))
     return _var(value, axis, mode, keepdims, ddof)
@@ -217,7 +220,7 @@ def std(
     ddof: int = 0,
 ) -> Any:
     """Standard deviation: the square root of :py:func:`var`."""
-    value = _operand("std", value)
+    value = _even(_operand("std", value), axis)
     if _is_half(value):
         return _half(dr.sqrt(_var(_single(value), axis, mode, keepdims, ddof)))
     return dr.sqrt(_var(value, axis, mode, keepdims, ddof))
@@ -246,7 +249,7 @@ def count(value: Any, axis: Any = ..., keepdims: bool = False) -> Any:
     input consists of Python values. Errors: TypeError if the input is no mask.
     """
     if is_array(value) or isinstance(value, Iterable):
-        value = _operand("count", value)
+        value = _even(_operand("count", value), axis)
     return dr.sum(_as_count(value), axis=axis, keepdims=keepdims)
 
 
@@ -282,38 +285,47 @@ def _arg_extremum(fn: str, value: Any, axis: Any, keepdims: bool) -> Any:
     return tensor(result, (*shape[:axis], *kept, *shape[axis + 1 :]))
 
 
+def _ordered(flat: Any) -> Any:
+    """UInt32 or UInt64 keys in the order of the entries; NaN is the largest number."""
+    if dr.is_mask_v(flat):
+        return dr.uint32_array_t(type(flat))(flat)
+    narrow = dr.itemsize_v(flat) <= 4
+    key_t = (dr.uint32_array_t if narrow else dr.uint64_array_t)(type(flat))
+    top = 2**31 if narrow else 2**63
+    if not dr.is_float_v(flat):
+        if not dr.is_signed_v(flat):
+            return key_t(flat)
+        wide_t = (dr.int32_array_t if narrow else dr.int64_array_t)(type(flat))
+        return key_t(wide_t(flat)) ^ key_t(top)
+    if dr.is_half_v(flat):
+        flat = dr.float32_array_t(type(flat))(flat)
+    bits = dr.reinterpret_array(key_t, flat)
+    size = bits & key_t(top - 1)
+    # Negative numbers count down from that of zero.
+    key = dr.select(bits == size, key_t(top) + size, key_t(top) - size)
+    return dr.select(dr.isnan(flat), key_t(2 * top - 1), key)
+
+
 def _arg_flat(fn: str, flat: Any, size: int, inner: int) -> Any:
     """Reduce the middle axis of the shape (outer, size, inner)."""
-    lowest = fn == "argmin"
     index_t = dr.uint32_array_t(type(flat))
-    outer = len(flat) // (size * inner)
+    shape = (len(flat) // (size * inner), size, inner)
 
-    def reduce(op: Any, entries: Any) -> Any:
-        tensor = dr.tensor_t(type(entries))(entries, (outer, size, inner))
-        return op(tensor, axis=1, keepdims=True)
+    def smallest(entries: Any) -> Any:
+        tensor = dr.tensor_t(type(entries))(entries, shape)
+        return dr.min(tensor, axis=1, keepdims=True)
 
-    if dr.is_mask_v(flat):
-        flat = index_t(flat)
-    elif dr.is_integral_v(flat) and dr.itemsize_v(flat) < 4:
-        flat = dr.int32_array_t(type(flat))(flat)
     position = dr.arange(index_t, len(flat)) // inner % size
-    key = dr.tensor_t(type(flat))(flat, (outer, size, inner))
-    if dr.is_float_v(flat):
-        # NaN counts as larger than everything else.
-        nans = dr.isnan(flat)
-        bound = math.inf if lowest else -math.inf
-        best = reduce(dr.min if lowest else dr.max, dr.select(nans, bound, flat))
-        hits = (key == best).array & ~nans
-        if not lowest:
-            first_nan = reduce(dr.min, dr.select(nans, position, size))
-            hits_at = reduce(dr.min, dr.select(hits, position, size))
-            return dr.select(first_nan < size, first_nan, hits_at).array
-    else:
-        best = reduce(dr.min if lowest else dr.max, flat)
-        hits = (key == best).array
-    found = reduce(dr.min, dr.select(hits, position, size))
-    # Nothing is found among NaNs only, of which the first is as small as any.
-    return dr.select(found < size, found, 0).array
+    key = _ordered(flat)
+    if fn == "argmax":
+        key = ~key
+    if dr.itemsize_v(key) == 4:
+        # One reduction finds both, the position in the lower bits decides ties.
+        wide_t = dr.uint64_array_t(type(key))
+        found = smallest((wide_t(key) << 32) | wide_t(position)).array
+        return index_t(found & wide_t(2**32 - 1))
+    hits = dr.tensor_t(type(key))(key, shape) == smallest(key)
+    return smallest(dr.select(hits.array, position, size)).array
 
 
 def _arg_nested(fn: str, value: Any, axis: Any, keepdims: bool) -> Any:

@@ -34,6 +34,25 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'drjit.detail' has no attribute '{name}'")
 
 
+def set_leak_warnings(arg: bool, /) -> None:
+    """Report variables that still have references after Python has freed everything.
+
+    They go to the log (level ``Warn``) at the end of the process. Off by default,
+    since harmless references are reported, too.
+
+    Source: API reference, ``drjit.detail.set_leak_warnings``.
+    """
+    _core._set_leak_warnings(arg)
+
+
+def leak_warnings() -> bool:
+    """Are leak warnings enabled? See :py:func:`set_leak_warnings`.
+
+    Source: API reference, ``drjit.detail.leak_warnings``.
+    """
+    return bool(_core._leak_warnings())
+
+
 def cuda_version() -> tuple[int, int]:
     """``(major, minor)`` of the CUDA driver, ``(0, 0)`` where there is none.
 

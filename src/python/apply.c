@@ -261,13 +261,8 @@ static bool take_tensor(Job *job, const TypeInfo *info, Array *a, Operand *o)
 {
     o->array = a->info == info ? (Array *) Py_NewRef((PyObject *) a)
                                : convert_array(info, a, rows[job->which].name);
-    if (!o->array)
-        return false;
-    const Tensor *t = array_tensor(o->array);
-    o->info = info;
-    o->shape.ndim = t->ndim;
-    memcpy(o->shape.dims, t->shape, t->ndim * sizeof(size_t));
-    return true;
+    o->info = o->array ? info : NULL;
+    return o->array; /* its shape is read when all operands are here */
 }
 
 static bool take_nested(Job *job, const TypeInfo *info, Array *a, Operand *o)
@@ -524,6 +519,19 @@ static bool expand_entries(const Extents *shape, Operand *o)
     return true;
 }
 
+/* Converting an operand may have run code that changed another one. */
+static void read_shapes(Job *job)
+{
+    for (int k = 0; k < job->arity; k++) {
+        Operand *o = &job->operands[k];
+        if (!o->array)
+            continue;
+        const Tensor *t = array_tensor(o->array);
+        o->shape.ndim = t->ndim;
+        memcpy(o->shape.dims, t->shape, t->ndim * sizeof(size_t));
+    }
+}
+
 /* Repeat operands to the common shape. What has one entry repeats itself. */
 static bool expand(Job *job, Extents *shape, size_t *size)
 {
@@ -570,6 +578,7 @@ static Array *apply_tensors(Job *job)
 {
     Extents shape;
     size_t size;
+    read_shapes(job);
     if (!expand(job, &shape, &size))
         return NULL;
     Array *out = array_new_tensor(job->result, shape.ndim, shape.dims);

@@ -4,10 +4,12 @@
  * A sequence fills an array component by component, and a component may be anything
  * that its type can be made from. What Python code run on the way (__float__, __iter__,
  * ...) does to the sequence has no effect: its items are taken first. Entries of a
- * one-dimensional sequence are collected in one buffer, which becomes a variable at once.
+ * one-dimensional sequence are collected in one buffer, which becomes a variable at
+ * once.
  *
- * A number alone is converted like float(x), int(x) or bool(x) do. Among other entries it
- * must be of a fitting Python type: an integer for integer entries, a bool for masks.
+ * A number alone is converted like float(x), int(x) or bool(x) do. Among other entries
+ * it must be of a fitting Python type: an integer for integer entries, a bool for
+ * masks.
  */
 #include "python/convert.h"
 
@@ -107,8 +109,7 @@ static bool store_number(VarType type, PyObject *number, bool only, void *entry)
         return !(value == -1.0 && PyErr_Occurred()) && store_double(type, value, entry);
     }
     if (type == VarTypeBool) {
-        const bool fits = PyBool_Check(number) || is_numpy_bool(number) ||
-                          only;
+        const bool fits = PyBool_Check(number) || is_numpy_bool(number) || only;
         const int truth = fits ? PyObject_IsTrue(number) : -1;
         if (truth < 0)
             return fits ? false : fail_entry(type, number);
@@ -117,7 +118,7 @@ static bool store_number(VarType type, PyObject *number, bool only, void *entry)
     }
     if (PyLong_Check(number))
         return store_integer(type, number, entry);
-    PyObject *integer = PyIndex_Check(number) ? PyNumber_Index(number)
+    PyObject *integer = PyIndex_Check(number)           ? PyNumber_Index(number)
                         : only || is_numpy_bool(number) ? PyNumber_Long(number)
                                                         : NULL;
     if (!integer)
@@ -140,21 +141,39 @@ PyObject *convert_entry(VarType type, const void *entry)
     double number;
     long long integer = 0;
     switch (type) {
-        case VarTypeBool: return PyBool_FromLong(*(const uint8_t *) entry != 0);
-        case VarTypeInt8: integer = *(const int8_t *) entry; break;
-        case VarTypeUInt8: integer = *(const uint8_t *) entry; break;
-        case VarTypeInt16: integer = *(const int16_t *) entry; break;
-        case VarTypeUInt16: integer = *(const uint16_t *) entry; break;
-        case VarTypeInt32: integer = *(const int32_t *) entry; break;
-        case VarTypeUInt32: integer = *(const uint32_t *) entry; break;
-        case VarTypeInt64: integer = *(const int64_t *) entry; break;
-        case VarTypeUInt64: return PyLong_FromUnsignedLongLong(*(const uint64_t *) entry);
-        case VarTypeFloat32: return PyFloat_FromDouble((double) *(const float *) entry);
-        case VarTypeFloat64: return PyFloat_FromDouble(*(const double *) entry);
-        default:
-            if (!jit_host_cast(type, VarTypeFloat64, 0, 1, entry, &number))
-                return PyErr_Format(PyExc_RuntimeError, "%s", jit_error_message());
-            return PyFloat_FromDouble(number);
+    case VarTypeBool:
+        return PyBool_FromLong(*(const uint8_t *) entry != 0);
+    case VarTypeInt8:
+        integer = *(const int8_t *) entry;
+        break;
+    case VarTypeUInt8:
+        integer = *(const uint8_t *) entry;
+        break;
+    case VarTypeInt16:
+        integer = *(const int16_t *) entry;
+        break;
+    case VarTypeUInt16:
+        integer = *(const uint16_t *) entry;
+        break;
+    case VarTypeInt32:
+        integer = *(const int32_t *) entry;
+        break;
+    case VarTypeUInt32:
+        integer = *(const uint32_t *) entry;
+        break;
+    case VarTypeInt64:
+        integer = *(const int64_t *) entry;
+        break;
+    case VarTypeUInt64:
+        return PyLong_FromUnsignedLongLong(*(const uint64_t *) entry);
+    case VarTypeFloat32:
+        return PyFloat_FromDouble((double) *(const float *) entry);
+    case VarTypeFloat64:
+        return PyFloat_FromDouble(*(const double *) entry);
+    default:
+        if (!jit_host_cast(type, VarTypeFloat64, 0, 1, entry, &number))
+            return PyErr_Format(PyExc_RuntimeError, "%s", jit_error_message());
+        return PyFloat_FromDouble(number);
     }
     return PyLong_FromLongLong(integer);
 }
@@ -182,8 +201,10 @@ PyObject *convert_items(const Conversion *c, PyObject *value)
     }
     PyObject *items = PySequence_Tuple(value);
     if (!items)
-        convert_array_fail(c, PyExc_TypeError, "could not construct from a sequence of "
-                           "type '%s'.", Py_TYPE(value)->tp_name);
+        convert_array_fail(c, PyExc_TypeError,
+                           "could not construct from a sequence of "
+                           "type '%s'.",
+                           Py_TYPE(value)->tp_name);
     return items;
 }
 
@@ -205,8 +226,7 @@ bool convert_fill_buffer(const Conversion *c, VarType type, PyObject *const *ite
             *(float *) buffer = (float) PyFloat_AS_DOUBLE(item);
         else if (PyFloat_CheckExact(item) && type == VarTypeFloat64)
             *(double *) buffer = PyFloat_AS_DOUBLE(item);
-        else if (!convert_is_number(item) ||
-                 !store_number(type, item, false, buffer))
+        else if (!convert_is_number(item) || !store_number(type, item, false, buffer))
             return fail_element(c, item);
     }
     return true;
@@ -238,8 +258,9 @@ static bool fill_leaf_items(const Conversion *c, Array *target, size_t leaf,
         }
         bool ok = convert_fill_buffer(c, type, items, n, buffer);
         if (ok) {
-            index = n == 1 ? jit_var_literal((JitBackend) info->backend, type, buffer, 1, 0)
-                           : jit_var_mem_copy((JitBackend) info->backend, type, buffer, n);
+            index =
+                n == 1 ? jit_var_literal((JitBackend) info->backend, type, buffer, 1, 0)
+                       : jit_var_mem_copy((JitBackend) info->backend, type, buffer, n);
             ok = index || convert_array_fail_core(c);
         }
         PyMem_Free(buffer);
@@ -250,8 +271,8 @@ static bool fill_leaf_items(const Conversion *c, Array *target, size_t leaf,
     return true;
 }
 
-static bool fill_number(const Conversion *c, Array *target, size_t leaf, PyObject *number,
-                        bool only)
+static bool fill_number(const Conversion *c, Array *target, size_t leaf,
+                        PyObject *number, bool only)
 {
     const TypeInfo *info = target->info;
     uint64_t bits = 0;
@@ -262,8 +283,8 @@ static bool fill_number(const Conversion *c, Array *target, size_t leaf, PyObjec
                info->leaf_size);
         return true;
     }
-    const uint32_t index = jit_var_literal((JitBackend) info->backend,
-                                           (VarType) info->entry, &bits, 1, 0);
+    const uint32_t index =
+        jit_var_literal((JitBackend) info->backend, (VarType) info->entry, &bits, 1, 0);
     if (!index)
         return convert_array_fail_core(c);
     array_set_leaf(target, leaf, index);
@@ -317,8 +338,10 @@ static bool fill_items(const Conversion *c, Array *target, const TypeInfo *part,
     if (part->kind == KIND_MATRIX && n == extent * extent && n != extent)
         component = &c->info->state->types[component->value];
     else if (n != extent)
-        return convert_array_fail(c, PyExc_TypeError, "Input has the wrong size (expected "
-                                  "%zu elements, got %zu).", extent, n);
+        return convert_array_fail(c, PyExc_TypeError,
+                                  "Input has the wrong size (expected "
+                                  "%zu elements, got %zu).",
+                                  extent, n);
     for (size_t i = 0; i < n; i++)
         if (!fill_part(c, target, component, first + i * component->leaves, items[i],
                        false))
@@ -340,7 +363,7 @@ static Array *from_items(const Conversion *c, PyObject *const *items, size_t n)
 static bool fill_complex(const Conversion *c, Array *target, PyObject *value)
 {
     const Py_complex number = PyComplex_AsCComplex(value);
-    PyObject *parts[] = {NULL, NULL};
+    PyObject *parts[] = { NULL, NULL };
     if (!PyErr_Occurred()) {
         parts[0] = PyFloat_FromDouble(number.real);
         parts[1] = PyFloat_FromDouble(number.imag);
@@ -351,8 +374,8 @@ static bool fill_complex(const Conversion *c, Array *target, PyObject *value)
     return ok;
 }
 
-/* A number alone: it fills plain arrays, is the diagonal of matrices and the real part of
- * complex numbers and quaternions. */
+/* A number alone: it fills plain arrays, is the diagonal of matrices and the real part
+ * of complex numbers and quaternions. */
 static Array *from_number(const Conversion *c, PyObject *number)
 {
     const TypeInfo *info = c->info;
@@ -397,8 +420,8 @@ static Array *from_sequence(const Conversion *c, PyObject *value)
     PyObject *items = convert_items(c, value);
     if (!items)
         return NULL;
-    Array *target = from_items(c, PySequence_Fast_ITEMS(items),
-                               (size_t) PyTuple_GET_SIZE(items));
+    Array *target =
+        from_items(c, PySequence_Fast_ITEMS(items), (size_t) PyTuple_GET_SIZE(items));
     Py_DECREF(items);
     return target;
 }
@@ -432,7 +455,7 @@ static Array *construct(const Conversion *c, PyObject *const *args, Py_ssize_t n
 Array *convert_construct(const TypeInfo *info, PyObject *const *args, Py_ssize_t n,
                          PyObject *names)
 {
-    const Conversion c = {info, NULL};
+    const Conversion c = { info, NULL };
     if (info->kind == KIND_TENSOR)
         return convert_tensor_construct(&c, args, n, names);
     if (names && PyTuple_GET_SIZE(names)) {
@@ -445,7 +468,7 @@ Array *convert_construct(const TypeInfo *info, PyObject *const *args, Py_ssize_t
 
 Array *convert_to(const TypeInfo *info, PyObject *value, const char *operation)
 {
-    const Conversion c = {info, operation};
+    const Conversion c = { info, operation };
     if (info->py && PyObject_TypeCheck(value, info->py))
         return (Array *) Py_NewRef(value);
     return from_value(&c, value);

@@ -6,8 +6,9 @@
 
 #include "python/array.h"
 
-/** The constructor of an array class: Array3f(1, 2, 3), Float(ndarray), Matrix2f([..],[..]),
- *  TensorXf(data, shape), ... 'names' may be NULL (keyword names, as vectorcall has them). */
+/** The constructor of an array class: Array3f(1, 2, 3), Float(ndarray),
+ *  Matrix2f([..],[..]), TensorXf(data, shape), ... 'names' may be NULL (keyword names,
+ *  as vectorcall has them). */
 Array *convert_construct(const TypeInfo *info, PyObject *const *args, Py_ssize_t n,
                          PyObject *names);
 
@@ -20,9 +21,9 @@ Array *convert_to(const TypeInfo *info, PyObject *value, const char *operation);
  *  deeper shapes, matrix/complex/quaternion embedding. */
 Array *convert_array(const TypeInfo *info, Array *from, const char *operation);
 
-/** A Python number (bool, int, float; also NumPy scalars through __index__/__float__) as
- *  the bits of an entry, zero-extended. TypeError for another type, OverflowError if an
- *  integer does not fit. */
+/** A Python number (bool, int, float; also NumPy scalars through __index__/__float__)
+ *  as the bits of an entry, zero-extended. TypeError for another type, OverflowError if
+ *  an integer does not fit. */
 bool convert_number(VarType type, PyObject *number, uint64_t *bits);
 
 /** An entry in memory as Python bool, int or float. */

@@ -50,16 +50,16 @@ bool convert_array_fail(const Conversion *c, PyObject *type, const char *format,
 
 bool convert_array_fail_core(const Conversion *c)
 {
-    return convert_array_fail(c, jit_error() == JIT_ERROR_MEMORY ? PyExc_MemoryError
-                                                                 : PyExc_RuntimeError,
-                              "%s", jit_error_message());
+    return convert_array_fail(
+        c, jit_error() == JIT_ERROR_MEMORY ? PyExc_MemoryError : PyExc_RuntimeError,
+        "%s", jit_error_message());
 }
 
 static bool fail_size(const Conversion *c, size_t expected, size_t got)
 {
-    return convert_array_fail(c, PyExc_TypeError,
-                              "Input has the wrong size (expected %zu elements, got %zu).",
-                              expected, got);
+    return convert_array_fail(
+        c, PyExc_TypeError,
+        "Input has the wrong size (expected %zu elements, got %zu).", expected, got);
 }
 
 static bool fail_type(const Conversion *c, const Array *from)
@@ -77,9 +77,11 @@ static bool read_value(const Conversion *c, const Array *from, size_t f, Value *
     const uint32_t index = leaf_index(array_leaves(from)[f]);
     const size_t size = index ? jit_var_size(index) : 0;
     if (size != 1)
-        return convert_array_fail(c, PyExc_TypeError,
-                                  "an element of '%s' with %zu entries was found where a "
-                                  "single number is expected.", from->info->name, size);
+        return convert_array_fail(
+            c, PyExc_TypeError,
+            "an element of '%s' with %zu entries was found where a "
+            "single number is expected.",
+            from->info->name, size);
     *value = 0;
     return evaluate_read(index, 0, value) || convert_array_fail_core(c);
 }
@@ -146,7 +148,8 @@ static bool fill_part(const Conversion *c, Array *target, const TypeInfo *to, si
                       const Array *from, const TypeInfo *source, size_t f)
 {
     if (to->ndim == 0)
-        return source->ndim == 0 ? fill_leaf(c, target, t, from, f) : fail_type(c, from);
+        return source->ndim == 0 ? fill_leaf(c, target, t, from, f)
+                                 : fail_type(c, from);
     const TypeInfo *component = value_of_type(to);
     const size_t n = extent_of(to, target), step = component->leaves;
     if (source->ndim == 0)
@@ -191,7 +194,8 @@ static bool fill_embedded(const Conversion *c, Array *target, const Array *from)
     if (!convert_array_zero(c, target, 0, n * n))
         return false;
     PyObject *number = PyLong_FromLong(1);
-    const bool ok = number && convert_number((VarType) target->info->entry, number, &bits);
+    const bool ok =
+        number && convert_number((VarType) target->info->entry, number, &bits);
     Py_XDECREF(number);
     if (!ok)
         return false;
@@ -215,7 +219,7 @@ static bool matrix_of_other_size(const TypeInfo *to, const TypeInfo *from)
            from->ndim == 2 && to->dims[0] != from->dims[0];
 }
 
-/* ---------------------------------------------------------------- one-dimensional data */
+/* ------------------------------------------------------------- one-dimensional data */
 
 /* The entries of a variable in memory, without the GIL; empty: NULL. */
 static bool variable_data(const Conversion *c, uint32_t index, uint32_t *evaluated,
@@ -240,8 +244,8 @@ static bool pack(const Conversion *c, Array *target, size_t t, const Array *from
         }
         if (jit_host_cast((VarType) from->info->entry, (VarType) to->entry, 0, n,
                           array_data(from), buffer))
-            index = jit_var_mem_copy((JitBackend) to->backend, (VarType) to->entry, buffer,
-                                     n);
+            index = jit_var_mem_copy((JitBackend) to->backend, (VarType) to->entry,
+                                     buffer, n);
         PyMem_Free(buffer);
         if (!index)
             return convert_array_fail_core(c);
@@ -257,9 +261,9 @@ static bool unpack(const Conversion *c, Array *target, uint32_t index, VarType t
     void *data;
     if (!variable_data(c, index, &evaluated, &data))
         return false;
-    const bool ok = !evaluated || jit_host_cast(type, (VarType) target->info->entry, 0,
-                                                array_count(target), data,
-                                                array_data(target));
+    const bool ok =
+        !evaluated || jit_host_cast(type, (VarType) target->info->entry, 0,
+                                    array_count(target), data, array_data(target));
     jit_var_dec_ref(evaluated);
     return ok || convert_array_fail_core(c);
 }
@@ -281,10 +285,10 @@ static uint32_t put(JitBackend backend, uint32_t target, uint32_t part, size_t l
     const uint32_t start = jit_var_u32(backend, (uint32_t) offset);
     const uint32_t position =
         lane && factor && start ? jit_var_fma(lane, factor, start) : 0;
-    const uint32_t next =
-        position ? jit_var_scatter(target, part, position, 0, ReduceOpIdentity,
-                                   ReduceModeNoConflicts)
-                 : 0;
+    const uint32_t next = position
+                              ? jit_var_scatter(target, part, position, 0,
+                                                ReduceOpIdentity, ReduceModeNoConflicts)
+                              : 0;
     jit_var_dec_ref(lane);
     jit_var_dec_ref(factor);
     jit_var_dec_ref(start);
@@ -383,18 +387,20 @@ static bool fill_storage(const Conversion *c, Array *target, Array *from, size_t
 }
 
 /* Entries of drjit.scalar, with flipped axes on request, in another entry type. */
-static bool fill_entries(const Conversion *c, Array *target, const Array *from, bool flip)
+static bool fill_entries(const Conversion *c, Array *target, const Array *from,
+                         bool flip)
 {
     const size_t n = array_count(from);
     for (size_t i = 0; i < n && flip; i++)
         if (!fill_leaf(c, target, flipped(from->info, n, i), from, i))
             return false;
-    return flip || jit_host_cast((VarType) from->info->entry, (VarType) target->info->entry,
-                                 0, n, array_data(from), array_data(target)) ||
+    return flip ||
+           jit_host_cast((VarType) from->info->entry, (VarType) target->info->entry, 0,
+                         n, array_data(from), array_data(target)) ||
            convert_array_fail_core(c);
 }
 
-/* Between the storages of two tensors (or a 1D array and a tensor) with 'size' entries. */
+/* Between the storages of two tensors, or a 1D array and a tensor. */
 static bool copy_storage(const Conversion *c, Array *target, Array *from, size_t size,
                          bool flip)
 {
@@ -419,7 +425,8 @@ Array *convert_array_tensor(const Conversion *c, Array *from, bool flip)
     size_t shape[TENSOR_MAX_DIMS], size;
     const int ndim = shape_of(from, shape);
     if (ndim < 0 || !array_shape_size((size_t) ndim, shape, &size)) {
-        convert_array_fail(c, PyExc_TypeError, "a tensor needs an array that is not ragged.");
+        convert_array_fail(c, PyExc_TypeError,
+                           "a tensor needs an array that is not ragged.");
         return NULL;
     }
     if (flip)
@@ -451,9 +458,11 @@ static bool check_tensor_shape(const Conversion *c, const TypeInfo *to, const Te
 {
     const size_t ndim = (size_t) to->ndim + to->jit;
     if (t->ndim != ndim)
-        return convert_array_fail(c, PyExc_TypeError,
-                                  "dimensionality mismatch (target has %zu, source has %zu "
-                                  "dimensions)", ndim, t->ndim);
+        return convert_array_fail(
+            c, PyExc_TypeError,
+            "dimensionality mismatch (target has %zu, source has %zu "
+            "dimensions)",
+            ndim, t->ndim);
     for (int i = 0; i < to->ndim; i++)
         if (to->dims[i] != DYNAMIC && (size_t) to->dims[i] != t->shape[i])
             return fail_size(c, (size_t) to->dims[i], t->shape[i]);
@@ -490,7 +499,8 @@ static Array *from_tensor(const Conversion *c, Array *from)
 {
     const Tensor *t = array_tensor(from);
     size_t size;
-    if (!check_tensor_shape(c, c->info, t) || !array_shape_size(t->ndim, t->shape, &size))
+    if (!check_tensor_shape(c, c->info, t) ||
+        !array_shape_size(t->ndim, t->shape, &size))
         return NULL;
     const size_t width = c->info->jit ? t->shape[t->ndim - 1] : 1;
     Array *target = convert_array_start(c, c->info->dynamic ? t->shape[0] : 0);
@@ -517,12 +527,24 @@ Array *convert_array_start(const Conversion *c, size_t count)
     return c->info->dynamic ? array_new_dynamic(c->info, count) : array_new(c->info);
 }
 
+/* A tensor without axes is one number. */
+static bool is_single(Array *a)
+{
+    return a->info->kind == KIND_TENSOR && array_tensor(a)->ndim == 0 &&
+           (!a->info->jit || array_index(a));
+}
+
 bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
                         size_t first, Array *from)
 {
     const TypeInfo *source = from->info;
+    if (is_single(from)) {
+        const size_t n = to->dynamic ? array_count(target) : to->leaves;
+        return !n || (fill_leaf(c, target, first, from, 0) &&
+                      convert_array_repeat(target, first, n));
+    }
     if (source->kind == KIND_TENSOR) {
-        const Conversion part = {to, c->operation};
+        const Conversion part = { to, c->operation };
         Array *made = from_tensor(&part, from);
         const bool ok = made && fill_part(c, target, to, first, made, to, 0);
         Py_XDECREF(made);
@@ -544,11 +566,13 @@ static bool fill_whole(const Conversion *c, Array *target, Array *from)
         return fill_embedded(c, target, from);
     if (to->kind == KIND_MATRIX && source->kind == KIND_ARRAY &&
         same_dims(source, value_of_type(to)))
-        return convert_array_fail(c, PyExc_TypeError,
-                                  "a row ('%s') does not say what the matrix should be.",
-                                  source->name);
-    const bool lanes = !to->jit && is_one_dimensional(to) && source->jit && !source->ndim;
-    if (lanes && (to->dynamic || jit_var_size(array_index(from)) == array_count(target)))
+        return convert_array_fail(
+            c, PyExc_TypeError, "a row ('%s') does not say what the matrix should be.",
+            source->name);
+    const bool lanes =
+        !to->jit && is_one_dimensional(to) && source->jit && !source->ndim;
+    if (lanes &&
+        (to->dynamic || jit_var_size(array_index(from)) == array_count(target)))
         return unpack(c, target, array_index(from), (VarType) source->entry);
     return convert_array_fill(c, target, to, 0, from);
 }
@@ -569,9 +593,10 @@ static Array *convert(const Conversion *c, Array *from)
         return array_copy(from);
     if (c->info->kind == KIND_TENSOR)
         return convert_array_tensor(c, from, false);
-    if (from->info->kind == KIND_TENSOR)
+    if (from->info->kind == KIND_TENSOR && !is_single(from))
         return from_tensor(c, from);
-    Array *target = convert_array_start(c, c->info->dynamic ? count_for(c->info, from) : 0);
+    Array *target =
+        convert_array_start(c, c->info->dynamic ? count_for(c->info, from) : 0);
     if (target && !fill_whole(c, target, from))
         Py_CLEAR(target);
     return target;
@@ -579,7 +604,7 @@ static Array *convert(const Conversion *c, Array *from)
 
 Array *convert_array(const TypeInfo *info, Array *from, const char *operation)
 {
-    const Conversion c = {info, operation};
+    const Conversion c = { info, operation };
     Py_INCREF((PyObject *) from); /* evaluation lets other threads run */
     Array *result = convert(&c, from);
     Py_DECREF((PyObject *) from);

@@ -1,5 +1,5 @@
 /*
- * convert_array.h -- what convert.c and convert_array.c share: filling parts of an array
+ * convert_array.h -- what the files of conversion share: filling parts of an array
  *
  * A part is a type of lower rank (row of a matrix, component of a vector, ...) and the
  * number of its first leaf. Targets are new arrays that nobody else has seen.
@@ -58,8 +58,8 @@ bool convert_is_foreign(const TypeInfo *info, PyObject *value, Array **result);
 Array *convert_tensor_value(const Conversion *c, PyObject *value);
 
 /** The constructor of tensors: (array, shape, flip_axes). */
-Array *convert_tensor_construct(const Conversion *c, PyObject *const *args, Py_ssize_t n,
-                                PyObject *names);
+Array *convert_tensor_construct(const Conversion *c, PyObject *const *args,
+                                Py_ssize_t n, PyObject *names);
 
 /** A new array for this conversion: dynamic types get 'count' leaves. */
 Array *convert_array_start(const Conversion *c, size_t count);

@@ -1,14 +1,14 @@
 /*
  * convert_tensor.c -- constructors of tensors
  *
- * Nested sequences are walked once. Numbers go into a buffer; an array met on the way is a
- * part of its own, with axes that follow those of the sequences around it. All parts
- * together are the storage:
+ * Nested sequences are walked once. Numbers go into a buffer; an array met on the way
+ * is a part of its own, with axes that follow those of the sequences around it. All
+ * parts together are the storage:
  *
- *     TensorXf([[1, 2], Float(3, 4)])     parts: buffer {1, 2}, variable    shape (2, 2)
+ *     TensorXf([[1, 2], Float(3, 4)])    parts: buffer {1, 2}, variable   shape (2, 2)
  *
- * The first way down says how many axes there are and how long they are; every other one
- * must agree.
+ * The first way down says how many axes there are and how long they are; every other
+ * one must agree.
  */
 #include "python/convert.h"
 #include "python/convert_array.h"
@@ -17,11 +17,11 @@
 typedef struct Collection {
     const Conversion *c;
     size_t shape[TENSOR_MAX_DIMS];
-    size_t levels;      /* axes whose extent is known */
-    bool complete;      /* an entry was reached: 'levels' is the number of axes */
-    char *buffer;       /* numbers since the last part */
+    size_t levels; /* axes whose extent is known */
+    bool complete; /* an entry was reached: 'levels' is the number of axes */
+    char *buffer;  /* numbers since the last part */
     size_t used, capacity;
-    uint32_t *parts;    /* owned variables (jit) */
+    uint32_t *parts; /* owned variables (jit) */
     size_t *sizes;
     size_t part_count, part_capacity;
 } Collection;
@@ -54,7 +54,8 @@ static bool add_part(Collection *all, uint32_t index, size_t size)
         uint32_t *parts = PyMem_Realloc(all->parts, capacity * sizeof(uint32_t));
         if (parts)
             all->parts = parts;
-        size_t *sizes = parts ? PyMem_Realloc(all->sizes, capacity * sizeof(size_t)) : NULL;
+        size_t *sizes =
+            parts ? PyMem_Realloc(all->sizes, capacity * sizeof(size_t)) : NULL;
         if (!sizes) {
             jit_var_dec_ref(index);
             PyErr_NoMemory();
@@ -138,7 +139,8 @@ static bool add_tensor(Collection *all, size_t level, Array *tensor)
     for (size_t i = 0; i < t->ndim; i++)
         if (!set_extent(all, level + i, t->shape[i]))
             return false;
-    if (!set_complete(all, level + t->ndim) || !array_shape_size(t->ndim, t->shape, &size))
+    if (!set_complete(all, level + t->ndim) ||
+        !array_shape_size(t->ndim, t->shape, &size))
         return false;
     if (!size)
         return true;
@@ -234,7 +236,7 @@ Array *convert_tensor_value(const Conversion *c, PyObject *value)
         return made;
     if (convert_is_number(value)) { /* alone: converted as int(x), ... do */
         made = array_new_tensor(c->info, 0, NULL);
-        const Conversion one = {&c->info->state->types[c->info->array], c->operation};
+        const Conversion one = { &c->info->state->types[c->info->array], c->operation };
         Array *entry = made ? convert_to(one.info, value, c->operation) : NULL;
         if (!entry) {
             Py_XDECREF((PyObject *) made);
@@ -247,7 +249,7 @@ Array *convert_tensor_value(const Conversion *c, PyObject *value)
         Py_DECREF((PyObject *) entry);
         return made;
     }
-    Collection all = {.c = c};
+    Collection all = { .c = c };
     Array *tensor = add_value(&all, 0, value) ? finish(&all) : NULL;
     for (size_t i = 0; i < all.part_count; i++)
         jit_var_dec_ref(all.parts[i]);
@@ -260,7 +262,8 @@ Array *convert_tensor_value(const Conversion *c, PyObject *value)
 /* ---------------------------------------------------------------- constructor */
 
 /* The extents in a tuple or list; false: exception. */
-static bool parse_shape(const Conversion *c, PyObject *object, size_t *shape, size_t *ndim)
+static bool parse_shape(const Conversion *c, PyObject *object, size_t *shape,
+                        size_t *ndim)
 {
     if (!PyTuple_Check(object) && !PyList_Check(object))
         return convert_array_fail(c, PyExc_TypeError,
@@ -269,7 +272,8 @@ static bool parse_shape(const Conversion *c, PyObject *object, size_t *shape, si
     bool ok = tuple;
     *ndim = tuple ? (size_t) PyTuple_GET_SIZE(tuple) : 0;
     if (*ndim > TENSOR_MAX_DIMS)
-        ok = convert_array_fail(c, PyExc_TypeError, "at most %d axes are possible, got %zu.",
+        ok = convert_array_fail(c, PyExc_TypeError,
+                                "at most %d axes are possible, got %zu.",
                                 TENSOR_MAX_DIMS, *ndim);
     for (size_t i = 0; i < *ndim && ok; i++) {
         const Py_ssize_t extent =
@@ -290,8 +294,10 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
         !array_shape_size(ndim, shape, &expected))
         return NULL;
     const TypeInfo *info = c->info;
-    if (array_check(info->state, array) && ((Array *) array)->info->kind == KIND_TENSOR) {
-        convert_array_fail(c, PyExc_TypeError, "use 'Tensor(x.array, shape)' or "
+    if (array_check(info->state, array) &&
+        ((Array *) array)->info->kind == KIND_TENSOR) {
+        convert_array_fail(c, PyExc_TypeError,
+                           "use 'Tensor(x.array, shape)' or "
                            "'drjit.reshape(Tensor, x, shape)' to reshape a tensor.");
         return NULL;
     }
@@ -301,11 +307,15 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
         return NULL;
     }
     const uint32_t index = info->jit ? array_index(storage) : 0;
-    const size_t got = !info->jit ? array_count(storage) : index ? jit_var_size(index) : 0;
+    const size_t got = !info->jit ? array_count(storage)
+                       : index    ? jit_var_size(index)
+                                  : 0;
     Array *tensor = NULL;
     if (got != expected)
-        convert_array_fail(c, PyExc_TypeError, "Input array has the wrong number of entries "
-                           "(got %zu, expected %zu).", got, expected);
+        convert_array_fail(c, PyExc_TypeError,
+                           "Input array has the wrong number of entries "
+                           "(got %zu, expected %zu).",
+                           got, expected);
     else
         tensor = array_new_tensor(info, ndim, shape);
     if (tensor && index)
@@ -320,10 +330,12 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
 static bool parse_arguments(const Conversion *c, PyObject *const *args, Py_ssize_t n,
                             PyObject *names, PyObject **out)
 {
-    static const char *const keywords[] = {"array", "shape", "flip_axes"};
+    static const char *const keywords[] = { "array", "shape", "flip_axes" };
     if (n > 3)
-        return convert_array_fail(c, PyExc_TypeError, "takes at most 3 arguments (array, "
-                                  "shape, flip_axes), got %zd.", n);
+        return convert_array_fail(c, PyExc_TypeError,
+                                  "takes at most 3 arguments (array, "
+                                  "shape, flip_axes), got %zd.",
+                                  n);
     for (Py_ssize_t i = 0; i < n; i++)
         out[i] = args[i];
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
@@ -342,10 +354,10 @@ static bool parse_arguments(const Conversion *c, PyObject *const *args, Py_ssize
     return true;
 }
 
-Array *convert_tensor_construct(const Conversion *c, PyObject *const *args, Py_ssize_t n,
-                                PyObject *names)
+Array *convert_tensor_construct(const Conversion *c, PyObject *const *args,
+                                Py_ssize_t n, PyObject *names)
 {
-    PyObject *found[] = {NULL, NULL, NULL};
+    PyObject *found[] = { NULL, NULL, NULL };
     if (!parse_arguments(c, args, n, names, found))
         return NULL;
     PyObject *array = found[0], *shape = found[1] == Py_None ? NULL : found[1];
@@ -363,8 +375,10 @@ Array *convert_tensor_construct(const Conversion *c, PyObject *const *args, Py_s
     }
     const bool flip = found[2] == Py_True, ours = array_check(c->info->state, array);
     if (flip && (shape || !ours || ((Array *) array)->info->kind == KIND_TENSOR)) {
-        convert_array_fail(c, PyExc_TypeError, "flip_axes=True requires that 'shape' is not "
-                           "specified, and that the input is a nested Dr.Jit array type.");
+        convert_array_fail(
+            c, PyExc_TypeError,
+            "flip_axes=True requires that 'shape' is not "
+            "specified, and that the input is a nested Dr.Jit array type.");
         return NULL;
     }
     if (shape)

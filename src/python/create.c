@@ -1,5 +1,5 @@
 /*
- * create.c -- zeros, ones, full, opaque, empty, arange, linspace, and ..._like
+ * create.c -- zeros, ones, full, opaque, empty, arange, and ..._like
  *
  * A Fill says what every leaf becomes; make() builds one array from it and a shape, and
  * pytree_build() calls that for every array of a structure. The results are literals
@@ -20,15 +20,16 @@ typedef struct Fill {
     State *state;
     const char *operation;
     Mode mode;
-    PyObject *value;    /* borrowed */
-    bool whole;         /* 'shape' is one integer: the number of lanes */
+    PyObject *value; /* borrowed */
+    bool whole;      /* 'shape' is one integer: the number of lanes */
     size_t ndim;
     size_t shape[TENSOR_MAX_DIMS];
 } Fill;
 
 /* ---------------------------------------------------------------- shapes */
 
-static PyObject *fail(const Fill *f, PyObject *type, const TypeInfo *info, const char *what)
+static PyObject *fail(const Fill *f, PyObject *type, const TypeInfo *info,
+                      const char *what)
 {
     return error_raise(type, f->operation, NULL, 0, "dtype '%s': %s", info->name, what);
 }
@@ -116,10 +117,10 @@ static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, size_t la
     const JitBackend backend = (JitBackend) info->backend;
     const VarType type = (VarType) info->entry;
     const uint32_t index =
-        !lanes                  ? 0
-        : f->mode == MODE_EMPTY ? jit_var_undefined(backend, type, lanes)
-                                : jit_var_literal(backend, type, &bits, lanes,
-                                                  f->mode == MODE_OPAQUE);
+        !lanes ? 0
+        : f->mode == MODE_EMPTY
+            ? jit_var_undefined(backend, type, lanes)
+            : jit_var_literal(backend, type, &bits, lanes, f->mode == MODE_OPAQUE);
     if (lanes && !index) {
         error_from_core(f->operation, NULL, 0);
         return false;
@@ -155,7 +156,7 @@ static bool is_number(PyObject *value)
     return PyLong_Check(value) || PyFloat_Check(value) || PyIndex_Check(value);
 }
 
-/* The bits of the value, or of int(value), ... where numbers are meant loosely (0, 1). */
+/* The bits of the value; masks take any integer. */
 static bool read_bits(const Fill *f, const TypeInfo *info, uint64_t *bits)
 {
     PyObject *number = Py_NewRef(f->value);
@@ -166,8 +167,7 @@ static bool read_bits(const Fill *f, const TypeInfo *info, uint64_t *bits)
     const bool ok = convert_number((VarType) info->entry, number, bits);
     Py_DECREF(number);
     if (!ok)
-        fail(f, PyExc_TypeError, info,
-             "could not construct output from this value.");
+        fail(f, PyExc_TypeError, info, "could not construct output from this value.");
     return ok;
 }
 
@@ -175,8 +175,7 @@ static bool read_bits(const Fill *f, const TypeInfo *info, uint64_t *bits)
 static bool set_from_value(const Fill *f, Array *a, size_t lanes)
 {
     const bool tensor = a->info->kind == KIND_TENSOR;
-    const TypeInfo *info =
-        tensor ? &a->info->state->types[a->info->array] : a->info;
+    const TypeInfo *info = tensor ? &a->info->state->types[a->info->array] : a->info;
     Array *value = convert_to(info, f->value, f->operation);
     const size_t n = array_count(a);
     bool ok = value && (array_count(value) == n || (tensor && array_count(value) == 1));
@@ -266,7 +265,7 @@ static PyObject *build(Fill *f, PyObject *cls, PyObject *shape)
 static PyObject *constant(PyObject *module, PyObject *args, PyObject *kwargs,
                           const char *operation, long value, Mode mode)
 {
-    static char *keywords[] = {"dtype", "shape", NULL};
+    static char *keywords[] = { "dtype", "shape", NULL };
     PyObject *cls, *shape = NULL;
     char format[32];
     PyOS_snprintf(format, sizeof(format), "O|O:%s", operation);
@@ -275,8 +274,10 @@ static PyObject *constant(PyObject *module, PyObject *args, PyObject *kwargs,
     PyObject *number = PyLong_FromLong(value);
     if (!number)
         return NULL;
-    Fill f = {.state = state_of_module(module), .operation = operation, .mode = mode,
-              .value = number};
+    Fill f = { .state = state_of_module(module),
+               .operation = operation,
+               .mode = mode,
+               .value = number };
     PyObject *result = build(&f, cls, shape);
     Py_DECREF(number);
     return result;
@@ -300,14 +301,17 @@ static PyObject *empty(PyObject *module, PyObject *args, PyObject *kwargs)
 static PyObject *filled(PyObject *module, PyObject *args, PyObject *kwargs,
                         const char *operation, Mode mode)
 {
-    static char *keywords[] = {"dtype", "value", "shape", NULL};
+    static char *keywords[] = { "dtype", "value", "shape", NULL };
     PyObject *cls, *value, *shape = NULL;
     char format[32];
     PyOS_snprintf(format, sizeof(format), "OO|O:%s", operation);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, keywords, &cls, &value, &shape))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, keywords, &cls, &value,
+                                     &shape))
         return NULL;
-    Fill f = {.state = state_of_module(module), .operation = operation, .mode = mode,
-              .value = value};
+    Fill f = { .state = state_of_module(module),
+               .operation = operation,
+               .mode = mode,
+               .value = value };
     return build(&f, cls, shape);
 }
 
@@ -345,8 +349,10 @@ static PyObject *like(PyObject *module, PyObject *tree, const char *operation,
 {
     if (!value)
         return NULL;
-    Fill f = {.state = state_of_module(module), .operation = operation, .mode = mode,
-              .value = value};
+    Fill f = { .state = state_of_module(module),
+               .operation = operation,
+               .mode = mode,
+               .value = value };
     PyObject *result = pytree_map(f.state, operation, &tree, 1, false, make_like, &f);
     Py_DECREF(value);
     return result;
@@ -378,8 +384,8 @@ static PyObject *full_like(PyObject *module, PyObject *args)
 /* ---------------------------------------------------------------- sequences */
 
 /* A one-dimensional type whose entries count; NULL: exception. */
-static const TypeInfo *sequence_type(PyObject *module, const char *operation, PyObject *cls,
-                                     bool only_floats)
+static const TypeInfo *sequence_type(PyObject *module, const char *operation,
+                                     PyObject *cls, bool only_floats)
 {
     State *state = state_of_module(module);
     const TypeInfo *info =
@@ -458,12 +464,13 @@ static Array *arange_entries(const TypeInfo *info, long long start, long long st
 }
 
 /* Computed in integers, 32 bits wide where that is enough, and rounded once. */
-static Array *arange_traced(const TypeInfo *info, long long start, long long step, size_t n)
+static Array *arange_traced(const TypeInfo *info, long long start, long long step,
+                            size_t n)
 {
     const JitBackend backend = (JitBackend) info->backend;
     const long long last = start + (long long) (n ? n - 1 : 0) * step;
-    const bool narrow = start == (int32_t) start && last == (int32_t) last &&
-                        step == (int32_t) step;
+    const bool narrow =
+        start == (int32_t) start && last == (int32_t) last && step == (int32_t) step;
     const int32_t start32 = (int32_t) start, step32 = (int32_t) step;
     const VarType type = narrow ? VarTypeInt32 : VarTypeInt64;
     uint32_t index = 0;
@@ -488,8 +495,8 @@ static bool check_fit(const TypeInfo *info, long long value)
     const bool ok = number && convert_number((VarType) info->entry, number, &bits);
     Py_XDECREF(number);
     if (!ok)
-        error_raise(PyExc_OverflowError, "arange", NULL, 0, "%lld does not fit into '%s'.",
-                    value, info->name);
+        error_raise(PyExc_OverflowError, "arange", NULL, 0,
+                    "%lld does not fit into '%s'.", value, info->name);
     return ok;
 }
 
@@ -510,8 +517,8 @@ static long long arange_size(long long start, long long stop, long long step)
     size = distance / step + (distance % step != 0 && (distance < 0) == (step < 0));
     if (distance != 0 && (distance < 0) != (step < 0)) {
         error_raise(PyExc_RuntimeError, "arange", NULL, 0,
-                    "size cannot be negative (from %lld to %lld in steps of %lld).", start,
-                    stop, step);
+                    "size cannot be negative (from %lld to %lld in steps of %lld).",
+                    start, stop, step);
         return -1;
     }
     if (size > UINT32_MAX) {
@@ -538,25 +545,26 @@ static bool read_integer(const char *operation, PyObject *object, long long *val
 
 static PyObject *arange(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *short_words[] = {"dtype", "size", NULL};
-    static char *long_words[] = {"dtype", "start", "stop", "step", NULL};
+    static char *short_words[] = { "dtype", "size", NULL };
+    static char *long_words[] = { "dtype", "start", "stop", "step", NULL };
     PyObject *cls, *first = NULL, *stop_object = NULL, *step_object = NULL;
-    const bool sized =
-        kwargs ? PyDict_GetItemString(kwargs, "size") != NULL : false;
+    const bool sized = kwargs ? PyDict_GetItemString(kwargs, "size") != NULL : false;
     const bool brief = sized || (PyTuple_GET_SIZE(args) == 2 && !kwargs);
-    if (!(brief ? PyArg_ParseTupleAndKeywords(args, kwargs, "OO:arange", short_words, &cls,
-                                              &first)
-                : PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:arange", long_words,
-                                              &cls, &first, &stop_object, &step_object)))
+    if (!(brief
+              ? PyArg_ParseTupleAndKeywords(args, kwargs, "OO:arange", short_words,
+                                            &cls, &first)
+              : PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:arange", long_words,
+                                            &cls, &first, &stop_object, &step_object)))
         return NULL;
     if (!brief && !stop_object)
         return error_raise(PyExc_TypeError, "arange", NULL, 0,
                            "takes (dtype, size) or (dtype, start, stop, step=1).");
     const TypeInfo *info = sequence_type(module, "arange", cls, false);
     long long start = 0, stop = 0, step = 1;
-    if (!info || (brief ? !read_integer("arange", first, &stop)
-                        : (first && !read_integer("arange", first, &start)) ||
-                              !read_integer("arange", stop_object, &stop)) ||
+    if (!info ||
+        (brief ? !read_integer("arange", first, &stop)
+               : (first && !read_integer("arange", first, &start)) ||
+                     !read_integer("arange", stop_object, &stop)) ||
         (step_object && !read_integer("arange", step_object, &step)))
         return NULL;
     const long long size = arange_size(start, stop, step);
@@ -568,118 +576,41 @@ static PyObject *arange(PyObject *module, PyObject *args, PyObject *kwargs)
                               : arange_entries(info, start, step, (size_t) size));
 }
 
-/* ---------------------------------------------------------------- linspace */
-
-/* The type to compute in: half precision would lose the lane number. */
-static VarType linspace_type(const TypeInfo *info)
-{
-    return info->entry == VarTypeFloat64 ? VarTypeFloat64 : VarTypeFloat32;
-}
-
-/* A double as an entry of that type. */
-static uint64_t entry_of(VarType type, double number)
-{
-    uint64_t bits = 0;
-    const float narrow = (float) number;
-    if (type == VarTypeFloat64)
-        memcpy(&bits, &number, sizeof(number));
-    else
-        memcpy(&bits, &narrow, sizeof(narrow));
-    return bits;
-}
-
-static Array *linspace_entries(const TypeInfo *info, uint64_t start, uint64_t step,
-                               size_t n)
-{
-    const VarType type = linspace_type(info);
-    Array *a = wrap(info, n, 0);
-    for (size_t i = 0; i < n && a; i++) {
-        const uint32_t lane = (uint32_t) i;
-        uint64_t number = 0, value = 0;
-        const JitHostOperand operands[] = {{&number, 0}, {&step, 0}, {&start, 0}};
-        if (!jit_host_cast(VarTypeUInt32, type, 0, 1, &lane, &number) ||
-            !jit_host_op(JitOpFma, type, 1, operands, &value) ||
-            !jit_host_cast(type, (VarType) info->entry, 0, 1, &value,
-                           (char *) array_data(a) + i * info->entry_size)) {
-            error_from_core("linspace", NULL, 0);
-            Py_CLEAR(a);
-        }
-    }
-    return a;
-}
-
-static Array *linspace_traced(const TypeInfo *info, uint64_t start, uint64_t step, size_t n)
-{
-    const JitBackend backend = (JitBackend) info->backend;
-    const VarType type = linspace_type(info);
-    uint32_t index = 0;
-    if (n) {
-        index = finish(affine(backend, type, lane_as(backend, type, n), &step, &start),
-                       (VarType) info->entry, n);
-        if (!index)
-            return (Array *) error_from_core("linspace", NULL, 0);
-    }
-    return wrap(info, n, index);
-}
-
-static PyObject *linspace(PyObject *module, PyObject *args, PyObject *kwargs)
-{
-    static char *keywords[] = {"dtype", "start", "stop", "num", "endpoint", NULL};
-    PyObject *cls, *count;
-    double start, stop;
-    long long n;
-    int endpoint = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OddO|p:linspace", keywords, &cls, &start,
-                                     &stop, &count, &endpoint) ||
-        !read_integer("linspace", count, &n))
-        return NULL;
-    const TypeInfo *info = sequence_type(module, "linspace", cls, true);
-    if (!info)
-        return NULL;
-    if (n < 0 || n > UINT32_MAX)
-        return error_raise(PyExc_ValueError, "linspace", NULL, 0,
-                           "'num' must lie between 0 and 2^32 - 1, got %lld.", n);
-    const long long parts = endpoint ? n - 1 : n;
-    const VarType type = linspace_type(info);
-    const uint64_t first = entry_of(type, start);
-    const uint64_t step = entry_of(type, parts > 0 ? (stop - start) / (double) parts : 0);
-    return as_class((PyTypeObject *) cls,
-                    info->jit ? linspace_traced(info, first, step, (size_t) n)
-                              : linspace_entries(info, first, step, (size_t) n));
-}
-
 /* ---------------------------------------------------------------- table */
 
 #define KEYWORDS(function) METHOD(function), METH_VARARGS | METH_KEYWORDS
 
 PyMethodDef create_functions[] = {
-    {"zeros", KEYWORDS(zeros),
-     "zeros($module, /, dtype, shape=1)\n--\n\nAn array, tensor, number or structure of zeros "
-     "(False for masks). 'shape' is a sequence with all extents, or the number of lanes."},
-    {"ones", KEYWORDS(ones),
-     "ones($module, /, dtype, shape=1)\n--\n\nAs zeros(), of ones (True for masks)."},
-    {"empty", KEYWORDS(empty),
-     "empty($module, /, dtype, shape=1)\n--\n\nAs zeros(), with arbitrary contents, for "
-     "targets that are about to be overwritten."},
-    {"full", KEYWORDS(full),
-     "full($module, /, dtype, value, shape=1)\n--\n\nAs zeros(), of a given value."},
-    {"opaque", KEYWORDS(opaque),
-     "opaque($module, /, dtype, value, shape=1)\n--\n\nAs full(), evaluated: kernels do not "
-     "contain the value, so another value needs no other kernel."},
-    {"arange", KEYWORDS(arange),
-     "arange(dtype, size) or arange(dtype, start, stop, step=1): the integers start, "
-     "start + step, ... before 'stop' as a one-dimensional array."},
-    {"linspace", KEYWORDS(linspace),
-     "linspace($module, /, dtype, start, stop, num, endpoint=True)\n--\n\n'num' evenly "
-     "spaced numbers from 'start' to 'stop', which is included if 'endpoint' is set."},
-    {"zeros_like", zeros_like, METH_O,
-     "zeros_like($module, arg, /)\n--\n\nZeros with the type and shape of 'arg'."},
-    {"ones_like", ones_like, METH_O,
-     "ones_like($module, arg, /)\n--\n\nOnes with the type and shape of 'arg'."},
-    {"empty_like", empty_like, METH_O,
-     "empty_like($module, arg, /)\n--\n\nArbitrary contents with the type and shape of "
-     "'arg'."},
-    {"full_like", full_like, METH_VARARGS,
-     "full_like($module, arg, value, /)\n--\n\nA value with the type and shape of 'arg'."},
-    {NULL, NULL, 0, NULL},
+    { "zeros", KEYWORDS(zeros),
+      "zeros($module, /, dtype, shape=1)\n--\n\nAn array, tensor, number or structure "
+      "of zeros "
+      "(False for masks). 'shape' is a sequence with all extents, or the number of "
+      "lanes." },
+    { "ones", KEYWORDS(ones),
+      "ones($module, /, dtype, shape=1)\n--\n\nAs zeros(), of ones (True for masks)." },
+    { "empty", KEYWORDS(empty),
+      "empty($module, /, dtype, shape=1)\n--\n\nAs zeros(), with arbitrary contents, "
+      "for "
+      "targets that are about to be overwritten." },
+    { "full", KEYWORDS(full),
+      "full($module, /, dtype, value, shape=1)\n--\n\nAs zeros(), of a given value." },
+    { "opaque", KEYWORDS(opaque),
+      "opaque($module, /, dtype, value, shape=1)\n--\n\nAs full(), evaluated: kernels "
+      "do not "
+      "contain the value, so another value needs no other kernel." },
+    { "arange", KEYWORDS(arange),
+      "arange(dtype, size) or arange(dtype, start, stop, step=1): the integers start, "
+      "start + step, ... before 'stop' as a one-dimensional array." },
+    { "zeros_like", zeros_like, METH_O,
+      "zeros_like($module, arg, /)\n--\n\nZeros with the type and shape of 'arg'." },
+    { "ones_like", ones_like, METH_O,
+      "ones_like($module, arg, /)\n--\n\nOnes with the type and shape of 'arg'." },
+    { "empty_like", empty_like, METH_O,
+      "empty_like($module, arg, /)\n--\n\nArbitrary contents with the type and shape "
+      "of "
+      "'arg'." },
+    { "full_like", full_like, METH_VARARGS,
+      "full_like($module, arg, value, /)\n--\n\nA value with the type and shape of "
+      "'arg'." },
+    { NULL, NULL, 0, NULL },
 };

@@ -339,6 +339,66 @@ static PyObject *clear_registry(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* ---------------------------------------------------------------- leak warnings */
+
+/* The switch is a capsule in the interpreter's dictionary, which is cleared after all
+ * modules: what still has references then is leaked. */
+static const char leak_key[] = "drjit.leak_warnings";
+
+static void report_leaks(PyObject *capsule)
+{
+    (void) capsule;
+    jit_set_log_level_callback(LogLevelDisable, NULL); /* no Python code any more */
+    jit_shutdown(1);
+}
+
+/* The dictionary (borrowed) and what it holds for us (borrowed, NULL: off). */
+static PyObject *leak_switch(PyObject **dictionary)
+{
+    *dictionary = PyInterpreterState_GetDict(PyInterpreterState_Get());
+    if (!*dictionary) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "drjit.detail: the interpreter has no dictionary");
+        return NULL;
+    }
+    PyObject *key = PyUnicode_FromString(leak_key);
+    PyObject *found = key ? PyDict_GetItemWithError(*dictionary, key) : NULL;
+    Py_XDECREF(key);
+    return found;
+}
+
+static PyObject *leak_warnings(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    PyObject *dictionary, *found = leak_switch(&dictionary);
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(found != NULL);
+}
+
+static PyObject *set_leak_warnings(PyObject *module, PyObject *argument)
+{
+    (void) module;
+    bool enable;
+    PyObject *dictionary, *found = leak_switch(&dictionary);
+    if (PyErr_Occurred() || !arguments_bool("detail.set_leak_warnings", "arg", argument,
+                                            false, &enable))
+        return NULL;
+    int status = 0;
+    if (enable && !found) {
+        PyObject *capsule = PyCapsule_New((void *) leak_key, leak_key, report_leaks);
+        status = capsule ? PyDict_SetItemString(dictionary, leak_key, capsule) : -1;
+        if (capsule && status < 0)
+            PyCapsule_SetDestructor(capsule, NULL);
+        Py_XDECREF(capsule);
+    } else if (!enable && found) {
+        status = PyCapsule_SetDestructor(found, NULL);
+        if (status == 0)
+            status = PyDict_DelItemString(dictionary, leak_key);
+    }
+    if (status < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 #define FAST METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef detail_functions[] = {
@@ -366,6 +426,10 @@ PyMethodDef detail_functions[] = {
       "_launch_stats()\n\n(launches, soft misses, hard misses)" },
     { "_llvm_version", llvm_version, METH_NOARGS,
       "_llvm_version()\n\n(major, minor, patch)" },
+    { "_set_leak_warnings", set_leak_warnings, METH_O,
+      "_set_leak_warnings(arg)\n\nReport leaked variables when Python ends?" },
+    { "_leak_warnings", leak_warnings, METH_NOARGS,
+      "_leak_warnings()\n\nIs that so?" },
     { "_clear_registry", clear_registry, METH_NOARGS,
       "_clear_registry()\n\nForget all registered objects." },
     { NULL, NULL, 0, NULL },

@@ -24,12 +24,14 @@ static PyObject *type_list(PyObject *const *args, Py_ssize_t n)
 static PyObject *raise_text(PyObject *type, const char *operation, PyObject *const *args,
                        Py_ssize_t n, PyObject *what)
 {
+    if (!what)
+        return NULL; /* composing the text failed: for example, somebody's __repr__ */
     PyObject *cause = error_fetch();
-    PyObject *types = what ? type_list(args, n) : NULL;
+    PyObject *types = type_list(args, n);
     if (types)
         PyErr_Format(type, "drjit.%s(%U): %U", operation, types, what);
     Py_XDECREF(types);
-    Py_XDECREF(what);
+    Py_DECREF(what);
     if (cause) {
         PyObject *error = error_fetch();
         PyException_SetContext(error, Py_NewRef(cause));

@@ -221,6 +221,14 @@ typedef struct Export {
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     view->obj = NULL;
+    VarType entry = ((Array *) self)->info->entry;
+    if (!(flags & PyBUF_FORMAT) && entry != VarTypeUInt8) {
+        /* Such a consumer takes the entries for bytes: int(x) and float(x) would parse them
+         * as text. */
+        PyErr_Format(PyExc_BufferError, "%s: the entries are not bytes, use a memoryview",
+                     Py_TYPE(self)->tp_name);
+        return -1;
+    }
     Export *e = PyMem_Malloc(sizeof(Export));
     if (!e) {
         PyErr_NoMemory();

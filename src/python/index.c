@@ -1,10 +1,11 @@
 /*
  * index.c -- reading and writing components and entries of arrays
  *
- * a[key] walks down from the outermost axis. A key is an integer, a slice, a mask, an index
- * array (leaves only), or a tuple of these. Components of nested arrays are views, so
- * writing to them changes the array. Entries of a leaf are read and written through the
- * core, which copies the variable first if others share it. Tensors: see tensor.c.
+ * a[key] walks down from the outermost axis. A key is an integer, a slice, a mask, an
+ * index array (leaves only), or a tuple of these. Components of nested arrays are
+ * views, so writing to them changes the array. Entries of a leaf are read and written
+ * through the core, which copies the variable first if others share it. Tensors: see
+ * tensor.c.
  *
  * v.xyw and v.xyw = ... are the same with the components named; the attribute slots
  * recognise such names by their letters, all others take the usual way.
@@ -83,8 +84,9 @@ static bool find_width(const Array *a, size_t *width)
 
 static PyObject *fail_ragged(void)
 {
-    return error_raise(PyExc_RuntimeError, "shape", NULL, 0,
-                       "the input is ragged (i.e., it does not have a consistent size).");
+    return error_raise(
+        PyExc_RuntimeError, "shape", NULL, 0,
+        "the input is ragged (i.e., it does not have a consistent size).");
 }
 
 bool index_width(const Array *a, size_t *width)
@@ -182,7 +184,7 @@ static int fail_value(Array *a, PyObject *value)
     return -1;
 }
 
-/* Compute pending operations of a leaf without the GIL, so that a write is immediate. */
+/* Compute a leaf's pending operations without the GIL, before it is written to. */
 static bool settle(Array *a)
 {
     const uint32_t index = array_index(a);
@@ -207,11 +209,12 @@ static int write_entry(Array *a, size_t i, PyObject *value)
     if (array_check(info->state, value)) {
         Array *entry = convert_to(info, value, name_of(a, SET).text);
         size_t size = entry ? leaf_length(entry) : 0;
-        const uint32_t at = size == 1 ? jit_var_u32((JitBackend) info->backend,
-                                                    (uint32_t) i) : 0;
+        const uint32_t at =
+            size == 1 ? jit_var_u32((JitBackend) info->backend, (uint32_t) i) : 0;
         const uint32_t written =
             at ? jit_var_scatter(array_index(a), array_index(entry), at, 0,
-                                 ReduceOpIdentity, ReduceModeAuto) : 0;
+                                 ReduceOpIdentity, ReduceModeAuto)
+               : 0;
         jit_var_dec_ref(at);
         Py_XDECREF((PyObject *) entry);
         if (entry && size == 1 && !written) {
@@ -225,8 +228,8 @@ static int write_entry(Array *a, size_t i, PyObject *value)
     }
     if (!convert_number((VarType) info->entry, value, &bits))
         return fail_value(a, value);
-    const uint32_t written = settle(a) && i < leaf_length(a)
-                                 ? jit_var_write(array_index(a), i, &bits) : 0;
+    const uint32_t written =
+        settle(a) && i < leaf_length(a) ? jit_var_write(array_index(a), i, &bits) : 0;
     if (!written) {
         error_from_core(name_of(a, SET).text, NULL, 0);
         return -1;
@@ -261,7 +264,8 @@ int index_set_item(Array *a, Py_ssize_t i, PyObject *value)
     const size_t first = (size_t) i * component->leaves;
     if (refuses(component, value))
         return fail_value(a, value);
-    if (!info->jit && component->kind == KIND_LEAF && !array_check(info->state, value)) {
+    if (!info->jit && component->kind == KIND_LEAF &&
+        !array_check(info->state, value)) {
         uint64_t bits;
         if (!convert_number((VarType) info->entry, value, &bits))
             return fail_value(a, value);
@@ -270,9 +274,10 @@ int index_set_item(Array *a, Py_ssize_t i, PyObject *value)
         return 0;
     }
     if (!info->jit && component->kind == KIND_LEAF)
-        component = &info->state->types[type_find((Family) info->family, KIND_ARRAY, 1,
-                                                  (const int8_t[]) {1},
-                                                  (VarType) info->entry)];
+        component =
+            &info->state
+                 ->types[type_find((Family) info->family, KIND_ARRAY, 1,
+                                   (const int8_t[]){ 1 }, (VarType) info->entry)];
     Array *made = convert_to(component, value, name_of(a, SET).text);
     if (!made)
         return fail_value(a, value);
@@ -282,13 +287,13 @@ int index_set_item(Array *a, Py_ssize_t i, PyObject *value)
     return 0;
 }
 
-/* ---------------------------------------------------------------- several components */
+/* --------------------------------------------------------------- several components */
 
 /* The plain array type of n components of 'component'; NULL with an exception. */
 static const TypeInfo *type_of_components(const Array *a, size_t n)
 {
     const TypeInfo *info = a->info, *component = component_of(a);
-    int8_t dims[3] = {(int8_t) (n <= 4 ? (int) n : DYNAMIC)};
+    int8_t dims[3] = { (int8_t) (n <= 4 ? (int) n : DYNAMIC) };
     memcpy(dims + 1, component->dims, 2);
     const uint16_t id = type_find((Family) info->family, KIND_ARRAY, info->ndim, dims,
                                   (VarType) info->entry);
@@ -300,7 +305,8 @@ static const TypeInfo *type_of_components(const Array *a, size_t n)
 }
 
 /* Components at the given positions as a new array. */
-static PyObject *take(Array *a, const TypeInfo *result, const size_t *positions, size_t n)
+static PyObject *take(Array *a, const TypeInfo *result, const size_t *positions,
+                      size_t n)
 {
     const size_t step = component_of(a)->leaves;
     Array *taken = result->dynamic ? array_new_dynamic(result, n) : array_new(result);
@@ -323,7 +329,8 @@ static int put(Array *a, const size_t *positions, size_t n, PyObject *value)
                 return -1;
         return 0;
     }
-    PyObject *items = PySequence_Tuple(value); /* components of an array are views ... */
+    PyObject *items =
+        PySequence_Tuple(value); /* components of an array are views ... */
     int rv = items ? 0 : fail_value(a, value);
     if (items && (size_t) PyTuple_GET_SIZE(items) != n) {
         error_raise(PyExc_ValueError, name_of(a, SET).text, NULL, 0,
@@ -348,7 +355,8 @@ static int put(Array *a, const size_t *positions, size_t n, PyObject *value)
 /* ---------------------------------------------------------------- lanes of a leaf */
 
 /* start + step * (0, 1, ..., n - 1) as UInt32. 0: the core's error is set. */
-static uint32_t lane_sequence(const TypeInfo *info, size_t start, Py_ssize_t step, size_t n)
+static uint32_t lane_sequence(const TypeInfo *info, size_t start, Py_ssize_t step,
+                              size_t n)
 {
     const JitBackend backend = (JitBackend) info->backend;
     const uint32_t lane = jit_var_counter(backend, n);
@@ -378,14 +386,21 @@ static int scatter_lanes(Array *a, uint32_t positions, size_t n, PyObject *value
 {
     if (refuses(a->info, value))
         return fail_value(a, value);
+    const size_t size = leaf_length(a);
     Array *entries = convert_to(a->info, value, name_of(a, SET).text);
     if (!entries)
         return fail_value(a, value);
     const size_t found = leaf_length(entries);
     uint32_t written = 0;
+    if (leaf_length(a) != size) { /* Python code that ran has changed the array */
+        Py_DECREF((PyObject *) entries);
+        error_raise(PyExc_RuntimeError, name_of(a, SET).text, NULL, 0,
+                    "the array changed its size during the assignment.");
+        return -1;
+    }
     if (found == n || found == 1)
-        written = n ? jit_var_scatter(array_index(a), array_index(entries), positions, 0,
-                                      ReduceOpIdentity, ReduceModeAuto)
+        written = n ? jit_var_scatter(array_index(a), array_index(entries), positions,
+                                      0, ReduceOpIdentity, ReduceModeAuto)
                     : 0;
     Py_DECREF((PyObject *) entries);
     if (found != n && found != 1)
@@ -444,10 +459,11 @@ static uint32_t positions_of(Array *a, Array *key, int set)
     }
     if (index && jit_var_info(index, &info) && info.state == VarStateLiteral &&
         info.literal >= n) {
-        error_raise(PyExc_IndexError, name_of(a, set).text, NULL, 0,
-                    "entry %lld is out of bounds (the array is of size %zu).",
-                    (long long) (is_signed ? (int32_t) info.literal
-                                           : (long long) info.literal), n);
+        error_raise(
+            PyExc_IndexError, name_of(a, set).text, NULL, 0,
+            "entry %lld is out of bounds (the array is of size %zu).",
+            (long long) (is_signed ? (int32_t) info.literal : (long long) info.literal),
+            n);
         jit_var_dec_ref(index);
         index = 0;
     }
@@ -460,8 +476,8 @@ static bool is_index_array(const Array *a, PyObject *key)
         return false;
     const TypeInfo *info = ((Array *) key)->info;
     return info->entry != VarTypeBool && !type_is_float(info) &&
-           (info->kind == KIND_LEAF || (!info->jit && info->kind == KIND_ARRAY &&
-                                        info->ndim == 1));
+           (info->kind == KIND_LEAF ||
+            (!info->jit && info->kind == KIND_ARRAY && info->ndim == 1));
 }
 
 static bool is_mask(const Array *a, PyObject *key)
@@ -475,9 +491,10 @@ static bool is_mask(const Array *a, PyObject *key)
 static PyObject *fail_key(Array *a, PyObject *key, int set)
 {
     if (key == Py_None || key == Py_Ellipsis)
-        return error_raise(PyExc_TypeError, name_of(a, set).text, NULL, 0,
-                           "Complex slicing operations involving 'None' / '...' are only "
-                           "supported on tensors.");
+        return error_raise(
+            PyExc_TypeError, name_of(a, set).text, NULL, 0,
+            "Complex slicing operations involving 'None' / '...' are only "
+            "supported on tensors.");
     return error_raise(PyExc_TypeError, name_of(a, set).text, NULL, 0,
                        "Invalid key of type '%s' specified.", Py_TYPE(key)->tp_name);
 }
@@ -517,7 +534,8 @@ static PyObject *get_slice(Array *a, PyObject *slice)
         Py_ssize_t start, stop, step;
         if (PySlice_Unpack(slice, &start, &stop, &step) < 0)
             return NULL;
-        const Py_ssize_t n = PySlice_AdjustIndices(index_length(a), &start, &stop, step);
+        const Py_ssize_t n =
+            PySlice_AdjustIndices(index_length(a), &start, &stop, step);
         const uint32_t lanes =
             n ? lane_sequence(a->info, (size_t) start, step, (size_t) n) : 0;
         if (n && !lanes)
@@ -528,9 +546,10 @@ static PyObject *get_slice(Array *a, PyObject *slice)
     }
     size_t n;
     size_t *positions = slice_positions(slice, index_length(a), &n);
-    const TypeInfo *type = !positions         ? NULL
-                           : a->info->dynamic && !a->info->jit ? a->info
-                                              : type_of_components(a, n);
+    const TypeInfo *type = !positions ? NULL
+                           : a->info->dynamic && !a->info->jit
+                               ? a->info
+                               : type_of_components(a, n);
     PyObject *result = type ? take(a, type, positions, n) : NULL;
     PyMem_Free(positions);
     return result;
@@ -549,7 +568,8 @@ static int set_slice(Array *a, PyObject *slice, PyObject *value)
     if (PySlice_Unpack(slice, &start, &stop, &step) < 0)
         return -1;
     const Py_ssize_t n = PySlice_AdjustIndices(index_length(a), &start, &stop, step);
-    const uint32_t lanes = n ? lane_sequence(a->info, (size_t) start, step, (size_t) n) : 0;
+    const uint32_t lanes =
+        n ? lane_sequence(a->info, (size_t) start, step, (size_t) n) : 0;
     if (n && !lanes) {
         error_from_core(name_of(a, SET).text, NULL, 0);
         return -1;
@@ -563,7 +583,7 @@ static int set_slice(Array *a, PyObject *slice, PyObject *value)
 static size_t *scalar_positions(Array *a, Array *key, size_t *n, int set)
 {
     const TypeInfo *wide = &a->info->state->types[type_find(
-        FAMILY_SCALAR, KIND_ARRAY, 1, (const int8_t[]) {DYNAMIC}, VarTypeInt64)];
+        FAMILY_SCALAR, KIND_ARRAY, 1, (const int8_t[]){ DYNAMIC }, VarTypeInt64)];
     const bool repeated = set == GET && repeats(a);
     Array *whole = convert_array(wide, key, name_of(a, set).text);
     *n = whole ? array_count(whole) : 0;
@@ -593,9 +613,8 @@ static bool takes_scalar_positions(const Array *a)
 static PyObject *get_array(Array *a, PyObject *key)
 {
     if (is_leaf(a)) {
-        const bool empty = ((Array *) key)->info->jit
-                               ? !array_index((Array *) key)
-                               : !array_count((Array *) key);
+        const bool empty = ((Array *) key)->info->jit ? !array_index((Array *) key)
+                                                      : !array_count((Array *) key);
         const uint32_t positions = empty ? 0 : positions_of(a, (Array *) key, GET);
         if (!positions && !empty)
             return NULL;
@@ -614,8 +633,10 @@ static int set_array(Array *a, PyObject *key, PyObject *value)
 {
     if (is_leaf(a)) {
         const uint32_t positions = positions_of(a, (Array *) key, SET);
-        const int rv = positions ? scatter_lanes(a, positions, jit_var_size(positions), value)
-                                 : PyErr_Occurred() ? -1 : 0;
+        const int rv = positions
+                           ? scatter_lanes(a, positions, jit_var_size(positions), value)
+                       : PyErr_Occurred() ? -1
+                                          : 0;
         jit_var_dec_ref(positions);
         return rv;
     }
@@ -629,14 +650,12 @@ static int set_array(Array *a, PyObject *key, PyObject *value)
 /* a[mask] = value */
 static int set_masked(Array *a, PyObject *mask, PyObject *value)
 {
-    PyObject *operands[] = {mask, value, (PyObject *) a};
+    PyObject *operands[] = { mask, value, (PyObject *) a };
     if (refuses(a->info, value))
         return fail_value(a, value);
     PyObject *chosen = apply(a->info->state, APPLY_SELECT, operands, false);
     Array *made = chosen ? convert_to(a->info, chosen, name_of(a, SET).text) : NULL;
-    Array *own = made && (PyObject *) made == chosen && Py_REFCNT(chosen) > 2
-                     ? array_copy(made)
-                     : (Array *) Py_XNewRef((PyObject *) made);
+    Array *own = made ? array_copy(made) : NULL;
     const int rv = own && array_replace(a, own) ? 0 : -1;
     Py_XDECREF((PyObject *) own);
     Py_XDECREF((PyObject *) made);
@@ -788,11 +807,10 @@ static int set_attribute(PyObject *self, PyObject *name, PyObject *value)
 
 /* Entries of a leaf are read from memory at once: 'variable' holds them. */
 typedef struct Iterator {
-    PyObject_HEAD
-    Array *array;
+    PyObject_HEAD Array *array;
     size_t position;
     uint32_t variable;
-    size_t size;        /* entries at 'data' */
+    size_t size; /* entries at 'data' */
     const char *data;
 } Iterator;
 
@@ -828,7 +846,7 @@ static bool make_iterator_class(State *state)
         SLOT(Py_tp_dealloc, iterator_dealloc),
         SLOT(Py_tp_iter, PyObject_SelfIter),
         SLOT(Py_tp_iternext, iterator_next),
-        {0, NULL},
+        { 0, NULL },
     };
     PyType_Spec spec = {
         .name = "drjit._core.ArrayIterator",
@@ -876,5 +894,5 @@ PyType_Slot index_slots[] = {
     SLOT(Py_tp_iter, iterate),
     SLOT(Py_tp_getattro, get_attribute),
     SLOT(Py_tp_setattro, set_attribute),
-    {0, NULL},
+    { 0, NULL },
 };

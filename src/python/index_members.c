@@ -1,14 +1,15 @@
 /*
- * index_members.c -- properties and methods of ArrayBase: x, shape, array, T, label, item, ...
+ * index_members.c -- properties and methods of ArrayBase: x, shape, T, label, item, ...
  *
  * Copies and pickles: the state of a pickled array is a tuple
  * (shape of a tensor or None, bytes of each variable (drjit.scalar: of all entries),
- * instance dictionary of a subclass or None), applied to an empty array by __setstate__,
- * which trusts nothing.
+ * instance dictionary of a subclass or None), applied to an empty array by
+ * __setstate__, which trusts nothing.
  */
 #include "python/index.h"
 
 #include "python/convert.h"
+#include "python/enums.h"
 #include "python/error.h"
 #include "python/evaluate.h"
 #include "python/module.h"
@@ -24,14 +25,14 @@ static const TypeInfo *type_at(const Array *a, uint16_t id)
 static bool has_component(const Array *a, long i)
 {
     const TypeInfo *info = a->info;
-    return (info->kind == KIND_ARRAY || info->kind == KIND_QUATERNION) && !info->dynamic &&
-           i < info->dims[0];
+    return (info->kind == KIND_ARRAY || info->kind == KIND_QUATERNION) &&
+           !info->dynamic && i < info->dims[0];
 }
 
 static void fail_component(const Array *a, long i)
 {
-    PyErr_Format(PyExc_RuntimeError, "%s does not have a '%c' component.", a->info->name,
-                 "xyzw"[i]);
+    PyErr_Format(PyExc_RuntimeError, "%s does not have a '%c' component.",
+                 a->info->name, "xyzw"[i]);
 }
 
 static PyObject *get_component(PyObject *self, void *closure)
@@ -64,7 +65,7 @@ static int set_component(PyObject *self, PyObject *value, void *closure)
 static const TypeInfo *imaginary_vector(const Array *a)
 {
     return type_at(a, type_find((Family) a->info->family, KIND_ARRAY, 1,
-                                (const int8_t[]) {3}, (VarType) a->info->entry));
+                                (const int8_t[]){ 3 }, (VarType) a->info->entry));
 }
 
 static PyObject *get_real(PyObject *self, void *closure)
@@ -72,9 +73,12 @@ static PyObject *get_real(PyObject *self, void *closure)
     (void) closure;
     Array *a = (Array *) self;
     switch (a->info->kind) {
-        case KIND_COMPLEX: return index_get_item(a, 0);
-        case KIND_QUATERNION: return index_get_item(a, 3);
-        default: return Py_NewRef(self);
+    case KIND_COMPLEX:
+        return index_get_item(a, 0);
+    case KIND_QUATERNION:
+        return index_get_item(a, 3);
+    default:
+        return Py_NewRef(self);
     }
 }
 
@@ -86,13 +90,13 @@ static PyObject *zeros_of(Array *a)
     for (size_t i = 0; i < n && result; i++) {
         const uint64_t bits = 0;
         const uint32_t like = leaf_index(array_leaves(a)[i]);
-        const uint32_t zero =
-            like ? jit_var_literal((JitBackend) a->info->backend, (VarType) a->info->entry,
-                                   &bits, jit_var_size(like), 0)
-                 : 0;
+        const uint32_t zero = like ? jit_var_literal((JitBackend) a->info->backend,
+                                                     (VarType) a->info->entry, &bits,
+                                                     jit_var_size(like), 0)
+                                   : 0;
         array_set_leaf(result, i, zero);
         if (like && !zero) {
-            error_from_core("imag", &(PyObject *) {(PyObject *) a}, 1);
+            error_from_core("imag", &(PyObject *){ (PyObject *) a }, 1);
             Py_CLEAR(result);
         }
     }
@@ -104,9 +108,12 @@ static PyObject *get_imag(PyObject *self, void *closure)
     (void) closure;
     Array *a = (Array *) self;
     switch (a->info->kind) {
-        case KIND_COMPLEX: return index_get_item(a, 1);
-        case KIND_QUATERNION: return (PyObject *) array_view(a, imaginary_vector(a), 0);
-        default: return zeros_of(a);
+    case KIND_COMPLEX:
+        return index_get_item(a, 1);
+    case KIND_QUATERNION:
+        return (PyObject *) array_view(a, imaginary_vector(a), 0);
+    default:
+        return zeros_of(a);
     }
 }
 
@@ -114,8 +121,10 @@ static int set_part(PyObject *self, PyObject *value, bool real)
 {
     Array *a = (Array *) self;
     if (!value || (a->info->kind != KIND_COMPLEX && a->info->kind != KIND_QUATERNION)) {
-        PyErr_Format(PyExc_AttributeError, "%s: real and imaginary part can only be set "
-                     "for complex numbers and quaternions", a->info->name);
+        PyErr_Format(PyExc_AttributeError,
+                     "%s: real and imaginary part can only be set "
+                     "for complex numbers and quaternions",
+                     a->info->name);
         return -1;
     }
     if (a->info->kind == KIND_COMPLEX || real)
@@ -192,12 +201,16 @@ static PyObject *transpose(PyObject *self, void *closure)
                             a->info->name);
     const size_t rank = array_tensor(a)->ndim;
     if (rank != 2 && !last_two)
-        return PyErr_Format(PyExc_TypeError, "'.T' is only defined for 2-D tensors (got rank "
-                            "%zu). For higher-rank tensors, use '.mT' to transpose the last "
-                            "two dimensions.", rank);
+        return PyErr_Format(
+            PyExc_TypeError,
+            "'.T' is only defined for 2-D tensors (got rank "
+            "%zu). For higher-rank tensors, use '.mT' to transpose the last "
+            "two dimensions.",
+            rank);
     if (rank < 2)
         return PyErr_Format(PyExc_TypeError,
-                            "'.mT' requires at least 2 dimensions (got rank %zu).", rank);
+                            "'.mT' requires at least 2 dimensions (got rank %zu).",
+                            rank);
     return (PyObject *) tensor_transpose(a);
 }
 
@@ -237,11 +250,7 @@ static PyObject *get_state(PyObject *self, void *closure)
 {
     (void) closure;
     Array *a = (Array *) self;
-    PyObject *enums = PyImport_ImportModule("drjit._enums");
-    PyObject *result =
-        enums ? PyObject_CallMethod(enums, "VarState", "i", (int) state_of(a)) : NULL;
-    Py_XDECREF(enums);
-    return result;
+    return enum_make(a->info->state, "VarState", state_of(a));
 }
 
 static bool is_one_variable(const Array *a)
@@ -396,7 +405,7 @@ static PyObject *entries_of(Array *a, size_t i)
     uint32_t evaluated;
     void *data;
     if (!evaluate_data(leaf_index(array_leaves(a)[i]), &evaluated, &data))
-        return error_from_core("__reduce__", &(PyObject *) {(PyObject *) a}, 1);
+        return error_from_core("__reduce__", &(PyObject *){ (PyObject *) a }, 1);
     const size_t size = evaluated ? jit_var_size(evaluated) : 0;
     PyObject *bytes = PyBytes_FromStringAndSize(data, (Py_ssize_t) (size * entry));
     jit_var_dec_ref(evaluated);
@@ -410,20 +419,22 @@ static PyObject *reduce(PyObject *self, PyObject *unused)
     const size_t n = a->info->jit ? array_count(a) : 1;
     PyObject *parts = PyTuple_New((Py_ssize_t) n);
     for (size_t i = 0; i < n && parts; i++) {
-        PyObject *entries = i < array_count(a) || !a->info->jit ? entries_of(a, i) : NULL;
+        PyObject *entries =
+            i < array_count(a) || !a->info->jit ? entries_of(a, i) : NULL;
         if (entries)
             PyTuple_SET_ITEM(parts, (Py_ssize_t) i, entries);
         else
             Py_CLEAR(parts);
     }
-    PyObject *shape = a->info->kind == KIND_TENSOR ? index_shape(a) : Py_NewRef(Py_None);
+    PyObject *shape =
+        a->info->kind == KIND_TENSOR ? index_shape(a) : Py_NewRef(Py_None);
     PyObject *attributes = dictionary_of(self);
     PyObject *module = PyImport_ImportModule("copyreg");
     PyObject *make = module ? PyObject_GetAttrString(module, "__newobj__") : NULL;
     PyObject *result = NULL;
     if (parts && shape && attributes && make)
-        result = Py_BuildValue("(O(O)(OOO))", make, Py_TYPE(self), shape, parts,
-                               attributes);
+        result =
+            Py_BuildValue("(O(O)(OOO))", make, Py_TYPE(self), shape, parts, attributes);
     Py_XDECREF(parts);
     Py_XDECREF(shape);
     Py_XDECREF(attributes);
@@ -434,7 +445,8 @@ static PyObject *reduce(PyObject *self, PyObject *unused)
 
 static PyObject *fail_state(PyObject *self)
 {
-    return PyErr_Format(PyExc_ValueError, "%s.__setstate__(): not the state of such an array",
+    return PyErr_Format(PyExc_ValueError,
+                        "%s.__setstate__(): not the state of such an array",
                         Py_TYPE(self)->tp_name);
 }
 
@@ -451,7 +463,8 @@ static bool check_entries(const Array *a, PyObject *entries)
 /* A variable with these entries; false: exception. */
 static bool restore_variable(Array *a, size_t i, PyObject *entries)
 {
-    const size_t bytes = (size_t) PyBytes_GET_SIZE(entries), entry = a->info->entry_size;
+    const size_t bytes = (size_t) PyBytes_GET_SIZE(entries),
+                 entry = a->info->entry_size;
     const size_t n = bytes / entry;
     const char *data = PyBytes_AS_STRING(entries);
     uint32_t index = 0;
@@ -461,8 +474,8 @@ static bool restore_variable(Array *a, size_t i, PyObject *entries)
         index = jit_var_literal((JitBackend) a->info->backend, (VarType) a->info->entry,
                                 &aligned, 1, 0);
     } else if (n) {
-        index = jit_var_mem_copy((JitBackend) a->info->backend, (VarType) a->info->entry,
-                                 data, n);
+        index = jit_var_mem_copy((JitBackend) a->info->backend,
+                                 (VarType) a->info->entry, data, n);
     }
     if (n && !index) {
         error_from_core("__setstate__", NULL, 0);
@@ -489,7 +502,8 @@ static Py_ssize_t extents_of(PyObject *tuple, size_t *shape)
 }
 
 /* An empty array with the outline that a state describes; NULL: exception. */
-static Array *outline(PyObject *self, PyObject *shape_tuple, PyObject *parts, size_t *size)
+static Array *outline(PyObject *self, PyObject *shape_tuple, PyObject *parts,
+                      size_t *size)
 {
     const TypeInfo *info = ((Array *) self)->info;
     size_t shape[TENSOR_MAX_DIMS];
@@ -538,7 +552,8 @@ static PyObject *set_state(PyObject *self, PyObject *state)
     if (ok && !made->info->jit && size)
         memcpy(array_data(made), PyBytes_AS_STRING(PyTuple_GET_ITEM(parts, 0)),
                size * made->info->entry_size);
-    ok = ok && array_replace((Array *) self, made) && update_dictionary(self, attributes);
+    ok = ok && array_replace((Array *) self, made) &&
+         update_dictionary(self, attributes);
     Py_XDECREF((PyObject *) made);
     return ok ? Py_NewRef(Py_None) : NULL;
 }
@@ -546,53 +561,67 @@ static PyObject *set_state(PyObject *self, PyObject *state)
 /* ---------------------------------------------------------------- tables */
 
 PyMethodDef index_methods[] = {
-    {"item", item, METH_NOARGS,
-     "item($self, /)\n--\n\nThe only entry as a Python bool, int or float. RuntimeError if "
-     "there is not exactly one."},
-    {"__copy__", copy, METH_NOARGS,
-     "__copy__($self, /)\n--\n\nAn array with the same entries (copy on write)."},
-    {"__deepcopy__", deep_copy, METH_O,
-     "__deepcopy__($self, memo, /)\n--\n\nAn array with the same entries (copy on write)."},
-    {"__reduce__", reduce, METH_NOARGS,
-     "__reduce__($self, /)\n--\n\nHelper for pickle. Evaluates the array."},
-    {"__setstate__", set_state, METH_O,
-     "__setstate__($self, state, /)\n--\n\nHelper for pickle."},
-    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS,
-     "__class_getitem__($type, item, /)\n--\n\nArrayBase[...]: for type annotations."},
-    {NULL, NULL, 0, NULL},
+    { "item", item, METH_NOARGS,
+      "item($self, /)\n--\n\nThe only entry as a Python bool, int or float. "
+      "RuntimeError if "
+      "there is not exactly one." },
+    { "__copy__", copy, METH_NOARGS,
+      "__copy__($self, /)\n--\n\nAn array with the same entries (copy on write)." },
+    { "__deepcopy__", deep_copy, METH_O,
+      "__deepcopy__($self, memo, /)\n--\n\nAn array with the same entries (copy on "
+      "write)." },
+    { "__reduce__", reduce, METH_NOARGS,
+      "__reduce__($self, /)\n--\n\nHelper for pickle. Evaluates the array." },
+    { "__setstate__", set_state, METH_O,
+      "__setstate__($self, state, /)\n--\n\nHelper for pickle." },
+    { "__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS,
+      "__class_getitem__($type, item, /)\n--\n\nArrayBase[...]: for type "
+      "annotations." },
+    { NULL, NULL, 0, NULL },
 };
 
-#define COMPONENT(name, i)                                                        \
-    {name, get_component, set_component,                                          \
-     "Component " #i " of a static array, quaternions included: a view. Other "   \
-     "types: RuntimeError.", (void *) (intptr_t) i}
+#define COMPONENT(name, i)                                                             \
+    {                                                                                  \
+        name, get_component, set_component,                                            \
+            "Component " #i " of a static array, quaternions included: a view. Other " \
+            "types: RuntimeError.",                                                    \
+            (void *) (intptr_t) i                                                      \
+    }
 
 PyGetSetDef index_getset[] = {
     COMPONENT("x", 0),
     COMPONENT("y", 1),
     COMPONENT("z", 2),
     COMPONENT("w", 3),
-    {"real", get_real, set_real,
-     "Real part of a complex number or quaternion (a view); other arrays are their own.",
-     NULL},
-    {"imag", get_imag, set_imag,
-     "Imaginary part: a component of a complex number, the first three of a quaternion "
-     "(views), zeros for other arrays.", NULL},
-    {"shape", get_shape, NULL,
-     "The extents, lanes of just-in-time compiled arrays last. RuntimeError if ragged.",
-     NULL},
-    {"ndim", get_ndim, NULL, "Number of axes.", NULL},
-    {"array", get_array, NULL,
-     "The storage of a tensor (a one-dimensional view); a plain array with the components "
-     "of a matrix, complex number or quaternion; else the array itself.", NULL},
-    {"T", transpose, NULL, "Transpose of a matrix or tensor with two axes.", NULL},
-    {"mT", transpose, NULL,
-     "Transpose of a matrix, or of the last two axes of a tensor.", (void *) (intptr_t) 1},
-    {"index", get_index, NULL, "Index of the variable of a leaf, 0 for others.", NULL},
-    {"index_ad", get_index_ad, NULL,
-     "Index of a leaf in the graph of derivatives, 0 without one.", NULL},
-    {"state", get_state, NULL, "Evaluation state, a drjit.VarState.", NULL},
-    {"label", get_label, set_label,
-     "Name of the variable in graphs and messages, None if it has none.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+    { "real", get_real, set_real,
+      "Real part of a complex number or quaternion (a view); other arrays are their "
+      "own.",
+      NULL },
+    { "imag", get_imag, set_imag,
+      "Imaginary part: a component of a complex number, the first three of a "
+      "quaternion "
+      "(views), zeros for other arrays.",
+      NULL },
+    { "shape", get_shape, NULL,
+      "The extents, lanes of just-in-time compiled arrays last. RuntimeError if "
+      "ragged.",
+      NULL },
+    { "ndim", get_ndim, NULL, "Number of axes.", NULL },
+    { "array", get_array, NULL,
+      "The storage of a tensor (a one-dimensional view); a plain array with the "
+      "components "
+      "of a matrix, complex number or quaternion; else the array itself.",
+      NULL },
+    { "T", transpose, NULL, "Transpose of a matrix or tensor with two axes.", NULL },
+    { "mT", transpose, NULL,
+      "Transpose of a matrix, or of the last two axes of a tensor.",
+      (void *) (intptr_t) 1 },
+    { "index", get_index, NULL, "Index of the variable of a leaf, 0 for others.",
+      NULL },
+    { "index_ad", get_index_ad, NULL,
+      "Index of a leaf in the graph of derivatives, 0 without one.", NULL },
+    { "state", get_state, NULL, "Evaluation state, a drjit.VarState.", NULL },
+    { "label", get_label, set_label,
+      "Name of the variable in graphs and messages, None if it has none.", NULL },
+    { NULL, NULL, NULL, NULL, NULL },
 };

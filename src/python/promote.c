@@ -205,13 +205,14 @@ static Promotion describe(State *state, PyObject *object, Meta *m);
 /* Entries of a sequence must have one shape; their entry types and families merge. */
 static Promotion describe_items(State *state, PyObject *items, Meta *m)
 {
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
-    Meta all = { .family = NO_FAMILY, .kind = KIND_LEAF, .entry = VarTypeBool };
-    if (n == 0)
-        all.entry = VarTypeBaseInt;
-    for (Py_ssize_t i = 0; i < n; i++) {
+    Meta all = { .family = NO_FAMILY, .kind = KIND_LEAF, .entry = VarTypeBaseInt };
+    Py_ssize_t n = 0;
+    /* Looking at an entry may run code that changes the list. */
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items); i++, n++) {
         Meta item;
-        Promotion found = describe(state, PySequence_Fast_GET_ITEM(items, i), &item);
+        PyObject *object = Py_NewRef(PySequence_Fast_GET_ITEM(items, i));
+        Promotion found = describe(state, object, &item);
+        Py_DECREF(object);
         if (found != PROMOTION_FOUND || item.kind == KIND_TENSOR)
             return found == PROMOTION_FOUND ? PROMOTION_NONE : found;
         if (i == 0) {
@@ -244,11 +245,33 @@ static Promotion describe_items(State *state, PyObject *items, Meta *m)
     return PROMOTION_FOUND;
 }
 
+/* The entries of any sequence as a list or tuple. Its length counts, since an object that
+ * only has __getitem__() may never end. NULL without exception: it has none. */
+static PyObject *sequence_items(PyObject *object)
+{
+    if (PyList_Check(object) || PyTuple_Check(object))
+        return Py_NewRef(object);
+    Py_ssize_t n = PySequence_Size(object);
+    if (n < 0) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *items = PyTuple_New(n);
+    for (Py_ssize_t i = 0; items && i < n; i++) {
+        PyObject *item = PySequence_GetItem(object, i);
+        if (item)
+            PyTuple_SET_ITEM(items, i, item);
+        else
+            Py_CLEAR(items);
+    }
+    return items;
+}
+
 static Promotion describe_sequence(State *state, PyObject *object, Meta *m)
 {
-    PyObject *items = PySequence_Fast(object, "expected a sequence");
+    PyObject *items = sequence_items(object);
     if (!items)
-        return PROMOTION_ERROR;
+        return PyErr_Occurred() ? PROMOTION_ERROR : PROMOTION_NONE;
     Promotion found = PROMOTION_ERROR;
     if (!Py_EnterRecursiveCall(" while inspecting a sequence")) {
         found = describe_items(state, items, m);

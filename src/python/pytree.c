@@ -256,6 +256,15 @@ static PyObject *construct(const Walk *w, PyObject *cls, PyObject *values)
     return made;
 }
 
+/* Has a dictionary all of these keys? -1: exception. */
+static int has_keys(PyObject *dictionary, PyObject *keys)
+{
+    int has = 1;
+    for (Py_ssize_t i = 0; has == 1 && i < PyList_GET_SIZE(keys); i++)
+        has = PyDict_Contains(dictionary, PyList_GET_ITEM(keys, i));
+    return has;
+}
+
 static bool same_children(const Walk *w, Container kind, PyObject *first, PyObject *other,
                           PyObject *keys)
 {
@@ -266,6 +275,10 @@ static bool same_children(const Walk *w, Container kind, PyObject *first, PyObje
                  PyDict_GET_SIZE(other) == PyList_GET_SIZE(keys)) &&
                 (kind > LIST || child_count(kind, other, NULL) ==
                                     child_count(kind, first, NULL));
+    int has = same && kind == DICTIONARY ? has_keys(other, keys) : 1;
+    if (has < 0)
+        return false;
+    same = same && has;
     if (!same)
         error_raise(PyExc_ValueError, w->operation, NULL, 0,
                     "the PyTrees differ in structure: found %s and %s with another number "

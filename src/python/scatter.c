@@ -210,6 +210,11 @@ static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
             (uint32_t) jit_var_inc_ref(leaf_index(array_leaves(pair->value)[k]));
     Operands all = { values, n, access_variable(index), access_variable(mask) };
     bool ok = write_lanes(s, &all, &lanes);
+    if (ok && !pair->components && array_count(pair->target) != n) {
+        error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
+                    "the number of components changed while arguments were converted");
+        ok = false;
+    }
     if (ok && lanes && pair->components) {
         ok = n == 0 || write_leaf(s, pair->target, 0, &all);
     } else if (ok && lanes) {

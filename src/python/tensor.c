@@ -1,9 +1,9 @@
 /*
  * tensor.c -- t[key], t[key] = value, t.mT and slice_index()
  *
- * Reading gathers the selected places (tensor_select.h) from the storage, or shares it if
- * all of it is selected in order; writing scatters to them. A value is broadcast to the
- * shape of the selection as NumPy does; a one-dimensional array with as many
+ * Reading gathers the selected places (tensor_select.h) from the storage, or shares it
+ * if all of it is selected in order; writing scatters to them. A value is broadcast to
+ * the shape of the selection as NumPy does; a one-dimensional array with as many
  * entries as are selected is taken in C order.
  */
 #include "python/apply.h"
@@ -92,17 +92,33 @@ static bool is_full_slice(PyObject *key)
     return s->start == Py_None && s->stop == Py_None && s->step == Py_None;
 }
 
-PyObject *tensor_get(Array *a, PyObject *key)
+/* Parse a key. Python code that runs on the way (__index__) must not change the tensor:
+ * what was parsed would not suit it. */
+static bool parse(Selection *s, const Name *name, Array *a, PyObject *key)
 {
     const Tensor *t = array_tensor(a);
+    const size_t ndim = t->ndim, size = storage_size(a);
+    size_t shape[TENSOR_MAX_DIMS];
+    memcpy(shape, t->shape, ndim * sizeof(size_t));
+    if (!tensor_select_parse(s, a->info, name->text, ndim, shape, key))
+        return false;
+    if (storage_size(a) == size && t->ndim == ndim &&
+        memcmp(shape, t->shape, ndim * sizeof(size_t)) == 0)
+        return true;
+    error_raise(PyExc_RuntimeError, name->text, NULL, 0,
+                "the tensor changed its shape while the key was read.");
+    return false;
+}
+
+PyObject *tensor_get(Array *a, PyObject *key)
+{
     const Name name = name_of(a, "get");
     Selection s;
-    if (is_full_slice(key) && t->ndim)
+    if (is_full_slice(key) && array_tensor(a)->ndim)
         return Py_NewRef((PyObject *) a);
     if (is_mask(a, key))
         return (PyObject *) array_copy(a);
-    const bool ok = tensor_select_parse(&s, a->info, name.text, t->ndim, t->shape, key);
-    Array *result = ok ? gather(&s, a) : NULL;
+    Array *result = parse(&s, &name, a, key) ? gather(&s, a) : NULL;
     tensor_select_clear(&s);
     return (PyObject *) result;
 }
@@ -118,7 +134,8 @@ Array *tensor_transpose(Array *a)
 
 static bool same_shape(const Selection *s, const Tensor *t)
 {
-    return s->ndim == t->ndim && memcmp(s->shape, t->shape, t->ndim * sizeof(size_t)) == 0;
+    return s->ndim == t->ndim &&
+           memcmp(s->shape, t->shape, t->ndim * sizeof(size_t)) == 0;
 }
 
 /* "(2, 3)" */
@@ -126,7 +143,8 @@ static PyObject *shape_text(size_t ndim, const size_t *shape)
 {
     PyObject *text = PyUnicode_FromString("(");
     for (size_t i = 0; i < ndim && text; i++) {
-        PyObject *longer = PyUnicode_FromFormat("%U%s%zu", text, i ? ", " : "", shape[i]);
+        PyObject *longer =
+            PyUnicode_FromFormat("%U%s%zu", text, i ? ", " : "", shape[i]);
         Py_SETREF(text, longer);
     }
     if (text)
@@ -139,9 +157,10 @@ static void fail_shape(const Selection *s, const Tensor *t)
     PyObject *found = shape_text(t->ndim, t->shape);
     PyObject *expected = shape_text(s->ndim, s->shape);
     if (found && expected)
-        error_raise(PyExc_ValueError, s->operation, NULL, 0,
-                    "a value of shape %U cannot be assigned to a selection of shape %U.",
-                    found, expected);
+        error_raise(
+            PyExc_ValueError, s->operation, NULL, 0,
+            "a value of shape %U cannot be assigned to a selection of shape %U.", found,
+            expected);
     Py_XDECREF(found);
     Py_XDECREF(expected);
 }
@@ -152,8 +171,9 @@ static bool is_flat(const Selection *s, PyObject *value)
     if (!array_check(s->info->state, value))
         return false;
     const Array *a = (Array *) value;
-    const bool flat = a->info->kind == KIND_LEAF ||
-                      (!a->info->jit && a->info->kind == KIND_ARRAY && a->info->ndim == 1);
+    const bool flat =
+        a->info->kind == KIND_LEAF ||
+        (!a->info->jit && a->info->kind == KIND_ARRAY && a->info->ndim == 1);
     return flat && (storage_size(a) == s->total || storage_size(a) == 1);
 }
 
@@ -190,8 +210,8 @@ static bool check_single(const Selection *s, Array *value, PyObject *original)
 {
     const Tensor *t = array_tensor(value);
     Selection spread;
-    if (is_flat(s, original) || tensor_select_broadcast(&spread, s->info, t->ndim, t->shape,
-                                                        s->ndim, s->shape))
+    if (is_flat(s, original) ||
+        tensor_select_broadcast(&spread, s->info, t->ndim, t->shape, s->ndim, s->shape))
         return true;
     fail_shape(s, t);
     return false;
@@ -204,8 +224,8 @@ static bool scatter_traced(const Selection *s, Array *target, Array *value)
         written = jit_var_resize(array_index(value), s->total);
     } else {
         const uint32_t places = tensor_select_trace(s);
-        written = places ? jit_var_scatter(array_index(target), array_index(value), places,
-                                           0, ReduceOpIdentity, ReduceModeAuto)
+        written = places ? jit_var_scatter(array_index(target), array_index(value),
+                                           places, 0, ReduceOpIdentity, ReduceModeAuto)
                          : 0;
         jit_var_dec_ref(places);
     }
@@ -235,7 +255,7 @@ static bool scatter_entries(const Selection *s, Array *target, Array *value)
 /* t[mask] = value */
 static int set_masked(Array *a, PyObject *mask, PyObject *value, const char *operation)
 {
-    PyObject *operands[] = {mask, value, (PyObject *) a};
+    PyObject *operands[] = { mask, value, (PyObject *) a };
     PyObject *chosen = apply(a->info->state, APPLY_SELECT, operands, false);
     Array *made = chosen ? convert_to(a->info, chosen, operation) : NULL;
     Py_XDECREF(chosen);
@@ -256,16 +276,16 @@ static int set_masked(Array *a, PyObject *mask, PyObject *value, const char *ope
 
 int tensor_set(Array *a, PyObject *key, PyObject *value)
 {
-    const Tensor *t = array_tensor(a);
     const Name name = name_of(a, "set");
     Selection s;
     if (is_mask(a, key))
         return set_masked(a, key, value, name.text);
-    bool ok = tensor_select_parse(&s, a->info, name.text, t->ndim, t->shape, key);
+    bool ok = parse(&s, &name, a, key);
     const size_t size = storage_size(a);
     Array *made = ok ? prepare(&s, value) : NULL;
     ok = made && (storage_size(made) != 1 || check_single(&s, made, value));
-    if (ok && storage_size(a) != size) { /* Python code that ran has changed the tensor */
+    if (ok &&
+        storage_size(a) != size) { /* Python code that ran has changed the tensor */
         error_raise(PyExc_RuntimeError, name.text, NULL, 0,
                     "the tensor changed its size during the assignment.");
         ok = false;
@@ -330,7 +350,7 @@ static Array *places_of(const Selection *s, const TypeInfo *info)
 
 static PyObject *slice_index(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"dtype", "shape", "indices", NULL};
+    static char *keywords[] = { "dtype", "shape", "indices", NULL };
     PyObject *cls, *shape_tuple, *indices;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!:slice_index", keywords,
                                      &PyType_Type, &cls, &PyTuple_Type, &shape_tuple,
@@ -365,12 +385,15 @@ static PyObject *slice_index(PyObject *module, PyObject *args, PyObject *kwargs)
 }
 
 PyMethodDef tensor_functions[] = {
-    {"slice_index", METHOD(slice_index), METH_VARARGS | METH_KEYWORDS,
-     "slice_index($module, /, dtype, shape, indices)\n--\n\n"
-     "Where the entries of a selection lie in a tensor's storage.\n\n"
-     "dtype is a one-dimensional UInt32 array type, shape the extents of a hypothetical "
-     "tensor, and indices the comma-separated parts of tensor[...] as a tuple: integers, "
-     "slices, integer arrays, Ellipsis, None. Returns the shape of the selection and the "
-     "positions of its entries in C order."},
-    {NULL, NULL, 0, NULL},
+    { "slice_index", METHOD(slice_index), METH_VARARGS | METH_KEYWORDS,
+      "slice_index($module, /, dtype, shape, indices)\n--\n\n"
+      "Where the entries of a selection lie in a tensor's storage.\n\n"
+      "dtype is a one-dimensional UInt32 array type, shape the extents of a "
+      "hypothetical "
+      "tensor, and indices the comma-separated parts of tensor[...] as a tuple: "
+      "integers, "
+      "slices, integer arrays, Ellipsis, None. Returns the shape of the selection and "
+      "the "
+      "positions of its entries in C order." },
+    { NULL, NULL, 0, NULL },
 };

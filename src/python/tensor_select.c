@@ -1,9 +1,9 @@
 /*
  * tensor_select.c -- from an indexing expression to places in the storage
  *
- * Two steps. The key is read once, from left to right, which gives output axes and index
- * arrays. Then the places are computed: in drjit.scalar by counting through the axes, in
- * a just-in-time family as an expression of the lane number,
+ * Two steps. The key is read once, from left to right, which gives output axes and
+ * index arrays. Then the places are computed: in drjit.scalar by counting through the
+ * axes, in a just-in-time family as an expression of the lane number,
  *
  *     lane -> (lane / n) % m, ... -> offset + coordinate * stride + ...
  *
@@ -44,9 +44,9 @@ void tensor_select_clear(Selection *s)
 
 /* What parsing keeps of a key that is an index array. */
 typedef struct Key {
-    Array *array;   /* borrowed */
-    size_t axis;    /* of the tensor */
-    size_t place;   /* output axis before which it was found */
+    Array *array; /* borrowed */
+    size_t axis;  /* of the tensor */
+    size_t place; /* output axis before which it was found */
 } Key;
 
 static const TypeInfo *type_at(const Selection *s, uint16_t id)
@@ -116,8 +116,9 @@ static uint32_t wrap_variable(JitBackend backend, uint32_t signed_index, size_t 
 
 static bool fail_bounds(const Selection *s, long long index, size_t axis, size_t extent)
 {
-    return fail(s, PyExc_IndexError, "index %lld is out of bounds for axis %zu with size %zu.",
-                index, axis, extent);
+    return fail(s, PyExc_IndexError,
+                "index %lld is out of bounds for axis %zu with size %zu.", index, axis,
+                extent);
 }
 
 /* Entries of an index array as one UInt32 variable; 0: exception. */
@@ -128,8 +129,8 @@ static uint32_t key_variable(const Selection *s, const Key *key, size_t extent)
     const VarType entry = is_signed ? VarTypeInt32 : VarTypeUInt32;
     const Kind kind = info->kind == KIND_TENSOR ? KIND_TENSOR : KIND_LEAF;
     Array *a = convert_array(
-        type_at(s, type_find((Family) s->info->family, kind, 0, NULL, entry)), key->array,
-        s->operation);
+        type_at(s, type_find((Family) s->info->family, kind, 0, NULL, entry)),
+        key->array, s->operation);
     if (!a)
         return 0;
     uint32_t index = jit_var_inc_ref(array_index(a));
@@ -152,13 +153,15 @@ static uint32_t key_variable(const Selection *s, const Key *key, size_t extent)
 }
 
 /* Entries of an index array as positions in memory; NULL: exception. */
-static size_t *key_positions(const Selection *s, const Key *key, size_t n, size_t extent)
+static size_t *key_positions(const Selection *s, const Key *key, size_t n,
+                             size_t extent)
 {
     const Kind kind = key->array->info->kind == KIND_TENSOR ? KIND_TENSOR : KIND_ARRAY;
-    const int8_t dims[] = {DYNAMIC};
-    Array *a = convert_array(type_at(s, type_find(FAMILY_SCALAR, kind, kind == KIND_ARRAY,
-                                                  dims, VarTypeInt64)),
-                             key->array, s->operation);
+    const int8_t dims[] = { DYNAMIC };
+    Array *a =
+        convert_array(type_at(s, type_find(FAMILY_SCALAR, kind, kind == KIND_ARRAY,
+                                           dims, VarTypeInt64)),
+                      key->array, s->operation);
     size_t *positions = a ? PyMem_Malloc((n + 1) * sizeof(size_t)) : NULL;
     if (a && !positions)
         PyErr_NoMemory();
@@ -178,12 +181,12 @@ static size_t *key_positions(const Selection *s, const Key *key, size_t n, size_
 }
 
 /* Give an index array the shape of the block. */
-static bool expand(const Selection *s, IndexArray *array, size_t ndim, const size_t *shape,
-                   size_t block_ndim, const size_t *block)
+static bool expand(const Selection *s, IndexArray *array, size_t ndim,
+                   const size_t *shape, size_t block_ndim, const size_t *block)
 {
     Selection spread;
-    if (array->size == 1 || !tensor_select_broadcast(&spread, s->info, ndim, shape,
-                                                     block_ndim, block) ||
+    if (array->size == 1 ||
+        !tensor_select_broadcast(&spread, s->info, ndim, shape, block_ndim, block) ||
         spread.total == array->size)
         return true;
     if (s->info->jit) {
@@ -217,9 +220,11 @@ static bool add_block(Selection *s, const Key *keys, size_t n, const size_t *ext
     for (size_t i = 0; i < n; i++) {
         const size_t one_ndim = key_shape(keys[i].array, one);
         if (!combine(&ndim, shape, one_ndim, one))
-            return fail(s, PyExc_IndexError,
-                        "index arrays with different sizes cannot be broadcast together "
-                        "(index array %zu does not fit those before it).", i);
+            return fail(
+                s, PyExc_IndexError,
+                "index arrays with different sizes cannot be broadcast together "
+                "(index array %zu does not fit those before it).",
+                i);
     }
     if (s->ndim + ndim > TENSOR_MAX_DIMS)
         return fail(s, PyExc_IndexError, "the result has more than %d axes.",
@@ -227,7 +232,7 @@ static bool add_block(Selection *s, const Key *keys, size_t n, const size_t *ext
     for (size_t i = 0; i < n; i++) {
         IndexArray *array = &s->arrays[i];
         const size_t one_ndim = key_shape(keys[i].array, one);
-        *array = (IndexArray) {.stride = strides[keys[i].axis]};
+        *array = (IndexArray){ .stride = strides[keys[i].axis] };
         s->array_count = i + 1;
         if (!array_shape_size(one_ndim, one, &array->size))
             return false;
@@ -290,7 +295,8 @@ static bool add_slice(Selection *s, PyObject *key, size_t extent, size_t stride)
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(key, &start, &stop, &step) < 0)
         return false;
-    const Py_ssize_t n = PySlice_AdjustIndices((Py_ssize_t) extent, &start, &stop, step);
+    const Py_ssize_t n =
+        PySlice_AdjustIndices((Py_ssize_t) extent, &start, &stop, step);
     if (n)
         s->offset += (size_t) start * stride;
     return add_axis(s, (size_t) n, n > 1 ? (int64_t) (step * (Py_ssize_t) stride) : 0);
@@ -302,7 +308,8 @@ static bool consumes_axis(PyObject *key)
 }
 
 /* Distance of neighbours along each axis; false if the size exceeds 63 bits. */
-static bool strides_of(const Selection *s, size_t ndim, const size_t *shape, size_t *strides)
+static bool strides_of(const Selection *s, size_t ndim, const size_t *shape,
+                       size_t *strides)
 {
     size_t size = 1;
     for (size_t i = ndim; i-- > 0;) {
@@ -329,9 +336,11 @@ static bool check_range(Selection *s, size_t size)
     if (s->array_count && size)
         largest = size - 1;
     if (largest > UINT32_MAX || s->total > UINT32_MAX)
-        return fail(s, PyExc_OverflowError,
-                    "indices of a selection of %zu entries up to position %zu do not fit "
-                    "into 32 bits.", s->total, largest);
+        return fail(
+            s, PyExc_OverflowError,
+            "indices of a selection of %zu entries up to position %zu do not fit "
+            "into 32 bits.",
+            s->total, largest);
     return true;
 }
 
@@ -356,7 +365,8 @@ static bool parse_items(Selection *s, size_t ndim, const size_t *shape,
             ok = add_axis(s, 1, 0);
         } else if (key == Py_Ellipsis) {
             if (ellipsis)
-                return fail(s, PyExc_IndexError, "multiple ellipses (...) are not allowed.");
+                return fail(s, PyExc_IndexError,
+                            "multiple ellipses (...) are not allowed.");
             ellipsis = true;
             for (size_t k = consumed; k < ndim && ok; k++, axis++)
                 ok = add_axis(s, shape[axis], (int64_t) strides[axis]);
@@ -368,10 +378,11 @@ static bool parse_items(Selection *s, size_t ndim, const size_t *shape,
             axis++;
         } else if (is_index_array(s, key)) {
             adjacent &= !interrupted;
-            keys[key_count++] = (Key) {(Array *) key, axis, s->ndim};
+            keys[key_count++] = (Key){ (Array *) key, axis, s->ndim };
             axis++;
         } else {
-            return fail(s, PyExc_TypeError, "unsupported type '%s' in slice expression.",
+            return fail(s, PyExc_TypeError,
+                        "unsupported type '%s' in slice expression.",
                         Py_TYPE(key)->tp_name);
         }
         if (!ok)
@@ -400,7 +411,9 @@ bool tensor_select_parse(Selection *s, const TypeInfo *info, const char *operati
 bool tensor_select_broadcast(Selection *s, const TypeInfo *info, size_t ndim,
                              const size_t *shape, size_t to_ndim, const size_t *to)
 {
-    *s = (Selection) {.info = info, .operation = "broadcast", .ndim = to_ndim, .total = 1};
+    *s = (Selection){
+        .info = info, .operation = "broadcast", .ndim = to_ndim, .total = 1
+    };
     size_t stride = 1;
     for (; ndim > to_ndim; ndim--, shape++)
         if (shape[0] != 1)
@@ -421,7 +434,7 @@ bool tensor_select_broadcast(Selection *s, const TypeInfo *info, size_t ndim,
 void tensor_select_transpose(Selection *s, const TypeInfo *info, size_t ndim,
                              const size_t *shape)
 {
-    *s = (Selection) {.info = info, .operation = "mT", .ndim = ndim, .total = 1};
+    *s = (Selection){ .info = info, .operation = "mT", .ndim = ndim, .total = 1 };
     for (size_t i = ndim; i-- > 0;) {
         s->shape[i] = shape[i];
         s->stride[i] = (int64_t) s->total;
@@ -456,9 +469,9 @@ static size_t merge(const Selection *s, Axis *axes)
             last->extent *= s->shape[i];
         else if (last && !block && !last->block &&
                  last->stride == s->stride[i] * (int64_t) s->shape[i])
-            *last = (Axis) {last->extent * s->shape[i], s->stride[i], false};
+            *last = (Axis){ last->extent * s->shape[i], s->stride[i], false };
         else
-            axes[n++] = (Axis) {s->shape[i], s->stride[i], block};
+            axes[n++] = (Axis){ s->shape[i], s->stride[i], block };
     }
     return n;
 }
@@ -496,7 +509,7 @@ static uint32_t advance(const Selection *s, uint32_t place, uint32_t coordinate,
     return combine_variables(JitOpAdd, place, scaled);
 }
 
-/* Add what the index arrays say at a block coordinate (consumed; 0: there is only one). */
+/* Add what the index arrays say at a block coordinate (consumed; 0: the only one). */
 static uint32_t advance_block(const Selection *s, uint32_t place, uint32_t coordinate,
                               bool whole)
 {
@@ -556,7 +569,7 @@ size_t *tensor_select_list(const Selection *s)
     size_t *places = PyMem_Malloc((s->total + 1) * sizeof(size_t));
     if (!places)
         return (size_t *) PyErr_NoMemory();
-    size_t coordinate[TENSOR_MAX_DIMS] = {0};
+    size_t coordinate[TENSOR_MAX_DIMS] = { 0 };
     for (size_t lane = 0; lane < s->total; lane++) {
         size_t place = s->offset, block = 0;
         for (size_t i = 0; i < s->ndim; i++) {

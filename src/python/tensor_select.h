@@ -14,23 +14,23 @@
 
 #include "python/array.h"
 
-/** An index array after broadcasting: 1 entry, or one for each coordinate of the block. */
+/** A broadcast index array: 1 entry, or one for each coordinate of the block. */
 typedef struct IndexArray {
-    uint32_t variable;  /* jit: UInt32, owned */
-    size_t *positions;  /* drjit.scalar: owned */
+    uint32_t variable; /* jit: UInt32, owned */
+    size_t *positions; /* drjit.scalar: owned */
     size_t size;
     size_t stride;
 } IndexArray;
 
 typedef struct Selection {
-    const TypeInfo *info;           /* of the tensor: family */
-    const char *operation;          /* named in errors */
+    const TypeInfo *info;  /* of the tensor: family */
+    const char *operation; /* named in errors */
     size_t ndim;
-    size_t shape[TENSOR_MAX_DIMS];  /* of the result */
+    size_t shape[TENSOR_MAX_DIMS]; /* of the result */
     int64_t stride[TENSOR_MAX_DIMS];
     size_t offset;
-    size_t total;                   /* entries of the result */
-    size_t block, block_ndim;       /* output axes of the index arrays */
+    size_t total;             /* entries of the result */
+    size_t block, block_ndim; /* output axes of the index arrays */
     IndexArray arrays[TENSOR_MAX_DIMS];
     size_t array_count;
 } Selection;
@@ -54,11 +54,12 @@ void tensor_select_clear(Selection *s);
 /** Does it mean the first 'total' entries in order, and no others? */
 bool tensor_select_is_prefix(const Selection *s);
 
-/** Places as a UInt32 variable with 'total' entries (not 0). 0: the core's error is set. */
+/** Places as a UInt32 variable with 'total' entries (not 0). 0: the core's error is
+ *  set. */
 uint32_t tensor_select_trace(const Selection *s);
 
-/** Places in memory, to be freed with PyMem_Free. NULL: exception. For drjit.scalar, where
- *  index arrays were checked. */
+/** Places in memory, to be freed with PyMem_Free. NULL: exception. For drjit.scalar,
+ *  where index arrays were checked. */
 size_t *tensor_select_list(const Selection *s);
 
 #endif

@@ -17,6 +17,7 @@
 #include "runtime/reduce.h"
 #include "runtime/transfer.h"
 #include "trace/arith.h"
+#include "trace/array.h"
 #include "trace/evaluate.h"
 #include "trace/expand.h"
 #include "trace/history.h"
@@ -174,12 +175,15 @@ VarId memory_pointer(ThreadState *ts, VarId array, bool write)
 
 /* ----------------------------------------------------------------- gathers */
 
-/* A literal source: nothing to read. */
-static VarId gather_literal(Access *a, VarId source)
+/* A source that has one value, or one entry: nothing to read. An entry serves all
+ * positions, as a single entry broadcasts everywhere else. */
+static VarId gather_uniform(Access *a, VarId source)
 {
     const Var *v = var_get(source);
     VarType type = (VarType) v->type;
-    VarId value = node_literal(a->ts, a->backend, type, v->value.literal, a->size);
+    VarId value = v->op == OP_LITERAL
+                      ? node_literal(a->ts, a->backend, type, v->value.literal, a->size)
+                      : array_resize(a->ts, source, a->size);
     VarId zero = node_literal(a->ts, a->backend, type, 0, 1);
     VarId result = 0;
     if (value && zero) {
@@ -193,7 +197,12 @@ static VarId gather_literal(Access *a, VarId source)
     return result;
 }
 
-/* Checks shared by both forms; afterwards the source is in memory (or a literal). */
+static bool is_uniform(VarId source)
+{
+    return var_get(source)->op == OP_LITERAL || var_get(source)->size == 1;
+}
+
+/* Checks shared by both forms; afterwards the source is in memory (or uniform). */
 static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint32_t n)
 {
     TRY(check_array(a, source, "the source"), false);
@@ -206,7 +215,7 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
                          "%s: the source has %u entries, expected a "
                          "multiple of %u",
                          a->function, var_get(source)->size, n);
-    if (var_get(source)->op != OP_LITERAL)
+    if (!is_uniform(source))
         TRY(evaluate_var(a->ts, source), false);
     return prepare(a, index, mask, NULL, 0, var_get(source)->size / n);
 }
@@ -217,8 +226,8 @@ VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask)
     VarId result = 0, pointer = 0;
     if (!begin_gather(&a, source, index, mask, 1)) {
         /* error recorded */
-    } else if (var_get(source)->op == OP_LITERAL) {
-        result = gather_literal(&a, source);
+    } else if (is_uniform(source)) {
+        result = gather_uniform(&a, source);
     } else if ((pointer = memory_pointer(ts, source, false)) != 0) {
         Var v = { .op = OP_GATHER, .type = var_get(source)->type,
                   .backend = (uint8_t) a.backend, .size = a.size,

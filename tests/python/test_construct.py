@@ -156,7 +156,9 @@ def test_nested(m: ModuleType) -> None:
 @pytest.mark.parametrize("arguments", [(1, 2), (1, 2, 3, 4), ([1, 2],), ([],)])
 def test_wrong_size(m: ModuleType, arguments: tuple[Any, ...]) -> None:
     count = len(arguments[0]) if len(arguments) == 1 else len(arguments)
-    text = rf"Array3f.__init__\(\): Input has the wrong size \(expected 3 .* got {count}"
+    text = (
+        rf"Array3f.__init__\(\): Input has the wrong size \(expected 3 .* got {count}"
+    )
     with pytest.raises(TypeError, match=text):
         m.Array3f(*arguments)
 
@@ -393,6 +395,14 @@ def test_tensor_with_shape(m: ModuleType) -> None:
         m.TensorXf([1], foo=1)
     with pytest.raises(TypeError):
         m.TensorXf(shape=(1,))
+
+
+def test_tensor_without_axes(m: ModuleType) -> None:
+    single = m.TensorXf(5)
+    assert [c if m is scalar else c[0] for c in m.Array3f(single, 2, 3)] == [5, 2, 3]
+    assert [c if m is scalar else c[0] for c in m.Array2i(single)] == [5, 5]
+    assert rows(m.Matrix2f(single), m) == [[5, 0], [0, 5]]
+    assert list(llvm.Float(single)) == [5]
 
 
 def test_tensor_from_arrays() -> None:

@@ -39,7 +39,9 @@ def test_constants(function: Any, value: int) -> None:
 
 
 def test_special_types(m: ModuleType) -> None:
-    pick = (lambda c: c) if m is scalar else (lambda c: c[0])
+    def pick(component: Any) -> Any:
+        return component if m is scalar else component[0]
+
     assert [pick(c) for c in dr.ones(m.Complex2f)] == [1, 0]
     assert [pick(c) for c in dr.full(m.Quaternion4f, 2)] == [0, 0, 0, 2]
     assert [[pick(c) for c in row] for row in dr.full(m.Matrix2f, 2)] == [[2, 2]] * 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -210,6 +212,47 @@ def test_versions() -> None:
     else:
         assert len(version) == 3
         assert version[0] >= 8
+
+
+def run(lines: str) -> str:
+    """What a process of its own writes to its standard error."""
+    environment = {**os.environ, "DRJIT_LOG_LEVEL": "warn"}
+    process = subprocess.run(
+        [sys.executable, "-c", lines],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    return process.stderr
+
+
+LEAK = """
+import ctypes
+import drjit as dr
+from drjit.llvm import Float
+dr.detail.set_leak_warnings(True)
+x = dr.arange(Float, 10) + 1
+dr.eval(x)
+"""
+
+
+def test_leak_warnings() -> None:
+    assert dr.detail.leak_warnings() is False
+    dr.detail.set_leak_warnings(True)
+    assert dr.detail.leak_warnings() is True
+    dr.detail.set_leak_warnings(False)
+    assert dr.detail.leak_warnings() is False
+    with pytest.raises(TypeError, match="expected a bool"):
+        dr.detail.set_leak_warnings(1)
+
+
+def test_leaks_are_reported() -> None:
+    leak = "ctypes.pythonapi.Py_IncRef(ctypes.py_object(x))\n"
+    off = "dr.detail.set_leak_warnings(False)\n"
+    assert "leak" in run(LEAK + leak)
+    assert "leak" not in run(LEAK)
+    assert "leak" not in run(LEAK + leak + off)
 
 
 def test_unknown_name() -> None:

@@ -177,6 +177,15 @@ def test_buffer_protocol():
     assert memoryview(llvm.Float16(1.5)).format == "e"
 
 
+def test_entries_are_not_text():
+    for convert in (int, float, complex):
+        with pytest.raises(TypeError):
+            convert(llvm.Float(1))
+        with pytest.raises(TypeError):
+            convert(scalar.ArrayXi(1))
+    assert bytes(llvm.UInt8([1, 2])) == b"\x01\x02"
+
+
 def test_dlpack():
     a = llvm.Float([1, 2, 3])
     assert a.__dlpack_device__() == (1, 0)

@@ -124,6 +124,17 @@ def test_labels_whos_and_graphviz(capsys):
     assert tree["x"].label == "tree_x" and tree["y"][0].label == "tree_y_0"
 
 
+def test_reorder_threads():
+    value = {"a": llvm.Float([1, 2])}
+    assert dr.reorder_threads(llvm.UInt([1, 0]), 2, value) is value
+    for key, bits in ((llvm.Float([1, 2]), 2), (llvm.UInt(1), 1.5), (3, 2)):
+        with pytest.raises(TypeError, match="drjit.reorder_threads"):
+            dr.reorder_threads(key, bits, value)
+    for bits in (0, 17):
+        with pytest.raises(ValueError, match="drjit.reorder_threads"):
+            dr.reorder_threads(llvm.UInt(1), bits, value)
+
+
 def test_events():
     start, end = llvm.Event(), llvm.Event(enable_timing=True)
     with pytest.raises(RuntimeError):

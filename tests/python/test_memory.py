@@ -13,7 +13,7 @@ import pytest
 from drjit import llvm, scalar
 
 ENTRIES = ["i8", "u8", "i", "u", "i64", "u64", "f16", "f", "f64"]
-DTYPES = {
+DTYPES: dict[str, Any] = {
     "i8": np.int8,
     "u8": np.uint8,
     "i": np.int32,
@@ -211,9 +211,7 @@ def test_data_classes_without_defaults() -> None:
 
 
 def test_gather_subclass() -> None:
-    class Position(llvm.Array3f):
-        pass
-
+    Position: Any = type("Position", (llvm.Array3f,), {})
     value = dr.gather(Position, Position([1, 2], [3, 4], [5, 6]), 1)
     assert type(value) is Position
     assert rows(value) == [[2], [4], [6]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from types import ModuleType
 from typing import Any
@@ -229,3 +230,35 @@ def test_select_promotes_the_mask() -> None:
     assert list(dr.select(llvm.Int(1, 0), 2, 3)) == [2, 3]
     with pytest.raises(RuntimeError, match="Incompatible"):
         dr.select(mask, llvm.Array2f(1), 2)
+
+
+class Endless:
+    """No length, and every index is valid."""
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+
+class Shrinking:
+    """Empties the list that holds it while it is looked at."""
+
+    def __init__(self, owner: list[Any]) -> None:
+        self.owner = owner
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        self.owner.clear()
+        raise AttributeError
+
+    def __float__(self) -> float:
+        return 1.0
+
+
+def test_hostile_sequences() -> None:
+    with pytest.raises(TypeError):
+        llvm.Float(1) + Endless()
+    owner: list[Any] = []
+    owner += [Shrinking(owner), Shrinking(owner), 1]
+    with contextlib.suppress(TypeError, ValueError, RuntimeError):
+        llvm.Float(1) + owner
+    assert owner == []

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from drjit import llvm, scalar
 
-DTYPES = {
+DTYPES: dict[str, Any] = {
     "i8": np.int8,
     "u8": np.uint8,
     "i": np.int32,
@@ -35,8 +35,17 @@ LEAVES = {
     "f64": "Float64",
     "b": "Bool",
 }
-ARITHMETIC = {"sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max}
-LOGICAL = {"all": np.all, "any": np.any, "none": lambda a, **k: ~np.any(a, **k)}
+ARITHMETIC: dict[str, Any] = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "min": np.min,
+    "max": np.max,
+}
+LOGICAL: dict[str, Any] = {
+    "all": np.all,
+    "any": np.any,
+    "none": lambda a, **k: ~np.any(a, **k),
+}
 Add = dr.ReduceOp.Add
 
 
@@ -71,7 +80,7 @@ def tensor(m: ModuleType, entry: str, data: Any) -> Any:
 def test_flat(m: ModuleType, name: str, entry: str, n: int) -> None:
     """Values whose sums and products are exact in every type."""
     rng = np.random.default_rng(n)
-    data = rng.integers(0, 3, n).astype(DTYPES[entry])
+    data: Any = rng.integers(0, 3, n).astype(DTYPES[entry])
     if name == "prod":
         data[:] = 1
         data[n // 2] = 3
@@ -149,7 +158,8 @@ def test_nothing_to_reduce() -> None:
     assert dr.all(llvm.Bool())[0] is True
     assert dr.any(llvm.Bool())[0] is False
     assert dr.none(llvm.Bool())[0] is True
-    for empty in (llvm.Array0f(), scalar.ArrayXf(), llvm.ArrayXf(), []):
+    nothing: list[Any] = [llvm.Array0f(), scalar.ArrayXf(), llvm.ArrayXf(), []]
+    for empty in nothing:
         assert dr.sum(empty) == 0
         assert dr.prod(empty) == 1
         assert dr.min(empty) == float("inf")
@@ -313,7 +323,7 @@ SHAPES = [(), (1,), (6,), (2, 3), (3, 1, 4), (4, 3, 5), (2, 3, 1, 4), (2, 3, 2, 
 def test_tensor_axes(
     m: ModuleType, shape: tuple[int, ...], mode: str | None, keepdims: bool
 ) -> None:
-    data = np.arange(np.prod(shape), dtype=np.int32).reshape(shape) % 11
+    data: Any = np.arange(np.prod(shape), dtype=np.int32).reshape(shape) % 11
     value = tensor(m, "i", data)
     for axes in subsets(len(shape)):
         for name in ("sum", "min", "max"):
@@ -329,7 +339,7 @@ def test_tensor_axes(
 @pytest.mark.parametrize("name", LOGICAL)
 @pytest.mark.parametrize("shape", [(2, 3), (3, 2, 4), (5,)])
 def test_tensor_masks(m: ModuleType, name: str, shape: tuple[int, ...]) -> None:
-    data = np.random.default_rng(5).integers(0, 4, shape) > 0
+    data: Any = np.random.default_rng(5).integers(0, 4, shape) > 0
     value = tensor(m, "b", data)
     for axes in subsets(len(shape)):
         result = getattr(dr, name)(value, axis=axes)
@@ -341,7 +351,7 @@ def test_tensor_masks(m: ModuleType, name: str, shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("entry", ["i8", "u64", "f16", "f", "f64"])
 def test_tensor_entries(m: ModuleType, entry: str) -> None:
-    data = np.arange(24).reshape(2, 3, 4).astype(DTYPES[entry])
+    data: Any = np.arange(24).reshape(2, 3, 4).astype(DTYPES[entry])
     value = tensor(m, entry, data)
     for axis in (0, 1, 2, (0, 2)):
         result = dr.sum(value, axis=axis)
@@ -474,7 +484,7 @@ def test_reduce_rejects() -> None:
 
 # ------------------------------------------------------------------ prefix sums
 
-NUMPY_PREFIX = {
+NUMPY_PREFIX: dict[str, Any] = {
     "Add": (np.add, 0),
     "Mul": (np.multiply, 1),
     "Min": (np.minimum, 2**31 - 1),

@@ -305,7 +305,7 @@ def test_dot_errors(m: Any) -> None:
             with pytest.raises((TypeError, RuntimeError)):
                 fn(a, b)
     with pytest.raises((TypeError, RuntimeError)):
-        dr.dot(m.Array3b(True), m.Array3b(True))
+        dr.dot(dr.llvm.Array3b(True), dr.llvm.Array3b(True))
 
 
 def test_norms_of_tensors(m: Any) -> None:

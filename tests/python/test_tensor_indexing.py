@@ -109,7 +109,9 @@ def selections(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[Any, ...]]:
 @pytest.mark.parametrize("m", [scalar, llvm])
 @settings(max_examples=60, deadline=None)
 @given(selections())
-def test_random(m: ModuleType, selection: tuple[tuple[int, ...], tuple[Any, ...]]) -> None:
+def test_random(
+    m: ModuleType, selection: tuple[tuple[int, ...], tuple[Any, ...]]
+) -> None:
     shape, key = selection
     values = sample(*shape)
     tensor = tensor_of(m, values)
@@ -153,7 +155,9 @@ def test_index_arrays_with_integers(m: ModuleType) -> None:
     values = sample(2, 3, 4)
     tensor = tensor_of(m, values)
     first, last = index_of(m, [0, 1]), index_of(m, [1, 2])
-    assert numpy_of(tensor[first, 0, last]).tolist() == values[[0, 1], 0, [1, 2]].tolist()
+    assert (
+        numpy_of(tensor[first, 0, last]).tolist() == values[[0, 1], 0, [1, 2]].tolist()
+    )
     # An integer is not paired with index arrays: the axes stay in their order.
     assert numpy_of(tensor[0, :, last]).tolist() == values[0][:, [1, 2]].tolist()
 
@@ -200,7 +204,9 @@ def test_invalid_keys(m: ModuleType, key: Any, error: type[Exception]) -> None:
 
 def test_invalid_index_arrays(m: ModuleType) -> None:
     tensor = tensor_of(m, sample(2, 3, 4))
-    with pytest.raises(IndexError, match="index 7 is out of bounds for axis 0 with size 2"):
+    with pytest.raises(
+        IndexError, match="index 7 is out of bounds for axis 0 with size 2"
+    ):
         tensor[index_of(m, [7])]
     with pytest.raises(IndexError, match="cannot be broadcast together"):
         tensor[index_of(m, [0, 1]), index_of(m, [0, 1, 2])]
@@ -227,10 +233,12 @@ def test_broadcast_of_values(m: ModuleType, value: Any) -> None:
 def test_values_that_do_not_fit(m: ModuleType) -> None:
     values = sample(2, 3, 4)
     tensor = tensor_of(m, values)
-    for value in ([1, 2], [[1, 2, 3]], [[[[1]], [[2]]]]):
+    wrong: list[Any] = [[1, 2], [[1, 2, 3]], [[[[1]], [[2]]]]]
+    for value in wrong:
         with pytest.raises(ValueError, match=r"a value of shape \(.*\) cannot be"):
             tensor[0] = value
-    for value in ("a", None, [[1], 2], object()):
+    unsuitable: list[Any] = ["a", None, [[1], 2], object()]
+    for value in unsuitable:
         with pytest.raises(TypeError):
             tensor[0] = value
     assert numpy_of(tensor).tolist() == values.tolist()
@@ -255,6 +263,25 @@ def test_flat_values(m: ModuleType) -> None:
     assert numpy_of(tensor).tolist() == values.tolist()
     tensor[::-1] = tensor
     assert numpy_of(tensor).tolist() == values[::-1].tolist()
+
+
+def test_keys_that_change_the_tensor(m: ModuleType) -> None:
+    class Evil:
+        def __index__(self) -> int:
+            tensor.__init__([1.0])
+            return 1
+
+    class Values:
+        def __iter__(self) -> Any:
+            tensor.__init__([1.0])
+            return iter([1.0, 2.0, 3.0])
+
+    tensor = m.TensorXf([[1, 2, 3], [4, 5, 6]])
+    with pytest.raises(RuntimeError, match="changed its shape"):
+        tensor[Evil(), slice(0, 2)]
+    tensor = m.TensorXf([[1, 2, 3], [4, 5, 6]])
+    with pytest.raises(RuntimeError, match="changed its size"):
+        tensor[1] = Values()
 
 
 def test_masks(m: ModuleType) -> None:
@@ -318,9 +345,9 @@ def test_transpose(m: ModuleType, shape: tuple[int, ...]) -> None:
         assert numpy_of(tensor.T).tolist() == values.T.tolist()
     else:
         with pytest.raises(TypeError, match="2-D"):
-            tensor.T
+            _ = tensor.T
     with pytest.raises(TypeError, match="at least 2"):
-        m.TensorXf([1, 2]).mT
+        _ = m.TensorXf([1, 2]).mT
 
 
 @pytest.mark.parametrize("dtype", [llvm.UInt, scalar.ArrayXu])

@@ -188,3 +188,10 @@ def test_containers_that_change_while_they_are_walked():
     table.update(a=Shrinks(table), b=llvm.Float(1))
     with pytest.raises(KeyError):
         dr.eval(table)
+
+
+def test_trees_of_different_structure():
+    a, f = llvm.Float([1, 2]), llvm.Float
+    for x, y in (({"a": a}, {"b": a}), ([a], (a,)), ([a, a], [a]), (Point(a, a), Ray())):
+        with pytest.raises(ValueError, match="drjit.select"):
+            dr.select(f(1) > 0, x, y)

@@ -1,0 +1,289 @@
+"""Measures of the Python package, ours or the published one: whichever is imported.
+
+    python python_bench.py MEASURE [ARGUMENT]
+
+Uses documented functions only, and NumPy. What both packages share with the measures of
+the core (launch, first, growth, arithmetic, axpy, scatter, reduce, footprint) is in
+peer_bench.py; this file adds what a Python program sees besides: imports, statements on
+vectors and matrices, tensors, products, sorting, NumPy. Results are checked before they
+are timed. Prints lines of JSON: {"measure", "case", "value", "unit"}, where "value" is a
+median, and "best" beside it the best of the repetitions; lower is better unless the unit
+ends in "/s".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import peer_bench
+from peer_bench import require
+
+clock = time.perf_counter
+
+IMPORTS = {
+    "bare python": "pass",
+    "import": "import drjit",
+    "import llvm": "from drjit.llvm import Float",
+    "first sum": (
+        "import drjit as dr; from drjit.llvm import Float; "
+        "print(dr.sum(dr.sqrt(dr.arange(Float, 1000) + 1.25)))"
+    ),
+}
+
+
+def emit(
+    measure: str, case: str, seconds: list[float], scale: float, unit: str
+) -> None:
+    """Print one result: the median and the best of `seconds`, times `scale`.
+
+    For a rate, `scale` is the amount of work that the seconds are divided into.
+    """
+    values = [scale / s if unit.endswith("/s") else scale * s for s in seconds]
+    best = max(values) if unit.endswith("/s") else min(values)
+    row = {
+        "measure": measure,
+        "case": case,
+        "value": statistics.median(values),
+        "best": best,
+        "unit": unit,
+    }
+    print(json.dumps(row), flush=True)
+
+
+def seconds_of(
+    work: Callable[[], object], warm: int = 2, least: int = 7, total: float = 0.5
+) -> list[float]:
+    """Seconds of each repetition, after `warm` ones: `least` of them, or for `total`."""
+    for _ in range(warm):
+        work()
+    times: list[float] = []
+    start = clock()
+    while len(times) < least or (clock() - start < total and len(times) < 1000):
+        before = clock()
+        work()
+        times.append(clock() - before)
+    return times
+
+
+def measure_import(argument: str) -> None:
+    """Processes that import the package, and no more or a first result: ms.
+
+    One process of each program in turn, so that all meet the same disturbances.
+    """
+    times: dict[str, list[float]] = {case: [] for case in IMPORTS}
+    for turn in range(8):
+        for case, code in IMPORTS.items():
+            start = clock()
+            command = [sys.executable, "-c", code]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            if turn:  # the first one writes bytecode and warms the file cache
+                times[case].append(clock() - start)
+    for case, seconds in times.items():
+        emit("import", case, seconds, 1e3, "ms")
+    pairs = zip(times["import llvm"], times["bare python"], strict=True)
+    emit("import", "llvm above bare", [a - b for a, b in pairs], 1e3, "ms")
+
+
+def measure_trace(argument: str) -> None:
+    """Statements that are traced and released, nothing evaluated: ns a statement."""
+    import drjit as dr
+    import numpy as np
+    from drjit.llvm import Array3f, Float, Matrix4f
+
+    for name, t in (("Float", Float), ("Array3f", Array3f)):
+        a, b = t(1.5), t(0.75)
+        dr.make_opaque(a, b)
+        steps = 5000
+
+        def work(a: Any = a, b: Any = b, steps: int = steps) -> Any:
+            return peer_bench.chain(a, b, steps)
+
+        # The limit of x -> x b + a is a / (1 - b).
+        require(np.allclose(np.array(work()), 6.0, rtol=1e-4), f"trace {name}: wrong")
+        emit("trace", name, seconds_of(work), 1e9 / (2 * steps), "ns/statement")
+
+    rows = [[0.5 / (4 * i + j + 1) for j in range(4)] for i in range(4)]
+    a = Matrix4f([[i * 4 + j + 1.5 for j in range(4)] for i in range(4)])
+    b = Matrix4f(rows)
+    dr.make_opaque(a, b)
+
+    def product(steps: int = 100) -> Any:
+        x = a
+        for _ in range(steps):
+            x = x @ b
+        return x
+
+    host_a = np.arange(16).reshape(4, 4) + 1.5
+    host = host_a @ np.array(rows) @ np.array(rows)
+    found = np.array(product(2)).reshape(4, 4)
+    require(np.allclose(found, host, rtol=1e-4), "trace Matrix4f: wrong")
+    emit("trace", "Matrix4f @", seconds_of(product), 1e9 / 100, "ns/statement")
+
+
+def operands(n: int) -> tuple[Any, Any]:
+    """Two n x n tensors of small numbers."""
+    import drjit as dr
+    from drjit.llvm import Float, TensorXf, UInt32
+
+    i = dr.arange(UInt32, n * n)
+    a = TensorXf(Float(i % 17) + 0.5, (n, n))
+    b = TensorXf(Float(i % 13) + 0.5, (n, n))
+    dr.eval(a, b)
+    return a, b
+
+
+def measure_matmul(argument: str) -> None:
+    """Products of two n x n tensors of f32: GFLOP/s."""
+    import drjit as dr
+    import numpy as np
+
+    for n in (64, 256, 1024):
+        a, b = operands(n)
+
+        def work(a: Any = a, b: Any = b) -> Any:
+            c = a @ b
+            dr.eval(c)
+            dr.sync_thread()
+            return c
+
+        host = np.array(a, dtype=np.float64) @ np.array(b, dtype=np.float64)
+        require(np.allclose(np.array(work()), host, rtol=1e-4), f"matmul {n}: wrong")
+        emit("matmul", str(n), seconds_of(work), 2e-9 * n**3, "GFLOP/s")
+
+
+def measure_blas(argument: str) -> None:
+    """The largest product, and NumPy's on as many threads, in turn: GFLOP/s."""
+    import drjit as dr
+
+    os.environ["OPENBLAS_NUM_THREADS"] = str(dr.thread_count())
+    import numpy as np  # reads the variable
+
+    n = 1024
+    a, b = operands(n)
+    host_a, host_b = np.array(a), np.array(b)
+
+    def work() -> None:
+        c = a @ b
+        dr.eval(c)
+        dr.sync_thread()
+
+    def reference() -> None:
+        host_a @ host_b
+
+    ours: list[float] = []
+    numpy: list[float] = []
+    for _ in range(8):
+        ours += seconds_of(work, least=3, total=0)
+        numpy += seconds_of(reference, least=3, total=0)
+    emit("blas", "drjit 1024", ours, 2e-9 * n**3, "GFLOP/s")
+    emit("blas", "NumPy 1024", numpy, 2e-9 * n**3, "GFLOP/s")
+
+
+def measure_tensor(argument: str) -> None:
+    """Printing, slicing and indexing a tensor of 64^3 numbers: us."""
+    import drjit as dr
+    import numpy as np
+    from drjit.llvm import Float, TensorXf, UInt32
+
+    n = 64
+    t = TensorXf(dr.arange(Float, n**3) + 0.5, (n, n, n))
+    i = UInt32(3, 1, 60)
+    small = TensorXf(dr.arange(Float, 64) + 0.5, (4, 4, 4))
+    dr.eval(t, i, small)
+    host, host_i = np.array(t), np.array(i)
+    cases: dict[str, tuple[Callable[[], Any], Any]] = {
+        "row t[5]": (lambda: t[5], host[5]),
+        "slice t[2:60:3, ..., 5]": (lambda: t[2:60:3, ..., 5], host[2:60:3, ..., 5]),
+        "new axis t[:, None, 1:]": (lambda: t[:, None, 1:], host[:, None, 1:]),
+        "index t[i]": (lambda: t[i], host[host_i]),
+        "index t[i, 2, 1:9]": (lambda: t[i, 2, 1:9], host[host_i, 2, 1:9]),
+    }
+    for text in (str(t), str(small)):
+        require(text.startswith("[[[0.5, 1.5, 2.5,"), f"tensor print: wrong, {text}")
+    emit("tensor", "print 64^3", seconds_of(lambda: str(t)), 1e6, "us")
+    emit("tensor", "print 4^3", seconds_of(lambda: str(small)), 1e6, "us")
+    for case, (work, expected) in cases.items():
+        require(np.array_equal(np.array(work()), expected), f"tensor {case}: wrong")
+
+        def batch(work: Callable[[], Any] = work) -> None:
+            for _ in range(20):
+                work()
+
+        def evaluated(work: Callable[[], Any] = work) -> None:
+            dr.eval(work())
+            dr.sync_thread()
+
+        emit("tensor", case, seconds_of(batch), 1e6 / 20, "us")
+        emit("tensor", case + ", evaluated", seconds_of(evaluated), 1e6, "us")
+
+
+def measure_numpy(argument: str) -> None:
+    """10^7 f32 values from NumPy to the package and back: ms."""
+    import drjit as dr
+    import numpy as np
+    from drjit.llvm import Float
+
+    host = np.arange(10**7, dtype=np.float32) * 0.5
+    require(np.array_equal(np.array(Float(host)), host), "numpy: wrong")
+
+    def arrive() -> Any:
+        x = Float(host)
+        dr.eval(x)
+        dr.sync_thread()
+        return x
+
+    def leave() -> Any:
+        return np.array(there)
+
+    there = arrive()
+    emit("numpy", "round trip", seconds_of(lambda: np.array(arrive())), 1e3, "ms")
+    emit("numpy", "from NumPy", seconds_of(arrive), 1e3, "ms")
+    emit("numpy", "to NumPy, copied", seconds_of(leave), 1e3, "ms")
+
+
+def measure_sort(argument: str) -> None:
+    """Sorting 10^7 unsigned and 10^7 floating point keys: ns a key."""
+    import drjit as dr
+    import numpy as np
+    from drjit.llvm import Float, UInt32
+
+    n = 10**7
+    bits = dr.arange(UInt32, n) * 2654435761
+    bits ^= bits >> 15
+    for name, keys in (("UInt32", bits), ("Float", Float(bits) * 1e-9 - 2)):
+        dr.eval(keys)
+
+        def work(keys: Any = keys) -> Any:
+            out = dr.sort(keys)
+            dr.eval(out)
+            dr.sync_thread()
+            return out
+
+        require(np.array_equal(np.array(work()), np.sort(np.array(keys))), "sort")
+        emit("sort", name, seconds_of(work, warm=0, least=3), 1e9 / n, "ns/key")
+
+
+MEASURES: dict[str, Callable[[str], None]] = {
+    "import": measure_import,
+    "trace": measure_trace,
+    "matmul": measure_matmul,
+    "blas": measure_blas,
+    "tensor": measure_tensor,
+    "numpy": measure_numpy,
+    "sort": measure_sort,
+}
+COMMON = ("launch", "first", "growth", "footprint", "arithmetic", "axpy", "scatter",
+          "reduce", "version")  # fmt: skip
+MEASURES.update((name, peer_bench.MEASURES[name]) for name in COMMON)
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in MEASURES:
+        sys.exit("usage: python_bench.py MEASURE [ARGUMENT]\n" + " ".join(MEASURES))
+    MEASURES[sys.argv[1]](sys.argv[2] if len(sys.argv) > 2 else "")

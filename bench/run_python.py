@@ -1,0 +1,85 @@
+"""Runs the benchmarks of the Python package against the published one, side by side.
+
+    python bench/run_python.py [--ours PYTHON] [--peer PYTHON] [--rounds N] [MEASURE ...]
+
+Both sides run `python_bench.py`, each in its own environment: ours is this interpreter
+with the package of the build folder (BUILD/py), unless one is named. Rounds, ratios,
+results and all other options are those of run.py; the files of results end in -python.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from run import (
+    GROWTH, HERE, Goal, Harness, Measure, Run, benchmark, core_bench, options_of,
+    peer_python,
+)  # fmt: skip
+
+MEASURES = (
+    Measure("import", (Run("import"),)),
+    Measure("trace", (Run("trace"),)),
+    Measure("growth", tuple(Run("growth", n, peer=len(n) < 6) for n in GROWTH)),
+    Measure("launch", (Run("launch"),)),
+    Measure("first", (Run("first", "SEED"),)),
+    Measure("footprint", (Run("footprint"),)),
+    Measure("tensor", (Run("tensor"),)),
+    Measure("numpy", (Run("numpy"),)),
+    Measure("sort", (Run("sort"),)),
+    Measure("arithmetic", (Run("arithmetic"),), parallel=True),
+    Measure("axpy", (Run("axpy"),), parallel=True),
+    Measure("scatter", (Run("scatter"),), parallel=True),
+    Measure("reduce", (Run("reduce"),), parallel=True),
+    Measure("matmul", (Run("matmul"),), parallel=True),
+    Measure("blas", (Run("blas", peer=False),), parallel=True),
+)
+
+GOALS = (
+    Goal("import", "import*", 0.3),
+    Goal("import", "llvm above bare", 20, absolute=True),
+    Goal("trace", "Float", 0.45),
+    Goal("trace", "Array3f", 0.25),
+    Goal("trace", "Matrix4f @", 0.15),
+    Goal("launch", "10 ops", 0.7),
+    Goal("launch", "*", 0.3),
+    Goal("first", "*", 0.05),
+    Goal("footprint", "*", 0.7),
+    Goal("tensor", "*", 0.5),
+    Goal("numpy", "*", 1.0),
+    Goal("sort", "*", 1.0),
+    Goal("arithmetic", "*", 1.0),
+    Goal("axpy", "*", 1.0),
+    Goal("scatter", "*", 1.0),
+    Goal("reduce", "*", 1.0),
+    Goal("matmul", "*", 1.0),
+    Goal("blas", "drjit 1024", 1 / 0.9, own_case="NumPy 1024"),
+)
+
+
+def main() -> int:
+    """Measure the Python package."""
+    parser = options_of((__doc__ or "").splitlines()[0])
+    parser.add_argument("--ours", help="Python with our package")
+    options = parser.parse_args()
+    ours = options.ours
+    if not ours:
+        package = Path(options.build).resolve() / "py"
+        if not (package / "drjit").is_dir():
+            sys.exit(f"run_python.py: there is no package in {package}")
+        ours = sys.executable
+        # `env` sets it for our side alone: the peer must not see our package.
+        command = ["env", f"PYTHONPATH={package}", ours]
+    else:
+        command = [ours]
+    os.environ.pop("PYTHONPATH", None)
+    script = str(HERE / "python_bench.py")
+    peer = [peer_python(options.peer), script]
+    harness = Harness([*command, script], peer, core_bench(options))
+    benchmark(options, harness, MEASURES, GOALS, suffix="-python")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
