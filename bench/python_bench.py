@@ -2,13 +2,12 @@
 
     python python_bench.py MEASURE [ARGUMENT]
 
-Uses documented functions only, and NumPy. What both packages share with the measures of
-the core (launch, first, growth, arithmetic, axpy, scatter, reduce, footprint) is in
-peer_bench.py; this file adds what a Python program sees besides: imports, statements on
-vectors and matrices, tensors, products, sorting, NumPy. Results are checked before they
-are timed. Prints lines of JSON: {"measure", "case", "value", "unit"}, where "value" is a
-median, and "best" beside it the best of the repetitions; lower is better unless the unit
-ends in "/s".
+Uses documented functions only, and NumPy. What these measures share with those of the
+core (launch, first, growth, arithmetic, axpy, scatter, reduce, footprint) is in
+peer_bench.py; this file adds what a Python program sees besides: imports, statements
+on vectors and matrices, tensors, products, sorting, NumPy. Results are checked before
+they are timed. Prints lines of JSON: {"measure", "case", "value", "best", "unit"}, the
+median and the best of the repetitions; lower is better unless the unit ends in "/s".
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def emit(
 def seconds_of(
     work: Callable[[], object], warm: int = 2, least: int = 7, total: float = 0.5
 ) -> list[float]:
-    """Seconds of each repetition, after `warm` ones: `least` of them, or for `total`."""
+    """Seconds of each repetition, after `warm` ones: `least`, or for `total` seconds."""
     for _ in range(warm):
         work()
     times: list[float] = []

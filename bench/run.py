@@ -150,7 +150,8 @@ def peer_python(given: str | None) -> str:
 def call(command: list[str], home: str, engine: str = "") -> Iterator[Row]:
     """The rows that a process prints; a failure is a row with an "error"."""
     env = dict(os.environ, HOME=home, DRJIT_CACHE_DIR=os.path.join(home, "cache"))
-    env.pop("DRJIT_CPU_ENGINE", None)
+    for name in ("DRJIT_CPU_ENGINE", "PYTHONDONTWRITEBYTECODE"):
+        env.pop(name, None)
     if engine:
         env["DRJIT_CPU_ENGINE"] = engine
     try:
@@ -189,7 +190,8 @@ class Harness:
             figures.errors.append(f"{'ours' if ours else 'peer'}: {row['error']}")
             return
         figures.unit = str(row["unit"])
-        value, best = float(str(row["value"])), float(str(row.get("best", row["value"])))
+        value = float(str(row["value"]))
+        best = float(str(row.get("best", value)))
         (figures.ours if ours else figures.peer).append(value)
         (figures.ours_best if ours else figures.peer_best).append(best)
 
@@ -359,7 +361,7 @@ def write_results(
     text += [
         "",
         "The ratio is ours over the reference in time or memory: lower is better.",
-        "The column best compares the best repetitions, which disturbances touch least.",
+        "The column best compares the best repetitions, which noise touches least.",
         "",
         "| measure | case | ours | reference | unit | ratio | best | goal | | spread |",
         "|---|---|---|---|---|---|---|---|---|---|",

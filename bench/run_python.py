@@ -1,6 +1,6 @@
 """Runs the benchmarks of the Python package against the published one, side by side.
 
-    python bench/run_python.py [--ours PYTHON] [--peer PYTHON] [--rounds N] [MEASURE ...]
+    python bench/run_python.py [--ours PYTHON] [--peer PYTHON] [MEASURE ...]
 
 Both sides run `python_bench.py`, each in its own environment: ours is this interpreter
 with the package of the build folder (BUILD/py), unless one is named. Rounds, ratios,
@@ -14,9 +14,17 @@ import sys
 from pathlib import Path
 
 from run import (
-    GROWTH, HERE, Goal, Harness, Measure, Run, benchmark, core_bench, options_of,
+    GROWTH,
+    HERE,
+    Goal,
+    Harness,
+    Measure,
+    Run,
+    benchmark,
+    core_bench,
+    options_of,
     peer_python,
-)  # fmt: skip
+)
 
 MEASURES = (
     Measure("import", (Run("import"),)),

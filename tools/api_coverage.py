@@ -111,7 +111,7 @@ BEYOND = """
     inv_sqrt_four_pi ArrayT MaskT AnyArray KernelType
     scalar llvm auto
     detail.collect_indices detail.can_scatter_reduce detail.reduce_identity
-    detail.new_scope detail.scope detail.set_scope detail.any_symbolic detail.reset
+    detail.any_symbolic detail.reset
     detail.copy
 """
 

@@ -221,8 +221,9 @@ static bool start_any(Array *a, const TypeInfo *info, const Array *like)
     a->offset = 0;
     if (info->kind == KIND_TENSOR) {
         start_tensor(a);
-        if (!like)
-            return info->jit || start_block(a, 0);
+        const size_t none = 0;
+        if (!like) /* of shape (0,), as TensorXf() is */
+            return array_set_shape(a, 1, &none) && (info->jit || start_block(a, 0));
         const Tensor *t = (const Tensor *) like;
         return array_set_shape(a, t->ndim, t->shape) &&
                (info->jit || start_block(a, array_count(like)));

@@ -6,6 +6,10 @@
 
 #include "python/state.h"
 
+/** For the state's garbage collection. */
+int enum_traverse(State *state, visitproc visit, void *arg);
+void enum_clear(State *state);
+
 /** The member of an enumeration ("VarType", "ReduceOp", ...) with this value. */
 PyObject *enum_make(State *state, const char *name, long value);
 

@@ -121,7 +121,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->iterator);
     Py_VISIT(state->enums);
     Py_VISIT(state->log_callback);
-    return type_traverse(state, visit, arg);
+    int stop = enum_traverse(state, visit, arg);
+    return stop ? stop : type_traverse(state, visit, arg);
 }
 
 static int module_clear(PyObject *module)
@@ -132,7 +133,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->str_array_interface);
     Py_CLEAR(state->str_dlpack);
     Py_CLEAR(state->str_index);
-    Py_CLEAR(state->enums);
+    enum_clear(state);
     log_set_callback(state, NULL, LogLevelDisable);
     Py_CLEAR(state->iterator);
     Py_CLEAR(state->array_base);

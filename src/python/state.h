@@ -13,7 +13,13 @@
 /** Operand classes of promotion: every array type's id, and Python's scalars. */
 enum { OPERAND_BOOL = TYPE_COUNT, OPERAND_INT, OPERAND_FLOAT, OPERAND_COUNT };
 
-enum { METHOD_LIMIT = 64 };
+enum { METHOD_LIMIT = 64, ENUM_LIMIT = 8, MEMBER_LIMIT = 16 };
+
+/* Members of an enumeration, by their values: those that were asked for. */
+typedef struct EnumCache {
+    const char *name;
+    PyObject *members[MEMBER_LIMIT];
+} EnumCache;
 
 struct State {
     PyObject *module;               /* drjit._core, borrowed */
@@ -36,6 +42,7 @@ struct State {
     PyObject *str_dlpack;           /* "__dlpack__" */
     PyObject *str_index;            /* "__index__" */
     PyObject *enums;                /* module drjit._enums, NULL until needed */
+    EnumCache enum_caches[ENUM_LIMIT];
     PyObject *log_callback;         /* of set_log_callback, NULL: none */
 };
 

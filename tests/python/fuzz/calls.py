@@ -60,7 +60,7 @@ def functions() -> dict[str, Callable[..., Any]]:
             function = getattr(module, name)
             if name in LEFT_OUT or name.startswith("_") or not callable(function):
                 continue
-            if isinstance(function, type) and not issubclass(function, dr.ArrayBase):
+            if isinstance(function, type):
                 continue
             if getattr(function, "__module__", "").split(".")[0] != "drjit":
                 continue
@@ -91,7 +91,7 @@ def parameters(function: Callable[..., Any]) -> tuple[int, list[str]]:
         return len(names), names
     except (ValueError, TypeError):
         pass
-    head = re.match(r"\w+\(([^\n]*?)\)", function.__doc__ or "")
+    head = re.match(r"\w+\(([^\n]*?)\)", function.__doc__ or "")  # the short form
     if not head:
         return 4, KEYWORDS
     names = re.findall(r"([a-z]\w*)(?:=[^,]*)?(?:,|$|\s)", head[1].replace("]", ""))
@@ -123,6 +123,35 @@ def by_name(rng: random.Random, name: str) -> Any:
     return values.value(rng)
 
 
+FLAGS = {"keepdims", "exclusive", "reverse", "symbolic", "descending", "permute", "copy",
+         "shrink", "endpoint", "strict"}  # fmt: skip
+
+# Which functions want which types.
+HOMES = {
+    "moveaxis|stack|concat|split|upsample|take|transpose|swapaxes|squeeze|expand_dims":
+        "Tensor",
+    "scatter|_sort|sort|compress|mkperm|prefix_|block_|tile|repeat|binary|unravel|gather":
+        "Float$|UInt$|Int$|UInt64$|Float64$|ArrayXf$|ArrayXu$|Float16$|TensorXf$",
+    "det|inverse|polar|trace|diag|frob|transform|quat|identity": "Matrix|Quaternion",
+    "all|any|none|count|mask": "b$|Bool",
+    "zcnt|popcnt|brev|mul_hi|mul_wide|log2i": "[iu]$|Int$|[iu](8|64)$",
+    "cross|dot|norm|sh_eval|lerp|hypot": "Array3f|Array3f64|Float",
+    "real|imag|conj": "Complex|Quaternion",
+}  # fmt: skip
+HOME_TYPES = {
+    functions: [c for c in values.ALL_TYPES if re.search(types, c.__name__)]
+    for functions, types in HOMES.items()
+}
+
+
+def home_type(rng: random.Random, name: str) -> type:
+    if rng.random() < 0.8:
+        for functions, types in HOME_TYPES.items():
+            if re.search(functions, name):
+                return rng.choice(types)
+    return rng.choice(rng.choice([values.COMMON, values.ALL_TYPES]))
+
+
 def fitting(rng: random.Random, name: str, home: type) -> Any:
     """An argument that fits the parameter's name and the other arguments."""
     module = sys.modules[home.__module__]
@@ -130,7 +159,7 @@ def fitting(rng: random.Random, name: str, home: type) -> Any:
         return values.value(rng)
     if name in ("index", "indices"):
         index = values.array(rng, module.UInt if module is dr.llvm else module.ArrayXu)
-        return index % 3 if rng.random() < 0.95 else index
+        return index % 3 if len(index) and rng.random() < 0.95 else index
     if name == "active":
         mask = module.Bool if module is dr.llvm else module.ArrayXb
         return rng.choice([True, False, mask(True), mask(True, False), mask(False)])
@@ -142,14 +171,22 @@ def fitting(rng: random.Random, name: str, home: type) -> Any:
         return rng.choice([(3,), (-1,), (1, 3), (2, 2), (3, -1), 3, ()])
     if name in ("dtype", "type", "cls"):
         return rng.choice([home, home, dr.value_t(home), dr.array_t(home), type_of(home)])
-    if name in ("op", "mode", "order"):
+    if name in FLAGS:
+        return rng.choice([True, False])
+    if name in ("arrays", "inputs", "args"):
+        return [values.array(rng, home) for _ in range(rng.randint(1, 3))]
+    if name == "op":
+        return rng.choice(list(dr.ReduceOp))
+    if name == "mode":
+        return rng.choice([None, *dr.ReduceMode])
+    if name == "order":
         return by_name(rng, name)
     other = rng.random()
-    if other < 0.7:
-        return values.array(rng, home)
     if other < 0.8:
-        return values.small(rng)
+        return values.array(rng, home)
     if other < 0.9:
+        return values.small(rng)
+    if other < 0.95:
         return values.array(rng, type_of(home))
     return {"a": values.array(rng, home), "b": [values.array(rng, home)]}
 
@@ -163,13 +200,13 @@ def fitting_call(rng: random.Random) -> Call:
     name = rng.choice(list(FUNCTIONS))
     function = FUNCTIONS[name]
     random.seed(rng.random())
-    home = rng.choice(rng.choice([values.COMMON, values.ALL_TYPES]))
+    home = home_type(rng, name)
     limit, words = parameters(function)
     arguments = [fitting(rng, word, home) for word in words[:limit]]
     if words is KEYWORDS:
         arguments = arguments[: rng.randint(0, 3)]
     keywords = {}
-    while arguments and rng.random() < 0.4:
+    while arguments and rng.random() < 0.3:
         word = words[len(arguments) - 1]
         last = arguments.pop()
         if rng.random() < 0.3:
