@@ -151,7 +151,6 @@ v * 2
 v * x
 v / w
 v < w
-v + i
 m @ m
 m * 2
 m @ v4
@@ -219,7 +218,6 @@ dr.mean(v)
 dr.mean(x)
 dr.mean(t)
 dr.mean(t, axis=0)
-dr.var(v)
 dr.min(v)
 dr.max(v)
 dr.max(x)
@@ -231,14 +229,12 @@ dr.count(mask)
 dr.none(mask)
 dr.all(v < w, axis=None)
 dr.sum(values)
-dr.argmin(v)
 dr.compress(mask)
 dr.prefix_sum(x)
 dr.cumsum(x)
 dr.block_sum(x, 4)
 dr.block_reduce(dr.ReduceOp.Add, x, 4)
 dr.sort(x)
-dr.sort(v)
 dr.allclose(x, x)
 
 dr.gather(Float, x, i)
@@ -269,7 +265,6 @@ dr.concat((t, t))
 dr.stack((t, t))
 dr.moveaxis(t, 0, 1)
 dr.transpose(t)
-dr.transpose(m)
 m.T
 dr.tile(x, 3)
 dr.repeat(x, 3)
@@ -297,8 +292,6 @@ dr.eval(ray)
 dr.eval(x + 1)
 dr.schedule(x)
 dr.make_opaque(x)
-dr.detach(x)
-dr.detach(v)
 repr(x)
 str(v)
 x.numpy()
@@ -337,11 +330,10 @@ dr.depth_v(v)
 dr.itemsize_v(v)
 dr.expr_t(x, i)
 dr.leaf_t(v)
-dr.flag(dr.JitFlag.LoopRecord)
-dr.set_flag(dr.JitFlag.LoopRecord, True)
-with dr.scoped_set_flag(dr.JitFlag.LoopRecord, True): pass
+dr.flag(dr.JitFlag.ConstantPropagation)
+dr.set_flag(dr.JitFlag.ConstantPropagation, True)
+with dr.scoped_set_flag(dr.JitFlag.ConstantPropagation, True): pass
 dr.has_backend(dr.JitBackend.LLVM)
-dr.grad_enabled(x)
 """
 
 

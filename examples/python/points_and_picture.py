@@ -60,8 +60,8 @@ def timed(title: str, ours: Callable[[], Any], theirs: Callable[[], Any]) -> Any
     _, second = clock(again)
     print(f"{title}: {len(kernels)} kernels")
     print(
-        f"    drjit  first {total + wait:8.1f} ms (compiling {compile_time:.1f}, running "
-        f"{run:.1f}), again {second:8.1f} ms"
+        f"    drjit  first {total + wait:8.1f} ms (compiling {compile_time:.1f}, "
+        f"running {run:.1f}), again {second:8.1f} ms"
     )
     if np is None:
         print("    NumPy  is not installed")
@@ -190,8 +190,9 @@ def main() -> None:
     write_png(path, image)
 
     dr.eval(image)
-    sums, expected = timed("tensors", lambda: tensors(image),
-                           lambda: tensors_numpy(np.asarray(image)))
+    sums, expected = timed(
+        "tensors", lambda: tensors(image), lambda: tensors_numpy(np.asarray(image))
+    )
     close(sums, expected, 1e-2)
     print(f"picture: {path}")
 

@@ -609,14 +609,15 @@ typedef struct JitGemm {
      *  NULL: the matrices are contiguous. */
     const size_t *batch_stride_a, *batch_stride_b;
 } JitGemm;
-/** C[i] = op(A[i]) @ op(B[i]) for each index i of the batch, as stream work. 'a' and 'b'
- *  hold matrices in row-major order and are evaluated first. They have one type, an
+/** C[i] = op(A[i]) @ op(B[i]) for each index i of the batch, as stream work. 'a' and
+ *  'b' hold matrices in row-major order and are evaluated first. They have one type, an
  *  integer (products wrap) or float (f16 is summed in f32 and rounded once). The result
  *  is a new variable with the matrices C one after the other, the last batch axis
  *  running fastest. Each entry is the sum of blocks of 256 products in order, a block
- *  being a chain of fused multiply-adds from 0: the same bits for any number of threads.
- *  With k = 0 it is a literal 0. Errors: sizes of 0 except k, a row stride shorter than
- *  a row, operands too small for the shape, a result of more than 2^32-1 entries. */
+ *  being a chain of fused multiply-adds from 0: the same bits for any number of
+ *  threads. With k = 0 it is a literal 0. Errors: sizes of 0 except k, a row stride
+ *  shorter than a row, operands too small for the shape, a result of more than 2^32-1
+ *  entries. */
 JIT_EXPORT uint32_t jit_var_batched_gemm(uint32_t a, uint32_t b, const JitGemm *shape);
 /** Neutral element of a reduction, as the bits of a value of that type. */
 JIT_EXPORT bool jit_reduce_identity(VarType type, ReduceOp op, uint64_t *bits);

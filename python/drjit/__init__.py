@@ -16,7 +16,7 @@ newaxis = None
 # The functions, classes and constants written in Python: module -> its public names.
 _PYTHON = {
     "_asserts": "assert_equal assert_false assert_true",
-    "_compare": "allclose assert_allclose clamp clip isfinite isinf isnan",
+    "_compare": "allclose assert_allclose clamp clip",
     "_complex": "conj imag real",
     "_constants": (
         "e epsilon four_pi inf inv_four_pi inv_log_two inv_pi inv_sqrt_four_pi "
@@ -46,7 +46,7 @@ _PYTHON = {
     "_scalar_math": "mulsign sign sqr square",
     "_sorting": "argsort binary_search sort",
     "_statistics": (
-        "all_nested any_nested argmax argmin block_prefix_sum block_sum count cumsum "
+        "all_nested any_nested argmax argmin block_prefix_sum count cumsum "
         "max_nested mean min_nested none_nested prefix_sum prod_nested std sum_nested "
         "var"
     ),

@@ -1,87 +1,18 @@
-"""Classification of floating point numbers, approximate comparison, and clipping.
-
-Tests for infinity and NaN look at the bits, so that they also work while the JIT flag
-``FastMath`` lets the compiler assume that there are none.
-"""
+"""Approximate comparison, and clipping."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import drjit
 
-from ._axes import ShapeError, is_array, is_matrix_shaped, is_tensor, type_name
+from ._axes import ShapeError, is_array, is_tensor, type_name
 
 dr: Any = drjit
 
 # (relative, absolute) tolerance by the size of a floating point number in bytes.
 _TOLERANCES = {2: (1e-1, 1e-2), 4: (1e-3, 1e-5), 8: (1e-5, 1e-8)}
-
-
-def _magnitude_bits(arg: Any) -> tuple[Any, Any]:
-    """Bits of the absolute values of a float array, and those of infinity.
-
-    Complex numbers, quaternions and matrices count as the arrays that hold them.
-    """
-    if dr.is_special_v(arg):
-        arg = dr.array_t(type(arg))(arg)
-    if dr.is_half_v(arg):
-        # Exact, also for infinity and NaN.
-        arg = dr.float32_array_t(type(arg))(arg)
-    if dr.itemsize_v(arg) == 4:
-        dtype, magnitude, infinity = dr.uint32_array_t(type(arg)), 2**31 - 1, 0x7F800000
-    else:
-        dtype, magnitude = dr.uint64_array_t(type(arg)), 2**63 - 1
-        infinity = 0x7FF0000000000000
-    return dr.reinterpret_array(dtype, arg) & dtype(magnitude), dtype(infinity)
-
-
-def _classify(
-    fn: str,
-    arg: Any,
-    of_number: Callable[[float], bool],
-    of_bits: Callable[[Any, Any], Any],
-) -> Any:
-    """Apply a test to a number, or to each entry of an array or sequence."""
-    if is_array(arg):
-        if dr.is_float_v(arg) and is_matrix_shaped(arg):
-            rows = [_classify(fn, row, of_number, of_bits) for row in arg]
-            return dr.mask_t(type(arg))(rows)
-        if dr.is_float_v(arg):
-            return of_bits(*_magnitude_bits(arg))
-        # Integers and masks are finite.
-        return dr.full(dr.mask_t(type(arg)), of_number(0.0), dr.shape(arg))
-    if isinstance(arg, (bool, int, float)):
-        return of_number(arg)
-    if isinstance(arg, (list, tuple)):
-        return [_classify(fn, entry, of_number, of_bits) for entry in arg]
-    if hasattr(arg, "__array__"):
-        # An array of another library (such as NumPy) evaluates comparisons itself.
-        size = abs(arg)
-        if fn == "isnan":
-            return size != size
-        return size == math.inf if fn == "isinf" else size < math.inf
-    raise TypeError(
-        f"drjit.{fn}(): expected a number, an array or a sequence (got "
-        f"{type_name(arg)})."
-    )
-
-
-def isnan(arg: Any, /) -> Any:
-    """Which entries of an array (number, sequence) are NaN? Returns a mask of them."""
-    return _classify("isnan", arg, math.isnan, lambda bits, inf: bits > inf)
-
-
-def isinf(arg: Any, /) -> Any:
-    """Which entries of an array (number, sequence) are infinite? Returns a mask."""
-    return _classify("isinf", arg, math.isinf, lambda bits, inf: bits == inf)
-
-
-def isfinite(arg: Any, /) -> Any:
-    """Which entries of an array (number, sequence) are neither infinite nor NaN?"""
-    return _classify("isfinite", arg, math.isfinite, lambda bits, inf: bits < inf)
 
 
 # -------------------------------------------------------------------------- clipping
@@ -153,9 +84,9 @@ def _close_mask(a: Any, b: Any, itemsize: int, options: _Options) -> Any:
     x, y = _working(a), _working(b)
     # Infinities are only close to themselves: |x - y| <= inf would accept too much.
     near = dr.abs(x - y) <= dr.abs(y) * rtol + atol
-    result = (a == b) | (near & isfinite(y))
+    result = (a == b) | (near & dr.isfinite(y))
     if options.equal_nan:
-        result = result | (isnan(x) & isnan(y))
+        result = result | (dr.isnan(x) & dr.isnan(y))
     return result
 
 
@@ -266,7 +197,7 @@ def _larger(a: float, b: float) -> float:
 
 
 def _largest(values: Any) -> float:
-    if bool(_item(dr.any(isnan(values), axis=None))):
+    if bool(_item(dr.any(dr.isnan(values), axis=None))):
         return math.nan
     return float(_item(dr.max(values, axis=None)))
 

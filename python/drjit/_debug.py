@@ -143,6 +143,10 @@ def set_label(arg0: Any = _MISSING, arg1: str | None = None, /, **kwargs: Any) -
     track are passed over. Raises ``TypeError`` for other forms of the call.
     """
     if arg0 is not _MISSING:
+        if type(arg1) is str and not kwargs and dr.depth_v(type(arg0)) == 1:
+            if dr.is_jit_v(arg0) and not isinstance(arg0, type):
+                arg0.label = arg1  # type: ignore[attr-defined]
+                return
         if kwargs or not isinstance(arg1, str):
             raise TypeError(
                 "drjit.set_label(): expected an array and a string, or keywords"

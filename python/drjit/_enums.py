@@ -6,6 +6,8 @@ from enum import Enum, IntEnum
 class JitBackend(Enum):
     """A computational backend; see also :func:`drjit.backend_v`."""
 
+    __module__ = "drjit"
+
     Invalid = 0
     CUDA = 1
     LLVM = 2
@@ -13,6 +15,8 @@ class JitBackend(Enum):
 
 class VarType(Enum):
     """Entry types of arrays, in promotion order."""
+
+    __module__ = "drjit"
 
     Void = 0
     Bool = 1
@@ -33,6 +37,8 @@ class VarType(Enum):
 class VarState(Enum):
     """What currently stands behind an array; see :attr:`drjit.ArrayBase.state`."""
 
+    __module__ = "drjit"
+
     Invalid = 0
     Undefined = 1
     Literal = 2
@@ -46,6 +52,8 @@ class VarState(Enum):
 class ReduceOp(Enum):
     """How a reduction or scatter combines values."""
 
+    __module__ = "drjit"
+
     Identity = 0
     Add = 1
     Mul = 2
@@ -58,6 +66,8 @@ class ReduceOp(Enum):
 class ReduceMode(Enum):
     """How a scatter-reduction resolves conflicting writes."""
 
+    __module__ = "drjit"
+
     Auto = 0
     Direct = 1
     Local = 2
@@ -68,6 +78,8 @@ class ReduceMode(Enum):
 
 class KernelType(Enum):
     """What an entry of :func:`drjit.kernel_history` describes."""
+
+    __module__ = "drjit"
 
     JIT = 0
     BlockReduce = 1
@@ -86,6 +98,8 @@ class KernelType(Enum):
 class KernelRecordingMode(Enum):
     """Whether a launch belongs to the recording of a frozen function."""
 
+    __module__ = "drjit"
+
     Inactive = 0
     Recorded = 1
     Replayed = 2
@@ -93,6 +107,8 @@ class KernelRecordingMode(Enum):
 
 class LogLevel(Enum):
     """Severity of log messages; a sink shows those up to its own level."""
+
+    __module__ = "drjit"
 
     Disable = 0
     Error = 1
@@ -105,6 +121,8 @@ class LogLevel(Enum):
 
 class JitFlag(IntEnum):
     """Compilation flags, a property of the calling thread."""
+
+    __module__ = "drjit"
 
     Debug = 1 << 0
     ReuseIndices = 1 << 1

@@ -242,10 +242,11 @@ def trace(arg: Any, /) -> Any:
 
     Raises ``TypeError`` if ``arg`` is not a Dr.Jit matrix.
     """
-    a = _require_matrix("trace", arg)
-    result = a[0][0]
-    for i in range(1, len(a)):
-        result = result + a[i][i]
+    if not _is_array(arg) or not dr.is_matrix_v(arg):
+        raise TypeError(f"drjit.trace({_text(arg)}): expected a matrix")
+    result = arg[0, 0]
+    for i in range(1, len(arg)):
+        result = result + arg[i, i]
     return result
 
 

@@ -140,6 +140,11 @@ def mean(
     The mean of nothing is 0. Errors: TypeError for other inputs, and those of
     ``dr.sum()``.
     """
+    if axis is Ellipsis and is_array(value) and dr.is_float_v(value):
+        # The short way: all entries of a tensor, or the first axis of anything else.
+        entries = len(value.array if dr.is_tensor_v(value) else value)
+        if entries and not dr.is_half_v(value):
+            return dr.sum(value, axis, mode, keepdims) / entries
     value = _even(_operand("mean", value), axis)
     if _is_half(value):
         return _half(_mean("mean", _single(value), axis, mode, keepdims))
@@ -398,11 +403,6 @@ def cumsum(value: Any, axis: int | tuple[int, ...] = 0, reverse: bool = False) -
     return dr.prefix_reduce(
         dr.ReduceOp.Add, value, axis=axis, exclusive=False, reverse=reverse
     )
-
-
-def block_sum(value: Any, block_size: int, mode: str | None = None) -> Any:
-    """Sums of consecutive blocks: ``dr.block_reduce()`` with ``dr.ReduceOp.Add``."""
-    return dr.block_reduce(dr.ReduceOp.Add, value, block_size, mode=mode)
 
 
 def block_prefix_sum(

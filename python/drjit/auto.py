@@ -45,7 +45,9 @@ def set_backend(arg: str | dr.JitBackend, /) -> None:
             f"got {arg!r}"
         )
     if name == "cuda":
-        raise RuntimeError("drjit.set_backend(): there is no CUDA backend in this version")
+        raise RuntimeError(
+            "drjit.set_backend(): there is no CUDA backend in this version"
+        )
     importlib.import_module("drjit." + name)
     _chosen = name
 
@@ -56,9 +58,7 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(_module(), name)
     except AttributeError:
-        raise AttributeError(
-            f"module 'drjit.auto' has no attribute '{name}'"
-        ) from None
+        raise AttributeError(f"module 'drjit.auto' has no attribute '{name}'") from None
 
 
 def __dir__() -> list[str]:

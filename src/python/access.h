@@ -61,6 +61,10 @@ void *access_no_tensors(const char *operation, const char *instead);
 bool access_load(const char *operation, const Array *source, const Array *index,
                  const Array *mask, size_t lanes, size_t n, void *result);
 
+/** Do all active lanes access entries that 'target' has? An IndexError if not. */
+bool access_check(const char *operation, const Array *target, const Array *index,
+                  const Array *mask, size_t lanes, size_t n);
+
 /** target[index[lane] * n + k] = op(target[...], value of lane and component k), where
  *  component k of the value stands at value[k] if 'shared', or at value[lane] if n
  * is 1. */

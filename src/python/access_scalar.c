@@ -73,20 +73,28 @@ static bool store_one(ReduceOp op, VarType type, size_t size, char *target,
     return jit_host_op(operation_of(op), type, 1, operands, target);
 }
 
+bool access_check(const char *operation, const Array *target, const Array *index,
+                  const Array *mask, size_t lanes, size_t n)
+{
+    size_t position;
+    for (size_t lane = 0; lane < lanes; lane++)
+        if (lane_active(mask, lane) &&
+            !lane_position(operation, target, index, lane, n, &position))
+            return false;
+    return true;
+}
+
 bool access_store(const char *operation, Array *target, const Array *index,
                   const Array *mask, size_t lanes, size_t n, const void *value,
                   bool shared, ReduceOp op)
 {
     size_t size = target->info->entry_size, position;
     VarType type = (VarType) target->info->entry;
-    for (size_t lane = 0; lane < lanes; lane++) /* nothing is written if one is wrong */
-        if (lane_active(mask, lane) &&
-            !lane_position(operation, target, index, lane, n, &position))
-            return false;
     for (size_t lane = 0; lane < lanes; lane++) {
-        if (!lane_active(mask, lane) ||
-            !lane_position(operation, target, index, lane, n, &position))
+        if (!lane_active(mask, lane))
             continue;
+        if (!lane_position(operation, target, index, lane, n, &position))
+            return false;
         for (size_t k = 0; k < n; k++) {
             const char *from = (const char *) value + (shared ? k : lane) * size;
             char *to = (char *) array_data(target) + (position + k) * size;

@@ -160,6 +160,9 @@ bool apply_number(const TypeInfo *info, PyObject *number, uint64_t *bits)
         PyErr_Clear(); /* an integer array without axes has only __int__ */
         plain = PyNumber_Long(number);
     }
+    if (!plain && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s: '%s' is no number", info->name,
+                     Py_TYPE(number)->tp_name);
     bool ok = plain && convert_number((VarType) info->entry, plain, bits);
     Py_XDECREF(plain);
     return ok;

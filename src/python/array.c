@@ -93,7 +93,8 @@ static bool start_block(Array *a, size_t count)
     a->data = NULL;
     if (__builtin_mul_overflow(count, a->info->leaf_size, &bytes) ||
         bytes > PY_SSIZE_T_MAX - sizeof(Block)) {
-        PyErr_Format(PyExc_MemoryError, "%s: %zu entries are too many", a->info->name, count);
+        PyErr_Format(PyExc_MemoryError, "%s: %zu entries are too many", a->info->name,
+                     count);
         return false;
     }
     a->data = block_new(bytes);
@@ -166,12 +167,13 @@ bool array_set_shape(Array *a, size_t ndim, const size_t *shape)
     return true;
 }
 
-/* A tensor with no axes and no entries. */
+/* A tensor without entries, of shape (0,). */
 static void start_tensor(Array *a)
 {
     Tensor *t = array_tensor(a);
-    t->ndim = 0;
+    t->ndim = 1;
     t->shape = t->small;
+    t->small[0] = 0;
     t->leaf = 0;
     a->data = a->info->jit ? &t->leaf : NULL;
     a->count = a->info->jit;
@@ -213,7 +215,8 @@ Array *array_new_leaf(const TypeInfo *info, uint32_t index)
     return a;
 }
 
-/* What a new object of a user's class starts with: nothing that would need releasing. */
+/* What a new object of a user's class starts with: nothing that would need
+ * releasing. */
 static bool start_any(Array *a, const TypeInfo *info, const Array *like)
 {
     a->info = (TypeInfo *) info;
@@ -274,10 +277,33 @@ static void swap_leaves(Leaf *a, Leaf *b, size_t count)
     }
 }
 
+/* The storage of a tensor, seen through a view, has as many entries as the shape
+ * says. */
+static bool keeps_storage(const Array *view, size_t size, size_t wanted)
+{
+    if (!view->root || view->root->info->kind != KIND_TENSOR || size == wanted)
+        return true;
+    PyErr_Format(PyExc_RuntimeError,
+                 "%s: a tensor's storage of %zu entries cannot become one of %zu",
+                 view->info->name, size, wanted);
+    return false;
+}
+
+/* Number of entries of what may be a tensor's storage. */
+static size_t storage_size(const Array *a)
+{
+    if (!a->info->jit)
+        return array_count(a);
+    return a->info->kind == KIND_LEAF && array_index(a) ? jit_var_size(array_index(a))
+                                                        : 0;
+}
+
 bool array_replace(Array *target, Array *source)
 {
     const TypeInfo *info = target->info;
     size_t count = array_count(target), wanted = array_count(source);
+    if (!keeps_storage(target, storage_size(target), storage_size(source)))
+        return false;
     if (info->kind != KIND_TENSOR && wanted < count) {
         PyErr_Format(PyExc_RuntimeError,
                      "%s: an array of %zu components cannot shrink to %zu", info->name,
@@ -290,13 +316,8 @@ bool array_replace(Array *target, Array *source)
             return false;
     }
     Array *owner = target->root ? target->root : target;
-    if (wanted != count) { /* the blocks of ArrayX and scalar tensors have another size */
-        if (target->root && owner->info->kind == KIND_TENSOR) {
-            PyErr_Format(PyExc_RuntimeError,
-                         "%s: a tensor's storage of %zu entries cannot become one of %zu",
-                         info->name, count, wanted);
-            return false;
-        }
+    if (wanted !=
+        count) { /* the blocks of ArrayX and scalar tensors have another size */
         void *block = owner->data;
         owner->data = source->data;
         owner->count = wanted;
@@ -372,8 +393,10 @@ PyObject *array_tp_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
     State *state = type_state(cls);
     const TypeInfo *info = state ? type_of_class(state, cls) : NULL;
     if (!info)
-        return PyErr_Format(PyExc_TypeError, "%s: cannot be instantiated, use one of the "
-                            "array types in drjit.scalar, drjit.llvm, ...", cls->tp_name);
+        return PyErr_Format(PyExc_TypeError,
+                            "%s: cannot be instantiated, use one of the "
+                            "array types in drjit.scalar, drjit.llvm, ...",
+                            cls->tp_name);
     return (PyObject *) array_new_subclass(cls, info, NULL);
 }
 
@@ -408,6 +431,6 @@ PyObject *array_vectorcall(PyObject *cls, PyObject *const *args, size_t nargsf,
 {
     State *state = type_state((PyTypeObject *) cls);
     deferred_run();
-    return (PyObject *) convert_construct(type_of_class(state, (PyTypeObject *) cls), args,
-                                          PyVectorcall_NARGS(nargsf), names);
+    return (PyObject *) convert_construct(type_of_class(state, (PyTypeObject *) cls),
+                                          args, PyVectorcall_NARGS(nargsf), names);
 }

@@ -9,10 +9,10 @@
  *                    exported buffers (drjit.scalar)
  *     TensorXf       one leaf (drjit.scalar: a block of entries) and a shape
  *
- * A leaf is a Leaf (just-in-time backends) or an entry in memory (drjit.scalar). Leaves of
- * nested arrays follow each other in row-major order. A view's root is never a view.
- * The number of leaves of an array never shrinks, so a view stays within its root.
- * The GIL guards all fields.
+ * A leaf is a Leaf (just-in-time backends) or an entry in memory (drjit.scalar). Leaves
+ * of nested arrays follow each other in row-major order. A view's root is never a view.
+ * The number of leaves of an array never shrinks, so a view stays within its root. The
+ * GIL guards all fields.
  */
 #ifndef PYTHON_ARRAY_H
 #define PYTHON_ARRAY_H
@@ -38,7 +38,8 @@ typedef struct Tensor {
     size_t small[TENSOR_INLINE_DIMS];
 } Tensor;
 
-/* ---- making arrays. All leaves start as empty (jit) or zero (scalar). NULL: exception. */
+/* ---- making arrays. All leaves start as empty (jit) or zero (scalar). NULL:
+ * exception. */
 
 /** A static type, or a LEAF of a jit family. */
 Array *array_new(const TypeInfo *info);
@@ -46,8 +47,8 @@ Array *array_new(const TypeInfo *info);
 Array *array_new_dynamic(const TypeInfo *info, size_t count);
 /** A tensor. The storage of a jit tensor is an empty leaf to be set. */
 Array *array_new_tensor(const TypeInfo *info, size_t ndim, const size_t *shape);
-/** Any of the three, with the counts (and tensor shape) of 'like', whose type may differ
- *  in entry type and family. */
+/** Any of the three, with the counts (and tensor shape) of 'like', whose type may
+ *  differ in entry type and family. */
 Array *array_new_like(const TypeInfo *info, const Array *like);
 /** One leaf of a jit family, whose index is stolen, also on failure. */
 Array *array_new_leaf(const TypeInfo *info, uint32_t index);
@@ -99,8 +100,9 @@ bool array_set_shape(Array *tensor, size_t ndim, const size_t *shape);
 void array_set_leaf(Array *a, size_t i, uint32_t index);
 
 /** Move the leaves (and the shape) of 'source' into 'target', which keeps its identity;
- *  both have the same info. Source is left empty. Into a view the leaves go to the root.
- *  False with an exception, nothing changed, if the number of leaves would shrink. */
+ *  both have the same info. Source is left empty. Into a view the leaves go to the
+ *  root. False with an exception, nothing changed, if the number of leaves would
+ *  shrink. */
 bool array_replace(Array *target, Array *source);
 
 /** A new array of the same type and leaves (copy on write). */

@@ -1,9 +1,10 @@
 /*
  * compat.h -- Python.h, and the differences between its versions (3.10 to 3.14)
  *
- * Every file includes this instead of Python.h. Free-threaded builds: the extension does
- * not declare Py_MOD_GIL_NOT_USED, on purpose (arrays are changed in place, without locks
- * of their own), so such an interpreter takes the GIL again when it imports us.
+ * Every file includes this instead of Python.h. Free-threaded builds: the extension
+ * does not declare Py_MOD_GIL_NOT_USED, on purpose (arrays are changed in place,
+ * without locks of their own), so such an interpreter takes the GIL again when it
+ * imports us.
  */
 #ifndef PYTHON_COMPAT_H
 #define PYTHON_COMPAT_H

@@ -5,9 +5,10 @@
  * pytree_build() calls that for every array of a structure. The results are literals
  * (opaque: in memory; empty: undefined), which take no memory.
  */
+#include "python/arguments.h"
 #include "python/convert.h"
 #include "python/error.h"
-#include "python/index.h"
+#include "python/evaluate.h"
 #include "python/module.h"
 #include "python/promote.h"
 #include "python/pytree.h"
@@ -39,8 +40,12 @@ static bool read_extent(const Fill *f, PyObject *object, size_t *extent)
 {
     const Py_ssize_t value = PyNumber_AsSsize_t(object, PyExc_OverflowError);
     if (value == -1 && PyErr_Occurred()) {
-        error_raise(PyExc_TypeError, f->operation, &object, 1,
-                    "'shape' must be an integer or a sequence of integers.");
+        if (PyErr_ExceptionMatches(PyExc_OverflowError))
+            error_raise(PyExc_OverflowError, f->operation, &object, 1,
+                        "an extent of 'shape' does not fit into 64 bits.");
+        else if (PyErr_ExceptionMatches(PyExc_TypeError))
+            error_raise(PyExc_TypeError, f->operation, &object, 1,
+                        "'shape' must be an integer or a sequence of integers.");
         return false;
     }
     if (value < 0) {
@@ -162,10 +167,10 @@ static bool read_bits(const Fill *f, const TypeInfo *info, uint64_t *bits)
     PyObject *number = Py_NewRef(f->value);
     if (type_is_mask(info) && PyLong_Check(number)) {
         const int truth = PyObject_IsTrue(number);
-        Py_SETREF(number, Py_NewRef(truth ? Py_True : Py_False));
+        Py_SETREF(number, truth < 0 ? NULL : PyBool_FromLong(truth));
     }
-    const bool ok = convert_number((VarType) info->entry, number, bits);
-    Py_DECREF(number);
+    const bool ok = number && convert_number((VarType) info->entry, number, bits);
+    Py_XDECREF(number);
     if (!ok)
         fail(f, PyExc_TypeError, info, "could not construct output from this value.");
     return ok;
@@ -248,12 +253,15 @@ static PyObject *build(Fill *f, PyObject *cls, PyObject *shape)
                            "'dtype' must be a type.");
     if (!read_shape(f, shape))
         return NULL;
-    PyObject *result = cls == (PyObject *) &PyComplex_Type
+    const TypeInfo *info = type_of_class(f->state, (PyTypeObject *) cls);
+    PyObject *result = info && cls == (PyObject *) info->py
+                           ? make_array(f, info->py, info)
+                       : cls == (PyObject *) &PyComplex_Type
                            ? PyObject_CallOneArg(cls, f->value)
                            : pytree_build(f->state, f->operation, cls, make, f);
     if (!result || f->mode != MODE_OPAQUE || is_number(f->value))
         return result;
-    if (!jit_eval()) {
+    if (!evaluate_scheduled()) {
         error_from_core(f->operation, NULL, 0);
         Py_CLEAR(result);
     }
@@ -262,67 +270,68 @@ static PyObject *build(Fill *f, PyObject *cls, PyObject *shape)
 
 /* ---------------------------------------------------------------- zeros ... opaque */
 
-static PyObject *constant(PyObject *module, PyObject *args, PyObject *kwargs,
-                          const char *operation, long value, Mode mode)
+static PyObject *constant(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                          PyObject *names, const char *operation, long value, Mode mode)
 {
-    static char *keywords[] = { "dtype", "shape", NULL };
-    PyObject *cls, *shape = NULL;
-    char format[32];
-    PyOS_snprintf(format, sizeof(format), "O|O:%s", operation);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, keywords, &cls, &shape))
-        return NULL;
-    PyObject *number = PyLong_FromLong(value);
-    if (!number)
-        return NULL;
-    Fill f = { .state = state_of_module(module),
-               .operation = operation,
-               .mode = mode,
-               .value = number };
-    PyObject *result = build(&f, cls, shape);
-    Py_DECREF(number);
+    static const char *const parameters[] = { "dtype", "shape" };
+    const Signature signature = { operation, parameters, 2, 1, 0 };
+    PyObject *v[2], *number = NULL, *result = NULL;
+    if (arguments_parse(&signature, args, nargs, names, v))
+        number = PyLong_FromLong(value);
+    if (number) {
+        Fill f = { .state = state_of_module(module),
+                   .operation = operation,
+                   .mode = mode,
+                   .value = number };
+        result = build(&f, v[0], v[1]);
+        Py_DECREF(number);
+    }
     return result;
 }
 
-static PyObject *zeros(PyObject *module, PyObject *args, PyObject *kwargs)
+static PyObject *zeros(PyObject *module, PyObject *const *args, Py_ssize_t n,
+                       PyObject *names)
 {
-    return constant(module, args, kwargs, "zeros", 0, MODE_VALUE);
+    return constant(module, args, n, names, "zeros", 0, MODE_VALUE);
 }
 
-static PyObject *ones(PyObject *module, PyObject *args, PyObject *kwargs)
+static PyObject *ones(PyObject *module, PyObject *const *args, Py_ssize_t n,
+                      PyObject *names)
 {
-    return constant(module, args, kwargs, "ones", 1, MODE_VALUE);
+    return constant(module, args, n, names, "ones", 1, MODE_VALUE);
 }
 
-static PyObject *empty(PyObject *module, PyObject *args, PyObject *kwargs)
+static PyObject *empty(PyObject *module, PyObject *const *args, Py_ssize_t n,
+                       PyObject *names)
 {
-    return constant(module, args, kwargs, "empty", 0, MODE_EMPTY);
+    return constant(module, args, n, names, "empty", 0, MODE_EMPTY);
 }
 
-static PyObject *filled(PyObject *module, PyObject *args, PyObject *kwargs,
-                        const char *operation, Mode mode)
+static PyObject *filled(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *names, const char *operation, Mode mode)
 {
-    static char *keywords[] = { "dtype", "value", "shape", NULL };
-    PyObject *cls, *value, *shape = NULL;
-    char format[32];
-    PyOS_snprintf(format, sizeof(format), "OO|O:%s", operation);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, keywords, &cls, &value,
-                                     &shape))
+    static const char *const parameters[] = { "dtype", "value", "shape" };
+    const Signature signature = { operation, parameters, 3, 2, 0 };
+    PyObject *v[3];
+    if (!arguments_parse(&signature, args, nargs, names, v))
         return NULL;
     Fill f = { .state = state_of_module(module),
                .operation = operation,
                .mode = mode,
-               .value = value };
-    return build(&f, cls, shape);
+               .value = v[1] };
+    return build(&f, v[0], v[2]);
 }
 
-static PyObject *full(PyObject *module, PyObject *args, PyObject *kwargs)
+static PyObject *full(PyObject *module, PyObject *const *args, Py_ssize_t n,
+                      PyObject *names)
 {
-    return filled(module, args, kwargs, "full", MODE_VALUE);
+    return filled(module, args, n, names, "full", MODE_VALUE);
 }
 
-static PyObject *opaque(PyObject *module, PyObject *args, PyObject *kwargs)
+static PyObject *opaque(PyObject *module, PyObject *const *args, Py_ssize_t n,
+                        PyObject *names)
 {
-    return filled(module, args, kwargs, "opaque", MODE_OPAQUE);
+    return filled(module, args, n, names, "opaque", MODE_OPAQUE);
 }
 
 /* ---------------------------------------------------------------- ..._like */
@@ -338,8 +347,10 @@ static PyObject *make_like(void *context, PyObject *const *leaves)
         return Py_NewRef(leaf);
     const Array *like = (const Array *) leaf;
     uint64_t bits = 0;
+    if (!read_bits(f, like->info, &bits)) /* first: its __float__ may change 'like' */
+        return NULL;
     Array *a = array_new_like(like->info, like);
-    if (a && (!read_bits(f, a->info, &bits) || !set_leaves(f, a, bits, 1, like)))
+    if (a && !set_leaves(f, a, bits, 1, like))
         Py_CLEAR(a);
     return as_class(Py_TYPE(leaf), a);
 }
@@ -474,7 +485,11 @@ static Array *arange_traced(const TypeInfo *info, long long start, long long ste
     const int32_t start32 = (int32_t) start, step32 = (int32_t) step;
     const VarType type = narrow ? VarTypeInt32 : VarTypeInt64;
     uint32_t index = 0;
-    if (n) {
+    if (n && start == 0 && step == 1) {
+        index = lane_as(backend, (VarType) info->entry, n);
+        if (!index)
+            return (Array *) error_from_core("arange", NULL, 0);
+    } else if (n) {
         index = affine(backend, type, lane_as(backend, type, n),
                        narrow ? (const void *) &step32 : &step,
                        narrow ? (const void *) &start32 : &start);
@@ -543,42 +558,59 @@ static bool read_integer(const char *operation, PyObject *object, long long *val
     return false;
 }
 
-static PyObject *arange(PyObject *module, PyObject *args, PyObject *kwargs)
+/* v: dtype, start, stop, step; of arange(dtype, size) the size is the stop. */
+static bool arange_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *names,
+                             PyObject **v)
 {
-    static char *short_words[] = { "dtype", "size", NULL };
-    static char *long_words[] = { "dtype", "start", "stop", "step", NULL };
-    PyObject *cls, *first = NULL, *stop_object = NULL, *step_object = NULL;
-    const bool sized = kwargs ? PyDict_GetItemString(kwargs, "size") != NULL : false;
-    const bool brief = sized || (PyTuple_GET_SIZE(args) == 2 && !kwargs);
-    if (!(brief
-              ? PyArg_ParseTupleAndKeywords(args, kwargs, "OO:arange", short_words,
-                                            &cls, &first)
-              : PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:arange", long_words,
-                                            &cls, &first, &stop_object, &step_object)))
+    static const char *const parameters[] = { "dtype", "start", "stop", "step" };
+    static const char *const brief_parameters[] = { "dtype", "size" };
+    static const Signature signature = { "arange", parameters, 4, 1, 0 };
+    static const Signature brief_signature = { "arange", brief_parameters, 2, 2, 0 };
+    bool brief = nargs == 2 && !names;
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
+        brief |=
+            PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "size") == 0;
+    v[1] = v[2] = v[3] = NULL;
+    if (brief) {
+        PyObject *short_form[2];
+        if (!arguments_parse(&brief_signature, args, nargs, names, short_form))
+            return false;
+        v[0] = short_form[0];
+        v[2] = short_form[1];
+        return true;
+    }
+    if (!arguments_parse(&signature, args, nargs, names, v))
+        return false;
+    if (!v[2])
+        error_raise(PyExc_TypeError, "arange", NULL, 0,
+                    "takes (dtype, size) or (dtype, start, stop, step=1).");
+    return v[2];
+}
+
+static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *names)
+{
+    PyObject *v[4];
+    if (!arange_arguments(args, nargs, names, v))
         return NULL;
-    if (!brief && !stop_object)
-        return error_raise(PyExc_TypeError, "arange", NULL, 0,
-                           "takes (dtype, size) or (dtype, start, stop, step=1).");
-    const TypeInfo *info = sequence_type(module, "arange", cls, false);
+    const TypeInfo *info = sequence_type(module, "arange", v[0], false);
     long long start = 0, stop = 0, step = 1;
-    if (!info ||
-        (brief ? !read_integer("arange", first, &stop)
-               : (first && !read_integer("arange", first, &start)) ||
-                     !read_integer("arange", stop_object, &stop)) ||
-        (step_object && !read_integer("arange", step_object, &step)))
+    if (!info || (v[1] && !read_integer("arange", v[1], &start)) ||
+        !read_integer("arange", v[2], &stop) ||
+        (v[3] && !read_integer("arange", v[3], &step)))
         return NULL;
     const long long size = arange_size(start, stop, step);
     if (size < 0 || (size && (!check_fit(info, start) ||
                               !check_fit(info, start + (size - 1) * step))))
         return NULL;
-    return as_class((PyTypeObject *) cls,
+    return as_class((PyTypeObject *) v[0],
                     info->jit ? arange_traced(info, start, step, (size_t) size)
                               : arange_entries(info, start, step, (size_t) size));
 }
 
 /* ---------------------------------------------------------------- table */
 
-#define KEYWORDS(function) METHOD(function), METH_VARARGS | METH_KEYWORDS
+#define KEYWORDS(function) METHOD(function), METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef create_functions[] = {
     { "zeros", KEYWORDS(zeros),

@@ -7,7 +7,8 @@
 #include <stdatomic.h>
 
 static struct {
-    pthread_mutex_t lock; /* guards first and last; nothing is called while it is held */
+    pthread_mutex_t
+        lock; /* guards first and last; nothing is called while it is held */
     Deferred *first, *last;
     atomic_bool any;      /* something is queued; set under the lock, read without */
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -3,9 +3,9 @@
  *
  * The core calls back in the middle of its operations, from any thread, with or without
  * the GIL: a log message, the end of a variable on foreign memory. Whatever Python code
- * does in answer could change the arrays that an operation is working on. So the answer is
- * queued, and given when no operation is under way: between two bytecodes of the main
- * thread (Py_AddPendingCall), or when an array is constructed, whichever is first.
+ * does in answer could change the arrays that an operation is working on. So the answer
+ * is queued, and given when no operation is under way: between two bytecodes of the
+ * main thread (Py_AddPendingCall), or when an array is constructed, whichever is first.
  *
  * The core's callbacks carry no context, so the queue belongs to the process: the only
  * static state of the extension.

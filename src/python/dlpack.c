@@ -1,9 +1,10 @@
 /*
  * dlpack.c -- DLPack, versions 0.8 and 1.x, CPU memory
  *
- * The structures are those of the DLPack standard (Apache TVM/DMLC), restated here because
- * it consists of nothing but them. A capsule named "dltensor" ("dltensor_versioned") owns
- * its tensor until a consumer renames it to "used_..." and calls the deleter itself.
+ * The structures are those of the DLPack standard (Apache TVM/DMLC), restated here
+ * because it consists of nothing but them. A capsule named "dltensor"
+ * ("dltensor_versioned") owns its tensor until a consumer renames it to "used_..." and
+ * calls the deleter itself.
  */
 #include "python/exchange.h"
 
@@ -128,7 +129,8 @@ PyObject *dlpack_export(Array *a, bool versioned, bool copy)
         PyMem_Free(p);
         return NULL;
     }
-    if (copy && !p->owner.block && !own_copy(&m, &p->owner)) {
+    bool is_copy = a->info->jit && p->owner.block; /* the leaves were put together */
+    if (copy && !is_copy && !own_copy(&m, &p->owner)) {
         drop(p);
         return NULL;
     }
@@ -139,8 +141,9 @@ PyObject *dlpack_export(Array *a, bool versioned, bool copy)
     DLTensor tensor = {.data = m.data, .device = {DEVICE_CPU, 0}, .ndim = m.ndim,
                        .type = data_type(&m), .shape = p->shape, .strides = p->strides};
     p->plain = (DLManagedTensor) {tensor, p, delete_plain};
-    p->versioned = (DLManagedTensorVersioned) {1, 0, p, delete_versioned,
-                                               copy ? FLAG_COPIED : 0, tensor};
+    p->versioned = (DLManagedTensorVersioned){
+        1, 0, p, delete_versioned, copy || is_copy ? FLAG_COPIED : 0, tensor
+    };
     PyObject *capsule = PyCapsule_New(versioned ? (void *) &p->versioned : &p->plain,
                                       names[versioned], capsule_destructor);
     if (!capsule)
@@ -152,7 +155,8 @@ PyObject *dlpack_export(Array *a, bool versioned, bool copy)
 
 static bool read_type(DLDataType t, Memory *m)
 {
-    static const VarType ints[] = {VarTypeInt8, VarTypeInt16, VarTypeInt32, VarTypeInt64};
+    static const VarType ints[] = { VarTypeInt8, VarTypeInt16, VarTypeInt32,
+                                    VarTypeInt64 };
     static const VarType uints[] = {VarTypeUInt8, VarTypeUInt16, VarTypeUInt32,
                                     VarTypeUInt64};
     static const VarType floats[] = {VarTypeVoid, VarTypeFloat16, VarTypeFloat32,
@@ -169,28 +173,48 @@ static bool read_type(DLDataType t, Memory *m)
     return t.lanes == 1 && m->type != VarTypeVoid;
 }
 
+/* Shape and strides; false if they are not those of an array in memory. */
+static bool read_layout(const DLTensor *t, Memory *m)
+{
+    Py_ssize_t entry = (Py_ssize_t) memory_entry_size(m), row_major = entry;
+    m->ndim = t->ndim;
+    if (t->ndim && !t->shape)
+        return false;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        m->shape[i] = (Py_ssize_t) t->shape[i];
+        m->strides[i] = row_major;
+        if (m->shape[i] < 0 ||
+            (t->strides &&
+             __builtin_mul_overflow(t->strides[i], entry, &m->strides[i])) ||
+            __builtin_mul_overflow(row_major, m->shape[i] ? m->shape[i] : 1,
+                                   &row_major))
+            return false;
+    }
+    return t->data || memory_size(m) == 0;
+}
+
 static bool read_tensor(const DLTensor *t, bool read_only, PyObject *object, Memory *m)
 {
     if (t->device.type != DEVICE_CPU && t->device.type != DEVICE_CUDA_HOST)
         return error_raise(PyExc_BufferError, "from_dlpack", &object, 1,
-                           "expected CPU memory, got device type %d", (int) t->device.type);
+                           "expected CPU memory, got device type %d",
+                           (int) t->device.type);
     if (!read_type(t->type, m))
-        return error_raise(PyExc_TypeError, "from_dlpack", &object, 1,
-                           "entries of DLPack code %d, %d bits, %d lanes are not supported",
-                           t->type.code, t->type.bits, t->type.lanes);
+        return error_raise(
+            PyExc_TypeError, "from_dlpack", &object, 1,
+            "entries of DLPack code %d, %d bits, %d lanes are not supported",
+            t->type.code, t->type.bits, t->type.lanes);
     if (t->ndim < 0 || t->ndim > EXCHANGE_MAX_DIMS)
         return error_raise(PyExc_ValueError, "from_dlpack", &object, 1,
                            "at most %d axes are possible, got %d", EXCHANGE_MAX_DIMS,
                            (int) t->ndim);
-    m->data = (char *) t->data + t->offset;
+    if (!read_layout(t, m))
+        return error_raise(
+            PyExc_ValueError, "from_dlpack", &object, 1,
+            "the extents, strides and address in the capsule are not those "
+            "of an array in memory");
+    m->data = t->data ? (char *) t->data + t->offset : NULL;
     m->read_only = read_only;
-    m->ndim = t->ndim;
-    Py_ssize_t entry = (Py_ssize_t) memory_entry_size(m), stride = entry;
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        m->shape[i] = (Py_ssize_t) t->shape[i];
-        m->strides[i] = t->strides ? (Py_ssize_t) t->strides[i] * entry : stride;
-        stride *= m->shape[i];
-    }
     return true;
 }
 
@@ -248,10 +272,11 @@ bool dlpack_import(State *state, PyObject *object, Memory *memory, PyObject **ke
                     "DLPack version %u is too new", (unsigned) with_version->major);
         ok = false;
     }
-    ok = ok && (versioned ? read_tensor(&with_version->tensor,
-                                        with_version->flags & FLAG_READ_ONLY, object, memory)
-                          : read_tensor(&((DLManagedTensor *) pointer)->tensor, false, object,
-                                        memory));
+    ok = ok &&
+         (versioned ? read_tensor(&with_version->tensor,
+                                  with_version->flags & FLAG_READ_ONLY, object, memory)
+                    : read_tensor(&((DLManagedTensor *) pointer)->tensor, false, object,
+                                  memory));
     if (ok)
         *keeper = PyCapsule_New(pointer, used_names[versioned], delete_imported);
     if (*keeper)

@@ -90,18 +90,20 @@ bool enum_read(State *state, const char *operation, const char *name, PyObject *
         if (is_member < 0)
             return false;
         if (!is_member) {
-            error_raise(PyExc_TypeError, operation, &member, 1, "expected a drjit.%s", name);
+            error_raise(PyExc_TypeError, operation, &member, 1, "expected a drjit.%s",
+                        name);
             return false;
         }
         PyObject *number = PyObject_GetAttrString(member, "value");
         *value = number ? PyLong_AsLong(number) : -1;
         Py_XDECREF(number);
     }
-    if (*value == -1 && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError))
+    if (*value == -1 && PyErr_Occurred() &&
+        !PyErr_ExceptionMatches(PyExc_OverflowError))
         return false;
     if (PyErr_Occurred() || *value < 0 || *value >= limit) {
-        error_raise(PyExc_ValueError, operation, NULL, 0, "%R is not a drjit.%s", member,
-                    name);
+        error_raise(PyExc_ValueError, operation, NULL, 0, "%R is not a drjit.%s",
+                    member, name);
         return false;
     }
     if (!PyLong_Check(member))

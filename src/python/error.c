@@ -21,8 +21,8 @@ static PyObject *type_list(PyObject *const *args, Py_ssize_t n)
     return text;
 }
 
-static PyObject *raise_text(PyObject *type, const char *operation, PyObject *const *args,
-                       Py_ssize_t n, PyObject *what)
+static PyObject *raise_text(PyObject *type, const char *operation,
+                            PyObject *const *args, Py_ssize_t n, PyObject *what)
 {
     if (!what)
         return NULL; /* composing the text failed: for example, somebody's __repr__ */
@@ -41,10 +41,21 @@ static PyObject *raise_text(PyObject *type, const char *operation, PyObject *con
     return NULL;
 }
 
+/* The user's interrupts, and that memory or stack is out, are no faults of an
+ * argument. */
+static bool passes_through(void)
+{
+    return PyErr_Occurred() && (!PyErr_ExceptionMatches(PyExc_Exception) ||
+                                PyErr_ExceptionMatches(PyExc_MemoryError) ||
+                                PyErr_ExceptionMatches(PyExc_RecursionError));
+}
+
 PyObject *error_raise(PyObject *type, const char *operation, PyObject *const *args,
                       Py_ssize_t n, const char *format, ...)
 {
     va_list ap;
+    if (passes_through())
+        return NULL;
     va_start(ap, format);
     PyObject *cause = error_fetch(); /* formatting must not run with an exception set */
     PyObject *what = PyUnicode_FromFormatV(format, ap);
@@ -61,5 +72,6 @@ PyObject *error_from_core(const char *operation, PyObject *const *args, Py_ssize
     if (jit_error() == JIT_ERROR_MEMORY)
         return error_raise(PyExc_MemoryError, operation, args, n, "%s",
                            jit_error_message());
-    return error_raise(PyExc_RuntimeError, operation, args, n, "%s", jit_error_message());
+    return error_raise(PyExc_RuntimeError, operation, args, n, "%s",
+                       jit_error_message());
 }

@@ -120,14 +120,16 @@ static PyObject *handle(PyObject *self, void *unused)
 }
 
 static PyMethodDef event_methods[] = {
-    {"record", record, METH_NOARGS,
-     "record()\n--\n\nPut the event behind all work enqueued so far by this thread."},
-    {"query", query, METH_NOARGS, "query()\n--\n\nHas the work before it finished?"},
-    {"wait", wait, METH_NOARGS, "wait()\n--\n\nWait until the work before it has finished."},
-    {"elapsed_time", elapsed_time, METH_O,
-     "elapsed_time(end_event, /)\n--\n\nMilliseconds from this event to 'end_event'; waits for "
-     "both."},
-    {NULL, NULL, 0, NULL},
+    { "record", record, METH_NOARGS,
+      "record()\n--\n\nPut the event behind all work enqueued so far by this thread." },
+    { "query", query, METH_NOARGS, "query()\n--\n\nHas the work before it finished?" },
+    { "wait", wait, METH_NOARGS,
+      "wait()\n--\n\nWait until the work before it has finished." },
+    { "elapsed_time", elapsed_time, METH_O,
+      "elapsed_time(end_event, /)\n--\n\nMilliseconds from this event to 'end_event'; "
+      "waits for "
+      "both." },
+    { NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef event_getset[] = {
@@ -138,13 +140,14 @@ static PyGetSetDef event_getset[] = {
 PyObject *event_make_class(State *state, const char *name, JitBackend backend)
 {
     PyType_Slot slots[] = {
-        {Py_tp_doc, (void *) "Event(enable_timing=True)\n--\n\nA mark in the stream of queued "
-                             "work."},
+        { Py_tp_doc,
+          (void *) "Event(enable_timing=True)\n--\n\nA mark in the stream of queued "
+                   "work." },
         SLOT(Py_tp_new, event_new),
         SLOT(Py_tp_dealloc, event_dealloc),
-        {Py_tp_methods, event_methods},
-        {Py_tp_getset, event_getset},
-        {0, NULL},
+        { Py_tp_methods, event_methods },
+        { Py_tp_getset, event_getset },
+        { 0, NULL },
     };
     PyType_Spec spec = {.name = name, .basicsize = sizeof(Event),
                         .flags = Py_TPFLAGS_DEFAULT, .slots = slots};

@@ -1,9 +1,9 @@
 /*
  * exchange.c -- arrays as memory that others can use
  *
- * The buffer protocol is the way to NumPy, in both directions: it needs no NumPy headers,
- * and `import drjit` does not import NumPy. A buffer is exported by the array itself; the
- * owner of its memory travels in Py_buffer.internal.
+ * The buffer protocol is the way to NumPy, in both directions: it needs no NumPy
+ * headers, and `import drjit` does not import NumPy. A buffer is exported by the array
+ * itself; the owner of its memory travels in Py_buffer.internal.
  */
 #include "python/exchange.h"
 
@@ -65,8 +65,8 @@ static void set_shape_of_tensor(Array *a, Memory *m)
         m->shape[i] = (Py_ssize_t) t->shape[i];
 }
 
-/* One variable. Evaluating a literal makes another variable; the array takes it over, so
- * that both see later changes of the memory. */
+/* One variable. Evaluating a literal makes another variable; the array takes it over,
+ * so that both see later changes of the memory. */
 static bool export_variable(Array *a, Memory *m, Owner *owner)
 {
     uint32_t index = array_index(a);
@@ -84,7 +84,8 @@ static bool export_variable(Array *a, Memory *m, Owner *owner)
         set_shape_of_tensor(a, m);
         if (memory_size(m) != size) {
             owner_release(owner);
-            PyErr_Format(PyExc_RuntimeError, "%s: the tensor changed while it was evaluated",
+            PyErr_Format(PyExc_RuntimeError,
+                         "%s: the tensor changed while it was evaluated",
                          a->info->name);
             return false;
         }
@@ -109,8 +110,8 @@ static void copy_leaf(char *target, size_t step, const char *source, size_t size
         memcpy(target + i * step * entry_size, source + i * source_step, entry_size);
 }
 
-/* Evaluate all leaves with one kernel, then put them behind each other: [leaf][lane], or
- * [lane][part] for complex numbers. */
+/* Evaluate all leaves with one kernel, then put them behind each other: [leaf][lane],
+ * or [lane][part] for complex numbers. */
 static bool export_leaves(Array *a, Memory *m, Owner *owner)
 {
     const TypeInfo *info = a->info;
@@ -141,13 +142,13 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner)
         }
         bool fits = size == lanes || size == 1;
         if (fits && lanes)
-            copy_leaf(target + (m->complex ? i : i * lanes) * info->entry_size, step, data,
-                      size, lanes, info->entry_size);
+            copy_leaf(target + (m->complex ? i : i * lanes) * info->entry_size, step,
+                      data, size, lanes, info->entry_size);
         jit_var_dec_ref(evaluated);
         if (!fits) {
             owner_release(owner);
-            PyErr_Format(PyExc_RuntimeError, "%s: the array changed while it was evaluated",
-                         info->name);
+            PyErr_Format(PyExc_RuntimeError,
+                         "%s: the array changed while it was evaluated", info->name);
             return false;
         }
     }
@@ -177,7 +178,8 @@ static bool export_entries(Array *a, Memory *m, Owner *owner)
     }
     m->ndim = m->complex ? 0 : info->ndim;
     for (int i = 0; i < m->ndim; i++)
-        m->shape[i] = i == 0 && info->dynamic ? (Py_ssize_t) array_count(a) : info->dims[i];
+        m->shape[i] =
+            i == 0 && info->dynamic ? (Py_ssize_t) array_count(a) : info->dims[i];
     return true;
 }
 
@@ -223,9 +225,10 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
     view->obj = NULL;
     VarType entry = ((Array *) self)->info->entry;
     if (!(flags & PyBUF_FORMAT) && entry != VarTypeUInt8) {
-        /* Such a consumer takes the entries for bytes: int(x) and float(x) would parse them
-         * as text. */
-        PyErr_Format(PyExc_BufferError, "%s: the entries are not bytes, use a memoryview",
+        /* Such a consumer takes the entries for bytes: int(x) and float(x) would parse
+         * them as text. */
+        PyErr_Format(PyExc_BufferError,
+                     "%s: the entries are not bytes, use a memoryview",
                      Py_TYPE(self)->tp_name);
         return -1;
     }
@@ -239,6 +242,13 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
         return -1;
     }
     Memory *m = &e->memory;
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && m->ndim > 1) {
+        PyErr_Format(PyExc_BufferError, "%s: the entries are in row-major order",
+                     Py_TYPE(self)->tp_name);
+        owner_release(&e->owner);
+        PyMem_Free(e);
+        return -1;
+    }
     view->buf = m->data ? m->data : (void *) e; /* an address even for no entries */
     view->obj = Py_NewRef(self);
     view->itemsize = (Py_ssize_t) memory_entry_size(m);
@@ -307,7 +317,8 @@ static PyObject *memview(PyObject *self, PyObject *unused)
 static PyObject *through_dlpack(PyObject *self, const char *module_name)
 {
     PyObject *module = PyImport_ImportModule(module_name);
-    PyObject *made = module ? PyObject_CallMethod(module, "from_dlpack", "O", self) : NULL;
+    PyObject *made =
+        module ? PyObject_CallMethod(module, "from_dlpack", "O", self) : NULL;
     Py_XDECREF(module);
     return made;
 }
@@ -339,7 +350,8 @@ static PyObject *tensorflow(PyObject *self, PyObject *unused)
 /* Does the consumer know DLPack 1.x? max_version is None or (major, minor). */
 static bool wants_versioned(PyObject *max_version)
 {
-    if (!max_version || !PyTuple_Check(max_version) || PyTuple_GET_SIZE(max_version) < 1)
+    if (!max_version || !PyTuple_Check(max_version) ||
+        PyTuple_GET_SIZE(max_version) < 1)
         return false;
     long major = PyLong_AsLong(PyTuple_GET_ITEM(max_version, 0));
     PyErr_Clear();
@@ -349,7 +361,8 @@ static bool wants_versioned(PyObject *max_version)
 static PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n,
                         PyObject *names)
 {
-    static const char *const parameters[] = {"stream", "max_version", "dl_device", "copy"};
+    static const char *const parameters[] = { "stream", "max_version", "dl_device",
+                                              "copy" };
     static const Signature signature = {"__dlpack__", parameters, 4, 0, 0};
     PyObject *values[4];
     if (!arguments_parse(&signature, args, n, names, values))
@@ -361,9 +374,11 @@ static PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n,
             return NULL;
         if (device != 1)
             return error_raise(PyExc_BufferError, "__dlpack__", &self, 1,
-                               "the array is in CPU memory (1, 0), not on %R", values[2]);
+                               "the array is in CPU memory (1, 0), not on %R",
+                               values[2]);
     }
-    return dlpack_export((Array *) self, wants_versioned(values[1]), values[3] == Py_True);
+    return dlpack_export((Array *) self, wants_versioned(values[1]),
+                         values[3] == Py_True);
 }
 
 static PyObject *dlpack_device(PyObject *self, PyObject *unused)
@@ -375,26 +390,28 @@ static PyObject *dlpack_device(PyObject *self, PyObject *unused)
 #define KEYWORDS METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef exchange_methods[] = {
-    {"numpy", numpy, METH_NOARGS,
-     "numpy()\n--\n\nThe array as a NumPy array, shape (extents..., lanes). A flat array or "
-     "tensor is not copied:\nboth see each other's changes."},
-    {"to_numpy", numpy, METH_NOARGS, "to_numpy()\n--\n\nAnother name of numpy()."},
-    {"__array__", METHOD(array_interface), KEYWORDS,
-     "__array__(dtype=None, copy=None)\n--\n\nThe array as a NumPy array."},
-    {"memview", memview, METH_NOARGS,
-     "memview()\n--\n\nThe array as a memoryview, not copied if flat or a tensor."},
-    {"torch", torch, METH_NOARGS,
-     "torch()\n--\n\nThe array as a PyTorch tensor, not copied if flat or a tensor."},
-    {"jax", jax, METH_NOARGS,
-     "jax()\n--\n\nThe array as a JAX array, not copied if flat or a tensor."},
-    {"tf", tensorflow, METH_NOARGS,
-     "tf()\n--\n\nThe array as a TensorFlow tensor, not copied if flat or a tensor."},
-    {"__dlpack__", METHOD(dlpack), KEYWORDS,
-     "__dlpack__(stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA DLPack "
-     "capsule with the array's memory."},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS,
-     "__dlpack_device__()\n--\n\nWhere the memory is: (1, 0), the CPU."},
-    {NULL, NULL, 0, NULL},
+    { "numpy", numpy, METH_NOARGS,
+      "numpy()\n--\n\nThe array as a NumPy array, shape (extents..., lanes). A flat "
+      "array or "
+      "tensor is not copied:\nboth see each other's changes." },
+    { "to_numpy", numpy, METH_NOARGS, "to_numpy()\n--\n\nAnother name of numpy()." },
+    { "__array__", METHOD(array_interface), KEYWORDS,
+      "__array__(dtype=None, copy=None)\n--\n\nThe array as a NumPy array." },
+    { "memview", memview, METH_NOARGS,
+      "memview()\n--\n\nThe array as a memoryview, not copied if flat or a tensor." },
+    { "torch", torch, METH_NOARGS,
+      "torch()\n--\n\nThe array as a PyTorch tensor, not copied if flat or a tensor." },
+    { "jax", jax, METH_NOARGS,
+      "jax()\n--\n\nThe array as a JAX array, not copied if flat or a tensor." },
+    { "tf", tensorflow, METH_NOARGS,
+      "tf()\n--\n\nThe array as a TensorFlow tensor, not copied if flat or a tensor." },
+    { "__dlpack__", METHOD(dlpack), KEYWORDS,
+      "__dlpack__(stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nA "
+      "DLPack "
+      "capsule with the array's memory." },
+    { "__dlpack_device__", dlpack_device, METH_NOARGS,
+      "__dlpack_device__()\n--\n\nWhere the memory is: (1, 0), the CPU." },
+    { NULL, NULL, 0, NULL },
 };
 
 PyType_Slot exchange_slots[] = {

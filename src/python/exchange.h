@@ -43,14 +43,16 @@ typedef struct Owner {
 
 void owner_release(Owner *owner);
 
-/** The entries of an array as memory, evaluated: in place where the array is one leaf, a
- *  tensor, or of drjit.scalar; else a copy with the lanes innermost. False: exception. */
+/** The entries of an array as memory, evaluated: in place where the array is one leaf,
+ *  a tensor, or of drjit.scalar; else a copy with the lanes innermost. False:
+ *  exception. */
 bool exchange_export(Array *a, Memory *memory, Owner *owner);
 
 /** A capsule for __dlpack__. 'versioned' selects the structure of DLPack 1.x. */
 PyObject *dlpack_export(Array *a, bool versioned, bool copy);
 
-/** The memory behind an object with __dlpack__; *keeper (new reference) keeps it alive. */
+/** The memory behind an object with __dlpack__; *keeper (new reference) keeps it
+ *  alive. */
 bool dlpack_import(State *state, PyObject *object, Memory *memory, PyObject **keeper);
 
 #endif

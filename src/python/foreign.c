@@ -2,9 +2,9 @@
  * foreign.c -- arrays from the memory of NumPy, DLPack producers and buffer exporters
  *
  * A flat traced array of the same entry type uses the memory itself, as long as it is
- * contiguous and writable: later changes show through, as programs expect. Everything else
- * is copied: made contiguous, converted to the target's entry type on the way, then
- * split into leaves.
+ * contiguous and writable: later changes show through, as programs expect. Everything
+ * else is copied: made contiguous, converted to the target's entry type on the way,
+ * then split into leaves.
  */
 #include "python/convert.h"
 
@@ -23,11 +23,14 @@ typedef struct Source {
     PyObject *keeper; /* DLPack */
 } Source;
 
+/* What it calls (__release_buffer__, a DLPack deleter) must not see our exception. */
 static void close_source(Source *s)
 {
+    PyObject *exception = error_fetch();
     if (s->buffer.obj)
         PyBuffer_Release(&s->buffer);
     Py_CLEAR(s->keeper);
+    error_restore(exception);
 }
 
 /* ---------------------------------------------------------------- opening */
@@ -72,21 +75,30 @@ static bool open_buffer(Source *s)
                            "the object does not give access to its memory");
     }
     const Py_buffer *b = &s->buffer;
-    if (b->suboffsets || b->ndim > EXCHANGE_MAX_DIMS || !read_format(b->format, b->itemsize, m))
-        return error_raise(PyExc_TypeError, "array", &s->object, 1,
-                           "memory with entries of format '%s' and %d axes cannot be used",
-                           b->format ? b->format : "B", b->ndim);
+    if (b->suboffsets || b->ndim > EXCHANGE_MAX_DIMS ||
+        !read_format(b->format, b->itemsize, m))
+        return error_raise(
+            PyExc_TypeError, "array", &s->object, 1,
+            "memory with entries of format '%s' and %d axes cannot be used",
+            b->format ? b->format : "B", b->ndim);
     m->data = b->buf;
     m->read_only = b->readonly;
     m->ndim = b->ndim;
-    for (int i = 0; i < b->ndim; i++) {
+    Py_ssize_t row_major = b->itemsize; /* ctypes gives no strides, though asked to */
+    for (int i = b->ndim - 1; i >= 0; i--) {
         m->shape[i] = b->shape[i];
-        m->strides[i] = b->strides[i];
+        m->strides[i] = b->strides ? b->strides[i] : row_major;
+        row_major *= b->shape[i];
     }
     return true;
 }
 
 /* ---------------------------------------------------------------- copying */
+
+static bool is_aligned(const Memory *m)
+{
+    return (uintptr_t) m->data % type_entry_size(m->type) == 0;
+}
 
 /* Copy strided entries behind each other. */
 static void copy_strided(const Memory *m, int axis, const char *from, char **to)
@@ -107,21 +119,25 @@ static void *contiguous_copy(const Source *s, VarType type)
 {
     const Memory *m = &s->memory;
     size_t numbers = memory_size(m) << m->complex;
+    if (numbers > PY_SSIZE_T_MAX / sizeof(uint64_t) - 1)
+        return PyErr_NoMemory();
     void *entries = PyMem_Malloc(numbers * type_entry_size(type) + 1);
     if (!entries)
         return PyErr_NoMemory();
-    bool contiguous = memory_is_contiguous(m);
+    bool contiguous = memory_is_contiguous(m) && is_aligned(m);
     char *staging = NULL;
     const void *source = m->data;
     if (!contiguous) {
-        staging = m->type == type ? entries
-                                  : PyMem_Malloc(numbers * type_entry_size(m->type) + 1);
+        staging = m->type == type
+                      ? entries
+                      : PyMem_Malloc(numbers * type_entry_size(m->type) + 1);
         if (!staging) {
             PyMem_Free(entries);
             return PyErr_NoMemory();
         }
         char *end = staging;
-        copy_strided(m, 0, m->data, &end);
+        if (numbers)
+            copy_strided(m, 0, m->data, &end);
         source = staging;
     }
     bool ok = true;
@@ -164,7 +180,7 @@ static bool can_share(const Source *s, VarType type)
 {
     const Memory *m = &s->memory;
     return m->type == type && !m->complex && !m->read_only && memory_is_contiguous(m) &&
-           (uintptr_t) m->data % type_entry_size(type) == 0 && memory_size(m) > 0;
+           is_aligned(m) && memory_size(m) > 0;
 }
 
 /* A variable on the source's memory, which it takes over. 0: exception. */
@@ -221,10 +237,12 @@ static Array *wrong_shape(const Source *s, const TypeInfo *info)
     }
     if (!shape)
         return NULL;
-    PyErr_Format(PyExc_TypeError,
-                 "%s.__init__(): unable to initialize from a '%s' of shape %R with %s%s "
-                 "entries", info->name, Py_TYPE(s->object)->tp_name, shape,
-                 s->memory.complex ? "complex " : "", type_entry_name(s->memory.type));
+    PyErr_Format(
+        PyExc_TypeError,
+        "%s.__init__(): unable to initialize from a '%s' of shape %R with %s%s "
+        "entries",
+        info->name, Py_TYPE(s->object)->tp_name, shape,
+        s->memory.complex ? "complex " : "", type_entry_name(s->memory.type));
     Py_DECREF(shape);
     return NULL;
 }
@@ -277,9 +295,13 @@ static bool fill_leaves(Array *a, const Source *s, const char *entries, size_t l
     }
     bool ok = true;
     for (size_t i = 0; ok && i < count && lanes; i++) {
+        const uint64_t zero = 0;
         if (real_only && i == 1) {
-            const uint64_t zero = 0;
-            array_set_leaf(a, 1, jit_var_literal(info->backend, info->entry, &zero, 1, 0));
+            uint32_t none = jit_var_literal(info->backend, info->entry, &zero, 1, 0);
+            array_set_leaf(a, 1, none);
+            if (!none)
+                error_from_core("array", &s->object, 1);
+            ok = none;
             break;
         }
         const char *source = entries + i * lanes * size;
@@ -313,7 +335,8 @@ static Array *make_nested(Source *s, const TypeInfo *info)
     const Memory *m = &s->memory;
     bool is_complex = info->kind == KIND_COMPLEX; /* one entry is one number */
     int axes = is_complex ? 0 : info->ndim;
-    bool with_lanes = m->ndim == axes + 1, fits = with_lanes ? info->jit : m->ndim == axes;
+    bool with_lanes = m->ndim == axes + 1,
+         fits = with_lanes ? info->jit : m->ndim == axes;
     if (!fits || (!is_complex && (m->complex || !extents_match(m, info))))
         return wrong_shape(s, info);
     size_t lanes = with_lanes ? (size_t) m->shape[axes] : 1;
@@ -337,11 +360,13 @@ static Array *make_from_number(Source *s, const TypeInfo *info)
     Memory *m = &s->memory;
     PyObject *number = NULL;
     if (m->complex) {
-        double parts[2] = {0, 0};
-        jit_host_cast(m->type, VarTypeFloat64, 0, 2, m->data, parts);
-        number = PyComplex_FromDoubles(parts[0], parts[1]);
+        double *parts = contiguous_copy(s, VarTypeFloat64);
+        number = parts ? PyComplex_FromDoubles(parts[0], parts[1]) : NULL;
+        PyMem_Free(parts);
     } else {
-        number = convert_entry(m->type, m->data);
+        void *entry = contiguous_copy(s, m->type);
+        number = entry ? convert_entry(m->type, entry) : NULL;
+        PyMem_Free(entry);
     }
     Array *a = number ? convert_to(info, number, "array") : NULL;
     Py_XDECREF(number);

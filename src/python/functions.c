@@ -112,10 +112,15 @@ static PyObject *float_function(PyObject *module, Apply which, PyObject *arg)
     if (promote_array(arg))
         return on_arrays(module, which, 1, &arg);
     PyObject *number;
+    double value;
     bool floats;
+    if (PyFloat_CheckExact(arg)) {
+        value = PyFloat_AS_DOUBLE(arg);
+        return which == APPLY_SQRT ? PyFloat_FromDouble(sqrt(value))
+                                   : compute_double(apply_op(which), &value, 1);
+    }
     if (!plain_numbers(state_of_module(module), &arg, 1, &number, &floats))
         return PyErr_Occurred() ? NULL : refuse(apply_name(which), &arg, 1, "a number");
-    double value;
     bool ok = to_doubles(&number, 1, &value);
     Py_DECREF(number);
     return ok ? compute_double(apply_op(which), &value, 1) : NULL;
@@ -446,21 +451,47 @@ static PyObject *select_leaf(void *context, PyObject *const *leaves)
                        "the trees hold different objects that are no arrays");
 }
 
-/* Exact class: Bool mask of the family, values of one class with plain leaves. */
+/* Between an array and a number, which is the value where the mask is set if 'first'.
+ * NULL without exception: not for the short way. */
+static PyObject *select_number(const Array *mask, const Array *a, PyObject *number,
+                               bool first)
+{
+    const TypeInfo *info = a->info;
+    uint32_t literal = shortcut_literal(info, number, false);
+    Array *out = literal ? array_new(info) : NULL;
+    size_t stride = mask->info->kind != KIND_LEAF;
+    for (size_t i = 0; out && i < info->leaves; i++) {
+        uint32_t bit = leaf_index(array_leaves(mask)[i * stride]);
+        uint32_t leaf = leaf_index(array_leaves(a)[i]);
+        uint32_t index = bit && leaf ? jit_var_select(bit, first ? literal : leaf,
+                                                      first ? leaf : literal)
+                                     : 0;
+        array_leaves(out)[i] = index;
+        if (!index)
+            Py_CLEAR(out);
+    }
+    jit_var_dec_ref(literal);
+    return (PyObject *) out;
+}
+
+/* Bool mask of the family; values of one exact class with plain leaves, or one of them
+ * a number. */
 static PyObject *select_short(PyObject *mask, PyObject *a, PyObject *b)
 {
-    PyTypeObject *cls = Py_TYPE(a);
-    if (Py_TYPE(b) != cls || cls->tp_dealloc != array_dealloc ||
+    bool first = Py_TYPE(a)->tp_dealloc == array_dealloc;
+    const Array *x = (const Array *) (first ? a : b), *m = (const Array *) mask;
+    if (Py_TYPE(x)->tp_dealloc != array_dealloc ||
         Py_TYPE(mask)->tp_dealloc != array_dealloc)
         return NULL;
-    const Array *x = (const Array *) a, *y = (const Array *) b,
-                *m = (const Array *) mask;
     const TypeInfo *info = x->info, *masks = m->info;
     if (!info->jit || info->dynamic || info->kind > KIND_QUATERNION ||
         masks->entry != VarTypeBool || masks->family != info->family ||
         (masks->kind != KIND_LEAF && masks->id != info->mask))
         return NULL;
-    const Leaf *values[] = { array_leaves(x), array_leaves(y) },
+    if (Py_TYPE(a) != Py_TYPE(b))
+        return info->kind <= KIND_ARRAY ? select_number(m, x, first ? b : a, !first)
+                                        : NULL;
+    const Leaf *values[] = { array_leaves(x), array_leaves((const Array *) b) },
                *bits = array_leaves(m);
     size_t stride = masks->kind != KIND_LEAF;
     Array *out = array_new(info);

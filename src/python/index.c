@@ -3,9 +3,8 @@
  *
  * a[key] walks down from the outermost axis. A key is an integer, a slice, a mask, an
  * index array (leaves only), or a tuple of these. Components of nested arrays are
- * views, so writing to them changes the array. Entries of a leaf are read and written
- * through the core, which copies the variable first if others share it. Tensors: see
- * tensor.c.
+ * views, so writing to them changes the array. Entries of a leaf: see lanes.c. Tensors:
+ * see tensor.c.
  *
  * v.xyw and v.xyw = ... are the same with the components named; the attribute slots
  * recognise such names by their letters, all others take the usual way.
@@ -17,23 +16,10 @@
 #include "python/convert_array.h"
 #include "python/error.h"
 #include "python/evaluate.h"
+#include "python/key.h"
+#include "python/lanes.h"
 #include "python/module.h"
 #include "python/value.h"
-
-enum { GET, SET };
-
-/* Name of the operation for errors: "llvm.Array3f.__getitem__". */
-typedef struct Name {
-    char text[64];
-} Name;
-
-static Name name_of(const Array *a, int set)
-{
-    Name name;
-    PyOS_snprintf(name.text, sizeof(name.text), "%s.__%sitem__",
-                  strchr(a->info->name, '.') + 1, set ? "set" : "get");
-    return name;
-}
 
 static const TypeInfo *component_of(const Array *a)
 {
@@ -45,12 +31,6 @@ static bool is_leaf(const Array *a)
     return a->info->kind == KIND_LEAF;
 }
 
-static size_t leaf_length(const Array *a)
-{
-    const uint32_t index = array_index(a);
-    return index ? jit_var_size(index) : 0;
-}
-
 /* ---------------------------------------------------------------- extents */
 
 Py_ssize_t index_length(Array *a)
@@ -58,7 +38,7 @@ Py_ssize_t index_length(Array *a)
     if (a->info->kind == KIND_TENSOR)
         return array_tensor(a)->ndim ? (Py_ssize_t) array_tensor(a)->shape[0] : 0;
     if (is_leaf(a))
-        return (Py_ssize_t) leaf_length(a);
+        return (Py_ssize_t) lanes_count(a);
     return a->info->dynamic ? (Py_ssize_t) array_count(a) : a->info->dims[0];
 }
 
@@ -136,7 +116,7 @@ static bool check_index(Array *a, Py_ssize_t *i, int set)
         *i += n;
     if (*i >= 0 && *i < n)
         return true;
-    error_raise(PyExc_IndexError, name_of(a, set).text, NULL, 0,
+    error_raise(PyExc_IndexError, key_name(a, set).text, NULL, 0,
                 "entry %zd is out of bounds (the array is of size %zd).", found, n);
     return false;
 }
@@ -158,12 +138,12 @@ PyObject *index_get_item(Array *a, Py_ssize_t i)
     }
     if (repeats(a))
         i = 0;
-    else if (!check_index(a, &i, GET))
+    else if (!check_index(a, &i, KEY_GET))
         return NULL;
     if (is_leaf(a)) {
         uint64_t bits = 0;
         if (!evaluate_read(array_index(a), (size_t) i, &bits))
-            return error_from_core(name_of(a, GET).text, NULL, 0);
+            return error_from_core(key_name(a, KEY_GET).text, NULL, 0);
         return convert_entry((VarType) info->entry, &bits);
     }
     const TypeInfo *component = component_of(a);
@@ -173,74 +153,15 @@ PyObject *index_get_item(Array *a, Py_ssize_t i)
     return (PyObject *) array_view(a, component, (size_t) i * component->leaves);
 }
 
-static int fail_value(Array *a, PyObject *value)
+int index_fail_value(const Array *a, PyObject *value)
 {
-    if (PyErr_Occurred() && (!PyErr_ExceptionMatches(PyExc_Exception) ||
-                             PyErr_ExceptionMatches(PyExc_MemoryError)))
-        return -1;
-    error_raise(PyExc_TypeError, name_of(a, SET).text, NULL, 0,
+    error_raise(PyExc_TypeError, key_name(a, KEY_SET).text, NULL, 0,
                 "could not initialize element with a value of type '%s'.",
                 Py_TYPE(value)->tp_name);
     return -1;
 }
 
-/* Compute a leaf's pending operations without the GIL, before it is written to. */
-static bool settle(Array *a)
-{
-    const uint32_t index = array_index(a);
-    uint32_t evaluated;
-    void *data;
-    if (!index || jit_var_state(index) != VarStateUnevaluated)
-        return true;
-    if (!evaluate_data(index, &evaluated, &data))
-        return false;
-    if (array_index(a) == index)
-        array_set_leaf(a, 0, evaluated);
-    else
-        jit_var_dec_ref(evaluated);
-    return true;
-}
-
-/* a[i] = one entry, for a leaf. */
-static int write_entry(Array *a, size_t i, PyObject *value)
-{
-    const TypeInfo *info = a->info;
-    uint64_t bits;
-    if (array_check(info->state, value)) {
-        Array *entry = convert_to(info, value, name_of(a, SET).text);
-        size_t size = entry ? leaf_length(entry) : 0;
-        const uint32_t at =
-            size == 1 ? jit_var_u32((JitBackend) info->backend, (uint32_t) i) : 0;
-        const uint32_t written =
-            at ? jit_var_scatter(array_index(a), array_index(entry), at, 0,
-                                 ReduceOpIdentity, ReduceModeAuto)
-               : 0;
-        jit_var_dec_ref(at);
-        Py_XDECREF((PyObject *) entry);
-        if (entry && size == 1 && !written) {
-            error_from_core(name_of(a, SET).text, NULL, 0);
-            return -1;
-        }
-        if (!written)
-            return fail_value(a, value);
-        array_set_leaf(a, 0, written);
-        return 0;
-    }
-    if (!convert_number((VarType) info->entry, value, &bits))
-        return fail_value(a, value);
-    const uint32_t written =
-        settle(a) && i < leaf_length(a) ? jit_var_write(array_index(a), i, &bits) : 0;
-    if (!written) {
-        error_from_core(name_of(a, SET).text, NULL, 0);
-        return -1;
-    }
-    array_set_leaf(a, 0, written);
-    return 0;
-}
-
-/* Is a number of the wrong kind about to be converted? a[0] = 1.5 is refused for
- * integers, though Int(1.5) is not. */
-static bool refuses(const TypeInfo *info, PyObject *value)
+bool index_refuses(const TypeInfo *info, PyObject *value)
 {
     uint64_t bits;
     return convert_is_number(value) &&
@@ -256,19 +177,24 @@ int index_set_item(Array *a, Py_ssize_t i, PyObject *value)
         Py_XDECREF(key);
         return rv;
     }
-    if (!check_index(a, &i, SET))
+    if (!check_index(a, &i, KEY_SET))
         return -1;
     if (is_leaf(a))
-        return write_entry(a, (size_t) i, value);
+        return lanes_set_entry(a, (size_t) i, value);
     const TypeInfo *component = component_of(a);
     const size_t first = (size_t) i * component->leaves;
-    if (refuses(component, value))
-        return fail_value(a, value);
+    if (info->jit && Py_TYPE(value) == component->py && !component->dynamic) {
+        for (size_t k = 0; k < component->leaves; k++)
+            value_store(a, first + k, value_of((const Array *) value, k));
+        return 0;
+    }
+    if (index_refuses(component, value))
+        return index_fail_value(a, value);
     if (!info->jit && component->kind == KIND_LEAF &&
         !array_check(info->state, value)) {
         uint64_t bits;
         if (!convert_number((VarType) info->entry, value, &bits))
-            return fail_value(a, value);
+            return index_fail_value(a, value);
         if (first < array_count(a)) /* __float__ may have done anything */
             value_store(a, first, bits);
         return 0;
@@ -278,9 +204,9 @@ int index_set_item(Array *a, Py_ssize_t i, PyObject *value)
             &info->state
                  ->types[type_find((Family) info->family, KIND_ARRAY, 1,
                                    (const int8_t[]){ 1 }, (VarType) info->entry)];
-    Array *made = convert_to(component, value, name_of(a, SET).text);
+    Array *made = convert_to(component, value, key_name(a, KEY_SET).text);
     if (!made)
-        return fail_value(a, value);
+        return index_fail_value(a, value);
     for (size_t k = 0; k < component->leaves && first + k < array_count(a); k++)
         value_store(a, first + k, value_of(made, k));
     Py_DECREF((PyObject *) made);
@@ -299,7 +225,7 @@ static const TypeInfo *type_of_components(const Array *a, size_t n)
                                   (VarType) info->entry);
     if (id != TYPE_NONE)
         return &info->state->types[id];
-    error_raise(PyExc_TypeError, name_of(a, GET).text, NULL, 0,
+    error_raise(PyExc_TypeError, key_name(a, KEY_GET).text, NULL, 0,
                 "there is no array type for %zu components of this kind.", n);
     return NULL;
 }
@@ -316,174 +242,35 @@ static PyObject *take(Array *a, const TypeInfo *result, const size_t *positions,
     return (PyObject *) taken;
 }
 
-/* Assign to components: one value for all, or a sequence with one value for each. */
+/* Assign to components: one value for all, or a sequence with one value for each. This
+ * happens in a copy first, so that a failure changes nothing, and v[::-1] = v reads
+ * nothing that it has just written. */
 static int put(Array *a, const size_t *positions, size_t n, PyObject *value)
 {
-    State *state = a->info->state;
-    const bool array = array_check(state, value);
-    const bool one = array ? ((Array *) value)->info->ndim < a->info->ndim
-                           : !PySequence_Check(value);
-    if (one) {
-        for (size_t i = 0; i < n; i++)
-            if (index_set_item(a, (Py_ssize_t) positions[i], value) < 0)
-                return -1;
-        return 0;
-    }
-    PyObject *items =
-        PySequence_Tuple(value); /* components of an array are views ... */
-    int rv = items ? 0 : fail_value(a, value);
+    const bool one = array_check(a->info->state, value)
+                         ? ((Array *) value)->info->ndim < a->info->ndim
+                         : !PySequence_Check(value);
+    PyObject *items = one ? NULL : PySequence_Tuple(value);
+    if (!one && !items)
+        return index_fail_value(a, value);
     if (items && (size_t) PyTuple_GET_SIZE(items) != n) {
-        error_raise(PyExc_ValueError, name_of(a, SET).text, NULL, 0,
+        error_raise(PyExc_ValueError, key_name(a, KEY_SET).text, NULL, 0,
                     "%zd values cannot be assigned to %zu components.",
                     PyTuple_GET_SIZE(items), n);
-        rv = -1;
-    }
-    if (rv == 0 && array) { /* ... so v.xy = v.yx needs copies */
-        Array *copy = array_copy((Array *) value);
         Py_DECREF(items);
-        items = copy ? PySequence_Tuple((PyObject *) copy) : NULL;
-        Py_XDECREF((PyObject *) copy);
-        rv = items ? 0 : -1;
+        return -1;
     }
+    Array *changed = array_copy(a);
+    int rv = changed ? 0 : -1;
     for (size_t i = 0; i < n && rv == 0; i++)
-        rv = index_set_item(a, (Py_ssize_t) positions[i],
-                            PyTuple_GET_ITEM(items, (Py_ssize_t) i));
+        rv = index_set_item(
+            changed, (Py_ssize_t) positions[i],
+            items ? PyTuple_GET_ITEM(items, (Py_ssize_t) i) : value);
+    if (rv == 0 && !array_replace(a, changed))
+        rv = -1;
+    Py_XDECREF((PyObject *) changed);
     Py_XDECREF(items);
     return rv;
-}
-
-/* ---------------------------------------------------------------- lanes of a leaf */
-
-/* start + step * (0, 1, ..., n - 1) as UInt32. 0: the core's error is set. */
-static uint32_t lane_sequence(const TypeInfo *info, size_t start, Py_ssize_t step,
-                              size_t n)
-{
-    const JitBackend backend = (JitBackend) info->backend;
-    const uint32_t lane = jit_var_counter(backend, n);
-    const uint32_t factor = jit_var_u32(backend, (uint32_t) step);
-    const uint32_t first = jit_var_u32(backend, (uint32_t) start);
-    const uint32_t result =
-        lane && factor && first ? jit_var_fma(lane, factor, first) : 0;
-    jit_var_dec_ref(lane);
-    jit_var_dec_ref(factor);
-    jit_var_dec_ref(first);
-    return result;
-}
-
-static PyObject *gather_lanes(Array *a, uint32_t positions)
-{
-    const uint32_t source = array_index(a);
-    uint32_t result = 0;
-    if (positions) {
-        result = jit_var_gather(source, positions, 0);
-        if (!result)
-            return error_from_core(name_of(a, GET).text, NULL, 0);
-    }
-    return (PyObject *) array_new_leaf(a->info, result);
-}
-
-static int scatter_lanes(Array *a, uint32_t positions, size_t n, PyObject *value)
-{
-    if (refuses(a->info, value))
-        return fail_value(a, value);
-    const size_t size = leaf_length(a);
-    Array *entries = convert_to(a->info, value, name_of(a, SET).text);
-    if (!entries)
-        return fail_value(a, value);
-    const size_t found = leaf_length(entries);
-    uint32_t written = 0;
-    if (leaf_length(a) != size) { /* Python code that ran has changed the array */
-        Py_DECREF((PyObject *) entries);
-        error_raise(PyExc_RuntimeError, name_of(a, SET).text, NULL, 0,
-                    "the array changed its size during the assignment.");
-        return -1;
-    }
-    if (found == n || found == 1)
-        written = n ? jit_var_scatter(array_index(a), array_index(entries), positions,
-                                      0, ReduceOpIdentity, ReduceModeAuto)
-                    : 0;
-    Py_DECREF((PyObject *) entries);
-    if (found != n && found != 1)
-        error_raise(PyExc_ValueError, name_of(a, SET).text, NULL, 0,
-                    "%zu values cannot be assigned to %zu entries.", found, n);
-    else if (n && !written)
-        error_from_core(name_of(a, SET).text, NULL, 0);
-    if (PyErr_Occurred())
-        return -1;
-    if (written)
-        array_set_leaf(a, 0, written);
-    return 0;
-}
-
-/* An index array as UInt32 positions, negative ones from the end. A known position
- * that is out of bounds is an IndexError. 0: exception. */
-static uint32_t positions_of(Array *a, Array *key, int set)
-{
-    const TypeInfo *unsigned_info =
-        &a->info->state->types[type_with_entry(a->info, VarTypeUInt32)];
-    const size_t n = leaf_length(a);
-    const JitBackend backend = (JitBackend) a->info->backend;
-    const bool is_signed = type_is_signed((VarType) key->info->entry);
-    Array *positions = convert_array(unsigned_info, key, name_of(a, set).text);
-    uint32_t index = positions ? array_index(positions) : 0;
-    if (index)
-        jit_var_inc_ref(index);
-    Py_XDECREF((PyObject *) positions);
-    if (index && is_signed) {
-        const uint32_t whole = jit_var_cast(index, VarTypeInt32, 0);
-        const uint32_t zero = jit_var_i32(backend, 0);
-        const uint32_t size = jit_var_u32(backend, (uint32_t) n);
-        const uint32_t negative = whole && zero ? jit_var_lt(whole, zero) : 0;
-        const uint32_t wrapped = size ? jit_var_add(index, size) : 0;
-        const uint32_t chosen =
-            negative && wrapped ? jit_var_select(negative, wrapped, index) : 0;
-        jit_var_dec_ref(whole);
-        jit_var_dec_ref(zero);
-        jit_var_dec_ref(size);
-        jit_var_dec_ref(negative);
-        jit_var_dec_ref(wrapped);
-        jit_var_dec_ref(index);
-        index = chosen;
-        if (!chosen)
-            error_from_core(name_of(a, set).text, NULL, 0);
-    }
-    VarInfo info;
-    if (index && n == 1 && set == GET) { /* the entry stands for any number */
-        const uint32_t zero = jit_var_u32(backend, 0);
-        const uint32_t none = zero ? jit_var_and(index, zero) : 0;
-        jit_var_dec_ref(zero);
-        jit_var_dec_ref(index);
-        index = none;
-        if (!none)
-            error_from_core(name_of(a, set).text, NULL, 0);
-    }
-    if (index && jit_var_info(index, &info) && info.state == VarStateLiteral &&
-        info.literal >= n) {
-        error_raise(
-            PyExc_IndexError, name_of(a, set).text, NULL, 0,
-            "entry %lld is out of bounds (the array is of size %zu).",
-            (long long) (is_signed ? (int32_t) info.literal : (long long) info.literal),
-            n);
-        jit_var_dec_ref(index);
-        index = 0;
-    }
-    return index;
-}
-
-static bool is_index_array(const Array *a, PyObject *key)
-{
-    if (!array_check(a->info->state, key))
-        return false;
-    const TypeInfo *info = ((Array *) key)->info;
-    return info->entry != VarTypeBool && !type_is_float(info) &&
-           (info->kind == KIND_LEAF ||
-            (!info->jit && info->kind == KIND_ARRAY && info->ndim == 1));
-}
-
-static bool is_mask(const Array *a, PyObject *key)
-{
-    return array_check(a->info->state, key) &&
-           ((Array *) key)->info->entry == VarTypeBool;
 }
 
 /* ---------------------------------------------------------------- keys */
@@ -492,16 +279,11 @@ static PyObject *fail_key(Array *a, PyObject *key, int set)
 {
     if (key == Py_None || key == Py_Ellipsis)
         return error_raise(
-            PyExc_TypeError, name_of(a, set).text, NULL, 0,
+            PyExc_TypeError, key_name(a, set).text, NULL, 0,
             "Complex slicing operations involving 'None' / '...' are only "
             "supported on tensors.");
-    return error_raise(PyExc_TypeError, name_of(a, set).text, NULL, 0,
+    return error_raise(PyExc_TypeError, key_name(a, set).text, NULL, 0,
                        "Invalid key of type '%s' specified.", Py_TYPE(key)->tp_name);
-}
-
-static bool is_integer(PyObject *key)
-{
-    return PyIndex_Check(key) && !PyBool_Check(key) && !PySequence_Check(key);
 }
 
 /* Positions that a slice selects, as an array to be freed with PyMem_Free. */
@@ -519,31 +301,12 @@ static size_t *slice_positions(PyObject *slice, Py_ssize_t length, size_t *n)
     return positions;
 }
 
-static bool is_full_slice(PyObject *key)
-{
-    const PySliceObject *s = (PySliceObject *) key;
-    return PySlice_Check(key) && s->start == Py_None && s->stop == Py_None &&
-           s->step == Py_None;
-}
-
 static PyObject *get_slice(Array *a, PyObject *slice)
 {
-    if (is_full_slice(slice))
+    if (key_is_full_slice(slice))
         return Py_NewRef((PyObject *) a);
-    if (is_leaf(a)) {
-        Py_ssize_t start, stop, step;
-        if (PySlice_Unpack(slice, &start, &stop, &step) < 0)
-            return NULL;
-        const Py_ssize_t n =
-            PySlice_AdjustIndices(index_length(a), &start, &stop, step);
-        const uint32_t lanes =
-            n ? lane_sequence(a->info, (size_t) start, step, (size_t) n) : 0;
-        if (n && !lanes)
-            return error_from_core(name_of(a, GET).text, NULL, 0);
-        PyObject *result = gather_lanes(a, lanes);
-        jit_var_dec_ref(lanes);
-        return result;
-    }
+    if (is_leaf(a))
+        return lanes_get_slice(a, slice);
     size_t n;
     size_t *positions = slice_positions(slice, index_length(a), &n);
     const TypeInfo *type = !positions ? NULL
@@ -557,25 +320,12 @@ static PyObject *get_slice(Array *a, PyObject *slice)
 
 static int set_slice(Array *a, PyObject *slice, PyObject *value)
 {
-    Py_ssize_t start, stop, step;
-    if (!is_leaf(a)) {
-        size_t n;
-        size_t *positions = slice_positions(slice, index_length(a), &n);
-        const int rv = positions ? put(a, positions, n, value) : -1;
-        PyMem_Free(positions);
-        return rv;
-    }
-    if (PySlice_Unpack(slice, &start, &stop, &step) < 0)
-        return -1;
-    const Py_ssize_t n = PySlice_AdjustIndices(index_length(a), &start, &stop, step);
-    const uint32_t lanes =
-        n ? lane_sequence(a->info, (size_t) start, step, (size_t) n) : 0;
-    if (n && !lanes) {
-        error_from_core(name_of(a, SET).text, NULL, 0);
-        return -1;
-    }
-    const int rv = scatter_lanes(a, lanes, (size_t) n, value);
-    jit_var_dec_ref(lanes);
+    if (is_leaf(a))
+        return lanes_set_slice(a, slice, value);
+    size_t n;
+    size_t *positions = slice_positions(slice, index_length(a), &n);
+    const int rv = positions ? put(a, positions, n, value) : -1;
+    PyMem_Free(positions);
     return rv;
 }
 
@@ -584,8 +334,8 @@ static size_t *scalar_positions(Array *a, Array *key, size_t *n, int set)
 {
     const TypeInfo *wide = &a->info->state->types[type_find(
         FAMILY_SCALAR, KIND_ARRAY, 1, (const int8_t[]){ DYNAMIC }, VarTypeInt64)];
-    const bool repeated = set == GET && repeats(a);
-    Array *whole = convert_array(wide, key, name_of(a, set).text);
+    const bool repeated = set == KEY_GET && repeats(a);
+    Array *whole = convert_array(wide, key, key_name(a, set).text);
     *n = whole ? array_count(whole) : 0;
     size_t *positions = whole ? PyMem_Malloc((*n + 1) * sizeof(size_t)) : NULL;
     if (whole && !positions)
@@ -612,18 +362,10 @@ static bool takes_scalar_positions(const Array *a)
 
 static PyObject *get_array(Array *a, PyObject *key)
 {
-    if (is_leaf(a)) {
-        const bool empty = ((Array *) key)->info->jit ? !array_index((Array *) key)
-                                                      : !array_count((Array *) key);
-        const uint32_t positions = empty ? 0 : positions_of(a, (Array *) key, GET);
-        if (!positions && !empty)
-            return NULL;
-        PyObject *result = gather_lanes(a, positions);
-        jit_var_dec_ref(positions);
-        return result;
-    }
+    if (is_leaf(a))
+        return lanes_get(a, (Array *) key);
     size_t n;
-    size_t *positions = scalar_positions(a, (Array *) key, &n, GET);
+    size_t *positions = scalar_positions(a, (Array *) key, &n, KEY_GET);
     PyObject *result = positions ? take(a, a->info, positions, n) : NULL;
     PyMem_Free(positions);
     return result;
@@ -631,17 +373,10 @@ static PyObject *get_array(Array *a, PyObject *key)
 
 static int set_array(Array *a, PyObject *key, PyObject *value)
 {
-    if (is_leaf(a)) {
-        const uint32_t positions = positions_of(a, (Array *) key, SET);
-        const int rv = positions
-                           ? scatter_lanes(a, positions, jit_var_size(positions), value)
-                       : PyErr_Occurred() ? -1
-                                          : 0;
-        jit_var_dec_ref(positions);
-        return rv;
-    }
+    if (is_leaf(a))
+        return lanes_set(a, (Array *) key, value);
     size_t n;
-    size_t *positions = scalar_positions(a, (Array *) key, &n, SET);
+    size_t *positions = scalar_positions(a, (Array *) key, &n, KEY_SET);
     const int rv = positions ? put(a, positions, n, value) : -1;
     PyMem_Free(positions);
     return rv;
@@ -651,10 +386,10 @@ static int set_array(Array *a, PyObject *key, PyObject *value)
 static int set_masked(Array *a, PyObject *mask, PyObject *value)
 {
     PyObject *operands[] = { mask, value, (PyObject *) a };
-    if (refuses(a->info, value))
-        return fail_value(a, value);
+    if (index_refuses(a->info, value))
+        return index_fail_value(a, value);
     PyObject *chosen = apply(a->info->state, APPLY_SELECT, operands, false);
-    Array *made = chosen ? convert_to(a->info, chosen, name_of(a, SET).text) : NULL;
+    Array *made = chosen ? convert_to(a->info, chosen, key_name(a, KEY_SET).text) : NULL;
     Array *own = made ? array_copy(made) : NULL;
     const int rv = own && array_replace(a, own) ? 0 : -1;
     Py_XDECREF((PyObject *) own);
@@ -670,8 +405,8 @@ static PyObject *get_tuple(Array *a, PyObject *keys)
     PyObject *result = Py_NewRef((PyObject *) a);
     for (Py_ssize_t i = 0; i < n && result; i++) {
         PyObject *key = PyTuple_GET_ITEM(keys, i);
-        if (i + 1 < n && !is_integer(key))
-            Py_SETREF(result, fail_key(a, key, GET));
+        if (i + 1 < n && !key_is_integer(key))
+            Py_SETREF(result, fail_key(a, key, KEY_GET));
         else
             Py_SETREF(result, PyObject_GetItem(result, key));
     }
@@ -687,6 +422,11 @@ static int set_tuple(Array *a, PyObject *keys, PyObject *value)
         Py_XDECREF(all);
         return rv;
     }
+    for (Py_ssize_t i = 0; i + 1 < n; i++) /* others select copies */
+        if (!key_is_integer(PyTuple_GET_ITEM(keys, i))) {
+            fail_key(a, PyTuple_GET_ITEM(keys, i), KEY_SET);
+            return -1;
+        }
     PyObject *leading = PyTuple_GetSlice(keys, 0, n - 1);
     PyObject *target = leading ? get_tuple(a, leading) : NULL;
     const int rv =
@@ -709,17 +449,17 @@ static PyObject *subscript(PyObject *self, PyObject *key)
     Py_ssize_t i;
     if (a->info->kind == KIND_TENSOR)
         return tensor_get(a, key);
-    if (is_integer(key))
+    if (key_is_integer(key))
         return integer_of(key, &i) ? index_get_item(a, i) : NULL;
     if (PySlice_Check(key))
         return get_slice(a, key);
     if (PyTuple_Check(key))
         return get_tuple(a, key);
-    if (is_mask(a, key))
+    if (key_is_mask(a->info->state, key))
         return (PyObject *) array_copy(a);
-    if (is_index_array(a, key) && (is_leaf(a) || takes_scalar_positions(a)))
+    if (key_is_positions(a->info->state, key) && (is_leaf(a) || takes_scalar_positions(a)))
         return get_array(a, key);
-    return fail_key(a, key, GET);
+    return fail_key(a, key, KEY_GET);
 }
 
 static int assign_subscript(PyObject *self, PyObject *key, PyObject *value)
@@ -733,17 +473,17 @@ static int assign_subscript(PyObject *self, PyObject *key, PyObject *value)
     }
     if (a->info->kind == KIND_TENSOR)
         return tensor_set(a, key, value);
-    if (is_integer(key))
+    if (key_is_integer(key))
         return integer_of(key, &i) ? index_set_item(a, i, value) : -1;
     if (PySlice_Check(key))
         return set_slice(a, key, value);
     if (PyTuple_Check(key))
         return set_tuple(a, key, value);
-    if (is_mask(a, key))
+    if (key_is_mask(a->info->state, key))
         return set_masked(a, key, value);
-    if (is_index_array(a, key) && (is_leaf(a) || takes_scalar_positions(a)))
+    if (key_is_positions(a->info->state, key) && (is_leaf(a) || takes_scalar_positions(a)))
         return set_array(a, key, value);
-    fail_key(a, key, SET);
+    fail_key(a, key, KEY_SET);
     return -1;
 }
 

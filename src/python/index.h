@@ -13,6 +13,14 @@
 PyObject *index_get_item(Array *a, Py_ssize_t i);
 int index_set_item(Array *a, Py_ssize_t i, PyObject *value);
 
+/** Raise the TypeError about a value that cannot be assigned to components or entries of
+ *  an array. Returns -1. */
+int index_fail_value(const Array *a, PyObject *value);
+
+/** Is it a number of the wrong kind for entries of 'info'? a[0] = 1.5 is refused for
+ *  integers, though Int(1.5) is not. May set the exception that says why. */
+bool index_refuses(const TypeInfo *info, PyObject *value);
+
 /** Number of entries along the first axis. False: ragged or invalid, exception. */
 Py_ssize_t index_length(Array *a);
 

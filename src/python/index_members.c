@@ -364,7 +364,7 @@ static PyObject *copy(PyObject *self, PyObject *unused)
     PyObject *result = (PyObject *) array_new_subclass(Py_TYPE(self), a->info, a);
     if (!result)
         return NULL;
-    for (size_t i = 0; i < array_count(a); i++)
+    for (size_t i = 0; i < array_count((Array *) result); i++)
         value_store((Array *) result, i, value_of(a, i));
     PyObject *attributes = dictionary_of(self);
     if (!attributes || !update_dictionary(result, attributes))
@@ -373,21 +373,30 @@ static PyObject *copy(PyObject *self, PyObject *unused)
     return result;
 }
 
+/* Replace the attributes of a copy by deep copies. They may refer to the array itself,
+ * so the memo learns of its copy first. */
+static bool copy_attributes(PyObject *self, PyObject *result, PyObject *attributes,
+                            PyObject *memo)
+{
+    PyObject *id = PyLong_FromVoidPtr(self);
+    PyObject *module = id ? PyImport_ImportModule("copy") : NULL;
+    PyObject *copied = NULL;
+    if (module && PyObject_SetItem(memo, id, result) == 0)
+        copied = PyObject_CallMethod(module, "deepcopy", "OO", attributes, memo);
+    const bool ok = copied && update_dictionary(result, copied);
+    Py_XDECREF(id);
+    Py_XDECREF(module);
+    Py_XDECREF(copied);
+    return ok;
+}
+
 /* The same with copies of the attributes. */
 static PyObject *deep_copy(PyObject *self, PyObject *memo)
 {
     PyObject *result = copy(self, NULL);
     PyObject *own = result ? dictionary_of(result) : NULL;
-    if (own && own != Py_None && PyDict_GET_SIZE(own)) {
-        PyObject *module = PyImport_ImportModule("copy");
-        PyObject *copied =
-            module ? PyObject_CallMethod(module, "deepcopy", "OO", own, memo) : NULL;
-        if (!copied || !update_dictionary(result, copied))
-            Py_CLEAR(result);
-        Py_XDECREF(module);
-        Py_XDECREF(copied);
-    }
-    if (!own)
+    if (!own || (PyDict_Check(own) && PyDict_GET_SIZE(own) &&
+                 !copy_attributes(self, result, own, memo)))
         Py_CLEAR(result);
     Py_XDECREF(own);
     return result;
@@ -412,27 +421,33 @@ static PyObject *entries_of(Array *a, size_t i)
     return bytes;
 }
 
-static PyObject *reduce(PyObject *self, PyObject *unused)
+/* The entries of all variables as a tuple. */
+static PyObject *parts_of(Array *a)
 {
-    (void) unused;
-    Array *a = (Array *) self;
     const size_t n = a->info->jit ? array_count(a) : 1;
     PyObject *parts = PyTuple_New((Py_ssize_t) n);
     for (size_t i = 0; i < n && parts; i++) {
-        PyObject *entries =
-            i < array_count(a) || !a->info->jit ? entries_of(a, i) : NULL;
+        PyObject *entries = entries_of(a, i);
         if (entries)
             PyTuple_SET_ITEM(parts, (Py_ssize_t) i, entries);
         else
             Py_CLEAR(parts);
     }
-    PyObject *shape =
-        a->info->kind == KIND_TENSOR ? index_shape(a) : Py_NewRef(Py_None);
-    PyObject *attributes = dictionary_of(self);
-    PyObject *module = PyImport_ImportModule("copyreg");
+    return parts;
+}
+
+static PyObject *reduce(PyObject *self, PyObject *unused)
+{
+    (void) unused;
+    Array *a = (Array *) self;
+    const bool tensor = a->info->kind == KIND_TENSOR;
+    PyObject *parts = parts_of(a);
+    PyObject *shape = !parts ? NULL : tensor ? index_shape(a) : Py_NewRef(Py_None);
+    PyObject *attributes = shape ? dictionary_of(self) : NULL;
+    PyObject *module = attributes ? PyImport_ImportModule("copyreg") : NULL;
     PyObject *make = module ? PyObject_GetAttrString(module, "__newobj__") : NULL;
     PyObject *result = NULL;
-    if (parts && shape && attributes && make)
+    if (make)
         result =
             Py_BuildValue("(O(O)(OOO))", make, Py_TYPE(self), shape, parts, attributes);
     Py_XDECREF(parts);

@@ -17,7 +17,8 @@ enum { FLAG_LIMIT = 1 << 25, KERNEL_TYPES = KernelTypeHostFunc + 1 };
 static PyObject *has_backend(PyObject *module, PyObject *arg)
 {
     long backend;
-    if (!enum_read(state_of_module(module), "has_backend", "JitBackend", arg, 4, &backend))
+    if (!enum_read(state_of_module(module), "has_backend", "JitBackend", arg, 4,
+                   &backend))
         return NULL;
     return PyLong_FromLong(jit_has_backend((JitBackend) backend));
 }
@@ -26,12 +27,14 @@ static PyObject *set_flag(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     long flag;
     if (n != 2)
-        return error_raise(PyExc_TypeError, "set_flag", args, n, "expected (flag, value)");
+        return error_raise(PyExc_TypeError, "set_flag", args, n,
+                           "expected (flag, value)");
     if (!enum_read(state_of_module(module), "set_flag", "JitFlag", args[0], FLAG_LIMIT,
                    &flag))
         return NULL;
     if (!PyBool_Check(args[1]))
-        return error_raise(PyExc_TypeError, "set_flag", args, n, "the value must be a bool");
+        return error_raise(PyExc_TypeError, "set_flag", args, n,
+                           "the value must be a bool");
     jit_set_flag((JitFlag) flag, args[1] == Py_True);
     Py_RETURN_NONE;
 }
@@ -57,7 +60,8 @@ static bool set_item(PyObject *dict, const char *key, PyObject *value)
 static PyObject *text_stream(const char *text)
 {
     PyObject *io = PyImport_ImportModule("io");
-    PyObject *stream = io ? PyObject_CallMethod(io, "StringIO", "s", text ? text : "") : NULL;
+    PyObject *stream =
+        io ? PyObject_CallMethod(io, "StringIO", "s", text ? text : "") : NULL;
     Py_XDECREF(io);
     return stream;
 }
@@ -75,7 +79,8 @@ static bool describe_kernel(PyObject *d, const KernelHistoryEntry *e)
            set_item(d, "cache_disk", PyLong_FromLong(e->cache_disk)) &&
            set_item(d, "input_count", PyLong_FromUnsignedLong(e->input_count)) &&
            set_item(d, "output_count", PyLong_FromUnsignedLong(e->output_count)) &&
-           set_item(d, "operation_count", PyLong_FromUnsignedLong(e->operation_count)) &&
+           set_item(d, "operation_count",
+                    PyLong_FromUnsignedLong(e->operation_count)) &&
            set_item(d, "codegen_time", PyFloat_FromDouble(e->codegen_time)) &&
            set_item(d, "backend_time", PyFloat_FromDouble(e->backend_time));
 }
@@ -153,7 +158,8 @@ static PyObject *kernel_history_clear(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* ---------------------------------------------------------------- waiting, caches, threads */
+/* ---------------------------------------------------------------- waiting, caches,
+ * threads */
 
 static PyObject *sync_thread(PyObject *module, PyObject *unused)
 {
@@ -251,8 +257,8 @@ static PyObject *set_log_callback(PyObject *module, PyObject *const *args, Py_ss
     PyObject *values[2];
     long level = LogLevelInfo;
     if (!arguments_parse(&signature, args, n, names, values) ||
-        (values[1] && !enum_read(state_of_module(module), "set_log_callback", "LogLevel",
-                                 values[1], LogLevelTrace + 1, &level)))
+        (values[1] && !enum_read(state_of_module(module), "set_log_callback",
+                                 "LogLevel", values[1], LogLevelTrace + 1, &level)))
         return NULL;
     if (values[0] != Py_None && !PyCallable_Check(values[0]))
         return error_raise(PyExc_TypeError, "set_log_callback", values, 1,
@@ -283,9 +289,10 @@ static PyObject *whos(PyObject *module, PyObject *const *args, Py_ssize_t n,
     PyObject *string = PyUnicode_FromString(text);
     PyObject *out = string ? PySys_GetObject("stdout") : NULL; /* borrowed */
     Py_XINCREF(out);
-    int status = !string                  ? -1
-                 : !out || out == Py_None ? 0
-                                          : PyFile_WriteObject(string, out, Py_PRINT_RAW);
+    int status = !string ? -1
+                 : !out || out == Py_None
+                     ? 0
+                     : PyFile_WriteObject(string, out, Py_PRINT_RAW);
     if (status == 0 && out && out != Py_None)
         status = PyFile_WriteString("\n", out);
     Py_XDECREF(out);
@@ -316,13 +323,15 @@ static PyObject *graphviz(PyObject *module, PyObject *const *args, Py_ssize_t n,
     if (source && !package)
         error_raise(PyExc_ImportError, "graphviz", NULL, 0,
                     "needs the Python package 'graphviz'; as_string=True does not");
-    PyObject *graph = package ? PyObject_CallMethod(package, "Source", "O", source) : NULL;
+    PyObject *graph =
+        package ? PyObject_CallMethod(package, "Source", "O", source) : NULL;
     Py_XDECREF(package);
     Py_XDECREF(source);
     return graph;
 }
 
-static PyObject *profile(PyObject *arg, const char *operation, bool (*call)(const char *))
+static PyObject *profile(PyObject *arg, const char *operation,
+                         bool (*call)(const char *))
 {
     const char *label = PyUnicode_Check(arg) ? PyUnicode_AsUTF8(arg) : NULL;
     if (!label)
@@ -357,47 +366,56 @@ static PyObject *profile_pop(PyObject *module, PyObject *unused)
 #define KEYWORDS METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef jit_functions[] = {
-    {"has_backend", has_backend, METH_O,
-     "has_backend(arg, /)\n--\n\nIs this JitBackend initialised? (0 or 1)"},
-    {"set_flag", METHOD(set_flag), METH_FASTCALL,
-     "set_flag(flag, value, /)\n--\n\nSet or clear a JitFlag of the calling thread."},
-    {"flag", flag, METH_O,
-     "flag(arg, /)\n--\n\nIs this JitFlag of the calling thread set?"},
-    {"kernel_history", METHOD(kernel_history), KEYWORDS,
-     "kernel_history(types=[])\n--\n\nTake the launches recorded under JitFlag.KernelHistory, "
-     "as dictionaries; times in milliseconds.\n'types' restricts them to some KernelType."},
-    {"kernel_history_clear", kernel_history_clear, METH_NOARGS,
-     "kernel_history_clear()\n--\n\nForget the recorded launches."},
-    {"sync_thread", sync_thread, METH_NOARGS,
-     "sync_thread()\n--\n\nWait until the work enqueued by this thread has finished."},
-    {"flush_kernel_cache", flush_kernel_cache, METH_NOARGS,
-     "flush_kernel_cache()\n--\n\nForget the compiled kernels in memory."},
-    {"flush_malloc_cache", flush_malloc_cache, METH_NOARGS,
-     "flush_malloc_cache()\n--\n\nReturn unused memory to the operating system."},
-    {"thread_count", thread_count, METH_NOARGS,
-     "thread_count()\n--\n\nNumber of threads that run kernels, the caller's included."},
-    {"set_thread_count", set_thread_count, METH_O,
-     "set_thread_count(arg, /)\n--\n\nChange that number; 0 and 1 mean the caller alone."},
-    {"expand_threshold", expand_threshold, METH_NOARGS,
-     "expand_threshold()\n--\n\nLargest target (entries) that ReduceMode.Auto replicates."},
-    {"set_expand_threshold", set_expand_threshold, METH_O,
-     "set_expand_threshold(arg, /)\n--\n\nChange that number of entries."},
-    {"log_level", log_level, METH_NOARGS,
-     "log_level()\n--\n\nLevel of the messages written to standard error."},
-    {"set_log_level", set_log_level, METH_O,
-     "set_log_level(arg, /)\n--\n\nChange that LogLevel (or its number)."},
-    {"set_log_callback", METHOD(set_log_callback), KEYWORDS,
-     "set_log_callback(callback, level=LogLevel.Info)\n--\n\nAlso pass messages up to 'level' "
-     "to callback(level, text), or to nobody (None). It is\ncalled in the main thread, soon "
-     "after the event."},
-    {"whos", METHOD(whos), KEYWORDS,
-     "whos(as_string=False)\n--\n\nPrint (or return) a table of all live variables."},
-    {"graphviz", METHOD(graphviz), KEYWORDS,
-     "graphviz(as_string=False)\n--\n\nThe graph of all live variables, as a graphviz.Source "
-     "or its text."},
-    {"profile_mark", profile_mark, METH_O,
-     "profile_mark(arg, /)\n--\n\nPut a mark into the profile."},
-    {"_profile_push", profile_push, METH_O, NULL},
-    {"_profile_pop", profile_pop, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    { "has_backend", has_backend, METH_O,
+      "has_backend(arg, /)\n--\n\nIs this JitBackend initialised? (0 or 1)" },
+    { "set_flag", METHOD(set_flag), METH_FASTCALL,
+      "set_flag(flag, value, /)\n--\n\nSet or clear a JitFlag of the calling thread." },
+    { "flag", flag, METH_O,
+      "flag(arg, /)\n--\n\nIs this JitFlag of the calling thread set?" },
+    { "kernel_history", METHOD(kernel_history), KEYWORDS,
+      "kernel_history(types=[])\n--\n\nTake the launches recorded under "
+      "JitFlag.KernelHistory, "
+      "as dictionaries; times in milliseconds.\n'types' restricts them to some "
+      "KernelType." },
+    { "kernel_history_clear", kernel_history_clear, METH_NOARGS,
+      "kernel_history_clear()\n--\n\nForget the recorded launches." },
+    { "sync_thread", sync_thread, METH_NOARGS,
+      "sync_thread()\n--\n\nWait until the work enqueued by this thread has "
+      "finished." },
+    { "flush_kernel_cache", flush_kernel_cache, METH_NOARGS,
+      "flush_kernel_cache()\n--\n\nForget the compiled kernels in memory." },
+    { "flush_malloc_cache", flush_malloc_cache, METH_NOARGS,
+      "flush_malloc_cache()\n--\n\nReturn unused memory to the operating system." },
+    { "thread_count", thread_count, METH_NOARGS,
+      "thread_count()\n--\n\nNumber of threads that run kernels, the caller's "
+      "included." },
+    { "set_thread_count", set_thread_count, METH_O,
+      "set_thread_count(arg, /)\n--\n\nChange that number; 0 and 1 mean the caller "
+      "alone." },
+    { "expand_threshold", expand_threshold, METH_NOARGS,
+      "expand_threshold()\n--\n\nLargest target (entries) that ReduceMode.Auto "
+      "replicates." },
+    { "set_expand_threshold", set_expand_threshold, METH_O,
+      "set_expand_threshold(arg, /)\n--\n\nChange that number of entries." },
+    { "log_level", log_level, METH_NOARGS,
+      "log_level()\n--\n\nLevel of the messages written to standard error." },
+    { "set_log_level", set_log_level, METH_O,
+      "set_log_level(arg, /)\n--\n\nChange that LogLevel (or its number)." },
+    { "set_log_callback", METHOD(set_log_callback), KEYWORDS,
+      "set_log_callback(callback, level=LogLevel.Info)\n--\n\nAlso pass messages up to "
+      "'level' "
+      "to callback(level, text), or to nobody (None). It is\ncalled in the main "
+      "thread, soon "
+      "after the event." },
+    { "whos", METHOD(whos), KEYWORDS,
+      "whos(as_string=False)\n--\n\nPrint (or return) a table of all live variables." },
+    { "graphviz", METHOD(graphviz), KEYWORDS,
+      "graphviz(as_string=False)\n--\n\nThe graph of all live variables, as a "
+      "graphviz.Source "
+      "or its text." },
+    { "profile_mark", profile_mark, METH_O,
+      "profile_mark(arg, /)\n--\n\nPut a mark into the profile." },
+    { "_profile_push", profile_push, METH_O, NULL },
+    { "_profile_pop", profile_pop, METH_NOARGS, NULL },
+    { NULL, NULL, 0, NULL },
 };

@@ -1,8 +1,8 @@
 /*
  * log.c -- log messages for a Python function, given to it when that is safe
  *
- * See deferred.h. The function is found at delivery: an attribute of drjit._core, for the core's
- * callback does not say whose message it is.
+ * See deferred.h. The function is found at delivery: an attribute of drjit._core, for
+ * the core's callback does not say whose message it is.
  */
 #include "python/log.h"
 
@@ -16,13 +16,25 @@ typedef struct Message {
     char text[];
 } Message;
 
+/* The state behind what is imported as drjit._core; NULL if a program has put something
+ * else in its place. */
+static const State *state_of_import(PyObject *module)
+{
+    const PyModuleDef *def =
+        module && PyModule_Check(module) ? PyModule_GetDef(module) : NULL;
+    return def && strcmp(def->m_name, "drjit._core") == 0 ? state_of_module(module)
+                                                          : NULL;
+}
+
 static void deliver(Deferred *work)
 {
     Message *m = (Message *) work;
     PyObject *module = PyImport_ImportModule("drjit._core");
-    PyObject *callback = module ? Py_XNewRef(state_of_module(module)->log_callback) : NULL;
+    const State *state = state_of_import(module);
+    PyObject *callback = state ? Py_XNewRef(state->log_callback) : NULL;
     PyObject *result =
-        callback ? PyObject_CallFunction(callback, "is", (int) m->level, m->text) : NULL;
+        callback ? PyObject_CallFunction(callback, "is", (int) m->level, m->text)
+                 : NULL;
     if (PyErr_Occurred())
         PyErr_WriteUnraisable(callback);
     Py_XDECREF(result);

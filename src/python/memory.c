@@ -208,16 +208,20 @@ static bool component_count(const Access *a, const TypeInfo *info, PyObject *sha
                 info->name);
         return !info->dynamic;
     }
-    PyObject *items = PySequence_Fast(shape, "'shape' must be a sequence of integers");
-    if (!items)
+    PyObject *items = PySequence_Tuple(shape); /* __index__ may change a list */
+    if (!items) {
+        error_raise(PyExc_TypeError, a->operation, NULL, 0,
+                    "'shape' is a %s, expected a sequence of integers",
+                    Py_TYPE(shape)->tp_name);
         return false;
-    bool ok = PySequence_Fast_GET_SIZE(items) == ndim;
+    }
+    bool ok = PyTuple_GET_SIZE(items) == ndim;
     if (!ok)
         error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
                     "'shape' has %zd extents, expected %d for %s",
-                    PySequence_Fast_GET_SIZE(items), ndim, info->name);
+                    PyTuple_GET_SIZE(items), ndim, info->name);
     for (int i = 0; i < ndim && ok; i++) {
-        PyObject *item = PySequence_Fast_GET_ITEM(items, i);
+        PyObject *item = PyTuple_GET_ITEM(items, i);
         Py_ssize_t extent = PyNumber_AsSsize_t(item, PyExc_OverflowError);
         bool lanes = i == info->ndim; /* these follow from the positions */
         ok = !(extent == -1 && PyErr_Occurred());

@@ -6,14 +6,17 @@
  */
 #include "python/module.h"
 
+#include "python/array.h"
+#include "python/enums.h"
 #include "python/error.h"
 #include "python/log.h"
 #include "python/state.h"
 
 static PyMethodDef *const function_tables[] = {
-    create_functions, function_functions, matmul_functions, memory_functions,
-    reduce_functions, reshape_functions,  tensor_functions, trait_functions,
-    tree_functions,   jit_functions,      detail_functions, type_functions,
+    classify_functions, create_functions, function_functions, matmul_functions,
+    memory_functions,   reduce_functions, reshape_functions,  tensor_functions,
+    trait_functions,    tree_functions,   jit_functions,      detail_functions,
+    type_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};
@@ -27,8 +30,10 @@ enum { SLOT_LIMIT = 96 };
 static PyObject *abstract_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
 {
     (void) args, (void) kwargs;
-    return PyErr_Format(PyExc_TypeError, "%s: cannot be instantiated, use one of the array "
-                        "types in drjit.scalar, drjit.llvm, ...", cls->tp_name);
+    return PyErr_Format(PyExc_TypeError,
+                        "%s: cannot be instantiated, use one of the array "
+                        "types in drjit.scalar, drjit.llvm, ...",
+                        cls->tp_name);
 }
 
 /* ArrayBase must not add to a dead object's list of an unknown type. */
@@ -60,7 +65,10 @@ static bool make_array_base(State *state)
             slots[count++] = *s;
     PyType_Spec spec = {
         .name = "drjit.ArrayBase",
-        .basicsize = sizeof(PyObject),
+        /* More than an object has, less than an array: so no class that is not derived
+         * from
+           one of ours can be a base beside it, or be exchanged with one through __class__. */
+        .basicsize = offsetof(Array, root),
         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
         .slots = slots,
     };
@@ -103,7 +111,8 @@ static int module_exec(PyObject *module)
         PyErr_NoMemory();
         return -1;
     }
-    /* The library logs what it compiles unless told otherwise; a Python user asks for it. */
+    /* The library logs what it compiles unless told otherwise; a Python user asks for
+     * it. */
     if (!getenv("DRJIT_LOG_LEVEL"))
         jit_set_log_level_stderr(LogLevelWarn);
     if (!intern_names(state) || !type_init(state) || !make_array_base(state))
@@ -119,7 +128,6 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     State *state = state_of_module(module);
     Py_VISIT(state->array_base);
     Py_VISIT(state->iterator);
-    Py_VISIT(state->enums);
     Py_VISIT(state->log_callback);
     int stop = enum_traverse(state, visit, arg);
     return stop ? stop : type_traverse(state, visit, arg);

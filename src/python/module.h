@@ -10,12 +10,14 @@
 
 #include "python/compat.h"
 
+extern PyMethodDef classify_functions[]; /* isnan, isinf, isfinite */
 extern PyMethodDef create_functions[];   /* zeros, ones, full, empty, arange, ... */
 extern PyMethodDef function_functions[]; /* fma, minimum, select, popcnt, ... */
 extern PyMethodDef matmul_functions[];   /* matmul */
 extern PyMethodDef memory_functions[];   /* gather, scatter, ... */
-extern PyMethodDef reduce_functions[];   /* reduce, sum, prefix_reduce, block_reduce, ... */
-extern PyMethodDef reshape_functions[];  /* ravel, unravel, reshape, tile, repeat, ... */
+extern PyMethodDef
+    reduce_functions[]; /* reduce, sum, prefix_reduce, block_reduce, ... */
+extern PyMethodDef reshape_functions[]; /* ravel, unravel, reshape, tile, repeat, ... */
 extern PyMethodDef tensor_functions[];   /* slice_index */
 extern PyMethodDef trait_functions[];    /* is_array_v, value_t, ... */
 extern PyMethodDef tree_functions[];     /* copy, width, shape, schedule, eval, ... */
@@ -26,7 +28,7 @@ extern PyMethodDef type_functions[];     /* _publish */
 extern PyMethodDef exchange_methods[];   /* numpy, __dlpack__, ... */
 extern PyMethodDef index_methods[];      /* item, __reduce__, ... */
 
-extern PyGetSetDef index_getset[];       /* x y z w, shape, ndim, array, T, mT, index, ... */
+extern PyGetSetDef index_getset[]; /* x y z w, shape, ndim, array, T, mT, index, ... */
 
 extern PyType_Slot number_slots[];       /* nb_...; tp_richcompare, tp_hash */
 extern PyType_Slot index_slots[];        /* mp_..., sq_..., tp_iter, tp_getattro, ... */

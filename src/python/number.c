@@ -311,13 +311,18 @@ static bool whole_exponent(State *state, PyObject *exponent, long long *value,
             *value = (long long) number;
         return true;
     }
-    PyObject *plain = class == OPERAND_BOOL ? PyBool_FromLong(PyObject_IsTrue(exponent))
-                                            : PyNumber_Long(exponent);
+    int truth = class == OPERAND_BOOL ? PyObject_IsTrue(exponent) : 0, overflow;
+    PyObject *plain = truth < 0                ? NULL
+                      : class == OPERAND_BOOL ? PyBool_FromLong(truth)
+                                              : PyNumber_Long(exponent);
     if (!plain)
         return false;
-    *value = PyLong_AsLongLong(plain);
+    *value = PyLong_AsLongLongAndOverflow(plain, &overflow);
+    *known = !overflow;
+    if (overflow)
+        error_raise(PyExc_OverflowError, "power", NULL, 0,
+                    "%R is out of range, expected an exponent of 64 bits", plain);
     Py_DECREF(plain);
-    *known = *value != -1 || !PyErr_Occurred();
     return *known;
 }
 
@@ -339,7 +344,7 @@ static bool is_one(const TypeInfo *info, size_t i)
 }
 
 /* The identity with the type and the sizes of 'base'. */
-static PyObject *one_like(const Array *base)
+static Array *one_like(const Array *base)
 {
     const TypeInfo *info = base->info;
     Array *out = array_new_like(info, base);
@@ -365,7 +370,7 @@ static PyObject *one_like(const Array *base)
     }
     if (!ok)
         Py_CLEAR(out);
-    return (PyObject *) out;
+    return out;
 }
 
 /* Repeated squaring, from the lowest bit. */
@@ -390,7 +395,7 @@ static PyObject *integer_power(State *state, PyObject *base, long long exponent)
         }
     }
     if (exponent == 0)
-        result = one_like((const Array *) base);
+        result = apply_finish(one_like((const Array *) base), &base, 1);
     else if (!square)
         Py_CLEAR(result);
     Py_XDECREF(square);

@@ -332,6 +332,9 @@ static PyObject *prefix_array(const Prefix *p, PyObject *value, PyObject *axis)
     bool axes[TENSOR_MAX_DIMS];
     if (!check_type(p, value, a->info) || !reduce_axes(&r, value, ndim, false, axes))
         return NULL;
+    if (a->info->kind == KIND_TENSOR && array_tensor(a)->ndim != ndim)
+        return error_raise(PyExc_RuntimeError, p->operation, &value, 1,
+                           "the tensor changed its shape while 'axis' was read");
     if (ndim == 0)
         return prefix_tensor(p, a, 0);
     bool selected = false;
@@ -347,31 +350,6 @@ static PyObject *prefix_array(const Prefix *p, PyObject *value, PyObject *axis)
 }
 
 /* Python's sequences: a list of partial results. */
-static PyObject *combine(const Prefix *p, PyObject *a, PyObject *b)
-{
-    static const char *const names[ReduceOpCount] = {
-        [ReduceOpMin] = "minimum",
-        [ReduceOpMax] = "maximum",
-    };
-    switch (p->op) {
-    case ReduceOpAdd:
-        return PyNumber_Add(a, b);
-    case ReduceOpMul:
-        return PyNumber_Multiply(a, b);
-    case ReduceOpAnd:
-        return PyNumber_And(a, b);
-    case ReduceOpOr:
-        return PyNumber_Or(a, b);
-    default:
-        break;
-    }
-    PyObject *function = PyObject_GetAttrString(p->state->module, names[p->op]);
-    PyObject *result =
-        function ? PyObject_CallFunctionObjArgs(function, a, b, NULL) : NULL;
-    Py_XDECREF(function);
-    return result;
-}
-
 static bool fill_list(const Prefix *p, PyObject *items, PyObject *list)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
@@ -383,7 +361,8 @@ static bool fill_list(const Prefix *p, PyObject *items, PyObject *list)
             PyList_SET_ITEM(list, place, Py_NewRef(total));
         if (p->exclusive && k == n - 1)
             break; /* the last sum is not needed */
-        PyObject *sum = total ? combine(p, total, item) : Py_NewRef(item);
+        PyObject *sum =
+            total ? reduce_objects(p->state, p->op, total, item) : Py_NewRef(item);
         Py_XDECREF(total);
         total = sum;
         if (!total)
@@ -567,6 +546,21 @@ PyObject *prefix_block_reduce(PyObject *module, PyObject *const *args, Py_ssize_
         !reduce_strategy(p.operation, v[3], &p.strategy))
         return NULL;
     return pytree_map(p.state, p.operation, &v[1], 1, false, block_reduce_leaf, &p);
+}
+
+PyObject *prefix_block_sum(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *names)
+{
+    static const char *const parameters[] = { "value", "block_size", "mode" };
+    static const Signature signature = { "block_sum", parameters, 3, 2, 0 };
+    PyObject *v[3];
+    Prefix p = { .state = state_of_module(module),
+                 .operation = "block_sum",
+                 .op = ReduceOpAdd };
+    if (!arguments_parse(&signature, args, nargs, names, v) || !read_block(&p, v[1]) ||
+        !reduce_strategy(p.operation, v[2], &p.strategy))
+        return NULL;
+    return pytree_map(p.state, p.operation, &v[0], 1, false, block_reduce_leaf, &p);
 }
 
 PyObject *prefix_block(PyObject *module, PyObject *const *args, Py_ssize_t nargs,

@@ -114,10 +114,14 @@ static bool describe_interface(PyObject *interface, Meta *m)
 {
     PyObject *shape =
         PyDict_Check(interface) ? PyDict_GetItemString(interface, "shape") : NULL;
+    Py_XINCREF(shape); /* the next look-up may run a key's __eq__ */
     PyObject *code = shape ? PyDict_GetItemString(interface, "typestr") : NULL;
     const char *text = code && PyUnicode_Check(code) ? PyUnicode_AsUTF8(code) : NULL;
+    PyErr_Clear(); /* no valid text */
     m->entry = text && text[0] ? type_of_code(text + 1) : VarTypeVoid;
-    return m->entry != VarTypeVoid && take_shape(shape, m);
+    bool ok = m->entry != VarTypeVoid && take_shape(shape, m);
+    Py_XDECREF(shape);
+    return ok;
 }
 
 /* Other array libraries: 'shape' is a tuple, the name of 'dtype' ends in ".float32". */
@@ -196,7 +200,8 @@ static Promotion describe_foreign(const State *state, PyObject *object, Meta *m)
             ok = describe_buffer(object, m);
         Py_XDECREF(dlpack);
     }
-    weaken(m);
+    if (ok)
+        weaken(m);
     return ok ? PROMOTION_FOUND : PROMOTION_NONE;
 }
 
@@ -245,8 +250,8 @@ static Promotion describe_items(State *state, PyObject *items, Meta *m)
     return PROMOTION_FOUND;
 }
 
-/* The entries of any sequence as a list or tuple. Its length counts, since an object that
- * only has __getitem__() may never end. NULL without exception: it has none. */
+/* The entries of any sequence as a list or tuple. Its length counts, since an object
+ * that only has __getitem__() may never end. NULL without exception: it has none. */
 static PyObject *sequence_items(PyObject *object)
 {
     if (PyList_Check(object) || PyTuple_Check(object))

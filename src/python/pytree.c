@@ -3,8 +3,8 @@
  *
  * Containers are described by a small Children record: how many, and how to get each.
  * Borrowed references are never kept across calls into Python: a hook may change the
- * container it was called for, so each child is owned while it is processed, and the size of a
- * list is looked at again in each step.
+ * container it was called for, so each child is owned while it is processed, and the
+ * size of a list is looked at again in each step.
  */
 #include "python/pytree.h"
 
@@ -26,7 +26,8 @@ static Container container_of(State *state, PyObject *o)
     if (PyDict_CheckExact(o))
         return DICTIONARY;
     PyTypeObject *cls = Py_TYPE(o);
-    if (!(cls->tp_flags & Py_TPFLAGS_HEAPTYPE) || array_check(state, o) || PyType_Check(o))
+    if (!(cls->tp_flags & Py_TPFLAGS_HEAPTYPE) || array_check(state, o) ||
+        PyType_Check(o))
         return NOT_A_CONTAINER; /* int, float, str, ...: no attributes to look up */
     if (_PyType_Lookup(cls, state->str_struct))
         return STRUCT;
@@ -42,8 +43,9 @@ bool pytree_is_container(State *state, PyObject *object)
 
 bool pytree_is_struct(State *state, PyObject *cls)
 {
-    return PyType_Check(cls) && (_PyType_Lookup((PyTypeObject *) cls, state->str_struct) ||
-                                 _PyType_Lookup((PyTypeObject *) cls, state->str_dataclass));
+    return PyType_Check(cls) &&
+           (_PyType_Lookup((PyTypeObject *) cls, state->str_struct) ||
+            _PyType_Lookup((PyTypeObject *) cls, state->str_dataclass));
 }
 
 /* The fields of a struct class: a list of (name, type) pairs (new reference). */
@@ -95,7 +97,8 @@ static bool descend(const char *operation, int depth)
 
 /* The keys that name the children: a list of dictionary keys or field names (new
  * reference), None for tuples and lists. */
-static PyObject *keys_of(State *state, const char *operation, Container kind, PyObject *o)
+static PyObject *keys_of(State *state, const char *operation, Container kind,
+                         PyObject *o)
 {
     if (kind == DICTIONARY)
         return PyDict_Keys(o);
@@ -156,8 +159,8 @@ static bool visit_node(State *state, const char *operation, PyObject *o, int dep
     return ok;
 }
 
-bool pytree_visit(State *state, const char *operation, PyObject *tree, PyTreeVisit visit,
-                  void *context)
+bool pytree_visit(State *state, const char *operation, PyObject *tree,
+                  PyTreeVisit visit, void *context)
 {
     return visit_node(state, operation, tree, 0, visit, context);
 }
@@ -212,7 +215,8 @@ static bool store_child(Container kind, PyObject *result, PyObject *keys, Py_ssi
     return status == 0;
 }
 
-/* Take out of 'values' those that the constructor does not accept: field(init=False). */
+/* Take out of 'values' those that the constructor does not accept:
+ * field(init=False). */
 static PyObject *take_late_fields(PyObject *cls, PyObject *values)
 {
     PyObject *fields = PyObject_GetAttrString(cls, "__dataclass_fields__");
@@ -265,8 +269,8 @@ static int has_keys(PyObject *dictionary, PyObject *keys)
     return has;
 }
 
-static bool same_children(const Walk *w, Container kind, PyObject *first, PyObject *other,
-                          PyObject *keys)
+static bool same_children(const Walk *w, Container kind, PyObject *first,
+                          PyObject *other, PyObject *keys)
 {
     Container other_kind = container_of(w->state, other);
     bool same = kind == other_kind &&
@@ -280,9 +284,11 @@ static bool same_children(const Walk *w, Container kind, PyObject *first, PyObje
         return false;
     same = same && has;
     if (!same)
-        error_raise(PyExc_ValueError, w->operation, NULL, 0,
-                    "the PyTrees differ in structure: found %s and %s with another number "
-                    "or kind of children", Py_TYPE(first)->tp_name, Py_TYPE(other)->tp_name);
+        error_raise(
+            PyExc_ValueError, w->operation, NULL, 0,
+            "the PyTrees differ in structure: found %s and %s with another number "
+            "or kind of children",
+            Py_TYPE(first)->tp_name, Py_TYPE(other)->tp_name);
     return same;
 }
 
@@ -295,7 +301,9 @@ static PyObject *map_child(const Walk *w, Container kind, PyObject *const *trees
     PyObject *children[TREES_MAX];
     int got = 0;
     for (; got < w->n; got++) {
-        bool reuse = got && w->broadcast && !pytree_is_container(w->state, trees[got]);
+        /* Asked again for each child, for what ran in between may have changed its
+         * class. */
+        bool reuse = got && w->broadcast && container_of(w->state, trees[got]) != kind;
         children[got] = reuse ? Py_NewRef(trees[got])
                               : child_of(kind, trees[got], keys, i);
         if (!children[got])
@@ -341,7 +349,8 @@ PyObject *pytree_map(State *state, const char *operation, PyObject *const *trees
 {
     const Walk walk = {state, operation, n, broadcast, map, context};
     if (n > TREES_MAX)
-        return PyErr_Format(PyExc_SystemError, "pytree_map: at most %d trees", TREES_MAX);
+        return PyErr_Format(PyExc_SystemError, "pytree_map: at most %d trees",
+                            TREES_MAX);
     return map_node(&walk, trees, 0);
 }
 
@@ -355,7 +364,8 @@ typedef struct Build {
 } Build;
 
 /* The class that a field's annotation names: "from __future__ import annotations" makes
- * strings of them, which typing resolves. Returns a dictionary {name: class} or NULL. */
+ * strings of them, which typing resolves. Returns a dictionary {name: class} or
+ * NULL. */
 static PyObject *resolved_hints(PyObject *cls)
 {
     PyObject *typing = PyImport_ImportModule("typing");
@@ -376,6 +386,10 @@ static bool build_field(const Build *b, PyObject *cls, PyObject *made, PyObject 
         hints = resolved_hints(cls);
         type = hints ? PyDict_GetItemWithError(hints, name) : NULL;
         if (!type) {
+            if (!PyErr_Occurred())
+                error_raise(PyExc_TypeError, b->operation, NULL, 0,
+                            "%s.%S has a type that is given by name, and no annotation",
+                            ((PyTypeObject *) cls)->tp_name, name);
             Py_XDECREF(hints);
             return false;
         }
@@ -413,8 +427,8 @@ static PyObject *build_node(const Build *b, PyObject *cls, int depth)
     return made;
 }
 
-PyObject *pytree_build(State *state, const char *operation, PyObject *cls, PyTreeMake make,
-                       void *context)
+PyObject *pytree_build(State *state, const char *operation, PyObject *cls,
+                       PyTreeMake make, void *context)
 {
     const Build build = {state, operation, make, context};
     return build_node(&build, cls, 0);

@@ -3,20 +3,23 @@
  *
  * Containers: exact tuple, list and dict, data classes, classes with DRJIT_STRUCT.
  * Everything else is a leaf: arrays, and objects that operations pass over. Trees that
- * contain themselves, or are nested more than a thousand levels deep, are a RecursionError.
+ * contain themselves, or are nested more than a thousand levels deep, are a
+ * RecursionError.
  */
 #ifndef PYTHON_PYTREE_H
 #define PYTHON_PYTREE_H
 
 #include "python/array.h"
 
-/** Called for each position of n trees with the same structure: 'leaves' holds the object
- *  of each tree there. Returns what stands in the result (new reference); NULL: exception. */
+/** Called for each position of n trees with the same structure: 'leaves' holds the
+ *  object of each tree there. Returns what stands in the result (new reference); NULL:
+ *  exception. */
 typedef PyObject *(*PyTreeMap)(void *context, PyObject *const *leaves);
 
-/** A new tree of the structure of trees[0]. Trees of different structure are a ValueError
- *  naming the place. A second (third, ...) tree may have a leaf where the first has a
- *  container if 'broadcast' is set: it is used for all of the container's leaves. */
+/** A new tree of the structure of trees[0]. Trees of different structure are a
+ *  ValueError naming the place. A second (third, ...) tree may have a leaf where the
+ *  first has a container if 'broadcast' is set: it is used for all of the container's
+ *  leaves. */
 PyObject *pytree_map(State *state, const char *operation, PyObject *const *trees,
                      int n, bool broadcast, PyTreeMap map, void *context);
 

@@ -125,10 +125,9 @@ PyObject *reduce_identity_number(ReduceOp op)
 
 /* ---------------------------------------------------------------- sequences */
 
-/* a and b: both owned by the caller. */
-static PyObject *combine(const Reduction *r, PyObject *a, PyObject *b)
+PyObject *reduce_objects(State *state, ReduceOp op, PyObject *a, PyObject *b)
 {
-    switch (r->op) {
+    switch (op) {
     case ReduceOpAdd:
         return PyNumber_Add(a, b);
     case ReduceOpMul:
@@ -140,8 +139,8 @@ static PyObject *combine(const Reduction *r, PyObject *a, PyObject *b)
     default:
         break;
     }
-    const char *name = r->op == ReduceOpMin ? "minimum" : "maximum";
-    PyObject *function = PyObject_GetAttrString(r->state->module, name);
+    const char *name = op == ReduceOpMin ? "minimum" : "maximum";
+    PyObject *function = PyObject_GetAttrString(state->module, name);
     PyObject *result =
         function ? PyObject_CallFunctionObjArgs(function, a, b, NULL) : NULL;
     Py_XDECREF(function);
@@ -161,7 +160,7 @@ static PyObject *fold(const Reduction *r, PyObject *iterator)
             return NULL;
         }
         if (result) {
-            PyObject *combined = combine(r, result, item);
+            PyObject *combined = reduce_objects(r->state, r->op, result, item);
             Py_DECREF(item);
             Py_SETREF(result, combined);
             if (!result)
@@ -393,6 +392,9 @@ PyMethodDef reduce_functions[] = {
       "block_reduce(op, value, block_size, mode=None)\n\n"
       "Reduce consecutive blocks along the trailing dynamic axis of all arrays of a\n"
       "PyTree. " MODE },
+    { "block_sum", METHOD(prefix_block_sum), FAST,
+      "block_sum(value, block_size, mode=None)\n\n"
+      "Sums of consecutive blocks: block_reduce() with ReduceOp.Add." },
     { "block_prefix_reduce", METHOD(prefix_block), FAST,
       "block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False)\n\n"
       "Prefix reductions that start anew with each block, along the trailing dynamic "

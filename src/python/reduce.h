@@ -48,6 +48,9 @@ bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
 /** The value of a reduction of nothing, as a Python number. */
 PyObject *reduce_identity_number(ReduceOp op);
 
+/** op(a, b) of any two objects, with Python's operators. */
+PyObject *reduce_objects(State *state, ReduceOp op, PyObject *a, PyObject *b);
+
 PyObject *reduce_array(const Reduction *r, Array *value);
 PyObject *reduce_tensor(const Reduction *r, Array *value);
 
@@ -56,6 +59,8 @@ PyObject *prefix_reduce(PyObject *module, PyObject *const *args, Py_ssize_t narg
                         PyObject *names);
 PyObject *prefix_block_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *names);
+PyObject *prefix_block_sum(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *names);
 PyObject *prefix_block(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                        PyObject *names);
 PyObject *prefix_compress(PyObject *module, PyObject *argument);

@@ -277,7 +277,7 @@ static bool reduce_entries(const Call *c, const Array *value, char *out)
 PyObject *reduce_tensor(const Reduction *r, Array *value)
 {
     const Tensor *t = array_tensor(value);
-    bool axes[TENSOR_MAX_DIMS];
+    bool axes[TENSOR_MAX_DIMS] = { false }; /* __index__ may change the tensor */
     size_t size;
     if (!reduce_axes(r, (PyObject *) value, t->ndim, true, axes) ||
         !array_shape_size(t->ndim, t->shape, &size))

@@ -2,8 +2,9 @@
  * repr.c -- arrays as text
  *
  * A traced nested array prints lane by lane, so its axes are (lanes, extents of the
- * type...); a tensor has its own axes; complex numbers and quaternions print as one entry. Of
- * an axis with more than 'limit' entries only the first and last three appear.
+ * type...); a tensor has its own axes; complex numbers and quaternions print as one
+ * entry. Of an axis with more than 'limit' entries only the first and last three
+ * appear.
  */
 #include "python/array.h"
 #include "python/error.h"
@@ -59,7 +60,7 @@ typedef struct Printer {
     size_t column_count, limit;
     size_t ndim, shape[AXES_MAX];
     size_t at[AXES_MAX]; /* position of the entry being printed */
-    size_t group;        /* leaves that make one printed entry: 2 complex, 4 quaternion */
+    size_t group; /* leaves that make one printed entry: 2 complex, 4 quaternion */
     bool lanes_first;    /* axis 0 are the lanes of the columns */
 } Printer;
 
@@ -213,9 +214,10 @@ static bool load_columns(Printer *p, Array *a)
         p->column_count++;
         c->entries = data;
         c->step = size > 1;
-        if (size > 1 && size != expected_size(p)) { /* by another thread, meanwhile */
-            PyErr_Format(PyExc_RuntimeError, "%s: the array changed while it was printed",
-                         p->info->name);
+        bool single = p->lanes_first && size == 1;
+        if (!single && size != expected_size(p)) { /* by another thread, meanwhile */
+            PyErr_Format(PyExc_RuntimeError,
+                         "%s: the array changed while it was printed", p->info->name);
             return false;
         }
     }

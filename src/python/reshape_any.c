@@ -136,7 +136,8 @@ static PyObject *shrink_jit(Array *a, size_t size)
     if (!index_width(a, &width) || !check_shrink((PyObject *) a, size, width))
         return NULL;
     Array *result = access_make(Py_TYPE(a), a->info, a);
-    for (size_t i = 0; result && i < array_count(a); i++) {
+    /* While the GIL is released, another thread may give 'a' more leaves. */
+    for (size_t i = 0; result && i < array_count(result); i++) {
         uint32_t leaf = leaf_index(array_leaves(a)[i]), out = 0;
         bool single = leaf && jit_var_size(leaf) == 1 && size;
         if (single)

@@ -2,8 +2,8 @@
  * scatter.c -- scatter, scatter_reduce, scatter_add
  *
  * Three passes, so that a wrong argument is found before anything is written: the
- * PyTrees are taken apart into pairs of a target and a value, each pair is checked (and
- * its value converted), then each is written. Components of a nested value go to a flat
+ * PyTrees are taken apart into pairs of a target and a value (converted to its type),
+ * sizes and positions of all pairs are checked, then each is written. Components of a nested value go to a flat
  * target in packets, laid out as memory.c reads them.
  *
  * A variable is written in place if the array holds the only reference to it, so none
@@ -177,16 +177,16 @@ static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands
     return ok;
 }
 
-/* The lanes of a write of n variables; 0 is nothing to do. */
-static bool write_lanes(const Scatter *s, const Operands *o, size_t *lanes)
+/* The lanes of a write; 0 is nothing to do. */
+static bool write_lanes(const Scatter *s, const Pair *pair, const Array *index,
+                        const Array *mask, size_t *lanes)
 {
-    size_t sizes[3] = { o->index ? jit_var_size(o->index) : 0, 1, 1 };
-    if (s->access.active)
-        sizes[1] = o->mask ? jit_var_size(o->mask) : 0;
+    size_t sizes[3] = { access_size(index), mask ? access_size(mask) : 1, 1 };
     *lanes = 1;
-    for (size_t k = 0; k < o->n; k++) {
-        sizes[2] = o->values[k] ? jit_var_size(o->values[k]) : 0;
+    for (size_t k = 0; k < array_count(pair->value); k++) {
+        uint32_t leaf = leaf_index(array_leaves(pair->value)[k]);
         size_t part;
+        sizes[2] = leaf ? jit_var_size(leaf) : 0;
         if (!access_lanes(s->access.operation, sizes, 3, &part))
             return false;
         const size_t both[] = { *lanes, part };
@@ -194,6 +194,27 @@ static bool write_lanes(const Scatter *s, const Operands *o, size_t *lanes)
             return false;
     }
     return true;
+}
+
+static bool check_jit(const Scatter *s, const Pair *pair, const Array *index,
+                      const Array *mask)
+{
+    const TypeInfo *info = pair->target->info;
+    size_t lanes;
+    if (!write_lanes(s, pair, index, mask, &lanes))
+        return false;
+    for (size_t i = 0; lanes && i < array_count(pair->target); i++)
+        if (!array_leaves(pair->target)[i]) {
+            error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
+                        "the target is empty, expected at least one entry");
+            return false;
+        }
+    if (s->op == ReduceOpIdentity ||
+        jit_can_scatter_reduce((JitBackend) info->backend, (VarType) info->entry, s->op))
+        return true;
+    error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
+                "this reduction is not defined for entries of %s", info->name);
+    return false;
 }
 
 static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
@@ -209,7 +230,7 @@ static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
         values[k] =
             (uint32_t) jit_var_inc_ref(leaf_index(array_leaves(pair->value)[k]));
     Operands all = { values, n, access_variable(index), access_variable(mask) };
-    bool ok = write_lanes(s, &all, &lanes);
+    bool ok = write_lanes(s, pair, index, mask, &lanes);
     if (ok && !pair->components && array_count(pair->target) != n) {
         error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
                     "the number of components changed while arguments were converted");
@@ -233,23 +254,38 @@ static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
 
 /* ---------------------------------------------------------------- drjit.scalar */
 
+/* Check everything, and find the number of lanes; 0 is nothing to do. */
+static bool check_scalar(const Scatter *s, const Pair *pair, const Array *index,
+                         const Array *mask, size_t *lanes)
+{
+    const char *operation = s->access.operation;
+    const TypeInfo *info = pair->target->info;
+    size_t count = array_count(pair->value), n = pair->components ? count : 1;
+    const size_t sizes[] = { access_size(index), mask ? access_size(mask) : 1,
+                             pair->components ? 1 : count };
+    bool bitwise = s->op == ReduceOpAnd || s->op == ReduceOpOr;
+    if (!access_lanes(operation, sizes, 3, lanes))
+        return false;
+    if (n == 0)
+        *lanes = 0;
+    if (*lanes && s->op != ReduceOpIdentity &&
+        (type_is_mask(info) ? !bitwise : bitwise && type_is_float(info))) {
+        error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                    "this reduction is not defined for entries of %s", info->name);
+        return false;
+    }
+    return *lanes == 0 || access_check(operation, pair->target, index, mask, *lanes, n);
+}
+
 static bool write_scalar(Scatter *s, const Pair *pair, const Array *index,
                          const Array *mask)
 {
     const char *operation = s->access.operation;
     size_t count = array_count(pair->value), n = pair->components ? count : 1, lanes;
-    const size_t sizes[] = { access_size(index), mask ? access_size(mask) : 1,
-                             pair->components ? 1 : count };
-    if (!access_lanes(operation, sizes, 3, &lanes))
+    if (!check_scalar(s, pair, index, mask, &lanes))
         return false;
-    if (lanes == 0 || n == 0)
+    if (lanes == 0)
         return true;
-    if (s->op != ReduceOpIdentity && type_is_mask(pair->target->info) &&
-        s->op != ReduceOpAnd && s->op != ReduceOpOr) {
-        error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "masks can only be reduced with And and Or");
-        return false;
-    }
     size_t bytes = count * pair->value->info->entry_size;
     void *value = PyMem_Malloc(bytes ? bytes : 1); /* a copy: it may be the target */
     if (!value) {
@@ -264,6 +300,16 @@ static bool write_scalar(Scatter *s, const Pair *pair, const Array *index,
 }
 
 /* ---------------------------------------------------------------- functions */
+
+static bool check_sizes(Scatter *s, const Pair *pair)
+{
+    Array *index, *mask;
+    size_t lanes;
+    if (!access_use(&s->access, pair->target->info, &index, &mask))
+        return false;
+    return pair->target->info->jit ? check_jit(s, pair, index, mask)
+                                   : check_scalar(s, pair, index, mask, &lanes);
+}
 
 static bool write_pair(Scatter *s, const Pair *pair)
 {
@@ -293,6 +339,8 @@ static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
         Array *index, *mask; /* all conversions before the first write */
         ok = access_use(&s.access, s.pairs[i].target->info, &index, &mask);
     }
+    for (size_t i = 0; i < s.count && ok; i++)
+        ok = check_sizes(&s, &s.pairs[i]);
     for (size_t i = 0; i < s.count && ok; i++)
         ok = write_pair(&s, &s.pairs[i]);
     for (size_t i = 0; i < s.count; i++) {

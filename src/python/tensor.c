@@ -7,36 +7,18 @@
  * entries as are selected is taken in C order.
  */
 #include "python/apply.h"
+#include "python/broadcast.h"
 #include "python/convert.h"
-#include "python/convert_array.h"
 #include "python/error.h"
 #include "python/index.h"
+#include "python/key.h"
 #include "python/module.h"
 #include "python/tensor_select.h"
-
-/* Name of the operation in errors: "llvm.TensorXf.__getitem__". */
-typedef struct Name {
-    char text[64];
-} Name;
-
-static Name name_of(const Array *a, const char *verb)
-{
-    Name name;
-    PyOS_snprintf(name.text, sizeof(name.text), "%s.__%sitem__",
-                  strchr(a->info->name, '.') + 1, verb);
-    return name;
-}
 
 static size_t storage_size(const Array *a)
 {
     const uint32_t index = a->info->jit ? array_index(a) : 0;
     return !a->info->jit ? array_count(a) : index ? jit_var_size(index) : 0;
-}
-
-static bool is_mask(const Array *a, PyObject *key)
-{
-    return array_check(a->info->state, key) &&
-           ((Array *) key)->info->entry == VarTypeBool;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -84,17 +66,9 @@ static Array *gather(const Selection *s, Array *from)
     return to;
 }
 
-static bool is_full_slice(PyObject *key)
-{
-    if (!PySlice_Check(key))
-        return false;
-    const PySliceObject *s = (PySliceObject *) key;
-    return s->start == Py_None && s->stop == Py_None && s->step == Py_None;
-}
-
 /* Parse a key. Python code that runs on the way (__index__) must not change the tensor:
  * what was parsed would not suit it. */
-static bool parse(Selection *s, const Name *name, Array *a, PyObject *key)
+static bool parse(Selection *s, const KeyName *name, Array *a, PyObject *key)
 {
     const Tensor *t = array_tensor(a);
     const size_t ndim = t->ndim, size = storage_size(a);
@@ -112,11 +86,11 @@ static bool parse(Selection *s, const Name *name, Array *a, PyObject *key)
 
 PyObject *tensor_get(Array *a, PyObject *key)
 {
-    const Name name = name_of(a, "get");
+    const KeyName name = key_name(a, KEY_GET);
     Selection s;
-    if (is_full_slice(key) && array_tensor(a)->ndim)
+    if (key_is_full_slice(key) && array_tensor(a)->ndim)
         return Py_NewRef((PyObject *) a);
-    if (is_mask(a, key))
+    if (key_is_mask(a->info->state, key))
         return (PyObject *) array_copy(a);
     Array *result = parse(&s, &name, a, key) ? gather(&s, a) : NULL;
     tensor_select_clear(&s);
@@ -138,18 +112,11 @@ static bool same_shape(const Selection *s, const Tensor *t)
            memcmp(s->shape, t->shape, t->ndim * sizeof(size_t)) == 0;
 }
 
-/* "(2, 3)" */
 static PyObject *shape_text(size_t ndim, const size_t *shape)
 {
-    PyObject *text = PyUnicode_FromString("(");
-    for (size_t i = 0; i < ndim && text; i++) {
-        PyObject *longer =
-            PyUnicode_FromFormat("%U%s%zu", text, i ? ", " : "", shape[i]);
-        Py_SETREF(text, longer);
-    }
-    if (text)
-        Py_SETREF(text, PyUnicode_FromFormat(ndim == 1 ? "%U,)" : "%U)", text));
-    return text;
+    Extents extents = { .ndim = ndim };
+    memcpy(extents.dims, shape, ndim * sizeof(size_t));
+    return broadcast_text(&extents);
 }
 
 static void fail_shape(const Selection *s, const Tensor *t)
@@ -180,15 +147,6 @@ static bool is_flat(const Selection *s, PyObject *value)
 /* The value as a tensor whose storage has an entry for every place, or just one. */
 static Array *prepare(const Selection *s, PyObject *value)
 {
-    uint64_t bits;
-    if (convert_is_number(value) &&
-        !convert_number((VarType) s->info->entry, value, &bits)) {
-        /* t[0] = 1.5 is refused for integers */
-        error_raise(PyExc_TypeError, s->operation, NULL, 0,
-                    "could not initialize element with a value of type '%s'.",
-                    Py_TYPE(value)->tp_name);
-        return NULL;
-    }
     const TypeInfo *info = s->info;
     Array *made = convert_to(info, value, s->operation);
     if (!made || storage_size(made) == 1 || is_flat(s, value) ||
@@ -256,6 +214,8 @@ static bool scatter_entries(const Selection *s, Array *target, Array *value)
 static int set_masked(Array *a, PyObject *mask, PyObject *value, const char *operation)
 {
     PyObject *operands[] = { mask, value, (PyObject *) a };
+    if (index_refuses(a->info, value))
+        return index_fail_value(a, value);
     PyObject *chosen = apply(a->info->state, APPLY_SELECT, operands, false);
     Array *made = chosen ? convert_to(a->info, chosen, operation) : NULL;
     Py_XDECREF(chosen);
@@ -276,16 +236,21 @@ static int set_masked(Array *a, PyObject *mask, PyObject *value, const char *ope
 
 int tensor_set(Array *a, PyObject *key, PyObject *value)
 {
-    const Name name = name_of(a, "set");
+    const KeyName name = key_name(a, KEY_SET);
     Selection s;
-    if (is_mask(a, key))
+    if (key_is_mask(a->info->state, key))
         return set_masked(a, key, value, name.text);
     bool ok = parse(&s, &name, a, key);
+    if (ok && index_refuses(a->info, value)) {
+        index_fail_value(a, value);
+        ok = false;
+    }
     const size_t size = storage_size(a);
     Array *made = ok ? prepare(&s, value) : NULL;
-    ok = made && (storage_size(made) != 1 || check_single(&s, made, value));
-    if (ok &&
-        storage_size(a) != size) { /* Python code that ran has changed the tensor */
+    const size_t found = made ? storage_size(made) : 0;
+    ok = made && (found != 1 || check_single(&s, made, value));
+    if (ok && (storage_size(a) != size || (found != 1 && found != s.total))) {
+        /* Python code that ran, or another thread, has changed it or the value */
         error_raise(PyExc_RuntimeError, name.text, NULL, 0,
                     "the tensor changed its size during the assignment.");
         ok = false;

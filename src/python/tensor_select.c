@@ -15,6 +15,8 @@
 
 #include "python/convert.h"
 #include "python/error.h"
+#include "python/key.h"
+#include "python/lanes.h"
 
 /* ---------------------------------------------------------------- errors */
 
@@ -56,12 +58,10 @@ static const TypeInfo *type_at(const Selection *s, uint16_t id)
 
 static bool is_index_array(const Selection *s, PyObject *key)
 {
-    if (!PyObject_TypeCheck(key, s->info->state->array_base))
-        return false;
-    const TypeInfo *info = ((Array *) key)->info;
-    const bool flat = info->kind == KIND_LEAF || info->kind == KIND_TENSOR ||
-                      (info->kind == KIND_ARRAY && info->ndim == 1 && !info->jit);
-    return flat && info->entry != VarTypeBool && !type_is_float(info);
+    const State *state = s->info->state;
+    if (!array_check(state, key) || ((Array *) key)->info->kind != KIND_TENSOR)
+        return key_is_positions(state, key);
+    return !type_is_mask(((Array *) key)->info) && !type_is_float(((Array *) key)->info);
 }
 
 /* Axes of an index array. */
@@ -95,25 +95,6 @@ static bool combine(size_t *ndim, size_t *shape, size_t other_ndim, const size_t
     return true;
 }
 
-/* Count negative indices from the end: v < 0 ? v + extent : v, as UInt32. Consumes. */
-static uint32_t wrap_variable(JitBackend backend, uint32_t signed_index, size_t extent)
-{
-    const uint32_t index = jit_var_cast(signed_index, VarTypeUInt32, 0);
-    const uint32_t zero = jit_var_i32(backend, 0);
-    const uint32_t size = jit_var_u32(backend, (uint32_t) extent);
-    const uint32_t negative = zero ? jit_var_lt(signed_index, zero) : 0;
-    const uint32_t wrapped = index && size ? jit_var_add(index, size) : 0;
-    const uint32_t result =
-        negative && wrapped ? jit_var_select(negative, wrapped, index) : 0;
-    jit_var_dec_ref(index);
-    jit_var_dec_ref(zero);
-    jit_var_dec_ref(size);
-    jit_var_dec_ref(negative);
-    jit_var_dec_ref(wrapped);
-    jit_var_dec_ref(signed_index);
-    return result;
-}
-
 static bool fail_bounds(const Selection *s, long long index, size_t axis, size_t extent)
 {
     return fail(s, PyExc_IndexError,
@@ -121,8 +102,16 @@ static bool fail_bounds(const Selection *s, long long index, size_t axis, size_t
                 extent);
 }
 
-/* Entries of an index array as one UInt32 variable; 0: exception. */
-static uint32_t key_variable(const Selection *s, const Key *key, size_t extent)
+/* Reading index arrays may wait, and another thread may change one of them meanwhile. */
+static bool fail_changed(const Selection *s)
+{
+    return fail(s, PyExc_RuntimeError,
+                "an index array changed its size while it was read.");
+}
+
+/* The n entries of an index array as one UInt32 variable; 0: exception. */
+static uint32_t key_variable(const Selection *s, const Key *key, size_t n,
+                             size_t extent)
 {
     const TypeInfo *info = key->array->info;
     const bool is_signed = type_is_signed((VarType) info->entry);
@@ -136,6 +125,15 @@ static uint32_t key_variable(const Selection *s, const Key *key, size_t extent)
     uint32_t index = jit_var_inc_ref(array_index(a));
     Py_DECREF((PyObject *) a);
     VarInfo found;
+    if (extent == 0 || !index || jit_var_size(index) != n) {
+        if (extent == 0)
+            fail(s, PyExc_IndexError, "axis %zu has size 0, there is nothing to index.",
+                 key->axis);
+        else
+            fail_changed(s);
+        jit_var_dec_ref(index);
+        return 0;
+    }
     if (jit_var_info(index, &found) && found.state == VarStateLiteral) {
         const long long value =
             is_signed ? (int32_t) found.literal : (long long) found.literal;
@@ -146,7 +144,7 @@ static uint32_t key_variable(const Selection *s, const Key *key, size_t extent)
         }
     }
     if (is_signed)
-        index = wrap_variable((JitBackend) s->info->backend, index, extent);
+        index = lanes_wrap((JitBackend) s->info->backend, index, extent);
     if (!index)
         error_from_core(s->operation, NULL, 0);
     return index;
@@ -165,6 +163,11 @@ static size_t *key_positions(const Selection *s, const Key *key, size_t n,
     size_t *positions = a ? PyMem_Malloc((n + 1) * sizeof(size_t)) : NULL;
     if (a && !positions)
         PyErr_NoMemory();
+    if (positions && array_count(a) != n) {
+        fail_changed(s);
+        PyMem_Free(positions);
+        positions = NULL;
+    }
     for (size_t i = 0; i < n && positions; i++) {
         const int64_t value = ((int64_t *) array_data(a))[i];
         const int64_t wrapped = value < 0 ? value + (int64_t) extent : value;
@@ -185,9 +188,11 @@ static bool expand(const Selection *s, IndexArray *array, size_t ndim,
                    const size_t *shape, size_t block_ndim, const size_t *block)
 {
     Selection spread;
-    if (array->size == 1 ||
-        !tensor_select_broadcast(&spread, s->info, ndim, shape, block_ndim, block) ||
-        spread.total == array->size)
+    if (array->size == 1)
+        return true;
+    if (!tensor_select_broadcast(&spread, s->info, ndim, shape, block_ndim, block))
+        return fail_changed(s);
+    if (spread.total == array->size)
         return true;
     if (s->info->jit) {
         const uint32_t places = spread.total ? tensor_select_trace(&spread) : 0;
@@ -240,7 +245,7 @@ static bool add_block(Selection *s, const Key *keys, size_t n, const size_t *ext
         if (!array->size)
             continue;
         if (s->info->jit)
-            array->variable = key_variable(s, &keys[i], extent);
+            array->variable = key_variable(s, &keys[i], array->size, extent);
         else
             array->positions = key_positions(s, &keys[i], array->size, extent);
         if ((!array->variable && !array->positions) ||
@@ -261,11 +266,6 @@ static bool add_block(Selection *s, const Key *keys, size_t n, const size_t *ext
 }
 
 /* ---------------------------------------------------------------- the key */
-
-static bool is_integer(PyObject *key)
-{
-    return PyIndex_Check(key) && !PyBool_Check(key) && !PySequence_Check(key);
-}
 
 static bool add_axis(Selection *s, size_t extent, int64_t stride)
 {
@@ -360,7 +360,7 @@ static bool parse_items(Selection *s, size_t ndim, const size_t *shape,
     for (size_t i = 0; i < n; i++) {
         PyObject *key = items[i];
         bool ok = true;
-        interrupted |= key_count && !is_integer(key) && !is_index_array(s, key);
+        interrupted |= key_count && !key_is_integer(key) && !is_index_array(s, key);
         if (key == Py_None) {
             ok = add_axis(s, 1, 0);
         } else if (key == Py_Ellipsis) {
@@ -370,7 +370,7 @@ static bool parse_items(Selection *s, size_t ndim, const size_t *shape,
             ellipsis = true;
             for (size_t k = consumed; k < ndim && ok; k++, axis++)
                 ok = add_axis(s, shape[axis], (int64_t) strides[axis]);
-        } else if (is_integer(key)) {
+        } else if (key_is_integer(key)) {
             ok = add_integer(s, key, axis, shape[axis], strides[axis]);
             axis++;
         } else if (PySlice_Check(key)) {

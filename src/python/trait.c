@@ -23,7 +23,8 @@ static const TypeInfo *info_of(PyObject *module, PyObject *arg)
     return type_of_class(state_of_module(module), class_of(arg));
 }
 
-/* The class of a descriptor (new reference): Python's own for leaves of drjit.scalar. */
+/* The class of a descriptor (new reference): Python's own for leaves of
+ * drjit.scalar. */
 static PyObject *class_object(const TypeInfo *t)
 {
     if (t->py)
@@ -54,7 +55,10 @@ static unsigned python_scalar(PyTypeObject *cls)
 
 static bool is_array(const TypeInfo *t) { return t; }
 static bool is_half(const TypeInfo *t) { return t->entry == VarTypeFloat16; }
-static bool is_integral(const TypeInfo *t) { return !type_is_float(t) && !type_is_mask(t); }
+static bool is_integral(const TypeInfo *t)
+{
+    return !type_is_float(t) && !type_is_mask(t);
+}
 static bool is_arithmetic(const TypeInfo *t) { return !type_is_mask(t); }
 static bool is_signed(const TypeInfo *t) { return type_is_signed(t->entry); }
 static bool is_unsigned(const TypeInfo *t) { return !type_is_signed(t->entry); }
@@ -71,17 +75,18 @@ static bool is_dynamic(const TypeInfo *t)
     return t->jit || t->dynamic || t->kind == KIND_TENSOR;
 }
 
-static PyObject *answer(PyObject *module, PyObject *arg, bool (*holds)(const TypeInfo *),
-                        unsigned scalars)
+static PyObject *answer(PyObject *module, PyObject *arg,
+                        bool (*holds)(const TypeInfo *), unsigned scalars)
 {
     const TypeInfo *t = info_of(module, arg);
-    return PyBool_FromLong(t ? holds(t) : (python_scalar(class_of(arg)) & scalars) != 0);
+    return PyBool_FromLong(t ? holds(t)
+                             : (python_scalar(class_of(arg)) & scalars) != 0);
 }
 
-#define TRAIT(name, holds, scalars)                                                     \
-    static PyObject *name##_v(PyObject *module, PyObject *arg)                          \
-    {                                                                                   \
-        return answer(module, arg, holds, scalars);                                     \
+#define TRAIT(name, holds, scalars)                            \
+    static PyObject *name##_v(PyObject *module, PyObject *arg) \
+    {                                                          \
+        return answer(module, arg, holds, scalars);            \
     }
 
 TRAIT(is_array, is_array, 0)
@@ -120,7 +125,8 @@ static PyObject *type_v(PyObject *module, PyObject *arg)
 static PyObject *backend_v(PyObject *module, PyObject *arg)
 {
     const TypeInfo *t = info_of(module, arg);
-    return enum_make(state_of_module(module), "JitBackend", t ? t->backend : JitBackendNone);
+    return enum_make(state_of_module(module), "JitBackend",
+                     t ? t->backend : JitBackendNone);
 }
 
 static PyObject *size_v(PyObject *module, PyObject *arg)
@@ -242,15 +248,17 @@ static PyObject *with_entry(PyObject *module, PyObject *arg, const char *operati
         return Py_NewRef((PyObject *) (entry == VarTypeBool     ? &PyBool_Type
                                        : entry >= VarTypeFloat16 ? &PyFloat_Type
                                                                  : &PyLong_Type));
-    uint16_t id = type_find(t->family, t->kind, t->ndim, t->dims, entry);
+    uint16_t id = t->entry == entry
+                      ? t->id
+                      : type_find(t->family, t->kind, t->ndim, t->dims, entry);
     return id == TYPE_NONE ? no_such_type(operation, arg, type_entry_name(entry))
                            : class_by_id(t, id);
 }
 
-#define SIZED(name, entry)                                                              \
-    static PyObject *name##_array_t(PyObject *module, PyObject *arg)                    \
-    {                                                                                   \
-        return with_entry(module, arg, #name "_array_t", entry);                        \
+#define SIZED(name, entry)                                           \
+    static PyObject *name##_array_t(PyObject *module, PyObject *arg) \
+    {                                                                \
+        return with_entry(module, arg, #name "_array_t", entry);     \
     }
 
 SIZED(int8, VarTypeInt8)
@@ -278,9 +286,10 @@ static PyObject *same_size(PyObject *module, PyObject *arg, const char *operatio
     const TypeInfo *t = info_of(module, arg);
     VarType entry = t ? by_size[t->entry_size][column] : VarTypeVoid;
     if (entry == VarTypeVoid)
-        return error_raise(PyExc_TypeError, operation, &arg, 1,
-                           "expected an array type with entries that have a counterpart "
-                           "of the same size");
+        return error_raise(
+            PyExc_TypeError, operation, &arg, 1,
+            "expected an array type with entries that have a counterpart "
+            "of the same size");
     return with_entry(module, arg, operation, entry);
 }
 
@@ -318,11 +327,13 @@ static PyObject *replace_type_t(PyObject *module, PyObject *const *args, Py_ssiz
                            "expected (type, VarType)");
     if (!read_entry(module, "replace_type_t", args[1], &entry))
         return NULL;
-    return info_of(module, args[0]) ? with_entry(module, args[0], "replace_type_t", entry)
-                                    : Py_NewRef(args[0]);
+    return info_of(module, args[0])
+               ? with_entry(module, args[0], "replace_type_t", entry)
+               : Py_NewRef(args[0]);
 }
 
-static PyObject *reinterpret_array_t(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *reinterpret_array_t(PyObject *module, PyObject *const *args,
+                                     Py_ssize_t n)
 {
     VarType entry;
     if (n != 2)
@@ -362,20 +373,23 @@ static bool read_kind(const TypeInfo *t, PyObject *name, Kind *kind)
 
 static bool read_dims(PyObject *shape, int8_t dims[4], int *ndim)
 {
-    PyObject *items = PySequence_Fast(shape, "drjit.replace_shape_t(): expected a tuple");
-    if (!items)
+    PyObject *items = PySequence_Tuple(shape); /* __index__ may change a list */
+    if (!items) {
+        error_raise(PyExc_TypeError, "replace_shape_t", &shape, 1, "expected a tuple");
         return false;
-    *ndim = (int) PySequence_Fast_GET_SIZE(items);
-    bool ok = *ndim <= 4;
+    }
+    bool ok = PyTuple_GET_SIZE(items) <= 4;
+    *ndim = ok ? (int) PyTuple_GET_SIZE(items) : 0;
     for (int i = 0; ok && i < *ndim; i++) {
-        long extent = PyLong_AsLong(PySequence_Fast_GET_ITEM(items, i));
+        long extent = PyLong_AsLong(PyTuple_GET_ITEM(items, i));
         ok = extent >= DYNAMIC && extent < 128 && !PyErr_Occurred();
         dims[i] = (int8_t) (ok ? extent : 0);
     }
     Py_DECREF(items);
     if (!ok)
         error_raise(PyExc_ValueError, "replace_shape_t", NULL, 0,
-                    "expected at most 4 extents, each -1 (dynamic) or more, got %R", shape);
+                    "expected at most 4 extents, each -1 (dynamic) or more, got %R",
+                    shape);
     return ok;
 }
 
@@ -390,7 +404,8 @@ static PyObject *replace_shape_t(PyObject *module, PyObject *const *args, Py_ssi
     int8_t dims[4];
     int ndim;
     Kind kind;
-    if (!read_dims(args[1], dims, &ndim) || !read_kind(t, n == 3 ? args[2] : NULL, &kind))
+    if (!read_dims(args[1], dims, &ndim) ||
+        !read_kind(t, n == 3 ? args[2] : NULL, &kind))
         return NULL;
     if (t->jit && ndim && dims[ndim - 1] == DYNAMIC)
         ndim--; /* the lanes are not an extent over leaves */
@@ -430,8 +445,8 @@ static PyObject *python_class(int operand)
                                                             : &PyFloat_Type));
 }
 
-/* Whether there are sequences among the arguments, whose entries join those of the others,
- * and no types. */
+/* Whether there are sequences among the arguments, whose entries join those of the
+ * others, and no types. */
 static bool needs_values(State *state, PyObject *const *args, Py_ssize_t n)
 {
     bool sequence = false;
@@ -505,13 +520,15 @@ PyMethodDef trait_functions[] = {
     V(is_tensor, "Is it a tensor type?"),
     V(is_special, "Is it a matrix, complex number or quaternion type?"),
     V(is_struct, "Is it a data class, or a class with DRJIT_STRUCT?"),
-    {"type_v", type_v, METH_O, "type_v(arg, /)\n--\n\nEntry type (a VarType)."},
-    {"backend_v", backend_v, METH_O, "backend_v(arg, /)\n--\n\nBackend (a JitBackend)."},
-    {"size_v", size_v, METH_O,
-     "size_v(arg, /)\n--\n\nFirst extent; -1 if dynamic, 1 if no array."},
-    {"depth_v", depth_v, METH_O,
-     "depth_v(arg, /)\n--\n\nNumber of nested extents; 0 if no array."},
-    {"itemsize_v", itemsize_v, METH_O, "itemsize_v(arg, /)\n--\n\nBytes of an entry."},
+    { "type_v", type_v, METH_O, "type_v(arg, /)\n--\n\nEntry type (a VarType)." },
+    { "backend_v", backend_v, METH_O,
+      "backend_v(arg, /)\n--\n\nBackend (a JitBackend)." },
+    { "size_v", size_v, METH_O,
+      "size_v(arg, /)\n--\n\nFirst extent; -1 if dynamic, 1 if no array." },
+    { "depth_v", depth_v, METH_O,
+      "depth_v(arg, /)\n--\n\nNumber of nested extents; 0 if no array." },
+    { "itemsize_v", itemsize_v, METH_O,
+      "itemsize_v(arg, /)\n--\n\nBytes of an entry." },
     T(value_t, "Type of arg[0]; the argument's own type if it is no array."),
     T(mask_t, "Type of comparison results."),
     T(scalar_t, "Python type of the entries."),
@@ -532,15 +549,19 @@ PyMethodDef trait_functions[] = {
     T(float16_array_t, "Same shape, entries float16."),
     T(float32_array_t, "Same shape, entries float32."),
     T(float64_array_t, "Same shape, entries float64."),
-    {"replace_type_t", METHOD(replace_type_t), METH_FASTCALL,
-     "replace_type_t(arg, type, /)\n--\n\nSame shape with entries of another VarType."},
-    {"reinterpret_array_t", METHOD(reinterpret_array_t), METH_FASTCALL,
-     "reinterpret_array_t(arg, type, /)\n--\n\nSame shape with entries of another VarType "
-     "of the same size."},
-    {"replace_shape_t", METHOD(replace_shape_t), METH_FASTCALL,
-     "replace_shape_t(arg, shape, kind=None, /)\n--\n\nSame entries with another shape (-1: "
-     "dynamic) and kind (\"array\", \"matrix\", \"complex\", \"quaternion\")."},
-    {"expr_t", METHOD(expr_t), METH_FASTCALL,
-     "expr_t(*args)\n--\n\nResult type of an arithmetic expression of these arrays or types."},
-    {NULL, NULL, 0, NULL},
+    { "replace_type_t", METHOD(replace_type_t), METH_FASTCALL,
+      "replace_type_t(arg, type, /)\n--\n\nSame shape with entries of another "
+      "VarType." },
+    { "reinterpret_array_t", METHOD(reinterpret_array_t), METH_FASTCALL,
+      "reinterpret_array_t(arg, type, /)\n--\n\nSame shape with entries of another "
+      "VarType "
+      "of the same size." },
+    { "replace_shape_t", METHOD(replace_shape_t), METH_FASTCALL,
+      "replace_shape_t(arg, shape, kind=None, /)\n--\n\nSame entries with another "
+      "shape (-1: "
+      "dynamic) and kind (\"array\", \"matrix\", \"complex\", \"quaternion\")." },
+    { "expr_t", METHOD(expr_t), METH_FASTCALL,
+      "expr_t(*args)\n--\n\nResult type of an arithmetic expression of these arrays or "
+      "types." },
+    { NULL, NULL, 0, NULL },
 };

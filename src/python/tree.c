@@ -204,7 +204,8 @@ static PyObject *merge_shapes(PyObject *a, PyObject *b)
     if (!fits) {
         Py_XDECREF(merged);
         return error_raise(PyExc_RuntimeError, "shape", NULL, 0,
-                           "the input is ragged, it has entries of shapes %R and %R", a, b);
+                           "the input is ragged, it has entries of shapes %R and %R", a,
+                           b);
     }
     return merged;
 }
@@ -221,7 +222,8 @@ static PyObject *shape_of_sequence(State *state, PyObject *sequence, int depth)
         PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(sequence, count));
         PyObject *shape = shape_of(state, item, depth + 1);
         Py_DECREF(item);
-        PyObject *merged = shape && inner ? merge_shapes(inner, shape) : Py_XNewRef(shape);
+        PyObject *merged =
+            shape && inner ? merge_shapes(inner, shape) : Py_XNewRef(shape);
         Py_XDECREF(shape);
         Py_XDECREF(inner);
         inner = merged;
@@ -241,6 +243,17 @@ static PyObject *shape_of_sequence(State *state, PyObject *sequence, int depth)
     return result;
 }
 
+static bool are_extents(PyObject *shape)
+{
+    bool ok = PyTuple_Check(shape);
+    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(shape); i++) {
+        PyObject *extent = PyTuple_GET_ITEM(shape, i);
+        ok = PyLong_Check(extent) && PyLong_AsSsize_t(extent) >= 0;
+    }
+    PyErr_Clear(); /* of an extent that is too large */
+    return ok;
+}
+
 static PyObject *shape_of(State *state, PyObject *arg, int depth)
 {
     if (array_check(state, arg))
@@ -250,7 +263,7 @@ static PyObject *shape_of(State *state, PyObject *arg, int depth)
     if (PyList_Check(arg) || PyTuple_Check(arg))
         return shape_of_sequence(state, arg, depth);
     PyObject *shape = PyObject_GetAttrString(arg, "shape"); /* NumPy and its like */
-    if (shape && PyTuple_Check(shape))
+    if (shape && are_extents(shape))
         return shape;
     Py_XDECREF(shape);
     if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_AttributeError)) {
@@ -267,25 +280,33 @@ static PyObject *shape(PyObject *module, PyObject *arg)
 }
 
 PyMethodDef tree_functions[] = {
-    {"schedule", METHOD(schedule), METH_FASTCALL,
-     "schedule(*args)\n--\n\nHave the arrays in these PyTrees computed by the next kernel "
-     "launch. Returns True if there\nwas something to schedule."},
-    {"eval", METHOD(eval), METH_FASTCALL,
-     "eval(*args)\n--\n\nEvaluate the arrays in these PyTrees, and all that was scheduled "
-     "before. Literals stay\nliterals (see make_opaque). Returns True if there was something "
-     "to do."},
-    {"make_opaque", METHOD(make_opaque), METH_FASTCALL,
-     "make_opaque(*args)\n--\n\nEvaluate the arrays in these PyTrees, literals included."},
-    {"copy", copy, METH_O,
-     "copy(arg, /)\n--\n\nA deep copy of a PyTree; the arrays share memory until one of them "
-     "is written to."},
-    {"width", METHOD(width), METH_FASTCALL,
-     "width(*args)\n--\n\nNumber of lanes of the arrays in these PyTrees, 1 if there are "
-     "none.\nRuntimeError if their sizes do not fit."},
-    {"opaque_width", opaque_width, METH_O,
-     "opaque_width(arg, /)\n--\n\nThe number of lanes as an evaluated array of one entry."},
-    {"shape", shape, METH_O,
-     "shape(arg, /)\n--\n\nExtents of an array, tensor or nested sequence. RuntimeError if "
-     "it is ragged."},
-    {NULL, NULL, 0, NULL},
+    { "schedule", METHOD(schedule), METH_FASTCALL,
+      "schedule(*args)\n--\n\nHave the arrays in these PyTrees computed by the next "
+      "kernel "
+      "launch. Returns True if there\nwas something to schedule." },
+    { "eval", METHOD(eval), METH_FASTCALL,
+      "eval(*args)\n--\n\nEvaluate the arrays in these PyTrees, and all that was "
+      "scheduled "
+      "before. Literals stay\nliterals (see make_opaque). Returns True if there was "
+      "something "
+      "to do." },
+    { "make_opaque", METHOD(make_opaque), METH_FASTCALL,
+      "make_opaque(*args)\n--\n\nEvaluate the arrays in these PyTrees, literals "
+      "included." },
+    { "copy", copy, METH_O,
+      "copy(arg, /)\n--\n\nA deep copy of a PyTree; the arrays share memory until one "
+      "of them "
+      "is written to." },
+    { "width", METHOD(width), METH_FASTCALL,
+      "width(*args)\n--\n\nNumber of lanes of the arrays in these PyTrees, 1 if there "
+      "are "
+      "none.\nRuntimeError if their sizes do not fit." },
+    { "opaque_width", opaque_width, METH_O,
+      "opaque_width(arg, /)\n--\n\nThe number of lanes as an evaluated array of one "
+      "entry." },
+    { "shape", shape, METH_O,
+      "shape(arg, /)\n--\n\nExtents of an array, tensor or nested sequence. "
+      "RuntimeError if "
+      "it is ragged." },
+    { NULL, NULL, 0, NULL },
 };

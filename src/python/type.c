@@ -1,9 +1,9 @@
 /*
  * type.c -- descriptors and classes from types.def
  *
- * The descriptors of all families are filled at import, a few microseconds of arithmetic.
- * Classes cost about ten microseconds each and are made family by family, when the
- * module of a family is first imported.
+ * The descriptors of all families are filled at import, a few microseconds of
+ * arithmetic. Classes cost about ten microseconds each and are made family by family,
+ * when the module of a family is first imported.
  *
  * Finding the descriptor of a class: exact classes are looked up by address in an open
  * hash table; a class derived by a user is not in it, so its bases are tried in turn.
@@ -88,7 +88,8 @@ size_t type_entry_size(VarType type)
 
 const char *type_entry_name(VarType type)
 {
-    return entry_texts[type].name;
+    const char *name = entry_texts[type].name;
+    return name ? name : "void"; /* no array has such entries */
 }
 
 /* ---------------------------------------------------------------- finding types */
@@ -107,8 +108,14 @@ static uint16_t id_of(Family family, int shape, int entry)
     if (entry < 0 || !(shapes[shape].entries >> entry & 1))
         return TYPE_NONE;
     unsigned id = family * TYPES_PER_FAMILY;
-    for (int i = 0; i < shape; i++)
-        id += (unsigned) __builtin_popcount(shapes[i].entries);
+    if (2 * shape < SHAPE_COUNT) {
+        for (int i = 0; i < shape; i++)
+            id += (unsigned) __builtin_popcount(shapes[i].entries);
+    } else {
+        id += TYPES_PER_FAMILY;
+        for (int i = shape; i < SHAPE_COUNT; i++)
+            id -= (unsigned) __builtin_popcount(shapes[i].entries);
+    }
     unsigned before = shapes[shape].entries & ((1u << entry) - 1);
     return (uint16_t) (id + (unsigned) __builtin_popcount(before));
 }
@@ -119,7 +126,8 @@ static bool same_shape(const Shape *s, Kind kind, int ndim, const int8_t *dims)
            (ndim == 0 || memcmp(s->dims, dims, (size_t) ndim) == 0);
 }
 
-uint16_t type_find(Family family, Kind kind, int ndim, const int8_t *dims, VarType entry)
+uint16_t type_find(Family family, Kind kind, int ndim, const int8_t *dims,
+                   VarType entry)
 {
     for (int i = 0; i < SHAPE_COUNT; i++)
         if (same_shape(&shapes[i], kind, ndim, dims))
@@ -164,9 +172,9 @@ static uint16_t plain_array_type(const TypeInfo *info)
         return info->jit ? info->leaf
                          : type_find(info->family, KIND_ARRAY, 1, dynamic_dims,
                                      info->entry);
-    return info->ndim == 0
-               ? info->id
-               : type_find(info->family, KIND_ARRAY, info->ndim, info->dims, info->entry);
+    return info->ndim == 0 ? info->id
+                           : type_find(info->family, KIND_ARRAY, info->ndim, info->dims,
+                                       info->entry);
 }
 
 static bool fill(State *state, Family family, int shape, int entry)
@@ -191,11 +199,13 @@ static bool fill(State *state, Family family, int shape, int entry)
     t->leaf = type_find(family, KIND_LEAF, 0, NULL, type);
     t->value = value_type(t);
     t->array = plain_array_type(t);
-    Kind mask_kind = s->kind == KIND_TENSOR || s->kind == KIND_LEAF ? s->kind : KIND_ARRAY;
+    Kind mask_kind =
+        s->kind == KIND_TENSOR || s->kind == KIND_LEAF ? s->kind : KIND_ARRAY;
     t->mask = type_find(family, mask_kind, s->ndim, s->dims, VarTypeBool);
 
     const char *module = families[family].module;
-    const char *suffix = s->kind == KIND_LEAF ? entries[entry].leaf : entries[entry].suffix;
+    const char *suffix =
+        s->kind == KIND_LEAF ? entries[entry].leaf : entries[entry].suffix;
     size_t size = strlen(module) + strlen(s->prefix) + strlen(suffix) + 2;
     char *name = PyMem_Malloc(size);
     if (!name) {
@@ -215,7 +225,8 @@ bool type_init(State *state)
                 if (shapes[shape].entries >> entry & 1 &&
                     !fill(state, family, shape, entry))
                     return false;
-    state->class_capacity = 1024; /* more than twice the number of types, a power of two */
+    state->class_capacity =
+        1024; /* more than twice the number of types, a power of two */
     state->classes = PyMem_Calloc(state->class_capacity, sizeof(ClassEntry));
     if (!state->classes)
         PyErr_NoMemory();
@@ -251,7 +262,8 @@ int type_traverse(State *state, visitproc visit, void *arg)
     return 0;
 }
 
-/* ---------------------------------------------------------------- class -> descriptor */
+/* ---------------------------------------------------------------- class ->
+ * descriptor */
 
 static ClassEntry *slot_of(const State *state, PyTypeObject *cls)
 {
@@ -288,8 +300,10 @@ State *type_state(PyTypeObject *cls)
 static PyObject *meta_text(const TypeInfo *t)
 {
     static const char *const traits[KIND_COUNT] = {
-        [KIND_ARRAY] = "  is_vector=1,\n",       [KIND_MATRIX] = "  is_matrix=1,\n",
-        [KIND_COMPLEX] = "  is_complex=1,\n",    [KIND_QUATERNION] = "  is_quaternion=1,\n",
+        [KIND_ARRAY] = "  is_vector=1,\n",
+        [KIND_MATRIX] = "  is_matrix=1,\n",
+        [KIND_COMPLEX] = "  is_complex=1,\n",
+        [KIND_QUATERNION] = "  is_quaternion=1,\n",
         [KIND_TENSOR] = "  is_tensor=1,\n",
     };
     char dims[32] = "";
@@ -299,10 +313,11 @@ static PyObject *meta_text(const TypeInfo *t)
     for (int i = 0; i < extents; i++) {
         const char *comma = i ? ", " : "";
         int extent = i < t->ndim ? t->dims[i] : DYNAMIC;
-        length += (size_t) (extent == DYNAMIC
-                                ? snprintf(dims + length, sizeof(dims) - length, "%s*", comma)
-                                : snprintf(dims + length, sizeof(dims) - length, "%s%d",
-                                           comma, extent));
+        length +=
+            (size_t) (extent == DYNAMIC
+                          ? snprintf(dims + length, sizeof(dims) - length, "%s*", comma)
+                          : snprintf(dims + length, sizeof(dims) - length, "%s%d",
+                                     comma, extent));
     }
     return PyUnicode_FromFormat("ArrayMeta[\n  type=%s,\n%s%s%s  shape=(%s)\n]",
                                 type_entry_name(t->entry),
@@ -403,7 +418,8 @@ bool type_touch_family(State *state, Family family, PyObject *module_dict)
                                           (PyObject *) t->py) < 0)
             return false;
     }
-    /* The leaves' other names; in drjit.scalar all names of leaves are Python's types. */
+    /* The leaves' other names; in drjit.scalar all names of leaves are Python's
+     * types. */
     for (int i = 0; i < ENTRY_COUNT; i++) {
         const TypeInfo *t = &state->types[id_of(family, 0, i)];
         PyObject *cls = class_or_number(t);
@@ -416,7 +432,8 @@ bool type_touch_family(State *state, Family family, PyObject *module_dict)
     return true;
 }
 
-/* _publish(name, dict): make the classes of drjit.<name>, put them into its dictionary. */
+/* _publish(name, dict): make the classes of drjit.<name>, put them into its
+ * dictionary. */
 static PyObject *publish(PyObject *module, PyObject *args)
 {
     const char *name;

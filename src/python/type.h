@@ -2,10 +2,10 @@
  * type.h -- descriptors of the array types, generated from types.def
  *
  * A descriptor says all that is known about a type. Ids are dense, so relations between
- * types (promotion, mask type, value type, ...) are table look-ups. The Python classes of a
- * family are made when its module is first touched (type_touch_family); until then
- * the descriptors exist with 'py' NULL. The LEAF rows of drjit.scalar never have a class:
- * they stand for Python's bool, int and float with a given entry type.
+ * types (promotion, mask type, value type, ...) are table look-ups. The Python classes
+ * of a family are made when its module is first touched (type_touch_family); until then
+ * the descriptors exist with 'py' NULL. The LEAF rows of drjit.scalar never have a
+ * class: they stand for Python's bool, int and float with a given entry type.
  */
 #ifndef PYTHON_TYPE_H
 #define PYTHON_TYPE_H
@@ -49,16 +49,16 @@ typedef struct TypeInfo {
     uint8_t backend;        /* JitBackend; JitBackendNone for drjit.scalar */
     uint8_t entry;          /* VarType of the entries */
     uint8_t entry_size;     /* of an entry in memory, in bytes */
-    uint8_t leaf_size;      /* bytes a leaf takes in an Array: 8 if jit, else entry_size */
+    uint8_t leaf_size; /* bytes a leaf takes in an Array: 8 if jit, else entry_size */
     bool jit;
     bool dynamic;           /* ArrayX...: the first extent is given by each array */
     int8_t ndim;            /* extents over leaves (0 for LEAF and TENSOR) */
     int8_t dims[3];
-    uint16_t leaves;        /* number of leaves; 0 for dynamic types; 1 for a jit TENSOR */
+    uint16_t leaves; /* number of leaves; 0 for dynamic types; 1 for a jit TENSOR */
     uint16_t leaf;          /* id of the LEAF with the same entry type, same family */
-    uint16_t value;         /* id of self[i]; for a TENSOR its own id; for a LEAF itself */
+    uint16_t value; /* id of self[i]; for a TENSOR its own id; for a LEAF itself */
     uint16_t mask;          /* id of the mask type: comparison results */
-    uint16_t array;         /* id of array_t: plain array of the same shape; for a TENSOR
+    uint16_t array; /* id of array_t: plain array of the same shape; for a TENSOR
                                its 1D storage (jit: LEAF, scalar: ArrayX) */
     /* Dead objects of exactly this class, chained through Array.data. */
     void *free_list;
@@ -76,8 +76,8 @@ int type_traverse(State *state, visitproc visit, void *arg);
  *  dictionary of its module. Initialises the backend. */
 bool type_touch_family(State *state, Family family, PyObject *module_dict);
 
-/** Id of the type with this shape and entry type, TYPE_NONE if there is none. 'dims' has
- *  ndim extents over leaves. */
+/** Id of the type with this shape and entry type, TYPE_NONE if there is none. 'dims'
+ *  has ndim extents over leaves. */
 uint16_t type_find(Family family, Kind kind, int ndim, const int8_t *dims,
                    VarType entry);
 

@@ -8,8 +8,7 @@
 
 #include "python/convert.h"
 
-/* Operands of an operation; those of selections and products beyond the first two, too.
- * */
+/* Number of operands; JitOp lists operations in this order. */
 static int arity(JitOp op)
 {
     return op >= JitOpFma ? 3 : op >= JitOpAdd ? 2 : 1;

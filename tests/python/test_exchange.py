@@ -5,11 +5,10 @@ import sys
 import weakref
 
 import drjit as dr
-import numpy as np
-import pytest
-
 import drjit.llvm as llvm
 import drjit.scalar as scalar
+import numpy as np
+import pytest
 
 ENTRIES = {
     "Bool": np.bool_, "Int8": np.int8, "UInt8": np.uint8, "Int": np.int32,
@@ -24,9 +23,11 @@ SUFFIX = {
 
 def sample(dtype, shape):
     size = int(np.prod(shape))
-    return (np.arange(size) % 2 if dtype == np.bool_ else np.arange(size)).astype(
-        dtype
-    ).reshape(shape)
+    return (
+        (np.arange(size) % 2 if dtype == np.bool_ else np.arange(size))
+        .astype(dtype)
+        .reshape(shape)
+    )
 
 
 @pytest.mark.parametrize("name", ENTRIES)

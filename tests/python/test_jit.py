@@ -5,9 +5,8 @@ import subprocess
 import sys
 
 import drjit as dr
-import pytest
-
 import drjit.llvm as llvm
+import pytest
 
 
 def test_flags():
@@ -162,8 +161,9 @@ def test_log_level_and_callback():
     with pytest.raises((TypeError, ValueError)):
         dr.set_log_level("loud")
     lines = []
-    dr.set_log_callback(lambda level, text: lines.append((level, text)),
-                        dr.LogLevel.Debug)
+    dr.set_log_callback(
+        lambda level, text: lines.append((level, text)), dr.LogLevel.Debug
+    )
     try:
         dr.eval(dr.arange(llvm.Float, 77) * 1.25)
         dr.sync_thread()
@@ -178,8 +178,13 @@ def test_log_level_and_callback():
 
 
 def run(code, **environment):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                          env={**os.environ, **environment}, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=120,
+    )
 
 
 def test_a_callback_that_raises_is_reported_and_ignored():

@@ -4,10 +4,9 @@ import re
 from dataclasses import dataclass, field
 
 import drjit as dr
-import pytest
-
 import drjit.llvm as llvm
 import drjit.scalar as scalar
+import pytest
 
 
 def classes(module):
@@ -74,19 +73,25 @@ def test_numeric_traits():
         assert found == expected, cls
     assert dr.is_half_v(llvm.Array3f16) and not dr.is_half_v(llvm.Float)
     assert dr.is_float_v(llvm.Float(1)) and dr.is_float_v(1.0)
-    assert [dr.itemsize_v(getattr(llvm, n)) for n in
-            ("Bool", "Int8", "Float16", "Int", "Float64")] == [1, 1, 2, 4, 8]
+    assert [
+        dr.itemsize_v(getattr(llvm, n))
+        for n in ("Bool", "Int8", "Float16", "Int", "Float64")
+    ] == [1, 1, 2, 4, 8]
     with pytest.raises(TypeError):
         dr.itemsize_v(int)
 
 
 def test_sizes_and_depths():
-    assert [dr.size_v(t) for t in (llvm.Float, llvm.Array3f, llvm.ArrayXf, llvm.Matrix4f,
-                                   llvm.TensorXf, scalar.Array0f, int)] == [
-        -1, 3, -1, 4, 0, 0, 1]  # fmt: skip
-    assert [dr.depth_v(t) for t in (llvm.Float, llvm.Array3f, llvm.Matrix44f,
-                                    scalar.Array3f, scalar.Matrix2f, llvm.TensorXf,
-                                    "text")] == [1, 2, 4, 1, 2, 0, 0]  # fmt: skip
+    sizes = {
+        llvm.Float: -1, llvm.Array3f: 3, llvm.ArrayXf: -1, llvm.Matrix4f: 4,
+        llvm.TensorXf: 0, scalar.Array0f: 0, int: 1,
+    }  # fmt: skip
+    assert {t: dr.size_v(t) for t in sizes} == sizes
+    depths = {
+        llvm.Float: 1, llvm.Array3f: 2, llvm.Matrix44f: 4, scalar.Array3f: 1,
+        scalar.Matrix2f: 2, llvm.TensorXf: 0, str: 0,
+    }  # fmt: skip
+    assert {t: dr.depth_v(t) for t in depths} == depths
     assert dr.is_dynamic_v(llvm.Array3f) and dr.is_dynamic_v(scalar.ArrayXf)
     assert not dr.is_dynamic_v(scalar.Array3f)
     assert dr.Dynamic == -1 and dr.newaxis is None
@@ -116,8 +121,8 @@ def test_type_mappings():
         (dr.int8_array_t, f.Float, f.Int8), (dr.uint8_array_t, f.Float, f.UInt8),
         (dr.int32_array_t, f.Float64, f.Int), (dr.uint32_array_t, f.Array2f, f.Array2u),
         (dr.int64_array_t, f.Float, f.Int64), (dr.uint64_array_t, f.Float, f.UInt64),
-        (dr.float16_array_t, f.Matrix4f, f.Matrix4f16), (dr.float32_array_t, int, float),
-        (dr.float64_array_t, f.Array44b, f.Array44f64),
+        (dr.float16_array_t, f.Matrix4f, f.Matrix4f16),
+        (dr.float32_array_t, int, float), (dr.float64_array_t, f.Array44b, f.Array44f64),
     ]  # fmt: skip
     for function, argument, expected in table:
         assert function(argument) is expected, (function, argument)

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field
 
 import drjit as dr
-import pytest
-
 import drjit.llvm as llvm
 import drjit.scalar as scalar
+import pytest
 
 
 class Point:
@@ -91,7 +90,9 @@ def test_copy():
 
 def test_width():
     a = llvm.Float([1, 2])
-    assert dr.width(a) == dr.width(a, llvm.Float(1)) == dr.width([llvm.Float(1), a]) == 2
+    assert (
+        dr.width(a) == dr.width(a, llvm.Float(1)) == dr.width([llvm.Float(1), a]) == 2
+    )
     assert dr.width(1) == 1 and dr.width() == 0 and dr.width("x") == 1
     assert dr.width(llvm.Array3f(1, a, 2)) == 2 and dr.width(Point(a, 1)) == 2
     assert dr.width(llvm.TensorXf([[1, 2, 3]])) == 3
@@ -103,7 +104,9 @@ def test_width():
 def test_shape():
     assert dr.shape(llvm.Array3f(1, 2, 3)) == (3, 1)
     assert dr.shape([[1, 2], [3, 4], [5, 6]]) == (3, 2)
-    assert dr.shape([[1, 2], [3]]) == (2, 2) and dr.shape(1) == () and dr.shape([]) == (0,)
+    assert (
+        dr.shape([[1, 2], [3]]) == (2, 2) and dr.shape(1) == () and dr.shape([]) == (0,)
+    )
     assert dr.shape([llvm.Float([1, 2]), llvm.Float(1)]) == (2, 2)
     for bad in (llvm.Array2f([1, 2], [1, 2, 3]), [[1, 2], [1, 2, 3]], [1, [2]]):
         with pytest.raises(RuntimeError, match="ragged"):
@@ -192,6 +195,11 @@ def test_containers_that_change_while_they_are_walked():
 
 def test_trees_of_different_structure():
     a, f = llvm.Float([1, 2]), llvm.Float
-    for x, y in (({"a": a}, {"b": a}), ([a], (a,)), ([a, a], [a]), (Point(a, a), Ray())):
+    for x, y in (
+        ({"a": a}, {"b": a}),
+        ([a], (a,)),
+        ([a, a], [a]),
+        (Point(a, a), Ray()),
+    ):
         with pytest.raises(ValueError, match="drjit.select"):
             dr.select(f(1) > 0, x, y)

@@ -7,7 +7,6 @@ the lines marked ``# error`` have to be rejected.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import runpy
 import subprocess
@@ -95,19 +94,22 @@ def test_values_have_the_declared_types(path: Path) -> None:
     assert checked > 0
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("basedpyright") is None, reason="no basedpyright here"
-)
 def test_basedpyright_agrees() -> None:
-    """A second type checker accepts the correct programs and the stubs."""
+    """A second type checker accepts the correct programs and the stubs.
+
+    All but one: it does not solve type variables with constraints (generic.py) against
+    the parameters of a generic class, which mypy does for each constraint in turn.
+    """
+    programs = [str(path) for path in GOOD if path.name != "generic.py"]
     result = subprocess.run(
-        [sys.executable, "-m", "basedpyright", "--level", "error", *map(str, GOOD)],
+        [sys.executable, "-m", "basedpyright", "--level", "error", *programs],
         capture_output=True,
         text=True,
         cwd=PACKAGE.parent,
         check=False,
     )
-    assert error_lines(result.stdout) == {}, result.stdout
+    assert error_lines(result.stdout) == {}, result.stdout + result.stderr
+    assert "0 errors" in result.stdout, result.stdout + result.stderr
 
 
 def test_stubs_fit_the_package() -> None:

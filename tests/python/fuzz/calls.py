@@ -379,7 +379,7 @@ def member_call(rng: random.Random) -> Call:
         return "class", change_class, (a, values.type_(rng)), {}
     if kind == 17:
         return "iterate", iterate, (a, rng.randrange(9)), {}
-    if kind == 18:
+    if kind == 18 and values.USE_NUMPY:
         names = ["array", "asarray", "add", "multiply", "sum", "concatenate", "from_dlpack",
                  "sin", "matmul", "where", "stack", "array_equal", "full_like"]  # fmt: skip
         arguments = [a, *([values.value(rng)] if rng.random() < 0.6 else [])]

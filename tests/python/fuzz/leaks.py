@@ -20,6 +20,7 @@ import calls
 import drjit as dr
 import meter
 import numpy as np
+import values
 from values import Context
 
 
@@ -47,6 +48,8 @@ def main() -> int:
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     dr.set_log_level(dr.LogLevel.Disable)
+    # NumPy, if not a debug build itself, does not take part in counting references.
+    values.USE_NUMPY = not hasattr(sys, "gettotalrefcount")
     flags = [(flag, dr.flag(flag)) for flag in dr.JitFlag]
     for name in ("kernel_history", "set_flag", "set_label"):
         calls.FUNCTIONS.pop(name, None)

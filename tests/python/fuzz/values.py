@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import enum
+import math
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +14,8 @@ from typing import Any
 
 import drjit as dr
 import numpy as np
+
+USE_NUMPY = True
 
 LARGE = [2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**40]
 
@@ -173,6 +177,8 @@ def hostile(rng: random.Random, base: type = object) -> Any:
 
 def interface(rng: random.Random) -> Any:
     """An object with a wrong __array_interface__, __dlpack__ or __array__."""
+    if not USE_NUMPY:
+        return hostile(rng)
     data = np.arange(12, dtype=rng.choice(["f4", "i4", "u1", "f8"]))
     good: dict[str, Any] = dict(data.__array_interface__)
     key = rng.choice([*good, "nothing"])
@@ -209,6 +215,8 @@ def interface(rng: random.Random) -> Any:
 
 
 def numpy_array(rng: random.Random) -> Any:
+    if not USE_NUMPY:
+        return [1, 2, 3]
     dtypes = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?",
               "c8", "c16", "O", "S3", "U2", ">f4", ">i4", "M8[s]", "m8[s]",
               "V5", [("a", "f4"), ("b", "i4")]]  # fmt: skip
@@ -359,7 +367,7 @@ def array(rng: random.Random, cls: type | None = None) -> Any:
                 return cls(numpy_array(rng))
             if make < 8:
                 return cls()
-            return dr.reshape(dr.arange(cls, int(np.prod(shape))), shape)
+            return dr.reshape(dr.arange(cls, math.prod(shape)), shape)
         if make == 0:
             return cls()
         if make == 1:
@@ -515,8 +523,10 @@ def value(rng: random.Random, depth: int = 0) -> Any:
         return index(rng, 1)
     if r < 0.96:
         return size(rng)
+    if not USE_NUMPY:
+        return object()
     return rng.choice(
-        [object(), Color.RED, b"bytes", bytearray(8), memoryview(b"12345678"), len, sys,
+        [object(), Color.RED, b"bytes", bytearray(8), memoryview(b"12345678"), (ctypes.c_int * 3)(), len, sys,
          lambda *a: 1, lambda *a: tamper(), Exception, NotImplemented, Ellipsis, 3j,
          slice(None), np.float32(2), np.int64(3), np.bool_(True), np.float16(1),
          np.datetime64(3, "s"), hostile, print, np]

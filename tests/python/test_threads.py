@@ -1,0 +1,220 @@
+"""Arrays used from several threads, after fork(), and until the interpreter ends."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import drjit as dr
+import pytest
+
+
+def run_threads(work, count=4):
+    """Run work(number) in threads; exceptions are passed on."""
+    errors = []
+    start = threading.Barrier(count)
+
+    def run(number):
+        try:
+            start.wait()
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+        assert not thread.is_alive()
+    if errors:
+        raise errors[0]
+
+
+@pytest.fixture(autouse=True)
+def switch_often():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def test_independent_work(m):
+    def work(number):
+        flat = m.Float if m is dr.llvm else m.ArrayXf
+        for step in range(1, 40):
+            x = dr.arange(flat, 100 + step) * number
+            y = dr.select(x > number * 50, x - 1, x + 1)
+            expected = sum(
+                i * number + (-1 if i * number > number * 50 else 1)
+                for i in range(100 + step)
+            )
+            total = dr.sum(y)
+            assert (total[0] if m is dr.llvm else total) == expected
+
+    run_threads(work)
+
+
+def test_evaluating_one_array():
+    x = dr.arange(dr.llvm.Float, 1000)
+    shared = x * x + 1
+    expected = [i * i + 1 for i in range(1000)]
+
+    def work(number):
+        for _ in range(20):
+            dr.eval(shared)
+            assert shared[number * 7] == expected[number * 7]
+            assert shared.numpy().tolist() == expected
+            assert (shared + number)[3] == 10 + number
+
+    run_threads(work)
+
+
+def test_changing_one_array(m):
+    """Nobody knows what stands in it in the end, but its entries are valid."""
+    shared = m.Array3f(1, 2, 3)
+    flat = m.Float(range(16)) if m is dr.llvm else m.ArrayXf(range(16))
+    tensor = m.TensorXf(range(12))
+
+    def work(number):
+        for step in range(60):
+            shared[number % 3] = step
+            shared.x += 1
+            shared.yz = shared.zy
+            flat[step % 16] = number
+            if number == 0:
+                tensor.__init__(m.TensorXf(range(12 + step % 2)))
+            elif number == 1:
+                dr.eval(flat, shared, tensor)
+                repr(tensor), repr(shared), flat.numpy()
+            elif number == 2:
+                tensor[step % 12] = -1
+                tensor[::2]
+            else:
+                dr.sum(tensor), dr.sum(flat), shared @ shared, memoryview(tensor).tobytes()
+
+    run_threads(work)
+    assert len(shared) == 3 and len(flat) == 16
+    assert tensor.shape in [(12,), (13,)]
+    repr(shared), repr(flat), repr(tensor)
+
+
+def test_growing_while_in_use(m):
+    shared = m.ArrayXf([1, 2])
+
+    def work(number):
+        for step in range(60):
+            if number == 0:
+                count = len(shared)
+                if count < 200:
+                    shared.__init__([step] * (count + 1))
+            elif number == 1:
+                shared + 1, dr.sum(shared), list(shared)
+            elif number == 2:
+                repr(shared), shared.numpy(), shared[-1]
+            else:
+                dr.eval(shared)
+                shared[0] = step
+
+    run_threads(work)
+    assert len(shared) == 62
+
+
+def test_scatters():
+    target = dr.zeros(dr.llvm.UInt, 8)
+    dr.eval(target)
+    lock = threading.Lock()
+
+    def work(number):
+        for _ in range(25):
+            with lock:  # an update is read, change, write
+                dr.scatter_add(target, dr.llvm.UInt(1), dr.llvm.UInt(number))
+            dr.eval(target)
+
+    run_threads(work)
+    assert target.numpy().tolist() == [25, 25, 25, 25, 0, 0, 0, 0]
+
+
+def test_log_messages_arrive():
+    messages = []
+    dr.set_log_callback(lambda level, text: messages.append(text), dr.LogLevel.Trace)
+    try:
+        run_threads(lambda number: dr.eval(dr.arange(dr.llvm.Int, 50) * number))
+        dr.llvm.Float(1)
+    finally:
+        dr.set_log_callback(None)
+    assert messages and all(isinstance(text, str) for text in messages)
+
+
+# ------------------------------------------------------------------ processes
+
+
+def run_program(code, **environment):
+    """Run it; the exit status must be 0 and nothing must be printed to stderr."""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    assert result.stderr == ""
+    assert result.returncode == 0
+    return result.stdout
+
+
+FORK = """
+import os, sys, drjit as dr
+x = dr.arange(dr.llvm.Float, 1000)
+dr.eval(x)
+pending = x * 2
+exported = dr.llvm.Float([1, 2, 3]).numpy()
+child = os.fork()
+y = pending + 1
+assert y[999] == 1999 and dr.sum(x)[0] == 499500
+assert exported.tolist() == [1, 2, 3]
+if child == 0:
+    dr.set_thread_count(2)
+    assert dr.sum(dr.arange(dr.llvm.UInt64, 100000))[0] == 4999950000
+    sys.stdout.write("child ")
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+sys.stdout.write("parent")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork()")
+@pytest.mark.parametrize("engine", ["interp", ""])
+def test_fork(engine):
+    assert run_program(FORK, DRJIT_CPU_ENGINE=engine) == "child parent"
+
+
+ENDS = {
+    "live arrays": "a = dr.llvm.Array3f(1, 2, 3); b = a.x; t = dr.llvm.TensorXf([1, 2])",
+    "pending work": "a = dr.arange(dr.llvm.Float, 100000) * 3; dr.schedule(a)",
+    "started work": "a = dr.arange(dr.llvm.Float, 10000000) * 3; dr.eval(a)",
+    "exported memory": "a = dr.llvm.Float([1, 2]); n = a.numpy(); v = memoryview(a)",
+    "exported from scalar": "a = dr.scalar.ArrayXf([1, 2]); n = a.numpy(); v = memoryview(a)",
+    "foreign memory": "import array; a = dr.llvm.Float(array.array('f', [1, 2]))",
+    "capsule": "c = dr.llvm.Float([1, 2]).__dlpack__()",
+    "log callback": "dr.set_log_callback(lambda *a: None, dr.LogLevel.Trace); "
+    "a = dr.arange(dr.llvm.Float, 10); dr.eval(a)",
+    "log callback that fails": "dr.set_log_callback(lambda *a: None, dr.LogLevel.Trace)\n"
+    "class Last:\n    def __del__(self):\n        dr.eval(dr.llvm.Float(1) + 2)\n"
+    "last = Last()",
+    "cycle": "class A(dr.llvm.Float): pass\na = A(1); a.me = a",
+    "cycle of views": "class A(dr.scalar.Array3f): pass\na = A(1); a.me = [a, a.x]",
+    "event": "e = dr.llvm.Event(); e.record()",
+    "iterator": "i = iter(dr.llvm.Array3f(1, 2, 3)); next(i)",
+    "kernel history": "dr.set_flag(dr.JitFlag.KernelHistory, True); "
+    "dr.eval(dr.arange(dr.llvm.Float, 10) + 1)",
+    "thread": "import threading\n"
+    "def work():\n    while True: dr.eval(dr.arange(dr.llvm.Float, 1000) + 1)\n"
+    "t = threading.Thread(target=work, daemon=True); t.start()\n"
+    "import time; time.sleep(0.05)",
+    "hidden in builtins": "import builtins; builtins.kept = dr.llvm.Float(1, 2) * 3",
+    "in an exception": "try: dr.llvm.Float(1)['x']\nexcept TypeError as e: kept = e",
+    "atexit": "import atexit; atexit.register(lambda: dr.eval(dr.llvm.Float(1, 2) + 1))",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_interpreter_ends(name):
+    assert run_program("import drjit as dr, drjit.llvm, drjit.scalar\n" + ENDS[name]) == ""
