@@ -52,7 +52,7 @@ build:
 
 demo:
 	@tools/bootstrap.sh demo
-	$(call configure,$(BUILD),-Dexamples=enabled)
+	$(call configure,$(BUILD),-Dexamples=enabled $(PYTHON))
 	@ninja -C $(BUILD)
 	@BUILD=$(BUILD) sh tools/demo.sh
 

@@ -105,8 +105,8 @@ look_for() {
         test) look_for_build; look_for_cpp; look_for_libllvm
               need_library cmocka libcmocka-dev ;;
         python) look_for_build; look_for_python_headers; look_for_venv ;;
-        demo) look_for_build; look_for_cpp; look_for_libllvm
-              need_library libpng libpng-dev ;;
+        demo) look_for_build; look_for_cpp; look_for_libllvm; look_for_python_headers
+              look_for_venv; need_library libpng libpng-dev ;;
         lint) look_for_build; look_for_venv ;;
         bench) look_for_build; look_for_cpp; look_for_libllvm; look_for_venv ;;
         docs) have python3 || lacks "Python 3" python3 ;;
@@ -215,12 +215,12 @@ prepare_python() {
     case $1 in
         lint) [ -x .venv/bin/ruff ] && [ -x .venv/bin/mypy ] ||
                   venv_install -r tools/requirements-lint.txt ;;
-        python) .venv/bin/python -c 'import hypothesis, mypy, numpy, pytest, xdist' \
+        python) .venv/bin/python -c 'import basedpyright, hypothesis, mypy, numpy, pytest' \
                     2>/dev/null ||
                     venv_install -r tools/requirements-test.txt
                 prepare_wheel ;;
-        bench) .venv/bin/python -c 'import numpy' 2>/dev/null ||
-                  venv_install -r tools/requirements-bench.txt ;;
+        bench|demo) .venv/bin/python -c 'import numpy' 2>/dev/null ||
+                       venv_install -r tools/requirements-bench.txt ;;
     esac
 }
 

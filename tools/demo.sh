@@ -59,6 +59,10 @@ step "blur" "$programs/filter" "$output/evening.png" "$output/evening-blur.png" 
 step "sharpen" "$programs/filter" "$output/evening.png" "$output/evening-sharp.png" \
     sharpen --radius 2 --amount 2
 step "edges" "$programs/filter" "$output/evening.png" "$output/evening-edges.png" edges
+PYTHONPATH=$build/py
+export PYTHONPATH
+step "a Python program beside NumPy: points, a picture, tensors" \
+    "$root/.venv/bin/python" "$examples/python/points_and_picture.py" "$output/points-and-picture.png"
 step "statistics of a table" "$programs/stats" "$examples/data/weather.csv" \
     --column temperature
 

@@ -277,18 +277,6 @@ static void swap_leaves(Leaf *a, Leaf *b, size_t count)
     }
 }
 
-/* The storage of a tensor, seen through a view, has as many entries as the shape
- * says. */
-static bool keeps_storage(const Array *view, size_t size, size_t wanted)
-{
-    if (!view->root || view->root->info->kind != KIND_TENSOR || size == wanted)
-        return true;
-    PyErr_Format(PyExc_RuntimeError,
-                 "%s: a tensor's storage of %zu entries cannot become one of %zu",
-                 view->info->name, size, wanted);
-    return false;
-}
-
 /* Number of entries of what may be a tensor's storage. */
 static size_t storage_size(const Array *a)
 {
@@ -298,11 +286,26 @@ static size_t storage_size(const Array *a)
                                                         : 0;
 }
 
+/* The storage of a tensor, seen through a view, has as many entries as the shape
+ * says. */
+static bool keeps_storage(const Array *view, const Array *source)
+{
+    if (!view->root || view->root->info->kind != KIND_TENSOR)
+        return true;
+    size_t size = storage_size(view), wanted = storage_size(source);
+    if (size == wanted)
+        return true;
+    PyErr_Format(PyExc_RuntimeError,
+                 "%s: a tensor's storage of %zu entries cannot become one of %zu",
+                 view->info->name, size, wanted);
+    return false;
+}
+
 bool array_replace(Array *target, Array *source)
 {
     const TypeInfo *info = target->info;
     size_t count = array_count(target), wanted = array_count(source);
-    if (!keeps_storage(target, storage_size(target), storage_size(source)))
+    if (!keeps_storage(target, source))
         return false;
     if (info->kind != KIND_TENSOR && wanted < count) {
         PyErr_Format(PyExc_RuntimeError,
@@ -316,8 +319,7 @@ bool array_replace(Array *target, Array *source)
             return false;
     }
     Array *owner = target->root ? target->root : target;
-    if (wanted !=
-        count) { /* the blocks of ArrayX and scalar tensors have another size */
+    if (wanted != count) { /* blocks of ArrayX and scalar tensors of another size */
         void *block = owner->data;
         owner->data = source->data;
         owner->count = wanted;
@@ -376,7 +378,10 @@ void array_dealloc(PyObject *self)
     Array *a = (Array *) self;
     PyTypeObject *cls = Py_TYPE(self);
     TypeInfo *info = a->info;
-    release_leaves(a);
+    if (info->jit && info->kind == KIND_LEAF && !a->root) /* most of them */
+        jit_var_dec_ref(leaf_index(*(Leaf *) a->data));
+    else
+        release_leaves(a);
     if (cls == info->py && info->free_count < FREE_LIST_LIMIT) {
         a->data = info->free_list;
         info->free_list = a;

@@ -65,6 +65,8 @@ static inline PyObject *compute2(Function2 function, Leaves a, Leaves b,
 
 static inline bool accepts(Apply which, const TypeInfo *info)
 {
+    if (which <= APPLY_MUL && info->entry > VarTypeBool) /* all numbers */
+        return true;
     return apply_accepts(which, (VarType) info->entry);
 }
 
