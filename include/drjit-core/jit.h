@@ -275,8 +275,8 @@ JIT_EXPORT size_t jit_malloc_watermark(JitBackend backend);
 JIT_EXPORT void jit_malloc_clear_statistics(void);
 /** Return unused cached memory to the operating system. */
 JIT_EXPORT void jit_flush_malloc_cache(void);
-/** Release all kernels held in memory (not the ones on disk). Waits for running
- *  ones. */
+/** Release all kernels held in memory (not the ones on disk). Waits for running ones,
+ *  and for the compiler, if it is at work (or being loaded) in the background. */
 JIT_EXPORT void jit_flush_kernel_cache(void);
 /** Folder of the disk cache, "" when it is off. Valid until jit_shutdown(). */
 JIT_EXPORT const char *jit_cache_dir(void);

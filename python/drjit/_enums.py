@@ -167,6 +167,14 @@ class JitFlag(IntEnum):
         | SpillToSharedMemory
     )
 
+    # Names of earlier versions, which existing programs use.
+    LoopRecord = SymbolicLoops
+    LoopOptimize = OptimizeLoops
+    VCallRecord = SymbolicCalls
+    VCallOptimize = OptimizeCalls
+    VCallDeduplicate = MergeFunctions
+    Recording = SymbolicScope
+
     def __repr__(self) -> str:
         return f"JitFlag.{self.name}"
 

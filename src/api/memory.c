@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "kernel/cache.h"
 #include "kernel/disk.h"
+#include "kernel/tier.h"
 #include "runtime/transfer.h"
 #include "trace/history.h"
 #include "trace/node.h"
@@ -170,6 +171,7 @@ void jit_flush_malloc_cache(void)
 void jit_flush_kernel_cache(void)
 {
     stream_sync_all();
+    tier_stop(); /* it starts again when there is something to compile */
     log_write(LogLevelInfo, "jit_flush_kernel_cache(): releasing %u kernels ..",
               cache_flush());
 }

@@ -102,6 +102,27 @@ static bool intern_names(State *state)
     return true;
 }
 
+/* If exit() began while the compiler's library is being loaded in the background, the
+ * library's destructors would run in the middle of its constructors. What is in the
+ * interpreter's dictionary is released before. */
+static void stop_compiler(PyObject *capsule)
+{
+    (void) capsule;
+    jit_flush_kernel_cache();
+}
+
+static bool stop_compiler_at_end(void)
+{
+    static const char name[] = "drjit.stop_compiler";
+    PyObject *dictionary = PyInterpreterState_GetDict(PyInterpreterState_Get());
+    if (!dictionary || PyDict_GetItemString(dictionary, name))
+        return true;
+    PyObject *capsule = PyCapsule_New((void *) name, name, stop_compiler);
+    bool ok = capsule && PyDict_SetItemString(dictionary, name, capsule) == 0;
+    Py_XDECREF(capsule);
+    return ok;
+}
+
 static int module_exec(PyObject *module)
 {
     State *state = state_of_module(module);
@@ -115,7 +136,8 @@ static int module_exec(PyObject *module)
      * it. */
     if (!getenv("DRJIT_LOG_LEVEL"))
         jit_set_log_level_stderr(LogLevelWarn);
-    if (!intern_names(state) || !type_init(state) || !make_array_base(state))
+    if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
+        !stop_compiler_at_end())
         return -1;
     for (size_t i = 0; i < sizeof(function_tables) / sizeof(*function_tables); i++)
         if (PyModule_AddFunctions(module, function_tables[i]) < 0)
