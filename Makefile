@@ -90,10 +90,11 @@ fuzz:
 	$(BUILD)/tests/fuzz_programs $(FUZZ_PROGRAMS)
 
 bench:
-	@tools/bootstrap.sh bench
-	$(call configure,$(BUILD),-Dwerror=true)
+	@tools/bootstrap.sh bench python
+	$(call configure,$(BUILD),-Dwerror=true $(PYTHON))
 	@ninja -C $(BUILD)
 	.venv/bin/python bench/run.py
+	.venv/bin/python bench/run_python.py
 
 golden:
 	@tools/bootstrap.sh test

@@ -59,7 +59,7 @@ def emit(
 def seconds_of(
     work: Callable[[], object], warm: int = 2, least: int = 7, total: float = 0.5
 ) -> list[float]:
-    """Seconds of each repetition, after `warm` ones: `least`, or for `total` seconds."""
+    """Seconds of each repetition, after `warm` ones: `least`, or `total` seconds."""
     for _ in range(warm):
         work()
     times: list[float] = []
@@ -231,6 +231,9 @@ def measure_numpy(argument: str) -> None:
 
     host = np.arange(10**7, dtype=np.float32) * 0.5
     require(np.array_equal(np.array(Float(host)), host), "numpy: wrong")
+    # Starting the threads moves what NumPy allocates afterwards, which changes its
+    # number of page faults: as in any program that computes, they run before.
+    require(np.array_equal(np.array(Float(host) * 2), host * 2), "numpy: wrong product")
 
     def arrive() -> Any:
         x = Float(host)
@@ -242,7 +245,11 @@ def measure_numpy(argument: str) -> None:
         return np.array(there)
 
     there = arrive()
+    def computed() -> Any:
+        return (Float(host) * 2).numpy()
+
     emit("numpy", "round trip", seconds_of(lambda: np.array(arrive())), 1e3, "ms")
+    emit("numpy", "there, product, back", seconds_of(computed), 1e3, "ms")
     emit("numpy", "from NumPy", seconds_of(arrive), 1e3, "ms")
     emit("numpy", "to NumPy, copied", seconds_of(leave), 1e3, "ms")
 

@@ -125,6 +125,8 @@ class Figures:
             return None
         if self.unit.endswith("/s"):
             return max(self.peer_best) / max(self.ours_best)
+        if min(self.ours_best) <= 0 or min(self.peer_best) <= 0:
+            return None  # a difference, lost in the noise
         return min(self.ours_best) / min(self.peer_best)
 
 

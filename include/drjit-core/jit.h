@@ -679,6 +679,9 @@ JIT_EXPORT uint32_t jit_var_set_label(uint32_t index, const char *label);
 /** The label with its prefixes, NULL if there is none. Valid while the variable
  *  lives. */
 JIT_EXPORT const char *jit_var_label(uint32_t index);
+/** The file that jit_set_source_location() named when the variable was made, and in
+ *  'line' (may be NULL) its line. NULL: not known. Valid until shutdown. */
+JIT_EXPORT const char *jit_var_location(uint32_t index, uint32_t *line);
 /** Call 'callback(index, 1, payload)' when the variable is freed (and with 0 when its
  *  memory was replaced by evaluation). Called without locks held. One per variable;
  *  NULL removes. */

@@ -29,7 +29,7 @@ _PYTHON = {
         "JitBackend JitFlag KernelRecordingMode KernelType LogLevel ReduceMode "
         "ReduceOp VarState VarType"
     ),
-    "_grids": "linspace meshgrid",
+    "_grids": "meshgrid",
     "_harmonics": "sh_eval",
     "_linalg": (
         "cross det diag frob hypot identity inverse lerp matrix_to_quat normalize "

@@ -13,6 +13,8 @@ from typing import Any
 
 import drjit
 
+from ._core import ArrayBase, depth_v, is_tensor_v
+
 dr: Any = drjit
 
 # Positions are 32-bit: an array with more entries cannot be gathered from.
@@ -36,16 +38,16 @@ def type_name(value: Any) -> str:
 
 def is_array(value: Any) -> bool:
     """Whether ``value`` is an instance of a Dr.Jit array class (and not the class)."""
-    return isinstance(value, dr.ArrayBase)
+    return isinstance(value, ArrayBase)
 
 
 def is_tensor(value: Any) -> bool:
-    return is_array(value) and bool(dr.is_tensor_v(value))
+    return isinstance(value, ArrayBase) and bool(is_tensor_v(value))
 
 
 def is_nested(value: Any) -> bool:
     """Whether ``value`` is an array of arrays (a tensor counts as flat)."""
-    return is_array(value) and dr.depth_v(value) > 1
+    return isinstance(value, ArrayBase) and bool(depth_v(value) > 1)
 
 
 def is_matrix_shaped(value: Any) -> bool:

@@ -29,15 +29,7 @@ def real(arg: Any, /) -> Any:
 
     Other types are returned unchanged.
     """
-    if isinstance(arg, complex):
-        return arg.real
-    if isinstance(arg, type) or not dr.is_array_v(arg):
-        return arg
-    if dr.is_complex_v(arg):
-        return arg[0]
-    if dr.is_quaternion_v(arg):
-        return arg[3]
-    return arg
+    return arg.real if isinstance(arg, (dr.ArrayBase, complex)) else arg
 
 
 def imag(arg: Any, /) -> Any:

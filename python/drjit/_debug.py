@@ -9,41 +9,16 @@ import drjit as dr
 from drjit import _core
 
 
-class scoped_set_flag(contextlib.ContextDecorator):
+class scoped_set_flag(
+    _core._FlagScope,  # type: ignore[misc]
+    contextlib.ContextDecorator,
+):
     """Set a compilation flag within a ``with`` block, or for the calls of a function.
 
-    ``flag`` is a ``JitFlag``, or a combination of several, each of which gets its
-    previous value back on leaving. Wrong types raise ``TypeError``. Blocks may be
-    nested, also with the same object.
+    ``scoped_set_flag(flag, value=True)``: ``flag`` is a ``JitFlag``, or a combination
+    of several, each of which gets its previous value back on leaving. Wrong types raise
+    ``TypeError``. Blocks may be nested, also with the same object.
     """
-
-    def __init__(self, flag: int, value: bool = True) -> None:
-        if not isinstance(flag, int) or isinstance(flag, bool):
-            raise TypeError(
-                "drjit.scoped_set_flag(): expected a JitFlag, got "
-                f"'{type(flag).__name__}'"
-            )
-        if not isinstance(value, bool):
-            raise TypeError(
-                "drjit.scoped_set_flag(): the value must be a bool, got "
-                f"'{type(value).__name__}'"
-            )
-        single = [f for f in dr.JitFlag if int(f).bit_count() == 1]
-        known = sum({int(f) for f in single})
-        if flag & ~known or flag == 0:
-            raise ValueError(f"drjit.scoped_set_flag(): {flag} is not a JitFlag")
-        self._flags = [f for f in single if int(f) & flag]
-        self._value = value
-        self._saved: list[list[bool]] = []
-
-    def __enter__(self) -> None:
-        self._saved.append([dr.flag(f) for f in self._flags])
-        for f in self._flags:
-            dr.set_flag(f, self._value)
-
-    def __exit__(self, *exception: Any) -> None:
-        for f, value in zip(self._flags, self._saved.pop(), strict=True):
-            dr.set_flag(f, value)
 
 
 class profile_range:
@@ -144,9 +119,8 @@ def set_label(arg0: Any = _MISSING, arg1: str | None = None, /, **kwargs: Any) -
     """
     if arg0 is not _MISSING:
         if type(arg1) is str and not kwargs and dr.depth_v(type(arg0)) == 1:
-            if dr.is_jit_v(arg0) and not isinstance(arg0, type):
-                arg0.label = arg1  # type: ignore[attr-defined]
-                return
+            arg0.label = arg1
+            return
         if kwargs or not isinstance(arg1, str):
             raise TypeError(
                 "drjit.set_label(): expected an array and a string, or keywords"

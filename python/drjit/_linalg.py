@@ -23,6 +23,9 @@ Rows = list[list[Any]]
 
 _SUFFIX = {"Float16": "f16", "Float32": "f", "Float64": "f64"}
 
+# What _sibling() found for the classes of this package.
+_siblings: dict[tuple[Any, str, Any], Any] = {}
+
 
 def _is_array(arg: Any) -> bool:
     """Is it an array, as opposed to an array type?"""
@@ -47,18 +50,24 @@ def _sibling(like: Any, name: str, entry: Any = None) -> Any:
     The suffix says the entry type: that of ``like`` unless ``entry`` gives another one.
     """
     cls = like if isinstance(like, type) else type(like)
+    key = cls, name, entry
+    found = _siblings.get(key)
+    if found is not None:
+        return found
     suffix = _SUFFIX[dr.type_v(cls if entry is None else entry).name]
     for base in cls.__mro__:
         module = sys.modules.get(base.__module__)
         if module is not None and base.__module__.startswith("drjit."):
-            return getattr(module, name + suffix)
+            found = getattr(module, name + suffix)
+            if base is cls:  # do not keep the classes of users alive
+                _siblings[key] = found
+            return found
     raise TypeError(f"drjit: {_text(like)} is not derived from an array type")
 
 
 def _rows(arg: Any) -> Rows:
     """The entries of a square matrix (or array of its shape)."""
-    n = len(arg)
-    return [[arg[i][j] for j in range(n)] for i in range(n)]
+    return [list(row) for row in arg]
 
 
 def _entries(rows: Rows) -> list[Any]:
@@ -383,19 +392,24 @@ def _quat(a: Rows) -> list[Any]:
     (m00, m01, m02), (m10, m11, m12), (m20, m21, m22) = a
     lower, x_largest, z_largest = m22 < 0, m00 > m11, m00 < -m11
 
+    xy, xz, yz = m01 + m10, m20 + m02, m12 + m21
+    xw, yw, zw = m21 - m12, m02 - m20, m10 - m01
+    more, less = 1 + m00, 1 - m00
     candidates = [
-        [1 + m00 - m11 - m22, m01 + m10, m20 + m02, m21 - m12],
-        [m01 + m10, 1 - m00 + m11 - m22, m12 + m21, m02 - m20],
-        [m20 + m02, m12 + m21, 1 - m00 - m11 + m22, m10 - m01],
-        [m21 - m12, m02 - m20, m10 - m01, 1 + m00 + m11 + m22],
+        [more - m11 - m22, xy, xz, xw],
+        [xy, less + m11 - m22, yz, yw],
+        [xz, yz, less - m11 + m22, zw],
+        [xw, yw, zw, more + m11 + m22],
     ]
 
+    select = dr.select
+
     def choose(x: Any, y: Any, z: Any, w: Any) -> Any:
-        upper = dr.select(z_largest, z, w)
-        return dr.select(lower, dr.select(x_largest, x, y), upper)
+        return select(lower, select(x_largest, x, y), select(z_largest, z, w))
 
     scale = dr.rsqrt(choose(*[candidates[i][i] for i in range(4)])) * 0.5
-    return [choose(*column) * scale for column in _transposed(candidates)]
+    # The table is symmetric: its rows are its columns.
+    return [choose(*row) * scale for row in candidates]
 
 
 def _rotation(x: Any, y: Any, z: Any, w: Any) -> Rows:

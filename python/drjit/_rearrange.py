@@ -457,7 +457,7 @@ def reverse(value: Any, axis: int = 0) -> Any:
         if count == 0:
             return type(value)(value)
         if not is_dynamic_1d(value):
-            return type(value)([value[k] for k in range(count - 1, -1, -1)])
+            return type(value)(list(value)[::-1])
         index = (count - 1) - _positions(value, count)
         return dr.gather(type(value), value, index)
     if isinstance(value, Sequence):

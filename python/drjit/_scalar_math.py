@@ -19,7 +19,7 @@ def sign(arg: Any, /) -> Any:
     if not dr.is_array_v(arg):
         return type(arg)(1 if arg >= 0 else -1)
     one = dr.ones_like(arg)
-    if dr.is_mask_v(arg) or dr.is_unsigned_v(arg):
+    if dr.is_unsigned_v(arg):  # masks count as such
         return one
     return dr.select(arg >= 0, one, -one)
 
@@ -28,7 +28,7 @@ def mulsign(arg0: Any, arg1: Any, /) -> Any:
     """Return ``arg0`` times the :py:func:`sign` of ``arg1``, typed as ``arg0``."""
     if not dr.is_array_v(arg1):
         return arg0 if arg1 >= 0 else -arg0
-    if dr.is_mask_v(arg1) or dr.is_unsigned_v(arg1):
+    if dr.is_unsigned_v(arg1):  # masks count as such
         return arg0
     return dr.select(arg1 >= 0, arg0, -arg0)
 

@@ -172,6 +172,17 @@ const char *jit_var_label(uint32_t index)
     return label;
 }
 
+const char *jit_var_location(uint32_t index, uint32_t *line)
+{
+    state_lock();
+    const Extra *extra = var_exists(index) ? extra_find(var_get(index)) : NULL;
+    const char *file = extra ? extra->file : NULL;
+    if (file && line)
+        *line = extra->line;
+    state_unlock();
+    return file;
+}
+
 bool jit_prefix_push(JitBackend backend, const char *label)
 {
     (void) backend; /* prefixes belong to the thread */

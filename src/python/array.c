@@ -352,7 +352,8 @@ Array *array_copy(const Array *a)
 
 bool array_check(const State *state, PyObject *object)
 {
-    return PyObject_TypeCheck(object, state->array_base);
+    return Py_TYPE(object)->tp_dealloc == array_dealloc || /* exactly one of ours */
+           PyObject_TypeCheck(object, state->array_base);
 }
 
 /* ---------------------------------------------------------------- slots */

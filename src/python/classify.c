@@ -26,7 +26,7 @@ typedef struct Test {
 /* What the leaves of an array are compared as. */
 typedef struct Bits {
     const TypeInfo *source, *floats, *words; /* descriptors of leaves */
-    Value magnitude, infinity;
+    Value infinity; /* as a magnitude: without sign, one bit up */
 } Bits;
 
 static const TypeInfo *leaf_type(const Test *t, const TypeInfo *info, VarType entry)
@@ -42,16 +42,8 @@ static bool start(const Test *t, const TypeInfo *info, Bits *b)
     b->source = leaf_type(t, info, (VarType) info->entry);
     b->floats = wide ? b->source : leaf_type(t, info, VarTypeFloat32);
     b->words = leaf_type(t, info, wide ? VarTypeUInt64 : VarTypeUInt32);
-    b->magnitude = b->infinity = 0;
-    return value_constant(b->words, wide ? INT64_MAX : INT32_MAX, &b->magnitude) &&
-           value_constant(b->words, wide ? 0x7ff0000000000000u : 0x7f800000u,
+    return value_constant(b->words, wide ? 0xffe0000000000000u : 0xff000000u,
                           &b->infinity);
-}
-
-static void stop(const Bits *b)
-{
-    value_release(b->words, b->magnitude);
-    value_release(b->words, b->infinity);
 }
 
 /* The bits of a float: traced as a conversion; in drjit.scalar a Value has them. */
@@ -70,7 +62,7 @@ static bool test_leaf(const Test *t, const Bits *b, Value leaf, Value *result)
     Value number = 0, bits = 0, size = 0;
     bool ok = value_cast(b->source, b->floats, leaf, &number) &&
               take_bits(b, number, &bits) &&
-              value_op2(b->words, JitOpAnd, bits, b->magnitude, &size) &&
+              value_op2(b->words, JitOpAdd, bits, bits, &size) && /* no sign */
               value_op2(b->words, t->op, size, b->infinity, result);
     value_release(b->words, number);
     value_release(b->words, bits);
@@ -81,7 +73,9 @@ static bool test_leaf(const Test *t, const Bits *b, Value leaf, Value *result)
 static bool test_floats(const Test *t, const Array *a, Array *out)
 {
     Bits b;
-    bool ok = start(t, a->info, &b);
+    if (!start(t, a->info, &b))
+        return false;
+    bool ok = true;
     for (size_t i = 0; i < array_count(a) && ok; i++) {
         Value leaf = value_of(a, i), result = 0;
         bool empty = a->info->jit && !leaf;
@@ -90,7 +84,7 @@ static bool test_floats(const Test *t, const Array *a, Array *out)
         if (ok)
             value_store(out, i, result);
     }
-    stop(&b);
+    value_release(b.words, b.infinity);
     return ok;
 }
 

@@ -96,7 +96,8 @@ static bool store_integer(VarType type, PyObject *number, void *entry)
 
 static bool fail_entry(VarType type, PyObject *number)
 {
-    PyErr_Format(PyExc_TypeError, "an entry of type %s cannot be made from '%s'",
+    PyErr_Format(PyExc_TypeError,
+                 "drjit.array(): an entry of type %s cannot be made from '%s'",
                  type_entry_name(type), Py_TYPE(number)->tp_name);
     return false;
 }

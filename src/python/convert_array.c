@@ -583,8 +583,10 @@ static size_t count_for(const TypeInfo *to, const Array *from)
     const TypeInfo *source = from->info;
     if (source->ndim)
         return extent_of(source, from);
+    if (to->jit || !source->jit)
+        return 1; /* of drjit.scalar: a tensor with one entry */
     const uint32_t index = array_index(from);
-    return to->jit ? 1 : index ? jit_var_size(index) : 0;
+    return index ? jit_var_size(index) : 0;
 }
 
 static Array *convert(const Conversion *c, Array *from)

@@ -1,10 +1,12 @@
 /*
- * create.c -- zeros, ones, full, opaque, empty, arange, and ..._like
+ * create.c -- zeros, ones, full, opaque, empty, arange, linspace, and ..._like
  *
  * A Fill says what every leaf becomes; make() builds one array from it and a shape, and
  * pytree_build() calls that for every array of a structure. The results are literals
  * (opaque: in memory; empty: undefined), which take no memory.
  */
+#include <math.h>
+
 #include "python/arguments.h"
 #include "python/convert.h"
 #include "python/error.h"
@@ -364,7 +366,7 @@ static PyObject *like(PyObject *module, PyObject *tree, const char *operation,
                .operation = operation,
                .mode = mode,
                .value = value };
-    PyObject *result = pytree_map(f.state, operation, &tree, 1, false, make_like, &f);
+    PyObject *result = pytree_map(f.state, operation, &tree, 1, make_like, &f);
     Py_DECREF(value);
     return result;
 }
@@ -608,6 +610,121 @@ static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t narg
                               : arange_entries(info, start, step, (size_t) size));
 }
 
+/* ---------------------------------------------------------------- linspace */
+
+typedef struct Interval {
+    double first, last, step;
+    size_t n;
+    bool closed; /* entry n - 1 is exactly 'last' */
+} Interval;
+
+/* The entries in working precision: fma(i, step, first). */
+static uint32_t trace_interval(const TypeInfo *info, VarType type, const Interval *s)
+{
+    const JitBackend backend = (JitBackend) info->backend;
+    const float narrow[] = { (float) s->first, (float) s->last, (float) s->step };
+    const bool wide = type == VarTypeFloat64;
+    const uint32_t lane = jit_var_counter(backend, s->n);
+    const uint32_t number = lane ? jit_var_cast(lane, type, 0) : 0;
+    uint32_t index = affine(backend, type, number,
+                            wide ? (const void *) &s->step : &narrow[2],
+                            wide ? (const void *) &s->first : &narrow[0]);
+    if (index && s->closed) {
+        const uint32_t end = jit_var_u32(backend, (uint32_t) (s->n - 1));
+        const uint32_t last = jit_var_literal(
+            backend, type, wide ? (const void *) &s->last : &narrow[1], 1, 0);
+        const uint32_t is_end = end && last ? jit_var_eq(lane, end) : 0;
+        const uint32_t chosen = is_end ? jit_var_select(is_end, last, index) : 0;
+        jit_var_dec_ref(end);
+        jit_var_dec_ref(last);
+        jit_var_dec_ref(is_end);
+        jit_var_dec_ref(index);
+        index = chosen;
+    }
+    jit_var_dec_ref(lane);
+    return finish(index, (VarType) info->entry, s->n);
+}
+
+static bool compute_interval(const TypeInfo *info, VarType type, const Interval *s,
+                             char *entries)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const bool end = s->closed && i == s->n - 1;
+        const double wide = end ? s->last : fma((double) i, s->step, s->first);
+        const float narrow = end ? (float) s->last
+                                 : fmaf((float) i, (float) s->step, (float) s->first);
+        if (!jit_host_cast(type, (VarType) info->entry, 0, 1,
+                           type == VarTypeFloat64 ? (const void *) &wide : &narrow,
+                           entries + i * info->entry_size))
+            return false;
+    }
+    return true;
+}
+
+static bool read_bound(const char *parameter, PyObject *object, double *value)
+{
+    if (!promote_array(object)) {
+        *value = PyFloat_AsDouble(object);
+        if (*value != -1 || !PyErr_Occurred())
+            return true;
+        if (!PyErr_ExceptionMatches(PyExc_TypeError))
+            return false;
+    }
+    error_raise(PyExc_TypeError, "linspace", &object, 1, "'%s' must be a number",
+                parameter);
+    return false;
+}
+
+/* A number of entries that does not fit: an error of drjit that is a ValueError. */
+static PyObject *refuse_count(long long n)
+{
+    PyObject *axes = PyImport_ImportModule("drjit._axes");
+    PyObject *cls = axes ? PyObject_GetAttrString(axes, "ShapeError") : NULL;
+    if (cls)
+        error_raise(cls, "linspace", NULL, 0,
+                    n < 0 ? "'num' must not be negative (got %lld)"
+                          : "%lld entries exceed the limit of 2^32 - 1",
+                    n);
+    Py_XDECREF(axes);
+    Py_XDECREF(cls);
+    return NULL;
+}
+
+static PyObject *linspace(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                          PyObject *names)
+{
+    static const char *const parameters[] = { "dtype", "start", "stop", "num",
+                                              "endpoint" };
+    static const Signature signature = { "linspace", parameters, 5, 4, 0 };
+    PyObject *v[5];
+    Interval s;
+    long long n;
+    if (!arguments_parse(&signature, args, nargs, names, v))
+        return NULL;
+    const TypeInfo *info = sequence_type(module, "linspace", v[0], true);
+    const int endpoint = v[4] ? PyObject_IsTrue(v[4]) : 1;
+    if (!info || endpoint < 0 || !read_bound("start", v[1], &s.first) ||
+        !read_bound("stop", v[2], &s.last) || !read_integer("linspace", v[3], &n))
+        return NULL;
+    if (n < 0 || n > UINT32_MAX)
+        return refuse_count(n);
+    const long long steps = endpoint ? n - 1 : n;
+    s.n = (size_t) n;
+    s.step = steps > 0 ? (s.last - s.first) / (double) steps : 0;
+    s.closed = endpoint && n > 1;
+    const VarType type =
+        info->entry == VarTypeFloat64 ? VarTypeFloat64 : VarTypeFloat32;
+    const uint32_t index = info->jit && n ? trace_interval(info, type, &s) : 0;
+    if (info->jit && n && !index)
+        return error_from_core("linspace", NULL, 0);
+    Array *a = wrap(info, s.n, index);
+    if (a && !info->jit && !compute_interval(info, type, &s, array_data(a))) {
+        Py_CLEAR(a);
+        return error_from_core("linspace", NULL, 0);
+    }
+    return as_class((PyTypeObject *) v[0], a);
+}
+
 /* ---------------------------------------------------------------- table */
 
 #define KEYWORDS(function) METHOD(function), METH_FASTCALL | METH_KEYWORDS
@@ -633,6 +750,10 @@ PyMethodDef create_functions[] = {
     { "arange", KEYWORDS(arange),
       "arange(dtype, size) or arange(dtype, start, stop, step=1): the integers start, "
       "start + step, ... before 'stop' as a one-dimensional array." },
+    { "linspace", KEYWORDS(linspace),
+      "linspace(dtype, start, stop, num, endpoint=True): 'num' evenly spaced floats. "
+      "The first is 'start', the last exactly 'stop', or one step before it if "
+      "'endpoint' is False." },
     { "zeros_like", zeros_like, METH_O,
       "zeros_like($module, arg, /)\n--\n\nZeros with the type and shape of 'arg'." },
     { "ones_like", ones_like, METH_O,

@@ -290,7 +290,7 @@ static PyObject *reset_leaf(void *context, PyObject *const *leaves)
 
 static PyObject *reset(PyObject *module, PyObject *tree)
 {
-    return pytree_map(state_of_module(module), "detail.reset", &tree, 1, false,
+    return pytree_map(state_of_module(module), "detail.reset", &tree, 1,
                       reset_leaf, state_of_module(module));
 }
 

@@ -81,11 +81,13 @@ PyObject *enum_make(State *state, const char *name, long value)
 bool enum_read(State *state, const char *operation, const char *name, PyObject *member,
                long limit, long *value)
 {
+    bool known = false; /* a true member, not something that says it is one */
     if (PyLong_Check(member) && !PyBool_Check(member)) {
         *value = PyLong_AsLong(member);
     } else if (!recall(state, name, member, value)) {
         PyObject *cls = enum_class(state, name);
         int is_member = cls ? PyObject_IsInstance(member, cls) : -1;
+        known = is_member > 0 && (PyObject *) Py_TYPE(member) == cls;
         Py_XDECREF(cls);
         if (is_member < 0)
             return false;
@@ -106,7 +108,7 @@ bool enum_read(State *state, const char *operation, const char *name, PyObject *
                     member, name);
         return false;
     }
-    if (!PyLong_Check(member))
+    if (known)
         remember(state, name, member, *value);
     return true;
 }

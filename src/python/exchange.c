@@ -223,12 +223,10 @@ typedef struct Export {
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     view->obj = NULL;
-    VarType entry = ((Array *) self)->info->entry;
-    if (!(flags & PyBUF_FORMAT) && entry != VarTypeUInt8) {
-        /* Such a consumer takes the entries for bytes: int(x) and float(x) would parse
-         * them as text. */
-        PyErr_Format(PyExc_BufferError,
-                     "%s: the entries are not bytes, use a memoryview",
+    if (!(flags & PyBUF_FORMAT)) {
+        /* Such a consumer takes entries for bytes: int(x) and float(x) would parse them
+         * as text. */
+        PyErr_Format(PyExc_BufferError, "%s: the entries are not bytes, use a memoryview",
                      Py_TYPE(self)->tp_name);
         return -1;
     }
@@ -276,9 +274,15 @@ static void release_buffer(PyObject *self, Py_buffer *view)
 static PyObject *numpy(PyObject *self, PyObject *unused)
 {
     (void) unused;
-    PyObject *module = PyImport_ImportModule("numpy");
+    PyObject *name = PyUnicode_InternFromString("numpy");
+    PyObject *function = PyUnicode_InternFromString("asarray");
+    PyObject *module = name && function ? PyImport_GetModule(name) : NULL;
+    if (!module && name && function && !PyErr_Occurred())
+        module = PyImport_Import(name);
     PyObject *view = module ? PyMemoryView_FromObject(self) : NULL;
-    PyObject *array = view ? PyObject_CallMethod(module, "asarray", "O", view) : NULL;
+    PyObject *array = view ? PyObject_CallMethodOneArg(module, function, view) : NULL;
+    Py_XDECREF(name);
+    Py_XDECREF(function);
     Py_XDECREF(view);
     Py_XDECREF(module);
     return array;

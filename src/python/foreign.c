@@ -13,6 +13,7 @@
 #include "python/deferred.h"
 #include "python/error.h"
 #include "python/exchange.h"
+#include "python/index.h"
 
 /* What is being converted, and what keeps it alive. */
 typedef struct Source {
@@ -227,14 +228,10 @@ static uint32_t variable_of(Source *s, const TypeInfo *info)
 
 static Array *wrong_shape(const Source *s, const TypeInfo *info)
 {
-    PyObject *shape = PyTuple_New(s->memory.ndim);
-    for (int i = 0; shape && i < s->memory.ndim; i++) {
-        PyObject *extent = PyLong_FromSsize_t(s->memory.shape[i]);
-        if (!extent)
-            Py_CLEAR(shape);
-        else
-            PyTuple_SET_ITEM(shape, i, extent);
-    }
+    size_t extents[EXCHANGE_MAX_DIMS];
+    for (int i = 0; i < s->memory.ndim; i++)
+        extents[i] = (size_t) s->memory.shape[i];
+    PyObject *shape = index_extents((size_t) s->memory.ndim, extents);
     if (!shape)
         return NULL;
     PyErr_Format(

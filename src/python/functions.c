@@ -478,10 +478,11 @@ static PyObject *select_number(const Array *mask, const Array *a, PyObject *numb
  * a number. */
 static PyObject *select_short(PyObject *mask, PyObject *a, PyObject *b)
 {
-    bool first = Py_TYPE(a)->tp_dealloc == array_dealloc;
-    const Array *x = (const Array *) (first ? a : b), *m = (const Array *) mask;
-    if (Py_TYPE(x)->tp_dealloc != array_dealloc ||
-        Py_TYPE(mask)->tp_dealloc != array_dealloc)
+    const Array *x = promote_exact_array(a), *m = promote_exact_array(mask);
+    bool first = x;
+    if (!first)
+        x = promote_exact_array(b);
+    if (!x || !m)
         return NULL;
     const TypeInfo *info = x->info, *masks = m->info;
     if (!info->jit || info->dynamic || info->kind > KIND_QUATERNION ||
@@ -526,7 +527,7 @@ static PyObject *select_(PyObject *module, PyObject *const *args, Py_ssize_t n)
     if (!any_array(args + 1, 2) && pytree_is_container(state, args[1]) &&
         pytree_is_container(state, args[2])) {
         Selection selection = { module, args[0] };
-        return pytree_map(state, "select", args + 1, 2, false, select_leaf, &selection);
+        return pytree_map(state, "select", args + 1, 2, select_leaf, &selection);
     }
     return select_pair(module, args[0], args[1], args[2]);
 }

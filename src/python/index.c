@@ -77,6 +77,19 @@ bool index_width(const Array *a, size_t *width)
     return false;
 }
 
+PyObject *index_extents(size_t ndim, const size_t *extents)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t) ndim);
+    for (size_t i = 0; i < ndim && tuple; i++) {
+        PyObject *extent = PyLong_FromSize_t(extents[i]);
+        if (extent)
+            PyTuple_SET_ITEM(tuple, (Py_ssize_t) i, extent);
+        else
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
 PyObject *index_shape(Array *a)
 {
     const TypeInfo *info = a->info;
@@ -95,15 +108,7 @@ PyObject *index_shape(Array *a)
             shape[ndim++] = width;
         }
     }
-    PyObject *tuple = PyTuple_New((Py_ssize_t) ndim);
-    for (size_t i = 0; i < ndim && tuple; i++) {
-        PyObject *extent = PyLong_FromSize_t(shape[i]);
-        if (!extent)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, (Py_ssize_t) i, extent);
-    }
-    return tuple;
+    return index_extents(ndim, shape);
 }
 
 /* ---------------------------------------------------------------- one component */
@@ -355,9 +360,10 @@ static size_t *scalar_positions(Array *a, Array *key, size_t *n, int set)
     return positions;
 }
 
-static bool takes_scalar_positions(const Array *a)
+/* Can it be indexed with an array? */
+static bool takes_positions(const Array *a)
 {
-    return !a->info->jit && a->info->dynamic;
+    return is_leaf(a) || (!a->info->jit && a->info->dynamic);
 }
 
 static PyObject *get_array(Array *a, PyObject *key)
@@ -389,7 +395,8 @@ static int set_masked(Array *a, PyObject *mask, PyObject *value)
     if (index_refuses(a->info, value))
         return index_fail_value(a, value);
     PyObject *chosen = apply(a->info->state, APPLY_SELECT, operands, false);
-    Array *made = chosen ? convert_to(a->info, chosen, key_name(a, KEY_SET).text) : NULL;
+    const KeyName name = key_name(a, KEY_SET);
+    Array *made = chosen ? convert_to(a->info, chosen, name.text) : NULL;
     Array *own = made ? array_copy(made) : NULL;
     const int rv = own && array_replace(a, own) ? 0 : -1;
     Py_XDECREF((PyObject *) own);
@@ -457,7 +464,7 @@ static PyObject *subscript(PyObject *self, PyObject *key)
         return get_tuple(a, key);
     if (key_is_mask(a->info->state, key))
         return (PyObject *) array_copy(a);
-    if (key_is_positions(a->info->state, key) && (is_leaf(a) || takes_scalar_positions(a)))
+    if (takes_positions(a) && key_is_positions(a->info->state, key))
         return get_array(a, key);
     return fail_key(a, key, KEY_GET);
 }
@@ -481,7 +488,7 @@ static int assign_subscript(PyObject *self, PyObject *key, PyObject *value)
         return set_tuple(a, key, value);
     if (key_is_mask(a->info->state, key))
         return set_masked(a, key, value);
-    if (key_is_positions(a->info->state, key) && (is_leaf(a) || takes_scalar_positions(a)))
+    if (takes_positions(a) && key_is_positions(a->info->state, key))
         return set_array(a, key, value);
     fail_key(a, key, KEY_SET);
     return -1;

@@ -13,8 +13,8 @@
 PyObject *index_get_item(Array *a, Py_ssize_t i);
 int index_set_item(Array *a, Py_ssize_t i, PyObject *value);
 
-/** Raise the TypeError about a value that cannot be assigned to components or entries of
- *  an array. Returns -1. */
+/** Raise the TypeError about a value that cannot be assigned to components or entries
+ *  of an array. Returns -1. */
 int index_fail_value(const Array *a, PyObject *value);
 
 /** Is it a number of the wrong kind for entries of 'info'? a[0] = 1.5 is refused for
@@ -27,6 +27,9 @@ Py_ssize_t index_length(Array *a);
 /** Lanes of a jit array: the largest size of its leaves (1 for drjit.scalar types that
  *  are not dynamic). False with a RuntimeError if the leaves' sizes do not fit. */
 bool index_width(const Array *a, size_t *width);
+
+/** Extents as a tuple (new reference). */
+PyObject *index_extents(size_t ndim, const size_t *extents);
 
 /** The shape tuple (new reference); RuntimeError if ragged. */
 PyObject *index_shape(Array *a);

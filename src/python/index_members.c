@@ -50,7 +50,8 @@ static int set_component(PyObject *self, PyObject *value, void *closure)
     Array *a = (Array *) self;
     const long i = (long) (intptr_t) closure;
     if (!value) {
-        PyErr_SetString(PyExc_AttributeError, "components cannot be deleted");
+        error_raise(PyExc_AttributeError, "__delattr__", &self, 1,
+                    "components cannot be deleted");
         return -1;
     }
     if (has_component(a, i))
@@ -203,14 +204,14 @@ static PyObject *transpose(PyObject *self, void *closure)
     if (rank != 2 && !last_two)
         return PyErr_Format(
             PyExc_TypeError,
-            "'.T' is only defined for 2-D tensors (got rank "
+            "drjit.T: '.T' is only defined for 2-D tensors (got rank "
             "%zu). For higher-rank tensors, use '.mT' to transpose the last "
             "two dimensions.",
             rank);
     if (rank < 2)
-        return PyErr_Format(PyExc_TypeError,
-                            "'.mT' requires at least 2 dimensions (got rank %zu).",
-                            rank);
+        return PyErr_Format(
+            PyExc_TypeError,
+            "drjit.mT: '.mT' requires at least 2 dimensions (got rank %zu).", rank);
     return (PyObject *) tensor_transpose(a);
 }
 
@@ -264,7 +265,12 @@ static PyObject *get_label(PyObject *self, void *closure)
     Array *a = (Array *) self;
     const uint32_t index = is_one_variable(a) ? array_index(a) : 0;
     const char *label = index ? jit_var_label(index) : NULL;
-    return label ? PyUnicode_FromString(label) : Py_NewRef(Py_None);
+    if (label)
+        return PyUnicode_FromString(label);
+    /* Without a label: in debug mode, the line that made it. */
+    uint32_t line = 0;
+    const char *file = index ? jit_var_location(index, &line) : NULL;
+    return file ? PyUnicode_FromFormat("%s:%u", file, line) : Py_NewRef(Py_None);
 }
 
 /* The only variable gets the label, the components of others label_0, label_1, ... */
@@ -273,6 +279,11 @@ static int set_label(PyObject *self, PyObject *value, void *closure)
     (void) closure;
     Array *a = (Array *) self;
     const bool none = !value || value == Py_None;
+    if (!none && !PyUnicode_Check(value)) {
+        error_raise(PyExc_TypeError, "set_label", &self, 1,
+                    "a label is a str or None, not '%s'", Py_TYPE(value)->tp_name);
+        return -1;
+    }
     const char *label = none ? NULL : PyUnicode_AsUTF8(value);
     if (!none && !label)
         return -1;

@@ -8,6 +8,7 @@
 #include "python/error.h"
 #include "python/log.h"
 #include "python/module.h"
+#include "python/source.h"
 #include "python/state.h"
 
 enum { FLAG_LIMIT = 1 << 25, KERNEL_TYPES = KernelTypeHostFunc + 1 };
@@ -35,7 +36,10 @@ static PyObject *set_flag(PyObject *module, PyObject *const *args, Py_ssize_t n)
     if (!PyBool_Check(args[1]))
         return error_raise(PyExc_TypeError, "set_flag", args, n,
                            "the value must be a bool");
+    const uint32_t before = jit_flags();
     jit_set_flag((JitFlag) flag, args[1] == Py_True);
+    if (!source_follow(before))
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -270,16 +274,23 @@ static PyObject *set_log_callback(PyObject *module, PyObject *const *args, Py_ss
 
 /* ---------------------------------------------------------------- introspection */
 
+/* The arguments (as_string=False). */
+static bool wants_string(const char *function, PyObject *const *args, Py_ssize_t n,
+                         PyObject *names, bool *as_string)
+{
+    static const char *const parameters[] = { "as_string" };
+    const Signature signature = { function, parameters, 1, 0, 0 };
+    PyObject *value;
+    return arguments_parse(&signature, args, n, names, &value) &&
+           arguments_bool(function, parameters[0], value, false, as_string);
+}
+
 static PyObject *whos(PyObject *module, PyObject *const *args, Py_ssize_t n,
                       PyObject *names)
 {
-    static const char *const parameters[] = {"as_string"};
-    static const Signature signature = {"whos", parameters, 1, 0, 0};
     (void) module;
-    PyObject *value;
     bool as_string;
-    if (!arguments_parse(&signature, args, n, names, &value) ||
-        !arguments_bool("whos", "as_string", value, false, &as_string))
+    if (!wants_string("whos", args, n, names, &as_string))
         return NULL;
     const char *text = jit_var_whos();
     if (!text)
@@ -305,13 +316,9 @@ static PyObject *whos(PyObject *module, PyObject *const *args, Py_ssize_t n,
 static PyObject *graphviz(PyObject *module, PyObject *const *args, Py_ssize_t n,
                           PyObject *names)
 {
-    static const char *const parameters[] = {"as_string"};
-    static const Signature signature = {"graphviz", parameters, 1, 0, 0};
     (void) module;
-    PyObject *value;
     bool as_string;
-    if (!arguments_parse(&signature, args, n, names, &value) ||
-        !arguments_bool("graphviz", "as_string", value, false, &as_string))
+    if (!wants_string("graphviz", args, n, names, &as_string))
         return NULL;
     const char *text = jit_var_graphviz();
     if (!text)

@@ -5,17 +5,18 @@
  * variable first if others share it. Positions are UInt32 expressions; only a position
  * that is known without computing anything is checked.
  *
- * What is assigned may run Python code when it is converted, and that may replace the
- * leaf. So its size is compared with the one that the positions were made for.
+ * What is assigned may run Python code when it is converted, and so may other threads
+ * while the leaf is computed. They may replace it, so its size is compared with the one
+ * that the positions were made for.
  */
 #include "python/lanes.h"
 
 #include "python/convert.h"
 #include "python/convert_array.h"
 #include "python/error.h"
-#include "python/evaluate.h"
 #include "python/index.h"
 #include "python/key.h"
+#include "python/memory.h"
 
 static PyObject *fail_core(const Array *a, int set)
 {
@@ -31,21 +32,21 @@ static int fail_changed(const Array *a)
 
 /* ---------------------------------------------------------------- one entry */
 
-/* Compute a leaf's pending operations without the GIL, before it is written to. */
-static bool settle(Array *a)
+/* Compute a leaf and wait for it without the GIL: one entry is written by the caller's
+ * thread. False: exception. */
+static bool settle(const Array *a)
 {
-    const uint32_t index = array_index(a);
-    uint32_t evaluated;
-    void *data;
-    if (!index || jit_var_state(index) != VarStateUnevaluated)
+    if (jit_var_state(array_index(a)) != VarStateUnevaluated)
         return true;
-    if (!evaluate_data(index, &evaluated, &data))
+    if (!memory_prepare_target(key_name(a, KEY_SET).text, array_index(a)))
         return false;
-    if (array_index(a) == index)
-        array_set_leaf(a, 0, evaluated);
-    else
-        jit_var_dec_ref(evaluated);
-    return true;
+    bool ok;
+    Py_BEGIN_ALLOW_THREADS
+    ok = jit_sync_thread();
+    Py_END_ALLOW_THREADS
+    if (!ok)
+        fail_core(a, KEY_SET);
+    return ok;
 }
 
 static uint32_t scatter_entry(const Array *a, size_t i, const Array *entry)
@@ -75,12 +76,13 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
     if (!ok) {
         index_fail_value(a, value);
     } else if (!settle(a)) {
-        fail_core(a, KEY_SET);
+        rv = -1;
     } else if (i >= lanes_count(a)) {
         fail_changed(a);
     } else {
-        const uint32_t written =
-            entry ? scatter_entry(a, i, entry) : jit_var_write(array_index(a), i, &bits);
+        const uint32_t written = entry
+                                     ? scatter_entry(a, i, entry)
+                                     : jit_var_write(array_index(a), i, &bits);
         rv = written ? 0 : -1;
         if (written)
             array_set_leaf(a, 0, written);
@@ -96,11 +98,9 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
 static PyObject *gather(Array *a, uint32_t positions)
 {
     uint32_t result = 0;
-    if (positions) {
-        result = jit_var_gather(array_index(a), positions, 0);
-        if (!result)
-            return fail_core(a, KEY_GET);
-    }
+    if (positions &&
+        !memory_gather_variables(array_index(a), positions, 0, 1, &result))
+        return fail_core(a, KEY_GET);
     return (PyObject *) array_new_leaf(a->info, result);
 }
 
@@ -112,9 +112,13 @@ static int scatter(Array *a, size_t size, uint32_t positions, size_t n, PyObject
     Array *entries = convert_to(a->info, value, key_name(a, KEY_SET).text);
     if (!entries)
         return index_fail_value(a, value);
-    const size_t found = lanes_count(entries);
     int rv = -1;
-    if (lanes_count(a) != size) {
+    const bool ready =
+        n == 0 || memory_prepare_target(key_name(a, KEY_SET).text, array_index(a));
+    const size_t found = lanes_count(entries);
+    if (!ready) {
+        rv = -1;
+    } else if (lanes_count(a) != size) {
         fail_changed(a);
     } else if (found != n && found != 1) {
         error_raise(PyExc_ValueError, key_name(a, KEY_SET).text, NULL, 0,

@@ -29,7 +29,10 @@ static const State *state_of_import(PyObject *module)
 static void deliver(Deferred *work)
 {
     Message *m = (Message *) work;
-    PyObject *module = PyImport_ImportModule("drjit._core");
+    PyObject *name = PyUnicode_FromString("drjit._core");
+    PyObject *module = name ? PyImport_GetModule(name) : NULL;
+    Py_XDECREF(name);
+    PyErr_Clear(); /* no modules any more: the interpreter ends */
     const State *state = state_of_import(module);
     PyObject *callback = state ? Py_XNewRef(state->log_callback) : NULL;
     PyObject *result =

@@ -338,7 +338,7 @@ static PyObject *gather_any(Gather *g, PyObject *dtype, PyObject *source)
     if (!array_check(a->state, source)) {
         if (dtype == (PyObject *) Py_TYPE(source) &&
             pytree_is_container(a->state, source))
-            return pytree_map(a->state, a->operation, &source, 1, false,
+            return pytree_map(a->state, a->operation, &source, 1,
                               gather_leaf_object, g);
         return error_raise(PyExc_TypeError, a->operation, NULL, 0,
                            "the source is a %s, expected a dynamic 1D array, or an "

@@ -9,6 +9,7 @@
 #include "python/array.h"
 #include "python/enums.h"
 #include "python/error.h"
+#include "python/flag_scope.h"
 #include "python/log.h"
 #include "python/state.h"
 
@@ -16,7 +17,7 @@ static PyMethodDef *const function_tables[] = {
     classify_functions, create_functions, function_functions, matmul_functions,
     memory_functions,   reduce_functions, reshape_functions,  tensor_functions,
     trait_functions,    tree_functions,   jit_functions,      detail_functions,
-    type_functions,
+    type_functions,     source_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};
@@ -137,7 +138,7 @@ static int module_exec(PyObject *module)
     if (!getenv("DRJIT_LOG_LEVEL"))
         jit_set_log_level_stderr(LogLevelWarn);
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
-        !stop_compiler_at_end())
+        !stop_compiler_at_end() || !flag_scope_bind(module))
         return -1;
     for (size_t i = 0; i < sizeof(function_tables) / sizeof(*function_tables); i++)
         if (PyModule_AddFunctions(module, function_tables[i]) < 0)

@@ -22,6 +22,7 @@ extern PyMethodDef tensor_functions[];   /* slice_index */
 extern PyMethodDef trait_functions[];    /* is_array_v, value_t, ... */
 extern PyMethodDef tree_functions[];     /* copy, width, shape, schedule, eval, ... */
 extern PyMethodDef jit_functions[];      /* set_flag, kernel_history, whos, ... */
+extern PyMethodDef source_functions[];   /* _trace_source */
 extern PyMethodDef detail_functions[];   /* names starting with '_': drjit.detail */
 extern PyMethodDef type_functions[];     /* _publish */
 

@@ -109,12 +109,11 @@ static bool is_number(PyObject *object)
     return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
 }
 
-/* An array of exactly the class of its descriptor, by the object alone. */
+/* The descriptor of an array of exactly its class, else NULL. */
 static inline const TypeInfo *exact_info(PyObject *object)
 {
-    if (Py_TYPE(object)->tp_dealloc != array_dealloc)
-        return NULL;
-    return ((Array *) object)->info;
+    const Array *a = promote_exact_array(object);
+    return a ? a->info : NULL;
 }
 
 /* Different classes: an array and a number, or a nested array and a single variable
@@ -500,6 +499,23 @@ static Py_hash_t hash(PyObject *self)
     return value == -1 ? -2 : value;
 }
 
+/* Without these, int(a) and float(a) would read the array's memory as digits. */
+static PyObject *fail_number(PyObject *self, const char *name)
+{
+    return error_raise(PyExc_TypeError, name, &self, 1,
+                       "an array is not a number: a.item() gives its only entry");
+}
+
+static PyObject *number_int(PyObject *self)
+{
+    return fail_number(self, "int");
+}
+
+static PyObject *number_float(PyObject *self)
+{
+    return fail_number(self, "float");
+}
+
 PyType_Slot number_slots[] = {
     SLOT(Py_nb_add, number_add),
     SLOT(Py_nb_subtract, number_sub),
@@ -532,6 +548,8 @@ PyType_Slot number_slots[] = {
     SLOT(Py_nb_absolute, number_absolute),
     SLOT(Py_nb_invert, number_invert),
     SLOT(Py_nb_bool, number_bool),
+    SLOT(Py_nb_int, number_int),
+    SLOT(Py_nb_float, number_float),
     SLOT(Py_tp_richcompare, richcompare),
     SLOT(Py_tp_hash, hash),
     { 0, NULL },

@@ -612,8 +612,10 @@ const TypeInfo *promote(State *state, const char *operation, PyObject *const *ar
     Promotion found = promote_operands(state, operation, args, n, &info);
     if (found != PROMOTION_NONE)
         return found == PROMOTION_FOUND ? info : NULL;
+    bool any = false;
     for (Py_ssize_t i = 0; i < n; i++) {
         Meta m;
+        any |= promote_array(args[i]) != NULL;
         found = describe(state, args[i], &m);
         if (found == PROMOTION_NONE)
             error_raise(
@@ -624,5 +626,8 @@ const TypeInfo *promote(State *state, const char *operation, PyObject *const *ar
         if (found != PROMOTION_FOUND)
             return NULL;
     }
+    if (any) /* so an operand was none when it was first asked */
+        error_raise(PyExc_TypeError, operation, args, n,
+                    "an argument changed its type while it was inspected");
     return NULL;
 }

@@ -49,4 +49,11 @@ static inline Array *promote_array(PyObject *object)
     return NULL;
 }
 
+/** The object as an array of exactly the class of its descriptor, else NULL. Classes of
+ *  users have a deallocator of their own. */
+static inline Array *promote_exact_array(PyObject *object)
+{
+    return Py_TYPE(object)->tp_dealloc == array_dealloc ? (Array *) object : NULL;
+}
+
 #endif

@@ -173,7 +173,6 @@ typedef struct Walk {
     State *state;
     const char *operation;
     int n;
-    bool broadcast;
     PyTreeMap map;
     void *context;
 } Walk;
@@ -301,11 +300,7 @@ static PyObject *map_child(const Walk *w, Container kind, PyObject *const *trees
     PyObject *children[TREES_MAX];
     int got = 0;
     for (; got < w->n; got++) {
-        /* Asked again for each child, for what ran in between may have changed its
-         * class. */
-        bool reuse = got && w->broadcast && container_of(w->state, trees[got]) != kind;
-        children[got] = reuse ? Py_NewRef(trees[got])
-                              : child_of(kind, trees[got], keys, i);
+        children[got] = child_of(kind, trees[got], keys, i);
         if (!children[got])
             break;
     }
@@ -328,8 +323,7 @@ static PyObject *map_node(const Walk *w, PyObject *const *trees, int depth)
     PyObject *result = NULL;
     Py_ssize_t count = child_count(kind, trees[0], keys);
     for (int i = 1; i < w->n; i++)
-        if (!(w->broadcast && !pytree_is_container(w->state, trees[i])) &&
-            !same_children(w, kind, trees[0], trees[i], keys))
+        if (!same_children(w, kind, trees[0], trees[i], keys))
             goto done;
     result = start_result(w, kind, trees[0], count);
     for (Py_ssize_t i = 0; i < count && result; i++) {
@@ -345,9 +339,9 @@ done:
 }
 
 PyObject *pytree_map(State *state, const char *operation, PyObject *const *trees, int n,
-                     bool broadcast, PyTreeMap map, void *context)
+                     PyTreeMap map, void *context)
 {
-    const Walk walk = {state, operation, n, broadcast, map, context};
+    const Walk walk = {state, operation, n, map, context};
     if (n > TREES_MAX)
         return PyErr_Format(PyExc_SystemError, "pytree_map: at most %d trees",
                             TREES_MAX);

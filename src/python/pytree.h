@@ -17,11 +17,9 @@
 typedef PyObject *(*PyTreeMap)(void *context, PyObject *const *leaves);
 
 /** A new tree of the structure of trees[0]. Trees of different structure are a
- *  ValueError naming the place. A second (third, ...) tree may have a leaf where the
- *  first has a container if 'broadcast' is set: it is used for all of the container's
- *  leaves. */
+ *  ValueError naming the place. */
 PyObject *pytree_map(State *state, const char *operation, PyObject *const *trees,
-                     int n, bool broadcast, PyTreeMap map, void *context);
+                     int n, PyTreeMap map, void *context);
 
 /** Called for each leaf of one tree, in order. False: exception. */
 typedef bool (*PyTreeVisit)(void *context, PyObject *leaf);

@@ -404,7 +404,7 @@ static PyObject *replicate_tree(PyObject *module, PyObject *const *args,
         return NULL;
     if (r.count == 1)
         return Py_NewRef(v[0]);
-    return pytree_map(r.state, operation, &v[0], 1, false, replicate, &r);
+    return pytree_map(r.state, operation, &v[0], 1, replicate, &r);
 }
 
 static PyObject *tile(PyObject *module, PyObject *const *args, Py_ssize_t nargs,

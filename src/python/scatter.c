@@ -3,8 +3,8 @@
  *
  * Three passes, so that a wrong argument is found before anything is written: the
  * PyTrees are taken apart into pairs of a target and a value (converted to its type),
- * sizes and positions of all pairs are checked, then each is written. Components of a nested value go to a flat
- * target in packets, laid out as memory.c reads them.
+ * sizes and positions of all pairs are checked, then each is written. Components of a
+ * nested value go to a flat target in packets, laid out as memory.c reads them.
  *
  * A variable is written in place if the array holds the only reference to it, so none
  * is taken here. What has to be computed first is computed without the GIL beforehand.
@@ -117,7 +117,7 @@ static bool collect_pairs(Scatter *s, PyObject *target, PyObject *value)
     PyObject *same;
     if (pytree_is_container(s->access.state, target) &&
         Py_TYPE(target) == Py_TYPE(value))
-        same = pytree_map(s->access.state, s->access.operation, trees, 2, false,
+        same = pytree_map(s->access.state, s->access.operation, trees, 2,
                           add_pair, s);
     else
         same = add_pair(s, trees);
@@ -210,7 +210,8 @@ static bool check_jit(const Scatter *s, const Pair *pair, const Array *index,
             return false;
         }
     if (s->op == ReduceOpIdentity ||
-        jit_can_scatter_reduce((JitBackend) info->backend, (VarType) info->entry, s->op))
+        jit_can_scatter_reduce((JitBackend) info->backend, (VarType) info->entry,
+                               s->op))
         return true;
     error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
                 "this reduction is not defined for entries of %s", info->name);

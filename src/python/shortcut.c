@@ -8,6 +8,7 @@
 #include "python/shortcut.h"
 
 #include "python/convert.h"
+#include "python/promote.h"
 
 uint32_t shortcut_literal(const TypeInfo *info, PyObject *number, bool invert)
 {
@@ -42,17 +43,10 @@ typedef struct Operand {
     Leaf literal;
 } Operand;
 
-/* An array of exactly the class of its descriptor. */
-static const Array *exact_array(PyObject *object)
-{
-    bool exact = Py_TYPE(object)->tp_dealloc == array_dealloc;
-    return exact ? (const Array *) object : NULL;
-}
-
 /* False: not for the short way. */
 static bool take(const TypeInfo *info, PyObject *arg, Operand *o)
 {
-    const Array *a = exact_array(arg);
+    const Array *a = promote_exact_array(arg);
     o->literal = 0;
     if (a) {
         o->leaves = array_leaves(a);
@@ -70,7 +64,7 @@ static const TypeInfo *find_type(int arity, PyObject *const *args)
 {
     const TypeInfo *info = NULL;
     for (int k = 0; k < arity; k++) {
-        const Array *a = exact_array(args[k]);
+        const Array *a = promote_exact_array(args[k]);
         if (a && (!info || info->kind == KIND_LEAF))
             info = a->info;
     }

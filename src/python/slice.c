@@ -119,7 +119,7 @@ PyObject *slice_value(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
             return NULL;
     }
     access_start(&slice.access, state, "slice", v[1], NULL);
-    PyObject *result = pytree_map(state, "slice", &v[0], 1, false, slice_leaf, &slice);
+    PyObject *result = pytree_map(state, "slice", &v[0], 1, slice_leaf, &slice);
     access_end(&slice.access);
     return result;
 }

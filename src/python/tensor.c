@@ -12,6 +12,7 @@
 #include "python/error.h"
 #include "python/index.h"
 #include "python/key.h"
+#include "python/memory.h"
 #include "python/module.h"
 #include "python/tensor_select.h"
 
@@ -23,14 +24,21 @@ static size_t storage_size(const Array *a)
 
 /* ---------------------------------------------------------------- reading */
 
+/* Does the selection consist of all entries in their order? */
+static bool is_whole(const Selection *s, const Array *a)
+{
+    return tensor_select_is_prefix(s) && s->total == storage_size(a);
+}
+
 static bool gather_traced(const Selection *s, Array *from, Array *to)
 {
-    uint32_t result = array_index(from);
-    if (tensor_select_is_prefix(s) && s->total == storage_size(from)) {
-        jit_var_inc_ref(result);
+    uint32_t result = 0;
+    if (is_whole(s, from)) {
+        result = jit_var_inc_ref(array_index(from));
     } else {
         const uint32_t places = tensor_select_trace(s);
-        result = places ? jit_var_gather(result, places, 0) : 0;
+        if (places)
+            memory_gather_variables(array_index(from), places, 0, 1, &result);
         jit_var_dec_ref(places);
     }
     if (!result) {
@@ -178,7 +186,7 @@ static bool check_single(const Selection *s, Array *value, PyObject *original)
 static bool scatter_traced(const Selection *s, Array *target, Array *value)
 {
     uint32_t written;
-    if (tensor_select_is_prefix(s) && s->total == storage_size(target)) {
+    if (is_whole(s, target)) {
         written = jit_var_resize(array_index(value), s->total);
     } else {
         const uint32_t places = tensor_select_trace(s);
@@ -247,8 +255,10 @@ int tensor_set(Array *a, PyObject *key, PyObject *value)
     }
     const size_t size = storage_size(a);
     Array *made = ok ? prepare(&s, value) : NULL;
+    if (made && s.total && a->info->jit && !is_whole(&s, a))
+        (void) memory_prepare_target(name.text, array_index(a));
     const size_t found = made ? storage_size(made) : 0;
-    ok = made && (found != 1 || check_single(&s, made, value));
+    ok = made && !PyErr_Occurred() && (found != 1 || check_single(&s, made, value));
     if (ok && (storage_size(a) != size || (found != 1 && found != s.total))) {
         /* Python code that ran, or another thread, has changed it or the value */
         error_raise(PyExc_RuntimeError, name.text, NULL, 0,
@@ -317,7 +327,7 @@ static PyObject *slice_index(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = { "dtype", "shape", "indices", NULL };
     PyObject *cls, *shape_tuple, *indices;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!:slice_index", keywords,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!:drjit.slice_index", keywords,
                                      &PyType_Type, &cls, &PyTuple_Type, &shape_tuple,
                                      &PyTuple_Type, &indices))
         return NULL;
@@ -334,14 +344,7 @@ static PyObject *slice_index(PyObject *module, PyObject *args, PyObject *kwargs)
     Selection s;
     const bool ok = tensor_select_parse(&s, info, "slice_index", ndim, shape, indices);
     Array *places = ok ? places_of(&s, info) : NULL;
-    PyObject *extents = places ? PyTuple_New((Py_ssize_t) s.ndim) : NULL;
-    for (size_t i = 0; extents && i < s.ndim; i++) {
-        PyObject *extent = PyLong_FromSize_t(s.shape[i]);
-        if (!extent)
-            Py_CLEAR(extents);
-        else
-            PyTuple_SET_ITEM(extents, (Py_ssize_t) i, extent);
-    }
+    PyObject *extents = places ? index_extents(s.ndim, s.shape) : NULL;
     tensor_select_clear(&s);
     PyObject *result = extents ? PyTuple_Pack(2, extents, (PyObject *) places) : NULL;
     Py_XDECREF(extents);

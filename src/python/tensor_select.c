@@ -61,7 +61,8 @@ static bool is_index_array(const Selection *s, PyObject *key)
     const State *state = s->info->state;
     if (!array_check(state, key) || ((Array *) key)->info->kind != KIND_TENSOR)
         return key_is_positions(state, key);
-    return !type_is_mask(((Array *) key)->info) && !type_is_float(((Array *) key)->info);
+    const TypeInfo *info = ((Array *) key)->info;
+    return !type_is_mask(info) && !type_is_float(info);
 }
 
 /* Axes of an index array. */
@@ -102,7 +103,7 @@ static bool fail_bounds(const Selection *s, long long index, size_t axis, size_t
                 extent);
 }
 
-/* Reading index arrays may wait, and another thread may change one of them meanwhile. */
+/* Reading index arrays may wait; another thread may change one of them meanwhile. */
 static bool fail_changed(const Selection *s)
 {
     return fail(s, PyExc_RuntimeError,

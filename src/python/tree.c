@@ -1,7 +1,7 @@
 /*
  * tree.c -- functions on whole PyTrees: schedule, eval, make_opaque, copy, width, shape
  */
-#include "python/array.h"
+#include "python/apply.h"
 #include "python/error.h"
 #include "python/evaluate.h"
 #include "python/index.h"
@@ -99,21 +99,13 @@ static PyObject *copy_leaf(void *context, PyObject *const *leaves)
     State *state = context;
     if (!array_check(state, leaves[0]))
         return Py_NewRef(leaves[0]);
-    const Array *a = (const Array *) leaves[0];
-    Array *copy = array_copy(a);
-    if (!copy || Py_TYPE(leaves[0]) == a->info->py)
-        return (PyObject *) copy;
-    Array *same_class = array_new_subclass(Py_TYPE(leaves[0]), a->info, a);
-    if (same_class && !array_replace(same_class, copy))
-        Py_CLEAR(same_class);
-    Py_DECREF(copy);
-    return (PyObject *) same_class;
+    return apply_finish(array_copy((const Array *) leaves[0]), leaves, 1);
 }
 
 static PyObject *copy(PyObject *module, PyObject *arg)
 {
     State *state = state_of_module(module);
-    return pytree_map(state, "copy", &arg, 1, false, copy_leaf, state);
+    return pytree_map(state, "copy", &arg, 1, copy_leaf, state);
 }
 
 /* ---------------------------------------------------------------- width */

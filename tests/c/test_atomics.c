@@ -320,6 +320,10 @@ static void test_debug(void **unused)
     advance(&grid, jit_var_set_label(grid, "grid"));
     uint32_t index = u32_array(5, (uint32_t[]){ 0, 4, 3, 4000000000u, 9 });
     uint32_t g = jit_var_gather(grid, index, ALWAYS);
+    uint32_t line = 0;
+    assert_string_equal(jit_var_location(g, &line), "scene.c");
+    assert_int_equal(line, 41);
+    assert_string_equal(jit_var_location(g, NULL), "scene.c");
     CHECK_U32(g, 10, 0, 13, 0, 0);
     jit_sync_thread();
     assert_int_equal(log_count("out-of-bounds"), 1);

@@ -682,6 +682,7 @@ static void test_variables(void **unused)
         assert_int_equal(jit_var_state(bad_ids[i]), VarStateInvalid);
         assert_false(jit_var_is_dirty(bad_ids[i]));
         assert_null(jit_var_label(bad_ids[i]));
+        assert_null(jit_var_location(bad_ids[i], NULL));
     }
     jit_var_dec_ref(0);
     assert_int_equal(jit_error(), JIT_OK);

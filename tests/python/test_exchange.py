@@ -181,6 +181,8 @@ def test_buffer_protocol():
 def test_entries_are_not_text():
     for convert in (int, float, complex):
         with pytest.raises(TypeError):
+            convert(llvm.UInt8(53))
+        with pytest.raises(TypeError):
             convert(llvm.Float(1))
         with pytest.raises(TypeError):
             convert(scalar.ArrayXi(1))

@@ -537,7 +537,7 @@ def run(arguments: argparse.Namespace, judge: Judge) -> None:
         faulthandler.dump_traceback_later(arguments.patience, exit=True)
         sys.stdout = sink
         where = f"--seed {arguments.seed} --first {i} --calls 1 -v    preparing("
-        positional: tuple[Any, ...] = ()
+        name, positional = "", ()
         try:
             call = make_call(rng)
             if arguments.only and arguments.only not in call[0]:
@@ -558,7 +558,9 @@ def run(arguments: argparse.Namespace, judge: Judge) -> None:
         except BaseException as error:
             foreign = (np.ndarray, np.generic)  # may answer themselves
             numpy = any(isinstance(a, foreign) for a in positional)
-            judge.error(error, where, numpy or "numpy." in where)
+            ours = any(isinstance(a, dr.ArrayBase) for a in positional)
+            ours = ours or name in FUNCTIONS or name.startswith("construct")
+            judge.error(error, where, numpy or "numpy." in where or not ours)
             if arguments.verbose:
                 sys.stderr.write(f"{where}\n")
                 traceback.print_exception(error)

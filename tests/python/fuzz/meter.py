@@ -18,6 +18,7 @@ def variables() -> int:
 
 def snapshot(watched: Iterable[Any]) -> list[int]:
     """Variables, blocks, in a debug build of Python references; then of each object."""
+    dr.eval()  # writes that are queued hold variables
     gc.collect()
     total = getattr(sys, "gettotalrefcount", lambda: 0)
     return [variables(), sys.getallocatedblocks(), total(), *map(sys.getrefcount, watched)]
