@@ -63,7 +63,7 @@ def test_new_without_init(m):
     for cls in (m.TensorXf, m.TensorXf16, m.TensorXb):
         for tensor in (cls.__new__(cls), type("Lazy", (cls,), {"__init__": lambda s: None})()):
             assert tensor.shape == (0,) and len(tensor) == 0
-            assert repr(tensor) == "[]" and repr(tensor + tensor) == "[]"
+            assert repr(tensor) == "[]" and repr(tensor == tensor) == "[]"
             assert tensor.array.numpy().tolist() == []
     for name in ("Array3f", "ArrayXf", "Matrix2f", "Quaternion4f"):
         cls = getattr(m, name)
@@ -150,8 +150,8 @@ def test_hooks_that_change_the_array(m):
         t.__init__(m.TensorXf(range(12)))
         try:
             use()
-        except IndexError:
-            pass
+        except (IndexError, RuntimeError) as error:
+            assert "drjit" in str(error)
         repr(t)
         assert t.shape == (1,)
 

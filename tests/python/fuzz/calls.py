@@ -443,25 +443,32 @@ def describe(call: Call, index: int, seed: str) -> str:
 
 
 enum_type = type(dr.ReduceOp)
-# What Python itself says, before the package is asked.
+FOREIGN_TEXTS = """
+    drjit; hook; numpy; unsupported operand; object is not; has no attribute; concatenated
+    not supported between; argument must; must be type; takes; missing; expected; cannot be
+    cannot pickle; has no len; can't delete; not writable; __class__; unexpected keyword
+    positional-only; multiple values; by name; multiple bases; metaclass; consistent method
+    bad operand type; unhashable; must be str; object does not support; is not a type
+    not an acceptable base; doesn't support; required; readonly; read-only; too large
+    has no setter; duplicate base; recursion; isinstance; issubclass; descriptor; object.__
+    do not match; inhomogeneous; dlpack; negative dimensions; got an unexpected; is not in
+    must be real number; should return; not iterable; bytes-like; surrogates; too many
+    Unable to allocate; object arrays; need at least one; is not reversible; returned non
+    not a sequence; broadcast; unsupported format; unpack; Array conversion; too big; only 0
+    only size; setting an array; slice step; slice indices; invalid keyword; ArrayType
+    index-sized; x not in; could not convert; Invalid format; type 'type'; unbound method
+    __new__; subtype of; as a data type; ReduceOp; tolerance; cannot assign to field
+    can't multiply sequence; only integer scalar; truth value; either both; Field elements
+    3rd argument; division; zero-dimensional; to be an array; bit_count; is not callable
+"""
+# What Python itself (or NumPy) says, before the package is asked or when it declines.
 FOREIGN = re.compile(
     "|".join(
-        r"""drjit|unsupported operand|can.t be concat|must be type|hook|object is not (callable|iterable|subscriptable)
-        has no attribute|not supported between|argument must|takes|missing|expected
-        object cannot be interpreted|cannot pickle|has no len|can't delete|not writable
-        __class__|unexpected keyword|positional-only|multiple values|by name|multiple bases|metaclass|consistent method
-        bad operand type|unhashable|must be str|numpy|Cannot create a consistent
-        object does not support|User\w+ |is not a type|not an acceptable base|doesn't support
-        required|readonly|read-only|Python int too large|has no setter|duplicate base
-        maximum recursion|mutable default|isinstance|not JSON|descriptor|object\.__
-        too large to convert|do not match|inhomogeneous|dlpack|negative dimensions
-        got an unexpected|must be real number|should return|not iterable|is not in
-        bytes-like|surrogates|too many positional|Unable to allocate|object arrays
-        need at least one|object is not reversible|returned non|not a sequence|broadcast
-        unsupported format|unpack|Array conversion|too big|only (0|size)|setting an array
-        slice step cannot|slice indices|invalid keyword|ArrayType|index-sized|x not in|could not convert|Invalid format|type 'type'|is not callable""".split("\n")
-    ).replace("\n        ", "|").replace(" " * 8, "")
-)  # fmt: skip
+        re.escape(text.strip())
+        for line in FOREIGN_TEXTS.strip().splitlines()
+        for text in line.split(";")
+    )
+)
 
 
 class Judge:
@@ -557,8 +564,8 @@ def run(arguments: argparse.Namespace, judge: Judge) -> None:
             raise
         except BaseException as error:
             foreign = (np.ndarray, np.generic)  # may answer themselves
-            numpy = any(isinstance(a, foreign) for a in positional)
-            ours = any(isinstance(a, dr.ArrayBase) for a in positional)
+            numpy = any(issubclass(type(a), foreign) for a in positional)
+            ours = any(issubclass(type(a), dr.ArrayBase) for a in positional)
             ours = ours or name in FUNCTIONS or name.startswith("construct")
             judge.error(error, where, numpy or "numpy." in where or not ours)
             if arguments.verbose:
