@@ -215,8 +215,8 @@ prepare_python() {
     case $1 in
         lint) [ -x .venv/bin/ruff ] && [ -x .venv/bin/mypy ] ||
                   venv_install -r tools/requirements-lint.txt ;;
-        python) .venv/bin/python -c 'import basedpyright, hypothesis, mypy, numpy, pytest' \
-                    2>/dev/null ||
+        python) modules='basedpyright, hypothesis, mypy, numpy, pytest'
+                .venv/bin/python -c "import $modules" 2>/dev/null ||
                     venv_install -r tools/requirements-test.txt
                 prepare_wheel ;;
         bench|demo) .venv/bin/python -c 'import numpy' 2>/dev/null ||

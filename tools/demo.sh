@@ -62,7 +62,8 @@ step "edges" "$programs/filter" "$output/evening.png" "$output/evening-edges.png
 PYTHONPATH=$build/py
 export PYTHONPATH
 step "a Python program beside NumPy: points, a picture, tensors" \
-    "$root/.venv/bin/python" "$examples/python/points_and_picture.py" "$output/points-and-picture.png"
+    "$root/.venv/bin/python" "$examples/python/points_and_picture.py" \
+    "$output/points-and-picture.png"
 step "statistics of a table" "$programs/stats" "$examples/data/weather.csv" \
     --column temperature
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import drjit as dr
 
 _T = TypeVar("_T")
 
 
-def reorder_threads(key: dr.ArrayBase, num_bits: int, value: _T) -> _T:
+def reorder_threads(key: Any, num_bits: int, value: _T) -> _T:
     """Return ``value``; a GPU would group its threads by the low bits of ``key`` first.
 
-    ``key`` is a one-dimensional array of unsigned 32-bit integers, of which ``num_bits``
-    (1 to 16) count. On the CPU this does nothing, as documented, but checks its
-    arguments: ``TypeError`` for another kind of key, ``ValueError`` for other numbers of
-    bits.
+    ``key`` is a one-dimensional array of unsigned 32-bit integers, of which
+    ``num_bits`` (1 to 16) count. On the CPU this does nothing, as documented, but it
+    checks its arguments: ``TypeError`` for another kind of key, ``ValueError`` for
+    other numbers of bits.
     """
     if dr.type_v(key) != dr.VarType.UInt32 or dr.depth_v(key) != 1:
         raise TypeError(

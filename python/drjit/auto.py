@@ -31,9 +31,9 @@ def _module() -> ModuleType:
 
 
 def set_backend(arg: str | dr.JitBackend, /) -> None:
-    """Choose the backend of ``drjit.auto``: ``'llvm'``, ``'scalar'`` or a ``JitBackend``.
+    """Choose the backend of ``drjit.auto``: ``'llvm'``, ``'scalar'``, a ``JitBackend``.
 
-    Raises ``ValueError`` for other names, ``RuntimeError`` if the backend is not available.
+    Raises ``ValueError`` for other names, ``RuntimeError`` if there is no such backend.
     """
     global _chosen
     names = {dr.JitBackend.LLVM: "llvm", dr.JitBackend.CUDA: "cuda",

@@ -318,8 +318,8 @@ PyObject *dot_squared_norm(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "value", "axis", "mode", "keepdims", NULL };
     PyObject *value, *axis = Py_Ellipsis, *mode = Py_None, *keepdims = Py_False;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:drjit.squared_norm", names, &value,
-                                     &axis, &mode, &keepdims))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:drjit.squared_norm", names,
+                                     &value, &axis, &mode, &keepdims))
         return NULL;
     bool plain = axis == Py_Ellipsis && mode == Py_None && keepdims == Py_False;
     if (!plain || (is_tensor(value) && ((Tensor *) value)->ndim != 1))

@@ -27,7 +27,8 @@ static PyObject *event_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
     static char *keywords[] = {"enable_timing", NULL};
     int timed = 1;
     JitBackend backend;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:drjit.Event", keywords, &timed) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:drjit.Event", keywords,
+                                     &timed) ||
         !backend_of(cls, &backend))
         return NULL;
     Event *e = (Event *) cls->tp_alloc(cls, 0);

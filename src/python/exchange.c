@@ -226,7 +226,8 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
     if (!(flags & PyBUF_FORMAT)) {
         /* Such a consumer takes entries for bytes: int(x) and float(x) would parse them
          * as text. */
-        PyErr_Format(PyExc_BufferError, "%s: the entries are not bytes, use a memoryview",
+        PyErr_Format(PyExc_BufferError,
+                     "%s: the entries are not bytes, use a memoryview",
                      Py_TYPE(self)->tp_name);
         return -1;
     }

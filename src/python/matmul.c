@@ -477,8 +477,8 @@ static PyObject *matmul(PyObject *module, PyObject *args, PyObject *kwargs)
     static char *names[] = { "A", "B", "At", "Bt", NULL };
     PyObject *operands[2];
     int at = 0, bt = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|pp:drjit.matmul", names, &operands[0],
-                                     &operands[1], &at, &bt))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|pp:drjit.matmul", names,
+                                     &operands[0], &operands[1], &at, &bt))
         return NULL;
     PyObject *result = multiply(state_of_module(module), operands, at, bt);
     if (result != Py_NotImplemented)

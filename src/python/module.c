@@ -67,8 +67,8 @@ static bool make_array_base(State *state)
     PyType_Spec spec = {
         .name = "drjit.ArrayBase",
         /* More than an object has, less than an array: so no class that is not derived
-         * from
-           one of ours can be a base beside it, or be exchanged with one through __class__. */
+         * from one of ours can be a base beside it, or be exchanged with one through
+         * __class__. */
         .basicsize = offsetof(Array, root),
         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
         .slots = slots,

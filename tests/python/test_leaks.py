@@ -75,7 +75,11 @@ def arithmetic(m):
     b.yz = b.zy
     b[0] = b[1]
     dr.fma(a, b, 1), dr.select(a > b, a, b), a @ b, -a, abs(a), a == b, 2 / a, a**3
-    m.Matrix3f(2) @ a, m.Complex2f(1, 2) * m.Complex2f(2, 1), dr.rcp(m.Matrix2f(1, 2, 3, 5))
+    (
+        m.Matrix3f(2) @ a,
+        m.Complex2f(1, 2) * m.Complex2f(2, 1),
+        dr.rcp(m.Matrix2f(1, 2, 3, 5)),
+    )
 
 
 def wrong_operands(m):
@@ -135,7 +139,13 @@ def subclasses(m):
 
 def indexing(m):
     t = m.TensorXf(np.arange(24).reshape(2, 3, 4))
-    t[0], t[:, 1], t[..., ::2], t[1, None, m.Int([0, 2]) if m is dr.llvm else m.ArrayXi([0, 2])], t[t > 3]
+    (
+        t[0],
+        t[:, 1],
+        t[..., ::2],
+        t[1, None, m.Int([0, 2]) if m is dr.llvm else m.ArrayXi([0, 2])],
+        t[t > 3],
+    )
     t[0, 1] = 5
     t[:, 2] = m.TensorXf([1, 2, 3, 4])
     for wrong in (7, (0, 0, 0, 0), "x", 1.5, (..., ...), Raises(), [0, 9]):
@@ -154,8 +164,8 @@ def indexing(m):
     with expect(Exception):
         a[0] = Raises()
     with expect(AttributeError):
-        a.nothing
-    list(a), [i for i in t], a.x, a.xyz
+        _ = a.nothing
+    list(a), list(t), a.x, a.xyz
 
 
 def memory(m):
@@ -193,7 +203,12 @@ def exchange(m):
     type(flat)(array), m.TensorXf(array), m.TensorXf(array[::-1]), bytes(view)
     m.TensorXf(np.zeros((2, 2), order="F")), repr(flat), str(m.TensorXf([[1, 2]]))
     pickle.loads(pickle.dumps(m.Array3f(1, 2, 3))), pickle.loads(pickle.dumps(flat))
-    for wrong in (np.array(["x"]), np.array([None]), np.zeros(3, "c8"), np.zeros((2, 2, 2))):
+    for wrong in (
+        np.array(["x"]),
+        np.array([None]),
+        np.zeros(3, "c8"),
+        np.zeros((2, 2, 2)),
+    ):
         with expect(Exception):
             m.Array3f(wrong)
 

@@ -61,7 +61,10 @@ def test_repr_of_a_wrong_argument_raises(m):
 
 def test_new_without_init(m):
     for cls in (m.TensorXf, m.TensorXf16, m.TensorXb):
-        for tensor in (cls.__new__(cls), type("Lazy", (cls,), {"__init__": lambda s: None})()):
+        for tensor in (
+            cls.__new__(cls),
+            type("Lazy", (cls,), {"__init__": lambda s: None})(),
+        ):
             assert tensor.shape == (0,) and len(tensor) == 0
             assert repr(tensor) == "[]" and repr(tensor == tensor) == "[]"
             assert tensor.array.numpy().tolist() == []
@@ -97,7 +100,9 @@ def test_arrays_are_not_digits(m):
 def test_labels_are_text():
     a = dr.llvm.Float(1, 2)
     for bad in (3, b"x", ["x"], a):
-        with pytest.raises(TypeError, match="drjit.set_label.*a label is a str or None"):
+        with pytest.raises(
+            TypeError, match="drjit.set_label.*a label is a str or None"
+        ):
             a.label = bad
     with pytest.raises(UnicodeEncodeError):
         a.label = "\udc80"
@@ -174,7 +179,11 @@ def test_causes_are_chained(m):
             return 1
 
     for bad in (Bad(), Middle()):
-        for call in (lambda b: m.Array3f(b), lambda b: m.ArrayXf(b), lambda b: m.TensorXf(b)):
+        for call in (
+            lambda b: m.Array3f(b),
+            lambda b: m.ArrayXf(b),
+            lambda b: m.TensorXf(b),
+        ):
             with pytest.raises(Exception) as info:
                 call(bad)
             error = info.value
@@ -186,7 +195,14 @@ def test_causes_are_chained(m):
 def test_recursive_trees(m):
     loop = [m.Array3f(1)]
     loop.append(loop)
-    for function in (dr.eval, dr.schedule, dr.copy, dr.width, dr.make_opaque, dr.zeros_like):
+    for function in (
+        dr.eval,
+        dr.schedule,
+        dr.copy,
+        dr.width,
+        dr.make_opaque,
+        dr.zeros_like,
+    ):
         with pytest.raises(RecursionError):
             function(loop)
     deep = [m.Array3f(1)]
@@ -230,7 +246,9 @@ def test_sizes_beyond_memory(m):
             dr.eval(dr.empty(flat, shape))
             dr.sum(dr.arange(flat, shape))
     for shape in ((2**32, 2**32), (2**63, 2), (-1, 3), (1,) * 33, (2**20, 2**20)):
-        with pytest.raises((MemoryError, RuntimeError, OverflowError, ValueError, TypeError)):
+        with pytest.raises(
+            (MemoryError, RuntimeError, OverflowError, ValueError, TypeError)
+        ):
             dr.eval(dr.opaque(m.TensorXf, 0, shape))
 
 

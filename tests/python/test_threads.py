@@ -158,9 +158,12 @@ def test_log_messages_arrive():
 def run_program(code, **environment):
     """Run it; the exit status must be 0 and nothing must be printed to stderr."""
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
         env={**os.environ, **environment},
-    )  # fmt: skip
+    )
     assert result.stderr == ""
     assert result.returncode == 0
     return result.stdout
@@ -193,16 +196,19 @@ def test_fork(engine):
 
 
 ENDS = {
-    "live arrays": "a = dr.llvm.Array3f(1, 2, 3); b = a.x; t = dr.llvm.TensorXf([1, 2])",
+    "live arrays": "a = dr.llvm.Array3f(1, 2, 3); b = a.x; "
+    "t = dr.llvm.TensorXf([1, 2])",
     "pending work": "a = dr.arange(dr.llvm.Float, 100000) * 3; dr.schedule(a)",
     "started work": "a = dr.arange(dr.llvm.Float, 10000000) * 3; dr.eval(a)",
     "exported memory": "a = dr.llvm.Float([1, 2]); n = a.numpy(); v = memoryview(a)",
-    "exported from scalar": "a = dr.scalar.ArrayXf([1, 2]); n = a.numpy(); v = memoryview(a)",
+    "exported from scalar": "a = dr.scalar.ArrayXf([1, 2]); n = a.numpy(); "
+    "v = memoryview(a)",
     "foreign memory": "import array; a = dr.llvm.Float(array.array('f', [1, 2]))",
     "capsule": "c = dr.llvm.Float([1, 2]).__dlpack__()",
     "log callback": "dr.set_log_callback(lambda *a: None, dr.LogLevel.Trace); "
     "a = dr.arange(dr.llvm.Float, 10); dr.eval(a)",
-    "log callback that fails": "dr.set_log_callback(lambda *a: None, dr.LogLevel.Trace)\n"
+    "log callback that fails": "f = lambda *a: None\n"
+    "dr.set_log_callback(f, dr.LogLevel.Trace)\n"
     "class Last:\n    def __del__(self):\n        dr.eval(dr.llvm.Float(1) + 2)\n"
     "last = Last()",
     "cycle": "class A(dr.llvm.Float): pass\na = A(1); a.me = a",
@@ -217,10 +223,13 @@ ENDS = {
     "import time; time.sleep(0.05)",
     "hidden in builtins": "import builtins; builtins.kept = dr.llvm.Float(1, 2) * 3",
     "in an exception": "try: dr.llvm.Float(1)['x']\nexcept TypeError as e: kept = e",
-    "atexit": "import atexit; atexit.register(lambda: dr.eval(dr.llvm.Float(1, 2) + 1))",
-}  # fmt: skip
+    "atexit": "import atexit; "
+    "atexit.register(lambda: dr.eval(dr.llvm.Float(1, 2) + 1))",
+}
 
 
 @pytest.mark.parametrize("name", ENDS)
 def test_interpreter_ends(name):
-    assert run_program("import drjit as dr, drjit.llvm, drjit.scalar\n" + ENDS[name]) == ""
+    assert (
+        run_program("import drjit as dr, drjit.llvm, drjit.scalar\n" + ENDS[name]) == ""
+    )

@@ -122,7 +122,8 @@ def test_type_mappings():
         (dr.int32_array_t, f.Float64, f.Int), (dr.uint32_array_t, f.Array2f, f.Array2u),
         (dr.int64_array_t, f.Float, f.Int64), (dr.uint64_array_t, f.Float, f.UInt64),
         (dr.float16_array_t, f.Matrix4f, f.Matrix4f16),
-        (dr.float32_array_t, int, float), (dr.float64_array_t, f.Array44b, f.Array44f64),
+        (dr.float32_array_t, int, float),
+        (dr.float64_array_t, f.Array44b, f.Array44f64),
     ]  # fmt: skip
     for function, argument, expected in table:
         assert function(argument) is expected, (function, argument)

@@ -2,11 +2,11 @@
 
     python tests/python/fuzz/calls.py --seed 1 --calls 1000 [--first 0] [--only TEXT]
 
-Each call depends on the seed and its number only, so ``--seed S --first N --calls 1 -v``
-repeats call N. The file named by ``--log`` holds the call under way: what to repeat after
-a crash. A finding is a crash, a SystemError, an exception of a kind that a wrong argument
-should not give, or text that does not say which operation it comes from. Exit status 1
-if there are findings.
+Each call depends on the seed and its number only: ``--seed S --first N --calls 1 -v``
+repeats call N. The file named by ``--log`` holds the call under way: what to repeat
+after a crash. A finding is a crash, a SystemError, an exception of a kind that a wrong
+argument should not give, or text that does not say which operation it comes from. The
+exit status is 1 if there are findings.
 """
 
 from __future__ import annotations
@@ -36,19 +36,39 @@ import values
 from values import Context, HookError
 
 EXPECTED = (
-    TypeError, ValueError, IndexError, RuntimeError, OverflowError, AttributeError,
-    RecursionError, MemoryError, KeyError, BufferError, ZeroDivisionError, HookError,
-    StopIteration, AssertionError, pickle.PicklingError, NotImplementedError,
-)  # fmt: skip
+    TypeError,
+    ValueError,
+    IndexError,
+    RuntimeError,
+    OverflowError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+    KeyError,
+    BufferError,
+    ZeroDivisionError,
+    HookError,
+    StopIteration,
+    AssertionError,
+    pickle.PicklingError,
+    NotImplementedError,
+)
 
 # They change the process for good, or write where tests do not look.
-LEFT_OUT = {"set_backend", "set_thread_count", "set_log_callback", "set_log_level",
-            "graphviz", "whos", "profile_enable"}  # fmt: skip
+LEFT_OUT = {
+    "set_backend",
+    "set_thread_count",
+    "set_log_callback",
+    "set_log_level",
+    "graphviz",
+    "whos",
+    "profile_enable",
+}
 OPERATORS = [
     getattr(operator, name)
-    for name in """add sub mul truediv floordiv mod matmul pow and_ or_ xor lshift rshift
-    lt le gt ge eq ne iadd isub imul itruediv ifloordiv imod imatmul ipow iand ior ixor
-    ilshift irshift divmod contains concat indexOf countOf""".split()
+    for name in """add sub mul truediv floordiv mod matmul pow and_ or_ xor lshift
+    rshift lt le gt ge eq ne iadd isub imul itruediv ifloordiv imod imatmul ipow iand
+    ior ixor ilshift irshift divmod contains concat indexOf countOf""".split()
     if hasattr(operator, name)
 ] + [divmod]
 
@@ -78,11 +98,39 @@ KEYWORDS = sorted(
         for word in re.findall(r"(\w+)\s*[:=]", function.__doc__ or "")
         if word.islower() and len(word) < 20
     }
-    | {"axis", "mode", "dtype", "shape", "active", "index", "op", "keepdims", "order",
-       "size", "fill_value", "source", "value", "count", "exclusive", "reverse", "symbolic",
-       "start", "stop", "step", "out", "copy", "descending", "permute", "file", "end",
-       "limit", "fmt", "endpoint", "labels"}
-)  # fmt: skip
+    | {
+        "axis",
+        "mode",
+        "dtype",
+        "shape",
+        "active",
+        "index",
+        "op",
+        "keepdims",
+        "order",
+        "size",
+        "fill_value",
+        "source",
+        "value",
+        "count",
+        "exclusive",
+        "reverse",
+        "symbolic",
+        "start",
+        "stop",
+        "step",
+        "out",
+        "copy",
+        "descending",
+        "permute",
+        "file",
+        "end",
+        "limit",
+        "fmt",
+        "endpoint",
+        "labels",
+    }
+)
 
 
 def parameters(function: Callable[..., Any]) -> tuple[int, list[str]]:
@@ -114,7 +162,9 @@ def by_name(rng: random.Random, name: str) -> Any:
     if name in ("dtype", "type", "cls", "arg0"):
         return values.type_(rng)
     if name in ("shape", "size", "count", "block_size", "n"):
-        return rng.choice([values.size(rng), (2, 3), (), (-1,), [3], (2, -1), 0, 1, 2, 3])
+        return rng.choice(
+            [values.size(rng), (2, 3), (), (-1,), [3], (2, -1), 0, 1, 2, 3]
+        )
     if name in ("index", "indices"):
         uint = rng.choice([dr.llvm.UInt, dr.scalar.ArrayXu, dr.llvm.Array3u])
         return values.array(rng, uint) % 3 if rng.random() < 0.9 else 1
@@ -123,21 +173,32 @@ def by_name(rng: random.Random, name: str) -> Any:
     return values.value(rng)
 
 
-FLAGS = {"keepdims", "exclusive", "reverse", "symbolic", "descending", "permute", "copy",
-         "shrink", "endpoint", "strict"}  # fmt: skip
+FLAGS = {
+    "keepdims",
+    "exclusive",
+    "reverse",
+    "symbolic",
+    "descending",
+    "permute",
+    "copy",
+    "shrink",
+    "endpoint",
+    "strict",
+}
 
 # Which functions want which types.
 HOMES = {
-    "moveaxis|stack|concat|split|upsample|take|transpose|swapaxes|squeeze|expand_dims":
-        "Tensor",
-    "scatter|_sort|sort|compress|mkperm|prefix_|block_|tile|repeat|binary|unravel|gather":
-        "Float$|UInt$|Int$|UInt64$|Float64$|ArrayXf$|ArrayXu$|Float16$|TensorXf$",
+    "moveaxis|stack|concat|split|upsample|take|transpose|swapaxes": "Tensor",
+    "squeeze|expand_dims": "Tensor",
+    "scatter|sort|compress|mkperm|prefix_|block_|tile|repeat|binary|unravel|gather": (
+        "Float$|UInt$|Int$|UInt64$|Float64$|ArrayXf$|ArrayXu$|Float16$|TensorXf$"
+    ),
     "det|inverse|polar|trace|diag|frob|transform|quat|identity": "Matrix|Quaternion",
     "all|any|none|count|mask": "b$|Bool",
     "zcnt|popcnt|brev|mul_hi|mul_wide|log2i": "[iu]$|Int$|[iu](8|64)$",
     "cross|dot|norm|sh_eval|lerp|hypot": "Array3f|Array3f64|Float",
     "real|imag|conj": "Complex|Quaternion",
-}  # fmt: skip
+}
 HOME_TYPES = {
     functions: [c for c in values.ALL_TYPES if re.search(types, c.__name__)]
     for functions, types in HOMES.items()
@@ -170,7 +231,9 @@ def fitting(rng: random.Random, name: str, home: type) -> Any:
     if name == "shape":
         return rng.choice([(3,), (-1,), (1, 3), (2, 2), (3, -1), 3, ()])
     if name in ("dtype", "type", "cls"):
-        return rng.choice([home, home, dr.value_t(home), dr.array_t(home), type_of(home)])
+        return rng.choice(
+            [home, home, dr.value_t(home), dr.array_t(home), type_of(home)]
+        )
     if name in FLAGS:
         return rng.choice([True, False])
     if name in ("arrays", "inputs", "args"):
@@ -258,7 +321,9 @@ def function_call(rng: random.Random) -> Call:
             arguments[2] = by_name(rng, "index")
     keywords = {}
     for _ in range(rng.choice([0, 0, 0, 0, 0, 1, 1, 2])):
-        word = rng.choice(words) if words and rng.random() < 0.9 else rng.choice(KEYWORDS)
+        word = (
+            rng.choice(words) if words and rng.random() < 0.9 else rng.choice(KEYWORDS)
+        )
         keywords[word] = by_name(rng, word)
     if rng.random() < 0.01:
         keywords[rng.choice(values.WORDS)] = 1
@@ -368,7 +433,9 @@ def member_call(rng: random.Random) -> Call:
         return "setattr." + name, setattr, (a, name, values.value(rng)), {}
     if kind == 14:
         cls = values.type_(rng)
-        cls = cls if isinstance(cls, type) and issubclass(cls, dr.ArrayBase) else type(a)
+        cls = (
+            cls if isinstance(cls, type) and issubclass(cls, dr.ArrayBase) else type(a)
+        )
         count = rng.choice([0, 1, 1, 1, 2, 3, 4, 9])
         arguments = [values.value(rng) for _ in range(count)]
         keywords = {rng.choice(KEYWORDS): 1} if rng.random() < 0.1 else {}
@@ -380,8 +447,21 @@ def member_call(rng: random.Random) -> Call:
     if kind == 17:
         return "iterate", iterate, (a, rng.randrange(9)), {}
     if kind == 18 and values.USE_NUMPY:
-        names = ["array", "asarray", "add", "multiply", "sum", "concatenate", "from_dlpack",
-                 "sin", "matmul", "where", "stack", "array_equal", "full_like"]  # fmt: skip
+        names = [
+            "array",
+            "asarray",
+            "add",
+            "multiply",
+            "sum",
+            "concatenate",
+            "from_dlpack",
+            "sin",
+            "matmul",
+            "where",
+            "stack",
+            "array_equal",
+            "full_like",
+        ]
         arguments = [a, *([values.value(rng)] if rng.random() < 0.6 else [])]
         name = rng.choice(names)
         return "numpy." + name, numpy_call, (name, *arguments), {}
@@ -411,7 +491,12 @@ def member_call(rng: random.Random) -> Call:
             bases.append(rng.choice([int, list, object, dict, dr.ArrayBase, type]))
         return "derive", derive, tuple(bases), {}
     cls = type(a)
-    return "new", cls.__new__, (values.type_(rng), *([a] if rng.random() < 0.3 else [])), {}
+    return (
+        "new",
+        cls.__new__,
+        (values.type_(rng), *([a] if rng.random() < 0.3 else [])),
+        {},
+    )
 
 
 def make_call(rng: random.Random) -> Call:
@@ -444,22 +529,26 @@ def describe(call: Call, index: int, seed: str) -> str:
 
 enum_type = type(dr.ReduceOp)
 FOREIGN_TEXTS = """
-    drjit; hook; numpy; unsupported operand; object is not; has no attribute; concatenated
-    not supported between; argument must; must be type; takes; missing; expected; cannot be
-    cannot pickle; has no len; can't delete; not writable; __class__; unexpected keyword
-    positional-only; multiple values; by name; multiple bases; metaclass; consistent method
-    bad operand type; unhashable; must be str; object does not support; is not a type
-    not an acceptable base; doesn't support; required; readonly; read-only; too large
-    has no setter; duplicate base; recursion; isinstance; issubclass; descriptor; object.__
-    do not match; inhomogeneous; dlpack; negative dimensions; got an unexpected; is not in
-    must be real number; should return; not iterable; bytes-like; surrogates; too many
-    Unable to allocate; object arrays; need at least one; is not reversible; returned non
-    not a sequence; broadcast; unsupported format; unpack; Array conversion; too big; only 0
-    only size; setting an array; slice step; slice indices; invalid keyword; ArrayType
-    index-sized; x not in; could not convert; Invalid format; type 'type'; unbound method
-    __new__; subtype of; as a data type; ReduceOp; tolerance; cannot assign to field
-    can't multiply sequence; only integer scalar; truth value; either both; Field elements
-    3rd argument; division; zero-dimensional; to be an array; bit_count; is not callable
+    drjit; hook; numpy; unsupported operand; object is not; has no attribute
+    concatenated; not supported between; argument must; must be type; takes; missing
+    expected; cannot be; cannot pickle; has no len; can't delete; not writable
+    __class__; unexpected keyword; positional-only; multiple values; by name
+    multiple bases; metaclass; consistent method; bad operand type; unhashable
+    must be str; object does not support; is not a type; not an acceptable base
+    doesn't support; required; readonly; read-only; too large; has no setter
+    duplicate base; recursion; isinstance; issubclass; descriptor; object.__
+    do not match; inhomogeneous; dlpack; negative dimensions; got an unexpected
+    is not in; must be real number; should return; not iterable; bytes-like
+    surrogates; too many; Unable to allocate; object arrays; need at least one
+    is not reversible; returned non; not a sequence; broadcast; unsupported format
+    unpack; Array conversion; too big; only 0; only size; setting an array
+    slice step; slice indices; invalid keyword; ArrayType; index-sized; x not in
+    could not convert; Invalid format; type 'type'; unbound method; __new__
+    subtype of; as a data type; ReduceOp; tolerance; cannot assign to field
+    can't multiply sequence; only integer scalar; truth value; either both
+    Field elements; 3rd argument; division; state of such an array; format string
+    Can't pickle; Unknown format; surrogates; zero-dimensional; to be an array
+    bit_count; is not callable
 """
 # What Python itself (or NumPy) says, before the package is asked or when it declines.
 FOREIGN = re.compile(
@@ -491,9 +580,7 @@ class Judge:
         except Exception:
             text = "(no text)"
         text = re.sub(r"\d+|0x[0-9a-f]+", "N", text)[:150]
-        if isinstance(error, (SystemError, UnicodeError)) or not isinstance(
-            error, EXPECTED
-        ):
+        if isinstance(error, SystemError) or not isinstance(error, EXPECTED):
             if not isinstance(error, (np.exceptions.AxisError, copy.Error)) and not (
                 numpy and "NoLoop" in type(error).__name__
             ):
@@ -501,7 +588,9 @@ class Judge:
         elif not (numpy or FOREIGN.search(text)) and not isinstance(
             error, (HookError, MemoryError, RecursionError, StopIteration, KeyError)
         ):
-            self.add(f"text without origin: {type(error).__name__} {name}: {text}", where)
+            self.add(
+                f"text without origin: {type(error).__name__} {name}: {text}", where
+            )
 
     def report(self) -> int:
         for kind, count in sorted(self.kinds.items()):
@@ -524,9 +613,9 @@ def use(result: Any) -> None:
         dr.eval(result)
         copy.copy(result)
         if dr.is_tensor_v(result):
-            result.array
+            _ = result.array
         elif len(result):
-            result[0]
+            _ = result[0]
 
 
 def note(log: int, text: str) -> None:
@@ -594,8 +683,12 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--only", help="calls with this in their name")
     parser.add_argument("--log", default=os.devnull, help="file for the call under way")
-    parser.add_argument("--memory", type=int, default=4, help="GiB of address space; 0: any")
-    parser.add_argument("--leave-out", default="", help="names of functions, separated by commas")
+    parser.add_argument(
+        "--memory", type=int, default=4, help="GiB of address space; 0: any"
+    )
+    parser.add_argument(
+        "--leave-out", default="", help="names of functions, separated by commas"
+    )
     parser.add_argument("--patience", type=int, default=60, help="seconds for a call")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()

@@ -54,7 +54,13 @@ def main() -> int:
     for name in ("kernel_history", "set_flag", "set_label"):
         calls.FUNCTIONS.pop(name, None)
     found = 0
-    watched: list[Any] = [dr.llvm.Float, dr.scalar.Array3f, dr.llvm.TensorXf, None, True]
+    watched: list[Any] = [
+        dr.llvm.Float,
+        dr.scalar.Array3f,
+        dr.llvm.TensorXf,
+        None,
+        True,
+    ]
     watched += [dr.ArrayBase, dr.ReduceOp.Add, int, dr.llvm, dr]
     for index in range(arguments.first, arguments.first + arguments.calls):
         stdout, sys.stdout = sys.stdout, io.StringIO()

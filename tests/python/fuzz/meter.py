@@ -1,4 +1,4 @@
-"""What a piece of code leaves behind: memory blocks, references, variables of the core."""
+"""What a piece of code leaves behind: memory blocks, references, variables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ def snapshot(watched: Iterable[Any]) -> list[int]:
     dr.eval()  # writes that are queued hold variables
     gc.collect()
     total = getattr(sys, "gettotalrefcount", lambda: 0)
-    return [variables(), sys.getallocatedblocks(), total(), *map(sys.getrefcount, watched)]
+    return [
+        variables(),
+        sys.getallocatedblocks(),
+        total(),
+        *map(sys.getrefcount, watched),
+    ]
 
 
 def growth(

@@ -147,13 +147,42 @@ def reaction(rng: random.Random) -> Callable[[], Any]:
 
 
 HOOKS = [
-    "__len__", "__getitem__", "__iter__", "__index__", "__int__", "__float__",
-    "__bool__", "__array__", "__array_interface__", "__dlpack__", "__dlpack_device__",
-    "__eq__", "__hash__", "__add__", "__radd__", "__rmul__", "__fspath__", "__complex__",
-    "__torch_function__", "__cuda_array_interface__", "shape", "numpy", "__str__",
-    "__getattr__", "__getattribute__", "__class__", "write", "__call__", "__repr__",
-    "dtype", "ndim", "__get__", "__enter__", "__instancecheck__", "__next__",
-]  # fmt: skip
+    "__len__",
+    "__getitem__",
+    "__iter__",
+    "__index__",
+    "__int__",
+    "__float__",
+    "__bool__",
+    "__array__",
+    "__array_interface__",
+    "__dlpack__",
+    "__dlpack_device__",
+    "__eq__",
+    "__hash__",
+    "__add__",
+    "__radd__",
+    "__rmul__",
+    "__fspath__",
+    "__complex__",
+    "__torch_function__",
+    "__cuda_array_interface__",
+    "shape",
+    "numpy",
+    "__str__",
+    "__getattr__",
+    "__getattribute__",
+    "__class__",
+    "write",
+    "__call__",
+    "__repr__",
+    "dtype",
+    "ndim",
+    "__get__",
+    "__enter__",
+    "__instancecheck__",
+    "__next__",
+]
 
 
 def hostile(rng: random.Random, base: type = object) -> Any:
@@ -166,7 +195,8 @@ def hostile(rng: random.Random, base: type = object) -> Any:
         else:
             body[name] = lambda self, *args, action=action, **kw: action()
     if base is object and rng.random() < 0.3 and "__getitem__" not in body:
-        body["__getitem__"] = lambda self, i, action=reaction(rng): action()
+        item_reaction = reaction(rng)
+        body["__getitem__"] = lambda self, i, action=item_reaction: action()
         body["__len__"] = lambda self: 3
     cls = type("Hostile", (base,), body)
     try:
@@ -182,9 +212,31 @@ def interface(rng: random.Random) -> Any:
     data = np.arange(12, dtype=rng.choice(["f4", "i4", "u1", "f8"]))
     good: dict[str, Any] = dict(data.__array_interface__)
     key = rng.choice([*good, "nothing"])
-    wrong = [None, 1, -1, "x", (1 << 62,), (-1,), (2, 2.5), [3], "|V7", ">f4", (0,),
-             "<f3", "<c8", (0, False), (-1, True), ((1, 2), 3), "", b"", (2**63, 2**63),
-             ("x", 1), ({},), (1,) * 100, float("nan")]  # fmt: skip
+    wrong = [
+        None,
+        1,
+        -1,
+        "x",
+        (1 << 62,),
+        (-1,),
+        (2, 2.5),
+        [3],
+        "|V7",
+        ">f4",
+        (0,),
+        "<f3",
+        "<c8",
+        (0, False),
+        (-1, True),
+        ((1, 2), 3),
+        "",
+        b"",
+        (2**63, 2**63),
+        ("x", 1),
+        ({},),
+        (1,) * 100,
+        float("nan"),
+    ]
     choice = rng.choice(wrong)
     if key == "data" and isinstance(choice, tuple) and choice not in ((0, False),):
         choice = "x"  # a wrong address is the caller's fault
@@ -217,9 +269,31 @@ def interface(rng: random.Random) -> Any:
 def numpy_array(rng: random.Random) -> Any:
     if not USE_NUMPY:
         return [1, 2, 3]
-    dtypes = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?",
-              "c8", "c16", "O", "S3", "U2", ">f4", ">i4", "M8[s]", "m8[s]",
-              "V5", [("a", "f4"), ("b", "i4")]]  # fmt: skip
+    dtypes = [
+        "f2",
+        "f4",
+        "f8",
+        "i1",
+        "u1",
+        "i2",
+        "u2",
+        "i4",
+        "u4",
+        "i8",
+        "u8",
+        "?",
+        "c8",
+        "c16",
+        "O",
+        "S3",
+        "U2",
+        ">f4",
+        ">i4",
+        "M8[s]",
+        "m8[s]",
+        "V5",
+        [("a", "f4"), ("b", "i4")],
+    ]
     if rng.random() < 0.6:
         dtypes = dtypes[:12]
     dtype = np.dtype(rng.choice(dtypes))
@@ -248,7 +322,9 @@ def numpy_array(rng: random.Random) -> Any:
 @dataclasses.dataclass
 class Point:
     x: dr.llvm.Float = dataclasses.field(default_factory=lambda: dr.llvm.Float(1, 2))
-    y: dr.scalar.Array3f = dataclasses.field(default_factory=lambda: dr.scalar.Array3f(1))
+    y: dr.scalar.Array3f = dataclasses.field(
+        default_factory=lambda: dr.scalar.Array3f(1)
+    )
 
 
 @dataclasses.dataclass
@@ -292,9 +368,18 @@ def struct(rng: random.Random) -> Any:
         return s
     if kind == 5:
         declared = rng.choice(
-            [None, 3, [], {"a": 3}, {3: int}, {"a": "x"}, {"a": None}, "text",
-             {"a": dr.llvm.Float, "b": int, "c": list}]
-        )  # fmt: skip
+            [
+                None,
+                3,
+                [],
+                {"a": 3},
+                {3: int},
+                {"a": "x"},
+                {"a": None},
+                "text",
+                {"a": dr.llvm.Float, "b": int, "c": list},
+            ]
+        )
         return type("Odd", (), {"DRJIT_STRUCT": declared, "a": 1})()
     if kind == 6:
         body: dict[str, Any] = {"DRJIT_STRUCT": {"a": dr.llvm.Float}}
@@ -325,11 +410,54 @@ def struct(rng: random.Random) -> Any:
 
 def number(rng: random.Random) -> Any:
     return rng.choice(
-        [0, 1, 2, 3, -1, -2, 5, 7, 31, 32, 63, 64, 100, 255, 256, 2**31 - 1, 2**31,
-         2**32 - 1, 2**32, -(2**31), 2**63 - 1, 2**63, 2**64 - 1, 2**64, -(2**63), 10**30,
-         -(10**30), 0.0, -0.0, 1.0, 0.5, -1.5, 3.25, 1e10, 1e300, -1e300, 1e-320,
-         float("inf"), float("-inf"), float("nan"), True, False, 1j, 65504, 65520]
-    )  # fmt: skip
+        [
+            0,
+            1,
+            2,
+            3,
+            -1,
+            -2,
+            5,
+            7,
+            31,
+            32,
+            63,
+            64,
+            100,
+            255,
+            256,
+            2**31 - 1,
+            2**31,
+            2**32 - 1,
+            2**32,
+            -(2**31),
+            2**63 - 1,
+            2**63,
+            2**64 - 1,
+            2**64,
+            -(2**63),
+            10**30,
+            -(10**30),
+            0.0,
+            -0.0,
+            1.0,
+            0.5,
+            -1.5,
+            3.25,
+            1e10,
+            1e300,
+            -1e300,
+            1e-320,
+            float("inf"),
+            float("-inf"),
+            float("nan"),
+            True,
+            False,
+            1j,
+            65504,
+            65520,
+        ]
+    )
 
 
 def small(rng: random.Random) -> Any:
@@ -408,9 +536,27 @@ def type_(rng: random.Random) -> Any:
     if r < 0.8:
         return rng.choice(SUBCLASSES)
     return rng.choice(
-        [int, float, bool, str, list, type, object, None, Point, Struct, Recursive,
-         BadStruct, Frozen, dr.ArrayBase, dr.ReduceOp, type(None), np.float32, complex]
-    )  # fmt: skip
+        [
+            int,
+            float,
+            bool,
+            str,
+            list,
+            type,
+            object,
+            None,
+            Point,
+            Struct,
+            Recursive,
+            BadStruct,
+            Frozen,
+            dr.ArrayBase,
+            dr.ReduceOp,
+            type(None),
+            np.float32,
+            complex,
+        ]
+    )
 
 
 def sequence(rng: random.Random, depth: int) -> Any:
@@ -465,7 +611,9 @@ def index(rng: random.Random, depth: int = 0) -> Any:
     if kind <= 4:
 
         def part() -> Any:
-            return rng.choice([None, None, 0, 1, 2, -1, -2, 5, 2**62, -(2**70), 1.5, "x"])
+            return rng.choice(
+                [None, None, 0, 1, 2, -1, -2, 5, 2**62, -(2**70), 1.5, "x"]
+            )
 
         return slice(part(), part(), part())
     if kind == 5:
@@ -475,19 +623,54 @@ def index(rng: random.Random, depth: int = 0) -> Any:
     if kind == 7:
         return array(rng, rng.choice([dr.llvm.UInt, dr.llvm.Int, dr.scalar.ArrayXu]))
     if kind == 8:
-        return array(rng, rng.choice([dr.llvm.Bool, dr.scalar.ArrayXb, dr.llvm.TensorXb]))
+        return array(
+            rng, rng.choice([dr.llvm.Bool, dr.scalar.ArrayXb, dr.llvm.TensorXb])
+        )
     return value(rng, 2)
 
 
 ENUMS = [
-    dr.ReduceOp, dr.ReduceMode, dr.JitFlag, dr.JitBackend, dr.LogLevel, dr.VarType,
-    dr.VarState, dr.KernelType, dr.KernelRecordingMode,
-]  # fmt: skip
+    dr.ReduceOp,
+    dr.ReduceMode,
+    dr.JitFlag,
+    dr.JitBackend,
+    dr.LogLevel,
+    dr.VarType,
+    dr.VarState,
+    dr.KernelType,
+    dr.KernelRecordingMode,
+]
 WORDS = [
-    "A", "C", "F", "evaluated", "auto", "direct", "uint8", "float32", "xy", "wrap",
-    "clamp", "edge", "x", "y", "", "\0", "\udc80", "a" * 10000, "é", "constant",
-    "backward", "ij", "linear", "nearest", "llvm", "scalar", "%s%n", "{}", "symbolic",
-]  # fmt: skip
+    "A",
+    "C",
+    "F",
+    "evaluated",
+    "auto",
+    "direct",
+    "uint8",
+    "float32",
+    "xy",
+    "wrap",
+    "clamp",
+    "edge",
+    "x",
+    "y",
+    "",
+    "\0",
+    "\udc80",
+    "a" * 10000,
+    "é",
+    "constant",
+    "backward",
+    "ij",
+    "linear",
+    "nearest",
+    "llvm",
+    "scalar",
+    "%s%n",
+    "{}",
+    "symbolic",
+]
 
 
 class Color(enum.Enum):
@@ -526,8 +709,29 @@ def value(rng: random.Random, depth: int = 0) -> Any:
     if not USE_NUMPY:
         return object()
     return rng.choice(
-        [object(), Color.RED, b"bytes", bytearray(8), memoryview(b"12345678"), (ctypes.c_int * 3)(), len, sys,
-         lambda *a: 1, lambda *a: tamper(), Exception, NotImplemented, Ellipsis, 3j,
-         slice(None), np.float32(2), np.int64(3), np.bool_(True), np.float16(1),
-         np.datetime64(3, "s"), hostile, print, np]
-    )  # fmt: skip
+        [
+            object(),
+            Color.RED,
+            b"bytes",
+            bytearray(8),
+            memoryview(b"12345678"),
+            (ctypes.c_int * 3)(),
+            len,
+            sys,
+            lambda *a: 1,
+            lambda *a: tamper(),
+            Exception,
+            NotImplemented,
+            Ellipsis,
+            3j,
+            slice(None),
+            np.float32(2),
+            np.int64(3),
+            np.bool_(True),
+            np.float16(1),
+            np.datetime64(3, "s"),
+            hostile,
+            print,
+            np,
+        ]
+    )
