@@ -4,7 +4,8 @@
  * Allocation: dead objects of exactly their class are kept in a short list of their
  * descriptor, so that the arrays of an expression reuse each other's memory.
  * Reference counts: an Array owns its leaves (one core reference each), a view owns a
- * reference to its root. Heap types: every instance owns a reference to its class.
+ * reference to its root. Heap types: every instance owns a reference to its class, and
+ * one to the State, in which its descriptor lies.
  */
 #include "python/array.h"
 
@@ -49,6 +50,15 @@ void block_unref(void *entries)
 
 /* ---------------------------------------------------------------- allocation */
 
+/* What every new object starts with. */
+static void adopt(Array *a, const TypeInfo *info)
+{
+    a->info = (TypeInfo *) info;
+    a->root = NULL;
+    a->offset = 0;
+    info->state->references++;
+}
+
 static Array *allocate(const TypeInfo *type)
 {
     TypeInfo *info = (TypeInfo *) type;
@@ -65,9 +75,7 @@ static Array *allocate(const TypeInfo *type)
         if (!a)
             return NULL;
     }
-    a->info = info;
-    a->root = NULL;
-    a->offset = 0;
+    adopt(a, info);
     return a;
 }
 
@@ -219,9 +227,7 @@ Array *array_new_leaf(const TypeInfo *info, uint32_t index)
  * releasing. */
 static bool start_any(Array *a, const TypeInfo *info, const Array *like)
 {
-    a->info = (TypeInfo *) info;
-    a->root = NULL;
-    a->offset = 0;
+    adopt(a, info);
     if (info->kind == KIND_TENSOR) {
         start_tensor(a);
         const size_t none = 0;
@@ -379,6 +385,7 @@ void array_dealloc(PyObject *self)
     Array *a = (Array *) self;
     PyTypeObject *cls = Py_TYPE(self);
     TypeInfo *info = a->info;
+    State *state = info->state;
     if (info->jit && info->kind == KIND_LEAF && !a->root) /* most of them */
         jit_var_dec_ref(leaf_index(*(Leaf *) a->data));
     else
@@ -391,6 +398,7 @@ void array_dealloc(PyObject *self)
         cls->tp_free(self);
     }
     Py_DECREF(cls);
+    state_unref(state);
 }
 
 PyObject *array_tp_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)

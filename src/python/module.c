@@ -124,9 +124,26 @@ static bool stop_compiler_at_end(void)
     return ok;
 }
 
+void state_unref(State *state)
+{
+    if (--state->references)
+        return;
+    PyMem_Free(state->promotion);
+    PyMem_Free(state->classes);
+    for (int i = 0; i < TYPE_COUNT; i++)
+        PyMem_Free((void *) state->types[i].name);
+    PyMem_Free(state);
+}
+
 static int module_exec(PyObject *module)
 {
-    State *state = state_of_module(module);
+    State *state = PyMem_Calloc(1, sizeof(State));
+    if (!state) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *(State **) PyModule_GetState(module) = state;
+    state->references = 1;
     state->module = module;
     state->promotion = PyMem_Calloc(OPERAND_COUNT, sizeof(*state->promotion));
     if (!state->promotion) {
@@ -149,6 +166,8 @@ static int module_exec(PyObject *module)
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     State *state = state_of_module(module);
+    if (!state) /* module_exec() failed */
+        return 0;
     Py_VISIT(state->array_base);
     Py_VISIT(state->iterator);
     Py_VISIT(state->log_callback);
@@ -159,6 +178,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 static int module_clear(PyObject *module)
 {
     State *state = state_of_module(module);
+    if (!state)
+        return 0;
     Py_CLEAR(state->str_struct);
     Py_CLEAR(state->str_dataclass);
     Py_CLEAR(state->str_array_interface);
@@ -176,10 +197,8 @@ static void module_free(void *module)
 {
     State *state = state_of_module(module);
     module_clear(module);
-    PyMem_Free(state->promotion);
-    PyMem_Free(state->classes);
-    for (int i = 0; i < TYPE_COUNT; i++)
-        PyMem_Free((void *) state->types[i].name);
+    if (state)
+        state_unref(state);
 }
 
 static PyModuleDef_Slot module_slots[] = {
@@ -197,7 +216,7 @@ static struct PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT,
     .m_name = "drjit._core",
     .m_doc = "The compiled part of drjit.",
-    .m_size = sizeof(State),
+    .m_size = sizeof(State *),
     .m_slots = module_slots,
     .m_traverse = module_traverse,
     .m_clear = module_clear,

@@ -22,6 +22,9 @@ typedef struct EnumCache {
 } EnumCache;
 
 struct State {
+    /* The module's, and one for each array: at the end of the interpreter the collector
+       may free the module before the arrays of a cycle. See state_unref(). */
+    size_t references;
     PyObject *module;               /* drjit._core, borrowed */
     PyTypeObject *array_base;       /* drjit.ArrayBase */
     /* Methods of ArrayBase from all files; the class points to them. */
@@ -49,7 +52,10 @@ struct State {
 /** The state of drjit._core, given the module object. */
 static inline State *state_of_module(PyObject *module)
 {
-    return (State *) PyModule_GetState(module);
+    return *(State **) PyModule_GetState(module);
 }
+
+/** Give up a reference (not a Python one); the last frees the state. */
+void state_unref(State *state);
 
 #endif
