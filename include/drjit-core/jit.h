@@ -334,6 +334,13 @@ JIT_EXPORT uint32_t jit_var_new_counter(JitBackend backend, size_t size);
  *  nothing is freed. */
 JIT_EXPORT uint32_t jit_var_mem_map(JitBackend backend, VarType type, void *ptr,
                                     size_t size, int free);
+/** The same, but 'release(ptr, payload)' is called once neither the variable nor queued
+ *  work needs the memory any more. It runs in any thread, perhaps under locks of the
+ *  library, which it must not call. On failure it is not called. */
+JIT_EXPORT uint32_t jit_var_mem_map_release(JitBackend backend, VarType type, void *ptr,
+                                            size_t size,
+                                            void (*release)(void *ptr, void *payload),
+                                            void *payload);
 /** An array holding a copy of 'size' entries at 'ptr'; the copy is done on return. */
 JIT_EXPORT uint32_t jit_var_mem_copy(JitBackend backend, VarType type, const void *ptr,
                                      size_t size);

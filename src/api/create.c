@@ -1,6 +1,7 @@
 /*
  * create.c -- creation and statements
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -76,14 +77,27 @@ uint32_t jit_var_new_counter(JitBackend backend, size_t size)
     return jit_var_counter(backend, size);
 }
 
-uint32_t jit_var_mem_map(JitBackend backend, VarType type, void *ptr, size_t size,
-                         int free)
+uint32_t jit_var_mem_map_release(JitBackend backend, VarType type, void *ptr, size_t size,
+                                 void (*release)(void *ptr, void *payload), void *payload)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = array_map(ts, backend, type, ptr, size, free != 0);
+    uint32_t result = array_map(ts, backend, type, ptr, size, release, payload);
     api_leave();
     return result;
+}
+
+static void release_malloc(void *ptr, void *payload)
+{
+    (void) payload;
+    free(ptr);
+}
+
+uint32_t jit_var_mem_map(JitBackend backend, VarType type, void *ptr, size_t size,
+                         int free)
+{
+    return jit_var_mem_map_release(backend, type, ptr, size, free ? release_malloc : NULL,
+                                   NULL);
 }
 
 uint32_t jit_var_mem_copy(JitBackend backend, VarType type, const void *ptr,

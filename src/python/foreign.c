@@ -157,7 +157,7 @@ static void *contiguous_copy(const Source *s, VarType type)
 
 /* ---------------------------------------------------------------- sharing */
 
-/* What a variable on foreign memory keeps alive until it is freed. */
+/* What a variable on foreign memory keeps alive, as does work that reads from it. */
 typedef struct Lease {
     Deferred deferred; /* first */
     Source source;
@@ -170,11 +170,11 @@ static void end_lease(Deferred *work)
     free(lease);
 }
 
-static void variable_changed(uint32_t index, int freed, void *payload)
+/* Neither a variable nor queued work needs the memory any more. */
+static void give_back(void *data, void *payload)
 {
-    (void) index;
-    if (freed)
-        deferred_add(&((Lease *) payload)->deferred);
+    (void) data;
+    deferred_add(&((Lease *) payload)->deferred);
 }
 
 static bool can_share(const Source *s, VarType type)
@@ -192,16 +192,16 @@ static uint32_t share(Source *s, const TypeInfo *info)
         PyErr_NoMemory();
         return 0;
     }
-    uint32_t index = jit_var_mem_map(info->backend, info->entry, s->memory.data,
-                                     memory_size(&s->memory), 0);
-    if (!index || !jit_var_set_callback(index, variable_changed, lease)) {
-        jit_var_dec_ref(index);
+    lease->deferred.run = end_lease;
+    lease->source = *s;
+    uint32_t index =
+        jit_var_mem_map_release(info->backend, info->entry, s->memory.data,
+                                memory_size(&s->memory), give_back, lease);
+    if (!index) {
         free(lease);
         error_from_core("array", &s->object, 1);
         return 0;
     }
-    lease->deferred.run = end_lease;
-    lease->source = *s;
     s->buffer.obj = NULL;
     s->keeper = NULL;
     return index;

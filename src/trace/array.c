@@ -60,14 +60,8 @@ VarId array_counter(ThreadState *ts, JitBackend backend, size_t size)
     return node_new(ts, &v);
 }
 
-static void release_malloc(void *data, void *payload)
-{
-    (void) payload;
-    free(data);
-}
-
 VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
-                size_t size, bool free_it)
+                size_t size, void (*release)(void *ptr, void *payload), void *payload)
 {
     TRY(valid(backend, type, size, "jit_var_mem_map()"), 0);
     uint32_t entry = type_info[type].size;
@@ -79,10 +73,12 @@ VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
     Buffer *buffer = buffer_map(ptr, size * entry, NULL, NULL);
     TRY(buffer, 0);
     VarId id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
-    if (!id)
+    if (!id) {
         buffer_release(buffer);
-    else if (free_it)
-        buffer->release = release_malloc;
+        return 0;
+    }
+    buffer->release = release; /* only now: on failure the caller keeps the memory */
+    buffer->payload = payload;
     return id;
 }
 

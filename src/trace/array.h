@@ -14,7 +14,7 @@ VarId array_literal(ThreadState *ts, JitBackend backend, VarType type,
 VarId array_undefined(ThreadState *ts, JitBackend backend, VarType type, size_t size);
 VarId array_counter(ThreadState *ts, JitBackend backend, size_t size);
 VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
-                size_t size, bool free);
+                size_t size, void (*release)(void *ptr, void *payload), void *payload);
 VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const void *ptr,
                      size_t size);
 VarId array_copy(ThreadState *ts, VarId id);
