@@ -77,8 +77,9 @@ uint32_t jit_var_new_counter(JitBackend backend, size_t size)
     return jit_var_counter(backend, size);
 }
 
-uint32_t jit_var_mem_map_release(JitBackend backend, VarType type, void *ptr, size_t size,
-                                 void (*release)(void *ptr, void *payload), void *payload)
+uint32_t jit_var_mem_map_release(JitBackend backend, VarType type, void *ptr,
+                                 size_t size, void (*release)(void *ptr, void *payload),
+                                 void *payload)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
@@ -96,8 +97,8 @@ static void release_malloc(void *ptr, void *payload)
 uint32_t jit_var_mem_map(JitBackend backend, VarType type, void *ptr, size_t size,
                          int free)
 {
-    return jit_var_mem_map_release(backend, type, ptr, size, free ? release_malloc : NULL,
-                                   NULL);
+    return jit_var_mem_map_release(backend, type, ptr, size,
+                                   free ? release_malloc : NULL, NULL);
 }
 
 uint32_t jit_var_mem_copy(JitBackend backend, VarType type, const void *ptr,

@@ -3,7 +3,6 @@
  */
 #include "trace/array.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
