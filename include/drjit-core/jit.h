@@ -330,8 +330,8 @@ JIT_EXPORT uint32_t jit_var_counter(JitBackend backend, size_t size);
 JIT_EXPORT uint32_t jit_var_new_counter(JitBackend backend, size_t size);
 /** An array on the caller's own memory, aligned to the entry size. With 'free' nonzero
  *  the library calls C's free() when the last user is done, otherwise the memory must
- *  outlive the variable and all queued work (see jit_var_set_callback). On failure
- *  nothing is freed. */
+ *  outlive the variable and all queued work: jit_var_mem_map_release() tells when that
+ *  is. On failure nothing is freed. */
 JIT_EXPORT uint32_t jit_var_mem_map(JitBackend backend, VarType type, void *ptr,
                                     size_t size, int free);
 /** The same, but 'release(ptr, payload)' is called once neither the variable nor queued

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/half_lanes.h"
 #include "runtime/runtime_lanes.h"
 
 #if defined(__x86_64__)
@@ -152,37 +153,6 @@ static inline VecF64 fma_vec_f64(VecF64 a, VecF64 b, VecF64 c)
 #include "runtime/gemm_lanes_tile.inc"
 
 /* -------------------------------------------------------------- conversions */
-
-static inline float half_load(uint16_t h)
-{
-    uint32_t magnitude = (h & 0x7fffu) << 13, sign = (uint32_t) (h & 0x8000u) << 16,
-             bits;
-    float value;
-    memcpy(&value, &magnitude, sizeof value);
-    value *= 0x1p112f; /* exact; turns subnormal halves into normal numbers */
-    memcpy(&bits, &value, sizeof bits);
-    bits |= sign | (magnitude >= 0x0f800000u ? 0x7f800000u : 0); /* infinity and NaN */
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* Rounds to nearest even. */
-static inline uint16_t half_store(float value)
-{
-    uint32_t bits, small_bits;
-    memcpy(&bits, &value, sizeof bits);
-    uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
-    float small;
-    memcpy(&small, &magnitude, sizeof small);
-    small += 0.5f; /* one unit in the last place of 0.5 is the smallest half */
-    memcpy(&small_bits, &small, sizeof small_bits);
-    uint32_t normal = magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u);
-    uint32_t result = normal >> 13;
-    result = magnitude < 0x38800000u ? small_bits - 0x3f000000u : result;
-    result = magnitude >= 0x47800000u ? 0x7c00u : result;
-    result = magnitude > 0x7f800000u ? 0x7e00u : result;
-    return (uint16_t) (result | sign);
-}
 
 #define NARROW(name, entry, acc, convert)                               \
     static void narrow_##name(const void *in, size_t count, void *out)  \

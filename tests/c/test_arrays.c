@@ -170,6 +170,50 @@ static void test_memory_arrays(void **unused)
     jit_var_dec_ref(twice);
 }
 
+static int released;
+static void *released_ptr, *released_payload;
+
+static void count_release(void *ptr, void *payload)
+{
+    released++;
+    released_ptr = ptr;
+    released_payload = payload;
+}
+
+static void test_map_release(void **unused)
+{
+    (void) unused;
+    enum { SIZE = 100000 };
+    float *data = malloc(SIZE * sizeof(float)), value;
+    for (int i = 0; i < SIZE; ++i)
+        data[i] = (float) i;
+    released = 0;
+
+    /* A failed call leaves the memory to the caller. */
+    assert_int_equal(jit_var_mem_map_release(CPU, VarTypeFloat32, (char *) data + 1,
+                                             SIZE, count_release, &released),
+                     0);
+    assert_int_equal(jit_error(), JIT_ERROR_ARGUMENT);
+    assert_int_equal(released, 0);
+
+    /* The variable goes while a kernel that reads the memory may still be queued. */
+    uint32_t map = jit_var_mem_map_release(CPU, VarTypeFloat32, data, SIZE,
+                                           count_release, &released);
+    uint32_t sum = jit_var_add(map, map);
+    OK(map && sum && jit_sync_thread());
+    assert_int_equal(released, 0);
+    OK(jit_var_schedule(sum) && jit_eval());
+    jit_var_dec_ref(map);
+    OK(jit_var_read(sum, SIZE - 1, &value));
+    assert_true(value == 2.f * (SIZE - 1));
+    OK(jit_sync_thread());
+    assert_int_equal(released, 1);
+    assert_ptr_equal(released_ptr, data);
+    assert_ptr_equal(released_payload, &released);
+    jit_var_dec_ref(sum);
+    free(data);
+}
+
 /* ------------------------------------------------------------ whole arrays */
 
 static void test_copy(void **unused)
@@ -805,6 +849,7 @@ static int run(void)
         TEST(test_literals),
         TEST(test_counter_and_undefined),
         TEST(test_memory_arrays),
+        TEST(test_map_release),
         TEST(test_copy),
         TEST(test_sizes),
         TEST(test_rearrangement),

@@ -200,6 +200,25 @@ static void write_lane(Text *out, VarType type)
               llvm_writer_memory_type(type));
 }
 
+static const char update_parameters[] = "ptr %base, ptr %idx, ptr %val, i64 %mask";
+static const char exchange_parameters[] =
+    "ptr %base, ptr %idx, ptr %val, ptr %cmp, ptr %out, i64 %mask";
+
+/* Start a helper function. NULL if it is there already, or memory is out. */
+static Text *begin_helper(LlvmWriter *writer, const char *name, const char *parameters)
+{
+    char head[200];
+    snprintf(head, sizeof head, "define internal void @%s(%s) noinline #0 {\n", name,
+             parameters);
+    const char *known = text_get(&writer->helpers);
+    if (!known || strstr(known, head))
+        return NULL;
+    declare_count(writer);
+    text_put(&writer->helpers, head);
+    text_put(&writer->helpers, "entry:\n");
+    return &writer->helpers;
+}
+
 /* The entry block and everything up to %p. 'rest' names the lanes left after this one.
  */
 static void write_walk(Text *out, VarType type, const char *rest)
@@ -393,20 +412,10 @@ void llvm_atomic_reduce(LlvmWriter *writer, VarType type, ReduceOp op, ReduceMod
     }
     snprintf(name, LLVM_NAME_SIZE, "scatter_%s_%s_%s", ops[op], modes[mode],
              type_info[type].short_name);
-    char head[160];
-    snprintf(head, sizeof head,
-             "define internal void @%s(ptr %%base, ptr %%idx, "
-             "ptr %%val, i64 %%mask) noinline #0 {\n",
-             name);
-    const char *known = text_get(&writer->helpers);
-    if (!known || strstr(known, head)) {
+    Text *out = begin_helper(writer, name, update_parameters);
+    if (!out)
         return;
-    }
-    Text *out = &writer->helpers;
     const char *memory = llvm_writer_memory_type(type);
-    declare_count(writer);
-    text_put(out, head);
-    text_put(out, "entry:\n");
     if (mode == ReduceModeLocal || mode == ReduceModeExpand) {
         write_agree(writer, out, type, op, mode == ReduceModeLocal);
     } else {
@@ -431,20 +440,10 @@ void llvm_atomic_swap(LlvmWriter *writer, VarType type, Op op,
     bool compare = op == OP_SCATTER_CAS;
     const char *bits = bits_type(type);
     snprintf(name, LLVM_NAME_SIZE, "scatter_%s_%s", compare ? "cas" : "exch", bits);
-    char head[200];
-    snprintf(head, sizeof head,
-             "define internal void @%s(ptr %%base, ptr %%idx, ptr %%val, "
-             "ptr %%cmp, ptr %%out, i64 %%mask) noinline #0 {\n",
-             name);
-    const char *known = text_get(&writer->helpers);
-    if (!known || strstr(known, head)) {
+    Text *out = begin_helper(writer, name, exchange_parameters);
+    if (!out)
         return;
-    }
-    Text *out = &writer->helpers;
     unsigned size = type_info[type].size;
-    declare_count(writer);
-    text_put(out, head);
-    text_put(out, "entry:\n");
     write_walk(out, type, "%drop");
     text_putf(out,
               "  %%xp = getelementptr %s, ptr %%val, i64 %%i\n"
@@ -471,20 +470,10 @@ void llvm_atomic_fetch_add(LlvmWriter *writer, VarType type, char name[LLVM_NAME
 {
     const char *bits = bits_type(type), *memory = llvm_writer_memory_type(type);
     snprintf(name, LLVM_NAME_SIZE, "scatter_fetch_add_%s", type_info[type].short_name);
-    char head[200];
-    snprintf(head, sizeof head,
-             "define internal void @%s(ptr %%base, ptr %%idx, ptr %%val, "
-             "ptr %%cmp, ptr %%out, i64 %%mask) noinline #0 {\n",
-             name);
-    const char *known = text_get(&writer->helpers);
-    if (!known || strstr(known, head)) {
+    Text *out = begin_helper(writer, name, exchange_parameters);
+    if (!out)
         return;
-    }
-    Text *out = &writer->helpers;
     unsigned size = type_info[type].size;
-    declare_count(writer);
-    text_put(out, head);
-    text_put(out, "entry:\n");
     write_walk(out, type, "%drop");
     text_putf(out,
               "  %%xp = getelementptr %s, ptr %%val, i64 %%i\n"
