@@ -37,6 +37,15 @@ static bool add_extra(Program *program, Inst *inst, uint32_t count,
     return true;
 }
 
+/* A mark of structure completes the record of its region. */
+static void note_mark(Program *program, Op op, uint32_t region)
+{
+    if (op == OP_TEST || op == OP_ELSE)
+        program->regions[region].middle = program->inst_count;
+    else if (op == OP_END)
+        program->regions[region].end = program->inst_count;
+}
+
 uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux,
                      uint32_t count, const uint32_t *args)
 {
@@ -44,12 +53,18 @@ uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux,
         TRY(vec_reserve(&program->insts, &program->inst_capacity,
                         program->inst_count + 1, sizeof(Inst)),
             PROGRAM_NONE);
+    if (count > INST_MOST_OPERANDS) {
+        error_set(JIT_ERROR_ARGUMENT,
+                  "program_add(): '%s' with %u operands, there can be %u",
+                  op_info[op].name, count, INST_MOST_OPERANDS);
+        return PROGRAM_NONE;
+    }
     /* Written in place, field by field: a struct built aside and copied as a whole
      * would wait for its own small stores. */
     Inst *inst = &program->insts[program->inst_count];
     inst->op = (uint8_t) op;
-    inst->type = (uint8_t) type;
-    inst->count = (uint8_t) count;
+    inst->type = (uint8_t) type & 31;
+    inst->count = (uint16_t) count;
     inst->aux = aux;
     inst->arg[0] = count > 0 ? args[0] : 0;
     inst->arg[1] = count > 1 ? args[1] : 0;
@@ -59,7 +74,8 @@ uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux,
         inst->arg[1] = inst->arg[2] = inst->arg[3] = 0;
         TRY(add_extra(program, inst, count, args), PROGRAM_NONE);
     }
-    inst->flags = uniform_flag(program, op, count, args);
+    inst->flags = uniform_flag(program, op, count, args) & 7;
+    note_mark(program, op, aux);
     return program->inst_count++;
 }
 
@@ -96,6 +112,64 @@ uint32_t program_add_stmt(Program *program, const char *text)
     return program->stmt_count++;
 }
 
+uint32_t program_add_region(Program *program, RegionKind kind, uint32_t count,
+                            const uint32_t *args, uint32_t target_count,
+                            const uint32_t *targets)
+{
+    uint32_t number = program->region_count;
+    TRY(vec_reserve(&program->regions, &program->region_capacity, number + 1,
+                    sizeof(Region)),
+        PROGRAM_NONE);
+    uint32_t begin = program_add(program, OP_REGION, VarTypeVoid, number, count, args);
+    TRY(begin != PROGRAM_NONE, PROGRAM_NONE);
+    program->regions[program->region_count++] =
+        (Region){ .kind = kind, .begin = begin, .target_count = target_count };
+    if (kind != REGION_CALL)
+        return number;
+    TRY(vec_reserve(&program->extra, &program->extra_capacity,
+                    program->extra_count + target_count, sizeof(uint32_t)),
+        PROGRAM_NONE);
+    if (target_count)
+        memcpy(program->extra + program->extra_count, targets,
+               target_count * sizeof(uint32_t));
+    program->regions[number].targets = program->extra_count;
+    program->extra_count += target_count;
+    program->regions[number].middle = program->inst_count;
+    TRY(program_add(program, OP_END, VarTypeVoid, number, 0, NULL) != PROGRAM_NONE,
+        PROGRAM_NONE);
+    return number;
+}
+
+uint32_t program_add_callable(Program *program, Program *callable)
+{
+    if (!vec_reserve(&program->callables, &program->callable_capacity,
+                     program->callable_count + 1, sizeof(Program *))) {
+        program_free(callable);
+        return PROGRAM_NONE;
+    }
+    program->callables[program->callable_count] = callable;
+    return program->callable_count++;
+}
+
+uint32_t program_result_count(const Program *program, const Program *root,
+                              const Region *region)
+{
+    if (region->kind != REGION_CALL)
+        return program->insts[region->end].count;
+    if (!region->target_count)
+        return 0;
+    const Program *target = root->callables[program->extra[region->targets]];
+    return target->insts[target->inst_count - 1].count;
+}
+
+uint32_t program_find_param(const Program *program, ParamKind kind)
+{
+    for (uint32_t i = 0; i < program->param_count; ++i)
+        if (program->params[i].kind == kind)
+            return i;
+    return PROGRAM_NONE;
+}
+
 /* A copy of an array with exactly as many elements as there are; NULL for none. */
 static bool copy_array(void *out, uint32_t *capacity, const void *data, uint32_t count,
                        size_t size)
@@ -130,7 +204,7 @@ static bool copy_callables(Program *to, const Program *from)
         return true;
     to->callables = alloc_zero(from->callable_count, sizeof(Program *));
     TRY(to->callables, false);
-    to->callable_count = from->callable_count;
+    to->callable_count = to->callable_capacity = from->callable_count;
     for (uint32_t i = 0; i < from->callable_count; ++i) {
         to->callables[i] = program_copy(from->callables[i]);
         TRY(to->callables[i], false);
@@ -142,7 +216,6 @@ Program *program_copy(const Program *p)
 {
     Program *c = alloc_zero(1, sizeof(Program));
     TRY(c, NULL);
-    uint32_t regions;
     bool ok = copy_array(&c->insts, &c->inst_capacity, p->insts, p->inst_count,
                          sizeof(Inst)) &&
               copy_array(&c->extra, &c->extra_capacity, p->extra, p->extra_count,
@@ -151,7 +224,7 @@ Program *program_copy(const Program *p)
                          p->literal_count, sizeof(uint64_t)) &&
               copy_array(&c->params, &c->param_capacity, p->params, p->param_count,
                          sizeof(Param)) &&
-              copy_array(&c->regions, &regions, p->regions, p->region_count,
+              copy_array(&c->regions, &c->region_capacity, p->regions, p->region_count,
                          sizeof(Region)) &&
               copy_stmts(c, p) && copy_callables(c, p);
     if (!ok) {
@@ -164,6 +237,7 @@ Program *program_copy(const Program *p)
     c->param_count = p->param_count;
     c->region_count = p->region_count;
     c->check_count = p->check_count;
+    c->print_count = p->print_count;
     return c;
 }
 
@@ -177,7 +251,8 @@ bool program_equal(const Program *a, const Program *b)
     if (a->inst_count != b->inst_count || a->extra_count != b->extra_count ||
         a->literal_count != b->literal_count || a->param_count != b->param_count ||
         a->stmt_count != b->stmt_count || a->region_count != b->region_count ||
-        a->callable_count != b->callable_count || a->check_count != b->check_count)
+        a->callable_count != b->callable_count || a->check_count != b->check_count ||
+        a->print_count != b->print_count)
         return false;
     if (!same_bytes(a->insts, b->insts, a->inst_count, sizeof(Inst)) ||
         !same_bytes(a->extra, b->extra, a->extra_count, sizeof(uint32_t)) ||
@@ -200,12 +275,9 @@ void program_clear(Program *p)
         alloc_free(p->stmts[i]);
     for (uint32_t i = 0; i < p->callable_count; ++i)
         program_free(p->callables[i]);
-    alloc_free(p->regions);
-    alloc_free(p->callables);
-    p->regions = NULL;
-    p->callables = NULL;
     p->inst_count = p->extra_count = p->literal_count = p->param_count = 0;
-    p->stmt_count = p->region_count = p->callable_count = p->check_count = 0;
+    p->stmt_count = p->region_count = p->callable_count = 0;
+    p->check_count = p->print_count = 0;
 }
 
 void program_free(Program *p)
@@ -218,5 +290,7 @@ void program_free(Program *p)
     alloc_free(p->literals);
     alloc_free(p->params);
     alloc_free(p->stmts);
+    alloc_free(p->regions);
+    alloc_free(p->callables);
     alloc_free(p);
 }

@@ -8,13 +8,14 @@
  * Programs and the Program is the cache key.
  *
  *     insts[]     op, type, flags, aux, operand positions extra[]     operands of
- *     instructions that have more than four literals[]  the bits of LITERAL
- *     instructions (aux = position here), kept apart from
+ *     instructions that have more than four, targets of calls literals[]  the bits of
+ *     LITERAL instructions (aux = position here), kept apart from
  *                 insts[] so that the skeleton without literal values can be hashed
  *                 alone
- *     params[]    what each slot of the launch's argument array is stmts[]     texts of
- *     STMT instructions regions[]   structured control flow, callables[] sub-programs
- *     (docs/dev/program.md)
+ *     params[]    what each slot of the launch's argument array is
+ *     stmts[]     texts of STMT instructions
+ *     regions[]   where loops, conditionals and calls begin and end
+ *     callables[] sub-programs that calls can reach (docs/dev/program.md)
  *
  * Ownership: a Program owns all of its arrays; program_free releases them.
  */
@@ -37,23 +38,32 @@ enum {
 
 /** One instruction. Its result has the name of its position. */
 typedef struct Inst {
-    uint8_t op;     /* Op */
-    uint8_t type;   /* VarType of the result; VarTypeVoid for RESULT_VOID */
-    uint8_t flags;  /* INST_... */
-    uint8_t
-        count; /* number of operands; above INST_ARGS: arg[0] = first one in extra[] */
+    uint8_t op;        /* Op */
+    uint8_t type : 5;  /* VarType of the result; VarTypeVoid for RESULT_VOID */
+    uint8_t flags : 3; /* INST_... */
+    uint16_t
+        count; /* of operands; above INST_ARGS: arg[0] = the first's place in extra[] */
     /** LITERAL: position in literals[]; LOAD, PARAM, STORE: slot; GATHER_PACKET: n;
-     *  PACKET_ITEM: which; SCATTER...: ReduceOp | ReduceMode << 8; CHECK: number of the
-     *  check; STMT: position in stmts[]; else 0. */
+     *  PACKET_ITEM: which; SCATTER...: ReduceOp | ReduceMode << 8; CHECK, PRINT: number
+     *  of the check, of the print; STMT: position in stmts[]; REGION, TEST, ELSE, END,
+     *  ACTIVE: position in regions[]; STATE, RESULT, ARG: which; LOCAL: entries; else
+     *  0. */
     uint32_t aux;
     uint32_t arg[INST_ARGS]; /* positions of operands, unused ones 0 */
 } Inst;
+
+#define INST_MOST_OPERANDS UINT16_MAX
+
+/** Most bytes that the local arrays of one lane may have, in a Program and its callables
+ *  together. */
+#define LOCAL_MOST_BYTES 65536
 
 typedef enum ParamKind {
     PARAM_INPUT,   /* address of an array: one entry a lane, or one (uniform LOAD) */
     PARAM_OUTPUT,  /* address of an array with an entry a lane, written by one STORE */
     PARAM_POINTER, /* address for gathers and scatters, 'written' if for these */
     PARAM_VALUE,   /* the bits of a value (a generalised literal), in the low bytes */
+    PARAM_PRINT,   /* address of a PrintLog, if anything is printed; at most one */
     PARAM_REPORT   /* address of CheckReport[check_count]; last slot, if any */
 } ParamKind;
 
@@ -73,12 +83,26 @@ typedef struct CheckReport {
     uint64_t bound;
 } CheckReport;
 
-/** Structured control flow; see docs/dev/program.md. No operation creates one yet. */
+/** Where PRINT instructions report values; made by the launch. 'append' is thread-safe:
+ *  'lanes' lanes from number 'begin' on, one mask byte for each, and the printed values
+ *  as arrays with an entry a lane. */
+typedef struct PrintLog PrintLog;
+struct PrintLog {
+    void (*append)(PrintLog *log, uint32_t print, uint32_t begin, uint32_t lanes,
+                   const uint8_t *mask, const void *const *values);
+};
+
+typedef enum RegionKind { REGION_LOOP, REGION_IF, REGION_CALL } RegionKind;
+
+/** Structured control flow: positions of the instructions that mark it. In order of
+ *  'begin', so a region stands before those inside it. */
 typedef struct Region {
-    uint32_t kind;            /* loop, conditional, call */
-    uint32_t begin, end;      /* instructions of the body: insts[begin ... end-1] */
-    uint32_t inputs, outputs; /* first of each list in extra[] */
-    uint32_t input_count, output_count;
+    uint32_t kind;    /* RegionKind */
+    uint32_t begin;   /* its REGION */
+    uint32_t middle;  /* LOOP: its TEST; IF: its ELSE; CALL: as 'end' */
+    uint32_t end;     /* its END; CALL: begin + 1 */
+    uint32_t targets; /* CALL: first of its positions in callables[], in extra[] */
+    uint32_t target_count;
 } Region;
 
 typedef struct Program {
@@ -94,8 +118,10 @@ typedef struct Program {
     uint32_t literal_count, literal_capacity;
     uint32_t param_count, param_capacity;
     uint32_t stmt_count, stmt_capacity;
-    uint32_t region_count, callable_count;
-    uint32_t check_count;
+    uint32_t region_count, region_capacity;
+    uint32_t callable_count, callable_capacity;
+    uint32_t check_count; /* callables: 0, their checks are counted by the root */
+    uint32_t print_count; /* the same for PRINT */
 } Program;
 
 #define PROGRAM_NONE UINT32_MAX
@@ -110,6 +136,16 @@ uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux,
 uint32_t program_add_literal(Program *program, VarType type, uint64_t bits);
 /** Append a parameter; its slot or PROGRAM_NONE. */
 uint32_t program_add_param(Program *program, ParamKind kind, VarType type);
+/** Append the REGION of a loop, a conditional or a call, with its operands (see
+ *  ops.def) and, for a call, the 'target_count' callables it can reach. The number of
+ *  the region or PROGRAM_NONE. The TEST, ELSE and END that are added later, with this
+ *  number as aux, complete it; a call's END is added here. */
+uint32_t program_add_region(Program *program, RegionKind kind, uint32_t count,
+                            const uint32_t *args, uint32_t target_count,
+                            const uint32_t *targets);
+/** Append a callable, which is taken over (also when this fails); its position in
+ *  callables[] or PROGRAM_NONE. It may call those before it only. */
+uint32_t program_add_callable(Program *program, Program *callable);
 /** Append a statement text (copied); its position or PROGRAM_NONE. */
 uint32_t program_add_stmt(Program *program, const char *text);
 
@@ -117,6 +153,13 @@ uint32_t program_add_stmt(Program *program, const char *text);
 static inline const uint32_t *program_args(const Program *program, const Inst *inst) {
     return inst->count > INST_ARGS ? program->extra + inst->arg[0] : inst->arg;
 }
+
+/** Number of states of a loop, outputs of a conditional or of a call's targets. 'root'
+ *  is the Program with the callables (the Program itself unless it is one of them). */
+uint32_t program_result_count(const Program *program, const Program *root,
+                              const Region *region);
+/** Slot of the one parameter of this kind, PROGRAM_NONE if there is none. */
+uint32_t program_find_param(const Program *program, ParamKind kind);
 
 /** A copy, NULL if memory is out. */
 Program *program_copy(const Program *program);
@@ -128,10 +171,10 @@ void program_free(Program *program);
 /** Empty it but keep the arrays, for reuse. */
 void program_clear(Program *program);
 
-/** Is this Program well-formed (types, positions, slots, flags)? Records what is
- *  wrong. */
+/** Is this Program well-formed (types, positions, slots, flags, nesting), with all its
+ *  callables? Records what is wrong. */
 bool program_verify(const Program *program);
-/** Readable text, one instruction a line. */
+/** Readable text, one instruction a line, bodies indented, callables behind. */
 void program_write(const Program *program, Text *out);
 
 #endif

@@ -3,14 +3,16 @@
  *
  *     %4:f32 = add %2, %3
  *
- * One instruction a line; uniform results are marked with '!'. Parameters come first.
+ * One instruction a line; uniform results are marked with '!'. Parameters come first,
+ * then the instructions, bodies of regions indented, then the callables.
  */
 #include <string.h>
 
 #include "ir/program.h"
 
 static const char *const param_name[] = { "input", "output", "pointer", "value",
-                                          "report" };
+                                          "print", "report" };
+static const char *const region_name[] = { "loop", "if", "call" };
 static const char *const reduce_name[] = { "write", "add", "mul", "min",
                                            "max",   "and", "or" };
 static const char *const mode_name[] = { "auto",         "direct", "local",
@@ -71,7 +73,21 @@ static void put_aux(const Program *p, const Inst *inst, Text *out)
     case OP_GATHER_PACKET:
     case OP_PACKET_ITEM:
     case OP_CHECK:
+    case OP_PRINT:
+    case OP_STATE:
+    case OP_RESULT:
+    case OP_ARG:
+    case OP_LOCAL:
         text_putf(out, ".%u", inst->aux);
+        break;
+    case OP_REGION:
+        text_putf(out, " %s #%u", region_name[p->regions[inst->aux].kind], inst->aux);
+        break;
+    case OP_TEST:
+    case OP_ELSE:
+    case OP_END:
+    case OP_ACTIVE:
+        text_putf(out, " #%u", inst->aux);
         break;
     case OP_STMT:
         text_putf(out, " \"%s\"", p->stmts[inst->aux]);
@@ -81,25 +97,63 @@ static void put_aux(const Program *p, const Inst *inst, Text *out)
     }
 }
 
+/* The callables that a call can reach: number 1 is the first. */
+static void put_targets(const Program *p, const Region *region, Text *out)
+{
+    text_put(out, " -> ");
+    for (uint32_t i = 0; i < region->target_count; ++i)
+        text_putf(out, "%s$%u", i ? ", " : "", p->extra[region->targets + i]);
+}
+
+static bool is_mark(const Inst *inst)
+{
+    return inst->op >= OP_REGION && inst->op <= OP_RETURN;
+}
+
+static void put_inst(const Program *p, uint32_t at, uint32_t depth, Text *out)
+{
+    const Inst *inst = &p->insts[at];
+    for (uint32_t i = 0; i <= depth; ++i)
+        text_put(out, "    ");
+    if (inst->type != VarTypeVoid)
+        text_putf(out, "%%%u:%s%s = ", at, type_info[inst->type].short_name,
+                  inst->flags & INST_UNIFORM ? "!" : "");
+    text_put(out, op_info[inst->op].name);
+    put_aux(p, inst, out);
+    const uint32_t *args = program_args(p, inst);
+    bool after_aux = inst->op == OP_STORE || inst->op == OP_STMT;
+    for (uint32_t k = 0; k < inst->count; ++k)
+        text_putf(out, "%s%%%u", k || after_aux ? ", " : " ", args[k]);
+    if (inst->op == OP_REGION && p->regions[inst->aux].kind == REGION_CALL)
+        put_targets(p, &p->regions[inst->aux], out);
+    text_put_char(out, '\n');
+}
+
+static void put_insts(const Program *p, Text *out)
+{
+    uint32_t depth = 0;
+    for (uint32_t at = 0; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        bool call = is_mark(inst) && inst->op != OP_RETURN &&
+                    p->regions[inst->aux].kind == REGION_CALL;
+        if (call && inst->op == OP_END)
+            continue; /* a call is one line */
+        bool ends = inst->op == OP_TEST || inst->op == OP_ELSE || inst->op == OP_END;
+        depth -= ends;
+        put_inst(p, at, depth, out);
+        depth += is_mark(inst) && !call && inst->op != OP_END && inst->op != OP_RETURN;
+    }
+}
+
 void program_write(const Program *p, Text *out)
 {
     for (uint32_t i = 0; i < p->param_count; ++i)
         text_putf(out, "@%u: %s %s%s\n", i, param_name[p->params[i].kind],
                   type_info[p->params[i].type].short_name,
                   p->params[i].written ? " written" : "");
-    for (uint32_t at = 0; at < p->inst_count; ++at) {
-        const Inst *inst = &p->insts[at];
-        if (inst->type == VarTypeVoid)
-            text_put(out, "    ");
-        else
-            text_putf(out, "    %%%u:%s%s = ", at, type_info[inst->type].short_name,
-                      inst->flags & INST_UNIFORM ? "!" : "");
-        text_put(out, op_info[inst->op].name);
-        put_aux(p, inst, out);
-        const uint32_t *args = program_args(p, inst);
-        bool after_aux = inst->op == OP_STORE || inst->op == OP_STMT;
-        for (uint32_t k = 0; k < inst->count; ++k)
-            text_putf(out, "%s%%%u", k || after_aux ? ", " : " ", args[k]);
-        text_put_char(out, '\n');
+    put_insts(p, out);
+    for (uint32_t i = 0; i < p->callable_count; ++i) {
+        text_putf(out, "$%u:\n", i);
+        put_insts(p->callables[i], out);
     }
 }

@@ -25,7 +25,7 @@ enum {
 
 _Static_assert(sizeof(Inst) == 24, "an Inst is hashed as bytes: no padding");
 _Static_assert(sizeof(Param) == 4, "a Param is hashed as bytes: no padding");
-_Static_assert(sizeof(Region) == 28, "a Region is hashed as bytes: no padding");
+_Static_assert(sizeof(Region) == 24, "a Region is hashed as bytes: no padding");
 
 /* -------------------------------------------------------------------- walk */
 
@@ -74,7 +74,7 @@ static void list_counts(const Program *program, uint32_t counts[COUNTS])
     counts[5] = program->region_count;
     counts[6] = program->callable_count;
     counts[7] = program->check_count;
-    counts[8] = 0;
+    counts[8] = program->print_count;
 }
 
 /* -------------------------------------------------------------------- hash */

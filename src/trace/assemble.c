@@ -224,8 +224,8 @@ static inline bool emit_arithmetic(Program *program, Var *v, uint32_t count,
     uint64_t c = count > 2 ? var_get(v->dep[2])->position : a;
     const Inst *insts = program->insts;
     uint64_t flags = insts[a].flags & insts[b].flags & insts[c].flags;
-    uint64_t words[3] = { v->op | (uint64_t) v->type << 8 | flags << 16 |
-                              (uint64_t) count << 24,
+    uint64_t words[3] = { v->op | (uint64_t) v->type << 8 | flags << 13 |
+                              (uint64_t) count << 16,
                           count > 1 ? a | b << 32 : a, count > 2 ? c : 0 };
     char *inst = (char *) &program->insts[program->inst_count];
     memcpy(inst, &words[0], 8);
