@@ -818,12 +818,3 @@ PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
         return run_special(&job);
     return apply_finish(run(&job, scaling), args, job.arity);
 }
-
-Array *apply_mask(State *state, const TypeInfo *like, PyObject *mask,
-                  const char *operation)
-{
-    const Array *a = promote_array(mask);
-    bool single = a ? a->info->kind == KIND_LEAF : promote_number(state, mask) >= 0;
-    uint16_t id = single && like->jit ? state->types[like->mask].leaf : like->mask;
-    return convert_to(&state->types[id], mask, operation);
-}

@@ -38,11 +38,6 @@ bool apply_keeps_type(Apply which);
 /** "add", "mul_hi", ...: as errors name it. */
 const char *apply_name(Apply which);
 
-/** A mask operand: anything convertible to the mask type of 'like' (or to a single
- *  Bool). */
-Array *apply_mask(State *state, const TypeInfo *like, PyObject *mask,
-                  const char *operation);
-
 /** The bits of a Python or NumPy scalar as an entry of 'info'. False: exception. */
 bool apply_number(const TypeInfo *info, PyObject *number, uint64_t *bits);
 

@@ -25,12 +25,6 @@ bool broadcast_merge(Extents *all, const Extents *other)
     return true;
 }
 
-bool broadcast_equal(const Extents *a, const Extents *b)
-{
-    return a->ndim == b->ndim &&
-           memcmp(a->dims, b->dims, a->ndim * sizeof(*a->dims)) == 0;
-}
-
 bool broadcast_size(const Extents *shape, size_t *size)
 {
     return array_shape_size(shape->ndim, shape->dims, size);

@@ -17,8 +17,6 @@ typedef struct Extents {
  *  they do not fit. */
 bool broadcast_merge(Extents *all, const Extents *other);
 
-bool broadcast_equal(const Extents *a, const Extents *b);
-
 /** Number of entries; false with an exception if it exceeds 64 bits. */
 bool broadcast_size(const Extents *shape, size_t *size);
 

@@ -33,7 +33,8 @@ static bool is_leaf(const Array *a)
 
 /* ---------------------------------------------------------------- extents */
 
-Py_ssize_t index_length(Array *a)
+/* Number of entries along the first axis. */
+static Py_ssize_t extent(Array *a)
 {
     if (a->info->kind == KIND_TENSOR)
         return array_tensor(a)->ndim ? (Py_ssize_t) array_tensor(a)->shape[0] : 0;
@@ -116,7 +117,7 @@ PyObject *index_shape(Array *a)
 /* Make a negative index count from the end, and check it. */
 static bool check_index(Array *a, Py_ssize_t *i, int set)
 {
-    const Py_ssize_t n = index_length(a), found = *i;
+    const Py_ssize_t n = extent(a), found = *i;
     if (*i < 0)
         *i += n;
     if (*i >= 0 && *i < n)
@@ -129,7 +130,7 @@ static bool check_index(Array *a, Py_ssize_t *i, int set)
 /* One entry stands for any number of equal ones: every index reads it. */
 static bool repeats(Array *a)
 {
-    return (is_leaf(a) || a->info->dynamic) && index_length(a) == 1;
+    return (is_leaf(a) || a->info->dynamic) && extent(a) == 1;
 }
 
 PyObject *index_get_item(Array *a, Py_ssize_t i)
@@ -313,7 +314,7 @@ static PyObject *get_slice(Array *a, PyObject *slice)
     if (is_leaf(a))
         return lanes_get_slice(a, slice);
     size_t n;
-    size_t *positions = slice_positions(slice, index_length(a), &n);
+    size_t *positions = slice_positions(slice, extent(a), &n);
     const TypeInfo *type = !positions ? NULL
                            : a->info->dynamic && !a->info->jit
                                ? a->info
@@ -328,7 +329,7 @@ static int set_slice(Array *a, PyObject *slice, PyObject *value)
     if (is_leaf(a))
         return lanes_set_slice(a, slice, value);
     size_t n;
-    size_t *positions = slice_positions(slice, index_length(a), &n);
+    size_t *positions = slice_positions(slice, extent(a), &n);
     const int rv = positions ? put(a, positions, n, value) : -1;
     PyMem_Free(positions);
     return rv;
@@ -496,7 +497,7 @@ static int assign_subscript(PyObject *self, PyObject *key, PyObject *value)
 
 static Py_ssize_t length(PyObject *self)
 {
-    return index_length((Array *) self);
+    return extent((Array *) self);
 }
 
 static PyObject *item(PyObject *self, Py_ssize_t i)
@@ -581,7 +582,7 @@ static PyObject *iterator_next(PyObject *self)
         return convert_entry(type, it->data + it->position++ * type_entry_size(type));
     }
     const Py_ssize_t i = (Py_ssize_t) it->position;
-    if (i >= index_length(it->array))
+    if (i >= extent(it->array))
         return NULL;
     it->position++;
     return index_get_item(it->array, i);

@@ -21,9 +21,6 @@ int index_fail_value(const Array *a, PyObject *value);
  *  integers, though Int(1.5) is not. May set the exception that says why. */
 bool index_refuses(const TypeInfo *info, PyObject *value);
 
-/** Number of entries along the first axis. False: ragged or invalid, exception. */
-Py_ssize_t index_length(Array *a);
-
 /** Lanes of a jit array: the largest size of its leaves (1 for drjit.scalar types that
  *  are not dynamic). False with a RuntimeError if the leaves' sizes do not fit. */
 bool index_width(const Array *a, size_t *width);

@@ -92,7 +92,6 @@ static bool intern_names(State *state)
         {offsetof(State, str_dataclass), "__dataclass_fields__"},
         {offsetof(State, str_array_interface), "__array_interface__"},
         {offsetof(State, str_dlpack), "__dlpack__"},
-        {offsetof(State, str_index), "__index__"},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         PyObject *text = PyUnicode_InternFromString(names[i].text);
@@ -184,7 +183,6 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->str_dataclass);
     Py_CLEAR(state->str_array_interface);
     Py_CLEAR(state->str_dlpack);
-    Py_CLEAR(state->str_index);
     enum_clear(state);
     log_set_callback(state, NULL, LogLevelDisable);
     Py_CLEAR(state->iterator);

@@ -37,13 +37,12 @@ struct State {
     uint16_t (*promotion)[OPERAND_COUNT];
     /* Which class is which type: open addressing, by address. See type_of_class(). */
     struct ClassEntry *classes;
-    size_t class_count, class_capacity;
+    size_t class_capacity;
     /* Names that are looked up often (interned). */
     PyObject *str_struct;           /* "DRJIT_STRUCT" */
     PyObject *str_dataclass;        /* "__dataclass_fields__" */
     PyObject *str_array_interface;  /* "__array_interface__" */
     PyObject *str_dlpack;           /* "__dlpack__" */
-    PyObject *str_index;            /* "__index__" */
     PyObject *enums;                /* module drjit._enums, NULL until needed */
     EnumCache enum_caches[ENUM_LIMIT];
     PyObject *log_callback;         /* of set_log_callback, NULL: none */

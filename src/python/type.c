@@ -252,7 +252,6 @@ void type_clear(State *state)
     }
     for (size_t i = 0; state->classes && i < state->class_capacity; i++)
         state->classes[i].cls = NULL;
-    state->class_count = 0;
 }
 
 int type_traverse(State *state, visitproc visit, void *arg)
@@ -361,7 +360,6 @@ static bool make_class(State *state, TypeInfo *t)
     }
     Py_DECREF(meta);
     *slot_of(state, t->py) = (ClassEntry) {t->py, t};
-    state->class_count++;
     return true;
 }
 
