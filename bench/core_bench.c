@@ -159,6 +159,64 @@ static void measure_first(const char *argument)
     }
 }
 
+/* Trace and run one random program on 16 lanes. */
+static void run_new_program(uint64_t seed, size_t ops)
+{
+    uint32_t leaves[PROGRAM_LEAVES];
+    Statement *statements = programs_random(seed, ops);
+    programs_leaves(VarTypeFloat32, SMALL, seed, leaves);
+    const uint32_t x = programs_trace(statements, ops, VarTypeFloat32, leaves);
+    harness_require(jit_var_eval(x) && jit_sync_thread(), "jit_var_eval");
+    jit_var_dec_ref(x);
+    programs_release(leaves);
+    free(statements);
+}
+
+/* Making the code of many different programs in turn: ns for each instruction of the
+ * Program, as the kernel history has it. */
+static void measure_codegen(const char *argument)
+{
+    static const size_t sizes[] = { 10, 100, 1000, 10000, 100000, 1000000 };
+    enum { MOST = 200 };
+    const uint64_t seed = argument ? strtoull(argument, NULL, 10) : 1;
+    jit_set_flag(JitFlagKernelHistory, 1);
+    for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); ++k) {
+        const size_t runs = sizes[k] <= 1000 ? MOST : MOST * 1000 / sizes[k] + 1;
+        double times[MOST];
+        size_t count = 0;
+        for (size_t r = 0; r < runs; ++r) {
+            jit_kernel_history_clear();
+            run_new_program(seed * 1000 + r, sizes[k]);
+            KernelHistoryEntry *entries = NULL;
+            const size_t n = jit_kernel_history(&entries);
+            for (size_t i = 0; i < n; ++i)
+                if (entries[i].type == KernelTypeJIT && !entries[i].cache_hit)
+                    times[count++] = entries[i].backend_time /
+                                     (double) entries[i].operation_count;
+            jit_kernel_history_release(entries, n);
+        }
+        harness_require(count > runs / 2, "%zu kernels of %zu are new", count, runs);
+        char name[32];
+        snprintf(name, sizeof(name), "%zu ops", sizes[k]);
+        harness_emit("codegen", name, harness_median(times, count) * 1e6,
+                     "ns/operation");
+    }
+    jit_set_flag(JitFlagKernelHistory, 0);
+}
+
+/* Resident memory that a thousand different kernels of 100 operations add: bytes. */
+static void measure_kernels(const char *argument)
+{
+    const uint64_t seed = argument ? strtoull(argument, NULL, 10) : 1;
+    for (uint64_t i = 0; i < 10; ++i)
+        run_new_program(seed * 10000 + i, 100);
+    const size_t before = harness_resident();
+    for (uint64_t i = 10; i < 1010; ++i)
+        run_new_program(seed * 10000 + i, 100);
+    harness_emit("kernels", "1000 of 100 ops",
+                 (double) harness_resident() - (double) before, "B");
+}
+
 /* A dummy kernel, so that an engine that is loaded on demand is there. */
 static void load_engine(void)
 {
@@ -288,6 +346,8 @@ static const struct {
     { "trace", measure_trace },
     { "launch", measure_launch },
     { "first", measure_first },
+    { "codegen", measure_codegen },
+    { "kernels", measure_kernels },
     { "growth", measure_growth },
     { "footprint", measure_footprint },
     { "startup", measure_startup },

@@ -446,6 +446,141 @@ def measure_version(argument: str) -> None:
     print(json.dumps(row), flush=True)
 
 
+def mandelbrot(dr: Any, t: Any, u: Any, width: int, most: int) -> Any:
+    """Iterations until |z| > 2 for width * width points of [-2, 1] x [-1.5, 1.5]."""
+    i = dr.arange(u, width * width)
+    x = dr.fma(t(i % width), 3 / width, -2)
+    y = dr.fma(t(i // width), 3 / width, -1.5)
+
+    def going(zx: Any, zy: Any, n: Any, x: Any, y: Any) -> Any:
+        return (zx * zx + zy * zy <= 4) & (n < most)
+
+    def step(zx: Any, zy: Any, n: Any, x: Any, y: Any) -> Any:
+        return (zx * zx - zy * zy + x, 2 * zx * zy + y, n + 1, x, y)
+
+    state = (dr.zeros(t, len(i)), dr.zeros(t, len(i)), dr.zeros(u, len(i)), x, y)
+    return dr.while_loop(state, going, step, mode="symbolic")[2]
+
+
+def march(dr: Any, t: Any, u: Any, width: int) -> Any:
+    """Distance along rays to six spheres, by sphere tracing; the scene is a loop."""
+    i = dr.arange(u, width * width)
+    x = dr.fma(t(i % width), 2 / width, -1)
+    y = dr.fma(t(i // width), 2 / width, -1)
+    scale = 1 / dr.sqrt(x * x + y * y + 1)
+    dx, dy, dz = x * scale, y * scale, scale
+
+    def scene(px: Any, py: Any, pz: Any) -> Any:
+        def more(k: Any, d: Any, px: Any, py: Any, pz: Any) -> Any:
+            return k < 6
+
+        def sphere(k: Any, d: Any, px: Any, py: Any, pz: Any) -> Any:
+            c = t(k)
+            ex, ey, ez = px - (c * 0.4 - 1), py - (c * 0.25 - 0.6), pz - (c * 0.3 + 3)
+            s = dr.sqrt(ex * ex + ey * ey + ez * ez) - 0.45
+            return (k + 1, dr.minimum(d, s), px, py, pz)
+
+        state = (u(0), t(1e9), px, py, pz)
+        return dr.while_loop(state, more, sphere, mode="symbolic")[1]
+
+    def going(s: Any, d: Any, n: Any, dx: Any, dy: Any, dz: Any) -> Any:
+        return (d > 1e-3) & (s < 20) & (n < 64)
+
+    def step(s: Any, d: Any, n: Any, dx: Any, dy: Any, dz: Any) -> Any:
+        d = scene(s * dx, s * dy, s * dz)
+        return (s + d, d, n + 1, dx, dy, dz)
+
+    size = len(i)
+    state = (dr.zeros(t, size), dr.full(t, 1, size), dr.zeros(u, size), dx, dy, dz)
+    return dr.while_loop(state, going, step, mode="symbolic")[0]
+
+
+def target(dr: Any, k: int) -> Callable[[Any], Any]:
+    """One of the functions that measure_dispatch() calls."""
+
+    def function(x: Any) -> Any:
+        for j in range(8):
+            x = dr.fma(x, 0.5 + 0.01 * k, x * (0.125 * (j + 1)) - 0.1 * k)
+        return x
+
+    return function
+
+
+def measure_mandelbrot(argument: str) -> None:
+    """1024 x 1024 points, at most 256 iterations: first picture, and steady."""
+    import drjit as dr
+    import numpy as np
+    from drjit.llvm import Float, UInt32
+
+    times: list[float] = []
+    for _ in range(8):
+        before = clock()
+        n = mandelbrot(dr, Float, UInt32, 1024, 256)
+        dr.eval(n)
+        dr.sync_thread()
+        times.append(clock() - before)
+    require(float(np.array(n).mean()) > 20, "mandelbrot: wrong picture")
+    emit("mandelbrot", "first", times[0] * 1e3, "ms")
+    emit("mandelbrot", "steady", statistics.median(times[1:]) * 1e3, "ms")
+
+
+def measure_march(argument: str) -> None:
+    """Sphere tracing with a nested loop, 512 x 512 rays: first picture, and steady."""
+    import drjit as dr
+    import numpy as np
+    from drjit.llvm import Float, UInt32
+
+    times: list[float] = []
+    for _ in range(8):
+        before = clock()
+        s = march(dr, Float, UInt32, 512)
+        dr.eval(s)
+        dr.sync_thread()
+        times.append(clock() - before)
+    require(2 < float(np.array(s).min()) < 4, "march: wrong picture")
+    emit("march", "first", times[0] * 1e3, "ms")
+    emit("march", "steady", statistics.median(times[1:]) * 1e3, "ms")
+
+
+def measure_dispatch(argument: str) -> None:
+    """Eight functions of 24 operations on 4M lanes, neighbours alike or mixed: ns a
+    lane. Tracing: a call over 1,000 objects of five classes: us."""
+    import drjit as dr
+    from drjit.llvm import Float, UInt32
+
+    n = 1 << 22
+    functions = [target(dr, k) for k in range(8)]
+    i = dr.arange(UInt32, n)
+    x = Float(i) * (1 / n) + 0.25
+    numbers = {"coherent": i // (n // 8), "incoherent": (i * 2654435769) >> 29}
+    dr.make_opaque(x, numbers)
+    for case, number in numbers.items():
+        times: list[float] = []
+        for _ in range(8):
+            y = dr.switch(number, functions, x, mode="symbolic")
+            before = clock()
+            dr.eval(y)
+            dr.sync_thread()
+            times.append(clock() - before)
+        for place in (5, n // 2 + 3, n - 1):
+            expected = float(x[place])
+            expected = functions[int(number[place])](Float(expected))[0]
+            require(abs(y[place] - expected) <= 1e-4 * abs(expected), "dispatch")
+        emit("dispatch", case, statistics.median(times[2:]) / n * 1e9, "ns/lane")
+
+    kinds = [target(dr, k) for k in range(5)]
+    objects = [lambda x, k=k: kinds[k % 5](x) for k in range(1000)]
+    index = dr.arange(UInt32, 1000)
+    short = Float(index) * 1e-3
+    dr.make_opaque(index, short)
+    times = []
+    for _ in range(5):
+        before = clock()
+        dr.switch(index, objects, short, mode="symbolic")
+        times.append(clock() - before)
+    emit("dispatch", "tracing 1000", statistics.median(times) * 1e6, "us")
+
+
 MEASURES = {
     "trace": measure_trace,
     "launch": measure_launch,
@@ -457,6 +592,9 @@ MEASURES = {
     "axpy": measure_axpy,
     "scatter": measure_scatter,
     "reduce": measure_reduce,
+    "mandelbrot": measure_mandelbrot,
+    "march": measure_march,
+    "dispatch": measure_dispatch,
     "version": measure_version,
 }
 
