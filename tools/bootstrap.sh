@@ -84,6 +84,12 @@ look_for_libllvm() {
     have_libllvm || wants_libllvm=yes
 }
 
+# The disassembler for the test of the native engine; Debian has no pkg-config file.
+look_for_zydis() {
+    [ -e /usr/include/Zydis/Zydis.h ] || [ -e /usr/local/include/Zydis/Zydis.h ] ||
+        lacks "Zydis (library and headers)" libzydis-dev
+}
+
 look_for_venv() {
     python3 -c 'import venv, ensurepip' 2>/dev/null ||
         lacks "Python's venv module" python3-venv
@@ -103,7 +109,7 @@ look_for() {
     case $1 in
         build) look_for_build ;;
         test) look_for_build; look_for_cpp; look_for_libllvm
-              need_library cmocka libcmocka-dev ;;
+              need_library cmocka libcmocka-dev; look_for_zydis ;;
         python) look_for_build; look_for_python_headers; look_for_venv ;;
         demo) look_for_build; look_for_cpp; look_for_libllvm; look_for_python_headers
               look_for_venv; need_library libpng libpng-dev ;;

@@ -11,12 +11,12 @@
  *     x86_mr(x, X86_MOV_ST | X86_W, x86_at_index(X86_RAX, X86_RCX, 3, -8), X86_RDX);
  *
  * Registers are plain numbers: 0-15 general, 0-31 vector, 0-7 mask; the row knows the
- * class. VEX is used where it can express an instruction (registers below 16, at most 256
- * bits, no mask, broadcast or rounding), else EVEX.
+ * class. VEX is used where it can express an instruction (registers below 16, at most
+ * 256 bits, no mask, broadcast or rounding), else EVEX.
  *
- * Nothing is checked here: what the row does not offer gives nonsense (the test holds the
- * table against a disassembler). Running out of memory sets 'failed', after which all
- * calls are harmless; x86_finish() reports it.
+ * Nothing is checked here: what the row does not offer gives nonsense (the test holds
+ * the table against a disassembler). Running out of memory sets 'failed', after which
+ * all calls are harmless; x86_finish() reports it.
  */
 #ifndef ENGINE_NATIVE_X86_H
 #define ENGINE_NATIVE_X86_H
@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -35,32 +36,36 @@ typedef enum X86Op {
     X86_OP_COUNT
 } X86Op;
 
-/** A row and its modifiers. */
+/** A row and its modifiers. The modifiers of vector instructions are where EVEX has
+ *  them, so that encoding one needs no moving of bits. */
 typedef uint32_t X86Form;
 
 enum {
     X86_OP_MASK = 0x7FF,
+    X86_ROUND_SHIFT = 18,
+    X86_W_SHIFT = 23,
+    X86_OPMASK_SHIFT = 24,
+    X86_COND_SHIFT = 24,
+    X86_LENGTH_SHIFT = 29,
+
+    X86_W = 1 << X86_W_SHIFT, /* general registers have 64 bits, not 32 */
+    X86_B = 1 << 28,          /* the memory operand is one element, broadcast */
     /* Length of the widest vector operand. Scalar and mask instructions need none. */
     X86_128 = 0,
-    X86_256 = 1 << 11,
-    X86_512 = 2 << 11,
-    X86_Z = 1 << 16, /* zeroing instead of merging under the opmask */
-    X86_B = 1 << 17, /* the memory operand is one element, broadcast */
-    X86_W = 1 << 20, /* general registers have 64 bits, not 32 */
+    X86_256 = 1 << X86_LENGTH_SHIFT,
+    X86_512 = 2 << X86_LENGTH_SHIFT,
     /* Register forms: round to nearest, down, up, to zero instead of as MXCSR says, or
      * (comparisons, truncations) only suppress exceptions. 512 bits or scalar. */
-    X86_RN = X86_B | 0 << 18,
-    X86_RD = X86_B | 1 << 18,
-    X86_RU = X86_B | 2 << 18,
-    X86_RZ = X86_B | 3 << 18,
+    X86_RN = X86_B | 0 << X86_ROUND_SHIFT,
+    X86_RD = X86_B | 1 << X86_ROUND_SHIFT,
+    X86_RU = X86_B | 2 << X86_ROUND_SHIFT,
+    X86_RZ = X86_B | 3 << X86_ROUND_SHIFT,
     X86_SAE = X86_B,
-    X86_LENGTH_SHIFT = 11,
-    X86_OPMASK_SHIFT = 13,
-    X86_ROUND_SHIFT = 18,
-    X86_COND_SHIFT = 24,
 };
 /** Opmask k1-k7; 0 is none. */
 #define X86_K(k) ((X86Form) (k) << X86_OPMASK_SHIFT)
+/** Zeroing instead of merging under the opmask. */
+#define X86_Z ((X86Form) 1 << 31)
 /** Condition of JCC, SETCC and CMOVCC. */
 #define X86_CC(cond) ((X86Form) (cond) << X86_COND_SHIFT)
 /** Vector length as a number: 0, 1, 2 for 128, 256, 512 bits. */
@@ -93,8 +98,8 @@ typedef uint32_t X86Label;
 
 enum {
     X86_NO_BASE = 0x40,
-    X86_NO_INDEX = 0x40,
     X86_LABEL_BASE = 0x80,
+    X86_NO_INDEX = 0x44, /* 4 in SIB: no index */
 };
 
 /** A memory operand; made by the functions below and passed by value (one register). */
@@ -106,22 +111,34 @@ typedef struct X86Mem {
     int8_t offset; /* with X86_LABEL_BASE: bytes from the label on */
 } X86Mem;
 
+/* Built in a register: compilers would set field after field in memory. */
+static inline X86Mem x86_at_bits(uint32_t disp, int base, int index, int shift,
+    int offset)
+{
+    const uint64_t bits = disp | (uint64_t) (uint8_t) base << 32
+        | (uint64_t) (uint8_t) index << 40 | (uint64_t) (uint8_t) shift << 48
+        | (uint64_t) (uint8_t) offset << 56;
+    X86Mem mem;
+    memcpy(&mem, &bits, sizeof(mem));
+    return mem;
+}
+
 static inline X86Mem x86_at(int base, int32_t disp)
 {
-    return (X86Mem){ disp, (uint8_t) base, X86_NO_INDEX, 0, 0 };
+    return x86_at_bits((uint32_t) disp, base, X86_NO_INDEX, 0, 0);
 }
 
 /** [base + (index << shift) + disp]. Not RSP as index. For gathers and scatters 'index'
  *  is a vector register. 'base' may be X86_NO_BASE. */
 static inline X86Mem x86_at_index(int base, int index, int shift, int32_t disp)
 {
-    return (X86Mem){ disp, (uint8_t) base, (uint8_t) index, (uint8_t) shift, 0 };
+    return x86_at_bits((uint32_t) disp, base, index, shift, 0);
 }
 
 /** [rip + distance to 'label' + offset], wherever the label is bound. */
 static inline X86Mem x86_at_label(X86Label label, int8_t offset)
 {
-    return (X86Mem){ (int32_t) label, X86_LABEL_BASE, X86_NO_INDEX, 0, offset };
+    return x86_at_bits(label, X86_LABEL_BASE, X86_NO_INDEX, 0, offset);
 }
 
 /** A line of the listing: where an instruction begins, in the code and in 'text'. */
@@ -165,8 +182,8 @@ static inline uint32_t x86_position(const X86 *x)
 }
 
 /** Resolve all references to labels. The code is then code[0 .. x86_position()) and may
- *  be copied anywhere. False (error recorded) if memory ran out, a label that is used was
- *  not bound or a short jump is too far. */
+ *  be copied anywhere. False (error recorded) if memory ran out, a label that is used
+ *  was not bound or a short jump is too far. */
 bool x86_finish(X86 *x);
 
 /** A new label, unbound. */
@@ -189,7 +206,8 @@ void x86_align(X86 *x, uint32_t alignment);
 /** Copy bytes (constants). Pad with x86_align_data() before. */
 void x86_bytes(X86 *x, const void *data, size_t size);
 void x86_align_data(X86 *x, uint32_t alignment);
-/** Entry of a jump table: the 32-bit distance from 'base' (bound already) to 'target'. */
+/** Entry of a jump table: the 32-bit distance from 'base' (bound already) to
+ *  'target'. */
 void x86_distance(X86 *x, X86Label target, X86Label base);
 
 /** Load a constant with the shortest mov (flags are kept). */
