@@ -27,6 +27,10 @@ typedef struct Engine {
     /** Required. Name in DRJIT_CPU_ENGINE, logs and history. */
     const char *name;
 
+    /** Optional (false). Does compile() take microseconds? Then kernels start with this
+     *  engine, without a stage of interpretation. */
+    bool instant;
+
     /** Required. Can this engine be used on this machine? Loads what it needs at the
      *  first call (thread-safe, the outcome is remembered). False: error recorded. */
     bool (*available)(void);

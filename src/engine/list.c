@@ -6,8 +6,16 @@
 #include "engine/engine.h"
 #include "engine/interp/interp.h"
 #include "engine/llvm/llvm.h"
+#if defined(__x86_64__)
+#include "engine/native/native_engine.h"
+#endif
 
-const Engine *const engine_list[] = { &llvm_engine, &interp_engine, NULL };
+const Engine *const engine_list[] = {
+#if defined(__x86_64__)
+    &native_engine,
+#endif
+    &llvm_engine, &interp_engine, NULL
+};
 
 const Engine *engine_find(const char *name)
 {

@@ -46,6 +46,21 @@ static void note_mark(Program *program, Op op, uint32_t region)
         program->regions[region].end = program->inst_count;
 }
 
+/* Note the line of the instruction that is being added; those before it that have none
+ * are unknown. */
+static bool note_source(Program *program)
+{
+    uint32_t at = program->inst_count;
+    TRY(vec_reserve(&program->sources, &program->source_capacity, at + 1,
+                    sizeof(SourceLine)),
+        false);
+    memset(program->sources + program->source_count, 0,
+           (at - program->source_count) * sizeof(SourceLine));
+    program->sources[at] = program->source;
+    program->source_count = at + 1;
+    return true;
+}
+
 uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux,
                      uint32_t count, const uint32_t *args)
 {
@@ -59,6 +74,8 @@ uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux,
                   op_info[op].name, count, INST_MOST_OPERANDS);
         return PROGRAM_NONE;
     }
+    if (program->source.file)
+        TRY(note_source(program), PROGRAM_NONE);
     /* Written in place, field by field: a struct built aside and copied as a whole
      * would wait for its own small stores. */
     Inst *inst = &program->insts[program->inst_count];
@@ -226,6 +243,8 @@ Program *program_copy(const Program *p)
                          sizeof(Param)) &&
               copy_array(&c->regions, &c->region_capacity, p->regions, p->region_count,
                          sizeof(Region)) &&
+              copy_array(&c->sources, &c->source_capacity, p->sources,
+                         p->source_count, sizeof(SourceLine)) &&
               copy_stmts(c, p) && copy_callables(c, p);
     if (!ok) {
         program_free(c);
@@ -238,6 +257,7 @@ Program *program_copy(const Program *p)
     c->region_count = p->region_count;
     c->check_count = p->check_count;
     c->print_count = p->print_count;
+    c->source_count = p->source_count;
     return c;
 }
 
@@ -277,7 +297,8 @@ void program_clear(Program *p)
         program_free(p->callables[i]);
     p->inst_count = p->extra_count = p->literal_count = p->param_count = 0;
     p->stmt_count = p->region_count = p->callable_count = 0;
-    p->check_count = p->print_count = 0;
+    p->check_count = p->print_count = p->source_count = 0;
+    p->source = (SourceLine){ NULL, 0 };
 }
 
 void program_free(Program *p)
@@ -292,5 +313,6 @@ void program_free(Program *p)
     alloc_free(p->stmts);
     alloc_free(p->regions);
     alloc_free(p->callables);
+    alloc_free(p->sources);
     alloc_free(p);
 }

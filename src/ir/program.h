@@ -54,8 +54,8 @@ typedef struct Inst {
 
 #define INST_MOST_OPERANDS UINT16_MAX
 
-/** Most bytes that the local arrays of one lane may have, in a Program and its callables
- *  together. */
+/** Most bytes that the local arrays of one lane may have, in a Program and its
+ *  callables together. */
 #define LOCAL_MOST_BYTES 65536
 
 typedef enum ParamKind {
@@ -105,6 +105,12 @@ typedef struct Region {
     uint32_t target_count;
 } Region;
 
+/** A line of the program that was traced. The name lives as long as the library. */
+typedef struct SourceLine {
+    const char *file; /* NULL: unknown */
+    uint32_t line;
+} SourceLine;
+
 typedef struct Program {
     Inst *insts;
     uint32_t *extra;
@@ -122,6 +128,12 @@ typedef struct Program {
     uint32_t callable_count, callable_capacity;
     uint32_t check_count; /* callables: 0, their checks are counted by the root */
     uint32_t print_count; /* the same for PRINT */
+    /** For people, and no part of what Programs are compared by: where instructions
+     *  come from, see program_source(). 'source' is the line of those that are added
+     *  next. */
+    SourceLine source;
+    SourceLine *sources;
+    uint32_t source_count, source_capacity;
 } Program;
 
 #define PROGRAM_NONE UINT32_MAX
@@ -148,6 +160,14 @@ uint32_t program_add_region(Program *program, RegionKind kind, uint32_t count,
 uint32_t program_add_callable(Program *program, Program *callable);
 /** Append a statement text (copied); its position or PROGRAM_NONE. */
 uint32_t program_add_stmt(Program *program, const char *text);
+
+/** Line of the traced program that an instruction comes from, NULL if unknown. */
+static inline const SourceLine *program_source(const Program *program, uint32_t at)
+{
+    return at < program->source_count && program->sources[at].file
+               ? &program->sources[at]
+               : NULL;
+}
 
 /** Operands of an instruction. */
 static inline const uint32_t *program_args(const Program *program, const Inst *inst) {
@@ -176,5 +196,7 @@ void program_clear(Program *program);
 bool program_verify(const Program *program);
 /** Readable text, one instruction a line, bodies indented, callables behind. */
 void program_write(const Program *program, Text *out);
+/** The line of one instruction. */
+void program_write_inst(const Program *program, uint32_t at, Text *out);
 
 #endif

@@ -4,7 +4,8 @@
  *     %4:f32 = add %2, %3
  *
  * One instruction a line; uniform results are marked with '!'. Parameters come first,
- * then the instructions, bodies of regions indented, then the callables.
+ * then the instructions, bodies of regions indented, then the callables. Behind a '#'
+ * is the line of the traced program, where it is known.
  */
 #include <string.h>
 
@@ -126,7 +127,15 @@ static void put_inst(const Program *p, uint32_t at, uint32_t depth, Text *out)
         text_putf(out, "%s%%%u", k || after_aux ? ", " : " ", args[k]);
     if (inst->op == OP_REGION && p->regions[inst->aux].kind == REGION_CALL)
         put_targets(p, &p->regions[inst->aux], out);
+    const SourceLine *source = program_source(p, at);
+    if (source)
+        text_putf(out, "    # %s:%u", source->file, source->line);
     text_put_char(out, '\n');
+}
+
+void program_write_inst(const Program *p, uint32_t at, Text *out)
+{
+    put_inst(p, at, 0, out);
 }
 
 static void put_insts(const Program *p, Text *out)

@@ -219,8 +219,9 @@ static bool check_local(const Program *p, uint32_t at, const Inst *inst)
     }
 }
 
-static bool check_types(const Program *p, uint32_t at, const Inst *inst)
+static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
 {
+    const Program *p = v->p;
     const OpInfo *info = &op_info[inst->op];
     if (inst->op >= OP_GATHER && inst->op <= OP_SCATTER_CAS &&
         inst->op != OP_PACKET_ITEM)
@@ -228,7 +229,7 @@ static bool check_types(const Program *p, uint32_t at, const Inst *inst)
     if (inst->op == OP_CHECK)
         return expect(p, at, inst, 0, VarTypeBool) && expect_index(p, at, inst, 1);
     if (inst->op == OP_STORE)
-        return expect(p, at, inst, 0, (VarType) p->params[inst->aux].type);
+        return expect(p, at, inst, 0, (VarType) v->root->params[inst->aux].type);
     if (inst->op >= OP_LOCAL && inst->op <= OP_LOCAL_MOVE)
         return check_local(p, at, inst);
     if (inst->op == OP_PRINT)
@@ -258,7 +259,8 @@ static bool check_uniform(const Program *p, uint32_t at, const Inst *inst)
 {
     if (!(inst->flags & INST_UNIFORM) || inst->op == OP_LOAD)
         return true;
-    if (inst->op == OP_COUNTER || op_info[inst->op].flags & F_EFFECT)
+    if (inst->op == OP_COUNTER ||
+        (inst->op != OP_PARAM && !(op_info[inst->op].flags & F_PURE)))
         return fault(at, inst, "cannot be uniform");
     const uint32_t *args = program_args(p, inst);
     for (uint32_t i = 0; i < inst->count; ++i)
@@ -495,7 +497,7 @@ static bool check_inst(Verifier *v, uint32_t at)
     if (has_value ? !type_valid((VarType) inst->type) : inst->type != VarTypeVoid)
         return fault(at, inst, "result of type %u", inst->type);
     if (!check_operands(v, at, inst) || !check_aux(v, at, inst) ||
-        !check_types(p, at, inst) || !check_uniform(p, at, inst) ||
+        !check_types(v, at, inst) || !check_uniform(p, at, inst) ||
         !check_structure(v, at, inst))
         return false;
     if (v->part)

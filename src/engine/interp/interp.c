@@ -5,11 +5,12 @@
  * lanes of a block (interp_lanes.c). Up to 512 lanes make a block, so that values stay
  * in the nearest caches and the cost of a call is shared by many lanes.
  *
- *     scratch:  addresses of views and slots | slot 0 | slot 1 | ...
+ *     scratch:  addresses of local arrays, views and slots | addresses of values to be
+ *               printed | steps to return to | slot 0 | slot 1 | ... | local arrays
  *
  * Distances between slots are chosen at each launch: small launches pack their slots,
  * and large ones keep them off multiples of 4096 bytes, where they would compete for
- * the same cache lines.
+ * the same cache lines. Large local arrays make blocks smaller.
  */
 #include "engine/interp/interp.h"
 
@@ -23,9 +24,10 @@
 #include "engine/interp/interp_lanes.h"
 
 enum {
-    REVISION = 1, /* part of the fingerprint: change it with the results */
-    LINE = 64,    /* bytes of a cache line */
-    BUILD_NS = 60 /* measured time of interp_build() per instruction */
+    REVISION = 1,         /* part of the fingerprint: change it with the results */
+    LINE = 64,            /* bytes of a cache line */
+    BUILD_NS = 60,        /* measured time of interp_build() per instruction */
+    LOCAL_BYTES = 1 << 18 /* for the local arrays of a block, if a few lanes fit */
 };
 
 struct EngineCode {
@@ -81,7 +83,7 @@ static void choose(void)
                   wanted, best->isa);
 }
 
-static const LaneTable *table_in_use(void)
+const LaneTable *interp_table(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, choose);
@@ -97,7 +99,7 @@ static bool available(void)
 
 static uint64_t fingerprint(void)
 {
-    const char *isa = table_in_use()->isa;
+    const char *isa = interp_table()->isa;
     return hash_64(isa, strlen(isa), REVISION);
 }
 
@@ -127,6 +129,8 @@ static bool supports(Op op, VarType type, VarType operand)
     case OP_CHECK:
         return type == VarTypeBool;
     default:
+        if (op >= OP_REGION && op < OP_COUNT) /* control flow, local arrays, prints */
+            return true;
         return interp_build_find(&interp_lanes_baseline, op, type, operand) != NULL;
     }
 }
@@ -143,17 +147,27 @@ static EngineCode *compile(const Program *program, Hash128 hash)
 {
     (void) hash;
     EngineCode *code = alloc_zero(1, sizeof(EngineCode));
-    if (code && !interp_build(&code->code, program, table_in_use())) {
+    if (code && !interp_build(&code->code, program, interp_table())) {
         release(code);
         return NULL;
     }
     return code;
 }
 
+static size_t round_line(size_t bytes)
+{
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
+static uint32_t slot_count(const InterpCode *code)
+{
+    return code->locals + code->views + code->slots;
+}
+
 static size_t table_bytes(const InterpCode *code)
 {
-    size_t bytes = ((size_t) code->views + code->slots) * sizeof(void *);
-    return (bytes + LINE - 1) / LINE * LINE;
+    size_t entries = (size_t) slot_count(code) + code->prints + code->callables;
+    return round_line(entries * sizeof(void *));
 }
 
 /* Bytes from one slot to the next with this many lanes in a block. */
@@ -162,10 +176,20 @@ static size_t slot_bytes(const InterpCode *code, uint32_t lanes)
     return (size_t) lanes * code->entry + (lanes > LANE_GROUP ? LINE : 0);
 }
 
-static size_t scratch_bytes(const EngineCode *code)
+static uint32_t most_lanes(const InterpCode *code)
 {
-    return table_bytes(&code->code) +
-           code->code.slots * slot_bytes(&code->code, LANE_BLOCK);
+    if (code->local_bytes <= LOCAL_BYTES / LANE_BLOCK)
+        return LANE_BLOCK;
+    uint32_t lanes = (uint32_t) (LOCAL_BYTES / code->local_bytes);
+    return lanes < LANE_GROUP ? LANE_GROUP : lanes / LANE_GROUP * LANE_GROUP;
+}
+
+static size_t scratch_bytes(const EngineCode *engine_code)
+{
+    const InterpCode *code = &engine_code->code;
+    const uint32_t lanes = most_lanes(code);
+    return table_bytes(code) + code->slots * slot_bytes(code, lanes) +
+           round_line(code->local_bytes * lanes);
 }
 
 static uint32_t round_up(uint32_t count)
@@ -179,33 +203,48 @@ static void run(const LaneStep *step, const LaneFrame *frame)
         step = step->fn(step, frame);
 }
 
+/* Lay out the memory of a worker for blocks of this many lanes. */
+static void lay_out(const InterpCode *code, LaneFrame *frame, void *scratch,
+                    uint32_t lanes)
+{
+    void **slot = scratch, **first = slot + code->locals + code->views;
+    char *memory = (char *) scratch + table_bytes(code);
+    const size_t step = slot_bytes(code, lanes);
+    for (uint32_t i = 0; i < code->slots; ++i)
+        first[i] = memory + i * step;
+    memory += code->slots * step;
+    for (uint32_t i = 0; i < code->locals; ++i)
+        slot[i] = memory + code->local_offsets[i] * lanes;
+    frame->slot = slot;
+    frame->values = (const void **) (slot + slot_count(code));
+    frame->back = (const LaneStep **) (slot + slot_count(code) + code->prints);
+}
+
 static void launch(const EngineCode *engine_code, const uint64_t *args, uint32_t begin,
                    uint32_t end, uint32_t worker, void *scratch)
 {
     const InterpCode *code = &engine_code->code;
     if (begin >= end)
         return;
-    const uint32_t most = end - begin < LANE_BLOCK ? round_up(end - begin) : LANE_BLOCK;
-    void **slot = scratch;
-    char *memory = (char *) scratch + table_bytes(code);
-    const size_t step_bytes = slot_bytes(code, most);
-    for (uint32_t i = 0; i < code->slots; ++i)
-        slot[code->views + i] = memory + i * step_bytes;
-
-    LaneFrame frame = { .slot = slot,
-                        .args = args,
+    uint32_t most = most_lanes(code);
+    if (end - begin < most)
+        most = round_up(end - begin);
+    LaneFrame frame = { .args = args,
                         .extra = code->extra,
                         .lanes = most,
                         .count = most,
                         .begin = begin,
                         .worker = worker };
+    lay_out(code, &frame, scratch, most);
     if (code->report != PROGRAM_NONE)
         frame.reports = (CheckReport *) (uintptr_t) args[code->report];
+    if (code->log != PROGRAM_NONE)
+        frame.log = (PrintLog *) (uintptr_t) args[code->log];
     run(code->steps, &frame);
     for (uint32_t left = end - begin; left;) {
         frame.count = left < most ? left : most;
         frame.lanes = round_up(frame.count);
-        run(code->steps + code->once, &frame);
+        run(code->steps + code->block, &frame);
         frame.begin += frame.count;
         left -= frame.count;
     }
@@ -219,7 +258,10 @@ static size_t code_size(const EngineCode *code)
 
 static uint64_t compile_estimate(const Program *program)
 {
-    return (uint64_t) program->inst_count * BUILD_NS;
+    uint64_t insts = program->inst_count;
+    for (uint32_t i = 0; i < program->callable_count; ++i)
+        insts += program->callables[i]->inst_count;
+    return insts * BUILD_NS;
 }
 
 const Engine interp_engine = { .name = "interp",
@@ -307,7 +349,7 @@ bool interp_apply(Op op, VarType type, VarType operand, size_t count,
 {
     if ((unsigned) op >= OP_COUNT || !(op_info[op].flags & F_FOLDS))
         return false;
-    LaneFn fn = interp_build_find(table_in_use(), op, type, operand);
+    LaneFn fn = interp_build_find(interp_table(), op, type, operand);
     if (!fn)
         return false;
     const uint32_t arity = op_info[op].arity, out_size = type_info[type].size;

@@ -8,6 +8,10 @@
 
 extern const Engine interp_engine;
 
+/** The loops over lanes in use: those of the best instruction set here, or of the one
+ *  that DRJIT_INTERP_ISA names. */
+const struct LaneTable *interp_table(void);
+
 /** Compute one lane of a foldable operation (F_FOLDS): 'type' is the result type,
  *  'operand' the type of the first value operand (SELECT: of the second), 'args' the
  *  bits of the operands zero-extended to 64 bits. The result is zero-extended. Same

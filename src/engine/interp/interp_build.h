@@ -5,25 +5,35 @@
 #define ENGINE_INTERP_INTERP_BUILD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "engine/interp/interp_lanes.h"
 
-/** What a launch executes. Steps [0, once) run once per launch() and compute values
- *  that are the same in all lanes; the others run for each block. Both parts end with
- *  a step that stops. The frame's table of
- *  slots starts with the addresses of inputs, 'views' of them, which LOAD steps set;
- *  then come 'slots' pieces of memory. */
+/** What a launch executes. The first steps run once per launch() and compute values
+ *  that are the same in all lanes; those from 'block' on run for each block. Both parts
+ *  end with a step that stops; what stands between are the callables. The frame's table
+ *  of slots has the addresses of
+ *
+ *      'locals'  local arrays
+ *      'views'   what stands elsewhere: inputs and arguments of calls. Steps set them.
+ *      'slots'   pieces of memory
+ */
 typedef struct InterpCode {
     LaneStep *steps;
     uint32_t *extra;
+    size_t *local_offsets; /* where each local array begins, in bytes of one lane */
     uint32_t step_count, step_capacity;
     uint32_t extra_count, extra_capacity;
-    uint32_t once;
+    uint32_t locals, local_capacity;
+    uint32_t block;
     uint32_t views, slots;
-    uint32_t entry; /* bytes of the largest entry in a slot */
-    uint32_t
-        report; /* parameter slot of the reports, PROGRAM_NONE if there are no checks */
+    uint32_t callables;
+    uint32_t prints;    /* most operands of a PRINT */
+    size_t local_bytes; /* of all local arrays, for one lane */
+    uint32_t entry;     /* bytes of the largest entry in a slot */
+    uint32_t report; /* parameter slot of the reports, PROGRAM_NONE if there is none */
+    uint32_t log;    /* the same for the PrintLog */
 } InterpCode;
 
 /** Fill a zeroed InterpCode with steps from a table. False (error recorded): out of
@@ -39,5 +49,8 @@ const LaneStep *interp_build_stop(const LaneStep *step, const LaneFrame *frame);
 /** Function of an arithmetic operation or conversion, NULL if it is not defined. 'type'
  *  is the result's, 'operand' the one of the first operand that is not a mask. */
 LaneFn interp_build_find(const LaneTable *lanes, Op op, VarType type, VarType operand);
+
+/** Which loops a scatter with this Inst.aux uses. */
+LaneScatter interp_build_scatter(uint32_t aux);
 
 #endif

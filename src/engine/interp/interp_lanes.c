@@ -10,7 +10,9 @@
  * Operations that depend on the width of an integer but not on its sign exist once, for
  * the unsigned type; SHARED() enters them for both.
  */
+#include "engine/interp/interp_control.h"
 #include "engine/interp/interp_lanes.h"
+#include "engine/interp/interp_loops.h"
 #include "engine/interp/interp_memory.h"
 #include "engine/interp/interp_ops.h"
 
@@ -18,38 +20,6 @@
 #define STRING_OF(name) TEXT_OF(name)
 #define JOIN_NAMES(a, b) a##b
 #define JOIN(a, b) JOIN_NAMES(a, b)
-
-/* Results lie in other slots than operands, so lanes are independent. */
-#if defined(__clang__)
-/* Some loops call a function on some sets, and stay scalar there. */
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")
-#define VECTOR_LOOP_WHOLE VECTOR_LOOP
-#else
-#define VECTOR_LOOP _Pragma("GCC ivdep")
-/* Unrolled first, a short loop would become scalar code. */
-#define VECTOR_LOOP_WHOLE _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
-#endif
-
-/* A single group is common and gets code without any loop, with vectors of fitting
- * size. */
-#define FOR_LANES(i, end, statement)            \
-    if (end == LANE_GROUP) {                    \
-        VECTOR_LOOP_WHOLE                       \
-        for (size_t i = 0; i < LANE_GROUP; ++i) \
-            statement                           \
-    } else {                                    \
-        VECTOR_LOOP                             \
-        for (size_t i = 0; i < end; ++i)        \
-            statement                           \
-    }
-
-/* That this is a multiple of LANE_GROUP tells the compiler that vectors need no
- * remainder. */
-static inline size_t whole_groups(u32 count)
-{
-    return count & ~(u32) (LANE_GROUP - 1);
-}
 
 /* ---- loops by number of operands */
 
@@ -403,5 +373,15 @@ const LaneTable JOIN(interp_lanes_, INTERP_ISA) = {
     .increment = increment,
     .exchange = SIZES(exchange),
     .compare_exchange = SIZES(compare_exchange),
-    .check = check
+    .check = check,
+    .blend = SIZES(blend),
+    .without = without,
+    .match = match,
+    .narrow = narrow,
+    .skip = skip,
+    .local_fill = SIZES(local_fill),
+    .local_read = SIZES(local_read),
+    .local_write = SIZES(local_write),
+    .local_move = SIZES(local_move),
+    .print = print
 };

@@ -5,7 +5,8 @@
  * instruction for all lanes of a block; it finds its operands by number in the frame's
  * table of slots. Its last act is to call the next step, which the compiler turns into
  * a jump: the processor then predicts each jump by what precedes it, and a block of 16
- * lanes takes half the time that a loop over the steps would.
+ * lanes takes half the time that a loop over the steps would. A step of control flow
+ * that goes on elsewhere returns the step to go on with instead.
  *
  * interp_lanes.c is compiled once for each instruction set (-DINTERP_ISA=baseline,
  * avx2, avx512) and defines one LaneTable; all tables compute the same bits.
@@ -38,7 +39,12 @@ typedef struct LaneFrame {
     const uint64_t *args;  /* parameter slots of the launch */
     const uint32_t *extra; /* operands of steps that have more than three */
     CheckReport *reports;  /* NULL without checks */
-    uint32_t lanes;        /* 'count' rounded up */
+    PrintLog *log;         /* NULL without prints */
+    const void **values;   /* room for the addresses of what is printed */
+    /** For each callable, the step to go on with behind it. None calls itself, so each
+     *  has one at most. */
+    const LaneStep **back;
+    uint32_t lanes; /* 'count' rounded up */
     uint32_t count;
     uint32_t begin; /* number of the first lane */
     uint32_t worker;
@@ -94,6 +100,18 @@ typedef struct LaneTable {
     LaneFn
         compare_exchange[4]; /* previous; pointer, value, extra: index, mask, compare */
     LaneFn check;            /* mask; mask, index, number of the check */
+    /* Control flow. 'far' is the number of steps to jump ahead. */
+    LaneFn blend[4]; /* value, changed; value, mask */
+    LaneFn without;  /* mask; mask and not, mask */
+    LaneFn match;    /* mask; mask and, value equal to, number */
+    LaneFn narrow;   /* mask, changed; mask and, far if no lane is left */
+    LaneFn skip;     /* -; mask, far if it has no lane */
+    /* Local arrays: address of a row for each entry. */
+    LaneFn local_fill[4];  /* array; value, entries */
+    LaneFn local_read[4];  /* value; array, index, extra: mask, entries */
+    LaneFn local_write[4]; /* array; value, index, extra: mask, entries */
+    LaneFn local_move[4];  /* array; array, mask, entries */
+    LaneFn print; /* number of the print; mask, extra: values, how many of them */
 } LaneTable;
 
 extern const LaneTable interp_lanes_baseline;

@@ -20,14 +20,14 @@
 #include "engine/llvm/llvm_object.h"
 
 /* Raised whenever equal Programs get other code than before. */
-enum { ENGINE_REVISION = 3 };
+enum { ENGINE_REVISION = 4 };
 
 /* What a compile costs before any was measured, and what it costs beside its
  * operations. */
 enum { COMPILE_NS_OP = 20000, COMPILE_NS_FIXED = 900000 };
 
 typedef void (*KernelFunction)(uint32_t begin, uint32_t end, uint32_t worker,
-                               const uint64_t *args);
+                               const uint64_t *args, void *scratch);
 
 struct EngineCode {
     void *bytes; /* the ELF object, for save() */
@@ -251,6 +251,15 @@ static EngineCode *load_code(const void *data, size_t size)
     return code;
 }
 
+static uint32_t count_insts(const Program *program)
+{
+    uint32_t count = program->inst_count;
+    for (uint32_t i = 0; i < program->callable_count; i++) {
+        count += program->callables[i]->inst_count;
+    }
+    return count;
+}
+
 static void note_compile_time(uint64_t elapsed, uint32_t ops)
 {
     if (ops < 64 || elapsed < COMPILE_NS_FIXED) {
@@ -305,7 +314,7 @@ static EngineCode *compile(const Program *program, Hash128 hash)
         llvm_compile(text.data, text.size, target.cpu, target.features, &object,
                      &size)) {
         code = load_code(object, size);
-        note_compile_time(clock_ns() - start, program->inst_count);
+        note_compile_time(clock_ns() - start, count_insts(program));
     }
     alloc_free(object);
     text_free(&text);
@@ -316,10 +325,14 @@ static EngineCode *compile(const Program *program, Hash128 hash)
 static void launch(const EngineCode *code, const uint64_t *args, uint32_t begin,
                    uint32_t end, uint32_t worker, void *scratch)
 {
-    (void) scratch;
     if (begin < end) {
-        code->function(begin, end, worker, args);
+        code->function(begin, end, worker, args, scratch);
     }
+}
+
+static size_t scratch_size(const EngineCode *code)
+{
+    return (size_t) code->object.number;
 }
 
 static void free_code(EngineCode *code)
@@ -352,7 +365,7 @@ static bool write_ir(const Program *program, Hash128 hash, Text *out)
 static uint64_t compile_estimate(const Program *program)
 {
     return COMPILE_NS_FIXED +
-           program->inst_count *
+           count_insts(program) *
                atomic_load_explicit(&compile_ns_op, memory_order_relaxed);
 }
 
@@ -362,6 +375,7 @@ const Engine llvm_engine = { .name = "llvm",
                              .supports = llvm_ir_supports,
                              .compile = compile,
                              .launch = launch,
+                             .scratch = scratch_size,
                              .free = free_code,
                              .save = save,
                              .load = load_code,

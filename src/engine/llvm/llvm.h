@@ -1,7 +1,8 @@
 /*
  * llvm.h -- Program -> LLVM IR -> machine code, with libLLVM found at run time
  *
- * Files: llvm_load.c (dlopen, the function table), llvm_ir.c (writes IR text),
+ * Files: llvm_load.c (dlopen, the function table), llvm_ir.c (writes IR text) with
+ * llvm_writer.c, _ops.c, _memory.c, _atomic.c, _stmt.c, _region.c and _local.c,
  * llvm_compile.c (text to object code, diagnostics), llvm_object.c (ELF object to
  * executable memory), llvm.c (the engine struct and the target).
  */

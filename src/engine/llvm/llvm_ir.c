@@ -1,6 +1,8 @@
 /*
  * llvm_ir.c -- Program -> LLVM IR text
  *
+ * One function for the Program, one for each callable (llvm_region.c). The first:
+ *
  *     entry:  parameters, uniform values, broadcasts
  *     loop:   one packet of W lanes at %index
  *             whole packet?  -> full:  vector stores, next packet
@@ -25,21 +27,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "engine/llvm/llvm_object.h"
 #include "engine/llvm/llvm_writer.h"
 
 enum { BLOCK_SIZE = 64, CHUNK = 64, PART_SLOTS = 32 };
-
-static void start_block(LlvmWriter *writer, const char *label)
-{
-    writer->block++;
-    writer->block_size = 0;
-    if (label) {
-        text_putf(&writer->body, "%s:\n", label);
-    } else {
-        text_putf(&writer->body, "  br label %%b%u\nb%u:\n", writer->block,
-                  writer->block);
-    }
-}
 
 /* ---- set-up */
 
@@ -183,115 +174,6 @@ static void write_counter(LlvmWriter *writer, uint32_t position)
     text_put_char(writer->line, '\n');
 }
 
-/* ---- statements */
-
-/* Type of operand 'k' of a statement, 0 being the result. */
-static VarType stmt_type(const LlvmWriter *writer, const Inst *inst, uint32_t k)
-{
-    const uint32_t *args = program_args(writer->program, inst);
-    return k == 0 ? inst->type : writer->program->insts[args[k - 1]].type;
-}
-
-static void write_stmt_escape(LlvmWriter *writer, uint32_t position, char kind,
-                              uint32_t k)
-{
-    const Inst *inst = &writer->program->insts[position];
-    const uint32_t *args = program_args(writer->program, inst);
-    VarType type = stmt_type(writer, inst, k);
-    Text *line = writer->line;
-    char name[LLVM_NAME_SIZE];
-    switch (kind) {
-    case 'r':
-        if (k == 0 || type == VarTypeFloat16) {
-            text_putf(line, type == VarTypeFloat16 ? "%%v%u.h%u" : "%%v%u", position,
-                      k);
-        } else {
-            llvm_writer_operand(writer, args[k - 1], name);
-            text_put(line, name);
-        }
-        break;
-    case 't':
-        text_put(line, llvm_writer_number_type(type));
-        break;
-    case 'T':
-        text_putf(line, "<%u x %s>", writer->shape.width,
-                  llvm_writer_number_type(type));
-        break;
-    case 'b':
-        text_putf(line, "i%u", type == VarTypeBool ? 1 : type_info[type].size * 8u);
-        break;
-    case 'a':
-        text_put(line, type == VarTypeBool ? "i8" : llvm_writer_number_type(type));
-        break;
-    case 's':
-        text_put_u64(line, type_info[type].size);
-        break;
-    case 'i':
-        text_put_u64(line, k == 0 ? position : args[k - 1]);
-        break;
-    default: {
-        const Inst *source = k == 0 ? inst : &writer->program->insts[args[k - 1]];
-        text_put_u64(line, source->op == OP_LITERAL
-                               ? writer->program->literals[source->aux]
-                               : 0);
-    }
-    }
-}
-
-/* Operands in registers of another type than in this file: half precision. */
-static void write_stmt_halves(LlvmWriter *writer, uint32_t position, const Inst *inst)
-{
-    const uint32_t *args = program_args(writer->program, inst);
-    for (uint32_t k = 0; k < inst->count; k++) {
-        char name[LLVM_NAME_SIZE];
-        llvm_writer_operand(writer, args[k], name);
-        if (writer->program->insts[args[k]].type == VarTypeFloat16) {
-            unsigned width = writer->shape.width;
-            text_putf(writer->line,
-                      "  %%v%u.h%u = bitcast <%u x i16> %s to <%u x half>\n", position,
-                      k + 1, width, name, width);
-        }
-    }
-}
-
-static bool write_stmt(LlvmWriter *writer, uint32_t position)
-{
-    const Inst *inst = &writer->program->insts[position];
-    const char *text = writer->program->stmts[inst->aux];
-    Text *line = writer->line;
-    write_stmt_halves(writer, position, inst);
-    text_put(line, "  ");
-    for (const char *p = text; *p; p++) {
-        if (*p != '$') {
-            text_put_char(line, *p);
-            continue;
-        }
-        char kind = *++p;
-        if (kind == 'n') {
-            text_put(line, "\n  ");
-        } else if (kind == 'w') {
-            text_put_u64(line, writer->shape.width);
-        } else if (kind == '$') {
-            text_put_char(line, '$');
-        } else if (kind && strchr("rtTbasio", kind) && p[1] >= '0' &&
-                   (uint32_t) (p[1] - '0') <= inst->count) {
-            write_stmt_escape(writer, position, kind, (uint32_t) (*++p - '0'));
-        } else {
-            return error_set(JIT_ERROR_COMPILE,
-                             "statement \"%.200s\": unknown escape or "
-                             "operand at \"$%.2s\" (%u operands)",
-                             text, kind ? p : "", inst->count);
-        }
-    }
-    text_put_char(line, '\n');
-    if (inst->type == VarTypeFloat16) {
-        unsigned width = writer->shape.width;
-        text_putf(line, "  %%v%u = bitcast <%u x half> %%v%u.h0 to <%u x i16>\n",
-                  position, width, position, width);
-    }
-    return true;
-}
-
 /* ---- one instruction */
 
 static bool write_inst(LlvmWriter *writer, uint32_t position)
@@ -323,7 +205,7 @@ static bool write_inst(LlvmWriter *writer, uint32_t position)
         }
         break;
     case OP_STMT:
-        TRY(write_stmt(writer, position), false);
+        TRY(llvm_stmt_write(writer, position), false);
         break;
     case OP_GATHER:
     case OP_SCATTER:
@@ -334,6 +216,26 @@ static bool write_inst(LlvmWriter *writer, uint32_t position)
     case OP_CHECK:
         llvm_memory_write(writer, position);
         break;
+    case OP_REGION:
+    case OP_TEST:
+    case OP_ELSE:
+    case OP_END:
+    case OP_RETURN:
+    case OP_STATE:
+    case OP_RESULT:
+    case OP_ARG:
+    case OP_ACTIVE:
+        llvm_region_write(writer, position);
+        break;
+    case OP_LOCAL:
+    case OP_LOCAL_READ:
+    case OP_LOCAL_WRITE:
+    case OP_LOCAL_MOVE:
+        llvm_local_write(writer, position);
+        break;
+    case OP_PRINT:
+        llvm_local_print(writer, position);
+        break;
     default:
         TRY(llvm_ops_write(writer, position), false);
         break;
@@ -342,8 +244,9 @@ static bool write_inst(LlvmWriter *writer, uint32_t position)
         text_putf(writer->line, "  %%v%u.ptr = inttoptr i64 %%v%u to ptr\n", position,
                   position);
     }
-    if (!writer->scalar && ++writer->block_size >= BLOCK_SIZE) {
-        start_block(writer, NULL);
+    if (!writer->scalar && ++writer->block_size >= BLOCK_SIZE &&
+        inst->op != OP_RETURN) {
+        llvm_writer_next_block(writer);
     }
     return true;
 }
@@ -391,8 +294,11 @@ static void write_masked_stores(LlvmWriter *writer)
     bool first = true;
     for (uint32_t i = 0; i < program->inst_count; i++) {
         const Inst *inst = &program->insts[i];
+        if (inst->op != OP_STORE) {
+            continue;
+        }
         VarType type = program->insts[inst->arg[0]].type;
-        if (inst->op != OP_STORE || !llvm_writer_has_masked(writer, type)) {
+        if (!llvm_writer_has_masked(writer, type)) {
             continue;
         }
         if (first && !writer->active) {
@@ -427,8 +333,11 @@ static uint32_t write_copied_stores(LlvmWriter *writer)
     uint32_t stores = 0;
     for (uint32_t i = 0; i < program->inst_count; i++) {
         const Inst *inst = &program->insts[i];
+        if (inst->op != OP_STORE) {
+            continue;
+        }
         VarType type = program->insts[inst->arg[0]].type;
-        if (inst->op != OP_STORE || llvm_writer_has_masked(writer, type)) {
+        if (llvm_writer_has_masked(writer, type)) {
             continue;
         }
         const char *memory = llvm_writer_memory_type(type);
@@ -460,23 +369,43 @@ static uint32_t write_copied_stores(LlvmWriter *writer)
 static void write_slots(const LlvmWriter *writer, Text *out, uint32_t copied)
 {
     static const char *const names[] = { "idx", "val", "cmp", "out" };
-    unsigned bytes = writer->shape.width * 8;
+    unsigned bytes = llvm_writer_stride(writer);
     for (int i = 0; writer->slots && i < 4; i++) {
         text_putf(out, "  %%slot.%s = alloca [%u x i8], align 64\n", names[i], bytes);
     }
     for (uint32_t i = 0; i < copied && i < PART_SLOTS; i++) {
         text_putf(out, "  %%part%u = alloca [%u x i8], align 64\n", i, bytes);
     }
+    if (writer->calls) {
+        text_putf(out,
+                  "  %%call.in = alloca [%u x i8], align 64\n"
+                  "  %%call.out = alloca [%u x i8], align 64\n"
+                  "  %%call.num = alloca [%u x i32], align 64\n",
+                  bytes * writer->call_inputs, bytes * writer->call_outputs,
+                  writer->shape.width);
+    }
+    if (writer->prints) {
+        text_putf(out,
+                  "  %%print.mask = alloca [%u x i8], align 64\n"
+                  "  %%print.values = alloca [%u x i8], align 64\n"
+                  "  %%print.list = alloca [%u x ptr], align 64\n",
+                  writer->shape.width, bytes * writer->print_values,
+                  writer->print_values);
+    }
 }
 
-/* Base addresses of inputs, outputs and the report. Pointers that gathers and scatters
- * use are PARAM instructions. */
+/* Base addresses of inputs, outputs and the report; callables have the report only.
+ * Pointers that gathers and scatters use are PARAM instructions. */
 static void write_bases(const LlvmWriter *writer, Text *out)
 {
-    const Program *program = writer->program;
-    for (uint32_t i = 0; i < program->param_count; i++) {
+    const Program *root = writer->root;
+    bool callable = writer->program != root;
+    for (uint32_t i = 0; i < root->param_count; i++) {
         char name[LLVM_NAME_SIZE];
-        switch (program->params[i].kind) {
+        if (callable && root->params[i].kind != PARAM_REPORT) {
+            continue;
+        }
+        switch (root->params[i].kind) {
         case PARAM_INPUT:
             snprintf(name, sizeof name, "%%in%u", i);
             break;
@@ -532,20 +461,10 @@ static void put_part(Text *out, Text *part)
     }
 }
 
-static void assemble(LlvmWriter *writer, Hash128 hash, uint32_t copied, Text *out)
+/* The entry block up to the uniform values. */
+static void write_entry(LlvmWriter *writer, uint32_t copied, Text *out)
 {
     unsigned width = writer->shape.width;
-    put_part(out, &writer->declares);
-    if (writer->helper_bits & LLVM_HELPER_ZERO) {
-        text_put(out, "@zero = internal constant i64 0, align 8\n");
-    }
-    put_part(out, &writer->helpers);
-    text_put(out, "define void @drjit_");
-    text_put_hex64(out, hash.high);
-    text_put_hex64(out, hash.low);
-    text_put(out,
-             "(i32 %begin, i32 %end, i32 %worker, ptr %args) #0 {\nentry:\n"
-             "  %begin64 = zext i32 %begin to i64\n  %end64 = zext i32 %end to i64\n");
     write_slots(writer, out, copied);
     write_bases(writer, out);
     if (writer->helper_bits & LLVM_HELPER_ZERO) {
@@ -557,10 +476,32 @@ static void assemble(LlvmWriter *writer, Hash128 hash, uint32_t copied, Text *ou
             width, width, width, width);
     }
     put_part(out, &writer->entry);
+}
+
+static void assemble(LlvmWriter *writer, Hash128 hash, uint32_t copied, Text *out)
+{
+    put_part(out, &writer->declares);
+    if (writer->helper_bits & LLVM_HELPER_ZERO) {
+        text_put(out, "@zero = internal constant i64 0, align 8\n");
+    }
+    if (writer->scratch) {
+        text_putf(out, "@" LLVM_OBJECT_NUMBER " = constant i64 %" PRIu64 ", align 8\n",
+                  writer->scratch);
+    }
+    put_part(out, &writer->helpers);
+    put_part(out, &writer->functions);
+    text_put(out, "define void @drjit_");
+    text_put_hex64(out, hash.high);
+    text_put_hex64(out, hash.low);
+    text_put(out,
+             "(i32 %begin, i32 %end, i32 %worker, ptr %args, ptr %scratch) #0 {\n"
+             "entry:\n"
+             "  %begin64 = zext i32 %begin to i64\n  %end64 = zext i32 %end to i64\n");
+    write_entry(writer, copied, out);
     write_loop_head(writer, out);
     put_part(out, &writer->body);
     text_put(out, "}\nattributes #0 = { nounwind ");
-    if (width >= 16 && writer->shape.vector_memory) {
+    if (writer->shape.width >= 16 && writer->shape.vector_memory) {
         text_put(out,
                  "\"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\" ");
     }
@@ -568,23 +509,75 @@ static void assemble(LlvmWriter *writer, Hash128 hash, uint32_t copied, Text *ou
                   "!2 = !{!\"branch_weights\", i32 10000, i32 1}\n");
 }
 
-static bool write_body(LlvmWriter *writer, uint32_t *copied)
+/* ---- functions */
+
+/* Forget everything that concerns one function only, and begin the next. */
+static void begin_function(LlvmWriter *writer, const Program *program)
 {
-    const Program *program = writer->program;
-    for (uint32_t i = 0; i < program->inst_count; i++) {
+    writer->program = program;
+    text_clear(&writer->entry);
+    text_clear(&writer->body);
+    memset(writer->broadcast, 0, program->inst_count * sizeof *writer->broadcast);
+    find_uniform(writer);
+    writer->active = writer->slots = writer->calls = writer->prints = false;
+    writer->call_inputs = writer->call_outputs = writer->print_values = 0;
+    writer->block = writer->block_size = 0;
+    snprintf(writer->label, sizeof writer->label, "loop");
+}
+
+static bool write_insts(LlvmWriter *writer)
+{
+    for (uint32_t i = 0; i < writer->program->inst_count; i++) {
         TRY(write_inst(writer, i), false);
     }
     writer->scalar = false;
     writer->line = &writer->body;
+    return true;
+}
+
+/* A callable: 'mask' has a bit for each lane of the packet; inputs and outputs are
+ * packets of values in memory, 'index' is the packet's first lane. */
+static bool write_callable(LlvmWriter *writer, uint32_t number)
+{
+    unsigned width = writer->shape.width;
+    writer->function = number;
+    begin_function(writer, writer->root->callables[number]);
+    TRY(write_insts(writer), false);
+    Text *out = &writer->functions;
+    text_putf(
+        out,
+        "define internal void @callable%u(ptr %%args, ptr %%scratch, i64 %%index, "
+        "i64 %%mask, ptr %%in, ptr %%out) noinline #0 {\nentry:\n",
+        number);
+    if (width == 64) {
+        text_put(out, "  %active = bitcast i64 %mask to <64 x i1>\n");
+    } else {
+        text_putf(out,
+                  "  %%active.n = trunc i64 %%mask to i%u\n"
+                  "  %%active = bitcast i%u %%active.n to <%u x i1>\n",
+                  width, width, width);
+    }
+    write_entry(writer, 0, out);
+    text_put(out, "  br label %loop\nloop:\n");
+    put_part(out, &writer->body);
+    text_put(out, "}\n");
+    return true;
+}
+
+static bool write_body(LlvmWriter *writer, uint32_t *copied)
+{
+    writer->function = writer->root->callable_count;
+    begin_function(writer, writer->root);
+    TRY(write_insts(writer), false);
     text_put(&writer->body, "  br i1 %whole, label %full, label %part, !prof !2\n");
-    start_block(writer, "full");
+    llvm_writer_block(writer, "full");
     write_full_stores(writer);
     text_putf(&writer->body,
               "  %%next = add i64 %%index, %u\n"
               "  %%more = icmp ult i64 %%next, %%end64\n"
               "  br i1 %%more, label %%loop, label %%exit\n",
               writer->shape.width);
-    start_block(writer, "part");
+    llvm_writer_block(writer, "part");
     write_masked_stores(writer);
     *copied = write_copied_stores(writer);
     if (*copied) {
@@ -594,30 +587,41 @@ static bool write_body(LlvmWriter *writer, uint32_t *copied)
     return true;
 }
 
+static bool write_functions(LlvmWriter *writer, Hash128 hash, Text *out)
+{
+    uint32_t copied = 0;
+    for (uint32_t i = 0; i < writer->root->callable_count; i++) {
+        TRY(write_callable(writer, i), false);
+    }
+    TRY(write_body(writer, &copied), false);
+    llvm_atomic_fixed(writer);
+    assemble(writer, hash, copied, out);
+    return text_get(out) != NULL;
+}
+
 bool llvm_ir_write(const Program *program, Hash128 hash, LlvmShape shape, Text *out)
 {
     LlvmWriter *writer = alloc_zero(1, sizeof *writer);
     TRY(writer, false);
-    writer->program = program;
+    writer->root = program;
     writer->shape = shape;
-    writer->uniform = alloc_zero(program->inst_count + 1u, sizeof *writer->uniform);
-    writer->broadcast = alloc_zero(program->inst_count + 1u, sizeof *writer->broadcast);
-    bool ok = writer->uniform && writer->broadcast;
-    if (ok) {
-        uint32_t copied = 0;
-        name_types(writer);
-        find_uniform(writer);
-        ok = write_body(writer, &copied);
-        if (ok) {
-            llvm_atomic_fixed(writer);
-            assemble(writer, hash, copied, out);
-            ok = text_get(out) != NULL;
+    size_t insts = program->inst_count + 1u;
+    for (uint32_t i = 0; i < program->callable_count; i++) {
+        if (program->callables[i]->inst_count > insts) {
+            insts = program->callables[i]->inst_count;
         }
     }
+    writer->uniform = alloc_zero(insts, sizeof *writer->uniform);
+    writer->broadcast = alloc_zero(insts, sizeof *writer->broadcast);
+    name_types(writer);
+    bool ok = writer->uniform && writer->broadcast && llvm_region_prepare(writer) &&
+              write_functions(writer, hash, out);
     text_free(&writer->declares);
     text_free(&writer->helpers);
+    text_free(&writer->functions);
     text_free(&writer->entry);
     text_free(&writer->body);
+    llvm_region_release(writer);
     alloc_free(writer->uniform);
     alloc_free(writer->broadcast);
     alloc_free(writer);
@@ -635,6 +639,20 @@ bool llvm_ir_supports(Op op, VarType type, VarType operand)
     case OP_PARAM:
     case OP_STORE:
     case OP_STMT:
+    case OP_REGION:
+    case OP_TEST:
+    case OP_ELSE:
+    case OP_END:
+    case OP_RETURN:
+    case OP_STATE:
+    case OP_RESULT:
+    case OP_ARG:
+    case OP_ACTIVE:
+    case OP_LOCAL:
+    case OP_LOCAL_READ:
+    case OP_LOCAL_WRITE:
+    case OP_LOCAL_MOVE:
+    case OP_PRINT:
         return true;
     case OP_GATHER:
     case OP_SCATTER:

@@ -18,8 +18,8 @@ typedef struct LlvmShape {
 } LlvmShape;
 
 /** Append the module of a legalised Program: one function 'drjit_<hash>' with the
- * signature void (i32 begin, i32 end, i32 worker, ptr args), and internal helpers.
- * False: error recorded. */
+ * signature void (i32 begin, i32 end, i32 worker, ptr args, ptr scratch), and internal
+ * helpers. False: error recorded. */
 bool llvm_ir_write(const Program *program, Hash128 hash, LlvmShape shape, Text *out);
 /** Can llvm_ir_write() express this operation? */
 bool llvm_ir_supports(Op op, VarType type, VarType operand);

@@ -46,8 +46,10 @@ static void write_mask(LlvmWriter *writer, uint32_t position, uint32_t mask)
     } else {
         llvm_writer_operand(writer, mask, name);
     }
-    text_putf(writer->line, "  %%v%u.m = and <%u x i1> %s, %%active\n", position, width,
-              name);
+    /* Lanes behind the end enter no region: its mask stays as it is. */
+    bool valid = writer->program->insts[mask].op == OP_ACTIVE;
+    text_putf(writer->line, "  %%v%u.m = and <%u x i1> %s, %s\n", position, width, name,
+              valid ? name : "%active");
 }
 
 /* %vN.g: vector of addresses. 32-bit indices are unsigned, but gather instructions
@@ -188,19 +190,13 @@ static void write_slot(LlvmWriter *writer, uint32_t position, const char *slot,
               slot);
 }
 
-/* %vN.b: a mask as bits of an i64. */
-static void write_bits(LlvmWriter *writer, uint32_t position, const char *mask)
+/* %vN.b: the mask %vN.<which> as bits of an i64. */
+static void write_bits(LlvmWriter *writer, uint32_t position, char which)
 {
-    unsigned width = writer->shape.width;
-    if (width == 64) {
-        text_putf(writer->line, "  %%v%u.b = bitcast <64 x i1> %s to i64\n", position,
-                  mask);
-    } else {
-        text_putf(writer->line,
-                  "  %%v%u.n = bitcast <%u x i1> %s to i%u\n"
-                  "  %%v%u.b = zext i%u %%v%u.n to i64\n",
-                  position, width, mask, width, position, width, position);
-    }
+    char mask[LLVM_NAME_SIZE], name[LLVM_NAME_SIZE];
+    snprintf(mask, sizeof mask, "%%v%u.%c", position, which);
+    snprintf(name, sizeof name, "v%u", position);
+    llvm_writer_bits(writer, mask, name);
 }
 
 /* Scatter by instruction; reductions without conflicts read the targets first. */
@@ -237,9 +233,7 @@ static void write_scatter(LlvmWriter *writer, uint32_t position, const Inst *ins
     }
     write_slot(writer, position, "val", inst->arg[1]);
     write_slot(writer, position, "idx", inst->arg[2]);
-    char mask[LLVM_NAME_SIZE];
-    snprintf(mask, sizeof mask, "%%v%u.m", position);
-    write_bits(writer, position, mask);
+    write_bits(writer, position, 'm');
     llvm_atomic_reduce(writer, stored, op, mode, name);
     pointer_name(writer, inst->arg[0], base);
     text_putf(writer->line,
@@ -265,9 +259,7 @@ static void write_fetch(LlvmWriter *writer, uint32_t position, const Inst *inst)
     } else if (inst->op != OP_SCATTER_INC) {
         write_slot(writer, position, "val", args[1]);
     }
-    char mask[LLVM_NAME_SIZE];
-    snprintf(mask, sizeof mask, "%%v%u.m", position);
-    write_bits(writer, position, mask);
+    write_bits(writer, position, 'm');
     vector_type(writer, type, memory);
     pointer_name(writer, args[0], base);
     text_putf(writer->line, "  store %s zeroinitializer, ptr %%slot.out, align 64\n",
@@ -347,21 +339,19 @@ static void write_check(LlvmWriter *writer, uint32_t position, const Inst *inst)
               position, width, index, position, position, width, position, position,
               position, width, position, mask, position, width, position, mask,
               position, width, position);
-    char failed[LLVM_NAME_SIZE];
-    snprintf(failed, sizeof failed, "%%v%u.f", position);
-    write_bits(writer, position, failed);
-    uint32_t next = ++writer->block;
-    writer->block_size = 0;
+    write_bits(writer, position, 'f');
+    char next[LLVM_NAME_SIZE];
+    snprintf(next, sizeof next, "b%u", writer->block + 1);
     text_putf(line,
               "  %%v%u.t = icmp ne i64 %%v%u.b, 0\n"
-              "  br i1 %%v%u.t, label %%fail%u, label %%b%u, !prof !1\n"
+              "  br i1 %%v%u.t, label %%fail%u, label %%%s, !prof !1\n"
               "fail%u:\n"
               "  store <%u x i32> %s, ptr %%slot.idx, align 64\n"
               "  call void @check_failed(ptr %%v%u.p, ptr %%slot.idx, i64 %%v%u.b)\n"
-              "  br label %%b%u\n"
-              "b%u:\n",
+              "  br label %%%s\n",
               position, position, position, position, next, position, width, index,
-              position, position, next, next);
+              position, position, next);
+    llvm_writer_block(writer, next);
 }
 
 bool llvm_memory_supports(Op op, VarType type)

@@ -249,6 +249,11 @@ static bool apply(uint8_t *place, uint32_t type, uint64_t symbol, int64_t addend
     switch (type) {
     case R_AARCH64_NONE:
         return true;
+    case R_AARCH64_PREL32:
+        if ((int64_t) relative != (int32_t) relative) {
+            return refuse("a relative address does not fit");
+        }
+        return patch(place, 4, relative, room);
     case R_AARCH64_ABS64:
         return patch(place, 8, target, room);
     case R_AARCH64_PREL64:
@@ -360,6 +365,30 @@ static bool find_function(const Reader *reader, const char *prefix, LlvmObject *
     return refuse("it does not define the kernel's function");
 }
 
+/* The value of LLVM_OBJECT_NUMBER. It stands for memory, so it must not be huge. */
+static bool find_number(const Reader *reader, LlvmObject *object)
+{
+    uint64_t count = reader->symbols.sh_size / sizeof(Elf64_Sym);
+    for (uint64_t i = 0; i < count; i++) {
+        Elf64_Sym symbol;
+        uint64_t offset = 0;
+        TRY(read_symbol(reader, i, &symbol), false);
+        if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT ||
+            ELF64_ST_BIND(symbol.st_info) != STB_GLOBAL ||
+            strcmp(symbol_name(reader, &symbol), LLVM_OBJECT_NUMBER) != 0) {
+            continue;
+        }
+        TRY(symbol_offset(reader, &symbol, &offset), false);
+        const Elf64_Shdr *section = &reader->sections[symbol.st_shndx];
+        if (!within(symbol.st_value, sizeof object->number, section->sh_size)) {
+            return refuse("a constant lies outside of its section");
+        }
+        memcpy(&object->number, reader->memory + offset, sizeof object->number);
+        return object->number <= MEMORY_LIMIT || refuse("a constant is impossible");
+    }
+    return true;
+}
+
 static bool map_memory(Reader *reader, LlvmObject *object)
 {
     uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE);
@@ -402,7 +431,7 @@ bool llvm_object_map(const void *data, size_t size, const char *prefix,
     bool ok = reader.sections && reader.offsets && lay_out(&reader) &&
               find_symbols(&reader) && map_memory(&reader, object) &&
               load_sections(&reader) && find_function(&reader, prefix, object) &&
-              protect(object);
+              find_number(&reader, object) && protect(object);
     alloc_free(reader.sections);
     alloc_free(reader.offsets);
     if (!ok) {

@@ -271,3 +271,78 @@ void llvm_writer_declare(LlvmWriter *writer, uint32_t position, const char *patt
     }
     text_free(&text);
 }
+
+/* ---- blocks, masks, memory */
+
+void llvm_writer_block(LlvmWriter *writer, const char *label)
+{
+    writer->block++;
+    writer->block_size = 0;
+    snprintf(writer->label, sizeof writer->label, "%s", label);
+    text_putf(&writer->body, "%s:\n", label);
+}
+
+void llvm_writer_next_block(LlvmWriter *writer)
+{
+    char label[LLVM_NAME_SIZE];
+    snprintf(label, sizeof label, "b%u", writer->block + 1);
+    text_putf(&writer->body, "  br label %%%s\n", label);
+    llvm_writer_block(writer, label);
+}
+
+void llvm_writer_bits(LlvmWriter *writer, const char *mask, const char *name)
+{
+    unsigned width = writer->shape.width;
+    if (width == 64) {
+        text_putf(&writer->body, "  %%%s.b = bitcast <64 x i1> %s to i64\n", name,
+                  mask);
+    } else {
+        text_putf(&writer->body,
+                  "  %%%s.n = bitcast <%u x i1> %s to i%u\n"
+                  "  %%%s.b = zext i%u %%%s.n to i64\n",
+                  name, width, mask, width, name, width, name);
+    }
+}
+
+void llvm_writer_branch(LlvmWriter *writer, const char *name, const char *yes,
+                        const char *no)
+{
+    unsigned width = writer->shape.width;
+    text_putf(&writer->body,
+              "  %%%s.i = bitcast <%u x i1> %%%s to i%u\n"
+              "  %%%s.any = icmp ne i%u %%%s.i, 0\n"
+              "  br i1 %%%s.any, label %%%s, label %%%s\n",
+              name, width, name, width, name, width, name, name, yes, no);
+}
+
+void llvm_writer_store(LlvmWriter *writer, VarType type, const char *value,
+                       const char *address, uint32_t align, const char *name)
+{
+    unsigned width = writer->shape.width;
+    const char *memory = llvm_writer_memory_type(type);
+    if (type == VarTypeBool) {
+        text_putf(&writer->body,
+                  "  %%%s.z = zext <%u x i1> %s to <%u x i8>\n"
+                  "  store <%u x i8> %%%s.z, ptr %s, align %u\n",
+                  name, width, value, width, width, name, address, align);
+    } else {
+        text_putf(&writer->body, "  store <%u x %s> %s, ptr %s, align %u\n", width,
+                  memory, value, address, align);
+    }
+}
+
+void llvm_writer_load(LlvmWriter *writer, VarType type, const char *address,
+                      uint32_t align, const char *name)
+{
+    unsigned width = writer->shape.width;
+    const char *memory = llvm_writer_memory_type(type);
+    if (type == VarTypeBool) {
+        text_putf(&writer->body,
+                  "  %%%s.l = load <%u x i8>, ptr %s, align %u\n"
+                  "  %%%s = icmp ne <%u x i8> %%%s.l, zeroinitializer\n",
+                  name, width, address, align, name, width, name);
+    } else {
+        text_putf(&writer->body, "  %%%s = load <%u x %s>, ptr %s, align %u\n", name,
+                  width, memory, address, align);
+    }
+}

@@ -6,6 +6,9 @@
  * use by a vector operation, in the entry block (%sN); literals are broadcast once in
  * each basic block (%lN.B) so that instruction selection sees them as constants.
  *
+ * A callable becomes a function of its own, with entry block and body, in which values
+ * are named in the same way.
+ *
  * In registers masks are i1, half precision values i16 and pointers i64; in memory a
  * mask is a byte.
  */
@@ -24,20 +27,35 @@ enum {
     LLVM_HELPER_ZERO = 8
 };
 
+typedef struct LlvmLoop LlvmLoop;
+
 typedef struct LlvmWriter {
-    const Program *program;
+    const Program *root;
+    const Program *program; /* the root or the callable that is written now */
     LlvmShape shape;
-    Text declares; /* external declarations, one a line */
-    Text helpers;  /* internal functions */
-    Text entry;    /* entry block: uniform values and broadcasts */
-    Text body;     /* the loop */
+    Text declares;  /* external declarations, one a line */
+    Text helpers;   /* internal functions */
+    Text functions; /* callables and tables of them */
+    uint64_t scratch; /* bytes of all local arrays so far */
+
+    /* The function that is written now. */
+    uint32_t function; /* position of the callable, else the number of them */
+    Text entry;        /* entry block: uniform values and broadcasts */
+    Text body;         /* the loop; all of a callable */
     Text *line;    /* where the current instruction goes: entry or body */
     bool scalar;   /* the current instruction is uniform */
     bool active;   /* the mask of lanes before 'end' is used */
     bool slots;    /* the stack slots for helper calls are used */
     uint32_t helper_bits;
-    uint32_t block;      /* number of the current basic block */
-    uint32_t block_size; /* instructions in it */
+    uint32_t block;             /* number of the current basic block */
+    uint32_t block_size;        /* instructions in it */
+    char label[LLVM_NAME_SIZE]; /* its name */
+    bool calls;                 /* buffers for calls are used ... */
+    uint32_t call_inputs, call_outputs; /* ... by as many values as this */
+    bool prints;                        /* the same for prints */
+    uint32_t print_values;
+    uint32_t ended; /* the region whose results can follow */
+    LlvmLoop *loops; /* for each region, see llvm_region.c */
     uint8_t *uniform;    /* for each instruction: is its value a scalar? */
     uint32_t *broadcast; /* for each instruction: block of its last broadcast plus 1 */
     /* "i32", "<16 x i32>" and "i32", "v16i32" for each type */
@@ -86,6 +104,33 @@ void llvm_writer_declare(LlvmWriter *writer, uint32_t position, const char *patt
 /** The same for finished text without "declare" and newline. */
 void llvm_writer_declare_text(LlvmWriter *writer, const char *text);
 
+/** Begin a basic block, which the text so far has branched to. */
+void llvm_writer_block(LlvmWriter *writer, const char *label);
+/** The same with a name of its own, going on from the current block. */
+void llvm_writer_next_block(LlvmWriter *writer);
+/** Write %<name>.b: the lanes of a mask as bits of an i64. */
+void llvm_writer_bits(LlvmWriter *writer, const char *mask, const char *name);
+/** Write a branch on whether any lane is in the mask %<name> (not a constant). */
+void llvm_writer_branch(LlvmWriter *writer, const char *name, const char *yes,
+                        const char *no);
+/** Write a store of a packet of values to memory, where masks are bytes. %<name> and
+ *  what starts so must be free. */
+void llvm_writer_store(LlvmWriter *writer, VarType type, const char *value,
+                       const char *address, uint32_t align, const char *name);
+/** Write a load of a packet of values, %<name>. */
+void llvm_writer_load(LlvmWriter *writer, VarType type, const char *address,
+                      uint32_t align, const char *name);
+/** Bytes that a packet of values of any type fits in, and the alignment of arrays of
+ *  these. */
+static inline uint32_t llvm_writer_stride(const LlvmWriter *writer)
+{
+    return writer->shape.width * 8;
+}
+static inline uint32_t llvm_writer_align(uint32_t stride)
+{
+    return stride < 64 ? stride : 64;
+}
+
 /* ---- llvm_ops.c: arithmetic and conversions */
 
 /** Write one arithmetic instruction; false (error recorded) if it is not one. */
@@ -97,6 +142,25 @@ bool llvm_ops_supports(Op op, VarType type, VarType operand);
 /** Write one memory instruction. */
 void llvm_memory_write(LlvmWriter *writer, uint32_t position);
 bool llvm_memory_supports(Op op, VarType type);
+
+/* ---- llvm_stmt.c: statements */
+
+/** Write a statement; false: error recorded. */
+bool llvm_stmt_write(LlvmWriter *writer, uint32_t position);
+
+/* ---- llvm_region.c: loops, conditionals, calls */
+
+/** Prepare for the regions of a Program and its callables; false: memory is out. */
+bool llvm_region_prepare(LlvmWriter *writer);
+void llvm_region_release(LlvmWriter *writer);
+/** Write a mark of a region, an ARG or a RETURN. */
+void llvm_region_write(LlvmWriter *writer, uint32_t position);
+
+/* ---- llvm_local.c: local arrays and prints */
+
+/** Write an instruction with a local array. */
+void llvm_local_write(LlvmWriter *writer, uint32_t position);
+void llvm_local_print(LlvmWriter *writer, uint32_t position);
 
 /* ---- llvm_atomic.c: helper functions for scatters that read and write */
 

@@ -1,0 +1,106 @@
+/*
+ * forms.c -- see forms.h
+ */
+#include "engine/native/forms.h"
+
+bool forms_is_literal(const Native *n, uint32_t k, uint64_t *bits)
+{
+    if (!native_is_literal(n, k, bits))
+        return false;
+    *bits &= UINT64_MAX >> (64 - 8 * type_info[native_type(n, k)].size);
+    return true;
+}
+
+bool forms_is_number(const Native *n, uint32_t k, uint64_t *magnitude)
+{
+    bool wide = native_type(n, k) == VarTypeFloat64;
+    uint64_t bits;
+    if (!native_is_literal(n, k, &bits))
+        return false;
+    *magnitude = bits & (wide ? UINT64_MAX >> 1 : UINT32_MAX >> 1);
+    return *magnitude <= (wide ? UINT64_C(0x7ff) << 52 : 0x7f800000);
+}
+
+bool forms_unary(Native *n, const NativeRow *row)
+{
+    NativeOperand a = native_use_rm(n, 0);
+    NativeReg to = native_result(n);
+    forms_rx(n, row->inst | forms_length(n, native_type(n, 0)), to, a);
+    return true;
+}
+
+bool forms_unary_imm(Native *n, const NativeRow *row)
+{
+    NativeOperand a = native_use_rm(n, 0);
+    NativeReg to = native_result(n);
+    forms_rxi(n, row->inst | forms_length(n, native_type(n, 0)), to, a,
+              (int32_t) row->param);
+    return true;
+}
+
+static bool binary(Native *n, const NativeRow *row, uint32_t first)
+{
+    NativeReg a = native_use(n, first);
+    NativeOperand b = native_use_rm(n, 1 - first);
+    NativeReg to = native_result(n);
+    forms_rrx(n, row->inst | forms_length(n, native_type(n, 0)), to, a, b);
+    return true;
+}
+
+bool forms_binary(Native *n, const NativeRow *row)
+{
+    return binary(n, row, 0);
+}
+
+bool forms_commute(Native *n, const NativeRow *row)
+{
+    return binary(n, row, !native_in_register(n, 0) && native_in_register(n, 1));
+}
+
+bool forms_binary_imm(Native *n, const NativeRow *row)
+{
+    NativeReg a = native_use(n, 0);
+    NativeOperand b = native_use_rm(n, 1);
+    NativeReg to = native_result(n);
+    forms_rrxi(n, row->inst | forms_length(n, native_type(n, 0)), to, a, b,
+               (int32_t) row->param);
+    return true;
+}
+
+bool forms_unary_const(Native *n, const NativeRow *row)
+{
+    NativeReg a = native_use(n, 0);
+    NativeOperand b =
+        native_const(n, row->extra, (uint64_t) (int64_t) (int32_t) row->param);
+    NativeReg to = native_result(n);
+    forms_rrx(n, row->inst | forms_length(n, native_type(n, 0)), to, a, b);
+    return true;
+}
+
+/* The result takes the register of an operand that ends here: of the sum (231), or of a
+ * factor (213). Only the last operand of the instruction may be in memory. */
+bool forms_fma(Native *n, const NativeRow *row)
+{
+    X86Form length = forms_length(n, native_type(n, 0));
+    if (!native_dies(n, 2) && (native_dies(n, 0) || native_dies(n, 1))) {
+        uint32_t over = !native_dies(n, 0);
+        NativeReg b = native_use(n, 1 - over);
+        NativeOperand c = native_use_rm(n, 2);
+        NativeReg to = native_result_over(n, over);
+        forms_rrx(n, row->extra | length, to, b, c);
+        return true;
+    }
+    uint32_t last = native_in_register(n, 1) && !native_in_register(n, 0) ? 0 : 1;
+    NativeReg a = native_use(n, 1 - last);
+    NativeOperand b = native_use_rm(n, last);
+    NativeReg to = native_result_over(n, 2);
+    forms_rrx(n, row->inst | length, to, a, b);
+    return true;
+}
+
+bool forms_same(Native *n, const NativeRow *row)
+{
+    (void) row;
+    native_result_same(n, 0);
+    return true;
+}

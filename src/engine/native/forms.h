@@ -1,0 +1,112 @@
+/*
+ * forms.h -- emission rows that both x86-64 targets share
+ *
+ * The bridge from native_emit.h to the assembler (forms_...() with inline bodies), and
+ * emit functions for the common shapes of instructions. A row's 'inst' is a row of
+ * x86.def (X86_VADDPS), to which the vector length is added here.
+ */
+#ifndef ENGINE_NATIVE_FORMS_H
+#define ENGINE_NATIVE_FORMS_H
+
+#include "engine/native/native_emit.h"
+#include "engine/native/x86.h"
+
+_Static_assert((int) NATIVE_NO_INDEX == (int) X86_NO_INDEX, "the same number");
+
+/** The assembler of a compile. */
+X86 *native_x86(Native *n);
+
+/** X86_128, X86_256 or X86_512 for values of this type. */
+static inline X86Form forms_length(const Native *n, VarType type)
+{
+    return X86_LENGTH(native_bytes(n, type) >> 5);
+}
+
+/** A place in memory for the assembler. */
+static inline X86Mem forms_mem(NativeOperand at)
+{
+    return x86_at_bits((uint32_t) at.disp, at.base, at.index, at.shift, 0);
+}
+
+/** X86_B if the operand is one entry to be broadcast. */
+static inline X86Form forms_broadcast(NativeOperand at)
+{
+    return at.kind == NATIVE_IN_BROADCAST ? (X86Form) X86_B : 0;
+}
+
+/** Instructions whose last operand is a register or memory (x): 'to' a...; with an
+ *  immediate (i). */
+static inline void forms_rx(Native *n, X86Form form, NativeReg to, NativeOperand a)
+{
+    if (a.kind == NATIVE_IN_REG)
+        x86_rr(native_x86(n), form, to, a.reg);
+    else
+        x86_rm(native_x86(n), form | forms_broadcast(a), to, forms_mem(a));
+}
+
+static inline void forms_rxi(Native *n, X86Form form, NativeReg to, NativeOperand a,
+                             int32_t imm)
+{
+    if (a.kind == NATIVE_IN_REG)
+        x86_rri(native_x86(n), form, to, a.reg, imm);
+    else
+        x86_rmi(native_x86(n), form | forms_broadcast(a), to, forms_mem(a), imm);
+}
+
+static inline void forms_rrx(Native *n, X86Form form, NativeReg to, NativeReg a,
+                             NativeOperand b)
+{
+    if (b.kind == NATIVE_IN_REG)
+        x86_rrr(native_x86(n), form, to, a, b.reg);
+    else
+        x86_rrm(native_x86(n), form | forms_broadcast(b), to, a, forms_mem(b));
+}
+
+static inline void forms_rrxi(Native *n, X86Form form, NativeReg to, NativeReg a,
+                              NativeOperand b, int32_t imm)
+{
+    if (b.kind == NATIVE_IN_REG)
+        x86_rrri(native_x86(n), form, to, a, b.reg, imm);
+    else
+        x86_rrmi(native_x86(n), form | forms_broadcast(b), to, a, forms_mem(b), imm);
+}
+
+/** Is operand k, of a number's type, a literal? Its bits, those above its width 0. */
+bool forms_is_literal(const Native *n, uint32_t k, uint64_t *bits);
+/** Is operand k, of type Float32 or Float64, a literal that is no NaN? Its bits without
+ *  the sign. */
+bool forms_is_number(const Native *n, uint32_t k, uint64_t *magnitude);
+
+/** to = high halves of a * b + addend, in 64 bits; 'multiply' is VPMULDQ or VPMULUDQ,
+ *  'b_odd' has the odd lanes of 'b' in the even ones. */
+typedef void FormsHighProduct(Native *n, X86Form multiply, NativeReg to, NativeReg a,
+                              NativeOperand b, NativeOperand b_odd, uint64_t addend);
+/** DIV or MOD of 32-bit integers if operand 1 is a literal that allows for it; else
+ *  false, and nothing is emitted. */
+bool forms_divide_literal(Native *n, FormsHighProduct *high_product);
+
+/* ---- emit functions. The vector length is that of operand 0. */
+
+/** to = inst(a) */
+bool forms_unary(Native *n, const NativeRow *row);
+/** to = inst(a, immediate param) */
+bool forms_unary_imm(Native *n, const NativeRow *row);
+/** to = inst(a, b); b may be in memory */
+bool forms_binary(Native *n, const NativeRow *row);
+/** The same where the operands may be swapped: the one in memory comes last. */
+bool forms_commute(Native *n, const NativeRow *row);
+/** to = inst(a, b, immediate param) */
+bool forms_binary_imm(Native *n, const NativeRow *row);
+/** to = inst(a, c) with c the 32-bit (inst for 32-bit lanes) or 64-bit lanes constant
+ *  'param', extended with its sign to 64 bits; 'extra' is the width. For sign flips and
+ *  the like. */
+bool forms_unary_const(Native *n, const NativeRow *row);
+/** to = a * b + c; 'inst' is the 231 form, 'extra' the 213 form. */
+bool forms_fma(Native *n, const NativeRow *row);
+/** SCATTER lane by lane: of all types, of sums and the like those that one scalar
+ *  instruction can do. */
+bool forms_scatter(Native *n, const NativeRow *row);
+/** The value as it is. */
+bool forms_same(Native *n, const NativeRow *row);
+
+#endif

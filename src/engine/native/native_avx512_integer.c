@@ -1,0 +1,384 @@
+/*
+ * native_avx512_integer.c -- integer arithmetic
+ *
+ * Shift counts need no care: VPSLLV and its like give 0 (or sign bits) for every count
+ * that is too large. Products of 32 bits exist for every other lane only, with results
+ * of 64 bits; high halves of all lanes are computed as even and odd lanes and merged.
+ */
+#include "engine/native/native_avx512.h"
+
+enum {
+    FIRST_OR_SECOND = 0xd8, /* VPTERNLOG: third ? second : first */
+    NOT_THIRD = 0x55
+};
+
+static uint32_t width_of(VarType type)
+{
+    return type_info[type].size * 8;
+}
+
+/* The bits of a literal of an integer type, those above its width 0. */
+static bool is_literal(const Native *n, uint32_t k, uint64_t *bits)
+{
+    if (!native_is_literal(n, k, bits))
+        return false;
+    *bits &= UINT64_MAX >> (64 - width_of(native_type(n, k)));
+    return true;
+}
+
+static void shift(Native *n, X86Form form, NativeReg to, NativeReg a, uint32_t count)
+{
+    x86_rri(native_x86(n), form, to, a, (int32_t) count);
+}
+
+void native_avx512_extend(Native *n, VarType type, NativeReg to, NativeReg from)
+{
+    uint32_t above = 32 - width_of(type);
+    X86Form length = forms_length(n, type);
+    if (!type_info[type].is_signed || type_info[type].is_float) {
+        forms_rrx(n, X86_VPANDD | length, to, from,
+                  native_const(n, 32, UINT32_MAX >> above));
+        return;
+    }
+    shift(n, X86_VPSLLD_I | length, to, from, above);
+    shift(n, X86_VPSRAD_I | length, to, to, above);
+}
+
+static void finish(Native *n, const NativeRow *row, NativeReg to)
+{
+    if (row->param & NATIVE_AVX512_EXTEND)
+        native_avx512_extend(n, native_result_type(n), to, to);
+}
+
+static NativeOperand use_rm(Native *n, const NativeRow *row, uint32_t k)
+{
+    return row->param & NATIVE_AVX512_WHOLE ? native_avx512_use_whole(n, k)
+                                            : native_use_rm(n, k);
+}
+
+/* ---- sums, products, shifts */
+
+bool native_avx512_integer_unary(Native *n, const NativeRow *row)
+{
+    NativeOperand a = use_rm(n, row, 0);
+    NativeReg to = native_result(n);
+    forms_rx(n, row->inst | forms_length(n, native_type(n, 0)), to, a);
+    finish(n, row, to);
+    return true;
+}
+
+bool native_avx512_integer_binary(Native *n, const NativeRow *row)
+{
+    uint32_t first = op_info[native_inst(n)->op].flags & F_COMMUTES &&
+                     !native_in_register(n, 0) && native_in_register(n, 1);
+    NativeReg a = native_use(n, first);
+    NativeOperand b = use_rm(n, row, 1 - first);
+    NativeReg to = native_result(n);
+    forms_rrx(n, row->inst | forms_length(n, native_type(n, 0)), to, a, b);
+    finish(n, row, to);
+    return true;
+}
+
+bool native_avx512_integer_neg(Native *n, const NativeRow *row)
+{
+    VarType type = native_type(n, 0);
+    NativeOperand a = use_rm(n, row, 0);
+    NativeReg zero = native_const_reg(n, native_avx512_bits(type), 0);
+    NativeReg to = native_result(n);
+    forms_rrx(n, row->inst | forms_length(n, type), to, zero, a);
+    finish(n, row, to);
+    return true;
+}
+
+bool native_avx512_integer_not(Native *n, const NativeRow *row)
+{
+    NativeReg a = native_use(n, 0), to = native_result(n);
+    x86_rrri(native_x86(n), row->inst | forms_length(n, native_type(n, 0)), to, a, a,
+             NOT_THIRD);
+    return true;
+}
+
+/* By a literal: 'extra' is the instruction with an immediate. Left shifts of narrow
+ * types go to the top of the lane at once, from where the extension comes back. */
+static void shift_literal(Native *n, const NativeRow *row, uint32_t count)
+{
+    VarType type = native_type(n, 0);
+    uint32_t bits = native_avx512_bits(type), above = bits - width_of(type);
+    X86Form length = forms_length(n, type);
+    NativeOperand a = native_use_rm(n, 0);
+    NativeReg to = native_result(n);
+    if (!(row->param & NATIVE_AVX512_EXTEND)) {
+        forms_rxi(n, row->extra | length, to, a, (int32_t) count);
+        return;
+    }
+    X86Form back = type_info[type].is_signed ? X86_VPSRAD_I : X86_VPSRLD_I;
+    forms_rxi(n, row->extra | length, to, a, (int32_t) (count + above));
+    shift(n, back | length, to, to, above);
+}
+
+bool native_avx512_integer_shift(Native *n, const NativeRow *row)
+{
+    uint64_t count;
+    if (is_literal(n, 1, &count)) {
+        uint32_t bits = native_avx512_bits(native_type(n, 0));
+        shift_literal(n, row, count < bits ? (uint32_t) count : bits);
+        return true;
+    }
+    return native_avx512_integer_binary(n, row);
+}
+
+/* a * b + c: 'inst' multiplies, 'extra' adds. */
+bool native_avx512_integer_fma(Native *n, const NativeRow *row)
+{
+    X86Form length = forms_length(n, native_type(n, 0));
+    uint32_t first = !native_in_register(n, 0) && native_in_register(n, 1);
+    NativeReg a = native_use(n, first);
+    NativeOperand b = use_rm(n, row, 1 - first), c = use_rm(n, row, 2);
+    NativeReg product = native_temp(n), to = native_result(n);
+    forms_rrx(n, row->inst | length, product, a, b);
+    forms_rrx(n, row->extra | length, to, product, c);
+    finish(n, row, to);
+    return true;
+}
+
+/* MUL_HI of 8 and 16 bits: the product in 32 bits, shifted ('extra') by 'param'. */
+bool native_avx512_integer_mul_shift(Native *n, const NativeRow *row)
+{
+    X86Form length = forms_length(n, native_type(n, 0));
+    uint32_t first = !native_in_register(n, 0) && native_in_register(n, 1);
+    NativeReg a = native_use(n, first);
+    NativeOperand b = native_use_rm(n, 1 - first);
+    NativeReg to = native_result(n);
+    forms_rrx(n, row->inst | length, to, a, b);
+    shift(n, row->extra | length, to, to, row->param);
+    return true;
+}
+
+/* 32 x 32 = 64 bits: 'inst' multiplies the low halves of 64-bit lanes, 'extra' makes
+ * those. */
+static NativeOperand use_wide(Native *n, const NativeRow *row, uint32_t k)
+{
+    uint64_t bits;
+    if (is_literal(n, k, &bits))
+        return native_const(n, 64, bits);
+    NativeOperand a = native_avx512_use_whole(n, k);
+    NativeReg wide = native_temp(n);
+    forms_rx(n, row->extra | forms_length(n, VarTypeUInt64), wide, a);
+    return (NativeOperand){ .kind = NATIVE_IN_REG, .reg = wide };
+}
+
+bool native_avx512_integer_mul_wide(Native *n, const NativeRow *row)
+{
+    uint64_t bits = 0;
+    uint32_t last = !is_literal(n, 0, &bits);
+    NativeOperand a = use_wide(n, row, 1 - last), b = use_wide(n, row, last);
+    if (a.kind != NATIVE_IN_REG) { /* both are literals */
+        b = a;
+        a = (NativeOperand){ .kind = NATIVE_IN_REG,
+                             .reg = native_const_reg(n, 64, bits) };
+    }
+    NativeReg to = native_result(n);
+    forms_rrx(n, row->inst | forms_length(n, VarTypeUInt64), to, a.reg, b);
+    return true;
+}
+
+/* ---- high halves of products */
+
+void native_avx512_high_product(Native *n, X86Form multiply, NativeReg to, NativeReg a,
+                                NativeOperand b, NativeOperand b_odd, uint64_t addend)
+{
+    X86 *x = native_x86(n);
+    X86Form length = forms_length(n, VarTypeUInt32);
+    NativeReg even = native_temp(n), even_lanes = native_temp_mask(n);
+    x86_rm(x, X86_KMOVW, even_lanes, forms_mem(native_const(n, 32, 0x5555)));
+    forms_rrx(n, multiply | length, even, a, b);
+    x86_rr(x, X86_VMOVSHDUP | length, to, a);
+    forms_rrx(n, multiply | length, to, to, b_odd);
+    if (addend) {
+        NativeOperand c = native_const(n, 64, addend);
+        forms_rrx(n, X86_VPADDQ | length, even, even, c);
+        forms_rrx(n, X86_VPADDQ | length, to, to, c);
+    }
+    x86_rr(x, X86_VMOVSHDUP | length | X86_K(even_lanes), to, even);
+}
+
+/* A literal is the same in odd and even lanes. */
+bool native_avx512_integer_mul_hi(Native *n, const NativeRow *row)
+{
+    uint64_t bits;
+    uint32_t last = !is_literal(n, 0, &bits);
+    NativeReg a = native_use(n, 1 - last);
+    NativeOperand b, b_odd;
+    if (is_literal(n, last, &bits)) {
+        b = b_odd = native_const(n, 64, bits);
+    } else {
+        b = b_odd =
+            (NativeOperand){ .kind = NATIVE_IN_REG, .reg = native_use(n, last) };
+        b_odd.reg = native_temp(n);
+        x86_rr(native_x86(n), X86_VMOVSHDUP | forms_length(n, VarTypeUInt32), b_odd.reg,
+               b.reg);
+    }
+    native_avx512_high_product(n, row->inst, native_result(n), a, b, b_odd, 0);
+    return true;
+}
+
+/*
+ * 64 x 64 bits in schoolbook manner from halves; no sum overflows:
+ *
+ *     mixed = al * bh + (al * bl >> 32)
+ *     other = ah * bl + low half of mixed
+ *     high  = ah * bh + (mixed >> 32) + (other >> 32)
+ *
+ * Read as unsigned, a negative factor is too large by 2^64: signed results subtract the
+ * other one.
+ */
+bool native_avx512_integer_mul_hi_long(Native *n, const NativeRow *row)
+{
+    X86 *x = native_x86(n);
+    X86Form length = forms_length(n, VarTypeUInt64);
+    NativeReg a = native_use(n, 0), b = native_use(n, 1);
+    NativeReg ah = native_temp(n), bh = native_temp(n);
+    NativeReg mixed = native_temp(n), other = native_temp(n);
+    NativeOperand low = native_const(n, 64, UINT32_MAX);
+    NativeReg to = native_result_fresh(n);
+    shift(n, X86_VPSRLQ_I | length, ah, a, 32);
+    shift(n, X86_VPSRLQ_I | length, bh, b, 32);
+    x86_rrr(x, X86_VPMULUDQ | length, other, a, b);
+    shift(n, X86_VPSRLQ_I | length, other, other, 32);
+    x86_rrr(x, X86_VPMULUDQ | length, mixed, a, bh);
+    x86_rrr(x, X86_VPADDQ | length, mixed, mixed, other);
+    x86_rrr(x, X86_VPMULUDQ | length, to, ah, bh);
+    x86_rrr(x, X86_VPMULUDQ | length, ah, ah, b);
+    forms_rrx(n, X86_VPANDQ | length, other, mixed, low);
+    x86_rrr(x, X86_VPADDQ | length, other, other, ah);
+    shift(n, X86_VPSRLQ_I | length, mixed, mixed, 32);
+    shift(n, X86_VPSRLQ_I | length, other, other, 32);
+    x86_rrr(x, X86_VPADDQ | length, to, to, mixed);
+    x86_rrr(x, X86_VPADDQ | length, to, to, other);
+    if (row->param) {
+        NativeReg negative = native_temp_mask(n);
+        x86_rr(x, X86_VPMOVQ2M | length, negative, a);
+        x86_rrr(x, X86_VPSUBQ | length | X86_K(negative), to, to, b);
+        x86_rr(x, X86_VPMOVQ2M | length, negative, b);
+        x86_rrr(x, X86_VPSUBQ | length | X86_K(negative), to, to, a);
+    }
+    return true;
+}
+
+/* ---- counting bits; 'param' is the width */
+
+#if defined(__x86_64__)
+#define CPU_HAS(feature) __builtin_cpu_supports(feature)
+#else
+#define CPU_HAS(feature) false
+#endif
+
+bool native_avx512_integer_popc(Native *n, const NativeRow *row)
+{
+    if (!CPU_HAS("avx512vpopcntdq"))
+        return false;
+    VarType type = native_type(n, 0);
+    X86Form form = row->inst | forms_length(n, type);
+    if (!type_info[type].is_signed || row->param >= 32) {
+        NativeOperand a = native_use_rm(n, 0);
+        NativeReg to = native_result(n);
+        forms_rx(n, form, to, a);
+        return true;
+    }
+    NativeReg a = native_use(n, 0), to = native_result(n);
+    native_avx512_extend(n, type_bits(type), to, a);
+    x86_rr(native_x86(n), form, to, to);
+    return true;
+}
+
+/* Narrow values are moved to the top of the lane, with a one behind them. */
+bool native_avx512_integer_clz(Native *n, const NativeRow *row)
+{
+    if (!CPU_HAS("avx512cd"))
+        return false;
+    X86Form length = forms_length(n, native_type(n, 0));
+    NativeOperand a = native_use_rm(n, 0);
+    NativeReg to = native_result(n);
+    if (row->param >= 32) {
+        forms_rx(n, row->inst | length, to, a);
+        return true;
+    }
+    forms_rxi(n, X86_VPSLLD_I | length, to, a, 32 - (int32_t) row->param);
+    forms_rrx(n, X86_VPORD | length, to, to,
+              native_const(n, 32, UINT32_C(1) << (31 - row->param)));
+    x86_rr(native_x86(n), row->inst | length, to, to);
+    return true;
+}
+
+/* Bits below the lowest one: ~a & (a - 1). */
+bool native_avx512_integer_ctz(Native *n, const NativeRow *row)
+{
+    if (!CPU_HAS("avx512vpopcntdq"))
+        return false;
+    VarType type = native_type(n, 0);
+    uint32_t bits = native_avx512_bits(type);
+    X86Form length = forms_length(n, type);
+    NativeReg a = native_use(n, 0), below = native_temp(n), to = native_result(n);
+    if (row->param < 32) {
+        forms_rrx(n, X86_VPORD | length, to, a,
+                  native_const(n, 32, UINT32_C(1) << row->param));
+        a = to;
+    }
+    forms_rrx(n, native_avx512_form(n, type, X86_VPADDD, X86_VPADDQ), below, a,
+              native_const(n, bits, UINT64_MAX >> (64 - bits)));
+    x86_rrr(native_x86(n), X86_VPANDND | length, below, a, below);
+    x86_rr(native_x86(n), row->inst | length, to, below);
+    return true;
+}
+
+/* Bits of bytes, reversed by a multiplication with a matrix of bits. */
+static void reverse_in_bytes(Native *n, X86Form length, NativeReg to, NativeReg a)
+{
+    NativeOperand matrix = native_const(n, 64, UINT64_C(0x8040201008040201));
+    forms_rrxi(n, X86_VGF2P8AFFINEQB | length, to, a, matrix, 0);
+}
+
+/* The same by looking up the halves of bytes. */
+static void look_up_in_bytes(Native *n, X86Form length, NativeReg to, NativeReg a)
+{
+    static const uint8_t lookup[2][16] = {
+        { 0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15 },
+        { 0x00, 0x80, 0x40, 0xc0, 0x20, 0xa0, 0x60, 0xe0, 0x10, 0x90, 0x50, 0xd0, 0x30,
+          0xb0, 0x70, 0xf0 }
+    };
+    X86 *x = native_x86(n);
+    NativeOperand half = native_const(n, 32, 0x0f0f0f0f);
+    NativeReg table = native_temp(n), low = native_temp(n), high = native_temp(n);
+    forms_rrx(n, X86_VPANDD | length, low, a, half);
+    shift(n, X86_VPSRLD_I | length, high, a, 4);
+    forms_rrx(n, X86_VPANDD | length, high, high, half);
+    x86_rm(x, X86_VBROADCASTI32X4 | length, table,
+           forms_mem(native_const_vector(n, lookup[1], 16)));
+    x86_rrr(x, X86_VPSHUFB | length, low, table, low);
+    x86_rm(x, X86_VBROADCASTI32X4 | length, table,
+           forms_mem(native_const_vector(n, lookup[0], 16)));
+    x86_rrr(x, X86_VPSHUFB | length, high, table, high);
+    x86_rrr(x, X86_VPORD | length, to, low, high);
+}
+
+bool native_avx512_integer_brev(Native *n, const NativeRow *row)
+{
+    VarType type = native_type(n, 0);
+    uint32_t bytes = native_bytes(n, type), entry = native_avx512_bits(type) / 8;
+    X86Form length = forms_length(n, type);
+    uint8_t order[64];
+    for (uint32_t i = 0; i < bytes; ++i)
+        order[i] = (uint8_t) ((i ^ (entry - 1)) & 15);
+
+    NativeReg a = native_use(n, 0), to = native_result(n);
+    if (CPU_HAS("gfni"))
+        reverse_in_bytes(n, length, to, a);
+    else
+        look_up_in_bytes(n, length, to, a);
+    x86_rrm(native_x86(n), X86_VPSHUFB | length, to, to,
+            forms_mem(native_const_vector(n, order, bytes)));
+    if (row->param < 32)
+        shift(n, (type_info[type].is_signed ? X86_VPSRAD_I : X86_VPSRLD_I) | length, to,
+              to, 32 - row->param);
+    return true;
+}

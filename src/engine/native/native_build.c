@@ -1,0 +1,586 @@
+/*
+ * native_build.c -- which instructions are steps, and where values are needed next
+ *
+ * Two scans, both linear:
+ *
+ *   forward    the number of the value that each instruction gives (those that only
+ *              rename one share it), its class and where it comes from; what marks of
+ *              regions use without having it as operand
+ *   backward   what somebody needs becomes a step; where each operand is needed next;
+ *              the most values alive at once
+ *
+ * A loop needs what it takes from outside until its end, since there is another
+ * iteration; so these values are uses of its END. Values that change with the iteration
+ * (states) or are made by two sides (results of conditionals) have one number all the
+ * time, and are used by END and ELSE where lanes that are not active keep what they
+ * have.
+ *
+ * Both scans meet every instruction of Programs that may have a million, and most of
+ * their time would go into branches that cannot be predicted: what depends on operation
+ * and type alone comes from tables.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "engine/native/native.h"
+
+typedef struct Builder {
+    Native *n;
+    NativeFunction *f;
+    const Program *p;
+    uint32_t *open; /* regions around the current instruction, the innermost last */
+    uint32_t depth;
+    uint32_t *seen; /* by value: the last loop it was noted for, + 1 */
+    uint32_t *outside, *outside_base; /* values from outside of the open loops */
+    uint32_t outside_count, outside_capacity;
+    uint32_t *uniform; /* uniform steps, the last one first */
+    uint32_t uniform_count, uniform_capacity;
+    uint32_t alive, most; /* values in vector registers, backward */
+    bool pointers;        /* parameters that are pointers may have to be computed */
+    bool failed;
+} Builder;
+
+/* ---- tables */
+
+enum { SPECIAL = 1 };
+
+/* By operation: flags of the value, before anybody needs it. */
+static const uint8_t op_flags[OP_COUNT] = {
+#define OP(name, text, arity, operands, result, flags) \
+    [OP_##name] = (flags) &F_EFFECT ? NATIVE_STEP | NATIVE_EFFECT : NATIVE_STEP,
+#include "ir/ops.def"
+#undef OP
+};
+
+/* Operations that need more than the tables say. */
+static const uint8_t op_special[OP_COUNT] = {
+    [OP_LOAD] = SPECIAL,    [OP_PARAM] = SPECIAL,  [OP_CAST] = SPECIAL,
+    [OP_BITCAST] = SPECIAL, [OP_ACTIVE] = SPECIAL, [OP_RESULT] = SPECIAL,
+    [OP_STATE] = SPECIAL,   [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL
+};
+
+static const uint8_t op_source[OP_COUNT] = { [OP_LITERAL] = NATIVE_LITERAL,
+                                             [OP_UNDEFINED] = NATIVE_LITERAL,
+                                             [OP_COUNTER] = NATIVE_COUNTER,
+                                             [OP_ARG] = NATIVE_ARG };
+
+enum {
+    WIDE_TYPES = 1 << VarTypeInt64 | 1 << VarTypeUInt64 | 1 << VarTypeFloat64,
+    POINTER_TYPE = 1 << VarTypePointer
+};
+
+static bool is_address(const Inst *inst, uint32_t k)
+{
+    return k == 0 && inst->op >= OP_GATHER && inst->op <= OP_SCATTER_CAS &&
+           inst->op != OP_PACKET_ITEM;
+}
+
+/* Are pointers used as values, not only as addresses? */
+static bool has_pointer_values(const Program *p)
+{
+    for (uint32_t at = 0; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        if (inst->type == VarTypePointer && inst->op != OP_PARAM)
+            return true;
+        const uint32_t *args = program_args(p, inst);
+        for (uint32_t k = 0; k < inst->count; ++k)
+            if (p->insts[args[k]].type == VarTypePointer && !is_address(inst, k))
+                return true;
+    }
+    return false;
+}
+
+static bool is_wide(const Program *p)
+{
+    uint32_t types = 0;
+    for (uint32_t at = 0; at < p->inst_count; ++at)
+        types |= 1u << p->insts[at].type;
+    return types & WIDE_TYPES || (types & POINTER_TYPE && has_pointer_values(p));
+}
+
+bool native_build_is_wide(const Program *p)
+{
+    bool wide = is_wide(p);
+    for (uint32_t i = 0; i < p->callable_count && !wide; ++i)
+        wide = is_wide(p->callables[i]);
+    return wide;
+}
+
+/* ---- forward: values */
+
+static bool renames(const Program *p, const Inst *inst)
+{
+    if (inst->op != OP_CAST && inst->op != OP_BITCAST)
+        return false;
+    VarType from = (VarType) p->insts[inst->arg[0]].type, to = (VarType) inst->type;
+    if (from == to)
+        return true;
+    const TypeInfo *a = &type_info[from], *b = &type_info[to];
+    if (a->size != b->size)
+        return false;
+    if (inst->op == OP_CAST)
+        return a->size >= 4 && a->is_integer && b->is_integer;
+    return a->size >= 4 || (from == VarTypeUInt16 && to == VarTypeFloat16) ||
+           (from == VarTypeFloat16 && to == VarTypeUInt16);
+}
+
+static NativeValue make_value(const Native *n, VarType type, NativeSource source,
+                              uint16_t flags)
+{
+    bool mask = type == VarTypeBool && n->target->registers[NATIVE_MASK];
+    return (NativeValue){ .next = NATIVE_NEVER,
+                          .slot = NATIVE_NO_SLOT,
+                          .reg = NATIVE_NO_REG,
+                          .class = mask ? NATIVE_MASK : NATIVE_VECTOR,
+                          .bits = type_info[type].size == 8 ? 64 : 32,
+                          .source = (uint8_t) source,
+                          .type = (uint8_t) type,
+                          .flags = flags };
+}
+
+/* A state is known by its STATE, or else by its RESULT; a result of another region by
+ * its RESULT. */
+static void number_carried(const Builder *b, uint32_t region)
+{
+    const Program *p = b->p;
+    const Region *r = &p->regions[region];
+    NativeRegion *own = &b->f->regions[region];
+    own->carried = b->f->carried_count;
+    own->carried_count = program_result_count(p, b->n->root_program, r);
+    b->f->carried_count += own->carried_count;
+    uint32_t *carried = b->f->carried + own->carried;
+    for (uint32_t k = 0; k < own->carried_count; ++k)
+        carried[k] = NATIVE_NO_VALUE;
+    for (uint32_t at = r->end + 1; at < p->inst_count && p->insts[at].op == OP_RESULT;
+         ++at)
+        carried[p->insts[at].aux] = at;
+    if (r->kind == REGION_LOOP)
+        for (uint32_t at = r->begin + 1; p->insts[at].op == OP_STATE; ++at)
+            carried[p->insts[at].aux] = at;
+}
+
+static uint32_t active_mask(const Builder *b, uint32_t at, uint32_t region)
+{
+    return native_region_mask(b->f, region, at > b->p->regions[region].middle);
+}
+
+/* The root's code loads the registers. */
+static void hoist(const Builder *b, uint32_t slot)
+{
+    Native *n = b->n;
+    if (b->f->self != PROGRAM_NONE)
+        return;
+    for (uint32_t i = 0; i < n->hoisted_count; ++i)
+        if (n->hoisted[i] == slot)
+            return;
+    if (n->hoisted_count < NATIVE_HOISTED)
+        n->hoisted[n->hoisted_count++] = slot;
+    else
+        n->hoisted_all = false;
+}
+
+static void number_param(const Builder *b, const Inst *inst, NativeValue *v)
+{
+    if (inst->type == VarTypePointer) {
+        hoist(b, inst->aux);
+        v->flags = 0; /* a step if it is used other than as an address */
+    }
+    if (b->n->target->broadcasts && type_info[inst->type].size >= 4)
+        v->source = NATIVE_PARAM;
+}
+
+static uint32_t result_root(const Builder *b, uint32_t at)
+{
+    const Program *p = b->p;
+    uint32_t end = at - 1;
+    while (p->insts[end].op != OP_END)
+        --end;
+    const NativeRegion *own = &b->f->regions[p->insts[end].aux];
+    return b->f->carried[own->carried + p->insts[at].aux];
+}
+
+static void number_special(const Builder *b, uint32_t at)
+{
+    const Inst *inst = &b->p->insts[at];
+    NativeFunction *f = b->f;
+    NativeValue *v = &f->values[at];
+    switch (inst->op) {
+    case OP_STORE:
+        hoist(b, inst->aux);
+        break;
+    case OP_LOAD:
+        if (!(inst->flags & INST_UNIFORM)) {
+            v->source = NATIVE_INPUT;
+            hoist(b, inst->aux);
+        }
+        break;
+    case OP_PARAM:
+        number_param(b, inst, v);
+        break;
+    case OP_LOCAL:
+        v->class = NATIVE_CLASSES;
+        break;
+    case OP_ACTIVE:
+        f->root[at] = active_mask(b, at, inst->aux);
+        v->flags = 0;
+        break;
+    case OP_RESULT:
+        f->root[at] = result_root(b, at);
+        v->flags = 0;
+        break;
+    case OP_STATE:
+        v->flags = 0;
+        break;
+    default: /* CAST, BITCAST */
+        if (renames(b->p, inst)) {
+            f->root[at] = f->root[inst->arg[0]];
+            v->flags = NATIVE_RENAMES;
+        }
+    }
+}
+
+static void number_values(const Builder *b)
+{
+    const Program *p = b->p;
+    NativeFunction *f = b->f;
+    NativeValue by_type[VarTypeCount];
+    for (uint32_t type = 0; type < VarTypeCount; ++type)
+        by_type[type] = make_value(b->n, (VarType) type, NATIVE_COMPUTED, 0);
+    for (uint32_t i = 0; i < p->region_count; ++i)
+        number_carried(b, i);
+    for (uint32_t at = 0; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        NativeValue v = by_type[inst->type];
+        v.flags = op_flags[inst->op];
+        v.source = op_source[inst->op];
+        f->values[at] = v;
+        f->root[at] = at;
+        if (op_special[inst->op])
+            number_special(b, at);
+    }
+    for (uint32_t v = f->valid; v < f->value_count; ++v)
+        f->values[v] =
+            make_value(b->n, VarTypeBool,
+                       v == f->valid ? NATIVE_VALID : NATIVE_COMPUTED, NATIVE_LIVE);
+}
+
+/* ---- forward: regions */
+
+static void add_use(Builder *b, uint32_t value)
+{
+    NativeFunction *f = b->f;
+    if (b->failed ||
+        !vec_reserve(&f->uses, &f->use_capacity, f->use_count + 1, sizeof(uint32_t))) {
+        b->failed = true;
+        return;
+    }
+    f->uses[f->use_count++] = value;
+}
+
+static void note_outside(Builder *b, uint32_t value)
+{
+    if (b->failed || !vec_reserve(&b->outside, &b->outside_capacity,
+                                  b->outside_count + 1, sizeof(uint32_t))) {
+        b->failed = true;
+        return;
+    }
+    b->outside[b->outside_count++] = value;
+}
+
+/* Where a value begins to be. */
+static uint32_t birth(const Builder *b, uint32_t value)
+{
+    const NativeFunction *f = b->f;
+    if (value < f->valid)
+        return value;
+    if (value == f->valid)
+        return 0;
+    uint32_t which = value - f->valid - 1;
+    const Region *region = &b->p->regions[which / 2];
+    return which % 2 && region->kind == REGION_LOOP ? region->middle : region->begin;
+}
+
+/* The innermost loop around the current instruction notes what comes from outside of
+ * it; its end hands that on to the next one. */
+static void note_operand(Builder *b, uint32_t value)
+{
+    uint32_t i = b->depth;
+    while (i > 0 && b->p->regions[b->open[i - 1]].kind != REGION_LOOP)
+        --i;
+    if (i == 0)
+        return;
+    uint32_t loop = b->open[i - 1];
+    if (b->seen[value] == loop + 1)
+        return;
+    bool uniform = value < b->f->valid && b->p->insts[value].flags & INST_UNIFORM;
+    if (birth(b, value) < b->p->regions[loop].begin || uniform) {
+        b->seen[value] = loop + 1;
+        note_outside(b, value);
+    }
+}
+
+static void add_carried_uses(Builder *b, const NativeRegion *own)
+{
+    for (uint32_t k = 0; k < own->carried_count; ++k)
+        if (b->f->carried[own->carried + k] != NATIVE_NO_VALUE)
+            add_use(b, b->f->carried[own->carried + k]);
+}
+
+static void end_loop(Builder *b, uint32_t region, NativeRegion *own)
+{
+    uint32_t first = b->outside_base[region];
+    add_use(b, native_region_mask(b->f, region, true));
+    add_carried_uses(b, own);
+    own->state_uses = b->f->use_count - own->uses[1];
+    for (uint32_t i = first; i < b->outside_count && !b->failed; ++i)
+        add_use(b, b->outside[i]);
+    own->use_count[1] = b->f->use_count - own->uses[1];
+    /* What is from outside of the next loop as well stays on the list. */
+    uint32_t end = b->outside_count;
+    b->outside_count = first;
+    --b->depth;
+    for (uint32_t i = first; i < end && !b->failed; ++i)
+        note_operand(b, b->outside[i]);
+}
+
+static void note_mark(Builder *b, const Inst *inst)
+{
+    NativeFunction *f = b->f;
+    NativeRegion *own = &f->regions[inst->aux];
+    RegionKind kind = (RegionKind) b->p->regions[inst->aux].kind;
+    uint32_t which = inst->op == OP_END;
+    switch (inst->op) {
+    case OP_REGION:
+        b->outside_base[inst->aux] = b->outside_count;
+        b->open[b->depth++] = inst->aux;
+        return;
+    case OP_TEST:
+        own->uses[0] = f->use_count;
+        add_use(b, native_region_mask(f, inst->aux, false));
+        break;
+    case OP_ELSE:
+        own->uses[0] = f->use_count;
+        add_use(b, native_region_mask(f, inst->aux, false));
+        add_carried_uses(b, own);
+        break;
+    default: /* OP_END */
+        own->uses[1] = f->use_count;
+        if (kind == REGION_LOOP) {
+            end_loop(b, inst->aux, own);
+            return;
+        }
+        --b->depth;
+        if (kind == REGION_IF) {
+            add_use(b, native_region_mask(f, inst->aux, true));
+            add_carried_uses(b, own);
+        }
+    }
+    own->use_count[which] = f->use_count - own->uses[which];
+}
+
+static void note_regions(Builder *b)
+{
+    const Program *p = b->p;
+    for (uint32_t at = p->regions[0].begin; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        const uint32_t *args = program_args(p, inst);
+        for (uint32_t k = 0; k < inst->count && b->depth; ++k)
+            note_operand(b, b->f->root[args[k]]);
+        if (inst->op >= OP_REGION && inst->op <= OP_END)
+            note_mark(b, inst);
+    }
+}
+
+/* ---- backward: steps */
+
+static bool occupies(const NativeValue *v)
+{
+    return v->source == NATIVE_COMPUTED && v->class == NATIVE_VECTOR;
+}
+
+static inline void use(Builder *b, uint32_t value, uint32_t step)
+{
+    NativeValue *v = &b->f->values[value];
+    b->alive += v->next == NATIVE_NEVER && occupies(v);
+    v->next = step;
+}
+
+/* Before this, the value does not exist. */
+static inline void kill(Builder *b, uint32_t value)
+{
+    const NativeValue *v = &b->f->values[value];
+    b->alive -= v->next != NATIVE_NEVER && occupies(v) && b->alive;
+}
+
+static void link_mark(Builder *b, const Inst *inst, uint32_t step)
+{
+    NativeFunction *f = b->f;
+    NativeRegion *own = &f->regions[inst->aux];
+    if (inst->op == OP_REGION) {
+        uint32_t before = own->pressure;
+        own->pressure = b->most;
+        if (before > b->most)
+            b->most = before;
+        for (uint32_t k = 0; k < own->carried_count; ++k)
+            if (f->carried[own->carried + k] != NATIVE_NO_VALUE)
+                kill(b, f->carried[own->carried + k]);
+        return;
+    }
+    bool end = inst->op == OP_END;
+    for (uint32_t i = own->uses[end]; i < own->uses[end] + own->use_count[end]; ++i)
+        f->use_next[i] = f->values[f->uses[i]].next;
+    /* A state is blended into its next one only if its last one is needed. */
+    uint32_t states = end ? own->uses[end] + own->state_uses : 0;
+    for (uint32_t i = own->uses[end]; i < own->uses[end] + own->use_count[end]; ++i)
+        if (i >= states || f->values[f->uses[i]].flags & NATIVE_KEPT ||
+            f->uses[i] >= f->valid)
+            use(b, f->uses[i], step);
+    if (end) {
+        own->end_step = step;
+        own->pressure = b->most; /* until the REGION is met */
+        b->most = b->alive;
+    }
+}
+
+/* Reads first: an operand may occur twice. */
+static inline void link_step(Builder *b, uint32_t at, uint32_t step)
+{
+    NativeFunction *f = b->f;
+    const Inst *inst = &b->p->insts[at];
+    const uint32_t *args = program_args(b->p, inst);
+    NativeStep *s = &f->steps[step];
+    uint32_t *next = inst->count > INST_ARGS ? f->extra_next + inst->arg[0] : s->next;
+    s->at = at;
+    kill(b, at);
+    for (uint32_t k = 0; k < inst->count; ++k)
+        next[k] = f->values[f->root[args[k]]].next;
+    if (inst->op >= OP_REGION && inst->op <= OP_END)
+        link_mark(b, inst, step);
+    for (uint32_t k = 0; k < inst->count; ++k)
+        use(b, f->root[args[k]], step);
+    b->most = b->alive > b->most ? b->alive : b->most;
+}
+
+/* A pointer that is used as a value is computed like one. */
+static void mark_pointers(const Builder *b, const Inst *inst)
+{
+    NativeFunction *f = b->f;
+    const uint32_t *args = program_args(b->p, inst);
+    for (uint32_t k = 0; k < inst->count; ++k) {
+        uint32_t value = f->root[args[k]];
+        if (f->values[value].type == VarTypePointer && value < f->valid &&
+            b->p->insts[value].op == OP_PARAM && !is_address(inst, k))
+            f->values[value].flags |= NATIVE_STEP;
+    }
+}
+
+static inline void mark_operands(const Builder *b, const Inst *inst)
+{
+    NativeFunction *f = b->f;
+    const uint32_t *args = program_args(b->p, inst);
+    for (uint32_t k = 0; k < inst->count; ++k) {
+        f->values[args[k]].flags |= NATIVE_LIVE;
+        f->values[f->root[args[k]]].flags |= NATIVE_LIVE;
+    }
+    if (b->pointers)
+        mark_pointers(b, inst);
+}
+
+static void note_uniform(Builder *b, uint32_t at)
+{
+    if (b->failed || !vec_reserve(&b->uniform, &b->uniform_capacity,
+                                  b->uniform_count + 1, sizeof(uint32_t))) {
+        b->failed = true;
+        return;
+    }
+    b->uniform[b->uniform_count++] = at;
+    b->f->values[at].flags |= NATIVE_UNIFORM;
+}
+
+static void make_steps(Builder *b)
+{
+    const Program *p = b->p;
+    NativeFunction *f = b->f;
+    bool root = f->self == PROGRAM_NONE;
+    uint32_t step = f->step_end = p->inst_count;
+    for (uint32_t at = p->inst_count; at-- > 0;) {
+        const NativeValue *v = &f->values[at];
+        const Inst *inst = &p->insts[at];
+        uint16_t flags = v->flags;
+        if (!(flags & (NATIVE_LIVE | NATIVE_EFFECT)))
+            continue;
+        if (!(flags & NATIVE_STEP) || v->source != NATIVE_COMPUTED) {
+            if (inst->op == OP_RESULT) /* which may have been renamed */
+                f->values[f->root[at]].flags |= NATIVE_KEPT;
+            else if (flags & NATIVE_RENAMES)
+                f->values[inst->arg[0]].flags |= NATIVE_LIVE;
+            continue;
+        }
+        mark_operands(b, inst);
+        if (root && inst->flags & INST_UNIFORM)
+            note_uniform(b, at);
+        else
+            link_step(b, at, --step);
+    }
+    f->packet = step;
+    f->pressure = b->most;
+    for (uint32_t i = 0; i < b->uniform_count; ++i)
+        link_step(b, b->uniform[i], --step);
+    f->step_begin = step;
+}
+
+/* ---- all together */
+
+bool native_build(Native *n, NativeFunction *f, const Program *p, uint32_t self)
+{
+    Builder b = { .n = n, .f = f, .p = p, .pointers = !n->target->broadcasts };
+    f->program = p;
+    f->self = self;
+    f->valid = p->inst_count;
+    uint32_t carried = 0;
+    for (uint32_t i = 0; i < p->region_count; ++i)
+        carried += program_result_count(p, n->root_program, &p->regions[i]);
+    f->value_count = p->inst_count + 1 + 2 * p->region_count + carried;
+    f->root = alloc_get((p->inst_count + 1u) * sizeof(uint32_t));
+    f->values = alloc_get(f->value_count * sizeof(NativeValue));
+    f->steps = alloc_get((p->inst_count + 1u) * sizeof(NativeStep));
+    f->extra_next = alloc_get((p->extra_count + 1u) * sizeof(uint32_t));
+    f->regions = alloc_zero(p->region_count + 1u, sizeof(NativeRegion));
+    f->carried = alloc_get((carried + 1u) * sizeof(uint32_t));
+    b.failed = !f->root || !f->values || !f->steps || !f->extra_next || !f->regions ||
+               !f->carried;
+    if (!b.failed && p->region_count) {
+        b.open = alloc_get(p->region_count * sizeof(uint32_t));
+        b.outside_base = alloc_get(p->region_count * sizeof(uint32_t));
+        b.seen = alloc_zero(f->value_count, sizeof(uint32_t));
+        b.failed = !b.open || !b.outside_base || !b.seen;
+    }
+    if (!b.failed) {
+        number_values(&b);
+        if (p->region_count)
+            note_regions(&b);
+        f->use_next = alloc_get((f->use_count + 1u) * sizeof(uint32_t));
+        b.failed |= !f->use_next;
+    }
+    if (!b.failed)
+        make_steps(&b);
+    alloc_free(b.uniform);
+    alloc_free(b.open);
+    alloc_free(b.outside_base);
+    alloc_free(b.seen);
+    alloc_free(b.outside);
+    return !b.failed;
+}
+
+void native_build_free(NativeFunction *f)
+{
+    alloc_free(f->root);
+    alloc_free(f->values);
+    alloc_free(f->steps);
+    alloc_free(f->extra_next);
+    alloc_free(f->regions);
+    alloc_free(f->carried);
+    alloc_free(f->uses);
+    alloc_free(f->use_next);
+}

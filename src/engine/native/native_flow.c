@@ -1,0 +1,180 @@
+/*
+ * native_flow.c -- the walk over the steps of a function
+ *
+ *     root:      enter, uniform steps, top: steps of a packet, next packet? top, leave
+ *     callable:  enter, steps (the last one is RETURN)
+ *
+ * Uniform values are stored before the first packet, so that they can leave their
+ * registers at any time. Where all values of a packet fit into registers, they stay
+ * there from packet to packet.
+ */
+#include "base/vec.h"
+#include "engine/native/forms.h"
+#include "engine/native/native.h"
+
+/* ---- one step */
+
+static VarType operand_type(const Native *n)
+{
+    const Inst *inst = n->inst;
+    uint32_t k = inst->op == OP_SELECT;
+    if (inst->op >= OP_SCATTER && inst->op <= OP_SCATTER_CAS)
+        k = 1;
+    return inst->count > k ? native_type(n, k) : (VarType) inst->type;
+}
+
+static VarType as_integer(VarType type)
+{
+    return type == VarTypeFloat16 ? VarTypeUInt16 : type;
+}
+
+static const NativeRow *find_row(const Native *n)
+{
+    const NativeTarget *t = n->target;
+    const Inst *inst = n->inst;
+    VarType type = (VarType) inst->type, operand = operand_type(n);
+    switch (inst->op) {
+    case OP_CAST:
+        return &(*t->casts)[type][operand];
+    case OP_BITCAST: /* of 8 or 16 bits */
+        return &(*t->casts)[as_integer(type)][as_integer(operand)];
+    case OP_GATHER:
+        return &(*t->rows)[OP_GATHER][type];
+    case OP_CHECK:
+        return &(*t->rows)[OP_CHECK][VarTypeBool];
+    case OP_SCATTER_INC:
+        return &(*t->rows)[OP_SCATTER_INC][VarTypeUInt32];
+    default:
+        return &(*t->rows)[inst->op][operand];
+    }
+}
+
+static void emit_store(Native *n)
+{
+    VarType type = native_type(n, 0);
+    NativeReg value = native_use(n, 0);
+    NativeOperand place = native_memory_array(n, n->inst->aux, type);
+    n->target->store(n, type, place, value, native_mask_bits(n, 0));
+}
+
+/* A value that is one entry in memory. */
+static void emit_first(Native *n, NativeOperand from)
+{
+    n->result_bits = 32;
+    n->target->load_first(n, native_result_type(n), native_result_fresh(n), from);
+}
+
+static void emit_row(Native *n)
+{
+    const NativeRow *row = find_row(n);
+    if (!row->emit || !row->emit(n, row))
+        native_call_helper(n);
+}
+
+static void emit(Native *n)
+{
+    const Inst *inst = n->inst;
+    switch (inst->op) {
+    case OP_STORE:
+        emit_store(n);
+        break;
+    case OP_PARAM:
+        emit_first(n, native_at(NATIVE_ARGS, (int32_t) inst->aux * 8));
+        break;
+    case OP_LOAD: /* of one entry */
+        emit_first(n, native_at(native_memory_address(n, inst->aux), 0));
+        break;
+    case OP_WORKER:
+        emit_first(n, native_memory_frame(n, offsetof(NativeFrame, lanes) +
+                                                 offsetof(LaneFrame, worker)));
+        break;
+    case OP_REGION:
+        native_region_begin(n);
+        break;
+    case OP_TEST:
+        native_region_test(n);
+        break;
+    case OP_ELSE:
+        native_region_else(n);
+        break;
+    case OP_END:
+        native_region_end(n);
+        break;
+    case OP_RETURN:
+        native_dispatch_return(n);
+        break;
+    case OP_LOCAL:
+    case OP_LOCAL_WRITE:
+    case OP_LOCAL_MOVE:
+    case OP_PRINT:
+        native_call_helper(n);
+        break;
+    default:
+        emit_row(n);
+    }
+}
+
+static void note(Native *n, uint32_t at)
+{
+    if (!vec_reserve(&n->notes, &n->note_capacity, n->note_count + 1,
+                     sizeof(NativeNote))) {
+        n->failed = true;
+        return;
+    }
+    n->notes[n->note_count++] = (NativeNote){ x86_position(&n->x), at, n->f->self };
+}
+
+static void walk(Native *n, uint32_t first, uint32_t end)
+{
+    for (uint32_t step = first; step < end && !n->failed; ++step) {
+        if (n->x.listing)
+            note(n, n->f->steps[step].at);
+        native_operand_begin(n, step);
+        emit(n);
+        native_operand_end(n);
+    }
+}
+
+/* ---- functions */
+
+static void store_uniform(Native *n)
+{
+    NativeFile *files = n->files;
+    for (uint32_t class = 0; class < NATIVE_FILES; ++class)
+        for (uint32_t set = files[class].all & ~files[class].free; set; set &= set - 1)
+            native_alloc_clean(n, files[class].owner[__builtin_ctz(set)]);
+    if (!n->keep_uniform)
+        native_alloc_flush(n);
+}
+
+static void emit_root(Native *n)
+{
+    enum { SPARE = 4 };
+    NativeFunction *f = n->f;
+    uint32_t registers = (uint32_t) __builtin_popcount(n->target->registers[0]);
+    native_memory_choose(n);
+    native_memory_enter(n);
+    walk(n, f->step_begin, f->packet);
+    n->step = f->packet;
+    n->keep_uniform = f->pressure + SPARE <= registers;
+    store_uniform(n);
+    uint32_t snapshot = native_region_snapshot(n);
+    X86Label top = x86_label(&n->x);
+    x86_bind(&n->x, top);
+    walk(n, f->packet, f->step_end);
+    native_region_restore(n, snapshot, true);
+    native_memory_loop(n, top);
+    native_memory_leave(n);
+}
+
+void native_flow_function(Native *n, NativeFunction *f)
+{
+    n->f = f;
+    native_alloc_begin(n);
+    if (f->self == PROGRAM_NONE) {
+        emit_root(n);
+    } else {
+        native_dispatch_enter(n);
+        walk(n, f->step_begin, f->step_end);
+    }
+}

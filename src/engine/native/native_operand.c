@@ -1,0 +1,440 @@
+/*
+ * native_operand.c -- operands, results, temporaries and constants of a row
+ *
+ * See native_emit.h for what these functions promise. While a step is emitted, the
+ * registers of its operands are pinned from the begin, so that making room for one does
+ * not drive out another.
+ *
+ * Constants are collected in a pool next to the code's data: entries of 4 and 8 bytes
+ * where instructions can broadcast, else whole vectors; equal ones are shared.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "engine/native/forms.h"
+#include "engine/native/native.h"
+
+static uint32_t operand_value(const Native *n, uint32_t k)
+{
+    return k < NATIVE_OPERANDS ? n->operand[k] : n->f->root[n->args[k]];
+}
+
+static NativeValue *operand(const Native *n, uint32_t k)
+{
+    return &n->f->values[operand_value(n, k)];
+}
+
+/* Nobody needs what is in the value's register after this step. */
+static bool ends(const Native *n, const NativeValue *v)
+{
+    return v->next == NATIVE_NEVER && !(v->flags & NATIVE_UNIFORM && n->keep_uniform);
+}
+
+/* ---- begin and end of a step */
+
+void native_operand_begin(Native *n, uint32_t step)
+{
+    const NativeFunction *f = n->f;
+    const NativeStep *s = &f->steps[step];
+    const Inst *inst = n->inst = &f->program->insts[s->at];
+    bool is_long = inst->count > INST_ARGS;
+    n->args = is_long ? f->program->extra + inst->arg[0] : inst->arg;
+    n->args_next = is_long ? f->extra_next + inst->arg[0] : s->next;
+    n->step = step;
+    n->result = s->at;
+    n->result_reg = NATIVE_NO_REG;
+    uint32_t count = inst->count < NATIVE_OPERANDS ? inst->count : NATIVE_OPERANDS;
+    for (uint32_t k = 0; k < count; ++k)
+        n->operand[k] = f->root[n->args[k]];
+    if (inst->count > NATIVE_OPERANDS)
+        return;
+    for (uint32_t k = 0; k < count; ++k) {
+        NativeValue *v = &f->values[n->operand[k]];
+        v->next = n->args_next[k];
+        /* No branch: nobody could predict it. */
+        native_file(n, v)->pinned |= (uint32_t) (v->reg != NATIVE_NO_REG)
+                                     << (v->reg % NATIVE_REGISTERS);
+    }
+}
+
+void native_operand_end(Native *n)
+{
+    if (n->result_reg != NATIVE_NO_REG) {
+        NativeValue *v = &n->f->values[n->result];
+        if (v->type == VarTypeBool && v->class == NATIVE_VECTOR)
+            v->bits = n->result_bits;
+        native_alloc_bind(n, n->result, n->result_reg);
+    }
+    for (uint32_t k = 0; k < n->inst->count; ++k) {
+        uint32_t value = operand_value(n, k);
+        n->f->values[value].next = n->args_next[k];
+        native_alloc_release(n, value);
+    }
+    native_alloc_unpin(n);
+    if (n->result_reg != NATIVE_NO_REG)
+        native_alloc_release(n, n->result);
+}
+
+/* ---- the instruction */
+
+X86 *native_x86(Native *n)
+{
+    return &n->x;
+}
+
+const Inst *native_inst(const Native *n)
+{
+    return n->inst;
+}
+
+VarType native_result_type(const Native *n)
+{
+    return (VarType) n->inst->type;
+}
+
+VarType native_type(const Native *n, uint32_t k)
+{
+    return (VarType) n->f->program->insts[n->args[k]].type;
+}
+
+uint32_t native_lanes(const Native *n)
+{
+    return n->lanes;
+}
+
+uint32_t native_bytes(const Native *n, VarType type)
+{
+    return type_info[type].size == 8 ? 8 * n->lanes : 4 * n->lanes;
+}
+
+/* ---- operands */
+
+NativeReg native_use(Native *n, uint32_t k)
+{
+    return native_alloc_load(n, operand_value(n, k));
+}
+
+NativeOperand native_use_rm(Native *n, uint32_t k)
+{
+    uint32_t value = operand_value(n, k);
+    const NativeValue *v = &n->f->values[value];
+    NativeOperand place = { .kind = NATIVE_IN_REG };
+    if (v->reg == NATIVE_NO_REG) {
+        bool again = v->source != NATIVE_LITERAL && v->source != NATIVE_PARAM &&
+                     v->next != NATIVE_NEVER;
+        if (!(again && n->files[v->class].free) && native_alloc_place(n, value, &place))
+            return place;
+    }
+    place.reg = native_alloc_load(n, value);
+    return place;
+}
+
+bool native_in_register(const Native *n, uint32_t k)
+{
+    return operand(n, k)->reg != NATIVE_NO_REG;
+}
+
+bool native_is_literal(const Native *n, uint32_t k, uint64_t *bits)
+{
+    uint32_t value = operand_value(n, k);
+    if (n->f->values[value].source != NATIVE_LITERAL)
+        return false;
+    const Inst *inst = &n->f->program->insts[value];
+    *bits = inst->op == OP_LITERAL ? n->f->program->literals[inst->aux] : 0;
+    return true;
+}
+
+bool native_dies(const Native *n, uint32_t k)
+{
+    return ends(n, operand(n, k));
+}
+
+uint32_t native_mask_bits(const Native *n, uint32_t k)
+{
+    return operand(n, k)->bits;
+}
+
+static bool masks_are_vectors(const Native *n)
+{
+    return !n->target->registers[NATIVE_MASK];
+}
+
+static NativeReg use_mask(Native *n, uint32_t value, uint32_t bits)
+{
+    NativeReg reg = native_alloc_load(n, value);
+    if (!masks_are_vectors(n) || n->f->values[value].bits == bits)
+        return reg;
+    NativeReg to = native_temp(n);
+    n->target->convert_mask(n, to, reg, bits);
+    return to;
+}
+
+NativeReg native_use_mask(Native *n, uint32_t k, uint32_t bits)
+{
+    return use_mask(n, operand_value(n, k), bits);
+}
+
+/* The lanes that are not behind the end. A guess of the next use keeps them in a
+ * register where memory is touched often. */
+static NativeReg use_valid(Native *n, uint32_t bits)
+{
+    enum { GUESS = 8 };
+    NativeValue *v = &n->f->values[n->f->valid];
+    v->next = n->step + GUESS;
+    if (bits == v->bits)
+        return native_alloc_load(n, n->f->valid);
+    NativeReg reg = native_temp(n);
+    n->target->reload(n, NATIVE_VECTOR, bits / 8 * n->lanes, reg,
+                      native_memory_frame(n, offsetof(NativeFrame, valid_wide)));
+    return reg;
+}
+
+NativeReg native_use_active(Native *n, uint32_t k, uint32_t bits)
+{
+    uint64_t literal;
+    bool all = native_is_literal(n, k, &literal) && literal & 1;
+    bool vectors = masks_are_vectors(n);
+    NativeReg mask = all ? NATIVE_NO_REG : native_use_mask(n, k, bits);
+    NativeReg valid = use_valid(n, vectors ? bits : 32);
+    NativeReg to = vectors ? native_temp(n) : native_temp_mask(n);
+    if (all)
+        n->target->move(n, vectors ? NATIVE_VECTOR : NATIVE_MASK, bits / 8 * n->lanes,
+                        to, valid);
+    else
+        n->target->and_mask(n, to, mask, valid);
+    return to;
+}
+
+NativeReg native_use_address(Native *n, uint32_t k)
+{
+    uint32_t value = operand_value(n, k);
+    const NativeValue *v = &n->f->values[value];
+    const Inst *inst = &n->f->program->insts[value];
+    if (inst->op == OP_PARAM)
+        return native_memory_address(n, inst->aux);
+    NativeReg to = native_temp_general(n);
+    NativeOperand place;
+    if (v->source == NATIVE_LITERAL) {
+        x86_mov_imm(&n->x, to, native_alloc_literal(n, value));
+        return to;
+    }
+    if (!native_alloc_place(n, value, &place)) {
+        place = native_stash(n);
+        n->target->spill(n, NATIVE_VECTOR, native_value_bytes(n, v), place,
+                         native_alloc_load(n, value));
+    }
+    x86_rm(&n->x, X86_MOV | X86_W, to, forms_mem(place));
+    return to;
+}
+
+/* ---- results */
+
+static NativeReg reuse(Native *n, NativeClass class)
+{
+    for (uint32_t k = 0; k < n->inst->count; ++k) {
+        const NativeValue *v = operand(n, k);
+        if (v->reg != NATIVE_NO_REG && v->class == class && ends(n, v))
+            return v->reg;
+    }
+    return native_alloc_take(n, class);
+}
+
+NativeReg native_result(Native *n)
+{
+    return n->result_reg = reuse(n, (NativeClass) n->f->values[n->result].class);
+}
+
+NativeReg native_result_fresh(Native *n)
+{
+    return n->result_reg =
+               native_alloc_take(n, (NativeClass) n->f->values[n->result].class);
+}
+
+NativeReg native_result_mask(Native *n, uint32_t bits)
+{
+    n->result_bits = (uint8_t) bits;
+    return native_result(n);
+}
+
+NativeReg native_result_mask_fresh(Native *n, uint32_t bits)
+{
+    n->result_bits = (uint8_t) bits;
+    return native_result_fresh(n);
+}
+
+/* The value in a register of its own, which the result may have. */
+static void take_over(Native *n, uint32_t value, bool only)
+{
+    const NativeValue *v = &n->f->values[value];
+    NativeClass class = (NativeClass) v->class;
+    if (v->reg != NATIVE_NO_REG && ends(n, v) && only) {
+        n->result_reg = v->reg;
+        return;
+    }
+    n->result_reg = native_alloc_take(n, class);
+    if (v->reg != NATIVE_NO_REG)
+        n->target->move(n, class, native_value_bytes(n, v), n->result_reg, v->reg);
+    else
+        native_alloc_fill(n, value, n->result_reg);
+}
+
+NativeReg native_result_over(Native *n, uint32_t k)
+{
+    uint32_t value = operand_value(n, k), times = 0;
+    for (uint32_t i = 0; i < n->inst->count; ++i)
+        times += operand_value(n, i) == value;
+    take_over(n, value, times == 1);
+    return n->result_reg;
+}
+
+void native_result_same(Native *n, uint32_t k)
+{
+    uint32_t value = operand_value(n, k);
+    n->result_bits = n->f->values[value].bits;
+    take_over(n, value, true);
+}
+
+/* ---- temporaries */
+
+static NativeReg take_temp(Native *n, NativeClass class)
+{
+    NativeReg reg = native_alloc_take(n, class);
+    n->temps[class] |= 1u << reg;
+    return reg;
+}
+
+NativeReg native_temp(Native *n)
+{
+    return take_temp(n, NATIVE_VECTOR);
+}
+
+NativeReg native_temp_mask(Native *n)
+{
+    return take_temp(n, NATIVE_MASK);
+}
+
+NativeReg native_temp_general(Native *n)
+{
+    if (!n->general_free) {
+        n->failed = true;
+        error_set(JIT_ERROR_COMPILE, "native: an instruction needs too many registers");
+        return 0;
+    }
+    NativeReg reg = (NativeReg) __builtin_ctz(n->general_free);
+    n->general_free &= n->general_free - 1;
+    n->temps[NATIVE_GENERAL] |= 1u << reg;
+    return reg;
+}
+
+/* ---- constants */
+
+static uint32_t hash_constant(uint64_t value, uint32_t bits)
+{
+    uint64_t x = (value + bits) * 0x9e3779b97f4a7c15u;
+    return (uint32_t) (x >> 32) ^ (uint32_t) (x >> 20);
+}
+
+static bool grow_table(Native *n)
+{
+    uint32_t capacity = n->constant_capacity ? 2 * n->constant_capacity : 64;
+    NativeConstant *table = alloc_zero(capacity, sizeof *table);
+    TRY(table, false);
+    for (uint32_t i = 0; i < n->constant_capacity; ++i) {
+        NativeConstant c = n->constants[i];
+        uint32_t at = hash_constant(c.value, c.bits) & (capacity - 1);
+        while (c.bits && table[at].bits)
+            at = (at + 1) & (capacity - 1);
+        if (c.bits)
+            table[at] = c;
+    }
+    alloc_free(n->constants);
+    n->constants = table;
+    n->constant_capacity = capacity;
+    return true;
+}
+
+/* Room in the pool, aligned to its size; PROGRAM_NONE if memory is out. */
+static uint32_t add_bytes(Native *n, uint32_t size)
+{
+    uint32_t place = (n->pool_size + size - 1) & ~(size - 1);
+    if (!vec_reserve(&n->pool, &n->pool_capacity, place + size, 1)) {
+        n->failed = true;
+        return PROGRAM_NONE;
+    }
+    memset(n->pool + n->pool_size, 0, place + size - n->pool_size);
+    n->pool_size = place + size;
+    return place;
+}
+
+uint32_t native_operand_constant(Native *n, uint32_t bits, uint64_t value)
+{
+    if (2 * n->constant_count >= n->constant_capacity && !grow_table(n)) {
+        n->failed = true;
+        return 0;
+    }
+    uint32_t last = n->constant_capacity - 1;
+    uint32_t at = hash_constant(value, bits) & last;
+    for (; n->constants[at].bits; at = (at + 1) & last)
+        if (n->constants[at].value == value && n->constants[at].bits == bits)
+            return n->constants[at].place;
+    uint32_t size = bits / 8;
+    uint32_t whole = n->target->broadcasts ? size : n->target->vector_bytes;
+    uint32_t place = add_bytes(n, whole);
+    TRY(place != PROGRAM_NONE, 0);
+    for (uint32_t i = 0; i < whole; i += size)
+        memcpy(n->pool + place + i, &value, size);
+    n->constants[at] = (NativeConstant){ value, place, bits };
+    ++n->constant_count;
+    return place;
+}
+
+NativeOperand native_const(Native *n, uint32_t bits, uint64_t value)
+{
+    if (bits == 32)
+        value = (uint32_t) value;
+    NativeOperand place =
+        native_memory_pool(n, native_operand_constant(n, bits, value));
+    if (n->target->broadcasts)
+        place.kind = NATIVE_IN_BROADCAST;
+    return place;
+}
+
+NativeReg native_const_reg(Native *n, uint32_t bits, uint64_t value)
+{
+    NativeReg reg = native_temp(n);
+    n->target->literal(n, bits, reg, value);
+    return reg;
+}
+
+/* There are few different ones. */
+NativeOperand native_const_vector(Native *n, const void *data, uint32_t size)
+{
+    for (uint32_t i = 0; i < n->vector_count; i += 2)
+        if (n->vectors[i + 1] == size &&
+            memcmp(n->pool + n->vectors[i], data, size) == 0)
+            return native_memory_pool(n, n->vectors[i]);
+    uint32_t place = add_bytes(n, size);
+    if (place == PROGRAM_NONE || !vec_reserve(&n->vectors, &n->vector_capacity,
+                                              n->vector_count + 2, sizeof(uint32_t))) {
+        n->failed = true;
+        return native_memory_pool(n, 0);
+    }
+    memcpy(n->pool + place, data, size);
+    n->vectors[n->vector_count++] = place;
+    n->vectors[n->vector_count++] = size;
+    return native_memory_pool(n, place);
+}
+
+NativeOperand native_stash(Native *n)
+{
+    return native_memory_frame(n, offsetof(NativeFrame, stash));
+}
+
+void native_operand_free(Native *n)
+{
+    alloc_free(n->pool);
+    alloc_free(n->constants);
+    alloc_free(n->vectors);
+}

@@ -1,0 +1,42 @@
+/*
+ * native_target.c -- which CPU code is made for
+ *
+ * The widest vectors that this CPU has, or what DRJIT_NATIVE_ISA names (avx2, avx512).
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "engine/native/native.h"
+
+static const NativeTarget *const targets[] = { &native_avx512, &native_avx2 };
+enum { TARGET_COUNT = sizeof targets / sizeof *targets };
+
+static const NativeTarget *chosen;
+
+static void choose(void)
+{
+    const char *wanted = getenv("DRJIT_NATIVE_ISA");
+    for (uint32_t i = 0; i < TARGET_COUNT; ++i) {
+        if (!targets[i]->available())
+            continue;
+        if (!chosen)
+            chosen = targets[i];
+        if (wanted && strcmp(targets[i]->name, wanted) == 0) {
+            chosen = targets[i];
+            return;
+        }
+    }
+    if (wanted && *wanted)
+        log_write(LogLevelWarn,
+                  "native: DRJIT_NATIVE_ISA=%s is not available on this CPU, using %s",
+                  wanted, chosen ? chosen->name : "no native code");
+}
+
+const NativeTarget *native_target(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, choose);
+    return chosen;
+}
