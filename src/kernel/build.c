@@ -5,8 +5,8 @@
  * half-precision value that five operations use is widened five times), so pure
  * instructions are remembered in a small direct-mapped table and reused when they are
  * asked for again. A slot that is taken by another instruction costs a duplicate,
- * nothing else. Programs are straight lines here, so every earlier position may be
- * used.
+ * nothing else. What a body of a region computes is forgotten where it ends; values of
+ * the bodies around it stay.
  */
 #include "kernel/build.h"
 
@@ -62,6 +62,13 @@ static uint32_t append(Build *build, const Step *step, uint64_t bits)
     if (slot && position != PROGRAM_NONE)
         *slot = position + 1;
     return position;
+}
+
+void build_forget(Build *build, uint32_t first)
+{
+    for (uint32_t i = 0; i < BUILD_RECENT; ++i)
+        if (build->recent[i] > first + 1)
+            build->recent[i] = 0;
 }
 
 VarType build_signed(VarType type)

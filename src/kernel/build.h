@@ -40,6 +40,8 @@ typedef struct Step {
 
 /** Emit one operation as it is, or through a rule if the engine lacks it. */
 uint32_t build_emit(Build *build, const Step *step);
+/** A body ends: nothing behind position 'first' is to be reused any more. */
+void build_forget(Build *build, uint32_t first);
 
 /** Arithmetic, with the result type of the operation's row in ops.def. */
 uint32_t build_1(Build *build, Op op, uint32_t a);

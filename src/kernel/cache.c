@@ -243,14 +243,17 @@ static bool take_programs(Kernel *kernel, Order *order)
     return kernel->traced != NULL;
 }
 
-static bool verify(const Program *program)
+/* A kernel's first code, from another engine if the system refuses what one needs. */
+static bool compile_base(Kernel *kernel, const Order *order, const Engine **better)
 {
-#if defined(NDEBUG)
-    (void) program;
-    return true;
-#else
-    return program_verify(program);
-#endif
+    const Engine *base;
+    do {
+        TRY(tier_engines(order->program, &base, better), false);
+        if (compile_code(order->program, order->key.full, base, 0, &kernel->base,
+                         &kernel->from_disk))
+            return true;
+    } while (error_code() == JIT_ERROR_SYSTEM && tier_refuse(base));
+    return false;
 }
 
 static Kernel *make(Order *order)
@@ -261,16 +264,14 @@ static Kernel *make(Order *order)
     kernel->key = order->key;
     kernel->traced_skeleton = order->traced_skeleton;
     atomic_init(&kernel->refs, 1);
-    const Engine *base, *better;
-    if (!verify(order->program) || !tier_engines(order->program, &base, &better) ||
-        !compile_code(order->program, order->key.full, base, 0, &kernel->base,
-                      &kernel->from_disk) ||
-        !take_programs(kernel, order)) {
+    const Engine *better;
+    if (!compile_verify(order->program) || !compile_base(kernel, order, &better) ||
+        !take_programs(kernel, order) ||
+        !launch_costs(kernel->program, &kernel->costs)) {
         cache_release(kernel);
         return NULL;
     }
-    kernel->interpreted = tier_is_interpreter(base);
-    launch_costs(kernel->program, &kernel->cost_base, &kernel->cost_better);
+    kernel->interpreted = tier_is_interpreter(kernel->base.engine);
     choose_upgrade(kernel, better);
     kernel->build_ns = clock_ns() - start;
     return kernel;

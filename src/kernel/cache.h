@@ -11,8 +11,9 @@
  * and the log says which. The next Program of that skeleton that differs in these
  * literals only is a hit.
  *
- * Tiers (tier.c): with DRJIT_CPU_ENGINE unset, a kernel starts in `interp`. When the
- * time spent interpreting it reaches the expected time of compiling it (or a launch is
+ * Tiers (tier.c): with DRJIT_CPU_ENGINE unset, a kernel runs on the first engine that
+ * compiles in microseconds. Without one it starts in `interp`; when the time spent
+ * interpreting it reaches the expected time of compiling it (or a launch is
  * predicted to exceed that), a background thread compiles it with the preferred engine;
  * blocks started after that use the new code, even within a running launch.
  *
@@ -36,6 +37,13 @@ typedef struct KernelCode {
     size_t scratch;
 } KernelCode;
 
+/** What a launch is expected to cost, in picoseconds (launch.c). */
+typedef struct KernelCosts {
+    uint64_t base, better; /* for each lane, interpreted and compiled */
+    uint64_t step;         /* for each step of the interpreter, on top of that */
+    bool loops;            /* a guess, as it depends on how often loops run */
+} KernelCosts;
+
 typedef struct Kernel {
     ProgramKey key;
     Program *program; /* as compiled, literals possibly generalised */
@@ -58,7 +66,7 @@ typedef struct Kernel {
     _Atomic uint64_t interp_ns;      /* time spent in 'base' so far, all threads */
     uint64_t estimate_ns;    /* expected compile time of the better engine, 0: none */
     uint64_t build_ns;       /* time it took to make 'base' */
-    uint64_t cost_base, cost_better; /* expected picoseconds for a lane (launch.c) */
+    KernelCosts costs;
     bool interpreted;        /* 'base' is the interpreter's */
     bool from_disk;
     struct Kernel *newer, *older;    /* order of use, guarded by the cache lock */

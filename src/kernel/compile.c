@@ -7,6 +7,10 @@
  */
 #include "kernel/compile.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kernel/disk.h"
@@ -52,14 +56,27 @@ static void store(const Engine *engine, const Identity *identity,
         error_clear();
 }
 
+static bool verifying;
+
+static void read_environment(void)
+{
+    const char *value = getenv("DRJIT_VERIFY");
+    verifying = value && strcmp(value, "0") != 0 && *value;
+}
+
+bool compile_verify(const Program *program)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_environment);
+    return !verifying || program_verify(program);
+}
+
 static EngineCode *compile(const Program *program, Hash128 hash, const Engine *engine)
 {
     const Program *legal = legalise(program, engine);
     TRY(legal, NULL);
     EngineCode *code = NULL;
-#if !defined(NDEBUG)
-    if (program_verify(legal))
-#endif
+    if (compile_verify(legal))
         code = engine->compile(legal, hash);
     if (legal != program)
         program_free((Program *) legal);

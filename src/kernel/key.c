@@ -6,10 +6,8 @@
  * nothing has to be looked at instruction by instruction: the key of a known kernel
  * costs a pass of XXH3 over the arrays, and a hit a memcmp.
  *
- * Callables are Programs themselves. A Walk visits them in depth-first order with a
- * fixed stack; what is nested deeper than that is never equal to anything and has no
- * serialised form, so it is compiled each time instead of being confused with something
- * else.
+ * Callables are Programs themselves, all of them in the root's list, and follow the
+ * root in this order.
  */
 #include "kernel/key.h"
 
@@ -18,51 +16,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-enum {
-    WALK_DEPTH = 64, /* callables within callables */
-    COUNTS = 9
-};
+enum { COUNTS = 9 };
 
 _Static_assert(sizeof(Inst) == 24, "an Inst is hashed as bytes: no padding");
 _Static_assert(sizeof(Param) == 4, "a Param is hashed as bytes: no padding");
 _Static_assert(sizeof(Region) == 24, "a Region is hashed as bytes: no padding");
-
-/* -------------------------------------------------------------------- walk */
-
-typedef struct Walk {
-    const Program *path[WALK_DEPTH];
-    uint32_t next[WALK_DEPTH]; /* callable of path[i] to visit next */
-    uint32_t depth;
-    bool too_deep;
-} Walk;
-
-static void begin_walk(Walk *walk, const Program *root)
-{
-    walk->path[0] = root;
-    walk->next[0] = 0;
-    walk->depth = 1;
-    walk->too_deep = false;
-}
-
-/* The next callable below the root, NULL at the end. */
-static const Program *next_callable(Walk *walk)
-{
-    while (walk->depth) {
-        uint32_t top = walk->depth - 1;
-        if (walk->next[top] == walk->path[top]->callable_count) {
-            walk->depth--;
-        } else if (walk->depth == WALK_DEPTH) {
-            walk->too_deep = true;
-            return NULL;
-        } else {
-            const Program *callable = walk->path[top]->callables[walk->next[top]++];
-            walk->path[walk->depth] = callable;
-            walk->next[walk->depth++] = 0;
-            return callable;
-        }
-    }
-    return NULL;
-}
 
 static void list_counts(const Program *program, uint32_t counts[COUNTS])
 {
@@ -120,21 +78,15 @@ static Hash128 hash_literals(const Program *program)
     return hash_128(program->literals, program->literal_count * sizeof(uint64_t), 0);
 }
 
-static Hash128 hash_callables(const Program *program, uint64_t seed, Hash128 hash)
-{
-    Walk walk;
-    begin_walk(&walk, program);
-    for (const Program *p; (p = next_callable(&walk));)
-        hash = join(hash, join(hash_own(p, seed), hash_literals(p)));
-    return hash;
-}
-
 ProgramKey key_compute(const Program *program, uint64_t environment)
 {
     ProgramKey key;
     key.skeleton = hash_own(program, environment);
-    if (program->callable_count)
-        key.skeleton = hash_callables(program, environment, key.skeleton);
+    for (uint32_t i = 0; i < program->callable_count; ++i) {
+        const Program *callable = program->callables[i];
+        key.skeleton = join(key.skeleton, join(hash_own(callable, environment),
+                                               hash_literals(callable)));
+    }
     key.full = program->literal_count ? join(key.skeleton, hash_literals(program))
                                       : key.skeleton;
     return key;
@@ -169,23 +121,14 @@ static bool same_literals(const Program *a, const Program *b)
     return same_bytes(a->literals, b->literals, a->literal_count, sizeof(uint64_t));
 }
 
-static bool same_callables(const Program *a, const Program *b)
-{
-    Walk walk_a, walk_b;
-    begin_walk(&walk_a, a);
-    begin_walk(&walk_b, b);
-    for (;;) {
-        const Program *p = next_callable(&walk_a), *q = next_callable(&walk_b);
-        if (!p || !q)
-            return !p && !q && !walk_a.too_deep && !walk_b.too_deep;
-        if (!same_own(p, q) || !same_literals(p, q))
-            return false;
-    }
-}
-
 bool key_same_skeleton(const Program *a, const Program *b)
 {
-    return same_own(a, b) && (a->callable_count == 0 || same_callables(a, b));
+    TRY(same_own(a, b), false);
+    for (uint32_t i = 0; i < a->callable_count; ++i)
+        if (!same_own(a->callables[i], b->callables[i]) ||
+            !same_literals(a->callables[i], b->callables[i]))
+            return false;
+    return true;
 }
 
 bool key_same(const Program *a, const Program *b)
@@ -217,25 +160,18 @@ static void put_own(char *out, size_t *size, const Program *program)
         put(out, size, program->stmts[i], strlen(program->stmts[i]) + 1);
 }
 
-static bool put_all(char *out, size_t *size, const Program *program, uint64_t prefix)
+static void put_all(char *out, size_t *size, const Program *program, uint64_t prefix)
 {
     put(out, size, &prefix, sizeof(prefix));
     put_own(out, size, program);
-    Walk walk;
-    begin_walk(&walk, program);
-    for (const Program *p; (p = next_callable(&walk));)
-        put_own(out, size, p);
-    return !walk.too_deep;
+    for (uint32_t i = 0; i < program->callable_count; ++i)
+        put_own(out, size, program->callables[i]);
 }
 
 void *key_serialise(const Program *program, uint64_t prefix, size_t *size)
 {
     size_t total = 0;
-    if (!put_all(NULL, &total, program, prefix)) {
-        error_set(JIT_ERROR_UNSUPPORTED,
-                  "jit_eval(): callables are nested more than %d deep", WALK_DEPTH);
-        return NULL;
-    }
+    put_all(NULL, &total, program, prefix);
     char *out = alloc_get(total);
     TRY(out, NULL);
     *size = 0;

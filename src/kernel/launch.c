@@ -9,7 +9,8 @@
  * Small launches run in the calling thread at once, with a single block and scratch
  * memory for a single worker. Whether a launch is small, and into how many blocks
  * others are cut, follows from the kernel's expected cost for a lane (launch_costs),
- * which need not be precise.
+ * which need not be precise. With loops it cannot be: the time that such a kernel
+ * spends in its base code is measured, and accounted after each block.
  *
  * Each block asks tier_code() for the best code there is by then. Scratch memory was
  * sized for what there was at submission: if better code needs more, this launch stays
@@ -37,6 +38,9 @@ enum {
     MIN_BLOCK_BETTER = 64,
     STEP_LANES = 512,      /* lanes that the interpreter treats in one step */
 
+    LOOP_TIMES = 16,       /* how often loops run is not known: each so many times, */
+    MOST_TIMES = 4096,     /* but no instruction more often than this */
+
     /* Expected costs, in picoseconds (measured on Zen 4, in cache). */
     COST_BASE = 50,         /* a lane of an operation, interpreted */
     COST_BETTER = 20,       /* the same, compiled */
@@ -45,13 +49,15 @@ enum {
     COST_STEP = 4000,       /* an operation, once a step of the interpreter */
     COST_BLOCK = 5000000,   /* a block should take this long */
     COST_SMALL = 20000000,  /* waking up somebody costs about this */
-    COST_SINGLE = 100000000 /* the same, where sharing is impossible anyway */
+    COST_SINGLE = 100000000, /* the same, where sharing is impossible anyway */
+    MOST_COST = 1 << 30      /* of a lane: times lanes, there is no overflow */
 };
 
 typedef struct Launch {
     Kernel *kernel; /* one reference */
     uint64_t *args;
     CheckReport *reports;  /* NULL if there are no checks */
+    PrintLog *prints;      /* NULL if nothing is printed */
     Buffer *scratch;       /* NULL if none is needed */
     size_t scratch_stride; /* bytes for each worker */
     uint32_t size, block, check_count;
@@ -60,7 +66,7 @@ typedef struct Launch {
     _Atomic uint64_t first;   /* time at which the first block began, if timed */
     _Atomic uint64_t base_ns; /* spent in base code, if accounted */
     void (*done)(void *payload, uint64_t ns, const CheckReport *reports,
-                 uint32_t count);
+                 uint32_t count, const PrintRecords *prints);
     void *payload;
     uint64_t words[]; /* args */
 } Launch;
@@ -69,42 +75,110 @@ static _Atomic uint32_t block_size = DEFAULT_BLOCK;
 
 /* -------------------------------------------------------------------- costs */
 
-void launch_costs(const Program *program, uint64_t *base, uint64_t *better)
+/* What memory accesses of an instruction cost, beyond the operation as such. */
+static uint64_t access_cost(const Inst *inst)
 {
-    uint64_t memory = 0, operations = 0;
-    for (uint32_t i = 0; i < program->inst_count; ++i) {
-        const Inst *inst = &program->insts[i];
-        switch (inst->op) {
-        case OP_LOAD:
-        case OP_STORE:
-            memory += inst->flags & INST_UNIFORM ? 0 : COST_STREAM;
-            break;
-        case OP_GATHER:
-        case OP_GATHER_PACKET:
-        case OP_SCATTER:
-        case OP_SCATTER_PACKET:
-        case OP_SCATTER_INC:
-        case OP_SCATTER_ADD:
-        case OP_SCATTER_EXCH:
-        case OP_SCATTER_CAS:
-            memory += inst->flags & INST_UNIFORM ? 0 : COST_RANDOM;
-            break;
-        default:
-            break;
-        }
-        operations += !(inst->flags & INST_UNIFORM);
+    if (inst->flags & INST_UNIFORM)
+        return 0;
+    switch (inst->op) {
+    case OP_LOAD:
+    case OP_STORE:
+        return COST_STREAM;
+    case OP_GATHER:
+    case OP_GATHER_PACKET:
+    case OP_SCATTER:
+    case OP_SCATTER_PACKET:
+    case OP_SCATTER_INC:
+    case OP_SCATTER_ADD:
+    case OP_SCATTER_EXCH:
+    case OP_SCATTER_CAS:
+        return COST_RANDOM;
+    default:
+        return 0;
     }
-    *base = memory + operations * COST_BASE;
-    *better = memory + operations * COST_BETTER;
+}
+
+/* Sums over all instructions of a Program and its callables. */
+typedef struct Sums {
+    uint64_t memory;     /* picoseconds for each lane */
+    uint64_t operations; /* of lanes */
+    uint64_t insts;      /* once a step of the interpreter */
+    bool loops;
+} Sums;
+
+static uint64_t at_most(uint64_t value, uint64_t most)
+{
+    return value < most ? value : most;
+}
+
+/* How often something within 'depth' loops runs. */
+static uint64_t loop_times(uint64_t times, uint32_t depth)
+{
+    for (; depth && times < MOST_TIMES; --depth)
+        times *= LOOP_TIMES;
+    return at_most(times, MOST_TIMES);
+}
+
+static void add_calls(const Program *p, const Region *region, uint64_t times,
+                      uint64_t *calls)
+{
+    for (uint32_t i = 0; i < region->target_count; ++i) {
+        uint64_t *count = &calls[p->extra[region->targets + i]];
+        *count = at_most(*count + times, MOST_TIMES);
+    }
+}
+
+/* Add what a body costs that is expected to run 'times' times; 'calls' counts how often
+ * each callable then runs. */
+static void add_body(Sums *sums, const Program *p, uint64_t times, uint64_t *calls)
+{
+    uint64_t now = loop_times(times, 0);
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < p->inst_count; ++i) {
+        const Inst *inst = &p->insts[i];
+        if (inst->op == OP_REGION || inst->op == OP_END) {
+            const Region *region = &p->regions[inst->aux];
+            if (inst->op == OP_REGION)
+                add_calls(p, region, now, calls);
+            if (region->kind == REGION_LOOP) {
+                now = loop_times(times, inst->op == OP_REGION ? ++depth : --depth);
+                sums->loops = true;
+            }
+        }
+        sums->memory += now * access_cost(inst);
+        sums->operations += inst->flags & INST_UNIFORM ? 0 : now;
+        sums->insts += now;
+    }
+}
+
+bool launch_costs(const Program *program, KernelCosts *out)
+{
+    Sums sums = { 0 };
+    uint64_t *calls = NULL;
+    if (program->callable_count) {
+        calls = alloc_zero(program->callable_count, sizeof(uint64_t));
+        TRY(calls, false);
+    }
+    add_body(&sums, program, 1, calls);
+    /* Callables call earlier ones only. */
+    for (uint32_t i = program->callable_count; i-- > 0;)
+        add_body(&sums, program->callables[i], calls[i], calls);
+    alloc_free(calls);
+    out->base = at_most(sums.memory + sums.operations * COST_BASE, MOST_COST);
+    out->better = at_most(sums.memory + sums.operations * COST_BETTER, MOST_COST);
+    out->step = at_most(sums.insts * COST_STEP, MOST_COST);
+    out->loops = sums.loops;
+    return true;
 }
 
 /* Picoseconds a launch is expected to take in one thread. */
 static uint64_t predict(const Kernel *kernel, bool upgraded, uint32_t size)
 {
+    const KernelCosts *costs = &kernel->costs;
     if (upgraded || !kernel->interpreted)
-        return kernel->cost_better * size;
-    uint64_t steps = (size + STEP_LANES - 1) / STEP_LANES;
-    return kernel->cost_base * size + steps * kernel->program->inst_count * COST_STEP;
+        return costs->better * size;
+    uint64_t steps = (size + (uint64_t) STEP_LANES - 1) / STEP_LANES;
+    return costs->base * size + steps * costs->step;
 }
 
 /* Lanes of a block: several for each worker, none that is over in no time. */
@@ -164,9 +238,13 @@ static void run(void *payload, uint32_t number, uint32_t worker)
     if (scratch)
         scratch += worker * launch->scratch_stride;
     code->engine->launch(code->code, launch->args, begin, end, worker, scratch);
-    if (launch->account && code == &launch->kernel->base)
-        atomic_fetch_add_explicit(&launch->base_ns, clock_ns() - start,
-                                  memory_order_relaxed);
+    if (!launch->account || code != &launch->kernel->base)
+        return;
+    uint64_t ns = clock_ns() - start;
+    if (!launch->kernel->costs.loops)
+        atomic_fetch_add_explicit(&launch->base_ns, ns, memory_order_relaxed);
+    else if (tier_wants_account(launch->kernel))
+        tier_account(launch->kernel, ns);
 }
 
 static void finish(void *payload)
@@ -180,8 +258,10 @@ static void finish(void *payload)
     if (launch->done) {
         uint64_t first = atomic_load_explicit(&launch->first, memory_order_relaxed);
         launch->done(launch->payload, first ? clock_ns() - first : 0, launch->reports,
-                     launch->check_count);
+                     launch->check_count,
+                     launch->prints ? print_log_finish(launch->prints) : NULL);
     }
+    print_log_free(launch->prints);
     buffer_release(launch->scratch);
     cache_release(launch->kernel);
     alloc_free(launch);
@@ -199,6 +279,9 @@ static void fill_args(Launch *launch, const LaunchSpec *spec)
         memcpy(args, spec->args, count * sizeof(uint64_t));
     for (uint32_t i = 0; i < kernel->value_count; ++i)
         args[kernel->first_value + i] = traced->literals[kernel->value_literals[i]];
+    if (launch->prints)
+        args[program_find_param(kernel->program, PARAM_PRINT)] =
+            (uint64_t) (uintptr_t) launch->prints;
     if (!launch->reports)
         return;
     args[kernel->program->param_count - 1] = (uint64_t) (uintptr_t) launch->reports;
@@ -214,6 +297,14 @@ static Launch *create(const LaunchSpec *spec)
     Launch *launch = alloc_get(sizeof(Launch) + params * sizeof(uint64_t) +
                                checks * sizeof(CheckReport));
     TRY(launch, NULL);
+    launch->prints = NULL;
+    if (spec->program->print_count) {
+        launch->prints = print_log_make(spec->program, PRINT_LOG_BYTES);
+        if (!launch->prints) {
+            alloc_free(launch);
+            return NULL;
+        }
+    }
     launch->kernel = spec->kernel;
     launch->args = launch->words;
     launch->reports = checks ? (CheckReport *) (launch->words + params) : NULL;
@@ -251,6 +342,10 @@ static bool get_scratch(Launch *launch, size_t bytes, uint32_t workers)
 /* A kernel that may be upgraded is about to be interpreted. */
 static void announce(Launch *launch, uint64_t cost, bool small)
 {
+    if (launch->kernel->costs.loops) {
+        launch->account = true;
+        return;
+    }
     launch->announced = cost / 1000;
     launch->account = !small;
     tier_account(launch->kernel, launch->announced);
@@ -270,6 +365,7 @@ bool launch_submit(Stream *stream, const LaunchSpec *spec)
     Launch *launch = create(spec);
     TRY(launch, false);
     if (!get_scratch(launch, code->scratch, workers)) {
+        print_log_free(launch->prints);
         alloc_free(launch);
         return false;
     }

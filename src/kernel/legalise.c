@@ -8,6 +8,11 @@
  * and a PACKET_ITEM is just another name for one of them. Only items that somebody uses
  * are gathered.
  *
+ * Control flow: marks are copied one to one with mapped operands, so regions keep their
+ * numbers, and STATEs and RESULTs stay directly behind their marks, as no rule is ever
+ * asked for them. Callables are walked one after the other, each into a Program of its
+ * own.
+ *
  * The walk is a loop; only rules within rules recurse, a few levels deep.
  */
 #include "kernel/legalise.h"
@@ -39,11 +44,18 @@ VarType legalise_operand(const Program *program, const Inst *inst)
     case OP_SCATTER_EXCH:
     case OP_SCATTER_CAS:
     case OP_CHECK:
+    case OP_PRINT:
         which = 1;
         break;
     case OP_SCATTER_PACKET:
         which = 3;
         break;
+    case OP_REGION:
+    case OP_TEST:
+    case OP_ELSE:
+    case OP_END:
+    case OP_RETURN:
+        return VarTypeVoid;
     default:
         break;
     }
@@ -58,13 +70,21 @@ static bool supported(const Program *program, const Engine *engine, const Inst *
                             legalise_operand(program, inst));
 }
 
-/* Is there anything to expand? */
 static bool needs_work(const Program *program, const Engine *engine)
 {
     for (uint32_t i = 0; i < program->inst_count; ++i)
         if (!supported(program, engine, &program->insts[i]))
             return true;
     return false;
+}
+
+/* Is there anything to expand, in the Program or a callable? */
+static bool any_needs_work(const Program *program, const Engine *engine)
+{
+    bool any = needs_work(program, engine);
+    for (uint32_t i = 0; !any && i < program->callable_count; ++i)
+        any = needs_work(program->callables[i], engine);
+    return any;
 }
 
 /* Packets that are taken apart get a stretch of items[] each, in which used items are
@@ -172,22 +192,47 @@ static bool translate(Walk *walk, uint32_t position, const uint32_t *args)
     return true;
 }
 
-static bool walk_insts(Walk *walk)
+/* A REGION; the END of a call comes with it. */
+static bool begin_region(Walk *walk, const Inst *inst, const uint32_t *args)
 {
     const Program *in = walk->in;
-    for (uint32_t i = 0; i < in->inst_count; ++i) {
-        const Inst *inst = &in->insts[i];
-        const uint32_t *args = program_args(in, inst);
-        if (inst->op == OP_PACKET_ITEM &&
-            !supported(in, walk->build.engine, &in->insts[args[0]])) {
-            walk->map[i] = walk->items[walk->map[args[0]] + inst->aux];
-            continue;
-        }
-        for (uint32_t k = 0; k < inst->count; ++k)
-            walk->mapped[k] = walk->map[args[k]];
-        TRY(translate(walk, i, walk->mapped), false);
+    const Region *region = &in->regions[inst->aux];
+    if (!supported(in, walk->build.engine, inst))
+        return build_unsupported(&walk->build, &(Step){ .op = OP_REGION }) !=
+               PROGRAM_NONE;
+    const uint32_t *targets =
+        region->target_count ? in->extra + region->targets : NULL;
+    return program_add_region(walk->build.out, (RegionKind) region->kind, inst->count,
+                              args, region->target_count, targets) != PROGRAM_NONE;
+}
+
+/* Is this an item of a packet that has been taken apart? */
+static bool is_split_item(const Walk *walk, const Inst *inst)
+{
+    return inst->op == OP_PACKET_ITEM &&
+           !supported(walk->in, walk->build.engine, &walk->in->insts[inst->arg[0]]);
+}
+
+static bool walk_inst(Walk *walk, uint32_t position)
+{
+    const Program *in = walk->in;
+    const Inst *inst = &in->insts[position];
+    const uint32_t *args = program_args(in, inst);
+    if (is_split_item(walk, inst)) {
+        walk->map[position] = walk->items[walk->map[args[0]] + inst->aux];
+        return true;
     }
-    return true;
+    for (uint32_t k = 0; k < inst->count; ++k)
+        walk->mapped[k] = walk->map[args[k]];
+    if (inst->op == OP_REGION)
+        return begin_region(walk, inst, walk->mapped);
+    if (inst->op == OP_ELSE || inst->op == OP_END) {
+        const Region *region = &in->regions[inst->aux];
+        if (region->kind == REGION_CALL)
+            return true;
+        build_forget(&walk->build, walk->build.out->regions[inst->aux].begin);
+    }
+    return translate(walk, position, walk->mapped);
 }
 
 /* Parameters, statements and counts, which legalisation leaves as they are. */
@@ -202,6 +247,7 @@ static bool copy_frame(Program *out, const Program *in)
     for (uint32_t i = 0; i < in->stmt_count; ++i)
         TRY(program_add_stmt(out, in->stmts[i]) != PROGRAM_NONE, false);
     out->check_count = in->check_count;
+    out->print_count = in->print_count;
     return true;
 }
 
@@ -214,24 +260,20 @@ static uint32_t most_operands(const Program *program)
     return most;
 }
 
-const Program *legalise(const Program *program, const Engine *engine)
+/* One body of instructions, the callables left out. */
+static Program *legalise_one(const Program *in, const Engine *engine)
 {
-    if (!needs_work(program, engine))
-        return program;
-    if (program->region_count || program->callable_count) {
-        error_set(JIT_ERROR_UNSUPPORTED, "the %s engine lacks operations of a kernel "
-                  "with control flow, which can only be expanded in straight lines",
-                  engine->name);
-        return NULL;
-    }
-
-    Walk walk = { .in = program, .build.engine = engine };
+    Walk walk = { .in = in, .build.engine = engine };
     walk.build.out = alloc_zero(1, sizeof(Program));
-    walk.map = alloc_zero(program->inst_count, sizeof *walk.map);
-    walk.mapped = alloc_zero(most_operands(program), sizeof *walk.mapped);
+    walk.map = alloc_zero(in->inst_count, sizeof *walk.map);
+    walk.mapped = alloc_zero(most_operands(in), sizeof *walk.mapped);
     bool ok = walk.build.out && walk.map && walk.mapped &&
-        copy_frame(walk.build.out, program) && prepare_packets(&walk) &&
-        walk_insts(&walk);
+        copy_frame(walk.build.out, in) && prepare_packets(&walk);
+    for (uint32_t i = 0; ok && i < in->inst_count; ++i) {
+        const SourceLine *source = program_source(in, i);
+        walk.build.out->source = source ? *source : (SourceLine){ NULL, 0 };
+        ok = walk_inst(&walk, i);
+    }
     alloc_free(walk.map);
     alloc_free(walk.mapped);
     alloc_free(walk.items);
@@ -239,4 +281,19 @@ const Program *legalise(const Program *program, const Engine *engine)
         return walk.build.out;
     program_free(walk.build.out);
     return NULL;
+}
+
+const Program *legalise(const Program *program, const Engine *engine)
+{
+    if (!any_needs_work(program, engine))
+        return program;
+    Program *out = legalise_one(program, engine);
+    for (uint32_t i = 0; out && i < program->callable_count; ++i) {
+        Program *callable = legalise_one(program->callables[i], engine);
+        if (!callable || program_add_callable(out, callable) == PROGRAM_NONE) {
+            program_free(out);
+            out = NULL;
+        }
+    }
+    return out;
 }

@@ -386,7 +386,8 @@ static uint32_t int_from_float(Build *build, const Step *step)
 }
 
 /* Integers -> integers. Whether the result is signed is a matter of reading its bits;
- * whether the operand is decides how it is extended. */
+ * whether the operand is decides how it is extended. Between two widths neither of
+ * which is 32 bits, there is a stop there. */
 static uint32_t cast_ints(Build *build, const Step *step)
 {
     bool is_signed = type_info[step->operand].is_signed;
@@ -395,9 +396,13 @@ static uint32_t cast_ints(Build *build, const Step *step)
         between = build_signed(between);
     if (build_width(step->type) == build_width(step->operand))
         return build_bitcast(build, step->type, step->args[0]);
-    if (between == step->type)
+    if (between != step->type)
+        return build_bitcast(build, step->type,
+                             build_cast(build, between, step->args[0]));
+    if (build_width(step->type) == 32 || build_width(step->operand) == 32)
         return build_unsupported(build, step);
-    return build_bitcast(build, step->type, build_cast(build, between, step->args[0]));
+    between = is_signed ? VarTypeInt32 : VarTypeUInt32;
+    return build_cast(build, step->type, build_cast(build, between, step->args[0]));
 }
 
 uint32_t legalise_float_cast(Build *build, const Step *step)

@@ -1,14 +1,15 @@
 /*
  * legalise_rules.c -- the table of rules, and the rules for integers and masks
  *
- * Each operation has up to four rules, for half precision, for single and double
- * precision, for integers and for masks. 8- and 16-bit integers are computed in 32 bits
- * where the operation says so. The rules cover what the vector instructions of CPUs and
- * GPUs lack: AVX2 has no 64-bit products, no 64-bit arithmetic shift, no unsigned
- * comparison and no bit counts, no vector unit has integer division, PTX has no 8-bit
- * arithmetic, few have half-precision arithmetic. Additions, logic and signed
- * comparisons on 32 bits, and arithmetic in single and double precision, have no rules:
- * what an engine cannot do itself must be expressed in something.
+ * Each operation has up to six rules, for half precision, for single and double
+ * precision, for integers, for narrow integers, for masks and for addresses. 8- and
+ * 16-bit integers are computed in 32 bits where the operation says so. The rules cover
+ * what the vector instructions of CPUs and GPUs lack: AVX2 has no 64-bit products, no
+ * 64-bit arithmetic shift, no unsigned comparison and no bit counts, no vector unit has
+ * integer division, PTX has no 8-bit arithmetic, few have half-precision arithmetic.
+ * Additions and logic on 32 and 64 bits, comparisons for equality and signed order on
+ * 32 bits, and arithmetic in single and double precision, have no rules: what an engine
+ * cannot do itself must be expressed in something.
  */
 #include "kernel/legalise_rules.h"
 
@@ -34,6 +35,17 @@ static uint32_t shift_left(Build *build, uint32_t a, uint32_t count)
 static uint32_t shift_right(Build *build, uint32_t a, uint32_t count)
 {
     return build_2(build, OP_SHR, a, bits_like(build, a, count));
+}
+
+/* The halves of a 64-bit integer as UInt32. */
+static uint32_t low_half(Build *build, uint32_t a)
+{
+    return build_cast(build, VarTypeUInt32, a);
+}
+
+static uint32_t high_half(Build *build, uint32_t a)
+{
+    return build_cast(build, VarTypeUInt32, shift_right(build, a, 32));
 }
 
 /* ------------------------------------------------------------ through other types */
@@ -69,6 +81,20 @@ static uint32_t count_in_32_bits(Build *build, const Step *step)
     return build_cast(build, step->type, result);
 }
 
+/* Addresses as numbers. */
+static uint32_t address_bits(Build *build, const Step *step)
+{
+    uint32_t args[INST_ARGS];
+    for (uint32_t i = 0; i < step->count; ++i)
+        args[i] = build_type(build, step->args[i]) == VarTypePointer
+            ? build_bitcast(build, VarTypeUInt64, step->args[i]) : step->args[i];
+    bool mask = step->type == VarTypeBool;
+    uint32_t result = build_emit(build, &(Step) {
+        .op = step->op, .type = mask ? VarTypeBool : VarTypeUInt64,
+        .operand = VarTypeUInt64, .count = step->count, .args = args });
+    return mask ? result : build_bitcast(build, step->type, result);
+}
+
 /* ------------------------------------------------------------------------- masks */
 
 static uint32_t mask_not(Build *build, const Step *step)
@@ -102,11 +128,38 @@ static uint32_t mask_select(Build *build, const Step *step)
 
 /* -------------------------------------------------------------------- comparisons */
 
+/* Equal if no bit of either half differs. */
+static uint32_t int_eq(Build *build, const Step *step)
+{
+    if (build_width(step->operand) != 64)
+        return build_unsupported(build, step);
+    uint32_t differ = build_2(build, OP_XOR,
+                              build_bitcast(build, VarTypeUInt64, step->args[0]),
+                              build_bitcast(build, VarTypeUInt64, step->args[1]));
+    differ = build_2(build, OP_OR, low_half(build, differ), high_half(build, differ));
+    return build_2(build, OP_EQ, differ, bits_like(build, differ, 0));
+}
+
+/* Signed 64-bit order: the high halves decide, or if they are equal the low ones. */
+static uint32_t long_lt(Build *build, uint32_t a, uint32_t b)
+{
+    VarType u64 = VarTypeUInt64;
+    a = build_bitcast(build, u64, a);
+    b = build_bitcast(build, u64, b);
+    uint32_t ah = build_bitcast(build, VarTypeInt32, high_half(build, a));
+    uint32_t bh = build_bitcast(build, VarTypeInt32, high_half(build, b));
+    uint32_t low = build_2(build, OP_LT, low_half(build, a), low_half(build, b));
+    low = build_2(build, OP_AND, low, build_2(build, OP_EQ, ah, bh));
+    return build_2(build, OP_OR, low, build_2(build, OP_LT, ah, bh));
+}
+
 /* Signed comparison decides unsigned order once both sign bits are flipped. */
 static uint32_t int_lt(Build *build, const Step *step)
 {
     if (is_signed(step->operand))
-        return build_unsupported(build, step);
+        return build_width(step->operand) == 64
+                   ? long_lt(build, step->args[0], step->args[1])
+                   : build_unsupported(build, step);
     VarType type = build_signed(step->operand);
     uint64_t sign = 1ull << (build_width(type) - 1);
     uint32_t args[2];
@@ -266,17 +319,6 @@ static uint32_t int_count(Build *build, const Step *step)
 
 /* ------------------------------------------------------------------------ products */
 
-/* The halves of a 64-bit integer as UInt32. */
-static uint32_t low_half(Build *build, uint32_t a)
-{
-    return build_cast(build, VarTypeUInt32, a);
-}
-
-static uint32_t high_half(Build *build, uint32_t a)
-{
-    return build_cast(build, VarTypeUInt32, shift_right(build, a, 32));
-}
-
 /* 64-bit product modulo 2^64: the product of the high halves drops out, and only the
  * low halves of the mixed ones count. */
 static uint32_t int_mul(Build *build, const Step *step)
@@ -420,10 +462,12 @@ typedef struct RuleRow {
     Rule integer; /* all widths, or 32 and 64 bits only: */
     Rule narrow;  /* 8 and 16 bits; NULL: as the others */
     Rule mask;    /* Bool */
+    Rule address; /* Pointer */
 } RuleRow;
 
 #define HALF .half = legalise_float_half
 #define NARROW .narrow = in_32_bits
+#define ADDRESS .address = address_bits
 
 static const RuleRow rules[OP_COUNT] = {
     [OP_NEG] = { .half = legalise_float_neg, .real = legalise_float_neg,
@@ -456,8 +500,9 @@ static const RuleRow rules[OP_COUNT] = {
     [OP_FMAX] = { HALF, .real = legalise_float_fmax },
     [OP_COPYSIGN] =
         { .half = legalise_float_copysign, .real = legalise_float_copysign },
-    [OP_EQ] = { HALF, NARROW, .mask = not_neq },
-    [OP_NEQ] = { HALF, NARROW, .real = not_eq, .integer = not_eq, .mask = mask_neq },
+    [OP_EQ] = { HALF, NARROW, ADDRESS, .integer = int_eq, .mask = not_neq },
+    [OP_NEQ] = { HALF, NARROW, ADDRESS, .real = not_eq, .integer = not_eq,
+                 .mask = mask_neq },
     [OP_LT] = { HALF, NARROW, .integer = int_lt },
     [OP_LE] = { HALF, NARROW, .integer = int_le },
     [OP_GT] = { HALF, NARROW, .real = swapped_lt, .integer = swapped_lt },
@@ -470,13 +515,15 @@ static const RuleRow rules[OP_COUNT] = {
 
     [OP_FMA] = { .half = legalise_float_fma, .real = legalise_float_fma,
                  .integer = int_fma },
-    [OP_SELECT] = { .half = legalise_float_half_bits, NARROW, .mask = mask_select },
+    [OP_SELECT] = { .half = legalise_float_half_bits, NARROW, ADDRESS,
+                    .mask = mask_select },
     [OP_CAST] = { .half = legalise_float_cast, .real = legalise_float_cast,
                   .integer = legalise_float_cast, .mask = legalise_float_cast },
 };
 
 #undef HALF
 #undef NARROW
+#undef ADDRESS
 
 Rule legalise_rules_find(const Step *step)
 {
@@ -489,6 +536,8 @@ Rule legalise_rules_find(const Step *step)
         return row->real;
     case VarTypeBool:
         return row->mask;
+    case VarTypePointer:
+        return row->address;
     case VarTypeInt8:
     case VarTypeUInt8:
     case VarTypeInt16:

@@ -1,10 +1,11 @@
 /*
  * tier.c -- choice of engines, and the thread that upgrades kernels
  *
- * With DRJIT_CPU_ENGINE unset, a kernel starts with the last engine of the list
- * (`interp`), whose compile takes microseconds. Time spent in that code is summed up;
- * when the sum reaches what the best engine's compile is expected to take, the kernel
- * is queued:
+ * With DRJIT_CPU_ENGINE unset, a kernel starts with the first engine that compiles in
+ * microseconds (`native`), and stays with it. Where there is none, it starts with the
+ * last engine of the list (`interp`). Time spent in that code is summed up; when the
+ * sum reaches what the compile of the first engine of the list (`llvm`) is expected to
+ * take, the kernel is queued:
  *
  *     TIER_NONE --due--> TIER_QUEUED --compiled--> TIER_DONE    (and 'upgraded' is set)
  *                             |  '------failed---> TIER_FAILED  (stays as it is)
@@ -61,6 +62,7 @@ static pthread_cond_t idle = PTHREAD_COND_INITIALIZER; /* for those who wait for
 static atomic_bool threadless;          /* it was said that no thread can be started */
 static _Atomic(const Engine *) ready;   /* loaded by the thread */
 static _Atomic(const Engine *) refused; /* cannot be used in this process */
+static _Atomic(const Engine *) unusable; /* the same of one that is instant */
 
 /* ----------------------------------------------------------- engine choice */
 
@@ -107,8 +109,16 @@ bool tier_forced_engine(const Engine **engine)
     return !unknown[0] || refuse_name(unknown);
 }
 
-/* Does the engine have all statements of the Program? */
-static bool runs_statements(const Program *program, const Engine *engine)
+static bool has_statements(const Program *program)
+{
+    uint32_t count = program->stmt_count;
+    for (uint32_t i = 0; !count && i < program->callable_count; ++i)
+        count = program->callables[i]->stmt_count;
+    return count != 0;
+}
+
+/* Does the engine have all statements of one body? */
+static bool runs_own_statements(const Program *program, const Engine *engine)
 {
     for (uint32_t i = 0; i < program->inst_count; ++i) {
         const Inst *inst = &program->insts[i];
@@ -117,6 +127,15 @@ static bool runs_statements(const Program *program, const Engine *engine)
             return false;
     }
     return true;
+}
+
+/* Does it have those of callables, too? */
+static bool runs_statements(const Program *program, const Engine *engine)
+{
+    bool all = runs_own_statements(program, engine);
+    for (uint32_t i = 0; all && i < program->callable_count; ++i)
+        all = runs_own_statements(program->callables[i], engine);
+    return all;
 }
 
 static bool require(const Engine *engine, const char *why)
@@ -171,31 +190,6 @@ bool tier_is_interpreter(const Engine *engine)
     return engine == interpreter();
 }
 
-bool tier_engines(const Program *program, const Engine **base, const Engine **better)
-{
-    const Engine *forced;
-    *base = *better = NULL;
-    TRY(tier_forced_engine(&forced), false);
-    if (program->stmt_count)
-        return engines_for_statements(program, forced, base);
-    if (forced) {
-        *base = forced;
-        return require(forced, "the engine chosen by DRJIT_CPU_ENGINE cannot be used");
-    }
-    *base = interpreter();
-    TRY(require(*base, "no engine can be used"), false);
-    if (engine_list[0] != *base && engine_list[0] != atomic_load(&refused))
-        *better = engine_list[0];
-    return true;
-}
-
-bool tier_ready(const Engine *better)
-{
-    return better && atomic_load(&ready) == better;
-}
-
-/* ------------------------------------------------------------------ upgrade */
-
 /* Log the calling thread's error as the reason why kernels are not upgraded, once. */
 static void warn(const char *what)
 {
@@ -211,6 +205,65 @@ static void warn(const char *what)
         log_write(LogLevelWarn, "jit_eval(): %s: %s", what, error_message());
     error_clear();
 }
+
+/* Of those that compile in no time, the first that can be used; else the
+ * interpreter. */
+static const Engine *first_engine(void)
+{
+    for (uint32_t i = 0; engine_list[i]; ++i)
+        if (engine_list[i]->instant && engine_list[i] != atomic_load(&unusable) &&
+            engine_list[i]->available())
+            return engine_list[i];
+    error_clear();
+    return interpreter();
+}
+
+/* The first of those that take their time; the interpreter if there are none. */
+static const Engine *compiling_engine(void)
+{
+    uint32_t i = 0;
+    while (engine_list[i]->instant)
+        ++i;
+    return engine_list[i];
+}
+
+bool tier_engines(const Program *program, const Engine **base, const Engine **better)
+{
+    const Engine *forced;
+    *base = *better = NULL;
+    TRY(tier_forced_engine(&forced), false);
+    if (has_statements(program))
+        return engines_for_statements(program, forced, base);
+    if (forced) {
+        *base = forced;
+        return require(forced, "the engine chosen by DRJIT_CPU_ENGINE cannot be used");
+    }
+    *base = first_engine();
+    if ((*base)->instant)
+        return true;
+    TRY(require(*base, "no engine can be used"), false);
+    const Engine *compiler = compiling_engine();
+    if (compiler != *base && compiler != atomic_load(&refused))
+        *better = compiler;
+    return true;
+}
+
+bool tier_refuse(const Engine *engine)
+{
+    const Engine *forced;
+    if (!engine->instant || !tier_forced_engine(&forced) || forced)
+        return false;
+    atomic_store(&unusable, engine);
+    warn("kernels run on another engine");
+    return true;
+}
+
+bool tier_ready(const Engine *better)
+{
+    return better && atomic_load(&ready) == better;
+}
+
+/* ------------------------------------------------------------------ upgrade */
 
 /* The engine's library is loaded now. Functions registered from here on run before its
  * destructors at exit, and so no compile runs into them. */
@@ -385,6 +438,7 @@ void tier_reset(void)
     pthread_mutex_unlock(&tier_lock);
     atomic_store(&ready, NULL);
     atomic_store(&refused, NULL);
+    atomic_store(&unusable, NULL);
     atomic_store(&threadless, false);
 }
 

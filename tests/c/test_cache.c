@@ -77,59 +77,128 @@ static void test_key(void **state)
     program_free(q);
 }
 
-static Program *nested(uint32_t literal, uint32_t depth)
+/* A Program with this many callables, the last of which contains the literal. */
+static Program *with_callables(uint32_t literal, uint32_t count)
 {
-    Program *p = affine(1, literal);
-    for (uint32_t i = 0; i < depth; ++i) {
-        Program *outer = affine(1, 2);
-        outer->callables = alloc_get(sizeof(Program *));
-        outer->callables[0] = p;
-        outer->callable_count = 1;
-        p = outer;
+    Program *p = affine(1, 2);
+    for (uint32_t i = 0; i < count; ++i) {
+        uint32_t b = i + 1 < count ? i : literal;
+        assert_int_equal(program_add_callable(p, affine(1, b)), i);
     }
     return p;
-}
-
-static void free_nested(Program *p)
-{
-    while (p) {
-        Program *inner = p->callable_count ? p->callables[0] : NULL;
-        alloc_free(p->callables);
-        p->callables = NULL;
-        p->callable_count = 0;
-        program_free(p);
-        p = inner;
-    }
 }
 
 static void test_key_callables(void **state)
 {
     (void) state;
-    Program *p = nested(7, 20), *q = nested(7, 20), *r = nested(8, 20),
-            *s = nested(7, 21);
+    Program *p = with_callables(7, 20), *q = with_callables(7, 20),
+            *r = with_callables(8, 20), *s = with_callables(7, 21);
     ProgramKey key = key_compute(p, 1);
     expect_key(q, key, true, true);
     expect_key(r, key, false, false);
     expect_key(s, key, false, false);
     assert_true(key_same(p, q));
     assert_false(key_same(p, r));
+    assert_false(key_same_skeleton(p, r)); /* its literals are part of the skeleton */
     assert_false(key_same(p, s));
-    size_t size_p, size_r;
+    size_t size_p, size_r, size_s;
     void *bytes_p = key_serialise(p, 0, &size_p),
-         *bytes_r = key_serialise(r, 0, &size_r);
+         *bytes_r = key_serialise(r, 0, &size_r),
+         *bytes_s = key_serialise(s, 0, &size_s);
     assert_int_equal(size_p, size_r);
+    assert_true(size_s > size_p);
     assert_int_not_equal(memcmp(bytes_p, bytes_r, size_p), 0);
     alloc_free(bytes_p);
     alloc_free(bytes_r);
-    Program *deep = nested(7, 100);
-    assert_false(key_same(deep, deep)); /* beyond what is compared: never shared */
-    assert_null(key_serialise(deep, 0, &size_p));
-    assert_int_equal(error_code(), JIT_ERROR_UNSUPPORTED);
-    free_nested(p);
-    free_nested(q);
-    free_nested(r);
-    free_nested(s);
-    free_nested(deep);
+    alloc_free(bytes_s);
+
+    /* The same callables in another order are another Program. */
+    Program *first = q->callables[0];
+    q->callables[0] = q->callables[1];
+    q->callables[1] = first;
+    expect_key(q, key, false, false);
+    assert_false(key_same(p, q));
+    q->callables[1] = q->callables[0];
+    q->callables[0] = first;
+    assert_true(key_same(p, q));
+    /* What a callable contains counts as what the root does. */
+    first->insts[0].aux ^= 1;
+    expect_key(q, key, false, false);
+    assert_false(key_same(p, q));
+    program_free(p);
+    program_free(q);
+    program_free(r);
+    program_free(s);
+}
+
+/* A loop that prints: where it begins and ends, and how much is printed, matters. */
+static Program *printing_loop(void)
+{
+    Program *p = alloc_zero(1, sizeof(Program));
+    program_add_param(p, PARAM_PRINT, VarTypeVoid);
+    p->print_count = 1;
+    uint32_t lane = program_add(p, OP_COUNTER, VarTypeUInt32, 0, 0, NULL);
+    uint32_t yes = program_add_literal(p, VarTypeBool, 1);
+    uint32_t no = program_add_literal(p, VarTypeBool, 0);
+    uint32_t region = program_add_region(p, REGION_LOOP, 1, &yes, 0, NULL);
+    program_add(p, OP_TEST, VarTypeVoid, region, 1, &no);
+    program_add(p, OP_PRINT, VarTypeVoid, 0, 2, (uint32_t[]){ yes, lane });
+    program_add(p, OP_END, VarTypeVoid, region, 0, NULL);
+    assert_true(program_verify(p));
+    return p;
+}
+
+static void test_key_regions(void **state)
+{
+    (void) state;
+    Program *p = printing_loop(), *q = printing_loop();
+    ProgramKey key = key_compute(p, 1);
+    expect_key(q, key, true, true);
+    assert_true(key_same(p, q));
+    uint32_t *const fields[] = { &q->regions[0].kind, &q->regions[0].begin,
+                                 &q->regions[0].middle, &q->regions[0].end,
+                                 &q->regions[0].target_count, &q->print_count };
+    for (uint32_t i = 0; i < sizeof(fields) / sizeof(fields[0]); ++i) {
+        *fields[i] ^= 4;
+        expect_key(q, key, false, false);
+        assert_false(key_same_skeleton(p, q));
+        size_t size_p, size_q;
+        void *bytes_p = key_serialise(p, 3, &size_p),
+             *bytes_q = key_serialise(q, 3, &size_q);
+        assert_int_equal(size_p, size_q);
+        assert_int_not_equal(memcmp(bytes_p, bytes_q, size_p), 0);
+        alloc_free(bytes_p);
+        alloc_free(bytes_q);
+        *fields[i] ^= 4;
+    }
+    program_free(p);
+    program_free(q);
+}
+
+/* A kernel that prints, checks and calls keeps its slots when literals become slots. */
+static void test_generalise_slots(void **state)
+{
+    (void) state;
+    Program *p = printing_loop();
+    program_add_callable(p, affine(3, 5));
+    program_add_param(p, PARAM_REPORT, VarTypeVoid);
+    p->check_count = 1;
+    uint32_t first, position = 1; /* the second literal is the loop's condition */
+    Program *general = literals_generalise(p, &position, 1, &first);
+    assert_non_null(general);
+    assert_int_equal(first, 1);
+    assert_int_equal(general->param_count, 3);
+    assert_int_equal(program_find_param(general, PARAM_PRINT), 0);
+    assert_int_equal(program_find_param(general, PARAM_VALUE), first);
+    assert_int_equal(program_find_param(general, PARAM_REPORT), 2);
+    const Inst *inst = &general->insts[2];
+    assert_true(inst->op == OP_PARAM && inst->aux == first &&
+                inst->type == VarTypeBool);
+    assert_int_equal(general->insts[1].op, OP_LITERAL);
+    assert_int_equal(general->print_count, 1);
+    assert_true(program_equal(general->callables[0], p->callables[0]));
+    program_free(p);
+    program_free(general);
 }
 
 /* ----------------------------------------------------------------- the cache */
@@ -476,6 +545,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_key, setup, teardown),
         cmocka_unit_test_setup_teardown(test_key_callables, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_key_regions, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_generalise_slots, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_collision, setup, teardown),
         cmocka_unit_test_setup_teardown(test_compile_once, setup, teardown),

@@ -8,191 +8,15 @@
  * for conversions to half precision the neighbourhood of every midpoint between two
  * halves.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "legalise_engines.h"
 
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include "base/alloc.h"
-#include "base/error.h"
-#include "engine/interp/interp.h"
-#include "kernel/legalise.h"
 
 enum { MAX_SLOTS = 8 };
 
-/* ------------------------------------------------------------------------ engines */
-
-static bool is_long(VarType type)
-{
-    return type == VarTypeInt64 || type == VarTypeUInt64;
-}
-
-static bool is_narrow(VarType type)
-{
-    return type_info[type].is_integer && type_info[type].size < 4;
-}
-
-/* Memory, leaves and reinterpretation, which every engine has; no packets. */
-static bool is_basic(Op op)
-{
-    switch (op) {
-    case OP_LITERAL: case OP_UNDEFINED: case OP_COUNTER: case OP_WORKER: case OP_LOAD:
-    case OP_PARAM: case OP_BITCAST: case OP_GATHER: case OP_SCATTER:
-    case OP_SCATTER_INC: case OP_SCATTER_ADD: case OP_SCATTER_EXCH: case OP_SCATTER_CAS:
-    case OP_CHECK: case OP_STORE: case OP_STMT:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool poor_cast(VarType to, VarType from)
-{
-    VarType f64 = VarTypeFloat64, f32 = VarTypeFloat32, i32 = VarTypeInt32;
-    if (type_info[to].is_integer && type_info[from].is_integer)
-        return type_info[to].is_signed == type_info[from].is_signed &&
-            type_info[to].size != type_info[from].size;
-    return (to == f64 && (from == f32 || from == i32)) ||
-        (from == f64 && (to == f32 || to == i32));
-}
-
-/* What no rule can do without. */
-static bool poor_supports(Op op, VarType type, VarType operand)
-{
-    bool real = operand == VarTypeFloat32 || operand == VarTypeFloat64;
-    bool wide = type_info[operand].is_integer && !is_narrow(operand);
-    bool is_signed = type_info[operand].is_signed;
-    if (is_basic(op))
-        return true;
-    switch (op) {
-    case OP_CAST:
-        return poor_cast(type, operand);
-    case OP_SQRT: case OP_CEIL: case OP_FLOOR: case OP_ROUND: case OP_TRUNC:
-    case OP_DIV: case OP_LE:
-        return real;
-    case OP_FMA:
-        return operand == VarTypeFloat64;
-    case OP_ADD: case OP_SUB: case OP_EQ:
-        return real || wide;
-    case OP_MUL:
-        return real || (wide && !is_long(operand));
-    case OP_MUL_WIDE:
-        return operand == VarTypeUInt32;
-    case OP_LT:
-        return real || (wide && is_signed);
-    case OP_AND: case OP_OR: case OP_XOR:
-        return wide || operand == VarTypeBool;
-    case OP_SHL:
-        return wide;
-    case OP_SHR:
-        return wide && !is_signed;
-    case OP_SELECT:
-        return real || wide;
-    default:
-        return false;
-    }
-}
-
-/* A CPU with F16C and AVX2, roughly. */
-static bool avx2_supports(Op op, VarType type, VarType operand)
-{
-    bool half = operand == VarTypeFloat16;
-    if (is_basic(op) || op == OP_SELECT)
-        return true;
-    switch (op) {
-    case OP_CAST:
-        if (type == VarTypeFloat16 || half)
-            return type == VarTypeFloat32 || operand == VarTypeFloat32;
-        if (is_long(type) || is_long(operand))
-            return !type_info[type].is_float && !type_info[operand].is_float;
-        return true;
-    case OP_POPC: case OP_CLZ: case OP_CTZ: case OP_BREV: case OP_MUL_HI: case OP_MOD:
-    case OP_FMIN: case OP_FMAX: case OP_RCP: case OP_RSQRT:
-    case OP_GATHER_PACKET: case OP_SCATTER_PACKET: case OP_PACKET_ITEM:
-        return false;
-    case OP_DIV:
-        return operand == VarTypeFloat32 || operand == VarTypeFloat64;
-    case OP_MUL: case OP_MIN: case OP_MAX: case OP_ABS:
-        return !half && !is_long(operand);
-    case OP_SHR:
-        return operand != VarTypeInt64;
-    case OP_FMA:
-        return operand == VarTypeFloat32 || operand == VarTypeFloat64;
-    default:
-        return !half;
-    }
-}
-
-/* Lacks packets only. */
-static bool no_packets_supports(Op op, VarType type, VarType operand)
-{
-    return op != OP_GATHER_PACKET && op != OP_SCATTER_PACKET && op != OP_PACKET_ITEM &&
-        interp_engine.supports(op, type, operand);
-}
-
-static bool all_supports(Op op, VarType type, VarType operand)
-{
-    (void) op, (void) type, (void) operand;
-    return true;
-}
-
-static const Engine poor = { .name = "poor", .supports = poor_supports };
-static const Engine avx2 = { .name = "avx2-like", .supports = avx2_supports };
-static const Engine no_packets =
-    { .name = "no packets", .supports = no_packets_supports };
-static const Engine all = { .name = "all", .supports = all_supports };
-static const Engine *const engines[] = { &poor, &avx2 };
+static const Engine *const engines[] = { &poor, &avx2, &no_bytes };
 enum { ENGINE_COUNT = sizeof engines / sizeof *engines };
-
-/* ------------------------------------------------------------------------ running */
-
-static Program *new_program(void)
-{
-    Program *program = alloc_zero(1, sizeof *program);
-    assert_non_null(program);
-    return program;
-}
-
-static void run(const Program *program, const uint64_t *slots, uint32_t size)
-{
-    if (!program_verify(program))
-        fail_msg("%s", error_message());
-    EngineCode *code = interp_engine.compile(program, (Hash128) { 1, 2 });
-    if (!code)
-        fail_msg("%s", error_message());
-    size_t bytes = interp_engine.scratch ? interp_engine.scratch(code) : 0;
-    void *scratch = alloc_aligned(bytes + 64);
-    interp_engine.launch(code, slots, 0, size, 0, scratch);
-    alloc_free(scratch);
-    interp_engine.free(code);
-}
-
-static const Program *legalised(const Program *program, const Engine *engine)
-{
-    const Program *legal = legalise(program, engine);
-    if (!legal)
-        fail_msg("%s", error_message());
-    for (uint32_t i = 0; i < legal->inst_count; ++i) {
-        const Inst *inst = &legal->insts[i];
-        if (!engine->supports((Op) inst->op, (VarType) inst->type,
-                              legalise_operand(legal, inst)))
-            fail_msg("%s is left over for %s", op_info[inst->op].name, engine->name);
-    }
-    return legal;
-}
-
-static void release(const Program *legal, Program *program)
-{
-    if (legal != program)
-        program_free((Program *) legal);
-}
 
 /* One operation on up to three arrays. */
 typedef struct Case {
@@ -397,6 +221,12 @@ static const VarType types[] = {
 };
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
+static VarType result_of(Op op, VarType operand)
+{
+    return op_info[op].result == RESULT_MASK ? VarTypeBool
+         : op_info[op].result == RESULT_WIDE ? type_wide(operand) : operand;
+}
+
 static void check_random(Op op, VarType type, VarType operand)
 {
     enum { SIZE = 20000 };
@@ -417,16 +247,48 @@ static void test_operations(void **state)
     (void) state;
     for (int op = OP_NEG; op <= OP_SELECT; ++op) {
         for (int t = 0; t < TYPE_COUNT; ++t) {
-            VarType type = types[t], operand = types[t];
-            if (!(op_info[op].operands & 1u << type))
-                continue;
-            if (op_info[op].result == RESULT_MASK)
-                type = VarTypeBool;
-            else if (op_info[op].result == RESULT_WIDE)
-                type = type_wide(type);
-            check_random((Op) op, type, operand);
+            if (op_info[op].operands & 1u << types[t])
+                check_random((Op) op, result_of((Op) op, types[t]), types[t]);
         }
     }
+    check_random(OP_EQ, VarTypeBool, VarTypePointer);
+    check_random(OP_NEQ, VarTypeBool, VarTypePointer);
+    check_random(OP_SELECT, VarTypePointer, VarTypePointer);
+}
+
+/* All pairs of bytes. The third operand is each of a few for all pairs. */
+static void test_bytes(void **state)
+{
+    (void) state;
+    enum { SIZE = 65536, THIRDS = 8 };
+    static const uint8_t thirds[THIRDS] = { 0, 1, 2, 0x55, 0x7f, 0x80, 0x81, 0xff };
+    uint8_t *in[3], *on = alloc_aligned(SIZE);
+    for (uint32_t i = 0; i < 3; ++i)
+        in[i] = alloc_aligned(SIZE);
+    for (uint32_t i = 0; i < SIZE; ++i) {
+        in[0][i] = (uint8_t) i;
+        in[1][i] = (uint8_t) (i >> 8);
+        on[i] = next_random() & 1;
+    }
+    for (int op = OP_NEG; op <= OP_SELECT; ++op) {
+        for (VarType type = VarTypeInt8; type <= VarTypeUInt8; ++type) {
+            if (!(op_info[op].operands & 1u << type))
+                continue;
+            Case c = { .op = (Op) op, .type = result_of((Op) op, type),
+                       .operand = type, .size = SIZE, .in = { in[0], in[1], in[2] } };
+            if (op == OP_SELECT) {
+                c.in[0] = on;
+                c.in[2] = in[0];
+            }
+            for (uint32_t k = 0; k < (op == OP_FMA ? THIRDS : 1); ++k) {
+                memset(in[2], thirds[k], SIZE);
+                check(&c);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < 3; ++i)
+        alloc_free(in[i]);
+    alloc_free(on);
 }
 
 static void test_casts(void **state)
@@ -784,13 +646,9 @@ static void test_unsupported(void **state)
     static const VarType operands[] = { VarTypeFloat64, VarTypeInt64, VarTypeUInt32 };
     for (int op = OP_NEG; op <= OP_SELECT; ++op) {
         for (size_t t = 0; t < sizeof operands / sizeof *operands; ++t) {
-            VarType type = operands[t];
-            if (!(op_info[op].operands & 1u << type))
+            if (!(op_info[op].operands & 1u << operands[t]))
                 continue;
-            if (op_info[op].result == RESULT_MASK)
-                type = VarTypeBool;
-            else if (op_info[op].result == RESULT_WIDE)
-                type = type_wide(type);
+            VarType type = result_of((Op) op, operands[t]);
             Program *program = case_program(&(Case) { (Op) op, type, operands[t], 0,
                                                       { NULL } });
             error_clear();
@@ -860,6 +718,7 @@ int main(void)
         cmocka_unit_test(test_frame),
         cmocka_unit_test(test_unsupported),
         cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_casts),
         cmocka_unit_test(test_half_unary),
         cmocka_unit_test(test_half_binary),

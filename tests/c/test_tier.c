@@ -29,9 +29,10 @@ typedef struct Outcome {
 } Outcome;
 
 static void record(void *payload, uint64_t ns, const CheckReport *reports,
-                   uint32_t count)
+                   uint32_t count, const PrintRecords *prints)
 {
     Outcome *outcome = payload;
+    assert_null(prints);
     outcome->calls++;
     outcome->ns = ns;
     outcome->count = count;
@@ -69,6 +70,82 @@ static void test_done(void **state)
         buffer_release(out);
         program_free(p);
     }
+}
+
+/* 'depth' loops within each other, with 'length' additions in the innermost one. */
+static Program *deep(uint32_t depth, uint32_t length)
+{
+    Program *p = alloc_zero(1, sizeof(Program));
+    uint32_t pair[2] = { program_add(p, OP_COUNTER, VarTypeUInt32, 0, 0, NULL) };
+    pair[1] = pair[0];
+    uint32_t yes = program_add_literal(p, VarTypeBool, 1);
+    for (uint32_t i = 0; i < depth; ++i) {
+        uint32_t region = program_add_region(p, REGION_LOOP, 1, &yes, 0, NULL);
+        program_add(p, OP_TEST, VarTypeVoid, region, 1, &yes);
+    }
+    for (uint32_t i = 0; i < length; ++i)
+        program_add(p, OP_ADD, VarTypeUInt32, 0, 2, pair);
+    for (uint32_t i = depth; i-- > 0;)
+        program_add(p, OP_END, VarTypeVoid, i, 0, NULL);
+    assert_true(program_verify(p));
+    return p;
+}
+
+/* A Program that calls 'callable' so often. */
+static Program *calling(Program *callable, uint32_t times)
+{
+    Program *p = alloc_zero(1, sizeof(Program));
+    uint32_t args[2] = { program_add_literal(p, VarTypeBool, 1),
+                         program_add_literal(p, VarTypeUInt32, 1) };
+    uint32_t target = program_add_callable(p, callable);
+    for (uint32_t i = 0; i < times; ++i)
+        program_add_region(p, REGION_CALL, 2, args, 1, &target);
+    return p;
+}
+
+/* What a Program costs beyond another of the same form. Frees both. */
+static KernelCosts difference(Program *p, Program *q)
+{
+    KernelCosts a, b;
+    assert_true(launch_costs(p, &a));
+    assert_true(launch_costs(q, &b));
+    assert_true(a.base > b.base && a.better > b.better && a.step > b.step);
+    assert_int_equal(a.loops, b.loops);
+    program_free(p);
+    program_free(q);
+    return (KernelCosts){ a.base - b.base, a.better - b.better, a.step - b.step,
+                          a.loops };
+}
+
+/* Loops count 16 times a level up to a bound, callables once for each call. */
+static void test_costs(void **state)
+{
+    (void) state;
+    KernelCosts one = difference(deep(0, 11), deep(0, 1));
+    assert_false(one.loops);
+    for (uint32_t depth = 1; depth < 10; depth = depth * 2 + 1) {
+        uint64_t times = depth < 3 ? 1u << 4 * depth : 4096;
+        KernelCosts more = difference(deep(depth, 11), deep(depth, 1));
+        assert_true(more.loops);
+        assert_true(more.base == one.base * times);
+        assert_true(more.better == one.better * times);
+        assert_true(more.step == one.step * times);
+    }
+    for (uint32_t times = 1; times < 4; ++times) {
+        KernelCosts more =
+            difference(calling(deep(1, 11), times), calling(deep(1, 1), times));
+        assert_true(more.loops);
+        assert_true(more.base == 16 * times * one.base);
+        assert_true(more.step == 16 * times * one.step);
+    }
+    /* No product of costs and lanes overflows. */
+    Program *p = deep(5, 1000000);
+    KernelCosts most;
+    assert_true(launch_costs(p, &most));
+    assert_true(most.base <= UINT64_MAX / UINT32_MAX / 2);
+    assert_true(most.better <= UINT64_MAX / UINT32_MAX / 2);
+    assert_true(most.step <= UINT64_MAX / UINT32_MAX / 2);
+    program_free(p);
 }
 
 static void test_sizes(void **state)
@@ -145,6 +222,40 @@ static void test_upgrade(void **state)
     buffer_release(out);
     assert_int_equal(slow_state.launches, launches);
     cache_release(kernel);
+    program_free(p);
+}
+
+/* How long a loop runs is not known beforehand: what counts is the time it takes. */
+static void test_upgrade_loop(void **state)
+{
+    (void) state;
+    enum { SIZE = 100000 };
+    choose(NULL);
+    Program *p = deep(3, 40);
+    for (uint32_t slow_enough = 0; slow_enough < 2; ++slow_enough) {
+        cache_flush();
+        /* Predicted are 800 ms, while the fake engine takes some milliseconds. */
+        fast_state.estimate = slow_enough ? 1000 : 400000000;
+        Kernel *kernel = get(p);
+        assert_true(kernel->costs.loops);
+        assert_true(kernel->costs.base * SIZE / 1000 > 700000000);
+        LaunchSpec spec = { .kernel = kernel, .program = p, .size = SIZE };
+        assert_true(launch_submit(stream_self(), &spec));
+        stream_sync(stream_self());
+        tier_wait();
+        assert_true(kernel->interp_ns > 0);
+        assert_int_equal(atomic_load(&kernel->upgraded), slow_enough);
+        /* Small launches are timed, too. */
+        uint64_t before = kernel->interp_ns;
+        spec.size = 1;
+        assert_true(launch_submit(stream_self(), &spec));
+        stream_sync(stream_self());
+        if (slow_enough)
+            assert_true(kernel->interp_ns == before);
+        else
+            assert_in_range(kernel->interp_ns - before, 1, 100000000);
+        cache_release(kernel);
+    }
     program_free(p);
 }
 
@@ -422,9 +533,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_done, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_costs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flush_while_running, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_upgrade_loop, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade_within_launch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade_fails, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forced, setup, teardown),
