@@ -13,6 +13,8 @@
 #include "kernel/disk.h"
 #include "runtime/pool.h"
 #include "runtime/stream.h"
+#include "trace/mask.h"
+#include "trace/record.h"
 #include "trace/registry.h"
 
 /* -------------------------------------------------------------------- init */
@@ -111,8 +113,10 @@ uint32_t jit_shutdown(int light)
     TRY(ts, 0);
     uint32_t threads = 0;
     for (ThreadState *t = state.threads; t; t = t->next, ++threads) {
+        record_free(t);
         drop_queue(&t->scheduled, &t->scheduled_count);
         drop_queue(&t->effects, &t->effect_count);
+        mask_free(t);
     }
     if (!light)
         log_write(LogLevelInfo, "jit_shutdown(): releasing %u kernel%s ..",

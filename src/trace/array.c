@@ -101,20 +101,37 @@ VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const vo
 
 /* --------------------------------------------------------- other contents */
 
+/* A node of its own that is the same value: a select between it and itself, which
+ * nothing simplifies. For those that a region knows by index, or that run once. */
+static VarId wrap(ThreadState *ts, VarId id)
+{
+    const Var *v = var_get(id);
+    VarId mask = node_literal(ts, (JitBackend) v->backend, VarTypeBool, 1, 1);
+    TRY(mask, 0);
+    VarId result = node_raw(ts, OP_SELECT, (JitBackend) v->backend, (VarType) v->type,
+                            v->size, 0, (VarId[4]){ mask, id, id });
+    var_dec(mask);
+    return result;
+}
+
 VarId array_copy(ThreadState *ts, VarId id)
 {
     TRY(node_usable(ts, id, "jit_var_copy()", "the variable"), 0);
     const Var *v = var_get(id);
     if (v->op == OP_EVALUATED)
         return memory_duplicate(ts, id);
-    if (op_info[v->op].flags & F_EFFECT || v->flags & VAR_OWN_TEXT) {
+    bool effect = op_info[v->op].flags & F_EFFECT;
+    if (v->op == OP_STATE || v->op == OP_ACTIVE || v->op == OP_ARG ||
+        v->op == OP_RESULT || (effect && v->flags & VAR_SYMBOLIC))
+        return wrap(ts, id);
+    if (effect || v->flags & VAR_OWN_TEXT) {
         /* An atomic runs once, so its result has to be in memory before it can be
          * copied. */
         TRY(evaluate_var(ts, id), 0);
         return memory_duplicate(ts, id);
     }
     Var copy = *v; /* operands gain references; not entered into value numbering */
-    copy.flags = 0;
+    copy.flags = v->flags & VAR_SYMBOLIC;
     copy.extra = copy.pending = 0;
     copy.scope = ts->scope;
     return var_create(&copy, state_flag(ts, JitFlagReuseIndices));

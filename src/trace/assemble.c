@@ -13,6 +13,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "trace/assemble_call.h"
+#include "trace/assemble_region.h"
+#include "trace/region.h"
 
 /* ------------------------------------------------------------------- slots */
 
@@ -51,11 +54,12 @@ static bool add_array(Assembly *b, VarId id)
 
 /* ---------------------------------------------------------------- emitting */
 
-static uint32_t emit_literal(Assembly *b, VarId id, const Var *v)
+static uint32_t emit_literal(Assembly *b, VarType type, uint64_t bits, VarId id)
 {
-    uint32_t position = program_add_literal(b->program, (VarType) v->type,
-                                            v->value.literal);
+    uint32_t position = program_add_literal(b->program, type, bits);
     TRY(position != PROGRAM_NONE, PROGRAM_NONE);
+    if (b->call_count) /* those of callables are of no interest to anybody */
+        return position;
     uint32_t index = b->program->insts[position].aux;
     if (index >= b->literal_capacity)
         TRY(vec_reserve(&b->literal_vars, &b->literal_capacity, index + 1,
@@ -63,6 +67,11 @@ static uint32_t emit_literal(Assembly *b, VarId id, const Var *v)
             PROGRAM_NONE);
     b->literal_vars[index] = id;
     return position;
+}
+
+uint32_t assemble_constant(Assembly *b, VarType type, uint64_t bits)
+{
+    return emit_literal(b, type, bits, 0);
 }
 
 /* An array on foreign memory that ends close to a page that may not be there: entries
@@ -77,13 +86,9 @@ static uint32_t emit_exact_load(Assembly *b, const Var *v)
     uint32_t args[] = { program_add(b->program, OP_PARAM, VarTypePointer, slot, 0,
                                     NULL),
                         program_add(b->program, OP_COUNTER, VarTypeUInt32, 0, 0, NULL),
-                        program_add_literal(b->program, VarTypeBool, 1) };
+                        assemble_constant(b, VarTypeBool, 1) };
     for (uint32_t i = 0; i < 3; ++i)
         TRY(args[i] != PROGRAM_NONE, PROGRAM_NONE);
-    uint32_t literal = b->program->insts[args[2]].aux;
-    TRY(vec_reserve(&b->literal_vars, &b->literal_capacity, literal + 1, sizeof(VarId)),
-        PROGRAM_NONE);
-    b->literal_vars[literal] = 0;
     return program_add(b->program, OP_GATHER, (VarType) v->type, 0, 3, args);
 }
 
@@ -104,7 +109,8 @@ static uint32_t emit_load(Assembly *b, VarId id, const Var *v)
     return position;
 }
 
-static uint32_t emit_pointer(Assembly *b, const Var *v)
+/* Make a slot for the array behind a pointer. */
+static uint32_t add_pointer(Assembly *b, const Var *v)
 {
     uint64_t address = v->value.literal;
     VarType type = VarTypeVoid;
@@ -123,24 +129,49 @@ static uint32_t emit_pointer(Assembly *b, const Var *v)
                 address = (uint64_t) (uintptr_t) array->value.buffer->data;
         }
     }
-    uint32_t slot = program_add_param(b->program, PARAM_POINTER, type);
+    uint32_t slot = program_add_param(b->root, PARAM_POINTER, type);
     TRY(add_arg(b, slot, address), PROGRAM_NONE);
-    b->program->params[slot].written = write;
+    b->root->params[slot].written = write;
     b->input_count += !write;
+    return slot;
+}
+
+/* Callables share slots, so that equal ones look equal. */
+static uint32_t emit_pointer(Assembly *b, const Var *v)
+{
+    uint32_t slot = b->call_count ? assemble_call_slot(b, v) : 0;
+    if (slot) {
+        slot--;
+    } else {
+        slot = add_pointer(b, v);
+        TRY(slot != PROGRAM_NONE, PROGRAM_NONE);
+        TRY(!b->call_count || assemble_call_note_slot(b, v, slot), PROGRAM_NONE);
+    }
     return program_add(b->program, OP_PARAM, VarTypePointer, slot, 0, NULL);
 }
 
 static uint32_t emit_check(Assembly *b, VarId id, const Var *v, const uint32_t *args)
 {
-    uint32_t number = b->program->check_count;
+    uint32_t number = b->root->check_count;
     TRY(vec_reserve(&b->check_bounds, &b->bound_capacity, number + 1, sizeof(uint64_t)),
         PROGRAM_NONE);
     TRY(vec_reserve(&b->check_vars, &b->check_capacity, number + 1, sizeof(VarId)),
         PROGRAM_NONE);
     b->check_bounds[number] = v->value.literal;
     b->check_vars[number] = id;
-    b->program->check_count++;
+    b->root->check_count++;
     return program_add(b->program, OP_CHECK, VarTypeBool, number, 2, args);
+}
+
+/* Number of a PRINT in the launch's log. */
+static uint32_t number_print(Assembly *b, VarId id)
+{
+    uint32_t number = b->root->print_count;
+    TRY(vec_reserve(&b->print_vars, &b->print_capacity, number + 1, sizeof(VarId)),
+        PROGRAM_NONE);
+    b->print_vars[number] = id;
+    b->root->print_count++;
+    return number;
 }
 
 static bool is_atomic(const Var *v)
@@ -168,6 +199,12 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t sta
                 : program_add(b->program, OP_STMT, (VarType) v->type, aux, count, args);
     } else if (v->op == OP_CHECK) {
         position = emit_check(b, id, v, args);
+    } else if (v->op == OP_PRINT) {
+        aux = number_print(b, id);
+        position = aux == PROGRAM_NONE
+                       ? aux
+                       : program_add(b->program, OP_PRINT, VarTypeVoid, aux, count,
+                                     args);
     } else {
         position =
             program_add(b->program, (Op) v->op, (VarType) v->type, aux, count, args);
@@ -179,13 +216,26 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t sta
 
 static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
 {
+    uint32_t position;
+    if (b->call_count && assemble_call_value(b, id, &position))
+        return position;
+    if (b->call_count && assemble_call_captures(b, id))
+        return assemble_call_input(b, id);
     switch (v->op) {
-        case OP_LITERAL: return emit_literal(b, id, v);
+        case OP_LITERAL:
+            return emit_literal(b, (VarType) v->type, v->value.literal, id);
         case OP_EVALUATED: return emit_load(b, id, v);
         case OP_POINTER: return emit_pointer(b, v);
+        case OP_STATE:
+        case OP_ACTIVE:
+        case OP_RESULT: return assemble_region_placeholder(b, id);
+        case OP_LOCAL:
+        case OP_LOCAL_READ:
+        case OP_LOCAL_WRITE: return local_plan_emit(b, id, stamp);
         default: break;
     }
-    if (v->flags & VAR_CONSUMED || (is_atomic(v) && !(v->flags & VAR_RUNNING))) {
+    bool due = v->flags & VAR_RUNNING || b->bodies || b->preview;
+    if (v->flags & VAR_CONSUMED || (is_atomic(v) && !due)) {
         char name[200];
         extra_describe(id, name, sizeof(name));
         error_set(
@@ -195,7 +245,7 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
             name);
         return PROGRAM_NONE;
     }
-    if (is_atomic(v)) {
+    if (is_atomic(v) && v->flags & VAR_RUNNING) {
         TRY(vec_reserve(&b->consumed, &b->consumed_capacity, b->consumed_count + 1,
                         sizeof(VarId)), PROGRAM_NONE);
         b->consumed[b->consumed_count++] = id;
@@ -242,7 +292,13 @@ static bool emit_other(Assembly *b, VarId id, Var *v, uint32_t stamp)
     TRY(position != PROGRAM_NONE, false);
     v->stamp = stamp;
     v->position = position;
-    return true;
+    return !b->bodies || assemble_region_note(b, id);
+}
+
+bool assemble_leaf(Assembly *b, VarId id)
+{
+    Var *v = var_get(id);
+    return v->stamp == b->stamp || emit_other(b, id, v, b->stamp);
 }
 
 static bool push(Assembly *b, uint32_t depth, VarId id)
@@ -272,33 +328,62 @@ static inline bool find_operand(Assembly *b, const VarId *ids, uint32_t count,
     return true;
 }
 
-static bool walk(Assembly *b, VarId root, uint32_t stamp)
+/* Instructions that are added next come from the line on which this was traced. */
+static void set_source(Assembly *b, const Var *v)
 {
-    if (var_get(root)->stamp == stamp)
+    const Extra *extra = v->extra ? extra_find(v) : NULL;
+    b->program->source =
+        extra ? (SourceLine){ extra->file, extra->line } : (SourceLine){ NULL, 0 };
+}
+
+static bool walk(Assembly *b, VarId root)
+{
+    if (var_get(root)->stamp == b->stamp)
         return true;
     uint32_t depth = 0;
     TRY(push(b, depth++, root), false);
     while (depth) {
         Visit *top = &b->stack[depth - 1];
         Var *v = var_get(top->id);
+        VarId operand = 0;
+        uint32_t stamp = b->stamp; /* callables have their own */
+        if (b->call_count && assemble_call_captures(b, top->id)) {
+            TRY(assemble_leaf(b, top->id), false);
+            depth--;
+            continue;
+        }
+        if (v->op == OP_REGION) {
+            TRY(assemble_region_step(b, top->id, &top->next, &operand), false);
+            if (operand)
+                TRY(push(b, depth++, operand), false);
+            else
+                depth--;
+            continue;
+        }
         uint32_t count = 4, next = top->next;
         const VarId *ids = v->dep; /* unused ones are 0 */
         if (v->flags & VAR_WIDE)
             ids = var_operands(v, &count);
-        VarId operand = 0;
         if (v->op != OP_POINTER) /* the array behind it is in memory */
             TRY(find_operand(b, ids, count, &next, stamp, &operand), false);
+        if (v->op == OP_LOCAL_WRITE && !operand)
+            TRY(local_plan_before(b, top->id, stamp, &operand), false);
         if (operand) {
             top->next = next;
             TRY(push(b, depth++, operand), false);
             continue;
         }
         bool arithmetic = v->op >= OP_NEG && v->op <= OP_BITCAST;
-        TRY(arithmetic ? emit_arithmetic(b->program, v, next, stamp)
+        if (b->sources)
+            set_source(b, v);
+        TRY(arithmetic && !b->sources ? emit_arithmetic(b->program, v, next, stamp)
                        : emit_other(b, top->id, v, stamp),
             false);
+        if (arithmetic && b->bodies)
+            TRY(assemble_region_note(b, top->id), false);
         depth--;
     }
+    b->program->source = (SourceLine){ NULL, 0 };
     return true;
 }
 
@@ -316,6 +401,8 @@ static bool store(Assembly *b, VarId root)
     b->output_slots[n] = slot;
     b->output_count++;
     uint32_t position = v->position;
+    if (v->op == OP_RESULT)
+        var_get(v->dep[0])->region->needed[v->aux] |= NEEDED_STORED;
     return program_add(b->program, OP_STORE, VarTypeVoid, slot, 1, &position) !=
            PROGRAM_NONE;
 }
@@ -330,25 +417,75 @@ static void mark_effects(const Group *group, bool running)
     }
 }
 
+/* A region with effects has run: the results that somebody holds and that are not
+ * among the values of the group are stored, too. */
+static bool store_results(Assembly *b, VarId root)
+{
+    const Var *v = var_get(root);
+    if (v->op != OP_REGION)
+        return true;
+    const TraceRegion *region = v->region;
+    for (uint32_t k = 0; k < region->count; ++k)
+        if (region->results[k] && !(region->needed[k] & NEEDED_STORED) &&
+            !(var_get(region->results[k])->flags & VAR_LOCAL))
+            TRY(walk(b, region->results[k]) && store(b, region->results[k]),
+                false);
+    return true;
+}
+
+static bool assemble_roots(Assembly *b, const Group *group)
+{
+    TRY(assemble_region_mark(b, group), false);
+    b->stamp = var_new_stamp();
+    b->bodies = b->open_count = b->inside_count = 0;
+    local_plan_reset(&b->locals, group->roots, group->root_count);
+    uint32_t values = group->root_count - group->effect_count;
+    for (uint32_t i = 0; i < group->root_count; ++i) {
+        TRY(walk(b, group->roots[i]), false);
+        if (b->call_preview)
+            break;
+        TRY(i < values ? store(b, group->roots[i]) : store_results(b, group->roots[i]),
+            false);
+    }
+    return true;
+}
+
 bool assemble_group(Assembly *b, Program *program, const Group *group)
 {
+    assemble_call_reset(b);
     program_clear(program);
-    b->program = program;
+    b->program = b->root = program;
     b->size = group->size;
     b->read_count = b->write_count = b->output_count = b->consumed_count = 0;
     b->input_count = b->array_count = b->workers = 0;
-    uint32_t stamp = var_new_stamp();
-    uint32_t values = group->root_count - group->effect_count;
     mark_effects(group, true);
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < group->root_count; ++i) {
-        ok = walk(b, group->roots[i], stamp);
-        if (ok && i < values)
-            ok = store(b, group->roots[i]);
-    }
+    bool ok = assemble_roots(b, group);
     mark_effects(group, false);
+    if (!ok)
+        assemble_call_reset(b);
+    if (ok && program->print_count) {
+        uint32_t slot = program_add_param(program, PARAM_PRINT, VarTypeVoid);
+        ok = add_arg(b, slot, 0); /* the launch fills it in */
+    }
     if (ok && program->check_count)
         ok = program_add_param(program, PARAM_REPORT, VarTypeVoid) != PROGRAM_NONE;
+    return ok;
+}
+
+bool assemble_preview(Assembly *b, Program *program, VarId id)
+{
+    Group group = { .size = var_get(id)->size, .roots = &id, .root_count = 1 };
+    b->preview = true;
+    bool ok = assemble_group(b, program, &group);
+    b->preview = false;
+    return ok;
+}
+
+bool assemble_call_preview(Assembly *b, Program *program, struct CallPreview *preview)
+{
+    b->call_preview = preview;
+    bool ok = assemble_preview(b, program, preview->region);
+    b->call_preview = NULL;
     return ok;
 }
 
@@ -361,6 +498,10 @@ void assemble_hold(const Assembly *b)
             var_inc(b->literal_vars[i]);
     for (uint32_t i = 0; i < b->program->check_count; ++i)
         var_inc(b->check_vars[i]);
+    for (uint32_t i = 0; i < b->program->print_count; ++i)
+        var_inc(b->print_vars[i]);
+    for (uint32_t i = 0; i < b->output_count; ++i) /* results are not in the group */
+        var_inc(b->outputs[i]);
 }
 
 void assemble_drop(const Assembly *b)
@@ -372,6 +513,10 @@ void assemble_drop(const Assembly *b)
             var_dec(b->literal_vars[i]);
     for (uint32_t i = 0; i < b->program->check_count; ++i)
         var_dec(b->check_vars[i]);
+    for (uint32_t i = 0; i < b->program->print_count; ++i)
+        var_dec(b->print_vars[i]);
+    for (uint32_t i = 0; i < b->output_count; ++i)
+        var_dec(b->outputs[i]);
 }
 
 void assemble_free(Assembly *b)
@@ -385,7 +530,14 @@ void assemble_free(Assembly *b)
     alloc_free(b->literal_vars);
     alloc_free(b->check_bounds);
     alloc_free(b->check_vars);
+    alloc_free(b->print_vars);
     alloc_free(b->consumed);
     alloc_free(b->stack);
+    alloc_free(b->open);
+    alloc_free(b->inside);
+    alloc_free(b->work);
+    alloc_free(b->words);
+    assemble_call_free(b);
+    local_plan_free(&b->locals);
     memset(b, 0, sizeof(*b));
 }

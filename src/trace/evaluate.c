@@ -29,10 +29,13 @@
 #include "kernel/legalise.h"
 #include "kernel/tier.h"
 #include "runtime/transfer.h"
+#include "trace/access.h"
 #include "trace/assemble.h"
 #include "trace/expand.h"
 #include "trace/history.h"
 #include "trace/node.h"
+#include "trace/print.h"
+#include "trace/region.h"
 
 /** Memory that a thread's evaluations use again and again. */
 typedef struct Workspace {
@@ -60,6 +63,8 @@ void evaluate_free_workspace(Workspace *w)
     alloc_free(p->literals);
     alloc_free(p->params);
     alloc_free(p->stmts);
+    alloc_free(p->regions);
+    alloc_free(p->callables);
     assemble_free(&w->assembly);
     alloc_free(w);
 }
@@ -78,32 +83,65 @@ static void return_workspace(ThreadState *ts, Workspace *w)
 /* What a finished launch reports to, if anything wants to know. */
 typedef struct Report {
     HistoryEntry *history;
+    Printer **printers; /* of each print, with a reference */
+    uint32_t print_count;
     uint32_t count;     /* of checks */
     struct {
+        bool call;      /* the number of a callable was checked */
         char text[200]; /* "jit_var_gather(): ..." with the variable's name */
     } checks[];
 } Report;
 
 static void launch_done(void *payload, uint64_t ns, const CheckReport *reports,
-                        uint32_t count)
+                        uint32_t count, const PrintRecords *prints)
 {
     Report *report = payload;
     history_finish(report->history, ns);
     for (uint32_t i = 0; i < count && i < report->count; ++i)
-        if (reports[i].count)
+        if (reports[i].count && report->checks[i].call)
+            log_write(LogLevelWarn,
+                      "%s: Attempted to invoke callable with index %u, but this value "
+                      "must be smaller than %llu (%u lane%s)",
+                      report->checks[i].text, reports[i].index,
+                      (unsigned long long) reports[i].bound, reports[i].count,
+                      reports[i].count == 1 ? "" : "s");
+        else if (reports[i].count)
             log_write(LogLevelWarn,
                       "%s: out-of-bounds access to position %u in an array of "
                       "size %llu (%u lane%s)",
                       report->checks[i].text, reports[i].index,
                       (unsigned long long) reports[i].bound, reports[i].count,
                       reports[i].count == 1 ? "" : "s");
+    if (prints)
+        print_deliver(report->printers, report->print_count, prints);
+    alloc_free(report->printers);
     alloc_free(report);
 }
 
-static const char *const checked_function[] = {
-    "jit_var_gather()", "jit_var_scatter()", "jit_var_scatter_inc()",
-    "jit_var_scatter_exch()", "jit_var_scatter_cas()", "jit_var_scatter_add_kahan()"
-};
+/* A launch that did not come about. */
+static void drop_report(Report *report)
+{
+    if (!report)
+        return;
+    history_finish(report->history, 0);
+    for (uint32_t i = 0; i < report->print_count; ++i)
+        print_release(report->printers[i]);
+    alloc_free(report->printers);
+    alloc_free(report);
+}
+
+static bool add_printers(Report *report, const Assembly *b)
+{
+    uint32_t count = b->program->print_count;
+    if (!count)
+        return true;
+    report->printers = alloc_get(count * sizeof(Printer *));
+    TRY(report->printers, false);
+    report->print_count = count;
+    for (uint32_t i = 0; i < count; ++i)
+        report->printers[i] = print_hold(b->print_vars[i]);
+    return true;
+}
 
 static Report *make_report(const Assembly *b)
 {
@@ -114,8 +152,13 @@ static Report *make_report(const Assembly *b)
     for (uint32_t i = 0; i < count; ++i) {
         char name[150];
         extra_describe(b->check_vars[i], name, sizeof(name));
+        report->checks[i].call = var_get(b->check_vars[i])->aux == CHECK_CALL;
         snprintf(report->checks[i].text, sizeof(report->checks[i].text), "%s at %s",
-                 checked_function[var_get(b->check_vars[i])->aux], name);
+                 access_functions[var_get(b->check_vars[i])->aux], name);
+    }
+    if (!add_printers(report, b)) {
+        drop_report(report);
+        return NULL;
     }
     return report;
 }
@@ -271,7 +314,7 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
 {
     bool history = state_flag(ts, JitFlagKernelHistory);
     Report *report = NULL;
-    if (history || b->program->check_count) {
+    if (history || b->program->check_count || b->program->print_count) {
         report = make_report(b);
         TRY(report, false);
         if (history)
@@ -287,9 +330,7 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
     };
     if (launch_submit(ts->stream, &spec))
         return true;
-    if (report)
-        history_finish(report->history, 0);
-    alloc_free(report);
+    drop_report(report);
     return false;
 }
 
@@ -313,6 +354,7 @@ static bool run_group(ThreadState *ts, Assembly *b, Program *program,
 {
     bool timed = log_enabled(LogLevelInfo) || state_flag(ts, JitFlagKernelHistory);
     uint64_t start = timed ? clock_ns() : 0;
+    b->sources = state_flag(ts, JitFlagDebug) || state_flag(ts, JitFlagPrintIR);
     TRY(assemble_group(b, program, group), false);
     ProgramKey key = key_compute(program, cache_environment());
     uint64_t codegen_ns = timed ? clock_ns() - start : 0;
@@ -352,52 +394,81 @@ static uint32_t filter_scheduled(VarId *ids, uint32_t count)
     return kept;
 }
 
-/* The array an effect writes to. */
-static VarId target_of(VarId effect)
+/* Count the writes in the list that go to each array and whose results are not held:
+ * 'position' of the array. */
+static void count_writes(const VarId *ids, uint32_t count)
 {
-    uint32_t count;
-    const VarId *ids = var_operands(var_get(effect), &count);
-    return var_get(ids[0])->dep[0];
+    uint32_t stamp = var_new_stamp(), targets;
+    for (uint32_t i = 0; i < count; ++i) {
+        const VarId *target = region_targets(ids[i], &targets);
+        for (uint32_t k = 0; k < targets; ++k) {
+            Var *array = var_get(target[k]);
+            if (array->stamp != stamp)
+                array->position = 0;
+            array->stamp = stamp;
+            array->position += var_get(ids[i])->refs == 1;
+        }
+    }
 }
 
-/* Of the queued writes, drop those whose array nobody can look at any more: only these
- * writes hold it, and nobody holds the result of one of them (of an atomic). 'position'
- * of an array is meanwhile the number of writes in the list that go to it and whose
- * results are not held. */
+/* Are the arrays that this effect writes to held by writes of the list only, and does
+ * nobody hold the result of one of these (of an atomic, or of a region)? */
+static bool is_unobservable(VarId effect)
+{
+    uint32_t targets;
+    const VarId *target = region_targets(effect, &targets);
+    if (!targets || region_is_essential(var_get(effect)))
+        return false;
+    for (uint32_t k = 0; k < targets; ++k) {
+        const Var *array = var_get(target[k]);
+        uint32_t pending = var_pending(array);
+        if (array->refs != pending || array->position != pending)
+            return false;
+    }
+    return true;
+}
+
+/* Of the queued writes, drop those whose arrays nobody can look at any more. */
 static uint32_t filter_effects(VarId *ids, uint32_t count)
 {
-    uint32_t kept = 0, stamp = var_new_stamp();
+    uint32_t kept = 0;
+    count_writes(ids, count);
     for (uint32_t i = 0; i < count; ++i) {
-        Var *array = var_get(target_of(ids[i]));
-        if (array->stamp != stamp)
-            array->position = 0;
-        array->stamp = stamp;
-        array->position += var_get(ids[i])->refs == 1;
-    }
-    for (uint32_t i = 0; i < count; ++i) {
-        Var *array = var_get(target_of(ids[i]));
-        uint32_t pending = var_pending(array);
-        if (array->refs == pending && array->position == pending) {
-            array->position--; /* stays equal to what is pending */
-            var_dec(ids[i]);
-        } else {
+        if (!is_unobservable(ids[i])) {
             ids[kept++] = ids[i];
+            continue;
         }
+        uint32_t targets;
+        const VarId *target = region_targets(ids[i], &targets);
+        for (uint32_t k = 0; k < targets; ++k)
+            var_get(target[k])->position--; /* stays equal to what is pending */
+        var_dec(ids[i]);
     }
     return kept;
 }
 
+static void poison(Var *v)
+{
+    const Extra *extra = extra_find(v);
+    v->flags |= VAR_POISONED;
+    if (extra && extra->expanded_of)
+        var_get(extra->expanded_of)->flags |= VAR_POISONED;
+}
+
 /* The writes of a group could not be performed, so the arrays they were for are wrong
- * from now on. Using them is an error. */
+ * from now on, and results of regions are lost. Using them is an error. */
 static void poison_targets(const Group *group)
 {
     for (uint32_t i = group->root_count - group->effect_count; i < group->root_count;
          ++i) {
-        Var *array = var_get(target_of(group->roots[i]));
-        const Extra *extra = extra_find(array);
-        array->flags |= VAR_POISONED;
-        if (extra && extra->expanded_of)
-            var_get(extra->expanded_of)->flags |= VAR_POISONED;
+        uint32_t targets;
+        const VarId *target = region_targets(group->roots[i], &targets);
+        for (uint32_t k = 0; k < targets; ++k)
+            poison(var_get(target[k]));
+        const Var *v = var_get(group->roots[i]);
+        for (uint32_t k = 0; v->op == OP_REGION && k < v->region->count; ++k)
+            if (v->region->results[k])
+                poison(var_get(v->region->results[k]));
     }
 }
 
@@ -541,6 +612,17 @@ bool evaluate_queue(ThreadState *ts, VarId effect)
     return true;
 }
 
+static bool refuse_symbolic(VarId id)
+{
+    char name[150];
+    extra_describe(id, name, sizeof(name));
+    return error_set(JIT_ERROR_STATE,
+                     "jit_eval(): cannot evaluate %s: it is symbolic, i.e. it depends "
+                     "on a loop, conditional or call that is being traced, and has no "
+                     "value before that runs",
+                     name);
+}
+
 bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled)
 {
     Var *v = var_get(id);
@@ -549,6 +631,8 @@ bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled)
         *scheduled = false;
     if (v->flags & VAR_UNUSABLE)
         return node_usable(ts, id, "jit_var_schedule()", "the variable");
+    if (v->flags & VAR_SYMBOLIC)
+        return refuse_symbolic(id);
     if (v->op == OP_LITERAL || (v->op == OP_EVALUATED && !v->pending)) {
         work = false;
     } else if (v->op == OP_UNDEFINED) {
@@ -585,9 +669,13 @@ bool evaluate_literal(ThreadState *ts, VarId id)
 static ThreadState *queued_by(VarId id)
 {
     for (ThreadState *ts = state.threads; ts; ts = ts->next) {
-        for (uint32_t i = 0; i < ts->effect_count; ++i)
-            if (target_of(ts->effects[i]) == id)
-                return ts;
+        for (uint32_t i = 0; i < ts->effect_count; ++i) {
+            uint32_t targets;
+            const VarId *target = region_targets(ts->effects[i], &targets);
+            for (uint32_t k = 0; k < targets; ++k)
+                if (target[k] == id)
+                    return ts;
+        }
     }
     return NULL;
 }
@@ -622,9 +710,12 @@ bool evaluate_pending(ThreadState *ts, VarId id)
             /* Otherwise another thread is compiling their kernel: we have waited for
              * it. */
             ok = error_set(JIT_ERROR_STATE,
-                           "jit_eval(): writes to r%u are being evaluated; "
-                           "a callback cannot wait for them",
-                           id);
+                           "jit_eval(): r%u cannot be read now: %s", id,
+                           ts->evaluating
+                               ? "writes to it are being evaluated, and a callback "
+                                 "cannot wait for them"
+                               : "a loop, conditional or call that is being traced "
+                                 "writes to it");
         }
     }
     var_dec(id);
@@ -650,11 +741,9 @@ bool evaluate_var(ThreadState *ts, VarId id)
 
 bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
 {
-    const Var *v = var_get(id);
     Workspace *w = take_workspace(ts);
     TRY(w, false);
-    Group group = { .size = v->size, .roots = &id, .root_count = 1 };
-    bool ok = assemble_group(&w->assembly, &w->program, &group);
+    bool ok = assemble_preview(&w->assembly, &w->program, id);
     if (ok)
         program_write(&w->program, out);
     return_workspace(ts, w);

@@ -16,151 +16,13 @@
 #include "base/error.h"
 #include "runtime/reduce.h"
 #include "runtime/transfer.h"
+#include "trace/access.h"
 #include "trace/arith.h"
 #include "trace/array.h"
 #include "trace/evaluate.h"
 #include "trace/expand.h"
 #include "trace/history.h"
-
-/* Which function a bounds check belongs to: positions in checked_function of
- * evaluate.c. */
-enum { CHECK_GATHER, CHECK_SCATTER, CHECK_INC, CHECK_EXCH, CHECK_CAS, CHECK_KAHAN };
-
-static const char *const function_names[] = {
-    "jit_var_gather()", "jit_var_scatter()", "jit_var_scatter_inc()",
-    "jit_var_scatter_exch()", "jit_var_scatter_cas()", "jit_var_scatter_add_kahan()"
-};
-
-/* -------------------------------------------------------- operand checks */
-
-typedef struct Access {
-    ThreadState *ts;
-    const char *function;
-    uint32_t kind;       /* CHECK_... */
-    JitBackend backend;
-    VarId array;         /* source or target, as the caller named it */
-    VarId index, mask;   /* owned by the access once prepared */
-    uint32_t size;       /* lanes */
-} Access;
-
-static bool check_index(const Access *a, VarId index)
-{
-    TRY(node_usable(a->ts, index, a->function, "the index"), false);
-    const Var *v = var_get(index);
-    if (v->type != VarTypeInt32 && v->type != VarTypeUInt32)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "%s: the index is %s, expected int32 or uint32", a->function,
-                         type_info[v->type].name);
-    return true;
-}
-
-static bool check_mask(const Access *a, VarId mask)
-{
-    if (!mask)
-        return true;
-    TRY(node_usable(a->ts, mask, a->function, "the mask"), false);
-    if (var_get(mask)->type != VarTypeBool)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: the mask is %s, expected bool",
-                         a->function, type_info[var_get(mask)->type].name);
-    return true;
-}
-
-static bool check_value(const Access *a, VarId value, VarId target, const char *what)
-{
-    TRY(node_usable(a->ts, value, a->function, what), false);
-    const Var *v = var_get(value), *t = var_get(target);
-    if (v->type != t->type)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: %s is %s, expected %s as the target",
-                         a->function, what, type_info[v->type].name,
-                         type_info[t->type].name);
-    return true;
-}
-
-static bool check_array(Access *a, VarId array, const char *what)
-{
-    a->array = array;
-    if (!var_exists(array))
-        return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
-                         a->function, what, array);
-    const Var *v = var_get(array);
-    if (v->flags & VAR_UNUSABLE)
-        return node_usable(a->ts, array, a->function, what);
-    if (v->size == 0 || v->type == VarTypePointer)
-        return error_set(JIT_ERROR_ARGUMENT, "%s: %s is %s", a->function, what,
-                         v->size == 0 ? "an empty array"
-                                      : "a pointer, expected an array");
-    return true;
-}
-
-/* A bounds check is reported under the label of the array it protects. */
-static bool name_check(VarId check, VarId array)
-{
-    const Extra *named = extra_find(var_get(array));
-    if (!named || !named->label)
-        return true;
-    char *label = alloc_string(named->label);
-    Extra *extra = label ? extra_make(var_get(check)) : NULL;
-    if (extra)
-        extra->label = label;
-    else
-        alloc_free(label);
-    return extra != NULL;
-}
-
-/* Do index, mask and values have a common size? It becomes that of the access. */
-static bool check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
-                        uint32_t value_count)
-{
-    VarId ids[] = { index, mask };
-    TRY(node_common_size(ids, 2, a->function, &a->size), false);
-    for (uint32_t i = 0; i < value_count; ++i) {
-        uint32_t n = var_get(values[i])->size;
-        if (n != 1 && a->size != 1 && n != a->size)
-            return error_set(JIT_ERROR_ARGUMENT,
-                             "%s: the value has %u entries and index and "
-                             "mask have %u, expected equal sizes or 1",
-                             a->function, n, a->size);
-        if (n != 1)
-            a->size = n;
-    }
-    return true;
-}
-
-/* Index and mask are fine: fill in size, a mask if there is none, and, in debug mode, a
- * check of 'index' against 'bound'. */
-static bool prepare(Access *a, VarId index, VarId mask, const VarId *values,
-                    uint32_t value_count, uint64_t bound)
-{
-    TRY(check_sizes(a, index, mask, values, value_count), false);
-    if (mask) {
-        var_inc(mask);
-    } else {
-        mask = node_literal(a->ts, a->backend, VarTypeBool, 1, 1);
-        TRY(mask, false);
-    }
-    a->mask = mask;
-    a->index = index;
-    var_inc(index);
-    if (!state_flag(a->ts, JitFlagDebug))
-        return true;
-    VarId pair[] = { mask, index };
-    uint32_t size = 1;
-    node_common_size(pair, 2, a->function, &size);
-    Var check = { .op = OP_CHECK, .type = VarTypeBool, .backend = (uint8_t) a->backend,
-                  .size = size, .aux = a->kind, .dep = { mask, index },
-                  .value.literal = bound };
-    a->mask = node_new(a->ts, &check);
-    var_dec(mask);
-    return a->mask && name_check(a->mask, a->array);
-}
-
-static void finish(Access *a)
-{
-    if (a->index)
-        var_dec(a->index);
-    if (a->mask)
-        var_dec(a->mask);
-}
+#include "trace/loop.h"
 
 VarId memory_pointer(ThreadState *ts, VarId array, bool write)
 {
@@ -205,10 +67,10 @@ static bool is_uniform(VarId source)
 /* Checks shared by both forms; afterwards the source is in memory (or uniform). */
 static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint32_t n)
 {
-    TRY(check_array(a, source, "the source"), false);
+    TRY(access_check_array(a, source, "the source"), false);
     TRY(node_usable(a->ts, source, a->function, "the source"), false);
-    TRY(check_index(a, index), false);
-    TRY(check_mask(a, mask), false);
+    TRY(access_check_index(a, index), false);
+    TRY(access_check_mask(a, mask), false);
     a->backend = (JitBackend) var_get(source)->backend;
     if (var_get(source)->size % n)
         return error_set(JIT_ERROR_ARGUMENT,
@@ -217,13 +79,14 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
                          a->function, var_get(source)->size, n);
     if (!is_uniform(source))
         TRY(evaluate_var(a->ts, source), false);
-    return prepare(a, index, mask, NULL, 0, var_get(source)->size / n);
+    return access_prepare(a, index, mask, NULL, 0, var_get(source)->size / n);
 }
 
 VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask)
 {
     Access a = { .ts = ts, .function = "jit_var_gather()", .kind = CHECK_GATHER };
     VarId result = 0, pointer = 0;
+    source = loop_array(ts, source);
     if (!begin_gather(&a, source, index, mask, 1)) {
         /* error recorded */
     } else if (is_uniform(source)) {
@@ -235,7 +98,7 @@ VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask)
         result = node_new(ts, &v);
         var_dec(pointer);
     }
-    finish(&a);
+    access_finish(&a);
     return result;
 }
 
@@ -298,15 +161,16 @@ bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index
                  .function = "jit_var_gather_packet()",
                  .kind = CHECK_GATHER };
     TRY(check_packet_size(a.function, n), false);
+    source = loop_array(ts, source);
     if (!begin_gather(&a, source, index, mask, n)) {
-        finish(&a);
+        access_finish(&a);
         return false;
     }
     bool ok = false;
     if (n == 1 || var_get(source)->op == OP_LITERAL ||
         !state_flag(ts, JitFlagPacketOps)) {
         ok = gather_singly(ts, n, source, index, mask, out);
-        finish(&a);
+        access_finish(&a);
         return ok;
     }
     VarType type = (VarType) var_get(source)->type;
@@ -318,7 +182,7 @@ bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index
         packet = node_new(ts, &v);
         var_dec(pointer);
     }
-    finish(&a);
+    access_finish(&a);
     TRY(packet, false);
     for (uint32_t k = 0; k < n; ++k) {
         Var item = { .op = OP_PACKET_ITEM,
@@ -394,9 +258,13 @@ static VarId writable_beside(ThreadState *ts, VarId id, const VarId *values,
 {
     for (uint32_t i = 0; i < count; ++i)
         var_inc(values[i]);
+    if (ts->body)
+        loop_array_writes(ts, id);
     VarId written = memory_writable(ts, id);
     for (uint32_t i = 0; i < count; ++i)
         var_dec(values[i]);
+    if (written && ts->body)
+        loop_array_written(ts, id, written);
     return written;
 }
 
@@ -423,9 +291,11 @@ static ReduceMode choose_mode(ThreadState *ts, const Var *target, ReduceOp op,
         return mode == ReduceModePermute ? mode : ReduceModeDirect;
     if (mode == ReduceModePermute)
         return ReduceModeNoConflicts;
-    if (mode != ReduceModeAuto)
+    /* Private copies of an array come and go with evaluations, which a body that is
+     * being recorded does not see. */
+    if (mode != ReduceModeAuto && !(mode == ReduceModeExpand && record_keeps(ts)))
         return mode;
-    if (expand_pays(target, lanes))
+    if (!record_keeps(ts) && expand_pays(target, lanes))
         return ReduceModeExpand;
     return state_flag(ts, JitFlagScatterReduceLocal) ? ReduceModeLocal
                                                      : ReduceModeDirect;
@@ -500,7 +370,7 @@ static bool queue_effect(Access *a, Op op, uint32_t aux, VarId array, VarId *ids
     }
     var_dec(ids[0]);
     TRY(effect, false);
-    if (!evaluate_queue(a->ts, effect)) {
+    if (!record_effect(a->ts, effect)) {
         var_dec(effect);
         return false;
     }
@@ -515,13 +385,13 @@ static bool queue_effect(Access *a, Op op, uint32_t aux, VarId array, VarId *ids
 static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *values,
                           VarId index, VarId mask, ReduceOp op, ReduceMode mode)
 {
-    TRY(check_array(a, target, "the target"), false);
+    TRY(access_check_array(a, target, "the target"), false);
     a->backend = (JitBackend) var_get(target)->backend;
     TRY(check_reduction(a->function, (VarType) var_get(target)->type, op, mode), false);
     for (uint32_t i = 0; i < n; ++i)
-        TRY(check_value(a, values[i], target, "the value"), false);
-    TRY(check_index(a, index), false);
-    TRY(check_mask(a, mask), false);
+        TRY(access_check_value(a, values[i], target, "the value"), false);
+    TRY(access_check_index(a, index), false);
+    TRY(access_check_mask(a, mask), false);
     uint32_t entries = var_get(target)->size;
     if (entries % n)
         return error_set(JIT_ERROR_ARGUMENT,
@@ -536,8 +406,9 @@ static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *valu
 static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
                      VarId index, VarId mask, ReduceOp op, ReduceMode mode)
 {
+    target = loop_array(a->ts, target);
     TRY(check_scatter(a, n, target, values, index, mask, op, mode), 0);
-    TRY(prepare(a, index, mask, values, n, var_get(target)->size / n), 0);
+    TRY(access_prepare(a, index, mask, values, n, var_get(target)->size / n), 0);
     VarId written = writable_beside(a->ts, target, values, n);
     TRY(written, 0);
     mode = choose_mode(a->ts, var_get(written), op, mode, (uint64_t) a->size * n);
@@ -566,7 +437,7 @@ VarId memory_scatter(ThreadState *ts, VarId target, VarId value, VarId index,
 {
     Access a = { .ts = ts, .function = "jit_var_scatter()", .kind = CHECK_SCATTER };
     VarId result = scatter(&a, 1, target, &value, index, mask, op, mode);
-    finish(&a);
+    access_finish(&a);
     return result;
 }
 
@@ -603,11 +474,11 @@ VarId memory_scatter_packet(ThreadState *ts, uint32_t n, VarId target,
         return memory_scatter(ts, target, values[0], index, mask, op, mode);
     if (!state_flag(ts, JitFlagPacketOps)) {
         TRY(check_scatter(&a, n, target, values, index, mask, op, mode), 0);
-        TRY(check_sizes(&a, index, mask, values, n), 0);
+        TRY(access_check_sizes(&a, index, mask, values, n), 0);
         return scatter_singly(ts, n, target, values, index, mask, op, mode);
     }
     VarId result = scatter(&a, n, target, values, index, mask, op, mode);
-    finish(&a);
+    access_finish(&a);
     return result;
 }
 
@@ -618,11 +489,12 @@ VarId memory_scatter_packet(ThreadState *ts, uint32_t n, VarId target,
 static VarId atomic(Access *a, Op op, VarId *target, VarId *ids, uint32_t count,
                     VarId index, VarId mask, const VarId *values, uint32_t value_count)
 {
-    TRY(check_index(a, index), 0);
-    TRY(check_mask(a, mask), 0);
+    TRY(access_check_index(a, index), 0);
+    TRY(access_check_mask(a, mask), 0);
     a->backend = (JitBackend) var_get(*target)->backend;
-    TRY(prepare(a, index, mask, values, value_count, var_get(*target)->size), 0);
-    VarId written = writable_beside(a->ts, *target, values, value_count);
+    TRY(access_prepare(a, index, mask, values, value_count, var_get(*target)->size), 0);
+    VarId array = loop_array(a->ts, *target);
+    VarId written = writable_beside(a->ts, array, values, value_count);
     TRY(written, 0);
     VarId result = 0;
     bool ok = !expand_copies_of(written) || evaluate_pending(a->ts, written);
@@ -641,27 +513,29 @@ static VarId atomic(Access *a, Op op, VarId *target, VarId *ids, uint32_t count,
 
 VarId memory_scatter_inc(ThreadState *ts, VarId *target, VarId index, VarId mask)
 {
-    Access a = { .ts = ts, .function = function_names[CHECK_INC], .kind = CHECK_INC };
-    TRY(check_array(&a, *target, "the target"), 0);
+    Access a = { .ts = ts, .function = access_functions[CHECK_INC], .kind = CHECK_INC };
+    TRY(access_check_array(&a, *target, "the target"), 0);
     if (var_get(*target)->type != VarTypeUInt32)
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
                                  "%s: the target is %s, expected uint32", a.function,
                                  type_info[var_get(*target)->type].name);
     VarId ids[3] = { 0 };
     VarId result = atomic(&a, OP_SCATTER_INC, target, ids, 3, index, mask, NULL, 0);
-    finish(&a);
+    access_finish(&a);
     return result;
 }
 
 VarId memory_scatter_exch(ThreadState *ts, VarId *target, VarId value, VarId index,
                           VarId mask)
 {
-    Access a = { .ts = ts, .function = function_names[CHECK_EXCH], .kind = CHECK_EXCH };
-    TRY(check_array(&a, *target, "the target"), 0);
-    TRY(check_value(&a, value, *target, "the value"), 0);
+    Access a = { .ts = ts,
+                 .function = access_functions[CHECK_EXCH],
+                 .kind = CHECK_EXCH };
+    TRY(access_check_array(&a, *target, "the target"), 0);
+    TRY(access_check_value(&a, value, *target, "the value"), 0);
     VarId ids[4] = { 0, value };
     VarId result = atomic(&a, OP_SCATTER_EXCH, target, ids, 4, index, mask, &value, 1);
-    finish(&a);
+    access_finish(&a);
     return result;
 }
 
@@ -693,18 +567,18 @@ static VarId cas_success(ThreadState *ts, VarId old, VarId compare, VarId mask)
 bool memory_scatter_cas(ThreadState *ts, VarId *target, VarId compare, VarId value,
                         VarId index, VarId mask, VarId out[2])
 {
-    Access a = { .ts = ts, .function = function_names[CHECK_CAS], .kind = CHECK_CAS };
-    TRY(check_array(&a, *target, "the target"), false);
-    TRY(check_value(&a, compare, *target, "the comparison value"), false);
-    TRY(check_value(&a, value, *target, "the value"), false);
+    Access a = { .ts = ts, .function = access_functions[CHECK_CAS], .kind = CHECK_CAS };
+    TRY(access_check_array(&a, *target, "the target"), false);
+    TRY(access_check_value(&a, compare, *target, "the comparison value"), false);
+    TRY(access_check_value(&a, value, *target, "the value"), false);
     VarId ids[5] = { 0, compare, value }, values[] = { compare, value };
     VarId old = atomic(&a, OP_SCATTER_CAS, target, ids, 5, index, mask, values, 2);
     if (!old) {
-        finish(&a);
+        access_finish(&a);
         return false;
     }
     VarId success = cas_success(ts, old, compare, a.mask);
-    finish(&a);
+    access_finish(&a);
     if (!success) {
         var_dec(old);
         return false;
@@ -718,8 +592,8 @@ bool memory_scatter_cas(ThreadState *ts, VarId *target, VarId compare, VarId val
 
 static bool check_kahan(Access *a, VarId sums, VarId errors, VarId value)
 {
-    TRY(check_array(a, errors, "target 2"), false);
-    TRY(check_array(a, sums, "target 1"), false);
+    TRY(access_check_array(a, errors, "target 2"), false);
+    TRY(access_check_array(a, sums, "target 1"), false);
     const Var *s = var_get(sums), *e = var_get(errors);
     if (!type_info[s->type].is_float || e->type != s->type || e->size != s->size ||
         sums == errors)
@@ -729,7 +603,7 @@ static bool check_kahan(Access *a, VarId sums, VarId errors, VarId value)
                          "and size",
                          a->function, sums, type_info[s->type].name, s->size, errors,
                          type_info[e->type].name, e->size);
-    return check_value(a, value, sums, "the value");
+    return access_check_value(a, value, sums, "the value");
 }
 
 /* result = op(a, b), or op(a) if b is 0; 0 if an operand is missing. */
@@ -778,14 +652,15 @@ static VarId rounding_error(ThreadState *ts, VarId old, VarId value)
 bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId value,
                               VarId index, VarId mask)
 {
-    Access a = { .ts = ts, .function = function_names[CHECK_KAHAN],
+    Access a = { .ts = ts, .function = access_functions[CHECK_KAHAN],
                  .kind = CHECK_KAHAN };
     TRY(check_kahan(&a, *sums, *errors, value), false);
-    TRY(check_index(&a, index) && check_mask(&a, mask), false);
-    TRY(check_sizes(&a, index, mask, &value, 1), false);
+    TRY(access_check_index(&a, index) && access_check_mask(&a, mask), false);
+    TRY(access_check_sizes(&a, index, mask, &value, 1), false);
     /* All that may evaluate comes before the first effect, whose result cannot be used
      * after an evaluation. */
-    VarId written = writable_beside(ts, *errors, (VarId[]){ value, *sums }, 2);
+    VarId array = loop_array(ts, *errors);
+    VarId written = writable_beside(ts, array, (VarId[]){ value, *sums }, 2);
     TRY(written, false);
     bool ok = !expand_copies_of(written) || evaluate_pending(ts, written);
     VarId ids[] = { 0, value, 0, 0 }, old = 0, error = 0;
@@ -801,7 +676,7 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
     }
     if (old)
         var_dec(old);
-    finish(&a);
+    access_finish(&a);
     if (!ok || !error) {
         var_dec(written);
         return false;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "trace/evaluate.h"
 #include "trace/lvn.h"
+#include "trace/record.h"
 
 /* "jit_var_new(float32 r4[10] <- r1, r3): add" */
 static void log_node(VarId id)
@@ -64,6 +65,34 @@ static VarId create(ThreadState *ts, const Var *proto)
     return id;
 }
 
+/* What is known about the operands of a new node, all at once. */
+typedef struct Inherited {
+    uint32_t scope; /* for it, if it is pure */
+    uint8_t flags;
+} Inherited;
+
+static inline void inherit_from(Inherited *in, VarId id)
+{
+    if (!id)
+        return;
+    const Var *v = var_get(id);
+    in->flags |= v->flags;
+    if (record_scope(v) > in->scope)
+        in->scope = record_scope(v);
+}
+
+static inline Inherited inherit(const ThreadState *ts, uint64_t pair, uint64_t more)
+{
+    Inherited in = { 0, 0 };
+    inherit_from(&in, (VarId) pair);
+    inherit_from(&in, (VarId) (pair >> 32));
+    inherit_from(&in, (VarId) more);
+    inherit_from(&in, (VarId) (more >> 32));
+    in.scope = ts->body ? record_place(ts, in.scope) : ts->scope;
+    in.flags &= VAR_SYMBOLIC;
+    return in;
+}
+
 static inline bool is_numbered(const ThreadState *ts, Op op)
 {
     return state_flag(ts, JitFlagValueNumbering) && op_info[op].flags & F_PURE;
@@ -76,7 +105,8 @@ VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pai
 {
     Op op = (Op) (head & 0xff);
     bool numbered = is_numbered(ts, op);
-    LvnKey key = lvn_key(op, head, pair, c, 0, size, ts->scope);
+    Inherited in = inherit(ts, pair, c);
+    LvnKey key = lvn_key(op, head, pair, c, 0, size, in.scope);
     VarId id = numbered ? lvn_lookup(&key) : 0;
     if (id) {
         var_inc(id);
@@ -86,10 +116,10 @@ VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pai
     TRY(v, 0);
     var_take(id, v);
     v->size = size;
-    v->head = head;
+    v->head = head | (uint64_t) in.flags << 24;
     v->dep_pair[0] = pair;
     v->dep_pair[1] = c;
-    v->scope = ts->scope;
+    v->scope = in.scope;
     var_inc((VarId) pair);
     if (pair >> 32)
         var_inc((VarId) (pair >> 32));
@@ -106,8 +136,11 @@ VarId node_new(ThreadState *ts, const Var *proto)
 {
     Op op = (Op) proto->op;
     bool numbered = is_numbered(ts, op);
+    Inherited in = inherit(ts, proto->dep_pair[0], proto->dep_pair[1]);
+    if (!(op_info[op].flags & F_PURE))
+        in.scope = ts->scope;
     LvnKey key = lvn_key(op, proto->head, proto->dep_pair[0], proto->dep_pair[1],
-                         proto->value.literal, proto->size, ts->scope);
+                         proto->value.literal, proto->size, in.scope);
     VarId id = numbered ? lvn_lookup(&key) : 0;
     if (id) {
         var_inc(id);
@@ -116,7 +149,8 @@ VarId node_new(ThreadState *ts, const Var *proto)
     Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), &id);
     TRY(v, 0);
     *v = *proto;
-    v->scope = ts->scope;
+    v->scope = in.scope;
+    v->flags |= in.flags;
     v->stamp = 0;
     var_commit(id);
     if (numbered)
@@ -140,6 +174,7 @@ VarId node_raw(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_
     Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .backend = (uint8_t) backend,
               .size = size, .aux = aux, .scope = ts->scope };
     memcpy(v.dep, deps, sizeof(v.dep));
+    v.flags = inherit(ts, v.dep_pair[0], v.dep_pair[1]).flags;
     return create(ts, &v);
 }
 
@@ -153,6 +188,8 @@ VarId node_wide(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32
     Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .backend = (uint8_t) backend,
               .flags = VAR_WIDE, .size = size, .aux = aux, .scope = ts->scope,
               .value.list = list };
+    for (uint32_t i = 0; i < count; ++i)
+        v.flags |= ids[i] ? var_get(ids[i])->flags & VAR_SYMBOLIC : 0;
     VarId id = create(ts, &v);
     if (!id)
         alloc_free(list);
@@ -173,6 +210,10 @@ bool node_usable(ThreadState *ts, VarId id, const char *function, const char *wh
 {
     if (!var_exists(id))
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
+                         function, what, id);
+    if (var_get(id)->flags & VAR_LOCAL)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: %s (r%u) is a local array, which only exists in kernels",
                          function, what, id);
     if (var_get(id)->flags & VAR_POISONED)
         return error_set(JIT_ERROR_STATE,

@@ -9,9 +9,13 @@
  * only, so whatever needs it, value or effect, joins the group of the atomic; there,
  * writes that get in each other's way are the caller's responsibility.
  *
+ * A region with side effects is an effect that may write several arrays. It shares none
+ * of them with other writes in its group. Its results are stored when it runs, so what
+ * needs them joins its group or a later one.
+ *
  * While this runs, 'position' of a variable with the current stamp is: of an array that
  * is written, the last effect that does (an index into 'placed'); of an unevaluated
- * variable, 1 + the group of the latest atomic operation it depends on, or 0.
+ * variable, the group that it depends on as a Need.
  */
 #include "trace/schedule.h"
 
@@ -20,6 +24,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "trace/region.h"
 
 static Group *add_group(Schedule *s, uint32_t size)
 {
@@ -47,14 +52,6 @@ static bool add_root(Group *group, VarId id)
                     sizeof(VarId)), false);
     group->roots[group->root_count++] = id;
     return true;
-}
-
-/* The array an effect writes to. */
-static Var *target_of(const Var *effect)
-{
-    uint32_t count;
-    const Var *pointer = var_get(var_operands(effect, &count)[0]);
-    return var_get(pointer->dep[0]);
 }
 
 /* -------------------------------------------------- may writes share a kernel? */
@@ -147,6 +144,8 @@ static bool may_share(const Var *a, const Var *b)
 {
     if (commute(a, b))
         return true;
+    if (a->op == OP_REGION)
+        return false;
     /* Atomics run where their results are needed first, before earlier writes. */
     bool plain = a->op == b->op && a->type == VarTypeVoid;
     if (plain && index_of(a) == index_of(b) &&
@@ -159,7 +158,7 @@ static bool may_share(const Var *a, const Var *b)
 
 typedef struct Placed {
     uint32_t group;
-    uint32_t previous; /* effect on the same array, UINT32_MAX if none */
+    uint32_t previous; /* effect on the same array, UINT32_MAX if none or a region */
     bool uniform;      /* it and all before it on that array in this group commute */
 } Placed;
 
@@ -168,11 +167,22 @@ typedef struct Placing {
     const VarId *effects;
     Placed *placed;
     uint32_t stamp;
-    bool results_used; /* somebody holds the result of an atomic operation */
+    bool results_used; /* somebody holds results of atomic operations or regions */
     VarId *stack;
     uint32_t *next;    /* operand to look at next, for each entry of the stack */
     uint32_t stack_capacity, next_capacity;
 } Placing;
+
+/* The latest group that has an atomic operation or a region whose result is needed:
+ * 2 * (1 + group), and 1 more if it is an atomic, 0 if there is none. */
+typedef uint32_t Need;
+
+static Need need_of(const Var *effect, uint32_t group)
+{
+    return 2 * (group + 1) + (effect->op != OP_REGION);
+}
+static bool must_join(Need need) { return need & 1; }
+static uint32_t group_of(Need need) { return need / 2 - 1; }
 
 static bool is_leaf(const Var *v)
 {
@@ -191,8 +201,8 @@ static bool push(Placing *p, uint32_t depth, VarId id)
     return true;
 }
 
-/* 1 + the group whose atomic operations this needs, 0 if none. */
-static bool find_needed(Placing *p, VarId id, uint32_t *needed)
+/* The group whose atomic operations or regions this needs. */
+static bool find_needed(Placing *p, VarId id, Need *needed)
 {
     *needed = 0;
     if (!p->results_used || is_leaf(var_get(id)))
@@ -225,17 +235,21 @@ static bool find_needed(Placing *p, VarId id, uint32_t *needed)
     return true;
 }
 
-/* First group that this effect may join without disturbing earlier ones. */
+/* First group that this effect may join without disturbing earlier ones that write to
+ * 'target'. */
 static uint32_t earliest(const Placing *p, const Var *effect, const Var *target,
                          Placed *placed)
 {
-    placed->previous = var_position(target, p->stamp);
+    uint32_t previous = var_position(target, p->stamp);
+    if (effect->op == OP_REGION)
+        return previous == UINT32_MAX ? 0 : p->placed[previous].group + 1;
+    placed->previous = previous;
     placed->uniform = commute(effect, effect);
-    if (placed->previous == UINT32_MAX)
+    if (previous == UINT32_MAX)
         return 0;
-    const Placed *last = &p->placed[placed->previous];
+    const Placed *last = &p->placed[previous];
     uint32_t group = last->group;
-    for (uint32_t i = placed->previous; i != UINT32_MAX; i = p->placed[i].previous) {
+    for (uint32_t i = previous; i != UINT32_MAX; i = p->placed[i].previous) {
         if (p->placed[i].group != group)
             break;
         const Var *other = var_get(p->effects[i]);
@@ -244,40 +258,52 @@ static uint32_t earliest(const Placing *p, const Var *effect, const Var *target,
         if (p->placed[i].uniform && commute(other, effect))
             break; /* so it does with those before */
     }
-    placed->uniform =
-        last->uniform && commute(var_get(p->effects[placed->previous]), effect);
+    placed->uniform = last->uniform && commute(var_get(p->effects[previous]), effect);
     return group;
+}
+
+/* The group for something of this size that needs 'need', at or behind 'from'. */
+static Group *choose_group(Placing *p, uint32_t size, Need need, uint32_t from)
+{
+    Schedule *s = p->schedule;
+    if (need && must_join(need) && s->groups[group_of(need)].size == size)
+        return &s->groups[group_of(need)];
+    if (need && group_of(need) > from)
+        from = group_of(need);
+    return find_group(s, size, from);
 }
 
 static bool place_effect(Placing *p, uint32_t number)
 {
     VarId id = p->effects[number];
     Placed *placed = &p->placed[number];
-    uint32_t needed;
-    TRY(find_needed(p, id, &needed), false);
-    Var *effect = var_get(id), *target = target_of(effect);
-    uint32_t from = earliest(p, effect, target, placed);
-    Group *group = NULL;
-    if (needed && p->schedule->groups[needed - 1].size == effect->size)
-        group = &p->schedule->groups[needed - 1];
-    else
-        group = find_group(p->schedule, effect->size, from);
+    *placed = (Placed){ .previous = UINT32_MAX };
+    Need need;
+    TRY(find_needed(p, id, &need), false);
+    Var *effect = var_get(id);
+    uint32_t targets, from = 0;
+    const VarId *target = region_targets(id, &targets);
+    for (uint32_t i = 0; i < targets; ++i) {
+        uint32_t first = earliest(p, effect, var_get(target[i]), placed);
+        from = first > from ? first : from;
+    }
+    const Group *group = choose_group(p, effect->size, need, from);
     TRY(group, false);
     placed->group = (uint32_t) (group - p->schedule->groups);
-    target->stamp = effect->stamp = p->stamp;
-    target->position = number;
-    effect->position = placed->group + 1;
+    for (uint32_t i = 0; i < targets; ++i) {
+        var_get(target[i])->stamp = p->stamp;
+        var_get(target[i])->position = number;
+    }
+    effect->stamp = p->stamp;
+    effect->position = need_of(effect, placed->group);
     return true;
 }
 
 static bool place_value(Placing *p, VarId id)
 {
-    uint32_t needed;
-    TRY(find_needed(p, id, &needed), false);
-    uint32_t size = var_get(id)->size;
-    if (needed && p->schedule->groups[needed - 1].size == size)
-        return add_root(&p->schedule->groups[needed - 1], id);
-    return add_root(find_group(p->schedule, size, 0), id);
+    Need need;
+    TRY(find_needed(p, id, &need), false);
+    return add_root(choose_group(p, var_get(id)->size, need, 0), id);
 }
 
 bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
@@ -293,7 +319,7 @@ bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
     }
     for (uint32_t i = 0; i < effect_count; ++i) {
         const Var *v = var_get(effects[i]);
-        p.results_used |= v->type != VarTypeVoid && v->refs > 1;
+        p.results_used |= (v->type != VarTypeVoid || v->op == OP_REGION) && v->refs > 1;
     }
     for (uint32_t i = 0; ok && i < effect_count; ++i)
         ok = place_effect(&p, i);

@@ -9,6 +9,7 @@
 #include "engine/interp/interp.h"
 #include "kernel/cache.h"
 #include "trace/array.h"
+#include "trace/region.h"
 
 /* ----------------------------------------------------------------- entries */
 
@@ -96,6 +97,8 @@ bool show_entries(ThreadState *ts, VarId id, Text *out)
 VarState show_state(VarId id)
 {
     const Var *v = var_get(id);
+    if (v->flags & VAR_SYMBOLIC)
+        return VarStateSymbolic;
     switch (v->op) {
         case OP_LITERAL: return VarStateLiteral;
         case OP_UNDEFINED: return v->flags & VAR_CONSUMED ? VarStateInvalid
@@ -113,6 +116,12 @@ static const char *const state_name[] = {
     "mixed"
 };
 
+/* The label, of regions their name. */
+static const char *label_of(const Var *v)
+{
+    return v->op == OP_REGION && v->region->name ? v->region->name : extra_label(v);
+}
+
 static void put_whos_row(Text *out, VarId id, uint64_t *device, uint64_t *unevaluated)
 {
     const Var *v = var_get(id);
@@ -125,7 +134,7 @@ static void put_whos_row(Text *out, VarId id, uint64_t *device, uint64_t *uneval
     const char *size = text_get(&storage);
     text_putf(out, "  %-8u %-9s %-12s %-8u %-11u %-11s %s\n", id,
               type_info[v->type].short_name, state_name[show_state(id)], v->refs,
-              v->size, size ? size : "", extra_label(v));
+              v->size, size ? size : "", label_of(v));
     text_free(&storage);
 }
 
@@ -199,8 +208,8 @@ void show_graphviz(Text *out)
             continue;
         const Var *v = var_get(id);
         text_putf(out, "    %u [label=\"{", id);
-        if (*extra_label(v)) {
-            put_quoted(out, extra_label(v));
+        if (*label_of(v)) {
+            put_quoted(out, label_of(v));
             text_put_char(out, '|');
         }
         text_putf(out, "%s|{%s|r%u|S:%u|R:%u}}\" fillcolor=%s];\n", op_info[v->op].name,

@@ -15,6 +15,8 @@
 #include "kernel/disk.h"
 #include "trace/evaluate.h"
 #include "trace/lvn.h"
+#include "trace/mask.h"
+#include "trace/record.h"
 
 State state = { .expand_threshold = 1000000 };
 
@@ -27,12 +29,14 @@ static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
 static void free_thread(ThreadState *ts)
 {
+    record_free(ts);
     for (uint32_t i = 0; i < ts->scheduled_count; ++i)
         var_dec(ts->scheduled[i]);
     for (uint32_t i = 0; i < ts->effect_count; ++i)
         var_dec(ts->effects[i]);
     for (uint32_t i = 0; i < ts->prefix_count; ++i)
         alloc_free(ts->prefixes[i]);
+    mask_free(ts);
     alloc_free(ts->scheduled);
     alloc_free(ts->effects);
     alloc_free(ts->prefixes);
@@ -156,11 +160,12 @@ static Deferred *deferred;
 static uint32_t deferred_capacity;
 uint32_t state_deferred;
 
-void state_defer(VarCallback callback, uint32_t index, int freed, void *payload)
+bool state_defer(VarCallback callback, uint32_t index, int freed, void *payload)
 {
-    if (vec_reserve(&deferred, &deferred_capacity, state_deferred + 1,
-                    sizeof(Deferred)))
-        deferred[state_deferred++] = (Deferred) { callback, payload, index, freed };
+    TRY(vec_reserve(&deferred, &deferred_capacity, state_deferred + 1,
+                    sizeof(Deferred)), false);
+    deferred[state_deferred++] = (Deferred) { callback, payload, index, freed };
+    return true;
 }
 
 void state_unlock_and_call(void)

@@ -24,12 +24,16 @@
 typedef struct ThreadState {
     uint32_t flags;          /* JitFlag... */
     uint32_t scope;          /* given to new variables */
+    struct Body *body;       /* the innermost one that is being recorded (record.h) */
     VarId *scheduled; /* to be computed by the next evaluation, one reference each */
     uint32_t scheduled_count, scheduled_capacity;
     VarId *effects; /* queued writes in order of creation, one reference each */
     uint32_t effect_count, effect_capacity;
     char **prefixes;         /* label prefixes, owned */
     uint32_t prefix_count, prefix_capacity;
+    VarId *masks;            /* mask stack (mask.h), one reference each */
+    uint32_t mask_count, mask_capacity;
+    uint32_t mask_base;      /* of them, how many the open body must leave alone */
     uint32_t evaluating;     /* evaluations of this thread that have not finished */
     uint32_t stolen;         /* other threads that are running writes queued by it */
     uint32_t profile_depth;  /* open profile ranges */
@@ -50,6 +54,7 @@ typedef struct State {
     size_t expand_threshold;
     uint64_t launches;
     uint64_t serials;        /* given to threads so far */
+    uint32_t scopes;         /* scope numbers given so far */
 } State;
 
 extern State state;
@@ -89,8 +94,10 @@ static inline void state_unlock(void)
 bool state_wait_eval(void);
 /** An evaluation that had released the lock has finished. */
 void state_signal_eval(void);
-/** Have 'callback' called by state_unlock(). Dropped if memory is out. */
-void state_defer(VarCallback callback, uint32_t index, int freed, void *payload);
+/** Does the calling thread hold the graph lock? */
+static inline bool state_is_locked(void) { return log_hold_state.depth != 0; }
+/** Have 'callback' called by state_unlock(). False if memory is out. */
+bool state_defer(VarCallback callback, uint32_t index, int freed, void *payload);
 /** Release all that belongs to the library except variables that are still
  *  referenced. */
 void state_free(void);

@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "trace/extra.h"
 #include "trace/lvn.h"
+#include "trace/region.h"
 
 VarTable var_table;
 static uint32_t last_stamp;
@@ -150,8 +151,12 @@ static inline VarId drop(VarId id, VarId stack)
 
 /* Drop the operands of a variable; those that nobody else holds go on top of the
  * stack. */
-static inline VarId drop_operands(Var *v, VarId stack)
+static inline VarId drop_operands(VarId id, Var *v, VarId stack)
 {
+    if (v->op == OP_RESULT)
+        region_forget_result(id, v);
+    else if (v->op == OP_REGION)
+        region_release(v);
     if (v->op == OP_POINTER && v->aux == 1)
         var_get(v->dep[0])->pending--;
     if (v->flags & VAR_WIDE) {
@@ -170,9 +175,9 @@ static inline VarId drop_operands(Var *v, VarId stack)
 }
 
 /* The same for a variable that goes on as something else. */
-static VarId detach_operands(Var *v)
+static VarId detach_operands(VarId id, Var *v)
 {
-    VarId stack = drop_operands(v, 0);
+    VarId stack = drop_operands(id, v, 0);
     v->flags &= (uint8_t) ~(VAR_WIDE | VAR_OWN_TEXT);
     memset(v->dep, 0, sizeof(v->dep));
     return stack;
@@ -186,7 +191,7 @@ static void release_stack(VarId stack)
         stack = v->position;
         if (v->flags & VAR_NUMBERED)
             lvn_remove(id);
-        stack = drop_operands(v, stack);
+        stack = drop_operands(id, v, stack);
         if (v->op == OP_EVALUATED)
             buffer_release(v->value.buffer);
         if (v->extra)
@@ -212,7 +217,7 @@ void var_set_buffer(VarId id, Buffer *buffer)
         v->flags &= (uint8_t) ~VAR_NUMBERED;
         v->pending = 0;
     }
-    VarId stack = detach_operands(v);
+    VarId stack = detach_operands(id, v);
     v->op = OP_EVALUATED;
     v->aux = 0;
     v->value.buffer = buffer;
@@ -222,7 +227,7 @@ void var_set_buffer(VarId id, Buffer *buffer)
 void var_consume(VarId id)
 {
     Var *v = var_get(id);
-    VarId stack = detach_operands(v);
+    VarId stack = detach_operands(id, v);
     v->op = OP_UNDEFINED;
     v->aux = 0;
     v->value.literal = 0;

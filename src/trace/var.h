@@ -32,10 +32,11 @@ enum {
     VAR_NUMBERED = 2, /* in the value numbering table */
     VAR_CONSUMED = 4, /* result of an atomic that ran in an earlier kernel: gone */
     VAR_OWN_TEXT = 8, /* STMT: value.text is ours */
-    VAR_QUEUED = 16,  /* in the list of effects of some thread */
+    VAR_SYMBOLIC = 16, /* depends on a placeholder of a body (record.h) */
     VAR_RUNNING = 32,  /* an effect of the group that is being built */
     VAR_POISONED = 64, /* a write to this array failed: its content is wrong */
-    VAR_UNUSABLE = VAR_CONSUMED | VAR_POISONED
+    VAR_LOCAL = 128,   /* version of an array in local memory (local.h) */
+    VAR_UNUSABLE = VAR_CONSUMED | VAR_POISONED | VAR_LOCAL
 };
 
 /** Operand list of a wide node. */
@@ -62,10 +63,12 @@ typedef struct Var {
     union {
         VarId dep[4];
         uint64_t dep_pair[2]; /* dep[0] in the low half of the first, and so on */
+        struct TraceRegion *region; /* REGION, which is wide (region.h) */
     };
     union {
         uint64_t
-            literal; /* LITERAL, and the bound of a CHECK, the address of a POINTER */
+            literal; /* LITERAL, and the bound of a CHECK, the address of a POINTER;
+                        placeholders and RESULT: see region.h */
         Buffer *buffer;    /* EVALUATED, one reference (NULL if size is 0) */
         const char *text;  /* STMT */
         VarList *list;     /* VAR_WIDE */
@@ -197,7 +200,9 @@ static inline const VarId *var_operands(const Var *v, uint32_t *count)
         *count = v->value.list->count;
         return v->value.list->ids;
     }
-    *count = v->op == OP_STMT ? v->aux : op_info[v->op].arity;
+    *count = v->op == OP_STMT     ? v->aux
+             : v->op == OP_RESULT ? 1
+                                  : op_info[v->op].arity;
     return v->dep;
 }
 

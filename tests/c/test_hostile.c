@@ -419,6 +419,81 @@ static bool disk(void)
     return true;
 }
 
+/* ------------------------------------------------ masks, local memory, prints,
+ * calls */
+
+static bool masks(void)
+{
+    uint32_t i = counter(), half = number(N / 2);
+    uint32_t mask = own(jit_var_lt(i, half));
+    if (!jit_var_mask_push(CPU, mask))
+        return false;
+    uint32_t square = own(jit_var_mul(i, i));
+    uint32_t got = own(jit_var_gather(square, i, 0));
+    uint32_t wide = own(jit_var_mask_apply(0, N));
+    return jit_var_mask_pop(CPU) && wide && entry_is(got, 7, 49) &&
+           entry_is(got, N - 1, 0);
+}
+
+static bool local_memory(void)
+{
+    uint32_t i = counter(), one = number(1), two = number(2);
+    uint32_t a = own(jit_array_create(CPU, VarTypeUInt32, 3, N));
+    uint32_t b = own(jit_array_write(a, one, i, 0));
+    uint32_t c = own(jit_array_write(b, one, two, 0)); /* copies, for 'b' is read */
+    uint32_t x = own(jit_array_read(c, one, 0)), y = own(jit_array_read(b, one, 0));
+    uint32_t sum = own(jit_var_add(x, y));
+    return sum && entry_is(sum, 8, 10);
+}
+
+static void sum_up(const JitPrintRecords *records, void *payload)
+{
+    uint64_t *seen = payload; /* sum of the values, good-byes */
+    seen[1] += !records;
+    for (size_t k = 0; records && k < records->count; ++k)
+        seen[0] += records->values[k];
+}
+
+static bool prints(void)
+{
+    /* What a disturbed run leaves in the queue may come with the next one. */
+    static uint64_t both[2][2], runs;
+    uint64_t *seen = both[runs++ % 2];
+    seen[0] = seen[1] = 0;
+    uint32_t i = counter();
+    bool recorded = jit_var_print(0, 1, &i, SIZE_MAX, sum_up, seen);
+    bool ok = recorded && jit_eval() && jit_sync_thread();
+    if (ok && seen[0] && seen[0] != N * (N - 1) / 2)
+        fail_msg("the sum of printed values is %llu", (unsigned long long) seen[0]);
+    if (!recorded && seen[1])
+        fail_msg("the payload of a print that was not recorded was released");
+    return ok;
+}
+
+static bool calls(void)
+{
+    uint32_t i = counter(), three = number(3), self = own(jit_var_mod(i, three));
+    uint32_t array = own(jit_var_mem_copy(CPU, VarTypeUInt32, &(uint32_t){ 9 }, 1));
+    uint32_t call = jit_var_call_start(CPU, "hostile", 0), result;
+    if (!call)
+        return false;
+    uint32_t a = own(jit_var_call_input(call, i));
+    for (uint32_t c = 0; c < 2; ++c) {
+        uint32_t factor = number(7 + c), product = own(jit_var_mul(a, factor));
+        uint32_t out = own(jit_var_add(product, c ? array : three));
+        if (!a || !out) {
+            jit_record_end(CPU, call, 1);
+            return false;
+        }
+        if (!jit_var_call_append(call, 1, &out))
+            return false;
+    }
+    if (!jit_var_call(call, self, 2, NULL, NULL, &result))
+        return false;
+    own(result);
+    return entry_is(result, 4, 31) && entry_is(result, 5, 49) && entry_is(result, 6, 0);
+}
+
 /* ---------------------------------------------------------------------- driver */
 
 typedef struct Scenario {
@@ -457,6 +532,10 @@ static const Scenario scenarios[] = {
     { "memory", memory, false, false },
     { "events", events, false, false },
     { "large", large, false, false },
+    { "masks", masks, false, false },
+    { "local_memory", local_memory, false, false },
+    { "prints", prints, false, false },
+    { "calls", calls, false, false },
     { "threads", threads, false, true },
     { "disk", disk, true, false }
 };

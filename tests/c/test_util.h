@@ -287,37 +287,62 @@ static UNUSED bool engine_is(const char *name)
     return engine && strcmp(engine, name) == 0;
 }
 
+/* An engine with an instruction set. */
+typedef struct EngineCase {
+    const char *engine, *isa; /* isa: DRJIT_NATIVE_ISA, or NULL */
+} EngineCase;
+
+/* Why this case cannot run here; NULL if it can. */
+static UNUSED const char *engine_missing(const EngineCase *c)
+{
+    if (strcmp(c->engine, "llvm") == 0 && !jit_llvm_version(NULL, NULL, NULL))
+        return jit_error_message();
+#if defined(__x86_64__)
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (c->isa && !__builtin_cpu_supports("avx512bw"))
+        return "it is what native uses here anyway";
+#else
+    bool avx2 = false;
+#endif
+    return strcmp(c->engine, "native") == 0 && !avx2 ? "the CPU lacks AVX2" : NULL;
+}
+
 /* Run 'tests' in a child process for each engine; the number of engines that failed.
  * DRJIT_TEST_ENGINE restricts the choice. */
 static UNUSED int run_engines(int (*tests)(void))
 {
-    static const char *const engines[] = { "interp", "llvm" };
+    static const EngineCase cases[] = {
+        { "interp", NULL }, { "native", NULL }, { "native", "avx2" }, { "llvm", NULL }
+    };
     const char *only = getenv("DRJIT_TEST_ENGINE");
     int failures = 0;
-    for (size_t i = 0; i < COUNT_OF(engines); ++i) {
-        if (only && strcmp(only, engines[i]) != 0)
+    for (size_t i = 0; i < COUNT_OF(cases); ++i) {
+        const char *isa = cases[i].isa ? cases[i].isa : "";
+        if (only && strcmp(only, cases[i].engine) != 0)
             continue;
         fflush(NULL);
         pid_t child = fork();
         if (child < 0)
             return 1;
         if (child == 0) {
-            setenv("DRJIT_CPU_ENGINE", engines[i], 1);
-            if (strcmp(engines[i], "llvm") == 0 &&
-                !jit_llvm_version(NULL, NULL, NULL)) {
-                printf("engine llvm skipped: %s\n", jit_error_message());
+            setenv("DRJIT_CPU_ENGINE", cases[i].engine, 1);
+            if (cases[i].isa)
+                setenv("DRJIT_NATIVE_ISA", cases[i].isa, 1);
+            const char *missing = engine_missing(&cases[i]);
+            if (missing) {
+                printf("engine %s %s skipped: %s\n", cases[i].engine, isa, missing);
                 exit(0);
             }
             jit_error_clear();
             jit_set_log_level_stderr(LogLevelWarn);
-            fprintf(stderr, "---- engine %s\n", engines[i]);
+            fprintf(stderr, "---- engine %s %s\n", cases[i].engine, isa);
             exit(tests() ? 1 : 0);
         }
         int status = 0;
         if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
             WEXITSTATUS(status) != 0) {
-            fprintf(stderr, "engine %s: failed (status 0x%x)\n", engines[i],
-                    (unsigned) status);
+            fprintf(stderr, "engine %s %s: failed (status 0x%x)\n", cases[i].engine,
+                    isa, (unsigned) status);
             failures++;
         }
     }

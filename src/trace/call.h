@@ -1,0 +1,54 @@
+/*
+ * call.h -- recording calls
+ *
+ * The functions of jit.h, which say what they do. Requires the graph lock.
+ */
+#ifndef TRACE_CALL_H
+#define TRACE_CALL_H
+
+#include "trace/record.h"
+
+typedef struct CallList {
+    VarId *ids;
+    uint32_t count, capacity;
+} CallList;
+
+/** A call that is recorded. The outputs of all callables stand one after the other, and
+ *  so do their effects; lists hold references. */
+typedef struct Call {
+    Body body;               /* of the callable that is open */
+    char *name;
+    VarId mask;              /* lanes that call */
+    VarId active;            /* placeholder for lanes that execute a callable */
+    uint32_t scope;          /* of the placeholders, below those of the callables */
+    CallList inputs, states; /* what is given, and what stands for it */
+    uint32_t count;          /* callables that are complete */
+    uint32_t output_count;   /* of each */
+    CallList outputs, effects;
+    uint32_t *effect_ends;   /* of each callable */
+    uint32_t effect_end_capacity;
+} Call;
+
+uint32_t call_start(ThreadState *ts, JitBackend backend, const char *name, VarId mask);
+VarId call_input(ThreadState *ts, uint32_t call, VarId value);
+VarId call_mask(ThreadState *ts, uint32_t call);
+bool call_append(ThreadState *ts, uint32_t call, size_t n, const VarId *outputs);
+
+/** The innermost open call if it has this handle; NULL: error recorded. */
+Call *call_find(ThreadState *ts, uint32_t handle, const char *function);
+/** A placeholder that belongs to all callables. */
+VarId call_placeholder(ThreadState *ts, const Call *call, Op op, uint32_t which,
+                       VarType type, uint32_t size);
+/** Append an id, with a reference of its own or without. */
+bool call_append_id(CallList *list, VarId id, bool new_reference);
+/** Drop what a list holds. */
+void call_drop_list(CallList *list);
+/** Release a call whose body has been closed. */
+void call_free(Call *call);
+
+/** Lanes of one instance. */
+bool call_reduce(ThreadState *ts, const char *variant, const char *domain,
+                 uint32_t bound, VarId self, VarId mask, JitCallBucket **buckets,
+                 uint32_t *count);
+
+#endif

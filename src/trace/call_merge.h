@@ -1,0 +1,64 @@
+/*
+ * call_merge.h -- callables that are the same, give or take values
+ *
+ * Callables whose Programs differ in literals, or in arrays of one entry that they
+ * read, become one that reads these values from a table of words, at an offset that
+ * belongs to the instance. Values that are the same in all of them stay what they are.
+ */
+#ifndef TRACE_CALL_MERGE_H
+#define TRACE_CALL_MERGE_H
+
+#include "base/hash.h"
+#include "trace/assemble_call.h"
+#include "trace/node.h"
+
+/** A variable that stands for a value in the table. */
+typedef struct CallSlot {
+    uint32_t callable;
+    VarId var;
+    uint32_t word; /* relative to the instance's offset */
+} CallSlot;
+
+/** What a region of kind CALL has beside its lists (owned by the region). PART_EFFECTS
+ *  and PART_OUTPUTS hold those of all callables, one callable after the other. */
+typedef struct CallInfo {
+    uint32_t callable_count;
+    uint32_t *effect_ends; /* of each callable, in PART_EFFECTS */
+    CallSlot *slots;       /* by callable and variable */
+    uint32_t slot_count;
+    uint32_t offset_state; /* STATE that is the offset, if there are slots */
+} CallInfo;
+
+void call_merge_free_info(CallInfo *info);
+/** NULL if this variable is itself in this callable. */
+const CallSlot *call_merge_find(const CallInfo *info, uint32_t callable, VarId var);
+/** Is it a slot in any callable? */
+bool call_merge_is_slot(const CallInfo *info, VarId var);
+
+/** Hash of a callable, with the values of its literals or without. */
+Hash128 call_merge_hash(const Program *program, bool literals);
+
+/** Which callables become one. All arrays are owned. */
+typedef struct CallGroups {
+    uint32_t count;
+    uint32_t *group_of;   /* callable -> group */
+    uint32_t *leader;     /* group -> the callable that stands for it */
+    uint32_t *offset;     /* callable -> first word of its values */
+    CallSlot *slots;      /* 'callable' is a group here */
+    uint32_t slot_count, slot_capacity;
+    uint32_t words;       /* of the table, 0: none is needed */
+    uint32_t *table;      /* contents; words of arrays are 0 for now */
+    struct CallCopy {
+        VarId var;
+        uint32_t word;
+    } *copies;            /* entries of arrays that go to the table */
+    uint32_t copy_count, copy_capacity;
+} CallGroups;
+
+/** Group the callables of a preview as described above. */
+bool call_merge_groups(const struct CallPreview *preview, CallGroups *groups);
+/** Each of so many callables is on its own. */
+bool call_merge_none(uint32_t count, CallGroups *groups);
+void call_merge_free(CallGroups *groups);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * loop.h -- loops: recorded (loop.c) or run at once (loop_evaluated.c)
+ *
+ * The first functions are those of jit.h, which says what they do. Requires the graph
+ * lock.
+ */
+#ifndef TRACE_LOOP_H
+#define TRACE_LOOP_H
+
+#include "trace/record.h"
+
+typedef struct LoopState {
+    VarId initial;     /* owned; 0: the caller has it (an array that is written to) */
+    VarId placeholder; /* owned; 0: the caller was given the value itself */
+    VarId array;       /* accesses as a whole go there; held by effects or 'initial' */
+    uint32_t size;
+    uint8_t type, local;
+    bool whole;        /* accessed as a whole */
+    bool fixed;        /* it never changes */
+} LoopState;
+
+typedef struct Loop {
+    Body body;
+    char *name;
+    VarId mask;        /* lanes that enter; owned */
+    VarId active[2];   /* before and behind the test; owned */
+    VarId condition;   /* owned; 0: not known yet */
+    bool never;        /* the condition is false: the body does not run (again) */
+    bool again;        /* this is the second recording */
+    bool evaluated;    /* nothing is recorded: 'initial' is the state before an
+                          iteration, active[0] the mask of lanes that go on */
+    uint32_t count;
+    LoopState states[];
+} Loop;
+
+uint32_t loop_start(ThreadState *ts, JitBackend backend, const char *name, size_t n,
+                    VarId *values);
+int loop_condition(ThreadState *ts, uint32_t loop, VarId condition);
+int loop_end(ThreadState *ts, uint32_t loop, VarId *values);
+
+/** The array behind 'id', which is to be read or written by index as a whole: 'id'
+ *  itself, or, for a state of a loop, its initial value. The loop must not change that
+ *  state then (borrowed). */
+VarId loop_array(ThreadState *ts, VarId id);
+/** There will be a write to array 'id': loops that are run at once let go of it. */
+void loop_array_writes(ThreadState *ts, VarId id);
+/** The write goes to 'written': the array itself or a copy. */
+void loop_array_written(ThreadState *ts, VarId id, VarId written);
+
+/** Run a loop at once: before the first iteration, once the condition is known ('never'
+ *  says whether it is over), and at the end of an iteration. False: error recorded. */
+bool loop_evaluated_begin(ThreadState *ts, Loop *loop);
+bool loop_evaluated_condition(ThreadState *ts, Loop *loop);
+bool loop_evaluated_end(ThreadState *ts, Loop *loop, VarId *values);
+
+#endif
