@@ -7,7 +7,7 @@
 #     make asan       tests under the address and undefined-behaviour sanitizers
 #     make tsan       tests under the thread sanitizer
 #     make hostile    every allocation, file operation and loader call fails once
-#     make fuzz       100,000 random Programs on all engines
+#     make fuzz       1,000,000 random Programs on all engines (FUZZ_PROGRAMS=...)
 #     make bench      measure; results go to bench/results/
 #     make golden     write the golden files anew, to be reviewed with 'git diff'
 #     make lint       layers, style, types     make docs     docs/reference.md
@@ -22,7 +22,7 @@ PREFIX ?= /usr/local
 LIBDIR ?= lib
 DESTDIR ?=
 SUITE ?=
-FUZZ_PROGRAMS ?= 100000
+FUZZ_PROGRAMS ?= 1000000
 
 # A recursive variable: bootstrap.sh may have put meson into .venv just before its use.
 MESON = $(shell [ -x .venv/bin/meson ] && echo .venv/bin/meson || echo meson)

@@ -1,14 +1,20 @@
 /*
  * fuzz_programs.c -- random Programs give the same bits on all engines
  *
- *     fuzz_programs [--count N] [--seed S] [--ops N] [--engine NAME] [--print] [N]
+ *     fuzz_programs [--count N] [--seed S] [--ops N] [--engine NAME,...] [--print]
+ *                   [--guard before|behind] [--inline] [N]
  *
  * Every Program of seeds S ... S+N-1 runs on the interpreter, which is the reference,
- * on its variants for other instruction sets, and on all other engines that are
- * available here (or on the named one only), each after legalising for that engine. A
- * Program that makes a difference is reduced as far as it still does and printed with
- * the place of the first difference. '--print' shows the Programs. Status 1 if any
- * failed.
+ * on its variants for other instruction sets, on 'scalar', which knows nothing of
+ * packets, and on all other engines that are available here (or on the named ones
+ * only), each after legalising for that engine and in a process of its own. A Program
+ * that makes a difference, crashes or does not end is reduced as far as it still does
+ * and printed with the place of the first difference.
+ *
+ * '--print' shows the Programs, '--guard' runs them with pages that cannot be touched
+ * next to their arrays, '--inline' runs engines in this process, for a debugger
+ * (without variants, which the environment chooses then). Status 1 if any failed, 77 if
+ * none of the named engines is there.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -19,24 +25,21 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
-#include "fuzz_run.h"
+#include "fuzz_peer.h"
+#include "scalar_engine.h"
 
 enum { MAX_RIVALS = 8, MAX_REPORTS = 10 };
-
-/* Who is compared with the reference: an engine of this process or a peer. */
-typedef struct Rival {
-    const Engine *engine; /* NULL: the peer */
-    FuzzPeer peer;
-} Rival;
 
 typedef struct Options {
     uint64_t seed, count;
     uint32_t ops;
-    const char *engine;
-    bool print;
+    const char *engines;
+    bool print, is_inline;
+    FuzzGuard guard;
 } Options;
 
-static Rival rivals[MAX_RIVALS];
+/* Who is compared with the reference. Peers without a process run here. */
+static FuzzPeer rivals[MAX_RIVALS];
 static uint32_t rival_count;
 
 /* ---------------------------------------------------------------------- crashes */
@@ -74,23 +77,23 @@ static void catch_crashes(void)
 
 /* ------------------------------------------------------------------- comparison */
 
-static const char *rival_name(const Rival *rival)
+static const char *rival_name(const FuzzPeer *rival)
 {
-    return rival->engine ? rival->engine->name : rival->peer.name;
+    return rival->variant.name;
 }
 
-static void run_rival(const Rival *rival, const FuzzJob *job, FuzzOutcome *out)
+static void run_rival(const FuzzPeer *rival, const FuzzJob *job, FuzzOutcome *out)
 {
-    if (rival->engine) {
-        fuzz_run(job, rival->engine, out);
+    if (rival->pid) {
+        fuzz_peer_send(rival, job);
+        fuzz_peer_receive(rival, out);
     } else {
-        fuzz_peer_send(&rival->peer, job);
-        fuzz_peer_receive(&rival->peer, out);
+        fuzz_run(job, rival->variant.engine, out);
     }
 }
 
 /* Does this rival differ from the reference? */
-static bool differs(const FuzzJob *job, const Rival *rival)
+static bool differs(const FuzzJob *job, const FuzzPeer *rival)
 {
     FuzzOutcome expected, found;
     fuzz_run(job, &interp_engine, &expected);
@@ -101,21 +104,20 @@ static bool differs(const FuzzJob *job, const Rival *rival)
     return !same;
 }
 
-/* All rivals, the peers working while this process does. '*culprit' is the one that
- * differs. */
-static bool all_same(const FuzzJob *job, const Rival **culprit)
+/* All rivals, working while this process does. '*culprit' is the one that differs. */
+static bool all_same(const FuzzJob *job, const FuzzPeer **culprit)
 {
     for (uint32_t i = 0; i < rival_count; ++i)
-        if (!rivals[i].engine)
-            fuzz_peer_send(&rivals[i].peer, job);
+        if (rivals[i].pid)
+            fuzz_peer_send(&rivals[i], job);
     FuzzOutcome expected, found;
     fuzz_run(job, &interp_engine, &expected);
     *culprit = NULL;
     for (uint32_t i = 0; i < rival_count; ++i) {
-        if (rivals[i].engine)
-            fuzz_run(job, rivals[i].engine, &found);
+        if (rivals[i].pid)
+            fuzz_peer_receive(&rivals[i], &found);
         else
-            fuzz_peer_receive(&rivals[i].peer, &found);
+            fuzz_run(job, rivals[i].variant.engine, &found);
         if (!*culprit && !fuzz_outcome_same(&expected, &found))
             *culprit = &rivals[i];
         fuzz_outcome_free(&found);
@@ -126,7 +128,7 @@ static bool all_same(const FuzzJob *job, const Rival **culprit)
 
 /* --------------------------------------------------------------------- reduction */
 
-static void reduce_lanes(FuzzJob *job, const Rival *rival, uint32_t lanes)
+static void reduce_lanes(FuzzJob *job, const FuzzPeer *rival, uint32_t lanes)
 {
     job->lanes = lanes;
     while (job->lanes > 1) {
@@ -140,7 +142,7 @@ static void reduce_lanes(FuzzJob *job, const Rival *rival, uint32_t lanes)
 
 /* Drop what can be dropped: long runs of instructions first, then ever shorter ones. */
 static void reduce_program(FuzzJob *job, uint8_t *reductions, const bool *fixed,
-                           const Rival *rival)
+                           const FuzzPeer *rival)
 {
     uint32_t count = job->reduction_count;
     uint8_t *saved = alloc_get(count);
@@ -171,7 +173,7 @@ static void print_program(const FuzzJob *job, FILE *file)
     program_free(program);
 }
 
-static void report(FuzzJob job, const Rival *rival)
+static void report(FuzzJob job, const FuzzPeer *rival)
 {
     RandomProgram *r = random_program_new(job.seed, job.ops);
     uint32_t count = r ? r->program->inst_count : 0;
@@ -204,35 +206,75 @@ static void report(FuzzJob job, const Rival *rival)
 
 /* -------------------------------------------------------------------------- main */
 
-static void add_peer(const Options *options, const char *isa, bool usable)
+/* Is this name in the list of '--engine'? */
+static bool wanted(const Options *options, const char *name)
 {
-    char name[24];
-    snprintf(name, sizeof name, "interp-%s", isa);
-    if (!usable || (options->engine && strcmp(options->engine, name) != 0))
-        return;
-    if (fuzz_peer_start(&rivals[rival_count].peer, isa))
-        rival_count++;
-    else
-        fprintf(stderr, "fuzz_programs: cannot start a process for %s\n", name);
+    size_t length = strlen(name);
+    for (const char *at = options->engines; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length]))
+            return true;
+    }
+    return !options->engines;
 }
 
-/* Peers first, while no engine has threads or a chosen instruction set. */
+static void add_rival(const Options *options, const FuzzVariant *variant)
+{
+    if (!wanted(options, variant->name) || (options->is_inline && variant->variable))
+        return;
+    FuzzPeer *rival = &rivals[rival_count];
+    if (options->is_inline)
+        rival->variant = *variant;
+    else if (!fuzz_peer_start(rival, variant)) {
+        fprintf(stderr, "fuzz_programs: no process for %s\n", variant->name);
+        return;
+    }
+    rival_count++;
+}
+
+/* Is the CPU one that has more than the variants? */
+static bool has_avx512(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avx512f");
+#else
+    return false;
+#endif
+}
+
 static void find_rivals(const Options *options)
 {
-    add_peer(options, "baseline", true);
-#if defined(__x86_64__)
-    add_peer(options, "avx2",
-             __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avx512f"));
-#endif
+    const Engine *native = engine_find("native");
+    const FuzzVariant variants[] = {
+        { "interp-baseline", &interp_engine, "DRJIT_INTERP_ISA", "baseline" },
+        { "interp-avx2", &interp_engine, "DRJIT_INTERP_ISA", "avx2" },
+        { "native-avx2", native, "DRJIT_NATIVE_ISA", "avx2" },
+        { "scalar", &scalar_engine, NULL, NULL },
+    };
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i)
+        if (variants[i].engine && (!strstr(variants[i].name, "avx2") || has_avx512()))
+            add_rival(options, &variants[i]);
     for (const Engine *const *e = engine_list; *e && rival_count < MAX_RIVALS; ++e) {
-        if (*e == &interp_engine ||
-            (options->engine && strcmp(options->engine, (*e)->name) != 0))
+        const FuzzVariant variant = { (*e)->name, *e, NULL, NULL };
+        if (*e == &interp_engine || !wanted(options, variant.name))
             continue;
         if ((*e)->available())
-            rivals[rival_count++].engine = *e;
+            add_rival(options, &variant);
         else
-            printf("%s is not compared: %s\n", (*e)->name, error_message());
+            printf("%s is not compared: %s\n", variant.name, error_message());
     }
+}
+
+/* Did all end without a complaint? */
+static bool stop_rivals(void)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < rival_count; ++i)
+        if (rivals[i].pid && !fuzz_peer_stop(&rivals[i])) {
+            printf("the process of %s failed\n", rival_name(&rivals[i]));
+            ok = false;
+        }
+    return ok;
 }
 
 static void show_progress(uint64_t done, uint64_t count, uint64_t *last)
@@ -257,6 +299,10 @@ static bool parse(int argc, char **argv, Options *o)
             o->print = true;
             continue;
         }
+        if (strcmp(name, "--inline") == 0) {
+            o->is_inline = true;
+            continue;
+        }
         if (!value)
             return false;
         if (strcmp(name, "--count") == 0)
@@ -265,8 +311,10 @@ static bool parse(int argc, char **argv, Options *o)
             o->seed = strtoull(value, NULL, 0);
         else if (strcmp(name, "--ops") == 0)
             o->ops = (uint32_t) strtoul(value, NULL, 0);
+        else if (strcmp(name, "--guard") == 0)
+            o->guard = strcmp(value, "before") == 0 ? GUARD_BEFORE : GUARD_BEHIND;
         else if (strcmp(name, "--engine") == 0)
-            o->engine = value;
+            o->engines = value;
         else
             return false;
         ++i;
@@ -279,12 +327,13 @@ int main(int argc, char **argv)
     Options options = { .seed = 1, .count = 2000, .ops = 40 };
     if (!parse(argc, argv, &options)) {
         fprintf(stderr, "usage: fuzz_programs [--count N] [--seed S] [--ops N] "
-                        "[--engine NAME] [--print] [N]\n");
+                        "[--engine NAME,...] [--print] [--guard before|behind] "
+                        "[--inline] [N]\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
-    catch_crashes();
     find_rivals(&options);
+    catch_crashes();
     printf("interp is compared with");
     for (uint32_t i = 0; i < rival_count; ++i)
         printf("%s %s", i ? "," : "", rival_name(&rivals[i]));
@@ -292,8 +341,10 @@ int main(int argc, char **argv)
     fflush(stdout);
     uint64_t failed = 0, last = clock_ns();
     for (uint64_t i = 0; i < options.count; ++i) {
-        FuzzJob job = { .seed = options.seed + i, .ops = options.ops };
-        const Rival *culprit;
+        FuzzJob job = { .seed = options.seed + i,
+                        .ops = options.ops,
+                        .guard = options.guard };
+        const FuzzPeer *culprit;
         current_seed = job.seed;
         show_progress(i, options.count, &last);
         if (options.print)
@@ -301,10 +352,8 @@ int main(int argc, char **argv)
         if (!all_same(&job, &culprit) && failed++ < MAX_REPORTS)
             report(job, culprit);
     }
-    for (uint32_t i = 0; i < rival_count; ++i)
-        if (!rivals[i].engine)
-            fuzz_peer_stop(&rivals[i].peer);
+    bool stopped = stop_rivals();
     printf("\n%llu passed, %llu failed\n",
            (unsigned long long) (options.count - failed), (unsigned long long) failed);
-    return failed || !rival_count ? 1 : 0;
+    return failed || !stopped ? 1 : rival_count ? 0 : 77;
 }

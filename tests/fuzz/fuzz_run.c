@@ -7,17 +7,19 @@
  *     | guard | shift | entries | guard | padding to 64 bytes |
  *
  * where guards, shift and padding hold ARRAY_FILL before and after. Reports of checks
- * come last.
+ * come last. With guard pages, the entries of a slot move into a mapping of their own
+ * for the run: what an engine must not touch then makes it crash.
  */
 #include "fuzz_run.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "engine/interp/interp.h"
+#include "base/vec.h"
 #include "kernel/legalise.h"
 
 /* ---------------------------------------------------------------------- memory */
@@ -97,6 +99,131 @@ static void normalise(const RandomProgram *r, uint8_t *block)
             reports[i].index = UINT32_MAX;
 }
 
+/* ---------------------------------------------------------------------- prints */
+
+typedef struct Record {
+    uint32_t print, lane, order;
+    uint64_t values[RANDOM_PRINTED];
+} Record;
+
+typedef struct Recorder {
+    PrintLog log;
+    const RandomProgram *random;
+    Record *records;
+    uint32_t count, capacity;
+} Recorder;
+
+static void record(PrintLog *log, uint32_t print, uint32_t begin, uint32_t lanes,
+                   const uint8_t *mask, const void *const *values)
+{
+    Recorder *r = (Recorder *) (void *) log;
+    for (uint32_t i = 0; i < lanes; ++i) {
+        if (!mask[i] ||
+            !vec_reserve(&r->records, &r->capacity, r->count + 1, sizeof(Record)))
+            continue;
+        Record *to = &r->records[r->count];
+        *to = (Record){ .print = print, .lane = begin + i, .order = r->count++ };
+        for (uint32_t k = 0; k < RANDOM_PRINTED && r->random->printed[print][k]; ++k) {
+            uint32_t size = type_info[r->random->printed[print][k]].size;
+            memcpy(&to->values[k], (const char *) values[k] + (size_t) i * size, size);
+        }
+    }
+}
+
+static int compare_records(const void *a, const void *b)
+{
+    const Record *x = a, *y = b;
+    if (x->print != y->print)
+        return x->print < y->print ? -1 : 1;
+    if (x->lane != y->lane)
+        return x->lane < y->lane ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+/* Behind the memory of an outcome. */
+static bool append_records(Recorder *r, FuzzOutcome *out)
+{
+    if (!r->count)
+        return true;
+    qsort(r->records, r->count, sizeof(Record), compare_records);
+    for (uint32_t i = 0; i < r->count; ++i)
+        r->records[i].order = 0;
+    size_t bytes = r->count * sizeof(Record);
+    uint8_t *data = alloc_aligned(out->size + bytes);
+    if (!data)
+        return false;
+    memcpy(data, out->data, out->size);
+    memcpy(data + out->size, r->records, bytes);
+    alloc_free(out->data);
+    out->data = data;
+    out->size += bytes;
+    return true;
+}
+
+/* ----------------------------------------------------------------- guard pages */
+
+/* A mapping with room for 'bytes', between two pages that cannot be touched. */
+typedef struct Mapping {
+    uint8_t *pages;
+    size_t size;
+    uint8_t *entries;
+} Mapping;
+
+static size_t page_size(void)
+{
+    return (size_t) sysconf(_SC_PAGESIZE);
+}
+
+/* The entries lie at one end of the room; 'overrun' bytes behind them may be read. */
+static bool map_entries(Mapping *m, FuzzGuard guard, uint32_t bytes, uint32_t overrun,
+                        uint32_t alignment)
+{
+    size_t page = page_size(), room = (bytes + overrun + page - 1) / page * page;
+    m->size = room + 2 * page;
+    m->pages = mmap(NULL, m->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (m->pages == MAP_FAILED ||
+        mprotect(m->pages + page, room, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    size_t offset = guard == GUARD_BEFORE ? 0 : room - overrun - bytes;
+    m->entries = m->pages + page + offset / alignment * alignment;
+    memset(m->pages + page, ARRAY_FILL, room);
+    return true;
+}
+
+/* Move the entries of all slots (back) between the block and mappings. */
+static bool move_out(const RandomProgram *r, FuzzGuard guard, uint64_t *args,
+                     Mapping *mappings)
+{
+    for (uint32_t i = 0; i < r->program->param_count; ++i) {
+        const RandomArray *array = &r->arrays[i];
+        const Param *param = &r->program->params[i];
+        if (!has_memory(array))
+            continue;
+        if (!map_entries(&mappings[i], guard, array->bytes,
+                         param->kind == PARAM_INPUT ? 64 : 0,
+                         type_info[param->type].size))
+            return false;
+        memcpy(mappings[i].entries, (void *) (uintptr_t) args[i], array->bytes);
+        args[i] = (uint64_t) (uintptr_t) mappings[i].entries;
+    }
+    return true;
+}
+
+static void move_back(const RandomProgram *r, uint8_t *block, Mapping *mappings)
+{
+    uint8_t *at = block;
+    for (uint32_t i = 0; i < r->program->param_count; ++i) {
+        const RandomArray *array = &r->arrays[i];
+        if (!has_memory(array))
+            continue;
+        if (mappings[i].entries)
+            memcpy(at + ARRAY_GUARD + array->shift, mappings[i].entries, array->bytes);
+        if (mappings[i].pages && mappings[i].pages != MAP_FAILED)
+            munmap(mappings[i].pages, mappings[i].size);
+        at += piece_size(array);
+    }
+}
+
 /* ------------------------------------------------------------------------- run */
 
 static void fail(FuzzOutcome *out, const char *what)
@@ -105,8 +232,37 @@ static void fail(FuzzOutcome *out, const char *what)
     snprintf(out->error, sizeof out->error, "%s: %s", what, error_message());
 }
 
+/* One or two launches. */
+static bool launch_all(const RandomProgram *r, const Engine *engine,
+                       const EngineCode *code, const FuzzJob *job, uint64_t *args,
+                       void *scratch, FuzzOutcome *out)
+{
+    Recorder recorder = { .log.append = record, .random = r };
+    uint32_t lanes = job->lanes ? job->lanes : r->lanes;
+    uint32_t print = program_find_param(r->program, PARAM_PRINT);
+    Mapping *mappings = alloc_zero(r->program->param_count + 1, sizeof(Mapping));
+    if (!mappings)
+        return false;
+    fill_block(r, out->data, args);
+    if (print != PROGRAM_NONE)
+        args[print] = (uint64_t) (uintptr_t) &recorder.log;
+    bool ok = job->guard == GUARD_BYTES || move_out(r, job->guard, args, mappings);
+    if (ok) {
+        uint32_t split = r->split < lanes ? r->split : 0;
+        if (split)
+            engine->launch(code, args, 0, split, 0, scratch);
+        engine->launch(code, args, split, lanes, 0, scratch);
+    }
+    move_back(r, out->data, mappings);
+    normalise(r, out->data);
+    ok = ok && append_records(&recorder, out);
+    alloc_free(recorder.records);
+    alloc_free(mappings);
+    return ok;
+}
+
 static void execute(const RandomProgram *r, const Program *legal, const Engine *engine,
-                    uint32_t lanes, FuzzOutcome *out)
+                    const FuzzJob *job, FuzzOutcome *out)
 {
     EngineCode *code = engine->compile(legal, (Hash128){ r->lanes, legal->inst_count });
     if (!code) {
@@ -118,16 +274,9 @@ static void execute(const RandomProgram *r, const Program *legal, const Engine *
     void *scratch = alloc_aligned(bytes);
     out->size = block_size(r);
     out->data = alloc_aligned(out->size);
-    if (args && scratch && out->data) {
-        fill_block(r, out->data, args);
-        uint32_t split = r->split < lanes ? r->split : 0;
-        if (split)
-            engine->launch(code, args, 0, split, 0, scratch);
-        engine->launch(code, args, split, lanes, 0, scratch);
-        normalise(r, out->data);
-    } else {
+    if (!args || !scratch || !out->data ||
+        !launch_all(r, engine, code, job, args, scratch, out))
         fail(out, "run");
-    }
     alloc_free(args);
     alloc_free(scratch);
     engine->free(code);
@@ -146,7 +295,7 @@ static void run_program(const RandomProgram *r, const Program *program,
     else if (!program_verify(legal))
         fail(out, "after legalise");
     else
-        execute(r, legal, engine, job->lanes ? job->lanes : r->lanes, out);
+        execute(r, legal, engine, job, out);
     if (legal != program)
         program_free((Program *) legal);
 }
@@ -221,7 +370,8 @@ void fuzz_outcome_explain(const FuzzJob *job, const FuzzOutcome *expected,
     }
     RandomProgram *r = random_program_new(job->seed, job->ops);
     size_t at = 0, begin = 0;
-    while (at < expected->size && expected->data[at] == found->data[at])
+    size_t size = expected->size < found->size ? expected->size : found->size;
+    while (at < size && expected->data[at] == found->data[at])
         at++;
     for (uint32_t i = 0; r && i < r->program->param_count; ++i) {
         if (!has_memory(&r->arrays[i]))
@@ -236,104 +386,9 @@ void fuzz_outcome_explain(const FuzzJob *job, const FuzzOutcome *expected,
         begin = end;
     }
     random_program_free(r);
-    fprintf(file, "report of check %zu\n", (at - begin) / sizeof(CheckReport));
-}
-
-/* ----------------------------------------------------------------------- peers */
-
-/* What travels before the reductions, and before the bytes of an outcome. */
-typedef struct Request {
-    uint64_t seed;
-    uint32_t ops, lanes, reduction_count;
-} Request;
-
-static bool transfer(int file, void *data, size_t size, bool out)
-{
-    char *at = data;
-    while (size) {
-        ssize_t n = out ? write(file, at, size) : read(file, at, size);
-        if (n <= 0)
-            return false;
-        at += n;
-        size -= (size_t) n;
-    }
-    return true;
-}
-
-static void serve(const FuzzPeer *peer)
-{
-    Request request;
-    while (transfer(peer->from, &request, sizeof request, false)) {
-        uint8_t *reductions = alloc_get(request.reduction_count);
-        FuzzOutcome out;
-        FuzzJob job = { request.seed, request.ops, request.lanes,
-                        request.reduction_count, reductions };
-        if (!reductions ||
-            !transfer(peer->from, reductions, request.reduction_count, false))
-            return;
-        fuzz_run(&job, &interp_engine, &out);
-        alloc_free(reductions);
-        bool ok = transfer(peer->to, &out.size, sizeof out.size, true) &&
-                  transfer(peer->to, out.error, sizeof out.error, true) &&
-                  transfer(peer->to, out.data, out.size, true);
-        fuzz_outcome_free(&out);
-        if (!ok)
-            return;
-    }
-}
-
-bool fuzz_peer_start(FuzzPeer *peer, const char *isa)
-{
-    int down[2], up[2];
-    snprintf(peer->name, sizeof peer->name, "interp-%s", isa);
-    if (pipe(down) != 0 || pipe(up) != 0)
-        return false;
-    fflush(NULL);
-    peer->pid = fork();
-    if (peer->pid < 0)
-        return false;
-    bool child = peer->pid == 0;
-    close(child ? down[1] : down[0]);
-    close(child ? up[0] : up[1]);
-    peer->to = child ? up[1] : down[1];
-    peer->from = child ? down[0] : up[0];
-    if (child) {
-        setenv("DRJIT_INTERP_ISA", isa, 1);
-        serve(peer);
-        _exit(0);
-    }
-    return true;
-}
-
-void fuzz_peer_send(const FuzzPeer *peer, const FuzzJob *job)
-{
-    Request request;
-    memset(&request, 0, sizeof request);
-    request.seed = job->seed;
-    request.ops = job->ops;
-    request.lanes = job->lanes;
-    request.reduction_count = job->reduction_count;
-    /* If the peer is gone, receiving will tell. */
-    if (transfer(peer->to, &request, sizeof request, true))
-        transfer(peer->to, (void *) job->reductions, job->reduction_count, true);
-}
-
-void fuzz_peer_receive(const FuzzPeer *peer, FuzzOutcome *out)
-{
-    memset(out, 0, sizeof *out);
-    if (transfer(peer->from, &out->size, sizeof out->size, false) &&
-        transfer(peer->from, out->error, sizeof out->error, false)) {
-        out->data = out->size ? alloc_aligned(out->size) : NULL;
-        if (!out->data || transfer(peer->from, out->data, out->size, false))
-            return;
-    }
-    fuzz_outcome_free(out);
-    snprintf(out->error, sizeof out->error, "the process of %s is gone", peer->name);
-}
-
-void fuzz_peer_stop(const FuzzPeer *peer)
-{
-    close(peer->to);
-    close(peer->from);
-    /* Do not wait: peers started later share this one's pipe and keep it open. */
+    size_t reports = RANDOM_CHECKS * sizeof(CheckReport);
+    if (at - begin < reports)
+        fprintf(file, "report of check %zu\n", (at - begin) / sizeof(CheckReport));
+    else
+        fprintf(file, "printed record %zu\n", (at - begin - reports) / sizeof(Record));
 }

@@ -1,8 +1,8 @@
 /*
- * fuzz_run.h -- run a random Program on an engine, here or in another process
+ * fuzz_run.h -- run a random Program on an engine
  *
- * The interpreter chooses its instruction set once per process, so its variants live in
- * child processes ("peers") that make the same Program from the same seed.
+ * A job names a Program by its seed, so that it is easily sent to another process
+ * (fuzz_peer.h); what an engine made of it is bytes to be compared.
  */
 #ifndef FUZZ_FUZZ_RUN_H
 #define FUZZ_FUZZ_RUN_H
@@ -12,16 +12,22 @@
 #include "engine/engine.h"
 #include "random_program.h"
 
+/** Where arrays lie: in one block between bytes that nobody may change, or each before
+ *  (behind) a page that cannot be touched. */
+typedef enum FuzzGuard { GUARD_BYTES, GUARD_BEHIND, GUARD_BEFORE } FuzzGuard;
+
 /** What to run. */
 typedef struct FuzzJob {
     uint64_t seed;
     uint32_t ops, lanes;      /* lanes: 0 = as many as the Program has */
     uint32_t reduction_count; /* 0 or the number of instructions */
     const uint8_t *reductions;
+    FuzzGuard guard;
 } FuzzJob;
 
-/** All memory of a Program after it ran, guards included, NaNs made equal. An empty one
- *  (data NULL) stands for a failure, described in 'error'. */
+/** All memory of a Program after it ran, guards included, NaNs made equal, then what
+ *  was printed, in order. An empty one (data NULL) stands for a failure, described in
+ *  'error'. */
 typedef struct FuzzOutcome {
     uint8_t *data;
     size_t size;
@@ -37,20 +43,5 @@ void fuzz_outcome_explain(const FuzzJob *job, const FuzzOutcome *expected,
                           const FuzzOutcome *found, FILE *file);
 /** Program of a job (free with program_free), NULL if memory is out. */
 Program *fuzz_program(const FuzzJob *job);
-
-/** A process with a variant of the interpreter. */
-typedef struct FuzzPeer {
-    char name[24];
-    int to, from; /* pipes */
-    int pid;
-} FuzzPeer;
-
-/** Start a process with DRJIT_INTERP_ISA=isa. To be called before anything was run. */
-bool fuzz_peer_start(FuzzPeer *peer, const char *isa);
-/** Hand it a job; fetch the outcome. */
-void fuzz_peer_send(const FuzzPeer *peer, const FuzzJob *job);
-void fuzz_peer_receive(const FuzzPeer *peer, FuzzOutcome *out);
-/** Let it end by itself once all peers are stopped. */
-void fuzz_peer_stop(const FuzzPeer *peer);
 
 #endif

@@ -5,35 +5,19 @@
  * its types and its operands from the pools, or makes new leaves. Values that nobody
  * used are stored at the end, so that no difference is lost.
  */
-#include "random_program.h"
+#include "random_maker.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/vec.h"
 
-enum {
-    MAX_LANES = 2000,
-    POOL = 64 /* values of a type that are remembered */
-};
-
-typedef struct Pool {
-    uint32_t at[POOL];
-    uint32_t count; /* ever added; the last POOL of them are there */
-} Pool;
-
-typedef struct Maker {
-    RandomProgram *random;
-    Program *program;
-    Pool pools[VarTypeCount];
-    uint64_t state;
-    bool failed; /* memory ran out */
-} Maker;
+enum { MAX_LANES = 2000 };
 
 /* --------------------------------------------------------------- random numbers */
 
 /* Splitmix. Calls of draw() must not share an expression without a sequence point. */
-static uint64_t draw(Maker *m)
+uint64_t maker_draw(Maker *m)
 {
     uint64_t x = m->state += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -41,19 +25,23 @@ static uint64_t draw(Maker *m)
     return x ^ x >> 31;
 }
 
-static uint32_t below(Maker *m, uint32_t bound)
+uint32_t maker_below(Maker *m, uint32_t bound)
 {
-    return (uint32_t) ((draw(m) >> 32) * bound >> 32);
+    return (uint32_t) ((maker_draw(m) >> 32) * bound >> 32);
 }
 
-static bool chance(Maker *m, uint32_t percent)
+bool maker_chance(Maker *m, uint32_t percent)
 {
-    return below(m, 100) < percent;
+    return maker_below(m, 100) < percent;
 }
 
-static VarType draw_type(Maker *m, uint32_t types)
+VarType maker_type(Maker *m, uint32_t types)
 {
-    uint32_t n = below(m, (uint32_t) __builtin_popcount(types));
+    if (types & m->style.types)
+        types &= m->style.types;
+    if (types & m->style.favourites && maker_chance(m, 85))
+        types &= m->style.favourites;
+    uint32_t n = maker_below(m, (uint32_t) __builtin_popcount(types));
     while (n--)
         types &= types - 1;
     return (VarType) __builtin_ctz(types);
@@ -73,8 +61,8 @@ static uint64_t special_float(Maker *m, VarType type)
           0x7fefffffffffffff, 0x3fe0000000000000, 0x41e0000000000000,
           0x43f0000000000000 }
     };
-    uint64_t sign = draw(m) & 1;
-    return specials[type - VarTypeFloat16][below(m, 12)] |
+    uint64_t sign = maker_draw(m) & 1;
+    return specials[type - VarTypeFloat16][maker_below(m, 12)] |
            sign << (type_info[type].size * 8 - 1);
 }
 
@@ -82,16 +70,16 @@ static uint64_t special_float(Maker *m, VarType type)
 static uint64_t plain_number(Maker *m, VarType type)
 {
     if (type == VarTypeFloat16) { /* with a fraction that is often short */
-        uint64_t sign = draw(m) & 1, exponent = 11 + below(m, 10);
-        uint64_t fraction = below(m, 1024);
-        if (chance(m, 50))
+        uint64_t sign = maker_draw(m) & 1, exponent = 11 + maker_below(m, 10);
+        uint64_t fraction = maker_below(m, 1024);
+        if (maker_chance(m, 50))
             fraction &= 0x380;
         return sign << 15 | exponent << 10 | fraction;
     }
-    int32_t number = (int32_t) below(m, 65) - 32;
+    int32_t number = (int32_t) maker_below(m, 65) - 32;
     if (!type_info[type].is_float)
         return (uint64_t) (int64_t) number;
-    double f64 = number + (chance(m, 50) ? below(m, 1024) / 1024. : 0);
+    double f64 = number + (maker_chance(m, 50) ? maker_below(m, 1024) / 1024. : 0);
     float f32 = (float) f64;
     uint64_t bits = 0;
     if (type == VarTypeFloat32)
@@ -101,10 +89,10 @@ static uint64_t plain_number(Maker *m, VarType type)
     return bits;
 }
 
-static uint64_t draw_bits(Maker *m, VarType type)
+uint64_t maker_bits(Maker *m, VarType type)
 {
-    uint32_t width = type_info[type].size * 8u, kind = below(m, 10);
-    uint64_t bits = draw(m);
+    uint32_t width = type_info[type].size * 8u, kind = maker_below(m, 10);
+    uint64_t bits = maker_draw(m);
     if (type == VarTypeBool)
         return bits & 1;
     if (type == VarTypePointer)
@@ -114,55 +102,93 @@ static uint64_t draw_bits(Maker *m, VarType type)
     else if (kind < 8 && type_info[type].is_float)
         bits = special_float(m, type);
     else if (kind < 8) /* next to a power of two, 0 and the limits included */
-        bits = (1ull << below(m, width)) - (bits & 1) - (kind == 7);
+        bits = (1ull << maker_below(m, width)) - (bits & 1) - (kind == 7);
     return width == 64 ? bits : bits & ((1ull << width) - 1);
 }
 
 /* ----------------------------------------------------------------------- emitting */
 
-static uint32_t note(Maker *m, uint32_t at, bool fixed)
+void maker_note(Maker *m, uint32_t at, bool fixed)
 {
     RandomProgram *r = m->random;
-    if (at == PROGRAM_NONE || !vec_reserve(&r->fixed, &r->fixed_capacity, at + 1, 1)) {
+    if (at == PROGRAM_NONE)
         m->failed = true;
-        return 0;
-    }
-    r->fixed[at] = fixed;
-    return at;
+    if (m->failed || m->program != r->program)
+        return; /* callables are not reduced */
+    if (vec_reserve(&r->fixed, &r->fixed_capacity, at + 1, 1))
+        r->fixed[at] = fixed;
+    else
+        m->failed = true;
 }
 
-static uint32_t emit(Maker *m, Op op, VarType type, uint32_t aux, uint32_t count,
-                     const uint32_t *args)
+static uint32_t note(Maker *m, uint32_t at, bool fixed)
+{
+    maker_note(m, at, fixed);
+    return m->failed ? 0 : at;
+}
+
+uint32_t maker_emit(Maker *m, Op op, VarType type, uint32_t aux, uint32_t count,
+                    const uint32_t *args)
 {
     return note(m, program_add(m->program, op, type, aux, count, args), false);
 }
 
-/* An instruction that keeps the Program well-defined. */
-static uint32_t guard(Maker *m, Op op, VarType type, uint32_t a, uint32_t b)
+uint32_t maker_guard(Maker *m, Op op, VarType type, uint32_t aux, uint32_t count,
+                     const uint32_t *args)
 {
-    uint32_t count = op_info[op].arity, args[2] = { a, b };
-    return note(m, program_add(m->program, op, type, 0, count, args), true);
+    return note(m, program_add(m->program, op, type, aux, count, args), true);
 }
 
-static uint32_t guard_literal(Maker *m, VarType type, uint64_t bits)
+uint32_t maker_guard_2(Maker *m, Op op, VarType type, uint32_t a, uint32_t b)
+{
+    return maker_guard(m, op, type, 0, op_info[op].arity, (uint32_t[]){ a, b });
+}
+
+uint32_t maker_guard_literal(Maker *m, VarType type, uint64_t bits)
 {
     return note(m, program_add_literal(m->program, type, bits), true);
 }
 
-static void remember(Maker *m, uint32_t at)
+void maker_remember(Maker *m, uint32_t at)
 {
-    Pool *pool = &m->pools[m->program->insts[at].type];
+    Pool *pool = &m->scope.pools[m->program->insts[at].type];
     pool->at[pool->count++ % POOL] = at;
+}
+
+uint32_t maker_masked(Maker *m, uint32_t mask)
+{
+    return m->scope.active == PROGRAM_NONE
+               ? mask
+               : maker_guard_2(m, OP_AND, VarTypeBool, mask, m->scope.active);
+}
+
+static uint32_t any_mask(Maker *m)
+{
+    uint32_t kind = maker_below(m, 100); /* all lanes, none, some */
+    return kind < 34 ? maker_guard_literal(m, VarTypeBool, kind < 30)
+                     : maker_pick(m, VarTypeBool);
+}
+
+uint32_t maker_pick_mask(Maker *m)
+{
+    return maker_masked(m, any_mask(m));
+}
+
+uint32_t maker_counter(Maker *m)
+{
+    return m->scope.counter == PROGRAM_NONE
+               ? maker_guard(m, OP_COUNTER, VarTypeUInt32, 0, 0, NULL)
+               : m->scope.counter;
 }
 
 static uint32_t add_slot(Maker *m, ParamKind kind, VarType type, uint32_t entries)
 {
     RandomProgram *r = m->random;
-    uint32_t slot = program_add_param(m->program, kind, type);
+    uint32_t slot = program_add_param(r->program, kind, type);
     if (slot == PROGRAM_NONE ||
         !vec_reserve(&r->arrays, &r->array_capacity, slot + 1, sizeof(RandomArray))) {
         m->failed = true;
-        m->program->param_count -= slot != PROGRAM_NONE;
+        r->program->param_count -= slot != PROGRAM_NONE;
         return 0;
     }
     RandomArray *array = &r->arrays[slot];
@@ -178,98 +204,121 @@ static uint32_t add_slot(Maker *m, ParamKind kind, VarType type, uint32_t entrie
         memset(array->data, ARRAY_FILL, array->bytes);
     else
         for (uint32_t i = 0; i < entries; ++i) {
-            uint64_t bits = draw_bits(m, type);
+            uint64_t bits = maker_bits(m, type);
             memcpy(array->data + i * size, &bits, size);
         }
-    if (kind != PARAM_OUTPUT && chance(m, 25))
-        array->shift = size * (1 + below(m, 15)) % ARRAY_GUARD;
+    if (kind != PARAM_OUTPUT && maker_chance(m, 25))
+        array->shift = size * (1 + maker_below(m, 15)) % ARRAY_GUARD;
     return slot;
 }
 
 static uint32_t new_leaf(Maker *m, VarType type)
 {
-    uint32_t kind = below(m, 100), at;
+    uint32_t kind = maker_below(m, 100), at;
+    bool callable = m->program != m->random->program;
+    if (m->style.literals)
+        kind = 20; /* nothing else */
     if (type == VarTypeUInt32 && kind < 15)
-        return emit(m, OP_COUNTER, type, 0, 0, NULL);
-    if (type == VarTypeUInt32 && kind < 17)
-        return emit(m, OP_WORKER, type, 0, 0, NULL);
+        return callable ? m->scope.counter
+                        : maker_emit(m, OP_COUNTER, type, 0, 0, NULL);
+    if (type == VarTypeUInt32 && kind < 17 && !callable)
+        return maker_emit(m, OP_WORKER, type, 0, 0, NULL);
     if (kind < 20)
-        return emit(m, OP_UNDEFINED, type, 0, 0, NULL);
-    if (kind < 45)
-        return note(m, program_add_literal(m->program, type, draw_bits(m, type)),
+        return maker_emit(m, OP_UNDEFINED, type, 0, 0, NULL);
+    if (kind < 45 || (callable && kind >= 55))
+        return note(m, program_add_literal(m->program, type, maker_bits(m, type)),
                     false);
     if (kind < 55) {
         uint32_t slot = add_slot(m, PARAM_VALUE, type, 0);
         if (!m->failed)
-            m->random->arrays[slot].word = draw_bits(m, type);
-        return emit(m, OP_PARAM, type, slot, 0, NULL);
+            m->random->arrays[slot].word = maker_bits(m, type);
+        return maker_emit(m, OP_PARAM, type, slot, 0, NULL);
     }
     bool uniform = kind < 65;
     uint32_t slot = add_slot(m, PARAM_INPUT, type, uniform ? 1 : m->random->lanes);
-    at = emit(m, OP_LOAD, type, slot, 0, NULL);
+    at = maker_emit(m, OP_LOAD, type, slot, 0, NULL);
     if (uniform && !m->failed)
         m->program->insts[at].flags |= INST_UNIFORM;
     return at;
 }
 
 /* A value of this type: a recent one, any one, or a new leaf. */
-static uint32_t pick(Maker *m, VarType type)
+uint32_t maker_pick(Maker *m, VarType type)
 {
-    const Pool *pool = &m->pools[type];
+    const Pool *pool = &m->scope.pools[type];
     uint32_t there = pool->count < POOL ? pool->count : POOL;
-    if (there && chance(m, 85)) {
-        uint32_t back = 1 + below(m, chance(m, 50) && there > 4 ? 4 : there);
+    if (there && !maker_chance(m, m->style.fresh)) {
+        bool old = there <= 4 || maker_chance(m, m->style.old);
+        uint32_t back = 1 + maker_below(m, old ? there : 4);
         return pool->at[(pool->count - back) % POOL];
     }
     uint32_t at = new_leaf(m, type);
-    remember(m, at);
+    maker_remember(m, at);
     return at;
 }
 
 /* A float that is not NaN. */
-static uint32_t pick_number(Maker *m, VarType type)
+uint32_t maker_pick_number(Maker *m, VarType type)
 {
-    uint32_t value = pick(m, type);
+    uint32_t value = maker_pick(m, type);
     if (!type_info[type].is_float)
         return value;
     uint32_t args[3] = { 0, value };
-    args[0] = guard(m, OP_EQ, VarTypeBool, value, value);
-    args[2] = guard_literal(m, type, 0);
+    args[0] = maker_guard_2(m, OP_EQ, VarTypeBool, value, value);
+    args[2] = maker_guard_literal(m, type, 0);
     return note(m, program_add(m->program, OP_SELECT, type, 0, 3, args), true);
 }
 
 /* --------------------------------------------------------------------- arithmetic */
 
+/* Types whose double width is one of the Program's. */
+static uint32_t wide_operands(const Maker *m)
+{
+    uint32_t types = 0;
+    for (uint32_t t = 0; t < VarTypeCount; ++t)
+        if (CLASS_NARROW >> t & 1 && m->style.types >> type_wide((VarType) t) & 1)
+            types |= 1u << t;
+    return types;
+}
+
 static void make_arithmetic(Maker *m)
 {
-    Op op = (Op) (OP_NEG + below(m, OP_SELECT - OP_NEG + 1));
+    Op op = (Op) (OP_NEG + maker_below(m, OP_SELECT - OP_NEG + 1));
     const OpInfo *info = &op_info[op];
-    VarType type = draw_type(m, info->operands), result = type;
+    uint32_t types = info->operands;
+    if (info->result == RESULT_WIDE)
+        types = wide_operands(m);
+    if (!(types & m->style.types))
+        return;
+    VarType type = maker_type(m, types), result = type;
     if (info->result == RESULT_MASK)
         result = VarTypeBool;
     else if (info->result == RESULT_WIDE)
         result = type_wide(type);
     uint32_t args[3];
     for (uint32_t i = 0; i < info->arity; ++i)
-        args[i] = pick(m, type);
+        args[i] = maker_pick(m, type);
     if (op == OP_SELECT)
-        args[0] = pick(m, VarTypeBool);
+        args[0] = maker_pick(m, VarTypeBool);
     if (op == OP_COPYSIGN) /* the sign of a NaN is arbitrary */
-        args[1] = pick_number(m, type);
-    remember(m, emit(m, op, result, 0, info->arity, args));
+        args[1] = maker_pick_number(m, type);
+    maker_remember(m, maker_emit(m, op, result, 0, info->arity, args));
 }
 
 static void make_cast(Maker *m)
 {
-    uint32_t types = CLASS_NUMBER | 1 << VarTypeBool;
-    VarType from = draw_type(m, types), to = draw_type(m, types & ~(1u << from));
-    uint32_t value = pick(m, from);
-    remember(m, emit(m, OP_CAST, to, 0, 1, &value));
+    uint32_t types = (CLASS_NUMBER | 1 << VarTypeBool) & m->style.types;
+    VarType from = maker_type(m, types);
+    if (types == 1u << from)
+        return;
+    VarType to = maker_type(m, types & ~(1u << from));
+    uint32_t value = maker_pick(m, from);
+    maker_remember(m, maker_emit(m, OP_CAST, to, 0, 1, &value));
 }
 
 static void make_bitcast(Maker *m)
 {
-    VarType from = draw_type(m, CLASS_NUMBER | 1 << VarTypePointer);
+    VarType from = maker_type(m, CLASS_NUMBER | 1 << VarTypePointer);
     uint32_t types = 0;
     for (uint32_t t = 0; t < VarTypeCount; ++t)
         if (CLASS_NUMBER >> t & 1 && t != from &&
@@ -279,8 +328,10 @@ static void make_bitcast(Maker *m)
         types = 1u << VarTypeUInt64;
     else if (from == VarTypeUInt64)
         types |= 1u << VarTypePointer;
-    uint32_t value = pick_number(m, from);
-    remember(m, emit(m, OP_BITCAST, draw_type(m, types), 0, 1, &value));
+    if (!(types & m->style.types))
+        return;
+    uint32_t value = maker_pick_number(m, from);
+    maker_remember(m, maker_emit(m, OP_BITCAST, maker_type(m, types), 0, 1, &value));
 }
 
 /* ------------------------------------------------------------------------- memory */
@@ -289,7 +340,7 @@ static uint32_t add_pointer(Maker *m, VarType type, uint32_t entries, bool writt
 {
     uint32_t slot = add_slot(m, PARAM_POINTER, type, entries);
     if (!m->failed)
-        m->program->params[slot].written = written;
+        m->random->program->params[slot].written = written;
     return note(m, program_add(m->program, OP_PARAM, VarTypePointer, slot, 0, NULL),
                 true);
 }
@@ -298,18 +349,18 @@ static uint32_t add_pointer(Maker *m, VarType type, uint32_t entries, bool writt
  * lanes beyond it are masked. */
 static void any_index(Maker *m, uint32_t bound, uint32_t *index, uint32_t *mask)
 {
-    *mask = chance(m, 30) ? guard_literal(m, VarTypeBool, 1) : pick(m, VarTypeBool);
-    uint32_t value = pick(m, VarTypeUInt32);
-    uint32_t limit = guard_literal(m, VarTypeUInt32, bound);
-    if (chance(m, 20)) {
-        uint32_t inside = guard(m, OP_LT, VarTypeBool, value, limit);
-        *mask = guard(m, OP_AND, VarTypeBool, *mask, inside);
+    *mask = any_mask(m);
+    uint32_t value = maker_pick(m, VarTypeUInt32);
+    uint32_t limit = maker_guard_literal(m, VarTypeUInt32, bound);
+    if (maker_chance(m, 20)) {
+        uint32_t inside = maker_guard_2(m, OP_LT, VarTypeBool, value, limit);
+        *mask = maker_guard_2(m, OP_AND, VarTypeBool, *mask, inside);
         *index = value;
     } else {
-        *index = guard(m, OP_MOD, VarTypeUInt32, value, limit);
+        *index = maker_guard_2(m, OP_MOD, VarTypeUInt32, value, limit);
     }
-    if (chance(m, 25))
-        *index = guard(m, OP_BITCAST, VarTypeInt32, *index, 0);
+    if (maker_chance(m, 25))
+        *index = maker_guard_2(m, OP_BITCAST, VarTypeInt32, *index, 0);
 }
 
 /* Indices that differ from lane to lane, below a power of two '*bound'. */
@@ -318,32 +369,82 @@ static uint32_t distinct_index(Maker *m, uint32_t *bound)
     *bound = 1;
     while (*bound < m->random->lanes)
         *bound *= 2;
-    uint32_t counter = guard(m, OP_COUNTER, VarTypeUInt32, 0, 0);
-    uint32_t factor = guard_literal(m, VarTypeUInt32, draw(m) >> 32 | 1);
-    uint32_t offset = guard_literal(m, VarTypeUInt32, draw(m) >> 32);
-    uint32_t product = guard(m, OP_MUL, VarTypeUInt32, counter, factor);
-    uint32_t sum = guard(m, OP_ADD, VarTypeUInt32, product, offset);
-    uint32_t last = guard_literal(m, VarTypeUInt32, *bound - 1);
-    uint32_t index = guard(m, OP_AND, VarTypeUInt32, sum, last);
-    return chance(m, 25) ? guard(m, OP_BITCAST, VarTypeInt32, index, 0) : index;
+    uint32_t counter = maker_counter(m);
+    uint32_t factor = maker_guard_literal(m, VarTypeUInt32, maker_draw(m) >> 32 | 1);
+    uint32_t offset = maker_guard_literal(m, VarTypeUInt32, maker_draw(m) >> 32);
+    uint32_t product = maker_guard_2(m, OP_MUL, VarTypeUInt32, counter, factor);
+    uint32_t sum = maker_guard_2(m, OP_ADD, VarTypeUInt32, product, offset);
+    uint32_t last = maker_guard_literal(m, VarTypeUInt32, *bound - 1);
+    uint32_t index = maker_guard_2(m, OP_AND, VarTypeUInt32, sum, last);
+    return maker_chance(m, 25) ? maker_guard_2(m, OP_BITCAST, VarTypeInt32, index, 0)
+                               : index;
+}
+
+static uint32_t entries_of(const Maker *m, const Table *table)
+{
+    VarType type = (VarType) m->random->program->params[table->slot].type;
+    return m->random->arrays[table->slot].bytes / type_info[type].size;
+}
+
+/* One of the tables with at least 'least' entries, NULL if none is tried. */
+static Table *old_table(Maker *m, Tables *tables, uint32_t least)
+{
+    uint32_t there = tables->count < MAX_TABLES ? tables->count : MAX_TABLES;
+    if (!there || maker_chance(m, 50))
+        return NULL;
+    Table *table = &tables->table[maker_below(m, there)];
+    return entries_of(m, table) < least ? NULL : table;
+}
+
+static Table *new_table(Maker *m, Tables *tables, VarType type, uint32_t entries,
+                        uint32_t reduce, bool written)
+{
+    Table *table = &tables->table[tables->count++ % MAX_TABLES];
+    table->reduce = reduce;
+    table->at = add_pointer(m, type, entries, written);
+    table->slot = m->failed ? 0 : m->program->insts[table->at].aux;
+    return table;
+}
+
+/* Mostly the one PARAM of the slot. */
+static uint32_t table_pointer(Maker *m, Table *table)
+{
+    if (table->at == PROGRAM_NONE || maker_chance(m, 10))
+        table->at = note(
+            m, program_add(m->program, OP_PARAM, VarTypePointer, table->slot, 0, NULL),
+            true);
+    return table->at;
+}
+
+static uint32_t packet_size(Maker *m, uint32_t percent)
+{
+    return maker_chance(m, percent) ? 2u << maker_below(m, maker_chance(m, 15) ? 6 : 3)
+                                    : 1;
 }
 
 static void make_gather(Maker *m)
 {
-    VarType type = draw_type(m, CLASS_ANY);
-    uint32_t n = chance(m, 40) ? 2u << below(m, chance(m, 15) ? 6 : 3) : 1;
-    uint32_t bound = 1 + below(m, chance(m, 50) ? 8 : 1000), args[3];
-    args[0] = add_pointer(m, type, bound * n, false);
-    any_index(m, bound, &args[1], &args[2]);
+    uint32_t n = packet_size(m, 40), args[3];
+    Table *table = old_table(m, &m->scope.read, n);
+    if (!table) {
+        VarType type = maker_type(m, CLASS_ANY);
+        uint32_t bound = 1 + maker_below(m, maker_chance(m, 50) ? 8 : 1000);
+        table = new_table(m, &m->scope.read, type, bound * n, 0, false);
+    }
+    if (m->failed)
+        return;
+    VarType type = (VarType) m->random->program->params[table->slot].type;
+    args[0] = table_pointer(m, table);
+    any_index(m, entries_of(m, table) / n, &args[1], &args[2]);
     if (n == 1) {
-        remember(m, emit(m, OP_GATHER, type, 0, 3, args));
+        maker_remember(m, maker_emit(m, OP_GATHER, type, 0, 3, args));
         return;
     }
     uint32_t packet =
         note(m, program_add(m->program, OP_GATHER_PACKET, type, n, 3, args), true);
     for (uint32_t k = 0; k < n; ++k)
-        if (k == 0 || n <= 4 || chance(m, 25))
-            remember(m, emit(m, OP_PACKET_ITEM, type, k, 1, &packet));
+        if (k == 0 || n <= 4 || maker_chance(m, 25))
+            maker_remember(m, maker_emit(m, OP_PACKET_ITEM, type, k, 1, &packet));
 }
 
 static uint32_t reduce_types(ReduceOp op)
@@ -366,115 +467,171 @@ static bool may_meet(ReduceOp op, VarType type, ReduceMode mode)
            mode != ReduceModeNoConflicts && mode != ReduceModePermute;
 }
 
+/* Lanes, and other instructions, meet at the entries of one array. */
+static void meet(Maker *m, ReduceOp *op, VarType *type, uint32_t n, uint32_t *pointer,
+                 uint32_t *index, uint32_t *mask)
+{
+    Table *table = old_table(m, &m->scope.reduced, n);
+    if (table) {
+        *op = (ReduceOp) table->reduce;
+        *type = (VarType) m->random->program->params[table->slot].type;
+    } else {
+        uint32_t bound = 1 + maker_below(m, maker_chance(m, 50) ? 8 : 1000);
+        table = new_table(m, &m->scope.reduced, *type, bound * n, *op, true);
+    }
+    if (m->failed)
+        return;
+    *pointer = table_pointer(m, table);
+    any_index(m, entries_of(m, table) / n, index, mask);
+    *mask = maker_masked(m, *mask);
+}
+
+/* Each lane has entries for itself, which it may have accessed before. The types that
+ * will do; gives the one that it is. */
+static VarType take_own(Maker *m, uint32_t types, uint32_t n, uint32_t *pointer,
+                        uint32_t *index)
+{
+    Table *table = n == 1 ? old_table(m, &m->scope.own, 1) : NULL;
+    if (table && types >> m->random->program->params[table->slot].type & 1) {
+        *pointer = table_pointer(m, table);
+        *index = table->index;
+        return (VarType) m->random->program->params[table->slot].type;
+    }
+    VarType type = maker_type(m, types);
+    uint32_t bound;
+    *index = distinct_index(m, &bound);
+    if (n > 1) {
+        *pointer = add_pointer(m, type, bound * n, true);
+        return type;
+    }
+    table = new_table(m, &m->scope.own, type, bound, 0, true);
+    table->index = *index;
+    *pointer = table->at;
+    return type;
+}
+
 static void make_scatter(Maker *m)
 {
-    ReduceOp op = (ReduceOp) below(m, ReduceOpCount);
-    ReduceMode mode = (ReduceMode) below(m, ReduceModeCount);
-    VarType type = draw_type(m, reduce_types(op));
-    uint32_t n = chance(m, 30) ? 2u << below(m, chance(m, 15) ? 6 : 3) : 1, bound,
-             index;
-    uint32_t mask =
-        chance(m, 30) ? guard_literal(m, VarTypeBool, 1) : pick(m, VarTypeBool);
-    if (may_meet(op, type, mode) && chance(m, 70)) {
-        bound = 1 + below(m, chance(m, 50) ? 8 : 1000);
-        any_index(m, bound, &index, &mask);
+    ReduceOp op = (ReduceOp) maker_below(m, ReduceOpCount);
+    ReduceMode mode = (ReduceMode) maker_below(m, ReduceModeCount);
+    VarType type = maker_type(m, reduce_types(op));
+    uint32_t n = packet_size(m, 30), pointer = 0, index = 0, mask = maker_pick_mask(m);
+    if (may_meet(op, type, mode) && maker_chance(m, 70)) {
+        meet(m, &op, &type, n, &pointer, &index, &mask);
     } else {
-        index = distinct_index(m, &bound);
+        type = take_own(m, reduce_types(op), n, &pointer, &index);
     }
-    uint32_t pointer = add_pointer(m, type, bound * n, true);
     uint32_t aux = (uint32_t) op | (uint32_t) mode << 8;
     if (n == 1) {
-        uint32_t args[] = { pointer, pick(m, type), index, mask };
-        emit(m, OP_SCATTER, VarTypeVoid, aux, 4, args);
+        uint32_t args[] = { pointer, maker_pick(m, type), index, mask };
+        maker_emit(m, OP_SCATTER, VarTypeVoid, aux, 4, args);
         return;
     }
     uint32_t args[3 + 64] = { pointer, index, mask };
     for (uint32_t k = 0; k < n; ++k)
-        args[3 + k] = pick(m, type);
-    emit(m, OP_SCATTER_PACKET, VarTypeVoid, aux, 3 + n, args);
+        args[3 + k] = maker_pick(m, type);
+    maker_emit(m, OP_SCATTER_PACKET, VarTypeVoid, aux, 3 + n, args);
 }
 
 /* Every lane writes the same, so they may meet without reducing. */
 static void make_uniform_scatter(Maker *m)
 {
-    VarType type = draw_type(m, CLASS_ANY);
-    uint32_t value = guard_literal(m, type, draw_bits(m, type));
-    uint32_t bound = 1 + below(m, 100), args[4] = { 0, value, 0, 0 };
+    VarType type = maker_type(m, CLASS_ANY);
+    uint32_t value = maker_guard_literal(m, type, maker_bits(m, type));
+    uint32_t bound = 1 + maker_below(m, 100), args[4] = { 0, value, 0, 0 };
     any_index(m, bound, &args[2], &args[3]);
+    args[3] = maker_masked(m, args[3]);
     args[0] = add_pointer(m, type, bound, true);
-    emit(m, OP_SCATTER, VarTypeVoid, ReduceOpIdentity, 4, args);
+    maker_emit(m, OP_SCATTER, VarTypeVoid, ReduceOpIdentity, 4, args);
+}
+
+/* Lanes may meet if nobody uses what they saw. */
+static void make_increment(Maker *m)
+{
+    uint32_t bound = 1 + maker_below(m, 100), args[3];
+    any_index(m, bound, &args[1], &args[2]);
+    args[2] = maker_masked(m, args[2]);
+    args[0] = add_pointer(m, VarTypeUInt32, bound, true);
+    maker_emit(m, OP_SCATTER_INC, VarTypeUInt32, 0, 3, args);
 }
 
 static void make_atomic(Maker *m)
 {
-    uint32_t kind = below(m, 5), bound, index;
-    uint32_t mask =
-        chance(m, 30) ? guard_literal(m, VarTypeBool, 1) : pick(m, VarTypeBool);
-    if (kind == 0) { /* lanes may meet if nobody uses what they saw */
-        bound = 1 + below(m, 100);
-        any_index(m, bound, &index, &mask);
-    } else {
-        index = distinct_index(m, &bound);
-    }
-    VarType type = kind < 2    ? VarTypeUInt32
-                   : kind == 4 ? draw_type(m, CLASS_FLOAT)
-                               : draw_type(m, CLASS_ANY);
-    uint32_t pointer = add_pointer(m, type, bound, true);
-    uint32_t args[5] = { pointer };
-    if (kind < 2) {
-        args[1] = index;
-        args[2] = mask;
-        uint32_t old = emit(m, OP_SCATTER_INC, type, 0, 3, args);
-        if (kind == 1)
-            remember(m, old);
+    static const Op ops[] = { OP_SCATTER_INC, OP_SCATTER_EXCH, OP_SCATTER_CAS,
+                              OP_SCATTER_ADD };
+    static const uint32_t types[] = { CLASS_U32, CLASS_ANY, CLASS_ANY, CLASS_FLOAT };
+    uint32_t kind = maker_below(m, 5), mask = maker_pick_mask(m), args[5], count = 1;
+    if (kind == 4) {
+        make_increment(m);
         return;
     }
-    static const Op ops[] = { [2] = OP_SCATTER_EXCH,
-                              [3] = OP_SCATTER_CAS,
-                              [4] = OP_SCATTER_ADD };
-    uint32_t values = kind == 3 ? 2 : 1; /* compare and exchange has two */
-    for (uint32_t k = 0; k < values; ++k)
-        args[1 + k] = kind == 2 ? pick(m, type) : pick_number(m, type);
-    args[1 + values] = index;
-    args[2 + values] = mask;
-    remember(m, emit(m, ops[kind], type, 0, 3 + values, args));
+    Op op = ops[kind];
+    uint32_t index;
+    VarType type = take_own(m, types[kind], 1, &args[0], &index);
+    if (op == OP_SCATTER_EXCH)
+        args[count++] = maker_pick(m, type);
+    if (op == OP_SCATTER_CAS || op == OP_SCATTER_ADD)
+        args[count++] = maker_pick_number(m, type);
+    if (op == OP_SCATTER_CAS)
+        args[count++] = maker_pick_number(m, type);
+    args[count++] = index;
+    args[count++] = mask;
+    maker_remember(m, maker_emit(m, op, type, 0, count, args));
 }
 
 static void make_check(Maker *m)
 {
-    Program *p = m->program;
+    Program *p = m->random->program;
     if (p->check_count == RANDOM_CHECKS)
         return;
-    VarType type = chance(m, 25) ? VarTypeInt32 : VarTypeUInt32;
+    VarType type = maker_chance(m, 25) ? VarTypeInt32 : VarTypeUInt32;
     uint32_t number = p->check_count++;
-    uint32_t bits = 2 + below(m, 33), args[2];
-    m->random->bounds[number] = 1 + (draw(m) >> (64 - bits));
-    args[0] = pick(m, VarTypeBool);
-    args[1] = pick(m, type);
-    remember(m, emit(m, OP_CHECK, VarTypeBool, number, 2, args));
+    uint32_t bits = 2 + maker_below(m, 33), args[2];
+    m->random->bounds[number] = 1 + (maker_draw(m) >> (64 - bits));
+    args[0] = maker_masked(m, maker_pick(m, VarTypeBool));
+    args[1] = maker_pick(m, type);
+    maker_remember(m, maker_emit(m, OP_CHECK, VarTypeBool, number, 2, args));
 }
 
 /* -------------------------------------------------------------------------- whole */
 
-static void make_step(Maker *m)
+/* Outputs can be written anywhere outside of regions. */
+static void make_store(Maker *m, uint32_t value)
 {
-    uint32_t kind = below(m, 100);
-    if (kind < 62)
-        make_arithmetic(m);
-    else if (kind < 74)
-        make_cast(m);
-    else if (kind < 82)
-        make_bitcast(m);
-    else if (kind < 88)
-        make_gather(m);
-    else if (kind < 93)
-        make_scatter(m);
-    else if (kind < 95)
-        make_uniform_scatter(m);
-    else if (kind < 98)
-        make_atomic(m);
-    else
-        make_check(m);
+    VarType type = (VarType) m->program->insts[value].type;
+    uint32_t slot = add_slot(m, PARAM_OUTPUT, type, m->random->lanes);
+    maker_emit(m, OP_STORE, VarTypeVoid, slot, 1, &value);
+}
+
+static void store_any(Maker *m)
+{
+    if (m->program == m->random->program && m->scope.depth == 0)
+        make_store(m, maker_pick(m, maker_type(m, CLASS_ANY)));
+}
+
+void maker_step(Maker *m)
+{
+    typedef struct Choice {
+        uint32_t weight;
+        void (*make)(Maker *m);
+    } Choice;
+    static const Choice choices[] = {
+        { 62, make_arithmetic }, { 12, make_cast },   { 8, make_bitcast },
+        { 6, make_gather },      { 5, make_scatter }, { 2, make_uniform_scatter },
+        { 3, make_atomic },      { 2, make_check },   { 4, maker_local },
+        { 1, maker_print },      { 1, store_any },
+    };
+    if (maker_chance(m, m->style.regions)) {
+        maker_region(m);
+        return;
+    }
+    uint32_t all = 0, i = 0;
+    for (uint32_t k = 0; k < sizeof choices / sizeof *choices; ++k)
+        all += choices[k].weight;
+    uint32_t pick = maker_below(m, all);
+    while (pick >= choices[i].weight)
+        pick -= choices[i++].weight;
+    choices[i].make(m);
 }
 
 /* Store every value that nobody uses. */
@@ -494,16 +651,47 @@ static void store_sinks(Maker *m)
     }
     for (uint32_t at = 0; at < count && !m->failed; ++at) {
         const Inst *inst = &p->insts[at];
+        if (inst->op == OP_REGION)
+            at = p->regions[inst->aux].end; /* its values are gone behind it */
         /* What an increment saw may depend on the order of lanes, packets have no
          * entry. */
         if (used[at] || inst->type == VarTypeVoid || inst->op == OP_SCATTER_INC ||
-            inst->op == OP_GATHER_PACKET || m->random->fixed[at])
+            inst->op == OP_GATHER_PACKET ||
+            (m->random->fixed[at] && inst->op != OP_RESULT))
             continue;
-        uint32_t slot =
-            add_slot(m, PARAM_OUTPUT, (VarType) inst->type, m->random->lanes);
-        emit(m, OP_STORE, VarTypeVoid, slot, 1, &at);
+        make_store(m, at);
     }
     alloc_free(used);
+}
+
+/* Some types, of all that the Program may have. */
+static uint32_t some_types(Maker *m, uint32_t count)
+{
+    uint32_t types = 1u << VarTypeBool;
+    while (count--)
+        types |= 1u << maker_type(m, CLASS_NUMBER);
+    return types;
+}
+
+/* Without entries of 64 bits, packets can be wider; few types put pressure on the
+ * registers of one kind. */
+static void draw_style(Maker *m)
+{
+    static const uint32_t regions[] = { 0, 3, 3, 3, 3, 6, 6, 10, 10, 25 };
+    static const uint32_t lengths[] = { 12, 12, 12, 12, 12, 12, 12, 30, 30, 120 };
+    Style *style = &m->style;
+    style->types = CLASS_ANY;
+    if (maker_chance(m, 50))
+        style->types &= ~(1u << VarTypeInt64 | 1u << VarTypeUInt64 |
+                          1u << VarTypeFloat64 | 1u << VarTypePointer);
+    if (maker_chance(m, 50))
+        style->favourites = some_types(m, 1 + maker_below(m, 3));
+    style->regions = regions[maker_below(m, 10)];
+    style->length = lengths[maker_below(m, 10)];
+    style->depth = maker_chance(m, 75) ? 3 : 3 + maker_below(m, 6);
+    style->fresh = maker_chance(m, 70) ? 15 : 4;
+    style->old = maker_chance(m, 70) ? 50 : 95;
+    style->literals = maker_chance(m, 4);
 }
 
 RandomProgram *random_program_new(uint64_t seed, uint32_t ops)
@@ -513,13 +701,21 @@ RandomProgram *random_program_new(uint64_t seed, uint32_t ops)
     if (r && m) {
         m->random = r;
         m->state = seed * 0xd1342543de82ef95u;
+        m->scope.active = m->scope.counter = PROGRAM_NONE;
         m->failed = !(r->program = m->program = alloc_zero(1, sizeof(Program)));
-        r->lanes = 1 + below(m, chance(m, 50) ? 64 : MAX_LANES);
-        r->split = chance(m, 50) ? 0 : below(m, (r->lanes + 63) / 64) * 64;
+        m->style.types = CLASS_ANY;
+        draw_style(m);
+        m->steps = 50 + 4 * ops;
+        r->lanes = 1 + maker_below(m, maker_chance(m, 50) ? 64 : MAX_LANES);
+        r->split = maker_chance(m, 50) ? 0 : maker_below(m, (r->lanes + 63) / 64) * 64;
+        if (!m->style.regions && maker_chance(m, 20))
+            ops *= 8; /* a long straight line */
         for (uint32_t i = 0; i < ops && !m->failed; ++i)
-            make_step(m);
+            maker_step(m);
         if (!m->failed)
             store_sinks(m);
+        if (!m->failed && r->program->print_count)
+            add_slot(m, PARAM_PRINT, VarTypeVoid, 0);
         if (!m->failed && r->program->check_count)
             add_slot(m, PARAM_REPORT, VarTypeVoid, 0);
     }
@@ -541,76 +737,4 @@ void random_program_free(RandomProgram *r)
     alloc_free(r->fixed);
     alloc_free(r->arrays);
     alloc_free(r);
-}
-
-/* ---------------------------------------------------------------------- reduction */
-
-/* Which instructions does somebody need? */
-static bool *find_live(const Program *p, const uint8_t *reductions)
-{
-    bool *live = alloc_zero(p->inst_count + 1, sizeof(bool));
-    for (uint32_t at = p->inst_count; live && at-- > 0;) {
-        const Inst *inst = &p->insts[at];
-        if (op_info[inst->op].flags & F_EFFECT && reductions[at] == REDUCE_KEEP)
-            live[at] = true;
-        if (!live[at] || reductions[at] != REDUCE_KEEP)
-            continue;
-        const uint32_t *args = program_args(p, inst);
-        for (uint32_t i = 0; i < inst->count; ++i)
-            live[args[i]] = true;
-    }
-    return live;
-}
-
-static uint32_t copy_inst(Program *to, const Program *p, const Inst *inst,
-                          const uint32_t *map)
-{
-    uint32_t args[256];
-    for (uint32_t i = 0; i < inst->count; ++i)
-        args[i] = map[program_args(p, inst)[i]];
-    VarType type = (VarType) inst->type;
-    if (inst->op == OP_LITERAL)
-        return program_add_literal(to, type, p->literals[inst->aux]);
-    uint32_t at = program_add(to, (Op) inst->op, type, inst->aux, inst->count, args);
-    if (at != PROGRAM_NONE && inst->op == OP_LOAD)
-        to->insts[at].flags = inst->flags;
-    return at;
-}
-
-static bool copy_live(Program *to, const Program *p, const uint8_t *reductions,
-                      const bool *live, uint32_t *map)
-{
-    for (uint32_t i = 0; i < p->param_count; ++i) {
-        if (program_add_param(to, (ParamKind) p->params[i].kind,
-                              (VarType) p->params[i].type) == PROGRAM_NONE)
-            return false;
-        to->params[i] = p->params[i];
-    }
-    to->check_count = p->check_count;
-    for (uint32_t at = 0; at < p->inst_count; ++at) {
-        if (!live[at])
-            continue;
-        const Inst *inst = &p->insts[at];
-        map[at] = reductions[at] == REDUCE_KEEP
-                      ? copy_inst(to, p, inst, map)
-                      : program_add_literal(to, (VarType) inst->type, 0);
-        if (map[at] == PROGRAM_NONE)
-            return false;
-    }
-    return true;
-}
-
-Program *random_program_reduce(const RandomProgram *random, const uint8_t *reductions)
-{
-    const Program *p = random->program;
-    Program *to = alloc_zero(1, sizeof *to);
-    bool *live = find_live(p, reductions);
-    uint32_t *map = alloc_zero(p->inst_count + 1, sizeof(uint32_t));
-    if (!to || !live || !map || !copy_live(to, p, reductions, live, map)) {
-        program_free(to);
-        to = NULL;
-    }
-    alloc_free(live);
-    alloc_free(map);
-    return to;
 }

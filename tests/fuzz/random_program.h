@@ -2,13 +2,15 @@
  * random_program.h -- seeded random Programs with the arrays they work on
  *
  * A seed gives the same Program everywhere. All operations and types that occur in
- * Programs are drawn, except statements. Results are determined by the semantics in
- * ops.def alone:
+ * Programs are drawn, except statements: also loops (which end, as a counter of each
+ * lane does), conditionals, calls, local arrays and prints. Results are determined by
+ * the semantics in ops.def alone:
  *
  *   - Scatters whose outcome depends on the order of lanes have distinct targets.
  *   - Bits of floats reach integers only after NaNs have been replaced, as the payload
  *     and the sign of a NaN are up to the engine.
  *   - Indices are in bounds, or the lanes that have others are masked.
+ *   - Effects inside regions are masked by the lanes that execute.
  *
  * The instructions that ensure the latter are marked 'fixed'. Everything else may be
  * replaced by a literal, which is how failing Programs are made smaller
@@ -25,7 +27,9 @@
 enum {
     ARRAY_GUARD = 64,  /* bytes before and after an array that nobody may change */
     ARRAY_FILL = 0xa5, /* what they hold */
-    RANDOM_CHECKS = 8  /* at most, in one Program */
+    RANDOM_CHECKS = 8, /* at most, in one Program */
+    RANDOM_PRINTS = 4,
+    RANDOM_PRINTED = 3 /* values of a print */
 };
 
 /** What one parameter slot stands for. */
@@ -41,6 +45,7 @@ typedef struct RandomProgram {
     bool *fixed;         /* by instruction: not to be replaced */
     RandomArray *arrays; /* by slot */
     uint64_t bounds[RANDOM_CHECKS];
+    uint8_t printed[RANDOM_PRINTS][RANDOM_PRINTED]; /* VarType, 0 behind the last */
     uint32_t fixed_capacity, array_capacity;
     uint32_t lanes;
     uint32_t split; /* a launch of lanes 0 ... split-1 comes first */
@@ -53,7 +58,8 @@ void random_program_free(RandomProgram *random);
 /** What random_program_reduce() does with an instruction. */
 typedef enum Reduction {
     REDUCE_KEEP,
-    REDUCE_DROP /* without a result: leave out; else replace by a literal 0 */
+    REDUCE_DROP,  /* without a result: leave out; else replace by a literal 0 */
+    REDUCE_REGION /* part of a region whose REGION is dropped */
 } Reduction;
 
 /** A smaller Program: 'reductions' (one for each instruction) applied, dead code left
