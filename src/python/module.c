@@ -11,13 +11,15 @@
 #include "python/error.h"
 #include "python/flag_scope.h"
 #include "python/log.h"
+#include "python/region.h"
 #include "python/state.h"
 
 static PyMethodDef *const function_tables[] = {
     classify_functions, create_functions, function_functions, matmul_functions,
     memory_functions,   reduce_functions, reshape_functions,  tensor_functions,
     trait_functions,    tree_functions,   jit_functions,      detail_functions,
-    type_functions,     source_functions,
+    type_functions,     source_functions, region_functions,   region_call_functions,
+    region_local_functions, region_print_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};
@@ -154,7 +156,7 @@ static int module_exec(PyObject *module)
     if (!getenv("DRJIT_LOG_LEVEL"))
         jit_set_log_level_stderr(LogLevelWarn);
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
-        !stop_compiler_at_end() || !flag_scope_bind(module))
+        !stop_compiler_at_end() || !flag_scope_bind(module) || !region_bind(state))
         return -1;
     for (size_t i = 0; i < sizeof(function_tables) / sizeof(*function_tables); i++)
         if (PyModule_AddFunctions(module, function_tables[i]) < 0)
@@ -169,6 +171,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
         return 0;
     Py_VISIT(state->array_base);
     Py_VISIT(state->iterator);
+    Py_VISIT(state->local);
     Py_VISIT(state->log_callback);
     int stop = enum_traverse(state, visit, arg);
     return stop ? stop : type_traverse(state, visit, arg);
@@ -186,6 +189,7 @@ static int module_clear(PyObject *module)
     enum_clear(state);
     log_set_callback(state, NULL, LogLevelDisable);
     Py_CLEAR(state->iterator);
+    Py_CLEAR(state->local);
     Py_CLEAR(state->array_base);
     type_clear(state);
     return 0;

@@ -22,6 +22,10 @@ extern PyMethodDef tensor_functions[];   /* slice_index */
 extern PyMethodDef trait_functions[];    /* is_array_v, value_t, ... */
 extern PyMethodDef tree_functions[];     /* copy, width, shape, schedule, eval, ... */
 extern PyMethodDef jit_functions[];      /* set_flag, kernel_history, whos, ... */
+extern PyMethodDef region_functions[];   /* names starting with '_': drjit._regions */
+extern PyMethodDef region_call_functions[];  /* the same */
+extern PyMethodDef region_local_functions[]; /* the same */
+extern PyMethodDef region_print_functions[]; /* the same */
 extern PyMethodDef source_functions[];   /* _trace_source */
 extern PyMethodDef detail_functions[];   /* names starting with '_': drjit.detail */
 extern PyMethodDef type_functions[];     /* _publish */

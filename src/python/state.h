@@ -30,6 +30,7 @@ struct State {
     /* Methods of ArrayBase from all files; the class points to them. */
     PyMethodDef methods[METHOD_LIMIT];
     PyTypeObject *iterator;         /* of arrays */
+    PyTypeObject *local;            /* local arrays of drjit._regions */
     TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
     bool family_ready[FAMILY_COUNT];
     /* Result of promoting two operand classes, filled lazily: 0 not yet known, else

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 import drjit as dr
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for what tests share
+
+import region_util  # noqa: E402
 
 
 @pytest.fixture(params=["scalar", "llvm"])
@@ -13,3 +20,14 @@ def m(request: pytest.FixtureRequest) -> ModuleType:
     """A module of array types, one after the other."""
     module: ModuleType = getattr(dr, request.param)
     return module
+
+
+@pytest.fixture(params=["symbolic", "plain", "evaluated"])
+def mode(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Control flow that is simplified, as it is written, and not traced as such."""
+    optimise = dr.JitFlag.OptimizeLoops | dr.JitFlag.OptimizeCalls
+    with (
+        dr.scoped_set_flag(region_util.MODES, request.param != "evaluated"),
+        dr.scoped_set_flag(optimise, request.param != "plain"),
+    ):
+        yield request.param
