@@ -16,6 +16,7 @@
 #include "drjit-core/jit.h"
 #include "harness.h"
 #include "programs.h"
+#include "regions.h"
 #include "throughput.h"
 
 #define CHAIN_STEPS 5000
@@ -355,6 +356,9 @@ static const struct {
     { "axpy", throughput_axpy },
     { "scatter", throughput_scatter },
     { "reduce", throughput_reduce },
+    { "mandelbrot", regions_mandelbrot },
+    { "march", regions_march },
+    { "dispatch", regions_dispatch },
     { "calibrate", measure_calibrate },
     { "version", measure_version },
 };

@@ -133,3 +133,14 @@ Value v3_dot(Value3 a, Value3 b) {
 Value3 v3_unit(Value3 a) {
     return v3_scale(a, v_op1(JitOpRsqrt, v3_dot(a, a)));
 }
+
+Value v3_pixels(Value3 color) {
+    const Value channel[3] = { color.x, color.y, color.z };
+    Value packed = v_u(255u << 24);
+    for (uint32_t k = 0; k < 3; ++k) {
+        const Value stored = v_sqrt(v_clamp(channel[k], 0, 1));
+        const Value byte = v_cast(v_fma(stored, v_f(255), v_f(0.5)), VarTypeUInt32);
+        packed = v_or(packed, v_shl(byte, v_u(8 * k)));
+    }
+    return packed;
+}

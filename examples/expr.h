@@ -82,5 +82,7 @@ Value3 v3_mix(Value3 a, Value3 b, Value t);
 Value v3_dot(Value3 a, Value3 b);
 /** a / |a|. */
 Value3 v3_unit(Value3 a);
+/** Linear colors as pixels of a Picture (common.h): limited to 0 ... 1, rooted. */
+Value v3_pixels(Value3 color);
 
 #endif

@@ -75,17 +75,6 @@ static Value3 unpack(Value packed) {
     return (Value3) { channel[0], channel[1], channel[2] };
 }
 
-static Value pack(Value3 color) {
-    const Value channel[3] = { color.x, color.y, color.z };
-    Value packed = v_u(255u << 24);
-    for (uint32_t k = 0; k < 3; ++k) {
-        const Value stored = v_sqrt(v_clamp(channel[k], 0, 1));
-        const Value byte = v_cast(v_fma(stored, v_f(255), v_f(0.5)), VarTypeUInt32);
-        packed = v_or(packed, v_shl(byte, v_u(8 * k)));
-    }
-    return packed;
-}
-
 /* Weighted sum of the neighbours along one axis; three standard deviations each way. */
 static Value3 blur_axis(const Grid *grid, Value3 source, double radius, bool rows) {
     const int reach = (int) ceil(3 * radius);
@@ -144,7 +133,7 @@ static bool filter(const Picture *input, const Options *options) {
         case MODE_SHARPEN: result = sharpen(&grid, source, options); break;
         default: result = edges(&grid, source); break;
     }
-    const Value stored = pack(result);
+    const Value stored = v3_pixels(result);
     report_traced(&report);
     if (!stored)
         return false;

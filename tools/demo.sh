@@ -21,11 +21,11 @@ if [ ! -x "$programs/readme_c" ]; then
 fi
 mkdir -p "$output" || exit 1
 
-# step TITLE PROGRAM [ARGUMENTS]: run a program and note how it went.
+# step TITLE PROGRAM [ARGUMENTS]: run a program, or function, and note how it went.
 step() {
     title=$1
     shift
-    if [ ! -x "$1" ]; then
+    if ! command -v "$1" >/dev/null; then
         summary="$summary
   left out  $title (not built: libpng is missing)"
         return
@@ -41,6 +41,31 @@ step() {
     fi
 }
 
+# engines: the same picture from each engine, their times, and whether it is the same.
+# Without the disk cache, which would hide what compiling costs.
+engines() {
+    same=0
+    first=
+    printf 'times in ms         trace      compile  first frame     best frame\n'
+    for engine in interp native llvm; do
+        picture=$output/sponge-$engine.png
+        rm -f "$picture"
+        DRJIT_CPU_ENGINE=$engine DRJIT_CACHE_DIR= "$programs/march" "$picture"
+        case $? in
+            0) ;;
+            3) echo "  $engine: left out, this engine cannot be used here"; continue ;;
+            *) same=1; continue ;;
+        esac
+        if [ -z "$first" ]; then
+            first=$picture
+        elif ! cmp "$first" "$picture"; then
+            same=1
+        fi
+    done
+    [ "$same" = 0 ] && echo "All pictures have the same bytes."
+    return "$same"
+}
+
 step "the C example of the README" "$programs/readme_c"
 step "the C++ example of the README" "$programs/readme_cpp"
 # The log belongs to the README's story only.
@@ -48,9 +73,6 @@ DRJIT_LOG_LEVEL=${DRJIT_LOG_LEVEL:-warn}
 export DRJIT_LOG_LEVEL
 step "a picture: evening" "$programs/render" "$examples/scenes/evening.txt" \
     "$output/evening.png" --size 1024 --height 1024 --samples 16
-step "the same again: the kernels come from the disk cache" "$programs/render" \
-    "$examples/scenes/evening.txt" "$output/evening.png" --size 1024 \
-    --height 1024 --samples 16
 step "a picture: spiral" "$programs/render" "$examples/scenes/spiral.txt" \
     "$output/spiral.png" --size 900 --height 640 --samples 16
 step "a picture: stones" "$programs/render" "$examples/scenes/stones.txt" \
@@ -59,6 +81,9 @@ step "blur" "$programs/filter" "$output/evening.png" "$output/evening-blur.png" 
 step "sharpen" "$programs/filter" "$output/evening.png" "$output/evening-sharp.png" \
     sharpen --radius 2 --amount 2
 step "edges" "$programs/filter" "$output/evening.png" "$output/evening-edges.png" edges
+if [ -x "$programs/march" ]; then
+    step "the same picture from each engine: rays march through a sponge" engines
+fi
 PYTHONPATH=$build/py
 export PYTHONPATH
 step "a Python program beside NumPy: points, a picture, tensors" \
