@@ -93,7 +93,7 @@ next:
 exit:
   ret void
 }
-define void @drjit_00000000000056780000000000001234(i32 %begin, i32 %end, i32 %worker, ptr %args) #0 {
+define void @drjit_00000000000056780000000000001234(i32 %begin, i32 %end, i32 %worker, ptr %args, ptr %scratch) #0 {
 entry:
   %begin64 = zext i32 %begin to i64
   %end64 = zext i32 %end to i64

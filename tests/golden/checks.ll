@@ -35,7 +35,7 @@ define internal void @check_failed(ptr %report, ptr %idx, i64 %mask) noinline co
   store atomic i32 %n, ptr %p monotonic, align 4
   ret void
 }
-define void @drjit_00000000000056780000000000001234(i32 %begin, i32 %end, i32 %worker, ptr %args) #0 {
+define void @drjit_00000000000056780000000000001234(i32 %begin, i32 %end, i32 %worker, ptr %args, ptr %scratch) #0 {
 entry:
   %begin64 = zext i32 %begin to i64
   %end64 = zext i32 %end to i64
