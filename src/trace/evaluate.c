@@ -31,6 +31,7 @@
 #include "runtime/transfer.h"
 #include "trace/access.h"
 #include "trace/assemble.h"
+#include "trace/effects.h"
 #include "trace/expand.h"
 #include "trace/history.h"
 #include "trace/node.h"
@@ -362,6 +363,11 @@ static bool run_group(ThreadState *ts, Assembly *b, Program *program,
     bool hit;
     Kernel *kernel = get_kernel(ts, b, &key, &hit);
     bool ok = kernel && launch(ts, b, kernel, hit, codegen_ns);
+    for (uint32_t i = 0; ok && i < group->effect_count; ++i) {
+        VarId effect = group->roots[group->root_count - 1 - i];
+        if (var_get(effect)->op == OP_REGION)
+            region_has_run(effect);
+    }
     if (kernel)
         cache_release(kernel);
     if (!hit)
@@ -390,59 +396,6 @@ static uint32_t filter_scheduled(VarId *ids, uint32_t count)
             v->stamp = stamp;
             ids[kept++] = ids[i];
         }
-    }
-    return kept;
-}
-
-/* Count the writes in the list that go to each array and whose results are not held:
- * 'position' of the array. */
-static void count_writes(const VarId *ids, uint32_t count)
-{
-    uint32_t stamp = var_new_stamp(), targets;
-    for (uint32_t i = 0; i < count; ++i) {
-        const VarId *target = region_targets(ids[i], &targets);
-        for (uint32_t k = 0; k < targets; ++k) {
-            Var *array = var_get(target[k]);
-            if (array->stamp != stamp)
-                array->position = 0;
-            array->stamp = stamp;
-            array->position += var_get(ids[i])->refs == 1;
-        }
-    }
-}
-
-/* Are the arrays that this effect writes to held by writes of the list only, and does
- * nobody hold the result of one of these (of an atomic, or of a region)? */
-static bool is_unobservable(VarId effect)
-{
-    uint32_t targets;
-    const VarId *target = region_targets(effect, &targets);
-    if (!targets || region_is_essential(var_get(effect)))
-        return false;
-    for (uint32_t k = 0; k < targets; ++k) {
-        const Var *array = var_get(target[k]);
-        uint32_t pending = var_pending(array);
-        if (array->refs != pending || array->position != pending)
-            return false;
-    }
-    return true;
-}
-
-/* Of the queued writes, drop those whose arrays nobody can look at any more. */
-static uint32_t filter_effects(VarId *ids, uint32_t count)
-{
-    uint32_t kept = 0;
-    count_writes(ids, count);
-    for (uint32_t i = 0; i < count; ++i) {
-        if (!is_unobservable(ids[i])) {
-            ids[kept++] = ids[i];
-            continue;
-        }
-        uint32_t targets;
-        const VarId *target = region_targets(ids[i], &targets);
-        for (uint32_t k = 0; k < targets; ++k)
-            var_get(target[k])->position--; /* stays equal to what is pending */
-        var_dec(ids[i]);
     }
     return kept;
 }
@@ -507,15 +460,39 @@ static bool run_groups(ThreadState *ts, Workspace *w, const Schedule *schedule,
     return ok;
 }
 
+static bool run_effects(ThreadState *ts, ThreadState *owner, const VarId *vars,
+                        uint32_t var_count);
+
+/* Have regions evaluated that what is in the lists needs results of, and that are
+ * another thread's. */
+static bool run_foreign(ThreadState *ts, const VarId *vars, uint32_t var_count,
+                        const VarId *effects, uint32_t effect_count)
+{
+    bool ok = true;
+    while (ok && effects_foreign_exist(ts)) {
+        VarId region;
+        ok = effects_find_foreign(vars, var_count, effects, effect_count, &region);
+        if (!region)
+            break;
+        ThreadState *owner = effects_owner(region);
+        if (owner)
+            ok = run_effects(ts, owner, NULL, 0);
+        else if (ts->evaluating || !state_wait_eval())
+            break; /* which is an error: assemble_region.c */
+    }
+    return ok;
+}
+
 /* Run what is in the lists, which stay the caller's. References are taken over, except
  * those of effects that stay queued because memory is out: these are left at the start
  * of 'effects', and '*effect_count' is their number. */
 static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
                       VarId *effects, uint32_t *effect_count)
 {
-    *effect_count = filter_effects(effects, *effect_count);
+    bool ok = run_foreign(ts, vars, var_count, effects, *effect_count);
+    *effect_count = effects_filter(effects, *effect_count);
     if (!(var_count + *effect_count))
-        return true;
+        return ok;
     Workspace *w = take_workspace(ts);
     Schedule schedule;
     if (!w || !schedule_make(&schedule, vars, var_count, effects, *effect_count)) {
@@ -527,7 +504,7 @@ static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
     log_write(LogLevelInfo, "jit_eval(): launching %u kernel%s.", schedule.group_count,
               schedule.group_count == 1 ? "" : "s");
     ts->evaluating++;
-    bool ok = run_groups(ts, w, &schedule, effects, effect_count);
+    ok &= run_groups(ts, w, &schedule, effects, effect_count);
     log_write(LogLevelDebug, "jit_eval(): cleaning up..");
     schedule_free(&schedule);
     ts->evaluating--;
@@ -665,21 +642,6 @@ bool evaluate_literal(ThreadState *ts, VarId id)
     return true;
 }
 
-/* A thread that has queued writes into a variable, NULL if none has. */
-static ThreadState *queued_by(VarId id)
-{
-    for (ThreadState *ts = state.threads; ts; ts = ts->next) {
-        for (uint32_t i = 0; i < ts->effect_count; ++i) {
-            uint32_t targets;
-            const VarId *target = region_targets(ts->effects[i], &targets);
-            for (uint32_t k = 0; k < targets; ++k)
-                if (target[k] == id)
-                    return ts;
-        }
-    }
-    return NULL;
-}
-
 bool evaluate_effects(ThreadState *ts)
 {
     for (ThreadState *owner = state.threads; owner;) {
@@ -701,7 +663,7 @@ bool evaluate_pending(ThreadState *ts, VarId id)
                                             : expand_collapse(ts, id);
             continue;
         }
-        ThreadState *owner = queued_by(id);
+        ThreadState *owner = effects_writer(id);
         if (owner == ts) {
             ok = evaluate_all(ts);
         } else if (owner) {

@@ -215,14 +215,12 @@ void loop_array_written(ThreadState *ts, VarId id, VarId written)
         Loop *loop = (Loop *) body;
         for (uint32_t i = 0; is_loop(body) && i < loop->count; ++i) {
             LoopState *s = &loop->states[i];
-            if (body->kind == BODY_EVALUATED && s->initial == id) {
-                s->whole = true; /* if it is this state that the caller writes to */
-                s->array = written;
-            }
-            if (s->array != id || !s->whole)
+            bool candidate = body->kind == BODY_EVALUATED && s->initial == id;
+            if (!candidate && (s->array != id || !s->whole))
                 continue;
             /* From now on writes hold it, and a reference of ours would make it look
              * shared. */
+            s->whole = true;
             s->array = written;
             if (body->kind == BODY_LOOP)
                 drop(&s->initial);
@@ -344,8 +342,10 @@ static bool check_output(const Loop *loop, uint32_t which, VarId id)
                          s->local ? " not" : "");
     if (v->flags & (VAR_CONSUMED | VAR_POISONED))
         return node_usable(NULL, id, function, "a state");
-    if (s->whole && (!var_exists(s->array) ||
-                     (id != s->array && (!s->placeholder || id != s->placeholder))))
+    bool blended = loop->evaluated && s->initial;
+    if (s->whole && !blended &&
+        (!var_exists(s->array) ||
+         (id != s->array && (!s->placeholder || id != s->placeholder))))
         return error_set(
             JIT_ERROR_ARGUMENT,
             "%s: loop '%s': state %u is gathered from or scattered to as an array with "

@@ -15,7 +15,8 @@ typedef struct LoopState {
     VarId array;       /* accesses as a whole go there; held by effects or 'initial' */
     uint32_t size;
     uint8_t type, local;
-    bool whole;        /* accessed as a whole */
+    bool whole;        /* accessed as a whole; in a loop that is run at once and has the
+                          initial value: perhaps, the next state tells */
     bool fixed;        /* it never changes */
 } LoopState;
 

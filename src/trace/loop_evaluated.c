@@ -68,7 +68,7 @@ bool loop_evaluated_condition(ThreadState *ts, Loop *loop)
 /* The state behind an iteration; a new reference. */
 static VarId blend(ThreadState *ts, const Loop *loop, const LoopState *s, VarId next)
 {
-    if (s->whole || next == s->initial) {
+    if ((s->whole && next == s->array) || next == s->initial) {
         var_inc(next);
         return next;
     }

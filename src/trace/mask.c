@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/arith.h"
+#include "trace/record.h"
 
 static bool put(ThreadState *ts, VarId mask)
 {
@@ -26,6 +27,20 @@ static void take(ThreadState *ts)
     var_dec(ts->masks[--ts->mask_count]);
 }
 
+static bool is_true(VarId mask)
+{
+    const Var *v = var_get(mask);
+    return v->op == OP_LITERAL && v->value.literal;
+}
+
+/* Is a mask that is pushed now combined with the one below? What runs at once may set it
+ * aside. */
+static bool is_combined(const ThreadState *ts, VarId mask)
+{
+    return ts->body && (ts->body->kind != BODY_EVALUATED || !is_true(mask) ||
+                        var_get(mask)->size != 1);
+}
+
 bool mask_push(ThreadState *ts, JitBackend backend, VarId mask)
 {
     static const char *const function = "jit_var_mask_push()";
@@ -35,7 +50,13 @@ bool mask_push(ThreadState *ts, JitBackend backend, VarId mask)
     if (v->type != VarTypeBool)
         return error_set(JIT_ERROR_ARGUMENT, "%s: the mask is %s, expected bool",
                          function, type_info[v->type].name);
-    return put(ts, mask);
+    if (!is_combined(ts, mask))
+        return put(ts, mask);
+    VarId combined = mask_apply(ts, backend, mask, function);
+    TRY(combined, false);
+    bool ok = put(ts, combined);
+    var_dec(combined);
+    return ok;
 }
 
 bool mask_pop(ThreadState *ts)
@@ -45,12 +66,6 @@ bool mask_pop(ThreadState *ts)
                          ts->mask_base ? " that was pushed in this body" : "");
     take(ts);
     return true;
-}
-
-static bool is_true(VarId mask)
-{
-    const Var *v = var_get(mask);
-    return v->op == OP_LITERAL && v->value.literal;
 }
 
 VarId mask_apply(ThreadState *ts, JitBackend backend, VarId mask, const char *function)
@@ -73,11 +88,11 @@ VarId mask_apply(ThreadState *ts, JitBackend backend, VarId mask, const char *fu
 
 /* -------------------------------------------------------------------- bodies */
 
-bool mask_open(ThreadState *ts, JitBackend backend, VarId active, uint32_t *mark)
+bool mask_open(ThreadState *ts, VarId active, uint32_t *mark)
 {
     *mark = 2 * ts->mask_base + (active != 0);
     if (active)
-        TRY(mask_push(ts, backend, active), false);
+        TRY(put(ts, active), false);
     ts->mask_base = ts->mask_count;
     return true;
 }

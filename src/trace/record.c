@@ -51,7 +51,7 @@ bool record_open(ThreadState *ts, Body *body, BodyKind kind, JitBackend backend,
 {
     uint32_t scope = record_new_scope();
     TRY(scope, false);
-    TRY(mask_open(ts, backend, active, &body->mask_mark), false);
+    TRY(mask_open(ts, active, &body->mask_mark), false);
     body->kind = kind;
     body->backend = backend;
     body->scope = scope;
@@ -74,9 +74,9 @@ static void leave(ThreadState *ts, Body *body)
 bool record_set_active(ThreadState *ts, Body *body, VarId active, const char *function)
 {
     bool ok = mask_close(ts, body->mask_mark, function);
-    if (ok && mask_open(ts, body->backend, active, &body->mask_mark))
+    if (ok && mask_open(ts, active, &body->mask_mark))
         return true;
-    mask_open(ts, body->backend, 0, &body->mask_mark); /* cannot fail */
+    mask_open(ts, 0, &body->mask_mark); /* cannot fail */
     return false;
 }
 

@@ -340,6 +340,112 @@ const VarId *region_targets(VarId effect, uint32_t *count)
     return pointer->dep;
 }
 
+/* ------------------------------------------------------- effects that have run */
+
+/* Operands that are 0 go, and those behind them move up. */
+static void close_gaps(Var *v)
+{
+    TraceRegion *region = v->region;
+    VarList *list = v->value.list;
+    uint32_t mark = 0, kept = 0;
+    for (const uint8_t *part = orders[region->kind]; *part != STOP; ++part) {
+        if (*part == MARK) {
+            region->marks[mark++] = kept;
+            continue;
+        }
+        RegionList old = region->parts[*part];
+        region->parts[*part].first = kept;
+        for (uint32_t k = 0; k < old.count; ++k)
+            if (list->ids[old.first + k])
+                list->ids[kept++] = list->ids[old.first + k];
+        region->parts[*part].count = kept - region->parts[*part].first;
+    }
+    list->count = kept;
+}
+
+static bool is_target(const Var *v) { return v->op == OP_POINTER && v->aux == 1; }
+
+/* Drop the operands of a list, or pointers to arrays that are written only. */
+static void drop_list(Var *v, RegionPart part, bool targets_only)
+{
+    RegionList list = v->region->parts[part];
+    for (uint32_t i = list.first; i < list.first + list.count; ++i) {
+        VarId id = v->value.list->ids[i];
+        if (targets_only && !is_target(var_get(id)))
+            continue;
+        v->value.list->ids[i] = 0;
+        var_dec(id);
+    }
+}
+
+static void drop_effects(Var *v)
+{
+    TraceRegion *region = v->region;
+    drop_list(v, PART_EFFECTS, false);
+    drop_list(v, PART_ELSE_EFFECTS, false);
+    drop_list(v, PART_READS, true);
+    close_gaps(v);
+    region->effects = region->target_count = 0;
+    region->essential = false;
+    if (region->call)
+        memset(region->call->effect_ends, 0,
+               region->call->callable_count * sizeof(uint32_t));
+}
+
+/* Effect 'k' of a region, the false side's behind those of the true side. */
+static VarId effect_at(const Var *v, uint32_t k)
+{
+    uint32_t count;
+    const VarId *ids = region_part(v, PART_EFFECTS, &count);
+    return k < count ? ids[k] : region_part(v, PART_ELSE_EFFECTS, &count)[k - count];
+}
+
+/* Hold a region and those with effects inside of it, and chain them by 'position'.
+ * False if one has an effect whose result is used in a body: an atomic operation. */
+static bool hold_inner(VarId id)
+{
+    bool pure = true;
+    VarId last = id;
+    var_inc(id);
+    var_get(id)->position = 0;
+    for (; id; id = var_get(id)->position) {
+        const Var *v = var_get(id);
+        for (uint32_t k = 0; k < v->region->effects; ++k) {
+            VarId effect = effect_at(v, k);
+            if (!region_is_effect(var_get(effect))) {
+                pure &= var_get(effect)->refs == 1;
+                continue;
+            }
+            var_inc(effect);
+            var_get(effect)->position = 0;
+            var_get(last)->position = effect;
+            last = effect;
+        }
+    }
+    return pure;
+}
+
+void region_has_run(VarId id)
+{
+    TraceRegion *region = var_get(id)->region;
+    bool held = false;
+    for (uint32_t k = 0; k < region->count; ++k)
+        held |= region->results[k] != 0;
+    if (!held)
+        return;
+    bool pure = hold_inner(id);
+    for (uint32_t k = 0; !pure && k < region->count; ++k)
+        if (region->results[k])
+            var_consume(region->results[k]);
+    while (id) {
+        VarId next = var_get(id)->position;
+        if (pure)
+            drop_effects(var_get(id));
+        var_dec(id);
+        id = next;
+    }
+}
+
 /* ----------------------------------------------------------------- release */
 
 void region_forget_result(VarId id, const Var *v)

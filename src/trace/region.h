@@ -6,7 +6,8 @@
  * goes away with the last of them. A region that has side effects is an effect itself
  * and is queued like one: it runs exactly once, and all of its results that somebody
  * holds are stored then. A region without is pure and is computed wherever its results
- * are needed.
+ * are needed. So is what is left of the former if somebody holds a local array that is
+ * a result.
  *
  * The operands are lists, one after the other. Which there are depends on the kind; the
  * order is that in which a Program needs them, and marks of structure stand between:
@@ -116,6 +117,11 @@ VarId region_of(VarId id);
 
 /** The arrays an effect writes to, one entry for each pending write it stands for. */
 const VarId *region_targets(VarId effect, uint32_t *count);
+
+/** The effects of this region have been performed and its results stored. Local arrays
+ *  among these cannot be: for them the region goes on as one without effects (or they
+ *  are gone if they depend on atomic operations). */
+void region_has_run(VarId region);
 
 /* For var.c: a RESULT or a region is about to lose its operands. */
 void region_forget_result(VarId id, const Var *v);

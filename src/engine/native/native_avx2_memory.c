@@ -2,9 +2,9 @@
  * native_avx2_memory.c -- gathers
  *
  * Entries of 32 bits are loaded one by one, which on Zen 4 takes 5 to 30 % less time
- * than VPGATHERDD. Nor does it extend indices from 2^31 on with their sign. Masked lanes
- * load entry 0, which exists if any lane is active. Entries of 64 bits are gathered with
- * indices of 64 bits.
+ * than VPGATHERDD. Nor does it extend indices from 2^31 on with their sign. Masked
+ * lanes load entry 0, which exists if any lane is active. Entries of 64 bits are
+ * gathered with indices of 64 bits.
  *
  * Entries of 8 and 16 bits are gathered as the aligned 32 bits around them, which lie
  * in the same page, and shifted into place.

@@ -278,9 +278,9 @@ const NativeRows native_avx512_rows = {
         ROW(Float64, MEMORY(gather), X86_VPGATHERDQ, X86_VPGATHERQQ),
     },
     [OP_SCATTER] = {
-        EACH_8_16(MEMORY(scatter_lanes)),
-        ROW(Bool, MEMORY(scatter_lanes)),
-        ROW(Float16, MEMORY(scatter_lanes)),
+        EACH_8_16(forms_scatter),
+        ROW(Bool, forms_scatter),
+        ROW(Float16, forms_scatter),
         EACH_32(MEMORY(scatter), X86_VPSCATTERDD, X86_VPSCATTERQD),
         EACH_64(MEMORY(scatter), X86_VPSCATTERDQ, X86_VPSCATTERQQ),
         ROW(Pointer, MEMORY(scatter), X86_VPSCATTERDQ, X86_VPSCATTERQQ),

@@ -103,7 +103,6 @@ NATIVE_AVX512_EMIT(convert_half_fma);
 NATIVE_AVX512_EMIT(memory_gather);
 NATIVE_AVX512_EMIT(memory_gather_narrow);
 NATIVE_AVX512_EMIT(memory_scatter);
-NATIVE_AVX512_EMIT(memory_scatter_lanes);
 
 #undef NATIVE_AVX512_EMIT
 

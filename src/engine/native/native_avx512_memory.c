@@ -61,7 +61,7 @@ bool native_avx512_memory_scatter(Native *n, const NativeRow *row)
 {
     VarType type = native_type(n, 1);
     if ((native_inst(n)->aux & 0xff) != ReduceOpIdentity)
-        return native_avx512_memory_scatter_lanes(n, row);
+        return forms_scatter(n, row);
     NativeReg base = native_use_address(n, 0), value = native_use(n, 1);
     X86Mem places = use_places(n, base, 2, log_size(type));
     NativeReg mask = native_use_active(n, 3, native_avx512_bits(type));
@@ -107,112 +107,5 @@ bool native_avx512_memory_gather_narrow(Native *n, const NativeRow *row)
                   native_const(n, 32, 0xff));
     else
         native_avx512_extend(n, type, native_result(n), found);
-    return true;
-}
-
-/* ---- lane by lane */
-
-/* entry[index] op= value, from and to general registers: atomic, and for targets that
- * nobody else touches. By the logarithm of the entry's size. */
-typedef struct LaneForm {
-    uint16_t atomic[4], plain[4];
-} LaneForm;
-
-static const LaneForm lane_forms[ReduceOpCount] = {
-    [ReduceOpIdentity] = { .atomic = { X86_MOV8_ST, X86_MOV16_ST } },
-    [ReduceOpAdd] = { .atomic = { X86_LOCK_XADD8, X86_LOCK_XADD16, X86_LOCK_ADD,
-                                  X86_LOCK_ADD },
-                      .plain = { 0, 0, X86_ADD_ST, X86_ADD_ST } },
-    [ReduceOpAnd] = { .atomic = { 0, 0, X86_LOCK_AND, X86_LOCK_AND },
-                      .plain = { 0, 0, X86_AND_ST, X86_AND_ST } },
-    [ReduceOpOr] = { .atomic = { 0, 0, X86_LOCK_OR, X86_LOCK_OR },
-                     .plain = { 0, 0, X86_OR_ST, X86_OR_ST } },
-};
-
-/* The same in the first lane of a vector register, Float32 and Float64, plain. */
-static const uint16_t float_forms[ReduceOpCount][2] = {
-    [ReduceOpAdd] = { X86_VADDSS, X86_VADDSD },
-    [ReduceOpMul] = { X86_VMULSS, X86_VMULSD },
-};
-
-/* The instruction, 0 if there is none. In mode Local, neighbours with one target shall
- * be combined first, which is not done here. */
-static uint16_t find_form(ReduceOp op, ReduceMode mode, VarType type)
-{
-    bool plain = mode == ReduceModeNoConflicts || mode == ReduceModePermute ||
-                 mode == ReduceModeExpand;
-    uint32_t size = log_size(type);
-    const LaneForm *forms = &lane_forms[op];
-    if (op == ReduceOpIdentity)
-        return forms->atomic[size];
-    if (type_info[type].is_float)
-        return plain && size >= 2 ? float_forms[op][size - 2] : 0;
-    if (plain && forms->plain[size])
-        return forms->plain[size];
-    return plain || mode == ReduceModeDirect ? forms->atomic[size] : 0;
-}
-
-static X86Mem stash_place(NativeOperand stash, int32_t offset, NativeReg lane,
-                          uint32_t shift)
-{
-    return x86_at_index(stash.base, lane, (int) shift, stash.disp + offset);
-}
-
-/* A mask becomes lanes of 0 and 1. */
-static NativeReg use_value(Native *n, uint32_t k)
-{
-    if (native_type(n, k) != VarTypeBool)
-        return native_use(n, k);
-    NativeReg mask = native_use_mask(n, k, 32), value = native_temp(n);
-    x86_rm(native_x86(n),
-           X86_VPBROADCASTD | forms_length(n, VarTypeUInt32) | X86_K(mask) | X86_Z,
-           value, forms_mem(native_const(n, 32, 1)));
-    return value;
-}
-
-bool native_avx512_memory_scatter_lanes(Native *n, const NativeRow *row)
-{
-    (void) row;
-    X86 *x = native_x86(n);
-    VarType type = native_type(n, 1);
-    uint32_t aux = native_inst(n)->aux, shift = log_size(type);
-    uint16_t form = find_form((ReduceOp) (aux & 0xff), (ReduceMode) (aux >> 8), type);
-    if (!form)
-        return false;
-    bool wide = shift == 3, real = type_info[type].is_float && form != X86_MOV16_ST;
-    NativeReg base = native_use_address(n, 0);
-    NativeReg value = use_value(n, 1), index = native_use(n, 2);
-    NativeReg mask = native_use_active(n, 3, native_avx512_bits(type));
-    NativeReg left = native_temp_general(n), lane = native_temp_general(n);
-    NativeReg entry = native_temp_general(n);
-    NativeReg sum = real ? native_temp(n) : 0;
-    NativeOperand stash = native_stash(n);
-    X86Mem entries = stash_place(stash, STASH_VALUES, lane, wide ? 3 : 2);
-    X86Label top = x86_label(x), done = x86_label(x);
-
-    x86_mr(x, X86_VMOVUPS_ST | forms_length(n, VarTypeUInt32),
-           stash_place(stash, 0, X86_NO_INDEX, 0), index);
-    x86_mr(x, X86_VMOVUPS_ST | forms_length(n, type),
-           stash_place(stash, STASH_VALUES, X86_NO_INDEX, 0), value);
-    x86_rr(x, X86_KMOVW_RK, left, mask);
-    x86_rr(x, X86_TEST, left, left);
-    x86_jcc_short(x, X86_CC_E, done);
-    x86_bind(x, top);
-    x86_rr(x, X86_TZCNT, lane, left);
-    if (real) {
-        x86_rm(x, X86_MOV, entry, stash_place(stash, 0, lane, 2));
-        X86Mem target = x86_at_index(base, entry, (int) shift, 0);
-        x86_rm(x, wide ? X86_VMOVSD : X86_VMOVSS, sum, target);
-        x86_rrm(x, form, sum, sum, entries);
-        x86_mr(x, wide ? X86_VMOVSD_ST : X86_VMOVSS_ST, target, sum);
-    } else {
-        x86_rm(x, wide ? X86_MOV | X86_W : (X86Form) X86_MOV, entry, entries);
-        x86_rm(x, X86_MOV, lane, stash_place(stash, 0, lane, 2));
-        x86_mr(x, wide ? form | X86_W : (X86Form) form,
-               x86_at_index(base, lane, (int) shift, 0), entry);
-    }
-    x86_rr(x, X86_BLSR, left, left);
-    x86_jcc(x, X86_CC_NE, top);
-    x86_bind(x, done);
     return true;
 }
