@@ -22,6 +22,19 @@ static inline X86Form forms_length(const Native *n, VarType type)
     return X86_LENGTH(native_bytes(n, type) >> 5);
 }
 
+/** Width of the lanes that hold a type: 32 or 64. */
+static inline uint32_t forms_bits(VarType type)
+{
+    return type_info[type].size == 8 ? 64 : 32;
+}
+
+/** The instruction for lanes of 32 or of 64 bits, with the length of the type's
+ *  vector. */
+static inline X86Form forms_by_width(const Native *n, VarType type, X86Op d, X86Op q)
+{
+    return (type_info[type].size == 8 ? q : d) | forms_length(n, type);
+}
+
 /** A place in memory for the assembler. */
 static inline X86Mem forms_mem(NativeOperand at)
 {
@@ -71,6 +84,20 @@ static inline void forms_rrxi(Native *n, X86Form form, NativeReg to, NativeReg a
         x86_rrmi(native_x86(n), form | forms_broadcast(b), to, a, forms_mem(b), imm);
 }
 
+/** Shift by an immediate. */
+static inline void forms_shift(Native *n, X86Form form, NativeReg to, NativeReg a,
+                               uint32_t count)
+{
+    x86_rri(native_x86(n), form, to, a, (int32_t) count);
+}
+
+/** Operand k for instructions that cannot broadcast. */
+NativeOperand forms_use_whole(Native *n, uint32_t k);
+/** A number of type Float32 or Float64 as an operand. */
+NativeOperand forms_number(Native *n, VarType type, double value);
+/** to = the low bits of the 32-bit lanes of 'from', extended as this type wants. */
+void forms_extend(Native *n, VarType type, NativeReg to, NativeReg from);
+
 /** Is operand k, of a number's type, a literal? Its bits, those above its width 0. */
 bool forms_is_literal(const Native *n, uint32_t k, uint64_t *bits);
 /** Is operand k, of type Float32 or Float64, a literal that is no NaN? Its bits without
@@ -106,6 +133,26 @@ bool forms_fma(Native *n, const NativeRow *row);
 /** SCATTER lane by lane: of all types, of sums and the like those that one scalar
  *  instruction can do. */
 bool forms_scatter(Native *n, const NativeRow *row);
+/* The same for integers; 'param' has these flags. */
+enum {
+    FORMS_WHOLE = 1, /* the instruction cannot broadcast an entry */
+    FORMS_EXTEND = 2 /* the result must be extended from its width again */
+};
+bool forms_integer_unary(Native *n, const NativeRow *row);
+bool forms_integer_binary(Native *n, const NativeRow *row);
+bool forms_integer_neg(Native *n, const NativeRow *row);
+/** to = a * b + c: 'inst' multiplies, 'extra' adds. */
+bool forms_integer_fma(Native *n, const NativeRow *row);
+/** MUL_HI of 8 and 16 bits: 'inst' multiplies 32 bits, 'extra' shifts by 'param'. */
+bool forms_integer_mul_shift(Native *n, const NativeRow *row);
+/** MUL_WIDE of 32 bits: 'inst' multiplies, 'extra' makes lanes of 64 bits. */
+bool forms_integer_mul_wide(Native *n, const NativeRow *row);
+
+/** Combine a float with its sign bit, or ('param') with all others. */
+bool forms_sign(Native *n, const NativeRow *row);
+/** 1 / a: 'inst' divides; RSQRT: 'extra' is the root. */
+bool forms_rcp(Native *n, const NativeRow *row);
+bool forms_rsqrt(Native *n, const NativeRow *row);
 /** The value as it is. */
 bool forms_same(Native *n, const NativeRow *row);
 

@@ -3,8 +3,7 @@
  *
  * Empty cells are 64-bit division, arithmetic in half precision (expanded by the
  * legaliser), and atomic operations that give back what they found. Those of rows whose
- * function refuses are noted there. SHARED are functions for AVX-512 that use what AVX2
- * has, too.
+ * function refuses are noted there.
  */
 #include "engine/native/native_avx2.h"
 
@@ -26,8 +25,7 @@
 #define INTEGER(name) native_avx2_integer_##name
 #define LONG(name) native_avx2_long_##name
 #define MEMORY(name) native_avx2_memory_##name
-#define SHARED(name) native_avx512_##name
-#define EXTEND NATIVE_AVX512_EXTEND
+#define EXTEND FORMS_EXTEND
 #define SWAP NATIVE_AVX2_SWAP
 #define INVERT NATIVE_AVX2_INVERT
 #define FLIP NATIVE_AVX2_FLIP
@@ -56,14 +54,14 @@
 const NativeRows native_avx2_rows = {
     /* ---- one operand */
     [OP_NEG] = {
-        ROW(Int8, SHARED(integer_neg), X86_VPSUBD, 0, EXTEND),
-        ROW(UInt8, SHARED(integer_neg), X86_VPSUBB),
-        ROW(Int16, SHARED(integer_neg), X86_VPSUBD, 0, EXTEND),
-        ROW(UInt16, SHARED(integer_neg), X86_VPSUBW),
-        EACH_32(SHARED(integer_neg), X86_VPSUBD),
-        EACH_64(SHARED(integer_neg), X86_VPSUBQ),
-        ROW(Float16, SHARED(float_sign), X86_VPXORD),
-        FLOATS(SHARED(float_sign), X86_VXORPS, X86_VXORPD),
+        ROW(Int8, forms_integer_neg, X86_VPSUBD, 0, EXTEND),
+        ROW(UInt8, forms_integer_neg, X86_VPSUBB),
+        ROW(Int16, forms_integer_neg, X86_VPSUBD, 0, EXTEND),
+        ROW(UInt16, forms_integer_neg, X86_VPSUBW),
+        EACH_32(forms_integer_neg, X86_VPSUBD),
+        EACH_64(forms_integer_neg, X86_VPSUBQ),
+        ROW(Float16, forms_sign, X86_VPXORD),
+        FLOATS(forms_sign, X86_VXORPS, X86_VXORPD),
     },
     [OP_NOT] = {
         ROW(Int8, forms_unary_const, X86_VPXORD, 32, UINT32_MAX),
@@ -75,21 +73,21 @@ const NativeRows native_avx2_rows = {
         ROW(Bool, FLOAT(mask_not), X86_VPXORD),
     },
     [OP_SQRT] = { FLOATS(forms_unary, X86_VSQRTPS, X86_VSQRTPD) },
-    [OP_RCP] = { FLOATS(SHARED(float_rcp), X86_VDIVPS, X86_VDIVPD) },
+    [OP_RCP] = { FLOATS(forms_rcp, X86_VDIVPS, X86_VDIVPD) },
     [OP_RSQRT] = {
-        ROW(Float32, SHARED(float_rsqrt), X86_VDIVPS, X86_VSQRTPS),
-        ROW(Float64, SHARED(float_rsqrt), X86_VDIVPD, X86_VSQRTPD),
+        ROW(Float32, forms_rsqrt, X86_VDIVPS, X86_VSQRTPS),
+        ROW(Float64, forms_rsqrt, X86_VDIVPD, X86_VSQRTPD),
     },
     [OP_ABS] = {
-        ROW(Int8, SHARED(integer_unary), X86_VPABSD, 0, EXTEND),
-        ROW(Int16, SHARED(integer_unary), X86_VPABSD, 0, EXTEND),
-        ROW(Int32, SHARED(integer_unary), X86_VPABSD),
+        ROW(Int8, forms_integer_unary, X86_VPABSD, 0, EXTEND),
+        ROW(Int16, forms_integer_unary, X86_VPABSD, 0, EXTEND),
+        ROW(Int32, forms_integer_unary, X86_VPABSD),
         ROW(Int64, LONG(abs)),
         UNSIGNED_32(forms_same),
         ROW(UInt64, forms_same),
-        ROW(Float16, SHARED(float_sign), X86_VPANDD, 0, 1),
-        ROW(Float32, SHARED(float_sign), X86_VANDPS, 0, 1),
-        ROW(Float64, SHARED(float_sign), X86_VANDPD, 0, 1),
+        ROW(Float16, forms_sign, X86_VPANDD, 0, 1),
+        ROW(Float32, forms_sign, X86_VANDPS, 0, 1),
+        ROW(Float64, forms_sign, X86_VANDPD, 0, 1),
     },
     /* The immediate: 0 to nearest, 1 down, 2 up, 3 to zero; 8: whatever MXCSR says. */
     [OP_ROUND] = {
@@ -136,26 +134,26 @@ const NativeRows native_avx2_rows = {
     /* ---- two operands. Sums of unsigned bytes in lanes with zeros above are sums of
      * lanes of bytes. */
     [OP_ADD] = {
-        ROW(Int8, SHARED(integer_binary), X86_VPADDD, 0, EXTEND),
+        ROW(Int8, forms_integer_binary, X86_VPADDD, 0, EXTEND),
         ROW(UInt8, forms_commute, X86_VPADDB),
-        ROW(Int16, SHARED(integer_binary), X86_VPADDD, 0, EXTEND),
+        ROW(Int16, forms_integer_binary, X86_VPADDD, 0, EXTEND),
         ROW(UInt16, forms_commute, X86_VPADDW),
         EACH_32(forms_commute, X86_VPADDD),
         EACH_64(forms_commute, X86_VPADDQ),
         FLOATS(forms_commute, X86_VADDPS, X86_VADDPD),
     },
     [OP_SUB] = {
-        ROW(Int8, SHARED(integer_binary), X86_VPSUBD, 0, EXTEND),
+        ROW(Int8, forms_integer_binary, X86_VPSUBD, 0, EXTEND),
         ROW(UInt8, forms_binary, X86_VPSUBB),
-        ROW(Int16, SHARED(integer_binary), X86_VPSUBD, 0, EXTEND),
+        ROW(Int16, forms_integer_binary, X86_VPSUBD, 0, EXTEND),
         ROW(UInt16, forms_binary, X86_VPSUBW),
         EACH_32(forms_binary, X86_VPSUBD),
         EACH_64(forms_binary, X86_VPSUBQ),
         FLOATS(forms_binary, X86_VSUBPS, X86_VSUBPD),
     },
     [OP_MUL] = {
-        EACH_8(SHARED(integer_binary), X86_VPMULLW, 0, EXTEND),
-        ROW(Int16, SHARED(integer_binary), X86_VPMULLW, 0, EXTEND),
+        EACH_8(forms_integer_binary, X86_VPMULLW, 0, EXTEND),
+        ROW(Int16, forms_integer_binary, X86_VPMULLW, 0, EXTEND),
         ROW(UInt16, forms_commute, X86_VPMULLW),
         EACH_32(forms_commute, X86_VPMULLD),
         EACH_64(LONG(mul)),
@@ -171,9 +169,9 @@ const NativeRows native_avx2_rows = {
         EACH_32(native_avx2_divide),
     },
     [OP_MUL_HI] = {
-        ROW(Int8, SHARED(integer_mul_shift), X86_VPMULLD, X86_VPSRAD_I, 8),
-        ROW(UInt8, SHARED(integer_mul_shift), X86_VPMULLD, X86_VPSRLD_I, 8),
-        ROW(Int16, SHARED(integer_mul_shift), X86_VPMULLD, X86_VPSRAD_I, 16),
+        ROW(Int8, forms_integer_mul_shift, X86_VPMULLD, X86_VPSRAD_I, 8),
+        ROW(UInt8, forms_integer_mul_shift, X86_VPMULLD, X86_VPSRLD_I, 8),
+        ROW(Int16, forms_integer_mul_shift, X86_VPMULLD, X86_VPSRAD_I, 16),
         ROW(UInt16, forms_commute, X86_VPMULHUW),
         ROW(Int32, INTEGER(mul_hi), X86_VPMULDQ),
         ROW(UInt32, INTEGER(mul_hi), X86_VPMULUDQ),
@@ -182,8 +180,8 @@ const NativeRows native_avx2_rows = {
     },
     [OP_MUL_WIDE] = {
         EACH_8_16(forms_commute, X86_VPMULLD),
-        ROW(Int32, SHARED(integer_mul_wide), X86_VPMULDQ, X86_VPMOVZXDQ),
-        ROW(UInt32, SHARED(integer_mul_wide), X86_VPMULUDQ, X86_VPMOVZXDQ),
+        ROW(Int32, forms_integer_mul_wide, X86_VPMULDQ, X86_VPMOVZXDQ),
+        ROW(UInt32, forms_integer_mul_wide, X86_VPMULUDQ, X86_VPMOVZXDQ),
     },
     [OP_MIN] = {
         SIGNED_32(forms_commute, X86_VPMINSD),
@@ -250,10 +248,10 @@ const NativeRows native_avx2_rows = {
 
     /* ---- three operands */
     [OP_FMA] = {
-        EACH_8(SHARED(integer_fma), X86_VPMULLD, X86_VPADDD, EXTEND),
-        ROW(Int16, SHARED(integer_fma), X86_VPMULLD, X86_VPADDD, EXTEND),
-        ROW(UInt16, SHARED(integer_fma), X86_VPMULLW, X86_VPADDW),
-        EACH_32(SHARED(integer_fma), X86_VPMULLD, X86_VPADDD),
+        EACH_8(forms_integer_fma, X86_VPMULLD, X86_VPADDD, EXTEND),
+        ROW(Int16, forms_integer_fma, X86_VPMULLD, X86_VPADDD, EXTEND),
+        ROW(UInt16, forms_integer_fma, X86_VPMULLW, X86_VPADDW),
+        EACH_32(forms_integer_fma, X86_VPMULLD, X86_VPADDD),
         EACH_64(LONG(fma)),
         ROW(Float32, forms_fma, X86_VFMADD231PS, X86_VFMADD213PS),
         ROW(Float64, forms_fma, X86_VFMADD231PD, X86_VFMADD213PD),

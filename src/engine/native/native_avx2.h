@@ -9,14 +9,13 @@
  *     native_avx2_convert.c  ... for casts, and their table
  *     native_avx2_memory.c   ... for gathers
  *
- * Emit functions of the AVX-512 target that use what AVX2 has, too, serve both tables.
  * Rows that only EVEX can encode must not be used, among them shifts by an immediate of
  * an operand in memory.
  */
 #ifndef ENGINE_NATIVE_NATIVE_AVX2_H
 #define ENGINE_NATIVE_NATIVE_AVX2_H
 
-#include "engine/native/native_avx512.h"
+#include "engine/native/forms.h"
 
 /** NativeRow.param of comparisons. */
 enum {
@@ -29,13 +28,6 @@ enum {
 static inline X86Form native_avx2_mask_length(const Native *n, uint32_t bits)
 {
     return X86_LENGTH(bits / 8 * native_lanes(n) >> 5);
-}
-
-/** Shift by an immediate. */
-static inline void native_avx2_shift(Native *n, X86Form form, NativeReg to, NativeReg a,
-                                     uint32_t count)
-{
-    x86_rri(native_x86(n), form, to, a, (int32_t) count);
 }
 
 /** See forms.h. */

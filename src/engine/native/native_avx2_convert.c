@@ -44,7 +44,7 @@ static bool cut(Native *n, const NativeRow *row)
 {
     (void) row;
     NativeReg a = native_use(n, 0), to = native_result(n);
-    native_avx512_extend(n, native_result_type(n), to, a);
+    forms_extend(n, native_result_type(n), to, a);
     return true;
 }
 
@@ -63,7 +63,7 @@ static bool cut_long(Native *n, const NativeRow *row)
     NativeReg a = native_use(n, 0), to = native_result_fresh(n);
     native_avx2_low_halves(n, to, a);
     if (type_info[type].size < 4)
-        native_avx512_extend(n, type, to, to);
+        forms_extend(n, type, to, to);
     return true;
 }
 
@@ -75,7 +75,7 @@ static bool to_mask(Native *n, const NativeRow *row)
     VarType type = native_type(n, 0);
     X86Form length = forms_length(n, type);
     NativeReg a = native_use(n, 0),
-              to = native_result_mask(n, native_avx512_bits(type));
+              to = native_result_mask(n, forms_bits(type));
     forms_rrx(n, row->inst | length, to, a, native_const(n, 64, 0));
     forms_rrx(n, X86_VPXORD | length, to, to, native_const(n, 64, UINT64_MAX));
     return true;
@@ -99,7 +99,7 @@ static bool float_to_mask(Native *n, const NativeRow *row)
 {
     VarType type = native_type(n, 0);
     NativeReg a = native_use(n, 0),
-              to = native_result_mask(n, native_avx512_bits(type));
+              to = native_result_mask(n, forms_bits(type));
     forms_rrxi(n, row->inst | forms_length(n, type), to, a, native_const(n, 64, 0),
                X86_CMP_NEQ_UQ);
     return true;
@@ -109,7 +109,7 @@ static bool float_to_mask(Native *n, const NativeRow *row)
 static bool from_mask(Native *n, const NativeRow *row)
 {
     VarType type = native_result_type(n);
-    uint32_t bits = native_avx512_bits(type);
+    uint32_t bits = forms_bits(type);
     NativeReg mask = native_use_mask(n, 0, bits), to = native_result(n);
     forms_rrx(n, X86_VPANDD | forms_length(n, type), to, mask,
               native_const(n, bits, (uint64_t) row->param << row->extra));
@@ -127,7 +127,7 @@ static bool u32_to_single(Native *n, const NativeRow *row)
     NativeReg to = native_result(n);
     forms_rrxi(n, X86_VPBLENDW | length, lower, a, native_const(n, 32, 0x4b000000),
                ODD_LANES);
-    native_avx2_shift(n, X86_VPSRLD_I | length, upper, a, 16);
+    forms_shift(n, X86_VPSRLD_I | length, upper, a, 16);
     forms_rrx(n, X86_VPORD | length, upper, upper, native_const(n, 32, 0x53000000));
     forms_rrx(n, X86_VSUBPS | length, upper, upper, native_const(n, 32, 0x53000080));
     x86_rrr(native_x86(n), X86_VADDPS | length, to, lower, upper);
@@ -155,7 +155,7 @@ static void long_to_double(Native *n, NativeReg to, NativeReg a, bool is_signed)
     NativeReg lower = native_temp(n);
     forms_rrxi(n, X86_VPBLENDD | X86_256, lower, a, native_const(n, 64, TWO_52),
                ODD_LANES);
-    native_avx2_shift(n, X86_VPSRLQ_I | X86_256, to, a, 32);
+    forms_shift(n, X86_VPSRLQ_I | X86_256, to, a, 32);
     forms_rrx(n, X86_VPXORD | X86_256, to, to,
               native_const(n, 64, UINT64_C(0x4530000000000000) + top));
     forms_rrx(n, X86_VSUBPD | X86_256, to, to, native_const(n, 64, both));
@@ -193,7 +193,7 @@ static bool long_to_single(Native *n, const NativeRow *row)
     if (is_signed)
         forms_rrx(n, X86_VPADDQ | X86_256, small, a,
                   native_const(n, 64, UINT64_C(1) << 53));
-    native_avx2_shift(n, X86_VPSRLQ_I | X86_256, small, is_signed ? small : a,
+    forms_shift(n, X86_VPSRLQ_I | X86_256, small, is_signed ? small : a,
                       is_signed ? 54 : 53);
     forms_rrx(n, X86_VPCMPEQQ | X86_256, small, small, native_const(n, 64, 0));
     x86_rrrr(x, X86_VBLENDVPD | X86_256, odd, odd, a, small);
@@ -302,12 +302,12 @@ static void leave_out_nan(Native *n, VarType from, NativeReg to, NativeReg a,
 {
     X86Form length = forms_length(n, from);
     if (!is_signed) {
-        forms_rrx(n, native_avx512_form(n, from, X86_VMAXPS, X86_VMAXPD), to, a,
+        forms_rrx(n, forms_by_width(n, from, X86_VMAXPS, X86_VMAXPD), to, a,
                   native_const(n, 64, 0));
         return;
     }
     NativeReg ordered = native_temp(n);
-    x86_rrri(native_x86(n), native_avx512_form(n, from, X86_VCMPPS, X86_VCMPPD),
+    x86_rrri(native_x86(n), forms_by_width(n, from, X86_VCMPPS, X86_VCMPPD),
              ordered, a, a, X86_CMP_ORD_Q);
     x86_rrr(native_x86(n), X86_VPANDD | length, to, a, ordered);
 }
@@ -322,11 +322,11 @@ static bool to_integer(Native *n, const NativeRow *row)
     double limit = (double) (UINT64_C(1) << (width - is_signed));
     NativeReg a = use_float(n, &from), inside = native_temp(n), to = native_result(n);
     leave_out_nan(n, from, inside, a, is_signed);
-    forms_rrx(n, native_avx512_form(n, from, X86_VMINPS, X86_VMINPD), inside, inside,
-              native_avx512_number(n, from, limit - 1));
+    forms_rrx(n, forms_by_width(n, from, X86_VMINPS, X86_VMINPD), inside, inside,
+              forms_number(n, from, limit - 1));
     if (is_signed && width < 32)
-        forms_rrx(n, native_avx512_form(n, from, X86_VMAXPS, X86_VMAXPD), inside,
-                  inside, native_avx512_number(n, from, -limit));
+        forms_rrx(n, forms_by_width(n, from, X86_VMAXPS, X86_VMAXPD), inside,
+                  inside, forms_number(n, from, -limit));
     x86_rr(native_x86(n), row->inst | forms_length(n, from), to, inside);
     return true;
 }
@@ -341,7 +341,7 @@ static bool single_to_i32(Native *n, const NativeRow *row)
     NativeReg a = use_float(n, &from), large = native_temp(n), result = native_temp(n);
     NativeReg to = native_result(n);
     x86_rr(x, X86_VCVTTPS2DQ | length, result, a);
-    forms_rrxi(n, X86_VCMPPS | length, large, a, native_avx512_number(n, from, 0x1p31),
+    forms_rrxi(n, X86_VCMPPS | length, large, a, forms_number(n, from, 0x1p31),
                X86_CMP_GE_OQ);
     x86_rrr(x, X86_VPXORD | length, result, result, large);
     x86_rrri(x, X86_VCMPPS | length, large, a, a, X86_CMP_ORD_Q);
@@ -361,13 +361,13 @@ static bool single_to_u32(Native *n, const NativeRow *row)
     NativeReg large = native_temp(n), to = native_result(n);
     leave_out_nan(n, from, inside, a, false);
     forms_rrx(n, X86_VSUBPS | length, rest, inside,
-              native_avx512_number(n, from, 0x1p31));
+              forms_number(n, from, 0x1p31));
     forms_rrxi(n, X86_VCMPPS | length, large, inside,
-               native_avx512_number(n, from, 0x1p32), X86_CMP_GE_OQ);
+               forms_number(n, from, 0x1p32), X86_CMP_GE_OQ);
     x86_rr(x, X86_VCVTTPS2DQ | length, inside, inside);
     x86_rr(x, X86_VCVTTPS2DQ | length, rest, rest);
     x86_rrr(x, X86_VPORD | length, large, large, inside);
-    native_avx2_shift(n, X86_VPSRAD_I | length, inside, inside, 31);
+    forms_shift(n, X86_VPSRAD_I | length, inside, inside, 31);
     x86_rrr(x, X86_VPANDD | length, rest, rest, inside);
     x86_rrr(x, X86_VPORD | length, to, large, rest);
     return true;
@@ -380,7 +380,7 @@ static bool double_to_u32(Native *n, const NativeRow *row)
     NativeReg to = native_result(n);
     leave_out_nan(n, VarTypeFloat64, inside, a, false);
     forms_rrx(n, X86_VMINPD | X86_256, inside, inside,
-              native_avx512_number(n, VarTypeFloat64, UINT32_MAX));
+              forms_number(n, VarTypeFloat64, UINT32_MAX));
     x86_rri(native_x86(n), X86_VROUNDPD | X86_256, inside, inside, TO_ZERO);
     forms_rrx(n, X86_VADDPD | X86_256, inside, inside, native_const(n, 64, TWO_52));
     native_avx2_low_halves(n, to, inside);
@@ -408,20 +408,20 @@ static bool to_long(Native *n, const NativeRow *row)
     leave_out_nan(n, f64, number, a, is_signed);
     if (is_signed)
         forms_rrx(n, X86_VMAXPD | X86_256, number, number,
-                  native_avx512_number(n, f64, -limit));
+                  forms_number(n, f64, -limit));
     forms_rrxi(n, X86_VCMPPD | X86_256, large, number,
-               native_avx512_number(n, f64, limit), X86_CMP_GE_OQ);
+               forms_number(n, f64, limit), X86_CMP_GE_OQ);
     x86_rri(x, X86_VROUNDPD | X86_256, number, number, TO_ZERO);
     forms_rrx(n, X86_VMULPD | X86_256, upper, number,
-              native_avx512_number(n, f64, 0x1p-32));
+              forms_number(n, f64, 0x1p-32));
     x86_rri(x, X86_VROUNDPD | X86_256, upper, upper, DOWN);
     NativeReg scale = native_temp(n);
-    forms_rx(n, X86_VMOVUPS | X86_256, scale, native_avx512_number(n, f64, 0x1p32));
+    forms_rx(n, X86_VMOVUPS | X86_256, scale, forms_number(n, f64, 0x1p32));
     x86_rrr(x, X86_VFNMADD231PD | X86_256, number, upper, scale);
     forms_rrx(n, X86_VADDPD | X86_256, upper, upper,
-              native_avx512_number(n, f64, is_signed ? 0x1.8p52 : 0x1p52));
+              forms_number(n, f64, is_signed ? 0x1.8p52 : 0x1p52));
     forms_rrx(n, X86_VADDPD | X86_256, number, number, native_const(n, 64, TWO_52));
-    native_avx2_shift(n, X86_VPSLLQ_I | X86_256, upper, upper, 32);
+    forms_shift(n, X86_VPSLLQ_I | X86_256, upper, upper, 32);
     x86_rrri(x, X86_VPBLENDD | X86_256, to, number, upper, ODD_LANES);
     if (!is_signed) {
         x86_rrr(x, X86_VPORD | X86_256, to, to, large);

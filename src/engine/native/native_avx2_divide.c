@@ -38,7 +38,7 @@ bool native_avx2_divide_narrow(Native *n, const NativeRow *row)
     x86_rr(x, X86_VCVTTPS2DQ | length, to, to);
     finish(n, to, a, b);
     if (type_info[type].is_signed && native_inst(n)->op == OP_DIV)
-        native_avx512_extend(n, type, to, to);
+        forms_extend(n, type, to, to);
     return true;
 }
 

@@ -11,7 +11,7 @@ bool native_avx2_float_copysign(Native *n, const NativeRow *row)
 {
     (void) row;
     VarType type = native_type(n, 0);
-    uint32_t bits = native_avx512_bits(type);
+    uint32_t bits = forms_bits(type);
     uint64_t sign = UINT64_C(1) << (type_info[type].size * 8 - 1);
     X86Form length = forms_length(n, type);
     NativeReg a = native_use(n, 0), b = native_use(n, 1), signs = native_temp(n);
@@ -101,7 +101,7 @@ bool native_avx2_float_compare(Native *n, const NativeRow *row)
                 (!native_in_register(n, 0) && native_in_register(n, 1));
     NativeReg a = native_use(n, swap);
     NativeOperand b = native_use_rm(n, !swap);
-    NativeReg to = native_result_mask(n, native_avx512_bits(type));
+    NativeReg to = native_result_mask(n, forms_bits(type));
     forms_rrxi(n, row->inst | forms_length(n, type), to, a, b,
                swap ? row->extra : (int32_t) row->param);
     return true;
@@ -117,7 +117,7 @@ bool native_avx2_float_select(Native *n, const NativeRow *row)
     uint64_t bits;
     bool no_a = forms_is_literal(n, 1, &bits) && bits == 0;
     bool no_b = forms_is_literal(n, 2, &bits) && bits == 0;
-    NativeReg mask = native_use_mask(n, 0, native_avx512_bits(type));
+    NativeReg mask = native_use_mask(n, 0, forms_bits(type));
     if (no_a || no_b) {
         NativeOperand value = native_use_rm(n, no_b ? 1 : 2);
         NativeReg to = native_result(n);

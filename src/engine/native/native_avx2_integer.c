@@ -58,7 +58,7 @@ bool native_avx2_integer_compare(Native *n, const NativeRow *row)
         first = !native_in_register(n, 0) && native_in_register(n, 1);
     NativeReg a = native_use(n, first);
     NativeOperand b = native_use_rm(n, 1 - first);
-    NativeReg to = native_result_mask(n, native_avx512_bits(type));
+    NativeReg to = native_result_mask(n, forms_bits(type));
     forms_rrx(n, row->inst | length, to, a, b);
     if (row->param & NATIVE_AVX2_INVERT)
         invert(n, length, to);
@@ -110,19 +110,19 @@ bool native_avx2_integer_shift(Native *n, const NativeRow *row)
 {
     uint64_t literal;
     if (!forms_is_literal(n, 1, &literal))
-        return native_avx512_integer_binary(n, row);
+        return forms_integer_binary(n, row);
     VarType type = native_type(n, 0);
-    uint32_t bits = native_avx512_bits(type), width = type_info[type].size * 8;
+    uint32_t bits = forms_bits(type), width = type_info[type].size * 8;
     uint32_t count = literal < bits ? (uint32_t) literal : bits, above = bits - width;
     X86Form length = forms_length(n, type);
     NativeReg a = native_use(n, 0), to = native_result(n);
-    if (!(row->param & NATIVE_AVX512_EXTEND)) {
-        native_avx2_shift(n, row->extra | length, to, a, count);
+    if (!(row->param & FORMS_EXTEND)) {
+        forms_shift(n, row->extra | length, to, a, count);
         return true;
     }
     X86Op back = type_info[type].is_signed ? X86_VPSRAD_I : X86_VPSRLD_I;
-    native_avx2_shift(n, row->extra | length, to, a, count + above);
-    native_avx2_shift(n, back | length, to, to, above);
+    forms_shift(n, row->extra | length, to, a, count + above);
+    forms_shift(n, back | length, to, to, above);
     return true;
 }
 
@@ -188,7 +188,7 @@ static void look_up(Native *n, X86Form length, X86Op combine, NativeReg to, Nati
     NativeReg upper = native_temp(n), lower = native_temp(n);
     NativeOperand half = native_const(n, 32, 0x0f0f0f0f);
     forms_rrx(n, X86_VPANDD | length, lower, a, half);
-    native_avx2_shift(n, X86_VPSRLD_I | length, upper, a, 4);
+    forms_shift(n, X86_VPSRLD_I | length, upper, a, 4);
     forms_rrx(n, X86_VPANDD | length, upper, upper, half);
     x86_rrr(x, X86_VPSHUFB | length, lower, low, lower);
     x86_rrr(x, X86_VPSHUFB | length, upper, high, upper);
@@ -211,7 +211,7 @@ bool native_avx2_integer_popc(Native *n, const NativeRow *row)
     X86Form length = forms_length(n, type);
     NativeReg a = native_use(n, 0), to = native_result(n);
     if (type_info[type].is_signed && row->param < 32) {
-        native_avx512_extend(n, type_bits(type), to, a);
+        forms_extend(n, type_bits(type), to, a);
         a = to;
     }
     native_avx2_count_bytes(n, length, to, a);
@@ -230,7 +230,7 @@ bool native_avx2_integer_brev(Native *n, const NativeRow *row)
     };
     VarType type = native_type(n, 0);
     X86Form length = forms_length(n, type);
-    uint32_t entry = native_avx512_bits(type) / 8;
+    uint32_t entry = forms_bits(type) / 8;
     uint8_t order[32];
     for (uint32_t i = 0; i < sizeof order; ++i)
         order[i] = (uint8_t) ((i ^ (entry - 1)) & 15);
@@ -242,7 +242,7 @@ bool native_avx2_integer_brev(Native *n, const NativeRow *row)
     look_up(n, length, X86_VPORD, to, to, low, high);
     X86Op back = type_info[type].is_signed ? X86_VPSRAD_I : X86_VPSRLD_I;
     if (row->param < 32)
-        native_avx2_shift(n, back | length, to, to, 32 - row->param);
+        forms_shift(n, back | length, to, to, 32 - row->param);
     return true;
 }
 
@@ -256,10 +256,10 @@ void native_avx2_leading(Native *n, X86Form length, NativeReg to, NativeReg a,
     X86 *x = native_x86(n);
     NativeReg exponent = native_temp(n), minuend = native_temp(n);
     forms_rx(n, X86_VMOVUPS | length, minuend, native_const(n, 32, base));
-    native_avx2_shift(n, X86_VPSRLD_I | length, exponent, a, 1);
+    forms_shift(n, X86_VPSRLD_I | length, exponent, a, 1);
     x86_rrr(x, X86_VPANDND | length, exponent, exponent, a);
     x86_rr(x, X86_VCVTDQ2PS | length, exponent, exponent);
-    native_avx2_shift(n, X86_VPSRLD_I | length, exponent, exponent, 23);
+    forms_shift(n, X86_VPSRLD_I | length, exponent, exponent, 23);
     x86_rrr(x, X86_VPSUBD | length, to, minuend, exponent);
     forms_rrx(n, X86_VPMAXSD | length, to, to, native_const(n, 32, 0));
     forms_rrx(n, X86_VPMINSD | length, to, to, native_const(n, 32, most));
@@ -271,7 +271,7 @@ bool native_avx2_integer_clz(Native *n, const NativeRow *row)
     uint32_t width = row->param;
     NativeReg a = native_use(n, 0), to = native_result(n);
     if (type_info[type].is_signed && width < 32) {
-        native_avx512_extend(n, type_bits(type), to, a);
+        forms_extend(n, type_bits(type), to, a);
         a = to;
     }
     native_avx2_leading(n, forms_length(n, type), to, a, 158 - (32 - width), width);
@@ -288,8 +288,8 @@ bool native_avx2_integer_ctz(Native *n, const NativeRow *row)
     x86_rrr(x, X86_VPSUBD | length, own, zero, a);
     x86_rrr(x, X86_VPANDD | length, to, own, a);
     x86_rr(x, X86_VCVTDQ2PS | length, to, to);
-    native_avx2_shift(n, X86_VPSLLD_I | length, to, to, 1);
-    native_avx2_shift(n, X86_VPSRLD_I | length, to, to, 24);
+    forms_shift(n, X86_VPSLLD_I | length, to, to, 1);
+    forms_shift(n, X86_VPSRLD_I | length, to, to, 24);
     forms_rrx(n, X86_VPADDD | length, to, to, native_const(n, 32, (uint32_t) -127));
     forms_rrx(n, X86_VPMINUD | length, to, to, native_const(n, 32, row->param));
     return true;

@@ -51,7 +51,7 @@ static Factors use_factors(Native *n)
     }
     f.low = (NativeOperand){ .kind = NATIVE_IN_REG, .reg = native_use(n, last) };
     f.high = (NativeOperand){ .kind = NATIVE_IN_REG, .reg = native_temp(n) };
-    native_avx2_shift(n, X86_VPSRLQ_I | X86_256, f.high.reg, f.low.reg, 32);
+    forms_shift(n, X86_VPSRLQ_I | X86_256, f.high.reg, f.low.reg, 32);
     return f;
 }
 
@@ -60,14 +60,14 @@ static void multiply(Native *n, NativeReg to, const Factors *f)
 {
     X86 *x = native_x86(n);
     NativeReg upper = native_temp(n);
-    native_avx2_shift(n, X86_VPSRLQ_I | X86_256, upper, f->a, 32);
+    forms_shift(n, X86_VPSRLQ_I | X86_256, upper, f->a, 32);
     forms_rrx(n, X86_VPMULUDQ | X86_256, upper, upper, f->low);
     if (f->has_high) {
         NativeReg other = native_temp(n);
         forms_rrx(n, X86_VPMULUDQ | X86_256, other, f->a, f->high);
         x86_rrr(x, X86_VPADDQ | X86_256, upper, upper, other);
     }
-    native_avx2_shift(n, X86_VPSLLQ_I | X86_256, upper, upper, 32);
+    forms_shift(n, X86_VPSLLQ_I | X86_256, upper, upper, 32);
     forms_rrx(n, X86_VPMULUDQ | X86_256, to, f->a, f->low);
     x86_rrr(x, X86_VPADDQ | X86_256, to, to, upper);
 }
@@ -117,18 +117,18 @@ bool native_avx2_long_mul_hi(Native *n, const NativeRow *row)
     NativeReg ah = native_temp(n), bh = native_temp(n);
     NativeReg mixed = native_temp(n), other = native_temp(n);
     NativeReg to = native_result_fresh(n);
-    native_avx2_shift(n, X86_VPSRLQ_I | X86_256, ah, a, 32);
-    native_avx2_shift(n, X86_VPSRLQ_I | X86_256, bh, b, 32);
+    forms_shift(n, X86_VPSRLQ_I | X86_256, ah, a, 32);
+    forms_shift(n, X86_VPSRLQ_I | X86_256, bh, b, 32);
     x86_rrr(x, X86_VPMULUDQ | X86_256, other, a, b);
-    native_avx2_shift(n, X86_VPSRLQ_I | X86_256, other, other, 32);
+    forms_shift(n, X86_VPSRLQ_I | X86_256, other, other, 32);
     x86_rrr(x, X86_VPMULUDQ | X86_256, mixed, a, bh);
     x86_rrr(x, X86_VPADDQ | X86_256, mixed, mixed, other);
     x86_rrr(x, X86_VPMULUDQ | X86_256, to, ah, bh);
     x86_rrr(x, X86_VPMULUDQ | X86_256, ah, ah, b);
     forms_rrx(n, X86_VPANDD | X86_256, other, mixed, native_const(n, 64, UINT32_MAX));
     x86_rrr(x, X86_VPADDQ | X86_256, other, other, ah);
-    native_avx2_shift(n, X86_VPSRLQ_I | X86_256, mixed, mixed, 32);
-    native_avx2_shift(n, X86_VPSRLQ_I | X86_256, other, other, 32);
+    forms_shift(n, X86_VPSRLQ_I | X86_256, mixed, mixed, 32);
+    forms_shift(n, X86_VPSRLQ_I | X86_256, other, other, 32);
     x86_rrr(x, X86_VPADDQ | X86_256, to, to, mixed);
     x86_rrr(x, X86_VPADDQ | X86_256, to, to, other);
     if (row->param) {
@@ -168,7 +168,7 @@ static void shift_literal(Native *n, uint32_t count)
 {
     NativeOperand sign = native_const(n, 64, UINT64_C(1) << (63 - count));
     NativeReg a = native_use(n, 0), to = native_result(n);
-    native_avx2_shift(n, X86_VPSRLQ_I | X86_256, to, a, count);
+    forms_shift(n, X86_VPSRLQ_I | X86_256, to, a, count);
     forms_rrx(n, X86_VPXORD | X86_256, to, to, sign);
     forms_rrx(n, X86_VPSUBQ | X86_256, to, to, sign);
 }
@@ -215,7 +215,7 @@ bool native_avx2_long_clz(Native *n, const NativeRow *row)
     NativeReg a = native_use(n, 0), counts = native_temp(n), lower = native_temp(n);
     NativeReg to = native_result(n);
     native_avx2_leading(n, X86_256, counts, a, 158, 32);
-    native_avx2_shift(n, X86_VPSRLQ_I | X86_256, to, counts, 32);
+    forms_shift(n, X86_VPSRLQ_I | X86_256, to, counts, 32);
     forms_rrx(n, X86_VPCMPEQQ | X86_256, lower, to, native_const(n, 64, 32));
     forms_rrx(n, X86_VPANDD | X86_256, counts, counts, native_const(n, 64, UINT32_MAX));
     x86_rrr(x, X86_VPANDD | X86_256, lower, lower, counts);

@@ -103,16 +103,16 @@ bool native_avx2_memory_gather_narrow(Native *n, const NativeRow *row)
     x86_rr(x, X86_VMOVD, place, rest);
     x86_rr(x, X86_VPBROADCASTD | length, place, place);
     forms_rrx(n, X86_VPADDD | length, place, place, index);
-    native_avx2_shift(n, X86_VPSRLD_I | length, words, place, 2 - shift);
+    forms_shift(n, X86_VPSRLD_I | length, words, place, 2 - shift);
     x86_rrr(x, X86_VPXORD, found, found, found);
     x86_rmr(x, X86_VPGATHERDD_V | length, found, x86_at_index(aligned, words, 2, 0),
             mask);
-    native_avx2_shift(n, X86_VPSLLD_I | length, place, place, 3 + shift);
+    forms_shift(n, X86_VPSLLD_I | length, place, place, 3 + shift);
     forms_rrx(n, X86_VPANDD | length, place, place,
               native_const(n, 32, (entries - 1) * (8u << shift)));
     x86_rrr(x, X86_VPSRLVD | length, found, found, place);
     if (type != VarTypeBool) {
-        native_avx512_extend(n, type, native_result(n), found);
+        forms_extend(n, type, native_result(n), found);
         return true;
     }
     NativeReg to = native_result_mask(n, 32);

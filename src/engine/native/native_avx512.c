@@ -23,8 +23,8 @@
 #define FLOAT(name) native_avx512_float_##name
 #define INTEGER(name) native_avx512_integer_##name
 #define MEMORY(name) native_avx512_memory_##name
-#define WHOLE NATIVE_AVX512_WHOLE
-#define EXTEND NATIVE_AVX512_EXTEND
+#define WHOLE FORMS_WHOLE
+#define EXTEND FORMS_EXTEND
 
 /* Logic leaves narrow values extended. */
 #define LOGIC(d, q, k)                                           \
@@ -43,14 +43,14 @@
 const NativeRows native_avx512_rows = {
     /* ---- one operand */
     [OP_NEG] = {
-        ROW(Int8, INTEGER(neg), X86_VPSUBD, 0, EXTEND),
-        ROW(UInt8, INTEGER(neg), X86_VPSUBB, 0, WHOLE),
-        ROW(Int16, INTEGER(neg), X86_VPSUBD, 0, EXTEND),
-        ROW(UInt16, INTEGER(neg), X86_VPSUBW, 0, WHOLE),
-        EACH_32(INTEGER(neg), X86_VPSUBD),
-        EACH_64(INTEGER(neg), X86_VPSUBQ),
-        ROW(Float16, FLOAT(sign), X86_VPXORD),
-        FLOATS(FLOAT(sign), X86_VPXORD, X86_VPXORQ),
+        ROW(Int8, forms_integer_neg, X86_VPSUBD, 0, EXTEND),
+        ROW(UInt8, forms_integer_neg, X86_VPSUBB, 0, WHOLE),
+        ROW(Int16, forms_integer_neg, X86_VPSUBD, 0, EXTEND),
+        ROW(UInt16, forms_integer_neg, X86_VPSUBW, 0, WHOLE),
+        EACH_32(forms_integer_neg, X86_VPSUBD),
+        EACH_64(forms_integer_neg, X86_VPSUBQ),
+        ROW(Float16, forms_sign, X86_VPXORD),
+        FLOATS(forms_sign, X86_VPXORD, X86_VPXORQ),
     },
     [OP_NOT] = {
         ROW(Int8, INTEGER(not), X86_VPTERNLOGD),
@@ -62,21 +62,21 @@ const NativeRows native_avx512_rows = {
         ROW(Bool, FLOAT(mask_not), X86_KNOTW, X86_KNOTB),
     },
     [OP_SQRT] = { FLOATS(forms_unary, X86_VSQRTPS, X86_VSQRTPD) },
-    [OP_RCP] = { FLOATS(FLOAT(rcp), X86_VDIVPS, X86_VDIVPD) },
+    [OP_RCP] = { FLOATS(forms_rcp, X86_VDIVPS, X86_VDIVPD) },
     [OP_RSQRT] = {
-        ROW(Float32, FLOAT(rsqrt), X86_VDIVPS, X86_VSQRTPS),
-        ROW(Float64, FLOAT(rsqrt), X86_VDIVPD, X86_VSQRTPD),
+        ROW(Float32, forms_rsqrt, X86_VDIVPS, X86_VSQRTPS),
+        ROW(Float64, forms_rsqrt, X86_VDIVPD, X86_VSQRTPD),
     },
     [OP_ABS] = {
-        ROW(Int8, INTEGER(unary), X86_VPABSD, 0, EXTEND),
-        ROW(Int16, INTEGER(unary), X86_VPABSD, 0, EXTEND),
-        ROW(Int32, INTEGER(unary), X86_VPABSD),
-        ROW(Int64, INTEGER(unary), X86_VPABSQ),
+        ROW(Int8, forms_integer_unary, X86_VPABSD, 0, EXTEND),
+        ROW(Int16, forms_integer_unary, X86_VPABSD, 0, EXTEND),
+        ROW(Int32, forms_integer_unary, X86_VPABSD),
+        ROW(Int64, forms_integer_unary, X86_VPABSQ),
         UNSIGNED_32(forms_same),
         ROW(UInt64, forms_same),
-        ROW(Float16, FLOAT(sign), X86_VPANDD, 0, 1),
-        ROW(Float32, FLOAT(sign), X86_VPANDD, 0, 1),
-        ROW(Float64, FLOAT(sign), X86_VPANDQ, 0, 1),
+        ROW(Float16, forms_sign, X86_VPANDD, 0, 1),
+        ROW(Float32, forms_sign, X86_VPANDD, 0, 1),
+        ROW(Float64, forms_sign, X86_VPANDQ, 0, 1),
     },
     /* The immediate: 0 to nearest, 1 down, 2 up, 3 to zero; 8: whatever MXCSR says. */
     [OP_ROUND] = {
@@ -131,28 +131,28 @@ const NativeRows native_avx512_rows = {
     /* ---- two operands. Sums of unsigned bytes in lanes with zeros above are sums of
      * lanes of bytes. */
     [OP_ADD] = {
-        ROW(Int8, INTEGER(binary), X86_VPADDD, 0, EXTEND),
-        ROW(UInt8, INTEGER(binary), X86_VPADDB, 0, WHOLE),
-        ROW(Int16, INTEGER(binary), X86_VPADDD, 0, EXTEND),
-        ROW(UInt16, INTEGER(binary), X86_VPADDW, 0, WHOLE),
+        ROW(Int8, forms_integer_binary, X86_VPADDD, 0, EXTEND),
+        ROW(UInt8, forms_integer_binary, X86_VPADDB, 0, WHOLE),
+        ROW(Int16, forms_integer_binary, X86_VPADDD, 0, EXTEND),
+        ROW(UInt16, forms_integer_binary, X86_VPADDW, 0, WHOLE),
         EACH_32(forms_commute, X86_VPADDD),
         EACH_64(forms_commute, X86_VPADDQ),
         FLOATS(forms_commute, X86_VADDPS, X86_VADDPD),
     },
     [OP_SUB] = {
-        ROW(Int8, INTEGER(binary), X86_VPSUBD, 0, EXTEND),
-        ROW(UInt8, INTEGER(binary), X86_VPSUBB, 0, WHOLE),
-        ROW(Int16, INTEGER(binary), X86_VPSUBD, 0, EXTEND),
-        ROW(UInt16, INTEGER(binary), X86_VPSUBW, 0, WHOLE),
+        ROW(Int8, forms_integer_binary, X86_VPSUBD, 0, EXTEND),
+        ROW(UInt8, forms_integer_binary, X86_VPSUBB, 0, WHOLE),
+        ROW(Int16, forms_integer_binary, X86_VPSUBD, 0, EXTEND),
+        ROW(UInt16, forms_integer_binary, X86_VPSUBW, 0, WHOLE),
         EACH_32(forms_binary, X86_VPSUBD),
         EACH_64(forms_binary, X86_VPSUBQ),
         FLOATS(forms_binary, X86_VSUBPS, X86_VSUBPD),
     },
     [OP_MUL] = {
-        ROW(Int8, INTEGER(binary), X86_VPMULLW, 0, WHOLE | EXTEND),
-        ROW(UInt8, INTEGER(binary), X86_VPMULLW, 0, WHOLE | EXTEND),
-        ROW(Int16, INTEGER(binary), X86_VPMULLW, 0, WHOLE | EXTEND),
-        ROW(UInt16, INTEGER(binary), X86_VPMULLW, 0, WHOLE),
+        ROW(Int8, forms_integer_binary, X86_VPMULLW, 0, WHOLE | EXTEND),
+        ROW(UInt8, forms_integer_binary, X86_VPMULLW, 0, WHOLE | EXTEND),
+        ROW(Int16, forms_integer_binary, X86_VPMULLW, 0, WHOLE | EXTEND),
+        ROW(UInt16, forms_integer_binary, X86_VPMULLW, 0, WHOLE),
         EACH_32(forms_commute, X86_VPMULLD),
         EACH_64(forms_commute, X86_VPMULLQ),
         FLOATS(forms_commute, X86_VMULPS, X86_VMULPD),
@@ -171,10 +171,10 @@ const NativeRows native_avx512_rows = {
         EACH_64(native_avx512_divide_long),
     },
     [OP_MUL_HI] = {
-        ROW(Int8, INTEGER(mul_shift), X86_VPMULLD, X86_VPSRAD_I, 8),
-        ROW(UInt8, INTEGER(mul_shift), X86_VPMULLD, X86_VPSRLD_I, 8),
-        ROW(Int16, INTEGER(mul_shift), X86_VPMULLD, X86_VPSRAD_I, 16),
-        ROW(UInt16, INTEGER(binary), X86_VPMULHUW, 0, WHOLE),
+        ROW(Int8, forms_integer_mul_shift, X86_VPMULLD, X86_VPSRAD_I, 8),
+        ROW(UInt8, forms_integer_mul_shift, X86_VPMULLD, X86_VPSRLD_I, 8),
+        ROW(Int16, forms_integer_mul_shift, X86_VPMULLD, X86_VPSRAD_I, 16),
+        ROW(UInt16, forms_integer_binary, X86_VPMULHUW, 0, WHOLE),
         ROW(Int32, INTEGER(mul_hi), X86_VPMULDQ),
         ROW(UInt32, INTEGER(mul_hi), X86_VPMULUDQ),
         ROW(Int64, INTEGER(mul_hi_long), 0, 0, 1),
@@ -182,8 +182,8 @@ const NativeRows native_avx512_rows = {
     },
     [OP_MUL_WIDE] = {
         EACH_8_16(forms_commute, X86_VPMULLD),
-        ROW(Int32, INTEGER(mul_wide), X86_VPMULDQ, X86_VPMOVZXDQ),
-        ROW(UInt32, INTEGER(mul_wide), X86_VPMULUDQ, X86_VPMOVZXDQ),
+        ROW(Int32, forms_integer_mul_wide, X86_VPMULDQ, X86_VPMOVZXDQ),
+        ROW(UInt32, forms_integer_mul_wide, X86_VPMULUDQ, X86_VPMOVZXDQ),
     },
     [OP_MIN] = {
         SIGNED_32(forms_commute, X86_VPMINSD),
@@ -246,12 +246,12 @@ const NativeRows native_avx512_rows = {
 
     /* ---- three operands */
     [OP_FMA] = {
-        ROW(Int8, INTEGER(fma), X86_VPMULLD, X86_VPADDD, EXTEND),
-        ROW(UInt8, INTEGER(fma), X86_VPMULLD, X86_VPADDD, EXTEND),
-        ROW(Int16, INTEGER(fma), X86_VPMULLD, X86_VPADDD, EXTEND),
-        ROW(UInt16, INTEGER(fma), X86_VPMULLW, X86_VPADDW, WHOLE),
-        EACH_32(INTEGER(fma), X86_VPMULLD, X86_VPADDD),
-        EACH_64(INTEGER(fma), X86_VPMULLQ, X86_VPADDQ),
+        ROW(Int8, forms_integer_fma, X86_VPMULLD, X86_VPADDD, EXTEND),
+        ROW(UInt8, forms_integer_fma, X86_VPMULLD, X86_VPADDD, EXTEND),
+        ROW(Int16, forms_integer_fma, X86_VPMULLD, X86_VPADDD, EXTEND),
+        ROW(UInt16, forms_integer_fma, X86_VPMULLW, X86_VPADDW, WHOLE),
+        EACH_32(forms_integer_fma, X86_VPMULLD, X86_VPADDD),
+        EACH_64(forms_integer_fma, X86_VPMULLQ, X86_VPADDQ),
         ROW(Float16, native_avx512_convert_half_fma),
         ROW(Float32, forms_fma, X86_VFMADD231PS, X86_VFMADD213PS),
         ROW(Float64, forms_fma, X86_VFMADD231PD, X86_VFMADD213PD),

@@ -39,7 +39,7 @@ static bool convert(Native *n, const NativeRow *row)
 /* For instructions that cannot broadcast. */
 static bool convert_whole(Native *n, const NativeRow *row)
 {
-    NativeOperand a = native_avx512_use_whole(n, 0);
+    NativeOperand a = forms_use_whole(n, 0);
     NativeReg to = native_result(n);
     forms_rx(n, row->inst | cast_length(n), to, a);
     return true;
@@ -50,7 +50,7 @@ static bool cut(Native *n, const NativeRow *row)
 {
     (void) row;
     NativeReg a = native_use(n, 0), to = native_result(n);
-    native_avx512_extend(n, native_result_type(n), to, a);
+    forms_extend(n, native_result_type(n), to, a);
     return true;
 }
 
@@ -62,7 +62,7 @@ static bool cut_long(Native *n, const NativeRow *row)
     NativeReg a = native_use(n, 0), to = native_result(n);
     x86_rr(native_x86(n), X86_VPMOVQD | cast_length(n), to, a);
     if (type_info[type].size < 4)
-        native_avx512_extend(n, type, to, to);
+        forms_extend(n, type, to, to);
     return true;
 }
 
@@ -79,7 +79,7 @@ static bool to_mask(Native *n, const NativeRow *row)
         return true;
     }
     uint64_t sign = UINT64_C(1) << (type_info[type].size * 8 - 1);
-    NativeOperand others = native_const(n, native_avx512_bits(type), sign - 1);
+    NativeOperand others = native_const(n, forms_bits(type), sign - 1);
     forms_rrx(n, form, native_result_mask(n, 32), a, others);
     return true;
 }
@@ -88,7 +88,7 @@ static bool to_mask(Native *n, const NativeRow *row)
 static bool from_mask(Native *n, const NativeRow *row)
 {
     VarType type = native_result_type(n);
-    uint32_t bits = native_avx512_bits(type);
+    uint32_t bits = forms_bits(type);
     NativeReg mask = native_use_mask(n, 0, bits), to = native_result(n);
     NativeOperand one = native_const(n, bits, (uint64_t) row->param << row->extra);
     X86Form form = row->inst | forms_length(n, type) | X86_K(mask) | X86_Z;
@@ -205,12 +205,12 @@ static bool to_unsigned(Native *n, const NativeRow *row)
 {
     VarType from, type = native_result_type(n);
     NativeReg a = use_float(n, &from), inside = native_temp(n), to = native_result(n);
-    X86Form most = native_avx512_form(n, from, X86_VMINPS, X86_VMINPD);
-    X86Form least = native_avx512_form(n, from, X86_VMAXPS, X86_VMAXPD);
-    forms_rrx(n, least, inside, a, native_avx512_number(n, from, 0));
+    X86Form most = forms_by_width(n, from, X86_VMINPS, X86_VMINPD);
+    X86Form least = forms_by_width(n, from, X86_VMAXPS, X86_VMAXPD);
+    forms_rrx(n, least, inside, a, forms_number(n, from, 0));
     if (type_info[type].size < 4) {
         double limit = (1 << type_info[type].size * 8) - 1;
-        forms_rrx(n, most, inside, inside, native_avx512_number(n, from, limit));
+        forms_rrx(n, most, inside, inside, forms_number(n, from, limit));
     }
     x86_rr(native_x86(n), row->inst | longer(n, from, type), to, inside);
     return true;
@@ -222,19 +222,19 @@ static bool to_signed(Native *n, const NativeRow *row)
     VarType from, type = native_result_type(n);
     NativeReg a = use_float(n, &from);
     NativeReg number = native_temp_mask(n), large = native_temp_mask(n);
-    X86Form compare = native_avx512_form(n, from, X86_VCMPPS_K, X86_VCMPPD_K);
+    X86Form compare = forms_by_width(n, from, X86_VCMPPS_K, X86_VCMPPD_K);
     uint32_t width = type_info[type].size * 8;
     double limit = (double) (UINT64_C(1) << (width - 1));
-    NativeOperand most = native_avx512_number(n, from, width < 32 ? limit - 1 : limit);
+    NativeOperand most = forms_number(n, from, width < 32 ? limit - 1 : limit);
     NativeReg inside = a;
 
     x86_rrri(x, compare, number, a, a, X86_CMP_ORD_Q);
     if (width < 32) {
         inside = native_temp(n);
-        NativeOperand least = native_avx512_number(n, from, -limit);
-        forms_rrx(n, native_avx512_form(n, from, X86_VMINPS, X86_VMINPD), inside, a,
+        NativeOperand least = forms_number(n, from, -limit);
+        forms_rrx(n, forms_by_width(n, from, X86_VMINPS, X86_VMINPD), inside, a,
                   most);
-        forms_rrx(n, native_avx512_form(n, from, X86_VMAXPS, X86_VMAXPD), inside,
+        forms_rrx(n, forms_by_width(n, from, X86_VMAXPS, X86_VMAXPD), inside,
                   inside, least);
     } else {
         forms_rrxi(n, compare, large, a, most, X86_CMP_GE_OQ);
@@ -242,7 +242,7 @@ static bool to_signed(Native *n, const NativeRow *row)
     NativeReg to = native_result(n);
     x86_rr(x, row->inst | longer(n, from, type) | X86_K(number) | X86_Z, to, inside);
     if (width >= 32) {
-        X86Form invert = native_avx512_form(n, type, X86_VPTERNLOGD, X86_VPTERNLOGQ);
+        X86Form invert = forms_by_width(n, type, X86_VPTERNLOGD, X86_VPTERNLOGQ);
         x86_rrri(x, invert | X86_K(large), to, to, to, 0x55);
     }
     return true;

@@ -15,40 +15,7 @@ static uint64_t sign_bit(VarType type)
     return UINT64_C(1) << (type_info[type].size * 8 - 1);
 }
 
-/* Is operand k a literal that is a number, i.e. not NaN? */
-static bool is_number(const Native *n, uint32_t k, uint64_t *magnitude)
-{
-    VarType type = native_type(n, k);
-    uint64_t bits, sign = sign_bit(type);
-    if (!native_is_literal(n, k, &bits))
-        return false;
-    *magnitude = bits & (sign - 1);
-    uint64_t infinity = sign - (type == VarTypeFloat64 ? UINT64_C(1) << 52 : 1u << 23);
-    return *magnitude <= infinity;
-}
-
-NativeOperand native_avx512_number(Native *n, VarType type, double value)
-{
-    union { double d; uint64_t bits; } wide = { .d = value };
-    union { float f; uint32_t bits; } narrow = { .f = (float) value };
-    return type == VarTypeFloat64 ? native_const(n, 64, wide.bits)
-                                  : native_const(n, 32, narrow.bits);
-}
-
 /* ---- signs */
-
-/* Combine with the sign bit, or (param) with all others. */
-bool native_avx512_float_sign(Native *n, const NativeRow *row)
-{
-    VarType type = native_type(n, 0);
-    NativeReg a = native_use(n, 0);
-    uint64_t sign = sign_bit(type);
-    NativeOperand bits =
-        native_const(n, native_avx512_bits(type), row->param ? sign - 1 : sign);
-    NativeReg to = native_result(n);
-    forms_rrx(n, row->inst | forms_length(n, type), to, a, bits);
-    return true;
-}
 
 bool native_avx512_float_copysign(Native *n, const NativeRow *row)
 {
@@ -58,39 +25,10 @@ bool native_avx512_float_copysign(Native *n, const NativeRow *row)
     VarType type = native_type(n, 0);
     uint32_t over = native_dies(n, 1) && !native_dies(n, 0);
     NativeReg other = native_use(n, 1 - over);
-    NativeOperand sign = native_const(n, native_avx512_bits(type), sign_bit(type));
+    NativeOperand sign = native_const(n, forms_bits(type), sign_bit(type));
     NativeReg to = native_result_over(n, over);
-    forms_rrxi(n, native_avx512_form(n, type, X86_VPTERNLOGD, X86_VPTERNLOGQ), to,
+    forms_rrxi(n, forms_by_width(n, type, X86_VPTERNLOGD, X86_VPTERNLOGQ), to,
                other, sign, over ? FIRST : SECOND);
-    return true;
-}
-
-/* ---- reciprocals */
-
-static NativeReg one(Native *n, VarType type)
-{
-    return type == VarTypeFloat64 ? native_const_reg(n, 64, 0x3ff0000000000000)
-                                  : native_const_reg(n, 32, 0x3f800000);
-}
-
-bool native_avx512_float_rcp(Native *n, const NativeRow *row)
-{
-    VarType type = native_type(n, 0);
-    NativeOperand a = native_use_rm(n, 0);
-    NativeReg numerator = one(n, type);
-    NativeReg to = native_result(n);
-    forms_rrx(n, row->inst | forms_length(n, type), to, numerator, a);
-    return true;
-}
-
-bool native_avx512_float_rsqrt(Native *n, const NativeRow *row)
-{
-    VarType type = native_type(n, 0);
-    NativeOperand a = native_use_rm(n, 0);
-    NativeReg numerator = one(n, type);
-    NativeReg to = native_result(n);
-    forms_rx(n, row->extra | forms_length(n, type), to, a);
-    x86_rrr(native_x86(n), row->inst | forms_length(n, type), to, numerator, to);
     return true;
 }
 
@@ -108,8 +46,8 @@ bool native_avx512_float_choose(Native *n, const NativeRow *row)
     X86Form form = row->inst | forms_length(n, type);
     uint32_t over = row->param, other = 1 - over;
     uint64_t magnitude;
-    bool swap = is_number(n, over, &magnitude) && magnitude != 0;
-    if (swap || is_number(n, other, &magnitude)) {
+    bool swap = forms_is_number(n, over, &magnitude) && magnitude != 0;
+    if (swap || forms_is_number(n, other, &magnitude)) {
         uint32_t first = swap ? other : over;
         NativeReg a = native_use(n, first);
         NativeOperand b = native_use_rm(n, 1 - first);
@@ -120,7 +58,7 @@ bool native_avx512_float_choose(Native *n, const NativeRow *row)
     NativeReg test = native_use(n, other), ordered = native_temp_mask(n);
     NativeReg to = native_result_over(n, over);
     x86_rrri(native_x86(n),
-             native_avx512_form(n, type, X86_VCMPPS_K, X86_VCMPPD_K), ordered, test,
+             forms_by_width(n, type, X86_VCMPPS_K, X86_VCMPPD_K), ordered, test,
              test, X86_CMP_ORD_Q);
     x86_rrr(native_x86(n), form | X86_K(ordered), to, to, test);
     return true;
@@ -131,7 +69,7 @@ static NativeReg use_quiet(Native *n, uint32_t k, X86Form form, int32_t imm)
 {
     uint64_t magnitude;
     NativeReg a = native_use(n, k);
-    if (is_number(n, k, &magnitude))
+    if (forms_is_number(n, k, &magnitude))
         return a;
     NativeReg quiet = native_temp(n);
     x86_rrri(native_x86(n), form, quiet, a, a, imm);
@@ -178,12 +116,12 @@ bool native_avx512_float_compare_integer(Native *n, const NativeRow *row)
     NativeReg a = native_use(n, 0), to = native_result_mask(n, 32);
     X86 *x = native_x86(n);
     if (is_sign)
-        x86_rr(x, native_avx512_form(n, type, X86_VPMOVD2M, X86_VPMOVQ2M), to, a);
+        x86_rr(x, forms_by_width(n, type, X86_VPMOVD2M, X86_VPMOVQ2M), to, a);
     else if (row->param == X86_PCMP_EQ)
-        x86_rrr(x, native_avx512_form(n, type, X86_VPTESTNMD_K, X86_VPTESTNMQ_K), to, a,
+        x86_rrr(x, forms_by_width(n, type, X86_VPTESTNMD_K, X86_VPTESTNMQ_K), to, a,
                 a);
     else
-        x86_rrr(x, native_avx512_form(n, type, X86_VPTESTMD_K, X86_VPTESTMQ_K), to, a,
+        x86_rrr(x, forms_by_width(n, type, X86_VPTESTMD_K, X86_VPTESTMQ_K), to, a,
                 a);
     return true;
 }
@@ -193,11 +131,11 @@ bool native_avx512_float_compare_integer(Native *n, const NativeRow *row)
 /* m ? a : 0 is a move that clears the other lanes. */
 static void select_or_zero(Native *n, VarType type)
 {
-    NativeReg mask = native_use_mask(n, 0, native_avx512_bits(type));
+    NativeReg mask = native_use_mask(n, 0, forms_bits(type));
     NativeOperand a = native_use_rm(n, 1);
     NativeReg to = native_result(n);
-    X86Form move = native_avx512_form(n, type, X86_VMOVDQU32, X86_VMOVDQU64);
-    X86Form spread = native_avx512_form(n, type, X86_VPBROADCASTD, X86_VPBROADCASTQ);
+    X86Form move = forms_by_width(n, type, X86_VMOVDQU32, X86_VMOVDQU64);
+    X86Form spread = forms_by_width(n, type, X86_VPBROADCASTD, X86_VPBROADCASTQ);
     X86Form form =
         (a.kind == NATIVE_IN_BROADCAST ? spread : move) | X86_K(mask) | X86_Z;
     if (a.kind == NATIVE_IN_REG)
@@ -214,7 +152,7 @@ bool native_avx512_float_select(Native *n, const NativeRow *row)
         select_or_zero(n, type);
         return true;
     }
-    NativeReg mask = native_use_mask(n, 0, native_avx512_bits(type));
+    NativeReg mask = native_use_mask(n, 0, forms_bits(type));
     NativeReg b = native_use(n, 2);
     NativeOperand a = native_use_rm(n, 1);
     NativeReg to = native_result(n);

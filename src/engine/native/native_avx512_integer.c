@@ -17,78 +17,7 @@ static uint32_t width_of(VarType type)
     return type_info[type].size * 8;
 }
 
-/* The bits of a literal of an integer type, those above its width 0. */
-static bool is_literal(const Native *n, uint32_t k, uint64_t *bits)
-{
-    if (!native_is_literal(n, k, bits))
-        return false;
-    *bits &= UINT64_MAX >> (64 - width_of(native_type(n, k)));
-    return true;
-}
-
-static void shift(Native *n, X86Form form, NativeReg to, NativeReg a, uint32_t count)
-{
-    x86_rri(native_x86(n), form, to, a, (int32_t) count);
-}
-
-void native_avx512_extend(Native *n, VarType type, NativeReg to, NativeReg from)
-{
-    uint32_t above = 32 - width_of(type);
-    X86Form length = forms_length(n, type);
-    if (!type_info[type].is_signed || type_info[type].is_float) {
-        forms_rrx(n, X86_VPANDD | length, to, from,
-                  native_const(n, 32, UINT32_MAX >> above));
-        return;
-    }
-    shift(n, X86_VPSLLD_I | length, to, from, above);
-    shift(n, X86_VPSRAD_I | length, to, to, above);
-}
-
-static void finish(Native *n, const NativeRow *row, NativeReg to)
-{
-    if (row->param & NATIVE_AVX512_EXTEND)
-        native_avx512_extend(n, native_result_type(n), to, to);
-}
-
-static NativeOperand use_rm(Native *n, const NativeRow *row, uint32_t k)
-{
-    return row->param & NATIVE_AVX512_WHOLE ? native_avx512_use_whole(n, k)
-                                            : native_use_rm(n, k);
-}
-
 /* ---- sums, products, shifts */
-
-bool native_avx512_integer_unary(Native *n, const NativeRow *row)
-{
-    NativeOperand a = use_rm(n, row, 0);
-    NativeReg to = native_result(n);
-    forms_rx(n, row->inst | forms_length(n, native_type(n, 0)), to, a);
-    finish(n, row, to);
-    return true;
-}
-
-bool native_avx512_integer_binary(Native *n, const NativeRow *row)
-{
-    uint32_t first = op_info[native_inst(n)->op].flags & F_COMMUTES &&
-                     !native_in_register(n, 0) && native_in_register(n, 1);
-    NativeReg a = native_use(n, first);
-    NativeOperand b = use_rm(n, row, 1 - first);
-    NativeReg to = native_result(n);
-    forms_rrx(n, row->inst | forms_length(n, native_type(n, 0)), to, a, b);
-    finish(n, row, to);
-    return true;
-}
-
-bool native_avx512_integer_neg(Native *n, const NativeRow *row)
-{
-    VarType type = native_type(n, 0);
-    NativeOperand a = use_rm(n, row, 0);
-    NativeReg zero = native_const_reg(n, native_avx512_bits(type), 0);
-    NativeReg to = native_result(n);
-    forms_rrx(n, row->inst | forms_length(n, type), to, zero, a);
-    finish(n, row, to);
-    return true;
-}
 
 bool native_avx512_integer_not(Native *n, const NativeRow *row)
 {
@@ -103,83 +32,28 @@ bool native_avx512_integer_not(Native *n, const NativeRow *row)
 static void shift_literal(Native *n, const NativeRow *row, uint32_t count)
 {
     VarType type = native_type(n, 0);
-    uint32_t bits = native_avx512_bits(type), above = bits - width_of(type);
+    uint32_t bits = forms_bits(type), above = bits - width_of(type);
     X86Form length = forms_length(n, type);
     NativeOperand a = native_use_rm(n, 0);
     NativeReg to = native_result(n);
-    if (!(row->param & NATIVE_AVX512_EXTEND)) {
+    if (!(row->param & FORMS_EXTEND)) {
         forms_rxi(n, row->extra | length, to, a, (int32_t) count);
         return;
     }
     X86Form back = type_info[type].is_signed ? X86_VPSRAD_I : X86_VPSRLD_I;
     forms_rxi(n, row->extra | length, to, a, (int32_t) (count + above));
-    shift(n, back | length, to, to, above);
+    forms_shift(n, back | length, to, to, above);
 }
 
 bool native_avx512_integer_shift(Native *n, const NativeRow *row)
 {
     uint64_t count;
-    if (is_literal(n, 1, &count)) {
-        uint32_t bits = native_avx512_bits(native_type(n, 0));
+    if (forms_is_literal(n, 1, &count)) {
+        uint32_t bits = forms_bits(native_type(n, 0));
         shift_literal(n, row, count < bits ? (uint32_t) count : bits);
         return true;
     }
-    return native_avx512_integer_binary(n, row);
-}
-
-/* a * b + c: 'inst' multiplies, 'extra' adds. */
-bool native_avx512_integer_fma(Native *n, const NativeRow *row)
-{
-    X86Form length = forms_length(n, native_type(n, 0));
-    uint32_t first = !native_in_register(n, 0) && native_in_register(n, 1);
-    NativeReg a = native_use(n, first);
-    NativeOperand b = use_rm(n, row, 1 - first), c = use_rm(n, row, 2);
-    NativeReg product = native_temp(n), to = native_result(n);
-    forms_rrx(n, row->inst | length, product, a, b);
-    forms_rrx(n, row->extra | length, to, product, c);
-    finish(n, row, to);
-    return true;
-}
-
-/* MUL_HI of 8 and 16 bits: the product in 32 bits, shifted ('extra') by 'param'. */
-bool native_avx512_integer_mul_shift(Native *n, const NativeRow *row)
-{
-    X86Form length = forms_length(n, native_type(n, 0));
-    uint32_t first = !native_in_register(n, 0) && native_in_register(n, 1);
-    NativeReg a = native_use(n, first);
-    NativeOperand b = native_use_rm(n, 1 - first);
-    NativeReg to = native_result(n);
-    forms_rrx(n, row->inst | length, to, a, b);
-    shift(n, row->extra | length, to, to, row->param);
-    return true;
-}
-
-/* 32 x 32 = 64 bits: 'inst' multiplies the low halves of 64-bit lanes, 'extra' makes
- * those. */
-static NativeOperand use_wide(Native *n, const NativeRow *row, uint32_t k)
-{
-    uint64_t bits;
-    if (is_literal(n, k, &bits))
-        return native_const(n, 64, bits);
-    NativeOperand a = native_avx512_use_whole(n, k);
-    NativeReg wide = native_temp(n);
-    forms_rx(n, row->extra | forms_length(n, VarTypeUInt64), wide, a);
-    return (NativeOperand){ .kind = NATIVE_IN_REG, .reg = wide };
-}
-
-bool native_avx512_integer_mul_wide(Native *n, const NativeRow *row)
-{
-    uint64_t bits = 0;
-    uint32_t last = !is_literal(n, 0, &bits);
-    NativeOperand a = use_wide(n, row, 1 - last), b = use_wide(n, row, last);
-    if (a.kind != NATIVE_IN_REG) { /* both are literals */
-        b = a;
-        a = (NativeOperand){ .kind = NATIVE_IN_REG,
-                             .reg = native_const_reg(n, 64, bits) };
-    }
-    NativeReg to = native_result(n);
-    forms_rrx(n, row->inst | forms_length(n, VarTypeUInt64), to, a.reg, b);
-    return true;
+    return forms_integer_binary(n, row);
 }
 
 /* ---- high halves of products */
@@ -206,10 +80,10 @@ void native_avx512_high_product(Native *n, X86Form multiply, NativeReg to, Nativ
 bool native_avx512_integer_mul_hi(Native *n, const NativeRow *row)
 {
     uint64_t bits;
-    uint32_t last = !is_literal(n, 0, &bits);
+    uint32_t last = !forms_is_literal(n, 0, &bits);
     NativeReg a = native_use(n, 1 - last);
     NativeOperand b, b_odd;
-    if (is_literal(n, last, &bits)) {
+    if (forms_is_literal(n, last, &bits)) {
         b = b_odd = native_const(n, 64, bits);
     } else {
         b = b_odd =
@@ -241,18 +115,18 @@ bool native_avx512_integer_mul_hi_long(Native *n, const NativeRow *row)
     NativeReg mixed = native_temp(n), other = native_temp(n);
     NativeOperand low = native_const(n, 64, UINT32_MAX);
     NativeReg to = native_result_fresh(n);
-    shift(n, X86_VPSRLQ_I | length, ah, a, 32);
-    shift(n, X86_VPSRLQ_I | length, bh, b, 32);
+    forms_shift(n, X86_VPSRLQ_I | length, ah, a, 32);
+    forms_shift(n, X86_VPSRLQ_I | length, bh, b, 32);
     x86_rrr(x, X86_VPMULUDQ | length, other, a, b);
-    shift(n, X86_VPSRLQ_I | length, other, other, 32);
+    forms_shift(n, X86_VPSRLQ_I | length, other, other, 32);
     x86_rrr(x, X86_VPMULUDQ | length, mixed, a, bh);
     x86_rrr(x, X86_VPADDQ | length, mixed, mixed, other);
     x86_rrr(x, X86_VPMULUDQ | length, to, ah, bh);
     x86_rrr(x, X86_VPMULUDQ | length, ah, ah, b);
     forms_rrx(n, X86_VPANDQ | length, other, mixed, low);
     x86_rrr(x, X86_VPADDQ | length, other, other, ah);
-    shift(n, X86_VPSRLQ_I | length, mixed, mixed, 32);
-    shift(n, X86_VPSRLQ_I | length, other, other, 32);
+    forms_shift(n, X86_VPSRLQ_I | length, mixed, mixed, 32);
+    forms_shift(n, X86_VPSRLQ_I | length, other, other, 32);
     x86_rrr(x, X86_VPADDQ | length, to, to, mixed);
     x86_rrr(x, X86_VPADDQ | length, to, to, other);
     if (row->param) {
@@ -286,7 +160,7 @@ bool native_avx512_integer_popc(Native *n, const NativeRow *row)
         return true;
     }
     NativeReg a = native_use(n, 0), to = native_result(n);
-    native_avx512_extend(n, type_bits(type), to, a);
+    forms_extend(n, type_bits(type), to, a);
     x86_rr(native_x86(n), form, to, to);
     return true;
 }
@@ -316,7 +190,7 @@ bool native_avx512_integer_ctz(Native *n, const NativeRow *row)
     if (!CPU_HAS("avx512vpopcntdq"))
         return false;
     VarType type = native_type(n, 0);
-    uint32_t bits = native_avx512_bits(type);
+    uint32_t bits = forms_bits(type);
     X86Form length = forms_length(n, type);
     NativeReg a = native_use(n, 0), below = native_temp(n), to = native_result(n);
     if (row->param < 32) {
@@ -324,7 +198,7 @@ bool native_avx512_integer_ctz(Native *n, const NativeRow *row)
                   native_const(n, 32, UINT32_C(1) << row->param));
         a = to;
     }
-    forms_rrx(n, native_avx512_form(n, type, X86_VPADDD, X86_VPADDQ), below, a,
+    forms_rrx(n, forms_by_width(n, type, X86_VPADDD, X86_VPADDQ), below, a,
               native_const(n, bits, UINT64_MAX >> (64 - bits)));
     x86_rrr(native_x86(n), X86_VPANDND | length, below, a, below);
     x86_rr(native_x86(n), row->inst | length, to, below);
@@ -350,7 +224,7 @@ static void look_up_in_bytes(Native *n, X86Form length, NativeReg to, NativeReg 
     NativeOperand half = native_const(n, 32, 0x0f0f0f0f);
     NativeReg table = native_temp(n), low = native_temp(n), high = native_temp(n);
     forms_rrx(n, X86_VPANDD | length, low, a, half);
-    shift(n, X86_VPSRLD_I | length, high, a, 4);
+    forms_shift(n, X86_VPSRLD_I | length, high, a, 4);
     forms_rrx(n, X86_VPANDD | length, high, high, half);
     x86_rm(x, X86_VBROADCASTI32X4 | length, table,
            forms_mem(native_const_vector(n, lookup[1], 16)));
@@ -364,7 +238,7 @@ static void look_up_in_bytes(Native *n, X86Form length, NativeReg to, NativeReg 
 bool native_avx512_integer_brev(Native *n, const NativeRow *row)
 {
     VarType type = native_type(n, 0);
-    uint32_t bytes = native_bytes(n, type), entry = native_avx512_bits(type) / 8;
+    uint32_t bytes = native_bytes(n, type), entry = forms_bits(type) / 8;
     X86Form length = forms_length(n, type);
     uint8_t order[64];
     for (uint32_t i = 0; i < bytes; ++i)
@@ -378,7 +252,8 @@ bool native_avx512_integer_brev(Native *n, const NativeRow *row)
     x86_rrm(native_x86(n), X86_VPSHUFB | length, to, to,
             forms_mem(native_const_vector(n, order, bytes)));
     if (row->param < 32)
-        shift(n, (type_info[type].is_signed ? X86_VPSRAD_I : X86_VPSRLD_I) | length, to,
-              to, 32 - row->param);
+        forms_shift(n,
+                    (type_info[type].is_signed ? X86_VPSRAD_I : X86_VPSRLD_I) | length,
+                    to, to, 32 - row->param);
     return true;
 }

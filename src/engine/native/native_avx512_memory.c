@@ -7,14 +7,10 @@
  * range, and the base address moves the other way.
  *
  * Entries of 8 and 16 bits are gathered as the aligned 32 bits around them, which lie
- * in the same page, and shifted into place. Scatters of these, and sums, visit the
- * lanes that are set one by one:
- *
- *     indices, values --> stash;   for each bit of the mask: entry[index] op= value
+ * in the same page, and shifted into place. Scatters of these, and sums, are
+ * those of forms_scatter.c.
  */
 #include "engine/native/native_avx512.h"
-
-enum { STASH_VALUES = 64 /* behind the indices */ };
 
 static uint32_t log_size(VarType type)
 {
@@ -29,7 +25,7 @@ static X86Mem use_places(Native *n, NativeReg base, uint32_t k, uint32_t shift)
     X86 *x = native_x86(n);
     NativeReg index = native_temp(n);
     if (native_lanes(n) == 8) {
-        forms_rx(n, X86_VPMOVZXDQ | X86_512, index, native_avx512_use_whole(n, k));
+        forms_rx(n, X86_VPMOVZXDQ | X86_512, index, forms_use_whole(n, k));
         return x86_at_index(base, index, (int) shift, 0);
     }
     NativeReg a = native_use(n, k), biased = native_temp_general(n);
@@ -50,7 +46,7 @@ bool native_avx512_memory_gather(Native *n, const NativeRow *row)
     VarType type = native_result_type(n);
     NativeReg base = native_use_address(n, 0);
     X86Mem places = use_places(n, base, 1, log_size(type));
-    NativeReg mask = native_use_active(n, 2, native_avx512_bits(type));
+    NativeReg mask = native_use_active(n, 2, forms_bits(type));
     NativeReg to = native_result_fresh(n);
     x86_rrr(native_x86(n), X86_VPXORD, to, to, to);
     x86_rm(native_x86(n), indexed_form(n, row, mask), to, places);
@@ -64,7 +60,7 @@ bool native_avx512_memory_scatter(Native *n, const NativeRow *row)
         return forms_scatter(n, row);
     NativeReg base = native_use_address(n, 0), value = native_use(n, 1);
     X86Mem places = use_places(n, base, 2, log_size(type));
-    NativeReg mask = native_use_active(n, 3, native_avx512_bits(type));
+    NativeReg mask = native_use_active(n, 3, forms_bits(type));
     x86_mr(native_x86(n), indexed_form(n, row, mask), places, value);
     return true;
 }
@@ -106,6 +102,6 @@ bool native_avx512_memory_gather_narrow(Native *n, const NativeRow *row)
         forms_rrx(n, X86_VPTESTMD_K | length, native_result_mask(n, 32), found,
                   native_const(n, 32, 0xff));
     else
-        native_avx512_extend(n, type, native_result(n), found);
+        forms_extend(n, type, native_result(n), found);
     return true;
 }
