@@ -1,8 +1,8 @@
 /*
  * effects.h -- lists of queued effects: what they are for, and whose they are
  *
- * Each thread has a queue of effects (state.h). An evaluation takes such a list and runs
- * it (evaluate.c). Requires the graph lock.
+ * Each thread has a queue of effects (state.h). An evaluation takes such a list and
+ * runs it (evaluate.c). Requires the graph lock.
  */
 #ifndef TRACE_EFFECTS_H
 #define TRACE_EFFECTS_H

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/arith.h"
-#include "trace/record.h"
 
 static bool put(ThreadState *ts, VarId mask)
 {
@@ -33,12 +32,13 @@ static bool is_true(VarId mask)
     return v->op == OP_LITERAL && v->value.literal;
 }
 
-/* Is a mask that is pushed now combined with the one below? What runs at once may set it
- * aside. */
+/* Is a mask that is pushed now combined with the one below? What runs at once may set
+ * it aside. */
 static bool is_combined(const ThreadState *ts, VarId mask)
 {
-    return ts->body && (ts->body->kind != BODY_EVALUATED || !is_true(mask) ||
-                        var_get(mask)->size != 1);
+    VarId top = mask_top(ts);
+    bool lifts = is_true(mask) && var_get(mask)->size == 1;
+    return ts->body && top && (!lifts || var_get(top)->flags & VAR_SYMBOLIC);
 }
 
 bool mask_push(ThreadState *ts, JitBackend backend, VarId mask)

@@ -395,9 +395,10 @@ static void drop_effects(Var *v)
 /* Effect 'k' of a region, the false side's behind those of the true side. */
 static VarId effect_at(const Var *v, uint32_t k)
 {
-    uint32_t count;
-    const VarId *ids = region_part(v, PART_EFFECTS, &count);
-    return k < count ? ids[k] : region_part(v, PART_ELSE_EFFECTS, &count)[k - count];
+    uint32_t first, second;
+    const VarId *ids = region_part(v, PART_EFFECTS, &first);
+    const VarId *others = region_part(v, PART_ELSE_EFFECTS, &second);
+    return k < first ? ids[k] : others[k - first];
 }
 
 /* Hold a region and those with effects inside of it, and chain them by 'position'.

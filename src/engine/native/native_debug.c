@@ -263,6 +263,24 @@ static void unregister_code(jit_code_entry *entry)
     __jit_debug_register_code();
 }
 
+/* ---- fork */
+
+static void fork_lock(void)
+{
+    pthread_mutex_lock(&debug.lock);
+}
+
+static void fork_unlock(void)
+{
+    pthread_mutex_unlock(&debug.lock);
+}
+
+/* At load time: see native_map.c. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void) pthread_atfork(fork_lock, fork_unlock, fork_unlock);
+}
+
 /* ---- interface */
 
 /* A forked process has files of its own. */

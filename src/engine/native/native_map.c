@@ -149,12 +149,18 @@ static void fork_child(void)
     pthread_mutex_unlock(&map.lock);
 }
 
+/* At load time, before anybody else: handlers before a fork run in reverse order, and
+ * those of the runtime wait for compiles, which need our lock. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void) pthread_atfork(fork_lock, fork_unlock, fork_child);
+}
+
 /* perf takes no names for code in files; each kernel has memory of its own then. */
 static void begin(void)
 {
     const char *perf = getenv("DRJIT_PERF");
     map.no_sharing = perf && strcmp(perf, "map") == 0;
-    (void) pthread_atfork(fork_lock, fork_unlock, fork_child);
 }
 
 /* ---- interface */
