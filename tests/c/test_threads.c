@@ -325,7 +325,8 @@ static void *look_around(void *payload)
 {
     Task *task = payload;
     for (uint32_t i = 0; i < ROUNDS; ++i) {
-        uint32_t x = with(jit_var_add, task->shared, i),
+        /* Not + 0, which is the shared variable: its label would be everybody's. */
+        uint32_t x = with(jit_var_add, task->shared, i + 1),
                  y = jit_var_set_label(x, "mine");
         EXPECT(jit_var_whos() && jit_var_graphviz() && jit_program_str(y));
         EXPECT(y && strcmp(jit_var_label(y), "mine") == 0);
