@@ -725,8 +725,8 @@ JIT_EXPORT void jit_var_call_release(JitCallBucket *buckets, uint32_t count);
 
 /** Put a mask on top of the stack, which holds a reference to it. Inside the body of a
  *  loop, conditional or call it is combined with the one that was on top. (In bodies
- *  that are not recorded, without JitFlagSymbolicLoops and the like, a literal 'true' of
- *  size 1 is not: what follows may have another size and is not masked.) */
+ *  that are not recorded, without JitFlagSymbolicLoops and the like, a literal 'true'
+ *  of size 1 is not: what follows may have another size and is not masked.) */
 JIT_EXPORT bool jit_var_mask_push(JitBackend backend, uint32_t mask);
 /** Take the top off. An error if there is none, or none that was pushed since the
  *  innermost open body began. A body that leaves masks behind is an error, too. */
@@ -980,7 +980,9 @@ typedef struct KernelHistoryEntry {
     JitBackend backend;
     KernelType type;
     uint64_t hash[2];         /**< low and high half of the kernel's key */
-    const char *ir;           /**< text of the Program, NULL for other work */
+    /** Text of the Program, and under JitFlagPrintIR of the engine's own form; NULL for
+     *  other work. */
+    const char *ir;
     const char *engine;       /**< engine that ran it, NULL for other work */
     size_t size;              /**< entries processed (Memcpy, Poke: bytes) */
     uint32_t input_count, output_count;

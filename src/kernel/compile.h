@@ -10,8 +10,8 @@ enum {
     COMPILE_LOAD_ONLY = 1 /* take it from the disk cache or fail without an error */
 };
 
-/** With DRJIT_VERIFY=1 in the environment: is the Program well-formed (program_verify())?
- *  Else true. */
+/** With DRJIT_VERIFY=1 in the environment: is the Program well-formed
+ *  (program_verify())? Else true. */
 bool compile_verify(const Program *program);
 /** Code for a Program, from disk ('*from_disk') or compiled and then stored there. The
  *  engine must be available(). False: error recorded (see COMPILE_LOAD_ONLY). No locks

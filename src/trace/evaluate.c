@@ -182,20 +182,26 @@ static const char *literal_origin(void *context, uint32_t literal)
     return text;
 }
 
+/* The Program, and what its engine makes of it. */
+static void write_ir(const Kernel *kernel, bool engine_too, Text *out)
+{
+    program_write(kernel->program, out);
+    const Engine *engine = kernel->base.engine;
+    if (!engine->write_ir || !engine_too)
+        return;
+    const Program *legal = legalise(kernel->program, engine);
+    if (legal) {
+        text_put(out, "\n");
+        engine->write_ir(legal, kernel->key.full, out);
+    }
+    if (legal != kernel->program)
+        program_free((Program *) legal);
+}
+
 static void print_ir(const Kernel *kernel)
 {
     Text text = { 0 };
-    program_write(kernel->program, &text);
-    const Engine *engine = kernel->base.engine;
-    if (engine->write_ir) {
-        const Program *legal = legalise(kernel->program, engine);
-        if (legal) {
-            text_put(&text, "\n");
-            engine->write_ir(legal, kernel->key.full, &text);
-        }
-        if (legal != kernel->program)
-            program_free((Program *) legal);
-    }
+    write_ir(kernel, true, &text);
     const char *ir = text_get(&text);
     if (ir)
         log_text(LogLevelInfo, ir);
@@ -290,11 +296,11 @@ static void finish_group(Assembly *b)
             var_consume(b->consumed[i]);
 }
 
-static HistoryEntry *add_history(const Assembly *b, const Kernel *kernel, bool hit,
-                                 uint64_t codegen_ns)
+static HistoryEntry *add_history(const ThreadState *ts, const Assembly *b,
+                                 const Kernel *kernel, bool hit, uint64_t codegen_ns)
 {
     Text text = { 0 };
-    program_write(kernel->program, &text);
+    write_ir(kernel, state_flag(ts, JitFlagPrintIR), &text);
     KernelHistoryEntry entry = {
         .backend = JitBackendLLVM, .type = KernelTypeJIT,
         .hash = { kernel->key.full.low, kernel->key.full.high }, .ir = text_get(&text),
@@ -319,7 +325,7 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
         report = make_report(b);
         TRY(report, false);
         if (history)
-            report->history = add_history(b, kernel, hit, codegen_ns);
+            report->history = add_history(ts, b, kernel, hit, codegen_ns);
     }
     LaunchSpec spec = {
         .kernel = kernel, .program = b->program, .size = b->size, .args = b->args,

@@ -5,8 +5,8 @@
  * access, check and print that the thread traces. Those below do not matter: a mask
  * that is pushed inside of a body is combined with the one below, so that inactive
  * lanes stay inactive, and the mask of a body contains the outer one (the operand of
- * its region does). A body that is recorded has the part of the stack above its own mask
- * to itself.
+ * its region does). A body that is recorded has the part of the stack above its own
+ * mask to itself.
  *
  * Requires the graph lock. The stack holds a reference to each mask.
  */

@@ -577,6 +577,47 @@ static void test_print_ir(void **unused)
 
 /* -------------------------------------------------------------------- life */
 
+/* Lines of the traced program stand beside instructions, also beside those that a better
+ * suited expansion made, and the engine's own form beside the Program. */
+static void test_source_lines(void **unused)
+{
+    (void) unused;
+    jit_set_flag(JitFlagDebug, 1);
+    jit_set_flag(JitFlagKernelHistory, 1);
+    jit_set_log_level_stderr(LogLevelDisable);
+    jit_set_source_location("march.py", 41);
+    uint32_t a = jit_var_counter(CPU, 100), x = jit_var_cast(a, VarTypeFloat16, 0);
+    jit_set_source_location("march.py", 42);
+    uint32_t y = jit_var_mul(x, x);
+    jit_set_source_location(NULL, 0);
+    uint32_t z = jit_var_add(y, x);
+    for (int with_ir = 0; with_ir < 2; ++with_ir) {
+        uint32_t copy = jit_var_copy(z);
+        jit_set_flag(JitFlagPrintIR, with_ir);
+        jit_kernel_history_clear();
+        OK(jit_var_eval(copy));
+        KernelHistoryEntry *e;
+        size_t count = jit_kernel_history(&e);
+        assert_int_equal(count, 1);
+        assert_non_null(strstr(e->ir, "counter    # march.py:41\n"));
+        const char *mul = strstr(e->ir, "mul ");
+        assert_non_null(mul);
+        assert_non_null(strstr(mul, "# march.py:42\n"));
+        const char *add = strstr(mul, "add ");
+        assert_non_null(add);
+        assert_int_not_equal(add[strcspn(add, "#\n")], '#');
+        /* The engine's form follows, where it has one of its own. */
+        bool own_form = !engine_is("interp");
+        const char *more = strstr(add, "\n\n");
+        assert_true((more != NULL) == (with_ir && own_form));
+        if (more && engine_is("native"))
+            assert_non_null(strstr(more, "# march.py:42\n"));
+        jit_kernel_history_release(e, count);
+        DROP(copy);
+    }
+    DROP(a, x, y, z);
+}
+
 static void test_leaks(void **unused)
 {
     (void) unused;
@@ -798,6 +839,7 @@ static int run(void)
         TEST(test_log_reentrant),
         TEST(test_readme_log),
         TEST(test_print_ir),
+        TEST(test_source_lines),
         TEST(test_leaks),
         TEST(test_light_shutdown),
         TEST(test_shutdown_with_work),

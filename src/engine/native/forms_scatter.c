@@ -106,7 +106,8 @@ static void add_together(Native *n, VarType type, NativeReg base, NativeReg left
     }
     for (uint32_t bytes = native_bytes(n, type) / 2; bytes >= 16; bytes /= 2) {
         X86Form length = X86_LENGTH(bytes >> 5);
-        X86Mem first = stash_place(stash, STASH_VALUES, X86_NO_INDEX, 0), second = first;
+        X86Mem first = stash_place(stash, STASH_VALUES, X86_NO_INDEX, 0);
+        X86Mem second = first;
         second.disp += (int32_t) bytes;
         x86_rm(x, X86_VMOVUPS | length, sum, first);
         x86_rrm(x, vector | length, sum, sum, second);
