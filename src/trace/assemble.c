@@ -303,9 +303,15 @@ bool assemble_leaf(Assembly *b, VarId id)
 
 static bool push(Assembly *b, uint32_t depth, VarId id)
 {
-    if (depth >= b->stack_capacity)
+    if (depth >= b->stack_capacity) {
+        /* No variable waits for itself. If the plan for local arrays were to break this
+         * rule, the walk would not end. */
+        if (depth > var_table.end)
+            return error_set(JIT_ERROR_STATE, "jit_eval(): internal error: accesses to "
+                             "local arrays wait for each other");
         TRY(vec_reserve(&b->stack, &b->stack_capacity, depth + 1, sizeof(Visit)),
             false);
+    }
     b->stack[depth] = (Visit) { id, 0 };
     return true;
 }

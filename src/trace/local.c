@@ -3,7 +3,7 @@
  *
  * The number of entries is the 'aux' of LOCAL and LOCAL_WRITE; STATE and RESULT have it
  * above the number of their region (region.h). Accesses carry a serial number in
- * value.literal, by which local_plan.c tells their order.
+ * value.literal, by which local_plan.c tells their order; regions have one, too.
  */
 #include "trace/local.h"
 
@@ -11,6 +11,8 @@
 #include "trace/access.h"
 
 static uint64_t last_serial; /* guarded by the graph lock */
+
+uint64_t local_next_serial(void) { return ++last_serial; }
 
 static bool check_array(VarId array, const char *function)
 {
@@ -105,7 +107,8 @@ VarId local_read(ThreadState *ts, VarId array, VarId index, VarId mask)
     if (begin(&a, array, index, mask, NULL, 0)) {
         Var v = { .op = OP_LOCAL_READ, .type = var_get(array)->type,
                   .backend = (uint8_t) a.backend, .size = a.size,
-                  .dep = { array, a.index, a.mask }, .value.literal = ++last_serial };
+                  .dep = { array, a.index, a.mask },
+                  .value.literal = local_next_serial() };
         result = node_new(ts, &v);
     }
     access_finish(&a);
@@ -121,7 +124,7 @@ VarId local_write(ThreadState *ts, VarId array, VarId index, VarId value, VarId 
                   .backend = (uint8_t) a.backend, .flags = VAR_LOCAL, .size = a.size,
                   .aux = (uint32_t) local_length(array, a.function),
                   .dep = { array, value, a.index, a.mask },
-                  .value.literal = ++last_serial };
+                  .value.literal = local_next_serial() };
         result = node_new(ts, &v);
     }
     access_finish(&a);

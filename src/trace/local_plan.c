@@ -3,9 +3,10 @@
  *
  * What stands in a body is found by a walk from the body's effects and outputs that
  * stops at variables from outside; bodies of regions met on the way are walked later.
- * Serial numbers of accesses tell what was traced before what; that of a region is the
- * largest one inside of it. Operands are always older than their users, so a write can
- * ask for all older uses of its version to be emitted first without going in circles.
+ * Serial numbers tell what was traced before what; a region gets its own when it is
+ * complete. What an access or region is made from is always older than it, so a write
+ * can ask for all older uses of its version to be emitted first without going in
+ * circles.
  */
 #include "trace/local_plan.h"
 
@@ -30,12 +31,11 @@ static bool push(LocalPlan *plan, const VarId *ids, uint32_t count)
     return true;
 }
 
-static bool add_body(LocalPlan *plan, VarId region, bool other, uint32_t outer)
+static bool add_body(LocalPlan *plan, VarId region, bool other)
 {
     TRY(vec_reserve(&plan->bodies, &plan->body_capacity, plan->body_count + 1,
                     sizeof(LocalBody)), false);
-    plan->bodies[plan->body_count++] =
-        (LocalBody){ .region = region, .other = other, .outer = outer };
+    plan->bodies[plan->body_count++] = (LocalBody){ region, other };
     return true;
 }
 
@@ -44,9 +44,6 @@ static bool add_use(LocalPlan *plan, LocalUse use)
     TRY(vec_reserve(&plan->uses, &plan->use_capacity, plan->use_count + 1,
                     sizeof(LocalUse)), false);
     plan->uses[plan->use_count++] = use;
-    LocalBody *body = &plan->bodies[use.body];
-    if (use.serial != UINT64_MAX && use.serial > body->serial)
-        body->serial = use.serial;
     return true;
 }
 
@@ -73,13 +70,12 @@ static bool add_list(Assembly *b, LocalUse use, const Var *region, RegionPart pa
 static bool note_region(Assembly *b, VarId id, const Var *v, uint32_t body)
 {
     LocalPlan *plan = &b->locals;
-    LocalUse use = { .user = id, .body = body, .inner = plan->body_count };
+    LocalUse use = { .user = id, .body = body, .serial = v->region->serial };
     RegionKind kind = v->region->kind;
     if (kind != REGION_CALL)
-        TRY(add_body(plan, id, false, body), false);
+        TRY(add_body(plan, id, false), false);
     if (kind == REGION_IF)
-        TRY(add_body(plan, id, true, body), false);
-    TRY(add_use(plan, use), false);
+        TRY(add_body(plan, id, true), false);
     TRY(add_list(b, use, v, PART_INPUTS), false);
     TRY(add_list(b, use, v, PART_READS), false);
     return push(plan, v->value.list->ids, v->region->marks[0]);
@@ -114,7 +110,7 @@ static bool walk_body(Assembly *b, uint32_t body, uint32_t scope)
 static bool find_uses(Assembly *b)
 {
     LocalPlan *plan = &b->locals;
-    TRY(add_body(plan, 0, false, 0), false);
+    TRY(add_body(plan, 0, false), false);
     TRY(push(plan, plan->roots, plan->root_count), false);
     TRY(walk_body(b, 0, 0), false);
     for (uint32_t i = 1; i < plan->body_count; ++i) {
@@ -134,27 +130,6 @@ static bool find_uses(Assembly *b)
         TRY(walk_body(b, i, region->region->scope), false);
     }
     return true;
-}
-
-/* Regions are as old as the newest access inside of them. */
-static void date_regions(LocalPlan *plan)
-{
-    LocalBody *bodies = plan->bodies;
-    for (uint32_t i = plan->body_count; i-- > 1;) {
-        LocalBody *outer = &bodies[bodies[i].outer];
-        if (bodies[i].serial > outer->serial)
-            outer->serial = bodies[i].serial;
-    }
-    for (uint32_t i = 0; i < plan->use_count; ++i) {
-        LocalUse *use = &plan->uses[i];
-        for (uint32_t k = use->inner; k && k < plan->body_count; ++k)
-            if (bodies[k].region == use->user && bodies[k].serial > use->serial)
-                use->serial = bodies[k].serial;
-            else if (bodies[k].region != use->user)
-                break;
-        if (!use->serial)
-            use->serial = UINT64_MAX;
-    }
 }
 
 /* ------------------------------------------------------------------- sorting */
@@ -211,7 +186,6 @@ static bool make_plan(Assembly *b)
     memset(plan->seen, 0, words * sizeof(uint64_t));
     plan->use_count = plan->record_count = plan->body_count = plan->stack_count = 0;
     TRY(find_uses(b), false);
-    date_regions(plan);
     TRY(vec_reserve(&plan->by_user, &plan->by_user_capacity, plan->use_count,
                     sizeof(uint32_t)), false);
     if (plan->use_count)
@@ -344,7 +318,7 @@ bool local_plan_before(Assembly *b, VarId user, uint32_t stamp, VarId *first)
     uint32_t place = find_user(plan, user);
     for (LocalUse *use; (use = use_at(plan, place, user)) != NULL; ++place) {
         LocalRecord *record = find_record(plan, use->version, use->body);
-        if (!use->version || use->done)
+        if (use->done)
             continue;
         for (; record->first < record->end; ++record->first) {
             const LocalUse *other = &plan->uses[record->first];

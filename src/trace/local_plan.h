@@ -27,12 +27,10 @@
 
 struct Assembly;
 
-/** What uses a version. Each region also has a use of version 0, so that its date is
- *  counted in the body around it. */
+/** What uses a version. */
 typedef struct LocalUse {
     VarId user, version;
     uint32_t body;   /* in which the user stands */
-    uint32_t inner;  /* the first body of the user, if that is a region, else 0 */
     uint64_t serial; /* when it was traced; UINT64_MAX: behind everything else */
     bool done;       /* it was emitted */
 } LocalUse;
@@ -49,8 +47,6 @@ typedef struct LocalRecord {
 typedef struct LocalBody {
     VarId region;    /* 0: what stands outside of all */
     bool other;      /* the false side */
-    uint32_t outer;  /* body around it */
-    uint64_t serial; /* the largest in it */
 } LocalBody;
 
 /** Storage that the body of an open region may change. */

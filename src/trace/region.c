@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/call_merge.h"
+#include "trace/local.h"
 #include "trace/node.h"
 
 uint32_t region_live;
@@ -184,6 +185,7 @@ static bool fill(TraceRegion *region, const RegionSpec *spec)
 {
     region->kind = spec->kind;
     region->scope = spec->scope;
+    region->serial = local_next_serial();
     region->count = spec->parts[PART_OUTPUTS].count;
     region->effects =
         spec->parts[PART_EFFECTS].count + spec->parts[PART_ELSE_EFFECTS].count;

@@ -65,6 +65,7 @@ typedef struct TraceRegion {
     uint32_t target_count;        /* ... write, inner regions included; held by these */
     bool essential;               /* has effects that are no writes to arrays: prints */
     struct CallInfo *call;        /* CALL (call_merge.h), else NULL */
+    uint64_t serial;              /* when it was complete (local.h) */
     bool *fixed;                  /* LOOP: the state never changes: it is its input */
     /* For the Program that is being built (assemble_region.c): */
     uint32_t stamp;               /* the fields below are those of this walk's */

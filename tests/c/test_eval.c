@@ -577,8 +577,8 @@ static void test_print_ir(void **unused)
 
 /* -------------------------------------------------------------------- life */
 
-/* Lines of the traced program stand beside instructions, also beside those that a better
- * suited expansion made, and the engine's own form beside the Program. */
+/* Lines of the traced program stand beside instructions, also beside those that a
+ * better suited expansion made, and the engine's own form beside the Program. */
 static void test_source_lines(void **unused)
 {
     (void) unused;

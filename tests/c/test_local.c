@@ -604,6 +604,46 @@ static void test_evaluated_conditional(void **unused)
     DROP(mask, one, array, written);
 }
 
+/* A conditional that gives an array without accessing one, and then a read of the old
+ * version in a place that comes from the conditional: neither waits for the other. */
+static void test_conditional_without_access(void **unused)
+{
+    (void) unused;
+    uint32_t bits[N], expected[2][N];
+    uint8_t some[N];
+    for (uint32_t i = 0; i < N; ++i) {
+        bits[i] = some[i] = i % 3 == 0;
+        expected[0][i] = some[i] ? 10 : 0;
+        expected[1][i] = some[i] ? i : 20;
+    }
+    uint32_t mask = array_of(VarTypeBool, some, N), places = u32_array(N, bits);
+    uint32_t lane = jit_var_counter(CPU, N), zero = jit_var_u32(CPU, 0);
+    uint32_t one = jit_var_u32(CPU, 1), three = jit_var_u32(CPU, 3);
+    uint32_t ten = jit_var_u32(CPU, 10), twenty = jit_var_u32(CPU, 20);
+    uint32_t fresh = jit_array_create(CPU, VarTypeUInt32, 2, N), result[2];
+    uint32_t array = jit_array_write(fresh, one, ten, ALWAYS);
+    uint32_t other = jit_array_write(fresh, zero, twenty, ALWAYS);
+    uint32_t cond = jit_var_cond_start("cond", mask);
+    OK(cond);
+    uint32_t side[] = { array, jit_var_min(places, one) }; /* 1 */
+    OK(jit_var_cond_append(cond, 2, side));
+    jit_var_dec_ref(side[1]);
+    side[0] = other;
+    side[1] = jit_var_mul(places, three); /* 0 */
+    OK(jit_var_cond_append(cond, 2, side));
+    jit_var_dec_ref(side[1]);
+    OK(jit_var_cond_end(cond, result));
+    uint32_t before = jit_array_read(array, result[1], ALWAYS);
+    advance(&result[0], jit_array_write(result[0], result[1], lane, mask));
+    uint32_t after = jit_array_read(result[0], result[1], ALWAYS);
+    OK(jit_var_schedule(after) && jit_var_schedule(before));
+    OK(jit_eval());
+    CHECK_BYTES(before, expected[0], N);
+    CHECK_BYTES(after, expected[1], N);
+    DROP(mask, places, lane, zero, one, three, ten, twenty, fresh, array, other,
+         result[0], result[1], before, after);
+}
+
 static void branch_body(uint32_t *state)
 {
     uint32_t two = jit_var_u32(CPU, 2), zero = jit_var_u32(CPU, 0);
@@ -870,7 +910,7 @@ static int run(void)
         TEST(test_checks),    TEST(test_mask_stack), TEST(test_loop),
         TEST(test_exchange),  TEST(test_captured), TEST(test_initial_version),
         TEST(test_nested_loops), TEST(test_conditionals), TEST(test_branch_in_loop),
-        TEST(test_evaluated_conditional),
+        TEST(test_evaluated_conditional), TEST(test_conditional_without_access),
     };
     return cmocka_run_group_tests_name("local", tests, NULL, NULL);
 }
