@@ -10,7 +10,7 @@ enum {
     COMPILE_LOAD_ONLY = 1 /* take it from the disk cache or fail without an error */
 };
 
-/** With DRJIT_VERIFY=1 in the environment: is the Program well-formed
+/** Programs with control flow, and with DRJIT_VERIFY=1 in the environment all: is it well-formed
  *  (program_verify())? Else true. */
 bool compile_verify(const Program *program);
 /** Code for a Program, from disk ('*from_disk') or compiled and then stored there. The
