@@ -301,10 +301,8 @@ void program_clear(Program *p)
     p->source = (SourceLine){ NULL, 0 };
 }
 
-void program_free(Program *p)
+void program_release(Program *p)
 {
-    if (!p)
-        return;
     program_clear(p);
     alloc_free(p->insts);
     alloc_free(p->extra);
@@ -314,5 +312,12 @@ void program_free(Program *p)
     alloc_free(p->regions);
     alloc_free(p->callables);
     alloc_free(p->sources);
+}
+
+void program_free(Program *p)
+{
+    if (!p)
+        return;
+    program_release(p);
     alloc_free(p);
 }

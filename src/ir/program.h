@@ -188,6 +188,8 @@ bool program_equal(const Program *a, const Program *b);
 /** Release everything, the struct itself included (it comes from alloc_zero). NULL is
  *  fine. */
 void program_free(Program *program);
+/** Release everything but the struct itself. */
+void program_release(Program *program);
 /** Empty it but keep the arrays, for reuse. */
 void program_clear(Program *program);
 

@@ -10,8 +10,8 @@ enum {
     COMPILE_LOAD_ONLY = 1 /* take it from the disk cache or fail without an error */
 };
 
-/** Programs with control flow, and with DRJIT_VERIFY=1 in the environment all: is it well-formed
- *  (program_verify())? Else true. */
+/** Is the Program well-formed (program_verify())? Asked if it has control flow, and
+ *  always with DRJIT_VERIFY=1 in the environment; else true. */
 bool compile_verify(const Program *program);
 /** Code for a Program, from disk ('*from_disk') or compiled and then stored there. The
  *  engine must be available(). False: error recorded (see COMPILE_LOAD_ONLY). No locks

@@ -57,15 +57,7 @@ void evaluate_free_workspace(Workspace *w)
 {
     if (!w)
         return;
-    Program *p = &w->program;
-    program_clear(p);
-    alloc_free(p->insts);
-    alloc_free(p->extra);
-    alloc_free(p->literals);
-    alloc_free(p->params);
-    alloc_free(p->stmts);
-    alloc_free(p->regions);
-    alloc_free(p->callables);
+    program_release(&w->program);
     assemble_free(&w->assembly);
     alloc_free(w);
 }
