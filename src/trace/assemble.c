@@ -290,6 +290,7 @@ static bool emit_other(Assembly *b, VarId id, Var *v, uint32_t stamp)
 {
     uint32_t position = emit(b, id, v, stamp);
     TRY(position != PROGRAM_NONE, false);
+    TRY(!b->call_count || assemble_call_hide(b, id), false);
     v->stamp = stamp;
     v->position = position;
     return !b->bodies || assemble_region_note(b, id);

@@ -26,6 +26,12 @@ typedef struct CallInput {
     uint32_t position; /* in the Program around the call */
 } CallInput;
 
+/** A position outside of a callable, of a variable that has one inside, too. */
+typedef struct HiddenPosition {
+    VarId id;
+    uint32_t stamp, position;
+} HiddenPosition;
+
 /** A call whose callables are being emitted (assemble_call.c). */
 typedef struct CallFrame {
     VarId region;
@@ -35,6 +41,7 @@ typedef struct CallFrame {
     uint32_t capture_stamp;  /* of variables that are inputs: 'position' is which */
     uint32_t inside;         /* Assembly.inside as it was */
     uint32_t first_input;    /* in Assembly.inputs */
+    uint32_t first_hidden;   /* in Assembly.hidden */
     LocalPlan locals;        /* of the outer Program */
     VarId *roots;            /* effects and outputs of this callable */
     uint32_t root_count, effect_count, next_root, root_capacity;
@@ -84,10 +91,12 @@ typedef struct Assembly {
     Program *root;            /* 'program' is it, or a callable for the time being */
     CallFrame *calls;         /* innermost last */
     CallInput *inputs;        /* of these calls */
+    HiddenPosition *hidden;   /* by their callables */
     Table pointers;           /* array -> 1 + slot */
     Table callables;          /* hash -> 1 + position in root->callables */
     struct CallPreview *call_preview; /* not NULL: what a preview is for */
     uint32_t call_count, call_capacity, call_input_count, input_capacity;
+    uint32_t hidden_count, hidden_capacity;
 } Assembly;
 
 /** Fill the assembly from a group. False: error recorded, nothing was changed in the

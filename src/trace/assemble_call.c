@@ -6,6 +6,9 @@
  *     outer stamp, position there      not an input yet
  *     capture stamp, number of input   an input that the current callable has not used
  *     callable's stamp, position       its ARG in the current callable
+ *
+ * Literals, pointers and values from the table are emitted in the callable itself. If
+ * they have a position outside, it is put aside until the callable is complete.
  */
 #include "trace/assemble_call.h"
 
@@ -103,6 +106,27 @@ static void restore_inputs(Assembly *b, const CallFrame *frame, bool outside)
         Var *v = var_get(b->inputs[i].id);
         v->stamp = outside ? frame->outer_stamp : frame->capture_stamp;
         v->position = outside ? b->inputs[i].position : i - frame->first_input;
+    }
+}
+
+bool assemble_call_hide(Assembly *b, VarId id)
+{
+    const Var *v = var_get(id);
+    if (v->stamp == b->mark_stamp)
+        return true;
+    TRY(vec_reserve(&b->hidden, &b->hidden_capacity, b->hidden_count + 1,
+                    sizeof(HiddenPosition)), false);
+    b->hidden[b->hidden_count++] = (HiddenPosition){ id, v->stamp, v->position };
+    return true;
+}
+
+/* What the callable has hidden is as it was; the oldest entry of a variable counts. */
+static void restore_hidden(Assembly *b, const CallFrame *frame)
+{
+    while (b->hidden_count > frame->first_hidden) {
+        HiddenPosition hidden = b->hidden[--b->hidden_count];
+        var_get(hidden.id)->stamp = hidden.stamp;
+        var_get(hidden.id)->position = hidden.position;
     }
 }
 
@@ -314,6 +338,7 @@ static bool end_callable(Assembly *b)
     TRY(program_add(program, OP_RETURN, VarTypeVoid, 0, count, b->words) !=
         PROGRAM_NONE, false);
     assemble_region_forget(b, frame->inside);
+    restore_hidden(b, frame);
     restore_inputs(b, frame, false);
     frame->locals.bytes = b->locals.bytes;
     b->program = frame->outer;
@@ -339,13 +364,18 @@ static bool begin_call(Assembly *b, VarId id)
     const VarId *inputs = region_part(v, PART_INPUTS, &count);
     bool preview = b->call_preview && b->call_preview->region == id;
     for (uint32_t k = 0; k < count && !preview; ++k) {
+        /* The input may be needed elsewhere and not be there yet: the others must not
+         * look like it. */
+        if (!(v->region->needed[k] & NEEDED_STATE))
+            continue;
         var_get(states[k])->stamp = var_get(inputs[k])->stamp;
         var_get(states[k])->position = var_get(inputs[k])->position;
     }
     CallFrame *frame = &b->calls[b->call_count++];
     *frame = (CallFrame){ .region = id, .outer = b->program, .outer_stamp = b->stamp,
                           .capture_stamp = var_new_stamp(), .inside = b->inside_count,
-                          .first_input = b->call_input_count, .locals = b->locals };
+                          .first_input = b->call_input_count,
+                          .first_hidden = b->hidden_count, .locals = b->locals };
     b->locals = (LocalPlan){ 0 };
     b->bodies++;
     return begin_callable(b);
@@ -412,13 +442,11 @@ static bool skips(const Assembly *b, const Var *v, uint32_t index)
     VarId id = v->value.list->ids[index];
     const Var *operand = var_get(id);
     uint32_t reads = index - region->parts[PART_READS].first;
-    uint32_t input = index - region->parts[PART_INPUTS].first, count;
+    uint32_t input = index - region->parts[PART_INPUTS].first;
     if (operand->stamp == b->stamp)
         return true;
-    if (input < region->parts[PART_INPUTS].count) {
-        const VarId *states = region_part(v, PART_STATES, &count);
-        return var_get(states[input])->stamp != b->mark_stamp;
-    }
+    if (input < region->parts[PART_INPUTS].count)
+        return !(region->needed[input] & NEEDED_STATE);
     if (reads < region->parts[PART_READS].count)
         return !is_needed(b, operand) || operand->op == OP_LITERAL ||
                operand->op == OP_POINTER ||
@@ -473,7 +501,7 @@ void assemble_call_reset(Assembly *b)
         leave_call(b, frame);
         free_frame(frame);
     }
-    b->call_input_count = 0;
+    b->call_input_count = b->hidden_count = 0;
     if (b->pointers.count)
         table_free(&b->pointers);
     if (b->callables.count)
@@ -487,4 +515,5 @@ void assemble_call_free(Assembly *b)
     table_free(&b->callables);
     alloc_free(b->calls);
     alloc_free(b->inputs);
+    alloc_free(b->hidden);
 }

@@ -36,6 +36,9 @@ uint32_t assemble_call_input(Assembly *b, VarId id);
 /** A body inside of the callable has ended and was forgotten: inputs that were emitted
  *  there are inputs still. */
 void assemble_call_body_ended(Assembly *b);
+/** In a callable, before a variable gets a position there: the one that it has outside,
+ *  if any, comes back when the callable is complete. */
+bool assemble_call_hide(Assembly *b, VarId id);
 /** In a callable: emit a value that differs between merged callables, or a literal.
  *  '*position' is PROGRAM_NONE on errors. False: it is neither. */
 bool assemble_call_value(Assembly *b, VarId id, uint32_t *position);

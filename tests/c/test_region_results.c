@@ -2,8 +2,8 @@
  * test_region_results.c -- what comes out of regions that also write to arrays
  *
  * Results stored beside effects, local arrays that outlive the effects of their region,
- * results that another thread has queued, and states that look like something else:
- * like another state, or like the array that is written to.
+ * results that another thread has queued, states that look like something else (like
+ * another state, or like the array that is written to), and values around calls.
  */
 #include <pthread.h>
 
@@ -301,6 +301,93 @@ static void test_mask_in_body(void **unused)
     }
 }
 
+/* ------------------------------------------------------------------------ calls */
+
+static uint32_t shared_self; /* lane % 3 */
+
+static void make_self(void)
+{
+    uint32_t lane = counter(N);
+    shared_self = with(jit_var_mod, lane, u32(3));
+    jit_var_dec_ref(lane);
+}
+
+/* 0, five * x or x + five */
+static uint32_t call_fives(uint32_t x, uint32_t five)
+{
+    uint32_t call = jit_var_call_start(CPU, "fives", ALWAYS), result;
+    OK(call);
+    uint32_t a = jit_var_call_input(call, x);
+    OK(a);
+    uint32_t product = jit_var_mul(a, five);
+    OK(jit_var_call_append(call, 1, &product));
+    uint32_t sum = jit_var_add(a, five);
+    OK(jit_var_call_append(call, 1, &sum));
+    OK(jit_var_call(call, shared_self, 2, NULL, NULL, &result));
+    DROP(a, product, sum);
+    return result;
+}
+
+static void fives_step(uint32_t *state)
+{
+    add_u32(&state[0], (uint32_t) -1);
+    set(&state[1], u32(5));
+    set(&state[2], call_fives(state[2], state[1]));
+}
+
+/* A literal that callables use, too, is still there where the call is. */
+static void test_literal_around_call(void **unused)
+{
+    (void) unused;
+    uint32_t fives[N], twice[N], differences[N];
+    for (uint32_t i = 0; i < N; ++i) {
+        fives[i] = 5;
+        twice[i] = i % 3 == 0 ? 0 : i % 3 == 1 ? 25 * i : i + 10;
+        differences[i] = 5 - (i % 3 == 0 ? 0 : i % 3 == 1 ? 5 * i : i + 5);
+    }
+    make_self();
+    uint32_t state[] = { fill_u32(N, 2), fill_u32(N, 0), counter(N) };
+    run_loop("fives", 3, state, above_zero, fives_step);
+    CHECK_BYTES(state[1], fives, N);
+    CHECK_BYTES(state[2], twice, N);
+    uint32_t lane = counter(N), five = u32(5), result = call_fives(lane, five);
+    uint32_t difference = jit_var_sub(five, result);
+    CHECK_BYTES(difference, differences, N);
+    drop_all(state, 3);
+    DROP(lane, five, result, difference, shared_self);
+}
+
+static void change_both(uint32_t *values)
+{
+    add_u32(&values[0], 1);
+    add_u32(&values[1], 2);
+}
+
+/* An input that only an unused result needs, of a value that is computed later. */
+static void test_unused_input(void **unused)
+{
+    (void) unused;
+    uint32_t expected[N], result;
+    for (uint32_t i = 0; i < N; ++i)
+        expected[i] = (i % 3 == 0 ? 0 : i % 3 == 1 && i < 10 ? i + 1 : i) - 3 * i;
+    make_self();
+    uint32_t lane = counter(N), late = with(jit_var_mul, lane, u32(3));
+    uint32_t call = jit_var_call_start(CPU, "unused", ALWAYS);
+    OK(call);
+    uint32_t a = jit_var_call_input(call, lane), b = jit_var_call_input(call, late);
+    OK(a && b);
+    uint32_t values[] = { jit_var_inc_ref(a), jit_var_inc_ref(b) };
+    uint32_t condition = below(a, 10);
+    run_cond(condition, values, 2, change_both, nothing);
+    OK(jit_var_call_append(call, 1, &values[0]));
+    OK(jit_var_call_append(call, 1, &a));
+    OK(jit_var_call(call, shared_self, 2, NULL, NULL, &result));
+    uint32_t difference = jit_var_sub(result, late);
+    CHECK_BYTES(difference, expected, N);
+    DROP(lane, late, a, b, values[0], values[1], condition, result, difference,
+         shared_self);
+}
+
 /* ---------------------------------------------------------------------- threads */
 
 /* A thread that records a loop with effects, waits until it may end, and ends. */
@@ -365,7 +452,8 @@ static int all(void)
         TEST(test_copy_of_fixed_state), TEST(test_state_like_target),
         TEST(test_state_shared_with_target), TEST(test_input_of_effect),
         TEST(test_local_behind_effects), TEST(test_local_of_atomics),
-        TEST(test_mask_in_body), TEST(test_results_of_thread),
+        TEST(test_mask_in_body), TEST(test_literal_around_call),
+        TEST(test_unused_input), TEST(test_results_of_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
