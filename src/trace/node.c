@@ -83,6 +83,8 @@ static inline void inherit_from(Inherited *in, VarId id)
 
 static inline Inherited inherit(const ThreadState *ts, uint64_t pair, uint64_t more)
 {
+    if (!state.scopes) /* nothing has ever been recorded: tracing costs nothing more */
+        return (Inherited){ 0, 0 };
     Inherited in = { 0, 0 };
     inherit_from(&in, (VarId) pair);
     inherit_from(&in, (VarId) (pair >> 32));

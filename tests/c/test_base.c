@@ -21,7 +21,6 @@
 #include <xxhash.h>
 
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -262,35 +261,6 @@ static void test_vec(void **state)
     assert_int_equal(error_code(), JIT_ERROR_MEMORY);
     assert_ptr_equal(data, same);
     alloc_free(data);
-    error_clear();
-}
-
-static void test_arena(void **state)
-{
-    (void) state;
-    Arena arena = { 0 };
-    unsigned char *piece[500];
-    size_t size[500];
-    for (int round = 0; round < 3; ++round) {
-        for (int i = 0; i < 500; ++i) {
-            size[i] = i % 50 == 49 ? 100000 : (size_t) (i * 7 % 300);
-            piece[i] = arena_get(&arena, size[i]);
-            assert_non_null(piece[i]);
-            assert_int_equal((uintptr_t) piece[i] % 16, 0);
-            memset(piece[i], i & 255, size[i]);
-        }
-        for (int i = 0; i < 500; ++i)
-            for (size_t k = 0; k < size[i]; ++k)
-                assert_int_equal(piece[i][k], i & 255);
-        arena_reset(&arena);
-        assert_int_equal(arena.used, 0);
-    }
-    assert_null(arena_get(&arena, SIZE_MAX));
-    assert_int_equal(error_code(), JIT_ERROR_MEMORY);
-    arena_free(&arena);
-    assert_null(arena.chunk);
-    arena_free(&arena);
-    arena_reset(&arena);
     error_clear();
 }
 
@@ -666,7 +636,6 @@ int main(void)
         cmocka_unit_test(test_log),
         cmocka_unit_test(test_log_threads),
         cmocka_unit_test(test_vec),
-        cmocka_unit_test(test_arena),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_quantities),

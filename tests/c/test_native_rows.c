@@ -524,8 +524,10 @@ static void test_far(void **state)
             size_t size = type_info[type].size, bytes = ((size_t) far + 4096) * size;
             char *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-            if (data == MAP_FAILED)
+            if (data == MAP_FAILED) {
+                print_message("the system has no address space for indices this far\n");
                 skip();
+            }
             Program *p = new_program();
             add_wide(p, variant);
             uint32_t pointer = add_pointer(p, type);

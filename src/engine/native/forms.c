@@ -57,16 +57,6 @@ bool forms_commute(Native *n, const NativeRow *row)
     return binary(n, row, !native_in_register(n, 0) && native_in_register(n, 1));
 }
 
-bool forms_binary_imm(Native *n, const NativeRow *row)
-{
-    NativeReg a = native_use(n, 0);
-    NativeOperand b = native_use_rm(n, 1);
-    NativeReg to = native_result(n);
-    forms_rrxi(n, row->inst | forms_length(n, native_type(n, 0)), to, a, b,
-               (int32_t) row->param);
-    return true;
-}
-
 bool forms_unary_const(Native *n, const NativeRow *row)
 {
     NativeReg a = native_use(n, 0);

@@ -110,7 +110,7 @@ typedef struct NativeFunction {
     uint32_t *extra_next;          /* parallel to program->extra */
     NativeRegion *regions;
     uint32_t *uses, *use_next; /* see NativeRegion; and the next use behind the mark */
-    uint32_t use_count, use_capacity, use_next_capacity;
+    uint32_t use_count, use_capacity;
     uint32_t *carried;
     uint32_t carried_count;
     uint32_t pressure; /* most vectors alive at once in a packet */
@@ -171,7 +171,6 @@ struct Native {
     uint32_t result; /* number of its value */
     NativeReg result_reg;
     uint8_t result_bits;
-    bool result_same;
 
     NativeFile
         files[NATIVE_CLASSES + 1];  /* by class; those behind NATIVE_FILES are empty */

@@ -228,11 +228,6 @@ static inline void x86_0(X86 *x, X86Form form)
     x86_emit(x, form, 0, 0);
 }
 
-static inline void x86_i(X86 *x, X86Form form, int32_t imm)
-{
-    x86_emit(x, form, 0, imm);
-}
-
 static inline void x86_r(X86 *x, X86Form form, int a)
 {
     x86_emit(x, form, x86_pack(a, 0, 0, 0), 0);
