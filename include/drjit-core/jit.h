@@ -82,6 +82,12 @@ typedef enum JitOp {
     JitOpAnd, JitOpOr, JitOpXor, JitOpShl, JitOpShr,
     /* ternary */
     JitOpFma, JitOpSelect,
+    /* functions; the last three have two operands */
+    JitOpSin, JitOpCos, JitOpTan, JitOpAsin, JitOpAcos, JitOpAtan,
+    JitOpSinh, JitOpCosh, JitOpTanh, JitOpAsinh, JitOpAcosh, JitOpAtanh,
+    JitOpExp, JitOpExp2, JitOpLog, JitOpLog2, JitOpCbrt,
+    JitOpErf, JitOpErfinv, JitOpLgamma,
+    JitOpAtan2, JitOpPower, JitOpHypot,
     JitOpCount
 } JitOp;
 
@@ -474,6 +480,43 @@ JIT_EXPORT uint32_t jit_var_shr(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_fma(uint32_t a, uint32_t b, uint32_t c);
 /** m ? a : b; m is a mask. */
 JIT_EXPORT uint32_t jit_var_select(uint32_t m, uint32_t a, uint32_t b);
+/** Functions of floats, in radians where there are angles. Results are within 1 ulp of the
+ *  exact value for every argument, subnormal ones and results included; odd functions are
+ *  odd bit for bit; zeros, infinities and NaN as in Annex F of the C standard. All engines
+ *  give the same bits. How far off each is stands in docs/accuracy.md. */
+JIT_EXPORT uint32_t jit_var_sin(uint32_t a);
+JIT_EXPORT uint32_t jit_var_cos(uint32_t a);
+JIT_EXPORT uint32_t jit_var_tan(uint32_t a);
+JIT_EXPORT uint32_t jit_var_asin(uint32_t a);
+JIT_EXPORT uint32_t jit_var_acos(uint32_t a);
+JIT_EXPORT uint32_t jit_var_atan(uint32_t a);
+JIT_EXPORT uint32_t jit_var_sinh(uint32_t a);
+JIT_EXPORT uint32_t jit_var_cosh(uint32_t a);
+JIT_EXPORT uint32_t jit_var_tanh(uint32_t a);
+JIT_EXPORT uint32_t jit_var_asinh(uint32_t a);
+JIT_EXPORT uint32_t jit_var_acosh(uint32_t a);
+JIT_EXPORT uint32_t jit_var_atanh(uint32_t a);
+JIT_EXPORT uint32_t jit_var_exp(uint32_t a);
+JIT_EXPORT uint32_t jit_var_exp2(uint32_t a);
+/** Natural logarithm, and that to the base 2; NaN below 0. */
+JIT_EXPORT uint32_t jit_var_log(uint32_t a);
+JIT_EXPORT uint32_t jit_var_log2(uint32_t a);
+/** Cube root; negative for negative arguments. */
+JIT_EXPORT uint32_t jit_var_cbrt(uint32_t a);
+/** Error function, its inverse (NaN beyond -1 ... 1), and log |gamma(a)|. */
+JIT_EXPORT uint32_t jit_var_erf(uint32_t a);
+JIT_EXPORT uint32_t jit_var_erfinv(uint32_t a);
+JIT_EXPORT uint32_t jit_var_lgamma(uint32_t a);
+/** Angle of the point (x, y) with the x axis, -pi ... pi. Note the order. */
+JIT_EXPORT uint32_t jit_var_atan2(uint32_t y, uint32_t x);
+/** a to the power of b. */
+JIT_EXPORT uint32_t jit_var_power(uint32_t a, uint32_t b);
+/** sqrt(a * a + b * b), also where a square is out of range. */
+JIT_EXPORT uint32_t jit_var_hypot(uint32_t a, uint32_t b);
+/** Both functions of one argument; a kernel that has both computes what they share once.
+ *  Two new references, or two zeros after an error. */
+JIT_EXPORT void jit_var_sincos(uint32_t a, uint32_t *sine, uint32_t *cosine);
+JIT_EXPORT void jit_var_sincosh(uint32_t a, uint32_t *sine, uint32_t *cosine);
 /** Convert to another type. Float to integer truncates and saturates, NaN gives 0;
  *  integers wrap; to Bool is != 0. With 'reinterpret' the bits are kept: both types
  *  need the same size. Pointers convert to and from UInt64 by reinterpreting only. */

@@ -8,7 +8,8 @@
 
 static_assert((int) OP_SELECT - (int) OP_NEG == (int) JitOpSelect &&
                   (int) OP_ADD - (int) OP_NEG == (int) JitOpAdd &&
-                  (int) OP_FMA - (int) OP_NEG == (int) JitOpFma,
+                  (int) OP_FMA - (int) OP_NEG == (int) JitOpFma &&
+                  (int) OP_HYPOT - (int) OP_NEG == (int) JitOpHypot,
               "JitOp and ops.def list arithmetic in the same order");
 
 static uint32_t apply_1(Op op, VarId a)
@@ -86,6 +87,49 @@ BINARY(shl, OP_SHL)
 BINARY(shr, OP_SHR)
 TERNARY(fma, OP_FMA)
 TERNARY(select, OP_SELECT)
+UNARY(sin, OP_SIN)
+UNARY(cos, OP_COS)
+UNARY(tan, OP_TAN)
+UNARY(asin, OP_ASIN)
+UNARY(acos, OP_ACOS)
+UNARY(atan, OP_ATAN)
+UNARY(sinh, OP_SINH)
+UNARY(cosh, OP_COSH)
+UNARY(tanh, OP_TANH)
+UNARY(asinh, OP_ASINH)
+UNARY(acosh, OP_ACOSH)
+UNARY(atanh, OP_ATANH)
+UNARY(exp, OP_EXP)
+UNARY(exp2, OP_EXP2)
+UNARY(log, OP_LOG)
+UNARY(log2, OP_LOG2)
+UNARY(cbrt, OP_CBRT)
+UNARY(erf, OP_ERF)
+UNARY(erfinv, OP_ERFINV)
+UNARY(lgamma, OP_LGAMMA)
+BINARY(atan2, OP_ATAN2)
+BINARY(power, OP_POWER)
+BINARY(hypot, OP_HYPOT)
+
+static void apply_pair(Op first, Op second, VarId a, uint32_t *one, uint32_t *other)
+{
+    *one = apply_1(first, a);
+    *other = *one ? apply_1(second, a) : 0;
+    if (*one && !*other) {
+        jit_var_dec_ref(*one);
+        *one = 0;
+    }
+}
+
+void jit_var_sincos(uint32_t a, uint32_t *sine, uint32_t *cosine)
+{
+    apply_pair(OP_SIN, OP_COS, a, sine, cosine);
+}
+
+void jit_var_sincosh(uint32_t a, uint32_t *sine, uint32_t *cosine)
+{
+    apply_pair(OP_SINH, OP_COSH, a, sine, cosine);
+}
 
 static uint32_t apply_enum(JitOp op, uint32_t arity, const VarId *args)
 {

@@ -10,7 +10,7 @@
 
 #include "api/api.h"
 #include "base/error.h"
-#include "engine/interp/interp.h"
+#include "kernel/host.h"
 #include "runtime/reduce.h"
 #include "runtime/scan.h"
 #include "trace/arith.h"
@@ -67,7 +67,7 @@ bool jit_host_op(JitOp op, VarType type, size_t n, const JitHostOperand *operand
                          "jit_host_op(): %s is not defined for type %s",
                          op_info[row].name, type_info[type].name);
     VarType to = result_type(row, type);
-    return n == 0 || interp_apply(copies ? OP_BITCAST : row, to, type, n,
+    return n == 0 || host_apply(copies ? OP_BITCAST : row, to, type, n,
                                   (const InterpOperand *) operands, result);
 }
 
@@ -85,7 +85,7 @@ bool jit_host_cast(VarType from, VarType to, int reinterpret, size_t n, const vo
         op = reinterpret ? OP_BITCAST : OP_CAST;
     }
     const InterpOperand operand = { src, 1 };
-    return n == 0 || interp_apply(op, to, from, n, &operand, dst);
+    return n == 0 || host_apply(op, to, from, n, &operand, dst);
 }
 
 static bool check_reduction(const char *function, ReduceOp op, VarType type, size_t n,

@@ -11,6 +11,7 @@
 #include "engine/llvm/llvm.h"
 #include "kernel/cache.h"
 #include "kernel/disk.h"
+#include "kernel/host.h"
 #include "runtime/pool.h"
 #include "runtime/stream.h"
 #include "trace/mask.h"
@@ -129,6 +130,7 @@ uint32_t jit_shutdown(int light)
     api_leave();
     if (!light) {
         cache_shutdown();
+        host_shutdown();
         disk_shutdown();
         profile_close();
         stream_shutdown();

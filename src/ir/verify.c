@@ -235,7 +235,7 @@ static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
     if (inst->op == OP_PRINT)
         return inst->count ? expect(p, at, inst, 0, VarTypeBool)
                            : fault(at, inst, "no mask");
-    if (inst->op < OP_NEG || inst->op > OP_SELECT)
+    if (inst->op < OP_NEG || inst->op > OP_HYPOT)
         return true;
     uint32_t first = inst->op == OP_SELECT ? 1 : 0;
     if (first && !expect(p, at, inst, 0, VarTypeBool))

@@ -7,6 +7,9 @@
  * asked for again. A slot that is taken by another instruction costs a duplicate,
  * nothing else. What a body of a region computes is forgotten where it ends; values of
  * the bodies around it stay.
+ *
+ * A rule that fails within a conditional leaves it open. That harms nobody, as its
+ * PROGRAM_NONE ends the whole translation.
  */
 #include "kernel/build.h"
 
@@ -69,6 +72,19 @@ void build_forget(Build *build, uint32_t first)
     for (uint32_t i = 0; i < BUILD_RECENT; ++i)
         if (build->recent[i] > first + 1)
             build->recent[i] = 0;
+    for (uint32_t i = 0; i < BUILD_SHARED; ++i)
+        for (uint32_t k = 0; k < BUILD_PARTS; ++k)
+            if (build->shared[i].part[k] > first)
+                build->shared[i].maker = NULL;
+}
+
+BuildShared *build_shared(Build *build, const void *maker, uint32_t arg)
+{
+    uint64_t key[] = { (uintptr_t) maker, arg };
+    BuildShared *s = &build->shared[hash_64(key, sizeof key, 0) & (BUILD_SHARED - 1)];
+    if (s->maker != maker || s->arg != arg)
+        *s = (BuildShared){ .arg = arg };
+    return s;
 }
 
 VarType build_signed(VarType type)
@@ -155,6 +171,45 @@ uint32_t build_cast(Build *build, VarType type, uint32_t a)
 uint32_t build_bitcast(Build *build, VarType type, uint32_t a)
 {
     return convert(build, OP_BITCAST, type, a);
+}
+
+uint32_t build_if(Build *build, uint32_t condition)
+{
+    if (condition == PROGRAM_NONE)
+        return PROGRAM_NONE;
+    if (!build->engine->supports(OP_REGION, VarTypeVoid, VarTypeVoid))
+        return build_unsupported(build, &(Step){ .op = OP_REGION });
+    uint32_t all = build_bits(build, VarTypeBool, 1);
+    return all == PROGRAM_NONE
+               ? PROGRAM_NONE
+               : program_add_region(build->out, REGION_IF, 2,
+                                    (uint32_t[]){ all, condition }, 0, NULL);
+}
+
+/* ELSE or END; false if that or an output failed. */
+static bool end_side(Build *build, Op mark, uint32_t region, uint32_t count,
+                     const uint32_t *outputs)
+{
+    TRY(region != PROGRAM_NONE, false);
+    for (uint32_t k = 0; k < count; ++k)
+        TRY(outputs[k] != PROGRAM_NONE, false);
+    build_forget(build, build->out->regions[region].begin);
+    return program_add(build->out, mark, VarTypeVoid, region, count, outputs) !=
+           PROGRAM_NONE;
+}
+
+void build_else(Build *build, uint32_t region, uint32_t count, const uint32_t *outputs)
+{
+    (void) end_side(build, OP_ELSE, region, count, outputs);
+}
+
+void build_end(Build *build, uint32_t region, uint32_t count, uint32_t *outputs)
+{
+    bool ok = end_side(build, OP_END, region, count, outputs);
+    for (uint32_t k = 0; k < count; ++k)
+        outputs[k] = !ok ? PROGRAM_NONE
+                         : program_add(build->out, OP_RESULT,
+                                       build_type(build, outputs[k]), k, 0, NULL);
 }
 
 uint32_t build_bits(Build *build, VarType type, uint64_t bits)

@@ -18,14 +18,25 @@
 
 enum {
     BUILD_DEPTH = 24,   /* rules within rules */
-    BUILD_RECENT = 512  /* slots of the table of recent instructions, a power of two */
+    BUILD_RECENT = 512, /* slots of the table of recent instructions, a power of two */
+    BUILD_SHARED = 32,  /* results of BuildShared that are remembered, a power of two */
+    BUILD_PARTS = 4     /* most results of one, and most outputs of a conditional */
 };
+
+/** Several results that more than one rule wants: what sin and cos of one argument have
+ *  in common. The table of recent instructions does not see through conditionals. */
+typedef struct BuildShared {
+    const void *maker; /* who computed it; NULL: nothing */
+    uint32_t arg;      /* of what */
+    uint32_t part[BUILD_PARTS];
+} BuildShared;
 
 typedef struct Build {
     const Engine *engine;
     Program *out;
     uint32_t depth; /* rules being applied now */
     uint32_t recent[BUILD_RECENT]; /* position + 1 of a pure instruction, or 0 */
+    BuildShared shared[BUILD_SHARED];
 } Build;
 
 /** One operation that is to be emitted. */
@@ -66,6 +77,18 @@ static inline uint32_t build_width(VarType type) {
 
 /** Signed integer type of the same size as an unsigned one. */
 VarType build_signed(VarType type);
+
+/** A conditional: build_if(), the side for lanes with the condition, build_else() with
+ *  its outputs, the side for the others, build_end() with its outputs, in place of which
+ *  come the results. A packet of lanes enters a side only if one of them needs it. The
+ *  number of the region, or PROGRAM_NONE, which the others accept. */
+uint32_t build_if(Build *build, uint32_t condition);
+void build_else(Build *build, uint32_t region, uint32_t count, const uint32_t *outputs);
+void build_end(Build *build, uint32_t region, uint32_t count, uint32_t *outputs);
+
+/** What 'maker' (any address) has computed of 'arg'; if it is new, 'maker' is NULL: set
+ *  it and the parts. */
+BuildShared *build_shared(Build *build, const void *maker, uint32_t arg);
 
 /** Record that this operation cannot be expanded; PROGRAM_NONE. */
 uint32_t build_unsupported(const Build *build, const Step *step);

@@ -8,10 +8,10 @@
  * and a PACKET_ITEM is just another name for one of them. Only items that somebody uses
  * are gathered.
  *
- * Control flow: marks are copied one to one with mapped operands, so regions keep their
- * numbers, and STATEs and RESULTs stay directly behind their marks, as no rule is ever
- * asked for them. Callables are walked one after the other, each into a Program of its
- * own.
+ * Control flow: marks are copied one to one with mapped operands, and STATEs and RESULTs
+ * stay directly behind their marks, as no rule is ever asked for them. Rules may add
+ * conditionals, so regions get new numbers. Callables are walked one after the other,
+ * each into a Program of its own.
  *
  * The walk is a loop; only rules within rules recurse, a few levels deep.
  */
@@ -27,6 +27,7 @@ typedef struct Walk {
     uint32_t *map;    /* new position of an old result; packets: start in items[] */
     uint32_t *items;  /* new positions of items; before: ITEM_USED, PROGRAM_NONE */
     uint32_t *mapped; /* operands of the current instruction */
+    uint32_t *region; /* new numbers of regions */
 } Walk;
 
 enum { ITEM_USED = 0 };
@@ -176,13 +177,16 @@ static bool translate(Walk *walk, uint32_t position, const uint32_t *args)
     if (inst->op == OP_SCATTER_PACKET && !legal)
         return split_scatter(walk, inst, args);
 
+    bool region = inst->op == OP_TEST || inst->op == OP_ELSE || inst->op == OP_END ||
+                  inst->op == OP_ACTIVE;
     uint32_t result;
     if (inst->op == OP_LITERAL)
         result = build_bits(build, (VarType) inst->type, in->literals[inst->aux]);
     else
         result = build_emit(build, &(Step) {
             .op = (Op) inst->op, .type = (VarType) inst->type,
-            .operand = legalise_operand(in, inst), .aux = inst->aux,
+            .operand = legalise_operand(in, inst),
+            .aux = region ? walk->region[inst->aux] : inst->aux,
             .count = inst->count, .args = args });
     TRY(result != PROGRAM_NONE, false);
     /* A LOAD that reads one entry for all lanes is known by its flag alone. */
@@ -202,8 +206,10 @@ static bool begin_region(Walk *walk, const Inst *inst, const uint32_t *args)
                PROGRAM_NONE;
     const uint32_t *targets =
         region->target_count ? in->extra + region->targets : NULL;
-    return program_add_region(walk->build.out, (RegionKind) region->kind, inst->count,
-                              args, region->target_count, targets) != PROGRAM_NONE;
+    walk->region[inst->aux] =
+        program_add_region(walk->build.out, (RegionKind) region->kind, inst->count,
+                           args, region->target_count, targets);
+    return walk->region[inst->aux] != PROGRAM_NONE;
 }
 
 /* Is this an item of a packet that has been taken apart? */
@@ -230,7 +236,8 @@ static bool walk_inst(Walk *walk, uint32_t position)
         const Region *region = &in->regions[inst->aux];
         if (region->kind == REGION_CALL)
             return true;
-        build_forget(&walk->build, walk->build.out->regions[inst->aux].begin);
+        const Region *new = &walk->build.out->regions[walk->region[inst->aux]];
+        build_forget(&walk->build, new->begin);
     }
     return translate(walk, position, walk->mapped);
 }
@@ -267,7 +274,8 @@ static Program *legalise_one(const Program *in, const Engine *engine)
     walk.build.out = alloc_zero(1, sizeof(Program));
     walk.map = alloc_zero(in->inst_count, sizeof *walk.map);
     walk.mapped = alloc_zero(most_operands(in), sizeof *walk.mapped);
-    bool ok = walk.build.out && walk.map && walk.mapped &&
+    walk.region = alloc_zero(in->region_count + 1u, sizeof *walk.region);
+    bool ok = walk.build.out && walk.map && walk.mapped && walk.region &&
         copy_frame(walk.build.out, in) && prepare_packets(&walk);
     for (uint32_t i = 0; ok && i < in->inst_count; ++i) {
         const SourceLine *source = program_source(in, i);
@@ -276,6 +284,7 @@ static Program *legalise_one(const Program *in, const Engine *engine)
     }
     alloc_free(walk.map);
     alloc_free(walk.mapped);
+    alloc_free(walk.region);
     alloc_free(walk.items);
     if (ok)
         return walk.build.out;

@@ -14,6 +14,7 @@
 #include "kernel/legalise_rules.h"
 
 #include "kernel/legalise_float.h"
+#include "kernel/math.h"
 
 static bool is_signed(VarType type)
 {
@@ -519,6 +520,10 @@ static const RuleRow rules[OP_COUNT] = {
                     .mask = mask_select },
     [OP_CAST] = { .half = legalise_float_cast, .real = legalise_float_cast,
                   .integer = legalise_float_cast, .mask = legalise_float_cast },
+
+#define MATH(name, function, derivative) [OP_##name] = { HALF, .real = function },
+#include "kernel/math.def"
+#undef MATH
 };
 
 #undef HALF

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "engine/interp/interp.h"
+#include "kernel/host.h"
 #include "trace/simplify.h"
 
 /* "jit_var_add()" and the like, for messages. */
@@ -36,7 +36,7 @@ static bool fold(ThreadState *ts, Op op, VarType type, const VarId *args,
         values[i] = v->value.literal;
     }
     VarType operand = (VarType) var_get(args[op == OP_SELECT ? 1 : 0])->type;
-    return interp_fold(op, type, operand, values, bits);
+    return host_fold(op, type, operand, values, bits);
 }
 
 /* The node itself: nothing simpler was found. */
