@@ -7,8 +7,9 @@
 #include "kernel/math_build.h"
 
 /* With squares as pairs, the sum is known to about 2 digits^2, and one step of Newton's
- * method on its rounded root leaves an error of little more than half an ulp. Squares that
- * leave the range of the type are rare: both operands are scaled by a power of two then. */
+ * method on its rounded root leaves an error of little more than half an ulp. If the
+ * larger square or its rounding error leaves the range of the type, which is rare, both
+ * operands are scaled by a power of two. */
 uint32_t math_hypot(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
@@ -17,7 +18,7 @@ uint32_t math_hypot(Build *build, const Step *step)
     double limit = m->single ? 0x1p60 : 0x1p500, factor = m->single ? 0x1p-80 : 0x1p-600;
 
     V rare = m_or(m, m_gt(m, larger, m_number(m, limit)),
-                  m_lt(m, smaller, m_number(m, 1 / limit)));
+                  m_lt(m, larger, m_number(m, 1 / limit)));
     uint32_t region = build_if(build, rare);
     V big = m_gt(m, larger, m_number(m, 1));
     V down = m_select(m, big, m_number(m, factor), m_number(m, 1 / factor));
