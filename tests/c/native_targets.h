@@ -1,5 +1,6 @@
 /*
- * native_targets.h -- run the tests of the native engine for each of its targets
+ * native_targets.h -- run the tests of the native engine for each of its targets, with
+ * packets one by one and side by side
  */
 #ifndef TESTS_NATIVE_TARGETS_H
 #define TESTS_NATIVE_TARGETS_H
@@ -13,12 +14,14 @@
 #include "engine/engine.h"
 
 /* In a process of its own, since the choice is made once. */
-static inline bool native_target_passes(int (*group)(void), const char *isa)
+static inline bool native_target_passes(int (*group)(void), const char *isa,
+    const char *packets)
 {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         setenv("DRJIT_NATIVE_ISA", isa, 1);
+        setenv("DRJIT_NATIVE_PACKETS", packets, 1);
         int failed = group();
         fflush(NULL);
         _exit(failed != 0);
@@ -36,10 +39,14 @@ static inline int native_targets_run(int (*group)(void))
     }
     bool passes = true;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
-        passes &= native_target_passes(group, "avx512");
-    if (__builtin_cpu_supports("avx2"))
-        passes &= native_target_passes(group, "avx2");
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
+        passes &= native_target_passes(group, "avx512", "");
+        passes &= native_target_passes(group, "avx512", "4");
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        passes &= native_target_passes(group, "avx2", "");
+        passes &= native_target_passes(group, "avx2", "2");
+    }
 #endif
     return !passes;
 }

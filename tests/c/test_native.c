@@ -3,8 +3,8 @@
  *
  * Programs written by hand whose results are computed here in plain C. Each runs with
  * lane counts around the size of a packet, from several first lanes, and must not write
- * outside of its outputs. DRJIT_NATIVE_ISA chooses the target; main() runs everything
- * for each of them in a process of its own.
+ * outside of its outputs. main() runs everything for each target, with packets one by
+ * one and side by side.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -22,6 +20,7 @@
 #include "base/error.h"
 #include "engine/engine.h"
 #include "kernel/legalise.h"
+#include "native_targets.h"
 
 #define U32 VarTypeUInt32
 #define U64 VarTypeUInt64
@@ -124,7 +123,8 @@ static void check_range(const EngineCode *code, void *scratch, uint32_t size,
 /* The Program's first parameter is its output, of this entry size. It is consumed. */
 static void check_with(uint32_t size, uint64_t *args, Expected expected)
 {
-    static const uint32_t ends[] = { 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100 };
+    static const uint32_t ends[] = { 1,  3,  4,  7,  8,  9,  15, 16, 17,
+                                     31, 32, 33, 48, 63, 64, 65, 100 };
     EngineCode *code = compile(p);
     void *scratch = alloc_aligned(native->scratch(code));
     assert_non_null(scratch);
@@ -256,6 +256,166 @@ static void test_inputs(void **state)
     check_with(8, args, expect_inputs);
     alloc_free(data);
     alloc_free(bytes);
+}
+
+/* ---- packets side by side */
+
+enum { LINKS = 30 };
+
+static uint64_t expect_types(uint32_t i)
+{
+    uint64_t x = i;
+    for (uint32_t k = 0; k < LINKS; ++k) {
+        uint64_t small = (uint8_t) (int8_t) (uint8_t) x, half = (uint16_t) x;
+        x = x * 5 + (i * 7) + (x > k * 1000 ? small : half) + 9 + (i % 3 == 1);
+    }
+    return x;
+}
+
+/* One chain of all widths: inputs, a mask that is loaded, uniform values, a counter,
+ * and values enough to be spilled. */
+static void test_chain_of_types(void **state)
+{
+    (void) state;
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U64);
+    uint32_t array = program_add_param(p, PARAM_INPUT, U32);
+    uint32_t single = program_add_param(p, PARAM_INPUT, VarTypeUInt16);
+    uint32_t flags = program_add_param(p, PARAM_INPUT, BOOL);
+    uint32_t masks = program_add_param(p, PARAM_OUTPUT, BOOL);
+    uint32_t in = op(OP_CAST, U64, 0, 1, op(OP_LOAD, U32, array, 0));
+    uint32_t u = op(OP_LOAD, VarTypeUInt16, single, 0);
+    p->insts[u].flags |= INST_UNIFORM;
+    u = op(OP_CAST, U64, 0, 1, u);
+    p->insts[u].flags |= INST_UNIFORM;
+    uint32_t flag = op(OP_CAST, U64, 0, 1, op(OP_LOAD, BOOL, flags, 0));
+    uint32_t x = op(OP_CAST, U64, 0, 1, lane()), above = 0;
+    for (uint32_t k = 0; k < LINKS; ++k) {
+        uint32_t small = op(OP_CAST, VarTypeUInt8, 0, 1, x);
+        small = op(OP_CAST, VarTypeInt8, 0, 1, small);
+        small = op(OP_CAST, U64, 0, 1, op(OP_CAST, VarTypeUInt8, 0, 1, small));
+        uint32_t half = op(OP_CAST, U64, 0, 1, op(OP_CAST, VarTypeUInt16, 0, 1, x));
+        above = binary(OP_GT, BOOL, x, number(U64, k * 1000));
+        uint32_t chosen = op(OP_SELECT, U64, 0, 3, above, small, half);
+        x = binary(OP_ADD, U64, binary(OP_MUL, U64, x, number(U64, 5)), in);
+        x = binary(OP_ADD, U64, binary(OP_ADD, U64, x, chosen), u);
+        x = binary(OP_ADD, U64, x, flag);
+    }
+    op(OP_STORE, VarTypeVoid, output, 1, x);
+    op(OP_STORE, VarTypeVoid, masks, 1, above);
+    uint32_t *data = alloc_aligned(LANES * 4);
+    uint8_t *bytes = alloc_aligned(LANES + 64), *above_out = alloc_aligned(LANES + 64);
+    uint16_t one = 9;
+    for (uint32_t i = 0; i < LANES; ++i) {
+        data[i] = i * 7;
+        bytes[i] = i % 3 == 1;
+    }
+    uint64_t args[8] = { 0, (uintptr_t) data, (uintptr_t) &one, (uintptr_t) bytes,
+                         (uintptr_t) above_out };
+    check_with(8, args, expect_types);
+    for (uint32_t i = 0; i < 100; ++i)
+        assert_int_equal(above_out[i], 1);
+    alloc_free(data);
+    alloc_free(bytes);
+    alloc_free(above_out);
+}
+
+static uint32_t count_of(const char *text, const char *word)
+{
+    uint32_t count = 0;
+    for (; (text = strstr(text, word)); ++text)
+        ++count;
+    return count;
+}
+
+/* A long chain gets several packets of its own accord, and a short one does not. */
+static void test_chosen_packets(void **state)
+{
+    (void) state;
+    const char *wanted = getenv("DRJIT_NATIVE_PACKETS");
+    for (uint32_t links = 3; links < 100; links += 90) {
+        begin_program();
+        uint32_t input = program_add_param(p, PARAM_INPUT, F32);
+        uint32_t output = program_add_param(p, PARAM_OUTPUT, F32);
+        uint32_t a = op(OP_LOAD, F32, input, 0), x = a;
+        for (uint32_t k = 0; k < links; ++k)
+            x = binary(k % 2 ? OP_ADD : OP_MUL, F32, x, a);
+        op(OP_STORE, VarTypeVoid, output, 1, x);
+        Text text = { 0 };
+        assert_true(native->write_ir(p, (Hash128){ 1, 2 }, &text));
+        uint32_t packets = wanted && *wanted ? (uint32_t) (*wanted - '0')
+                           : links < 10      ? 1
+                                             : 2;
+        assert_int_equal(count_of(text_get(&text), "vmulps"),
+                         packets * ((links + 1) / 2));
+        text_free(&text);
+        program_free(p);
+    }
+}
+
+/* ---- gathers */
+
+/* Indices: of 32 lanes at a time all the same; the same in those that are active; none
+ * active; all the same but one; different. Masked lanes have one that is outside. */
+enum { TABLE = 64, OUTSIDE = 0xfffffff0 };
+
+static bool is_active(uint32_t i)
+{
+    return i / 32 == 1 ? i % 2 == i / 16 % 2 : i / 32 != 2;
+}
+
+static uint32_t table_index(uint32_t i)
+{
+    if (!is_active(i))
+        return OUTSIDE;
+    if (i / 32 == 3)
+        return i == 100 ? 9 : 7;
+    return i < 64 ? 5 : i % TABLE;
+}
+
+static uint64_t expect_wide_entry(uint32_t i)
+{
+    return is_active(i) ? (table_index(i) + 1) * UINT64_C(0x300000007) : 0;
+}
+
+static uint64_t expect_entry(uint32_t i)
+{
+    return (uint32_t) expect_wide_entry(i);
+}
+
+static void check_gather(VarType type, Expected expected)
+{
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, type);
+    uint32_t indices = program_add_param(p, PARAM_INPUT, U32);
+    uint32_t masks = program_add_param(p, PARAM_INPUT, BOOL);
+    uint32_t table = program_add_param(p, PARAM_POINTER, type);
+    uint32_t size = type_info[type].size;
+    op(OP_STORE, VarTypeVoid, output, 1,
+       op(OP_GATHER, type, 0, 3, op(OP_PARAM, VarTypePointer, table, 0),
+          op(OP_LOAD, U32, indices, 0), op(OP_LOAD, BOOL, masks, 0)));
+    uint32_t *index = alloc_aligned(LANES * 4 + 64);
+    uint8_t *mask = alloc_aligned(LANES + 64), *entries = alloc_aligned(TABLE * 8);
+    for (uint32_t i = 0; i < LANES; ++i) {
+        index[i] = table_index(i);
+        mask[i] = is_active(i);
+    }
+    for (uint32_t i = 0; i < TABLE; ++i) {
+        uint64_t entry = (i + 1) * UINT64_C(0x300000007);
+        memcpy(entries + (size_t) i * size, &entry, size);
+    }
+    uint64_t args[8] = { 0, (uintptr_t) index, (uintptr_t) mask, (uintptr_t) entries };
+    check_with(size, args, expected);
+    alloc_free(index);
+    alloc_free(mask);
+    alloc_free(entries);
+}
+
+static void test_gathers_that_agree(void **state)
+{
+    (void) state;
+    check_gather(U32, expect_entry);
+    check_gather(U64, expect_wide_entry);
 }
 
 /* ---- regions */
@@ -574,27 +734,15 @@ static void test_supports(void **state)
     assert_false(native->supports(OP_SQRT, U32, U32));
 }
 
-/* One process for each target, since the choice is made once. */
-static int run_target(int (*run)(void), const char *isa)
-{
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        setenv("DRJIT_NATIVE_ISA", isa, 1);
-        int failed = run();
-        fflush(NULL);
-        _exit(failed != 0);
-    }
-    int status = 1;
-    return child < 0 || waitpid(child, &status, 0) != child || status != 0;
-}
-
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_spills),
                                         cmocka_unit_test(test_many_masks),
                                         cmocka_unit_test(test_narrow_outputs),
                                         cmocka_unit_test(test_inputs),
+                                        cmocka_unit_test(test_chain_of_types),
+                                        cmocka_unit_test(test_chosen_packets),
+                                        cmocka_unit_test(test_gathers_that_agree),
                                         cmocka_unit_test(test_loop),
                                         cmocka_unit_test(test_loop_rotates_states),
                                         cmocka_unit_test(test_nested),
@@ -604,6 +752,7 @@ static int run_all(void)
                                         cmocka_unit_test(test_long_program),
                                         cmocka_unit_test(test_listing),
                                         cmocka_unit_test(test_supports) };
+    native = engine_find("native");
     if (!native->available()) {
         printf("native is not tested: %s\n", error_message());
         return 0;
@@ -613,16 +762,5 @@ static int run_all(void)
 
 int main(void)
 {
-    native = engine_find("native");
-    if (!native) {
-        printf("this build has no native engine\n");
-        return 0;
-    }
-    int failed = 0;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
-        failed |= run_target(run_all, "avx512");
-    failed |= run_target(run_all, "avx2");
-#endif
-    return failed;
+    return native_targets_run(run_all);
 }

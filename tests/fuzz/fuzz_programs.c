@@ -249,6 +249,7 @@ static void find_rivals(const Options *options)
         { "interp-baseline", &interp_engine, "DRJIT_INTERP_ISA", "baseline" },
         { "interp-avx2", &interp_engine, "DRJIT_INTERP_ISA", "avx2" },
         { "native-avx2", native, "DRJIT_NATIVE_ISA", "avx2" },
+        { "native-packets", native, "DRJIT_NATIVE_PACKETS", "4" },
         { "scalar", &scalar_engine, NULL, NULL },
     };
     for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i)

@@ -112,6 +112,82 @@ typedef void FormsHighProduct(Native *n, X86Form multiply, NativeReg to, NativeR
  *  false, and nothing is emitted. */
 bool forms_divide_literal(Native *n, FormsHighProduct *high_product);
 
+/** Entries of memory of 32 or 64 bits, one for each lane (forms_entries.c). Registers
+ *  behind 'index' are destroyed. */
+typedef struct FormsEntries {
+    VarType type;
+    NativeReg base;  /* a general register, */
+    int32_t disp;    /* ... and the distance to entry 0 */
+    NativeReg index; /* of 32 bits, all of which are inside */
+    NativeReg places, part, even, odd; /* two vectors, two general registers; up to 8
+                                          lanes, 'places' may be 'index' */
+} FormsEntries;
+
+/** to = the entries; 'to' is not the index. */
+void forms_load_entries(Native *n, const FormsEntries *e, NativeReg to);
+/** The entries = value. */
+void forms_store_entries(Native *n, const FormsEntries *e, NativeReg value);
+
+/** Entries of a local array (forms_local.c), one for each lane. */
+typedef struct FormsLocalLanes {
+    FormsEntries entry;
+    uint32_t count;   /* of entries */
+    NativeReg lanes;  /* mask of those that take part, as wide as values; NATIVE_NO_REG:
+                         all */
+    NativeReg narrow; /* the same of 32 bits, where masks are vectors */
+    NativeReg inside, inside_mask; /* lanes with an index inside; see 'prepare' */
+} FormsLocalLanes;
+
+/** How a target accesses local arrays. Masks as values are vectors there, all ones or
+ *  zeros in lanes of 32 bits. */
+typedef struct FormsLocal {
+    /** Operand k in the form that memory has. */
+    NativeReg (*use_value)(Native *n, uint32_t k);
+    /** A register for the result in this form; in the end it becomes the result. */
+    NativeReg (*result)(Native *n);
+    void (*finish)(Native *n, NativeReg to);
+    /** A row, in these lanes (NATIVE_NO_REG: all), others 0; and back. 'spare' is
+     *  destroyed. */
+    void (*load)(Native *n, VarType type, NativeReg to, NativeReg lanes, X86Mem from);
+    void (*store)(Native *n, VarType type, X86Mem to, NativeReg lanes, NativeReg value,
+                  NativeReg spare);
+    /** Take registers for 'inside' or 'inside_mask'. */
+    void (*prepare)(Native *n, FormsLocalLanes *a);
+    /** Set flags such that 'equal' means: all lanes have the same index. */
+    void (*agree)(Native *n, const FormsLocalLanes *a);
+    /** Entries of lanes that take part and have an index inside; others give 0. */
+    void (*gather)(Native *n, const FormsLocalLanes *a, NativeReg to);
+    void (*scatter)(Native *n, const FormsLocalLanes *a, NativeReg value);
+} FormsLocal;
+
+/** LOCAL, LOCAL_READ, LOCAL_WRITE, LOCAL_MOVE. */
+bool forms_local(Native *n, const FormsLocal *target);
+bool forms_local_read(Native *n, const FormsLocal *target);
+bool forms_local_write(Native *n, const FormsLocal *target);
+bool forms_local_move(Native *n, const FormsLocal *target);
+
+/** Registers of FormsRank. */
+typedef struct FormsRanks {
+    NativeReg to, lanes, first; /* vector, mask, vector */
+    NativeReg spare, general[2];
+} FormsRanks;
+
+/** In these lanes, to = first + how many of them come before; 'first' is the same in
+ *  all. Destroys 'spare', 'general'. */
+typedef void FormsRank(Native *n, const FormsRanks *r);
+/** lanes = those of 'lanes' whose index is not below the 32 bits at 'bound'. */
+typedef void FormsOutside(Native *n, NativeReg lanes, NativeReg index, X86Mem bound,
+                          NativeReg spare);
+/** SCATTER_INC and CHECK (forms_atomic.c). */
+bool forms_increment(Native *n, FormsRank *add_ranks);
+bool forms_check(Native *n, FormsOutside *find_outside);
+
+/** to = from in the lanes of a mask as wide as these, 0 in others. */
+typedef void FormsKeep(Native *n, VarType type, NativeReg to, NativeReg from,
+                       NativeReg lanes);
+/** GATHER_PACKET of 32 and 64 bits (forms_packet.c). */
+bool forms_gather_packet(Native *n, FormsKeep *keep);
+
 /* ---- emit functions. The vector length is that of operand 0. */
 
 /** to = inst(a) */
@@ -131,6 +207,10 @@ bool forms_fma(Native *n, const NativeRow *row);
 /** SCATTER lane by lane: of all types, of sums and the like those that one scalar
  *  instruction can do. */
 bool forms_scatter(Native *n, const NativeRow *row);
+/** SCATTER_PACKET of 32 and 64 bits (forms_packet.c). */
+bool forms_scatter_packet(Native *n, const NativeRow *row);
+/** The same, value by value and lane by lane. False: not for this reduction. */
+bool forms_scatter_each(Native *n);
 /* The same for integers; 'param' has these flags. */
 enum {
     FORMS_WHOLE = 1, /* the instruction cannot broadcast an entry */

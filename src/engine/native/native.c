@@ -6,7 +6,7 @@
  * each launch (native_frame.h):
  *
  *     NativeFrame | spill slots | areas of calls | printed values | local arrays |
- *     arguments and outputs of a partial packet
+ *     arrays and arguments of the last, partial packets
  */
 #include "engine/native/native_engine.h"
 
@@ -27,18 +27,19 @@ enum {
     COMPILE_NS_FIXED = 5000
 };
 
-typedef struct Output {
+typedef struct Array {
     uint32_t slot, size; /* of an entry */
-} Output;
+} Array;
 
 struct EngineCode {
     NativeMapping mapping;
     NativeEntry entry;
     void *pool;
     LaneStep *steps;
-    Output *outputs;
-    uint32_t output_count;
-    uint32_t lanes, param_count;
+    Array *arrays; /* the outputs, and then inputs that must not be read behind */
+    uint32_t output_count, array_count;
+    uint32_t lanes, packets; /* lanes of a packet, packets at a time */
+    uint32_t param_count;
     uint32_t report, log; /* slots, PROGRAM_NONE */
     bool mask_bits;       /* masks are bits, not vectors */
     uint32_t prints;      /* most values of one */
@@ -69,7 +70,10 @@ static bool has_row(const NativeTarget *t, Op op, VarType type, VarType operand)
     case OP_CAST:
         return (*t->casts)[type][operand].emit;
     case OP_GATHER:
+    case OP_GATHER_PACKET:
         return (*t->rows)[op][type].emit;
+    case OP_PACKET_ITEM:
+        return (*t->rows)[OP_GATHER_PACKET][type].emit;
     default:
         return op < OP_COUNT && operand < VarTypeCount && (*t->rows)[op][operand].emit;
     }
@@ -94,9 +98,6 @@ static bool supports(Op op, VarType type, VarType operand)
     case OP_STORE:
         return type_valid(operand);
     case OP_STMT:
-    case OP_GATHER_PACKET:
-    case OP_PACKET_ITEM:
-    case OP_SCATTER_PACKET:
         return false;
     default:
         if (op >= OP_REGION && op < OP_COUNT)
@@ -138,12 +139,13 @@ enum {
     GENERAL = 1 << X86_RAX | 1 << X86_RCX | 1 << X86_RDX | 1 << X86_RSI | 1 << X86_RDI
 };
 
-static bool generate(Native *n, const Program *program)
+static bool try_generate(Native *n, const Program *program)
 {
     n->target = native_target();
     n->lanes_table = interp_table();
     n->root_program = program;
     n->lanes = n->target->vector_bytes / (native_build_is_wide(program) ? 8 : 4);
+    n->copies = 1;
     n->general_free = GENERAL;
     n->hoisted_all = true;
     native_dispatch_choose(n);
@@ -154,19 +156,55 @@ static bool generate(Native *n, const Program *program)
     emit_function(n, program, PROGRAM_NONE);
     for (uint32_t i = 0; i < program->callable_count && !n->failed; ++i)
         emit_function(n, program->callables[i], i);
-    return x86_finish(&n->x) && !n->failed;
+    return !n->x.copies.refused && x86_finish(&n->x) && !n->failed;
 }
 
-static bool note_outputs(EngineCode *code, const Program *p)
+/* That rows cannot be copied turns out only when they are asked; few are like that. */
+static bool generate(Native *n, const Program *program)
 {
-    code->outputs = alloc_get((p->param_count + 1u) * sizeof(Output));
-    TRY(code->outputs, false);
-    for (uint32_t i = 0; i < p->inst_count; ++i)
-        if (p->insts[i].op == OP_STORE)
-            code->outputs[code->output_count++] =
-                (Output){ p->insts[i].aux,
-                          type_info[p->params[p->insts[i].aux].type].size };
-    return true;
+    X86Listing *listing = n->x.listing;
+    n->most_copies = NATIVE_COPIES;
+    bool ok = try_generate(n, program);
+    while (n->x.copies.refused) {
+        uint32_t most = n->copies / 2;
+        end_compile(n);
+        *n = (Native){ .most_copies = most };
+        x86_init(&n->x);
+        if (listing)
+            x86_listing_free(listing);
+        n->x.listing = listing;
+        ok = try_generate(n, program);
+    }
+    return ok;
+}
+
+/* Arrays that are loaded or stored with an entry a lane. */
+static void note_arrays_of(EngineCode *code, const Program *p, Op op, bool *seen)
+{
+    for (uint32_t i = 0; i < p->inst_count; ++i) {
+        const Inst *inst = &p->insts[i];
+        if (inst->op != op || inst->flags & INST_UNIFORM || seen[inst->aux])
+            continue;
+        seen[inst->aux] = true;
+        code->arrays[code->array_count++] =
+            (Array){ inst->aux, type_info[p->params[inst->aux].type].size };
+    }
+}
+
+/* Behind an array there is as much as one packet reads, but not several. */
+static bool note_arrays(EngineCode *code, const Program *p)
+{
+    code->arrays = alloc_get((p->param_count + 1u) * sizeof(Array));
+    bool *seen = alloc_zero(p->param_count + 1u, sizeof(bool));
+    bool ok = code->arrays && seen;
+    if (ok) {
+        note_arrays_of(code, p, OP_STORE, seen);
+        code->output_count = code->array_count;
+        if (code->packets > 1)
+            note_arrays_of(code, p, OP_LOAD, seen);
+    }
+    alloc_free(seen);
+    return ok;
 }
 
 static void *copy_aligned(const void *data, size_t size)
@@ -177,17 +215,23 @@ static void *copy_aligned(const void *data, size_t size)
     return copy;
 }
 
+/* Bytes of an array in the last, partial packets. */
+static size_t tail_bytes(const EngineCode *code)
+{
+    return (size_t) code->packets * LINE;
+}
+
 static void lay_out(EngineCode *code, const Native *n)
 {
     size_t vector = n->target->vector_bytes;
     code->prints = n->print_most;
     code->slots = sizeof(NativeFrame);
-    code->areas = code->slots + n->slot_count * vector;
+    code->areas = code->slots + n->slot_count * n->copies * vector;
     code->printed = code->areas + (n->area_first + LINE - 1) / LINE * LINE;
     code->locals = code->printed + code->prints * (size_t) NATIVE_HELPER_BYTES +
                    (code->prints * sizeof(void *) + LINE - 1) / LINE * LINE;
     code->tail = code->locals + n->local_bytes;
-    code->scratch = code->tail + code->output_count * (size_t) LINE +
+    code->scratch = code->tail + code->array_count * tail_bytes(code) +
                     code->param_count * sizeof(uint64_t);
 }
 
@@ -201,7 +245,7 @@ static void release(EngineCode *code)
         native_map_remove(&code->mapping);
     alloc_free(code->pool);
     alloc_free(code->steps);
-    alloc_free(code->outputs);
+    alloc_free(code->arrays);
     alloc_free(code);
 }
 
@@ -212,10 +256,11 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
     code->log =
         program->print_count ? program_find_param(program, PARAM_PRINT) : PROGRAM_NONE;
     code->lanes = n->lanes;
+    code->packets = n->copies;
     code->mask_bits = n->target->registers[NATIVE_MASK];
     code->pool = copy_aligned(n->pool, n->pool_size);
     code->steps = copy_aligned(n->helpers, n->helper_count * sizeof(LaneStep));
-    TRY(code->pool && code->steps && note_outputs(code, program), false);
+    TRY(code->pool && code->steps && note_arrays(code, program), false);
     TRY(native_map_add(&code->mapping, n->x.code, x86_position(&n->x)), false);
     memcpy(&code->entry, &code->mapping.code, sizeof code->entry);
     lay_out(code, n);
@@ -319,6 +364,8 @@ static void begin_frame(const EngineCode *code, NativeFrame *frame,
 static void set_valid(const EngineCode *code, NativeFrame *frame, uint32_t count)
 {
     frame->lanes.count = count;
+    if (code->packets > 1)
+        return;
     if (code->mask_bits) {
         frame->valid[0] = (1u << count) - 1;
         return;
@@ -330,22 +377,29 @@ static void set_valid(const EngineCode *code, NativeFrame *frame, uint32_t count
     }
 }
 
-/* The last, partial packet writes its outputs elsewhere; what is valid is copied. */
+/* What is left over takes its outputs, and inputs as well where several packets are
+ * computed at a time, elsewhere; what is valid is copied. */
 static void launch_tail(const EngineCode *code, const uint64_t *args, uint32_t begin,
                         uint32_t end, NativeFrame *frame)
 {
     char *tail = (char *) frame + code->tail;
-    uint64_t *own = (uint64_t *) (void *) (tail + code->output_count * (size_t) LINE);
+    size_t size = tail_bytes(code), first = begin, count = end - begin;
+    uint64_t *own = (uint64_t *) (void *) (tail + code->array_count * size);
     memcpy(own, args, code->param_count * sizeof(uint64_t));
-    for (uint32_t i = 0; i < code->output_count; ++i)
-        own[code->outputs[i].slot] = (uint64_t) (uintptr_t) (tail + i * (size_t) LINE) -
-                                     (uint64_t) begin * code->outputs[i].size;
+    for (uint32_t i = 0; i < code->array_count; ++i) {
+        const Array *a = &code->arrays[i];
+        char *place = tail + i * size;
+        own[a->slot] = (uint64_t) (uintptr_t) place - (uint64_t) begin * a->size;
+        if (i >= code->output_count)
+            memcpy(place, (char *) (uintptr_t) args[a->slot] + first * a->size,
+                   count * a->size);
+    }
     set_valid(code, frame, end - begin);
     code->entry(begin, end, own, frame, code->pool);
     for (uint32_t i = 0; i < code->output_count; ++i) {
-        const Output *o = &code->outputs[i];
-        memcpy((char *) (uintptr_t) args[o->slot] + (size_t) begin * o->size,
-               tail + i * (size_t) LINE, (size_t) (end - begin) * o->size);
+        const Array *a = &code->arrays[i];
+        memcpy((char *) (uintptr_t) args[a->slot] + first * a->size, tail + i * size,
+               count * a->size);
     }
 }
 
@@ -356,9 +410,10 @@ static void launch(const EngineCode *code, const uint64_t *args, uint32_t begin,
         return;
     NativeFrame *frame = scratch;
     begin_frame(code, frame, args, worker);
-    uint32_t whole = begin + (end - begin) / code->lanes * code->lanes;
+    uint32_t step = code->lanes * code->packets;
+    uint32_t whole = begin + (end - begin) / step * step;
     if (whole > begin) {
-        set_valid(code, frame, code->lanes);
+        set_valid(code, frame, step);
         code->entry(begin, whole, args, frame, code->pool);
     }
     if (whole < end)

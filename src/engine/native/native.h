@@ -54,7 +54,7 @@ enum {
     NATIVE_KEPT = 4,     /* STATE: the result of the loop is needed */
     NATIVE_STEP = 8,     /* computed by an instruction of its own, if needed */
     NATIVE_EFFECT = 16,  /* needed in any case */
-    NATIVE_RENAMES = 32, /* CAST or BITCAST that changes nothing */
+    NATIVE_RENAMES = 32, /* no step: CAST or BITCAST that changes nothing, PACKET_ITEM */
     NATIVE_UNIFORM = 64, /* computed before the loop over packets; kept in it */
     NATIVE_HOME = 128,   /* a loop expects the value in its slot, which is kept */
     NATIVE_WANTED = 256  /* mark of native_region.c */
@@ -64,7 +64,7 @@ typedef struct NativeValue {
     uint32_t next; /* step that needs it next, NATIVE_NEVER if none does */
     uint32_t
         slot;    /* spill slot, NATIVE_NO_SLOT; LITERAL: place in the pool; LOCAL: bytes
-                      to the array */
+                      to the array; in native_build.c a height */
     uint8_t reg; /* NATIVE_NO_REG */
     uint8_t class;  /* NativeClass; NATIVE_CLASSES if never in a register */
     uint8_t bits;   /* of its lanes: 32 or 64 (masks that are vectors: as computed) */
@@ -113,7 +113,14 @@ typedef struct NativeFunction {
     uint32_t use_count, use_capacity;
     uint32_t *carried;
     uint32_t carried_count;
+    /* Of each GATHER_PACKET, the numbers of its items (NATIVE_NO_VALUE: nobody names
+     * it), from NativeValue.slot on. They are values that its step computes. */
+    uint32_t *items;
+    uint32_t item_count, item_capacity;
     uint32_t pressure; /* most vectors alive at once in a packet */
+    uint32_t height;   /* of the packet: steps of the longest path of dependencies */
+    uint32_t masks;    /* most mask registers that a step needs, if there are any */
+    bool single;       /* has steps that cannot be copied (native_flow.c) */
 } NativeFunction;
 
 /** Masks of a region: lanes of the iteration or of the true side; lanes of the body or
@@ -144,6 +151,8 @@ typedef struct NativeSnapshot {
     uint32_t clean[NATIVE_FILES]; /* sets of registers */
 } NativeSnapshot;
 
+enum { NATIVE_CONSTANT_BITS = 8 };
+
 /** A constant in the pool: a value for all lanes of 32 or 64 bits. */
 typedef struct NativeConstant {
     uint64_t value;
@@ -160,6 +169,8 @@ struct Native {
     const Program *root_program;
     NativeFunction *f; /* the one being compiled */
     uint32_t lanes;    /* W */
+    uint32_t copies;   /* packets that the code computes at a time */
+    uint32_t most_copies; /* to try */
     bool failed;
 
     /* The current step. */
@@ -188,8 +199,7 @@ struct Native {
     /* Constants. */
     uint8_t *pool;
     uint32_t pool_size, pool_capacity;
-    NativeConstant *constants; /* hash table */
-    uint32_t constant_capacity, constant_count;
+    NativeConstant constants[1 << NATIVE_CONSTANT_BITS]; /* recent, by hash */
     uint32_t *vectors; /* places of whole vectors in the pool, and their sizes */
     uint32_t vector_count, vector_capacity;
 
@@ -248,6 +258,9 @@ static inline bool native_is_clean(const NativeValue *v)
     return v->source != NATIVE_COMPUTED || v->flags & NATIVE_CLEAN;
 }
 
+/** The first copy's part of the registers of a class; the other copies have their part
+ *  behind it. */
+uint32_t native_alloc_share(const Native *n, NativeClass class);
 /** No registers are in use, no slots taken. */
 void native_alloc_begin(Native *n);
 /** A register, taken from the value needed last if none is free. Pinned; belongs to no
@@ -322,7 +335,7 @@ void native_operand_begin(Native *n, uint32_t step);
 void native_operand_end(Native *n);
 /** Place in the pool of a constant for all lanes of 32 or 64 bits. */
 uint32_t native_operand_constant(Native *n, uint32_t bits, uint64_t value);
-/** Release constants so far and the table to find them. */
+/** Release constants so far. */
 void native_operand_free(Native *n);
 
 /* ---- native_flow.c */
@@ -334,9 +347,10 @@ void native_flow_function(Native *n, NativeFunction *f);
 
 /** Can the operation be computed by a loop of the interpreter? */
 bool native_call_supports(Op op, VarType type, VarType operand);
-/** Compute the current step by calling the interpreter's loop, or one of those for
- *  local arrays and prints. */
+/** Compute the current step by calling the interpreter's loop, or one for prints. */
 void native_call_helper(Native *n);
+/** SCATTER_PACKET in this way, value by value. */
+void native_call_scatter_packet(Native *n);
 /** LaneFrame.extra of the helpers. */
 extern const uint32_t native_call_extra[];
 
@@ -410,5 +424,7 @@ NativeReg native_memory_address(Native *n, uint32_t slot);
 
 /** The target in use, NULL if this CPU has none. */
 const NativeTarget *native_target(void);
+/** Packets at a time if somebody has set that, else 0. */
+uint32_t native_target_packets(void);
 
 #endif

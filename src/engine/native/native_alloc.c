@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "engine/native/forms.h"
 #include "engine/native/native.h"
 
 /* ---- slots */
@@ -45,13 +46,22 @@ NativeOperand native_alloc_slot(Native *n, uint32_t value)
 
 /* ---- registers */
 
+uint32_t native_alloc_share(const Native *n, NativeClass class)
+{
+    uint32_t all = n->target->registers[class];
+    uint32_t count = (uint32_t) __builtin_popcount(all) / n->copies;
+    if (n->copies == 1 || !all)
+        return all;
+    return ((1u << count) - 1) << __builtin_ctz(all);
+}
+
 void native_alloc_begin(Native *n)
 {
     n->free_slot_count = 0; /* functions call each other: no slot belongs to two */
     bool callable = n->f->self != PROGRAM_NONE;
     for (uint32_t i = 0; i < NATIVE_FILES; ++i) {
         NativeFile *file = &n->files[i];
-        file->all = n->target->registers[i];
+        file->all = native_alloc_share(n, (NativeClass) i);
         if (i == NATIVE_VECTOR && callable)
             file->all &= ~n->outputs;
         file->free = file->all;
@@ -98,7 +108,11 @@ static NativeReg evict(Native *n, NativeClass class)
     }
     if (best == NATIVE_NO_REG) {
         n->failed = true;
-        error_set(JIT_ERROR_COMPILE, "native: an instruction needs too many registers");
+        if (n->copies > 1)
+            n->x.copies.refused = true;
+        else
+            error_set(JIT_ERROR_COMPILE,
+                      "native: an instruction needs too many registers");
         return 0;
     }
     uint32_t value = file->owner[best];
@@ -147,6 +161,20 @@ static NativeOperand valid_place(const Native *n, uint32_t bits)
                                              : offsetof(NativeFrame, valid));
 }
 
+/* Each copy goes on where the one before ends. */
+static void fill_counter(Native *n, NativeReg reg)
+{
+    X86Form add = X86_VPADDD | forms_length(n, VarTypeUInt32);
+    X86Copies all = n->x.copies;
+    n->target->counter(n, reg, NATIVE_LANE);
+    n->x.copies.count = 0;
+    for (uint32_t c = 1; c < all.count; ++c) {
+        NativeReg to = (NativeReg) (reg + c * all.vectors);
+        forms_rrx(n, add, to, to, native_const(n, 32, c * n->lanes));
+    }
+    n->x.copies = all;
+}
+
 static void fill(Native *n, uint32_t value, NativeReg reg)
 {
     const NativeValue *v = &n->f->values[value];
@@ -172,7 +200,7 @@ static void fill(Native *n, uint32_t value, NativeReg reg)
         t->load(n, type, reg, native_memory_array(n, inst->aux, type));
         break;
     case NATIVE_COUNTER:
-        t->counter(n, reg, NATIVE_LANE);
+        fill_counter(n, reg);
         break;
     case NATIVE_ARG:
         t->reload(n, (NativeClass) v->class, bytes, reg,

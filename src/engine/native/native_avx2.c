@@ -51,6 +51,12 @@
     ROW(Float32, FLOAT(compare), X86_VCMPPS, swapped, predicate),   \
         ROW(Float64, FLOAT(compare), X86_VCMPPD, swapped, predicate)
 
+#define EVERY(...)                                                       \
+    { ROW(Bool, __VA_ARGS__), EACH_8_16(__VA_ARGS__),                    \
+      EACH_32(__VA_ARGS__), EACH_64(__VA_ARGS__),                        \
+      ROW(Pointer, __VA_ARGS__), ROW(Float16, __VA_ARGS__),              \
+      ROW(Float32, __VA_ARGS__), ROW(Float64, __VA_ARGS__) }
+
 const NativeRows native_avx2_rows = {
     /* ---- one operand */
     [OP_NEG] = {
@@ -287,4 +293,24 @@ const NativeRows native_avx2_rows = {
         ROW(Float32, forms_scatter),
         ROW(Float64, forms_scatter),
     },
+    [OP_GATHER_PACKET] = {
+        EACH_32(native_avx2_packet_gather),
+        EACH_64(native_avx2_packet_gather),
+        ROW(Pointer, native_avx2_packet_gather),
+        FLOATS(native_avx2_packet_gather, 0, 0),
+    },
+    [OP_SCATTER_PACKET] = {
+        EACH_32(forms_scatter_packet),
+        EACH_64(forms_scatter_packet),
+        ROW(Pointer, forms_scatter_packet),
+        FLOATS(forms_scatter_packet, 0, 0),
+    },
+    [OP_SCATTER_INC] = { ROW(UInt32, native_avx2_atomic_increment) },
+    [OP_CHECK] = { ROW(Bool, native_avx2_atomic_check) },
+
+    /* ---- local arrays */
+    [OP_LOCAL] = EVERY(native_avx2_local),
+    [OP_LOCAL_READ] = EVERY(native_avx2_local_read),
+    [OP_LOCAL_WRITE] = EVERY(native_avx2_local_write),
+    [OP_LOCAL_MOVE] = EVERY(native_avx2_local_move),
 };

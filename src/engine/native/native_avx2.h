@@ -8,6 +8,9 @@
  *     native_avx2_divide.c   ... for integer division
  *     native_avx2_convert.c  ... for casts, and their table
  *     native_avx2_memory.c   ... for gathers
+ *     native_avx2_atomic.c   ... for counters and checks
+ *     native_avx2_local.c    ... for local arrays
+ *     native_avx2_packet.c   ... for packets of entries
  *
  * Rows that only EVEX can encode must not be used, among them shifts by an immediate of
  * an operand in memory.
@@ -86,6 +89,19 @@ NATIVE_AVX2_EMIT(divide);
 NATIVE_AVX2_EMIT(memory_gather);
 NATIVE_AVX2_EMIT(memory_gather_long);
 NATIVE_AVX2_EMIT(memory_gather_narrow);
+
+/* native_avx2_atomic.c */
+NATIVE_AVX2_EMIT(atomic_increment);
+NATIVE_AVX2_EMIT(atomic_check);
+
+/* native_avx2_local.c */
+NATIVE_AVX2_EMIT(local);
+NATIVE_AVX2_EMIT(local_read);
+NATIVE_AVX2_EMIT(local_write);
+NATIVE_AVX2_EMIT(local_move);
+
+/* native_avx2_packet.c */
+NATIVE_AVX2_EMIT(packet_gather);
 
 #undef NATIVE_AVX2_EMIT
 

@@ -18,48 +18,28 @@ static uint32_t log_size(VarType type)
 
 /* ---- entries of 32 and 64 bits */
 
-/* to = four entries, by the indices in a register of 128 bits. */
-static void load_four(Native *n, NativeReg to, NativeReg base, NativeReg index,
-                      NativeReg even, NativeReg odd)
-{
-    X86 *x = native_x86(n);
-    for (int32_t i = 0; i < 4; i += 2) {
-        if (i == 0)
-            x86_rr(x, X86_VMOVQ_ST, odd, index);
-        else
-            x86_rri(x, X86_VPEXTRQ, odd, index, 1);
-        x86_rr(x, X86_MOV, even, odd);
-        x86_ri(x, X86_SHR_I | X86_W, odd, 32);
-        if (i == 0)
-            x86_rm(x, X86_VMOVD, to, x86_at_index(base, even, 2, 0));
-        else
-            x86_rrmi(x, X86_VPINSRD, to, to, x86_at_index(base, even, 2, 0), i);
-        x86_rrmi(x, X86_VPINSRD, to, to, x86_at_index(base, odd, 2, 0), i + 1);
-    }
-}
-
 bool native_avx2_memory_gather(Native *n, const NativeRow *row)
 {
     (void) row;
     X86 *x = native_x86(n);
     X86Form length = forms_length(n, VarTypeUInt32);
-    bool whole = native_lanes(n) == 8;
     NativeReg base = native_use_address(n, 0), a = native_use(n, 1);
     NativeReg mask = native_use_active(n, 2, 32), index = native_temp(n);
-    NativeReg even = native_temp_general(n), odd = native_temp_general(n);
-    NativeReg to = native_result_fresh(n), upper = whole ? native_temp(n) : 0;
+    FormsEntries entries = { .type = native_result_type(n),
+                             .base = base,
+                             .index = index,
+                             .places = index,
+                             .even = native_temp_general(n),
+                             .odd = native_temp_general(n) };
+    NativeReg to = native_result_fresh(n);
+    entries.part = native_lanes(n) == 8 ? native_temp(n) : 0;
     X86Label done = x86_label(x);
 
     x86_rrr(x, X86_VPXORD, to, to, to);
     x86_rr(x, X86_VPTEST | length, mask, mask);
     x86_jcc(x, X86_CC_E, done);
     x86_rrr(x, X86_VPANDD | length, index, a, mask);
-    load_four(n, to, base, index, even, odd);
-    if (whole) {
-        x86_rri(x, X86_VEXTRACTI32X4 | X86_256, index, index, 1);
-        load_four(n, upper, base, index, even, odd);
-        x86_rrri(x, X86_VINSERTI32X4 | X86_256, to, to, upper, 1);
-    }
+    forms_load_entries(n, &entries, to);
     x86_rrr(x, X86_VPANDD | length, to, to, mask);
     x86_bind(x, done);
     return true;

@@ -2,7 +2,7 @@
  * native_avx512.c -- the table of emission rows for AVX-512
  *
  * Empty cells are most arithmetic in half precision, which the legaliser expands, and
- * the operations on memory that give back what they found, which are the interpreter's.
+ * exchanges and additions that give back what they found, which are the interpreter's.
  */
 #include "engine/native/native_avx512.h"
 
@@ -39,6 +39,12 @@
         ROW(UInt64, FLOAT(compare_integer), X86_VPCMPUQ_K, integer_swapped, integer), \
         ROW(Float32, FLOAT(compare), X86_VCMPPS_K, real_swapped, real),               \
         ROW(Float64, FLOAT(compare), X86_VCMPPD_K, real_swapped, real)
+
+#define EVERY(...)                                                       \
+    { ROW(Bool, __VA_ARGS__), EACH_8_16(__VA_ARGS__),                    \
+      EACH_32(__VA_ARGS__), EACH_64(__VA_ARGS__),                        \
+      ROW(Pointer, __VA_ARGS__), ROW(Float16, __VA_ARGS__),              \
+      ROW(Float32, __VA_ARGS__), ROW(Float64, __VA_ARGS__) }
 
 const NativeRows native_avx512_rows = {
     /* ---- one operand */
@@ -287,4 +293,24 @@ const NativeRows native_avx512_rows = {
         ROW(Float32, MEMORY(scatter), X86_VPSCATTERDD, X86_VPSCATTERQD),
         ROW(Float64, MEMORY(scatter), X86_VPSCATTERDQ, X86_VPSCATTERQQ),
     },
+    [OP_GATHER_PACKET] = {
+        EACH_32(native_avx512_packet_gather),
+        EACH_64(native_avx512_packet_gather),
+        ROW(Pointer, native_avx512_packet_gather),
+        FLOATS(native_avx512_packet_gather, 0, 0),
+    },
+    [OP_SCATTER_PACKET] = {
+        EACH_32(forms_scatter_packet),
+        EACH_64(forms_scatter_packet),
+        ROW(Pointer, forms_scatter_packet),
+        FLOATS(forms_scatter_packet, 0, 0),
+    },
+    [OP_SCATTER_INC] = { ROW(UInt32, native_avx512_atomic_increment) },
+    [OP_CHECK] = { ROW(Bool, native_avx512_atomic_check) },
+
+    /* ---- local arrays */
+    [OP_LOCAL] = EVERY(native_avx512_local),
+    [OP_LOCAL_READ] = EVERY(native_avx512_local_read),
+    [OP_LOCAL_WRITE] = EVERY(native_avx512_local_write),
+    [OP_LOCAL_MOVE] = EVERY(native_avx512_local_move),
 };

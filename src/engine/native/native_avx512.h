@@ -7,6 +7,9 @@
  *     native_avx512_divide.c   ... for integer division
  *     native_avx512_convert.c  ... for casts, and their table
  *     native_avx512_memory.c   ... for gathers and scatters
+ *     native_avx512_atomic.c   ... for counters and checks
+ *     native_avx512_local.c    ... for local arrays
+ *     native_avx512_packet.c   ... for packets of entries
  */
 #ifndef ENGINE_NATIVE_NATIVE_AVX512_H
 #define ENGINE_NATIVE_NATIVE_AVX512_H
@@ -52,6 +55,19 @@ NATIVE_AVX512_EMIT(convert_half_fma);
 NATIVE_AVX512_EMIT(memory_gather);
 NATIVE_AVX512_EMIT(memory_gather_narrow);
 NATIVE_AVX512_EMIT(memory_scatter);
+
+/* native_avx512_atomic.c */
+NATIVE_AVX512_EMIT(atomic_increment);
+NATIVE_AVX512_EMIT(atomic_check);
+
+/* native_avx512_local.c */
+NATIVE_AVX512_EMIT(local);
+NATIVE_AVX512_EMIT(local_read);
+NATIVE_AVX512_EMIT(local_write);
+NATIVE_AVX512_EMIT(local_move);
+
+/* native_avx512_packet.c */
+NATIVE_AVX512_EMIT(packet_gather);
 
 #undef NATIVE_AVX512_EMIT
 

@@ -37,6 +37,7 @@ typedef struct Builder {
     uint32_t *uniform; /* uniform steps, the last one first */
     uint32_t uniform_count, uniform_capacity;
     uint32_t alive, most; /* values in vector registers, backward */
+    uint8_t single;       /* is there an operation that cannot be copied? */
     bool pointers;        /* parameters that are pointers may have to be computed */
     bool failed;
 } Builder;
@@ -57,7 +58,20 @@ static const uint8_t op_flags[OP_COUNT] = {
 static const uint8_t op_special[OP_COUNT] = {
     [OP_LOAD] = SPECIAL,    [OP_PARAM] = SPECIAL,  [OP_CAST] = SPECIAL,
     [OP_BITCAST] = SPECIAL, [OP_ACTIVE] = SPECIAL, [OP_RESULT] = SPECIAL,
-    [OP_STATE] = SPECIAL,   [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL
+    [OP_STATE] = SPECIAL,   [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL,
+    [OP_GATHER_PACKET] = SPECIAL, [OP_PACKET_ITEM] = SPECIAL
+};
+
+/* Operations of which packets are not computed side by side: those whose effects have
+ * an order, control flow, whose rows have jumps, and what the frame has once. */
+static const uint8_t op_single[OP_COUNT] = {
+#define OP(name, text, arity, operands, result, flags) \
+    [OP_##name] = (((flags) &F_EFFECT) && OP_##name != OP_STORE) || \
+                  OP_##name == OP_WORKER || OP_##name == OP_GATHER || \
+                  OP_##name == OP_GATHER_PACKET || OP_##name == OP_PACKET_ITEM || \
+                  OP_##name == OP_LOCAL || OP_##name == OP_LOCAL_READ,
+#include "ir/ops.def"
+#undef OP
 };
 
 static const uint8_t op_source[OP_COUNT] = { [OP_LITERAL] = NATIVE_LITERAL,
@@ -200,7 +214,36 @@ static uint32_t result_root(const Builder *b, uint32_t at)
     return b->f->carried[own->carried + p->insts[at].aux];
 }
 
-static void number_special(const Builder *b, uint32_t at)
+/* A packet of a gather has room for the numbers of its items. */
+static void number_packet(Builder *b, const Inst *inst, NativeValue *v)
+{
+    NativeFunction *f = b->f;
+    v->class = NATIVE_CLASSES;
+    v->slot = f->item_count;
+    if (b->failed || !vec_reserve(&f->items, &f->item_capacity,
+                                  f->item_count + inst->aux, sizeof(uint32_t))) {
+        b->failed = true;
+        return;
+    }
+    for (uint32_t k = 0; k < inst->aux; ++k)
+        f->items[f->item_count++] = NATIVE_NO_VALUE;
+}
+
+/* An item is computed by the step of its packet. */
+static void number_item(const Builder *b, uint32_t at, NativeValue *v)
+{
+    NativeFunction *f = b->f;
+    const Inst *inst = &b->p->insts[at];
+    v->flags = NATIVE_RENAMES;
+    if (b->failed)
+        return;
+    uint32_t *item = &f->items[f->values[inst->arg[0]].slot + inst->aux];
+    if (*item == NATIVE_NO_VALUE)
+        *item = at;
+    f->root[at] = *item;
+}
+
+static void number_special(Builder *b, uint32_t at)
 {
     const Inst *inst = &b->p->insts[at];
     NativeFunction *f = b->f;
@@ -232,6 +275,12 @@ static void number_special(const Builder *b, uint32_t at)
     case OP_STATE:
         v->flags = 0;
         break;
+    case OP_GATHER_PACKET:
+        number_packet(b, inst, v);
+        break;
+    case OP_PACKET_ITEM:
+        number_item(b, at, v);
+        break;
     default: /* CAST, BITCAST */
         if (renames(b->p, inst)) {
             f->root[at] = f->root[inst->arg[0]];
@@ -240,7 +289,7 @@ static void number_special(const Builder *b, uint32_t at)
     }
 }
 
-static void number_values(const Builder *b)
+static void number_values(Builder *b)
 {
     const Program *p = b->p;
     NativeFunction *f = b->f;
@@ -292,8 +341,10 @@ static void note_outside(Builder *b, uint32_t value)
 static uint32_t birth(const Builder *b, uint32_t value)
 {
     const NativeFunction *f = b->f;
-    if (value < f->valid)
-        return value;
+    if (value < f->valid) {
+        const Inst *inst = &b->p->insts[value];
+        return inst->op == OP_PACKET_ITEM ? inst->arg[0] : value;
+    }
     if (value == f->valid)
         return 0;
     uint32_t which = value - f->valid - 1;
@@ -413,6 +464,11 @@ static inline void kill(Builder *b, uint32_t value)
     b->alive -= v->next != NATIVE_NEVER && occupies(v) && b->alive;
 }
 
+static uint32_t find_item(const Builder *b, uint32_t packet, uint32_t k)
+{
+    return b->f->items[b->f->values[packet].slot + k];
+}
+
 static void link_mark(Builder *b, const Inst *inst, uint32_t step)
 {
     NativeFunction *f = b->f;
@@ -443,6 +499,46 @@ static void link_mark(Builder *b, const Inst *inst, uint32_t step)
     }
 }
 
+/* Steps on the longest path from the value to the end: what its users have and one
+ * more. While nothing is spilled, the slot's number has room for that. */
+static inline uint32_t take_height(Builder *b, NativeValue *v)
+{
+    uint32_t height = v->slot + 1; /* NATIVE_NO_SLOT: 0 */
+    v->slot = NATIVE_NO_SLOT;
+    b->f->height = height > b->f->height ? height : b->f->height;
+    return height;
+}
+
+static inline void raise(NativeValue *v, uint32_t height)
+{
+    if (v->source == NATIVE_COMPUTED && v->flags & NATIVE_STEP && v->slot + 1 <= height)
+        v->slot = height;
+}
+
+/* Mask registers that a row with a mask as result needs: for operands, the result,
+ * temporaries. */
+static uint32_t count_masks(const Builder *b, const Inst *inst)
+{
+    if (inst->count && b->f->values[program_args(b->p, inst)[0]].type == VarTypeBool)
+        return inst->count + 1u + (inst->op == OP_SELECT);
+    return 1;
+}
+
+/* The same of the values that a packet's step computes; before it they are not. */
+static uint32_t take_items(Builder *b, uint32_t packet)
+{
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < b->p->insts[packet].aux; ++k) {
+        uint32_t item = find_item(b, packet, k);
+        if (item == NATIVE_NO_VALUE)
+            continue;
+        uint32_t height = take_height(b, &b->f->values[item]);
+        most = height > most ? height : most;
+        kill(b, item);
+    }
+    return most;
+}
+
 /* Reads first: an operand may occur twice. */
 static inline void link_step(Builder *b, uint32_t at, uint32_t step)
 {
@@ -451,14 +547,23 @@ static inline void link_step(Builder *b, uint32_t at, uint32_t step)
     const uint32_t *args = program_args(b->p, inst);
     NativeStep *s = &f->steps[step];
     uint32_t *next = inst->count > INST_ARGS ? f->extra_next + inst->arg[0] : s->next;
+    uint32_t height = inst->op == OP_GATHER_PACKET ? take_items(b, at)
+                                                   : take_height(b, &f->values[at]);
     s->at = at;
+    b->single |= op_single[inst->op];
+    if (inst->type == VarTypeBool) {
+        uint32_t masks = count_masks(b, inst);
+        f->masks = masks > f->masks ? masks : f->masks;
+    }
     kill(b, at);
     for (uint32_t k = 0; k < inst->count; ++k)
         next[k] = f->values[f->root[args[k]]].next;
     if (inst->op >= OP_REGION && inst->op <= OP_END)
         link_mark(b, inst, step);
-    for (uint32_t k = 0; k < inst->count; ++k)
+    for (uint32_t k = 0; k < inst->count; ++k) {
         use(b, f->root[args[k]], step);
+        raise(&f->values[f->root[args[k]]], height);
+    }
     b->most = b->alive > b->most ? b->alive : b->most;
 }
 
@@ -496,6 +601,10 @@ static void note_uniform(Builder *b, uint32_t at)
     }
     b->uniform[b->uniform_count++] = at;
     b->f->values[at].flags |= NATIVE_UNIFORM;
+    if (b->p->insts[at].op == OP_GATHER_PACKET)
+        for (uint32_t k = 0; k < b->p->insts[at].aux; ++k)
+            if (find_item(b, at, k) != NATIVE_NO_VALUE)
+                b->f->values[find_item(b, at, k)].flags |= NATIVE_UNIFORM;
 }
 
 static void make_steps(Builder *b)
@@ -525,9 +634,12 @@ static void make_steps(Builder *b)
     }
     f->packet = step;
     f->pressure = b->most;
+    uint32_t height = f->height;
     for (uint32_t i = 0; i < b->uniform_count; ++i)
         link_step(b, b->uniform[i], --step);
+    f->height = height;
     f->step_begin = step;
+    f->single = b->single;
 }
 
 /* ---- all together */
@@ -581,6 +693,7 @@ void native_build_free(NativeFunction *f)
     alloc_free(f->extra_next);
     alloc_free(f->regions);
     alloc_free(f->carried);
+    alloc_free(f->items);
     alloc_free(f->uses);
     alloc_free(f->use_next);
 }

@@ -11,8 +11,7 @@
  *     frame.operands[1...5]  operands; of a pointer, the address
  *     frame.steps[...]       LaneStep with the function, and one that stops
  *
- * Local arrays and prints have functions of this kind here. A local array has a row of
- * W entries for each of its entries: [entry][lane].
+ * Prints have a function of this kind here.
  */
 #include <string.h>
 
@@ -22,82 +21,8 @@
 #include "engine/native/forms.h"
 #include "engine/native/native.h"
 
-/* ---- functions for local arrays and prints. LaneStep.out: binary logarithm of the
- * entry size, and the lanes of a packet above. */
-
-static uint32_t step_size(const LaneStep *s)
-{
-    return 1u << (s->out & 0xff);
-}
-
-static uint32_t step_lanes(const LaneStep *s)
-{
-    return s->out >> 8;
-}
-
-static char *local_array(const LaneFrame *f, uint32_t offset)
-{
-    return (char *) f->slot[NATIVE_LOCAL_SLOT] + offset;
-}
-
-/* arg: array, entries; the value is operand 1 */
-static const LaneStep *local_fill(const LaneStep *s, const LaneFrame *f)
-{
-    size_t row = (size_t) step_size(s) * step_lanes(s);
-    char *array = local_array(f, s->arg[0]);
-    for (uint32_t i = 0; i < s->arg[1]; ++i)
-        memcpy(array + i * row, f->slot[1], row);
-    return s + 1;
-}
-
-/* arg: array, entries; operands array, index, mask */
-static const LaneStep *local_read(const LaneStep *s, const LaneFrame *f)
-{
-    uint32_t size = step_size(s), lanes = step_lanes(s);
-    const char *array = local_array(f, s->arg[0]);
-    const uint32_t *index = f->slot[2];
-    const uint8_t *mask = f->slot[3];
-    char *out = f->slot[0];
-    memset(out, 0, (size_t) size * lanes);
-    for (uint32_t i = 0; i < lanes; ++i)
-        if (mask[i] && index[i] < s->arg[1])
-            memcpy(out + i * size, array + ((size_t) index[i] * lanes + i) * size,
-                   size);
-    return s + 1;
-}
-
-/* arg: array, entries; operands array, value, index, mask */
-static const LaneStep *local_write(const LaneStep *s, const LaneFrame *f)
-{
-    uint32_t size = step_size(s), lanes = step_lanes(s);
-    char *array = local_array(f, s->arg[0]);
-    const char *value = f->slot[2];
-    const uint32_t *index = f->slot[3];
-    const uint8_t *mask = f->slot[4];
-    for (uint32_t i = 0; i < lanes; ++i)
-        if (mask[i] && index[i] < s->arg[1])
-            memcpy(array + ((size_t) index[i] * lanes + i) * size, value + i * size,
-                   size);
-    return s + 1;
-}
-
-/* arg: array, source, entries; operands array, source, mask */
-static const LaneStep *local_move(const LaneStep *s, const LaneFrame *f)
-{
-    uint32_t size = step_size(s), lanes = step_lanes(s);
-    char *to = local_array(f, s->arg[0]);
-    const char *from = local_array(f, s->arg[1]);
-    const uint8_t *mask = f->slot[3];
-    for (uint32_t k = 0; k < s->arg[2]; ++k)
-        for (uint32_t i = 0; i < lanes; ++i)
-            if (mask[i])
-                memcpy(to + ((size_t) k * lanes + i) * size,
-                       from + ((size_t) k * lanes + i) * size, size);
-    return s + 1;
-}
-
-/* arg: number of the print; the mask is operand 1, the values are where 'values'
- * says */
+/* arg[0]: number of the print; the mask is operand 1, the values are where 'values'
+ * says. */
 static const LaneStep *print(const LaneStep *s, const LaneFrame *f)
 {
     f->log->append(f->log, s->arg[0], f->begin, f->count, f->slot[1], f->values);
@@ -152,33 +77,6 @@ static LaneStep find_step(const LaneTable *t, Op op, uint32_t aux, VarType type,
                            OUT,
                            { FIRST, SECOND, THIRD } };
     }
-}
-
-static LaneStep find_local(const Native *n)
-{
-    const Inst *inst = n->inst;
-    const NativeFunction *f = n->f;
-    bool fills = inst->op == OP_LOCAL;
-    uint32_t array = fills ? n->result : n->args[0];
-    VarType type = (VarType) f->program->insts[array].type;
-    uint32_t entries = f->program->insts[array].aux, offset = f->values[array].slot;
-    LaneStep step = { NULL, size_class(type) | n->lanes << 8, { offset, entries, 0 } };
-    switch (inst->op) {
-    case OP_LOCAL:
-        step.fn = local_fill;
-        break;
-    case OP_LOCAL_READ:
-        step.fn = local_read;
-        break;
-    case OP_LOCAL_WRITE:
-        step.fn = local_write;
-        break;
-    default:
-        step.fn = local_move;
-        step.arg[1] = f->values[n->args[1]].slot;
-        step.arg[2] = entries;
-    }
-    return step;
 }
 
 static LaneStep find_print(const Native *n)
@@ -264,21 +162,10 @@ static void emit_call(Native *n, uint32_t offset)
     native_memory_hoist(n);
 }
 
-static bool is_local(const Inst *inst)
-{
-    return inst->op >= OP_LOCAL && inst->op <= OP_LOCAL_MOVE;
-}
-
-static bool is_array(const Native *n, uint32_t k)
-{
-    return n->f->program->insts[n->args[k]].op == OP_LOCAL;
-}
-
 static void write_operands(Native *n)
 {
     for (uint32_t k = 0; k < n->inst->count; ++k)
-        if (!is_array(n, k))
-            write_operand(n, k, operand_place(n, FIRST + k));
+        write_operand(n, k, operand_place(n, FIRST + k));
 }
 
 /* The values have an area of their own, as there may be many. */
@@ -301,19 +188,9 @@ static void write_printed(Native *n)
         n->print_most = n->inst->count - 1u;
 }
 
-static void reserve_local(Native *n)
-{
-    const Inst *inst = n->inst;
-    uint32_t bytes = inst->aux * type_info[inst->type].size * n->lanes;
-    n->f->values[n->result].slot = n->local_bytes;
-    n->local_bytes += (bytes + 63) & ~63u;
-}
-
 static LaneStep find_current(const Native *n)
 {
     const Inst *inst = n->inst;
-    if (is_local(inst))
-        return find_local(n);
     if (inst->op == OP_PRINT)
         return find_print(n);
     uint32_t value = 0;
@@ -324,22 +201,75 @@ static LaneStep find_current(const Native *n)
                      operand);
 }
 
+/* Each update of an entry waits for its cache line if nobody has asked for that before.
+ * The packet after the next is asked for if its indices are in an array, else the
+ * current one. */
+static void prefetch_targets(Native *n)
+{
+    X86 *x = &n->x;
+    uint32_t value = n->f->root[n->args[2]];
+    const NativeValue *v = &n->f->values[value];
+    int shift = __builtin_ctz(type_info[native_type(n, 1)].size);
+    NativeReg base = native_use_address(n, 0), entry = native_temp_general(n);
+    X86Mem index = forms_mem(operand_place(n, FIRST + 2));
+    if (v->source == NATIVE_INPUT) {
+        NativeReg lane = native_temp_general(n);
+        NativeReg array = native_memory_address(n, n->f->program->insts[value].aux);
+        x86_rm(x, X86_LEA | X86_W, lane, x86_at(NATIVE_LANE, 2 * (int32_t) n->lanes));
+        x86_rr(x, X86_CMP | X86_W, lane, NATIVE_END);
+        x86_rr(x, X86_CMOVCC | X86_CC(X86_CC_AE) | X86_W, lane, NATIVE_LANE);
+        index = x86_at_index(array, lane, 2, 0);
+    }
+    for (uint32_t i = 0; i < n->lanes; ++i, index.disp += 4) {
+        x86_rm(x, X86_MOV, entry, index);
+        x86_m(x, X86_PREFETCHW, x86_at_index(base, entry, shift, 0));
+    }
+    native_alloc_unpin(n);
+}
+
 void native_call_helper(Native *n)
 {
     const Inst *inst = n->inst;
-    if (inst->op == OP_LOCAL)
-        reserve_local(n);
     if (inst->op == OP_PRINT)
         write_printed(n);
     else
         write_operands(n);
+    if (inst->op == OP_SCATTER)
+        prefetch_targets(n);
     for (uint32_t k = 0; k < inst->count; ++k)
         n->f->values[n->f->root[n->args[k]]].next = n->args_next[k];
     native_alloc_flush(n);
     emit_call(n, add_step(n, find_current(n)));
-    if (inst->op == OP_PRINT || inst->op == OP_LOCAL || inst->type == VarTypeVoid)
+    if (inst->type == VarTypeVoid)
         return;
     n->result_bits = 32;
     NativeReg to = native_result_fresh(n);
     n->target->load(n, (VarType) inst->type, to, operand_place(n, OUT));
+}
+
+/* Each value is scattered by itself. */
+void native_call_scatter_packet(Native *n)
+{
+    enum { FIRST_VALUE = 3 };
+    uint32_t count = n->inst->count - FIRST_VALUE;
+    X86Form length = forms_length(n, VarTypeUInt32);
+    LaneStep step =
+        find_scatter(n->lanes_table, n->inst->aux, native_type(n, FIRST_VALUE));
+    /* Until the last call, all operands are needed again. */
+    for (uint32_t k = 0; k < n->inst->count; ++k)
+        n->f->values[n->f->root[n->args[k]]].next = n->step;
+    for (uint32_t k = 0; k < count; ++k) {
+        write_operand(n, 0, operand_place(n, FIRST));
+        write_operand(n, FIRST_VALUE + k, operand_place(n, SECOND));
+        write_operand(n, 2, operand_place(n, FOURTH));
+        NativeReg index = native_use(n, 1), entry = native_temp(n);
+        forms_shift(n, X86_VPSLLD_I | length, entry, index,
+                    (uint32_t) __builtin_ctz(count));
+        forms_rrx(n, X86_VPADDD | length, entry, entry, native_const(n, 32, k));
+        x86_mr(&n->x, X86_VMOVUPS_ST | length, forms_mem(operand_place(n, THIRD)),
+               entry);
+        native_alloc_unpin(n);
+        native_alloc_flush(n);
+        emit_call(n, add_step(n, step));
+    }
 }

@@ -203,11 +203,12 @@ NativeOperand native_stash(Native *n);
  *     arithmetic (NEG ... SELECT)   [op][type of the first operand that is no mask;
  *                                    bool if all are]
  *     CAST                          casts[to][from]
- *     GATHER                        [op][type of the result]
+ *     GATHER, GATHER_PACKET         [op][type of the result]
  *     SCATTER ... SCATTER_CAS       [op][type of the value; SCATTER_INC: u32]
  *     CHECK                         [op][bool]
- *  LITERAL, COUNTER, LOAD, STORE, PARAM, BITCAST, packets, locals and control flow are
- *  the core's, through the hooks. BITCAST between types of 16 (8) bits is made of casts
+ *     LOCAL ... LOCAL_MOVE          [op][type of the array]
+ *  LITERAL, COUNTER, LOAD, STORE, PARAM, BITCAST and control flow are the core's,
+ *  through the hooks. BITCAST between types of 16 (8) bits is made of casts
  *  between u16 and i16 (u8 and i8). */
 typedef NativeRow NativeRows[OP_COUNT][VarTypeCount];
 typedef NativeRow NativeCasts[VarTypeCount][VarTypeCount];

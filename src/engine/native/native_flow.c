@@ -19,7 +19,7 @@ static VarType operand_type(const Native *n)
     const Inst *inst = n->inst;
     uint32_t k = inst->op == OP_SELECT;
     if (inst->op >= OP_SCATTER && inst->op <= OP_SCATTER_CAS)
-        k = 1;
+        k = inst->op == OP_SCATTER_PACKET ? 3 : 1;
     return inst->count > k ? native_type(n, k) : (VarType) inst->type;
 }
 
@@ -39,7 +39,8 @@ static const NativeRow *find_row(const Native *n)
     case OP_BITCAST: /* of 8 or 16 bits */
         return &(*t->casts)[as_integer(type)][as_integer(operand)];
     case OP_GATHER:
-        return &(*t->rows)[OP_GATHER][type];
+    case OP_GATHER_PACKET:
+        return &(*t->rows)[inst->op][type];
     case OP_CHECK:
         return &(*t->rows)[OP_CHECK][VarTypeBool];
     case OP_SCATTER_INC:
@@ -67,7 +68,11 @@ static void emit_first(Native *n, NativeOperand from)
 static void emit_row(Native *n)
 {
     const NativeRow *row = find_row(n);
-    if (!row->emit || !row->emit(n, row))
+    if (row->emit && row->emit(n, row))
+        return;
+    if (n->copies > 1)
+        n->x.copies.refused = true;
+    else
         native_call_helper(n);
 }
 
@@ -103,9 +108,6 @@ static void emit(Native *n)
     case OP_RETURN:
         native_dispatch_return(n);
         break;
-    case OP_LOCAL:
-    case OP_LOCAL_WRITE:
-    case OP_LOCAL_MOVE:
     case OP_PRINT:
         native_call_helper(n);
         break;
@@ -126,7 +128,8 @@ static void note(Native *n, uint32_t at)
 
 static void walk(Native *n, uint32_t first, uint32_t end)
 {
-    for (uint32_t step = first; step < end && !n->failed; ++step) {
+    for (uint32_t step = first; step < end && !n->failed && !n->x.copies.refused;
+         ++step) {
         if (n->x.listing)
             note(n, n->f->steps[step].at);
         native_operand_begin(n, step);
@@ -147,13 +150,70 @@ static void store_uniform(Native *n)
         native_alloc_flush(n);
 }
 
+static uint32_t count_registers(const Native *n)
+{
+    return (uint32_t) __builtin_popcount(native_alloc_share(n, NATIVE_VECTOR));
+}
+
+/* Is one packet better than 'copies' packets side by side, which hide latencies? That
+ * pays if a packet is so long that the processor does not meet the next one by itself,
+ * and mostly one chain. A few registers less do little harm, as values in memory are
+ * operands, too. */
+static bool is_too_many(const Native *n, uint32_t copies)
+{
+    enum { SHORT = 24, CHAINS = 6 };
+    const NativeFunction *f = n->f;
+    uint32_t steps = f->step_end - f->packet;
+    uint32_t vectors = (uint32_t) __builtin_popcount(n->target->registers[0]);
+    return steps < SHORT || copies * steps > CHAINS * f->height ||
+           copies * f->pressure > 2 * vectors;
+}
+
+/* Are there registers for them? */
+static bool has_room(const Native *n, uint32_t copies)
+{
+    enum { FEWEST = 8 };
+    uint32_t vectors = (uint32_t) __builtin_popcount(n->target->registers[0]);
+    uint32_t masks = (uint32_t) __builtin_popcount(n->target->registers[NATIVE_MASK]);
+    return copies * FEWEST <= vectors && (!masks || copies * n->f->masks <= masks);
+}
+
+/* A power of two. */
+static uint32_t choose_copies(const Native *n)
+{
+    enum { LANES = 32 };
+    uint32_t wanted = native_target_packets();
+    uint32_t copies = wanted ? wanted : LANES / n->lanes;
+    if (n->root_program->callable_count || n->f->single)
+        return 1;
+    if (copies > n->most_copies)
+        copies = n->most_copies;
+    while (copies > 1 &&
+           (!has_room(n, copies) || (!wanted && is_too_many(n, copies))))
+        copies /= 2;
+    return copies;
+}
+
+static void begin_copies(Native *n)
+{
+    uint32_t masks = native_alloc_share(n, NATIVE_MASK);
+    n->x.copies = (X86Copies){ .count = n->copies,
+                               .vectors = (uint8_t) count_registers(n),
+                               .masks = (uint8_t) __builtin_popcount(masks),
+                               .index = NATIVE_LANE,
+                               .index_step = (int32_t) n->lanes,
+                               .base = NATIVE_SLOTS,
+                               .base_step = (int32_t) n->target->vector_bytes };
+}
+
 static void emit_root(Native *n)
 {
     enum { SPARE = 4 };
     NativeFunction *f = n->f;
-    uint32_t registers = (uint32_t) __builtin_popcount(n->target->registers[0]);
+    uint32_t registers = count_registers(n);
     native_memory_choose(n);
     native_memory_enter(n);
+    begin_copies(n);
     walk(n, f->step_begin, f->packet);
     n->step = f->packet;
     n->keep_uniform = f->pressure + SPARE <= registers;
@@ -163,6 +223,7 @@ static void emit_root(Native *n)
     x86_bind(&n->x, top);
     walk(n, f->packet, f->step_end);
     native_region_restore(n, snapshot, true);
+    n->x.copies.count = 0;
     native_memory_loop(n, top);
     native_memory_leave(n);
 }
@@ -170,6 +231,7 @@ static void emit_root(Native *n)
 void native_flow_function(Native *n, NativeFunction *f)
 {
     n->f = f;
+    n->copies = choose_copies(n);
     native_alloc_begin(n);
     if (f->self == PROGRAM_NONE) {
         emit_root(n);

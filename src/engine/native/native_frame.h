@@ -8,7 +8,10 @@
  * Generated code has the distances between these as constants. A kernel is entered once
  * for all whole packets and once more for the last, partial one; for that the addresses
  * of outputs in the arguments are replaced by those of tails, from which the valid
- * entries are copied afterwards. So the code itself stores whole packets only.
+ * entries are copied afterwards. So the code itself stores whole packets only. Where it
+ * computes several packets at a time, inputs have tails as well, because it would read
+ * further behind their end than there is memory. Spill slots then stand side by side:
+ * slot 0 of each packet, slot 1 of each packet ...
  */
 #ifndef ENGINE_NATIVE_NATIVE_FRAME_H
 #define ENGINE_NATIVE_NATIVE_FRAME_H
@@ -16,6 +19,7 @@
 #include "engine/interp/interp_lanes.h"
 
 enum {
+    NATIVE_COPIES = 4,         /* most packets at a time */
     NATIVE_HELPER_SLOTS = 6,   /* result and up to five operands */
     NATIVE_HELPER_BYTES = 128, /* LANE_GROUP entries of 8 bytes */
     NATIVE_STASH_BYTES = 256,
@@ -27,7 +31,8 @@ enum {
 
 typedef struct NativeFrame {
     /* Lanes that are not behind the end: of 32 bits (with mask registers: one bit each,
-     * in the first word), and of 64 bits. */
+     * in the first word), and of 64 bits. Code for several packets at a time needs
+     * neither. */
     _Alignas(64) uint32_t valid[16];
     uint64_t valid_wide[8];
     uint8_t stash[NATIVE_STASH_BYTES];

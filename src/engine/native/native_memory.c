@@ -38,7 +38,8 @@ static int32_t pool_bias(const Native *n)
 NativeOperand native_memory_slot(const Native *n, uint32_t slot)
 {
     return native_at(NATIVE_SLOTS,
-                     (int32_t) (slot * n->target->vector_bytes) - slot_bias(n));
+                     (int32_t) (slot * n->copies * n->target->vector_bytes) -
+                         slot_bias(n));
 }
 
 NativeOperand native_memory_frame(const Native *n, size_t offset)
@@ -109,7 +110,7 @@ void native_memory_enter(Native *n)
 
 void native_memory_loop(Native *n, X86Label top)
 {
-    x86_ri(&n->x, X86_ADD_I | X86_W, NATIVE_LANE, (int32_t) n->lanes);
+    x86_ri(&n->x, X86_ADD_I | X86_W, NATIVE_LANE, (int32_t) (n->copies * n->lanes));
     x86_rr(&n->x, X86_CMP | X86_W, NATIVE_LANE, NATIVE_END);
     x86_jcc(&n->x, X86_CC_B, top);
 }

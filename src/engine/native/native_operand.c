@@ -6,7 +6,8 @@
  * not drive out another.
  *
  * Constants are collected in a pool next to the code's data: entries of 4 and 8 bytes
- * where instructions can broadcast, else whole vectors; equal ones are shared.
+ * where instructions can broadcast, else whole vectors; equal ones are shared if not
+ * too much was in between.
  */
 #include <string.h>
 
@@ -330,63 +331,41 @@ NativeReg native_temp_general(Native *n)
 
 /* ---- constants */
 
-static uint32_t hash_constant(uint64_t value, uint32_t bits)
-{
-    uint64_t x = (value + bits) * 0x9e3779b97f4a7c15u;
-    return (uint32_t) (x >> 32) ^ (uint32_t) (x >> 20);
-}
-
-static bool grow_table(Native *n)
-{
-    uint32_t capacity = n->constant_capacity ? 2 * n->constant_capacity : 64;
-    NativeConstant *table = alloc_zero(capacity, sizeof *table);
-    TRY(table, false);
-    for (uint32_t i = 0; i < n->constant_capacity; ++i) {
-        NativeConstant c = n->constants[i];
-        uint32_t at = hash_constant(c.value, c.bits) & (capacity - 1);
-        while (c.bits && table[at].bits)
-            at = (at + 1) & (capacity - 1);
-        if (c.bits)
-            table[at] = c;
-    }
-    alloc_free(n->constants);
-    n->constants = table;
-    n->constant_capacity = capacity;
-    return true;
-}
-
 /* Room in the pool, aligned to its size; PROGRAM_NONE if memory is out. */
 static uint32_t add_bytes(Native *n, uint32_t size)
 {
-    uint32_t place = (n->pool_size + size - 1) & ~(size - 1);
-    if (!vec_reserve(&n->pool, &n->pool_capacity, place + size, 1)) {
+    uint32_t place = (n->pool_size + size - 1) & ~(size - 1), wanted = place + size;
+    if (!n->pool_capacity) /* most of what is to come */
+        wanted += n->root_program->literal_count * size;
+    if (!vec_reserve(&n->pool, &n->pool_capacity, wanted, 1)) {
         n->failed = true;
         return PROGRAM_NONE;
     }
-    memset(n->pool + n->pool_size, 0, place + size - n->pool_size);
+    for (uint32_t i = n->pool_size; i < place; ++i)
+        n->pool[i] = 0;
     n->pool_size = place + size;
     return place;
 }
 
+/* Recent constants are found again. That others may be in the pool twice costs less
+ * than a table of all of them, of which each look-up would be a cache miss. */
 uint32_t native_operand_constant(Native *n, uint32_t bits, uint64_t value)
 {
-    if (2 * n->constant_count >= n->constant_capacity && !grow_table(n)) {
-        n->failed = true;
-        return 0;
-    }
-    uint32_t last = n->constant_capacity - 1;
-    uint32_t at = hash_constant(value, bits) & last;
-    for (; n->constants[at].bits; at = (at + 1) & last)
-        if (n->constants[at].value == value && n->constants[at].bits == bits)
-            return n->constants[at].place;
+    uint64_t hash = (value + bits) * 0x9e3779b97f4a7c15u;
+    NativeConstant *known = &n->constants[hash >> (64 - NATIVE_CONSTANT_BITS)];
+    if (known->value == value && known->bits == bits)
+        return known->place;
     uint32_t size = bits / 8;
     uint32_t whole = n->target->broadcasts ? size : n->target->vector_bytes;
-    uint32_t place = add_bytes(n, whole);
+    uint32_t place = add_bytes(n, whole), low = (uint32_t) value;
     TRY(place != PROGRAM_NONE, 0);
-    for (uint32_t i = 0; i < whole; i += size)
-        memcpy(n->pool + place + i, &value, size);
-    n->constants[at] = (NativeConstant){ value, place, bits };
-    ++n->constant_count;
+    for (uint32_t i = 0; i < whole; i += size) {
+        if (size == sizeof low)
+            memcpy(n->pool + place + i, &low, sizeof low);
+        else
+            memcpy(n->pool + place + i, &value, sizeof value);
+    }
+    *known = (NativeConstant){ value, place, bits };
     return place;
 }
 
@@ -435,6 +414,5 @@ NativeOperand native_stash(Native *n)
 void native_operand_free(Native *n)
 {
     alloc_free(n->pool);
-    alloc_free(n->constants);
     alloc_free(n->vectors);
 }

@@ -104,6 +104,43 @@ static const Row rows[X86_OP_COUNT] = {
 #undef X
 };
 
+/* What copies need to know of a row (X86Copies). */
+typedef struct CopyRow {
+    uint32_t vectors, masks; /* 1 in the bytes of operands of that class */
+    uint32_t rm;             /* 255 in the byte of the operand that may be in memory */
+    bool opmask;             /* there may be one */
+    bool vector_index;       /* the memory operand has a vector as index */
+    bool to_general;         /* the first operand is a general register */
+} CopyRow;
+
+#define CLASS_IN(operand, first, last) \
+    (X86_OPERAND_CLASS(X86_OPERAND_##operand) >= X86_CLASS_##first \
+        && X86_OPERAND_CLASS(X86_OPERAND_##operand) <= X86_CLASS_##last)
+#define HAS_PLACE(operand, place) \
+    (!IS(operand, _) && X86_OPERAND_PLACE(X86_OPERAND_##operand) == X86_PLACE_##place)
+#define IN_RM(operand) \
+    (HAS_PLACE(operand, M) || HAS_PLACE(operand, P) || HAS_PLACE(operand, S))
+#define IS_VECTOR(operand) CLASS_IN(operand, V, Y)
+#define IS_MASK(operand) CLASS_IN(operand, K, K)
+#define BYTES(property, a, b, c, d) \
+    ((uint32_t) property(a) | (uint32_t) property(b) << 8 \
+        | (uint32_t) property(c) << 16 | (uint32_t) property(d) << 24)
+
+static const CopyRow copy_rows[X86_OP_COUNT] = {
+#define X(NAME, TEXT, KIND, MAP, PP, W, OPCODE, DIGIT, LENGTH, TUPLE, BCAST, MASK, \
+    IMM, A, B, C, D) \
+    [X86_##NAME] = { \
+        .vectors = BYTES(IS_VECTOR, A, B, C, D), \
+        .masks = BYTES(IS_MASK, A, B, C, D), \
+        .rm = 255u * BYTES(IN_RM, A, B, C, D), \
+        .opmask = X86_MASK_##MASK != X86_MASK__, \
+        .vector_index = HAS_PLACE(A, S) || HAS_PLACE(B, S), \
+        .to_general = CLASS_IN(A, G, U), \
+    },
+#include "engine/native/x86.def"
+#undef X
+};
+
 /* What register r adds to a word in each place. */
 #define EVEX_REG(r) ((r & 8) << 12 | (r & 16) << 8 | (r & 7) << (EVEX_MODRM + 3))
 #define EVEX_VVVV(r) ((r & 15) << 19 | (r & 16) << 23)
@@ -517,10 +554,7 @@ static ALWAYS_INLINE void emit_mem(X86 *x, X86Form form, uint32_t regs, X86Mem m
     x->at = at + size;
 }
 
-/* What is rare: a full buffer, a failure before, a listing, a label. Kept apart so that
- * the usual path is one function without calls. */
-static __attribute__((noinline)) void emit_rare(X86 *x, X86Form form, uint32_t regs,
-    int32_t imm)
+static ALWAYS_INLINE void emit_one(X86 *x, X86Form form, uint32_t regs, int32_t imm)
 {
     if (x->at >= x->limit)
         grow(x, 0);
@@ -529,8 +563,8 @@ static __attribute__((noinline)) void emit_rare(X86 *x, X86Form form, uint32_t r
     emit(x, form, regs, imm);
 }
 
-static __attribute__((noinline)) void emit_mem_rare(X86 *x, X86Form form, uint32_t regs,
-    X86Mem mem, int32_t imm)
+static ALWAYS_INLINE void emit_mem_one(X86 *x, X86Form form, uint32_t regs, X86Mem mem,
+    int32_t imm)
 {
     if (x->at >= x->limit)
         grow(x, 0);
@@ -542,9 +576,62 @@ static __attribute__((noinline)) void emit_mem_rare(X86 *x, X86Form form, uint32
         emit_mem(x, form, regs, mem, imm, false);
 }
 
+/* By how much the opmask of the next copy is further. */
+static inline X86Form copy_opmask(const X86Copies *c, const CopyRow *row, X86Form form)
+{
+    return row->opmask && form & X86_K(7) ? X86_K(c->masks) : 0;
+}
+
+/* By how many bytes its place in memory is. */
+static inline int32_t copy_distance(const X86Copies *c, const CopyRow *row, X86Mem mem)
+{
+    if (mem.index == c->index && !row->vector_index)
+        return (int32_t) ((uint32_t) c->index_step << mem.shift);
+    return mem.base == c->base ? c->base_step : 0;
+}
+
+/* What is rare: a full buffer, a failure before, a listing, copies, a label. Kept apart
+ * so that the usual path is one function without calls. */
+static __attribute__((noinline)) void emit_rare(X86 *x, X86Form form, uint32_t regs,
+    int32_t imm)
+{
+    const X86Copies *const c = &x->copies;
+    const CopyRow *const row = &copy_rows[form & X86_OP_MASK];
+    const uint32_t further = row->vectors * c->vectors + row->masks * c->masks;
+    const uint32_t count = c->count > 1 && further ? c->count : 1;
+    const X86Form opmask = copy_opmask(c, row, form);
+    x->copies.refused |= count > 1 && row->to_general;
+    for (uint32_t i = 0; i < count; i++) {
+        emit_one(x, form, regs, imm);
+        form += opmask;
+        regs += further;
+    }
+}
+
+static __attribute__((noinline)) void emit_mem_rare(X86 *x, X86Form form, uint32_t regs,
+    X86Mem mem, int32_t imm)
+{
+    const X86Copies *const c = &x->copies;
+    const CopyRow *const row = &copy_rows[form & X86_OP_MASK];
+    const bool copied = c->count > 1 && (row->vectors | row->masks);
+    const uint32_t count = copied ? c->count : 1;
+    const uint32_t further = (row->vectors & ~row->rm) * c->vectors
+        + (row->masks & ~row->rm) * c->masks;
+    const X86Form opmask = copy_opmask(c, row, form);
+    const int32_t distance = copy_distance(c, row, mem);
+    for (uint32_t i = 0; i < count; i++) {
+        emit_mem_one(x, form, regs, mem, imm);
+        form += opmask;
+        regs += further;
+        mem.disp += distance;
+        if (row->vector_index)
+            mem.index = (uint8_t) (mem.index + c->vectors);
+    }
+}
+
 void x86_emit(X86 *x, X86Form form, uint32_t regs, int32_t imm)
 {
-    if (x->at >= x->limit || x->listing)
+    if (x->at >= x->limit || x->listing || x->copies.count > 1)
         emit_rare(x, form, regs, imm);
     else
         emit(x, form, regs, imm);
@@ -552,7 +639,7 @@ void x86_emit(X86 *x, X86Form form, uint32_t regs, int32_t imm)
 
 void x86_emit_mem(X86 *x, X86Form form, uint32_t regs, X86Mem mem, int32_t imm)
 {
-    if (x->at >= x->limit || x->listing || !is_plain(mem))
+    if (x->at >= x->limit || x->listing || x->copies.count > 1 || !is_plain(mem))
         emit_mem_rare(x, form, regs, mem, imm);
     else
         emit_mem(x, form, regs, mem, imm, true);
@@ -583,6 +670,7 @@ void x86_mov_imm(X86 *x, int reg, uint64_t value)
 static void jump(X86 *x, X86Label label, const char *name, uint32_t opcode,
     uint32_t opcode_size, uint32_t size)
 {
+    x->copies.refused |= x->copies.count > 1;
     if (x->at >= x->limit)
         grow(x, 0);
     if (x->listing)

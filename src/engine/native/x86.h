@@ -154,6 +154,20 @@ typedef struct X86Listing {
     uint32_t count, capacity;
 } X86Listing;
 
+/** Several copies of a computation, written side by side: while 'count' is above 1,
+ *  each instruction with vector or mask registers is written 'count' times. Copy c has
+ *  its registers c * 'vectors' and c * 'masks' further; where a memory operand has the
+ *  general register 'index' as index, its place is c * 'index_step' entries further,
+ *  and where it has 'base' as base (and not that index), c * 'base_step' bytes. What
+ *  has general registers only is written once. What cannot be copied (jumps, general
+ *  registers computed from vectors) sets 'refused'; the code is then of no use. */
+typedef struct X86Copies {
+    uint32_t count;
+    uint8_t vectors, masks, index, base;
+    int32_t index_step, base_step;
+    bool refused;
+} X86Copies;
+
 /** Code being written. The owner calls x86_init() and x86_free(). */
 typedef struct X86 {
     uint8_t *code, *at, *limit; /* buffer, next byte, no instruction begins past here */
@@ -162,6 +176,7 @@ typedef struct X86 {
     X86Listing *listing;        /* set by the owner if it wants a listing, else NULL */
     uint32_t label_count, label_capacity;
     uint32_t fixup_count, fixup_capacity;
+    X86Copies copies; /* set by the owner */
     bool failed;
     uint8_t spare[64]; /* takes the bytes after a failure */
 } X86;
