@@ -663,8 +663,10 @@ JIT_EXPORT bool jit_set_scope(JitBackend backend, uint32_t scope);
  *      do {
  *          condition = ... computed from state[] ...
  *          again = jit_var_loop_cond(loop, condition);
- *          if (again > 0)
+ *          if (again > 0) {
+ *              jit_var_loop_compress(loop, state);                     (optional)
  *              ... replace the entries of state[] by their next values ...
+ *          }
  *      } while (again >= 0 && (again = jit_var_loop_end(loop, state)) == 0);
  *
  *  'state' holds 'n' variables that the loop changes. Their references move to the
@@ -682,6 +684,15 @@ JIT_EXPORT uint32_t jit_var_loop_start(JitBackend backend, const char *name, siz
 /** Give the loop its condition (a mask). 1: the body is to be traced now. 0: it is not
  *  needed, call jit_var_loop_end() at once. -1: error. */
 JIT_EXPORT int jit_var_loop_cond(uint32_t loop, uint32_t condition);
+/** To be called when the body is to be traced, before it. With JitFlagCompressLoops,
+ *  and without JitFlagSymbolicLoops, this may take lanes out that are done: state[] is
+ *  replaced by arrays with an entry for each lane that is left, which
+ *  jit_var_loop_end() undoes when the loop is done. The first iteration has all lanes.
+ *  Arrays with an entry for each lane have to be states then; and if the body gathers
+ *  from or scatters to a state that has as many entries as there are lanes, or the loop
+ *  is part of a recording, no lane is ever taken out. False: error, the loop is given
+ *  up. */
+JIT_EXPORT bool jit_var_loop_compress(uint32_t loop, uint32_t *state);
 /** The body is complete, state[] holds the next states. 1: the loop is done, state[]
  *  (whose old references are released) holds the results. 0: once more, from the
  *  condition on, with what is in state[] now. -1: error, state[] is unchanged. */
@@ -718,6 +729,8 @@ JIT_EXPORT bool jit_var_cond_end(uint32_t cond, uint32_t *results);
  * variables from outside can be used without being inputs. With JitFlagOptimizeCalls
  * literal inputs stay literals in the callables, and outputs that are the same
  * everywhere leave the call. A call that can reach one callable only is a conditional.
+ * Local arrays of up to 1024 entries can be inputs and outputs: they are copied. Others
+ * from outside cannot be used in callables.
  * Calls can be nested 64 deep. As with loops, a function that fails ends the recording.
  * Without JitFlagSymbolicCalls, callers use jit_var_call_reduce() instead. */
 

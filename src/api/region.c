@@ -107,6 +107,17 @@ int jit_var_loop_cond(uint32_t loop, uint32_t condition)
     return result;
 }
 
+bool jit_var_loop_compress(uint32_t loop, uint32_t *states)
+{
+    if (!states)
+        return api_null("jit_var_loop_compress()", "state");
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = loop_compress(ts, loop, states);
+    api_leave();
+    return ok;
+}
+
 int jit_var_loop_end(uint32_t loop, uint32_t *states)
 {
     ThreadState *ts = api_enter();

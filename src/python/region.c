@@ -36,6 +36,9 @@ static int give_condition(Loop *loop, uint32_t mask)
     jit_var_inc_ref(mask);
     Py_BEGIN_ALLOW_THREADS
     again = jit_var_loop_cond(loop->handle, mask);
+    if (again > 0 && loop->states.count &&
+        !jit_var_loop_compress(loop->handle, loop->states.ids))
+        again = -1;
     jit_var_dec_ref(mask);
     Py_END_ALLOW_THREADS
     if (again < 0) {

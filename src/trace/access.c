@@ -110,7 +110,7 @@ bool access_prepare(Access *a, VarId index, VarId mask, const VarId *values,
     a->mask = mask;
     a->index = index;
     var_inc(index);
-    if (!state_flag(a->ts, JitFlagDebug))
+    if (bound == ACCESS_UNBOUNDED || !state_flag(a->ts, JitFlagDebug))
         return true;
     VarId pair[] = { mask, index };
     uint32_t size = 1;

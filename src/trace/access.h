@@ -31,6 +31,9 @@ typedef struct Access {
     uint32_t size;       /* lanes */
 } Access;
 
+/** All positions are valid. */
+#define ACCESS_UNBOUNDED UINT64_MAX
+
 /** Is this an array? It becomes that of the access. 'what' is for the message. */
 bool access_check_array(Access *a, VarId array, const char *what);
 bool access_check_index(const Access *a, VarId index);
@@ -43,7 +46,7 @@ bool access_check_value(const Access *a, VarId value, VarId target, const char *
 bool access_check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
                         uint32_t value_count);
 /** Index and mask are fine: fill in size, the mask with what the mask stack adds, and,
- *  in debug mode, a check of 'index' against 'bound'. */
+ *  in debug mode, a check of 'index' against 'bound', if there is one. */
 bool access_prepare(Access *a, VarId index, VarId mask, const VarId *values,
                     uint32_t value_count, uint64_t bound);
 /** Let go of index and mask, if the access has them. */

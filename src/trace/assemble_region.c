@@ -355,8 +355,8 @@ static bool enter(Assembly *b, VarId id)
     if (region_is_effect(v) && !(v->flags & VAR_RUNNING) && !b->bodies && !b->preview)
         return error_set(JIT_ERROR_STATE,
                          "jit_eval(): the computation uses a result of '%s', a loop, "
-                         "conditional or call with side effects that another thread "
-                         "has yet to evaluate",
+                         "conditional or call with side effects that has yet to run: "
+                         "it belongs to a recording that is open, or to another thread",
                          v->region->name ? v->region->name : "unnamed");
     TRY(vec_reserve(&b->open, &b->open_capacity, b->open_count + 1, sizeof(OpenRegion)),
         false);

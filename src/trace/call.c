@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/access.h"
+#include "trace/local.h"
 #include "trace/mask.h"
 #include "trace/region.h"
 
@@ -50,6 +51,7 @@ void call_free(Call *call)
     drop(call->mask);
     drop(call->active);
     alloc_free(call->effect_ends);
+    alloc_free(call->results);
     alloc_free(call->name);
     alloc_free(call);
 }
@@ -113,23 +115,11 @@ Call *call_find(ThreadState *ts, uint32_t handle, const char *function)
     return (Call *) record_find(ts, handle, BODY_CALLABLE, function);
 }
 
-VarId call_input(ThreadState *ts, uint32_t handle, VarId value)
+VarId call_add_input(ThreadState *ts, Call *call, VarId value)
 {
-    static const char *const function = "jit_var_call_input()";
-    Call *call = call_find(ts, handle, function);
-    TRY(call, 0);
-    TRY(node_usable(ts, value, function, "the value"), 0);
     const Var *v = var_get(value);
-    if (v->scope >= call->scope && v->op != OP_LITERAL && v->op != OP_EVALUATED)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT,
-                                 "%s: r%u was traced in a callable of '%s', expected a "
-                                 "variable from outside", function, value, call->name);
-    if (v->op == OP_LITERAL && state_flag(ts, JitFlagOptimizeCalls)) {
-        var_inc(value);
-        return value;
-    }
     VarId placeholder = call_placeholder(ts, call, OP_STATE, call->states.count,
-                                   (VarType) v->type, v->size);
+                                         (VarType) v->type, v->size);
     TRY(placeholder, 0);
     if (!call_append_id(&call->states, placeholder, false)) {
         var_dec(placeholder);
@@ -140,7 +130,29 @@ VarId call_input(ThreadState *ts, uint32_t handle, VarId value)
         var_dec(placeholder);
         return 0;
     }
-    var_inc(placeholder);
+    return placeholder;
+}
+
+VarId call_input(ThreadState *ts, uint32_t handle, VarId value)
+{
+    static const char *const function = "jit_var_call_input()";
+    Call *call = call_find(ts, handle, function);
+    TRY(call, 0);
+    if (var_exists(value) && local_is_array(var_get(value)))
+        return call_local_input(ts, call, value);
+    TRY(node_usable(ts, value, function, "the value"), 0);
+    const Var *v = var_get(value);
+    if (v->scope >= call->scope && v->op != OP_LITERAL && v->op != OP_EVALUATED)
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "%s: r%u was traced in a callable of '%s', expected a "
+                                 "variable from outside", function, value, call->name);
+    if (v->op == OP_LITERAL && state_flag(ts, JitFlagOptimizeCalls)) {
+        var_inc(value);
+        return value;
+    }
+    VarId placeholder = call_add_input(ts, call, value);
+    if (placeholder)
+        var_inc(placeholder);
     return placeholder;
 }
 
@@ -154,40 +166,67 @@ VarId call_mask(ThreadState *ts, uint32_t handle)
 
 /* ------------------------------------------------------------------- callables */
 
-static bool check_outputs(ThreadState *ts, const Call *call, size_t n,
-                          const VarId *outputs)
+static bool is_local(VarId id)
+{
+    return var_exists(id) && local_is_array(var_get(id));
+}
+
+/* Output 'which' of a callable, as the caller counts them: is it like that of those
+ * before? */
+static bool check_output(ThreadState *ts, Call *call, uint32_t which, VarId id)
 {
     static const char *const function = "jit_var_call_append()";
-    if (n > INST_MOST_OPERANDS || (call->count && n != call->output_count))
+    CallOutput *first = &call->results[which];
+    TRY(is_local(id) || node_usable(ts, id, function, "an output"), false);
+    CallOutput found = { (VarType) var_get(id)->type, 0 };
+    if (is_local(id))
+        found.length = (uint32_t) local_length(id, function);
+    if (!call->count)
+        *first = found;
+    if (found.type != first->type)
         return error_set(JIT_ERROR_ARGUMENT,
-                         "%s: call '%s': callable %u has %zu outputs, those before "
-                         "have %u, expected equal numbers up to %u", function,
-                         call->name, call->count, n, call->output_count,
+                         "%s: call '%s': output %u of callable %u is %s, expected %s "
+                         "as before", function, call->name, which, call->count,
+                         type_info[found.type].name, type_info[first->type].name);
+    if (found.length != first->length)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: call '%s': output %u of callable %u is a local array of "
+                         "%u entries (0: none), expected %u as before", function,
+                         call->name, which, call->count, found.length, first->length);
+    return true;
+}
+
+static bool check_outputs(ThreadState *ts, Call *call, size_t n, const VarId *outputs)
+{
+    if (n > INST_MOST_OPERANDS || (call->count && n != call->result_count))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_var_call_append(): call '%s': callable %u has %zu "
+                         "outputs, those before have %u, expected equal numbers up to "
+                         "%u", call->name, call->count, n, call->result_count,
                          INST_MOST_OPERANDS);
-    for (size_t i = 0; i < n; ++i) {
-        TRY(node_usable(ts, outputs[i], function, "an output"), false);
-        VarType type = (VarType) var_get(outputs[i])->type, first = type;
-        if (call->count)
-            first = (VarType) var_get(call->outputs.ids[i])->type;
-        if (type != first)
-            return error_set(JIT_ERROR_ARGUMENT,
-                             "%s: call '%s': output %zu of callable %u is %s, expected "
-                             "%s as before", function, call->name, i, call->count,
-                             type_info[type].name, type_info[first].name);
+    if (!call->count) {
+        call->results = alloc_zero(n + 1, sizeof(CallOutput));
+        TRY(call->results, false);
+        call->result_count = (uint32_t) n;
     }
+    for (size_t i = 0; i < n; ++i)
+        TRY(check_output(ts, call, (uint32_t) i, outputs[i]), false);
     return true;
 }
 
 /* Outputs and effects of the callable that is complete. */
-static bool keep_callable(Call *call, size_t n, const VarId *outputs)
+static bool keep_callable(ThreadState *ts, Call *call, size_t n, const VarId *outputs)
 {
+    uint32_t before = call->outputs.count;
     TRY(vec_reserve(&call->effect_ends, &call->effect_end_capacity, call->count + 1,
                     sizeof(uint32_t)), false);
     for (size_t i = 0; i < n; ++i)
-        TRY(call_append_id(&call->outputs, outputs[i], true), false);
+        TRY(is_local(outputs[i])
+                ? call_local_split(ts, call, outputs[i], &call->outputs)
+                : call_append_id(&call->outputs, outputs[i], true), false);
     for (uint32_t i = 0; i < call->body.effect_count; ++i)
         TRY(call_append_id(&call->effects, call->body.effects[i], true), false);
-    call->output_count = (uint32_t) n;
+    call->output_count = call->outputs.count - before;
     call->effect_ends[call->count++] = call->effects.count;
     return true;
 }
@@ -197,7 +236,8 @@ bool call_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
     static const char *const function = "jit_var_call_append()";
     Call *call = call_find(ts, handle, function);
     TRY(call, false);
-    bool ok = check_outputs(ts, call, n, outputs) && keep_callable(call, n, outputs);
+    bool ok = check_outputs(ts, call, n, outputs) &&
+              keep_callable(ts, call, n, outputs);
     if (!ok) {
         record_abandon(ts, &call->body);
         return false;

@@ -13,6 +13,12 @@ typedef struct CallList {
     uint32_t count, capacity;
 } CallList;
 
+/** What the caller has as an output. */
+typedef struct CallOutput {
+    VarType type;
+    uint32_t length; /* of a local array, which is that many outputs; else 0 */
+} CallOutput;
+
 /** A call that is recorded. The outputs of all callables stand one after the other, and
  *  so do their effects; lists hold references. */
 typedef struct Call {
@@ -24,6 +30,8 @@ typedef struct Call {
     CallList inputs, states; /* what is given, and what stands for it */
     uint32_t count;          /* callables that are complete */
     uint32_t output_count;   /* of each */
+    CallOutput *results;     /* as the caller counts them */
+    uint32_t result_count;
     CallList outputs, effects;
     uint32_t *effect_ends;   /* of each callable */
     uint32_t effect_end_capacity;
@@ -36,6 +44,8 @@ bool call_append(ThreadState *ts, uint32_t call, size_t n, const VarId *outputs)
 
 /** The innermost open call if it has this handle; NULL: error recorded. */
 Call *call_find(ThreadState *ts, uint32_t handle, const char *function);
+/** Make 'value' an input: its placeholder, which the call holds. */
+VarId call_add_input(ThreadState *ts, Call *call, VarId value);
 /** A placeholder that belongs to all callables. */
 VarId call_placeholder(ThreadState *ts, const Call *call, Op op, uint32_t which,
                        VarType type, uint32_t size);
@@ -43,6 +53,15 @@ VarId call_placeholder(ThreadState *ts, const Call *call, Op op, uint32_t which,
 bool call_append_id(CallList *list, VarId id, bool new_reference);
 /** Drop what a list holds. */
 void call_drop_list(CallList *list);
+/* Local arrays that cross (call_local.c). */
+/** A version of a local array as an input: what stands for it (a new reference). */
+VarId call_local_input(ThreadState *ts, Call *call, VarId array);
+/** Append the entries of a version in the open callable. */
+bool call_local_split(ThreadState *ts, const Call *call, VarId array, CallList *list);
+/** An array with these entries. */
+VarId call_local_join(ThreadState *ts, const Call *call, const VarId *entries,
+                      uint32_t length, uint32_t size);
+
 /** Release a call whose body has been closed. */
 void call_free(Call *call);
 

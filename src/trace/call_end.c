@@ -545,27 +545,54 @@ static bool make_results(Ending *e)
     return ok;
 }
 
+/* What the caller has as results: entries of local arrays become arrays again. Takes
+ * the references to the entries. */
+static bool join_results(const Ending *e, VarId *results)
+{
+    const Call *call = e->call;
+    const VarId *next = e->results;
+    bool ok = true;
+    for (uint32_t i = 0; i < call->result_count; ++i) {
+        uint32_t length = call->results[i].length;
+        if (!length)
+            results[i] = next[0];
+        else if (ok)
+            results[i] = call_local_join(e->ts, call, next, length, e->size);
+        ok = ok && results[i];
+        for (uint32_t k = 0; k < length; ++k)
+            drop(next[k]);
+        next += length ? length : 1;
+    }
+    return ok;
+}
+
 bool call_end(ThreadState *ts, uint32_t handle, const CallTargets *targets,
               VarId *results)
 {
     static const char *const function = "jit_var_call()";
     Call *call = call_find(ts, handle, function);
     TRY(call, false);
-    Ending e = { .ts = ts, .call = call, .targets = targets, .results = results };
-    for (uint32_t k = 0; results && k < call->output_count; ++k)
+    Ending e = { .ts = ts, .call = call, .targets = targets };
+    e.results = alloc_zero((size_t) call->output_count + 1, sizeof(VarId));
+    for (uint32_t k = 0; results && k < call->result_count; ++k)
         results[k] = 0;
-    bool ok = true;
-    if (call->output_count && !results)
+    bool ok = e.results != NULL;
+    if (call->result_count && !results)
         ok = error_set(JIT_ERROR_ARGUMENT, "%s: results is NULL", function);
     else if (call->body.effect_count)
         ok = error_set(JIT_ERROR_STATE,
                        "%s: call '%s': a callable was not completed with "
                        "jit_var_call_append()", function, call->name);
-    ok = record_close(ts, &call->body, function) && ok && make_results(&e);
-    for (uint32_t k = 0; !ok && results && k < call->output_count; ++k) {
+    ok = record_close(ts, &call->body, function) && ok;
+    bool made = ok && make_results(&e);
+    for (uint32_t k = 0; e.results && !made && k < call->output_count; ++k)
+        drop(e.results[k]);
+    ok = made && join_results(&e, results);
+    for (uint32_t k = 0; !ok && results && k < call->result_count; ++k) {
         drop(results[k]);
         results[k] = 0;
     }
+    alloc_free(e.results);
     drop(e.number);
     drop(e.offset);
     drop(e.data);

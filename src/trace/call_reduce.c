@@ -67,7 +67,12 @@ static bool make_buckets(ThreadState *ts, JitBackend backend, const char *varian
             continue;
         VarId index = array_mem_copy(ts, backend, VarTypeUInt32, perm + found[1],
                                      found[2]);
-        TRY(index, false);
+        Extra *extra = index && ts->body ? extra_make(var_get(index)) : NULL;
+        if (index && ts->body && !extra)
+            var_dec(index);
+        TRY(index && (extra || !ts->body), false);
+        if (extra)
+            extra->lanes = true;
         void *ptr = domain ? registry_ptr(variant, domain, found[0]) : NULL;
         buckets[(*made)++] = (JitCallBucket){ .id = found[0], .ptr = ptr,
                                               .index = index };

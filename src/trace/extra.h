@@ -21,6 +21,8 @@ typedef struct Extra {
     VarId expanded_of;   /* on those: whose copies they are; 0 once that was freed */
     uint32_t copies;     /* on those: their number, one for each worker */
     uint8_t expanded_op; /* ReduceOp with which the copies will be folded in */
+    bool lanes;          /* positions of lanes: what is gathered with them stays what
+                            it is, an entry for each lane */
     uint32_t next_free;
 } Extra;
 

@@ -50,8 +50,13 @@ static void free_loop(Loop *loop)
 {
     drop_recording(loop);
     drop(&loop->mask);
-    for (uint32_t i = 0; i < loop->count; ++i)
+    drop(&loop->kept);
+    drop(&loop->lanes);
+    drop(&loop->present);
+    for (uint32_t i = 0; i < loop->count; ++i) {
         drop(&loop->states[i].initial);
+        drop(&loop->states[i].full);
+    }
     alloc_free(loop->name);
     alloc_free(loop);
 }
@@ -201,6 +206,11 @@ VarId loop_array(ThreadState *ts, VarId id)
         s->whole = true;
         id = s->array;
     }
+    for (Body *body = ts->body; body; body = body->outer) {
+        Loop *loop = (Loop *) body;
+        for (uint32_t i = 0; body->kind == BODY_EVALUATED && i < loop->count; ++i)
+            loop->states[i].whole |= loop->states[i].initial == id;
+    }
     return id;
 }
 
@@ -312,6 +322,16 @@ int loop_condition(ThreadState *ts, uint32_t handle, VarId condition)
     if (!record_set_active(ts, body, loop->active[1], "jit_var_loop_cond()"))
         return fail(ts, loop);
     return !loop->never;
+}
+
+bool loop_compress(ThreadState *ts, uint32_t handle, VarId *values)
+{
+    Loop *loop = find_loop(ts, handle, "jit_var_loop_compress()");
+    TRY(loop, false);
+    if (!loop->kept || loop->never || loop_compress_states(ts, loop, values))
+        return true;
+    fail(ts, loop);
+    return false;
 }
 
 /* ----------------------------------------------------------------- outputs */
@@ -564,7 +584,8 @@ static int end_never(ThreadState *ts, Loop *loop, VarId *values)
         var_dec(values[i]);
         values[i] = id;
     }
-    bool ok = record_close(ts, &loop->body, "jit_var_loop_end()");
+    bool ok = (!loop->lanes || loop_compress_end(ts, loop, values));
+    ok = record_close(ts, &loop->body, "jit_var_loop_end()") && ok;
     free_loop(loop);
     return ok ? 1 : -1;
 }

@@ -1,5 +1,5 @@
 /*
- * loop.h -- loops: recorded (loop.c) or run at once (loop_evaluated.c)
+ * loop.h -- loops: recorded (loop.c) or run at once (loop_evaluated.c, loop_compress.c)
  *
  * The first functions are those of jit.h, which says what they do. Requires the graph
  * lock.
@@ -18,6 +18,8 @@ typedef struct LoopState {
     bool whole;        /* accessed as a whole; in a loop that is run at once and has the
                           initial value: perhaps, the next state tells */
     bool fixed;        /* it never changes */
+    VarId full;        /* owned; see loop_compress.c, 0: none */
+    bool changed;      /* 'full' is out of date for the lanes that are left */
 } LoopState;
 
 typedef struct Loop {
@@ -30,6 +32,13 @@ typedef struct Loop {
     bool again;        /* this is the second recording */
     bool evaluated;    /* nothing is recorded: 'initial' is the state before an
                           iteration, active[0] the mask of lanes that go on */
+    /* Run at once, with JitFlagCompressLoops (loop_compress.c): */
+    bool compress;     /* lanes may be taken out */
+    bool ran;          /* there has been an iteration */
+    uint32_t width;    /* lanes that there were */
+    VarId kept;        /* positions of the active lanes; owned */
+    VarId lanes;       /* which lanes are left, 0: all; owned */
+    VarId present;     /* mask of those that are no padding, 0: all; owned */
     uint32_t count;
     LoopState states[];
 } Loop;
@@ -53,5 +62,16 @@ void loop_array_written(ThreadState *ts, VarId id, VarId written);
 bool loop_evaluated_begin(ThreadState *ts, Loop *loop);
 bool loop_evaluated_condition(ThreadState *ts, Loop *loop);
 bool loop_evaluated_end(ThreadState *ts, Loop *loop, VarId *values);
+
+bool loop_compress(ThreadState *ts, uint32_t loop, VarId *values);
+/** Take inactive lanes out of the states, if that is wanted and worth while; 'values'
+ *  are the caller's. */
+bool loop_compress_states(ThreadState *ts, Loop *loop, VarId *values);
+/** Let 'kept' be the lanes that 'active' has; '*any' is whether there are any. */
+bool loop_compress_find(ThreadState *ts, Loop *loop, VarId active, bool *any);
+/** An iteration is over, and these are the caller's states. */
+bool loop_compress_note(ThreadState *ts, Loop *loop, const VarId *values);
+/** The loop is over: states of all lanes. */
+bool loop_compress_end(ThreadState *ts, Loop *loop, VarId *values);
 
 #endif

@@ -11,6 +11,7 @@
  * The caller's code is the same as for a loop that is recorded. Its states are real
  * values here, so arrays that it reads and writes by index need no special care, except
  * that they must not be blended: what was written to is passed on as it is.
+ * loop_compress.c takes lanes out that are done.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -22,6 +23,11 @@
 
 bool loop_evaluated_begin(ThreadState *ts, Loop *loop)
 {
+    /* Writes that are kept until later are of no use to loop_compress.c, and local
+     * arrays cannot be gathered from. */
+    loop->compress = state_flag(ts, JitFlagCompressLoops) && !record_keeps(ts);
+    for (uint32_t i = 0; i < loop->count; ++i)
+        loop->compress &= !loop->states[i].local;
     TRY(record_open(ts, &loop->body, BODY_EVALUATED, loop->body.backend, 0), false);
     loop->active[0] = loop->mask;
     var_inc(loop->mask);
@@ -37,6 +43,7 @@ static bool evaluate_states(ThreadState *ts, const Loop *loop)
             TRY(evaluate_schedule(ts, id, NULL), false);
     }
     TRY(evaluate_schedule(ts, loop->active[0], NULL), false);
+    TRY(!loop->lanes || evaluate_schedule(ts, loop->lanes, NULL), false);
     return evaluate_all(ts);
 }
 
@@ -59,7 +66,9 @@ bool loop_evaluated_condition(ThreadState *ts, Loop *loop)
     var_dec(loop->active[0]);
     loop->active[0] = active;
     bool any;
-    TRY(evaluate_states(ts, loop) && is_any_active(ts, active, &any), false);
+    TRY(evaluate_states(ts, loop), false);
+    TRY(loop->compress ? loop_compress_find(ts, loop, active, &any)
+                       : is_any_active(ts, active, &any), false);
     loop->never = !any;
     return loop->never ||
            record_set_active(ts, &loop->body, active, "jit_var_loop_cond()");
@@ -99,8 +108,17 @@ static VarId *blend_all(ThreadState *ts, const Loop *loop, const VarId *values)
 
 bool loop_evaluated_end(ThreadState *ts, Loop *loop, VarId *values)
 {
-    TRY(record_set_active(ts, &loop->body, 0, "jit_var_loop_end()"), false);
-    VarId *next = blend_all(ts, loop, values);
+    /* Lanes that have been taken out need no mask. */
+    VarId outside = 0;
+    if (loop->lanes) {
+        outside = node_literal(ts, loop->body.backend, VarTypeBool, 1, 1);
+        TRY(outside, false);
+    }
+    bool ok = record_set_active(ts, &loop->body, outside, "jit_var_loop_end()");
+    if (outside)
+        var_dec(outside);
+    ok = ok && (!loop->compress || loop_compress_note(ts, loop, values));
+    VarId *next = ok ? blend_all(ts, loop, values) : NULL;
     TRY(next, false);
     for (uint32_t i = 0; i < loop->count; ++i) {
         LoopState *s = &loop->states[i];

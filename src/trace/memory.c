@@ -79,14 +79,15 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
                          a->function, var_get(source)->size, n);
     if (!is_uniform(source))
         TRY(evaluate_var(a->ts, source), false);
-    return access_prepare(a, index, mask, NULL, 0, var_get(source)->size / n);
+    uint32_t size = var_get(source)->size; /* one entry serves all positions */
+    return access_prepare(a, index, mask, NULL, 0,
+                          size == 1 ? ACCESS_UNBOUNDED : size / n);
 }
 
-VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask)
+VarId memory_pick(ThreadState *ts, VarId source, VarId index, VarId mask)
 {
     Access a = { .ts = ts, .function = "jit_var_gather()", .kind = CHECK_GATHER };
     VarId result = 0, pointer = 0;
-    source = loop_array(ts, source);
     if (!begin_gather(&a, source, index, mask, 1)) {
         /* error recorded */
     } else if (is_uniform(source)) {
@@ -100,6 +101,15 @@ VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask)
     }
     access_finish(&a);
     return result;
+}
+
+VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask)
+{
+    const Extra *extra = NULL;
+    if (ts->body && var_exists(index))
+        extra = extra_find(var_get(index));
+    bool whole = !extra || !extra->lanes;
+    return memory_pick(ts, whole ? loop_array(ts, source) : source, index, mask);
 }
 
 /* index * n + k */

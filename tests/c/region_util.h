@@ -24,6 +24,8 @@ static UNUSED int run_loop_status(const char *name, size_t n, uint32_t *state,
         uint32_t mask = condition(state);
         again = jit_var_loop_cond(loop, mask);
         jit_var_dec_ref(mask);
+        if (again > 0 && n && !jit_var_loop_compress(loop, state))
+            return -1;
         if (again > 0) {
             tracings++;
             step(state);

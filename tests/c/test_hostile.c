@@ -494,6 +494,68 @@ static bool calls(void)
     return entry_is(result, 4, 31) && entry_is(result, 5, 49) && entry_is(result, 6, 0);
 }
 
+/* A local array goes into a call and comes out of it. */
+static bool call_with_array(void)
+{
+    uint32_t i = counter(), three = number(3), self = own(jit_var_mod(i, three));
+    uint32_t empty = own(jit_array_create(CPU, VarTypeUInt32, 2, N)), results[2];
+    uint32_t one = number(1), array = own(jit_array_write(empty, one, i, 0));
+    uint32_t call = jit_var_call_start(CPU, "hostile", 0);
+    if (!call)
+        return false;
+    uint32_t a = own(jit_var_call_input(call, array));
+    for (uint32_t c = 0; c < 2; ++c) {
+        uint32_t outputs[] = { a, own(jit_array_read(a, one, 0)) };
+        if (c)
+            outputs[0] = own(jit_array_write(a, one, three, 0));
+        if (!outputs[0] || !outputs[1]) {
+            jit_record_end(CPU, call, 1);
+            return false;
+        }
+        if (!jit_var_call_append(call, 2, outputs))
+            return false;
+    }
+    if (!jit_var_call(call, self, 2, NULL, NULL, results))
+        return false;
+    own(results[0]);
+    own(results[1]);
+    uint32_t entry = own(jit_array_read(results[0], one, 0));
+    return entry_is(entry, 4, 4) && entry_is(entry, 5, 3) && entry_is(results[1], 5, 5);
+}
+
+/* while (x > 0) { sum += x; x -= 1; } with lanes taken out as they end */
+static bool compressed_loop(void)
+{
+    jit_set_flag(JitFlagSymbolicLoops, 0);
+    jit_set_flag(JitFlagCompressLoops, 1);
+    uint32_t four = number(4), i = counter(), x = own(jit_var_mod(i, four));
+    uint32_t zero = number(0), one = number(1);
+    uint32_t state[] = { jit_var_inc_ref(x), jit_var_inc_ref(zero) };
+    uint32_t loop = jit_var_loop_start(CPU, "hostile", 2, state);
+    int again = loop ? 0 : -1;
+    while (loop && again == 0) {
+        uint32_t mask = jit_var_gt(state[0], zero);
+        again = jit_var_loop_cond(loop, mask);
+        jit_var_dec_ref(mask);
+        if (again > 0 && !jit_var_loop_compress(loop, state))
+            again = -1;
+        if (again > 0) {
+            uint32_t next[] = { jit_var_sub(state[0], one),
+                                jit_var_add(state[1], state[0]) };
+            for (int k = 0; k < 2; ++k) {
+                jit_var_dec_ref(state[k]);
+                state[k] = next[k];
+            }
+        }
+        if (again >= 0)
+            again = jit_var_loop_end(loop, state);
+    }
+    own(state[0]);
+    own(state[1]);
+    return again > 0 && entry_is(state[1], 4, 0) && entry_is(state[1], 7, 6) &&
+           entry_is(state[1], 10, 3);
+}
+
 /* ---------------------------------------------------------------------- driver */
 
 typedef struct Scenario {
@@ -533,6 +595,8 @@ static const Scenario scenarios[] = {
     { "events", events, false, false },
     { "large", large, false, false },
     { "masks", masks, false, false },
+    { "call_with_array", call_with_array, false, false },
+    { "compressed_loop", compressed_loop, false, false },
     { "local_memory", local_memory, false, false },
     { "prints", prints, false, false },
     { "calls", calls, false, false },

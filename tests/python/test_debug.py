@@ -44,6 +44,17 @@ def test_flag_scope_is_reusable() -> None:
     assert not dr.flag(DEBUG)
 
 
+def test_gather_from_one_entry(capfd: pytest.CaptureFixture[str]) -> None:
+    one, two = dr.llvm.UInt(7), dr.llvm.UInt(7, 8)
+    dr.make_opaque(one)
+    index = dr.llvm.UInt(0, 1, 5)
+    with dr.scoped_set_flag(DEBUG):
+        assert dr.gather(dr.llvm.UInt, one, index).numpy().tolist() == [7, 7, 7]
+        assert "out-of-bounds" not in capfd.readouterr().err
+        assert dr.gather(dr.llvm.UInt, two, index).numpy().tolist() == [7, 8, 0]
+        assert "out-of-bounds" in capfd.readouterr().err
+
+
 def test_flag_for_a_function() -> None:
     @dr.scoped_set_flag(DEBUG, True)
     def function(depth: int) -> bool:
