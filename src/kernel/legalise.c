@@ -32,34 +32,22 @@ typedef struct Walk {
 
 enum { ITEM_USED = 0 };
 
+/* By operation, which operand's type tells what is computed. */
+enum { NO_OPERAND = UINT16_MAX };
+static const uint16_t first_value[OP_COUNT] = {
+    [OP_SELECT] = 1,          [OP_GATHER] = 1,
+    [OP_GATHER_PACKET] = 1,   [OP_SCATTER] = 1,
+    [OP_SCATTER_INC] = 1,     [OP_SCATTER_ADD] = 1,
+    [OP_SCATTER_EXCH] = 1,    [OP_SCATTER_CAS] = 1,
+    [OP_CHECK] = 1,           [OP_PRINT] = 1,
+    [OP_SCATTER_PACKET] = 3,  [OP_REGION] = NO_OPERAND,
+    [OP_TEST] = NO_OPERAND,   [OP_ELSE] = NO_OPERAND,
+    [OP_END] = NO_OPERAND,    [OP_RETURN] = NO_OPERAND
+};
+
 VarType legalise_operand(const Program *program, const Inst *inst)
 {
-    uint32_t which = 0;
-    switch (inst->op) {
-    case OP_SELECT:
-    case OP_GATHER:
-    case OP_GATHER_PACKET:
-    case OP_SCATTER:
-    case OP_SCATTER_INC:
-    case OP_SCATTER_ADD:
-    case OP_SCATTER_EXCH:
-    case OP_SCATTER_CAS:
-    case OP_CHECK:
-    case OP_PRINT:
-        which = 1;
-        break;
-    case OP_SCATTER_PACKET:
-        which = 3;
-        break;
-    case OP_REGION:
-    case OP_TEST:
-    case OP_ELSE:
-    case OP_END:
-    case OP_RETURN:
-        return VarTypeVoid;
-    default:
-        break;
-    }
+    uint32_t which = first_value[inst->op];
     if (which >= inst->count)
         return (VarType) inst->type;
     return (VarType) program->insts[program_args(program, inst)[which]].type;
@@ -71,11 +59,24 @@ static bool supported(const Program *program, const Engine *engine, const Inst *
                             legalise_operand(program, inst));
 }
 
+/* A Program has few different instructions: those that the engine has are remembered,
+ * so that it need not be asked for each. */
 static bool needs_work(const Program *program, const Engine *engine)
 {
-    for (uint32_t i = 0; i < program->inst_count; ++i)
-        if (!supported(program, engine, &program->insts[i]))
+    enum { KNOWN_BITS = 6, TYPE_BITS = 5 };
+    uint32_t known[1 << KNOWN_BITS] = { 0 };
+    for (uint32_t i = 0; i < program->inst_count; ++i) {
+        const Inst *inst = &program->insts[i];
+        VarType operand = legalise_operand(program, inst);
+        uint32_t what = ((inst->op + 1u) << TYPE_BITS | inst->type) << TYPE_BITS |
+                        (uint32_t) operand;
+        uint32_t *slot = &known[what * 0x9e3779b1u >> (32 - KNOWN_BITS)];
+        if (*slot == what)
+            continue;
+        if (!engine->supports((Op) inst->op, (VarType) inst->type, operand))
             return true;
+        *slot = what;
+    }
     return false;
 }
 

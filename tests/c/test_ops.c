@@ -15,7 +15,8 @@ enum {
 #undef OP
 };
 
-/* The rows from NEG to SELECT are the JitOps. */
+/* The rows from NEG to HYPOT are the JitOps; those behind SELECT are functions, which
+ * test_math.c looks at. */
 static const char *const all_rows[] = {
 #define OP(name, text, arity, operands, result, flags) text,
 #include "ir/ops.def"
@@ -23,7 +24,8 @@ static const char *const all_rows[] = {
 };
 static const char *const *const names = all_rows + ROW_NEG;
 #define OPS (ROW_SELECT - ROW_NEG + 1)
-_Static_assert(OPS == (int) JitOpCount, "ops.def and JitOp list the same arithmetic");
+_Static_assert(ROW_HYPOT - ROW_NEG + 1 == (int) JitOpCount,
+               "ops.def and JitOp list the same arithmetic");
 
 static void compare(const char *what, VarType operand, VarType type, bool exact, Args x,
                     uint64_t found, uint64_t expected)
