@@ -480,10 +480,11 @@ JIT_EXPORT uint32_t jit_var_shr(uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_fma(uint32_t a, uint32_t b, uint32_t c);
 /** m ? a : b; m is a mask. */
 JIT_EXPORT uint32_t jit_var_select(uint32_t m, uint32_t a, uint32_t b);
-/** Functions of floats, in radians where there are angles. Results are within 1 ulp of the
- *  exact value for every argument, subnormal ones and results included; odd functions are
- *  odd bit for bit; zeros, infinities and NaN as in Annex F of the C standard. All engines
- *  give the same bits. How far off each is stands in docs/accuracy.md. */
+/** Functions of floats, in radians where there are angles. Results are within 1 ulp of
+ *  the exact value for every argument, subnormal ones and results included; odd
+ *  functions are odd bit for bit; zeros, infinities and NaN as in Annex F of the C
+ *  standard. All engines give the same bits. How far off each is stands in
+ *  docs/accuracy.md. */
 JIT_EXPORT uint32_t jit_var_sin(uint32_t a);
 JIT_EXPORT uint32_t jit_var_cos(uint32_t a);
 JIT_EXPORT uint32_t jit_var_tan(uint32_t a);
@@ -513,8 +514,8 @@ JIT_EXPORT uint32_t jit_var_atan2(uint32_t y, uint32_t x);
 JIT_EXPORT uint32_t jit_var_power(uint32_t a, uint32_t b);
 /** sqrt(a * a + b * b), also where a square is out of range. */
 JIT_EXPORT uint32_t jit_var_hypot(uint32_t a, uint32_t b);
-/** Both functions of one argument; a kernel that has both computes what they share once.
- *  Two new references, or two zeros after an error. */
+/** Both functions of one argument; a kernel that has both computes what they share
+ *  once. Two new references, or two zeros after an error. */
 JIT_EXPORT void jit_var_sincos(uint32_t a, uint32_t *sine, uint32_t *cosine);
 JIT_EXPORT void jit_var_sincosh(uint32_t a, uint32_t *sine, uint32_t *cosine);
 /** Convert to another type. Float to integer truncates and saturates, NaN gives 0;

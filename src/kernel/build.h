@@ -79,9 +79,9 @@ static inline uint32_t build_width(VarType type) {
 VarType build_signed(VarType type);
 
 /** A conditional: build_if(), the side for lanes with the condition, build_else() with
- *  its outputs, the side for the others, build_end() with its outputs, in place of which
- *  come the results. A packet of lanes enters a side only if one of them needs it. The
- *  number of the region, or PROGRAM_NONE, which the others accept. */
+ *  its outputs, the side for the others, build_end() with its outputs, in place of
+ *  which come the results. A packet of lanes enters a side only if one of them needs
+ *  it. The number of the region, or PROGRAM_NONE, which the others accept. */
 uint32_t build_if(Build *build, uint32_t condition);
 void build_else(Build *build, uint32_t region, uint32_t count, const uint32_t *outputs);
 void build_end(Build *build, uint32_t region, uint32_t count, uint32_t *outputs);

@@ -1,9 +1,9 @@
 /*
  * host.c -- see host.h
  *
- * The kernel of a function has one input a lane for each operand and one output. It runs
- * on blocks of lanes that are copied into and out of a Staging, as kernels may read
- * whole groups of lanes and need aligned memory.
+ * The kernel of a function has one input a lane for each operand and one output. It
+ * runs on blocks of lanes that are copied into and out of a Staging, as kernels may
+ * read whole groups of lanes and need aligned memory.
  */
 #include "kernel/host.h"
 

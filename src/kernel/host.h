@@ -1,10 +1,10 @@
 /*
  * host.h -- operations on values in the caller's memory
  *
- * What interp_fold() and interp_apply() do for the operations that the interpreter knows,
- * these do for all that it can be given by the legaliser: a function of math.def is
- * written out once as a kernel of the interpreter, which is kept. So literals that are
- * folded, host arithmetic and kernels have the same bits.
+ * What interp_fold() and interp_apply() do for the operations that the interpreter
+ * knows, these do for all that it can be given by the legaliser: a function of math.def
+ * is written out once as a kernel of the interpreter, which is kept. So literals that
+ * are folded, host arithmetic and kernels have the same bits.
  *
  * Thread-safe, without locks; nothing of the graph is touched.
  */

@@ -8,10 +8,10 @@
  * and a PACKET_ITEM is just another name for one of them. Only items that somebody uses
  * are gathered.
  *
- * Control flow: marks are copied one to one with mapped operands, and STATEs and RESULTs
- * stay directly behind their marks, as no rule is ever asked for them. Rules may add
- * conditionals, so regions get new numbers. Callables are walked one after the other,
- * each into a Program of its own.
+ * Control flow: marks are copied one to one with mapped operands, and STATEs and
+ * RESULTs stay directly behind their marks, as no rule is ever asked for them. Rules
+ * may add conditionals, so regions get new numbers. Callables are walked one after the
+ * other, each into a Program of its own.
  *
  * The walk is a loop; only rules within rules recurse, a few levels deep.
  */
