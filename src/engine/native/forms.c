@@ -68,11 +68,13 @@ bool forms_unary_const(Native *n, const NativeRow *row)
 }
 
 /* The result takes the register of an operand that ends here: of the sum (231), or of a
- * factor (213). Only the last operand of the instruction may be in memory. */
+ * factor (213), which spares loading a sum that is in memory. Only the last operand of
+ * the instruction may be there. */
 bool forms_fma(Native *n, const NativeRow *row)
 {
     X86Form length = forms_length(n, native_type(n, 0));
-    if (!native_dies(n, 2) && (native_dies(n, 0) || native_dies(n, 1))) {
+    bool keeps = !native_dies(n, 2) || !native_in_register(n, 2);
+    if (keeps && (native_dies(n, 0) || native_dies(n, 1))) {
         uint32_t over = !native_dies(n, 0);
         NativeReg b = native_use(n, 1 - over);
         NativeOperand c = native_use_rm(n, 2);
