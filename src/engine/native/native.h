@@ -90,6 +90,7 @@ typedef struct NativeRegion {
     uint32_t carried, carried_count;
     uint32_t pressure; /* most vectors alive at once inside */
     uint32_t end_step; /* its END */
+    bool one_sided;    /* conditionals: see begin_one_sided() in native_region.c */
     /* While code is generated: labels and snapshots (native_region.c) of [0] the top of
      * a loop or the begin of the other side, [1] what is behind the region. */
     X86Label label[2];

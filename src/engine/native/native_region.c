@@ -15,6 +15,9 @@
  *     exit: resume                      restore
  *                                  exit:
  *
+ * A conditional for all lanes whose false side computes nothing is a path that is
+ * rarely taken: results start as the outputs of that side, and there is one jump.
+ *
  * Where two paths meet, the registers must be the same on both. A snapshot notes them
  * where the paths part (or at the top of a loop); the end of a side moves and reloads
  * values until they are as noted. What a side stored is of no use behind it, as the
@@ -315,9 +318,52 @@ static void blend(Native *n, NativeReg to, uint32_t mask, uint32_t a, NativeReg 
 
 /* ---- conditionals */
 
-static void begin_if(Native *n)
+/* A copy of a value, in the form in which states and results are. */
+static NativeReg take_copy(Native *n, uint32_t value)
 {
-    NativeRegion *own = region_of(n);
+    const NativeValue *v = value_at(n, value);
+    NativeClass class = (NativeClass) v->class;
+    NativeReg to = native_alloc_take(n, class);
+    if (v->type == VarTypeBool && class == NATIVE_VECTOR && v->bits == 64)
+        n->target->convert_mask(n, to, native_alloc_load(n, value), 32);
+    else if (v->reg != NATIVE_NO_REG)
+        n->target->move(n, class, native_value_bytes(n, v), to, v->reg);
+    else
+        native_alloc_fill(n, value, to);
+    return to;
+}
+
+/* Do all lanes enter, and is there no step between ELSE and END? */
+static bool is_one_sided(const Native *n, const NativeRegion *own)
+{
+    const NativeFunction *f = n->f;
+    uint32_t mask = f->root[n->args[0]];
+    return value_at(n, mask)->source == NATIVE_LITERAL &&
+           native_alloc_literal(n, mask) &&
+           f->steps[own->end_step - 1].at == region_info(n)->middle;
+}
+
+/* The operands of END are values from before, so they can be had here. */
+static void begin_one_sided(Native *n, NativeRegion *own)
+{
+    const Program *program = n->f->program;
+    const uint32_t *outputs =
+        program_args(program, &program->insts[region_info(n)->end]);
+    bind_mask(n, own_mask(n, false), take_entering(n, 1));
+    release_operands(n);
+    native_alloc_unpin(n);
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t result = carried(n, own, k);
+        if (result == NATIVE_NO_VALUE)
+            continue;
+        native_alloc_bind(n, result, take_copy(n, n->f->root[outputs[k]]));
+        native_alloc_unpin(n);
+    }
+}
+
+/* Results start as 0. */
+static void begin_two_sided(Native *n, NativeRegion *own)
+{
     const NativeTarget *t = n->target;
     NativeReg entering = take_entering(n, 0);
     NativeReg condition = use_mask(n, n->f->root[n->args[1]], 32);
@@ -341,6 +387,16 @@ static void begin_if(Native *n)
         native_alloc_bind(n, result, reg);
         native_alloc_unpin(n);
     }
+}
+
+static void begin_if(Native *n)
+{
+    NativeRegion *own = region_of(n);
+    own->one_sided = is_one_sided(n, own);
+    if (own->one_sided)
+        begin_one_sided(n, own);
+    else
+        begin_two_sided(n, own);
     own->label[0] = x86_label(&n->x);
     own->label[1] = x86_label(&n->x);
     native_alloc_load(n, own_mask(n, false));
@@ -371,6 +427,8 @@ void native_region_else(Native *n)
 {
     NativeRegion *own = region_of(n);
     end_side(n, false);
+    if (own->one_sided)
+        return;
     native_alloc_load(n, own_mask(n, true));
     own->snapshot[1] = native_region_snapshot(n);
     jump_if_none(n, own_mask(n, true), own->label[1]);
@@ -387,21 +445,6 @@ static bool occurs_once(const Native *n, uint32_t k)
     for (uint32_t i = 0; i < n->inst->count; ++i)
         times += n->f->root[n->args[i]] == n->f->root[n->args[k]];
     return times == 1;
-}
-
-/* A copy of a value, in the form in which states are. */
-static NativeReg take_copy(Native *n, uint32_t value)
-{
-    const NativeValue *v = value_at(n, value);
-    NativeClass class = (NativeClass) v->class;
-    NativeReg to = native_alloc_take(n, class);
-    if (v->type == VarTypeBool && class == NATIVE_VECTOR && v->bits == 64)
-        n->target->convert_mask(n, to, native_alloc_load(n, value), 32);
-    else if (v->reg != NATIVE_NO_REG)
-        n->target->move(n, class, native_value_bytes(n, v), to, v->reg);
-    else
-        native_alloc_fill(n, value, to);
-    return to;
 }
 
 static bool is_plain(const NativeValue *v)
@@ -649,7 +692,12 @@ void native_region_end(Native *n)
         end_loop(n);
         break;
     case REGION_IF:
-        end_side(n, true);
+        if (region_of(n)->one_sided) {
+            advance(n, 1);
+            release_uses(n, 1);
+        } else {
+            end_side(n, true);
+        }
         break;
     default:
         break;
