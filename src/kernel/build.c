@@ -205,7 +205,10 @@ void build_else(Build *build, uint32_t region, uint32_t count, const uint32_t *o
 
 void build_end(Build *build, uint32_t region, uint32_t count, uint32_t *outputs)
 {
-    bool ok = end_side(build, OP_END, region, count, outputs);
+    /* Without an ELSE, an output of the first side had failed. */
+    bool ok = region != PROGRAM_NONE &&
+              build->out->regions[region].middle > build->out->regions[region].begin &&
+              end_side(build, OP_END, region, count, outputs);
     for (uint32_t k = 0; k < count; ++k)
         outputs[k] = !ok ? PROGRAM_NONE
                          : program_add(build->out, OP_RESULT,

@@ -2,8 +2,8 @@
  * math.h -- the rules of math.def
  *
  * Each gives results within 1 ulp for every argument of Float32 and Float64, with the
- * special values of Annex F of the C standard. docs/accuracy.md has the measured errors,
- * docs/dev/adding-a-function.md says how they are written and tested.
+ * special values of Annex F of the C standard. docs/accuracy.md has the measured
+ * errors, docs/dev/adding-a-function.md says how they are written and tested.
  */
 #ifndef KERNEL_MATH_H
 #define KERNEL_MATH_H

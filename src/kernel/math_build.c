@@ -3,6 +3,9 @@
  */
 #include "kernel/math_build.h"
 
+#include <math.h>
+#include <string.h>
+
 M math_begin(Build *build, const Step *step)
 {
     bool single = step->operand == VarTypeFloat32;
@@ -13,6 +16,11 @@ M math_begin(Build *build, const Step *step)
                 .single = single,
                 .digits = single ? 24 : 53,
                 .bias = single ? 127 : 1023 };
+}
+
+M math_in_double(const M *m)
+{
+    return math_begin(m->build, &(Step){ .operand = VarTypeFloat64 });
 }
 
 /* ---- literals */
@@ -54,6 +62,25 @@ static V shift(const M *m, Op op, V a, int count)
 
 V m_left(const M *m, V a, int count) { return shift(m, OP_SHL, a, count); }
 V m_right(const M *m, V a, int count) { return shift(m, OP_SHR, a, count); }
+
+/* The bits of a type that a float with this value has. */
+static uint64_t bits_of(const M *m, double value)
+{
+    uint64_t bits = 0;
+    if (m->single)
+        memcpy(&bits, &(float){ (float) value }, sizeof(float));
+    else
+        memcpy(&bits, &value, sizeof value);
+    return bits;
+}
+
+/* Floats count up like their bits; all others wrap around and are above. */
+V m_outside(const M *m, V x, double least)
+{
+    uint64_t first = bits_of(m, least), end = bits_of(m, INFINITY);
+    V above = m_sub(m, m_as_pattern(m, x), m_pattern(m, first));
+    return m_ge(m, above, m_pattern(m, end - first));
+}
 
 /* ---- parts that many functions share */
 

@@ -2,20 +2,21 @@
  * math_build.h -- the vocabulary in which functions are written
  *
  * build.h with short names, for one precision at a time: a fragment of math_<subject>.c
- * reads like the formula it stands for. A V is a position of the Program, as in build.h:
- * a failure gives PROGRAM_NONE, which every word passes on, so fragments check nothing.
+ * reads like the formula it stands for. A V is a position of the Program, as in
+ * build.h: a failure gives PROGRAM_NONE, which every word passes on, so fragments check
+ * nothing.
  *
  *     V k = m_round(m, m_mul(m, x, m_number(m, 1 / LN2)));
  *     V r = m_fma(m, k, m_number(m, -LN2), x);
  *
  * Nothing here rounds more often than it says; fused operations are fused only where
- * m_fma() is written. Literals are folded by nobody, so a fragment does not compute with
- * two of them.
+ * m_fma() is written. Literals are folded by nobody, so a fragment does not compute
+ * with two of them.
  *
  * A Pair is an unevaluated sum of two values, |lo| <= ulp(hi) / 2, with about twice the
- * precision. Source of its algorithms: Dekker 1971; Knuth, TAOCP 2, 4.2.2; Joldes, Muller,
- * Popescu, "Tight and rigorous error bounds for basic building blocks of double-word
- * arithmetic", 2017.
+ * precision. Source of its algorithms: Dekker 1971; Knuth, TAOCP 2, 4.2.2; Joldes,
+ * Muller, Popescu, "Tight and rigorous error bounds for basic building blocks of
+ * double-word arithmetic", 2017.
  */
 #ifndef KERNEL_MATH_BUILD_H
 #define KERNEL_MATH_BUILD_H
@@ -40,6 +41,8 @@ typedef struct M {
 } M;
 
 M math_begin(Build *build, const Step *step);
+/** The same for Float64, in which some functions compute single results. */
+M math_in_double(const M *m);
 
 /* ---- literals */
 
@@ -90,6 +93,10 @@ static inline V m_select(const M *m, V mask, V a, V b)
 V m_left(const M *m, V a, int count);
 V m_right(const M *m, V a, int count);
 
+/** Is x not among the numbers from 'least' (positive) to the largest finite one? True
+ *  for NaN; one comparison. */
+V m_outside(const M *m, V x, double least);
+
 /* ---- conversions */
 
 /** The bits of a float as a pattern or an integer, and back. */
@@ -117,15 +124,18 @@ static inline V m_to_float(const M *m, V a)
 
 /* ---- parts that many functions share */
 
+/** The number of entries of an array, as the polynomials want it. */
+#define M_COUNT(array) ((int) (sizeof(array) / sizeof *(array)))
+
 /** c[0] + c[1] x + ... + c[n - 1] x^(n - 1) with n >= 1. Even and odd terms are summed
- *  apart (Estrin) from 'n' = 6 on: more operations can be under way at once for one more
- *  multiplication. Coefficients are exact in the type. */
+ *  apart (Estrin) from 'n' = 6 on: more operations can be under way at once for one
+ *  more multiplication. Coefficients are exact in the type. */
 V m_poly(const M *m, V x, const double *c, int n);
 /** The same from the highest coefficient down (Horner): its last steps lose nothing if
  *  |x| is small. */
 V m_horner(const M *m, V x, const double *c, int n);
-/** a * 2^k with one rounding, for 1/4 <= |a| <= 4 and an integer |k| <= 2 * bias; also for
- *  a = 0, infinity, NaN. */
+/** a * 2^k with one rounding, for 1/4 <= |a| <= 4 and an integer |k| <= 2 * bias; also
+ *  for a = 0, infinity, NaN. */
 V m_scale(const M *m, V a, V k);
 /** 2^k as a float, for -bias < k <= bias. */
 V m_power_of_two(const M *m, V k);
@@ -142,9 +152,9 @@ Pair m_two_product(const M *m, V a, V b);
 Pair m_pair(const M *m, double hi, double lo);
 Pair m_pair_neg(const M *m, Pair a);
 Pair m_pair_select(const M *m, V mask, Pair a, Pair b);
-/** Relative errors, u = 2^-digits: sum of a pair and a float 2u^2; sum of pairs 3u^2, if
- *  their signs agree (else of the larger one); product with a float 2u^2; of pairs 5u^2;
- *  quotients 10u^2. */
+/** Relative errors, u = 2^-digits: sum of a pair and a float 2u^2; sum of pairs 3u^2,
+ *  if their signs agree (else of the larger one); product with a float 2u^2; of pairs
+ *  5u^2; quotients 10u^2. */
 Pair m_pair_add(const M *m, Pair a, V b);
 Pair m_pair_add_pair(const M *m, Pair a, Pair b);
 Pair m_pair_mul(const M *m, Pair a, V b);

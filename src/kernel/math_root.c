@@ -1,10 +1,11 @@
 /*
- * math_root.c -- hypot
+ * math_root.c -- hypot, cbrt
  */
 #include <math.h>
 
 #include "kernel/math.h"
 #include "kernel/math_build.h"
+#include "kernel/math_root_tables.h"
 
 /* With squares as pairs, the sum is known to about 2 digits^2, and one step of Newton's
  * method on its rounded root leaves an error of little more than half an ulp. If the
@@ -15,7 +16,8 @@ uint32_t math_hypot(Build *build, const Step *step)
     const M m_ = math_begin(build, step), *m = &m_;
     V a = m_abs(m, step->args[0]), b = m_abs(m, step->args[1]);
     V larger = m_max(m, a, b), smaller = m_min(m, a, b);
-    double limit = m->single ? 0x1p60 : 0x1p500, factor = m->single ? 0x1p-80 : 0x1p-600;
+    double limit = m->single ? 0x1p60 : 0x1p500;
+    double factor = m->single ? 0x1p-80 : 0x1p-600;
 
     V rare = m_or(m, m_gt(m, larger, m_number(m, limit)),
                   m_lt(m, larger, m_number(m, 1 / limit)));
@@ -43,4 +45,60 @@ uint32_t math_hypot(Build *build, const Step *step)
     V nan = m_add(m, a, b);
     result = m_select(m, m_neq(m, nan, nan), nan, result);
     return m_select(m, infinite, infinity, result);
+}
+
+/* An estimate t of 1 / cbrt(x) for positive x, with |1 - x t^3| < 0.11. The bits of a
+ * float are roughly its logarithm, so it is a constant less a third of them. That is
+ * computed with their upper part as the fraction of a float. */
+static V estimate_inverse(const M *m, V x)
+{
+    int drop = m->single ? 8 : 12;
+    const double *third = m->single ? cbrt_third_single : cbrt_third_double;
+    const double *constant = m->single ? cbrt_estimate_single : cbrt_estimate_double;
+    V base = m_as_pattern(m, m_number(m, m->single ? 0x1p23 : 0x1p52));
+    V upper = m_or(m, m_right(m, m_as_pattern(m, x), drop), base);
+    V bits = m_fma(m, m_as_float(m, upper), m_number(m, third[0]),
+                   m_number(m, constant[0]));
+    return m_as_float(m, m_left(m, m_as_pattern(m, bits), drop));
+}
+
+/* Steps of high order towards 1 / cbrt(x), which need no divisions, and one of Newton's
+ * for the root itself with a residual of twice the precision. Arguments the residual of
+ * which could be subnormal, and those that are not finite, are rare. */
+uint32_t math_cbrt(Build *build, const Step *step)
+{
+    const M m_ = math_begin(build, step), *m = &m_;
+    const double *third = m->single ? cbrt_third_single : cbrt_third_double;
+    V size = m_abs(m, step->args[0]), infinity = m_number(m, INFINITY);
+
+    V rare = m_outside(m, size, m->single ? 0x1p-60 : 0x1p-800);
+    uint32_t region = build_if(build, rare);
+    V up = m_number(m, m->single ? 0x1p90 : 0x1p300), zero = m_number(m, 0);
+    V small = m_and(m, m_gt(m, size, zero), m_lt(m, size, infinity));
+    V down = m_number(m, m->single ? 0x1p-30 : 0x1p-100);
+    V other[] = { m_select(m, small, m_mul(m, size, up), m_number(m, 1)),
+                  m_select(m, small, down, size) };
+    build_else(build, region, 2, other);
+    V x[] = { size, m_number(m, 1) };
+    build_end(build, region, 2, x);
+
+    V t = estimate_inverse(m, x[0]), one = m_number(m, 1);
+    V minus = m_neg(m, x[0]);
+    V e = m_fma(m, m_mul(m, minus, t), m_mul(m, t, t), one);
+    V p = m_horner(m, e, m->single ? cbrt_correction_single : cbrt_correction_double,
+                   M_COUNT(cbrt_correction_single));
+    t = m_fma(m, m_mul(m, t, e), p, t);
+    if (!m->single) {
+        e = m_fma(m, m_mul(m, minus, t), m_mul(m, t, t), one);
+        t = m_fma(m, m_mul(m, t, e), m_number(m, third[1]), t);
+    }
+
+    V inverse_square = m_mul(m, t, t);
+    V root = m_mul(m, x[0], inverse_square);
+    Pair square = m_two_product(m, root, root);
+    V rest = m_fma(m, m_neg(m, square.hi), root, x[0]);
+    rest = m_fma(m, m_neg(m, square.lo), root, rest);
+    V slope = m_mul(m, inverse_square, m_number(m, third[1]));
+    root = m_mul(m, m_fma(m, rest, slope, root), x[1]);
+    return m_copysign(m, root, step->args[0]);
 }

@@ -1,0 +1,125 @@
+/*
+ * math_exp.c -- exp, exp2
+ *
+ * e^x = 2^k e^r with k = round(x / ln 2) and |r| <= ln 2 / 2, a polynomial in r. The
+ * product k ln 2 is taken off in two parts, the first of which leaves an exact
+ * difference (Cody and Waite, "Software Manual for the Elementary Functions", 1980).
+ * For 2^x, r = x - k is exact as it is.
+ *
+ * k is rounded by the addition of a number so large that the sum is an integer. The
+ * low bits of the sum are k then, and a shift takes them to the place of the exponent.
+ * So neither a rounding nor a conversion is needed.
+ */
+#include "kernel/math_exp.h"
+
+#include <math.h>
+
+#include "kernel/math.h"
+#include "kernel/math_exp_tables.h"
+
+/* Number whose sums with small numbers are integers. */
+static double rounder(const M *m)
+{
+    return m->single ? 0x1.8p23 : 0x1.8p52;
+}
+
+/* What exp and exp2 differ in. */
+typedef struct Base {
+    bool natural;    /* the base is e, else 2 */
+    const double *c; /* base^r = c[0] + c[1] r + ... */
+    int count;
+    double usual;     /* up to there, results are normal numbers */
+    double high, low; /* beyond, results are surely infinite and 0 */
+} Base;
+
+/* base^r, for a pair r if the base is e, for r.hi alone if it is 2. The first two terms
+ * are summed exactly: only so is the result a rising function of r. */
+static V sum_powers(const M *m, const Base *base, Pair r)
+{
+    Pair linear = r;
+    if (!base->natural)
+        linear = m_two_product(m, r.hi, m_number(m, base->c[1]));
+    Pair sum = m_fast_two_sum(m, m_number(m, 1), linear.hi);
+    V low = m_add(m, linear.lo, sum.lo);
+    V tail = m_poly(m, r.hi, base->c + 2, base->count - 2);
+    low = m_fma(m, m_mul(m, r.hi, r.hi), tail, low);
+    return m_add(m, sum.hi, low);
+}
+
+/* x - k ln 2; nothing is spent on an x.lo of PROGRAM_NONE. */
+static Pair take_off(const M *m, Pair x, V k)
+{
+    const double *ln2 = m->single ? exp_ln2_single : exp_ln2_double;
+    V first = m_fma(m, k, m_number(m, -ln2[0]), x.hi);
+    V second = m_number(m, -ln2[1]);
+    second = x.lo == PROGRAM_NONE ? m_mul(m, k, second) : m_fma(m, k, second, x.lo);
+    return m_fast_two_sum(m, first, second);
+}
+
+/* fraction * 2^k, where the fraction may be rubbish beyond the limits of x. */
+static V scale(const M *m, const Base *base, V x, V fraction, V k)
+{
+    V above = m_gt(m, x, m_number(m, base->high));
+    V below = m_lt(m, x, m_number(m, base->low));
+    V result = m_scale(m, fraction, k);
+    result = m_select(m, above, m_number(m, INFINITY), result);
+    return m_select(m, below, m_number(m, 0), result);
+}
+
+/* Large arguments, with results that are not normal numbers or nearly so, are rare. For
+ * the others, k is added to the exponent of the fraction. */
+static V exponential(const M *m, V x, const Base *base)
+{
+    V magic = m_number(m, rounder(m));
+    V octaves = base->natural ? m_number(m, M_LOG2E) : m_number(m, 1);
+    V sum = m_fma(m, x, octaves, magic), k = m_sub(m, sum, magic);
+    Pair r = base->natural ? take_off(m, (Pair){ x, PROGRAM_NONE }, k)
+                           : (Pair){ m_sub(m, x, k), PROGRAM_NONE };
+    V fraction = sum_powers(m, base, r), integer = m_as_integer(m, sum);
+    V exponent = m_left(m, integer, m->digits - 1);
+    V result = m_as_float(m, m_add(m, m_as_integer(m, fraction), exponent));
+
+    V limit = m_as_pattern(m, m_number(m, base->usual));
+    V rare = m_gt(m, m_as_pattern(m, m_abs(m, x)), limit); /* or NaN */
+    uint32_t region = build_if(m->build, rare);
+    V other = scale(m, base, x, fraction,
+                    m_sub(m, integer, m_as_integer(m, magic)));
+    build_else(m->build, region, 1, &other);
+    build_end(m->build, region, 1, &result);
+    return result;
+}
+
+static const Base exp_base[2] = {
+    { true, exp_single, M_COUNT(exp_single), 87, 89, -104 },
+    { true, exp_double, M_COUNT(exp_double), 708, 710, -746 },
+};
+static const Base exp2_base[2] = {
+    { false, exp2_single, M_COUNT(exp2_single), 126, 129, -151 },
+    { false, exp2_double, M_COUNT(exp2_double), 1022, 1025, -1076 },
+};
+
+uint32_t math_exp(Build *build, const Step *step)
+{
+    const M m = math_begin(build, step);
+    return exponential(&m, step->args[0], &exp_base[!m.single]);
+}
+
+uint32_t math_exp2(Build *build, const Step *step)
+{
+    const M m = math_begin(build, step);
+    return exponential(&m, step->args[0], &exp2_base[!m.single]);
+}
+
+V math_exp_rounded(const M *m, Pair x, V *k)
+{
+    V magic = m_number(m, rounder(m));
+    V sum = m_fma(m, x.hi, m_number(m, M_LOG2E), magic);
+    *k = m_sub(m, m_as_integer(m, sum), m_as_integer(m, magic));
+    Pair r = take_off(m, x, m_sub(m, sum, magic));
+    return sum_powers(m, &exp_base[!m->single], r);
+}
+
+V math_exp_scale(const M *m, V x, V fraction, V k)
+{
+    return scale(m, &exp_base[!m->single], x, fraction, k);
+}

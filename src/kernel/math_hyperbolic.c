@@ -1,0 +1,318 @@
+/*
+ * math_hyperbolic.c -- sinh, cosh, tanh, asinh, acosh, atanh
+ *
+ * sinh and cosh of |x| = k log 2 + r are made of both functions of r, two short
+ * polynomials, and need neither an exponential nor a division:
+ *
+ *     cosh x = (2^k + 2^-k) / 2 cosh r + (2^k - 2^-k) / 2 sinh r
+ *     sinh x = (2^k - 2^-k) / 2 cosh r + (2^k + 2^-k) / 2 sinh r
+ *
+ * tanh x is 1 - 2 / (e^2x + 1). Differences lose digits where x is small; sinh and tanh
+ * are polynomials there.
+ *
+ * The inverse functions are logarithms of 1 + w with w as a Pair, where
+ *
+ *     asinh   w = x + (sqrt(x^2 + 1) - 1)       atanh   2x / (1 - x), and half of the
+ *     acosh   w = (x - 1) + sqrt(x^2 - 1)               logarithm
+ *
+ * so that they are exact near w = 0 as well. log(1 + t) with s = t / (2 + t) is
+ *
+ *     t - (t^2/2 - s (t^2/2 + R(s^2)))
+ *
+ * where the rounding errors of s do little harm (Tang, "Table-driven implementation of
+ * the logarithm function in IEEE floating-point arithmetic", 1990, has such forms).
+ */
+#include <math.h>
+
+#include "kernel/math.h"
+#include "kernel/math_build.h"
+#include "kernel/math_hyperbolic_tables.h"
+
+/* A polynomial without constant term, in double and single precision. */
+typedef struct Series {
+    const double *c;
+    int count;
+} Series;
+
+static const Series rest_cosh[] = {
+    { rest_cosh_double, M_COUNT(rest_cosh_double) },
+    { rest_cosh_single, M_COUNT(rest_cosh_single) },
+};
+static const Series rest_sinh[] = {
+    { rest_sinh_double, M_COUNT(rest_sinh_double) },
+    { rest_sinh_single, M_COUNT(rest_sinh_single) },
+};
+static const Series small_sinh[] = {
+    { sinh_double, M_COUNT(sinh_double) },
+    { sinh_single, M_COUNT(sinh_single) },
+};
+static const Series small_tanh[] = {
+    { tanh_double, M_COUNT(tanh_double) },
+    { tanh_single, M_COUNT(tanh_single) },
+};
+static const Series rest_exp[] = {
+    { exp_double, M_COUNT(exp_double) },
+    { exp_single, M_COUNT(exp_single) },
+};
+static const Series rest_log[] = {
+    { log_double, M_COUNT(log_double) },
+    { log_single, M_COUNT(log_single) },
+};
+
+/* c[0] z + c[1] z^2 + ... */
+static V evaluate(const M *m, const Series *series, V z)
+{
+    const Series *s = &series[m->single];
+    return m_mul(m, z, m_poly(m, z, s->c, s->count));
+}
+
+/* x + x^3 P(x^2) */
+static V evaluate_odd(const M *m, const Series *series, V x)
+{
+    return m_fma(m, x, evaluate(m, series, m_mul(m, x, x)), x);
+}
+
+static const double *ln2_parts(const M *m)
+{
+    return m->single ? ln2_single : ln2_double;
+}
+
+/* The integer whose sum with the bits of a float adds k to its exponent. */
+static V exponent(const M *m, int64_t k)
+{
+    return m_integer(m, k * (INT64_C(1) << (m->digits - 1)));
+}
+
+/* ---- exponentials */
+
+/* x = k log 2 + r with |r| <= log 2 / 2, and r = high - k * (the rest of log 2). */
+typedef struct Reduced {
+    V sum; /* k plus 'rounder', so that its low bits are the integer */
+    V k, high, r;
+} Reduced;
+
+static double rounder(const M *m)
+{
+    return m->single ? 0x1.8p23 : 0x1.8p52;
+}
+
+/* The high part of log 2 is so short that its product with k is exact, and so is the
+ * first difference (Cody and Waite, "Software Manual for the Elementary Functions",
+ * 1980). */
+static Reduced reduce(const M *m, V x)
+{
+    V magic = m_number(m, rounder(m));
+    V sum = m_fma(m, x, m_number(m, 0x1.71547652b82fep0), magic);
+    V k = m_sub(m, sum, magic);
+    V high = m_fma(m, k, m_number(m, -ln2_parts(m)[0]), x);
+    V r = m_fma(m, k, m_number(m, -ln2_parts(m)[1]), high);
+    return (Reduced){ sum, k, high, r };
+}
+
+/* 2^k, times 2^offset. */
+static V power(const M *m, V k, int offset)
+{
+    V shifted = m_left(m, m_as_integer(m, k), m->digits - 1);
+    return m_as_float(m, m_add(m, shifted, exponent(m, m->bias + offset)));
+}
+
+/* The smaller of x and a number; x if it is NaN. */
+static V at_most(const M *m, V x, double limit)
+{
+    V most = m_number(m, limit);
+    return m_select(m, m_gt(m, x, most), most, x);
+}
+
+/* Of a = k log 2 + r: 2^(k-2), r rounded, cosh r - 1, and sinh r less the rounded r.
+ * Quarters of 2^k, because that itself is out of range where the result is not yet. */
+typedef struct Parts {
+    V power, r, even, odd;
+} Parts;
+
+static Parts exponential_parts(const M *m, V a)
+{
+    static const char maker;
+    BuildShared *shared = build_shared(m->build, &maker, a);
+    if (!shared->maker) {
+        /* Beyond the limit the power is out of range and results are infinite. */
+        Reduced e = reduce(m, at_most(m, a, m->single ? 89.6 : 710.6));
+        V z = m_mul(m, e.r, e.r), even = evaluate(m, rest_cosh, z);
+        V odd = m_mul(m, e.r, evaluate(m, rest_sinh, z));
+        odd = m_fma(m, e.k, m_number(m, -ln2_parts(m)[1]), odd);
+        V scale = power(m, e.sum, -2);
+        *shared = (BuildShared){ &maker, a, { scale, e.high, even, odd } };
+    }
+    const uint32_t *part = shared->part;
+    return (Parts){ part[0], part[1], part[2], part[3] };
+}
+
+/* 2^(-k-2), but not less than 2^-60: that does not matter any more. */
+static V inverse_power(const M *m, V power)
+{
+    V bits = m_min(m, m_as_integer(m, power), exponent(m, m->bias + 58));
+    return m_as_float(m, m_sub(m, exponent(m, 2 * m->bias - 4), bits));
+}
+
+/* 2 (even.hi cosh r + odd (sinh r - r) + first r + even.lo); the product of 'first' is
+ * added exactly. */
+static V combine(const M *m, Parts e, Pair even, V odd, V first)
+{
+    V high = m_fma(m, first, e.r, even.hi);
+    V low = m_fma(m, first, e.r, m_sub(m, even.hi, high));
+    low = m_fma(m, even.hi, e.even, m_fma(m, odd, e.odd, low));
+    V half = m_add(m, high, m_add(m, low, even.lo));
+    return m_add(m, half, half);
+}
+
+uint32_t math_sinh(Build *build, const Step *step)
+{
+    const M m_ = math_begin(build, step), *m = &m_;
+    V x = step->args[0], a = m_abs(m, x);
+    Parts e = exponential_parts(m, a);
+    V inverse = inverse_power(m, e.power);
+    Pair even = m_fast_two_sum(m, e.power, m_neg(m, inverse));
+    /* The sum of the powers may be rounded, but not where it is multiplied by r. */
+    even.lo = m_fma(m, inverse, e.r, even.lo);
+    V far = combine(m, e, even, m_add(m, e.power, inverse), e.power);
+    V near = evaluate_odd(m, small_sinh, a);
+    V small = m_lt(m, a, m_number(m, 1));
+    return m_copysign(m, m_select(m, small, near, far), x);
+}
+
+uint32_t math_cosh(Build *build, const Step *step)
+{
+    const M m_ = math_begin(build, step), *m = &m_;
+    Parts e = exponential_parts(m, m_abs(m, step->args[0]));
+    V inverse = inverse_power(m, e.power);
+    V odd = m_sub(m, e.power, inverse);
+    return combine(m, e, m_fast_two_sum(m, e.power, inverse), odd, odd);
+}
+
+/* With d = (e^2a + 1) / 2 as a Pair, tanh a = 1 - 1 / d. */
+uint32_t math_tanh(Build *build, const Step *step)
+{
+    const M m_ = math_begin(build, step), *m = &m_;
+    V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1);
+    V near = evaluate_odd(m, small_tanh, a);
+    V large = m_gt(m, a, m_number(m, 0.55)); /* not NaN */
+
+    /* Beyond the limit it is 1. */
+    Reduced e = reduce(m, m_min(m, m_add(m, a, a), m_number(m, 40)));
+    V p = power(m, e.sum, -1);
+    V u = m_fma(m, e.r, evaluate(m, rest_exp, e.r), e.r);
+    Pair d = m_fast_two_sum(m, p, m_fma(m, p, u, m_number(m, 0.5)));
+    V q = m_div(m, one, d.hi), minus_q = m_neg(m, q);
+    V lack = m_fma(m, minus_q, d.lo, m_fma(m, minus_q, d.hi, one));
+    Pair far = m_fast_two_sum(m, one, minus_q);
+    V sum = m_add(m, far.hi, m_fma(m, lack, minus_q, far.lo));
+    return m_copysign(m, m_select(m, large, sum, near), x);
+}
+
+/* ---- logarithms */
+
+/* Where 'mask', the logarithm of twice this number is wanted. */
+typedef struct Huge {
+    V mask, number;
+} Huge;
+
+/* log(1 + w) for w >= 0; other numbers only if 'huge' is not NULL. */
+static V logarithm(const M *m, Pair w, const Huge *huge)
+{
+    enum { SHIFT = 64 }; /* 2^-k is out of range for the largest numbers */
+    V one = m_number(m, 1);
+    Pair y = m_fast_two_sum(m, one, w.hi); /* exact also for w > 1 while that matters */
+    y.lo = m_add(m, y.lo, w.lo);
+    if (huge) {
+        V scaled = m_mul(m, huge->number, m_number(m, ldexp(1, -SHIFT)));
+        y = m_pair_select(m, huge->mask, (Pair){ scaled, m_number(m, 0) }, y);
+    }
+
+    /* y = 2^k f, sqrt(1/2) <= f < sqrt(2); 'k' is in the place of an exponent. */
+    int64_t root_half = m->single ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;
+    V bits = m_as_integer(m, y.hi);
+    V k = m_and(m, m_sub(m, bits, m_integer(m, root_half)), exponent(m, -1));
+    V f = m_as_float(m, m_sub(m, bits, k));
+    V scale = m_as_float(m, m_sub(m, exponent(m, m->bias), k));
+    Pair t = { m_sub(m, f, one), m_mul(m, y.lo, scale) };
+    V zero = exponent(m, 0);
+    if (huge)
+        k = m_add(m, k, m_select(m, huge->mask, exponent(m, SHIFT + 1), zero));
+    t = m_pair_select(m, m_eq(m, k, zero), w, t);
+
+    V s = m_div(m, t.hi, m_add(m, t.hi, m_number(m, 2)));
+    V minus_half = m_mul(m, t.hi, m_number(m, -0.5));
+    V sum = m_sub(m, evaluate(m, rest_log, m_mul(m, s, s)), m_mul(m, minus_half, t.hi));
+    /* The derivative 1 / (1 + t) is about 1 - 2s. */
+    sum = m_fma(m, t.lo, m_number(m, -2), sum);
+    V rest = m_fma(m, minus_half, t.hi, m_fma(m, s, sum, t.lo));
+
+    V octaves = m_to_float(m, k);
+    double unit = ldexp(1, 1 - m->digits);
+    rest = m_fma(m, octaves, m_number(m, ln2_parts(m)[1] * unit), rest);
+    V high = m_mul(m, octaves, m_number(m, ln2_parts(m)[0] * unit));
+    Pair result = m_fast_two_sum(m, high, t.hi);
+    return m_add(m, result.hi, m_add(m, result.lo, rest));
+}
+
+/* sqrt(square) as a Pair; 0 for 0. */
+static Pair root(const M *m, Pair square)
+{
+    V s = m_sqrt(m, square.hi);
+    V rest = m_add(m, m_fma(m, m_neg(m, s), s, square.hi), square.lo);
+    V twice = m_max(m, m_add(m, s, s), m_number(m, 0x1p-100));
+    return (Pair){ s, m_div(m, rest, twice) };
+}
+
+/* Where squares get out of range, the 1 in the root has long ceased to matter. */
+static Huge find_huge(const M *m, V a)
+{
+    return (Huge){ m_gt(m, a, m_number(m, 0x1p30)), a };
+}
+
+/* What functions of infinity and NaN are. */
+static V keep_endless(const M *m, V a, V result)
+{
+    return m_select(m, m_lt(m, a, m_number(m, INFINITY)), result, a);
+}
+
+uint32_t math_asinh(Build *build, const Step *step)
+{
+    const M m_ = math_begin(build, step), *m = &m_;
+    V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1);
+    Huge huge = find_huge(m, a);
+    Pair square = m_two_product(m, a, a);
+    Pair sum = m_fast_two_sum(m, one, square.hi); /* exact while that matters */
+    sum.lo = m_add(m, sum.lo, square.lo);
+    Pair s = root(m, sum);
+    Pair w = m_fast_two_sum(m, a, m_sub(m, s.hi, one));
+    w.lo = m_add(m, w.lo, s.lo);
+    return m_copysign(m, keep_endless(m, a, logarithm(m, w, &huge)), x);
+}
+
+uint32_t math_acosh(Build *build, const Step *step)
+{
+    const M m_ = math_begin(build, step), *m = &m_;
+    V x = step->args[0], one = m_number(m, 1);
+    Huge huge = find_huge(m, x);
+    Pair square = m_two_product(m, x, x);
+    Pair s = root(m, m_fast_two_sum(m, m_sub(m, square.hi, one), square.lo));
+    Pair w = m_fast_two_sum(m, s.hi, m_sub(m, x, one));
+    w.lo = m_add(m, w.lo, s.lo);
+    V result = logarithm(m, w, &huge);
+    result = m_select(m, m_lt(m, x, one), m_number(m, NAN), result);
+    return keep_endless(m, x, result);
+}
+
+uint32_t math_atanh(Build *build, const Step *step)
+{
+    const M m_ = math_begin(build, step), *m = &m_;
+    V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1), twice = m_add(m, a, a);
+    Pair d = m_fast_two_sum(m, one, m_neg(m, a));
+    V inverse = m_div(m, one, d.hi);
+    V q = m_mul(m, twice, inverse), minus_q = m_neg(m, q);
+    V rest = m_fma(m, minus_q, d.lo, m_fma(m, minus_q, d.hi, twice));
+    Pair w = { q, m_mul(m, rest, inverse) };
+    V result = m_mul(m, logarithm(m, w, NULL), m_number(m, 0.5));
+    V edge = m_select(m, m_eq(m, a, one), m_number(m, INFINITY), m_number(m, NAN));
+    return m_copysign(m, m_select(m, m_lt(m, a, one), result, edge), x);
+}

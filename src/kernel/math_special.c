@@ -1,0 +1,372 @@
+/*
+ * math_special.c -- erf, erfinv, lgamma
+ *
+ * Each has a few intervals with a polynomial (and perhaps a logarithm or exponential)
+ * for each, one of which is selected. Where the last bits of a polynomial count, the
+ * sum of its first two terms is a Pair. erfinv and lgamma of single precision are
+ * computed in double.
+ */
+#include <math.h>
+
+#include "kernel/math.h"
+#include "kernel/math_build.h"
+#include "kernel/math_exp_tables.h"
+#include "kernel/math_log.h"
+#include "kernel/math_special_tables.h"
+
+/* c[0] + x (c[1] + x rest), the sums as pairs: 'low' is what the coefficients lack. The
+ * first of two terms is the larger one. */
+static Pair last_terms(const M *m, Pair x, V rest, const V *c, const V *low)
+{
+    Pair inner = m_fast_two_sum(m, c[1], m_mul(m, x.hi, rest));
+    inner.lo = m_add(m, inner.lo, low[1]);
+    Pair product = m_two_product(m, x.hi, inner.hi);
+    product.lo = m_fma(m, x.hi, inner.lo, product.lo);
+    product.lo = m_fma(m, x.lo, inner.hi, product.lo);
+    Pair sum = m_fast_two_sum(m, c[0], product.hi);
+    sum.lo = m_add(m, sum.lo, m_add(m, product.lo, low[0]));
+    return sum;
+}
+
+/* A polynomial with such last terms. */
+static Pair poly_pair(const M *m, Pair x, const double *c, int count, const double *low)
+{
+    V first[] = { m_number(m, c[0]), m_number(m, c[1]) };
+    V lack[] = { m_number(m, low[0]), m_number(m, low[1]) };
+    return last_terms(m, x, m_poly(m, x.hi, c + 2, count - 2), first, lack);
+}
+
+/* ------------------------------------------------------------------------- erf */
+
+/* From here on, 1 - erfc(x), which rounds to 1 at the other limits. */
+#define ERF_LIMIT_SINGLE 1
+#define ERF_LIMIT_DOUBLE 1.125
+#define ERF_ONE_SINGLE 3.95
+#define ERF_ONE_DOUBLE 5.95
+
+/* In double precision, for a single result. */
+static V erf_single(const M *m, V x)
+{
+    V z = m_mul(m, x, x), a = m_abs(m, x);
+    V near = m_mul(m, x, m_poly(m, z, erf_near_single, M_COUNT(erf_near_single)));
+    V u = m_sub(m, m_min(m, a, m_number(m, ERF_ONE_SINGLE)), m_number(m, 2.5));
+    V far = m_sub(m, m_number(m, 1), m_poly(m, u, erfc_single, M_COUNT(erfc_single)));
+    V is_far = m_ge(m, a, m_number(m, ERF_LIMIT_SINGLE));
+    return m_select(m, is_far, m_copysign(m, far, x), near);
+}
+
+/* x P(x^2) */
+static V erf_near(const M *m, V x)
+{
+    Pair p = poly_pair(m, m_two_product(m, x, x), erf_near_double,
+                       M_COUNT(erf_near_double), erf_near_double_low);
+    return m_fma(m, x, p.hi, m_mul(m, x, p.lo));
+}
+
+/* e^(x.hi + x.lo) for -40 < x.hi < 0, within about an ulp: see exponential() in
+ * math_exp.c. */
+static V exp_of_pair(const M *m, Pair x)
+{
+    V magic = m_number(m, 0x1.8p52);
+    V sum = m_fma(m, x.hi, m_number(m, M_LOG2E), magic), k = m_sub(m, sum, magic);
+    V r = m_fma(m, k, m_number(m, -exp_ln2_double[0]), x.hi);
+    r = m_add(m, m_fma(m, k, m_number(m, -exp_ln2_double[1]), r), x.lo);
+    V exponent = m_left(m, m_as_integer(m, sum), m->digits - 1);
+    V power = m_add(m, exponent, m_as_integer(m, m_number(m, 1)));
+    V fraction = m_horner(m, r, exp_double, M_COUNT(exp_double));
+    return m_mul(m, fraction, m_as_float(m, power));
+}
+
+/* 1 - exp(-x^2) P(1 / (|x| + 3)), after W. J. Cody, "Rational Chebyshev approximations
+ * for the error function", 1969, who has rational functions of 1 / x. P is steep, so
+ * what the quotient lacks counts. */
+static V erf_far(const M *m, V x)
+{
+    V a = m_min(m, m_abs(m, x), m_number(m, ERF_ONE_DOUBLE)), one = m_number(m, 1);
+    V power = exp_of_pair(m, m_two_product(m, a, m_neg(m, a)));
+    Pair below = m_fast_two_sum(m, m_number(m, 3), a);
+    V inverse = m_div(m, one, below.hi), minus = m_neg(m, inverse);
+    V lost = m_fma(m, minus, below.lo, m_fma(m, minus, below.hi, one));
+    V u = m_sub(m, inverse, m_number(m, 0.1875)); /* exact */
+    V slope = m_poly(m, u, erfc_double + 1, M_COUNT(erfc_double) - 1);
+    V first = m_fma(m, m_mul(m, lost, inverse), slope, m_number(m, erfc_double[0]));
+    V factor = m_fma(m, u, slope, first);
+    return m_copysign(m, m_fma(m, m_neg(m, power), factor, one), x);
+}
+
+uint32_t math_erf(Build *build, const Step *step)
+{
+    const M m_ = math_begin(build, step), *m = &m_;
+    V x = step->args[0];
+    if (m->single) {
+        const M d = math_in_double(m);
+        return m_to_float(m, erf_single(&d, m_to_float(&d, x)));
+    }
+    V near = m_lt(m, m_abs(m, x), m_number(m, ERF_LIMIT_DOUBLE));
+    V result = m_select(m, near, erf_near(m, x), erf_far(m, x));
+    V nothing = m_neq(m, x, x), zero = m_eq(m, x, m_number(m, 0));
+    return m_select(m, m_or(m, nothing, zero), x, result);
+}
+
+/* ---------------------------------------------------------------------- erfinv */
+
+#define NEAR_LIMIT 6.25
+#define NEAR_CENTER 3.125
+
+/* log(x) with a relative error of about 2^-34, in double precision. */
+static V short_log(const M *m, V x)
+{
+    LogParts parts = math_log_parts(m, x);
+    V log = m_mul(m, parts.f, m_poly(m, parts.f, log_short, M_COUNT(log_short)));
+    return m_fma(m, parts.k, m_number(m, M_LN2), log);
+}
+
+/* In double precision, for a single result. */
+static V erfinv_single(const M *m, V x)
+{
+    static const double center = 3.25;
+    V w = m_neg(m, short_log(m, m_fma(m, m_neg(m, x), x, m_number(m, 1))));
+    V s = m_sub(m, w, m_number(m, NEAR_CENTER));
+    V near = m_poly(m, s, erfinv_near_single, M_COUNT(erfinv_near_single));
+
+    uint32_t region = build_if(m->build, m_gt(m, w, m_number(m, NEAR_LIMIT)));
+    V root = m_sub(m, m_sqrt(m, w), m_number(m, center));
+    V far[] = { m_poly(m, root, erfinv_far_single, M_COUNT(erfinv_far_single)) };
+    build_else(m->build, region, 1, far);
+    build_end(m->build, region, 1, &near);
+    return m_mul(m, x, near);
+}
+
+/* sqrt(w) - center */
+static Pair root_distance(const M *m, Pair w, double center)
+{
+    /* 1 / sqrt(w) within 4 percent: see arc_sine() in math_arc.c. */
+    V guess = m_sub(m, m_pattern(m, 0x5fe6eb50c7b537a9),
+                    m_right(m, m_as_pattern(m, w.hi), 1));
+    V root = m_sqrt(m, w.hi);
+    V rest = m_add(m, m_fma(m, m_neg(m, root), root, w.hi), w.lo);
+    rest = m_mul(m, rest, m_mul(m, m_as_float(m, guess), m_number(m, 0.5)));
+    return (Pair){ m_sub(m, root, m_number(m, center)), rest };
+}
+
+static V erfinv_double(const M *m, V x)
+{
+    static const double center = 4.25;
+    /* Products with both parts of P shall not be subnormal. */
+    V tiny = m_lt(m, m_abs(m, x), m_number(m, 0x1p-900)), one = m_number(m, 1);
+    V up = m_select(m, tiny, m_number(m, 0x1p128), one);
+    V down = m_select(m, tiny, m_number(m, 0x1p-128), one);
+
+    Pair square = m_two_product(m, x, m_neg(m, x));
+    Pair q = m_fast_two_sum(m, one, square.hi);
+    q = m_fast_two_sum(m, q.hi, m_add(m, q.lo, square.lo));
+    Pair w = m_pair_neg(m, math_log_pair(m, q));
+    Pair s = m_fast_two_sum(m, m_number(m, -NEAR_CENTER), w.hi);
+    s.lo = m_add(m, s.lo, w.lo);
+    Pair p = poly_pair(m, s, erfinv_near_double, M_COUNT(erfinv_near_double),
+                       erfinv_near_double_low);
+
+    uint32_t region = build_if(m->build, m_gt(m, w.hi, m_number(m, NEAR_LIMIT)));
+    Pair far = poly_pair(m, root_distance(m, w, center), erfinv_far_double,
+                         M_COUNT(erfinv_far_double), erfinv_far_double_low);
+    V outputs[] = { far.hi, far.lo };
+    build_else(m->build, region, 2, outputs);
+    V result[] = { p.hi, p.lo };
+    build_end(m->build, region, 2, result);
+    x = m_mul(m, x, up);
+    return m_mul(m, down, m_fma(m, x, result[0], m_mul(m, x, result[1])));
+}
+
+/* erfinv(x) = x P(w) with w = -log(1 - x^2), or of sqrt(w) where that is large:
+ * M. Giles, "Approximating the erfinv function", 2012. */
+uint32_t math_erfinv(Build *build, const Step *step)
+{
+    const M m_ = math_begin(build, step), *m = &m_;
+    const M d_ = math_in_double(m), *d = &d_;
+    V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1);
+    V y = m->single ? m_to_float(m, erfinv_single(d, m_to_float(d, x)))
+                    : erfinv_double(m, x);
+    V beyond = m_select(m, m_eq(m, a, one), m_number(m, INFINITY), m_number(m, NAN));
+    return m_copysign(m, m_select(m, m_lt(m, a, one), y, beyond), x);
+}
+
+/* ---------------------------------------------------------------------- lgamma */
+
+#define STIRLING_LIMIT 2.5
+#define LGAMMA_OVERFLOW 0x1.754d9278b51a7p1014
+
+/* The sum with an error of 2u^2 times the larger one. */
+static Pair add_pairs(const M *m, Pair a, Pair b)
+{
+    Pair sum = m_two_sum(m, a.hi, b.hi);
+    return m_fast_two_sum(m, sum.hi, m_add(m, sum.lo, m_add(m, a.lo, b.lo)));
+}
+
+/* log(gamma(y)) for 1 <= y < STIRLING_LIMIT and log(gamma(y + 1)) for y < 1. */
+static Pair lgamma_low(const M *m, V y, V below)
+{
+    V one = m_number(m, 1), two = m_number(m, 2);
+    V u = m_sub(m, y, m_select(m, below, m_number(m, 0.75), m_number(m, 1.75)));
+    V other = m_select(m, below, y, m_sub(m, y, two));
+    Pair zeros = m_two_product(m, m_sub(m, y, one), other);
+    Pair factor = poly_pair(m, (Pair){ u, m_number(m, 0) }, gamma_factor,
+                            M_COUNT(gamma_factor), gamma_factor_low);
+    return m_pair_mul_pair(m, zeros, factor);
+}
+
+/* (y - 1/2) (log(y) - 1) + (log(2 pi) - 1) / 2 + R(1 / y^2) / y */
+static Pair lgamma_high(const M *m, V y, Pair log_y)
+{
+    Pair shifted = m_fast_two_sum(m, y, m_number(m, -0.5));
+    Pair factor = add_pairs(m, m_pair(m, -1, 0), log_y);
+    V one = m_number(m, 1), inverse = m_div(m, one, y);
+    V lost = m_mul(m, m_fma(m, m_neg(m, inverse), y, one), inverse);
+    Pair square = { m_mul(m, inverse, inverse), m_number(m, 0) };
+    Pair rest = poly_pair(m, square, stirling_rest, M_COUNT(stirling_rest),
+                          stirling_rest_low);
+    rest = m_pair_mul_pair(m, rest, (Pair){ inverse, lost });
+    rest = add_pairs(m, m_pair(m, stirling_constant[0], stirling_constant[1]), rest);
+    return add_pairs(m, m_pair_mul_pair(m, shifted, factor), rest);
+}
+
+/* log |y sin(pi y) / pi|, or log |sin(pi y) / pi| where y is 'below' 1. */
+static Pair log_reflection(const M *m, V y, V below)
+{
+    V f = m_abs(m, m_sub(m, y, m_round(m, y)));
+    Pair z = m_two_product(m, f, f);
+    Pair sine = poly_pair(m, z, sine_factor, M_COUNT(sine_factor), sine_factor_low);
+    sine = add_pairs(m, m_pair(m, 1, 0), m_pair_mul_pair(m, z, sine));
+    Pair product = m_two_product(m, y, f);
+    product = m_pair_select(m, below, (Pair){ f, m_number(m, 0) }, product);
+    return math_log_exact(m, m_pair_mul_pair(m, product, sine));
+}
+
+/* x - zero, for a nearby zero in two parts. */
+static Pair distance(const M *m, V x, V zero, V zero_low)
+{
+    return m_two_sum(m, m_sub(m, x, zero), m_neg(m, zero_low));
+}
+
+/* lgamma(x) between its zeros near -2.5 and -2.7, and around both. */
+static V lgamma_first_zeros(const M *m, V x)
+{
+    const double *zero = gamma_first_zeros;
+    Pair a = distance(m, x, m_number(m, zero[0]), m_number(m, zero[1]));
+    Pair b = distance(m, x, m_number(m, zero[2]), m_number(m, zero[3]));
+    Pair u = { m_add(m, x, m_number(m, 2.625)), m_number(m, 0) };
+    Pair factor = poly_pair(m, u, gamma_between, M_COUNT(gamma_between),
+                            gamma_between_low);
+    return m_pair_sum(m, m_pair_mul_pair(m, m_pair_mul_pair(m, a, b), factor));
+}
+
+/* lgamma(x) by a series around the nearest of its zeros below -3. Beyond the last of
+ * them, numbers are too far apart to come near one. */
+static V lgamma_at_zero(const M *m, V x)
+{
+    enum { BOUND, ZERO, ZERO_LOW, FIRST, FIRST_LOW, OTHERS, ROW = OTHERS + 9 };
+    V row[ROW];
+    for (int i = 0; i < ROW; ++i)
+        row[i] = m_number(m, gamma_zeros[i]);
+    const double *end = gamma_zeros + M_COUNT(gamma_zeros);
+    for (const double *next = gamma_zeros + ROW; next < end; next += ROW) {
+        V beyond = m_lt(m, x, m_number(m, next[BOUND]));
+        for (int i = ZERO; i < ROW; ++i)
+            row[i] = m_select(m, beyond, m_number(m, next[i]), row[i]);
+    }
+    Pair d = distance(m, x, row[ZERO], row[ZERO_LOW]);
+    V rest = row[ROW - 1];
+    for (int i = ROW - 2; i >= OTHERS; --i)
+        rest = m_fma(m, rest, d.hi, row[i]);
+    Pair slope = m_fast_two_sum(m, row[FIRST], m_mul(m, rest, d.hi));
+    slope.lo = m_add(m, slope.lo, row[FIRST_LOW]);
+    V low = m_fma(m, d.lo, slope.hi, m_mul(m, d.hi, slope.lo));
+    return m_fma(m, d.hi, slope.hi, low);
+}
+
+/* lgamma(x) for x < 0, where 'plain' is lgamma_low() or lgamma_high(); 'exact': for a
+ * result in double precision. */
+static V lgamma_negative(const M *m, V x, V log_y, Pair plain, bool exact)
+{
+    V y = m_abs(m, x), below = m_lt(m, y, m_number(m, 1));
+    Pair sum = add_pairs(m, log_reflection(m, y, below), plain);
+    V tiny = m_lt(m, y, m_number(m, 0x1p-200));
+    V result = m_neg(m, m_select(m, tiny, log_y, m_pair_sum(m, sum)));
+    if (exact) {
+        /* Near zeros the difference of two logarithms cancels. */
+        V first = m_and(m, m_lt(m, x, m_number(m, -2.42)),
+                        m_gt(m, x, m_number(m, -2.79)));
+        V other = m_and(m, m_lt(m, x, m_number(m, -3)),
+                        m_lt(m, m_abs(m, result), m_number(m, 0x1p-7)));
+        uint32_t region = build_if(m->build, m_or(m, first, other));
+        V zero[] = { lgamma_at_zero(m, x) };
+        zero[0] = m_select(m, first, lgamma_first_zeros(m, x), zero[0]);
+        build_else(m->build, region, 1, zero);
+        build_end(m->build, region, 1, &result);
+    }
+    V pole = m_eq(m, y, m_round(m, y));
+    return m_select(m, pole, m_number(m, INFINITY), result);
+}
+
+/* The part that is the same for x < 0. */
+static Pair lgamma_plain(const M *m, V y, Pair log_y)
+{
+    V below = m_lt(m, y, m_number(m, 1)), low = m_lt(m, y, m_number(m, STIRLING_LIMIT));
+    return m_pair_select(m, low, lgamma_low(m, y, below), lgamma_high(m, y, log_y));
+}
+
+static V lgamma_double(const M *m, V x)
+{
+    V y = m_abs(m, x), zero = m_number(m, 0), infinity = m_number(m, INFINITY);
+    Pair log_y = math_log_exact_of_parts(m, math_log_parts(m, y));
+    Pair plain = lgamma_plain(m, y, log_y);
+
+    uint32_t region = build_if(m->build, m_lt(m, x, zero));
+    V outputs[] = { lgamma_negative(m, x, m_pair_sum(m, log_y), plain, true) };
+    build_else(m->build, region, 1, outputs);
+    V below = m_lt(m, y, m_number(m, 1));
+    Pair less = m_pair_select(m, below, m_pair_neg(m, log_y), m_pair(m, 0, 0));
+    V result[] = { m_pair_sum(m, add_pairs(m, plain, less)) };
+    build_end(m->build, region, 1, result);
+
+    V infinite = m_gt(m, y, m_number(m, LGAMMA_OVERFLOW));
+    infinite = m_or(m, infinite, m_eq(m, x, zero));
+    return m_select(m, infinite, infinity, result[0]);
+}
+
+/* In double precision, for a single result. Negative arguments take the exact way, for
+ * their zeros. */
+static V lgamma_single(const M *m, V x)
+{
+    V zero = m_number(m, 0), one = m_number(m, 1);
+    uint32_t region = build_if(m->build, m_lt(m, x, zero));
+    V y = m_abs(m, x);
+    Pair log_y = math_log_exact_of_parts(m, math_log_parts(m, y));
+    Pair plain = lgamma_plain(m, y, log_y);
+    V outputs[] = { lgamma_negative(m, x, m_pair_sum(m, log_y), plain, false) };
+    build_else(m->build, region, 1, outputs);
+
+    V below = m_lt(m, x, one), log_x = short_log(m, x);
+    V u = m_sub(m, x, m_select(m, below, m_number(m, 0.75), m_number(m, 1.75)));
+    V low = m_poly(m, u, gamma_factor_single, M_COUNT(gamma_factor_single));
+    V zeros = m_select(m, below, x, m_sub(m, x, m_number(m, 2)));
+    zeros = m_mul(m, zeros, m_sub(m, x, one));
+    low = m_fma(m, low, zeros, m_select(m, below, m_neg(m, log_x), zero));
+    V inverse = m_div(m, one, x);
+    V rest = m_poly(m, m_mul(m, inverse, inverse), stirling_rest_single,
+                    M_COUNT(stirling_rest_single));
+    rest = m_fma(m, rest, inverse, m_number(m, stirling_constant[0]));
+    V high = m_fma(m, m_sub(m, x, m_number(m, 0.5)), m_sub(m, log_x, one), rest);
+    V is_low = m_lt(m, x, m_number(m, STIRLING_LIMIT));
+    V result[] = { m_select(m, is_low, low, high) };
+    build_end(m->build, region, 1, result);
+    return m_select(m, m_eq(m, x, zero), m_number(m, INFINITY), result[0]);
+}
+
+uint32_t math_lgamma(Build *build, const Step *step)
+{
+    const M m_ = math_begin(build, step), *m = &m_;
+    const M d_ = math_in_double(m), *d = &d_;
+    V x = step->args[0];
+    return m->single ? m_to_float(m, lgamma_single(d, m_to_float(d, x)))
+                     : lgamma_double(m, x);
+}
