@@ -109,7 +109,8 @@ look_for() {
     case $1 in
         build) look_for_build ;;
         test) look_for_build; look_for_cpp; look_for_libllvm
-              need_library cmocka libcmocka-dev; look_for_zydis ;;
+              need_library cmocka libcmocka-dev; need_library mpfr libmpfr-dev
+              look_for_zydis ;;
         python) look_for_build; look_for_python_headers; look_for_venv ;;
         demo) look_for_build; look_for_cpp; look_for_libllvm; look_for_python_headers
               look_for_venv; need_library libpng libpng-dev ;;
@@ -221,7 +222,7 @@ prepare_python() {
     case $1 in
         lint) [ -x .venv/bin/ruff ] && [ -x .venv/bin/mypy ] ||
                   venv_install -r tools/requirements-lint.txt ;;
-        python) modules='basedpyright, hypothesis, mypy, numpy, pytest'
+        python) modules='basedpyright, hypothesis, mpmath, mypy, numpy, pytest'
                 .venv/bin/python -c "import $modules" 2>/dev/null ||
                     venv_install -r tools/requirements-test.txt
                 prepare_wheel ;;

@@ -162,6 +162,64 @@ class Event:
     def elapsed_time(self, end: Event) -> float: ...
 """
 
+# The random number generators of a module, up to the methods below.
+PCG32 = """\
+class PCG32:
+    state: UInt64
+    inc: UInt64
+    @overload
+    def __init__(self, size: int = 1, initstate: UInt64 | int = ..., \
+initseq: UInt64 | int = ...) -> None: ...
+    @overload
+    def __init__(self, arg: PCG32, /) -> None: ...
+    def seed(self, initstate: UInt64 | int = ..., \
+initseq: UInt64 | int = ...) -> None: ...
+    def next_uint32_bounded(self, bound: int, mask: Bool | bool = True) -> UInt: ...
+    def next_uint64_bounded(self, bound: int, mask: Bool | bool = True) -> UInt64: ...
+    def __add__(self, arg: Int64 | int, /) -> PCG32: ...
+    def __iadd__(self, arg: Int64 | int, /) -> PCG32: ...
+    @overload
+    def __sub__(self, arg: PCG32, /) -> Int64: ...
+    @overload
+    def __sub__(self, arg: Int64 | int, /) -> PCG32: ...
+    def __isub__(self, arg: Int64 | int, /) -> PCG32: ...
+"""
+PHILOX = """\
+class Philox4x32:
+    seed: Array2u
+    counter: Array4u
+    iterations: int
+    @overload
+    def __init__(self, seed: UInt64 | int = 0, counter_0: UInt | int = 0, \
+counter_1: UInt | int = 0, counter_2: UInt | int = 0, iterations: int = 7) -> None: ...
+    @overload
+    def __init__(self, arg: Philox4x32, /) -> None: ...
+"""
+
+# Their methods: name, class of the result.
+DRAWS = {
+    PCG32: {
+        "uint32": "UInt",
+        "uint64": "UInt64",
+        "float16": "Float16",
+        "float32": "Float",
+        "float64": "Float64",
+        "float16_normal": "Float16",
+        "float32_normal": "Float",
+        "float64_normal": "Float64",
+    },
+    PHILOX: {
+        "uint32x4": "Array4u",
+        "uint64x2": "Array2u64",
+        "float16x4": "Array4f16",
+        "float32x4": "Array4f",
+        "float64x2": "Array2f64",
+        "float16x4_normal": "Array4f16",
+        "float32x4_normal": "Array4f",
+        "float64x2_normal": "Array2f64",
+    },
+}
+
 CONTEXTS = """\
 class scoped_set_flag:
     def __init__(self, flag: JitFlag, value: bool = True) -> None: ...
@@ -346,7 +404,25 @@ def family_stub(table: Table, family: str) -> str:
             unions.append(f"_{name}Cp: TypeAlias = Union[{union}]")
     if family != "scalar":
         out.append(EVENT)
+    for text, draws in DRAWS.items():
+        out.append(text + "".join(draw_methods(draws, backwards=text is PCG32)))
     return "\n".join([*out, *unions, ""])
+
+
+def draw_methods(draws: dict[str, str], backwards: bool) -> Iterator[str]:
+    """The methods that take numbers from a generator."""
+    directions = ["next", "prev"] if backwards else ["next"]
+    for direction in directions:
+        for name, result in draws.items():
+            yield (
+                f"    def {direction}_{name}(self, mask: Bool | bool = True, /) "
+                f"-> {result}: ...\n"
+            )
+        for suffix in ("", "_normal") if backwards else ():
+            yield (
+                f"    def {direction}_float{suffix}(self, dtype: type[drjit.T], "
+                "mask: Bool | bool = True) -> drjit.T: ...\n"
+            )
 
 
 def swizzles() -> Iterator[str]:

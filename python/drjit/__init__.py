@@ -15,9 +15,13 @@ newaxis = None
 
 # The functions, classes and constants written in Python: module -> its public names.
 _PYTHON = {
+    "_angles": "deg2rad rad2deg safe_acos safe_asin safe_sqrt sphdir",
     "_asserts": "assert_equal assert_false assert_true",
     "_compare": "allclose assert_allclose clamp clip",
-    "_complex": "conj imag real",
+    "_color": (
+        "linear_srgb_to_oklab linear_to_srgb oklab_to_linear_srgb srgb_to_linear"
+    ),
+    "_complex": "arg conj imag real",
     "_constants": (
         "e epsilon four_pi inf inv_four_pi inv_log_two inv_pi inv_sqrt_four_pi "
         "inv_sqrt_pi inv_sqrt_two inv_sqrt_two_pi inv_two_pi largest log_two nan "
@@ -32,9 +36,10 @@ _PYTHON = {
     "_grids": "meshgrid",
     "_harmonics": "sh_eval",
     "_linalg": (
-        "cross det diag frob hypot identity inverse lerp matrix_to_quat normalize "
-        "polar_decomp quat_apply quat_to_matrix trace transform_compose "
-        "transform_decompose"
+        "cross det diag euler_to_quat frob hypot identity inverse lerp "
+        "matrix_to_quat normalize polar_decomp quat_apply quat_to_euler "
+        "quat_to_matrix rotate slerp trace transform_compose transform_decompose "
+        "unit_angle"
     ),
     "_printing": "format print",
     "_rearrange": (
@@ -52,8 +57,9 @@ _PYTHON = {
     ),
     "_typing": "AnyArray ArrayT MaskT RedT SelfCpT SelfT T ValCpT ValT",
     "auto": "set_backend",
+    "random": "rng",
 }
-_MODULES = ("auto", "detail", "llvm", "scalar")
+_MODULES = ("auto", "detail", "llvm", "random", "scalar")
 _HOME = {name: module for module, names in _PYTHON.items() for name in names.split()}
 
 # What `from drjit import *` gives. Names of the extension are in this module already.

@@ -5,6 +5,8 @@ Their arithmetic (products, reciprocals, roots, magnitudes) belongs to the array
 
 from __future__ import annotations
 
+import cmath
+import math
 import sys
 from typing import Any
 
@@ -50,6 +52,26 @@ def imag(arg: Any, /) -> Any:
     raise TypeError(
         f"drjit.imag(<{type(arg).__name__}>): expected a number or a Dr.Jit array"
     )
+
+
+def arg(z: Any, /) -> Any:
+    """Return the angle in radians between ``z`` and the positive real axis.
+
+    For real numbers and arrays that is 0 or pi, depending on the sign. Raises
+    ``TypeError`` for quaternions and for what is no number.
+    """
+    if isinstance(z, complex):
+        return cmath.phase(z)
+    if isinstance(z, (bool, int, float)):
+        return math.pi if z < 0 else 0.0
+    if isinstance(z, type) or not dr.is_array_v(z) or dr.is_quaternion_v(z):
+        raise TypeError(
+            f"drjit.arg(<{type(z).__name__}>): expected a number, or a real or complex "
+            "Dr.Jit array"
+        )
+    if dr.is_complex_v(z):
+        return dr.atan2(z[1], z[0])
+    return dr.select(z < 0, math.pi, 0.0)
 
 
 def _vector_class(arg: Any) -> Any:

@@ -8,13 +8,15 @@ w), where w is the real part.
 
 from __future__ import annotations
 
-import math
+import importlib
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import drjit as dr
+
+_core: Any = importlib.import_module("drjit._core")
 
 T = TypeVar("T")
 
@@ -311,21 +313,11 @@ def normalize(arg: T, /) -> T:
 
 
 def hypot(a: Any, b: Any) -> Any:
-    """Return ``sqrt(a**2 + b**2)``, avoiding intermediate overflow and underflow.
+    """Return ``sqrt(a**2 + b**2)``, also where a square is out of range.
 
-    The larger operand is factored out. If either argument is infinite the result is,
-    too (also if the other one is a NaN, as in IEEE 754).
+    Infinite if either argument is, also beside a NaN, as in IEEE 754.
     """
-    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
-        return math.hypot(a, b)
-
-    a, b = abs(a), abs(b)
-    swap = a > b
-    large, small = dr.select(swap, a, b), dr.select(swap, b, a)
-    # A NaN in either argument makes the comparisons false and so reaches the result.
-    ratio = small / dr.select(large > 0, large, 1)
-    result = large * dr.sqrt(dr.fma(ratio, ratio, 1))
-    return dr.select((a == math.inf) | (b == math.inf), math.inf, result)
+    return _core._hypot(a, b)
 
 
 def lerp(a: Any, b: Any, t: Any) -> Any:
@@ -496,6 +488,118 @@ def _vector(operation: str, like: Any, v: Any) -> tuple[Any, Any]:
             f"drjit.{operation}({_text(like, v)}): expected a vector with 3 components"
         )
     return dr.expr_t(cls, type(v)), v
+
+
+def rotate(dtype: Any, axis: Any, angle: Any) -> Any:
+    """Return the quaternion of the rotation by ``angle`` (radians) around ``axis``.
+
+    ``dtype`` is the quaternion class of the result and ``axis`` a unit vector. Raises
+    ``TypeError`` for another class.
+    """
+    if not isinstance(dtype, type) or not dr.is_quaternion_v(dtype):
+        raise TypeError(
+            f"drjit.rotate(): dtype must be a quaternion class, got {dtype!r}"
+        )
+    if dr.size_v(axis) != 3:
+        raise TypeError(
+            f"drjit.rotate({_text(axis)}): expected an axis with 3 components"
+        )
+    s, c = dr.sincos(angle * 0.5)
+    cls: Any = dtype
+    return cls(axis[0] * s, axis[1] * s, axis[2] * s, c)
+
+
+def slerp(a: Any, b: Any, t: Any) -> Any:
+    """Interpolate between the unit quaternions ``a`` (``t=0``) and ``b`` (``t=1``).
+
+    The rotation proceeds at constant speed along the shorter of the two ways: ``b`` and
+    ``-b`` stand for the same one. Raises ``TypeError`` for other arrays.
+    """
+    for q in (a, b):
+        if not _is_array(q) or not dr.is_quaternion_v(q):
+            raise TypeError(f"drjit.slerp({_text(a, b, t)}): expected two quaternions")
+    cls: Any = dr.expr_t(type(a), type(b))
+    b = _with_sign(b, a)
+    # The angle between the two by Kahan's formula, exact also where it is small.
+    half = dr.atan2(_norm(_minus(a, b)), _norm(_plus(a, b)))
+    angle = half + half
+    same = angle == 0
+    scale = dr.rcp(dr.select(same, 1, dr.sin(angle)))
+    first = dr.select(same, 1 - t, dr.sin((1 - t) * angle) * scale)
+    second = dr.select(same, t, dr.sin(t * angle) * scale)
+    return cls(*[x * first + y * second for x, y in zip(a, b, strict=True)])
+
+
+def _with_sign(b: Any, a: Any) -> list[Any]:
+    """Of b and -b that on the side of a."""
+    opposite = _sum_of_products(list(a), list(b)) < 0
+    return [dr.select(opposite, -x, x) for x in b]
+
+
+def _minus(a: Any, b: Any) -> list[Any]:
+    return [x - y for x, y in zip(a, b, strict=True)]
+
+
+def _plus(a: Any, b: Any) -> list[Any]:
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def _norm(a: Sequence[Any]) -> Any:
+    return dr.sqrt(_sum_of_products(a, a))
+
+
+def unit_angle(a: Any, b: Any) -> Any:
+    """Return the angle between the unit vectors ``a`` and ``b``, in radians.
+
+    More accurate than ``acos(dot(a, b))`` near 0 and pi. Source: W. Kahan, "How Futile
+    are Mindless Assessments of Roundoff in Floating-Point Computation?", section 12:
+    ``2 * atan2(|a - b|, |a + b|)``.
+    """
+    if not _is_array(a) and not _is_array(b):
+        raise TypeError(f"drjit.unit_angle({_text(a, b)}): expected two vectors")
+    half = dr.atan2(dr.norm(a - b), dr.norm(a + b))
+    return half + half
+
+
+def quat_to_euler(arg: Any, /) -> Any:
+    """Return the Euler angles (radians, about x, y and z) of a unit quaternion.
+
+    The rotation is that by the first angle about x, then by the second about y, then by
+    the third about z. Where the second is +-pi/2, only the sum or difference of the
+    others is determined; the third is 0 then. Raises ``TypeError`` for other arrays.
+    """
+    if not _is_array(arg) or not dr.is_quaternion_v(arg):
+        raise TypeError(f"drjit.quat_to_euler({_text(arg)}): expected a quaternion")
+    x, y, z, w = arg
+    sine = 2 * (w * y - x * z)
+    locked = abs(sine) > 1 - 8 * dr.epsilon(arg)
+    roll = dr.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    yaw = dr.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    cls = _sibling(arg, "Array3")
+    return cls(
+        dr.select(locked, 2 * dr.atan2(x, w), roll),
+        dr.safe_asin(sine),
+        dr.select(locked, 0, yaw),
+    )
+
+
+def euler_to_quat(arg: Any, /) -> Any:
+    """Return the unit quaternion with these Euler angles: see `quat_to_euler`.
+
+    Raises ``TypeError`` if ``arg`` is not a floating point array with 3 components.
+    """
+    if not _is_array(arg) or not dr.is_float_v(arg) or dr.size_v(arg) != 3:
+        raise TypeError(
+            f"drjit.euler_to_quat({_text(arg)}): expected a floating point array with "
+            "3 components"
+        )
+    (sx, cx), (sy, cy), (sz, cz) = [dr.sincos(angle * 0.5) for angle in arg]
+    return _sibling(arg, "Quaternion4")(
+        sx * cy * cz - cx * sy * sz,
+        cx * sy * cz + sx * cy * sz,
+        cx * cy * sz - sx * sy * cz,
+        cx * cy * cz + sx * sy * sz,
+    )
 
 
 def transform_decompose(arg: Any, it: int = 10) -> tuple[Any, Any, Any]:

@@ -63,6 +63,26 @@ static const Row rows[APPLY_COUNT] = {
     [APPLY_FLOOR] = { "floor", JitOpFloor, 1, FLOATS, SAME },
     [APPLY_ROUND] = { "round", JitOpRound, 1, FLOATS, SAME },
     [APPLY_TRUNC] = { "trunc", JitOpTrunc, 1, FLOATS, SAME },
+    [APPLY_SIN] = { "sin", JitOpSin, 1, FLOATS, SAME },
+    [APPLY_COS] = { "cos", JitOpCos, 1, FLOATS, SAME },
+    [APPLY_TAN] = { "tan", JitOpTan, 1, FLOATS, SAME },
+    [APPLY_ASIN] = { "asin", JitOpAsin, 1, FLOATS, SAME },
+    [APPLY_ACOS] = { "acos", JitOpAcos, 1, FLOATS, SAME },
+    [APPLY_ATAN] = { "atan", JitOpAtan, 1, FLOATS, SAME },
+    [APPLY_SINH] = { "sinh", JitOpSinh, 1, FLOATS, SAME },
+    [APPLY_COSH] = { "cosh", JitOpCosh, 1, FLOATS, SAME },
+    [APPLY_TANH] = { "tanh", JitOpTanh, 1, FLOATS, SAME },
+    [APPLY_ASINH] = { "asinh", JitOpAsinh, 1, FLOATS, SAME },
+    [APPLY_ACOSH] = { "acosh", JitOpAcosh, 1, FLOATS, SAME },
+    [APPLY_ATANH] = { "atanh", JitOpAtanh, 1, FLOATS, SAME },
+    [APPLY_EXP] = { "exp", JitOpExp, 1, FLOATS, SAME },
+    [APPLY_EXP2] = { "exp2", JitOpExp2, 1, FLOATS, SAME },
+    [APPLY_LOG] = { "log", JitOpLog, 1, FLOATS, SAME },
+    [APPLY_LOG2] = { "log2", JitOpLog2, 1, FLOATS, SAME },
+    [APPLY_CBRT] = { "cbrt", JitOpCbrt, 1, FLOATS, SAME },
+    [APPLY_ERF] = { "erf", JitOpErf, 1, FLOATS, SAME },
+    [APPLY_ERFINV] = { "erfinv", JitOpErfinv, 1, FLOATS, SAME },
+    [APPLY_LGAMMA] = { "lgamma", JitOpLgamma, 1, FLOATS, SAME },
     [APPLY_POPCNT] = { "popcnt", JitOpPopc, 1, INTS, SAME },
     [APPLY_LZCNT] = { "lzcnt", JitOpClz, 1, INTS, SAME },
     [APPLY_TZCNT] = { "tzcnt", JitOpCtz, 1, INTS, SAME },
@@ -72,6 +92,9 @@ static const Row rows[APPLY_COUNT] = {
     [APPLY_MUL_HI] = { "mul_hi", JitOpMulHi, 2, INTS, SAME },
     [APPLY_MUL_WIDE] = { "mul_wide", JitOpMulWide, 2, INTS, WIDE },
     [APPLY_COPYSIGN] = { "copysign", JitOpCopysign, 2, FLOATS, SAME },
+    [APPLY_ATAN2] = { "atan2", JitOpAtan2, 2, FLOATS, SAME },
+    [APPLY_POWER] = { "power", JitOpPower, 2, FLOATS, SAME },
+    [APPLY_HYPOT] = { "hypot", JitOpHypot, 2, FLOATS, SAME },
     [APPLY_FMA] = { "fma", JitOpFma, 3, NUMBERS, SAME },
     [APPLY_SELECT] = { "select", JitOpSelect, 3, ALL, SAME },
 };
@@ -811,6 +834,9 @@ PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
             PyExc_RuntimeError, rows[which].name, args, job.arity,
             "inequality comparisons are not defined for complex numbers, "
             "quaternions and matrices");
+    if (special && special_refuses((Kind) job.info->kind, which))
+        return error_raise(PyExc_RuntimeError, rows[which].name, args, job.arity,
+                           "operation not supported for this type");
     bool scaling =
         special && (which == APPLY_MUL || which == APPLY_TRUEDIV) &&
         is_single(state, args[which == APPLY_MUL && is_single(state, args[0]) ? 0 : 1]);

@@ -10,6 +10,7 @@
 #include "python/apply.h"
 #include "python/dot.h"
 #include "python/error.h"
+#include "python/functions.h"
 #include "python/module.h"
 #include "python/promote.h"
 #include "python/pytree.h"
@@ -83,14 +84,14 @@ static void release_all(PyObject **objects, int n)
 }
 
 /* A core operation in double precision. */
-static PyObject *compute_double(JitOp op, const double *in, int n)
+static PyObject *compute_double(Apply which, const double *in, int n)
 {
     JitHostOperand operands[3];
     double result;
     for (int i = 0; i < n; i++)
         operands[i] = (JitHostOperand){ &in[i], 1 };
-    if (!jit_host_op(op, VarTypeFloat64, 1, operands, &result))
-        return error_from_core("math", NULL, 0);
+    if (!jit_host_op(apply_op(which), VarTypeFloat64, 1, operands, &result))
+        return error_from_core(apply_name(which), NULL, 0);
     return PyFloat_FromDouble(result);
 }
 
@@ -107,7 +108,7 @@ static bool to_doubles(PyObject *const *numbers, int n, double *values)
 /* ---------------------------------------------------------------- one operand */
 
 /* Functions of floats: any number is taken as one. */
-static PyObject *float_function(PyObject *module, Apply which, PyObject *arg)
+PyObject *functions_float(PyObject *module, Apply which, PyObject *arg)
 {
     if (promote_array(arg))
         return on_arrays(module, which, 1, &arg);
@@ -117,19 +118,19 @@ static PyObject *float_function(PyObject *module, Apply which, PyObject *arg)
     if (PyFloat_CheckExact(arg)) {
         value = PyFloat_AS_DOUBLE(arg);
         return which == APPLY_SQRT ? PyFloat_FromDouble(sqrt(value))
-                                   : compute_double(apply_op(which), &value, 1);
+                                   : compute_double(which, &value, 1);
     }
     if (!plain_numbers(state_of_module(module), &arg, 1, &number, &floats))
         return PyErr_Occurred() ? NULL : refuse(apply_name(which), &arg, 1, "a number");
     bool ok = to_doubles(&number, 1, &value);
     Py_DECREF(number);
-    return ok ? compute_double(apply_op(which), &value, 1) : NULL;
+    return ok ? compute_double(which, &value, 1) : NULL;
 }
 
 #define FLOAT_FUNCTION(name, which)                           \
     static PyObject *name##_(PyObject *module, PyObject *arg) \
     {                                                         \
-        return float_function(module, which, arg);            \
+        return functions_float(module, which, arg);            \
     }
 
 FLOAT_FUNCTION(sqrt, APPLY_SQRT)
@@ -235,20 +236,20 @@ static PyObject *fma_numbers(PyObject *const *plain, bool floats)
 {
     double in[3];
     if (floats)
-        return to_doubles(plain, 3, in) ? compute_double(JitOpFma, in, 3) : NULL;
+        return to_doubles(plain, 3, in) ? compute_double(APPLY_FMA, in, 3) : NULL;
     PyObject *product = PyNumber_Multiply(plain[0], plain[1]);
     PyObject *sum = product ? PyNumber_Add(product, plain[2]) : NULL;
     Py_XDECREF(product);
     return sum;
 }
 
-static PyObject *extreme_numbers(PyObject *const *plain, bool floats, JitOp op)
+static PyObject *extreme_numbers(PyObject *const *plain, bool floats, Apply which)
 {
     double in[2];
     if (floats)
-        return to_doubles(plain, 2, in) ? compute_double(op, in, 2) : NULL;
-    int second =
-        PyObject_RichCompareBool(plain[1], plain[0], op == JitOpMin ? Py_LT : Py_GE);
+        return to_doubles(plain, 2, in) ? compute_double(which, in, 2) : NULL;
+    int second = PyObject_RichCompareBool(plain[1], plain[0],
+                                          which == APPLY_MINIMUM ? Py_LT : Py_GE);
     return second < 0 ? NULL : Py_NewRef(plain[second]);
 }
 
@@ -256,7 +257,7 @@ static PyObject *copysign_numbers(PyObject *const *plain, bool floats)
 {
     double in[2];
     if (floats)
-        return to_doubles(plain, 2, in) ? compute_double(JitOpCopysign, in, 2) : NULL;
+        return to_doubles(plain, 2, in) ? compute_double(APPLY_COPYSIGN, in, 2) : NULL;
     PyObject *zero = PyLong_FromLong(0);
     int negative = zero ? PyObject_RichCompareBool(plain[1], zero, Py_LT) : -1;
     Py_XDECREF(zero);
@@ -304,14 +305,17 @@ static PyObject *on_numbers(PyObject *module, Apply which, int n, PyObject *cons
 {
     PyObject *plain[3], *result = NULL;
     bool floats;
+    double in[2];
     if (!plain_numbers(state_of_module(module), args, n, plain, &floats))
         return PyErr_Occurred() ? NULL : refuse(apply_name(which), args, n, "numbers");
     if (which == APPLY_FMA)
         result = fma_numbers(plain, floats);
     else if (which == APPLY_MINIMUM || which == APPLY_MAXIMUM)
-        result = extreme_numbers(plain, floats, apply_op(which));
+        result = extreme_numbers(plain, floats, which);
     else if (which == APPLY_COPYSIGN)
         result = copysign_numbers(plain, floats);
+    else if (which == APPLY_ATAN2 || which == APPLY_POWER || which == APPLY_HYPOT)
+        result = to_doubles(plain, 2, in) ? compute_double(which, in, 2) : NULL;
     else if (which == APPLY_LT)
         result = step_numbers(plain);
     else if (floats)
@@ -342,6 +346,8 @@ FUNCTION(minimum, APPLY_MINIMUM, 2)
 FUNCTION(maximum, APPLY_MAXIMUM, 2)
 FUNCTION(mul_hi, APPLY_MUL_HI, 2)
 FUNCTION(mul_wide, APPLY_MUL_WIDE, 2)
+FUNCTION(atan2_, APPLY_ATAN2, 2)
+FUNCTION(hypot_, APPLY_HYPOT, 2)
 
 /* Integers have no sign bit to copy: b < 0 ? -|a| : |a|. */
 static PyObject *copysign_integers(State *state, PyObject *const *args)
@@ -405,16 +411,8 @@ static PyObject *power(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (!count_is("power", n, 2))
         return NULL;
-    if (any_array(args, 2))
-        return PyNumber_Power(args[0], args[1], Py_None);
-    PyObject *plain[2];
-    bool floats;
-    if (!plain_numbers(state_of_module(module), args, 2, plain, &floats))
-        return PyErr_Occurred() ? NULL : refuse("power", args, 2, "numbers");
-    double in[2];
-    bool ok = to_doubles(plain, 2, in);
-    release_all(plain, 2);
-    return ok ? PyFloat_FromDouble(pow(in[0], in[1])) : NULL;
+    return any_array(args, 2) ? PyNumber_Power(args[0], args[1], Py_None)
+                              : on_numbers(module, APPLY_POWER, 2, args);
 }
 
 /* ---------------------------------------------------------------- select */
@@ -615,6 +613,9 @@ PyMethodDef function_functions[] = {
       "copysign(a, b, /)\n--\n\nMagnitude of a, sign of b." },
     { "step", METHOD(step), METH_FASTCALL,
       "step(a, b, /)\n--\n\n0 where a < b, else 1." },
+    { "atan2", METHOD(atan2_), METH_FASTCALL,
+      "atan2(y, x, /)\n--\n\nAngle of the point (x, y) with the x axis, -pi to pi." },
+    { "_hypot", METHOD(hypot_), METH_FASTCALL, NULL },
     { "power", METHOD(power), METH_FASTCALL,
       "power(a, b, /)\n--\n\na to the power of b." },
     { "select", METHOD(select_), METH_FASTCALL,

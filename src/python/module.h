@@ -13,6 +13,7 @@
 extern PyMethodDef classify_functions[]; /* isnan, isinf, isfinite */
 extern PyMethodDef create_functions[];   /* zeros, ones, full, empty, arange, ... */
 extern PyMethodDef function_functions[]; /* fma, minimum, select, popcnt, ... */
+extern PyMethodDef transcendental_functions[]; /* sin, exp, ... */
 extern PyMethodDef matmul_functions[];   /* matmul */
 extern PyMethodDef memory_functions[];   /* gather, scatter, ... */
 extern PyMethodDef

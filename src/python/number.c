@@ -428,10 +428,7 @@ static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulus)
         Py_RETURN_NOTIMPLEMENTED;
     if (PyErr_Occurred())
         return NULL;
-    return error_raise(
-        PyExc_RuntimeError, "power", args, 2,
-        "only whole numbers are possible as exponents, because exp2() and "
-        "log2() are not available yet");
+    return apply(state, APPLY_POWER, args, true);
 }
 
 static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *modulus)

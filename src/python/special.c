@@ -1,9 +1,7 @@
 /*
  * special.c -- the arithmetic of complex numbers, quaternions and matrices
  *
- * Formulas over components, written with Values: one text for all families. A Calc
- * holds every intermediate value until the end, so a formula is an expression and
- * failures need no handling within it: after the first one everything is 0.
+ * Formulas over components (calc.h).
  *
  *   complex      (re, im)
  *   quaternion   (x, y, z, w), w is the real part
@@ -12,146 +10,65 @@
  */
 #include "python/special.h"
 
+#include "python/calc.h"
 #include "python/error.h"
-#include "python/value.h"
-
-enum { TEMPORARIES = 192 };
-
-typedef struct Calc {
-    const TypeInfo *info; /* any type with these leaves */
-    bool ok;
-    int count;
-    Value all[TEMPORARIES];
-} Calc;
-
-static void calc_start(Calc *c, const TypeInfo *info)
-{
-    c->info = info;
-    c->ok = true;
-    c->count = 0;
-}
-
-static void calc_end(Calc *c)
-{
-    for (int i = 0; i < c->count; i++)
-        value_release(c->info, c->all[i]);
-}
-
-static Value keep(Calc *c, Value value)
-{
-    c->all[c->count++] = value;
-    return value;
-}
-
-static Value op1(Calc *c, JitOp op, Value a)
-{
-    Value result = 0;
-    c->ok = c->ok && value_op(c->info, op, &a, &result);
-    return c->ok ? keep(c, result) : 0;
-}
-
-static Value op2(Calc *c, JitOp op, Value a, Value b)
-{
-    Value result = 0;
-    c->ok = c->ok && value_op2(c->info, op, a, b, &result);
-    return c->ok ? keep(c, result) : 0;
-}
-
-static Value add(Calc *c, Value a, Value b)
-{
-    return op2(c, JitOpAdd, a, b);
-}
-
-static Value mul(Calc *c, Value a, Value b)
-{
-    return op2(c, JitOpMul, a, b);
-}
-
-static Value neg(Calc *c, Value a)
-{
-    return op1(c, JitOpNeg, a);
-}
-
-static Value fma3(Calc *c, Value a, Value b, Value d)
-{
-    Value result = 0;
-    c->ok = c->ok && value_op3(c->info, JitOpFma, a, b, d, &result);
-    return c->ok ? keep(c, result) : 0;
-}
+#include "python/special_functions.h"
 
 /* a * b - d * e */
 static Value det2(Calc *c, Value a, Value b, Value d, Value e)
 {
-    return fma3(c, a, b, neg(c, mul(c, d, e)));
-}
-
-static Value constant(Calc *c, double number)
-{
-    uint64_t bits = 0;
-    Value wide = 0, result = 0;
-    /* Convert from f64 on the host: any float type. */
-    memcpy(&wide, &number, sizeof(wide));
-    c->ok =
-        c->ok &&
-        jit_host_cast(VarTypeFloat64, (VarType) c->info->entry, 0, 1, &wide, &bits) &&
-        value_constant(c->info, bits, &result);
-    return c->ok ? keep(c, result) : 0;
+    return calc_fma(c, a, b, calc_neg(c, calc_mul(c, d, e)));
 }
 
 /* test == 0 ? 0 : a */
 static Value choose_zero(Calc *c, Value test, Value a)
 {
-    Value zero = constant(c, 0);
-    Value mask = op2(c, JitOpEq, test, zero), result = 0;
-    c->ok = c->ok && value_op3(c->info, JitOpSelect, mask, zero, a, &result);
-    return c->ok ? keep(c, result) : 0;
+    Value zero = calc_number(c, 0);
+    return calc_select(c, calc_2(c, JitOpEq, test, zero), zero, a);
 }
 
 /* ---------------------------------------------------------------- complex */
 
 static Value squared_norm(Calc *c, int n, const Value *a)
 {
-    Value sum = mul(c, a[0], a[0]);
+    Value sum = calc_mul(c, a[0], a[0]);
     for (int i = 1; i < n; i++)
-        sum = fma3(c, a[i], a[i], sum);
+        sum = calc_fma(c, a[i], a[i], sum);
     return sum;
 }
 
 static Value norm(Calc *c, int n, const Value *a)
 {
-    return op1(c, JitOpSqrt, squared_norm(c, n, a));
+    return calc_1(c, JitOpSqrt, squared_norm(c, n, a));
 }
 
 static void complex_mul(Calc *c, const Value *a, const Value *b, Value *out)
 {
     out[0] = det2(c, a[0], b[0], a[1], b[1]);
-    out[1] = fma3(c, a[0], b[1], mul(c, a[1], b[0]));
+    out[1] = calc_fma(c, a[0], b[1], calc_mul(c, a[1], b[0]));
 }
 
 static void complex_fma(Calc *c, const Value *a, const Value *b, const Value *d,
                         Value *out)
 {
-    out[0] = fma3(c, a[0], b[0], fma3(c, neg(c, a[1]), b[1], d[0]));
-    out[1] = fma3(c, a[0], b[1], fma3(c, a[1], b[0], d[1]));
+    out[0] = calc_fma(c, a[0], b[0], calc_fma(c, calc_neg(c, a[1]), b[1], d[0]));
+    out[1] = calc_fma(c, a[0], b[1], calc_fma(c, a[1], b[0], d[1]));
 }
 
 /* The principal root: half the angle, so the real part is not negative. */
 static void complex_sqrt(Calc *c, const Value *a, Value *out)
 {
-    Value half = constant(c, 0.5);
+    Value half = calc_number(c, 0.5);
     Value n = norm(c, 2, a);
-    Value larger = op1(c, JitOpSqrt, mul(c, half, add(c, n, op1(c, JitOpAbs, a[0]))));
-    Value other = mul(c, mul(c, half, a[1]), op1(c, JitOpRcp, larger));
+    Value larger = calc_1(c, JitOpSqrt,
+                          calc_mul(c, half, calc_add(c, n, calc_1(c, JitOpAbs, a[0]))));
+    Value other = calc_mul(c, calc_mul(c, half, a[1]), calc_1(c, JitOpRcp, larger));
     other = choose_zero(c, larger, other);
-    Value mask = op2(c, JitOpLt, a[0], constant(c, 0));
-    Value size = op1(c, JitOpAbs, other);
-    Value turned = op2(c, JitOpCopysign, larger, a[1]);
-    for (int i = 0; i < 2; i++) {
-        Value result = 0;
-        c->ok = c->ok && value_op3(c->info, JitOpSelect, mask, i ? turned : size,
-                                   i ? other : larger, &result);
-        out[i] = c->ok ? keep(c, result) : 0;
-    }
+    Value mask = calc_2(c, JitOpLt, a[0], calc_number(c, 0));
+    Value size = calc_1(c, JitOpAbs, other);
+    Value turned = calc_2(c, JitOpCopysign, larger, a[1]);
+    out[0] = calc_select(c, mask, size, larger);
+    out[1] = calc_select(c, mask, turned, other);
 }
 
 /* ---------------------------------------------------------------- quaternions */
@@ -168,13 +85,14 @@ static void quaternion_fma(Calc *c, const Value *a, const Value *b, const Value 
     };
     Value negated[4];
     for (int i = 0; i < 4; i++)
-        negated[i] = neg(c, b[i]);
+        negated[i] = calc_neg(c, b[i]);
     for (int k = 0; k < 4; k++) {
         Value sum = d ? d[k] : 0;
         for (int j = 0; j < 4; j++) {
             Value left = a[partner[k][j]];
             Value right = sign[k][j] < 0 ? negated[j] : b[j];
-            sum = j == 0 && !d ? mul(c, left, right) : fma3(c, left, right, sum);
+            sum =
+                j == 0 && !d ? calc_mul(c, left, right) : calc_fma(c, left, right, sum);
         }
         out[k] = sum;
     }
@@ -182,34 +100,34 @@ static void quaternion_fma(Calc *c, const Value *a, const Value *b, const Value 
 
 static void quaternion_sqrt(Calc *c, const Value *a, Value *out)
 {
-    Value half = constant(c, 0.5);
+    Value half = calc_number(c, 0.5);
     Value n = norm(c, 4, a);
-    Value w = op1(c, JitOpSqrt, mul(c, half, add(c, n, a[3])));
-    Value scale = choose_zero(c, w, mul(c, half, op1(c, JitOpRcp, w)));
+    Value w = calc_1(c, JitOpSqrt, calc_mul(c, half, calc_add(c, n, a[3])));
+    Value scale = choose_zero(c, w, calc_mul(c, half, calc_1(c, JitOpRcp, w)));
     for (int i = 0; i < 3; i++)
-        out[i] = mul(c, a[i], scale);
+        out[i] = calc_mul(c, a[i], scale);
     out[3] = w;
 }
 
 /* Conjugate over squared norm, for both; 'real' is the position of the real part. */
 static void reciprocal(Calc *c, int n, int real, const Value *a, Value *out)
 {
-    Value scale = op1(c, JitOpRcp, squared_norm(c, n, a));
-    Value negated = neg(c, scale);
+    Value scale = calc_1(c, JitOpRcp, squared_norm(c, n, a));
+    Value negated = calc_neg(c, scale);
     for (int i = 0; i < n; i++)
-        out[i] = mul(c, a[i], i == real ? scale : negated);
+        out[i] = calc_mul(c, a[i], i == real ? scale : negated);
 }
 
 /* ---------------------------------------------------------------- matrices */
 
 static void matrix_inverse_2(Calc *c, const Value *m, Value *out)
 {
-    Value scale = op1(c, JitOpRcp, det2(c, m[0], m[3], m[1], m[2]));
-    Value negated = neg(c, scale);
-    out[0] = mul(c, m[3], scale);
-    out[1] = mul(c, m[1], negated);
-    out[2] = mul(c, m[2], negated);
-    out[3] = mul(c, m[0], scale);
+    Value scale = calc_1(c, JitOpRcp, det2(c, m[0], m[3], m[1], m[2]));
+    Value negated = calc_neg(c, scale);
+    out[0] = calc_mul(c, m[3], scale);
+    out[1] = calc_mul(c, m[1], negated);
+    out[2] = calc_mul(c, m[2], negated);
+    out[3] = calc_mul(c, m[0], scale);
 }
 
 static void matrix_inverse_3(Calc *c, const Value *m, Value *out)
@@ -221,18 +139,18 @@ static void matrix_inverse_3(Calc *c, const Value *m, Value *out)
             cofactors[3 * j + i] =
                 det2(c, m[3 * r + u], m[3 * s + v], m[3 * r + v], m[3 * s + u]);
         }
-    Value det = mul(c, m[0], cofactors[0]);
-    det = fma3(c, m[1], cofactors[3], det);
-    det = fma3(c, m[2], cofactors[6], det);
-    Value scale = op1(c, JitOpRcp, det);
+    Value det = calc_mul(c, m[0], cofactors[0]);
+    det = calc_fma(c, m[1], cofactors[3], det);
+    det = calc_fma(c, m[2], cofactors[6], det);
+    Value scale = calc_1(c, JitOpRcp, det);
     for (int i = 0; i < 9; i++)
-        out[i] = mul(c, cofactors[i], scale);
+        out[i] = calc_mul(c, cofactors[i], scale);
 }
 
 /* x * a - y * b + z * d */
 static Value expand3(Calc *c, Value x, Value a, Value y, Value b, Value z, Value d)
 {
-    return fma3(c, x, a, fma3(c, z, d, neg(c, mul(c, y, b))));
+    return calc_fma(c, x, a, calc_fma(c, z, d, calc_neg(c, calc_mul(c, y, b))));
 }
 
 /* By the 2x2 minors of the upper (s) and of the lower two rows (t). */
@@ -246,11 +164,11 @@ static void matrix_inverse_4(Calc *c, const Value *m, Value *out)
         s[i] = det2(c, m[p], m[4 + q], m[q], m[4 + p]);
         t[i] = det2(c, m[8 + p], m[12 + q], m[8 + q], m[12 + p]);
     }
-    Value det = fma3(c, s[0], t[5], neg(c, mul(c, s[1], t[4])));
-    det = fma3(c, s[2], t[3], det);
-    det = fma3(c, s[3], t[2], det);
-    det = fma3(c, s[5], t[0], fma3(c, neg(c, s[4]), t[1], det));
-    Value scale = op1(c, JitOpRcp, det), negated = neg(c, scale);
+    Value det = calc_fma(c, s[0], t[5], calc_neg(c, calc_mul(c, s[1], t[4])));
+    det = calc_fma(c, s[2], t[3], det);
+    det = calc_fma(c, s[3], t[2], det);
+    det = calc_fma(c, s[5], t[0], calc_fma(c, calc_neg(c, s[4]), t[1], det));
+    Value scale = calc_1(c, JitOpRcp, det), negated = calc_neg(c, scale);
 
     /* Column j leaves out column j; minors of the other two rows. */
     static const uint8_t others[4][3] = {
@@ -266,7 +184,7 @@ static void matrix_inverse_4(Calc *c, const Value *m, Value *out)
             Value x =
                 expand3(c, row[others[j][0]], minor[minors[j][0]], row[others[j][1]],
                         minor[minors[j][1]], row[others[j][2]], minor[minors[j][2]]);
-            out[4 * j + i] = mul(c, x, (i + j) & 1 ? negated : scale);
+            out[4 * j + i] = calc_mul(c, x, (i + j) & 1 ? negated : scale);
         }
 }
 
@@ -277,7 +195,7 @@ static void matrix_fma(Calc *c, int n, const Value *a, const Value *b, const Val
         for (int j = 0; j < n; j++) {
             Value sum = d[n * i + j];
             for (int k = 0; k < n; k++)
-                sum = fma3(c, a[n * i + k], b[n * k + j], sum);
+                sum = calc_fma(c, a[n * i + k], b[n * k + j], sum);
             out[n * i + j] = sum;
         }
 }
@@ -299,12 +217,15 @@ static bool matrix_step(Calc *c, Apply which, int n, const Value in[3][16], Valu
 
 bool special_has(Kind kind, Apply which)
 {
+    if (special_functions_has(which))
+        return kind != KIND_MATRIX;
     switch (which) {
     case APPLY_RCP:
     case APPLY_FMA:
         return true;
     case APPLY_MUL:
     case APPLY_TRUEDIV:
+    case APPLY_POWER:
     case APPLY_ABS:
     case APPLY_SQRT:
     case APPLY_RSQRT:
@@ -314,6 +235,43 @@ bool special_has(Kind kind, Apply which)
     }
 }
 
+bool special_refuses(Kind kind, Apply which)
+{
+    switch (which) {
+    case APPLY_CBRT:
+    case APPLY_ERF:
+    case APPLY_ERFINV:
+    case APPLY_LGAMMA:
+    case APPLY_ATAN2:
+    case APPLY_HYPOT:
+        return kind != KIND_MATRIX;
+    case APPLY_POWER:
+        return kind == KIND_MATRIX;
+    default:
+        return false;
+    }
+}
+
+static void multiply(Calc *c, int n, const Value *a, const Value *b, Value *out)
+{
+    if (n == 2)
+        complex_mul(c, a, b, out);
+    else
+        quaternion_fma(c, a, b, NULL, out);
+}
+
+/* exp(b * log(a)), and 0 for a = 0 */
+static void power(Calc *c, int n, const Value *a, const Value *b, Value *out)
+{
+    Value logarithm[4], product[4], result[4];
+    special_functions_step(c, n, APPLY_LOG, a, logarithm);
+    multiply(c, n, b, logarithm, product);
+    special_functions_step(c, n, APPLY_EXP, product, result);
+    Value size = norm(c, n, a);
+    for (int i = 0; i < n; i++)
+        out[i] = choose_zero(c, size, result[i]);
+}
+
 /* Complex numbers and quaternions; a real result is out[0] and gives 1. */
 static int number_step(Calc *c, Kind kind, Apply which, const Value in[3][16],
                        Value *out)
@@ -321,6 +279,10 @@ static int number_step(Calc *c, Kind kind, Apply which, const Value in[3][16],
     int n = kind == KIND_COMPLEX ? 2 : 4, real = kind == KIND_COMPLEX ? 0 : 3;
     const Value *a = in[0], *b = in[1];
     Value inverse[4], root[4];
+    if (special_functions_has(which)) {
+        special_functions_step(c, n, which, a, out);
+        return n;
+    }
     switch (which) {
     case APPLY_ABS:
         out[0] = norm(c, n, a);
@@ -339,6 +301,9 @@ static int number_step(Calc *c, Kind kind, Apply which, const Value in[3][16],
         else
             memcpy(out, root, (size_t) n * sizeof(*out));
         break;
+    case APPLY_POWER:
+        power(c, n, a, b, out);
+        break;
     case APPLY_FMA:
         if (n == 2)
             complex_fma(c, a, b, in[2], out);
@@ -350,10 +315,7 @@ static int number_step(Calc *c, Kind kind, Apply which, const Value in[3][16],
             reciprocal(c, n, real, b, inverse);
             b = inverse;
         }
-        if (n == 2)
-            complex_mul(c, a, b, out);
-        else
-            quaternion_fma(c, a, b, NULL, out);
+        multiply(c, n, a, b, out);
     }
     return n;
 }
@@ -369,9 +331,8 @@ static PyObject *fail(const char *operation, Array *const *args, int n)
 PyObject *special_apply(const TypeInfo *info, Apply which, Array *const *args,
                         const char *operation)
 {
-    int arity = which == APPLY_FMA                             ? 3
-                : which == APPLY_MUL || which == APPLY_TRUEDIV ? 2
-                                                               : 1;
+    bool two = which == APPLY_MUL || which == APPLY_TRUEDIV || which == APPLY_POWER;
+    int arity = which == APPLY_FMA ? 3 : two ? 2 : 1;
     bool matrix = info->kind == KIND_MATRIX;
     int elements = matrix ? info->dims[0] * info->dims[0] : info->dims[0];
     int inner = info->leaves / elements, count = elements;
@@ -384,7 +345,7 @@ PyObject *special_apply(const TypeInfo *info, Apply which, Array *const *args,
         calc_start(&c, info);
         for (int k = 0; k < arity; k++)
             for (int e = 0; e < elements; e++)
-                in[k][e] = keep(&c, value_of(args[k], (size_t) (e * inner + s)));
+                in[k][e] = calc_keep(&c, value_of(args[k], (size_t) (e * inner + s)));
         if (matrix)
             matrix_step(&c, which, info->dims[0], in, result);
         else

@@ -11,6 +11,8 @@
 /* Number of operands; JitOp lists operations in this order. */
 static int arity(JitOp op)
 {
+    if (op >= JitOpSin)
+        return op >= JitOpAtan2 ? 2 : 1;
     return op >= JitOpFma ? 3 : op >= JitOpAdd ? 2 : 1;
 }
 

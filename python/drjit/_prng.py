@@ -1,0 +1,539 @@
+"""Pseudorandom number generators: the classes `PCG32` and `Philox4x32`.
+
+Each backend module has classes of its own, made by :py:func:`make`. One text serves
+all: in ``drjit.scalar``, whose leaves are Python numbers, it computes with arrays of
+one entry, which wrap around as machine words do.
+
+Sources: M. E. O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good
+Algorithms for Random Number Generation", 2014 (PCG-XSH-RR 64/32); F. Brown, "Random
+Number Generation with Arbitrary Strides", 1994 (jumps); J. K. Salmon et al., "Parallel
+Random Numbers: As Easy as 1, 2, 3", 2011 (Philox); G. E. P. Box, M. E. Muller, 1958
+(normal variates of Philox).
+"""
+
+from __future__ import annotations
+
+import math
+from types import ModuleType
+from typing import Any, ClassVar
+
+import drjit as dr
+
+_WORD = 2**64
+_MULTIPLIER = 0x5851F42D4C957F2D
+_INVERSE = pow(_MULTIPLIER, -1, _WORD)
+_STATE = 0x853C49E6748FEA9B
+_STREAM = 0xDA3E39CB94B95BDB
+
+
+class Types:
+    """The array types of a backend, and how their values look from outside."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.scalar = module.UInt64 is int
+        names = {"u32": "u", "u64": "u64", "i64": "i64", "mask": "b"}
+        names |= {"f16": "f16", "f32": "f", "f64": "f64"}
+        leaves = {"u32": "UInt", "u64": "UInt64", "i64": "Int64", "mask": "Bool"}
+        leaves |= {"f16": "Float16", "f32": "Float", "f64": "Float64"}
+        for attribute, suffix in names.items():
+            name = "Array1" + suffix if self.scalar else leaves[attribute]
+            setattr(self, attribute, getattr(module, name))
+        self.module = module
+
+    u32: Any
+    u64: Any
+    i64: Any
+    mask: Any
+    f16: Any
+    f32: Any
+    f64: Any
+
+    def out(self, value: Any) -> Any:
+        """A result: a Python number in drjit.scalar."""
+        return value[0] if self.scalar else value
+
+    def word(self, value: Any) -> Any:
+        """A UInt64 from an integer of any sign, or an array."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            return self.u64(value % _WORD)
+        if dr.is_array_v(value) and dr.is_signed_v(value):
+            return dr.reinterpret_array(self.u64, self.i64(value))
+        return self.u64(value)
+
+    def unit32(self, bits: Any) -> Any:
+        """The 23 upper bits of a word as a number in [0, 1)."""
+        return dr.reinterpret_array(self.f32, (bits >> 9) | 0x3F800000) - 1
+
+    def unit16(self, number: Any) -> Any:
+        """A number in [0, 1), rounded; 1 itself is not reached."""
+        return dr.minimum(self.f16(number), 1 - 2**-11)
+
+    def unit64(self, bits: Any) -> Any:
+        """52 bits as a number in [0, 1)."""
+        return dr.reinterpret_array(self.f64, bits | 0x3FF0000000000000) - 1
+
+
+def _normal(uniform: Any) -> Any:
+    """The standard normal variate with this probability (inverse transform)."""
+    return dr.erfinv(dr.fma(uniform, 2, -1)) * math.sqrt(2)
+
+
+class Pcg32:
+    """PCG32, a small and fast generator with 2**64 states and many streams.
+
+    ``PCG32(size=1, initstate=..., initseq=...)`` makes ``size`` generators; more than
+    one have their number added to both arguments, so that their sequences differ.
+    ``PCG32(other)`` is a copy. Methods ``next_...`` advance the state, ``prev_...``
+    step back, both only where the optional mask is set; ``+`` and ``-`` jump, and the
+    difference of two generators of one stream is the distance between them.
+
+    Attributes: ``state``, ``inc`` (64 bits each). The class is a PyTree. A generator
+    that is used over and over should be evaluated (``dr.eval``) from time to time, as
+    its state is an expression that grows.
+    """
+
+    _types: ClassVar[Types]
+    DRJIT_STRUCT: ClassVar[dict[str, Any]]
+    state: Any
+    inc: Any
+
+    def __init__(
+        self, size: Any = 1, initstate: Any = _STATE, initseq: Any = _STREAM
+    ) -> None:
+        if isinstance(size, type(self)):
+            self.state, self.inc = size.state, size.inc
+            return
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise TypeError(
+                f"drjit.PCG32(): 'size' must be an integer, got '{type(size).__name__}'"
+            )
+        t = self._types
+        if size < 1 or (t.scalar and size != 1):
+            expected = "1" if t.scalar else "at least 1"
+            raise ValueError(f"drjit.PCG32(): 'size' is {size}, expected {expected}")
+        initstate, initseq = t.word(initstate), t.word(initseq)
+        if size > 1:
+            lane = dr.arange(t.u64, size)
+            initstate, initseq = initstate + lane, initseq + lane
+        self.seed(initstate, initseq)
+
+    def seed(self, initstate: Any = _STATE, initseq: Any = _STREAM) -> None:
+        """Start again with this state and sequence number."""
+        t = self._types
+        inc = (t.word(initseq) << 1) | 1
+        self.inc = t.out(inc)
+        self.state = t.out(_step(inc + t.word(initstate), inc))
+
+    # ---- steps
+
+    def _advance(self, mask: Any) -> Any:
+        """Step forward; the state before."""
+        t = self._types
+        old = t.u64(self.state)
+        self._set(mask, _step(old, t.u64(self.inc)), old)
+        return old
+
+    def _retreat(self, mask: Any) -> Any:
+        """Step back; the state after."""
+        t = self._types
+        old = t.u64(self.state)
+        new = (old - t.u64(self.inc)) * _INVERSE
+        self._set(mask, new, old)
+        return new
+
+    def _set(self, mask: Any, new: Any, old: Any) -> None:
+        self.state = self._types.out(dr.select(mask, new, old))
+
+    def next_uint32(self, mask: Any = True, /) -> Any:
+        """Return 32 random bits."""
+        return self._types.out(self._next_bits(mask))
+
+    def prev_uint32(self, mask: Any = True, /) -> Any:
+        """Undo `next_uint32` and return its result again."""
+        return self._types.out(self._prev_bits(mask))
+
+    def next_uint64(self, mask: Any = True, /) -> Any:
+        """Return 64 random bits, made of two steps."""
+        return self._types.out(self._next_word(mask))
+
+    def prev_uint64(self, mask: Any = True, /) -> Any:
+        """Undo `next_uint64` and return its result again."""
+        t = self._types
+        high = t.u64(self._prev_bits(mask))
+        return t.out(t.u64(self._prev_bits(mask)) | (high << 32))
+
+    def _next_bits(self, mask: Any) -> Any:
+        return _permute(self._types, self._advance(mask))
+
+    def _prev_bits(self, mask: Any) -> Any:
+        return _permute(self._types, self._retreat(mask))
+
+    def _next_word(self, mask: Any) -> Any:
+        t = self._types
+        low = t.u64(self._next_bits(mask))
+        return low | (t.u64(self._next_bits(mask)) << 32)
+
+    # ---- uniform numbers
+
+    def next_uint32_bounded(self, bound: int, mask: Any = True) -> Any:
+        """Return an integer of 32 bits in [0, bound), each with the same
+        probability."""
+        return self._bounded("next_uint32_bounded", bound, mask, 32)
+
+    def next_uint64_bounded(self, bound: int, mask: Any = True) -> Any:
+        """Return an integer of 64 bits in [0, bound), each with the same
+        probability."""
+        return self._bounded("next_uint64_bounded", bound, mask, 64)
+
+    def _bounded(self, name: str, bound: Any, mask: Any, bits: int) -> Any:
+        if isinstance(bound, bool) or not isinstance(bound, int):
+            raise TypeError(
+                f"drjit.PCG32.{name}(): the bound must be an integer, got "
+                f"'{type(bound).__name__}'"
+            )
+        if not 0 < bound < 2**bits:
+            raise ValueError(
+                f"drjit.PCG32.{name}(): the bound is {bound}, expected 1 to "
+                f"2**{bits} - 1"
+            )
+        t = self._types
+        draw = self._next_bits if bits == 32 else self._next_word
+        # Numbers below the threshold would make small results more likely.
+        threshold = (2**bits - bound) % bound
+        if t.scalar:
+            number = draw(mask)
+            while mask and number[0] < threshold:
+                number = draw(mask)
+            return t.out(number % bound)
+        number = draw(mask)
+        if threshold:
+            number = self._redraw(draw, number, threshold, t.mask(mask))
+        return number % bound
+
+    def _redraw(self, draw: Any, number: Any, threshold: int, mask: Any) -> Any:
+        """Draw again, in a loop, where a number is below the threshold."""
+        from ._regions import while_loop
+
+        kept = self.state
+
+        def again(number: Any, state: Any, mask: Any) -> Any:
+            return mask & (number < threshold)
+
+        def redraw(number: Any, state: Any, mask: Any) -> tuple[Any, Any, Any]:
+            self.state = state
+            return draw(True), self.state, mask
+
+        try:
+            number, state, _ = while_loop((number, kept, mask), again, redraw)
+        except BaseException:
+            self.state = kept
+            raise
+        self.state = state
+        return number
+
+    def next_float16(self, mask: Any = True, /) -> Any:
+        """Return a number in [0, 1) with half precision."""
+        t = self._types
+        return t.out(t.unit16(t.unit32(self._next_bits(mask))))
+
+    def prev_float16(self, mask: Any = True, /) -> Any:
+        """Undo `next_float16` and return its result again."""
+        t = self._types
+        return t.out(t.unit16(t.unit32(self._prev_bits(mask))))
+
+    def next_float32(self, mask: Any = True, /) -> Any:
+        """Return a number in [0, 1) with single precision."""
+        t = self._types
+        return t.out(t.unit32(self._next_bits(mask)))
+
+    def prev_float32(self, mask: Any = True, /) -> Any:
+        """Undo `next_float32` and return its result again."""
+        t = self._types
+        return t.out(t.unit32(self._prev_bits(mask)))
+
+    def next_float64(self, mask: Any = True, /) -> Any:
+        """Return a number in [0, 1) with double precision, made of 32 random bits."""
+        t = self._types
+        return t.out(t.unit64(t.u64(self._next_bits(mask)) << 20))
+
+    def prev_float64(self, mask: Any = True, /) -> Any:
+        """Undo `next_float64` and return its result again."""
+        t = self._types
+        return t.out(t.unit64(t.u64(self._prev_bits(mask)) << 20))
+
+    def next_float(self, dtype: Any, mask: Any = True) -> Any:
+        """Return a number in [0, 1) with the precision of the type ``dtype``."""
+        return self._typed("next_float", dtype, "")(mask)
+
+    def prev_float(self, dtype: Any, mask: Any = True) -> Any:
+        """Undo `next_float` and return its result again."""
+        return self._typed("prev_float", dtype, "")(mask)
+
+    # ---- normal variates
+
+    def next_float16_normal(self, mask: Any = True, /) -> Any:
+        """Return a standard normal variate with half precision."""
+        t = self._types
+        return t.out(t.f16(_normal(t.unit32(self._next_bits(mask)))))
+
+    def prev_float16_normal(self, mask: Any = True, /) -> Any:
+        """Undo `next_float16_normal` and return its result again."""
+        t = self._types
+        return t.out(t.f16(_normal(t.unit32(self._prev_bits(mask)))))
+
+    def next_float32_normal(self, mask: Any = True, /) -> Any:
+        """Return a standard normal variate with single precision."""
+        t = self._types
+        return t.out(_normal(t.unit32(self._next_bits(mask))))
+
+    def prev_float32_normal(self, mask: Any = True, /) -> Any:
+        """Undo `next_float32_normal` and return its result again."""
+        t = self._types
+        return t.out(_normal(t.unit32(self._prev_bits(mask))))
+
+    def next_float64_normal(self, mask: Any = True, /) -> Any:
+        """Return a standard normal variate with double precision."""
+        t = self._types
+        return t.out(_normal(t.unit64(t.u64(self._next_bits(mask)) << 20)))
+
+    def prev_float64_normal(self, mask: Any = True, /) -> Any:
+        """Undo `next_float64_normal` and return its result again."""
+        t = self._types
+        return t.out(_normal(t.unit64(t.u64(self._prev_bits(mask)) << 20)))
+
+    def next_float_normal(self, dtype: Any, mask: Any = True) -> Any:
+        """Return a standard normal variate with the precision of the type ``dtype``."""
+        return self._typed("next_float", dtype, "_normal")(mask)
+
+    def prev_float_normal(self, dtype: Any, mask: Any = True) -> Any:
+        """Undo `next_float_normal` and return its result again."""
+        return self._typed("prev_float", dtype, "_normal")(mask)
+
+    def _typed(self, name: str, dtype: Any, suffix: str) -> Any:
+        bits = {"Float16": "16", "Float32": "32", "Float64": "64"}
+        entry = dr.type_v(dtype).name if dr.is_array_v(dtype) else None
+        if dtype is float and self._types.scalar:
+            entry = "Float64"
+        if entry not in bits:
+            raise TypeError(
+                f"drjit.PCG32.{name}{suffix}(): expected a floating point type, got "
+                f"{dtype!r}"
+            )
+        return getattr(self, f"{name}{bits[entry]}{suffix}")
+
+    # ---- jumps
+
+    def __iadd__(self, offset: Any) -> Pcg32:
+        if isinstance(offset, float) or isinstance(offset, Pcg32):
+            return NotImplemented
+        self._jump(self._types.word(offset))
+        return self
+
+    def __isub__(self, offset: Any) -> Pcg32:
+        if isinstance(offset, float) or isinstance(offset, Pcg32):
+            return NotImplemented
+        self._jump(self._types.u64(0) - self._types.word(offset))
+        return self
+
+    def __add__(self, offset: Any) -> Pcg32:
+        return type(self)(self).__iadd__(offset)
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, type(self)):
+            return self._distance(other)
+        return type(self)(self).__isub__(other)
+
+    def _jump(self, offset: Any) -> None:
+        """Apply the step 'offset' times: for each of its bits, the step's power of two,
+        which is again of the form ``state * a + inc * b``."""
+        t = self._types
+        state, inc = t.u64(self.state), t.u64(self.inc)
+        for bit, (a, b) in enumerate(_powers()):
+            stepped = dr.fma(state, t.u64(a), inc * b)
+            state = dr.select((offset & (1 << bit)) != 0, stepped, state)
+        self.state = t.out(state)
+
+    def _distance(self, other: Pcg32) -> Any:
+        """How often to step 'other' until it is here: bit k of the distance is that
+        which makes the lowest k + 1 bits of the states equal."""
+        t = self._types
+        target, inc = t.u64(self.state), t.u64(self.inc)
+        state, distance = t.u64(other.state), t.u64(0)
+        for bit, (a, b) in enumerate(_powers()):
+            differs = ((state ^ target) & (1 << bit)) != 0
+            state = dr.select(differs, dr.fma(state, t.u64(a), inc * b), state)
+            distance = dr.select(differs, distance | (1 << bit), distance)
+        return t.out(dr.reinterpret_array(t.i64, distance))
+
+
+def _step(state: Any, inc: Any) -> Any:
+    return dr.fma(state, type(state)(_MULTIPLIER), inc)
+
+
+def _permute(t: Types, state: Any) -> Any:
+    """The output function: xorshift of the upper bits, rotated by the uppermost 5."""
+    word = t.u32(((state >> 18) ^ state) >> 27)
+    turn = t.u32(state >> 59)
+    return (word >> turn) | (word << ((~turn + 1) & 31))
+
+
+def _powers() -> list[tuple[int, int]]:
+    """Factors of state and increment in 1, 2, 4, ... 2**63 steps."""
+    powers, a, b = [], _MULTIPLIER, 1
+    for _ in range(64):
+        powers.append((a, b))
+        a, b = a * a % _WORD, (a + 1) * b % _WORD
+    return powers
+
+
+class Philox:
+    """Philox4x32, a generator that turns a key and a counter into four random numbers.
+
+    ``Philox4x32(seed, counter_0, counter_1=0, counter_2=0, iterations=7)``: the seed
+    has 64 bits, the counters 32; different ones give independent numbers.
+    ``Philox4x32(other)`` is a copy. Each method returns an array of numbers and
+    increments a fourth counter, where the optional mask is set.
+
+    Attributes: ``seed`` (two words), ``counter`` (four), ``iterations``. The class is a
+    PyTree.
+    """
+
+    _types: ClassVar[Types]
+    DRJIT_STRUCT: ClassVar[dict[str, Any]]
+    seed: Any
+    counter: Any
+    iterations: int
+
+    def __init__(
+        self,
+        seed: Any = 0,
+        counter_0: Any = 0,
+        counter_1: Any = 0,
+        counter_2: Any = 0,
+        iterations: int = 7,
+    ) -> None:
+        if isinstance(seed, type(self)):
+            self.seed, self.counter = seed.seed, seed.counter
+            self.iterations = seed.iterations
+            return
+        if isinstance(iterations, bool) or not isinstance(iterations, int):
+            raise TypeError(
+                "drjit.Philox4x32(): 'iterations' must be an integer, got "
+                f"'{type(iterations).__name__}'"
+            )
+        if iterations < 0:
+            raise ValueError(
+                f"drjit.Philox4x32(): 'iterations' is {iterations}, expected at least 0"
+            )
+        t = self._types
+        word = t.word(seed)
+        self.seed = t.module.Array2u(t.out(t.u32(word >> 32)), t.out(t.u32(word)))
+        self.counter = t.module.Array4u(counter_0, counter_1, counter_2, 0)
+        self.iterations = iterations
+
+    def next_uint32x4(self, mask: Any = True, /) -> Any:
+        """Return four words of 32 random bits."""
+        t = self._types
+        key = [t.u32(self.seed[k]) for k in range(2)]
+        a, b, c, d = (t.u32(self.counter[k]) for k in range(4))
+        for _ in range(self.iterations):
+            first, second = dr.mul_wide(a, 0xD2511F53), dr.mul_wide(c, 0xCD9E8D57)
+            a, b, c, d = (
+                t.u32(second >> 32) ^ b ^ key[0],
+                t.u32(second),
+                t.u32(first >> 32) ^ d ^ key[1],
+                t.u32(first),
+            )
+            key = [key[0] + 0x9E3779B9, key[1] + 0xBB67AE85]
+        counter = self.counter
+        last = dr.select(mask, t.u32(counter[3]) + 1, t.u32(counter[3]))
+        self.counter = type(counter)(counter[0], counter[1], counter[2], t.out(last))
+        return t.module.Array4u(*[t.out(word) for word in (a, b, c, d)])
+
+    def next_uint64x2(self, mask: Any = True, /) -> Any:
+        """Return two words of 64 random bits."""
+        t = self._types
+        return t.module.Array2u64(*[t.out(word) for word in self._words(mask)])
+
+    def next_float16x4(self, mask: Any = True, /) -> Any:
+        """Return four numbers in [0, 1) with half precision."""
+        t = self._types
+        units = [t.out(t.unit16(number)) for number in self._units(mask)]
+        return t.module.Array4f16(*units)
+
+    def next_float32x4(self, mask: Any = True, /) -> Any:
+        """Return four numbers in [0, 1) with single precision."""
+        t = self._types
+        return t.module.Array4f(*[t.out(number) for number in self._units(mask)])
+
+    def next_float64x2(self, mask: Any = True, /) -> Any:
+        """Return two numbers in [0, 1) with double precision."""
+        t = self._types
+        return t.module.Array2f64(*[t.out(number) for number in self._wide_units(mask)])
+
+    def next_float16x4_normal(self, mask: Any = True, /) -> Any:
+        """Return four standard normal variates with half precision."""
+        t = self._types
+        variates = [t.out(t.f16(number)) for number in self._variates(mask)]
+        return t.module.Array4f16(*variates)
+
+    def next_float32x4_normal(self, mask: Any = True, /) -> Any:
+        """Return four standard normal variates with single precision."""
+        t = self._types
+        return t.module.Array4f(*[t.out(number) for number in self._variates(mask)])
+
+    def next_float64x2_normal(self, mask: Any = True, /) -> Any:
+        """Return two standard normal variates with double precision."""
+        t = self._types
+        radius, angle = self._wide_units(mask)
+        pair = _box_muller(radius, angle)
+        return t.module.Array2f64(*[t.out(number) for number in pair])
+
+    def _words(self, mask: Any) -> list[Any]:
+        t = self._types
+        words = [t.u64(t.u32(word)) for word in self.next_uint32x4(mask)]
+        return [words[0] | (words[1] << 32), words[2] | (words[3] << 32)]
+
+    def _units(self, mask: Any) -> list[Any]:
+        t = self._types
+        return [t.unit32(t.u32(word)) for word in self.next_uint32x4(mask)]
+
+    def _wide_units(self, mask: Any) -> list[Any]:
+        return [self._types.unit64(word >> 12) for word in self._words(mask)]
+
+    def _variates(self, mask: Any) -> list[Any]:
+        angle_0, angle_1, radius_0, radius_1 = self._units(mask)
+        return [*_box_muller(radius_0, angle_0), *_box_muller(radius_1, angle_1)]
+
+
+def _box_muller(radius: Any, angle: Any) -> tuple[Any, Any]:
+    """Two normal variates from two uniform ones."""
+    r = dr.sqrt(-2 * dr.log(1 - radius))
+    sine, cosine = dr.sincos(2 * math.pi * angle)
+    return r * cosine, r * sine
+
+
+def make(module: ModuleType) -> dict[str, type[Any]]:
+    """The classes of a backend module, by name."""
+    t = Types(module)
+    word = int if t.scalar else t.u64
+    common = {"_types": t, "__module__": module.__name__}
+    pcg = type(
+        "PCG32",
+        (Pcg32,),
+        {
+            **common,
+            "__doc__": Pcg32.__doc__,
+            "DRJIT_STRUCT": {"state": word, "inc": word},
+        },
+    )
+    philox = type(
+        "Philox4x32",
+        (Philox,),
+        {
+            **common,
+            "__doc__": Philox.__doc__,
+            "DRJIT_STRUCT": {"seed": module.Array2u, "counter": module.Array4u},
+        },
+    )
+    return {"PCG32": pcg, "Philox4x32": philox}

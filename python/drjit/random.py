@@ -1,0 +1,218 @@
+"""Random arrays and tensors: `Generator`, which `drjit.rng` makes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import drjit as dr
+
+_FLOATS = {"Float16": "float16x4", "Float32": "float32x4", "Float64": "float64x2"}
+
+
+def rng(seed: Any = 0, method: str = "philox4x32", symbolic: bool = False) -> Generator:
+    """Return a seeded generator of random arrays.
+
+    ``seed`` is an integer or a ``UInt64`` array (with an entry for each entry of the
+    results, or one). Generators with different seeds give independent numbers. Only the
+    method ``"philox4x32"`` exists, others raise ``ValueError``. A ``symbolic``
+    generator never evaluates its counter, which becomes part of the programs that use
+    it.
+    """
+    if method != "philox4x32":
+        raise ValueError(
+            f"drjit.rng(): method {method!r} is unknown, expected 'philox4x32'"
+        )
+    return Generator(seed, symbolic)
+
+
+class Generator:
+    """A sequence of random arrays.
+
+    Entry i of an array comes from a :py:class:`Philox4x32` with the generator's seed,
+    the number of the call as first and i as second counter.
+    """
+
+    def __init__(self, seed: Any = 0, symbolic: bool = False) -> None:
+        if isinstance(seed, bool) or not (
+            isinstance(seed, int) or dr.type_v(seed) == dr.VarType.UInt64
+        ):
+            raise TypeError(
+                "drjit.rng(): the seed must be an integer or a UInt64 array, got "
+                f"'{type(seed).__name__}'"
+            )
+        self._seed = seed
+        self._counter: Any = 0
+        self._symbolic = bool(symbolic)
+
+    def clone(self) -> Generator:
+        """Return a generator that gives what this one is going to give."""
+        return copy.copy(self)
+
+    def random(self, dtype: Any, shape: Any) -> Any:
+        """Return an array or tensor of uniformly distributed numbers in [0, 1).
+
+        ``dtype`` is an array class with floating point entries, ``shape`` an integer or
+        tuple. Raises ``TypeError`` for other types, ``RuntimeError`` for a shape that
+        the class cannot have.
+        """
+        return self._fill("random", dtype, shape, "")
+
+    def uniform(self, dtype: Any, shape: Any, low: Any = 0.0, high: Any = 1.0) -> Any:
+        """Return numbers in [low, high); otherwise as `random`."""
+        return dr.fma(self._fill("uniform", dtype, shape, ""), high - low, low)
+
+    def normal(self, dtype: Any, shape: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
+        """Return numbers of a normal distribution with this mean and standard
+        deviation; otherwise as `random`."""
+        return dr.fma(self._fill("normal", dtype, shape, "_normal"), scale, loc)
+
+    def integers(
+        self,
+        dtype: Any,
+        shape: Any,
+        low: Any = 0,
+        high: Any = None,
+        endpoint: bool = False,
+    ) -> Any:
+        """Return uniformly distributed integers of 32 bits.
+
+        They are in [0, low) if ``high`` is not given, else in [low, high), or in [low,
+        high] with ``endpoint``. ``dtype`` is an array class with Int32 or UInt32
+        entries. Raises ``TypeError`` for other types, ``ValueError`` if there is no
+        integer in the interval or its bounds are out of the type's range.
+
+        The products of 64 random bits and the number of integers, divided by 2**64:
+        each is taken with the same probability up to a factor 1 +- 2**-32.
+        """
+        entry = dr.type_v(dtype).name if _is_array_class(dtype) else ""
+        if entry not in ("Int32", "UInt32"):
+            raise TypeError(
+                "Generator.integers(): expected an array class with Int32 or "
+                f"UInt32 entries, got {dtype!r}"
+            )
+        signed = entry == "Int32"
+        low, span = _interval(low, high, endpoint, signed)
+        return self._make(dtype, shape, lambda prng: _bounded(prng, low, span, signed))
+
+    def permutation(self, x: Any, n: Any = None, /, axis: int = 0) -> Any:
+        """Return the numbers 0 ... n-1, or the entries of an array, in random order.
+
+        ``permutation(dtype, n)``: a ``UInt`` array of the backend of ``dtype``.
+        ``permutation(x, axis=0)``: a copy of the one-dimensional array, or of the
+        tensor with its slices along ``axis`` shuffled.
+        """
+        if isinstance(x, type):
+            return self._order(x, n)
+        if n is not None:
+            raise TypeError(
+                "Generator.permutation(): an array has no length to be given"
+            )
+        if not dr.is_array_v(x) or (not dr.is_tensor_v(x) and dr.depth_v(x) != 1):
+            raise TypeError(
+                "Generator.permutation(): expected an array class and a "
+                f"length, a one-dimensional array or a tensor, got '{type(x).__name__}'"
+            )
+        if dr.is_tensor_v(x):
+            size = x.shape[axis] if x.shape else 0
+            return dr.take(x, self._order(type(x.array), size), axis=axis)
+        return dr.gather(type(x), x, self._order(type(x), dr.width(x)))
+
+    def _order(self, dtype: Any, n: Any) -> Any:
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise ValueError(
+                "Generator.permutation(): the length must be an integer that "
+                f"is not negative, got {n!r}"
+            )
+        keys = self.random(dr.float32_array_t(dr.leaf_t(dtype)), n)
+        return dr.argsort(keys)
+
+    # ---- numbers to arrays
+
+    def _fill(self, name: str, dtype: Any, shape: Any, suffix: str) -> Any:
+        entry = dr.type_v(dtype).name if _is_array_class(dtype) else ""
+        if entry not in _FLOATS:
+            raise TypeError(
+                f"Generator.{name}(): expected an array class with floating "
+                f"point entries, got {dtype!r}"
+            )
+        method = f"next_{_FLOATS[entry]}{suffix}"
+        return self._make(dtype, shape, lambda prng: list(getattr(prng, method)()))
+
+    def _make(self, dtype: Any, shape: Any, draw: Any) -> Any:
+        """Fill an array; 'draw' takes several numbers from a Philox4x32.
+
+        Components take them from the last on; when they are used up there is a new
+        draw.
+        """
+        result = dr.empty(dtype, shape)
+        size = dr.width(result)
+        if size == 0:
+            return result
+        numbers = self._numbers(result, size, draw)
+        if not dr.is_tensor_v(dtype):
+            return _build(result, numbers)
+        return dtype(_build(result.array, numbers), dr.shape(result))
+
+    def _numbers(self, result: Any, size: int, draw: Any) -> Iterator[Any]:
+        traced = dr.is_jit_v(result)
+        module: Any = dr.llvm if traced else dr.scalar
+        lane = dr.arange(module.UInt, size) if traced else 0
+        while True:
+            number: Any = self._counter
+            self._counter += 1
+            if traced and not self._symbolic:
+                number = dr.opaque(module.UInt, number)
+            yield from reversed(draw(module.Philox4x32(self._seed, number, lane)))
+
+
+def _build(like: Any, numbers: Iterator[Any]) -> Any:
+    """An array of the class of 'like' whose leaves are the next numbers."""
+    if not dr.is_array_v(like) or (dr.is_jit_v(like) and dr.depth_v(like) == 1):
+        return next(numbers)
+    return type(like)([_build(entry, numbers) for entry in like])
+
+
+def _is_array_class(dtype: Any) -> bool:
+    return isinstance(dtype, type) and bool(dr.is_array_v(dtype))
+
+
+def _interval(low: Any, high: Any, endpoint: bool, signed: bool) -> tuple[Any, Any]:
+    """The lowest integer, and how many there are. Arrays are taken as they are."""
+    if high is None:
+        low, high = 0, low
+    for bound in (low, high):
+        if isinstance(bound, bool) or not (isinstance(bound, int) or _is_int(bound)):
+            raise TypeError(
+                "Generator.integers(): the bounds must be integers, got "
+                f"'{type(bound).__name__}'"
+            )
+    if isinstance(low, int) and isinstance(high, int):
+        span = high - low + bool(endpoint)
+        smallest, largest = (-(2**31), 2**31 - 1) if signed else (0, 2**32 - 1)
+        if span < 1 or low < smallest or low + span - 1 > largest:
+            bracket = "]" if endpoint else ")"
+            raise ValueError(
+                f"Generator.integers(): there is no integer in [{low}, "
+                f"{high}{bracket}, or some are out of range"
+            )
+        return low, span
+    return low, high - low + (1 if endpoint else 0)
+
+
+def _is_int(bound: Any) -> bool:
+    return bool(dr.is_array_v(bound)) and bool(dr.is_integral_v(bound))
+
+
+def _bounded(prng: Any, low: Any, span: Any, signed: bool) -> list[Any]:
+    """Integers from the words of a draw, whose lower bits are those of a neighbour."""
+    words = list(prng.next_uint32x4())
+    pairs = [(words[k], words[k ^ 1]) for k in range(4)]
+    if isinstance(words[0], int):
+        return [low + (((a << 32) | b) * span >> 64) for a, b in pairs]
+    leaf: Any = type(words[0])
+    wide = dr.uint64_array_t(leaf)
+    entry = dr.int32_array_t(leaf) if signed else leaf
+    products = [dr.mul_hi((wide(a) << 32) | b, wide(span)) for a, b in pairs]
+    return [entry(product) + entry(low) for product in products]

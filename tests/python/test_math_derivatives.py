@@ -1,0 +1,116 @@
+"""The derivatives that src/kernel/math.def names are those of the functions.
+
+Each expression is evaluated with mpmath and compared with the difference quotients that
+mpmath takes, in 40 digits. What an expression may use is what the package offers:
+functions of ops.def under their names, sqrt, rsqrt, rcp, abs, sign, and numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+mp: Any = pytest.importorskip("mpmath").mp
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ROW = re.compile(r'^MATH\((\w+),\s*(\w+),\s*"([^"]+)"\)', re.MULTILINE)
+ROWS: dict[str, str] = {
+    name.lower(): derivative
+    for name, _, derivative in ROW.findall(
+        (ROOT / "src/kernel/math.def").read_text(encoding="utf-8")
+    )
+}
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sin": mp.sin,
+    "cos": mp.cos,
+    "tan": mp.tan,
+    "asin": mp.asin,
+    "acos": mp.acos,
+    "atan": mp.atan,
+    "sinh": mp.sinh,
+    "cosh": mp.cosh,
+    "tanh": mp.tanh,
+    "asinh": mp.asinh,
+    "acosh": mp.acosh,
+    "atanh": mp.atanh,
+    "exp": mp.exp,
+    "exp2": lambda a: mp.mpf(2) ** a,
+    "log": mp.log,
+    "log2": lambda a: mp.log(a) / mp.log(2),
+    "cbrt": lambda a: mp.sign(a) * mp.cbrt(abs(a)),
+    "erf": mp.erf,
+    "erfinv": mp.erfinv,
+    "lgamma": lambda a: mp.log(abs(mp.gamma(a))),
+    "atan2": mp.atan2,
+    "power": lambda a, b: mp.power(a, b),
+    "hypot": mp.hypot,
+}
+WORDS: dict[str, Any] = FUNCTIONS | {
+    "sqrt": mp.sqrt,
+    "rsqrt": lambda a: 1 / mp.sqrt(a),
+    "rcp": lambda a: 1 / a,
+    "abs": abs,
+    "sign": mp.sign,
+    "digamma": mp.digamma,
+    "pi": mp.pi,
+}
+
+# Where the functions are looked at: inside of their domains, on both sides of 0.
+AROUND = ["-3.7", "-1.2", "-0.6", "-0.01", "0.03", "0.4", "1.1", "2.6", "5.3"]
+WITHIN = ["-0.99", "-0.6", "-0.02", "0.1", "0.55", "0.97"]
+ABOVE = ["0.001", "0.2", "0.9", "1.3", "2.2", "40"]
+POINTS: dict[str, list[str]] = {
+    "asin": WITHIN,
+    "acos": WITHIN,
+    "atanh": WITHIN,
+    "erfinv": WITHIN,
+    "log": ABOVE,
+    "log2": ABOVE,
+    "power": ABOVE,
+    "acosh": ["1.001", "1.3", "2", "50"],
+}
+
+
+def arguments(expression: str) -> set[str]:
+    """The names that an expression uses."""
+    tree = ast.parse(expression, mode="eval")
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def test_rows_are_found() -> None:
+    """Each row of math.def is read, and is of a function that is known here."""
+    text = (ROOT / "src/kernel/math.def").read_text(encoding="utf-8")
+    assert len(ROWS) == len(re.findall(r"^MATH\(", text, re.MULTILINE)) > 0
+    assert set(ROWS) <= set(FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_derivative(name: str) -> None:
+    """The expression equals the difference quotient."""
+    function = FUNCTIONS[name]
+    parsed = ast.parse(f"({ROWS[name]},)", mode="eval").body
+    assert isinstance(parsed, ast.Tuple)
+    parts = [ast.unparse(part) for part in parsed.elts]
+    two = name in ("atan2", "power", "hypot")
+    assert len(parts) == 1 + two
+    for part in parts:
+        assert arguments(part) <= set(WORDS) | ({"a", "b", "y"} if two else {"a", "y"})
+    points = POINTS.get(name, AROUND)
+    with mp.workdps(40):
+        for first in points:
+            for second in AROUND if two else ["0"]:
+                x = [mp.mpf(first), mp.mpf(second)][: 1 + two]
+                # Constants of the expressions need no more than double precision.
+                words = WORDS | {"a": x[0], "b": x[-1], "y": function(*x)}
+                for k, part in enumerate(parts):
+                    order = tuple(int(i == k) for i in range(len(x)))
+                    expected = mp.diff(function, tuple(x), order)
+                    found = eval(part, {"__builtins__": {}}, words)
+                    error = abs(found - expected)
+                    assert error <= 1e-14 * max(abs(expected), 1e-3), (part, x)
