@@ -8,6 +8,8 @@
 #     make tsan       tests under the thread sanitizer
 #     make hostile    every allocation, file operation and loader call fails once
 #     make fuzz       1,000,000 random Programs on all engines (FUZZ_PROGRAMS=...)
+#     make exhaustive errors of the math functions: every argument of f16 and f32, 10^8
+#                     of f64; takes hours, goes on where it was stopped (ACCURACY_COUNT=)
 #     make bench      measure; results go to bench/results/
 #     make golden     write the golden files anew, to be reviewed with 'git diff'
 #     make lint       layers, style, types     make docs     docs/reference.md
@@ -23,6 +25,7 @@ LIBDIR ?= lib
 DESTDIR ?=
 SUITE ?=
 FUZZ_PROGRAMS ?= 1000000
+ACCURACY_COUNT ?= 100000000
 
 # A recursive variable: bootstrap.sh may have put meson into .venv just before its use.
 MESON = $(shell [ -x .venv/bin/meson ] && echo .venv/bin/meson || echo meson)
@@ -40,8 +43,8 @@ elif ! grep -qxF -e '$(strip $(2))' $(1)/options-of-make; then \
 fi
 endef
 
-.PHONY: all build demo test check asan tsan hostile fuzz bench golden lint docs \
-        wheel install clean distclean
+.PHONY: all build demo test check asan tsan hostile fuzz exhaustive bench golden lint \
+        docs wheel install clean distclean
 
 all: build
 
@@ -88,6 +91,19 @@ fuzz:
 	$(call configure,$(BUILD),-Dtests=enabled)
 	@ninja -C $(BUILD)
 	$(BUILD)/tests/fuzz_programs $(FUZZ_PROGRAMS)
+
+# All types are measured, even if the first shows a violation.
+exhaustive:
+	@tools/bootstrap.sh test
+	$(call configure,$(BUILD),-Dtests=enabled)
+	@ninja -C $(BUILD)
+	@mkdir -p $(BUILD)/accuracy
+	@status=0; accuracy="$(BUILD)/tests/accuracy --state $(BUILD)/accuracy \
+	    --json $(BUILD)/accuracy/results.jsonl"; \
+	$$accuracy --type f16 --exhaustive --count $(ACCURACY_COUNT) || status=1; \
+	$$accuracy --type f32 --exhaustive --count $(ACCURACY_COUNT) || status=1; \
+	$$accuracy --type f64 --count $(ACCURACY_COUNT) || status=1; \
+	exit $$status
 
 bench:
 	@tools/bootstrap.sh bench python

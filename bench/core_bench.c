@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "drjit-core/jit.h"
+#include "functions.h"
 #include "harness.h"
 #include "programs.h"
 #include "regions.h"
@@ -359,6 +360,9 @@ static const struct {
     { "mandelbrot", regions_mandelbrot },
     { "march", regions_march },
     { "dispatch", regions_dispatch },
+    { "math", functions_each },
+    { "math first", functions_first },
+    { "libmvec", functions_libmvec },
     { "calibrate", measure_calibrate },
     { "version", measure_version },
 };

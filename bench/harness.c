@@ -47,6 +47,16 @@ void harness_emit(const char *measure, const char *name, double value, const cha
     fflush(stdout);
 }
 
+void harness_emit_times(const char *measure, const char *name, double *values,
+                        size_t count, double scale, const char *unit)
+{
+    const double median = harness_median(values, count);
+    printf("{\"measure\": \"%s\", \"case\": \"%s\", \"value\": %.6g, \"best\": %.6g, "
+           "\"unit\": \"%s\"}\n",
+           measure, name, median * scale, values[0] * scale, unit);
+    fflush(stdout);
+}
+
 void harness_require(bool condition, const char *format, ...)
 {
     if (condition)

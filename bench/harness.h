@@ -23,6 +23,11 @@ double harness_median(double *values, size_t count);
 void harness_emit(const char *measure, const char *name, double value,
                   const char *unit);
 
+/* The same with the best of the repetitions, which noise touches least, beside their
+ * median: sorts them. */
+void harness_emit_times(const char *measure, const char *name, double *values,
+                        size_t count, double scale, const char *unit);
+
 /* End the process with the message, and the library's own if there is one, unless
  * 'condition' holds. */
 void harness_require(bool condition, const char *format, ...)

@@ -431,6 +431,85 @@ def measure_reduce(argument: str) -> None:
         emit("reduce", name, 4e-9 * n / median_time(work), "GB/s")
 
 
+MATH = {
+    "sin": (-10, 10), "cos": (-10, 10), "tan": (-1.5, 1.5), "asin": (-1, 1),
+    "acos": (-1, 1), "atan": (-9, 9), "exp": (-20, 20), "exp2": (-20, 20),
+    "log": (1e-6, 99), "log2": (1e-6, 99), "sinh": (-9, 9), "cosh": (-9, 9),
+    "tanh": (-9, 9), "asinh": (-9, 9), "acosh": (1.01, 99), "atanh": (-0.99, 0.99),
+    "cbrt": (-9, 9), "erf": (-3, 3), "erfinv": (-0.99, 0.99), "lgamma": (0.1, 99),
+    "atan2": (-9, 9), "power": (1e-3, 9), "hypot": (-9, 9),
+}  # fmt: skip
+
+
+def emit_times(
+    measure: str, case: str, times: list[float], scale: float, unit: str
+) -> None:
+    """Print the median of the repetitions and the best one."""
+    row = {"measure": measure, "case": case, "unit": unit}
+    value, best = statistics.median(times) * scale, min(times) * scale
+    print(json.dumps(row | {"value": value, "best": best}), flush=True)
+
+
+def measure_math(argument: str) -> None:
+    """Every function on 4M lanes: ns a lane, with a load and a store.
+
+    With the argument "core" in one thread on 256K lanes, else only the function named.
+    """
+    import drjit as dr
+    import numpy as np
+    from drjit.llvm import Float, Float64
+
+    n = 1 << 22
+    if argument == "core":
+        n = 1 << 18
+        dr.set_thread_count(1)
+    for function, (lower, upper) in MATH.items():
+        if argument not in ("", "core", function):
+            continue
+        for name, t, dtype in (("f32", Float, np.float32), ("f64", Float64, float)):
+            x = np.linspace(lower, upper, n, endpoint=False).astype(dtype)
+            operands = [t(x), t(x[::-1].copy())]
+            dr.make_opaque(operands)
+            if function not in ("atan2", "power", "hypot"):
+                operands.pop()
+            call = getattr(dr, function)
+            times: list[float] = []
+            start = clock()
+            while len(times) < 9 or clock() - start < 0.3:
+                y = call(*operands)
+                before = clock()
+                dr.eval(y)
+                dr.sync_thread()
+                times.append(clock() - before)
+            emit_times("math", f"{function} {name}", times[2:], 1e9 / n, "ns/lane")
+
+
+CALLED = "sin cos sinh cosh tanh asinh atan exp exp2 cbrt erf tan".split()
+
+
+def measure_math_first(argument: str) -> None:
+    """A kernel never seen before with 100 calls of functions, 1024 lanes: ms."""
+    import drjit as dr
+    from drjit.llvm import Float, Float64
+
+    for name, t in (("f32", Float), ("f64", Float64)):
+        times: list[float] = []
+        for repetition in range(5):
+            seed = int(argument or 1) * 1000 + repetition
+            leaves = make_leaves(dr, t, 1024, seed)
+            x = leaves[0]
+            for kind, other, constant, _ in random_statements(seed, 100):
+                function = getattr(dr, CALLED[(kind * LEAVES + other) % len(CALLED)])
+                y = function(dr.fma(x, constant, leaves[other]))
+                x = y / (1 + abs(y))
+            start = clock()
+            dr.eval(x)
+            dr.sync_thread()
+            times.append(clock() - start)
+            require(abs(x[77]) < 1, "100 calls: wrong result")
+        emit_times("math first", f"100 calls {name}", times, 1e3, "ms")
+
+
 def measure_version(argument: str) -> None:
     """Version of the package."""
     import drjit as dr
@@ -595,6 +674,8 @@ MEASURES = {
     "mandelbrot": measure_mandelbrot,
     "march": measure_march,
     "dispatch": measure_dispatch,
+    "math": measure_math,
+    "math first": measure_math_first,
     "version": measure_version,
 }
 

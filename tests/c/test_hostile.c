@@ -75,6 +75,28 @@ static bool trace_and_evaluate(void)
            entry_is(s, 200, 200);
 }
 
+/* Rules with conditionals and shared parts; literals that are folded, or not; a kernel
+ * for host values. */
+static bool functions(void)
+{
+    enum { ONE = 0x3f800000, FIVE = 0x40a00000 };
+    uint32_t x = own(jit_var_cast(counter(), VarTypeFloat32, 0)), sine, cosine;
+    jit_var_sincos(x, &sine, &cosine);
+    if (!own(sine) || !own(cosine))
+        return false;
+    uint32_t four = own(jit_var_f32(CPU, 4)), y = own(jit_var_hypot(x, four));
+    uint32_t folded = own(jit_var_hypot(own(jit_var_f32(CPU, 3)), four));
+    float host[] = { 3, 4, 0 };
+    bool ok = jit_host_op(JitOpHypot, VarTypeFloat32, 1,
+                          (JitHostOperand[]){ { &host[0], 0 }, { &host[1], 0 } },
+                          &host[2]);
+    if (ok)
+        assert_true(host[2] == 5);
+    return ok && jit_var_schedule(sine) && jit_var_schedule(y) && jit_eval() &&
+           entry_is(sine, 0, 0) && entry_is(cosine, 0, ONE) && entry_is(y, 3, FIVE) &&
+           entry_is(folded, 0, FIVE);
+}
+
 static bool long_trace(void)
 {
     uint32_t x = counter();
@@ -567,6 +589,7 @@ typedef struct Scenario {
 
 static const Scenario scenarios[] = {
     { "trace_and_evaluate", trace_and_evaluate, false, false },
+    { "functions", functions, false, false },
     { "long_trace", long_trace, false, false },
     { "many_types", many_types, false, false },
     { "gather", gather, false, false },

@@ -318,6 +318,12 @@ static void judge_memory(bool inside)
     judge_op(OP_SCATTER_INC, inside);
 }
 
+static const Op functions[] = {
+#define MATH(name, function, derivative) OP_##name,
+#include "kernel/math.def"
+#undef MATH
+};
+
 int main(int argc, char **argv)
 {
     uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 0) : 10000;
@@ -331,6 +337,8 @@ int main(int argc, char **argv)
     for (uint32_t inside = 0; inside < 2; ++inside) {
         for (uint32_t op = OP_NEG; op <= OP_SELECT; ++op)
             judge_op((Op) op, inside);
+        for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i)
+            judge_op(functions[i], inside);
         judge_conversions(inside);
         judge_memory(inside);
     }

@@ -281,9 +281,19 @@ static uint32_t wide_operands(const Maker *m)
     return types;
 }
 
+/* What the legaliser writes out. */
+static const Op functions[] = {
+#define MATH(name, function, derivative) OP_##name,
+#include "kernel/math.def"
+#undef MATH
+};
+
 static void make_arithmetic(Maker *m)
 {
+    enum { FUNCTIONS = sizeof functions / sizeof *functions };
     Op op = (Op) (OP_NEG + maker_below(m, OP_SELECT - OP_NEG + 1));
+    if (maker_chance(m, 5))
+        op = functions[maker_below(m, FUNCTIONS)];
     const OpInfo *info = &op_info[op];
     uint32_t types = info->operands;
     if (info->result == RESULT_WIDE)

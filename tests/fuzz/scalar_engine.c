@@ -520,7 +520,7 @@ static bool scalar_supports(Op op, VarType type, VarType operand_class)
 {
     (void) type;
     (void) operand_class;
-    return op != OP_STMT;
+    return op != OP_STMT && (op < OP_SIN || op > OP_HYPOT);
 }
 
 static size_t scalar_code_size(const EngineCode *code)

@@ -1,0 +1,657 @@
+/*
+ * test_math.c -- the functions of math.def: same bits everywhere, special values
+ *
+ * How exact they are is measured by tests/accuracy, which 'make test' runs on samples.
+ * Here, kernels of every engine are compared bit for bit with jit_host_op(), which runs
+ * the interpreter: whole arrays, tails, literals, and inside of loops, conditionals and
+ * callables, as the rules write conditionals of their own. Values of zeros, infinities
+ * and NaN are those of Annex F of the C standard, written down by hand.
+ */
+#include "region_util.h"
+
+#include <math.h>
+#include <pthread.h>
+
+#include "ir/op.h"
+#include "ops_reference.h"
+
+typedef struct Row {
+    const char *name;
+    JitOp op;
+} Row;
+
+static const Row rows[] = {
+#define MATH(name, function, derivative) { #name, (JitOp) (OP_##name - OP_NEG) },
+#include "kernel/math.def"
+#undef MATH
+};
+
+static const VarType float_types[] = { VarTypeFloat16, VarTypeFloat32, VarTypeFloat64 };
+
+static int arity_of(JitOp op)
+{
+    return op_info[(int) OP_NEG + (int) op].arity;
+}
+
+/* Nothing of ops.def lacks a rule. */
+static void test_rows(void **unused)
+{
+    (void) unused;
+    for (int op = (int) JitOpSin; op <= (int) JitOpHypot; ++op) {
+        bool found = false;
+        for (size_t r = 0; r < COUNT_OF(rows); ++r)
+            found |= (int) rows[r].op == op;
+        if (!found)
+            fail_msg("math.def has no row for %s", op_info[(int) OP_NEG + op].name);
+    }
+}
+
+/* No other types, and no mixture. */
+static void test_rejected(void **unused)
+{
+    (void) unused;
+    uint32_t x[COUNT_OF(test_types)];
+    for (size_t t = 0; t < COUNT_OF(test_types); ++t)
+        x[t] = literal_of(test_types[t].type, 0, 1);
+    for (size_t r = 0; r < COUNT_OF(rows); ++r)
+        for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
+            const TestType *type = &test_types[t], *other = type - (t > 0);
+            const char *name = op_info[(int) OP_NEG + (int) rows[r].op].name;
+            if (type->kind != 'f') {
+                assert_int_equal(jit_var_op(rows[r].op, (uint32_t[]){ x[t], x[t] }), 0);
+                CHECK_ERROR(JIT_ERROR_ARGUMENT, name, type->name);
+                uint64_t out = 7, in[2] = { 0 };
+                assert_false(jit_host_op(rows[r].op, type->type, 1,
+                                         (JitHostOperand[]){ { in, 0 }, { in, 0 } },
+                                         &out));
+                assert_true(out == 7);
+                CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_host_op()", name, type->name);
+            } else if (arity_of(rows[r].op) == 2) {
+                uint32_t two[] = { x[t], x[t - 1] };
+                assert_int_equal(jit_var_op(rows[r].op, two), 0);
+                CHECK_ERROR(JIT_ERROR_ARGUMENT, name, type->name, other->name);
+            }
+        }
+    drop_all(x, COUNT_OF(x));
+}
+
+/* ---------------------------------------------------------------- arguments */
+
+static const double interesting[] = {
+    0, INFINITY, NAN, 1, 2, 3, 0.5, 0.25, 0.75, 1.5, 4, 8, 10, 100, 1000, 65504,
+    1.5707963267948966, 3.141592653589793, 0.7853981633974483, 2.718281828459045,
+    0.6931471805599453, 88.7, 89, 104, 127, 128, 150, 710, 746, 1024, 1075, 0x1p-14,
+    0x1p-24, 0x1p-126, 0x1p-149, 0x1p-1022, 0x1p-1074, 0x1p24, 0x1p53, 0x1p100, 1e22,
+    0x1p127, 0x1p1023, 0.46875, 0.84375, 1.25, 2.857, 5.8, 6.5, 9, 22, 28,
+};
+
+/* Special ones, moderate ones, and any bits. */
+static uint64_t argument(VarType type, size_t i)
+{
+    uint64_t random = random_bits();
+    double sign = random & 1 ? -1 : 1;
+    if (i < 2 * COUNT_OF(interesting))
+        return float_bits(type, (i & 1 ? -1 : 1) * interesting[i / 2]);
+    switch (i % 4) {
+    case 0:
+        return random & ones_of(8 * type_of(type)->size);
+    case 1: /* within -1 ... 1, the domain of some */
+        return float_bits(type, sign * ldexp((double) (random >> 11), -53));
+    default: /* 2^-15 ... 2^16 */
+        return float_bits(type, sign * ldexp(1 + (double) (random >> 12) * 0x1p-52,
+                                             (int) (random >> 1 & 31) - 15));
+    }
+}
+
+static void *arguments(VarType type, size_t n)
+{
+    uint32_t size = type_of(type)->size;
+    char *data = malloc(n * size);
+    for (size_t i = 0; i < n; ++i)
+        put_bits(data, size, i, argument(type, i));
+    return data;
+}
+
+/* All of them. */
+static void *half_arguments(void)
+{
+    uint16_t *data = malloc(65536 * sizeof(uint16_t));
+    for (uint32_t i = 0; i < 65536; ++i)
+        data[i] = (uint16_t) i;
+    return data;
+}
+
+/* An operand is an array or, with step 0, one value. */
+static void host(JitOp op, VarType type, size_t n, const void *a, uint32_t step_a,
+                 const void *b, uint32_t step_b, void *out)
+{
+    OK(jit_host_op(op, type, n, (JitHostOperand[]){ { a, step_a }, { b, step_b } },
+                   out));
+}
+
+static void check_same(const char *what, const Row *row, VarType type, size_t n,
+                       const void *a, const void *found, const void *expected)
+{
+    uint32_t size = type_of(type)->size;
+    for (size_t i = 0; i < n; ++i) {
+        uint64_t x = get_bits(found, size, i), y = get_bits(expected, size, i);
+        if (x != y && !(is_nan(type, x) && is_nan(type, y)))
+            fail_msg("%s: %s of %s, lane %zu of %zu, argument %a: %a, expected %a",
+                     what, row->name, type_of(type)->name, i, n,
+                     float_value(type, get_bits(a, size, i)), float_value(type, x),
+                     float_value(type, y));
+    }
+}
+
+/* The entries of a variable are these. */
+static void check_variable(const char *what, const Row *row, VarType type, size_t n,
+                           const void *a, uint32_t id, const void *expected)
+{
+    void *data;
+    OK(id);
+    uint32_t stored = jit_var_data(id, &data);
+    OK(stored);
+    check_same(what, row, type, n, a, data, expected);
+    jit_var_dec_ref(stored);
+}
+
+/* --------------------------------------------------------------- whole arrays */
+
+static void check_array(const Row *row, VarType type, size_t n, const void *a,
+                        const void *b)
+{
+    void *expected = malloc(n * type_of(type)->size);
+    host(row->op, type, n, a, 1, b, 1, expected);
+    uint32_t x[] = { array_of(type, a, n), array_of(type, b, n) };
+    uint32_t y = jit_var_op(row->op, x);
+    check_variable("array", row, type, n, a, y, expected);
+    DROP(x[0], x[1], y);
+    free(expected);
+}
+
+static void test_engines(void **unused)
+{
+    (void) unused;
+    const size_t n = engine_is("llvm") ? 20011 : 300007;
+    for (size_t t = 1; t < COUNT_OF(float_types); ++t) {
+        void *a = arguments(float_types[t], n), *b = arguments(float_types[t], n);
+        for (size_t r = 0; r < COUNT_OF(rows); ++r)
+            check_array(&rows[r], float_types[t], n, a, b);
+        free(a);
+        free(b);
+    }
+    void *a = half_arguments(), *b = arguments(VarTypeFloat16, 65536);
+    for (size_t r = 0; r < COUNT_OF(rows); ++r)
+        check_array(&rows[r], VarTypeFloat16, 65536, a, b);
+    free(a);
+    free(b);
+}
+
+/* Ends of arrays, and one value for all lanes. */
+static void test_sizes(void **unused)
+{
+    (void) unused;
+    enum { MOST = 67 };
+    const VarType type = VarTypeFloat32;
+    float *a = arguments(type, 3 * MOST), *b = arguments(type, 3 * MOST);
+    a += MOST; /* without the special ones */
+    for (size_t r = 0; r < COUNT_OF(rows); ++r) {
+        const Row *row = &rows[r];
+        float expected[MOST];
+        for (size_t n = 1; n <= MOST; n += 1 + n / 9)
+            check_array(row, type, n, a, b);
+        uint32_t array = array_of(type, a, MOST), one = array_of(type, b, 1), y[2];
+        y[0] = jit_var_op(row->op, (uint32_t[]){ array, one });
+        y[1] = jit_var_op(row->op, (uint32_t[]){ one, array });
+        host(row->op, type, MOST, a, 1, b, 0, expected);
+        check_variable("one on the right", row, type, MOST, a, y[0], expected);
+        bool two = arity_of(row->op) == 2;
+        host(row->op, type, MOST, b, 0, a, 1, expected);
+        check_variable("one on the left", row, type, two ? MOST : 1, b, y[1], expected);
+        DROP(array, one, y[0], y[1]);
+    }
+    free(a - MOST);
+    free(b);
+}
+
+/* --------------------------------------------------------------------- literals */
+
+static void test_literals(void **unused)
+{
+    (void) unused;
+    enum { COUNT = 160 };
+    for (size_t t = 0; t < COUNT_OF(float_types); ++t) {
+        VarType type = float_types[t];
+        uint32_t size = type_of(type)->size;
+        void *a = arguments(type, COUNT), *b = arguments(type, COUNT);
+        uint64_t folded[COUNT], expected[COUNT];
+        for (size_t r = 0; r < COUNT_OF(rows); ++r) {
+            for (size_t i = 0; i < COUNT; ++i) {
+                uint32_t x[] = { literal_of(type, get_bits(a, size, i), 1),
+                                 literal_of(type, get_bits(b, size, i), 1) };
+                uint32_t y = jit_var_op(rows[r].op, x);
+                OK(y);
+                assert_int_equal(jit_var_state(y), VarStateLiteral);
+                OK(jit_var_read(y, 0, (char *) folded + i * size));
+                DROP(x[0], x[1], y);
+            }
+            host(rows[r].op, type, COUNT, a, 1, b, 1, expected);
+            check_same("literals", &rows[r], type, COUNT, a, folded, expected);
+        }
+        free(a);
+        free(b);
+    }
+}
+
+/* One literal operand, for which the tracer may know something simpler. */
+static void test_literal_operand(void **unused)
+{
+    (void) unused;
+    enum { N = 300 };
+    static const double numbers[] = { 0, -0.0, 1, -1, 2, 3, 0.5, -0.5, INFINITY, NAN };
+    for (size_t t = 1; t < COUNT_OF(float_types); ++t) {
+        VarType type = float_types[t];
+        void *a = arguments(type, N);
+        uint64_t expected[N];
+        uint32_t array = array_of(type, a, N);
+        for (size_t r = 0; r < COUNT_OF(rows); ++r) {
+            const Row *row = &rows[r];
+            for (size_t k = 0; k < COUNT_OF(numbers) && arity_of(row->op) == 2; ++k) {
+                uint64_t bits = float_bits(type, numbers[k]);
+                uint32_t x = literal_of(type, bits, 1);
+                uint32_t right = jit_var_op(row->op, (uint32_t[]){ array, x });
+                uint32_t left = jit_var_op(row->op, (uint32_t[]){ x, array });
+                host(row->op, type, N, a, 1, &bits, 0, expected);
+                check_variable("literal on the right", row, type, N, a, right,
+                               expected);
+                host(row->op, type, N, &bits, 0, a, 1, expected);
+                check_variable("literal on the left", row, type, N, a, left, expected);
+                DROP(x, right, left);
+            }
+        }
+        jit_var_dec_ref(array);
+        free(a);
+    }
+}
+
+/* -------------------------------------------------------- two of one argument */
+
+static void check_both(void (*both)(uint32_t, uint32_t *, uint32_t *), JitOp first,
+                       JitOp second, VarType type)
+{
+    enum { N = 5003 };
+    const Row names[] = { { "first", first }, { "second", second } };
+    void *a = arguments(type, N);
+    uint64_t expected[2][N];
+    for (int k = 0; k < 2; ++k)
+        host(names[k].op, type, N, a, 1, a, 1, expected[k]);
+    /* In one kernel. */
+    uint32_t x = array_of(type, a, N), one, other;
+    both(x, &one, &other);
+    OK(one && other);
+    OK(jit_var_schedule(one));
+    OK(jit_var_schedule(other));
+    OK(jit_eval());
+    check_variable("together", &names[0], type, N, a, one, expected[0]);
+    check_variable("together", &names[1], type, N, a, other, expected[1]);
+    DROP(one, other);
+    /* In two. */
+    both(x, &one, &other);
+    check_variable("one after the other", &names[1], type, N, a, other, expected[1]);
+    check_variable("one after the other", &names[0], type, N, a, one, expected[0]);
+    DROP(one, other);
+    /* Of literals, and after an error. */
+    uint64_t bits = float_bits(type, 0.7), found[2] = { 0 };
+    uint32_t literal = literal_of(type, bits, 1);
+    both(literal, &one, &other);
+    OK(jit_var_read(one, 0, &found[0]));
+    OK(jit_var_read(other, 0, &found[1]));
+    for (int k = 0; k < 2; ++k) {
+        uint64_t alone = 0;
+        host(names[k].op, type, 1, &bits, 0, &bits, 0, &alone);
+        assert_true(found[k] == alone);
+    }
+    DROP(literal, one, other, x);
+    free(a);
+    one = other = 5;
+    both(0, &one, &other);
+    assert_true(one == 0 && other == 0);
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "");
+}
+
+static void test_both(void **unused)
+{
+    (void) unused;
+    for (size_t t = 0; t < COUNT_OF(float_types); ++t) {
+        check_both(jit_var_sincos, JitOpSin, JitOpCos, float_types[t]);
+        check_both(jit_var_sincosh, JitOpSinh, JitOpCosh, float_types[t]);
+    }
+}
+
+/* ---------------------------------------------------------------- regions */
+
+enum { LANES = 515, STEPS = 4 };
+
+/* What the bodies of regions compute with. */
+static JitOp region_op;
+static uint32_t region_operand;
+
+/* op(x, the other operand), as a new reference. */
+static uint32_t apply(uint32_t x)
+{
+    uint32_t y = jit_var_op(region_op, (uint32_t[]){ x, region_operand });
+    OK(y);
+    return y;
+}
+
+/* state: iteration, limit, value */
+static uint32_t below(const uint32_t *state)
+{
+    return jit_var_lt(state[0], state[1]);
+}
+
+static void apply_step(uint32_t *state)
+{
+    add_u32(&state[0], 1);
+    set(&state[2], apply(state[2]));
+}
+
+static void check_loop(const Row *row, VarType type, const void *a, const void *b)
+{
+    uint32_t size = type_of(type)->size, limits[LANES];
+    uint64_t expected[LANES], next[LANES];
+    memcpy(expected, a, LANES * size);
+    for (uint32_t i = 0; i < LANES; ++i)
+        limits[i] = i % (STEPS + 1);
+    for (uint32_t k = 0; k < STEPS; ++k) {
+        host(row->op, type, LANES, expected, 1, b, 1, next);
+        for (uint32_t i = 0; i < LANES; ++i)
+            if (k < limits[i])
+                put_bits(expected, size, i, get_bits(next, size, i));
+    }
+    uint32_t state[] = { u32(0), u32_array(LANES, limits), array_of(type, a, LANES) };
+    run_loop("functions", 3, state, below, apply_step);
+    check_variable("loop", row, type, LANES, a, state[2], expected);
+    DROP(state[0], state[1], state[2]);
+}
+
+/* f(x) here, f(-x) there, f(x) before and behind: nothing may be shared that is not
+ * computed in all lanes. */
+static void check_cond(const Row *row, VarType type, const void *a, const void *b)
+{
+    uint32_t size = type_of(type)->size;
+    uint64_t plain[LANES], mirrored[LANES], opposite[LANES];
+    uint8_t odd[LANES];
+    uint64_t sign = UINT64_C(1) << (8 * size - 1);
+    for (uint32_t i = 0; i < LANES; ++i) {
+        odd[i] = i % 3 == 1;
+        put_bits(opposite, size, i, get_bits(a, size, i) ^ sign);
+    }
+    host(row->op, type, LANES, a, 1, b, 1, plain);
+    host(row->op, type, LANES, opposite, 1, b, 1, mirrored);
+    for (int before = 0; before < 2; ++before) {
+        uint32_t x = array_of(type, a, LANES), m = array_of(VarTypeBool, odd, LANES);
+        uint32_t first = before ? apply(x) : 0, result, out;
+        uint32_t cond = jit_var_cond_start("functions", m);
+        OK(cond);
+        out = apply(x);
+        OK(jit_var_cond_append(cond, 1, &out));
+        jit_var_dec_ref(out);
+        uint32_t negative = jit_var_neg(x);
+        out = apply(negative);
+        OK(jit_var_cond_append(cond, 1, &out));
+        DROP(out, negative);
+        OK(jit_var_cond_end(cond, &result));
+        uint32_t last = apply(x);
+        OK(jit_var_schedule(last));
+        uint64_t expected[LANES];
+        for (uint32_t i = 0; i < LANES; ++i)
+            put_bits(expected, size, i, get_bits(odd[i] ? plain : mirrored, size, i));
+        check_variable("conditional", row, type, LANES, a, result, expected);
+        check_variable("after it", row, type, LANES, a, last, plain);
+        if (before)
+            check_variable("before it", row, type, LANES, a, first, plain);
+        DROP(x, m, first, result, last);
+    }
+}
+
+/* Two callables with the function and one without. */
+static void check_call(const Row *row, VarType type, const void *a, const void *b)
+{
+    uint32_t size = type_of(type)->size, who[LANES];
+    uint64_t once[LANES], twice[LANES], expected[LANES];
+    host(row->op, type, LANES, a, 1, b, 1, once);
+    host(row->op, type, LANES, once, 1, b, 1, twice);
+    for (uint32_t i = 0; i < LANES; ++i) {
+        who[i] = i * 7 % 4;
+        const void *const from[] = { NULL, once, twice, a };
+        put_bits(expected, size, i, who[i] ? get_bits(from[who[i]], size, i) : 0);
+    }
+    uint32_t x = array_of(type, a, LANES), self = u32_array(LANES, who), result, out;
+    uint32_t call = jit_var_call_start(CPU, "functions", ALWAYS);
+    OK(call);
+    uint32_t in = jit_var_call_input(call, x), outside = region_operand;
+    region_operand = jit_var_call_input(call, outside);
+    out = apply(in);
+    OK(jit_var_call_append(call, 1, &out));
+    jit_var_dec_ref(out);
+    uint32_t half_way = apply(in);
+    out = apply(half_way);
+    OK(jit_var_call_append(call, 1, &out));
+    DROP(out, half_way);
+    OK(jit_var_call_append(call, 1, &in));
+    OK(jit_var_call(call, self, 3, NULL, NULL, &result));
+    check_variable("call", row, type, LANES, a, result, expected);
+    DROP(x, self, in, region_operand, result);
+    region_operand = outside;
+}
+
+static void test_regions(void **unused)
+{
+    (void) unused;
+    /* libLLVM takes long for so many kernels. */
+    size_t types = engine_is("llvm") ? 2 : COUNT_OF(float_types);
+    for (size_t t = 1; t < types; ++t) {
+        VarType type = float_types[t];
+        void *a = arguments(type, LANES), *b = arguments(type, LANES);
+        region_operand = array_of(type, b, LANES);
+        for (size_t r = 0; r < COUNT_OF(rows); ++r) {
+            region_op = rows[r].op;
+            check_loop(&rows[r], type, a, b);
+            check_cond(&rows[r], type, a, b);
+            check_call(&rows[r], type, a, b);
+        }
+        jit_var_dec_ref(region_operand);
+        free(a);
+        free(b);
+    }
+}
+
+/* All in one kernel, each on the result of the one before, which is brought back into
+ * the domains by an addition. */
+static void test_chain(void **unused)
+{
+    (void) unused;
+    for (size_t t = 0; t < COUNT_OF(float_types); ++t) {
+        VarType type = float_types[t];
+        uint32_t size = type_of(type)->size;
+        void *a = arguments(type, LANES), *b = arguments(type, LANES);
+        uint64_t expected[LANES], next[LANES];
+        uint32_t y = array_of(type, a, LANES), x = array_of(type, b, LANES);
+        memcpy(expected, a, LANES * size);
+        for (size_t r = 0; r < COUNT_OF(rows); ++r) {
+            uint32_t result = jit_var_op(rows[r].op, (uint32_t[]){ y, x });
+            set(&y, jit_var_add(result, x));
+            jit_var_dec_ref(result);
+            host(rows[r].op, type, LANES, expected, 1, b, 1, next);
+            host(JitOpAdd, type, LANES, next, 1, b, 1, expected);
+        }
+        check_variable("chain", &(Row){ "all", 0 }, type, LANES, a, y, expected);
+        DROP(x, y);
+        free(a);
+        free(b);
+    }
+}
+
+/* ------------------------------------------------------------- special values */
+
+#define INF INFINITY
+static const struct {
+    JitOp op;
+    double a, b, y;
+} specials[] = {
+    { JitOpSin, 0, 0, 0 }, { JitOpSin, -0.0, 0, -0.0 }, { JitOpSin, INF, 0, NAN },
+    { JitOpSin, -INF, 0, NAN }, { JitOpSin, NAN, 0, NAN },
+    { JitOpCos, 0, 0, 1 }, { JitOpCos, -0.0, 0, 1 }, { JitOpCos, INF, 0, NAN },
+    { JitOpCos, -INF, 0, NAN }, { JitOpCos, NAN, 0, NAN },
+    { JitOpTan, 0, 0, 0 }, { JitOpTan, -0.0, 0, -0.0 }, { JitOpTan, INF, 0, NAN },
+    { JitOpTan, -INF, 0, NAN }, { JitOpTan, NAN, 0, NAN },
+    { JitOpAsin, 0, 0, 0 }, { JitOpAsin, -0.0, 0, -0.0 }, { JitOpAsin, 1.5, 0, NAN },
+    { JitOpAsin, -2, 0, NAN }, { JitOpAsin, INF, 0, NAN }, { JitOpAsin, -INF, 0, NAN },
+    { JitOpAsin, NAN, 0, NAN },
+    { JitOpAcos, 1, 0, 0 }, { JitOpAcos, 1.5, 0, NAN }, { JitOpAcos, -2, 0, NAN },
+    { JitOpAcos, INF, 0, NAN }, { JitOpAcos, -INF, 0, NAN }, { JitOpAcos, NAN, 0, NAN },
+    { JitOpAtan, 0, 0, 0 }, { JitOpAtan, -0.0, 0, -0.0 }, { JitOpAtan, NAN, 0, NAN },
+    { JitOpSinh, 0, 0, 0 }, { JitOpSinh, -0.0, 0, -0.0 }, { JitOpSinh, INF, 0, INF },
+    { JitOpSinh, -INF, 0, -INF }, { JitOpSinh, NAN, 0, NAN },
+    { JitOpCosh, 0, 0, 1 }, { JitOpCosh, -0.0, 0, 1 }, { JitOpCosh, INF, 0, INF },
+    { JitOpCosh, -INF, 0, INF }, { JitOpCosh, NAN, 0, NAN },
+    { JitOpTanh, 0, 0, 0 }, { JitOpTanh, -0.0, 0, -0.0 }, { JitOpTanh, INF, 0, 1 },
+    { JitOpTanh, -INF, 0, -1 }, { JitOpTanh, NAN, 0, NAN },
+    { JitOpAsinh, 0, 0, 0 }, { JitOpAsinh, -0.0, 0, -0.0 }, { JitOpAsinh, INF, 0, INF },
+    { JitOpAsinh, -INF, 0, -INF }, { JitOpAsinh, NAN, 0, NAN },
+    { JitOpAcosh, 1, 0, 0 }, { JitOpAcosh, 0.5, 0, NAN }, { JitOpAcosh, 0, 0, NAN },
+    { JitOpAcosh, -1, 0, NAN }, { JitOpAcosh, -INF, 0, NAN },
+    { JitOpAcosh, INF, 0, INF }, { JitOpAcosh, NAN, 0, NAN },
+    { JitOpAtanh, 0, 0, 0 }, { JitOpAtanh, -0.0, 0, -0.0 }, { JitOpAtanh, 1, 0, INF },
+    { JitOpAtanh, -1, 0, -INF }, { JitOpAtanh, 1.5, 0, NAN },
+    { JitOpAtanh, -2, 0, NAN }, { JitOpAtanh, INF, 0, NAN },
+    { JitOpAtanh, -INF, 0, NAN }, { JitOpAtanh, NAN, 0, NAN },
+    { JitOpExp, 0, 0, 1 }, { JitOpExp, -0.0, 0, 1 }, { JitOpExp, INF, 0, INF },
+    { JitOpExp, -INF, 0, 0 }, { JitOpExp, 60000, 0, INF }, { JitOpExp, -60000, 0, 0 },
+    { JitOpExp, NAN, 0, NAN },
+    { JitOpExp2, 0, 0, 1 }, { JitOpExp2, -0.0, 0, 1 }, { JitOpExp2, INF, 0, INF },
+    { JitOpExp2, -INF, 0, 0 }, { JitOpExp2, 1, 0, 2 }, { JitOpExp2, -3, 0, 0.125 },
+    { JitOpExp2, 15, 0, 32768 }, { JitOpExp2, -24, 0, 0x1p-24 },
+    { JitOpExp2, NAN, 0, NAN },
+    { JitOpLog, 0, 0, -INF }, { JitOpLog, -0.0, 0, -INF }, { JitOpLog, 1, 0, 0 },
+    { JitOpLog, -1, 0, NAN }, { JitOpLog, -0x1p-20, 0, NAN }, { JitOpLog, INF, 0, INF },
+    { JitOpLog, -INF, 0, NAN }, { JitOpLog, NAN, 0, NAN },
+    { JitOpLog2, 0, 0, -INF }, { JitOpLog2, -0.0, 0, -INF }, { JitOpLog2, 1, 0, 0 },
+    { JitOpLog2, -1, 0, NAN }, { JitOpLog2, INF, 0, INF }, { JitOpLog2, -INF, 0, NAN },
+    { JitOpLog2, 8, 0, 3 }, { JitOpLog2, 0x1p-24, 0, -24 }, { JitOpLog2, NAN, 0, NAN },
+    { JitOpCbrt, 0, 0, 0 }, { JitOpCbrt, -0.0, 0, -0.0 }, { JitOpCbrt, INF, 0, INF },
+    { JitOpCbrt, -INF, 0, -INF }, { JitOpCbrt, 8, 0, 2 }, { JitOpCbrt, -27, 0, -3 },
+    { JitOpCbrt, 1, 0, 1 }, { JitOpCbrt, NAN, 0, NAN },
+    { JitOpErf, 0, 0, 0 }, { JitOpErf, -0.0, 0, -0.0 }, { JitOpErf, INF, 0, 1 },
+    { JitOpErf, -INF, 0, -1 }, { JitOpErf, 100, 0, 1 }, { JitOpErf, NAN, 0, NAN },
+    { JitOpErfinv, 0, 0, 0 }, { JitOpErfinv, -0.0, 0, -0.0 },
+    { JitOpErfinv, 1, 0, INF }, { JitOpErfinv, -1, 0, -INF },
+    { JitOpErfinv, 1.5, 0, NAN }, { JitOpErfinv, -2, 0, NAN },
+    { JitOpErfinv, INF, 0, NAN }, { JitOpErfinv, NAN, 0, NAN },
+    { JitOpLgamma, 1, 0, 0 }, { JitOpLgamma, 2, 0, 0 }, { JitOpLgamma, 0, 0, INF },
+    { JitOpLgamma, -0.0, 0, INF }, { JitOpLgamma, -1, 0, INF },
+    { JitOpLgamma, -2, 0, INF }, { JitOpLgamma, -60000, 0, INF },
+    { JitOpLgamma, INF, 0, INF }, { JitOpLgamma, -INF, 0, INF },
+    { JitOpLgamma, NAN, 0, NAN },
+    { JitOpAtan2, 0, 0, 0 }, { JitOpAtan2, -0.0, 0, -0.0 }, { JitOpAtan2, 0, 2, 0 },
+    { JitOpAtan2, -0.0, 2, -0.0 }, { JitOpAtan2, 3, INF, 0 },
+    { JitOpAtan2, -3, INF, -0.0 }, { JitOpAtan2, NAN, 1, NAN },
+    { JitOpAtan2, 1, NAN, NAN }, { JitOpAtan2, NAN, INF, NAN },
+    { JitOpAtan2, 0, INF, 0 }, { JitOpAtan2, -0.0, INF, -0.0 },
+    { JitOpPower, 0, -3, INF }, { JitOpPower, -0.0, -3, -INF },
+    { JitOpPower, 0, -2, INF }, { JitOpPower, -0.0, -2, INF },
+    { JitOpPower, -0.0, -2.5, INF }, { JitOpPower, 0, -INF, INF },
+    { JitOpPower, -0.0, -INF, INF }, { JitOpPower, 0, 3, 0 },
+    { JitOpPower, -0.0, 3, -0.0 }, { JitOpPower, 0, 2, 0 }, { JitOpPower, -0.0, 2, 0 },
+    { JitOpPower, -0.0, 2.5, 0 }, { JitOpPower, -1, INF, 1 },
+    { JitOpPower, -1, -INF, 1 }, { JitOpPower, 1, NAN, 1 }, { JitOpPower, 1, INF, 1 },
+    { JitOpPower, NAN, 0, 1 }, { JitOpPower, NAN, -0.0, 1 }, { JitOpPower, INF, 0, 1 },
+    { JitOpPower, 0, 0, 1 }, { JitOpPower, -2, 0.5, NAN },
+    { JitOpPower, -8, 1.0 / 3, NAN }, { JitOpPower, 0.5, -INF, INF },
+    { JitOpPower, -0.5, -INF, INF }, { JitOpPower, 2, -INF, 0 },
+    { JitOpPower, -2, -INF, 0 }, { JitOpPower, 0.5, INF, 0 },
+    { JitOpPower, -0.5, INF, 0 }, { JitOpPower, 2, INF, INF },
+    { JitOpPower, -2, INF, INF }, { JitOpPower, -INF, -3, -0.0 },
+    { JitOpPower, -INF, -2, 0 }, { JitOpPower, -INF, -2.5, 0 },
+    { JitOpPower, -INF, 3, -INF }, { JitOpPower, -INF, 2, INF },
+    { JitOpPower, -INF, 2.5, INF }, { JitOpPower, INF, -1, 0 },
+    { JitOpPower, INF, 1, INF }, { JitOpPower, NAN, 1, NAN },
+    { JitOpPower, 2, NAN, NAN }, { JitOpPower, -2, 3, -8 }, { JitOpPower, 2, 10, 1024 },
+    { JitOpPower, -2, -3, -0.125 }, { JitOpPower, 9, 0.5, 3 }, { JitOpPower, 5, 1, 5 },
+    { JitOpPower, 4, -0.5, 0.5 }, { JitOpPower, -INF, INF, INF },
+    { JitOpPower, -INF, -INF, 0 }, { JitOpPower, INF, NAN, NAN },
+    { JitOpHypot, INF, NAN, INF }, { JitOpHypot, NAN, -INF, INF },
+    { JitOpHypot, -INF, 1, INF }, { JitOpHypot, NAN, 1, NAN }, { JitOpHypot, -3, 0, 3 },
+    { JitOpHypot, -0.0, -0.0, 0 }, { JitOpHypot, -0.0, -5, 5 },
+    { JitOpHypot, 3, -4, 5 },
+};
+#undef INF
+
+static void test_specials(void **unused)
+{
+    (void) unused;
+    for (size_t t = 0; t < COUNT_OF(float_types); ++t)
+        for (size_t i = 0; i < COUNT_OF(specials); ++i) {
+            VarType type = float_types[t];
+            uint64_t found = 0, y = float_bits(type, specials[i].y);
+            uint64_t bits[] = { float_bits(type, specials[i].a),
+                                float_bits(type, specials[i].b) };
+            uint32_t x[] = { array_of(type, &bits[0], 1), array_of(type, &bits[1], 1) };
+            uint32_t result = jit_var_op(specials[i].op, x);
+            OK(result);
+            OK(jit_var_read(result, 0, &found));
+            if (found != y && !(is_nan(type, found) && is_nan(type, y)))
+                fail_msg("%s of %s(%g, %g) = %g, expected %g",
+                         op_info[(int) OP_NEG + (int) specials[i].op].name,
+                         type_of(type)->name, specials[i].a, specials[i].b,
+                         float_value(type, found), specials[i].y);
+            DROP(x[0], x[1], result);
+        }
+}
+
+/* ------------------------------------------------------------------- the host */
+
+/* Threads that all want a function that none has used before. */
+static void *use_host(void *out)
+{
+    const float x = 0.75f;
+    float *results = out;
+    for (size_t r = 0; r < COUNT_OF(rows); ++r)
+        OK(jit_host_op(rows[r].op, VarTypeFloat32, 1,
+                       (JitHostOperand[]){ { &x, 0 }, { &x, 0 } }, &results[r]));
+    return NULL;
+}
+
+static void test_host_threads(void **unused)
+{
+    (void) unused;
+    enum { THREADS = 4 };
+    float results[THREADS][COUNT_OF(rows)];
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_host, results[i]), 0);
+    for (int i = 0; i < THREADS; ++i)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (int i = 1; i < THREADS; ++i)
+        assert_memory_equal(results[i], results[0], sizeof(results[0]));
+}
+
+static int run(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_host_threads), TEST(test_rows),     TEST(test_rejected),
+        TEST(test_engines),
+        TEST(test_sizes),        TEST(test_literals), TEST(test_literal_operand),
+        TEST(test_both),         TEST(test_regions),  TEST(test_chain),
+        TEST(test_specials),
+    };
+    return cmocka_run_group_tests_name("math", tests, NULL, NULL);
+}
+
+int main(void)
+{
+    /* Kernels on disk may be of rules that have changed since. */
+    setenv("DRJIT_CACHE_DIR", "", 1);
+    return run_engines(run);
+}
