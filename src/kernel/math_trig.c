@@ -142,9 +142,12 @@ static V subtract_periods(const M *d, V x, V k, double period)
     return m_fma(d, k, m_number(d, -pi_double[1] * period), rest);
 }
 
-/* sin(x), or cos(x) if 'cosine'. */
+/* sin(x), or cos(x) if 'cosine', which is made even, as rounding to n + 1/2 is not
+ * symmetric. */
 static V circle_single(const M *m, V x, bool cosine)
 {
+    if (cosine)
+        x = m_abs(m, x);
     const M d_ = math_in_double(m), *d = &d_;
     V bias = m_number(m, round_bias(m) + cosine), inverse = m_number(m, M_1_PI);
     V n = cosine ? m_add(m, m_fma(m, x, inverse, m_number(m, -0.5)), bias)
