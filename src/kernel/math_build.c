@@ -158,37 +158,9 @@ Pair m_pair_select(const M *m, V mask, Pair a, Pair b)
     return (Pair){ m_select(m, mask, a.hi, b.hi), m_select(m, mask, a.lo, b.lo) };
 }
 
-Pair m_pair_add(const M *m, Pair a, V b)
-{
-    Pair sum = m_two_sum(m, a.hi, b);
-    return m_fast_two_sum(m, sum.hi, m_add(m, a.lo, sum.lo));
-}
-
-Pair m_pair_add_pair(const M *m, Pair a, Pair b)
-{
-    Pair high = m_two_sum(m, a.hi, b.hi), low = m_two_sum(m, a.lo, b.lo);
-    Pair sum = m_fast_two_sum(m, high.hi, m_add(m, high.lo, low.hi));
-    return m_fast_two_sum(m, sum.hi, m_add(m, low.lo, sum.lo));
-}
-
-Pair m_pair_mul(const M *m, Pair a, V b)
-{
-    Pair product = m_two_product(m, a.hi, b);
-    return m_fast_two_sum(m, product.hi, m_fma(m, a.lo, b, product.lo));
-}
-
 Pair m_pair_mul_pair(const M *m, Pair a, Pair b)
 {
     Pair product = m_two_product(m, a.hi, b.hi);
     V cross = m_fma(m, a.lo, b.hi, m_mul(m, a.hi, b.lo));
     return m_fast_two_sum(m, product.hi, m_add(m, product.lo, cross));
-}
-
-Pair m_pair_div(const M *m, Pair a, Pair b)
-{
-    V quotient = m_div(m, a.hi, b.hi);
-    /* a - quotient * b, the first difference of which is exact. */
-    V rest = m_fma(m, m_neg(m, quotient), b.hi, a.hi);
-    rest = m_add(m, rest, m_fma(m, m_neg(m, quotient), b.lo, a.lo));
-    return m_fast_two_sum(m, quotient, m_div(m, rest, b.hi));
 }

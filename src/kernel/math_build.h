@@ -59,7 +59,6 @@ static inline V m_neg(const M *m, V a) { return build_1(m->build, OP_NEG, a); }
 static inline V m_abs(const M *m, V a) { return build_1(m->build, OP_ABS, a); }
 static inline V m_sqrt(const M *m, V a) { return build_1(m->build, OP_SQRT, a); }
 static inline V m_round(const M *m, V a) { return build_1(m->build, OP_ROUND, a); }
-static inline V m_floor(const M *m, V a) { return build_1(m->build, OP_FLOOR, a); }
 static inline V m_trunc(const M *m, V a) { return build_1(m->build, OP_TRUNC, a); }
 static inline V m_not(const M *m, V a) { return build_1(m->build, OP_NOT, a); }
 static inline V m_add(const M *m, V a, V b) { return build_2(m->build, OP_ADD, a, b); }
@@ -152,14 +151,8 @@ Pair m_two_product(const M *m, V a, V b);
 Pair m_pair(const M *m, double hi, double lo);
 Pair m_pair_neg(const M *m, Pair a);
 Pair m_pair_select(const M *m, V mask, Pair a, Pair b);
-/** Relative errors, u = 2^-digits: sum of a pair and a float 2u^2; sum of pairs 3u^2,
- *  if their signs agree (else of the larger one); product with a float 2u^2; of pairs
- *  5u^2; quotients 10u^2. */
-Pair m_pair_add(const M *m, Pair a, V b);
-Pair m_pair_add_pair(const M *m, Pair a, Pair b);
-Pair m_pair_mul(const M *m, Pair a, V b);
+/** The product, with a relative error of 5u^2, u = 2^-digits. */
 Pair m_pair_mul_pair(const M *m, Pair a, Pair b);
-Pair m_pair_div(const M *m, Pair a, Pair b);
 /** hi + lo */
 static inline V m_pair_sum(const M *m, Pair a) { return m_add(m, a.hi, a.lo); }
 
