@@ -165,7 +165,7 @@ static void check_product(VarType type, const JitGemm *s, size_t skip)
     size_t size_a = (rows_a - 1) * lda + (s->transpose_a ? s->m : s->k);
     size_t size_b = (rows_b - 1) * ldb + (s->transpose_b ? s->k : s->n);
     size_t batch = 1, matrix_a = rows_a * lda, matrix_b = rows_b * ldb;
-    size_t stride_a[8], stride_b[8];
+    size_t stride_a[8] = { 0 }, stride_b[8] = { 0 };
     for (uint32_t x = s->batch_ndim; x-- > 0;) {
         stride_a[x] = s->batch_stride_a ? s->batch_stride_a[x] : matrix_a * batch;
         stride_b[x] = s->batch_stride_b ? s->batch_stride_b[x] : matrix_b * batch;

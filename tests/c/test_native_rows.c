@@ -62,7 +62,7 @@ static uint32_t computed(const Case *c, VarType type, uint32_t mask, uint32_t a,
 static void emit_all(const Case *c, uint32_t mask)
 {
     uint32_t arity = op_info[c->op].arity;
-    uint32_t in[3], value[3], args[3];
+    uint32_t in[3] = { 0 }, value[3], args[3];
     for (uint32_t k = 0; k < arity; ++k)
         in[k] = add_input(c->p, operand_type(c, k));
     emit(c, in);
