@@ -64,7 +64,7 @@ static void put_aux(const Program *p, const Inst *inst, Text *out)
     case OP_LOAD:
     case OP_PARAM:
     case OP_STORE:
-        text_putf(out, " @%u", inst->aux);
+        text_putf(out, "%s @%u", inst->flags & INST_BYPASS ? ".bypass" : "", inst->aux);
         break;
     case OP_SCATTER:
     case OP_SCATTER_PACKET:

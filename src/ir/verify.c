@@ -255,8 +255,10 @@ static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
     return true;
 }
 
-static bool check_uniform(const Program *p, uint32_t at, const Inst *inst)
+static bool check_flags(const Program *p, uint32_t at, const Inst *inst)
 {
+    if (inst->flags & INST_BYPASS && inst->op != OP_STORE)
+        return fault(at, inst, "only a store can bypass the caches");
     if (!(inst->flags & INST_UNIFORM) || inst->op == OP_LOAD)
         return true;
     if (inst->op == OP_COUNTER ||
@@ -497,7 +499,7 @@ static bool check_inst(Verifier *v, uint32_t at)
     if (has_value ? !type_valid((VarType) inst->type) : inst->type != VarTypeVoid)
         return fault(at, inst, "result of type %u", inst->type);
     if (!check_operands(v, at, inst) || !check_aux(v, at, inst) ||
-        !check_types(v, at, inst) || !check_uniform(p, at, inst) ||
+        !check_types(v, at, inst) || !check_flags(p, at, inst) ||
         !check_structure(v, at, inst))
         return false;
     if (v->part)

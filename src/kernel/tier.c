@@ -248,6 +248,15 @@ bool tier_engines(const Program *program, const Engine **base, const Engine **be
     return true;
 }
 
+bool tier_is_instant(const Program *program)
+{
+    const Engine *base, *better;
+    if (tier_engines(program, &base, &better))
+        return base->instant;
+    error_clear(); /* who needs code will find out */
+    return false;
+}
+
 bool tier_refuse(const Engine *engine)
 {
     const Engine *forced;

@@ -21,6 +21,8 @@ bool tier_forced_engine(const Engine **engine);
 /** Engine for a Program's first code and the one for its upgrade (NULL: none). False:
  *  no engine can be used, error recorded. The first one is available. */
 bool tier_engines(const Program *program, const Engine **base, const Engine **better);
+/** Does it cost nothing to speak of to compile a Program once more? */
+bool tier_is_instant(const Program *program);
 /** The system refuses what this engine needs (the calling thread's error says so): have
  *  others serve from now on, with a warning. False if nothing else can: it was chosen
  *  by DRJIT_CPU_ENGINE, or is the interpreter. */

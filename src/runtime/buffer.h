@@ -48,6 +48,10 @@ Buffer *buffer_get(size_t size);
  *  without locks, in whatever thread drops the last reference. */
 Buffer *buffer_map(void *data, size_t size, void (*release)(void *data, void *payload),
                    void *payload);
+/** Are results of so many bytes better written past the caches? Then they would not be
+ *  found there by who reads them next, and a line that is written as a whole need not
+ *  be read from memory before. */
+bool buffer_bypasses(uint64_t bytes);
 /** May kernels load whole vectors at the end of this buffer? Always for memory of
  *  buffer_get(); for foreign memory, if 64 bytes more lie in the last entry's page. */
 bool buffer_is_padded(const Buffer *buffer);

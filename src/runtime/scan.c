@@ -47,8 +47,7 @@ enum {
     MASK_CHUNK = 65536, /* the same for masks */
     MAX_ACC_SIZE = 8,
     MAX_ENTRY_SIZE = 8,
-    STREAM_SIZE = 8 << 20, /* results of so many bytes bypass the cache */
-    SPINS = 1000           /* polls before the CPU is offered to others */
+    SPINS = 1000        /* polls before the CPU is offered to others */
 };
 
 /* ------------------------------------------------------ values between chunks */
@@ -330,7 +329,7 @@ static size_t plan_scan(Scan *s, ReduceOp op, VarType type, size_t size, size_t 
     s->chunks = (block + CHUNK - 1) / CHUNK;
     s->exclusive = exclusive;
     s->reverse = reverse;
-    s->streams = size * s->kernel->entry_size >= STREAM_SIZE;
+    s->streams = buffer_bypasses(size * s->kernel->entry_size);
     reduce_identity(op, type, &s->identity);
     if (s->chunks > 1) {
         size_t units = size / block * s->chunks;

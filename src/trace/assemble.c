@@ -13,6 +13,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "kernel/tier.h"
+#include "runtime/buffer.h"
 #include "trace/assemble_call.h"
 #include "trace/assemble_region.h"
 #include "trace/region.h"
@@ -457,6 +459,22 @@ static bool assemble_roots(Assembly *b, const Group *group)
     return true;
 }
 
+/* Outputs beyond the caches are written past them. Where compiling takes its time, the
+ * same code is to serve for all sizes. */
+static void choose_bypass(const Assembly *b)
+{
+    Program *p = b->program;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < p->param_count; ++i)
+        if (p->params[i].kind == PARAM_OUTPUT)
+            bytes += (uint64_t) b->size * type_info[p->params[i].type].size;
+    if (!buffer_bypasses(bytes) || !tier_is_instant(p))
+        return;
+    for (uint32_t i = 0; i < p->inst_count; ++i)
+        if (p->insts[i].op == OP_STORE)
+            p->insts[i].flags |= INST_BYPASS;
+}
+
 bool assemble_group(Assembly *b, Program *program, const Group *group)
 {
     assemble_call_reset(b);
@@ -476,6 +494,8 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
     }
     if (ok && program->check_count)
         ok = program_add_param(program, PARAM_REPORT, VarTypeVoid) != PROGRAM_NONE;
+    if (ok)
+        choose_bypass(b);
     return ok;
 }
 

@@ -243,6 +243,56 @@ static void test_near_miss(void **unused)
     CHECK_STATS(before, 4, 2, 2);
 }
 
+/* ----------------------------------------------------------- large results */
+
+/* Values of four widths, the last packets incomplete; were they written past the
+ * caches? */
+static bool check_bypass(size_t size)
+{
+    uint32_t i = jit_var_counter(CPU, size);
+    uint32_t wide = jit_var_cast(i, VarTypeFloat64, 0),
+             byte = jit_var_cast(i, VarTypeUInt8, 0), five = literal_of(VarTypeUInt32, 5, 1),
+             product = jit_var_mul(i, five), mask = jit_var_gt(i, five);
+    uint32_t ids[] = { wide, byte, product, mask };
+    jit_kernel_history_clear();
+    for (size_t k = 0; k < COUNT_OF(ids); ++k)
+        assert_true(jit_var_schedule(ids[k]));
+    OK(jit_eval() && jit_sync_thread());
+    void *data[COUNT_OF(ids)];
+    uint32_t held[COUNT_OF(ids)];
+    for (size_t k = 0; k < COUNT_OF(ids); ++k)
+        OK(held[k] = jit_var_data(ids[k], &data[k]));
+    const double *wides = data[0];
+    const uint8_t *bytes = data[1], *masks = data[3];
+    const uint32_t *products = data[2];
+    for (size_t k = 0; k < size; ++k)
+        if (wides[k] != (double) k || bytes[k] != (k & 255) || products[k] != 5 * k ||
+            masks[k] != (k > 5))
+            fail_msg("entry %zu of %zu is wrong", k, size);
+    DROP(i, wide, byte, five, product, mask, held[0], held[1], held[2], held[3]);
+    KernelHistoryEntry *e = NULL;
+    assert_int_equal(jit_kernel_history(&e), 1);
+    bool bypass = strstr(e->ir, "store.bypass @");
+    jit_kernel_history_release(e, 1);
+    return bypass;
+}
+
+/* Code that is had at once depends on how much is written. */
+static void test_large_results(void **unused)
+{
+    (void) unused;
+    enum { LARGE = 3000013 }; /* 42 MB */
+    uint32_t threads = jit_llvm_thread_count();
+    OK(jit_llvm_set_thread_count(2));
+    jit_set_flag(JitFlagKernelHistory, 1);
+    bool native = strcmp(getenv("DRJIT_CPU_ENGINE"), "native") == 0;
+    assert_false(check_bypass(1013));
+    assert_int_equal(check_bypass(LARGE), native);
+    assert_false(check_bypass(1013));
+    jit_set_flag(JitFlagKernelHistory, 0);
+    OK(jit_llvm_set_thread_count(threads));
+}
+
 /* ----------------------------------------------------------------- history */
 
 static void ignore_payload(void *payload)
@@ -830,6 +880,7 @@ static int run(void)
         TEST(test_callback),
         TEST(test_cache),
         TEST(test_near_miss),
+        TEST(test_large_results),
         TEST(test_history),
         TEST(test_transfer_history),
         TEST(test_host_functions),

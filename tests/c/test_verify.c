@@ -283,6 +283,9 @@ static const Row rows[] = {
     { nested, { { 0, ARG0, 13, 10 } },
       "%13 = add: operand 1 is %10, in a body that has ended" },
 
+    { nested, { { 0, FLAGS, 13, INST_BYPASS } },
+      "%13 = add: only a store can bypass the caches" },
+
     /* local arrays */
     { memory, { { 0, AUX, 5, 0 } }, "%5 = local: no entries" },
     { memory, { { 0, ARG0, 5, 4 } },

@@ -201,7 +201,7 @@ static bool move_out(const RandomProgram *r, FuzzGuard guard, uint64_t *args,
             continue;
         if (!map_entries(&mappings[i], guard, array->bytes,
                          param->kind == PARAM_INPUT ? 64 : 0,
-                         type_info[param->type].size))
+                         array->bypassed ? 64 : type_info[param->type].size))
             return false;
         memcpy(mappings[i].entries, (void *) (uintptr_t) args[i], array->bytes);
         args[i] = (uint64_t) (uintptr_t) mappings[i].entries;

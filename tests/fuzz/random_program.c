@@ -610,7 +610,12 @@ static void make_store(Maker *m, uint32_t value)
 {
     VarType type = (VarType) m->program->insts[value].type;
     uint32_t slot = add_slot(m, PARAM_OUTPUT, type, m->random->lanes);
-    maker_emit(m, OP_STORE, VarTypeVoid, slot, 1, &value);
+    uint32_t at = maker_emit(m, OP_STORE, VarTypeVoid, slot, 1, &value);
+    if (m->failed)
+        return;
+    m->random->arrays[slot].bypassed = slot % 2;
+    if (slot % 2)
+        m->program->insts[at].flags |= INST_BYPASS;
 }
 
 static void store_any(Maker *m)

@@ -191,6 +191,7 @@ struct Native {
     uint32_t hoisted[NATIVE_HOISTED]; /* slots whose addresses are kept in registers */
     uint32_t hoisted_count;
     bool hoisted_all; /* there are no other slots with addresses */
+    bool bypasses;    /* there are stores past the caches */
 
     /* Spill slots. */
     uint32_t *free_slots;
@@ -238,6 +239,12 @@ bool native_build(Native *n, NativeFunction *f, const Program *program, uint32_t
 void native_build_free(NativeFunction *f);
 /** Does any function have values of 64 bits? */
 bool native_build_is_wide(const Program *program);
+
+/** The form of a STORE of whole lanes. */
+static inline X86Form native_store_form(const Native *n)
+{
+    return n->inst->flags & INST_BYPASS ? X86_VMOVNTPS_ST : X86_VMOVUPS_ST;
+}
 
 /* ---- native_alloc.c */
 

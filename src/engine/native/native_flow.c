@@ -56,6 +56,7 @@ static void emit_store(Native *n)
     NativeReg value = native_use(n, 0);
     NativeOperand place = native_memory_array(n, n->inst->aux, type);
     n->target->store(n, type, place, value, native_mask_bits(n, 0));
+    n->bypasses |= n->inst->flags & INST_BYPASS;
 }
 
 /* A value that is one entry in memory. */

@@ -118,6 +118,8 @@ void native_memory_loop(Native *n, X86Label top)
 void native_memory_leave(Native *n)
 {
     X86 *x = &n->x;
+    if (n->bypasses)
+        x86_0(x, X86_SFENCE);
     x86_0(x, X86_VZEROUPPER);
     x86_ri(x, X86_ADD_I | X86_W, X86_RSP, 8);
     for (uint32_t i = SAVED; i-- > 0;)
