@@ -3,8 +3,8 @@
  *
  * This file is compiled once for each instruction set with -DLANES_ISA=<name> and gives
  * one table, runtime_lanes_<name>; the baseline object also chooses among them. The
- * loops are plain C for the vectoriser (-O3), except for scans, which use 16-byte
- * vectors of the compiler, and for the compaction of masks. Floating point is never
+ * loops are plain C for the vectoriser (-O3), except for scans, which use vectors of
+ * the compiler, and for the compaction of masks. Floating point is never
  * contracted or reassociated, so every instruction set gives the same bits.
  *
  * runtime_lanes_core.inc has the loops on accumulators; here are the conversions
@@ -26,16 +26,28 @@
 #define CONCAT(a, b) CONCAT_(a, b)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+/* Lanes of 16, 32 and 64 bits in a vector of scans: at most a group. Shuffles of 32
+ * bytes are not worth their price. */
+#if defined(__AVX512BW__)
+#define LANES_16 16
+#define LANES_32 16
+#define LANES_64 8
+#else
+#define LANES_16 8
+#define LANES_32 4
+#define LANES_64 2
+#endif
+
 typedef uint8_t VecU8 __attribute__((vector_size(16)));
 typedef int8_t VecI8 __attribute__((vector_size(16)));
-typedef uint16_t VecU16 __attribute__((vector_size(16)));
-typedef int16_t VecI16 __attribute__((vector_size(16)));
-typedef uint32_t VecU32 __attribute__((vector_size(16)));
-typedef int32_t VecI32 __attribute__((vector_size(16)));
-typedef uint64_t VecU64 __attribute__((vector_size(16)));
-typedef int64_t VecI64 __attribute__((vector_size(16)));
-typedef float VecF32 __attribute__((vector_size(16)));
-typedef double VecF64 __attribute__((vector_size(16)));
+typedef uint16_t VecU16 __attribute__((vector_size(2 * LANES_16)));
+typedef int16_t VecI16 __attribute__((vector_size(2 * LANES_16)));
+typedef uint32_t VecU32 __attribute__((vector_size(4 * LANES_32)));
+typedef int32_t VecI32 __attribute__((vector_size(4 * LANES_32)));
+typedef uint64_t VecU64 __attribute__((vector_size(8 * LANES_64)));
+typedef int64_t VecI64 __attribute__((vector_size(8 * LANES_64)));
+typedef float VecF32 __attribute__((vector_size(4 * LANES_32)));
+typedef double VecF64 __attribute__((vector_size(8 * LANES_64)));
 
 /* SHIFT_<h>_<lanes>(x, n): lanes whose number has bit h set get the last lane of the h
  * lanes before their group of h; the others get the neutral element. */
@@ -101,7 +113,7 @@ enum { RUN = 64 };
 #define ACC uint16_t
 #define NAME u16
 #define VECTOR VecU16
-#define PER_VECTOR 8
+#define PER_VECTOR LANES_16
 #define IS_FLOAT 0
 #define ALL_OPS 1
 #include "runtime/runtime_lanes_core.inc"
@@ -109,7 +121,7 @@ enum { RUN = 64 };
 #define ACC uint32_t
 #define NAME u32
 #define VECTOR VecU32
-#define PER_VECTOR 4
+#define PER_VECTOR LANES_32
 #define IS_FLOAT 0
 #define ALL_OPS 1
 #include "runtime/runtime_lanes_core.inc"
@@ -117,7 +129,7 @@ enum { RUN = 64 };
 #define ACC uint64_t
 #define NAME u64
 #define VECTOR VecU64
-#define PER_VECTOR 2
+#define PER_VECTOR LANES_64
 #define IS_FLOAT 0
 #define ALL_OPS 1
 #include "runtime/runtime_lanes_core.inc"
@@ -133,7 +145,7 @@ enum { RUN = 64 };
 #define ACC int16_t
 #define NAME i16
 #define VECTOR VecI16
-#define PER_VECTOR 8
+#define PER_VECTOR LANES_16
 #define IS_FLOAT 0
 #define ALL_OPS 0
 #include "runtime/runtime_lanes_core.inc"
@@ -141,7 +153,7 @@ enum { RUN = 64 };
 #define ACC int32_t
 #define NAME i32
 #define VECTOR VecI32
-#define PER_VECTOR 4
+#define PER_VECTOR LANES_32
 #define IS_FLOAT 0
 #define ALL_OPS 0
 #include "runtime/runtime_lanes_core.inc"
@@ -149,7 +161,7 @@ enum { RUN = 64 };
 #define ACC int64_t
 #define NAME i64
 #define VECTOR VecI64
-#define PER_VECTOR 2
+#define PER_VECTOR LANES_64
 #define IS_FLOAT 0
 #define ALL_OPS 0
 #include "runtime/runtime_lanes_core.inc"
@@ -157,7 +169,7 @@ enum { RUN = 64 };
 #define ACC float
 #define NAME f32
 #define VECTOR VecF32
-#define PER_VECTOR 4
+#define PER_VECTOR LANES_32
 #define IS_FLOAT 1
 #define ALL_OPS 1
 #include "runtime/runtime_lanes_core.inc"
@@ -165,7 +177,7 @@ enum { RUN = 64 };
 #define ACC double
 #define NAME f64
 #define VECTOR VecF64
-#define PER_VECTOR 2
+#define PER_VECTOR LANES_64
 #define IS_FLOAT 1
 #define ALL_OPS 1
 #include "runtime/runtime_lanes_core.inc"
@@ -454,6 +466,21 @@ static void write_mask(const uint8_t *mask, size_t count, uint32_t first, size_t
 
 #if defined(__x86_64__)
 
+/* A whole cache line, 64-byte aligned. */
+static ALWAYS_INLINE void stream_line(char *to, const char *from)
+{
+#if defined(__AVX512F__)
+    _mm512_stream_si512((void *) to, _mm512_loadu_si512(from));
+#elif defined(__AVX2__)
+    for (size_t j = 0; j < 64; j += 32)
+        _mm256_stream_si256((void *) (to + j),
+                            _mm256_loadu_si256((const void *) (from + j)));
+#else
+    for (size_t j = 0; j < 64; j += 16)
+        _mm_stream_si128((void *) (to + j), _mm_loadu_si128((const void *) (from + j)));
+#endif
+}
+
 static void copy_stream(void *out, const void *in, size_t size)
 {
     char *to = out;
@@ -463,9 +490,7 @@ static void copy_stream(void *out, const void *in, size_t size)
     memcpy(to, from, head);
     size_t i = head;
     for (; i + 64 <= size; i += 64)
-        for (size_t j = 0; j < 64; j += 16)
-            _mm_stream_si128((void *) (to + i + j),
-                             _mm_loadu_si128((const void *) (from + i + j)));
+        stream_line(to + i, from + i);
     memcpy(to + i, from + i, size - i);
 }
 
