@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write docs/reference.md from the comments of the public C header.
+"""Write docs/reference.md from the comments of the public C headers.
 
 A documentation comment stands at the start of a line and covers the declarations up to
 the next blank line or documentation comment, so related functions can share one. Each
@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-HEADER = ROOT / "include/drjit-core/jit.h"
+FOLDER = ROOT / "include/drjit-core"
+HEADERS = [FOLDER / name for name in ("types.h", "jit.h", "region.h")]
 OUTPUT = ROOT / "docs/reference.md"
 
 SECTION = re.compile(r"^/\* -{10,} (.+) \*/$")
@@ -24,8 +25,9 @@ FUNCTION = re.compile(r"\b(jit_\w+)\(")
 PREAMBLE = """\
 # Reference of the C interface
 
-Written by `make docs` from the comments of `include/drjit-core/jit.h`: edit that file,
-not this one. The conventions on ownership, errors and threads stand at its top.
+Written by `make docs` from the comments of `types.h`, `jit.h` and `region.h` in
+`include/drjit-core`: edit those, not this one. The conventions on ownership, errors and
+threads stand at the top of `jit.h`.
 """
 
 
@@ -46,7 +48,7 @@ class Entry:
 
 @dataclass
 class Section:
-    """A part of the header under one heading; 'text' is its introduction."""
+    """A part of a header under one heading; 'text' is its introduction."""
 
     title: str
     text: str = ""
@@ -60,7 +62,7 @@ def comment_text(lines: list[str]) -> str:
 
 
 def parse(source: str) -> list[Section]:
-    """Cut the header into sections and entries."""
+    """Cut a header into sections and entries."""
     sections: list[Section] = []
     entry: Entry | None = None
     depth = 0  # of braces: a blank line within a struct does not end an entry
@@ -114,14 +116,14 @@ def render(sections: list[Section]) -> str:
 
 def main() -> int:
     """Check the comments and write, or with --check compare, the reference."""
-    source = HEADER.read_text(encoding="utf-8")
-    sections = parse(source)
+    sources = [header.read_text(encoding="utf-8") for header in HEADERS]
+    sections = [section for source in sources for section in parse(source)]
     entries = [entry for section in sections for entry in section.entries]
     bare = [f for entry in entries if not entry.comment for f in entry.functions()]
     count = sum(len(entry.functions()) for entry in entries)
-    declared = len(re.findall(r"^JIT_EXPORT", source, re.MULTILINE))
+    declared = len(re.findall(r"^JIT_EXPORT", "\n".join(sources), re.MULTILINE))
     for function in bare:
-        print(f"{HEADER.relative_to(ROOT)}: {function}() has no comment")
+        print(f"make_docs: {function}() has no comment")
     if count != declared:
         print(f"make_docs: found {count} of {declared} declarations")
         return 1

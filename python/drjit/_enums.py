@@ -1,4 +1,4 @@
-"""The enumerations. Their values are those of the C interface (drjit-core/jit.h)."""
+"""The enumerations. Their values are those of the C interface (drjit-core/types.h)."""
 
 from enum import Enum, IntEnum
 

@@ -31,8 +31,8 @@
 #include "ir/type.h"
 
 enum {
-    INST_UNIFORM = 1, /* the same value in all lanes of a launch (LOAD: reads entry 0) */
-    INST_BYPASS = 2   /* of a STORE: better past the caches; the array is 64-aligned */
+    INST_UNIFORM = 1, /* the same in all lanes of a launch (LOAD: reads entry 0) */
+    INST_BYPASS = 2   /* of a STORE: past the caches; the array is 64-aligned */
 };
 
 #define INST_ARGS 4

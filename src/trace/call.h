@@ -1,7 +1,7 @@
 /*
  * call.h -- recording calls
  *
- * The functions of jit.h, which say what they do. Requires the graph lock.
+ * The functions of region.h, which says what they do. Requires the graph lock.
  */
 #ifndef TRACE_CALL_H
 #define TRACE_CALL_H

@@ -1,7 +1,7 @@
 /*
  * call_end.h -- what becomes of a call when all callables are recorded
  *
- * Requires the graph lock. Meaning as in jit.h.
+ * Requires the graph lock. Meaning as in region.h.
  */
 #ifndef TRACE_CALL_END_H
 #define TRACE_CALL_END_H

@@ -1,7 +1,7 @@
 /*
  * cond.h -- recording conditionals
  *
- * The functions of jit.h, which say what they do. Requires the graph lock.
+ * The functions of region.h, which says what they do. Requires the graph lock.
  */
 #ifndef TRACE_COND_H
 #define TRACE_COND_H

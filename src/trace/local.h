@@ -10,7 +10,7 @@
  * In the Program arrays are storage that is changed in place. local_plan.h says how one
  * becomes the other.
  *
- * Requires the graph lock; results are owned by the caller. Meaning as in jit.h.
+ * Requires the graph lock; results are owned by the caller. Meaning as in region.h.
  */
 #ifndef TRACE_LOCAL_H
 #define TRACE_LOCAL_H

@@ -1,8 +1,8 @@
 /*
  * loop.h -- loops: recorded (loop.c) or run at once (loop_evaluated.c, loop_compress.c)
  *
- * The first functions are those of jit.h, which says what they do. Requires the graph
- * lock.
+ * The first functions are those of region.h, which says what they do. Requires the
+ * graph lock.
  */
 #ifndef TRACE_LOOP_H
 #define TRACE_LOOP_H

@@ -251,7 +251,7 @@ static bool check_bypass(size_t size)
 {
     uint32_t i = jit_var_counter(CPU, size);
     uint32_t wide = jit_var_cast(i, VarTypeFloat64, 0),
-             byte = jit_var_cast(i, VarTypeUInt8, 0), five = literal_of(VarTypeUInt32, 5, 1),
+             byte = jit_var_cast(i, VarTypeUInt8, 0), five = jit_var_u32(CPU, 5),
              product = jit_var_mul(i, five), mask = jit_var_gt(i, five);
     uint32_t ids[] = { wide, byte, product, mask };
     jit_kernel_history_clear();

@@ -130,7 +130,8 @@ static void store(Native *n, VarType type, NativeOperand to, NativeReg from,
                   uint32_t mask_bits)
 {
     if (type_info[type].size >= 4) {
-        x86_mr(&n->x, native_store_form(n) | forms_length(n, type), forms_mem(to), from);
+        X86Form form = native_store_form(n) | forms_length(n, type);
+        x86_mr(&n->x, form, forms_mem(to), from);
         return;
     }
     if (type == VarTypeBool && mask_bits == 64) {
