@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import drjit as dr
 
 _WORD = 2**64
+_HALF = 2**32 - 1
 _MULTIPLIER = 0x5851F42D4C957F2D
 _INVERSE = pow(_MULTIPLIER, -1, _WORD)
 _STATE = 0x853C49E6748FEA9B
@@ -434,21 +435,7 @@ class Philox:
     def next_uint32x4(self, mask: Any = True, /) -> Any:
         """Return four words of 32 random bits."""
         t = self._types
-        key = [t.u32(self.seed[k]) for k in range(2)]
-        a, b, c, d = (t.u32(self.counter[k]) for k in range(4))
-        for _ in range(self.iterations):
-            first, second = dr.mul_wide(a, 0xD2511F53), dr.mul_wide(c, 0xCD9E8D57)
-            a, b, c, d = (
-                t.u32(second >> 32) ^ b ^ key[0],
-                t.u32(second),
-                t.u32(first >> 32) ^ d ^ key[1],
-                t.u32(first),
-            )
-            key = [key[0] + 0x9E3779B9, key[1] + 0xBB67AE85]
-        counter = self.counter
-        last = dr.select(mask, t.u32(counter[3]) + 1, t.u32(counter[3]))
-        self.counter = type(counter)(counter[0], counter[1], counter[2], t.out(last))
-        return t.module.Array4u(*[t.out(word) for word in (a, b, c, d)])
+        return t.module.Array4u(*[t.out(word) for word in self._draw(t.u32, mask)])
 
     def next_uint64x2(self, mask: Any = True, /) -> Any:
         """Return two words of 64 random bits."""
@@ -489,14 +476,28 @@ class Philox:
         pair = _box_muller(radius, angle)
         return t.module.Array2f64(*[t.out(number) for number in pair])
 
-    def _words(self, mask: Any) -> list[Any]:
+    def _draw(self, kind: Any, mask: Any) -> list[Any]:
+        """Four words in arrays of 32 or 64 bits, whose upper halves are not defined."""
         t = self._types
-        words = [t.u64(t.u32(word)) for word in self.next_uint32x4(mask)]
-        return [words[0] | (words[1] << 32), words[2] | (words[3] << 32)]
+        key = [kind(t.u32(self.seed[k])) for k in range(2)]
+        a, b, c, d = (kind(t.u32(self.counter[k])) for k in range(4))
+        for _ in range(self.iterations):
+            high_a, low_a = _product(a, 0xD2511F53)
+            high_c, low_c = _product(c, 0xCD9E8D57)
+            a, b, c, d = high_c ^ b ^ key[0], low_c, high_a ^ d ^ key[1], low_a
+            key = [key[0] + 0x9E3779B9, key[1] + 0xBB67AE85]
+        counter = self.counter
+        last = dr.select(mask, t.u32(counter[3]) + 1, t.u32(counter[3]))
+        self.counter = type(counter)(counter[0], counter[1], counter[2], t.out(last))
+        return [a, b, c, d]
+
+    def _words(self, mask: Any) -> list[Any]:
+        a, b, c, d = self._draw(self._types.u64, mask)
+        return [a & _HALF | b << 32, c & _HALF | d << 32]
 
     def _units(self, mask: Any) -> list[Any]:
         t = self._types
-        return [t.unit32(t.u32(word)) for word in self.next_uint32x4(mask)]
+        return [t.unit32(word) for word in self._draw(t.u32, mask)]
 
     def _wide_units(self, mask: Any) -> list[Any]:
         return [self._types.unit64(word >> 12) for word in self._words(mask)]
@@ -504,6 +505,15 @@ class Philox:
     def _variates(self, mask: Any) -> list[Any]:
         angle_0, angle_1, radius_0, radius_1 = self._units(mask)
         return [*_box_muller(radius_0, angle_0), *_box_muller(radius_1, angle_1)]
+
+
+def _product(x: Any, factor: int) -> tuple[Any, Any]:
+    """High and low word of the product with a word. Where arrays of 64 bits are in use
+    anyway, they save putting it together and taking it apart."""
+    if dr.type_v(x) == dr.VarType.UInt32:
+        return dr.mul_hi(x, factor), x * factor
+    product = (x & _HALF) * factor
+    return product >> 32, product
 
 
 def _box_muller(radius: Any, angle: Any) -> tuple[Any, Any]:

@@ -145,6 +145,14 @@ static void check(uint32_t size, Expected expected)
 
 /* ---- straight lines */
 
+static uint32_t count_of(const char *text, const char *word)
+{
+    uint32_t count = 0;
+    for (; (text = strstr(text, word)); ++text)
+        ++count;
+    return count;
+}
+
 enum { CHAIN = 90 };
 
 static uint64_t expect_chain(uint32_t i)
@@ -202,6 +210,57 @@ static void test_many_masks(void **state)
     }
     op(OP_STORE, VarTypeVoid, output, 1, sum);
     check(8, expect_masks);
+}
+
+enum { HALVES = 8 };
+static const uint64_t spread = 0x9e3779b97f4a7c15, factor = 0xd2511f53;
+
+/* Products of what is less than 2^32, and of what is not, or not known to be. */
+static uint64_t expect_halves(uint32_t i)
+{
+    uint64_t x = i * spread, low = x & UINT32_MAX, high = x >> 32;
+    uint64_t filled = (uint64_t) ((int64_t) x >> 32);
+    uint64_t product[HALVES] = { low * high,         high * factor,
+                                 i * low,            factor * (factor & x),
+                                 low * (factor << 1), (x & 0x1ffffffff) * high,
+                                 (x >> 31) * low,    filled * low };
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < HALVES; ++k)
+        sum = (sum << 1) + product[k];
+    return sum;
+}
+
+static void test_half_products(void **state)
+{
+    (void) state;
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U64);
+    uint32_t i = op(OP_CAST, U64, 0, 1, lane());
+    uint32_t x = binary(OP_MUL, U64, i, number(U64, spread));
+    uint32_t low = binary(OP_AND, U64, x, number(U64, UINT32_MAX));
+    uint32_t high = binary(OP_SHR, U64, x, number(U64, 32));
+    uint32_t by = number(U64, factor), twice = number(U64, factor << 1);
+    uint32_t filled = op(OP_CAST, VarTypeInt64, 0, 1, x);
+    filled = binary(OP_SHR, VarTypeInt64, filled, number(VarTypeInt64, 32));
+    uint32_t low_33 = binary(OP_AND, U64, x, number(U64, 0x1ffffffff));
+    uint32_t high_33 = binary(OP_SHR, U64, x, number(U64, 31));
+    uint32_t pairs[HALVES][2] = {
+        { low, high },  { high, by },     { i, low },
+        { by, binary(OP_AND, U64, by, x) }, { low, twice }, { low_33, high },
+        { high_33, low }, { op(OP_CAST, U64, 0, 1, filled), low },
+    };
+    uint32_t sum = number(U64, 0), one = number(U64, 1);
+    for (uint32_t k = 0; k < HALVES; ++k)
+        sum = binary(OP_ADD, U64, binary(OP_SHL, U64, sum, one),
+                     binary(OP_MUL, U64, pairs[k][0], pairs[k][1]));
+    op(OP_STORE, VarTypeVoid, output, 1, sum);
+    Text text = { 0 };
+    assert_true(native->write_ir(p, (Hash128){ 1, 2 }, &text));
+    uint32_t whole = count_of(text_get(&text), "vpmullq");
+    if (whole) /* AVX2 makes them of halves */
+        assert_int_equal(4 * whole, 5 * count_of(text_get(&text), "vpmuludq"));
+    text_free(&text);
+    check(8, expect_halves);
 }
 
 static uint64_t expect_narrow(uint32_t i)
@@ -318,14 +377,6 @@ static void test_chain_of_types(void **state)
     alloc_free(data);
     alloc_free(bytes);
     alloc_free(above_out);
-}
-
-static uint32_t count_of(const char *text, const char *word)
-{
-    uint32_t count = 0;
-    for (; (text = strstr(text, word)); ++text)
-        ++count;
-    return count;
 }
 
 /* A long chain gets several packets of its own accord, and a short one does not. */
@@ -738,7 +789,8 @@ static int run_all(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_spills),
                                         cmocka_unit_test(test_many_masks),
-                                        cmocka_unit_test(test_narrow_outputs),
+                                        cmocka_unit_test(test_half_products),
+        cmocka_unit_test(test_narrow_outputs),
                                         cmocka_unit_test(test_inputs),
                                         cmocka_unit_test(test_chain_of_types),
                                         cmocka_unit_test(test_chosen_packets),

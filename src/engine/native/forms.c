@@ -57,6 +57,12 @@ bool forms_commute(Native *n, const NativeRow *row)
     return binary(n, row, !native_in_register(n, 0) && native_in_register(n, 1));
 }
 
+bool forms_multiply_halves(Native *n)
+{
+    static const NativeRow row = { .inst = X86_VPMULUDQ };
+    return native_is_half(n, 0) && native_is_half(n, 1) && forms_commute(n, &row);
+}
+
 bool forms_unary_const(Native *n, const NativeRow *row)
 {
     NativeReg a = native_use(n, 0);

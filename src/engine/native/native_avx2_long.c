@@ -75,6 +75,8 @@ static void multiply(Native *n, NativeReg to, const Factors *f)
 bool native_avx2_long_mul(Native *n, const NativeRow *row)
 {
     (void) row;
+    if (forms_multiply_halves(n))
+        return true;
     Factors f = use_factors(n);
     multiply(n, native_result(n), &f);
     return true;

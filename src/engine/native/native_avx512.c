@@ -160,7 +160,7 @@ const NativeRows native_avx512_rows = {
         ROW(Int16, forms_integer_binary, X86_VPMULLW, 0, WHOLE | EXTEND),
         ROW(UInt16, forms_integer_binary, X86_VPMULLW, 0, WHOLE),
         EACH_32(forms_commute, X86_VPMULLD),
-        EACH_64(forms_commute, X86_VPMULLQ),
+        EACH_64(INTEGER(mul_long), X86_VPMULLQ),
         FLOATS(forms_commute, X86_VMULPS, X86_VMULPD),
     },
     [OP_DIV] = {

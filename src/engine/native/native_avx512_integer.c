@@ -45,6 +45,12 @@ static void shift_literal(Native *n, const NativeRow *row, uint32_t count)
     forms_shift(n, back | length, to, to, above);
 }
 
+/* Whole products of 64 bits take three times as long. */
+bool native_avx512_integer_mul_long(Native *n, const NativeRow *row)
+{
+    return forms_multiply_halves(n) || forms_commute(n, row);
+}
+
 bool native_avx512_integer_shift(Native *n, const NativeRow *row)
 {
     uint64_t count;

@@ -139,6 +139,8 @@ NativeOperand native_use_rm(Native *n, uint32_t k);
 bool native_in_register(const Native *n, uint32_t k);
 /** Is operand k a literal? Its bits, as in Program.literals, are stored. */
 bool native_is_literal(const Native *n, uint32_t k, uint64_t *bits);
+/** Is operand k, of 64 bits, known to be less than 2^32? */
+bool native_is_half(const Native *n, uint32_t k);
 /** Is this the last use of operand k? */
 bool native_dies(const Native *n, uint32_t k);
 

@@ -147,6 +147,36 @@ bool native_is_literal(const Native *n, uint32_t k, uint64_t *bits)
     return true;
 }
 
+static bool is_literal_from(const Program *p, uint32_t value, uint64_t least,
+                            uint64_t most)
+{
+    const Inst *inst = &p->insts[value];
+    return inst->op == OP_LITERAL && p->literals[inst->aux] >= least &&
+           p->literals[inst->aux] <= most;
+}
+
+bool native_is_half(const Native *n, uint32_t k)
+{
+    const Program *p = n->f->program;
+    uint32_t value = operand_value(n, k);
+    if (value >= n->f->valid)
+        return false;
+    const Inst *inst = &p->insts[value];
+    const TypeInfo *from = &type_info[p->insts[inst->arg[0]].type];
+    switch (inst->op) {
+    case OP_CAST:
+        return from->size <= 4 && from->is_integer && !from->is_signed;
+    case OP_AND:
+        return is_literal_from(p, inst->arg[0], 0, UINT32_MAX) ||
+               is_literal_from(p, inst->arg[1], 0, UINT32_MAX);
+    case OP_SHR:
+        return !type_info[inst->type].is_signed &&
+               is_literal_from(p, inst->arg[1], 32, UINT64_MAX);
+    default:
+        return is_literal_from(p, value, 0, UINT32_MAX);
+    }
+}
+
 bool native_dies(const Native *n, uint32_t k)
 {
     return ends(n, operand(n, k));
