@@ -86,9 +86,8 @@ uint32_t program_add(Program *program, Op op, VarType type, uint32_t aux,
     inst->arg[0] = count > 0 ? args[0] : 0;
     inst->arg[1] = count > 1 ? args[1] : 0;
     inst->arg[2] = count > 2 ? args[2] : 0;
-    inst->arg[3] = count > 3 ? args[3] : 0;
     if (count > INST_ARGS) {
-        inst->arg[1] = inst->arg[2] = inst->arg[3] = 0;
+        inst->arg[1] = inst->arg[2] = 0;
         TRY(add_extra(program, inst, count, args), PROGRAM_NONE);
     }
     inst->flags = uniform_flag(program, op, count, args) & 7;

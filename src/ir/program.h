@@ -7,9 +7,9 @@
  * slots whose values (args) accompany a launch, so equal computations give equal
  * Programs and the Program is the cache key.
  *
- *     insts[]     op, type, flags, aux, operand positions extra[]     operands of
- *     instructions that have more than four, targets of calls literals[]  the bits of
- *     LITERAL instructions (aux = position here), kept apart from
+ *     insts[]     op, type, flags, aux, operand positions
+ *     extra[]     operands of instructions that have more than three, targets of calls
+ *     literals[]  the bits of LITERAL instructions (aux = position here), kept apart from
  *                 insts[] so that the skeleton without literal values can be hashed
  *                 alone
  *     params[]    what each slot of the launch's argument array is
@@ -35,7 +35,7 @@ enum {
     INST_BYPASS = 2   /* of a STORE: past the caches; the array is 64-aligned */
 };
 
-#define INST_ARGS 4
+#define INST_ARGS 3
 
 /** One instruction. Its result has the name of its position. */
 typedef struct Inst {

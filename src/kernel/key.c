@@ -18,7 +18,7 @@
 
 enum { COUNTS = 9 };
 
-_Static_assert(sizeof(Inst) == 24, "an Inst is hashed as bytes: no padding");
+_Static_assert(sizeof(Inst) == 20, "an Inst is hashed as bytes: no padding");
 _Static_assert(sizeof(Param) == 4, "a Param is hashed as bytes: no padding");
 _Static_assert(sizeof(Region) == 24, "a Region is hashed as bytes: no padding");
 

@@ -276,13 +276,14 @@ static inline bool emit_arithmetic(Program *program, Var *v, uint32_t count,
     uint64_t c = count > 2 ? var_get(v->dep[2])->position : a;
     const Inst *insts = program->insts;
     uint64_t flags = insts[a].flags & insts[b].flags & insts[c].flags;
-    uint64_t words[3] = { v->op | (uint64_t) v->type << 8 | flags << 13 |
-                              (uint64_t) count << 16,
-                          count > 1 ? a | b << 32 : a, count > 2 ? c : 0 };
+    uint64_t head = v->op | (uint64_t) v->type << 8 | flags << 13 |
+                    (uint64_t) count << 16;
+    uint64_t args = count > 1 ? a | b << 32 : a;
+    uint32_t last = count > 2 ? (uint32_t) c : 0;
     char *inst = (char *) &program->insts[program->inst_count];
-    memcpy(inst, &words[0], 8);
-    memcpy(inst + 8, &words[1], 8);
-    memcpy(inst + 16, &words[2], 8);
+    memcpy(inst, &head, 8);
+    memcpy(inst + 8, &args, 8);
+    memcpy(inst + 16, &last, 4);
     v->stamp = stamp;
     v->position = program->inst_count++;
     return true;

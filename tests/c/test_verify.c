@@ -244,7 +244,7 @@ static void apply(Program *root, const Change *change)
     case COUNT: inst->count = (uint16_t) v; break;
     case AUX: inst->aux = v; break;
     case ARG0: case ARG1: case ARG2: case ARG3:
-        inst->arg[change->field - ARG0] = v;
+        ((uint32_t *) (uintptr_t) program_args(p, inst))[change->field - ARG0] = v;
         break;
     case KIND: region->kind = v; break;
     case BEGIN: region->begin = v; break;
@@ -263,7 +263,7 @@ static void apply(Program *root, const Change *change)
 
 typedef struct Row {
     Program *(*make)(void);
-    Change change[2];
+    Change change[3];
     const char *fault;
 } Row;
 
@@ -398,24 +398,25 @@ static const Row rows[] = {
       "%0 = active: region 0 is not the innermost one" },
 
     /* calls */
-    { call, { { 0, COUNT, 5, 1 } },
+    { call, { { 0, COUNT, 5, 1 }, { 0, ARG0, 5, 1 } },
       "%5 = region: a call needs a mask and a number of type uint32" },
     { call, { { 0, ARG1, 5, 4 } },
       "%5 = region: a call needs a mask and a number of type uint32" },
     { call, { { 0, MIDDLE, 0, 7 }, { 0, END, 0, 7 } },
       "%5 = region: a call ends at once" },
-    { call, { { 0, TARGETS, 0, 2 } },
+    { call, { { 0, TARGETS, 0, 6 } },
       "%5 = region: target list lies outside of extra[]" },
     { call, { { 0, TARGET_COUNT, 0, 4 } },
       "%5 = region: target list lies outside of extra[]" },
-    { call, { { 0, EXTRA, 1, 3 } }, "%5 = region: callable 3 cannot be called here" },
-    { call, { { 3, EXTRA, 0, 2 } }, "%3 = region: callable 2 cannot be called here" },
+    { call, { { 0, EXTRA, 5, 3 } }, "%5 = region: callable 3 cannot be called here" },
+    { call, { { 3, EXTRA, 4, 2 } }, "%3 = region: callable 2 cannot be called here" },
     { call, { { 2, INSTS, 0, 4 } },
       "%5 = region: callable 1 does not end with a return" },
     { call, { { 2, INSTS, 0, 0 } },
       "%5 = region: callable 1 does not end with a return" },
     { call, { { 0, ARG2, 5, 4 } }, "%5 = region: input 1 of callable 0 is uint32" },
-    { call, { { 0, COUNT, 5, 3 } }, "%5 = region: input 2 of callable 0 is float32" },
+    { call, { { 0, COUNT, 5, 3 }, { 0, ARG0, 5, 1 }, { 0, ARG2, 5, 2 } },
+      "%5 = region: input 2 of callable 0 is float32" },
     { call, { { 2, COUNT, 4, 1 } }, "%5 = region: callables with 2 and 1 outputs" },
     { call, { { 2, ARG1, 4, 2 } }, "%5 = region: output 1 of callable 1 is uint32" },
     { call, { { 0, AUX, 8, 2 } }, "%8 = result: result 2 of 2" },
@@ -449,7 +450,7 @@ static void test_rows(void **state)
         Program *p = row->make();
         if (!program_verify(p))
             fail_msg("row %u: %s", i, error_message());
-        for (uint32_t k = 0; k < 2; ++k)
+        for (uint32_t k = 0; k < 3; ++k)
             apply(p, &row->change[k]);
         error_clear();
         if (program_verify(p))

@@ -182,11 +182,12 @@ static void read_entry(LlvmWriter *writer, uint32_t position, const Inst *inst)
 static void write_entry(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
     Place place;
-    VarType type = writer->program->insts[inst->arg[0]].type;
+    const uint32_t *args = program_args(writer->program, inst);
+    VarType type = writer->program->insts[args[0]].type;
     char name[LLVM_NAME_SIZE], value[LLVM_NAME_SIZE + 1], old[LLVM_NAME_SIZE + 1];
     uint32_t align = llvm_writer_align(stride_of(writer, type));
-    llvm_writer_operand(writer, inst->arg[1], value);
-    find_entry(writer, position, inst->arg[0], inst->arg[2], inst->arg[3], &place);
+    llvm_writer_operand(writer, args[1], value);
+    find_entry(writer, position, args[0], args[2], args[3], &place);
     if (!place.all) {
         snprintf(name, sizeof name, "v%u.r", position);
         llvm_writer_load(writer, type, place.address, align, name);
@@ -308,12 +309,13 @@ static void read_elements(LlvmWriter *writer, uint32_t position, const Inst *ins
 static void write_elements(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
     Place place;
-    VarType type = writer->program->insts[inst->arg[0]].type;
+    const uint32_t *args = program_args(writer->program, inst);
+    VarType type = writer->program->insts[args[0]].type;
     uint32_t width = writer->shape.width, size = type_info[type].size;
     const char *memory = llvm_writer_memory_type(type);
     char value[LLVM_NAME_SIZE];
-    llvm_writer_operand(writer, inst->arg[1], value);
-    find_elements(writer, position, inst->arg[0], inst->arg[2], inst->arg[3], &place);
+    llvm_writer_operand(writer, args[1], value);
+    find_elements(writer, position, args[0], args[2], args[3], &place);
     if (llvm_writer_has_masked(writer, type)) {
         const char *vector = writer->types[1][type];
         const char *suffix = writer->suffixes[1][type];
@@ -322,7 +324,7 @@ static void write_elements(LlvmWriter *writer, uint32_t position, const Inst *in
                  "void @llvm.masked.scatter.%s.v%up0(%s, <%u x ptr>, i32, <%u x i1>)",
                  suffix, width, vector, width, width);
         llvm_writer_declare_text(writer, declare);
-        write_addresses(writer, position, inst->arg[0]);
+        write_addresses(writer, position, args[0]);
         text_putf(&writer->body,
                   "  call void @llvm.masked.scatter.%s.v%up0(%s %s, <%u x ptr> "
                   "%%v%u.g, i32 %u, <%u x i1> %%v%u.m)\n",
@@ -335,7 +337,7 @@ static void write_elements(LlvmWriter *writer, uint32_t position, const Inst *in
         snprintf(value, sizeof value, "%%v%u.z", position);
     }
     for (uint32_t i = 0; i < width; i++) {
-        write_address(writer, position, inst->arg[0], i);
+        write_address(writer, position, args[0], i);
         text_putf(&writer->body,
                   "  %%v%u.s%u = extractelement <%u x %s> %s, i32 %u\n"
                   "  store %s %%v%u.s%u, ptr %%v%u.g%u, align %u\n",
@@ -347,17 +349,17 @@ static void write_elements(LlvmWriter *writer, uint32_t position, const Inst *in
 void llvm_local_write(LlvmWriter *writer, uint32_t position)
 {
     const Inst *inst = &writer->program->insts[position];
+    const uint32_t *args = program_args(writer->program, inst);
     switch (inst->op) {
     case OP_LOCAL:
         write_local(writer, position, inst);
         break;
     case OP_LOCAL_READ:
-        (writer->uniform[inst->arg[1]] ? read_entry : read_elements)(writer, position,
-                                                                     inst);
+        (writer->uniform[args[1]] ? read_entry : read_elements)(writer, position, inst);
         break;
     case OP_LOCAL_WRITE:
-        (writer->uniform[inst->arg[2]] ? write_entry : write_elements)(writer, position,
-                                                                       inst);
+        (writer->uniform[args[2]] ? write_entry : write_elements)(writer, position,
+                                                                  inst);
         break;
     default:
         write_move(writer, position, inst);

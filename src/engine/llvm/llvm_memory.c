@@ -201,13 +201,13 @@ static void write_bits(LlvmWriter *writer, uint32_t position, char which)
 
 /* Scatter by instruction; reductions without conflicts read the targets first. */
 static void write_vector_scatter(LlvmWriter *writer, uint32_t position,
-                                 const Inst *inst, const char *value)
+                                 const uint32_t *args, const char *value)
 {
-    VarType stored = writer->program->insts[inst->arg[1]].type;
+    VarType stored = writer->program->insts[args[1]].type;
     const char *type = writer->types[1][stored], *suffix = writer->suffixes[1][stored];
     unsigned width = writer->shape.width;
     char declare[200];
-    write_addresses(writer, position, inst->arg[0], inst->arg[2], stored);
+    write_addresses(writer, position, args[0], args[2], stored);
     snprintf(declare, sizeof declare,
              "void @llvm.masked.scatter.%s.v%up0(%s, <%u x ptr>, i32, <%u x i1>)",
              suffix, width, type, width, width);
@@ -223,19 +223,20 @@ static void write_scatter(LlvmWriter *writer, uint32_t position, const Inst *ins
 {
     ReduceOp op = inst->aux & 0xff;
     ReduceMode mode = inst->aux >> 8 & 0xff;
-    VarType stored = writer->program->insts[inst->arg[1]].type;
+    const uint32_t *args = program_args(writer->program, inst);
+    VarType stored = writer->program->insts[args[1]].type;
     char name[LLVM_NAME_SIZE], base[LLVM_NAME_SIZE];
-    write_mask(writer, position, inst->arg[3]);
+    write_mask(writer, position, args[3]);
     if (op == ReduceOpIdentity && llvm_writer_has_masked(writer, stored)) {
-        llvm_writer_operand(writer, inst->arg[1], name);
-        write_vector_scatter(writer, position, inst, name);
+        llvm_writer_operand(writer, args[1], name);
+        write_vector_scatter(writer, position, args, name);
         return;
     }
-    write_slot(writer, position, "val", inst->arg[1]);
-    write_slot(writer, position, "idx", inst->arg[2]);
+    write_slot(writer, position, "val", args[1]);
+    write_slot(writer, position, "idx", args[2]);
     write_bits(writer, position, 'm');
     llvm_atomic_reduce(writer, stored, op, mode, name);
-    pointer_name(writer, inst->arg[0], base);
+    pointer_name(writer, args[0], base);
     text_putf(writer->line,
               "  call void @%s(ptr %s, ptr %%slot.idx, ptr %%slot.val, "
               "i64 %%v%u.b)\n",
