@@ -5,11 +5,11 @@ Powers are those of z = r^2, where r is the reduced argument.
 
 from __future__ import annotations
 
-from minimax import Table, fit, mp, mpf, round_to, split, write_tables
+from minimax import DIGITS, Table, fit, mp, mpf, round_to, split, truncate_to, write_tables
 
 WORD = 32
 WORDS = 38
-BEFORE = 14  # zeros before the first bit of 2/pi
+BEFORE = 48  # zeros before the first bit of 2/pi
 
 
 def sine(z: mpf) -> mpf:
@@ -23,15 +23,19 @@ def cosine(z: mpf) -> mpf:
     return mp.cos(mp.sqrt(z))
 
 
-def denominator(z: mpf) -> mpf:
-    """Give that of the Pade approximant [5/4] of tan(r): zero near r = pi/2, 3 pi/2."""
-    return (945 - 420 * z + 15 * z * z) / 945
-
-
-def numerator(z: mpf) -> mpf:
-    """Give what belongs above the denominator: tan(r) / r times it."""
+def tangent(z: mpf) -> mpf:
+    """Give tan(r) / r."""
     r = mp.sqrt(z)
-    return mp.tan(r) / r * denominator(z) if r else mpf(1)
+    return mp.tan(r) / r if r else mpf(1)
+
+
+def quarter_turn(kind: str, name: str, bits: int) -> Table:
+    """Give pi/2 in three positive parts, the second of which leaves bits free."""
+    high = truncate_to(mp.pi / 2, DIGITS[kind])
+    middle = truncate_to(mp.pi / 2 - high, DIGITS[kind] - bits)
+    parts = [high, middle, *split(mp.pi / 2 - high - middle, kind, 1)]
+    comment = f"pi/2 in parts, the second of which leaves {bits} bits free."
+    return Table(f"quarter_{name}", parts, comment)
 
 
 def words() -> Table:
@@ -45,25 +49,19 @@ def words() -> Table:
 
 def main() -> None:
     """Write the header."""
-    half, quarter = mpf("1.58") ** 2, mpf("0.79") ** 2
-    sine_rest = fit(sine, 0, quarter, range(7), fixed={0: 1})
-    cosine_rest = fit(cosine, 0, quarter, range(8), fixed={0: 1, 1: -0.5})
-    over = [round_to(c, 53) for c in (-420 / mpf(945), 15 / mpf(945))]
-    write_tables(
-        "math_trig_tables.h",
-        [
-            fit(sine, 0, half, range(6)).table("sine_half_turn", "sin(r) / r"),
-            fit(numerator, 0, quarter, range(3)).table(
-                "tangent_above", "tan(r) / r (1 + x tangent_below)"
-            ),
-            Table("tangent_below", over, "Denominator of Pade's approximant [5/4]."),
-            sine_rest.table("sine_rest", "sin(r) / r", 1),
-            cosine_rest.table("cosine_rest", "cos(r)", 2),
-            Table("pi_double", split(mp.pi, "f64", 3), "pi in parts."),
-            words(),
-        ],
-        __file__,
-    )
+    end = mpf("0.79") ** 2
+    tables = []
+    for kind, name, terms, bits in ("f32", "single", 3, 9), ("f64", "double", 6, 20):
+        more = 7 if kind == "f32" else 15
+        p = fit(lambda z: -sine(z), 0, end, range(terms + 1), fixed={0: -1}, kind=kind)
+        q = fit(cosine, 0, end, range(terms + 2), fixed={0: 1, 1: -0.5}, kind=kind)
+        r = fit(tangent, 0, end, range(more + 1), fixed={0: 1}, kind=kind)
+        tables.append(p.table(f"sine_{name}", "-sin(r) / r", 1))
+        tables.append(q.table(f"cosine_{name}", "cos(r)", 2))
+        tables.append(r.table(f"tangent_{name}", "tan(r) / r", 1))
+        tables.append(quarter_turn(kind, name, bits))
+        tables.append(Table(f"pi_{name}", split(mp.pi, kind), "pi in parts."))
+    write_tables("math_trig_tables.h", [*tables, words()], __file__)
 
 
 if __name__ == "__main__":

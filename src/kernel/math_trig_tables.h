@@ -7,44 +7,58 @@
 #ifndef KERNEL_MATH_TRIG_TABLES_H
 #define KERNEL_MATH_TRIG_TABLES_H
 
-/* sin(r) / r for x in [0.0, 2.4964], error 2^-35.36: x^0, x^1, x^2, x^3, x^4,
- * x^5. */
-static const double sine_half_turn[] = {
-    0x1.ffffffffcdffep-1,
-    -0x1.555555403bb7bp-3,
-    0x1.11110b2ea148bp-7,
-    -0x1.a017934769228p-13,
-    0x1.7168eabf3f068p-19,
-    -0x1.99d118555d752p-26,
+/* -sin(r) / r for x in [0.0, 0.6241], error 2^-27.84: x^1, x^2, x^3. */
+static const double sine_single[] = {
+    0x1.555544p-3,
+    -0x1.1106c6p-7,
+    0x1.991c2p-13,
 };
 
-/* tan(r) / r (1 + x tangent_below) for x in [0.0, 0.6241], error 2^-29.4: x^0,
- * x^1, x^2. */
-static const double tangent_above[] = {
-    0x1.000000060c2a7p0,
-    -0x1.c71c795e29e4fp-4,
-    0x1.156b8bd1d483dp-10,
+/* cos(r) for x in [0.0, 0.6241], error 2^-32.86: x^2, x^3, x^4. */
+static const double cosine_single[] = {
+    0x1.55554ap-5,
+    -0x1.6c0c1ep-10,
+    0x1.99e334p-16,
 };
 
-/* Denominator of Pade's approximant [5/4]. */
-static const double tangent_below[] = {
-    -0x1.c71c71c71c71cp-2,
-    0x1.041041041041p-6,
+/* tan(r) / r for x in [0.0, 0.6241], error 2^-29.34: x^1, x^2, x^3, x^4, x^5,
+ * x^6, x^7. */
+static const double tangent_single[] = {
+    0x1.555562p-2,
+    0x1.110d1ap-3,
+    0x1.baf0bcp-5,
+    0x1.5bd54ap-6,
+    0x1.678c62p-7,
+    -0x1.668b6p-14,
+    0x1.248228p-8,
 };
 
-/* sin(r) / r for x in [0.0, 0.6241], error 2^-57.77: x^1, x^2, x^3, x^4, x^5,
+/* pi/2 in parts, the second of which leaves 9 bits free. */
+static const double quarter_single[] = {
+    0x1.921fb4p0,
+    0x1.444p-24,
+    0x1.68c234p-39,
+};
+
+/* pi in parts. */
+static const double pi_single[] = {
+    0x1.921fb6p1,
+    -0x1.777a5cp-24,
+};
+
+/* -sin(r) / r for x in [0.0, 0.6241], error 2^-57.77: x^1, x^2, x^3, x^4, x^5,
  * x^6. */
-static const double sine_rest[] = {
-    -0x1.5555555555547p-3,
-    0x1.111111110f595p-7,
-    -0x1.a01a019bb4497p-13,
-    0x1.71de35263e49bp-19,
-    -0x1.ae5e26056f65fp-26,
-    0x1.5d8045a2c22f2p-33,
+static const double sine_double[] = {
+    0x1.5555555555547p-3,
+    -0x1.111111110f595p-7,
+    0x1.a01a019bb4497p-13,
+    -0x1.71de35263e49bp-19,
+    0x1.ae5e26056f65fp-26,
+    -0x1.5d8045a2c22f2p-33,
 };
 
 /* cos(r) for x in [0.0, 0.6241], error 2^-63.82: x^2, x^3, x^4, x^5, x^6, x^7. */
-static const double cosine_rest[] = {
+static const double cosine_double[] = {
     0x1.555555555554ap-5,
     -0x1.6c16c16c14df7p-10,
     0x1.a01a019c5abd7p-16,
@@ -53,53 +67,79 @@ static const double cosine_rest[] = {
     -0x1.8f992527c8874p-37,
 };
 
+/* tan(r) / r for x in [0.0, 0.6241], error 2^-59.7: x^1, x^2, x^3, x^4, x^5,
+ * x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13, x^14, x^15. */
+static const double tangent_double[] = {
+    0x1.555555555555fp-2,
+    0x1.111111111047bp-3,
+    0x1.ba1ba1bad2481p-5,
+    0x1.664f4858f30bap-6,
+    0x1.226e3b0bbe036p-7,
+    0x1.d6d2d0cf8bc83p-9,
+    0x1.7db2d7351fcb4p-10,
+    0x1.34af34aeb45d9p-11,
+    0x1.ffe7aebef1eaep-13,
+    0x1.5ac00808c1876p-14,
+    0x1.20c5efe46fcc1p-14,
+    -0x1.d0d07a69866d4p-16,
+    0x1.a694aa14c0cfdp-15,
+    -0x1.a5c9518e876e4p-16,
+    0x1.4f4e2675beffep-17,
+};
+
+/* pi/2 in parts, the second of which leaves 20 bits free. */
+static const double quarter_double[] = {
+    0x1.921fb54442d18p0,
+    0x1.1a626331p-54,
+    0x1.1701b839a252p-88,
+};
+
 /* pi in parts. */
 static const double pi_double[] = {
     0x1.921fb54442d18p1,
     0x1.1a62633145c07p-53,
-    -0x1.f1976b7ed8fbcp-109,
 };
 
-/* 14 zeros and the first bits of 2/pi, in words of 32 bits. */
+/* 48 zeros and the first bits of 2/pi, in words of 32 bits. */
 static const double turn_words[] = {
-    0x1.45f3p17,
-    0x1.b72722p27,
-    0x1.529fc274p30,
-    0x1.7d1f534cp30,
-    0x1.dc0db628p30,
-    0x1.5993c438p30,
-    0x1.041fe514p30,
-    0x1.1d5ef5dep31,
-    0x1.586dc91p28,
-    0x1.71d2126ep31,
-    0x1.2e00649p30,
-    0x1.77504e8cp31,
-    0x1.21cfe1dcp30,
-    0x1.58e5894cp31,
-    0x1.39f7441p31,
-    0x1.afa975dap31,
-    0x1.213a671p28,
-    0x1.8135a2fap31,
-    0x1.f209cc8ep31,
-    0x1.6398353p30,
-    0x1.cfa4e422p31,
-    0x1.f8bbdf9p30,
-    0x1.41d8ffc4p31,
-    0x1.7ffde058p30,
-    0x1.80fef2fp30,
-    0x1.18b5a0a4p30,
-    0x1.68fb69b2p31,
-    0x1.f6793e58p31,
-    0x1.36e9e8cp29,
-    0x1.fb34f2fep31,
-    0x1.516ba93cp31,
-    0x1.d63f5f2ep31,
-    0x1.8bd9e838p31,
-    0x1.cfbc5294p31,
-    0x1.2ea6bfb4p30,
-    0x1.fb11f8d4p30,
-    0x1.d085603p30,
-    0x1.8237e3dap31,
+    0x0p0,
+    0x1.45f2p15,
+    0x1.06dc9c88p31,
+    0x1.529fc27p28,
+    0x1.5f47d4dp30,
+    0x1.bb81b6c4p31,
+    0x1.2b327886p31,
+    0x1.2083fca2p31,
+    0x1.8eaf7aecp30,
+    0x1.8ac36e48p31,
+    0x1.b8e90934p30,
+    0x1.a5c00c92p31,
+    0x1.77504e88p29,
+    0x1.2439fc3ap31,
+    0x1.d6396252p31,
+    0x1.4e7dd104p31,
+    0x1.afa975d8p29,
+    0x1.1213a67p30,
+    0x1.c09ad17cp30,
+    0x1.f904e644p30,
+    0x1.ac7306a6p31,
+    0x1.cfa4e42p29,
+    0x1.7e2ef7e4p30,
+    0x1.41d8ffcp29,
+    0x1.2fffbc0ap31,
+    0x1.301fde5ep31,
+    0x1.18b5a0ap28,
+    0x1.b47db4d8p30,
+    0x1.fb3c9f2cp30,
+    0x1.36e9e8cp27,
+    0x1.fb34f2f8p29,
+    0x1.d45aea4ep31,
+    0x1.758fd7cap31,
+    0x1.e2f67a0ep31,
+    0x1.cfbc529p29,
+    0x1.25d4d7f6p31,
+    0x1.7ec47e34p30,
+    0x1.7421580cp30,
 };
 
 #endif
