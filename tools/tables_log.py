@@ -4,15 +4,19 @@
 from minimax import DIGITS, Table, fit, mp, mpf, split, truncate_to, write_tables
 
 LN2 = mp.log(2)
-# Arguments are reduced to between these.
-LOW, HIGH = mp.sqrt(0.5) - 1, mp.sqrt(2) - 1
-# The square of f / (2 + f) at the ends.
-MOST = (HIGH / (2 + HIGH)) ** 2 * (1 + mpf(2) ** -10)
+# Arguments are reduced to between the first of these and twice that.
+LEAST = {"f32": mpf(11) / 16, "f64": mp.sqrt(0.5)}
 
 
 def ratio(z: mpf) -> mpf:
     """atanh(s) / s with s^2 = z."""
     return mp.atanh(mp.sqrt(z)) / mp.sqrt(z)
+
+
+def most(kind: str) -> mpf:
+    """Largest square of f / (2 + f)."""
+    ends = LEAST[kind] - 1, 2 * LEAST[kind] - 1
+    return max((f / (2 + f)) ** 2 for f in ends) * (1 + mpf(2) ** -10)
 
 
 def whole_multiple(kind: str, bits: int) -> Table:
@@ -31,8 +35,8 @@ def make() -> list[Table]:
     tables = []
     p = fit(
         lambda f: (f - f**2 / 2 - mp.log1p(f)) * 2 / f**3,
-        LOW,
-        HIGH,
+        LEAST["f32"] - 1,
+        2 * LEAST["f32"] - 1,
         range(8),
         kind="f32",
         weight=lambda f: abs(f**3 / mp.log1p(f)) / 2,
@@ -44,20 +48,20 @@ def make() -> list[Table]:
     tables += [whole_multiple("f32", 8), whole_multiple("f64", 11)]
     for kind, name, count in ("f32", "single", 4), ("f64", "double", 7):
         p = fit(
-            lambda z: (ratio(z) - 1) / z,
+            lambda z: 2 * (ratio(z) - 1) / z,
             0,
-            MOST,
+            most(kind),
             range(count),
             kind=kind,
             weight=lambda z: z,
         )
-        text = "atanh(s) = s + s^3 times this polynomial in x = s^2;"
+        text = "2 atanh(s) = 2 s + s^3 times this polynomial in x = s^2;"
         tables.append(p.table(f"log_tail_{name}", text))
     for kind, name, count in ("f32", "single", 3), ("f64", "double", 8):
         p = fit(
             lambda z: (ratio(z) - 1 - z / 3) / z**2,
             0,
-            MOST,
+            most(kind),
             range(count),
             kind=kind,
             weight=lambda z: z**2,

@@ -84,14 +84,6 @@ uint32_t math_asin(Build *build, const Step *step)
     return m_copysign(m, m_add(m, sum.hi, rest), x);
 }
 
-/* 1 / (2 sqrt(x)) within 4 percent: half the exponent with the opposite sign, the
- * logarithm of the significand taken as a straight line. */
-static V rough_root(const M *m, V x)
-{
-    V guess = m_pattern(m, m->single ? 0x5eb759df : 0x5fd6eb50c7b537a9);
-    return m_as_float(m, m_sub(m, guess, m_right(m, m_as_pattern(m, x), 1)));
-}
-
 /* Where there is a start, it is three times the angle, so that the rounding error of
  * the angle is little beside that of the result. */
 uint32_t math_acos(Build *build, const Step *step)
@@ -100,7 +92,7 @@ uint32_t math_acos(Build *build, const Step *step)
     V x = step->args[0];
     const double *pi = pi_parts(m);
     Sine sine = arc_sine(m, m_abs(m, x));
-    V slope = m_copysign(m, rough_root(m, sine.square), x);
+    V slope = m_copysign(m, m_rough_root(m, sine.square), x);
     V rest = m_select(m, sine.far, m_mul(m, sine.lack, slope), m_number(m, 0));
     V b = m_select(m, sine.far, m_copysign(m, sine.b, x), m_neg(m, x));
     V start = choose(m, is_negative(m, x), pi[0], 0);

@@ -75,11 +75,11 @@ static uint64_t bits_of(const M *m, double value)
 }
 
 /* Floats count up like their bits; all others wrap around and are above. */
-V m_outside(const M *m, V x, double least)
+V m_outside(const M *m, V x, double least, double end)
 {
-    uint64_t first = bits_of(m, least), end = bits_of(m, INFINITY);
+    uint64_t first = bits_of(m, least);
     V above = m_sub(m, m_as_pattern(m, x), m_pattern(m, first));
-    return m_ge(m, above, m_pattern(m, end - first));
+    return m_ge(m, above, m_pattern(m, bits_of(m, end) - first));
 }
 
 /* ---- parts that many functions share */
@@ -119,6 +119,14 @@ V m_scale(const M *m, V a, V k)
     V half = m_right(m, k, 1);
     V once = m_mul(m, a, m_power_of_two(m, half));
     return m_mul(m, once, m_power_of_two(m, m_sub(m, k, half)));
+}
+
+/* Half the exponent with the opposite sign, the logarithm of the significand taken as a
+ * straight line. */
+V m_rough_root(const M *m, V x)
+{
+    V guess = m_pattern(m, m->single ? 0x5eb759df : 0x5fd6eb50c7b537a9);
+    return m_as_float(m, m_sub(m, guess, m_right(m, m_as_pattern(m, x), 1)));
 }
 
 /* ---- pairs */

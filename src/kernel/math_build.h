@@ -92,9 +92,9 @@ static inline V m_select(const M *m, V mask, V a, V b)
 V m_left(const M *m, V a, int count);
 V m_right(const M *m, V a, int count);
 
-/** Is x not among the numbers from 'least' (positive) to the largest finite one? True
- *  for NaN; one comparison. */
-V m_outside(const M *m, V x, double least);
+/** Is x not among the numbers from 'least' (positive) to below 'end', which may be
+ *  infinite? True for NaN; one comparison. */
+V m_outside(const M *m, V x, double least, double end);
 
 /* ---- conversions */
 
@@ -138,6 +138,9 @@ V m_horner(const M *m, V x, const double *c, int n);
 V m_scale(const M *m, V a, V k);
 /** 2^k as a float, for -bias < k <= bias. */
 V m_power_of_two(const M *m, V k);
+/** 1 / (2 sqrt(x)) within 4 percent for positive, finite, normal x, as factor of what a
+ *  rounded root lacks; some number for other x. */
+V m_rough_root(const M *m, V x);
 
 /* ---- pairs */
 

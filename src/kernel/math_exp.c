@@ -32,28 +32,38 @@ typedef struct Base {
     double high, low; /* beyond, results are surely infinite and 0 */
 } Base;
 
-/* base^r, for a pair r if the base is e, for r.hi alone if it is 2. The first two terms
- * are summed exactly: only so is the result a rising function of r. */
-static V sum_powers(const M *m, const Base *base, Pair r)
+/* What is left of an argument: base^r = (1 + the linear term of r) + r^2 P(r), where the
+ * rounded sum has the rounding error 'low'. Only so is the result a rising function. */
+typedef struct Rest {
+    V r, sum, low;
+} Rest;
+
+static V sum_powers(const M *m, const Base *base, Rest rest)
 {
-    Pair linear = r;
-    if (!base->natural)
-        linear = m_two_product(m, r.hi, m_number(m, base->c[1]));
-    Pair sum = m_fast_two_sum(m, m_number(m, 1), linear.hi);
-    V low = m_add(m, linear.lo, sum.lo);
-    V tail = m_poly(m, r.hi, base->c + 2, base->count - 2);
-    low = m_fma(m, m_mul(m, r.hi, r.hi), tail, low);
-    return m_add(m, sum.hi, low);
+    V tail = m_poly(m, rest.r, base->c + 2, base->count - 2);
+    V low = m_fma(m, m_mul(m, rest.r, rest.r), tail, rest.low);
+    return m_add(m, rest.sum, low);
 }
 
-/* x - k ln 2; nothing is spent on an x.lo of PROGRAM_NONE. */
-static Pair take_off(const M *m, Pair x, V k)
+/* r = x - k ln 2; nothing is spent on an x.lo of PROGRAM_NONE. */
+static Rest take_off(const M *m, Pair x, V k)
 {
     const double *ln2 = m->single ? exp_ln2_single : exp_ln2_double;
+    V minus_low = m_number(m, -ln2[1]);
     V first = m_fma(m, k, m_number(m, -ln2[0]), x.hi);
-    V second = m_number(m, -ln2[1]);
-    second = x.lo == PROGRAM_NONE ? m_mul(m, k, second) : m_fma(m, k, second, x.lo);
-    return m_fast_two_sum(m, first, second);
+    Pair sum = m_fast_two_sum(m, m_number(m, 1), first);
+    if (x.lo == PROGRAM_NONE)
+        return (Rest){ m_fma(m, k, minus_low, first), sum.hi,
+                       m_fma(m, k, minus_low, sum.lo) };
+    V second = m_fma(m, k, minus_low, x.lo);
+    return (Rest){ m_add(m, first, second), sum.hi, m_add(m, sum.lo, second) };
+}
+
+/* r = x - k is exact. */
+static Rest take_off_binary(const M *m, V x, V k, V ln2)
+{
+    V r = m_sub(m, x, k), one = m_number(m, 1), sum = m_fma(m, r, ln2, one);
+    return (Rest){ r, sum, m_fma(m, r, ln2, m_sub(m, one, sum)) };
 }
 
 /* fraction * 2^k, where the fraction may be rubbish beyond the limits of x. */
@@ -71,11 +81,12 @@ static V scale(const M *m, const Base *base, V x, V fraction, V k)
 static V exponential(const M *m, V x, const Base *base)
 {
     V magic = m_number(m, rounder(m));
-    V octaves = base->natural ? m_number(m, M_LOG2E) : m_number(m, 1);
-    V sum = m_fma(m, x, octaves, magic), k = m_sub(m, sum, magic);
-    Pair r = base->natural ? take_off(m, (Pair){ x, PROGRAM_NONE }, k)
-                           : (Pair){ m_sub(m, x, k), PROGRAM_NONE };
-    V fraction = sum_powers(m, base, r), integer = m_as_integer(m, sum);
+    V sum = base->natural ? m_fma(m, x, m_number(m, M_LOG2E), magic)
+                          : m_add(m, x, magic);
+    V k = m_sub(m, sum, magic), integer = m_as_integer(m, sum);
+    Rest rest = base->natural ? take_off(m, (Pair){ x, PROGRAM_NONE }, k)
+                              : take_off_binary(m, x, k, m_number(m, base->c[1]));
+    V fraction = sum_powers(m, base, rest);
     V exponent = m_left(m, integer, m->digits - 1);
     V result = m_as_float(m, m_add(m, m_as_integer(m, fraction), exponent));
 
@@ -115,8 +126,8 @@ V math_exp_rounded(const M *m, Pair x, V *k)
     V magic = m_number(m, rounder(m));
     V sum = m_fma(m, x.hi, m_number(m, M_LOG2E), magic);
     *k = m_sub(m, m_as_integer(m, sum), m_as_integer(m, magic));
-    Pair r = take_off(m, x, m_sub(m, sum, magic));
-    return sum_powers(m, &exp_base[!m->single], r);
+    Rest rest = take_off(m, x, m_sub(m, sum, magic));
+    return sum_powers(m, &exp_base[!m->single], rest);
 }
 
 V math_exp_scale(const M *m, V x, V fraction, V k)

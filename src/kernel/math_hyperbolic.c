@@ -254,13 +254,18 @@ static V logarithm(const M *m, Pair w, const Huge *huge)
     return m_add(m, result.hi, m_add(m, result.lo, rest));
 }
 
-/* sqrt(square) as a Pair; 0 for 0. */
-static Pair root(const M *m, Pair square)
+/* The root of 1 + square for asinh and of square - 1 for acosh as a Pair; 0 for 0. What
+ * the rounded root s lacks counts more the smaller asinh is: s is nearly 1 then, and
+ * 1 / (2 s) is 1 - s / 2. */
+static Pair root(const M *m, Pair square, bool is_near_one)
 {
-    V s = m_sqrt(m, square.hi);
+    V s = m_sqrt(m, square.hi), slope = m_rough_root(m, square.hi);
+    if (is_near_one) {
+        V line = m_fma(m, s, m_number(m, -0.5), m_number(m, 1));
+        slope = m_select(m, m_lt(m, s, m_number(m, 1.125)), line, slope);
+    }
     V rest = m_add(m, m_fma(m, m_neg(m, s), s, square.hi), square.lo);
-    V twice = m_max(m, m_add(m, s, s), m_number(m, 0x1p-100));
-    return (Pair){ s, m_div(m, rest, twice) };
+    return (Pair){ s, m_mul(m, rest, slope) };
 }
 
 /* Where squares get out of range, the 1 in the root has long ceased to matter. */
@@ -283,7 +288,7 @@ uint32_t math_asinh(Build *build, const Step *step)
     Pair square = m_two_product(m, a, a);
     Pair sum = m_fast_two_sum(m, one, square.hi); /* exact while that matters */
     sum.lo = m_add(m, sum.lo, square.lo);
-    Pair s = root(m, sum);
+    Pair s = root(m, sum, true);
     Pair w = m_fast_two_sum(m, a, m_sub(m, s.hi, one));
     w.lo = m_add(m, w.lo, s.lo);
     return m_copysign(m, keep_endless(m, a, logarithm(m, w, &huge)), x);
@@ -295,7 +300,8 @@ uint32_t math_acosh(Build *build, const Step *step)
     V x = step->args[0], one = m_number(m, 1);
     Huge huge = find_huge(m, x);
     Pair square = m_two_product(m, x, x);
-    Pair s = root(m, m_fast_two_sum(m, m_sub(m, square.hi, one), square.lo));
+    Pair s = root(m, m_fast_two_sum(m, m_sub(m, square.hi, one), square.lo),
+                  false);
     Pair w = m_fast_two_sum(m, s.hi, m_sub(m, x, one));
     w.lo = m_add(m, w.lo, s.lo);
     V result = logarithm(m, w, &huge);

@@ -1,14 +1,15 @@
 /*
  * math_log.c -- log, log2
  *
- * x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2), so that nothing cancels in
+ * x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2) or (in single precision, where
+ * f^2 then counts less) 11/16 and 11/8, so that nothing cancels in
  * log x = k ln 2 + log(1 + f). In single precision, a polynomial in f follows. In
  * double precision and where a pair is wanted, it is the odd series of
  *
- *     log(1 + f) = 2 atanh(s),   s = f / (2 + f),   |s| < 0.172
+ *     log(1 + f) = 2 atanh(s),   s = f / (2 + f),   |s| < 0.186
  *
- * with s as a pair, which needs half as many terms for a division (Muller, "Elementary
- * Functions", 2016, 5.2).
+ * which needs half as many terms for a division (Muller, "Elementary Functions", 2016,
+ * 5.2). Where a pair is wanted, s is one.
  */
 #include "kernel/math_log.h"
 
@@ -22,7 +23,7 @@
  * multiplied by 2^digits. */
 static LogParts take_apart(const M *m, V x, V small, V *k)
 {
-    double root = m->single ? 0x1.6a09e6p-1 : 0x1.6a09e667f3bcdp-1;
+    double root = m->single ? 0x1.6p-1 : 0x1.6a09e667f3bcdp-1;
     double scale = m->single ? 0x1p24 : 0x1p53;
     int fraction = m->digits - 1;
     V least = m_as_integer(m, m_number(m, root)), from = least;
@@ -55,8 +56,9 @@ LogParts math_log_parts_of_normal(const M *m, V x)
 static Pair make_quotient(const M *m, V first, V second)
 {
     Pair d = m_fast_two_sum(m, m_number(m, 2), first);
-    V quotient = m_div(m, first, d.hi), inverse = m_div(m, m_number(m, 1), d.hi);
-    V minus = m_neg(m, quotient);
+    V quotient = m_div(m, first, d.hi), minus = m_neg(m, quotient);
+    /* 1 / (2 + f) = (1 - s) / 2 */
+    V half = m_number(m, 0.5), inverse = m_fma(m, minus, half, half);
     V rest = m_fma(m, minus, d.lo, m_fma(m, minus, d.hi, first));
     if (second != PROGRAM_NONE)
         rest = m_add(m, rest, m_fma(m, minus, second, second));
@@ -70,7 +72,7 @@ static Pair sum_series(const M *m, Pair s)
     V tail = m->single
                  ? m_poly(m, square, log_tail_single, M_COUNT(log_tail_single))
                  : m_poly(m, square, log_tail_double, M_COUNT(log_tail_double));
-    V low = m_fma(m, m_mul(m, twice, square), tail, m_add(m, s.lo, s.lo));
+    V low = m_fma(m, m_mul(m, s.hi, square), tail, m_add(m, s.lo, s.lo));
     return (Pair){ twice, low };
 }
 
@@ -148,24 +150,33 @@ Pair math_log_exact_of_parts(const M *m, LogParts parts)
 
 /* ------------------------------------------------------------ results of one float */
 
-/* log(1 + f), not normalised. In single precision x - x^2 / 2 is exact and a plain
- * polynomial follows. */
-static Pair log_of_fraction(const M *m, V f)
+/* log(1 + f) = f + rest, where the rest is added to 'start'. With the odd series R that
+ * begins with s^3, it is -f^2/2 + s (f^2/2 + R(s) / s), where the rounding errors of s
+ * do little harm (Tang, "Table-driven implementation of the logarithm function in IEEE
+ * floating-point arithmetic", 1990, has such forms). */
+static V rest_of_fraction(const M *m, V f, V start)
 {
-    if (!m->single)
-        return sum_series(m, make_quotient(m, f, PROGRAM_NONE));
-    Pair square = m_two_product(m, m_mul(m, f, m_number(m, -0.5)), f);
-    Pair sum = m_fast_two_sum(m, f, square.hi);
-    V low = m_add(m, sum.lo, square.lo);
-    V tail = m_poly(m, f, log_plain, M_COUNT(log_plain));
-    return (Pair){ sum.hi, m_fma(m, m_mul(m, square.hi, f), tail, low) };
+    V half = m_mul(m, f, m_number(m, -0.5)), square = m_mul(m, half, f), tail;
+    if (m->single) {
+        tail = m_mul(m, m_poly(m, f, log_plain, M_COUNT(log_plain)),
+                     m_mul(m, square, f));
+    } else {
+        V s = m_div(m, f, m_add(m, f, m_number(m, 2))), z = m_mul(m, s, s);
+        tail = m_poly(m, z, log_tail_double, M_COUNT(log_tail_double));
+        tail = m_mul(m, s, m_sub(m, m_mul(m, z, tail), square));
+    }
+    return m_fma(m, half, f, start == PROGRAM_NONE ? tail : m_add(m, tail, start));
 }
 
 typedef V Logarithm(const M *m, LogParts parts);
 
 static V natural(const M *m, LogParts parts)
 {
-    return m_pair_sum(m, add_octaves(m, parts.k, log_of_fraction(m, parts.f)));
+    const double *ln2 = m->single ? log_ln2_single : log_ln2_double;
+    V low = m_mul(m, parts.k, m_number(m, ln2[1]));
+    V rest = rest_of_fraction(m, parts.f, low);
+    Pair sum = m_fast_two_sum(m, m_mul(m, parts.k, m_number(m, ln2[0])), parts.f);
+    return m_add(m, sum.hi, m_add(m, sum.lo, rest));
 }
 
 /* The logarithm of 1 + f is multiplied by 1 / ln 2 as a pair. It is 0 if f is, so
@@ -173,10 +184,10 @@ static V natural(const M *m, LogParts parts)
 static V binary(const M *m, LogParts parts)
 {
     const double *factor = m->single ? log2_e_single : log2_e_double;
-    Pair log = log_of_fraction(m, parts.f);
-    Pair product = m_two_product(m, log.hi, m_number(m, factor[0]));
-    V low = m_fma(m, log.hi, m_number(m, factor[1]), product.lo);
-    low = m_fma(m, log.lo, m_number(m, factor[0]), low);
+    V high = m_number(m, factor[0]), f = parts.f;
+    Pair product = m_two_product(m, f, high);
+    V low = m_fma(m, f, m_number(m, factor[1]), product.lo);
+    low = m_fma(m, rest_of_fraction(m, f, PROGRAM_NONE), high, low);
     Pair sum = m_fast_two_sum(m, parts.k, product.hi);
     return m_add(m, sum.hi, m_add(m, sum.lo, low));
 }
@@ -185,7 +196,7 @@ static V binary(const M *m, LogParts parts)
 static V logarithm(const M *m, V x, Logarithm *function)
 {
     V result = function(m, math_log_parts_of_normal(m, x));
-    V rare = m_outside(m, x, m->single ? 0x1p-126 : 0x1p-1022);
+    V rare = m_outside(m, x, m->single ? 0x1p-126 : 0x1p-1022, INFINITY);
     uint32_t region = build_if(m->build, rare);
     V zero = m_number(m, 0), other = function(m, math_log_parts(m, x));
     other = m_select(m, m_lt(m, x, m_number(m, INFINITY)), other, x);

@@ -7,17 +7,17 @@
 #ifndef KERNEL_MATH_LOG_TABLES_H
 #define KERNEL_MATH_LOG_TABLES_H
 
-/* log(1 + x) = x - x^2 / 2 - x^3 / 2 times this polynomial; for x in [-0.292893,
- * 0.414214], error 2^-27.35: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7. */
+/* log(1 + x) = x - x^2 / 2 - x^3 / 2 times this polynomial; for x in [-0.3125,
+ * 0.375], error 2^-27.46: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7. */
 static const double log_plain[] = {
-    -0x1.555554p-1,
-    0x1.000226p-1,
-    -0x1.99a01cp-2,
-    0x1.547288p-2,
-    -0x1.22d922p-2,
-    0x1.0d8244p-2,
-    -0x1.055f52p-2,
-    0x1.38cba2p-3,
+    -0x1.555526p-1,
+    0x1.00016cp-1,
+    -0x1.99bef2p-2,
+    0x1.54d052p-2,
+    -0x1.202d42p-2,
+    0x1.06391ep-2,
+    -0x1.16834cp-2,
+    0x1.937d92p-3,
 };
 
 /* 1 / ln 2. */
@@ -44,33 +44,33 @@ static const double log_ln2_double[] = {
     0x1.ef35793c7673p-45,
 };
 
-/* atanh(s) = s + s^3 times this polynomial in x = s^2; for x in [0.0, 0.029466],
- * error 2^-35.23: x^0, x^1, x^2, x^3. */
+/* 2 atanh(s) = 2 s + s^3 times this polynomial in x = s^2; for x in [0.0,
+ * 0.034327], error 2^-34.17: x^0, x^1, x^2, x^3. */
 static const double log_tail_single[] = {
-    0x1.555554p-2,
-    0x1.999c26p-3,
-    0x1.23d3ep-3,
-    0x1.f13ae8p-4,
+    0x1.555554p-1,
+    0x1.999c0ep-2,
+    0x1.23df4ep-2,
+    0x1.eed214p-3,
 };
 
-/* atanh(s) = s + s^3 times this polynomial in x = s^2; for x in [0.0, 0.029466],
- * error 2^-59.48: x^0, x^1, x^2, x^3, x^4, x^5, x^6. */
+/* 2 atanh(s) = 2 s + s^3 times this polynomial in x = s^2; for x in [0.0,
+ * 0.029466], error 2^-58.48: x^0, x^1, x^2, x^3, x^4, x^5, x^6. */
 static const double log_tail_double[] = {
-    0x1.5555555555593p-2,
-    0x1.999999997f9fap-3,
-    0x1.249249422a268p-3,
-    0x1.c71c51d7e34f6p-4,
-    0x1.746649ad1d5afp-4,
-    0x1.39a09596c9b7cp-4,
-    0x1.2f118115299abp-4,
+    0x1.5555555555593p-1,
+    0x1.999999997f9fap-2,
+    0x1.249249422a268p-2,
+    0x1.c71c51d7e34f6p-3,
+    0x1.746649ad1d5afp-3,
+    0x1.39a09596c9b7cp-3,
+    0x1.2f118115299abp-3,
 };
 
 /* atanh(s) = s + s^3 / 3 + s^5 times this polynomial in x = s^2; for x in [0.0,
- * 0.029466], error 2^-36.78: x^0, x^1, x^2. */
+ * 0.034327], error 2^-35.65: x^0, x^1, x^2. */
 static const double log_exact_single[] = {
-    0x1.999ap-3,
-    0x1.24527ap-3,
-    0x1.dfa30ap-4,
+    0x1.999a3ep-3,
+    0x1.243a9ep-3,
+    0x1.e3eb86p-4,
 };
 
 /* 1 / 3. */

@@ -62,7 +62,7 @@ uint32_t math_power(Build *build, const Step *step)
     V result = m_mul(m, power.fraction, m_power_of_two(m, power.k));
 
     V size = m_abs(m, power.log), limit = m_number(m, m->single ? 86 : 708);
-    V rare = m_or(m, m_outside(m, a, m->single ? 0x1p-126 : 0x1p-1022),
+    V rare = m_or(m, m_outside(m, a, m->single ? 0x1p-126 : 0x1p-1022, INFINITY),
                   m_not(m, m_le(m, size, limit)));
     uint32_t region = build_if(build, rare);
     power = raise(m, math_log_parts(m, m_abs(m, a)), b);

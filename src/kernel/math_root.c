@@ -10,41 +10,41 @@
 /* With squares as pairs, the sum is known to about 2 digits^2, and one step of Newton's
  * method on its rounded root leaves an error of little more than half an ulp. If the
  * larger square or its rounding error leaves the range of the type, which is rare, both
- * operands are scaled by a power of two. */
+ * operands are scaled by a power of two; infinities and NaN become such a power. */
 uint32_t math_hypot(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
     V a = m_abs(m, step->args[0]), b = m_abs(m, step->args[1]);
-    V larger = m_max(m, a, b), smaller = m_min(m, a, b);
+    /* Of patterns, that of NaN is the largest. */
+    V x = m_as_integer(m, a), y = m_as_integer(m, b);
+    V larger = m_as_float(m, m_max(m, x, y)), smaller = m_as_float(m, m_min(m, x, y));
     double limit = m->single ? 0x1p60 : 0x1p500;
     double factor = m->single ? 0x1p-80 : 0x1p-600;
 
-    V rare = m_or(m, m_gt(m, larger, m_number(m, limit)),
-                  m_lt(m, larger, m_number(m, 1 / limit)));
-    uint32_t region = build_if(build, rare);
-    V big = m_gt(m, larger, m_number(m, 1));
+    V one = m_number(m, 1);
+    uint32_t region = build_if(build, m_outside(m, larger, 1 / limit, limit));
+    V infinity = m_number(m, INFINITY);
+    V big = m_gt(m, larger, one);
     V down = m_select(m, big, m_number(m, factor), m_number(m, 1 / factor));
     V up = m_select(m, big, m_number(m, 1 / factor), m_number(m, factor));
-    V scaled[] = { m_mul(m, larger, down), m_mul(m, smaller, down), up };
-    build_else(build, region, 3, scaled);
-    V plain[] = { larger, smaller, m_number(m, 1) };
-    build_end(build, region, 3, plain);
+    V infinite = m_or(m, m_eq(m, a, infinity), m_eq(m, b, infinity));
+    V finite = m_lt(m, larger, infinity);
+    V endless = m_select(m, infinite, infinity, m_number(m, NAN));
+    V scaled[] = { m_select(m, finite, m_mul(m, larger, down), one),
+                   m_select(m, finite, m_mul(m, smaller, down), one),
+                   m_select(m, finite, up, endless) };
+    build_else(m->build, region, 3, scaled);
+    V plain[] = { larger, smaller, one };
+    build_end(m->build, region, 3, plain);
 
-    Pair x = m_two_product(m, plain[0], plain[0]);
-    Pair y = m_two_product(m, plain[1], plain[1]);
-    Pair sum = m_fast_two_sum(m, x.hi, y.hi);
+    Pair first = m_two_product(m, plain[0], plain[0]);
+    Pair second = m_two_product(m, plain[1], plain[1]);
+    Pair sum = m_fast_two_sum(m, first.hi, second.hi);
     V root = m_sqrt(m, sum.hi);
     V rest = m_fma(m, m_neg(m, root), root, sum.hi);
-    rest = m_add(m, rest, m_add(m, sum.lo, m_add(m, x.lo, y.lo)));
-    V step_to = m_div(m, rest, m_add(m, root, root));
-    V result = m_mul(m, m_add(m, root, step_to), plain[2]);
-
-    V zero = m_eq(m, larger, m_number(m, 0)), infinity = m_number(m, INFINITY);
-    result = m_select(m, zero, larger, result);
-    V infinite = m_or(m, m_eq(m, a, infinity), m_eq(m, b, infinity));
-    V nan = m_add(m, a, b);
-    result = m_select(m, m_neq(m, nan, nan), nan, result);
-    return m_select(m, infinite, infinity, result);
+    rest = m_add(m, rest, m_add(m, sum.lo, m_add(m, first.lo, second.lo)));
+    root = m_fma(m, rest, m_rough_root(m, sum.hi), root);
+    return m_mul(m, root, plain[2]);
 }
 
 /* An estimate t of 1 / cbrt(x) for positive x, with |1 - x t^3| < 0.11. The bits of a
@@ -71,7 +71,7 @@ uint32_t math_cbrt(Build *build, const Step *step)
     const double *third = m->single ? cbrt_third_single : cbrt_third_double;
     V size = m_abs(m, step->args[0]), infinity = m_number(m, INFINITY);
 
-    V rare = m_outside(m, size, m->single ? 0x1p-60 : 0x1p-800);
+    V rare = m_outside(m, size, m->single ? 0x1p-60 : 0x1p-800, INFINITY);
     uint32_t region = build_if(build, rare);
     V up = m_number(m, m->single ? 0x1p90 : 0x1p300), zero = m_number(m, 0);
     V small = m_and(m, m_gt(m, size, zero), m_lt(m, size, infinity));

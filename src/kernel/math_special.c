@@ -140,12 +140,9 @@ static V erfinv_single(const M *m, V x)
 /* sqrt(w) - center */
 static Pair root_distance(const M *m, Pair w, double center)
 {
-    /* 1 / sqrt(w) within 4 percent: see arc_sine() in math_arc.c. */
-    V guess = m_sub(m, m_pattern(m, 0x5fe6eb50c7b537a9),
-                    m_right(m, m_as_pattern(m, w.hi), 1));
     V root = m_sqrt(m, w.hi);
     V rest = m_add(m, m_fma(m, m_neg(m, root), root, w.hi), w.lo);
-    rest = m_mul(m, rest, m_mul(m, m_as_float(m, guess), m_number(m, 0.5)));
+    rest = m_mul(m, rest, m_rough_root(m, w.hi));
     return (Pair){ m_sub(m, root, m_number(m, center)), rest };
 }
 

@@ -230,18 +230,22 @@ uint32_t math_cos(Build *build, const Step *step)
 }
 
 /* tan(hi - lo) = middle hi + hi (1 + z T(z) - middle) - lo (1 + tan^2), of which the
- * first product is added exactly. In odd quarters it is -1 / tan of the sum as a Pair;
- * the quotient is corrected by what it lacks. */
+ * first product is added exactly. What the rounded square z lacks counts near an eighth
+ * of a turn. In odd quarters it is -1 / tan of the sum as a Pair; the quotient is
+ * corrected by what it lacks. */
 uint32_t math_tan(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
-    const double middle = 1.25, slope = 1.5; /* 1 + tan^2 is about 1 + slope z */
+    /* 1 + tan^2 is about 1 + 1.55 z; that of tan(r) / r by z near 0.6. */
+    const double middle = 1.125, slope = 1.55, by_square = 0.55;
     Reduced r = reduce(m, step->args[0]);
     V z = m_mul(m, r.hi, r.hi), one = m_number(m, 1);
-    V t = evaluate(m, tangent_series, z);
+    V surplus = m_fma(m, m_neg(m, r.hi), r.hi, z);
     V base = m_mul(m, r.hi, m_number(m, middle));
     V less = m_fma(m, r.hi, m_number(m, -middle), base);
     less = m_fma(m, r.lo, m_fma(m, z, m_number(m, slope), one), less);
+    less = m_fma(m, surplus, m_mul(m, r.hi, m_number(m, by_square)), less);
+    V t = evaluate(m, tangent_series, z);
     V factor = m_fma(m, z, t, m_number(m, 1 - middle));
     less = m_fma(m, m_neg(m, r.hi), factor, less);
     V tangent = m_sub(m, base, less);
