@@ -153,6 +153,15 @@ static uint32_t count_of(const char *text, const char *word)
     return count;
 }
 
+static uint32_t count_in_code(const char *word)
+{
+    Text text = { 0 };
+    assert_true(native->write_ir(p, (Hash128){ 1, 2 }, &text));
+    uint32_t count = count_of(text_get(&text), word);
+    text_free(&text);
+    return count;
+}
+
 enum { CHAIN = 90 };
 
 static uint64_t expect_chain(uint32_t i)
@@ -254,12 +263,9 @@ static void test_half_products(void **state)
         sum = binary(OP_ADD, U64, binary(OP_SHL, U64, sum, one),
                      binary(OP_MUL, U64, pairs[k][0], pairs[k][1]));
     op(OP_STORE, VarTypeVoid, output, 1, sum);
-    Text text = { 0 };
-    assert_true(native->write_ir(p, (Hash128){ 1, 2 }, &text));
-    uint32_t whole = count_of(text_get(&text), "vpmullq");
+    uint32_t whole = count_in_code("vpmullq");
     if (whole) /* AVX2 makes them of halves */
-        assert_int_equal(4 * whole, 5 * count_of(text_get(&text), "vpmuludq"));
-    text_free(&text);
+        assert_int_equal(4 * whole, 5 * count_in_code("vpmuludq"));
     check(8, expect_halves);
 }
 
@@ -392,16 +398,89 @@ static void test_chosen_packets(void **state)
         for (uint32_t k = 0; k < links; ++k)
             x = binary(k % 2 ? OP_ADD : OP_MUL, F32, x, a);
         op(OP_STORE, VarTypeVoid, output, 1, x);
-        Text text = { 0 };
-        assert_true(native->write_ir(p, (Hash128){ 1, 2 }, &text));
         uint32_t packets = wanted && *wanted ? (uint32_t) (*wanted - '0')
                            : links < 10      ? 1
                                              : 2;
-        assert_int_equal(count_of(text_get(&text), "vmulps"),
-                         packets * ((links + 1) / 2));
-        text_free(&text);
+        assert_int_equal(count_in_code("vmulps"), packets * ((links + 1) / 2));
         program_free(p);
     }
+}
+
+/* Ten times x = x * a * ... + a, so that no iteration can begin before the end of the
+ * one before; or x = x + k * a * ..., where only the sum waits. */
+static void write_packets_loop(bool from_counter, uint32_t products)
+{
+    begin_program();
+    uint32_t input = program_add_param(p, PARAM_INPUT, F32);
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, F32);
+    uint32_t a = op(OP_LOAD, F32, input, 0), most = number(U32, 10);
+    uint32_t args[] = { number(BOOL, 1), a, number(U32, 0) }, one = number(U32, 1);
+    uint32_t r = region(REGION_LOOP, 3, args);
+    uint32_t x = op(OP_STATE, F32, 0, 0), k = op(OP_STATE, U32, 1, 0);
+    end_region(OP_TEST, r, 1, (uint32_t[]){ binary(OP_LT, BOOL, k, most) });
+    uint32_t y = from_counter ? op(OP_CAST, F32, 0, 1, k) : x;
+    for (uint32_t i = 0; i < products; ++i)
+        y = binary(OP_MUL, F32, y, a);
+    end_region(OP_END, r, 2,
+               (uint32_t[]){ binary(OP_ADD, F32, y, from_counter ? x : a),
+                             binary(OP_ADD, U32, k, one) });
+    x = op(OP_RESULT, F32, 0, 0);
+    op(OP_STORE, VarTypeVoid, output, 1, x);
+}
+
+/* Two packets go round together if an iteration waits for the one before. */
+static void test_chosen_packets_of_loops(void **state)
+{
+    (void) state;
+    const char *wanted = getenv("DRJIT_NATIVE_PACKETS");
+    enum { PRODUCTS = 3 };
+    for (uint32_t from_counter = 0; from_counter < 2; ++from_counter) {
+        write_packets_loop(from_counter, PRODUCTS);
+        uint32_t packets = (wanted && *wanted) || !from_counter ? 2 : 1;
+        assert_int_equal(count_in_code("vmulps"), packets * PRODUCTS);
+        program_free(p);
+    }
+}
+
+/* Iterations until the product, modulo 64, is small: very different for neighbours. */
+static uint32_t uneven_steps(uint32_t i, uint32_t *x)
+{
+    uint32_t steps = 0;
+    for (*x = i; (*x & 63) > 5 && steps < 40; ++steps)
+        *x = *x * 5 + 3;
+    return steps;
+}
+
+static uint64_t expect_uneven(uint32_t i)
+{
+    uint32_t x, steps = uneven_steps(i, &x);
+    return i % 7 == 3 ? i : (uint32_t) (x * 100 + steps);
+}
+
+/* Packets that go round together end with their own lanes; some lanes do not enter.
+ * Those behind the last one would never leave. */
+static void test_uneven_loops(void **state)
+{
+    (void) state;
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U32);
+    uint32_t i = lane(), one = number(U32, 1), low = number(U32, 63);
+    uint32_t rest = binary(OP_MOD, U32, i, number(U32, 7));
+    uint32_t enters = binary(OP_NEQ, BOOL, rest, number(U32, 3));
+    uint32_t r = region(REGION_LOOP, 3, (uint32_t[]){ enters, i, number(U32, 0) });
+    uint32_t x = op(OP_STATE, U32, 0, 0), steps = op(OP_STATE, U32, 1, 0);
+    uint32_t far = binary(OP_GT, BOOL, binary(OP_AND, U32, x, low), number(U32, 5));
+    uint32_t few = binary(OP_LT, BOOL, steps, number(U32, 40));
+    uint32_t behind = binary(OP_GE, BOOL, i, number(U32, LANES));
+    uint32_t going = binary(OP_AND, BOOL, far, few);
+    end_region(OP_TEST, r, 1, (uint32_t[]){ binary(OP_OR, BOOL, going, behind) });
+    uint32_t next = op(OP_FMA, U32, 0, 3, x, number(U32, 5), number(U32, 3));
+    end_region(OP_END, r, 2, (uint32_t[]){ next, binary(OP_ADD, U32, steps, one) });
+    x = op(OP_RESULT, U32, 0, 0);
+    steps = op(OP_RESULT, U32, 1, 0);
+    uint32_t all = op(OP_FMA, U32, 0, 3, x, number(U32, 100), steps);
+    op(OP_STORE, VarTypeVoid, output, 1, op(OP_SELECT, U32, 0, 3, enters, all, i));
+    check(4, expect_uneven);
 }
 
 /* ---- gathers */
@@ -794,6 +873,8 @@ static int run_all(void)
                                         cmocka_unit_test(test_inputs),
                                         cmocka_unit_test(test_chain_of_types),
                                         cmocka_unit_test(test_chosen_packets),
+                                        cmocka_unit_test(test_chosen_packets_of_loops),
+                                        cmocka_unit_test(test_uneven_loops),
                                         cmocka_unit_test(test_gathers_that_agree),
                                         cmocka_unit_test(test_loop),
                                         cmocka_unit_test(test_loop_rotates_states),

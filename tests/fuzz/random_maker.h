@@ -26,6 +26,7 @@ typedef struct Style {
     uint32_t fresh;      /* chance that an operand is a new leaf */
     uint32_t old;        /* chance that it is any value, not one of the last */
     bool literals;       /* no other leaves */
+    bool pure;           /* only arithmetic, loops and conditionals */
 } Style;
 
 typedef struct Pool {

@@ -640,8 +640,10 @@ void maker_step(Maker *m)
         maker_region(m);
         return;
     }
+    enum { PURE = 3 };
+    size_t count = m->style.pure ? PURE : sizeof choices / sizeof *choices;
     uint32_t all = 0, i = 0;
-    for (uint32_t k = 0; k < sizeof choices / sizeof *choices; ++k)
+    for (size_t k = 0; k < count; ++k)
         all += choices[k].weight;
     uint32_t pick = maker_below(m, all);
     while (pick >= choices[i].weight)
@@ -689,7 +691,7 @@ static uint32_t some_types(Maker *m, uint32_t count)
 }
 
 /* Without entries of 64 bits, packets can be wider; few types put pressure on the
- * registers of one kind. */
+ * registers of one kind; without memory, several packets are computed at a time. */
 static void draw_style(Maker *m)
 {
     static const uint32_t regions[] = { 0, 3, 3, 3, 3, 6, 6, 10, 10, 25 };
@@ -707,6 +709,7 @@ static void draw_style(Maker *m)
     style->fresh = maker_chance(m, 70) ? 15 : 4;
     style->old = maker_chance(m, 70) ? 50 : 95;
     style->literals = maker_chance(m, 4);
+    style->pure = maker_chance(m, 12);
 }
 
 RandomProgram *random_program_new(uint64_t seed, uint32_t ops)

@@ -282,7 +282,7 @@ void maker_region(Maker *m)
 {
     if (m->scope.depth >= m->style.depth || !m->steps)
         return;
-    switch (maker_below(m, 3)) {
+    switch (maker_below(m, m->style.pure ? 2 : 3)) {
     case 0:
         make_loop(m);
         break;

@@ -121,7 +121,7 @@ bool forms_check(Native *n, FormsOutside *find_outside)
     bound.disp += (int32_t) offsetof(CheckReport, bound);
     high.disp = bound.disp + 4;
     find_outside(n, wrong, index, bound, spare);
-    t->test_mask(n, wrong, 32);
+    t->test_masks(n, wrong, wrong, 32);
     x86_jcc(x, X86_CC_E, done);
     x86_mi(x, X86_CMP_I, high, 0);
     x86_jcc(x, X86_CC_NE, none);

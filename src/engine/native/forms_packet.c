@@ -201,7 +201,7 @@ static NativeReg use_base(Native *n, NativeReg active)
     X86 *x = native_x86(n);
     NativeReg address = native_use_address(n, 0), base = native_temp_general(n);
     x86_rm(x, X86_LEA | X86_W, base, forms_mem(native_stash(n)));
-    n->target->test_mask(n, active, 32);
+    n->target->test_masks(n, active, active, 32);
     x86_rr(x, X86_CMOVCC | X86_CC(X86_CC_NE) | X86_W, base, address);
     return base;
 }

@@ -39,6 +39,7 @@ struct EngineCode {
     Array *arrays; /* the outputs, and then inputs that must not be read behind */
     uint32_t output_count, array_count;
     uint32_t lanes, packets; /* lanes of a packet, packets at a time */
+    uint32_t vector_bytes;   /* of a whole register */
     uint32_t param_count;
     uint32_t report, log; /* slots, PROGRAM_NONE */
     bool mask_bits;       /* masks are bits, not vectors */
@@ -257,6 +258,7 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
         program->print_count ? program_find_param(program, PARAM_PRINT) : PROGRAM_NONE;
     code->lanes = n->lanes;
     code->packets = n->copies;
+    code->vector_bytes = n->target->vector_bytes;
     code->mask_bits = n->target->registers[NATIVE_MASK];
     code->pool = copy_aligned(n->pool, n->pool_size);
     code->steps = copy_aligned(n->helpers, n->helper_count * sizeof(LaneStep));
@@ -361,19 +363,29 @@ static void begin_frame(const EngineCode *code, NativeFrame *frame,
         frame->lanes.log = (PrintLog *) (uintptr_t) args[code->log];
 }
 
+/* Of the first packet: other packets have theirs a vector behind. */
+static void set_valid_packet(const EngineCode *code, uint32_t *valid, uint64_t *wide,
+                             uint32_t count)
+{
+    if (code->mask_bits) {
+        *valid = (1u << count) - 1;
+        return;
+    }
+    for (uint32_t i = 0; i < code->lanes; ++i)
+        valid[i] = i < count ? UINT32_MAX : 0;
+    for (uint32_t i = 0; i < code->vector_bytes / sizeof *wide; ++i)
+        wide[i] = i < count ? UINT64_MAX : 0;
+}
+
 static void set_valid(const EngineCode *code, NativeFrame *frame, uint32_t count)
 {
     frame->lanes.count = count;
-    if (code->packets > 1)
-        return;
-    if (code->mask_bits) {
-        frame->valid[0] = (1u << count) - 1;
-        return;
-    }
-    for (uint32_t i = 0; i < code->lanes; ++i) {
-        frame->valid[i] = i < count ? UINT32_MAX : 0;
-        if (i < sizeof frame->valid_wide / sizeof *frame->valid_wide)
-            frame->valid_wide[i] = i < count ? UINT64_MAX : 0;
+    for (uint32_t k = 0; k < code->packets; ++k) {
+        size_t behind = k * code->vector_bytes;
+        uint32_t lanes = count < code->lanes ? count : code->lanes;
+        set_valid_packet(code, frame->valid + behind / sizeof(uint32_t),
+                         frame->valid_wide + behind / sizeof(uint64_t), lanes);
+        count -= lanes;
     }
 }
 

@@ -6,6 +6,7 @@
  *     native_alloc.c    registers and spill slots
  *     native_operand.c  operands, results, temporaries, constants (native_emit.h)
  *     native_flow.c     the walk over the steps
+ *     native_copies.c   how many packets side by side
  *     native_region.c   loops and conditionals
  *     native_dispatch.c calls of callables
  *     native_call.c     calls of the interpreter's loops
@@ -57,7 +58,8 @@ enum {
     NATIVE_RENAMES = 32, /* CAST or BITCAST that changes nothing, PACKET_ITEM */
     NATIVE_UNIFORM = 64, /* computed before the loop over packets; kept in it */
     NATIVE_HOME = 128,   /* a loop expects the value in its slot, which is kept */
-    NATIVE_WANTED = 256  /* mark of native_region.c */
+    NATIVE_WANTED = 256, /* mark of native_region.c */
+    NATIVE_CARRIED = 512 /* STATE or RESULT */
 };
 
 typedef struct NativeValue {
@@ -351,6 +353,11 @@ void native_operand_free(Native *n);
 /** Generate the function of 'f'. */
 void native_flow_function(Native *n, NativeFunction *f);
 
+/* ---- native_copies.c */
+
+/** How many packets the code of n->f computes at a time: a power of two. */
+uint32_t native_copies_choose(const Native *n);
+
 /* ---- native_call.c */
 
 /** Can the operation be computed by a loop of the interpreter? */
@@ -364,6 +371,9 @@ extern const uint32_t native_call_extra[];
 
 /* ---- native_region.c: loops, conditionals and calls */
 
+/** Do all lanes enter this conditional, and is there no step between its ELSE and its
+ *  END? */
+bool native_region_is_one_sided(const Native *n, uint32_t region);
 /** The current step is REGION, TEST, ELSE, END or RETURN. */
 void native_region_begin(Native *n);
 void native_region_test(Native *n);

@@ -187,9 +187,16 @@ static void blend_mask(Native *n, NativeReg to, NativeReg mask, NativeReg a,
     x86_rrrr(&n->x, X86_VBLENDVPS | X86_256, to, b, a, mask);
 }
 
-static void test_mask(Native *n, NativeReg mask, uint32_t mask_bits)
+static void test_masks(Native *n, NativeReg a, NativeReg b, uint32_t mask_bits)
 {
-    x86_rr(&n->x, X86_VPTEST | length(mask_bits / 8 * n->lanes), mask, mask);
+    X86Form test = X86_VPTEST | length(mask_bits / 8 * n->lanes);
+    x86_rr(&n->x, test, a, a);
+    if (a == b)
+        return;
+    X86Label some = x86_label(&n->x);
+    x86_jcc_short(&n->x, X86_CC_NE, some);
+    x86_rr(&n->x, test, b, b);
+    x86_bind(&n->x, some);
 }
 
 static void mask_to_general(Native *n, NativeReg to, NativeReg mask, uint32_t mask_bits)
@@ -224,6 +231,6 @@ const NativeTarget native_avx2 = { .name = "avx2",
                                    .without_mask = without_mask,
                                    .blend = blend,
                                    .blend_mask = blend_mask,
-                                   .test_mask = test_mask,
+                                   .test_masks = test_masks,
                                    .mask_to_general = mask_to_general,
                                    .match = match };

@@ -165,10 +165,10 @@ static void blend_mask(Native *n, NativeReg to, NativeReg mask, NativeReg a,
     x86_rrr(&n->x, X86_KORW, to, to, chosen);
 }
 
-static void test_mask(Native *n, NativeReg mask, uint32_t mask_bits)
+static void test_masks(Native *n, NativeReg a, NativeReg b, uint32_t mask_bits)
 {
     (void) mask_bits;
-    x86_rr(&n->x, X86_KORTESTW, mask, mask);
+    x86_rr(&n->x, X86_KORTESTW, a, b);
 }
 
 static void mask_to_general(Native *n, NativeReg to, NativeReg mask, uint32_t mask_bits)
@@ -202,6 +202,6 @@ const NativeTarget native_avx512 = { .name = "avx512",
                                      .without_mask = without_mask,
                                      .blend = blend,
                                      .blend_mask = blend_mask,
-                                     .test_mask = test_mask,
+                                     .test_masks = test_masks,
                                      .mask_to_general = mask_to_general,
                                      .match = match };

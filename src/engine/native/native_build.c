@@ -63,10 +63,11 @@ static const uint8_t op_special[OP_COUNT] = {
 };
 
 /* Operations of which packets are not computed side by side: those whose effects have
- * an order, control flow, whose rows have jumps, and what the frame has once. */
+ * an order, whose rows have jumps, and what the frame has once. */
 static const uint8_t op_single[OP_COUNT] = {
 #define OP(name, text, arity, operands, result, flags) \
-    [OP_##name] = (((flags) &F_EFFECT) && OP_##name != OP_STORE) || \
+    [OP_##name] = (((flags) &F_EFFECT) && OP_##name != OP_STORE && \
+                   !(OP_##name >= OP_REGION && OP_##name <= OP_END)) || \
                   OP_##name == OP_WORKER || OP_##name == OP_GATHER || \
                   OP_##name == OP_GATHER_PACKET || OP_##name == OP_PACKET_ITEM || \
                   OP_##name == OP_LOCAL || OP_##name == OP_LOCAL_READ,
@@ -270,10 +271,10 @@ static void number_special(Builder *b, uint32_t at)
         break;
     case OP_RESULT:
         f->root[at] = result_root(b, at);
-        v->flags = 0;
+        v->flags = NATIVE_CARRIED;
         break;
     case OP_STATE:
-        v->flags = 0;
+        v->flags = NATIVE_CARRIED;
         break;
     case OP_GATHER_PACKET:
         number_packet(b, inst, v);
@@ -469,12 +470,67 @@ static uint32_t find_item(const Builder *b, uint32_t packet, uint32_t k)
     return b->f->items[b->f->values[packet].slot + k];
 }
 
+/* Steps on the longest path from the value to the end: what its users have and one
+ * more. While nothing is spilled, the slot's number has room for that. */
+static inline uint32_t take_height(Builder *b, NativeValue *v)
+{
+    uint32_t height = v->slot + 1; /* NATIVE_NO_SLOT: 0 */
+    v->slot = NATIVE_NO_SLOT;
+    b->f->height = height > b->f->height ? height : b->f->height;
+    return height;
+}
+
+static inline void raise(NativeValue *v, uint32_t height)
+{
+    if (v->source == NATIVE_COMPUTED && v->flags & (NATIVE_STEP | NATIVE_CARRIED) &&
+        v->slot + 1 <= height)
+        v->slot = height;
+}
+
+/* What comes out of a region is as high as its users; so is what goes there. */
+static void pass_heights(Builder *b, const Inst *inst, const NativeRegion *own)
+{
+    NativeFunction *f = b->f;
+    const uint32_t *args = program_args(b->p, inst);
+    bool begins = inst->op == OP_REGION;
+    bool loop = b->p->regions[inst->aux].kind == REGION_LOOP;
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t carried = f->carried[own->carried + k];
+        if (carried == NATIVE_NO_VALUE)
+            continue;
+        uint32_t height = f->values[carried].slot + 1;
+        if (begins)
+            take_height(b, &f->values[carried]);
+        if (!begins || loop)
+            raise(&f->values[f->root[args[begins + k]]], height);
+    }
+}
+
+/* Mask registers of a region: lanes that enter, lanes that there are, a condition; to
+ * blend masks takes one more. */
+static void count_region_masks(const Builder *b, const NativeRegion *own)
+{
+    NativeFunction *f = b->f;
+    uint32_t masks = 3;
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t carried = f->carried[own->carried + k];
+        if (carried != NATIVE_NO_VALUE && f->values[carried].type == VarTypeBool)
+            masks = 4;
+    }
+    f->masks = masks > f->masks ? masks : f->masks;
+}
+
 static void link_mark(Builder *b, const Inst *inst, uint32_t step)
 {
     NativeFunction *f = b->f;
     NativeRegion *own = &f->regions[inst->aux];
+    bool call = b->p->regions[inst->aux].kind == REGION_CALL;
+    b->single |= call;
+    if (inst->op == OP_REGION || (inst->op != OP_TEST && !call))
+        pass_heights(b, inst, own);
     if (inst->op == OP_REGION) {
         uint32_t before = own->pressure;
+        count_region_masks(b, own);
         own->pressure = b->most;
         if (before > b->most)
             b->most = before;
@@ -497,22 +553,6 @@ static void link_mark(Builder *b, const Inst *inst, uint32_t step)
         own->pressure = b->most; /* until the REGION is met */
         b->most = b->alive;
     }
-}
-
-/* Steps on the longest path from the value to the end: what its users have and one
- * more. While nothing is spilled, the slot's number has room for that. */
-static inline uint32_t take_height(Builder *b, NativeValue *v)
-{
-    uint32_t height = v->slot + 1; /* NATIVE_NO_SLOT: 0 */
-    v->slot = NATIVE_NO_SLOT;
-    b->f->height = height > b->f->height ? height : b->f->height;
-    return height;
-}
-
-static inline void raise(NativeValue *v, uint32_t height)
-{
-    if (v->source == NATIVE_COMPUTED && v->flags & NATIVE_STEP && v->slot + 1 <= height)
-        v->slot = height;
 }
 
 /* Mask registers that a row with a mask as result needs: for operands, the result,

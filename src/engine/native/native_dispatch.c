@@ -309,7 +309,8 @@ static void call_each(Native *n, const Region *region, Area area)
         X86Label next = x86_label(x);
         NativeReg number = native_temp(n);
         n->target->literal(n, 32, number, i + 1);
-        n->target->test_mask(n, match(n, area, number), 32);
+        NativeReg lanes = match(n, area, number);
+        n->target->test_masks(n, lanes, lanes, 32);
         x86_jcc(x, X86_CC_E, next);
         x86_call(x, entry_of(n, region, i));
         x86_bind(x, next);

@@ -268,8 +268,9 @@ typedef struct NativeTarget {
      *  allowed. */
     void (*blend_mask)(Native *n, NativeReg to, NativeReg mask, NativeReg a,
                        NativeReg b);
-    /** Set flags such that 'equal' means: no lane of this mask is set. */
-    void (*test_mask)(Native *n, NativeReg mask, uint32_t mask_bits);
+    /** Set flags such that 'equal' means: no lane of these two masks (which may be the
+     *  same) is set. */
+    void (*test_masks)(Native *n, NativeReg a, NativeReg b, uint32_t mask_bits);
     /** One bit for each lane in an integer register, all bits above 0. */
     void (*mask_to_general)(Native *n, NativeReg to, NativeReg mask,
                             uint32_t mask_bits);

@@ -156,45 +156,6 @@ static uint32_t count_registers(const Native *n)
     return (uint32_t) __builtin_popcount(native_alloc_share(n, NATIVE_VECTOR));
 }
 
-/* Is one packet better than 'copies' packets side by side, which hide latencies? That
- * pays if a packet is so long that the processor does not meet the next one by itself,
- * and mostly one chain. A few registers less do little harm, as values in memory are
- * operands, too. */
-static bool is_too_many(const Native *n, uint32_t copies)
-{
-    enum { SHORT = 24, CHAINS = 6 };
-    const NativeFunction *f = n->f;
-    uint32_t steps = f->step_end - f->packet;
-    uint32_t vectors = (uint32_t) __builtin_popcount(n->target->registers[0]);
-    return steps < SHORT || copies * steps > CHAINS * f->height ||
-           copies * f->pressure > 2 * vectors;
-}
-
-/* Are there registers for them? */
-static bool has_room(const Native *n, uint32_t copies)
-{
-    enum { FEWEST = 8 };
-    uint32_t vectors = (uint32_t) __builtin_popcount(n->target->registers[0]);
-    uint32_t masks = (uint32_t) __builtin_popcount(n->target->registers[NATIVE_MASK]);
-    return copies * FEWEST <= vectors && (!masks || copies * n->f->masks <= masks);
-}
-
-/* A power of two. */
-static uint32_t choose_copies(const Native *n)
-{
-    enum { LANES = 32 };
-    uint32_t wanted = native_target_packets();
-    uint32_t copies = wanted ? wanted : LANES / n->lanes;
-    if (n->root_program->callable_count || n->f->single)
-        return 1;
-    if (copies > n->most_copies)
-        copies = n->most_copies;
-    while (copies > 1 &&
-           (!has_room(n, copies) || (!wanted && is_too_many(n, copies))))
-        copies /= 2;
-    return copies;
-}
-
 static void begin_copies(Native *n)
 {
     uint32_t masks = native_alloc_share(n, NATIVE_MASK);
@@ -232,7 +193,7 @@ static void emit_root(Native *n)
 void native_flow_function(Native *n, NativeFunction *f)
 {
     n->f = f;
-    n->copies = choose_copies(n);
+    n->copies = native_copies_choose(n);
     native_alloc_begin(n);
     if (f->self == PROGRAM_NONE) {
         emit_root(n);

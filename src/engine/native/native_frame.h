@@ -30,11 +30,10 @@ enum {
 };
 
 typedef struct NativeFrame {
-    /* Lanes that are not behind the end: of 32 bits (with mask registers: one bit each,
-     * in the first word), and of 64 bits. Code for several packets at a time needs
-     * neither. */
-    _Alignas(64) uint32_t valid[16];
-    uint64_t valid_wide[8];
+    /* Lanes that are not behind the end: of 32 bits, and of 64 bits. Each packet has a
+     * vector, in which mask registers are the first word: one bit for each lane. */
+    _Alignas(64) uint32_t valid[NATIVE_COPIES * 16];
+    uint64_t valid_wide[NATIVE_COPIES * 8];
     uint8_t stash[NATIVE_STASH_BYTES];
     uint8_t operands[NATIVE_HELPER_SLOTS][NATIVE_HELPER_BYTES];
     LaneFrame lanes;

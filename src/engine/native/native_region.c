@@ -292,14 +292,31 @@ static NativeReg take_entering(Native *n, uint32_t k)
     NativeReg mask = use_mask(n, n->f->root[n->args[k]], 32);
     value_at(n, n->f->valid)->next = n->step + 1;
     n->target->and_mask(n, to, mask, native_alloc_load(n, n->f->valid));
+    if (n->copies > 1) /* few masks, and nothing else needs it */
+        native_alloc_drop(n, n->f->valid);
     return to;
 }
 
+/* No lane of any copy. What jumps is written once. */
 static void jump_if_none(Native *n, uint32_t mask, X86Label label)
 {
     const NativeValue *v = value_at(n, mask);
-    n->target->test_mask(n, v->reg, v->bits);
+    X86Copies *copies = &n->x.copies;
+    uint32_t count = copies->count;
+    uint32_t step = v->class == NATIVE_MASK ? copies->masks : copies->vectors;
+    copies->count = 0;
+    n->target->test_masks(n, v->reg, (NativeReg) (v->reg + (n->copies - 1) * step),
+                          v->bits);
     x86_jcc(&n->x, X86_CC_E, label);
+    copies->count = count;
+}
+
+static void jump_back(Native *n, X86Label label)
+{
+    uint32_t count = n->x.copies.count;
+    n->x.copies.count = 0;
+    x86_jmp(&n->x, label);
+    n->x.copies.count = count;
 }
 
 /* mask ? a : b in a register; 'to' may be b's */
@@ -333,14 +350,15 @@ static NativeReg take_copy(Native *n, uint32_t value)
     return to;
 }
 
-/* Do all lanes enter, and is there no step between ELSE and END? */
-static bool is_one_sided(const Native *n, const NativeRegion *own)
+bool native_region_is_one_sided(const Native *n, uint32_t region)
 {
     const NativeFunction *f = n->f;
-    uint32_t mask = f->root[n->args[0]];
-    return value_at(n, mask)->source == NATIVE_LITERAL &&
+    const Program *p = f->program;
+    const Region *r = &p->regions[region];
+    uint32_t mask = f->root[program_args(p, &p->insts[r->begin])[0]];
+    return r->kind == REGION_IF && f->values[mask].source == NATIVE_LITERAL &&
            native_alloc_literal(n, mask) &&
-           f->steps[own->end_step - 1].at == region_info(n)->middle;
+           f->steps[f->regions[region].end_step - 1].at == r->middle;
 }
 
 /* The operands of END are values from before, so they can be had here. */
@@ -365,13 +383,14 @@ static void begin_one_sided(Native *n, NativeRegion *own)
 static void begin_two_sided(Native *n, NativeRegion *own)
 {
     const NativeTarget *t = n->target;
-    NativeReg entering = take_entering(n, 0);
+    bind_mask(n, own_mask(n, true), take_entering(n, 0));
+    native_alloc_unpin(n);
+    NativeReg entering = native_alloc_load(n, own_mask(n, true));
     NativeReg condition = use_mask(n, n->f->root[n->args[1]], 32);
     NativeReg on_true = native_alloc_take(n, mask_class(n));
     t->and_mask(n, on_true, entering, condition);
     t->without_mask(n, entering, entering, condition);
     bind_mask(n, own_mask(n, false), on_true);
-    bind_mask(n, own_mask(n, true), entering);
     release_operands(n);
     native_alloc_unpin(n);
     for (uint32_t k = 0; k < own->carried_count; ++k) {
@@ -392,7 +411,7 @@ static void begin_two_sided(Native *n, NativeRegion *own)
 static void begin_if(Native *n)
 {
     NativeRegion *own = region_of(n);
-    own->one_sided = is_one_sided(n, own);
+    own->one_sided = native_region_is_one_sided(n, n->inst->aux);
     if (own->one_sided)
         begin_one_sided(n, own);
     else
@@ -474,7 +493,8 @@ static void begin_states(Native *n, const NativeRegion *own)
 static void prepare_loop(Native *n, const NativeRegion *own)
 {
     enum { SPARE = 3, FREE = 2 };
-    uint32_t registers = (uint32_t) __builtin_popcount(n->target->registers[0]);
+    uint32_t share = native_alloc_share(n, NATIVE_VECTOR);
+    uint32_t registers = (uint32_t) __builtin_popcount(share);
     bool tight = own->pressure + SPARE > registers;
     for (uint32_t k = 0; k < own->carried_count; ++k)
         if (carried(n, own, k) != NATIVE_NO_VALUE)
@@ -655,7 +675,7 @@ static void end_loop(Native *n)
                       native_region_incoming(n->f, own, k));
     send_home(n, &top, own_mask(n, false), own_mask(n, true));
     place(n, &top);
-    x86_jmp(&n->x, own->label[0]);
+    jump_back(n, own->label[0]);
     x86_bind(&n->x, own->label[1]);
     for (uint32_t k = 0; k < own->carried_count; ++k)
         if (carried(n, own, k) != NATIVE_NO_VALUE) {
