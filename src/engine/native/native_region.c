@@ -285,11 +285,12 @@ static void bind_mask(Native *n, uint32_t value, NativeReg reg)
     native_alloc_bind(n, value, reg);
 }
 
-/* to = operand k & lanes that are not behind the end */
-static NativeReg take_entering(Native *n, uint32_t k)
+/* Lanes that enter a loop: operand 0, without those behind the end, which might never
+ * leave. Conditionals need not care, as what touches memory does. */
+static NativeReg take_entering(Native *n)
 {
     NativeReg to = native_alloc_take(n, mask_class(n));
-    NativeReg mask = use_mask(n, n->f->root[n->args[k]], 32);
+    NativeReg mask = use_mask(n, n->f->root[n->args[0]], 32);
     value_at(n, n->f->valid)->next = n->step + 1;
     n->target->and_mask(n, to, mask, native_alloc_load(n, n->f->valid));
     if (n->copies > 1) /* few masks, and nothing else needs it */
@@ -350,6 +351,33 @@ static NativeReg take_copy(Native *n, uint32_t value)
     return to;
 }
 
+static bool occurs_once(const Native *n, uint32_t k)
+{
+    enum { MOST = 32 };
+    if (n->inst->count > MOST)
+        return false;
+    uint32_t times = 0;
+    for (uint32_t i = 0; i < n->inst->count; ++i)
+        times += n->f->root[n->args[i]] == n->f->root[n->args[k]];
+    return times == 1;
+}
+
+static bool is_plain(const NativeValue *v)
+{
+    return v->type != VarTypeBool || v->bits == 32;
+}
+
+/* The value of operand k for another number, in the register that it leaves or a new
+ * one. The operands are advanced. */
+static NativeReg take_operand(Native *n, uint32_t k)
+{
+    uint32_t value = n->f->root[n->args[k]];
+    const NativeValue *v = value_at(n, value);
+    bool leaves = v->reg != NATIVE_NO_REG && !is_needed(n, v) && is_plain(v) &&
+                  occurs_once(n, k);
+    return leaves ? v->reg : take_copy(n, value);
+}
+
 bool native_region_is_one_sided(const Native *n, uint32_t region)
 {
     const NativeFunction *f = n->f;
@@ -367,7 +395,8 @@ static void begin_one_sided(Native *n, NativeRegion *own)
     const Program *program = n->f->program;
     const uint32_t *outputs =
         program_args(program, &program->insts[region_info(n)->end]);
-    bind_mask(n, own_mask(n, false), take_entering(n, 1));
+    advance_operands(n);
+    bind_mask(n, own_mask(n, false), take_operand(n, 1));
     release_operands(n);
     native_alloc_unpin(n);
     for (uint32_t k = 0; k < own->carried_count; ++k) {
@@ -383,7 +412,8 @@ static void begin_one_sided(Native *n, NativeRegion *own)
 static void begin_two_sided(Native *n, NativeRegion *own)
 {
     const NativeTarget *t = n->target;
-    bind_mask(n, own_mask(n, true), take_entering(n, 0));
+    advance_operands(n);
+    bind_mask(n, own_mask(n, true), take_operand(n, 0));
     native_alloc_unpin(n);
     NativeReg entering = native_alloc_load(n, own_mask(n, true));
     NativeReg condition = use_mask(n, n->f->root[n->args[1]], 32);
@@ -455,34 +485,13 @@ void native_region_else(Native *n)
 
 /* ---- loops */
 
-static bool occurs_once(const Native *n, uint32_t k)
-{
-    enum { MOST = 32 };
-    if (n->inst->count > MOST)
-        return false;
-    uint32_t times = 0;
-    for (uint32_t i = 0; i < n->inst->count; ++i)
-        times += n->f->root[n->args[i]] == n->f->root[n->args[k]];
-    return times == 1;
-}
-
-static bool is_plain(const NativeValue *v)
-{
-    return v->type != VarTypeBool || v->bits == 32;
-}
-
 static void begin_states(Native *n, const NativeRegion *own)
 {
     for (uint32_t k = 0; k < own->carried_count; ++k) {
-        uint32_t state = carried(n, own, k), from = n->f->root[n->args[k + 1]];
+        uint32_t state = carried(n, own, k);
         if (state == NATIVE_NO_VALUE)
             continue;
-        const NativeValue *v = value_at(n, from);
-        if (v->reg != NATIVE_NO_REG && !is_needed(n, v) && is_plain(v) &&
-            occurs_once(n, k + 1))
-            native_alloc_bind(n, state, v->reg);
-        else
-            native_alloc_bind(n, state, take_copy(n, from));
+        native_alloc_bind(n, state, take_operand(n, k + 1));
         set_clean(value_at(n, state), false);
         native_alloc_unpin(n);
     }
@@ -544,7 +553,7 @@ static void keep_homes(Native *n, const NativeRegion *own, bool keep)
 static void begin_loop(Native *n)
 {
     NativeRegion *own = region_of(n);
-    bind_mask(n, own_mask(n, false), take_entering(n, 0));
+    bind_mask(n, own_mask(n, false), take_entering(n));
     native_alloc_unpin(n);
     advance_operands(n);
     begin_states(n, own);
