@@ -516,11 +516,28 @@ def _product(x: Any, factor: int) -> tuple[Any, Any]:
     return product >> 32, product
 
 
+def _sine(turns: Any) -> Any:
+    """sin(2 pi x) for x in [0, 1.25], to some ulps.
+
+    What is left of x without half turns is exact, and the power series around 0 reaches
+    over a quarter turn on both sides.
+    """
+    double = dr.type_v(turns) == dr.VarType.Float64
+    halves = dr.round(2 * turns)
+    x = dr.fma(halves, -0.5, turns)
+    square = dr.square(x)
+    series: Any = 0.0
+    for power in range(21 if double else 13, 0, -2):
+        sign = -1 if power % 4 == 3 else 1
+        coefficient = sign * (2 * math.pi) ** power / math.factorial(power)
+        series = dr.fma(series, square, coefficient)
+    return dr.select(halves == 1, -x, x) * series
+
+
 def _box_muller(radius: Any, angle: Any) -> tuple[Any, Any]:
     """Two normal variates from two uniform ones."""
     r = dr.sqrt(-2 * dr.log(1 - radius))
-    sine, cosine = dr.sincos(2 * math.pi * angle)
-    return r * cosine, r * sine
+    return r * _sine(angle + 0.25), r * _sine(angle)
 
 
 def make(module: ModuleType) -> dict[str, type[Any]]:
