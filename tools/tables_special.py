@@ -56,18 +56,26 @@ def erfinv_factor(w: mpf) -> mpf:
         return y / x
 
 
-def erfinv_near(terms: int) -> Polynomial:
-    """Fit it for w below 6.25, as function of w - 3.125."""
-    ends = mpf("-3.125"), mpf("3.125")
-    return fit(lambda s: erfinv_factor(s + ends[1]), *ends, range(terms), pairs=(0, 1))
+def erfinv_near(end: float, terms: int, kind: str) -> Polynomial:
+    """Fit it for w below ``end``, as function of w - end / 2."""
+    middle = mpf(end) / 2
+
+    def factor(s: mpf) -> mpf:
+        return erfinv_factor(s + middle)
+
+    return fit(factor, -middle, middle, range(terms), kind=kind, pairs=(0, 1))
 
 
-def erfinv_far(center: float, end: float, terms: int) -> Polynomial:
+def erfinv_far(
+    start: float, center: float, end: float, terms: int, kind: str
+) -> Polynomial:
     """Fit it beyond, as function of sqrt(w) - center."""
-    lo, hi = 2.5 - mpf(center), mpf(end) - mpf(center)
-    return fit(
-        lambda s: erfinv_factor((s + center) ** 2), lo, hi, range(terms), pairs=(0, 1)
-    )
+    lo, hi = mpf(start) - mpf(center), mpf(end) - mpf(center)
+
+    def factor(s: mpf) -> mpf:
+        return erfinv_factor((s + center) ** 2)
+
+    return fit(factor, lo, hi, range(terms), kind=kind, pairs=(0, 1))
 
 
 def gamma_factor(u: mpf) -> mpf:
@@ -189,18 +197,19 @@ def erf_tables() -> list[Table]:
 
 
 def erfinv_tables() -> list[Table]:
-    """Make the tables of erfinv, of single results first."""
+    """Make the tables of erfinv, and of a logarithm for lgamma of single results."""
     log = fit(short_log, -0.2929, 0.4143, range(14))
-    near, far = "erfinv(t) / t, t^2 = 1 - exp(-x - 3.125)", "erfinv(t) / t, as far as "
-    return [
-        log.table("log_short", "log(1 + x) / x"),
-        erfinv_near(13).table("erfinv_near_single", near),
-        erfinv_far(3.25, 4.1, 10).table("erfinv_far_single", far + "single goes"),
-        *with_lows(erfinv_near(26), "erfinv_near_double", near),
-        *with_lows(
-            erfinv_far(4.25, 6.02, 30), "erfinv_far_double", far + "double goes"
-        ),
-    ]
+    tables = [log.table("log_short", "log(1 + x) / x")]
+    near, far = "erfinv(t) / t, t^2 = 1 - exp(-x - {})", "erfinv(t) / t beyond"
+    for kind, name, limit, center, end, terms in (
+        ("f32", "single", 4, 3, 4.1, (10, 13)),
+        ("f64", "double", 6.25, 4.25, 6.02, (26, 30)),
+    ):
+        p = erfinv_near(limit, terms[0], kind)
+        tables += with_lows(p, f"erfinv_near_{name}", near.format(limit / 2))
+        p = erfinv_far(limit**0.5, center, end, terms[1], kind)
+        tables += with_lows(p, f"erfinv_far_{name}", far)
+    return tables
 
 
 def gamma_tables() -> list[Table]:

@@ -65,15 +65,17 @@ static Pair make_quotient(const M *m, V first, V second)
     return (Pair){ quotient, m_mul(m, rest, inverse) };
 }
 
-/* log(1 + f), not normalised: the second part may reach 1 / 100 of the first one. */
+/* log(1 + f), not normalised: the second part may reach 1 / 100 of the first one. The
+ * derivative 2 / (1 - s^2) is nearly 2 + 2 s^2. */
 static Pair sum_series(const M *m, Pair s)
 {
     V square = m_mul(m, s.hi, s.hi), twice = m_add(m, s.hi, s.hi);
     V tail = m->single
                  ? m_poly(m, square, log_tail_single, M_COUNT(log_tail_single))
                  : m_poly(m, square, log_tail_double, M_COUNT(log_tail_double));
-    V low = m_fma(m, m_mul(m, s.hi, square), tail, m_add(m, s.lo, s.lo));
-    return (Pair){ twice, low };
+    V twice_low = m_add(m, s.lo, s.lo);
+    V low = m_fma(m, twice_low, square, twice_low);
+    return (Pair){ twice, m_fma(m, m_mul(m, s.hi, square), tail, low) };
 }
 
 /* k ln 2 + log, not normalised. */
@@ -126,8 +128,10 @@ static Pair log_of_pair(const M *m, Pair x, Sum *sum)
     V k, second = PROGRAM_NONE;
     LogParts parts = take_apart(m, x.hi, PROGRAM_NONE, &k);
     if (two) {
-        V scale = m_power_of_two(m, m_sub(m, m_integer(m, 1), k));
-        second = m_mul(m, m_mul(m, x.lo, m_number(m, 0.5)), scale);
+        /* 2^-k is 0 for the largest numbers, where x.lo does not matter. */
+        V exponent = m_sub(m, m_integer(m, m->bias), k);
+        V scale = m_as_float(m, m_left(m, exponent, m->digits - 1));
+        second = m_mul(m, x.lo, scale);
     }
     Pair log = sum(m, parts.k, make_quotient(m, parts.f, second));
     return m_fast_two_sum(m, log.hi, log.lo);

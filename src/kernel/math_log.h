@@ -17,8 +17,9 @@ LogParts math_log_parts(const M *m, V x);
 LogParts math_log_parts_of_normal(const M *m, V x);
 
 /** log(x.hi + x.lo) with a relative error of about 2^-(digits + 5), for x.hi positive,
- *  finite and not subnormal. Other arguments give rubbish, without harm. Costs a
- *  division. Nothing is spent on x.lo if it is a literal. */
+ *  finite and not subnormal; |x.lo| may be up to 2^(10 - digits) of it. Other arguments
+ *  give rubbish, without harm. Costs a division. Nothing is spent on x.lo if it is a
+ *  literal. */
 Pair math_log_pair(const M *m, Pair x);
 /** The same with an error of about 2^-(digits + 12), for what is multiplied by large
  *  numbers. */

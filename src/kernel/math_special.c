@@ -3,8 +3,8 @@
  *
  * Each has a few intervals with a polynomial (and perhaps a logarithm or exponential)
  * for each, one of which is selected. Where the last bits of a polynomial count, the
- * sum of its first two terms is a Pair. erfinv and lgamma of single precision are
- * computed in double.
+ * sum of its first two terms is a Pair. erf and lgamma of single precision are computed
+ * in double.
  */
 #include <math.h>
 
@@ -110,32 +110,20 @@ uint32_t math_erf(Build *build, const Step *step)
 
 /* ---------------------------------------------------------------------- erfinv */
 
-#define NEAR_LIMIT 6.25
-#define NEAR_CENTER 3.125
+/* Polynomials for w up to a limit, as functions of its distance from the middle, and for
+ * sqrt(w) beyond, as functions of that from a center. */
+typedef struct ErfInv {
+    double limit, center;
+    const double *near, *near_low, *far, *far_low;
+    int near_count, far_count;
+} ErfInv;
 
-/* log(x) with a relative error of about 2^-34, in double precision. */
-static V short_log(const M *m, V x)
-{
-    LogParts parts = math_log_parts(m, x);
-    V log = m_mul(m, parts.f, m_poly(m, parts.f, log_short, M_COUNT(log_short)));
-    return m_fma(m, parts.k, m_number(m, M_LN2), log);
-}
-
-/* In double precision, for a single result. */
-static V erfinv_single(const M *m, V x)
-{
-    static const double center = 3.25;
-    V w = m_neg(m, short_log(m, m_fma(m, m_neg(m, x), x, m_number(m, 1))));
-    V s = m_sub(m, w, m_number(m, NEAR_CENTER));
-    V near = m_poly(m, s, erfinv_near_single, M_COUNT(erfinv_near_single));
-
-    uint32_t region = build_if(m->build, m_gt(m, w, m_number(m, NEAR_LIMIT)));
-    V root = m_sub(m, m_sqrt(m, w), m_number(m, center));
-    V far[] = { m_poly(m, root, erfinv_far_single, M_COUNT(erfinv_far_single)) };
-    build_else(m->build, region, 1, far);
-    build_end(m->build, region, 1, &near);
-    return m_mul(m, x, near);
-}
+static const ErfInv erfinv_parts[] = {
+    { 6.25, 4.25, erfinv_near_double, erfinv_near_double_low, erfinv_far_double,
+      erfinv_far_double_low, M_COUNT(erfinv_near_double), M_COUNT(erfinv_far_double) },
+    { 4, 3, erfinv_near_single, erfinv_near_single_low, erfinv_far_single,
+      erfinv_far_single_low, M_COUNT(erfinv_near_single), M_COUNT(erfinv_far_single) },
+};
 
 /* sqrt(w) - center */
 static Pair root_distance(const M *m, Pair w, double center)
@@ -146,43 +134,33 @@ static Pair root_distance(const M *m, Pair w, double center)
     return (Pair){ m_sub(m, root, m_number(m, center)), rest };
 }
 
-static V erfinv_double(const M *m, V x)
-{
-    static const double center = 4.25;
-    /* Products with both parts of P shall not be subnormal. */
-    V tiny = m_lt(m, m_abs(m, x), m_number(m, 0x1p-900)), one = m_number(m, 1);
-    V up = m_select(m, tiny, m_number(m, 0x1p128), one);
-    V down = m_select(m, tiny, m_number(m, 0x1p-128), one);
-
-    Pair square = m_two_product(m, x, m_neg(m, x));
-    Pair q = m_fast_two_sum(m, one, square.hi);
-    q = m_fast_two_sum(m, q.hi, m_add(m, q.lo, square.lo));
-    Pair w = m_pair_neg(m, math_log_pair(m, q));
-    Pair s = m_fast_two_sum(m, m_number(m, -NEAR_CENTER), w.hi);
-    s.lo = m_add(m, s.lo, w.lo);
-    Pair p = poly_pair(m, s, erfinv_near_double, M_COUNT(erfinv_near_double),
-                       erfinv_near_double_low);
-
-    uint32_t region = build_if(m->build, m_gt(m, w.hi, m_number(m, NEAR_LIMIT)));
-    Pair far = poly_pair(m, root_distance(m, w, center), erfinv_far_double,
-                         M_COUNT(erfinv_far_double), erfinv_far_double_low);
-    V outputs[] = { far.hi, far.lo };
-    build_else(m->build, region, 2, outputs);
-    V result[] = { p.hi, p.lo };
-    build_end(m->build, region, 2, result);
-    x = m_mul(m, x, up);
-    return m_mul(m, down, m_fma(m, x, result[0], m_mul(m, x, result[1])));
-}
-
 /* erfinv(x) = x P(w) with w = -log(1 - x^2), or of sqrt(w) where that is large:
  * M. Giles, "Approximating the erfinv function", 2012. */
 uint32_t math_erfinv(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
-    const M d_ = math_in_double(m), *d = &d_;
+    const ErfInv *e = &erfinv_parts[m->single];
     V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1);
-    V y = m->single ? m_to_float(m, erfinv_single(d, m_to_float(d, x)))
-                    : erfinv_double(m, x);
+    Pair square = m_two_product(m, x, m_neg(m, x));
+    Pair q = m_fast_two_sum(m, one, square.hi);
+    q.lo = m_add(m, q.lo, square.lo);
+    Pair log = math_log_pair(m, q);
+    Pair s = m_fast_two_sum(m, m_number(m, -e->limit / 2), m_neg(m, log.hi));
+    s.lo = m_sub(m, s.lo, log.lo);
+    Pair p = poly_pair(m, s, e->near, e->near_count, e->near_low);
+
+    uint32_t region = build_if(build, m_lt(m, log.hi, m_number(m, -e->limit)));
+    Pair root = root_distance(m, m_pair_neg(m, log), e->center);
+    Pair far = poly_pair(m, root, e->far, e->far_count, e->far_low);
+    V outputs[] = { far.hi, far.lo };
+    build_else(build, region, 2, outputs);
+    V r[] = { p.hi, p.lo };
+    build_end(build, region, 2, r);
+    /* Products with both parts of P shall not be subnormal. */
+    V tiny = m_lt(m, a, m_number(m, m->single ? 0x1p-90 : 0x1p-900));
+    V up = m_select(m, tiny, m_number(m, 0x1p64), one);
+    V down = m_select(m, tiny, m_number(m, 0x1p-64), one), scaled = m_mul(m, x, up);
+    V y = m_mul(m, down, m_fma(m, scaled, r[0], m_mul(m, scaled, r[1])));
     V beyond = m_select(m, m_eq(m, a, one), m_number(m, INFINITY), m_number(m, NAN));
     return m_copysign(m, m_select(m, m_lt(m, a, one), y, beyond), x);
 }
@@ -302,6 +280,14 @@ static V lgamma_negative(const M *m, V x, V log_y, Pair plain, bool exact)
     }
     V pole = m_eq(m, y, m_round(m, y));
     return m_select(m, pole, m_number(m, INFINITY), result);
+}
+
+/* log(x) with a relative error of about 2^-34, in double precision. */
+static V short_log(const M *m, V x)
+{
+    LogParts parts = math_log_parts(m, x);
+    V log = m_mul(m, parts.f, m_poly(m, parts.f, log_short, M_COUNT(log_short)));
+    return m_fma(m, parts.k, m_number(m, M_LN2), log);
 }
 
 /* The part that is the same for x < 0. */

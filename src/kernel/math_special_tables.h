@@ -19,7 +19,7 @@ static const double erf_near_single[] = {
     0x1.496a5bee4954fp-14,
 };
 
-/* erf(sqrt(x)) / sqrt(x) for x in [0.0, 1.26562], error 2^-63.99: x^0, x^1, x^2,
+/* erf(sqrt(x)) / sqrt(x) for x in [0.0, 1.26563], error 2^-63.99: x^0, x^1, x^2,
  * x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13. */
 static const double erf_near_double[] = {
     0x1.20dd750429b6dp0,
@@ -102,37 +102,49 @@ static const double log_short[] = {
     -0x1.8bd5266ed78cdp-5,
 };
 
-/* erfinv(t) / t, t^2 = 1 - exp(-x - 3.125) for x in [-3.125, 3.125], error
- * 2^-30.81: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12. */
+/* erfinv(t) / t, t^2 = 1 - exp(-x - 2.0) for x in [-2.0, 2.0], error 2^-29.97:
+ * x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9. */
 static const double erfinv_near_single[] = {
-    0x1.a755e7c8a3329p0,
-    0x1.ebd80d1f37f9fp-3,
-    -0x1.8b6c2cac1b39dp-8,
-    -0x1.8455f84cae35bp-11,
-    0x1.879b5a928b82ep-13,
-    -0x1.d220d58cff986p-17,
-    -0x1.6e67d03bb5499p-20,
-    0x1.ca5cbb078fe62p-22,
-    -0x1.f46784e9a4c2ap-26,
-    -0x1.45e38f25b95e6p-28,
-    0x1.2115f0e26d3e4p-30,
-    0x1.74f29f0c35e3p-38,
-    -0x1.cca4385456a0dp-37,
+    0x1.60912ep0,
+    0x1.ff8668p-3,
+    -0x1.01f7acp-9,
+    -0x1.bb97d2p-10,
+    0x1.c4d15ep-13,
+    0x1.fec772p-18,
+    -0x1.46450cp-18,
+    0x1.447a9ep-22,
+    0x1.1988a6p-24,
+    -0x1.4978b2p-27,
 };
 
-/* erfinv(t) / t, as far as single goes for x in [-0.75, 0.85], error 2^-28.57:
- * x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9. */
+/* What these lack. */
+static const double erfinv_near_single_low[] = {
+    -0x1.daaf52p-25,
+    -0x1.e50c4cp-29,
+};
+
+/* erfinv(t) / t beyond for x in [-1.0, 1.1], error 2^-31.95: x^0, x^1, x^2, x^3,
+ * x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12. */
 static const double erfinv_far_single[] = {
-    0x1.8abcc370a04c7p1,
-    0x1.0158a671cc82fp0,
-    0x1.6006f8c6c2121p-8,
-    -0x1.eb97634b94f63p-9,
-    0x1.459021a3b793ep-9,
-    -0x1.bbbb1f84f7821p-10,
-    0x1.02f6bd0096539p-10,
-    -0x1.6b181d0125ff4p-12,
-    -0x1.6161362af79dap-15,
-    0x1.210f543476531p-14,
+    0x1.6a9efcp1,
+    0x1.006dcap0,
+    0x1.358344p-7,
+    -0x1.f4f2eep-8,
+    0x1.748774p-8,
+    -0x1.d261bep-9,
+    0x1.8625d4p-10,
+    -0x1.3d621ap-13,
+    -0x1.352ed6p-12,
+    0x1.bb25b2p-13,
+    -0x1.0518bep-15,
+    -0x1.0289bp-15,
+    0x1.a0dd3cp-17,
+};
+
+/* What these lack. */
+static const double erfinv_far_single_low[] = {
+    -0x1.5797fep-26,
+    0x1.0b9c22p-25,
 };
 
 /* erfinv(t) / t, t^2 = 1 - exp(-x - 3.125) for x in [-3.125, 3.125], error
@@ -173,10 +185,9 @@ static const double erfinv_near_double_low[] = {
     0x1.b6cfdeea9dabap-65,
 };
 
-/* erfinv(t) / t, as far as double goes for x in [-1.75, 1.77], error 2^-57.19:
- * x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13,
- * x^14, x^15, x^16, x^17, x^18, x^19, x^20, x^21, x^22, x^23, x^24, x^25, x^26,
- * x^27, x^28, x^29. */
+/* erfinv(t) / t beyond for x in [-1.75, 1.77], error 2^-57.19: x^0, x^1, x^2,
+ * x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13, x^14, x^15, x^16,
+ * x^17, x^18, x^19, x^20, x^21, x^22, x^23, x^24, x^25, x^26, x^27, x^28, x^29. */
 static const double erfinv_far_double[] = {
     0x1.05e6fd13251afp2,
     0x1.028defb613f9p0,
