@@ -162,27 +162,36 @@ static V turn_diagonal(const M *m, V start, V diagonal, V above, V below)
     return turn_quotient(m, m_select(m, near, diagonal, start), above, below, &low);
 }
 
+/* pi/2 - atan(1 / a) for a > 1. The remainder of -1 / a counts only there; its factor
+ * 1 / (a + 1 / a) is about 1 / a, but at most 1/2. */
+static V atan_single_of(const M *m, V a, V steep, V start)
+{
+    const double *pi = pi_parts(m);
+    V limited = smaller(m, a, 0x1p100); /* the remainder of an infinity would be NaN */
+    V inverse = m_div(m, m_number(m, -1), limited);
+    V q = m_select(m, steep, inverse, a);
+    V rest = m_fma(m, inverse, limited, m_number(m, 1));
+    /* The smaller of two negative floats is the larger integer. */
+    V most = m_as_integer(m, m_number(m, -0.5));
+    V slope = m_as_float(m, m_min(m, m_as_integer(m, inverse), most));
+    rest = m_fma(m, rest, slope, m_number(m, pi[1] / 2));
+    return turn(m, start, q, m_select(m, steep, rest, m_number(m, 0)));
+}
+
 uint32_t math_atan(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
     V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1);
     const double *pi = pi_parts(m);
     V steep = m_gt(m, a, one), start = choose(m, steep, pi[0] / 2, 0);
+    if (m->single)
+        return m_copysign(m, atan_single_of(m, a, steep, start), x);
     V above = m_select(m, steep, m_number(m, -1), a);
     /* Beyond this the result does not change, and an infinity would make the remainder
      * NaN. */
     V below = smaller(m, m_select(m, steep, a, one), 0x1p100);
-    if (!m->single) {
-        V angle = turn_diagonal(m, start, m_number(m, pi[0] / 4), above, below);
-        return m_copysign(m, angle, x);
-    }
-    /* The remainder is 0 unless q = -1 / a. Its factor 1 / (a + 1 / a) is about -q, but
-     * at most 1/2. */
-    V q = m_div(m, above, below), minus_q = m_neg(m, q);
-    V rest = m_fma(m, minus_q, below, above);
-    V slope = smaller(m, minus_q, 0.5);
-    rest = m_fma(m, rest, slope, choose(m, steep, pi[1] / 2, 0));
-    return m_copysign(m, turn(m, start, q, rest), x);
+    V angle = turn_diagonal(m, start, m_number(m, pi[0] / 4), above, below);
+    return m_copysign(m, angle, x);
 }
 
 /* Where remainders of above / below leave the range of the type: both scaled alike; if
