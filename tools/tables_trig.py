@@ -5,7 +5,7 @@ Powers are those of z = r^2, where r is the reduced argument.
 
 from __future__ import annotations
 
-from minimax import DIGITS, Table, fit, mp, mpf, round_to, split, truncate_to, write_tables
+from minimax import DIGITS, Table, fit, mp, mpf, split, truncate_to, write_tables
 
 WORD = 32
 WORDS = 38

@@ -32,8 +32,9 @@ typedef struct Base {
     double high, low; /* beyond, results are surely infinite and 0 */
 } Base;
 
-/* What is left of an argument: base^r = (1 + the linear term of r) + r^2 P(r), where the
- * rounded sum has the rounding error 'low'. Only so is the result a rising function. */
+/* What is left of an argument: base^r = (1 + the linear term of r) + r^2 P(r), where
+ * the rounded sum has the rounding error 'low'. Only so is the result a rising
+ * function. */
 typedef struct Rest {
     V r, sum, low;
 } Rest;

@@ -1,8 +1,8 @@
 /*
  * math_log.c -- log, log2
  *
- * x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2) or (in single precision, where
- * f^2 then counts less) 11/16 and 11/8, so that nothing cancels in
+ * x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2) or (in single precision,
+ * where f^2 then counts less) 11/16 and 11/8, so that nothing cancels in
  * log x = k ln 2 + log(1 + f). In single precision, a polynomial in f follows. In
  * double precision and where a pair is wanted, it is the odd series of
  *
@@ -160,16 +160,17 @@ Pair math_log_exact_of_parts(const M *m, LogParts parts)
  * floating-point arithmetic", 1990, has such forms). */
 static V rest_of_fraction(const M *m, V f, V start)
 {
-    V half = m_mul(m, f, m_number(m, -0.5)), square = m_mul(m, half, f), tail;
+    V half = m_mul(m, f, m_number(m, -0.5)), square = m_mul(m, half, f), a, b;
     if (m->single) {
-        tail = m_mul(m, m_poly(m, f, log_plain, M_COUNT(log_plain)),
-                     m_mul(m, square, f));
+        a = m_poly(m, f, log_plain, M_COUNT(log_plain));
+        b = m_mul(m, square, f);
     } else {
-        V s = m_div(m, f, m_add(m, f, m_number(m, 2))), z = m_mul(m, s, s);
-        tail = m_poly(m, z, log_tail_double, M_COUNT(log_tail_double));
-        tail = m_mul(m, s, m_sub(m, m_mul(m, z, tail), square));
+        a = m_div(m, f, m_add(m, f, m_number(m, 2)));
+        V z = m_mul(m, a, a);
+        V tail = m_poly(m, z, log_tail_double, M_COUNT(log_tail_double));
+        b = m_fma(m, z, tail, m_neg(m, square));
     }
-    return m_fma(m, half, f, start == PROGRAM_NONE ? tail : m_add(m, tail, start));
+    return m_fma(m, half, f, m_fma(m, a, b, start));
 }
 
 typedef V Logarithm(const M *m, LogParts parts);
@@ -191,7 +192,7 @@ static V binary(const M *m, LogParts parts)
     V high = m_number(m, factor[0]), f = parts.f;
     Pair product = m_two_product(m, f, high);
     V low = m_fma(m, f, m_number(m, factor[1]), product.lo);
-    low = m_fma(m, rest_of_fraction(m, f, PROGRAM_NONE), high, low);
+    low = m_fma(m, rest_of_fraction(m, f, m_number(m, 0)), high, low);
     Pair sum = m_fast_two_sum(m, parts.k, product.hi);
     return m_add(m, sum.hi, m_add(m, sum.lo, low));
 }

@@ -7,7 +7,8 @@
 #include "kernel/math_build.h"
 
 /** x = 2^k (1 + f), with 1 + f between sqrt(1/2) and sqrt(2) (Float32: 11/16 and 11/8),
- *  for positive finite x; both are floats. For other x they are numbers without meaning. */
+ *  for positive finite x; both are floats. For other x they are numbers without
+ *  meaning. */
 typedef struct LogParts {
     V k, f;
 } LogParts;

@@ -110,8 +110,8 @@ uint32_t math_erf(Build *build, const Step *step)
 
 /* ---------------------------------------------------------------------- erfinv */
 
-/* Polynomials for w up to a limit, as functions of its distance from the middle, and for
- * sqrt(w) beyond, as functions of that from a center. */
+/* Polynomials for w up to a limit, as functions of its distance from the middle, and
+ * for sqrt(w) beyond, as functions of that from a center. */
 typedef struct ErfInv {
     double limit, center;
     const double *near, *near_low, *far, *far_low;
