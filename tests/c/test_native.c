@@ -6,6 +6,7 @@
  * outside of its outputs. main() runs everything for each target, with packets one by
  * one and side by side.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +26,7 @@
 #define U32 VarTypeUInt32
 #define U64 VarTypeUInt64
 #define F32 VarTypeFloat32
+#define F64 VarTypeFloat64
 #define BOOL VarTypeBool
 
 enum { LANES = 200, GUARD = 64, FILL = 0xa5 };
@@ -483,6 +485,77 @@ static void test_uneven_loops(void **state)
     check(4, expect_uneven);
 }
 
+/* ---- negations */
+
+static float factor_of(uint32_t i)
+{
+    static const float special[] = { 0, 1.1f, -3.7f, 1e30f, -1e30f, 1e-40f, -0.f };
+    return special[i % 7] * (i % 2 ? 1.0000001f : 3);
+}
+
+static uint32_t signs;          /* which operands of the fused operation are negated */
+static bool negated_elsewhere; /* ... and the first one is used as well */
+
+static double expect_fused_number(uint32_t i)
+{
+    double a = (double) factor_of(i), b = (double) factor_of(i / 7),
+           c = (double) factor_of(i / 3);
+    a = signs & 1 ? -a : a;
+    b = signs & 2 ? -b : b;
+    c = signs & 4 ? -c : c;
+    return negated_elsewhere ? fma(a, b, c) * a : fma(a, b, c);
+}
+
+static uint64_t expect_fused(uint32_t i)
+{
+    double number = expect_fused_number(i);
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return number != number ? 0 : bits;
+}
+
+static uint32_t load_factor(uint32_t slot, bool negated)
+{
+    uint32_t value = op(OP_CAST, F64, 0, 1, op(OP_LOAD, F32, slot, 0));
+    return negated ? op(OP_NEG, F64, 0, 1, value) : value;
+}
+
+/* Negations of what is multiplied and added are signs of the instruction. */
+static void test_negated_operands(void **state)
+{
+    (void) state;
+    float *data[3];
+    for (uint32_t k = 0; k < 3; ++k) {
+        data[k] = alloc_aligned(LANES * sizeof(float) + 64);
+        for (uint32_t i = 0; i < LANES; ++i)
+            data[k][i] = k == 0   ? factor_of(i)
+                         : k == 1 ? factor_of(i / 7)
+                                  : factor_of(i / 3);
+    }
+    uint64_t args[] = { 0, (uintptr_t) data[0], (uintptr_t) data[1],
+                        (uintptr_t) data[2] };
+    for (uint32_t which = 0; which < 16; ++which) {
+        signs = which & 7;
+        negated_elsewhere = which & 8;
+        begin_program();
+        uint32_t output = program_add_param(p, PARAM_OUTPUT, F64), value[3];
+        for (uint32_t k = 0; k < 3; ++k)
+            program_add_param(p, PARAM_INPUT, F32);
+        for (uint32_t k = 0; k < 3; ++k)
+            value[k] = load_factor(k + 1, signs >> k & 1);
+        uint32_t x = op(OP_FMA, F64, 0, 3, value[0], value[1], value[2]);
+        if (negated_elsewhere)
+            x = binary(OP_MUL, F64, x, value[0]);
+        uint32_t is_number = binary(OP_EQ, BOOL, x, x);
+        op(OP_STORE, VarTypeVoid, output, 1,
+           op(OP_SELECT, F64, 0, 3, is_number, x, number(F64, 0)));
+        assert_int_equal(count_in_code("neg ") > 0, negated_elsewhere && signs & 1);
+        check_with(8, args, expect_fused);
+    }
+    for (uint32_t k = 0; k < 3; ++k)
+        alloc_free(data[k]);
+}
+
 /* ---- gathers */
 
 /* Indices: of 32 lanes at a time all the same; the same in those that are active; none
@@ -875,6 +948,7 @@ static int run_all(void)
                                         cmocka_unit_test(test_chosen_packets),
                                         cmocka_unit_test(test_chosen_packets_of_loops),
                                         cmocka_unit_test(test_uneven_loops),
+                                        cmocka_unit_test(test_negated_operands),
                                         cmocka_unit_test(test_gathers_that_agree),
                                         cmocka_unit_test(test_loop),
                                         cmocka_unit_test(test_loop_rotates_states),

@@ -73,26 +73,39 @@ bool forms_unary_const(Native *n, const NativeRow *row)
     return true;
 }
 
+/* VFMADD, VFMSUB (- c), VFNMADD (- a * b) and VFNMSUB (both) stand in this order. */
+enum { NEXT_SIGN = X86_VFMSUB132PS - X86_VFMADD132PS };
+_Static_assert(X86_VFNMADD132PS == X86_VFMADD132PS + 2 * NEXT_SIGN &&
+                   X86_VFNMSUB132PS == X86_VFMADD132PS + 3 * NEXT_SIGN,
+               "the order of x86.def");
+
+/* What to add to an instruction for the signs of its operands. */
+static X86Form fma_signs(const Native *n)
+{
+    bool product = native_is_negated(n, 0) != native_is_negated(n, 1);
+    return NEXT_SIGN * (2u * product + native_is_negated(n, 2));
+}
+
 /* The result takes the register of an operand that ends here: of the sum (231), or of a
  * factor (213), which spares loading a sum that is in memory. Only the last operand of
  * the instruction may be there. */
 bool forms_fma(Native *n, const NativeRow *row)
 {
-    X86Form length = forms_length(n, native_type(n, 0));
+    X86Form length = forms_length(n, native_type(n, 0)), signs = fma_signs(n);
     bool keeps = !native_dies(n, 2) || !native_in_register(n, 2);
     if (keeps && (native_dies(n, 0) || native_dies(n, 1))) {
         uint32_t over = !native_dies(n, 0);
         NativeReg b = native_use(n, 1 - over);
         NativeOperand c = native_use_rm(n, 2);
         NativeReg to = native_result_over(n, over);
-        forms_rrx(n, row->extra | length, to, b, c);
+        forms_rrx(n, (row->extra + signs) | length, to, b, c);
         return true;
     }
     uint32_t last = native_in_register(n, 1) && !native_in_register(n, 0) ? 0 : 1;
     NativeReg a = native_use(n, 1 - last);
     NativeOperand b = native_use_rm(n, last);
     NativeReg to = native_result_over(n, 2);
-    forms_rrx(n, row->inst | length, to, a, b);
+    forms_rrx(n, (row->inst + signs) | length, to, a, b);
     return true;
 }
 

@@ -55,7 +55,8 @@ enum {
     NATIVE_KEPT = 4,     /* STATE: the result of the loop is needed */
     NATIVE_STEP = 8,     /* computed by an instruction of its own, if needed */
     NATIVE_EFFECT = 16,  /* needed in any case */
-    NATIVE_RENAMES = 32, /* CAST or BITCAST that changes nothing, PACKET_ITEM */
+    NATIVE_RENAMES = 32, /* CAST or BITCAST that changes nothing, PACKET_ITEM; NEG that
+                            is part of its users */
     NATIVE_UNIFORM = 64, /* computed before the loop over packets; kept in it */
     NATIVE_HOME = 128,   /* a loop expects the value in its slot, which is kept */
     NATIVE_WANTED = 256, /* mark of native_region.c */

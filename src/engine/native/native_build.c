@@ -39,6 +39,7 @@ typedef struct Builder {
     uint32_t alive, most; /* values in vector registers, backward */
     uint8_t single;       /* is there an operation that cannot be copied? */
     bool pointers;        /* parameters that are pointers may have to be computed */
+    bool negations;       /* there are some of floats */
     bool failed;
 } Builder;
 
@@ -59,7 +60,7 @@ static const uint8_t op_special[OP_COUNT] = {
     [OP_LOAD] = SPECIAL,    [OP_PARAM] = SPECIAL,  [OP_CAST] = SPECIAL,
     [OP_BITCAST] = SPECIAL, [OP_ACTIVE] = SPECIAL, [OP_RESULT] = SPECIAL,
     [OP_STATE] = SPECIAL,   [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL,
-    [OP_GATHER_PACKET] = SPECIAL, [OP_PACKET_ITEM] = SPECIAL
+    [OP_GATHER_PACKET] = SPECIAL, [OP_PACKET_ITEM] = SPECIAL, [OP_NEG] = SPECIAL
 };
 
 /* Operations of which packets are not computed side by side: those whose effects have
@@ -282,12 +283,35 @@ static void number_special(Builder *b, uint32_t at)
     case OP_PACKET_ITEM:
         number_item(b, at, v);
         break;
+    case OP_NEG:
+        if (1 << inst->type & (1 << VarTypeFloat32 | 1 << VarTypeFloat64)) {
+            b->negations = true;
+            v->flags = NATIVE_RENAMES; /* see fold_negations() */
+        }
+        break;
     default: /* CAST, BITCAST */
         if (renames(b->p, inst)) {
             f->root[at] = f->root[inst->arg[0]];
             v->flags = NATIVE_RENAMES;
         }
     }
+}
+
+/* A negation that only fused operations use is a part of them (native_is_negated()). */
+static void fold_negations(const Builder *b)
+{
+    const Program *p = b->p;
+    NativeFunction *f = b->f;
+    for (uint32_t at = 0; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        const uint32_t *args = program_args(p, inst);
+        for (uint32_t k = 0; k < inst->count && inst->op != OP_FMA; ++k)
+            if (p->insts[args[k]].op == OP_NEG)
+                f->values[args[k]].flags = NATIVE_STEP;
+    }
+    for (uint32_t at = 0; at < p->inst_count; ++at)
+        if (p->insts[at].op == OP_NEG && f->values[at].flags & NATIVE_RENAMES)
+            f->root[at] = f->root[p->insts[at].arg[0]];
 }
 
 static void number_values(Builder *b)
@@ -309,6 +333,8 @@ static void number_values(Builder *b)
         if (op_special[inst->op])
             number_special(b, at);
     }
+    if (b->negations)
+        fold_negations(b);
     for (uint32_t v = f->valid; v < f->value_count; ++v)
         f->values[v] =
             make_value(b->n, VarTypeBool,

@@ -141,6 +141,9 @@ bool native_in_register(const Native *n, uint32_t k);
 bool native_is_literal(const Native *n, uint32_t k, uint64_t *bits);
 /** Is operand k, of 64 bits, known to be less than 2^32? */
 bool native_is_half(const Native *n, uint32_t k);
+/** Operands of FMA, of type Float32 or Float64: shall the value that native_use() gives
+ *  be negated? */
+bool native_is_negated(const Native *n, uint32_t k);
 /** Is this the last use of operand k? */
 bool native_dies(const Native *n, uint32_t k);
 

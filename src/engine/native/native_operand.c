@@ -177,6 +177,13 @@ bool native_is_half(const Native *n, uint32_t k)
     }
 }
 
+bool native_is_negated(const Native *n, uint32_t k)
+{
+    uint32_t at = n->args[k];
+    return n->f->program->insts[at].op == OP_NEG &&
+           n->f->values[at].flags & NATIVE_RENAMES;
+}
+
 bool native_dies(const Native *n, uint32_t k)
 {
     return ends(n, operand(n, k));
