@@ -108,7 +108,8 @@ V m_poly(const M *m, V x, const double *c, int n)
     return m_fma(m, part[1], x, part[0]);
 }
 
-V m_power_of_two(const M *m, V k)
+/* 2^k as a float, for -bias < k <= bias. */
+static V power_of_two(const M *m, V k)
 {
     V exponent = m_add(m, k, m_integer(m, m->bias));
     return m_as_float(m, m_left(m, exponent, m->digits - 1));
@@ -117,8 +118,8 @@ V m_power_of_two(const M *m, V k)
 V m_scale(const M *m, V a, V k)
 {
     V half = m_right(m, k, 1);
-    V once = m_mul(m, a, m_power_of_two(m, half));
-    return m_mul(m, once, m_power_of_two(m, m_sub(m, k, half)));
+    V once = m_mul(m, a, power_of_two(m, half));
+    return m_mul(m, once, power_of_two(m, m_sub(m, k, half)));
 }
 
 /* Half the exponent with the opposite sign, the logarithm of the significand taken as a

@@ -136,8 +136,6 @@ V m_horner(const M *m, V x, const double *c, int n);
 /** a * 2^k with one rounding, for 1/4 <= |a| <= 4 and an integer |k| <= 2 * bias; also
  *  for a = 0, infinity, NaN. */
 V m_scale(const M *m, V a, V k);
-/** 2^k as a float, for -bias < k <= bias. */
-V m_power_of_two(const M *m, V k);
 /** 1 / (2 sqrt(x)) within 4 percent for positive, finite, normal x, as factor of what a
  *  rounded root lacks; some number for other x. */
 V m_rough_root(const M *m, V x);

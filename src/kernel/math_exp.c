@@ -88,8 +88,7 @@ static V exponential(const M *m, V x, const Base *base)
     Rest rest = base->natural ? take_off(m, (Pair){ x, PROGRAM_NONE }, k)
                               : take_off_binary(m, x, k, m_number(m, base->c[1]));
     V fraction = sum_powers(m, base, rest);
-    V exponent = m_left(m, integer, m->digits - 1);
-    V result = m_as_float(m, m_add(m, m_as_integer(m, fraction), exponent));
+    V result = math_exp_scale_normal(m, fraction, integer);
 
     V limit = m_as_pattern(m, m_number(m, base->usual));
     V rare = m_gt(m, m_as_pattern(m, m_abs(m, x)), limit); /* or NaN */
@@ -126,12 +125,19 @@ V math_exp_rounded(const M *m, Pair x, V *k)
 {
     V magic = m_number(m, rounder(m));
     V sum = m_fma(m, x.hi, m_number(m, M_LOG2E), magic);
-    *k = m_sub(m, m_as_integer(m, sum), m_as_integer(m, magic));
+    *k = m_as_integer(m, sum);
     Rest rest = take_off(m, x, m_sub(m, sum, magic));
     return sum_powers(m, &exp_base[!m->single], rest);
 }
 
+V math_exp_scale_normal(const M *m, V fraction, V k)
+{
+    V exponent = m_left(m, k, m->digits - 1);
+    return m_as_float(m, m_add(m, m_as_integer(m, fraction), exponent));
+}
+
 V math_exp_scale(const M *m, V x, V fraction, V k)
 {
+    k = m_sub(m, k, m_as_integer(m, m_number(m, rounder(m))));
     return scale(m, &exp_base[!m->single], x, fraction, k);
 }

@@ -12,7 +12,7 @@
 #include "kernel/math_exp.h"
 #include "kernel/math_log.h"
 
-/* a^b = fraction * 2^k for positive a. */
+/* a^b = fraction * 2^k for positive a: see math_exp_rounded(). */
 typedef struct Power {
     V fraction, k;
     V log; /* b log a, to tell large ones and NaN */
@@ -59,7 +59,7 @@ uint32_t math_power(Build *build, const Step *step)
     const M m_ = math_begin(build, step), *m = &m_;
     V a = step->args[0], b = step->args[1];
     Power power = raise(m, math_log_parts_of_normal(m, a), b);
-    V result = m_mul(m, power.fraction, m_power_of_two(m, power.k));
+    V result = math_exp_scale_normal(m, power.fraction, power.k);
 
     V size = m_abs(m, power.log), limit = m_number(m, m->single ? 86 : 708);
     V rare = m_or(m, m_outside(m, a, m->single ? 0x1p-126 : 0x1p-1022, INFINITY),
