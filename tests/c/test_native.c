@@ -485,6 +485,49 @@ static void test_uneven_loops(void **state)
     check(4, expect_uneven);
 }
 
+/* ---- masks */
+
+static uint64_t expect_filtered(uint32_t i)
+{
+    uint32_t x = 0;
+    for (; x * x < i && x < 12 && x != i % 16; ++x)
+        ;
+    bool low = x < 7, odd = i % 32 < 9;
+    return (low && odd) * 100 + low * 1000 + x;
+}
+
+/* A comparison is made in the lanes that its user asks for, if there is only one. */
+static void test_filtered_comparisons(void **state)
+{
+    (void) state;
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U32), i = lane();
+    uint32_t args[] = { number(BOOL, 1), number(U32, 0) }, one = number(U32, 1);
+    uint32_t most = number(U32, 12), seven = number(U32, 7);
+    uint32_t bound = binary(OP_MOD, U32, i, number(U32, 16));
+    uint32_t r = region(REGION_LOOP, 2, args), x = op(OP_STATE, U32, 0, 0);
+    uint32_t near = binary(OP_LT, BOOL, binary(OP_MUL, U32, x, x), i);
+    uint32_t few = binary(OP_LT, BOOL, x, most);
+    uint32_t going = binary(OP_AND, BOOL, near, few);
+    going = binary(OP_AND, BOOL, binary(OP_NEQ, BOOL, x, bound), going);
+    end_region(OP_TEST, r, 1, &going);
+    end_region(OP_END, r, 1, (uint32_t[]){ binary(OP_ADD, U32, x, one) });
+    x = op(OP_RESULT, U32, 0, 0);
+    uint32_t odd = binary(OP_LT, BOOL, binary(OP_MOD, U32, i, number(U32, 32)),
+                          number(U32, 9));
+    uint32_t low = binary(OP_LT, BOOL, x, seven), zero = number(U32, 0);
+    uint32_t both = binary(OP_AND, BOOL, odd, low);
+    uint32_t a = op(OP_SELECT, U32, 0, 3, both, number(U32, 100), zero);
+    uint32_t b = op(OP_SELECT, U32, 0, 3, low, number(U32, 1000), zero);
+    op(OP_STORE, VarTypeVoid, output, 1,
+       binary(OP_ADD, U32, binary(OP_ADD, U32, a, b), x));
+    /* One 'and' for the lanes that enter the loop, one for 'low', which is used twice;
+     * each for one packet or two. AVX2 has none. */
+    uint32_t ands = count_in_code("kandw");
+    assert_true(ands == 0 || ands == 2 || ands == 4);
+    check(4, expect_filtered);
+}
+
 /* ---- negations */
 
 static float factor_of(uint32_t i)
@@ -948,6 +991,7 @@ static int run_all(void)
                                         cmocka_unit_test(test_chosen_packets),
                                         cmocka_unit_test(test_chosen_packets_of_loops),
                                         cmocka_unit_test(test_uneven_loops),
+                                        cmocka_unit_test(test_filtered_comparisons),
                                         cmocka_unit_test(test_negated_operands),
                                         cmocka_unit_test(test_gathers_that_agree),
                                         cmocka_unit_test(test_loop),

@@ -60,7 +60,9 @@ enum {
     NATIVE_UNIFORM = 64, /* computed before the loop over packets; kept in it */
     NATIVE_HOME = 128,   /* a loop expects the value in its slot, which is kept */
     NATIVE_WANTED = 256, /* mark of native_region.c */
-    NATIVE_CARRIED = 512 /* STATE or RESULT */
+    NATIVE_CARRIED = 512, /* STATE or RESULT */
+    NATIVE_FILTERED = 1024, /* mask: has only lanes of the other operand of its user, */
+    NATIVE_INSIDE = 2048    /* ... of the loop that it is the test of */
 };
 
 typedef struct NativeValue {

@@ -96,9 +96,9 @@ bool native_avx512_float_compare(Native *n, const NativeRow *row)
                 (!native_in_register(n, 0) && native_in_register(n, 1));
     NativeReg a = native_use(n, swap);
     NativeOperand b = native_use_rm(n, !swap);
-    NativeReg to = native_result_mask(n, 32);
-    forms_rrxi(n, row->inst | forms_length(n, native_type(n, 0)), to, a, b,
-               swap ? row->extra : (int32_t) row->param);
+    NativeReg filter, to = native_result_filtered(n, &filter);
+    forms_rrxi(n, row->inst | forms_length(n, native_type(n, 0)) | X86_K(filter), to, a,
+               b, swap ? row->extra : (int32_t) row->param);
     return true;
 }
 
@@ -170,6 +170,11 @@ static X86Form mask_form(const Native *n, const NativeRow *row)
 
 bool native_avx512_float_mask(Native *n, const NativeRow *row)
 {
+    for (uint32_t k = 0; k < 2; ++k)
+        if (native_inst(n)->op == OP_AND && native_is_filtered(n, k)) {
+            native_result_same(n, k);
+            return true;
+        }
     NativeReg a = native_use_mask(n, 0, 32), b = native_use_mask(n, 1, 32);
     NativeReg to = native_result_mask(n, 32);
     x86_rrr(native_x86(n), mask_form(n, row), to, a, b);

@@ -131,7 +131,7 @@ static uint32_t count_registers(const Native *n, NativeClass class)
 /* Is one packet better than 'copies'? Straight lines: they pay if a packet is so long
  * that the processor does not meet the next one by itself, and mostly one chain. A few
  * registers less do little harm there, as values in memory are operands, too; in a loop
- * that goes for those from outside of it, but others would be stored again and again. */
+ * that goes for those from outside, but others would be stored again and again. */
 static bool is_too_many(const Native *n, uint32_t copies)
 {
     enum { SHORT = 24, CHAINS = 6 };

@@ -177,6 +177,12 @@ NativeReg native_result_over(Native *n, uint32_t k);
  *  vectors. */
 NativeReg native_result_mask(Native *n, uint32_t bits);
 NativeReg native_result_mask_fresh(Native *n, uint32_t bits);
+/** The same for comparisons on targets with mask registers, and a mask, 0 if there is
+ *  none: the result must have its lanes only. Then the only user of the result, an AND
+ *  or the test of a loop, has nothing to do. */
+NativeReg native_result_filtered(Native *n, NativeReg *filter);
+/** Operands of AND of masks: has operand k only lanes of the other one? */
+bool native_is_filtered(const Native *n, uint32_t k);
 /** The result is operand k, unchanged in its register (vector or mask): no instruction
  *  needed. The row returns after this, without native_use() of that operand. */
 void native_result_same(Native *n, uint32_t k);

@@ -302,6 +302,86 @@ NativeReg native_result_mask_fresh(Native *n, uint32_t bits)
     return native_result_fresh(n);
 }
 
+/* The step that uses a value next if that is its only use, else NULL. 'k': as which
+ * operand. */
+static const NativeStep *only_user(const NativeFunction *f, uint32_t value, uint32_t *k)
+{
+    if (f->values[value].next == NATIVE_NEVER)
+        return NULL;
+    const NativeStep *s = &f->steps[f->values[value].next];
+    const Inst *user = &f->program->insts[s->at];
+    bool second = user->op == OP_AND && f->root[user->arg[1]] == value;
+    *k = second;
+    bool fits = user->op == OP_AND ? f->root[user->arg[!second]] != value
+                                   : user->op == OP_TEST;
+    return fits && s->next[second] == NATIVE_NEVER ? s : NULL;
+}
+
+/* A mask of the lanes that matter, NATIVE_NO_VALUE: all do; is that its last use? */
+typedef struct Filter {
+    uint32_t value;
+    bool ends;
+} Filter;
+
+/* A mask that this step needs next, and later that one. */
+static Filter filter_by(const NativeFunction *f, uint32_t value, uint32_t step,
+                        uint32_t later)
+{
+    const NativeValue *v = &f->values[value];
+    bool ends = v->next == step && later == NATIVE_NEVER;
+    return (Filter){ value, ends && !(v->flags & NATIVE_UNIFORM) };
+}
+
+/* The lanes of the loop if all that becomes of the value, and of what it is a part of,
+ * is its test. Who was there before may have taken their register. */
+static Filter filter_by_loop(const NativeFunction *f, uint32_t value)
+{
+    enum { FAR = 4 };
+    for (uint32_t i = 0, k; i < FAR; ++i) {
+        const NativeStep *s = only_user(f, value, &k);
+        if (!s)
+            break;
+        const Inst *user = &f->program->insts[s->at];
+        uint32_t lanes = native_region_mask(f, user->aux, false);
+        if (user->op == OP_TEST && f->values[lanes].reg != NATIVE_NO_REG) {
+            f->values[value].flags |= NATIVE_INSIDE;
+            return filter_by(f, lanes, f->values[value].next,
+                             f->use_next[f->regions[user->aux].uses[0]]);
+        }
+        value = s->at;
+    }
+    return (Filter){ .value = NATIVE_NO_VALUE };
+}
+
+/* What the only user of the result combines it with. */
+static Filter find_filter(const Native *n)
+{
+    uint32_t k;
+    const NativeFunction *f = n->f;
+    const NativeStep *s = only_user(f, n->result, &k);
+    if (!s || f->program->insts[s->at].op == OP_TEST)
+        return filter_by_loop(f, n->result);
+    uint32_t other = f->root[f->program->insts[s->at].arg[!k]];
+    if (f->values[other].reg == NATIVE_NO_REG)
+        return filter_by_loop(f, s->at);
+    f->values[n->result].flags |= NATIVE_FILTERED;
+    return filter_by(f, other, f->values[n->result].next, s->next[!k]);
+}
+
+NativeReg native_result_filtered(Native *n, NativeReg *filter)
+{
+    Filter found = find_filter(n);
+    *filter = found.value == NATIVE_NO_VALUE ? 0 : native_alloc_load(n, found.value);
+    n->result_bits = 32;
+    return found.value != NATIVE_NO_VALUE && found.ends ? n->result_reg = *filter
+                                                        : native_result(n);
+}
+
+bool native_is_filtered(const Native *n, uint32_t k)
+{
+    return operand(n, k)->flags & NATIVE_FILTERED;
+}
+
 /* The value in a register of its own, which the result may have. */
 static void take_over(Native *n, uint32_t value, bool only)
 {

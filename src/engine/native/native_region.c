@@ -569,11 +569,14 @@ static void begin_loop(Native *n)
 void native_region_test(Native *n)
 {
     NativeRegion *own = region_of(n);
-    NativeReg test = use_mask(n, n->f->root[n->args[0]], 32);
-    NativeReg active = native_alloc_load(n, own_mask(n, false));
-    bool last = n->f->use_next[own->uses[0]] == NATIVE_NEVER; /* of this mask */
-    NativeReg to = last ? active : native_alloc_take(n, mask_class(n));
-    n->target->and_mask(n, to, active, test);
+    uint32_t value = n->f->root[n->args[0]];
+    NativeReg to = use_mask(n, value, 32);
+    if (!(value_at(n, value)->flags & NATIVE_INSIDE)) {
+        NativeReg test = to, active = native_alloc_load(n, own_mask(n, false));
+        bool last = n->f->use_next[own->uses[0]] == NATIVE_NEVER; /* of this mask */
+        to = last ? active : native_alloc_take(n, mask_class(n));
+        n->target->and_mask(n, to, active, test);
+    }
     bind_mask(n, own_mask(n, true), to);
     advance(n, 0);
     release_uses(n, 0);
