@@ -8,13 +8,20 @@
  */
 #include "base/alloc.h"
 
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 
-enum { ALLOC_ALIGNMENT = 64 };
+enum { ALLOC_ALIGNMENT = 64, PAGE = 4096, WORTH_TOUCHING = 1 << 16 };
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 #if defined(JIT_HOSTILE)
 
@@ -92,6 +99,18 @@ void *alloc_aligned(size_t size)
     if (alloc_fault() || posix_memalign(&ptr, ALLOC_ALIGNMENT, size ? size : 1) != 0)
         return fail(size);
     return ptr;
+}
+
+void alloc_touch(void *ptr, size_t size)
+{
+    static atomic_bool unknown; /* to systems before Linux 5.14 */
+    if (size < WORTH_TOUCHING || atomic_load_explicit(&unknown, memory_order_relaxed))
+        return;
+    uintptr_t begin = ((uintptr_t) ptr + PAGE - 1) / PAGE * PAGE;
+    uintptr_t end = ((uintptr_t) ptr + size) / PAGE * PAGE;
+    if (madvise((void *) begin, end - begin, MADV_POPULATE_WRITE) != 0 &&
+        errno == EINVAL)
+        atomic_store_explicit(&unknown, true, memory_order_relaxed);
 }
 
 char *alloc_string(const char *text)

@@ -195,6 +195,7 @@ static bool copy_array(void *out, uint32_t *capacity, const void *data, uint32_t
         return true;
     void *copy = alloc_get(count * size);
     TRY(copy, false);
+    alloc_touch(copy, count * size);
     memcpy(copy, data, count * size);
     memcpy(out, &copy, sizeof(copy));
     return true;
