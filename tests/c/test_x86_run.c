@@ -387,6 +387,68 @@ static void test_forms(void **state)
     x86_listing_free(&lines);
 }
 
+/* One instruction, the c-th copy of it, where vector registers are 8 and masks 1
+ * further, and memory as X86Copies says. */
+static void emit_copy(X86 *x, uint32_t which, int c)
+{
+    const int v = 8 * c, k = c;
+    const X86Mem same = x86_at(X86_R14, -0x200), slot = x86_at(X86_R13, 64 * (c - 1)),
+        lane = x86_at_index(X86_R8, X86_RBX, 2, 64 * c),
+        far = x86_at(X86_R13, 64 * c + 9000),
+        narrow = x86_at_index(X86_R9, X86_RBX, 0, 16 * c);
+    switch (which) {
+    case 0: x86_rrr(x, X86_VADDPS | X86_512, 1 + v, 2 + v, 3 + v); break;
+    case 1: x86_rrr(x, X86_VADDPS | X86_512 | X86_K(2 + k) | X86_Z, 7 + v, v, v); break;
+    case 2: x86_rrri(x, X86_VCMPPS_K | X86_512, 3 + k, 5 + v, 6 + v, 0x1E); break;
+    case 3: x86_rrr(x, X86_VPBLENDMD | X86_512 | X86_K(1 + k), v, v, 1 + v); break;
+    case 4: x86_rrr(x, X86_VADDPS | X86_512 | X86_RZ, 1 + v, 2 + v, 3 + v); break;
+    case 5: x86_rrr(x, X86_VADDPS | X86_256, 1 + v, 2 + v, 3 + v); break;
+    case 6: x86_rrr(x, X86_KANDW, 1 + k, 2 + k, 3 + k); break;
+    case 7: x86_rrm(x, X86_VADDPS | X86_512 | X86_B, 1 + v, 2 + v, same); break;
+    case 8: x86_rrmi(x, X86_VCMPPS_K | X86_512 | X86_B, 1 + k, 2 + v, same, 1); break;
+    case 9: x86_rrm(x, X86_VFMADD231PS | X86_512 | X86_K(1 + k), v, 2 + v, slot); break;
+    case 10: x86_rm(x, X86_VMOVUPS | X86_512, 4 + v, lane); break;
+    case 11: x86_mr(x, X86_VMOVUPS_ST | X86_512, far, 7 + v); break;
+    case 12: x86_rm(x, X86_VPMOVZXBD | X86_512, 7 + v, narrow); break;
+    case 13: x86_rm(x, X86_VMOVUPS | X86_128, 7 + v, slot); break;
+    case 14:
+        x86_rm(x, X86_VPGATHERDD | X86_512 | X86_K(1 + k), v,
+            x86_at_index(X86_RAX, 1 + v, 2, 8));
+        break;
+    default:
+        if (c == 0) /* nothing to copy */
+            x86_rm(x, X86_MOV | X86_W, X86_RAX, x86_at(X86_R13, 8));
+    }
+}
+
+/* Instructions side by side are the same as one after the other, with and without a
+ * listing. */
+static void test_copies(void **state)
+{
+    enum { KINDS = 16, COPIES = 4 };
+    (void) state;
+    for (uint32_t i = 0; i < 2 * KINDS; i++) {
+        X86Listing listing = { 0 };
+        X86 x, expected;
+        x86_init(&x);
+        x86_init(&expected);
+        x86_0(&x, X86_VZEROUPPER); /* the buffer is there */
+        x86_0(&expected, X86_VZEROUPPER);
+        x.listing = i < KINDS ? NULL : &listing;
+        x.copies = (X86Copies) { .count = COPIES, .vectors = 8, .masks = 1,
+            .index = X86_RBX, .index_step = 16, .base = X86_R13, .base_step = 64 };
+        emit_copy(&x, i % KINDS, 0);
+        for (int c = 0; c < COPIES; c++)
+            emit_copy(&expected, i % KINDS, c);
+        assert_false(x.copies.refused);
+        assert_int_equal(x86_position(&x), x86_position(&expected));
+        assert_memory_equal(x.code, expected.code, x86_position(&x));
+        x86_free(&x);
+        x86_free(&expected);
+        x86_listing_free(&listing);
+    }
+}
+
 #if defined(JIT_HOSTILE)
 /* Each allocation fails once; nothing leaks, and the same buffer works afterwards. */
 static void test_out_of_memory(void **state)
@@ -444,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_growth),
         cmocka_unit_test(test_listing),
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_copies),
 #if defined(JIT_HOSTILE)
         cmocka_unit_test(test_out_of_memory),
 #endif

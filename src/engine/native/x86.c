@@ -28,8 +28,9 @@
 #include "engine/native/x86_row.h"
 #include "engine/native/x86_text.h"
 
-/* An instruction has at most 15 bytes and is written with stores of up to 8. */
-#define SLACK 32
+/* An instruction has at most 15 bytes and is written with stores of up to 8. Four copies
+ * of one are written without looking at the limit again. */
+#define SLACK 96
 #define FIRST_CAPACITY 4096
 #define MAX_CAPACITY (1u << 30)
 
@@ -107,7 +108,7 @@ static const Row rows[X86_OP_COUNT] = {
 /* What copies need to know of a row (X86Copies). */
 typedef struct CopyRow {
     uint32_t vectors, masks; /* 1 in the bytes of operands of that class */
-    uint32_t rm;             /* 255 in the byte of the operand that may be in memory */
+    uint32_t own_vectors, own_masks; /* the same without the one that may be in memory */
     bool opmask;             /* there may be one */
     bool vector_index;       /* the memory operand has a vector as index */
     bool to_general;         /* the first operand is a general register */
@@ -132,7 +133,8 @@ static const CopyRow copy_rows[X86_OP_COUNT] = {
     [X86_##NAME] = { \
         .vectors = BYTES(IS_VECTOR, A, B, C, D), \
         .masks = BYTES(IS_MASK, A, B, C, D), \
-        .rm = 255u * BYTES(IN_RM, A, B, C, D), \
+        .own_vectors = BYTES(IS_VECTOR, A, B, C, D) & ~BYTES(IN_RM, A, B, C, D), \
+        .own_masks = BYTES(IS_MASK, A, B, C, D) & ~BYTES(IN_RM, A, B, C, D), \
         .opmask = X86_MASK_##MASK != X86_MASK__, \
         .vector_index = HAS_PLACE(A, S) || HAS_PLACE(B, S), \
         .to_general = CLASS_IN(A, G, U), \
@@ -222,6 +224,7 @@ static void grow(X86 *x, size_t size)
                 "bytes of machine code", MAX_CAPACITY);
     }
     if (code) {
+        alloc_touch(code + used, capacity - used);
         x->code = code;
         x->at = code + used;
         x->limit = code + capacity - SLACK;
@@ -489,6 +492,25 @@ static inline uint32_t vex_form(X86Form form)
     return (form & X86_W) | (form & X86_256) >> (X86_LENGTH_SHIFT - 18);
 }
 
+/* The word of EVEX without operands, for instructions on registers. */
+static inline uint64_t evex_word(const Row *row, X86Form form)
+{
+    /* With b set, the length bits say how to round. */
+    if (form & X86_B)
+        form = (form & ~X86_LENGTH(3))
+            | (form & (X86_RZ ^ X86_B)) << (X86_LENGTH_SHIFT - X86_ROUND_SHIFT);
+    return row->evex | (form & EVEX_FORM_BITS);
+}
+
+/* By how many bits an 8-bit displacement is scaled. */
+static inline uint32_t tuple_shift(const Row *row, X86Form form)
+{
+    const uint32_t tuple
+        = row->tuple + (row->tuple == X86_TUPLE_G && form & X86_W);
+    return form & X86_B ? row->bcast
+        : x86_tuple_shift[tuple][form >> X86_LENGTH_SHIFT & 3];
+}
+
 static ALWAYS_INLINE void emit(X86 *x, X86Form form, uint32_t regs, int32_t imm)
 {
     const Row *const row = &rows[form & X86_OP_MASK];
@@ -500,12 +522,7 @@ static ALWAYS_INLINE void emit(X86 *x, X86Form form, uint32_t regs, int32_t imm)
         return;
     }
     if (row->flags & ROW_EVEX || (form & X86_EVEX_FORM) | (regs & X86_HIGH_REGS)) {
-        /* With b set, the length bits say how to round. */
-        if (form & X86_B)
-            form = (form & ~X86_LENGTH(3))
-                | (form & (X86_RZ ^ X86_B)) << (X86_LENGTH_SHIFT - X86_ROUND_SHIFT);
-        word = add_regs(row, evex_bits, regs, row->evex | (form & EVEX_FORM_BITS))
-            | byte << EVEX_IMM;
+        word = add_regs(row, evex_bits, regs, evex_word(row, form)) | byte << EVEX_IMM;
         size += EVEX_IMM / 8;
     } else {
         word = add_regs(row, vex_bits, regs, row->vex | vex_form(form))
@@ -536,9 +553,7 @@ static ALWAYS_INLINE void emit_mem(X86 *x, X86Form form, uint32_t regs, X86Mem m
         put64(at, word);
         at += EVEX_MODRM / 8;
         modrm = (uint32_t) (word >> EVEX_MODRM);
-        shift = form & X86_B ? row->bcast
-            : x86_tuple_shift[row->tuple + (row->tuple == X86_TUPLE_G && form & X86_W)]
-                             [form >> X86_LENGTH_SHIFT & 3];
+        shift = tuple_shift(row, form);
     } else {
         word = add_regs(row, vex_bits, regs, row->vex | vex_form(form))
             ^ mem_bits(bits);
@@ -590,8 +605,95 @@ static inline int32_t copy_distance(const X86Copies *c, const CopyRow *row, X86M
     return mem.base == c->base ? c->base_step : 0;
 }
 
-/* What is rare: a full buffer, a failure before, a listing, copies, a label. Kept apart
- * so that the usual path is one function without calls. */
+/* ---- Copies ---- */
+
+/* Is the instruction EVEX whatever its registers are? 'flags' are those of rows that
+ * say so. */
+static inline bool always_evex(const Row *row, X86Form form, uint32_t flags)
+{
+    return !(row->flags & ROW_LEGACY)
+        && (row->flags & flags || form & X86_EVEX_FORM);
+}
+
+/* Copies of an instruction that is EVEX anyway differ in the numbers of their
+ * registers: the word is made once. */
+static void emit_copies(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    int32_t imm)
+{
+    const X86Copies *const c = &x->copies;
+    const CopyRow *const copy = &copy_rows[form & X86_OP_MASK];
+    const uint32_t further = copy->vectors * c->vectors + copy->masks * c->masks;
+    const X86Form opmask = copy_opmask(c, copy, form);
+    const uint32_t size = (row->imm & X86_IMM_SIZE) + EVEX_IMM / 8;
+    uint64_t word = evex_word(row, form) | (uint64_t) (uint8_t) imm << EVEX_IMM;
+    uint8_t *at = x->at;
+    x->copies.refused |= further && copy->to_general;
+    for (uint32_t left = further ? c->count : 1; left > 0; left--) {
+        put64(at, add_regs(row, evex_bits, regs, word));
+        at += size;
+        word += opmask; /* in the same place */
+        regs += further;
+    }
+    x->at = at;
+}
+
+/* Bits 3 and 4 of base and index of a memory operand, where an EVEX word has them. */
+static inline uint32_t evex_mem_bits(uint64_t bits)
+{
+    return mem_bits(bits) ^ vector_index_bit(bits);
+}
+
+/* An EVEX instruction with a plain memory operand; returns where the next one goes. */
+static inline uint8_t *put_evex_mem(uint8_t *at, const Row *row, uint64_t word,
+    uint32_t regs, X86Mem mem, uint32_t shift, int32_t imm)
+{
+    const uint64_t bits = mem_number(mem);
+    word = add_regs(row, evex_bits, regs, word) ^ evex_mem_bits(bits);
+    put64(at, word);
+    at = put_mem(at + EVEX_MODRM / 8, (uint32_t) (word >> EVEX_MODRM) & 0x38, bits,
+        shift);
+    *at = (uint8_t) imm;
+    return at + (row->imm & X86_IMM_SIZE);
+}
+
+/* The same with a plain memory operand. Often all copies have the same, and so the same
+ * bytes behind the opcode but for a register. */
+static void emit_mem_copies(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    X86Mem mem, int32_t imm)
+{
+    const X86Copies *const c = &x->copies;
+    const CopyRow *const copy = &copy_rows[form & X86_OP_MASK];
+    const uint32_t further
+        = copy->own_vectors * c->vectors + copy->own_masks * c->masks;
+    const X86Form opmask = copy_opmask(c, copy, form);
+    const int32_t distance = copy_distance(c, copy, mem);
+    const uint32_t shift = tuple_shift(row, form);
+    uint64_t word = row->evex | (form & EVEX_FORM_BITS);
+    uint8_t *at = put_evex_mem(x->at, row, word, regs, mem, shift, imm);
+    const uint32_t size = (uint32_t) (at - x->at);
+    uint64_t tail;
+    memcpy(&tail, x->at + EVEX_MODRM / 8, sizeof(tail));
+    for (uint32_t i = copy->vectors | copy->masks ? 1 : c->count; i < c->count; i++) {
+        word += opmask;
+        regs += further;
+        if (distance || copy->vector_index) {
+            mem.disp += distance;
+            mem.index = (uint8_t) (mem.index + (copy->vector_index ? c->vectors : 0));
+            at = put_evex_mem(at, row, word, regs, mem, shift, imm);
+        } else {
+            const uint64_t full = add_regs(row, evex_bits, regs, word)
+                ^ evex_mem_bits(mem_number(mem));
+            put64(at, full);
+            put64(at + EVEX_MODRM / 8,
+                (tail & ~(uint64_t) 0x38) | (full >> EVEX_MODRM & 0x38));
+            at += size;
+        }
+    }
+    x->at = at;
+}
+
+/* What is rare: a full buffer, a failure before, a listing, copies that are not EVEX, a
+ * label. Kept apart so that the usual path is one function without calls. */
 static __attribute__((noinline)) void emit_rare(X86 *x, X86Form form, uint32_t regs,
     int32_t imm)
 {
@@ -615,8 +717,7 @@ static __attribute__((noinline)) void emit_mem_rare(X86 *x, X86Form form, uint32
     const CopyRow *const row = &copy_rows[form & X86_OP_MASK];
     const bool copied = c->count > 1 && (row->vectors | row->masks);
     const uint32_t count = copied ? c->count : 1;
-    const uint32_t further = (row->vectors & ~row->rm) * c->vectors
-        + (row->masks & ~row->rm) * c->masks;
+    const uint32_t further = row->own_vectors * c->vectors + row->own_masks * c->masks;
     const X86Form opmask = copy_opmask(c, row, form);
     const int32_t distance = copy_distance(c, row, mem);
     for (uint32_t i = 0; i < count; i++) {
@@ -631,18 +732,28 @@ static __attribute__((noinline)) void emit_mem_rare(X86 *x, X86Form form, uint32
 
 void x86_emit(X86 *x, X86Form form, uint32_t regs, int32_t imm)
 {
-    if (x->at >= x->limit || x->listing || x->copies.count > 1)
+    const Row *const row = &rows[form & X86_OP_MASK];
+    if (x->at >= x->limit || x->listing)
         emit_rare(x, form, regs, imm);
-    else
+    else if (x->copies.count <= 1)
         emit(x, form, regs, imm);
+    else if (always_evex(row, form, ROW_EVEX))
+        emit_copies(x, row, form, regs, imm);
+    else
+        emit_rare(x, form, regs, imm);
 }
 
 void x86_emit_mem(X86 *x, X86Form form, uint32_t regs, X86Mem mem, int32_t imm)
 {
-    if (x->at >= x->limit || x->listing || x->copies.count > 1 || !is_plain(mem))
+    const Row *const row = &rows[form & X86_OP_MASK];
+    if (x->at >= x->limit || x->listing || !is_plain(mem))
         emit_mem_rare(x, form, regs, mem, imm);
-    else
+    else if (x->copies.count <= 1)
         emit_mem(x, form, regs, mem, imm, true);
+    else if (always_evex(row, form, ROW_EVEX | ROW_EVEX_MEM))
+        emit_mem_copies(x, row, form, regs, mem, imm);
+    else
+        emit_mem_rare(x, form, regs, mem, imm);
 }
 
 void x86_mov_imm(X86 *x, int reg, uint64_t value)
