@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,6 +110,42 @@ static void test_small_ones_share_pages(void **unused)
                 (uintptr_t) a.code - (uintptr_t) b.code < 4096);
     native_map_remove(&a);
     assert_int_equal(call(&b), 2);
+    native_map_remove(&b);
+}
+
+/* The file that small kernels are written to, -1 if there is none. */
+static int find_file(void)
+{
+    for (int file = 3; file < 256; ++file) {
+        char path[32], target[64] = "";
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        if (readlink(path, target, sizeof target - 1) > 0 &&
+            strncmp(target, "/memfd:drjit-kernels", 20) == 0)
+            return file;
+    }
+    return -1;
+}
+
+/* A program that closes files which are not its own, and opens others, which get their
+ * numbers: nothing is written to those, and the next kernels have other memory. */
+static void test_closed_file(void **unused)
+{
+    (void) unused;
+    NativeMapping a = add_function(1, 100);
+    int file = find_file();
+    assert_true(file >= 0);
+    FILE *other = tmpfile();
+    assert_non_null(other);
+    assert_int_equal(dup2(fileno(other), file), file);
+    NativeMapping b = add_function(2, 100);
+    assert_int_equal(call(&a), 1);
+    assert_int_equal(call(&b), 2);
+    struct stat status;
+    assert_int_equal(fstat(file, &status), 0); /* nor is it closed */
+    assert_int_equal(status.st_size, 0);
+    close(file);
+    fclose(other);
+    native_map_remove(&a);
     native_map_remove(&b);
 }
 
@@ -233,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_perf_map),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_small_ones_share_pages),
+        cmocka_unit_test(test_closed_file),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_gdb),

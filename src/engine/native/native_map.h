@@ -1,9 +1,9 @@
 /*
  * native_map.h -- executable memory
  *
- * Small kernels share pages: a chunk is memory that is mapped twice, once writable and
- * once executable, never both in one mapping. Kernels are written through the one and
- * run in the other. Memory of a chunk is used once: it goes back to the system when its
+ * Small kernels share pages: a chunk is a file in memory that is mapped executable.
+ * Kernels are written to the file; nothing is mapped writable and executable. Memory of
+ * a chunk is used once: it goes back to the system when its
  * last kernel is gone, so a forked process, which has the chunks in common with its
  * parent, never sees code change. Where the system has no such files in memory, and for
  * large kernels, a kernel has a mapping of its own that is writable first and
