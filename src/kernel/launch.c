@@ -114,12 +114,30 @@ static void add_calls(const Program *p, const Region *region, uint64_t times,
     }
 }
 
-/* Add what a body costs that is expected to run 'times' times; 'calls' counts how often
- * each callable then runs. */
+/* What a body without control flow costs that is expected to run 'times' times. */
+static void add_straight(Sums *sums, const Program *p, uint64_t times)
+{
+    uint64_t memory = 0, operations = 0, now = loop_times(times, 0);
+    for (uint32_t i = 0; i < p->inst_count; ++i) {
+        /* Nobody could predict a branch. */
+        uint64_t each = !(p->insts[i].flags & INST_UNIFORM);
+        memory += -each & access_cost[p->insts[i].op];
+        operations += each;
+    }
+    sums->memory += now * memory;
+    sums->operations += now * operations;
+    sums->insts += now * p->inst_count;
+}
+
+/* The same of any body; 'calls' counts how often each callable then runs. */
 static void add_body(Sums *sums, const Program *p, uint64_t times, uint64_t *calls)
 {
     uint64_t now = loop_times(times, 0);
     uint32_t depth = 0;
+    if (!p->region_count) {
+        add_straight(sums, p, times);
+        return;
+    }
     for (uint32_t i = 0; i < p->inst_count; ++i) {
         const Inst *inst = &p->insts[i];
         if (inst->op == OP_REGION || inst->op == OP_END) {
@@ -131,7 +149,6 @@ static void add_body(Sums *sums, const Program *p, uint64_t times, uint64_t *cal
                 sums->loops = true;
             }
         }
-        /* Nobody could predict a branch. */
         uint64_t each = inst->flags & INST_UNIFORM ? 0 : now;
         sums->memory += each * access_cost[inst->op];
         sums->operations += each;

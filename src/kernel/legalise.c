@@ -59,6 +59,17 @@ static bool supported(const Program *program, const Engine *engine, const Inst *
                             legalise_operand(program, inst));
 }
 
+/* The same without branches that nobody could predict, where operands stand in the
+ * instruction; unused ones are 0. */
+static inline VarType operand_type(const Program *program, const Inst *inst)
+{
+    if (inst->count > INST_ARGS)
+        return legalise_operand(program, inst);
+    uint32_t which = first_value[inst->op], there = which < inst->count;
+    uint32_t type = program->insts[inst->arg[which * there]].type;
+    return (VarType) (inst->type ^ ((inst->type ^ type) & -there));
+}
+
 /* A Program has few different instructions: those that the engine has are remembered,
  * so that it need not be asked for each. */
 static bool needs_work(const Program *program, const Engine *engine)
@@ -67,7 +78,7 @@ static bool needs_work(const Program *program, const Engine *engine)
     uint32_t known[1 << KNOWN_BITS] = { 0 };
     for (uint32_t i = 0; i < program->inst_count; ++i) {
         const Inst *inst = &program->insts[i];
-        VarType operand = legalise_operand(program, inst);
+        VarType operand = operand_type(program, inst);
         uint32_t what = ((inst->op + 1u) << TYPE_BITS | inst->type) << TYPE_BITS |
                         (uint32_t) operand;
         uint32_t *slot = &known[what * 0x9e3779b1u >> (32 - KNOWN_BITS)];
