@@ -13,9 +13,6 @@
 
 _Static_assert((int) NATIVE_NO_INDEX == (int) X86_NO_INDEX, "the same number");
 
-/** The assembler of a compile. */
-X86 *native_x86(Native *n);
-
 /** X86_128, X86_256 or X86_512 for values of this type. */
 static inline X86Form forms_length(const Native *n, VarType type)
 {

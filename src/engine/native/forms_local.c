@@ -189,7 +189,7 @@ bool forms_local_read(Native *n, const FormsLocal *target)
 {
     X86 *x = native_x86(n);
     Array array = find_array(n, n->args[0]);
-    uint32_t entry;
+    uint32_t entry = 0;
     IndexKind kind = find_kind(n, &array, 1, &entry);
     if (kind == INDEX_OUTSIDE) {
         NativeReg to = target->result(n);
@@ -229,7 +229,7 @@ bool forms_local_write(Native *n, const FormsLocal *target)
 {
     X86 *x = native_x86(n);
     Array array = find_array(n, n->args[0]);
-    uint32_t entry;
+    uint32_t entry = 0;
     IndexKind kind = find_kind(n, &array, 2, &entry);
     if (kind == INDEX_OUTSIDE)
         return true;

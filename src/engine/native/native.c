@@ -120,6 +120,7 @@ static void end_compile(Native *n)
     alloc_free(n->helpers);
     alloc_free(n->snapshots);
     alloc_free(n->entries);
+    alloc_free(n->streams);
     alloc_free(n->notes);
 }
 
@@ -151,7 +152,8 @@ static bool try_generate(Native *n, const Program *program)
     n->hoisted_all = true;
     native_dispatch_choose(n);
     n->entries = alloc_get((program->callable_count + 1u) * sizeof(X86Label));
-    TRY(n->entries, false);
+    n->streams = alloc_zero(program->param_count + 1u, sizeof(uint8_t));
+    TRY(n->entries && n->streams, false);
     for (uint32_t i = 0; i < program->callable_count; ++i)
         n->entries[i] = x86_label(&n->x);
     emit_function(n, program, PROGRAM_NONE);
@@ -179,40 +181,35 @@ static bool generate(Native *n, const Program *program)
     return ok;
 }
 
-/* Arrays that are loaded or stored with an entry a lane. */
-static void note_arrays_of(EngineCode *code, const Program *p, Op op, bool *seen)
+/* Arrays that are loaded or stored with an entry a lane: outputs first. Behind an array
+ * there is as much as one packet reads, but not several. */
+static void note_arrays(EngineCode *code, const Native *n, const Program *p,
+                        uint8_t access)
 {
-    for (uint32_t i = 0; i < p->inst_count; ++i) {
-        const Inst *inst = &p->insts[i];
-        if (inst->op != op || inst->flags & INST_UNIFORM || seen[inst->aux])
-            continue;
-        seen[inst->aux] = true;
-        code->arrays[code->array_count++] =
-            (Array){ inst->aux, type_info[p->params[inst->aux].type].size };
-    }
+    for (uint32_t slot = 0; slot < p->param_count; ++slot)
+        if (n->streams[slot] & access)
+            code->arrays[code->array_count++] =
+                (Array){ slot, type_info[p->params[slot].type].size };
 }
 
-/* Behind an array there is as much as one packet reads, but not several. */
-static bool note_arrays(EngineCode *code, const Program *p)
+static bool make_arrays(EngineCode *code, const Native *n, const Program *p)
 {
     code->arrays = alloc_get((p->param_count + 1u) * sizeof(Array));
-    bool *seen = alloc_zero(p->param_count + 1u, sizeof(bool));
-    bool ok = code->arrays && seen;
-    if (ok) {
-        note_arrays_of(code, p, OP_STORE, seen);
-        code->output_count = code->array_count;
-        if (code->packets > 1)
-            note_arrays_of(code, p, OP_LOAD, seen);
-    }
-    alloc_free(seen);
-    return ok;
+    TRY(code->arrays, false);
+    note_arrays(code, n, p, NATIVE_STORED);
+    code->output_count = code->array_count;
+    if (code->packets > 1)
+        note_arrays(code, n, p, NATIVE_LOADED);
+    return true;
 }
 
 static void *copy_aligned(const void *data, size_t size)
 {
     void *copy = alloc_aligned(size + LINE);
-    if (copy && size)
+    if (copy && size) {
+        alloc_touch(copy, size);
         memcpy(copy, data, size);
+    }
     return copy;
 }
 
@@ -262,7 +259,7 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
     code->mask_bits = n->target->registers[NATIVE_MASK];
     code->pool = copy_aligned(n->pool, n->pool_size);
     code->steps = copy_aligned(n->helpers, n->helper_count * sizeof(LaneStep));
-    TRY(code->pool && code->steps && note_arrays(code, program), false);
+    TRY(code->pool && code->steps && make_arrays(code, n, program), false);
     TRY(native_map_add(&code->mapping, n->x.code, x86_position(&n->x)), false);
     memcpy(&code->entry, &code->mapping.code, sizeof code->entry);
     lay_out(code, n);

@@ -60,19 +60,20 @@ enum {
     NATIVE_UNIFORM = 64, /* computed before the loop over packets; kept in it */
     NATIVE_HOME = 128,   /* a loop expects the value in its slot, which is kept */
     NATIVE_WANTED = 256, /* mark of native_region.c */
-    NATIVE_CARRIED = 512, /* STATE or RESULT */
-    NATIVE_FILTERED = 1024, /* mask: has only lanes of the other operand of its user, */
-    NATIVE_INSIDE = 2048    /* ... of the loop that it is the test of */
+    NATIVE_ODD = 512,    /* more to it than operands and a result (native_build.c) */
+    NATIVE_SPILLED = 1024,  /* has a spill slot */
+    NATIVE_FILTERED = 2048, /* mask: has only lanes of the other operand of its user, */
+    NATIVE_INSIDE = 4096    /* ... of the loop that it is the test of */
 };
 
 typedef struct NativeValue {
     uint32_t next; /* step that needs it next, NATIVE_NEVER if none does */
     uint32_t
         slot;    /* spill slot, NATIVE_NO_SLOT; LITERAL: place in the pool; LOCAL: bytes
-                      to the array; in native_build.c a height */
-    uint8_t reg; /* NATIVE_NO_REG */
-    uint8_t class;  /* NativeClass; NATIVE_CLASSES if never in a register */
+                      to the array */
+    uint8_t reg;    /* NATIVE_NO_REG */
     uint8_t bits;   /* of its lanes: 32 or 64 (masks that are vectors: as computed) */
+    uint8_t class;  /* NativeClass; NATIVE_CLASSES if never in a register */
     uint8_t source; /* NativeSource */
     uint8_t type;   /* VarType */
     uint16_t flags;
@@ -107,7 +108,7 @@ typedef struct NativeFunction {
     const Program *program;
     uint32_t self;  /* position in callables[], PROGRAM_NONE for the root */
     uint32_t *root; /* by position: number of the value */
-    NativeValue *values;
+    NativeValue *values; /* and one behind them for operands that are missing */
     uint32_t value_count;
     uint32_t valid; /* number of the value VALID */
     NativeStep *steps;
@@ -147,8 +148,9 @@ static inline uint32_t native_region_incoming(const NativeFunction *f,
 enum { NATIVE_REGISTERS = 32, NATIVE_FILES = 2 /* vectors, masks */ };
 
 typedef struct NativeFile {
-    uint32_t all, free, pinned;       /* sets of registers */
-    uint32_t owner[NATIVE_REGISTERS]; /* value, NATIVE_NO_VALUE */
+    uint32_t all, free, pinned; /* sets of registers */
+    /* Values, NATIVE_NO_VALUE; and one behind them that stands for no register. */
+    uint32_t owner[NATIVE_REGISTERS + 1];
 } NativeFile;
 
 /** What was in the registers at some point of the code. */
@@ -156,6 +158,9 @@ typedef struct NativeSnapshot {
     uint32_t owner[NATIVE_FILES][NATIVE_REGISTERS];
     uint32_t clean[NATIVE_FILES]; /* sets of registers */
 } NativeSnapshot;
+
+/** What is done with an array that has an entry a lane. */
+enum { NATIVE_STORED = 1, NATIVE_LOADED = 2 };
 
 enum { NATIVE_CONSTANT_BITS = 8 };
 
@@ -173,7 +178,9 @@ struct Native {
     const NativeTarget *target;
     const LaneTable *lanes_table;
     const Program *root_program;
-    NativeFunction *f; /* the one being compiled */
+    NativeFunction *f; /* the one being compiled, */
+    const Inst *insts; /* ... what is in its Program */
+    NativeValue *values; /* ... and its values */
     uint32_t lanes;    /* W */
     uint32_t copies;   /* packets that the code computes at a time */
     uint32_t most_copies; /* to try */
@@ -197,6 +204,7 @@ struct Native {
     uint32_t hoisted_count;
     bool hoisted_all; /* there are no other slots with addresses */
     bool bypasses;    /* there are stores past the caches */
+    uint8_t *streams; /* by slot: NATIVE_STORED, _LOADED with an entry a lane */
 
     /* Spill slots. */
     uint32_t *free_slots;
@@ -276,9 +284,20 @@ static inline bool native_is_clean(const NativeValue *v)
 uint32_t native_alloc_share(const Native *n, NativeClass class);
 /** No registers are in use, no slots taken. */
 void native_alloc_begin(Native *n);
+/** The register of the value that is needed furthest ahead, which leaves it. */
+NativeReg native_alloc_evict(Native *n, NativeClass class);
 /** A register, taken from the value needed last if none is free. Pinned; belongs to no
  *  value. */
-NativeReg native_alloc_take(Native *n, NativeClass class);
+static inline NativeReg native_alloc_take(Native *n, NativeClass class)
+{
+    NativeFile *file = &n->files[class];
+    NativeReg reg = file->free ? (NativeReg) __builtin_ctz(file->free)
+                               : native_alloc_evict(n, class);
+    file->free &= ~(1u << reg);
+    file->pinned |= 1u << reg;
+    return reg;
+}
+
 /** Give back what native_alloc_take() gave. */
 static inline void native_alloc_give(Native *n, NativeClass class, NativeReg reg)
 {
@@ -289,7 +308,7 @@ static inline void native_alloc_give(Native *n, NativeClass class, NativeReg reg
 /** The value leaves its register; it was clean, or is not needed. */
 static inline void native_alloc_drop(Native *n, uint32_t value)
 {
-    NativeValue *v = &n->f->values[value];
+    NativeValue *v = &n->values[value];
     if (v->reg == NATIVE_NO_REG)
         return;
     native_file(n, v)->owner[v->reg] = NATIVE_NO_VALUE;
@@ -301,13 +320,14 @@ static inline void native_alloc_drop(Native *n, uint32_t value)
  *  now, and nothing else does. */
 static inline void native_alloc_bind(Native *n, uint32_t value, NativeReg reg)
 {
-    NativeValue *v = &n->f->values[value];
+    NativeValue *v = &n->values[value];
     NativeFile *file = native_file(n, v);
     uint32_t before = file->owner[reg];
     if (before == value)
         return;
-    if (before != NATIVE_NO_VALUE)
-        n->f->values[before].reg = NATIVE_NO_REG;
+    /* No branch: nobody could predict it. */
+    before = before == NATIVE_NO_VALUE ? n->f->value_count : before;
+    n->values[before].reg = NATIVE_NO_REG;
     native_alloc_drop(n, value);
     file->owner[reg] = value;
     file->free &= ~(1u << reg);
@@ -323,12 +343,14 @@ void native_alloc_fill(Native *n, uint32_t value, NativeReg reg);
 bool native_alloc_place(Native *n, uint32_t value, NativeOperand *place);
 /** Make sure that the value could leave its register. */
 void native_alloc_clean(Native *n, uint32_t value);
+/** The slot of a NATIVE_SPILLED value that is needed no more. */
+void native_alloc_free_slot(Native *n, NativeValue *v);
 /** Release register and slot of a value that no step needs any more. */
 void native_alloc_forget(Native *n, uint32_t value);
 /** The same if so. */
 static inline void native_alloc_release(Native *n, uint32_t value)
 {
-    if (n->f->values[value].next == NATIVE_NEVER)
+    if (n->values[value].next == NATIVE_NEVER)
         native_alloc_forget(n, value);
 }
 /** All values leave their registers. What is needed later is stored. */
@@ -342,6 +364,10 @@ uint64_t native_alloc_literal(const Native *n, uint32_t value);
 
 /* ---- native_operand.c */
 
+/** A value that is in no register, as an operand. */
+NativeOperand native_operand_fetch(Native *n, uint32_t value);
+/** Register for the result: that of an operand that ends here, or another one. */
+NativeReg native_operand_reuse(Native *n, NativeClass class);
 /** Operands of a step with few of them are noted; then native_use...() work. */
 void native_operand_begin(Native *n, uint32_t step);
 /** The result is bound, operands that end here are released. */
@@ -447,5 +473,7 @@ NativeReg native_memory_address(Native *n, uint32_t slot);
 const NativeTarget *native_target(void);
 /** Packets at a time if somebody has set that, else 0. */
 uint32_t native_target_packets(void);
+
+#include "engine/native/native_inline.h"
 
 #endif

@@ -38,9 +38,10 @@ static void give_slot(Native *n, uint32_t slot)
 
 NativeOperand native_alloc_slot(Native *n, uint32_t value)
 {
-    NativeValue *v = &n->f->values[value];
-    if (v->slot == NATIVE_NO_SLOT)
+    NativeValue *v = &n->values[value];
+    if (!(v->flags & NATIVE_SPILLED))
         v->slot = take_slot(n);
+    v->flags |= NATIVE_SPILLED;
     return native_memory_slot(n, v->slot);
 }
 
@@ -73,7 +74,7 @@ void native_alloc_begin(Native *n)
 
 static void store(Native *n, uint32_t value)
 {
-    NativeValue *v = &n->f->values[value];
+    NativeValue *v = &n->values[value];
     n->target->spill(n, (NativeClass) v->class, native_value_bytes(n, v),
                      native_alloc_slot(n, value), v->reg);
     v->flags |= NATIVE_CLEAN;
@@ -81,19 +82,19 @@ static void store(Native *n, uint32_t value)
 
 void native_alloc_clean(Native *n, uint32_t value)
 {
-    if (!native_is_clean(&n->f->values[value]))
+    if (!native_is_clean(&n->values[value]))
         store(n, value);
 }
 
 /* How far away is the need for this register? */
 static uint64_t distance(const Native *n, uint32_t value)
 {
-    const NativeValue *v = &n->f->values[value];
+    const NativeValue *v = &n->values[value];
     uint64_t steps = v->next > n->step ? v->next - n->step : 0;
     return native_is_clean(v) ? 2 * steps : steps;
 }
 
-static NativeReg evict(Native *n, NativeClass class)
+NativeReg native_alloc_evict(Native *n, NativeClass class)
 {
     NativeFile *file = &n->files[class];
     NativeReg best = NATIVE_NO_REG;
@@ -121,16 +122,6 @@ static NativeReg evict(Native *n, NativeClass class)
     return best;
 }
 
-NativeReg native_alloc_take(Native *n, NativeClass class)
-{
-    NativeFile *file = &n->files[class];
-    NativeReg reg =
-        file->free ? (NativeReg) __builtin_ctz(file->free) : evict(n, class);
-    file->free &= ~(1u << reg);
-    file->pinned |= 1u << reg;
-    return reg;
-}
-
 /* ---- where values are */
 
 uint64_t native_alloc_literal(const Native *n, uint32_t value)
@@ -138,6 +129,8 @@ uint64_t native_alloc_literal(const Native *n, uint32_t value)
     const Program *p = n->f->program;
     const Inst *inst = &p->insts[value];
     uint64_t bits = inst->op == OP_LITERAL ? p->literals[inst->aux] : 0;
+    if (type_info[inst->type].size >= 4)
+        return type_info[inst->type].size == 8 ? bits : (uint32_t) bits;
     switch (inst->type) {
     case VarTypeBool:
         return bits & 1;
@@ -147,11 +140,8 @@ uint64_t native_alloc_literal(const Native *n, uint32_t value)
         return (uint8_t) bits;
     case VarTypeInt16:
         return (uint32_t) (int32_t) (int16_t) bits;
-    case VarTypeUInt16:
-    case VarTypeFloat16:
+    default: /* UInt16, Float16 */
         return (uint16_t) bits;
-    default:
-        return type_info[inst->type].size == 8 ? bits : (uint32_t) bits;
     }
 }
 
@@ -177,7 +167,7 @@ static void fill_counter(Native *n, NativeReg reg)
 
 static void fill(Native *n, uint32_t value, NativeReg reg)
 {
-    const NativeValue *v = &n->f->values[value];
+    const NativeValue *v = &n->values[value];
     const NativeTarget *t = n->target;
     const Inst *inst = value < n->f->valid ? &n->f->program->insts[value] : NULL;
     VarType type = (VarType) v->type;
@@ -229,7 +219,7 @@ void native_alloc_fill(Native *n, uint32_t value, NativeReg reg)
 
 bool native_alloc_place(Native *n, uint32_t value, NativeOperand *place)
 {
-    NativeValue *v = &n->f->values[value];
+    NativeValue *v = &n->values[value];
     const Inst *inst = value < n->f->valid ? &n->f->program->insts[value] : NULL;
     VarType type = (VarType) v->type;
     switch ((NativeSource) v->source) {
@@ -266,7 +256,7 @@ bool native_alloc_place(Native *n, uint32_t value, NativeOperand *place)
 
 NativeReg native_alloc_load(Native *n, uint32_t value)
 {
-    NativeValue *v = &n->f->values[value];
+    NativeValue *v = &n->values[value];
     if (v->reg == NATIVE_NO_REG) {
         NativeReg reg = native_alloc_take(n, (NativeClass) v->class);
         native_alloc_fill(n, value, reg);
@@ -276,19 +266,24 @@ NativeReg native_alloc_load(Native *n, uint32_t value)
     return v->reg;
 }
 
+void native_alloc_free_slot(Native *n, NativeValue *v)
+{
+    if (v->flags & NATIVE_HOME)
+        return;
+    give_slot(n, v->slot);
+    v->slot = NATIVE_NO_SLOT;
+    v->flags &= (uint16_t) ~(NATIVE_CLEAN | NATIVE_SPILLED);
+}
+
 void native_alloc_forget(Native *n, uint32_t value)
 {
-    NativeValue *v = &n->f->values[value];
+    NativeValue *v = &n->values[value];
     if ((v->flags & NATIVE_UNIFORM && n->step >= n->f->packet) ||
         v->class >= NATIVE_FILES)
         return;
     native_alloc_drop(n, value);
-    if (v->source == NATIVE_COMPUTED && v->slot != NATIVE_NO_SLOT &&
-        !(v->flags & NATIVE_HOME)) {
-        give_slot(n, v->slot);
-        v->slot = NATIVE_NO_SLOT;
-        v->flags &= (uint16_t) ~NATIVE_CLEAN;
-    }
+    if (v->flags & NATIVE_SPILLED)
+        native_alloc_free_slot(n, v);
 }
 
 void native_alloc_flush(Native *n)
@@ -299,7 +294,7 @@ void native_alloc_flush(Native *n)
             uint32_t value = file->owner[__builtin_ctz(set)];
             if (value == NATIVE_NO_VALUE)
                 continue;
-            const NativeValue *v = &n->f->values[value];
+            const NativeValue *v = &n->values[value];
             if (v->next != NATIVE_NEVER || v->flags & NATIVE_UNIFORM)
                 native_alloc_clean(n, value);
             native_alloc_drop(n, value);

@@ -25,6 +25,11 @@
 #include "base/vec.h"
 #include "engine/native/native.h"
 
+/* Values in vector registers at a point of the backward scan, and at once so far. */
+typedef struct Backward {
+    uint32_t alive, most;
+} Backward;
+
 typedef struct Builder {
     Native *n;
     NativeFunction *f;
@@ -36,10 +41,12 @@ typedef struct Builder {
     uint32_t outside_count, outside_capacity;
     uint32_t *uniform; /* uniform steps, the last one first */
     uint32_t uniform_count, uniform_capacity;
-    uint32_t alive, most; /* values in vector registers, backward */
+    Backward now;         /* while steps are made */
     uint8_t single;       /* is there an operation that cannot be copied? */
     bool pointers;        /* parameters that are pointers may have to be computed */
+    bool renamed;         /* may a value have another number than its position? */
     bool negations;       /* there are some of floats */
+    uint32_t *path;       /* by position: see find_path() */
     bool failed;
 } Builder;
 
@@ -47,10 +54,15 @@ typedef struct Builder {
 
 enum { SPECIAL = 1 };
 
-/* By operation: flags of the value, before anybody needs it. */
-static const uint8_t op_flags[OP_COUNT] = {
-#define OP(name, text, arity, operands, result, flags) \
-    [OP_##name] = (flags) &F_EFFECT ? NATIVE_STEP | NATIVE_EFFECT : NATIVE_STEP,
+/* Where values come from, and so which operations are no steps. */
+#define SOURCE(op) \
+    ((op) == OP_LITERAL || (op) == OP_UNDEFINED ? NATIVE_LITERAL \
+     : (op) == OP_COUNTER                       ? NATIVE_COUNTER \
+     : (op) == OP_ARG                           ? NATIVE_ARG \
+                                                : NATIVE_COMPUTED)
+
+static const uint8_t op_source[OP_COUNT] = {
+#define OP(name, text, arity, operands, result, flags) [OP_##name] = SOURCE(OP_##name),
 #include "ir/ops.def"
 #undef OP
 };
@@ -65,21 +77,29 @@ static const uint8_t op_special[OP_COUNT] = {
 
 /* Operations of which packets are not computed side by side: those whose effects have
  * an order, whose rows have jumps, and what the frame has once. */
+#define MARK(op) ((op) >= OP_REGION && (op) <= OP_END)
+#define SINGLE(op, flags) \
+    ((((flags) &F_EFFECT) && (op) != OP_STORE && !MARK(op)) || (op) == OP_WORKER || \
+     (op) == OP_GATHER || (op) == OP_GATHER_PACKET || (op) == OP_PACKET_ITEM || \
+     (op) == OP_LOCAL || (op) == OP_LOCAL_READ)
+
 static const uint8_t op_single[OP_COUNT] = {
 #define OP(name, text, arity, operands, result, flags) \
-    [OP_##name] = (((flags) &F_EFFECT) && OP_##name != OP_STORE && \
-                   !(OP_##name >= OP_REGION && OP_##name <= OP_END)) || \
-                  OP_##name == OP_WORKER || OP_##name == OP_GATHER || \
-                  OP_##name == OP_GATHER_PACKET || OP_##name == OP_PACKET_ITEM || \
-                  OP_##name == OP_LOCAL || OP_##name == OP_LOCAL_READ,
+    [OP_##name] = SINGLE(OP_##name, flags),
 #include "ir/ops.def"
 #undef OP
 };
 
-static const uint8_t op_source[OP_COUNT] = { [OP_LITERAL] = NATIVE_LITERAL,
-                                             [OP_UNDEFINED] = NATIVE_LITERAL,
-                                             [OP_COUNTER] = NATIVE_COUNTER,
-                                             [OP_ARG] = NATIVE_ARG };
+/* By operation: flags of the value, before anybody needs it. */
+static const uint16_t op_flags[OP_COUNT] = {
+#define OP(name, text, arity, operands, result, flags) \
+    [OP_##name] = \
+        (SOURCE(OP_##name) == NATIVE_COMPUTED ? NATIVE_STEP : 0) | \
+        ((flags) &F_EFFECT ? NATIVE_EFFECT : 0) | \
+        (SINGLE(OP_##name, flags) || MARK(OP_##name) ? NATIVE_ODD : 0),
+#include "ir/ops.def"
+#undef OP
+};
 
 enum {
     WIDE_TYPES = 1 << VarTypeInt64 | 1 << VarTypeUInt64 | 1 << VarTypeFloat64,
@@ -200,19 +220,27 @@ static void number_param(const Builder *b, const Inst *inst, NativeValue *v)
 {
     if (inst->type == VarTypePointer) {
         hoist(b, inst->aux);
-        v->flags = 0; /* a step if it is used other than as an address */
+        v->flags = NATIVE_ODD; /* a step if it is used other than as an address */
     }
-    if (b->n->target->broadcasts && type_info[inst->type].size >= 4)
+    if (b->n->target->broadcasts && type_info[inst->type].size >= 4) {
         v->source = NATIVE_PARAM;
+        v->flags = 0;
+    }
+}
+
+/* The END of the region of a RESULT. */
+static uint32_t result_end(const Program *p, uint32_t at)
+{
+    uint32_t end = at - 1;
+    while (p->insts[end].op != OP_END)
+        --end;
+    return end;
 }
 
 static uint32_t result_root(const Builder *b, uint32_t at)
 {
     const Program *p = b->p;
-    uint32_t end = at - 1;
-    while (p->insts[end].op != OP_END)
-        --end;
-    const NativeRegion *own = &b->f->regions[p->insts[end].aux];
+    const NativeRegion *own = &b->f->regions[p->insts[result_end(p, at)].aux];
     return b->f->carried[own->carried + p->insts[at].aux];
 }
 
@@ -232,11 +260,12 @@ static void number_packet(Builder *b, const Inst *inst, NativeValue *v)
 }
 
 /* An item is computed by the step of its packet. */
-static void number_item(const Builder *b, uint32_t at, NativeValue *v)
+static void number_item(Builder *b, uint32_t at, NativeValue *v)
 {
     NativeFunction *f = b->f;
     const Inst *inst = &b->p->insts[at];
-    v->flags = NATIVE_RENAMES;
+    v->flags = NATIVE_RENAMES | NATIVE_ODD;
+    b->renamed = true;
     if (b->failed)
         return;
     uint32_t *item = &f->items[f->values[inst->arg[0]].slot + inst->aux];
@@ -252,11 +281,14 @@ static void number_special(Builder *b, uint32_t at)
     NativeValue *v = &f->values[at];
     switch (inst->op) {
     case OP_STORE:
+        b->n->streams[inst->aux] |= NATIVE_STORED;
         hoist(b, inst->aux);
         break;
     case OP_LOAD:
         if (!(inst->flags & INST_UNIFORM)) {
             v->source = NATIVE_INPUT;
+            v->flags = 0;
+            b->n->streams[inst->aux] |= NATIVE_LOADED;
             hoist(b, inst->aux);
         }
         break;
@@ -272,10 +304,10 @@ static void number_special(Builder *b, uint32_t at)
         break;
     case OP_RESULT:
         f->root[at] = result_root(b, at);
-        v->flags = NATIVE_CARRIED;
+        v->flags = NATIVE_ODD;
         break;
     case OP_STATE:
-        v->flags = NATIVE_CARRIED;
+        v->flags = NATIVE_ODD; /* its loop's REGION ends it */
         break;
     case OP_GATHER_PACKET:
         number_packet(b, inst, v);
@@ -285,20 +317,21 @@ static void number_special(Builder *b, uint32_t at)
         break;
     case OP_NEG:
         if (1 << inst->type & (1 << VarTypeFloat32 | 1 << VarTypeFloat64)) {
+            v->flags = NATIVE_RENAMES | NATIVE_ODD; /* see fold_negations() */
             b->negations = true;
-            v->flags = NATIVE_RENAMES; /* see fold_negations() */
         }
         break;
     default: /* CAST, BITCAST */
         if (renames(b->p, inst)) {
             f->root[at] = f->root[inst->arg[0]];
-            v->flags = NATIVE_RENAMES;
+            v->flags = NATIVE_RENAMES | NATIVE_ODD;
+            b->renamed = true;
         }
     }
 }
 
 /* A negation that only fused operations use is a part of them (native_is_negated()). */
-static void fold_negations(const Builder *b)
+static void fold_negations(Builder *b)
 {
     const Program *p = b->p;
     NativeFunction *f = b->f;
@@ -307,38 +340,79 @@ static void fold_negations(const Builder *b)
         const uint32_t *args = program_args(p, inst);
         for (uint32_t k = 0; k < inst->count && inst->op != OP_FMA; ++k)
             if (p->insts[args[k]].op == OP_NEG)
-                f->values[args[k]].flags = NATIVE_STEP;
+                f->values[args[k]].flags = NATIVE_STEP | NATIVE_ODD;
     }
     for (uint32_t at = 0; at < p->inst_count; ++at)
-        if (p->insts[at].op == OP_NEG && f->values[at].flags & NATIVE_RENAMES)
+        if (p->insts[at].op == OP_NEG && f->values[at].flags & NATIVE_RENAMES) {
             f->root[at] = f->root[p->insts[at].arg[0]];
+            b->renamed = true;
+        }
+}
+
+/* Steps on the longest path of dependencies to and including this instruction. One with
+ * a long list is none of which packets are side by side, so nobody asks. Operands that
+ * are missing are 0, and instruction 0 has none. */
+static inline uint32_t find_path(const Inst *inst, uint16_t flags, const uint32_t *path)
+{
+    uint32_t is_step = (flags & (NATIVE_STEP | NATIVE_EFFECT | NATIVE_ODD)) ==
+                       NATIVE_STEP;
+    if (inst->count > INST_ARGS)
+        return 0;
+    uint32_t a = path[inst->arg[0]], b = path[inst->arg[1]], c = path[inst->arg[2]];
+    uint32_t most = a > b ? a : b;
+    return (most > c ? most : c) + is_step;
+}
+
+/* The same for a result: what goes into it on either side of a conditional. */
+static uint32_t find_result_path(const Builder *b, uint32_t at)
+{
+    const Program *p = b->p;
+    const Region *r = &p->regions[p->insts[result_end(p, at)].aux];
+    if (r->kind != REGION_IF)
+        return 0;
+    uint32_t k = p->insts[at].aux;
+    uint32_t one = b->path[program_args(p, &p->insts[r->middle])[k]];
+    uint32_t other = b->path[program_args(p, &p->insts[r->end])[k]];
+    return one > other ? one : other;
 }
 
 static void number_values(Builder *b)
 {
     const Program *p = b->p;
     NativeFunction *f = b->f;
-    NativeValue by_type[VarTypeCount];
+    NativeValue by_type[VarTypeCount], *values = f->values;
+    uint32_t *path = b->path, *root = f->root, height = 0;
+    uint32_t uniform = f->self == PROGRAM_NONE ? INST_UNIFORM : 0;
     for (uint32_t type = 0; type < VarTypeCount; ++type)
         by_type[type] = make_value(b->n, (VarType) type, NATIVE_COMPUTED, 0);
     for (uint32_t i = 0; i < p->region_count; ++i)
         number_carried(b, i);
+    path[0] = 0;
     for (uint32_t at = 0; at < p->inst_count; ++at) {
         const Inst *inst = &p->insts[at];
-        NativeValue v = by_type[inst->type];
-        v.flags = op_flags[inst->op];
-        v.source = op_source[inst->op];
-        f->values[at] = v;
-        f->root[at] = at;
+        NativeValue *v = &values[at];
+        uint32_t flags = op_flags[inst->op];
+        uint32_t odd = ((flags & NATIVE_STEP) != 0) & inst->flags & uniform;
+        *v = by_type[inst->type];
+        v->source = op_source[inst->op];
+        v->flags = (uint16_t) (flags | odd * NATIVE_ODD);
+        root[at] = at;
         if (op_special[inst->op])
             number_special(b, at);
+        path[at] = inst->op == OP_RESULT ? find_result_path(b, at)
+                                         : find_path(inst, v->flags, path);
+        height = path[at] > height ? path[at] : height;
     }
+    f->height = height;
     if (b->negations)
         fold_negations(b);
     for (uint32_t v = f->valid; v < f->value_count; ++v)
         f->values[v] =
             make_value(b->n, VarTypeBool,
                        v == f->valid ? NATIVE_VALID : NATIVE_COMPUTED, NATIVE_LIVE);
+    f->values[f->value_count] = (NativeValue){ .slot = NATIVE_NO_SLOT,
+                                               .reg = NATIVE_NO_REG,
+                                               .class = NATIVE_CLASSES };
 }
 
 /* ---- forward: regions */
@@ -472,23 +546,24 @@ static void note_regions(Builder *b)
 
 /* ---- backward: steps */
 
-static bool occupies(const NativeValue *v)
+/* Numbers instead of branches: what values are, nobody could predict. */
+
+static inline bool occupies(const NativeValue *v)
 {
-    return v->source == NATIVE_COMPUTED && v->class == NATIVE_VECTOR;
+    _Static_assert(!NATIVE_COMPUTED && !NATIVE_VECTOR, "both are 0");
+    return !(v->source | v->class);
 }
 
-static inline void use(Builder *b, uint32_t value, uint32_t step)
+static inline void use(Backward *now, NativeValue *v, uint32_t step)
 {
-    NativeValue *v = &b->f->values[value];
-    b->alive += v->next == NATIVE_NEVER && occupies(v);
+    now->alive += (v->next == NATIVE_NEVER) & occupies(v);
     v->next = step;
 }
 
 /* Before this, the value does not exist. */
-static inline void kill(Builder *b, uint32_t value)
+static inline void kill(Backward *now, const NativeValue *v)
 {
-    const NativeValue *v = &b->f->values[value];
-    b->alive -= v->next != NATIVE_NEVER && occupies(v) && b->alive;
+    now->alive -= (v->next != NATIVE_NEVER) & occupies(v) & (now->alive != 0);
 }
 
 static uint32_t find_item(const Builder *b, uint32_t packet, uint32_t k)
@@ -496,45 +571,9 @@ static uint32_t find_item(const Builder *b, uint32_t packet, uint32_t k)
     return b->f->items[b->f->values[packet].slot + k];
 }
 
-/* Steps on the longest path from the value to the end: what its users have and one
- * more. While nothing is spilled, the slot's number has room for that. */
-static inline uint32_t take_height(Builder *b, NativeValue *v)
-{
-    uint32_t height = v->slot + 1; /* NATIVE_NO_SLOT: 0 */
-    v->slot = NATIVE_NO_SLOT;
-    b->f->height = height > b->f->height ? height : b->f->height;
-    return height;
-}
-
-static inline void raise(NativeValue *v, uint32_t height)
-{
-    if (v->source == NATIVE_COMPUTED && v->flags & (NATIVE_STEP | NATIVE_CARRIED) &&
-        v->slot + 1 <= height)
-        v->slot = height;
-}
-
-/* What comes out of a region is as high as its users; so is what goes there. */
-static void pass_heights(Builder *b, const Inst *inst, const NativeRegion *own)
-{
-    NativeFunction *f = b->f;
-    const uint32_t *args = program_args(b->p, inst);
-    bool begins = inst->op == OP_REGION;
-    bool loop = b->p->regions[inst->aux].kind == REGION_LOOP;
-    for (uint32_t k = 0; k < own->carried_count; ++k) {
-        uint32_t carried = f->carried[own->carried + k];
-        if (carried == NATIVE_NO_VALUE)
-            continue;
-        uint32_t height = f->values[carried].slot + 1;
-        if (begins)
-            take_height(b, &f->values[carried]);
-        if (!begins || loop)
-            raise(&f->values[f->root[args[begins + k]]], height);
-    }
-}
-
 /* Mask registers of a region: lanes that enter, lanes that there are, a condition; to
  * blend masks takes one more. */
-static void count_region_masks(const Builder *b, const NativeRegion *own)
+static void note_region_masks(const Builder *b, const NativeRegion *own)
 {
     NativeFunction *f = b->f;
     uint32_t masks = 3;
@@ -550,19 +589,16 @@ static void link_mark(Builder *b, const Inst *inst, uint32_t step)
 {
     NativeFunction *f = b->f;
     NativeRegion *own = &f->regions[inst->aux];
-    bool call = b->p->regions[inst->aux].kind == REGION_CALL;
-    b->single |= call;
-    if (inst->op == OP_REGION || (inst->op != OP_TEST && !call))
-        pass_heights(b, inst, own);
+    b->single |= b->p->regions[inst->aux].kind == REGION_CALL;
     if (inst->op == OP_REGION) {
         uint32_t before = own->pressure;
-        count_region_masks(b, own);
-        own->pressure = b->most;
-        if (before > b->most)
-            b->most = before;
+        note_region_masks(b, own);
+        own->pressure = b->now.most;
+        if (before > b->now.most)
+            b->now.most = before;
         for (uint32_t k = 0; k < own->carried_count; ++k)
             if (f->carried[own->carried + k] != NATIVE_NO_VALUE)
-                kill(b, f->carried[own->carried + k]);
+                kill(&b->now, &f->values[f->carried[own->carried + k]]);
         return;
     }
     bool end = inst->op == OP_END;
@@ -573,64 +609,58 @@ static void link_mark(Builder *b, const Inst *inst, uint32_t step)
     for (uint32_t i = own->uses[end]; i < own->uses[end] + own->use_count[end]; ++i)
         if (i >= states || f->values[f->uses[i]].flags & NATIVE_KEPT ||
             f->uses[i] >= f->valid)
-            use(b, f->uses[i], step);
+            use(&b->now, &f->values[f->uses[i]], step);
     if (end) {
         own->end_step = step;
-        own->pressure = b->most; /* until the REGION is met */
-        b->most = b->alive;
+        own->pressure = b->now.most; /* until the REGION is met */
+        b->now.most = b->now.alive;
     }
 }
 
 /* Mask registers that a row with a mask as result needs: for operands, the result,
  * temporaries. */
-static uint32_t count_masks(const Builder *b, const Inst *inst)
+static void note_masks(const Builder *b, const Inst *inst)
 {
-    if (inst->count && b->f->values[program_args(b->p, inst)[0]].type == VarTypeBool)
-        return inst->count + 1u + (inst->op == OP_SELECT);
-    return 1;
+    NativeFunction *f = b->f;
+    uint32_t masks = 1;
+    if (inst->count && f->values[program_args(b->p, inst)[0]].type == VarTypeBool)
+        masks = inst->count + 1u + (inst->op == OP_SELECT);
+    f->masks = masks > f->masks ? masks : f->masks;
 }
 
-/* The same of the values that a packet's step computes; before it they are not. */
-static uint32_t take_items(Builder *b, uint32_t packet)
+/* Before a packet's step, the items that it computes are not. */
+static void kill_items(Builder *b, uint32_t packet)
 {
-    uint32_t most = 0;
     for (uint32_t k = 0; k < b->p->insts[packet].aux; ++k) {
         uint32_t item = find_item(b, packet, k);
-        if (item == NATIVE_NO_VALUE)
-            continue;
-        uint32_t height = take_height(b, &b->f->values[item]);
-        most = height > most ? height : most;
-        kill(b, item);
+        if (item != NATIVE_NO_VALUE)
+            kill(&b->now, &b->f->values[item]);
     }
-    return most;
 }
 
 /* Reads first: an operand may occur twice. */
-static inline void link_step(Builder *b, uint32_t at, uint32_t step)
+static void link_step(Builder *b, uint32_t at, uint32_t step)
 {
     NativeFunction *f = b->f;
     const Inst *inst = &b->p->insts[at];
     const uint32_t *args = program_args(b->p, inst);
     NativeStep *s = &f->steps[step];
     uint32_t *next = inst->count > INST_ARGS ? f->extra_next + inst->arg[0] : s->next;
-    uint32_t height = inst->op == OP_GATHER_PACKET ? take_items(b, at)
-                                                   : take_height(b, &f->values[at]);
     s->at = at;
+    if (inst->op == OP_GATHER_PACKET)
+        kill_items(b, at);
     b->single |= op_single[inst->op];
-    if (inst->type == VarTypeBool) {
-        uint32_t masks = count_masks(b, inst);
-        f->masks = masks > f->masks ? masks : f->masks;
-    }
-    kill(b, at);
+    if (inst->type == VarTypeBool)
+        note_masks(b, inst);
+    kill(&b->now, &f->values[at]);
     for (uint32_t k = 0; k < inst->count; ++k)
         next[k] = f->values[f->root[args[k]]].next;
     if (inst->op >= OP_REGION && inst->op <= OP_END)
         link_mark(b, inst, step);
-    for (uint32_t k = 0; k < inst->count; ++k) {
-        use(b, f->root[args[k]], step);
-        raise(&f->values[f->root[args[k]]], height);
-    }
-    b->most = b->alive > b->most ? b->alive : b->most;
+    for (uint32_t k = 0; k < inst->count; ++k)
+        use(&b->now, &f->values[f->root[args[k]]], step);
+    if (b->now.alive > b->now.most)
+        b->now.most = b->now.alive;
 }
 
 /* A pointer that is used as a value is computed like one. */
@@ -642,11 +672,11 @@ static void mark_pointers(const Builder *b, const Inst *inst)
         uint32_t value = f->root[args[k]];
         if (f->values[value].type == VarTypePointer && value < f->valid &&
             b->p->insts[value].op == OP_PARAM && !is_address(inst, k))
-            f->values[value].flags |= NATIVE_STEP;
+            f->values[value].flags |= NATIVE_STEP | NATIVE_ODD;
     }
 }
 
-static inline void mark_operands(const Builder *b, const Inst *inst)
+static void mark_operands(const Builder *b, const Inst *inst)
 {
     NativeFunction *f = b->f;
     const uint32_t *args = program_args(b->p, inst);
@@ -673,46 +703,102 @@ static void note_uniform(Builder *b, uint32_t at)
                 b->f->values[find_item(b, at, k)].flags |= NATIVE_UNIFORM;
 }
 
+/* An instruction that somebody needs, whatever it is. Returns the first step so far. */
+static uint32_t make_any(Builder *b, uint32_t at, uint32_t step)
+{
+    NativeFunction *f = b->f;
+    const Inst *inst = &b->p->insts[at];
+    uint16_t flags = f->values[at].flags;
+    if (!(flags & NATIVE_STEP)) {
+        if (inst->op == OP_RESULT) /* which may have been renamed */
+            f->values[f->root[at]].flags |= NATIVE_KEPT;
+        else if (flags & NATIVE_RENAMES)
+            f->values[inst->arg[0]].flags |= NATIVE_LIVE;
+        return step;
+    }
+    mark_operands(b, inst);
+    if (f->self == PROGRAM_NONE && inst->flags & INST_UNIFORM)
+        note_uniform(b, at);
+    else
+        link_step(b, at, --step);
+    return step;
+}
+
+/* The same for most instructions, those that are not odd: without branches. There
+ * are always three operands, of which those that are missing are the value behind the
+ * last one; an instruction that is no step writes its step, too, but does not keep it.
+ * The last operand first: where an operand occurs twice, the first one is needed next
+ * in this step, and the last one in a later one. */
+static inline uint32_t make_plain(const Builder *b, Backward *now, uint32_t at,
+                                  uint32_t step)
+{
+    const NativeFunction *f = b->f;
+    const Inst *inst = &b->p->insts[at];
+    const uint32_t *root = f->root;
+    NativeStep *s = &f->steps[step - 1];
+    NativeValue *values = f->values, *own = &values[at];
+    uint32_t none = f->value_count, count = inst->count;
+    uint32_t is_step = (own->flags & NATIVE_STEP) != 0;
+    s->at = at;
+    if (b->renamed | b->pointers)
+        mark_operands(b, inst);
+    kill(now, own);
+    for (uint32_t k = INST_ARGS; k-- > 0;) {
+        uint32_t value = root[inst->arg[k]], missing = k >= count;
+        NativeValue *v = &values[value ^ ((value ^ none) & -missing)];
+        s->next[k] = v->next;
+        use(now, v, step - 1);
+    }
+    now->most = now->alive > now->most ? now->alive : now->most;
+    return step - is_step;
+}
+
 static void make_steps(Builder *b)
 {
     const Program *p = b->p;
     NativeFunction *f = b->f;
-    bool root = f->self == PROGRAM_NONE;
     uint32_t step = f->step_end = p->inst_count;
+    Backward now = { 0 };
     for (uint32_t at = p->inst_count; at-- > 0;) {
-        const NativeValue *v = &f->values[at];
         const Inst *inst = &p->insts[at];
-        uint16_t flags = v->flags;
-        if (!(flags & (NATIVE_LIVE | NATIVE_EFFECT)))
+        uint16_t flags = f->values[at].flags;
+        bool used = f->values[at].next != NATIVE_NEVER;
+        if (!(used | ((flags & (NATIVE_LIVE | NATIVE_EFFECT)) != 0)))
             continue;
-        if (!(flags & NATIVE_STEP) || v->source != NATIVE_COMPUTED) {
-            if (inst->op == OP_RESULT) /* which may have been renamed */
-                f->values[f->root[at]].flags |= NATIVE_KEPT;
-            else if (flags & NATIVE_RENAMES)
-                f->values[inst->arg[0]].flags |= NATIVE_LIVE;
-            continue;
+        if (flags & NATIVE_ODD || inst->count > INST_ARGS) {
+            b->now = now;
+            step = make_any(b, at, step);
+            now = b->now;
+        } else {
+            if (inst->type == VarTypeBool)
+                note_masks(b, inst);
+            step = make_plain(b, &now, at, step);
         }
-        mark_operands(b, inst);
-        if (root && inst->flags & INST_UNIFORM)
-            note_uniform(b, at);
-        else
-            link_step(b, at, --step);
     }
     f->packet = step;
-    f->pressure = b->most;
-    uint32_t height = f->height;
+    f->pressure = now.most;
+    b->now = now;
     for (uint32_t i = 0; i < b->uniform_count; ++i)
         link_step(b, b->uniform[i], --step);
-    f->height = height;
     f->step_begin = step;
     f->single = b->single;
 }
 
 /* ---- all together */
 
+/* Memory that will be written whole. */
+static void *get_array(uint32_t count, size_t size)
+{
+    void *array = alloc_get(count * size);
+    if (array)
+        alloc_touch(array, count * size);
+    return array;
+}
+
 bool native_build(Native *n, NativeFunction *f, const Program *p, uint32_t self)
 {
-    Builder b = { .n = n, .f = f, .p = p, .pointers = !n->target->broadcasts };
+    Builder b = { .n = n, .f = f, .p = p, .pointers = !n->target->broadcasts,
+                  .renamed = p->region_count != 0 };
     f->program = p;
     f->self = self;
     f->valid = p->inst_count;
@@ -720,14 +806,15 @@ bool native_build(Native *n, NativeFunction *f, const Program *p, uint32_t self)
     for (uint32_t i = 0; i < p->region_count; ++i)
         carried += program_result_count(p, n->root_program, &p->regions[i]);
     f->value_count = p->inst_count + 1 + 2 * p->region_count + carried;
-    f->root = alloc_get((p->inst_count + 1u) * sizeof(uint32_t));
-    f->values = alloc_get(f->value_count * sizeof(NativeValue));
-    f->steps = alloc_get((p->inst_count + 1u) * sizeof(NativeStep));
+    f->root = get_array(p->inst_count + 1u, sizeof(uint32_t));
+    f->values = get_array(f->value_count + 1u, sizeof(NativeValue));
+    f->steps = get_array(p->inst_count + 1u, sizeof(NativeStep));
     f->extra_next = alloc_get((p->extra_count + 1u) * sizeof(uint32_t));
     f->regions = alloc_zero(p->region_count + 1u, sizeof(NativeRegion));
     f->carried = alloc_get((carried + 1u) * sizeof(uint32_t));
-    b.failed = !f->root || !f->values || !f->steps || !f->extra_next || !f->regions ||
-               !f->carried;
+    b.path = get_array(p->inst_count + 1u, sizeof(uint32_t));
+    b.failed = !b.path || !f->root || !f->values || !f->steps || !f->extra_next ||
+               !f->regions || !f->carried;
     if (!b.failed && p->region_count) {
         b.open = alloc_get(p->region_count * sizeof(uint32_t));
         b.outside_base = alloc_get(p->region_count * sizeof(uint32_t));
@@ -743,6 +830,7 @@ bool native_build(Native *n, NativeFunction *f, const Program *p, uint32_t self)
     }
     if (!b.failed)
         make_steps(&b);
+    alloc_free(b.path);
     alloc_free(b.uniform);
     alloc_free(b.open);
     alloc_free(b.outside_base);

@@ -44,6 +44,8 @@
  * sequence that writes its result early uses native_result_fresh(). Nothing can fail:
  * when memory is out, the context remembers and the functions go on with register 0.
  *
+ * Those that are inline are in native_inline.h.
+ *
  * Example, the sum of two vectors (forms.c, whose
  * functions serve both tables):
  *
@@ -114,38 +116,38 @@ struct NativeRow {
 /* ---- the current instruction */
 
 /** The instruction that is being emitted. */
-const Inst *native_inst(const Native *n);
+static inline const Inst *native_inst(const Native *n);
 /** Its result type. */
-VarType native_result_type(const Native *n);
+static inline VarType native_result_type(const Native *n);
 /** Type of operand k. */
-VarType native_type(const Native *n, uint32_t k);
+static inline VarType native_type(const Native *n, uint32_t k);
 /** Lanes of a packet: 16, 8 or 4. */
-uint32_t native_lanes(const Native *n);
+static inline uint32_t native_lanes(const Native *n);
 /** Bytes of the register that holds a value of this type (bool: of a vector of 32-bit
  *  lanes): 64, 32 or 16. */
-uint32_t native_bytes(const Native *n, VarType type);
+static inline uint32_t native_bytes(const Native *n, VarType type);
 
 /* ---- operands. 'k' is the number of the operand. */
 
 /** Operand k, not a mask, in a vector register, which must not be written. */
-NativeReg native_use(Native *n, uint32_t k);
+static inline NativeReg native_use(Native *n, uint32_t k);
 /** The same, or where it is in memory: a spill slot, the input array, or a literal. On
  *  AVX-512 a literal comes as NATIVE_IN_BROADCAST with the entry size of its register's
  *  lanes: only for instructions that can broadcast. At most one memory operand an
  *  instruction: use native_use() for the others. */
-NativeOperand native_use_rm(Native *n, uint32_t k);
+static inline NativeOperand native_use_rm(Native *n, uint32_t k);
 /** Is operand k in a vector register already (so that another one should be the memory
  *  operand)? */
-bool native_in_register(const Native *n, uint32_t k);
+static inline bool native_in_register(const Native *n, uint32_t k);
 /** Is operand k a literal? Its bits, as in Program.literals, are stored. */
-bool native_is_literal(const Native *n, uint32_t k, uint64_t *bits);
+static inline bool native_is_literal(const Native *n, uint32_t k, uint64_t *bits);
 /** Is operand k, of 64 bits, known to be less than 2^32? */
 bool native_is_half(const Native *n, uint32_t k);
 /** Operands of FMA, of type Float32 or Float64: shall the value that native_use() gives
  *  be negated? */
 bool native_is_negated(const Native *n, uint32_t k);
 /** Is this the last use of operand k? */
-bool native_dies(const Native *n, uint32_t k);
+static inline bool native_dies(const Native *n, uint32_t k);
 
 /** Operand k, a mask. Mask registers: 'bits' is ignored. Vectors: a mask with lanes of
  *  32 or 64 bits (converted into a temporary register where needed). Must not be
@@ -165,7 +167,7 @@ NativeReg native_use_address(Native *n, uint32_t k);
 /* ---- results: one of these, after the uses */
 
 /** Register for the vector result; perhaps that of an operand that dies here. */
-NativeReg native_result(Native *n);
+static inline NativeReg native_result(Native *n);
 /** One that is not the register of any operand. */
 NativeReg native_result_fresh(Native *n);
 /** One that holds the value of operand k now (moved there unless that dies here), for
@@ -175,7 +177,7 @@ NativeReg native_result_fresh(Native *n);
 NativeReg native_result_over(Native *n, uint32_t k);
 /** Register for a mask result. 'bits': width of its lanes, 32 or 64, where masks are
  *  vectors. */
-NativeReg native_result_mask(Native *n, uint32_t bits);
+static inline NativeReg native_result_mask(Native *n, uint32_t bits);
 NativeReg native_result_mask_fresh(Native *n, uint32_t bits);
 /** The same for comparisons on targets with mask registers, and a mask, 0 if there is
  *  none: the result must have its lanes only. Then the only user of the result, an AND
@@ -295,5 +297,7 @@ extern const NativeCasts native_avx512_casts, native_avx2_casts;
 
 extern const NativeTarget native_avx512;
 extern const NativeTarget native_avx2;
+
+#include "engine/native/native.h" /* with the bodies of what is inline */
 
 #endif

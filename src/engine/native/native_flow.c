@@ -14,10 +14,17 @@
 
 /* ---- one step */
 
+/* Arithmetic is most of a Program and asked for first: a switch over everything would
+ * be branches that nobody can predict. */
+static inline bool is_arithmetic(const Inst *inst)
+{
+    return inst->op >= OP_NEG && inst->op <= OP_SELECT;
+}
+
 static VarType operand_type(const Native *n)
 {
     const Inst *inst = n->inst;
-    uint32_t k = inst->op == OP_SELECT;
+    uint32_t k = 0;
     if (inst->op >= OP_SCATTER && inst->op <= OP_SCATTER_CAS)
         k = inst->op == OP_SCATTER_PACKET ? 3 : 1;
     return inst->count > k ? native_type(n, k) : (VarType) inst->type;
@@ -32,6 +39,8 @@ static const NativeRow *find_row(const Native *n)
 {
     const NativeTarget *t = n->target;
     const Inst *inst = n->inst;
+    if (is_arithmetic(inst))
+        return &(*t->rows)[inst->op][native_type(n, inst->op == OP_SELECT)];
     VarType type = (VarType) inst->type, operand = operand_type(n);
     switch (inst->op) {
     case OP_CAST:
@@ -77,7 +86,8 @@ static void emit_row(Native *n)
         native_call_helper(n);
 }
 
-static void emit(Native *n)
+/* All but arithmetic. */
+static void emit_other(Native *n)
 {
     const Inst *inst = n->inst;
     switch (inst->op) {
@@ -134,7 +144,10 @@ static void walk(Native *n, uint32_t first, uint32_t end)
         if (n->x.listing)
             note(n, n->f->steps[step].at);
         native_operand_begin(n, step);
-        emit(n);
+        if (is_arithmetic(n->inst))
+            emit_row(n);
+        else
+            emit_other(n);
         native_operand_end(n);
     }
 }
@@ -193,6 +206,8 @@ static void emit_root(Native *n)
 void native_flow_function(Native *n, NativeFunction *f)
 {
     n->f = f;
+    n->insts = f->program->insts;
+    n->values = f->values;
     n->copies = native_copies_choose(n);
     native_alloc_begin(n);
     if (f->self == PROGRAM_NONE) {

@@ -17,134 +17,114 @@
 #include "engine/native/forms.h"
 #include "engine/native/native.h"
 
-static uint32_t operand_value(const Native *n, uint32_t k)
-{
-    return k < NATIVE_OPERANDS ? n->operand[k] : n->f->root[n->args[k]];
-}
-
-static NativeValue *operand(const Native *n, uint32_t k)
-{
-    return &n->f->values[operand_value(n, k)];
-}
-
-/* Nobody needs what is in the value's register after this step. */
-static bool ends(const Native *n, const NativeValue *v)
-{
-    return v->next == NATIVE_NEVER && !(v->flags & NATIVE_UNIFORM && n->keep_uniform);
-}
-
 /* ---- begin and end of a step */
 
-void native_operand_begin(Native *n, uint32_t step)
+/* Long lists are looked at when the row asks. */
+static void begin_long(Native *n, const Inst *inst)
 {
     const NativeFunction *f = n->f;
-    const NativeStep *s = &f->steps[step];
-    const Inst *inst = n->inst = &f->program->insts[s->at];
-    bool is_long = inst->count > INST_ARGS;
-    n->args = is_long ? f->program->extra + inst->arg[0] : inst->arg;
-    n->args_next = is_long ? f->extra_next + inst->arg[0] : s->next;
-    n->step = step;
-    n->result = s->at;
-    n->result_reg = NATIVE_NO_REG;
+    n->args = f->program->extra + inst->arg[0];
+    n->args_next = f->extra_next + inst->arg[0];
     uint32_t count = inst->count < NATIVE_OPERANDS ? inst->count : NATIVE_OPERANDS;
     for (uint32_t k = 0; k < count; ++k)
         n->operand[k] = f->root[n->args[k]];
     if (inst->count > NATIVE_OPERANDS)
         return;
     for (uint32_t k = 0; k < count; ++k) {
-        NativeValue *v = &f->values[n->operand[k]];
+        NativeValue *v = &n->values[n->operand[k]];
         v->next = n->args_next[k];
-        /* No branch: nobody could predict it. */
+        if (v->reg != NATIVE_NO_REG)
+            native_file(n, v)->pinned |= 1u << v->reg;
+    }
+}
+
+/* Operands that are missing are the value behind the last one, so that there are always
+ * as many: nobody could predict branches here. */
+void native_operand_begin(Native *n, uint32_t step)
+{
+    const NativeFunction *f = n->f;
+    const NativeStep *s = &f->steps[step];
+    const Inst *inst = n->inst = &n->insts[s->at];
+    n->step = step;
+    n->result = s->at;
+    n->result_reg = NATIVE_NO_REG;
+    if (inst->count > INST_ARGS) {
+        begin_long(n, inst);
+        return;
+    }
+    n->args = inst->arg;
+    n->args_next = s->next;
+    const uint32_t *root = f->root;
+    NativeValue *values = n->values;
+    uint32_t none = f->value_count, count = inst->count;
+    for (uint32_t k = 0; k < INST_ARGS; ++k) {
+        uint32_t value = root[inst->arg[k]], missing = k >= count;
+        value ^= (value ^ none) & -missing;
+        NativeValue *v = &values[value];
+        n->operand[k] = value;
+        v->next = s->next[k];
         native_file(n, v)->pinned |= (uint32_t) (v->reg != NATIVE_NO_REG)
                                      << (v->reg % NATIVE_REGISTERS);
     }
 }
 
+static void end_long(Native *n)
+{
+    for (uint32_t k = 0; k < n->inst->count; ++k) {
+        uint32_t value = native_operand_value(n, k);
+        n->values[value].next = n->args_next[k];
+        native_alloc_release(n, value);
+    }
+}
+
+/* Who needs an operand no more leaves its register, where it is in one: numbers, as
+ * nobody could predict branches. 'kept' is the flag of those that stay nevertheless. */
+static inline void end_operand(Native *n, NativeValue *v, uint32_t kept)
+{
+    NativeFile *file = native_file(n, v);
+    uint32_t ends = (v->next == NATIVE_NEVER) & !(v->flags & kept);
+    uint32_t leaves = ends & (v->reg != NATIVE_NO_REG);
+    file->free |= leaves << (v->reg % NATIVE_REGISTERS);
+    file->owner[leaves ? v->reg : NATIVE_REGISTERS] = NATIVE_NO_VALUE;
+    v->reg |= (uint8_t) -leaves; /* NATIVE_NO_REG */
+    if (ends & ((v->flags & NATIVE_SPILLED) != 0))
+        native_alloc_free_slot(n, v);
+}
+
 void native_operand_end(Native *n)
 {
-    if (n->result_reg != NATIVE_NO_REG) {
-        NativeValue *v = &n->f->values[n->result];
+    bool has_result = n->result_reg != NATIVE_NO_REG;
+    uint32_t count = n->inst->count;
+    uint32_t kept = n->step >= n->f->packet ? NATIVE_UNIFORM : 0;
+    NativeValue *values = n->values;
+    if (has_result) {
+        NativeValue *v = &values[n->result];
         if (v->type == VarTypeBool && v->class == NATIVE_VECTOR)
             v->bits = n->result_bits;
         native_alloc_bind(n, n->result, n->result_reg);
     }
-    for (uint32_t k = 0; k < n->inst->count; ++k) {
-        uint32_t value = operand_value(n, k);
-        n->f->values[value].next = n->args_next[k];
-        native_alloc_release(n, value);
-    }
+    if (count > INST_ARGS)
+        end_long(n);
+    else
+        for (uint32_t k = 0; k < count; ++k)
+            end_operand(n, &values[n->operand[k]], kept);
     native_alloc_unpin(n);
-    if (n->result_reg != NATIVE_NO_REG)
+    if (has_result)
         native_alloc_release(n, n->result);
-}
-
-/* ---- the instruction */
-
-X86 *native_x86(Native *n)
-{
-    return &n->x;
-}
-
-const Inst *native_inst(const Native *n)
-{
-    return n->inst;
-}
-
-VarType native_result_type(const Native *n)
-{
-    return (VarType) n->inst->type;
-}
-
-VarType native_type(const Native *n, uint32_t k)
-{
-    return (VarType) n->f->program->insts[n->args[k]].type;
-}
-
-uint32_t native_lanes(const Native *n)
-{
-    return n->lanes;
-}
-
-uint32_t native_bytes(const Native *n, VarType type)
-{
-    return type_info[type].size == 8 ? 8 * n->lanes : 4 * n->lanes;
 }
 
 /* ---- operands */
 
-NativeReg native_use(Native *n, uint32_t k)
+NativeOperand native_operand_fetch(Native *n, uint32_t value)
 {
-    return native_alloc_load(n, operand_value(n, k));
-}
-
-NativeOperand native_use_rm(Native *n, uint32_t k)
-{
-    uint32_t value = operand_value(n, k);
-    const NativeValue *v = &n->f->values[value];
+    const NativeValue *v = &n->values[value];
     NativeOperand place = { .kind = NATIVE_IN_REG };
-    if (v->reg == NATIVE_NO_REG) {
-        bool again = v->source != NATIVE_LITERAL && v->source != NATIVE_PARAM &&
-                     v->next != NATIVE_NEVER;
-        if (!(again && n->files[v->class].free) && native_alloc_place(n, value, &place))
-            return place;
-    }
+    bool again = v->source != NATIVE_LITERAL && v->source != NATIVE_PARAM &&
+                 v->next != NATIVE_NEVER;
+    if (!(again && n->files[v->class].free) && native_alloc_place(n, value, &place))
+        return place;
     place.reg = native_alloc_load(n, value);
     return place;
-}
-
-bool native_in_register(const Native *n, uint32_t k)
-{
-    return operand(n, k)->reg != NATIVE_NO_REG;
-}
-
-bool native_is_literal(const Native *n, uint32_t k, uint64_t *bits)
-{
-    uint32_t value = operand_value(n, k);
-    if (n->f->values[value].source != NATIVE_LITERAL)
-        return false;
-    const Inst *inst = &n->f->program->insts[value];
-    *bits = inst->op == OP_LITERAL ? n->f->program->literals[inst->aux] : 0;
-    return true;
 }
 
 static bool is_literal_from(const Program *p, uint32_t value, uint64_t least,
@@ -158,7 +138,7 @@ static bool is_literal_from(const Program *p, uint32_t value, uint64_t least,
 bool native_is_half(const Native *n, uint32_t k)
 {
     const Program *p = n->f->program;
-    uint32_t value = operand_value(n, k);
+    uint32_t value = native_operand_value(n, k);
     if (value >= n->f->valid)
         return false;
     const Inst *inst = &p->insts[value];
@@ -181,17 +161,12 @@ bool native_is_negated(const Native *n, uint32_t k)
 {
     uint32_t at = n->args[k];
     return n->f->program->insts[at].op == OP_NEG &&
-           n->f->values[at].flags & NATIVE_RENAMES;
-}
-
-bool native_dies(const Native *n, uint32_t k)
-{
-    return ends(n, operand(n, k));
+           n->values[at].flags & NATIVE_RENAMES;
 }
 
 uint32_t native_mask_bits(const Native *n, uint32_t k)
 {
-    return operand(n, k)->bits;
+    return native_operand(n, k)->bits;
 }
 
 static bool masks_are_vectors(const Native *n)
@@ -202,7 +177,7 @@ static bool masks_are_vectors(const Native *n)
 static NativeReg use_mask(Native *n, uint32_t value, uint32_t bits)
 {
     NativeReg reg = native_alloc_load(n, value);
-    if (!masks_are_vectors(n) || n->f->values[value].bits == bits)
+    if (!masks_are_vectors(n) || n->values[value].bits == bits)
         return reg;
     NativeReg to = native_temp(n);
     n->target->convert_mask(n, to, reg, bits);
@@ -211,7 +186,7 @@ static NativeReg use_mask(Native *n, uint32_t value, uint32_t bits)
 
 NativeReg native_use_mask(Native *n, uint32_t k, uint32_t bits)
 {
-    return use_mask(n, operand_value(n, k), bits);
+    return use_mask(n, native_operand_value(n, k), bits);
 }
 
 /* The lanes that are not behind the end. A guess of the next use keeps them in a
@@ -219,7 +194,7 @@ NativeReg native_use_mask(Native *n, uint32_t k, uint32_t bits)
 static NativeReg use_valid(Native *n, uint32_t bits)
 {
     enum { GUESS = 8 };
-    NativeValue *v = &n->f->values[n->f->valid];
+    NativeValue *v = &n->values[n->f->valid];
     v->next = n->step + GUESS;
     if (bits == v->bits)
         return native_alloc_load(n, n->f->valid);
@@ -247,8 +222,8 @@ NativeReg native_use_active(Native *n, uint32_t k, uint32_t bits)
 
 NativeReg native_use_address(Native *n, uint32_t k)
 {
-    uint32_t value = operand_value(n, k);
-    const NativeValue *v = &n->f->values[value];
+    uint32_t value = native_operand_value(n, k);
+    const NativeValue *v = &n->values[value];
     const Inst *inst = &n->f->program->insts[value];
     if (inst->op == OP_PARAM)
         return native_memory_address(n, inst->aux);
@@ -269,31 +244,20 @@ NativeReg native_use_address(Native *n, uint32_t k)
 
 /* ---- results */
 
-static NativeReg reuse(Native *n, NativeClass class)
+NativeReg native_operand_reuse(Native *n, NativeClass class)
 {
     for (uint32_t k = 0; k < n->inst->count; ++k) {
-        const NativeValue *v = operand(n, k);
-        if (v->reg != NATIVE_NO_REG && v->class == class && ends(n, v))
+        const NativeValue *v = native_operand(n, k);
+        if (v->reg != NATIVE_NO_REG && v->class == class && native_operand_ends(n, v))
             return v->reg;
     }
     return native_alloc_take(n, class);
 }
 
-NativeReg native_result(Native *n)
-{
-    return n->result_reg = reuse(n, (NativeClass) n->f->values[n->result].class);
-}
-
 NativeReg native_result_fresh(Native *n)
 {
     return n->result_reg =
-               native_alloc_take(n, (NativeClass) n->f->values[n->result].class);
-}
-
-NativeReg native_result_mask(Native *n, uint32_t bits)
-{
-    n->result_bits = (uint8_t) bits;
-    return native_result(n);
+               native_alloc_take(n, (NativeClass) n->values[n->result].class);
 }
 
 NativeReg native_result_mask_fresh(Native *n, uint32_t bits)
@@ -379,15 +343,15 @@ NativeReg native_result_filtered(Native *n, NativeReg *filter)
 
 bool native_is_filtered(const Native *n, uint32_t k)
 {
-    return operand(n, k)->flags & NATIVE_FILTERED;
+    return native_operand(n, k)->flags & NATIVE_FILTERED;
 }
 
 /* The value in a register of its own, which the result may have. */
 static void take_over(Native *n, uint32_t value, bool only)
 {
-    const NativeValue *v = &n->f->values[value];
+    const NativeValue *v = &n->values[value];
     NativeClass class = (NativeClass) v->class;
-    if (v->reg != NATIVE_NO_REG && ends(n, v) && only) {
+    if (v->reg != NATIVE_NO_REG && native_operand_ends(n, v) && only) {
         n->result_reg = v->reg;
         return;
     }
@@ -400,17 +364,17 @@ static void take_over(Native *n, uint32_t value, bool only)
 
 NativeReg native_result_over(Native *n, uint32_t k)
 {
-    uint32_t value = operand_value(n, k), times = 0;
+    uint32_t value = native_operand_value(n, k), times = 0;
     for (uint32_t i = 0; i < n->inst->count; ++i)
-        times += operand_value(n, i) == value;
+        times += native_operand_value(n, i) == value;
     take_over(n, value, times == 1);
     return n->result_reg;
 }
 
 void native_result_same(Native *n, uint32_t k)
 {
-    uint32_t value = operand_value(n, k);
-    n->result_bits = n->f->values[value].bits;
+    uint32_t value = native_operand_value(n, k);
+    n->result_bits = n->values[value].bits;
     take_over(n, value, true);
 }
 
@@ -452,11 +416,13 @@ NativeReg native_temp_general(Native *n)
 static uint32_t add_bytes(Native *n, uint32_t size)
 {
     uint32_t place = (n->pool_size + size - 1) & ~(size - 1), wanted = place + size;
-    if (!n->pool_capacity) /* most of what is to come */
-        wanted += n->root_program->literal_count * size;
-    if (!vec_reserve(&n->pool, &n->pool_capacity, wanted, 1)) {
-        n->failed = true;
-        return PROGRAM_NONE;
+    if (wanted > n->pool_capacity) {
+        if (!n->pool_capacity) /* most of what is to come */
+            wanted += n->root_program->literal_count * size;
+        if (!vec_reserve(&n->pool, &n->pool_capacity, wanted, 1)) {
+            n->failed = true;
+            return PROGRAM_NONE;
+        }
     }
     for (uint32_t i = n->pool_size; i < place; ++i)
         n->pool[i] = 0;

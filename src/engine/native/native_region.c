@@ -65,7 +65,7 @@ uint32_t native_region_snapshot(Native *n)
     NativeSnapshot *s = &n->snapshots[n->snapshot_count];
     for (uint32_t class = 0; class < NATIVE_FILES; ++class) {
         const NativeFile *file = &n->files[class];
-        memcpy(s->owner[class], file->owner, sizeof file->owner);
+        memcpy(s->owner[class], file->owner, sizeof s->owner[class]);
         s->clean[class] = 0;
         for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r)
             if (file->owner[r] != NATIVE_NO_VALUE &&
