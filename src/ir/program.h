@@ -9,9 +9,9 @@
  *
  *     insts[]     op, type, flags, aux, operand positions
  *     extra[]     operands of instructions that have more than three, targets of calls
- *     literals[]  the bits of LITERAL instructions (aux = position here), kept apart from
- *                 insts[] so that the skeleton without literal values can be hashed
- *                 alone
+ *     literals[]  the bits of LITERAL instructions (aux = position here), kept apart
+ *                 from insts[] so that the skeleton without literal values can be
+ *                 hashed alone
  *     params[]    what each slot of the launch's argument array is
  *     stmts[]     texts of STMT instructions
  *     regions[]   where loops, conditionals and calls begin and end

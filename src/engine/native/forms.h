@@ -195,7 +195,7 @@ bool forms_unary_imm(Native *n, const NativeRow *row);
 bool forms_binary(Native *n, const NativeRow *row);
 /** The same where the operands may be swapped: the one in memory comes last. */
 bool forms_commute(Native *n, const NativeRow *row);
-/** to = a * b for 64-bit lanes whose upper halves are zero; false: that is not known. */
+/** to = a * b for 64-bit lanes, if their upper halves are known to be zero. */
 bool forms_multiply_halves(Native *n);
 /** to = inst(a, c) with c the 32-bit (inst for 32-bit lanes) or 64-bit lanes constant
  *  'param', extended with its sign to 64 bits; 'extra' is the width. For sign flips and

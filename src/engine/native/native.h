@@ -27,8 +27,8 @@
 #define ENGINE_NATIVE_NATIVE_H
 
 #include "engine/interp/interp_lanes.h"
-#include "engine/native/native_emit.h"
 #include "engine/native/native_frame.h"
+#include "engine/native/native_target.h"
 #include "engine/native/x86.h"
 #include "ir/program.h"
 
@@ -368,6 +368,23 @@ uint64_t native_alloc_literal(const Native *n, uint32_t value);
 NativeOperand native_operand_fetch(Native *n, uint32_t value);
 /** Register for the result: that of an operand that ends here, or another one. */
 NativeReg native_operand_reuse(Native *n, NativeClass class);
+static inline uint32_t native_operand_value(const Native *n, uint32_t k)
+{
+    return k < NATIVE_OPERANDS ? n->operand[k] : n->f->root[n->args[k]];
+}
+
+static inline NativeValue *native_operand(const Native *n, uint32_t k)
+{
+    return &n->values[native_operand_value(n, k)];
+}
+
+/** Does nobody need what is in the value's register after this step? */
+static inline bool native_operand_ends(const Native *n, const NativeValue *v)
+{
+    return (v->next == NATIVE_NEVER) &
+           !(((v->flags & NATIVE_UNIFORM) != 0) & n->keep_uniform);
+}
+
 /** Operands of a step with few of them are noted; then native_use...() work. */
 void native_operand_begin(Native *n, uint32_t step);
 /** The result is bound, operands that end here are released. */
@@ -473,7 +490,5 @@ NativeReg native_memory_address(Native *n, uint32_t slot);
 const NativeTarget *native_target(void);
 /** Packets at a time if somebody has set that, else 0. */
 uint32_t native_target_packets(void);
-
-#include "engine/native/native_inline.h"
 
 #endif

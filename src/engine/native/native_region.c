@@ -30,7 +30,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "engine/native/native.h"
+#include "engine/native/native_emit.h"
 
 static NativeValue *value_at(const Native *n, uint32_t value)
 {

@@ -28,8 +28,8 @@
 #include "engine/native/x86_row.h"
 #include "engine/native/x86_text.h"
 
-/* An instruction has at most 15 bytes and is written with stores of up to 8. Four copies
- * of one are written without looking at the limit again. */
+/* An instruction has at most 15 bytes and is written with stores of up to 8. Four
+ * copies of one are written without looking at the limit again. */
 #define SLACK 96
 #define FIRST_CAPACITY 4096
 #define MAX_CAPACITY (1u << 30)
@@ -108,7 +108,7 @@ static const Row rows[X86_OP_COUNT] = {
 /* What copies need to know of a row (X86Copies). */
 typedef struct CopyRow {
     uint32_t vectors, masks; /* 1 in the bytes of operands of that class */
-    uint32_t own_vectors, own_masks; /* the same without the one that may be in memory */
+    uint32_t own_vectors, own_masks; /* the same without what may be in memory */
     bool opmask;             /* there may be one */
     bool vector_index;       /* the memory operand has a vector as index */
     bool to_general;         /* the first operand is a general register */
