@@ -212,6 +212,19 @@ def erfinv_tables() -> list[Table]:
     return tables
 
 
+def gamma_minimum() -> list[Table]:
+    """Where lgamma is least for positive arguments, and the power series around."""
+    x = mp.findroot(mp.digamma, 1.46)
+    parts = [*split(x, "f64"), *split(mp.loggamma(x), "f64")]
+    series = [
+        float(mp.polygamma(k + 1, x) / mp.factorial(k + 2)) for k in range(8)
+    ]
+    return [
+        Table("gamma_minimum", parts, "Argument and value, of two parts each."),
+        Table("gamma_minimum_series", series, "(log(gamma(y)) - value) / x^2."),
+    ]
+
+
 def gamma_tables() -> list[Table]:
     """Make the tables of lgamma, of single results first."""
     factor = "log(gamma(y)) / ((y - 1) (y - 2)), y = x + 1.75"
@@ -230,6 +243,7 @@ def gamma_tables() -> list[Table]:
         ),
         *with_lows(parts, "sine_factor", "(sin(pi f) / (pi f) - 1) / x, x = f^2"),
         Table("stirling_constant", constant, "(log(2 pi) - 1) / 2."),
+        *gamma_minimum(),
         *first_zeros(),
         gamma_zeros(),
     ]

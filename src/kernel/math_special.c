@@ -297,6 +297,18 @@ static Pair lgamma_plain(const M *m, V y, Pair log_y)
     return m_pair_select(m, low, lgamma_low(m, y, below), lgamma_high(m, y, log_y));
 }
 
+/* lgamma(y) near its minimum, where neighbours differ by less than the error of a pair
+ * and would not be in order; else 'other'. */
+static V lgamma_least(const M *m, V y, V other)
+{
+    const double *least = gamma_minimum;
+    Pair t = distance(m, y, m_number(m, least[0]), m_number(m, least[1]));
+    V series = m_poly(m, t.hi, gamma_minimum_series, M_COUNT(gamma_minimum_series));
+    V above = m_fma(m, m_mul(m, t.hi, t.hi), series, m_number(m, least[3]));
+    V near = m_lt(m, m_abs(m, t.hi), m_number(m, 0x1p-7));
+    return m_select(m, near, m_add(m, m_number(m, least[2]), above), other);
+}
+
 static V lgamma_double(const M *m, V x)
 {
     V y = m_abs(m, x), zero = m_number(m, 0), infinity = m_number(m, INFINITY);
@@ -308,7 +320,7 @@ static V lgamma_double(const M *m, V x)
     build_else(m->build, region, 1, outputs);
     V below = m_lt(m, y, m_number(m, 1));
     Pair less = m_pair_select(m, below, m_pair_neg(m, log_y), m_pair(m, 0, 0));
-    V result[] = { m_pair_sum(m, add_pairs(m, plain, less)) };
+    V result[] = { lgamma_least(m, y, m_pair_sum(m, add_pairs(m, plain, less))) };
     build_end(m->build, region, 1, result);
 
     V infinite = m_gt(m, y, m_number(m, LGAMMA_OVERFLOW));

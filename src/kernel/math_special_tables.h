@@ -353,6 +353,26 @@ static const double stirling_constant[] = {
     0x1.3494bc9001442p-56,
 };
 
+/* Argument and value, of two parts each. */
+static const double gamma_minimum[] = {
+    0x1.762d86356be3fp0,
+    0x1.b86a722197829p-54,
+    -0x1.f19b9bcc38a42p-4,
+    0x1.f095c88d5a6c1p-59,
+};
+
+/* (log(gamma(y)) - value) / x^2. */
+static const double gamma_minimum_series[] = {
+    0x1.ef72bc8ee38acp-2,
+    -0x1.2e4278dc6bc24p-3,
+    0x1.08b4294d50381p-4,
+    -0x1.0c9a8df513153p-5,
+    0x1.266e797a0a272p-6,
+    -0x1.51f9f95020de9p-7,
+    0x1.8fce02b239ca7p-8,
+    -0x1.e2f1a3ef6348cp-9,
+};
+
 /* log |gamma(x - 2.625)| without its zeros for x in [-0.165, 0.205], error
  * 2^-57.71: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12,
  * x^13, x^14, x^15, x^16, x^17, x^18, x^19, x^20, x^21, x^22, x^23, x^24, x^25,
