@@ -277,6 +277,17 @@ def test_complex_power() -> None:
     assert to_complex(complex_array([0j]) ** 0.5) == [0]
 
 
+def test_lgamma_beside_its_minimum() -> None:
+    """There, neighbours differ by less than the rounding error of a pair."""
+    minimum = 1.4616321449683622
+    found = float.fromhex("0x1.76310877317c3p+0")
+    rng = np.random.default_rng(1)
+    x = minimum + 10 ** rng.uniform(-12, -2.5, 100000)
+    for start, direction in (([found, *x], 9), (2 * minimum - x, 0)):
+        steps = dr.lgamma(llvm.Float64(np.nextafter(start, direction)))
+        assert dr.all(steps >= dr.lgamma(llvm.Float64(start)))
+
+
 @pytest.mark.parametrize("name", ["cbrt", "erf", "erfinv", "lgamma"])
 @pytest.mark.parametrize("cls", [llvm.Complex2f, llvm.Quaternion4f, scalar.Complex2f])
 def test_real_functions_only(name: str, cls: Any) -> None:
