@@ -111,11 +111,7 @@ static inline V m_as_float(const M *m, V a)
 {
     return build_bitcast(m->build, m->type, a);
 }
-/** A float to an integer (truncates), and back (rounds). */
-static inline V m_to_integer(const M *m, V a)
-{
-    return build_cast(m->build, m->whole, a);
-}
+/** An integer to a float (rounds). */
 static inline V m_to_float(const M *m, V a)
 {
     return build_cast(m->build, m->type, a);

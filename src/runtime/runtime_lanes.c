@@ -26,8 +26,8 @@
 #define CONCAT(a, b) CONCAT_(a, b)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Lanes of 16, 32 and 64 bits in a vector of scans: at most a group. Shuffles of 32
- * bytes are not worth their price. */
+/* Lanes of 16, 32 and 64 bits in a vector of scans: at most a group. Most shuffles of
+ * AVX2 stay within 16 bytes, so that wider vectors are for AVX-512 only. */
 #if defined(__AVX512BW__)
 #define LANES_16 16
 #define LANES_32 16

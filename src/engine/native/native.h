@@ -484,11 +484,4 @@ NativeOperand native_memory_array(Native *n, uint32_t slot, VarType type);
 /** Address in a slot of the launch's arguments, in a register. */
 NativeReg native_memory_address(Native *n, uint32_t slot);
 
-/* ---- native_target.c */
-
-/** The target in use, NULL if this CPU has none. */
-const NativeTarget *native_target(void);
-/** Packets at a time if somebody has set that, else 0. */
-uint32_t native_target_packets(void);
-
 #endif

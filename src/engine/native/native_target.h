@@ -145,4 +145,9 @@ extern const NativeCasts native_avx512_casts, native_avx2_casts;
 extern const NativeTarget native_avx512;
 extern const NativeTarget native_avx2;
 
+/** The target in use, NULL if this CPU has none. */
+const NativeTarget *native_target(void);
+/** Packets at a time if somebody has set that, else 0. */
+uint32_t native_target_packets(void);
+
 #endif
