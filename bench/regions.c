@@ -175,12 +175,12 @@ static void time_pictures(const char *measure, uint32_t (*trace)(void),
 
 static uint32_t trace_mandelbrot(void)
 {
-    return mandelbrot(1024, 256);
+    return mandelbrot(512, 256);
 }
 
 static void check_picture(uint32_t result)
 {
-    check_mandelbrot(result, 1024, 256);
+    check_mandelbrot(result, 512, 256);
 }
 
 void regions_mandelbrot(const char *argument)
