@@ -27,6 +27,16 @@ static double lgamma_1(double x)
     return lgamma_r(x, &sign);
 }
 
+static double rcp_1(double x)
+{
+    return 1 / x;
+}
+
+static double rsqrt_1(double x)
+{
+    return 1 / sqrt(x);
+}
+
 /* A function and where it is called. */
 typedef struct FunctionCase {
     const char *name, *c_name; /* NULL: the C library has none */
@@ -53,6 +63,8 @@ static const FunctionCase cases[] = {
     { "asinh", "asinh", JitOpAsinh, -9, 9, asinh, NULL },
     { "acosh", "acosh", JitOpAcosh, 1.01, 99, acosh, NULL },
     { "atanh", "atanh", JitOpAtanh, -.99, .99, atanh, NULL },
+    { "rcp", NULL, JitOpRcp, 1e-3, 99, rcp_1, NULL },
+    { "rsqrt", NULL, JitOpRsqrt, 1e-3, 99, rsqrt_1, NULL },
     { "cbrt", "cbrt", JitOpCbrt, -9, 9, cbrt, NULL },
     { "erf", "erf", JitOpErf, -3, 3, erf, NULL },
     { "erfinv", NULL, JitOpErfinv, -.99, .99, NULL, NULL },

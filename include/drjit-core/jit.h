@@ -290,8 +290,6 @@ JIT_EXPORT uint32_t jit_var_not(uint32_t a);
 JIT_EXPORT uint32_t jit_var_sqrt(uint32_t a);
 /** 1 / a, correctly rounded. Floats. */
 JIT_EXPORT uint32_t jit_var_rcp(uint32_t a);
-/** 1 / sqrt(a), each step correctly rounded. Floats. */
-JIT_EXPORT uint32_t jit_var_rsqrt(uint32_t a);
 /** |a|; the most negative integer stays itself. */
 JIT_EXPORT uint32_t jit_var_abs(uint32_t a);
 /** Rounding to integers: up, down, to nearest (ties to even), towards zero. Integers
@@ -373,6 +371,8 @@ JIT_EXPORT uint32_t jit_var_exp2(uint32_t a);
 /** Natural logarithm, and that to the base 2; NaN below 0. */
 JIT_EXPORT uint32_t jit_var_log(uint32_t a);
 JIT_EXPORT uint32_t jit_var_log2(uint32_t a);
+/** 1 / sqrt(a); infinite for zeros, with their sign, NaN below 0. */
+JIT_EXPORT uint32_t jit_var_rsqrt(uint32_t a);
 /** Cube root; negative for negative arguments. */
 JIT_EXPORT uint32_t jit_var_cbrt(uint32_t a);
 /** Error function, its inverse (NaN beyond -1 ... 1), and log |gamma(a)|. */

@@ -48,7 +48,7 @@ typedef enum VarType {
  *  of the same name below and in src/ir/ops.def. */
 typedef enum JitOp {
     /* unary */
-    JitOpNeg, JitOpNot, JitOpSqrt, JitOpRcp, JitOpRsqrt, JitOpAbs,
+    JitOpNeg, JitOpNot, JitOpSqrt, JitOpRcp, JitOpAbs,
     JitOpCeil, JitOpFloor, JitOpRound, JitOpTrunc,
     JitOpPopc, JitOpClz, JitOpCtz, JitOpBrev,
     /* binary */
@@ -61,7 +61,7 @@ typedef enum JitOp {
     /* functions; the last three have two operands */
     JitOpSin, JitOpCos, JitOpTan, JitOpAsin, JitOpAcos, JitOpAtan,
     JitOpSinh, JitOpCosh, JitOpTanh, JitOpAsinh, JitOpAcosh, JitOpAtanh,
-    JitOpExp, JitOpExp2, JitOpLog, JitOpLog2, JitOpCbrt,
+    JitOpExp, JitOpExp2, JitOpLog, JitOpLog2, JitOpRsqrt, JitOpCbrt,
     JitOpErf, JitOpErfinv, JitOpLgamma,
     JitOpAtan2, JitOpPower, JitOpHypot,
     JitOpCount

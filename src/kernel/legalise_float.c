@@ -188,12 +188,6 @@ uint32_t legalise_float_rcp(Build *build, const Step *step)
     return build_2(build, OP_DIV, build_number(build, step->type, 1), step->args[0]);
 }
 
-uint32_t legalise_float_rsqrt(Build *build, const Step *step)
-{
-    return build_2(build, OP_DIV, build_number(build, step->type, 1),
-                   build_1(build, OP_SQRT, step->args[0]));
-}
-
 /* The smaller (LT, OR) or larger (GT, AND) of two numbers. Equal numbers differ in the
  * sign of zero at most, which 'combine' on the bits decides. */
 static uint32_t extremum(Build *build, const Step *step, Op compare, Op combine)

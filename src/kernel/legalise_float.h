@@ -17,7 +17,6 @@ uint32_t legalise_float_neg(Build *build, const Step *step);
 uint32_t legalise_float_abs(Build *build, const Step *step);
 uint32_t legalise_float_copysign(Build *build, const Step *step);
 uint32_t legalise_float_rcp(Build *build, const Step *step);
-uint32_t legalise_float_rsqrt(Build *build, const Step *step);
 uint32_t legalise_float_fmin(Build *build, const Step *step);
 uint32_t legalise_float_fmax(Build *build, const Step *step);
 /** Half and single precision, through the next wider type. */

@@ -476,7 +476,6 @@ static const RuleRow rules[OP_COUNT] = {
     [OP_NOT] = { .integer = int_not, .mask = mask_not },
     [OP_SQRT] = { HALF },
     [OP_RCP] = { .half = legalise_float_rcp, .real = legalise_float_rcp },
-    [OP_RSQRT] = { .half = legalise_float_rsqrt, .real = legalise_float_rsqrt },
     [OP_ABS] = { .half = legalise_float_abs, .real = legalise_float_abs,
                  .integer = int_abs, NARROW },
     [OP_CEIL] = { HALF },

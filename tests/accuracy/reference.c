@@ -78,6 +78,38 @@ uint64_t reference_bits(const Format *f, double value)
 
 /* ------------------------------------------- functions that others lack or spell */
 
+static double rcp_near(double x)
+{
+    return 1 / x;
+}
+
+static long double rcp_nearl(long double x)
+{
+    return 1 / x;
+}
+
+static int rcp_exact(mpfr_t out, mpfr_srcptr x, mpfr_rnd_t round)
+{
+    return mpfr_ui_div(out, 1, x, round);
+}
+
+static double rsqrt_near(double x)
+{
+    return 1 / sqrt(x);
+}
+
+static long double rsqrt_nearl(long double x)
+{
+    return 1 / sqrtl(x);
+}
+
+/* IEEE 754 (2019) wants the sign of a zero, which MPFR drops. */
+static int rsqrt_exact(mpfr_t out, mpfr_srcptr x, mpfr_rnd_t round)
+{
+    return mpfr_zero_p(x) ? mpfr_ui_div(out, 1, x, round)
+                          : mpfr_rec_sqrt(out, x, round);
+}
+
 static double lgamma_near(double x)
 {
     int sign;
@@ -218,6 +250,17 @@ static int slope_cosh(double a, double b)
     return a >= 0 ? 1 : b <= 0 ? -1 : 0;
 }
 
+static int slope_rcp(double a, double b)
+{
+    return -(a > 0 || b < 0);
+}
+
+static int slope_rsqrt(double a, double b)
+{
+    (void) b;
+    return -(a > 0);
+}
+
 static int slope_lgamma(double a, double b)
 {
     const double least = 1.4616321449683623;
@@ -249,6 +292,10 @@ const Function reference_functions[] = {
     ONE(exp2, Exp2, PARITY_NONE, rises)
     ONE(log, Log, PARITY_NONE, rises)
     ONE(log2, Log2, PARITY_NONE, rises)
+    { "rcp", JitOpRcp, 1, PARITY_ODD, rcp_near, rcp_nearl, rcp_exact, slope_rcp, NULL,
+      NULL, NULL },
+    { "rsqrt", JitOpRsqrt, 1, PARITY_NONE, rsqrt_near, rsqrt_nearl, rsqrt_exact,
+      slope_rsqrt, NULL, NULL, NULL },
     ONE(cbrt, Cbrt, PARITY_ODD, rises)
     ONE(erf, Erf, PARITY_ODD, rises)
     { "erfinv", JitOpErfinv, 1, PARITY_ODD, erfinv_near, erfinv_nearl, erfinv_exact,

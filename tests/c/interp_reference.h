@@ -414,8 +414,6 @@ static inline uint64_t float_reference(Op op, VarType type, uint64_t a, uint64_t
         return arithmetic(op, type, a, b);
     case OP_RCP:
         return arithmetic(OP_DIV, type, one, a);
-    case OP_RSQRT:
-        return arithmetic(OP_DIV, type, one, arithmetic(OP_SQRT, type, a, 0));
     case OP_CEIL:
         return rounded(type, ceill(x));
     case OP_FLOOR:

@@ -113,7 +113,7 @@ static inline bool avx2_supports(Op op, VarType type, VarType operand)
             return !type_info[type].is_float && !type_info[operand].is_float;
         return true;
     case OP_POPC: case OP_CLZ: case OP_CTZ: case OP_BREV: case OP_MUL_HI: case OP_MOD:
-    case OP_FMIN: case OP_FMAX: case OP_RCP: case OP_RSQRT:
+    case OP_FMIN: case OP_FMAX: case OP_RCP:
     case OP_GATHER_PACKET: case OP_SCATTER_PACKET: case OP_PACKET_ITEM:
         return false;
     case OP_DIV:

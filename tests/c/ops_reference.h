@@ -186,9 +186,6 @@ static bool float_op(JitOp op, VarType type, Args x, uint64_t *out)
     case JitOpRcp:
         r = 1 / a;
         break;
-    case JitOpRsqrt:
-        r = 1 / float_value(type, float_bits(type, sqrt(a)));
-        break;
     case JitOpCeil:
         r = ceil(a);
         break;

@@ -547,10 +547,10 @@ static void test_functions(void **unused)
 {
     (void) unused;
     uint32_t (*const unary[])(uint32_t) = { jit_var_neg,   jit_var_not,   jit_var_sqrt,
-                                            jit_var_rcp,   jit_var_rsqrt, jit_var_abs,
-                                            jit_var_ceil,  jit_var_floor, jit_var_round,
-                                            jit_var_trunc, jit_var_popc,  jit_var_clz,
-                                            jit_var_ctz,   jit_var_brev };
+                                            jit_var_rcp,   jit_var_abs,   jit_var_ceil,
+                                            jit_var_floor, jit_var_round, jit_var_trunc,
+                                            jit_var_popc,  jit_var_clz,   jit_var_ctz,
+                                            jit_var_brev };
     uint32_t (*const binary[])(uint32_t, uint32_t) = {
         jit_var_add,    jit_var_sub,      jit_var_mul, jit_var_div, jit_var_mod,
         jit_var_mul_hi, jit_var_mul_wide, jit_var_min, jit_var_max, jit_var_fmin,

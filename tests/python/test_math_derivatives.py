@@ -2,7 +2,7 @@
 
 Each expression is evaluated with mpmath and compared with the difference quotients that
 mpmath takes, in 40 digits. What an expression may use is what the package offers:
-functions of ops.def under their names, sqrt, rsqrt, rcp, abs, sign, and numbers.
+functions of ops.def under their names, sqrt, rcp, abs, sign, and numbers.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp2": lambda a: mp.mpf(2) ** a,
     "log": mp.log,
     "log2": lambda a: mp.log(a) / mp.log(2),
+    "rsqrt": lambda a: 1 / mp.sqrt(a),
     "cbrt": lambda a: mp.sign(a) * mp.cbrt(abs(a)),
     "erf": mp.erf,
     "erfinv": mp.erfinv,
@@ -53,7 +54,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 WORDS: dict[str, Any] = FUNCTIONS | {
     "sqrt": mp.sqrt,
-    "rsqrt": lambda a: 1 / mp.sqrt(a),
     "rcp": lambda a: 1 / a,
     "abs": abs,
     "sign": mp.sign,
@@ -72,6 +72,7 @@ POINTS: dict[str, list[str]] = {
     "erfinv": WITHIN,
     "log": ABOVE,
     "log2": ABOVE,
+    "rsqrt": ABOVE,
     "power": ABOVE,
     "acosh": ["1.001", "1.3", "2", "50"],
 }

@@ -97,7 +97,7 @@ OP_1(i16, abs) OP_1(i32, abs) OP_1(i64, abs)
 
 #define LOOPS_FLOAT(F)                                                         \
     OP_1(F, neg)                                                               \
-    OP_1(F, abs) OP_1(F, sqrt) OP_1(F, rcp) OP_1(F, rsqrt) OP_1(F, ceil)       \
+    OP_1(F, abs) OP_1(F, sqrt) OP_1(F, rcp) OP_1(F, ceil)                      \
         OP_1(F, floor) OP_1(F, round) OP_1(F, trunc) OP_2(F, add) OP_2(F, sub) \
             OP_2(F, mul) OP_2(F, div) OP_2(F, min) OP_2(F, max) OP_2(F, fmin)  \
                 OP_2(F, fmax) OP_2(F, copysign) OP_3(F, fma) COMPARE(F, eq)    \
@@ -278,7 +278,6 @@ const LaneTable JOIN(interp_lanes_, INTERP_ISA) = {
             [OP_NOT] = { SHARED(lanes_not), [VarTypeBool] = lanes_not_bool },
             [OP_SQRT] = { FLOATS(lanes_sqrt) },
             [OP_RCP] = { FLOATS(lanes_rcp) },
-            [OP_RSQRT] = { FLOATS(lanes_rsqrt) },
             [OP_ABS] = { [VarTypeInt8] = lanes_abs_i8,
                          [VarTypeUInt8] = move_u8,
                          [VarTypeInt16] = lanes_abs_i16,

@@ -394,10 +394,6 @@ DEFINE_WIDE(u32, u64, u64)
     {                                                                           \
         return 1 / a;                                                           \
     }                                                                           \
-    static inline F rsqrt_##F(F a)                                              \
-    {                                                                           \
-        return 1 / sqrt_##F(a);                                                 \
-    }                                                                           \
     static inline F round_##F(F a)                                              \
     {                                                                           \
         return __builtin_rint##suffix(a);                                       \
@@ -498,11 +494,6 @@ static inline f16 abs_f16(f16 a)
 static inline f16 copysign_f16(f16 a, f16 b)
 {
     return (a & 0x7fff) | (b & 0x8000);
-}
-
-static inline f16 rsqrt_f16(f16 a)
-{
-    return rcp_f16(sqrt_f16(a));
 }
 
 /* The product is exact, and so is every sum near a tie of f16: f64 rounds nothing that

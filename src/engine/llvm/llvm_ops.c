@@ -254,19 +254,13 @@ static void write_mul_hi(LlvmWriter *writer, uint32_t position, const Inst *inst
     emit_text(writer, position, &text);
 }
 
-/* 1 / a and 1 / sqrt(a). */
+/* 1 / a. */
 static void write_reciprocal(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
     const char *one =
         inst->type == VarTypeFloat32 ? "$[0x3f800000]" : "$[0x3ff0000000000000]";
     Text text = { 0 };
-    if (inst->op == OP_RSQRT) {
-        llvm_writer_declare(writer, position, DECLARE_1("sqrt"));
-        text_putf(&text, "$a = call $T @llvm.sqrt.$t($T $0)\n  $r = fdiv $T %s, $a",
-                  one);
-    } else {
-        text_putf(&text, "$r = fdiv $T %s, $0", one);
-    }
+    text_putf(&text, "$r = fdiv $T %s, $0", one);
     emit_text(writer, position, &text);
 }
 
@@ -393,7 +387,6 @@ bool llvm_ops_supports(Op op, VarType type, VarType operand)
     case OP_SELECT:
         return true;
     case OP_RCP:
-    case OP_RSQRT:
         return kind == KIND_FLOAT;
     case OP_SHL:
     case OP_SHR:
@@ -425,7 +418,6 @@ bool llvm_ops_write(LlvmWriter *writer, uint32_t position)
         write_shift(writer, position, inst);
         return true;
     case OP_RCP:
-    case OP_RSQRT:
         write_reciprocal(writer, position, inst);
         return true;
     case OP_MUL_HI:

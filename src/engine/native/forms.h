@@ -227,9 +227,8 @@ bool forms_integer_mul_wide(Native *n, const NativeRow *row);
 
 /** Combine a float with its sign bit, or ('param') with all others. */
 bool forms_sign(Native *n, const NativeRow *row);
-/** 1 / a: 'inst' divides; RSQRT: 'extra' is the root. */
+/** 1 / a: 'inst' divides. */
 bool forms_rcp(Native *n, const NativeRow *row);
-bool forms_rsqrt(Native *n, const NativeRow *row);
 /** The value as it is. */
 bool forms_same(Native *n, const NativeRow *row);
 

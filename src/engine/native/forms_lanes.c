@@ -151,29 +151,14 @@ bool forms_sign(Native *n, const NativeRow *row)
     return true;
 }
 
-static NativeReg one(Native *n, VarType type)
-{
-    return type == VarTypeFloat64 ? native_const_reg(n, 64, 0x3ff0000000000000)
-                                  : native_const_reg(n, 32, 0x3f800000);
-}
-
 bool forms_rcp(Native *n, const NativeRow *row)
 {
     VarType type = native_type(n, 0);
     NativeOperand a = native_use_rm(n, 0);
-    NativeReg numerator = one(n, type);
+    NativeReg numerator = type == VarTypeFloat64
+                              ? native_const_reg(n, 64, 0x3ff0000000000000)
+                              : native_const_reg(n, 32, 0x3f800000);
     NativeReg to = native_result(n);
     forms_rrx(n, row->inst | forms_length(n, type), to, numerator, a);
-    return true;
-}
-
-bool forms_rsqrt(Native *n, const NativeRow *row)
-{
-    VarType type = native_type(n, 0);
-    NativeOperand a = native_use_rm(n, 0);
-    NativeReg numerator = one(n, type);
-    NativeReg to = native_result(n);
-    forms_rx(n, row->extra | forms_length(n, type), to, a);
-    x86_rrr(native_x86(n), row->inst | forms_length(n, type), to, numerator, to);
     return true;
 }

@@ -80,10 +80,6 @@ const NativeRows native_avx2_rows = {
     },
     [OP_SQRT] = { FLOATS(forms_unary, X86_VSQRTPS, X86_VSQRTPD) },
     [OP_RCP] = { FLOATS(forms_rcp, X86_VDIVPS, X86_VDIVPD) },
-    [OP_RSQRT] = {
-        ROW(Float32, forms_rsqrt, X86_VDIVPS, X86_VSQRTPS),
-        ROW(Float64, forms_rsqrt, X86_VDIVPD, X86_VSQRTPD),
-    },
     [OP_ABS] = {
         ROW(Int8, forms_integer_unary, X86_VPABSD, 0, EXTEND),
         ROW(Int16, forms_integer_unary, X86_VPABSD, 0, EXTEND),

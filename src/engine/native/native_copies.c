@@ -20,7 +20,7 @@ enum { MOST_STATES = 8, LONGEST = 256 /* body, in instructions */ };
 /* Cycles until the result of an operation is there, as far as they do not follow from
  * its type. */
 static const uint8_t op_latency[OP_COUNT] = {
-    [OP_DIV] = 16, [OP_MOD] = 24,  [OP_SQRT] = 16, [OP_RCP] = 16, [OP_RSQRT] = 32,
+    [OP_DIV] = 16, [OP_MOD] = 24,  [OP_SQRT] = 16, [OP_RCP] = 16,
     [OP_NEG] = 1,  [OP_ABS] = 1,   [OP_AND] = 1,   [OP_OR] = 1,   [OP_XOR] = 1,
     [OP_NOT] = 1,  [OP_SHL] = 1,   [OP_SHR] = 1,   [OP_SELECT] = 1
 };
