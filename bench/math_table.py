@@ -4,10 +4,13 @@
 
 Errors come from what `make exhaustive` has left in DIR/accuracy/results.jsonl; of
 several lines for a function the last one counts, and those for all arguments count more
-than samples. Speeds are measured here, in one thread on arrays that stay in its caches:
-ours, the published package's, NumPy's and libmvec's, each the best of the repetitions
-of all rounds, which run in turn. Where something was not measured, or does
-not exist, the table has a dash. The plots are measured as well.
+than samples. They go to docs/accuracy/errors.jsonl with date and CPU, where those of
+functions that were not measured anew are kept.
+
+Speeds are measured here, in one thread on arrays that stay in its caches: ours, the
+published package's, NumPy's and libmvec's, each the best of the repetitions of all
+rounds, which run in turn. Where something was not measured, or does not exist, the
+table has a dash. The plots are measured as well.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ NUMPY = {
 }  # fmt: skip
 TWO = ("atan2", "power", "hypot")
 SPEEDS = ("ours", "published", "NumPy", "libmvec")
+ERRORS = ROOT / "docs/accuracy/errors.jsonl"
 
 # Function, type and range of the plots.
 PLOTS = (
@@ -48,17 +52,32 @@ BINS, PER_BIN = 300, 4000
 WIDTH, HEIGHT, MARGIN = 720, 220, 44
 
 Key = tuple[str, str]
+Errors = dict[Key, dict[str, Any]]
 Speeds = dict[Key, dict[str, float]]
 
 
-def read_errors(path: Path) -> dict[Key, dict[str, Any]]:
+def read_errors(path: Path) -> Errors:
     """The line that counts for each function and type."""
-    rows: dict[Key, dict[str, Any]] = {}
+    rows: Errors = {}
     for line in path.read_text().splitlines() if path.exists() else []:
         row = json.loads(line)
         key = (row["function"], row["type"])
         if row["exhaustive"] or not rows.get(key, row)["exhaustive"]:
             rows[key] = row
+    return rows
+
+
+def update_errors(path: Path) -> Errors:
+    """Add the lines of a file to those that are kept; all of them."""
+    rows = read_errors(ERRORS)
+    stamp = {"date": datetime.date.today().isoformat(), "cpu": cpu_name()}
+    for key, row in read_errors(path).items():
+        kept = rows.get(key, {})
+        if any(kept.get(name) != value for name, value in row.items()):
+            rows[key] = row | stamp
+    order = [(function, kind) for kind in TYPES for function in MATH]
+    rows = {key: rows[key] for key in order if key in rows}
+    ERRORS.write_text("".join(json.dumps(row) + "\n" for row in rows.values()))
     return rows
 
 
@@ -209,7 +228,7 @@ def count_text(row: dict[str, Any]) -> str:
     return "all" if row["exhaustive"] else f"{row['count']:.1e}".replace("e+0", "e")
 
 
-def table(kind: str, errors: dict[Key, dict[str, Any]], speeds: Speeds) -> list[str]:
+def table(kind: str, errors: Errors, speeds: Speeds) -> list[str]:
     """The table of a type."""
     who = SPEEDS if kind != "f16" else ()
     head = ["function", "arguments", "largest error", "at", "mean error", *who]
@@ -229,7 +248,7 @@ def table(kind: str, errors: dict[Key, dict[str, Any]], speeds: Speeds) -> list[
     return lines
 
 
-def violations(errors: dict[Key, dict[str, Any]]) -> list[str]:
+def violations(errors: Errors) -> list[str]:
     """What does not keep the contract."""
     words = {
         "above": "results off by more than 1 ulp",
@@ -246,7 +265,7 @@ def violations(errors: dict[Key, dict[str, Any]]) -> list[str]:
 
 
 def write_text(
-    errors: dict[Key, dict[str, Any]],
+    errors: Errors,
     speeds: Speeds,
     versions: dict[str, str],
     plots: list[str],
@@ -259,10 +278,14 @@ def write_text(
         else "\n".join(["What was measured shows these violations:", "", *broken])
     )
     today = datetime.date.today().isoformat()
+    measured = sorted({(row["date"], row["cpu"]) for row in errors.values()})
+    machines = "; ".join(f"{date} ({cpu})" for date, cpu in measured)
     text = f"""# Accuracy and speed of the math functions
 
-Written by `bench/math_table.py` on {today} from measurements on
-{cpu_name()}, {os.cpu_count()} threads.
+Written by `bench/math_table.py` on {today}. Speeds were measured on
+{cpu_name()}, {os.cpu_count()} threads. Errors, which are the same everywhere, are of
+{machines}
+([errors.jsonl](accuracy/errors.jsonl)).
 
 The contract: a result is at most 1 ulp off the exact value, for every argument,
 subnormal ones and results included. Zeros, infinities and NaN are as in Annex F of the
@@ -302,7 +325,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-speed", action="store_true", help="errors only")
     options = parser.parse_args()
-    errors = read_errors(options.build / "accuracy/results.jsonl")
+    errors = update_errors(options.build / "accuracy/results.jsonl")
     speeds: Speeds = {}
     versions: dict[str, str] = {}
     if not options.no_speed:
