@@ -3,6 +3,7 @@
  */
 #include "ir/program.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -266,6 +267,21 @@ static bool same_bytes(const void *a, const void *b, uint32_t count, size_t size
     return count == 0 || memcmp(a, b, count * size) == 0;
 }
 
+Program *program_share(const Program *program)
+{
+    enum { LARGE = 1 << 16 }; /* instructions: a copy takes longer than growing anew */
+    Program *p = (Program *) (uintptr_t) program;
+    if (p->inst_count < LARGE)
+        return program_copy(p);
+    atomic_fetch_add_explicit(&p->further_owners, 1, memory_order_relaxed);
+    return p;
+}
+
+bool program_is_shared(const Program *program)
+{
+    return atomic_load_explicit(&program->further_owners, memory_order_acquire) > 0;
+}
+
 bool program_equal(const Program *a, const Program *b)
 {
     if (a->inst_count != b->inst_count || a->extra_count != b->extra_count ||
@@ -301,8 +317,11 @@ void program_clear(Program *p)
     p->source = (SourceLine){ NULL, 0 };
 }
 
-void program_release(Program *p)
+void program_free(Program *p)
 {
+    if (!p ||
+        atomic_fetch_sub_explicit(&p->further_owners, 1, memory_order_acq_rel) > 0)
+        return;
     program_clear(p);
     alloc_free(p->insts);
     alloc_free(p->extra);
@@ -312,12 +331,5 @@ void program_release(Program *p)
     alloc_free(p->regions);
     alloc_free(p->callables);
     alloc_free(p->sources);
-}
-
-void program_free(Program *p)
-{
-    if (!p)
-        return;
-    program_release(p);
     alloc_free(p);
 }

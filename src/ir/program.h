@@ -135,6 +135,7 @@ typedef struct Program {
     SourceLine source;
     SourceLine *sources;
     uint32_t source_count, source_capacity;
+    _Atomic uint32_t further_owners; /* see program_share() */
 } Program;
 
 #define PROGRAM_NONE UINT32_MAX
@@ -184,13 +185,16 @@ uint32_t program_find_param(const Program *program, ParamKind kind);
 
 /** A copy, NULL if memory is out. */
 Program *program_copy(const Program *program);
+/** The same for somebody who only reads it. A large Program (from alloc_zero) is not
+ *  copied but gets one owner more, each of whom calls program_free(); it must not be
+ *  changed from then on. Thread-safe. */
+Program *program_share(const Program *program);
+bool program_is_shared(const Program *program);
 /** Are two Programs the same, literal values included? */
 bool program_equal(const Program *a, const Program *b);
-/** Release everything, the struct itself included (it comes from alloc_zero). NULL is
- *  fine. */
+/** Give up a Program: its last owner releases everything, the struct itself included
+ *  (it comes from alloc_zero). NULL is fine. */
 void program_free(Program *program);
-/** Release everything but the struct itself. */
-void program_release(Program *program);
 /** Empty it but keep the arrays, for reuse. */
 void program_clear(Program *program);
 

@@ -230,7 +230,7 @@ static void choose_upgrade(Kernel *kernel, const Engine *better)
 static bool take_programs(Kernel *kernel, Order *order)
 {
     if (!order->general) {
-        kernel->program = program_copy(order->program);
+        kernel->program = program_share(order->program);
         return kernel->program != NULL;
     }
     kernel->program = order->general;
@@ -239,7 +239,7 @@ static bool take_programs(Kernel *kernel, Order *order)
     kernel->first_value = order->first_value;
     order->general = NULL;
     order->positions = NULL;
-    kernel->traced = program_copy(order->traced);
+    kernel->traced = program_share(order->traced);
     return kernel->traced != NULL;
 }
 

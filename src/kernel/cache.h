@@ -90,9 +90,9 @@ void cache_set_target(uint64_t target);
  *  with the graph lock held. Generalised kernels count as hits. */
 Kernel *cache_find(const Program *program, const ProgramKey *key);
 /** Find or make it: waits for a running compile, generalises, reads the disk cache,
- *  compiles. Call without locks. 'program' is copied if kept. 'origin' (may be NULL)
- *  names literals in the log. Retained; NULL: error recorded, also in the threads that
- *  waited for it. */
+ *  compiles. Call without locks. 'program' is copied if kept, or shared
+ *  (program_share). 'origin' (may be NULL) names literals in the log. Retained; NULL:
+ *  error recorded, also in the threads that waited for it. */
 Kernel *cache_get(const Program *program, const ProgramKey *key, LiteralOrigin origin,
                   void *context);
 void cache_retain(Kernel *kernel);

@@ -40,7 +40,7 @@
 
 /** Memory that a thread's evaluations use again and again. */
 typedef struct Workspace {
-    Program program;
+    Program *program; /* NULL: to be made; see begin_program() */
     Assembly assembly;
 } Workspace;
 
@@ -57,7 +57,7 @@ void evaluate_free_workspace(Workspace *w)
 {
     if (!w)
         return;
-    program_release(&w->program);
+    program_free(w->program);
     assemble_free(&w->assembly);
     alloc_free(w);
 }
@@ -65,10 +65,22 @@ void evaluate_free_workspace(Workspace *w)
 /* Keep it for the next evaluation unless it has grown beyond the ordinary. */
 static void return_workspace(ThreadState *ts, Workspace *w)
 {
-    if (ts->workspace || w->program.inst_capacity > 1u << 16)
+    if (ts->workspace || !w->program || w->program->inst_capacity > 1u << 16)
         evaluate_free_workspace(w);
     else
         ts->workspace = w;
+}
+
+/* A Program to assemble a group in: the one before, unless a kernel has kept that. */
+static bool begin_program(Workspace *w)
+{
+    if (w->program && program_is_shared(w->program)) {
+        program_free(w->program);
+        w->program = NULL;
+    }
+    if (!w->program)
+        w->program = alloc_zero(1, sizeof(Program));
+    return w->program != NULL;
 }
 
 /* ----------------------------------------------------------- after a run */
@@ -348,14 +360,14 @@ static bool launch(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
     return true;
 }
 
-static bool run_group(ThreadState *ts, Assembly *b, Program *program,
-                      const Group *group)
+static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
 {
+    Assembly *b = &w->assembly;
     bool timed = log_enabled(LogLevelInfo) || state_flag(ts, JitFlagKernelHistory);
     uint64_t start = timed ? clock_ns() : 0;
     b->sources = state_flag(ts, JitFlagDebug) || state_flag(ts, JitFlagPrintIR);
-    TRY(assemble_group(b, program, group), false);
-    ProgramKey key = key_compute(program, cache_environment());
+    TRY(begin_program(w) && assemble_group(b, w->program, group), false);
+    ProgramKey key = key_compute(w->program, cache_environment());
     uint64_t codegen_ns = timed ? clock_ns() - start : 0;
     log_launch(b, &key, codegen_ns);
     bool hit;
@@ -446,7 +458,7 @@ static bool run_groups(ThreadState *ts, Workspace *w, const Schedule *schedule,
     *effect_count = 0;
     for (uint32_t i = 0; i < schedule->group_count; ++i) {
         const Group *group = &schedule->groups[i];
-        if (run_group(ts, &w->assembly, &w->program, group))
+        if (run_group(ts, w, group))
             continue;
         ok = false;
         if (error_code() == JIT_ERROR_MEMORY) {
@@ -703,9 +715,9 @@ bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
 {
     Workspace *w = take_workspace(ts);
     TRY(w, false);
-    bool ok = assemble_preview(&w->assembly, &w->program, id);
+    bool ok = begin_program(w) && assemble_preview(&w->assembly, w->program, id);
     if (ok)
-        program_write(&w->program, out);
+        program_write(w->program, out);
     return_workspace(ts, w);
     return ok;
 }

@@ -322,6 +322,28 @@ static void test_program(void **state)
     program_free(NULL);
 }
 
+/* Small ones are copied, large ones get an owner more. */
+static void test_program_shared(void **state)
+{
+    (void) state;
+    Program *p = new_program();
+    uint32_t x = add_input(p, VarTypeFloat32);
+    Program *copy = program_share(p);
+    assert_non_null(copy);
+    assert_ptr_not_equal(copy, p);
+    assert_false(program_is_shared(p));
+    program_free(copy);
+    while (p->inst_count < 100000)
+        x = add(p, OP_ADD, VarTypeFloat32, 0, 2, x, x);
+    copy = program_share(p);
+    assert_ptr_equal(copy, p);
+    assert_true(program_is_shared(p));
+    program_free(p);
+    assert_false(program_is_shared(copy));
+    assert_int_equal(copy->inst_count, 100000);
+    program_free(copy);
+}
+
 static void test_fold_refuses(void **state)
 {
     (void) state;
@@ -345,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_instruction_sets),
         cmocka_unit_test(test_verify),
         cmocka_unit_test(test_program),
+        cmocka_unit_test(test_program_shared),
         cmocka_unit_test(test_fold_refuses)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

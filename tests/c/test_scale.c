@@ -102,6 +102,31 @@ static void test_chain_evaluated(void **unused)
     assert_int_equal(chain.found, chain_value(1000, chain.length));
 }
 
+/* Two large kernels of one evaluation: the first one keeps the Program that was
+ * assembled for it; then both are known. */
+static void test_large_kernels(void **unused)
+{
+    (void) unused;
+    uint32_t length = engine_is("llvm") ? 2000 : 70000, found[2] = { 0 };
+    for (int round = 0; round < 2; ++round) {
+        uint32_t start[] = { opaque_start(), jit_var_mem_copy(CPU, VarTypeUInt32,
+                                                              &length, 1) };
+        uint32_t end[] = { make_chain(start[0], length),
+                           make_chain(start[1], length + 1) };
+        for (int i = 0; i < 2; ++i)
+            assert_true(jit_var_schedule(end[i]));
+        assert_true(jit_eval());
+        assert_true(jit_var_read(end[0], 3, &found[0]));
+        assert_true(jit_var_read(end[1], 0, &found[1]));
+        assert_int_equal(found[0], chain_value(1000, length));
+        assert_int_equal(found[1], chain_value(length, length + 1));
+        for (int i = 0; i < 2; ++i) {
+            jit_var_dec_ref(end[i]);
+            jit_var_dec_ref(start[i]);
+        }
+    }
+}
+
 static void *look_at_chain(void *payload)
 {
     Chain *chain = payload;
@@ -257,6 +282,7 @@ static int tests(void)
             test_memory), /* first: others leave tables behind that are large already */
         TEST(test_chain_dropped),
         TEST(test_chain_evaluated),
+        TEST(test_large_kernels),
         TEST(test_chain_shown),
         TEST(test_shared_subtrees),
         TEST(test_lowest_index_first),
