@@ -1,0 +1,239 @@
+/*
+ * test_native_regions.c -- loops, conditionals and calls in the native engine
+ *
+ * Programs written by hand whose results are computed here in plain C
+ * (native_programs.h).
+ */
+#include "native_programs.h"
+
+static uint32_t collatz(uint32_t n)
+{
+    uint32_t steps = 0;
+    for (; n > 1; ++steps)
+        n = n % 2 ? 3 * n + 1 : n / 2;
+    return steps;
+}
+
+static uint64_t expect_collatz(uint32_t i)
+{
+    return collatz(i + 1);
+}
+
+static void test_loop(void **state)
+{
+    (void) state;
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U32);
+    uint32_t one = number(U32, 1), first = binary(OP_ADD, U32, lane(), one);
+    uint32_t begin[] = { number(BOOL, 1), first, number(U32, 0) };
+    uint32_t r = region(REGION_LOOP, 3, begin);
+    uint32_t n = op(OP_STATE, U32, 0, 0), steps = op(OP_STATE, U32, 1, 0);
+    op(OP_TEST, VarTypeVoid, r, 1, binary(OP_GT, BOOL, n, one));
+    uint32_t odd = binary(OP_EQ, BOOL, binary(OP_AND, U32, n, one), one);
+    uint32_t up = binary(OP_ADD, U32, binary(OP_MUL, U32, n, number(U32, 3)), one);
+    uint32_t next = op(OP_SELECT, U32, 0, 3, odd, up, binary(OP_SHR, U32, n, one));
+    end_region(OP_END, r, 2, (uint32_t[]){ next, binary(OP_ADD, U32, steps, one) });
+    op(OP_STORE, VarTypeVoid, output, 1, op(OP_RESULT, U32, 1, 0));
+    check(4, expect_collatz);
+}
+
+enum { STATES = 45 };
+
+static uint64_t expect_rotation(uint32_t i)
+{
+    uint64_t values[STATES], sum = 0;
+    for (uint32_t k = 0; k < STATES; ++k)
+        values[k] = (uint64_t) k * k << 30 | i;
+    for (uint32_t round = 0; round < i % 11; ++round) {
+        uint64_t last = values[STATES - 1];
+        memmove(values + 1, values, (STATES - 1) * sizeof *values);
+        values[0] = last + 1;
+    }
+    for (uint32_t k = 0; k < STATES; ++k)
+        sum = sum * 3 + values[k];
+    return sum;
+}
+
+/* More states than registers, each of which is the next value of another one. */
+static void test_loop_rotates_states(void **state)
+{
+    (void) state;
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U64);
+    uint32_t i = lane(), wide = op(OP_CAST, U64, 0, 1, i), zero = number(U32, 0);
+    uint32_t rounds = binary(OP_MOD, U32, i, number(U32, 11));
+    uint32_t args[STATES + 2] = { number(BOOL, 1) }, now[STATES], next[STATES + 1];
+    for (uint32_t k = 0; k < STATES; ++k)
+        args[k + 1] = binary(OP_OR, U64, number(U64, (uint64_t) k * k << 30), wide);
+    args[STATES + 1] = zero;
+    uint32_t r = region(REGION_LOOP, STATES + 2, args);
+    for (uint32_t k = 0; k < STATES; ++k)
+        now[k] = op(OP_STATE, U64, k, 0);
+    uint32_t round = op(OP_STATE, U32, STATES, 0);
+    op(OP_TEST, VarTypeVoid, r, 1, binary(OP_LT, BOOL, round, rounds));
+    next[0] = binary(OP_ADD, U64, now[STATES - 1], number(U64, 1));
+    memcpy(next + 1, now, (STATES - 1) * sizeof *now);
+    next[STATES] = binary(OP_ADD, U32, round, number(U32, 1));
+    end_region(OP_END, r, STATES + 1, next);
+    for (uint32_t k = 0; k < STATES; ++k)
+        now[k] = op(OP_RESULT, U64, k, 0);
+    uint32_t sum = number(U64, 0);
+    for (uint32_t k = 0; k < STATES; ++k)
+        sum = binary(OP_ADD, U64, binary(OP_MUL, U64, sum, number(U64, 3)), now[k]);
+    op(OP_STORE, VarTypeVoid, output, 1, sum);
+    check(8, expect_rotation);
+}
+
+static uint64_t expect_nested(uint32_t i)
+{
+    uint32_t sum = 0;
+    for (uint32_t a = 0; a < i % 5; ++a)
+        for (uint32_t b = 0; b < a + i % 3; ++b)
+            sum += (a ^ b) % 2 ? 7 * a + i : b;
+    return sum;
+}
+
+/* A loop in a loop, with a conditional inside and many values around. */
+static void test_nested(void **state)
+{
+    (void) state;
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U32);
+    uint32_t i = lane(), one = number(U32, 1), zero = number(U32, 0), keep[40];
+    for (uint32_t k = 0; k < 40; ++k) /* they add up to 0 */
+        keep[k] = binary(OP_MUL, U32, i, number(U32, k % 2 ? k : 0 - (k + 1)));
+    uint32_t most = binary(OP_MOD, U32, i, number(U32, 5));
+    uint32_t more = binary(OP_MOD, U32, i, number(U32, 3));
+    uint32_t outer_args[] = { number(BOOL, 1), zero, zero };
+    uint32_t outer = region(REGION_LOOP, 3, outer_args);
+    uint32_t a = op(OP_STATE, U32, 0, 0), sum = op(OP_STATE, U32, 1, 0);
+    op(OP_TEST, VarTypeVoid, outer, 1, binary(OP_LT, BOOL, a, most));
+    uint32_t active = op(OP_ACTIVE, BOOL, outer, 0);
+    uint32_t end = binary(OP_ADD, U32, a, more);
+    uint32_t inner_args[] = { active, zero, sum };
+    uint32_t inner = region(REGION_LOOP, 3, inner_args);
+    uint32_t b = op(OP_STATE, U32, 0, 0), part = op(OP_STATE, U32, 1, 0);
+    op(OP_TEST, VarTypeVoid, inner, 1, binary(OP_LT, BOOL, b, end));
+    uint32_t here = op(OP_ACTIVE, BOOL, inner, 0);
+    uint32_t low = binary(OP_AND, U32, binary(OP_XOR, U32, a, b), one);
+    uint32_t odd = binary(OP_EQ, BOOL, low, one);
+    uint32_t choice = region(REGION_IF, 2, (uint32_t[]){ here, odd });
+    uint32_t yes = binary(OP_ADD, U32, binary(OP_MUL, U32, a, number(U32, 7)), i);
+    end_region(OP_ELSE, choice, 1, &yes);
+    end_region(OP_END, choice, 1, &b);
+    uint32_t added = binary(OP_ADD, U32, part, op(OP_RESULT, U32, 0, 0));
+    end_region(OP_END, inner, 2, (uint32_t[]){ binary(OP_ADD, U32, b, one), added });
+    uint32_t inner_sum = op(OP_RESULT, U32, 1, 0);
+    end_region(OP_END, outer, 2,
+               (uint32_t[]){ binary(OP_ADD, U32, a, one), inner_sum });
+    uint32_t result = op(OP_RESULT, U32, 1, 0);
+    for (uint32_t k = 0; k < 40; ++k)
+        result = binary(OP_ADD, U32, result, keep[k]);
+    op(OP_STORE, VarTypeVoid, output, 1, result);
+    check(4, expect_nested);
+}
+
+static uint64_t expect_conditional(uint32_t i)
+{
+    float value = (float) i, result = 0;
+    uint64_t bits = 0;
+    if (i % 3 != 0)
+        result = i % 2 ? value * 2 : value + 0.5f;
+    memcpy(&bits, &result, 4);
+    return bits;
+}
+
+static void test_conditional(void **state)
+{
+    (void) state;
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, F32);
+    uint32_t i = lane(), value = op(OP_CAST, F32, 0, 1, i), zero = number(U32, 0);
+    uint32_t enters =
+        binary(OP_NEQ, BOOL, binary(OP_MOD, U32, i, number(U32, 3)), zero);
+    uint32_t odd = binary(OP_NEQ, BOOL, binary(OP_AND, U32, i, number(U32, 1)), zero);
+    uint32_t r = region(REGION_IF, 2, (uint32_t[]){ enters, odd });
+    uint32_t doubled = binary(OP_ADD, F32, value, value);
+    end_region(OP_ELSE, r, 1, &doubled);
+    uint32_t moved = binary(OP_ADD, F32, value, number(F32, 0x3f000000));
+    end_region(OP_END, r, 1, &moved);
+    op(OP_STORE, VarTypeVoid, output, 1, op(OP_RESULT, F32, 0, 0));
+    check(4, expect_conditional);
+}
+
+static uint64_t expect_call(uint32_t i)
+{
+    switch (i % 5) {
+    case 1:
+        return (uint64_t) i * i;
+    case 2:
+        return collatz(i + 1) + 1000u;
+    default:
+        return 0;
+    }
+}
+
+/* Numbers 0 and beyond the list give 0; a callable calls another one from a loop. */
+static void test_calls(void **state)
+{
+    (void) state;
+    begin_program();
+    Program *root = p;
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U64);
+
+    begin_program(); /* callable 0: one step of the sequence */
+    uint32_t n = op(OP_ARG, U32, 1, 0), one = number(U32, 1);
+    uint32_t odd = binary(OP_EQ, BOOL, binary(OP_AND, U32, n, one), one);
+    uint32_t up = binary(OP_ADD, U32, binary(OP_MUL, U32, n, number(U32, 3)), one);
+    op(OP_RETURN, VarTypeVoid, 0, 1,
+       op(OP_SELECT, U32, 0, 3, odd, up, binary(OP_SHR, U32, n, one)));
+    assert_int_equal(program_add_callable(root, p), 0);
+
+    begin_program(); /* callable 1: the square */
+    uint32_t wide = op(OP_CAST, U64, 0, 1, op(OP_ARG, U32, 1, 0));
+    op(OP_RETURN, VarTypeVoid, 0, 1, binary(OP_MUL, U64, wide, wide));
+    assert_int_equal(program_add_callable(root, p), 1);
+
+    begin_program(); /* callable 2: the number of steps + 1000 */
+    one = number(U32, 1);
+    uint32_t first = binary(OP_ADD, U32, op(OP_ARG, U32, 1, 0), one);
+    uint32_t args[] = { op(OP_ARG, BOOL, 0, 0), first, number(U32, 1000) };
+    uint32_t r = region(REGION_LOOP, 3, args), target = 0;
+    n = op(OP_STATE, U32, 0, 0);
+    uint32_t steps = op(OP_STATE, U32, 1, 0);
+    op(OP_TEST, VarTypeVoid, r, 1, binary(OP_GT, BOOL, n, one));
+    uint32_t inputs[] = { op(OP_ACTIVE, BOOL, r, 0), one, n };
+    assert_int_not_equal(program_add_region(p, REGION_CALL, 3, inputs, 1, &target),
+                         PROGRAM_NONE);
+    uint32_t next = op(OP_RESULT, U32, 0, 0);
+    end_region(OP_END, r, 2, (uint32_t[]){ next, binary(OP_ADD, U32, steps, one) });
+    op(OP_RETURN, VarTypeVoid, 0, 1, op(OP_CAST, U64, 0, 1, op(OP_RESULT, U32, 1, 0)));
+    assert_int_equal(program_add_callable(root, p), 2);
+
+    p = root;
+    uint32_t i = lane(), which = binary(OP_MOD, U32, i, number(U32, 5));
+    uint32_t call[] = { number(BOOL, 1), which, i }, targets[] = { 1, 2 };
+    assert_int_not_equal(program_add_region(p, REGION_CALL, 3, call, 2, targets),
+                         PROGRAM_NONE);
+    op(OP_STORE, VarTypeVoid, output, 1, op(OP_RESULT, U64, 0, 0));
+    check(8, expect_call);
+}
+
+static int run_all(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_loop),
+        cmocka_unit_test(test_loop_rotates_states),
+        cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_conditional),
+        cmocka_unit_test(test_calls),
+    };
+    if (!native_begin())
+        return 0;
+    return cmocka_run_group_tests_name(getenv("DRJIT_NATIVE_ISA"), tests, NULL, NULL);
+}
+
+int main(void)
+{
+    return native_targets_run(run_all);
+}
