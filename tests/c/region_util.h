@@ -66,17 +66,6 @@ static UNUSED void add_u32(uint32_t *slot, uint32_t value)
     set(slot, with(jit_var_add, *slot, u32(value)));
 }
 
-/* Occurrences of a word in the Program of a variable. */
-static UNUSED size_t program_count(uint32_t id, const char *word)
-{
-    const char *text = jit_program_str(id);
-    OK(text);
-    size_t count = 0;
-    for (const char *p = text; (p = strstr(p, word)) != NULL; p += strlen(word))
-        count++;
-    return count;
-}
-
 /* 0, 1, ... n - 1 */
 static UNUSED uint32_t counter(size_t n)
 {

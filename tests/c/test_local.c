@@ -135,14 +135,6 @@ static void test_old_versions(void **unused)
     DROP(zero, one, nine, lane);
 }
 
-static size_t count_text(const char *text, const char *part)
-{
-    size_t count = 0;
-    for (const char *p = text; (p = strstr(p, part)) != NULL; p += strlen(part))
-        count++;
-    return count;
-}
-
 /* No copies where none are needed: a write that other operations were traced before
  * waits for these, whatever the order in which results are asked for. */
 static void test_in_place(void **unused)

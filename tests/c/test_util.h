@@ -219,6 +219,25 @@ static UNUSED uint32_t fill_u32(size_t size, uint32_t value)
     return id;
 }
 
+/* -------------------------------------------------------------------- text */
+
+/* How often 'part' occurs in 'text'. */
+static UNUSED size_t count_text(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *p = text; (p = strstr(p, part)) != NULL; p += strlen(part))
+        count++;
+    return count;
+}
+
+/* How often 'part' occurs in the Program of a variable. */
+static UNUSED size_t program_count(uint32_t id, const char *part)
+{
+    const char *text = jit_program_str(id);
+    OK(text);
+    return count_text(text, part);
+}
+
 /* --------------------------------------------------------------------- log */
 
 static char log_text_seen[1 << 20] UNUSED;
@@ -244,11 +263,7 @@ static UNUSED void log_clear(void)
 
 static UNUSED size_t log_count(const char *part)
 {
-    size_t count = 0;
-    for (const char *p = log_text_seen; (p = strstr(p, part)) != NULL;
-         p += strlen(part))
-        count++;
-    return count;
+    return count_text(log_text_seen, part);
 }
 
 /* ---------------------------------------------------------- running of tests */
