@@ -11,6 +11,10 @@
  * takes longer than that. So idle workers poll for SPIN_NS first, unless threads have
  * to share CPUs: then polling would take time from the work waited for.
  *
+ * A change of the size holds nobody's work up: workers are added, or those beyond the
+ * new size leave after the job they are in. The numbers that workers have in a job, and
+ * memory for them, follow from the size at its submission and are not touched by this.
+ *
  * Lock order: 'config' → the lock of stream.c → 'sleep_lock'.
  */
 #include "runtime/pool.h"
@@ -38,7 +42,7 @@ static bool failed; /* threads could not be created; the size was reduced */
 
 /* Written under 'config' with release order, read anywhere with acquire order. */
 static _Atomic uint32_t wanted;  /* pool size; 0 = not decided yet */
-static _Atomic uint32_t running; /* workers that run */
+static _Atomic uint32_t running; /* workers that run and stay: the first of 'threads' */
 static _Atomic bool started;     /* there is nothing to start */
 static _Atomic bool spinning;    /* a CPU for each thread */
 
@@ -49,7 +53,8 @@ static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
  * so one of the two sees the other. */
 static _Atomic uint32_t generation;
 static _Atomic uint32_t sleepers;
-static _Atomic bool stopping; /* set before 'generation' is raised, read after it */
+/* Workers from this one on leave. Set before 'generation' is raised, read after it. */
+static _Atomic uint32_t limit;
 
 static uint32_t cpu_count(void)
 {
@@ -128,28 +133,30 @@ static void wait_for_work(uint32_t seen)
     pthread_mutex_unlock(&sleep_lock);
 }
 
-static void *work(void *unused)
+static void *work(void *number)
 {
-    (void) unused;
+    uintptr_t self = (uintptr_t) number;
     for (;;) {
         uint32_t seen = atomic_load(&generation);
-        while (stream_work())
+        bool stays;
+        while ((stays = self < atomic_load(&limit)) && stream_work())
             ;
-        if (atomic_load(&stopping))
+        if (!stays)
             return NULL;
         wait_for_work(seen);
     }
 }
 
 /* Signals are for the program's own threads, so workers are born with all blocked. */
-static bool create(pthread_t *thread)
+static bool create(uint32_t number)
 {
+    pthread_t *thread = &threads[number];
     if (alloc_fault())
         return false;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(thread, NULL, work, NULL);
+    int status = pthread_create(thread, NULL, work, (void *) (uintptr_t) number);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status != 0)
         return false;
@@ -157,39 +164,44 @@ static bool create(pthread_t *thread)
     return true;
 }
 
-/* The callers hold 'config'. 'failed' is set when fewer than wanted could be had. */
-static void start_threads(void)
+/* The callers of these two hold 'config'. */
+static void stop_threads(uint32_t count)
 {
-    uint32_t count = pool_size() - 1, made = 0;
+    uint32_t before = pool_workers();
+    atomic_store_explicit(&running, count, memory_order_release);
+    atomic_store(&limit, count);
+    pool_notify(UINT32_MAX);
+    for (uint32_t i = count; i < before; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* Have as many workers as the size asks for. 'failed' is set, and the size reduced, if
+ * that many cannot be had. */
+static void adapt_threads(uint32_t size)
+{
+    uint32_t count = size - 1, made = pool_workers();
     atomic_store(&spinning, count < cpu_count());
+    if (count < made) {
+        /* Without workers, whoever submits from here on does the work. */
+        atomic_store_explicit(&wanted, size, memory_order_release);
+        stop_threads(count);
+        made = count;
+    }
     ErrorRecord before;
     error_save(&before);
-    threads = count ? alloc_get(count * sizeof *threads) : NULL;
-    if (threads) {
-        while (made < count && create(&threads[made]))
+    pthread_t *list = count > made ? alloc_resize(threads, count * sizeof *threads)
+                                   : NULL;
+    if (list) {
+        threads = list;
+        atomic_store(&limit, count);
+        while (made < count && create(made))
             made++;
     }
     error_restore(&before);
-    if (made < count) {
-        failed = true;
-        atomic_store_explicit(&wanted, made + 1, memory_order_release);
-    }
+    failed = made < count;
     atomic_store_explicit(&running, made, memory_order_release);
+    atomic_store_explicit(&wanted, made + 1, memory_order_release);
     atomic_store_explicit(&started, true, memory_order_release);
-}
-
-static void stop_threads(void)
-{
-    atomic_store(&stopping, true);
-    pool_notify(UINT32_MAX);
-    uint32_t count = pool_workers();
-    for (uint32_t i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-    alloc_free(threads);
-    threads = NULL;
-    atomic_store_explicit(&running, 0, memory_order_release);
-    atomic_store_explicit(&started, false, memory_order_release);
-    atomic_store(&stopping, false);
 }
 
 /* Release 'config', then warn: the log's sinks may call back into the library. */
@@ -210,7 +222,7 @@ uint32_t pool_start(void)
         pthread_mutex_lock(&config);
         uint32_t asked = pool_size();
         if (!atomic_load_explicit(&started, memory_order_relaxed))
-            start_threads();
+            adapt_threads(asked);
         unlock_config(asked);
     }
     return pool_workers();
@@ -226,14 +238,10 @@ bool pool_set_size(uint32_t count)
         return error_set(JIT_ERROR_STATE, "jit_llvm_set_thread_count(): must not be "
                          "called from inside of a job");
     pthread_mutex_lock(&config);
-    if (count != pool_size()) {
-        stream_halt();
-        stop_threads();
-        atomic_store_explicit(&wanted, count, memory_order_release);
-        start_threads();
-        stream_resume();
-    }
+    if (count != pool_size())
+        adapt_threads(count);
     unlock_config(count);
+    stream_run_queued();
     return true;
 }
 
@@ -241,10 +249,12 @@ void pool_stop(void)
 {
     if (stream_in_job())
         return;
+    stream_sync_all();
     pthread_mutex_lock(&config);
-    stream_halt();
-    stop_threads();
-    stream_resume();
+    stop_threads(0);
+    alloc_free(threads);
+    threads = NULL;
+    atomic_store_explicit(&started, false, memory_order_release);
     pthread_mutex_unlock(&config);
 }
 

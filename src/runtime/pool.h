@@ -15,16 +15,18 @@
 #include <stdint.h>
 
 /** Threads that share a launch, the calling one included (0 and 1: only that one).
- *  Starts as the number of CPUs the process may use. Waits for running work, and keeps
- *  other threads from submitting meanwhile. If threads cannot be created, fewer are
- *  used, with a warning. False (JIT_ERROR_STATE) only when called from inside a job. */
+ *  Starts as the number of CPUs the process may use. Waits for workers that are too
+ *  many to finish the job they are in; other work goes on, and nobody is kept from
+ *  submitting. With one thread, all that was queued is done on return. If threads
+ *  cannot be created, fewer are used, with a warning. False (JIT_ERROR_STATE) only when
+ *  called from inside a job. */
 bool pool_set_size(uint32_t count);
 uint32_t pool_size(void);
 /** max(pool_size(), 1): worker numbers of jobs submitted now are below it. Another
  *  thread may call pool_set_size() between this call and the submission: pass the
  *  number in JobSpec.workers where memory was sized by it. */
 uint32_t pool_worker_bound(void);
-/** Stop all threads (shutdown). The pool starts again on demand. */
+/** Do all work and stop all threads (shutdown). The pool starts again on demand. */
 void pool_stop(void);
 
 /* For stream.c: */

@@ -743,6 +743,21 @@ void stream_sync_all(void)
     pthread_mutex_unlock(&lock);
 }
 
+void stream_run_queued(void)
+{
+    pthread_once(&once, initialise); /* whoever forks has to know of workers */
+    pthread_mutex_lock(&lock);
+    for (Stream *s = streams; s && pool_workers() == 0;) {
+        if (s->head) {
+            wait_locked(s, stream_position(s));
+            s = streams; /* jobs may have submitted jobs */
+        } else {
+            s = s->next;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 static Uses current_uses(const Buffer *buffer)
 {
     Stream *owner = atomic_load(&buffer->owner);
@@ -826,19 +841,6 @@ static void resume_locked(void)
     atomic_store(&halted, false);
     pthread_cond_broadcast(&resumed);
     pthread_mutex_unlock(&lock);
-}
-
-void stream_halt(void)
-{
-    pthread_once(&once, initialise);
-    halt_locked();
-    pthread_mutex_unlock(&lock);
-}
-
-void stream_resume(void)
-{
-    pthread_mutex_lock(&lock);
-    resume_locked();
 }
 
 void stream_shutdown(void)

@@ -87,8 +87,7 @@ void stream_shutdown(void);
 bool stream_work(void);
 /** Is the calling thread executing a job? */
 bool stream_in_job(void);
-/** Hold all submissions back and wait until every stream is empty / let them go on. */
-void stream_halt(void);
-void stream_resume(void);
+/** Execute all that is queued, unless there are workers, who will. */
+void stream_run_queued(void);
 
 #endif

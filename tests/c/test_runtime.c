@@ -480,6 +480,63 @@ static void resize_while_running(void **state)
     hammer_with(true);
 }
 
+typedef struct Needed {
+    pthread_mutex_t lock;
+    _Atomic bool held, running, resizing;
+} Needed;
+
+static void need_lock(void *payload, uint32_t block, uint32_t worker)
+{
+    (void) block;
+    (void) worker;
+    Needed *needed = payload;
+    atomic_store(&needed->running, true);
+    pthread_mutex_lock(&needed->lock);
+    pthread_mutex_unlock(&needed->lock);
+}
+
+static void *submit_with_lock(void *pointer)
+{
+    Needed *needed = pointer;
+    uint32_t values[3] = {0};
+    pthread_mutex_lock(&needed->lock);
+    atomic_store(&needed->held, true);
+    while (!atomic_load(&needed->resizing))
+        sleep_us(100);
+    sleep_us(20000); /* so that the other thread is waiting */
+    stream_submit(stream_self(), &(JobSpec) {.run = set_slowly, .payload = values,
+                                             .blocks = 3});
+    pthread_mutex_unlock(&needed->lock);
+    stream_sync(stream_self());
+    return values[0] + values[1] + values[2] == 126 ? NULL : "wrong values";
+}
+
+/* A job waits for a lock whose holder submits work while the pool changes. */
+static void resize_keeps_nobody_waiting(void **state)
+{
+    (void) state;
+    static const uint32_t sizes[] = {2, 7, 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        pool_set_size(4);
+        Needed needed = {.lock = PTHREAD_MUTEX_INITIALIZER};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, submit_with_lock, &needed), 0);
+        while (!atomic_load(&needed.held))
+            sleep_us(100);
+        stream_submit(stream_self(), &(JobSpec) {.run = need_lock, .blocks = 1,
+                                                 .payload = &needed});
+        while (!atomic_load(&needed.running))
+            sleep_us(100);
+        atomic_store(&needed.resizing, true);
+        assert_true(pool_set_size(sizes[i]));
+        assert_int_equal(pool_size(), sizes[i]);
+        void *fault;
+        pthread_join(thread, &fault);
+        assert_null(fault);
+        stream_sync(stream_self());
+    }
+}
+
 static void *reader_thread(void *pointer)
 {
     Buffer *b = pointer;
@@ -661,7 +718,7 @@ static void pool_without_threads(void **state)
     assert_int_equal(values[0] + values[1] + values[2], 126);
     alloc_fail_at(1);
     assert_true(pool_set_size(3));
-    assert_int_equal(pool_size(), 1);
+    assert_int_equal(pool_size(), 2); /* who is there stays */
     assert_int_equal(warnings, 2);
     alloc_fail_at(0);
     log_set_callback(LogLevelNone, NULL);
@@ -877,7 +934,8 @@ int main(void)
         TEST(buffer_mapped_is_released_once), TEST(stream_keeps_order),
         TEST(small_job_waits_for_the_queue), TEST(dependencies_between_streams),
         TEST(writes_wait_for_readers), TEST(worker_numbers_are_unique),
-        TEST(resize_while_running), TEST(slow_producer), TEST(jobs_submit_jobs),
+        TEST(resize_while_running), TEST(resize_keeps_nobody_waiting),
+        TEST(slow_producer), TEST(jobs_submit_jobs),
         TEST(errors_reach_the_owner), TEST(streams_outlive_threads),
         TEST(restart_after_shutdown), TEST(workers_block_signals), TEST(pool_sizes),
         TEST(pool_without_threads),
