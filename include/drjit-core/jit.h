@@ -76,7 +76,9 @@ JIT_EXPORT bool jit_sync_all_devices(void);
 
 /* --------------------------------------------------------------------- log */
 
-/** Receives log lines. Called without any lock held, in the thread that logged. */
+/** Receives log lines. Called without any lock held, in the thread that logged; also
+ *  in the midst of an evaluation, whose writes it cannot have others overtake: then
+ *  evaluating such is an error. */
 typedef void (*LogCallback)(LogLevel level, const char *message);
 
 /** Level of messages written to stderr. It starts at LogLevelInfo; the first jit_init()
@@ -605,8 +607,8 @@ JIT_EXPORT const char *jit_var_label(uint32_t index);
  *  'line' (may be NULL) its line. NULL: not known. Valid until shutdown. */
 JIT_EXPORT const char *jit_var_location(uint32_t index, uint32_t *line);
 /** Call 'callback(index, 1, payload)' when the variable is freed (and with 0 when its
- *  memory was replaced by evaluation). Called without locks held. One per variable;
- *  NULL removes. */
+ *  memory was replaced by evaluation). Called without locks held, and by a thread that
+ *  is evaluating only after that. One per variable; NULL removes. */
 JIT_EXPORT bool jit_var_set_callback(uint32_t index,
                                      void (*callback)(uint32_t index, int freed,
                                                       void *payload),

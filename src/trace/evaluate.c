@@ -49,7 +49,7 @@ typedef struct Workspace {
 static Workspace *take_workspace(ThreadState *ts)
 {
     Workspace *w = ts->workspace;
-    ts->workspace = NULL; /* a callback may evaluate while we wait for a compile */
+    ts->workspace = NULL; /* a log callback may evaluate while we wait for a compile */
     return w ? w : alloc_zero(1, sizeof(Workspace));
 }
 
@@ -513,11 +513,14 @@ static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
     }
     log_write(LogLevelInfo, "jit_eval(): launching %u kernel%s.", schedule.group_count,
               schedule.group_count == 1 ? "" : "s");
+    bool writes = *effect_count != 0;
     ts->evaluating++;
+    ts->writing += writes;
     ok &= run_groups(ts, w, &schedule, effects, effect_count);
     log_write(LogLevelDebug, "jit_eval(): cleaning up..");
     schedule_free(&schedule);
     ts->evaluating--;
+    ts->writing -= writes;
     ok &= expand_collapse_idle(ts);
     return_workspace(ts, w);
     state_signal_eval();
@@ -552,6 +555,13 @@ static void return_effects(ThreadState *ts, VarId *effects, uint32_t count,
 static bool run_effects(ThreadState *ts, ThreadState *owner, const VarId *vars,
                         uint32_t var_count)
 {
+    if (ts->writing && owner->effect_count) {
+        for (uint32_t i = 0; i < var_count; ++i)
+            var_dec(vars[i]);
+        return error_set(JIT_ERROR_STATE,
+                         "jit_eval(): a log callback cannot have writes evaluated "
+                         "while others that come before them are");
+    }
     VarId *effects = owner->effects;
     uint32_t count = owner->effect_count, capacity = owner->effect_capacity;
     owner->effects = NULL;
@@ -573,7 +583,7 @@ static bool run_effects(ThreadState *ts, ThreadState *owner, const VarId *vars,
 bool evaluate_all(ThreadState *ts)
 {
     /* Earlier writes of this thread that another one runs come before those to come.
-     * (A callback cannot wait: that thread may be waiting for this one.) */
+     * (A log callback cannot wait: that thread may be waiting for this one.) */
     while (ts->stolen && !ts->evaluating && state_wait_eval())
         continue;
     VarId *vars = ts->scheduled;
@@ -684,8 +694,8 @@ bool evaluate_pending(ThreadState *ts, VarId id)
             ok = error_set(JIT_ERROR_STATE,
                            "jit_eval(): r%u cannot be read now: %s", id,
                            ts->evaluating
-                               ? "writes to it are being evaluated, and a callback "
-                                 "cannot wait for them"
+                               ? "writes to it are being evaluated, and a log "
+                                 "callback cannot wait for them"
                                : "a loop, conditional or call that is being traced "
                                  "writes to it");
         }

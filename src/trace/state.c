@@ -72,8 +72,8 @@ static void thread_exit(void *unused)
     ts->self = NULL;
     if (heir || !ts->effect_count) /* else the next thread will be the heir */
         free_thread(ts);
-    state_unlock();
     state_self = NULL;
+    state_unlock();
 }
 
 /* Take over the writes of a thread that ended when there was no other. */
@@ -148,7 +148,8 @@ ThreadState *state_make_thread(void)
 
 /* ------------------------------------------------------------------- lock */
 
-/* Callbacks waiting for the lock to be released; guarded by the graph lock. */
+/* Callbacks of this thread, waiting for it to release the lock. No memory is held while
+ * there are none. */
 typedef struct Deferred {
     VarCallback callback;
     void *payload;
@@ -156,28 +157,50 @@ typedef struct Deferred {
     int freed;
 } Deferred;
 
-static Deferred *deferred;
-static uint32_t deferred_capacity;
-uint32_t state_deferred;
+static _Thread_local Deferred *deferred;
+static _Thread_local uint32_t deferred_capacity;
+_Thread_local uint32_t state_deferred;
 
 bool state_defer(VarCallback callback, uint32_t index, int freed, void *payload)
 {
     TRY(vec_reserve(&deferred, &deferred_capacity, state_deferred + 1,
                     sizeof(Deferred)), false);
     deferred[state_deferred++] = (Deferred) { callback, payload, index, freed };
+    if (!freed)
+        var_inc(index);
     return true;
+}
+
+/* Release the variables that were kept for their callbacks. */
+static void release_called(const Deferred *list, uint32_t count)
+{
+    state_lock();
+    for (uint32_t i = 0; i < count; ++i)
+        if (!list[i].freed)
+            var_dec(list[i].index);
+    state_unlock();
 }
 
 void state_unlock_and_call(void)
 {
+    if (state_self && state_self->evaluating) {
+        biased_lock_drop();
+        log_release();
+        return;
+    }
     Deferred *list = deferred;
     uint32_t count = state_deferred;
     deferred = NULL;
     state_deferred = deferred_capacity = 0;
     biased_lock_drop();
     log_release();
-    for (uint32_t i = 0; i < count; ++i)
+    bool held = false;
+    for (uint32_t i = 0; i < count; ++i) {
         list[i].callback(list[i].index, list[i].freed, list[i].payload);
+        held |= !list[i].freed;
+    }
+    if (held)
+        release_called(list, count);
     alloc_free(list);
 }
 
@@ -203,9 +226,4 @@ void state_free(void)
     lvn_free();
     var_table_free();
     state_unlock();
-    if (!state_deferred) {
-        alloc_free(deferred);
-        deferred = NULL;
-        deferred_capacity = 0;
-    }
 }

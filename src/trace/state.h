@@ -3,8 +3,9 @@
  *
  * One lock guards variables, value numbering and the queues of all threads. Nothing
  * calls out (log sinks, callbacks, engines) while it is held: log lines and callbacks
- * are queued and state_unlock() delivers them. Lock order: graph -> cache -> streams,
- * pool -> buffers.
+ * are queued and state_unlock() delivers them. Callbacks may evaluate, so they also
+ * wait for the end of an evaluation that releases the lock on its way: their writes
+ * must not overtake its own. Lock order: graph -> cache -> streams, pool -> buffers.
  */
 #ifndef TRACE_STATE_H
 #define TRACE_STATE_H
@@ -35,6 +36,7 @@ typedef struct ThreadState {
     uint32_t mask_count, mask_capacity;
     uint32_t mask_base;      /* of them, how many the open body must leave alone */
     uint32_t evaluating;     /* evaluations of this thread that have not finished */
+    uint32_t writing;        /* those of them that have writes */
     uint32_t stolen;         /* other threads that are running writes queued by it */
     uint32_t profile_depth;  /* open profile ranges */
     const char *file;        /* source location, interned */
@@ -61,7 +63,9 @@ extern State state;
 
 /* What the inline functions below need. */
 extern _Thread_local ThreadState *state_self __attribute__((tls_model("initial-exec")));
-extern uint32_t state_deferred; /* callbacks waiting, guarded by the graph lock */
+/* Callbacks of this thread that wait. */
+extern _Thread_local uint32_t state_deferred
+    __attribute__((tls_model("initial-exec")));
 ThreadState *state_make_thread(void);
 void state_unlock_and_call(void);
 
@@ -96,7 +100,9 @@ bool state_wait_eval(void);
 void state_signal_eval(void);
 /** Does the calling thread hold the graph lock? */
 static inline bool state_is_locked(void) { return log_hold_state.depth != 0; }
-/** Have 'callback' called by state_unlock(). False if memory is out. */
+/** Have 'callback' called by the calling thread's state_unlock(), but not before its
+ *  evaluation has ended. The variable lives until then, unless 'freed'. False if memory
+ *  is out. */
 bool state_defer(VarCallback callback, uint32_t index, int freed, void *payload);
 /** Release all that belongs to the library except variables that are still
  *  referenced. */

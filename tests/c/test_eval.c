@@ -142,6 +142,78 @@ static void test_callback(void **unused)
     assert_int_equal(callback_calls[1], 1);
 }
 
+static uint32_t overwritten;
+
+/* Entry 0 becomes 2; did the evaluation work? */
+static bool overwrite(void)
+{
+    uint32_t zero = jit_var_u32(CPU, 0), two = jit_var_u32(CPU, 2);
+    advance(&overwritten, jit_var_scatter(overwritten, two, zero, ALWAYS,
+                                          ReduceOpIdentity, ReduceModeAuto));
+    DROP(zero, two);
+    return jit_eval();
+}
+
+static void overwrite_when_evaluated(uint32_t index, int freed, void *payload)
+{
+    if (freed)
+        return;
+    assert_int_equal(jit_var_state(index), VarStateEvaluated);
+    *(bool *) payload = overwrite();
+}
+
+static JitError overwrite_status;
+
+static void overwrite_when_launched(LogLevel level, const char *message)
+{
+    (void) level;
+    if (strstr(message, "n=1000,"))
+        overwrite_status = overwrite() ? JIT_OK : (JitError) jit_error();
+}
+
+/* The array after 1000 writes and those of a callback. */
+static void check_overwritten(void)
+{
+    uint32_t expected[1000];
+    for (uint32_t i = 0; i < 1000; ++i)
+        expected[i] = i ? 1 : 2;
+    CHECK_BYTES(overwritten, expected, 1000);
+    jit_var_dec_ref(overwritten);
+}
+
+/* What a callback writes comes after what its evaluation writes: 'a' is in the first of
+ * two groups, between which the lock is released. */
+static void test_callback_writes(void **unused)
+{
+    (void) unused;
+    bool ok = false;
+    uint32_t all = jit_var_counter(CPU, 1000), one = jit_var_u32(CPU, 1);
+    uint32_t ten = jit_var_counter(CPU, 10), other = fill_u32(10, 0);
+    uint32_t a = sample(10, 3);
+    jit_set_flag(JitFlagLaunchBlocking, 1);
+    advance(&other, jit_var_scatter(other, ten, ten, ALWAYS, ReduceOpIdentity,
+                                    ReduceModeAuto));
+    overwritten = fill_u32(1000, 0);
+    advance(&overwritten, jit_var_scatter(overwritten, one, all, ALWAYS,
+                                          ReduceOpIdentity, ReduceModeAuto));
+    OK(jit_var_set_callback(a, overwrite_when_evaluated, &ok));
+    OK(jit_var_eval(a));
+    assert_true(ok);
+    check_overwritten();
+    DROP(a, ten, other);
+
+    /* A log callback is called at once, and cannot have its writes wait. */
+    jit_set_log_level_callback(LogLevelInfo, overwrite_when_launched);
+    overwritten = fill_u32(1000, 0);
+    advance(&overwritten, jit_var_scatter(overwritten, one, all, ALWAYS,
+                                          ReduceOpIdentity, ReduceModeAuto));
+    overwrite_status = JIT_OK;
+    OK(jit_eval());
+    assert_int_equal(overwrite_status, JIT_ERROR_STATE);
+    check_overwritten();
+    DROP(all, one);
+}
+
 /* ------------------------------------------------------------ kernel cache */
 
 static void test_cache(void **unused)
@@ -454,7 +526,8 @@ static int run(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_schedule), TEST(test_schedule_force), TEST(test_groups),
-        TEST(test_mixed_uniform), TEST(test_callback), TEST(test_cache),
+        TEST(test_mixed_uniform), TEST(test_callback), TEST(test_callback_writes),
+        TEST(test_cache),
         TEST(test_near_miss), TEST(test_large_results), TEST(test_host_functions),
         TEST(test_events), TEST(test_launch_blocking), TEST(test_threads),
         TEST(test_long_chain), TEST(test_disk_cache),
