@@ -19,6 +19,12 @@
  * writes its log lines after it has declared itself idle, so that whoever waits for it,
  * in fork() or at exit, may hold any lock meanwhile. tier_account() is called inside of
  * jobs, and so only tries the lock: a fork drains the streams while holding it.
+ *
+ * exit() runs destructors in the opposite order of their registration. Those of the
+ * compiling engine's library are registered late, when the thread loads it or even in
+ * the midst of a compile, so they would run first, under the thread's feet. Only those
+ * of thread-local objects come before them, and so the main thread has one that waits
+ * for the thread (tier_guard_exit()).
  */
 #include "kernel/tier.h"
 
@@ -26,6 +32,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -49,6 +57,7 @@ static pthread_mutex_t choice_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     pthread_t thread;
     bool running, stop, busy;
+    bool closed; /* the process ends: no more compiles */
     bool exit_registered;
     Kernel *queue[QUEUE];
     uint32_t first, count;
@@ -274,8 +283,9 @@ bool tier_ready(const Engine *better)
 
 /* ------------------------------------------------------------------ upgrade */
 
-/* The engine's library is loaded now. Functions registered from here on run before its
- * destructors at exit, and so no compile runs into them. */
+/* The engine's library is loaded now. Functions registered from here on run before the
+ * destructors that it has by now: the best that can be done for an exit() in another
+ * thread than the main one. */
 static void announce(const Engine *engine)
 {
     static atomic_bool registered;
@@ -378,7 +388,7 @@ void tier_account(Kernel *kernel, uint64_t ns)
         return;
     bool started = true, queued = false;
     if (pthread_mutex_trylock(&tier_lock) == 0) {
-        if (!tier.stop && tier.count < QUEUE) {
+        if (!tier.stop && !tier.closed && tier.count < QUEUE) {
             started = tier.running || start_thread();
             queued = started;
         }
@@ -435,6 +445,31 @@ void tier_stop(void)
     drop_queue();
     tier.running = tier.stop = false;
     pthread_mutex_unlock(&tier_lock);
+}
+
+/* The main thread has called exit(). (If it only ends, kernels stay as they are.) */
+static void begin_exit(void *unused)
+{
+    (void) unused;
+    pthread_mutex_lock(&tier_lock);
+    tier.closed = true;
+    drop_queue();
+    while (tier.busy)
+        pthread_cond_wait(&idle, &tier_lock);
+    pthread_mutex_unlock(&tier_lock);
+}
+
+/* How glibc registers destructors of thread-local objects. Where it is missing, exit()
+ * does not wait. */
+extern int __cxa_thread_atexit_impl(void (*function)(void *), void *object,
+                                    void *library) __attribute__((weak));
+extern char __dso_handle[] __attribute__((visibility("hidden")));
+
+void tier_guard_exit(void)
+{
+    static _Thread_local bool guarded;
+    if (!guarded && getpid() == (pid_t) syscall(SYS_gettid) && __cxa_thread_atexit_impl)
+        guarded = __cxa_thread_atexit_impl(begin_exit, NULL, __dso_handle) == 0;
 }
 
 void tier_reset(void)

@@ -54,6 +54,9 @@ static inline const KernelCode *tier_code(const Kernel *kernel)
 void tier_wait(void);
 /** Drop queued compiles, wait for the running one and end the thread. */
 void tier_stop(void);
+/** Have exit() of the main thread wait for a compile. Called by every thread that uses
+ *  the library. */
+void tier_guard_exit(void);
 /** Forget choice and fate of engines, read the environment again (shutdown). */
 void tier_reset(void);
 

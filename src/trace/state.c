@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "kernel/cache.h"
 #include "kernel/disk.h"
+#include "kernel/tier.h"
 #include "trace/evaluate.h"
 #include "trace/lvn.h"
 #include "trace/mask.h"
@@ -142,6 +143,7 @@ ThreadState *state_make_thread(void)
     state.threads = ts;
     biased_lock_drop();
     pthread_setspecific(exit_key, ts);
+    tier_guard_exit();
     state_self = ts;
     return ts;
 }

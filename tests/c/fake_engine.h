@@ -90,6 +90,7 @@ typedef struct Fake {
     _Atomic uint64_t estimate;
     _Atomic size_t scratch; /* of code made from now on */
     Gate compile_gate, launch_gate;
+    void (*on_available)(void); /* called when the engine is asked for */
 } Fake;
 
 static Fake slow_state = { .compile_gate = GATE, .launch_gate = GATE };
@@ -192,6 +193,8 @@ static inline void fake_free(Fake *fake, EngineCode *code)
 
 static inline bool fake_available(const Fake *fake)
 {
+    if (fake->on_available)
+        fake->on_available();
     return !fake->missing ||
            error_set(JIT_ERROR_SYSTEM, "fake engine: there is no library");
 }

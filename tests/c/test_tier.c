@@ -1,6 +1,6 @@
 /*
  * test_tier.c -- launches, the choice of engines, upgrades, kernels on disk, threads,
- * fork
+ * fork, exit
  *
  * Runs on fake engines, a last test on the library's own; what kernels compute is
  * compared with plain C expressions.
@@ -507,6 +507,57 @@ static void test_fork(void **state)
     program_free(q);
 }
 
+/* ----------------------------------------------------------------------- exit */
+
+static const char *program_name;
+static _Atomic bool loading, unloaded;
+
+static void unload_library(void) { atomic_store(&unloaded, true); }
+
+/* What happens to a library whose constructors register its destructors. */
+static void load_library(void)
+{
+    atexit(unload_library);
+    atomic_store(&loading, true);
+    usleep(50000);
+    if (atomic_load(&unloaded))
+        abort();
+}
+
+/* What a process does that ends while the engine's library is being loaded. */
+static int exit_while_loading(void)
+{
+    setenv("DRJIT_CACHE_DIR", "", 1);
+    unsetenv("DRJIT_CPU_ENGINE");
+    tier_guard_exit();
+    fast_state.estimate = 1;
+    fast_state.on_available = load_library;
+    Program *p = affine(3, 5);
+    Kernel *kernel = get(p);
+    Buffer *out = launch(kernel, p, 1000);
+    stream_sync_buffer(out);
+    while (!atomic_load(&loading))
+        usleep(100);
+    buffer_release(out);
+    cache_release(kernel);
+    program_free(p);
+    return 0;
+}
+
+static void test_exit(void **state)
+{
+    (void) state;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        execl(program_name, program_name, "exit", (char *) NULL);
+        _exit(99);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 /* --------------------------------------------------------------- real engines */
 
 static void test_real_engines(void **state)
@@ -529,8 +580,11 @@ static void test_real_engines(void **state)
     drop_disk();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    program_name = argv[0];
+    if (argc > 1 && strcmp(argv[1], "exit") == 0)
+        return exit_while_loading();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_done, setup, teardown),
         cmocka_unit_test_setup_teardown(test_costs, setup, teardown),
@@ -545,6 +599,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_exit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_real_engines, setup, teardown)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
