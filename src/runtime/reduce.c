@@ -43,6 +43,7 @@
 enum {
     SHORT = 64,  /* longest block that is reduced side by side with others */
     TILE = 1024, /* accumulators staged at a time */
+    AHEAD = 2,   /* tiles between prefetch and use */
     MAX_ACC_SIZE = 8,
     INLINE_UNITS = 1 /* jobs of so many units are not worth sharing */
 };
@@ -117,6 +118,15 @@ bool reduce_identity(ReduceOp op, VarType type, uint64_t *bits)
     return true;
 }
 
+/* Work on a tile takes so long that the processor does not meet the loads of the next
+ * one, and memory would be idle meanwhile. */
+static void prefetch(const char *from, size_t size)
+{
+    enum { LINE = 64 };
+    for (size_t i = 0; i < size; i += LINE)
+        __builtin_prefetch(from + i);
+}
+
 /* Blocks of up to SHORT entries, padded with neutral elements to a power of two: rows
  * of a tile, whose halves are combined until one accumulator a row is left. */
 static void reduce_short(const LaneKernel *k, const char *in, size_t block,
@@ -127,15 +137,25 @@ static void reduce_short(const LaneKernel *k, const char *in, size_t block,
     size_t width = 1;
     while (width < block)
         width *= 2;
+    size_t most = TILE / width, size = most * block * k->entry_size;
     while (count > 0) {
-        size_t rows = TILE / width < count ? TILE / width : count;
+        size_t rows = most < count ? most : count;
         const char *from = in;
+        if (count > AHEAD * most)
+            prefetch(in + AHEAD * size, size);
         if (!k->direct || width != block) {
             k->load(in, block, width, rows, false, tile);
             from = tile;
         }
         char *to = half;
-        for (size_t h = width / 2; h > 0; h /= 2) {
+        size_t left = width;
+        if (width > LANES_GROUP) {
+            k->core->stack(from, width / LANES_GROUP, rows, to);
+            from = to;
+            to = quarter;
+            left = LANES_GROUP;
+        }
+        for (size_t h = left / 2; h > 0; h /= 2) {
             k->core->halve(from, h, rows, to);
             from = to;
             to = to == half ? quarter : half;

@@ -33,8 +33,11 @@ typedef struct LaneCore {
     /** Reduce 'count' (1 ... LANES_CHUNK) accumulators to one, in the order of
      * reduce.c. */
     void (*fold)(const void *in, size_t count, void *out);
+    /** Combine the groups of each of 'count' rows of 'groups' (2 or 4), halving their
+     *  number until one is left. 'in' and 'out' do not overlap. */
+    void (*stack)(const void *in, size_t groups, size_t count, void *out);
     /** Combine both halves of each of 'count' rows of 2 * half accumulators; half is 1,
-     *  2, 4, 8, 16 or 32. 'in' and 'out' do not overlap. */
+     *  2, 4 or 8. 'in' and 'out' do not overlap. */
     void (*halve)(const void *in, size_t half, size_t count, void *out);
     /** Inclusive scan of 'count' accumulators (a multiple of LANES_GROUP); '*carry' is
      *  what comes before them and becomes the last result. 'in' and 'out' may be the
