@@ -66,11 +66,74 @@ typedef double VecF64 __attribute__((vector_size(8 * LANES_64)));
     SHUFFLE(x, n, 16, 16, 16, 16, 3, 3, 3, 3, 16, 16, 16, 16, 11, 11, 11, 11)
 #define SHIFT_8_16(x, n) \
     SHUFFLE(x, n, 16, 16, 16, 16, 16, 16, 16, 16, 7, 7, 7, 7, 7, 7, 7, 7)
+/* BEHIND_<lanes>(a, b): the last lane of a, then b without its last lane. */
+#define BEHIND_2(a, b) SHUFFLE(a, b, 1, 2)
+#define BEHIND_4(a, b) SHUFFLE(a, b, 3, 4, 5, 6)
+#define BEHIND_8(a, b) SHUFFLE(a, b, 7, 8, 9, 10, 11, 12, 13, 14)
+#define BEHIND_16(a, b) \
+    SHUFFLE(a, b, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30)
 #define LAST_2(x) SHUFFLE(x, x, 1, 1)
 #define LAST_4(x) SHUFFLE(x, x, 3, 3, 3, 3)
 #define LAST_8(x) SHUFFLE(x, x, 7, 7, 7, 7, 7, 7, 7, 7)
 #define LAST_16(x) \
     SHUFFLE(x, x, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15)
+
+/* ------------------------------------------------------------ past the cache */
+
+#if defined(__x86_64__)
+
+/* 16, 32 or 64 bytes, aligned to as many, by the widest stores there are. */
+static ALWAYS_INLINE void stream_bytes(char *to, const char *from, size_t size)
+{
+    size_t j = 0;
+#if defined(__AVX512F__)
+    for (; j + 64 <= size; j += 64)
+        _mm512_stream_si512((void *) (to + j), _mm512_loadu_si512(from + j));
+#endif
+#if defined(__AVX2__)
+    for (; j + 32 <= size; j += 32)
+        _mm256_stream_si256((void *) (to + j),
+                            _mm256_loadu_si256((const void *) (from + j)));
+#endif
+    for (; j < size; j += 16)
+        _mm_stream_si128((void *) (to + j), _mm_loadu_si128((const void *) (from + j)));
+}
+
+static void copy_stream(void *out, const void *in, size_t size)
+{
+    char *to = out;
+    const char *from = in;
+    size_t head = -(uintptr_t) to % 64; /* up to the first whole cache line */
+    head = head < size ? head : size;
+    memcpy(to, from, head);
+    size_t i = head;
+    for (; i + 64 <= size; i += 64)
+        stream_bytes(to + i, from + i, 64);
+    memcpy(to + i, from + i, size - i);
+}
+
+static void end_stream(void)
+{
+    _mm_sfence();
+}
+
+#else
+
+static ALWAYS_INLINE void stream_bytes(char *to, const char *from, size_t size)
+{
+    memcpy(to, from, size);
+}
+
+static void copy_stream(void *out, const void *in, size_t size)
+{
+    memcpy(out, in, size);
+}
+
+static void end_stream(void)
+{
+}
+
+#endif
 
 /* The order of summation, see the head of reduce.c. RUN rows are added up before they
  * go to the totals, which keeps rounding errors small. Used with 'in', 'count', 'out',
@@ -461,56 +524,6 @@ static void write_mask(const uint8_t *mask, size_t count, uint32_t first, size_t
         done += mask[i] != 0;
     }
 }
-
-/* ------------------------------------------------------------ past the cache */
-
-#if defined(__x86_64__)
-
-/* A whole cache line, 64-byte aligned. */
-static ALWAYS_INLINE void stream_line(char *to, const char *from)
-{
-#if defined(__AVX512F__)
-    _mm512_stream_si512((void *) to, _mm512_loadu_si512(from));
-#elif defined(__AVX2__)
-    for (size_t j = 0; j < 64; j += 32)
-        _mm256_stream_si256((void *) (to + j),
-                            _mm256_loadu_si256((const void *) (from + j)));
-#else
-    for (size_t j = 0; j < 64; j += 16)
-        _mm_stream_si128((void *) (to + j), _mm_loadu_si128((const void *) (from + j)));
-#endif
-}
-
-static void copy_stream(void *out, const void *in, size_t size)
-{
-    char *to = out;
-    const char *from = in;
-    size_t head = -(uintptr_t) to % 64; /* up to the first whole cache line */
-    head = head < size ? head : size;
-    memcpy(to, from, head);
-    size_t i = head;
-    for (; i + 64 <= size; i += 64)
-        stream_line(to + i, from + i);
-    memcpy(to + i, from + i, size - i);
-}
-
-static void end_stream(void)
-{
-    _mm_sfence();
-}
-
-#else
-
-static void copy_stream(void *out, const void *in, size_t size)
-{
-    memcpy(out, in, size);
-}
-
-static void end_stream(void)
-{
-}
-
-#endif
 
 /* ------------------------------------------------------------------- tables */
 

@@ -28,6 +28,8 @@ enum {
     LANES_GROUP = 16     /* scans work on whole groups of this many accumulators */
 };
 
+enum { LANES_EXCLUSIVE = 1, LANES_STREAM = 2 }; /* flags of LaneCore.scan_after */
+
 /** Loops on accumulators of one type, for one operation. */
 typedef struct LaneCore {
     /** Reduce 'count' (1 ... LANES_CHUNK) accumulators to one, in the order of
@@ -43,6 +45,13 @@ typedef struct LaneCore {
      *  what comes before them and becomes the last result. 'in' and 'out' may be the
      *  same. */
     void (*scan)(const void *in, size_t count, void *carry, void *out);
+    /** The last result of that alone: becomes '*carry'. */
+    void (*total)(const void *in, size_t count, void *carry);
+    /** scan and offset at once: out[i] = op(*before, result i of the scan), or result
+     *  i - 1 with LANES_EXCLUSIVE. With LANES_STREAM, 'out' is 64-aligned and written
+     *  past the cache (see Lanes.stream). */
+    void (*scan_after)(const void *in, size_t count, const void *before, void *carry,
+                       unsigned flags, void *out);
     /** Inclusive scans in place of rows of 'stride' (1, 2, 4, 8, 16) accumulators. */
     void (*scan_short)(void *inout, size_t count, size_t stride);
     /** out[i] = op(*before, in[i]). */

@@ -17,12 +17,13 @@
  * and zeros as in reduce.c: results are NaN as long as only NaNs went in. f16 entries
  * are accumulated in f32; each result is rounded once.
  *
- * Long blocks read and write memory once. Threads draw chunks in ascending order by
- * ticket. If the preceding chunk's last result is known, results are written as they
- * come. If not, the chunk is scanned locally into memory on the stack, which stays in
- * the cache; then the thread waits for that result, publishes its own, and writes. Both
- * ways do the same arithmetic. A thread only waits for chunks that others drew before
- * it and therefore already work on, so there is always one that does not wait.
+ * Long blocks are read from memory once and written once. Threads draw stretches of
+ * some chunks in ascending order by ticket. If the last result of the stretch before is
+ * known, results are written as they come. If not, the thread first computes the total
+ * of each chunk, which leaves the entries in the cache; then it waits for that result,
+ * publishes its own, and only then scans. Both ways do the same arithmetic. A thread
+ * only waits for stretches that others drew before it and therefore already work on, so
+ * there is always one that does not wait.
  * Compression works the same way: what is carried from chunk to chunk is the number of
  * positions so far.
  *
@@ -38,21 +39,25 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "runtime/job_time.h"
+#include "runtime/pool.h"
 #include "runtime/reduce.h"
 #include "runtime/runtime_lanes.h"
 
 enum {
-    CHUNK = 4096,       /* entries of a block scanned by one thread at a time */
+    CHUNK = 4096,       /* entries, see above */
+    STRETCH = 1 << 18,  /* bytes of a stretch at most: it stays in the cache */
+    MOST_CHUNKS = 16,   /* the same in chunks */
+    SHARES = 4,         /* stretches for each thread, so that all end together */
     TILE = 1024,        /* accumulators staged at a time */
-    MASK_CHUNK = 65536, /* the same for masks */
+    MASK_CHUNK = 65536, /* entries of a mask that a thread compresses at a time */
     MAX_ACC_SIZE = 8,
     MAX_ENTRY_SIZE = 8,
     SPINS = 1000        /* polls before the CPU is offered to others */
 };
 
-/* ------------------------------------------------------ values between chunks */
+/* ---------------------------------------------------- values between stretches */
 
-/* What stands before the next chunk, once it is known. */
+/* What stands before the next stretch or chunk, once it is known. */
 typedef struct Link {
     uint64_t value;
     _Atomic bool known; /* stored with release order, read with acquire order */
@@ -86,13 +91,14 @@ typedef struct Scan {
     const char *in;
     char *out;
     size_t size, block;
-    size_t chunks;          /* of each block */
-    size_t blocks_per_unit; /* if chunks == 1 */
+    size_t stretch;         /* its entries: whole chunks */
+    size_t stretches;       /* of each block; 0: blocks of up to a chunk */
+    size_t blocks_per_unit; /* of these */
     bool exclusive, reverse;
     bool streams;      /* write past the cache */
     uint64_t identity; /* as an entry */
     _Atomic uint64_t ticket;
-    Link *links; /* one for each chunk, if chunks > 1 */
+    Link *links; /* one for each stretch */
     JobTime time;
 } Scan;
 
@@ -225,89 +231,124 @@ static void run_blocks(void *payload, uint32_t unit, uint32_t worker)
         s->lanes->stream_end();
 }
 
-/* Combine the local results of a chunk, scratch[-1] included, with what stands before
- * the chunk, and write them. */
-static void write_chunk(const Scan *s, const char *scratch, size_t base, size_t first,
-                        size_t count, uint64_t before)
+/* A tile, tile[-1] included, combined with what stands before the chunk, to entries
+ * first ... first + count - 1. */
+static void write_tile(const Scan *s, const char *tile, size_t base, size_t first,
+                       size_t count, uint64_t before)
 {
     const LaneKernel *k = s->kernel;
-    _Alignas(64) char tile[TILE * MAX_ACC_SIZE];
+    _Alignas(64) char results[TILE * MAX_ACC_SIZE];
+    char *out = s->out + place(s, base, first, count);
     if (s->exclusive)
-        scratch -= k->acc_size;
-    for (size_t i = 0; i < count; i += TILE) {
-        size_t length = count - i < TILE ? count - i : TILE;
-        char *out = s->out + place(s, base, first + i, length);
-        const char *from = scratch + i * k->acc_size;
-        if (k->direct && !s->reverse && !s->streams) {
-            k->core->offset(from, length, &before, out);
-        } else {
-            k->core->offset(from, length, &before, tile);
-            write_rows(s, tile, length, length, 1, out);
-        }
+        tile -= k->acc_size;
+    if (k->direct && !s->reverse && !s->streams) {
+        k->core->offset(tile, count, &before, out);
+    } else {
+        k->core->offset(tile, count, &before, results);
+        write_rows(s, results, count, count, 1, out);
     }
 }
 
-/* Scan a chunk whose predecessor is known, tile by tile, without scratch memory for all
- * of it. */
-static void scan_chunk(const Scan *s, size_t base, size_t first, size_t count,
-                       uint64_t before, uint64_t *carry)
+/* Groups of a chunk that need no conversion go from memory to memory; how many entries
+ * that were. */
+static size_t scan_groups(const Scan *s, size_t base, size_t first, size_t count,
+                          uint64_t before, uint64_t *carry)
+{
+    enum { LINE = 64 };
+    const LaneKernel *k = s->kernel;
+    size_t offset = (base + first) * k->entry_size;
+    char *out = s->out + offset;
+    if (!k->direct || s->reverse || (s->streams && (uintptr_t) out % LINE != 0))
+        return 0;
+    count -= count % LANES_GROUP;
+    k->core->scan_after(s->in + offset, count, &before, carry,
+                        (s->exclusive ? LANES_EXCLUSIVE : 0u) |
+                            (s->streams ? LANES_STREAM : 0u),
+                        out);
+    return count;
+}
+
+/* Scan a chunk; the value before the next one. */
+static uint64_t scan_chunk(const Scan *s, size_t base, size_t first, size_t count,
+                           uint64_t before)
 {
     const LaneKernel *k = s->kernel;
     _Alignas(64) char memory[(TILE + LANES_GROUP) * MAX_ACC_SIZE];
     char *tile = memory + LANES_GROUP * k->acc_size;
-    for (size_t i = 0; i < count; i += TILE) {
+    uint64_t carry = k->neutral, after = 0;
+    for (size_t i = scan_groups(s, base, first, count, before, &carry); i < count;
+         i += TILE) {
         size_t length = count - i < TILE ? count - i : TILE;
-        memcpy(tile - k->acc_size, carry, k->acc_size);
-        scan_tile(s, s->in + place(s, base, first + i, length), length, carry, tile);
-        write_chunk(s, tile, base, first + i, length, before);
+        memcpy(tile - k->acc_size, &carry, k->acc_size);
+        scan_tile(s, s->in + place(s, base, first + i, length), length, &carry, tile);
+        write_tile(s, tile, base, first + i, length, before);
     }
+    k->core->offset(&carry, 1, &before, &after);
+    return after;
 }
 
-/* The same if it is not known yet: scan, wait, publish, write. */
-static void scan_ahead(const Scan *s, size_t base, size_t first, size_t count,
-                       Link *link)
+/* The last result of a whole chunk by itself. */
+static uint64_t find_total(const Scan *s, size_t base, size_t first)
 {
     const LaneKernel *k = s->kernel;
-    _Alignas(64) char memory[(CHUNK + LANES_GROUP) * MAX_ACC_SIZE];
-    char *scratch = memory + LANES_GROUP * k->acc_size;
-    uint64_t carry = k->neutral, after = 0;
-    memcpy(scratch - k->acc_size, &carry, k->acc_size);
-    for (size_t i = 0; i < count; i += TILE) {
-        size_t length = count - i < TILE ? count - i : TILE;
-        scan_tile(s, s->in + place(s, base, first + i, length), length, &carry,
-                  scratch + i * k->acc_size);
+    _Alignas(64) char tile[TILE * MAX_ACC_SIZE];
+    uint64_t carry = k->neutral;
+    if (k->direct && !s->reverse) {
+        k->core->total(s->in + place(s, base, first, CHUNK), CHUNK, &carry);
+        return carry;
     }
-    uint64_t before = await(link - 1);
-    k->core->offset(&carry, 1, &before, &after);
-    publish(link, after);
-    write_chunk(s, scratch, base, first, count, before);
+    for (size_t i = 0; i < CHUNK; i += TILE) {
+        k->load(s->in + place(s, base, first + i, TILE), TILE, TILE, 1, s->reverse,
+                tile);
+        k->core->total(tile, TILE, &carry);
+    }
+    return carry;
 }
 
-static void run_chunk(void *payload, uint32_t unit, uint32_t worker)
+/* What stands before a stretch that is not the first of its block, where the one before
+ * is not done. The value before the next stretch is published as soon as can be. */
+static uint64_t look_ahead(const Scan *s, size_t base, size_t first, size_t count,
+                           Link *link)
+{
+    const LaneKernel *k = s->kernel;
+    uint64_t totals[MOST_CHUNKS], before, after;
+    bool last = first + count == s->block; /* nobody waits for it */
+    for (size_t i = 0; !last && i < count; i += CHUNK)
+        totals[i / CHUNK] = find_total(s, base, first + i);
+    before = after = await(link - 1);
+    for (size_t i = 0; !last && i < count; i += CHUNK) {
+        uint64_t value = after;
+        k->core->offset(&totals[i / CHUNK], 1, &value, &after);
+    }
+    if (!last)
+        publish(link, after);
+    return before;
+}
+
+static void run_stretch(void *payload, uint32_t unit, uint32_t worker)
 {
     (void) unit;
     (void) worker;
     Scan *s = payload;
-    const LaneKernel *k = s->kernel;
     job_time_begin(&s->time);
     size_t ticket = atomic_fetch_add_explicit(&s->ticket, 1, memory_order_relaxed);
-    size_t chunk = ticket % s->chunks, base = ticket / s->chunks * s->block;
-    size_t first = chunk * CHUNK;
-    size_t count = s->block - first < CHUNK ? s->block - first : CHUNK;
+    size_t stretch = ticket % s->stretches, base = ticket / s->stretches * s->block;
+    size_t first = stretch * s->stretch;
+    size_t count = s->block - first < s->stretch ? s->block - first : s->stretch;
     Link *link = s->links + ticket;
-    if (chunk == 0 || is_known(link - 1)) {
-        uint64_t before = chunk == 0 ? k->neutral : link[-1].value;
-        uint64_t carry = k->neutral, after = 0;
-        scan_chunk(s, base, first, count, before, &carry);
-        k->core->offset(&carry, 1, &before, &after);
-        publish(link, after);
-    } else {
-        scan_ahead(s, base, first, count, link);
-    }
+    bool ahead = stretch > 0 && !is_known(link - 1);
+    uint64_t before = s->kernel->neutral;
+    if (stretch > 0)
+        before = ahead ? look_ahead(s, base, first, count, link) : link[-1].value;
+    for (size_t i = 0; i < count; i += CHUNK)
+        before = scan_chunk(s, base, first + i, count - i < CHUNK ? count - i : CHUNK,
+                            before);
+    if (!ahead)
+        publish(link, before);
     if (s->streams)
         s->lanes->stream_end();
-    if (chunk == 0 && s->exclusive)
-        set_first(s, 1, s->out + base * k->entry_size);
+    if (stretch == 0 && s->exclusive)
+        set_first(s, 1, s->out + base * s->kernel->entry_size);
 }
 
 static void finish_scan(void *payload)
@@ -318,6 +359,18 @@ static void finish_scan(void *payload)
     alloc_free(s);
 }
 
+/* Entries of a stretch: the more, the less often threads wait for each other. */
+static size_t choose_stretch(const Scan *s)
+{
+    size_t chunks = STRETCH / CHUNK / s->kernel->entry_size;
+    size_t share = s->size / CHUNK / ((size_t) pool_size() * SHARES);
+    if (chunks > MOST_CHUNKS)
+        chunks = MOST_CHUNKS;
+    if (chunks > share)
+        chunks = share ? share : 1;
+    return chunks * CHUNK;
+}
+
 /* Fill in a zeroed Scan but for its time, and get its links; the number of units. */
 static size_t plan_scan(Scan *s, ReduceOp op, VarType type, size_t size, size_t block,
                         bool exclusive, bool reverse)
@@ -326,13 +379,14 @@ static size_t plan_scan(Scan *s, ReduceOp op, VarType type, size_t size, size_t 
     s->kernel = s->lanes->kernel[op][type];
     s->size = size;
     s->block = block;
-    s->chunks = (block + CHUNK - 1) / CHUNK;
     s->exclusive = exclusive;
     s->reverse = reverse;
     s->streams = buffer_bypasses(size * s->kernel->entry_size);
     reduce_identity(op, type, &s->identity);
-    if (s->chunks > 1) {
-        size_t units = size / block * s->chunks;
+    if (block > CHUNK) {
+        s->stretch = choose_stretch(s);
+        s->stretches = (block + s->stretch - 1) / s->stretch;
+        size_t units = size / block * s->stretches;
         s->links = alloc_zero(units, sizeof(Link));
         return s->links ? units : 0;
     }
@@ -360,7 +414,7 @@ bool scan_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t s
         alloc_free(s);
         return false;
     }
-    stream_submit(stream, &(JobSpec){ .run = s->chunks == 1 ? run_blocks : run_chunk,
+    stream_submit(stream, &(JobSpec){ .run = s->stretches ? run_stretch : run_blocks,
                                       .finish = finish_scan,
                                       .payload = s,
                                       .blocks = (uint32_t) units,
@@ -379,7 +433,7 @@ bool scan_now(ReduceOp op, VarType type, const void *in, size_t size, size_t blo
     size_t units = plan_scan(&s, op, type, size, block, exclusive, reverse);
     TRY(units, false);
     for (size_t i = 0; i < units; ++i)
-        (s.chunks == 1 ? run_blocks : run_chunk)(&s, (uint32_t) i, 0);
+        (s.stretches ? run_stretch : run_blocks)(&s, (uint32_t) i, 0);
     alloc_free(s.links);
     return true;
 }

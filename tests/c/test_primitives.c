@@ -703,29 +703,42 @@ static void test_scan_threads(void **state)
     assert_true(pool_set_size(2));
 }
 
-/* Results so large that they bypass the cache, unaligned ends included. */
+/* Sums within blocks of a size at which results bypass the cache. */
+static void check_large(Buffer *a, Buffer *b, size_t size, size_t block, int flags)
+{
+    const uint32_t *x = a->data, *y = b->data;
+    memset(b->data, 0xa5, 4 * size);
+    assert_true(scan_submit(stream_self(), ReduceOpAdd, VarTypeUInt32, a, size, block,
+                            flags & 1, flags & 2, b, NULL, NULL));
+    finish(stream_self());
+    uint32_t sum = 0;
+    for (size_t i = 0; i < size; ++i) {
+        size_t base = i - i % block;
+        size_t at = flags & 2 ? base + block - 1 - i % block : i;
+        sum = i % block ? sum : 0;
+        assert_int_equal(y[at], flags & 1 ? sum : sum + x[at]);
+        sum += x[at];
+    }
+}
+
+/* One block with an unaligned end; blocks most of which begin unaligned. */
 static void test_scan_large(void **state)
 {
     (void) state;
-    size_t size = (9 << 20) / 4 + 13;
-    while (!buffer_bypasses(4 * size))
-        size *= 2;
+    enum { BLOCK = 100003 };
+    size_t blocks = 24;
+    while (!buffer_bypasses(4 * blocks * BLOCK))
+        blocks *= 2;
+    size_t size = blocks * BLOCK;
     Buffer *a = buffer_get(4 * size), *b = buffer_get(4 * size);
     assert_true(a && b);
-    uint32_t *x = a->data, *y = b->data;
+    uint32_t *x = a->data;
     for (size_t i = 0; i < size; ++i)
         x[i] = (uint32_t) random_bits();
     for (size_t k = 0; k < 3; ++k)
         for (int flags = 0; flags < 4 && runtime_lanes_use(isas[k]); ++flags) {
-            assert_true(scan_submit(stream_self(), ReduceOpAdd, VarTypeUInt32, a, size,
-                                    size, flags & 1, flags & 2, b, NULL, NULL));
-            finish(stream_self());
-            uint32_t sum = 0;
-            for (size_t i = 0; i < size; ++i) {
-                size_t at = flags & 2 ? size - 1 - i : i;
-                assert_int_equal(y[at], flags & 1 ? sum : sum + x[at]);
-                sum += x[at];
-            }
+            check_large(a, b, size, size, flags);
+            check_large(a, b, size, BLOCK, flags);
         }
     buffer_release(a);
     buffer_release(b);
