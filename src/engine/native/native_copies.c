@@ -128,6 +128,23 @@ static uint32_t count_registers(const Native *n, NativeClass class)
     return (uint32_t) __builtin_popcount(n->target->registers[class]);
 }
 
+/* Steps without those of rare paths, which hardly a packet takes. */
+static uint32_t count_usual(const Native *n)
+{
+    const NativeFunction *f = n->f;
+    uint32_t count = 0, end = 0;
+    for (uint32_t s = f->packet; s < f->step_end; ++s) {
+        uint32_t at = f->steps[s].at;
+        const Inst *inst = &f->program->insts[at];
+        if (at < end)
+            continue;
+        ++count;
+        if (inst->op == OP_REGION && native_region_is_one_sided(n, inst->aux))
+            end = f->program->regions[inst->aux].end;
+    }
+    return count;
+}
+
 /* Is one packet better than 'copies'? Straight lines: they pay if a packet is so long
  * that the processor does not meet the next one by itself, and mostly one chain. A few
  * registers less do little harm there, as values in memory are operands, too; in a loop
@@ -136,7 +153,7 @@ static bool is_too_many(const Native *n, uint32_t copies)
 {
     enum { SHORT = 24, CHAINS = 6 };
     const NativeFunction *f = n->f;
-    uint32_t steps = f->step_end - f->packet;
+    uint32_t steps = count_usual(n);
     uint32_t vectors = count_registers(n, NATIVE_VECTOR);
     if (!do_regions_fit(n))
         return true;
