@@ -60,7 +60,7 @@ def main() -> None:
         tables.append(q.table(f"cosine_{name}", "cos(r)", 2))
         tables.append(r.table(f"tangent_{name}", "tan(r) / r", 1))
         tables.append(quarter_turn(kind, name, bits))
-        tables.append(Table(f"pi_{name}", split(mp.pi, kind), "pi in parts."))
+        tables.append(Table(f"pi_{name}", split(mp.pi, kind, 3), "pi in parts."))
     write_tables("math_trig_tables.h", [*tables, words()], __file__)
 
 

@@ -3,10 +3,11 @@
  *
  * Multiples k of a quarter turn are subtracted from the argument, with pi/2 in three
  * parts (W. J. Cody, W. Waite, "Software Manual for the Elementary Functions", 1980).
- * Larger arguments go another way, in a conditional: they are integers times a power of
- * two, which is multiplied with just those bits of 2/pi that matter modulo 4 (M. Payne,
- * R. Hanek, "Radian reduction for trigonometric functions", 1983), so the reduction is
- * exact for all.
+ * Larger arguments go other ways, in conditionals. The first is the same with a k of
+ * more digits, for which products with the second part are pairs. Still larger
+ * arguments are integers times a power of two, which is multiplied with just those bits
+ * of 2/pi that matter modulo 4 (M. Payne, R. Hanek, "Radian reduction for trigonometric
+ * functions", 1983), so the reduction is exact for all.
  *
  * The reduced argument is a difference of two numbers within an eighth of a turn; all
  * functions of one argument share it. What follows is arranged such that few of the
@@ -20,8 +21,11 @@
 #include "kernel/math_trig_tables.h"
 
 /* Beyond these, multiples of pi/2 have more bits than the second part leaves free. */
-#define SINGLE_LIMIT 0x1.8p9
-#define DOUBLE_LIMIT 0x1p20
+#define SINGLE_NEAR 0x1.8p9
+#define DOUBLE_NEAR 0x1p20
+/* Up to these, reduce_middle() is exact enough. */
+#define SINGLE_MIDDLE 0x1.4p23
+#define DOUBLE_MIDDLE 0x1p44
 
 enum {
     WINDOW = 3, /* words of 2/pi that count for one argument */
@@ -152,16 +156,53 @@ static Reduced reduce_near(const M *m, V x)
     return (Reduced){ m_as_pattern(m, n), hi, lo };
 }
 
+/* k is 4 j and what the rest after j whole turns has of quarters: 2/pi x has a rounding
+ * error that counts for so large a k, the rest has not. 'first' is exact, being a
+ * multiple of the last bit of pi/2 and below 2. The product with the second part is
+ * below 1/2, so this bit is also a multiple of all of the product's but those in 'lo',
+ * and the sum of both can be had exactly though either may be the larger one. */
+static Reduced reduce_middle(const M *m, V x)
+{
+    const double *pi = m->single ? pi_single : pi_double;
+    V bias = m_number(m, m->single ? 0x1.8p23 : 0x1.8p52);
+    V turns = m_sub(m, m_fma(m, x, m_number(m, M_2_PI / 4), bias), bias);
+    V rest = m_fma(m, turns, m_number(m, -2 * pi[0]), x);
+    rest = m_fma(m, turns, m_number(m, -2 * pi[1]), rest);
+    V n = m_fma(m, rest, m_number(m, M_2_PI), bias);
+    V k = m_fma(m, turns, m_number(m, 4), m_sub(m, n, bias));
+
+    V first = m_fma(m, k, m_number(m, -pi[0] / 2), x);
+    Pair second = m_two_product(m, k, m_number(m, pi[1] / 2));
+    V hi = m_sub(m, first, second.hi);
+    V lo = m_add(m, m_sub(m, hi, first), second.hi);
+    lo = m_add(m, lo, m_fma(m, k, m_number(m, pi[2] / 2), second.lo));
+    return (Reduced){ m_as_pattern(m, n), hi, lo };
+}
+
+/* Arguments beyond the limit of reduce_near(), inside of a conditional. */
+static Reduced reduce_large(const M *m, V x)
+{
+    Reduced middle = reduce_middle(m, x);
+    V limit = m_number(m, m->single ? SINGLE_MIDDLE : DOUBLE_MIDDLE);
+    uint32_t region = build_if(m->build, m_gt(m, m_abs(m, x), limit));
+    Reduced far = reduce_far(m, x);
+    V parts[] = { far.quarters, far.hi, far.lo };
+    build_else(m->build, region, M_COUNT(parts), parts);
+    V r[] = { middle.quarters, middle.hi, middle.lo };
+    build_end(m->build, region, M_COUNT(r), r);
+    return (Reduced){ r[0], r[1], r[2] };
+}
+
 static Reduced reduce(const M *m, V x)
 {
     static const char maker;
     BuildShared *shared = build_shared(m->build, &maker, x);
     if (!shared->maker) {
         Reduced near = reduce_near(m, x);
-        V limit = m_number(m, m->single ? SINGLE_LIMIT : DOUBLE_LIMIT);
+        V limit = m_number(m, m->single ? SINGLE_NEAR : DOUBLE_NEAR);
         uint32_t region = build_if(m->build, m_gt(m, m_abs(m, x), limit));
-        Reduced far = reduce_far(m, x);
-        V parts[] = { far.quarters, far.hi, far.lo };
+        Reduced large = reduce_large(m, x);
+        V parts[] = { large.quarters, large.hi, large.lo };
         build_else(m->build, region, M_COUNT(parts), parts);
         V r[] = { near.quarters, near.hi, near.lo };
         build_end(m->build, region, M_COUNT(r), r);

@@ -44,6 +44,7 @@ static const double quarter_single[] = {
 static const double pi_single[] = {
     0x1.921fb6p1,
     -0x1.777a5cp-24,
+    -0x1.ee59dap-49,
 };
 
 /* -sin(r) / r for x in [0.0, 0.6241], error 2^-57.77: x^1, x^2, x^3, x^4, x^5,
@@ -98,6 +99,7 @@ static const double quarter_double[] = {
 static const double pi_double[] = {
     0x1.921fb54442d18p1,
     0x1.1a62633145c07p-53,
+    -0x1.f1976b7ed8fbcp-109,
 };
 
 /* 48 zeros and the first bits of 2/pi, in words of 32 bits. */
