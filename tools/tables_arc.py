@@ -1,7 +1,6 @@
 """Write src/kernel/math_arc_tables.h, the polynomials of asin and atan.
 
-Both are odd, x + x * (c[0] z + c[1] z^2 + ...) with z = x^2; the fragments of atan add
--z / 4 themselves.
+Both are odd, x + x * (c[0] z + c[1] z^2 + ...) with z = x^2.
 """
 
 from __future__ import annotations
@@ -9,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from minimax import Polynomial, fit, mp, mpf, write_tables
+
+ATAN_MOST = mpf("0.546875")  # the largest quotient
 
 
 def odd(f: Callable[[mpf], mpf]) -> Callable[[mpf], mpf]:
@@ -22,15 +23,12 @@ def odd(f: Callable[[mpf], mpf]) -> Callable[[mpf], mpf]:
 
 
 def correction(
-    f: Callable[[mpf], mpf], hi: float, terms: int, kind: str, slope: float = 0
+    f: Callable[[mpf], mpf], hi: float | mpf, terms: int, kind: str
 ) -> Polynomial:
-    """Fit f(x) / x - 1 for x = 0 ... sqrt(hi), with the relative error of f(x).
-
-    ``slope * z`` is added to the polynomial later.
-    """
+    """Fit f(x) / x - 1 for x = 0 ... sqrt(hi), with the relative error of f(x)."""
     g = odd(f)
     return fit(
-        lambda z: g(z) - slope * z,
+        g,
         0,
         hi,
         range(terms + 1),
@@ -43,12 +41,12 @@ def correction(
 def main() -> None:
     """Write the header."""
     sine = "asin(sqrt(x)) / sqrt(x) - 1"
-    tangent = "atan(sqrt(x)) / sqrt(x) - 1 + x / 4"
+    tangent = "atan(sqrt(x)) / sqrt(x) - 1"
     tables = [
         correction(mp.asin, 0.25, 5, "f32").table("asin_single", sine, 1),
         correction(mp.asin, 0.25, 13, "f64").table("asin_double", sine, 1),
-        correction(mp.atan, 1, 9, "f32", -0.25).table("atan_single", tangent, 1),
-        correction(mp.atan, 0.25, 12, "f64", -0.25).table("atan_double", tangent, 1),
+        correction(mp.atan, ATAN_MOST**2, 6, "f32").table("atan_single", tangent, 1),
+        correction(mp.atan, ATAN_MOST**2, 13, "f64").table("atan_double", tangent, 1),
     ]
     write_tables("math_arc_tables.h", tables, __file__)
 

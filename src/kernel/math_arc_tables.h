@@ -35,35 +35,33 @@ static const double asin_double[] = {
     0x1.0b463ffb6b2f2p-5,
 };
 
-/* atan(sqrt(x)) / sqrt(x) - 1 + x / 4 for x in [0.0, 1.0], error 2^-28.51: x^1,
- * x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9. */
+/* atan(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 0.299072], error 2^-30.22: x^1,
+ * x^2, x^3, x^4, x^5, x^6. */
 static const double atan_single[] = {
-    -0x1.5554fap-4,
-    0x1.999204p-3,
-    -0x1.2421fp-3,
-    0x1.c09bfcp-4,
-    -0x1.583974p-4,
-    0x1.dad80ap-5,
-    -0x1.fee93ap-6,
-    0x1.65bbe8p-7,
-    -0x1.d64ffap-10,
+    -0x1.55554ap-2,
+    0x1.9993b6p-3,
+    -0x1.240e9p-3,
+    0x1.bc554ap-4,
+    -0x1.392238p-4,
+    0x1.17bc54p-5,
 };
 
-/* atan(sqrt(x)) / sqrt(x) - 1 + x / 4 for x in [0.0, 0.25], error 2^-57.78: x^1,
- * x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12. */
+/* atan(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 0.299072], error 2^-58.83: x^1,
+ * x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13. */
 static const double atan_double[] = {
-    -0x1.5555555555458p-4,
-    0x1.9999999991139p-3,
-    -0x1.249249215d9b3p-3,
-    0x1.c71c7090cc321p-4,
-    -0x1.745cf4c82cedep-4,
-    0x1.3b113d8f2a4bp-4,
-    -0x1.10f31d0cd7da8p-4,
-    0x1.dfe95b310e628p-5,
-    -0x1.a397e3c34235fp-5,
-    0x1.56f451545187ep-5,
-    -0x1.c17b1144c861ep-6,
-    0x1.4b7d4e3c33734p-7,
+    -0x1.5555555555538p-2,
+    0x1.9999999995c0fp-3,
+    -0x1.24924923290edp-3,
+    0x1.c71c714162389p-4,
+    -0x1.745d08a16d1a7p-4,
+    0x1.3b12a8682f5fcp-4,
+    -0x1.11045a45dbe39p-4,
+    0x1.e106d4d5b3668p-5,
+    -0x1.a9e78a852cc9bp-5,
+    0x1.6efafc257517fp-5,
+    -0x1.1b9040b2ade92p-5,
+    0x1.4d0ac19b465b5p-6,
+    -0x1.a404537ca47adp-8,
 };
 
 #endif
