@@ -97,6 +97,14 @@ def stirling(u: mpf) -> mpf:
         return (mp.loggamma(y) - formula) * y
 
 
+def stirling_weight(u: mpf) -> mpf:
+    """Give 1 / (y log(gamma(y))): what counts is the error of the logarithm."""
+    if not u:
+        return mpf(0)
+    y = 1 / mp.sqrt(u)
+    return 1 / (y * mp.loggamma(y))
+
+
 def short_log(f: mpf) -> mpf:
     """Give log(1 + f) / f."""
     return mp.log1p(f) / f if f else mpf(1)
@@ -237,6 +245,9 @@ def gamma_tables() -> list[Table]:
     return [
         single.table("gamma_factor_single", factor),
         fit(stirling, 0, end, range(6)).table("stirling_rest_single", rest),
+        fit(stirling, 0, end, range(12), weight=stirling_weight).table(
+            "stirling_rest_double", rest
+        ),
         *with_lows(double, "gamma_factor", factor),
         *with_lows(
             fit(stirling, 0, end, range(17), pairs=(0, 1)), "stirling_rest", rest

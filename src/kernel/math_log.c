@@ -147,6 +147,12 @@ Pair math_log_exact(const M *m, Pair x)
     return log_of_pair(m, x, sum_exactly);
 }
 
+Pair math_log_pair_of_parts(const M *m, LogParts parts)
+{
+    Pair log = sum_closely(m, parts.k, make_quotient(m, parts.f, PROGRAM_NONE));
+    return m_fast_two_sum(m, log.hi, log.lo);
+}
+
 Pair math_log_exact_of_parts(const M *m, LogParts parts)
 {
     return sum_exactly(m, parts.k, make_quotient(m, parts.f, PROGRAM_NONE));

@@ -189,8 +189,8 @@ static Pair lgamma_low(const M *m, V y, V below)
     return m_pair_mul_pair(m, zeros, factor);
 }
 
-/* (y - 1/2) (log(y) - 1) + (log(2 pi) - 1) / 2 + R(1 / y^2) / y */
-static Pair lgamma_high(const M *m, V y, Pair log_y)
+/* (y - 1/2) (log(y) - 1) + (log(2 pi) - 1) / 2 + R(1 / y^2) / y, all of it as pairs */
+static Pair lgamma_high_exact(const M *m, V y, Pair log_y)
 {
     Pair shifted = m_fast_two_sum(m, y, m_number(m, -0.5));
     Pair factor = add_pairs(m, m_pair(m, -1, 0), log_y);
@@ -258,28 +258,54 @@ static V lgamma_at_zero(const M *m, V x)
     return m_fma(m, d.hi, slope.hi, low);
 }
 
-/* lgamma(x) for x < 0, where 'plain' is lgamma_low() or lgamma_high(); 'exact': for a
- * result in double precision. */
-static V lgamma_negative(const M *m, V x, V log_y, Pair plain, bool exact)
+/* log(gamma(y)), or of y + 1 where y is 'below' 1, for what cancels. */
+static Pair lgamma_exact(const M *m, V y, V below, Pair log_y)
+{
+    V low = m_lt(m, y, m_number(m, STIRLING_LIMIT));
+    return m_pair_select(m, low, lgamma_low(m, y, below),
+                         lgamma_high_exact(m, y, log_y));
+}
+
+/* lgamma(x) for x < 0, but not at poles. */
+static V lgamma_negative(const M *m, V x)
 {
     V y = m_abs(m, x), below = m_lt(m, y, m_number(m, 1));
-    Pair sum = add_pairs(m, log_reflection(m, y, below), plain);
+    Pair log_y = math_log_exact_of_parts(m, math_log_parts(m, y));
+    Pair plain = lgamma_exact(m, y, below, log_y);
+    V sum = m_pair_sum(m, add_pairs(m, log_reflection(m, y, below), plain));
     V tiny = m_lt(m, y, m_number(m, 0x1p-200));
-    V result = m_neg(m, m_select(m, tiny, log_y, m_pair_sum(m, sum)));
+    return m_neg(m, m_select(m, tiny, m_pair_sum(m, log_y), sum));
+}
+
+/* Where x < 0, lgamma(x) instead of 'other'. Near zeros the difference of two logarithms
+ * cancels, which matters for a result in double precision only: 'exact'. */
+static V lgamma_if_negative(const M *m, V x, V other, bool exact)
+{
+    V zero = m_number(m, 0), infinity = m_number(m, INFINITY);
+    uint32_t region = build_if(m->build, m_lt(m, x, zero));
+    V result = lgamma_negative(m, x);
+    V pole = m_eq(m, x, m_round(m, x));
+    V outputs[] = { m_select(m, pole, infinity, result), zero };
     if (exact) {
-        /* Near zeros the difference of two logarithms cancels. */
         V first = m_and(m, m_lt(m, x, m_number(m, -2.42)),
                         m_gt(m, x, m_number(m, -2.79)));
-        V other = m_and(m, m_lt(m, x, m_number(m, -3)),
-                        m_lt(m, m_abs(m, result), m_number(m, 0x1p-7)));
-        uint32_t region = build_if(m->build, m_or(m, first, other));
-        V zero[] = { lgamma_at_zero(m, x) };
-        zero[0] = m_select(m, first, lgamma_first_zeros(m, x), zero[0]);
-        build_else(m->build, region, 1, zero);
-        build_end(m->build, region, 1, &result);
+        V next = m_and(m, m_lt(m, x, m_number(m, -3)),
+                       m_lt(m, m_abs(m, result), m_number(m, 0x1p-7)));
+        outputs[1] = m_select(m, m_or(m, first, next), m_number(m, 1), zero);
     }
-    V pole = m_eq(m, y, m_round(m, y));
-    return m_select(m, pole, m_number(m, INFINITY), result);
+    uint32_t count = exact ? 2 : 1;
+    build_else(m->build, region, count, outputs);
+    V results[] = { other, zero };
+    build_end(m->build, region, count, results);
+    if (!exact)
+        return results[0];
+
+    region = build_if(m->build, m_gt(m, results[1], zero));
+    V first = m_gt(m, x, m_number(m, -2.9));
+    V at_zero = m_select(m, first, lgamma_first_zeros(m, x), lgamma_at_zero(m, x));
+    build_else(m->build, region, 1, &at_zero);
+    build_end(m->build, region, 1, results);
+    return results[0];
 }
 
 /* log(x) with a relative error of about 2^-34, in double precision. */
@@ -288,13 +314,6 @@ static V short_log(const M *m, V x)
     LogParts parts = math_log_parts(m, x);
     V log = m_mul(m, parts.f, m_poly(m, parts.f, log_short, M_COUNT(log_short)));
     return m_fma(m, parts.k, m_number(m, M_LN2), log);
-}
-
-/* The part that is the same for x < 0. */
-static Pair lgamma_plain(const M *m, V y, Pair log_y)
-{
-    V below = m_lt(m, y, m_number(m, 1)), low = m_lt(m, y, m_number(m, STIRLING_LIMIT));
-    return m_pair_select(m, low, lgamma_low(m, y, below), lgamma_high(m, y, log_y));
 }
 
 /* lgamma(y) near its minimum, where neighbours differ by less than the error of a pair
@@ -309,23 +328,48 @@ static V lgamma_least(const M *m, V y, V other)
     return m_select(m, near, m_add(m, m_number(m, least[2]), above), other);
 }
 
-static V lgamma_double(const M *m, V x)
+/* log(gamma(y)) for y < STIRLING_LIMIT. */
+static V lgamma_small(const M *m, V y, Pair log_y)
 {
-    V y = m_abs(m, x), zero = m_number(m, 0), infinity = m_number(m, INFINITY);
-    Pair log_y = math_log_exact_of_parts(m, math_log_parts(m, y));
-    Pair plain = lgamma_plain(m, y, log_y);
-
-    uint32_t region = build_if(m->build, m_lt(m, x, zero));
-    V outputs[] = { lgamma_negative(m, x, m_pair_sum(m, log_y), plain, true) };
-    build_else(m->build, region, 1, outputs);
     V below = m_lt(m, y, m_number(m, 1));
     Pair less = m_pair_select(m, below, m_pair_neg(m, log_y), m_pair(m, 0, 0));
-    V result[] = { lgamma_least(m, y, m_pair_sum(m, add_pairs(m, plain, less))) };
-    build_end(m->build, region, 1, result);
+    V sum = m_pair_sum(m, add_pairs(m, lgamma_low(m, y, below), less));
+    return lgamma_least(m, y, sum);
+}
 
+/* log(gamma(y)) for the others: y (log(y) - 1) and a constant are added exactly, what is
+ * left is small beside them. */
+static V lgamma_large(const M *m, V y, Pair log_y)
+{
+    const double *constant = stirling_constant;
+    V inverse = m_div(m, m_number(m, 1), y);
+    V rest = m_poly(m, m_mul(m, inverse, inverse), stirling_rest_double,
+                    M_COUNT(stirling_rest_double));
+    rest = m_fma(m, rest, inverse, m_number(m, constant[1]));
+    Pair w = m_fast_two_sum(m, log_y.hi, m_number(m, -1));
+    w.lo = m_add(m, w.lo, log_y.lo);
+    rest = m_fma(m, w.hi, m_number(m, -0.5), rest);
+    Pair product = m_two_product(m, y, w.hi);
+    product.lo = m_fma(m, m_sub(m, y, m_number(m, 0.5)), w.lo, product.lo);
+    Pair sum = m_two_sum(m, product.hi, m_number(m, constant[0]));
+    return m_add(m, sum.hi, m_add(m, sum.lo, m_add(m, product.lo, rest)));
+}
+
+static V lgamma_double(const M *m, V x)
+{
+    V y = m_abs(m, x), infinity = m_number(m, INFINITY);
+    Pair log_y = math_log_pair_of_parts(m, math_log_parts(m, y));
+    V result = lgamma_large(m, y, log_y);
+    V is_small = m_lt(m, y, m_number(m, STIRLING_LIMIT));
+    uint32_t region = build_if(m->build, is_small);
+    V small = lgamma_small(m, y, log_y);
+    build_else(m->build, region, 1, &small);
+    build_end(m->build, region, 1, &result);
+
+    result = lgamma_if_negative(m, x, result, true);
     V infinite = m_gt(m, y, m_number(m, LGAMMA_OVERFLOW));
-    infinite = m_or(m, infinite, m_eq(m, x, zero));
-    return m_select(m, infinite, infinity, result[0]);
+    infinite = m_or(m, infinite, m_eq(m, x, m_number(m, 0)));
+    return m_select(m, infinite, infinity, result);
 }
 
 /* In double precision, for a single result. Negative arguments take the exact way, for
@@ -333,13 +377,6 @@ static V lgamma_double(const M *m, V x)
 static V lgamma_single(const M *m, V x)
 {
     V zero = m_number(m, 0), one = m_number(m, 1);
-    uint32_t region = build_if(m->build, m_lt(m, x, zero));
-    V y = m_abs(m, x);
-    Pair log_y = math_log_exact_of_parts(m, math_log_parts(m, y));
-    Pair plain = lgamma_plain(m, y, log_y);
-    V outputs[] = { lgamma_negative(m, x, m_pair_sum(m, log_y), plain, false) };
-    build_else(m->build, region, 1, outputs);
-
     V below = m_lt(m, x, one), log_x = short_log(m, x);
     V u = m_sub(m, x, m_select(m, below, m_number(m, 0.75), m_number(m, 1.75)));
     V low = m_poly(m, u, gamma_factor_single, M_COUNT(gamma_factor_single));
@@ -352,9 +389,8 @@ static V lgamma_single(const M *m, V x)
     rest = m_fma(m, rest, inverse, m_number(m, stirling_constant[0]));
     V high = m_fma(m, m_sub(m, x, m_number(m, 0.5)), m_sub(m, log_x, one), rest);
     V is_low = m_lt(m, x, m_number(m, STIRLING_LIMIT));
-    V result[] = { m_select(m, is_low, low, high) };
-    build_end(m->build, region, 1, result);
-    return m_select(m, m_eq(m, x, zero), m_number(m, INFINITY), result[0]);
+    V result = lgamma_if_negative(m, x, m_select(m, is_low, low, high), false);
+    return m_select(m, m_eq(m, x, zero), m_number(m, INFINITY), result);
 }
 
 uint32_t math_lgamma(Build *build, const Step *step)

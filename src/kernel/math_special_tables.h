@@ -259,6 +259,23 @@ static const double stirling_rest_single[] = {
     -0x1.4be4092069bbfp-11,
 };
 
+/* y times what Stirling's formula lacks, x = 1 / y^2 for x in [0.0, 0.16], error
+ * 2^-58.05: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11. */
+static const double stirling_rest_double[] = {
+    0x1.5555555555347p-4,
+    -0x1.6c16c1666401cp-9,
+    0x1.a019f5d56371fp-11,
+    -0x1.381049dea1bbp-11,
+    0x1.b8c825a7d731p-11,
+    -0x1.eef48704dfd2dp-10,
+    0x1.7cc0e3ef2b155p-8,
+    -0x1.4d4c38631d8f6p-6,
+    0x1.103f01dbb1b5fp-4,
+    -0x1.5be21de7b6923p-3,
+    0x1.223a62aaf0a81p-2,
+    -0x1.cba9371abd891p-3,
+};
+
 /* log(gamma(y)) / ((y - 1) (y - 2)), y = x + 1.75 for x in [-0.75, 0.75], error
  * 2^-59.62: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12,
  * x^13, x^14, x^15, x^16, x^17, x^18, x^19, x^20, x^21, x^22, x^23, x^24, x^25. */
