@@ -102,10 +102,17 @@ uint32_t math_erf(Build *build, const Step *step)
         const M d = math_in_double(m);
         return m_to_float(m, erf_single(&d, m_to_float(&d, x)));
     }
-    V near = m_lt(m, m_abs(m, x), m_number(m, ERF_LIMIT_DOUBLE));
-    V result = m_select(m, near, erf_near(m, x), erf_far(m, x));
-    V nothing = m_neq(m, x, x), zero = m_eq(m, x, m_number(m, 0));
-    return m_select(m, m_or(m, nothing, zero), x, result);
+    /* NaN is neither. */
+    V a = m_abs(m, x), limit = m_number(m, ERF_LIMIT_DOUBLE), result = x;
+    uint32_t region = build_if(build, m_lt(m, a, limit));
+    V near = m_copysign(m, erf_near(m, x), x);
+    build_else(build, region, 1, &near);
+    build_end(build, region, 1, &result);
+    region = build_if(build, m_ge(m, a, limit));
+    V far = erf_far(m, x);
+    build_else(build, region, 1, &far);
+    build_end(build, region, 1, &result);
+    return result;
 }
 
 /* ---------------------------------------------------------------------- erfinv */
