@@ -32,7 +32,8 @@
 
 enum {
     INST_UNIFORM = 1, /* the same in all lanes of a launch (LOAD: reads entry 0) */
-    INST_BYPASS = 2   /* of a STORE: past the caches; the array is 64-aligned */
+    INST_BYPASS = 2,  /* of a STORE: past the caches; the array is 64-aligned */
+    INST_FAR = 4      /* of a gather: its array is too large for the caches */
 };
 
 #define INST_ARGS 3

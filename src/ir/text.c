@@ -66,12 +66,17 @@ static void put_aux(const Program *p, const Inst *inst, Text *out)
     case OP_STORE:
         text_putf(out, "%s @%u", inst->flags & INST_BYPASS ? ".bypass" : "", inst->aux);
         break;
+    case OP_GATHER:
+        text_put(out, inst->flags & INST_FAR ? ".far" : "");
+        break;
     case OP_SCATTER:
     case OP_SCATTER_PACKET:
         text_putf(out, ".%s.%s", reduce_name[inst->aux & 0xff],
                   mode_name[inst->aux >> 8]);
         break;
     case OP_GATHER_PACKET:
+        text_putf(out, ".%u%s", inst->aux, inst->flags & INST_FAR ? ".far" : "");
+        break;
     case OP_PACKET_ITEM:
     case OP_CHECK:
     case OP_PRINT:

@@ -205,6 +205,8 @@ static bool translate(Walk *walk, uint32_t position, const uint32_t *args)
      * flags alone. */
     if (inst->op == OP_LOAD || inst->op == OP_STORE)
         build->out->insts[result].flags = inst->flags;
+    if (build->out->insts[result].op == inst->op)
+        build->out->insts[result].flags |= inst->flags & INST_FAR;
     walk->map[position] = result;
     return true;
 }

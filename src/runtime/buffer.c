@@ -18,6 +18,9 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -201,6 +204,45 @@ bool buffer_bypasses(uint64_t bytes)
         atomic_store_explicit(&cache, size, memory_order_relaxed);
     }
     return bytes > TIMES * size * pool_size();
+}
+
+/* What the CPU says of its third-level cache, as far as a core can use it; 0: nothing.
+ * (sysconf() gives the sum over all cores of some CPUs.) Leaf 4 is Intel's, the other
+ * one AMD's, in the same form. Asking a virtual machine takes microseconds. */
+static uint64_t find_third_level(void)
+{
+#if defined(__x86_64__)
+    static const uint32_t leaves[] = { 0x8000001d, 4 };
+    enum { MOST_CACHES = 16, TYPE = 31, LEVEL = 7 };
+    uint32_t a, b, c, d;
+    for (uint32_t leaf = 0; leaf < 2; ++leaf)
+        for (uint32_t i = 0; i < MOST_CACHES; ++i) {
+            if (!__get_cpuid_count(leaves[leaf], i, &a, &b, &c, &d) || !(a & TYPE))
+                break;
+            if ((a >> 5 & LEVEL) == 3)
+                return ((b >> 22) + UINT64_C(1)) * ((b >> 12 & 1023) + 1) *
+                       ((b & 4095) + 1) * (c + UINT64_C(1));
+        }
+#endif
+    return 0;
+}
+
+/* Measured on Zen 5 with 32 MiB: gathers that prefetch are at a draw with others where
+ * the array takes half of the cache, and need half of their time where it takes three
+ * quarters. The rest is for what else passes through it. */
+bool buffer_is_far(uint64_t bytes)
+{
+    enum { LEAST = 1 << 20, USUAL = 32 << 20 };
+    static _Atomic uint64_t cache;
+    if (bytes < LEAST)
+        return false;
+    uint64_t size = atomic_load_explicit(&cache, memory_order_relaxed);
+    if (!size) {
+        uint64_t found = find_third_level();
+        size = found ? found : USUAL;
+        atomic_store_explicit(&cache, size, memory_order_relaxed);
+    }
+    return bytes > size / 2;
 }
 
 bool buffer_is_padded(const Buffer *buffer)

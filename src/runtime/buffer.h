@@ -52,6 +52,8 @@ Buffer *buffer_map(void *data, size_t size, void (*release)(void *data, void *pa
  *  found there by who reads them next, and a line that is written as a whole need not
  *  be read from memory before. */
 bool buffer_bypasses(uint64_t bytes);
+/** Is memory of so many bytes mostly not found in a cache, when read here and there? */
+bool buffer_is_far(uint64_t bytes);
 /** May kernels load whole vectors at the end of this buffer? Always for memory of
  *  buffer_get(); for foreign memory, if 64 bytes more lie in the last entry's page. */
 bool buffer_is_padded(const Buffer *buffer);

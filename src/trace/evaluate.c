@@ -551,17 +551,22 @@ static void return_effects(ThreadState *ts, VarId *effects, uint32_t count,
     ts->effect_capacity = capacity;
 }
 
+/* A log callback evaluates in the midst of an evaluation. */
+static bool refuse_writes(const VarId *vars, uint32_t var_count)
+{
+    for (uint32_t i = 0; i < var_count; ++i)
+        var_dec(vars[i]);
+    return error_set(JIT_ERROR_STATE,
+                     "jit_eval(): a log callback cannot have writes evaluated while "
+                     "others that come before them are");
+}
+
 /* Run the writes that a thread has queued, with variables of the calling one. */
 static bool run_effects(ThreadState *ts, ThreadState *owner, const VarId *vars,
                         uint32_t var_count)
 {
-    if (ts->writing && owner->effect_count) {
-        for (uint32_t i = 0; i < var_count; ++i)
-            var_dec(vars[i]);
-        return error_set(JIT_ERROR_STATE,
-                         "jit_eval(): a log callback cannot have writes evaluated "
-                         "while others that come before them are");
-    }
+    if (ts->writing && owner->effect_count)
+        return refuse_writes(vars, var_count);
     VarId *effects = owner->effects;
     uint32_t count = owner->effect_count, capacity = owner->effect_capacity;
     owner->effects = NULL;

@@ -207,4 +207,15 @@ static inline uint32_t add_wide(Program *p, uint32_t variant)
     return wide;
 }
 
+/* Indices as they are in an array, those up to 'bound'; others are masked off. A gather
+ * with INST_FAR looks at them before. */
+static inline uint32_t loaded_index(Program *p, uint32_t bound, uint32_t *mask)
+{
+    uint32_t index = add_input(p, VarTypeUInt32);
+    uint32_t inside = add(p, OP_LT, VarTypeBool, 0, 2, index,
+                          program_add_literal(p, VarTypeUInt32, bound));
+    *mask = add(p, OP_AND, VarTypeBool, 0, 2, *mask, inside);
+    return index;
+}
+
 #endif

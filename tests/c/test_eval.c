@@ -7,6 +7,7 @@
 #include "eval_util.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <time.h>
 
 static const char *program_name;
@@ -328,6 +329,64 @@ static void test_large_results(void **unused)
     OK(jit_llvm_set_thread_count(threads));
 }
 
+/* Entries of an array of which few pages are there; how is it gathered? */
+static const char *check_far(size_t entries, const uint32_t *index, size_t size)
+{
+    enum { USED = 64 };
+    size_t step = entries / USED, bytes = entries * sizeof(uint32_t);
+    uint32_t *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(data != MAP_FAILED);
+    for (uint32_t k = 0; k < USED; ++k)
+        data[k * step] = 7 * k + 1;
+    uint32_t from = jit_var_mem_map(CPU, VarTypeUInt32, data, entries, 0), held,
+             number = jit_var_mem_copy(CPU, VarTypeUInt32, index, size),
+             stride = jit_var_u32(CPU, (uint32_t) step),
+             product = jit_var_mul(number, stride);
+    OK(from && jit_var_eval(product));
+    jit_kernel_history_clear();
+    uint32_t result = jit_var_gather(from, product, 0);
+    void *memory;
+    OK(jit_var_eval(result) && (held = jit_var_data(result, &memory)));
+    const uint32_t *found = memory;
+    for (size_t i = 0; i < size; ++i)
+        if (found[i] != 7 * index[i] + 1)
+            fail_msg("entry %zu of %zu is wrong", i, size);
+    DROP(from, number, stride, product, result, held);
+    munmap(data, bytes);
+    KernelHistoryEntry *e = NULL;
+    assert_int_equal(jit_kernel_history(&e), 1);
+    const char *how = strstr(e->ir, "gather.far ")      ? "far"
+                      : strstr(e->ir, "store.bypass @") ? "near, bypass"
+                                                        : "near";
+    jit_kernel_history_release(e, 1);
+    return how;
+}
+
+/* Where the array does not fit into any cache, code prefetches, and stores of as much
+ * as in the other case do not bypass the caches. */
+static void test_far_gathers(void **unused)
+{
+    (void) unused;
+    enum { LARGE = 6000013, NEAR = 6400, FAR = 1 << 29 };
+    bool native = strcmp(getenv("DRJIT_CPU_ENGINE"), "native") == 0;
+    uint32_t threads = jit_llvm_thread_count();
+    uint32_t *index = malloc(LARGE * sizeof(uint32_t));
+    assert_non_null(index);
+    for (uint32_t i = 0; i < LARGE; ++i)
+        index[i] = i * 2654435761u >> 26;
+    OK(jit_llvm_set_thread_count(2));
+    jit_set_flag(JitFlagKernelHistory, 1);
+    assert_string_equal(check_far(NEAR, index, 1013), "near");
+    assert_string_equal(check_far(FAR, index, 1013), native ? "far" : "near");
+    assert_string_equal(check_far(FAR, index, LARGE), native ? "far" : "near");
+    assert_string_equal(check_far(NEAR, index, LARGE),
+                        native ? "near, bypass" : "near");
+    jit_set_flag(JitFlagKernelHistory, 0);
+    OK(jit_llvm_set_thread_count(threads));
+    free(index);
+}
+
 /* ------------------------------------------------------------ the stream */
 
 static void append(void *payload)
@@ -527,10 +586,10 @@ static int run(void)
     const struct CMUnitTest tests[] = {
         TEST(test_schedule), TEST(test_schedule_force), TEST(test_groups),
         TEST(test_mixed_uniform), TEST(test_callback), TEST(test_callback_writes),
-        TEST(test_cache),
-        TEST(test_near_miss), TEST(test_large_results), TEST(test_host_functions),
-        TEST(test_events), TEST(test_launch_blocking), TEST(test_threads),
-        TEST(test_long_chain), TEST(test_disk_cache),
+        TEST(test_cache), TEST(test_near_miss), TEST(test_large_results),
+        TEST(test_far_gathers), TEST(test_host_functions), TEST(test_events),
+        TEST(test_launch_blocking), TEST(test_threads), TEST(test_long_chain),
+        TEST(test_disk_cache),
     };
     return cmocka_run_group_tests_name("eval", tests, NULL, NULL);
 }

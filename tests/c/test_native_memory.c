@@ -119,9 +119,11 @@ static void check_gather(VarType type, uint32_t n, uint32_t set, uint32_t varian
     Program *p = new_program();
     add_wide(p, variant);
     uint32_t mask = any_mask(p, variant & 2), pointer = add_pointer(p, type);
-    uint32_t index = packet_index(p, n, &mask, false);
+    uint32_t index = variant & 4 ? loaded_index(p, ENTRIES / n, &mask)
+                                 : packet_index(p, n, &mask, false);
     uint32_t packet =
         add(p, OP_GATHER_PACKET, type, n, 3, pointer, index, mask);
+    p->insts[packet].flags |= variant & 4 ? INST_FAR : 0;
     uint32_t first = (uint32_t) (random_bits() % n);
     uint32_t item[64], count = set == ALL_ITEMS ? n : set == ONE_ITEM ? 1 : 2;
     for (uint32_t k = 0; k < count; ++k) {
@@ -144,7 +146,7 @@ static void test_gather_packet(void **state)
     for (int t = 0; t < TYPES; ++t)
         for (uint32_t n = 2; n <= 64 && is_packet_type(types[t]); n *= 2)
             for (uint32_t set = 0; set < ITEM_SETS; ++set)
-                for (uint32_t variant = 0; variant < 4; ++variant)
+                for (uint32_t variant = 0; variant < 8; ++variant)
                     check_gather(types[t], n, set, variant);
 }
 

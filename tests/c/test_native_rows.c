@@ -263,16 +263,20 @@ static void test_gather(void **state)
 {
     (void) state;
     for (int t = 0; t < TYPES; ++t)
-        for (uint32_t variant = 0; variant < 8; ++variant) {
+        for (uint32_t variant = 0; variant < 16; ++variant) {
             Program *p = new_program();
             VarType index_type = variant & 2 ? VarTypeInt32 : VarTypeUInt32;
             add_wide(p, variant);
             uint32_t pointer = add_pointer(p, types[t]);
-            uint32_t mask = add_input(p, VarTypeBool);
+            uint32_t mask = add_input(p, VarTypeBool), index;
             if (variant & 4)
                 mask = program_add_literal(p, VarTypeBool, 1);
-            uint32_t index = make_index(p, index_type, mask, false);
+            if (variant & 8)
+                index = loaded_index(p, ENTRIES, &mask);
+            else
+                index = make_index(p, index_type, mask, false);
             uint32_t value = add(p, OP_GATHER, types[t], 0, 3, pointer, index, mask);
+            p->insts[value].flags |= variant & 8 ? INST_FAR : 0;
             add_output(p, types[t], value);
             add_widened(p, types[t], value);
             uint32_t some = program_add_literal(p, index_type, 77);

@@ -285,6 +285,8 @@ static const Row rows[] = {
 
     { nested, { { 0, FLAGS, 13, INST_BYPASS } },
       "%13 = add: only a store can bypass the caches" },
+    { nested, { { 0, FLAGS, 13, INST_FAR } },
+      "%13 = add: only a gather can be from far" },
 
     /* local arrays */
     { memory, { { 0, AUX, 5, 0 } }, "%5 = local: no entries" },

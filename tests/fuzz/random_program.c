@@ -446,12 +446,18 @@ static void make_gather(Maker *m)
     VarType type = (VarType) m->random->program->params[table->slot].type;
     args[0] = table_pointer(m, table);
     any_index(m, entries_of(m, table) / n, &args[1], &args[2]);
+    uint32_t far = table->slot % 2 ? INST_FAR : 0;
     if (n == 1) {
-        maker_remember(m, maker_emit(m, OP_GATHER, type, 0, 3, args));
+        uint32_t value = maker_emit(m, OP_GATHER, type, 0, 3, args);
+        if (!m->failed)
+            m->program->insts[value].flags |= far;
+        maker_remember(m, value);
         return;
     }
     uint32_t packet =
         note(m, program_add(m->program, OP_GATHER_PACKET, type, n, 3, args), true);
+    if (!m->failed)
+        m->program->insts[packet].flags |= far;
     for (uint32_t k = 0; k < n; ++k)
         if (k == 0 || n <= 4 || maker_chance(m, 25))
             maker_remember(m, maker_emit(m, OP_PACKET_ITEM, type, k, 1, &packet));

@@ -481,6 +481,12 @@ NativeOperand native_memory_frame(const Native *n, size_t offset);
 NativeOperand native_memory_pool(const Native *n, uint32_t place);
 /** The packet's entries of an array of the launch. */
 NativeOperand native_memory_array(Native *n, uint32_t slot, VarType type);
+/** Entries of an array of the launch that a packet so many lanes further will load, or
+ *  this one if that is beyond the end; 'value' is an input of 32 bits. */
+X86Mem native_memory_ahead(Native *n, uint32_t value, uint32_t lanes);
+/** Before a gather from an array that is not in the caches, if the indices are in an
+ *  array: ask for what packets further on will read. */
+void native_memory_prefetch(Native *n);
 /** Address in a slot of the launch's arguments, in a register. */
 NativeReg native_memory_address(Native *n, uint32_t slot);
 

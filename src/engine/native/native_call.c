@@ -212,14 +212,8 @@ static void prefetch_targets(Native *n)
     int shift = __builtin_ctz(type_info[native_type(n, 1)].size);
     NativeReg base = native_use_address(n, 0), entry = native_temp_general(n);
     X86Mem index = forms_mem(operand_place(n, FIRST + 2));
-    if (v->source == NATIVE_INPUT) {
-        NativeReg lane = native_temp_general(n);
-        NativeReg array = native_memory_address(n, n->f->program->insts[value].aux);
-        x86_rm(x, X86_LEA | X86_W, lane, x86_at(NATIVE_LANE, 2 * (int32_t) n->lanes));
-        x86_rr(x, X86_CMP | X86_W, lane, NATIVE_END);
-        x86_rr(x, X86_CMOVCC | X86_CC(X86_CC_AE) | X86_W, lane, NATIVE_LANE);
-        index = x86_at_index(array, lane, 2, 0);
-    }
+    if (v->source == NATIVE_INPUT)
+        index = native_memory_ahead(n, value, 2 * n->lanes);
     for (uint32_t i = 0; i < n->lanes; ++i, index.disp += 4) {
         x86_rm(x, X86_MOV, entry, index);
         x86_m(x, X86_PREFETCHW, x86_at_index(base, entry, shift, 0));

@@ -122,6 +122,12 @@ static void emit_other(Native *n)
     case OP_PRINT:
         native_call_helper(n);
         break;
+    case OP_GATHER:
+    case OP_GATHER_PACKET:
+        if (inst->flags & INST_FAR)
+            native_memory_prefetch(n);
+        emit_row(n);
+        break;
     default:
         emit_row(n);
     }
