@@ -1,8 +1,8 @@
 """Write src/kernel/math_hyperbolic_tables.h, for the hyperbolic functions.
 
 The arguments of most polynomials are squares: of what is left of x after the reduction
-by multiples of log 2 (rest_cosh, rest_sinh), of x itself (sinh, tanh), of t / (2 + t)
-in the logarithm of 1 + t (log).
+by multiples of log 2 (rest_cosh, rest_sinh), of x itself (tanh), of t / (2 + t) in the
+logarithm of 1 + t (log).
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ def over(f: Function) -> Function:
 # name, formula, function of z, its value at 0, largest z, terms in single and double
 SPECS: list[tuple[str, str, Function, float, mpf, tuple[int, int]]] = [
     ("rest_cosh", "cosh(sqrt(x)) - 1", mp.cosh, 1, REST**2, (3, 5)),
-    ("rest_sinh", "sinh(sqrt(x)) / sqrt(x) - 1", over(mp.sinh), 1, REST**2, (2, 5)),
-    ("sinh", "sinh(sqrt(x)) / sqrt(x) - 1", over(mp.sinh), 1, mpf(1), (4, 8)),
-    ("tanh", "tanh(sqrt(x)) / sqrt(x) - 1", over(mp.tanh), 1, mpf("0.36"), (5, 12)),
+    ("rest_sinh", "sinh(sqrt(x)) / sqrt(x) - 1", over(mp.sinh), 1, REST**2, (3, 5)),
+    ("tanh", "tanh(sqrt(x)) / sqrt(x) - 1", over(mp.tanh), 1, mpf("0.31"), (5, 11)),
     (
         "log",
         "2 * atanh(sqrt(x)) / sqrt(x) - 2",
@@ -41,8 +40,6 @@ SPECS: list[tuple[str, str, Function, float, mpf, tuple[int, int]]] = [
         (3, 7),
     ),
 ]
-# rest_sinh, times r, is added to cosh r: only its error beside e^-r counts.
-WEIGHTS: dict[str, Function] = {"rest_sinh": lambda z: mp.sqrt(z) * mp.exp(mp.sqrt(z))}
 
 
 def logarithm(name: str, digits: int) -> Table:
@@ -63,16 +60,20 @@ def main() -> None:
                 0,
                 hi,
                 range(count + 1),
-                weight=WEIGHTS.get(name, "relative"),
                 fixed={0: at_0},
                 kind=kind,
             )
             tables.append(p.table(f"{name}_{suffix}", formula, 1))
     for (suffix, kind), count in zip(KINDS.items(), (5, 10), strict=True):
-        powers = range(count + 2)
-        p = fit(mp.exp, -REST, REST, powers, fixed={0: 1, 1: 1}, kind=kind)
-        comment = f"(exp(x) - 1) / x - 1, error {p.bits()} of exp(x): from x^1 on."
-        tables.append(Table(f"exp_{suffix}", p.coefficients[2:], comment))
+        p = fit(
+            lambda x: mp.expm1(2 * x) / (2 * x) if x else mpf(1),
+            -REST / 2,
+            REST / 2,
+            range(count + 1),
+            fixed={0: 1},
+            kind=kind,
+        )
+        tables.append(p.table(f"twice_exp_{suffix}", "(exp(2 x) - 1) / (2 x)", 1))
     write_tables("math_hyperbolic_tables.h", tables, __file__)
 
 

@@ -7,8 +7,8 @@
  *     cosh x = (2^k + 2^-k) / 2 cosh r + (2^k - 2^-k) / 2 sinh r
  *     sinh x = (2^k - 2^-k) / 2 cosh r + (2^k + 2^-k) / 2 sinh r
  *
- * tanh x is 1 - 2 / (e^2x + 1). Differences lose digits where x is small; sinh and tanh
- * are polynomials there.
+ * For k = 0, the difference of the powers is 0, so nothing is lost where sinh is small.
+ * tanh x is 1 - 2 / (e^2x + 1), or a polynomial where x is small.
  *
  * The inverse functions are logarithms of 1 + w with w as a Pair, where
  *
@@ -42,17 +42,13 @@ static const Series rest_sinh[] = {
     { rest_sinh_double, M_COUNT(rest_sinh_double) },
     { rest_sinh_single, M_COUNT(rest_sinh_single) },
 };
-static const Series small_sinh[] = {
-    { sinh_double, M_COUNT(sinh_double) },
-    { sinh_single, M_COUNT(sinh_single) },
-};
 static const Series small_tanh[] = {
     { tanh_double, M_COUNT(tanh_double) },
     { tanh_single, M_COUNT(tanh_single) },
 };
-static const Series rest_exp[] = {
-    { exp_double, M_COUNT(exp_double) },
-    { exp_single, M_COUNT(exp_single) },
+static const Series twice_exp[] = {
+    { twice_exp_double, M_COUNT(twice_exp_double) },
+    { twice_exp_single, M_COUNT(twice_exp_single) },
 };
 static const Series rest_log[] = {
     { log_double, M_COUNT(log_double) },
@@ -64,12 +60,6 @@ static V evaluate(const M *m, const Series *series, V z)
 {
     const Series *s = &series[m->single];
     return m_mul(m, z, m_poly(m, z, s->c, s->count));
-}
-
-/* x + x^3 P(x^2) */
-static V evaluate_odd(const M *m, const Series *series, V x)
-{
-    return m_fma(m, x, evaluate(m, series, m_mul(m, x, x)), x);
 }
 
 static const double *ln2_parts(const M *m)
@@ -85,10 +75,10 @@ static V exponent(const M *m, int64_t k)
 
 /* ---- exponentials */
 
-/* x = k log 2 + r with |r| <= log 2 / 2, and r = high - k * (the rest of log 2). */
+/* x = k log 2 + r with |r| <= log 2 / 2. */
 typedef struct Reduced {
     V sum; /* k plus 'rounder', so that its low bits are the integer */
-    V k, high, r;
+    V k, high, r; /* r is high less k times the rest of log 2 */
 } Reduced;
 
 static double rounder(const M *m)
@@ -98,14 +88,14 @@ static double rounder(const M *m)
 
 /* The high part of log 2 is so short that its product with k is exact, and so is the
  * first difference (Cody and Waite, "Software Manual for the Elementary Functions",
- * 1980). */
-static Reduced reduce(const M *m, V x)
+ * 1980). For multiples of log 2 / 2, 'parts' is 2. */
+static Reduced reduce(const M *m, V x, int parts)
 {
     V magic = m_number(m, rounder(m));
-    V sum = m_fma(m, x, m_number(m, 0x1.71547652b82fep0), magic);
+    V sum = m_fma(m, x, m_number(m, parts * 0x1.71547652b82fep0), magic);
     V k = m_sub(m, sum, magic);
-    V high = m_fma(m, k, m_number(m, -ln2_parts(m)[0]), x);
-    V r = m_fma(m, k, m_number(m, -ln2_parts(m)[1]), high);
+    V high = m_fma(m, k, m_number(m, -ln2_parts(m)[0] / parts), x);
+    V r = m_fma(m, k, m_number(m, -ln2_parts(m)[1] / parts), high);
     return (Reduced){ sum, k, high, r };
 }
 
@@ -123,89 +113,115 @@ static V at_most(const M *m, V x, double limit)
     return m_select(m, m_gt(m, x, most), most, x);
 }
 
-/* Of a = k log 2 + r: 2^(k-2), r rounded, cosh r - 1, and sinh r less the rounded r.
- * Quarters of 2^k, because that itself is out of range where the result is not yet. */
+/* The same where x is positive and no NaN: integers are quicker. */
+static V smaller(const M *m, V x, double limit)
+{
+    V most = m_as_integer(m, m_number(m, limit));
+    return m_as_float(m, m_min(m, m_as_integer(m, x), most));
+}
+
+/* Of a = k log 2 + r: 2^(k-1), r rounded, cosh r - 1, and sinh r less the rounded r. */
 typedef struct Parts {
     V power, r, even, odd;
 } Parts;
 
-static Parts exponential_parts(const M *m, V a)
+static Parts exponential_parts(const M *m, V a, int offset)
+{
+    Reduced e = reduce(m, a, 1);
+    V z = m_mul(m, e.r, e.r), even = evaluate(m, rest_cosh, z);
+    const Series *s = &rest_sinh[m->single];
+    V low = m_mul(m, e.k, m_number(m, -ln2_parts(m)[1]));
+    V odd = m_fma(m, m_mul(m, e.r, z), m_poly(m, z, s->c, s->count), low);
+    return (Parts){ power(m, e.sum, offset), e.high, even, odd };
+}
+
+static Parts shared_parts(const M *m, V a)
 {
     static const char maker;
     BuildShared *shared = build_shared(m->build, &maker, a);
     if (!shared->maker) {
-        /* Beyond the limit the power is out of range and results are infinite. */
-        Reduced e = reduce(m, at_most(m, a, m->single ? 89.6 : 710.6));
-        V z = m_mul(m, e.r, e.r), even = evaluate(m, rest_cosh, z);
-        V odd = m_mul(m, e.r, evaluate(m, rest_sinh, z));
-        odd = m_fma(m, e.k, m_number(m, -ln2_parts(m)[1]), odd);
-        V scale = power(m, e.sum, -2);
-        *shared = (BuildShared){ &maker, a, { scale, e.high, even, odd } };
+        Parts e = exponential_parts(m, a, -1);
+        *shared = (BuildShared){ &maker, a, { e.power, e.r, e.even, e.odd } };
     }
     const uint32_t *part = shared->part;
     return (Parts){ part[0], part[1], part[2], part[3] };
 }
 
-/* 2^(-k-2), but not less than 2^-60: that does not matter any more. */
+/* 2^(-k-1) */
 static V inverse_power(const M *m, V power)
 {
-    V bits = m_min(m, m_as_integer(m, power), exponent(m, m->bias + 58));
-    return m_as_float(m, m_sub(m, exponent(m, 2 * m->bias - 4), bits));
+    return m_as_float(m, m_sub(m, exponent(m, 2 * m->bias - 2),
+                               m_as_integer(m, power)));
 }
 
-/* 2 (even.hi cosh r + odd (sinh r - r) + first r + even.lo); the product of 'first' is
- * added exactly. */
-static V combine(const M *m, Parts e, Pair even, V odd, V first)
+/* even cosh r + odd sinh r; the product of r is added exactly. */
+static V combine(const M *m, Parts e, Pair even, V odd)
 {
-    V high = m_fma(m, first, e.r, even.hi);
-    V low = m_fma(m, first, e.r, m_sub(m, even.hi, high));
+    V high = m_fma(m, odd, e.r, even.hi);
+    V low = m_fma(m, odd, e.r, m_sub(m, even.hi, high));
     low = m_fma(m, even.hi, e.even, m_fma(m, odd, e.odd, low));
-    V half = m_add(m, high, m_add(m, low, even.lo));
-    return m_add(m, half, half);
+    return m_add(m, high, m_add(m, low, even.lo));
+}
+
+/* Where the powers of two come near the ends of the range, which is rare, the result is
+ * e^a / 2. It is made of 2^(k-2), as that may be out of range itself. */
+static V with_large(const M *m, V a, V result)
+{
+    V limit = m_as_pattern(m, m_number(m, m->single ? 85 : 705));
+    uint32_t region = build_if(m->build, m_gt(m, m_as_pattern(m, a), limit));
+    /* Beyond the limit the result is infinite. */
+    Parts e = exponential_parts(m, at_most(m, a, m->single ? 89.6 : 710.6), -2);
+    Pair sum = m_fast_two_sum(m, m_number(m, 1), e.r);
+    V rest = m_add(m, sum.lo, m_add(m, e.even, e.odd));
+    V half = m_mul(m, e.power, m_add(m, sum.hi, rest)), large = m_add(m, half, half);
+    build_else(m->build, region, 1, &large);
+    build_end(m->build, region, 1, &result);
+    return result;
 }
 
 uint32_t math_sinh(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
     V x = step->args[0], a = m_abs(m, x);
-    Parts e = exponential_parts(m, a);
-    V inverse = inverse_power(m, e.power);
+    Parts e = shared_parts(m, a);
+    V inverse = inverse_power(m, e.power), odd = m_add(m, e.power, inverse);
     Pair even = m_fast_two_sum(m, e.power, m_neg(m, inverse));
-    /* The sum of the powers may be rounded, but not where it is multiplied by r. */
-    even.lo = m_fma(m, inverse, e.r, even.lo);
-    V far = combine(m, e, even, m_add(m, e.power, inverse), e.power);
-    V near = evaluate_odd(m, small_sinh, a);
-    V small = m_lt(m, a, m_number(m, 1));
-    return m_copysign(m, m_select(m, small, near, far), x);
+    return m_copysign(m, with_large(m, a, combine(m, e, even, odd)), x);
 }
 
 uint32_t math_cosh(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
-    Parts e = exponential_parts(m, m_abs(m, step->args[0]));
-    V inverse = inverse_power(m, e.power);
-    V odd = m_sub(m, e.power, inverse);
-    return combine(m, e, m_fast_two_sum(m, e.power, inverse), odd, odd);
+    V a = m_abs(m, step->args[0]);
+    Parts e = shared_parts(m, a);
+    V inverse = inverse_power(m, e.power), odd = m_sub(m, e.power, inverse);
+    Pair even = m_fast_two_sum(m, e.power, inverse);
+    return with_large(m, a, combine(m, e, even, odd));
 }
 
-/* With d = (e^2a + 1) / 2 as a Pair, tanh a = 1 - 1 / d. */
+/* For a = k log 2 / 2 + r and d = (e^2a + 1) / 2 = (2^k + 1) / 2 + 2^k (r + r^2 P(r)),
+ * tanh a is 1 - 1 / d. The quotient is corrected by what it lacks; its last rounding
+ * error is half that of the result, as it is below 1/2. */
 uint32_t math_tanh(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1);
-    V near = evaluate_odd(m, small_tanh, a);
+    V x = step->args[0], a = m_abs(m, x), z = m_mul(m, a, a);
+    V one = m_number(m, 1), half = m_number(m, 0.5);
+    const Series *s = &small_tanh[m->single];
+    V near = m_fma(m, m_mul(m, a, z), m_poly(m, z, s->c, s->count), a);
     V large = m_gt(m, a, m_number(m, 0.55)); /* not NaN */
 
     /* Beyond the limit it is 1. */
-    Reduced e = reduce(m, m_min(m, m_add(m, a, a), m_number(m, 40)));
-    V p = power(m, e.sum, -1);
-    V u = m_fma(m, e.r, evaluate(m, rest_exp, e.r), e.r);
-    Pair d = m_fast_two_sum(m, p, m_fma(m, p, u, m_number(m, 0.5)));
-    V q = m_div(m, one, d.hi), minus_q = m_neg(m, q);
-    V lack = m_fma(m, minus_q, d.lo, m_fma(m, minus_q, d.hi, one));
-    Pair far = m_fast_two_sum(m, one, minus_q);
-    V sum = m_add(m, far.hi, m_fma(m, lack, minus_q, far.lo));
-    return m_copysign(m, m_select(m, large, sum, near), x);
+    Reduced e = reduce(m, smaller(m, a, 20), 2);
+    V p = power(m, e.sum, 0);
+    s = &twice_exp[m->single];
+    V u = m_fma(m, m_mul(m, e.r, e.r), m_poly(m, e.r, s->c, s->count), e.r);
+    V start = m_fma(m, p, half, half), d = m_fma(m, p, u, start);
+    V rest = m_fma(m, p, u, m_sub(m, start, d));
+    V q = m_div(m, one, d), minus_q = m_neg(m, q);
+    V lack = m_fma(m, minus_q, rest, m_fma(m, minus_q, d, one));
+    V far = m_sub(m, one, m_fma(m, lack, q, q));
+    return m_copysign(m, m_select(m, large, far, near), x);
 }
 
 /* ---- logarithms */

@@ -36,70 +36,48 @@ static const double rest_cosh_double[] = {
     0x1.28af89b8388bcp-22,
 };
 
-/* sinh(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 0.120172], error 2^-27.88: x^1,
- * x^2. */
+/* sinh(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 0.120172], error 2^-34.33: x^1,
+ * x^2, x^3. */
 static const double rest_sinh_single[] = {
-    0x1.555488p-3,
-    0x1.123f7p-7,
+    0x1.555556p-3,
+    0x1.110fbep-7,
+    0x1.a2e31p-13,
 };
 
-/* sinh(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 0.120172], error 2^-63.66: x^1,
+/* sinh(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 0.120172], error 2^-61.69: x^1,
  * x^2, x^3, x^4, x^5. */
 static const double rest_sinh_double[] = {
-    0x1.555555555555cp-3,
-    0x1.111111110e9bbp-7,
-    0x1.a01a01b46847cp-13,
-    0x1.71ddee0d686abp-19,
-    0x1.af6f3a8252a5ep-26,
+    0x1.5555555555559p-3,
+    0x1.111111110f624p-7,
+    0x1.a01a01b025066p-13,
+    0x1.71ddf79e3bdb3p-19,
+    0x1.af601c0aeb938p-26,
 };
 
-/* sinh(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 1.0], error 2^-31.62: x^1, x^2,
- * x^3, x^4. */
-static const double sinh_single[] = {
-    0x1.555556p-3,
-    0x1.1110ep-7,
-    0x1.a022bap-13,
-    0x1.756cb4p-19,
-};
-
-/* sinh(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 1.0], error 2^-62.96: x^1, x^2,
- * x^3, x^4, x^5, x^6, x^7, x^8. */
-static const double sinh_double[] = {
-    0x1.5555555555555p-3,
-    0x1.111111111119bp-7,
-    0x1.a01a01a007359p-13,
-    0x1.71de3a68d08a2p-19,
-    0x1.ae644121e0a9ep-26,
-    0x1.61314e0631453p-33,
-    0x1.a664ad306d218p-41,
-    0x1.d2ba76172d69cp-48,
-};
-
-/* tanh(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 0.36], error 2^-28.41: x^1, x^2,
+/* tanh(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 0.31], error 2^-29.6: x^1, x^2,
  * x^3, x^4, x^5. */
 static const double tanh_single[] = {
-    -0x1.55553ep-2,
-    0x1.1109bep-3,
-    -0x1.b89ab8p-5,
-    0x1.54c3a6p-6,
-    -0x1.8286bap-8,
+    -0x1.55554ap-2,
+    0x1.110ce2p-3,
+    -0x1.b91b4ep-5,
+    0x1.58c3aep-6,
+    -0x1.98457p-8,
 };
 
-/* tanh(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 0.36], error 2^-62.62: x^1, x^2,
- * x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12. */
+/* tanh(sqrt(x)) / sqrt(x) - 1 for x in [0.0, 0.31], error 2^-60.15: x^1, x^2,
+ * x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11. */
 static const double tanh_double[] = {
-    -0x1.5555555555554p-2,
-    0x1.1111111110fp-3,
-    -0x1.ba1ba1b9f899p-5,
-    0x1.664f487983149p-6,
-    -0x1.226e33f173deap-7,
-    0x1.d6d389285c978p-9,
-    -0x1.7d9eae087f0a9p-10,
-    0x1.3521c6daa991ep-11,
-    -0x1.f219b371d9b0ap-13,
-    0x1.83ed5f036aba3p-14,
-    -0x1.058a1c2568467p-15,
-    0x1.b468b2c869f36p-18,
+    -0x1.555555555554dp-2,
+    0x1.11111111104e3p-3,
+    -0x1.ba1ba1b955423p-5,
+    0x1.664f48504cf47p-6,
+    -0x1.226e2de4c0242p-7,
+    0x1.d6d26b00f271p-9,
+    -0x1.7d8d59efe802ap-10,
+    0x1.346f102770bd9p-11,
+    -0x1.e89b80ee68e13p-13,
+    0x1.5b0d402a02d68p-14,
+    -0x1.41129e09407d4p-16,
 };
 
 /* 2 * atanh(sqrt(x)) / sqrt(x) - 2 for x in [0.0, 0.0294444], error 2^-30.21:
@@ -122,27 +100,29 @@ static const double log_double[] = {
     0x1.2f03cd66d26c1p-3,
 };
 
-/* (exp(x) - 1) / x - 1, error 2^-28.25 of exp(x): from x^1 on. */
-static const double exp_single[] = {
-    0x1.fffffcp-2,
-    0x1.555492p-3,
-    0x1.5558acp-5,
-    0x1.123976p-7,
-    0x1.6a505ap-10,
+/* (exp(2 x) - 1) / (2 x) for x in [-0.173329, 0.173329], error 2^-26.13: x^1,
+ * x^2, x^3, x^4, x^5. */
+static const double twice_exp_single[] = {
+    0x1.fffffep-1,
+    0x1.5554b4p-1,
+    0x1.5556f4p-2,
+    0x1.122546p-3,
+    0x1.6b9958p-5,
 };
 
-/* (exp(x) - 1) / x - 1, error 2^-57.91 of exp(x): from x^1 on. */
-static const double exp_double[] = {
-    0x1.000000000000ap-1,
-    0x1.555555555550cp-3,
-    0x1.55555555507a2p-5,
-    0x1.111111112482p-7,
-    0x1.6c16c1843931dp-10,
-    0x1.a01a0137984d4p-13,
-    0x1.a0199a09971f2p-16,
-    0x1.71df0deeb9b87p-19,
-    0x1.28ad64a8ef543p-22,
-    0x1.ad9da1ac7e214p-26,
+/* (exp(2 x) - 1) / (2 x) for x in [-0.173329, 0.173329], error 2^-54.74: x^1,
+ * x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10. */
+static const double twice_exp_double[] = {
+    0x1.0000000000009p0,
+    0x1.5555555555566p-1,
+    0x1.55555555501c1p-2,
+    0x1.1111111108f0bp-3,
+    0x1.6c16c1873c057p-5,
+    0x1.a01a01e45b8dfp-7,
+    0x1.a0198e8bee3ecp-9,
+    0x1.71dd5f1a336efp-11,
+    0x1.28ba3d495eadp-13,
+    0x1.b08436f788345p-16,
 };
 
 #endif
