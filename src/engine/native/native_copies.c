@@ -113,7 +113,7 @@ static bool do_regions_fit(const Native *n)
     return true;
 }
 
-static bool has_loops(const Program *p)
+bool native_copies_has_loops(const Program *p)
 {
     for (uint32_t i = 0; i < p->region_count; ++i)
         if (p->regions[i].kind == REGION_LOOP)
@@ -153,13 +153,13 @@ static bool is_too_many(const Native *n, uint32_t copies)
 {
     enum { SHORT = 24, CHAINS = 6 };
     const NativeFunction *f = n->f;
-    uint32_t steps = count_usual(n);
+    uint32_t steps = f->step_end - f->packet;
     uint32_t vectors = count_registers(n, NATIVE_VECTOR);
     if (!do_regions_fit(n))
         return true;
-    if (has_loops(f->program))
+    if (native_copies_has_loops(f->program))
         return 2 * copies * f->pressure > 3 * vectors;
-    return steps < SHORT || copies * steps > CHAINS * f->height ||
+    return steps < SHORT || copies * count_usual(n) > CHAINS * f->height ||
            copies * f->pressure > 2 * vectors;
 }
 

@@ -187,9 +187,45 @@ static void begin_copies(Native *n)
                                .base_step = (int32_t) n->target->vector_bytes };
 }
 
+/* Does a row want operand k in a register if it is a literal? Not the counts of shifts,
+ * which are parts of instructions. */
+static bool is_held(const Native *n, const Inst *inst, uint32_t k)
+{
+    const NativeValue *v = &n->values[n->f->root[inst->arg[k]]];
+    bool count = k == 1 && (inst->op == OP_SHL || inst->op == OP_SHR);
+    return v->source == NATIVE_LITERAL && v->class == NATIVE_VECTOR &&
+           v->type != VarTypeBool && v->reg == NATIVE_NO_REG && !count;
+}
+
+/* Literals stay in the registers that a packet leaves over, as uniform values do: two
+ * operands from memory in a cycle are fewer than operations. Those of rare paths do
+ * not. */
+static void hold_literals(Native *n, uint32_t most)
+{
+    const NativeFunction *f = n->f;
+    uint32_t end = 0;
+    for (uint32_t s = f->packet; s < f->step_end && most; ++s) {
+        uint32_t at = f->steps[s].at;
+        const Inst *inst = &n->insts[at];
+        if (at < end || inst->count > INST_ARGS)
+            continue;
+        if (inst->op == OP_REGION && native_region_is_one_sided(n, inst->aux))
+            end = f->program->regions[inst->aux].end;
+        for (uint32_t k = 0; k < inst->count && most; ++k)
+            if (is_held(n, inst, k)) {
+                uint32_t value = f->root[inst->arg[k]];
+                n->values[value].flags |= NATIVE_UNIFORM;
+                n->values[value].next = s;
+                (void) native_alloc_load(n, value);
+                native_alloc_unpin(n);
+                --most;
+            }
+    }
+}
+
 static void emit_root(Native *n)
 {
-    enum { SPARE = 4 };
+    enum { SPARE = 4, BESIDE_LITERALS = 2 };
     NativeFunction *f = n->f;
     uint32_t registers = count_registers(n);
     native_memory_choose(n);
@@ -199,6 +235,8 @@ static void emit_root(Native *n)
     n->step = f->packet;
     n->keep_uniform = f->pressure + SPARE <= registers;
     store_uniform(n);
+    if (n->keep_uniform && !f->single && !native_copies_has_loops(f->program))
+        hold_literals(n, registers - f->pressure - BESIDE_LITERALS);
     uint32_t snapshot = native_region_snapshot(n);
     X86Label top = x86_label(&n->x);
     x86_bind(&n->x, top);
