@@ -148,7 +148,8 @@ static uint32_t count_usual(const Native *n)
 /* Is one packet better than 'copies'? Straight lines: they pay if a packet is so long
  * that the processor does not meet the next one by itself, and mostly one chain. A few
  * registers less do little harm there, as values in memory are operands, too; in a loop
- * that goes for those from outside, but others would be stored again and again. */
+ * that goes for those from outside, but others would be stored again and again. Most
+ * values at once are often those of a rare path, where spilling does no harm. */
 static bool is_too_many(const Native *n, uint32_t copies)
 {
     enum { SHORT = 24, CHAINS = 6 };
@@ -159,8 +160,9 @@ static bool is_too_many(const Native *n, uint32_t copies)
         return true;
     if (native_copies_has_loops(f->program))
         return 2 * copies * f->pressure > 3 * vectors;
-    return steps < SHORT || copies * count_usual(n) > CHAINS * f->height ||
-           copies * f->pressure > 2 * vectors;
+    uint32_t usual = count_usual(n), most = usual < steps ? 4 : 2;
+    return steps < SHORT || copies * usual > CHAINS * f->height ||
+           copies * f->pressure > most * vectors;
 }
 
 /* Are there registers for them? */
