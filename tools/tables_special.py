@@ -56,14 +56,14 @@ def erfinv_factor(w: mpf) -> mpf:
         return y / x
 
 
-def erfinv_near(end: float, terms: int, kind: str) -> Polynomial:
-    """Fit it for w below ``end``, as function of w - end / 2."""
-    middle = mpf(end) / 2
+def erfinv_near(middle: float, end: float, terms: int, kind: str) -> Polynomial:
+    """Fit it for w below ``end``, as function of ``middle`` - w."""
 
     def factor(s: mpf) -> mpf:
-        return erfinv_factor(s + middle)
+        return erfinv_factor(middle - s)
 
-    return fit(factor, -middle, middle, range(terms), kind=kind, pairs=(0, 1))
+    lo, hi = mpf(middle) - mpf(end), mpf(middle)
+    return fit(factor, lo, hi, range(terms), kind=kind, pairs=(0, 1))
 
 
 def erfinv_far(
@@ -208,13 +208,13 @@ def erfinv_tables() -> list[Table]:
     """Make the tables of erfinv, and of a logarithm for lgamma of single results."""
     log = fit(short_log, -0.2929, 0.4143, range(14))
     tables = [log.table("log_short", "log(1 + x) / x")]
-    near, far = "erfinv(t) / t, t^2 = 1 - exp(-x - {})", "erfinv(t) / t beyond"
-    for kind, name, limit, center, end, terms in (
-        ("f32", "single", 4, 3, 4.1, (10, 13)),
-        ("f64", "double", 6.25, 4.25, 6.02, (26, 30)),
+    near, far = "erfinv(t) / t, t^2 = 1 - exp(x - {})", "erfinv(t) / t beyond"
+    for kind, name, middle, limit, center, end, terms in (
+        ("f32", "single", 1.75, 4, 3, 4.1, (10, 13)),
+        ("f64", "double", 3.125, 6.25, 4.25, 6.02, (26, 30)),
     ):
-        p = erfinv_near(limit, terms[0], kind)
-        tables += with_lows(p, f"erfinv_near_{name}", near.format(limit / 2))
+        p = erfinv_near(middle, limit, terms[0], kind)
+        tables += with_lows(p, f"erfinv_near_{name}", near.format(middle))
         p = erfinv_far(limit**0.5, center, end, terms[1], kind)
         tables += with_lows(p, f"erfinv_far_{name}", far)
     return tables

@@ -22,10 +22,10 @@ LogParts math_log_parts_of_normal(const M *m, V x);
  *  give rubbish, without harm. Costs a division. Nothing is spent on x.lo if it is a
  *  literal. */
 Pair math_log_pair(const M *m, Pair x);
-/** The same of 2^k (1 + f). */
+/** The same of 2^k (1 + f), which may have been subnormal. */
 Pair math_log_pair_of_parts(const M *m, LogParts parts);
-/** As math_log_pair() with an error of about 2^-(digits + 12), for what is multiplied by large
- *  numbers. */
+/** As math_log_pair() with an error of about 2^-(digits + 12), for what is multiplied
+ *  by large numbers. */
 Pair math_log_exact(const M *m, Pair x);
 /** The same of 2^k (1 + f), with |lo| a little more than ulp(hi). */
 Pair math_log_exact_of_parts(const M *m, LogParts parts);

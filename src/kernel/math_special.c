@@ -2,9 +2,9 @@
  * math_special.c -- erf, erfinv, lgamma
  *
  * Each has a few intervals with a polynomial (and perhaps a logarithm or exponential)
- * for each, one of which is selected. Where the last bits of a polynomial count, the
- * sum of its first two terms is a Pair. erf and lgamma of single precision are computed
- * in double.
+ * for each. Short ones are selected from, of others those are computed that a packet
+ * needs. Where the last bits of a polynomial count, the sum of its first two terms is a
+ * Pair. erf and lgamma of single precision are computed in double.
  */
 #include <math.h>
 
@@ -12,7 +12,24 @@
 #include "kernel/math_build.h"
 #include "kernel/math_exp_tables.h"
 #include "kernel/math_log.h"
+#include "kernel/math_log_tables.h"
 #include "kernel/math_special_tables.h"
+
+/* c[0] + c[1] x + ... in four sums, for long polynomials: twice as much is under way at
+ * once as in m_poly(). */
+static V long_poly(const M *m, V x, const double *c, int n)
+{
+    enum { SUMS = 4 };
+    V square = m_mul(m, x, x), fourth = m_mul(m, square, square), part[SUMS];
+    for (int k = 0; k < SUMS; ++k) {
+        int last = (n - 1 - k) / SUMS * SUMS + k;
+        part[k] = m_number(m, c[last]);
+        for (int i = last - SUMS; i >= 0; i -= SUMS)
+            part[k] = m_fma(m, part[k], fourth, m_number(m, c[i]));
+    }
+    V low = m_fma(m, part[1], x, part[0]), high = m_fma(m, part[3], x, part[2]);
+    return m_fma(m, high, square, low);
+}
 
 /* c[0] + x (c[1] + x rest), the sums as pairs: 'low' is what the coefficients lack. The
  * first of two terms is the larger one. */
@@ -33,7 +50,7 @@ static Pair poly_pair(const M *m, Pair x, const double *c, int count, const doub
 {
     V first[] = { m_number(m, c[0]), m_number(m, c[1]) };
     V lack[] = { m_number(m, low[0]), m_number(m, low[1]) };
-    return last_terms(m, x, m_poly(m, x.hi, c + 2, count - 2), first, lack);
+    return last_terms(m, x, long_poly(m, x.hi, c + 2, count - 2), first, lack);
 }
 
 /* ------------------------------------------------------------------------- erf */
@@ -117,18 +134,18 @@ uint32_t math_erf(Build *build, const Step *step)
 
 /* ---------------------------------------------------------------------- erfinv */
 
-/* Polynomials for w up to a limit, as functions of its distance from the middle, and
- * for sqrt(w) beyond, as functions of that from a center. */
+/* Polynomials for w up to a limit, as functions of what it lacks of a number in the
+ * middle, and for sqrt(w) beyond, as functions of its distance from a center. */
 typedef struct ErfInv {
-    double limit, center;
+    double limit, middle, center;
     const double *near, *near_low, *far, *far_low;
     int near_count, far_count;
 } ErfInv;
 
 static const ErfInv erfinv_parts[] = {
-    { 6.25, 4.25, erfinv_near_double, erfinv_near_double_low, erfinv_far_double,
+    { 6.25, 3.125, 4.25, erfinv_near_double, erfinv_near_double_low, erfinv_far_double,
       erfinv_far_double_low, M_COUNT(erfinv_near_double), M_COUNT(erfinv_far_double) },
-    { 4, 3, erfinv_near_single, erfinv_near_single_low, erfinv_far_single,
+    { 4, 1.75, 3, erfinv_near_single, erfinv_near_single_low, erfinv_far_single,
       erfinv_far_single_low, M_COUNT(erfinv_near_single), M_COUNT(erfinv_far_single) },
 };
 
@@ -141,6 +158,26 @@ static Pair root_distance(const M *m, Pair w, double center)
     return (Pair){ m_sub(m, root, m_number(m, center)), rest };
 }
 
+/* log(x.hi + x.lo) + number with an absolute error of about 2^-digits, for a normalised
+ * pair that is positive and not subnormal; others give something large. The sums of the
+ * number and multiples of log(2) are exact and not less than 1/4. */
+static Pair log_plus(const M *m, Pair x, double number)
+{
+    const double *ln2 = m->single ? log_ln2_single : log_ln2_double;
+    LogParts parts = math_log_parts_of_normal(m, x.hi);
+    V s = m_div(m, parts.f, m_add(m, parts.f, m_number(m, 2))), z = m_mul(m, s, s);
+    V tail = m->single ? m_poly(m, z, log_tail_single, M_COUNT(log_tail_single))
+                       : m_poly(m, z, log_tail_double, M_COUNT(log_tail_double));
+    V twice = m_fma(m, parts.k, m_number(m, ln2[1]), m_add(m, s, s));
+    V log = m_fma(m, m_mul(m, s, z), tail, twice);
+    V start = m_fma(m, parts.k, m_number(m, ln2[0]), m_number(m, number));
+    Pair sum = m_fast_two_sum(m, start, log);
+    /* 1 / x.hi within 5 percent: the exponent with the opposite sign. */
+    V guess = m_pattern(m, m->single ? 0x7ef311c3 : 0x7fde6238502484ba);
+    V inverse = m_as_float(m, m_sub(m, guess, m_as_pattern(m, x.hi)));
+    return (Pair){ sum.hi, m_fma(m, x.lo, inverse, sum.lo) };
+}
+
 /* erfinv(x) = x P(w) with w = -log(1 - x^2), or of sqrt(w) where that is large:
  * M. Giles, "Approximating the erfinv function", 2012. */
 uint32_t math_erfinv(Build *build, const Step *step)
@@ -148,28 +185,34 @@ uint32_t math_erfinv(Build *build, const Step *step)
     const M m_ = math_begin(build, step), *m = &m_;
     const ErfInv *e = &erfinv_parts[m->single];
     V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1);
-    Pair square = m_two_product(m, x, m_neg(m, x));
-    Pair q = m_fast_two_sum(m, one, square.hi);
-    q.lo = m_add(m, q.lo, square.lo);
-    Pair log = math_log_pair(m, q);
-    Pair s = m_fast_two_sum(m, m_number(m, -e->limit / 2), m_neg(m, log.hi));
-    s.lo = m_sub(m, s.lo, log.lo);
+    /* 1 - x^2 exactly. Near 1 the second part of the square counts: normalised. */
+    Pair square = m_two_product(m, x, x);
+    V difference = m_sub(m, one, square.hi);
+    V lost = m_sub(m, m_sub(m, one, difference), square.hi);
+    Pair q = m_fast_two_sum(m, difference, m_sub(m, lost, square.lo));
+    Pair s = log_plus(m, q, e->middle);
     Pair p = poly_pair(m, s, e->near, e->near_count, e->near_low);
 
-    uint32_t region = build_if(build, m_lt(m, log.hi, m_number(m, -e->limit)));
-    Pair root = root_distance(m, m_pair_neg(m, log), e->center);
-    Pair far = poly_pair(m, root, e->far, e->far_count, e->far_low);
-    V outputs[] = { far.hi, far.lo };
-    build_else(build, region, 2, outputs);
-    V r[] = { p.hi, p.lo };
-    build_end(build, region, 2, r);
-    /* Products with both parts of P shall not be subnormal. */
+    V y = m_fma(m, x, p.hi, m_mul(m, x, p.lo));
+
+    /* The logarithm of what is not positive is something large. */
+    V large = m_gt(m, m_abs(m, s.hi), m_number(m, e->limit - e->middle));
     V tiny = m_lt(m, a, m_number(m, m->single ? 0x1p-90 : 0x1p-900));
-    V up = m_select(m, tiny, m_number(m, 0x1p64), one);
-    V down = m_select(m, tiny, m_number(m, 0x1p-64), one), scaled = m_mul(m, x, up);
-    V y = m_mul(m, down, m_fma(m, scaled, r[0], m_mul(m, scaled, r[1])));
+    uint32_t region = build_if(build, m_or(m, large, tiny));
+    Pair w = m_fast_two_sum(m, m_neg(m, s.hi), m_number(m, e->middle));
+    w.lo = m_sub(m, w.lo, s.lo);
+    Pair root = root_distance(m, w, e->center);
+    Pair far = poly_pair(m, root, e->far, e->far_count, e->far_low);
+    V rare = m_fma(m, x, far.hi, m_mul(m, x, far.lo));
     V beyond = m_select(m, m_eq(m, a, one), m_number(m, INFINITY), m_number(m, NAN));
-    return m_copysign(m, m_select(m, m_lt(m, a, one), y, beyond), x);
+    rare = m_select(m, m_lt(m, a, one), rare, beyond);
+    /* Products with both parts of P shall not be subnormal. */
+    V up = m_mul(m, x, m_number(m, 0x1p64));
+    V down = m_fma(m, up, p.hi, m_mul(m, up, p.lo));
+    rare = m_select(m, tiny, m_mul(m, down, m_number(m, 0x1p-64)), rare);
+    build_else(build, region, 1, &rare);
+    build_end(build, region, 1, &y);
+    return m_copysign(m, y, x);
 }
 
 /* ---------------------------------------------------------------------- lgamma */
@@ -196,7 +239,7 @@ static Pair lgamma_low(const M *m, V y, V below)
     return m_pair_mul_pair(m, zeros, factor);
 }
 
-/* (y - 1/2) (log(y) - 1) + (log(2 pi) - 1) / 2 + R(1 / y^2) / y, all of it as pairs */
+/* (y - 1/2) (log(y) - 1) + (log(2 pi) - 1) / 2 + R(1 / y^2) / y, all as pairs */
 static Pair lgamma_high_exact(const M *m, V y, Pair log_y)
 {
     Pair shifted = m_fast_two_sum(m, y, m_number(m, -0.5));
@@ -284,8 +327,8 @@ static V lgamma_negative(const M *m, V x)
     return m_neg(m, m_select(m, tiny, m_pair_sum(m, log_y), sum));
 }
 
-/* Where x < 0, lgamma(x) instead of 'other'. Near zeros the difference of two logarithms
- * cancels, which matters for a result in double precision only: 'exact'. */
+/* Where x < 0, lgamma(x) instead of 'other'. Near zeros the difference of two
+ * logarithms cancels, which matters for a result in double precision only: 'exact'. */
 static V lgamma_if_negative(const M *m, V x, V other, bool exact)
 {
     V zero = m_number(m, 0), infinity = m_number(m, INFINITY);
@@ -344,8 +387,8 @@ static V lgamma_small(const M *m, V y, Pair log_y)
     return lgamma_least(m, y, sum);
 }
 
-/* log(gamma(y)) for the others: y (log(y) - 1) and a constant are added exactly, what is
- * left is small beside them. */
+/* log(gamma(y)) for the others: y (log(y) - 1) and a constant are added exactly, what
+ * is left is small beside them. */
 static V lgamma_large(const M *m, V y, Pair log_y)
 {
     const double *constant = stirling_constant;

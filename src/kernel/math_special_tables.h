@@ -102,25 +102,25 @@ static const double log_short[] = {
     -0x1.8bd5266ed78cdp-5,
 };
 
-/* erfinv(t) / t, t^2 = 1 - exp(-x - 2.0) for x in [-2.0, 2.0], error 2^-29.97:
+/* erfinv(t) / t, t^2 = 1 - exp(x - 1.75) for x in [-2.25, 1.75], error 2^-29.97:
  * x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9. */
 static const double erfinv_near_single[] = {
-    0x1.60912ep0,
-    0x1.ff8668p-3,
-    -0x1.01f7acp-9,
-    -0x1.bb97d2p-10,
-    0x1.c4d15ep-13,
-    0x1.fec772p-18,
-    -0x1.46450cp-18,
-    0x1.447a9ep-22,
-    0x1.1988a6p-24,
-    -0x1.4978b2p-27,
+    0x1.508eb4p0,
+    -0x1.006e82p-2,
+    -0x1.44cdf2p-11,
+    0x1.f28a46p-10,
+    0x1.a7000ep-13,
+    -0x1.ff514p-17,
+    -0x1.61371cp-18,
+    -0x1.4115b8p-23,
+    0x1.762f46p-24,
+    0x1.49710cp-27,
 };
 
 /* What these lack. */
 static const double erfinv_near_single_low[] = {
-    -0x1.daaf52p-25,
-    -0x1.e50c4cp-29,
+    -0x1.3691ep-26,
+    0x1.7f74c8p-27,
 };
 
 /* erfinv(t) / t beyond for x in [-1.0, 1.1], error 2^-31.95: x^0, x^1, x^2, x^3,
@@ -147,42 +147,42 @@ static const double erfinv_far_single_low[] = {
     0x1.0b9c22p-25,
 };
 
-/* erfinv(t) / t, t^2 = 1 - exp(-x - 3.125) for x in [-3.125, 3.125], error
+/* erfinv(t) / t, t^2 = 1 - exp(x - 3.125) for x in [-3.125, 3.125], error
  * 2^-59.44: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12,
  * x^13, x^14, x^15, x^16, x^17, x^18, x^19, x^20, x^21, x^22, x^23, x^24, x^25. */
 static const double erfinv_near_double[] = {
     0x1.a755e7c99ae86p0,
-    0x1.ebd80d9b13df9p-3,
+    -0x1.ebd80d9b13df9p-3,
     -0x1.8b6c33114ea67p-8,
-    -0x1.8457694834e42p-11,
+    0x1.8457694834e42p-11,
     0x1.879c2a20b0d71p-13,
-    -0x1.d1d1f7ca93372p-17,
-    -0x1.6e8a53c9b6dbp-20,
-    0x1.c6b4f8a1b98a8p-22,
-    -0x1.f36cee538468dp-26,
-    -0x1.1a9eb59b968a6p-28,
-    0x1.20f54028bcce4p-30,
-    -0x1.dc3dd8ee70b09p-35,
-    -0x1.c8a5d2f7288bcp-37,
-    0x1.722f25c38830dp-39,
-    -0x1.6ba1bd901dd1cp-44,
-    -0x1.680bc62cf5dd3p-45,
-    0x1.d62eb498f026p-48,
-    -0x1.acc64c4f50cbbp-55,
-    -0x1.1a99a3620926cp-53,
-    0x1.2b50444f98969p-56,
-    0x1.76b253b0b8d8fp-61,
-    -0x1.d08f216d2027ep-62,
-    0x1.659731adb032fp-66,
-    0x1.737e130998596p-68,
-    -0x1.9c81c7ca51c4p-72,
-    -0x1.1192f4ea46c3ap-75,
+    0x1.d1d1f7ca93371p-17,
+    -0x1.6e8a53c9b6db3p-20,
+    -0x1.c6b4f8a1b985cp-22,
+    -0x1.f36cee5384504p-26,
+    0x1.1a9eb59b95535p-28,
+    0x1.20f54028bb835p-30,
+    0x1.dc3dd8eec9f49p-35,
+    -0x1.c8a5d2f6db087p-37,
+    -0x1.722f25c588dbfp-39,
+    -0x1.6ba1bd9b95ba5p-44,
+    0x1.680bc64b6bf3ap-45,
+    0x1.d62eb4bd0d3cbp-48,
+    0x1.acc638b02d121p-55,
+    -0x1.1a99a3f9cac46p-53,
+    -0x1.2b50400e30226p-56,
+    0x1.76b260757b8cp-61,
+    0x1.d08f0e54c94b9p-62,
+    0x1.65971dd59caa3p-66,
+    -0x1.737de0f5f4c34p-68,
+    -0x1.9c81acdab1bbbp-72,
+    0x1.1192806466326p-75,
 };
 
 /* What these lack. */
 static const double erfinv_near_double_low[] = {
     -0x1.947aa1ec9f0aap-56,
-    0x1.b6cfdeea9dabap-65,
+    -0x1.b641e1a626dbep-65,
 };
 
 /* erfinv(t) / t beyond for x in [-1.75, 1.77], error 2^-57.19: x^0, x^1, x^2,
