@@ -113,14 +113,7 @@ static Pair sum_exactly(const M *m, V k, Pair s)
     return (Pair){ sum.hi, m_add(m, sum.lo, m_add(m, head.lo, last.lo)) };
 }
 
-static Pair sum_closely(const M *m, V k, Pair s)
-{
-    return add_octaves(m, k, sum_series(m, s));
-}
-
-typedef Pair Sum(const M *m, V k, Pair quotient);
-
-static Pair log_of_pair(const M *m, Pair x, Sum *sum)
+Pair math_log_exact(const M *m, Pair x)
 {
     if (x.hi == PROGRAM_NONE || x.lo == PROGRAM_NONE)
         return (Pair){ PROGRAM_NONE, PROGRAM_NONE };
@@ -133,23 +126,14 @@ static Pair log_of_pair(const M *m, Pair x, Sum *sum)
         V scale = m_as_float(m, m_left(m, exponent, m->digits - 1));
         second = m_mul(m, x.lo, scale);
     }
-    Pair log = sum(m, parts.k, make_quotient(m, parts.f, second));
+    Pair log = sum_exactly(m, parts.k, make_quotient(m, parts.f, second));
     return m_fast_two_sum(m, log.hi, log.lo);
-}
-
-Pair math_log_pair(const M *m, Pair x)
-{
-    return log_of_pair(m, x, sum_closely);
-}
-
-Pair math_log_exact(const M *m, Pair x)
-{
-    return log_of_pair(m, x, sum_exactly);
 }
 
 Pair math_log_pair_of_parts(const M *m, LogParts parts)
 {
-    Pair log = sum_closely(m, parts.k, make_quotient(m, parts.f, PROGRAM_NONE));
+    Pair series = sum_series(m, make_quotient(m, parts.f, PROGRAM_NONE));
+    Pair log = add_octaves(m, parts.k, series);
     return m_fast_two_sum(m, log.hi, log.lo);
 }
 

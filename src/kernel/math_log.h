@@ -17,15 +17,12 @@ LogParts math_log_parts(const M *m, V x);
 /** The same for x that are not subnormal. */
 LogParts math_log_parts_of_normal(const M *m, V x);
 
-/** log(x.hi + x.lo) with a relative error of about 2^-(digits + 5), for x.hi positive,
- *  finite and not subnormal; |x.lo| may be up to 2^(10 - digits) of it. Other arguments
- *  give rubbish, without harm. Costs a division. Nothing is spent on x.lo if it is a
- *  literal. */
-Pair math_log_pair(const M *m, Pair x);
-/** The same of 2^k (1 + f), which may have been subnormal. */
+/** log of 2^k (1 + f) with a relative error of about 2^-(digits + 5). Costs a
+ *  division. */
 Pair math_log_pair_of_parts(const M *m, LogParts parts);
-/** As math_log_pair() with an error of about 2^-(digits + 12), for what is multiplied
- *  by large numbers. */
+/** log(x.hi + x.lo) with an error of about 2^-(digits + 12), for what is multiplied by
+ *  large numbers: of normalised pairs that are positive, finite and not subnormal.
+ *  Others give rubbish, without harm. Nothing is spent on x.lo if it is a literal. */
 Pair math_log_exact(const M *m, Pair x);
 /** The same of 2^k (1 + f), with |lo| a little more than ulp(hi). */
 Pair math_log_exact_of_parts(const M *m, LogParts parts);
