@@ -50,7 +50,10 @@ static Pair poly_pair(const M *m, Pair x, const double *c, int count, const doub
 {
     V first[] = { m_number(m, c[0]), m_number(m, c[1]) };
     V lack[] = { m_number(m, low[0]), m_number(m, low[1]) };
-    return last_terms(m, x, long_poly(m, x.hi, c + 2, count - 2), first, lack);
+    enum { LONG = 20 };
+    V rest = count < LONG ? m_poly(m, x.hi, c + 2, count - 2)
+                          : long_poly(m, x.hi, c + 2, count - 2);
+    return last_terms(m, x, rest, first, lack);
 }
 
 /* ------------------------------------------------------------------------- erf */
@@ -398,11 +401,11 @@ static V lgamma_large(const M *m, V y, Pair log_y)
     rest = m_fma(m, rest, inverse, m_number(m, constant[1]));
     Pair w = m_fast_two_sum(m, log_y.hi, m_number(m, -1));
     w.lo = m_add(m, w.lo, log_y.lo);
-    rest = m_fma(m, w.hi, m_number(m, -0.5), rest);
     Pair product = m_two_product(m, y, w.hi);
     product.lo = m_fma(m, m_sub(m, y, m_number(m, 0.5)), w.lo, product.lo);
     Pair sum = m_two_sum(m, product.hi, m_number(m, constant[0]));
-    return m_add(m, sum.hi, m_add(m, sum.lo, m_add(m, product.lo, rest)));
+    rest = m_add(m, rest, m_add(m, sum.lo, product.lo));
+    return m_add(m, sum.hi, m_fma(m, w.hi, m_number(m, -0.5), rest));
 }
 
 static V lgamma_double(const M *m, V x)
