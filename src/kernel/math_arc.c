@@ -176,9 +176,9 @@ uint32_t math_atan2(Build *build, const Step *step)
     V above = m_select(m, steep, ax, ay), below = m_select(m, steep, ay, ax);
 
     const double limit = m->single ? 0x1p60 : 0x1p480, pi = turn_parts(m)[0];
-    V rare = m_or(m, m_lt(m, above, m_number(m, 1 / limit)),
-                  m_gt(m, below, m_number(m, limit)));
-    uint32_t region = build_if(build, rare);
+    V usual = m_and(m, m_ge(m, above, m_number(m, 1 / limit)),
+                    m_le(m, below, m_number(m, limit)));
+    uint32_t region = build_if(build, m_not(m, usual));
     V scaled[] = { above, below };
     scale_quotient(m, scaled);
     build_else(build, region, 2, scaled);
