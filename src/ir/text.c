@@ -63,8 +63,11 @@ static void put_aux(const Program *p, const Inst *inst, Text *out)
         break;
     case OP_LOAD:
     case OP_PARAM:
+        text_putf(out, " @%u", inst->aux);
+        break;
     case OP_STORE:
-        text_putf(out, "%s @%u", inst->flags & INST_BYPASS ? ".bypass" : "", inst->aux);
+        text_putf(out, "%s%s @%u", inst->flags & INST_MANY ? ".many" : "",
+                  inst->flags & INST_BYPASS ? ".bypass" : "", inst->aux);
         break;
     case OP_GATHER:
         text_put(out, inst->flags & INST_FAR ? ".far" : "");

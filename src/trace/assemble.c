@@ -489,22 +489,33 @@ static void mark(Program *p, Op op, uint32_t set, uint32_t clear)
             p->insts[i].flags = (uint8_t) ((p->insts[i].flags | set) & ~clear) & 7;
 }
 
+/* Straight lines over so many lanes are worth code that computes several packets at a
+ * time, which takes longer to make. */
+static bool has_many_lanes(const Assembly *b)
+{
+    enum { MANY = 1 << 14 };
+    return b->size >= MANY && !b->program->region_count && !b->program->stmt_count;
+}
+
 /* Outputs beyond the caches are written past them, but not beside gathers from beyond,
  * which take a quarter longer then (Zen 5). Where compiling takes its time, the same
  * code is to serve for all sizes. */
 static void choose_access(const Assembly *b)
 {
     Program *p = b->program;
+    bool many = has_many_lanes(b);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < p->param_count; ++i)
         if (p->params[i].kind == PARAM_OUTPUT)
             bytes += (uint64_t) b->size * type_info[p->params[i].type].size;
-    bool instant = (b->far || buffer_bypasses(bytes)) && tier_is_instant(p);
+    bool bypass = buffer_bypasses(bytes);
+    bool instant = (b->far || bypass || many) && tier_is_instant(p);
     if (b->far && !instant) {
         mark(p, OP_GATHER, 0, INST_FAR);
         mark(p, OP_GATHER_PACKET, 0, INST_FAR);
-    } else if (instant && !b->far) {
-        mark(p, OP_STORE, INST_BYPASS, 0);
+    } else if (instant) {
+        uint32_t past = bypass && !b->far ? INST_BYPASS : 0;
+        mark(p, OP_STORE, (many ? INST_MANY : 0u) | past, 0);
     }
 }
 

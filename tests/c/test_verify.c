@@ -286,7 +286,7 @@ static const Row rows[] = {
     { nested, { { 0, FLAGS, 13, INST_BYPASS } },
       "%13 = add: only a store can bypass the caches" },
     { nested, { { 0, FLAGS, 13, INST_FAR } },
-      "%13 = add: only a gather can be from far" },
+      "%13 = add: only gathers can be from far, and stores of many" },
 
     /* local arrays */
     { memory, { { 0, AUX, 5, 0 } }, "%5 = local: no entries" },

@@ -622,6 +622,8 @@ static void make_store(Maker *m, uint32_t value)
     m->random->arrays[slot].bypassed = slot % 2;
     if (slot % 2)
         m->program->insts[at].flags |= INST_BYPASS;
+    if (slot / 2 % 2)
+        m->program->insts[at].flags |= INST_MANY;
 }
 
 static void store_any(Maker *m)

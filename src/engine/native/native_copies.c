@@ -145,6 +145,13 @@ static uint32_t count_usual(const Native *n)
     return count;
 }
 
+/* Is it worth the time that more code takes to make? */
+static bool has_many_lanes(const Program *p)
+{
+    const Inst *last = &p->insts[p->inst_count - 1];
+    return last->op == OP_STORE && last->flags & INST_MANY;
+}
+
 /* Is one packet better than 'copies'? Straight lines: they pay if a packet is so long
  * that the processor does not meet the next one by itself, and mostly one chain. A few
  * registers less do little harm there, as values in memory are operands, too; in a loop
@@ -152,7 +159,7 @@ static uint32_t count_usual(const Native *n)
  * values at once are often those of a rare path, where spilling does no harm. */
 static bool is_too_many(const Native *n, uint32_t copies)
 {
-    enum { SHORT = 24, CHAINS = 6 };
+    enum { SHORT = 24, CHAINS = 6, MOST_CHAINS = 10 };
     const NativeFunction *f = n->f;
     uint32_t steps = f->step_end - f->packet;
     uint32_t vectors = count_registers(n, NATIVE_VECTOR);
@@ -161,7 +168,8 @@ static bool is_too_many(const Native *n, uint32_t copies)
     if (native_copies_has_loops(f->program))
         return 2 * copies * f->pressure > 3 * vectors;
     uint32_t usual = count_usual(n), most = usual < steps ? 4 : 2;
-    return steps < SHORT || copies * usual > CHAINS * f->height ||
+    uint32_t chains = has_many_lanes(f->program) ? MOST_CHAINS : CHAINS;
+    return steps < SHORT || copies * usual > chains * f->height ||
            copies * f->pressure > most * vectors;
 }
 
@@ -176,9 +184,10 @@ static bool has_room(const Native *n, uint32_t copies)
 
 uint32_t native_copies_choose(const Native *n)
 {
-    enum { LANES = 32 };
+    enum { LANES = 32, MOST_LANES = 64 };
     uint32_t wanted = native_target_packets();
-    uint32_t copies = wanted ? wanted : LANES / n->lanes;
+    uint32_t lanes = has_many_lanes(n->f->program) ? MOST_LANES : LANES;
+    uint32_t copies = wanted ? wanted : lanes / n->lanes;
     if (n->root_program->callable_count || n->f->single)
         return 1;
     if (copies > n->most_copies)
