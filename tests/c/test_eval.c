@@ -308,7 +308,7 @@ static bool check_bypass(size_t size)
     DROP(i, wide, byte, five, product, mask, held[0], held[1], held[2], held[3]);
     KernelHistoryEntry *e = NULL;
     assert_int_equal(jit_kernel_history(&e), 1);
-    bool bypass = strstr(e->ir, "store.bypass @");
+    bool bypass = strstr(e->ir, ".bypass @");
     jit_kernel_history_release(e, 1);
     return bypass;
 }
@@ -357,7 +357,7 @@ static const char *check_far(size_t entries, const uint32_t *index, size_t size)
     KernelHistoryEntry *e = NULL;
     assert_int_equal(jit_kernel_history(&e), 1);
     const char *how = strstr(e->ir, "gather.far ")      ? "far"
-                      : strstr(e->ir, "store.bypass @") ? "near, bypass"
+                      : strstr(e->ir, ".bypass @") ? "near, bypass"
                                                         : "near";
     jit_kernel_history_release(e, 1);
     return how;
