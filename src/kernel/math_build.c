@@ -122,6 +122,20 @@ V m_scale(const M *m, V a, V k)
     return m_mul(m, once, power_of_two(m, m_sub(m, k, half)));
 }
 
+V m_long_poly(const M *m, V x, const double *c, int n)
+{
+    enum { SUMS = 4 };
+    V square = m_mul(m, x, x), fourth = m_mul(m, square, square), part[SUMS];
+    for (int k = 0; k < SUMS; ++k) {
+        int last = (n - 1 - k) / SUMS * SUMS + k;
+        part[k] = m_number(m, c[last]);
+        for (int i = last - SUMS; i >= 0; i -= SUMS)
+            part[k] = m_fma(m, part[k], fourth, m_number(m, c[i]));
+    }
+    V low = m_fma(m, part[1], x, part[0]), high = m_fma(m, part[3], x, part[2]);
+    return m_fma(m, high, square, low);
+}
+
 /* Half the exponent with the opposite sign, the logarithm of the significand taken as a
  * straight line. */
 V m_rough_root(const M *m, V x)

@@ -126,6 +126,8 @@ static inline V m_to_float(const M *m, V a)
  *  apart (Estrin) from 'n' = 6 on: more operations can be under way at once for one
  *  more multiplication. Coefficients are exact in the type. */
 V m_poly(const M *m, V x, const double *c, int n);
+/** The same in four sums, for long ones (n >= 4): twice as much at once. */
+V m_long_poly(const M *m, V x, const double *c, int n);
 /** The same from the highest coefficient down (Horner): its last steps lose nothing if
  *  |x| is small. */
 V m_horner(const M *m, V x, const double *c, int n);

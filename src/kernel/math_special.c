@@ -15,22 +15,6 @@
 #include "kernel/math_log_tables.h"
 #include "kernel/math_special_tables.h"
 
-/* c[0] + c[1] x + ... in four sums, for long polynomials: twice as much is under way at
- * once as in m_poly(). */
-static V long_poly(const M *m, V x, const double *c, int n)
-{
-    enum { SUMS = 4 };
-    V square = m_mul(m, x, x), fourth = m_mul(m, square, square), part[SUMS];
-    for (int k = 0; k < SUMS; ++k) {
-        int last = (n - 1 - k) / SUMS * SUMS + k;
-        part[k] = m_number(m, c[last]);
-        for (int i = last - SUMS; i >= 0; i -= SUMS)
-            part[k] = m_fma(m, part[k], fourth, m_number(m, c[i]));
-    }
-    V low = m_fma(m, part[1], x, part[0]), high = m_fma(m, part[3], x, part[2]);
-    return m_fma(m, high, square, low);
-}
-
 /* c[0] + x (c[1] + x rest), the sums as pairs: 'low' is what the coefficients lack. The
  * first of two terms is the larger one. */
 static Pair last_terms(const M *m, Pair x, V rest, const V *c, const V *low)
@@ -52,7 +36,7 @@ static Pair poly_pair(const M *m, Pair x, const double *c, int count, const doub
     V lack[] = { m_number(m, low[0]), m_number(m, low[1]) };
     enum { LONG = 20 };
     V rest = count < LONG ? m_poly(m, x.hi, c + 2, count - 2)
-                          : long_poly(m, x.hi, c + 2, count - 2);
+                          : m_long_poly(m, x.hi, c + 2, count - 2);
     return last_terms(m, x, rest, first, lack);
 }
 

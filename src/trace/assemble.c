@@ -489,12 +489,14 @@ static void mark(Program *p, Op op, uint32_t set, uint32_t clear)
             p->insts[i].flags = (uint8_t) ((p->insts[i].flags | set) & ~clear) & 7;
 }
 
-/* Straight lines over so many lanes are worth code that computes several packets at a
- * time, which takes longer to make. */
+/* Arithmetic over so many lanes is worth code that computes several packets at a time,
+ * which takes longer to make. With gathers, effects or regions there is none. */
 static bool has_many_lanes(const Assembly *b)
 {
     enum { MANY = 1 << 14 };
-    return b->size >= MANY && !b->program->region_count && !b->program->stmt_count;
+    const Program *p = b->program;
+    return b->size >= MANY && !p->region_count && !p->stmt_count &&
+           program_find_param(p, PARAM_POINTER) == PROGRAM_NONE;
 }
 
 /* Outputs beyond the caches are written past them, but not beside gathers from beyond,

@@ -403,6 +403,7 @@ void native_flow_function(Native *n, NativeFunction *f);
 
 /** How many packets the code of n->f computes at a time: a power of two. */
 uint32_t native_copies_choose(const Native *n);
+/** Are there loops, which want registers for their states? */
 bool native_copies_has_loops(const Program *p);
 
 /* ---- native_call.c */
