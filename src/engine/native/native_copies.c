@@ -129,20 +129,28 @@ static uint32_t count_registers(const Native *n, NativeClass class)
 }
 
 /* Steps without those of rare paths, which hardly a packet takes. */
-static uint32_t count_usual(const Native *n)
+typedef struct Usual {
+    uint32_t count;
+    bool divides; /* is there a division or a root of floats? */
+} Usual;
+
+static Usual count_usual(const Native *n)
 {
     const NativeFunction *f = n->f;
-    uint32_t count = 0, end = 0;
+    Usual usual = { 0, false };
+    uint32_t end = 0;
     for (uint32_t s = f->packet; s < f->step_end; ++s) {
         uint32_t at = f->steps[s].at;
         const Inst *inst = &f->program->insts[at];
         if (at < end)
             continue;
-        ++count;
+        bool divides = inst->op == OP_DIV || inst->op == OP_RCP || inst->op == OP_SQRT;
+        ++usual.count;
+        usual.divides |= divides && !type_info[inst->type].is_integer;
         if (inst->op == OP_REGION && native_region_is_one_sided(n, inst->aux))
             end = f->program->regions[inst->aux].end;
     }
-    return count;
+    return usual;
 }
 
 /* Is it worth the time that more code takes to make? */
@@ -156,10 +164,12 @@ static bool has_many_lanes(const Program *p)
  * that the processor does not meet the next one by itself, and mostly one chain. A few
  * registers less do little harm there, as values in memory are operands, too; in a loop
  * that goes for those from outside, but others would be stored again and again. Most
- * values at once are often those of a rare path, where spilling does no harm. */
+ * values at once are often those of a rare path, where spilling does no harm. There is
+ * one divider: it would be idle while all packets go on with its results, and each of
+ * them wait until it is done with the others. */
 static bool is_too_many(const Native *n, uint32_t copies)
 {
-    enum { SHORT = 24, CHAINS = 6, MOST_CHAINS = 10 };
+    enum { SHORT = 24, SHORT_WITH_DIVISION = 48, CHAINS = 6, MOST_CHAINS = 10 };
     const NativeFunction *f = n->f;
     uint32_t steps = f->step_end - f->packet;
     uint32_t vectors = count_registers(n, NATIVE_VECTOR);
@@ -167,9 +177,11 @@ static bool is_too_many(const Native *n, uint32_t copies)
         return true;
     if (native_copies_has_loops(f->program))
         return 2 * copies * f->pressure > 3 * vectors;
-    uint32_t usual = count_usual(n), most = usual < steps ? 4 : 2;
+    Usual usual = count_usual(n);
     uint32_t chains = has_many_lanes(f->program) ? MOST_CHAINS : CHAINS;
-    return steps < SHORT || copies * usual > chains * f->height ||
+    uint32_t most = usual.count < steps ? 4 : 2;
+    return steps < SHORT || (usual.divides && usual.count <= SHORT_WITH_DIVISION) ||
+           copies * usual.count > chains * f->height ||
            copies * f->pressure > most * vectors;
 }
 
