@@ -244,6 +244,32 @@ static void test_literal_divisor(void **state)
     }
 }
 
+/* Products of lower halves, alone and beside other users of a half; products with
+ * factors of which one has an upper half. */
+static void test_half_products(void **state)
+{
+    (void) state;
+    static const uint64_t masks[] = { UINT32_MAX, UINT32_MAX - 1, UINT64_C(1) << 32,
+                                      UINT32_MAX };
+    for (uint32_t k = 0; k < 64; ++k) {
+        VarType type = k & 1 ? VarTypeInt64 : VarTypeUInt64;
+        Program *p = new_program();
+        uint32_t mask = program_add_literal(p, type, masks[k >> 1 & 3]);
+        uint32_t whole = add_input(p, type), a = add(p, OP_AND, type, 0, 2, whole, mask);
+        uint32_t b = add_input(p, type), narrow = add_input(p, VarTypeUInt32);
+        if (k & 8)
+            b = add(p, OP_AND, type, 0, 2, program_add_literal(p, type, UINT32_MAX), b);
+        else if (k & 16)
+            b = add(p, OP_CAST, type, 0, 1, narrow);
+        add_output(p, type, add(p, OP_MUL, type, 0, 2, a, b));
+        add_output(p, type, add(p, OP_MUL, type, 0, 2, b, a));
+        add_output(p, type, add(p, OP_MUL, type, 0, 2, a, a));
+        if (k & 32)
+            add_output(p, type, add(p, OP_ADD, type, 0, 2, a, b));
+        check(p, "product of halves");
+    }
+}
+
 /* ---- arrays by index */
 
 /* index = (3 * counter + 5) % ENTRIES: a permutation; or any entry. Lanes that are
@@ -417,7 +443,7 @@ static int run_all(void)
         cmocka_unit_test(test_bitcasts),        cmocka_unit_test(test_long_division),
         cmocka_unit_test(test_literal_divisor), cmocka_unit_test(test_gather),
         cmocka_unit_test(test_scatter),         cmocka_unit_test(test_far),
-        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_edges),           cmocka_unit_test(test_half_products),
     };
     native = engine_find("native");
     return cmocka_run_group_tests(tests, NULL, NULL);

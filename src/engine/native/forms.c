@@ -60,7 +60,8 @@ bool forms_commute(Native *n, const NativeRow *row)
 bool forms_multiply_halves(Native *n)
 {
     static const NativeRow row = { .inst = X86_VPMULUDQ };
-    return native_is_half(n, 0) && native_is_half(n, 1) && forms_commute(n, &row);
+    return native_is_half(n->f, n->args[0]) && native_is_half(n->f, n->args[1]) &&
+           forms_commute(n, &row);
 }
 
 bool forms_unary_const(Native *n, const NativeRow *row)

@@ -55,8 +55,8 @@ enum {
     NATIVE_KEPT = 4,     /* STATE: the result of the loop is needed */
     NATIVE_STEP = 8,     /* computed by an instruction of its own, if needed */
     NATIVE_EFFECT = 16,  /* needed in any case */
-    NATIVE_RENAMES = 32, /* CAST or BITCAST that changes nothing, PACKET_ITEM; NEG that
-                            is part of its users */
+    NATIVE_RENAMES = 32, /* CAST or BITCAST that changes nothing, PACKET_ITEM; NEG or AND
+                            that is part of its users */
     NATIVE_UNIFORM = 64, /* computed before the loop over packets; kept in it */
     NATIVE_HOME = 128,   /* a loop expects the value in its slot, which is kept */
     NATIVE_WANTED = 256, /* mark of native_region.c */
@@ -385,6 +385,10 @@ static inline bool native_operand_ends(const Native *n, const NativeValue *v)
            !(((v->flags & NATIVE_UNIFORM) != 0) & n->keep_uniform);
 }
 
+/** Is this operand of a product of 64 bits, by its position, known to be less than 2^32?
+ *  If it is the lower half of a number, the number itself may be in the register: the
+ *  product has to ignore its upper half. */
+bool native_is_half(const NativeFunction *f, uint32_t at);
 /** Operands of a step with few of them are noted; then native_use...() work. */
 void native_operand_begin(Native *n, uint32_t step);
 /** The result is bound, operands that end here are released. */

@@ -45,7 +45,7 @@ typedef struct Builder {
     uint8_t single;       /* is there an operation that cannot be copied? */
     bool pointers;        /* parameters that are pointers may have to be computed */
     bool renamed;         /* may a value have another number than its position? */
-    bool negations;       /* there are some of floats */
+    bool folds;           /* there are instructions that may be part of their users */
     uint32_t *path;       /* by position: see find_path() */
     bool failed;
 } Builder;
@@ -72,7 +72,8 @@ static const uint8_t op_special[OP_COUNT] = {
     [OP_LOAD] = SPECIAL,    [OP_PARAM] = SPECIAL,  [OP_CAST] = SPECIAL,
     [OP_BITCAST] = SPECIAL, [OP_ACTIVE] = SPECIAL, [OP_RESULT] = SPECIAL,
     [OP_STATE] = SPECIAL,   [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL,
-    [OP_GATHER_PACKET] = SPECIAL, [OP_PACKET_ITEM] = SPECIAL, [OP_NEG] = SPECIAL
+    [OP_GATHER_PACKET] = SPECIAL, [OP_PACKET_ITEM] = SPECIAL, [OP_NEG] = SPECIAL,
+    [OP_AND] = SPECIAL
 };
 
 /* Operations of which packets are not computed side by side: those whose effects have
@@ -274,6 +275,20 @@ static void number_item(Builder *b, uint32_t at, NativeValue *v)
     f->root[at] = *item;
 }
 
+/* The operand of an instruction that may be part of its users: the negation of a float,
+ * or the lower half of 64 bits. PROGRAM_NONE for others. */
+static uint32_t folded_operand(const Program *p, const Inst *inst)
+{
+    if (inst->op == OP_NEG)
+        return type_info[inst->type].is_float ? inst->arg[0] : PROGRAM_NONE;
+    for (uint32_t k = 0; k < 2 && type_info[inst->type].size == 8; ++k) {
+        const Inst *mask = &p->insts[inst->arg[k]];
+        if (mask->op == OP_LITERAL && p->literals[mask->aux] == UINT32_MAX)
+            return inst->arg[1 - k];
+    }
+    return PROGRAM_NONE;
+}
+
 static void number_special(Builder *b, uint32_t at)
 {
     const Inst *inst = &b->p->insts[at];
@@ -316,9 +331,10 @@ static void number_special(Builder *b, uint32_t at)
         number_item(b, at, v);
         break;
     case OP_NEG:
-        if (1 << inst->type & (1 << VarTypeFloat32 | 1 << VarTypeFloat64)) {
-            v->flags = NATIVE_RENAMES | NATIVE_ODD; /* see fold_negations() */
-            b->negations = true;
+    case OP_AND:
+        if (folded_operand(b->p, inst) != PROGRAM_NONE) {
+            v->flags = NATIVE_RENAMES | NATIVE_ODD; /* see fold() */
+            b->folds = true;
         }
         break;
     default: /* CAST, BITCAST */
@@ -330,23 +346,39 @@ static void number_special(Builder *b, uint32_t at)
     }
 }
 
-/* A negation that only fused operations use is a part of them (native_is_negated()). */
-static void fold_negations(Builder *b)
+/* Does an instruction do for its operand k what the operation says? */
+static bool can_fold(const NativeFunction *f, const Inst *user, uint32_t k, Op op)
+{
+    if (op == OP_NEG)
+        return user->op == OP_FMA;
+    return user->op == OP_MUL && native_is_half(f, user->arg[1 - k]);
+}
+
+/* A negation that only fused operations use is a part of them (native_is_negated()), and
+ * so is the choice of lower halves for products of such (native_is_half()). */
+static void fold(Builder *b)
 {
     const Program *p = b->p;
     NativeFunction *f = b->f;
     for (uint32_t at = 0; at < p->inst_count; ++at) {
         const Inst *inst = &p->insts[at];
         const uint32_t *args = program_args(p, inst);
-        for (uint32_t k = 0; k < inst->count && inst->op != OP_FMA; ++k)
-            if (p->insts[args[k]].op == OP_NEG)
+        for (uint32_t k = 0; k < inst->count; ++k) {
+            Op op = (Op) p->insts[args[k]].op;
+            bool folds = op == OP_NEG || op == OP_AND;
+            if (folds && f->values[args[k]].flags & NATIVE_RENAMES &&
+                !can_fold(f, inst, k, op))
                 f->values[args[k]].flags = NATIVE_STEP | NATIVE_ODD;
+        }
     }
-    for (uint32_t at = 0; at < p->inst_count; ++at)
-        if (p->insts[at].op == OP_NEG && f->values[at].flags & NATIVE_RENAMES) {
-            f->root[at] = f->root[p->insts[at].arg[0]];
+    for (uint32_t at = 0; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        if ((inst->op == OP_NEG || inst->op == OP_AND) &&
+            f->values[at].flags & NATIVE_RENAMES) {
+            f->root[at] = f->root[folded_operand(p, inst)];
             b->renamed = true;
         }
+    }
 }
 
 /* Steps on the longest path of dependencies to and including this instruction. One with
@@ -404,8 +436,8 @@ static void number_values(Builder *b)
         height = path[at] > height ? path[at] : height;
     }
     f->height = height;
-    if (b->negations)
-        fold_negations(b);
+    if (b->folds)
+        fold(b);
     for (uint32_t v = f->valid; v < f->value_count; ++v)
         f->values[v] =
             make_value(b->n, VarTypeBool,

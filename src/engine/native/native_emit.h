@@ -146,8 +146,6 @@ static inline bool native_is_literal(const Native *n, uint32_t k, uint64_t *bits
     return true;
 }
 
-/** Is operand k, of 64 bits, known to be less than 2^32? */
-bool native_is_half(const Native *n, uint32_t k);
 /** Operands of FMA, of type Float32 or Float64: shall the value that native_use() gives
  *  be negated? */
 bool native_is_negated(const Native *n, uint32_t k);

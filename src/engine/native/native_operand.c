@@ -135,11 +135,11 @@ static bool is_literal_from(const Program *p, uint32_t value, uint64_t least,
            p->literals[inst->aux] <= most;
 }
 
-bool native_is_half(const Native *n, uint32_t k)
+bool native_is_half(const NativeFunction *f, uint32_t at)
 {
-    const Program *p = n->f->program;
-    uint32_t value = native_operand_value(n, k);
-    if (value >= n->f->valid)
+    const Program *p = f->program;
+    uint32_t value = p->insts[at].op == OP_AND ? at : f->root[at];
+    if (value >= f->valid)
         return false;
     const Inst *inst = &p->insts[value];
     const TypeInfo *from = &type_info[p->insts[inst->arg[0]].type];
