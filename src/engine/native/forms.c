@@ -24,17 +24,18 @@ bool forms_is_number(const Native *n, uint32_t k, uint64_t *magnitude)
 bool forms_unary(Native *n, const NativeRow *row)
 {
     NativeOperand a = native_use_rm(n, 0);
-    NativeReg to = native_result(n);
-    forms_rx(n, row->inst | forms_length(n, native_type(n, 0)), to, a);
+    X86Form form = row->inst | forms_length(n, native_type(n, 0));
+    NativeReg to = native_result_merged(n, &form);
+    forms_rx(n, form, to, a);
     return true;
 }
 
 bool forms_unary_imm(Native *n, const NativeRow *row)
 {
     NativeOperand a = native_use_rm(n, 0);
-    NativeReg to = native_result(n);
-    forms_rxi(n, row->inst | forms_length(n, native_type(n, 0)), to, a,
-              (int32_t) row->param);
+    X86Form form = row->inst | forms_length(n, native_type(n, 0));
+    NativeReg to = native_result_merged(n, &form);
+    forms_rxi(n, form, to, a, (int32_t) row->param);
     return true;
 }
 
@@ -42,8 +43,9 @@ static bool binary(Native *n, const NativeRow *row, uint32_t first)
 {
     NativeReg a = native_use(n, first);
     NativeOperand b = native_use_rm(n, 1 - first);
-    NativeReg to = native_result(n);
-    forms_rrx(n, row->inst | forms_length(n, native_type(n, 0)), to, a, b);
+    X86Form form = row->inst | forms_length(n, native_type(n, 0));
+    NativeReg to = native_result_merged(n, &form);
+    forms_rrx(n, form, to, a, b);
     return true;
 }
 
@@ -88,25 +90,32 @@ static X86Form fma_signs(const Native *n)
 }
 
 /* The result takes the register of an operand that ends here: of the sum (231), or of a
- * factor (213), which spares loading a sum that is in memory. Only the last operand of
- * the instruction may be there. */
+ * factor (213), which spares loading a sum that is in memory. */
+static uint32_t fma_over(const Native *n)
+{
+    bool keeps = !native_dies(n, 2) || !native_in_register(n, 2);
+    if (keeps && (native_dies(n, 0) || native_dies(n, 1)))
+        return !native_dies(n, 0);
+    return 2;
+}
+
+/* Only the last operand of the instruction may be in memory. */
 bool forms_fma(Native *n, const NativeRow *row)
 {
-    X86Form length = forms_length(n, native_type(n, 0)), signs = fma_signs(n);
-    bool keeps = !native_dies(n, 2) || !native_in_register(n, 2);
-    if (keeps && (native_dies(n, 0) || native_dies(n, 1))) {
-        uint32_t over = !native_dies(n, 0);
+    X86Form form = fma_signs(n) | forms_length(n, native_type(n, 0));
+    uint32_t over = native_merged_over(n, fma_over(n));
+    if (over < 2) {
         NativeReg b = native_use(n, 1 - over);
         NativeOperand c = native_use_rm(n, 2);
-        NativeReg to = native_result_over(n, over);
-        forms_rrx(n, (row->extra + signs) | length, to, b, c);
+        NativeReg to = native_result_over_merged(n, over, &form);
+        forms_rrx(n, row->extra + form, to, b, c);
         return true;
     }
     uint32_t last = native_in_register(n, 1) && !native_in_register(n, 0) ? 0 : 1;
     NativeReg a = native_use(n, 1 - last);
     NativeOperand b = native_use_rm(n, last);
-    NativeReg to = native_result_over(n, 2);
-    forms_rrx(n, (row->inst + signs) | length, to, a, b);
+    NativeReg to = native_result_over_merged(n, 2, &form);
+    forms_rrx(n, row->inst + form, to, a, b);
     return true;
 }
 

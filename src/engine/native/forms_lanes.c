@@ -67,8 +67,9 @@ bool forms_integer_neg(Native *n, const NativeRow *row)
     VarType type = native_type(n, 0);
     NativeOperand a = use_rm(n, row, 0);
     NativeReg zero = native_const_reg(n, forms_bits(type), 0);
-    NativeReg to = native_result(n);
-    forms_rrx(n, row->inst | forms_length(n, type), to, zero, a);
+    X86Form form = row->inst | forms_length(n, type);
+    NativeReg to = row->param ? native_result(n) : native_result_merged(n, &form);
+    forms_rrx(n, form, to, zero, a);
     finish(n, row, to);
     return true;
 }
@@ -146,8 +147,9 @@ bool forms_sign(Native *n, const NativeRow *row)
     uint64_t sign = UINT64_C(1) << (type_info[type].size * 8 - 1);
     NativeOperand bits =
         native_const(n, forms_bits(type), row->param ? sign - 1 : sign);
-    NativeReg to = native_result(n);
-    forms_rrx(n, row->inst | forms_length(n, type), to, a, bits);
+    X86Form form = row->inst | forms_length(n, type);
+    NativeReg to = native_result_merged(n, &form);
+    forms_rrx(n, form, to, a, bits);
     return true;
 }
 
@@ -158,7 +160,8 @@ bool forms_rcp(Native *n, const NativeRow *row)
     NativeReg numerator = type == VarTypeFloat64
                               ? native_const_reg(n, 64, 0x3ff0000000000000)
                               : native_const_reg(n, 32, 0x3f800000);
-    NativeReg to = native_result(n);
-    forms_rrx(n, row->inst | forms_length(n, type), to, numerator, a);
+    X86Form form = row->inst | forms_length(n, type);
+    NativeReg to = native_result_merged(n, &form);
+    forms_rrx(n, form, to, numerator, a);
     return true;
 }

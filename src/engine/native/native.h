@@ -5,6 +5,7 @@
  *                       and where each value is needed next
  *     native_alloc.c    registers and spill slots
  *     native_operand.c  operands, results, temporaries, constants (native_emit.h)
+ *     native_merge.c    selections that arithmetic does itself
  *     native_flow.c     the walk over the steps
  *     native_copies.c   how many packets side by side
  *     native_region.c   loops and conditionals
@@ -63,7 +64,10 @@ enum {
     NATIVE_ODD = 512,    /* more to it than operands and a result (native_build.c) */
     NATIVE_SPILLED = 1024,  /* has a spill slot */
     NATIVE_FILTERED = 2048, /* mask: has only lanes of the other operand of its user, */
-    NATIVE_INSIDE = 4096    /* ... of the loop that it is the test of */
+    NATIVE_INSIDE = 4096,   /* ... of the loop that it is the test of */
+    NATIVE_INVERTED = 8192, /* mask: has the lanes where the comparison is false */
+    NATIVE_SELECTED = 16384, /* a select chooses it, */
+    NATIVE_MERGED = 32768    /* ... and has nothing to do for that (native_merge.c) */
 };
 
 typedef struct NativeValue {
@@ -389,6 +393,9 @@ static inline bool native_operand_ends(const Native *n, const NativeValue *v)
  *  If it is the lower half of a number, the number itself may be in the register: the
  *  product has to ignore its upper half. */
 bool native_is_half(const NativeFunction *f, uint32_t at);
+/** The value in a register of its own ('only': which may be its own one), which becomes
+ *  that of the result. */
+void native_operand_take_over(Native *n, uint32_t value, bool only);
 /** Operands of a step with few of them are noted; then native_use...() work. */
 void native_operand_begin(Native *n, uint32_t step);
 /** The result is bound, operands that end here are released. */
@@ -397,6 +404,14 @@ void native_operand_end(Native *n);
 uint32_t native_operand_constant(Native *n, uint32_t bits, uint64_t value);
 /** Release constants so far. */
 void native_operand_free(Native *n);
+
+/* ---- native_merge.c */
+
+/** native_result_merged(), native_result_over_merged(), native_merged_over() for
+ *  NATIVE_SELECTED results. */
+NativeReg native_merge_result(Native *n, X86Form *form);
+NativeReg native_merge_result_over(Native *n, uint32_t k, X86Form *form);
+uint32_t native_merge_over(const Native *n, uint32_t k);
 
 /* ---- native_flow.c */
 

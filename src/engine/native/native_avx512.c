@@ -72,8 +72,8 @@ const NativeRows native_avx512_rows = {
     [OP_ABS] = {
         ROW(Int8, forms_integer_unary, X86_VPABSD, 0, EXTEND),
         ROW(Int16, forms_integer_unary, X86_VPABSD, 0, EXTEND),
-        ROW(Int32, forms_integer_unary, X86_VPABSD),
-        ROW(Int64, forms_integer_unary, X86_VPABSQ),
+        ROW(Int32, forms_unary, X86_VPABSD),
+        ROW(Int64, forms_unary, X86_VPABSQ),
         UNSIGNED_32(forms_same),
         ROW(UInt64, forms_same),
         ROW(Float16, forms_sign, X86_VPANDD, 0, 1),

@@ -23,12 +23,12 @@ bool native_avx512_float_copysign(Native *n, const NativeRow *row)
     /* Truth tables of "third ? second : first" and "third ? first : second". */
     enum { SECOND = 0xd8, FIRST = 0xe4 };
     VarType type = native_type(n, 0);
-    uint32_t over = native_dies(n, 1) && !native_dies(n, 0);
+    X86Form form = forms_by_width(n, type, X86_VPTERNLOGD, X86_VPTERNLOGQ);
+    uint32_t over = native_merged_over(n, native_dies(n, 1) && !native_dies(n, 0));
     NativeReg other = native_use(n, 1 - over);
     NativeOperand sign = native_const(n, forms_bits(type), sign_bit(type));
-    NativeReg to = native_result_over(n, over);
-    forms_rrxi(n, forms_by_width(n, type, X86_VPTERNLOGD, X86_VPTERNLOGQ), to,
-               other, sign, over ? FIRST : SECOND);
+    NativeReg to = native_result_over_merged(n, over, &form);
+    forms_rrxi(n, form, to, other, sign, over ? FIRST : SECOND);
     return true;
 }
 
@@ -51,7 +51,7 @@ bool native_avx512_float_choose(Native *n, const NativeRow *row)
         uint32_t first = swap ? other : over;
         NativeReg a = native_use(n, first);
         NativeOperand b = native_use_rm(n, 1 - first);
-        NativeReg to = native_result(n);
+        NativeReg to = native_result_merged(n, &form);
         forms_rrx(n, form, to, a, b);
         return true;
     }
@@ -89,6 +89,8 @@ bool native_avx512_float_range(Native *n, const NativeRow *row)
 
 /* ---- comparisons: 'param' is the predicate, 'extra' that of swapped operands */
 
+enum { INVERSE = 4 /* bit of predicates: X86_CMP_..., X86_PCMP_... */ };
+
 bool native_avx512_float_compare(Native *n, const NativeRow *row)
 {
     uint64_t bits;
@@ -96,9 +98,11 @@ bool native_avx512_float_compare(Native *n, const NativeRow *row)
                 (!native_in_register(n, 0) && native_in_register(n, 1));
     NativeReg a = native_use(n, swap);
     NativeOperand b = native_use_rm(n, !swap);
+    int32_t predicate = swap ? row->extra : (int32_t) row->param;
+    predicate ^= native_inverts(n) ? INVERSE : 0;
     NativeReg filter, to = native_result_filtered(n, &filter);
     forms_rrxi(n, row->inst | forms_length(n, native_type(n, 0)) | X86_K(filter), to, a,
-               b, swap ? row->extra : (int32_t) row->param);
+               b, predicate);
     return true;
 }
 
@@ -117,7 +121,7 @@ bool native_avx512_float_compare_integer(Native *n, const NativeRow *row)
     X86 *x = native_x86(n);
     if (is_sign)
         x86_rr(x, forms_by_width(n, type, X86_VPMOVD2M, X86_VPMOVQ2M), to, a);
-    else if (row->param == X86_PCMP_EQ)
+    else if ((row->param == X86_PCMP_EQ) != native_inverts(n))
         x86_rrr(x, forms_by_width(n, type, X86_VPTESTNMD_K, X86_VPTESTNMQ_K), to, a,
                 a);
     else
@@ -129,10 +133,10 @@ bool native_avx512_float_compare_integer(Native *n, const NativeRow *row)
 /* ---- selections */
 
 /* m ? a : 0 is a move that clears the other lanes. */
-static void select_or_zero(Native *n, VarType type)
+static void select_or_zero(Native *n, VarType type, uint32_t k)
 {
     NativeReg mask = native_use_mask(n, 0, forms_bits(type));
-    NativeOperand a = native_use_rm(n, 1);
+    NativeOperand a = native_use_rm(n, k);
     NativeReg to = native_result(n);
     X86Form move = forms_by_width(n, type, X86_VMOVDQU32, X86_VMOVDQU64);
     X86Form spread = forms_by_width(n, type, X86_VPBROADCASTD, X86_VPBROADCASTQ);
@@ -144,17 +148,23 @@ static void select_or_zero(Native *n, VarType type)
         x86_rm(native_x86(n), form, to, forms_mem(a));
 }
 
+/* Operand 'yes' is for the lanes of the mask, 'no' for others. */
 bool native_avx512_float_select(Native *n, const NativeRow *row)
 {
     VarType type = native_type(n, 1);
+    uint32_t yes = native_is_inverted(n) ? 2 : 1, no = 3 - yes;
     uint64_t bits;
-    if (native_is_literal(n, 2, &bits) && bits == 0) {
-        select_or_zero(n, type);
+    if (native_is_merged(n, yes)) {
+        native_result_same(n, yes);
+        return true;
+    }
+    if (native_is_literal(n, no, &bits) && bits == 0) {
+        select_or_zero(n, type, yes);
         return true;
     }
     NativeReg mask = native_use_mask(n, 0, forms_bits(type));
-    NativeReg b = native_use(n, 2);
-    NativeOperand a = native_use_rm(n, 1);
+    NativeReg b = native_use(n, no);
+    NativeOperand a = native_use_rm(n, yes);
     NativeReg to = native_result(n);
     forms_rrx(n, row->inst | forms_length(n, type) | X86_K(mask), to, b, a);
     return true;

@@ -21,9 +21,9 @@ static uint32_t width_of(VarType type)
 
 bool native_avx512_integer_not(Native *n, const NativeRow *row)
 {
-    NativeReg a = native_use(n, 0), to = native_result(n);
-    x86_rrri(native_x86(n), row->inst | forms_length(n, native_type(n, 0)), to, a, a,
-             NOT_THIRD);
+    X86Form form = row->inst | forms_length(n, native_type(n, 0));
+    NativeReg a = native_use(n, 0), to = native_result_merged(n, &form);
+    x86_rrri(native_x86(n), form, to, a, a, NOT_THIRD);
     return true;
 }
 
@@ -35,11 +35,13 @@ static void shift_literal(Native *n, const NativeRow *row, uint32_t count)
     uint32_t bits = forms_bits(type), above = bits - width_of(type);
     X86Form length = forms_length(n, type);
     NativeOperand a = native_use_rm(n, 0);
-    NativeReg to = native_result(n);
     if (!(row->param & FORMS_EXTEND)) {
-        forms_rxi(n, row->extra | length, to, a, (int32_t) count);
+        X86Form form = row->extra | length;
+        NativeReg to = native_result_merged(n, &form);
+        forms_rxi(n, form, to, a, (int32_t) count);
         return;
     }
+    NativeReg to = native_result(n);
     X86Form back = type_info[type].is_signed ? X86_VPSRAD_I : X86_VPSRLD_I;
     forms_rxi(n, row->extra | length, to, a, (int32_t) (count + above));
     forms_shift(n, back | length, to, to, above);
@@ -59,7 +61,8 @@ bool native_avx512_integer_shift(Native *n, const NativeRow *row)
         shift_literal(n, row, count < bits ? (uint32_t) count : bits);
         return true;
     }
-    return forms_integer_binary(n, row);
+    return row->param & FORMS_EXTEND ? forms_integer_binary(n, row)
+                                     : forms_binary(n, row);
 }
 
 /* ---- high halves of products */

@@ -73,7 +73,7 @@ static const uint8_t op_special[OP_COUNT] = {
     [OP_BITCAST] = SPECIAL, [OP_ACTIVE] = SPECIAL, [OP_RESULT] = SPECIAL,
     [OP_STATE] = SPECIAL,   [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL,
     [OP_GATHER_PACKET] = SPECIAL, [OP_PACKET_ITEM] = SPECIAL, [OP_NEG] = SPECIAL,
-    [OP_AND] = SPECIAL
+    [OP_AND] = SPECIAL,     [OP_SELECT] = SPECIAL
 };
 
 /* Operations of which packets are not computed side by side: those whose effects have
@@ -337,6 +337,10 @@ static void number_special(Builder *b, uint32_t at)
             b->folds = true;
         }
         break;
+    case OP_SELECT:
+        for (uint32_t k = 1; k < INST_ARGS && inst->type != VarTypeBool; ++k)
+            f->values[f->root[inst->arg[k]]].flags |= NATIVE_SELECTED;
+        break;
     default: /* CAST, BITCAST */
         if (renames(b->p, inst)) {
             f->root[at] = f->root[inst->arg[0]];
@@ -367,8 +371,10 @@ static void fold(Builder *b)
             Op op = (Op) p->insts[args[k]].op;
             bool folds = op == OP_NEG || op == OP_AND;
             if (folds && f->values[args[k]].flags & NATIVE_RENAMES &&
-                !can_fold(f, inst, k, op))
-                f->values[args[k]].flags = NATIVE_STEP | NATIVE_ODD;
+                !can_fold(f, inst, k, op)) {
+                f->values[args[k]].flags |= NATIVE_STEP;
+                f->values[args[k]].flags &= (uint16_t) ~NATIVE_RENAMES;
+            }
         }
     }
     for (uint32_t at = 0; at < p->inst_count; ++at) {

@@ -186,6 +186,59 @@ NativeReg native_result_fresh(Native *n);
  *  before; the result is different from all of them. 'k' needs no native_use(). Not for
  *  masks. */
 NativeReg native_result_over(Native *n, uint32_t k);
+/** Is the result chosen by a select? */
+static inline bool native_is_selected(const Native *n)
+{
+    return n->values[n->result].flags & NATIVE_SELECTED;
+}
+
+/** The same for rows of one instruction, 'form', on lanes as wide as those of the
+ *  result. If all that becomes of that is a part of a select whose other operands are
+ *  there by now, the register has what other lanes get, the instruction the mask, and
+ *  the select nothing to do. */
+static inline NativeReg native_result_merged(Native *n, X86Form *form)
+{
+    if (!native_is_selected(n))
+        return native_result(n);
+    X86Form lanes = 0; /* 'form' itself is to stay in a register */
+    NativeReg to = native_merge_result(n, &lanes);
+    *form |= lanes;
+    return to;
+}
+
+/** The same for native_result_over(), if operand k is what other lanes get. */
+static inline NativeReg native_result_over_merged(Native *n, uint32_t k, X86Form *form)
+{
+    if (!native_is_selected(n))
+        return native_result_over(n, k);
+    X86Form lanes = 0;
+    NativeReg to = native_merge_result_over(n, k, &lanes);
+    *form |= lanes;
+    return to;
+}
+
+/** The operand that is best for native_result_over_merged(), which is k if there is no
+ *  select. */
+static inline uint32_t native_merged_over(const Native *n, uint32_t k)
+{
+    return native_is_selected(n) ? native_merge_over(n, k) : k;
+}
+
+/** Operands of SELECT: is operand k what the select gives, in all lanes? */
+static inline bool native_is_merged(const Native *n, uint32_t k)
+{
+    return native_operand(n, k)->flags & NATIVE_MERGED;
+}
+
+/** Comparisons on targets with mask registers: shall the result have the other lanes,
+ *  which selects have more use for? native_is_inverted() tells them. */
+bool native_inverts(Native *n);
+/** Operand 0 of SELECT. */
+static inline bool native_is_inverted(const Native *n)
+{
+    return native_operand(n, 0)->flags & NATIVE_INVERTED;
+}
+
 /** Register for a mask result. 'bits': width of its lanes, 32 or 64, where masks are
  *  vectors. */
 static inline NativeReg native_result_mask(Native *n, uint32_t bits)

@@ -346,8 +346,7 @@ bool native_is_filtered(const Native *n, uint32_t k)
     return native_operand(n, k)->flags & NATIVE_FILTERED;
 }
 
-/* The value in a register of its own, which the result may have. */
-static void take_over(Native *n, uint32_t value, bool only)
+void native_operand_take_over(Native *n, uint32_t value, bool only)
 {
     const NativeValue *v = &n->values[value];
     NativeClass class = (NativeClass) v->class;
@@ -367,7 +366,7 @@ NativeReg native_result_over(Native *n, uint32_t k)
     uint32_t value = native_operand_value(n, k), times = 0;
     for (uint32_t i = 0; i < n->inst->count; ++i)
         times += native_operand_value(n, i) == value;
-    take_over(n, value, times == 1);
+    native_operand_take_over(n, value, times == 1);
     return n->result_reg;
 }
 
@@ -375,7 +374,7 @@ void native_result_same(Native *n, uint32_t k)
 {
     uint32_t value = native_operand_value(n, k);
     n->result_bits = n->values[value].bits;
-    take_over(n, value, true);
+    native_operand_take_over(n, value, true);
 }
 
 /* ---- temporaries */
