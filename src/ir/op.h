@@ -24,6 +24,8 @@ enum {
     CLASS_NARROW = CLASS_INTEGER & ~(1 << VarTypeInt64 | 1 << VarTypeUInt64),
     CLASS_FLOAT = 1 << VarTypeFloat16 | 1 << VarTypeFloat32 | 1 << VarTypeFloat64,
     CLASS_NUMBER = CLASS_INTEGER | CLASS_FLOAT,
+    CLASS_WORD = 1 << VarTypeInt32 | 1 << VarTypeUInt32 | 1 << VarTypeFloat32 |
+                 1 << VarTypeInt64 | 1 << VarTypeUInt64 | 1 << VarTypeFloat64,
     CLASS_BITS = CLASS_INTEGER | 1 << VarTypeBool,
     CLASS_U32 = 1 << VarTypeUInt32,
     CLASS_ANY = CLASS_NUMBER | 1 << VarTypeBool | 1 << VarTypePointer

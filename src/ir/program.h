@@ -57,6 +57,9 @@ typedef struct Inst {
 
 #define INST_MOST_OPERANDS UINT16_MAX
 
+/** Most values of a LOOKUP. */
+enum { INST_LOOKUP_MOST = 32 };
+
 /** Most bytes that the local arrays of one lane may have, in a Program and its
  *  callables together. */
 #define LOCAL_MOST_BYTES 65536
@@ -176,6 +179,12 @@ static inline const SourceLine *program_source(const Program *program, uint32_t 
 /** Operands of an instruction. */
 static inline const uint32_t *program_args(const Program *program, const Inst *inst) {
     return inst->count > INST_ARGS ? program->extra + inst->arg[0] : inst->arg;
+}
+
+/** How many operands of an instruction, the first ones, are values to compute: of a
+ *  LOOKUP only the index, as the others are a table of literals. */
+static inline uint32_t program_computed_args(const Inst *inst) {
+    return inst->op == OP_LOOKUP ? 1 : inst->count;
 }
 
 /** Number of states of a loop, outputs of a conditional or of a call's targets. 'root'

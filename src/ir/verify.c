@@ -219,6 +219,24 @@ static bool check_local(const Program *p, uint32_t at, const Inst *inst)
     }
 }
 
+/* An unsigned index as wide as the result, and a table of literals. */
+static bool check_lookup(const Program *p, uint32_t at, const Inst *inst)
+{
+    uint32_t n = inst->count - 1u;
+    const TypeInfo *type = &type_info[inst->type];
+    if (inst->count < 3 || n > INST_LOOKUP_MOST || (n & (n - 1)))
+        return fault(at, inst, "%u operands", inst->count);
+    if (!(op_info[OP_LOOKUP].operands >> inst->type & 1))
+        return fault(at, inst, "not defined for %s", type->name);
+    for (uint32_t k = 1; k <= n; ++k) {
+        if (!expect(p, at, inst, k, (VarType) inst->type))
+            return false;
+        if (p->insts[program_args(p, inst)[k]].op != OP_LITERAL)
+            return fault(at, inst, "operand %u is no literal", k + 1);
+    }
+    return expect(p, at, inst, 0, type->size == 4 ? VarTypeUInt32 : VarTypeUInt64);
+}
+
 static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
 {
     const Program *p = v->p;
@@ -232,6 +250,8 @@ static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
         return expect(p, at, inst, 0, (VarType) v->root->params[inst->aux].type);
     if (inst->op >= OP_LOCAL && inst->op <= OP_LOCAL_MOVE)
         return check_local(p, at, inst);
+    if (inst->op == OP_LOOKUP)
+        return check_lookup(p, at, inst);
     if (inst->op == OP_PRINT)
         return inst->count ? expect(p, at, inst, 0, VarTypeBool)
                            : fault(at, inst, "no mask");

@@ -35,7 +35,8 @@ enum { ITEM_USED = 0 };
 /* By operation, which operand's type tells what is computed. */
 enum { NO_OPERAND = UINT16_MAX };
 static const uint16_t first_value[OP_COUNT] = {
-    [OP_SELECT] = 1,          [OP_GATHER] = 1,
+    [OP_SELECT] = 1,          [OP_LOOKUP] = 1,
+    [OP_GATHER] = 1,
     [OP_GATHER_PACKET] = 1,   [OP_SCATTER] = 1,
     [OP_SCATTER_INC] = 1,     [OP_SCATTER_ADD] = 1,
     [OP_SCATTER_EXCH] = 1,    [OP_SCATTER_CAS] = 1,

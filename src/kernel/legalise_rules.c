@@ -455,6 +455,24 @@ static uint32_t int_mod(Build *build, const Step *step)
     return build_2(build, OP_SUB, a, build_2(build, OP_MUL, quotient, b));
 }
 
+/* -------------------------------------------------------------------------- lookup */
+
+/* Bit 0 of the index chooses one of each two values, bit 1 one of two of those, ... */
+static uint32_t lookup_tree(Build *build, const Step *step)
+{
+    uint32_t v[INST_LOOKUP_MOST], index = step->args[0], n = step->count - 1;
+    for (uint32_t i = 0; i < n; ++i)
+        v[i] = step->args[1 + i];
+    uint32_t zero = bits_like(build, index, 0);
+    for (uint64_t bit = 1; n > 1; bit *= 2, n /= 2) {
+        uint32_t masked = build_2(build, OP_AND, index, bits_like(build, index, bit));
+        uint32_t set = build_2(build, OP_NEQ, masked, zero);
+        for (uint32_t i = 0; i < n / 2; ++i)
+            v[i] = build_select(build, set, v[2 * i + 1], v[2 * i]);
+    }
+    return v[0];
+}
+
 /* --------------------------------------------------------------------------- table */
 
 typedef struct RuleRow {
@@ -519,6 +537,8 @@ static const RuleRow rules[OP_COUNT] = {
                     .mask = mask_select },
     [OP_CAST] = { .half = legalise_float_cast, .real = legalise_float_cast,
                   .integer = legalise_float_cast, .mask = legalise_float_cast },
+
+    [OP_LOOKUP] = { .real = lookup_tree, .integer = lookup_tree },
 
 #define MATH(name, function, derivative) [OP_##name] = { HALF, .real = function },
 #include "kernel/math.def"

@@ -136,21 +136,16 @@ V m_long_poly(const M *m, V x, const double *c, int n)
     return m_fma(m, high, square, low);
 }
 
-/* A tree of selects: bit 0 of the index chooses one of each two values, bit 1 one of two
- * of those, ... */
 V m_lookup(const M *m, V index, const double *values, int n)
 {
-    enum { MOST = 32 };
-    V v[MOST];
+    V args[1 + INST_LOOKUP_MOST] = { index };
     for (int i = 0; i < n; ++i)
-        v[i] = m_number(m, values[i]);
-    for (uint64_t bit = 1; n > 1; bit *= 2, n /= 2) {
-        V masked = m_and(m, index, m_pattern(m, bit));
-        V set = m_neq(m, masked, m_pattern(m, 0));
-        for (int i = 0; i < n / 2; ++i)
-            v[i] = m_select(m, set, v[2 * i + 1], v[2 * i]);
-    }
-    return v[0];
+        args[1 + i] = m_number(m, values[i]);
+    return build_emit(m->build, &(Step){ .op = OP_LOOKUP,
+                                         .type = m->type,
+                                         .operand = m->type,
+                                         .count = (uint32_t) n + 1,
+                                         .args = args });
 }
 
 /* Half the exponent with the opposite sign, the logarithm of the significand taken as a

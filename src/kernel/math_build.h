@@ -131,8 +131,8 @@ V m_long_poly(const M *m, V x, const double *c, int n);
 /** The same from the highest coefficient down (Horner): its last steps lose nothing if
  *  |x| is small. */
 V m_horner(const M *m, V x, const double *c, int n);
-/** values[index mod n], rounded to the type; 'index' is a pattern, n a power of two from
- *  2 to 32. */
+/** values[index mod n], rounded to the type; 'index' is a pattern, n a power of two
+ *  from 2 to 32. */
 V m_lookup(const M *m, V index, const double *values, int n);
 /** a * 2^k with one rounding, for 1/4 <= |a| <= 4 and an integer |k| <= 2 * bias; also
  *  for a = 0, infinity, NaN. */

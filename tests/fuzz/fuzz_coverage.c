@@ -113,9 +113,9 @@ static bool in_loop(const Place *place)
 static VarType operand_type(const Program *p, const Inst *inst)
 {
     static const uint8_t value_operand[OP_COUNT] = {
-        [OP_SELECT] = 1,      [OP_SCATTER] = 1,      [OP_SCATTER_PACKET] = 3,
-        [OP_SCATTER_ADD] = 1, [OP_SCATTER_EXCH] = 1, [OP_SCATTER_CAS] = 1,
-        [OP_LOCAL_WRITE] = 1
+        [OP_SELECT] = 1,         [OP_LOOKUP] = 1,      [OP_SCATTER] = 1,
+        [OP_SCATTER_PACKET] = 3, [OP_SCATTER_ADD] = 1, [OP_SCATTER_EXCH] = 1,
+        [OP_SCATTER_CAS] = 1,    [OP_LOCAL_WRITE] = 1
     };
     uint32_t which = value_operand[inst->op];
     if (inst->op == OP_GATHER || inst->op == OP_SCATTER_INC)
@@ -339,6 +339,7 @@ int main(int argc, char **argv)
             judge_op((Op) op, inside);
         for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i)
             judge_op(functions[i], inside);
+        judge_op(OP_LOOKUP, inside);
         judge_conversions(inside);
         judge_memory(inside);
     }

@@ -315,6 +315,16 @@ static void make_arithmetic(Maker *m)
     maker_remember(m, maker_emit(m, op, result, 0, info->arity, args));
 }
 
+static void make_lookup(Maker *m)
+{
+    uint32_t n = 2u << maker_below(m, 5), args[1 + INST_LOOKUP_MOST];
+    VarType type = maker_type(m, CLASS_WORD & m->style.types);
+    args[0] = maker_pick(m, type_info[type].size == 4 ? VarTypeUInt32 : VarTypeUInt64);
+    for (uint32_t i = 1; i <= n; ++i)
+        args[i] = maker_guard_literal(m, type, maker_bits(m, type));
+    maker_remember(m, maker_emit(m, OP_LOOKUP, type, 0, n + 1, args));
+}
+
 static void make_cast(Maker *m)
 {
     uint32_t types = (CLASS_NUMBER | 1 << VarTypeBool) & m->style.types;
@@ -640,6 +650,7 @@ void maker_step(Maker *m)
     } Choice;
     static const Choice choices[] = {
         { 62, make_arithmetic }, { 12, make_cast },   { 8, make_bitcast },
+        { 2, make_lookup },
         { 6, make_gather },      { 5, make_scatter }, { 2, make_uniform_scatter },
         { 3, make_atomic },      { 2, make_check },   { 4, maker_local },
         { 1, maker_print },      { 1, store_any },
@@ -648,7 +659,7 @@ void maker_step(Maker *m)
         maker_region(m);
         return;
     }
-    enum { PURE = 3 };
+    enum { PURE = 4 };
     size_t count = m->style.pure ? PURE : sizeof choices / sizeof *choices;
     uint32_t all = 0, i = 0;
     for (size_t k = 0; k < count; ++k)

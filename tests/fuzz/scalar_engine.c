@@ -347,6 +347,9 @@ static void execute(const Lane *lane, const Frame *frame, uint32_t at)
         write_entry(lane->args[inst->aux], lane->number, operand_type(&s, 0),
                     value(&s, 0));
         break;
+    case OP_LOOKUP:
+        *s.words = value(&s, 1 + (uint32_t) (value(&s, 0) % (inst->count - 1u)));
+        break;
     case OP_GATHER:
         *s.words = value(&s, 2) ? read_entry(value(&s, 0), index_of(&s, 1), type) : 0;
         break;

@@ -165,6 +165,19 @@ static void emit_arithmetic(Builder *b, uint32_t at, const Inst *inst, uint32_t 
     interp_emit(b, require(b, fn, at), out, in[0], in[1], in[2]);
 }
 
+/* The table stands in extra[], as the bits of its entries. */
+static void emit_lookup(Builder *b, const Inst *inst, uint32_t out)
+{
+    const Program *p = b->program;
+    const uint32_t *args = program_args(p, inst), n = inst->count - 1u;
+    uint32_t words[2 * INST_LOOKUP_MOST], size = type_info[inst->type].size;
+    for (uint32_t i = 0; i < n; ++i)
+        memcpy((char *) words + i * size, &p->literals[p->insts[args[1 + i]].aux],
+               size);
+    uint32_t table = interp_emit_extra(b, words, n * size / sizeof *words);
+    interp_emit(b, b->lanes->op[OP_LOOKUP][inst->type], out, b->in[0], table, n);
+}
+
 static void emit_simple(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
 {
     const Program *p = b->program;
@@ -181,6 +194,8 @@ static void emit_simple(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
         VarType type = (VarType) p->insts[inst->arg[0]].type;
         interp_emit(b, b->lanes->store[interp_emit_size(type)], 0, inst->aux, b->in[0],
                     0);
+    } else if (inst->op == OP_LOOKUP) {
+        emit_lookup(b, inst, out);
     } else {
         emit_arithmetic(b, at, inst, out);
     }

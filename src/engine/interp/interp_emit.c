@@ -194,7 +194,7 @@ void interp_emit_drop(Builder *b, uint32_t at, uint32_t arg, uint32_t slot)
 void interp_emit_use_all(Builder *b, const Inst *inst)
 {
     const uint32_t *args = program_args(b->program, inst);
-    for (uint32_t i = 0; i < inst->count; ++i)
+    for (uint32_t i = 0; i < program_computed_args(inst); ++i)
         b->in[i] = interp_emit_use(b, args[i]);
 }
 
@@ -202,7 +202,7 @@ void interp_emit_drop_all(Builder *b, uint32_t at)
 {
     const Inst *inst = &b->program->insts[at];
     const uint32_t *args = program_args(b->program, inst);
-    for (uint32_t i = 0; i < inst->count; ++i)
+    for (uint32_t i = 0; i < program_computed_args(inst); ++i)
         interp_emit_drop(b, at, args[i], b->in[i]);
 }
 

@@ -131,6 +131,22 @@ LOOP_SELECT(u16)
 LOOP_SELECT(u32)
 LOOP_SELECT(u64)
 
+/* A power of two of entries. */
+#define LOOP_LOOKUP(U)                                                             \
+    static const LaneStep *lanes_lookup_##U(const LaneStep *s, const LaneFrame *f) \
+    {                                                                              \
+        U *restrict out = f->slot[s->out];                                         \
+        const U *restrict index = f->slot[s->arg[0]];                              \
+        U table[INST_LOOKUP_MOST];                                                 \
+        memcpy(table, f->extra + s->arg[1], s->arg[2] * sizeof(U));                \
+        const U last = s->arg[2] - 1;                                              \
+        const size_t end = whole_groups(f->lanes);                                 \
+        FOR_LANES(i, end, out[i] = table[index[i] & last];)                        \
+        NEXT(s, f);                                                                \
+    }
+LOOP_LOOKUP(u32)
+LOOP_LOOKUP(u64)
+
 /* ---- conversions */
 
 #define CONVERT(to, from) LOOP_1(lanes_##to##_from_##from, to, from, to##_from_##from)
@@ -326,7 +342,13 @@ const LaneTable JOIN(interp_lanes_, INTERP_ISA) = {
                             [VarTypePointer] = lanes_select_u64,
                             [VarTypeFloat16] = lanes_select_u16,
                             [VarTypeFloat32] = lanes_select_u32,
-                            [VarTypeFloat64] = lanes_select_u64 } },
+                            [VarTypeFloat64] = lanes_select_u64 },
+            [OP_LOOKUP] = { [VarTypeInt32] = lanes_lookup_u32,
+                            [VarTypeUInt32] = lanes_lookup_u32,
+                            [VarTypeInt64] = lanes_lookup_u64,
+                            [VarTypeUInt64] = lanes_lookup_u64,
+                            [VarTypeFloat32] = lanes_lookup_u32,
+                            [VarTypeFloat64] = lanes_lookup_u64 } },
     .cast = { [VarTypeBool] = { [VarTypeBool] = move_u8,
                                 INTEGERS(lanes_bool_from),
                                 FLOATS(lanes_bool_from) },

@@ -75,7 +75,7 @@ typedef enum LaneScatter {
 typedef struct LaneTable {
     const char *isa;
     /** Arithmetic (NEG ... SELECT), by the type of the first operand that is not a
-     *  mask. */
+     *  mask; LOOKUP (value; index, place of the table in extra, n) by its own. */
     LaneFn op[OP_COUNT][VarTypeCount];
     /** Conversion, [to][from]. */
     LaneFn cast[VarTypeCount][VarTypeCount];

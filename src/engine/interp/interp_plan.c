@@ -163,7 +163,7 @@ static bool plan_roots(Builder *b)
             continue;
         }
         uint8_t marks = is_uniform(inst) ? 0 : MARK_CROSSES;
-        for (uint32_t i = 0; i < inst->count; ++i)
+        for (uint32_t i = 0; i < program_computed_args(inst); ++i)
             b->places[b->places[args[i]].root].marks |=
                 marks | (i == 0 && interp_plan_is_access(inst) ? 0 : MARK_WIDE);
         if (inst->count > b->most_operands)
@@ -189,7 +189,7 @@ static void plan_hoisting(Builder *b, uint32_t *kept)
     }
     for (; at < p->inst_count; ++at) {
         const uint32_t *args = program_args(p, &p->insts[at]);
-        for (uint32_t i = 0; i < p->insts[at].count; ++i)
+        for (uint32_t i = 0; i < program_computed_args(&p->insts[at]); ++i)
             b->places[b->places[args[i]].root].marks |= MARK_CROSSES;
     }
 }
@@ -245,7 +245,7 @@ static void plan_last_uses(Builder *b)
         if (place->root != at ||
             (place->last == 0 && !(op_info[inst->op].flags & F_EFFECT)))
             continue;
-        for (uint32_t i = 0; i < inst->count; ++i)
+        for (uint32_t i = 0; i < program_computed_args(inst); ++i)
             note_use(b, at, b->places[args[i]].root,
                      place->marks & MARK_HOISTED ? PROGRAM_NONE : open);
     }
