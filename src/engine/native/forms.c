@@ -3,6 +3,8 @@
  */
 #include "engine/native/forms.h"
 
+#include <string.h>
+
 bool forms_is_literal(const Native *n, uint32_t k, uint64_t *bits)
 {
     if (!native_is_literal(n, k, bits))
@@ -19,6 +21,19 @@ bool forms_is_number(const Native *n, uint32_t k, uint64_t *magnitude)
         return false;
     *magnitude = bits & (wide ? UINT64_MAX >> 1 : UINT32_MAX >> 1);
     return *magnitude <= (wide ? UINT64_C(0x7ff) << 52 : 0x7f800000);
+}
+
+NativeOperand forms_table(Native *n, uint32_t first, uint32_t size)
+{
+    char data[INST_LOOKUP_MOST * sizeof(uint64_t)];
+    const Inst *inst = native_inst(n);
+    const uint64_t *literals = n->f->program->literals;
+    uint32_t entry = type_info[inst->type].size, entries = inst->count - 1u;
+    for (uint32_t i = 0; i * entry < size; ++i) {
+        uint32_t at = n->args[1 + (first + i) % entries];
+        memcpy(data + i * entry, &literals[n->insts[at].aux], entry);
+    }
+    return native_const_vector(n, data, size);
 }
 
 bool forms_unary(Native *n, const NativeRow *row)

@@ -90,6 +90,9 @@ static inline void forms_shift(Native *n, X86Form form, NativeReg to, NativeReg 
 
 /** Operand k for instructions that cannot broadcast. */
 NativeOperand forms_use_whole(Native *n, uint32_t k);
+/** Of the table of a LOOKUP, a vector of 'size' bytes from entry 'first' on; what is
+ *  behind the end is its begin again. */
+NativeOperand forms_table(Native *n, uint32_t first, uint32_t size);
 /** A number of type Float32 or Float64 as an operand. */
 NativeOperand forms_number(Native *n, VarType type, double value);
 /** to = the low bits of the 32-bit lanes of 'from', extended as this type wants. */

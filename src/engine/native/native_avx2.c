@@ -268,6 +268,14 @@ const NativeRows native_avx2_rows = {
         ROW(Bool, FLOAT(mask_select), X86_VBLENDVPS),
     },
 
+    /* ---- tables */
+    [OP_LOOKUP] = {
+        EACH_32(native_avx2_lookup),
+        EACH_64(native_avx2_lookup),
+        ROW(Float32, native_avx2_lookup),
+        ROW(Float64, native_avx2_lookup),
+    },
+
     /* ---- memory */
     [OP_GATHER] = {
         EACH_8_16(MEMORY(gather_narrow)),

@@ -8,6 +8,7 @@
  *     native_avx2_divide.c   ... for integer division
  *     native_avx2_convert.c  ... for casts, and their table
  *     native_avx2_memory.c   ... for gathers
+ *     native_avx2_lookup.c   ... for tables
  *     native_avx2_atomic.c   ... for counters and checks
  *     native_avx2_local.c    ... for local arrays
  *     native_avx2_packet.c   ... for packets of entries
@@ -89,6 +90,9 @@ NATIVE_AVX2_EMIT(divide);
 NATIVE_AVX2_EMIT(memory_gather);
 NATIVE_AVX2_EMIT(memory_gather_long);
 NATIVE_AVX2_EMIT(memory_gather_narrow);
+
+/* native_avx2_lookup.c */
+NATIVE_AVX2_EMIT(lookup);
 
 /* native_avx2_atomic.c */
 NATIVE_AVX2_EMIT(atomic_increment);

@@ -268,6 +268,14 @@ const NativeRows native_avx512_rows = {
         ROW(Bool, FLOAT(mask_select)),
     },
 
+    /* ---- tables: instructions for one register and for two, entries of a register */
+    [OP_LOOKUP] = {
+        EACH_32(native_avx512_lookup, X86_VPERMPS, X86_VPERMT2PS, 16),
+        EACH_64(native_avx512_lookup, X86_VPERMPD, X86_VPERMT2PD, 8),
+        ROW(Float32, native_avx512_lookup, X86_VPERMPS, X86_VPERMT2PS, 16),
+        ROW(Float64, native_avx512_lookup, X86_VPERMPD, X86_VPERMT2PD, 8),
+    },
+
     /* ---- memory: instructions with indices of 32 and of 64 bits */
     [OP_GATHER] = {
         EACH_8_16(MEMORY(gather_narrow)),

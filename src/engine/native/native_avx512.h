@@ -7,6 +7,7 @@
  *     native_avx512_divide.c   ... for integer division
  *     native_avx512_convert.c  ... for casts, and their table
  *     native_avx512_memory.c   ... for gathers and scatters
+ *     native_avx512_lookup.c   ... for tables
  *     native_avx512_atomic.c   ... for counters and checks
  *     native_avx512_local.c    ... for local arrays
  *     native_avx512_packet.c   ... for packets of entries
@@ -56,6 +57,9 @@ NATIVE_AVX512_EMIT(convert_half_fma);
 NATIVE_AVX512_EMIT(memory_gather);
 NATIVE_AVX512_EMIT(memory_gather_narrow);
 NATIVE_AVX512_EMIT(memory_scatter);
+
+/* native_avx512_lookup.c */
+NATIVE_AVX512_EMIT(lookup);
 
 /* native_avx512_atomic.c */
 NATIVE_AVX512_EMIT(atomic_increment);

@@ -388,14 +388,15 @@ static void fold(Builder *b)
 }
 
 /* Steps on the longest path of dependencies to and including this instruction. One with
- * a long list is none of which packets are side by side, so nobody asks. Operands that
- * are missing are 0, and instruction 0 has none. */
-static inline uint32_t find_path(const Inst *inst, uint16_t flags, const uint32_t *path)
+ * a long list, except a LOOKUP, is none of which packets are side by side, so nobody
+ * asks. Operands that are missing are 0, and instruction 0 has none. */
+static inline uint32_t find_path(const Program *p, const Inst *inst, uint16_t flags,
+                                 const uint32_t *path)
 {
     uint32_t is_step = (flags & (NATIVE_STEP | NATIVE_EFFECT | NATIVE_ODD)) ==
                        NATIVE_STEP;
     if (inst->count > INST_ARGS)
-        return 0;
+        return inst->op == OP_LOOKUP ? path[p->extra[inst->arg[0]]] + is_step : 0;
     uint32_t a = path[inst->arg[0]], b = path[inst->arg[1]], c = path[inst->arg[2]];
     uint32_t most = a > b ? a : b;
     return (most > c ? most : c) + is_step;
@@ -438,7 +439,7 @@ static void number_values(Builder *b)
         if (op_special[inst->op])
             number_special(b, at);
         path[at] = inst->op == OP_RESULT ? find_result_path(b, at)
-                                         : find_path(inst, v->flags, path);
+                                         : find_path(p, inst, v->flags, path);
         height = path[at] > height ? path[at] : height;
     }
     f->height = height;
@@ -575,7 +576,7 @@ static void note_regions(Builder *b)
     for (uint32_t at = p->regions[0].begin; at < p->inst_count; ++at) {
         const Inst *inst = &p->insts[at];
         const uint32_t *args = program_args(p, inst);
-        for (uint32_t k = 0; k < inst->count && b->depth; ++k)
+        for (uint32_t k = 0; k < program_computed_args(inst) && b->depth; ++k)
             note_operand(b, b->f->root[args[k]]);
         if (inst->op >= OP_REGION && inst->op <= OP_END)
             note_mark(b, inst);
@@ -684,6 +685,7 @@ static void link_step(Builder *b, uint32_t at, uint32_t step)
     const uint32_t *args = program_args(b->p, inst);
     NativeStep *s = &f->steps[step];
     uint32_t *next = inst->count > INST_ARGS ? f->extra_next + inst->arg[0] : s->next;
+    uint32_t count = program_computed_args(inst);
     s->at = at;
     if (inst->op == OP_GATHER_PACKET)
         kill_items(b, at);
@@ -691,11 +693,11 @@ static void link_step(Builder *b, uint32_t at, uint32_t step)
     if (inst->type == VarTypeBool)
         note_masks(b, inst);
     kill(&b->now, &f->values[at]);
-    for (uint32_t k = 0; k < inst->count; ++k)
+    for (uint32_t k = 0; k < count; ++k)
         next[k] = f->values[f->root[args[k]]].next;
     if (inst->op >= OP_REGION && inst->op <= OP_END)
         link_mark(b, inst, step);
-    for (uint32_t k = 0; k < inst->count; ++k)
+    for (uint32_t k = 0; k < count; ++k)
         use(&b->now, &f->values[f->root[args[k]]], step);
     if (b->now.alive > b->now.most)
         b->now.most = b->now.alive;

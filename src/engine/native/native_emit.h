@@ -272,8 +272,8 @@ NativeOperand native_const(Native *n, uint32_t bits, uint64_t value);
 /** The same in a temporary register. Kept there for later instructions if the register
  *  is not needed, so it must not be written. */
 NativeReg native_const_reg(Native *n, uint32_t bits, uint64_t value);
-/** A whole vector of 'size' bytes (a power of two up to 64), e.g. a shuffle, as memory
- *  operand, aligned to its size. */
+/** A whole vector of 'size' bytes (a power of two), e.g. a shuffle, as memory operand,
+ *  aligned to its size or 64. */
 NativeOperand native_const_vector(Native *n, const void *data, uint32_t size);
 /** A memory operand inside the worker's scratch memory, 256 bytes aligned to 64, for
  *  the duration of the instruction. */

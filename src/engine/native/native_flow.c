@@ -47,6 +47,7 @@ static const NativeRow *find_row(const Native *n)
         return &(*t->casts)[type][operand];
     case OP_BITCAST: /* of 8 or 16 bits */
         return &(*t->casts)[as_integer(type)][as_integer(operand)];
+    case OP_LOOKUP:
     case OP_GATHER:
     case OP_GATHER_PACKET:
         return &(*t->rows)[inst->op][type];
@@ -188,13 +189,14 @@ static void begin_copies(Native *n)
 }
 
 /* Does a row want operand k in a register if it is a literal? Not the counts of shifts,
- * which are parts of instructions. */
+ * which are parts of instructions, nor a table. */
 static bool is_held(const Native *n, const Inst *inst, uint32_t k)
 {
     const NativeValue *v = &n->values[n->f->root[inst->arg[k]]];
     bool count = k == 1 && (inst->op == OP_SHL || inst->op == OP_SHR);
     return v->source == NATIVE_LITERAL && v->class == NATIVE_VECTOR &&
-           v->type != VarTypeBool && v->reg == NATIVE_NO_REG && !count;
+           v->type != VarTypeBool && v->reg == NATIVE_NO_REG && !count &&
+           k < program_computed_args(inst);
 }
 
 /* Literals stay in the registers that a packet leaves over, as uniform values do: two

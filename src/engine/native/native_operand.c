@@ -25,10 +25,11 @@ static void begin_long(Native *n, const Inst *inst)
     const NativeFunction *f = n->f;
     n->args = f->program->extra + inst->arg[0];
     n->args_next = f->extra_next + inst->arg[0];
-    uint32_t count = inst->count < NATIVE_OPERANDS ? inst->count : NATIVE_OPERANDS;
+    uint32_t all = program_computed_args(inst);
+    uint32_t count = all < NATIVE_OPERANDS ? all : NATIVE_OPERANDS;
     for (uint32_t k = 0; k < count; ++k)
         n->operand[k] = f->root[n->args[k]];
-    if (inst->count > NATIVE_OPERANDS)
+    if (all > NATIVE_OPERANDS)
         return;
     for (uint32_t k = 0; k < count; ++k) {
         NativeValue *v = &n->values[n->operand[k]];
@@ -70,7 +71,7 @@ void native_operand_begin(Native *n, uint32_t step)
 
 static void end_long(Native *n)
 {
-    for (uint32_t k = 0; k < n->inst->count; ++k) {
+    for (uint32_t k = 0; k < program_computed_args(n->inst); ++k) {
         uint32_t value = native_operand_value(n, k);
         n->values[value].next = n->args_next[k];
         native_alloc_release(n, value);
@@ -246,7 +247,7 @@ NativeReg native_use_address(Native *n, uint32_t k)
 
 NativeReg native_operand_reuse(Native *n, NativeClass class)
 {
-    for (uint32_t k = 0; k < n->inst->count; ++k) {
+    for (uint32_t k = 0; k < program_computed_args(n->inst); ++k) {
         const NativeValue *v = native_operand(n, k);
         if (v->reg != NATIVE_NO_REG && v->class == class && native_operand_ends(n, v))
             return v->reg;

@@ -63,6 +63,7 @@ struct NativeRow {
  *     arithmetic (NEG ... SELECT)   [op][type of the first operand that is no mask;
  *                                    bool if all are]
  *     CAST                          casts[to][from]
+ *     LOOKUP                        [op][type of the result]
  *     GATHER, GATHER_PACKET         [op][type of the result]
  *     SCATTER ... SCATTER_CAS       [op][type of the value; SCATTER_INC: u32]
  *     CHECK                         [op][bool]
