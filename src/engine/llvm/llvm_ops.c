@@ -264,6 +264,52 @@ static void write_reciprocal(LlvmWriter *writer, uint32_t position, const Inst *
     emit_text(writer, position, &text);
 }
 
+/* ---- tables */
+
+/* In memory: a gather takes less time than a tree of selects from 8 or 16 entries on,
+ * and LLVM 15 crashes on some trees of scalars. */
+static void write_table(LlvmWriter *writer, uint32_t position, const Inst *inst)
+{
+    const Program *p = writer->program;
+    const uint32_t *args = program_args(p, inst);
+    const char *type = writer->types[0][inst->type];
+    Text *out = &writer->functions;
+    text_putf(out, "@table%u.%u = internal constant [%u x %s] [", writer->function,
+              position, inst->count - 1u, type);
+    for (uint32_t k = 1; k < inst->count; k++) {
+        text_putf(out, "%s%s ", k > 1 ? ", " : "", type);
+        llvm_writer_constant(out, inst->type, p->literals[p->insts[args[k]].aux]);
+    }
+    text_put(out, "]\n");
+}
+
+static void write_lookup(LlvmWriter *writer, uint32_t position, const Inst *inst)
+{
+    const char *type = llvm_writer_type(writer, inst->type);
+    unsigned width = writer->shape.width;
+    char declare[200];
+    Text pattern = { 0 };
+    write_table(writer, position, inst);
+    text_putf(&pattern,
+              "$a = and $U $0, $(%u)\n"
+              "  $b = getelementptr %s, ptr @table%u.$N, $U $a\n  $r = ",
+              inst->count - 2u, writer->types[0][inst->type], writer->function);
+    if (writer->scalar) {
+        text_put(&pattern, "load $T, ptr $b");
+    } else {
+        snprintf(declare, sizeof declare,
+                 "%s @llvm.masked.gather.%s.v%up0(<%u x ptr>, i32, <%u x i1>, %s)",
+                 type, writer->suffixes[1][inst->type], width, width, width, type);
+        llvm_writer_declare_text(writer, declare);
+        text_putf(&pattern,
+                  "call $T @llvm.masked.gather.$t.v%up0(<%u x ptr> $b, i32 %u, $M ",
+                  width, width, type_info[inst->type].size);
+        llvm_writer_splat(writer, &pattern, VarTypeBool, 1);
+        text_put(&pattern, ", $T zeroinitializer)");
+    }
+    emit_text(writer, position, &pattern);
+}
+
 /* ---- conversions */
 
 /* Half precision converts from and to f32 only; f64 goes there by way of f32, exactly.
@@ -385,6 +431,7 @@ bool llvm_ops_supports(Op op, VarType type, VarType operand)
         return supports_cast(type, operand);
     case OP_BITCAST:
     case OP_SELECT:
+    case OP_LOOKUP:
         return true;
     case OP_RCP:
         return kind == KIND_FLOAT;
@@ -404,8 +451,8 @@ bool llvm_ops_supports(Op op, VarType type, VarType operand)
 bool llvm_ops_write(LlvmWriter *writer, uint32_t position)
 {
     const Inst *inst = &writer->program->insts[position];
-    VarType operand =
-        inst->count ? writer->program->insts[inst->arg[0]].type : inst->type;
+    const uint32_t *args = program_args(writer->program, inst);
+    VarType operand = inst->count ? writer->program->insts[args[0]].type : inst->type;
     if (!llvm_ops_supports(inst->op, inst->type, operand)) {
         return error_set(JIT_ERROR_UNSUPPORTED,
                          "the llvm engine has no primitive '%s' for %s",
@@ -431,6 +478,9 @@ bool llvm_ops_write(LlvmWriter *writer, uint32_t position)
         return true;
     case OP_SELECT:
         llvm_writer_emit(writer, position, "$r = select $M $0, $T $1, $T $2");
+        return true;
+    case OP_LOOKUP:
+        write_lookup(writer, position, inst);
         return true;
     case OP_DIV:
     case OP_MOD:
