@@ -255,7 +255,8 @@ static void test_half_products(void **state)
         VarType type = k & 1 ? VarTypeInt64 : VarTypeUInt64;
         Program *p = new_program();
         uint32_t mask = program_add_literal(p, type, masks[k >> 1 & 3]);
-        uint32_t whole = add_input(p, type), a = add(p, OP_AND, type, 0, 2, whole, mask);
+        uint32_t whole = add_input(p, type);
+        uint32_t a = add(p, OP_AND, type, 0, 2, whole, mask);
         uint32_t b = add_input(p, type), narrow = add_input(p, VarTypeUInt32);
         if (k & 8)
             b = add(p, OP_AND, type, 0, 2, program_add_literal(p, type, UINT32_MAX), b);
@@ -268,6 +269,37 @@ static void test_half_products(void **state)
             add_output(p, type, add(p, OP_ADD, type, 0, 2, a, b));
         check(p, "product of halves");
     }
+}
+
+/* Two logical operations one after the other, which AVX-512 does at once. */
+static void test_logic_pairs(void **state)
+{
+    (void) state;
+    static const Op ops[] = { OP_AND, OP_OR, OP_XOR };
+    for (uint32_t k = 0; k < 9 * 8 * 4; ++k)
+        for (int t = 1; t < TYPES && type_info[types[t]].is_integer; ++t) {
+            VarType type = types[t];
+            Op first = ops[k % 3], second = ops[k / 3 % 3];
+            uint32_t form = k / 9 % 8;
+            Program *p = new_program();
+            add_wide(p, k / 72);
+            uint32_t a = add_input(p, type), b = add_input(p, type);
+            uint32_t c = add_input(p, type), sum = add(p, OP_ADD, type, 0, 2, a, c);
+            uint32_t literal = program_add_literal(p, type, any_value(type));
+            if (form & 1)
+                b = program_add_literal(p, type, any_value(type));
+            uint32_t third = form == 0 ? c : form == 2 ? a : form == 4 ? sum : literal;
+            uint32_t inner = add(p, first, type, 0, 2, a, b);
+            uint32_t outer = k / 72 & 1 ? add(p, second, type, 0, 2, third, inner)
+                                        : add(p, second, type, 0, 2, inner, third);
+            add_output(p, type, outer);
+            add_widened(p, type, outer);
+            if (form == 6) /* another user */
+                add_output(p, type, add(p, OP_ADD, type, 0, 2, inner, b));
+            if (form == 7)
+                add_output(p, type, add(p, first, type, 0, 2, outer, sum));
+            check(p, "logic");
+        }
 }
 
 /* ---- arrays by index */
@@ -444,6 +476,7 @@ static int run_all(void)
         cmocka_unit_test(test_literal_divisor), cmocka_unit_test(test_gather),
         cmocka_unit_test(test_scatter),         cmocka_unit_test(test_far),
         cmocka_unit_test(test_edges),           cmocka_unit_test(test_half_products),
+        cmocka_unit_test(test_logic_pairs),
     };
     native = engine_find("native");
     return cmocka_run_group_tests(tests, NULL, NULL);

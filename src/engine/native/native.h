@@ -5,7 +5,7 @@
  *                       and where each value is needed next
  *     native_alloc.c    registers and spill slots
  *     native_operand.c  operands, results, temporaries, constants (native_emit.h)
- *     native_merge.c    selections that arithmetic does itself
+ *     native_merge.c    instructions that do what their only user is for
  *     native_flow.c     the walk over the steps
  *     native_copies.c   how many packets side by side
  *     native_region.c   loops and conditionals
@@ -56,8 +56,8 @@ enum {
     NATIVE_KEPT = 4,     /* STATE: the result of the loop is needed */
     NATIVE_STEP = 8,     /* computed by an instruction of its own, if needed */
     NATIVE_EFFECT = 16,  /* needed in any case */
-    NATIVE_RENAMES = 32, /* CAST or BITCAST that changes nothing, PACKET_ITEM; NEG or AND
-                            that is part of its users */
+    NATIVE_RENAMES = 32, /* CAST or BITCAST that changes nothing, PACKET_ITEM; NEG or
+                            AND that is part of its users */
     NATIVE_UNIFORM = 64, /* computed before the loop over packets; kept in it */
     NATIVE_HOME = 128,   /* a loop expects the value in its slot, which is kept */
     NATIVE_WANTED = 256, /* mark of native_region.c */
@@ -66,8 +66,8 @@ enum {
     NATIVE_FILTERED = 2048, /* mask: has only lanes of the other operand of its user, */
     NATIVE_INSIDE = 4096,   /* ... of the loop that it is the test of */
     NATIVE_INVERTED = 8192, /* mask: has the lanes where the comparison is false */
-    NATIVE_SELECTED = 16384, /* a select chooses it, */
-    NATIVE_MERGED = 32768    /* ... and has nothing to do for that (native_merge.c) */
+    NATIVE_SELECTED = 16384, /* a select chooses it */
+    NATIVE_MERGED = 32768    /* its only user has nothing to do (native_merge.c) */
 };
 
 typedef struct NativeValue {
@@ -389,9 +389,9 @@ static inline bool native_operand_ends(const Native *n, const NativeValue *v)
            !(((v->flags & NATIVE_UNIFORM) != 0) & n->keep_uniform);
 }
 
-/** Is this operand of a product of 64 bits, by its position, known to be less than 2^32?
- *  If it is the lower half of a number, the number itself may be in the register: the
- *  product has to ignore its upper half. */
+/** Is this operand of a product of 64 bits, by its position, known to be less than
+ *  2^32? If it is the lower half of a number, the number itself may be in the register:
+ *  the product has to ignore its upper half. */
 bool native_is_half(const NativeFunction *f, uint32_t at);
 /** The value in a register of its own ('only': which may be its own one), which becomes
  *  that of the result. */

@@ -28,8 +28,8 @@
 
 /* Logic leaves narrow values extended. */
 #define LOGIC(d, q, k)                                           \
-    { EACH_8_16(forms_commute, d), EACH_32(forms_commute, d),    \
-      EACH_64(forms_commute, q), ROW(Bool, FLOAT(mask), k) }
+    { EACH_8_16(INTEGER(logic), d), EACH_32(INTEGER(logic), d),  \
+      EACH_64(INTEGER(logic), q), ROW(Bool, FLOAT(mask), k) }
 
 /* Predicates of integers and floats, and those for swapped operands. */
 #define COMPARE(integer, integer_swapped, real, real_swapped)                         \

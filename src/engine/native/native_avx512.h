@@ -36,6 +36,7 @@ NATIVE_AVX512_EMIT(float_mask_select);
 
 /* native_avx512_integer.c */
 NATIVE_AVX512_EMIT(integer_not);
+NATIVE_AVX512_EMIT(integer_logic);
 NATIVE_AVX512_EMIT(integer_mul_long);
 NATIVE_AVX512_EMIT(integer_shift);
 NATIVE_AVX512_EMIT(integer_mul_hi);

@@ -65,6 +65,44 @@ bool native_avx512_integer_shift(Native *n, const NativeRow *row)
                                      : forms_binary(n, row);
 }
 
+/* ---- logic */
+
+/* The operation on columns of a truth table. */
+static uint32_t apply(Op op, uint32_t a, uint32_t b)
+{
+    return op == OP_AND ? a & b : op == OP_OR ? a | b : a ^ b;
+}
+
+/* VPTERNLOG wants its first and second operand in registers. */
+static void two_operations(Native *n, uint32_t third, Op op)
+{
+    enum { FIRST = 0xf0, SECOND = 0xcc, THIRD = 0xaa };
+    VarType type = native_type(n, 0);
+    X86Form form = forms_by_width(n, type, X86_VPTERNLOGD, X86_VPTERNLOGQ);
+    uint32_t over = native_dies(n, 1) && !native_dies(n, 0), other = 1 - over;
+    Op own = (Op) native_inst(n)->op;
+    bool swap = !native_in_register(n, other) && n->values[third].reg != NATIVE_NO_REG;
+    NativeReg second = swap ? native_use_value(n, third) : native_use(n, other);
+    NativeOperand last = swap ? native_use_rm(n, other) : native_use_value_rm(n, third);
+    NativeReg to = native_result_over(n, over);
+    uint32_t table = swap ? apply(op, apply(own, FIRST, THIRD), SECOND)
+                          : apply(op, apply(own, FIRST, SECOND), THIRD);
+    forms_rrxi(n, form, to, second, last, (int32_t) table);
+}
+
+bool native_avx512_integer_logic(Native *n, const NativeRow *row)
+{
+    uint32_t third;
+    Op op;
+    if (native_is_merged(n, 0) || native_is_merged(n, 1))
+        native_result_same(n, native_is_merged(n, 1));
+    else if (native_merge_logic(n, &third, &op))
+        two_operations(n, third, op);
+    else
+        return forms_commute(n, row);
+    return true;
+}
+
 /* ---- high halves of products */
 
 void native_avx512_high_product(Native *n, X86Form multiply, NativeReg to, NativeReg a,

@@ -358,8 +358,8 @@ static bool can_fold(const NativeFunction *f, const Inst *user, uint32_t k, Op o
     return user->op == OP_MUL && native_is_half(f, user->arg[1 - k]);
 }
 
-/* A negation that only fused operations use is a part of them (native_is_negated()), and
- * so is the choice of lower halves for products of such (native_is_half()). */
+/* A negation that only fused operations use is a part of them (native_is_negated()),
+ * and so is the choice of lower halves for products of such (native_is_half()). */
 static void fold(Builder *b)
 {
     const Program *p = b->p;

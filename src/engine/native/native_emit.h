@@ -106,14 +106,28 @@ static inline uint32_t native_bytes(const Native *n, VarType type)
 
 /* ---- operands. 'k' is the number of the operand. */
 
+/** A value that is no mask, in a vector register, which must not be written. */
+static inline NativeReg native_use_value(Native *n, uint32_t value)
+{
+    NativeValue *v = &n->values[value];
+    if (v->reg == NATIVE_NO_REG)
+        return native_alloc_load(n, value);
+    native_file(n, v)->pinned |= 1u << v->reg;
+    return v->reg;
+}
+
+/** The same or, if it is there, as a place in memory. */
+static inline NativeOperand native_use_value_rm(Native *n, uint32_t value)
+{
+    if (n->values[value].reg == NATIVE_NO_REG)
+        return native_operand_fetch(n, value);
+    return (NativeOperand){ .kind = NATIVE_IN_REG, .reg = native_use_value(n, value) };
+}
+
 /** Operand k, not a mask, in a vector register, which must not be written. */
 static inline NativeReg native_use(Native *n, uint32_t k)
 {
-    NativeValue *v = native_operand(n, k);
-    if (v->reg == NATIVE_NO_REG)
-        return native_alloc_load(n, native_operand_value(n, k));
-    native_file(n, v)->pinned |= 1u << v->reg;
-    return v->reg;
+    return native_use_value(n, native_operand_value(n, k));
 }
 
 /** The same, or where it is in memory: a spill slot, the input array, or a literal. On
@@ -122,10 +136,7 @@ static inline NativeReg native_use(Native *n, uint32_t k)
  *  instruction: use native_use() for the others. */
 static inline NativeOperand native_use_rm(Native *n, uint32_t k)
 {
-    const NativeValue *v = native_operand(n, k);
-    if (v->reg == NATIVE_NO_REG)
-        return native_operand_fetch(n, native_operand_value(n, k));
-    return (NativeOperand){ .kind = NATIVE_IN_REG, .reg = native_use(n, k) };
+    return native_use_value_rm(n, native_operand_value(n, k));
 }
 
 /** Is operand k in a vector register already (so that another one should be the memory
@@ -224,7 +235,11 @@ static inline uint32_t native_merged_over(const Native *n, uint32_t k)
     return native_is_selected(n) ? native_merge_over(n, k) : k;
 }
 
-/** Operands of SELECT: is operand k what the select gives, in all lanes? */
+/** For rows of AND, OR and XOR of integers: is the only user of the result such an
+ *  operation, 'op', of it and a value that is there by now, 'third'? Then the row does
+ *  both, and the user has nothing to do. */
+bool native_merge_logic(Native *n, uint32_t *third, Op *op);
+/** Is operand k all that the current instruction gives? */
 static inline bool native_is_merged(const Native *n, uint32_t k)
 {
     return native_operand(n, k)->flags & NATIVE_MERGED;

@@ -1,5 +1,5 @@
 /*
- * native_merge.c -- selections that arithmetic does itself
+ * native_merge.c -- instructions that do what their only user is for
  *
  * An instruction with a mask leaves the other lanes of its result as they were, so of
  *
@@ -15,6 +15,9 @@
  * It is the later one of the two operands that can do this. If that is what a select
  * takes where its mask is not set, the comparison gives the other lanes; nothing but
  * selects may use it then, which swap their operands (NATIVE_INVERTED).
+ *
+ * In the same way the first of two logical operations does both, which is one
+ * instruction with three operands.
  */
 #include "engine/native/native_emit.h"
 
@@ -91,12 +94,14 @@ typedef struct Merge {
     uint32_t step, mask, other, other_next;
 } Merge;
 
-/* No mark of a region up to the select, as registers have to be as they were where
- * paths meet; nor the begin of the packet, which makes values that look as if they were
- * there before. */
+enum { FAR = 64 /* steps */ };
+
+/* Is that step near, with no mark of a region before it, as registers have to be as
+ * they were where paths meet; nor the begin of the packet, which makes values that look
+ * as if they were there before? */
 static bool is_straight(const Native *n, uint32_t end)
 {
-    if (n->step < n->f->packet && end >= n->f->packet)
+    if (end - n->step > FAR || (n->step < n->f->packet && end >= n->f->packet))
         return false;
     for (uint32_t step = n->step + 1; step < end; ++step) {
         uint8_t op = n->insts[n->f->steps[step].at].op;
@@ -108,10 +113,9 @@ static bool is_straight(const Native *n, uint32_t end)
 
 static bool find_merge(const Native *n, Merge *merge)
 {
-    enum { FAR = 64 };
     const NativeFunction *f = n->f;
     uint32_t step = n->values[n->result].next;
-    if (!n->target->registers[NATIVE_MASK] || step - n->step > FAR ||
+    if (!n->target->registers[NATIVE_MASK] || step == NATIVE_NEVER ||
         n->insts[f->steps[step].at].op != OP_SELECT)
         return false;
     const NativeStep *s = &f->steps[step];
@@ -166,4 +170,26 @@ uint32_t native_merge_over(const Native *n, uint32_t k)
             if (merge.other == native_operand_value(n, i))
                 return i;
     return k;
+}
+
+/* ---- logic */
+
+bool native_merge_logic(Native *n, uint32_t *third, Op *op)
+{
+    const NativeFunction *f = n->f;
+    uint32_t step = n->values[n->result].next;
+    if (step == NATIVE_NEVER)
+        return false;
+    const NativeStep *s = &f->steps[step];
+    const Inst *user = &n->insts[s->at];
+    if (user->op != OP_AND && user->op != OP_OR && user->op != OP_XOR)
+        return false;
+    uint32_t k = f->root[user->arg[0]] != n->result;
+    *third = f->root[user->arg[1 - k]];
+    *op = (Op) user->op;
+    if (*third == n->result || s->next[k] != NATIVE_NEVER || !is_there(n, *third) ||
+        !is_straight(n, step))
+        return false;
+    n->values[n->result].flags |= NATIVE_MERGED;
+    return true;
 }
