@@ -33,30 +33,24 @@ static V choose(const M *m, V mask, double yes, double no)
     return m_select(m, mask, m_number(m, yes), m_number(m, no));
 }
 
-static V is_negative(const M *m, V x)
-{
-    return m_lt(m, m_as_integer(m, x), m_integer(m, 0));
-}
-
 /* ---- asin, acos */
 
-/* What both begin with: where |x| > 1/2 ('far'), b = 2 s and b^2 + lack = (2 s)^2
- * exactly; asin(s) / s - 1 = factor, else that of |x|. */
+/* What both begin with: where |x| > 1/2 ('far'), s^2 + lack = (1 - |x|) / 2 exactly;
+ * asin(s) / s - 1 = factor, else that of |x|. */
 typedef struct Sine {
-    V far, square, b, minus_b, lack, factor;
+    V far, s, lack, factor;
 } Sine;
 
 static Sine arc_sine(const M *m, V a)
 {
-    V far = m_gt(m, a, m_number(m, 0.5));
-    V half = m_fma(m, a, m_number(m, -0.5), m_number(m, 0.5));
-    V z = m_select(m, far, half, m_mul(m, a, a));
-    V square = m_fma(m, a, m_number(m, -2), m_number(m, 2));
-    V b = m_sqrt(m, square), minus_b = m_neg(m, b);
+    V bound = m_number(m, 0.5), near = m_le(m, a, bound);
+    V half = m_fma(m, a, m_number(m, -0.5), bound);
+    V z = m_select(m, near, m_mul(m, a, a), half);
+    V s = m_sqrt(m, z);
     const double *c = m->single ? asin_single : asin_double;
     int count = m->single ? M_COUNT(asin_single) : M_COUNT(asin_double);
     V factor = m_mul(m, z, m_poly(m, z, c, count));
-    return (Sine){ far, square, b, minus_b, m_fma(m, minus_b, b, square), factor };
+    return (Sine){ m_gt(m, a, bound), s, m_fma(m, m_neg(m, s), s, z), factor };
 }
 
 uint32_t math_asin(Build *build, const Step *step)
@@ -64,16 +58,16 @@ uint32_t math_asin(Build *build, const Step *step)
     const M m_ = math_begin(build, step), *m = &m_;
     V x = step->args[0], a = m_abs(m, x), zero = m_number(m, 0);
     const double *pi = pi_parts(m);
+    V start = m_number(m, pi[0] / 2);
     Sine sine = arc_sine(m, a);
-    /* The root lacks lack / (2 b); where that is a good part of an ulp of the result,
-     * 1 / (2 b) is about 1.457 - b. */
-    V rest = m_fma(m, sine.lack, m_sub(m, sine.b, m_number(m, 1.457)),
-                   m_number(m, pi[1] / 2));
-    rest = m_select(m, sine.far, rest, zero);
-    V b = m_select(m, sine.far, sine.minus_b, a);
-    Pair sum = m_fast_two_sum(m, choose(m, sine.far, pi[0] / 2, 0), b);
-    rest = m_add(m, sum.lo, m_fma(m, b, sine.factor, rest));
-    return m_copysign(m, m_add(m, sum.hi, rest), x);
+    V b = m_select(m, sine.far, m_mul(m, sine.s, m_number(m, -2)), a);
+    V hi = m_select(m, sine.far, m_add(m, start, b), a);
+    /* The root lacks lack / (2 s). That is a good part of an ulp of the result where s
+     * is near 1/2, where twice the derivative of asin times 1 / (2 s) is about 2.8. */
+    V rest = m_fma(m, sine.lack, m_number(m, -2.8), m_number(m, pi[1] / 2));
+    rest = m_add(m, m_sub(m, b, m_sub(m, hi, start)), rest);
+    rest = m_fma(m, b, sine.factor, m_select(m, sine.far, rest, zero));
+    return m_copysign(m, m_add(m, hi, rest), x);
 }
 
 /* Where there is a start, it is three times the angle, so that the rounding error of
@@ -81,16 +75,21 @@ uint32_t math_asin(Build *build, const Step *step)
 uint32_t math_acos(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0];
+    V x = step->args[0], zero = m_number(m, 0);
     const double *pi = pi_parts(m);
+    V quarter = m_number(m, pi[0] / 2);
     Sine sine = arc_sine(m, m_abs(m, x));
-    V slope = m_copysign(m, m_rough_root(m, sine.square), x);
-    V rest = m_select(m, sine.far, m_mul(m, sine.lack, slope), m_number(m, 0));
-    V b = m_select(m, sine.far, m_copysign(m, sine.b, x), m_neg(m, x));
-    V start = choose(m, is_negative(m, x), pi[0], 0);
-    start = m_select(m, sine.far, start, m_number(m, pi[0] / 2));
-    rest = m_fma(m, start, m_number(m, pi[1] / pi[0]),
-                 m_fma(m, b, sine.factor, rest));
+    V two = m_copysign(m, m_number(m, 2), x);
+    V b = m_select(m, sine.far, m_mul(m, sine.s, two), m_neg(m, x));
+    V start = m_select(m, sine.far, m_sub(m, quarter, m_copysign(m, quarter, x)),
+                       quarter);
+    /* What 2 s lacks is lack / s, with the sign of x; 1 / s within 5 percent is the
+     * exponent with the opposite sign. */
+    V guess = m_pattern(m, m->single ? 0x7f7311c3 : 0x7fee6238502484ba);
+    V inverse = m_as_float(m, m_sub(m, guess, m_as_pattern(m, b)));
+    V rest = m_mul(m, sine.lack, inverse);
+    rest = m_fma(m, b, sine.factor, m_select(m, sine.far, rest, zero));
+    rest = m_fma(m, start, m_number(m, pi[1] / pi[0]), rest);
     return m_add(m, start, m_add(m, b, rest));
 }
 
@@ -111,35 +110,33 @@ static const double *turn_parts(const M *m)
     return m->single ? turns_single : turns_double;
 }
 
-/* start + atan(q) + lack slope, where the start is more than |q|, or 0. It is the high
- * part of a multiple of pi / 4. Nothing is spent on a 'lack' of PROGRAM_NONE. */
-static V turn(const M *m, V start, V q, V lack, V slope)
+/* atan(q) / q - 1 */
+static V tangent_factor(const M *m, V q)
 {
-    const double *pi = turn_parts(m), *c = m->single ? atan_single : atan_double;
+    const double *c = m->single ? atan_single : atan_double;
     int count = m->single ? M_COUNT(atan_single) : M_COUNT(atan_double);
-    V z = m_mul(m, q, q), factor = m_mul(m, z, m_poly(m, z, c, count));
-    Pair sum = m_fast_two_sum(m, start, q);
-    V low = m_fma(m, start, m_number(m, pi[1] / pi[0]), sum.lo);
-    if (lack != PROGRAM_NONE)
-        low = m_fma(m, lack, slope, low);
-    return m_add(m, sum.hi, m_fma(m, q, factor, low));
+    V z = m_mul(m, q, q);
+    return m_mul(m, z, m_poly(m, z, c, count));
 }
 
-/* a, -1 / a, or (a - 1) / (a + 1), where the difference is exact. */
+/* The angle is start + atan(q), where q is a, -1 / a, or (a - 1) / (a + 1), whose
+ * difference is exact; the start is the high part of a multiple of pi / 4. */
 uint32_t math_atan(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
-    V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1);
-    const double pi = turn_parts(m)[0];
-    V steep = m_gt(m, a, one), start = choose(m, steep, pi / 2, 0);
-    V above = m_select(m, steep, m_number(m, -1), a);
-    V below = m_select(m, steep, a, one);
-    V usual = m_outside(m, a, LEAST_DIAGONAL, MOST_DIAGONAL);
-    above = m_select(m, usual, above, m_sub(m, a, one));
-    below = m_select(m, usual, below, m_add(m, a, one));
-    start = m_select(m, usual, start, m_number(m, pi / 4));
-    V q = m_div(m, above, below);
-    return m_copysign(m, turn(m, start, q, PROGRAM_NONE, PROGRAM_NONE), x);
+    V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1), zero = m_number(m, 0);
+    const double *pi = turn_parts(m);
+    V far = m_gt(m, a, m_number(m, LEAST_DIAGONAL));
+    V diagonal = m_lt(m, a, m_number(m, MOST_DIAGONAL));
+    V above = m_select(m, diagonal, m_sub(m, a, one), m_number(m, -1));
+    V below = m_select(m, diagonal, m_add(m, a, one), a);
+    V start = choose(m, diagonal, pi[0] / 4, pi[0] / 2);
+    V q = m_select(m, far, m_div(m, above, below), a);
+    V hi = m_select(m, far, m_add(m, start, q), a);
+    V low = m_sub(m, q, m_sub(m, hi, start));
+    low = m_fma(m, start, m_number(m, pi[1] / pi[0]), low);
+    low = m_fma(m, q, tangent_factor(m, q), m_select(m, far, low, zero));
+    return m_copysign(m, m_add(m, hi, low), x);
 }
 
 /* 0.84 / x within 3 percent: the exponent with the opposite sign. */
@@ -172,10 +169,10 @@ uint32_t math_atan2(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
     V y = step->args[0], x = step->args[1], ay = m_abs(m, y), ax = m_abs(m, x);
-    V steep = m_gt(m, ay, ax), negative = is_negative(m, x);
+    V steep = m_gt(m, ay, ax), zero = m_number(m, 0);
     V above = m_select(m, steep, ax, ay), below = m_select(m, steep, ay, ax);
 
-    const double limit = m->single ? 0x1p60 : 0x1p480, pi = turn_parts(m)[0];
+    const double limit = m->single ? 0x1p60 : 0x1p480, *pi = turn_parts(m);
     V usual = m_and(m, m_ge(m, above, m_number(m, 1 / limit)),
                     m_le(m, below, m_number(m, limit)));
     uint32_t region = build_if(build, m_not(m, usual));
@@ -186,15 +183,22 @@ uint32_t math_atan2(Build *build, const Step *step)
     build_end(build, region, 2, part);
 
     above = part[0], below = part[1];
-    V start = m_select(m, steep, m_number(m, pi / 2), choose(m, negative, pi, 0));
+    V start = m_select(m, steep, zero, m_number(m, pi[0] / 2));
     V near = m_gt(m, above, m_mul(m, below, m_number(m, LEAST_DIAGONAL)));
     V difference = m_sub(m, above, below), sum = m_add(m, above, below);
-    start = m_select(m, near, choose(m, negative, pi * 0.75, pi / 4), start);
+    start = m_select(m, near, m_number(m, pi[0] / 4), start);
+    start = m_sub(m, m_number(m, pi[0] / 2), m_copysign(m, start, x));
     above = m_select(m, near, difference, above);
-    below = m_select(m, near, sum, below);
-    above = m_select(m, m_xor(m, steep, negative), m_neg(m, above), above);
-    V q = m_div(m, above, below), lack = m_fma(m, m_neg(m, q), below, above);
+    below = m_copysign(m, m_select(m, near, sum, below), x);
+    above = m_select(m, steep, m_neg(m, above), above);
+    V q = m_div(m, above, below), factor = tangent_factor(m, q);
+    /* With q rounded to the last bit of the sum, this is exact. */
+    V hi = m_add(m, start, q);
+    q = m_sub(m, hi, start);
+    V lack = m_fma(m, m_neg(m, q), below, above);
     /* The angle lacks lack / below / (1 + q^2), which is mostly between 1 and 0.77. */
-    V angle = turn(m, start, q, lack, shy_reciprocal(m, below));
-    return m_copysign(m, angle, y);
+    V low = m_mul(m, start, m_number(m, pi[1] / pi[0]));
+    low = m_fma(m, lack, shy_reciprocal(m, below), low);
+    low = m_fma(m, q, factor, low);
+    return m_copysign(m, m_add(m, hi, low), y);
 }
