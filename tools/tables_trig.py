@@ -23,10 +23,15 @@ def cosine(z: mpf) -> mpf:
     return mp.cos(mp.sqrt(z))
 
 
-def tangent(z: mpf) -> mpf:
-    """Give tan(r) / r."""
+def cotangent(z: mpf) -> mpf:
+    """Give (1 / r - cot(r)) / r."""
     r = mp.sqrt(z)
-    return mp.tan(r) / r if r else mpf(1)
+    return (1 / r - mp.cot(r)) / r if r else mpf(1) / 3
+
+
+def cotangent_weight(z: mpf) -> mpf:
+    """Give what an error of ``cotangent`` does to r cot(r) = 1 - z cotangent(z)."""
+    return z / (1 - z * cotangent(z))
 
 
 def quarter_turn(kind: str, name: str, bits: int) -> Table:
@@ -52,13 +57,13 @@ def main() -> None:
     end = mpf("0.79") ** 2
     tables = []
     for kind, name, terms, bits in ("f32", "single", 3, 9), ("f64", "double", 6, 20):
-        more = 7 if kind == "f32" else 15
+        few = 4 if kind == "f32" else 9
         p = fit(lambda z: -sine(z), 0, end, range(terms + 1), fixed={0: -1}, kind=kind)
         q = fit(cosine, 0, end, range(terms + 2), fixed={0: 1, 1: -0.5}, kind=kind)
-        r = fit(tangent, 0, end, range(more + 1), fixed={0: 1}, kind=kind)
+        r = fit(cotangent, 0, end, range(few), weight=cotangent_weight, kind=kind)
         tables.append(p.table(f"sine_{name}", "-sin(r) / r", 1))
         tables.append(q.table(f"cosine_{name}", "cos(r)", 2))
-        tables.append(r.table(f"tangent_{name}", "tan(r) / r", 1))
+        tables.append(r.table(f"cotangent_{name}", "(1 / r - cot(r)) / r"))
         tables.append(quarter_turn(kind, name, bits))
         tables.append(Table(f"pi_{name}", split(mp.pi, kind, 3), "pi in parts."))
     write_tables("math_trig_tables.h", [*tables, words()], __file__)

@@ -226,10 +226,6 @@ static const Series cosine_series[] = {
     { cosine_double, M_COUNT(cosine_double) },
     { cosine_single, M_COUNT(cosine_single) },
 };
-static const Series tangent_series[] = {
-    { tangent_double, M_COUNT(tangent_double) },
-    { tangent_single, M_COUNT(tangent_single) },
-};
 
 static V evaluate(const M *m, const Series *series, V z)
 {
@@ -270,30 +266,33 @@ uint32_t math_cos(Build *build, const Step *step)
     return circle(&m, step->args[0], true);
 }
 
-/* tan(hi - lo) = middle hi + hi (1 + z T(z) - middle) - lo (1 + tan^2), of which the
- * first product is added exactly. What the rounded square z lacks counts near an eighth
- * of a turn. In odd quarters it is -1 / tan of the sum as a Pair; the quotient is
- * corrected by what it lacks. */
+/* tan(r) is r / d and cot(r) is d / r, for d = 1 - r^2 C(r^2), which has few terms. The
+ * quotient is corrected by what it, d and r = hi - lo lack: the derivatives 1 / d and
+ * 1 + tan^2 are about the factor and its square, and those of -d / r are these times
+ * the quotient and its square. */
 uint32_t math_tan(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
-    /* 1 + tan^2 is about 1 + 1.55 z; that of tan(r) / r by z near 0.6. */
-    const double middle = 1.125, slope = 1.55, by_square = 0.55;
     Reduced r = reduce(m, step->args[0]);
-    V z = m_mul(m, r.hi, r.hi), one = m_number(m, 1);
-    V surplus = m_fma(m, m_neg(m, r.hi), r.hi, z);
-    V base = m_mul(m, r.hi, m_number(m, middle));
-    V less = m_fma(m, r.hi, m_number(m, -middle), base);
-    less = m_fma(m, r.lo, m_fma(m, z, m_number(m, slope), one), less);
-    less = m_fma(m, surplus, m_mul(m, r.hi, m_number(m, by_square)), less);
-    V t = evaluate(m, tangent_series, z);
-    V factor = m_fma(m, z, t, m_number(m, 1 - middle));
-    less = m_fma(m, m_neg(m, r.hi), factor, less);
-    V tangent = m_sub(m, base, less);
-
-    V rest = m_sub(m, m_sub(m, base, tangent), less);
-    V inverse = m_div(m, m_number(m, -1), tangent);
-    rest = m_fma(m, inverse, rest, m_fma(m, inverse, tangent, one));
-    inverse = m_fma(m, rest, inverse, inverse);
-    return m_select(m, is_odd(m, r.quarters), inverse, tangent);
+    /* Near multiples of pi/2, the second part is large. */
+    V hi = m_sub(m, r.hi, r.lo), lo = m_add(m, m_sub(m, hi, r.hi), r.lo);
+    V z = m_mul(m, r.hi, r.hi), minus_z = m_neg(m, z), one = m_number(m, 1);
+    const double *terms = m->single ? cotangent_single : cotangent_double;
+    int count = m->single ? M_COUNT(cotangent_single) : M_COUNT(cotangent_double);
+    V rest = m_poly(m, z, terms + 1, count - 1);
+    V c = m_fma(m, z, rest, m_number(m, terms[0]));
+    V d = m_fma(m, minus_z, c, one);
+    V d_low = m_fma(m, minus_z, c, m_sub(m, one, d));
+    /* What z lacks counts near an eighth of a turn. */
+    V lost = m_fma(m, hi, hi, minus_z);
+    d_low = m_fma(m, lost, m_number(m, -0.36), d_low);
+    V is_reverse = is_odd(m, r.quarters);
+    V above = m_select(m, is_reverse, d, hi);
+    V below = m_select(m, is_reverse, m_neg(m, hi), d);
+    V q = m_div(m, above, below);
+    V factor = m_fma(m, z, m_number(m, 0.55), one);
+    factor = m_select(m, is_reverse, m_mul(m, q, factor), factor);
+    V excess = m_fma(m, q, below, m_neg(m, above));
+    excess = m_fma(m, m_fma(m, hi, d_low, lo), factor, excess);
+    return m_fma(m, m_neg(m, factor), excess, q); /* the sign of zero is that of q */
 }

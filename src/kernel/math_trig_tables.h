@@ -21,16 +21,13 @@ static const double cosine_single[] = {
     0x1.99e334p-16,
 };
 
-/* tan(r) / r for x in [0.0, 0.6241], error 2^-29.34: x^1, x^2, x^3, x^4, x^5,
- * x^6, x^7. */
-static const double tangent_single[] = {
-    0x1.555562p-2,
-    0x1.110d1ap-3,
-    0x1.baf0bcp-5,
-    0x1.5bd54ap-6,
-    0x1.678c62p-7,
-    -0x1.668b6p-14,
-    0x1.248228p-8,
+/* (1 / r - cot(r)) / r for x in [0.0, 0.6241], error 2^-27.27: x^0, x^1, x^2,
+ * x^3. */
+static const double cotangent_single[] = {
+    0x1.555542p-2,
+    0x1.6c28eap-6,
+    0x1.12c106p-9,
+    0x1.04570cp-12,
 };
 
 /* pi/2 in parts, the second of which leaves 9 bits free. */
@@ -68,24 +65,18 @@ static const double cosine_double[] = {
     -0x1.8f992527c8874p-37,
 };
 
-/* tan(r) / r for x in [0.0, 0.6241], error 2^-59.7: x^1, x^2, x^3, x^4, x^5,
- * x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13, x^14, x^15. */
-static const double tangent_double[] = {
-    0x1.555555555555fp-2,
-    0x1.111111111047bp-3,
-    0x1.ba1ba1bad2481p-5,
-    0x1.664f4858f30bap-6,
-    0x1.226e3b0bbe036p-7,
-    0x1.d6d2d0cf8bc83p-9,
-    0x1.7db2d7351fcb4p-10,
-    0x1.34af34aeb45d9p-11,
-    0x1.ffe7aebef1eaep-13,
-    0x1.5ac00808c1876p-14,
-    0x1.20c5efe46fcc1p-14,
-    -0x1.d0d07a69866d4p-16,
-    0x1.a694aa14c0cfdp-15,
-    -0x1.a5c9518e876e4p-16,
-    0x1.4f4e2675beffep-17,
+/* (1 / r - cot(r)) / r for x in [0.0, 0.6241], error 2^-57.05: x^0, x^1, x^2,
+ * x^3, x^4, x^5, x^6, x^7, x^8. */
+static const double cotangent_double[] = {
+    0x1.555555555556dp-2,
+    0x1.6c16c16c10f2ep-6,
+    0x1.1566abc3ffa41p-9,
+    0x1.bbd77696e23eap-13,
+    0x1.66a9704768eb8p-16,
+    0x1.227227c9615b1p-19,
+    0x1.d8d4075cb7702p-23,
+    0x1.68c4754e5fa1ap-26,
+    0x1.abe5e4f5f795fp-29,
 };
 
 /* pi/2 in parts, the second of which leaves 20 bits free. */
