@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from minimax import Polynomial, Table, fit, mp, mpf, round_to, split, write_tables
+from minimax import (
+    DIGITS,
+    Polynomial,
+    Table,
+    fit,
+    mp,
+    mpf,
+    round_to,
+    split,
+    write_tables,
+)
 
 # Where erf begins to be computed as 1 - erfc:
 ERF_LIMIT_SINGLE, ERF_LIMIT_DOUBLE = mpf(1), mpf("1.125")
@@ -56,14 +66,24 @@ def erfinv_factor(w: mpf) -> mpf:
         return y / x
 
 
-def erfinv_near(middle: float, end: float, terms: int, kind: str) -> Polynomial:
+def erfinv_middle(start: float, kind: str) -> mpf:
+    """Give a number near ``start`` where erfinv_factor() is nearly a float."""
+    w, digits = mpf(start), DIGITS[kind]
+    while True:
+        value = erfinv_factor(w)
+        if abs(round_to(value, digits) - value) < mpf(2) ** -(digits + 6):
+            return w
+        w += mpf(2) ** -10
+
+
+def erfinv_near(middle: mpf, end: float, terms: int, kind: str) -> Polynomial:
     """Fit it for w below ``end``, as function of ``middle`` - w."""
 
     def factor(s: mpf) -> mpf:
         return erfinv_factor(middle - s)
 
-    lo, hi = mpf(middle) - mpf(end), mpf(middle)
-    return fit(factor, lo, hi, range(terms), kind=kind, pairs=(0, 1))
+    first = {0: round_to(factor(mpf(0)), DIGITS[kind])}
+    return fit(factor, middle - mpf(end), middle, range(terms), kind=kind, fixed=first)
 
 
 def erfinv_far(
@@ -108,6 +128,12 @@ def stirling_weight(u: mpf) -> mpf:
 def short_log(f: mpf) -> mpf:
     """Give log(1 + f) / f."""
     return mp.log1p(f) / f if f else mpf(1)
+
+
+def twice_atanh(z: mpf) -> mpf:
+    """Give log((1 + s) / (1 - s)) / s for z = s^2."""
+    s = mp.sqrt(z)
+    return 2 * mp.atanh(s) / s if s else mpf(2)
 
 
 def sine_of_half_turns(z: mpf) -> mpf:
@@ -209,13 +235,30 @@ def erfinv_tables() -> list[Table]:
     log = fit(short_log, -0.2929, 0.4143, range(14))
     tables = [log.table("log_short", "log(1 + x) / x")]
     near, far = "erfinv(t) / t, t^2 = 1 - exp(x - {})", "erfinv(t) / t beyond"
-    for kind, name, middle, limit, center, end, terms in (
-        ("f32", "single", 1.75, 4, 3, 4.1, (10, 13)),
-        ("f64", "double", 3.125, 6.25, 4.25, 6.02, (26, 30)),
+    for kind, name, start, limit, center, end, most, terms in (
+        ("f32", "single", 1.25, 4, 3, 4.1, "0.0344", (4, 10, 13)),
+        ("f64", "double", 1.5, 6.25, 4.25, 6.02, "0.02945", (8, 26, 30)),
     ):
-        p = erfinv_near(middle, limit, terms[0], kind)
-        tables += with_lows(p, f"erfinv_near_{name}", near.format(middle))
-        p = erfinv_far(limit**0.5, center, end, terms[1], kind)
+        # The logarithm's error is that of the product with sqrt(x).
+        p = fit(
+            twice_atanh,
+            0,
+            mpf(most),
+            range(terms[0]),
+            weight=mp.sqrt,
+            fixed={0: 2},
+            kind=kind,
+        )
+        formula = "log((1 + s) / (1 - s)) / s, x = s^2"
+        tables.append(p.table(f"erfinv_log_{name}", formula))
+        middle = erfinv_middle(start, kind)
+        p = erfinv_near(middle, limit, terms[1], kind)
+        text = near.format(mp.nstr(middle, 12))
+        tables.append(Table(f"erfinv_middle_{name}", [middle], "The number below."))
+        tables.append(p.table(f"erfinv_near_{name}", text))
+        slope = split(mp.sqrt(mp.pi) / 2, kind)
+        tables.append(Table(f"erfinv_slope_{name}", slope, "erfinv'(0) in parts."))
+        p = erfinv_far(limit**0.5, center, end, terms[2], kind)
         tables += with_lows(p, f"erfinv_far_{name}", far)
     return tables
 

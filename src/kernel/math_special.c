@@ -121,19 +121,23 @@ uint32_t math_erf(Build *build, const Step *step)
 
 /* ---------------------------------------------------------------------- erfinv */
 
-/* Polynomials for w up to a limit, as functions of what it lacks of a number in the
- * middle, and for sqrt(w) beyond, as functions of its distance from a center. */
+/* For |x| below a limit, a polynomial in what w lacks of a number in the middle; beyond
+ * it, one in the distance of sqrt(w) from a center. */
 typedef struct ErfInv {
-    double limit, middle, center;
-    const double *near, *near_low, *far, *far_low;
-    int near_count, far_count;
+    double limit, center;
+    const double *middle, *log, *near, *far, *far_low, *slope;
+    int log_count, near_count, far_count;
 } ErfInv;
 
 static const ErfInv erfinv_parts[] = {
-    { 6.25, 3.125, 4.25, erfinv_near_double, erfinv_near_double_low, erfinv_far_double,
-      erfinv_far_double_low, M_COUNT(erfinv_near_double), M_COUNT(erfinv_far_double) },
-    { 4, 1.75, 3, erfinv_near_single, erfinv_near_single_low, erfinv_far_single,
-      erfinv_far_single_low, M_COUNT(erfinv_near_single), M_COUNT(erfinv_far_single) },
+    { 0x1.ff816cp-1, 4.25, erfinv_middle_double, erfinv_log_double, erfinv_near_double,
+      erfinv_far_double, erfinv_far_double_low, erfinv_slope_double,
+      M_COUNT(erfinv_log_double), M_COUNT(erfinv_near_double),
+      M_COUNT(erfinv_far_double) },
+    { 0x1.fb4ap-1, 3, erfinv_middle_single, erfinv_log_single, erfinv_near_single,
+      erfinv_far_single, erfinv_far_single_low, erfinv_slope_single,
+      M_COUNT(erfinv_log_single), M_COUNT(erfinv_near_single),
+      M_COUNT(erfinv_far_single) },
 };
 
 /* sqrt(w) - center */
@@ -145,61 +149,72 @@ static Pair root_distance(const M *m, Pair w, double center)
     return (Pair){ m_sub(m, root, m_number(m, center)), rest };
 }
 
-/* log(x.hi + x.lo) + number with an absolute error of about 2^-digits, for a normalised
- * pair that is positive and not subnormal; others give something large. The sums of the
- * number and multiples of log(2) are exact and not less than 1/4. */
-static Pair log_plus(const M *m, Pair x, double number)
+/* middle + log(q), with an absolute error of about 2^-digits, for q > 0 that is not
+ * subnormal; others give some number. Sums of multiples of log(2) and the middle are
+ * exact. */
+static Pair middle_plus_log(const M *m, const ErfInv *e, V q)
 {
     const double *ln2 = m->single ? log_ln2_single : log_ln2_double;
-    LogParts parts = math_log_parts_of_normal(m, x.hi);
-    V s = m_div(m, parts.f, m_add(m, parts.f, m_number(m, 2))), z = m_mul(m, s, s);
-    V tail = m->single ? m_poly(m, z, log_tail_single, M_COUNT(log_tail_single))
-                       : m_poly(m, z, log_tail_double, M_COUNT(log_tail_double));
-    V twice = m_fma(m, parts.k, m_number(m, ln2[1]), m_add(m, s, s));
-    V log = m_fma(m, m_mul(m, s, z), tail, twice);
-    V start = m_fma(m, parts.k, m_number(m, ln2[0]), m_number(m, number));
-    Pair sum = m_fast_two_sum(m, start, log);
-    /* 1 / x.hi within 5 percent: the exponent with the opposite sign. */
-    V guess = m_pattern(m, m->single ? 0x7ef311c3 : 0x7fde6238502484ba);
-    V inverse = m_as_float(m, m_sub(m, guess, m_as_pattern(m, x.hi)));
-    return (Pair){ sum.hi, m_fma(m, x.lo, inverse, sum.lo) };
+    LogParts parts = math_log_parts_of_normal(m, q);
+    V s = m_div(m, parts.f, m_add(m, parts.f, m_number(m, 2)));
+    V factor = m_poly(m, m_mul(m, s, s), e->log, e->log_count);
+    V log = m_fma(m, s, factor, m_mul(m, parts.k, m_number(m, ln2[1])));
+    V start = m_fma(m, parts.k, m_number(m, ln2[0]), m_number(m, *e->middle));
+    return m_fast_two_sum(m, start, log);
+}
+
+/* x P(s), where P is nearly a straight line, which is computed exactly. */
+static V erfinv_near(const M *m, const ErfInv *e, V x, Pair s)
+{
+    const double *c = e->near;
+    enum { LONG = 20 };
+    V rest = e->near_count < LONG ? m_poly(m, s.hi, c + 2, e->near_count - 2)
+                                  : m_long_poly(m, s.hi, c + 2, e->near_count - 2);
+    V first = m_number(m, c[0]), slope = m_number(m, c[1]);
+    V hi = m_fma(m, s.hi, slope, first);
+    V lo = m_fma(m, s.hi, slope, m_sub(m, first, hi));
+    lo = m_fma(m, s.lo, slope, lo);
+    lo = m_fma(m, m_mul(m, s.hi, s.hi), rest, lo);
+    return m_fma(m, x, hi, m_mul(m, x, lo));
+}
+
+/* The rest of the domain, and what is not in it. */
+static V erfinv_rare(const M *m, const ErfInv *e, V x, Pair s)
+{
+    V a = m_abs(m, x), one = m_number(m, 1);
+    Pair w = m_fast_two_sum(m, m_neg(m, s.hi), m_number(m, *e->middle));
+    w.lo = m_sub(m, w.lo, s.lo);
+    Pair root = root_distance(m, w, e->center);
+    Pair far = poly_pair(m, root, e->far, e->far_count, e->far_low);
+    V result = m_fma(m, x, far.hi, m_mul(m, x, far.lo));
+    V beyond = m_select(m, m_eq(m, a, one), m_number(m, INFINITY), m_number(m, NAN));
+    result = m_select(m, m_lt(m, a, one), result, beyond);
+    /* Products with both parts of P(0) shall not be subnormal. */
+    V up = m_mul(m, x, m_number(m, 0x1p64));
+    V down = m_mul(m, up, m_number(m, e->slope[1]));
+    down = m_fma(m, up, m_number(m, e->slope[0]), down);
+    down = m_mul(m, down, m_number(m, 0x1p-64));
+    V tiny = m_lt(m, a, m_number(m, m->single ? 0x1p-90 : 0x1p-900));
+    return m_copysign(m, m_select(m, tiny, down, result), x);
 }
 
 /* erfinv(x) = x P(w) with w = -log(1 - x^2), or of sqrt(w) where that is large:
- * M. Giles, "Approximating the erfinv function", 2012. */
+ * M. Giles, "Approximating the erfinv function", 2012. P has so small a derivative that
+ * w may have an absolute error of an ulp of 1. */
 uint32_t math_erfinv(Build *build, const Step *step)
 {
     const M m_ = math_begin(build, step), *m = &m_;
     const ErfInv *e = &erfinv_parts[m->single];
-    V x = step->args[0], a = m_abs(m, x), one = m_number(m, 1);
-    /* 1 - x^2 exactly. Near 1 the second part of the square counts: normalised. */
-    Pair square = m_two_product(m, x, x);
-    V difference = m_sub(m, one, square.hi);
-    V lost = m_sub(m, m_sub(m, one, difference), square.hi);
-    Pair q = m_fast_two_sum(m, difference, m_sub(m, lost, square.lo));
-    Pair s = log_plus(m, q, e->middle);
-    Pair p = poly_pair(m, s, e->near, e->near_count, e->near_low);
-
-    V y = m_fma(m, x, p.hi, m_mul(m, x, p.lo));
-
-    /* The logarithm of what is not positive is something large. */
-    V large = m_gt(m, m_abs(m, s.hi), m_number(m, e->limit - e->middle));
-    V tiny = m_lt(m, a, m_number(m, m->single ? 0x1p-90 : 0x1p-900));
-    uint32_t region = build_if(build, m_or(m, large, tiny));
-    Pair w = m_fast_two_sum(m, m_neg(m, s.hi), m_number(m, e->middle));
-    w.lo = m_sub(m, w.lo, s.lo);
-    Pair root = root_distance(m, w, e->center);
-    Pair far = poly_pair(m, root, e->far, e->far_count, e->far_low);
-    V rare = m_fma(m, x, far.hi, m_mul(m, x, far.lo));
-    V beyond = m_select(m, m_eq(m, a, one), m_number(m, INFINITY), m_number(m, NAN));
-    rare = m_select(m, m_lt(m, a, one), rare, beyond);
-    /* Products with both parts of P shall not be subnormal. */
-    V up = m_mul(m, x, m_number(m, 0x1p64));
-    V down = m_fma(m, up, p.hi, m_mul(m, up, p.lo));
-    rare = m_select(m, tiny, m_mul(m, down, m_number(m, 0x1p-64)), rare);
+    V x = step->args[0];
+    V q = m_fma(m, m_neg(m, x), x, m_number(m, 1));
+    Pair s = middle_plus_log(m, e, q);
+    V y = erfinv_near(m, e, x, s);
+    double tiny = m->single ? 0x1p-90 : 0x1p-900;
+    uint32_t region = build_if(build, m_outside(m, m_abs(m, x), tiny, e->limit));
+    V rare = erfinv_rare(m, e, x, s);
     build_else(build, region, 1, &rare);
     build_end(build, region, 1, &y);
-    return m_copysign(m, y, x);
+    return y;
 }
 
 /* ---------------------------------------------------------------------- lgamma */

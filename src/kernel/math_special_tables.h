@@ -102,25 +102,39 @@ static const double log_short[] = {
     -0x1.8bd5266ed78cdp-5,
 };
 
-/* erfinv(t) / t, t^2 = 1 - exp(x - 1.75) for x in [-2.25, 1.75], error 2^-29.97:
- * x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9. */
-static const double erfinv_near_single[] = {
-    0x1.508eb4p0,
-    -0x1.006e82p-2,
-    -0x1.44cdf2p-11,
-    0x1.f28a46p-10,
-    0x1.a7000ep-13,
-    -0x1.ff514p-17,
-    -0x1.61371cp-18,
-    -0x1.4115b8p-23,
-    0x1.762f46p-24,
-    0x1.49710cp-27,
+/* log((1 + s) / (1 - s)) / s, x = s^2 for x in [0.0, 0.0344], error 2^-31.36:
+ * x^0, x^1, x^2, x^3. */
+static const double erfinv_log_single[] = {
+    0x1p1,
+    0x1.5555a6p-1,
+    0x1.993a94p-2,
+    0x1.35497p-2,
 };
 
-/* What these lack. */
-static const double erfinv_near_single_low[] = {
-    -0x1.3691ep-26,
-    0x1.7f74c8p-27,
+/* The number below. */
+static const double erfinv_middle_single[] = {
+    0x1.4ccp0,
+};
+
+/* erfinv(t) / t, t^2 = 1 - exp(x - 1.2998046875) for x in [-2.7002, 1.2998],
+ * error 2^-29.53: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9. */
+static const double erfinv_near_single[] = {
+    0x1.33b5eep0,
+    -0x1.ff7e9p-3,
+    0x1.1d5b96p-9,
+    0x1.238e4cp-9,
+    0x1.3d0f2cp-13,
+    -0x1.f099e8p-16,
+    -0x1.5a82b2p-18,
+    0x1.f9ce52p-23,
+    0x1.0e4c6ap-23,
+    0x1.4718c8p-27,
+};
+
+/* erfinv'(0) in parts. */
+static const double erfinv_slope_single[] = {
+    0x1.c5bf8ap-1,
+    -0x1.c96212p-26,
 };
 
 /* erfinv(t) / t beyond for x in [-1.0, 1.1], error 2^-31.95: x^0, x^1, x^2, x^3,
@@ -147,42 +161,61 @@ static const double erfinv_far_single_low[] = {
     0x1.0b9c22p-25,
 };
 
-/* erfinv(t) / t, t^2 = 1 - exp(x - 3.125) for x in [-3.125, 3.125], error
- * 2^-59.44: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12,
- * x^13, x^14, x^15, x^16, x^17, x^18, x^19, x^20, x^21, x^22, x^23, x^24, x^25. */
-static const double erfinv_near_double[] = {
-    0x1.a755e7c99ae86p0,
-    -0x1.ebd80d9b13df9p-3,
-    -0x1.8b6c33114ea67p-8,
-    0x1.8457694834e42p-11,
-    0x1.879c2a20b0d71p-13,
-    0x1.d1d1f7ca93371p-17,
-    -0x1.6e8a53c9b6db3p-20,
-    -0x1.c6b4f8a1b985cp-22,
-    -0x1.f36cee5384504p-26,
-    0x1.1a9eb59b95535p-28,
-    0x1.20f54028bb835p-30,
-    0x1.dc3dd8eec9f49p-35,
-    -0x1.c8a5d2f6db087p-37,
-    -0x1.722f25c588dbfp-39,
-    -0x1.6ba1bd9b95ba5p-44,
-    0x1.680bc64b6bf3ap-45,
-    0x1.d62eb4bd0d3cbp-48,
-    0x1.acc638b02d121p-55,
-    -0x1.1a99a3f9cac46p-53,
-    -0x1.2b50400e30226p-56,
-    0x1.76b260757b8cp-61,
-    0x1.d08f0e54c94b9p-62,
-    0x1.65971dd59caa3p-66,
-    -0x1.737de0f5f4c34p-68,
-    -0x1.9c81acdab1bbbp-72,
-    0x1.1192806466326p-75,
+/* log((1 + s) / (1 - s)) / s, x = s^2 for x in [0.0, 0.02945], error 2^-61.83:
+ * x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7. */
+static const double erfinv_log_double[] = {
+    0x1p1,
+    0x1.55555555555d7p-1,
+    0x1.999999996e11bp-2,
+    0x1.2492494f299c9p-2,
+    0x1.c71c48a0126a1p-3,
+    0x1.7467fb9380a0dp-3,
+    0x1.3978ab32db61ap-3,
+    0x1.308577e904fcbp-3,
 };
 
-/* What these lack. */
-static const double erfinv_near_double_low[] = {
-    -0x1.947aa1ec9f0aap-56,
-    -0x1.b641e1a626dbep-65,
+/* The number below. */
+static const double erfinv_middle_double[] = {
+    0x1.86p0,
+};
+
+/* erfinv(t) / t, t^2 = 1 - exp(x - 1.5234375) for x in [-4.72656, 1.52344],
+ * error 2^-58.92: x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11,
+ * x^12, x^13, x^14, x^15, x^16, x^17, x^18, x^19, x^20, x^21, x^22, x^23, x^24,
+ * x^25. */
+static const double erfinv_near_double[] = {
+    0x1.4207d7ace96b9p0,
+    -0x1.0068ec046f2d7p-2,
+    0x1.806d54e4b3678p-11,
+    0x1.100bbada0c5c5p-9,
+    0x1.7a3adec864b04p-13,
+    -0x1.7a06030fd22efp-16,
+    -0x1.6928021b9adbap-18,
+    0x1.72ac90d3a05cap-25,
+    0x1.f2c4e571e19dp-24,
+    0x1.0872d114d8dedp-27,
+    -0x1.0ac18f9034ef2p-29,
+    -0x1.537fb5f165d7dp-32,
+    0x1.6463cdb3ec52p-36,
+    0x1.237941e5620bdp-37,
+    0x1.484cb5c7d74b1p-43,
+    -0x1.89c828e5c2743p-43,
+    -0x1.1dad49b445be2p-46,
+    0x1.9e51b8262e082p-49,
+    0x1.59e9728a31c88p-51,
+    -0x1.74188f73667a7p-56,
+    -0x1.5c9d421c8128ep-56,
+    -0x1.814bf1f24221p-59,
+    -0x1.349602ddd46dcp-63,
+    0x1.63afd7fb60d2p-68,
+    0x1.0566d9495376ep-70,
+    0x1.2723198b4d828p-75,
+};
+
+/* erfinv'(0) in parts. */
+static const double erfinv_slope_double[] = {
+    0x1.c5bf891b4ef6bp-1,
+    -0x1.618f13eb7ca89p-55,
 };
 
 /* erfinv(t) / t beyond for x in [-1.75, 1.77], error 2^-57.19: x^0, x^1, x^2,
