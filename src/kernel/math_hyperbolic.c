@@ -77,33 +77,23 @@ static V exponent(const M *m, int64_t k)
 
 /* x = k log 2 + r with |r| <= log 2 / 2. */
 typedef struct Reduced {
-    V sum; /* k plus 'rounder', so that its low bits are the integer */
+    V power;      /* 2^k, times 2^offset */
     V k, high, r; /* r is high less k times the rest of log 2 */
 } Reduced;
 
-static double rounder(const M *m)
-{
-    return m->single ? 0x1.8p23 : 0x1.8p52;
-}
-
 /* The high part of log 2 is so short that its product with k is exact, and so is the
  * first difference (Cody and Waite, "Software Manual for the Elementary Functions",
- * 1980). For multiples of log 2 / 2, 'parts' is 2. */
-static Reduced reduce(const M *m, V x, int parts)
+ * 1980). For multiples of log 2 / 2, 'parts' is 2. The low bits of the sum become the
+ * exponent of the power. */
+static Reduced reduce(const M *m, V x, int parts, int offset)
 {
-    V magic = m_number(m, rounder(m));
+    V magic = m_number(m, (m->single ? 0x1.8p23 : 0x1.8p52) + m->bias + offset);
     V sum = m_fma(m, x, m_number(m, parts * 0x1.71547652b82fep0), magic);
     V k = m_sub(m, sum, magic);
     V high = m_fma(m, k, m_number(m, -ln2_parts(m)[0] / parts), x);
     V r = m_fma(m, k, m_number(m, -ln2_parts(m)[1] / parts), high);
-    return (Reduced){ sum, k, high, r };
-}
-
-/* 2^k, times 2^offset. */
-static V power(const M *m, V k, int offset)
-{
-    V shifted = m_left(m, m_as_integer(m, k), m->digits - 1);
-    return m_as_float(m, m_add(m, shifted, exponent(m, m->bias + offset)));
+    V power = m_as_float(m, m_left(m, m_as_integer(m, sum), m->digits - 1));
+    return (Reduced){ power, k, high, r };
 }
 
 /* The smaller of x and a number; x if it is NaN. */
@@ -127,12 +117,12 @@ typedef struct Parts {
 
 static Parts exponential_parts(const M *m, V a, int offset)
 {
-    Reduced e = reduce(m, a, 1);
+    Reduced e = reduce(m, a, 1, offset);
     V z = m_mul(m, e.r, e.r), even = evaluate(m, rest_cosh, z);
     const Series *s = &rest_sinh[m->single];
     V low = m_mul(m, e.k, m_number(m, -ln2_parts(m)[1]));
     V odd = m_fma(m, m_mul(m, e.r, z), m_poly(m, z, s->c, s->count), low);
-    return (Parts){ power(m, e.sum, offset), e.high, even, odd };
+    return (Parts){ e.power, e.high, even, odd };
 }
 
 static Parts shared_parts(const M *m, V a)
@@ -212,8 +202,8 @@ uint32_t math_tanh(Build *build, const Step *step)
     V large = m_gt(m, a, m_number(m, 0.55)); /* not NaN */
 
     /* Beyond the limit it is 1. */
-    Reduced e = reduce(m, smaller(m, a, 20), 2);
-    V p = power(m, e.sum, 0);
+    Reduced e = reduce(m, smaller(m, a, 20), 2, 0);
+    V p = e.power;
     s = &twice_exp[m->single];
     V u = m_fma(m, m_mul(m, e.r, e.r), m_poly(m, e.r, s->c, s->count), e.r);
     V start = m_fma(m, p, half, half), d = m_fma(m, p, u, start);
