@@ -136,6 +136,23 @@ V m_long_poly(const M *m, V x, const double *c, int n)
     return m_fma(m, high, square, low);
 }
 
+V m_estrin(const M *m, V x, const double *c, int n)
+{
+    enum { MOST = 8 };
+    V part[MOST];
+    for (int i = 0; i < n; ++i)
+        part[i] = m_number(m, c[i]);
+    for (V power = x; n > 1; n = (n + 1) / 2) {
+        for (int i = 0; i + 1 < n; i += 2)
+            part[i / 2] = m_fma(m, part[i + 1], power, part[i]);
+        if (n % 2)
+            part[n / 2] = part[n - 1];
+        if (n > 2)
+            power = m_mul(m, power, power);
+    }
+    return part[0];
+}
+
 V m_lookup(const M *m, V index, const double *values, int n)
 {
     V args[1 + INST_LOOKUP_MOST] = { index };

@@ -128,6 +128,9 @@ static inline V m_to_float(const M *m, V a)
 V m_poly(const M *m, V x, const double *c, int n);
 /** The same in four sums, for long ones (n >= 4): twice as much at once. */
 V m_long_poly(const M *m, V x, const double *c, int n);
+/** The same with the fewest operations one after the other (Estrin): neighbours are
+ *  joined, then pairs, and so on; n <= 8. */
+V m_estrin(const M *m, V x, const double *c, int n);
 /** The same from the highest coefficient down (Horner): its last steps lose nothing if
  *  |x| is small. */
 V m_horner(const M *m, V x, const double *c, int n);

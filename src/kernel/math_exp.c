@@ -6,6 +6,14 @@
  * difference (Cody and Waite, "Software Manual for the Elementary Functions", 1980).
  * For 2^x, r = x - k is exact as it is.
  *
+ * The power of a pair, for other functions, has n = 16 (in single precision, 8) roots
+ * of two in a table as well,
+ *
+ *     e^x = 2^k 2^(i / n) e^r    n k + i = round(n x / ln 2), |r| <= ln 2 / 2n
+ *
+ * and a shorter polynomial (P. T. P. Tang, "Table-driven implementation of the
+ * exponential function in IEEE floating-point arithmetic", 1989).
+ *
  * k is rounded by the addition of a number so large that the sum is an integer. The
  * low bits of the sum are k then, and a shift takes them to the place of the exponent.
  * So neither a rounding nor a conversion is needed.
@@ -46,18 +54,15 @@ static V sum_powers(const M *m, const Base *base, Rest rest)
     return m_add(m, rest.sum, low);
 }
 
-/* r = x - k ln 2; nothing is spent on an x.lo of PROGRAM_NONE. */
-static Rest take_off(const M *m, Pair x, V k)
+/* r = x - k ln 2 */
+static Rest take_off(const M *m, V x, V k)
 {
     const double *ln2 = m->single ? exp_ln2_single : exp_ln2_double;
     V minus_low = m_number(m, -ln2[1]);
-    V first = m_fma(m, k, m_number(m, -ln2[0]), x.hi);
+    V first = m_fma(m, k, m_number(m, -ln2[0]), x);
     Pair sum = m_fast_two_sum(m, m_number(m, 1), first);
-    if (x.lo == PROGRAM_NONE)
-        return (Rest){ m_fma(m, k, minus_low, first), sum.hi,
-                       m_fma(m, k, minus_low, sum.lo) };
-    V second = m_fma(m, k, minus_low, x.lo);
-    return (Rest){ m_add(m, first, second), sum.hi, m_add(m, sum.lo, second) };
+    return (Rest){ m_fma(m, k, minus_low, first), sum.hi,
+                   m_fma(m, k, minus_low, sum.lo) };
 }
 
 /* r = x - k is exact. */
@@ -77,6 +82,12 @@ static V scale(const M *m, const Base *base, V x, V fraction, V k)
     return m_select(m, below, m_number(m, 0), result);
 }
 
+/* Add k to the exponent of a number, with what stands below it in 'exponent'. */
+static V add_exponent(const M *m, V number, V exponent)
+{
+    return m_as_float(m, m_add(m, m_as_integer(m, number), exponent));
+}
+
 /* Large arguments, with results that are not normal numbers or nearly so, are rare. For
  * the others, k is added to the exponent of the fraction. */
 static V exponential(const M *m, V x, const Base *base)
@@ -85,10 +96,10 @@ static V exponential(const M *m, V x, const Base *base)
     V sum = base->natural ? m_fma(m, x, m_number(m, M_LOG2E), magic)
                           : m_add(m, x, magic);
     V k = m_sub(m, sum, magic), integer = m_as_integer(m, sum);
-    Rest rest = base->natural ? take_off(m, (Pair){ x, PROGRAM_NONE }, k)
+    Rest rest = base->natural ? take_off(m, x, k)
                               : take_off_binary(m, x, k, m_number(m, base->c[1]));
     V fraction = sum_powers(m, base, rest);
-    V result = math_exp_scale_normal(m, fraction, integer);
+    V result = add_exponent(m, fraction, m_left(m, integer, m->digits - 1));
 
     V limit = m_as_pattern(m, m_number(m, base->usual));
     V rare = m_gt(m, m_as_pattern(m, m_abs(m, x)), limit); /* or NaN */
@@ -121,23 +132,58 @@ uint32_t math_exp2(Build *build, const Step *step)
     return exponential(&m, step->args[0], &exp2_base[!m.single]);
 }
 
-V math_exp_rounded(const M *m, Pair x, V *k)
+/* ------------------------------------------------------------ for other functions */
+
+typedef struct Roots {
+    const double *root, *root_low; /* 2^(i / n): see tools/tables_exp.py */
+    const double *step;            /* ln 2 / n, two parts */
+    const double *c;               /* e^r = 1 + r + c[0] r^2 + ... */
+    int count, log_n;
+} Roots;
+
+static const Roots roots[2] = {
+    { exp_root_single, exp_root_single_low, exp_step_single, exp_short_single,
+      M_COUNT(exp_short_single), 3 },
+    { exp_root_double, exp_root_double_low, exp_step_double, exp_short_double,
+      M_COUNT(exp_short_double), 4 },
+};
+
+ExpParts math_exp_parts(const M *m, Pair x)
 {
+    const Roots *t = &roots[!m->single];
+    int n = 1 << t->log_n;
     V magic = m_number(m, rounder(m));
-    V sum = m_fma(m, x.hi, m_number(m, M_LOG2E), magic);
-    *k = m_as_integer(m, sum);
-    Rest rest = take_off(m, x, m_sub(m, sum, magic));
-    return sum_powers(m, &exp_base[!m->single], rest);
+    V sum = m_fma(m, x.hi, m_number(m, M_LOG2E * n), magic);
+    V count = m_sub(m, sum, magic);
+    V r = m_fma(m, count, m_number(m, -t->step[0]), x.hi);
+    r = m_add(m, r, m_fma(m, count, m_number(m, -t->step[1]), x.lo));
+
+    V index = m_as_pattern(m, sum), steps = m_as_integer(m, sum);
+    V linear = m_add(m, r, m_lookup(m, index, t->root_low, n));
+    V tail = m_poly(m, r, t->c, t->count);
+    return (ExpParts){
+        .exponent = m_left(m, steps, m->digits - 1 - t->log_n),
+        .root = m_lookup(m, index, t->root, n),
+        .rest = m_fma(m, m_mul(m, r, r), tail, linear),
+    };
 }
 
-V math_exp_scale_normal(const M *m, V fraction, V k)
+/* 2^(i / n) (1 + rest), with what 'exponent' has above i. */
+static V assemble(const M *m, V exponent, ExpParts parts)
 {
-    V exponent = m_left(m, k, m->digits - 1);
-    return m_as_float(m, m_add(m, m_as_integer(m, fraction), exponent));
+    V power = add_exponent(m, parts.root, exponent);
+    return m_fma(m, power, parts.rest, power);
 }
 
-V math_exp_scale(const M *m, V x, V fraction, V k)
+V math_exp_of_normal(const M *m, ExpParts parts)
 {
-    k = m_sub(m, k, m_as_integer(m, m_number(m, rounder(m))));
-    return scale(m, &exp_base[!m->single], x, fraction, k);
+    return assemble(m, parts.exponent, parts);
+}
+
+V math_exp_of(const M *m, V x, ExpParts parts)
+{
+    int fraction = m->digits - 1;
+    V i = m_and(m, parts.exponent, m_integer(m, ((int64_t) 1 << fraction) - 1));
+    V k = m_right(m, parts.exponent, fraction);
+    return scale(m, &exp_base[!m->single], x, assemble(m, i, parts), k);
 }

@@ -6,14 +6,20 @@
 
 #include "kernel/math_build.h"
 
-/** e^x = result * 2^k for |x.hi| < 1400 (Float64) or 180 (Float32): gives the result,
- *  in 0.7 ... 1.42 with an error of 0.6 ulp, and an integer that the functions below
- *  take for k: its low bits. NaN gives NaN, others give rubbish, without harm. */
-V math_exp_rounded(const M *m, Pair x, V *k);
-/** e^x of this fraction and k, if it is a normal number. */
-V math_exp_scale_normal(const M *m, V fraction, V k);
+/** 2^(k + i / n) (1 + rest): see math_exp.c. */
+typedef struct ExpParts {
+    V exponent; /* n k + i, with k at the place of an exponent */
+    V root;     /* 2^(i / n), in bits that the exponent is added to */
+    V rest;
+} ExpParts;
+
+/** e^x, for |x.hi| < 1400 (Float64) or 180 (Float32) and |x.lo| < 0.01. NaN gives NaN,
+ *  others give rubbish, without harm. */
+ExpParts math_exp_parts(const M *m, Pair x);
+/** Its value with an error of 0.6 ulp, if it is a normal number. */
+V math_exp_of_normal(const M *m, ExpParts parts);
 /** The same for any x: normal numbers, subnormal ones (which are rounded twice), 0,
  *  infinity, NaN. */
-V math_exp_scale(const M *m, V x, V fraction, V k);
+V math_exp_of(const M *m, V x, ExpParts parts);
 
 #endif

@@ -1,15 +1,15 @@
 /*
  * math_log.c -- log, log2
  *
- * x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2) or (in single precision,
- * where f^2 then counts less) 11/16 and 11/8, so that nothing cancels in
- * log x = k ln 2 + log(1 + f). In single precision, a polynomial in f follows. In
- * double precision and where a pair is wanted, it is the odd series of
+ * An octave is cut into n = 16 (in single precision, 8) intervals. For x = 2^k z with
+ * z in one of them, and a short number that is near the inverse of those in it,
  *
- *     log(1 + f) = 2 atanh(s),   s = f / (2 + f),   |s| < 0.186
+ *     log x = k ln 2 - log(inverse) + log(1 + r),    r = inverse z - 1
  *
- * which needs half as many terms for a division (Muller, "Elementary Functions", 2016,
- * 5.2). Where a pair is wanted, s is one.
+ * where r is small and exact, the sum of the first two terms is nearly so (the tables
+ * have two parts, the first of which leave bits free), and a short polynomial in r is
+ * enough (P. T. P. Tang, "Table-driven implementation of the logarithm function in IEEE
+ * floating-point arithmetic", 1990). Around 1 the inverse is 1: nothing cancels there.
  */
 #include "kernel/math_log.h"
 
@@ -18,182 +18,180 @@
 #include "kernel/math.h"
 #include "kernel/math_log_tables.h"
 
-/* The bits of x less those of the least 1 + f have k above and the distance of 1 + f
- * from the least below. 'small' arguments (if it is not PROGRAM_NONE) have been
- * multiplied by 2^digits. */
-static LogParts take_apart(const M *m, V x, V small, V *k)
+/* What the precisions and the bases differ in: see tools/tables_log.py. */
+typedef struct Base {
+    const double *least, *inverse;     /* where the intervals begin; inverses */
+    const double *center, *center_low; /* -log(inverse), two parts */
+    const double *octave; /* of 2^(2^(1 - digits)), two parts; NULL: exact */
+    const double *tail;   /* of log(1 + r), from the quadratic term on */
+    int count, log_n;
+} Base;
+
+static const Base natural_base[] = {
+    { log_least_double, log_inverse_double, log_center_double, log_center_double_low,
+      log_octave_double, log_tail_double, M_COUNT(log_tail_double), 4 },
+    { log_least_single, log_inverse_single, log_center_single, log_center_single_low,
+      log_octave_single, log_tail_single, M_COUNT(log_tail_single), 3 },
+};
+static const Base binary_base[] = {
+    { log_least_double, log_inverse_double, log2_center_double, log2_center_double_low,
+      NULL, log2_tail_double, M_COUNT(log2_tail_double), 4 },
+    { log_least_single, log_inverse_single, log2_center_single, log2_center_single_low,
+      NULL, log2_tail_single, M_COUNT(log2_tail_single), 3 },
+};
+
+/* 2^more x, where 'more' stands in the place of the exponent; PROGRAM_NONE: x. */
+typedef struct Argument {
+    V x, more;
+} Argument;
+
+static Argument normal(V x) { return (Argument){ x, PROGRAM_NONE }; }
+
+static Argument make_normal(const M *m, V x)
 {
-    double root = m->single ? 0x1.6p-1 : 0x1.6a09e667f3bcdp-1;
-    double scale = m->single ? 0x1p24 : 0x1p53;
+    V small = m_lt(m, x, m_number(m, m->single ? 0x1p-126 : 0x1p-1022));
+    V larger = m_mul(m, x, m_number(m, m->single ? 0x1p24 : 0x1p53));
+    V fewer = m_integer(m, -((int64_t) m->digits << (m->digits - 1)));
+    return (Argument){ m_select(m, small, larger, x),
+                       m_select(m, small, fewer, m_integer(m, 0)) };
+}
+
+/* The bits of x less those of the least z have k at the place of the exponent and the
+ * interval below. '*scale', if it is wanted, becomes inverse / 2^k. */
+static LogParts take_apart(const M *m, const Base *base, Argument a, V *scale)
+{
     int fraction = m->digits - 1;
-    V least = m_as_integer(m, m_number(m, root)), from = least;
-    if (small != PROGRAM_NONE)
-        from = m_select(m, small, m_as_integer(m, m_number(m, root * scale)), least);
-    V above = m_sub(m, m_as_integer(m, x), from);
-    V rest = m_and(m, above, m_integer(m, ((int64_t) 1 << fraction) - 1));
-    V reduced = m_as_float(m, m_add(m, rest, least));
-    *k = m_right(m, above, fraction);
-    return (LogParts){ .k = m_to_float(m, *k),
-                       .f = m_sub(m, reduced, m_number(m, 1)) };
+    V bits = m_as_integer(m, a.x);
+    V above = m_sub(m, bits, m_as_integer(m, m_number(m, *base->least)));
+    V octaves = m_and(m, above, m_integer(m, -((int64_t) 1 << fraction)));
+    V z = m_as_float(m, m_sub(m, bits, octaves));
+    V all = a.more == PROGRAM_NONE ? octaves : m_add(m, octaves, a.more);
+    V k = m_to_float(m, all); /* times 2^fraction */
+
+    V index = m_right(m, m_as_pattern(m, above), fraction - base->log_n);
+    int n = 1 << base->log_n;
+    V inverse = m_lookup(m, index, base->inverse, n);
+    V center = m_lookup(m, index, base->center, n);
+    V low = m_lookup(m, index, base->center_low, n);
+    if (scale) {
+        V one = m_as_integer(m, m_number(m, 1));
+        *scale = m_mul(m, inverse, m_as_float(m, m_sub(m, one, octaves)));
+    }
+    V octave = m_number(m, base->octave ? base->octave[0] : ldexp(1, -fraction));
+    if (base->octave)
+        low = m_fma(m, k, m_number(m, base->octave[1]), low);
+    return (LogParts){ .start = { m_fma(m, k, octave, center), low },
+                       .r = m_fma(m, z, inverse, m_number(m, -1)) };
 }
 
 LogParts math_log_parts(const M *m, V x)
 {
-    V small = m_lt(m, x, m_number(m, m->single ? 0x1p-126 : 0x1p-1022)), k;
-    V larger = m_mul(m, x, m_number(m, m->single ? 0x1p24 : 0x1p53));
-    return take_apart(m, m_select(m, small, larger, x), small, &k);
+    return take_apart(m, &natural_base[m->single], make_normal(m, x), NULL);
 }
 
 LogParts math_log_parts_of_normal(const M *m, V x)
 {
-    V k;
-    return take_apart(m, x, PROGRAM_NONE, &k);
+    return take_apart(m, &natural_base[m->single], normal(x), NULL);
 }
 
-/* ------------------------------------------------------------- the series, as pairs */
+/* -------------------------------------------------------------------------- pairs */
 
-/* f / (2 + f) for f = first + second, which may be PROGRAM_NONE. */
-static Pair make_quotient(const M *m, V first, V second)
-{
-    Pair d = m_fast_two_sum(m, m_number(m, 2), first);
-    V quotient = m_div(m, first, d.hi), minus = m_neg(m, quotient);
-    /* 1 / (2 + f) = (1 - s) / 2 */
-    V half = m_number(m, 0.5), inverse = m_fma(m, minus, half, half);
-    V rest = m_fma(m, minus, d.lo, m_fma(m, minus, d.hi, first));
-    if (second != PROGRAM_NONE)
-        rest = m_add(m, rest, m_fma(m, minus, second, second));
-    return (Pair){ quotient, m_mul(m, rest, inverse) };
-}
-
-/* log(1 + f), not normalised: the second part may reach 1 / 100 of the first one. The
- * derivative 2 / (1 - s^2) is nearly 2 + 2 s^2. */
-static Pair sum_series(const M *m, Pair s)
-{
-    V square = m_mul(m, s.hi, s.hi), twice = m_add(m, s.hi, s.hi);
-    V tail = m->single
-                 ? m_poly(m, square, log_tail_single, M_COUNT(log_tail_single))
-                 : m_poly(m, square, log_tail_double, M_COUNT(log_tail_double));
-    V twice_low = m_add(m, s.lo, s.lo);
-    V low = m_fma(m, twice_low, square, twice_low);
-    return (Pair){ twice, m_fma(m, m_mul(m, s.hi, square), tail, low) };
-}
-
-/* k ln 2 + log, not normalised. */
-static Pair add_octaves(const M *m, V k, Pair log)
-{
-    const double *ln2 = m->single ? log_ln2_single : log_ln2_double;
-    Pair sum = m_fast_two_sum(m, m_mul(m, k, m_number(m, ln2[0])), log.hi);
-    V low = m_fma(m, k, m_number(m, ln2[1]), log.lo);
-    return (Pair){ sum.hi, m_add(m, sum.lo, low) };
-}
-
-/* k ln 2 + 2 s + 2 s^3 (1 / 3 + s^2 tail) for s.hi, with exact products and sums of
- * pairs up to the tail, which needs no second part. The derivative,
- * 2 / (1 - s^2) or nearly 2 + 2 (s^2 + s^4), times s.lo is added. */
-static Pair sum_exactly(const M *m, V k, Pair s)
-{
-    const double *third = m->single ? log_third_single : log_third_double;
-    Pair square = m_two_product(m, s.hi, s.hi);
-    V tail = m->single
-                 ? m_poly(m, square.hi, log_exact_single, M_COUNT(log_exact_single))
-                 : m_poly(m, square.hi, log_exact_double, M_COUNT(log_exact_double));
-    Pair rest = m_fast_two_sum(m, m_number(m, third[0]), m_mul(m, tail, square.hi));
-    rest.lo = m_add(m, rest.lo, m_number(m, third[1]));
-
-    V twice = m_add(m, s.hi, s.hi), twice_low = m_add(m, s.lo, s.lo);
-    Pair cube = m_two_product(m, square.hi, twice);
-    cube.lo = m_fma(m, square.lo, twice, cube.lo);
-    Pair last = m_two_product(m, cube.hi, rest.hi);
-    last.lo = m_fma(m, cube.lo, rest.hi, m_fma(m, cube.hi, rest.lo, last.lo));
-
-    V slope = m_fma(m, square.hi, square.hi, square.hi);
-    V low = m_fma(m, twice_low, slope, twice_low);
-    Pair head = add_octaves(m, k, (Pair){ twice, low });
-    Pair sum = m_fast_two_sum(m, head.hi, last.hi);
-    return (Pair){ sum.hi, m_add(m, sum.lo, m_add(m, head.lo, last.lo)) };
-}
-
-Pair math_log_exact(const M *m, Pair x)
-{
-    if (x.hi == PROGRAM_NONE || x.lo == PROGRAM_NONE)
-        return (Pair){ PROGRAM_NONE, PROGRAM_NONE };
-    bool two = m->build->out->insts[x.lo].op != OP_LITERAL;
-    V k, second = PROGRAM_NONE;
-    LogParts parts = take_apart(m, x.hi, PROGRAM_NONE, &k);
-    if (two) {
-        /* 2^-k is 0 for the largest numbers, where x.lo does not matter. */
-        V exponent = m_sub(m, m_integer(m, m->bias), k);
-        V scale = m_as_float(m, m_left(m, exponent, m->digits - 1));
-        second = m_mul(m, x.lo, scale);
-    }
-    Pair log = sum_exactly(m, parts.k, make_quotient(m, parts.f, second));
-    return m_fast_two_sum(m, log.hi, log.lo);
-}
-
-Pair math_log_pair_of_parts(const M *m, LogParts parts)
-{
-    Pair series = sum_series(m, make_quotient(m, parts.f, PROGRAM_NONE));
-    Pair log = add_octaves(m, parts.k, series);
-    return m_fast_two_sum(m, log.hi, log.lo);
-}
-
+/* start + r - r^2 / 2 + c r^3 with what the sums lose, and r^4 P(r), which is so small
+ * that it loses nothing. */
 Pair math_log_exact_of_parts(const M *m, LogParts parts)
 {
-    return sum_exactly(m, parts.k, make_quotient(m, parts.f, PROGRAM_NONE));
+    const double *c = m->single ? log_exact_single : log_exact_double;
+    int count = m->single ? M_COUNT(log_exact_single) : M_COUNT(log_exact_double);
+    enum { HALF = 4 };
+    V r = parts.r, half = m_mul(m, r, m_number(m, -0.5));
+    V first = m_fma(m, half, r, r), lost = m_fma(m, half, r, m_sub(m, r, first));
+    Pair sum = m_fast_two_sum(m, parts.start.hi, first);
+    V square = m_mul(m, r, r), fourth = m_mul(m, square, square);
+    V low = m_add(m, m_add(m, lost, parts.start.lo), sum.lo);
+    V near = m_estrin(m, r, c + 1, HALF);
+    V rest = m_estrin(m, r, c + 1 + HALF, count - 1 - HALF);
+    low = m_fma(m, fourth, near, low);
+    low = m_fma(m, m_mul(m, fourth, fourth), rest, low);
+    V cube = m_mul(m, square, r), third = m_number(m, *c);
+    V log = m_fma(m, cube, third, sum.hi);
+    V difference = m_sub(m, sum.hi, log);
+    return (Pair){ log, m_add(m, m_fma(m, cube, third, difference), low) };
+}
+
+/* The derivative by r, 1 / (1 + r), is nearly 1 - r + r^2. */
+Pair math_log_exact(const M *m, Pair x)
+{
+    V scale;
+    LogParts parts = take_apart(m, &natural_base[m->single], normal(x.hi), &scale);
+    V low = m_mul(m, x.lo, scale), minus = m_neg(m, parts.r);
+    low = m_fma(m, low, m_fma(m, minus, minus, minus), low);
+    parts.start.lo = m_add(m, parts.start.lo, low);
+    Pair log = math_log_exact_of_parts(m, parts);
+    return m_fast_two_sum(m, log.hi, log.lo);
 }
 
 /* ------------------------------------------------------------ results of one float */
 
-/* log(1 + f) = f + rest, where the rest is added to 'start'. With the odd series R that
- * begins with s^3, it is -f^2/2 + s (f^2/2 + R(s) / s), where the rounding errors of s
- * do little harm (Tang, "Table-driven implementation of the logarithm function in IEEE
- * floating-point arithmetic", 1990, has such forms). */
-static V rest_of_fraction(const M *m, V f, V start)
+/* log(1 + r) beyond its linear term, and what comes before. */
+static V add_tail(const M *m, const Base *base, V r, V start)
 {
-    V half = m_mul(m, f, m_number(m, -0.5)), square = m_mul(m, half, f), a, b;
-    if (m->single) {
-        a = m_poly(m, f, log_plain, M_COUNT(log_plain));
-        b = m_mul(m, square, f);
-    } else {
-        a = m_div(m, f, m_add(m, f, m_number(m, 2)));
-        V z = m_mul(m, a, a);
-        V tail = m_poly(m, z, log_tail_double, M_COUNT(log_tail_double));
-        b = m_fma(m, z, tail, m_neg(m, square));
-    }
-    return m_fma(m, half, f, m_fma(m, a, b, start));
+    V tail = m_poly(m, r, base->tail, base->count);
+    return m_fma(m, m_mul(m, r, r), tail, start);
 }
 
-typedef V Logarithm(const M *m, LogParts parts);
-
-static V natural(const M *m, LogParts parts)
+V math_log_tail(const M *m, LogParts parts, V start)
 {
-    const double *ln2 = m->single ? log_ln2_single : log_ln2_double;
-    V low = m_mul(m, parts.k, m_number(m, ln2[1]));
-    V rest = rest_of_fraction(m, parts.f, low);
-    Pair sum = m_fast_two_sum(m, m_mul(m, parts.k, m_number(m, ln2[0])), parts.f);
-    return m_add(m, sum.hi, m_add(m, sum.lo, rest));
+    return add_tail(m, &natural_base[m->single], parts.r, start);
 }
 
-/* The logarithm of 1 + f is multiplied by 1 / ln 2 as a pair. It is 0 if f is, so
- * powers of two have exact results. */
-static V binary(const M *m, LogParts parts)
+typedef V Logarithm(const M *m, Argument a);
+
+static V sum_up(const M *m, LogParts parts)
 {
+    Pair sum = m_fast_two_sum(m, parts.start.hi, parts.r);
+    V low = m_add(m, sum.lo, parts.start.lo);
+    return m_add(m, sum.hi, math_log_tail(m, parts, low));
+}
+
+static V natural(const M *m, Argument a)
+{
+    return sum_up(m, take_apart(m, &natural_base[m->single], a, NULL));
+}
+
+V math_log_of_sum(const M *m, Pair x, Pair w, V more)
+{
+    V scale;
+    Argument a = { x.hi, more };
+    LogParts parts = take_apart(m, &natural_base[m->single], a, &scale);
+    V near = m_eq(m, parts.start.hi, m_number(m, 0));
+    parts.r = m_select(m, near, w.hi, parts.r);
+    V low = m_select(m, near, w.lo, m_mul(m, x.lo, scale));
+    low = m_fma(m, low, m_neg(m, parts.r), low);
+    parts.start.lo = m_add(m, parts.start.lo, low);
+    return sum_up(m, parts);
+}
+
+/* r is multiplied by 1 / ln 2 as a pair. It is 0 for powers of two, as is the logarithm
+ * of 1: their results are exact. */
+static V binary(const M *m, Argument a)
+{
+    const Base *base = &binary_base[m->single];
     const double *factor = m->single ? log2_e_single : log2_e_double;
-    V high = m_number(m, factor[0]), f = parts.f;
-    Pair product = m_two_product(m, f, high);
-    V low = m_fma(m, f, m_number(m, factor[1]), product.lo);
-    low = m_fma(m, rest_of_fraction(m, f, m_number(m, 0)), high, low);
-    Pair sum = m_fast_two_sum(m, parts.k, product.hi);
-    return m_add(m, sum.hi, m_add(m, sum.lo, low));
+    LogParts parts = take_apart(m, base, a, NULL);
+    Pair product = m_two_product(m, parts.r, m_number(m, factor[0]));
+    V low = m_fma(m, parts.r, m_number(m, factor[1]), product.lo);
+    Pair sum = m_fast_two_sum(m, parts.start.hi, product.hi);
+    low = m_add(m, m_add(m, low, parts.start.lo), sum.lo);
+    return m_add(m, sum.hi, add_tail(m, base, parts.r, low));
 }
 
 /* Arguments that are not positive, finite, normal numbers are rare. */
 static V logarithm(const M *m, V x, Logarithm *function)
 {
-    V result = function(m, math_log_parts_of_normal(m, x));
+    V result = function(m, normal(x));
     V rare = m_outside(m, x, m->single ? 0x1p-126 : 0x1p-1022, INFINITY);
     uint32_t region = build_if(m->build, rare);
-    V zero = m_number(m, 0), other = function(m, math_log_parts(m, x));
+    V zero = m_number(m, 0), other = function(m, make_normal(m, x));
     other = m_select(m, m_lt(m, x, m_number(m, INFINITY)), other, x);
     other = m_select(m, m_lt(m, x, zero), m_number(m, NAN), other);
     other = m_select(m, m_eq(m, x, zero), m_number(m, -INFINITY), other);

@@ -1,30 +1,35 @@
 /*
- * math_log.h -- logarithms as pairs, for other functions
+ * math_log.h -- parts of logarithms, for other functions
  */
 #ifndef KERNEL_MATH_LOG_H
 #define KERNEL_MATH_LOG_H
 
 #include "kernel/math_build.h"
 
-/** x = 2^k (1 + f), with 1 + f between sqrt(1/2) and sqrt(2) (Float32: 11/16 and 11/8),
- *  for positive finite x; both are floats. For other x they are numbers without
- *  meaning. */
+/** log x = start + log(1 + r) with |r| < 0.034 (Float32: 0.067), for positive finite
+ *  x; for other x these are numbers without meaning. r is exact, and the start is 0
+ *  where x is near 1. start.hi is a multiple of 2^-43 (Float32: 2^-17), as may be added
+ *  to it without an error, and m_fast_two_sum() is right for its sum with r. */
 typedef struct LogParts {
-    V k, f;
+    Pair start;
+    V r;
 } LogParts;
 
 LogParts math_log_parts(const M *m, V x);
 /** The same for x that are not subnormal. */
 LogParts math_log_parts_of_normal(const M *m, V x);
 
-/** log of 2^k (1 + f) with a relative error of about 2^-(digits + 5). Costs a
- *  division. */
-Pair math_log_pair_of_parts(const M *m, LogParts parts);
-/** log(x.hi + x.lo) with an error of about 2^-(digits + 12), for what is multiplied by
- *  large numbers: of normalised pairs that are positive, finite and not subnormal.
- *  Others give rubbish, without harm. Nothing is spent on x.lo if it is a literal. */
-Pair math_log_exact(const M *m, Pair x);
-/** The same of 2^k (1 + f), with |lo| a little more than ulp(hi). */
+/** start + log(1 + r) - r, with an error below 2^-digits / 16, relative to log x. */
+V math_log_tail(const M *m, LogParts parts, V start);
+/** log(2^more x), where 'more' is an integer in the place of an exponent or
+ *  PROGRAM_NONE: of pairs as math_log_exact() takes them. Near 1, x = 1 + w may have
+ *  lost digits that w has. */
+V math_log_of_sum(const M *m, Pair x, Pair w, V more);
+/** log x with an error of about 2^-(digits + 12), for what is multiplied by large
+ *  numbers. Not normalised: |lo| < 2^-13 |hi|. */
 Pair math_log_exact_of_parts(const M *m, LogParts parts);
+/** log(x.hi + x.lo), normalised, for normalised pairs that are positive, less than
+ *  2^1000 and not subnormal. Others give rubbish, without harm. */
+Pair math_log_exact(const M *m, Pair x);
 
 #endif

@@ -12,19 +12,17 @@
 #include "kernel/math_exp.h"
 #include "kernel/math_log.h"
 
-/* a^b = fraction * 2^k for positive a: see math_exp_rounded(). */
+/* a^b for positive a. */
 typedef struct Power {
-    V fraction, k;
     V log; /* b log a, to tell large ones and NaN */
+    ExpParts parts;
 } Power;
 
 static Power raise(const M *m, LogParts parts, V b)
 {
     Pair log = math_log_exact_of_parts(m, parts), x = m_two_product(m, log.hi, b);
     x.lo = m_fma(m, log.lo, b, x.lo);
-    Power power = { .log = x.hi };
-    power.fraction = math_exp_rounded(m, x, &power.k);
-    return power;
+    return (Power){ x.hi, math_exp_parts(m, x) };
 }
 
 /* Signs; results of zeros and infinities; and where there is a result though an operand
@@ -59,14 +57,15 @@ uint32_t math_power(Build *build, const Step *step)
     const M m_ = math_begin(build, step), *m = &m_;
     V a = step->args[0], b = step->args[1];
     Power power = raise(m, math_log_parts_of_normal(m, a), b);
-    V result = math_exp_scale_normal(m, power.fraction, power.k);
+    V result = math_exp_of_normal(m, power.parts);
 
-    V size = m_abs(m, power.log), limit = m_number(m, m->single ? 86 : 708);
-    V rare = m_or(m, m_outside(m, a, m->single ? 0x1p-126 : 0x1p-1022, INFINITY),
-                  m_not(m, m_le(m, size, limit)));
+    V size = m_as_pattern(m, m_abs(m, power.log));
+    V large = m_gt(m, size, m_as_pattern(m, m_number(m, m->single ? 86 : 708)));
+    V unusual = m_outside(m, a, m->single ? 0x1p-126 : 0x1p-1022, INFINITY);
+    V rare = m_or(m, unusual, large);
     uint32_t region = build_if(build, rare);
     power = raise(m, math_log_parts(m, m_abs(m, a)), b);
-    V other = math_exp_scale(m, power.log, power.fraction, power.k);
+    V other = math_exp_of(m, power.log, power.parts);
     other = correct(m, a, b, other);
     build_else(build, region, 1, &other);
     build_end(build, region, 1, &result);

@@ -10,9 +10,8 @@
 
 #include "kernel/math.h"
 #include "kernel/math_build.h"
-#include "kernel/math_exp_tables.h"
+#include "kernel/math_exp.h"
 #include "kernel/math_log.h"
-#include "kernel/math_log_tables.h"
 #include "kernel/math_special_tables.h"
 
 /* c[0] + x (c[1] + x rest), the sums as pairs: 'low' is what the coefficients lack. The
@@ -67,27 +66,14 @@ static V erf_near(const M *m, V x)
     return m_fma(m, x, p.hi, m_mul(m, x, p.lo));
 }
 
-/* e^(x.hi + x.lo) for -40 < x.hi < 0, within about an ulp: see exponential() in
- * math_exp.c. */
-static V exp_of_pair(const M *m, Pair x)
-{
-    V magic = m_number(m, 0x1.8p52);
-    V sum = m_fma(m, x.hi, m_number(m, M_LOG2E), magic), k = m_sub(m, sum, magic);
-    V r = m_fma(m, k, m_number(m, -exp_ln2_double[0]), x.hi);
-    r = m_add(m, m_fma(m, k, m_number(m, -exp_ln2_double[1]), r), x.lo);
-    V exponent = m_left(m, m_as_integer(m, sum), m->digits - 1);
-    V power = m_add(m, exponent, m_as_integer(m, m_number(m, 1)));
-    V fraction = m_horner(m, r, exp_double, M_COUNT(exp_double));
-    return m_mul(m, fraction, m_as_float(m, power));
-}
-
 /* 1 - exp(-x^2) P(1 / (|x| + 3)), after W. J. Cody, "Rational Chebyshev approximations
  * for the error function", 1969, who has rational functions of 1 / x. P is steep, so
  * what the quotient lacks counts. */
 static V erf_far(const M *m, V x)
 {
     V a = m_min(m, m_abs(m, x), m_number(m, ERF_ONE_DOUBLE)), one = m_number(m, 1);
-    V power = exp_of_pair(m, m_two_product(m, a, m_neg(m, a)));
+    Pair exponent = m_two_product(m, a, m_neg(m, a));
+    V power = math_exp_of_normal(m, math_exp_parts(m, exponent));
     Pair below = m_fast_two_sum(m, m_number(m, 3), a);
     V inverse = m_div(m, one, below.hi), minus = m_neg(m, inverse);
     V lost = m_fma(m, minus, below.lo, m_fma(m, minus, below.hi, one));
@@ -125,18 +111,16 @@ uint32_t math_erf(Build *build, const Step *step)
  * it, one in the distance of sqrt(w) from a center. */
 typedef struct ErfInv {
     double limit, center;
-    const double *middle, *log, *near, *far, *far_low, *slope;
-    int log_count, near_count, far_count;
+    const double *middle, *near, *far, *far_low, *slope;
+    int near_count, far_count;
 } ErfInv;
 
 static const ErfInv erfinv_parts[] = {
-    { 0x1.ff816cp-1, 4.25, erfinv_middle_double, erfinv_log_double, erfinv_near_double,
-      erfinv_far_double, erfinv_far_double_low, erfinv_slope_double,
-      M_COUNT(erfinv_log_double), M_COUNT(erfinv_near_double),
+    { 0x1.ff816cp-1, 4.25, erfinv_middle_double, erfinv_near_double, erfinv_far_double,
+      erfinv_far_double_low, erfinv_slope_double, M_COUNT(erfinv_near_double),
       M_COUNT(erfinv_far_double) },
-    { 0x1.fb4ap-1, 3, erfinv_middle_single, erfinv_log_single, erfinv_near_single,
-      erfinv_far_single, erfinv_far_single_low, erfinv_slope_single,
-      M_COUNT(erfinv_log_single), M_COUNT(erfinv_near_single),
+    { 0x1.fb4ap-1, 3, erfinv_middle_single, erfinv_near_single, erfinv_far_single,
+      erfinv_far_single_low, erfinv_slope_single, M_COUNT(erfinv_near_single),
       M_COUNT(erfinv_far_single) },
 };
 
@@ -150,16 +134,12 @@ static Pair root_distance(const M *m, Pair w, double center)
 }
 
 /* middle + log(q), with an absolute error of about 2^-digits, for q > 0 that is not
- * subnormal; others give some number. Sums of multiples of log(2) and the middle are
- * exact. */
+ * subnormal; others give some number. */
 static Pair middle_plus_log(const M *m, const ErfInv *e, V q)
 {
-    const double *ln2 = m->single ? log_ln2_single : log_ln2_double;
     LogParts parts = math_log_parts_of_normal(m, q);
-    V s = m_div(m, parts.f, m_add(m, parts.f, m_number(m, 2)));
-    V factor = m_poly(m, m_mul(m, s, s), e->log, e->log_count);
-    V log = m_fma(m, s, factor, m_mul(m, parts.k, m_number(m, ln2[1])));
-    V start = m_fma(m, parts.k, m_number(m, ln2[0]), m_number(m, *e->middle));
+    V start = m_add(m, parts.start.hi, m_number(m, *e->middle));
+    V log = m_add(m, parts.r, math_log_tail(m, parts, parts.start.lo));
     return m_fast_two_sum(m, start, log);
 }
 
@@ -256,6 +236,12 @@ static Pair lgamma_high_exact(const M *m, V y, Pair log_y)
     return add_pairs(m, m_pair_mul_pair(m, shifted, factor), rest);
 }
 
+static Pair log_pair(const M *m, V y)
+{
+    Pair log = math_log_exact_of_parts(m, math_log_parts(m, y));
+    return m_fast_two_sum(m, log.hi, log.lo);
+}
+
 /* log |y sin(pi y) / pi|, or log |sin(pi y) / pi| where y is 'below' 1. */
 static Pair log_reflection(const M *m, V y, V below)
 {
@@ -322,7 +308,7 @@ static Pair lgamma_exact(const M *m, V y, V below, Pair log_y)
 static V lgamma_negative(const M *m, V x)
 {
     V y = m_abs(m, x), below = m_lt(m, y, m_number(m, 1));
-    Pair log_y = math_log_exact_of_parts(m, math_log_parts(m, y));
+    Pair log_y = log_pair(m, y);
     Pair plain = lgamma_exact(m, y, below, log_y);
     V sum = m_pair_sum(m, add_pairs(m, log_reflection(m, y, below), plain));
     V tiny = m_lt(m, y, m_number(m, 0x1p-200));
@@ -364,8 +350,8 @@ static V lgamma_if_negative(const M *m, V x, V other, bool exact)
 static V short_log(const M *m, V x)
 {
     LogParts parts = math_log_parts(m, x);
-    V log = m_mul(m, parts.f, m_poly(m, parts.f, log_short, M_COUNT(log_short)));
-    return m_fma(m, parts.k, m_number(m, M_LN2), log);
+    V tail = m_poly(m, parts.r, log_short, M_COUNT(log_short));
+    return m_fma(m, parts.r, tail, parts.start.hi);
 }
 
 /* lgamma(y) near its minimum, where neighbours differ by less than the error of a pair
@@ -410,7 +396,7 @@ static V lgamma_large(const M *m, V y, Pair log_y)
 static V lgamma_double(const M *m, V x)
 {
     V y = m_abs(m, x), infinity = m_number(m, INFINITY);
-    Pair log_y = math_log_pair_of_parts(m, math_log_parts(m, y));
+    Pair log_y = log_pair(m, y);
     V result = lgamma_large(m, y, log_y);
     V is_small = m_lt(m, y, m_number(m, STIRLING_LIMIT));
     uint32_t region = build_if(m->build, is_small);

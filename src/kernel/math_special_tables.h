@@ -19,7 +19,7 @@ static const double erf_near_single[] = {
     0x1.496a5bee4954fp-14,
 };
 
-/* erf(sqrt(x)) / sqrt(x) for x in [0.0, 1.26562], error 2^-63.99: x^0, x^1, x^2,
+/* erf(sqrt(x)) / sqrt(x) for x in [0.0, 1.26563], error 2^-63.99: x^0, x^1, x^2,
  * x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13. */
 static const double erf_near_double[] = {
     0x1.20dd750429b6dp0,
@@ -83,32 +83,16 @@ static const double erfc_double[] = {
     -0x1.222678972c99p12,
 };
 
-/* log(1 + x) / x for x in [-0.2929, 0.4143], error 2^-38.49: x^0, x^1, x^2, x^3,
- * x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13. */
+/* log(1 + x) / x for x in [-0.034, 0.034], error 2^-43.15: x^0, x^1, x^2, x^3,
+ * x^4, x^5, x^6. */
 static const double log_short[] = {
-    0x1.fffffffffc58ep-1,
-    -0x1.fffffffe9b664p-2,
-    0x1.5555556b4e431p-2,
-    -0x1.000001880d1e4p-2,
-    0x1.999985c718a09p-3,
-    -0x1.5554565f600ebp-3,
-    0x1.249524355bd52p-3,
-    -0x1.00244dfcbe3e3p-3,
-    0x1.c6dfe5e59efb8p-4,
-    -0x1.94920150dae97p-4,
-    0x1.71e20ad094167p-4,
-    -0x1.7e4042ea5fd79p-4,
-    0x1.782c39e240474p-4,
-    -0x1.8bd5266ed78cdp-5,
-};
-
-/* log((1 + s) / (1 - s)) / s, x = s^2 for x in [0.0, 0.0344], error 2^-31.36:
- * x^0, x^1, x^2, x^3. */
-static const double erfinv_log_single[] = {
-    0x1p1,
-    0x1.5555a6p-1,
-    0x1.993a94p-2,
-    0x1.35497p-2,
+    0x1.ffffffffffff3p-1,
+    -0x1.000000002e858p-1,
+    0x1.555555560781fp-2,
+    -0x1.ffffec5a178d3p-3,
+    0x1.99998177a9bc4p-3,
+    -0x1.55da11d6ad9cep-3,
+    0x1.25173d7f1c15fp-3,
 };
 
 /* The number below. */
@@ -159,19 +143,6 @@ static const double erfinv_far_single[] = {
 static const double erfinv_far_single_low[] = {
     -0x1.5797fep-26,
     0x1.0b9c22p-25,
-};
-
-/* log((1 + s) / (1 - s)) / s, x = s^2 for x in [0.0, 0.02945], error 2^-61.83:
- * x^0, x^1, x^2, x^3, x^4, x^5, x^6, x^7. */
-static const double erfinv_log_double[] = {
-    0x1p1,
-    0x1.55555555555d7p-1,
-    0x1.999999996e11bp-2,
-    0x1.2492494f299c9p-2,
-    0x1.c71c48a0126a1p-3,
-    0x1.7467fb9380a0dp-3,
-    0x1.3978ab32db61ap-3,
-    0x1.308577e904fcbp-3,
 };
 
 /* The number below. */
