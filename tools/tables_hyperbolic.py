@@ -1,8 +1,7 @@
 """Write src/kernel/math_hyperbolic_tables.h, for the hyperbolic functions.
 
 The arguments of most polynomials are squares: of what is left of x after the reduction
-by multiples of log 2 (rest_cosh, rest_sinh), of x itself (tanh), of t / (2 + t) in the
-logarithm of 1 + t (log).
+by multiples of log 2 (rest_cosh, rest_sinh), and of x itself (tanh).
 """
 
 from __future__ import annotations
@@ -31,14 +30,6 @@ SPECS: list[tuple[str, str, Function, float, mpf, tuple[int, int]]] = [
     ("rest_cosh", "cosh(sqrt(x)) - 1", mp.cosh, 1, REST**2, (3, 5)),
     ("rest_sinh", "sinh(sqrt(x)) / sqrt(x) - 1", over(mp.sinh), 1, REST**2, (3, 5)),
     ("tanh", "tanh(sqrt(x)) / sqrt(x) - 1", over(mp.tanh), 1, mpf("0.31"), (5, 11)),
-    (
-        "log",
-        "2 * atanh(sqrt(x)) / sqrt(x) - 2",
-        over(lambda s: 2 * mp.atanh(s)),
-        2,
-        (3 - 2 * mp.sqrt(2)) ** 2 * (1 + mpf(2) ** -12),
-        (3, 7),
-    ),
 ]
 
 

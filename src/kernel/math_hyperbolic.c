@@ -15,17 +15,13 @@
  *     asinh   w = x + (sqrt(x^2 + 1) - 1)       atanh   2x / (1 - x), and half of the
  *     acosh   w = (x - 1) + sqrt(x^2 - 1)               logarithm
  *
- * so that they are exact near w = 0 as well. log(1 + t) with s = t / (2 + t) is
- *
- *     t - (t^2/2 - s (t^2/2 + R(s^2)))
- *
- * where the rounding errors of s do little harm (Tang, "Table-driven implementation of
- * the logarithm function in IEEE floating-point arithmetic", 1990, has such forms).
+ * so that they are exact near w = 0 as well.
  */
 #include <math.h>
 
 #include "kernel/math.h"
 #include "kernel/math_build.h"
+#include "kernel/math_log.h"
 #include "kernel/math_hyperbolic_tables.h"
 
 /* A polynomial without constant term, in double and single precision. */
@@ -49,10 +45,6 @@ static const Series small_tanh[] = {
 static const Series twice_exp[] = {
     { twice_exp_double, M_COUNT(twice_exp_double) },
     { twice_exp_single, M_COUNT(twice_exp_single) },
-};
-static const Series rest_log[] = {
-    { log_double, M_COUNT(log_double) },
-    { log_single, M_COUNT(log_single) },
 };
 
 /* c[0] z + c[1] z^2 + ... */
@@ -225,39 +217,16 @@ typedef struct Huge {
 static V logarithm(const M *m, Pair w, const Huge *huge)
 {
     enum { SHIFT = 64 }; /* 2^-k is out of range for the largest numbers */
-    V one = m_number(m, 1);
+    V one = m_number(m, 1), more = PROGRAM_NONE;
     Pair y = m_fast_two_sum(m, one, w.hi); /* exact also for w > 1 while that matters */
     y.lo = m_add(m, y.lo, w.lo);
     if (huge) {
+        more = m_select(m, huge->mask, exponent(m, SHIFT + 1), exponent(m, 0));
         V scaled = m_mul(m, huge->number, m_number(m, ldexp(1, -SHIFT)));
         y = m_pair_select(m, huge->mask, (Pair){ scaled, m_number(m, 0) }, y);
     }
 
-    /* y = 2^k f, sqrt(1/2) <= f < sqrt(2); 'k' is in the place of an exponent. */
-    int64_t root_half = m->single ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;
-    V bits = m_as_integer(m, y.hi);
-    V k = m_and(m, m_sub(m, bits, m_integer(m, root_half)), exponent(m, -1));
-    V f = m_as_float(m, m_sub(m, bits, k));
-    V scale = m_as_float(m, m_sub(m, exponent(m, m->bias), k));
-    Pair t = { m_sub(m, f, one), m_mul(m, y.lo, scale) };
-    V zero = exponent(m, 0);
-    if (huge)
-        k = m_add(m, k, m_select(m, huge->mask, exponent(m, SHIFT + 1), zero));
-    t = m_pair_select(m, m_eq(m, k, zero), w, t);
-
-    V s = m_div(m, t.hi, m_add(m, t.hi, m_number(m, 2)));
-    V minus_half = m_mul(m, t.hi, m_number(m, -0.5));
-    V sum = m_sub(m, evaluate(m, rest_log, m_mul(m, s, s)), m_mul(m, minus_half, t.hi));
-    /* The derivative 1 / (1 + t) is about 1 - 2s. */
-    sum = m_fma(m, t.lo, m_number(m, -2), sum);
-    V rest = m_fma(m, minus_half, t.hi, m_fma(m, s, sum, t.lo));
-
-    V octaves = m_to_float(m, k);
-    double unit = ldexp(1, 1 - m->digits);
-    rest = m_fma(m, octaves, m_number(m, ln2_parts(m)[1] * unit), rest);
-    V high = m_mul(m, octaves, m_number(m, ln2_parts(m)[0] * unit));
-    Pair result = m_fast_two_sum(m, high, t.hi);
-    return m_add(m, result.hi, m_add(m, result.lo, rest));
+    return math_log_of_sum(m, y, w, more);
 }
 
 /* The root of 1 + square for asinh and of square - 1 for acosh as a Pair; 0 for 0. What

@@ -80,26 +80,6 @@ static const double tanh_double[] = {
     -0x1.41129e09407d4p-16,
 };
 
-/* 2 * atanh(sqrt(x)) / sqrt(x) - 2 for x in [0.0, 0.0294444], error 2^-30.21:
- * x^1, x^2, x^3. */
-static const double log_single[] = {
-    0x1.55557ap-1,
-    0x1.995ed6p-2,
-    0x1.31e096p-2,
-};
-
-/* 2 * atanh(sqrt(x)) / sqrt(x) - 2 for x in [0.0, 0.0294444], error 2^-59.5:
- * x^1, x^2, x^3, x^4, x^5, x^6, x^7. */
-static const double log_double[] = {
-    0x1.5555555555592p-1,
-    0x1.999999997ff32p-2,
-    0x1.24924941dfc35p-2,
-    0x1.c71c52155e103p-3,
-    0x1.74663ccb49218p-3,
-    0x1.39a1e9a819bc7p-3,
-    0x1.2f03cd66d26c1p-3,
-};
-
 /* (exp(2 x) - 1) / (2 x) for x in [-0.173329, 0.173329], error 2^-26.13: x^1,
  * x^2, x^3, x^4, x^5. */
 static const double twice_exp_single[] = {
