@@ -35,7 +35,7 @@
 
 enum {
     FORMAT_VERSION = 1,
-    CODE_VERSION = 5,    /* to be raised when legaliser or engines emit other code */
+    CODE_VERSION = 6,    /* to be raised when legaliser or engines emit other code */
     KEY_SIZE = 32,
     MAC_SIZE = 32,
     MAC_OFFSET = 56,
