@@ -19,7 +19,7 @@ static const double erf_near_single[] = {
     0x1.496a5bee4954fp-14,
 };
 
-/* erf(sqrt(x)) / sqrt(x) for x in [0.0, 1.26563], error 2^-63.99: x^0, x^1, x^2,
+/* erf(sqrt(x)) / sqrt(x) for x in [0.0, 1.26562], error 2^-63.99: x^0, x^1, x^2,
  * x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13. */
 static const double erf_near_double[] = {
     0x1.20dd750429b6dp0,
