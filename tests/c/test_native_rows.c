@@ -271,6 +271,28 @@ static void test_half_products(void **state)
     }
 }
 
+/* Fused operations of negated operands, and the same with other users of those. */
+static void test_negated(void **state)
+{
+    (void) state;
+    static const VarType floats[] = { VarTypeFloat16, VarTypeFloat32, VarTypeFloat64 };
+    for (uint32_t k = 0; k < 3 * 8 * 4; ++k) {
+        VarType type = floats[k % 3];
+        Program *p = new_program();
+        add_wide(p, k / 24);
+        uint32_t args[3];
+        for (uint32_t i = 0; i < 3; ++i) {
+            args[i] = add_input(p, type);
+            if (k / 3 >> i & 1)
+                args[i] = add(p, OP_NEG, type, 0, 1, args[i]);
+        }
+        add_output(p, type, program_add(p, OP_FMA, type, 0, 3, args));
+        if (k / 24 & 2)
+            add_output(p, type, add(p, OP_ADD, type, 0, 2, args[0], args[2]));
+        check(p, "fma of negated operands");
+    }
+}
+
 /* Two logical operations one after the other, which AVX-512 does at once. */
 static void test_logic_pairs(void **state)
 {
@@ -476,7 +498,7 @@ static int run_all(void)
         cmocka_unit_test(test_literal_divisor), cmocka_unit_test(test_gather),
         cmocka_unit_test(test_scatter),         cmocka_unit_test(test_far),
         cmocka_unit_test(test_edges),           cmocka_unit_test(test_half_products),
-        cmocka_unit_test(test_logic_pairs),
+        cmocka_unit_test(test_logic_pairs),     cmocka_unit_test(test_negated),
     };
     native = engine_find("native");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,12 +275,14 @@ static void number_item(Builder *b, uint32_t at, NativeValue *v)
     f->root[at] = *item;
 }
 
-/* The operand of an instruction that may be part of its users: the negation of a float,
- * or the lower half of 64 bits. PROGRAM_NONE for others. */
+/* The operand of an instruction that may be part of its users: the negation of a float
+ * (not of Float16, which has no fused instructions), or the lower half of 64 bits.
+ * PROGRAM_NONE for others. */
 static uint32_t folded_operand(const Program *p, const Inst *inst)
 {
+    uint32_t floats = 1 << VarTypeFloat32 | 1 << VarTypeFloat64;
     if (inst->op == OP_NEG)
-        return type_info[inst->type].is_float ? inst->arg[0] : PROGRAM_NONE;
+        return floats >> inst->type & 1 ? inst->arg[0] : PROGRAM_NONE;
     for (uint32_t k = 0; k < 2 && type_info[inst->type].size == 8; ++k) {
         const Inst *mask = &p->insts[inst->arg[k]];
         if (mask->op == OP_LITERAL && p->literals[mask->aux] == UINT32_MAX)
