@@ -12,6 +12,7 @@
 #include "kernel/cache.h"
 #include "kernel/disk.h"
 #include "kernel/host.h"
+#include "kernel/tier.h"
 #include "runtime/pool.h"
 #include "runtime/stream.h"
 #include "trace/mask.h"
@@ -54,6 +55,7 @@ static void *load_compiler(void *unused)
 {
     (void) unused;
     llvm_engine.available();
+    tier_loading(false);
     return NULL;
 }
 
@@ -61,8 +63,11 @@ bool jit_init_async(uint32_t backends)
 {
     TRY(jit_init(backends), false);
     pthread_t thread;
-    if (pthread_create(&thread, NULL, load_compiler, NULL))
+    tier_loading(true);
+    if (pthread_create(&thread, NULL, load_compiler, NULL)) {
+        tier_loading(false);
         return error_set(JIT_ERROR_SYSTEM, "jit_init_async(): cannot create a thread");
+    }
     pthread_detach(thread);
     return true;
 }

@@ -58,6 +58,7 @@ static struct {
     pthread_t thread;
     bool running, stop, busy;
     bool closed; /* the process ends: no more compiles */
+    uint32_t loading; /* other threads that load an engine's library */
     bool exit_registered;
     Kernel *queue[QUEUE];
     uint32_t first, count;
@@ -447,6 +448,16 @@ void tier_stop(void)
     pthread_mutex_unlock(&tier_lock);
 }
 
+void tier_loading(bool begins)
+{
+    pthread_mutex_lock(&tier_lock);
+    if (begins)
+        ++tier.loading;
+    else if (--tier.loading == 0)
+        pthread_cond_broadcast(&idle);
+    pthread_mutex_unlock(&tier_lock);
+}
+
 /* The main thread has called exit(). (If it only ends, kernels stay as they are.) */
 static void begin_exit(void *unused)
 {
@@ -454,7 +465,7 @@ static void begin_exit(void *unused)
     pthread_mutex_lock(&tier_lock);
     tier.closed = true;
     drop_queue();
-    while (tier.busy)
+    while (tier.busy || tier.loading)
         pthread_cond_wait(&idle, &tier_lock);
     pthread_mutex_unlock(&tier_lock);
 }
@@ -492,7 +503,7 @@ void tier_fork_lock(void)
 {
     pthread_mutex_lock(&choice_lock);
     pthread_mutex_lock(&tier_lock);
-    while (tier.busy)
+    while (tier.busy || tier.loading)
         pthread_cond_wait(&idle, &tier_lock);
 }
 

@@ -57,6 +57,9 @@ void tier_stop(void);
 /** Have exit() of the main thread wait for a compile. Called by every thread that uses
  *  the library. */
 void tier_guard_exit(void);
+/** Another thread is about to load a compiling engine's library, or is done with it:
+ *  exit() and fork() wait meanwhile. */
+void tier_loading(bool begins);
 /** Forget choice and fate of engines, read the environment again (shutdown). */
 void tier_reset(void);
 
