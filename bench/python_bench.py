@@ -276,6 +276,30 @@ def measure_sort(argument: str) -> None:
         emit("sort", name, seconds_of(work, warm=0, least=3), 1e9 / n, "ns/key")
 
 
+def measure_random(argument: str) -> None:
+    """Bulk samples of dr.rng(): ns a number."""
+    import drjit as dr
+    import numpy as np
+    from drjit.llvm import Float, Float64
+
+    n = 1 << 23
+    generator = dr.rng(seed=1)
+    for name, mean, deviation in (("random", 0.5, 12**-0.5), ("normal", 0.0, 1.0)):
+        for kind, t in (("f32", Float), ("f64", Float64)):
+
+            def work(name: str = name, t: Any = t) -> Any:
+                x = getattr(generator, name)(t, n)
+                dr.eval(x)
+                dr.sync_thread()
+                return x
+
+            host = np.array(work(), dtype=np.float64)
+            near = np.allclose((host.mean(), host.std()), (mean, deviation), atol=0.01)
+            require(near, f"random {name} {kind}: wrong")
+            case = "uniform" if name == "random" else name
+            emit("random", f"{case} {kind}", seconds_of(work), 1e9 / n, "ns/number")
+
+
 MEASURES: dict[str, Callable[[str], None]] = {
     "import": measure_import,
     "trace": measure_trace,
@@ -284,6 +308,7 @@ MEASURES: dict[str, Callable[[str], None]] = {
     "tensor": measure_tensor,
     "numpy": measure_numpy,
     "sort": measure_sort,
+    "random": measure_random,
 }
 COMMON = ("launch", "first", "growth", "footprint", "arithmetic", "axpy", "scatter",
           "reduce", "version")  # fmt: skip

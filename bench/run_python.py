@@ -40,6 +40,7 @@ MEASURES = (
     Measure("axpy", (Run("axpy"),), parallel=True),
     Measure("scatter", (Run("scatter"),), parallel=True),
     Measure("reduce", (Run("reduce"),), parallel=True),
+    Measure("random", (Run("random"),), parallel=True),
     Measure("matmul", (Run("matmul"),), parallel=True),
     Measure("blas", (Run("blas", peer=False),), parallel=True),
 )
@@ -61,6 +62,7 @@ GOALS = (
     Goal("axpy", "*", 1.0),
     Goal("scatter", "*", 1.0),
     Goal("reduce", "*", 1.0),
+    Goal("random", "*", 1 / 1.5),
     Goal("matmul", "*", 1.0),
     Goal("blas", "drjit 1024", 1 / 0.9, own_case="NumPy 1024"),
 )
