@@ -544,18 +544,42 @@ static int exit_while_loading(void)
     return 0;
 }
 
+static void *load_aside(void *unused)
+{
+    (void) unused;
+    load_library();
+    tier_loading(false);
+    return NULL;
+}
+
+/* The same while a thread of its own loads it, as that of jit_init_async() does. */
+static int exit_while_another_loads(void)
+{
+    pthread_t thread;
+    tier_guard_exit();
+    tier_loading(true);
+    if (pthread_create(&thread, NULL, load_aside, NULL))
+        return 1;
+    while (!atomic_load(&loading))
+        usleep(100);
+    return 0;
+}
+
 static void test_exit(void **state)
 {
     (void) state;
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        execl(program_name, program_name, "exit", (char *) NULL);
-        _exit(99);
+    static const char *const who[] = { "exit", "exit-aside" };
+    for (int i = 0; i < 2; ++i) {
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            execl(program_name, program_name, who[i], (char *) NULL);
+            _exit(99);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
 }
 
 /* --------------------------------------------------------------- real engines */
@@ -585,6 +609,8 @@ int main(int argc, char **argv)
     program_name = argv[0];
     if (argc > 1 && strcmp(argv[1], "exit") == 0)
         return exit_while_loading();
+    if (argc > 1 && strcmp(argv[1], "exit-aside") == 0)
+        return exit_while_another_loads();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_done, setup, teardown),
         cmocka_unit_test_setup_teardown(test_costs, setup, teardown),
