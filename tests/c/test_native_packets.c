@@ -66,8 +66,9 @@ static void test_chain_of_types(void **state)
     alloc_free(above_out);
 }
 
-/* How many packets code computes at a time for x * a + a ..., so many operations. */
-static uint32_t packets_of_chain(uint32_t links, uint8_t flags)
+/* How many packets code computes at a time for x * a + a ..., so many operations, and
+ * perhaps the quotient by a. */
+static uint32_t packets_of_chain(uint32_t links, uint8_t flags, bool divides)
 {
     begin_program();
     uint32_t input = program_add_param(p, PARAM_INPUT, F32);
@@ -75,6 +76,8 @@ static uint32_t packets_of_chain(uint32_t links, uint8_t flags)
     uint32_t a = op(OP_LOAD, F32, input, 0), x = a;
     for (uint32_t k = 0; k < links; ++k)
         x = binary(k % 2 ? OP_ADD : OP_MUL, F32, x, a);
+    if (divides)
+        x = binary(OP_DIV, F32, x, a);
     p->insts[op(OP_STORE, VarTypeVoid, output, 1, x)].flags |= flags;
     uint32_t products = count_in_code("vmulps"), one = (links + 1) / 2;
     program_free(p);
@@ -83,17 +86,23 @@ static uint32_t packets_of_chain(uint32_t links, uint8_t flags)
 }
 
 /* A long chain gets several packets of its own accord, and more if they are worth the
- * time that code takes to make; a short one does not. */
+ * time that code takes to make; a short one does not, nor one with a division that is
+ * not much longer. */
 static void test_chosen_packets(void **state)
 {
     (void) state;
     const char *wanted = getenv("DRJIT_NATIVE_PACKETS");
     bool wide = strcmp(getenv("DRJIT_NATIVE_ISA"), "avx512") == 0;
     uint32_t forced = wanted && *wanted ? (uint32_t) (*wanted - '0') : 0;
-    assert_int_equal(packets_of_chain(3, 0), forced ? forced : 1);
-    assert_int_equal(packets_of_chain(93, 0), forced ? forced : 2);
-    assert_int_equal(packets_of_chain(3, INST_MANY), forced ? forced : 1);
-    assert_int_equal(packets_of_chain(93, INST_MANY), forced ? forced : wide ? 4 : 2);
+    uint32_t one = forced ? forced : 1, two = forced ? forced : 2;
+    uint32_t most = forced ? forced : wide ? 4 : 2;
+    assert_int_equal(packets_of_chain(3, 0, false), one);
+    assert_int_equal(packets_of_chain(93, 0, false), two);
+    assert_int_equal(packets_of_chain(3, INST_MANY, false), one);
+    assert_int_equal(packets_of_chain(93, INST_MANY, false), most);
+    assert_int_equal(packets_of_chain(41, 0, false), two);
+    assert_int_equal(packets_of_chain(41, 0, true), one);
+    assert_int_equal(packets_of_chain(93, INST_MANY, true), most);
 }
 
 /* Ten times x = x * a * ... + a, so that no iteration can begin before the end of the
