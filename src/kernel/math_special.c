@@ -28,15 +28,19 @@ static Pair last_terms(const M *m, Pair x, V rest, const V *c, const V *low)
     return sum;
 }
 
+/* In four sums if that pays. */
+static V poly(const M *m, V x, const double *c, int n)
+{
+    enum { LONG = 18 };
+    return n < LONG ? m_poly(m, x, c, n) : m_long_poly(m, x, c, n);
+}
+
 /* A polynomial with such last terms. */
 static Pair poly_pair(const M *m, Pair x, const double *c, int count, const double *low)
 {
     V first[] = { m_number(m, c[0]), m_number(m, c[1]) };
     V lack[] = { m_number(m, low[0]), m_number(m, low[1]) };
-    enum { LONG = 20 };
-    V rest = count < LONG ? m_poly(m, x.hi, c + 2, count - 2)
-                          : m_long_poly(m, x.hi, c + 2, count - 2);
-    return last_terms(m, x, rest, first, lack);
+    return last_terms(m, x, poly(m, x.hi, c + 2, count - 2), first, lack);
 }
 
 /* ------------------------------------------------------------------------- erf */
@@ -134,7 +138,8 @@ static Pair root_distance(const M *m, Pair w, double center)
 }
 
 /* middle + log(q), with an absolute error of about 2^-digits, for q > 0 that is not
- * subnormal; others give some number. */
+ * subnormal; others give some number. The sum with the middle, a short number, is exact.
+ * Where it is less than 'log', the second part has an error, but far below that. */
 static Pair middle_plus_log(const M *m, const ErfInv *e, V q)
 {
     LogParts parts = math_log_parts_of_normal(m, q);
@@ -147,9 +152,7 @@ static Pair middle_plus_log(const M *m, const ErfInv *e, V q)
 static V erfinv_near(const M *m, const ErfInv *e, V x, Pair s)
 {
     const double *c = e->near;
-    enum { LONG = 20 };
-    V rest = e->near_count < LONG ? m_poly(m, s.hi, c + 2, e->near_count - 2)
-                                  : m_long_poly(m, s.hi, c + 2, e->near_count - 2);
+    V rest = poly(m, s.hi, c + 2, e->near_count - 2);
     V first = m_number(m, c[0]), slope = m_number(m, c[1]);
     V hi = m_fma(m, s.hi, slope, first);
     V lo = m_fma(m, s.hi, slope, m_sub(m, first, hi));
