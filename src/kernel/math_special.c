@@ -138,8 +138,8 @@ static Pair root_distance(const M *m, Pair w, double center)
 }
 
 /* middle + log(q), with an absolute error of about 2^-digits, for q > 0 that is not
- * subnormal; others give some number. The sum with the middle, a short number, is exact.
- * Where it is less than 'log', the second part has an error, but far below that. */
+ * subnormal; others give some number. The sum with the middle, a short number, is
+ * exact. Where it is less than 'log', the second part has an error far below that. */
 static Pair middle_plus_log(const M *m, const ErfInv *e, V q)
 {
     LogParts parts = math_log_parts_of_normal(m, q);

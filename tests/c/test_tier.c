@@ -510,9 +510,14 @@ static void test_fork(void **state)
 /* ----------------------------------------------------------------------- exit */
 
 static const char *program_name;
-static _Atomic bool loading, unloaded;
+static _Atomic bool loading, loaded, unloaded;
 
-static void unload_library(void) { atomic_store(&unloaded, true); }
+static void unload_library(void)
+{
+    atomic_store(&unloaded, true);
+    if (!atomic_load(&loaded))
+        abort();
+}
 
 /* What happens to a library whose constructors register its destructors. */
 static void load_library(void)
@@ -522,6 +527,7 @@ static void load_library(void)
     usleep(50000);
     if (atomic_load(&unloaded))
         abort();
+    atomic_store(&loaded, true);
 }
 
 /* What a process does that ends while the engine's library is being loaded. */
