@@ -123,8 +123,8 @@ lint:
 	python3 tools/lint_layers.py
 	python3 tools/lint_style.py
 	python3 tools/make_docs.py --check
-	.venv/bin/ruff check tools bench python tests/python examples
-	.venv/bin/python -m mypy tools $(wildcard bench/*.py)
+	.venv/bin/ruff check tools src bench python tests/python examples
+	.venv/bin/python -m mypy tools src/lower/math $(wildcard bench/*.py)
 	.venv/bin/python tools/make_stubs.py --mypy
 	@! command -v cppcheck >/dev/null || tools/cppcheck.sh
 

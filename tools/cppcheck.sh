@@ -8,4 +8,4 @@ cppcheck --quiet --std=c11 --language=c -j 2 --inline-suppr \
     --suppress=missingIncludeSystem --suppress=unmatchedSuppression \
     --suppress=objectIndex --suppress=uninitvar --suppress=legacyUninitvar \
     -D_GNU_SOURCE -D__x86_64__ -D__GNUC__=12 \
-    -DINTERP_ISA=baseline -DLANES_ISA=baseline -I include -I src src
+    -DLANES_ISA=baseline -DLANES_ISA=baseline -I include -I src src

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Check the direction of includes: only downwards, and never in a circle.
 
-The library is cut into layers (docs/dev/architecture.md), one folder of ``src`` each. A
-file may include headers of its own layer and of the ones below. Public headers know
-nothing of ``src``. The Python extension in ``src/python`` is a user of the library like
-any other: it sees its own headers and the public ones, and nothing sees it. Prints
-``file:line: message`` for each violation and exits with status 1.
+The library is cut into layers (docs/dev/architecture.md), one folder of ``src`` each;
+some have rooms of their own. A file may include headers of its own room and of what
+stands below it in LAYERS; SEAMS are the tables that name what is above them. Public
+headers know nothing of ``src``. The Python
+extension in ``src/python`` is a user of the library like any other: it sees its own
+headers and the public ones, and nothing sees it. Stems of files are unique in the
+library, as functions have them as their prefix. Prints ``file:line: message`` for each
+violation and exits with status 1.
 """
 
 from __future__ import annotations
@@ -20,9 +23,41 @@ ROOT = Path(__file__).resolve().parent.parent
 SRC = ROOT / "src"
 PUBLIC = ROOT / "include"
 
-# From the bottom up. "ir" is what the layers from the engines on have in common:
-# operations, types and Programs.
-LAYERS = ["base", "ir", "runtime", "engine", "kernel", "trace", "api"]
+# Rooms from the bottom up.
+LAYERS = [
+    "base",
+    "ir",
+    "lanes",
+    "device",
+    "device/cpu",
+    "engine",
+    "engine/interp",
+    "engine/native/x86",
+    "engine/native/core",
+    "engine/native/avx2",
+    "engine/native/avx512",
+    "engine/llvm",
+    "lower",
+    "lower/math",
+    "kernel",
+    "trace/graph",
+    "trace/eval",
+    "trace/array",
+    "trace/flow",
+    "api",
+]
+# Rooms that stand beside each other although one line is above the other.
+STRANGERS = [
+    ("engine/llvm", "engine/native"),
+    ("engine/native/avx512", "engine/native/avx2"),
+]
+# Seams: a table that lists what is above it, by file.
+SEAMS = {
+    "src/engine/engine.c": ("engine/interp", "engine/native/core", "engine/llvm"),
+    "src/lower/legalise_rules.c": ("lower/math",),
+    "src/device/stream.c": ("device/cpu",),
+    "src/device/buffer.c": ("device/cpu",),
+}
 # Beside the layers, on top of the public headers.
 EXTENSION = "python"
 
@@ -43,10 +78,10 @@ def name(path: Path) -> str:
 
 
 def layer(path: Path) -> str | None:
-    """The layer a file belongs to; None for public headers."""
+    """The room a file belongs to; None for public headers."""
     if path.is_relative_to(PUBLIC):
         return None
-    return path.relative_to(SRC).parts[0]
+    return str(path.parent.relative_to(SRC))
 
 
 def resolve(file: Path, text: str) -> Path | None:
@@ -86,10 +121,26 @@ def check_direction(file: Path, include: Include) -> str | None:
     if own == EXTENSION:
         return where + f"the extension includes {name(include.target)}, not public"
     if other not in LAYERS:
-        return where + f"includes the unknown layer '{other}'"
+        return where + f"includes the unknown room '{other}'"
+    if other in SEAMS.get(name(file), ()):
+        return None
     if LAYERS.index(other) > LAYERS.index(own):
-        return where + f"layer '{own}' includes '{other}', which is above it"
+        return where + f"'{own}' includes '{other}', which is above it"
+    for one, another in STRANGERS:
+        if own.startswith(one) and other.startswith(another):
+            return where + f"'{own}' includes '{other}', which is beside it"
     return None
+
+
+def find_equal_stems(files: list[Path]) -> Iterator[str]:
+    """Yield a message for each stem that two pairs of source and header share."""
+    seen: dict[str, Path] = {}
+    for file in files:
+        if layer(file) in (None, EXTENSION):
+            continue
+        other = seen.setdefault(file.stem, file)
+        if other.parent != file.parent:
+            yield f"{name(file)}:1: the stem is that of {name(other)}, too"
 
 
 def find_cycles(graph: dict[Path, list[Include]]) -> Iterator[str]:
@@ -122,12 +173,12 @@ def main() -> int:
         file
         for folder in (SRC, PUBLIC)
         for file in sorted(folder.rglob("*"))
-        if file.suffix in (".c", ".h", ".def")
+        if file.suffix in (".c", ".h", ".def", ".inc")
     ]
     for file in files:
         own = layer(file)
         if own is not None and own not in [*LAYERS, EXTENSION]:
-            errors.append(f"{name(file)}:1: unknown layer '{own}', see LAYERS")
+            errors.append(f"{name(file)}:1: unknown room '{own}', see LAYERS")
             continue
         graph[file] = list(read_includes(file, errors))
         for include in graph[file]:
@@ -135,6 +186,7 @@ def main() -> int:
             if message:
                 errors.append(message)
     errors += find_cycles(graph)
+    errors += find_equal_stems(files)
     for error in errors:
         print(error)
     count = sum(len(includes) for includes in graph.values())

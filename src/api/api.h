@@ -8,7 +8,7 @@
 #ifndef API_API_H
 #define API_API_H
 
-#include "trace/state.h"
+#include "trace/graph/state.h"
 
 /** Lock the graph; NULL (error recorded, not locked) if memory is out. */
 static inline ThreadState *api_enter(void)

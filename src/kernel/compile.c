@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kernel/disk.h"
-#include "kernel/legalise.h"
+#include "lower/legalise.h"
 
 typedef struct Identity {
     void *data;

@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "ir/program.h"
-#include "kernel/legalise.h"
+#include "lower/legalise.h"
 
 enum {
     FUNCTIONS = OP_HYPOT - OP_SIN + 1,

@@ -26,9 +26,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "device/buffer.h"
+#include "device/cpu/pool.h"
 #include "kernel/tier.h"
-#include "runtime/buffer.h"
-#include "runtime/pool.h"
 
 enum {
     DEFAULT_BLOCK = 16384, /* lanes */

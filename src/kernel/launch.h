@@ -7,9 +7,9 @@
 #ifndef KERNEL_LAUNCH_H
 #define KERNEL_LAUNCH_H
 
+#include "device/stream.h"
 #include "kernel/cache.h"
 #include "kernel/print_log.h"
-#include "runtime/stream.h"
 
 typedef struct LaunchSpec {
     Kernel *kernel;         /* borrowed; the launch takes a reference of its own */

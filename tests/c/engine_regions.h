@@ -24,9 +24,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
-#include "engine/llvm/llvm.h"
+#include "engine/llvm/llvm_engine.h"
 #include "engine/llvm/llvm_object.h"
-#include "kernel/legalise.h"
+#include "lower/legalise.h"
 enum { COUNT = 5100, PADDING = 64, SLOTS = 20 };
 
 static const uint32_t sizes[] = { 1, 15, 16, 17, 513, 5000 };

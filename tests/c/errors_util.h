@@ -11,7 +11,7 @@
 
 #include "test_util.h"
 
-#include "trace/var.h"
+#include "trace/graph/var.h"
 
 /* One variable of each kind that a call might stumble over. */
 typedef struct Fixture {

@@ -23,16 +23,16 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "device/buffer.h"
+#include "device/cpu/pool.h"
+#include "device/stream.h"
 #include "engine/interp/interp.h"
-#include "engine/llvm/llvm.h"
+#include "engine/llvm/llvm_engine.h"
 #include "kernel/cache.h"
 #include "kernel/disk.h"
 #include "kernel/key.h"
 #include "kernel/launch.h"
 #include "kernel/tier.h"
-#include "runtime/buffer.h"
-#include "runtime/pool.h"
-#include "runtime/stream.h"
 
 /* -------------------------------------------------------------------- gates */
 

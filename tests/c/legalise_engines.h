@@ -20,7 +20,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
-#include "kernel/legalise.h"
+#include "lower/legalise.h"
 
 /* ------------------------------------------------------------------------ engines */
 

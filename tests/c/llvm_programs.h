@@ -20,7 +20,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
-#include "engine/llvm/llvm.h"
+#include "engine/llvm/llvm_engine.h"
 
 enum { LANES = 1100, PADDING = 64, TABLE = 64 };
 

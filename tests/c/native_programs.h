@@ -22,7 +22,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/engine.h"
-#include "kernel/legalise.h"
+#include "lower/legalise.h"
 #include "native_targets.h"
 
 #define U32 VarTypeUInt32

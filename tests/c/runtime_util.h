@@ -22,11 +22,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "runtime/buffer.h"
-#include "runtime/event.h"
-#include "runtime/pool.h"
-#include "runtime/stream.h"
-#include "runtime/transfer.h"
+#include "device/buffer.h"
+#include "device/cpu/pool.h"
+#include "device/cpu/transfer.h"
+#include "device/event.h"
+#include "device/stream.h"
 
 /* TSan cannot follow a fork of several threads. */
 #if defined(__SANITIZE_THREAD__)

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <sys/mman.h>
 
-#include "runtime/runtime_lanes.h"
+#include "device/cpu/reduce_lanes.h"
 
 static const char *const isas[] = { "baseline", "avx2", "avx512" };
 static const VarType all_types[] = { VarTypeInt8,    VarTypeUInt8,  VarTypeInt16,
@@ -209,7 +209,7 @@ static void check_variants(VarType type, JitGemm s, size_t skip)
 {
     size_t given_a = s.lda, given_b = s.ldb;
     for (size_t isa = 0; isa < COUNT_OF(isas); ++isa) {
-        if (!runtime_lanes_use(isas[isa]))
+        if (!reduce_lanes_use(isas[isa]))
             continue;
         for (int transposes = 0; transposes < 4; ++transposes) {
             s.transpose_a = transposes & 1;
@@ -330,7 +330,7 @@ static void test_mapped(void **state)
     for (size_t t = 0; t < COUNT_OF(all_types); ++t)
         for (size_t i = 0; i < COUNT_OF(sizes); ++i)
             for (size_t isa = 0; isa < COUNT_OF(isas); ++isa) {
-                if (!runtime_lanes_use(isas[isa]))
+                if (!reduce_lanes_use(isas[isa]))
                     continue;
                 size_t n = sizes[i], entry = type_of(all_types[t])->size;
                 void *data = random_numbers(all_types[t], n * n);
@@ -409,7 +409,7 @@ static void test_special(void **state)
     const float b[] = { 0, 1, 0x1p30f, 1, INFINITY, -0.f };
     const float expected[] = { 0, INFINITY, INFINITY, NAN, NAN, 0 };
     for (size_t isa = 0; isa < COUNT_OF(isas); ++isa) {
-        if (!runtime_lanes_use(isas[isa]))
+        if (!reduce_lanes_use(isas[isa]))
             continue;
         size_t six = 6;
         uint32_t x = array_of(VarTypeFloat32, a, 6), y = array_of(VarTypeFloat32, b, 6);

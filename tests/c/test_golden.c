@@ -13,8 +13,8 @@
 #include "base/alloc.h"
 #include "engine/engine.h"
 #include "engine/llvm/llvm_ir.h"
-#include "kernel/legalise.h"
-#include "trace/assemble.h"
+#include "lower/legalise.h"
+#include "trace/eval/assemble.h"
 
 enum { N = 100 };
 

@@ -13,7 +13,7 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "runtime/buffer.h"
+#include "device/buffer.h"
 
 enum { N = 300, MOST_STEPS = 20000 };
 

@@ -184,8 +184,8 @@ static void test_instruction_sets(void **state)
     (void) state;
 #if defined(__x86_64__)
     const LaneTable *const list[] = {
-        __builtin_cpu_supports("avx2") ? &interp_lanes_avx2 : NULL,
-        __builtin_cpu_supports("avx512bw") ? &interp_lanes_avx512 : NULL
+        __builtin_cpu_supports("avx2") ? &lanes_avx2 : NULL,
+        __builtin_cpu_supports("avx512bw") ? &lanes_avx512 : NULL
     };
     for (uint32_t t = 0; t < 2; ++t) {
         if (!list[t])
@@ -196,13 +196,13 @@ static void test_instruction_sets(void **state)
                 if (op == OP_SELECT)
                     types[0] = VarTypeBool;
                 compare_tables(
-                    list[t], list[t]->op[op][type], interp_lanes_baseline.op[op][type],
+                    list[t], list[t]->op[op][type], lanes_baseline.op[op][type],
                     result_type((Op) op, (VarType) type), types, op_info[op].arity);
             }
         for (uint32_t to = 0; to < VarTypeCount; ++to)
             for (uint32_t from = 0; from < VarTypeCount; ++from)
                 compare_tables(list[t], list[t]->cast[to][from],
-                               interp_lanes_baseline.cast[to][from], (VarType) to,
+                               lanes_baseline.cast[to][from], (VarType) to,
                                &(VarType){ (VarType) from }, 1);
     }
 #endif

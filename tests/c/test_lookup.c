@@ -10,7 +10,7 @@
 #include "interp_reference.h"
 #include "native_targets.h"
 
-#include "kernel/legalise.h"
+#include "lower/legalise.h"
 
 enum { ENTRIES = 600, GUARD = 8, PRESSURE = 44, MOST_OUTPUTS = 16, LITERAL = 1000003 };
 

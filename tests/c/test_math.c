@@ -22,7 +22,7 @@ typedef struct Row {
 
 static const Row rows[] = {
 #define MATH(name, function, derivative) { #name, (JitOp) (OP_##name - OP_NEG) },
-#include "kernel/math.def"
+#include "lower/math/math.def"
 #undef MATH
 };
 

@@ -20,11 +20,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "runtime/mkperm.h"
-#include "runtime/pool.h"
-#include "runtime/reduce.h"
-#include "runtime/runtime_lanes.h"
-#include "runtime/scan.h"
+#include "device/cpu/mkperm.h"
+#include "device/cpu/pool.h"
+#include "device/cpu/reduce.h"
+#include "device/cpu/reduce_lanes.h"
+#include "device/cpu/scan.h"
 
 enum { MAX_SIZE = 1000000 };
 
@@ -349,7 +349,7 @@ static void check_bits(const Type *t, const void *array, size_t i, uint64_t expe
     fail_msg(
         "%s, type %d, size %zu, block %zu, isa %s, %u threads: entry %zu is %llx, not "
         "%llx",
-        what, (int) t->type, size, block, runtime_lanes_get()->isa, pool_size(), i,
+        what, (int) t->type, size, block, reduce_lanes_get()->isa, pool_size(), i,
         (unsigned long long) found, (unsigned long long) expected);
 }
 
@@ -374,7 +374,7 @@ static void check_reduce(const Type *t, ReduceOp op, size_t size, size_t block)
     for (size_t i = 0; i < size / block; ++i)
         results[i] = reference_reduce(t, op, values + i * block, block);
     for (size_t k = 0; k < 3; ++k) {
-        if (!runtime_lanes_use(isas[k]))
+        if (!reduce_lanes_use(isas[k]))
             continue;
         int calls = 0;
         memset(out->data, 0xa5, (size / block + 1) * t->size);
@@ -457,7 +457,7 @@ static void test_reduce_special(void **state)
     for (size_t i = 9; i < TYPES; ++i)
         for (size_t k = 0; k < 3; ++k) {
             const Type *t = &types[i];
-            if (!runtime_lanes_use(isas[k]))
+            if (!reduce_lanes_use(isas[k]))
                 continue;
             for (size_t j = 0; j < 32; ++j) {
                 uint64_t bits = value_bits(t, (Value){ .f = rows[j / 4][j % 4] });
@@ -540,7 +540,7 @@ static void test_reduce_errors(void **state)
         reduce_dot_submit(s, VarTypeInt32, in, false, in, false, 4, out, NULL, NULL));
     assert_false(scan_submit(s, ReduceOpAdd, VarTypeBool, in, 4, 4, false, false, out,
                              NULL, NULL));
-    assert_false(runtime_lanes_use("mmx"));
+    assert_false(reduce_lanes_use("mmx"));
     error_clear();
 }
 
@@ -590,7 +590,7 @@ static void check_dot(const Type *t, size_t size, bool a_scalar, bool b_scalar)
     Value expected = reference_dot(t, values, a_scalar, results, b_scalar, size);
     for (size_t k = 0; k < 3; ++k) {
         int calls = 0;
-        if (!runtime_lanes_use(isas[k]))
+        if (!reduce_lanes_use(isas[k]))
             continue;
         assert_true(reduce_dot_submit(stream_self(), t->type, in, a_scalar, second,
                                       b_scalar, size, out, count_call, &calls));
@@ -641,7 +641,7 @@ static void check_scan(const Type *t, ReduceOp op, size_t size, size_t block)
     for (unsigned flags = 0; flags < 4; ++flags) {
         expect_scan(t, op, size, block, flags & 1, flags & 2);
         for (size_t k = 0; k < 3; ++k) {
-            if (!runtime_lanes_use(isas[k]))
+            if (!reduce_lanes_use(isas[k]))
                 continue;
             bool in_place = (flags + k) % 2;
             int calls = 0;
@@ -736,7 +736,7 @@ static void test_scan_large(void **state)
     for (size_t i = 0; i < size; ++i)
         x[i] = (uint32_t) random_bits();
     for (size_t k = 0; k < 3; ++k)
-        for (int flags = 0; flags < 4 && runtime_lanes_use(isas[k]); ++flags) {
+        for (int flags = 0; flags < 4 && reduce_lanes_use(isas[k]); ++flags) {
             check_large(a, b, size, size, flags);
             check_large(a, b, size, BLOCK, flags);
         }
@@ -766,7 +766,7 @@ static void check_compress(size_t size, unsigned period)
     for (size_t i = 0; i < size; ++i)
         mask[i] = period && random_bits() % period == 0;
     for (size_t k = 0; k < 3; ++k) {
-        if (!runtime_lanes_use(isas[k]))
+        if (!reduce_lanes_use(isas[k]))
             continue;
         uint32_t count = 1, *found = out->data;
         uint64_t ns;

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "trace/var.h"
+#include "trace/graph/var.h"
 
 /* --------------------------------------------------------- value numbering */
 

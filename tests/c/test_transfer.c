@@ -16,10 +16,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "runtime/buffer.h"
-#include "runtime/pool.h"
-#include "runtime/stream.h"
-#include "runtime/transfer.h"
+#include "device/buffer.h"
+#include "device/cpu/pool.h"
+#include "device/cpu/transfer.h"
+#include "device/stream.h"
 
 static const JobReport none; /* nobody wants to know the time */
 

@@ -320,7 +320,7 @@ static void judge_memory(bool inside)
 
 static const Op functions[] = {
 #define MATH(name, function, derivative) OP_##name,
-#include "kernel/math.def"
+#include "lower/math/math.def"
 #undef MATH
 };
 

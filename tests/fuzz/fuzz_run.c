@@ -20,7 +20,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "kernel/legalise.h"
+#include "lower/legalise.h"
 
 /* ---------------------------------------------------------------------- memory */
 

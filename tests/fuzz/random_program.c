@@ -284,7 +284,7 @@ static uint32_t wide_operands(const Maker *m)
 /* What the legaliser writes out. */
 static const Op functions[] = {
 #define MATH(name, function, derivative) OP_##name,
-#include "kernel/math.def"
+#include "lower/math/math.def"
 #undef MATH
 };
 

@@ -1,4 +1,4 @@
-"""The derivatives that src/kernel/math.def names are those of the functions.
+"""The derivatives that src/lower/math/math.def names are those of the functions.
 
 Each expression is evaluated with mpmath and compared with the difference quotients that
 mpmath takes, in 40 digits. What an expression may use is what the package offers:
@@ -22,7 +22,7 @@ ROW = re.compile(r'^MATH\((\w+),\s*(\w+),\s*"([^"]+)"\)', re.MULTILINE)
 ROWS: dict[str, str] = {
     name.lower(): derivative
     for name, _, derivative in ROW.findall(
-        (ROOT / "src/kernel/math.def").read_text(encoding="utf-8")
+        (ROOT / "src/lower/math/math.def").read_text(encoding="utf-8")
     )
 }
 
@@ -86,7 +86,7 @@ def arguments(expression: str) -> set[str]:
 
 def test_rows_are_found() -> None:
     """Each row of math.def is read, and is of a function that is known here."""
-    text = (ROOT / "src/kernel/math.def").read_text(encoding="utf-8")
+    text = (ROOT / "src/lower/math/math.def").read_text(encoding="utf-8")
     assert len(ROWS) == len(re.findall(r"^MATH\(", text, re.MULTILINE)) > 0
     assert set(ROWS) <= set(FUNCTIONS)
 

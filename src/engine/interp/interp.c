@@ -2,7 +2,7 @@
  * interp.c -- the block interpreter as an engine
  *
  * A Program becomes an array of steps (interp_build.c), each a call of a loop over the
- * lanes of a block (interp_lanes.c). Up to 512 lanes make a block, so that values stay
+ * lanes of a block (lanes.c). Up to 512 lanes make a block, so that values stay
  * in the nearest caches and the cost of a call is shared by many lanes.
  *
  *     scratch:  addresses of local arrays, views and slots | addresses of values to be
@@ -21,7 +21,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "engine/interp/interp_build.h"
-#include "engine/interp/interp_lanes.h"
+#include "lanes/lanes.h"
 
 enum {
     REVISION = 1,         /* part of the fingerprint: change it with the results */
@@ -38,9 +38,9 @@ struct EngineCode {
 
 static const LaneTable *const tables[] = {
 #if defined(__x86_64__)
-    &interp_lanes_avx512, &interp_lanes_avx2,
+    &lanes_avx512, &lanes_avx2,
 #endif
-    &interp_lanes_baseline
+    &lanes_baseline
 };
 enum { TABLE_COUNT = sizeof tables / sizeof *tables };
 
@@ -49,14 +49,14 @@ static bool cpu_runs(const LaneTable *table)
 #if defined(__x86_64__)
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                 __builtin_cpu_supports("bmi2");
-    if (table == &interp_lanes_avx2)
+    if (table == &lanes_avx2)
         return avx2;
-    if (table == &interp_lanes_avx512)
+    if (table == &lanes_avx512)
         return avx2 && __builtin_cpu_supports("avx512f") &&
                __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
 #endif
-    return table == &interp_lanes_baseline;
+    return table == &lanes_baseline;
 }
 
 static const LaneTable *chosen;
@@ -131,7 +131,7 @@ static bool supports(Op op, VarType type, VarType operand)
     default:
         if (op >= OP_REGION && op < OP_COUNT) /* control flow, local arrays, prints */
             return true;
-        return interp_build_find(&interp_lanes_baseline, op, type, operand) != NULL;
+        return interp_build_find(&lanes_baseline, op, type, operand) != NULL;
     }
 }
 
@@ -282,7 +282,7 @@ bool interp_fold(Op op, VarType type, VarType operand, const uint64_t *args,
 {
     if ((unsigned) op >= OP_COUNT || !(op_info[op].flags & F_FOLDS))
         return false;
-    LaneFn fn = interp_build_find(&interp_lanes_baseline, op, type, operand);
+    LaneFn fn = interp_build_find(&lanes_baseline, op, type, operand);
     if (!fn)
         return false;
     uint64_t lanes[4][LANE_GROUP] = { { 0 } };

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/interp/interp_lanes.h"
+#include "lanes/lanes.h"
 
 /** What a launch executes. The first steps run once per launch() and compute values
  *  that are the same in all lanes; those from 'block' on run for each block. Both parts

@@ -1,0 +1,82 @@
+/*
+ * cpu.c -- threads, code generation target, block sizes
+ */
+#include <string.h>
+
+#include "api/api.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "device/cpu/pool.h"
+#include "engine/llvm/llvm_engine.h"
+#include "kernel/cache.h"
+#include "kernel/launch.h"
+#include "trace/eval/evaluate.h"
+
+bool jit_llvm_version(int *major, int *minor, int *patch)
+{
+    int ignored;
+    return llvm_version(major ? major : &ignored, minor ? minor : &ignored,
+                        patch ? patch : &ignored);
+}
+
+bool jit_llvm_set_thread_count(uint32_t count)
+{
+    if (count > 4096)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_llvm_set_thread_count(): count is %u, "
+                         "expected at most 4096",
+                         count);
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    /* Queued scatters into private copies are laid out for the present number of
+     * threads. */
+    bool ok = evaluate_effects(ts);
+    api_leave();
+    return pool_set_size(count) && ok;
+}
+
+uint32_t jit_llvm_thread_count(void) { return pool_size(); }
+
+bool jit_llvm_set_target(const char *cpu, const char *features, uint32_t width)
+{
+    TRY(llvm_set_target(cpu, features, width), false);
+    uint64_t target = 0; /* the host */
+    if (cpu || features || width) {
+        const char *used_cpu = llvm_target_cpu(),
+                   *used_features = llvm_target_features();
+        target = hash_64(used_cpu, strlen(used_cpu), llvm_vector_width());
+        target = hash_64(used_features, strlen(used_features), target) | 1;
+    }
+    cache_set_target(target);
+    return true;
+}
+
+const char *jit_llvm_target_cpu(void) { return llvm_target_cpu(); }
+const char *jit_llvm_target_features(void) { return llvm_target_features(); }
+uint32_t jit_llvm_vector_width(void) { return llvm_vector_width(); }
+
+bool jit_llvm_set_block_size(uint32_t size)
+{
+    if (size < 64 || size % 64)
+        return error_set(JIT_ERROR_ARGUMENT, "jit_llvm_set_block_size(): size is %u, "
+                         "expected a positive multiple of 64", size);
+    launch_set_block_size(size);
+    return true;
+}
+
+uint32_t jit_llvm_block_size(void) { return launch_block_size(); }
+
+void jit_set_expand_threshold(size_t entries)
+{
+    state_lock();
+    state.expand_threshold = entries;
+    state_unlock();
+}
+
+size_t jit_expand_threshold(void)
+{
+    state_lock();
+    size_t result = state.expand_threshold;
+    state_unlock();
+    return result;
+}

@@ -1,0 +1,238 @@
+/*
+ * eval.c -- scheduling, evaluation, events, kernel history, profile
+ */
+#include "api/api.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/profile.h"
+#include "device/event.h"
+#include "kernel/cache.h"
+#include "trace/array/array.h"
+#include "trace/eval/evaluate.h"
+#include "trace/eval/history.h"
+
+/* -------------------------------------------------------------- evaluation */
+
+bool jit_var_schedule(uint32_t index)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool work = false;
+    if (!var_exists(index))
+        error_set(JIT_ERROR_ARGUMENT, "jit_var_schedule(): r%u is not a variable",
+                  index);
+    else
+        evaluate_schedule(ts, index, &work);
+    api_leave();
+    return work;
+}
+
+uint32_t jit_var_schedule_force(uint32_t index, int *rv)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = 0;
+    bool work = false;
+    if (!var_exists(index)) {
+        error_set(JIT_ERROR_ARGUMENT, "jit_var_schedule_force(): r%u is not a variable",
+                  index);
+    } else if (var_get(index)->op == OP_LITERAL) {
+        work = true;
+        result = array_force(ts, index, "jit_var_schedule_force()");
+    } else if (evaluate_schedule(ts, index, &work)) {
+        var_inc(index);
+        result = index;
+    }
+    api_leave();
+    if (rv)
+        *rv = result && work;
+    return result;
+}
+
+bool jit_var_eval(uint32_t index)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool work = false, ok = false;
+    if (!var_exists(index))
+        error_set(JIT_ERROR_ARGUMENT, "jit_var_eval(): r%u is not a variable", index);
+    else
+        ok = evaluate_schedule(ts, index, &work);
+    if (ok && work) {
+        var_inc(index);
+        ok = evaluate_all(ts) && evaluate_pending(ts, index);
+        var_dec(index);
+    } else if (ok) {
+        error_clear();
+        ok = false;
+    }
+    api_leave();
+    return ok;
+}
+
+bool jit_eval(void)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = evaluate_all(ts);
+    api_leave();
+    return ok;
+}
+
+/* A host function with its argument, on its way through the stream. */
+typedef struct HostCall {
+    void (*callback)(void *);
+    void *payload;
+    HistoryEntry *history;
+} HostCall;
+
+static void run_host_call(void *pointer)
+{
+    HostCall *call = pointer;
+    uint64_t start = clock_ns();
+    call->callback(call->payload);
+    history_finish(call->history, clock_ns() - start);
+    alloc_free(call);
+}
+
+bool jit_enqueue_host_func(JitBackend backend, void (*callback)(void *), void *payload)
+{
+    if (!callback)
+        return api_null("jit_enqueue_host_func()", "callback");
+    ThreadState *ts = state_thread();
+    TRY(ts, false);
+    TRY(node_backend_valid(backend, "jit_enqueue_host_func()"), false);
+    HostCall *call = alloc_get(sizeof(HostCall));
+    TRY(call, false);
+    *call = (HostCall) { callback, payload, NULL };
+    if (state_flag(ts, JitFlagKernelHistory)) {
+        KernelHistoryEntry entry = { .backend = backend, .type = KernelTypeHostFunc };
+        call->history = history_add(&entry);
+    }
+    JobSpec job = { .finish = run_host_call, .payload = call };
+    stream_submit(ts->stream, &job);
+    return true;
+}
+
+const char *jit_program_str(uint32_t index)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, NULL);
+    text_clear(&ts->program_text);
+    const char *result = NULL;
+    if (node_usable(ts, index, "jit_program_str()", "the variable") &&
+        evaluate_program_text(ts, index, &ts->program_text))
+        result = text_get(&ts->program_text);
+    api_leave();
+    return result;
+}
+
+/* ------------------------------------------------------------------ events */
+
+/* JitEvent is the public name of the runtime's Event. */
+static Event *inner(JitEvent *event) { return (Event *) (void *) event; }
+
+JitEvent *jit_event_create(JitBackend backend, int timing)
+{
+    TRY(node_backend_valid(backend, "jit_event_create()"), NULL);
+    return (JitEvent *) (void *) event_create(timing != 0);
+}
+
+void jit_event_destroy(JitEvent *event) { event_destroy(inner(event)); }
+
+bool jit_event_record(JitEvent *event)
+{
+    if (!event)
+        return api_null("jit_event_record()", "event");
+    ThreadState *ts = state_thread();
+    TRY(ts, false);
+    return event_record(inner(event), ts->stream);
+}
+
+bool jit_event_query(JitEvent *event)
+{
+    if (!event)
+        return api_null("jit_event_query()", "event");
+    return event_query(inner(event));
+}
+
+bool jit_event_wait(JitEvent *event)
+{
+    if (!event)
+        return api_null("jit_event_wait()", "event");
+    event_wait(inner(event));
+    return true;
+}
+
+double jit_event_elapsed_time(JitEvent *start, JitEvent *end)
+{
+    if (!start || !end) {
+        api_null("jit_event_elapsed_time()", start ? "end" : "start");
+        return -1;
+    }
+    return event_elapsed_ms(inner(start), inner(end), "jit_event_elapsed_time");
+}
+
+/* ----------------------------------------------------------------- history */
+
+size_t jit_kernel_history(KernelHistoryEntry **entries)
+{
+    if (!entries)
+        return (size_t) api_null("jit_kernel_history()", "entries");
+    *entries = NULL;
+    stream_sync_all();
+    return history_take(entries);
+}
+
+void jit_kernel_history_release(KernelHistoryEntry *entries, size_t count)
+{
+    history_release(entries, count);
+}
+
+void jit_kernel_history_clear(void) { history_clear(); }
+
+void jit_launch_stats(size_t *launches, size_t *hits, size_t *soft_misses,
+                      size_t *hard_misses)
+{
+    CacheStats stats = cache_stats();
+    size_t ignored;
+    state_lock();
+    *(launches ? launches : &ignored) = state.launches;
+    state_unlock();
+    *(hits ? hits : &ignored) = stats.hits;
+    *(soft_misses ? soft_misses : &ignored) = stats.soft_misses;
+    *(hard_misses ? hard_misses : &ignored) = stats.hard_misses;
+}
+
+/* ----------------------------------------------------------------- profile */
+
+bool jit_profile_mark(const char *message)
+{
+    if (!message)
+        return api_null("jit_profile_mark()", "message");
+    profile_mark(message);
+    return true;
+}
+
+bool jit_profile_range_push(const char *message)
+{
+    if (!message)
+        return api_null("jit_profile_range_push()", "message");
+    ThreadState *ts = state_thread();
+    TRY(ts, false);
+    ts->profile_depth++;
+    profile_begin(message);
+    return true;
+}
+
+bool jit_profile_range_pop(void)
+{
+    ThreadState *ts = state_thread();
+    TRY(ts, false);
+    if (!ts->profile_depth)
+        return error_set(JIT_ERROR_STATE, "jit_profile_range_pop(): no range is open");
+    ts->profile_depth--;
+    profile_end();
+    return true;
+}

@@ -1,0 +1,51 @@
+/*
+ * local.c -- the local memory group
+ */
+#include "trace/graph/local.h"
+
+#include "api/api.h"
+#include "base/error.h"
+
+uint32_t jit_array_create(JitBackend backend, VarType type, size_t length, size_t size)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = local_create(ts, backend, type, length, size);
+    api_leave();
+    return result;
+}
+
+uint32_t jit_array_init(uint32_t array, uint32_t value)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = local_init(ts, array, value);
+    api_leave();
+    return result;
+}
+
+uint32_t jit_array_read(uint32_t array, uint32_t offset, uint32_t mask)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = local_read(ts, array, offset, mask);
+    api_leave();
+    return result;
+}
+
+uint32_t jit_array_write(uint32_t array, uint32_t offset, uint32_t value, uint32_t mask)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    uint32_t result = local_write(ts, array, offset, value, mask);
+    api_leave();
+    return result;
+}
+
+size_t jit_array_length(uint32_t array)
+{
+    state_lock();
+    size_t length = local_length(array, "jit_array_length()");
+    state_unlock();
+    return length;
+}

@@ -1,0 +1,512 @@
+/*
+ * scan.c -- prefix reductions and mask compression
+ *
+ * Association. A scan is made of nested levels, each of which combines what stands
+ * before with a local scan; "before" is the last result of the preceding item on that
+ * level.
+ *
+ *     block of n entries = chunks of 4096   result = before chunk + result in chunk
+ *     chunk              = groups of 16     result = before group + result in group
+ *     group, half group, ... = two halves   upper half = last of lower half + result
+ *
+ * Reverse scans do the same with the entries of each block in opposite order. The
+ * nesting depends on n only, so all threads and instruction sets give the same bits.
+ * Inclusive result i is never less than result i - 1 if no entry is negative, because
+ * rounding is monotonic and each result adds to the one "before". Exclusive result i is
+ * inclusive result i - 1; the first one is the neutral element. Min and Max treat NaN
+ * and zeros as in reduce.c: results are NaN as long as only NaNs went in. f16 entries
+ * are accumulated in f32; each result is rounded once.
+ *
+ * Long blocks are read from memory once and written once. Threads draw stretches of
+ * some chunks in ascending order by ticket. If the last result of the stretch before is
+ * known, results are written as they come. If not, the thread first computes the total
+ * of each chunk, which leaves the entries in the cache; then it waits for that result,
+ * publishes its own, and only then scans. Both ways do the same arithmetic. A thread
+ * only waits for stretches that others drew before it and therefore already work on, so
+ * there is always one that does not wait.
+ * Compression works the same way: what is carried from chunk to chunk is the number of
+ * positions so far.
+ *
+ * Large results are written past the cache: otherwise each line would be read from
+ * memory before it is overwritten, a third of all traffic.
+ */
+#include "device/cpu/scan.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "device/cpu/pool.h"
+#include "device/cpu/reduce.h"
+#include "device/cpu/reduce_lanes.h"
+#include "device/job_time.h"
+
+enum {
+    CHUNK = 4096,       /* entries, see above */
+    STRETCH = 1 << 18,  /* bytes of a stretch at most: it stays in the cache */
+    MOST_CHUNKS = 16,   /* the same in chunks */
+    SHARES = 4,         /* stretches for each thread, so that all end together */
+    TILE = 1024,        /* accumulators staged at a time */
+    MASK_CHUNK = 65536, /* entries of a mask that a thread compresses at a time */
+    MAX_ACC_SIZE = 8,
+    MAX_ENTRY_SIZE = 8,
+    SPINS = 1000        /* polls before the CPU is offered to others */
+};
+
+/* ---------------------------------------------------- values between stretches */
+
+/* What stands before the next stretch or chunk, once it is known. */
+typedef struct Link {
+    uint64_t value;
+    _Atomic bool known; /* stored with release order, read with acquire order */
+} Link;
+
+static bool is_known(const Link *link)
+{
+    return atomic_load_explicit(&link->known, memory_order_acquire);
+}
+
+/* Wait for a link's value. */
+static uint64_t await(const Link *link)
+{
+    for (unsigned spins = 0; !is_known(link);)
+        if (++spins > SPINS)
+            sched_yield();
+    return link->value;
+}
+
+static void publish(Link *link, uint64_t value)
+{
+    link->value = value;
+    atomic_store_explicit(&link->known, true, memory_order_release);
+}
+
+/* -------------------------------------------------------------------- scans */
+
+typedef struct Scan {
+    const Lanes *lanes;
+    const LaneKernel *kernel;
+    const char *in;
+    char *out;
+    size_t size, block;
+    size_t stretch;         /* its entries: whole chunks */
+    size_t stretches;       /* of each block; 0: blocks of up to a chunk */
+    size_t blocks_per_unit; /* of these */
+    bool exclusive, reverse;
+    bool streams;      /* write past the cache */
+    uint64_t identity; /* as an entry */
+    _Atomic uint64_t ticket;
+    Link *links; /* one for each stretch */
+    JobTime time;
+} Scan;
+
+static size_t round_up(size_t count)
+{
+    return (count + LANES_GROUP - 1) / LANES_GROUP * LANES_GROUP;
+}
+
+/* Exclusive scans: put the neutral element at the start of each block. */
+static void set_first(const Scan *s, size_t blocks, char *out)
+{
+    size_t entry = s->kernel->entry_size;
+    if (s->reverse)
+        out += (s->block - 1) * entry;
+    for (; blocks > 0; --blocks, out += s->block * entry)
+        switch (entry) {
+        case 1:
+            memcpy(out, &s->identity, 1);
+            break;
+        case 2:
+            memcpy(out, &s->identity, 2);
+            break;
+        case 4:
+            memcpy(out, &s->identity, 4);
+            break;
+        default:
+            memcpy(out, &s->identity, 8);
+            break;
+        }
+}
+
+/* Rows of 'stride' accumulators to blocks of 'block' entries, at most a tile. */
+static void write_rows(const Scan *s, const char *in, size_t block, size_t stride,
+                       size_t rows, char *out)
+{
+    const LaneKernel *k = s->kernel;
+    if (!s->streams) {
+        k->store(in, block, stride, rows, s->reverse, out);
+        return;
+    }
+    if (k->direct && !s->reverse && block == stride) {
+        s->lanes->stream(out, in, block * rows * k->entry_size);
+        return;
+    }
+    _Alignas(64) char entries[TILE * MAX_ENTRY_SIZE];
+    k->store(in, block, stride, rows, s->reverse, entries);
+    s->lanes->stream(out, entries, block * rows * k->entry_size);
+}
+
+/* Blocks of up to one group, padded to a power of two, side by side. The tile has one
+ * accumulator in front, which exclusive scans shift in and set_first() replaces. */
+static void scan_short(const Scan *s, const char *in, size_t count, char *out)
+{
+    const LaneKernel *k = s->kernel;
+    _Alignas(64) char memory[(TILE + LANES_GROUP) * MAX_ACC_SIZE];
+    char *tile = memory + LANES_GROUP * k->acc_size;
+    memset(memory, 0, sizeof memory);
+    size_t width = 1;
+    while (width < s->block)
+        width *= 2;
+    while (count > 0) {
+        size_t rows = TILE / width < count ? TILE / width : count;
+        k->load(in, s->block, width, rows, s->reverse, tile);
+        k->core->scan_short(tile, round_up(rows * width), width);
+        write_rows(s, s->exclusive ? tile - k->acc_size : tile, s->block, width, rows,
+                   out);
+        if (s->exclusive)
+            set_first(s, rows, out);
+        in += rows * s->block * k->entry_size;
+        out += rows * s->block * k->entry_size;
+        count -= rows;
+    }
+}
+
+/* Where entries first ... first + count - 1, in the order of scanning, of the block at
+ * 'base' begin in memory. */
+static size_t place(const Scan *s, size_t base, size_t first, size_t count)
+{
+    size_t start = s->reverse ? s->block - first - count : first;
+    return (base + start) * s->kernel->entry_size;
+}
+
+/* Load up to a tile of entries and scan it. */
+static void scan_tile(const Scan *s, const char *in, size_t count, uint64_t *carry,
+                      char *tile)
+{
+    const LaneKernel *k = s->kernel;
+    if (k->direct && !s->reverse && count % LANES_GROUP == 0) {
+        k->core->scan(in, count, carry, tile);
+        return;
+    }
+    k->load(in, count, round_up(count), 1, s->reverse, tile);
+    k->core->scan(tile, round_up(count), carry, tile);
+}
+
+/* One block of up to a chunk, at entry 'base'. */
+static void scan_block(const Scan *s, size_t base)
+{
+    const LaneKernel *k = s->kernel;
+    _Alignas(64) char memory[(TILE + LANES_GROUP) * MAX_ACC_SIZE];
+    char *tile = memory + LANES_GROUP * k->acc_size, *front = tile - k->acc_size;
+    uint64_t carry = k->neutral;
+    for (size_t first = 0; first < s->block; first += TILE) {
+        size_t count = s->block - first < TILE ? s->block - first : TILE;
+        size_t offset = place(s, base, first, count);
+        memcpy(front, &carry, k->acc_size);
+        scan_tile(s, s->in + offset, count, &carry, tile);
+        write_rows(s, s->exclusive ? front : tile, count, count, 1, s->out + offset);
+    }
+    if (s->exclusive)
+        set_first(s, 1, s->out + base * k->entry_size);
+}
+
+static void run_blocks(void *payload, uint32_t unit, uint32_t worker)
+{
+    (void) worker;
+    Scan *s = payload;
+    job_time_begin(&s->time);
+    size_t first = unit * s->blocks_per_unit, count = s->size / s->block - first;
+    if (count > s->blocks_per_unit)
+        count = s->blocks_per_unit;
+    if (s->block <= LANES_GROUP) {
+        size_t offset = first * s->block * s->kernel->entry_size;
+        scan_short(s, s->in + offset, count, s->out + offset);
+    } else {
+        for (size_t i = 0; i < count; ++i)
+            scan_block(s, (first + i) * s->block);
+    }
+    if (s->streams)
+        s->lanes->stream_end();
+}
+
+/* A tile, tile[-1] included, combined with what stands before the chunk, to entries
+ * first ... first + count - 1. */
+static void write_tile(const Scan *s, const char *tile, size_t base, size_t first,
+                       size_t count, uint64_t before)
+{
+    const LaneKernel *k = s->kernel;
+    _Alignas(64) char results[TILE * MAX_ACC_SIZE];
+    char *out = s->out + place(s, base, first, count);
+    if (s->exclusive)
+        tile -= k->acc_size;
+    if (k->direct && !s->reverse && !s->streams) {
+        k->core->offset(tile, count, &before, out);
+    } else {
+        k->core->offset(tile, count, &before, results);
+        write_rows(s, results, count, count, 1, out);
+    }
+}
+
+/* Groups of a chunk that need no conversion go from memory to memory; how many entries
+ * that were. */
+static size_t scan_groups(const Scan *s, size_t base, size_t first, size_t count,
+                          uint64_t before, uint64_t *carry)
+{
+    enum { LINE = 64 };
+    const LaneKernel *k = s->kernel;
+    size_t offset = (base + first) * k->entry_size;
+    char *out = s->out + offset;
+    if (!k->direct || s->reverse || (s->streams && (uintptr_t) out % LINE != 0))
+        return 0;
+    count -= count % LANES_GROUP;
+    k->core->scan_after(s->in + offset, count, &before, carry,
+                        (s->exclusive ? LANES_EXCLUSIVE : 0u) |
+                            (s->streams ? LANES_STREAM : 0u),
+                        out);
+    return count;
+}
+
+/* Scan a chunk; the value before the next one. */
+static uint64_t scan_chunk(const Scan *s, size_t base, size_t first, size_t count,
+                           uint64_t before)
+{
+    const LaneKernel *k = s->kernel;
+    _Alignas(64) char memory[(TILE + LANES_GROUP) * MAX_ACC_SIZE];
+    char *tile = memory + LANES_GROUP * k->acc_size;
+    uint64_t carry = k->neutral, after = 0;
+    for (size_t i = scan_groups(s, base, first, count, before, &carry); i < count;
+         i += TILE) {
+        size_t length = count - i < TILE ? count - i : TILE;
+        memcpy(tile - k->acc_size, &carry, k->acc_size);
+        scan_tile(s, s->in + place(s, base, first + i, length), length, &carry, tile);
+        write_tile(s, tile, base, first + i, length, before);
+    }
+    k->core->offset(&carry, 1, &before, &after);
+    return after;
+}
+
+/* The last result of a whole chunk by itself. */
+static uint64_t find_total(const Scan *s, size_t base, size_t first)
+{
+    const LaneKernel *k = s->kernel;
+    _Alignas(64) char tile[TILE * MAX_ACC_SIZE];
+    uint64_t carry = k->neutral;
+    if (k->direct && !s->reverse) {
+        k->core->total(s->in + place(s, base, first, CHUNK), CHUNK, &carry);
+        return carry;
+    }
+    for (size_t i = 0; i < CHUNK; i += TILE) {
+        k->load(s->in + place(s, base, first + i, TILE), TILE, TILE, 1, s->reverse,
+                tile);
+        k->core->total(tile, TILE, &carry);
+    }
+    return carry;
+}
+
+/* What stands before a stretch that is not the first of its block, where the one before
+ * is not done. The value before the next stretch is published as soon as can be. */
+static uint64_t look_ahead(const Scan *s, size_t base, size_t first, size_t count,
+                           Link *link)
+{
+    const LaneKernel *k = s->kernel;
+    uint64_t totals[MOST_CHUNKS], before, after;
+    bool last = first + count == s->block; /* nobody waits for it */
+    for (size_t i = 0; !last && i < count; i += CHUNK)
+        totals[i / CHUNK] = find_total(s, base, first + i);
+    before = after = await(link - 1);
+    for (size_t i = 0; !last && i < count; i += CHUNK) {
+        uint64_t value = after;
+        k->core->offset(&totals[i / CHUNK], 1, &value, &after);
+    }
+    if (!last)
+        publish(link, after);
+    return before;
+}
+
+static void run_stretch(void *payload, uint32_t unit, uint32_t worker)
+{
+    (void) unit;
+    (void) worker;
+    Scan *s = payload;
+    job_time_begin(&s->time);
+    size_t ticket = atomic_fetch_add_explicit(&s->ticket, 1, memory_order_relaxed);
+    size_t stretch = ticket % s->stretches, base = ticket / s->stretches * s->block;
+    size_t first = stretch * s->stretch;
+    size_t count = s->block - first < s->stretch ? s->block - first : s->stretch;
+    Link *link = s->links + ticket;
+    bool ahead = stretch > 0 && !is_known(link - 1);
+    uint64_t before = s->kernel->neutral;
+    if (stretch > 0)
+        before = ahead ? look_ahead(s, base, first, count, link) : link[-1].value;
+    for (size_t i = 0; i < count; i += CHUNK)
+        before = scan_chunk(s, base, first + i, count - i < CHUNK ? count - i : CHUNK,
+                            before);
+    if (!ahead)
+        publish(link, before);
+    if (s->streams)
+        s->lanes->stream_end();
+    if (stretch == 0 && s->exclusive)
+        set_first(s, 1, s->out + base * s->kernel->entry_size);
+}
+
+static void finish_scan(void *payload)
+{
+    Scan *s = payload;
+    job_time_end(&s->time);
+    alloc_free(s->links);
+    alloc_free(s);
+}
+
+/* Entries of a stretch: the more, the less often threads wait for each other. */
+static size_t choose_stretch(const Scan *s)
+{
+    size_t chunks = STRETCH / CHUNK / s->kernel->entry_size;
+    size_t share = s->size / CHUNK / ((size_t) pool_size() * SHARES);
+    if (chunks > MOST_CHUNKS)
+        chunks = MOST_CHUNKS;
+    if (chunks > share)
+        chunks = share ? share : 1;
+    return chunks * CHUNK;
+}
+
+/* Fill in a zeroed Scan but for its time, and get its links; the number of units. */
+static size_t plan_scan(Scan *s, ReduceOp op, VarType type, size_t size, size_t block,
+                        bool exclusive, bool reverse)
+{
+    s->lanes = reduce_lanes_get();
+    s->kernel = s->lanes->kernel[op][type];
+    s->size = size;
+    s->block = block;
+    s->exclusive = exclusive;
+    s->reverse = reverse;
+    s->streams = buffer_bypasses(size * s->kernel->entry_size);
+    reduce_identity(op, type, &s->identity);
+    if (block > CHUNK) {
+        s->stretch = choose_stretch(s);
+        s->stretches = (block + s->stretch - 1) / s->stretch;
+        size_t units = size / block * s->stretches;
+        s->links = alloc_zero(units, sizeof(Link));
+        return s->links ? units : 0;
+    }
+    s->blocks_per_unit = CHUNK / block;
+    return (size / block + s->blocks_per_unit - 1) / s->blocks_per_unit;
+}
+
+bool scan_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t size,
+                 size_t block, bool exclusive, bool reverse, Buffer *out,
+                 void (*history)(void *payload, uint64_t ns), void *payload)
+{
+    if (!reduce_supported(op, type) || block == 0 || size == 0 || size % block != 0)
+        return error_set(
+            JIT_ERROR_ARGUMENT,
+            "prefix reduction %d of type %d in blocks of %zu of %zu entries is "
+            "not defined",
+            (int) op, (int) type, block, size);
+    Scan *s = alloc_zero(1, sizeof(Scan));
+    TRY(s, false);
+    s->in = in->data;
+    s->out = out->data;
+    s->time = (JobTime){ .report = history, .payload = payload };
+    size_t units = plan_scan(s, op, type, size, block, exclusive, reverse);
+    if (!units) {
+        alloc_free(s);
+        return false;
+    }
+    stream_submit(stream, &(JobSpec){ .run = s->stretches ? run_stretch : run_blocks,
+                                      .finish = finish_scan,
+                                      .payload = s,
+                                      .blocks = (uint32_t) units,
+                                      .small = units == 1,
+                                      .reads = &in,
+                                      .read_count = 1,
+                                      .writes = &out,
+                                      .write_count = 1 });
+    return true;
+}
+
+bool scan_now(ReduceOp op, VarType type, const void *in, size_t size, size_t block,
+              bool exclusive, bool reverse, void *out)
+{
+    Scan s = { .in = in, .out = out };
+    size_t units = plan_scan(&s, op, type, size, block, exclusive, reverse);
+    TRY(units, false);
+    for (size_t i = 0; i < units; ++i)
+        (s.stretches ? run_stretch : run_blocks)(&s, (uint32_t) i, 0);
+    alloc_free(s.links);
+    return true;
+}
+
+/* -------------------------------------------------------------- compression */
+
+typedef struct Compression {
+    const Lanes *lanes;
+    const uint8_t *mask;
+    uint32_t *out;
+    size_t size;
+    _Atomic uint64_t ticket;
+    JobTime time;
+    Link links[]; /* one for each chunk */
+} Compression;
+
+static void run_compression(void *payload, uint32_t unit, uint32_t worker)
+{
+    (void) unit;
+    (void) worker;
+    Compression *c = payload;
+    job_time_begin(&c->time);
+    size_t chunk = atomic_fetch_add_explicit(&c->ticket, 1, memory_order_relaxed);
+    size_t first = chunk * MASK_CHUNK;
+    size_t count = c->size - first < MASK_CHUNK ? c->size - first : MASK_CHUNK;
+    size_t found = c->lanes->mask_count(c->mask + first, count);
+    uint64_t before = chunk > 0 ? await(&c->links[chunk - 1]) : 0;
+    publish(&c->links[chunk], before + found);
+    c->lanes->mask_write(c->mask + first, count, (uint32_t) first, found,
+                         c->out + before);
+}
+
+static void finish_compression(void *payload)
+{
+    Compression *c = payload;
+    job_time_end(&c->time);
+}
+
+static void keep_time(void *payload, uint64_t ns)
+{
+    *(uint64_t *) payload = ns;
+}
+
+bool scan_compress(Stream *stream, Buffer *mask, size_t size, Buffer *out,
+                   uint32_t *count, uint64_t *ns)
+{
+    *count = 0;
+    uint64_t elapsed = 0;
+    if (ns)
+        *ns = 0;
+    if (size == 0)
+        return true;
+    size_t chunks = (size + MASK_CHUNK - 1) / MASK_CHUNK;
+    Compression *c = alloc_zero(1, sizeof(Compression) + chunks * sizeof(Link));
+    TRY(c, false);
+    c->lanes = reduce_lanes_get();
+    c->mask = mask->data;
+    c->out = out->data;
+    c->size = size;
+    c->time = (JobTime){ .report = keep_time, .payload = &elapsed };
+    stream_submit(stream, &(JobSpec){ .run = run_compression,
+                                      .finish = finish_compression,
+                                      .payload = c,
+                                      .blocks = (uint32_t) chunks,
+                                      .small = chunks == 1,
+                                      .reads = &mask,
+                                      .read_count = 1,
+                                      .writes = &out,
+                                      .write_count = 1 });
+    stream_sync(stream);
+    *count = (uint32_t) c->links[chunks - 1].value;
+    if (ns)
+        *ns = elapsed;
+    alloc_free(c);
+    return true;
+}

@@ -1,0 +1,133 @@
+/*
+ * avx512_local.c -- local arrays (see forms_local.c)
+ */
+#include "engine/native/avx512/avx512.h"
+
+static NativeReg use_value(Native *n, uint32_t k)
+{
+    if (native_type(n, k) != VarTypeBool)
+        return native_use(n, k);
+    NativeReg mask = native_use_mask(n, k, 32), value = native_temp(n);
+    x86_rr(native_x86(n), X86_VPMOVM2D | forms_length(n, VarTypeBool), value, mask);
+    return value;
+}
+
+static NativeReg result(Native *n)
+{
+    bool mask = native_result_type(n) == VarTypeBool;
+    return mask ? native_temp(n) : native_result_fresh(n);
+}
+
+static void finish(Native *n, NativeReg to)
+{
+    if (native_result_type(n) == VarTypeBool)
+        x86_rr(native_x86(n), X86_VPMOVD2M | forms_length(n, VarTypeBool),
+               native_result_mask(n, 32), to);
+}
+
+static X86Form under(NativeReg lanes)
+{
+    return lanes == NATIVE_NO_REG ? 0 : X86_K(lanes);
+}
+
+
+static void load(Native *n, VarType type, NativeReg to, NativeReg lanes, X86Mem from)
+{
+    X86Form form = forms_by_width(n, type, X86_VMOVUPS, X86_VMOVUPD);
+    x86_rm(native_x86(n), form | under(lanes) | (lanes == NATIVE_NO_REG ? 0 : X86_Z),
+           to, from);
+}
+
+static void store(Native *n, VarType type, X86Mem to, NativeReg lanes, NativeReg value,
+                  NativeReg spare)
+{
+    (void) spare;
+    X86Form form = forms_by_width(n, type, X86_VMOVUPS_ST, X86_VMOVUPD_ST);
+    x86_mr(native_x86(n), form | under(lanes), to, value);
+}
+
+static void prepare(Native *n, FormsLocalLanes *a)
+{
+    a->inside = native_temp(n);
+    a->inside_mask = native_temp_mask(n);
+}
+
+static void agree(Native *n, const FormsLocalLanes *a)
+{
+    X86 *x = native_x86(n);
+    X86Form length = forms_length(n, VarTypeUInt32);
+    NativeReg first = a->entry.part, index = a->entry.index;
+    x86_rr(x, X86_VPBROADCASTD | length, first, index);
+    x86_rrri(x, X86_VPCMPUD_K | length, a->inside_mask, first, index, X86_PCMP_NE);
+    x86_rr(x, X86_KORTESTW, a->inside_mask, a->inside_mask);
+}
+
+/* The places index * W + lane, in 'inside', where that is inside. */
+static FormsEntries find_places(Native *n, const FormsLocalLanes *a, X86Form zeroing)
+{
+    static const uint32_t steps[] = { 0, 1, 2,  3,  4,  5,  6,  7,
+                                      8, 9, 10, 11, 12, 13, 14, 15 };
+    X86Form length = forms_length(n, VarTypeUInt32);
+    forms_rrxi(n, X86_VPCMPUD_K | length | under(a->lanes), a->inside_mask,
+               a->entry.index, native_const(n, 32, a->count), X86_PCMP_LT);
+    forms_shift(n, X86_VPSLLD_I | length | X86_K(a->inside_mask) | zeroing, a->inside,
+                a->entry.index, (uint32_t) __builtin_ctz(native_lanes(n)));
+    forms_rrx(n, X86_VPADDD | length, a->inside, a->inside,
+              native_const_vector(n, steps, sizeof steps));
+    FormsEntries entry = a->entry;
+    entry.index = a->inside;
+    return entry;
+}
+
+static void gather(Native *n, const FormsLocalLanes *a, NativeReg to)
+{
+    FormsEntries entry = find_places(n, a, X86_Z);
+    forms_load_entries(n, &entry, to);
+    x86_rr(native_x86(n),
+           forms_by_width(n, entry.type, X86_VMOVUPS, X86_VMOVUPD) | X86_Z |
+               X86_K(a->inside_mask),
+           to, to);
+}
+
+static void scatter(Native *n, const FormsLocalLanes *a, NativeReg value)
+{
+    NativeOperand spare_row = native_const(n, 32, a->count * native_lanes(n));
+    x86_rm(native_x86(n), X86_VPBROADCASTD | forms_length(n, VarTypeUInt32), a->inside,
+           forms_mem(spare_row));
+    FormsEntries entry = find_places(n, a, 0);
+    forms_store_entries(n, &entry, value);
+}
+
+static const FormsLocal target = { .use_value = use_value,
+                                   .result = result,
+                                   .finish = finish,
+                                   .load = load,
+                                   .store = store,
+                                   .prepare = prepare,
+                                   .agree = agree,
+                                   .gather = gather,
+                                   .scatter = scatter };
+
+bool avx512_local(Native *n, const NativeRow *row)
+{
+    (void) row;
+    return forms_local(n, &target);
+}
+
+bool avx512_local_read(Native *n, const NativeRow *row)
+{
+    (void) row;
+    return forms_local_read(n, &target);
+}
+
+bool avx512_local_write(Native *n, const NativeRow *row)
+{
+    (void) row;
+    return forms_local_write(n, &target);
+}
+
+bool avx512_local_move(Native *n, const NativeRow *row)
+{
+    (void) row;
+    return forms_local_move(n, &target);
+}

@@ -1,0 +1,137 @@
+/*
+ * avx512_memory.c -- gathers and scatters
+ *
+ * An index counts entries from 0 to 2^32 - 1, but the instructions extend 32-bit
+ * indices with their sign. Packets of 8 lanes extend to 64 bits first. Those of 16
+ * would need two gathers for that; instead, the index less 2^31 is used, in the signed
+ * range, and the base address moves the other way.
+ *
+ * Entries of 8 and 16 bits are gathered as the aligned 32 bits around them, which lie
+ * in the same page, and shifted into place. Scatters of these, and sums, are
+ * those of forms_scatter.c.
+ */
+#include "engine/native/avx512/avx512.h"
+
+static uint32_t log_size(VarType type)
+{
+    return (uint32_t) __builtin_ctz(type_info[type].size);
+}
+
+/* ---- entries of 32 and 64 bits */
+
+/* Operand k, an index, as the place [base + (index << shift)] for each lane. */
+static X86Mem use_places(Native *n, NativeReg base, uint32_t k, uint32_t shift)
+{
+    X86 *x = native_x86(n);
+    NativeReg index = native_temp(n);
+    if (native_lanes(n) == 8) {
+        forms_rx(n, X86_VPMOVZXDQ | X86_512, index, forms_use_whole(n, k));
+        return x86_at_index(base, index, (int) shift, 0);
+    }
+    NativeReg a = native_use(n, k), biased = native_temp_general(n);
+    forms_rrx(n, X86_VPXORD | X86_512, index, a, native_const(n, 32, 0x80000000));
+    x86_mov_imm(x, biased, UINT64_C(0x80000000) << shift);
+    x86_rr(x, X86_ADD | X86_W, biased, base);
+    return x86_at_index(biased, index, (int) shift, 0);
+}
+
+/* The instruction for indices of 32 bits ('inst') or of 64 bits ('extra'). */
+static X86Form indexed_form(const Native *n, const NativeRow *row, NativeReg mask)
+{
+    return (native_lanes(n) == 8 ? row->extra : row->inst) | X86_512 | X86_K(mask);
+}
+
+/* Data of an instance, or tables: often all lanes want the same entry, which one load
+ * gets in a fraction of the time. 'to' = the entry then, else a jump to 'apart'. With
+ * the index of masked lanes set to 0 the first lane stands for all. */
+static void load_common(Native *n, NativeReg to, NativeReg base, NativeReg index,
+                        NativeReg mask, X86Label apart)
+{
+    X86 *x = native_x86(n);
+    VarType type = native_result_type(n);
+    X86Form lanes = X86_LENGTH(native_lanes(n) >> 3);
+    X86Form load = forms_by_width(n, type, X86_VPBROADCASTD, X86_VPBROADCASTQ);
+    NativeReg differ = native_temp_mask(n), entry = native_temp_general(n);
+    x86_rr(x, X86_VMOVDQA32 | lanes | X86_K(mask) | X86_Z, to, index);
+    x86_rr(x, X86_VMOVD_ST, entry, to);
+    x86_rr(x, X86_VPBROADCASTD | lanes, to, to);
+    x86_rrri(x, X86_VPCMPD_K | lanes | X86_K(mask), differ, to, index, X86_PCMP_NE);
+    x86_rr(x, X86_KORTESTW, differ, differ);
+    x86_jcc_short(x, X86_CC_NE, apart);
+    x86_rm(x, load | X86_K(mask) | X86_Z, to,
+           x86_at_index(base, entry, (int) log_size(type), 0));
+}
+
+bool avx512_memory_gather(Native *n, const NativeRow *row)
+{
+    X86 *x = native_x86(n);
+    VarType type = native_result_type(n);
+    NativeReg base = native_use_address(n, 0), index = native_use(n, 1);
+    X86Mem places = use_places(n, base, 1, log_size(type));
+    NativeReg mask = native_use_active(n, 2, forms_bits(type));
+    NativeReg to = native_result_fresh(n);
+    bool jumps = x->copies.count < 2;
+    X86Label apart = x86_label(x), done = x86_label(x);
+    if (jumps) {
+        load_common(n, to, base, index, mask, apart);
+        x86_jmp_short(x, done);
+    }
+    x86_bind(x, apart);
+    x86_rrr(x, X86_VPXORD, to, to, to);
+    x86_rm(x, indexed_form(n, row, mask), to, places);
+    x86_bind(x, done);
+    return true;
+}
+
+bool avx512_memory_scatter(Native *n, const NativeRow *row)
+{
+    VarType type = native_type(n, 1);
+    if ((native_inst(n)->aux & 0xff) != ReduceOpIdentity)
+        return forms_scatter(n, row);
+    NativeReg base = native_use_address(n, 0), value = native_use(n, 1);
+    X86Mem places = use_places(n, base, 2, log_size(type));
+    NativeReg mask = native_use_active(n, 3, forms_bits(type));
+    x86_mr(native_x86(n), indexed_form(n, row, mask), places, value);
+    return true;
+}
+
+/* ---- entries of 8 and 16 bits */
+
+/* A place within 32 bits is (index + low bits of the address) modulo 'entries'. */
+bool avx512_memory_gather_narrow(Native *n, const NativeRow *row)
+{
+    (void) row;
+    X86 *x = native_x86(n);
+    VarType type = native_result_type(n);
+    X86Form length = forms_length(n, VarTypeUInt32);
+    uint32_t shift = log_size(type), entries = 4u >> shift;
+    NativeReg base = native_use_address(n, 0);
+    NativeOperand index = native_use_rm(n, 1);
+    NativeReg mask = native_use_active(n, 2, 32);
+    NativeReg aligned = native_temp_general(n), rest = native_temp_general(n);
+    NativeReg place = native_temp(n), words = native_temp(n);
+
+    x86_rr(x, X86_MOV | X86_W, aligned, base);
+    x86_rr(x, X86_MOV, rest, base);
+    x86_ri(x, X86_AND_I | X86_W, aligned, -4);
+    x86_ri(x, X86_AND_I, rest, 3);
+    if (shift)
+        x86_ri(x, X86_SHR_I, rest, (int32_t) shift);
+    x86_rr(x, X86_VPBROADCASTD_R | length, place, rest);
+    forms_rrx(n, X86_VPADDD | length, place, place, index);
+    x86_rri(x, X86_VPSRLD_I | length, words, place, 2 - (int32_t) shift);
+    NativeReg found = native_temp(n);
+    x86_rrr(x, X86_VPXORD, found, found, found);
+    x86_rm(x, X86_VPGATHERDD | length | X86_K(mask), found,
+           x86_at_index(aligned, words, 2, 0));
+    x86_rri(x, X86_VPSLLD_I | length, place, place, 3 + (int32_t) shift);
+    forms_rrx(n, X86_VPANDD | length, place, place,
+              native_const(n, 32, (entries - 1) * (8u << shift)));
+    x86_rrr(x, X86_VPSRLVD | length, found, found, place);
+    if (type == VarTypeBool)
+        forms_rrx(n, X86_VPTESTMD_K | length, native_result_mask(n, 32), found,
+                  native_const(n, 32, 0xff));
+    else
+        forms_extend(n, type, native_result(n), found);
+    return true;
+}

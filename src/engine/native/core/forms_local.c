@@ -1,0 +1,258 @@
+/*
+ * forms_local.c -- arrays of a lane
+ *
+ * An array is a row of W lanes of 32 or 64 bits for each of its entries, in the form
+ * that values have in registers, in the worker's scratch memory (masks: all ones or
+ * zeros). One row more takes what lanes write that must not write.
+ *
+ *     entry 0   | lane 0 | lane 1 | ...     An index that is the same in all lanes
+ *     entry 1   | lane 0 | lane 1 | ...     names a row, which is one vector; others
+ *     ...                                   need an entry for each lane.
+ *     spare row
+ *
+ * Whether all lanes agree is known for literals and uniform values. For others the code
+ * looks: loops over an array have the same index in all lanes, and a row takes a
+ * fraction of the time.
+ */
+#include "engine/native/core/forms.h"
+#include "engine/native/core/native.h"
+
+/* The array of the current instruction. */
+typedef struct Array {
+    VarType type;
+    uint32_t entries, row; /* bytes of a row */
+    uint32_t offset;       /* bytes to it from the base */
+} Array;
+
+static uint32_t log_2(uint32_t value)
+{
+    return (uint32_t) __builtin_ctz(value);
+}
+
+static Array find_array(const Native *n, uint32_t at)
+{
+    const Inst *inst = &n->f->program->insts[at];
+    VarType type = (VarType) inst->type;
+    return (Array){ type, inst->aux, native_bytes(n, type), n->f->values[at].slot };
+}
+
+/* Where local arrays begin. */
+static NativeReg use_base(Native *n)
+{
+    NativeReg base = native_temp_general(n);
+    size_t slot = offsetof(NativeFrame, slot) + NATIVE_LOCAL_SLOT * sizeof(void *);
+    x86_rm(native_x86(n), X86_MOV | X86_W, base,
+           forms_mem(native_memory_frame(n, slot)));
+    return base;
+}
+
+static X86Mem row_at(const Array *array, NativeReg base, uint32_t entry)
+{
+    return x86_at(base, (int32_t) (array->offset + entry * array->row));
+}
+
+/* ---- whole arrays */
+
+enum { UNROLLED = 8 /* rows that are written without a loop */ };
+
+/* A loop over the rows; 'at' counts bytes. */
+static X86Label begin_rows(Native *n, NativeReg at)
+{
+    X86Label top = x86_label(native_x86(n));
+    x86_rr(native_x86(n), X86_XOR, at, at);
+    x86_bind(native_x86(n), top);
+    return top;
+}
+
+static void end_rows(Native *n, const Array *array, NativeReg at, X86Label top)
+{
+    X86 *x = native_x86(n);
+    x86_ri(x, X86_ADD_I, at, (int32_t) array->row);
+    x86_ri(x, X86_CMP_I, at, (int32_t) (array->entries * array->row));
+    x86_jcc(x, X86_CC_B, top);
+}
+
+static void store_row(Native *n, const Array *array, X86Mem to, NativeReg value)
+{
+    x86_mr(native_x86(n), X86_VMOVUPS_ST | forms_length(n, array->type), to, value);
+}
+
+bool forms_local(Native *n, const FormsLocal *target)
+{
+    Array array = find_array(n, n->result);
+    array.offset = n->f->values[n->result].slot = n->local_bytes;
+    n->local_bytes += ((array.entries + 1) * array.row + 63) & ~63u;
+    NativeReg value = target->use_value(n, 0), base = use_base(n);
+    if (array.entries <= UNROLLED) {
+        for (uint32_t i = 0; i < array.entries; ++i)
+            store_row(n, &array, row_at(&array, base, i), value);
+        return true;
+    }
+    NativeReg at = native_temp_general(n);
+    X86Label top = begin_rows(n, at);
+    store_row(n, &array, x86_at_index(base, at, 0, (int32_t) array.offset), value);
+    end_rows(n, &array, at, top);
+    return true;
+}
+
+/* Lanes that have the bit of operand k; NATIVE_NO_REG: all. */
+static NativeReg use_lanes(Native *n, uint32_t k, VarType type)
+{
+    uint64_t bits;
+    if (native_is_literal(n, k, &bits) && bits & 1)
+        return NATIVE_NO_REG;
+    return native_use_mask(n, k, forms_bits(type));
+}
+
+static void move_row(Native *n, const FormsLocal *target, const Array *array,
+                     X86Mem from, X86Mem to, NativeReg lanes, NativeReg row,
+                     NativeReg spare)
+{
+    x86_rm(native_x86(n), X86_VMOVUPS | forms_length(n, array->type), row, from);
+    target->store(n, array->type, to, lanes, row, spare);
+}
+
+bool forms_local_move(Native *n, const FormsLocal *target)
+{
+    Array to = find_array(n, n->args[0]), from = find_array(n, n->args[1]);
+    NativeReg lanes = use_lanes(n, 2, to.type), base = use_base(n);
+    NativeReg row = native_temp(n), spare = native_temp(n);
+    if (to.entries <= UNROLLED) {
+        for (uint32_t i = 0; i < to.entries; ++i)
+            move_row(n, target, &to, row_at(&from, base, i), row_at(&to, base, i),
+                     lanes, row, spare);
+        return true;
+    }
+    NativeReg at = native_temp_general(n);
+    X86Label top = begin_rows(n, at);
+    move_row(n, target, &to, x86_at_index(base, at, 0, (int32_t) from.offset),
+             x86_at_index(base, at, 0, (int32_t) to.offset), lanes, row, spare);
+    end_rows(n, &to, at, top);
+    return true;
+}
+
+/* ---- entries */
+
+/* What is known about an index. */
+typedef enum IndexKind {
+    INDEX_OUTSIDE,
+    INDEX_LITERAL,
+    INDEX_UNIFORM,
+    INDEX_ANY
+} IndexKind;
+
+static IndexKind find_kind(const Native *n, const Array *array, uint32_t k,
+                           uint32_t *index)
+{
+    uint64_t bits;
+    if (native_is_literal(n, k, &bits)) {
+        *index = (uint32_t) bits;
+        return *index < array->entries ? INDEX_LITERAL : INDEX_OUTSIDE;
+    }
+    bool uniform = n->f->program->insts[n->args[k]].flags & INST_UNIFORM;
+    return uniform ? INDEX_UNIFORM : INDEX_ANY;
+}
+
+/* The row that the first lane's index names; goes on at 'outside' if there is none.
+ * 'entry' is destroyed. */
+static X86Mem find_row(Native *n, const Array *array, NativeReg index, NativeReg base,
+                       NativeReg entry, X86Label outside)
+{
+    X86 *x = native_x86(n);
+    x86_rr(x, X86_VMOVD_ST, entry, index);
+    x86_ri(x, X86_CMP_I, entry, (int32_t) array->entries);
+    x86_jcc(x, X86_CC_AE, outside);
+    x86_ri(x, X86_SHL_I, entry, (int32_t) log_2(array->row));
+    return x86_at_index(base, entry, 0, (int32_t) array->offset);
+}
+
+static FormsLocalLanes use_entries(Native *n, const FormsLocal *target,
+                                   const Array *array, NativeReg base, uint32_t index,
+                                   NativeReg lanes)
+{
+    FormsLocalLanes any = { .entry = { .type = array->type,
+                                       .base = base,
+                                       .disp = (int32_t) array->offset,
+                                       .index = native_use(n, index) },
+                            .count = array->entries,
+                            .lanes = lanes };
+    any.narrow = lanes == NATIVE_NO_REG ? lanes : native_use_mask(n, index + 1, 32);
+    any.entry.places = native_temp(n);
+    any.entry.part = native_temp(n);
+    any.entry.even = native_temp_general(n);
+    any.entry.odd = native_temp_general(n);
+    target->prepare(n, &any);
+    return any;
+}
+
+bool forms_local_read(Native *n, const FormsLocal *target)
+{
+    X86 *x = native_x86(n);
+    Array array = find_array(n, n->args[0]);
+    uint32_t entry = 0;
+    IndexKind kind = find_kind(n, &array, 1, &entry);
+    if (kind == INDEX_OUTSIDE) {
+        NativeReg to = target->result(n);
+        x86_rrr(x, X86_VPXORD, to, to, to);
+        target->finish(n, to);
+        return true;
+    }
+    NativeReg base = use_base(n);
+    NativeReg lanes = use_lanes(n, 2, array.type);
+    if (kind == INDEX_LITERAL) {
+        NativeReg to = target->result(n);
+        target->load(n, array.type, to, lanes, row_at(&array, base, entry));
+        target->finish(n, to);
+        return true;
+    }
+    FormsLocalLanes any = use_entries(n, target, &array, base, 1, lanes);
+    NativeReg to = target->result(n);
+    X86Label apart = x86_label(x), done = x86_label(x);
+    if (kind == INDEX_ANY) {
+        target->agree(n, &any);
+        x86_jcc(x, X86_CC_NE, apart);
+    }
+    x86_rrr(x, X86_VPXORD, to, to, to);
+    X86Mem from = find_row(n, &array, any.entry.index, base, any.entry.even, done);
+    target->load(n, array.type, to, lanes, from);
+    if (kind == INDEX_ANY) {
+        x86_jmp(x, done);
+        x86_bind(x, apart);
+        target->gather(n, &any, to);
+    }
+    x86_bind(x, done);
+    target->finish(n, to);
+    return true;
+}
+
+bool forms_local_write(Native *n, const FormsLocal *target)
+{
+    X86 *x = native_x86(n);
+    Array array = find_array(n, n->args[0]);
+    uint32_t entry = 0;
+    IndexKind kind = find_kind(n, &array, 2, &entry);
+    if (kind == INDEX_OUTSIDE)
+        return true;
+    NativeReg value = target->use_value(n, 1), base = use_base(n);
+    NativeReg lanes = use_lanes(n, 3, array.type);
+    if (kind == INDEX_LITERAL) {
+        target->store(n, array.type, row_at(&array, base, entry), lanes, value,
+                      native_temp(n));
+        return true;
+    }
+    FormsLocalLanes any = use_entries(n, target, &array, base, 2, lanes);
+    X86Label apart = x86_label(x), done = x86_label(x);
+    if (kind == INDEX_ANY) {
+        target->agree(n, &any);
+        x86_jcc(x, X86_CC_NE, apart);
+    }
+    X86Mem to = find_row(n, &array, any.entry.index, base, any.entry.even, done);
+    target->store(n, array.type, to, lanes, value, any.entry.part);
+    if (kind == INDEX_ANY) {
+        x86_jmp(x, done);
+        x86_bind(x, apart);
+        target->scatter(n, &any, value);
+    }
+    x86_bind(x, done);
+    return true;
+}

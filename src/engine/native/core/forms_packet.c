@@ -1,0 +1,471 @@
+/*
+ * forms_packet.c -- gathers and scatters of packets
+ *
+ * The entries of a packet are next to each other, so one load gets 16 bytes of them for
+ * one lane, and a transpose makes vectors of all lanes. Items 0 to 3 of 32 bits, with
+ * two parts of 128 bits:
+ *
+ *     row 0 | a0 a1 a2 a3 | e0 e1 e2 e3 |        item 0 | a0 b0 c0 d0 | e0 f0 g0 h0 |
+ *     row 1 | b0 b1 b2 b3 | f0 f1 f2 f3 |        item 1 | a1 b1 c1 d1 | e1 f1 g1 h1 |
+ *     row 2 | c0 c1 c2 c3 | g0 g1 g2 g3 |  --->  item 2 | a2 b2 c2 d2 | e2 f2 g2 h2 |
+ *     row 3 | d0 d1 d2 d3 | h0 h1 h2 h3 |        item 3 | a3 b3 c3 d3 | e3 f3 g3 h3 |
+ *
+ * Two items of 64 bits are two rows, and of packets of two items of 32 bits each part
+ * of a row has those of two lanes. If only one of these items is used, its entries are
+ * loaded alone.
+ *
+ * Lanes that are masked off load packet 0, which exists if any lane is active; if none
+ * is, all load from the frame. Scatters are the way back: 16 bytes of a lane are
+ * stored, or read, added to and stored where only one thread has the target. Lanes that
+ * are masked off do so in the frame.
+ */
+#include "engine/native/core/forms.h"
+#include "engine/native/core/native.h"
+
+enum { ITEMS = 4 /* most in 16 bytes */ };
+
+typedef struct Packet {
+    VarType type;
+    uint32_t count;        /* items */
+    const uint32_t *items; /* numbers of their values */
+    NativeReg base, entry; /* general registers; the second is a temporary */
+    NativeOperand stash;   /* numbers of the packets' first entries */
+    FormsEntries alone;    /* for items that are loaded alone */
+    NativeReg active;
+    FormsKeep *keep;
+} Packet;
+
+static bool is_wide(const Packet *p)
+{
+    return forms_bits(p->type) == 64;
+}
+
+static bool is_used(const Native *n, uint32_t item)
+{
+    return item != NATIVE_NO_VALUE && n->f->values[item].next != NATIVE_NEVER;
+}
+
+static NativeReg take(Native *n)
+{
+    return native_alloc_take(n, NATIVE_VECTOR);
+}
+
+/* Only temporaries stay where they are: callables on AVX2 have 14 registers. */
+static void release_operands(Native *n)
+{
+    n->files[NATIVE_VECTOR].pinned = n->temps[NATIVE_VECTOR];
+}
+
+/* The register holds item k. As there may be more items than registers, it may be
+ * evicted from now on. */
+static void finish(Native *n, const Packet *p, uint32_t k, NativeReg reg)
+{
+    if (is_used(n, p->items[k])) {
+        p->keep(n, p->type, reg, reg, p->active);
+        native_alloc_bind(n, p->items[k], reg);
+        n->files[NATIVE_VECTOR].pinned &= ~(1u << reg);
+    } else {
+        native_alloc_give(n, NATIVE_VECTOR, reg);
+    }
+}
+
+/* ---- loads */
+
+static X86Mem entry_of(Native *n, const Packet *p, uint32_t lane, uint32_t item)
+{
+    X86Mem number = x86_at(p->stash.base, p->stash.disp + (int32_t) (lane * 4));
+    x86_rm(native_x86(n), X86_MOV, p->entry, number);
+    return x86_at_index(p->base, p->entry, is_wide(p) ? 3 : 2,
+                        (int32_t) (item * type_info[p->type].size));
+}
+
+/* Part by part, 16 bytes from 'item' on of one lane; 'rows' of them have all lanes. The
+ * upper half of 64 bytes is put together apart, as that is faster. */
+static void load_row(Native *n, const Packet *p, NativeReg row, uint32_t first,
+                     uint32_t rows, uint32_t item)
+{
+    X86 *x = native_x86(n);
+    uint32_t parts = native_bytes(n, p->type) / 16;
+    for (uint32_t i = 0; i < parts; ++i) {
+        NativeReg half = i < 2 ? row : p->alone.part;
+        X86Mem from = entry_of(n, p, first + i * rows, item);
+        if (i % 2)
+            x86_rrmi(x, X86_VINSERTI32X4 | X86_256, half, half, from, 1);
+        else
+            x86_rm(x, X86_VMOVUPS | X86_128, half, from);
+    }
+    if (parts == 4)
+        x86_rrri(x, X86_VINSERTI64X4 | X86_512, row, row, p->alone.part, 1);
+}
+
+/* Part by part, 8 bytes of two lanes. */
+static void load_pairs(Native *n, const Packet *p, NativeReg row, uint32_t first,
+                       NativeReg spare)
+{
+    X86 *x = native_x86(n);
+    for (uint32_t lane = first; lane < native_lanes(n); lane += 4) {
+        NativeReg part = lane == first ? row : spare;
+        x86_rm(x, X86_VMOVQ_X, part, entry_of(n, p, lane, 0));
+        x86_rrmi(x, X86_VPINSRQ, part, part, entry_of(n, p, lane + 1, 0), 1);
+        if (part == spare)
+            x86_rrri(x, X86_VINSERTI32X4 | forms_length(n, p->type), row, row, spare,
+                     (int32_t) (lane / 4));
+    }
+}
+
+/* ---- items */
+
+static void gather_alone(Native *n, const Packet *p, uint32_t k)
+{
+    FormsEntries e = p->alone;
+    NativeReg to = take(n);
+    e.disp = (int32_t) (k * type_info[p->type].size);
+    forms_load_entries(n, &e, to);
+    finish(n, p, k, to);
+}
+
+/* The only two items of 32 bits. */
+static void gather_pair(Native *n, const Packet *p)
+{
+    X86Form shuffle = X86_VSHUFPS | forms_length(n, p->type);
+    NativeReg even = take(n), odd = take(n), first = take(n);
+    load_pairs(n, p, even, 0, first);
+    load_pairs(n, p, odd, 2, first);
+    x86_rrri(native_x86(n), shuffle, first, even, odd, 0x88);
+    x86_rrri(native_x86(n), shuffle, odd, even, odd, 0xdd);
+    native_alloc_give(n, NATIVE_VECTOR, even);
+    finish(n, p, 0, first);
+    finish(n, p, 1, odd);
+}
+
+/* Two of 64 bits. */
+static void gather_two(Native *n, const Packet *p, uint32_t k)
+{
+    X86Form length = forms_length(n, p->type);
+    NativeReg even = take(n), odd = take(n), first = take(n);
+    load_row(n, p, even, 0, 2, k);
+    load_row(n, p, odd, 1, 2, k);
+    x86_rrr(native_x86(n), X86_VPUNPCKLQDQ | length, first, even, odd);
+    x86_rrr(native_x86(n), X86_VPUNPCKHQDQ | length, odd, even, odd);
+    native_alloc_give(n, NATIVE_VECTOR, even);
+    finish(n, p, k, first);
+    finish(n, p, k + 1, odd);
+}
+
+/* Four of 32 bits. */
+static void gather_four(Native *n, const Packet *p, uint32_t k)
+{
+    X86 *x = native_x86(n);
+    X86Form length = forms_length(n, p->type);
+    NativeReg row[ITEMS], low = take(n);
+    for (uint32_t i = 0; i < ITEMS; ++i) {
+        row[i] = take(n);
+        load_row(n, p, row[i], i, ITEMS, k);
+    }
+    x86_rrr(x, X86_VPUNPCKLDQ | length, low, row[0], row[1]); /* a0 b0 a1 b1 */
+    x86_rrr(x, X86_VPUNPCKHDQ | length, row[0], row[0], row[1]); /* a2 b2 a3 b3 */
+    x86_rrr(x, X86_VPUNPCKLDQ | length, row[1], row[2], row[3]);
+    x86_rrr(x, X86_VPUNPCKHDQ | length, row[2], row[2], row[3]);
+    x86_rrr(x, X86_VPUNPCKLQDQ | length, row[3], low, row[1]);
+    x86_rrr(x, X86_VPUNPCKHQDQ | length, low, low, row[1]);
+    x86_rrr(x, X86_VPUNPCKLQDQ | length, row[1], row[0], row[2]);
+    x86_rrr(x, X86_VPUNPCKHQDQ | length, row[0], row[0], row[2]);
+    native_alloc_give(n, NATIVE_VECTOR, row[2]);
+    finish(n, p, k, row[3]);
+    finish(n, p, k + 1, low);
+    finish(n, p, k + 2, row[1]);
+    finish(n, p, k + 3, row[0]);
+}
+
+/* The items from k on that one load gets. */
+static void gather_items(Native *n, const Packet *p, uint32_t k, uint32_t count)
+{
+    uint32_t used = 0, last = 0;
+    for (uint32_t i = k; i < k + count; ++i) {
+        used += is_used(n, p->items[i]);
+        last = is_used(n, p->items[i]) ? i : last;
+    }
+    if (used == 1)
+        gather_alone(n, p, last);
+    else if (used && is_wide(p))
+        gather_two(n, p, k);
+    else if (used && p->count == 2)
+        gather_pair(n, p);
+    else if (used)
+        gather_four(n, p, k);
+}
+
+/* If no lane is active, base = the frame. */
+static NativeReg use_base(Native *n, NativeReg active)
+{
+    X86 *x = native_x86(n);
+    NativeReg address = native_use_address(n, 0), base = native_temp_general(n);
+    x86_rm(x, X86_LEA | X86_W, base, forms_mem(native_stash(n)));
+    n->target->test_masks(n, active, active, 32);
+    x86_rr(x, X86_CMOVCC | X86_CC(X86_CC_NE) | X86_W, base, address);
+    return base;
+}
+
+bool forms_gather_packet(Native *n, FormsKeep *keep)
+{
+    VarType type = native_result_type(n);
+    uint32_t count = native_inst(n)->aux, together = forms_bits(type) == 64 ? 2 : 4;
+    NativeReg index = native_use(n, 1), active = native_use_active(n, 2, 32);
+    NativeReg first = native_temp(n), base = use_base(n, active);
+    Packet p = { .type = type,
+                 .count = count,
+                 .items = n->f->items + n->f->values[n->result].slot,
+                 .base = base,
+                 .entry = native_temp_general(n),
+                 .stash = native_stash(n),
+                 .active = active,
+                 .keep = keep };
+    X86Form length = forms_length(n, VarTypeUInt32);
+    keep(n, VarTypeUInt32, first, index, active);
+    forms_shift(n, X86_VPSLLD_I | length, first, first,
+                (uint32_t) __builtin_ctz(count));
+    x86_mr(native_x86(n), X86_VMOVUPS_ST | length, forms_mem(p.stash), first);
+    p.alone = (FormsEntries){ .type = type,
+                              .base = base,
+                              .index = first,
+                              .places = native_temp(n),
+                              .part = native_temp(n),
+                              .even = p.entry,
+                              .odd = native_temp_general(n) };
+    if (forms_bits(type) == 64)
+        p.active = native_use_active(n, 2, 64);
+    release_operands(n);
+    for (uint32_t k = 0; k < count; k += together)
+        gather_items(n, &p, k, count < together ? count : together);
+    return true;
+}
+
+/* ---- scatters */
+
+enum {
+    FIRST_VALUE = 3, /* operand */
+    NOWHERE = 1      /* operands[] in the frame: for lanes that are masked off, before
+                        that the addresses of all */
+};
+
+typedef struct Target {
+    VarType type;
+    bool adds;
+    NativeReg address;     /* a general register */
+    NativeOperand places;  /* of 64 bits for each lane */
+    NativeReg row[ITEMS + 1], part;
+} Target;
+
+static NativeOperand frame_operand(const Native *n, uint32_t k)
+{
+    return native_memory_frame(n, offsetof(NativeFrame, operands) +
+                                      (size_t) k * NATIVE_HELPER_BYTES);
+}
+
+static void broadcast(Native *n, NativeReg to, NativeReg general)
+{
+    x86_rr(native_x86(n), X86_VMOVQ, to, general);
+    x86_rr(native_x86(n), X86_VPBROADCASTQ | X86_LENGTH(n->target->vector_bytes >> 5),
+           to, to);
+}
+
+/* Upper half of a vector of W lanes of 32 bits. */
+static void take_upper(Native *n, NativeReg to, NativeReg from)
+{
+    bool large = n->target->vector_bytes == 64;
+    x86_rri(native_x86(n),
+            large ? X86_VEXTRACTI64X4 | X86_512 : X86_VEXTRACTI32X4 | X86_256, to, from,
+            1);
+}
+
+/* Addresses of the packets, of 64 bits, in vectors of which each has half the lanes or
+ * (in kernels with values of 64 bits) all. */
+static void write_places(Native *n, const Target *t, uint32_t shift)
+{
+    X86 *x = native_x86(n);
+    bool masks = n->target->registers[NATIVE_MASK];
+    uint32_t bytes = n->target->vector_bytes, halves = n->lanes * 8 / bytes;
+    X86Form length = X86_LENGTH(bytes >> 5);
+    NativeReg active = native_use_active(n, 2, 32), index = native_use(n, 1);
+    NativeReg base = t->row[0], nowhere = t->row[1], to = t->row[2], lanes = t->row[3];
+    broadcast(n, base, native_use_address(n, 0));
+    x86_rm(x, X86_LEA | X86_W, t->address, forms_mem(frame_operand(n, NOWHERE)));
+    broadcast(n, nowhere, t->address);
+    for (uint32_t half = 0; half < halves; ++half) {
+        NativeOperand place = t->places;
+        place.disp += (int32_t) (half * bytes);
+        if (half)
+            take_upper(n, to, index);
+        x86_rr(x, X86_VPMOVZXDQ | length, to, half ? to : index);
+        forms_shift(n, X86_VPSLLQ_I | length, to, to, shift);
+        x86_rrr(x, X86_VPADDQ | length, to, to, base);
+        if (half && masks)
+            x86_rri(x, X86_KSHIFTRW_I, active, active, (int32_t) (n->lanes / 2));
+        else if (half)
+            take_upper(n, active, active);
+        if (!masks)
+            x86_rr(x, X86_VPMOVSXDQ | length, lanes, active);
+        n->target->blend(n, bytes, 64, to, masks ? active : lanes, to, nowhere);
+        x86_mr(x, X86_VMOVUPS_ST | length, forms_mem(place), to);
+    }
+}
+
+static X86Mem place_of(Native *n, const Target *t, uint32_t lane, uint32_t item)
+{
+    X86Mem place = x86_at(t->places.base, t->places.disp + (int32_t) (lane * 8));
+    x86_rm(native_x86(n), X86_MOV | X86_W, t->address, place);
+    return x86_at(t->address, (int32_t) (item * type_info[t->type].size));
+}
+
+static X86Form sum_form(const Target *t)
+{
+    bool wide = forms_bits(t->type) == 64;
+    if (type_info[t->type].is_float)
+        return wide ? X86_VADDPD : X86_VADDPS;
+    return wide ? X86_VPADDQ : X86_VPADDD;
+}
+
+/* 16 bytes of one lane. */
+static void store_part(Native *n, const Target *t, NativeReg row, uint32_t number,
+                       X86Mem to)
+{
+    X86 *x = native_x86(n);
+    X86Form extract = X86_VEXTRACTI32X4 | forms_length(n, t->type);
+    if (number && !t->adds) {
+        x86_mri(x, extract, to, row, (int32_t) number);
+        return;
+    }
+    NativeReg part = row;
+    if (number)
+        x86_rri(x, extract, part = t->part, row, (int32_t) number);
+    if (t->adds)
+        x86_rrm(x, sum_form(t), t->part, part, to);
+    x86_mr(x, X86_VMOVUPS_ST | X86_128, to, t->adds ? t->part : part);
+}
+
+/* 8 bytes of one lane: the lower or upper ones of a part. */
+static void store_half(Native *n, const Target *t, NativeReg row, uint32_t number,
+                       bool upper, X86Mem to)
+{
+    X86 *x = native_x86(n);
+    NativeReg part = row;
+    if (number) {
+        x86_rri(x, X86_VEXTRACTI32X4 | forms_length(n, t->type), t->part, row,
+                (int32_t) number);
+        part = t->part;
+    }
+    if (upper) {
+        x86_rrr(x, X86_VPUNPCKHQDQ | X86_128, t->part, part, part);
+        part = t->part;
+    }
+    if (t->adds) {
+        x86_rm(x, X86_VMOVQ_X, t->row[ITEMS], to);
+        x86_rrr(x, sum_form(t), t->part, part, t->row[ITEMS]);
+        part = t->part;
+    }
+    x86_mr(x, X86_VMOVQ_ST, to, part);
+}
+
+static void use_values(Native *n, uint32_t k, uint32_t count, NativeReg *value)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        value[i] = native_use(n, FIRST_VALUE + k + i);
+}
+
+/* They may leave their registers again: there may be more values than those. */
+static void release_values(Native *n, uint32_t count, const NativeReg *value)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        n->files[NATIVE_VECTOR].pinned &= ~(1u << value[i]);
+}
+
+/* Rows with the only two values, of 32 bits. */
+static void scatter_pair(Native *n, const Target *t)
+{
+    X86Form length = forms_length(n, t->type);
+    NativeReg value[2];
+    use_values(n, 0, 2, value);
+    x86_rrr(native_x86(n), X86_VPUNPCKLDQ | length, t->row[0], value[0], value[1]);
+    x86_rrr(native_x86(n), X86_VPUNPCKHDQ | length, t->row[1], value[0], value[1]);
+    for (uint32_t lane = 0; lane < native_lanes(n); ++lane)
+        store_half(n, t, t->row[lane / 2 % 2], lane / 4, lane % 2,
+                   place_of(n, t, lane, 0));
+}
+
+/* Two of 64 bits. */
+static void make_two_rows(Native *n, const Target *t, uint32_t k)
+{
+    X86Form length = forms_length(n, t->type);
+    NativeReg value[2];
+    use_values(n, k, 2, value);
+    x86_rrr(native_x86(n), X86_VPUNPCKLQDQ | length, t->row[0], value[0], value[1]);
+    x86_rrr(native_x86(n), X86_VPUNPCKHQDQ | length, t->row[1], value[0], value[1]);
+    release_values(n, 2, value);
+}
+
+/* Four of 32 bits. */
+static void make_four_rows(Native *n, const Target *t, uint32_t k)
+{
+    X86 *x = native_x86(n);
+    X86Form length = forms_length(n, t->type);
+    const NativeReg *row = t->row;
+    NativeReg value[ITEMS];
+    use_values(n, k, ITEMS, value);
+    x86_rrr(x, X86_VPUNPCKLDQ | length, row[1], value[0], value[1]); /* a0 a1 b0 b1 */
+    x86_rrr(x, X86_VPUNPCKHDQ | length, row[3], value[0], value[1]); /* c0 c1 d0 d1 */
+    x86_rrr(x, X86_VPUNPCKLDQ | length, row[2], value[2], value[3]);
+    x86_rrr(x, X86_VPUNPCKHDQ | length, row[4], value[2], value[3]);
+    x86_rrr(x, X86_VPUNPCKLQDQ | length, row[0], row[1], row[2]);
+    x86_rrr(x, X86_VPUNPCKHQDQ | length, row[1], row[1], row[2]);
+    x86_rrr(x, X86_VPUNPCKLQDQ | length, row[2], row[3], row[4]);
+    x86_rrr(x, X86_VPUNPCKHQDQ | length, row[3], row[3], row[4]);
+    release_values(n, ITEMS, value);
+}
+
+/* In the order of lanes, since they may have the same target. */
+static void scatter_items(Native *n, const Target *t, uint32_t k)
+{
+    uint32_t rows = forms_bits(t->type) == 64 ? 2 : ITEMS;
+    if (rows == 2)
+        make_two_rows(n, t, k);
+    else
+        make_four_rows(n, t, k);
+    for (uint32_t lane = 0; lane < native_lanes(n); ++lane)
+        store_part(n, t, t->row[lane % rows], lane / rows, place_of(n, t, lane, k));
+}
+
+static void scatter_packets(Native *n, VarType type, uint32_t count, bool adds)
+{
+    bool wide = forms_bits(type) == 64;
+    Target t = { .type = type,
+                 .adds = adds,
+                 .address = native_temp_general(n),
+                 .places = frame_operand(n, 0),
+                 .part = native_temp(n) };
+    for (uint32_t i = 0; i <= ITEMS; ++i)
+        t.row[i] = native_temp(n);
+    write_places(n, &t, (uint32_t) __builtin_ctz(count) + (wide ? 3 : 2));
+    release_operands(n);
+    if (count == 2 && !wide) {
+        scatter_pair(n, &t);
+        return;
+    }
+    for (uint32_t k = 0; k < count; k += wide ? 2 : ITEMS)
+        scatter_items(n, &t, k);
+}
+
+bool forms_scatter_packet(Native *n, const NativeRow *row)
+{
+    (void) row;
+    const Inst *inst = native_inst(n);
+    ReduceOp op = (ReduceOp) (inst->aux & 0xff);
+    ReduceMode mode = (ReduceMode) (inst->aux >> 8);
+    bool alone = mode == ReduceModeNoConflicts || mode == ReduceModePermute ||
+                 mode == ReduceModeExpand;
+    if (op == ReduceOpIdentity || (op == ReduceOpAdd && alone))
+        scatter_packets(n, native_type(n, FIRST_VALUE), inst->count - FIRST_VALUE,
+                        op == ReduceOpAdd);
+    else if (!forms_scatter_each(n))
+        native_call_scatter_packet(n);
+    return true;
+}

@@ -1,0 +1,461 @@
+/*
+ * native.c -- the engine struct: compile, launch, memory of a worker
+ *
+ * See native.h for how code is generated. Code, constants and the steps of the
+ * interpreter that it calls belong to the kernel; the memory of a worker is laid out by
+ * each launch (native_frame.h):
+ *
+ *     NativeFrame | spill slots | areas of calls | printed values | local arrays |
+ *     arrays and arguments of the last, partial packets
+ */
+#include "engine/native/core/native_engine.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "engine/interp/interp.h"
+#include "engine/native/core/native.h"
+#include "engine/native/core/native_debug.h"
+#include "engine/native/core/native_map.h"
+
+enum {
+    REVISION = 1, /* part of the fingerprint: change it with the results */
+    LINE = 64,
+    COMPILE_NS_OP = 60,
+    COMPILE_NS_FIXED = 5000
+};
+
+typedef struct Array {
+    uint32_t slot, size; /* of an entry */
+} Array;
+
+struct EngineCode {
+    NativeMapping mapping;
+    NativeEntry entry;
+    void *pool;
+    LaneStep *steps;
+    Array *arrays; /* the outputs, and then inputs that must not be read behind */
+    uint32_t output_count, array_count;
+    uint32_t lanes, packets; /* lanes of a packet, packets at a time */
+    uint32_t vector_bytes;   /* of a whole register */
+    uint32_t param_count;
+    uint32_t report, log; /* slots, PROGRAM_NONE */
+    bool mask_bits;       /* masks are bits, not vectors */
+    uint32_t prints;      /* most values of one */
+    size_t slots, areas, printed, locals, tail, scratch; /* places in scratch */
+    void *debug;
+};
+
+/* ---- engine */
+
+static bool available(void)
+{
+    return native_target() ||
+           error_set(JIT_ERROR_UNSUPPORTED,
+                     "the native engine needs an x86-64 CPU with AVX2, FMA and F16C");
+}
+
+static uint64_t fingerprint(void)
+{
+    const NativeTarget *target = native_target();
+    return target ? hash_64(target->name, strlen(target->name), REVISION) : 0;
+}
+
+static bool has_row(const NativeTarget *t, Op op, VarType type, VarType operand)
+{
+    if (!type_valid(type) && !type_valid(operand))
+        return false;
+    switch (op) {
+    case OP_CAST:
+        return (*t->casts)[type][operand].emit;
+    case OP_GATHER:
+    case OP_GATHER_PACKET:
+        return (*t->rows)[op][type].emit;
+    case OP_PACKET_ITEM:
+        return (*t->rows)[OP_GATHER_PACKET][type].emit;
+    default:
+        return op < OP_COUNT && operand < VarTypeCount && (*t->rows)[op][operand].emit;
+    }
+}
+
+/* Is the legaliser's way better than a call of the interpreter's loop? */
+static bool is_expanded(Op op, VarType operand)
+{
+    return op >= OP_NEG && op < OP_SELECT && operand == VarTypeFloat16;
+}
+
+static bool supports(Op op, VarType type, VarType operand)
+{
+    switch (op) {
+    case OP_LITERAL:
+    case OP_UNDEFINED:
+    case OP_LOAD:
+    case OP_PARAM:
+    case OP_COUNTER:
+    case OP_WORKER:
+        return type_valid(type);
+    case OP_STORE:
+        return type_valid(operand);
+    case OP_STMT:
+        return false;
+    default:
+        if (op >= OP_REGION && op < OP_COUNT)
+            return true;
+        const NativeTarget *t = native_target();
+        return t &&
+               (has_row(t, op, type, operand) ||
+                (!is_expanded(op, operand) && native_call_supports(op, type, operand)));
+    }
+}
+
+/* ---- compile */
+
+static void end_compile(Native *n)
+{
+    x86_free(&n->x);
+    native_operand_free(n);
+    alloc_free(n->free_slots);
+    alloc_free(n->helpers);
+    alloc_free(n->snapshots);
+    alloc_free(n->entries);
+    alloc_free(n->streams);
+    alloc_free(n->notes);
+}
+
+static void emit_function(Native *n, const Program *program, uint32_t self)
+{
+    NativeFunction f = { 0 };
+    if (native_build(n, &f, program, self))
+        native_flow_function(n, &f);
+    else
+        n->failed = true;
+    native_build_free(&f);
+    n->area_first += n->area_most;
+    n->area_most = 0;
+}
+
+/* Registers that have no fixed meaning: rax, rcx, rdx, rsi, rdi. */
+enum {
+    GENERAL = 1 << X86_RAX | 1 << X86_RCX | 1 << X86_RDX | 1 << X86_RSI | 1 << X86_RDI
+};
+
+static bool try_generate(Native *n, const Program *program)
+{
+    n->target = native_target();
+    n->lanes_table = interp_table();
+    n->root_program = program;
+    n->lanes = n->target->vector_bytes / (native_build_is_wide(program) ? 8 : 4);
+    n->copies = 1;
+    n->general_free = GENERAL;
+    n->hoisted_all = true;
+    native_dispatch_choose(n);
+    n->entries = alloc_get((program->callable_count + 1u) * sizeof(X86Label));
+    n->streams = alloc_zero(program->param_count + 1u, sizeof(uint8_t));
+    TRY(n->entries && n->streams, false);
+    for (uint32_t i = 0; i < program->callable_count; ++i)
+        n->entries[i] = x86_label(&n->x);
+    emit_function(n, program, PROGRAM_NONE);
+    for (uint32_t i = 0; i < program->callable_count && !n->failed; ++i)
+        emit_function(n, program->callables[i], i);
+    return !n->x.copies.refused && x86_finish(&n->x) && !n->failed;
+}
+
+/* That rows cannot be copied turns out only when they are asked; few are like that. */
+static bool generate(Native *n, const Program *program)
+{
+    X86Listing *listing = n->x.listing;
+    n->most_copies = NATIVE_COPIES;
+    bool ok = try_generate(n, program);
+    while (n->x.copies.refused) {
+        uint32_t most = n->copies / 2;
+        end_compile(n);
+        *n = (Native){ .most_copies = most };
+        x86_init(&n->x);
+        if (listing)
+            x86_listing_free(listing);
+        n->x.listing = listing;
+        ok = try_generate(n, program);
+    }
+    return ok;
+}
+
+/* Arrays that are loaded or stored with an entry a lane: outputs first. Behind an array
+ * there is as much as one packet reads, but not several. */
+static void note_arrays(EngineCode *code, const Native *n, const Program *p,
+                        uint8_t access)
+{
+    for (uint32_t slot = 0; slot < p->param_count; ++slot)
+        if (n->streams[slot] & access)
+            code->arrays[code->array_count++] =
+                (Array){ slot, type_info[p->params[slot].type].size };
+}
+
+static bool make_arrays(EngineCode *code, const Native *n, const Program *p)
+{
+    code->arrays = alloc_get((p->param_count + 1u) * sizeof(Array));
+    TRY(code->arrays, false);
+    note_arrays(code, n, p, NATIVE_STORED);
+    code->output_count = code->array_count;
+    if (code->packets > 1)
+        note_arrays(code, n, p, NATIVE_LOADED);
+    return true;
+}
+
+static void *copy_aligned(const void *data, size_t size)
+{
+    void *copy = alloc_aligned(size + LINE);
+    if (copy && size) {
+        alloc_touch(copy, size);
+        memcpy(copy, data, size);
+    }
+    return copy;
+}
+
+/* Bytes of an array in the last, partial packets. */
+static size_t tail_bytes(const EngineCode *code)
+{
+    return (size_t) code->packets * LINE;
+}
+
+static void lay_out(EngineCode *code, const Native *n)
+{
+    size_t vector = n->target->vector_bytes;
+    code->prints = n->print_most;
+    code->slots = sizeof(NativeFrame);
+    code->areas = code->slots + n->slot_count * n->copies * vector;
+    code->printed = code->areas + (n->area_first + LINE - 1) / LINE * LINE;
+    code->locals = code->printed + code->prints * (size_t) NATIVE_HELPER_BYTES +
+                   (code->prints * sizeof(void *) + LINE - 1) / LINE * LINE;
+    code->tail = code->locals + n->local_bytes;
+    code->scratch = code->tail + code->array_count * tail_bytes(code) +
+                    code->param_count * sizeof(uint64_t);
+}
+
+static void release(EngineCode *code)
+{
+    if (!code)
+        return;
+    if (code->debug)
+        native_debug_remove(code->debug);
+    if (code->mapping.code)
+        native_map_remove(&code->mapping);
+    alloc_free(code->pool);
+    alloc_free(code->steps);
+    alloc_free(code->arrays);
+    alloc_free(code);
+}
+
+static bool make_code(EngineCode *code, Native *n, const Program *program, Hash128 hash)
+{
+    code->param_count = program->param_count;
+    code->report = program->check_count ? program->param_count - 1 : PROGRAM_NONE;
+    code->log =
+        program->print_count ? program_find_param(program, PARAM_PRINT) : PROGRAM_NONE;
+    code->lanes = n->lanes;
+    code->packets = n->copies;
+    code->vector_bytes = n->target->vector_bytes;
+    code->mask_bits = n->target->registers[NATIVE_MASK];
+    code->pool = copy_aligned(n->pool, n->pool_size);
+    code->steps = copy_aligned(n->helpers, n->helper_count * sizeof(LaneStep));
+    TRY(code->pool && code->steps && make_arrays(code, n, program), false);
+    TRY(native_map_add(&code->mapping, n->x.code, x86_position(&n->x)), false);
+    memcpy(&code->entry, &code->mapping.code, sizeof code->entry);
+    lay_out(code, n);
+    code->debug = native_debug_add(code->mapping.code, code->mapping.size, hash);
+    return true;
+}
+
+static EngineCode *compile(const Program *program, Hash128 hash)
+{
+    TRY(available(), NULL);
+    Native n = { 0 };
+    x86_init(&n.x);
+    EngineCode *code = NULL;
+    if (generate(&n, program)) {
+        code = alloc_zero(1, sizeof *code);
+        if (code && !make_code(code, &n, program, hash)) {
+            release(code);
+            code = NULL;
+        }
+    }
+    end_compile(&n);
+    return code;
+}
+
+/* ---- listing */
+
+static const Program *noted_program(const Program *root, const NativeNote *note)
+{
+    return note->self == PROGRAM_NONE ? root : root->callables[note->self];
+}
+
+/* Each instruction of the Program, followed by those of the machine. */
+static void write_listing(const Native *n, const Program *program, Text *out)
+{
+    const X86Listing *listing = n->x.listing;
+    const char *text = listing->text.data;
+    uint32_t note = 0, self = PROGRAM_NONE;
+    text_putf(out, "%s, packets of %u lanes, %u bytes of code\n", n->target->name,
+              n->lanes, x86_position(&n->x));
+    for (uint32_t i = 0; i < listing->count; ++i) {
+        for (; note < n->note_count && n->notes[note].code <= listing->lines[i].code;
+             ++note) {
+            if (n->notes[note].self != self)
+                text_putf(out, "$%u:\n", self = n->notes[note].self);
+            program_write_inst(noted_program(program, &n->notes[note]),
+                               n->notes[note].at, out);
+        }
+        uint32_t begin = listing->lines[i].text;
+        uint32_t end = i + 1 < listing->count ? listing->lines[i + 1].text
+                                              : (uint32_t) listing->text.size;
+        text_putf(out, "        %6x  ", listing->lines[i].code);
+        text_put_n(out, text + begin, end - begin);
+    }
+}
+
+static bool write_ir(const Program *program, Hash128 hash, Text *out)
+{
+    (void) hash;
+    TRY(available(), false);
+    Native n = { 0 };
+    X86Listing listing = { 0 };
+    x86_init(&n.x);
+    n.x.listing = &listing;
+    bool ok = generate(&n, program) && text_get(&listing.text);
+    if (ok)
+        write_listing(&n, program, out);
+    x86_listing_free(&listing);
+    end_compile(&n);
+    return ok && text_get(out);
+}
+
+/* ---- launch */
+
+static void begin_frame(const EngineCode *code, NativeFrame *frame,
+                        const uint64_t *args, uint32_t worker)
+{
+    char *memory = (char *) frame;
+    for (uint32_t i = 0; i < NATIVE_HELPER_SLOTS; ++i)
+        frame->slot[i] = frame->operands[i];
+    frame->slot[NATIVE_LOCAL_SLOT] = memory + code->locals;
+    frame->slot[NATIVE_AREA_SLOT] = memory + code->areas;
+    frame->printed = memory + code->printed;
+    frame->steps = code->steps;
+    const void **values =
+        (const void **) (void *) (memory + code->printed +
+                                  code->prints * (size_t) NATIVE_HELPER_BYTES);
+    for (uint32_t i = 0; i < code->prints; ++i)
+        values[i] = memory + code->printed + i * (size_t) NATIVE_HELPER_BYTES;
+    frame->lanes = (LaneFrame){ .slot = frame->slot,
+                                .args = args,
+                                .extra = native_call_extra,
+                                .values = values,
+                                .lanes = LANE_GROUP,
+                                .worker = worker };
+    if (code->report != PROGRAM_NONE)
+        frame->lanes.reports = (CheckReport *) (uintptr_t) args[code->report];
+    if (code->log != PROGRAM_NONE)
+        frame->lanes.log = (PrintLog *) (uintptr_t) args[code->log];
+}
+
+/* Of the first packet: other packets have theirs a vector behind. */
+static void set_valid_packet(const EngineCode *code, uint32_t *valid, uint64_t *wide,
+                             uint32_t count)
+{
+    if (code->mask_bits) {
+        *valid = (1u << count) - 1;
+        return;
+    }
+    for (uint32_t i = 0; i < code->lanes; ++i)
+        valid[i] = i < count ? UINT32_MAX : 0;
+    for (uint32_t i = 0; i < code->vector_bytes / sizeof *wide; ++i)
+        wide[i] = i < count ? UINT64_MAX : 0;
+}
+
+static void set_valid(const EngineCode *code, NativeFrame *frame, uint32_t count)
+{
+    frame->lanes.count = count;
+    for (uint32_t k = 0; k < code->packets; ++k) {
+        size_t behind = k * code->vector_bytes;
+        uint32_t lanes = count < code->lanes ? count : code->lanes;
+        set_valid_packet(code, frame->valid + behind / sizeof(uint32_t),
+                         frame->valid_wide + behind / sizeof(uint64_t), lanes);
+        count -= lanes;
+    }
+}
+
+/* What is left over takes its outputs, and inputs as well where several packets are
+ * computed at a time, elsewhere; what is valid is copied. */
+static void launch_tail(const EngineCode *code, const uint64_t *args, uint32_t begin,
+                        uint32_t end, NativeFrame *frame)
+{
+    char *tail = (char *) frame + code->tail;
+    size_t size = tail_bytes(code), first = begin, count = end - begin;
+    uint64_t *own = (uint64_t *) (void *) (tail + code->array_count * size);
+    memcpy(own, args, code->param_count * sizeof(uint64_t));
+    for (uint32_t i = 0; i < code->array_count; ++i) {
+        const Array *a = &code->arrays[i];
+        char *place = tail + i * size;
+        own[a->slot] = (uint64_t) (uintptr_t) place - (uint64_t) begin * a->size;
+        if (i >= code->output_count)
+            memcpy(place, (char *) (uintptr_t) args[a->slot] + first * a->size,
+                   count * a->size);
+    }
+    set_valid(code, frame, end - begin);
+    code->entry(begin, end, own, frame, code->pool);
+    for (uint32_t i = 0; i < code->output_count; ++i) {
+        const Array *a = &code->arrays[i];
+        memcpy((char *) (uintptr_t) args[a->slot] + first * a->size, tail + i * size,
+               count * a->size);
+    }
+}
+
+static void launch(const EngineCode *code, const uint64_t *args, uint32_t begin,
+                   uint32_t end, uint32_t worker, void *scratch)
+{
+    if (begin >= end)
+        return;
+    NativeFrame *frame = scratch;
+    begin_frame(code, frame, args, worker);
+    uint32_t step = code->lanes * code->packets;
+    uint32_t whole = begin + (end - begin) / step * step;
+    if (whole > begin) {
+        set_valid(code, frame, step);
+        code->entry(begin, whole, args, frame, code->pool);
+    }
+    if (whole < end)
+        launch_tail(code, args, whole, end, frame);
+}
+
+static size_t scratch(const EngineCode *code)
+{
+    return code->scratch;
+}
+
+static size_t code_size(const EngineCode *code)
+{
+    return code->mapping.size;
+}
+
+static uint64_t compile_estimate(const Program *program)
+{
+    uint64_t count = program->inst_count;
+    for (uint32_t i = 0; i < program->callable_count; ++i)
+        count += program->callables[i]->inst_count;
+    return COMPILE_NS_FIXED + count * COMPILE_NS_OP;
+}
+
+const Engine native_engine = { .name = "native",
+                               .instant = true,
+                               .available = available,
+                               .fingerprint = fingerprint,
+                               .supports = supports,
+                               .compile = compile,
+                               .launch = launch,
+                               .scratch = scratch,
+                               .free = release,
+                               .code_size = code_size,
+                               .write_ir = write_ir,
+                               .compile_estimate = compile_estimate };

@@ -1,0 +1,895 @@
+/*
+ * native_build.c -- which instructions are steps, and where values are needed next
+ *
+ * Two scans, both linear:
+ *
+ *   forward    the number of the value that each instruction gives (those that only
+ *              rename one share it), its class and where it comes from; what marks of
+ *              regions use without having it as operand
+ *   backward   what somebody needs becomes a step; where each operand is needed next;
+ *              the most values alive at once
+ *
+ * A loop needs what it takes from outside until its end, since there is another
+ * iteration; so these values are uses of its END. Values that change with the iteration
+ * (states) or are made by two sides (results of conditionals) have one number all the
+ * time, and are used by END and ELSE where lanes that are not active keep what they
+ * have.
+ *
+ * Both scans meet every instruction of Programs that may have a million, and most of
+ * their time would go into branches that cannot be predicted: what depends on operation
+ * and type alone comes from tables.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "engine/native/core/native.h"
+
+/* Values in vector registers at a point of the backward scan, and at once so far. */
+typedef struct Backward {
+    uint32_t alive, most;
+} Backward;
+
+typedef struct Builder {
+    Native *n;
+    NativeFunction *f;
+    const Program *p;
+    uint32_t *open; /* regions around the current instruction, the innermost last */
+    uint32_t depth;
+    uint32_t *seen; /* by value: the last loop it was noted for, + 1 */
+    uint32_t *outside, *outside_base; /* values from outside of the open loops */
+    uint32_t outside_count, outside_capacity;
+    uint32_t *uniform; /* uniform steps, the last one first */
+    uint32_t uniform_count, uniform_capacity;
+    Backward now;         /* while steps are made */
+    uint8_t single;       /* is there an operation that cannot be copied? */
+    bool pointers;        /* parameters that are pointers may have to be computed */
+    bool renamed;         /* may a value have another number than its position? */
+    bool folds;           /* there are instructions that may be part of their users */
+    uint32_t *path;       /* by position: see find_path() */
+    bool failed;
+} Builder;
+
+/* ---- tables */
+
+enum { SPECIAL = 1 };
+
+/* Where values come from, and so which operations are no steps. */
+#define SOURCE(op) \
+    ((op) == OP_LITERAL || (op) == OP_UNDEFINED ? NATIVE_LITERAL \
+     : (op) == OP_COUNTER                       ? NATIVE_COUNTER \
+     : (op) == OP_ARG                           ? NATIVE_ARG \
+                                                : NATIVE_COMPUTED)
+
+static const uint8_t op_source[OP_COUNT] = {
+#define OP(name, text, arity, operands, result, flags) [OP_##name] = SOURCE(OP_##name),
+#include "ir/ops.def"
+#undef OP
+};
+
+/* Operations that need more than the tables say. */
+static const uint8_t op_special[OP_COUNT] = {
+    [OP_LOAD] = SPECIAL,    [OP_PARAM] = SPECIAL,  [OP_CAST] = SPECIAL,
+    [OP_BITCAST] = SPECIAL, [OP_ACTIVE] = SPECIAL, [OP_RESULT] = SPECIAL,
+    [OP_STATE] = SPECIAL,   [OP_LOCAL] = SPECIAL,  [OP_STORE] = SPECIAL,
+    [OP_GATHER_PACKET] = SPECIAL, [OP_PACKET_ITEM] = SPECIAL, [OP_NEG] = SPECIAL,
+    [OP_AND] = SPECIAL,     [OP_SELECT] = SPECIAL
+};
+
+/* Operations of which packets are not computed side by side: those whose effects have
+ * an order, whose rows have jumps, and what the frame has once. */
+#define MARK(op) ((op) >= OP_REGION && (op) <= OP_END)
+#define SINGLE(op, flags) \
+    ((((flags) &F_EFFECT) && (op) != OP_STORE && !MARK(op)) || (op) == OP_WORKER || \
+     (op) == OP_GATHER || (op) == OP_GATHER_PACKET || (op) == OP_PACKET_ITEM || \
+     (op) == OP_LOCAL || (op) == OP_LOCAL_READ)
+
+static const uint8_t op_single[OP_COUNT] = {
+#define OP(name, text, arity, operands, result, flags) \
+    [OP_##name] = SINGLE(OP_##name, flags),
+#include "ir/ops.def"
+#undef OP
+};
+
+/* By operation: flags of the value, before anybody needs it. */
+static const uint16_t op_flags[OP_COUNT] = {
+#define OP(name, text, arity, operands, result, flags) \
+    [OP_##name] = \
+        (SOURCE(OP_##name) == NATIVE_COMPUTED ? NATIVE_STEP : 0) | \
+        ((flags) &F_EFFECT ? NATIVE_EFFECT : 0) | \
+        (SINGLE(OP_##name, flags) || MARK(OP_##name) ? NATIVE_ODD : 0),
+#include "ir/ops.def"
+#undef OP
+};
+
+enum {
+    WIDE_TYPES = 1 << VarTypeInt64 | 1 << VarTypeUInt64 | 1 << VarTypeFloat64,
+    POINTER_TYPE = 1 << VarTypePointer
+};
+
+static bool is_address(const Inst *inst, uint32_t k)
+{
+    return k == 0 && inst->op >= OP_GATHER && inst->op <= OP_SCATTER_CAS &&
+           inst->op != OP_PACKET_ITEM;
+}
+
+/* Are pointers used as values, not only as addresses? */
+static bool has_pointer_values(const Program *p)
+{
+    for (uint32_t at = 0; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        if (inst->type == VarTypePointer && inst->op != OP_PARAM)
+            return true;
+        const uint32_t *args = program_args(p, inst);
+        for (uint32_t k = 0; k < inst->count; ++k)
+            if (p->insts[args[k]].type == VarTypePointer && !is_address(inst, k))
+                return true;
+    }
+    return false;
+}
+
+static bool is_wide(const Program *p)
+{
+    uint32_t types = 0;
+    for (uint32_t at = 0; at < p->inst_count; ++at)
+        types |= 1u << p->insts[at].type;
+    return types & WIDE_TYPES || (types & POINTER_TYPE && has_pointer_values(p));
+}
+
+bool native_build_is_wide(const Program *p)
+{
+    bool wide = is_wide(p);
+    for (uint32_t i = 0; i < p->callable_count && !wide; ++i)
+        wide = is_wide(p->callables[i]);
+    return wide;
+}
+
+/* ---- forward: values */
+
+static bool renames(const Program *p, const Inst *inst)
+{
+    if (inst->op != OP_CAST && inst->op != OP_BITCAST)
+        return false;
+    VarType from = (VarType) p->insts[inst->arg[0]].type, to = (VarType) inst->type;
+    if (from == to)
+        return true;
+    const TypeInfo *a = &type_info[from], *b = &type_info[to];
+    if (a->size != b->size)
+        return false;
+    if (inst->op == OP_CAST)
+        return a->size >= 4 && a->is_integer && b->is_integer;
+    return a->size >= 4 || (from == VarTypeUInt16 && to == VarTypeFloat16) ||
+           (from == VarTypeFloat16 && to == VarTypeUInt16);
+}
+
+static NativeValue make_value(const Native *n, VarType type, NativeSource source,
+                              uint16_t flags)
+{
+    bool mask = type == VarTypeBool && n->target->registers[NATIVE_MASK];
+    return (NativeValue){ .next = NATIVE_NEVER,
+                          .slot = NATIVE_NO_SLOT,
+                          .reg = NATIVE_NO_REG,
+                          .class = mask ? NATIVE_MASK : NATIVE_VECTOR,
+                          .bits = type_info[type].size == 8 ? 64 : 32,
+                          .source = (uint8_t) source,
+                          .type = (uint8_t) type,
+                          .flags = flags };
+}
+
+/* A state is known by its STATE, or else by its RESULT; a result of another region by
+ * its RESULT. */
+static void number_carried(const Builder *b, uint32_t region)
+{
+    const Program *p = b->p;
+    const Region *r = &p->regions[region];
+    NativeRegion *own = &b->f->regions[region];
+    own->carried = b->f->carried_count;
+    own->carried_count = program_result_count(p, b->n->root_program, r);
+    b->f->carried_count += own->carried_count;
+    uint32_t *carried = b->f->carried + own->carried;
+    for (uint32_t k = 0; k < own->carried_count; ++k)
+        carried[k] = NATIVE_NO_VALUE;
+    for (uint32_t at = r->end + 1; at < p->inst_count && p->insts[at].op == OP_RESULT;
+         ++at)
+        carried[p->insts[at].aux] = at;
+    if (r->kind == REGION_LOOP)
+        for (uint32_t at = r->begin + 1; p->insts[at].op == OP_STATE; ++at)
+            carried[p->insts[at].aux] = at;
+}
+
+static uint32_t active_mask(const Builder *b, uint32_t at, uint32_t region)
+{
+    return native_region_mask(b->f, region, at > b->p->regions[region].middle);
+}
+
+/* The root's code loads the registers. */
+static void hoist(const Builder *b, uint32_t slot)
+{
+    Native *n = b->n;
+    if (b->f->self != PROGRAM_NONE)
+        return;
+    for (uint32_t i = 0; i < n->hoisted_count; ++i)
+        if (n->hoisted[i] == slot)
+            return;
+    if (n->hoisted_count < NATIVE_HOISTED)
+        n->hoisted[n->hoisted_count++] = slot;
+    else
+        n->hoisted_all = false;
+}
+
+static void number_param(const Builder *b, const Inst *inst, NativeValue *v)
+{
+    if (inst->type == VarTypePointer) {
+        hoist(b, inst->aux);
+        v->flags = NATIVE_ODD; /* a step if it is used other than as an address */
+    }
+    if (b->n->target->broadcasts && type_info[inst->type].size >= 4) {
+        v->source = NATIVE_PARAM;
+        v->flags = 0;
+    }
+}
+
+/* The END of the region of a RESULT. */
+static uint32_t result_end(const Program *p, uint32_t at)
+{
+    uint32_t end = at - 1;
+    while (p->insts[end].op != OP_END)
+        --end;
+    return end;
+}
+
+static uint32_t result_root(const Builder *b, uint32_t at)
+{
+    const Program *p = b->p;
+    const NativeRegion *own = &b->f->regions[p->insts[result_end(p, at)].aux];
+    return b->f->carried[own->carried + p->insts[at].aux];
+}
+
+/* A packet of a gather has room for the numbers of its items. */
+static void number_packet(Builder *b, const Inst *inst, NativeValue *v)
+{
+    NativeFunction *f = b->f;
+    v->class = NATIVE_CLASSES;
+    v->slot = f->item_count;
+    if (b->failed || !vec_reserve(&f->items, &f->item_capacity,
+                                  f->item_count + inst->aux, sizeof(uint32_t))) {
+        b->failed = true;
+        return;
+    }
+    for (uint32_t k = 0; k < inst->aux; ++k)
+        f->items[f->item_count++] = NATIVE_NO_VALUE;
+}
+
+/* An item is computed by the step of its packet. */
+static void number_item(Builder *b, uint32_t at, NativeValue *v)
+{
+    NativeFunction *f = b->f;
+    const Inst *inst = &b->p->insts[at];
+    v->flags = NATIVE_RENAMES | NATIVE_ODD;
+    b->renamed = true;
+    if (b->failed)
+        return;
+    uint32_t *item = &f->items[f->values[inst->arg[0]].slot + inst->aux];
+    if (*item == NATIVE_NO_VALUE)
+        *item = at;
+    f->root[at] = *item;
+}
+
+/* The operand of an instruction that may be part of its users: the negation of a float
+ * (not of Float16, which has no fused instructions), or the lower half of 64 bits.
+ * PROGRAM_NONE for others. */
+static uint32_t folded_operand(const Program *p, const Inst *inst)
+{
+    uint32_t floats = 1 << VarTypeFloat32 | 1 << VarTypeFloat64;
+    if (inst->op == OP_NEG)
+        return floats >> inst->type & 1 ? inst->arg[0] : PROGRAM_NONE;
+    for (uint32_t k = 0; k < 2 && type_info[inst->type].size == 8; ++k) {
+        const Inst *mask = &p->insts[inst->arg[k]];
+        if (mask->op == OP_LITERAL && p->literals[mask->aux] == UINT32_MAX)
+            return inst->arg[1 - k];
+    }
+    return PROGRAM_NONE;
+}
+
+static void number_special(Builder *b, uint32_t at)
+{
+    const Inst *inst = &b->p->insts[at];
+    NativeFunction *f = b->f;
+    NativeValue *v = &f->values[at];
+    switch (inst->op) {
+    case OP_STORE:
+        b->n->streams[inst->aux] |= NATIVE_STORED;
+        hoist(b, inst->aux);
+        break;
+    case OP_LOAD:
+        if (!(inst->flags & INST_UNIFORM)) {
+            v->source = NATIVE_INPUT;
+            v->flags = 0;
+            b->n->streams[inst->aux] |= NATIVE_LOADED;
+            hoist(b, inst->aux);
+        }
+        break;
+    case OP_PARAM:
+        number_param(b, inst, v);
+        break;
+    case OP_LOCAL:
+        v->class = NATIVE_CLASSES;
+        break;
+    case OP_ACTIVE:
+        f->root[at] = active_mask(b, at, inst->aux);
+        v->flags = 0;
+        break;
+    case OP_RESULT:
+        f->root[at] = result_root(b, at);
+        v->flags = NATIVE_ODD;
+        break;
+    case OP_STATE:
+        v->flags = NATIVE_ODD; /* its loop's REGION ends it */
+        break;
+    case OP_GATHER_PACKET:
+        number_packet(b, inst, v);
+        break;
+    case OP_PACKET_ITEM:
+        number_item(b, at, v);
+        break;
+    case OP_NEG:
+    case OP_AND:
+        if (folded_operand(b->p, inst) != PROGRAM_NONE) {
+            v->flags = NATIVE_RENAMES | NATIVE_ODD; /* see fold() */
+            b->folds = true;
+        }
+        break;
+    case OP_SELECT:
+        for (uint32_t k = 1; k < INST_ARGS && inst->type != VarTypeBool; ++k)
+            f->values[f->root[inst->arg[k]]].flags |= NATIVE_SELECTED;
+        break;
+    default: /* CAST, BITCAST */
+        if (renames(b->p, inst)) {
+            f->root[at] = f->root[inst->arg[0]];
+            v->flags = NATIVE_RENAMES | NATIVE_ODD;
+            b->renamed = true;
+        }
+    }
+}
+
+/* Does an instruction do for its operand k what the operation says? */
+static bool can_fold(const NativeFunction *f, const Inst *user, uint32_t k, Op op)
+{
+    if (op == OP_NEG)
+        return user->op == OP_FMA;
+    return user->op == OP_MUL && native_is_half(f, user->arg[1 - k]);
+}
+
+/* A negation that only fused operations use is a part of them (native_is_negated()),
+ * and so is the choice of lower halves for products of such (native_is_half()). */
+static void fold(Builder *b)
+{
+    const Program *p = b->p;
+    NativeFunction *f = b->f;
+    for (uint32_t at = 0; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        const uint32_t *args = program_args(p, inst);
+        for (uint32_t k = 0; k < inst->count; ++k) {
+            Op op = (Op) p->insts[args[k]].op;
+            bool folds = op == OP_NEG || op == OP_AND;
+            if (folds && f->values[args[k]].flags & NATIVE_RENAMES &&
+                !can_fold(f, inst, k, op)) {
+                f->values[args[k]].flags |= NATIVE_STEP;
+                f->values[args[k]].flags &= (uint16_t) ~NATIVE_RENAMES;
+            }
+        }
+    }
+    for (uint32_t at = 0; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        if ((inst->op == OP_NEG || inst->op == OP_AND) &&
+            f->values[at].flags & NATIVE_RENAMES) {
+            f->root[at] = f->root[folded_operand(p, inst)];
+            b->renamed = true;
+        }
+    }
+}
+
+/* Steps on the longest path of dependencies to and including this instruction. One with
+ * a long list, except a LOOKUP, is none of which packets are side by side, so nobody
+ * asks. Operands that are missing are 0, and instruction 0 has none. */
+static inline uint32_t find_path(const Program *p, const Inst *inst, uint16_t flags,
+                                 const uint32_t *path)
+{
+    uint32_t is_step = (flags & (NATIVE_STEP | NATIVE_EFFECT | NATIVE_ODD)) ==
+                       NATIVE_STEP;
+    if (inst->count > INST_ARGS)
+        return inst->op == OP_LOOKUP ? path[p->extra[inst->arg[0]]] + is_step : 0;
+    uint32_t a = path[inst->arg[0]], b = path[inst->arg[1]], c = path[inst->arg[2]];
+    uint32_t most = a > b ? a : b;
+    return (most > c ? most : c) + is_step;
+}
+
+/* The same for a result: what goes into it on either side of a conditional. */
+static uint32_t find_result_path(const Builder *b, uint32_t at)
+{
+    const Program *p = b->p;
+    const Region *r = &p->regions[p->insts[result_end(p, at)].aux];
+    if (r->kind != REGION_IF)
+        return 0;
+    uint32_t k = p->insts[at].aux;
+    uint32_t one = b->path[program_args(p, &p->insts[r->middle])[k]];
+    uint32_t other = b->path[program_args(p, &p->insts[r->end])[k]];
+    return one > other ? one : other;
+}
+
+static void number_values(Builder *b)
+{
+    const Program *p = b->p;
+    NativeFunction *f = b->f;
+    NativeValue by_type[VarTypeCount], *values = f->values;
+    uint32_t *path = b->path, *root = f->root, height = 0;
+    uint32_t uniform = f->self == PROGRAM_NONE ? INST_UNIFORM : 0;
+    for (uint32_t type = 0; type < VarTypeCount; ++type)
+        by_type[type] = make_value(b->n, (VarType) type, NATIVE_COMPUTED, 0);
+    for (uint32_t i = 0; i < p->region_count; ++i)
+        number_carried(b, i);
+    path[0] = 0;
+    for (uint32_t at = 0; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        NativeValue *v = &values[at];
+        uint32_t flags = op_flags[inst->op];
+        uint32_t odd = ((flags & NATIVE_STEP) != 0) & inst->flags & uniform;
+        *v = by_type[inst->type];
+        v->source = op_source[inst->op];
+        v->flags = (uint16_t) (flags | odd * NATIVE_ODD);
+        root[at] = at;
+        if (op_special[inst->op])
+            number_special(b, at);
+        path[at] = inst->op == OP_RESULT ? find_result_path(b, at)
+                                         : find_path(p, inst, v->flags, path);
+        height = path[at] > height ? path[at] : height;
+    }
+    f->height = height;
+    if (b->folds)
+        fold(b);
+    for (uint32_t v = f->valid; v < f->value_count; ++v)
+        f->values[v] =
+            make_value(b->n, VarTypeBool,
+                       v == f->valid ? NATIVE_VALID : NATIVE_COMPUTED, NATIVE_LIVE);
+    f->values[f->value_count] = (NativeValue){ .slot = NATIVE_NO_SLOT,
+                                               .reg = NATIVE_NO_REG,
+                                               .class = NATIVE_CLASSES };
+}
+
+/* ---- forward: regions */
+
+static void add_use(Builder *b, uint32_t value)
+{
+    NativeFunction *f = b->f;
+    if (b->failed ||
+        !vec_reserve(&f->uses, &f->use_capacity, f->use_count + 1, sizeof(uint32_t))) {
+        b->failed = true;
+        return;
+    }
+    f->uses[f->use_count++] = value;
+}
+
+static void note_outside(Builder *b, uint32_t value)
+{
+    if (b->failed || !vec_reserve(&b->outside, &b->outside_capacity,
+                                  b->outside_count + 1, sizeof(uint32_t))) {
+        b->failed = true;
+        return;
+    }
+    b->outside[b->outside_count++] = value;
+}
+
+/* Where a value begins to be. */
+static uint32_t birth(const Builder *b, uint32_t value)
+{
+    const NativeFunction *f = b->f;
+    if (value < f->valid) {
+        const Inst *inst = &b->p->insts[value];
+        return inst->op == OP_PACKET_ITEM ? inst->arg[0] : value;
+    }
+    if (value == f->valid)
+        return 0;
+    uint32_t which = value - f->valid - 1;
+    const Region *region = &b->p->regions[which / 2];
+    return which % 2 && region->kind == REGION_LOOP ? region->middle : region->begin;
+}
+
+/* The innermost loop around the current instruction notes what comes from outside of
+ * it; its end hands that on to the next one. */
+static void note_operand(Builder *b, uint32_t value)
+{
+    uint32_t i = b->depth;
+    while (i > 0 && b->p->regions[b->open[i - 1]].kind != REGION_LOOP)
+        --i;
+    if (i == 0)
+        return;
+    uint32_t loop = b->open[i - 1];
+    if (b->seen[value] == loop + 1)
+        return;
+    bool uniform = value < b->f->valid && b->p->insts[value].flags & INST_UNIFORM;
+    if (birth(b, value) < b->p->regions[loop].begin || uniform) {
+        b->seen[value] = loop + 1;
+        note_outside(b, value);
+    }
+}
+
+static void add_carried_uses(Builder *b, const NativeRegion *own)
+{
+    for (uint32_t k = 0; k < own->carried_count; ++k)
+        if (b->f->carried[own->carried + k] != NATIVE_NO_VALUE)
+            add_use(b, b->f->carried[own->carried + k]);
+}
+
+static void end_loop(Builder *b, uint32_t region, NativeRegion *own)
+{
+    uint32_t first = b->outside_base[region];
+    add_use(b, native_region_mask(b->f, region, true));
+    add_carried_uses(b, own);
+    own->state_uses = b->f->use_count - own->uses[1];
+    for (uint32_t i = first; i < b->outside_count && !b->failed; ++i)
+        add_use(b, b->outside[i]);
+    own->use_count[1] = b->f->use_count - own->uses[1];
+    /* What is from outside of the next loop as well stays on the list. */
+    uint32_t end = b->outside_count;
+    b->outside_count = first;
+    --b->depth;
+    for (uint32_t i = first; i < end && !b->failed; ++i)
+        note_operand(b, b->outside[i]);
+}
+
+static void note_mark(Builder *b, const Inst *inst)
+{
+    NativeFunction *f = b->f;
+    NativeRegion *own = &f->regions[inst->aux];
+    RegionKind kind = (RegionKind) b->p->regions[inst->aux].kind;
+    uint32_t which = inst->op == OP_END;
+    switch (inst->op) {
+    case OP_REGION:
+        b->outside_base[inst->aux] = b->outside_count;
+        b->open[b->depth++] = inst->aux;
+        return;
+    case OP_TEST:
+        own->uses[0] = f->use_count;
+        add_use(b, native_region_mask(f, inst->aux, false));
+        break;
+    case OP_ELSE:
+        own->uses[0] = f->use_count;
+        add_use(b, native_region_mask(f, inst->aux, false));
+        add_carried_uses(b, own);
+        break;
+    default: /* OP_END */
+        own->uses[1] = f->use_count;
+        if (kind == REGION_LOOP) {
+            end_loop(b, inst->aux, own);
+            return;
+        }
+        --b->depth;
+        if (kind == REGION_IF) {
+            add_use(b, native_region_mask(f, inst->aux, true));
+            add_carried_uses(b, own);
+        }
+    }
+    own->use_count[which] = f->use_count - own->uses[which];
+}
+
+static void note_regions(Builder *b)
+{
+    const Program *p = b->p;
+    for (uint32_t at = p->regions[0].begin; at < p->inst_count; ++at) {
+        const Inst *inst = &p->insts[at];
+        const uint32_t *args = program_args(p, inst);
+        for (uint32_t k = 0; k < program_computed_args(inst) && b->depth; ++k)
+            note_operand(b, b->f->root[args[k]]);
+        if (inst->op >= OP_REGION && inst->op <= OP_END)
+            note_mark(b, inst);
+    }
+}
+
+/* ---- backward: steps */
+
+/* Numbers instead of branches: what values are, nobody could predict. */
+
+static inline bool occupies(const NativeValue *v)
+{
+    _Static_assert(!NATIVE_COMPUTED && !NATIVE_VECTOR, "both are 0");
+    return !(v->source | v->class);
+}
+
+static inline void use(Backward *now, NativeValue *v, uint32_t step)
+{
+    now->alive += (v->next == NATIVE_NEVER) & occupies(v);
+    v->next = step;
+}
+
+/* Before this, the value does not exist. */
+static inline void kill(Backward *now, const NativeValue *v)
+{
+    now->alive -= (v->next != NATIVE_NEVER) & occupies(v) & (now->alive != 0);
+}
+
+static uint32_t find_item(const Builder *b, uint32_t packet, uint32_t k)
+{
+    return b->f->items[b->f->values[packet].slot + k];
+}
+
+/* Mask registers of a region: lanes that enter, lanes that there are, a condition; to
+ * blend masks takes one more. */
+static void note_region_masks(const Builder *b, const NativeRegion *own)
+{
+    NativeFunction *f = b->f;
+    uint32_t masks = 3;
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t carried = f->carried[own->carried + k];
+        if (carried != NATIVE_NO_VALUE && f->values[carried].type == VarTypeBool)
+            masks = 4;
+    }
+    f->masks = masks > f->masks ? masks : f->masks;
+}
+
+static void link_mark(Builder *b, const Inst *inst, uint32_t step)
+{
+    NativeFunction *f = b->f;
+    NativeRegion *own = &f->regions[inst->aux];
+    b->single |= b->p->regions[inst->aux].kind == REGION_CALL;
+    if (inst->op == OP_REGION) {
+        uint32_t before = own->pressure;
+        note_region_masks(b, own);
+        own->pressure = b->now.most;
+        if (before > b->now.most)
+            b->now.most = before;
+        for (uint32_t k = 0; k < own->carried_count; ++k)
+            if (f->carried[own->carried + k] != NATIVE_NO_VALUE)
+                kill(&b->now, &f->values[f->carried[own->carried + k]]);
+        return;
+    }
+    bool end = inst->op == OP_END;
+    for (uint32_t i = own->uses[end]; i < own->uses[end] + own->use_count[end]; ++i)
+        f->use_next[i] = f->values[f->uses[i]].next;
+    /* A state is blended into its next one only if its last one is needed. */
+    uint32_t states = end ? own->uses[end] + own->state_uses : 0;
+    for (uint32_t i = own->uses[end]; i < own->uses[end] + own->use_count[end]; ++i)
+        if (i >= states || f->values[f->uses[i]].flags & NATIVE_KEPT ||
+            f->uses[i] >= f->valid)
+            use(&b->now, &f->values[f->uses[i]], step);
+    if (end) {
+        own->end_step = step;
+        own->pressure = b->now.most; /* until the REGION is met */
+        b->now.most = b->now.alive;
+    }
+}
+
+/* Mask registers that a row with a mask as result needs: for operands, the result,
+ * temporaries. */
+static void note_masks(const Builder *b, const Inst *inst)
+{
+    NativeFunction *f = b->f;
+    uint32_t masks = 1;
+    if (inst->count && f->values[program_args(b->p, inst)[0]].type == VarTypeBool)
+        masks = inst->count + 1u + (inst->op == OP_SELECT);
+    f->masks = masks > f->masks ? masks : f->masks;
+}
+
+/* Before a packet's step, the items that it computes are not. */
+static void kill_items(Builder *b, uint32_t packet)
+{
+    for (uint32_t k = 0; k < b->p->insts[packet].aux; ++k) {
+        uint32_t item = find_item(b, packet, k);
+        if (item != NATIVE_NO_VALUE)
+            kill(&b->now, &b->f->values[item]);
+    }
+}
+
+/* Reads first: an operand may occur twice. */
+static void link_step(Builder *b, uint32_t at, uint32_t step)
+{
+    NativeFunction *f = b->f;
+    const Inst *inst = &b->p->insts[at];
+    const uint32_t *args = program_args(b->p, inst);
+    NativeStep *s = &f->steps[step];
+    uint32_t *next = inst->count > INST_ARGS ? f->extra_next + inst->arg[0] : s->next;
+    uint32_t count = program_computed_args(inst);
+    s->at = at;
+    if (inst->op == OP_GATHER_PACKET)
+        kill_items(b, at);
+    b->single |= op_single[inst->op];
+    if (inst->type == VarTypeBool)
+        note_masks(b, inst);
+    kill(&b->now, &f->values[at]);
+    for (uint32_t k = 0; k < count; ++k)
+        next[k] = f->values[f->root[args[k]]].next;
+    if (inst->op >= OP_REGION && inst->op <= OP_END)
+        link_mark(b, inst, step);
+    for (uint32_t k = 0; k < count; ++k)
+        use(&b->now, &f->values[f->root[args[k]]], step);
+    if (b->now.alive > b->now.most)
+        b->now.most = b->now.alive;
+}
+
+/* A pointer that is used as a value is computed like one. */
+static void mark_pointers(const Builder *b, const Inst *inst)
+{
+    NativeFunction *f = b->f;
+    const uint32_t *args = program_args(b->p, inst);
+    for (uint32_t k = 0; k < inst->count; ++k) {
+        uint32_t value = f->root[args[k]];
+        if (f->values[value].type == VarTypePointer && value < f->valid &&
+            b->p->insts[value].op == OP_PARAM && !is_address(inst, k))
+            f->values[value].flags |= NATIVE_STEP | NATIVE_ODD;
+    }
+}
+
+static void mark_operands(const Builder *b, const Inst *inst)
+{
+    NativeFunction *f = b->f;
+    const uint32_t *args = program_args(b->p, inst);
+    for (uint32_t k = 0; k < inst->count; ++k) {
+        f->values[args[k]].flags |= NATIVE_LIVE;
+        f->values[f->root[args[k]]].flags |= NATIVE_LIVE;
+    }
+    if (b->pointers)
+        mark_pointers(b, inst);
+}
+
+static void note_uniform(Builder *b, uint32_t at)
+{
+    if (b->failed || !vec_reserve(&b->uniform, &b->uniform_capacity,
+                                  b->uniform_count + 1, sizeof(uint32_t))) {
+        b->failed = true;
+        return;
+    }
+    b->uniform[b->uniform_count++] = at;
+    b->f->values[at].flags |= NATIVE_UNIFORM;
+    if (b->p->insts[at].op == OP_GATHER_PACKET)
+        for (uint32_t k = 0; k < b->p->insts[at].aux; ++k)
+            if (find_item(b, at, k) != NATIVE_NO_VALUE)
+                b->f->values[find_item(b, at, k)].flags |= NATIVE_UNIFORM;
+}
+
+/* An instruction that somebody needs, whatever it is. Returns the first step so far. */
+static uint32_t make_any(Builder *b, uint32_t at, uint32_t step)
+{
+    NativeFunction *f = b->f;
+    const Inst *inst = &b->p->insts[at];
+    uint16_t flags = f->values[at].flags;
+    if (!(flags & NATIVE_STEP)) {
+        if (inst->op == OP_RESULT) /* which may have been renamed */
+            f->values[f->root[at]].flags |= NATIVE_KEPT;
+        else if (flags & NATIVE_RENAMES)
+            f->values[inst->arg[0]].flags |= NATIVE_LIVE;
+        return step;
+    }
+    mark_operands(b, inst);
+    if (f->self == PROGRAM_NONE && inst->flags & INST_UNIFORM)
+        note_uniform(b, at);
+    else
+        link_step(b, at, --step);
+    return step;
+}
+
+/* The same for most instructions, those that are not odd: without branches. There
+ * are always three operands, of which those that are missing are the value behind the
+ * last one; an instruction that is no step writes its step, too, but does not keep it.
+ * The last operand first: where an operand occurs twice, the first one is needed next
+ * in this step, and the last one in a later one. */
+static inline uint32_t make_plain(const Builder *b, Backward *now, uint32_t at,
+                                  uint32_t step)
+{
+    const NativeFunction *f = b->f;
+    const Inst *inst = &b->p->insts[at];
+    const uint32_t *root = f->root;
+    NativeStep *s = &f->steps[step - 1];
+    NativeValue *values = f->values, *own = &values[at];
+    uint32_t none = f->value_count, count = inst->count;
+    uint32_t is_step = (own->flags & NATIVE_STEP) != 0;
+    s->at = at;
+    if (b->renamed | b->pointers)
+        mark_operands(b, inst);
+    kill(now, own);
+    for (uint32_t k = INST_ARGS; k-- > 0;) {
+        uint32_t value = root[inst->arg[k]], missing = k >= count;
+        NativeValue *v = &values[value ^ ((value ^ none) & -missing)];
+        s->next[k] = v->next;
+        use(now, v, step - 1);
+    }
+    now->most = now->alive > now->most ? now->alive : now->most;
+    return step - is_step;
+}
+
+static void make_steps(Builder *b)
+{
+    const Program *p = b->p;
+    NativeFunction *f = b->f;
+    uint32_t step = f->step_end = p->inst_count;
+    Backward now = { 0 };
+    for (uint32_t at = p->inst_count; at-- > 0;) {
+        const Inst *inst = &p->insts[at];
+        uint16_t flags = f->values[at].flags;
+        bool used = f->values[at].next != NATIVE_NEVER;
+        if (!(used | ((flags & (NATIVE_LIVE | NATIVE_EFFECT)) != 0)))
+            continue;
+        if (flags & NATIVE_ODD || inst->count > INST_ARGS) {
+            b->now = now;
+            step = make_any(b, at, step);
+            now = b->now;
+        } else {
+            if (inst->type == VarTypeBool)
+                note_masks(b, inst);
+            step = make_plain(b, &now, at, step);
+        }
+    }
+    f->packet = step;
+    f->pressure = now.most;
+    b->now = now;
+    for (uint32_t i = 0; i < b->uniform_count; ++i)
+        link_step(b, b->uniform[i], --step);
+    f->step_begin = step;
+    f->single = b->single;
+}
+
+/* ---- all together */
+
+/* Memory that will be written whole. */
+static void *get_array(uint32_t count, size_t size)
+{
+    void *array = alloc_get(count * size);
+    if (array)
+        alloc_touch(array, count * size);
+    return array;
+}
+
+bool native_build(Native *n, NativeFunction *f, const Program *p, uint32_t self)
+{
+    Builder b = { .n = n, .f = f, .p = p, .pointers = !n->target->broadcasts,
+                  .renamed = p->region_count != 0 };
+    f->program = p;
+    f->self = self;
+    f->valid = p->inst_count;
+    uint32_t carried = 0;
+    for (uint32_t i = 0; i < p->region_count; ++i)
+        carried += program_result_count(p, n->root_program, &p->regions[i]);
+    f->value_count = p->inst_count + 1 + 2 * p->region_count + carried;
+    f->root = get_array(p->inst_count + 1u, sizeof(uint32_t));
+    f->values = get_array(f->value_count + 1u, sizeof(NativeValue));
+    f->steps = get_array(p->inst_count + 1u, sizeof(NativeStep));
+    f->extra_next = alloc_get((p->extra_count + 1u) * sizeof(uint32_t));
+    f->regions = alloc_zero(p->region_count + 1u, sizeof(NativeRegion));
+    f->carried = alloc_get((carried + 1u) * sizeof(uint32_t));
+    b.path = get_array(p->inst_count + 1u, sizeof(uint32_t));
+    b.failed = !b.path || !f->root || !f->values || !f->steps || !f->extra_next ||
+               !f->regions || !f->carried;
+    if (!b.failed && p->region_count) {
+        b.open = alloc_get(p->region_count * sizeof(uint32_t));
+        b.outside_base = alloc_get(p->region_count * sizeof(uint32_t));
+        b.seen = alloc_zero(f->value_count, sizeof(uint32_t));
+        b.failed = !b.open || !b.outside_base || !b.seen;
+    }
+    if (!b.failed) {
+        number_values(&b);
+        if (p->region_count)
+            note_regions(&b);
+        f->use_next = alloc_get((f->use_count + 1u) * sizeof(uint32_t));
+        b.failed |= !f->use_next;
+    }
+    if (!b.failed)
+        make_steps(&b);
+    alloc_free(b.path);
+    alloc_free(b.uniform);
+    alloc_free(b.open);
+    alloc_free(b.outside_base);
+    alloc_free(b.seen);
+    alloc_free(b.outside);
+    return !b.failed;
+}
+
+void native_build_free(NativeFunction *f)
+{
+    alloc_free(f->root);
+    alloc_free(f->values);
+    alloc_free(f->steps);
+    alloc_free(f->extra_next);
+    alloc_free(f->regions);
+    alloc_free(f->carried);
+    alloc_free(f->items);
+    alloc_free(f->uses);
+    alloc_free(f->use_next);
+}

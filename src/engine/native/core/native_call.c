@@ -1,0 +1,269 @@
+/*
+ * native_call.c -- operations that a loop of the interpreter computes
+ *
+ * What no row of the target's table emits is computed by calling the function that the
+ * interpreter has for it, on a packet: all values that are needed later leave the
+ * registers, operands are written as arrays into the frame, and the result is read from
+ * there. So every operation exists on every target, and the tables need only those that
+ * are frequent.
+ *
+ *     frame.operands[0]      result
+ *     frame.operands[1...5]  operands; of a pointer, the address
+ *     frame.steps[...]       LaneStep with the function, and one that stops
+ *
+ * Prints have a function of this kind here.
+ */
+#include <string.h>
+
+#include "base/vec.h"
+#include "engine/interp/interp.h"
+#include "engine/interp/interp_build.h"
+#include "engine/native/core/forms.h"
+#include "engine/native/core/native.h"
+
+/* arg[0]: number of the print; the mask is operand 1, the values are where 'values'
+ * says. */
+static const LaneStep *print(const LaneStep *s, const LaneFrame *f)
+{
+    f->log->append(f->log, s->arg[0], f->begin, f->count, f->slot[1], f->values);
+    return s + 1;
+}
+
+/* ---- which function */
+
+static uint32_t size_class(VarType type)
+{
+    return (uint32_t) __builtin_ctz(type_info[type].size);
+}
+
+/* Operands of memory operations, by their number in the frame. */
+enum { OUT, FIRST, SECOND, THIRD, FOURTH };
+enum { EXTRA_INDEX_MASK, EXTRA_COMPARE = 2 }; /* places in native_call_extra */
+const uint32_t native_call_extra[] = { THIRD, FOURTH, FOURTH, FOURTH + 1, SECOND };
+
+static LaneStep find_scatter(const LaneTable *t, uint32_t aux, VarType value)
+{
+    uint32_t op = aux & 0xff;
+    LaneFn fn =
+        op < ReduceOpCount ? t->scatter[interp_build_scatter(aux)][op][value] : NULL;
+    return (LaneStep){ fn, FIRST, { SECOND, THIRD, FOURTH } };
+}
+
+static LaneStep find_step(const LaneTable *t, Op op, uint32_t aux, VarType type,
+                          VarType operand)
+{
+    switch (op) {
+    case OP_GATHER:
+        return (LaneStep){ t->gather[size_class(type)], OUT, { FIRST, SECOND, THIRD } };
+    case OP_SCATTER:
+        return find_scatter(t, aux, operand);
+    case OP_SCATTER_INC:
+        return (LaneStep){ t->increment, OUT, { FIRST, SECOND, THIRD } };
+    case OP_SCATTER_ADD:
+        return (
+            LaneStep){ t->fetch_add[type], OUT, { FIRST, SECOND, EXTRA_INDEX_MASK } };
+    case OP_SCATTER_EXCH:
+        return (LaneStep){ t->exchange[size_class(type)],
+                           OUT,
+                           { FIRST, SECOND, EXTRA_INDEX_MASK } };
+    case OP_SCATTER_CAS:
+        return (LaneStep){ t->compare_exchange[size_class(type)],
+                           OUT,
+                           { FIRST, THIRD, EXTRA_COMPARE } };
+    case OP_CHECK:
+        return (LaneStep){ t->check, OUT, { FIRST, SECOND, aux } };
+    default:
+        return (LaneStep){ interp_build_find(t, op, type, operand),
+                           OUT,
+                           { FIRST, SECOND, THIRD } };
+    }
+}
+
+static LaneStep find_print(const Native *n)
+{
+    return (LaneStep){ print, 0, { n->inst->aux, 0, 0 } };
+}
+
+bool native_call_supports(Op op, VarType type, VarType operand)
+{
+    switch (op) {
+    case OP_SCATTER: /* of which some reductions do not exist; nobody asks for them */
+    case OP_SCATTER_EXCH:
+    case OP_SCATTER_CAS:
+    case OP_GATHER:
+        return type_valid(op == OP_SCATTER ? operand : type);
+    case OP_SCATTER_ADD:
+        return type_valid(type) && type_info[type].is_float;
+    case OP_SCATTER_INC:
+        return type == VarTypeUInt32;
+    case OP_CHECK:
+        return type == VarTypeBool;
+    default:
+        return op < OP_COUNT && op >= OP_NEG && op <= OP_BITCAST &&
+               interp_build_find(interp_table(), op, type, operand) != NULL;
+    }
+}
+
+/* ---- code */
+
+/* Offset of this step in frame.steps. */
+static uint32_t add_step(Native *n, LaneStep step)
+{
+    enum { SEARCH = 64 };
+    uint32_t first = n->helper_count > SEARCH ? n->helper_count - SEARCH : 0;
+    for (uint32_t i = first & ~1u; i < n->helper_count; i += 2)
+        if (memcmp(&n->helpers[i], &step, sizeof step) == 0)
+            return i * (uint32_t) sizeof step;
+    if (!vec_reserve(&n->helpers, &n->helper_capacity, n->helper_count + 2,
+                     sizeof(LaneStep))) {
+        n->failed = true;
+        return 0;
+    }
+    uint32_t at = n->helper_count;
+    n->helpers[at] = step;
+    n->helpers[at + 1] = (LaneStep){ .fn = interp_build_stop };
+    n->helper_count += 2;
+    return at * (uint32_t) sizeof step;
+}
+
+static NativeOperand operand_place(const Native *n, uint32_t slot)
+{
+    return native_memory_frame(n, offsetof(NativeFrame, operands) +
+                                      (size_t) slot * NATIVE_HELPER_BYTES);
+}
+
+static void write_operand(Native *n, uint32_t k, NativeOperand place)
+{
+    VarType type = native_type(n, k);
+    uint32_t value = n->f->root[n->args[k]];
+    if (k == 0 && n->inst->op >= OP_GATHER && n->inst->op <= OP_SCATTER_CAS) {
+        NativeReg address = native_use_address(n, k);
+        x86_mr(&n->x, X86_MOV_ST | X86_W, forms_mem(place), address);
+    } else {
+        NativeReg reg = native_alloc_load(n, value);
+        n->target->store(n, type, place, reg, n->f->values[value].bits);
+    }
+    native_alloc_unpin(n);
+}
+
+/* frame.steps + offset, &frame.lanes */
+static void emit_call(Native *n, uint32_t offset)
+{
+    X86 *x = &n->x;
+    x86_rm(x, X86_MOV | X86_W, X86_RDI,
+           forms_mem(native_memory_frame(n, offsetof(NativeFrame, steps))));
+    x86_rm(x, X86_LEA | X86_W, X86_RSI,
+           forms_mem(native_memory_frame(n, offsetof(NativeFrame, lanes))));
+    if (offset)
+        x86_ri(x, X86_ADD_I | X86_W, X86_RDI, (int32_t) offset);
+    native_dispatch_save(n);
+    x86_m(x, X86_CALL_R, x86_at(X86_RDI, 0));
+    native_dispatch_restore(n);
+    native_memory_hoist(n);
+}
+
+static void write_operands(Native *n)
+{
+    for (uint32_t k = 0; k < n->inst->count; ++k)
+        write_operand(n, k, operand_place(n, FIRST + k));
+}
+
+/* The values have an area of their own, as there may be many. */
+static void write_printed(Native *n)
+{
+    write_operand(n, 0, operand_place(n, FIRST));
+    NativeReg area = native_temp_general(n);
+    x86_rm(&n->x, X86_MOV | X86_W, area,
+           forms_mem(native_memory_frame(n, offsetof(NativeFrame, printed))));
+    for (uint32_t k = 1; k < n->inst->count; ++k) {
+        write_operand(n, k, native_at(area, (int32_t) ((k - 1) * NATIVE_HELPER_BYTES)));
+        n->general_free &= ~(1u << area);
+    }
+    n->general_free |= 1u << area;
+    x86_mr(&n->x, X86_MOV_ST,
+           forms_mem(native_memory_frame(n, offsetof(NativeFrame, lanes) +
+                                                offsetof(LaneFrame, begin))),
+           NATIVE_LANE);
+    if (n->inst->count - 1u > n->print_most)
+        n->print_most = n->inst->count - 1u;
+}
+
+static LaneStep find_current(const Native *n)
+{
+    const Inst *inst = n->inst;
+    if (inst->op == OP_PRINT)
+        return find_print(n);
+    uint32_t value = 0;
+    if (inst->op == OP_SELECT || (inst->op >= OP_SCATTER && inst->op <= OP_SCATTER_CAS))
+        value = 1;
+    VarType operand = inst->count > value ? native_type(n, value) : VarTypeVoid;
+    return find_step(n->lanes_table, (Op) inst->op, inst->aux, (VarType) inst->type,
+                     operand);
+}
+
+/* Each update of an entry waits for its cache line if nobody has asked for that before.
+ * The packet after the next is asked for if its indices are in an array, else the
+ * current one. */
+static void prefetch_targets(Native *n)
+{
+    X86 *x = &n->x;
+    uint32_t value = n->f->root[n->args[2]];
+    const NativeValue *v = &n->f->values[value];
+    int shift = __builtin_ctz(type_info[native_type(n, 1)].size);
+    NativeReg base = native_use_address(n, 0), entry = native_temp_general(n);
+    X86Mem index = forms_mem(operand_place(n, FIRST + 2));
+    if (v->source == NATIVE_INPUT)
+        index = native_memory_ahead(n, value, 2 * n->lanes);
+    for (uint32_t i = 0; i < n->lanes; ++i, index.disp += 4) {
+        x86_rm(x, X86_MOV, entry, index);
+        x86_m(x, X86_PREFETCHW, x86_at_index(base, entry, shift, 0));
+    }
+    native_alloc_unpin(n);
+}
+
+void native_call_helper(Native *n)
+{
+    const Inst *inst = n->inst;
+    if (inst->op == OP_PRINT)
+        write_printed(n);
+    else
+        write_operands(n);
+    if (inst->op == OP_SCATTER)
+        prefetch_targets(n);
+    for (uint32_t k = 0; k < inst->count; ++k)
+        n->f->values[n->f->root[n->args[k]]].next = n->args_next[k];
+    native_alloc_flush(n);
+    emit_call(n, add_step(n, find_current(n)));
+    if (inst->type == VarTypeVoid)
+        return;
+    n->result_bits = 32;
+    NativeReg to = native_result_fresh(n);
+    n->target->load(n, (VarType) inst->type, to, operand_place(n, OUT));
+}
+
+/* Each value is scattered by itself. */
+void native_call_scatter_packet(Native *n)
+{
+    enum { FIRST_VALUE = 3 };
+    uint32_t count = n->inst->count - FIRST_VALUE;
+    X86Form length = forms_length(n, VarTypeUInt32);
+    LaneStep step =
+        find_scatter(n->lanes_table, n->inst->aux, native_type(n, FIRST_VALUE));
+    /* Until the last call, all operands are needed again. */
+    for (uint32_t k = 0; k < n->inst->count; ++k)
+        n->f->values[n->f->root[n->args[k]]].next = n->step;
+    for (uint32_t k = 0; k < count; ++k) {
+        write_operand(n, 0, operand_place(n, FIRST));
+        write_operand(n, FIRST_VALUE + k, operand_place(n, SECOND));
+        write_operand(n, 2, operand_place(n, FOURTH));
+        NativeReg index = native_use(n, 1), entry = native_temp(n);
+        forms_shift(n, X86_VPSLLD_I | length, entry, index,
+                    (uint32_t) __builtin_ctz(count));
+        forms_rrx(n, X86_VPADDD | length, entry, entry, native_const(n, 32, k));
+        x86_mr(&n->x, X86_VMOVUPS_ST | length, forms_mem(operand_place(n, THIRD)),
+               entry);
+        native_alloc_unpin(n);
+        native_alloc_flush(n);
+        emit_call(n, add_step(n, step));
+    }
+}

@@ -1,0 +1,265 @@
+/*
+ * native_flow.c -- the walk over the steps of a function
+ *
+ *     root:      enter, uniform steps, top: steps of a packet, next packet? top, leave
+ *     callable:  enter, steps (the last one is RETURN)
+ *
+ * Uniform values are stored before the first packet, so that they can leave their
+ * registers at any time. Where all values of a packet fit into registers, they stay
+ * there from packet to packet.
+ */
+#include "base/vec.h"
+#include "engine/native/core/forms.h"
+#include "engine/native/core/native.h"
+
+/* ---- one step */
+
+/* Arithmetic is most of a Program and asked for first: a switch over everything would
+ * be branches that nobody can predict. */
+static inline bool is_arithmetic(const Inst *inst)
+{
+    return inst->op >= OP_NEG && inst->op <= OP_SELECT;
+}
+
+static VarType operand_type(const Native *n)
+{
+    const Inst *inst = n->inst;
+    uint32_t k = 0;
+    if (inst->op >= OP_SCATTER && inst->op <= OP_SCATTER_CAS)
+        k = inst->op == OP_SCATTER_PACKET ? 3 : 1;
+    return inst->count > k ? native_type(n, k) : (VarType) inst->type;
+}
+
+static VarType as_integer(VarType type)
+{
+    return type == VarTypeFloat16 ? VarTypeUInt16 : type;
+}
+
+static const NativeRow *find_row(const Native *n)
+{
+    const NativeTarget *t = n->target;
+    const Inst *inst = n->inst;
+    if (is_arithmetic(inst))
+        return &(*t->rows)[inst->op][native_type(n, inst->op == OP_SELECT)];
+    VarType type = (VarType) inst->type, operand = operand_type(n);
+    switch (inst->op) {
+    case OP_CAST:
+        return &(*t->casts)[type][operand];
+    case OP_BITCAST: /* of 8 or 16 bits */
+        return &(*t->casts)[as_integer(type)][as_integer(operand)];
+    case OP_LOOKUP:
+    case OP_GATHER:
+    case OP_GATHER_PACKET:
+        return &(*t->rows)[inst->op][type];
+    case OP_CHECK:
+        return &(*t->rows)[OP_CHECK][VarTypeBool];
+    case OP_SCATTER_INC:
+        return &(*t->rows)[OP_SCATTER_INC][VarTypeUInt32];
+    default:
+        return &(*t->rows)[inst->op][operand];
+    }
+}
+
+static void emit_store(Native *n)
+{
+    VarType type = native_type(n, 0);
+    NativeReg value = native_use(n, 0);
+    NativeOperand place = native_memory_array(n, n->inst->aux, type);
+    n->target->store(n, type, place, value, native_mask_bits(n, 0));
+    n->bypasses |= n->inst->flags & INST_BYPASS;
+}
+
+/* A value that is one entry in memory. */
+static void emit_first(Native *n, NativeOperand from)
+{
+    n->result_bits = 32;
+    n->target->load_first(n, native_result_type(n), native_result_fresh(n), from);
+}
+
+static void emit_row(Native *n)
+{
+    const NativeRow *row = find_row(n);
+    if (row->emit && row->emit(n, row))
+        return;
+    if (n->copies > 1)
+        n->x.copies.refused = true;
+    else
+        native_call_helper(n);
+}
+
+/* All but arithmetic. */
+static void emit_other(Native *n)
+{
+    const Inst *inst = n->inst;
+    switch (inst->op) {
+    case OP_STORE:
+        emit_store(n);
+        break;
+    case OP_PARAM:
+        emit_first(n, native_at(NATIVE_ARGS, (int32_t) inst->aux * 8));
+        break;
+    case OP_LOAD: /* of one entry */
+        emit_first(n, native_at(native_memory_address(n, inst->aux), 0));
+        break;
+    case OP_WORKER:
+        emit_first(n, native_memory_frame(n, offsetof(NativeFrame, lanes) +
+                                                 offsetof(LaneFrame, worker)));
+        break;
+    case OP_REGION:
+        native_region_begin(n);
+        break;
+    case OP_TEST:
+        native_region_test(n);
+        break;
+    case OP_ELSE:
+        native_region_else(n);
+        break;
+    case OP_END:
+        native_region_end(n);
+        break;
+    case OP_RETURN:
+        native_dispatch_return(n);
+        break;
+    case OP_PRINT:
+        native_call_helper(n);
+        break;
+    case OP_GATHER:
+    case OP_GATHER_PACKET:
+        if (inst->flags & INST_FAR)
+            native_memory_prefetch(n);
+        emit_row(n);
+        break;
+    default:
+        emit_row(n);
+    }
+}
+
+static void note(Native *n, uint32_t at)
+{
+    if (!vec_reserve(&n->notes, &n->note_capacity, n->note_count + 1,
+                     sizeof(NativeNote))) {
+        n->failed = true;
+        return;
+    }
+    n->notes[n->note_count++] = (NativeNote){ x86_position(&n->x), at, n->f->self };
+}
+
+static void walk(Native *n, uint32_t first, uint32_t end)
+{
+    for (uint32_t step = first; step < end && !n->failed && !n->x.copies.refused;
+         ++step) {
+        if (n->x.listing)
+            note(n, n->f->steps[step].at);
+        native_operand_begin(n, step);
+        if (is_arithmetic(n->inst))
+            emit_row(n);
+        else
+            emit_other(n);
+        native_operand_end(n);
+    }
+}
+
+/* ---- functions */
+
+static void store_uniform(Native *n)
+{
+    NativeFile *files = n->files;
+    for (uint32_t class = 0; class < NATIVE_FILES; ++class)
+        for (uint32_t set = files[class].all & ~files[class].free; set; set &= set - 1)
+            native_alloc_clean(n, files[class].owner[__builtin_ctz(set)]);
+    if (!n->keep_uniform)
+        native_alloc_flush(n);
+}
+
+static uint32_t count_registers(const Native *n)
+{
+    return (uint32_t) __builtin_popcount(native_alloc_share(n, NATIVE_VECTOR));
+}
+
+static void begin_copies(Native *n)
+{
+    uint32_t masks = native_alloc_share(n, NATIVE_MASK);
+    n->x.copies = (X86Copies){ .count = n->copies,
+                               .vectors = (uint8_t) count_registers(n),
+                               .masks = (uint8_t) __builtin_popcount(masks),
+                               .index = NATIVE_LANE,
+                               .index_step = (int32_t) n->lanes,
+                               .base = NATIVE_SLOTS,
+                               .base_step = (int32_t) n->target->vector_bytes };
+}
+
+/* Does a row want operand k in a register if it is a literal? Not the counts of shifts,
+ * which are parts of instructions, nor a table. */
+static bool is_held(const Native *n, const Inst *inst, uint32_t k)
+{
+    const NativeValue *v = &n->values[n->f->root[inst->arg[k]]];
+    bool count = k == 1 && (inst->op == OP_SHL || inst->op == OP_SHR);
+    return v->source == NATIVE_LITERAL && v->class == NATIVE_VECTOR &&
+           v->type != VarTypeBool && v->reg == NATIVE_NO_REG && !count &&
+           k < program_computed_args(inst);
+}
+
+/* Literals stay in the registers that a packet leaves over, as uniform values do: two
+ * operands from memory in a cycle are fewer than operations. Those of rare paths do
+ * not. */
+static void hold_literals(Native *n, uint32_t most)
+{
+    const NativeFunction *f = n->f;
+    uint32_t end = 0;
+    for (uint32_t s = f->packet; s < f->step_end && most; ++s) {
+        uint32_t at = f->steps[s].at;
+        const Inst *inst = &n->insts[at];
+        if (at < end || inst->count > INST_ARGS)
+            continue;
+        if (inst->op == OP_REGION && native_region_is_one_sided(n, inst->aux))
+            end = f->program->regions[inst->aux].end;
+        for (uint32_t k = 0; k < inst->count && most; ++k)
+            if (is_held(n, inst, k)) {
+                uint32_t value = f->root[inst->arg[k]];
+                n->values[value].flags |= NATIVE_UNIFORM;
+                n->values[value].next = s;
+                (void) native_alloc_load(n, value);
+                native_alloc_unpin(n);
+                --most;
+            }
+    }
+}
+
+static void emit_root(Native *n)
+{
+    enum { SPARE = 4, BESIDE_LITERALS = 2 };
+    NativeFunction *f = n->f;
+    uint32_t registers = count_registers(n);
+    native_memory_choose(n);
+    native_memory_enter(n);
+    begin_copies(n);
+    walk(n, f->step_begin, f->packet);
+    n->step = f->packet;
+    n->keep_uniform = f->pressure + SPARE <= registers;
+    store_uniform(n);
+    if (n->keep_uniform && !f->single && !native_copies_has_loops(f->program))
+        hold_literals(n, registers - f->pressure - BESIDE_LITERALS);
+    uint32_t snapshot = native_region_snapshot(n);
+    X86Label top = x86_label(&n->x);
+    x86_bind(&n->x, top);
+    walk(n, f->packet, f->step_end);
+    native_region_restore(n, snapshot, true);
+    n->x.copies.count = 0;
+    native_memory_loop(n, top);
+    native_memory_leave(n);
+}
+
+void native_flow_function(Native *n, NativeFunction *f)
+{
+    n->f = f;
+    n->insts = f->program->insts;
+    n->values = f->values;
+    n->copies = native_copies_choose(n);
+    native_alloc_begin(n);
+    if (f->self == PROGRAM_NONE) {
+        emit_root(n);
+    } else {
+        native_dispatch_enter(n);
+        walk(n, f->step_begin, f->step_end);
+    }
+}

@@ -1,0 +1,169 @@
+/*
+ * native_memory.c -- the frame of a kernel on x86-64
+ *
+ *     rbx  first lane of the packet        r8-r11  addresses of arrays r12  arguments
+ *     of the launch         rbp     callables: inputs; else one address r13  spill
+ *     slots                     rax, rcx, rdx, rsi  temporaries r14  constants
+ *     rdi     a temporary, or one address if then all r15  end
+ *     are in registers and nothing is called
+ *
+ * r13 and r14 point into the middle of what an 8-bit displacement can reach: 128 bytes
+ * behind the begin, or 64 vectors and 128 small constants where displacements count in
+ * units of the operand (EVEX). Spill slots have the size of a whole vector register.
+ */
+#include "engine/native/core/forms.h"
+#include "engine/native/core/native.h"
+
+enum { BIAS_BYTES = 128, BIAS_SLOTS = 4096, BIAS_POOL = 512 };
+
+static const uint8_t saved[] = { X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15 };
+enum { SAVED = sizeof saved };
+
+/* For addresses of arrays, in this order. */
+static const uint8_t hoisted[NATIVE_HOISTED] = { X86_R8,  X86_R9,  X86_R10,
+                                                 X86_R11, X86_RBP, X86_RDI };
+
+static int32_t slot_bias(const Native *n)
+{
+    return n->target->broadcasts ? BIAS_SLOTS : BIAS_BYTES;
+}
+
+static int32_t pool_bias(const Native *n)
+{
+    return n->target->broadcasts ? BIAS_POOL : BIAS_BYTES;
+}
+
+/* ---- places */
+
+NativeOperand native_memory_slot(const Native *n, uint32_t slot)
+{
+    return native_at(NATIVE_SLOTS,
+                     (int32_t) (slot * n->copies * n->target->vector_bytes) -
+                         slot_bias(n));
+}
+
+NativeOperand native_memory_frame(const Native *n, size_t offset)
+{
+    return native_at(NATIVE_SLOTS,
+                     (int32_t) offset - (int32_t) sizeof(NativeFrame) - slot_bias(n));
+}
+
+NativeOperand native_memory_pool(const Native *n, uint32_t place)
+{
+    return native_at(NATIVE_POOL, (int32_t) place - pool_bias(n));
+}
+
+NativeReg native_memory_address(Native *n, uint32_t slot)
+{
+    for (uint32_t i = 0; i < n->hoisted_count; ++i)
+        if (n->hoisted[i] == slot)
+            return hoisted[i];
+    NativeReg to = native_temp_general(n);
+    x86_rm(&n->x, X86_MOV | X86_W, to, x86_at(NATIVE_ARGS, (int32_t) slot * 8));
+    return to;
+}
+
+NativeOperand native_memory_array(Native *n, uint32_t slot, VarType type)
+{
+    NativeOperand place = native_at(native_memory_address(n, slot), 0);
+    place.index = NATIVE_LANE;
+    place.shift = (uint8_t) __builtin_ctz(type_info[type].size);
+    return place;
+}
+
+/* ---- what is needed later */
+
+X86Mem native_memory_ahead(Native *n, uint32_t value, uint32_t lanes)
+{
+    X86 *x = &n->x;
+    NativeReg lane = native_temp_general(n);
+    NativeReg array = native_memory_address(n, n->f->program->insts[value].aux);
+    x86_rm(x, X86_LEA | X86_W, lane, x86_at(NATIVE_LANE, (int32_t) lanes));
+    x86_rr(x, X86_CMP | X86_W, lane, NATIVE_END);
+    x86_rr(x, X86_CMOVCC | X86_CC(X86_CC_AE) | X86_W, lane, NATIVE_LANE);
+    return x86_at_index(array, lane, 2, 0);
+}
+
+/* A gather waits for its lines, and meanwhile the processor looks only few packets
+ * ahead, whose requests do not keep memory busy. 128 lanes (a multiple of those that
+ * code computes at a time) are best on Zen 5: half or twice as many take 12 and 4 %
+ * more. */
+void native_memory_prefetch(Native *n)
+{
+    enum { AHEAD = 128, MOST_SHIFT = 3, INDEX_BYTES = 4 };
+    X86 *x = &n->x;
+    uint32_t value = n->f->root[n->args[1]], free = n->general_free;
+    VarType type = native_result_type(n), index_type = native_type(n, 1);
+    if (n->f->values[value].source != NATIVE_INPUT ||
+        type_info[index_type].size != INDEX_BYTES)
+        return;
+    uint32_t shift = (uint32_t) __builtin_ctz(type_info[type].size);
+    if (n->inst->op == OP_GATHER_PACKET)
+        shift += (uint32_t) __builtin_ctz(n->inst->aux);
+    NativeReg base = native_use_address(n, 0), entry = native_temp_general(n);
+    X86Mem index = native_memory_ahead(n, value, AHEAD);
+    for (uint32_t i = 0; i < n->lanes * n->copies; ++i, index.disp += INDEX_BYTES) {
+        x86_rm(x, X86_MOV, entry, index);
+        if (shift > MOST_SHIFT)
+            x86_ri(x, X86_SHL_I | X86_W, entry, (int32_t) shift);
+        x86_m(x, X86_PREFETCHT0,
+              x86_at_index(base, entry, shift > MOST_SHIFT ? 0 : (int) shift, 0));
+    }
+    n->general_free = free;
+}
+
+/* ---- frame */
+
+void native_memory_choose(Native *n)
+{
+    enum { WITH_CALLS = 4, SOME = 5 };
+    uint32_t most = n->root_program->callable_count ? WITH_CALLS
+                    : n->hoisted_all                ? NATIVE_HOISTED
+                                                    : SOME;
+    if (n->hoisted_count > most)
+        n->hoisted_count = most;
+    if (n->hoisted_count == NATIVE_HOISTED)
+        n->general_free &= ~(1u << X86_RDI);
+}
+
+void native_memory_hoist(Native *n)
+{
+    for (uint32_t i = 0; i < n->hoisted_count; ++i)
+        x86_rm(&n->x, X86_MOV | X86_W, hoisted[i],
+               x86_at(NATIVE_ARGS, (int32_t) n->hoisted[i] * 8));
+}
+
+/* begin, end, args, frame, pool: rdi, rsi, rdx, rcx, r8. */
+void native_memory_enter(Native *n)
+{
+    X86 *x = &n->x;
+    for (uint32_t i = 0; i < SAVED; ++i)
+        x86_r(x, X86_PUSH, saved[i]);
+    x86_ri(x, X86_SUB_I | X86_W, X86_RSP, 8); /* aligned to 16 from here on */
+    x86_rr(x, X86_MOV, NATIVE_LANE, X86_RDI);
+    x86_rr(x, X86_MOV, NATIVE_END, X86_RSI);
+    x86_rr(x, X86_MOV | X86_W, NATIVE_ARGS, X86_RDX);
+    x86_rm(x, X86_LEA | X86_W, NATIVE_SLOTS,
+           x86_at(X86_RCX, (int32_t) sizeof(NativeFrame) + slot_bias(n)));
+    x86_rm(x, X86_LEA | X86_W, NATIVE_POOL, x86_at(X86_R8, pool_bias(n)));
+    native_memory_hoist(n);
+}
+
+void native_memory_loop(Native *n, X86Label top)
+{
+    x86_ri(&n->x, X86_ADD_I | X86_W, NATIVE_LANE, (int32_t) (n->copies * n->lanes));
+    x86_rr(&n->x, X86_CMP | X86_W, NATIVE_LANE, NATIVE_END);
+    x86_jcc(&n->x, X86_CC_B, top);
+}
+
+void native_memory_leave(Native *n)
+{
+    X86 *x = &n->x;
+    if (n->bypasses)
+        x86_0(x, X86_SFENCE);
+    x86_0(x, X86_VZEROUPPER);
+    x86_ri(x, X86_ADD_I | X86_W, X86_RSP, 8);
+    for (uint32_t i = SAVED; i-- > 0;)
+        x86_r(x, X86_POP, saved[i]);
+    x86_0(x, X86_RET);
+}

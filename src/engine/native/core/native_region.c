@@ -1,0 +1,737 @@
+/*
+ * native_region.c -- loops and conditionals
+ *
+ *     loop                          conditional
+ *         states into registers         true = mask & condition, false = mask &
+ *         ~condition
+ *     top: ........ snapshot            results = 0
+ *         condition part                no lane in true? else
+ *         active &= test                ........ snapshot
+ *         none? exit .. snapshot        true side; results = true ? outputs : results
+ *         body                          restore
+ *         states = next states     else: no lane in false? exit
+ *         restore (exact)               ........ snapshot
+ *         jump to top                   false side; results = false ? outputs : results
+ *     exit: resume                      restore
+ *                                  exit:
+ *
+ * A conditional for all lanes whose false side computes nothing is a path that is
+ * rarely taken: results start as the outputs of that side, and there is one jump.
+ *
+ * Where two paths meet, the registers must be the same on both. A snapshot notes them
+ * where the paths part (or at the top of a loop); the end of a side moves and reloads
+ * values until they are as noted. What a side stored is of no use behind it, as the
+ * other path did not store it: whether a slot holds its value goes with the snapshot,
+ * too.
+ *
+ * States and results change although they have one number. They are either in a
+ * register and not in their slot, or in their slot, as the snapshot has them.
+ */
+#include <string.h>
+
+#include "base/vec.h"
+#include "engine/native/core/native_emit.h"
+
+static NativeValue *value_at(const Native *n, uint32_t value)
+{
+    return &n->f->values[value];
+}
+
+static NativeRegion *region_of(const Native *n)
+{
+    return &n->f->regions[n->inst->aux];
+}
+
+static const Region *region_info(const Native *n)
+{
+    return &n->f->program->regions[n->inst->aux];
+}
+
+static bool is_needed(const Native *n, const NativeValue *v)
+{
+    return v->next != NATIVE_NEVER ||
+           (v->flags & NATIVE_UNIFORM && n->step >= n->f->packet);
+}
+
+/* ---- snapshots */
+
+uint32_t native_region_snapshot(Native *n)
+{
+    if (!vec_reserve(&n->snapshots, &n->snapshot_capacity, n->snapshot_count + 1,
+                     sizeof(NativeSnapshot))) {
+        n->failed = true;
+        return 0;
+    }
+    NativeSnapshot *s = &n->snapshots[n->snapshot_count];
+    for (uint32_t class = 0; class < NATIVE_FILES; ++class) {
+        const NativeFile *file = &n->files[class];
+        memcpy(s->owner[class], file->owner, sizeof s->owner[class]);
+        s->clean[class] = 0;
+        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r)
+            if (file->owner[r] != NATIVE_NO_VALUE &&
+                native_is_clean(value_at(n, file->owner[r])))
+                s->clean[class] |= 1u << r;
+    }
+    return n->snapshot_count++;
+}
+
+static void set_clean(NativeValue *v, bool clean)
+{
+    if (v->source == NATIVE_COMPUTED)
+        v->flags =
+            (uint16_t) (clean ? v->flags | NATIVE_CLEAN : v->flags & ~NATIVE_CLEAN);
+}
+
+void native_region_resume(Native *n, uint32_t snapshot)
+{
+    if (n->failed)
+        return;
+    const NativeSnapshot *s = &n->snapshots[snapshot];
+    for (uint32_t class = 0; class < NATIVE_FILES; ++class)
+        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r)
+            if (n->files[class].owner[r] != NATIVE_NO_VALUE)
+                native_alloc_drop(n, n->files[class].owner[r]);
+    for (uint32_t class = 0; class < NATIVE_FILES; ++class)
+        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r) {
+            uint32_t value = s->owner[class][r];
+            if (value == NATIVE_NO_VALUE || !is_needed(n, value_at(n, value)))
+                continue;
+            native_alloc_bind(n, value, (NativeReg) r);
+            set_clean(value_at(n, value), s->clean[class] >> r & 1);
+        }
+}
+
+/* Values that are not wanted leave their registers. States and results whose home is
+ * their slot go there. */
+static void drop_others(Native *n, uint32_t class)
+{
+    NativeFile *file = &n->files[class];
+    for (uint32_t set = file->all & ~file->free; set; set &= set - 1) {
+        uint32_t value = file->owner[__builtin_ctz(set)];
+        if (value == NATIVE_NO_VALUE || value_at(n, value)->flags & NATIVE_WANTED)
+            continue;
+        if (is_needed(n, value_at(n, value)))
+            native_alloc_clean(n, value);
+        native_alloc_drop(n, value);
+    }
+}
+
+/* One register gets what it should have, if nothing is in the way. */
+static bool place_one(Native *n, uint32_t class, uint32_t r, uint32_t value)
+{
+    NativeFile *file = &n->files[class];
+    NativeValue *v = value_at(n, value);
+    if (!(file->free >> r & 1))
+        return false;
+    file->free &= ~(1u << r);
+    if (v->reg != NATIVE_NO_REG) {
+        n->target->move(n, (NativeClass) class, native_value_bytes(n, v), (NativeReg) r,
+                        v->reg);
+    } else {
+        file->pinned |= 1u << r;
+        native_alloc_fill(n, value, (NativeReg) r);
+    }
+    native_alloc_bind(n, value, (NativeReg) r);
+    return true;
+}
+
+/* Nothing moves because each target is occupied: make way. */
+static void break_cycle(Native *n, uint32_t class, uint32_t r)
+{
+    NativeFile *file = &n->files[class];
+    uint32_t value = file->owner[r];
+    NativeValue *v = value_at(n, value);
+    if (file->free) {
+        NativeReg to = (NativeReg) __builtin_ctz(file->free);
+        n->target->move(n, (NativeClass) class, native_value_bytes(n, v), to, v->reg);
+        native_alloc_bind(n, value, to);
+    } else {
+        native_alloc_clean(n, value);
+        native_alloc_drop(n, value);
+    }
+}
+
+static void place_all(Native *n, uint32_t class, const uint32_t *owner)
+{
+    NativeFile *file = &n->files[class];
+    for (;;) {
+        bool moved = false;
+        uint32_t stuck = NATIVE_REGISTERS;
+        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r) {
+            if (owner[r] == NATIVE_NO_VALUE || file->owner[r] == owner[r])
+                continue;
+            if (place_one(n, class, r, owner[r]))
+                moved = true;
+            else
+                stuck = r;
+        }
+        if (n->failed || (!moved && stuck == NATIVE_REGISTERS))
+            return;
+        if (!moved)
+            break_cycle(n, class, stuck);
+    }
+}
+
+static void place(Native *n, const NativeSnapshot *wanted)
+{
+    for (uint32_t class = 0; class < NATIVE_FILES; ++class) {
+        const uint32_t *owner = wanted->owner[class];
+        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r)
+            if (owner[r] != NATIVE_NO_VALUE)
+                value_at(n, owner[r])->flags |= NATIVE_WANTED;
+        drop_others(n, class);
+    }
+    for (uint32_t class = 0; class < NATIVE_FILES; ++class) {
+        const uint32_t *owner = wanted->owner[class];
+        place_all(n, class, owner);
+        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r) {
+            if (owner[r] == NATIVE_NO_VALUE)
+                continue;
+            NativeValue *v = value_at(n, owner[r]);
+            v->flags &= (uint16_t) ~NATIVE_WANTED;
+            set_clean(v, wanted->clean[class] >> r & 1);
+        }
+    }
+    native_alloc_unpin(n);
+}
+
+void native_region_restore(Native *n, uint32_t snapshot, bool exact)
+{
+    if (n->failed)
+        return;
+    NativeSnapshot wanted = n->snapshots[snapshot];
+    for (uint32_t class = 0; class < NATIVE_FILES; ++class)
+        for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r) {
+            uint32_t value = wanted.owner[class][r];
+            if (value == NATIVE_NO_VALUE)
+                continue;
+            const NativeValue *v = value_at(n, value);
+            bool elsewhere = v->reg != r && wanted.clean[class] >> r & 1;
+            if (!exact && (elsewhere || !is_needed(n, v)))
+                wanted.owner[class][r] = NATIVE_NO_VALUE;
+        }
+    place(n, &wanted);
+}
+
+/* ---- uses of marks */
+
+/* Operands are done with: the next use of each is the one behind the mark. */
+static void advance_operands(Native *n)
+{
+    for (uint32_t k = 0; k < n->inst->count; ++k)
+        value_at(n, n->f->root[n->args[k]])->next = n->args_next[k];
+}
+
+static void release_operands(Native *n)
+{
+    advance_operands(n);
+    for (uint32_t k = 0; k < n->inst->count; ++k)
+        native_alloc_release(n, n->f->root[n->args[k]]);
+}
+
+/* The same with what TEST or ELSE (0), or END (1), uses beside its operands. */
+static void advance(Native *n, uint32_t which)
+{
+    const NativeFunction *f = n->f;
+    const NativeRegion *own = region_of(n);
+    for (uint32_t i = own->uses[which]; i < own->uses[which] + own->use_count[which];
+         ++i)
+        value_at(n, f->uses[i])->next = f->use_next[i];
+    advance_operands(n);
+}
+
+static void release_uses(Native *n, uint32_t which)
+{
+    const NativeRegion *own = region_of(n);
+    for (uint32_t i = own->uses[which]; i < own->uses[which] + own->use_count[which];
+         ++i)
+        native_alloc_release(n, n->f->uses[i]);
+    release_operands(n);
+}
+
+static uint32_t own_mask(const Native *n, bool second)
+{
+    return native_region_mask(n->f, n->inst->aux, second);
+}
+
+static uint32_t carried(const Native *n, const NativeRegion *own, uint32_t k)
+{
+    uint32_t value = n->f->carried[own->carried + k];
+    return value != NATIVE_NO_VALUE && value_at(n, value)->flags & NATIVE_LIVE
+               ? value
+               : NATIVE_NO_VALUE;
+}
+
+/* A mask in lanes of 32 bits, in a register. */
+static NativeReg use_mask(Native *n, uint32_t value, uint32_t bits)
+{
+    const NativeValue *v = value_at(n, value);
+    NativeReg reg = native_alloc_load(n, value);
+    if (v->class == NATIVE_MASK || v->bits == bits)
+        return reg;
+    NativeReg to = native_temp(n);
+    n->target->convert_mask(n, to, reg, bits);
+    return to;
+}
+
+static NativeClass mask_class(const Native *n)
+{
+    return n->target->registers[NATIVE_MASK] ? NATIVE_MASK : NATIVE_VECTOR;
+}
+
+static void bind_mask(Native *n, uint32_t value, NativeReg reg)
+{
+    value_at(n, value)->bits = 32;
+    native_alloc_bind(n, value, reg);
+}
+
+/* Lanes that enter a loop: operand 0, without those behind the end, which might never
+ * leave. Conditionals need not care, as what touches memory does. */
+static NativeReg take_entering(Native *n)
+{
+    NativeReg to = native_alloc_take(n, mask_class(n));
+    NativeReg mask = use_mask(n, n->f->root[n->args[0]], 32);
+    value_at(n, n->f->valid)->next = n->step + 1;
+    n->target->and_mask(n, to, mask, native_alloc_load(n, n->f->valid));
+    if (n->copies > 1) /* few masks, and nothing else needs it */
+        native_alloc_drop(n, n->f->valid);
+    return to;
+}
+
+/* No lane of any copy. What jumps is written once. */
+static void jump_if_none(Native *n, uint32_t mask, X86Label label)
+{
+    const NativeValue *v = value_at(n, mask);
+    X86Copies *copies = &n->x.copies;
+    uint32_t count = copies->count;
+    uint32_t step = v->class == NATIVE_MASK ? copies->masks : copies->vectors;
+    copies->count = 0;
+    n->target->test_masks(n, v->reg, (NativeReg) (v->reg + (n->copies - 1) * step),
+                          v->bits);
+    x86_jcc(&n->x, X86_CC_E, label);
+    copies->count = count;
+}
+
+static void jump_back(Native *n, X86Label label)
+{
+    uint32_t count = n->x.copies.count;
+    n->x.copies.count = 0;
+    x86_jmp(&n->x, label);
+    n->x.copies.count = count;
+}
+
+/* mask ? a : b in a register; 'to' may be b's */
+static void blend(Native *n, NativeReg to, uint32_t mask, uint32_t a, NativeReg b)
+{
+    const NativeValue *v = value_at(n, a);
+    if (v->type == VarTypeBool) {
+        NativeReg chosen = use_mask(n, a, 32);
+        n->target->blend_mask(n, to, use_mask(n, mask, 32), chosen, b);
+        return;
+    }
+    NativeReg chosen = native_alloc_load(n, a);
+    n->target->blend(n, native_value_bytes(n, v), v->bits, to,
+                     use_mask(n, mask, v->bits), chosen, b);
+}
+
+/* ---- conditionals */
+
+/* A copy of a value, in the form in which states and results are. */
+static NativeReg take_copy(Native *n, uint32_t value)
+{
+    const NativeValue *v = value_at(n, value);
+    NativeClass class = (NativeClass) v->class;
+    NativeReg to = native_alloc_take(n, class);
+    if (v->type == VarTypeBool && class == NATIVE_VECTOR && v->bits == 64)
+        n->target->convert_mask(n, to, native_alloc_load(n, value), 32);
+    else if (v->reg != NATIVE_NO_REG)
+        n->target->move(n, class, native_value_bytes(n, v), to, v->reg);
+    else
+        native_alloc_fill(n, value, to);
+    return to;
+}
+
+static bool occurs_once(const Native *n, uint32_t k)
+{
+    enum { MOST = 32 };
+    if (n->inst->count > MOST)
+        return false;
+    uint32_t times = 0;
+    for (uint32_t i = 0; i < n->inst->count; ++i)
+        times += n->f->root[n->args[i]] == n->f->root[n->args[k]];
+    return times == 1;
+}
+
+static bool is_plain(const NativeValue *v)
+{
+    return v->type != VarTypeBool || v->bits == 32;
+}
+
+/* The value of operand k for another number, in the register that it leaves or a new
+ * one. The operands are advanced. */
+static NativeReg take_operand(Native *n, uint32_t k)
+{
+    uint32_t value = n->f->root[n->args[k]];
+    const NativeValue *v = value_at(n, value);
+    bool leaves = v->reg != NATIVE_NO_REG && !is_needed(n, v) && is_plain(v) &&
+                  occurs_once(n, k);
+    return leaves ? v->reg : take_copy(n, value);
+}
+
+bool native_region_is_one_sided(const Native *n, uint32_t region)
+{
+    const NativeFunction *f = n->f;
+    const Program *p = f->program;
+    const Region *r = &p->regions[region];
+    uint32_t mask = f->root[program_args(p, &p->insts[r->begin])[0]];
+    return r->kind == REGION_IF && f->values[mask].source == NATIVE_LITERAL &&
+           native_alloc_literal(n, mask) &&
+           f->steps[f->regions[region].end_step - 1].at == r->middle;
+}
+
+/* The operands of END are values from before, so they can be had here. */
+static void begin_one_sided(Native *n, NativeRegion *own)
+{
+    const Program *program = n->f->program;
+    const uint32_t *outputs =
+        program_args(program, &program->insts[region_info(n)->end]);
+    advance_operands(n);
+    bind_mask(n, own_mask(n, false), take_operand(n, 1));
+    release_operands(n);
+    native_alloc_unpin(n);
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t result = carried(n, own, k);
+        if (result == NATIVE_NO_VALUE)
+            continue;
+        native_alloc_bind(n, result, take_copy(n, n->f->root[outputs[k]]));
+        native_alloc_unpin(n);
+    }
+}
+
+/* Results start as 0. */
+static void begin_two_sided(Native *n, NativeRegion *own)
+{
+    const NativeTarget *t = n->target;
+    advance_operands(n);
+    bind_mask(n, own_mask(n, true), take_operand(n, 0));
+    native_alloc_unpin(n);
+    NativeReg entering = native_alloc_load(n, own_mask(n, true));
+    NativeReg condition = use_mask(n, n->f->root[n->args[1]], 32);
+    NativeReg on_true = native_alloc_take(n, mask_class(n));
+    t->and_mask(n, on_true, entering, condition);
+    t->without_mask(n, entering, entering, condition);
+    bind_mask(n, own_mask(n, false), on_true);
+    release_operands(n);
+    native_alloc_unpin(n);
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t result = carried(n, own, k);
+        if (result == NATIVE_NO_VALUE)
+            continue;
+        NativeValue *v = value_at(n, result);
+        NativeReg reg = native_alloc_take(n, (NativeClass) v->class);
+        if (v->type == VarTypeBool)
+            t->literal_mask(n, reg, false);
+        else
+            t->literal(n, v->bits, reg, 0);
+        native_alloc_bind(n, result, reg);
+        native_alloc_unpin(n);
+    }
+}
+
+static void begin_if(Native *n)
+{
+    NativeRegion *own = region_of(n);
+    own->one_sided = native_region_is_one_sided(n, n->inst->aux);
+    if (own->one_sided)
+        begin_one_sided(n, own);
+    else
+        begin_two_sided(n, own);
+    own->label[0] = x86_label(&n->x);
+    own->label[1] = x86_label(&n->x);
+    native_alloc_load(n, own_mask(n, false));
+    own->snapshot[0] = native_region_snapshot(n);
+    jump_if_none(n, own_mask(n, false), own->label[0]);
+}
+
+/* Outputs of a side become results in the lanes of the side. */
+static void end_side(Native *n, bool second)
+{
+    NativeRegion *own = region_of(n);
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t result = carried(n, own, k);
+        if (result == NATIVE_NO_VALUE)
+            continue;
+        NativeReg reg = native_alloc_load(n, result);
+        blend(n, reg, own_mask(n, second), n->f->root[n->args[k]], reg);
+        set_clean(value_at(n, result), false);
+        native_alloc_unpin(n);
+    }
+    advance(n, second);
+    release_uses(n, second);
+    native_region_restore(n, own->snapshot[second], false);
+    x86_bind(&n->x, own->label[second]);
+}
+
+void native_region_else(Native *n)
+{
+    NativeRegion *own = region_of(n);
+    end_side(n, false);
+    if (own->one_sided)
+        return;
+    native_alloc_load(n, own_mask(n, true));
+    own->snapshot[1] = native_region_snapshot(n);
+    jump_if_none(n, own_mask(n, true), own->label[1]);
+}
+
+/* ---- loops */
+
+static void begin_states(Native *n, const NativeRegion *own)
+{
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t state = carried(n, own, k);
+        if (state == NATIVE_NO_VALUE)
+            continue;
+        native_alloc_bind(n, state, take_operand(n, k + 1));
+        set_clean(value_at(n, state), false);
+        native_alloc_unpin(n);
+    }
+}
+
+/* Values that the loop does not use make way if it needs many registers. Those that it
+ * uses are stored once, before it. */
+static void prepare_loop(Native *n, const NativeRegion *own)
+{
+    enum { SPARE = 3, FREE = 2 };
+    uint32_t share = native_alloc_share(n, NATIVE_VECTOR);
+    uint32_t registers = (uint32_t) __builtin_popcount(share);
+    bool tight = own->pressure + SPARE > registers;
+    for (uint32_t k = 0; k < own->carried_count; ++k)
+        if (carried(n, own, k) != NATIVE_NO_VALUE)
+            value_at(n, carried(n, own, k))->flags |= NATIVE_WANTED;
+    for (uint32_t class = 0; class < NATIVE_FILES; ++class) {
+        NativeFile *file = &n->files[class];
+        for (uint32_t set = file->all & ~file->free; set; set &= set - 1) {
+            uint32_t value = file->owner[__builtin_ctz(set)];
+            const NativeValue *v = value_at(n, value);
+            if (v->flags & NATIVE_WANTED || value == own_mask(n, false))
+                continue;
+            native_alloc_clean(n, value);
+            if (tight && v->next > own->end_step)
+                native_alloc_drop(n, value);
+        }
+        NativeReg spare[FREE];
+        uint32_t count = file->all ? FREE : 0;
+        for (uint32_t i = 0; i < count; ++i)
+            spare[i] = native_alloc_take(n, (NativeClass) class);
+        for (uint32_t i = 0; i < count; ++i)
+            native_alloc_give(n, (NativeClass) class, spare[i]);
+    }
+    for (uint32_t k = 0; k < own->carried_count; ++k)
+        if (carried(n, own, k) != NATIVE_NO_VALUE)
+            value_at(n, carried(n, own, k))->flags &= (uint16_t) ~NATIVE_WANTED;
+}
+
+/* Slots in which the top of the loop expects states are kept to its end, also those of
+ * states that the body does not need that long. */
+static void keep_homes(Native *n, const NativeRegion *own, bool keep)
+{
+    for (uint32_t k = 0; k <= own->carried_count; ++k) {
+        uint32_t value =
+            k < own->carried_count ? carried(n, own, k) : own_mask(n, false);
+        if (value == NATIVE_NO_VALUE)
+            continue;
+        NativeValue *v = value_at(n, value);
+        if (keep && v->reg == NATIVE_NO_REG) {
+            v->flags |= NATIVE_HOME;
+        } else if (!keep && v->flags & NATIVE_HOME) {
+            v->flags &= (uint16_t) ~NATIVE_HOME;
+            native_alloc_release(n, value);
+        }
+    }
+}
+
+static void begin_loop(Native *n)
+{
+    NativeRegion *own = region_of(n);
+    bind_mask(n, own_mask(n, false), take_entering(n));
+    native_alloc_unpin(n);
+    advance_operands(n);
+    begin_states(n, own);
+    release_operands(n);
+    prepare_loop(n, own);
+    own->label[0] = x86_label(&n->x);
+    own->label[1] = x86_label(&n->x);
+    own->snapshot[0] = native_region_snapshot(n);
+    keep_homes(n, own, true);
+    x86_bind(&n->x, own->label[0]);
+}
+
+void native_region_test(Native *n)
+{
+    NativeRegion *own = region_of(n);
+    uint32_t value = n->f->root[n->args[0]];
+    NativeReg to = use_mask(n, value, 32);
+    if (!(value_at(n, value)->flags & NATIVE_INSIDE)) {
+        NativeReg test = to, active = native_alloc_load(n, own_mask(n, false));
+        bool last = n->f->use_next[own->uses[0]] == NATIVE_NEVER; /* of this mask */
+        to = last ? active : native_alloc_take(n, mask_class(n));
+        n->target->and_mask(n, to, active, test);
+    }
+    bind_mask(n, own_mask(n, true), to);
+    advance(n, 0);
+    release_uses(n, 0);
+    own->snapshot[1] = native_region_snapshot(n);
+    jump_if_none(n, own_mask(n, true), own->label[1]);
+}
+
+/* A value that the body computed and nobody needs any more. */
+static bool can_rename(const Native *n, uint32_t k)
+{
+    uint32_t value = n->f->root[n->args[k]];
+    const NativeValue *v = value_at(n, value);
+    return v->reg != NATIVE_NO_REG && v->source == NATIVE_COMPUTED && is_plain(v) &&
+           !(v->flags & (NATIVE_UNIFORM | NATIVE_WANTED)) && value < n->f->valid &&
+           value > region_info(n)->begin && n->args_next[k] == NATIVE_NEVER &&
+           occurs_once(n, k);
+}
+
+/* The next value of state k, in a register. */
+static NativeReg next_state(Native *n, uint32_t state, uint32_t k)
+{
+    uint32_t out = n->f->root[n->args[k]];
+    NativeValue *v = value_at(n, state);
+    if (!(v->flags & NATIVE_KEPT) || out == state)
+        return can_rename(n, k) ? value_at(n, out)->reg : take_copy(n, out);
+    NativeReg old = native_alloc_load(n, state);
+    NativeReg to =
+        v->flags & NATIVE_WANTED ? native_alloc_take(n, (NativeClass) v->class) : old;
+    blend(n, to, own_mask(n, true), out, old);
+    return to;
+}
+
+/* States that are the next value of another one must keep theirs until the end. */
+static void mark_exchanged(Native *n, bool mark)
+{
+    for (uint32_t k = 0; k < n->inst->count; ++k) {
+        uint32_t value = n->f->root[n->args[k]];
+        NativeValue *v = value_at(n, value);
+        v->next = mark ? n->step : n->args_next[k];
+        if (value >= n->f->valid)
+            continue;
+        Op op = (Op) n->f->program->insts[value].op;
+        if (op == OP_STATE || op == OP_RESULT)
+            v->flags = (uint16_t) (mark ? v->flags | NATIVE_WANTED
+                                        : v->flags & ~NATIVE_WANTED);
+    }
+}
+
+static void compute_states(Native *n, const NativeRegion *own)
+{
+    mark_exchanged(n, true);
+    for (uint32_t k = 0; k < own->carried_count; ++k) {
+        uint32_t state = carried(n, own, k);
+        if (state == NATIVE_NO_VALUE)
+            continue;
+        const NativeValue *v = value_at(n, state);
+        uint32_t incoming = native_region_incoming(n->f, own, k);
+        *value_at(n, incoming) = (NativeValue){ .next = n->step,
+                                                .slot = NATIVE_NO_SLOT,
+                                                .reg = NATIVE_NO_REG,
+                                                .class = v->class,
+                                                .bits = v->bits,
+                                                .type = v->type };
+        native_alloc_bind(n, incoming, next_state(n, state, k));
+        native_alloc_unpin(n);
+    }
+    mark_exchanged(n, false);
+}
+
+/* A value goes to the slot of another one, which is not in a register. */
+static void store_as(Native *n, uint32_t value, uint32_t home)
+{
+    const NativeValue *v = value_at(n, value);
+    NativeReg reg = native_alloc_load(n, value);
+    n->target->spill(n, (NativeClass) v->class, native_value_bytes(n, v),
+                     native_alloc_slot(n, home), reg);
+    native_alloc_unpin(n);
+    value_at(n, value)->next = NATIVE_NEVER;
+    native_alloc_release(n, value);
+}
+
+/* Where the top of the loop expects 'home', 'value' shall be. */
+static void send_home(Native *n, NativeSnapshot *top, uint32_t home, uint32_t value)
+{
+    uint32_t class = value_at(n, home)->class;
+    for (uint32_t r = 0; r < NATIVE_REGISTERS; ++r)
+        if (top->owner[class][r] == home) {
+            top->owner[class][r] = value;
+            return;
+        }
+    store_as(n, value, home);
+}
+
+static void end_loop(Native *n)
+{
+    NativeRegion *own = region_of(n);
+    if (n->failed)
+        return;
+    compute_states(n, own);
+    NativeSnapshot top = n->snapshots[own->snapshot[0]];
+    for (uint32_t k = 0; k < own->carried_count; ++k)
+        if (carried(n, own, k) != NATIVE_NO_VALUE)
+            native_alloc_drop(n, carried(n, own, k));
+    native_alloc_drop(n, own_mask(n, false));
+    for (uint32_t k = 0; k < own->carried_count; ++k)
+        if (carried(n, own, k) != NATIVE_NO_VALUE)
+            send_home(n, &top, carried(n, own, k),
+                      native_region_incoming(n->f, own, k));
+    send_home(n, &top, own_mask(n, false), own_mask(n, true));
+    place(n, &top);
+    jump_back(n, own->label[0]);
+    x86_bind(&n->x, own->label[1]);
+    for (uint32_t k = 0; k < own->carried_count; ++k)
+        if (carried(n, own, k) != NATIVE_NO_VALUE) {
+            uint32_t incoming = native_region_incoming(n->f, own, k);
+            value_at(n, incoming)->next = NATIVE_NEVER;
+            native_alloc_release(n, incoming);
+        }
+    advance(n, 1);
+    native_region_resume(n, own->snapshot[1]);
+    release_uses(n, 1);
+    keep_homes(n, own, false);
+}
+
+/* ---- marks */
+
+void native_region_begin(Native *n)
+{
+    switch ((RegionKind) region_info(n)->kind) {
+    case REGION_LOOP:
+        begin_loop(n);
+        break;
+    case REGION_IF:
+        begin_if(n);
+        break;
+    default:
+        native_dispatch_call(n);
+    }
+}
+
+void native_region_end(Native *n)
+{
+    switch ((RegionKind) region_info(n)->kind) {
+    case REGION_LOOP:
+        end_loop(n);
+        break;
+    case REGION_IF:
+        if (region_of(n)->one_sided) {
+            advance(n, 1);
+            release_uses(n, 1);
+        } else {
+            end_side(n, true);
+        }
+        break;
+    default:
+        break;
+    }
+}

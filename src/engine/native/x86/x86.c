@@ -1,0 +1,890 @@
+/*
+ * x86.c -- encoding of instructions, labels, padding
+ *
+ * An instruction grows in a 64-bit word, first byte lowest. A row of x86.def gives the
+ * word with no operands; each register adds its bits, looked up by its place and
+ * number, and the modifiers of the form are where EVEX has them:
+ *
+ *            byte 0     1           2          3             4       5      6
+ *     EVEX   62         ~R~X~B~R'mm W~vvvv1pp  zL'Lb~V'aaa   opcode  ModRM  immediate
+ *     VEX    C4         ~R~X~Bmmmmm W~vvvvLpp  opcode        ModRM   immediate
+ *
+ * Prefixes hold most register bits inverted: the row has them set and registers are
+ * XOR-ed in. The VEX word is shortened to C5, ~R~vvvvLpp where that says the same.
+ * Words are stored whole, past the end of what counts; SLACK bytes behind 'limit' allow
+ * that.
+ *
+ * A reference to a label is a field whose value counts from the field itself: an addend
+ * that makes up for what the processor counts from, plus the distance to the label. The
+ * distance is added at once for bound labels, by x86_finish() for the others.
+ */
+#include "engine/native/x86/x86.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "engine/native/x86/x86_row.h"
+#include "engine/native/x86/x86_text.h"
+
+/* An instruction has at most 15 bytes and is written with stores of up to 8. Four
+ * copies of one are written without looking at the limit again. */
+#define SLACK 96
+#define FIRST_CAPACITY 4096
+#define MAX_CAPACITY (1u << 30)
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+typedef struct X86Fixup {
+    uint32_t at, label;
+    uint32_t size; /* bytes of the field: 1 or 4 */
+} X86Fixup;
+
+enum {
+    ROW_BARE = 1, /* no ModRM; the value is used as a number of bytes */
+    ROW_LEGACY = 1 << 1,
+    ROW_LOCK = 1 << 2,
+    ROW_EVEX = 1 << 3,       /* always EVEX */
+    ROW_EVEX_MEM = 1 << 4,   /* EVEX if there is a memory operand */
+    ROW_OPCODE_REG = 1 << 5, /* no ModRM, the register is part of the opcode */
+    ROW_BYTE_REG = 1 << 6,   /* ModRM.reg is an 8-bit register */
+    ROW_BYTE_RM = 1 << 7,    /* ModRM.rm is one, if it is a register */
+};
+
+typedef struct Row {
+    uint64_t evex, vex; /* the word without operands; legacy rows use that of VEX */
+    uint32_t places;    /* 32 * X86_AT_* of each operand, packed like the registers */
+    uint8_t flags;
+    uint8_t imm;   /* X86_IMM_* */
+    uint8_t tuple; /* X86_TUPLE_* */
+    uint8_t bcast; /* log2 of the element size */
+} Row;
+
+/* The bits of a form that are bits of EVEX. */
+#define EVEX_FORM_BITS (X86_EVEX_FORM | X86_256 | X86_W)
+
+/* Where the parts of a word begin. */
+enum {
+    EVEX_OPCODE = 32, EVEX_MODRM = 40, EVEX_IMM = 48,
+    VEX_OPCODE = 24, VEX_MODRM = 32, VEX_IMM = 40,
+};
+
+#define IS(operand, word) (X86_OPERAND_##operand == X86_OPERAND_##word)
+#define NONE(a, b, digit) (IS(a, _) && IS(b, _) && X86_DIGIT_##digit == X86_DIGIT__)
+#define AT(operand) X86_OPERAND_AT(X86_OPERAND_##operand)
+/* Opcode and ModRM (of registers), with the opcode extension. */
+#define TAIL(opcode, digit) \
+    ((uint64_t) (opcode) | (uint64_t) (0xC0 | (X86_DIGIT_##digit & 7) << 3) << 8)
+
+static const Row rows[X86_OP_COUNT] = {
+#define X(NAME, TEXT, KIND, MAP, PP, W, OPCODE, DIGIT, LENGTH, TUPLE, BCAST, MASK, \
+    IMM, A, B, C, D) \
+    [X86_##NAME] = { \
+        .evex = 0x087CF062u | X86_MAP_##MAP << 8 | X86_PP_##PP << 16 \
+            | (X86_W_##W & 2) << (X86_W_SHIFT - 1) \
+            | TAIL(OPCODE, DIGIT) << EVEX_OPCODE, \
+        .vex = 0x78E0C4u | X86_MAP_##MAP << 8 | X86_PP_##PP << 16 \
+            | (X86_W_##W & 1) << X86_W_SHIFT \
+            | (X86_LENGTH_##LENGTH == X86_LENGTH_L1) << 18 \
+            | TAIL(OPCODE, DIGIT) << VEX_OPCODE, \
+        .places = 32u * (AT(A) | AT(B) << 8 | AT(C) << 16 | AT(D) << 24), \
+        .flags = (X86_KIND_##KIND & X86_KIND_LEGACY ? ROW_LEGACY : 0) \
+            | (X86_KIND_##KIND & X86_KIND_LOCK ? ROW_LOCK : 0) \
+            | (X86_KIND_##KIND & X86_KIND_VEX ? 0 : ROW_EVEX) \
+            | (X86_KIND_##KIND & X86_KIND_EVEX_MEM ? ROW_EVEX_MEM : 0) \
+            | (NONE(A, B, DIGIT) ? ROW_BARE : 0) \
+            | (IS(A, O_G) || IS(A, O_D) ? ROW_OPCODE_REG : 0) \
+            | (IS(A, R_B) || IS(B, R_B) ? ROW_BYTE_REG : 0) \
+            | (IS(A, M_B) || IS(B, M_B) ? ROW_BYTE_RM : 0), \
+        .imm = X86_IMM_##IMM, \
+        .tuple = X86_TUPLE_##TUPLE, \
+        .bcast = X86_BCAST_##BCAST & X86_BCAST_SIZE, \
+    },
+#include "engine/native/x86/x86.def"
+#undef X
+};
+
+/* What copies need to know of a row (X86Copies). */
+typedef struct CopyRow {
+    uint32_t vectors, masks; /* 1 in the bytes of operands of that class */
+    uint32_t own_vectors, own_masks; /* the same without what may be in memory */
+    bool opmask;             /* there may be one */
+    bool vector_index;       /* the memory operand has a vector as index */
+    bool to_general;         /* the first operand is a general register */
+} CopyRow;
+
+#define CLASS_IN(operand, first, last) \
+    (X86_OPERAND_CLASS(X86_OPERAND_##operand) >= X86_CLASS_##first \
+        && X86_OPERAND_CLASS(X86_OPERAND_##operand) <= X86_CLASS_##last)
+#define HAS_PLACE(operand, place) \
+    (!IS(operand, _) && X86_OPERAND_PLACE(X86_OPERAND_##operand) == X86_PLACE_##place)
+#define IN_RM(operand) \
+    (HAS_PLACE(operand, M) || HAS_PLACE(operand, P) || HAS_PLACE(operand, S))
+#define IS_VECTOR(operand) CLASS_IN(operand, V, Y)
+#define IS_MASK(operand) CLASS_IN(operand, K, K)
+#define BYTES(property, a, b, c, d) \
+    ((uint32_t) property(a) | (uint32_t) property(b) << 8 \
+        | (uint32_t) property(c) << 16 | (uint32_t) property(d) << 24)
+
+static const CopyRow copy_rows[X86_OP_COUNT] = {
+#define X(NAME, TEXT, KIND, MAP, PP, W, OPCODE, DIGIT, LENGTH, TUPLE, BCAST, MASK, \
+    IMM, A, B, C, D) \
+    [X86_##NAME] = { \
+        .vectors = BYTES(IS_VECTOR, A, B, C, D), \
+        .masks = BYTES(IS_MASK, A, B, C, D), \
+        .own_vectors = BYTES(IS_VECTOR, A, B, C, D) & ~BYTES(IN_RM, A, B, C, D), \
+        .own_masks = BYTES(IS_MASK, A, B, C, D) & ~BYTES(IN_RM, A, B, C, D), \
+        .opmask = X86_MASK_##MASK != X86_MASK__, \
+        .vector_index = HAS_PLACE(A, S) || HAS_PLACE(B, S), \
+        .to_general = CLASS_IN(A, G, U), \
+    },
+#include "engine/native/x86/x86.def"
+#undef X
+};
+
+/* What register r adds to a word in each place. */
+#define EVEX_REG(r) ((r & 8) << 12 | (r & 16) << 8 | (r & 7) << (EVEX_MODRM + 3))
+#define EVEX_VVVV(r) ((r & 15) << 19 | (r & 16) << 23)
+#define EVEX_RM(r) ((r & 24) << 10 | (r & 7) << EVEX_MODRM)
+#define VEX_REG(r) ((r & 8) << 12 | (r & 7) << (VEX_MODRM + 3))
+#define VEX_VVVV(r) ((r & 15) << 19)
+#define VEX_RM(r) ((r & 8) << 10 | (r & 7) << VEX_MODRM)
+#define VEX_IS4(r) ((r & 15) << (VEX_IMM + 4))
+#define FOUR(f, r) f((r + 0ull)), f((r + 1ull)), f((r + 2ull)), f((r + 3ull))
+#define SIXTEEN(f, r) FOUR(f, r), FOUR(f, (r + 4)), FOUR(f, (r + 8)), FOUR(f, (r + 12))
+
+/* By 32 * place + register. */
+static const uint64_t evex_bits[128] = {
+    SIXTEEN(EVEX_REG, 0), SIXTEEN(EVEX_REG, 16),
+    SIXTEEN(EVEX_VVVV, 0), SIXTEEN(EVEX_VVVV, 16),
+    SIXTEEN(EVEX_RM, 0), SIXTEEN(EVEX_RM, 16),
+};
+
+static const uint64_t vex_bits[128] = {
+    SIXTEEN(VEX_REG, 0), SIXTEEN(VEX_REG, 0),
+    SIXTEEN(VEX_VVVV, 0), SIXTEEN(VEX_VVVV, 0),
+    SIXTEEN(VEX_RM, 0), SIXTEEN(VEX_RM, 0),
+    SIXTEEN(VEX_IS4, 0), SIXTEEN(VEX_IS4, 0),
+};
+
+_Static_assert(X86_AT_REG == 0 && X86_AT_VVVV == 1 && X86_AT_RM == 2 && X86_AT_IMM == 3,
+    "the order of the two tables");
+
+const uint8_t x86_tuple_shift[X86_TUPLE_COUNT][3] = {
+    [X86_TUPLE_F] = { 4, 5, 6 }, [X86_TUPLE_H] = { 3, 4, 5 },
+    [X86_TUPLE_Q] = { 2, 3, 4 }, [X86_TUPLE_O] = { 1, 2, 3 },
+    [X86_TUPLE_D] = { 3, 5, 6 }, [X86_TUPLE_N1] = { 0, 0, 0 },
+    [X86_TUPLE_N2] = { 1, 1, 1 }, [X86_TUPLE_N4] = { 2, 2, 2 },
+    [X86_TUPLE_N8] = { 3, 3, 3 }, [X86_TUPLE_N16] = { 4, 4, 4 },
+    [X86_TUPLE_N32] = { 5, 5, 5 }, [X86_TUPLE_G] = { 2, 2, 2 },
+    [X86_TUPLE_GW] = { 3, 3, 3 }, [X86_TUPLE_T1] = { 0, 0, 0 },
+    [X86_TUPLE_T2] = { 1, 1, 1 }, [X86_TUPLE_T4] = { 2, 2, 2 },
+    [X86_TUPLE_T8] = { 3, 3, 3 },
+};
+
+/* ---- The buffer ---- */
+
+void x86_init(X86 *x)
+{
+    memset(x, 0, sizeof(*x));
+}
+
+void x86_free(X86 *x)
+{
+    alloc_free(x->code);
+    alloc_free(x->labels);
+    alloc_free(x->fixups);
+    memset(x, 0, sizeof(*x));
+}
+
+void x86_reset(X86 *x)
+{
+    x->at = x->code;
+    if (!x->code)
+        x->limit = NULL;
+    x->label_count = x->fixup_count = 0;
+    x->failed = false;
+}
+
+/* There is no room: after a failure write over the same bytes from now on, else make
+ * room for 'size' bytes and SLACK more. */
+static void grow(X86 *x, size_t size)
+{
+    const size_t used = (size_t) (x->at - x->code);
+    size_t capacity = 2 * used > FIRST_CAPACITY ? 2 * used : FIRST_CAPACITY;
+    uint8_t *code = NULL;
+    if (!x->failed) {
+        if (capacity < used + size + 2 * SLACK)
+            capacity = used + size + 2 * SLACK;
+        if (size <= MAX_CAPACITY && capacity <= MAX_CAPACITY)
+            code = alloc_resize(x->code, capacity);
+        else
+            error_set(JIT_ERROR_COMPILE, "native engine: a kernel has more than %u "
+                "bytes of machine code", MAX_CAPACITY);
+    }
+    if (code) {
+        alloc_touch(code + used, capacity - used);
+        x->code = code;
+        x->at = code + used;
+        x->limit = code + capacity - SLACK;
+    } else {
+        x->failed = true;
+        x->at = x->code ? x->code : x->spare;
+        if (!x->code)
+            x->limit = x->spare;
+    }
+}
+
+static inline void put16(uint8_t *at, uint16_t value)
+{
+    memcpy(at, &value, sizeof(value));
+}
+
+static inline void put32(uint8_t *at, uint32_t value)
+{
+    memcpy(at, &value, sizeof(value));
+}
+
+static inline void put64(uint8_t *at, uint64_t value)
+{
+    memcpy(at, &value, sizeof(value));
+}
+
+/* ---- Labels ---- */
+
+X86Label x86_label(X86 *x)
+{
+    if (x->failed || !vec_reserve(&x->labels, &x->label_capacity, x->label_count + 1,
+            sizeof(*x->labels))) {
+        x->failed = true;
+        return 0;
+    }
+    x->labels[x->label_count] = X86_UNBOUND;
+    return x->label_count++;
+}
+
+void x86_bind(X86 *x, X86Label label)
+{
+    if (x->failed)
+        return;
+    x->labels[label] = x86_position(x);
+    if (x->listing)
+        x86_list_label(x, label);
+}
+
+/* Add a distance to the field of 'size' bytes that holds the addend. */
+static bool patch(X86 *x, uint8_t *at, uint32_t distance, uint32_t size)
+{
+    uint32_t value;
+    if (size == 4) {
+        memcpy(&value, at, sizeof(value));
+        put32(at, value + distance);
+        return true;
+    }
+    value = (uint32_t) (int8_t) *at + distance;
+    *at = (uint8_t) value;
+    if ((int32_t) value == (int8_t) value)
+        return true;
+    x->failed = true;
+    return error_set(JIT_ERROR_COMPILE, "native engine: a short jump over %d bytes",
+        (int32_t) value);
+}
+
+/* Write the field at 'at', which refers to 'label'. */
+static void refer(X86 *x, uint8_t *at, X86Label label, int32_t addend, uint32_t size)
+{
+    if (x->failed)
+        return;
+    const uint32_t position = (uint32_t) (at - x->code);
+    if (size == 1)
+        *at = (uint8_t) addend;
+    else
+        put32(at, (uint32_t) addend);
+    if (x->labels[label] != X86_UNBOUND)
+        patch(x, at, x->labels[label] - position, size);
+    else if (vec_reserve(&x->fixups, &x->fixup_capacity, x->fixup_count + 1,
+            sizeof(*x->fixups)))
+        x->fixups[x->fixup_count++] = (X86Fixup){ position, label, size };
+    else
+        x->failed = true;
+}
+
+bool x86_finish(X86 *x)
+{
+    TRY(!x->failed, false);
+    for (uint32_t i = 0; i < x->fixup_count; i++) {
+        const X86Fixup fixup = x->fixups[i];
+        const uint32_t target = x->labels[fixup.label];
+        if (target == X86_UNBOUND) {
+            x->failed = true;
+            return error_set(JIT_ERROR_COMPILE,
+                "native engine: label %u is used but not bound", fixup.label);
+        }
+        TRY(patch(x, x->code + fixup.at, target - fixup.at, fixup.size), false);
+    }
+    x->fixup_count = 0;
+    return true;
+}
+
+/* ---- Operands in memory ---- */
+
+/* ModRM and so on of labels and without a base; 'tail' bytes of the instruction
+ * follow. */
+static uint8_t *put_rare_mem(X86 *x, uint8_t *at, uint32_t modrm, X86Mem mem,
+    uint32_t tail)
+{
+    if (mem.base == X86_LABEL_BASE) {
+        *at++ = (uint8_t) (modrm | 5);
+        refer(x, at, (X86Label) mem.disp, mem.offset - 4 - (int32_t) tail, 4);
+        return at + 4;
+    }
+    /* Base 5 in SIB and no displacement means no base and 32 bits of displacement. */
+    const uint32_t sib = (uint32_t) mem.shift << 6 | (mem.index & 7u) << 3 | 5;
+    put16(at, (uint16_t) (modrm | 4 | sib << 8));
+    put32(at + 2, (uint32_t) mem.disp);
+    return at + 6;
+}
+
+/* ModRM, SIB and displacement; 'modrm' has the middle field only. 8-bit displacements
+ * are scaled by 1 << shift. Which bytes there are depends on the operands: numbers
+ * here, not branches to be mispredicted. */
+static ALWAYS_INLINE uint8_t *put_mem(uint8_t *at, uint32_t modrm, uint64_t bits,
+    uint32_t shift)
+{
+    const int32_t disp = (int32_t) (uint32_t) bits;
+    const int32_t scaled = disp >> shift;
+    const uint32_t base = bits >> 32 & 7;
+    const bool is_byte = ((int32_t) ((uint32_t) scaled << shift) == disp)
+        & (scaled == (int8_t) scaled);
+    /* Base 5 without displacement would mean something else. */
+    const uint32_t mod = (uint32_t) ((disp != 0) | (base == 5)) << !is_byte;
+    const uint32_t has_sib = ((bits >> 40 & 0xFF) != X86_NO_INDEX) | (base == 4);
+    const uint32_t sib = (bits >> 42 & 0xC0) | (bits >> 37 & 0x38) | base;
+    modrm |= mod << 6 | (has_sib ? 4 : base);
+    put16(at, (uint16_t) (modrm | sib << 8));
+    put32(at + 1 + has_sib, (uint32_t) (is_byte ? scaled : disp));
+    return at + (1 + has_sib + mod + (mod & 2));
+}
+
+/* A memory operand as a number: fields are read from a register. */
+static inline uint64_t mem_number(X86Mem mem)
+{
+    uint64_t bits;
+    memcpy(&bits, &mem, sizeof(bits));
+    return bits;
+}
+
+/* Is it [base + index * scale + displacement]? */
+static inline bool is_plain(X86Mem mem)
+{
+    return mem.base < X86_NO_BASE;
+}
+
+/* Bit 3 of base and index and bit 4 of a vector index, where a word inverts them. */
+static inline uint32_t mem_bits(uint64_t bits)
+{
+    return (bits >> 22 & 0x2000) | (bits >> 29 & 0x4000);
+}
+
+static inline uint32_t vector_index_bit(uint64_t bits)
+{
+    return bits >> 17 & 1u << 27;
+}
+
+/* ---- Instructions ---- */
+
+/* Bring the registers to their places. They are below 32. */
+static inline uint64_t add_regs(const Row *row, const uint64_t *bits, uint32_t regs,
+    uint64_t word)
+{
+    const uint32_t at = row->places + regs;
+    return word ^ bits[at & 0x7F] ^ bits[at >> 8 & 0x7F] ^ bits[at >> 16 & 0x7F]
+        ^ bits[at >> 24 & 0x7F];
+}
+
+/* VEX of 2 or 3 bytes with what follows. The short one implies map 0F, W = 0 and low
+ * registers in rm or memory; which one it is depends on registers, which no branch
+ * predictor knows. Returns the number of bytes saved. */
+static inline uint32_t shorten(uint64_t *word)
+{
+    const uint64_t full = *word;
+    const bool is_short = (full & 0x807F00) == 0x6100;
+    const uint64_t brief = 0xC5 | (full & 0x8000) | (full >> 8 & 0x7F00)
+        | (full >> 8 & ~(uint64_t) 0xFFFF);
+    *word = is_short ? brief : full;
+    return is_short;
+}
+
+/* Prefixes and opcode of the instructions that are older than VEX; 'word' is VEX.
+ * 'size' is that of the immediate. */
+static ALWAYS_INLINE uint8_t *put_legacy(uint8_t *at, const Row *row, X86Form form,
+    uint64_t word, bool needs_rex, uint32_t size)
+{
+    static const uint8_t prefixes[] = { 0, 0x66, 0xF3, 0xF2 };
+    const uint64_t bits = word | (form & X86_W);
+    const uint32_t rex = 0x40 | (bits >> (X86_W_SHIFT - 3) & 8) | (~bits >> 13 & 7);
+    const uint32_t prefix = word >> 16 & 3;
+    uint32_t opcode = (uint32_t) (word >> VEX_OPCODE) + (form >> X86_COND_SHIFT & 15);
+    if (row->flags & ROW_LOCK)
+        *at++ = 0xF0;
+    if (prefix)
+        *at++ = prefixes[prefix];
+    if (rex != 0x40 || needs_rex)
+        *at++ = (uint8_t) rex;
+    if ((word >> 8 & 0x1F) == X86_MAP_0F)
+        *at++ = 0x0F;
+    if (row->imm & X86_IMM_SHORT && size == 1)
+        opcode |= 2;
+    *at++ = (uint8_t) opcode;
+    return at;
+}
+
+/* Bytes of the immediate. */
+static inline uint32_t imm_size(const Row *row, int32_t imm)
+{
+    if (row->imm & X86_IMM_SHORT && imm == (int8_t) imm)
+        return 1;
+    return row->imm & X86_IMM_SIZE;
+}
+
+/* Registers 4-7 are spl, bpl, sil, dil with a REX prefix, else ah, ch, dh, bh; 12-15
+ * have one anyway. */
+static inline bool is_byte_reg(const Row *row, uint32_t modrm)
+{
+    return row->flags & ROW_BYTE_REG && modrm & 0x20;
+}
+
+static void emit_legacy(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    int32_t imm)
+{
+    const uint64_t word = add_regs(row, vex_bits, regs, row->vex);
+    const uint32_t modrm = (uint8_t) (word >> VEX_MODRM);
+    const uint32_t size = imm_size(row, imm);
+    const bool needs_rex
+        = is_byte_reg(row, modrm) || (row->flags & ROW_BYTE_RM && modrm & 4);
+    uint8_t *at = put_legacy(x->at, row, form, word, needs_rex, size);
+    if (row->flags & ROW_OPCODE_REG)
+        at[-1] = (uint8_t) (at[-1] | (modrm & 7));
+    else if (!(row->flags & ROW_BARE))
+        *at++ = (uint8_t) modrm;
+    put32(at, (uint32_t) imm);
+    x->at = at + size;
+}
+
+static ALWAYS_INLINE void emit_mem_legacy(X86 *x, const Row *row, X86Form form,
+    uint32_t regs, X86Mem mem, int32_t imm, bool plain)
+{
+    const uint64_t bits = mem_number(mem);
+    const uint64_t word = add_regs(row, vex_bits, regs, row->vex) ^ mem_bits(bits);
+    const uint32_t modrm = (uint8_t) (word >> VEX_MODRM);
+    const uint32_t size = imm_size(row, imm);
+    uint8_t *at = put_legacy(x->at, row, form, word, is_byte_reg(row, modrm), size);
+    at = plain ? put_mem(at, modrm & 0x38, bits, 0)
+        : put_rare_mem(x, at, modrm & 0x38, mem, size);
+    put32(at, (uint32_t) imm);
+    x->at = at + size;
+}
+
+/* The bits that VEX takes from a form. */
+static inline uint32_t vex_form(X86Form form)
+{
+    return (form & X86_W) | (form & X86_256) >> (X86_LENGTH_SHIFT - 18);
+}
+
+/* The word of EVEX without operands, for instructions on registers. */
+static inline uint64_t evex_word(const Row *row, X86Form form)
+{
+    /* With b set, the length bits say how to round. */
+    if (form & X86_B)
+        form = (form & ~X86_LENGTH(3))
+            | (form & (X86_RZ ^ X86_B)) << (X86_LENGTH_SHIFT - X86_ROUND_SHIFT);
+    return row->evex | (form & EVEX_FORM_BITS);
+}
+
+/* By how many bits an 8-bit displacement is scaled. */
+static inline uint32_t tuple_shift(const Row *row, X86Form form)
+{
+    const uint32_t tuple
+        = row->tuple + (row->tuple == X86_TUPLE_G && form & X86_W);
+    return form & X86_B ? row->bcast
+        : x86_tuple_shift[tuple][form >> X86_LENGTH_SHIFT & 3];
+}
+
+static ALWAYS_INLINE void emit(X86 *x, X86Form form, uint32_t regs, int32_t imm)
+{
+    const Row *const row = &rows[form & X86_OP_MASK];
+    const uint64_t byte = (uint8_t) imm;
+    uint32_t size = row->imm & X86_IMM_SIZE;
+    uint64_t word;
+    if (row->flags & ROW_LEGACY) {
+        emit_legacy(x, row, form, regs, imm);
+        return;
+    }
+    if (row->flags & ROW_EVEX || (form & X86_EVEX_FORM) | (regs & X86_HIGH_REGS)) {
+        word = add_regs(row, evex_bits, regs, evex_word(row, form)) | byte << EVEX_IMM;
+        size += EVEX_IMM / 8;
+    } else {
+        word = add_regs(row, vex_bits, regs, row->vex | vex_form(form))
+            | byte << VEX_IMM;
+        size += VEX_IMM / 8 - shorten(&word) - (row->flags & ROW_BARE);
+    }
+    put64(x->at, word);
+    x->at += size;
+}
+
+static ALWAYS_INLINE void emit_mem(X86 *x, X86Form form, uint32_t regs, X86Mem mem,
+    int32_t imm, bool plain)
+{
+    const Row *const row = &rows[form & X86_OP_MASK];
+    const uint64_t bits = mem_number(mem);
+    const uint32_t size = row->imm & X86_IMM_SIZE;
+    uint8_t *at = x->at;
+    uint32_t shift, modrm;
+    uint64_t word;
+    if (row->flags & ROW_LEGACY) {
+        emit_mem_legacy(x, row, form, regs, mem, imm, plain);
+        return;
+    }
+    if (row->flags & (ROW_EVEX | ROW_EVEX_MEM)
+        || (form & X86_EVEX_FORM) | (regs & X86_HIGH_REGS)) {
+        word = add_regs(row, evex_bits, regs, row->evex | (form & EVEX_FORM_BITS))
+            ^ mem_bits(bits) ^ vector_index_bit(bits);
+        put64(at, word);
+        at += EVEX_MODRM / 8;
+        modrm = (uint32_t) (word >> EVEX_MODRM);
+        shift = tuple_shift(row, form);
+    } else {
+        word = add_regs(row, vex_bits, regs, row->vex | vex_form(form))
+            ^ mem_bits(bits);
+        imm |= (int32_t) (word >> VEX_IMM);
+        modrm = (uint32_t) (word >> VEX_MODRM);
+        at += VEX_MODRM / 8 - shorten(&word);
+        put64(x->at, word);
+        shift = 0;
+    }
+    at = plain ? put_mem(at, modrm & 0x38, bits, shift)
+        : put_rare_mem(x, at, modrm & 0x38, mem, size);
+    *at = (uint8_t) imm;
+    x->at = at + size;
+}
+
+static ALWAYS_INLINE void emit_one(X86 *x, X86Form form, uint32_t regs, int32_t imm)
+{
+    if (x->at >= x->limit)
+        grow(x, 0);
+    if (x->listing)
+        x86_list(x, form, regs, NULL, imm);
+    emit(x, form, regs, imm);
+}
+
+static ALWAYS_INLINE void emit_mem_one(X86 *x, X86Form form, uint32_t regs, X86Mem mem,
+    int32_t imm)
+{
+    if (x->at >= x->limit)
+        grow(x, 0);
+    if (x->listing)
+        x86_list(x, form, regs, &mem, imm);
+    if (is_plain(mem))
+        emit_mem(x, form, regs, mem, imm, true);
+    else
+        emit_mem(x, form, regs, mem, imm, false);
+}
+
+/* By how much the opmask of the next copy is further. */
+static inline X86Form copy_opmask(const X86Copies *c, const CopyRow *row, X86Form form)
+{
+    return row->opmask && form & X86_K(7) ? X86_K(c->masks) : 0;
+}
+
+/* By how many bytes its place in memory is. */
+static inline int32_t copy_distance(const X86Copies *c, const CopyRow *row, X86Mem mem)
+{
+    if (mem.index == c->index && !row->vector_index)
+        return (int32_t) ((uint32_t) c->index_step << mem.shift);
+    return mem.base == c->base ? c->base_step : 0;
+}
+
+/* ---- Copies ---- */
+
+/* Is the instruction EVEX whatever its registers are? 'flags' are those of rows that
+ * say so. */
+static inline bool always_evex(const Row *row, X86Form form, uint32_t flags)
+{
+    return !(row->flags & ROW_LEGACY)
+        && (row->flags & flags || form & X86_EVEX_FORM);
+}
+
+/* Copies of an instruction that is EVEX anyway differ in the numbers of their
+ * registers: the word is made once. */
+static void emit_copies(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    int32_t imm)
+{
+    const X86Copies *const c = &x->copies;
+    const CopyRow *const copy = &copy_rows[form & X86_OP_MASK];
+    const uint32_t further = copy->vectors * c->vectors + copy->masks * c->masks;
+    const X86Form opmask = copy_opmask(c, copy, form);
+    const uint32_t size = (row->imm & X86_IMM_SIZE) + EVEX_IMM / 8;
+    uint64_t word = evex_word(row, form) | (uint64_t) (uint8_t) imm << EVEX_IMM;
+    uint8_t *at = x->at;
+    x->copies.refused |= further && copy->to_general;
+    for (uint32_t left = further ? c->count : 1; left > 0; left--) {
+        put64(at, add_regs(row, evex_bits, regs, word));
+        at += size;
+        word += opmask; /* in the same place */
+        regs += further;
+    }
+    x->at = at;
+}
+
+/* Bits 3 and 4 of base and index of a memory operand, where an EVEX word has them. */
+static inline uint32_t evex_mem_bits(uint64_t bits)
+{
+    return mem_bits(bits) ^ vector_index_bit(bits);
+}
+
+/* An EVEX instruction with a plain memory operand; returns where the next one goes. */
+static inline uint8_t *put_evex_mem(uint8_t *at, const Row *row, uint64_t word,
+    uint32_t regs, X86Mem mem, uint32_t shift, int32_t imm)
+{
+    const uint64_t bits = mem_number(mem);
+    word = add_regs(row, evex_bits, regs, word) ^ evex_mem_bits(bits);
+    put64(at, word);
+    at = put_mem(at + EVEX_MODRM / 8, (uint32_t) (word >> EVEX_MODRM) & 0x38, bits,
+        shift);
+    *at = (uint8_t) imm;
+    return at + (row->imm & X86_IMM_SIZE);
+}
+
+/* The same with a plain memory operand. Often all copies have the same, and so the same
+ * bytes behind the opcode but for a register. */
+static void emit_mem_copies(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    X86Mem mem, int32_t imm)
+{
+    const X86Copies *const c = &x->copies;
+    const CopyRow *const copy = &copy_rows[form & X86_OP_MASK];
+    const uint32_t further
+        = copy->own_vectors * c->vectors + copy->own_masks * c->masks;
+    const X86Form opmask = copy_opmask(c, copy, form);
+    const int32_t distance = copy_distance(c, copy, mem);
+    const uint32_t shift = tuple_shift(row, form);
+    uint64_t word = row->evex | (form & EVEX_FORM_BITS);
+    uint8_t *at = put_evex_mem(x->at, row, word, regs, mem, shift, imm);
+    const uint32_t size = (uint32_t) (at - x->at);
+    uint64_t tail;
+    memcpy(&tail, x->at + EVEX_MODRM / 8, sizeof(tail));
+    for (uint32_t i = copy->vectors | copy->masks ? 1 : c->count; i < c->count; i++) {
+        word += opmask;
+        regs += further;
+        if (distance || copy->vector_index) {
+            mem.disp += distance;
+            mem.index = (uint8_t) (mem.index + (copy->vector_index ? c->vectors : 0));
+            at = put_evex_mem(at, row, word, regs, mem, shift, imm);
+        } else {
+            const uint64_t full = add_regs(row, evex_bits, regs, word)
+                ^ evex_mem_bits(mem_number(mem));
+            put64(at, full);
+            put64(at + EVEX_MODRM / 8,
+                (tail & ~(uint64_t) 0x38) | (full >> EVEX_MODRM & 0x38));
+            at += size;
+        }
+    }
+    x->at = at;
+}
+
+/* What is rare: a full buffer, a failure before, a listing, copies that are not EVEX, a
+ * label. Kept apart so that the usual path is one function without calls. */
+static __attribute__((noinline)) void emit_rare(X86 *x, X86Form form, uint32_t regs,
+    int32_t imm)
+{
+    const X86Copies *const c = &x->copies;
+    const CopyRow *const row = &copy_rows[form & X86_OP_MASK];
+    const uint32_t further = row->vectors * c->vectors + row->masks * c->masks;
+    const uint32_t count = c->count > 1 && further ? c->count : 1;
+    const X86Form opmask = copy_opmask(c, row, form);
+    x->copies.refused |= count > 1 && row->to_general;
+    for (uint32_t i = 0; i < count; i++) {
+        emit_one(x, form, regs, imm);
+        form += opmask;
+        regs += further;
+    }
+}
+
+static __attribute__((noinline)) void emit_mem_rare(X86 *x, X86Form form, uint32_t regs,
+    X86Mem mem, int32_t imm)
+{
+    const X86Copies *const c = &x->copies;
+    const CopyRow *const row = &copy_rows[form & X86_OP_MASK];
+    const bool copied = c->count > 1 && (row->vectors | row->masks);
+    const uint32_t count = copied ? c->count : 1;
+    const uint32_t further = row->own_vectors * c->vectors + row->own_masks * c->masks;
+    const X86Form opmask = copy_opmask(c, row, form);
+    const int32_t distance = copy_distance(c, row, mem);
+    for (uint32_t i = 0; i < count; i++) {
+        emit_mem_one(x, form, regs, mem, imm);
+        form += opmask;
+        regs += further;
+        mem.disp += distance;
+        if (row->vector_index)
+            mem.index = (uint8_t) (mem.index + c->vectors);
+    }
+}
+
+void x86_emit(X86 *x, X86Form form, uint32_t regs, int32_t imm)
+{
+    const Row *const row = &rows[form & X86_OP_MASK];
+    if (x->at >= x->limit || x->listing)
+        emit_rare(x, form, regs, imm);
+    else if (x->copies.count <= 1)
+        emit(x, form, regs, imm);
+    else if (always_evex(row, form, ROW_EVEX))
+        emit_copies(x, row, form, regs, imm);
+    else
+        emit_rare(x, form, regs, imm);
+}
+
+void x86_emit_mem(X86 *x, X86Form form, uint32_t regs, X86Mem mem, int32_t imm)
+{
+    const Row *const row = &rows[form & X86_OP_MASK];
+    if (x->at >= x->limit || x->listing || !is_plain(mem))
+        emit_mem_rare(x, form, regs, mem, imm);
+    else if (x->copies.count <= 1)
+        emit_mem(x, form, regs, mem, imm, true);
+    else if (always_evex(row, form, ROW_EVEX | ROW_EVEX_MEM))
+        emit_mem_copies(x, row, form, regs, mem, imm);
+    else
+        emit_mem_rare(x, form, regs, mem, imm);
+}
+
+void x86_mov_imm(X86 *x, int reg, uint64_t value)
+{
+    if (value <= UINT32_MAX) {
+        x86_ri(x, X86_MOV_R, reg, (int32_t) (uint32_t) value);
+    } else if (value == (uint64_t) (int64_t) (int32_t) value) {
+        x86_ri(x, X86_MOV_I | X86_W, reg, (int32_t) value);
+    } else {
+        /* The row knows the lower half of the immediate. */
+        if (x->at >= x->limit)
+            grow(x, 0);
+        if (x->listing)
+            x86_list_mov(x, reg, value);
+        emit_legacy(x, &rows[X86_MOV_R], X86_W, (uint32_t) reg,
+            (int32_t) (uint32_t) value);
+        put32(x->at, (uint32_t) (value >> 32));
+        x->at += 4;
+    }
+}
+
+/* ---- Jumps ---- */
+
+/* An instruction of one or two opcode bytes and a field of 'size' bytes. */
+static void jump(X86 *x, X86Label label, const char *name, uint32_t opcode,
+    uint32_t opcode_size, uint32_t size)
+{
+    x->copies.refused |= x->copies.count > 1;
+    if (x->at >= x->limit)
+        grow(x, 0);
+    if (x->listing)
+        x86_list_jump(x, name, label);
+    put16(x->at, (uint16_t) opcode);
+    refer(x, x->at + opcode_size, label, -(int32_t) size, size);
+    x->at += opcode_size + size;
+}
+
+/* Is the label bound and within reach of a short jump from here? */
+static bool is_near(const X86 *x, X86Label label)
+{
+    return !x->failed && x->labels[label] != X86_UNBOUND
+        && x86_position(x) + 2 - x->labels[label] <= 128;
+}
+
+void x86_jmp(X86 *x, X86Label label)
+{
+    if (is_near(x, label))
+        x86_jmp_short(x, label);
+    else
+        jump(x, label, "jmp", 0xE9, 1, 4);
+}
+
+void x86_jmp_short(X86 *x, X86Label label)
+{
+    jump(x, label, "jmp", 0xEB, 1, 1);
+}
+
+void x86_jcc(X86 *x, X86Cond cond, X86Label label)
+{
+    if (is_near(x, label))
+        x86_jcc_short(x, cond, label);
+    else
+        jump(x, label, x86_jcc_names[cond], 0x800F + ((uint32_t) cond << 8), 2, 4);
+}
+
+void x86_jcc_short(X86 *x, X86Cond cond, X86Label label)
+{
+    jump(x, label, x86_jcc_names[cond], 0x70 + (uint32_t) cond, 1, 1);
+}
+
+void x86_call(X86 *x, X86Label label)
+{
+    jump(x, label, "call", 0xE8, 1, 4);
+}
+
+/* ---- Data and padding ---- */
+
+void x86_bytes(X86 *x, const void *data, size_t size)
+{
+    if (x->failed || size == 0)
+        return;
+    if (x->at >= x->limit || size > (size_t) (x->limit - x->at)) {
+        grow(x, size);
+        if (x->failed)
+            return;
+    }
+    memcpy(x->at, data, size);
+    x->at += size;
+}
+
+/* Bytes from here to a multiple of 'alignment'. */
+static uint32_t gap(const X86 *x, uint32_t alignment)
+{
+    return (0u - x86_position(x)) & (alignment - 1);
+}
+
+void x86_align_data(X86 *x, uint32_t alignment)
+{
+    static const uint8_t zeros[64];
+    x86_bytes(x, zeros, gap(x, alignment));
+}
+
+void x86_align(X86 *x, uint32_t alignment)
+{
+    /* nop dword ptr [rax + rax + 0] and its shorter forms. */
+    static const uint8_t nops[9][9] = {
+        { 0x90 },
+        { 0x66, 0x90 },
+        { 0x0F, 0x1F, 0x00 },
+        { 0x0F, 0x1F, 0x40, 0x00 },
+        { 0x0F, 0x1F, 0x44, 0x00, 0x00 },
+        { 0x66, 0x0F, 0x1F, 0x44, 0x00, 0x00 },
+        { 0x0F, 0x1F, 0x80, 0x00, 0x00, 0x00, 0x00 },
+        { 0x0F, 0x1F, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
+        { 0x66, 0x0F, 0x1F, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
+    };
+    for (uint32_t left = gap(x, alignment); left > 0;) {
+        const uint32_t size = left < 9 ? left : 9;
+        if (x->listing)
+            x86_list_nop(x);
+        x86_bytes(x, nops[size - 1], size);
+        left -= size;
+    }
+}
+
+void x86_distance(X86 *x, X86Label target, X86Label base)
+{
+    if (x->at >= x->limit)
+        grow(x, 0);
+    if (x->failed)
+        return;
+    refer(x, x->at, target, (int32_t) (x86_position(x) - x->labels[base]), 4);
+    x->at += 4;
+}

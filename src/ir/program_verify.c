@@ -1,0 +1,572 @@
+/*
+ * program_verify.c -- is a Program well-formed?
+ *
+ * One pass over the instructions, checking each against its row in ops.def and its
+ * operands against the instructions before it. The first fault is recorded with its
+ * position.
+ *
+ * Control flow: each body (a loop's, each side of a conditional) is a part with a
+ * number; part 0 is what stands outside. A stack holds the regions that are open. A
+ * value can be used while its part is open.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "ir/program.h"
+
+typedef struct Verifier {
+    const Program *p, *root;
+    uint32_t self; /* position of 'p' in the root's callables[], else their number */
+    uint32_t *part;        /* of each instruction; NULL without regions */
+    uint8_t *open;         /* by part */
+    uint32_t *stack;       /* open regions, and ... */
+    uint32_t *stack_part;  /* ... which of their parts is open */
+    uint32_t depth, parts; /* parts so far, part 0 included */
+    uint32_t regions;      /* begun so far */
+} Verifier;
+
+static bool fault(uint32_t position, const Inst *inst, const char *format, ...)
+{
+    char text[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return error_set(JIT_ERROR_ARGUMENT, "program_verify(): %%%u = %s: %s", position,
+                     inst->op < OP_COUNT ? op_info[inst->op].name : "?", text);
+}
+
+static VarType arg_type(const Program *p, const Inst *inst, uint32_t k)
+{
+    return (VarType) p->insts[program_args(p, inst)[k]].type;
+}
+
+/* Does this operation take the name of a local array as operand i? */
+static bool names_local(const Inst *inst, uint32_t i)
+{
+    return (i == 0 && inst->op >= OP_LOCAL_READ && inst->op <= OP_LOCAL_MOVE) ||
+           (i == 1 && inst->op == OP_LOCAL_MOVE);
+}
+
+static bool check_operands(const Verifier *v, uint32_t at, const Inst *inst)
+{
+    const Program *p = v->p;
+    const OpInfo *info = &op_info[inst->op];
+    if (info->arity != OP_VARIADIC && inst->count != info->arity)
+        return fault(at, inst, "%u operands, expected %u", inst->count, info->arity);
+    if (inst->count > INST_ARGS &&
+        (inst->arg[0] > p->extra_count || p->extra_count - inst->arg[0] < inst->count))
+        return fault(at, inst, "operand list lies outside of extra[]");
+    const uint32_t *args = program_args(p, inst);
+    for (uint32_t i = 0; i < inst->count; ++i) {
+        if (args[i] >= at)
+            return fault(at, inst, "operand %u is %%%u, which is not computed yet",
+                         i + 1, args[i]);
+        if (p->insts[args[i]].type == VarTypeVoid)
+            return fault(at, inst, "operand %u has no value", i + 1);
+        if (v->part && !v->open[v->part[args[i]]])
+            return fault(at, inst, "operand %u is %%%u, in a body that has ended",
+                         i + 1, args[i]);
+        if ((p->insts[args[i]].op == OP_LOCAL) != names_local(inst, i))
+            return fault(at, inst, "operand %u is %sa local array", i + 1,
+                         names_local(inst, i) ? "not " : "");
+    }
+    return true;
+}
+
+/* Which aux values exist depends on the operation. */
+static bool check_aux(const Verifier *v, uint32_t at, const Inst *inst)
+{
+    const Program *p = v->p, *root = v->root;
+    switch (inst->op)
+{
+    case OP_LITERAL:
+        if (inst->aux >= p->literal_count)
+            return fault(at, inst, "literal %u of %u", inst->aux, p->literal_count);
+        return true;
+    case OP_LOAD:
+    case OP_STORE:
+    case OP_PARAM: {
+        if (inst->aux >= root->param_count)
+            return fault(at, inst, "slot %u of %u", inst->aux, root->param_count);
+        ParamKind kind = (ParamKind) root->params[inst->aux].kind;
+        bool fits = inst->op == OP_LOAD ? kind == PARAM_INPUT
+                    : inst->op == OP_STORE
+                        ? kind == PARAM_OUTPUT
+                        : kind == PARAM_POINTER || kind == PARAM_VALUE;
+        if (!fits)
+            return fault(at, inst, "slot %u is of kind %d", inst->aux, (int) kind);
+        return true;
+    }
+    case OP_GATHER_PACKET:
+        if (inst->aux < 2 || inst->aux > 64 || (inst->aux & (inst->aux - 1)))
+            return fault(at, inst, "packet of %u", inst->aux);
+        return true;
+    case OP_PACKET_ITEM: {
+        const Inst *packet = &p->insts[inst->arg[0]];
+        if (packet->op != OP_GATHER_PACKET || inst->aux >= packet->aux)
+            return fault(at, inst, "item %u of %%%u", inst->aux, inst->arg[0]);
+        return true;
+    }
+    case OP_SCATTER:
+    case OP_SCATTER_PACKET:
+        if ((inst->aux & 0xff) >= ReduceOpCount || inst->aux >> 8 >= ReduceModeCount)
+            return fault(at, inst, "reduction 0x%x", inst->aux);
+        return true;
+    case OP_CHECK:
+        if (inst->aux >= root->check_count || !root->param_count ||
+            root->params[root->param_count - 1].kind != PARAM_REPORT)
+            return fault(at, inst, "check %u of %u without report", inst->aux,
+                         root->check_count);
+        return true;
+    case OP_PRINT:
+        if (inst->aux >= root->print_count ||
+            program_find_param(root, PARAM_PRINT) == PROGRAM_NONE)
+            return fault(at, inst, "print %u of %u without log", inst->aux,
+                         root->print_count);
+        return true;
+    case OP_LOCAL:
+        if (inst->aux == 0)
+            return fault(at, inst, "no entries");
+        return true;
+    case OP_STMT:
+        if (inst->aux >= p->stmt_count)
+            return fault(at, inst, "statement %u of %u", inst->aux, p->stmt_count);
+        return true;
+    default:
+        return true;
+    }
+}
+
+static bool expect(const Program *p, uint32_t at, const Inst *inst, uint32_t k,
+                   VarType type)
+{
+    VarType found = arg_type(p, inst, k);
+    if (found == type)
+        return true;
+    return fault(at, inst, "operand %u is %s, expected %s", k + 1,
+                 type_info[found].name, type_info[type].name);
+}
+
+static bool expect_index(const Program *p, uint32_t at, const Inst *inst, uint32_t k)
+{
+    VarType found = arg_type(p, inst, k);
+    if (found == VarTypeUInt32 || found == VarTypeInt32)
+        return true;
+    return fault(at, inst, "the index is %s", type_info[found].name);
+}
+
+/* Pointer, values, index, mask in the places that each operation has them. */
+static bool check_memory(const Program *p, uint32_t at, const Inst *inst)
+{
+    uint32_t n = inst->count, index = n - 2, mask = n - 1, value = 1, values = 0;
+    switch (inst->op) {
+    case OP_SCATTER:
+    case OP_SCATTER_ADD:
+    case OP_SCATTER_EXCH:
+        values = 1;
+        break;
+    case OP_SCATTER_CAS:
+        values = 2;
+        break;
+    case OP_SCATTER_PACKET:
+        index = 1;
+        mask = 2;
+        value = 3;
+        values = n - 3;
+        break;
+    default:
+        break;
+    }
+    if (n < 3 || (inst->op == OP_SCATTER_PACKET && n < 5) ||
+        (inst->op == OP_SCATTER_CAS && n != 5))
+        return fault(at, inst, "%u operands", n);
+    if (!expect(p, at, inst, 0, VarTypePointer) || !expect_index(p, at, inst, index) ||
+        !expect(p, at, inst, mask, VarTypeBool))
+        return false;
+    if (!(p->insts[program_args(p, inst)[0]].flags & INST_UNIFORM))
+        return fault(at, inst, "the pointer is not uniform");
+    VarType type = op_info[inst->op].result == RESULT_VOID ? arg_type(p, inst, value)
+                                                           : (VarType) inst->type;
+    if (!(op_info[inst->op].operands >> type & 1))
+        return fault(at, inst, "not defined for %s", type_info[type].name);
+    for (uint32_t i = 0; i < values; ++i)
+        if (!expect(p, at, inst, value + i, type))
+            return false;
+    return true;
+}
+
+/* Values, index, mask of an access to a local array. */
+static bool check_local(const Program *p, uint32_t at, const Inst *inst)
+{
+    switch (inst->op) {
+    case OP_LOCAL:
+        return expect(p, at, inst, 0, (VarType) inst->type);
+    case OP_LOCAL_READ:
+        return expect_index(p, at, inst, 1) && expect(p, at, inst, 2, VarTypeBool) &&
+               expect(p, at, inst, 0, (VarType) inst->type);
+    case OP_LOCAL_WRITE:
+        return expect(p, at, inst, 1, arg_type(p, inst, 0)) &&
+               expect_index(p, at, inst, 2) && expect(p, at, inst, 3, VarTypeBool);
+    default: /* OP_LOCAL_MOVE */
+        if (p->insts[inst->arg[0]].aux != p->insts[inst->arg[1]].aux)
+            return fault(at, inst, "arrays of %u and %u entries",
+                         p->insts[inst->arg[0]].aux, p->insts[inst->arg[1]].aux);
+        return expect(p, at, inst, 1, arg_type(p, inst, 0)) &&
+               expect(p, at, inst, 2, VarTypeBool);
+    }
+}
+
+/* An unsigned index as wide as the result, and a table of literals. */
+static bool check_lookup(const Program *p, uint32_t at, const Inst *inst)
+{
+    uint32_t n = inst->count - 1u;
+    const TypeInfo *type = &type_info[inst->type];
+    if (inst->count < 3 || n > INST_LOOKUP_MOST || (n & (n - 1)))
+        return fault(at, inst, "%u operands", inst->count);
+    if (!(op_info[OP_LOOKUP].operands >> inst->type & 1))
+        return fault(at, inst, "not defined for %s", type->name);
+    for (uint32_t k = 1; k <= n; ++k) {
+        if (!expect(p, at, inst, k, (VarType) inst->type))
+            return false;
+        if (p->insts[program_args(p, inst)[k]].op != OP_LITERAL)
+            return fault(at, inst, "operand %u is no literal", k + 1);
+    }
+    return expect(p, at, inst, 0, type->size == 4 ? VarTypeUInt32 : VarTypeUInt64);
+}
+
+static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
+{
+    const Program *p = v->p;
+    const OpInfo *info = &op_info[inst->op];
+    if (inst->op >= OP_GATHER && inst->op <= OP_SCATTER_CAS &&
+        inst->op != OP_PACKET_ITEM)
+        return check_memory(p, at, inst);
+    if (inst->op == OP_CHECK)
+        return expect(p, at, inst, 0, VarTypeBool) && expect_index(p, at, inst, 1);
+    if (inst->op == OP_STORE)
+        return expect(p, at, inst, 0, (VarType) v->root->params[inst->aux].type);
+    if (inst->op >= OP_LOCAL && inst->op <= OP_LOCAL_MOVE)
+        return check_local(p, at, inst);
+    if (inst->op == OP_LOOKUP)
+        return check_lookup(p, at, inst);
+    if (inst->op == OP_PRINT)
+        return inst->count ? expect(p, at, inst, 0, VarTypeBool)
+                           : fault(at, inst, "no mask");
+    if (inst->op < OP_NEG || inst->op > OP_HYPOT)
+        return true;
+    uint32_t first = inst->op == OP_SELECT ? 1 : 0;
+    if (first && !expect(p, at, inst, 0, VarTypeBool))
+        return false;
+    VarType operand = arg_type(p, inst, first);
+    if (!(info->operands >> operand & 1))
+        return fault(at, inst, "not defined for %s", type_info[operand].name);
+    for (uint32_t i = first + 1; i < inst->count; ++i)
+        if (!expect(p, at, inst, i, operand))
+            return false;
+    VarType result = info->result == RESULT_MASK   ? VarTypeBool
+                     : info->result == RESULT_WIDE ? type_wide(operand)
+                                                   : operand;
+    if (inst->type != result)
+        return fault(at, inst, "the result is %s, expected %s",
+                     type_info[inst->type].name, type_info[result].name);
+    return true;
+}
+
+static bool check_flags(const Program *p, uint32_t at, const Inst *inst)
+{
+    if (inst->flags & INST_BYPASS && inst->op != OP_STORE)
+        return fault(at, inst, "only a store can bypass the caches");
+    if (inst->flags & INST_FAR && inst->op != OP_GATHER &&
+        inst->op != OP_GATHER_PACKET && inst->op != OP_STORE)
+        return fault(at, inst, "only gathers can be from far, and stores of many");
+    if (!(inst->flags & INST_UNIFORM) || inst->op == OP_LOAD)
+        return true;
+    if (inst->op == OP_COUNTER ||
+        (inst->op != OP_PARAM && !(op_info[inst->op].flags & F_PURE)))
+        return fault(at, inst, "cannot be uniform");
+    const uint32_t *args = program_args(p, inst);
+    for (uint32_t i = 0; i < inst->count; ++i)
+        if (!(p->insts[args[i]].flags & INST_UNIFORM))
+            return fault(at, inst, "marked uniform, but operand %u is not", i + 1);
+    return true;
+}
+
+/* ---- structure */
+
+static const Program *callable(const Verifier *v, const Region *region, uint32_t target)
+{
+    return v->root->callables[v->p->extra[region->targets + target]];
+}
+
+static bool check_target(const Verifier *v, uint32_t at, const Inst *inst,
+                         const Region *region, uint32_t target)
+{
+    uint32_t number = v->p->extra[region->targets + target];
+    if (number >= v->self)
+        return fault(at, inst, "callable %u cannot be called here", number);
+    const Program *to = v->root->callables[number], *first = callable(v, region, 0);
+    if (!to->inst_count || to->insts[to->inst_count - 1].op != OP_RETURN)
+        return fault(at, inst, "callable %u does not end with a return", number);
+    for (uint32_t i = 0; i < to->inst_count; ++i) {
+        const Inst *arg = &to->insts[i];
+        if (arg->op != OP_ARG || arg->aux == 0)
+            continue;
+        if (arg->aux + 1 >= inst->count ||
+            arg->type != arg_type(v->p, inst, arg->aux + 1))
+            return fault(at, inst, "input %u of callable %u is %s", arg->aux, number,
+                         type_info[arg->type].name);
+    }
+    const Inst *own = &to->insts[to->inst_count - 1];
+    const Inst *others = &first->insts[first->inst_count - 1];
+    if (own->count != others->count)
+        return fault(at, inst, "callables with %u and %u outputs", others->count,
+                     own->count);
+    for (uint32_t i = 0; i < own->count; ++i)
+        if (arg_type(to, own, i) != arg_type(first, others, i))
+            return fault(at, inst, "output %u of callable %u is %s", i, number,
+                         type_info[arg_type(to, own, i)].name);
+    return true;
+}
+
+static bool check_call(const Verifier *v, uint32_t at, const Inst *inst,
+                       const Region *region)
+{
+    if (inst->count < 2 || !expect(v->p, at, inst, 1, VarTypeUInt32))
+        return fault(at, inst, "a call needs a mask and a number of type uint32");
+    if (region->middle != at + 1 || region->end != at + 1)
+        return fault(at, inst, "a call ends at once");
+    if (region->targets > v->p->extra_count ||
+        v->p->extra_count - region->targets < region->target_count)
+        return fault(at, inst, "target list lies outside of extra[]");
+    for (uint32_t i = 0; i < region->target_count; ++i)
+        if (!check_target(v, at, inst, region, i))
+            return false;
+    return true;
+}
+
+/* The part that instructions belong to now. */
+static uint32_t current_part(const Verifier *v)
+{
+    return v->depth ? v->stack_part[v->depth - 1] : 0;
+}
+
+static void open_part(Verifier *v)
+{
+    v->stack_part[v->depth - 1] = v->parts;
+    v->open[v->parts++] = true;
+}
+
+static bool begin_region(Verifier *v, uint32_t at, const Inst *inst)
+{
+    const Program *p = v->p;
+    if (inst->aux != v->regions || inst->aux >= p->region_count)
+        return fault(at, inst, "region %u, expected %u of %u", inst->aux, v->regions,
+                     p->region_count);
+    const Region *region = &p->regions[v->regions++];
+    if (region->begin != at || region->middle <= at || region->end < region->middle ||
+        region->end >= p->inst_count || region->kind > REGION_CALL)
+        return fault(at, inst, "kind %u, positions %u, %u, %u", region->kind,
+                     region->begin, region->middle, region->end);
+    if (!inst->count || !expect(p, at, inst, 0, VarTypeBool))
+        return fault(at, inst, "no mask");
+    if (region->kind == REGION_IF &&
+        (inst->count != 2 || !expect(p, at, inst, 1, VarTypeBool)))
+        return fault(at, inst, "a conditional has a mask and a condition");
+    if (region->kind == REGION_CALL && !check_call(v, at, inst, region))
+        return false;
+    v->stack[v->depth++] = inst->aux;
+    open_part(v);
+    return true;
+}
+
+/* TEST, ELSE and END stand where their region, the innermost one, says. */
+static bool check_mark(Verifier *v, uint32_t at, const Inst *inst)
+{
+    if (!v->depth || v->stack[v->depth - 1] != inst->aux)
+        return fault(at, inst, "region %u is not the innermost one", inst->aux);
+    const Program *p = v->p;
+    const Region *region = &p->regions[inst->aux];
+    RegionKind expected = inst->op == OP_TEST   ? REGION_LOOP
+                          : inst->op == OP_ELSE ? REGION_IF
+                                                : (RegionKind) region->kind;
+    if (at != (inst->op == OP_END ? region->end : region->middle) ||
+        region->kind != expected)
+        return fault(at, inst, "is not where region %u has it", inst->aux);
+    const Inst *begin = &p->insts[region->begin], *middle = &p->insts[region->middle];
+    if (inst->op == OP_TEST)
+        return expect(p, at, inst, 0, VarTypeBool);
+    if (inst->op == OP_END && region->kind == REGION_LOOP) {
+        if (middle->op != OP_TEST || inst->count + 1u != begin->count)
+            return fault(at, inst, "%u states, expected %u", inst->count,
+                         begin->count - 1u);
+        for (uint32_t i = 0; i < inst->count; ++i)
+            if (!expect(p, at, inst, i, arg_type(p, begin, i + 1)))
+                return false;
+    }
+    if (inst->op == OP_END && region->kind == REGION_IF) {
+        if (middle->op != OP_ELSE || inst->count != middle->count)
+            return fault(at, inst, "%u outputs, the other side has %u", inst->count,
+                         middle->count);
+        for (uint32_t i = 0; i < inst->count; ++i)
+            if (!expect(p, at, inst, i, arg_type(p, middle, i)))
+                return false;
+    }
+    v->open[current_part(v)] = false;
+    if (inst->op == OP_ELSE)
+        open_part(v);
+    v->depth -= inst->op == OP_END;
+    return true;
+}
+
+static bool check_state(const Verifier *v, uint32_t at, const Inst *inst)
+{
+    const Region *region = v->depth ? &v->p->regions[v->stack[v->depth - 1]] : NULL;
+    if (!region || region->kind != REGION_LOOP || at != region->begin + 1 + inst->aux)
+        return fault(at, inst, "state %u stands behind the loop's begin", inst->aux);
+    const Inst *begin = &v->p->insts[region->begin];
+    if (inst->aux + 1 >= begin->count)
+        return fault(at, inst, "state %u of %u", inst->aux, begin->count - 1u);
+    VarType type = arg_type(v->p, begin, inst->aux + 1);
+    if (inst->type != type)
+        return fault(at, inst, "state %u is %s", inst->aux, type_info[type].name);
+    return true;
+}
+
+static bool check_result(const Verifier *v, uint32_t at, const Inst *inst)
+{
+    const Program *p = v->p;
+    uint32_t end = at;
+    while (end > 0 && p->insts[end].op == OP_RESULT)
+        end--;
+    if (p->insts[end].op != OP_END || inst->count)
+        return fault(at, inst, "stands behind the end of a region");
+    const Region *region = &p->regions[p->insts[end].aux];
+    if (inst->aux >= program_result_count(p, v->root, region))
+        return fault(at, inst, "result %u of %u", inst->aux,
+                     program_result_count(p, v->root, region));
+    if (at > end + 1 && p->insts[at - 1].aux >= inst->aux)
+        return fault(at, inst, "results are not in order");
+    VarType type = region->kind == REGION_CALL
+                       ? arg_type(callable(v, region, 0),
+                                  &callable(v, region, 0)
+                                       ->insts[callable(v, region, 0)->inst_count - 1],
+                                  inst->aux)
+                       : arg_type(p, &p->insts[region->end], inst->aux);
+    if (inst->type != type)
+        return fault(at, inst, "result %u is %s", inst->aux, type_info[type].name);
+    return true;
+}
+
+static bool check_active(const Verifier *v, uint32_t at, const Inst *inst)
+{
+    if (!v->depth || v->stack[v->depth - 1] != inst->aux)
+        return fault(at, inst, "region %u is not the innermost one", inst->aux);
+    if (inst->type != VarTypeBool)
+        return fault(at, inst, "the result is %s", type_info[inst->type].name);
+    return true;
+}
+
+/* What only callables have, and what they lack. */
+static bool check_place(const Verifier *v, uint32_t at, const Inst *inst)
+{
+    bool inside = v->p != v->root;
+    switch (inst->op) {
+    case OP_ARG:
+        if (inst->aux == 0 && inst->type != VarTypeBool)
+            return fault(at, inst, "argument 0 is the mask");
+        return inside || fault(at, inst, "stands outside of a callable");
+    case OP_RETURN:
+        return (inside && at + 1 == v->p->inst_count && !v->depth) ||
+               fault(at, inst, "does not end a callable");
+    case OP_LOAD:
+    case OP_STORE:
+    case OP_COUNTER:
+    case OP_WORKER:
+        return !inside || fault(at, inst, "stands in a callable");
+    default:
+        return true;
+    }
+}
+
+static bool check_structure(Verifier *v, uint32_t at, const Inst *inst)
+{
+    switch (inst->op) {
+    case OP_REGION:
+        return begin_region(v, at, inst);
+    case OP_TEST:
+    case OP_ELSE:
+    case OP_END:
+        return check_mark(v, at, inst);
+    case OP_STATE:
+        return check_state(v, at, inst);
+    case OP_RESULT:
+        return check_result(v, at, inst);
+    case OP_ACTIVE:
+        return check_active(v, at, inst);
+    default:
+        return check_place(v, at, inst);
+    }
+}
+
+static bool check_inst(Verifier *v, uint32_t at)
+{
+    const Program *p = v->p;
+    const Inst *inst = &p->insts[at];
+    if (inst->op == OP_NONE || inst->op >= OP_COUNT ||
+        op_info[inst->op].flags & F_TRACE)
+        return fault(at, inst, "operation %u does not occur in Programs", inst->op);
+    bool has_value = op_info[inst->op].result != RESULT_VOID;
+    if (has_value ? !type_valid((VarType) inst->type) : inst->type != VarTypeVoid)
+        return fault(at, inst, "result of type %u", inst->type);
+    if (!check_operands(v, at, inst) || !check_aux(v, at, inst) ||
+        !check_types(v, at, inst) || !check_flags(p, at, inst) ||
+        !check_structure(v, at, inst))
+        return false;
+    if (v->part)
+        v->part[at] = current_part(v);
+    return true;
+}
+
+static bool verify(const Program *p, const Program *root, uint32_t self)
+{
+    Verifier v = { .p = p, .root = root, .self = self, .parts = 1 };
+    bool ok = true;
+    if (p->region_count) {
+        v.part = alloc_zero(p->inst_count, sizeof(uint32_t));
+        v.open = alloc_zero(2 * (size_t) p->region_count + 1, 1);
+        v.stack = alloc_zero(p->region_count, sizeof(uint32_t));
+        v.stack_part = alloc_zero(p->region_count, sizeof(uint32_t));
+        ok = v.part && v.open && v.stack && v.stack_part;
+        if (ok)
+            v.open[0] = true;
+    }
+    for (uint32_t at = 0; ok && at < p->inst_count; ++at)
+        ok = check_inst(&v, at);
+    if (ok && v.regions != p->region_count)
+        ok = error_set(JIT_ERROR_ARGUMENT, "program_verify(): %u of %u regions occur",
+                       v.regions, p->region_count);
+    if (ok && v.depth)
+        ok = error_set(JIT_ERROR_ARGUMENT, "program_verify(): region %u has no end",
+                       v.stack[v.depth - 1]);
+    alloc_free(v.part);
+    alloc_free(v.open);
+    alloc_free(v.stack);
+    alloc_free(v.stack_part);
+    return ok;
+}
+
+bool program_verify(const Program *p)
+{
+    for (uint32_t i = 0; i < p->callable_count; ++i) {
+        const Program *c = p->callables[i];
+        if (c->param_count || c->callable_count || c->check_count || c->print_count)
+            return error_set(JIT_ERROR_ARGUMENT, "program_verify(): callable %u has "
+                             "parameters, callables, checks or prints of its own", i);
+        if (!verify(c, p, i))
+            return false;
+    }
+    return verify(p, p, p->callable_count);
+}

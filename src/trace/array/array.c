@@ -1,0 +1,366 @@
+/*
+ * array.c -- see array.h
+ */
+#include "trace/array/array.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "device/cpu/transfer.h"
+#include "trace/array/memory.h"
+#include "trace/eval/evaluate.h"
+#include "trace/eval/history.h"
+#include "trace/graph/arith.h"
+
+/* ---------------------------------------------------------------- creation */
+
+static bool valid(JitBackend backend, VarType type, size_t size, const char *function)
+{
+    return node_backend_valid(backend, function) && node_type_valid(type, function) &&
+           node_size_valid(size, function);
+}
+
+VarId array_literal(ThreadState *ts, JitBackend backend, VarType type,
+                    const void *value, size_t size, bool eval)
+{
+    TRY(valid(backend, type, size, "jit_var_literal()"), 0);
+    uint64_t bits = 0;
+    memcpy(&bits, value, type_info[type].size);
+    if (type == VarTypeBool)
+        bits = bits != 0;
+    if (!eval)
+        return node_literal(ts, backend, type, bits, (uint32_t) size);
+    uint32_t entry = type_info[type].size;
+    Buffer *buffer = buffer_get(size * entry);
+    TRY(buffer, 0);
+    VarId id = 0;
+    if (transfer_fill_buffer(ts->stream, buffer, bits, entry, size,
+                             history_report(ts, KernelTypeMemset, size, 0)))
+        id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
+    if (!id)
+        buffer_release(buffer);
+    return id;
+}
+
+VarId array_undefined(ThreadState *ts, JitBackend backend, VarType type, size_t size)
+{
+    TRY(valid(backend, type, size, "jit_var_undefined()"), 0);
+    const VarId none[4] = { 0 };
+    return node_raw(ts, OP_UNDEFINED, backend, type, (uint32_t) size, 0, none);
+}
+
+VarId array_counter(ThreadState *ts, JitBackend backend, size_t size)
+{
+    TRY(valid(backend, VarTypeUInt32, size, "jit_var_counter()"), 0);
+    if (size == 1)
+        return node_literal(ts, backend, VarTypeUInt32, 0, 1);
+    Var v = { .op = OP_COUNTER, .type = VarTypeUInt32, .backend = (uint8_t) backend,
+              .size = (uint32_t) size };
+    return node_new(ts, &v);
+}
+
+VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
+                size_t size, void (*release)(void *ptr, void *payload), void *payload)
+{
+    TRY(valid(backend, type, size, "jit_var_mem_map()"), 0);
+    uint32_t entry = type_info[type].size;
+    if (!ptr || (uintptr_t) ptr % entry)
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "jit_var_mem_map(): the address is %p, "
+                                 "expected one that is aligned to %u bytes",
+                                 ptr, entry);
+    Buffer *buffer = buffer_map(ptr, size * entry, NULL, NULL);
+    TRY(buffer, 0);
+    VarId id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
+    if (!id) {
+        buffer_release(buffer);
+        return 0;
+    }
+    buffer->release = release; /* only now: on failure the caller keeps the memory */
+    buffer->payload = payload;
+    return id;
+}
+
+VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const void *ptr,
+                     size_t size)
+{
+    TRY(valid(backend, type, size, "jit_var_mem_copy()"), 0);
+    if (!ptr)
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "jit_var_mem_copy(): the address is "
+                                 "NULL, expected %zu entries",
+                                 size);
+    Buffer *buffer = buffer_get(size * type_info[type].size);
+    TRY(buffer, 0);
+    memcpy(buffer->data, ptr, size * type_info[type].size);
+    VarId id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
+    if (!id)
+        buffer_release(buffer);
+    return id;
+}
+
+/* --------------------------------------------------------- other contents */
+
+/* A node of its own that is the same value: a select between it and itself, which
+ * nothing simplifies. For those that a region knows by index, or that run once. */
+static VarId wrap(ThreadState *ts, VarId id)
+{
+    const Var *v = var_get(id);
+    VarId mask = node_literal(ts, (JitBackend) v->backend, VarTypeBool, 1, 1);
+    TRY(mask, 0);
+    VarId result = node_raw(ts, OP_SELECT, (JitBackend) v->backend, (VarType) v->type,
+                            v->size, 0, (VarId[4]){ mask, id, id });
+    var_dec(mask);
+    return result;
+}
+
+VarId array_copy(ThreadState *ts, VarId id)
+{
+    TRY(node_usable(ts, id, "jit_var_copy()", "the variable"), 0);
+    const Var *v = var_get(id);
+    if (v->op == OP_EVALUATED)
+        return memory_duplicate(ts, id);
+    bool effect = op_info[v->op].flags & F_EFFECT;
+    if (v->op == OP_STATE || v->op == OP_ACTIVE || v->op == OP_ARG ||
+        v->op == OP_RESULT || (effect && v->flags & VAR_SYMBOLIC))
+        return wrap(ts, id);
+    if (effect || v->flags & VAR_OWN_TEXT) {
+        /* An atomic runs once, so its result has to be in memory before it can be
+         * copied. */
+        TRY(evaluate_var(ts, id), 0);
+        return memory_duplicate(ts, id);
+    }
+    Var copy = *v; /* operands gain references; not entered into value numbering */
+    copy.flags = v->flags & VAR_SYMBOLIC;
+    copy.extra = copy.pending = 0;
+    copy.scope = ts->scope;
+    return var_create(&copy, state_flag(ts, JitFlagReuseIndices));
+}
+
+VarId array_resize(ThreadState *ts, VarId id, size_t size)
+{
+    TRY(node_usable(ts, id, "jit_var_resize()", "the variable"), 0);
+    TRY(node_size_valid(size, "jit_var_resize()"), 0);
+    const Var *v = var_get(id);
+    if (v->size == size) {
+        var_inc(id);
+        return id;
+    }
+    if (v->size != 1)
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "jit_var_resize(): the variable has %u "
+                                 "entries, expected 1 or %zu",
+                                 v->size, size);
+    JitBackend backend = (JitBackend) v->backend;
+    VarType type = (VarType) v->type;
+    if (v->op == OP_LITERAL)
+        return node_literal(ts, backend, type, v->value.literal, (uint32_t) size);
+    if (v->op == OP_UNDEFINED)
+        return array_undefined(ts, backend, type, size);
+    /* A select between the value and itself with a mask of the new size, built directly
+     * because simplification would remove it. */
+    VarId mask = node_literal(ts, backend, VarTypeBool, 1, (uint32_t) size);
+    TRY(mask, 0);
+    Var wide = { .op = OP_SELECT, .type = (uint8_t) type, .backend = (uint8_t) backend,
+                 .size = (uint32_t) size, .dep = { mask, id, id } };
+    VarId result = node_new(ts, &wide);
+    var_dec(mask);
+    return result;
+}
+
+VarId array_shrink(ThreadState *ts, VarId id, size_t size)
+{
+    TRY(node_usable(ts, id, "jit_var_shrink()", "the variable"), 0);
+    const Var *v = var_get(id);
+    JitBackend backend = (JitBackend) v->backend;
+    VarType type = (VarType) v->type;
+    if (size == 0 || size > v->size)
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "jit_var_shrink(): size is %zu, expected "
+                                 "1 to %u",
+                                 size, v->size);
+    if (v->size == size) {
+        var_inc(id);
+        return id;
+    }
+    if (v->op == OP_LITERAL)
+        return node_literal(ts, backend, type, v->value.literal, (uint32_t) size);
+    if (v->op == OP_UNDEFINED)
+        return array_undefined(ts, backend, type, size);
+    TRY(evaluate_var(ts, id), 0);
+    size_t bytes = size * type_info[type].size;
+    Buffer *buffer = buffer_get(bytes);
+    TRY(buffer, 0);
+    VarId result = 0;
+    if (transfer_copy_buffer(ts->stream, buffer, 0, var_get(id)->value.buffer, 0, bytes,
+                             history_report(ts, KernelTypeMemcpy, bytes, 1)))
+        result = node_buffer(ts, backend, type, (uint32_t) size, buffer);
+    if (!result)
+        buffer_release(buffer);
+    return result;
+}
+
+/* ---------------------------------------------------------- rearrangement */
+
+/* op(counter, literal) of the given size; the counter comes first if 'forward'. */
+static VarId counter_with(ThreadState *ts, VarId like, uint32_t size, Op op,
+                          uint32_t operand, bool forward)
+{
+    JitBackend backend = (JitBackend) var_get(like)->backend;
+    VarId counter = array_counter(ts, backend, size);
+    VarId number = node_literal(ts, backend, VarTypeUInt32, operand, 1);
+    VarId result = 0;
+    if (counter && number) {
+        VarId args[] = { forward ? counter : number, forward ? number : counter };
+        result = arith_make(ts, op, VarTypeUInt32, size, args);
+    }
+    if (counter)
+        var_dec(counter);
+    if (number)
+        var_dec(number);
+    return result;
+}
+
+/* id[position], with 'position' given away. */
+static VarId pick(ThreadState *ts, VarId id, VarId position)
+{
+    TRY(position, 0);
+    VarId result = memory_gather(ts, id, position, 0);
+    var_dec(position);
+    return result;
+}
+
+VarId array_reverse(ThreadState *ts, VarId id)
+{
+    TRY(node_usable(ts, id, "jit_var_reverse()", "the variable"), 0);
+    uint32_t size = var_get(id)->size;
+    if (size == 1 || var_get(id)->op == OP_LITERAL) {
+        var_inc(id);
+        return id;
+    }
+    return pick(ts, id, counter_with(ts, id, size, OP_SUB, size - 1, false));
+}
+
+static bool check_count(VarId id, size_t count, const char *function)
+{
+    uint64_t limit = UINT32_MAX / var_get(id)->size;
+    if (count == 0 || count > limit)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: count is %zu, expected 1 to %llu for an "
+                         "array of %u entries",
+                         function, count, (unsigned long long) limit,
+                         var_get(id)->size);
+    return true;
+}
+
+VarId array_tile(ThreadState *ts, VarId id, size_t count)
+{
+    TRY(node_usable(ts, id, "jit_var_tile()", "the variable"), 0);
+    TRY(check_count(id, count, "jit_var_tile()"), 0);
+    uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
+    if (size == 1 || count == 1)
+        return array_resize(ts, id, total);
+    return pick(ts, id, counter_with(ts, id, total, OP_MOD, size, true));
+}
+
+VarId array_repeat(ThreadState *ts, VarId id, size_t count)
+{
+    TRY(node_usable(ts, id, "jit_var_repeat()", "the variable"), 0);
+    TRY(check_count(id, count, "jit_var_repeat()"), 0);
+    uint32_t size = var_get(id)->size, total = (uint32_t) (size * count);
+    if (size == 1 || count == 1)
+        return array_resize(ts, id, total);
+    return pick(ts, id, counter_with(ts, id, total, OP_DIV, (uint32_t) count, true));
+}
+
+VarId array_opaque_width(ThreadState *ts, VarId id)
+{
+    TRY(node_usable(ts, id, "jit_var_opaque_width()", "the variable"), 0);
+    uint32_t size = var_get(id)->size;
+    return array_literal(ts, (JitBackend) var_get(id)->backend, VarTypeUInt32, &size, 1,
+                         true);
+}
+
+/* ------------------------------------------------------- reads and writes */
+
+VarId array_force(ThreadState *ts, VarId id, const char *function)
+{
+    TRY(node_usable(ts, id, function, "the variable"), 0);
+    const Var *v = var_get(id);
+    if (v->op == OP_LITERAL && v->refs > 1)
+        return memory_duplicate(ts, id);
+    TRY(evaluate_var(ts, id), 0);
+    var_inc(id);
+    return id;
+}
+
+bool array_sync(ThreadState *ts, VarId id, const char *function)
+{
+    if (state_flag(ts, JitFlagForbidSynchronization))
+        return error_set(JIT_ERROR_STATE, "%s: has to wait for queued work, which "
+                         "JitFlagForbidSynchronization forbids", function);
+    Buffer *buffer = var_get(id)->value.buffer;
+    buffer_retain(buffer);
+    state_unlock(); /* others go on meanwhile, host functions among them */
+    stream_sync_buffer(buffer);
+    state_lock();
+    buffer_release(buffer);
+    return stream_check(ts->stream);
+}
+
+VarId array_data(ThreadState *ts, VarId id, void **data)
+{
+    VarId result = array_force(ts, id, "jit_var_data()");
+    TRY(result, 0);
+    if (!array_sync(ts, result, "jit_var_data()")) {
+        var_dec(result);
+        return 0;
+    }
+    *data = var_get(result)->value.buffer->data;
+    return result;
+}
+
+bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst)
+{
+    TRY(node_usable(ts, id, "jit_var_read()", "the variable"), false);
+    const Var *v = var_get(id);
+    uint32_t entry = type_info[v->type].size;
+    if (offset >= v->size)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_var_read(): offset is %zu, expected less "
+                         "than %u",
+                         offset, v->size);
+    if (v->op == OP_LITERAL) {
+        memcpy(dst, &v->value.literal, entry);
+        return true;
+    }
+    var_inc(id); /* what is read is shared: nobody writes to it in place */
+    bool ok = evaluate_var(ts, id) && array_sync(ts, id, "jit_var_read()");
+    if (ok)
+        memcpy(dst, (const char *) var_get(id)->value.buffer->data + offset * entry,
+               entry);
+    var_dec(id);
+    return ok;
+}
+
+VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src)
+{
+    TRY(node_usable(ts, id, "jit_var_write()", "the variable"), 0);
+    if (offset >= var_get(id)->size)
+        return (VarId) error_set(JIT_ERROR_ARGUMENT, "jit_var_write(): offset is %zu, "
+                                 "expected less than %u", offset, var_get(id)->size);
+    if (state_flag(ts, JitFlagForbidSynchronization))
+        return (VarId) error_set(JIT_ERROR_STATE,
+                                 "jit_var_write(): has to wait for queued "
+                                 "work, which JitFlagForbidSynchronization forbids");
+    VarId written = memory_writable(ts, id);
+    TRY(written, 0);
+    const Var *v = var_get(written);
+    uint32_t entry = type_info[v->type].size;
+    state_unlock(); /* as in array_sync() */
+    stream_sync_buffer_write(v->value.buffer);
+    state_lock();
+    memcpy((char *) v->value.buffer->data + offset * entry, src, entry);
+    job_time_none(history_report(ts, KernelTypePoke, entry, 1));
+    return written;
+}

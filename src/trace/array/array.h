@@ -1,0 +1,37 @@
+/*
+ * array.h -- whole arrays: creation from memory, copies, reads and writes,
+ * rearrangement
+ *
+ * Requires the graph lock; results are owned by the caller. Meaning as in jit.h.
+ */
+#ifndef TRACE_ARRAY_ARRAY_H
+#define TRACE_ARRAY_ARRAY_H
+
+#include "trace/graph/node.h"
+
+VarId array_literal(ThreadState *ts, JitBackend backend, VarType type,
+                    const void *value, size_t size, bool eval);
+VarId array_undefined(ThreadState *ts, JitBackend backend, VarType type, size_t size);
+VarId array_counter(ThreadState *ts, JitBackend backend, size_t size);
+VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
+                size_t size, void (*release)(void *ptr, void *payload), void *payload);
+VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const void *ptr,
+                     size_t size);
+VarId array_copy(ThreadState *ts, VarId id);
+VarId array_resize(ThreadState *ts, VarId id, size_t size);
+VarId array_shrink(ThreadState *ts, VarId id, size_t size);
+VarId array_reverse(ThreadState *ts, VarId id);
+VarId array_tile(ThreadState *ts, VarId id, size_t count);
+VarId array_repeat(ThreadState *ts, VarId id, size_t count);
+VarId array_opaque_width(ThreadState *ts, VarId id);
+/** The variable in memory, its own entry if it was a shared literal (new reference). */
+VarId array_force(ThreadState *ts, VarId id, const char *function);
+/** The variable in memory with all work on it finished; '*data' its entries. */
+VarId array_data(ThreadState *ts, VarId id, void **data);
+bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst);
+VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src);
+/** Wait (with the lock released) for the writer of a variable in memory, of which the
+ *  caller has a reference, unless synchronising is forbidden. */
+bool array_sync(ThreadState *ts, VarId id, const char *function);
+
+#endif

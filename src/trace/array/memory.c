@@ -1,0 +1,697 @@
+/*
+ * memory.c -- see memory.h
+ *
+ * All of these have the same course: check the operands, settle the target (copy on
+ * write), add a bounds check to the mask in debug mode, make the node, queue it if it
+ * is a write.
+ *
+ * A pointer node holds a reference to its array. As long as a gather from an array has
+ * not run, the array is therefore shared, and a write to it goes to a copy.
+ */
+#include "trace/array/memory.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "device/cpu/reduce.h"
+#include "device/cpu/transfer.h"
+#include "trace/array/array.h"
+#include "trace/eval/evaluate.h"
+#include "trace/eval/expand.h"
+#include "trace/eval/history.h"
+#include "trace/graph/access.h"
+#include "trace/graph/arith.h"
+#include "trace/graph/loop_array.h"
+
+VarId memory_pointer(ThreadState *ts, VarId array, bool write)
+{
+    Var v = { .op = OP_POINTER, .type = VarTypePointer,
+              .backend = var_get(array)->backend, .size = 1, .aux = write,
+              .dep = { array } };
+    if (!write)
+        return node_new(ts, &v);
+    return node_raw(ts, OP_POINTER, (JitBackend) v.backend, VarTypePointer, 1, 1,
+                    v.dep);
+}
+
+/* ----------------------------------------------------------------- gathers */
+
+/* A source that has one value, or one entry: nothing to read. An entry serves all
+ * positions, as a single entry broadcasts everywhere else. */
+static VarId gather_uniform(Access *a, VarId source)
+{
+    const Var *v = var_get(source);
+    VarType type = (VarType) v->type;
+    VarId value = v->op == OP_LITERAL
+                      ? node_literal(a->ts, a->backend, type, v->value.literal, a->size)
+                      : array_resize(a->ts, source, a->size);
+    VarId zero = node_literal(a->ts, a->backend, type, 0, 1);
+    VarId result = 0;
+    if (value && zero) {
+        VarId choice[] = { a->mask, value, zero };
+        result = arith_make(a->ts, OP_SELECT, type, a->size, choice);
+    }
+    if (value)
+        var_dec(value);
+    if (zero)
+        var_dec(zero);
+    return result;
+}
+
+static bool is_uniform(VarId source)
+{
+    return var_get(source)->op == OP_LITERAL || var_get(source)->size == 1;
+}
+
+/* Checks shared by both forms; afterwards the source is in memory (or uniform). */
+static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint32_t n)
+{
+    TRY(access_check_array(a, source, "the source"), false);
+    TRY(node_usable(a->ts, source, a->function, "the source"), false);
+    TRY(access_check_index(a, index), false);
+    TRY(access_check_mask(a, mask), false);
+    a->backend = (JitBackend) var_get(source)->backend;
+    if (var_get(source)->size % n)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the source has %u entries, expected a "
+                         "multiple of %u",
+                         a->function, var_get(source)->size, n);
+    if (!is_uniform(source))
+        TRY(evaluate_var(a->ts, source), false);
+    uint32_t size = var_get(source)->size; /* one entry serves all positions */
+    return access_prepare(a, index, mask, NULL, 0,
+                          size == 1 ? ACCESS_UNBOUNDED : size / n);
+}
+
+VarId memory_pick(ThreadState *ts, VarId source, VarId index, VarId mask)
+{
+    Access a = { .ts = ts, .function = "jit_var_gather()", .kind = CHECK_GATHER };
+    VarId result = 0, pointer = 0;
+    if (!begin_gather(&a, source, index, mask, 1)) {
+        /* error recorded */
+    } else if (is_uniform(source)) {
+        result = gather_uniform(&a, source);
+    } else if ((pointer = memory_pointer(ts, source, false)) != 0) {
+        Var v = { .op = OP_GATHER, .type = var_get(source)->type,
+                  .backend = (uint8_t) a.backend, .size = a.size,
+                  .dep = { pointer, a.index, a.mask } };
+        result = node_new(ts, &v);
+        var_dec(pointer);
+    }
+    access_finish(&a);
+    return result;
+}
+
+VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask)
+{
+    const Extra *extra = NULL;
+    if (ts->body && var_exists(index))
+        extra = extra_find(var_get(index));
+    bool whole = !extra || !extra->lanes;
+    return memory_pick(ts, whole ? loop_array(ts, source) : source, index, mask);
+}
+
+/* index * n + k */
+static VarId packet_index(ThreadState *ts, VarId index, uint32_t n, uint32_t k)
+{
+    const Var *v = var_get(index);
+    VarType type = (VarType) v->type;
+    uint32_t size = v->size;
+    VarId scale = node_literal(ts, (JitBackend) v->backend, type, n, 1);
+    VarId shift = node_literal(ts, (JitBackend) v->backend, type, k, 1);
+    VarId result = 0;
+    if (scale && shift) {
+        VarId product[] = { index, scale };
+        VarId sum[] = { arith_make(ts, OP_MUL, type, size, product), shift };
+        if (sum[0]) {
+            result = arith_make(ts, OP_ADD, type, size, sum);
+            var_dec(sum[0]);
+        }
+    }
+    if (scale)
+        var_dec(scale);
+    if (shift)
+        var_dec(shift);
+    return result;
+}
+
+/* Without packets: n gathers. */
+static bool gather_singly(ThreadState *ts, uint32_t n, VarId source, VarId index,
+                          VarId mask, VarId *out)
+{
+    for (uint32_t k = 0; k < n; ++k) {
+        VarId position = packet_index(ts, index, n, k);
+        out[k] = position ? memory_gather(ts, source, position, mask) : 0;
+        if (position)
+            var_dec(position);
+        if (!out[k]) {
+            while (k-- > 0)
+                var_dec(out[k]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_packet_size(const char *function, uint32_t n)
+{
+    if (n == 0 || n > 64 || (n & (n - 1)))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the packet has %u entries, expected a power "
+                         "of two from 1 to 64",
+                         function, n);
+    return true;
+}
+
+bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index,
+                          VarId mask, VarId *out)
+{
+    Access a = { .ts = ts,
+                 .function = "jit_var_gather_packet()",
+                 .kind = CHECK_GATHER };
+    TRY(check_packet_size(a.function, n), false);
+    source = loop_array(ts, source);
+    if (!begin_gather(&a, source, index, mask, n)) {
+        access_finish(&a);
+        return false;
+    }
+    bool ok = false;
+    if (n == 1 || var_get(source)->op == OP_LITERAL ||
+        !state_flag(ts, JitFlagPacketOps)) {
+        ok = gather_singly(ts, n, source, index, mask, out);
+        access_finish(&a);
+        return ok;
+    }
+    VarType type = (VarType) var_get(source)->type;
+    VarId pointer = memory_pointer(ts, source, false), packet = 0;
+    if (pointer) {
+        Var v = { .op = OP_GATHER_PACKET, .type = (uint8_t) type, .aux = n,
+                  .backend = (uint8_t) a.backend, .size = a.size,
+                  .dep = { pointer, a.index, a.mask } };
+        packet = node_new(ts, &v);
+        var_dec(pointer);
+    }
+    access_finish(&a);
+    TRY(packet, false);
+    for (uint32_t k = 0; k < n; ++k) {
+        Var item = { .op = OP_PACKET_ITEM,
+                     .type = (uint8_t) type,
+                     .aux = k,
+                     .backend = (uint8_t) a.backend,
+                     .size = a.size,
+                     .dep = { packet } };
+        out[k] = node_new(ts, &item);
+        ok = out[k] != 0;
+        if (!ok) {
+            while (k-- > 0)
+                var_dec(out[k]);
+            break;
+        }
+    }
+    var_dec(packet);
+    return ok;
+}
+
+/* ------------------------------------------------------------ copy on write */
+
+VarId memory_duplicate(ThreadState *ts, VarId id)
+{
+    const Var *v = var_get(id);
+    size_t bytes = (size_t) v->size * type_info[v->type].size;
+    Buffer *buffer = buffer_get(bytes);
+    TRY(buffer, 0);
+    bool ok = true;
+    if (v->op == OP_LITERAL)
+        ok = transfer_fill_buffer(ts->stream, buffer, v->value.literal,
+                                  type_info[v->type].size, v->size,
+                                  history_report(ts, KernelTypeMemset, v->size, 0));
+    else if (v->op == OP_EVALUATED)
+        ok = transfer_copy_buffer(ts->stream, buffer, 0, v->value.buffer, 0, bytes,
+                                  history_report(ts, KernelTypeMemcpy, bytes, 1));
+    VarId copy = ok ? node_buffer(ts, (JitBackend) v->backend, (VarType) v->type,
+                                  v->size, buffer)
+                    : 0;
+    if (!copy)
+        buffer_release(buffer);
+    return copy;
+}
+
+/* References that are not those of queued writes. The extra pending write of an
+ * expanded target holds none. */
+static uint32_t foreign_refs(VarId id)
+{
+    const Var *v = var_get(id);
+    return v->refs - (var_pending(v) - (expand_copies_of(id) != 0));
+}
+
+VarId memory_writable(ThreadState *ts, VarId id)
+{
+    const Var *v = var_get(id);
+    if (v->op != OP_LITERAL && v->op != OP_UNDEFINED && v->op != OP_EVALUATED)
+        TRY(evaluate_var(ts, id), 0);
+    if (foreign_refs(id) > 1) {
+        if (var_pending(v))
+            TRY(evaluate_pending(ts, id), 0);
+        return memory_duplicate(ts, id);
+    }
+    if (v->op != OP_EVALUATED)
+        TRY(evaluate_literal(ts, id), 0);
+    var_inc(id);
+    return id;
+}
+
+/* The same for a write of these values, one of which may be the target itself: then it
+ * is shared and has to be copied. */
+static VarId writable_beside(ThreadState *ts, VarId id, const VarId *values,
+                             uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        var_inc(values[i]);
+    if (ts->body)
+        loop_array_writes(ts, id);
+    VarId written = memory_writable(ts, id);
+    for (uint32_t i = 0; i < count; ++i)
+        var_dec(values[i]);
+    if (written && ts->body)
+        loop_array_written(ts, id, written);
+    return written;
+}
+
+/* ---------------------------------------------------------------- scatters */
+
+static bool check_reduction(const char *function, VarType type, ReduceOp op,
+                            ReduceMode mode)
+{
+    if ((unsigned) op >= ReduceOpCount || (unsigned) mode >= ReduceModeCount)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: operation %d and mode %d, expected a "
+                         "ReduceOp and a ReduceMode", function, (int) op, (int) mode);
+    if (op != ReduceOpIdentity && !reduce_supported(op, type))
+        return error_set(JIT_ERROR_UNSUPPORTED,
+                         "%s: this reduction is not defined for type "
+                         "%s",
+                         function, type_info[type].name);
+    return true;
+}
+
+static ReduceMode choose_mode(ThreadState *ts, const Var *target, ReduceOp op,
+                              ReduceMode mode, uint64_t lanes)
+{
+    if (op == ReduceOpIdentity)
+        return mode == ReduceModePermute ? mode : ReduceModeDirect;
+    if (mode == ReduceModePermute)
+        return ReduceModeNoConflicts;
+    /* Private copies of an array come and go with evaluations, which a body that is
+     * being recorded does not see. */
+    if (mode != ReduceModeAuto && !(mode == ReduceModeExpand && record_keeps(ts)))
+        return mode;
+    if (!record_keeps(ts) && expand_pays(target, lanes))
+        return ReduceModeExpand;
+    return state_flag(ts, JitFlagScatterReduceLocal) ? ReduceModeLocal
+                                                     : ReduceModeDirect;
+}
+
+/* Redirect an access to this worker's copy of the target: the index moves by worker
+ * times 'distance'. */
+static bool shift_index(Access *a, uint32_t distance)
+{
+    VarType type = (VarType) var_get(a->index)->type;
+    Var w = { .op = OP_WORKER, .type = VarTypeUInt32, .backend = (uint8_t) a->backend,
+              .size = 1 };
+    VarId worker = node_new(a->ts, &w);
+    TRY(worker, false);
+    VarId number = arith_cast(a->ts, worker, type, false), shifted = 0;
+    VarId scale = node_literal(a->ts, a->backend, type, distance, 1);
+    var_dec(worker);
+    if (number && scale) {
+        VarId product[] = { number, scale };
+        VarId sum[] = { a->index, arith_make(a->ts, OP_MUL, type, 1, product) };
+        if (sum[1]) {
+            shifted = arith_make(a->ts, OP_ADD, type, var_get(a->index)->size, sum);
+            var_dec(sum[1]);
+        }
+    }
+    if (number)
+        var_dec(number);
+    if (scale)
+        var_dec(scale);
+    TRY(shifted, false);
+    var_dec(a->index);
+    a->index = shifted;
+    return true;
+}
+
+/* The array an access goes to, owned: the written variable or its private copies. */
+static VarId redirect(Access *a, VarId written, ReduceOp op, ReduceMode *mode,
+                      uint32_t n)
+{
+    if (*mode == ReduceModeExpand) {
+        uint32_t stride;
+        bool fits;
+        VarId copies = expand_get(a->ts, written, op, &stride, &fits);
+        if (copies) {
+            TRY(shift_index(a, stride / n), 0);
+            var_inc(copies);
+            return copies;
+        }
+        TRY(!fits, 0);
+        *mode = ReduceModeLocal;
+    }
+    /* Writes to the array itself come after what its private copies have gathered. */
+    if (expand_copies_of(written))
+        TRY(evaluate_pending(a->ts, written), 0);
+    var_inc(written);
+    return written;
+}
+
+/* Make the effect and queue it; ids[0] is filled in with the pointer. */
+static bool queue_effect(Access *a, Op op, uint32_t aux, VarId array, VarId *ids,
+                         uint32_t count, VarType type, VarId *result)
+{
+    ids[0] = memory_pointer(a->ts, array, true);
+    TRY(ids[0], false);
+    VarId effect;
+    if (count > 4) {
+        effect = node_wide(a->ts, op, a->backend, type, a->size, aux, count, ids);
+    } else {
+        VarId deps[4] = { 0 };
+        memcpy(deps, ids, count * sizeof(VarId));
+        effect = node_raw(a->ts, op, a->backend, type, a->size, aux, deps);
+    }
+    var_dec(ids[0]);
+    TRY(effect, false);
+    if (!record_effect(a->ts, effect)) {
+        var_dec(effect);
+        return false;
+    }
+    if (result) {
+        var_inc(effect);
+        *result = effect;
+    }
+    return true;
+}
+
+/* What can be said against a scatter of n values to target[index * n + k]. */
+static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *values,
+                          VarId index, VarId mask, ReduceOp op, ReduceMode mode)
+{
+    TRY(access_check_array(a, target, "the target"), false);
+    a->backend = (JitBackend) var_get(target)->backend;
+    TRY(check_reduction(a->function, (VarType) var_get(target)->type, op, mode), false);
+    for (uint32_t i = 0; i < n; ++i)
+        TRY(access_check_value(a, values[i], target, "the value"), false);
+    TRY(access_check_index(a, index), false);
+    TRY(access_check_mask(a, mask), false);
+    uint32_t entries = var_get(target)->size;
+    if (entries % n)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the target has %u entries, expected a "
+                         "multiple of %u",
+                         a->function, entries, n);
+    return true;
+}
+
+/* Scatter one value (n = 1, ids: pointer, value, index, mask) or a packet (pointer,
+ * index, mask, values). */
+static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
+                     VarId index, VarId mask, ReduceOp op, ReduceMode mode)
+{
+    target = loop_array(a->ts, target);
+    TRY(check_scatter(a, n, target, values, index, mask, op, mode), 0);
+    TRY(access_prepare(a, index, mask, values, n, var_get(target)->size / n), 0);
+    VarId written = writable_beside(a->ts, target, values, n);
+    TRY(written, 0);
+    mode = choose_mode(a->ts, var_get(written), op, mode, (uint64_t) a->size * n);
+    VarId array = redirect(a, written, op, &mode, n);
+    bool ok = array != 0;
+    uint32_t aux = (uint32_t) op | (uint32_t) mode << 8;
+    if (ok && n == 1) {
+        VarId ids[] = { 0, values[0], a->index, a->mask };
+        ok = queue_effect(a, OP_SCATTER, aux, array, ids, 4, VarTypeVoid, NULL);
+    } else if (ok) {
+        VarId ids[3 + 64] = { 0, a->index, a->mask };
+        memcpy(ids + 3, values, n * sizeof(VarId));
+        ok = queue_effect(a, OP_SCATTER_PACKET, aux, array, ids, 3 + n, VarTypeVoid,
+                          NULL);
+    }
+    if (array)
+        var_dec(array);
+    if (ok)
+        return written;
+    var_dec(written);
+    return 0;
+}
+
+VarId memory_scatter(ThreadState *ts, VarId target, VarId value, VarId index,
+                     VarId mask, ReduceOp op, ReduceMode mode)
+{
+    Access a = { .ts = ts, .function = "jit_var_scatter()", .kind = CHECK_SCATTER };
+    VarId result = scatter(&a, 1, target, &value, index, mask, op, mode);
+    access_finish(&a);
+    return result;
+}
+
+/* Without packets: n scatters, each to the result of the one before. */
+static VarId scatter_singly(ThreadState *ts, uint32_t n, VarId target,
+                            const VarId *values, VarId index, VarId mask, ReduceOp op,
+                            ReduceMode mode)
+{
+    VarId current = 0;
+    for (uint32_t k = 0; k < n; ++k) {
+        VarId position = packet_index(ts, index, n, k);
+        VarId next = position ? memory_scatter(ts, current ? current : target,
+                                               values[k], position, mask, op, mode)
+                              : 0;
+        if (position)
+            var_dec(position);
+        if (current)
+            var_dec(current);
+        TRY(next, 0);
+        current = next;
+    }
+    return current;
+}
+
+VarId memory_scatter_packet(ThreadState *ts, uint32_t n, VarId target,
+                            const VarId *values, VarId index, VarId mask, ReduceOp op,
+                            ReduceMode mode)
+{
+    Access a = { .ts = ts,
+                 .function = "jit_var_scatter_packet()",
+                 .kind = CHECK_SCATTER };
+    TRY(check_packet_size(a.function, n), 0);
+    if (n == 1)
+        return memory_scatter(ts, target, values[0], index, mask, op, mode);
+    if (!state_flag(ts, JitFlagPacketOps)) {
+        TRY(check_scatter(&a, n, target, values, index, mask, op, mode), 0);
+        TRY(access_check_sizes(&a, index, mask, values, n), 0);
+        return scatter_singly(ts, n, target, values, index, mask, op, mode);
+    }
+    VarId result = scatter(&a, n, target, values, index, mask, op, mode);
+    access_finish(&a);
+    return result;
+}
+
+/* ----------------------------------------------------------------- atomics */
+
+/* Shared course of the three atomics: ids[0] is left for the pointer, index and mask go
+ * to the given places. */
+static VarId atomic(Access *a, Op op, VarId *target, VarId *ids, uint32_t count,
+                    VarId index, VarId mask, const VarId *values, uint32_t value_count)
+{
+    TRY(access_check_index(a, index), 0);
+    TRY(access_check_mask(a, mask), 0);
+    a->backend = (JitBackend) var_get(*target)->backend;
+    TRY(access_prepare(a, index, mask, values, value_count, var_get(*target)->size), 0);
+    VarId array = loop_array(a->ts, *target);
+    VarId written = writable_beside(a->ts, array, values, value_count);
+    TRY(written, 0);
+    VarId result = 0;
+    bool ok = !expand_copies_of(written) || evaluate_pending(a->ts, written);
+    ids[count - 2] = a->index;
+    ids[count - 1] = a->mask;
+    ok = ok && queue_effect(a, op, 0, written, ids, count,
+                            (VarType) var_get(written)->type, &result);
+    if (!ok) {
+        var_dec(written);
+        return 0;
+    }
+    var_dec(*target);
+    *target = written;
+    return result;
+}
+
+VarId memory_scatter_inc(ThreadState *ts, VarId *target, VarId index, VarId mask)
+{
+    Access a = { .ts = ts, .function = access_functions[CHECK_INC], .kind = CHECK_INC };
+    TRY(access_check_array(&a, *target, "the target"), 0);
+    if (var_get(*target)->type != VarTypeUInt32)
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "%s: the target is %s, expected uint32", a.function,
+                                 type_info[var_get(*target)->type].name);
+    VarId ids[3] = { 0 };
+    VarId result = atomic(&a, OP_SCATTER_INC, target, ids, 3, index, mask, NULL, 0);
+    access_finish(&a);
+    return result;
+}
+
+VarId memory_scatter_exch(ThreadState *ts, VarId *target, VarId value, VarId index,
+                          VarId mask)
+{
+    Access a = { .ts = ts,
+                 .function = access_functions[CHECK_EXCH],
+                 .kind = CHECK_EXCH };
+    TRY(access_check_array(&a, *target, "the target"), 0);
+    TRY(access_check_value(&a, value, *target, "the value"), 0);
+    VarId ids[4] = { 0, value };
+    VarId result = atomic(&a, OP_SCATTER_EXCH, target, ids, 4, index, mask, &value, 1);
+    access_finish(&a);
+    return result;
+}
+
+/* Lanes whose previous value has the bits of 'compare' and that are active have
+ * succeeded. */
+static VarId cas_success(ThreadState *ts, VarId old, VarId compare, VarId mask)
+{
+    VarType bits = type_bits((VarType) var_get(old)->type);
+    bool is_mask = var_get(old)->type == VarTypeBool;
+    VarId pair[2], equal = 0, result = 0;
+    pair[0] = is_mask ? (var_inc(old), old) : arith_cast(ts, old, bits, true);
+    pair[1] =
+        is_mask ? (var_inc(compare), compare) : arith_cast(ts, compare, bits, true);
+    if (pair[0] && pair[1])
+        equal = arith_op(ts, OP_EQ, pair);
+    if (equal && mask) {
+        VarId both[] = { equal, mask };
+        result = arith_op(ts, OP_AND, both);
+        var_dec(equal);
+    } else {
+        result = equal;
+    }
+    for (int i = 0; i < 2; ++i)
+        if (pair[i])
+            var_dec(pair[i]);
+    return result;
+}
+
+bool memory_scatter_cas(ThreadState *ts, VarId *target, VarId compare, VarId value,
+                        VarId index, VarId mask, VarId out[2])
+{
+    Access a = { .ts = ts, .function = access_functions[CHECK_CAS], .kind = CHECK_CAS };
+    TRY(access_check_array(&a, *target, "the target"), false);
+    TRY(access_check_value(&a, compare, *target, "the comparison value"), false);
+    TRY(access_check_value(&a, value, *target, "the value"), false);
+    VarId ids[5] = { 0, compare, value }, values[] = { compare, value };
+    VarId old = atomic(&a, OP_SCATTER_CAS, target, ids, 5, index, mask, values, 2);
+    if (!old) {
+        access_finish(&a);
+        return false;
+    }
+    VarId success = cas_success(ts, old, compare, a.mask);
+    access_finish(&a);
+    if (!success) {
+        var_dec(old);
+        return false;
+    }
+    out[0] = old;
+    out[1] = success;
+    return true;
+}
+
+/* ------------------------------------------------------- compensated addition */
+
+static bool check_kahan(Access *a, VarId sums, VarId errors, VarId value)
+{
+    TRY(access_check_array(a, errors, "target 2"), false);
+    TRY(access_check_array(a, sums, "target 1"), false);
+    const Var *s = var_get(sums), *e = var_get(errors);
+    if (!type_info[s->type].is_float || e->type != s->type || e->size != s->size ||
+        sums == errors)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the targets are r%u (%s, %u entries) and r%u (%s, %u "
+                         "entries), expected two variables of one floating point type "
+                         "and size",
+                         a->function, sums, type_info[s->type].name, s->size, errors,
+                         type_info[e->type].name, e->size);
+    return access_check_value(a, value, sums, "the value");
+}
+
+/* result = op(a, b), or op(a) if b is 0; 0 if an operand is missing. */
+static VarId apply(ThreadState *ts, Op op, VarId a, VarId b)
+{
+    TRY(a && (b || op_info[op].arity == 1), 0);
+    return arith_op(ts, op, (VarId[]){ a, b });
+}
+
+/* What rounding took away from sum = old + value, exactly: with the larger one of both
+ * in front, (larger - sum) + smaller. 0 if the sum is not finite. */
+static VarId rounding_error(ThreadState *ts, VarId old, VarId value)
+{
+    VarType type = (VarType) var_get(old)->type;
+    uint64_t infinity = 0;
+    reduce_identity(ReduceOpMin, type, &infinity);
+    JitBackend backend = (JitBackend) var_get(old)->backend;
+    enum { ZERO, INFINITE, SUM, OLD_SIZE, VALUE_SIZE, SUM_SIZE, BIG, LARGER, SMALLER,
+           REST, ERROR, FINITE, COUNT };
+    VarId v[COUNT] = { 0 }, result = 0;
+    v[ZERO] = node_literal(ts, backend, type, 0, 1);
+    v[INFINITE] = node_literal(ts, backend, type, infinity, 1);
+    v[SUM] = apply(ts, OP_ADD, old, value);
+    v[OLD_SIZE] = apply(ts, OP_ABS, old, 0);
+    v[VALUE_SIZE] = apply(ts, OP_ABS, value, 0);
+    v[SUM_SIZE] = apply(ts, OP_ABS, v[SUM], 0);
+    v[BIG] = apply(ts, OP_GE, v[OLD_SIZE], v[VALUE_SIZE]);
+    if (v[BIG]) {
+        v[LARGER] = arith_op(ts, OP_SELECT, (VarId[]){ v[BIG], old, value });
+        v[SMALLER] = arith_op(ts, OP_SELECT, (VarId[]){ v[BIG], value, old });
+    }
+    v[REST] = apply(ts, OP_SUB, v[LARGER], v[SUM]);
+    v[ERROR] = apply(ts, OP_ADD, v[REST], v[SMALLER]);
+    v[FINITE] = apply(ts, OP_LT, v[SUM_SIZE], v[INFINITE]);
+    if (v[ERROR] && v[FINITE] && v[ZERO])
+        result = arith_op(ts, OP_SELECT, (VarId[]){ v[FINITE], v[ERROR], v[ZERO] });
+    for (int i = 0; i < COUNT; ++i)
+        if (v[i])
+            var_dec(v[i]);
+    return result;
+}
+
+/* The sum is an atomic addition that tells what it found, so the rounding error is
+ * known exactly, whoever else adds to the same entry; the error itself is added as
+ * usual. */
+bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId value,
+                              VarId index, VarId mask)
+{
+    Access a = { .ts = ts, .function = access_functions[CHECK_KAHAN],
+                 .kind = CHECK_KAHAN };
+    TRY(check_kahan(&a, *sums, *errors, value), false);
+    TRY(access_check_index(&a, index) && access_check_mask(&a, mask), false);
+    TRY(access_check_sizes(&a, index, mask, &value, 1), false);
+    /* All that may evaluate comes before the first effect, whose result cannot be used
+     * after an evaluation. */
+    VarId array = loop_array(ts, *errors);
+    VarId written = writable_beside(ts, array, (VarId[]){ value, *sums }, 2);
+    TRY(written, false);
+    bool ok = !expand_copies_of(written) || evaluate_pending(ts, written);
+    VarId ids[] = { 0, value, 0, 0 }, old = 0, error = 0;
+    if (ok)
+        old = atomic(&a, OP_SCATTER_ADD, sums, ids, 4, index, mask, &value, 1);
+    if (old)
+        error = rounding_error(ts, old, value);
+    if (error) {
+        VarId more[] = { 0, error, a.index, a.mask };
+        ok = queue_effect(&a, OP_SCATTER, ReduceOpAdd | ReduceModeDirect << 8, written,
+                          more, 4, VarTypeVoid, NULL);
+        var_dec(error);
+    }
+    if (old)
+        var_dec(old);
+    access_finish(&a);
+    if (!ok || !error) {
+        var_dec(written);
+        return false;
+    }
+    var_dec(*errors);
+    *errors = written;
+    return true;
+}

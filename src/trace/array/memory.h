@@ -1,0 +1,40 @@
+/*
+ * memory.h -- gathers, scatters and atomics as nodes
+ *
+ * Requires the graph lock; results are owned by the caller. Meaning of the arguments as
+ * in jit.h; a mask of 0 stands for "always".
+ */
+#ifndef TRACE_ARRAY_MEMORY_H
+#define TRACE_ARRAY_MEMORY_H
+
+#include "trace/graph/node.h"
+
+/** A pointer to an array in memory; 'write': for a queued write. */
+VarId memory_pointer(ThreadState *ts, VarId array, bool write);
+VarId memory_gather(ThreadState *ts, VarId source, VarId index, VarId mask);
+/** The same from a variable as it is: loops that have it as a state do not take it for
+ *  an array. */
+VarId memory_pick(ThreadState *ts, VarId source, VarId index, VarId mask);
+bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index,
+                          VarId mask, VarId *out);
+VarId memory_scatter(ThreadState *ts, VarId target, VarId value, VarId index,
+                     VarId mask, ReduceOp op, ReduceMode mode);
+VarId memory_scatter_packet(ThreadState *ts, uint32_t n, VarId target,
+                            const VarId *values, VarId index, VarId mask, ReduceOp op,
+                            ReduceMode mode);
+/** '*target' is replaced by the variable that was written (the reference moves
+ *  along). */
+VarId memory_scatter_inc(ThreadState *ts, VarId *target, VarId index, VarId mask);
+VarId memory_scatter_exch(ThreadState *ts, VarId *target, VarId value, VarId index,
+                          VarId mask);
+bool memory_scatter_cas(ThreadState *ts, VarId *target, VarId compare, VarId value,
+                        VarId index, VarId mask, VarId out[2]);
+bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId value,
+                              VarId index, VarId mask);
+/** The variable to write to instead of 'id': itself (one more reference) in memory if
+ *  nobody else holds it, else an evaluated copy. */
+VarId memory_writable(ThreadState *ts, VarId id);
+/** A copy in memory of its own. */
+VarId memory_duplicate(ThreadState *ts, VarId id);
+
+#endif

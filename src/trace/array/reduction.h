@@ -1,0 +1,24 @@
+/*
+ * reduction.h -- reductions and scans of variables, on the runtime's block primitives
+ *
+ * Requires the graph lock; results are owned by the caller. Meaning as in jit.h.
+ */
+#ifndef TRACE_ARRAY_REDUCTION_H
+#define TRACE_ARRAY_REDUCTION_H
+
+#include "trace/graph/node.h"
+
+VarId reduction_all(ThreadState *ts, VarId id);
+VarId reduction_any(ThreadState *ts, VarId id);
+VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
+                       const char *function);
+VarId reduction_dot(ThreadState *ts, VarId a, VarId b);
+VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
+                       bool exclusive, bool reverse);
+/** Sort blocks of 'block' entries (0: all); the entries or, with 'positions', where
+ *  they stood. */
+VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
+                     bool positions);
+VarId reduction_compress(ThreadState *ts, VarId mask);
+
+#endif

@@ -1,0 +1,617 @@
+/*
+ * assemble.c -- see assemble.h
+ *
+ * A depth-first walk from each root, with a stack of our own, emits operands before
+ * their users. A variable that has been emitted carries the walk's stamp and its
+ * position in the Program. Arrays in memory and pointers are leaves: they become
+ * parameter slots.
+ */
+#include "trace/eval/assemble.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "device/buffer.h"
+#include "kernel/tier.h"
+#include "trace/eval/assemble_call.h"
+#include "trace/eval/assemble_region.h"
+#include "trace/graph/region.h"
+
+/* ------------------------------------------------------------------- slots */
+
+static bool add_arg(Assembly *b, uint32_t slot, uint64_t word)
+{
+    TRY(slot != PROGRAM_NONE, false);
+    if (slot >= b->arg_capacity)
+        TRY(vec_reserve(&b->args, &b->arg_capacity, slot + 1, sizeof(uint64_t)), false);
+    b->args[slot] = word;
+    return true;
+}
+
+static bool add_use(Assembly *b, Buffer *buffer, bool write)
+{
+    if (write) {
+        TRY(vec_reserve(&b->writes, &b->write_capacity, b->write_count + 1,
+                        sizeof(Buffer *)), false);
+        b->writes[b->write_count++] = buffer;
+    } else {
+        TRY(vec_reserve(&b->reads, &b->read_capacity, b->read_count + 1,
+                        sizeof(Buffer *)), false);
+        b->reads[b->read_count++] = buffer;
+    }
+    return true;
+}
+
+/* Note an array that has to stay as it is until the launch. */
+static bool add_array(Assembly *b, VarId id)
+{
+    if (b->array_count >= b->array_capacity)
+        TRY(vec_reserve(&b->arrays, &b->array_capacity, b->array_count + 1,
+                        sizeof(VarId)), false);
+    b->arrays[b->array_count++] = id;
+    return true;
+}
+
+/* ---------------------------------------------------------------- emitting */
+
+static uint32_t emit_literal(Assembly *b, VarType type, uint64_t bits, VarId id)
+{
+    uint32_t position = program_add_literal(b->program, type, bits);
+    TRY(position != PROGRAM_NONE, PROGRAM_NONE);
+    if (b->call_count) /* those of callables are of no interest to anybody */
+        return position;
+    uint32_t index = b->program->insts[position].aux;
+    if (index >= b->literal_capacity)
+        TRY(vec_reserve(&b->literal_vars, &b->literal_capacity, index + 1,
+                        sizeof(VarId)),
+            PROGRAM_NONE);
+    b->literal_vars[index] = id;
+    return position;
+}
+
+uint32_t assemble_constant(Assembly *b, VarType type, uint64_t bits)
+{
+    return emit_literal(b, type, bits, 0);
+}
+
+/* An array on foreign memory that ends close to a page that may not be there: entries
+ * are gathered, which never touches what lies behind the last lane. */
+static uint32_t emit_exact_load(Assembly *b, const Var *v)
+{
+    Buffer *buffer = v->value.buffer;
+    uint32_t slot = program_add_param(b->program, PARAM_POINTER, (VarType) v->type);
+    TRY(add_arg(b, slot, (uint64_t) (uintptr_t) buffer->data), PROGRAM_NONE);
+    TRY(add_use(b, buffer, false), PROGRAM_NONE);
+    b->input_count++;
+    uint32_t args[] = { program_add(b->program, OP_PARAM, VarTypePointer, slot, 0,
+                                    NULL),
+                        program_add(b->program, OP_COUNTER, VarTypeUInt32, 0, 0, NULL),
+                        assemble_constant(b, VarTypeBool, 1) };
+    for (uint32_t i = 0; i < 3; ++i)
+        TRY(args[i] != PROGRAM_NONE, PROGRAM_NONE);
+    return program_add(b->program, OP_GATHER, (VarType) v->type, 0, 3, args);
+}
+
+static uint32_t emit_load(Assembly *b, VarId id, const Var *v)
+{
+    Buffer *buffer = v->value.buffer;
+    TRY(add_array(b, id), PROGRAM_NONE);
+    if (v->size != 1 && !buffer_is_padded(buffer))
+        return emit_exact_load(b, v);
+    uint32_t slot = program_add_param(b->program, PARAM_INPUT, (VarType) v->type);
+    TRY(add_arg(b, slot, (uint64_t) (uintptr_t) buffer->data), PROGRAM_NONE);
+    TRY(add_use(b, buffer, false), PROGRAM_NONE);
+    b->input_count++;
+    uint32_t position =
+        program_add(b->program, OP_LOAD, (VarType) v->type, slot, 0, NULL);
+    if (position != PROGRAM_NONE && v->size == 1 && b->size != 1)
+        b->program->insts[position].flags |= INST_UNIFORM;
+    return position;
+}
+
+/* Make a slot for the array behind a pointer. */
+static uint32_t add_pointer(Assembly *b, const Var *v)
+{
+    uint64_t address = v->value.literal;
+    VarType type = VarTypeVoid;
+    bool write = v->aux != 0;
+    if (v->dep[0]) {
+        const Var *array = var_get(v->dep[0]);
+        type = (VarType) array->type;
+        const Extra *extra = extra_find(array);
+        if (extra && extra->copies && (!b->workers || extra->copies < b->workers))
+            b->workers = extra->copies;
+        if (v->aux != 1) /* a queued write holds its own target */
+            TRY(add_array(b, v->dep[0]), PROGRAM_NONE);
+        if (array->op == OP_EVALUATED && array->value.buffer) {
+            TRY(add_use(b, array->value.buffer, write), PROGRAM_NONE);
+            if (!address)
+                address = (uint64_t) (uintptr_t) array->value.buffer->data;
+        }
+    }
+    uint32_t slot = program_add_param(b->root, PARAM_POINTER, type);
+    TRY(add_arg(b, slot, address), PROGRAM_NONE);
+    b->root->params[slot].written = write;
+    b->input_count += !write;
+    return slot;
+}
+
+/* Callables share slots, so that equal ones look equal. */
+static uint32_t emit_pointer(Assembly *b, const Var *v)
+{
+    uint32_t slot = b->call_count ? assemble_call_slot(b, v) : 0;
+    if (slot) {
+        slot--;
+    } else {
+        slot = add_pointer(b, v);
+        TRY(slot != PROGRAM_NONE, PROGRAM_NONE);
+        TRY(!b->call_count || assemble_call_note_slot(b, v, slot), PROGRAM_NONE);
+    }
+    return program_add(b->program, OP_PARAM, VarTypePointer, slot, 0, NULL);
+}
+
+static uint32_t emit_check(Assembly *b, VarId id, const Var *v, const uint32_t *args)
+{
+    uint32_t number = b->root->check_count;
+    TRY(vec_reserve(&b->check_bounds, &b->bound_capacity, number + 1, sizeof(uint64_t)),
+        PROGRAM_NONE);
+    TRY(vec_reserve(&b->check_vars, &b->check_capacity, number + 1, sizeof(VarId)),
+        PROGRAM_NONE);
+    b->check_bounds[number] = v->value.literal;
+    b->check_vars[number] = id;
+    b->root->check_count++;
+    return program_add(b->program, OP_CHECK, VarTypeBool, number, 2, args);
+}
+
+/* Number of a PRINT in the launch's log. */
+static uint32_t number_print(Assembly *b, VarId id)
+{
+    uint32_t number = b->root->print_count;
+    TRY(vec_reserve(&b->print_vars, &b->print_capacity, number + 1, sizeof(VarId)),
+        PROGRAM_NONE);
+    b->print_vars[number] = id;
+    b->root->print_count++;
+    return number;
+}
+
+static bool is_atomic(const Var *v)
+{
+    return v->op == OP_SCATTER_INC || v->op == OP_SCATTER_ADD ||
+           v->op == OP_SCATTER_EXCH || v->op == OP_SCATTER_CAS;
+}
+
+/* A gather from an array beyond the caches, in all lanes and with indices from another
+ * array: engines can ask for what lanes further on will read. Of large packets, each of
+ * several lines would have to be asked for. */
+static bool is_far_gather(const Assembly *b, const Var *v, const uint32_t *args)
+{
+    enum { MOST_BYTES = 64 };
+    if (v->op != OP_GATHER && v->op != OP_GATHER_PACKET)
+        return false;
+    const Inst *insts = b->program->insts, *index = &insts[args[1]];
+    const Inst *mask = &insts[args[2]];
+    const Var *pointer = var_get(v->dep[0]);
+    uint32_t items = v->op == OP_GATHER ? 1 : v->aux, size = type_info[v->type].size;
+    return !b->bodies && index->op == OP_LOAD && !(index->flags & INST_UNIFORM) &&
+           mask->op == OP_LITERAL && pointer->op == OP_POINTER && pointer->dep[0] &&
+           items * size <= MOST_BYTES &&
+           buffer_is_far((uint64_t) var_get(pointer->dep[0])->size * size);
+}
+
+static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t stamp)
+{
+    uint32_t fixed[8], *args = fixed, count;
+    const VarId *ids = var_operands(v, &count);
+    if (count > 8) {
+        args = alloc_get(count * sizeof(uint32_t));
+        TRY(args, PROGRAM_NONE);
+    }
+    for (uint32_t i = 0; i < count; ++i)
+        args[i] = var_position(var_get(ids[i]), stamp);
+    uint32_t aux = v->aux, position;
+    if (v->op == OP_STMT) {
+        aux = program_add_stmt(b->program, v->value.text);
+        position =
+            aux == PROGRAM_NONE
+                ? aux
+                : program_add(b->program, OP_STMT, (VarType) v->type, aux, count, args);
+    } else if (v->op == OP_CHECK) {
+        position = emit_check(b, id, v, args);
+    } else if (v->op == OP_PRINT) {
+        aux = number_print(b, id);
+        position = aux == PROGRAM_NONE
+                       ? aux
+                       : program_add(b->program, OP_PRINT, VarTypeVoid, aux, count,
+                                     args);
+    } else {
+        position =
+            program_add(b->program, (Op) v->op, (VarType) v->type, aux, count, args);
+        if (position != PROGRAM_NONE && is_far_gather(b, v, args)) {
+            b->program->insts[position].flags |= INST_FAR;
+            b->far = true;
+        }
+    }
+    if (args != fixed)
+        alloc_free(args);
+    return position;
+}
+
+static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
+{
+    uint32_t position;
+    if (b->call_count && assemble_call_value(b, id, &position))
+        return position;
+    if (b->call_count && assemble_call_captures(b, id))
+        return assemble_call_input(b, id);
+    switch (v->op) {
+        case OP_LITERAL:
+            return emit_literal(b, (VarType) v->type, v->value.literal, id);
+        case OP_EVALUATED: return emit_load(b, id, v);
+        case OP_POINTER: return emit_pointer(b, v);
+        case OP_STATE:
+        case OP_ACTIVE:
+        case OP_RESULT: return assemble_region_placeholder(b, id);
+        case OP_LOCAL:
+        case OP_LOCAL_READ:
+        case OP_LOCAL_WRITE: return local_plan_emit(b, id, stamp);
+        default: break;
+    }
+    bool due = v->flags & VAR_RUNNING || b->bodies || b->preview;
+    if (v->flags & VAR_CONSUMED || (is_atomic(v) && !due)) {
+        char name[200];
+        extra_describe(id, name, sizeof(name));
+        error_set(
+            JIT_ERROR_STATE,
+            "jit_eval(): the computation uses the result of an "
+            "atomic operation (%s) that ran in another kernel; evaluate both together",
+            name);
+        return PROGRAM_NONE;
+    }
+    if (is_atomic(v) && v->flags & VAR_RUNNING) {
+        TRY(vec_reserve(&b->consumed, &b->consumed_capacity, b->consumed_count + 1,
+                        sizeof(VarId)), PROGRAM_NONE);
+        b->consumed[b->consumed_count++] = id;
+    }
+    return emit_operation(b, id, v, stamp);
+}
+
+/* -------------------------------------------------------------------- walk */
+
+static inline bool is_leaf(const Var *v)
+{
+    return v->op == OP_LITERAL || v->op == OP_EVALUATED || v->op == OP_POINTER;
+}
+
+/* Arithmetic, what nearly all nodes are: all operands are emitted, at most three. The
+ * instruction is written in whole words. */
+static inline bool emit_arithmetic(Program *program, Var *v, uint32_t count,
+                                   uint32_t stamp)
+{
+    if (program->inst_count == program->inst_capacity)
+        TRY(vec_reserve(&program->insts, &program->inst_capacity,
+                        program->inst_count + 1, sizeof(Inst)),
+            false);
+    uint64_t a = var_get(v->dep[0])->position;
+    uint64_t b = count > 1 ? var_get(v->dep[1])->position : a;
+    uint64_t c = count > 2 ? var_get(v->dep[2])->position : a;
+    const Inst *insts = program->insts;
+    uint64_t flags = insts[a].flags & insts[b].flags & insts[c].flags;
+    uint64_t head = v->op | (uint64_t) v->type << 8 | flags << 13 |
+                    (uint64_t) count << 16;
+    uint64_t args = count > 1 ? a | b << 32 : a;
+    uint32_t last = count > 2 ? (uint32_t) c : 0;
+    char *inst = (char *) &program->insts[program->inst_count];
+    memcpy(inst, &head, 8);
+    memcpy(inst + 8, &args, 8);
+    memcpy(inst + 16, &last, 4);
+    v->stamp = stamp;
+    v->position = program->inst_count++;
+    return true;
+}
+
+static bool emit_other(Assembly *b, VarId id, Var *v, uint32_t stamp)
+{
+    uint32_t position = emit(b, id, v, stamp);
+    TRY(position != PROGRAM_NONE, false);
+    TRY(!b->call_count || assemble_call_hide(b, id), false);
+    v->stamp = stamp;
+    v->position = position;
+    return !b->bodies || assemble_region_note(b, id);
+}
+
+bool assemble_leaf(Assembly *b, VarId id)
+{
+    Var *v = var_get(id);
+    return v->stamp == b->stamp || emit_other(b, id, v, b->stamp);
+}
+
+static bool push(Assembly *b, uint32_t depth, VarId id)
+{
+    if (depth >= b->stack_capacity) {
+        /* No variable waits for itself. If the plan for local arrays were to break this
+         * rule, the walk would not end. */
+        if (depth > var_table.end)
+            return error_set(JIT_ERROR_STATE, "jit_eval(): internal error: accesses to "
+                             "local arrays wait for each other");
+        TRY(vec_reserve(&b->stack, &b->stack_capacity, depth + 1, sizeof(Visit)),
+            false);
+    }
+    b->stack[depth] = (Visit) { id, 0 };
+    return true;
+}
+
+/* Visit operands from number '*next' on and emit leaves on the way. The first one that
+ * is neither emitted nor a leaf ends the search and is found. */
+static inline bool find_operand(Assembly *b, const VarId *ids, uint32_t count,
+                                uint32_t *next, uint32_t stamp, VarId *found)
+{
+    for (*found = 0; *next < count && ids[*next]; ++*next) {
+        Var *operand = var_get(ids[*next]);
+        if (operand->stamp == stamp)
+            continue;
+        if (!is_leaf(operand)) {
+            *found = ids[(*next)++];
+            return true;
+        }
+        TRY(emit_other(b, ids[*next], operand, stamp), false);
+    }
+    return true;
+}
+
+/* Instructions that are added next come from the line on which this was traced. */
+static void set_source(Assembly *b, const Var *v)
+{
+    const Extra *extra = v->extra ? extra_find(v) : NULL;
+    b->program->source =
+        extra ? (SourceLine){ extra->file, extra->line } : (SourceLine){ NULL, 0 };
+}
+
+static bool walk(Assembly *b, VarId root)
+{
+    if (var_get(root)->stamp == b->stamp)
+        return true;
+    uint32_t depth = 0;
+    TRY(push(b, depth++, root), false);
+    while (depth) {
+        Visit *top = &b->stack[depth - 1];
+        Var *v = var_get(top->id);
+        VarId operand = 0;
+        uint32_t stamp = b->stamp; /* callables have their own */
+        if (b->call_count && assemble_call_captures(b, top->id)) {
+            TRY(assemble_leaf(b, top->id), false);
+            depth--;
+            continue;
+        }
+        if (v->op == OP_REGION) {
+            TRY(assemble_region_step(b, top->id, &top->next, &operand), false);
+            if (operand)
+                TRY(push(b, depth++, operand), false);
+            else
+                depth--;
+            continue;
+        }
+        uint32_t count = 4, next = top->next;
+        const VarId *ids = v->dep; /* unused ones are 0 */
+        if (v->flags & VAR_WIDE)
+            ids = var_operands(v, &count);
+        if (v->op != OP_POINTER) /* the array behind it is in memory */
+            TRY(find_operand(b, ids, count, &next, stamp, &operand), false);
+        if (v->op == OP_LOCAL_WRITE && !operand)
+            TRY(local_plan_before(b, top->id, stamp, &operand), false);
+        if (operand) {
+            top->next = next;
+            TRY(push(b, depth++, operand), false);
+            continue;
+        }
+        bool arithmetic = v->op >= OP_NEG && v->op <= OP_BITCAST;
+        if (b->sources)
+            set_source(b, v);
+        TRY(arithmetic && !b->sources ? emit_arithmetic(b->program, v, next, stamp)
+                       : emit_other(b, top->id, v, stamp),
+            false);
+        if (arithmetic && b->bodies)
+            TRY(assemble_region_note(b, top->id), false);
+        depth--;
+    }
+    b->program->source = (SourceLine){ NULL, 0 };
+    return true;
+}
+
+static bool store(Assembly *b, VarId root)
+{
+    const Var *v = var_get(root);
+    uint32_t slot = program_add_param(b->program, PARAM_OUTPUT, (VarType) v->type);
+    TRY(add_arg(b, slot, 0), false);
+    uint32_t n = b->output_count;
+    TRY(vec_reserve(&b->outputs, &b->output_capacity, n + 1, sizeof(VarId)), false);
+    TRY(vec_reserve(&b->output_slots, &b->output_slot_capacity, n + 1,
+                    sizeof(uint32_t)),
+        false);
+    b->outputs[n] = root;
+    b->output_slots[n] = slot;
+    b->output_count++;
+    uint32_t position = v->position;
+    if (v->op == OP_RESULT)
+        var_get(v->dep[0])->region->needed[v->aux] |= NEEDED_STORED;
+    return program_add(b->program, OP_STORE, VarTypeVoid, slot, 1, &position) !=
+           PROGRAM_NONE;
+}
+
+static void mark_effects(const Group *group, bool running)
+{
+    for (uint32_t i = group->root_count - group->effect_count; i < group->root_count;
+         ++i) {
+        Var *v = var_get(group->roots[i]);
+        v->flags =
+            (uint8_t) (running ? v->flags | VAR_RUNNING : v->flags & ~VAR_RUNNING);
+    }
+}
+
+/* A region with effects has run: the results that somebody holds and that are not
+ * among the values of the group are stored, too. */
+static bool store_results(Assembly *b, VarId root)
+{
+    const Var *v = var_get(root);
+    if (v->op != OP_REGION)
+        return true;
+    const TraceRegion *region = v->region;
+    for (uint32_t k = 0; k < region->count; ++k)
+        if (region->results[k] && !(region->needed[k] & NEEDED_STORED) &&
+            !(var_get(region->results[k])->flags & VAR_LOCAL))
+            TRY(walk(b, region->results[k]) && store(b, region->results[k]),
+                false);
+    return true;
+}
+
+static bool assemble_roots(Assembly *b, const Group *group)
+{
+    TRY(assemble_region_mark(b, group), false);
+    b->stamp = var_new_stamp();
+    b->bodies = b->open_count = b->inside_count = 0;
+    local_plan_reset(&b->locals, group->roots, group->root_count);
+    uint32_t values = group->root_count - group->effect_count;
+    for (uint32_t i = 0; i < group->root_count; ++i) {
+        TRY(walk(b, group->roots[i]), false);
+        if (b->call_preview)
+            break;
+        TRY(i < values ? store(b, group->roots[i]) : store_results(b, group->roots[i]),
+            false);
+    }
+    return true;
+}
+
+static void mark(Program *p, Op op, uint32_t set, uint32_t clear)
+{
+    for (uint32_t i = 0; i < p->inst_count; ++i)
+        if (p->insts[i].op == op)
+            p->insts[i].flags = (uint8_t) ((p->insts[i].flags | set) & ~clear) & 7;
+}
+
+/* Arithmetic over so many lanes is worth code that computes several packets at a time,
+ * which takes longer to make. With gathers, effects or regions there is none. */
+static bool has_many_lanes(const Assembly *b)
+{
+    enum { MANY = 1 << 14 };
+    const Program *p = b->program;
+    return b->size >= MANY && !p->region_count && !p->stmt_count &&
+           program_find_param(p, PARAM_POINTER) == PROGRAM_NONE;
+}
+
+/* Outputs beyond the caches are written past them, but not beside gathers from beyond,
+ * which take a quarter longer then (Zen 5). Where compiling takes its time, the same
+ * code is to serve for all sizes. */
+static void choose_access(const Assembly *b)
+{
+    Program *p = b->program;
+    bool many = has_many_lanes(b);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < p->param_count; ++i)
+        if (p->params[i].kind == PARAM_OUTPUT)
+            bytes += (uint64_t) b->size * type_info[p->params[i].type].size;
+    bool bypass = buffer_bypasses(bytes);
+    bool instant = (b->far || bypass || many) && tier_is_instant(p);
+    if (b->far && !instant) {
+        mark(p, OP_GATHER, 0, INST_FAR);
+        mark(p, OP_GATHER_PACKET, 0, INST_FAR);
+    } else if (instant) {
+        uint32_t past = bypass && !b->far ? INST_BYPASS : 0;
+        mark(p, OP_STORE, (many ? INST_MANY : 0u) | past, 0);
+    }
+}
+
+bool assemble_group(Assembly *b, Program *program, const Group *group)
+{
+    assemble_call_reset(b);
+    program_clear(program);
+    b->program = b->root = program;
+    b->size = group->size;
+    b->read_count = b->write_count = b->output_count = b->consumed_count = 0;
+    b->input_count = b->array_count = b->workers = 0;
+    b->far = false;
+    mark_effects(group, true);
+    bool ok = assemble_roots(b, group);
+    mark_effects(group, false);
+    if (!ok)
+        assemble_call_reset(b);
+    if (ok && program->print_count) {
+        uint32_t slot = program_add_param(program, PARAM_PRINT, VarTypeVoid);
+        ok = add_arg(b, slot, 0); /* the launch fills it in */
+    }
+    if (ok && program->check_count)
+        ok = program_add_param(program, PARAM_REPORT, VarTypeVoid) != PROGRAM_NONE;
+    if (ok)
+        choose_access(b);
+    return ok;
+}
+
+bool assemble_preview(Assembly *b, Program *program, VarId id)
+{
+    Group group = { .size = var_get(id)->size, .roots = &id, .root_count = 1 };
+    b->preview = true;
+    bool ok = assemble_group(b, program, &group);
+    b->preview = false;
+    return ok;
+}
+
+bool assemble_call_preview(Assembly *b, Program *program, struct CallPreview *preview)
+{
+    b->call_preview = preview;
+    bool ok = assemble_preview(b, program, preview->region);
+    b->call_preview = NULL;
+    return ok;
+}
+
+void assemble_hold(const Assembly *b)
+{
+    for (uint32_t i = 0; i < b->array_count; ++i)
+        var_inc(b->arrays[i]);
+    for (uint32_t i = 0; i < b->program->literal_count; ++i)
+        if (b->literal_vars[i])
+            var_inc(b->literal_vars[i]);
+    for (uint32_t i = 0; i < b->program->check_count; ++i)
+        var_inc(b->check_vars[i]);
+    for (uint32_t i = 0; i < b->program->print_count; ++i)
+        var_inc(b->print_vars[i]);
+    for (uint32_t i = 0; i < b->output_count; ++i) /* results are not in the group */
+        var_inc(b->outputs[i]);
+}
+
+void assemble_drop(const Assembly *b)
+{
+    for (uint32_t i = 0; i < b->array_count; ++i)
+        var_dec(b->arrays[i]);
+    for (uint32_t i = 0; i < b->program->literal_count; ++i)
+        if (b->literal_vars[i])
+            var_dec(b->literal_vars[i]);
+    for (uint32_t i = 0; i < b->program->check_count; ++i)
+        var_dec(b->check_vars[i]);
+    for (uint32_t i = 0; i < b->program->print_count; ++i)
+        var_dec(b->print_vars[i]);
+    for (uint32_t i = 0; i < b->output_count; ++i)
+        var_dec(b->outputs[i]);
+}
+
+void assemble_free(Assembly *b)
+{
+    alloc_free(b->arrays);
+    alloc_free(b->args);
+    alloc_free(b->reads);
+    alloc_free(b->writes);
+    alloc_free(b->outputs);
+    alloc_free(b->output_slots);
+    alloc_free(b->literal_vars);
+    alloc_free(b->check_bounds);
+    alloc_free(b->check_vars);
+    alloc_free(b->print_vars);
+    alloc_free(b->consumed);
+    alloc_free(b->stack);
+    alloc_free(b->open);
+    alloc_free(b->inside);
+    alloc_free(b->work);
+    alloc_free(b->words);
+    assemble_call_free(b);
+    local_plan_free(&b->locals);
+    memset(b, 0, sizeof(*b));
+}

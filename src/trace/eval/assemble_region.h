@@ -1,0 +1,30 @@
+/*
+ * assemble_region.h -- regions of the trace -> regions of a Program (for assemble.c)
+ *
+ * Before a group is assembled, assemble_region_mark() finds out what it needs: which
+ * results of which regions, hence which states, hence which parts of their bodies. The
+ * walk of assemble.c then meets a region like any other operation, except that
+ * assemble_region_step() tells what to visit next and puts the marks of structure
+ * between. What is emitted in a body loses its position when the body ends.
+ */
+#ifndef TRACE_EVAL_ASSEMBLE_REGION_H
+#define TRACE_EVAL_ASSEMBLE_REGION_H
+
+#include "trace/eval/assemble.h"
+
+/** Find out what the group needs; afterwards needed variables carry b->mark_stamp. Does
+ *  nothing as long as there are no regions at all. */
+bool assemble_region_mark(Assembly *b, const Group *group);
+/** A step of the region 'id', of whose operands '*next' have been visited: '*operand'
+ *  is what has to be visited before the next step; 0: the region has been emitted. */
+bool assemble_region_step(Assembly *b, VarId id, uint32_t *next, VarId *operand);
+/** For calls: add the RESULTs of a region that has just been added. */
+bool assemble_region_results(Assembly *b, VarId id);
+/** For calls: what has been emitted since b->inside_count was 'from' is gone. */
+void assemble_region_forget(Assembly *b, uint32_t from);
+/** The position of a RESULT, STATE or ACTIVE; PROGRAM_NONE on errors. */
+uint32_t assemble_region_placeholder(Assembly *b, VarId id);
+/** Note that a variable was emitted in a body. */
+bool assemble_region_note(Assembly *b, VarId id);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * effects.h -- lists of queued effects: what they are for, and whose they are
+ *
+ * Each thread has a queue of effects (state.h). An evaluation takes such a list and
+ * runs it (evaluate.c). Requires the graph lock.
+ */
+#ifndef TRACE_EVAL_EFFECTS_H
+#define TRACE_EVAL_EFFECTS_H
+
+#include "trace/graph/state.h"
+
+/** Of queued effects, drop those whose arrays nobody can look at any more. The number
+ *  that is left, at the start of the list. */
+uint32_t effects_filter(VarId *ids, uint32_t count);
+
+/** A thread that has queued writes into a variable, NULL if none has. */
+ThreadState *effects_writer(VarId array);
+/** The thread that has queued this effect, NULL if it is in no queue. */
+ThreadState *effects_owner(VarId effect);
+
+/** May there be regions that another thread has queued, or evaluates, and of which
+ *  somebody holds results? */
+bool effects_foreign_exist(const ThreadState *ts);
+/** A region with effects that these variables and effects need a result of, but that is
+ *  not one of the latter; 0 if there is none. False: memory is out. */
+bool effects_find_foreign(const VarId *vars, uint32_t var_count, const VarId *effects,
+                          uint32_t effect_count, VarId *region);
+
+#endif

@@ -1,0 +1,733 @@
+/*
+ * evaluate.c -- from scheduled variables to results in memory
+ *
+ * For each group of the schedule:
+ *
+ *     assemble_group()   variables -> Program, arguments          (graph lock)
+ *     key_compute()   Program -> 128-bit name
+ *     cache_find()    known kernel?
+ *     cache_get()     no: generalise, load or compile          (no lock)
+ *     launch_submit() queue it in the thread's stream          (graph lock)
+ *     finish_group()  results become the variables' contents
+ *
+ * While the lock is released another thread may evaluate the same variables. Both
+ * compute the same bits, so whoever comes second drops its result. Effects are taken
+ * out of the queues before, so each runs once.
+ */
+#include "trace/eval/evaluate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "device/cpu/transfer.h"
+#include "kernel/cache.h"
+#include "kernel/launch.h"
+#include "kernel/tier.h"
+#include "lower/legalise.h"
+#include "trace/eval/assemble.h"
+#include "trace/eval/effects.h"
+#include "trace/eval/expand.h"
+#include "trace/eval/history.h"
+#include "trace/graph/access.h"
+#include "trace/graph/hooks.h"
+#include "trace/graph/node.h"
+#include "trace/graph/print.h"
+#include "trace/graph/region.h"
+
+/** Memory that a thread's evaluations use again and again. */
+typedef struct Workspace {
+    Program *program; /* NULL: to be made; see begin_program() */
+    Assembly assembly;
+} Workspace;
+
+/* ------------------------------------------------------------ workspace */
+
+static Workspace *take_workspace(ThreadState *ts)
+{
+    Workspace *w = ts->workspace;
+    ts->workspace = NULL; /* a log callback may evaluate while we wait for a compile */
+    return w ? w : alloc_zero(1, sizeof(Workspace));
+}
+
+static void free_workspace(Workspace *w)
+{
+    if (!w)
+        return;
+    program_free(w->program);
+    assemble_free(&w->assembly);
+    alloc_free(w);
+}
+
+/* Keep it for the next evaluation unless it has grown beyond the ordinary. */
+static void return_workspace(ThreadState *ts, Workspace *w)
+{
+    if (ts->workspace || !w->program || w->program->inst_capacity > 1u << 16)
+        free_workspace(w);
+    else
+        ts->workspace = w;
+}
+
+/* A Program to assemble a group in: the one before, unless a kernel has kept that. */
+static bool begin_program(Workspace *w)
+{
+    if (w->program && program_is_shared(w->program)) {
+        program_free(w->program);
+        w->program = NULL;
+    }
+    if (!w->program)
+        w->program = alloc_zero(1, sizeof(Program));
+    return w->program != NULL;
+}
+
+/* ----------------------------------------------------------- after a run */
+
+/* What a finished launch reports to, if anything wants to know. */
+typedef struct Report {
+    HistoryEntry *history;
+    Printer **printers; /* of each print, with a reference */
+    uint32_t print_count;
+    uint32_t count;     /* of checks */
+    struct {
+        bool call;      /* the number of a callable was checked */
+        char text[200]; /* "jit_var_gather(): ..." with the variable's name */
+    } checks[];
+} Report;
+
+static void launch_done(void *payload, uint64_t ns, const CheckReport *reports,
+                        uint32_t count, const PrintRecords *prints)
+{
+    Report *report = payload;
+    history_finish(report->history, ns);
+    for (uint32_t i = 0; i < count && i < report->count; ++i)
+        if (reports[i].count && report->checks[i].call)
+            log_write(LogLevelWarn,
+                      "%s: Attempted to invoke callable with index %u, but this value "
+                      "must be smaller than %llu (%u lane%s)",
+                      report->checks[i].text, reports[i].index,
+                      (unsigned long long) reports[i].bound, reports[i].count,
+                      reports[i].count == 1 ? "" : "s");
+        else if (reports[i].count)
+            log_write(LogLevelWarn,
+                      "%s: out-of-bounds access to position %u in an array of "
+                      "size %llu (%u lane%s)",
+                      report->checks[i].text, reports[i].index,
+                      (unsigned long long) reports[i].bound, reports[i].count,
+                      reports[i].count == 1 ? "" : "s");
+    if (prints)
+        print_deliver(report->printers, report->print_count, prints);
+    alloc_free(report->printers);
+    alloc_free(report);
+}
+
+/* A launch that did not come about. */
+static void drop_report(Report *report)
+{
+    if (!report)
+        return;
+    history_finish(report->history, 0);
+    for (uint32_t i = 0; i < report->print_count; ++i)
+        print_release(report->printers[i]);
+    alloc_free(report->printers);
+    alloc_free(report);
+}
+
+static bool add_printers(Report *report, const Assembly *b)
+{
+    uint32_t count = b->program->print_count;
+    if (!count)
+        return true;
+    report->printers = alloc_get(count * sizeof(Printer *));
+    TRY(report->printers, false);
+    report->print_count = count;
+    for (uint32_t i = 0; i < count; ++i)
+        report->printers[i] = print_hold(b->print_vars[i]);
+    return true;
+}
+
+static Report *make_report(const Assembly *b)
+{
+    uint32_t count = b->program->check_count;
+    Report *report = alloc_zero(1, sizeof(Report) + count * sizeof(report->checks[0]));
+    TRY(report, NULL);
+    report->count = count;
+    for (uint32_t i = 0; i < count; ++i) {
+        char name[150];
+        extra_describe(b->check_vars[i], name, sizeof(name));
+        report->checks[i].call = var_get(b->check_vars[i])->aux == CHECK_CALL;
+        snprintf(report->checks[i].text, sizeof(report->checks[i].text), "%s at %s",
+                 access_functions[var_get(b->check_vars[i])->aux], name);
+    }
+    if (!add_printers(report, b)) {
+        drop_report(report);
+        return NULL;
+    }
+    return report;
+}
+
+/* --------------------------------------------------------------- one group */
+
+/* Names a literal for the log of a generalisation; runs without the lock, on variables
+ * that assemble_hold() keeps alive. */
+static const char *literal_origin(void *context, uint32_t literal)
+{
+    static _Thread_local char text[200];
+    const Assembly *b = context;
+    state_lock();
+    VarId id = b->literal_vars[literal];
+    if (id)
+        extra_describe(id, text, sizeof(text));
+    else
+        snprintf(text, sizeof(text), "mask of a mapped array");
+    state_unlock();
+    return text;
+}
+
+/* The Program, and what its engine makes of it. */
+static void write_ir(const Kernel *kernel, bool engine_too, Text *out)
+{
+    program_write(kernel->program, out);
+    const Engine *engine = kernel->base.engine;
+    if (!engine->write_ir || !engine_too)
+        return;
+    const Program *legal = legalise(kernel->program, engine);
+    if (legal) {
+        text_put(out, "\n");
+        engine->write_ir(legal, kernel->key.full, out);
+    }
+    if (legal != kernel->program)
+        program_free((Program *) legal);
+}
+
+static void print_ir(const Kernel *kernel)
+{
+    Text text = { 0 };
+    write_ir(kernel, true, &text);
+    const char *ir = text_get(&text);
+    if (ir)
+        log_text(LogLevelInfo, ir);
+    text_free(&text);
+}
+
+/* How the kernel was come by, in the words of the log. */
+static void log_origin(const Kernel *kernel, bool hit)
+{
+    if (!log_enabled(LogLevelInfo) || hit)
+        return;
+    Text text = { 0 };
+    text_put(&text,
+             kernel->from_disk ? "     cache hit, load: " : "     cache miss, build: ");
+    text_put_seconds(&text, (double) kernel->build_ns * 1e-9);
+    text_put(&text, ", ");
+    text_put_bytes(&text, kernel->base.engine->code_size(kernel->base.code));
+    text_putf(&text, " (%s).", kernel->base.engine->name);
+    const char *line = text_get(&text);
+    if (line)
+        log_text(LogLevelInfo, line);
+    text_free(&text);
+}
+
+static void log_launch(const Assembly *b, const ProgramKey *key, uint64_t ns)
+{
+    if (!log_enabled(LogLevelInfo))
+        return;
+    log_write(LogLevelInfo,
+              "  -> launching %016llx (n=%u, in=%u, out=%u, ops=%u, "
+              "jit=%.4g us):",
+              (unsigned long long) key->full.high, b->size, b->input_count,
+              b->output_count, b->program->inst_count, (double) ns * 1e-3);
+}
+
+/* Find the kernel, or make it with the lock released; then the assembly is held. */
+static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
+                          bool *hit)
+{
+    Kernel *kernel = cache_find(b->program, key);
+    *hit = kernel != NULL;
+    if (!kernel) {
+        assemble_hold(b);
+        state_unlock();
+        kernel = cache_get(b->program, key, literal_origin, b);
+        state_lock();
+    }
+    if (kernel && state_flag(ts, JitFlagPrintIR))
+        print_ir(kernel);
+    if (kernel)
+        log_origin(kernel, *hit);
+    return kernel;
+}
+
+/* Memory for each output; their addresses go into the arguments. On failure none is
+ * left. */
+static bool get_outputs(Assembly *b)
+{
+    for (uint32_t i = 0; i < b->output_count; ++i) {
+        size_t entry = type_info[var_get(b->outputs[i])->type].size;
+        Buffer *buffer = buffer_get(entry * b->size);
+        if (!buffer || !vec_reserve(&b->writes, &b->write_capacity, b->write_count + 1,
+                                    sizeof(Buffer *))) {
+            buffer_release(buffer);
+            while (i-- > 0)
+                buffer_release(b->writes[--b->write_count]);
+            return false;
+        }
+        b->writes[b->write_count++] = buffer;
+        b->args[b->output_slots[i]] = (uint64_t) (uintptr_t) buffer->data;
+    }
+    return true;
+}
+
+/* The launch is queued: its outputs are what the variables contain from now on. */
+static void finish_group(Assembly *b)
+{
+    uint32_t first = b->write_count - b->output_count;
+    for (uint32_t i = 0; i < b->output_count; ++i) {
+        Var *v = var_get(b->outputs[i]);
+        if (v->op == OP_EVALUATED) { /* another thread was faster */
+            buffer_release(b->writes[first + i]);
+            continue;
+        }
+        var_set_buffer(b->outputs[i], b->writes[first + i]);
+        Extra *extra = extra_find(v);
+        if (extra && extra->callback)
+            state_defer(extra->callback, b->outputs[i], 0, extra->payload);
+    }
+    for (uint32_t i = 0; i < b->consumed_count; ++i)
+        if (var_get(b->consumed[i])->op != OP_EVALUATED)
+            var_consume(b->consumed[i]);
+}
+
+static HistoryEntry *add_history(const ThreadState *ts, const Assembly *b,
+                                 const Kernel *kernel, bool hit, uint64_t codegen_ns)
+{
+    Text text = { 0 };
+    write_ir(kernel, state_flag(ts, JitFlagPrintIR), &text);
+    KernelHistoryEntry entry = {
+        .backend = JitBackendLLVM, .type = KernelTypeJIT,
+        .hash = { kernel->key.full.low, kernel->key.full.high }, .ir = text_get(&text),
+        .engine = tier_code(kernel)->engine->name, .size = b->size,
+        .input_count = b->input_count, .output_count = b->output_count,
+        .operation_count = b->program->inst_count, .cache_hit = hit,
+        .cache_disk = !hit && kernel->from_disk,
+        .codegen_time = (double) codegen_ns * 1e-6,
+        .backend_time = hit ? 0 : (double) kernel->build_ns * 1e-6
+    };
+    HistoryEntry *result = history_add(&entry);
+    text_free(&text);
+    return result;
+}
+
+static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
+                   uint64_t codegen_ns)
+{
+    bool history = state_flag(ts, JitFlagKernelHistory);
+    Report *report = NULL;
+    if (history || b->program->check_count || b->program->print_count) {
+        report = make_report(b);
+        TRY(report, false);
+        if (history)
+            report->history = add_history(ts, b, kernel, hit, codegen_ns);
+    }
+    LaunchSpec spec = {
+        .kernel = kernel, .program = b->program, .size = b->size, .args = b->args,
+        .workers = b->workers,
+        .reads = b->reads, .read_count = b->read_count,
+        .writes = b->writes, .write_count = b->write_count,
+        .check_bounds = b->check_bounds,
+        .done = report ? launch_done : NULL, .payload = report
+    };
+    if (launch_submit(ts->stream, &spec))
+        return true;
+    drop_report(report);
+    return false;
+}
+
+/* Have the kernel of an assembly write its outputs and finish its variables. */
+static bool launch(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
+                   uint64_t codegen_ns)
+{
+    TRY(get_outputs(b), false);
+    if (!submit(ts, b, kernel, hit, codegen_ns)) {
+        for (uint32_t i = 0; i < b->output_count; ++i)
+            buffer_release(b->writes[--b->write_count]);
+        return false;
+    }
+    state.launches++;
+    finish_group(b);
+    return true;
+}
+
+static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
+{
+    Assembly *b = &w->assembly;
+    bool timed = log_enabled(LogLevelInfo) || state_flag(ts, JitFlagKernelHistory);
+    uint64_t start = timed ? clock_ns() : 0;
+    b->sources = state_flag(ts, JitFlagDebug) || state_flag(ts, JitFlagPrintIR);
+    TRY(begin_program(w) && assemble_group(b, w->program, group), false);
+    ProgramKey key = key_compute(w->program, cache_environment());
+    uint64_t codegen_ns = timed ? clock_ns() - start : 0;
+    log_launch(b, &key, codegen_ns);
+    bool hit;
+    Kernel *kernel = get_kernel(ts, b, &key, &hit);
+    bool ok = kernel && launch(ts, b, kernel, hit, codegen_ns);
+    for (uint32_t i = 0; ok && i < group->effect_count; ++i) {
+        VarId effect = group->roots[group->root_count - 1 - i];
+        if (var_get(effect)->op == OP_REGION)
+            region_has_run(effect);
+    }
+    if (kernel)
+        cache_release(kernel);
+    if (!hit)
+        assemble_drop(b);
+    if (ok && state_flag(ts, JitFlagLaunchBlocking)) {
+        state_unlock(); /* host functions on the way may need it */
+        stream_sync(ts->stream);
+        state_lock();
+    }
+    return ok;
+}
+
+/* -------------------------------------------------------------- evaluation */
+
+/* Of the scheduled variables, keep those that somebody still holds and that are not in
+ * memory yet, each once. */
+static uint32_t filter_scheduled(VarId *ids, uint32_t count)
+{
+    uint32_t kept = 0, stamp = var_new_stamp();
+    for (uint32_t i = 0; i < count; ++i) {
+        Var *v = var_get(ids[i]);
+        if (v->refs == 1 || v->stamp == stamp || v->op == OP_EVALUATED ||
+            v->op == OP_LITERAL || v->op == OP_UNDEFINED) {
+            var_dec(ids[i]);
+        } else {
+            v->stamp = stamp;
+            ids[kept++] = ids[i];
+        }
+    }
+    return kept;
+}
+
+static void poison(Var *v)
+{
+    const Extra *extra = extra_find(v);
+    v->flags |= VAR_POISONED;
+    if (extra && extra->expanded_of)
+        var_get(extra->expanded_of)->flags |= VAR_POISONED;
+}
+
+/* The writes of a group could not be performed, so the arrays they were for are wrong
+ * from now on, and results of regions are lost. Using them is an error. */
+static void poison_targets(const Group *group)
+{
+    for (uint32_t i = group->root_count - group->effect_count; i < group->root_count;
+         ++i) {
+        uint32_t targets;
+        const VarId *target = region_targets(group->roots[i], &targets);
+        for (uint32_t k = 0; k < targets; ++k)
+            poison(var_get(target[k]));
+        const Var *v = var_get(group->roots[i]);
+        for (uint32_t k = 0; v->op == OP_REGION && k < v->region->count; ++k)
+            if (v->region->results[k])
+                poison(var_get(v->region->results[k]));
+    }
+}
+
+/* Put the writes of the groups from 'first' on back into the list, in order; they may
+ * run when there is memory again. The number of entries. */
+static uint32_t keep_effects(const Schedule *schedule, uint32_t first, VarId *effects)
+{
+    uint32_t kept = 0;
+    for (uint32_t g = first; g < schedule->group_count; ++g) {
+        const Group *group = &schedule->groups[g];
+        for (uint32_t i = group->root_count - group->effect_count;
+             i < group->root_count; ++i) {
+            var_inc(group->roots[i]);
+            effects[kept++] = group->roots[i];
+        }
+    }
+    return kept;
+}
+
+static bool run_groups(ThreadState *ts, Workspace *w, const Schedule *schedule,
+                       VarId *effects, uint32_t *effect_count)
+{
+    bool ok = true;
+    *effect_count = 0;
+    for (uint32_t i = 0; i < schedule->group_count; ++i) {
+        const Group *group = &schedule->groups[i];
+        if (run_group(ts, w, group))
+            continue;
+        ok = false;
+        if (error_code() == JIT_ERROR_MEMORY) {
+            *effect_count = keep_effects(schedule, i, effects);
+            break;
+        }
+        poison_targets(group);
+    }
+    return ok;
+}
+
+static bool run_effects(ThreadState *ts, ThreadState *owner, const VarId *vars,
+                        uint32_t var_count);
+
+/* Have regions evaluated that what is in the lists needs results of, and that are
+ * another thread's. */
+static bool run_foreign(ThreadState *ts, const VarId *vars, uint32_t var_count,
+                        const VarId *effects, uint32_t effect_count)
+{
+    bool ok = true;
+    while (ok && effects_foreign_exist(ts)) {
+        VarId region;
+        ok = effects_find_foreign(vars, var_count, effects, effect_count, &region);
+        if (!region)
+            break;
+        ThreadState *owner = effects_owner(region);
+        if (owner)
+            ok = run_effects(ts, owner, NULL, 0);
+        else if (ts->evaluating || !state_wait_eval())
+            break; /* which is an error: assemble_region.c */
+    }
+    return ok;
+}
+
+/* Run what is in the lists, which stay the caller's. References are taken over, except
+ * those of effects that stay queued because memory is out: these are left at the start
+ * of 'effects', and '*effect_count' is their number. */
+static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
+                      VarId *effects, uint32_t *effect_count)
+{
+    bool ok = run_foreign(ts, vars, var_count, effects, *effect_count);
+    *effect_count = effects_filter(effects, *effect_count);
+    if (!(var_count + *effect_count))
+        return ok;
+    Workspace *w = take_workspace(ts);
+    Schedule schedule;
+    if (!w || !schedule_make(&schedule, vars, var_count, effects, *effect_count)) {
+        for (uint32_t i = 0; i < var_count; ++i)
+            var_dec(vars[i]);
+        free_workspace(w);
+        return false;
+    }
+    log_write(LogLevelInfo, "jit_eval(): launching %u kernel%s.", schedule.group_count,
+              schedule.group_count == 1 ? "" : "s");
+    bool writes = *effect_count != 0;
+    ts->evaluating++;
+    ts->writing += writes;
+    ok &= run_groups(ts, w, &schedule, effects, effect_count);
+    log_write(LogLevelDebug, "jit_eval(): cleaning up..");
+    schedule_free(&schedule);
+    ts->evaluating--;
+    ts->writing -= writes;
+    ok &= expand_collapse_idle(ts);
+    return_workspace(ts, w);
+    state_signal_eval();
+    log_write(LogLevelInfo, "jit_eval(): done.");
+    return ok;
+}
+
+/* Give a list of effects back to its thread: those that stayed queued come before what
+ * callbacks may have queued meanwhile. */
+static void return_effects(ThreadState *ts, VarId *effects, uint32_t count,
+                           uint32_t capacity)
+{
+    if (ts->effects && !count) {
+        alloc_free(effects);
+        return;
+    }
+    if (ts->effect_count &&
+        vec_reserve(&effects, &capacity, count + ts->effect_count, sizeof(VarId))) {
+        memcpy(effects + count, ts->effects, ts->effect_count * sizeof(VarId));
+        count += ts->effect_count;
+        ts->effect_count = 0;
+    }
+    for (uint32_t i = 0; i < ts->effect_count; ++i) /* no memory to keep them */
+        var_dec(ts->effects[i]);
+    alloc_free(ts->effects);
+    ts->effects = effects;
+    ts->effect_count = count;
+    ts->effect_capacity = capacity;
+}
+
+/* A log callback evaluates in the midst of an evaluation. */
+static bool refuse_writes(const VarId *vars, uint32_t var_count)
+{
+    for (uint32_t i = 0; i < var_count; ++i)
+        var_dec(vars[i]);
+    return error_set(JIT_ERROR_STATE,
+                     "jit_eval(): a log callback cannot have writes evaluated while "
+                     "others that come before them are");
+}
+
+/* Run the writes that a thread has queued, with variables of the calling one. */
+static bool run_effects(ThreadState *ts, ThreadState *owner, const VarId *vars,
+                        uint32_t var_count)
+{
+    if (ts->writing && owner->effect_count)
+        return refuse_writes(vars, var_count);
+    VarId *effects = owner->effects;
+    uint32_t count = owner->effect_count, capacity = owner->effect_capacity;
+    owner->effects = NULL;
+    owner->effect_count = owner->effect_capacity = 0;
+    uint64_t serial = owner->serial;
+    owner->stolen += owner != ts;
+    bool ok = run_lists(ts, vars, var_count, effects, &count);
+    /* The owner may have ended while the lock was released. */
+    for (ThreadState *t = state.threads; t; t = t->next)
+        if (t->serial == serial) {
+            owner->stolen -= owner != ts;
+            return_effects(owner, effects, count, capacity);
+            return ok;
+        }
+    return_effects(ts, effects, count, capacity);
+    return ok;
+}
+
+bool evaluate_all(ThreadState *ts)
+{
+    /* Earlier writes of this thread that another one runs come before those to come.
+     * (A log callback cannot wait: that thread may be waiting for this one.) */
+    while (ts->stolen && !ts->evaluating && state_wait_eval())
+        continue;
+    VarId *vars = ts->scheduled;
+    uint32_t capacity = ts->scheduled_capacity;
+    uint32_t count = filter_scheduled(vars, ts->scheduled_count);
+    ts->scheduled = NULL;
+    ts->scheduled_count = ts->scheduled_capacity = 0;
+    bool ok = run_effects(ts, ts, vars, count);
+    if (ts->scheduled) {
+        alloc_free(vars);
+    } else {
+        ts->scheduled = vars;
+        ts->scheduled_capacity = capacity;
+    }
+    return ok;
+}
+
+static bool refuse_symbolic(VarId id)
+{
+    char name[150];
+    extra_describe(id, name, sizeof(name));
+    return error_set(JIT_ERROR_STATE,
+                     "jit_eval(): cannot evaluate %s: it is symbolic, i.e. it depends "
+                     "on a loop, conditional or call that is being traced, and has no "
+                     "value before that runs",
+                     name);
+}
+
+bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled)
+{
+    Var *v = var_get(id);
+    bool work = true;
+    if (scheduled)
+        *scheduled = false;
+    if (v->flags & VAR_UNUSABLE)
+        return node_usable(ts, id, "jit_var_schedule()", "the variable");
+    if (v->flags & VAR_SYMBOLIC)
+        return refuse_symbolic(id);
+    if (v->op == OP_LITERAL || (v->op == OP_EVALUATED && !v->pending)) {
+        work = false;
+    } else if (v->op == OP_UNDEFINED) {
+        TRY(evaluate_literal(ts, id), false);
+    } else if (v->op != OP_EVALUATED) {
+        TRY(vec_reserve(&ts->scheduled, &ts->scheduled_capacity,
+                        ts->scheduled_count + 1, sizeof(VarId)),
+            false);
+        ts->scheduled[ts->scheduled_count++] = id;
+        var_inc(id);
+    }
+    if (scheduled)
+        *scheduled = work;
+    return true;
+}
+
+bool evaluate_literal(ThreadState *ts, VarId id)
+{
+    Var *v = var_get(id);
+    uint32_t entry = type_info[v->type].size;
+    Buffer *buffer = buffer_get((size_t) entry * v->size);
+    TRY(buffer, false);
+    if (v->op == OP_LITERAL &&
+        !transfer_fill_buffer(ts->stream, buffer, v->value.literal, entry, v->size,
+                              history_report(ts, KernelTypeMemset, v->size, 0))) {
+        buffer_release(buffer);
+        return false;
+    }
+    var_set_buffer(id, buffer);
+    return true;
+}
+
+bool evaluate_effects(ThreadState *ts)
+{
+    for (ThreadState *owner = state.threads; owner;) {
+        bool work = owner->effect_count != 0;
+        TRY(run_effects(ts, owner, NULL, 0), false);
+        owner = work ? state.threads : owner->next; /* the list may have changed */
+    }
+    return true;
+}
+
+bool evaluate_pending(ThreadState *ts, VarId id)
+{
+    bool ok = true;
+    var_inc(id); /* the lock may be released on the way */
+    while (ok && var_pending(var_get(id))) {
+        VarId expanded = expand_copies_of(id);
+        if (expanded) {
+            ok = var_get(expanded)->pending ? evaluate_pending(ts, expanded)
+                                            : expand_collapse(ts, id);
+            continue;
+        }
+        ThreadState *owner = effects_writer(id);
+        if (owner == ts) {
+            ok = evaluate_all(ts);
+        } else if (owner) {
+            ok = run_effects(ts, owner, NULL, 0);
+        } else if (ts->evaluating || !state_wait_eval()) {
+            /* Otherwise another thread is compiling their kernel: we have waited for
+             * it. */
+            ok = error_set(JIT_ERROR_STATE,
+                           "jit_eval(): r%u cannot be read now: %s", id,
+                           ts->evaluating
+                               ? "writes to it are being evaluated, and a log "
+                                 "callback cannot wait for them"
+                               : "a loop, conditional or call that is being traced "
+                                 "writes to it");
+        }
+    }
+    var_dec(id);
+    return ok;
+}
+
+bool evaluate_var(ThreadState *ts, VarId id)
+{
+    Var *v = var_get(id);
+    if (v->flags & VAR_UNUSABLE)
+        return node_usable(ts, id, "jit_eval()", "the variable");
+    if (v->op == OP_EVALUATED)
+        return v->pending ? evaluate_pending(ts, id) : true;
+    if (v->op == OP_LITERAL || v->op == OP_UNDEFINED)
+        return evaluate_literal(ts, id);
+    TRY(evaluate_schedule(ts, id, NULL), false);
+    bool all = evaluate_all(ts);
+    if (var_get(id)->op == OP_EVALUATED) /* whatever else may have failed */
+        return true;
+    return !all ? false : error_set(JIT_ERROR_STATE, "jit_eval(): r%u could not be "
+                                    "evaluated", id);
+}
+
+bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
+{
+    Workspace *w = take_workspace(ts);
+    TRY(w, false);
+    bool ok = begin_program(w) && assemble_preview(&w->assembly, w->program, id);
+    if (ok)
+        program_write(w->program, out);
+    return_workspace(ts, w);
+    return ok;
+}
+
+const Hooks hooks = { evaluate_pending, free_workspace };

@@ -1,0 +1,33 @@
+/*
+ * expand.h -- private copies of scatter targets (ReduceModeExpand)
+ *
+ * A scatter-reduction in this mode goes to a hidden array with one copy of the target
+ * for each worker, which needs no atomic operations:
+ *
+ *     index' = index + worker * stride
+ *
+ * The first copy starts with the content of the target, the others with the neutral
+ * element. Once no write to them is queued any more they are combined in a fixed order
+ * into the target and dropped. Until then the target counts as having one more pending
+ * write. Requires the graph lock.
+ */
+#ifndef TRACE_EVAL_EXPAND_H
+#define TRACE_EVAL_EXPAND_H
+
+#include "trace/graph/state.h"
+
+/** Would private copies of this target pay for a reduction of 'lanes' values? */
+bool expand_pays(const Var *target, uint64_t lanes);
+/** The hidden array of a target for this operation (borrowed), made if need be, and the
+ *  distance of its copies in entries (a multiple of 64). 0: error recorded, or, with
+ *  '*fits' false, the copies would have more than 2^31 entries. */
+VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
+                 bool *fits);
+/** The hidden array if there is one, else 0. */
+VarId expand_copies_of(VarId target);
+/** Fold the copies into their target; no write to them is pending. */
+bool expand_collapse(ThreadState *ts, VarId target);
+/** The same for all targets whose copies have no pending writes. */
+bool expand_collapse_idle(ThreadState *ts);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * history.c -- see history.h
+ */
+#include "trace/eval/history.h"
+
+#include <pthread.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+struct HistoryEntry {
+    KernelHistoryEntry data;
+    bool running;         /* the work has not reported its time yet */
+    bool abandoned;       /* cleared meanwhile: release when it reports */
+    HistoryEntry *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static HistoryEntry *first, **last = &first;
+
+static void release(HistoryEntry *entry)
+{
+    alloc_free((char *) entry->data.ir);
+    alloc_free(entry);
+}
+
+HistoryEntry *history_add(const KernelHistoryEntry *data)
+{
+    HistoryEntry *entry = alloc_zero(1, sizeof(HistoryEntry));
+    TRY(entry, NULL);
+    entry->data = *data;
+    entry->running = true;
+    if (data->ir)
+        entry->data.ir = alloc_string(data->ir);
+    pthread_mutex_lock(&lock);
+    *last = entry;
+    last = &entry->next;
+    pthread_mutex_unlock(&lock);
+    return entry;
+}
+
+JobReport history_report(const ThreadState *ts, KernelType type, size_t size,
+                         uint32_t inputs)
+{
+    if (!state_flag(ts, JitFlagKernelHistory))
+        return (JobReport) { 0 };
+    const KernelHistoryEntry entry = { .backend = JitBackendLLVM, .type = type,
+                                       .size = size, .input_count = inputs,
+                                       .output_count = 1 };
+    HistoryEntry *made = history_add(&entry);
+    return (JobReport) { made ? history_finish : NULL, made };
+}
+
+void history_finish(void *pointer, uint64_t ns)
+{
+    HistoryEntry *entry = pointer;
+    if (!entry)
+        return;
+    pthread_mutex_lock(&lock);
+    entry->data.execution_time = (double) ns * 1e-6;
+    entry->running = false;
+    bool abandoned = entry->abandoned;
+    pthread_mutex_unlock(&lock);
+    if (abandoned)
+        release(entry);
+}
+
+size_t history_take(KernelHistoryEntry **entries)
+{
+    pthread_mutex_lock(&lock);
+    size_t count = 0;
+    for (HistoryEntry *e = first; e; e = e->next)
+        count++;
+    KernelHistoryEntry *out = alloc_zero(count ? count : 1, sizeof(KernelHistoryEntry));
+    if (!out) {
+        pthread_mutex_unlock(&lock);
+        return 0;
+    }
+    size_t i = 0;
+    while (first) {
+        HistoryEntry *entry = first;
+        first = entry->next;
+        out[i++] = entry->data;
+        entry->data.ir = NULL;
+        if (entry->running)
+            entry->abandoned = true;
+        else
+            release(entry);
+    }
+    last = &first;
+    pthread_mutex_unlock(&lock);
+    *entries = out;
+    return count;
+}
+
+void history_release(KernelHistoryEntry *entries, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        alloc_free((char *) entries[i].ir);
+    alloc_free(entries);
+}
+
+void history_clear(void)
+{
+    KernelHistoryEntry *entries = NULL;
+    size_t count = history_take(&entries);
+    history_release(entries, count);
+}

@@ -1,0 +1,606 @@
+/*
+ * local_plan.c -- see local_plan.h
+ *
+ * What stands in a body is found by a walk from the body's effects and outputs that
+ * stops at variables from outside; bodies of regions met on the way are walked later.
+ * Serial numbers tell what was traced before what; a region gets its own when it is
+ * complete. What an access or region is made from is always older than it, so a write
+ * can ask for all older uses of its version to be emitted first without going in
+ * circles.
+ */
+#include "trace/eval/local_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "trace/eval/assemble.h"
+#include "trace/graph/local.h"
+#include "trace/graph/region.h"
+
+/* -------------------------------------------------------------- finding uses */
+
+static bool push(LocalPlan *plan, const VarId *ids, uint32_t count)
+{
+    TRY(vec_reserve(&plan->stack, &plan->stack_capacity, plan->stack_count + count,
+                    sizeof(VarId)), false);
+    for (uint32_t i = 0; i < count && ids[i]; ++i)
+        plan->stack[plan->stack_count++] = ids[i];
+    return true;
+}
+
+static bool add_body(LocalPlan *plan, VarId region, bool other)
+{
+    TRY(vec_reserve(&plan->bodies, &plan->body_capacity, plan->body_count + 1,
+                    sizeof(LocalBody)), false);
+    plan->bodies[plan->body_count++] = (LocalBody){ region, other };
+    return true;
+}
+
+static bool add_use(LocalPlan *plan, LocalUse use)
+{
+    TRY(vec_reserve(&plan->uses, &plan->use_capacity, plan->use_count + 1,
+                    sizeof(LocalUse)), false);
+    plan->uses[plan->use_count++] = use;
+    return true;
+}
+
+/* Has this been, or will it be, emitted? */
+static bool is_needed(const Assembly *b, const Var *v)
+{
+    return !b->mark_stamp || v->stamp == b->mark_stamp || v->stamp == b->stamp;
+}
+
+/* Arrays among these, used by a region or by the end of a body. */
+static bool add_list(Assembly *b, LocalUse use, const Var *region, RegionPart part)
+{
+    LocalPlan *plan = &b->locals;
+    uint32_t count;
+    const VarId *ids = region_part(region, part, &count);
+    for (uint32_t i = 0; i < count; ++i) {
+        use.version = ids[i];
+        if (local_is_array(var_get(ids[i])) && is_needed(b, var_get(ids[i])))
+            TRY(add_use(plan, use), false);
+    }
+    return true;
+}
+
+static bool note_region(Assembly *b, VarId id, const Var *v, uint32_t body)
+{
+    LocalPlan *plan = &b->locals;
+    LocalUse use = { .user = id, .body = body, .serial = v->region->serial };
+    RegionKind kind = v->region->kind;
+    if (kind != REGION_CALL)
+        TRY(add_body(plan, id, false), false);
+    if (kind == REGION_IF)
+        TRY(add_body(plan, id, true), false);
+    TRY(add_list(b, use, v, PART_INPUTS), false);
+    TRY(add_list(b, use, v, PART_READS), false);
+    return push(plan, v->value.list->ids, v->region->marks[0]);
+}
+
+/* All of one body that can be reached from what is on the stack. */
+static bool walk_body(Assembly *b, uint32_t body, uint32_t scope)
+{
+    LocalPlan *plan = &b->locals;
+    while (plan->stack_count) {
+        VarId id = plan->stack[--plan->stack_count];
+        const Var *v = var_get(id);
+        uint64_t *word = &plan->seen[id / 64], bit = (uint64_t) 1 << id % 64;
+        if (*word & bit || v->op == OP_POINTER || v->scope < scope || !is_needed(b, v))
+            continue;
+        *word |= bit;
+        if (v->op == OP_REGION) {
+            TRY(note_region(b, id, v, body), false);
+            continue;
+        }
+        if (v->op == OP_LOCAL_READ || v->op == OP_LOCAL_WRITE)
+            TRY(add_use(plan, (LocalUse){ .user = id, .version = v->dep[0],
+                                          .body = body, .serial = v->value.literal }),
+                false);
+        uint32_t count;
+        const VarId *ids = var_operands(v, &count);
+        TRY(push(plan, ids, count), false);
+    }
+    return true;
+}
+
+static bool find_uses(Assembly *b)
+{
+    LocalPlan *plan = &b->locals;
+    TRY(add_body(plan, 0, false), false);
+    TRY(push(plan, plan->roots, plan->root_count), false);
+    TRY(walk_body(b, 0, 0), false);
+    for (uint32_t i = 1; i < plan->body_count; ++i) {
+        bool other = plan->bodies[i].other;
+        const Var *region = var_get(plan->bodies[i].region);
+        const RegionPart parts[] = { PART_CONDITION,
+                                     other ? PART_ELSE_EFFECTS : PART_EFFECTS,
+                                     other ? PART_ELSE_OUTPUTS : PART_OUTPUTS };
+        uint32_t first = region->region->kind == REGION_LOOP ? 0 : 1;
+        for (uint32_t k = first; k < 3; ++k) {
+            uint32_t count;
+            const VarId *ids = region_part(region, parts[k], &count);
+            TRY(push(plan, ids, count), false);
+        }
+        LocalUse end = { .body = i, .serial = UINT64_MAX };
+        TRY(add_list(b, end, region, parts[2]), false);
+        TRY(walk_body(b, i, region->region->scope), false);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------- sorting */
+
+static int compare(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+static int compare_uses(const void *a, const void *b)
+{
+    const LocalUse *x = a, *y = b;
+    int order = compare(x->version, y->version);
+    if (!order)
+        order = compare(x->body, y->body);
+    return order ? order : compare(x->serial, y->serial);
+}
+
+static int compare_users(const void *a, const void *b, void *context)
+{
+    const LocalUse *uses = context;
+    const uint32_t *x = a, *y = b;
+    int order = compare(uses[*x].user, uses[*y].user);
+    return order ? order : compare(*x, *y);
+}
+
+static int compare_records(const void *a, const void *b)
+{
+    const LocalRecord *x = a, *y = b;
+    int order = compare(x->version, y->version);
+    return order ? order : compare(x->body, y->body);
+}
+
+static bool make_records(LocalPlan *plan)
+{
+    for (uint32_t i = 0; i < plan->use_count; ++i) {
+        const LocalUse *use = &plan->uses[i];
+        LocalRecord *last = i ? &plan->records[plan->record_count - 1] : NULL;
+        if (!last || last->version != use->version || last->body != use->body) {
+            TRY(vec_reserve(&plan->records, &plan->record_capacity,
+                            plan->record_count + 1, sizeof(LocalRecord)), false);
+            last = &plan->records[plan->record_count++];
+            *last = (LocalRecord){ use->version, use->body, 0, i, i };
+        }
+        last->left++;
+        last->end = i + 1;
+        plan->by_user[i] = i;
+    }
+    return true;
+}
+
+static bool make_plan(Assembly *b)
+{
+    LocalPlan *plan = &b->locals;
+    uint32_t words = var_table.end / 64 + 1;
+    TRY(vec_reserve(&plan->seen, &plan->seen_capacity, words, sizeof(uint64_t)), false);
+    memset(plan->seen, 0, words * sizeof(uint64_t));
+    plan->use_count = plan->record_count = plan->body_count = plan->stack_count = 0;
+    TRY(find_uses(b), false);
+    TRY(vec_reserve(&plan->by_user, &plan->by_user_capacity, plan->use_count,
+                    sizeof(uint32_t)), false);
+    if (plan->use_count)
+        qsort(plan->uses, plan->use_count, sizeof(LocalUse), compare_uses);
+    TRY(make_records(plan), false);
+    if (plan->use_count)
+        qsort_r(plan->by_user, plan->use_count, sizeof(uint32_t), compare_users,
+                plan->uses);
+    plan->ready = true;
+    return true;
+}
+
+/* The first use by this user in by_user[]; by_user[use_count] if there is none. */
+static uint32_t find_user(const LocalPlan *plan, VarId user)
+{
+    uint32_t low = 0, high = plan->use_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (plan->uses[plan->by_user[middle]].user < user)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static LocalUse *use_at(const LocalPlan *plan, uint32_t place, VarId user)
+{
+    if (place >= plan->use_count)
+        return NULL;
+    LocalUse *use = &plan->uses[plan->by_user[place]];
+    return use->user == user ? use : NULL;
+}
+
+static LocalRecord *find_record(const LocalPlan *plan, VarId version, uint32_t body)
+{
+    LocalRecord key = { .version = version, .body = body };
+    if (!plan->record_count)
+        return NULL;
+    return bsearch(&key, plan->records, plan->record_count, sizeof(LocalRecord),
+                   compare_records);
+}
+
+/* ------------------------------------------------------------------ storage */
+
+static bool is_owned(const LocalPlan *plan, uint32_t storage)
+{
+    if (!plan->frame_count)
+        return true;
+    const LocalFrame *frame = &plan->frames[plan->frame_count - 1];
+    if (storage >= frame->begin)
+        return true;
+    for (uint32_t i = frame->first_claim; i < plan->claim_count; ++i)
+        if (plan->claims[i].storage == storage)
+            return true;
+    return false;
+}
+
+static uint32_t add_storage(Assembly *b, VarType type, uint32_t entries, uint32_t value)
+{
+    LocalPlan *plan = &b->locals;
+    plan->bytes += (uint64_t) entries * type_info[type].size;
+    if (plan->bytes > LOCAL_MOST_BYTES) {
+        error_set(JIT_ERROR_UNSUPPORTED,
+                  "jit_eval(): the local arrays of a kernel, copies included, need "
+                  "more than the %d bytes that a lane can have", LOCAL_MOST_BYTES);
+        return PROGRAM_NONE;
+    }
+    return program_add(b->program, OP_LOCAL, type, entries, 1, &value);
+}
+
+/* An array of zeros like the one at this position. */
+static uint32_t add_similar(Assembly *b, uint32_t storage)
+{
+    VarType type = (VarType) b->program->insts[storage].type;
+    uint32_t entries = b->program->insts[storage].aux;
+    uint32_t zero = assemble_constant(b, type, 0);
+    TRY(zero != PROGRAM_NONE, PROGRAM_NONE);
+    return add_storage(b, type, entries, zero);
+}
+
+static bool add_move(Assembly *b, uint32_t to, uint32_t from, uint32_t mask)
+{
+    uint32_t args[] = { to, from, mask };
+    return program_add(b->program, OP_LOCAL_MOVE, VarTypeVoid, 0, 3, args) !=
+           PROGRAM_NONE;
+}
+
+static uint32_t add_copy(Assembly *b, uint32_t storage)
+{
+    uint32_t copy = add_similar(b, storage);
+    TRY(copy != PROGRAM_NONE, PROGRAM_NONE);
+    uint32_t always = assemble_constant(b, VarTypeBool, 1);
+    TRY(always != PROGRAM_NONE && add_move(b, copy, storage, always), PROGRAM_NONE);
+    return copy;
+}
+
+/* Somebody is about to overwrite this version, and 'use' is why: the storage in which
+ * that can be done. */
+static uint32_t take_storage(Assembly *b, VarId version, uint32_t storage,
+                             LocalUse *use)
+{
+    LocalRecord *record = use ? find_record(&b->locals, version, use->body) : NULL;
+    if (record && !use->done) {
+        use->done = true;
+        record->left--;
+        if (!record->left && is_owned(&b->locals, storage))
+            return storage;
+    }
+    return add_copy(b, storage);
+}
+
+/* ----------------------------------------------------------------- emitting */
+
+void local_plan_reset(LocalPlan *plan, const VarId *roots, uint32_t count)
+{
+    plan->roots = roots;
+    plan->root_count = count;
+    plan->ready = false;
+    plan->bytes = 0;
+    plan->claim_count = plan->frame_count = 0;
+}
+
+bool local_plan_before(Assembly *b, VarId user, uint32_t stamp, VarId *first)
+{
+    LocalPlan *plan = &b->locals;
+    *first = 0;
+    if (!plan->ready)
+        return true;
+    uint32_t place = find_user(plan, user);
+    for (LocalUse *use; (use = use_at(plan, place, user)) != NULL; ++place) {
+        LocalRecord *record = find_record(plan, use->version, use->body);
+        if (use->done)
+            continue;
+        for (; record->first < record->end; ++record->first) {
+            const LocalUse *other = &plan->uses[record->first];
+            if (other->serial >= use->serial)
+                break;
+            if (other->done || var_get(other->user)->stamp == stamp)
+                continue;
+            *first = other->user;
+            return true;
+        }
+    }
+    return true;
+}
+
+static uint32_t emit_access(Assembly *b, VarId id, const Var *v, uint32_t *args)
+{
+    LocalPlan *plan = &b->locals;
+    LocalUse *use = use_at(plan, find_user(plan, id), id);
+    if (v->op == OP_LOCAL_READ) {
+        if (use && !use->done) {
+            use->done = true;
+            find_record(plan, use->version, use->body)->left--;
+        }
+        return program_add(b->program, OP_LOCAL_READ, (VarType) v->type, 0, 3, args);
+    }
+    args[0] = take_storage(b, v->dep[0], args[0], use);
+    TRY(args[0] != PROGRAM_NONE, PROGRAM_NONE);
+    uint32_t position =
+        program_add(b->program, OP_LOCAL_WRITE, VarTypeVoid, 0, 4, args);
+    return position == PROGRAM_NONE ? position : args[0];
+}
+
+uint32_t local_plan_emit(Assembly *b, VarId id, uint32_t stamp)
+{
+    if (!b->locals.ready)
+        TRY(make_plan(b), PROGRAM_NONE);
+    const Var *v = var_get(id);
+    uint32_t args[4], count;
+    const VarId *ids = var_operands(v, &count);
+    for (uint32_t i = 0; i < count; ++i)
+        args[i] = var_position(var_get(ids[i]), stamp);
+    if (v->op == OP_LOCAL)
+        return add_storage(b, (VarType) v->type, v->aux, args[0]);
+    return emit_access(b, id, v, args);
+}
+
+/* ------------------------------------------------------------------ regions */
+
+static bool add_claim(LocalPlan *plan, LocalClaim claim)
+{
+    TRY(vec_reserve(&plan->claims, &plan->claim_capacity, plan->claim_count + 1,
+                    sizeof(LocalClaim)), false);
+    plan->claims[plan->claim_count++] = claim;
+    return true;
+}
+
+/* The use of a version by a region that is not settled yet; NULL if there is none. */
+static LocalUse *find_use(const LocalPlan *plan, VarId region, VarId version)
+{
+    uint32_t place = find_user(plan, region);
+    for (LocalUse *use; (use = use_at(plan, place, region)) != NULL; ++place)
+        if (use->version == version && !use->done)
+            return use;
+    return NULL;
+}
+
+static void set_position(VarId id, uint32_t position, uint32_t stamp)
+{
+    Var *v = var_get(id);
+    v->stamp = stamp;
+    v->position = position;
+}
+
+/* Storage for the states of a loop. */
+static bool claim_states(Assembly *b, VarId region, uint32_t stamp)
+{
+    const Var *v = var_get(region);
+    uint32_t count;
+    const VarId *states = region_part(v, PART_STATES, &count);
+    const VarId *inputs = region_part(v, PART_INPUTS, &count);
+    for (uint32_t i = 0; i < count; ++i) {
+        const Var *input = var_get(inputs[i]);
+        if (!local_is_array(input) || !(v->region->needed[i] & NEEDED_STATE))
+            continue;
+        uint32_t storage = input->position;
+        if (!v->region->fixed[i]) {
+            storage = take_storage(b, inputs[i], storage,
+                                   find_use(&b->locals, region, inputs[i]));
+            TRY(storage != PROGRAM_NONE, false);
+            TRY(add_claim(&b->locals, (LocalClaim){ storage, i, 0, 0 }), false);
+        }
+        set_position(states[i], storage, stamp);
+    }
+    return true;
+}
+
+/* The version from outside that an output was made from by writes, loops and
+ * conditionals; 0 if it is none. */
+static VarId origin_of(VarId output, uint32_t scope)
+{
+    while (output && var_get(output)->scope >= scope) {
+        const Var *v = var_get(output);
+        if (v->op == OP_LOCAL_WRITE) {
+            output = v->dep[0];
+        } else if (v->op == OP_RESULT) {
+            const Var *inner = var_get(v->dep[0]);
+            bool loop = inner->region->kind == REGION_LOOP;
+            uint32_t count;
+            output = region_part(inner, loop ? PART_INPUTS : PART_OUTPUTS,
+                                 &count)[v->aux];
+        } else {
+            output = 0;
+        }
+    }
+    return output;
+}
+
+/* Storage for the outputs of a conditional. */
+static bool claim_outputs(Assembly *b, VarId region)
+{
+    const Var *v = var_get(region);
+    uint32_t count, scope = v->region->scope;
+    const VarId *outputs = region_part(v, PART_OUTPUTS, &count);
+    const VarId *others = region_part(v, PART_ELSE_OUTPUTS, &count);
+    for (uint32_t i = 0; i < count; ++i) {
+        const Var *output = var_get(outputs[i]);
+        if (!local_is_array(output) || !(v->region->needed[i] & NEEDED_RESULT))
+            continue;
+        VarId origin = origin_of(outputs[i], scope);
+        LocalUse *use = origin && origin == origin_of(others[i], scope)
+                            ? find_use(&b->locals, region, origin)
+                            : NULL;
+        LocalClaim claim = { .result = i };
+        if (use) {
+            claim.version = origin;
+            claim.position = var_get(origin)->position;
+            claim.storage = take_storage(b, origin, claim.position, use);
+            var_get(origin)->position = claim.storage;
+        } else {
+            VarType type = (VarType) output->type;
+            uint32_t zero = assemble_constant(b, type, 0);
+            TRY(zero != PROGRAM_NONE, false);
+            uint32_t entries = (uint32_t) local_length(outputs[i], "jit_eval()");
+            claim.storage = add_storage(b, type, entries, zero);
+        }
+        TRY(claim.storage != PROGRAM_NONE && add_claim(&b->locals, claim), false);
+    }
+    return true;
+}
+
+static bool gives_arrays(VarId region)
+{
+    uint32_t count;
+    const VarId *outputs = region_part(var_get(region), PART_OUTPUTS, &count);
+    for (uint32_t i = 0; i < count; ++i)
+        if (local_is_array(var_get(outputs[i])))
+            return true;
+    return false;
+}
+
+bool local_plan_enter(Assembly *b, VarId region, uint32_t stamp)
+{
+    LocalPlan *plan = &b->locals;
+    const TraceRegion *r = var_get(region)->region;
+    uint32_t first_claim = plan->claim_count;
+    if (r->kind == REGION_IF && !plan->ready && gives_arrays(region))
+        TRY(make_plan(b), false);
+    if (plan->ready)
+        TRY(r->kind == REGION_LOOP ? claim_states(b, region, stamp)
+                                   : claim_outputs(b, region), false);
+    TRY(vec_reserve(&plan->frames, &plan->frame_capacity, plan->frame_count + 1,
+                    sizeof(LocalFrame)), false);
+    plan->frames[plan->frame_count++] =
+        (LocalFrame){ region, false, b->program->inst_count, first_claim };
+    return true;
+}
+
+/* Where the output that belongs to a claim is, UINT32_MAX if it was not emitted. */
+static uint32_t output_position(const LocalFrame *frame, const LocalClaim *claim,
+                                uint32_t stamp)
+{
+    uint32_t count;
+    RegionPart part = frame->other ? PART_ELSE_OUTPUTS : PART_OUTPUTS;
+    const VarId *outputs = region_part(var_get(frame->region), part, &count);
+    return var_position(var_get(outputs[claim->result]), stamp);
+}
+
+bool local_plan_moves(const Assembly *b, uint32_t stamp)
+{
+    const LocalPlan *plan = &b->locals;
+    const LocalFrame *frame = &plan->frames[plan->frame_count - 1];
+    for (uint32_t i = frame->first_claim; i < plan->claim_count; ++i) {
+        uint32_t from = output_position(frame, &plan->claims[i], stamp);
+        if (from != UINT32_MAX && from != plan->claims[i].storage)
+            return true;
+    }
+    return false;
+}
+
+/* Is this storage about to get the content of another one? */
+static bool is_overwritten(const LocalPlan *plan, const LocalFrame *frame,
+                           uint32_t storage, uint32_t stamp)
+{
+    for (uint32_t i = frame->first_claim; i < plan->claim_count; ++i) {
+        uint32_t from = output_position(frame, &plan->claims[i], stamp);
+        if (plan->claims[i].storage == storage && from != UINT32_MAX && from != storage)
+            return true;
+    }
+    return false;
+}
+
+/* Put all outputs of the side that ends into their places, at once: what is overwritten
+ * by one of the moves and needed by another one is moved aside first. */
+static bool settle(Assembly *b, uint32_t active, uint32_t stamp)
+{
+    LocalPlan *plan = &b->locals;
+    const LocalFrame frame = plan->frames[plan->frame_count - 1];
+    uint32_t count = plan->claim_count - frame.first_claim;
+    TRY(vec_reserve(&plan->sources, &plan->source_capacity, count, sizeof(uint32_t)),
+        false);
+    for (uint32_t i = 0; i < count; ++i) {
+        const LocalClaim *claim = &plan->claims[frame.first_claim + i];
+        uint32_t from = output_position(&frame, claim, stamp);
+        if (from == UINT32_MAX)
+            from = claim->storage;
+        if (from != claim->storage && is_overwritten(plan, &frame, from, stamp)) {
+            from = add_copy(b, from);
+            TRY(from != PROGRAM_NONE, false);
+        }
+        plan->sources[i] = from;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        uint32_t to = plan->claims[frame.first_claim + i].storage;
+        if (plan->sources[i] != to)
+            TRY(add_move(b, to, plan->sources[i], active), false);
+    }
+    return true;
+}
+
+bool local_plan_else(Assembly *b, uint32_t active, uint32_t stamp)
+{
+    LocalPlan *plan = &b->locals;
+    TRY(settle(b, active, stamp), false);
+    LocalFrame *frame = &plan->frames[plan->frame_count - 1];
+    frame->other = true;
+    frame->begin = b->program->inst_count;
+    return true;
+}
+
+bool local_plan_leave(Assembly *b, uint32_t active, uint32_t stamp)
+{
+    LocalPlan *plan = &b->locals;
+    TRY(settle(b, active, stamp), false);
+    const LocalFrame frame = plan->frames[--plan->frame_count];
+    const TraceRegion *region = var_get(frame.region)->region;
+    while (plan->claim_count > frame.first_claim) {
+        LocalClaim claim = plan->claims[--plan->claim_count];
+        if (claim.version)
+            var_get(claim.version)->position = claim.position;
+        region->positions[claim.result] = claim.storage;
+    }
+    if (!plan->ready)
+        return true;
+    uint32_t place = find_user(plan, frame.region);
+    for (LocalUse *use; (use = use_at(plan, place, frame.region)) != NULL; ++place)
+        if (!use->done) {
+            use->done = true;
+            find_record(plan, use->version, use->body)->left--;
+        }
+    return true;
+}
+
+void local_plan_free(LocalPlan *plan)
+{
+    alloc_free(plan->seen);
+    alloc_free(plan->uses);
+    alloc_free(plan->by_user);
+    alloc_free(plan->records);
+    alloc_free(plan->bodies);
+    alloc_free(plan->claims);
+    alloc_free(plan->frames);
+    alloc_free(plan->stack);
+    alloc_free(plan->sources);
+    memset(plan, 0, sizeof(*plan));
+}

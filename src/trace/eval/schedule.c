@@ -1,0 +1,355 @@
+/*
+ * schedule.c -- see schedule.h
+ *
+ * Effects are placed first, in order of creation. Lanes of a kernel run in no
+ * particular order, so two writes into one array share a kernel only if that cannot
+ * matter: they are reductions by the same operation, or they touch different entries,
+ * or each entry is touched by one lane only, and by the same one in both. Otherwise the
+ * second goes to a later group. The result of an atomic operation exists in its kernel
+ * only, so whatever needs it, value or effect, joins the group of the atomic; there,
+ * writes that get in each other's way are the caller's responsibility.
+ *
+ * A region with side effects is an effect that may write several arrays. It shares none
+ * of them with other writes in its group. Its results are stored when it runs, so what
+ * needs them joins its group or a later one.
+ *
+ * While this runs, 'position' of a variable with the current stamp is: of an array that
+ * is written, the last effect that does (an index into 'placed'); of an unevaluated
+ * variable, the group that it depends on as a Need.
+ */
+#include "trace/eval/schedule.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "trace/graph/region.h"
+
+static Group *add_group(Schedule *s, uint32_t size)
+{
+    TRY(vec_reserve(&s->groups, &s->group_capacity, s->group_count + 1, sizeof(Group)),
+        NULL);
+    Group *group = &s->groups[s->group_count++];
+    memset(group, 0, sizeof(*group));
+    group->size = size;
+    return group;
+}
+
+/* The last group of this size, at or behind 'from'. */
+static Group *find_group(Schedule *s, uint32_t size, uint32_t from)
+{
+    for (uint32_t i = s->group_count; i > from; --i)
+        if (s->groups[i - 1].size == size)
+            return &s->groups[i - 1];
+    return add_group(s, size);
+}
+
+static bool add_root(Group *group, VarId id)
+{
+    TRY(group, false);
+    TRY(vec_reserve(&group->roots, &group->root_capacity, group->root_count + 1,
+                    sizeof(VarId)), false);
+    group->roots[group->root_count++] = id;
+    return true;
+}
+
+/* -------------------------------------------------- may writes share a kernel? */
+
+static VarId index_of(const Var *effect)
+{
+    uint32_t count;
+    const VarId *ids = var_operands(effect, &count);
+    switch (effect->op) {
+        case OP_SCATTER: return ids[2];
+        case OP_SCATTER_PACKET:
+        case OP_SCATTER_INC: return ids[1];
+        default: return ids[count - 2]; /* ..., index, mask */
+    }
+}
+
+/* May lanes meet in one entry, in any order? */
+static bool is_reduction(const Var *v)
+{
+    return (v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET) &&
+           (v->aux & 255) != ReduceOpIdentity &&
+           v->aux >> 8 != ReduceModeNoConflicts;
+}
+
+/* Operand of op(x, literal) or op(literal, x); 0 if v is something else. */
+static VarId with_literal(const Var *v, Op op, uint64_t *value)
+{
+    if (v->op != op)
+        return 0;
+    for (int i = 1; i >= 0; --i) {
+        const Var *l = var_get(v->dep[i]);
+        if (l->op == OP_LITERAL && (i == 1 || op != OP_SHL)) {
+            *value = l->value.literal;
+            return v->dep[1 - i];
+        }
+    }
+    return 0;
+}
+
+/* An index base * stride + shift with shift < stride. */
+typedef struct Affine {
+    VarId base;
+    uint64_t stride, shift;
+} Affine;
+
+static bool find_affine(VarId index, Affine *out)
+{
+    out->shift = 0;
+    VarId product = with_literal(var_get(index), OP_ADD, &out->shift);
+    const Var *v = var_get(product ? product : index);
+    out->base = with_literal(v, OP_MUL, &out->stride);
+    if (!out->base) {
+        out->base = with_literal(v, OP_SHL, &out->stride);
+        if (!out->base || out->stride > 31)
+            return false;
+        out->stride = (uint64_t) 1 << out->stride;
+    }
+    return out->shift < out->stride;
+}
+
+/* Components of one vector: base * n + 0, base * n + 1, ... */
+static bool indices_disjoint(const Var *a, const Var *b)
+{
+    Affine x, y;
+    if (a->op == OP_SCATTER_PACKET || b->op == OP_SCATTER_PACKET ||
+        !find_affine(index_of(a), &x) || !find_affine(index_of(b), &y))
+        return false;
+    return x.base == y.base && x.stride == y.stride && x.shift != y.shift;
+}
+
+/* Has each entry one lane, by nature of the index or by promise of the caller? */
+static bool indices_distinct(const Var *v)
+{
+    Op op = (Op) var_get(index_of(v))->op;
+    uint32_t mode = v->aux >> 8;
+    bool promised = (v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET) &&
+                    (mode == ReduceModeNoConflicts || mode == ReduceModePermute);
+    return promised || op == OP_COUNTER;
+}
+
+static bool commute(const Var *a, const Var *b)
+{
+    if (a->op == b->op && (a->op == OP_SCATTER_INC || a->op == OP_SCATTER_ADD))
+        return true;
+    return is_reduction(a) && is_reduction(b) && (a->aux & 255) == (b->aux & 255);
+}
+
+/* Does it not matter in which order lanes of these writes to one array run? */
+static bool may_share(const Var *a, const Var *b)
+{
+    if (commute(a, b))
+        return true;
+    if (a->op == OP_REGION)
+        return false;
+    /* Atomics run where their results are needed first, before earlier writes. */
+    bool plain = a->op == b->op && a->type == VarTypeVoid;
+    if (plain && index_of(a) == index_of(b) &&
+        (indices_distinct(a) || indices_distinct(b)))
+        return true;
+    return indices_disjoint(a, b);
+}
+
+/* --------------------------------------------------------------------- placing */
+
+typedef struct Placed {
+    uint32_t group;
+    uint32_t previous; /* effect on the same array, UINT32_MAX if none or a region */
+    bool uniform;      /* it and all before it on that array in this group commute */
+} Placed;
+
+typedef struct Placing {
+    Schedule *schedule;
+    const VarId *effects;
+    Placed *placed;
+    uint32_t stamp;
+    bool results_used; /* somebody holds results of atomic operations or regions */
+    VarId *stack;
+    uint32_t *next;    /* operand to look at next, for each entry of the stack */
+    uint32_t stack_capacity, next_capacity;
+} Placing;
+
+/* The latest group that has an atomic operation or a region whose result is needed:
+ * 2 * (1 + group), and 1 more if it is an atomic, 0 if there is none. */
+typedef uint32_t Need;
+
+static Need need_of(const Var *effect, uint32_t group)
+{
+    return 2 * (group + 1) + (effect->op != OP_REGION);
+}
+static bool must_join(Need need) { return need & 1; }
+static uint32_t group_of(Need need) { return need / 2 - 1; }
+
+static bool is_leaf(const Var *v)
+{
+    return v->op == OP_EVALUATED || v->op == OP_LITERAL;
+}
+
+static bool push(Placing *p, uint32_t depth, VarId id)
+{
+    TRY(vec_reserve(&p->stack, &p->stack_capacity, depth + 1, sizeof(VarId)), false);
+    TRY(vec_reserve(&p->next, &p->next_capacity, depth + 1, sizeof(uint32_t)), false);
+    p->stack[depth] = id;
+    p->next[depth] = 0;
+    Var *v = var_get(id);
+    v->stamp = p->stamp;
+    v->position = 0;
+    return true;
+}
+
+/* The group whose atomic operations or regions this needs. */
+static bool find_needed(Placing *p, VarId id, Need *needed)
+{
+    *needed = 0;
+    if (!p->results_used || is_leaf(var_get(id)))
+        return true;
+    uint32_t depth = 0;
+    if (var_get(id)->stamp != p->stamp) {
+        TRY(push(p, 0, id), false);
+        depth = 1;
+    }
+    while (depth) {
+        Var *v = var_get(p->stack[depth - 1]);
+        uint32_t count;
+        const VarId *ids = var_operands(v, &count);
+        if (p->next[depth - 1] == count) {
+            depth--;
+            continue;
+        }
+        VarId operand = ids[p->next[depth - 1]];
+        const Var *o = operand ? var_get(operand) : NULL;
+        if (o && !is_leaf(o) && o->stamp != p->stamp) {
+            TRY(push(p, depth, operand), false);
+            depth++; /* and come back to this operand */
+            continue;
+        }
+        if (o && !is_leaf(o) && o->position > v->position)
+            v->position = o->position;
+        p->next[depth - 1]++;
+    }
+    *needed = var_get(id)->position;
+    return true;
+}
+
+/* First group that this effect may join without disturbing earlier ones that write to
+ * 'target'. */
+static uint32_t earliest(const Placing *p, const Var *effect, const Var *target,
+                         Placed *placed)
+{
+    uint32_t previous = var_position(target, p->stamp);
+    if (effect->op == OP_REGION)
+        return previous == UINT32_MAX ? 0 : p->placed[previous].group + 1;
+    placed->previous = previous;
+    placed->uniform = commute(effect, effect);
+    if (previous == UINT32_MAX)
+        return 0;
+    const Placed *last = &p->placed[previous];
+    uint32_t group = last->group;
+    for (uint32_t i = previous; i != UINT32_MAX; i = p->placed[i].previous) {
+        if (p->placed[i].group != group)
+            break;
+        const Var *other = var_get(p->effects[i]);
+        if (!may_share(other, effect))
+            return group + 1;
+        if (p->placed[i].uniform && commute(other, effect))
+            break; /* so it does with those before */
+    }
+    placed->uniform = last->uniform && commute(var_get(p->effects[previous]), effect);
+    return group;
+}
+
+/* The group for something of this size that needs 'need', at or behind 'from'. */
+static Group *choose_group(Placing *p, uint32_t size, Need need, uint32_t from)
+{
+    Schedule *s = p->schedule;
+    if (need && must_join(need) && s->groups[group_of(need)].size == size)
+        return &s->groups[group_of(need)];
+    if (need && group_of(need) > from)
+        from = group_of(need);
+    return find_group(s, size, from);
+}
+
+static bool place_effect(Placing *p, uint32_t number)
+{
+    VarId id = p->effects[number];
+    Placed *placed = &p->placed[number];
+    *placed = (Placed){ .previous = UINT32_MAX };
+    Need need;
+    TRY(find_needed(p, id, &need), false);
+    Var *effect = var_get(id);
+    uint32_t targets, from = 0;
+    const VarId *target = region_targets(id, &targets);
+    for (uint32_t i = 0; i < targets; ++i) {
+        uint32_t first = earliest(p, effect, var_get(target[i]), placed);
+        from = first > from ? first : from;
+    }
+    const Group *group = choose_group(p, effect->size, need, from);
+    TRY(group, false);
+    placed->group = (uint32_t) (group - p->schedule->groups);
+    for (uint32_t i = 0; i < targets; ++i) {
+        var_get(target[i])->stamp = p->stamp;
+        var_get(target[i])->position = number;
+    }
+    effect->stamp = p->stamp;
+    effect->position = need_of(effect, placed->group);
+    return true;
+}
+
+static bool place_value(Placing *p, VarId id)
+{
+    Need need;
+    TRY(find_needed(p, id, &need), false);
+    return add_root(choose_group(p, var_get(id)->size, need, 0), id);
+}
+
+bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
+                   const VarId *effects, uint32_t effect_count)
+{
+    memset(schedule, 0, sizeof(*schedule));
+    Placing p = { .schedule = schedule, .effects = effects };
+    bool ok = true;
+    if (effect_count) {
+        p.stamp = var_new_stamp();
+        p.placed = alloc_get(effect_count * sizeof(Placed));
+        ok = p.placed != NULL;
+    }
+    for (uint32_t i = 0; i < effect_count; ++i) {
+        const Var *v = var_get(effects[i]);
+        p.results_used |= (v->type != VarTypeVoid || v->op == OP_REGION) && v->refs > 1;
+    }
+    for (uint32_t i = 0; ok && i < effect_count; ++i)
+        ok = place_effect(&p, i);
+    for (uint32_t i = 0; ok && i < var_count; ++i)
+        ok = place_value(&p, vars[i]);
+    for (uint32_t i = 0; ok && i < effect_count; ++i) {
+        Group *group = &schedule->groups[p.placed[i].group];
+        ok = add_root(group, effects[i]);
+        group->effect_count += ok;
+    }
+    alloc_free(p.placed);
+    alloc_free(p.stack);
+    alloc_free(p.next);
+    if (!ok) {
+        for (uint32_t i = 0; i < schedule->group_count; ++i)
+            alloc_free(schedule->groups[i].roots);
+        alloc_free(schedule->groups);
+        memset(schedule, 0, sizeof(*schedule));
+    }
+    return ok;
+}
+
+void schedule_free(Schedule *schedule)
+{
+    for (uint32_t i = 0; i < schedule->group_count; ++i) {
+        Group *group = &schedule->groups[i];
+        for (uint32_t k = 0; k < group->root_count; ++k)
+            var_dec(group->roots[k]);
+        alloc_free(group->roots);
+    }
+    alloc_free(schedule->groups);
+    memset(schedule, 0, sizeof(*schedule));
+}

@@ -1,0 +1,33 @@
+/*
+ * schedule.h -- which variables are computed by one evaluation, and in what groups
+ *
+ * A group is what one kernel computes: variables to store and writes to perform, all of
+ * one size. Writes into one array have the effect of their order of creation: a write
+ * joins a group only if no later group writes the same array, and if it commutes with
+ * the writes to that array that are in the group already.
+ */
+#ifndef TRACE_EVAL_SCHEDULE_H
+#define TRACE_EVAL_SCHEDULE_H
+
+#include "trace/graph/var.h"
+
+typedef struct Group {
+    uint32_t size;
+    VarId *roots; /* values to store and effects, in order; one reference each */
+    uint32_t root_count, root_capacity;
+    uint32_t effect_count; /* how many of them are effects */
+} Group;
+
+typedef struct Schedule {
+    Group *groups;
+    uint32_t group_count, group_capacity;
+} Schedule;
+
+/** Group variables (unevaluated ones) and effects; their references are taken over.
+ *  False: out of memory, references unchanged, the schedule is empty. */
+bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
+                   const VarId *effects, uint32_t effect_count);
+/** Drop references and memory. */
+void schedule_free(Schedule *schedule);
+
+#endif

@@ -1,0 +1,418 @@
+/*
+ * cond.c -- see cond.h
+ *
+ * Each side is recorded in a body of its own. In the end an output becomes
+ *
+ *     the same variable or literal on both sides     that
+ *     two variables from outside                      a select between them
+ *     anything else                                   a result of the region
+ *
+ * and a conditional of which neither results nor effects are left is not there at all.
+ * A literal condition takes one side: its effects and outputs are handed on as they
+ * are, and the other side is dropped. Without JitFlagSymbolicConditionals the effects
+ * of both sides are handed on (they are masked), and all outputs are selected.
+ */
+#include "trace/flow/cond.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "trace/graph/arith.h"
+#include "trace/graph/mask.h"
+#include "trace/graph/node.h"
+#include "trace/graph/region.h"
+
+enum { SIDES = 2 };
+
+typedef enum CondKind { COND_REGION, COND_SELECT, COND_LITERAL } CondKind;
+
+typedef struct Side {
+    VarId active;       /* owned; 0: not made yet, or none */
+    VarId *outputs;     /* owned, one reference each */
+    VarId *effects;     /* of the closed body; owned, one reference each */
+    uint32_t effect_count;
+} Side;
+
+typedef struct Cond {
+    Body body;          /* of the side that is open */
+    char *name;
+    CondKind kind;
+    VarId condition;    /* owned */
+    VarId mask;         /* lanes that enter; owned */
+    uint32_t scope;     /* of the true side */
+    uint32_t sides;     /* complete ones */
+    uint32_t count;     /* outputs of each side that has any */
+    bool counted;       /* 'count' is known */
+    Side side[SIDES];
+} Cond;
+
+static void drop_all(VarId *ids, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        var_dec(ids[i]);
+    alloc_free(ids);
+}
+
+static void free_cond(Cond *cond)
+{
+    for (uint32_t i = 0; i < SIDES; ++i) {
+        Side *side = &cond->side[i];
+        if (side->outputs)
+            drop_all(side->outputs, cond->count);
+        drop_all(side->effects, side->effect_count);
+        if (side->active)
+            var_dec(side->active);
+    }
+    record_drop_effects(&cond->body, 0);
+    if (cond->condition)
+        var_dec(cond->condition);
+    if (cond->mask)
+        var_dec(cond->mask);
+    alloc_free(cond->name);
+    alloc_free(cond);
+}
+
+static void abandon_cond(ThreadState *ts, Body *body)
+{
+    (void) ts;
+    free_cond((Cond *) body);
+}
+
+/* ------------------------------------------------------------------- sides */
+
+/* Does this side run at all? */
+static bool is_taken(const Cond *cond, uint32_t side)
+{
+    return cond->kind != COND_LITERAL ||
+           (var_get(cond->condition)->value.literal != 0) == (side == 0);
+}
+
+/* The mask of a side: a placeholder, or in a select the condition itself. */
+static VarId make_active(ThreadState *ts, const Cond *cond, uint32_t side)
+{
+    JitBackend backend = cond->body.backend;
+    if (cond->kind == COND_REGION)
+        return region_placeholder(ts, OP_ACTIVE, side, backend, VarTypeBool, 1, 0);
+    VarId condition = cond->condition;
+    if (side == 0)
+        return mask_apply(ts, backend, condition, "jit_var_cond_start()");
+    VarId opposite = arith_unary(ts, OP_NOT, condition);
+    TRY(opposite, 0);
+    VarId active = mask_apply(ts, backend, opposite, "jit_var_cond_append()");
+    var_dec(opposite);
+    return active;
+}
+
+/* Open the body of the next side. */
+static bool open_side(ThreadState *ts, Cond *cond, const char *function)
+{
+    uint32_t number = cond->sides;
+    Side *side = &cond->side[number];
+    TRY(record_open(ts, &cond->body, BODY_SIDE, cond->body.backend, 0), false);
+    if (number == 0)
+        cond->scope = cond->body.scope;
+    if (cond->kind == COND_LITERAL)
+        return true;
+    side->active = make_active(ts, cond, number);
+    if (side->active && record_set_active(ts, &cond->body, side->active, function))
+        return true;
+    record_close(ts, &cond->body, function);
+    return false;
+}
+
+uint32_t cond_start(ThreadState *ts, const char *name, VarId condition)
+{
+    static const char *const function = "jit_var_cond_start()";
+    TRY(node_usable(ts, condition, function, "the condition"), 0);
+    const Var *v = var_get(condition);
+    if (v->type != VarTypeBool)
+        return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
+                                    "%s: the condition is %s, expected bool", function,
+                                    type_info[v->type].name);
+    Cond *cond = alloc_zero(1, sizeof(Cond));
+    TRY(cond, 0);
+    cond->body.abandon = abandon_cond;
+    cond->body.backend = (JitBackend) v->backend;
+    cond->kind = v->op == OP_LITERAL                              ? COND_LITERAL
+                 : state_flag(ts, JitFlagSymbolicConditionals) ? COND_REGION
+                                                                  : COND_SELECT;
+    cond->condition = condition;
+    var_inc(condition);
+    cond->name = alloc_string(name ? name : "unnamed");
+    cond->mask = mask_apply(ts, cond->body.backend, 0, function);
+    if (cond->name && cond->mask && open_side(ts, cond, function))
+        return cond->body.handle;
+    free_cond(cond);
+    return 0;
+}
+
+/* ----------------------------------------------------------------- outputs */
+
+static bool check_output(ThreadState *ts, const Cond *cond, size_t which, VarId id)
+{
+    static const char *const function = "jit_var_cond_append()";
+    if (!var_exists(id) || !(var_get(id)->flags & VAR_LOCAL))
+        TRY(node_usable(ts, id, function, "an output"), false);
+    if (!cond->side[0].outputs || cond->sides == 0)
+        return true;
+    const Var *v = var_get(id), *other = var_get(cond->side[0].outputs[which]);
+    if (v->type != other->type || (v->flags ^ other->flags) & VAR_LOCAL)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: conditional '%s': output %zu is %s%s on the true side "
+                         "and %s%s on the false side", function, cond->name, which,
+                         other->flags & VAR_LOCAL ? "a local array of " : "",
+                         type_info[other->type].name,
+                         v->flags & VAR_LOCAL ? "a local array of " : "",
+                         type_info[v->type].name);
+    return true;
+}
+
+static bool take_outputs(ThreadState *ts, Cond *cond, size_t n, const VarId *outputs)
+{
+    static const char *const function = "jit_var_cond_append()";
+    Side *side = &cond->side[cond->sides];
+    if (!is_taken(cond, cond->sides))
+        return true;
+    if (n > INST_MOST_OPERANDS || (cond->counted && n != cond->count))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: conditional '%s': the sides have %u and %zu outputs, "
+                         "expected equal numbers up to %u", function, cond->name,
+                         cond->count, n, INST_MOST_OPERANDS);
+    for (size_t i = 0; i < n; ++i)
+        TRY(check_output(ts, cond, i, outputs[i]), false);
+    side->outputs = alloc_get((n + 1) * sizeof(VarId));
+    TRY(side->outputs, false);
+    cond->count = (uint32_t) n;
+    cond->counted = true;
+    for (size_t i = 0; i < n; ++i) {
+        side->outputs[i] = outputs[i];
+        var_inc(outputs[i]);
+    }
+    return true;
+}
+
+bool cond_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *outputs)
+{
+    static const char *const function = "jit_var_cond_append()";
+    Body *body = record_find(ts, handle, BODY_SIDE, function);
+    TRY(body, false);
+    Cond *cond = (Cond *) body;
+    bool ok = cond->sides < SIDES ||
+              error_set(JIT_ERROR_STATE, "%s: conditional '%s' has both sides already",
+                        function, cond->name);
+    if (!ok || !take_outputs(ts, cond, n, outputs)) {
+        record_abandon(ts, body);
+        return false;
+    }
+    /* The false side stays open until the end, with nothing left to record. */
+    if (++cond->sides == SIDES)
+        return true;
+    ok = record_close(ts, body, function);
+    Side *side = &cond->side[0];
+    side->effects = body->effects;
+    side->effect_count = body->effect_count;
+    body->effects = NULL;
+    body->effect_count = body->effect_capacity = 0;
+    if (ok && open_side(ts, cond, function))
+        return true;
+    free_cond(cond);
+    return false;
+}
+
+/* --------------------------------------------------------------------- end */
+
+static bool join_size(const Cond *cond, uint32_t *size, VarId *first, VarId id)
+{
+    uint32_t n = var_get(id)->size;
+    if (n == 1 || n == *size)
+        return true;
+    if (*size != 1)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_var_cond_end(): conditional '%s': r%u has %u entries and "
+                         "r%u has %u, expected equal sizes or 1", cond->name, *first,
+                         *size, id, n);
+    *size = n;
+    *first = id;
+    return true;
+}
+
+/* The common size of condition, mask, outputs and effects. */
+static bool find_size(const Cond *cond, uint32_t *size)
+{
+    VarId first = 0;
+    *size = 1;
+    TRY(join_size(cond, size, &first, cond->condition), false);
+    TRY(join_size(cond, size, &first, cond->mask), false);
+    for (uint32_t i = 0; i < SIDES; ++i) {
+        for (uint32_t k = 0; k < cond->count; ++k)
+            if (cond->side[0].outputs[k] != cond->side[1].outputs[k])
+                TRY(join_size(cond, size, &first, cond->side[i].outputs[k]), false);
+        for (uint32_t k = 0; k < cond->side[i].effect_count; ++k)
+            TRY(join_size(cond, size, &first, cond->side[i].effects[k]), false);
+    }
+    return true;
+}
+
+static bool is_outside(const Cond *cond, const Var *v)
+{
+    return v->op == OP_LITERAL || v->op == OP_EVALUATED || v->scope < cond->scope;
+}
+
+/* What an output is without a region; 0 (without an error) if it needs one. */
+static VarId simple_output(ThreadState *ts, const Cond *cond, uint32_t k, bool *failed)
+{
+    VarId a = cond->side[0].outputs[k], b = cond->side[1].outputs[k];
+    const Var *x = var_get(a), *y = var_get(b);
+    bool equal = x->op == OP_LITERAL && y->op == OP_LITERAL &&
+                 x->value.literal == y->value.literal && x->size == y->size;
+    if (a == b || equal) {
+        var_inc(a);
+        return a;
+    }
+    if (x->flags & VAR_LOCAL && cond->kind == COND_SELECT) {
+        *failed = true;
+        return (VarId) error_set(JIT_ERROR_UNSUPPORTED,
+                                 "jit_var_cond_end(): conditional '%s': output %u is a "
+                                 "local array, which needs "
+                                 "JitFlagSymbolicConditionals", cond->name, k);
+    }
+    if (x->flags & VAR_LOCAL ||
+        (cond->kind == COND_REGION && !(is_outside(cond, x) && is_outside(cond, y))))
+        return 0;
+    VarId result = arith_op(ts, OP_SELECT, (VarId[]){ cond->condition, a, b });
+    *failed |= !result;
+    return result;
+}
+
+/* The outputs that need a region, in two lists. */
+typedef struct Lists {
+    VarId *outputs[SIDES];
+    uint32_t count;
+} Lists;
+
+static VarId make_region(ThreadState *ts, const Cond *cond, const Lists *lists)
+{
+    uint32_t size;
+    TRY(find_size(cond, &size), 0);
+    const Side *side = cond->side;
+    VarId active[SIDES] = { side[0].active, side[1].active };
+    RegionSpec spec = {
+        .kind = REGION_IF, .backend = cond->body.backend, .name = cond->name,
+        .size = size, .scope = cond->scope,
+        .parts = { [PART_MASK] = { &cond->mask, 1 },
+                   [PART_CONDITION] = { &cond->condition, 1 },
+                   [PART_EFFECTS] = { side[0].effects, side[0].effect_count },
+                   [PART_OUTPUTS] = { lists->outputs[0], lists->count },
+                   [PART_ELSE_EFFECTS] = { side[1].effects, side[1].effect_count },
+                   [PART_ELSE_OUTPUTS] = { lists->outputs[1], lists->count },
+                   [PART_ACTIVE] = { active, SIDES } }
+    };
+    return region_make(ts, &spec);
+}
+
+/* Fill in the results that are outputs of a region. */
+static bool add_region(ThreadState *ts, const Cond *cond, const Lists *lists,
+                       VarId *results)
+{
+    if (!lists->count && !cond->side[0].effect_count && !cond->side[1].effect_count)
+        return true;
+    VarId region = make_region(ts, cond, lists);
+    TRY(region, false);
+    bool ok = true;
+    uint32_t number = 0;
+    for (uint32_t k = 0; ok && k < cond->count; ++k) {
+        if (results[k])
+            continue;
+        VarType type = (VarType) var_get(cond->side[0].outputs[k])->type;
+        results[k] = region_result(ts, region, number++, type);
+        ok = results[k] != 0;
+    }
+    bool queued = ok && region_is_effect(var_get(region));
+    if (queued && !record_effect(ts, region))
+        ok = queued = false;
+    if (!queued)
+        var_dec(region);
+    return ok;
+}
+
+static bool make_results(ThreadState *ts, const Cond *cond, VarId *results)
+{
+    Lists lists = { 0 };
+    bool failed = false;
+    for (uint32_t i = 0; i < SIDES; ++i) {
+        lists.outputs[i] = alloc_get((cond->count + 1) * sizeof(VarId));
+        failed |= !lists.outputs[i];
+    }
+    for (uint32_t k = 0; !failed && k < cond->count; ++k) {
+        results[k] = simple_output(ts, cond, k, &failed);
+        if (results[k])
+            continue;
+        lists.outputs[0][lists.count] = cond->side[0].outputs[k];
+        lists.outputs[1][lists.count++] = cond->side[1].outputs[k];
+    }
+    if (!failed && cond->kind == COND_REGION)
+        failed = !add_region(ts, cond, &lists, results);
+    alloc_free(lists.outputs[0]);
+    alloc_free(lists.outputs[1]);
+    return !failed;
+}
+
+/* Effects of sides that are no region's run like those around the conditional. */
+static bool hand_over(ThreadState *ts, Cond *cond)
+{
+    for (uint32_t i = 0; i < SIDES; ++i) {
+        Side *side = &cond->side[i];
+        for (uint32_t k = 0; is_taken(cond, i) && k < side->effect_count; ++k) {
+            TRY(record_effect(ts, side->effects[k]), false);
+            var_inc(side->effects[k]);
+        }
+    }
+    return true;
+}
+
+/* A literal condition: the outputs of one side. */
+static bool take_side(ThreadState *ts, Cond *cond, VarId *results)
+{
+    const Side *side = &cond->side[is_taken(cond, 0) ? 0 : 1];
+    TRY(hand_over(ts, cond), false);
+    for (uint32_t k = 0; k < cond->count; ++k) {
+        results[k] = side->outputs[k];
+        var_inc(results[k]);
+    }
+    return true;
+}
+
+bool cond_end(ThreadState *ts, uint32_t handle, VarId *results)
+{
+    static const char *const function = "jit_var_cond_end()";
+    Body *body = record_find(ts, handle, BODY_SIDE, function);
+    TRY(body, false);
+    Cond *cond = (Cond *) body;
+    if (cond->sides != SIDES) {
+        error_set(JIT_ERROR_STATE, "%s: conditional '%s' has %u of 2 sides", function,
+                  cond->name, cond->sides);
+        record_abandon(ts, body);
+        return false;
+    }
+    bool ok = record_close(ts, body, function);
+    Side *side = &cond->side[1];
+    side->effects = body->effects;
+    side->effect_count = body->effect_count;
+    body->effects = NULL;
+    body->effect_count = body->effect_capacity = 0;
+    for (uint32_t k = 0; k < cond->count; ++k)
+        results[k] = 0;
+    if (ok && cond->kind == COND_LITERAL)
+        ok = take_side(ts, cond, results);
+    else if (ok)
+        ok = make_results(ts, cond, results) &&
+             (cond->kind == COND_REGION || hand_over(ts, cond));
+    for (uint32_t k = 0; !ok && k < cond->count; ++k) {
+        if (results[k])
+            var_dec(results[k]);
+        results[k] = 0;
+    }
+    free_cond(cond);
+    return ok;
+}

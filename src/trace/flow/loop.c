@@ -1,0 +1,558 @@
+/*
+ * loop.c -- see loop.h
+ *
+ * A state is known by its placeholder while the body is recorded. What its output turns
+ * out to be decides about it:
+ *
+ *     the placeholder itself         it never changes: its initial value is the result
+ *     a literal equal to the initial one       the same
+ *     anything else                  it is a state of the region
+ *
+ * States that never change may still be used in the body. They have an alias there (a
+ * 'fixed' state of the region), or the body is recorded a second time with the initial
+ * values in their place, which lets folding and hoisting see them.
+ *
+ * An array that the body reads or writes by index cannot be a value of one lane: such
+ * accesses go to the initial value, and the state has to be one that never changes.
+ */
+#include "trace/flow/loop.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "trace/graph/local.h"
+#include "trace/graph/mask.h"
+#include "trace/graph/node.h"
+#include "trace/graph/region.h"
+
+static void drop(VarId *id)
+{
+    if (*id)
+        var_dec(*id);
+    *id = 0;
+}
+
+/* ------------------------------------------------------------------- begin */
+
+/* Let go of what belongs to one recording. */
+static void drop_recording(Loop *loop)
+{
+    drop(&loop->active[0]);
+    drop(&loop->active[1]);
+    drop(&loop->condition);
+    for (uint32_t i = 0; i < loop->count; ++i)
+        drop(&loop->states[i].placeholder);
+    record_drop_effects(&loop->body, 0);
+}
+
+static void free_loop(Loop *loop)
+{
+    drop_recording(loop);
+    drop(&loop->mask);
+    drop(&loop->kept);
+    drop(&loop->lanes);
+    drop(&loop->present);
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        drop(&loop->states[i].initial);
+        drop(&loop->states[i].full);
+    }
+    alloc_free(loop->name);
+    alloc_free(loop);
+}
+
+static void abandon_loop(ThreadState *ts, Body *body)
+{
+    (void) ts;
+    free_loop((Loop *) body);
+}
+
+static bool check_initial(VarId id, size_t which, JitBackend backend)
+{
+    static const char *const function = "jit_var_loop_start()";
+    if (!var_exists(id))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: state %zu is r%u, which is not a variable", function,
+                         which, id);
+    const Var *v = var_get(id);
+    if (v->flags & (VAR_CONSUMED | VAR_POISONED))
+        return node_usable(NULL, id, function, "a state");
+    if (v->size == 0)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: state %zu (r%u) is an empty array",
+                         function, which, id);
+    if (v->backend != (uint8_t) backend)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: state %zu (r%u) belongs to another backend", function,
+                         which, id);
+    return true;
+}
+
+/* Placeholders for all states that may change, and for the mask. */
+static bool make_placeholders(ThreadState *ts, Loop *loop)
+{
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        LoopState *s = &loop->states[i];
+        if (s->fixed)
+            continue;
+        s->placeholder = region_placeholder(ts, OP_STATE, i, loop->body.backend,
+                                            (VarType) s->type, s->size, s->initial);
+        TRY(s->placeholder, false);
+    }
+    for (uint32_t i = 0; i < 2; ++i) {
+        loop->active[i] = region_placeholder(ts, OP_ACTIVE, i, loop->body.backend,
+                                             VarTypeBool, 1, 0);
+        TRY(loop->active[i], false);
+    }
+    return true;
+}
+
+/* Begin to record the body. Its mask is one of the placeholders, which belong to its
+ * scope. */
+static bool begin_recording(ThreadState *ts, Loop *loop)
+{
+    TRY(record_open(ts, &loop->body, BODY_LOOP, loop->body.backend, 0), false);
+    if (make_placeholders(ts, loop) &&
+        record_set_active(ts, &loop->body, loop->active[0], "jit_var_loop_start()"))
+        return true;
+    record_close(ts, &loop->body, "jit_var_loop_start()");
+    return false;
+}
+
+static VarId outer_mask(ThreadState *ts, JitBackend backend)
+{
+    VarId top = mask_top(ts);
+    if (!top)
+        return node_literal(ts, backend, VarTypeBool, 1, 1);
+    var_inc(top);
+    return top;
+}
+
+static Loop *make_loop(ThreadState *ts, JitBackend backend, const char *name,
+                       uint32_t n, const VarId *values)
+{
+    Loop *loop = alloc_zero(1, sizeof(Loop) + n * sizeof(LoopState));
+    TRY(loop, NULL);
+    loop->body.abandon = abandon_loop;
+    loop->body.backend = backend;
+    loop->count = n;
+    for (uint32_t i = 0; i < n; ++i) {
+        const Var *v = var_get(values[i]);
+        loop->states[i] = (LoopState){ .initial = values[i], .array = values[i],
+                                       .type = v->type, .size = v->size,
+                                       .local = (v->flags & VAR_LOCAL) != 0 };
+        var_inc(values[i]);
+    }
+    loop->name = alloc_string(name ? name : "unnamed");
+    loop->mask = outer_mask(ts, backend);
+    loop->evaluated = !state_flag(ts, JitFlagSymbolicLoops);
+    if (loop->name && loop->mask &&
+        (loop->evaluated ? loop_evaluated_begin(ts, loop) : begin_recording(ts, loop)))
+        return loop;
+    free_loop(loop);
+    return NULL;
+}
+
+/* Hand out what the body is to be recorded with. */
+static void give_states(Loop *loop, VarId *values)
+{
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        const LoopState *s = &loop->states[i];
+        VarId given = s->placeholder ? s->placeholder : s->initial;
+        if (!given) /* the array that the caller has */
+            continue;
+        var_inc(given);
+        var_dec(values[i]);
+        values[i] = given;
+    }
+}
+
+uint32_t loop_start(ThreadState *ts, JitBackend backend, const char *name, size_t n,
+                    VarId *values)
+{
+    TRY(node_backend_valid(backend, "jit_var_loop_start()"), 0);
+    if (n >= INST_MOST_OPERANDS)
+        return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
+                                    "jit_var_loop_start(): %zu states, there can be %u",
+                                    n, INST_MOST_OPERANDS - 1);
+    for (size_t i = 0; i < n; ++i)
+        TRY(check_initial(values[i], i, backend), 0);
+    Loop *loop = make_loop(ts, backend, name, (uint32_t) n, values);
+    TRY(loop, 0);
+    if (!loop->evaluated)
+        give_states(loop, values);
+    return loop->body.handle;
+}
+
+/* --------------------------------------------------------------- condition */
+
+static Loop *find_loop(ThreadState *ts, uint32_t handle, const char *function)
+{
+    BodyKind kind = ts->body && ts->body->kind == BODY_EVALUATED ? BODY_EVALUATED
+                                                                 : BODY_LOOP;
+    return (Loop *) record_find(ts, handle, kind, function);
+}
+
+/* Give up the loop after an error. */
+static int fail(ThreadState *ts, Loop *loop)
+{
+    record_abandon(ts, &loop->body);
+    return -1;
+}
+
+static bool check_condition(ThreadState *ts, const Loop *loop, VarId condition)
+{
+    static const char *const function = "jit_var_loop_cond()";
+    if (loop->condition)
+        return error_set(JIT_ERROR_STATE, "%s: loop '%s' has a condition already",
+                         function, loop->name);
+    TRY(node_usable(ts, condition, function, "the condition"), false);
+    const Var *v = var_get(condition);
+    if (v->type != VarTypeBool)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: the condition of loop '%s' is %s, "
+                         "expected bool", function, loop->name,
+                         type_info[v->type].name);
+    if (v->op == OP_LITERAL && v->value.literal && !loop->evaluated)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the condition of loop '%s' is always true: it would "
+                         "never end", function, loop->name);
+    if (loop->body.effect_count)
+        return error_set(JIT_ERROR_STATE,
+                         "%s: the condition of loop '%s' has side effects", function,
+                         loop->name);
+    return true;
+}
+
+int loop_condition(ThreadState *ts, uint32_t handle, VarId condition)
+{
+    Loop *loop = find_loop(ts, handle, "jit_var_loop_cond()");
+    TRY(loop, -1);
+    Body *body = &loop->body;
+    if (!check_condition(ts, loop, condition))
+        return fail(ts, loop);
+    loop->condition = condition;
+    var_inc(condition);
+    if (loop->evaluated)
+        return loop_evaluated_condition(ts, loop) ? !loop->never : fail(ts, loop);
+    loop->never = var_get(condition)->op == OP_LITERAL;
+    if (!record_set_active(ts, body, loop->active[1], "jit_var_loop_cond()"))
+        return fail(ts, loop);
+    return !loop->never;
+}
+
+bool loop_compress(ThreadState *ts, uint32_t handle, VarId *values)
+{
+    Loop *loop = find_loop(ts, handle, "jit_var_loop_compress()");
+    TRY(loop, false);
+    if (!loop->kept || loop->never || loop_compress_states(ts, loop, values))
+        return true;
+    fail(ts, loop);
+    return false;
+}
+
+/* ----------------------------------------------------------------- outputs */
+
+static bool same_literal(VarId a, VarId b)
+{
+    const Var *x = var_get(a), *y = var_get(b);
+    return x->op == OP_LITERAL && y->op == OP_LITERAL && x->type == y->type &&
+           x->value.literal == y->value.literal;
+}
+
+static bool check_output(const Loop *loop, uint32_t which, VarId id)
+{
+    static const char *const function = "jit_var_loop_end()";
+    const LoopState *s = &loop->states[which];
+    if (!var_exists(id))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: loop '%s': state %u is r%u, which is not a variable",
+                         function, loop->name, which, id);
+    const Var *v = var_get(id);
+    if (v->type != s->type)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: loop '%s': state %u is %s, and was "
+                         "%s before", function, loop->name, which,
+                         type_info[v->type].name, type_info[s->type].name);
+    if (((v->flags & VAR_LOCAL) != 0) != s->local)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: loop '%s': state %u is%s a local "
+                         "array, unlike before", function, loop->name, which,
+                         s->local ? " not" : "");
+    if (v->flags & (VAR_CONSUMED | VAR_POISONED))
+        return node_usable(NULL, id, function, "a state");
+    bool blended = loop->evaluated && s->initial;
+    if (s->whole && !blended &&
+        (!var_exists(s->array) ||
+         (id != s->array && (!s->placeholder || id != s->placeholder))))
+        return error_set(
+            JIT_ERROR_ARGUMENT,
+            "%s: loop '%s': state %u is gathered from or scattered to as an array with "
+            "%u entries, so it cannot be replaced by another variable",
+            function, loop->name, which, s->size);
+    bool given = loop->again && !s->placeholder;
+    if (given && id != s->initial && !(s->initial && same_literal(id, s->initial)) &&
+        id != s->array)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: loop '%s': state %u changes, but did not change when the "
+                         "loop was traced before", function, loop->name, which);
+    return true;
+}
+
+/* Does the body use the placeholder of state 'which'? Others than the loop and the
+ * state's own entry in the caller's list hold it then: another state may become it. */
+static bool is_used(const Loop *loop, const VarId *values, uint32_t which)
+{
+    VarId placeholder = loop->states[which].placeholder;
+    return var_get(placeholder)->refs > 1 + (values[which] == placeholder);
+}
+
+/* Which states never change? True if one that is new among them is used in the body and
+ * it pays to record that again. */
+static bool find_fixed(const ThreadState *ts, Loop *loop, const VarId *values)
+{
+    bool optimise = state_flag(ts, JitFlagOptimizeLoops), used = false;
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        LoopState *s = &loop->states[i];
+        if (s->fixed)
+            continue;
+        bool same = values[i] == s->placeholder ||
+                    (s->initial && same_literal(values[i], s->initial));
+        bool in_body = (s->whole || same) && is_used(loop, values, i);
+        s->fixed = s->whole || (same && (optimise || !in_body));
+        used |= s->fixed && in_body && !s->local;
+    }
+    return used && optimise && !loop->again;
+}
+
+/* ------------------------------------------------------------------- sizes */
+
+/* Join the size of one more part of the loop. */
+static bool join_size(const Loop *loop, uint32_t *size, char *first, size_t first_size,
+                      VarId id, const char *what, uint32_t number)
+{
+    uint32_t n = var_get(id)->size;
+    char name[64];
+    snprintf(name, sizeof(name), what, number);
+    if (n == 1 || n == *size)
+        return true;
+    if (*size != 1)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_var_loop_end(): loop '%s': %s has %u entries and %s has "
+                         "%u, expected equal sizes or 1",
+                         loop->name, name, n, first, *size);
+    *size = n;
+    snprintf(first, first_size, "%s", name);
+    return true;
+}
+
+static bool find_size(const Loop *loop, const VarId *values, uint32_t *size)
+{
+    char first[64] = "";
+    size_t space = sizeof(first);
+    *size = 1;
+    TRY(join_size(loop, size, first, space, loop->mask, "the mask", 0), false);
+    TRY(join_size(loop, size, first, space, loop->condition, "the condition", 0),
+        false);
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        const LoopState *s = &loop->states[i];
+        if (s->fixed)
+            continue;
+        TRY(join_size(loop, size, first, space, s->initial, "initial state %u", i),
+            false);
+        TRY(join_size(loop, size, first, space, values[i], "state %u", i), false);
+    }
+    for (uint32_t i = 0; i < loop->body.effect_count; ++i)
+        TRY(join_size(loop, size, first, space, loop->body.effects[i],
+                      "side effect %u", i),
+            false);
+    return true;
+}
+
+/* --------------------------------------------------------------------- end */
+
+/* The lists of the region: states that change, and those that are used though they do
+ * not. 'numbers' receives, for each state of the loop, which of the region it is
+ * (UINT32_MAX: none). */
+typedef struct Lists {
+    VarId *inputs, *placeholders, *outputs;
+    bool *fixed;
+    uint32_t *numbers;
+    uint32_t count;
+} Lists;
+
+static void free_lists(Lists *lists)
+{
+    alloc_free(lists->inputs);
+    alloc_free(lists->placeholders);
+    alloc_free(lists->outputs);
+    alloc_free(lists->fixed);
+    alloc_free(lists->numbers);
+}
+
+static bool fill_lists(const Loop *loop, const VarId *values, Lists *lists)
+{
+    uint32_t n = loop->count + 1; /* no array is empty */
+    lists->inputs = alloc_get(n * sizeof(VarId));
+    lists->placeholders = alloc_get(n * sizeof(VarId));
+    lists->outputs = alloc_get(n * sizeof(VarId));
+    lists->fixed = alloc_get(n * sizeof(bool));
+    lists->numbers = alloc_get(n * sizeof(uint32_t));
+    TRY(lists->inputs && lists->placeholders && lists->outputs && lists->fixed &&
+            lists->numbers,
+        false);
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        const LoopState *s = &loop->states[i];
+        bool alias =
+            s->fixed && s->initial && s->placeholder && is_used(loop, values, i);
+        lists->numbers[i] = UINT32_MAX;
+        if (s->fixed && !alias)
+            continue;
+        uint32_t k = lists->count++;
+        lists->numbers[i] = k;
+        lists->inputs[k] = s->initial;
+        lists->placeholders[k] = s->placeholder;
+        lists->outputs[k] = s->fixed ? s->initial : values[i];
+        lists->fixed[k] = s->fixed;
+    }
+    return true;
+}
+
+/* What goes into the region has to be readable: no writes to it may be pending. */
+static bool check_usable(ThreadState *ts, const Lists *lists)
+{
+    static const char *const function = "jit_var_loop_end()";
+    for (uint32_t i = 0; i < lists->count; ++i) {
+        if (var_get(lists->inputs[i])->flags & VAR_LOCAL)
+            continue;
+        TRY(node_usable(ts, lists->inputs[i], function, "an initial state"), false);
+        TRY(node_usable(ts, lists->outputs[i], function, "a state"), false);
+    }
+    return true;
+}
+
+/* The result of state 'i'; a new reference. */
+static VarId result_of(ThreadState *ts, const Loop *loop, uint32_t i, VarId region,
+                       const Lists *lists)
+{
+    const LoopState *s = &loop->states[i];
+    if (s->fixed) {
+        VarId id = s->initial ? s->initial : s->array;
+        var_inc(id);
+        return id;
+    }
+    return region_result(ts, region, lists->numbers[i], (VarType) s->type);
+}
+
+/* Replace values[] by the results. */
+static bool give_results(ThreadState *ts, const Loop *loop, VarId region,
+                         const Lists *lists, VarId *values)
+{
+    VarId *results = alloc_get((loop->count + 1) * sizeof(VarId));
+    TRY(results, false);
+    uint32_t made = 0;
+    while (made < loop->count &&
+           (results[made] = result_of(ts, loop, made, region, lists)) != 0)
+        made++;
+    bool ok = made == loop->count;
+    if (ok && region_is_effect(var_get(region))) {
+        ok = record_effect(ts, region);
+        if (ok)
+            var_inc(region);
+    }
+    for (uint32_t i = 0; i < made; ++i)
+        if (ok) {
+            var_dec(values[i]);
+            values[i] = results[i];
+        } else {
+            var_dec(results[i]);
+        }
+    alloc_free(results);
+    return ok;
+}
+
+static bool finish(ThreadState *ts, Loop *loop, uint32_t size, const Lists *lists,
+                   VarId *values)
+{
+    RegionSpec spec = {
+        .kind = REGION_LOOP, .backend = loop->body.backend, .name = loop->name,
+        .size = size, .scope = loop->body.scope, .fixed = lists->fixed,
+        .parts = { [PART_MASK] = { &loop->mask, 1 },
+                   [PART_INPUTS] = { lists->inputs, lists->count },
+                   [PART_CONDITION] = { &loop->condition, 1 },
+                   [PART_EFFECTS] = { loop->body.effects, loop->body.effect_count },
+                   [PART_OUTPUTS] = { lists->outputs, lists->count },
+                   [PART_STATES] = { lists->placeholders, lists->count },
+                   [PART_ACTIVE] = { loop->active, 2 } }
+    };
+    VarId region = region_make(ts, &spec);
+    TRY(region, false);
+    bool ok = give_results(ts, loop, region, lists, values);
+    var_dec(region);
+    return ok;
+}
+
+/* The condition is false: the results are the initial values, or what the caller has
+ * where everything is evaluated. */
+static int end_never(ThreadState *ts, Loop *loop, VarId *values)
+{
+    for (uint32_t i = 0; !loop->evaluated && i < loop->count; ++i) {
+        LoopState *s = &loop->states[i];
+        VarId id = s->initial ? s->initial : s->array;
+        var_inc(id);
+        var_dec(values[i]);
+        values[i] = id;
+    }
+    bool ok = (!loop->lanes || loop_compress_end(ts, loop, values));
+    ok = record_close(ts, &loop->body, "jit_var_loop_end()") && ok;
+    free_loop(loop);
+    return ok ? 1 : -1;
+}
+
+/* Record the body once more. Arrays that it writes to go back to the caller. */
+static int repeat(ThreadState *ts, Loop *loop, VarId *values)
+{
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        LoopState *s = &loop->states[i];
+        if (s->fixed && !s->initial && values[i] != s->array) {
+            var_inc(s->array); /* before the writes that hold it are dropped */
+            var_dec(values[i]);
+            values[i] = s->array;
+        }
+    }
+    bool ok = record_close(ts, &loop->body, "jit_var_loop_end()");
+    drop_recording(loop);
+    loop->again = true;
+    if (!ok || !begin_recording(ts, loop)) {
+        free_loop(loop);
+        return -1;
+    }
+    give_states(loop, values);
+    return 0;
+}
+
+int loop_end(ThreadState *ts, uint32_t handle, VarId *values)
+{
+    Loop *loop = find_loop(ts, handle, "jit_var_loop_end()");
+    TRY(loop, -1);
+    if (loop->never)
+        return end_never(ts, loop, values);
+    bool ok = loop->condition ||
+              error_set(JIT_ERROR_STATE, "jit_var_loop_end(): loop '%s' has no "
+                        "condition", loop->name);
+    for (uint32_t i = 0; ok && i < loop->count; ++i)
+        ok = check_output(loop, i, values[i]);
+    if (ok && loop->evaluated)
+        return loop_evaluated_end(ts, loop, values) ? 0 : fail(ts, loop);
+    if (ok && find_fixed(ts, loop, values))
+        return repeat(ts, loop, values);
+    uint32_t size;
+    Lists lists = { 0 };
+    ok = ok && find_size(loop, values, &size) && fill_lists(loop, values, &lists) &&
+         check_usable(ts, &lists);
+    if (!ok) {
+        free_lists(&lists);
+        return fail(ts, loop);
+    }
+    ok = record_close(ts, &loop->body, "jit_var_loop_end()") &&
+         finish(ts, loop, size, &lists, values);
+    free_lists(&lists);
+    free_loop(loop);
+    return ok ? 1 : -1;
+}

@@ -1,0 +1,137 @@
+/*
+ * loop_evaluated.c -- loops without JitFlagSymbolicLoops: one evaluation an iteration
+ *
+ *     active = mask
+ *     repeat
+ *         active = active & condition;  evaluate active and the states
+ *         no lane active?  leave
+ *         body, with 'active' on the mask stack
+ *         state = active ? next state : state
+ *
+ * The caller's code is the same as for a loop that is recorded. Its states are real
+ * values here, so arrays that it reads and writes by index need no special care, except
+ * that they must not be blended: what was written to is passed on as it is.
+ * loop_compress.c takes lanes out that are done.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "trace/array/array.h"
+#include "trace/array/reduction.h"
+#include "trace/eval/evaluate.h"
+#include "trace/flow/loop.h"
+#include "trace/graph/arith.h"
+
+bool loop_evaluated_begin(ThreadState *ts, Loop *loop)
+{
+    /* Writes that are kept until later are of no use to loop_compress.c, and local
+     * arrays cannot be gathered from. */
+    loop->compress = state_flag(ts, JitFlagCompressLoops) && !record_keeps(ts);
+    for (uint32_t i = 0; i < loop->count; ++i)
+        loop->compress &= !loop->states[i].local;
+    TRY(record_open(ts, &loop->body, BODY_EVALUATED, loop->body.backend, 0), false);
+    loop->active[0] = loop->mask;
+    var_inc(loop->mask);
+    return true;
+}
+
+/* Compute all states (literals stay literals) and the mask. */
+static bool evaluate_states(ThreadState *ts, const Loop *loop)
+{
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        VarId id = loop->states[i].initial;
+        if (id && !loop->states[i].local && var_get(id)->op != OP_UNDEFINED)
+            TRY(evaluate_schedule(ts, id, NULL), false);
+    }
+    TRY(evaluate_schedule(ts, loop->active[0], NULL), false);
+    TRY(!loop->lanes || evaluate_schedule(ts, loop->lanes, NULL), false);
+    return evaluate_all(ts);
+}
+
+static bool is_any_active(ThreadState *ts, VarId active, bool *any)
+{
+    VarId reduced = reduction_any(ts, active);
+    TRY(reduced, false);
+    uint8_t value = 0;
+    bool ok = array_read(ts, reduced, 0, &value);
+    var_dec(reduced);
+    *any = value != 0;
+    return ok;
+}
+
+bool loop_evaluated_condition(ThreadState *ts, Loop *loop)
+{
+    VarId active =
+        arith_op(ts, OP_AND, (VarId[]){ loop->active[0], loop->condition });
+    TRY(active, false);
+    var_dec(loop->active[0]);
+    loop->active[0] = active;
+    bool any;
+    TRY(evaluate_states(ts, loop), false);
+    TRY(loop->compress ? loop_compress_find(ts, loop, active, &any)
+                       : is_any_active(ts, active, &any), false);
+    loop->never = !any;
+    return loop->never ||
+           record_set_active(ts, &loop->body, active, "jit_var_loop_cond()");
+}
+
+/* The state behind an iteration; a new reference. */
+static VarId blend(ThreadState *ts, const Loop *loop, const LoopState *s, VarId next)
+{
+    if ((s->whole && next == s->array) || next == s->initial) {
+        var_inc(next);
+        return next;
+    }
+    if (s->local)
+        return (VarId) error_set(JIT_ERROR_UNSUPPORTED,
+                                 "jit_var_loop_end(): loop '%s': local arrays exist in "
+                                 "kernels only, and JitFlagSymbolicLoops is off",
+                                 loop->name);
+    return arith_op(ts, OP_SELECT, (VarId[]){ loop->active[0], next, s->initial });
+}
+
+/* All states behind an iteration, one reference each; NULL: error recorded. */
+static VarId *blend_all(ThreadState *ts, const Loop *loop, const VarId *values)
+{
+    VarId *next = alloc_get((loop->count + 1) * sizeof(VarId));
+    TRY(next, NULL);
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        next[i] = blend(ts, loop, &loop->states[i], values[i]);
+        if (next[i])
+            continue;
+        while (i-- > 0)
+            var_dec(next[i]);
+        alloc_free(next);
+        return NULL;
+    }
+    return next;
+}
+
+bool loop_evaluated_end(ThreadState *ts, Loop *loop, VarId *values)
+{
+    /* Lanes that have been taken out need no mask. */
+    VarId outside = 0;
+    if (loop->lanes) {
+        outside = node_literal(ts, loop->body.backend, VarTypeBool, 1, 1);
+        TRY(outside, false);
+    }
+    bool ok = record_set_active(ts, &loop->body, outside, "jit_var_loop_end()");
+    if (outside)
+        var_dec(outside);
+    ok = ok && (!loop->compress || loop_compress_note(ts, loop, values));
+    VarId *next = ok ? blend_all(ts, loop, values) : NULL;
+    TRY(next, false);
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        LoopState *s = &loop->states[i];
+        if (s->initial)
+            var_dec(s->initial);
+        var_dec(values[i]);
+        values[i] = s->initial = s->array = next[i];
+        var_inc(next[i]);
+        s->whole = false;
+        s->size = var_get(next[i])->size;
+    }
+    alloc_free(next);
+    var_dec(loop->condition);
+    loop->condition = 0;
+    return true;
+}

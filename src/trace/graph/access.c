@@ -1,0 +1,132 @@
+/*
+ * access.c -- see access.h
+ */
+#include "trace/graph/access.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "trace/graph/mask.h"
+
+const char *const access_functions[CHECK_COUNT] = {
+    [CHECK_GATHER] = "jit_var_gather()",
+    [CHECK_SCATTER] = "jit_var_scatter()",
+    [CHECK_INC] = "jit_var_scatter_inc()",
+    [CHECK_EXCH] = "jit_var_scatter_exch()",
+    [CHECK_CAS] = "jit_var_scatter_cas()",
+    [CHECK_KAHAN] = "jit_var_scatter_add_kahan()",
+    [CHECK_LOCAL_READ] = "jit_array_read()",
+    [CHECK_LOCAL_WRITE] = "jit_array_write()",
+    [CHECK_CALL] = "jit_var_call()"
+};
+
+bool access_check_index(const Access *a, VarId index)
+{
+    TRY(node_usable(a->ts, index, a->function, "the index"), false);
+    const Var *v = var_get(index);
+    if (v->type != VarTypeInt32 && v->type != VarTypeUInt32)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the index is %s, expected int32 or uint32", a->function,
+                         type_info[v->type].name);
+    return true;
+}
+
+bool access_check_mask(const Access *a, VarId mask)
+{
+    if (!mask)
+        return true;
+    TRY(node_usable(a->ts, mask, a->function, "the mask"), false);
+    if (var_get(mask)->type != VarTypeBool)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: the mask is %s, expected bool",
+                         a->function, type_info[var_get(mask)->type].name);
+    return true;
+}
+
+bool access_check_value(const Access *a, VarId value, VarId target, const char *what)
+{
+    TRY(node_usable(a->ts, value, a->function, what), false);
+    const Var *v = var_get(value), *t = var_get(target);
+    if (v->type != t->type)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: %s is %s, expected %s as the target",
+                         a->function, what, type_info[v->type].name,
+                         type_info[t->type].name);
+    return true;
+}
+
+bool access_check_array(Access *a, VarId array, const char *what)
+{
+    a->array = array;
+    if (!var_exists(array))
+        return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
+                         a->function, what, array);
+    const Var *v = var_get(array);
+    if (v->flags & VAR_UNUSABLE)
+        return node_usable(a->ts, array, a->function, what);
+    if (v->size == 0 || v->type == VarTypePointer)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: %s is %s", a->function, what,
+                         v->size == 0 ? "an empty array"
+                                      : "a pointer, expected an array");
+    return true;
+}
+
+/* A bounds check is reported under the label of the array it protects. */
+static bool name_check(VarId check, VarId array)
+{
+    const Extra *named = extra_find(var_get(array));
+    if (!named || !named->label)
+        return true;
+    char *label = alloc_string(named->label);
+    Extra *extra = label ? extra_make(var_get(check)) : NULL;
+    if (extra)
+        extra->label = label;
+    else
+        alloc_free(label);
+    return extra != NULL;
+}
+
+bool access_check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
+                        uint32_t value_count)
+{
+    VarId ids[] = { index, mask, mask_top(a->ts) };
+    TRY(node_common_size(ids, 3, a->function, &a->size), false);
+    for (uint32_t i = 0; i < value_count; ++i) {
+        uint32_t n = var_get(values[i])->size;
+        if (n != 1 && a->size != 1 && n != a->size)
+            return error_set(JIT_ERROR_ARGUMENT,
+                             "%s: the value has %u entries and index and "
+                             "mask have %u, expected equal sizes or 1",
+                             a->function, n, a->size);
+        if (n != 1)
+            a->size = n;
+    }
+    return true;
+}
+
+bool access_prepare(Access *a, VarId index, VarId mask, const VarId *values,
+                    uint32_t value_count, uint64_t bound)
+{
+    TRY(access_check_sizes(a, index, mask, values, value_count), false);
+    mask = mask_apply(a->ts, a->backend, mask, a->function);
+    TRY(mask, false);
+    a->mask = mask;
+    a->index = index;
+    var_inc(index);
+    if (bound == ACCESS_UNBOUNDED || !state_flag(a->ts, JitFlagDebug))
+        return true;
+    VarId pair[] = { mask, index };
+    uint32_t size = 1;
+    node_common_size(pair, 2, a->function, &size);
+    Var check = { .op = OP_CHECK, .type = VarTypeBool, .backend = (uint8_t) a->backend,
+                  .size = size, .aux = a->kind, .dep = { mask, index },
+                  .value.literal = bound };
+    a->mask = node_new(a->ts, &check);
+    var_dec(mask);
+    return a->mask && name_check(a->mask, a->array);
+}
+
+void access_finish(const Access *a)
+{
+    if (a->index)
+        var_dec(a->index);
+    if (a->mask)
+        var_dec(a->mask);
+}

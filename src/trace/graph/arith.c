@@ -1,0 +1,316 @@
+/*
+ * arith.c -- see arith.h
+ *
+ * The way of an operation: check operands, fold it if all are literals, look for an
+ * algebraic identity, then node_new() with value numbering.
+ */
+#include "trace/graph/arith.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kernel/host.h"
+#include "trace/graph/simplify.h"
+
+/* "jit_var_add()" and the like, for messages. */
+#define FUNCTION_SIZE 40
+static void function_name(Op op, char out[FUNCTION_SIZE])
+{
+    snprintf(out, FUNCTION_SIZE, "jit_var_%s()", op_info[op].name);
+}
+
+/* ----------------------------------------------------------------- folding */
+
+static bool fold(ThreadState *ts, Op op, VarType type, const VarId *args,
+                 uint64_t *bits)
+{
+    if (!state_flag(ts, JitFlagConstantPropagation) || !(op_info[op].flags & F_FOLDS))
+        return false;
+    uint64_t values[3];
+    uint32_t arity = op_info[op].arity;
+    for (uint32_t i = 0; i < arity; ++i) {
+        const Var *v = var_get(args[i]);
+        if (v->op != OP_LITERAL)
+            return false;
+        values[i] = v->value.literal;
+    }
+    VarType operand = (VarType) var_get(args[op == OP_SELECT ? 1 : 0])->type;
+    return host_fold(op, type, operand, values, bits);
+}
+
+/* The node itself: nothing simpler was found. */
+static inline VarId make_node(ThreadState *ts, Op op, VarType type, uint32_t size,
+                              const VarId *args)
+{
+    uint32_t arity = op_info[op].arity;
+    return node_operation(ts, var_head(op, type, var_get(args[0])->backend, 0), size,
+                          var_pair(args[0], arity > 1 ? args[1] : 0),
+                          arity > 2 ? args[2] : 0);
+}
+
+VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarId *args)
+{
+    const Var *first = var_get(args[0]);
+    JitBackend backend = (JitBackend) first->backend;
+    if (first->op == OP_LITERAL || op == OP_SELECT) {
+        uint64_t bits;
+        if (fold(ts, op, type, args, &bits))
+            return node_literal(ts, backend, type, bits, size);
+    }
+    if (state_flag(ts, JitFlagConstantPropagation)) {
+        VarId simpler = simplify_op(ts, op, type, size, args);
+        if (simpler)
+            return simpler;
+    }
+    return make_node(ts, op, type, size, args);
+}
+
+/* ------------------------------------------------------------------ checks */
+
+static bool same_backend(const Var *a, const Var *b, const char *function)
+{
+    if (a->backend != b->backend)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: operands belong to different backends", function);
+    return true;
+}
+
+/* Operands of one type (the first operand of select is a mask). */
+static bool check_types(Op op, const VarId *args, const char *function)
+{
+    uint32_t arity = op_info[op].arity, first = op == OP_SELECT ? 1 : 0;
+    const Var *lead = var_get(args[first]);
+    if (op == OP_SELECT && var_get(args[0])->type != VarTypeBool)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: operand 1 is %s, expected bool",
+                         function, type_info[var_get(args[0])->type].name);
+    if (!(op_info[op].operands >> lead->type & 1))
+        return error_set(JIT_ERROR_ARGUMENT, "%s: not defined for type %s", function,
+                         type_info[lead->type].name);
+    for (uint32_t i = first + 1; i < arity; ++i) {
+        const Var *v = var_get(args[i]);
+        if (v->type != lead->type)
+            return error_set(JIT_ERROR_ARGUMENT, "%s: operand %u is %s, expected %s as "
+                             "operand %u", function, i + 1, type_info[v->type].name,
+                             type_info[lead->type].name, first + 1);
+    }
+    return true;
+}
+
+/* The full story, told only when the quick test of arith_op() found something
+ * unusual. */
+static bool check_operands(ThreadState *ts, Op op, const VarId *args, uint32_t *size)
+{
+    char function[FUNCTION_SIZE], what[] = "operand 1";
+    function_name(op, function);
+    uint32_t arity = op_info[op].arity;
+    for (uint32_t i = 0; i < arity; ++i) {
+        what[8] = (char) ('1' + i);
+        TRY(node_usable(ts, args[i], function, what), false);
+    }
+    for (uint32_t i = 0; i < arity; ++i) /* evaluation above releases the lock */
+        if (!var_exists(args[i]))
+            return error_set(JIT_ERROR_ARGUMENT, "%s: operand %u was freed meanwhile",
+                             function, i + 1);
+    for (uint32_t i = 1; i < arity; ++i)
+        TRY(same_backend(var_get(args[0]), var_get(args[i]), function), false);
+    TRY(check_types(op, args, function), false);
+    return node_common_size(args, arity, function, size);
+}
+
+static VarType result_type(Op op, const VarId *args)
+{
+    VarType first = (VarType) var_get(args[0])->type;
+    switch ((ResultRule) op_info[op].result) {
+        case RESULT_MASK: return VarTypeBool;
+        case RESULT_WIDE: return type_wide(first);
+        case RESULT_SECOND: return (VarType) var_get(args[1])->type;
+        default: return first;
+    }
+}
+
+/* a & mask, a | mask with a of another type: choose between a and a constant. */
+static VarId masked_bits(ThreadState *ts, Op op, const VarId *args)
+{
+    char function[FUNCTION_SIZE];
+    function_name(op, function);
+    uint32_t size;
+    TRY(node_usable(ts, args[0], function, "operand 1"), 0);
+    TRY(node_usable(ts, args[1], function, "operand 2"), 0);
+    TRY(node_common_size(args, 2, function, &size), 0);
+    const Var *a = var_get(args[0]);
+    uint32_t bytes = type_info[a->type].size;
+    uint64_t ones = bytes == 8 ? ~(uint64_t) 0 : ((uint64_t) 1 << bytes * 8) - 1;
+    VarId other = node_literal(ts, (JitBackend) a->backend, (VarType) a->type,
+                               op == OP_AND ? 0 : ones, 1);
+    TRY(other, 0);
+    VarId choice[] = { args[1], op == OP_AND ? args[0] : other,
+                       op == OP_AND ? other : args[0] };
+    VarId result = arith_op(ts, OP_SELECT, choice);
+    var_dec(other);
+    return result;
+}
+
+static bool is_mask_form(Op op, const VarId *args)
+{
+    return (op == OP_AND || op == OP_OR) && var_exists(args[0]) &&
+           var_exists(args[1]) && var_get(args[1])->type == VarTypeBool &&
+           var_get(args[0])->type != VarTypeBool &&
+           var_get(args[0])->type != VarTypePointer;
+}
+
+VarId arith_op(ThreadState *ts, Op op, const VarId *args)
+{
+    uint32_t size;
+    if (is_mask_form(op, args))
+        return masked_bits(ts, op, args);
+    /* Rounding an integer changes nothing. */
+    if (op >= OP_CEIL && op <= OP_TRUNC && var_exists(args[0]) &&
+        type_info[var_get(args[0])->type].is_integer) {
+        var_inc(args[0]);
+        return args[0];
+    }
+    TRY(check_operands(ts, op, args, &size), 0);
+    return arith_make(ts, op, result_type(op, args), size, args);
+}
+
+/* --------------------------------------------------------------- fast path */
+
+/* Nothing to be said about this operand: not pending, not consumed, not empty. */
+static inline bool is_ordinary(const Var *v)
+{
+    return v->size != 0 && !(v->flags & VAR_UNUSABLE) && !var_pending(v);
+}
+
+/* Type and backend in one number. */
+static inline uint32_t kind_of(const Var *v) { return v->head >> 8 & 0xffff; }
+
+/* Make one size of two, if they agree. */
+static inline bool join_sizes(uint32_t *size, uint32_t other)
+{
+    if (other != *size && other != 1) {
+        if (*size != 1)
+            return false;
+        *size = other;
+    }
+    return true;
+}
+
+/* Which literal operands of an integer operation an identity of simplify.c may look
+ * for. With floats and masks any literal may matter. */
+enum { LITERAL_ZERO = 1, LITERAL_POWER = 2, LITERAL_ONES = 4, LITERAL_ANY = 8 };
+
+static const uint8_t literal_cases[OP_COUNT] = {
+    [OP_ADD] = LITERAL_ZERO, [OP_SUB] = LITERAL_ZERO, [OP_XOR] = LITERAL_ZERO,
+    [OP_SHL] = LITERAL_ZERO, [OP_SHR] = LITERAL_ZERO,
+    [OP_MUL] = LITERAL_ZERO | LITERAL_POWER,
+    [OP_AND] = LITERAL_ZERO | LITERAL_ONES, [OP_OR] = LITERAL_ZERO | LITERAL_ONES,
+    [OP_DIV] = LITERAL_ANY, [OP_MOD] = LITERAL_ANY, [OP_FMA] = LITERAL_ANY,
+    [OP_SELECT] = LITERAL_ANY
+};
+
+static inline bool literal_matters(Op op, const Var *v)
+{
+    if (v->op != OP_LITERAL)
+        return false;
+    uint64_t bits = v->value.literal, width = type_info[v->type].size * 8u;
+    uint32_t cases = CLASS_INTEGER >> v->type & 1 ? literal_cases[op] : LITERAL_ANY;
+    return cases & LITERAL_ANY || (cases & LITERAL_ZERO && bits == 0) ||
+           (cases & LITERAL_POWER && (bits & (bits - 1)) == 0) ||
+           (cases & LITERAL_ONES && bits == ~(uint64_t) 0 >> (64 - width));
+}
+
+/* Most operations: existing, ordinary operands of one type. Where no literal matters
+ * and no two operands are the same, neither folding nor an identity can apply. All
+ * stays in registers on that way, since arguments written to memory in halves and read
+ * back in one piece would stall the CPU. 0: take the long way. 'arity' is a
+ * constant. */
+static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
+                                                         uint32_t arity, VarId a,
+                                                         VarId b, VarId c)
+{
+    if (!var_exists(a) || (arity > 1 && !var_exists(b)) ||
+        (arity > 2 && !var_exists(c)))
+        return 0;
+    const Var *va = var_get(a), *vb = arity > 1 ? var_get(b) : va,
+              *vc = arity > 2 ? var_get(c) : vb;
+    const OpInfo *info = &op_info[op];
+    uint32_t kind = kind_of(vb), first = kind, size = va->size;
+    if (arity > 2 && op == OP_SELECT)
+        first = (kind & 0xff00) | VarTypeBool;
+    if (kind_of(va) != first || kind_of(vc) != kind ||
+        !(info->operands >> vb->type & 1) || !is_ordinary(va) || !is_ordinary(vb) ||
+        !is_ordinary(vc) || !join_sizes(&size, vb->size) ||
+        !join_sizes(&size, vc->size))
+        return 0;
+    VarType type = (VarType) vb->type;
+    if (info->result == RESULT_MASK)
+        type = VarTypeBool;
+    else if (info->result == RESULT_WIDE)
+        type = type_wide(type);
+    bool foldable = va->op == OP_LITERAL && vb->op == OP_LITERAL;
+    if (arity == 1 || foldable || literal_matters(op, va) || literal_matters(op, vb) ||
+        (arity > 2 && literal_matters(op, vc)) || a == b || b == c)
+        return arith_make(ts, op, type, size, (VarId[]) { a, b, c });
+    return node_operation(ts, var_head(op, type, vb->backend, 0), size, var_pair(a, b),
+                          c);
+}
+
+VarId arith_unary(ThreadState *ts, Op op, VarId a)
+{
+    VarId id = quick(ts, op, 1, a, 0, 0);
+    return id ? id : arith_op(ts, op, &a);
+}
+
+VarId arith_binary(ThreadState *ts, Op op, VarId a, VarId b)
+{
+    VarId id = quick(ts, op, 2, a, b, 0);
+    return id ? id : arith_op(ts, op, (VarId[]) { a, b });
+}
+
+VarId arith_ternary(ThreadState *ts, Op op, VarId a, VarId b, VarId c)
+{
+    VarId id = quick(ts, op, 3, a, b, c);
+    return id ? id : arith_op(ts, op, (VarId[]) { a, b, c });
+}
+
+/* ------------------------------------------------------------------- casts */
+
+bool arith_check_cast(VarType source, VarType type, bool reinterpret,
+                      const char *function)
+{
+    const TypeInfo *from = &type_info[source], *to = &type_info[type];
+    bool pointer = source == VarTypePointer || type == VarTypePointer;
+    if (reinterpret && from->size != to->size)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: cannot reinterpret %s as %s: "
+                         "%u and %u bytes",
+                         function, from->name, to->name, from->size, to->size);
+    if (reinterpret && (source == VarTypeBool) != (type == VarTypeBool))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: cannot reinterpret %s as %s: "
+                         "masks have no bit representation",
+                         function, from->name, to->name);
+    if (!reinterpret && pointer)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: cannot convert %s to %s; "
+                         "pointers and uint64 are reinterpreted", function, from->name,
+                         to->name);
+    return true;
+}
+
+VarId arith_cast(ThreadState *ts, VarId id, VarType type, bool reinterpret)
+{
+    TRY(node_type_valid(type, "jit_var_cast()"), 0);
+    TRY(node_usable(ts, id, "jit_var_cast()", "operand 1"), 0);
+    const Var *v = var_get(id);
+    if (v->type == type) {
+        var_inc(id);
+        return id;
+    }
+    TRY(arith_check_cast((VarType) v->type, type, reinterpret, "jit_var_cast()"), 0);
+    /* Integers of one size convert by keeping their bits. */
+    bool bits = type_info[v->type].is_integer && type_info[type].is_integer &&
+                type_info[v->type].size == type_info[type].size;
+    return arith_make(ts, reinterpret || bits ? OP_BITCAST : OP_CAST, type, v->size,
+                      &id);
+}

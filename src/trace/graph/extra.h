@@ -1,0 +1,43 @@
+/*
+ * extra.h -- what few variables have: label, source location, callback, private copies
+ *
+ * Records are reached through Var.extra and live as long as the variable. Requires the
+ * graph lock.
+ */
+#ifndef TRACE_GRAPH_EXTRA_H
+#define TRACE_GRAPH_EXTRA_H
+
+#include "trace/graph/var.h"
+
+typedef void (*VarCallback)(uint32_t index, int freed, void *payload);
+
+typedef struct Extra {
+    char *label;         /* with prefixes, owned; NULL = none */
+    const char *file;    /* interned, lives until shutdown; NULL = none */
+    uint32_t line;
+    VarCallback callback;
+    void *payload;
+    VarId expanded; /* private copies for queued scatter-reductions (expand.h), owned */
+    VarId expanded_of;   /* on those: whose copies they are; 0 once that was freed */
+    uint32_t copies;     /* on those: their number, one for each worker */
+    uint8_t expanded_op; /* ReduceOp with which the copies will be folded in */
+    bool lanes;          /* positions of lanes: what is gathered with them stays what
+                            it is, an entry for each lane */
+    uint32_t next_free;
+} Extra;
+
+/** The record of a variable, NULL if it has none. */
+Extra *extra_find(const Var *v);
+/** The record, made if need be; NULL (error recorded) if memory is out. */
+Extra *extra_make(Var *v);
+/** Release a variable's record; its callback is deferred (state.h). */
+void extra_drop(VarId id, Var *v);
+/** A copy of a file name that lives until shutdown; NULL if memory is out. */
+const char *extra_intern(const char *text);
+/** Label of a variable or "". */
+const char *extra_label(const Var *v);
+/** "file:line", label or "r<id>": how messages name a variable. Written to 'out'. */
+void extra_describe(VarId id, char *out, size_t size);
+void extra_free_all(void);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * local.c -- see local.h
+ *
+ * The number of entries is the 'aux' of LOCAL and LOCAL_WRITE; STATE and RESULT have it
+ * above the number of their region (region.h). Accesses carry a serial number in
+ * value.literal, by which local_plan.c tells their order; regions have one, too.
+ */
+#include "trace/graph/local.h"
+
+#include "base/error.h"
+#include "trace/graph/access.h"
+
+static uint64_t last_serial; /* guarded by the graph lock */
+
+uint64_t local_next_serial(void) { return ++last_serial; }
+
+static bool check_array(VarId array, const char *function)
+{
+    if (!var_exists(array))
+        return error_set(JIT_ERROR_ARGUMENT, "%s: the array is r%u, which is not a "
+                         "variable", function, array);
+    if (!local_is_array(var_get(array)))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: r%u is not a local array (see jit_array_create())",
+                         function, array);
+    return true;
+}
+
+size_t local_length(VarId array, const char *function)
+{
+    TRY(check_array(array, function), 0);
+    const Var *v = var_get(array);
+    bool stands_for = v->op == OP_STATE || v->op == OP_RESULT;
+    return stands_for ? (size_t) (v->value.literal >> 32) : v->aux;
+}
+
+VarId local_create(ThreadState *ts, JitBackend backend, VarType type, size_t length,
+                   size_t size)
+{
+    static const char *const function = "jit_array_create()";
+    TRY(node_backend_valid(backend, function), 0);
+    TRY(node_type_valid(type, function), 0);
+    TRY(node_size_valid(size, function), 0);
+    size_t most = LOCAL_MOST_BYTES / type_info[type].size;
+    if (length == 0 || length > most)
+        return (VarId) error_set(JIT_ERROR_ARGUMENT,
+                                 "%s: length is %zu, expected 1 to %zu entries of type "
+                                 "%s (%d bytes a lane)", function, length, most,
+                                 type_info[type].name, LOCAL_MOST_BYTES);
+    VarId zero = node_literal(ts, backend, type, 0, 1);
+    TRY(zero, 0);
+    Var v = { .op = OP_LOCAL, .type = (uint8_t) type, .backend = (uint8_t) backend,
+              .flags = VAR_LOCAL, .size = (uint32_t) size, .aux = (uint32_t) length,
+              .dep = { zero } };
+    VarId result = node_new(ts, &v);
+    var_dec(zero);
+    return result;
+}
+
+VarId local_init(ThreadState *ts, VarId array, VarId value)
+{
+    static const char *const function = "jit_array_init()";
+    TRY(check_array(array, function), 0);
+    Access a = { .ts = ts, .function = function };
+    TRY(access_check_value(&a, value, array, "the value"), 0);
+    Var v = { .op = OP_LOCAL, .type = var_get(array)->type,
+              .backend = var_get(array)->backend, .flags = VAR_LOCAL,
+              .aux = (uint32_t) local_length(array, function),
+              .dep = { value } };
+    TRY(node_common_size((VarId[]){ array, value }, 2, function, &v.size), 0);
+    return node_new(ts, &v);
+}
+
+/* Checks shared by reads and writes; afterwards the access has index and mask. */
+static bool begin(Access *a, VarId array, VarId index, VarId mask, const VarId *values,
+                  uint32_t value_count)
+{
+    a->function = access_functions[a->kind];
+    TRY(check_array(array, a->function), false);
+    a->array = array;
+    a->backend = (JitBackend) var_get(array)->backend;
+    for (uint32_t i = 0; i < value_count; ++i)
+        TRY(access_check_value(a, values[i], array, "the value"), false);
+    TRY(access_check_index(a, index), false);
+    TRY(access_check_mask(a, mask), false);
+    uint32_t lanes;
+    TRY(access_check_sizes(a, index, mask, values, value_count), false);
+    if (a->size == 1)
+        lanes = var_get(array)->size;
+    else
+        lanes = a->size;
+    if (var_get(array)->size != 1 && var_get(array)->size != lanes)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the array has %u lanes, and index, mask and value have "
+                         "%u, expected equal sizes or 1", a->function,
+                         var_get(array)->size, lanes);
+    TRY(access_prepare(a, index, mask, values, value_count,
+                       local_length(array, a->function)), false);
+    a->size = lanes;
+    return true;
+}
+
+VarId local_read(ThreadState *ts, VarId array, VarId index, VarId mask)
+{
+    Access a = { .ts = ts, .kind = CHECK_LOCAL_READ };
+    VarId result = 0;
+    if (begin(&a, array, index, mask, NULL, 0)) {
+        Var v = { .op = OP_LOCAL_READ, .type = var_get(array)->type,
+                  .backend = (uint8_t) a.backend, .size = a.size,
+                  .dep = { array, a.index, a.mask },
+                  .value.literal = local_next_serial() };
+        result = node_new(ts, &v);
+    }
+    access_finish(&a);
+    return result;
+}
+
+VarId local_write(ThreadState *ts, VarId array, VarId index, VarId value, VarId mask)
+{
+    Access a = { .ts = ts, .kind = CHECK_LOCAL_WRITE };
+    VarId result = 0;
+    if (begin(&a, array, index, mask, &value, 1)) {
+        Var v = { .op = OP_LOCAL_WRITE, .type = var_get(array)->type,
+                  .backend = (uint8_t) a.backend, .flags = VAR_LOCAL, .size = a.size,
+                  .aux = (uint32_t) local_length(array, a.function),
+                  .dep = { array, value, a.index, a.mask },
+                  .value.literal = local_next_serial() };
+        result = node_new(ts, &v);
+    }
+    access_finish(&a);
+    return result;
+}

@@ -1,0 +1,53 @@
+/*
+ * loop_array.h -- loops that are being recorded, and their states that are accessed by
+ * index as whole arrays
+ */
+#ifndef TRACE_GRAPH_LOOP_ARRAY_H
+#define TRACE_GRAPH_LOOP_ARRAY_H
+
+#include "trace/graph/record.h"
+
+typedef struct LoopState {
+    VarId initial;     /* owned; 0: the caller has it (an array that is written to) */
+    VarId placeholder; /* owned; 0: the caller was given the value itself */
+    VarId array;       /* accesses as a whole go there; held by effects or 'initial' */
+    uint32_t size;
+    uint8_t type, local;
+    bool whole;        /* accessed as a whole; in a loop that is run at once and has the
+                          initial value: perhaps, the next state tells */
+    bool fixed;        /* it never changes */
+    VarId full;        /* owned; see loop_compress.c, 0: none */
+    bool changed;      /* 'full' is out of date for the lanes that are left */
+} LoopState;
+
+typedef struct Loop {
+    Body body;
+    char *name;
+    VarId mask;        /* lanes that enter; owned */
+    VarId active[2];   /* before and behind the test; owned */
+    VarId condition;   /* owned; 0: not known yet */
+    bool never;        /* the condition is false: the body does not run (again) */
+    bool again;        /* this is the second recording */
+    bool evaluated;    /* nothing is recorded: 'initial' is the state before an
+                          iteration, active[0] the mask of lanes that go on */
+    /* Run at once, with JitFlagCompressLoops (loop_compress.c): */
+    bool compress;     /* lanes may be taken out */
+    bool ran;          /* there has been an iteration */
+    uint32_t width;    /* lanes that there were */
+    VarId kept;        /* positions of the active lanes; owned */
+    VarId lanes;       /* which lanes are left, 0: all; owned */
+    VarId present;     /* mask of those that are no padding, 0: all; owned */
+    uint32_t count;
+    LoopState states[];
+} Loop;
+
+/** The array behind 'id', which is to be read or written by index as a whole: 'id'
+ *  itself, or, for a state of a loop, its initial value. The loop must not change that
+ *  state then (borrowed). */
+VarId loop_array(ThreadState *ts, VarId id);
+/** There will be a write to array 'id': loops that are run at once let go of it. */
+void loop_array_writes(ThreadState *ts, VarId id);
+/** The write goes to 'written': the array itself or a copy. */
+void loop_array_written(ThreadState *ts, VarId id, VarId written);
+
+#endif

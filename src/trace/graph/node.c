@@ -1,0 +1,290 @@
+/*
+ * node.c -- see node.h
+ */
+#include "trace/graph/node.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "trace/graph/hooks.h"
+#include "trace/graph/lvn.h"
+#include "trace/graph/record.h"
+
+/* "jit_var_new(float32 r4[10] <- r1, r3): add" */
+static void log_node(VarId id)
+{
+    const Var *v = var_get(id);
+    Text text = { 0 };
+    text_putf(&text, "jit_var_new(%s r%u", type_info[v->type].name, id);
+    if (v->size != 1)
+        text_putf(&text, "[%u]", v->size);
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    const char *separator = " <- ";
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!ids[i])
+            continue;
+        text_putf(&text, "%sr%u", separator, ids[i]);
+        separator = ", ";
+    }
+    text_putf(&text, "): %s", v->op == OP_STMT ? v->value.text : op_info[v->op].name);
+    if (v->op == OP_LITERAL)
+        text_putf(&text, " 0x%llx", (unsigned long long) v->value.literal);
+    const char *line = text_get(&text);
+    if (line)
+        log_text(LogLevelDebug, line);
+    text_free(&text);
+}
+
+/* A new variable exists and somebody wants to know: source location, log. */
+static void announce(ThreadState *ts, VarId id)
+{
+    if (ts->file) {
+        Extra *extra = extra_make(var_get(id));
+        if (extra) {
+            extra->file = ts->file;
+            extra->line = ts->line;
+        }
+    }
+    if (log_enabled(LogLevelDebug))
+        log_node(id);
+}
+
+static inline bool announced(const ThreadState *ts)
+{
+    return ts->file || log_enabled(LogLevelDebug);
+}
+
+static VarId create(ThreadState *ts, const Var *proto)
+{
+    VarId id = var_create(proto, state_flag(ts, JitFlagReuseIndices));
+    if (id && announced(ts))
+        announce(ts, id);
+    return id;
+}
+
+/* What is known about the operands of a new node, all at once. */
+typedef struct Inherited {
+    uint32_t scope; /* for it, if it is pure */
+    uint8_t flags;
+} Inherited;
+
+static inline void inherit_from(Inherited *in, VarId id)
+{
+    if (!id)
+        return;
+    const Var *v = var_get(id);
+    in->flags |= v->flags;
+    if (record_scope(v) > in->scope)
+        in->scope = record_scope(v);
+}
+
+static inline Inherited inherit(const ThreadState *ts, uint64_t pair, uint64_t more)
+{
+    if (!state.scopes) /* nothing has ever been recorded: tracing costs nothing more */
+        return (Inherited){ 0, 0 };
+    Inherited in = { 0, 0 };
+    inherit_from(&in, (VarId) pair);
+    inherit_from(&in, (VarId) (pair >> 32));
+    inherit_from(&in, (VarId) more);
+    inherit_from(&in, (VarId) (more >> 32));
+    in.scope = ts->body ? record_place(ts, in.scope) : ts->scope;
+    in.flags &= VAR_SYMBOLIC;
+    return in;
+}
+
+static inline bool is_numbered(const ThreadState *ts, Op op)
+{
+    return state_flag(ts, JitFlagValueNumbering) && op_info[op].flags & F_PURE;
+}
+
+/* This is what a traced operation costs. The key is made from the arguments instead of
+ * the record, and the record written in whole words once it is known to be needed. */
+VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pair,
+                     VarId c)
+{
+    Op op = (Op) (head & 0xff);
+    bool numbered = is_numbered(ts, op);
+    Inherited in = inherit(ts, pair, c);
+    LvnKey key = lvn_key(op, head, pair, c, 0, size, in.scope);
+    VarId id = numbered ? lvn_lookup(&key) : 0;
+    if (id) {
+        var_inc(id);
+        return id;
+    }
+    Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), &id);
+    TRY(v, 0);
+    var_take(id, v);
+    v->size = size;
+    v->head = head | (uint64_t) in.flags << 24;
+    v->dep_pair[0] = pair;
+    v->dep_pair[1] = c;
+    v->scope = in.scope;
+    var_inc((VarId) pair);
+    if (pair >> 32)
+        var_inc((VarId) (pair >> 32));
+    if (c)
+        var_inc(c);
+    if (numbered)
+        lvn_insert(id, v, key.hash);
+    if (announced(ts))
+        announce(ts, id);
+    return id;
+}
+
+VarId node_new(ThreadState *ts, const Var *proto)
+{
+    Op op = (Op) proto->op;
+    bool numbered = is_numbered(ts, op);
+    Inherited in = inherit(ts, proto->dep_pair[0], proto->dep_pair[1]);
+    if (!(op_info[op].flags & F_PURE))
+        in.scope = ts->scope;
+    LvnKey key = lvn_key(op, proto->head, proto->dep_pair[0], proto->dep_pair[1],
+                         proto->value.literal, proto->size, in.scope);
+    VarId id = numbered ? lvn_lookup(&key) : 0;
+    if (id) {
+        var_inc(id);
+        return id;
+    }
+    Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), &id);
+    TRY(v, 0);
+    *v = *proto;
+    v->scope = in.scope;
+    v->flags |= in.flags;
+    v->stamp = 0;
+    var_commit(id);
+    if (numbered)
+        lvn_insert(id, v, key.hash);
+    if (announced(ts))
+        announce(ts, id);
+    return id;
+}
+
+VarId node_literal(ThreadState *ts, JitBackend backend, VarType type, uint64_t bits,
+                   uint32_t size)
+{
+    Var v = { .op = OP_LITERAL, .type = (uint8_t) type, .backend = (uint8_t) backend,
+              .size = size, .value.literal = bits };
+    return node_new(ts, &v);
+}
+
+VarId node_raw(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
+               uint32_t aux, const VarId deps[4])
+{
+    Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .backend = (uint8_t) backend,
+              .size = size, .aux = aux, .scope = ts->scope };
+    memcpy(v.dep, deps, sizeof(v.dep));
+    v.flags = inherit(ts, v.dep_pair[0], v.dep_pair[1]).flags;
+    return create(ts, &v);
+}
+
+VarId node_wide(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
+                uint32_t aux, uint32_t count, const VarId *ids)
+{
+    VarList *list = alloc_get(sizeof(VarList) + count * sizeof(VarId));
+    TRY(list, 0);
+    list->count = count;
+    memcpy(list->ids, ids, count * sizeof(VarId));
+    Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .backend = (uint8_t) backend,
+              .flags = VAR_WIDE, .size = size, .aux = aux, .scope = ts->scope,
+              .value.list = list };
+    for (uint32_t i = 0; i < count; ++i)
+        v.flags |= ids[i] ? var_get(ids[i])->flags & VAR_SYMBOLIC : 0;
+    VarId id = create(ts, &v);
+    if (!id)
+        alloc_free(list);
+    return id;
+}
+
+VarId node_buffer(ThreadState *ts, JitBackend backend, VarType type, uint32_t size,
+                  Buffer *buffer)
+{
+    Var v = { .op = OP_EVALUATED, .type = (uint8_t) type, .backend = (uint8_t) backend,
+              .size = size, .scope = ts->scope, .value.buffer = buffer };
+    return create(ts, &v);
+}
+
+/* ------------------------------------------------------------------ checks */
+
+bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what)
+{
+    if (!var_exists(id))
+        return error_set(JIT_ERROR_ARGUMENT, "%s: %s is r%u, which is not a variable",
+                         function, what, id);
+    if (var_get(id)->flags & VAR_LOCAL)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: %s (r%u) is a local array, which only exists in kernels",
+                         function, what, id);
+    if (var_get(id)->flags & VAR_POISONED)
+        return error_set(JIT_ERROR_STATE,
+                         "%s: %s (r%u) is incomplete: a write to it could not be "
+                         "performed, as was reported then",
+                         function, what, id);
+    if (var_get(id)->flags & VAR_CONSUMED)
+        return error_set(
+            JIT_ERROR_STATE,
+            "%s: %s (r%u) is the result of an atomic operation that ran in an "
+            "earlier kernel without being evaluated along with it; evaluate it "
+            "together with what uses it",
+            function, what, id);
+    if (var_get(id)->size == 0)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: %s (r%u) is an empty array", function,
+                         what, id);
+    if (var_pending(var_get(id)))
+        return hooks.run_pending(ts, id);
+    return true;
+}
+
+bool node_size_valid(size_t size, const char *function)
+{
+    if (size == 0 || size > UINT32_MAX)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: size is %zu, expected 1 to 4294967295 entries", function,
+                         size);
+    return true;
+}
+
+bool node_common_size(const VarId *ids, uint32_t count, const char *function,
+                      uint32_t *size)
+{
+    uint32_t common = 1;
+    for (uint32_t i = 0; i < count; ++i) {
+        uint32_t n = ids[i] ? var_get(ids[i])->size : 1;
+        if (n == common || n == 1)
+            continue;
+        if (common != 1)
+            return error_set(
+                JIT_ERROR_ARGUMENT,
+                "%s: operands have sizes %u and %u, expected equal sizes or 1",
+                function, common, n);
+        common = n;
+    }
+    *size = common;
+    return true;
+}
+
+bool node_backend_valid(JitBackend backend, const char *function)
+{
+    if (backend == JitBackendCUDA)
+        return error_set(JIT_ERROR_UNSUPPORTED, "%s: the CUDA backend is not available",
+                         function);
+    if (backend != JitBackendLLVM)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: backend is %d, expected JitBackendLLVM", function,
+                         (int) backend);
+    if (!(state.backends & JitBackendLLVM))
+        return error_set(JIT_ERROR_STATE, "%s: call jit_init(JitBackendLLVM) first",
+                         function);
+    return true;
+}
+
+bool node_type_valid(VarType type, const char *function)
+{
+    if (!type_valid(type))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: type is %d, expected VarTypeBool to VarTypeFloat64",
+                         function, (int) type);
+    return true;
+}

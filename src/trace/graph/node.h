@@ -1,0 +1,46 @@
+/*
+ * node.h -- making nodes: value numbering, literals, operand checks
+ *
+ * Every function requires the graph lock; results are owned by the caller.
+ */
+#ifndef TRACE_GRAPH_NODE_H
+#define TRACE_GRAPH_NODE_H
+
+#include "trace/graph/state.h"
+
+/** A node like '*proto' (refs, hash, extra and stamps are filled in here): an equal one
+ *  that exists if the operation is pure and value numbering is on, else a new one. 0:
+ *  memory. */
+VarId node_new(ThreadState *ts, const Var *proto);
+/** The same for an operation with up to three operands, on the hot path: var_head() of
+ *  it, var_pair() of the first two, and the third (0 = none). */
+VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pair,
+                     VarId c);
+/** A literal. 'bits' are zero-extended. */
+VarId node_literal(ThreadState *ts, JitBackend backend, VarType type, uint64_t bits,
+                   uint32_t size);
+/** A node that is never shared, folded or simplified, with up to four operands (0 =
+ *  none). */
+VarId node_raw(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
+               uint32_t aux, const VarId deps[4]);
+/** The same with any number of operands. */
+VarId node_wide(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
+                uint32_t aux, uint32_t count, const VarId *ids);
+/** A new variable around memory (the reference to 'buffer' is taken over on
+ *  success). */
+VarId node_buffer(ThreadState *ts, JitBackend backend, VarType type, uint32_t size,
+                  Buffer *buffer);
+
+/** Is 'id' a variable that an operation may read now? Evaluates pending writes to it.
+ *  'what' names function and operand for the message: "jit_var_add(): operand 1". */
+bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what);
+/** Check that a size is allowed for an array. */
+bool node_size_valid(size_t size, const char *function);
+/** Common size of operands: equal sizes, or 1 beside others. False: error recorded. */
+bool node_common_size(const VarId *ids, uint32_t count, const char *function,
+                      uint32_t *size);
+/** Is this backend known, available and initialised? */
+bool node_backend_valid(JitBackend backend, const char *function);
+bool node_type_valid(VarType type, const char *function);
+
+#endif

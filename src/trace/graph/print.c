@@ -1,0 +1,190 @@
+/*
+ * print.c -- see print.h
+ *
+ * What is delivered is one block of memory for each print: a JitPrintRecords with its
+ * arrays behind it.
+ */
+#include "trace/graph/print.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "trace/graph/mask.h"
+#include "trace/graph/record.h"
+
+enum { MOST_VALUES = 1024 };
+
+struct Printer {
+    atomic_uint refs;
+    size_t limit;
+    PrintCallback callback;
+    void *payload;
+};
+
+/* ----------------------------------------------------------------- printers */
+
+Printer *print_hold(VarId id)
+{
+    Printer *printer = extra_find(var_get(id))->payload;
+    atomic_fetch_add_explicit(&printer->refs, 1, memory_order_relaxed);
+    return printer;
+}
+
+void print_release(Printer *printer)
+{
+    /* Acquire and release: what others did before their releases comes first. */
+    if (atomic_fetch_sub_explicit(&printer->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    printer->callback(NULL, printer->payload);
+    alloc_free(printer);
+}
+
+/* The variable has been freed. */
+static void forget(uint32_t index, int freed, void *payload)
+{
+    (void) index;
+    if (freed)
+        print_release(payload);
+}
+
+/* ---------------------------------------------------------------- recording */
+
+static bool check(ThreadState *ts, VarId mask, uint32_t count, const VarId *values,
+                  uint32_t *size)
+{
+    static const char *const function = "jit_var_print()";
+    if (count > MOST_VALUES)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: %u values, there can be %d", function,
+                         count, MOST_VALUES);
+    if (mask)
+        TRY(node_usable(ts, mask, function, "the mask"), false);
+    if (mask && var_get(mask)->type != VarTypeBool)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: the mask is %s, expected bool",
+                         function, type_info[var_get(mask)->type].name);
+    for (uint32_t i = 0; i < count; ++i)
+        TRY(node_usable(ts, values[i], function, "a value"), false);
+    uint32_t sizes[2];
+    TRY(node_common_size(values, count, function, &sizes[0]), false);
+    TRY(node_common_size((VarId[]){ mask, mask_top(ts) }, 2, function, &sizes[1]),
+        false);
+    *size = sizes[0] == 1 ? sizes[1] : sizes[0];
+    if (sizes[1] != 1 && sizes[1] != *size)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: the values have %u entries and the mask has %u, expected "
+                         "equal sizes or 1", function, sizes[0], sizes[1]);
+    return true;
+}
+
+/* The PRINT itself. */
+static VarId make(ThreadState *ts, VarId mask, uint32_t count, const VarId *values,
+                  uint32_t size)
+{
+    VarId ids[1 + MOST_VALUES];
+    if (count)
+        memcpy(ids + 1, values, count * sizeof(VarId));
+    ids[0] = mask_apply(ts, JitBackendLLVM, mask, "jit_var_print()");
+    TRY(ids[0], 0);
+    VarId id = node_wide(ts, OP_PRINT, JitBackendLLVM, VarTypeVoid, size, 0, count + 1,
+                         ids);
+    var_dec(ids[0]);
+    return id;
+}
+
+bool print_record(ThreadState *ts, VarId mask, uint32_t count, const VarId *values,
+                  size_t limit, PrintCallback callback, void *payload)
+{
+    uint32_t size = 1;
+    TRY(check(ts, mask, count, values, &size), false);
+    Printer *printer = alloc_get(sizeof(Printer));
+    TRY(printer, false);
+    atomic_init(&printer->refs, 1);
+    printer->limit = limit;
+    printer->callback = callback;
+    printer->payload = payload;
+    VarId id = make(ts, mask, count, values, size);
+    Extra *extra = id ? extra_make(var_get(id)) : NULL;
+    if (!extra || !record_effect(ts, id)) {
+        if (id)
+            var_dec(id); /* has no callback yet */
+        alloc_free(printer);
+        return false;
+    }
+    extra->callback = forget;
+    extra->payload = printer;
+    return true;
+}
+
+/* ---------------------------------------------------------------- delivering */
+
+/* On its way to the callback; the arrays of 'records' lie behind it. */
+typedef struct Delivery {
+    Printer *printer;
+    JitPrintRecords records;
+    uint64_t words[];
+} Delivery;
+
+static void hand_over(uint32_t unused, int freed, void *payload)
+{
+    (void) unused;
+    (void) freed;
+    Delivery *delivery = payload;
+    Printer *printer = delivery->printer;
+    printer->callback(&delivery->records, printer->payload);
+    alloc_free(delivery);
+    print_release(printer);
+}
+
+/* Records 'first' to 'end' are those of this print. */
+static Delivery *pack(Printer *printer, uint32_t print, const PrintRecords *all,
+                      uint32_t first, uint32_t end)
+{
+    uint32_t values;
+    const uint8_t *types = print_log_types(all, print, &values);
+    size_t count = end - first < printer->limit ? end - first : printer->limit;
+    size_t value_words = count * values;
+    size_t bytes = (value_words * 2 + count + values) * sizeof(uint64_t);
+    Delivery *delivery = alloc_get(sizeof(Delivery) + bytes);
+    TRY(delivery, NULL);
+    uint64_t *words = delivery->words;
+    VarType *kinds = (VarType *) (void *) (words + value_words);
+    uint32_t *lanes = (uint32_t *) (void *) (kinds + values);
+    for (uint32_t k = 0; k < values; ++k)
+        kinds[k] = (VarType) types[k];
+    for (size_t i = 0; i < count; ++i) {
+        const PrintRecord *record = &all->records[first + i];
+        lanes[i] = record->lane;
+        memcpy(words + i * values, print_log_values(all, record),
+               values * sizeof(uint64_t));
+    }
+    delivery->printer = printer;
+    delivery->records = (JitPrintRecords){
+        .count = count, .lost = all->lost_of[print] + (end - first - count),
+        .value_count = values, .types = kinds, .lanes = lanes, .values = words
+    };
+    return delivery;
+}
+
+void print_deliver(Printer *const *printers, uint32_t count,
+                   const PrintRecords *records)
+{
+    uint32_t first = 0, end;
+    for (uint32_t i = 0; i < count; ++i, first = end) {
+        end = first;
+        while (end < records->count && records->records[end].print == i)
+            end++;
+        Delivery *delivery = NULL;
+        bool any = end != first || records->lost_of[i];
+        if (any)
+            delivery = pack(printers[i], i, records, first, end);
+        if (any && !delivery)
+            log_write(LogLevelWarn, "jit_var_print(): out of memory: %u records of a "
+                      "print are lost", end - first);
+        VarCallback next = delivery ? hand_over : forget;
+        void *payload = delivery ? (void *) delivery : printers[i];
+        if (!state_is_locked() || !state_defer(next, 0, 1, payload))
+            next(0, 1, payload);
+    }
+}

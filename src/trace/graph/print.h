@@ -1,0 +1,32 @@
+/*
+ * print.h -- values that kernels report to the host
+ *
+ * A PRINT is an effect like a scatter: it belongs to the body that is recorded, or else
+ * to the thread's next evaluation. Who wants the values, and how many, is a Printer. It
+ * is shared by the variable (through its Extra: the callback of a freed variable) and
+ * by launches on their way, and says good-bye when the last of them lets go.
+ */
+#ifndef TRACE_GRAPH_PRINT_H
+#define TRACE_GRAPH_PRINT_H
+
+#include "kernel/print_log.h"
+#include "trace/graph/node.h"
+
+/** Receives values, or NULL at the very end. Called without locks. */
+typedef void (*PrintCallback)(const JitPrintRecords *records, void *payload);
+
+typedef struct Printer Printer;
+
+/** Record a print; requires the graph lock. */
+bool print_record(ThreadState *ts, VarId mask, uint32_t count, const VarId *values,
+                  size_t limit, PrintCallback callback, void *payload);
+/** The printer of a PRINT, with a reference for a launch. */
+Printer *print_hold(VarId id);
+void print_release(Printer *printer);
+/** Give each of the printers what the launch has reported for it. Called without the
+ *  lock or, by a launch that ran at once, with it: then state_unlock() delivers. The
+ *  references to the printers are taken over. */
+void print_deliver(Printer *const *printers, uint32_t count,
+                   const PrintRecords *records);
+
+#endif

@@ -1,0 +1,242 @@
+/*
+ * record.c -- see record.h
+ */
+#include "trace/graph/record.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "trace/graph/mask.h"
+
+/* ------------------------------------------------------------------ scopes */
+
+uint32_t record_new_scope(void)
+{
+    if (state.scopes == UINT32_MAX)
+        return (uint32_t) error_set(JIT_ERROR_STATE,
+                                    "jit_new_scope(): all %u scopes have been used",
+                                    UINT32_MAX);
+    return ++state.scopes;
+}
+
+uint32_t record_place(const ThreadState *ts, uint32_t deepest)
+{
+    const Body *body = ts->body;
+    uint32_t scope = ts->scope;
+    /* A scope that the caller has set keeps what is traced in it. */
+    while (body && body->kind == BODY_LOOP && scope == body->scope &&
+           deepest < body->scope) {
+        scope = body->outer_scope;
+        body = body->outer;
+    }
+    return scope;
+}
+
+bool record_set_scope(ThreadState *ts, uint32_t scope)
+{
+    uint32_t least = ts->body ? ts->body->scope : 0;
+    if (scope < least || scope > state.scopes)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_set_scope(): scope is %u, expected %u to %u", scope,
+                         least, state.scopes);
+    ts->scope = scope;
+    return true;
+}
+
+/* ------------------------------------------------------------------ bodies */
+
+bool record_open(ThreadState *ts, Body *body, BodyKind kind, JitBackend backend,
+                 VarId active)
+{
+    uint32_t scope = record_new_scope();
+    TRY(scope, false);
+    TRY(mask_open(ts, active, &body->mask_mark), false);
+    body->kind = kind;
+    body->backend = backend;
+    body->scope = scope;
+    if (!body->handle)
+        body->handle = scope;
+    body->outer_scope = ts->scope;
+    body->outer = ts->body;
+    ts->scope = scope;
+    ts->body = body;
+    return true;
+}
+
+/* Take the innermost body off the stack. */
+static void leave(ThreadState *ts, Body *body)
+{
+    ts->body = body->outer;
+    ts->scope = body->outer_scope;
+}
+
+bool record_set_active(ThreadState *ts, Body *body, VarId active, const char *function)
+{
+    bool ok = mask_close(ts, body->mask_mark, function);
+    if (ok && mask_open(ts, active, &body->mask_mark))
+        return true;
+    mask_open(ts, 0, &body->mask_mark); /* cannot fail */
+    return false;
+}
+
+bool record_close(ThreadState *ts, Body *body, const char *function)
+{
+    leave(ts, body);
+    return mask_close(ts, body->mask_mark, function);
+}
+
+void record_abandon(ThreadState *ts, Body *body)
+{
+    Body *inner;
+    do {
+        inner = ts->body;
+        leave(ts, inner);
+        mask_drop(ts, inner->mask_mark);
+        record_drop_effects(inner, 0);
+        inner->abandon(ts, inner);
+    } while (inner != body);
+}
+
+Body *record_find(ThreadState *ts, uint32_t handle, BodyKind kind, const char *function)
+{
+    Body *body = ts->body;
+    if (body && body->handle == handle && body->kind == kind)
+        return body;
+    error_set(JIT_ERROR_ARGUMENT,
+              "%s: %u is not the recording that was begun last and is still open",
+              function, handle);
+    return NULL;
+}
+
+/* ----------------------------------------------------------------- effects */
+
+/* The body that effects are kept in, NULL: they are queued. */
+static Body *keeper(const ThreadState *ts)
+{
+    Body *body = ts->body;
+    while (body && body->kind == BODY_EVALUATED)
+        body = body->outer;
+    return body;
+}
+
+bool record_keeps(const ThreadState *ts) { return keeper(ts) != NULL; }
+
+bool record_effect(ThreadState *ts, VarId effect)
+{
+    Body *body = keeper(ts);
+    if (!body)
+        return state_queue(ts, effect);
+    TRY(vec_reserve(&body->effects, &body->effect_capacity, body->effect_count + 1,
+                    sizeof(VarId)), false);
+    body->effects[body->effect_count++] = effect;
+    return true;
+}
+
+void record_drop_effects(Body *body, uint32_t from)
+{
+    while (body->effect_count > from)
+        var_dec(body->effects[--body->effect_count]);
+    if (from)
+        return;
+    alloc_free(body->effects);
+    body->effects = NULL;
+    body->effect_capacity = 0;
+}
+
+bool record_hand_over(ThreadState *ts, Body *body)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < body->effect_count; ++i) {
+        var_inc(body->effects[i]);
+        if (!ok || !record_effect(ts, body->effects[i])) {
+            var_dec(body->effects[i]);
+            ok = false;
+        }
+    }
+    record_drop_effects(body, 0);
+    return ok;
+}
+
+/* -------------------------------------------------- recording by the caller */
+
+/* What jit_record_begin() makes. */
+typedef struct Record {
+    Body body;
+    char *name;
+} Record;
+
+static void abandon_record(ThreadState *ts, Body *body)
+{
+    (void) ts;
+    Record *record = (Record *) body;
+    alloc_free(record->name);
+    alloc_free(record);
+}
+
+uint32_t record_begin(ThreadState *ts, JitBackend backend, const char *name)
+{
+    Record *record = alloc_zero(1, sizeof(Record));
+    TRY(record, 0);
+    record->body.abandon = abandon_record;
+    record->name = alloc_string(name ? name : "");
+    if (record->name && record_open(ts, &record->body, BODY_RECORD, backend, 0))
+        return record->body.handle;
+    abandon_record(ts, &record->body);
+    return 0;
+}
+
+uint32_t record_checkpoint(const ThreadState *ts)
+{
+    const Body *body = keeper(ts);
+    return body ? body->effect_count : ts->effect_count;
+}
+
+bool record_rollback(ThreadState *ts, uint32_t checkpoint)
+{
+    uint32_t count = record_checkpoint(ts);
+    if (!keeper(ts))
+        return error_set(JIT_ERROR_STATE,
+                         "jit_record_rollback(): nothing is being recorded");
+    if (checkpoint > count)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "jit_record_rollback(): checkpoint is %u, expected at most %u",
+                         checkpoint, count);
+    record_drop_effects(keeper(ts), checkpoint);
+    return true;
+}
+
+bool record_end(ThreadState *ts, uint32_t handle, bool cleanup)
+{
+    static const char *const function = "jit_record_end()";
+    Body *body = ts->body;
+    while (body && body->handle != handle)
+        body = body->outer;
+    if (!body)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: %u is not an open recording",
+                         function, handle);
+    if (cleanup) {
+        record_abandon(ts, body);
+        return true;
+    }
+    if (body->kind != BODY_RECORD || body != ts->body)
+        return error_set(JIT_ERROR_STATE, "%s: recording %u %s", function, handle,
+                         body == ts->body ? "is a loop, conditional or call, which can "
+                                            "only be given up here"
+                                          : "has others inside of it that are open");
+    bool ok = record_close(ts, body, function);
+    if (ok)
+        ok = record_hand_over(ts, body);
+    else
+        record_drop_effects(body, 0);
+    body->abandon(ts, body);
+    return ok;
+}
+
+void record_free(ThreadState *ts)
+{
+    Body *outermost = ts->body;
+    while (outermost && outermost->outer)
+        outermost = outermost->outer;
+    if (outermost)
+        record_abandon(ts, outermost);
+}

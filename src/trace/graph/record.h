@@ -1,0 +1,92 @@
+/*
+ * record.h -- bodies that a thread is recording, and the scopes of variables
+ *
+ * A body is what a loop repeats, one side of a conditional, a callable, or merely a
+ * stretch of tracing whose effects are kept apart (jit_record_begin). While it is open,
+ *
+ *     its effects    go to a list of its own instead of the thread's queue,
+ *     its variables  carry its scope number, so that value numbering finds them only
+ *                    while the body is open, and that a walk can tell what is inside,
+ *     its mask       is on top of the mask stack.
+ *
+ * Scope numbers are never used twice and grow, so a variable belongs to a body (or to
+ * one inside of it) exactly if its scope is not below the body's. What is pure and does
+ * not depend on a loop's body is given the scope outside of the loop: it is computed
+ * once, before the loop. A side of a conditional and a callable keep theirs.
+ *
+ * Bodies are closed in the reverse order of opening. An owner (Loop, Cond, ...) has its
+ * Body as first member; 'abandon' releases it when the recording is given up. Requires
+ * the graph lock.
+ */
+#ifndef TRACE_GRAPH_RECORD_H
+#define TRACE_GRAPH_RECORD_H
+
+#include "trace/graph/state.h"
+
+typedef enum BodyKind {
+    BODY_RECORD, BODY_LOOP, BODY_SIDE, BODY_CALLABLE,
+    BODY_EVALUATED /* an iteration that runs at once: its effects are queued as usual */
+} BodyKind;
+
+typedef struct Body Body;
+struct Body {
+    Body *outer;
+    BodyKind kind;
+    JitBackend backend;
+    uint32_t handle;      /* names the recording: the first scope that its owner took */
+    uint32_t scope;       /* of the variables in it; those further in have more */
+    uint32_t outer_scope; /* what the thread's was */
+    uint32_t mask_mark;   /* for mask_close() */
+    VarId *effects;       /* in order, one reference each */
+    uint32_t effect_count, effect_capacity;
+    void (*abandon)(ThreadState *ts, Body *body); /* the body is closed by now */
+};
+
+/** A scope number that no variable has; 0 if they are used up (error recorded). */
+uint32_t record_new_scope(void);
+
+/** Open a body inside of those that are open. 'active' (0: none) is pushed on the mask
+ *  stack. 'handle', 'effects' and 'abandon' are the owner's to fill in before; a handle
+ *  of 0 becomes the body's scope. False: error recorded, nothing is open. */
+bool record_open(ThreadState *ts, Body *body, BodyKind kind, JitBackend backend,
+                 VarId active);
+/** From here on, another mask is that of the open body (the innermost one). */
+bool record_set_active(ThreadState *ts, Body *body, VarId active, const char *function);
+/** Close the innermost body, which keeps its effects. False (error recorded, and closed
+ *  all the same): it left masks on the stack. */
+bool record_close(ThreadState *ts, Body *body, const char *function);
+/** Give up a body and all that are open inside of it. */
+void record_abandon(ThreadState *ts, Body *body);
+/** The innermost open body if it has this handle and kind; NULL: error recorded. */
+Body *record_find(ThreadState *ts, uint32_t handle, BodyKind kind,
+                  const char *function);
+
+/** Append an effect to the list of the innermost body, or to the thread's queue; the
+ *  list takes over the caller's reference on success. */
+bool record_effect(ThreadState *ts, VarId effect);
+/** Is there a body that effects are kept in? */
+bool record_keeps(const ThreadState *ts);
+/** Drop the effects of a body from number 'from' on. */
+void record_drop_effects(Body *body, uint32_t from);
+/** Hand the effects of a closed body to what is around it. */
+bool record_hand_over(ThreadState *ts, Body *body);
+
+/** The scope of a pure operation whose operands have scopes up to this one. */
+uint32_t record_place(const ThreadState *ts, uint32_t deepest);
+/** The scope of an operand as far as record_place() goes. */
+static inline uint32_t record_scope(const Var *v)
+{
+    return v->op == OP_EVALUATED ? 0 : v->scope;
+}
+
+/* The public functions of the same names. */
+uint32_t record_begin(ThreadState *ts, JitBackend backend, const char *name);
+uint32_t record_checkpoint(const ThreadState *ts);
+bool record_rollback(ThreadState *ts, uint32_t checkpoint);
+bool record_end(ThreadState *ts, uint32_t record, bool cleanup);
+bool record_set_scope(ThreadState *ts, uint32_t scope);
+
+/** Give up all that a thread which ends was recording. */
+void record_free(ThreadState *ts);
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * region.h -- loops, conditionals and calls in the trace
+ *
+ * A region is one wide variable of OP_REGION and a record of what its operands are. Its
+ * results are RESULT variables that have the region as their operand; an unused region
+ * goes away with the last of them. A region that has side effects is an effect itself
+ * and is queued like one: it runs exactly once, and all of its results that somebody
+ * holds are stored then. A region without is pure and is computed wherever its results
+ * are needed. So is what is left of the former if somebody holds a local array that is
+ * a result.
+ *
+ * The operands are lists, one after the other. Which there are depends on the kind; the
+ * order is that in which a Program needs them, and marks of structure stand between:
+ *
+ *     loop    MASK INPUTS READS <REGION, STATEs> CONDITION <TEST> EFFECTS OUTPUTS <END>
+ *     if      MASK CONDITION READS <REGION> EFFECTS OUTPUTS <ELSE> ELSE_EFFECTS
+ *             ELSE_OUTPUTS <END>
+ *     call    MASK CONDITION (number of the target) INPUTS READS <REGION, END>
+ *             EFFECTS OUTPUTS
+ *
+ * READS are the implicit reads: all variables from outside that the body uses beside
+ * its inputs: literals, arrays, pointers and computed values. Those of an inner region
+ * contain what it takes from the outer body.
+ *
+ * STATE and ACTIVE variables stand for values that exist while the body runs. They name
+ * their region without holding it: it holds them.
+ *
+ * Requires the graph lock.
+ */
+#ifndef TRACE_GRAPH_REGION_H
+#define TRACE_GRAPH_REGION_H
+
+#include "trace/graph/record.h"
+
+typedef enum RegionPart {
+    PART_MASK,         /* lanes that enter */
+    PART_INPUTS,       /* initial states; inputs of a call */
+    PART_READS,        /* values from outside */
+    PART_CONDITION,    /* of the loop; the conditional's; the target's number + 1 */
+    PART_EFFECTS,      /* of the body, of the true side: in order */
+    PART_OUTPUTS,      /* next states; outputs of the true side */
+    PART_ELSE_EFFECTS, /* the false side */
+    PART_ELSE_OUTPUTS,
+    PART_STATES,       /* the STATE variables */
+    PART_ACTIVE,       /* ACTIVE variables: before and behind TEST; true, false side */
+    PART_COUNT
+} RegionPart;
+
+typedef struct RegionList {
+    uint32_t first, count; /* operands of the region's variable */
+} RegionList;
+
+#define REGION_MARKS 3
+
+typedef struct TraceRegion {
+    RegionKind kind;
+    char *name;                   /* NULL = none */
+    uint32_t scope;               /* variables of the body have this or a greater one */
+    uint32_t count;               /* results: states of a loop, outputs */
+    RegionList parts[PART_COUNT];
+    uint32_t marks[REGION_MARKS]; /* operands before each mark of structure */
+    uint32_t effects;             /* in both lists of effects */
+    VarId *results;               /* the RESULT variables; weak: 0 where none is */
+    VarId *targets;               /* arrays that it writes, one entry for each queued */
+    uint32_t target_count;        /* ... write, inner regions included; held by these */
+    bool essential;               /* has effects that are no writes to arrays: prints */
+    struct CallInfo *call;        /* CALL (call_info.h), else NULL */
+    uint64_t serial;              /* when it was complete (local.h) */
+    bool *fixed;                  /* LOOP: the state never changes: it is its input */
+    /* For the Program that is being built (assemble_region.c): */
+    uint32_t stamp;               /* the fields below are those of this walk's */
+    uint32_t number;              /* in Program.regions */
+    uint32_t phase;               /* marks that have been emitted */
+    uint8_t *needed;              /* for each result: NEEDED_... */
+    uint32_t *positions;          /* of the RESULT instructions */
+} TraceRegion;
+
+enum { NEEDED_STATE = 1, NEEDED_RESULT = 2, NEEDED_STORED = 4 };
+
+/** What a region is made of; lists are borrowed, the region takes references. */
+typedef struct RegionSpec {
+    RegionKind kind;
+    JitBackend backend;
+    const char *name;
+    uint32_t size, scope;
+    struct {
+        const VarId *ids;
+        uint32_t count;
+    } parts[PART_COUNT]; /* READS is found by region_make() */
+    const bool *fixed;   /* LOOP: one for each input, or NULL */
+} RegionSpec;
+
+/** Make a region; its variable, owned by the caller, 0 on errors. It is not queued. */
+VarId region_make(ThreadState *ts, const RegionSpec *spec);
+/** Complete a region of kind CALL, which has as many results and whose effects and
+ *  outputs are those of all callables; 'call' is taken over. */
+void region_set_call(VarId region, uint32_t results, struct CallInfo *call);
+/** Result 'which' of a region, of this type. */
+VarId region_result(ThreadState *ts, VarId region, uint32_t which, VarType type);
+/** Is this a region that has to run exactly once? */
+static inline bool region_is_effect(const Var *v)
+{
+    return v->op == OP_REGION && v->region->effects != 0;
+}
+static inline bool region_is_essential(const Var *v)
+{
+    return v->op == OP_REGION && v->region->essential;
+}
+/** One list of operands. */
+const VarId *region_part(const Var *v, RegionPart part, uint32_t *count);
+
+/** A placeholder: STATE, ACTIVE or ARG number 'which' of a body that is recorded.
+ *  'like' gives type and size of a STATE (and the entries of a local array). */
+VarId region_placeholder(ThreadState *ts, Op op, uint32_t which, JitBackend backend,
+                         VarType type, uint32_t size, VarId like);
+/** The region of a STATE, ACTIVE or RESULT; 0 while it is being recorded, or gone. */
+VarId region_of(VarId id);
+
+/** The arrays an effect writes to, one entry for each pending write it stands for. */
+const VarId *region_targets(VarId effect, uint32_t *count);
+
+/** The effects of this region have been performed and its results stored. Local arrays
+ *  among these cannot be: for them the region goes on as one without effects (or they
+ *  are gone if they depend on atomic operations). */
+void region_has_run(VarId region);
+
+/* For var.c: a RESULT or a region is about to lose its operands. */
+void region_forget_result(VarId id, const Var *v);
+void region_release(const Var *v);
+/** Number of regions that exist. */
+extern uint32_t region_live;
+
+#endif

@@ -1,0 +1,261 @@
+/*
+ * var.c -- the table of variables: slots, references, release
+ *
+ * Free slots are found lowest first through a bitmap with summary levels: a set bit of
+ * level k says that the word below it is not zero, so a search descends one word per
+ * level.
+ *
+ * Releasing a variable may release its operands and so on. The variables on their way
+ * out form a stack linked through their 'position' field: no recursion, no memory
+ * needed, and a chain of any length can be freed.
+ */
+#include "trace/graph/var.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "trace/graph/extra.h"
+#include "trace/graph/lvn.h"
+#include "trace/graph/region.h"
+
+VarTable var_table;
+static uint32_t last_stamp;
+
+/* ------------------------------------------------------------------ slots */
+
+/* One more chunk, and room in the bitmaps for its slots. */
+static bool add_chunk(void)
+{
+    VarTable *t = &var_table;
+    if (t->chunk_count >= UINT32_MAX / VAR_CHUNK)
+        return error_set(JIT_ERROR_MEMORY, "jit_var_new(): too many variables");
+    TRY(vec_reserve(&t->chunks, &t->chunk_capacity, t->chunk_count + 1, sizeof(Var *)),
+        false);
+    uint32_t words = (t->chunk_count + 1) * (VAR_CHUNK / 64);
+    for (int level = 0; level < VAR_LEVELS; ++level) {
+        uint32_t old = t->free_words[level];
+        uint32_t capacity = old;
+        if (words > old) {
+            TRY(vec_reserve(&t->free_bits[level], &capacity, words, sizeof(uint64_t)),
+                false);
+            memset(t->free_bits[level] + old, 0, (capacity - old) * sizeof(uint64_t));
+            t->free_words[level] = capacity;
+        }
+        words = (words + 63) / 64;
+    }
+    Var *chunk = alloc_aligned(VAR_CHUNK * sizeof(Var));
+    TRY(chunk, false);
+    memset(chunk, 0, VAR_CHUNK * sizeof(Var));
+    t->chunks[t->chunk_count++] = chunk;
+    return true;
+}
+
+static void mark_free(VarId id)
+{
+    if (id / 64 < var_table.first_word)
+        var_table.first_word = id / 64;
+    for (int level = 0; level < VAR_LEVELS; ++level) {
+        uint64_t *word = &var_table.free_bits[level][id / 64], before = *word;
+        *word = before | (uint64_t) 1 << (id % 64);
+        if (before)
+            break;
+        id /= 64;
+    }
+    var_table.free_count++;
+}
+
+/* The first word of level 0 with a bit set, found from the top. There is one. */
+static uint32_t find_word(void)
+{
+    const VarTable *t = &var_table;
+    uint32_t word = 0;
+    while (!t->free_bits[VAR_LEVELS - 1][word])
+        word++;
+    for (int level = VAR_LEVELS - 1; level > 0; --level)
+        word = word * 64 + (uint32_t) __builtin_ctzll(t->free_bits[level][word]);
+    return word;
+}
+
+/* The lowest free slot; there is one. */
+static VarId lowest_free(void)
+{
+    VarTable *t = &var_table;
+    if (!t->free_bits[0][t->first_word])
+        t->first_word = find_word();
+    return t->first_word * 64 +
+           (uint32_t) __builtin_ctzll(t->free_bits[0][t->first_word]);
+}
+
+void var_unmark_words(uint32_t word)
+{
+    for (int level = 1; level < VAR_LEVELS; ++level) {
+        uint64_t *bits = &var_table.free_bits[level][word / 64];
+        *bits &= ~((uint64_t) 1 << (word % 64));
+        if (*bits)
+            break;
+        word /= 64;
+    }
+}
+
+bool var_find_slot(bool reuse, VarId *id)
+{
+    VarTable *t = &var_table;
+    if (reuse && t->free_count) {
+        *id = lowest_free();
+        return true;
+    }
+    if (t->end == 0)
+        t->end = 1; /* index 0 means "none" */
+    if (t->end >= t->chunk_count * VAR_CHUNK)
+        TRY(add_chunk(), false);
+    *id = t->end;
+    return true;
+}
+
+void var_commit(VarId id)
+{
+    Var *v = var_get(id);
+    var_take(id, v);
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    for (uint32_t i = 0; i < count; ++i)
+        if (ids[i])
+            var_inc(ids[i]);
+    if (v->op == OP_POINTER && v->aux == 1)
+        var_get(v->dep[0])->pending++;
+}
+
+VarId var_create(const Var *proto, bool reuse)
+{
+    VarId id;
+    Var *v = var_reserve(reuse, &id);
+    TRY(v, 0);
+    *v = *proto;
+    v->stamp = 0;
+    var_commit(id);
+    return id;
+}
+
+/* ---------------------------------------------------------------- release */
+
+static inline VarId drop(VarId id, VarId stack)
+{
+    Var *v = var_get(id);
+    if (--v->refs)
+        return stack;
+    v->position = stack;
+    return id;
+}
+
+/* Drop the operands of a variable; those that nobody else holds go on top of the
+ * stack. */
+static inline VarId drop_operands(VarId id, Var *v, VarId stack)
+{
+    if (v->op == OP_RESULT)
+        region_forget_result(id, v);
+    else if (v->op == OP_REGION)
+        region_release(v);
+    if (v->op == OP_POINTER && v->aux == 1)
+        var_get(v->dep[0])->pending--;
+    if (v->flags & VAR_WIDE) {
+        const VarList *list = v->value.list;
+        for (uint32_t i = 0; i < list->count; ++i)
+            if (list->ids[i])
+                stack = drop(list->ids[i], stack);
+        alloc_free(v->value.list);
+        return stack;
+    }
+    for (uint32_t i = 0; i < 4 && v->dep[i]; ++i)
+        stack = drop(v->dep[i], stack);
+    if (v->flags & VAR_OWN_TEXT)
+        alloc_free((char *) v->value.text);
+    return stack;
+}
+
+/* The same for a variable that goes on as something else. */
+static VarId detach_operands(VarId id, Var *v)
+{
+    VarId stack = drop_operands(id, v, 0);
+    v->flags &= (uint8_t) ~(VAR_WIDE | VAR_OWN_TEXT);
+    memset(v->dep, 0, sizeof(v->dep));
+    return stack;
+}
+
+static void release_stack(VarId stack)
+{
+    while (stack) {
+        VarId id = stack;
+        Var *v = var_get(id);
+        stack = v->position;
+        if (v->flags & VAR_NUMBERED)
+            lvn_remove(id);
+        stack = drop_operands(id, v, stack);
+        if (v->op == OP_EVALUATED)
+            buffer_release(v->value.buffer);
+        if (v->extra)
+            extra_drop(id, v);
+        v->op = OP_NONE;
+        v->stamp = 0;
+        var_table.live--;
+        mark_free(id);
+    }
+}
+
+void var_release(VarId id)
+{
+    var_get(id)->position = 0;
+    release_stack(id);
+}
+
+void var_set_buffer(VarId id, Buffer *buffer)
+{
+    Var *v = var_get(id);
+    if (v->flags & VAR_NUMBERED) {
+        lvn_remove(id);
+        v->flags &= (uint8_t) ~VAR_NUMBERED;
+        v->pending = 0;
+    }
+    VarId stack = detach_operands(id, v);
+    v->op = OP_EVALUATED;
+    v->aux = 0;
+    v->value.buffer = buffer;
+    release_stack(stack);
+}
+
+void var_consume(VarId id)
+{
+    Var *v = var_get(id);
+    VarId stack = detach_operands(id, v);
+    v->op = OP_UNDEFINED;
+    v->aux = 0;
+    v->value.literal = 0;
+    v->flags |= VAR_CONSUMED;
+    release_stack(stack);
+}
+
+/* ------------------------------------------------------------------ stamps */
+
+uint32_t var_new_stamp(void)
+{
+    if (++last_stamp == 0) { /* wrapped: forget all old stamps */
+        for (VarId id = 1; id < var_table.end; ++id)
+            var_get(id)->stamp = 0;
+        last_stamp = 1;
+    }
+    return last_stamp;
+}
+
+void var_table_free(void)
+{
+    VarTable *t = &var_table;
+    if (t->live)
+        return;
+    for (uint32_t i = 0; i < t->chunk_count; ++i)
+        alloc_free(t->chunks[i]);
+    alloc_free(t->chunks);
+    for (int level = 0; level < VAR_LEVELS; ++level)
+        alloc_free(t->free_bits[level]);
+    memset(t, 0, sizeof(*t));
+}

@@ -1,0 +1,220 @@
+/*
+ * var.h -- variables: the nodes of the trace
+ *
+ * A variable is 64 bytes in a chunked table, so pointers stay valid while the table
+ * grows. The index names it; freed slots are reused lowest first. A variable is either
+ *
+ *     a literal           op LITERAL     value.literal holds the bits
+ *     in memory           op EVALUATED   value.buffer holds the entries
+ *     an operation        dep[] names its operands, each holding a reference
+ *
+ * Operands are read through var_operands() only: nodes with more than four keep them in
+ * a list of their own.
+ *
+ * Everything in this file requires the graph lock (state.h).
+ */
+#ifndef TRACE_GRAPH_VAR_H
+#define TRACE_GRAPH_VAR_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "device/buffer.h"
+#include "ir/op.h"
+#include "ir/type.h"
+
+typedef uint32_t VarId; /* 0 = none */
+
+enum {
+    VAR_WIDE = 1,     /* operands are in value.list */
+    VAR_NUMBERED = 2, /* in the value numbering table */
+    VAR_CONSUMED = 4, /* result of an atomic that ran in an earlier kernel: gone */
+    VAR_OWN_TEXT = 8, /* STMT: value.text is ours */
+    VAR_SYMBOLIC = 16, /* depends on a placeholder of a body (record.h) */
+    VAR_RUNNING = 32,  /* an effect of the group that is being built */
+    VAR_POISONED = 64, /* a write to this array failed: its content is wrong */
+    VAR_LOCAL = 128,   /* version of an array in local memory (local.h) */
+    VAR_UNUSABLE = VAR_CONSUMED | VAR_POISONED | VAR_LOCAL
+};
+
+/** Operand list of a wide node. */
+typedef struct VarList {
+    uint32_t count;
+    VarId ids[];
+} VarList;
+
+typedef struct Var {
+    uint32_t refs;    /* by callers, by other variables, by queues */
+    uint32_t size;    /* entries; 0 only for an empty evaluated array */
+    union {
+        struct {
+            uint8_t op;       /* Op */
+            uint8_t type;     /* VarType */
+            uint8_t backend;  /* JitBackend */
+            uint8_t flags;    /* VAR_... */
+            /** As Inst.aux; POINTER: 1 = of a queued write, 2 = written by the caller's
+             *  own statements; STMT: number of operands. */
+            uint32_t aux;
+        };
+        uint64_t head;        /* the same as one word, see var_head() */
+    };
+    union {
+        VarId dep[4];
+        uint64_t dep_pair[2]; /* dep[0] in the low half of the first, and so on */
+        struct TraceRegion *region; /* REGION, which is wide (region.h) */
+    };
+    union {
+        uint64_t
+            literal; /* LITERAL, and the bound of a CHECK, the address of a POINTER;
+                        placeholders and RESULT: see region.h */
+        Buffer *buffer;    /* EVALUATED, one reference (NULL if size is 0) */
+        const char *text;  /* STMT */
+        VarList *list;     /* VAR_WIDE */
+    } value;
+    uint32_t hash;     /* in the value numbering table */
+    union {
+        uint32_t pending; /* queued writes into this array; each holds one reference */
+        VarId same_hash;  /* VAR_NUMBERED: next in the chain of the numbering table */
+    };
+    uint32_t scope;    /* value numbering does not cross scopes */
+    uint32_t extra;    /* record in extra.h: label, callback, location; 0 = none */
+    uint32_t position; /* in the group or Program being built, valid if ... */
+    uint32_t stamp;    /* ... this is that one's stamp */
+} Var;
+
+static_assert(sizeof(Var) == 64, "a variable is one cache line");
+
+#define VAR_CHUNK_BITS 10
+#define VAR_LEVELS 4
+#define VAR_CHUNK (1u << VAR_CHUNK_BITS)
+
+/** The table. */
+typedef struct VarTable {
+    Var **chunks;
+    uint32_t chunk_count, chunk_capacity;
+    uint32_t end;          /* slots ever used: ids below this are in chunks */
+    uint32_t live, peak;   /* live variables now, most ever */
+    uint64_t created;
+    uint64_t
+        *free_bits[VAR_LEVELS]; /* level 0: one bit a free slot; above: one bit for each
+                                        word of the level below that is not 0 */
+    uint32_t free_words[VAR_LEVELS];
+    uint32_t free_count;
+    uint32_t first_word;   /* no word of level 0 before this one has a bit set */
+} VarTable;
+
+extern VarTable var_table;
+
+/** The record of a valid id. */
+static inline Var *var_get(VarId id)
+{
+    return var_table.chunks[id >> VAR_CHUNK_BITS] + (id & (VAR_CHUNK - 1));
+}
+/** Is this the id of a live variable? */
+static inline bool var_exists(VarId id)
+{
+    return id != 0 && id < var_table.end && var_get(id)->refs != 0;
+}
+
+/* New nodes are written in place and in whole words: reading back words that were
+ * written in parts, or copying a struct made of small fields, stalls the CPU on every
+ * traced operation. */
+static inline uint64_t var_head(Op op, VarType type, uint32_t backend, uint32_t aux)
+{
+    return (uint64_t) op | (uint64_t) type << 8 | (uint64_t) backend << 16 |
+           (uint64_t) aux << 32;
+}
+static inline uint64_t var_pair(VarId a, VarId b) { return a | (uint64_t) b << 32; }
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "words of Var are little-endian");
+
+bool var_find_slot(bool reuse, VarId *id);
+void var_unmark_words(uint32_t word);
+
+/** The slot that the next variable gets, zeroed but not taken. 'reuse': the lowest free
+ *  slot, else one never used. NULL if memory is out. */
+static inline Var *var_reserve(bool reuse, VarId *id)
+{
+    const VarTable *t = &var_table;
+    uint64_t word = reuse && t->free_count ? t->free_bits[0][t->first_word] : 0;
+    if (word)
+        *id = t->first_word * 64 + (uint32_t) __builtin_ctzll(word);
+    else if (!var_find_slot(reuse, id))
+        return NULL;
+    Var *v = var_get(*id);
+    memset(v, 0, sizeof(*v));
+    return v;
+}
+
+/** Take that slot, with one reference. References to the operands are up to the
+ *  caller. */
+static inline void var_take(VarId id, Var *v)
+{
+    VarTable *t = &var_table;
+    if (id == t->end) {
+        t->end++;
+    } else {
+        uint64_t *word = &t->free_bits[0][id / 64];
+        *word &= ~((uint64_t) 1 << (id % 64));
+        t->free_count--;
+        if (!*word)
+            var_unmark_words(id / 64);
+    }
+    v->refs = 1;
+    t->created++;
+    if (++t->live > t->peak)
+        t->peak = t->live;
+}
+
+/** Take that slot, filled in by now: one reference, operands gain a reference each. */
+void var_commit(VarId id);
+/** A fresh slot for a copy of '*proto' with one reference; operands gain a reference
+ *  each. 'reuse': take the lowest free slot, else one never used. 0 if memory is
+ *  out. */
+VarId var_create(const Var *proto, bool reuse);
+static inline void var_inc(VarId id) { var_get(id)->refs++; }
+void var_release(VarId id);
+/** Drop a reference; frees the variable and, iteratively, what only it held. */
+static inline void var_dec(VarId id)
+{
+    if (--var_get(id)->refs == 0)
+        var_release(id);
+}
+/** Give an unevaluated variable its memory (the reference is taken over). */
+void var_set_buffer(VarId id, Buffer *buffer);
+/** Replace the operands of an executed atomic whose value nobody stored. */
+void var_consume(VarId id);
+
+/** Queued writes into a variable; only arrays have any. */
+static inline uint32_t var_pending(const Var *v)
+{
+    return v->flags & VAR_NUMBERED ? 0 : v->pending;
+}
+
+/** Number of operands and where they are. */
+static inline const VarId *var_operands(const Var *v, uint32_t *count)
+{
+    if (v->flags & VAR_WIDE) {
+        *count = v->value.list->count;
+        return v->value.list->ids;
+    }
+    *count = v->op == OP_STMT     ? v->aux
+             : v->op == OP_RESULT ? 1
+                                  : op_info[v->op].arity;
+    return v->dep;
+}
+
+/** Position of a variable in the thing with this stamp, UINT32_MAX if it has none. */
+static inline uint32_t var_position(const Var *v, uint32_t stamp)
+{
+    return v->stamp == stamp ? v->position : UINT32_MAX;
+}
+/** A stamp that no variable carries. */
+uint32_t var_new_stamp(void);
+
+/** Release the table if no variable is left. */
+void var_table_free(void);
+
+#endif
