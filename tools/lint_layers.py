@@ -55,8 +55,7 @@ STRANGERS = [
 SEAMS = {
     "src/engine/engine.c": ("engine/interp", "engine/native/core", "engine/llvm"),
     "src/lower/legalise_rules.c": ("lower/math",),
-    "src/device/stream.c": ("device/cpu",),
-    "src/device/buffer.c": ("device/cpu",),
+    "src/device/device.c": ("device/cpu",),
 }
 # Beside the layers, on top of the public headers.
 EXTENSION = "python"

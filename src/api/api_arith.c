@@ -1,5 +1,5 @@
 /*
- * arith.c -- the arithmetic group: one public function for each operation
+ * api_arith.c -- the arithmetic group: one public function for each operation
  */
 #include "trace/graph/arith.h"
 

@@ -1,5 +1,5 @@
 /*
- * call.c -- calls
+ * api_call.c -- calls
  */
 #include "trace/flow/call_end.h"
 

@@ -1,15 +1,15 @@
 /*
- * cpu.c -- threads, code generation target, block sizes
+ * api_cpu.c -- threads, code generation target, block sizes
  */
 #include <string.h>
 
 #include "api/api.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "device/cpu/cpu_launch.h"
 #include "device/cpu/pool.h"
 #include "engine/llvm/llvm_engine.h"
 #include "kernel/cache.h"
-#include "kernel/launch.h"
 #include "trace/eval/evaluate.h"
 
 bool jit_llvm_version(int *major, int *minor, int *patch)
@@ -60,11 +60,11 @@ bool jit_llvm_set_block_size(uint32_t size)
     if (size < 64 || size % 64)
         return error_set(JIT_ERROR_ARGUMENT, "jit_llvm_set_block_size(): size is %u, "
                          "expected a positive multiple of 64", size);
-    launch_set_block_size(size);
+    cpu_launch_set_block_size(size);
     return true;
 }
 
-uint32_t jit_llvm_block_size(void) { return launch_block_size(); }
+uint32_t jit_llvm_block_size(void) { return cpu_launch_block_size(); }
 
 void jit_set_expand_threshold(size_t entries)
 {

@@ -1,5 +1,5 @@
 /*
- * create.c -- creation and statements
+ * api_create.c -- creation and statements
  */
 #include <stdlib.h>
 #include <string.h>

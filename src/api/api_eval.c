@@ -1,9 +1,8 @@
 /*
- * eval.c -- scheduling, evaluation, events, kernel history, profile
+ * api_eval.c -- scheduling, evaluation, events, kernel history, profile
  */
 #include "api/api.h"
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/profile.h"
 #include "device/event.h"
@@ -11,6 +10,7 @@
 #include "trace/array/array.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/history.h"
+#include "trace/eval/work.h"
 
 /* -------------------------------------------------------------- evaluation */
 
@@ -80,39 +80,22 @@ bool jit_eval(void)
     return ok;
 }
 
-/* A host function with its argument, on its way through the stream. */
-typedef struct HostCall {
-    void (*callback)(void *);
-    void *payload;
-    HistoryEntry *history;
-} HostCall;
-
-static void run_host_call(void *pointer)
-{
-    HostCall *call = pointer;
-    uint64_t start = clock_ns();
-    call->callback(call->payload);
-    history_finish(call->history, clock_ns() - start);
-    alloc_free(call);
-}
-
 bool jit_enqueue_host_func(JitBackend backend, void (*callback)(void *), void *payload)
 {
     if (!callback)
         return api_null("jit_enqueue_host_func()", "callback");
-    ThreadState *ts = state_thread();
+    ThreadState *ts = api_enter();
     TRY(ts, false);
-    TRY(node_backend_valid(backend, "jit_enqueue_host_func()"), false);
-    HostCall *call = alloc_get(sizeof(HostCall));
-    TRY(call, false);
-    *call = (HostCall) { callback, payload, NULL };
-    if (state_flag(ts, JitFlagKernelHistory)) {
-        KernelHistoryEntry entry = { .backend = backend, .type = KernelTypeHostFunc };
-        call->history = history_add(&entry);
+    Command *command = NULL;
+    if (node_backend_valid(backend, "jit_enqueue_host_func()"))
+        command = command_create(work_device(backend), COMMAND_HOST, 0, 0, 0);
+    if (command) {
+        command->host.call = callback;
+        command->host.payload = payload;
     }
-    JobSpec job = { .finish = run_host_call, .payload = call };
-    stream_submit(ts->stream, &job);
-    return true;
+    bool ok = command && work_submit(ts, command);
+    api_leave();
+    return ok;
 }
 
 const char *jit_program_str(uint32_t index)
@@ -136,7 +119,7 @@ static Event *inner(JitEvent *event) { return (Event *) (void *) event; }
 JitEvent *jit_event_create(JitBackend backend, int timing)
 {
     TRY(node_backend_valid(backend, "jit_event_create()"), NULL);
-    return (JitEvent *) (void *) event_create(timing != 0);
+    return (JitEvent *) (void *) event_create(work_device(backend), timing != 0);
 }
 
 void jit_event_destroy(JitEvent *event) { event_destroy(inner(event)); }
@@ -145,9 +128,11 @@ bool jit_event_record(JitEvent *event)
 {
     if (!event)
         return api_null("jit_event_record()", "event");
-    ThreadState *ts = state_thread();
+    ThreadState *ts = api_enter();
     TRY(ts, false);
-    return event_record(inner(event), ts->stream);
+    bool ok = event_record(inner(event));
+    api_leave();
+    return ok;
 }
 
 bool jit_event_query(JitEvent *event)
@@ -181,8 +166,14 @@ size_t jit_kernel_history(KernelHistoryEntry **entries)
     if (!entries)
         return (size_t) api_null("jit_kernel_history()", "entries");
     *entries = NULL;
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    state_pause(ts);
     stream_sync_all();
-    return history_take(entries);
+    state_resume(ts);
+    size_t count = history_take(entries);
+    api_leave();
+    return count;
 }
 
 void jit_kernel_history_release(KernelHistoryEntry *entries, size_t count)

@@ -1,16 +1,14 @@
 /*
- * gemm.c -- batched matrix products
+ * api_gemm.c -- batched matrix products
  *
  * The shape is checked here in full, with sums and products that cannot wrap around, so
  * that the runtime may use it as it is.
  */
-#include "device/cpu/gemm.h"
-
 #include "api/api.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/history.h"
+#include "trace/eval/work.h"
 #include "trace/graph/node.h"
 
 static const char function[] = "jit_var_batched_gemm()";
@@ -86,7 +84,8 @@ static bool check_types(ThreadState *ts, VarId a, VarId b)
     TRY(node_usable(ts, a, function, "operand A"), false);
     TRY(node_usable(ts, b, function, "operand B"), false);
     VarType type = (VarType) var_get(a)->type;
-    if (var_get(b)->type != type || !gemm_supported(type))
+    if (var_get(b)->type != type ||
+        !(type_info[type].is_integer || type_info[type].is_float))
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: operands are %s and %s, expected one integer or floating "
                          "point type",
@@ -95,40 +94,27 @@ static bool check_types(ThreadState *ts, VarId a, VarId b)
     return true;
 }
 
-static HistoryEntry *record(const ThreadState *ts, uint32_t size)
-{
-    if (!state_flag(ts, JitFlagKernelHistory))
-        return NULL;
-    KernelHistoryEntry entry = { .backend = JitBackendLLVM,
-                                 .type = KernelTypeBatchedGemm,
-                                 .size = size,
-                                 .input_count = 2,
-                                 .output_count = 1 };
-    return history_add(&entry);
-}
-
 /* 'shape' is complete. */
 static VarId multiply(ThreadState *ts, VarId a, VarId b, const JitGemm *shape,
                       uint32_t size)
 {
     VarType type = (VarType) var_get(a)->type;
-    TRY(evaluate_schedule(ts, a, NULL), 0); /* one kernel computes both if it can */
-    TRY(evaluate_schedule(ts, b, NULL), 0);
-    TRY(evaluate_var(ts, a), 0);
-    TRY(evaluate_var(ts, b), 0);
-    Buffer *out = buffer_get((size_t) size * type_info[type].size);
-    TRY(out, 0);
-    HistoryEntry *entry = record(ts, size);
-    VarId result = 0;
-    if (gemm_submit(ts->stream, type, shape, var_get(a)->value.buffer,
-                    var_get(b)->value.buffer, out, entry ? history_finish : NULL,
-                    entry))
-        result = node_buffer(ts, JitBackendLLVM, type, size, out);
-    else
-        history_finish(entry, 0);
-    if (!result)
-        buffer_release(out);
-    return result;
+    size_t bytes = (size_t) size * type_info[type].size;
+    Command *c =
+        work_command(ts, COMMAND_GEMM, size, (VarId[]){ a, b }, 2, &bytes, 1,
+                     shape->batch_ndim * sizeof(GemmAxis));
+    TRY(c, 0);
+    c->gemm.type = type;
+    c->gemm.shape = (GemmShape){ .m = shape->m, .n = shape->n, .k = shape->k,
+                                 .row_a = shape->lda, .row_b = shape->ldb,
+                                 .transpose_a = shape->transpose_a,
+                                 .transpose_b = shape->transpose_b,
+                                 .axes = shape->batch_ndim };
+    GemmAxis *axes = c->data;
+    for (uint32_t i = 0; i < shape->batch_ndim; ++i)
+        axes[i] = (GemmAxis){ shape->batch_shape[i], shape->batch_stride_a[i],
+                              shape->batch_stride_b[i] };
+    return work_result(ts, c, type, size);
 }
 
 static VarId check_and_multiply(ThreadState *ts, VarId a, VarId b, const JitGemm *shape)
@@ -137,7 +123,8 @@ static VarId check_and_multiply(ThreadState *ts, VarId a, VarId b, const JitGemm
     TRY(check_types(ts, a, b), 0);
     TRY(check_extents(shape, &size), 0);
     if (shape->k == 0)
-        return node_literal(ts, JitBackendLLVM, (VarType) var_get(a)->type, 0, size);
+        return node_literal(ts, (JitBackend) var_get(a)->backend,
+                            (VarType) var_get(a)->type, 0, size);
     size_t few[16], *strides = axes > 8 ? alloc_zero(axes, 2 * sizeof(size_t)) : few;
     TRY(strides, 0);
     JitGemm full = *shape;

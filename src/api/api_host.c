@@ -1,5 +1,5 @@
 /*
- * host.c -- arithmetic, reductions and scans of values in the caller's memory
+ * api_host.c -- arithmetic, reductions and scans of values in the caller's memory
  *
  * What folding is for one literal, this is for any number of values: the interpreter's
  * own loops and those of the block primitives run in the calling thread at once. So the
@@ -11,6 +11,7 @@
 #include "api/api.h"
 #include "base/error.h"
 #include "device/cpu/reduce.h"
+#include "ir/reduce_rule.h"
 #include "device/cpu/scan.h"
 #include "kernel/host.h"
 #include "trace/graph/arith.h"
@@ -94,7 +95,7 @@ static bool check_reduction(const char *function, ReduceOp op, VarType type, siz
     if (n && (!src || !dst))
         return api_null(function, src ? "dst" : "src");
     TRY(node_type_valid(type, function), false);
-    if (op == ReduceOpIdentity || !reduce_supported(op, type))
+    if (op == ReduceOpIdentity || !reduce_rule_defined(op, type))
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: reduction %d is not defined for type %s", function,
                          (int) op, type_info[type].name);

@@ -1,46 +1,51 @@
 /*
- * life.c -- initialisation, shutdown, synchronisation
+ * api_life.c -- initialisation, shutdown, synchronisation
  */
-#include <pthread.h>
-
 #include "api/api.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/profile.h"
 #include "base/text.h"
 #include "device/cpu/pool.h"
+#include "device/device.h"
 #include "device/stream.h"
-#include "engine/llvm/llvm_engine.h"
 #include "kernel/cache.h"
 #include "kernel/disk.h"
 #include "kernel/host.h"
-#include "kernel/tier.h"
-#include "trace/graph/mask.h"
-#include "trace/graph/record.h"
+#include "trace/graph/node.h"
 #include "trace/graph/registry.h"
 
 /* -------------------------------------------------------------------- init */
 
+static void enable(const Device *device)
+{
+    static bool first = true; /* later calls respect what the program has set */
+    if (first)
+        log_read_environment();
+    first = false;
+    log_write(LogLevelInfo, "jit_init(): detecting devices ..");
+    disk_init();
+    state.backends |= (uint32_t) device->backend;
+    log_write(LogLevelInfo, "jit_init(): enabling the %s (%u threads)", device->name,
+              device->workers((Device *) device));
+}
+
 bool jit_init(uint32_t backends)
 {
+    static const JitBackend all[] = { JitBackendLLVM, JitBackendCUDA };
     ThreadState *ts = api_enter();
     TRY(ts, false);
     bool ok = true;
-    bool fresh = (backends & JitBackendLLVM) && !(state.backends & JitBackendLLVM);
-    if (fresh) {
-        static bool first = true; /* later calls respect what the program has set */
-        if (first)
-            log_read_environment();
-        first = false;
-        log_write(LogLevelInfo, "jit_init(): detecting devices ..");
-        disk_init();
-        state.backends |= JitBackendLLVM;
-        log_write(LogLevelInfo, "jit_llvm_init(): enabling CPU backend (%u threads)",
-                  pool_worker_bound());
+    for (uint32_t i = 0; i < sizeof all / sizeof *all; ++i) {
+        if (!(backends & (uint32_t) all[i]))
+            continue;
+        const Device *device = device_find(all[i], 0);
+        if (!device)
+            ok = node_backend_valid(all[i], "jit_init()");
+        else if (!(state.backends & (uint32_t) all[i]))
+            enable(device);
     }
-    if (backends & JitBackendCUDA)
-        ok = error_set(JIT_ERROR_UNSUPPORTED, "jit_init(): the CUDA backend is not "
-                       "available");
     if (backends & ~(uint32_t) (JitBackendCUDA | JitBackendLLVM) || !backends)
         ok = error_set(JIT_ERROR_ARGUMENT,
                        "jit_init(): backends are 0x%x, expected an OR of "
@@ -50,27 +55,9 @@ bool jit_init(uint32_t backends)
     return ok;
 }
 
-/* The outcome is remembered by the engine; whoever needs it next gets the error. */
-static void *load_compiler(void *unused)
-{
-    (void) unused;
-    llvm_engine.available();
-    tier_loading(false);
-    return NULL;
-}
-
-bool jit_init_async(uint32_t backends)
-{
-    TRY(jit_init(backends), false);
-    pthread_t thread;
-    tier_loading(true);
-    if (pthread_create(&thread, NULL, load_compiler, NULL)) {
-        tier_loading(false);
-        return error_set(JIT_ERROR_SYSTEM, "jit_init_async(): cannot create a thread");
-    }
-    pthread_detach(thread);
-    return true;
-}
+/* Nothing takes long enough to be worth a thread: libraries are loaded when a kernel
+ * needs them. */
+bool jit_init_async(uint32_t backends) { return jit_init(backends); }
 
 bool jit_has_backend(JitBackend backend)
 {
@@ -105,42 +92,41 @@ static uint32_t report_leaks(void)
     return leaks;
 }
 
-static void drop_queue(VarId **ids, uint32_t *count)
-{
-    for (uint32_t i = 0; i < *count; ++i)
-        var_dec((*ids)[i]);
-    *count = 0;
-}
-
 uint32_t jit_shutdown(int light)
 {
-    stream_sync_all();
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t threads = 0;
-    for (ThreadState *t = state.threads; t; t = t->next, ++threads) {
-        record_free(t);
-        drop_queue(&t->scheduled, &t->scheduled_count);
-        drop_queue(&t->effects, &t->effect_count);
-        mask_free(t);
+    if (stream_in_command()) {
+        error_set(JIT_ERROR_STATE, "jit_shutdown(): must not be called from inside of "
+                  "a host function");
+        api_leave();
+        return 0;
     }
+    state_close_begin(ts);
+    uint32_t threads = 0;
+    for (const ThreadState *t = state.threads; t; t = t->next)
+        threads++;
     if (!light)
         log_write(LogLevelInfo, "jit_shutdown(): releasing %u kernel%s ..",
                   cache_size(), cache_size() == 1 ? "" : "s");
     log_write(LogLevelInfo, "jit_shutdown(): releasing %u thread state%s ..", threads,
               threads == 1 ? "" : "s");
+    state_close_drop();
     uint32_t leaks = report_leaks();
     registry_clear();
     state.backends = 0;
-    api_leave();
     if (!light) {
         cache_shutdown();
-        host_shutdown();
         disk_shutdown();
         profile_close();
         stream_shutdown();
-        jit_flush_malloc_cache();
-        state_free();
+        buffer_trim();
+    }
+    state_close_end(!light);
+    api_leave();
+    if (!light) {
+        host_shutdown();
+        pool_stop();
     }
     log_write(LogLevelInfo, "jit_shutdown(): done");
     return leaks;
@@ -156,22 +142,30 @@ static bool may_sync(const ThreadState *ts, const char *function)
     return true;
 }
 
-bool jit_sync_thread(void)
+/* Wait for the thread's stream of each device, or for all streams. */
+static bool sync(const char *function, bool all)
 {
-    ThreadState *ts = state_thread();
+    ThreadState *ts = api_enter();
     TRY(ts, false);
-    TRY(may_sync(ts, "jit_sync_thread()"), false);
-    stream_sync(ts->stream);
-    return stream_check(ts->stream);
+    bool ok = may_sync(ts, function);
+    if (ok) {
+        state_pause(ts);
+        if (all)
+            stream_sync_all();
+        for (uint32_t i = 0; device_at(i); ++i) {
+            Stream *stream = stream_self(device_at(i));
+            if (stream)
+                stream_sync(stream);
+            ok = stream && stream_check(stream) && ok;
+        }
+        state_resume(ts);
+    }
+    api_leave();
+    return ok;
 }
 
-bool jit_sync_device(void)
-{
-    ThreadState *ts = state_thread();
-    TRY(ts, false);
-    TRY(may_sync(ts, "jit_sync_device()"), false);
-    stream_sync_all();
-    return stream_check(ts->stream);
-}
+bool jit_sync_thread(void) { return sync("jit_sync_thread()", false); }
+bool jit_sync_device(void) { return sync("jit_sync_device()", true); }
+bool jit_sync_all_devices(void) { return sync("jit_sync_all_devices()", true); }
 
-bool jit_sync_all_devices(void) { return jit_sync_device(); }
+void jit_interrupt(void) { interrupt_raise(); }

@@ -1,5 +1,5 @@
 /*
- * local.c -- the local memory group
+ * api_local.c -- the local memory group
  */
 #include "trace/graph/local.h"
 

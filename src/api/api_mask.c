@@ -1,5 +1,5 @@
 /*
- * mask.c -- the mask stack
+ * api_mask.c -- the mask stack
  */
 #include "trace/graph/mask.h"
 

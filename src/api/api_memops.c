@@ -1,9 +1,9 @@
 /*
- * memops.c -- gathers, scatters, reads and writes
+ * api_memops.c -- gathers, scatters, reads and writes
  */
 #include "api/api.h"
 #include "base/error.h"
-#include "device/cpu/reduce.h"
+#include "ir/reduce_rule.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/array/reduction.h"
@@ -107,7 +107,7 @@ bool jit_can_scatter_reduce(JitBackend backend, VarType type, ReduceOp op)
     if (backend != JitBackendLLVM || !type_valid(type) || type == VarTypePointer)
         return false;
     return op == ReduceOpIdentity ||
-           ((unsigned) op < ReduceOpCount && reduce_supported(op, type));
+           ((unsigned) op < ReduceOpCount && reduce_rule_defined(op, type));
 }
 
 bool jit_var_read(uint32_t index, size_t offset, void *dst)

@@ -1,5 +1,5 @@
 /*
- * memory.c -- memory of jit_malloc(), copies, caches
+ * api_memory.c -- memory of jit_malloc(), copies, caches
  */
 #include <string.h>
 
@@ -8,15 +8,24 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "device/cpu/transfer.h"
 #include "kernel/cache.h"
 #include "kernel/disk.h"
-#include "kernel/tier.h"
-#include "trace/eval/history.h"
+#include "trace/eval/work.h"
 #include "trace/graph/node.h"
 
 /* Address -> Buffer of what jit_malloc() has given out; guarded by the graph lock. */
 static Table allocations;
+
+/* Memory that jit_malloc() gives out; with the lock held. */
+static Buffer *allocate(ThreadState *ts, JitBackend backend, size_t size)
+{
+    Buffer *buffer = work_buffer(ts, backend, size);
+    TRY(buffer, NULL);
+    if (table_put(&allocations, &buffer->address, sizeof(void *), buffer))
+        return buffer;
+    buffer_release(buffer);
+    return NULL;
+}
 
 void *jit_malloc(JitBackend backend, size_t size)
 {
@@ -25,43 +34,55 @@ void *jit_malloc(JitBackend backend, size_t size)
         error_set(JIT_ERROR_ARGUMENT, "jit_malloc(): size is 0");
         return NULL;
     }
-    Buffer *buffer = buffer_get(size);
-    TRY(buffer, NULL);
-    state_lock();
-    bool ok = table_put(&allocations, &buffer->data, sizeof(void *), buffer);
-    state_unlock();
-    if (ok)
-        return buffer->data;
-    buffer_release(buffer);
-    return NULL;
+    ThreadState *ts = api_enter();
+    TRY(ts, NULL);
+    const Buffer *buffer = allocate(ts, backend, size);
+    void *result = buffer ? buffer->address : NULL;
+    api_leave();
+    return result;
 }
 
-static void release(void *payload) { buffer_release(payload); }
-
-static Buffer *take_allocation(void *ptr, const char *function)
+static Buffer *find(void *ptr, const char *function)
 {
-    state_lock();
-    Buffer *buffer = table_remove(&allocations, &ptr, sizeof(ptr));
-    if (!allocations.count)
-        table_free(&allocations);
-    state_unlock();
+    Buffer *buffer = ptr ? table_get(&allocations, &ptr, sizeof(ptr)) : NULL;
     if (!buffer)
         error_set(JIT_ERROR_ARGUMENT, "%s: %p does not come from jit_malloc()",
                   function, ptr);
     return buffer;
 }
 
+/* Let go of memory once the thread's commands so far have ended. */
+static void release_in_order(ThreadState *ts, Buffer *buffer)
+{
+    ErrorRecord before;
+    error_save(&before);
+    Command *c = command_create(buffer->device, COMMAND_EVENT, 0, 1, 0);
+    if (c)
+        command_set_slot(c, 0, buffer, 0, buffer->size, SLOT_READ);
+    if (!c || !work_submit(ts, c)) { /* no memory for a command */
+        state_pause(ts);
+        stream_sync(stream_self(buffer->device));
+        state_resume(ts);
+        error_restore(&before);
+    }
+    buffer_release(buffer);
+}
+
 bool jit_free(void *ptr)
 {
     if (!ptr)
         return true;
-    ThreadState *ts = state_thread();
+    ThreadState *ts = api_enter();
     TRY(ts, false);
-    Buffer *buffer = take_allocation(ptr, "jit_free()");
-    TRY(buffer, false);
-    JobSpec job = { .finish = release, .payload = buffer, .small = true };
-    stream_submit(ts->stream, &job);
-    return true;
+    Buffer *buffer = find(ptr, "jit_free()");
+    if (buffer) {
+        table_remove(&allocations, &ptr, sizeof(ptr));
+        if (!allocations.count)
+            table_free(&allocations);
+        release_in_order(ts, buffer);
+    }
+    api_leave();
+    return buffer != NULL;
 }
 
 static bool check_copy(JitBackend backend, const void *dst, const void *src,
@@ -73,83 +94,123 @@ static bool check_copy(JitBackend backend, const void *dst, const void *src,
     return true;
 }
 
+static bool copy(ThreadState *ts, JitBackend backend, void *dst, const void *src,
+                 size_t size)
+{
+    if (!size)
+        return true;
+    Command *c = command_create(work_device(backend), COMMAND_COPY, size, 2, 0);
+    TRY(c, false);
+    if (work_memory(c, 0, (void *) src, size, SLOT_READ) &&
+        work_memory(c, 1, dst, size, SLOT_WRITE))
+        return work_submit(ts, c);
+    command_free(c);
+    return false;
+}
+
 bool jit_memcpy_async(JitBackend backend, void *dst, const void *src, size_t size)
 {
-    ThreadState *ts = state_thread();
+    ThreadState *ts = api_enter();
     TRY(ts, false);
-    TRY(check_copy(backend, dst, src, size, "jit_memcpy_async()"), false);
-    return transfer_copy(ts->stream, dst, src, size,
-                         history_report(ts, KernelTypeMemcpy, size, 1));
+    bool ok = check_copy(backend, dst, src, size, "jit_memcpy_async()") &&
+              copy(ts, backend, dst, src, size);
+    api_leave();
+    return ok;
 }
 
 bool jit_memcpy(JitBackend backend, void *dst, const void *src, size_t size)
 {
-    ThreadState *ts = state_thread();
+    ThreadState *ts = api_enter();
     TRY(ts, false);
-    TRY(check_copy(backend, dst, src, size, "jit_memcpy()"), false);
-    TRY(transfer_copy(ts->stream, dst, src, size,
-                      history_report(ts, KernelTypeMemcpy, size, 1)),
-        false);
-    stream_sync(ts->stream);
-    return stream_check(ts->stream);
+    bool ok = check_copy(backend, dst, src, size, "jit_memcpy()") &&
+              copy(ts, backend, dst, src, size);
+    if (ok) {
+        Stream *stream = stream_self(work_device(backend));
+        state_pause(ts);
+        stream_sync(stream);
+        state_resume(ts);
+        ok = stream_check(stream);
+    }
+    api_leave();
+    return ok;
+}
+
+static bool fill(ThreadState *ts, JitBackend backend, void *ptr, uint32_t count,
+                 uint32_t item_size, const void *src)
+{
+    Command *c = command_create(work_device(backend), COMMAND_FILL, count, 1, 0);
+    TRY(c, false);
+    memcpy(&c->fill.bits, src, item_size);
+    c->fill.item_size = item_size;
+    if (work_memory(c, 0, ptr, (size_t) count * item_size, SLOT_WRITE))
+        return work_submit(ts, c);
+    command_free(c);
+    return false;
 }
 
 bool jit_memset_async(JitBackend backend, void *ptr, uint32_t count, uint32_t item_size,
                       const void *src)
 {
-    ThreadState *ts = state_thread();
+    ThreadState *ts = api_enter();
     TRY(ts, false);
-    TRY(check_copy(backend, ptr, src, count, "jit_memset_async()"), false);
-    if (item_size != 1 && item_size != 2 && item_size != 4 && item_size != 8)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "jit_memset_async(): item_size is %u, expected "
-                         "1, 2, 4 or 8",
-                         item_size);
-    if (!count)
-        return true;
-    uint64_t bits = 0;
-    memcpy(&bits, src, item_size);
-    return transfer_fill(ts->stream, ptr, bits, item_size, count,
-                         history_report(ts, KernelTypeMemset, count, 0));
+    bool ok = check_copy(backend, ptr, src, count, "jit_memset_async()");
+    if (ok && item_size != 1 && item_size != 2 && item_size != 4 && item_size != 8)
+        ok = error_set(JIT_ERROR_ARGUMENT, "jit_memset_async(): item_size is %u, "
+                       "expected 1, 2, 4 or 8", item_size);
+    ok = ok && (!count || fill(ts, backend, ptr, count, item_size, src));
+    api_leave();
+    return ok;
+}
+
+/* A copy in memory of a backend; its address. */
+static void *duplicate(ThreadState *ts, Buffer *source, JitBackend backend)
+{
+    buffer_retain(source); /* the lock may be released */
+    Buffer *result = allocate(ts, backend, source->size);
+    void *address = result ? result->address : NULL;
+    if (result && !work_transfer(ts, source, result, source->size)) {
+        table_remove(&allocations, &address, sizeof(address));
+        buffer_release(result);
+        address = NULL;
+    }
+    buffer_release(source);
+    return address;
 }
 
 void *jit_malloc_migrate(void *ptr, JitBackend backend, int move)
 {
     static const char function[] = "jit_malloc_migrate()";
     TRY(node_backend_valid(backend, function), NULL);
-    ThreadState *ts = state_thread();
+    ThreadState *ts = api_enter();
     TRY(ts, NULL);
-    state_lock();
-    Buffer *source = ptr ? table_get(&allocations, &ptr, sizeof(ptr)) : NULL;
-    if (source)
-        buffer_retain(source);
-    state_unlock();
-    if (!source) {
-        error_set(JIT_ERROR_ARGUMENT, "%s: %p does not come from jit_malloc()",
-                  function, ptr);
-        return NULL;
+    Buffer *source = find(ptr, function);
+    void *result = source ? ptr : NULL;
+    if (source && (!move || source->device->backend != backend)) {
+        result = duplicate(ts, source, backend);
+        if (result && move) {
+            table_remove(&allocations, &ptr, sizeof(ptr));
+            release_in_order(ts, source);
+        }
     }
-    void *result = move ? ptr : jit_malloc(backend, source->size);
-    if (result && !move &&
-        !transfer_copy(ts->stream, result, ptr, source->size,
-                       history_report(ts, KernelTypeMemcpy, source->size, 1))) {
-        jit_free(result);
-        result = NULL;
-    }
-    JobSpec job = { .finish = release, .payload = source, .small = true };
-    stream_submit(ts->stream, &job);
+    api_leave();
     return result;
 }
 
 int jit_malloc_device(void *ptr)
 {
-    (void) ptr; /* all of it is host memory */
-    return -1;
+    ThreadState *ts = api_enter();
+    TRY(ts, -1);
+    const Buffer *buffer = ptr ? table_get(&allocations, &ptr, sizeof(ptr)) : NULL;
+    bool host = !buffer || buffer->device->shares_memory;
+    int result = host ? -1 : (int) buffer->device->number;
+    api_leave();
+    return result;
 }
 
 size_t jit_malloc_watermark(JitBackend backend)
 {
-    return backend == JitBackendLLVM ? buffer_stats().watermark : 0;
+    const Device *device = device_find(backend, 0);
+    return device ? buffer_stats(device).watermark : 0;
 }
 
 void jit_malloc_clear_statistics(void) { buffer_clear_stats(); }
@@ -168,12 +229,30 @@ void jit_flush_malloc_cache(void)
     text_free(&text);
 }
 
+bool jit_set_malloc_cache_limit(JitBackend backend, size_t bytes)
+{
+    TRY(node_backend_valid(backend, "jit_set_malloc_cache_limit()"), false);
+    buffer_set_cache_limit(work_device(backend), bytes);
+    return true;
+}
+
+size_t jit_malloc_cache_limit(JitBackend backend)
+{
+    Device *device = device_find(backend, 0);
+    return device ? buffer_cache_limit(device) : 0;
+}
+
 void jit_flush_kernel_cache(void)
 {
+    ThreadState *ts = api_enter();
+    if (!ts)
+        return;
+    state_pause(ts);
     stream_sync_all();
-    tier_stop(); /* it starts again when there is something to compile */
+    state_resume(ts);
     log_write(LogLevelInfo, "jit_flush_kernel_cache(): releasing %u kernels ..",
               cache_flush());
+    api_leave();
 }
 
 const char *jit_cache_dir(void) { return disk_dir(); }

@@ -1,5 +1,5 @@
 /*
- * print.c -- printing from kernels
+ * api_print.c -- printing from kernels
  */
 #include "trace/graph/print.h"
 

@@ -1,14 +1,13 @@
 /*
- * reduce.c -- reductions, scans, sorting, aggregation
+ * api_reduce.c -- reductions, scans, sorting, aggregation
  */
-#include "device/cpu/reduce.h"
+#include <string.h>
 
 #include "api/api.h"
 #include "base/error.h"
-#include "device/cpu/mkperm.h"
-#include "device/cpu/transfer.h"
+#include "ir/reduce_rule.h"
 #include "trace/array/reduction.h"
-#include "trace/eval/history.h"
+#include "trace/eval/work.h"
 #include "trace/graph/node.h"
 
 uint32_t jit_var_all(uint32_t index)
@@ -93,13 +92,45 @@ bool jit_reduce_identity(VarType type, ReduceOp op, uint64_t *bits)
         return api_null("jit_reduce_identity()", "bits");
     uint64_t neutral;
     if (!type_valid(type) || (unsigned) op >= ReduceOpCount ||
-        !reduce_identity(op, type, &neutral))
+        !reduce_rule_identity(op, type, &neutral))
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_reduce_identity(): reduction %d is not "
                          "defined for type %d",
                          (int) op, (int) type);
     *bits = neutral;
     return true;
+}
+
+/* The arguments of jit_block_mkperm(). */
+typedef struct Permutation {
+    const uint32_t *values;
+    uint32_t *perm, *offsets;
+    uint32_t size, block_size, bucket_count;
+} Permutation;
+
+static bool permute(ThreadState *ts, JitBackend backend, const Permutation *p,
+                    uint32_t *unique)
+{
+    size_t bytes = p->size * sizeof(uint32_t);
+    Device *device = work_device(backend);
+    Command *c = command_create(device, COMMAND_PERMUTATION, p->size,
+                                p->offsets ? 4 : 3, 0);
+    TRY(c, false);
+    c->permutation.block = p->block_size;
+    c->permutation.buckets = p->bucket_count;
+    Buffer *number = work_buffer(ts, backend, sizeof(uint32_t));
+    bool ok = number && work_memory(c, 0, (void *) p->values, bytes, SLOT_READ) &&
+              work_memory(c, 1, p->perm, bytes, SLOT_WRITE) &&
+              (!p->offsets ||
+               work_memory(c, 3, p->offsets, 4 * bytes, SLOT_WRITE));
+    if (number)
+        command_set_slot(c, 2, number, 0, sizeof(uint32_t), SLOT_WRITE);
+    buffer_release(number);
+    if (!ok) {
+        command_free(c);
+        return false;
+    }
+    return reduction_count(ts, c, 2, unique, "jit_block_mkperm()");
 }
 
 uint32_t jit_block_mkperm(JitBackend backend, const uint32_t *values, uint32_t size,
@@ -109,32 +140,56 @@ uint32_t jit_block_mkperm(JitBackend backend, const uint32_t *values, uint32_t s
     static const char function[] = "jit_block_mkperm()";
     bool success = false;
     uint32_t unique = 0;
-    ThreadState *ts = state_thread();
-    if (!values || !perm) {
-        api_null(function, values ? "perm" : "values");
-    } else if (!ts || !node_backend_valid(backend, function)) {
+    ThreadState *ts = api_enter();
+    if (!ts) {
         /* error recorded */
+    } else if (!values || !perm) {
+        api_null(function, values ? "perm" : "values");
+    } else if (!node_backend_valid(backend, function)) {
+        /* likewise */
     } else if (!size || !block_size || size % block_size || !bucket_count) {
         error_set(JIT_ERROR_ARGUMENT,
                   "%s: size is %u, block_size %u, bucket_count %u; "
                   "expected positive numbers, block_size a divisor of size",
                   function, size, block_size, bucket_count);
     } else {
-        uint64_t ns = 0;
-        success = mkperm_run(ts->stream, values, size, block_size, bucket_count, perm,
-                             offsets, &unique, &ns);
-        if (success && state_flag(ts, JitFlagKernelHistory)) {
-            KernelHistoryEntry entry = { .backend = backend,
-                                         .type = KernelTypeMkPerm,
-                                         .size = size,
-                                         .input_count = 1,
-                                         .output_count = 1 };
-            history_finish(history_add(&entry), ns);
-        }
+        success = permute(ts, backend,
+                          &(Permutation) { values, perm, offsets, size, block_size,
+                                           bucket_count }, &unique);
     }
+    if (ts)
+        api_leave();
     if (ok)
         *ok = success;
     return offsets ? unique : 0;
+}
+
+/* The destination reaches to the end of the entry that is furthest. */
+static bool aggregate(ThreadState *ts, JitBackend backend, void *dst,
+                      const AggregationEntry *entries, uint32_t count,
+                      uint32_t addresses)
+{
+    size_t bytes = 0;
+    Command *c = command_create(work_device(backend), COMMAND_AGGREGATE, count,
+                                1 + addresses, count * sizeof *entries);
+    TRY(c, false);
+    memcpy(c->data, entries, count * sizeof *entries);
+    bool ok = true;
+    for (uint32_t i = 0, slot = 1; ok && i < count; ++i) {
+        const AggregationEntry *e = &entries[i];
+        size_t size = (size_t) (e->size < 0 ? -(int64_t) e->size : e->size);
+        if (e->offset + size > bytes)
+            bytes = e->offset + size;
+        if (e->size >= 0)
+            continue;
+        ok = work_memory(c, slot, (void *) e->src, size, SLOT_READ);
+        c->slots[slot++].word = i;
+    }
+    ok = ok && work_memory(c, 0, dst, bytes, SLOT_READ_WRITE);
+    if (ok)
+        return work_submit(ts, c);
+    command_free(c);
+    return false;
 }
 
 bool jit_aggregate(JitBackend backend, void *dst, const AggregationEntry *entries,
@@ -142,9 +197,7 @@ bool jit_aggregate(JitBackend backend, void *dst, const AggregationEntry *entrie
 {
     if (!dst || (count && !entries))
         return api_null("jit_aggregate()", dst ? "entries" : "dst");
-    ThreadState *ts = state_thread();
-    TRY(ts, false);
-    TRY(node_backend_valid(backend, "jit_aggregate()"), false);
+    uint32_t addresses = 0;
     for (uint32_t i = 0; i < count; ++i) {
         int32_t size = entries[i].size;
         if (size != 1 && size != 2 && size != 4 && size != 8 && size >= 0)
@@ -157,7 +210,12 @@ bool jit_aggregate(JitBackend backend, void *dst, const AggregationEntry *entrie
                              "jit_aggregate(): entry %u has size %d and "
                              "src NULL, expected an address",
                              i, size);
+        addresses += size < 0;
     }
-    return transfer_aggregate(ts->stream, dst, entries, count,
-                              history_report(ts, KernelTypeAggregate, count, count));
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = node_backend_valid(backend, "jit_aggregate()") &&
+              (!count || aggregate(ts, backend, dst, entries, count, addresses));
+    api_leave();
+    return ok;
 }

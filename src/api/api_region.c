@@ -1,5 +1,5 @@
 /*
- * region.c -- recordings, scopes, loops and conditionals
+ * api_region.c -- recordings, scopes, loops and conditionals
  */
 #include "api/api.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /*
- * registry.c -- the registry group
+ * api_registry.c -- the registry group
  */
 #include "trace/graph/registry.h"
 

@@ -1,5 +1,5 @@
 /*
- * vars.c -- references, properties, labels and texts of variables
+ * api_vars.c -- references, properties, labels and texts of variables
  */
 #include <string.h>
 
@@ -91,7 +91,7 @@ bool jit_var_info(uint32_t index, VarInfo *info)
     if (ok) {
         const Var *v = var_get(index);
         bool stored = v->op == OP_EVALUATED && v->value.buffer;
-        void *data = stored ? v->value.buffer->data : NULL;
+        void *data = stored ? v->value.buffer->address : NULL;
         *info = (VarInfo) {
             .backend = (JitBackend) v->backend, .type = (VarType) v->type,
             .state = show_state(index), .size = v->size,

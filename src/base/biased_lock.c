@@ -33,7 +33,6 @@ static void barrier_everywhere(void) {}
 #endif
 
 BiasedLock biased_lock;
-_Thread_local bool biased_lock_owner __attribute__((tls_model("initial-exec")));
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t finished = PTHREAD_COND_INITIALIZER;
@@ -56,7 +55,7 @@ void biased_lock_slow(void)
         return;
     if (!claimed && register_barrier()) {
         claimed = true;
-        biased_lock_owner = true;
+        thread_self.lock_owner = true;
         atomic_store_explicit(&biased_lock.owner_inside, true, memory_order_relaxed);
         pthread_mutex_unlock(&mutex); /* inside by the flag from now on */
         return;
@@ -68,7 +67,7 @@ void biased_unlock_slow(void) { pthread_mutex_unlock(&mutex); }
 
 bool biased_lock_wait(void)
 {
-    if (biased_lock_owner && atomic_load_explicit(&biased_lock.owner_inside,
+    if (thread_self.lock_owner && atomic_load_explicit(&biased_lock.owner_inside,
                                                   memory_order_relaxed))
         return false;
     pthread_cond_wait(&finished, &mutex);

@@ -19,14 +19,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/thread.h"
+
 typedef struct BiasedLock {
     _Atomic bool shared;       /* more than one thread has come: the mutex counts */
     _Atomic bool owner_inside; /* written by the owner only */
 } BiasedLock;
 
 extern BiasedLock biased_lock;
-/** Is the calling thread the owner? */
-extern _Thread_local bool biased_lock_owner __attribute__((tls_model("initial-exec")));
 
 void biased_lock_slow(void);
 void biased_unlock_slow(void);
@@ -40,7 +40,7 @@ void biased_lock_forked(void);
 
 static inline void biased_lock_take(void)
 {
-    if (biased_lock_owner) {
+    if (thread_self.lock_owner) {
         atomic_store_explicit(&biased_lock.owner_inside, true, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst); /* membarrier makes it a real one */
         if (!atomic_load_explicit(&biased_lock.shared, memory_order_acquire))
@@ -52,7 +52,7 @@ static inline void biased_lock_take(void)
 
 static inline void biased_lock_drop(void)
 {
-    if (biased_lock_owner &&
+    if (thread_self.lock_owner &&
         atomic_load_explicit(&biased_lock.owner_inside, memory_order_relaxed)) {
         /* Partner of the acquire load in end_privilege(). */
         atomic_store_explicit(&biased_lock.owner_inside, false, memory_order_release);

@@ -44,7 +44,6 @@ static _Thread_local struct {
     bool in_callback;
 } queue;
 
-_Thread_local struct LogHold log_hold_state;
 
 static int level_of(_Atomic int *level)
 {
@@ -81,7 +80,7 @@ static void enqueue(LogLevel level, const char *text)
     if (!record) {
         error_restore(&error);
         ++queue.dropped;
-        log_hold_state.queued = true;
+        thread_self.log_queued = true;
         return;
     }
     record->next = NULL;
@@ -92,14 +91,14 @@ static void enqueue(LogLevel level, const char *text)
     else
         queue.first = record;
     queue.last = record;
-    log_hold_state.queued = true;
+    thread_self.log_queued = true;
 }
 
 void log_text(LogLevel level, const char *text)
 {
     if (!log_enabled(level))
         return;
-    if (log_hold_state.depth)
+    if (thread_self.log_holds)
         enqueue(level, text);
     else
         deliver(level, text);
@@ -139,7 +138,7 @@ void log_drain(void)
     unsigned dropped = queue.dropped;
     queue.first = queue.last = NULL;
     queue.dropped = 0;
-    log_hold_state.queued = false;
+    thread_self.log_queued = false;
 
     while (record) {
         Record *next = record->next;

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/thread.h"
 #include "drjit-core/jit.h"
 
 /** The highest level that any sink wants. */
@@ -29,27 +30,20 @@ void log_write(LogLevel level, const char *format, ...) JIT_PRINTF(2, 3);
 /** The same for finished text of any length. */
 void log_text(LogLevel level, const char *text);
 
-/** The calling thread's holds, and whether records are queued. Initial-exec: every
- *  public function touches it. */
-extern _Thread_local struct LogHold {
-    unsigned depth;
-    bool queued;
-} log_hold_state __attribute__((tls_model("initial-exec")));
-
 /** Write the calling thread's queue. */
 void log_drain(void);
 
 /** Queue the calling thread's records until the matching log_release(). Nests. */
 static inline void log_hold(void)
 {
-    ++log_hold_state.depth;
+    ++thread_self.log_holds;
 }
 
 /** End of a log_hold(); the outermost one writes what was queued. Call without
  *  locks. */
 static inline void log_release(void)
 {
-    if (--log_hold_state.depth == 0 && log_hold_state.queued)
+    if (--thread_self.log_holds == 0 && thread_self.log_queued)
         log_drain();
 }
 

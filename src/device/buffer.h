@@ -1,12 +1,18 @@
 /*
- * buffer.h -- reference-counted memory with a size-class cache
+ * buffer.h -- reference-counted memory of a device, with a size-class cache
  *
  * A Buffer is memory plus the positions in streams at which it was last used. Variables
- * and queued jobs hold references; when the last one goes, cached memory returns to its
- * size class and mapped memory to its owner. Sizes are rounded up to classes of 1,
+ * and commands hold references; when the last one goes, memory returns to the cache of
+ * its device, and foreign memory to its owner. Sizes are rounded up to classes of 1,
  * 1.25, 1.5, 1.75 times powers of two; contents are 64-byte aligned and followed by at
  * least 64 readable bytes, so that kernels may load whole vectors at the end of an
  * array.
+ *
+ * A cache has a bound: beyond it, and when they were not used for long, the buffers
+ * that were used least recently go back to the device.
+ *
+ * What a failed command was to write is marked as failed: whoever waits for it, and
+ * each command that reads it, gets the error.
  *
  * Threads: everything here may be called from any thread; the caches have their own
  * lock (the innermost one).
@@ -19,62 +25,82 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
+struct Device;
 struct Stream;
 
 /* What follows 'use of stream.c' belongs to that file and is explained at its head. */
 typedef struct Buffer {
-    void *data;
+    void *address;             /* for the device; see buffer_host() */
     size_t size;               /* bytes asked for */
+    struct Device *device;
     _Atomic uint32_t refs;
-    uint8_t size_class;        /* of the cache; 255 = mapped */
+    uint8_t size_class;        /* of the cache; 255 = foreign memory */
+    _Atomic(ErrorRecord *) failure; /* owned; NULL = the contents are what they
+                                       should be */
     /* use of stream.c */
     bool readers_many;         /* shared: several streams read since the last write */
     _Atomic(struct Stream *) owner; /* the only user; NULL = none; or "shared" */
-    _Atomic uint64_t own_write, own_read; /* owned: the owner's last such job, or 0 */
+    _Atomic uint64_t own_write, own_read; /* owned: the owner's last such command, or 0 */
     struct Stream *writer;     /* shared: stream of the last write, NULL = none */
-    uint64_t writer_seq;       /* its job number there */
+    uint64_t writer_seq;       /* its number there */
     struct Stream *reader;     /* shared: stream of the last read since then */
     uint64_t reader_seq;
     /* use of buffer.c */
-    void (*release)(void *data, void *payload); /* mapped memory only, or NULL */
+    void (*release)(void *address, void *payload); /* foreign memory only, or NULL */
     void *payload;
-    struct Buffer *next;       /* in the cache */
+    uint32_t released;         /* second at which it came into the cache, about */
+    struct Buffer *next, *previous; /* in the cache, of the same class */
+    struct Buffer *newer, *older;   /* of any class */
 } Buffer;
 
-/** Memory of at least 'size' bytes (size > 0), one reference. When the system has none
- *  left, caches are trimmed and the request repeated before it fails. */
-Buffer *buffer_get(size_t size);
-/** A Buffer on foreign memory. 'release' (may be NULL) is called once at the end,
- *  without locks, in whatever thread drops the last reference. */
-Buffer *buffer_map(void *data, size_t size, void (*release)(void *data, void *payload),
-                   void *payload);
-/** Are results of so many bytes better written past the caches? Then they would not be
- *  found there by who reads them next, and a line that is written as a whole need not
- *  be read from memory before. */
-bool buffer_bypasses(uint64_t bytes);
-/** Is memory of so many bytes mostly not found in a cache, when read here and there? */
-bool buffer_is_far(uint64_t bytes);
+/** Memory of a device of at least 'size' bytes (size > 0), one reference. When there is
+ *  none left, the cache is trimmed and the request repeated before it fails. */
+Buffer *buffer_get(struct Device *device, size_t size);
+/** A Buffer on foreign memory that the device can use. 'release' (may be NULL) is called
+ *  once at the end, without locks, in whatever thread drops the last reference. */
+Buffer *buffer_map(struct Device *device, void *address, size_t size,
+                   void (*release)(void *address, void *payload), void *payload);
+/** Its bytes if the host may touch them, NULL otherwise. */
+void *buffer_host(const Buffer *buffer);
+/** Copy to and from the host, at once: nothing that was submitted uses these bytes, see
+ *  stream_sync_buffer(). */
+void buffer_read(const Buffer *buffer, size_t offset, void *dst, size_t bytes);
+void buffer_write(Buffer *buffer, size_t offset, const void *src, size_t bytes);
 /** May kernels load whole vectors at the end of this buffer? Always for memory of
  *  buffer_get(); for foreign memory, if 64 bytes more lie in the last entry's page. */
 bool buffer_is_padded(const Buffer *buffer);
 void buffer_retain(Buffer *buffer);
 /** Drop a reference; NULL is fine. */
 void buffer_release(Buffer *buffer);
-/** Return cached memory to the system; the number of bytes. */
+
+/** What should be in it could not be computed. The first error counts. */
+void buffer_fail(Buffer *buffer, const ErrorRecord *error);
+/** The error, NULL if there was none. Valid as long as the buffer is held. */
+static inline const ErrorRecord *buffer_failure(const Buffer *buffer)
+{
+    return atomic_load_explicit(&((Buffer *) buffer)->failure, memory_order_acquire);
+}
+
+/** Give the cached memory of all devices back to them; the number of bytes. */
 size_t buffer_trim(void);
+/** Most bytes that the cache of a device holds: a quarter of its memory unless set. */
+void buffer_set_cache_limit(struct Device *device, size_t bytes);
+size_t buffer_cache_limit(struct Device *device);
 
 typedef struct BufferStats {
-    size_t used;      /* bytes asked for in live buffers, mapped ones excluded */
-    size_t cached;    /* bytes in the caches */
+    size_t used;      /* bytes asked for in live buffers, foreign ones excluded */
+    size_t cached;    /* bytes in the cache */
     size_t watermark; /* most bytes ever used since buffer_clear_stats() */
-    size_t mapped;    /* bytes in mapped buffers */
-    uint32_t live;    /* number of live buffers, mapped ones included */
+    size_t mapped;    /* bytes of foreign memory */
+    uint32_t live;    /* number of live buffers, foreign ones included */
 } BufferStats;
-BufferStats buffer_stats(void);
-/** Let the watermark start again from what is in use. */
+BufferStats buffer_stats(const struct Device *device);
+/** Let the watermarks start again from what is in use. */
 void buffer_clear_stats(void);
 
-/** Take and give back the cache's lock around fork(), called by stream.c only. */
+/** Take and give back the lock of the caches around fork(), called by stream.c only. */
 void buffer_fork_lock(void);
 void buffer_fork_unlock(void);
 

@@ -1,7 +1,7 @@
 /*
  * event.c -- points in a stream that the host can ask about
  *
- * The time of an event is written by a job, which may run after the event was recorded
+ * The time of an event is that of a command, which may end after the event was recorded
  * again or destroyed. So it goes to a Stamp of its own, held by both.
  */
 #include "device/event.h"
@@ -10,16 +10,17 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
+#include "device/device.h"
 
 typedef struct Stamp {
     _Atomic uint32_t refs;
-    uint64_t ns; /* written by the job, read once the stream has passed it */
+    uint64_t ns; /* written when the command ends, read once the stream has passed it */
 } Stamp;
 
 struct Event {
     bool timing;
+    Device *device;
     Stream *stream; /* holds a reference; NULL = never recorded */
     uint64_t position;
     Stamp *stamp;   /* with timing, once recorded */
@@ -31,18 +32,21 @@ static void release_stamp(Stamp *stamp)
         alloc_free(stamp);
 }
 
-static void write_stamp(void *payload)
+static void write_stamp(void *payload, const Command *command,
+                        const CommandResult *result)
 {
     Stamp *stamp = payload;
-    stamp->ns = clock_ns();
+    (void) command;
+    stamp->ns = result->end;
     release_stamp(stamp);
 }
 
-Event *event_create(bool timing)
+Event *event_create(Device *device, bool timing)
 {
     Event *event = alloc_zero(1, sizeof *event);
-    if (event)
-        event->timing = timing;
+    TRY(event, NULL);
+    event->device = device;
+    event->timing = timing;
     return event;
 }
 
@@ -55,17 +59,33 @@ void event_destroy(Event *event)
     alloc_free(event);
 }
 
-bool event_record(Event *event, Stream *stream)
+/* Have the stamp written when the stream gets there. */
+static bool submit_stamp(Event *event, Stream *stream)
 {
-    if (event->timing) {
-        Stamp *stamp = alloc_zero(1, sizeof *stamp);
-        TRY(stamp, false);
+    Stamp *stamp = alloc_zero(1, sizeof *stamp);
+    Command *command = command_create(event->device, COMMAND_EVENT, 0, 0, 0);
+    if (stamp && command) {
         atomic_store_explicit(&stamp->refs, 2, memory_order_relaxed);
-        release_stamp(event->stamp);
-        event->stamp = stamp;
-        stream_submit(stream, &(JobSpec) {.finish = write_stamp, .payload = stamp,
-                                          .small = true});
+        command->timed = true;
+        command->done = write_stamp;
+        command->payload = stamp;
+        if (stream_submit(stream, command)) {
+            release_stamp(event->stamp);
+            event->stamp = stamp;
+            return true;
+        }
+    } else {
+        command_free(command);
     }
+    alloc_free(stamp);
+    return false;
+}
+
+bool event_record(Event *event)
+{
+    Stream *stream = stream_self(event->device);
+    TRY(stream, false);
+    TRY(!event->timing || submit_stamp(event, stream), false);
     stream_retain(stream);
     stream_release(event->stream);
     event->stream = stream;

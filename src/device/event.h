@@ -2,7 +2,7 @@
  * event.h -- points in a stream that the host can ask about
  *
  * An event refers to a position of the recording thread's stream. With timing, reaching
- * that position also notes the time, as a job of its own in the stream.
+ * that position also notes the time, by a command of its own in the stream.
  *
  * Threads: an event may be queried and waited for in any thread; recording it while
  * another thread uses it needs the callers' own order.
@@ -16,12 +16,13 @@
 
 typedef struct Event Event;
 
-/** A new event, never recorded. NULL when memory is out. */
-Event *event_create(bool timing);
+/** A new event of a device's streams, never recorded. NULL when memory is out. */
+Event *event_create(Device *device, bool timing);
 /** Release; NULL is fine. Work that it was recorded behind goes on. */
 void event_destroy(Event *event);
-/** Put it at the current end of a stream, the calling thread's own. */
-bool event_record(Event *event, Stream *stream);
+/** Put it at the current end of the calling thread's stream. With timing, there is then
+ *  something to run: stream_run(). False: memory is out. */
+bool event_record(Event *event);
 /** Has the stream passed it? True if it was never recorded. */
 bool event_query(const Event *event);
 /** Wait until it has. */

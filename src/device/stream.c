@@ -1,37 +1,34 @@
 /*
- * stream.c -- queues of jobs, their dependencies and their execution
+ * stream.c -- queues of commands, their dependencies, waiting
  *
- * Positions.  A stream numbers its jobs 1, 2, ...; 'submitted' is the last number given
- * out (by the owning thread only), 'completed' the last one finished. It is idle when
- * they agree.
+ * Positions.  A stream numbers its commands 1, 2, ...; 'submitted' is the last number
+ * given out (by the owning thread only), 'completed' the last one that has ended. It is
+ * idle when they agree.
  *
- * The queue.  One mutex, 'lock', guards all queues, the list of offered jobs and the
- * sharing of buffers. The head job of each queue waits for its dependencies, is then
- * offered, and threads enter it (worker number = order of entry) and take blocks by an
- * atomic counter. The last thread to leave calls finish(), drops the references and
- * starts the next job.
+ * The queue.  One mutex, 'lock', guards all queues and the sharing of buffers. The head
+ * of each queue waits for points in other streams, is then started, and when its device
+ * says that it has ended, the next one's turn comes.
  *
- * The fast path.  A small job on an idle stream takes no lock and no memory. It needs
- * to know that no other stream touches its buffers, so each buffer has an owner: the
- * one stream that uses it, as long as that is so. The thread announces a job (raises
- * 'submitted'), checks the owners, runs the job and raises 'completed'. A second stream
- * that comes along takes 'lock', removes the owner and then reads the owner's
- * 'submitted'. By the order of these steps it either finds the announced job, and waits
- * for it, or its removal is seen by the owner's check. In the latter case the owner
- * completes the announced number as an empty job (so that nobody waits for it in vain)
- * and goes the slow way under a new number.
+ * The fast path.  A small command of a stream that has nothing in its queue takes no
+ * lock. It needs to know that no other stream touches its buffers, so each buffer has an
+ * owner: the one stream that uses it, as long as that is so. The thread announces a
+ * command (raises 'submitted'), checks the owners and keeps the command; stream_run()
+ * runs it and raises 'completed'. A second stream that comes along takes 'lock', removes
+ * the owner and then reads the owner's 'submitted'. By the order of these steps it
+ * either finds the announced command, and waits for it, or its removal is seen by the
+ * owner's check. In the latter case the command goes the slow way under the number that
+ * was announced: who waits for that waits for nothing it would not wait for anyhow.
  *
  * Buffers without an owner ("shared") name their last writer and reader; they get an
  * owner again when all other streams' uses are over.
  *
- * Why nothing can wait in a circle: the slow way gives a job its number and enters it
- * in all its buffers in one critical section, so jobs are ordered by it, and each waits
- * for earlier ones only. A job on the fast path waits for nothing.
+ * Why nothing can wait in a circle: the slow way gives a command its number and enters
+ * it in all its buffers in one critical section, so commands are ordered by it, and each
+ * waits for earlier ones only. Submitting never waits, so a thread that holds a lock can
+ * submit; it waits, and runs what it kept, without locks.
  *
- * The thread that submits, helps in waiting: it enters the job it waits for. So
- * everything ends even with no worker at all.
- *
- * Lock order: config (pool.c) → lock → sleep_lock (pool.c) → cache lock (buffer.c).
+ * Lock order: the device's own locks (pool.c, cpu_job.c) are taken inside of 'lock', and
+ * the caches' lock (buffer.c) inside of those.
  */
 #include "device/stream.h"
 
@@ -41,42 +38,30 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "device/cpu/pool.h"
+#include "base/interrupt.h"
+#include "base/thread.h"
+#include "device/device.h"
 
-typedef struct Dependency {
-    Stream *stream;
-    uint64_t seq;
-} Dependency;
-
-typedef struct Job {
-    struct Job *next;          /* in its stream's queue */
-    struct Job *offered_next;  /* in the list of offered jobs */
-    Stream *stream;
-    uint64_t seq;
-    void (*run)(void *payload, uint32_t block, uint32_t worker);
-    void (*finish)(void *payload);
-    void *payload;
-    _Atomic uint64_t next_block; /* counts only: relaxed, 'lock' orders the contents */
-    uint32_t blocks;
-    uint32_t places;             /* number of threads that may enter */
-    uint32_t entered, executing; /* threads that entered; those of them still inside */
-    bool offered, blocked;       /* in the list; waits for a dependency */
-    uint32_t dependency_count, buffer_count;
-    Dependency *dependencies;    /* behind the job in memory, as are the buffers */
-    Buffer **buffers;            /* references held */
-} Job;
+/* Bytes that commands on their way may write, all together: enough to keep threads busy,
+ * and no more than memory can bear. */
+static const uint64_t most_bytes = (uint64_t) 256 << 20;
 
 struct Stream {
     /* 'submitted' and 'completed' are read by any thread. Completing has release order
-     * for the job's results; see the file's head for where sequential consistency is
-     * needed. */
+     * for the command's results; see the file's head for where sequential consistency
+     * is needed. */
     _Atomic uint64_t submitted;
     _Atomic uint64_t completed;
+    _Atomic uint64_t bytes;  /* that commands in the queue write */
     _Atomic bool waited;     /* somebody waits for progress; partner of 'completed' */
     _Atomic bool has_error;  /* 'error' is set */
     _Atomic uint32_t refs;
+    Device *device;
     bool orphan;             /* its thread has ended; free for a new one when idle */
-    Job *head, *tail;
+    uint64_t kept;           /* commands kept by the owning thread, who alone reads it */
+    void (*tap)(void *payload, const Command *command); /* likewise; NULL: none */
+    void *tap_payload;
+    Command *head, *tail;
     Stream *next;            /* in 'streams' */
     ErrorRecord error;
 };
@@ -86,11 +71,10 @@ static pthread_cond_t progress = PTHREAD_COND_INITIALIZER; /* see tell_waiters()
 static pthread_cond_t resumed = PTHREAD_COND_INITIALIZER;  /* 'halted' was cleared */
 /* All guarded by 'lock'. */
 static Stream *streams;
-static uint32_t stream_count;
-static Job *offered_first, *offered_last;
 static uint32_t sleeping;      /* threads in a wait for 'progress' */
 static uint64_t base_position; /* of new streams: beyond those of all freed ones */
 
+static _Atomic uint32_t stream_count; /* written under 'lock' */
 /* Written under 'lock'; on the fast path the partner of 'submitted'. */
 static _Atomic bool halted;
 /* Raised by stream_shutdown(): thread-local pointers of older epochs are void. */
@@ -99,18 +83,27 @@ static _Atomic uint32_t epoch = 1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; /* its destructor notices the end of a thread */
 static bool key_valid;
-static _Thread_local Stream *own;
+
+static _Thread_local Stream *own[DEVICE_MOST];
 static _Thread_local uint32_t own_epoch;
-static _Thread_local Stream *executing; /* stream whose job this thread is inside of */
+static _Thread_local Stream *executing; /* stream whose command this thread executes */
+/* Commands that are kept for this thread, in the order of submission. */
+static _Thread_local Command *kept_first, *kept_last;
+
+static const ErrorRecord interrupted = { JIT_ERROR_INTERRUPTED,
+                                         "jit_eval(): the computation was interrupted" };
 
 /* ------------------------------------------------------------------ streams */
 
-static void end_thread(void *pointer)
+static void end_thread(void *unused)
 {
+    (void) unused;
     pthread_mutex_lock(&lock);
-    if (own == pointer && own_epoch == atomic_load(&epoch))
-        own->orphan = true;
-    own = NULL;
+    for (uint32_t i = 0; i < DEVICE_MOST; i++) {
+        if (own[i] && own_epoch == atomic_load(&epoch))
+            own[i]->orphan = true;
+        own[i] = NULL;
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -122,6 +115,11 @@ static void initialise(void)
 {
     key_valid = pthread_key_create(&key, end_thread) == 0;
     (void) pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+void stream_prepare_fork(void)
+{
+    pthread_once(&once, initialise);
 }
 
 bool stream_passed(const Stream *stream, uint64_t position)
@@ -140,10 +138,10 @@ static bool idle(const Stream *stream)
     return stream_passed(stream, stream_position(stream));
 }
 
-static Stream *find_or_create(void)
+static Stream *find_or_create(Device *device)
 {
     for (Stream *s = streams; s; s = s->next) {
-        if (s->orphan && idle(s)) {
+        if (s->orphan && s->device == device && idle(s)) {
             s->orphan = false;
             atomic_store(&s->has_error, false);
             return s;
@@ -154,31 +152,37 @@ static Stream *find_or_create(void)
     atomic_store(&s->submitted, base_position);
     atomic_store(&s->completed, base_position);
     atomic_store(&s->refs, 1);
+    s->device = device;
     s->next = streams;
     streams = s;
-    stream_count++;
+    atomic_fetch_add(&stream_count, 1);
     return s;
 }
 
 /* The thread's stream if it has one that is still valid. */
-static Stream *own_stream(void)
+static Stream *own_stream(const Device *device)
 {
     uint32_t now = atomic_load_explicit(&epoch, memory_order_acquire);
-    return own_epoch == now ? own : NULL;
+    return own_epoch == now ? own[device->index] : NULL;
 }
 
-Stream *stream_self(void)
+Stream *stream_self(Device *device)
 {
-    if (own_stream())
-        return own;
+    Stream *known = own_stream(device);
+    if (known)
+        return known;
     pthread_once(&once, initialise);
     pthread_mutex_lock(&lock);
-    own = find_or_create();
-    own_epoch = atomic_load(&epoch);
+    if (own_epoch != atomic_load(&epoch)) {
+        for (uint32_t i = 0; i < DEVICE_MOST; i++)
+            own[i] = NULL;
+        own_epoch = atomic_load(&epoch);
+    }
+    Stream *stream = own[device->index] = find_or_create(device);
     pthread_mutex_unlock(&lock);
-    if (own && key_valid)
-        (void) pthread_setspecific(key, own);
-    return own;
+    if (stream && key_valid)
+        (void) pthread_setspecific(key, stream);
+    return stream;
 }
 
 void stream_retain(Stream *stream)
@@ -191,6 +195,13 @@ void stream_release(Stream *stream)
     if (stream &&
         atomic_fetch_sub_explicit(&stream->refs, 1, memory_order_acq_rel) == 1)
         alloc_free(stream);
+}
+
+void stream_set_tap(Stream *stream, void (*tap)(void *payload, const Command *command),
+                    void *payload)
+{
+    stream->tap = tap;
+    stream->tap_payload = payload;
 }
 
 /* Streams freed by a shutdown were idle: whatever names them is over. */
@@ -207,20 +218,20 @@ static bool registered(const Stream *stream)
 
 /* Who uses a buffer, whether it is owned or shared. Only open uses are listed. */
 typedef struct Uses {
-    Dependency write, read; /* stream NULL: none */
-    bool many;              /* more readers than can be named */
+    StreamPoint write, read; /* stream NULL: none */
+    bool many;               /* more readers than can be named */
 } Uses;
 
-static Dependency open_use(Stream *stream, uint64_t seq)
+static StreamPoint open_use(Stream *stream, uint64_t seq)
 {
     if (!stream || !registered(stream) || stream_passed(stream, seq))
-        return (Dependency) {NULL, 0};
-    return (Dependency) {stream, seq};
+        return (StreamPoint) {NULL, 0};
+    return (StreamPoint) {stream, seq};
 }
 
 /* The uses by an owner that has just been taken away, or is looked at from outside.
- * With an empty queue, an open number is a job announced on the fast path, which may or
- * may not use this buffer; with a queue, every job has entered its number in the
+ * With an empty queue, an open number is a command announced on the fast path, which may
+ * or may not use this buffer; with a queue, every command has entered its number in the
  * buffer. */
 static Uses owner_uses(const Buffer *buffer, Stream *owner)
 {
@@ -269,133 +280,146 @@ static void settle(Buffer *buffer, Stream *stream)
     buffer->readers_many = uses.many;
 }
 
-/* Receives dependencies. With no room it only keeps the last one. */
-typedef struct Collector {
-    const Stream *stream;  /* the one that will wait */
-    Dependency *entries;   /* one for each stream at most */
-    uint32_t count;
-    Dependency any;        /* one of them; stream NULL: none */
-} Collector;
-
-static void collect(Collector *to, Dependency use)
+/* Have the command wait for a point in another stream; there is room for one each. */
+static void add_point(Command *c, StreamPoint point)
 {
-    if (!use.stream || use.stream == to->stream)
+    if (!point.stream || point.stream == c->stream)
         return;
-    to->any = use;
-    if (!to->entries)
-        return;
-    for (uint32_t i = 0; i < to->count; i++) {
-        if (to->entries[i].stream == use.stream) {
-            if (to->entries[i].seq < use.seq)
-                to->entries[i].seq = use.seq;
+    for (uint32_t i = 0; i < c->point_count; i++) {
+        if (c->points[i].stream == point.stream) {
+            if (c->points[i].seq < point.seq)
+                c->points[i].seq = point.seq;
             return;
         }
     }
-    to->entries[to->count++] = use;
+    c->points[c->point_count++] = point;
 }
 
-static void collect_uses(Collector *to, const Buffer *buffer, bool for_write)
+static void add_points(Command *c, const Slot *slot)
 {
+    const Buffer *buffer = slot->buffer;
     if (atomic_load(&buffer->owner) != &shared_mark)
         return;
     Uses uses = shared_uses(buffer);
-    collect(to, uses.write);
-    if (!for_write)
+    add_point(c, uses.write);
+    if (!(slot->access & SLOT_WRITE))
         return;
-    collect(to, uses.read);
+    add_point(c, uses.read);
     if (uses.many) {
         for (Stream *s = streams; s; s = s->next)
-            collect(to, open_use(s, stream_position(s)));
+            add_point(c, open_use(s, stream_position(s)));
     }
 }
 
-static void collect_all(Collector *to, const JobSpec *spec)
+/* Enter the command in a buffer that was settled. */
+static void mark(const Command *c, const Slot *slot)
 {
-    for (uint32_t i = 0; i < spec->read_count; i++)
-        collect_uses(to, spec->reads[i], false);
-    for (uint32_t i = 0; i < spec->write_count; i++)
-        collect_uses(to, spec->writes[i], true);
-}
-
-static void settle_all(const JobSpec *spec, Stream *stream)
-{
-    for (uint32_t i = 0; i < spec->read_count; i++)
-        settle(spec->reads[i], stream);
-    for (uint32_t i = 0; i < spec->write_count; i++)
-        settle(spec->writes[i], stream);
-}
-
-/* Enter job 'seq' of 'stream' in its (settled) buffers. */
-static void mark_all(const JobSpec *spec, Stream *stream, uint64_t seq)
-{
-    for (uint32_t i = 0; i < spec->read_count; i++) {
-        Buffer *b = spec->reads[i];
-        if (atomic_load(&b->owner) == stream) {
-            atomic_store_explicit(&b->own_read, seq, memory_order_relaxed);
-        } else if (!b->reader || b->reader == stream) {
-            b->reader = stream;
-            b->reader_seq = seq;
+    Buffer *b = slot->buffer;
+    bool owned = atomic_load(&b->owner) == c->stream;
+    if (slot->access & SLOT_WRITE) {
+        if (owned) {
+            atomic_store_explicit(&b->own_write, c->seq, memory_order_relaxed);
         } else {
-            b->readers_many = true;
-        }
-    }
-    for (uint32_t i = 0; i < spec->write_count; i++) {
-        Buffer *b = spec->writes[i];
-        if (atomic_load(&b->owner) == stream) {
-            atomic_store_explicit(&b->own_write, seq, memory_order_relaxed);
-        } else {
-            b->writer = stream;
-            b->writer_seq = seq;
+            b->writer = c->stream;
+            b->writer_seq = c->seq;
             b->reader = NULL;
             b->readers_many = false;
         }
+    } else if (owned) {
+        atomic_store_explicit(&b->own_read, c->seq, memory_order_relaxed);
+    } else if (!b->reader || b->reader == c->stream) {
+        b->reader = c->stream;
+        b->reader_seq = c->seq;
+    } else {
+        b->readers_many = true;
     }
 }
 
-/* --------------------------------------------------------------- execution */
-
-static void unlist(Job *job)
+/* Give the command its number and enter it everywhere, in one critical section. */
+static void enter(Command *c)
 {
-    if (!job->offered)
-        return;
-    job->offered = false;
-    Job *before = NULL;
-    for (Job *j = offered_first; j != job; j = j->offered_next)
-        before = j;
-    if (before)
-        before->offered_next = job->offered_next;
-    else
-        offered_first = job->offered_next;
-    if (offered_last == job)
-        offered_last = before;
+    for (uint32_t i = 0; i < c->slot_count; i++)
+        settle(c->slots[i].buffer, c->stream);
+    for (uint32_t i = 0; i < c->slot_count; i++)
+        add_points(c, &c->slots[i]);
+    c->seq = c->last = stream_position(c->stream) + 1;
+    for (uint32_t i = 0; i < c->slot_count; i++)
+        mark(c, &c->slots[i]);
+    atomic_store(&c->stream->submitted, c->seq);
 }
 
-/* Offer the head job of a queue, or note what it waits for. */
-static void start(Job *job)
+/* ------------------------------------------------------------------- the end */
+
+/* Why a command whose turn has come will not be performed; NULL: it will. */
+static const ErrorRecord *find_cause(const Command *c)
 {
-    while (job->dependency_count) {
-        Dependency d = job->dependencies[job->dependency_count - 1];
-        if (!stream_passed(d.stream, d.seq)) {
+    if (c->kind == COMMAND_HOST || c->kind == COMMAND_EVENT)
+        return NULL;
+    if (c->interrupts != interrupt_requests())
+        return &interrupted;
+    for (uint32_t i = 0; i < c->slot_count; i++) {
+        const Slot *s = &c->slots[i];
+        const ErrorRecord *failure = buffer_failure(s->buffer);
+        if (failure && s->access & SLOT_READ)
+            return failure;
+    }
+    if (interrupt_wanted()) /* by a request before this command */
+        interrupt_clear();
+    return NULL;
+}
+
+static void note_error(Stream *stream, const ErrorRecord *error)
+{
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&stream->has_error)) {
+        stream->error = *error;
+        atomic_store(&stream->has_error, true);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* What is to be done once a command has ended, before others may know of it. */
+static void conclude(Command *c, const CommandResult *outcome)
+{
+    CommandResult result = *outcome;
+    if (!result.error)
+        result.error = c->cause;
+    if (!result.error && c->interrupts != interrupt_requests() &&
+        c->kind != COMMAND_HOST && c->kind != COMMAND_EVENT)
+        result.error = &interrupted;
+    if (result.error) {
+        for (uint32_t i = 0; i < c->slot_count; i++) {
+            if (c->slots[i].access & SLOT_WRITE)
+                buffer_fail(c->slots[i].buffer, result.error);
+        }
+        note_error(c->stream, result.error);
+    }
+    c->drop = NULL;
+    if (c->done)
+        c->done(c->payload, c, &result);
+    c->device->discard(c->device, c);
+}
+
+/* ---------------------------------------------------------------- the queue */
+
+/* The head of a queue: start it, or note what it waits for. */
+static void start(Command *c)
+{
+    while (c->point_count) {
+        StreamPoint p = c->points[c->point_count - 1];
+        if (!stream_passed(p.stream, p.seq)) {
             /* Either we see its completion now, or it sees 'waited' then. */
-            atomic_store(&d.stream->waited, true);
-            if (!stream_passed(d.stream, d.seq)) {
-                job->blocked = true;
+            atomic_store(&p.stream->waited, true);
+            if (!stream_passed(p.stream, p.seq)) {
+                c->blocked = true;
                 return;
             }
         }
-        job->dependency_count--;
+        c->point_count--;
     }
-    job->blocked = false;
-    job->offered = true;
-    job->offered_next = NULL;
-    if (offered_last)
-        offered_last->offered_next = job;
-    else
-        offered_first = job;
-    offered_last = job;
-
-    uint32_t useful = job->blocks < job->places ? job->blocks : job->places;
-    pool_notify(useful ? useful : 1);
+    c->blocked = false;
+    c->cause = find_cause(c);
+    c->device->start(c->device, c);
     if (sleeping)
         pthread_cond_broadcast(&progress);
 }
@@ -413,98 +437,207 @@ static void tell_waiters(Stream *stream)
     pthread_cond_broadcast(&progress);
 }
 
-/* All blocks are done. Called and left with the lock held, which is dropped meanwhile.
- */
-static void complete(Job *job)
+static uint64_t written_bytes(const Command *c)
 {
-    Stream *stream = job->stream;
-    pthread_mutex_unlock(&lock);
-    if (job->finish) {
-        Stream *outer = executing;
-        executing = stream;
-        job->finish(job->payload);
-        executing = outer;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < c->slot_count; i++) {
+        if (c->slots[i].access & SLOT_WRITE)
+            bytes += c->slots[i].bytes;
     }
-    for (uint32_t i = 0; i < job->buffer_count; i++)
-        buffer_release(job->buffers[i]);
-    pthread_mutex_lock(&lock);
+    return bytes;
+}
 
-    stream->head = job->next;
+static void append(Stream *stream, Command *c)
+{
+    c->next = NULL;
+    if (stream->tail)
+        stream->tail->next = c;
+    else
+        stream->head = c;
+    stream->tail = c;
+    atomic_fetch_add_explicit(&stream->bytes, written_bytes(c), memory_order_relaxed);
+}
+
+void stream_complete(Command *c, const CommandResult *result)
+{
+    Stream *stream = c->stream, *outer = stream_execute(c->stream);
+    uint64_t bytes = written_bytes(c);
+    conclude(c, result);
+    stream_execute(outer);
+
+    pthread_mutex_lock(&lock);
+    atomic_fetch_sub_explicit(&stream->bytes, bytes, memory_order_relaxed);
+    stream->head = c->next;
     if (!stream->head)
         stream->tail = NULL;
-    atomic_store(&stream->completed, job->seq);
+    atomic_store(&stream->completed, c->last);
     if (stream->head)
         start(stream->head);
     tell_waiters(stream);
-    alloc_free(job);
-}
-
-/* Take part in an offered job. Called and left with the lock held. */
-static void enter(Job *job)
-{
-    uint32_t worker = job->entered++;
-    job->executing++;
-    if (job->entered == job->places)
-        unlist(job);
     pthread_mutex_unlock(&lock);
-
-    Stream *outer = executing;
-    executing = job->stream;
-    for (;;) {
-        uint64_t block = atomic_fetch_add_explicit(&job->next_block, 1,
-                                                   memory_order_relaxed);
-        if (block >= job->blocks)
-            break;
-        if (job->run)
-            job->run(job->payload, (uint32_t) block, worker);
-    }
-    executing = outer;
-
-    pthread_mutex_lock(&lock);
-    unlist(job);
-    if (--job->executing == 0)
-        complete(job);
+    command_free(c);
 }
 
-bool stream_work(void)
+Stream *stream_execute(Stream *stream)
 {
-    pthread_mutex_lock(&lock);
-    Job *job = offered_first;
-    if (job)
-        enter(job);
-    pthread_mutex_unlock(&lock);
-    return job != NULL;
+    Stream *before = executing;
+    executing = stream;
+    return before;
 }
 
-bool stream_in_job(void)
+bool stream_in_command(void)
 {
     return executing != NULL;
 }
 
-/* Do something that brings 'stream' forward; false if others are at it already. */
-static bool help(const Stream *stream)
+/* ----------------------------------------------- what the thread runs itself */
+
+static void keep(Stream *stream, Command *c)
 {
-    Job *job = stream->head;
-    if (job && job->blocked)
-        job = offered_first;
-    if (!job || !job->offered)
-        return false;
-    enter(job);
-    return true;
+    c->next = NULL;
+    if (kept_last)
+        kept_last->next = c;
+    else
+        kept_first = c;
+    kept_last = c;
+    stream->kept++;
+    thread_self.kept++;
 }
 
-/* Wait with the lock held. Inside of a job of the same stream the wait could not end,
- * so it does not begin. */
+/* Raise 'completed', wake who waits, and start what stands in the queue. */
+static void pass(Stream *stream, uint64_t seq)
+{
+    atomic_store(&stream->completed, seq);
+    if (!atomic_load(&stream->waited) &&
+        atomic_load_explicit(&stream->submitted, memory_order_relaxed) ==
+            seq + stream->kept)
+        return;
+    pthread_mutex_lock(&lock);
+    Command *head = stream->head;
+    if (head && head->seq == seq + 1)
+        start(head);
+    tell_waiters(stream);
+    pthread_mutex_unlock(&lock);
+}
+
+/* A command takes too long: its device goes on with it, and what is kept behind it
+ * waits in the queue. */
+static void hand_over(Stream *stream, Command *c)
+{
+    Command *rest = kept_first, *others = NULL, **end = &others, *queue;
+    pthread_mutex_lock(&lock);
+    queue = stream->head;
+    stream->head = stream->tail = NULL;
+    append(stream, c);
+    kept_last = NULL;
+    while (rest) {
+        Command *next = rest->next;
+        if (rest->stream == stream) {
+            append(stream, rest);
+            stream->kept--;
+            thread_self.kept--;
+        } else {
+            rest->next = NULL;
+            *end = kept_last = rest;
+            end = &rest->next;
+        }
+        rest = next;
+    }
+    kept_first = others;
+    if (queue) { /* their bytes are counted */
+        stream->tail->next = queue;
+        while (stream->tail->next)
+            stream->tail = stream->tail->next;
+    }
+    c->device->start(c->device, c);
+    if (sleeping)
+        pthread_cond_broadcast(&progress);
+    pthread_mutex_unlock(&lock);
+}
+
+static void wait_points(const Command *c);
+
+static void run_kept(Stream *stream, Command *c)
+{
+    CommandResult result = {0};
+    if (c->point_count)
+        wait_points(c);
+    c->cause = find_cause(c);
+    Stream *outer = stream_execute(stream);
+    if (!c->cause && !c->device->run(c->device, c, &result)) {
+        stream_execute(outer);
+        hand_over(stream, c);
+        return;
+    }
+    conclude(c, &result);
+    stream_execute(outer);
+    uint64_t last = c->last;
+    command_free(c);
+    pass(stream, last);
+}
+
+/* Inside of a command of the same stream, what it has submitted comes after it. */
+void stream_run(void)
+{
+    while (kept_first && kept_first->stream != executing) {
+        Command *c = kept_first;
+        kept_first = c->next;
+        if (!kept_first)
+            kept_last = NULL;
+        c->stream->kept--;
+        thread_self.kept--;
+        run_kept(c->stream, c);
+    }
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+static uint32_t device_threads(Device *device)
+{
+    return device->threads ? device->threads(device) : 1;
+}
+
+/* Do something that brings 'stream' forward; false if others are at it already. With the
+ * lock held, which is released meanwhile. */
+static bool help(Stream *stream)
+{
+    Device *device = stream->device;
+    const Command *head = stream->head;
+    if (!head || !device->help)
+        return false;
+    const Stream *which = head->blocked ? NULL : stream;
+    pthread_mutex_unlock(&lock);
+    bool helped = device->help(device, which);
+    pthread_mutex_lock(&lock);
+    return helped;
+}
+
+/* What was executed on the way may have submitted commands of this thread. With the lock
+ * held, which is released meanwhile. */
+static void run_kept_meanwhile(void)
+{
+    if (!thread_self.kept || executing)
+        return;
+    pthread_mutex_unlock(&lock);
+    stream_run();
+    pthread_mutex_lock(&lock);
+}
+
+/* Wait with the lock held. Inside of a command of the same stream the wait could not
+ * end, so it does not begin. */
 static void wait_locked(Stream *stream, uint64_t position)
 {
-    bool spin = pool_may_spin();
+    Device *device = stream->device;
+    bool spin = device->poll != NULL;
     while (!stream_passed(stream, position) && executing != stream) {
-        if (help(stream))
+        if (help(stream)) {
+            run_kept_meanwhile();
             continue;
+        }
         if (spin) {
             pthread_mutex_unlock(&lock);
             uint64_t since = clock_ns();
-            while (!stream_passed(stream, position) && pool_spin(since))
+            while (!stream_passed(stream, position) && device->poll(device, since))
                 ;
             pthread_mutex_lock(&lock);
             spin = false;
@@ -519,210 +652,17 @@ static void wait_locked(Stream *stream, uint64_t position)
     }
 }
 
-/* -------------------------------------------------------------- submission */
-
-/* What the completion of a job run in the calling thread has to do for others: wake
- * them, and start what the job itself has submitted. */
-static void follow_up(Stream *stream)
+static void wait_points(const Command *c)
 {
     pthread_mutex_lock(&lock);
-    if (stream->head && !stream->head->offered && !stream->head->blocked &&
-        !stream->head->entered)
-        start(stream->head);
-    tell_waiters(stream);
-    if (pool_workers() == 0)
-        wait_locked(stream, stream_position(stream));
+    for (uint32_t i = 0; i < c->point_count; i++)
+        wait_locked(c->points[i].stream, c->points[i].seq);
     pthread_mutex_unlock(&lock);
 }
-
-static void pass(Stream *stream, uint64_t seq)
-{
-    atomic_store(&stream->completed, seq);
-    if (atomic_load(&stream->waited) ||
-        atomic_load_explicit(&stream->submitted, memory_order_relaxed) != seq)
-        follow_up(stream);
-}
-
-static void run_blocks(Stream *stream, const JobSpec *spec)
-{
-    Stream *outer = executing;
-    executing = stream;
-    if (spec->run) {
-        for (uint32_t block = 0; block < spec->blocks; block++)
-            spec->run(spec->payload, block, 0);
-    }
-    if (spec->finish)
-        spec->finish(spec->payload);
-    executing = outer;
-}
-
-static Job *create_job(Stream *stream, const JobSpec *spec)
-{
-    uint32_t buffer_count = spec->read_count + spec->write_count;
-    Job *job = alloc_get(sizeof(Job) + stream_count * sizeof(Dependency) +
-                         buffer_count * sizeof(Buffer *));
-    TRY(job, NULL);
-    *job = (Job) {.stream = stream, .run = spec->run, .finish = spec->finish,
-                  .payload = spec->payload, .blocks = spec->blocks,
-                  .places = spec->workers ? spec->workers : pool_worker_bound(),
-                  .dependencies = (Dependency *) (job + 1)};
-    job->buffers = (Buffer **) (job->dependencies + stream_count);
-    for (uint32_t i = 0; i < spec->read_count; i++)
-        job->buffers[job->buffer_count++] = spec->reads[i];
-    for (uint32_t i = 0; i < spec->write_count; i++)
-        job->buffers[job->buffer_count++] = spec->writes[i];
-    for (uint32_t i = 0; i < buffer_count; i++)
-        buffer_retain(job->buffers[i]);
-    return job;
-}
-
-/* The error of a queue entry that could not be had is nobody's business. */
-static Job *create_job_quietly(Stream *stream, const JobSpec *spec)
-{
-    ErrorRecord before;
-    error_save(&before);
-    Job *job = create_job(stream, spec);
-    if (!job)
-        error_restore(&before);
-    return job;
-}
-
-/* With the lock held. What jobs submit is part of what a halt waits for, so they go on.
- */
-static void wait_resumed(void)
-{
-    while (atomic_load(&halted) && !executing)
-        pthread_cond_wait(&resumed, &lock);
-}
-
-/* An open dependency of a job that is not submitted yet; also settles its buffers. */
-static Dependency open_dependency(Stream *stream, const JobSpec *spec)
-{
-    settle_all(spec, stream);
-    Collector collector = {.stream = stream};
-    collect_all(&collector, spec);
-    return collector.any;
-}
-
-/* Wait until nothing is before the job, then run it here. With the lock held, and
- * released on return. A job submitted from inside of another one of its stream has no
- * turn of its own and becomes a part of that. */
-static void run_here(Stream *stream, const JobSpec *spec)
-{
-    bool inside = executing == stream;
-    for (;;) {
-        wait_resumed();
-        Dependency d = open_dependency(stream, spec);
-        if (!inside && !idle(stream))
-            wait_locked(stream, stream_position(stream));
-        else if (d.stream)
-            wait_locked(d.stream, d.seq);
-        else
-            break;
-    }
-    uint64_t seq = stream_position(stream) + (inside ? 0 : 1);
-    mark_all(spec, stream, seq);
-    atomic_store(&stream->submitted, seq);
-    pthread_mutex_unlock(&lock);
-    run_blocks(stream, spec);
-    if (!inside)
-        pass(stream, seq);
-}
-
-static void enqueue(Stream *stream, const JobSpec *spec, Job *job)
-{
-    Collector collector = {.stream = stream, .entries = job->dependencies};
-    settle_all(spec, stream);
-    collect_all(&collector, spec);
-    job->dependency_count = collector.count;
-    job->seq = stream_position(stream) + 1;
-    mark_all(spec, stream, job->seq);
-    if (stream->tail)
-        stream->tail->next = job;
-    else
-        stream->head = job;
-    stream->tail = job;
-    atomic_store(&stream->submitted, job->seq);
-    /* If the job before is run by its submitter (who is us), that starts this one. */
-    if (stream->head == job && stream_passed(stream, job->seq - 1))
-        start(job);
-}
-
-/* Can the job run in the calling thread now, or must it, for lack of workers? */
-static bool belongs_here(Stream *stream, const JobSpec *spec)
-{
-    if (pool_size() == 1)
-        return executing != stream;
-    return spec->small && idle(stream) && !open_dependency(stream, spec).stream;
-}
-
-static void submit_slow(Stream *stream, const JobSpec *spec)
-{
-    pthread_mutex_lock(&lock);
-    wait_resumed();
-    bool here;
-    while (!(here = belongs_here(stream, spec)) && pool_size() > 1 &&
-           pool_workers() == 0) {
-        /* The lock of pool_start() precedes ours. */
-        pthread_mutex_unlock(&lock);
-        pool_start();
-        pthread_mutex_lock(&lock);
-        wait_resumed();
-    }
-    Job *job = here ? NULL : create_job_quietly(stream, spec);
-    if (!job) {
-        run_here(stream, spec);
-        return;
-    }
-    enqueue(stream, spec, job);
-    pthread_mutex_unlock(&lock);
-}
-
-/* Does the stream own the buffer? It takes those that nobody ever used. */
-static bool owns(Stream *stream, Buffer *buffer)
-{
-    Stream *owner = atomic_load(&buffer->owner);
-    return owner == stream ||
-           (!owner && atomic_compare_exchange_strong(&buffer->owner, &owner, stream));
-}
-
-static bool owns_all(Stream *stream, const JobSpec *spec)
-{
-    for (uint32_t i = 0; i < spec->read_count; i++)
-        TRY(owns(stream, spec->reads[i]), false);
-    for (uint32_t i = 0; i < spec->write_count; i++)
-        TRY(owns(stream, spec->writes[i]), false);
-    return true;
-}
-
-void stream_submit(Stream *stream, const JobSpec *spec)
-{
-    uint64_t last = atomic_load_explicit(&stream->submitted, memory_order_relaxed);
-    if (!spec->small || !stream_passed(stream, last) ||
-        atomic_load_explicit(&halted, memory_order_relaxed)) {
-        submit_slow(stream, spec);
-        return;
-    }
-
-    uint64_t seq = last + 1;
-    atomic_store(&stream->submitted, seq); /* announced */
-    if (atomic_load(&halted) || !owns_all(stream, spec)) {
-        pass(stream, seq);
-        submit_slow(stream, spec);
-        return;
-    }
-    for (uint32_t i = 0; i < spec->read_count; i++)
-        atomic_store_explicit(&spec->reads[i]->own_read, seq, memory_order_relaxed);
-    for (uint32_t i = 0; i < spec->write_count; i++)
-        atomic_store_explicit(&spec->writes[i]->own_write, seq, memory_order_relaxed);
-    run_blocks(stream, spec);
-    pass(stream, seq);
-}
-
-/* ----------------------------------------------------------------- waiting */
 
 void stream_wait(Stream *stream, uint64_t position)
 {
+    stream_run();
     if (stream_passed(stream, position))
         return;
     pthread_mutex_lock(&lock);
@@ -737,20 +677,31 @@ void stream_sync(Stream *stream)
 
 void stream_sync_all(void)
 {
+    stream_run();
     pthread_mutex_lock(&lock);
     for (Stream *s = streams; s; s = s->next)
         wait_locked(s, stream_position(s));
     pthread_mutex_unlock(&lock);
 }
 
+bool stream_all_idle(void)
+{
+    bool all = true;
+    pthread_mutex_lock(&lock);
+    for (const Stream *s = streams; s; s = s->next)
+        all = all && (idle(s) || s == executing);
+    pthread_mutex_unlock(&lock);
+    return all;
+}
+
 void stream_run_queued(void)
 {
-    pthread_once(&once, initialise); /* whoever forks has to know of workers */
+    pthread_once(&once, initialise); /* whoever forks has to know of threads */
     pthread_mutex_lock(&lock);
-    for (Stream *s = streams; s && pool_workers() == 0;) {
-        if (s->head) {
+    for (Stream *s = streams; s;) {
+        if (s->head && device_threads(s->device) == 0 && s != executing) {
             wait_locked(s, stream_position(s));
-            s = streams; /* jobs may have submitted jobs */
+            s = streams; /* commands may have submitted commands */
         } else {
             s = s->next;
         }
@@ -758,49 +709,39 @@ void stream_run_queued(void)
     pthread_mutex_unlock(&lock);
 }
 
-static Uses current_uses(const Buffer *buffer)
+bool stream_sync_buffer(const Buffer *buffer)
 {
-    Stream *owner = atomic_load(&buffer->owner);
-    return owner == &shared_mark ? shared_uses(buffer) : owner_uses(buffer, owner);
+    Stream *mine = own_stream(buffer->device);
+    stream_run();
+    if (mine && atomic_load(&buffer->owner) == mine) {
+        stream_wait(mine, atomic_load(&buffer->own_write));
+    } else {
+        pthread_mutex_lock(&lock);
+        Stream *owner = atomic_load(&buffer->owner);
+        StreamPoint write = owner == &shared_mark ? shared_uses(buffer).write
+                                                  : owner_uses(buffer, owner).write;
+        if (write.stream)
+            wait_locked(write.stream, write.seq);
+        pthread_mutex_unlock(&lock);
+    }
+    const ErrorRecord *failure = buffer_failure(buffer);
+    if (failure)
+        error_restore(failure);
+    return failure == NULL;
 }
 
-void stream_sync_buffer(const Buffer *buffer)
+bool stream_is_congested(const Stream *stream, uint64_t bytes)
 {
-    if (own_stream() && atomic_load(&buffer->owner) == own) {
-        stream_wait(own, atomic_load(&buffer->own_write));
-        return;
-    }
-    pthread_mutex_lock(&lock);
-    Dependency write = current_uses(buffer).write;
-    if (write.stream)
-        wait_locked(write.stream, write.seq);
-    pthread_mutex_unlock(&lock);
+    uint64_t queued = atomic_load_explicit(&stream->bytes, memory_order_relaxed);
+    return queued && queued + bytes > most_bytes;
 }
 
-void stream_sync_buffer_write(const Buffer *buffer)
+void stream_relieve(Stream *stream, uint64_t bytes)
 {
+    stream_run();
     pthread_mutex_lock(&lock);
-    Uses uses = current_uses(buffer);
-    if (uses.write.stream)
-        wait_locked(uses.write.stream, uses.write.seq);
-    if (uses.read.stream)
-        wait_locked(uses.read.stream, uses.read.seq);
-    if (uses.many) {
-        for (Stream *s = streams; s; s = s->next)
-            wait_locked(s, stream_position(s));
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-/* ------------------------------------------------------------------ errors */
-
-void stream_fail(Stream *stream, const ErrorRecord *error)
-{
-    pthread_mutex_lock(&lock);
-    if (!atomic_load(&stream->has_error)) {
-        stream->error = *error;
-        atomic_store(&stream->has_error, true);
-    }
+    while (stream_is_congested(stream, bytes) && stream->head && executing != stream)
+        wait_locked(stream, stream->head->seq);
     pthread_mutex_unlock(&lock);
 }
 
@@ -815,17 +756,133 @@ bool stream_check(Stream *stream)
     return false;
 }
 
+/* -------------------------------------------------------------- submission */
+
+/* With the lock held. What commands submit is part of what a halt waits for, so they go
+ * on. */
+static void wait_resumed(void)
+{
+    while (atomic_load(&halted) && !executing)
+        pthread_cond_wait(&resumed, &lock);
+}
+
+/* Room for a point of each stream, as there may be that many. */
+static bool reserve_points(Command *c, uint32_t count)
+{
+    if (count <= COMMAND_POINTS)
+        return true;
+    if (c->points != c->few)
+        alloc_free(c->points);
+    c->points = alloc_get(count * sizeof(StreamPoint));
+    if (!c->points)
+        c->points = c->few;
+    return c->points != c->few;
+}
+
+static bool submit_slow(Stream *stream, Command *c)
+{
+    uint32_t room = COMMAND_POINTS;
+    pthread_mutex_lock(&lock);
+    wait_resumed();
+    while (atomic_load(&stream_count) > room) {
+        pthread_mutex_unlock(&lock);
+        room = atomic_load(&stream_count);
+        if (!reserve_points(c, room)) {
+            c->device->discard(c->device, c);
+            command_free(c);
+            return false;
+        }
+        pthread_mutex_lock(&lock);
+        wait_resumed();
+    }
+    enter(c);
+    bool alone = device_threads(c->device) == 0 && !stream->head;
+    if (alone || (c->small && !stream->head && !c->point_count &&
+                  stream_passed(stream, c->seq - 1 - stream->kept))) {
+        keep(stream, c);
+    } else {
+        append(stream, c);
+        /* If the one before is run by this thread, its end starts this one. */
+        if (stream->head == c && stream_passed(stream, c->seq - 1))
+            start(c);
+    }
+    pthread_mutex_unlock(&lock);
+    return true;
+}
+
+/* Does the stream own the buffer? It takes those that nobody ever used. */
+static bool owns(Stream *stream, Buffer *buffer)
+{
+    Stream *owner = atomic_load(&buffer->owner);
+    return owner == stream ||
+           (!owner && atomic_compare_exchange_strong(&buffer->owner, &owner, stream));
+}
+
+static bool owns_all(Stream *stream, const Command *c)
+{
+    for (uint32_t i = 0; i < c->slot_count; i++)
+        TRY(owns(stream, c->slots[i].buffer), false);
+    return true;
+}
+
+/* The number that was announced last is nobody's: it has passed when those before it
+ * have. */
+static void void_announced(Stream *stream, uint64_t seq)
+{
+    Command *last = NULL;
+    for (Command *c = stream->kept ? kept_first : NULL; c; c = c->next) {
+        if (c->stream == stream)
+            last = c;
+    }
+    if (last)
+        last->last = seq;
+    else
+        pass(stream, seq);
+}
+
+bool stream_submit(Stream *stream, Command *c)
+{
+    c->stream = stream;
+    c->interrupts = interrupt_requests();
+    if (!c->device->prepare(c->device, c)) {
+        command_free(c);
+        return false;
+    }
+    if (stream->tap)
+        stream->tap(stream->tap_payload, c);
+    uint64_t last = atomic_load_explicit(&stream->submitted, memory_order_relaxed);
+    if (!c->small || !stream_passed(stream, last - stream->kept) ||
+        atomic_load_explicit(&halted, memory_order_relaxed))
+        return submit_slow(stream, c);
+
+    c->seq = c->last = last + 1;
+    atomic_store(&stream->submitted, c->seq); /* announced */
+    if (atomic_load(&halted) || !owns_all(stream, c)) {
+        void_announced(stream, c->seq);
+        return submit_slow(stream, c);
+    }
+    for (uint32_t i = 0; i < c->slot_count; i++) {
+        Buffer *b = c->slots[i].buffer;
+        atomic_store_explicit(c->slots[i].access & SLOT_WRITE ? &b->own_write
+                                                              : &b->own_read,
+                              c->seq, memory_order_relaxed);
+    }
+    keep(stream, c);
+    return true;
+}
+
 /* ------------------------------------------------- halt, shutdown and fork */
 
 /* On return the lock is held and no stream has work, nor gets any until 'halted' is
  * cleared. */
 static void halt_locked(void)
 {
+    stream_run();
     pthread_mutex_lock(&lock);
     while (atomic_load(&halted))
         pthread_cond_wait(&resumed, &lock);
     atomic_store(&halted, true);
-    /* Jobs may submit jobs, so go round until all are idle at once. */
+    /* Commands may submit commands, so go round until all are idle at once. */
     for (Stream *s = streams; s;) {
         if (idle(s)) {
             s = s->next;
@@ -847,11 +904,10 @@ void stream_shutdown(void)
 {
     if (executing)
         return;
-    pool_stop();
     halt_locked();
     Stream *s = streams;
     streams = NULL;
-    stream_count = 0;
+    atomic_store(&stream_count, 0);
     while (s) {
         Stream *next = s->next;
         if (stream_position(s) > base_position)
@@ -863,28 +919,24 @@ void stream_shutdown(void)
     resume_locked();
 }
 
-/* A fork from inside of a job cannot wait for that job: it takes the locks only, and in
- * the child no other job goes on. */
+/* A fork from inside of a command cannot wait for that: it takes the locks only, and in
+ * the child no other command goes on. */
 static void fork_prepare(void)
 {
-    if (executing) {
+    if (executing)
         pthread_mutex_lock(&lock);
-    } else {
-        pool_fork_lock();
+    else
         halt_locked();
-    }
     buffer_fork_lock();
 }
 
 static void fork_parent(void)
 {
     buffer_fork_unlock();
-    if (executing) {
+    if (executing)
         pthread_mutex_unlock(&lock);
-    } else {
+    else
         resume_locked();
-        pool_fork_unlock();
-    }
 }
 
 static void fork_child(void)
@@ -893,8 +945,10 @@ static void fork_child(void)
     pthread_cond_init(&progress, NULL);
     pthread_cond_init(&resumed, NULL);
     sleeping = 0;
-    for (Stream *s = streams; s; s = s->next)
-        s->orphan = s != own;
-    pool_fork_child(!executing);
+    for (Stream *s = streams; s; s = s->next) {
+        s->orphan = true;
+        for (uint32_t i = 0; i < DEVICE_MOST; i++)
+            s->orphan = s->orphan && s != own[i];
+    }
     fork_parent();
 }

@@ -1,21 +1,26 @@
 /*
- * stream.h -- ordered, asynchronous work
+ * stream.h -- ordered, asynchronous commands
  *
- * A Stream is a queue of jobs that run one after the other; jobs of different streams
- * run side by side. A job is a function called for blocks 0 ... blocks-1 by any number
- * of threads at once. Each thread has one stream (stream_self); it lives until all its
- * work is done, even if the thread ends earlier.
+ * A Stream is a queue of commands of one device that run one after the other; commands
+ * of different streams run side by side. Each thread has one stream for each device
+ * (stream_self); it lives until all its work is done, even if the thread ends earlier.
  *
- *     stream_submit ──► queue of the stream ──► head job offered to the pool
- *                                              └─► last block done: finish(), next job
+ *     stream_submit ──► small, stream idle: kept for the thread ──► stream_run()
+ *                  └──► queue ──► its turn has come: Device.start() ──► stream_complete()
  *
- * A job names the buffers it reads and writes. It keeps them alive, and it does not
- * start before jobs of other streams that write (or, for its own writes, read) them
- * have finished. Jobs marked small run in the calling thread at once if nothing is
- * queued before them and no dependency is open. With no workers, everything runs in the
- * calling thread at once.
+ * Submitting runs nothing and waits for nothing, so it can be done with any lock held.
+ * What was kept for the thread has to be run soon, without locks, since others may wait
+ * for it: stream_run().
  *
- * fork(): before it, all streams are drained; the child starts with a fresh pool.
+ * The slots of a command say which buffers it reads and writes. It keeps them alive, and
+ * it does not start before commands of other streams that write (or, for its own writes,
+ * read) them have ended. A command that fails, or that reads what a failed one was to
+ * write, marks the buffers that it was to write as failed.
+ *
+ * A thread that waits helps with the work, so everything ends even if the device has no
+ * threads of its own.
+ *
+ * fork(): before it, all streams are drained.
  */
 #ifndef DEVICE_STREAM_H
 #define DEVICE_STREAM_H
@@ -25,44 +30,39 @@
 
 #include "base/error.h"
 #include "device/buffer.h"
+#include "device/command.h"
 
+typedef struct Device Device;
 typedef struct Stream Stream;
 
-typedef struct JobSpec {
-    /** Called for each block, concurrently, with distinct worker numbers (see pool.h).
-     *  It must not wait for streams. What it submits to its own one runs after it.
-     *  NULL: nothing. */
-    void (*run)(void *payload, uint32_t block, uint32_t worker);
-    /** Called once after the last block (or NULL); releases the payload. No lock is
-     *  held. It must not call into the stream. */
-    void (*finish)(void *payload);
-    void *payload;
-    uint32_t blocks;    /* 0: only finish() is called, in order */
-    uint32_t workers;   /* worker numbers stay below this; 0: pool_worker_bound() */
-    bool small;         /* too small to be worth sharing */
-    Buffer *const *reads;  /* buffers read, borrowed for the call */
-    Buffer *const *writes; /* buffers written (and possibly read) */
-    uint32_t read_count, write_count;
-} JobSpec;
+/** The calling thread's stream for a device; created on first use, NULL if memory is
+ *  out. */
+Stream *stream_self(Device *device);
+/** Append a command to the calling thread's own stream, which takes it over. False
+ *  (error recorded): memory is out; the command is released and nobody is told. */
+bool stream_submit(Stream *stream, Command *command);
+/** Run what was kept for the calling thread (thread_self.kept commands). Without
+ *  locks. */
+void stream_run(void);
 
-/** The calling thread's stream; created on first use, NULL if memory is out. */
-Stream *stream_self(void);
-/** Append a job to the calling thread's own stream. Cannot fail: if memory for the
- *  queue is out, the stream is drained and the job run in the calling thread. */
-void stream_submit(Stream *stream, const JobSpec *spec);
-/** Wait (helping) until all jobs submitted so far have finished. */
+/** Wait (helping) until all commands submitted so far have ended. */
 void stream_sync(Stream *stream);
-/** Wait for all streams of all threads. */
+/** Wait for all streams of all threads and devices. */
 void stream_sync_all(void);
-/** Wait until a buffer's last writer has finished, so that the host may read it. */
-void stream_sync_buffer(const Buffer *buffer);
-/** Wait until nothing reads or writes a buffer any more, so that the host may write it.
- */
-void stream_sync_buffer_write(const Buffer *buffer);
+/** Have all commands of all streams ended? */
+bool stream_all_idle(void);
+/** Wait until a buffer's last writer has ended, so that it can be read. False: it
+ *  failed, and the error is the calling thread's. */
+bool stream_sync_buffer(const Buffer *buffer);
+/** Wait until the commands that are on their way write so little that so many bytes
+ *  more are no burden. */
+void stream_relieve(Stream *stream, uint64_t bytes);
+/** Would that wait? */
+bool stream_is_congested(const Stream *stream, uint64_t bytes);
 
-/** Position in a stream: its number of submitted jobs. */
+/** Position in a stream: its number of submitted commands. */
 uint64_t stream_position(const Stream *stream);
-/** Have all jobs up to a position finished? */
+/** Have all commands up to a position ended? */
 bool stream_passed(const Stream *stream, uint64_t position);
 /** Wait until they have. */
 void stream_wait(Stream *stream, uint64_t position);
@@ -70,24 +70,32 @@ void stream_wait(Stream *stream, uint64_t position);
 void stream_retain(Stream *stream);
 void stream_release(Stream *stream);
 
-/** Report an error from inside a job; the next sync of the stream's thread returns it.
- */
-void stream_fail(Stream *stream, const ErrorRecord *error);
-/** Take the stream's first error, if any, as the calling thread's error; true if there
- *  was none. */
+/** Make the first error of a command of this stream that nobody was told of yet the
+ *  calling thread's; true if there is none. */
 bool stream_check(Stream *stream);
+/** Have 'tap' see each command that the calling thread submits to a stream of its own
+ *  from now on, before it runs (NULL: no more). */
+void stream_set_tap(Stream *stream, void (*tap)(void *payload, const Command *command),
+                    void *payload);
 
-/** Drain everything, stop workers, free idle streams. No other call may run meanwhile.
- *  Later calls start anew; buffers that survive count as unused. */
+/** Drain everything and free the streams, with no other call under way. Later calls
+ *  start anew; buffers that survive count as unused. */
 void stream_shutdown(void);
 
-/* For pool.c: */
+/* For devices: */
 
-/** Execute blocks of one offered job; false if nothing is offered. */
-bool stream_work(void);
-/** Is the calling thread executing a job? */
-bool stream_in_job(void);
-/** Execute all that is queued, unless there are workers, who will. */
+/** Register the handlers of fork(); at a later time than locks inside of those of
+ *  streams, before those outside. */
+void stream_prepare_fork(void);
+
+/** A command that was started has ended. Without locks, by any thread. */
+void stream_complete(Command *command, const CommandResult *result);
+/** The calling thread begins or ends to execute commands of this stream (NULL: of none);
+ *  what it was inside of before. */
+Stream *stream_execute(Stream *stream);
+/** Is the calling thread executing a command? */
+bool stream_in_command(void);
+/** Run what is queued for devices that have no threads any more. */
 void stream_run_queued(void);
 
 #endif

@@ -17,15 +17,16 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "device/code.h"
 #include "ir/program.h"
-
-/** Compiled form of one Program; its content belongs to the engine. Immutable once
- *  made, used by many threads at once. */
-typedef struct EngineCode EngineCode;
 
 typedef struct Engine {
     /** Required. Name in DRJIT_CPU_ENGINE, logs and history. */
     const char *name;
+
+    /** Required. Which devices run its code: those of the same kind. Its code begins with
+     *  the record of that kind (CODE_CPU: CpuCode). */
+    CodeKind code;
 
     /** Optional (false). Does compile() take microseconds? Then kernels start with this
      *  engine, without a stage of interpretation. */
@@ -45,45 +46,32 @@ typedef struct Engine {
     bool (*supports)(Op op, VarType type, VarType operand);
 
     /** Required. Compile a legalised Program, which stays the caller's and may be
-     *  released afterwards. Called without locks, by several threads at once. NULL:
-     *  error recorded. 'hash' names the kernel (symbol names, logs). */
-    EngineCode *(*compile)(const Program *program, Hash128 hash);
-
-    /** Required. Compute lanes begin ... end-1 of a launch. 'args' has one 64-bit word
-     *  for each parameter slot (addresses and value bits). 'worker' is below the number
-     *  of threads of the pool and distinct for everything that runs at the same time;
-     *  'scratch' points to scratch() bytes (64-byte aligned) of this worker. Cannot
-     *  fail. 'begin' is a multiple of 64 except that it may also be 0. */
-    void (*launch)(const EngineCode *code, const uint64_t *args, uint32_t begin,
-                   uint32_t end, uint32_t worker, void *scratch);
-
-    /** Optional (NULL: none needed). Bytes of scratch memory each worker needs. */
-    size_t (*scratch)(const EngineCode *code);
-
-    /** Required. Release compiled code. No launch of it is running. */
-    void (*free)(EngineCode *code);
+     *  released afterwards. Called without locks, by several threads at once. The code is
+     *  immutable, and used by many threads at once; one reference. NULL: error recorded.
+     *  'hash' names the kernel (symbol names, logs). */
+    Code *(*compile)(const Program *program, Hash128 hash);
 
     /** Optional (NULL: nothing to keep). The code as position-independent bytes for the
      *  disk cache, owned by the code. */
-    bool (*save)(const EngineCode *code, const void **data, size_t *size);
+    bool (*save)(const Code *code, const void **data, size_t *size);
     /** Required if save is there. Rebuild code from what save gave for an equal Program
      *  and fingerprint. The bytes are authenticated but are checked all the same. */
-    EngineCode *(*load)(const void *data, size_t size);
+    Code *(*load)(const void *data, size_t size);
 
     /** Required. Bytes of code, for logs. */
-    size_t (*code_size)(const EngineCode *code);
+    size_t (*code_size)(const Code *code);
 
     /** Optional (NULL: the Program text says it all). The engine's IR as text, for
      *  PrintIR and golden files. */
     bool (*write_ir)(const Program *program, Hash128 hash, Text *out);
 
+    /** Required and optional (0). Picoseconds that an operation takes, about: for each
+     *  lane, and once for every CPU_STEP lanes on top of that. */
+    uint16_t lane_ps, step_ps;
+
     /** Required. Expected time of compile(), in nanoseconds, for the choice of
      *  engine. */
     uint64_t (*compile_estimate)(const Program *program);
-
-    /** Optional (NULL: makes no difference). Nobody waits for what this thread compiles
-     *  from now on, so that it may take longer for faster code. */
-    void (*compile_in_background)(void);
 } Engine;
 
 /** The engines of this build, in the order of preference for long-running kernels; ends

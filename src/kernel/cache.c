@@ -30,7 +30,6 @@
 #include "base/log.h"
 #include "kernel/cache_table.h"
 #include "kernel/compile.h"
-#include "kernel/launch.h"
 #include "kernel/literals.h"
 #include "kernel/tier.h"
 
@@ -53,6 +52,7 @@ typedef struct Pending {
 /* What is to be compiled. */
 typedef struct Order {
     ProgramKey key;
+    const Device *device;
     const Program *program;
     Hash128 traced_skeleton;
     Program *general; /* 'program' of a generalised kernel, handed over; else NULL */
@@ -69,7 +69,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static CacheTable table;
 static Pending *pending_list;
 static CacheStats stats;
-static uint32_t bound; /* 0: not read yet */
+static uint32_t bound;     /* 0: not read yet */
+static uint32_t upgrading; /* threads that are in tier_upgrade() */
 
 static _Atomic uint64_t environment; /* 0: not computed yet */
 static _Atomic uint64_t wanted_target;
@@ -79,7 +80,7 @@ static _Atomic uint64_t wanted_target;
 static void fork_prepare(void)
 {
     pthread_mutex_lock(&lock);
-    while (pending_list)
+    while (pending_list || upgrading)
         pthread_cond_wait(&made, &lock);
     tier_fork_lock();
 }
@@ -93,7 +94,6 @@ static void fork_parent(void)
 static void fork_child(void)
 {
     pthread_cond_init(&made, NULL);
-    tier_fork_child();
     fork_parent();
 }
 
@@ -118,7 +118,7 @@ const Engine *cache_forced_engine(void)
     return NULL;
 }
 
-uint64_t cache_environment(void)
+static uint64_t find_environment(void)
 {
     uint64_t known = atomic_load_explicit(&environment, memory_order_relaxed);
     if (known)
@@ -128,6 +128,11 @@ uint64_t cache_environment(void)
     uint64_t result = hash_64(name, strlen(name), atomic_load(&wanted_target)) | 1;
     atomic_store(&environment, result);
     return result;
+}
+
+uint64_t cache_environment(const Device *device)
+{
+    return find_environment() + 2 * (uint64_t) device->index;
 }
 
 void cache_set_target(uint64_t target)
@@ -154,10 +159,8 @@ void cache_retain(Kernel *kernel)
 
 static void free_kernel(Kernel *kernel)
 {
-    if (kernel->base.code)
-        kernel->base.engine->free(kernel->base.code);
-    if (kernel->better.code)
-        kernel->better.engine->free(kernel->better.code);
+    code_release(kernel->base.code);
+    code_release(kernel->better.code);
     program_free(kernel->program);
     program_free(kernel->traced);
     alloc_free(kernel->value_literals);
@@ -208,25 +211,6 @@ Kernel *cache_find(const Program *program, const ProgramKey *key)
 
 /* ---------------------------------------------------------------------- make */
 
-static void choose_upgrade(Kernel *kernel, const Engine *better)
-{
-    if (!better)
-        return;
-    kernel->better.engine = better;
-    kernel->estimate_ns = better->compile_estimate(kernel->program);
-    if (!kernel->estimate_ns)
-        kernel->estimate_ns = 1;
-    if (!tier_ready(better))
-        return;
-    KernelCode code;
-    if (compile_code(kernel->program, kernel->key.full, better, COMPILE_LOAD_ONLY,
-                     &code, &kernel->from_disk)) {
-        kernel->better = code;
-        atomic_store(&kernel->upgraded, true);
-        atomic_store(&kernel->upgrade_state, TIER_DONE);
-    }
-}
-
 static bool take_programs(Kernel *kernel, Order *order)
 {
     if (!order->general) {
@@ -248,8 +232,8 @@ static bool compile_base(Kernel *kernel, const Order *order, const Engine **bett
 {
     const Engine *base;
     do {
-        TRY(tier_engines(order->program, &base, better), false);
-        if (compile_code(order->program, order->key.full, base, 0, &kernel->base,
+        TRY(tier_engines(order->program, order->device->code, &base, better), false);
+        if (compile_code(order->program, order->key.full, base, &kernel->base,
                          &kernel->from_disk))
             return true;
     } while (error_code() == JIT_ERROR_SYSTEM && tier_refuse(base));
@@ -266,13 +250,11 @@ static Kernel *make(Order *order)
     atomic_init(&kernel->refs, 1);
     const Engine *better;
     if (!compile_verify(order->program) || !compile_base(kernel, order, &better) ||
-        !take_programs(kernel, order) ||
-        !launch_costs(kernel->program, &kernel->costs)) {
+        !take_programs(kernel, order)) {
         cache_release(kernel);
         return NULL;
     }
-    kernel->interpreted = tier_is_interpreter(kernel->base.engine);
-    choose_upgrade(kernel, better);
+    tier_begin(kernel, better);
     kernel->build_ns = clock_ns() - start;
     return kernel;
 }
@@ -459,14 +441,15 @@ static bool order_general(Order *order, const Program *program, const ProgramKey
     order->program = order->general;
     order->traced = program;
     order->traced_skeleton = key->skeleton;
-    order->key = key_compute(order->general, cache_environment());
+    order->key = key_compute(order->general, cache_environment(order->device));
     return true;
 }
 
 static Kernel *get_general(const Program *program, const ProgramKey *key,
-                           const Kernel *sibling, LiteralOrigin origin, void *context)
+                           const Device *device, const Kernel *sibling,
+                           LiteralOrigin origin, void *context)
 {
-    Order order = { 0 };
+    Order order = { .device = device };
     Kernel *kernel = NULL;
     bool fresh = false;
     if (order_general(&order, program, key, sibling))
@@ -478,8 +461,8 @@ static Kernel *get_general(const Program *program, const ProgramKey *key,
     return kernel;
 }
 
-Kernel *cache_get(const Program *program, const ProgramKey *key, LiteralOrigin origin,
-                  void *context)
+Kernel *cache_get(const Program *program, const ProgramKey *key, const Device *device,
+                  LiteralOrigin origin, void *context)
 {
     cache_init();
     pthread_mutex_lock(&lock);
@@ -492,10 +475,11 @@ Kernel *cache_get(const Program *program, const ProgramKey *key, LiteralOrigin o
     }
     pthread_mutex_unlock(&lock);
     if (sibling) {
-        kernel = get_general(program, key, sibling, origin, context);
+        kernel = get_general(program, key, device, sibling, origin, context);
         cache_release(sibling);
     } else if (!kernel) {
         Order order = { .key = *key,
+                        .device = device,
                         .program = program,
                         .traced_skeleton = key->skeleton };
         bool fresh;
@@ -533,9 +517,22 @@ CacheStats cache_stats(void)
     return result;
 }
 
+void cache_upgrade(Kernel *kernel)
+{
+    pthread_mutex_lock(&lock);
+    upgrading++;
+    pthread_mutex_unlock(&lock);
+    log_hold();
+    tier_upgrade(kernel);
+    pthread_mutex_lock(&lock);
+    upgrading--;
+    pthread_cond_broadcast(&made);
+    pthread_mutex_unlock(&lock);
+    log_release();
+}
+
 void cache_shutdown(void)
 {
-    tier_stop();
     cache_flush();
     tier_reset();
     pthread_mutex_lock(&lock);

@@ -13,9 +13,8 @@
  *
  * Tiers (tier.c): with DRJIT_CPU_ENGINE unset, a kernel runs on the first engine that
  * compiles in microseconds. Without one it starts in `interp`; when the time spent
- * interpreting it reaches the expected time of compiling it (or a launch is
- * predicted to exceed that), a background thread compiles it with the preferred engine;
- * blocks started after that use the new code, even within a running launch.
+ * interpreting it reaches the expected time of compiling it, it is compiled by the
+ * thread that wants to launch it.
  *
  * Lock: cache lock, inside the graph lock, outside the runtime's. Engines are never
  * called with it held.
@@ -27,22 +26,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "device/device.h"
 #include "engine/engine.h"
 #include "kernel/key.h"
 
-/** Code of one kernel by one engine, with that engine's scratch needs. */
+/** Code of one kernel by one engine. */
 typedef struct KernelCode {
     const Engine *engine;
-    EngineCode *code;
-    size_t scratch;
+    Code *code; /* a reference */
 } KernelCode;
-
-/** What a launch is expected to cost, in picoseconds (launch.c). */
-typedef struct KernelCosts {
-    uint64_t base, better; /* for each lane, interpreted and compiled */
-    uint64_t step;         /* for each step of the interpreter, on top of that */
-    bool loops;            /* a guess, as it depends on how often loops run */
-} KernelCosts;
 
 typedef struct Kernel {
     ProgramKey key;
@@ -58,16 +50,14 @@ typedef struct Kernel {
 
     _Atomic uint32_t refs;   /* the table's one, and one for each launch and finder */
     KernelCode base;         /* made before the kernel is handed out */
-    /* The engine is set from the start (NULL: no upgrade), the rest is made in the
-     * background and valid once 'upgraded' is set. */
+    /* The engine is set from the start (NULL: no upgrade), the code is valid once
+     * 'upgraded' is set (tier.h). */
     KernelCode better;
-    _Atomic bool upgraded;   /* release by the compile thread, acquire by launches */
-    _Atomic uint32_t upgrade_state;  /* tier.h */
-    _Atomic uint64_t interp_ns;      /* time spent in 'base' so far, all threads */
+    _Atomic bool upgraded;
+    _Atomic uint32_t tier;
+    _Atomic uint64_t base_ns; /* that launches of 'base' took so far */
     uint64_t estimate_ns;    /* expected compile time of the better engine, 0: none */
     uint64_t build_ns;       /* time it took to make 'base' */
-    KernelCosts costs;
-    bool interpreted;        /* 'base' is the interpreter's */
     bool from_disk;
     struct Kernel *newer, *older;    /* order of use, guarded by the cache lock */
 } Kernel;
@@ -79,22 +69,22 @@ typedef const char *(*LiteralOrigin)(void *context, uint32_t literal);
  *  own pthread_atfork() handlers: these run in the opposite order, and so as locks
  *  nest. */
 void cache_init(void);
-/** Mixed into all keys: choice of engine and target. Cheap, loads no engine.
+/** Mixed into all keys: device, choice of engine and target. Cheap, loads no engine.
  *  (Within a process that is all the code depends on. Entries on disk name the engine's
  *  fingerprint instead.) */
-uint64_t cache_environment(void);
+uint64_t cache_environment(const Device *device);
 /** Announce that code for another target (any number that names it, 0 = the host) is
  *  wanted from now on: kernels are kept apart by it. */
 void cache_set_target(uint64_t target);
 /** Kernel for this Program if it is ready now; retained, NULL on a miss. May be called
  *  with the graph lock held. Generalised kernels count as hits. */
 Kernel *cache_find(const Program *program, const ProgramKey *key);
-/** Find or make it: waits for a running compile, generalises, reads the disk cache,
+/** Find or make it, for a device: waits for a running compile, generalises, reads the disk cache,
  *  compiles. Call without locks. 'program' is copied if kept, or shared
  *  (program_share). 'origin' (may be NULL) names literals in the log. Retained; NULL:
  *  error recorded, also in the threads that waited for it. */
-Kernel *cache_get(const Program *program, const ProgramKey *key, LiteralOrigin origin,
-                  void *context);
+Kernel *cache_get(const Program *program, const ProgramKey *key, const Device *device,
+                  LiteralOrigin origin, void *context);
 void cache_retain(Kernel *kernel);
 void cache_release(Kernel *kernel);
 /** Drop all kernels from the table (running ones are freed when they finish); the
@@ -104,7 +94,9 @@ uint32_t cache_size(void);
 /** Engine by DRJIT_CPU_ENGINE, or NULL for the automatic choice. An unknown or
  *  unavailable name is an error at the first compile. */
 const Engine *cache_forced_engine(void);
-/** Stop background compiles, flush (shutdown). */
+/** Compile a kernel with the better engine (tier_is_due()). Call without locks. */
+void cache_upgrade(Kernel *kernel);
+/** Flush, forget everything (shutdown). */
 void cache_shutdown(void);
 
 typedef struct CacheStats {

@@ -13,6 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/cpu_code.h"
+#include "kernel/cost.h"
 #include "kernel/disk.h"
 #include "lower/legalise.h"
 
@@ -30,14 +32,14 @@ static bool make_identity(const Program *program, const Engine *engine, Identity
     return true;
 }
 
-static EngineCode *load(const Engine *engine, const Identity *identity)
+static Code *load(const Engine *engine, const Identity *identity)
 {
     void *data;
     size_t size;
     TRY(disk_load(identity->hash, engine->name, identity->data, identity->size, &data,
                   &size),
         NULL);
-    EngineCode *code = engine->load(data, size);
+    Code *code = engine->load(data, size);
     alloc_free(data);
     if (!code)
         error_clear();
@@ -45,7 +47,7 @@ static EngineCode *load(const Engine *engine, const Identity *identity)
 }
 
 static void store(const Engine *engine, const Identity *identity,
-                  const EngineCode *code)
+                  const Code *code)
 {
     const void *data;
     size_t size;
@@ -72,11 +74,11 @@ bool compile_verify(const Program *program)
     return (simple && !verifying) || program_verify(program);
 }
 
-static EngineCode *compile(const Program *program, Hash128 hash, const Engine *engine)
+static Code *compile(const Program *program, Hash128 hash, const Engine *engine)
 {
     const Program *legal = legalise(program, engine);
     TRY(legal, NULL);
-    EngineCode *code = NULL;
+    Code *code = NULL;
     if (compile_verify(legal))
         code = engine->compile(legal, hash);
     if (legal != program)
@@ -85,10 +87,10 @@ static EngineCode *compile(const Program *program, Hash128 hash, const Engine *e
 }
 
 bool compile_code(const Program *program, Hash128 hash, const Engine *engine,
-                  uint32_t flags, KernelCode *out, bool *from_disk)
+                  KernelCode *out, bool *from_disk)
 {
     Identity identity = { NULL, 0, { 0, 0 } };
-    EngineCode *code = NULL;
+    Code *code = NULL;
     *from_disk = false;
     if (engine->save) {
         if (make_identity(program, engine, &identity))
@@ -97,7 +99,7 @@ bool compile_code(const Program *program, Hash128 hash, const Engine *engine,
             error_clear(); /* do without the disk */
         *from_disk = code != NULL;
     }
-    if (!code && !(flags & COMPILE_LOAD_ONLY)) {
+    if (!code) {
         code = compile(program, hash, engine);
         if (code && identity.data)
             store(engine, &identity, code);
@@ -105,8 +107,8 @@ bool compile_code(const Program *program, Hash128 hash, const Engine *engine,
     alloc_free(identity.data);
     if (!code)
         return false;
-    out->engine = engine;
-    out->code = code;
-    out->scratch = engine->scratch ? engine->scratch(code) : 0;
+    if (engine->code == CODE_CPU)
+        ((CpuCode *) (void *) code)->cost = cost_find(program, engine);
+    *out = (KernelCode) { engine, code };
     return true;
 }

@@ -6,17 +6,13 @@
 
 #include "kernel/cache.h"
 
-enum {
-    COMPILE_LOAD_ONLY = 1 /* take it from the disk cache or fail without an error */
-};
-
 /** Is the Program well-formed (program_verify())? Asked if it has control flow, and
  *  always with DRJIT_VERIFY=1 in the environment; else true. */
 bool compile_verify(const Program *program);
 /** Code for a Program, from disk ('*from_disk') or compiled and then stored there. The
- *  engine must be available(). False: error recorded (see COMPILE_LOAD_ONLY). No locks
- *  needed, none may be held. */
+ *  engine must be available(). False: error recorded. No locks needed, none may be
+ *  held. */
 bool compile_code(const Program *program, Hash128 hash, const Engine *engine,
-                  uint32_t flags, KernelCode *out, bool *from_disk);
+                  KernelCode *out, bool *from_disk);
 
 #endif

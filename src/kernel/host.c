@@ -7,11 +7,13 @@
  */
 #include "kernel/host.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/cpu_code.h"
 #include "ir/program.h"
 #include "lower/legalise.h"
 
@@ -27,7 +29,9 @@ typedef struct Staging {
     _Alignas(LINE) char result[BLOCK * 8];
 } Staging;
 
-static EngineCode *_Atomic kernels[FUNCTIONS][VarTypeCount];
+static Code *_Atomic kernels[FUNCTIONS][VarTypeCount];
+/* Held by those who use kernels; for writing by who releases them. */
+static pthread_rwlock_t users = PTHREAD_RWLOCK_INITIALIZER;
 
 static bool is_function(Op op)
 {
@@ -55,12 +59,12 @@ static Program *make_program(Op op, VarType type)
     return p;
 }
 
-static EngineCode *make_kernel(Op op, VarType type)
+static Code *make_kernel(Op op, VarType type)
 {
     Program *p = make_program(op, type);
     TRY(p, NULL);
     const Program *legal = legalise(p, &interp_engine);
-    EngineCode *code =
+    Code *code =
         legal ? interp_engine.compile(legal, (Hash128){ 0 }) : NULL;
     if (legal != p)
         program_free((Program *) (uintptr_t) legal);
@@ -68,29 +72,31 @@ static EngineCode *make_kernel(Op op, VarType type)
     return code;
 }
 
-static const EngineCode *find_kernel(Op op, VarType type)
+static const Code *find_kernel(Op op, VarType type)
 {
-    EngineCode *_Atomic *slot = &kernels[op - OP_SIN][type];
-    EngineCode *code = atomic_load_explicit(slot, memory_order_acquire);
+    Code *_Atomic *slot = &kernels[op - OP_SIN][type];
+    Code *code = atomic_load_explicit(slot, memory_order_acquire);
     if (code)
         return code;
     code = make_kernel(op, type);
     TRY(code, NULL);
-    EngineCode *other = NULL;
+    Code *other = NULL;
     if (atomic_compare_exchange_strong(slot, &other, code))
         return code;
-    interp_engine.free(code); /* another thread was faster */
+    code_release(code); /* another thread was faster */
     return other;
 }
 
 void host_shutdown(void)
 {
+    pthread_rwlock_wrlock(&users);
     for (uint32_t i = 0; i < FUNCTIONS; ++i)
         for (uint32_t type = 0; type < VarTypeCount; ++type) {
-            EngineCode *code = atomic_exchange(&kernels[i][type], NULL);
+            Code *code = atomic_exchange(&kernels[i][type], NULL);
             if (code)
-                interp_engine.free(code);
+                code_release(code);
         }
+    pthread_rwlock_unlock(&users);
 }
 
 /* 'count' entries of an operand from number 'first' on. */
@@ -105,13 +111,13 @@ static void stage(char *to, const InterpOperand *from, uint32_t size, size_t fir
             memcpy(to + (size_t) i * size, data, size);
 }
 
-static bool apply_function(Op op, VarType type, size_t count,
+static bool apply_kernel(Op op, VarType type, size_t count,
                            const InterpOperand *operands, void *result)
 {
-    const EngineCode *code = find_kernel(op, type);
+    const Code *code = find_kernel(op, type);
     TRY(code, false);
     const uint32_t arity = op_info[op].arity, size = type_info[type].size;
-    void *scratch = alloc_aligned(interp_engine.scratch(code));
+    void *scratch = alloc_aligned(cpu_code_scratch(code));
     TRY(scratch, false);
     Staging staging;
     uint64_t args[MOST_OPERANDS + 1];
@@ -122,11 +128,20 @@ static bool apply_function(Op op, VarType type, size_t count,
         uint32_t part = count - first < BLOCK ? (uint32_t) (count - first) : BLOCK;
         for (uint32_t i = 0; i < arity; ++i)
             stage(staging.operand[i], &operands[i], size, first, part);
-        interp_engine.launch(code, args, 0, part, 0, scratch);
+        cpu_code_run(code, args, 0, part, 0, scratch);
         memcpy((char *) result + first * size, staging.result, (size_t) part * size);
     }
     alloc_free(scratch);
     return true;
+}
+
+static bool apply_function(Op op, VarType type, size_t count,
+                           const InterpOperand *operands, void *result)
+{
+    pthread_rwlock_rdlock(&users);
+    bool ok = apply_kernel(op, type, count, operands, result);
+    pthread_rwlock_unlock(&users);
+    return ok;
 }
 
 bool host_apply(Op op, VarType type, VarType operand, size_t count,

@@ -6,7 +6,7 @@
  * is written out once as a kernel of the interpreter, which is kept. So literals that
  * are folded, host arithmetic and kernels have the same bits.
  *
- * Thread-safe, without locks; nothing of the graph is touched.
+ * Thread-safe; nothing of the graph is touched.
  */
 #ifndef KERNEL_HOST_H
 #define KERNEL_HOST_H
@@ -21,7 +21,7 @@ bool host_fold(Op op, VarType type, VarType operand, const uint64_t *args,
  *  recorded. */
 bool host_apply(Op op, VarType type, VarType operand, size_t count,
                 const InterpOperand *operands, void *result);
-/** Release the kernels. No other call is under way. */
+/** Release the kernels, once nobody uses them. */
 void host_shutdown(void);
 
 #endif

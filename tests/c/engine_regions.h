@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "device/cpu/cpu_code.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
@@ -161,10 +162,10 @@ static inline void show(const Program *p, const char *what, const char *engine)
     text_free(&text);
 }
 
-static inline EngineCode *compile(const Engine *engine, const Program *p,
+static inline Code *compile(const Engine *engine, const Program *p,
                                   const char *what)
 {
-    EngineCode *code = engine->compile(p, test_hash);
+    Code *code = engine->compile(p, test_hash);
     if (!code) {
         show(p, what, engine->name);
         Text text = { 0 };
@@ -176,14 +177,14 @@ static inline EngineCode *compile(const Engine *engine, const Program *p,
     return code;
 }
 
-static inline void launch(const Engine *engine, const EngineCode *code,
+static inline void launch(const Engine *engine, const Code *code,
                           const uint64_t *args, uint32_t begin, uint32_t end)
 {
     enum { GUARD = 64 };
-    size_t size = engine->scratch ? engine->scratch(code) : 0;
+    size_t size = cpu_code_scratch(code);
     uint8_t *scratch = aligned_alloc(64, (size + 63) / 64 * 64 + GUARD);
     memset(scratch, 0xa5, size + GUARD);
-    engine->launch(code, args, begin, end, 3, scratch);
+    cpu_code_run(code, args, begin, end, 3, scratch);
     for (size_t i = size; i < size + GUARD; i++) {
         assert_int_equal(scratch[i], 0xa5);
     }
@@ -213,7 +214,7 @@ static inline void compare_arrays(const Program *p, void *const *expected,
 static inline void run_engine(const Engine *engine, const Program *p,
                               Reference *reference, const char *what)
 {
-    EngineCode *code = compile(engine, p, what);
+    Code *code = compile(engine, p, what);
     void *arrays[SLOTS] = { 0 }, *expected[SLOTS] = { 0 }, *found[SLOTS] = { 0 };
     uint64_t args[SLOTS] = { 0 };
     for (uint32_t i = 0; i < p->param_count; i++) {
@@ -238,7 +239,7 @@ static inline void run_engine(const Engine *engine, const Program *p,
         free_arrays(p, found);
     }
     free_arrays(p, arrays);
-    engine->free(code);
+    code_release(code);
 }
 
 /* Takes the Program over. */

@@ -24,6 +24,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "device/buffer.h"
+#include "device/cpu/cpu_code.h"
+#include "device/cpu/cpu_device.h"
 #include "device/cpu/pool.h"
 #include "device/stream.h"
 #include "engine/interp/interp.h"
@@ -78,10 +80,15 @@ static inline void gate_await(Gate *gate)
 
 /* ------------------------------------------------------------- fake engines */
 
-struct EngineCode {
+typedef struct FakeCode {
+    CpuCode cpu;
     Program *program;
-    size_t scratch;
-};
+} FakeCode;
+
+static inline FakeCode *fake_code(const void *code)
+{
+    return (FakeCode *) (uintptr_t) code;
+}
 
 typedef struct Fake {
     _Atomic uint32_t compiles, launches, loads, live;
@@ -141,21 +148,22 @@ static inline uint32_t fake_lane(const Program *p, const uint64_t *args, uint32_
     return p->inst_count;
 }
 
-static inline EngineCode *fake_new(Fake *fake, const Program *program)
+static inline Code *fake_new(Fake *fake, CpuCode cpu, const Program *program)
 {
-    EngineCode *code = alloc_zero(1, sizeof(EngineCode));
+    FakeCode *code = alloc_zero(1, sizeof(FakeCode));
     TRY(code, NULL);
+    code->cpu = cpu;
     code->program = program_copy(program);
     if (!code->program) {
         alloc_free(code);
         return NULL;
     }
-    code->scratch = fake->scratch;
+    code->cpu.scratch = fake->scratch;
     fake->live++;
-    return code;
+    return &code->cpu.code;
 }
 
-static inline EngineCode *fake_compile(Fake *fake, const Program *program)
+static inline Code *fake_compile(Fake *fake, CpuCode cpu, const Program *program)
 {
     fake->compiles++;
     gate_pass(&fake->compile_gate);
@@ -163,20 +171,21 @@ static inline EngineCode *fake_compile(Fake *fake, const Program *program)
         error_set((JitError) fake->fails, "fake engine: told to fail");
         return NULL;
     }
-    return fake_new(fake, program);
+    return fake_new(fake, cpu, program);
 }
 
-static inline void fake_launch(Fake *fake, const EngineCode *code, const uint64_t *args,
+static inline void fake_launch(Fake *fake, const CpuCode *cpu, const uint64_t *args,
                                uint32_t begin, uint32_t end, uint32_t worker,
                                void *scratch)
 {
+    const FakeCode *code = fake_code(cpu);
     fake->launches++;
     gate_pass(&fake->launch_gate);
     assert_true(worker < pool_worker_bound());
     assert_int_equal(begin % 64, 0);
-    if (code->scratch) {
+    if (cpu->scratch) {
         assert_int_equal((uintptr_t) scratch % 64, 0);
-        memset(scratch, (int) worker, code->scratch);
+        memset(scratch, (int) worker, cpu->scratch);
     }
     uint32_t values[64];
     assert_true(code->program->inst_count <= 64);
@@ -184,10 +193,10 @@ static inline void fake_launch(Fake *fake, const EngineCode *code, const uint64_
         fake_lane(code->program, args, lane, values);
 }
 
-static inline void fake_free(Fake *fake, EngineCode *code)
+static inline void fake_free(Fake *fake, Code *code)
 {
     fake->live--;
-    program_free(code->program);
+    program_free(fake_code(code)->program);
     alloc_free(code);
 }
 
@@ -203,13 +212,9 @@ static inline uint64_t fake_fingerprint(void)
 {
     return 42;
 }
-static inline size_t fake_size(const EngineCode *code)
+static inline size_t fake_size(const Code *code)
 {
-    return sizeof(*code);
-}
-static inline size_t fake_scratch(const EngineCode *code)
-{
-    return code->scratch;
+    return sizeof(*fake_code(code));
 }
 
 static inline bool slow_available(void)
@@ -222,20 +227,21 @@ static inline bool slow_supports(Op op, VarType type, VarType operand)
     (void) operand;
     return op != OP_STMT && op != OP_SCATTER;
 }
-static inline EngineCode *slow_compile(const Program *program, Hash128 hash)
-{
-    (void) hash;
-    return fake_compile(&slow_state, program);
-}
-static inline void slow_launch(const EngineCode *code, const uint64_t *args,
+static inline void slow_launch(const CpuCode *code, const uint64_t *args,
                                uint32_t begin, uint32_t end, uint32_t worker,
                                void *scratch)
 {
     fake_launch(&slow_state, code, args, begin, end, worker, scratch);
 }
-static inline void slow_free(EngineCode *code)
+static inline void slow_free(Code *code)
 {
     fake_free(&slow_state, code);
+}
+static const CpuCode slow_code = { .code = { 1, slow_free }, .run = slow_launch };
+static inline Code *slow_compile(const Program *program, Hash128 hash)
+{
+    (void) hash;
+    return fake_compile(&slow_state, slow_code, program);
 }
 static inline uint64_t slow_estimate(const Program *program)
 {
@@ -248,9 +254,7 @@ static const Engine slow = { .name = "slow",
                              .fingerprint = fake_fingerprint,
                              .supports = slow_supports,
                              .compile = slow_compile,
-                             .launch = slow_launch,
-                             .scratch = fake_scratch,
-                             .free = slow_free,
+                             .lane_ps = 50,
                              .code_size = fake_size,
                              .compile_estimate = slow_estimate };
 
@@ -264,20 +268,21 @@ static inline bool fast_supports(Op op, VarType type, VarType operand)
     (void) operand;
     return op != OP_SCATTER;
 }
-static inline EngineCode *fast_compile(const Program *program, Hash128 hash)
-{
-    (void) hash;
-    return fake_compile(&fast_state, program);
-}
-static inline void fast_launch(const EngineCode *code, const uint64_t *args,
+static inline void fast_launch(const CpuCode *code, const uint64_t *args,
                                uint32_t begin, uint32_t end, uint32_t worker,
                                void *scratch)
 {
     fake_launch(&fast_state, code, args, begin, end, worker, scratch);
 }
-static inline void fast_free(EngineCode *code)
+static inline void fast_free(Code *code)
 {
     fake_free(&fast_state, code);
+}
+static const CpuCode fast_code = { .code = { 1, fast_free }, .run = fast_launch };
+static inline Code *fast_compile(const Program *program, Hash128 hash)
+{
+    (void) hash;
+    return fake_compile(&fast_state, fast_code, program);
 }
 static inline uint64_t fast_estimate(const Program *program)
 {
@@ -286,13 +291,13 @@ static inline uint64_t fast_estimate(const Program *program)
 }
 
 /* What is saved is the first of three literals: enough to tell whose code it is. */
-static inline bool fast_save(const EngineCode *code, const void **data, size_t *size)
+static inline bool fast_save(const Code *code, const void **data, size_t *size)
 {
-    *data = code->program->insts;
-    *size = code->program->inst_count * sizeof(Inst);
+    *data = fake_code(code)->program->insts;
+    *size = fake_code(code)->program->inst_count * sizeof(Inst);
     return true;
 }
-static inline EngineCode *fast_load(const void *data, size_t size)
+static inline Code *fast_load(const void *data, size_t size)
 {
     Program program = { .insts = (Inst *) data,
                         .inst_count = (uint32_t) (size / sizeof(Inst)) };
@@ -303,7 +308,7 @@ static inline EngineCode *fast_load(const void *data, size_t size)
     program.params = params;
     program.param_count = 1;
     fast_state.loads++;
-    return fake_new(&fast_state, &program);
+    return fake_new(&fast_state, fast_code, &program);
 }
 
 static const Engine fast = { .name = "fast",
@@ -311,9 +316,7 @@ static const Engine fast = { .name = "fast",
                              .fingerprint = fake_fingerprint,
                              .supports = fast_supports,
                              .compile = fast_compile,
-                             .launch = fast_launch,
-                             .scratch = fake_scratch,
-                             .free = fast_free,
+                             .lane_ps = 50,
                              .code_size = fake_size,
                              .compile_estimate = fast_estimate,
                              .save = fast_save,
@@ -390,32 +393,42 @@ static inline Program *statement(const char *text)
 
 static inline Kernel *get(const Program *p)
 {
-    ProgramKey key = key_compute(p, cache_environment());
+    const Device *device = cpu_device();
+    ProgramKey key = key_compute(p, cache_environment(device));
     Kernel *kernel = cache_find(p, &key);
-    return kernel ? kernel : cache_get(p, &key, NULL, NULL);
+    return kernel ? kernel : cache_get(p, &key, device, NULL, NULL);
+}
+
+/* Submit and, if the thread is to run it itself, run. */
+static inline void submit(Command *command)
+{
+    assert_non_null(command);
+    assert_true(stream_submit(stream_self(cpu_device()), command));
+    stream_run();
 }
 
 /* Run a Program with one output. */
 static inline Buffer *launch(Kernel *kernel, const Program *p, uint32_t size)
 {
-    Buffer *out = buffer_get((size_t) size * 4);
+    Buffer *out = buffer_get(cpu_device(), (size_t) size * 4);
     assert_non_null(out);
-    uint64_t args[1] = { (uint64_t) (uintptr_t) out->data };
-    LaunchSpec spec = { .kernel = kernel,
-                        .program = p,
-                        .size = size,
-                        .args = args,
-                        .writes = &out,
-                        .write_count = 1 };
-    assert_true(launch_submit(stream_self(), &spec));
+    uint64_t args[1] = { 0 };
+    const LaunchArray array = { out, 0, SLOT_WRITE };
+    submit(launch_create(&(LaunchSpec){ .device = cpu_device(),
+                                        .kernel = kernel,
+                                        .program = p,
+                                        .size = size,
+                                        .args = args,
+                                        .arrays = &array,
+                                        .array_count = 1 }));
     return out;
 }
 
 static inline void check_affine(const Buffer *out, uint32_t size, uint32_t a,
                                 uint32_t b)
 {
-    stream_sync_buffer(out);
-    const uint32_t *values = out->data;
+    assert_true(stream_sync_buffer(out));
+    const uint32_t *values = buffer_host(out);
     for (uint32_t i = 0; i < size; ++i)
         if (values[i] != i * a + b)
             fail_msg("entry %u is %u, expected %u", i, values[i], i * a + b);
@@ -505,7 +518,7 @@ static inline int teardown(void **state)
     log_set_callback(LogLevelNone, NULL);
     assert_int_equal(slow_state.live, 0);
     assert_int_equal(fast_state.live, 0);
-    assert_int_equal(buffer_stats().live, 0);
+    assert_int_equal(buffer_stats(cpu_device()).live, 0);
     return 0;
 }
 

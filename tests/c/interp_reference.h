@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "device/cpu/cpu_code.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
@@ -244,14 +245,14 @@ static inline void run_range(const Program *p, const uint64_t *args, uint32_t be
 {
     if (!program_verify(p))
         fail_msg("%s", error_message());
-    EngineCode *code = interp_engine.compile(p, (Hash128){ 1, 2 });
+    Code *code = interp_engine.compile(p, (Hash128){ 1, 2 });
     if (!code)
         fail_msg("%s", error_message());
-    void *scratch = alloc_aligned(interp_engine.scratch(code));
+    void *scratch = alloc_aligned(cpu_code_scratch(code));
     assert_non_null(scratch);
-    interp_engine.launch(code, args, begin, end, worker, scratch);
+    cpu_code_run(code, args, begin, end, worker, scratch);
     alloc_free(scratch);
-    interp_engine.free(code);
+    code_release(code);
 }
 
 static inline void run(const Program *p, const uint64_t *args, uint32_t count)

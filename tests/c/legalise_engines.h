@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/cpu/cpu_code.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
@@ -172,14 +173,14 @@ static inline void run(const Program *program, const uint64_t *slots, uint32_t s
 {
     if (!program_verify(program))
         fail_msg("%s", error_message());
-    EngineCode *code = interp_engine.compile(program, (Hash128) { 1, 2 });
+    Code *code = interp_engine.compile(program, (Hash128) { 1, 2 });
     if (!code)
         fail_msg("%s", error_message());
-    size_t bytes = interp_engine.scratch ? interp_engine.scratch(code) : 0;
+    size_t bytes = cpu_code_scratch(code);
     void *scratch = alloc_aligned(bytes + 64);
-    interp_engine.launch(code, slots, 0, size, 0, scratch);
+    cpu_code_run(code, slots, 0, size, 0, scratch);
     alloc_free(scratch);
-    interp_engine.free(code);
+    code_release(code);
 }
 
 static inline void check_supported(const Program *p, const Engine *engine)

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/cpu/cpu_code.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
@@ -164,17 +165,17 @@ static const Hash128 test_hash = { 0x0123456789abcdef, 0xfedcba9876543210 };
 static inline void run(const Engine *engine, const Program *program,
                        const uint64_t *args, uint32_t begin, uint32_t end)
 {
-    EngineCode *code = engine->compile(program, test_hash);
+    Code *code = engine->compile(program, test_hash);
     if (!code) {
         Text text = { 0 };
         program_write(program, &text);
         fail_msg("%s: %s\n%s", engine->name, error_message(), text_get(&text));
     }
-    size_t size = engine->scratch ? engine->scratch(code) : 0;
+    size_t size = cpu_code_scratch(code);
     void *scratch = aligned_alloc(64, (size + 127) / 64 * 64);
-    engine->launch(code, args, begin, end, 3, scratch);
+    cpu_code_run(code, args, begin, end, 3, scratch);
     free(scratch);
-    engine->free(code);
+    code_release(code);
 }
 
 /* Run a Program with both engines on lanes [begin, end) and compare all of its outputs

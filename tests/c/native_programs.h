@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "device/cpu/cpu_code.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/engine.h"
@@ -86,13 +87,13 @@ static inline void end_region(Op o, uint32_t r, uint32_t count, const uint32_t *
 
 /* ---- running them */
 
-static inline EngineCode *compile(Program *program)
+static inline Code *compile(Program *program)
 {
     assert_true(program_verify(program));
     const Program *legal = legalise(program, native);
     if (!legal)
         fail_msg("%s", error_message());
-    EngineCode *code = native->compile(legal, (Hash128){ 1, 2 });
+    Code *code = native->compile(legal, (Hash128){ 1, 2 });
     if (!code)
         fail_msg("%s", error_message());
     if (legal != program)
@@ -103,14 +104,14 @@ static inline EngineCode *compile(Program *program)
 /* Computes the entry of a lane of output 0. */
 typedef uint64_t (*Expected)(uint32_t lane);
 
-static inline void check_range(const EngineCode *code, void *scratch, uint32_t size,
+static inline void check_range(const Code *code, void *scratch, uint32_t size,
                         uint32_t begin, uint32_t end, uint64_t *args, Expected expected)
 {
     uint8_t *memory = alloc_aligned(2 * GUARD + LANES * 8);
     assert_non_null(memory);
     memset(memory, FILL, 2 * GUARD + LANES * 8);
     args[0] = (uint64_t) (uintptr_t) (memory + GUARD);
-    native->launch(code, args, begin, end, 0, scratch);
+    cpu_code_run(code, args, begin, end, 0, scratch);
     for (uint32_t i = 0; i < 2 * GUARD + LANES * 8; ++i)
         if (i < GUARD + begin * size || i >= GUARD + end * size)
             assert_int_equal(memory[i], FILL);
@@ -129,15 +130,15 @@ static inline void check_with(uint32_t size, uint64_t *args, Expected expected)
 {
     static const uint32_t ends[] = { 1,  3,  4,  7,  8,  9,  15, 16, 17,
                                      31, 32, 33, 48, 63, 64, 65, 100 };
-    EngineCode *code = compile(p);
-    void *scratch = alloc_aligned(native->scratch(code));
+    Code *code = compile(p);
+    void *scratch = alloc_aligned(cpu_code_scratch(code));
     assert_non_null(scratch);
     for (uint32_t i = 0; i < sizeof ends / sizeof *ends; ++i)
         check_range(code, scratch, size, 0, ends[i], args, expected);
     check_range(code, scratch, size, 64, 67, args, expected);
     check_range(code, scratch, size, 128, LANES, args, expected);
     alloc_free(scratch);
-    native->free(code);
+    code_release(code);
     program_free(p);
 }
 

@@ -9,6 +9,7 @@
 #include "interp_reference.h"
 #include "native_targets.h"
 
+#include "device/cpu/cpu_code.h"
 #include "engine/engine.h"
 
 enum { ARRAYS = 256, ENTRIES = 2048, PADDING = 64 };
@@ -93,15 +94,15 @@ static inline void *new_array(VarType type, uint32_t which)
 static inline void run_engine(const Engine *engine, const Program *program,
                        const uint64_t *args, uint32_t begin, uint32_t end)
 {
-    EngineCode *code = engine->compile(program, (Hash128){ 1, 2 });
+    Code *code = engine->compile(program, (Hash128){ 1, 2 });
     if (!code)
         fail_msg("%s: %s", engine->name, error_message());
-    size_t size = engine->scratch ? engine->scratch(code) : 0;
+    size_t size = cpu_code_scratch(code);
     void *scratch = aligned_alloc(64, (size + 127) / 64 * 64);
     assert_non_null(scratch);
-    engine->launch(code, args, begin, end, 3, scratch);
+    cpu_code_run(code, args, begin, end, 3, scratch);
     free(scratch);
-    engine->free(code);
+    code_release(code);
 }
 
 static inline void complain(const Program *program, const char *what, uint32_t slot,

@@ -3,6 +3,7 @@
  * C loops over lanes
  */
 #include "engine_regions.h"
+#include "device/cpu/cpu_code.h"
 
 /* ---- calls */
 
@@ -557,7 +558,7 @@ static void expect_everything(const uint32_t *x, uint32_t lanes, uint32_t *out,
 }
 
 static void run_everything(const Engine *engine, const Program *p,
-                           const EngineCode *code, uint32_t lanes)
+                           const Code *code, uint32_t lanes)
 {
     (void) p;
     uint32_t *x = aligned_alloc(64, (COUNT + PADDING) / 16 * 64);
@@ -599,11 +600,11 @@ static void check_everything(const Engine *engine)
     Program *p = everything();
     const Program *legal = legalise(p, engine);
     assert_non_null(legal);
-    EngineCode *code = compile(engine, legal, "everything");
+    Code *code = compile(engine, legal, "everything");
     for (uint32_t s = 0; s < SIZE_COUNT; s++) {
         run_everything(engine, p, code, sizes[s]);
     }
-    engine->free(code);
+    code_release(code);
     if (legal != p) {
         program_free((Program *) legal);
     }
@@ -635,24 +636,24 @@ static void test_saved(void **state)
     (void) state;
     NEEDS_LLVM();
     Program *p = everything();
-    EngineCode *code = compile(&llvm_engine, p, "everything");
+    Code *code = compile(&llvm_engine, p, "everything");
     const void *data;
-    size_t size, scratch = llvm_engine.scratch(code);
+    size_t size, scratch = cpu_code_scratch(code);
     assert_true(scratch >= 20 * 4 * llvm_vector_width());
     assert_true(llvm_engine.save(code, &data, &size));
-    EngineCode *again = llvm_engine.load(data, size);
+    Code *again = llvm_engine.load(data, size);
     assert_non_null(again);
-    assert_int_equal(llvm_engine.scratch(again), scratch);
-    llvm_engine.free(code);
+    assert_int_equal(cpu_code_scratch(again), scratch);
+    code_release(code);
     run_everything(&llvm_engine, p, again, 513);
-    llvm_engine.free(again);
+    code_release(again);
     program_free(p);
 
     p = new_program();
     output(p, input(p, VarTypeUInt32));
     code = compile(&llvm_engine, p, "no local arrays");
-    assert_int_equal(llvm_engine.scratch(code), 0);
-    llvm_engine.free(code);
+    assert_int_equal(cpu_code_scratch(code), 0);
+    code_release(code);
     program_free(p);
 }
 
@@ -663,7 +664,7 @@ static void test_damaged(void **state)
     (void) state;
     NEEDS_LLVM();
     Program *p = everything();
-    EngineCode *code = compile(&llvm_engine, p, "everything");
+    Code *code = compile(&llvm_engine, p, "everything");
     const void *data;
     size_t size;
     LlvmObject object;
@@ -671,7 +672,7 @@ static void test_damaged(void **state)
     uint8_t *copy = malloc(size);
     memcpy(copy, data, size);
     assert_true(llvm_object_map(copy, size, "drjit_", &object));
-    assert_int_equal(object.number, llvm_engine.scratch(code));
+    assert_int_equal(object.number, cpu_code_scratch(code));
     llvm_object_unmap(&object);
     for (size_t at = 0; at < size; at++) {
         uint8_t flip = (uint8_t) (1 << random_bits() % 8);
@@ -683,7 +684,7 @@ static void test_damaged(void **state)
         copy[at] ^= flip;
     }
     free(copy);
-    llvm_engine.free(code);
+    code_release(code);
     program_free(p);
 }
 
@@ -694,11 +695,11 @@ static void test_memory_failures(void **state)
     Program *p = everything();
     for (uint64_t n = 1;; n++) {
         alloc_fail_at(n);
-        EngineCode *code = llvm_engine.compile(p, test_hash);
+        Code *code = llvm_engine.compile(p, test_hash);
         bool reached = alloc_steps() >= n;
         alloc_fail_at(0);
         if (code) {
-            llvm_engine.free(code);
+            code_release(code);
         }
         assert_true(code || reached);
         if (!reached) {

@@ -5,6 +5,7 @@
  * with each instruction set.
  */
 #include "interp_regions.h"
+#include "device/cpu/cpu_code.h"
 
 /* ---- calls */
 
@@ -347,10 +348,10 @@ static void test_local_loops(void **state)
                 assert_int_equal(out[l], expected);
             }
         }
-        EngineCode *code = interp_engine.compile(p, (Hash128){ 0, 0 });
+        Code *code = interp_engine.compile(p, (Hash128){ 0, 0 });
         assert_non_null(code);
-        assert_true(interp_engine.scratch(code) < 3u << 20);
-        interp_engine.free(code);
+        assert_true(cpu_code_scratch(code) < 3u << 20);
+        code_release(code);
         program_free(p);
     }
 }

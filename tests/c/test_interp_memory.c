@@ -5,6 +5,7 @@
  * access beyond the last lane. Lanes that are masked off point far outside.
  */
 #include "interp_reference.h"
+#include "device/cpu/cpu_code.h"
 
 /* ---- blocks and lanes */
 
@@ -104,11 +105,11 @@ static void test_long_program(void **state)
             expected = (expected * expected) ^ (i * 77 + 1);
         }
         add_output(p, VarTypeUInt32, x);
-        EngineCode *code = interp_engine.compile(p, (Hash128){ 0, 0 });
+        Code *code = interp_engine.compile(p, (Hash128){ 0, 0 });
         assert_non_null(code);
-        scratch[round] = interp_engine.scratch(code);
+        scratch[round] = cpu_code_scratch(code);
         assert_true(interp_engine.code_size(code) <= 48u * p->inst_count);
-        interp_engine.free(code);
+        code_release(code);
         uint32_t in[600], out[600];
         for (uint32_t i = 0; i < 600; ++i)
             in[i] = 9;
@@ -134,7 +135,7 @@ static void test_out_of_memory(void **state)
     }
     value = add(p, OP_SCATTER_EXCH, VarTypeFloat32, 0, 4, to, value, index, mask);
     add_output(p, VarTypeFloat32, value);
-    EngineCode *code = NULL;
+    Code *code = NULL;
     for (uint64_t n = 1; !code; ++n) {
         error_clear();
         alloc_fail_at(n);
@@ -143,7 +144,7 @@ static void test_out_of_memory(void **state)
         assert_int_equal(error_code(), code ? JIT_OK : JIT_ERROR_MEMORY);
         assert_true(n < 1000);
     }
-    interp_engine.free(code);
+    code_release(code);
     program_free(p);
 }
 

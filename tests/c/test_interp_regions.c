@@ -7,6 +7,7 @@
  * exact size, so that the address sanitizer sees any access beyond the last lane.
  */
 #include "interp_regions.h"
+#include "device/cpu/cpu_code.h"
 
 /* ---- loops */
 
@@ -511,7 +512,7 @@ static void test_out_of_memory(void **state)
     add_output(p, U32, add(p, OP_RESULT, U32, 1, 0));
     if (!program_verify(p))
         fail_msg("%s", error_message());
-    EngineCode *code = NULL;
+    Code *code = NULL;
     for (uint64_t n = 1; !code; ++n) {
         error_clear();
         alloc_fail_at(n);
@@ -520,7 +521,7 @@ static void test_out_of_memory(void **state)
         assert_int_equal(error_code(), code ? JIT_OK : JIT_ERROR_MEMORY);
         assert_true(n < 1000);
     }
-    interp_engine.free(code);
+    code_release(code);
     program_free(p);
 }
 static int run_all(void)

@@ -4,6 +4,7 @@
  */
 #include "llvm_programs.h"
 
+#include "device/cpu/cpu_code.h"
 #include "engine/llvm/llvm_object.h"
 
 static Program *object_program(void)
@@ -25,25 +26,25 @@ static void test_save_and_load(void **state)
 {
     (void) state;
     Program *program = object_program();
-    EngineCode *code = llvm_engine.compile(program, test_hash);
+    Code *code = llvm_engine.compile(program, test_hash);
     assert_non_null(code);
     const void *data;
     size_t size;
     assert_true(llvm_engine.save(code, &data, &size));
-    EngineCode *again = llvm_engine.load(data, size);
+    Code *again = llvm_engine.load(data, size);
     assert_non_null(again);
     uint64_t args[32];
     fill_args(program, args, LANES);
     float *out = (float *) (uintptr_t) args[3], *in = (float *) (uintptr_t) args[1];
-    llvm_engine.free(code);
-    llvm_engine.launch(again, args, 0, LANES, 0, NULL);
+    code_release(code);
+    cpu_code_run(again, args, 0, LANES, 0, NULL);
     for (int i = 0; i < LANES; i++) {
         float expected = in[i] * 3.14159274f;
         assert_true(memcmp(&out[i], &expected, 4) == 0 ||
                     is_nan(VarTypeFloat32, &expected));
     }
     assert_true(llvm_engine.code_size(again) > 0);
-    llvm_engine.free(again);
+    code_release(again);
     free_args(program, args);
     program_free(program);
 }
@@ -53,7 +54,7 @@ static void test_hostile_objects(void **state)
 {
     (void) state;
     Program *program = object_program();
-    EngineCode *code = llvm_engine.compile(program, test_hash);
+    Code *code = llvm_engine.compile(program, test_hash);
     assert_non_null(code);
     const void *data;
     size_t size;
@@ -85,7 +86,7 @@ static void test_hostile_objects(void **state)
     }
     assert_false(llvm_object_map(data, size, "other_", &object));
     free(copy);
-    llvm_engine.free(code);
+    code_release(code);
     program_free(program);
 }
 
@@ -95,11 +96,11 @@ static void test_memory_failures(void **state)
     Program *program = object_program();
     for (uint64_t n = 1;; n++) {
         alloc_fail_at(n);
-        EngineCode *code = llvm_engine.compile(program, test_hash);
+        Code *code = llvm_engine.compile(program, test_hash);
         bool reached = alloc_steps() >= n;
         alloc_fail_at(0);
         if (code) {
-            llvm_engine.free(code);
+            code_release(code);
         }
         assert_true(code || reached);
         if (!reached) {

@@ -8,6 +8,7 @@
  * without the operation run what the legaliser makes of it.
  */
 #include "interp_reference.h"
+#include "device/cpu/cpu_code.h"
 #include "native_targets.h"
 
 #include "lower/legalise.h"
@@ -165,13 +166,13 @@ static void launch(const Program *program, const uint64_t *args, uint32_t begin,
                    uint32_t end)
 {
     const Program *legal = legalise(program, engine);
-    EngineCode *code = legal ? engine->compile(legal, (Hash128){ 1, 2 }) : NULL;
+    Code *code = legal ? engine->compile(legal, (Hash128){ 1, 2 }) : NULL;
     if (!code)
         fail_msg("%s: %s", engine->name, error_message());
-    void *scratch = alloc_aligned((engine->scratch ? engine->scratch(code) : 0) + 64);
-    engine->launch(code, args, begin, end, 0, scratch);
+    void *scratch = alloc_aligned((cpu_code_scratch(code)) + 64);
+    cpu_code_run(code, args, begin, end, 0, scratch);
     alloc_free(scratch);
-    engine->free(code);
+    code_release(code);
     if (legal != program)
         program_free((Program *) (uintptr_t) legal);
 }

@@ -5,6 +5,7 @@
  * (native_programs.h).
  */
 #include "native_programs.h"
+#include "device/cpu/cpu_code.h"
 
 #include <math.h>
 
@@ -412,12 +413,12 @@ static void test_long_program(void **state)
         a = next;
     }
     op(OP_STORE, VarTypeVoid, output, 1, a);
-    EngineCode *code = compile(p);
-    void *scratch = alloc_aligned(native->scratch(code));
+    Code *code = compile(p);
+    void *scratch = alloc_aligned(cpu_code_scratch(code));
     uint64_t args[1];
     check_range(code, scratch, 4, 0, 5, args, expect_long);
     alloc_free(scratch);
-    native->free(code);
+    code_release(code);
     program_free(p);
 }
 

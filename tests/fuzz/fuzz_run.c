@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "device/cpu/cpu_code.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
@@ -234,7 +235,7 @@ static void fail(FuzzOutcome *out, const char *what)
 
 /* One or two launches. */
 static bool launch_all(const RandomProgram *r, const Engine *engine,
-                       const EngineCode *code, const FuzzJob *job, uint64_t *args,
+                       const Code *code, const FuzzJob *job, uint64_t *args,
                        void *scratch, FuzzOutcome *out)
 {
     Recorder recorder = { .log.append = record, .random = r };
@@ -250,8 +251,8 @@ static bool launch_all(const RandomProgram *r, const Engine *engine,
     if (ok) {
         uint32_t split = r->split < lanes ? r->split : 0;
         if (split)
-            engine->launch(code, args, 0, split, 0, scratch);
-        engine->launch(code, args, split, lanes, 0, scratch);
+            cpu_code_run(code, args, 0, split, 0, scratch);
+        cpu_code_run(code, args, split, lanes, 0, scratch);
     }
     move_back(r, out->data, mappings);
     normalise(r, out->data);
@@ -264,12 +265,12 @@ static bool launch_all(const RandomProgram *r, const Engine *engine,
 static void execute(const RandomProgram *r, const Program *legal, const Engine *engine,
                     const FuzzJob *job, FuzzOutcome *out)
 {
-    EngineCode *code = engine->compile(legal, (Hash128){ r->lanes, legal->inst_count });
+    Code *code = engine->compile(legal, (Hash128){ r->lanes, legal->inst_count });
     if (!code) {
         fail(out, "compile");
         return;
     }
-    size_t bytes = engine->scratch ? engine->scratch(code) : 0;
+    size_t bytes = cpu_code_scratch(code);
     uint64_t *args = alloc_zero(legal->param_count + 1, sizeof(uint64_t));
     void *scratch = alloc_aligned(bytes);
     out->size = block_size(r);
@@ -279,7 +280,7 @@ static void execute(const RandomProgram *r, const Program *legal, const Engine *
         fail(out, "run");
     alloc_free(args);
     alloc_free(scratch);
-    engine->free(code);
+    code_release(code);
 }
 
 static void run_program(const RandomProgram *r, const Program *program,

@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "device/cpu/cpu_code.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
@@ -29,11 +30,12 @@ typedef struct Body {
     uint32_t *places; /* by instruction */
 } Body;
 
-struct EngineCode {
+typedef struct EngineCode {
+    CpuCode cpu;
     Program *program;
     Body *bodies; /* callables by their number, behind them the Program itself */
     uint32_t words;
-};
+} EngineCode;
 
 /* A body that is being executed. */
 typedef struct Frame Frame;
@@ -76,8 +78,9 @@ static bool lay_out(EngineCode *code, Body *body, const Program *p)
     return true;
 }
 
-static void scalar_free(EngineCode *code)
+static void scalar_free(Code *base)
 {
+    EngineCode *code = (EngineCode *) (void *) base;
     for (uint32_t i = 0; code->bodies && i <= code->program->callable_count; ++i)
         alloc_free(code->bodies[i].places);
     alloc_free(code->bodies);
@@ -85,27 +88,27 @@ static void scalar_free(EngineCode *code)
     alloc_free(code);
 }
 
-static EngineCode *scalar_compile(const Program *program, Hash128 hash)
+static void scalar_launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
+                          uint32_t end, uint32_t worker, void *scratch);
+
+static Code *scalar_compile(const Program *program, Hash128 hash)
 {
     (void) hash;
     EngineCode *code = alloc_zero(1, sizeof *code);
     TRY(code, NULL);
+    code->cpu = (CpuCode){ .code = { 1, scalar_free }, .run = scalar_launch };
     uint32_t count = program->callable_count;
     code->program = program_copy(program);
     code->bodies = alloc_zero(count + 1, sizeof(Body));
     bool ok = code->program && code->bodies;
     for (uint32_t i = 0; ok && i < count; ++i)
         ok = lay_out(code, &code->bodies[i], code->program->callables[i]);
-    if (ok && lay_out(code, &code->bodies[count], code->program))
-        return code;
-    scalar_free(code);
+    if (ok && lay_out(code, &code->bodies[count], code->program)) {
+        code->cpu.scratch = code->words * sizeof(Word) + (count + 1) * sizeof(Frame);
+        return &code->cpu.code;
+    }
+    scalar_free(&code->cpu.code);
     return NULL;
-}
-
-static size_t scalar_scratch(const EngineCode *code)
-{
-    return code->words * sizeof(Word) +
-           (code->program->callable_count + 1) * sizeof(Frame);
 }
 
 /* ------------------------------------------------------------------------- memory */
@@ -494,9 +497,10 @@ static void run_lane(const Lane *lane)
     }
 }
 
-static void scalar_launch(const EngineCode *code, const uint64_t *args, uint32_t begin,
+static void scalar_launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
                           uint32_t end, uint32_t worker, void *scratch)
 {
+    const EngineCode *code = (const EngineCode *) (const void *) cpu;
     Lane lane = { .root = code->program,
                   .args = args,
                   .memory = scratch,
@@ -526,8 +530,9 @@ static bool scalar_supports(Op op, VarType type, VarType operand_class)
     return op != OP_STMT && (op < OP_SIN || op > OP_HYPOT);
 }
 
-static size_t scalar_code_size(const EngineCode *code)
+static size_t scalar_code_size(const Code *base)
 {
+    const EngineCode *code = (const EngineCode *) (const void *) base;
     return code->words * sizeof(Word);
 }
 
@@ -543,8 +548,6 @@ const Engine scalar_engine = { .name = "scalar",
                                .fingerprint = scalar_fingerprint,
                                .supports = scalar_supports,
                                .compile = scalar_compile,
-                               .launch = scalar_launch,
-                               .scratch = scalar_scratch,
-                               .free = scalar_free,
+                               .lane_ps = 1000,
                                .code_size = scalar_code_size,
                                .compile_estimate = scalar_compile_estimate };

@@ -8,8 +8,10 @@
  */
 #include "device/cpu/combine.h"
 
-#include <stdbool.h>
 #include <string.h>
+
+#include "base/error.h"
+#include "device/cpu/cpu_job.h"
 
 /* Entries folded at a time, so that the accumulator stays in the first-level cache. */
 enum { CHUNK = 1024 };
@@ -196,4 +198,40 @@ void combine_run(const CombineOp *op, void *out, const void *in, size_t count,
         for (uint32_t k = 1; k < copies; k++)
             op->fold(to, from + k * stride * op->size, n);
     }
+}
+
+/* ------------------------------------------------------------------ command */
+
+enum { GRAIN = 256 << 10, SMALL = 64 << 10, LEAST = 64 }; /* bytes; entries */
+
+static size_t grain_of(const Command *c, const CombineOp *op)
+{
+    size_t grain = GRAIN / op->size / c->combine.copies;
+    return grain < LEAST ? LEAST : grain;
+}
+
+static void run_part(CpuJob *job, uint32_t block, uint32_t worker)
+{
+    const Command *c = job->command;
+    const CombineOp *op = combine_find(c->combine.op, c->combine.type);
+    size_t grain = grain_of(c, op), begin = block * grain, count = c->size - begin;
+    (void) worker;
+    combine_run(op, (char *) command_address(c, 1) + begin * op->size,
+                (const char *) command_address(c, 0) + begin * op->size,
+                count < grain ? count : grain, c->combine.stride, c->combine.copies);
+}
+
+bool combine_prepare(CpuJob *job)
+{
+    const Command *c = job->command;
+    const CombineOp *op = combine_find(c->combine.op, c->combine.type);
+    if (!op)
+        return error_set(JIT_ERROR_UNSUPPORTED, "jit_var_scatter(): reduction %d is not"
+                         " defined for type %d", (int) c->combine.op,
+                         (int) c->combine.type);
+    size_t grain = grain_of(c, op);
+    job->run = run_part;
+    job->blocks = (uint32_t) ((c->size + grain - 1) / grain);
+    job->small = c->size * op->size * c->combine.copies <= SMALL;
+    return true;
 }

@@ -19,21 +19,19 @@
  *
  * Operands that are few enough to stay in the cache as they are, and whose entries
  * already lie as a tile wants them, are not packed. If several blocks lie below each
- * other, a first job packs b for all of them. Panels at the right edge are filled up
+ * other, a first phase packs b for all of them. Panels at the right edge are filled up
  * with zeros, or with whatever follows in memory, and their tiles go through a small
  * buffer. Results of types with other accumulators are collected for a whole block in
  * scratch memory. A product with a single row or column reads its matrix row by row;
  * matrices of a few entries have no tiles at all, and share a unit with others.
  */
-#include "device/cpu/gemm.h"
-
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/cpu_job.h"
 #include "device/cpu/gemm_lanes.h"
 #include "device/cpu/pool.h"
-#include "device/job_time.h"
 
 enum {
     GEMM_DEPTH = 256,
@@ -52,12 +50,8 @@ enum {
 typedef enum Packing {
     PACK_NEVER, /* but see 'pack_edge' */
     PACK_LOCAL, /* by each unit */
-    PACK_SHARED /* by a job that precedes the product */
+    PACK_SHARED /* by a phase that precedes the product */
 } Packing;
-
-typedef struct BatchAxis {
-    size_t extent, stride_a, stride_b;
-} BatchAxis;
 
 typedef struct Gemm {
     const GemmKernel *kernel;
@@ -78,9 +72,8 @@ typedef struct Gemm {
     Buffer *scratch;       /* or NULL; first that of each worker, then the panels */
     size_t scratch_size;   /* of each worker: packed a, panel of b, results */
     size_t panel_offset, stage_offset;
-    JobTime time;
     uint32_t axes;
-    BatchAxis axis[];
+    GemmAxis axis[];
 } Gemm;
 
 /* A block of the result. */
@@ -105,11 +98,6 @@ static size_t divide_up(size_t a, size_t b)
 static size_t round_up(size_t a, size_t multiple)
 {
     return divide_up(a, multiple) * multiple;
-}
-
-bool gemm_supported(VarType type)
-{
-    return (unsigned) type < VarTypeCount && gemm_lanes_get()->kernel[type];
 }
 
 /* ------------------------------------------------------------------- blocks */
@@ -262,11 +250,10 @@ static size_t packed_size(const Gemm *g)
 }
 
 /* PACK_SHARED: a panel of b. */
-static void run_packing(void *payload, uint32_t unit, uint32_t worker)
+static void run_packing(CpuJob *job, uint32_t unit, uint32_t worker)
 {
     (void) worker;
-    Gemm *g = payload;
-    job_time_begin(&g->time);
+    const Gemm *g = job->state;
     const GemmKernel *k = g->kernel;
     size_t item = unit / g->panels_count;
     size_t j = unit % g->panels_count * 2 * k->lanes;
@@ -278,10 +265,9 @@ static void run_packing(void *payload, uint32_t unit, uint32_t worker)
             g->panels + item * packed_size(g) + j * g->k * k->acc_size);
 }
 
-static void run_gemm(void *payload, uint32_t unit, uint32_t worker)
+static void run_gemm(CpuJob *job, uint32_t unit, uint32_t worker)
 {
-    Gemm *g = payload;
-    job_time_begin(&g->time);
+    const Gemm *g = job->state;
     const GemmKernel *k = g->kernel;
     size_t entry = k->entry_size, blocks = g->blocks_m * g->blocks_n;
     size_t first = unit / blocks * g->batch_per_unit, at = unit % blocks;
@@ -298,7 +284,7 @@ static void run_gemm(void *payload, uint32_t unit, uint32_t worker)
             block.panels = g->panels + (g->one_b ? 0 : item * packed_size(g)) +
                            j * g->k * k->acc_size;
         if (g->scratch_size)
-            block.scratch = (char *) g->scratch->data + worker * g->scratch_size;
+            block.scratch = (char *) g->scratch->address + worker * g->scratch_size;
         if (g->is_small)
             k->small(&(GemmTile){ .a = block.a, .a_row = g->a_row, .a_step = g->a_step,
                                   .b = block.b, .b_step = g->b_step,
@@ -309,14 +295,6 @@ static void run_gemm(void *payload, uint32_t unit, uint32_t worker)
         else
             compute_block(g, &block);
     }
-}
-
-static void finish_gemm(void *payload)
-{
-    Gemm *g = payload;
-    job_time_end(&g->time);
-    buffer_release(g->scratch);
-    alloc_free(g);
 }
 
 /* ----------------------------------------------------------------- planning */
@@ -430,21 +408,20 @@ static void plan_scratch(Gemm *g)
     g->scratch_size = round_up(size, ALIGNMENT);
 }
 
-static void set_shape(Gemm *g, const JitGemm *shape)
+static void set_shape(Gemm *g, const GemmShape *shape, const GemmAxis *axes)
 {
     g->m = shape->m;
     g->n = shape->n;
     g->k = shape->k;
-    g->a_row = shape->transpose_a ? 1 : shape->lda;
-    g->a_step = shape->transpose_a ? shape->lda : 1;
-    g->b_step = shape->transpose_b ? 1 : shape->ldb;
-    g->b_column = shape->transpose_b ? shape->ldb : 1;
+    g->a_row = shape->transpose_a ? 1 : shape->row_a;
+    g->a_step = shape->transpose_a ? shape->row_a : 1;
+    g->b_step = shape->transpose_b ? 1 : shape->row_b;
+    g->b_column = shape->transpose_b ? shape->row_b : 1;
     g->batch = 1;
-    g->axes = shape->batch_ndim;
+    g->axes = shape->axes;
     for (uint32_t i = 0; i < g->axes; ++i) {
-        g->axis[i] = (BatchAxis){ shape->batch_shape[i], shape->batch_stride_a[i],
-                                  shape->batch_stride_b[i] };
-        g->batch *= shape->batch_shape[i];
+        g->axis[i] = axes[i];
+        g->batch *= axes[i].extent;
     }
 }
 
@@ -453,7 +430,7 @@ static void set_shape(Gemm *g, const JitGemm *shape)
 static void merge_batch(Gemm *g)
 {
     while (g->axes > 0) {
-        const BatchAxis *last = &g->axis[g->axes - 1];
+        const GemmAxis *last = &g->axis[g->axes - 1];
         if (last->extent > 1 &&
             (last->stride_b != 0 || last->stride_a != g->m * g->a_row))
             break;
@@ -463,64 +440,62 @@ static void merge_batch(Gemm *g)
     }
 }
 
-/* Take memory for the workers and the panels, and submit both jobs. */
-static bool submit(Stream *stream, Gemm *g, uint32_t workers, Buffer *a, Buffer *b,
-                   Buffer *out)
+/* ------------------------------------------------------------------ command */
+
+static void release(CpuJob *job)
 {
-    size_t units = divide_up(g->batch, g->batch_per_unit) * g->blocks_m * g->blocks_n;
-    if (workers > units)
-        workers = (uint32_t) units;
-    size_t matrices = g->one_b ? 1 : g->batch, own = workers * g->scratch_size;
+    buffer_release(((Gemm *) job->state)->scratch);
+}
+
+static bool begin_product(CpuJob *job)
+{
+    const Gemm *g = job->state;
+    job->run = run_gemm;
+    job->finish = NULL;
+    job->blocks = (uint32_t) (divide_up(g->batch, g->batch_per_unit) * g->blocks_m *
+                              g->blocks_n);
+    return false;
+}
+
+/* Take memory for the workers and the panels, and plan the phases. */
+static bool plan_phases(CpuJob *job, Gemm *g)
+{
+    begin_product(job);
+    if (job->workers > job->blocks)
+        job->workers = job->blocks;
+    job->small = job->blocks == 1;
+    size_t matrices = g->one_b ? 1 : g->batch, own = job->workers * g->scratch_size;
     size_t shared = g->pack_b == PACK_SHARED ? matrices * packed_size(g) : 0;
     if (own + shared)
-        TRY(g->scratch = buffer_get(own + shared), false);
+        TRY(g->scratch = buffer_get(cpu_device(), own + shared), false);
     if (shared) {
-        g->panels = (char *) g->scratch->data + own;
-        stream_submit(stream,
-                      &(JobSpec){ .run = run_packing,
-                                  .payload = g,
-                                  .blocks = (uint32_t) (matrices * g->panels_count),
-                                  .reads = &b,
-                                  .read_count = 1 });
+        g->panels = (char *) g->scratch->address + own;
+        job->run = run_packing;
+        job->finish = begin_product;
+        job->blocks = (uint32_t) (matrices * g->panels_count);
+        job->small = false;
     }
-    Buffer *reads[] = { a, b };
-    stream_submit(stream, &(JobSpec){ .run = run_gemm,
-                                      .finish = finish_gemm,
-                                      .payload = g,
-                                      .blocks = (uint32_t) units,
-                                      .workers = workers,
-                                      .small = units == 1,
-                                      .reads = reads,
-                                      .read_count = 2,
-                                      .writes = &out,
-                                      .write_count = 1 });
     return true;
 }
 
-bool gemm_submit(Stream *stream, VarType type, const JitGemm *shape, Buffer *a,
-                 Buffer *b, Buffer *out, void (*history)(void *payload, uint64_t ns),
-                 void *payload)
+bool gemm_prepare(CpuJob *job)
 {
-    if (!gemm_supported(type))
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "a matrix product of type %d is not defined", (int) type);
-    Gemm *g = alloc_get(sizeof(Gemm) + shape->batch_ndim * sizeof(BatchAxis));
+    const Command *c = job->command;
+    const GemmShape *shape = &c->gemm.shape;
+    Gemm *g = cpu_job_state(job, sizeof(Gemm) + shape->axes * sizeof(GemmAxis));
     TRY(g, false);
-    memset(g, 0, sizeof *g);
-    g->kernel = gemm_lanes_get()->kernel[type];
-    g->a = a->data;
-    g->b = b->data;
-    g->out = out->data;
-    g->time = (JobTime){ .report = history, .payload = payload };
-    set_shape(g, shape);
+    job->release = release;
+    job->workers = pool_worker_bound();
+    g->kernel = gemm_lanes_get()->kernel[c->gemm.type];
+    g->a = command_address(c, 0);
+    g->b = command_address(c, 1);
+    g->out = command_address(c, 2);
+    const char *b = g->b;
+    set_shape(g, shape, c->data);
     merge_batch(g);
     turn_column(g);
-    plan_panels(g, g->b == (const char *) b->data ? b : a);
-    uint32_t workers = pool_worker_bound();
-    plan_blocks(g, workers);
+    plan_panels(g, c->slots[g->b == b ? 1 : 0].buffer);
+    plan_blocks(g, job->workers);
     plan_scratch(g);
-    if (submit(stream, g, workers, a, b, out))
-        return true;
-    alloc_free(g);
-    return false;
+    return plan_phases(job, g);
 }

@@ -6,21 +6,21 @@
  * Few long blocks, one after the other: threads count the keys of pieces of the block,
  * each piece into a table of its own; a pass over the tables turns counts into
  * positions (bucket by bucket, within a bucket piece by piece, which keeps equal keys
- * in order); then threads distribute the pieces.
+ * in order); then threads distribute the pieces. These are two phases for each block.
  *
  * Many blocks: each thread sorts whole blocks with a table of its own. The number of
- * records of each unit of blocks is noted, and if records are wanted, a second job,
+ * records of each unit of blocks is noted, and if records are wanted, a second phase,
  * which counts again, writes them to their places.
+ *
+ * The number of workers is decided once: it sizes the tables and bounds who enters.
  */
-#include "device/cpu/mkperm.h"
-
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/cpu_job.h"
 #include "device/cpu/pool.h"
-#include "device/job_time.h"
 
 enum {
     PIECE = 32768, /* least number of keys worth a thread */
@@ -29,8 +29,10 @@ enum {
 
 typedef struct Sort {
     const uint32_t *values;
-    uint32_t *perm, *offsets;
+    uint32_t *perm, *offsets; /* the latter may be NULL */
+    uint32_t *unique;         /* number of records */
     uint32_t size, block_size, bucket_count;
+    uint32_t count;           /* records so far */
     uint32_t first, end;      /* few blocks: the current one */
     uint32_t piece;           /* few blocks: keys of a piece */
     uint32_t blocks_per_unit; /* many blocks */
@@ -38,8 +40,6 @@ typedef struct Sort {
     uint32_t *records; /* many blocks: of each unit, then where its records begin */
     _Atomic uint64_t
         bad; /* position of the first key that is too large, or UINT64_MAX */
-    JobTime time;
-    uint64_t elapsed;
 } Sort;
 
 static uint32_t smaller(uint64_t a, uint32_t b)
@@ -88,43 +88,36 @@ static uint32_t *write_record(uint32_t *record, uint32_t bucket, uint32_t start,
     return record + RECORD;
 }
 
-static void finish_time(void *payload)
+/* Has a key been found that is too large? Then the job has failed. */
+static bool check_keys(CpuJob *job)
 {
-    Sort *s = payload;
-    job_time_end(&s->time);
-}
-
-/* Run a job and wait; false if a key is too large. */
-static bool run_job(Stream *stream, Sort *s, void (*run)(void *, uint32_t, uint32_t),
-                    uint32_t units)
-{
-    atomic_store_explicit(&s->time.begin, 0, memory_order_relaxed);
-    stream_submit(stream, &(JobSpec){ .run = run,
-                                      .finish = finish_time,
-                                      .payload = s,
-                                      .blocks = units,
-                                      .small = units == 1 && s->size <= 2 * PIECE });
-    stream_sync(stream);
-    return atomic_load_explicit(&s->bad, memory_order_relaxed) == UINT64_MAX;
+    const Sort *s = job->state;
+    uint64_t bad = atomic_load_explicit(&s->bad, memory_order_relaxed);
+    if (bad == UINT64_MAX)
+        return true;
+    error_set(JIT_ERROR_ARGUMENT,
+              "jit_block_mkperm(): key %u at position %llu is not below the bucket "
+              "count %u",
+              s->values[bad], (unsigned long long) bad, s->bucket_count);
+    cpu_job_fail(job);
+    return false;
 }
 
 /* -------------------------------------------------------- few, long blocks */
 
-static void run_count(void *payload, uint32_t piece, uint32_t worker)
+static void run_count(CpuJob *job, uint32_t piece, uint32_t worker)
 {
     (void) worker;
-    Sort *s = payload;
-    job_time_begin(&s->time);
+    Sort *s = job->state;
     uint32_t begin = s->first + piece * s->piece;
     count_keys(s, begin, smaller((uint64_t) begin + s->piece, s->end),
                s->tables + (size_t) piece * s->bucket_count);
 }
 
-static void run_place(void *payload, uint32_t piece, uint32_t worker)
+static void run_place(CpuJob *job, uint32_t piece, uint32_t worker)
 {
     (void) worker;
-    Sort *s = payload;
-    job_time_begin(&s->time);
+    const Sort *s = job->state;
     uint32_t begin = s->first + piece * s->piece;
     place_keys(s, begin, smaller((uint64_t) begin + s->piece, s->end),
                s->tables + (size_t) piece * s->bucket_count);
@@ -151,28 +144,54 @@ static uint32_t assign_places(const Sort *s, uint32_t pieces, uint32_t *record)
     return records;
 }
 
-static bool sort_long(Stream *stream, Sort *s, uint32_t *unique)
+static bool finish_count(CpuJob *job);
+
+/* Begin with the block at 'first'. */
+static void begin_block(CpuJob *job, uint32_t first)
+{
+    Sort *s = job->state;
+    s->first = first;
+    s->end = smaller((uint64_t) first + s->block_size, s->size);
+    job->run = run_count;
+    job->finish = finish_count;
+    job->blocks = (s->end - s->first - 1) / s->piece + 1;
+}
+
+static bool finish_place(CpuJob *job)
+{
+    Sort *s = job->state;
+    *s->unique = s->count;
+    if (s->end == s->size)
+        return true;
+    begin_block(job, s->end);
+    return false;
+}
+
+static bool finish_count(CpuJob *job)
+{
+    Sort *s = job->state;
+    TRY(check_keys(job), true);
+    s->count += assign_places(
+        s, job->blocks, s->offsets ? s->offsets + (size_t) s->count * RECORD : NULL);
+    job->run = run_place;
+    job->finish = finish_place;
+    return false;
+}
+
+static bool plan_long(CpuJob *job, Sort *s)
 {
     /* Tables should not be larger than the keys, or clearing and adding them up costs
      * more than the threads gain. */
-    uint32_t block = smaller(s->block_size, s->size), threads = pool_size();
-    uint32_t pieces = block / PIECE + 1;
-    if (pieces > (threads ? threads : 1))
-        pieces = threads ? threads : 1;
+    uint32_t block = smaller(s->block_size, s->size), pieces = block / PIECE + 1;
+    if (pieces > job->workers)
+        pieces = job->workers;
     while (pieces > 1 && (uint64_t) pieces * s->bucket_count > block)
         --pieces;
     s->piece = (block - 1) / pieces + 1;
     s->tables = alloc_get((size_t) pieces * s->bucket_count * sizeof(uint32_t));
     TRY(s->tables, false);
-    for (uint64_t first = 0; first < s->size; first += s->block_size) {
-        s->first = (uint32_t) first;
-        s->end = smaller(first + s->block_size, s->size);
-        uint32_t used = (s->end - s->first - 1) / s->piece + 1;
-        TRY(run_job(stream, s, run_count, used), false);
-        *unique += assign_places(
-            s, used, s->offsets ? s->offsets + (size_t) *unique * RECORD : NULL);
-        run_job(stream, s, run_place, used);
-    }
+    begin_block(job, 0);
+    job->small = pieces == 1 && s->size <= 2 * PIECE;
     return true;
 }
 
@@ -189,10 +208,9 @@ static bool find_block(const Sort *s, uint64_t block, uint32_t *begin, uint32_t 
     return true;
 }
 
-static void run_sort(void *payload, uint32_t unit, uint32_t worker)
+static void run_sort(CpuJob *job, uint32_t unit, uint32_t worker)
 {
-    Sort *s = payload;
-    job_time_begin(&s->time);
+    Sort *s = job->state;
     uint32_t *table = s->tables + (size_t) worker * s->bucket_count;
     uint64_t block = (uint64_t) unit * s->blocks_per_unit;
     uint32_t begin, end, records = 0;
@@ -211,10 +229,9 @@ static void run_sort(void *payload, uint32_t unit, uint32_t worker)
     s->records[unit] = records;
 }
 
-static void run_records(void *payload, uint32_t unit, uint32_t worker)
+static void run_records(CpuJob *job, uint32_t unit, uint32_t worker)
 {
-    Sort *s = payload;
-    job_time_begin(&s->time);
+    Sort *s = job->state;
     uint32_t *table = s->tables + (size_t) worker * s->bucket_count;
     uint32_t *record = s->offsets + (size_t) s->records[unit] * RECORD;
     uint64_t block = (uint64_t) unit * s->blocks_per_unit;
@@ -231,70 +248,62 @@ static void run_records(void *payload, uint32_t unit, uint32_t worker)
     }
 }
 
-static bool sort_many(Stream *stream, Sort *s, uint32_t *unique)
+static bool finish_sort(CpuJob *job)
+{
+    Sort *s = job->state;
+    TRY(check_keys(job), true);
+    for (uint32_t unit = 0; unit < job->blocks; ++unit) {
+        uint32_t count = s->records[unit];
+        s->records[unit] = s->count;
+        s->count += count;
+    }
+    *s->unique = s->count;
+    job->run = run_records;
+    job->finish = NULL;
+    return s->offsets == NULL;
+}
+
+static bool plan_many(CpuJob *job, Sort *s)
 {
     uint32_t blocks = (s->size - 1) / s->block_size + 1;
     s->blocks_per_unit = PIECE / s->block_size + 1;
-    uint32_t units = (blocks - 1) / s->blocks_per_unit + 1;
-    s->tables =
-        alloc_get((size_t) pool_worker_bound() * s->bucket_count * sizeof(uint32_t));
+    job->blocks = (blocks - 1) / s->blocks_per_unit + 1;
+    s->tables = alloc_get((size_t) job->workers * s->bucket_count * sizeof(uint32_t));
     TRY(s->tables, false);
-    s->records = alloc_get(units * sizeof(uint32_t));
+    s->records = alloc_get(job->blocks * sizeof(uint32_t));
     TRY(s->records, false);
-    TRY(run_job(stream, s, run_sort, units), false);
-    for (uint32_t unit = 0; unit < units; ++unit) {
-        uint32_t count = s->records[unit];
-        s->records[unit] = *unique;
-        *unique += count;
-    }
-    if (s->offsets)
-        run_job(stream, s, run_records, units);
+    job->run = run_sort;
+    job->finish = finish_sort;
+    job->small = job->blocks == 1 && s->size <= 2 * PIECE;
     return true;
 }
 
-static void add_time(void *payload, uint64_t ns)
+/* ------------------------------------------------------------------ command */
+
+static void release(CpuJob *job)
 {
-    ((Sort *) payload)->elapsed += ns;
+    Sort *s = job->state;
+    alloc_free(s->tables);
+    alloc_free(s->records);
 }
 
-bool mkperm_run(Stream *stream, const uint32_t *values, uint32_t size,
-                uint32_t block_size, uint32_t bucket_count, uint32_t *perm,
-                uint32_t *offsets, uint32_t *unique, uint64_t *ns)
+bool mkperm_prepare(CpuJob *job)
 {
-    *unique = 0;
-    if (ns)
-        *ns = 0;
-    if (size == 0)
-        return true;
-    if (block_size == 0 || bucket_count == 0)
-        return error_set(
-            JIT_ERROR_ARGUMENT,
-            "jit_block_mkperm(): block size is %u and bucket count %u, both must "
-            "be positive",
-            block_size, bucket_count);
-    Sort s = { .values = values,
-               .perm = perm,
-               .offsets = offsets,
-               .size = size,
-               .block_size = block_size,
-               .bucket_count = bucket_count };
-    s.time = (JobTime){ .report = add_time, .payload = &s };
-    atomic_init(&s.bad, UINT64_MAX);
-    uint32_t count = 0, blocks = (size - 1) / block_size + 1;
-    bool is_long = blocks == 1 || (block_size > PIECE && blocks < 2 * pool_size());
-    bool ok = is_long ? sort_long(stream, &s, &count) : sort_many(stream, &s, &count);
-    alloc_free(s.tables);
-    alloc_free(s.records);
-    uint64_t bad = atomic_load_explicit(&s.bad, memory_order_relaxed);
-    if (bad != UINT64_MAX)
-        return error_set(
-            JIT_ERROR_ARGUMENT,
-            "jit_block_mkperm(): key %u at position %llu is not below the bucket "
-            "count %u",
-            values[bad], (unsigned long long) bad, bucket_count);
-    if (ok)
-        *unique = count;
-    if (ns)
-        *ns = s.elapsed;
-    return ok;
+    const Command *c = job->command;
+    Sort *s = cpu_job_state(job, sizeof *s);
+    TRY(s, false);
+    job->release = release;
+    s->values = command_address(c, 0);
+    s->perm = command_address(c, 1);
+    s->unique = command_address(c, 2);
+    s->offsets = c->slot_count > 3 ? command_address(c, 3) : NULL;
+    s->size = (uint32_t) c->size;
+    s->block_size = c->permutation.block;
+    s->bucket_count = c->permutation.buckets;
+    atomic_init(&s->bad, UINT64_MAX);
+    job->workers = pool_worker_bound();
+    uint32_t blocks = (s->size - 1) / s->block_size + 1;
+    bool is_long =
+        blocks == 1 || (s->block_size > PIECE && blocks < 2 * job->workers);
+    return is_long ? plan_long(job, s) : plan_many(job, s);
 }

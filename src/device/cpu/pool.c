@@ -1,10 +1,10 @@
 /*
  * pool.c -- worker threads: start, sleep, wake, stop
  *
- * Which work there is, is stream.c's business: a worker calls stream_work() until it
+ * Which work there is, is cpu_job.c's business: a worker calls cpu_job_work() until it
  * says that nothing is offered, then waits for 'generation' to change.
  *
- *     offer (stream.c) ──► generation + 1 ──► spinning workers see it
+ *     offer (cpu_job.c)──► generation + 1 ──► spinning workers see it
  *                                        └──► sleeping workers are signalled
  *
  * Launches often follow each other within microseconds, while waking a sleeping thread
@@ -20,7 +20,6 @@
 #include "device/cpu/pool.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -30,6 +29,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/machine.h"
+#include "device/cpu/cpu_job.h"
 #include "device/stream.h"
 
 enum { SPIN_NS = 30000, SPIN_STEPS = 32, MAX_SIZE = 4096 };
@@ -56,22 +57,13 @@ static _Atomic uint32_t sleepers;
 /* Workers from this one on leave. Set before 'generation' is raised, read after it. */
 static _Atomic uint32_t limit;
 
-static uint32_t cpu_count(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return (uint32_t) CPU_COUNT(&set);
-    long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count < 1 ? 1 : (uint32_t) count;
-}
-
 uint32_t pool_size(void)
 {
     uint32_t size = atomic_load_explicit(&wanted, memory_order_acquire);
     if (size)
         return size;
     /* The first call decides; a concurrent one may have been faster. */
-    uint32_t count = cpu_count();
+    uint32_t count = machine_cpus();
     return atomic_compare_exchange_strong(&wanted, &size, count) ? count : size;
 }
 
@@ -139,7 +131,7 @@ static void *work(void *number)
     for (;;) {
         uint32_t seen = atomic_load(&generation);
         bool stays;
-        while ((stays = self < atomic_load(&limit)) && stream_work())
+        while ((stays = self < atomic_load(&limit)) && cpu_job_work())
             ;
         if (!stays)
             return NULL;
@@ -180,7 +172,7 @@ static void stop_threads(uint32_t count)
 static void adapt_threads(uint32_t size)
 {
     uint32_t count = size - 1, made = pool_workers();
-    atomic_store(&spinning, count < cpu_count());
+    atomic_store(&spinning, count < machine_cpus());
     if (count < made) {
         /* Without workers, whoever submits from here on does the work. */
         atomic_store_explicit(&wanted, size, memory_order_release);
@@ -234,7 +226,7 @@ bool pool_set_size(uint32_t count)
         count = 1;
     if (count > MAX_SIZE)
         count = MAX_SIZE;
-    if (stream_in_job())
+    if (stream_in_command())
         return error_set(JIT_ERROR_STATE, "jit_llvm_set_thread_count(): must not be "
                          "called from inside of a job");
     pthread_mutex_lock(&config);
@@ -247,7 +239,7 @@ bool pool_set_size(uint32_t count)
 
 void pool_stop(void)
 {
-    if (stream_in_job())
+    if (stream_in_command())
         return;
     stream_sync_all();
     pthread_mutex_lock(&config);
@@ -258,22 +250,26 @@ void pool_stop(void)
     pthread_mutex_unlock(&config);
 }
 
+/* A fork from inside of a command does not take the lock, whose holder may be waiting
+ * for that command. */
 void pool_fork_lock(void)
 {
-    pthread_mutex_lock(&config);
+    if (!stream_in_command())
+        pthread_mutex_lock(&config);
 }
 
 void pool_fork_unlock(void)
 {
-    pthread_mutex_unlock(&config);
+    if (!stream_in_command())
+        pthread_mutex_unlock(&config);
 }
 
-void pool_fork_child(bool locked)
+void pool_fork_child(void)
 {
-    if (locked)
-        alloc_free(threads);
+    if (stream_in_command())
+        pthread_mutex_init(&config, NULL);
     else
-        pthread_mutex_init(&config, NULL); /* another thread may have had it */
+        alloc_free(threads);
     threads = NULL;
     atomic_store(&running, 0);
     atomic_store(&started, false);
@@ -281,4 +277,5 @@ void pool_fork_child(bool locked)
     atomic_store(&sleepers, 0);
     pthread_mutex_init(&sleep_lock, NULL);
     pthread_cond_init(&wake, NULL);
+    pool_fork_unlock();
 }

@@ -1,7 +1,7 @@
 /*
  * pool.h -- worker threads
  *
- * Workers take blocks of jobs that stream.c offers them. A worker number is a place in
+ * Workers take blocks of jobs that cpu_job.c offers them. A worker number is a place in
  * one job: the first thread that enters the job has number 0, the next one 1 and so on.
  * A thread leaves a job only when no block is left, so no number is handed out twice,
  * and no more threads enter than pool_worker_bound() said when the job was submitted.
@@ -22,14 +22,14 @@
  *  called from inside a job. */
 bool pool_set_size(uint32_t count);
 uint32_t pool_size(void);
-/** max(pool_size(), 1): worker numbers of jobs submitted now are below it. Another
- *  thread may call pool_set_size() between this call and the submission: pass the
- *  number in JobSpec.workers where memory was sized by it. */
+/** max(pool_size(), 1): worker numbers of jobs planned now are below it. Another thread
+ *  may call pool_set_size() at any time: where memory was sized by the number, it has to
+ *  be that of the job's workers, too. */
 uint32_t pool_worker_bound(void);
 /** Do all work and stop all threads (shutdown). The pool starts again on demand. */
 void pool_stop(void);
 
-/* For stream.c: */
+/* For cpu_job.c and cpu_device.c: */
 
 /** Start the workers if they do not run; how many there are. Call without locks. */
 uint32_t pool_start(void);
@@ -42,11 +42,9 @@ bool pool_may_spin(void);
 /** One step of polling; false when 'since' (clock_ns() at its start) is too long
  *  ago. */
 bool pool_spin(uint64_t since);
-/** Take and release the lock of the configuration around fork(). */
+/** Around fork(). In the child the threads, which are the parent's, are forgotten. */
 void pool_fork_lock(void);
 void pool_fork_unlock(void);
-/** In the child, before the release: forget the threads, which are the parent's.
- *  'locked': pool_fork_lock() was called. */
-void pool_fork_child(bool locked);
+void pool_fork_child(void);
 
 #endif

@@ -37,8 +37,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/cpu_job.h"
 #include "device/cpu/reduce_lanes.h"
-#include "device/job_time.h"
 
 enum {
     SHORT = 64,  /* longest block that is reduced side by side with others */
@@ -57,66 +57,8 @@ typedef struct Reduction {
     size_t size, block;
     size_t chunks;          /* of each block */
     size_t blocks_per_unit; /* if chunks == 1 */
-    JobTime time;
-    uint64_t partials[];    /* size / block * chunks accumulators, if chunks > 1 */
+    char *partials;         /* size / block * chunks accumulators, if chunks > 1 */
 } Reduction;
-
-bool reduce_supported(ReduceOp op, VarType type)
-{
-    if ((unsigned) op >= ReduceOpCount || (unsigned) type >= VarTypeCount)
-        return false;
-    return reduce_lanes_get()->kernel[op][type] != NULL;
-}
-
-/* Bits of 'width' ones. */
-static uint64_t ones(unsigned width)
-{
-    return UINT64_MAX >> (64 - width);
-}
-
-/* Neutral elements of integers and Bool. */
-static uint64_t integer_identity(ReduceOp op, VarType type, unsigned width)
-{
-    bool is_signed = type == VarTypeInt8 || type == VarTypeInt16 ||
-                     type == VarTypeInt32 || type == VarTypeInt64;
-    switch (op) {
-    case ReduceOpMul:
-        return 1;
-    case ReduceOpMin:
-        return ones(is_signed ? width - 1 : width);
-    case ReduceOpMax:
-        return is_signed ? UINT64_C(1) << (width - 1) : 0;
-    case ReduceOpAnd:
-        return type == VarTypeBool ? 1 : ones(width);
-    default:
-        return 0;
-    }
-}
-
-bool reduce_identity(ReduceOp op, VarType type, uint64_t *bits)
-{
-    /* Columns: Add (and Identity), Mul, Min, Max. */
-    static const uint64_t half[] = { 0, 0x3c00, 0x7c00, 0xfc00 };
-    static const uint64_t single[] = { 0, 0x3f800000, 0x7f800000, 0xff800000 };
-    static const uint64_t full[] = { 0, UINT64_C(0x3ff0000000000000),
-                                     UINT64_C(0x7ff0000000000000),
-                                     UINT64_C(0xfff0000000000000) };
-    *bits = 0;
-    if (op == ReduceOpIdentity)
-        return (unsigned) type < VarTypeCount;
-    if (!reduce_supported(op, type))
-        return false;
-    if (type == VarTypeFloat16)
-        *bits = half[op - ReduceOpAdd];
-    else if (type == VarTypeFloat32)
-        *bits = single[op - ReduceOpAdd];
-    else if (type == VarTypeFloat64)
-        *bits = full[op - ReduceOpAdd];
-    else
-        *bits = integer_identity(
-            op, type, 8u * reduce_lanes_get()->kernel[op][type]->entry_size);
-    return true;
-}
 
 /* Work on a tile takes so long that the processor does not meet the loads of the next
  * one, and memory would be idle meanwhile. */
@@ -184,12 +126,9 @@ static void reduce_blocks(const LaneKernel *k, const char *in, size_t block,
     }
 }
 
-static void run_reduction(void *payload, uint32_t unit, uint32_t worker)
+static void reduce_unit(const Reduction *r, size_t unit)
 {
-    (void) worker;
-    Reduction *r = payload;
     const LaneKernel *k = r->kernel;
-    job_time_begin(&r->time);
     if (r->chunks == 1 && !r->dot) {
         size_t first = unit * r->blocks_per_unit, count = r->size / r->block - first;
         if (count > r->blocks_per_unit)
@@ -202,7 +141,7 @@ static void run_reduction(void *payload, uint32_t unit, uint32_t worker)
     if (count > LANES_CHUNK)
         count = LANES_CHUNK;
     size_t offset = (unit / r->chunks * r->block + first) * k->entry_size;
-    char *partial = (char *) r->partials + (size_t) unit * k->acc_size;
+    char *partial = r->partials + unit * k->acc_size;
     if (r->dot)
         r->dot(r->in_scalar ? r->in : r->in + offset, r->in_scalar,
                r->second_scalar ? r->second : r->second + offset, r->second_scalar,
@@ -227,80 +166,29 @@ static void fold_partials(const LaneKernel *k, char *partials, size_t count)
     }
 }
 
-static void finish_reduction(void *payload)
+static void finish_reduction(const Reduction *r)
 {
-    Reduction *r = payload;
     const LaneKernel *k = r->kernel;
     if (r->chunks > 1 || r->dot)
         for (size_t i = 0; i < r->size / r->block; ++i) {
-            char *partials = (char *) r->partials + i * r->chunks * k->acc_size;
+            char *partials = r->partials + i * r->chunks * k->acc_size;
             fold_partials(k, partials, r->chunks);
             k->store(partials, 1, 1, 1, false, r->out + i * k->entry_size);
         }
-    job_time_end(&r->time);
-    alloc_free(r);
 }
 
-/* Number of units, and the other derived fields. */
+/* Fill in the derived fields, with memory for accumulators of chunks; the number of
+ * units, 0 if memory is out. */
 static size_t plan(Reduction *r)
 {
     size_t blocks = r->size / r->block;
-    if (r->chunks > 1 || r->dot)
-        return blocks * r->chunks;
+    r->chunks = (r->block + LANES_CHUNK - 1) / LANES_CHUNK;
+    if (r->chunks > 1 || r->dot) {
+        r->partials = alloc_get(blocks * r->chunks * r->kernel->acc_size);
+        return r->partials ? blocks * r->chunks : 0;
+    }
     r->blocks_per_unit = LANES_CHUNK / r->block;
     return (blocks + r->blocks_per_unit - 1) / r->blocks_per_unit;
-}
-
-/* A Reduction with room for the accumulators of its chunks. */
-static Reduction *create(const LaneKernel *kernel, size_t size, size_t block,
-                         bool is_dot)
-{
-    size_t chunks = (block + LANES_CHUNK - 1) / LANES_CHUNK, count = 0;
-    if (chunks > 1 || is_dot)
-        count = size / block * chunks;
-    Reduction *r = alloc_get(sizeof(Reduction) + count * sizeof(uint64_t));
-    if (!r)
-        return NULL;
-    memset(r, 0, sizeof *r);
-    r->kernel = kernel;
-    r->size = size;
-    r->block = block;
-    r->chunks = chunks;
-    return r;
-}
-
-static void submit(Stream *stream, Reduction *r, Buffer *const *reads,
-                   uint32_t read_count, Buffer *out)
-{
-    size_t units = plan(r);
-    stream_submit(stream, &(JobSpec){ .run = run_reduction,
-                                      .finish = finish_reduction,
-                                      .payload = r,
-                                      .blocks = (uint32_t) units,
-                                      .small = units <= INLINE_UNITS,
-                                      .reads = reads,
-                                      .read_count = read_count,
-                                      .writes = &out,
-                                      .write_count = 1 });
-}
-
-bool reduce_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t size,
-                   size_t block, Buffer *out,
-                   void (*history)(void *payload, uint64_t ns), void *payload)
-{
-    if (!reduce_supported(op, type) || block == 0 || size == 0 || size % block != 0)
-        return error_set(
-            JIT_ERROR_ARGUMENT,
-            "reduction %d of type %d in blocks of %zu of %zu entries is not "
-            "defined",
-            (int) op, (int) type, block, size);
-    Reduction *r = create(reduce_lanes_get()->kernel[op][type], size, block, false);
-    TRY(r, false);
-    r->in = in->data;
-    r->out = out->data;
-    r->time = (JobTime){ .report = history, .payload = payload };
-    submit(stream, r, &in, 1, out);
-    return true;
 }
 
 bool reduce_now(ReduceOp op, VarType type, const void *in, size_t size, void *out)
@@ -311,38 +199,72 @@ bool reduce_now(ReduceOp op, VarType type, const void *in, size_t size, void *ou
     } else if (size <= LANES_CHUNK) {
         reduce_blocks(k, in, size, 1, out);
     } else {
-        Reduction *r = create(k, size, size, false);
-        TRY(r, false);
-        r->in = in;
-        r->out = out;
-        size_t units = plan(r);
+        Reduction r = { .kernel = k, .in = in, .out = out, .size = size, .block = size };
+        size_t units = plan(&r);
+        TRY(units, false);
         for (size_t i = 0; i < units; ++i)
-            run_reduction(r, (uint32_t) i, 0);
-        finish_reduction(r);
+            reduce_unit(&r, i);
+        finish_reduction(&r);
+        alloc_free(r.partials);
     }
     return true;
 }
 
-bool reduce_dot_submit(Stream *stream, VarType type, Buffer *a, bool a_scalar,
-                       Buffer *b, bool b_scalar, size_t size, Buffer *out,
-                       void (*history)(void *payload, uint64_t ns), void *payload)
+/* ----------------------------------------------------------------- commands */
+
+static void run(CpuJob *job, uint32_t unit, uint32_t worker)
 {
-    const LaneDot *dot =
-        (unsigned) type < VarTypeCount ? &reduce_lanes_get()->dot[type] : NULL;
-    if (!dot || !dot->chunk || size == 0)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "a dot product of %zu entries of type %d is not defined", size,
-                         (int) type);
-    Reduction *r = create(dot->sum, size, size, true);
-    TRY(r, false);
-    r->dot = dot->chunk;
-    r->in = a->data;
-    r->in_scalar = a_scalar;
-    r->second = b->data;
-    r->second_scalar = b_scalar;
-    r->out = out->data;
-    r->time = (JobTime){ .report = history, .payload = payload };
-    Buffer *reads[] = { a, b };
-    submit(stream, r, reads, 2, out);
+    (void) worker;
+    reduce_unit(job->state, unit);
+}
+
+static bool finish(CpuJob *job)
+{
+    finish_reduction(job->state);
     return true;
+}
+
+static void release(CpuJob *job)
+{
+    alloc_free(((Reduction *) job->state)->partials);
+}
+
+static bool plan_units(CpuJob *job, Reduction *r)
+{
+    size_t units = plan(r);
+    job->run = run;
+    job->finish = finish;
+    job->release = release;
+    job->blocks = (uint32_t) units;
+    job->small = units <= INLINE_UNITS;
+    return units != 0;
+}
+
+bool reduce_prepare(CpuJob *job)
+{
+    const Command *c = job->command;
+    Reduction *r = cpu_job_state(job, sizeof *r);
+    r->kernel = reduce_lanes_get()->kernel[c->reduce.op][c->reduce.type];
+    r->in = command_address(c, 0);
+    r->out = command_address(c, 1);
+    r->size = c->size;
+    r->block = c->reduce.block;
+    return plan_units(job, r);
+}
+
+bool reduce_prepare_dot(CpuJob *job)
+{
+    const Command *c = job->command;
+    const LaneDot *dot = &reduce_lanes_get()->dot[c->dot.type];
+    size_t entry = dot->sum->entry_size;
+    Reduction *r = cpu_job_state(job, sizeof *r);
+    r->kernel = dot->sum;
+    r->dot = dot->chunk;
+    r->in = command_address(c, 0);
+    r->in_scalar = c->slots[0].bytes == entry;
+    r->second = command_address(c, 1);
+    r->second_scalar = c->slots[1].bytes == entry;
+    r->out = command_address(c, 2);
+    r->size = r->block = c->size;
+    return plan_units(job, r);
 }

@@ -38,10 +38,11 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/cpu_hints.h"
+#include "device/cpu/cpu_job.h"
 #include "device/cpu/pool.h"
-#include "device/cpu/reduce.h"
 #include "device/cpu/reduce_lanes.h"
-#include "device/job_time.h"
+#include "ir/reduce_rule.h"
 
 enum {
     CHUNK = 4096,       /* entries, see above */
@@ -99,7 +100,6 @@ typedef struct Scan {
     uint64_t identity; /* as an entry */
     _Atomic uint64_t ticket;
     Link *links; /* one for each stretch */
-    JobTime time;
 } Scan;
 
 static size_t round_up(size_t count)
@@ -212,11 +212,8 @@ static void scan_block(const Scan *s, size_t base)
         set_first(s, 1, s->out + base * k->entry_size);
 }
 
-static void run_blocks(void *payload, uint32_t unit, uint32_t worker)
+static void scan_blocks(Scan *s, size_t unit)
 {
-    (void) worker;
-    Scan *s = payload;
-    job_time_begin(&s->time);
     size_t first = unit * s->blocks_per_unit, count = s->size / s->block - first;
     if (count > s->blocks_per_unit)
         count = s->blocks_per_unit;
@@ -325,12 +322,8 @@ static uint64_t look_ahead(const Scan *s, size_t base, size_t first, size_t coun
     return before;
 }
 
-static void run_stretch(void *payload, uint32_t unit, uint32_t worker)
+static void scan_stretch(Scan *s)
 {
-    (void) unit;
-    (void) worker;
-    Scan *s = payload;
-    job_time_begin(&s->time);
     size_t ticket = atomic_fetch_add_explicit(&s->ticket, 1, memory_order_relaxed);
     size_t stretch = ticket % s->stretches, base = ticket / s->stretches * s->block;
     size_t first = stretch * s->stretch;
@@ -351,12 +344,12 @@ static void run_stretch(void *payload, uint32_t unit, uint32_t worker)
         set_first(s, 1, s->out + base * s->kernel->entry_size);
 }
 
-static void finish_scan(void *payload)
+static void scan_unit(Scan *s, size_t unit)
 {
-    Scan *s = payload;
-    job_time_end(&s->time);
-    alloc_free(s->links);
-    alloc_free(s);
+    if (s->stretches)
+        scan_stretch(s);
+    else
+        scan_blocks(s, unit);
 }
 
 /* Entries of a stretch: the more, the less often threads wait for each other. */
@@ -371,7 +364,8 @@ static size_t choose_stretch(const Scan *s)
     return chunks * CHUNK;
 }
 
-/* Fill in a zeroed Scan but for its time, and get its links; the number of units. */
+/* Fill in a zeroed Scan but for its memory, and get its links; the number of units, 0 if
+ * memory is out. */
 static size_t plan_scan(Scan *s, ReduceOp op, VarType type, size_t size, size_t block,
                         bool exclusive, bool reverse)
 {
@@ -381,8 +375,8 @@ static size_t plan_scan(Scan *s, ReduceOp op, VarType type, size_t size, size_t 
     s->block = block;
     s->exclusive = exclusive;
     s->reverse = reverse;
-    s->streams = buffer_bypasses(size * s->kernel->entry_size);
-    reduce_identity(op, type, &s->identity);
+    s->streams = cpu_hints_bypass(size * s->kernel->entry_size);
+    reduce_rule_identity(op, type, &s->identity);
     if (block > CHUNK) {
         s->stretch = choose_stretch(s);
         s->stretches = (block + s->stretch - 1) / s->stretch;
@@ -394,38 +388,6 @@ static size_t plan_scan(Scan *s, ReduceOp op, VarType type, size_t size, size_t 
     return (size / block + s->blocks_per_unit - 1) / s->blocks_per_unit;
 }
 
-bool scan_submit(Stream *stream, ReduceOp op, VarType type, Buffer *in, size_t size,
-                 size_t block, bool exclusive, bool reverse, Buffer *out,
-                 void (*history)(void *payload, uint64_t ns), void *payload)
-{
-    if (!reduce_supported(op, type) || block == 0 || size == 0 || size % block != 0)
-        return error_set(
-            JIT_ERROR_ARGUMENT,
-            "prefix reduction %d of type %d in blocks of %zu of %zu entries is "
-            "not defined",
-            (int) op, (int) type, block, size);
-    Scan *s = alloc_zero(1, sizeof(Scan));
-    TRY(s, false);
-    s->in = in->data;
-    s->out = out->data;
-    s->time = (JobTime){ .report = history, .payload = payload };
-    size_t units = plan_scan(s, op, type, size, block, exclusive, reverse);
-    if (!units) {
-        alloc_free(s);
-        return false;
-    }
-    stream_submit(stream, &(JobSpec){ .run = s->stretches ? run_stretch : run_blocks,
-                                      .finish = finish_scan,
-                                      .payload = s,
-                                      .blocks = (uint32_t) units,
-                                      .small = units == 1,
-                                      .reads = &in,
-                                      .read_count = 1,
-                                      .writes = &out,
-                                      .write_count = 1 });
-    return true;
-}
-
 bool scan_now(ReduceOp op, VarType type, const void *in, size_t size, size_t block,
               bool exclusive, bool reverse, void *out)
 {
@@ -433,9 +395,36 @@ bool scan_now(ReduceOp op, VarType type, const void *in, size_t size, size_t blo
     size_t units = plan_scan(&s, op, type, size, block, exclusive, reverse);
     TRY(units, false);
     for (size_t i = 0; i < units; ++i)
-        (s.stretches ? run_stretch : run_blocks)(&s, (uint32_t) i, 0);
+        scan_unit(&s, i);
     alloc_free(s.links);
     return true;
+}
+
+static void run_scan(CpuJob *job, uint32_t unit, uint32_t worker)
+{
+    (void) worker;
+    scan_unit(job->state, unit);
+}
+
+static void release_scan(CpuJob *job)
+{
+    alloc_free(((Scan *) job->state)->links);
+}
+
+bool scan_prepare(CpuJob *job)
+{
+    const Command *c = job->command;
+    Scan *s = cpu_job_state(job, sizeof *s);
+    TRY(s, false);
+    s->in = command_address(c, 0);
+    s->out = command_address(c, 1);
+    size_t units = plan_scan(s, c->reduce.op, c->reduce.type, c->size, c->reduce.block,
+                             c->reduce.exclusive, c->reduce.reverse);
+    job->run = run_scan;
+    job->release = release_scan;
+    job->blocks = (uint32_t) units;
+    job->small = units == 1;
+    return units != 0;
 }
 
 /* -------------------------------------------------------------- compression */
@@ -443,19 +432,17 @@ bool scan_now(ReduceOp op, VarType type, const void *in, size_t size, size_t blo
 typedef struct Compression {
     const Lanes *lanes;
     const uint8_t *mask;
-    uint32_t *out;
+    uint32_t *out, *count;
     size_t size;
     _Atomic uint64_t ticket;
-    JobTime time;
-    Link links[]; /* one for each chunk */
+    Link *links; /* one for each chunk */
 } Compression;
 
-static void run_compression(void *payload, uint32_t unit, uint32_t worker)
+static void run_compression(CpuJob *job, uint32_t unit, uint32_t worker)
 {
     (void) unit;
     (void) worker;
-    Compression *c = payload;
-    job_time_begin(&c->time);
+    Compression *c = job->state;
     size_t chunk = atomic_fetch_add_explicit(&c->ticket, 1, memory_order_relaxed);
     size_t first = chunk * MASK_CHUNK;
     size_t count = c->size - first < MASK_CHUNK ? c->size - first : MASK_CHUNK;
@@ -466,47 +453,33 @@ static void run_compression(void *payload, uint32_t unit, uint32_t worker)
                          c->out + before);
 }
 
-static void finish_compression(void *payload)
+static bool finish_compression(CpuJob *job)
 {
-    Compression *c = payload;
-    job_time_end(&c->time);
+    const Compression *c = job->state;
+    *c->count = (uint32_t) c->links[job->blocks - 1].value;
+    return true;
 }
 
-static void keep_time(void *payload, uint64_t ns)
+static void release_compression(CpuJob *job)
 {
-    *(uint64_t *) payload = ns;
+    alloc_free(((Compression *) job->state)->links);
 }
 
-bool scan_compress(Stream *stream, Buffer *mask, size_t size, Buffer *out,
-                   uint32_t *count, uint64_t *ns)
+bool scan_prepare_compress(CpuJob *job)
 {
-    *count = 0;
-    uint64_t elapsed = 0;
-    if (ns)
-        *ns = 0;
-    if (size == 0)
-        return true;
-    size_t chunks = (size + MASK_CHUNK - 1) / MASK_CHUNK;
-    Compression *c = alloc_zero(1, sizeof(Compression) + chunks * sizeof(Link));
-    TRY(c, false);
+    const Command *command = job->command;
+    Compression *c = cpu_job_state(job, sizeof *c);
+    size_t chunks = (command->size + MASK_CHUNK - 1) / MASK_CHUNK;
+    TRY(c->links = alloc_zero(chunks, sizeof(Link)), false);
     c->lanes = reduce_lanes_get();
-    c->mask = mask->data;
-    c->out = out->data;
-    c->size = size;
-    c->time = (JobTime){ .report = keep_time, .payload = &elapsed };
-    stream_submit(stream, &(JobSpec){ .run = run_compression,
-                                      .finish = finish_compression,
-                                      .payload = c,
-                                      .blocks = (uint32_t) chunks,
-                                      .small = chunks == 1,
-                                      .reads = &mask,
-                                      .read_count = 1,
-                                      .writes = &out,
-                                      .write_count = 1 });
-    stream_sync(stream);
-    *count = (uint32_t) c->links[chunks - 1].value;
-    if (ns)
-        *ns = elapsed;
-    alloc_free(c);
+    c->mask = command_address(command, 0);
+    c->out = command_address(command, 1);
+    c->count = command_address(command, 2);
+    c->size = command->size;
+    job->run = run_compression;
+    job->finish = finish_compression;
+    job->release = release_compression;
+    job->blocks = (uint32_t) chunks;
+    job->small = chunks == 1;
     return true;
 }

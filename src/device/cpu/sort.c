@@ -1,5 +1,5 @@
 /*
- * sort.c -- see sort.h
+ * sort.c -- sorting entries, or their positions, within blocks
  *
  * Radix sort, lowest digit first: each pass counts a digit, turns counts into positions
  * and copies entries there; it keeps the order of equal digits, and so does the whole.
@@ -18,15 +18,13 @@
  * Many blocks: one job, in which threads sort whole blocks, those of up to SHORT
  * entries by merging. All ways give the same result, which stability determines.
  */
-#include "device/cpu/sort.h"
-
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/cpu_job.h"
 #include "device/cpu/pool.h"
 #include "device/cpu/sort_loops.h"
-#include "device/job_time.h"
 
 enum {
     SHORT = 256,   /* longest block that is merged */
@@ -47,14 +45,9 @@ typedef struct Sort {
     size_t pieces, piece;  /* pieces of a block, and entries in each but the last one */
     uint32_t pass, passes; /* the current one; those that are needed */
     uint8_t digit[SORT_DIGITS]; /* of each pass */
-    JobTime time;
+    Buffer *memory[2];     /* behind tmp[], NULL if not needed */
     uint32_t tables[]; /* for each piece of each block, for each digit */
 } Sort;
-
-bool sort_supported(VarType type)
-{
-    return sort_loops_get(type) != NULL;
-}
 
 /* ------------------------------------------------------------------ passes */
 
@@ -159,11 +152,10 @@ static void sort_block(const Sort *s, size_t first)
     }
 }
 
-static void run_blocks(void *payload, uint32_t unit, uint32_t worker)
+static void run_blocks(CpuJob *job, uint32_t unit, uint32_t worker)
 {
     (void) worker;
-    Sort *s = payload;
-    job_time_begin(&s->time);
+    Sort *s = job->state;
     size_t begin = unit * s->blocks_per_unit * s->block;
     size_t end = begin + s->blocks_per_unit * s->block;
     if (end > s->size)
@@ -173,13 +165,6 @@ static void run_blocks(void *payload, uint32_t unit, uint32_t worker)
             sort_short(s, first);
         else
             sort_block(s, first);
-}
-
-static void finish_sort(void *payload)
-{
-    Sort *s = payload;
-    job_time_end(&s->time);
-    alloc_free(s);
 }
 
 /* --------------------------------------------------------- few long blocks */
@@ -197,11 +182,10 @@ static size_t find_piece(const Sort *s, size_t piece, size_t *count)
     return piece / s->pieces * s->block + within;
 }
 
-static void run_count_all(void *payload, uint32_t piece, uint32_t worker)
+static void run_count_all(CpuJob *job, uint32_t piece, uint32_t worker)
 {
     (void) worker;
-    Sort *s = payload;
-    job_time_begin(&s->time);
+    Sort *s = job->state;
     size_t count, first = find_piece(s, piece, &count);
     uint32_t *tables = find_table(s, piece, 0);
     memset(tables, 0, s->loops->digits * SORT_BUCKETS * sizeof(uint32_t));
@@ -246,155 +230,121 @@ static void assign_positions(Sort *s)
     }
 }
 
-static void finish_count_all(void *payload)
-{
-    Sort *s = payload;
-    for (uint8_t digit = 0; digit < s->loops->digits; ++digit)
-        if (!is_constant(s, digit))
-            s->digit[s->passes++] = digit;
-    if (s->passes == 0) /* sorted already; one pass copies it */
-        s->passes = 1;
-    assign_positions(s);
-}
-
-static void run_count(void *payload, uint32_t piece, uint32_t worker)
+static void run_count(CpuJob *job, uint32_t piece, uint32_t worker)
 {
     (void) worker;
-    Sort *s = payload;
-    if (s->pass >= s->passes)
-        return;
+    Sort *s = job->state;
     size_t count, first = find_piece(s, piece, &count);
     unsigned digit = s->digit[s->pass];
     const Route r = find_route(s, s->pass, s->passes);
     count_digit(s, &r, first, count, digit, find_table(s, piece, digit));
 }
 
-static void finish_count(void *payload)
-{
-    Sort *s = payload;
-    if (s->pass < s->passes)
-        assign_positions(s);
-}
-
-static void run_place(void *payload, uint32_t piece, uint32_t worker)
+static void run_place(CpuJob *job, uint32_t piece, uint32_t worker)
 {
     (void) worker;
-    Sort *s = payload;
-    if (s->pass >= s->passes)
-        return;
+    Sort *s = job->state;
     size_t count, first = find_piece(s, piece, &count);
     unsigned digit = s->digit[s->pass];
     const Route r = find_route(s, s->pass, s->passes);
     place_records(s, &r, first, count, digit, find_table(s, piece, digit));
 }
 
-static void finish_place(void *payload)
+static bool finish_place(CpuJob *job);
+
+/* The digit of the pass has been counted. */
+static bool finish_count(CpuJob *job)
 {
-    Sort *s = payload;
-    ++s->pass;
+    assign_positions(job->state);
+    job->run = run_place;
+    job->finish = finish_place;
+    return false;
 }
 
-/* ------------------------------------------------------------------ submit */
-
-/* Buffers that the jobs of a sort use: in, out, and up to two others. */
-typedef struct Memory {
-    Buffer *in, *writes[3];
-    uint32_t write_count;
-} Memory;
-
-static void submit(Stream *stream, Sort *s, const Memory *memory,
-                   void (*run)(void *, uint32_t, uint32_t), void (*finish)(void *),
-                   size_t units)
+static bool finish_count_all(CpuJob *job)
 {
-    stream_submit(stream, &(JobSpec){ .run = run,
-                                      .finish = finish,
-                                      .payload = s,
-                                      .blocks = (uint32_t) units,
-                                      .small = units == 1 && s->size <= UNIT,
-                                      .reads = &memory->in,
-                                      .read_count = 1,
-                                      .writes = memory->writes,
-                                      .write_count = memory->write_count });
+    Sort *s = job->state;
+    for (uint8_t digit = 0; digit < s->loops->digits; ++digit)
+        if (!is_constant(s, digit))
+            s->digit[s->passes++] = digit;
+    if (s->passes == 0) /* sorted already; one pass copies it */
+        s->passes = 1;
+    return finish_count(job);
 }
 
-static void submit_long(Stream *stream, Sort *s, const Memory *memory)
+static bool finish_place(CpuJob *job)
 {
-    size_t units = s->size / s->block * s->pieces;
-    uint32_t digits = s->loops->digits; /* 's' may be gone after the last job */
-    for (uint32_t pass = 0; pass < digits; ++pass) {
-        bool last = pass + 1 == digits;
-        if (pass == 0)
-            submit(stream, s, memory, run_count_all, finish_count_all, units);
-        else
-            submit(stream, s, memory, run_count, finish_count, units);
-        submit(stream, s, memory, run_place, last ? finish_sort : finish_place, units);
-    }
+    Sort *s = job->state;
+    if (++s->pass == s->passes)
+        return true;
+    job->run = run_count;
+    job->finish = finish_count;
+    return false;
 }
+
+/* ------------------------------------------------------------------ command */
 
 /* Memory between passes. */
-static bool get_memory(Sort *s, Memory *memory)
+static bool get_memory(Sort *s)
 {
     if (s->block <= SHORT || s->loops->digits == 1)
         return true;
     uint32_t count = s->positions && s->loops->digits > 2 ? 2 : 1;
     size_t size = s->positions ? s->loops->pair_size : s->loops->size;
     for (uint32_t i = 0; i < count; ++i) {
-        Buffer *buffer = buffer_get(s->size * size);
-        TRY(buffer, false);
-        memory->writes[memory->write_count++] = buffer;
-        s->tmp[i] = buffer->data;
+        s->memory[i] = buffer_get(cpu_device(), s->size * size);
+        TRY(s->memory[i], false);
+        s->tmp[i] = s->memory[i]->address;
     }
     return true;
 }
 
-static Sort *create(const SortLoops *loops, size_t size, size_t block)
+static void release(CpuJob *job)
 {
-    size_t blocks = size / block, threads = pool_worker_bound(), pieces = 0;
-    if (block >= 2 * PIECE && blocks < 2 * threads) {
-        pieces = (PIECES_PER_THREAD * threads + blocks - 1) / blocks;
-        if (pieces > block / PIECE)
-            pieces = block / PIECE;
-    }
-    Sort *s = alloc_get(sizeof(Sort) + blocks * pieces * loops->digits * SORT_BUCKETS *
-                                           sizeof(uint32_t));
-    TRY(s, NULL);
-    memset(s, 0, sizeof *s);
+    const Sort *s = job->state;
+    buffer_release(s->memory[0]);
+    buffer_release(s->memory[1]);
+}
+
+/* Pieces that each block is cut into, 0 if threads take whole blocks. */
+static size_t choose_pieces(const CpuJob *job, size_t size, size_t block)
+{
+    size_t blocks = size / block, pieces;
+    if (block < 2 * PIECE || blocks >= 2 * (size_t) job->workers)
+        return 0;
+    pieces = (PIECES_PER_THREAD * (size_t) job->workers + blocks - 1) / blocks;
+    return pieces > block / PIECE ? block / PIECE : pieces;
+}
+
+bool sort_prepare(CpuJob *job)
+{
+    const Command *c = job->command;
+    const SortLoops *loops = sort_loops_get(c->sort.type);
+    size_t size = c->size, block = c->sort.block;
+    job->workers = pool_worker_bound();
+    size_t pieces = choose_pieces(job, size, block), units = size / block * pieces;
+    Sort *s = cpu_job_state(job, sizeof(Sort) + units * loops->digits * SORT_BUCKETS *
+                                                    sizeof(uint32_t));
+    TRY(s, false);
+    job->release = release;
     s->loops = loops;
     s->size = size;
     s->block = block;
     s->pieces = pieces;
     s->piece = pieces ? (block - 1) / pieces + 1 : 0;
     s->blocks_per_unit = block < UNIT ? UNIT / block : 1;
-    return s;
-}
-
-bool sort_submit(Stream *stream, VarType type, Buffer *in, size_t size, size_t block,
-                 bool descending, bool positions, Buffer *out,
-                 void (*history)(void *payload, uint64_t ns), void *payload)
-{
-    const SortLoops *loops = sort_loops_get(type);
-    if (!loops || block == 0 || size == 0 || size % block != 0)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "sorting blocks of %zu of %zu entries of type %d is not "
-                         "defined",
-                         block, size, (int) type);
-    Sort *s = create(loops, size, block);
-    TRY(s, false);
-    s->in = in->data;
-    s->out = out->data;
-    s->flip = sort_loops_flip(type, descending);
-    s->positions = positions;
-    s->time = (JobTime){ .report = history, .payload = payload };
-    Memory memory = { .in = in, .writes = { out }, .write_count = 1 };
-    bool ok = get_memory(s, &memory);
-    if (!ok)
-        alloc_free(s);
-    else if (s->pieces)
-        submit_long(stream, s, &memory);
-    else
-        submit(stream, s, &memory, run_blocks, finish_sort,
-               (size / block + s->blocks_per_unit - 1) / s->blocks_per_unit);
-    for (uint32_t i = 1; i < memory.write_count; ++i)
-        buffer_release(memory.writes[i]); /* queued jobs hold them */
-    return ok;
+    s->in = command_address(c, 0);
+    s->out = command_address(c, 1);
+    s->flip = sort_loops_flip(c->sort.type, c->sort.descending);
+    s->positions = c->sort.positions;
+    if (pieces) {
+        job->run = run_count_all;
+        job->finish = finish_count_all;
+    } else {
+        job->run = run_blocks;
+        units = (size / block + s->blocks_per_unit - 1) / s->blocks_per_unit;
+    }
+    job->blocks = (uint32_t) units;
+    job->small = units == 1 && size <= UNIT;
+    return get_memory(s);
 }

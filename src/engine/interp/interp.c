@@ -19,7 +19,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/log.h"
+#include "device/cpu/cpu_code.h"
 #include "engine/interp/interp_build.h"
 #include "lanes/lanes.h"
 
@@ -30,9 +32,11 @@ enum {
     LOCAL_BYTES = 1 << 18 /* for the local arrays of a block, if a few lanes fit */
 };
 
-struct EngineCode {
+/* What compile() makes. */
+typedef struct EngineCode {
+    CpuCode cpu;
     InterpCode code;
-};
+} EngineCode;
 
 /* ---- the table in use */
 
@@ -135,23 +139,11 @@ static bool supports(Op op, VarType type, VarType operand)
     }
 }
 
-static void release(EngineCode *code)
+static void release(Code *base)
 {
-    if (!code)
-        return;
+    EngineCode *code = (EngineCode *) (void *) base;
     interp_build_free(&code->code);
     alloc_free(code);
-}
-
-static EngineCode *compile(const Program *program, Hash128 hash)
-{
-    (void) hash;
-    EngineCode *code = alloc_zero(1, sizeof(EngineCode));
-    if (code && !interp_build(&code->code, program, interp_table())) {
-        release(code);
-        return NULL;
-    }
-    return code;
 }
 
 static size_t round_line(size_t bytes)
@@ -184,9 +176,8 @@ static uint32_t most_lanes(const InterpCode *code)
     return lanes < LANE_GROUP ? LANE_GROUP : lanes / LANE_GROUP * LANE_GROUP;
 }
 
-static size_t scratch_bytes(const EngineCode *engine_code)
+static size_t scratch_bytes(const InterpCode *code)
 {
-    const InterpCode *code = &engine_code->code;
     const uint32_t lanes = most_lanes(code);
     return table_bytes(code) + code->slots * slot_bytes(code, lanes) +
            round_line(code->local_bytes * lanes);
@@ -220,10 +211,10 @@ static void lay_out(const InterpCode *code, LaneFrame *frame, void *scratch,
     frame->back = (const LaneStep **) (slot + slot_count(code) + code->prints);
 }
 
-static void launch(const EngineCode *engine_code, const uint64_t *args, uint32_t begin,
+static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
                    uint32_t end, uint32_t worker, void *scratch)
 {
-    const InterpCode *code = &engine_code->code;
+    const InterpCode *code = &((const EngineCode *) (const void *) cpu)->code;
     if (begin >= end)
         return;
     uint32_t most = most_lanes(code);
@@ -250,10 +241,24 @@ static void launch(const EngineCode *engine_code, const uint64_t *args, uint32_t
     }
 }
 
-static size_t code_size(const EngineCode *code)
+static Code *compile(const Program *program, Hash128 hash)
 {
-    return code->code.step_count * sizeof(LaneStep) +
-           code->code.extra_count * sizeof(uint32_t);
+    (void) hash;
+    EngineCode *code = alloc_zero(1, sizeof(EngineCode));
+    TRY(code, NULL);
+    code->cpu = (CpuCode){ .code = { 1, release }, .run = launch };
+    if (!interp_build(&code->code, program, interp_table())) {
+        release(&code->cpu.code);
+        return NULL;
+    }
+    code->cpu.scratch = scratch_bytes(&code->code);
+    return &code->cpu.code;
+}
+
+static size_t code_size(const Code *base)
+{
+    const InterpCode *code = &((const EngineCode *) (const void *) base)->code;
+    return code->step_count * sizeof(LaneStep) + code->extra_count * sizeof(uint32_t);
 }
 
 static uint64_t compile_estimate(const Program *program)
@@ -265,14 +270,14 @@ static uint64_t compile_estimate(const Program *program)
 }
 
 const Engine interp_engine = { .name = "interp",
+                               .code = CODE_CPU,
                                .available = available,
                                .fingerprint = fingerprint,
                                .supports = supports,
                                .compile = compile,
-                               .launch = launch,
-                               .scratch = scratch_bytes,
-                               .free = release,
                                .code_size = code_size,
+                               .lane_ps = 50,
+                               .step_ps = 4000,
                                .compile_estimate = compile_estimate };
 
 /* ---- folding */

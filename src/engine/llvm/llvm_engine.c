@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "device/cpu/cpu_code.h"
 #include "engine/llvm/llvm_compile.h"
 #include "engine/llvm/llvm_ir.h"
 #include "engine/llvm/llvm_load.h"
@@ -29,12 +30,14 @@ enum { COMPILE_NS_OP = 20000, COMPILE_NS_FIXED = 900000 };
 typedef void (*KernelFunction)(uint32_t begin, uint32_t end, uint32_t worker,
                                const uint64_t *args, void *scratch);
 
-struct EngineCode {
+/* What compile() and load() make. */
+typedef struct EngineCode {
+    CpuCode cpu;
     void *bytes; /* the ELF object, for save() */
     size_t size;
     LlvmObject object;
     KernelFunction function;
-};
+} EngineCode;
 
 static pthread_mutex_t target_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Guarded by target_lock; NULL and 0 stand for the host. */
@@ -46,8 +49,6 @@ static struct {
 /* Nanoseconds an operation takes to compile, a running average. */
 static _Atomic uint64_t compile_ns_op = COMPILE_NS_OP;
 
-/* Does this thread compile in the background? */
-static _Thread_local bool background;
 
 /* A copy of the target. */
 typedef struct Target {
@@ -235,7 +236,23 @@ static uint64_t fingerprint(void)
     return result;
 }
 
-static EngineCode *load_code(const void *data, size_t size)
+static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
+                   uint32_t end, uint32_t worker, void *scratch)
+{
+    if (begin < end)
+        ((const EngineCode *) (const void *) cpu)
+            ->function(begin, end, worker, args, scratch);
+}
+
+static void release(Code *base)
+{
+    EngineCode *code = (EngineCode *) (void *) base;
+    llvm_object_unmap(&code->object);
+    alloc_free(code->bytes);
+    alloc_free(code);
+}
+
+static Code *load_code(const void *data, size_t size)
 {
     EngineCode *code = alloc_zero(1, sizeof *code);
     TRY(code, NULL);
@@ -248,7 +265,9 @@ static EngineCode *load_code(const void *data, size_t size)
     memcpy(code->bytes, data, size);
     code->size = size;
     memcpy(&code->function, &code->object.function, sizeof code->function);
-    return code;
+    code->cpu = (CpuCode){ .code = { 1, release }, .run = launch,
+                           .scratch = (size_t) code->object.number };
+    return &code->cpu.code;
 }
 
 static uint32_t count_insts(const Program *program)
@@ -270,46 +289,16 @@ static void note_compile_time(uint64_t elapsed, uint32_t ops)
     atomic_store_explicit(&compile_ns_op, (3 * old + now) / 4, memory_order_relaxed);
 }
 
-/* Chains of arithmetic wait for results rather than for arithmetic units, so a packet
- * of two registers a value runs up to 1.8 times as fast. It takes 1.6 times as long to
- * compile, too long for somebody who waits. Such packets compute the same values; what
- * touches memory by index is left alone, and so are statements, which know the
- * width. */
-static bool widens(const Program *program, const Target *target)
-{
-    enum { OPS_MIN = 32, OPS_MAX = 4096, WIDTH = 16 };
-    if (!background || !target->shape.vector_memory || target->shape.width != WIDTH ||
-        program->inst_count < OPS_MIN || program->inst_count > OPS_MAX) {
-        return false;
-    }
-    for (uint32_t i = 0; i < program->inst_count; i++) {
-        Op op = (Op) program->insts[i].op;
-        if (op == OP_STMT || op == OP_CHECK || op == OP_GATHER ||
-            (op != OP_STORE && op_info[op].flags & F_EFFECT)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void compile_in_background(void)
-{
-    background = true;
-}
-
-static EngineCode *compile(const Program *program, Hash128 hash)
+static Code *compile(const Program *program, Hash128 hash)
 {
     TRY(available(), NULL);
     Target target = { 0 };
     Text text = { 0 };
-    EngineCode *code = NULL;
+    Code *code = NULL;
     void *object = NULL;
     size_t size = 0;
     uint64_t start = clock_ns();
     bool ok = copy_target(&target);
-    if (ok && widens(program, &target)) {
-        target.shape.width *= 2;
-    }
     if (ok && llvm_ir_write(program, hash, target.shape, &text) &&
         llvm_compile(text.data, text.size, target.cpu, target.features, &object,
                      &size)) {
@@ -322,36 +311,17 @@ static EngineCode *compile(const Program *program, Hash128 hash)
     return code;
 }
 
-static void launch(const EngineCode *code, const uint64_t *args, uint32_t begin,
-                   uint32_t end, uint32_t worker, void *scratch)
+static bool save(const Code *base, const void **data, size_t *size)
 {
-    if (begin < end) {
-        code->function(begin, end, worker, args, scratch);
-    }
-}
-
-static size_t scratch_size(const EngineCode *code)
-{
-    return (size_t) code->object.number;
-}
-
-static void free_code(EngineCode *code)
-{
-    llvm_object_unmap(&code->object);
-    alloc_free(code->bytes);
-    alloc_free(code);
-}
-
-static bool save(const EngineCode *code, const void **data, size_t *size)
-{
+    const EngineCode *code = (const EngineCode *) (const void *) base;
     *data = code->bytes;
     *size = code->size;
     return true;
 }
 
-static size_t code_size(const EngineCode *code)
+static size_t code_size(const Code *base)
 {
-    return code->object.size;
+    return ((const EngineCode *) (const void *) base)->object.size;
 }
 
 static bool write_ir(const Program *program, Hash128 hash, Text *out)
@@ -370,16 +340,14 @@ static uint64_t compile_estimate(const Program *program)
 }
 
 const Engine llvm_engine = { .name = "llvm",
+                             .code = CODE_CPU,
                              .available = available,
                              .fingerprint = fingerprint,
                              .supports = llvm_ir_supports,
                              .compile = compile,
-                             .launch = launch,
-                             .scratch = scratch_size,
-                             .free = free_code,
                              .save = save,
                              .load = load_code,
                              .code_size = code_size,
                              .write_ir = write_ir,
-                             .compile_estimate = compile_estimate,
-                             .compile_in_background = compile_in_background };
+                             .lane_ps = 20,
+                             .compile_estimate = compile_estimate };

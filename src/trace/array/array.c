@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "device/cpu/transfer.h"
 #include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/history.h"
+#include "trace/eval/work.h"
 #include "trace/graph/arith.h"
 
 /* ---------------------------------------------------------------- creation */
@@ -31,11 +30,10 @@ VarId array_literal(ThreadState *ts, JitBackend backend, VarType type,
     if (!eval)
         return node_literal(ts, backend, type, bits, (uint32_t) size);
     uint32_t entry = type_info[type].size;
-    Buffer *buffer = buffer_get(size * entry);
+    Buffer *buffer = work_buffer(ts, backend, size * entry);
     TRY(buffer, 0);
     VarId id = 0;
-    if (transfer_fill_buffer(ts->stream, buffer, bits, entry, size,
-                             history_report(ts, KernelTypeMemset, size, 0)))
+    if (work_fill(ts, buffer, bits, entry))
         id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
     if (!id)
         buffer_release(buffer);
@@ -69,7 +67,7 @@ VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
                                  "jit_var_mem_map(): the address is %p, "
                                  "expected one that is aligned to %u bytes",
                                  ptr, entry);
-    Buffer *buffer = buffer_map(ptr, size * entry, NULL, NULL);
+    Buffer *buffer = buffer_map(work_device(backend), ptr, size * entry, NULL, NULL);
     TRY(buffer, 0);
     VarId id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
     if (!id) {
@@ -90,9 +88,9 @@ VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const vo
                                  "jit_var_mem_copy(): the address is "
                                  "NULL, expected %zu entries",
                                  size);
-    Buffer *buffer = buffer_get(size * type_info[type].size);
+    Buffer *buffer = work_buffer(ts, backend, size * type_info[type].size);
     TRY(buffer, 0);
-    memcpy(buffer->data, ptr, size * type_info[type].size);
+    buffer_write(buffer, 0, ptr, size * type_info[type].size);
     VarId id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
     if (!id)
         buffer_release(buffer);
@@ -187,17 +185,11 @@ VarId array_shrink(ThreadState *ts, VarId id, size_t size)
         return node_literal(ts, backend, type, v->value.literal, (uint32_t) size);
     if (v->op == OP_UNDEFINED)
         return array_undefined(ts, backend, type, size);
-    TRY(evaluate_var(ts, id), 0);
     size_t bytes = size * type_info[type].size;
-    Buffer *buffer = buffer_get(bytes);
-    TRY(buffer, 0);
-    VarId result = 0;
-    if (transfer_copy_buffer(ts->stream, buffer, 0, var_get(id)->value.buffer, 0, bytes,
-                             history_report(ts, KernelTypeMemcpy, bytes, 1)))
-        result = node_buffer(ts, backend, type, (uint32_t) size, buffer);
-    if (!result)
-        buffer_release(buffer);
-    return result;
+    Command *c = work_command(ts, COMMAND_COPY, bytes, &id, 1, &bytes, 1, 0);
+    TRY(c, 0);
+    c->slots[0].bytes = bytes;
+    return work_result(ts, c, type, (uint32_t) size);
 }
 
 /* ---------------------------------------------------------- rearrangement */
@@ -296,16 +288,7 @@ VarId array_force(ThreadState *ts, VarId id, const char *function)
 
 bool array_sync(ThreadState *ts, VarId id, const char *function)
 {
-    if (state_flag(ts, JitFlagForbidSynchronization))
-        return error_set(JIT_ERROR_STATE, "%s: has to wait for queued work, which "
-                         "JitFlagForbidSynchronization forbids", function);
-    Buffer *buffer = var_get(id)->value.buffer;
-    buffer_retain(buffer);
-    state_unlock(); /* others go on meanwhile, host functions among them */
-    stream_sync_buffer(buffer);
-    state_lock();
-    buffer_release(buffer);
-    return stream_check(ts->stream);
+    return work_wait(ts, var_get(id)->value.buffer, function);
 }
 
 VarId array_data(ThreadState *ts, VarId id, void **data)
@@ -316,7 +299,7 @@ VarId array_data(ThreadState *ts, VarId id, void **data)
         var_dec(result);
         return 0;
     }
-    *data = var_get(result)->value.buffer->data;
+    *data = var_get(result)->value.buffer->address;
     return result;
 }
 
@@ -337,8 +320,7 @@ bool array_read(ThreadState *ts, VarId id, size_t offset, void *dst)
     var_inc(id); /* what is read is shared: nobody writes to it in place */
     bool ok = evaluate_var(ts, id) && array_sync(ts, id, "jit_var_read()");
     if (ok)
-        memcpy(dst, (const char *) var_get(id)->value.buffer->data + offset * entry,
-               entry);
+        buffer_read(var_get(id)->value.buffer, offset * entry, dst, entry);
     var_dec(id);
     return ok;
 }
@@ -357,10 +339,15 @@ VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src)
     TRY(written, 0);
     const Var *v = var_get(written);
     uint32_t entry = type_info[v->type].size;
-    state_unlock(); /* as in array_sync() */
-    stream_sync_buffer_write(v->value.buffer);
-    state_lock();
-    memcpy((char *) v->value.buffer->data + offset * entry, src, entry);
-    job_time_none(history_report(ts, KernelTypePoke, entry, 1));
-    return written;
+    Command *c = command_create(work_device((JitBackend) v->backend), COMMAND_POKE,
+                                entry, 1, 0);
+    if (c) {
+        command_set_slot(c, 0, v->value.buffer, offset * entry, entry, SLOT_READ_WRITE);
+        memcpy(&c->fill.bits, src, entry);
+        c->fill.item_size = entry;
+        if (work_submit(ts, c))
+            return written;
+    }
+    var_dec(written);
+    return 0;
 }

@@ -14,12 +14,11 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "device/cpu/reduce.h"
-#include "device/cpu/transfer.h"
+#include "ir/reduce_rule.h"
 #include "trace/array/array.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/expand.h"
-#include "trace/eval/history.h"
+#include "trace/eval/work.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/loop_array.h"
@@ -218,20 +217,19 @@ bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index
 VarId memory_duplicate(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
-    size_t bytes = (size_t) v->size * type_info[v->type].size;
-    Buffer *buffer = buffer_get(bytes);
-    TRY(buffer, 0);
-    bool ok = true;
-    if (v->op == OP_LITERAL)
-        ok = transfer_fill_buffer(ts->stream, buffer, v->value.literal,
-                                  type_info[v->type].size, v->size,
-                                  history_report(ts, KernelTypeMemset, v->size, 0));
-    else if (v->op == OP_EVALUATED)
-        ok = transfer_copy_buffer(ts->stream, buffer, 0, v->value.buffer, 0, bytes,
-                                  history_report(ts, KernelTypeMemcpy, bytes, 1));
-    VarId copy = ok ? node_buffer(ts, (JitBackend) v->backend, (VarType) v->type,
-                                  v->size, buffer)
-                    : 0;
+    JitBackend backend = (JitBackend) v->backend;
+    VarType type = (VarType) v->type;
+    uint32_t size = v->size, entry = type_info[type].size;
+    var_inc(id); /* the lock may be released */
+    Buffer *buffer = work_buffer(ts, backend, (size_t) size * entry);
+    v = var_get(id);
+    bool ok = buffer != NULL;
+    if (ok && v->op == OP_LITERAL)
+        ok = work_fill(ts, buffer, v->value.literal, entry);
+    else if (ok && v->op == OP_EVALUATED)
+        ok = work_copy(ts, v->value.buffer, 0, buffer, 0, (size_t) size * entry);
+    var_dec(id);
+    VarId copy = ok ? node_buffer(ts, backend, type, size, buffer) : 0;
     if (!copy)
         buffer_release(buffer);
     return copy;
@@ -286,7 +284,7 @@ static bool check_reduction(const char *function, VarType type, ReduceOp op,
     if ((unsigned) op >= ReduceOpCount || (unsigned) mode >= ReduceModeCount)
         return error_set(JIT_ERROR_ARGUMENT, "%s: operation %d and mode %d, expected a "
                          "ReduceOp and a ReduceMode", function, (int) op, (int) mode);
-    if (op != ReduceOpIdentity && !reduce_supported(op, type))
+    if (op != ReduceOpIdentity && !reduce_rule_defined(op, type))
         return error_set(JIT_ERROR_UNSUPPORTED,
                          "%s: this reduction is not defined for type "
                          "%s",
@@ -629,7 +627,7 @@ static VarId rounding_error(ThreadState *ts, VarId old, VarId value)
 {
     VarType type = (VarType) var_get(old)->type;
     uint64_t infinity = 0;
-    reduce_identity(ReduceOpMin, type, &infinity);
+    reduce_rule_identity(ReduceOpMin, type, &infinity);
     JitBackend backend = (JitBackend) var_get(old)->backend;
     enum { ZERO, INFINITE, SUM, OLD_SIZE, VALUE_SIZE, SUM_SIZE, BIG, LARGER, SMALLER,
            REST, ERROR, FINITE, COUNT };

@@ -4,31 +4,18 @@
 #include "trace/array/reduction.h"
 
 #include "base/error.h"
-#include "device/cpu/reduce.h"
-#include "device/cpu/scan.h"
-#include "device/cpu/sort.h"
+#include "ir/reduce_rule.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/history.h"
+#include "trace/eval/work.h"
 #include "trace/graph/arith.h"
-
-/* A history entry for a primitive, NULL unless the thread keeps a history. */
-static HistoryEntry *record(const ThreadState *ts, KernelType type, uint32_t size,
-                            uint32_t inputs)
-{
-    if (!state_flag(ts, JitFlagKernelHistory))
-        return NULL;
-    KernelHistoryEntry entry = { .backend = JitBackendLLVM, .type = type, .size = size,
-                                 .input_count = inputs, .output_count = 1 };
-    return history_add(&entry);
-}
 
 static bool check_reduction(VarId id, ReduceOp op, size_t block, const char *function)
 {
     const Var *v = var_get(id);
     if ((unsigned) op >= ReduceOpCount || op == ReduceOpIdentity ||
-        !reduce_supported(op, (VarType) v->type))
+        !reduce_rule_defined(op, (VarType) v->type))
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: reduction %d is not defined for type %s", function,
                          (int) op, type_info[v->type].name);
@@ -38,13 +25,6 @@ static bool check_reduction(VarId id, ReduceOp op, size_t block, const char *fun
                          "of the size %u",
                          function, block, v->size);
     return true;
-}
-
-/* An array in memory; 'id' stays evaluated for the next reduction of it. */
-static Buffer *input(ThreadState *ts, VarId id)
-{
-    TRY(evaluate_var(ts, id), NULL);
-    return var_get(id)->value.buffer;
 }
 
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
@@ -58,20 +38,13 @@ VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
     }
     VarType type = (VarType) var_get(id)->type;
     uint32_t size = var_get(id)->size, count = (uint32_t) (size / block);
-    Buffer *in = input(ts, id);
-    TRY(in, 0);
-    Buffer *out = buffer_get((size_t) count * type_info[type].size);
-    TRY(out, 0);
-    HistoryEntry *entry = record(ts, KernelTypeBlockReduce, size, 1);
-    VarId result = 0;
-    if (reduce_submit(ts->stream, op, type, in, size, block, out,
-                      entry ? history_finish : NULL, entry))
-        result = node_buffer(ts, JitBackendLLVM, type, count, out);
-    else
-        history_finish(entry, 0);
-    if (!result)
-        buffer_release(out);
-    return result;
+    size_t bytes = (size_t) count * type_info[type].size;
+    Command *c = work_command(ts, COMMAND_REDUCE, size, &id, 1, &bytes, 1, 0);
+    TRY(c, 0);
+    c->reduce.op = op;
+    c->reduce.type = type;
+    c->reduce.block = block;
+    return work_result(ts, c, type, count);
 }
 
 /* Literals and single entries need no pass over memory. */
@@ -114,23 +87,14 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
     VarId both[] = { a, b };
     uint32_t size;
     TRY(node_common_size(both, 2, function, &size), 0);
-    TRY(evaluate_schedule(ts, a, NULL), 0); /* one kernel computes both if it can */
-    TRY(evaluate_schedule(ts, b, NULL), 0);
-    Buffer *in_a = input(ts, a), *in_b = in_a ? input(ts, b) : NULL;
-    TRY(in_b, 0);
-    Buffer *out = buffer_get(type_info[type].size);
-    TRY(out, 0);
-    HistoryEntry *entry = record(ts, KernelTypeDot, size, 2);
-    VarId result = 0;
-    if (reduce_dot_submit(ts->stream, type, in_a, var_get(a)->size == 1, in_b,
-                          var_get(b)->size == 1, size, out,
-                          entry ? history_finish : NULL, entry))
-        result = node_buffer(ts, JitBackendLLVM, type, 1, out);
-    else
-        history_finish(entry, 0);
-    if (!result)
-        buffer_release(out);
-    return result;
+    uint32_t size_a = var_get(a)->size, size_b = var_get(b)->size;
+    size_t entry = type_info[type].size;
+    Command *c = work_command(ts, COMMAND_DOT, size, both, 2, &entry, 1, 0);
+    TRY(c, 0);
+    c->slots[0].bytes = size_a * entry;
+    c->slots[1].bytes = size_b * entry;
+    c->dot.type = type;
+    return work_result(ts, c, type, 1);
 }
 
 VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
@@ -145,20 +109,15 @@ VarId reduction_prefix(ThreadState *ts, ReduceOp op, VarId id, size_t block,
         var_inc(id);
         return id;
     }
-    Buffer *in = input(ts, id);
-    TRY(in, 0);
-    Buffer *out = buffer_get((size_t) size * type_info[type].size);
-    TRY(out, 0);
-    HistoryEntry *entry = record(ts, KernelTypeBlockPrefixReduce, size, 1);
-    VarId result = 0;
-    if (scan_submit(ts->stream, op, type, in, size, block, exclusive, reverse, out,
-                    entry ? history_finish : NULL, entry))
-        result = node_buffer(ts, JitBackendLLVM, type, size, out);
-    else
-        history_finish(entry, 0);
-    if (!result)
-        buffer_release(out);
-    return result;
+    size_t bytes = (size_t) size * type_info[type].size;
+    Command *c = work_command(ts, COMMAND_PREFIX, size, &id, 1, &bytes, 1, 0);
+    TRY(c, 0);
+    c->reduce.op = op;
+    c->reduce.type = type;
+    c->reduce.block = block;
+    c->reduce.exclusive = exclusive;
+    c->reduce.reverse = reverse;
+    return work_result(ts, c, type, size);
 }
 
 VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
@@ -170,7 +129,7 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
     VarType type = (VarType) v->type, result_type = positions ? VarTypeUInt32 : type;
     JitBackend backend = (JitBackend) v->backend;
     uint32_t size = v->size;
-    if (!sort_supported(type))
+    if (type == VarTypePointer || !type_valid(type))
         return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: not defined for type %s",
                                  function, type_info[type].name);
     if (block == 0)
@@ -186,20 +145,26 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
         var_inc(id);
         return id;
     }
-    Buffer *in = input(ts, id);
-    TRY(in, 0);
-    Buffer *out = buffer_get((size_t) size * type_info[result_type].size);
-    TRY(out, 0);
-    HistoryEntry *entry = record(ts, KernelTypeMkPerm, size, 1);
-    VarId result = 0;
-    if (sort_submit(ts->stream, type, in, size, block, descending, positions, out,
-                    entry ? history_finish : NULL, entry))
-        result = node_buffer(ts, backend, result_type, size, out);
-    else
-        history_finish(entry, 0);
-    if (!result)
-        buffer_release(out);
-    return result;
+    size_t bytes = (size_t) size * type_info[result_type].size;
+    Command *c = work_command(ts, COMMAND_SORT, size, &id, 1, &bytes, 1, 0);
+    TRY(c, 0);
+    c->sort.type = type;
+    c->sort.block = block;
+    c->sort.descending = descending;
+    c->sort.positions = positions;
+    return work_result(ts, c, result_type, size);
+}
+
+bool reduction_count(ThreadState *ts, Command *c, uint32_t slot, uint32_t *count,
+                     const char *function)
+{
+    Buffer *number = c->slots[slot].buffer;
+    buffer_retain(number);
+    bool ok = work_submit(ts, c) && work_wait(ts, number, function);
+    if (ok)
+        buffer_read(number, 0, count, sizeof *count);
+    buffer_release(number);
+    return ok;
 }
 
 VarId reduction_compress(ThreadState *ts, VarId mask)
@@ -222,23 +187,14 @@ VarId reduction_compress(ThreadState *ts, VarId mask)
                                  "%s: has to wait for its result, which "
                                  "JitFlagForbidSynchronization forbids",
                                  function);
-    Buffer *in = input(ts, mask);
-    TRY(in, 0);
-    Buffer *out = buffer_get((size_t) size * sizeof(uint32_t));
-    TRY(out, 0);
-    HistoryEntry *entry = record(ts, KernelTypeCompress, size, 1);
-    uint64_t ns = 0;
-    var_inc(mask);
-    state_unlock(); /* it waits */
-    bool ok = scan_compress(ts->stream, in, size, out, &count, &ns);
-    state_lock();
-    var_dec(mask);
-    history_finish(entry, ns);
+    const size_t bytes[] = { (size_t) size * sizeof(uint32_t), sizeof(uint32_t) };
+    Command *c = work_command(ts, COMMAND_COMPRESS, size, &mask, 1, bytes, 2, 0);
+    TRY(c, 0);
+    Buffer *out = c->slots[1].buffer;
+    buffer_retain(out);
     VarId result = 0;
-    if (ok && count)
-        result = node_buffer(ts, backend, VarTypeUInt32, count, out);
-    else if (ok)
-        result = node_buffer(ts, backend, VarTypeUInt32, 0, NULL);
+    if (reduction_count(ts, c, 2, &count, function))
+        result = node_buffer(ts, backend, VarTypeUInt32, count, count ? out : NULL);
     if (!result || !count)
         buffer_release(out);
     return result;

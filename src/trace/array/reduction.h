@@ -21,4 +21,10 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
                      bool positions);
 VarId reduction_compress(ThreadState *ts, VarId mask);
 
+struct Command;
+/** Submit a command that writes a number, to this slot, which the host needs: wait for
+ *  it. The lock is released meanwhile. False: error recorded. */
+bool reduction_count(ThreadState *ts, struct Command *command, uint32_t slot,
+                     uint32_t *count, const char *function);
+
 #endif

@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
+#include "device/device.h"
 #include "engine/interp/interp.h"
 #include "kernel/cache.h"
 #include "trace/array/array.h"
@@ -83,13 +85,21 @@ bool show_entries(ThreadState *ts, VarId id, Text *out)
         put_entries(out, (VarType) v->type, v->size, (const char *) &bits, 0);
         return true;
     }
-    void *data;
+    void *data, *copy = NULL;
     VarId evaluated = array_data(ts, id, &data);
     TRY(evaluated, false);
     v = var_get(evaluated);
-    put_entries(out, (VarType) v->type, v->size, data, type_info[v->type].size);
+    const Buffer *buffer = v->value.buffer;
+    if (!buffer_host(buffer)) {
+        data = copy = alloc_get(buffer->size);
+        if (copy)
+            buffer_read(buffer, 0, copy, buffer->size);
+    }
+    if (data)
+        put_entries(out, (VarType) v->type, v->size, data, type_info[v->type].size);
+    alloc_free(copy);
     var_dec(evaluated);
-    return true;
+    return data != NULL;
 }
 
 /* -------------------------------------------------------------------- whos */
@@ -138,6 +148,18 @@ static void put_whos_row(Text *out, VarId id, uint64_t *device, uint64_t *uneval
     text_free(&storage);
 }
 
+static void put_memory_row(Text *out, const Device *device)
+{
+    BufferStats memory = buffer_stats(device);
+    text_putf(out, "   - %-8s: ", device->name);
+    text_put_bytes(out, memory.used);
+    text_put(out, " used, ");
+    text_put_bytes(out, memory.cached);
+    text_put(out, " cached (peak: ");
+    text_put_bytes(out, memory.watermark);
+    text_put(out, ").\n");
+}
+
 void show_whos(Text *out)
 {
     static const char rule[] =
@@ -157,7 +179,6 @@ void show_whos(Text *out)
     if (!count)
         text_put(out, "                       -- No variables registered --\n");
     text_put(out, rule);
-    BufferStats memory = buffer_stats();
     CacheStats cache = cache_stats();
     text_put(out, "\n  JIT compiler\n  ============\n   - Storage           : ");
     text_put_bytes(out, device);
@@ -173,13 +194,9 @@ void show_whos(Text *out)
         "misses).\n",
         (unsigned long long) state.launches, (unsigned long long) cache.hits,
         (unsigned long long) cache.soft_misses, (unsigned long long) cache.hard_misses);
-    text_put(out, "\n  Memory allocator\n  ================\n   - CPU     : ");
-    text_put_bytes(out, memory.used);
-    text_put(out, " used, ");
-    text_put_bytes(out, memory.cached);
-    text_put(out, " cached (peak: ");
-    text_put_bytes(out, memory.watermark);
-    text_put(out, ").\n");
+    text_put(out, "\n  Memory allocator\n  ================\n");
+    for (uint32_t i = 0; device_at(i); ++i)
+        put_memory_row(out, device_at(i));
 }
 
 /* ---------------------------------------------------------------- graphviz */

@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "device/buffer.h"
+#include "device/cpu/cpu_hints.h"
 #include "kernel/tier.h"
 #include "trace/eval/assemble_call.h"
 #include "trace/eval/assemble_region.h"
@@ -30,17 +30,11 @@ static bool add_arg(Assembly *b, uint32_t slot, uint64_t word)
     return true;
 }
 
-static bool add_use(Assembly *b, Buffer *buffer, bool write)
+static bool add_use(Assembly *b, Buffer *buffer, uint32_t word, SlotAccess access)
 {
-    if (write) {
-        TRY(vec_reserve(&b->writes, &b->write_capacity, b->write_count + 1,
-                        sizeof(Buffer *)), false);
-        b->writes[b->write_count++] = buffer;
-    } else {
-        TRY(vec_reserve(&b->reads, &b->read_capacity, b->read_count + 1,
-                        sizeof(Buffer *)), false);
-        b->reads[b->read_count++] = buffer;
-    }
+    TRY(vec_reserve(&b->operands, &b->operand_capacity, b->operand_count + 1,
+                    sizeof(LaunchArray)), false);
+    b->operands[b->operand_count++] = (LaunchArray) { buffer, word, (uint32_t) access };
     return true;
 }
 
@@ -82,8 +76,8 @@ static uint32_t emit_exact_load(Assembly *b, const Var *v)
 {
     Buffer *buffer = v->value.buffer;
     uint32_t slot = program_add_param(b->program, PARAM_POINTER, (VarType) v->type);
-    TRY(add_arg(b, slot, (uint64_t) (uintptr_t) buffer->data), PROGRAM_NONE);
-    TRY(add_use(b, buffer, false), PROGRAM_NONE);
+    TRY(add_arg(b, slot, 0), PROGRAM_NONE);
+    TRY(add_use(b, buffer, slot, SLOT_READ), PROGRAM_NONE);
     b->input_count++;
     uint32_t args[] = { program_add(b->program, OP_PARAM, VarTypePointer, slot, 0,
                                     NULL),
@@ -101,8 +95,8 @@ static uint32_t emit_load(Assembly *b, VarId id, const Var *v)
     if (v->size != 1 && !buffer_is_padded(buffer))
         return emit_exact_load(b, v);
     uint32_t slot = program_add_param(b->program, PARAM_INPUT, (VarType) v->type);
-    TRY(add_arg(b, slot, (uint64_t) (uintptr_t) buffer->data), PROGRAM_NONE);
-    TRY(add_use(b, buffer, false), PROGRAM_NONE);
+    TRY(add_arg(b, slot, 0), PROGRAM_NONE);
+    TRY(add_use(b, buffer, slot, SLOT_READ), PROGRAM_NONE);
     b->input_count++;
     uint32_t position =
         program_add(b->program, OP_LOAD, (VarType) v->type, slot, 0, NULL);
@@ -114,9 +108,9 @@ static uint32_t emit_load(Assembly *b, VarId id, const Var *v)
 /* Make a slot for the array behind a pointer. */
 static uint32_t add_pointer(Assembly *b, const Var *v)
 {
-    uint64_t address = v->value.literal;
     VarType type = VarTypeVoid;
     bool write = v->aux != 0;
+    Buffer *buffer = NULL;
     if (v->dep[0]) {
         const Var *array = var_get(v->dep[0]);
         type = (VarType) array->type;
@@ -125,14 +119,15 @@ static uint32_t add_pointer(Assembly *b, const Var *v)
             b->workers = extra->copies;
         if (v->aux != 1) /* a queued write holds its own target */
             TRY(add_array(b, v->dep[0]), PROGRAM_NONE);
-        if (array->op == OP_EVALUATED && array->value.buffer) {
-            TRY(add_use(b, array->value.buffer, write), PROGRAM_NONE);
-            if (!address)
-                address = (uint64_t) (uintptr_t) array->value.buffer->data;
-        }
+        if (array->op == OP_EVALUATED)
+            buffer = array->value.buffer;
     }
     uint32_t slot = program_add_param(b->root, PARAM_POINTER, type);
-    TRY(add_arg(b, slot, address), PROGRAM_NONE);
+    TRY(add_arg(b, slot, v->value.literal), PROGRAM_NONE);
+    if (buffer) /* an address within it may be given */
+        TRY(add_use(b, buffer, v->value.literal ? SLOT_NO_WORD : slot,
+                    write ? SLOT_READ_WRITE : SLOT_READ),
+            PROGRAM_NONE);
     b->root->params[slot].written = write;
     b->input_count += !write;
     return slot;
@@ -197,7 +192,7 @@ static bool is_far_gather(const Assembly *b, const Var *v, const uint32_t *args)
     return !b->bodies && index->op == OP_LOAD && !(index->flags & INST_UNIFORM) &&
            mask->op == OP_LITERAL && pointer->op == OP_POINTER && pointer->dep[0] &&
            items * size <= MOST_BYTES &&
-           buffer_is_far((uint64_t) var_get(pointer->dep[0])->size * size);
+           cpu_hints_far((uint64_t) var_get(pointer->dep[0])->size * size);
 }
 
 static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t stamp)
@@ -510,7 +505,7 @@ static void choose_access(const Assembly *b)
     for (uint32_t i = 0; i < p->param_count; ++i)
         if (p->params[i].kind == PARAM_OUTPUT)
             bytes += (uint64_t) b->size * type_info[p->params[i].type].size;
-    bool bypass = buffer_bypasses(bytes);
+    bool bypass = cpu_hints_bypass(bytes);
     bool instant = (b->far || bypass || many) && tier_is_instant(p);
     if (b->far && !instant) {
         mark(p, OP_GATHER, 0, INST_FAR);
@@ -527,7 +522,7 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
     program_clear(program);
     b->program = b->root = program;
     b->size = group->size;
-    b->read_count = b->write_count = b->output_count = b->consumed_count = 0;
+    b->operand_count = b->output_count = b->consumed_count = 0;
     b->input_count = b->array_count = b->workers = 0;
     b->far = false;
     mark_effects(group, true);
@@ -597,8 +592,7 @@ void assemble_free(Assembly *b)
 {
     alloc_free(b->arrays);
     alloc_free(b->args);
-    alloc_free(b->reads);
-    alloc_free(b->writes);
+    alloc_free(b->operands);
     alloc_free(b->outputs);
     alloc_free(b->output_slots);
     alloc_free(b->literal_vars);

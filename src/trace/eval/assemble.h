@@ -5,6 +5,7 @@
 #define TRACE_EVAL_ASSEMBLE_H
 
 #include "base/table.h"
+#include "kernel/launch.h"
 #include "trace/eval/local_plan.h"
 #include "trace/eval/schedule.h"
 #include "trace/graph/state.h"
@@ -54,12 +55,14 @@ typedef struct CallFrame {
  *  zero-initialise once, assemble_free() at the end. */
 typedef struct Assembly {
     Program *program;
+    Device *device;           /* that the launch is for (set by the caller) */
     uint32_t size;
+    bool held;    /* assemble_hold() was called (likewise) */
     bool sources; /* note where instructions come from (set by the caller) */
     bool far;     /* there are gathers with INST_FAR */
     uint32_t workers;         /* that may take part, 0: all (see expand.h) */
     uint64_t *args;           /* one word a slot; outputs are filled in by evaluate.c */
-    Buffer **reads, **writes; /* borrowed from variables, see assemble_hold() */
+    LaunchArray *operands;    /* borrowed from variables, see assemble_hold() */
     VarId *arrays;            /* arrays that are read, and those behind pointers */
     VarId *outputs;           /* variable of each output slot, in slot order */
     uint32_t *output_slots;
@@ -68,7 +71,7 @@ typedef struct Assembly {
     VarId *check_vars;
     VarId *print_vars;        /* PRINT behind each print */
     VarId *consumed;          /* atomics whose result is not stored */
-    uint32_t arg_capacity, read_count, read_capacity, write_count, write_capacity;
+    uint32_t arg_capacity, operand_count, operand_capacity;
     uint32_t output_count, output_capacity, output_slot_capacity;
     uint32_t array_count, array_capacity;
     uint32_t literal_capacity, bound_capacity, check_capacity, print_capacity;

@@ -7,10 +7,12 @@
  *     key_compute()   Program -> 128-bit name
  *     cache_find()    known kernel?
  *     cache_get()     no: generalise, load or compile          (no lock)
- *     launch_submit() queue it in the thread's stream          (graph lock)
+ *     launch_create() a command with arrays for the results    (graph lock)
+ *     work_submit()   queue it in the thread's stream
  *     finish_group()  results become the variables' contents
  *
- * While the lock is released another thread may evaluate the same variables. Both
+ * No kernel runs meanwhile: those that the thread is to run itself wait for the lock to be
+ * released. While the lock is released on the way another thread may evaluate the same variables. Both
  * compute the same bits, so whoever comes second drops its result. Effects are taken
  * out of the queues before, so each runs once.
  */
@@ -24,7 +26,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "device/cpu/transfer.h"
 #include "kernel/cache.h"
 #include "kernel/launch.h"
 #include "kernel/tier.h"
@@ -33,6 +34,7 @@
 #include "trace/eval/effects.h"
 #include "trace/eval/expand.h"
 #include "trace/eval/history.h"
+#include "trace/eval/work.h"
 #include "trace/graph/access.h"
 #include "trace/graph/hooks.h"
 #include "trace/graph/node.h"
@@ -98,12 +100,12 @@ typedef struct Report {
     } checks[];
 } Report;
 
-static void launch_done(void *payload, uint64_t ns, const CheckReport *reports,
-                        uint32_t count, const PrintRecords *prints)
+static void launch_done(void *payload, const LaunchResult *result)
 {
     Report *report = payload;
-    history_finish(report->history, ns);
-    for (uint32_t i = 0; i < count && i < report->count; ++i)
+    const CheckReport *reports = result->reports;
+    history_finish(report->history, result->ns);
+    for (uint32_t i = 0; i < result->report_count && i < report->count; ++i)
         if (reports[i].count && report->checks[i].call)
             log_write(LogLevelWarn,
                       "%s: Attempted to invoke callable with index %u, but this value "
@@ -118,8 +120,8 @@ static void launch_done(void *payload, uint64_t ns, const CheckReport *reports,
                       report->checks[i].text, reports[i].index,
                       (unsigned long long) reports[i].bound, reports[i].count,
                       reports[i].count == 1 ? "" : "s");
-    if (prints)
-        print_deliver(report->printers, report->print_count, prints);
+    if (result->prints)
+        print_deliver(report->printers, report->print_count, result->prints);
     alloc_free(report->printers);
     alloc_free(report);
 }
@@ -242,17 +244,30 @@ static void log_launch(const Assembly *b, const ProgramKey *key, uint64_t ns)
               b->output_count, b->program->inst_count, (double) ns * 1e-3);
 }
 
-/* Find the kernel, or make it with the lock released; then the assembly is held. */
+/* Release the lock for a while; the assembly is held from then on. */
+static void begin_pause(ThreadState *ts, Assembly *b)
+{
+    if (!b->held)
+        assemble_hold(b);
+    b->held = true;
+    state_pause(ts);
+}
+
+/* Find the kernel, or make it; make a better one if it is due. */
 static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
                           bool *hit)
 {
     Kernel *kernel = cache_find(b->program, key);
     *hit = kernel != NULL;
     if (!kernel) {
-        assemble_hold(b);
-        state_unlock();
-        kernel = cache_get(b->program, key, literal_origin, b);
-        state_lock();
+        begin_pause(ts, b);
+        kernel = cache_get(b->program, key, b->device, literal_origin, b);
+        state_resume(ts);
+    }
+    if (kernel && tier_is_due(kernel, launch_predict(kernel, b->size))) {
+        begin_pause(ts, b);
+        cache_upgrade(kernel);
+        state_resume(ts);
     }
     if (kernel && state_flag(ts, JitFlagPrintIR))
         print_ir(kernel);
@@ -261,22 +276,45 @@ static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
     return kernel;
 }
 
-/* Memory for each output; their addresses go into the arguments. On failure none is
- * left. */
+static size_t output_bytes(const Assembly *b, uint32_t output)
+{
+    return (size_t) type_info[var_get(b->outputs[output])->type].size * b->size;
+}
+
+/* Let what is on its way be written before there is too much of it. */
+static void relieve(ThreadState *ts, Assembly *b)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < b->output_count; ++i)
+        bytes += output_bytes(b, i);
+    const Stream *stream = stream_self(b->device);
+    if (!stream || !stream_is_congested(stream, bytes) ||
+        state_flag(ts, JitFlagForbidSynchronization))
+        return;
+    begin_pause(ts, b);
+    stream_relieve(stream_self(b->device), bytes);
+    state_resume(ts);
+}
+
+static void drop_outputs(Assembly *b, uint32_t count)
+{
+    while (count-- > 0)
+        buffer_release(b->operands[--b->operand_count].buffer);
+}
+
+/* Memory for each output. On failure none is left. */
 static bool get_outputs(Assembly *b)
 {
     for (uint32_t i = 0; i < b->output_count; ++i) {
-        size_t entry = type_info[var_get(b->outputs[i])->type].size;
-        Buffer *buffer = buffer_get(entry * b->size);
-        if (!buffer || !vec_reserve(&b->writes, &b->write_capacity, b->write_count + 1,
-                                    sizeof(Buffer *))) {
+        Buffer *buffer = buffer_get(b->device, output_bytes(b, i));
+        if (!buffer || !vec_reserve(&b->operands, &b->operand_capacity,
+                                    b->operand_count + 1, sizeof(LaunchArray))) {
             buffer_release(buffer);
-            while (i-- > 0)
-                buffer_release(b->writes[--b->write_count]);
+            drop_outputs(b, i);
             return false;
         }
-        b->writes[b->write_count++] = buffer;
-        b->args[b->output_slots[i]] = (uint64_t) (uintptr_t) buffer->data;
+        b->operands[b->operand_count++] =
+            (LaunchArray) { buffer, b->output_slots[i], SLOT_WRITE };
     }
     return true;
 }
@@ -284,14 +322,14 @@ static bool get_outputs(Assembly *b)
 /* The launch is queued: its outputs are what the variables contain from now on. */
 static void finish_group(Assembly *b)
 {
-    uint32_t first = b->write_count - b->output_count;
+    const LaunchArray *results = &b->operands[b->operand_count - b->output_count];
     for (uint32_t i = 0; i < b->output_count; ++i) {
         Var *v = var_get(b->outputs[i]);
         if (v->op == OP_EVALUATED) { /* another thread was faster */
-            buffer_release(b->writes[first + i]);
+            buffer_release(results[i].buffer);
             continue;
         }
-        var_set_buffer(b->outputs[i], b->writes[first + i]);
+        var_set_buffer(b->outputs[i], results[i].buffer);
         Extra *extra = extra_find(v);
         if (extra && extra->callback)
             state_defer(extra->callback, b->outputs[i], 0, extra->payload);
@@ -307,7 +345,7 @@ static HistoryEntry *add_history(const ThreadState *ts, const Assembly *b,
     Text text = { 0 };
     write_ir(kernel, state_flag(ts, JitFlagPrintIR), &text);
     KernelHistoryEntry entry = {
-        .backend = JitBackendLLVM, .type = KernelTypeJIT,
+        .backend = b->device->backend, .type = KernelTypeJIT,
         .hash = { kernel->key.full.low, kernel->key.full.high }, .ir = text_get(&text),
         .engine = tier_code(kernel)->engine->name, .size = b->size,
         .input_count = b->input_count, .output_count = b->output_count,
@@ -332,15 +370,12 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
         if (history)
             report->history = add_history(ts, b, kernel, hit, codegen_ns);
     }
-    LaunchSpec spec = {
-        .kernel = kernel, .program = b->program, .size = b->size, .args = b->args,
-        .workers = b->workers,
-        .reads = b->reads, .read_count = b->read_count,
-        .writes = b->writes, .write_count = b->write_count,
-        .check_bounds = b->check_bounds,
-        .done = report ? launch_done : NULL, .payload = report
-    };
-    if (launch_submit(ts->stream, &spec))
+    Command *command = launch_create(&(LaunchSpec) {
+        .device = b->device, .kernel = kernel, .program = b->program, .size = b->size,
+        .args = b->args, .workers = b->workers, .arrays = b->operands,
+        .array_count = b->operand_count, .check_bounds = b->check_bounds,
+        .done = report ? launch_done : NULL, .payload = report });
+    if (command && work_submit(ts, command))
         return true;
     drop_report(report);
     return false;
@@ -352,12 +387,32 @@ static bool launch(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
 {
     TRY(get_outputs(b), false);
     if (!submit(ts, b, kernel, hit, codegen_ns)) {
-        for (uint32_t i = 0; i < b->output_count; ++i)
-            buffer_release(b->writes[--b->write_count]);
+        drop_outputs(b, b->output_count);
         return false;
     }
     state.launches++;
     finish_group(b);
+    return true;
+}
+
+/* The same; where memory is short, what is on its way gets a chance to end. */
+static bool launch_or_wait(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
+                           uint64_t codegen_ns)
+{
+    ErrorRecord before;
+    error_save(&before);
+    relieve(ts, b);
+    if (launch(ts, b, kernel, hit, codegen_ns))
+        return true;
+    if (error_code() != JIT_ERROR_MEMORY ||
+        state_flag(ts, JitFlagForbidSynchronization))
+        return false;
+    begin_pause(ts, b);
+    stream_sync_all();
+    buffer_trim();
+    state_resume(ts);
+    TRY(launch(ts, b, kernel, hit, codegen_ns), false);
+    error_restore(&before);
     return true;
 }
 
@@ -368,12 +423,13 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
     uint64_t start = timed ? clock_ns() : 0;
     b->sources = state_flag(ts, JitFlagDebug) || state_flag(ts, JitFlagPrintIR);
     TRY(begin_program(w) && assemble_group(b, w->program, group), false);
-    ProgramKey key = key_compute(w->program, cache_environment());
+    b->device = work_device((JitBackend) group->backend);
+    ProgramKey key = key_compute(w->program, cache_environment(b->device));
     uint64_t codegen_ns = timed ? clock_ns() - start : 0;
     log_launch(b, &key, codegen_ns);
     bool hit;
     Kernel *kernel = get_kernel(ts, b, &key, &hit);
-    bool ok = kernel && launch(ts, b, kernel, hit, codegen_ns);
+    bool ok = kernel && launch_or_wait(ts, b, kernel, hit, codegen_ns);
     for (uint32_t i = 0; ok && i < group->effect_count; ++i) {
         VarId effect = group->roots[group->root_count - 1 - i];
         if (var_get(effect)->op == OP_REGION)
@@ -381,12 +437,13 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
     }
     if (kernel)
         cache_release(kernel);
-    if (!hit)
+    if (b->held)
         assemble_drop(b);
+    b->held = false;
     if (ok && state_flag(ts, JitFlagLaunchBlocking)) {
-        state_unlock(); /* host functions on the way may need it */
-        stream_sync(ts->stream);
-        state_lock();
+        state_pause(ts);
+        stream_sync(stream_self(b->device));
+        state_resume(ts);
     }
     return ok;
 }
@@ -419,21 +476,18 @@ static void poison(Var *v)
         var_get(extra->expanded_of)->flags |= VAR_POISONED;
 }
 
-/* The writes of a group could not be performed, so the arrays they were for are wrong
- * from now on, and results of regions are lost. Using them is an error. */
-static void poison_targets(const Group *group)
+/* A write cannot be performed, so the arrays it was for are wrong from now on, and the
+ * results of a region are lost. Using them is an error. */
+static void poison_targets(VarId effect)
 {
-    for (uint32_t i = group->root_count - group->effect_count; i < group->root_count;
-         ++i) {
-        uint32_t targets;
-        const VarId *target = region_targets(group->roots[i], &targets);
-        for (uint32_t k = 0; k < targets; ++k)
-            poison(var_get(target[k]));
-        const Var *v = var_get(group->roots[i]);
-        for (uint32_t k = 0; v->op == OP_REGION && k < v->region->count; ++k)
-            if (v->region->results[k])
-                poison(var_get(v->region->results[k]));
-    }
+    uint32_t targets;
+    const VarId *target = region_targets(effect, &targets);
+    for (uint32_t k = 0; k < targets; ++k)
+        poison(var_get(target[k]));
+    const Var *v = var_get(effect);
+    for (uint32_t k = 0; v->op == OP_REGION && k < v->region->count; ++k)
+        if (v->region->results[k])
+            poison(var_get(v->region->results[k]));
 }
 
 /* Put the writes of the groups from 'first' on back into the list, in order; they may
@@ -466,7 +520,9 @@ static bool run_groups(ThreadState *ts, Workspace *w, const Schedule *schedule,
             *effect_count = keep_effects(schedule, i, effects);
             break;
         }
-        poison_targets(group);
+        for (uint32_t k = group->root_count - group->effect_count;
+             k < group->root_count; ++k)
+            poison_targets(group->roots[k]);
     }
     return ok;
 }
@@ -530,7 +586,8 @@ static bool run_lists(ThreadState *ts, const VarId *vars, uint32_t var_count,
 }
 
 /* Give a list of effects back to its thread: those that stayed queued come before what
- * callbacks may have queued meanwhile. */
+ * callbacks may have queued meanwhile. Without memory for both in one list, the latter
+ * will not be performed. */
 static void return_effects(ThreadState *ts, VarId *effects, uint32_t count,
                            uint32_t capacity)
 {
@@ -544,8 +601,10 @@ static void return_effects(ThreadState *ts, VarId *effects, uint32_t count,
         count += ts->effect_count;
         ts->effect_count = 0;
     }
-    for (uint32_t i = 0; i < ts->effect_count; ++i) /* no memory to keep them */
+    for (uint32_t i = 0; i < ts->effect_count; ++i) {
+        poison_targets(ts->effects[i]);
         var_dec(ts->effects[i]);
+    }
     alloc_free(ts->effects);
     ts->effects = effects;
     ts->effect_count = count;
@@ -580,14 +639,32 @@ static bool run_effects(ThreadState *ts, ThreadState *owner, const VarId *vars,
         if (t->serial == serial) {
             owner->stolen -= owner != ts;
             return_effects(owner, effects, count, capacity);
+            if (owner->ended && !owner->effect_count)
+                state_bury(owner);
             return ok;
         }
     return_effects(ts, effects, count, capacity);
     return ok;
 }
 
+/* Run what threads that have ended have left. */
+static bool run_ended(ThreadState *ts)
+{
+    bool ok = true;
+    for (ThreadState *owner = state.threads; ok && state.ended && owner;) {
+        bool ended = owner->ended && owner->effect_count;
+        ok = !ended || run_effects(ts, owner, NULL, 0);
+        owner = ended ? state.threads : owner->next; /* the list may have changed */
+    }
+    return ok;
+}
+
 bool evaluate_all(ThreadState *ts)
 {
+    if (state.closing)
+        return error_set(JIT_ERROR_STATE, "jit_eval(): another thread is shutting the "
+                         "library down");
+    bool earlier = ts->writing || run_ended(ts);
     /* Earlier writes of this thread that another one runs come before those to come.
      * (A log callback cannot wait: that thread may be waiting for this one.) */
     while (ts->stolen && !ts->evaluating && state_wait_eval())
@@ -597,7 +674,7 @@ bool evaluate_all(ThreadState *ts)
     uint32_t count = filter_scheduled(vars, ts->scheduled_count);
     ts->scheduled = NULL;
     ts->scheduled_count = ts->scheduled_capacity = 0;
-    bool ok = run_effects(ts, ts, vars, count);
+    bool ok = run_effects(ts, ts, vars, count) && earlier;
     if (ts->scheduled) {
         alloc_free(vars);
     } else {
@@ -646,18 +723,20 @@ bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled)
 
 bool evaluate_literal(ThreadState *ts, VarId id)
 {
-    Var *v = var_get(id);
+    const Var *v = var_get(id);
     uint32_t entry = type_info[v->type].size;
-    Buffer *buffer = buffer_get((size_t) entry * v->size);
-    TRY(buffer, false);
-    if (v->op == OP_LITERAL &&
-        !transfer_fill_buffer(ts->stream, buffer, v->value.literal, entry, v->size,
-                              history_report(ts, KernelTypeMemset, v->size, 0))) {
+    var_inc(id); /* the lock may be released */
+    Buffer *buffer = work_buffer(ts, (JitBackend) v->backend, (size_t) entry * v->size);
+    v = var_get(id);
+    bool ok = buffer != NULL;
+    if (ok && v->op == OP_LITERAL)
+        ok = work_fill(ts, buffer, v->value.literal, entry);
+    if (ok && v->op != OP_EVALUATED)
+        var_set_buffer(id, buffer);
+    else /* memory is out, or another thread was faster */
         buffer_release(buffer);
-        return false;
-    }
-    var_set_buffer(id, buffer);
-    return true;
+    var_dec(id);
+    return ok;
 }
 
 bool evaluate_effects(ThreadState *ts)

@@ -5,11 +5,9 @@
 
 #include "base/error.h"
 #include "base/vec.h"
-#include "device/cpu/pool.h"
-#include "device/cpu/reduce.h"
-#include "device/cpu/transfer.h"
+#include "ir/reduce_rule.h"
 #include "trace/eval/evaluate.h"
-#include "trace/eval/history.h"
+#include "trace/eval/work.h"
 #include "trace/graph/node.h"
 
 /* Targets that have copies; weak: an entry is dropped when its target has none any
@@ -22,9 +20,16 @@ static uint32_t stride_of(uint32_t size)
     return (size + 63) / 64 * 64; /* no two workers share a cache line */
 }
 
+/* Entries of all copies. */
+static uint64_t entries_for(const Var *target)
+{
+    Device *device = work_device((JitBackend) target->backend);
+    return (uint64_t) stride_of(target->size) * device->workers(device);
+}
+
 bool expand_pays(const Var *target, uint64_t lanes)
 {
-    uint64_t entries = (uint64_t) stride_of(target->size) * pool_worker_bound();
+    uint64_t entries = entries_for(target);
     return target->size <= state.expand_threshold && entries <= 2 * lanes;
 }
 
@@ -40,20 +45,18 @@ static VarId make_copies(ThreadState *ts, const Var *target, ReduceOp op,
 {
     VarType type = (VarType) target->type;
     uint64_t identity;
-    if (!reduce_identity(op, type, &identity)) {
+    if (!reduce_rule_identity(op, type, &identity)) {
         error_set(JIT_ERROR_UNSUPPORTED, "jit_var_scatter(): no such reduction for %s",
                   type_info[type].name);
         return 0;
     }
-    Buffer *buffer = buffer_get((size_t) entries * type_info[type].size);
+    Buffer *buffer = buffer_get(work_device((JitBackend) target->backend),
+                                (size_t) entries * type_info[type].size);
     TRY(buffer, 0);
     VarId id = 0;
-    size_t bytes = (size_t) target->size * type_info[type].size;
-    if (transfer_fill_buffer(ts->stream, buffer, identity, type_info[type].size,
-                             entries,
-                             history_report(ts, KernelTypeMemset, entries, 0)) &&
-        transfer_copy_buffer(ts->stream, buffer, 0, target->value.buffer, 0, bytes,
-                             history_report(ts, KernelTypeMemcpy, bytes, 1)))
+    if (work_fill(ts, buffer, identity, type_info[type].size) &&
+        work_copy(ts, target->value.buffer, 0, buffer, 0,
+                  (size_t) target->size * type_info[type].size))
         id = node_buffer(ts, (JitBackend) target->backend, type, entries, buffer);
     if (!id)
         buffer_release(buffer);
@@ -65,7 +68,7 @@ VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
 {
     Var *v = var_get(target);
     *stride = stride_of(v->size);
-    uint64_t entries = (uint64_t) *stride * pool_worker_bound();
+    uint64_t entries = entries_for(v);
     *fits = entries <= INT32_MAX; /* the index may be signed */
     TRY(*fits, 0);
     VarId known = expand_copies_of(target);
@@ -92,21 +95,29 @@ VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
     return copies;
 }
 
+/* If memory is out, the copies stay, and whoever reads the target tries again. */
 bool expand_collapse(ThreadState *ts, VarId target)
 {
     Var *v = var_get(target);
     Extra *extra = extra_find(v);
     VarId copies = extra->expanded;
     const Var *c = var_get(copies);
+    const Buffer *from = c->value.buffer, *to = v->value.buffer;
     uint32_t stride = stride_of(v->size);
-    bool ok = transfer_combine_copies(ts->stream, (ReduceOp) extra->expanded_op,
-                                      (VarType) v->type, c->value.buffer, v->size,
-                                      stride, c->size / stride, v->value.buffer);
+    Command *command = command_create(to->device, COMMAND_COMBINE, v->size, 2, 0);
+    TRY(command, false);
+    command_set_slot(command, 0, c->value.buffer, 0, from->size, SLOT_READ);
+    command_set_slot(command, 1, v->value.buffer, 0, to->size, SLOT_WRITE);
+    command->combine.op = (ReduceOp) extra->expanded_op;
+    command->combine.type = (VarType) v->type;
+    command->combine.stride = stride;
+    command->combine.copies = c->size / stride;
+    TRY(work_submit(ts, command), false);
     extra->expanded = 0;
     v->pending--;
     extra_find(c)->expanded_of = 0;
     var_dec(copies);
-    return ok;
+    return true;
 }
 
 bool expand_collapse_idle(ThreadState *ts)
@@ -118,10 +129,10 @@ bool expand_collapse_idle(ThreadState *ts)
         VarId copies = var_exists(target) ? expand_copies_of(target) : 0;
         if (!copies)
             continue;
-        if (var_get(copies)->pending)
-            targets[kept++] = target;
-        else
-            ok &= expand_collapse(ts, target);
+        if (!var_get(copies)->pending && expand_collapse(ts, target))
+            continue;
+        ok &= var_get(copies)->pending != 0;
+        targets[kept++] = target;
     }
     target_count = kept;
     return ok;

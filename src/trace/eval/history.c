@@ -39,21 +39,8 @@ HistoryEntry *history_add(const KernelHistoryEntry *data)
     return entry;
 }
 
-JobReport history_report(const ThreadState *ts, KernelType type, size_t size,
-                         uint32_t inputs)
+void history_finish(HistoryEntry *entry, uint64_t ns)
 {
-    if (!state_flag(ts, JitFlagKernelHistory))
-        return (JobReport) { 0 };
-    const KernelHistoryEntry entry = { .backend = JitBackendLLVM, .type = type,
-                                       .size = size, .input_count = inputs,
-                                       .output_count = 1 };
-    HistoryEntry *made = history_add(&entry);
-    return (JobReport) { made ? history_finish : NULL, made };
-}
-
-void history_finish(void *pointer, uint64_t ns)
-{
-    HistoryEntry *entry = pointer;
     if (!entry)
         return;
     pthread_mutex_lock(&lock);
@@ -63,6 +50,37 @@ void history_finish(void *pointer, uint64_t ns)
     pthread_mutex_unlock(&lock);
     if (abandoned)
         release(entry);
+}
+
+static void note_end(void *payload, const Command *command, const CommandResult *result)
+{
+    (void) command;
+    history_finish(payload, result->ns);
+}
+
+static void note_failure(void *payload)
+{
+    history_finish(payload, 0);
+}
+
+void history_note(Command *command)
+{
+    const CommandInfo *info = &command_info[command->kind];
+    if (info->history == COMMAND_NO_HISTORY || command->done)
+        return;
+    KernelHistoryEntry entry = {
+        .backend = command->device->backend, .type = (KernelType) info->history,
+        .size = (size_t) command->size, .input_count = info->inputs,
+        .output_count = command->kind != COMMAND_HOST
+    };
+    if (command->kind == COMMAND_AGGREGATE)
+        entry.input_count = (uint32_t) command->size;
+    command->payload = history_add(&entry);
+    if (!command->payload)
+        return;
+    command->timed = true;
+    command->done = note_end;
+    command->drop = note_failure;
 }
 
 size_t history_take(KernelHistoryEntry **entries)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "device/job_time.h"
+#include "device/device.h"
 #include "drjit-core/jit.h"
 #include "trace/graph/state.h"
 
@@ -19,13 +19,11 @@ typedef struct HistoryEntry HistoryEntry;
 /** Append an entry ('ir' is copied and may be NULL); NULL if memory is out (the entry
  *  is then left out). */
 HistoryEntry *history_add(const KernelHistoryEntry *entry);
-/** Append an entry for work of 'size' entries (Memcpy: bytes) that is not a kernel, and
- *  say who completes it; nothing if the thread keeps no history. */
-JobReport history_report(const ThreadState *ts, KernelType type, size_t size,
-                         uint32_t inputs);
-/** The work of an entry took this long; callable as the 'history' argument of the
- *  runtime's primitives. NULL is fine. */
-void history_finish(void *entry, uint64_t ns);
+/** The work of an entry took this long. NULL is fine. */
+void history_finish(HistoryEntry *entry, uint64_t ns);
+/** Append an entry for a command that is about to be submitted and that nobody waits to
+ *  hear of; its end completes the entry. */
+void history_note(Command *command);
 /** Hand all entries to the caller, in order (streams have been drained). */
 size_t history_take(KernelHistoryEntry **entries);
 void history_release(KernelHistoryEntry *entries, size_t count);

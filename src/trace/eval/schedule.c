@@ -26,23 +26,30 @@
 #include "base/vec.h"
 #include "trace/graph/region.h"
 
-static Group *add_group(Schedule *s, uint32_t size)
+static Group *add_group(Schedule *s, const Var *like)
 {
     TRY(vec_reserve(&s->groups, &s->group_capacity, s->group_count + 1, sizeof(Group)),
         NULL);
     Group *group = &s->groups[s->group_count++];
     memset(group, 0, sizeof(*group));
-    group->size = size;
+    group->size = like->size;
+    group->backend = like->backend;
     return group;
 }
 
-/* The last group of this size, at or behind 'from'. */
-static Group *find_group(Schedule *s, uint32_t size, uint32_t from)
+/* Is something computed by this group's kind of kernel? */
+static bool suits(const Group *group, const Var *v)
+{
+    return group->size == v->size && group->backend == v->backend;
+}
+
+/* The last group that suits, at or behind 'from'. */
+static Group *find_group(Schedule *s, const Var *v, uint32_t from)
 {
     for (uint32_t i = s->group_count; i > from; --i)
-        if (s->groups[i - 1].size == size)
+        if (suits(&s->groups[i - 1], v))
             return &s->groups[i - 1];
-    return add_group(s, size);
+    return add_group(s, v);
 }
 
 static bool add_root(Group *group, VarId id)
@@ -262,15 +269,15 @@ static uint32_t earliest(const Placing *p, const Var *effect, const Var *target,
     return group;
 }
 
-/* The group for something of this size that needs 'need', at or behind 'from'. */
-static Group *choose_group(Placing *p, uint32_t size, Need need, uint32_t from)
+/* The group for something that needs 'need', at or behind 'from'. */
+static Group *choose_group(Placing *p, const Var *v, Need need, uint32_t from)
 {
     Schedule *s = p->schedule;
-    if (need && must_join(need) && s->groups[group_of(need)].size == size)
+    if (need && must_join(need) && suits(&s->groups[group_of(need)], v))
         return &s->groups[group_of(need)];
     if (need && group_of(need) > from)
         from = group_of(need);
-    return find_group(s, size, from);
+    return find_group(s, v, from);
 }
 
 static bool place_effect(Placing *p, uint32_t number)
@@ -287,7 +294,7 @@ static bool place_effect(Placing *p, uint32_t number)
         uint32_t first = earliest(p, effect, var_get(target[i]), placed);
         from = first > from ? first : from;
     }
-    const Group *group = choose_group(p, effect->size, need, from);
+    const Group *group = choose_group(p, effect, need, from);
     TRY(group, false);
     placed->group = (uint32_t) (group - p->schedule->groups);
     for (uint32_t i = 0; i < targets; ++i) {
@@ -303,7 +310,7 @@ static bool place_value(Placing *p, VarId id)
 {
     Need need;
     TRY(find_needed(p, id, &need), false);
-    return add_root(choose_group(p, var_get(id)->size, need, 0), id);
+    return add_root(choose_group(p, var_get(id), need, 0), id);
 }
 
 bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,

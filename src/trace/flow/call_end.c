@@ -15,11 +15,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "device/cpu/transfer.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/eval/call_merge.h"
-#include "trace/eval/history.h"
+#include "trace/eval/work.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/region.h"
@@ -249,11 +248,9 @@ static bool copy_arrays(Ending *e, VarId table)
     const CallGroups *g = &e->groups;
     for (uint32_t i = 0; i < g->copy_count; ++i) {
         const Var *from = var_get(g->copies[i].var);
-        TRY(transfer_copy_buffer(e->ts->stream, var_get(table)->value.buffer,
-                                 (size_t) g->copies[i].word * sizeof(uint32_t),
-                                 from->value.buffer, 0, type_info[from->type].size,
-                                 history_report(e->ts, KernelTypeMemcpy,
-                                                type_info[from->type].size, 1)),
+        TRY(work_copy(e->ts, from->value.buffer, 0, var_get(table)->value.buffer,
+                      (size_t) g->copies[i].word * sizeof(uint32_t),
+                      type_info[from->type].size),
             false);
     }
     return true;

@@ -3,8 +3,9 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "device/cpu/mkperm.h"
 #include "trace/array/array.h"
+#include "trace/array/reduction.h"
+#include "trace/eval/work.h"
 #include "trace/flow/call.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/mask.h"
@@ -38,22 +39,60 @@ static VarId find_ids(ThreadState *ts, VarId self, VarId mask)
     return ids;
 }
 
-/* Sort the lanes by id: 'perm' as long as the ids, 'found' with four numbers for each
- * id that occurs. The lock is released meanwhile. */
-static bool sort_lanes(ThreadState *ts, const uint32_t *ids, uint32_t size,
-                       uint32_t bound, uint32_t *perm, uint32_t *found,
-                       uint32_t *count)
+/* The permutation was refused: say which id is too large. */
+static bool refuse_id(ThreadState *ts, VarId ids, uint32_t bound)
 {
-    for (uint32_t i = 0; i < size; ++i)
-        if (ids[i] > bound)
+    ErrorRecord cause;
+    error_save(&cause);
+    Buffer *buffer = var_get(ids)->value.buffer;
+    for (uint32_t i = 0, id; work_wait(ts, buffer, function) && i < var_get(ids)->size;
+         ++i) {
+        buffer_read(buffer, i * sizeof id, &id, sizeof id);
+        if (id > bound)
             return error_set(JIT_ERROR_ARGUMENT,
                              "%s: lane %u has the instance id %u, expected at most %u",
-                             function, i, ids[i], bound);
-    uint64_t ns = 0;
-    state_unlock();
-    bool ok = mkperm_run(ts->stream, ids, size, size, bound + 1, perm, found, count,
-                         &ns);
-    state_lock();
+                             function, i, id, bound);
+    }
+    error_restore(&cause);
+    return false;
+}
+
+/* Lanes sorted by id. */
+typedef struct Sorted {
+    uint32_t *perm;  /* as long as the ids */
+    uint32_t *found; /* four numbers for each id that occurs: id, start, count, 0 */
+    uint32_t count;  /* of these ids */
+} Sorted;
+
+static bool fetch(const Command *c, uint32_t slot, size_t bytes, uint32_t **out)
+{
+    *out = alloc_get(bytes);
+    if (*out)
+        buffer_read(c->slots[slot].buffer, 0, *out, bytes);
+    return *out != NULL;
+}
+
+/* The lock is released meanwhile. */
+static bool sort_lanes(ThreadState *ts, VarId ids, uint32_t bound, Sorted *sorted)
+{
+    const size_t record = 4 * sizeof(uint32_t);
+    uint32_t size = var_get(ids)->size, most = size <= bound ? size : bound + 1;
+    const size_t bytes[] = { size * sizeof(uint32_t), sizeof(uint32_t), most * record };
+    Command *c = work_command(ts, COMMAND_PERMUTATION, size, &ids, 1, bytes, 3,
+                              0);
+    TRY(c, false);
+    c->permutation.block = size;
+    c->permutation.buckets = bound + 1;
+    Command *results = command_copy(c); /* holds the buffers */
+    bool ok = false;
+    if (!results)
+        command_free(c);
+    else if (reduction_count(ts, c, 2, &sorted->count, function))
+        ok = fetch(results, 1, bytes[0], &sorted->perm) &&
+             fetch(results, 3, sorted->count * record, &sorted->found);
+    else if (error_code() == JIT_ERROR_ARGUMENT)
+        refuse_id(ts, ids, bound);
+    command_free(results);
     return ok;
 }
 
@@ -90,26 +129,20 @@ bool call_reduce(ThreadState *ts, const char *variant, const char *domain,
         return error_set(JIT_ERROR_ARGUMENT, "%s: the bound is %u", function, bound);
     VarId ids = find_ids(ts, self, mask);
     TRY(ids, false);
-    void *data;
-    VarId stored = array_data(ts, ids, &data);
-    var_dec(ids);
-    TRY(stored, false);
-    uint32_t size = var_get(stored)->size, unique = 0, made = 0;
+    uint32_t size = var_get(ids)->size, made = 0;
     uint32_t most = size <= bound ? size : bound + 1;
-    uint32_t *perm = alloc_get((size_t) size * sizeof(uint32_t));
-    uint32_t *found = alloc_get(((size_t) bound + 1) * 4 * sizeof(uint32_t));
+    Sorted sorted = { NULL, NULL, 0 };
     JitCallBucket *list = alloc_zero((size_t) most + 1, sizeof(JitCallBucket));
-    bool ok = perm && found && list &&
-              sort_lanes(ts, data, size, bound, perm, found, &unique) &&
-              make_buckets(ts, (JitBackend) var_get(stored)->backend, variant, domain,
-                           perm, found, unique, list, &made);
+    bool ok = list && sort_lanes(ts, ids, bound, &sorted) &&
+              make_buckets(ts, (JitBackend) var_get(ids)->backend, variant, domain,
+                           sorted.perm, sorted.found, sorted.count, list, &made);
     for (uint32_t i = 0; !ok && i < made; ++i)
         var_dec(list[i].index);
     if (!ok)
         alloc_free(list);
-    var_dec(stored);
-    alloc_free(perm);
-    alloc_free(found);
+    var_dec(ids);
+    alloc_free(sorted.perm);
+    alloc_free(sorted.found);
     *buckets = ok ? list : NULL;
     *count = ok ? made : 0;
     return ok;

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "device/device.h"
 #include "trace/graph/hooks.h"
 #include "trace/graph/lvn.h"
 #include "trace/graph/record.h"
@@ -265,19 +266,36 @@ bool node_common_size(const VarId *ids, uint32_t count, const char *function,
     return true;
 }
 
+/* The backends of the interface, whether there is a device or not. */
+static const struct {
+    JitBackend id;
+    const char *name;
+} backends[] = { { JitBackendLLVM, "LLVM" }, { JitBackendCUDA, "CUDA" } };
+
 bool node_backend_valid(JitBackend backend, const char *function)
 {
-    if (backend == JitBackendCUDA)
-        return error_set(JIT_ERROR_UNSUPPORTED, "%s: the CUDA backend is not available",
-                         function);
-    if (backend != JitBackendLLVM)
+    uint32_t i = 0, count = sizeof backends / sizeof *backends;
+    while (i < count && backends[i].id != backend)
+        ++i;
+    if (i == count)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: backend is %d, expected JitBackendLLVM", function,
                          (int) backend);
-    if (!(state.backends & JitBackendLLVM))
-        return error_set(JIT_ERROR_STATE, "%s: call jit_init(JitBackendLLVM) first",
-                         function);
-    return true;
+    if (state.backends & backend)
+        return true;
+    if (!device_find(backend, 0))
+        return error_set(JIT_ERROR_UNSUPPORTED, "%s: the %s backend is not available",
+                         function, backends[i].name);
+    return error_set(JIT_ERROR_STATE, "%s: call jit_init(JitBackend%s) first", function,
+                     backends[i].name);
+}
+
+JitBackend node_any_backend(void)
+{
+    for (uint32_t i = 0; i < sizeof backends / sizeof *backends; ++i)
+        if (state.backends & backends[i].id)
+            return backends[i].id;
+    return backends[0].id;
 }
 
 bool node_type_valid(VarType type, const char *function)

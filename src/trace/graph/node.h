@@ -41,6 +41,8 @@ bool node_common_size(const VarId *ids, uint32_t count, const char *function,
                       uint32_t *size);
 /** Is this backend known, available and initialised? */
 bool node_backend_valid(JitBackend backend, const char *function);
+/** One that is initialised, for what has nothing that tells. */
+JitBackend node_any_backend(void);
 bool node_type_valid(VarType type, const char *function);
 
 #endif

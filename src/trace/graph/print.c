@@ -85,9 +85,12 @@ static VarId make(ThreadState *ts, VarId mask, uint32_t count, const VarId *valu
     VarId ids[1 + MOST_VALUES];
     if (count)
         memcpy(ids + 1, values, count * sizeof(VarId));
-    ids[0] = mask_apply(ts, JitBackendLLVM, mask, "jit_var_print()");
+    VarId like = count ? values[0] : mask;
+    JitBackend backend =
+        like ? (JitBackend) var_get(like)->backend : node_any_backend();
+    ids[0] = mask_apply(ts, backend, mask, "jit_var_print()");
     TRY(ids[0], 0);
-    VarId id = node_wide(ts, OP_PRINT, JitBackendLLVM, VarTypeVoid, size, 0, count + 1,
+    VarId id = node_wide(ts, OP_PRINT, backend, VarTypeVoid, size, 0, count + 1,
                          ids);
     var_dec(ids[0]);
     return id;
@@ -184,7 +187,9 @@ void print_deliver(Printer *const *printers, uint32_t count,
                       "print are lost", end - first);
         VarCallback next = delivery ? hand_over : forget;
         void *payload = delivery ? (void *) delivery : printers[i];
-        if (!state_is_locked() || !state_defer(next, 0, 1, payload))
+        /* In the midst of an evaluation of this thread, it waits for the end. */
+        const ThreadState *ts = thread_self.state;
+        if (!ts || !ts->evaluating || !state_defer(next, 0, 1, payload))
             next(0, 1, payload);
     }
 }

@@ -24,8 +24,7 @@ bool print_record(ThreadState *ts, VarId mask, uint32_t count, const VarId *valu
 Printer *print_hold(VarId id);
 void print_release(Printer *printer);
 /** Give each of the printers what the launch has reported for it. Called without the
- *  lock or, by a launch that ran at once, with it: then state_unlock() delivers. The
- *  references to the printers are taken over. */
+ *  lock. The references to the printers are taken over. */
 void print_deliver(Printer *const *printers, uint32_t count,
                    const PrintRecords *records);
 

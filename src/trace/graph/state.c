@@ -11,9 +11,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "device/device.h"
+#include "device/stream.h"
 #include "kernel/cache.h"
 #include "kernel/disk.h"
-#include "kernel/tier.h"
 #include "trace/graph/hooks.h"
 #include "trace/graph/lvn.h"
 #include "trace/graph/mask.h"
@@ -23,88 +24,109 @@ State state = { .expand_threshold = 1000000 };
 
 /* ---------------------------------------------------------------- threads */
 
-/* Initial-exec: every public function reads it. */
-_Thread_local ThreadState *state_self;
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
-static void free_thread(ThreadState *ts)
+/* What is open or scheduled goes. */
+static void reset_thread(ThreadState *ts)
 {
     record_free(ts);
     for (uint32_t i = 0; i < ts->scheduled_count; ++i)
         var_dec(ts->scheduled[i]);
-    for (uint32_t i = 0; i < ts->effect_count; ++i)
-        var_dec(ts->effects[i]);
     for (uint32_t i = 0; i < ts->prefix_count; ++i)
         alloc_free(ts->prefixes[i]);
     mask_free(ts);
     alloc_free(ts->scheduled);
-    alloc_free(ts->effects);
     alloc_free(ts->prefixes);
     hooks.free_workspace(ts->workspace);
     text_free(&ts->str);
     text_free(&ts->whos);
     text_free(&ts->graphviz);
     text_free(&ts->program_text);
+    ts->scheduled = NULL;
+    ts->prefixes = NULL;
+    ts->workspace = NULL;
+    ts->scheduled_count = ts->scheduled_capacity = 0;
+    ts->prefix_count = ts->prefix_capacity = 0;
+    ts->file = NULL;
+}
+
+static void drop_effects(ThreadState *ts)
+{
+    for (uint32_t i = 0; i < ts->effect_count; ++i)
+        var_dec(ts->effects[i]);
+    alloc_free(ts->effects);
+    ts->effects = NULL;
+    ts->effect_count = ts->effect_capacity = 0;
+}
+
+static void free_thread(ThreadState *ts)
+{
+    reset_thread(ts);
+    drop_effects(ts);
     *ts->link = ts->next;
     if (ts->next)
         ts->next->link = ts->link;
     alloc_free(ts);
 }
 
-/* A thread ends: writes that it queued but never evaluated are handed to another
- * thread, so that arrays they go to are complete when somebody reads them. */
-static void thread_exit(void *unused)
+/* Writes that the thread queued but never evaluated stay, so that arrays they go to are
+ * complete when somebody reads them; the next evaluation of any thread runs them. */
+static void end_thread(ThreadState *ts)
 {
-    (void) unused;
-    ThreadState *ts = state_self;
-    if (!ts) /* a shutdown has released it */
-        return;
-    state_lock();
-    ThreadState *heir = state.threads == ts ? ts->next : state.threads;
-    if (heir && ts->effect_count &&
-        vec_reserve(&heir->effects, &heir->effect_capacity,
-                    heir->effect_count + ts->effect_count, sizeof(VarId))) {
-        memcpy(heir->effects + heir->effect_count, ts->effects,
-               ts->effect_count * sizeof(VarId));
-        heir->effect_count += ts->effect_count;
-        ts->effect_count = 0;
-    }
-    ts->self = NULL;
-    if (heir || !ts->effect_count) /* else the next thread will be the heir */
+    if (!ts->effect_count) {
         free_thread(ts);
-    state_self = NULL;
-    state_unlock();
+        return;
+    }
+    reset_thread(ts);
+    ts->ended = true;
+    state.ended++;
 }
 
-/* Take over the writes of a thread that ended when there was no other. */
-static void inherit(ThreadState *ts)
+void state_bury(ThreadState *ended)
 {
-    ThreadState *ended = state.threads;
-    if (!ended || ended->self)
-        return;
-    ts->effects = ended->effects;
-    ts->effect_count = ended->effect_count;
-    ts->effect_capacity = ended->effect_capacity;
-    ended->effects = NULL;
-    ended->effect_count = ended->effect_capacity = 0;
+    state.ended--;
     free_thread(ended);
 }
 
-static void fork_prepare(void) { biased_lock_take(); }
+static void thread_exit(void *pointer)
+{
+    state_lock();
+    end_thread(pointer);
+    thread_self.state = NULL;
+    state_unlock();
+}
+
+/* The graph lock comes first, and nobody may wait for a stream with it held: so the
+ * streams have to be idle when it is taken. Who forks from inside of a command cannot
+ * wait for that. */
+static void fork_prepare(void)
+{
+    for (;;) {
+        if (!stream_in_command())
+            stream_sync_all();
+        biased_lock_take();
+        if (stream_in_command() || stream_all_idle())
+            return;
+        biased_lock_drop();
+    }
+}
+
 static void fork_parent(void) { biased_lock_drop(); }
 
-/* The evaluations that other threads had begun will never finish here. */
+/* The other threads are gone, and what they had begun will never finish here. */
 static void fork_child(void)
 {
-    for (ThreadState *ts = state.threads; ts; ts = ts->next) {
-        ts->stolen = 0;
-        if (ts != state_self) {
-            ts->evaluating = 0;
-            ts->self = NULL;
-        }
-    }
     biased_lock_forked();
+    for (ThreadState *ts = state.threads, *next; ts; ts = next) {
+        next = ts->next;
+        ts->stolen = 0;
+        if (ts == thread_self.state || ts->ended)
+            continue;
+        ts->evaluating = ts->writing = ts->paused = 0;
+        end_thread(ts);
+    }
+    state.closing = false;
     biased_lock_drop();
 }
 
@@ -112,10 +134,10 @@ static void create_key(void)
 {
     pthread_key_create(&exit_key, thread_exit);
     /* Handlers that prepare a fork run in the reverse order of their registration,
-     * which has to be the lock order: streams register first, then the disk cache, then
-     * the kernel cache (which lets a background compile finish, and that may write to
-     * the disk cache), then the graph. */
-    stream_self();
+     * which has to be the lock order: devices register first, then the disk cache, then
+     * the kernel cache (which lets a compile finish, and that may write to the disk
+     * cache), then the graph. */
+    device_init();
     disk_prepare_fork();
     cache_init();
     pthread_atfork(fork_prepare, fork_parent, fork_child);
@@ -127,15 +149,8 @@ ThreadState *state_make_thread(void)
     ThreadState *ts = alloc_zero(1, sizeof(ThreadState));
     TRY(ts, NULL);
     ts->flags = JitFlagDefault;
-    ts->stream = stream_self();
-    if (!ts->stream) {
-        alloc_free(ts);
-        return NULL;
-    }
-    ts->self = &state_self;
     biased_lock_take();
     ts->serial = ++state.serials;
-    inherit(ts);
     ts->next = state.threads;
     ts->link = &state.threads;
     if (ts->next)
@@ -143,8 +158,7 @@ ThreadState *state_make_thread(void)
     state.threads = ts;
     biased_lock_drop();
     pthread_setspecific(exit_key, ts);
-    tier_guard_exit();
-    state_self = ts;
+    thread_self.state = ts;
     return ts;
 }
 
@@ -158,8 +172,8 @@ bool state_queue(ThreadState *ts, VarId effect)
 
 /* ------------------------------------------------------------------- lock */
 
-/* Callbacks of this thread, waiting for it to release the lock. No memory is held while
- * there are none. */
+/* Callbacks of this thread, waiting for it to release the lock: thread_self.deferred of
+ * them. No memory is held while there are none. */
 typedef struct Deferred {
     VarCallback callback;
     void *payload;
@@ -169,13 +183,12 @@ typedef struct Deferred {
 
 static _Thread_local Deferred *deferred;
 static _Thread_local uint32_t deferred_capacity;
-_Thread_local uint32_t state_deferred;
 
 bool state_defer(VarCallback callback, uint32_t index, int freed, void *payload)
 {
-    TRY(vec_reserve(&deferred, &deferred_capacity, state_deferred + 1,
+    TRY(vec_reserve(&deferred, &deferred_capacity, thread_self.deferred + 1,
                     sizeof(Deferred)), false);
-    deferred[state_deferred++] = (Deferred) { callback, payload, index, freed };
+    deferred[thread_self.deferred++] = (Deferred) { callback, payload, index, freed };
     if (!freed)
         var_inc(index);
     return true;
@@ -191,19 +204,12 @@ static void release_called(const Deferred *list, uint32_t count)
     state_unlock();
 }
 
-void state_unlock_and_call(void)
+static void call_deferred(void)
 {
-    if (state_self && state_self->evaluating) {
-        biased_lock_drop();
-        log_release();
-        return;
-    }
     Deferred *list = deferred;
-    uint32_t count = state_deferred;
+    uint32_t count = thread_self.deferred;
     deferred = NULL;
-    state_deferred = deferred_capacity = 0;
-    biased_lock_drop();
-    log_release();
+    thread_self.deferred = deferred_capacity = 0;
     bool held = false;
     for (uint32_t i = 0; i < count; ++i) {
         list[i].callback(list[i].index, list[i].freed, list[i].payload);
@@ -214,26 +220,103 @@ void state_unlock_and_call(void)
     alloc_free(list);
 }
 
+void state_unlock_and_run(void)
+{
+    const ThreadState *ts = thread_self.state;
+    bool evaluates = ts && ts->evaluating;
+    biased_lock_drop();
+    log_release();
+    if (evaluates)
+        return;
+    stream_run();
+    if (thread_self.deferred)
+        call_deferred();
+}
+
+void state_pause(ThreadState *ts)
+{
+    ts->paused++;
+    state_unlock();
+}
+
+void state_resume(ThreadState *ts)
+{
+    state_lock();
+    ts->paused--;
+    if (state.closing)
+        biased_lock_broadcast();
+}
+
+/* Others may wait for what is kept for this thread. */
+static bool wait_unlocked(void)
+{
+    if (!thread_self.kept)
+        return biased_lock_wait();
+    state_unlock();
+    state_lock();
+    return true;
+}
+
 bool state_wait_eval(void)
 {
     const ThreadState *ts = state.threads;
-    while (ts && (ts == state_self || !ts->evaluating))
+    while (ts && (ts == thread_self.state || !ts->evaluating))
         ts = ts->next;
-    return ts && biased_lock_wait();
+    return ts && wait_unlocked();
 }
 
 void state_signal_eval(void) { biased_lock_broadcast(); }
 
-void state_free(void)
+/* --------------------------------------------------------------- shutdown */
+
+static bool others_are_inside(const ThreadState *ts)
 {
-    state_lock();
-    while (state.threads) { /* threads that go on get a new one at their next call */
-        if (state.threads->self)
-            *state.threads->self = NULL;
-        free_thread(state.threads);
+    for (const ThreadState *t = state.threads; t; t = t->next)
+        if (t != ts && t->paused)
+            return true;
+    return false;
+}
+
+void state_close_begin(ThreadState *ts)
+{
+    while (state.closing)
+        wait_unlocked();
+    state.closing = true;
+    for (;;) {
+        if (others_are_inside(ts)) {
+            wait_unlocked();
+            continue;
+        }
+        if (stream_all_idle())
+            return;
+        state_pause(ts);
+        stream_sync_all();
+        state_resume(ts);
     }
-    extra_free_all();
-    lvn_free();
-    var_table_free();
-    state_unlock();
+}
+
+void state_close_drop(void)
+{
+    for (ThreadState *ts = state.threads, *next; ts; ts = next) {
+        next = ts->next;
+        reset_thread(ts); /* threads that go on keep their state */
+        drop_effects(ts);
+        if (ts->ended)
+            state_bury(ts);
+    }
+}
+
+void state_close_end(bool all)
+{
+    for (ThreadState *ts = all ? state.threads : NULL; ts; ts = ts->next) {
+        ts->flags = JitFlagDefault;
+        ts->profile_depth = 0;
+    }
+    if (all) {
+        extra_free_all();
+        lvn_free();
+        var_table_free();
+    }
+    state.closing = false;
+    biased_lock_broadcast();
 }

@@ -1,11 +1,12 @@
 /*
  * state.h -- the library's state, the graph lock and what belongs to a thread
  *
- * One lock guards variables, value numbering and the queues of all threads. Nothing
- * calls out (log sinks, callbacks, engines) while it is held: log lines and callbacks
- * are queued and state_unlock() delivers them. Callbacks may evaluate, so they also
- * wait for the end of an evaluation that releases the lock on its way: their writes
- * must not overtake its own. Lock order: graph -> cache -> streams, pool -> buffers.
+ * One lock guards variables, value numbering and the queues of all threads. While it is
+ * held, nothing calls out (log sinks, callbacks, engines), no kernel runs, and nobody
+ * waits for a stream: log lines, callbacks and small kernels are kept for the thread,
+ * and state_unlock() sees to them. Callbacks may evaluate, so they, and with them what
+ * they could overtake, also wait for the end of an evaluation that releases the lock on
+ * its way. Lock order: graph -> cache -> pool -> streams -> buffers.
  */
 #ifndef TRACE_GRAPH_STATE_H
 #define TRACE_GRAPH_STATE_H
@@ -15,7 +16,7 @@
 
 #include "base/biased_lock.h"
 #include "base/log.h"
-#include "device/stream.h"
+#include "base/thread.h"
 #include "ir/program.h"
 #include "trace/graph/extra.h"
 #include "trace/graph/var.h"
@@ -38,14 +39,14 @@ typedef struct ThreadState {
     uint32_t evaluating;     /* evaluations of this thread that have not finished */
     uint32_t writing;        /* those of them that have writes */
     uint32_t stolen;         /* other threads that are running writes queued by it */
+    uint32_t paused;         /* in a call that has released the lock on its way */
+    bool ended;              /* its thread is gone; writes that it queued are left */
     uint32_t profile_depth;  /* open profile ranges */
     const char *file;        /* source location, interned */
     uint32_t line;
     struct Workspace *workspace; /* scratch memory of evaluate.c, NULL while in use */
     Text str, whos, graphviz, program_text; /* results of the last such call */
-    Stream *stream;          /* stream_self(), fetched once */
     uint64_t serial;         /* no two threads ever have the same */
-    struct ThreadState **self; /* the thread's way here; NULL: it has ended */
     struct ThreadState *next,
         **link; /* list of all threads, guarded by the graph lock */
 } ThreadState;
@@ -53,6 +54,8 @@ typedef struct ThreadState {
 typedef struct State {
     _Atomic uint32_t backends; /* initialised ones, JitBackend bits */
     ThreadState *threads;
+    uint32_t ended;          /* of these, threads that have ended */
+    bool closing;            /* a shutdown is under way: nothing new is evaluated */
     size_t expand_threshold;
     uint64_t launches;
     uint64_t serials;        /* given to threads so far */
@@ -62,21 +65,18 @@ typedef struct State {
 extern State state;
 
 /* What the inline functions below need. */
-extern _Thread_local ThreadState *state_self __attribute__((tls_model("initial-exec")));
-/* Callbacks of this thread that wait. */
-extern _Thread_local uint32_t state_deferred
-    __attribute__((tls_model("initial-exec")));
 ThreadState *state_make_thread(void);
-void state_unlock_and_call(void);
+void state_unlock_and_run(void);
 
 /** The calling thread's state; NULL (error recorded) if memory is out. Without the
- *  lock. */
+ *  lock. It is the thread's as long as the thread lives. */
 static inline ThreadState *state_thread(void)
 {
-    return state_self ? state_self : state_make_thread();
+    ThreadState *ts = thread_self.state;
+    return ts ? ts : state_make_thread();
 }
 
-/** Take and release the graph lock. */
+/** Take and release the graph lock. What was kept for this moment is done behind it. */
 static inline void state_lock(void)
 {
     log_hold();
@@ -85,31 +85,42 @@ static inline void state_lock(void)
 
 static inline void state_unlock(void)
 {
-    if (state_deferred) {
-        state_unlock_and_call();
+    if (thread_self.kept | thread_self.deferred) {
+        state_unlock_and_run();
         return;
     }
     biased_lock_drop();
     log_release();
 }
 
+/** Release the lock in the midst of a call, and take it again. What the call goes on with
+ *  has to be held. A shutdown waits for the end of the pause. */
+void state_pause(ThreadState *ts);
+void state_resume(ThreadState *ts);
+
 /** Append an effect to the thread's queue, which takes over the caller's reference. */
 bool state_queue(ThreadState *ts, VarId effect);
+/** The queue of a thread that has ended is empty: forget it. */
+void state_bury(ThreadState *ended);
 
 /** Wait (releasing the lock meanwhile) until another thread has finished an evaluation.
  *  False, at once, if no other thread evaluates anything. */
 bool state_wait_eval(void);
 /** An evaluation that had released the lock has finished. */
 void state_signal_eval(void);
-/** Does the calling thread hold the graph lock? */
-static inline bool state_is_locked(void) { return log_hold_state.depth != 0; }
 /** Have 'callback' called by the calling thread's state_unlock(), but not before its
  *  evaluation has ended. The variable lives until then, unless 'freed'. False if memory
  *  is out. */
 bool state_defer(VarCallback callback, uint32_t index, int freed, void *payload);
-/** Release all that belongs to the library except variables that are still
- *  referenced. */
-void state_free(void);
+
+/** Begin a shutdown: on return nobody else is in a call, nor evaluates anything until
+ *  state_close_end(), and all streams are idle. The lock is released on the way. */
+void state_close_begin(ThreadState *ts);
+/** Drop what threads have scheduled, queued or are recording. */
+void state_close_drop(void);
+/** End the shutdown; with 'all', release all that belongs to the library except
+ *  variables that are still referenced. */
+void state_close_end(bool all);
 
 /** Is this flag set for the thread? */
 static inline bool state_flag(const ThreadState *ts, JitFlag flag)

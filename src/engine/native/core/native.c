@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/cpu_code.h"
 #include "base/hash.h"
 #include "engine/interp/interp.h"
 #include "engine/native/core/native.h"
@@ -31,7 +32,9 @@ typedef struct Array {
     uint32_t slot, size; /* of an entry */
 } Array;
 
-struct EngineCode {
+/* What compile() makes. */
+typedef struct EngineCode {
+    CpuCode cpu;
     NativeMapping mapping;
     NativeEntry entry;
     void *pool;
@@ -44,9 +47,9 @@ struct EngineCode {
     uint32_t report, log; /* slots, PROGRAM_NONE */
     bool mask_bits;       /* masks are bits, not vectors */
     uint32_t prints;      /* most values of one */
-    size_t slots, areas, printed, locals, tail, scratch; /* places in scratch */
+    size_t slots, areas, printed, locals, tail; /* places in scratch memory */
     void *debug;
-};
+} EngineCode;
 
 /* ---- engine */
 
@@ -229,14 +232,13 @@ static void lay_out(EngineCode *code, const Native *n)
     code->locals = code->printed + code->prints * (size_t) NATIVE_HELPER_BYTES +
                    (code->prints * sizeof(void *) + LINE - 1) / LINE * LINE;
     code->tail = code->locals + n->local_bytes;
-    code->scratch = code->tail + code->array_count * tail_bytes(code) +
-                    code->param_count * sizeof(uint64_t);
+    code->cpu.scratch = code->tail + code->array_count * tail_bytes(code) +
+                        code->param_count * sizeof(uint64_t);
 }
 
-static void release(EngineCode *code)
+static void release(Code *base)
 {
-    if (!code)
-        return;
+    EngineCode *code = (EngineCode *) (void *) base;
     if (code->debug)
         native_debug_remove(code->debug);
     if (code->mapping.code)
@@ -267,21 +269,26 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
     return true;
 }
 
-static EngineCode *compile(const Program *program, Hash128 hash)
+static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
+                   uint32_t end, uint32_t worker, void *scratch);
+
+static Code *compile(const Program *program, Hash128 hash)
 {
     TRY(available(), NULL);
     Native n = { 0 };
     x86_init(&n.x);
     EngineCode *code = NULL;
-    if (generate(&n, program)) {
+    if (generate(&n, program))
         code = alloc_zero(1, sizeof *code);
-        if (code && !make_code(code, &n, program, hash)) {
-            release(code);
+    if (code) {
+        code->cpu = (CpuCode){ .code = { 1, release }, .run = launch };
+        if (!make_code(code, &n, program, hash)) {
+            release(&code->cpu.code);
             code = NULL;
         }
     }
     end_compile(&n);
-    return code;
+    return code ? &code->cpu.code : NULL;
 }
 
 /* ---- listing */
@@ -412,9 +419,10 @@ static void launch_tail(const EngineCode *code, const uint64_t *args, uint32_t b
     }
 }
 
-static void launch(const EngineCode *code, const uint64_t *args, uint32_t begin,
+static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
                    uint32_t end, uint32_t worker, void *scratch)
 {
+    const EngineCode *code = (const EngineCode *) (const void *) cpu;
     if (begin >= end)
         return;
     NativeFrame *frame = scratch;
@@ -429,14 +437,9 @@ static void launch(const EngineCode *code, const uint64_t *args, uint32_t begin,
         launch_tail(code, args, whole, end, frame);
 }
 
-static size_t scratch(const EngineCode *code)
+static size_t code_size(const Code *base)
 {
-    return code->scratch;
-}
-
-static size_t code_size(const EngineCode *code)
-{
-    return code->mapping.size;
+    return ((const EngineCode *) (const void *) base)->mapping.size;
 }
 
 static uint64_t compile_estimate(const Program *program)
@@ -448,14 +451,13 @@ static uint64_t compile_estimate(const Program *program)
 }
 
 const Engine native_engine = { .name = "native",
+                               .code = CODE_CPU,
                                .instant = true,
                                .available = available,
                                .fingerprint = fingerprint,
                                .supports = supports,
                                .compile = compile,
-                               .launch = launch,
-                               .scratch = scratch,
-                               .free = release,
                                .code_size = code_size,
                                .write_ir = write_ir,
+                               .lane_ps = 20,
                                .compile_estimate = compile_estimate };

@@ -1,0 +1,25 @@
+/*
+ * thread.h -- the few words of each thread that every call looks at
+ *
+ * They stand together, so that entering and leaving the library take one look-up of
+ * thread-local memory. Each belongs to the layer that its comment names, which alone
+ * writes it.
+ */
+#ifndef BASE_THREAD_H
+#define BASE_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct Thread {
+    void *state;        /* trace/graph/state.h: its ThreadState, NULL = none yet */
+    uint32_t kept;      /* device/stream.c: commands that the thread is to run itself */
+    uint32_t deferred;  /* trace/graph/state.c: callbacks that it is to make */
+    uint32_t log_holds; /* base/log.h */
+    bool log_queued;    /* base/log.c: lines wait for the end of the holds */
+    bool lock_owner;    /* base/biased_lock.h: the lock is biased towards it */
+} Thread;
+
+extern _Thread_local Thread thread_self __attribute__((tls_model("initial-exec")));
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * command.c -- see command.h
+ */
+#include "device/command.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "device/device.h"
+
+const CommandInfo command_info[COMMAND_COUNT] = {
+#define COMMAND(name, text, history, inputs) \
+    [COMMAND_##name] = { text, history, inputs },
+#include "device/commands.def"
+#undef COMMAND
+};
+
+enum { ALIGNMENT = 16 };
+
+static size_t round_up(size_t size)
+{
+    return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+Command *command_create(Device *device, CommandKind kind, uint64_t size, uint32_t slots,
+                        size_t data)
+{
+    size_t head = round_up(sizeof(Command)) + round_up(slots * sizeof(Slot));
+    size_t used = head + round_up(data);
+    Command *c = alloc_get(used + device->job_bytes);
+    TRY(c, NULL);
+    memset(c, 0, used);
+    c->kind = kind;
+    c->size = size;
+    c->device = device;
+    c->slots = (Slot *) (void *) ((char *) c + round_up(sizeof(Command)));
+    c->slot_count = slots;
+    c->data = (char *) c + head;
+    c->data_size = data;
+    c->points = c->few;
+    c->job = (char *) c + used;
+    return c;
+}
+
+void command_set_slot(Command *c, uint32_t slot, Buffer *buffer, size_t offset,
+                      size_t bytes, SlotAccess access)
+{
+    buffer_retain(buffer);
+    c->slots[slot] = (Slot) { buffer, offset, bytes, (uint32_t) access, SLOT_NO_WORD };
+}
+
+void command_set_buffer(Command *c, uint32_t slot, Buffer *buffer)
+{
+    buffer_retain(buffer);
+    buffer_release(c->slots[slot].buffer);
+    c->slots[slot].buffer = buffer;
+}
+
+Command *command_copy(const Command *c)
+{
+    Command *copy = command_create(c->device, c->kind, c->size, c->slot_count,
+                                   c->data_size);
+    TRY(copy, NULL);
+    size_t first = offsetof(Command, launch), end = offsetof(Command, timed);
+    memcpy((char *) copy + first, (const char *) c + first, end - first);
+    memcpy(copy->data, c->data, c->data_size);
+    memcpy(copy->slots, c->slots, c->slot_count * sizeof(Slot));
+    for (uint32_t i = 0; i < c->slot_count; ++i)
+        buffer_retain(c->slots[i].buffer);
+    if (c->kind == COMMAND_LAUNCH)
+        code_retain(c->launch.code);
+    return copy;
+}
+
+void command_free(Command *c)
+{
+    if (!c)
+        return;
+    if (c->drop)
+        c->drop(c->payload);
+    for (uint32_t i = 0; i < c->slot_count; ++i)
+        buffer_release(c->slots[i].buffer);
+    if (c->kind == COMMAND_LAUNCH)
+        code_release(c->launch.code);
+    if (c->points != c->few)
+        alloc_free(c->points);
+    alloc_free(c);
+}
+
+bool command_equal(const Command *a, const Command *b)
+{
+    if (a->kind != b->kind || a->size != b->size || a->device != b->device ||
+        a->slot_count != b->slot_count || a->data_size != b->data_size)
+        return false;
+    for (uint32_t i = 0; i < a->slot_count; ++i) {
+        const Slot *s = &a->slots[i], *t = &b->slots[i];
+        if (s->offset != t->offset || s->bytes != t->bytes || s->access != t->access ||
+            s->word != t->word)
+            return false;
+    }
+    size_t first = offsetof(Command, launch), end = offsetof(Command, timed);
+    return memcmp((const char *) a + first, (const char *) b + first, end - first) ==
+               0 && memcmp(a->data, b->data, a->data_size) == 0;
+}
+
+void command_write(const Command *c, Text *out)
+{
+    static const char *const access[] = { "", "r", "w", "b" };
+    text_putf(out, "%s %llu [", command_info[c->kind].name,
+              (unsigned long long) c->size);
+    for (uint32_t i = 0; i < c->slot_count; ++i)
+        text_putf(out, "%s%s %p +%zu %zu", i ? ", " : "", access[c->slots[i].access],
+                  (const void *) c->slots[i].buffer, c->slots[i].offset,
+                  c->slots[i].bytes);
+    text_put(out, "]");
+}

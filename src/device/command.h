@@ -1,0 +1,163 @@
+/*
+ * command.h -- work for a device, as a record
+ *
+ * Whatever runs on a device is a Command: its kind, its parameters as plain values, and
+ * its operands as slots, which name buffers. Nothing else can be submitted to a stream.
+ * So whoever records, prints, compares, orders or repeats work needs to know slots
+ * only:
+ *
+ *     Command │ kind, size, parameters, whom to tell
+ *             │ slots[]  buffer, offset, bytes, read or written
+ *             │ data     what has no fixed size: arguments of a launch, a shape, a list
+ *             │ job      memory of the device, for running it
+ *
+ * One allocation holds all of it. A command holds references to its buffers and its
+ * code. It is made and changed by one thread; from stream_submit() on it belongs to the
+ * stream.
+ */
+#ifndef DEVICE_COMMAND_H
+#define DEVICE_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "device/buffer.h"
+#include "device/code.h"
+
+enum { COMMAND_NO_HISTORY = -1 };
+
+typedef enum CommandKind {
+#define COMMAND(name, text, history, inputs) COMMAND_##name,
+#include "device/commands.def"
+#undef COMMAND
+    COMMAND_COUNT
+} CommandKind;
+
+typedef struct CommandInfo {
+    const char *name;
+    int history;     /* KernelType or COMMAND_NO_HISTORY */
+    uint32_t inputs; /* for the history */
+} CommandInfo;
+extern const CommandInfo command_info[COMMAND_COUNT];
+
+typedef enum SlotAccess {
+    SLOT_READ = 1,
+    SLOT_WRITE = 2, /* all bytes, whatever was there before */
+    SLOT_READ_WRITE = 3
+} SlotAccess;
+
+typedef struct Slot {
+    Buffer *buffer; /* a reference */
+    size_t offset, bytes;
+    uint32_t access;
+    uint32_t word;  /* LAUNCH: which argument is its address, or SLOT_NO_WORD.
+                       AGGREGATE: which entry it is */
+} Slot;
+enum { SLOT_NO_WORD = UINT32_MAX };
+
+/** Batched matrix products (JitGemm), strides in entries. */
+typedef struct GemmShape {
+    size_t m, n, k;
+    size_t row_a, row_b; /* strides of rows as stored */
+    bool transpose_a, transpose_b;
+    uint32_t axes;       /* of the batch */
+} GemmShape;
+typedef struct GemmAxis {
+    size_t extent, stride_a, stride_b;
+} GemmAxis;
+
+/** A point in a stream: its number of submitted commands. */
+typedef struct StreamPoint {
+    struct Stream *stream; /* NULL: none */
+    uint64_t seq;
+} StreamPoint;
+
+/** How a command ended. */
+typedef struct CommandResult {
+    const ErrorRecord *error; /* NULL: it was performed */
+    uint64_t ns;              /* from its start to its end, if it was to be timed */
+    uint64_t end;             /* the time of clock_ns() then, likewise */
+} CommandResult;
+
+typedef struct Command Command;
+/** Called once, without locks, when a command has ended; its buffers are still held.
+ *  Must not wait for streams. */
+typedef void (*CommandDone)(void *payload, const Command *command,
+                            const CommandResult *result);
+
+enum { COMMAND_POINTS = 4 }; /* points that a command can wait for without memory */
+
+struct Command {
+    CommandKind kind;
+    uint32_t slot_count;
+    uint64_t size; /* in units of commands.def */
+    struct Device *device;
+    Slot *slots;
+    void *data;
+    size_t data_size;
+
+    union {
+        struct { Code *code; uint32_t workers; } launch; /* the reference is owned;
+                             worker numbers stay below 'workers', 0: any number */
+        struct { uint64_t bits; uint32_t item_size; } fill; /* FILL, POKE */
+        struct { ReduceOp op; VarType type; size_t block;
+                 bool exclusive, reverse; } reduce; /* REDUCE, PREFIX */
+        struct { VarType type; } dot;
+        struct { uint32_t block, buckets; } permutation;
+        struct { VarType type; size_t block; bool descending, positions; } sort;
+        struct { VarType type; GemmShape shape; } gemm; /* 'data': its axes */
+        struct { ReduceOp op; VarType type; size_t stride;
+                 uint32_t copies; } combine;
+        struct { void (*call)(void *payload); void *payload; } host;
+    };
+
+    bool timed;       /* somebody wants to know how long it takes */
+    CommandDone done; /* NULL: nobody is to be told */
+    void (*drop)(void *payload); /* called instead if it is never performed, or NULL */
+    void *payload;
+
+    /* use of stream.c */
+    struct Stream *stream;
+    uint64_t seq;        /* its number there, */
+    uint64_t last;       /* and the last one that has passed when it has ended */
+    const ErrorRecord *cause; /* NULL, or why it is not performed: borrowed */
+    Command *next;
+    StreamPoint *points; /* has to wait for these; 'few' or memory of its own */
+    StreamPoint few[COMMAND_POINTS];
+    uint32_t point_count;
+    uint32_t interrupts; /* interrupt_requests() at submission */
+    bool blocked;        /* waits for one of the points */
+    bool small;          /* its device can run it in the calling thread at once */
+
+    /* use of the device */
+    void *job;
+};
+
+/** A command for a device, all of it 0 but for these. NULL: memory is out. */
+Command *command_create(struct Device *device, CommandKind kind, uint64_t size,
+                        uint32_t slots, size_t data);
+/** Fill in a slot; takes a reference of its own. */
+void command_set_slot(Command *command, uint32_t slot, Buffer *buffer, size_t offset,
+                      size_t bytes, SlotAccess access);
+/** Put another buffer in the place of a slot's. */
+void command_set_buffer(Command *command, uint32_t slot, Buffer *buffer);
+/** The address of a slot's bytes, for the device only. */
+static inline void *command_address(const Command *command, uint32_t slot)
+{
+    const Slot *s = &command->slots[slot];
+    return (char *) s->buffer->address + s->offset;
+}
+/** The same command once more, with references of its own; nobody is told of its end.
+ *  Commands that are on their way cannot be copied. NULL: memory is out. */
+Command *command_copy(const Command *command);
+/** Release a command that was not submitted; NULL is fine. */
+void command_free(Command *command);
+/** Would both do the same, given the same buffers in the slots? */
+bool command_equal(const Command *a, const Command *b);
+/** "copy 64 [w 0x5.. +0 64, r 0x7.. +16 64]": for logs. */
+void command_write(const Command *command, Text *out);
+
+#endif

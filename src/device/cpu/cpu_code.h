@@ -1,0 +1,55 @@
+/*
+ * cpu_code.h -- code that the CPU runs: what engines for it make
+ *
+ * CpuCode is the first member of an engine's own record.
+ */
+#ifndef DEVICE_CPU_CPU_CODE_H
+#define DEVICE_CPU_CPU_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/code.h"
+
+/** What running it is expected to take, in picoseconds in one thread. Loops count as if
+ *  they ran once. */
+typedef struct CpuCost {
+    uint64_t lane; /* each */
+    uint64_t step; /* for every CPU_STEP lanes that have begun, on top of that */
+    bool loops;    /* so it can take any time */
+} CpuCost;
+
+enum {
+    CPU_STEP = 512,   /* lanes */
+    CPU_GRANULE = 64  /* blocks of lanes begin at multiples of it */
+};
+
+typedef struct CpuCode CpuCode;
+struct CpuCode {
+    Code code;
+    /** Compute lanes begin ... end-1 of a launch. 'args' has one 64-bit word for each
+     *  parameter slot (addresses and value bits). 'worker' is distinct for everything
+     *  that runs at the same time in a launch; 'scratch' points to memory of this worker
+     *  (64-byte aligned, arbitrary contents). Cannot fail. 'begin' is a multiple of
+     *  CPU_GRANULE. Many at once. */
+    void (*run)(const CpuCode *code, const uint64_t *args, uint32_t begin, uint32_t end,
+                uint32_t worker, void *scratch);
+    size_t scratch; /* bytes for each worker */
+    CpuCost cost;   /* filled in by whoever has the code made */
+};
+
+/** Run code in the calling thread. */
+static inline void cpu_code_run(const Code *code, const uint64_t *args, uint32_t begin,
+                                uint32_t end, uint32_t worker, void *scratch)
+{
+    const CpuCode *cpu = (const CpuCode *) (const void *) code;
+    cpu->run(cpu, args, begin, end, worker, scratch);
+}
+
+static inline size_t cpu_code_scratch(const Code *code)
+{
+    return ((const CpuCode *) (const void *) code)->scratch;
+}
+
+#endif

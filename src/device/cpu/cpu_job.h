@@ -1,0 +1,83 @@
+/*
+ * cpu_job.h -- how the CPU runs a command: blocks, taken by any number of threads
+ *
+ * The function of a command's kind (prepare_...) turns it into a job: a function that is
+ * called for blocks 0 ... blocks-1. The thread that leaves last calls 'finish', which
+ * ends the command or begins another phase of it, with blocks of its own.
+ *
+ *     prepare ──► run(0) run(1) ... ──► finish ──► end
+ *                      ▲                  └─► another phase
+ *                      └──────────────────────┘
+ */
+#ifndef DEVICE_CPU_CPU_JOB_H
+#define DEVICE_CPU_CPU_JOB_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/device.h"
+
+enum { CPU_JOB_ROOM = 128 };
+
+typedef struct CpuJob CpuJob;
+struct CpuJob {
+    Command *command;
+    /** Called for each block, concurrently, with distinct worker numbers, below
+     *  'workers'. Must not wait for streams. */
+    void (*run)(CpuJob *job, uint32_t block, uint32_t worker);
+    /** Called after the last block of a phase (NULL: that was all). False: 'run' and
+     *  'blocks' are those of the next phase now. */
+    bool (*finish)(CpuJob *job);
+    /** Give back what the state holds beside its memory (NULL: nothing). */
+    void (*release)(CpuJob *job);
+    void *state;      /* of the kind's, see cpu_job_state() */
+    uint32_t blocks;
+    uint32_t workers; /* 0: all there are */
+    bool small;       /* too small to be worth sharing */
+    bool patient;     /* nobody knows how long it takes: begun by the thread that submits
+                         it, and shared when that proves to be worth while */
+    _Atomic(ErrorRecord *) error; /* NULL: nothing went wrong */
+
+    /* use of cpu_job.c */
+    struct CpuJob *offered_next;
+    _Atomic uint64_t next_block; /* counts only: relaxed, the lock orders the contents */
+    _Atomic uint64_t begin;      /* time of the first block, if timed; 0: none yet */
+    uint32_t entered, executing; /* threads that entered; those of them still inside */
+    bool offered;
+    _Alignas(16) char room[CPU_JOB_ROOM];
+};
+
+/** Memory for the state of a job, zeroed; it goes with the job. NULL: memory is out. */
+void *cpu_job_state(CpuJob *job, size_t size);
+/** The calling thread's error is that of the job, unless it has one. */
+void cpu_job_fail(CpuJob *job);
+
+/** The functions of Device for the CPU's own threads. */
+bool cpu_job_prepare(Device *device, Command *command);
+void cpu_job_discard(Device *device, Command *command);
+bool cpu_job_run(Device *device, Command *command, CommandResult *result);
+void cpu_job_start(Device *device, Command *command);
+bool cpu_job_help(Device *device, const struct Stream *stream);
+
+/** For pool.c: execute blocks of one offered job; false if nothing is offered. */
+bool cpu_job_work(void);
+/** Around fork(); in the child nothing is offered any more. */
+void cpu_job_fork_lock(void);
+void cpu_job_fork_unlock(bool child);
+
+/* The kinds of commands, each in its own file: plan the job. */
+bool cpu_launch_prepare(CpuJob *job);
+bool transfer_prepare_copy(CpuJob *job);
+bool transfer_prepare_fill(CpuJob *job);
+bool transfer_prepare_aggregate(CpuJob *job);
+bool combine_prepare(CpuJob *job);
+bool reduce_prepare(CpuJob *job);
+bool reduce_prepare_dot(CpuJob *job);
+bool scan_prepare(CpuJob *job);
+bool scan_prepare_compress(CpuJob *job);
+bool mkperm_prepare(CpuJob *job);
+bool sort_prepare(CpuJob *job);
+bool gemm_prepare(CpuJob *job);
+
+#endif

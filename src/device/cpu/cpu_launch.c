@@ -1,0 +1,142 @@
+/*
+ * cpu_launch.c -- launches of kernels on the CPU
+ *
+ * Small launches run in the calling thread, as a single block with scratch memory for a
+ * single worker. Whether a launch is small, and into how many blocks others are cut,
+ * follows from what a lane is expected to cost, which need not be precise. With loops
+ * nobody can know it: such launches are begun in the calling thread, in small blocks,
+ * and shared when they turn out to be long.
+ */
+#include "device/cpu/cpu_launch.h"
+
+#include "base/error.h"
+#include "device/cpu/cpu_code.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/cpu_job.h"
+#include "device/cpu/pool.h"
+
+enum {
+    DEFAULT_BLOCK = 16384, /* lanes */
+    BLOCKS_PER_WORKER = 4, /* so that they finish at about the same time */
+    LOOP_BLOCKS = 16,      /* the same with loops: some lanes take longer than others */
+
+    /* Expected costs, in picoseconds. */
+    COST_BLOCK = 5000000,    /* a block should take this long */
+    COST_SMALL = 20000000,   /* waking up somebody costs about this */
+    COST_SINGLE = 100000000, /* the same, where sharing is impossible anyway */
+};
+
+typedef struct Launch {
+    const CpuCode *code;
+    const uint64_t *args;
+    Buffer *scratch;       /* NULL if none is needed */
+    size_t scratch_stride; /* bytes for each worker */
+    uint32_t size, block;
+} Launch;
+
+static _Atomic uint32_t block_size = DEFAULT_BLOCK;
+
+static uint64_t round_up(uint64_t lanes)
+{
+    return (lanes + CPU_GRANULE - 1) / CPU_GRANULE * CPU_GRANULE;
+}
+
+void cpu_launch_set_block_size(uint32_t lanes)
+{
+    uint64_t rounded = round_up(lanes ? lanes : 1);
+    if (rounded > 1u << 30)
+        rounded = 1u << 30;
+    atomic_store_explicit(&block_size, (uint32_t) rounded, memory_order_relaxed);
+}
+
+uint32_t cpu_launch_block_size(void)
+{
+    return atomic_load_explicit(&block_size, memory_order_relaxed);
+}
+
+/* Picoseconds a launch is expected to take in one thread. */
+static uint64_t predict(const CpuCost *cost, uint32_t size)
+{
+    uint64_t steps = (size + (uint64_t) CPU_STEP - 1) / CPU_STEP;
+    return cost->lane * size + cost->step * steps;
+}
+
+/* Lanes of a block: several for each worker, none that is over in no time. */
+static uint32_t choose_block(const CpuJob *job, const CpuCost *cost, uint32_t size,
+                             uint64_t predicted)
+{
+    uint32_t largest = cpu_launch_block_size();
+    if (job->workers <= 1)
+        return largest;
+    uint64_t parts = job->patient ? LOOP_BLOCKS : BLOCKS_PER_WORKER;
+    uint64_t least = COST_BLOCK / (predicted / size + 1);
+    if (job->patient || least < CPU_GRANULE)
+        least = CPU_GRANULE;
+    if (cost->step && least < CPU_STEP / 2) /* fewer cost more, each */
+        least = CPU_STEP / 2;
+    uint64_t block = size / (job->workers * parts) + 1;
+    if (block < least)
+        block = least;
+    if (block > largest)
+        block = largest;
+    return (uint32_t) round_up(block);
+}
+
+static bool get_scratch(CpuJob *job, Launch *launch)
+{
+    size_t bytes = launch->code->scratch;
+    if (!bytes)
+        return true;
+    size_t stride = (bytes + CPU_GRANULE - 1) / CPU_GRANULE * CPU_GRANULE;
+    if (stride < bytes || stride > SIZE_MAX / job->workers)
+        return error_set(JIT_ERROR_MEMORY,
+                         "jit_eval(): the kernel needs too much scratch memory");
+    launch->scratch = buffer_get(cpu_device(), stride * job->workers);
+    launch->scratch_stride = stride;
+    return launch->scratch != NULL;
+}
+
+static void run(CpuJob *job, uint32_t number, uint32_t worker)
+{
+    const Launch *launch = job->state;
+    uint32_t begin = number * launch->block, left = launch->size - begin;
+    uint32_t end = begin + (left < launch->block ? left : launch->block);
+    char *scratch = NULL;
+    if (launch->scratch)
+        scratch = (char *) launch->scratch->address + worker * launch->scratch_stride;
+    launch->code->run(launch->code, launch->args, begin, end, worker, scratch);
+}
+
+static void release(CpuJob *job)
+{
+    buffer_release(((Launch *) job->state)->scratch);
+}
+
+bool cpu_launch_prepare(CpuJob *job)
+{
+    Command *c = job->command;
+    Launch *launch = cpu_job_state(job, sizeof *launch);
+    const CpuCode *code = (const CpuCode *) (const void *) c->launch.code;
+    const CpuCost *cost = &code->cost;
+    uint32_t size = (uint32_t) c->size;
+    uint64_t predicted = predict(cost, size), *args = c->data;
+    for (uint32_t i = 0; i < c->slot_count; ++i)
+        if (c->slots[i].word != SLOT_NO_WORD)
+            args[c->slots[i].word] = (uint64_t) (uintptr_t) command_address(c, i);
+    bool small =
+        predicted < COST_SMALL || (predicted < COST_SINGLE && size <= CPU_GRANULE);
+    job->patient = small && cost->loops && size > CPU_GRANULE;
+    job->small = small && !job->patient;
+    job->workers = job->small ? 1 : pool_worker_bound();
+    if (c->launch.workers && c->launch.workers < job->workers)
+        job->workers = c->launch.workers;
+    launch->code = code;
+    launch->args = args;
+    launch->size = size;
+    launch->block =
+        job->small || !size ? size : choose_block(job, cost, size, predicted);
+    job->run = run;
+    job->release = release;
+    job->blocks = size ? (size - 1) / launch->block + 1 : 0;
+    return get_scratch(job, launch);
+}

@@ -1,0 +1,18 @@
+/*
+ * reduce_rule.h -- which reductions there are, and their neutral elements
+ */
+#ifndef IR_REDUCE_RULE_H
+#define IR_REDUCE_RULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/type.h"
+
+/** Is this reduction defined for the type? Add, Mul, Min, Max: integers and floats;
+ *  And, Or: integers and Bool. Values outside of the enums: no. */
+bool reduce_rule_defined(ReduceOp op, VarType type);
+/** Neutral element as bits, zero-extended. False if not defined. Identity: 0. */
+bool reduce_rule_identity(ReduceOp op, VarType type, uint64_t *bits);
+
+#endif

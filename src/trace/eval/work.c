@@ -1,0 +1,152 @@
+/*
+ * work.c -- see work.h
+ */
+#include "trace/eval/work.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "trace/eval/evaluate.h"
+#include "trace/eval/history.h"
+#include "trace/graph/node.h"
+
+Device *work_device(JitBackend backend)
+{
+    return device_find(backend, 0);
+}
+
+Buffer *work_buffer(ThreadState *ts, JitBackend backend, size_t bytes)
+{
+    Device *device = work_device(backend);
+    ErrorRecord before;
+    error_save(&before);
+    Buffer *buffer = buffer_get(device, bytes);
+    if (buffer || state_flag(ts, JitFlagForbidSynchronization))
+        return buffer;
+    state_pause(ts);
+    stream_sync_all();
+    buffer_trim();
+    state_resume(ts);
+    buffer = buffer_get(device, bytes);
+    if (buffer)
+        error_restore(&before);
+    return buffer;
+}
+
+Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,
+                      const VarId *inputs, uint32_t input_count, const size_t *outputs,
+                      uint32_t output_count, size_t data)
+{
+    JitBackend backend = (JitBackend) var_get(inputs[0])->backend;
+    Buffer *out[WORK_OUTPUTS] = { NULL };
+    Command *c = NULL;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < input_count; ++i) /* one kernel for all if possible */
+        ok = evaluate_schedule(ts, inputs[i], NULL);
+    for (uint32_t i = 0; ok && i < output_count; ++i)
+        ok = (out[i] = work_buffer(ts, backend, outputs[i])) != NULL;
+    for (uint32_t i = 0; ok && i < input_count; ++i)
+        ok = evaluate_var(ts, inputs[i]);
+    if (ok)
+        c = command_create(work_device(backend), kind, size, input_count + output_count,
+                           data);
+    for (uint32_t i = 0; c && i < input_count; ++i) {
+        Buffer *in = var_get(inputs[i])->value.buffer;
+        command_set_slot(c, i, in, 0, in->size, SLOT_READ);
+    }
+    for (uint32_t i = 0; c && i < output_count; ++i)
+        command_set_slot(c, input_count + i, out[i], 0, outputs[i], SLOT_WRITE);
+    for (uint32_t i = 0; i < output_count; ++i)
+        buffer_release(out[i]);
+    return c;
+}
+
+bool work_memory(Command *command, uint32_t slot, void *address, size_t bytes,
+                 SlotAccess access)
+{
+    Buffer *buffer = buffer_map(command->device, address, bytes, NULL, NULL);
+    TRY(buffer, false);
+    command_set_slot(command, slot, buffer, 0, bytes, access);
+    buffer_release(buffer);
+    return true;
+}
+
+bool work_submit(ThreadState *ts, Command *command)
+{
+    if (state_flag(ts, JitFlagKernelHistory))
+        history_note(command);
+    Stream *stream = stream_self(command->device);
+    if (stream)
+        return stream_submit(stream, command);
+    command_free(command);
+    return false;
+}
+
+VarId work_result(ThreadState *ts, Command *command, VarType type, uint32_t size)
+{
+    TRY(command, 0);
+    Buffer *out = command->slots[command->slot_count - 1].buffer;
+    JitBackend backend = command->device->backend;
+    buffer_retain(out);
+    VarId id = 0;
+    if (work_submit(ts, command))
+        id = node_buffer(ts, backend, type, size, out);
+    if (!id)
+        buffer_release(out);
+    return id;
+}
+
+bool work_fill(ThreadState *ts, Buffer *buffer, uint64_t bits, uint32_t item_size)
+{
+    Command *c = command_create(buffer->device, COMMAND_FILL, buffer->size / item_size,
+                                1, 0);
+    TRY(c, false);
+    command_set_slot(c, 0, buffer, 0, buffer->size, SLOT_WRITE);
+    c->fill.bits = bits;
+    c->fill.item_size = item_size;
+    return work_submit(ts, c);
+}
+
+bool work_copy(ThreadState *ts, Buffer *from, size_t from_offset, Buffer *to,
+               size_t to_offset, size_t bytes)
+{
+    Command *c = command_create(to->device, COMMAND_COPY, bytes, 2, 0);
+    TRY(c, false);
+    command_set_slot(c, 0, from, from_offset, bytes, SLOT_READ);
+    command_set_slot(c, 1, to, to_offset, bytes, SLOT_WRITE);
+    return work_submit(ts, c);
+}
+
+/* From device to device, by way of the host. Nobody else knows 'to' yet. */
+static bool carry(const Buffer *from, Buffer *to, size_t bytes)
+{
+    enum { PART = 1 << 20 };
+    void *part = alloc_get(PART);
+    for (size_t at = 0; part && at < bytes; at += PART) {
+        size_t count = bytes - at < PART ? bytes - at : PART;
+        buffer_read(from, at, part, count);
+        buffer_write(to, at, part, count);
+    }
+    alloc_free(part);
+    return part != NULL;
+}
+
+bool work_transfer(ThreadState *ts, Buffer *from, Buffer *to, size_t bytes)
+{
+    if (from->device == to->device)
+        return work_copy(ts, from, 0, to, 0, bytes);
+    TRY(work_wait(ts, from, "jit_var_migrate()"), false);
+    return carry(from, to, bytes);
+}
+
+bool work_wait(ThreadState *ts, Buffer *buffer, const char *function)
+{
+    if (state_flag(ts, JitFlagForbidSynchronization))
+        return error_set(JIT_ERROR_STATE, "%s: has to wait for queued work, which "
+                         "JitFlagForbidSynchronization forbids", function);
+    buffer_retain(buffer);
+    state_pause(ts);
+    bool ok = stream_sync_buffer(buffer);
+    state_resume(ts);
+    buffer_release(buffer);
+    return ok;
+}

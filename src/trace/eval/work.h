@@ -1,0 +1,55 @@
+/*
+ * work.h -- the trace's way to its devices: memory, commands, results
+ *
+ * Everything that the trace has done by a device goes through here: memory is asked for
+ * in one place, which waits and tries again before it gives up, and commands are
+ * submitted in one place, which is where the kernel history is written.
+ *
+ *     Command *c = work_command(ts, COMMAND_REDUCE, ...);   inputs in memory, output
+ *     c->reduce = ...;                                      parameters
+ *     VarId id = work_result(ts, c, ...);                   submit; the output as a
+ *                                                           variable
+ *
+ * Nothing runs here: what the calling thread is to run itself, it runs in
+ * state_unlock(). Requires the graph lock.
+ */
+#ifndef TRACE_EVAL_WORK_H
+#define TRACE_EVAL_WORK_H
+
+#include "device/device.h"
+#include "device/stream.h"
+#include "trace/graph/state.h"
+
+/** The device of a variable's backend. */
+Device *work_device(JitBackend backend);
+/** Memory of a device for so many bytes. If there is none, it waits for what is on its
+ *  way (the graph lock is released meanwhile) and tries again. NULL: error recorded. */
+Buffer *work_buffer(ThreadState *ts, JitBackend backend, size_t bytes);
+enum { WORK_OUTPUTS = 3 };
+/** A command that reads variables, which come into memory, and writes outputs of so many
+ *  bytes (up to WORK_OUTPUTS): slots in this order, the variables' whole arrays. 'data'
+ *  as in command_create(). All of one backend. The lock may be released on the way. NULL: error recorded. */
+Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,
+                      const VarId *inputs, uint32_t input_count, const size_t *outputs,
+                      uint32_t output_count, size_t data);
+/** Let a slot be memory that the caller of the library names by its address, and sees to
+ *  that it stays and that nothing else uses it. False: memory is out. */
+bool work_memory(Command *command, uint32_t slot, void *address, size_t bytes,
+                 SlotAccess access);
+/** Submit a command, which is taken over. False: error recorded. */
+bool work_submit(ThreadState *ts, Command *command);
+/** The same; what it writes to 'slot', its last one, becomes a variable. */
+VarId work_result(ThreadState *ts, Command *command, VarType type, uint32_t size);
+/** Let a command write all bytes of a buffer with one item. */
+bool work_fill(ThreadState *ts, Buffer *buffer, uint64_t bits, uint32_t item_size);
+/** Copy bytes between offsets of buffers. */
+bool work_copy(ThreadState *ts, Buffer *from, size_t from_offset, Buffer *to,
+               size_t to_offset, size_t bytes);
+/** The same from the start of both, also from one device to another, which waits; the
+ *  lock is released meanwhile. */
+bool work_transfer(ThreadState *ts, Buffer *from, Buffer *to, size_t bytes);
+/** Wait until a buffer has been written; the lock is released meanwhile. False: that
+ *  failed, or it is not allowed to wait; error recorded. */
+bool work_wait(ThreadState *ts, Buffer *buffer, const char *function);
+
+#endif
