@@ -102,17 +102,16 @@ static VarId multiply(ThreadState *ts, VarId a, VarId b, const JitGemm *shape,
     size_t bytes = (size_t) size * type_info[type].size;
     Command *c =
         work_command(ts, COMMAND_GEMM, size, (VarId[]){ a, b }, 2, &bytes, 1,
-                     shape->batch_ndim * sizeof(GemmAxis));
+                     sizeof(GemmShape) + shape->batch_ndim * sizeof(GemmAxis));
     TRY(c, 0);
     c->gemm.type = type;
-    c->gemm.shape = (GemmShape){ .m = shape->m, .n = shape->n, .k = shape->k,
-                                 .row_a = shape->lda, .row_b = shape->ldb,
-                                 .transpose_a = shape->transpose_a,
-                                 .transpose_b = shape->transpose_b,
-                                 .axes = shape->batch_ndim };
-    GemmAxis *axes = c->data;
+    GemmShape *s = c->data;
+    *s = (GemmShape){ .m = shape->m, .n = shape->n, .k = shape->k,
+                      .row_a = shape->lda, .row_b = shape->ldb,
+                      .transpose_a = shape->transpose_a,
+                      .transpose_b = shape->transpose_b, .axes = shape->batch_ndim };
     for (uint32_t i = 0; i < shape->batch_ndim; ++i)
-        axes[i] = (GemmAxis){ shape->batch_shape[i], shape->batch_stride_a[i],
+        s->axis[i] = (GemmAxis){ shape->batch_shape[i], shape->batch_stride_a[i],
                               shape->batch_stride_b[i] };
     return work_result(ts, c, type, size);
 }

@@ -142,6 +142,17 @@ static bool may_sync(const ThreadState *ts, const char *function)
     return true;
 }
 
+static bool sync_stream(ThreadState *ts, Stream *stream)
+{
+    TRY(stream, false);
+    if (!stream_passed(stream, stream_position(stream))) {
+        state_pause(ts);
+        stream_sync(stream);
+        state_resume(ts);
+    }
+    return stream_check(stream);
+}
+
 /* Wait for the thread's stream of each device, or for all streams. */
 static bool sync(const char *function, bool all)
 {
@@ -149,16 +160,13 @@ static bool sync(const char *function, bool all)
     TRY(ts, false);
     bool ok = may_sync(ts, function);
     if (ok) {
-        state_pause(ts);
-        if (all)
+        if (all) {
+            state_pause(ts);
             stream_sync_all();
-        for (uint32_t i = 0; device_at(i); ++i) {
-            Stream *stream = stream_self(device_at(i));
-            if (stream)
-                stream_sync(stream);
-            ok = stream && stream_check(stream) && ok;
+            state_resume(ts);
         }
-        state_resume(ts);
+        for (uint32_t i = 0; device_at(i); ++i)
+            ok = sync_stream(ts, stream_self(device_at(i))) && ok;
     }
     api_leave();
     return ok;

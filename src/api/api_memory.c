@@ -97,8 +97,6 @@ static bool check_copy(JitBackend backend, const void *dst, const void *src,
 static bool copy(ThreadState *ts, JitBackend backend, void *dst, const void *src,
                  size_t size)
 {
-    if (!size)
-        return true;
     Command *c = command_create(work_device(backend), COMMAND_COPY, size, 2, 0);
     TRY(c, false);
     if (work_memory(c, 0, (void *) src, size, SLOT_READ) &&

@@ -215,7 +215,7 @@ bool jit_aggregate(JitBackend backend, void *dst, const AggregationEntry *entrie
     ThreadState *ts = api_enter();
     TRY(ts, false);
     bool ok = node_backend_valid(backend, "jit_aggregate()") &&
-              (!count || aggregate(ts, backend, dst, entries, count, addresses));
+              aggregate(ts, backend, dst, entries, count, addresses);
     api_leave();
     return ok;
 }

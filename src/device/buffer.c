@@ -1,15 +1,15 @@
 /*
  * buffer.c -- buffers, and a size-class cache for each device
  *
- * A cached Buffer and its memory stay together for life. It stands in two lists: that
- * of its class, from which requests are served, last in, first out, and that of all
- * cached buffers in the order in which they came. From the end of the latter buffers
- * leave that were not used for KEEP_SECONDS, and as many as the bound demands.
+ * A cached Buffer and its memory stay together for life. It stands in the list of its
+ * class, from which requests are served, last in, first out. Large ones stand also in a
+ * list in the order in which they came: from its end those leave that were not used for
+ * KEEP_SECONDS, and as many as the bound demands. Small ones all leave when they are
+ * more than a share of the bound.
  *
  * One spin lock guards the caches and the statistics together. It is held for a few
  * nanoseconds at a time, so one atomic exchange is all that a request from the cache
- * pays; a lock and a set of counters for each class would pay three. For the same
- * reason time is looked at only when a large buffer comes in: those are what matters.
+ * pays; a lock and a set of counters for each class would pay three.
  */
 #include "device/buffer.h"
 
@@ -25,9 +25,10 @@ enum {
     MAX_SHIFT = 46,          /* larger requests fail at once */
     CLASS_COUNT = (MAX_SHIFT - MIN_SHIFT) * 4 + 1,
     CLASS_MAPPED = 255,
-    LARGE = 1 << 20,         /* bytes */
+    FIRST_LARGE = (16 - MIN_SHIFT) * 4 + 1, /* classes above 64 KiB are large */
     KEEP_SECONDS = 10,
     LIMIT_SHARE = 4,         /* of the device's memory */
+    SMALL_SHARE = 8,         /* of the limit */
     SPINS = 64               /* before the lock's holder is given the processor */
 };
 
@@ -35,8 +36,9 @@ _Static_assert(CLASS_COUNT < CLASS_MAPPED, "class numbers must fit");
 
 typedef struct Cache {
     Buffer *classes[CLASS_COUNT];
-    Buffer *newest, *oldest;
-    size_t limit;      /* 0: not decided yet */
+    Buffer *newest, *oldest; /* large ones */
+    size_t small;            /* bytes of small ones */
+    _Atomic size_t limit;    /* 0: not decided yet */
     BufferStats stats;
 } Cache;
 
@@ -97,14 +99,16 @@ static size_t class_size(uint32_t size_class)
 
 /* -------------------------------------------------------------------- cache */
 
-static void link_in(Cache *cache, Buffer *buffer)
+static bool is_large(const Buffer *buffer)
 {
-    Buffer **first = &cache->classes[buffer->size_class];
+    return buffer->size_class >= FIRST_LARGE;
+}
+
+static void link_large(Cache *cache, Buffer *buffer)
+{
     buffer->previous = NULL;
-    buffer->next = *first;
-    if (*first)
-        (*first)->previous = buffer;
-    *first = buffer;
+    if (buffer->next)
+        buffer->next->previous = buffer;
     buffer->newer = NULL;
     buffer->older = cache->newest;
     if (cache->newest)
@@ -112,10 +116,22 @@ static void link_in(Cache *cache, Buffer *buffer)
     else
         cache->oldest = buffer;
     cache->newest = buffer;
-    cache->stats.cached += class_size(buffer->size_class);
 }
 
-static void unlink_from(Cache *cache, Buffer *buffer)
+static void link_in(Cache *cache, Buffer *buffer)
+{
+    Buffer **first = &cache->classes[buffer->size_class];
+    size_t size = class_size(buffer->size_class);
+    buffer->next = *first;
+    *first = buffer;
+    if (is_large(buffer))
+        link_large(cache, buffer);
+    else
+        cache->small += size;
+    cache->stats.cached += size;
+}
+
+static void unlink_large(Cache *cache, Buffer *buffer)
 {
     if (buffer->previous)
         buffer->previous->next = buffer->next;
@@ -134,6 +150,22 @@ static void unlink_from(Cache *cache, Buffer *buffer)
     cache->stats.cached -= class_size(buffer->size_class);
 }
 
+/* The first one of a class, NULL if there is none. */
+static Buffer *take_first(Cache *cache, uint32_t size_class)
+{
+    Buffer *buffer = cache->classes[size_class];
+    if (!buffer)
+        return NULL;
+    if (is_large(buffer)) {
+        unlink_large(cache, buffer);
+        return buffer;
+    }
+    cache->classes[size_class] = buffer->next;
+    cache->small -= class_size(size_class);
+    cache->stats.cached -= class_size(size_class);
+    return buffer;
+}
+
 /* Give a list of buffers, linked by 'next', back to their devices; the number of bytes.
  * Without the lock, as that may take milliseconds. */
 static size_t destroy_all(Buffer *list)
@@ -150,24 +182,32 @@ static size_t destroy_all(Buffer *list)
     return bytes;
 }
 
-static size_t limit_of(Cache *cache, Device *device)
+static void put_on(Buffer **list, Buffer *buffer)
 {
-    if (!cache->limit)
-        cache->limit = device->memory(device) / LIMIT_SHARE;
-    return cache->limit;
+    buffer->next = *list;
+    *list = buffer;
+}
+
+/* Take out all of the classes from 'first' to before 'end'. */
+static void take_classes(Cache *cache, uint32_t first, uint32_t end, Buffer **list)
+{
+    for (uint32_t i = first; i < end; ++i)
+        for (Buffer *buffer; (buffer = take_first(cache, i));)
+            put_on(list, buffer);
 }
 
 /* What leaves the cache now, as a list; with the lock held. */
-static Buffer *take_superfluous(Cache *cache, Device *device)
+static Buffer *take_superfluous(Cache *cache)
 {
     Buffer *list = NULL;
-    size_t limit = limit_of(cache, device);
+    size_t limit = atomic_load_explicit(&cache->limit, memory_order_relaxed);
+    if (cache->small > limit / SMALL_SHARE)
+        take_classes(cache, 0, FIRST_LARGE, &list);
     while (cache->oldest && (cache->stats.cached > limit ||
                              now - cache->oldest->released > KEEP_SECONDS)) {
         Buffer *buffer = cache->oldest;
-        unlink_from(cache, buffer);
-        buffer->next = list;
-        list = buffer;
+        unlink_large(cache, buffer);
+        put_on(&list, buffer);
     }
     return list;
 }
@@ -177,12 +217,7 @@ size_t buffer_trim(void)
     Buffer *list = NULL;
     take_lock();
     for (uint32_t i = 0; i < DEVICE_MOST; ++i)
-        while (caches[i].newest) {
-            Buffer *buffer = caches[i].newest;
-            unlink_from(&caches[i], buffer);
-            buffer->next = list;
-            list = buffer;
-        }
+        take_classes(&caches[i], 0, CLASS_COUNT, &list);
     drop_lock();
     return destroy_all(list);
 }
@@ -192,23 +227,33 @@ void buffer_set_cache_limit(Device *device, size_t bytes)
     Cache *cache = cache_of(device);
     take_lock();
     cache->limit = bytes ? bytes : 1; /* of which nothing fits */
-    Buffer *list = take_superfluous(cache, device);
+    Buffer *list = take_superfluous(cache);
     drop_lock();
     destroy_all(list);
 }
 
+/* Decided when the first buffer is made. */
+static void set_limit(Device *device)
+{
+    size_t limit = device->memory(device) / LIMIT_SHARE;
+    take_lock();
+    if (!cache_of(device)->limit)
+        cache_of(device)->limit = limit;
+    drop_lock();
+}
+
 size_t buffer_cache_limit(Device *device)
 {
-    take_lock();
-    size_t limit = limit_of(cache_of(device), device);
-    drop_lock();
-    return limit;
+    set_limit(device);
+    return cache_of(device)->limit;
 }
 
 /* ----------------------------------------------------------------- creation */
 
 static Buffer *create(Device *device, uint32_t size_class)
 {
+    if (!cache_of(device)->limit)
+        set_limit(device);
     Buffer *buffer = alloc_get(sizeof(Buffer));
     TRY(buffer, NULL);
     *buffer = (Buffer) { .device = device, .size_class = (uint8_t) size_class };
@@ -254,9 +299,8 @@ Buffer *buffer_get(Device *device, size_t size)
     uint32_t size_class = class_of(size);
 
     take_lock();
-    Buffer *buffer = cache->classes[size_class];
+    Buffer *buffer = take_first(cache, size_class);
     if (buffer) {
-        unlink_from(cache, buffer);
         count_new(cache, size);
         drop_lock();
     } else {
@@ -367,11 +411,6 @@ static void forget_failure(Buffer *buffer)
 
 /* ------------------------------------------------------------------ release */
 
-void buffer_retain(Buffer *buffer)
-{
-    atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
-}
-
 static void unmap(Buffer *buffer)
 {
     Cache *cache = cache_of(buffer->device);
@@ -384,11 +423,11 @@ static void unmap(Buffer *buffer)
     alloc_free(buffer);
 }
 
-/* Seconds, for buffers of this class; 0: not worth asking. */
-static uint32_t ask_time(uint32_t size_class)
+/* Seconds, for large buffers; 0: not worth asking. */
+static uint32_t ask_time(const Buffer *buffer)
 {
     struct timespec time;
-    if (class_size(size_class) < LARGE || clock_gettime(CLOCK_MONOTONIC_COARSE, &time))
+    if (!is_large(buffer) || clock_gettime(CLOCK_MONOTONIC_COARSE, &time))
         return 0;
     return (uint32_t) time.tv_sec + 1;
 }
@@ -415,9 +454,8 @@ void buffer_release(Buffer *buffer)
     buffer->writer = buffer->reader = NULL;
     buffer->readers_many = false;
 
-    Device *device = buffer->device;
-    Cache *cache = cache_of(device);
-    uint32_t time = ask_time(buffer->size_class);
+    Cache *cache = cache_of(buffer->device);
+    uint32_t time = ask_time(buffer);
     take_lock();
     if (time > now)
         now = time;
@@ -425,9 +463,10 @@ void buffer_release(Buffer *buffer)
     cache->stats.used -= buffer->size;
     cache->stats.live--;
     link_in(cache, buffer);
-    Buffer *list = take_superfluous(cache, device);
+    Buffer *list = take_superfluous(cache);
     drop_lock();
-    destroy_all(list);
+    if (list)
+        destroy_all(list);
 }
 
 /* --------------------------------------------------------------- statistics */

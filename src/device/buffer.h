@@ -71,7 +71,10 @@ void buffer_write(Buffer *buffer, size_t offset, const void *src, size_t bytes);
 /** May kernels load whole vectors at the end of this buffer? Always for memory of
  *  buffer_get(); for foreign memory, if 64 bytes more lie in the last entry's page. */
 bool buffer_is_padded(const Buffer *buffer);
-void buffer_retain(Buffer *buffer);
+static inline void buffer_retain(Buffer *buffer)
+{
+    atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
+}
 /** Drop a reference; NULL is fine. */
 void buffer_release(Buffer *buffer);
 

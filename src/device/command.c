@@ -29,7 +29,9 @@ Command *command_create(Device *device, CommandKind kind, uint64_t size, uint32_
     size_t used = head + round_up(data);
     Command *c = alloc_get(used + device->job_bytes);
     TRY(c, NULL);
-    memset(c, 0, used);
+    memset(c, 0, offsetof(Command, few));
+    if (data)
+        memset((char *) c + head, 0, data);
     c->kind = kind;
     c->size = size;
     c->device = device;

@@ -64,10 +64,11 @@ typedef struct GemmShape {
     size_t row_a, row_b; /* strides of rows as stored */
     bool transpose_a, transpose_b;
     uint32_t axes;       /* of the batch */
+    struct GemmAxis {
+        size_t extent, stride_a, stride_b;
+    } axis[];
 } GemmShape;
-typedef struct GemmAxis {
-    size_t extent, stride_a, stride_b;
-} GemmAxis;
+typedef struct GemmAxis GemmAxis;
 
 /** A point in a stream: its number of submitted commands. */
 typedef struct StreamPoint {
@@ -108,7 +109,7 @@ struct Command {
         struct { VarType type; } dot;
         struct { uint32_t block, buckets; } permutation;
         struct { VarType type; size_t block; bool descending, positions; } sort;
-        struct { VarType type; GemmShape shape; } gemm; /* 'data': its axes */
+        struct { VarType type; } gemm; /* 'data': a GemmShape */
         struct { ReduceOp op; VarType type; size_t stride;
                  uint32_t copies; } combine;
         struct { void (*call)(void *payload); void *payload; } host;
@@ -126,7 +127,6 @@ struct Command {
     const ErrorRecord *cause; /* NULL, or why it is not performed: borrowed */
     Command *next;
     StreamPoint *points; /* has to wait for these; 'few' or memory of its own */
-    StreamPoint few[COMMAND_POINTS];
     uint32_t point_count;
     uint32_t interrupts; /* interrupt_requests() at submission */
     bool blocked;        /* waits for one of the points */
@@ -134,6 +134,8 @@ struct Command {
 
     /* use of the device */
     void *job;
+
+    StreamPoint few[COMMAND_POINTS]; /* not initialised, as what follows */
 };
 
 /** A command for a device, all of it 0 but for these. NULL: memory is out. */

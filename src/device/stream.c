@@ -84,11 +84,15 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; /* its destructor notices the end of a thread */
 static bool key_valid;
 
-static _Thread_local Stream *own[DEVICE_MOST];
-static _Thread_local uint32_t own_epoch;
-static _Thread_local Stream *executing; /* stream whose command this thread executes */
-/* Commands that are kept for this thread, in the order of submission. */
-static _Thread_local Command *kept_first, *kept_last;
+/* Of each thread. Initial-exec: each launch looks at it. */
+static _Thread_local struct {
+    Stream *own[DEVICE_MOST];
+    uint32_t epoch;     /* that 'own' is of */
+    Stream *executing;  /* whose command this thread executes */
+    /* Commands that it is to run itself, in the order of submission: thread_self.kept of
+     * them. */
+    Command *kept_first, *kept_last;
+} mine __attribute__((tls_model("initial-exec")));
 
 static const ErrorRecord interrupted = { JIT_ERROR_INTERRUPTED,
                                          "jit_eval(): the computation was interrupted" };
@@ -100,9 +104,9 @@ static void end_thread(void *unused)
     (void) unused;
     pthread_mutex_lock(&lock);
     for (uint32_t i = 0; i < DEVICE_MOST; i++) {
-        if (own[i] && own_epoch == atomic_load(&epoch))
-            own[i]->orphan = true;
-        own[i] = NULL;
+        if (mine.own[i] && mine.epoch == atomic_load(&epoch))
+            mine.own[i]->orphan = true;
+        mine.own[i] = NULL;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -163,7 +167,7 @@ static Stream *find_or_create(Device *device)
 static Stream *own_stream(const Device *device)
 {
     uint32_t now = atomic_load_explicit(&epoch, memory_order_acquire);
-    return own_epoch == now ? own[device->index] : NULL;
+    return mine.epoch == now ? mine.own[device->index] : NULL;
 }
 
 Stream *stream_self(Device *device)
@@ -173,12 +177,12 @@ Stream *stream_self(Device *device)
         return known;
     pthread_once(&once, initialise);
     pthread_mutex_lock(&lock);
-    if (own_epoch != atomic_load(&epoch)) {
+    if (mine.epoch != atomic_load(&epoch)) {
         for (uint32_t i = 0; i < DEVICE_MOST; i++)
-            own[i] = NULL;
-        own_epoch = atomic_load(&epoch);
+            mine.own[i] = NULL;
+        mine.epoch = atomic_load(&epoch);
     }
-    Stream *stream = own[device->index] = find_or_create(device);
+    Stream *stream = mine.own[device->index] = find_or_create(device);
     pthread_mutex_unlock(&lock);
     if (stream && key_valid)
         (void) pthread_setspecific(key, stream);
@@ -480,14 +484,14 @@ void stream_complete(Command *c, const CommandResult *result)
 
 Stream *stream_execute(Stream *stream)
 {
-    Stream *before = executing;
-    executing = stream;
+    Stream *before = mine.executing;
+    mine.executing = stream;
     return before;
 }
 
 bool stream_in_command(void)
 {
-    return executing != NULL;
+    return mine.executing != NULL;
 }
 
 /* ----------------------------------------------- what the thread runs itself */
@@ -495,11 +499,11 @@ bool stream_in_command(void)
 static void keep(Stream *stream, Command *c)
 {
     c->next = NULL;
-    if (kept_last)
-        kept_last->next = c;
+    if (mine.kept_last)
+        mine.kept_last->next = c;
     else
-        kept_first = c;
-    kept_last = c;
+        mine.kept_first = c;
+    mine.kept_last = c;
     stream->kept++;
     thread_self.kept++;
 }
@@ -524,12 +528,12 @@ static void pass(Stream *stream, uint64_t seq)
  * waits in the queue. */
 static void hand_over(Stream *stream, Command *c)
 {
-    Command *rest = kept_first, *others = NULL, **end = &others, *queue;
+    Command *rest = mine.kept_first, *others = NULL, **end = &others, *queue;
     pthread_mutex_lock(&lock);
     queue = stream->head;
     stream->head = stream->tail = NULL;
     append(stream, c);
-    kept_last = NULL;
+    mine.kept_last = NULL;
     while (rest) {
         Command *next = rest->next;
         if (rest->stream == stream) {
@@ -538,12 +542,12 @@ static void hand_over(Stream *stream, Command *c)
             thread_self.kept--;
         } else {
             rest->next = NULL;
-            *end = kept_last = rest;
+            *end = mine.kept_last = rest;
             end = &rest->next;
         }
         rest = next;
     }
-    kept_first = others;
+    mine.kept_first = others;
     if (queue) { /* their bytes are counted */
         stream->tail->next = queue;
         while (stream->tail->next)
@@ -579,11 +583,11 @@ static void run_kept(Stream *stream, Command *c)
 /* Inside of a command of the same stream, what it has submitted comes after it. */
 void stream_run(void)
 {
-    while (kept_first && kept_first->stream != executing) {
-        Command *c = kept_first;
-        kept_first = c->next;
-        if (!kept_first)
-            kept_last = NULL;
+    while (mine.kept_first && mine.kept_first->stream != mine.executing) {
+        Command *c = mine.kept_first;
+        mine.kept_first = c->next;
+        if (!mine.kept_first)
+            mine.kept_last = NULL;
         c->stream->kept--;
         thread_self.kept--;
         run_kept(c->stream, c);
@@ -616,7 +620,7 @@ static bool help(Stream *stream)
  * held, which is released meanwhile. */
 static void run_kept_meanwhile(void)
 {
-    if (!thread_self.kept || executing)
+    if (!thread_self.kept || mine.executing)
         return;
     pthread_mutex_unlock(&lock);
     stream_run();
@@ -629,7 +633,7 @@ static void wait_locked(Stream *stream, uint64_t position)
 {
     Device *device = stream->device;
     bool spin = device->poll != NULL;
-    while (!stream_passed(stream, position) && executing != stream) {
+    while (!stream_passed(stream, position) && mine.executing != stream) {
         if (help(stream)) {
             run_kept_meanwhile();
             continue;
@@ -689,7 +693,7 @@ bool stream_all_idle(void)
     bool all = true;
     pthread_mutex_lock(&lock);
     for (const Stream *s = streams; s; s = s->next)
-        all = all && (idle(s) || s == executing);
+        all = all && (idle(s) || s == mine.executing);
     pthread_mutex_unlock(&lock);
     return all;
 }
@@ -699,7 +703,7 @@ void stream_run_queued(void)
     pthread_once(&once, initialise); /* whoever forks has to know of threads */
     pthread_mutex_lock(&lock);
     for (Stream *s = streams; s;) {
-        if (s->head && device_threads(s->device) == 0 && s != executing) {
+        if (s->head && device_threads(s->device) == 0 && s != mine.executing) {
             wait_locked(s, stream_position(s));
             s = streams; /* commands may have submitted commands */
         } else {
@@ -711,10 +715,10 @@ void stream_run_queued(void)
 
 bool stream_sync_buffer(const Buffer *buffer)
 {
-    Stream *mine = own_stream(buffer->device);
+    Stream *own = own_stream(buffer->device);
     stream_run();
-    if (mine && atomic_load(&buffer->owner) == mine) {
-        stream_wait(mine, atomic_load(&buffer->own_write));
+    if (own && atomic_load(&buffer->owner) == own) {
+        stream_wait(own, atomic_load(&buffer->own_write));
     } else {
         pthread_mutex_lock(&lock);
         Stream *owner = atomic_load(&buffer->owner);
@@ -736,11 +740,16 @@ bool stream_is_congested(const Stream *stream, uint64_t bytes)
     return queued && queued + bytes > most_bytes;
 }
 
+bool stream_has_queued(const Stream *stream)
+{
+    return atomic_load_explicit(&stream->bytes, memory_order_relaxed) != 0;
+}
+
 void stream_relieve(Stream *stream, uint64_t bytes)
 {
     stream_run();
     pthread_mutex_lock(&lock);
-    while (stream_is_congested(stream, bytes) && stream->head && executing != stream)
+    while (stream_is_congested(stream, bytes) && stream->head && mine.executing != stream)
         wait_locked(stream, stream->head->seq);
     pthread_mutex_unlock(&lock);
 }
@@ -762,7 +771,7 @@ bool stream_check(Stream *stream)
  * on. */
 static void wait_resumed(void)
 {
-    while (atomic_load(&halted) && !executing)
+    while (atomic_load(&halted) && !mine.executing)
         pthread_cond_wait(&resumed, &lock);
 }
 
@@ -830,7 +839,7 @@ static bool owns_all(Stream *stream, const Command *c)
 static void void_announced(Stream *stream, uint64_t seq)
 {
     Command *last = NULL;
-    for (Command *c = stream->kept ? kept_first : NULL; c; c = c->next) {
+    for (Command *c = stream->kept ? mine.kept_first : NULL; c; c = c->next) {
         if (c->stream == stream)
             last = c;
     }
@@ -902,7 +911,7 @@ static void resume_locked(void)
 
 void stream_shutdown(void)
 {
-    if (executing)
+    if (mine.executing)
         return;
     halt_locked();
     Stream *s = streams;
@@ -923,7 +932,7 @@ void stream_shutdown(void)
  * the child no other command goes on. */
 static void fork_prepare(void)
 {
-    if (executing)
+    if (mine.executing)
         pthread_mutex_lock(&lock);
     else
         halt_locked();
@@ -933,7 +942,7 @@ static void fork_prepare(void)
 static void fork_parent(void)
 {
     buffer_fork_unlock();
-    if (executing)
+    if (mine.executing)
         pthread_mutex_unlock(&lock);
     else
         resume_locked();
@@ -948,7 +957,7 @@ static void fork_child(void)
     for (Stream *s = streams; s; s = s->next) {
         s->orphan = true;
         for (uint32_t i = 0; i < DEVICE_MOST; i++)
-            s->orphan = s->orphan && s != own[i];
+            s->orphan = s->orphan && s != mine.own[i];
     }
     fork_parent();
 }

@@ -39,7 +39,7 @@ static CpuJob *job_of(const Command *command)
 
 void *cpu_job_state(CpuJob *job, size_t size)
 {
-    job->state = size <= CPU_JOB_ROOM ? job->room : alloc_get(size);
+    job->state = size <= CPU_JOB_ROOM ? cpu_job_room(job) : alloc_get(size);
     if (job->state)
         memset(job->state, 0, size);
     return job->state;
@@ -106,9 +106,7 @@ bool cpu_job_prepare(Device *device, Command *command)
     };
     (void) device;
     CpuJob *job = job_of(command);
-    memset(job, 0, offsetof(CpuJob, room));
-    job->command = command;
-    job->state = job->room;
+    *job = (CpuJob) { .command = command, .state = cpu_job_room(job) };
     if (!prepare[command->kind](job)) {
         cpu_job_discard(device, command);
         return false;
@@ -127,7 +125,7 @@ void cpu_job_discard(Device *device, Command *command)
     CpuJob *job = job_of(command);
     if (job->release && job->state)
         job->release(job);
-    if (job->state != job->room)
+    if (job->state != cpu_job_room(job))
         alloc_free(job->state);
     ErrorRecord *error = atomic_load(&job->error);
     if (error != &no_memory)

@@ -18,8 +18,6 @@
 
 #include "device/device.h"
 
-enum { CPU_JOB_ROOM = 128 };
-
 typedef struct CpuJob CpuJob;
 struct CpuJob {
     Command *command;
@@ -45,8 +43,11 @@ struct CpuJob {
     _Atomic uint64_t begin;      /* time of the first block, if timed; 0: none yet */
     uint32_t entered, executing; /* threads that entered; those of them still inside */
     bool offered;
-    _Alignas(16) char room[CPU_JOB_ROOM];
 };
+
+/** Behind the job in memory: room for a small state. */
+enum { CPU_JOB_ROOM = 128 };
+static inline void *cpu_job_room(CpuJob *job) { return job + 1; }
 
 /** Memory for the state of a job, zeroed; it goes with the job. NULL: memory is out. */
 void *cpu_job_state(CpuJob *job, size_t size);

@@ -408,7 +408,7 @@ static void plan_scratch(Gemm *g)
     g->scratch_size = round_up(size, ALIGNMENT);
 }
 
-static void set_shape(Gemm *g, const GemmShape *shape, const GemmAxis *axes)
+static void set_shape(Gemm *g, const GemmShape *shape)
 {
     g->m = shape->m;
     g->n = shape->n;
@@ -420,8 +420,8 @@ static void set_shape(Gemm *g, const GemmShape *shape, const GemmAxis *axes)
     g->batch = 1;
     g->axes = shape->axes;
     for (uint32_t i = 0; i < g->axes; ++i) {
-        g->axis[i] = axes[i];
-        g->batch *= axes[i].extent;
+        g->axis[i] = shape->axis[i];
+        g->batch *= shape->axis[i].extent;
     }
 }
 
@@ -481,7 +481,7 @@ static bool plan_phases(CpuJob *job, Gemm *g)
 bool gemm_prepare(CpuJob *job)
 {
     const Command *c = job->command;
-    const GemmShape *shape = &c->gemm.shape;
+    const GemmShape *shape = c->data;
     Gemm *g = cpu_job_state(job, sizeof(Gemm) + shape->axes * sizeof(GemmAxis));
     TRY(g, false);
     job->release = release;
@@ -491,7 +491,7 @@ bool gemm_prepare(CpuJob *job)
     g->b = command_address(c, 1);
     g->out = command_address(c, 2);
     const char *b = g->b;
-    set_shape(g, shape, c->data);
+    set_shape(g, shape);
     merge_batch(g);
     turn_column(g);
     plan_panels(g, c->slots[g->b == b ? 1 : 0].buffer);

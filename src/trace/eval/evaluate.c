@@ -264,7 +264,8 @@ static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
         kernel = cache_get(b->program, key, b->device, literal_origin, b);
         state_resume(ts);
     }
-    if (kernel && tier_is_due(kernel, launch_predict(kernel, b->size))) {
+    if (kernel && tier_is_open(kernel) &&
+        tier_is_due(kernel, launch_predict(kernel, b->size))) {
         begin_pause(ts, b);
         cache_upgrade(kernel);
         state_resume(ts);
@@ -284,15 +285,17 @@ static size_t output_bytes(const Assembly *b, uint32_t output)
 /* Let what is on its way be written before there is too much of it. */
 static void relieve(ThreadState *ts, Assembly *b)
 {
+    Stream *stream = stream_self(b->device);
+    if (!stream || !stream_has_queued(stream) ||
+        state_flag(ts, JitFlagForbidSynchronization))
+        return;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < b->output_count; ++i)
         bytes += output_bytes(b, i);
-    const Stream *stream = stream_self(b->device);
-    if (!stream || !stream_is_congested(stream, bytes) ||
-        state_flag(ts, JitFlagForbidSynchronization))
+    if (!stream_is_congested(stream, bytes))
         return;
     begin_pause(ts, b);
-    stream_relieve(stream_self(b->device), bytes);
+    stream_relieve(stream, bytes);
     state_resume(ts);
 }
 
@@ -400,7 +403,9 @@ static bool launch_or_wait(ThreadState *ts, Assembly *b, Kernel *kernel, bool hi
                            uint64_t codegen_ns)
 {
     ErrorRecord before;
-    error_save(&before);
+    bool had_error = error_code() != JIT_OK;
+    if (had_error)
+        error_save(&before);
     relieve(ts, b);
     if (launch(ts, b, kernel, hit, codegen_ns))
         return true;
@@ -412,7 +417,10 @@ static bool launch_or_wait(ThreadState *ts, Assembly *b, Kernel *kernel, bool hi
     buffer_trim();
     state_resume(ts);
     TRY(launch(ts, b, kernel, hit, codegen_ns), false);
-    error_restore(&before);
+    if (had_error)
+        error_restore(&before);
+    else
+        error_clear();
     return true;
 }
 

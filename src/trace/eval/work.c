@@ -18,7 +18,9 @@ Buffer *work_buffer(ThreadState *ts, JitBackend backend, size_t bytes)
 {
     Device *device = work_device(backend);
     ErrorRecord before;
-    error_save(&before);
+    bool had_error = error_code() != JIT_OK;
+    if (had_error)
+        error_save(&before);
     Buffer *buffer = buffer_get(device, bytes);
     if (buffer || state_flag(ts, JitFlagForbidSynchronization))
         return buffer;
@@ -27,8 +29,10 @@ Buffer *work_buffer(ThreadState *ts, JitBackend backend, size_t bytes)
     buffer_trim();
     state_resume(ts);
     buffer = buffer_get(device, bytes);
-    if (buffer)
+    if (buffer && had_error)
         error_restore(&before);
+    else if (buffer)
+        error_clear();
     return buffer;
 }
 
