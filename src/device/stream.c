@@ -35,6 +35,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -713,6 +714,16 @@ void stream_run_queued(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* The thread is told of this error: it need not be told again. */
+static void forget_error(Stream *stream, const ErrorRecord *error)
+{
+    pthread_mutex_lock(&lock);
+    if (atomic_load(&stream->has_error) && stream->error.code == error->code &&
+        strcmp(stream->error.message, error->message) == 0)
+        atomic_store(&stream->has_error, false);
+    pthread_mutex_unlock(&lock);
+}
+
 bool stream_sync_buffer(const Buffer *buffer)
 {
     Stream *own = own_stream(buffer->device);
@@ -729,9 +740,12 @@ bool stream_sync_buffer(const Buffer *buffer)
         pthread_mutex_unlock(&lock);
     }
     const ErrorRecord *failure = buffer_failure(buffer);
-    if (failure)
-        error_restore(failure);
-    return failure == NULL;
+    if (!failure)
+        return true;
+    if (own)
+        forget_error(own, failure);
+    error_restore(failure);
+    return false;
 }
 
 bool stream_is_congested(const Stream *stream, uint64_t bytes)

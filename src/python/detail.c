@@ -9,6 +9,7 @@
 #include "python/module.h"
 #include "python/pytree.h"
 #include "python/reduce.h"
+#include "python/wait.h"
 
 /* ---------------------------------------------------------------- sorting */
 
@@ -326,9 +327,9 @@ static PyObject *llvm_version(PyObject *module, PyObject *unused)
     int major, minor, patch;
     bool ok;
     (void) module, (void) unused;
-    Py_BEGIN_ALLOW_THREADS /* may load the library */
+    WAIT_BEGIN /* may load the library */
         ok = jit_llvm_version(&major, &minor, &patch);
-    Py_END_ALLOW_THREADS return ok ? Py_BuildValue("(iii)", major, minor, patch)
+    WAIT_END return ok ? Py_BuildValue("(iii)", major, minor, patch)
                                    : error_from_core("detail.llvm_version", NULL, 0);
 }
 

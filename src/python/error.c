@@ -69,6 +69,8 @@ PyObject *error_raise(PyObject *type, const char *operation, PyObject *const *ar
 
 PyObject *error_from_core(const char *operation, PyObject *const *args, Py_ssize_t n)
 {
+    if (jit_error() == JIT_ERROR_INTERRUPTED && PyErr_CheckSignals() < 0)
+        return NULL;
     if (jit_error() == JIT_ERROR_MEMORY)
         return error_raise(PyExc_MemoryError, operation, args, n, "%s",
                            jit_error_message());

@@ -3,14 +3,16 @@
  */
 #include "python/evaluate.h"
 
+#include "python/wait.h"
+
 bool evaluate_read(uint32_t index, size_t offset, void *entry)
 {
     bool ok;
     jit_var_inc_ref(index);
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     ok = jit_var_read(index, offset, entry);
     jit_var_dec_ref(index);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     return ok;
 }
 
@@ -21,23 +23,23 @@ bool evaluate_data(uint32_t index, uint32_t *evaluated, void **data)
     if (!index)
         return true;
     jit_var_inc_ref(index);
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     *evaluated = jit_var_data(index, data);
     if (*evaluated && !jit_sync_thread()) {
         jit_var_dec_ref(*evaluated);
         *evaluated = 0;
     }
     jit_var_dec_ref(index);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     return *evaluated;
 }
 
 bool evaluate_scheduled(void)
 {
     bool ok;
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     ok = jit_eval();
-    Py_END_ALLOW_THREADS
+    WAIT_END
     return ok;
 }
 
@@ -46,9 +48,9 @@ uint32_t evaluate_call(uint32_t (*function)(uint32_t index, void *argument),
 {
     uint32_t result;
     jit_var_inc_ref(index);
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     result = function(index, argument);
     jit_var_dec_ref(index);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     return result;
 }

@@ -5,6 +5,7 @@
 
 #include "python/arguments.h"
 #include "python/error.h"
+#include "python/wait.h"
 
 typedef struct Event {
     PyObject_HEAD
@@ -84,9 +85,9 @@ static PyObject *wait(PyObject *self, PyObject *unused)
     if (!check_recorded(e, "Event.wait"))
         return NULL;
     bool ok;
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     ok = jit_event_wait(e->event);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     if (!ok)
         return error_from_core("Event.wait", NULL, 0);
     Py_RETURN_NONE;
@@ -106,9 +107,9 @@ static PyObject *elapsed_time(PyObject *self, PyObject *other)
         return NULL;
     double milliseconds;
     jit_error_clear();
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     milliseconds = jit_event_elapsed_time(start->event, end->event);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     if (jit_error() != JIT_OK)
         return error_from_core("Event.elapsed_time", NULL, 0);
     return PyFloat_FromDouble(milliseconds);

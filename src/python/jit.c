@@ -10,6 +10,7 @@
 #include "python/module.h"
 #include "python/source.h"
 #include "python/state.h"
+#include "python/wait.h"
 
 enum { FLAG_LIMIT = 1 << 25, KERNEL_TYPES = KernelTypeHostFunc + 1 };
 
@@ -137,9 +138,9 @@ static PyObject *kernel_history(PyObject *module, PyObject *const *args, Py_ssiz
         return NULL;
     KernelHistoryEntry *entries;
     size_t count;
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     count = jit_kernel_history(&entries);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < count; i++) {
         if (!(wanted >> entries[i].type & 1))
@@ -156,9 +157,9 @@ static PyObject *kernel_history(PyObject *module, PyObject *const *args, Py_ssiz
 static PyObject *kernel_history_clear(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     jit_kernel_history_clear();
-    Py_END_ALLOW_THREADS
+    WAIT_END
     Py_RETURN_NONE;
 }
 
@@ -169,9 +170,9 @@ static PyObject *sync_thread(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
     bool ok;
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     ok = jit_sync_thread();
-    Py_END_ALLOW_THREADS
+    WAIT_END
     if (!ok)
         return error_from_core("sync_thread", NULL, 0);
     Py_RETURN_NONE;
@@ -180,18 +181,18 @@ static PyObject *sync_thread(PyObject *module, PyObject *unused)
 static PyObject *flush_kernel_cache(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     jit_flush_kernel_cache();
-    Py_END_ALLOW_THREADS
+    WAIT_END
     Py_RETURN_NONE;
 }
 
 static PyObject *flush_malloc_cache(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     jit_flush_malloc_cache();
-    Py_END_ALLOW_THREADS
+    WAIT_END
     Py_RETURN_NONE;
 }
 
@@ -211,9 +212,9 @@ static PyObject *set_thread_count(PyObject *module, PyObject *arg)
         return error_raise(PyExc_ValueError, "set_thread_count", NULL, 0,
                            "%zu threads are too many", count);
     bool ok;
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     ok = jit_llvm_set_thread_count(count ? (uint32_t) count : 1);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     if (!ok)
         return error_from_core("set_thread_count", NULL, 0);
     Py_RETURN_NONE;

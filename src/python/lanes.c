@@ -17,6 +17,7 @@
 #include "python/index.h"
 #include "python/key.h"
 #include "python/memory.h"
+#include "python/wait.h"
 
 static PyObject *fail_core(const Array *a, int set)
 {
@@ -41,9 +42,9 @@ static bool settle(const Array *a)
     if (!memory_prepare_target(key_name(a, KEY_SET).text, array_index(a)))
         return false;
     bool ok;
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     ok = jit_sync_thread();
-    Py_END_ALLOW_THREADS
+    WAIT_END
     if (!ok)
         fail_core(a, KEY_SET);
     return ok;

@@ -18,6 +18,7 @@
 #include "python/evaluate.h"
 #include "python/module.h"
 #include "python/pytree.h"
+#include "python/wait.h"
 
 enum { PACKET_MAX = 64 };
 
@@ -73,9 +74,9 @@ bool memory_gather_variables(uint32_t source, uint32_t index, uint32_t mask, siz
         return gather_packets(source, index, mask, n, out);
     bool ok; /* the caller owns references to all three */
     jit_var_inc_ref(source);
-    Py_BEGIN_ALLOW_THREADS ok = gather_packets(source, index, mask, n, out);
+    WAIT_BEGIN ok = gather_packets(source, index, mask, n, out);
     jit_var_dec_ref(source);
-    Py_END_ALLOW_THREADS return ok;
+    WAIT_END return ok;
 }
 
 static uint32_t start_evaluation(uint32_t index, void *ok)

@@ -13,6 +13,7 @@
  */
 #include "python/error.h"
 #include "python/reduce.h"
+#include "python/wait.h"
 
 typedef struct Group {
     size_t extent, stride; /* stride: in entries of the input */
@@ -160,10 +161,10 @@ static uint32_t gather_entries(const Call *c, uint32_t index)
     uint32_t ordered = 0;
     if (position) {
         jit_var_inc_ref(index);
-        Py_BEGIN_ALLOW_THREADS /* computes the input first */
+        WAIT_BEGIN /* computes the input first */
             ordered = jit_var_gather(index, position, 0);
         jit_var_dec_ref(index);
-        Py_END_ALLOW_THREADS
+        WAIT_END
     }
     jit_var_dec_ref(position);
     return ordered;

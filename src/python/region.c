@@ -10,6 +10,7 @@
 #include "python/arguments.h"
 #include "python/error.h"
 #include "python/module.h"
+#include "python/wait.h"
 
 /* ---------------------------------------------------------------- loops */
 
@@ -23,10 +24,10 @@ typedef struct Loop {
 /* All that may evaluate, in the evaluated mode, runs without the GIL. */
 static bool start_loop(Loop *loop, const char *name)
 {
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     loop->handle = jit_var_loop_start(JitBackendLLVM, name, loop->states.count,
                                       loop->states.ids);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     return loop->handle || error_from_core(loop->place.operation, NULL, 0);
 }
 
@@ -34,13 +35,13 @@ static int give_condition(Loop *loop, uint32_t mask)
 {
     int again;
     jit_var_inc_ref(mask);
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     again = jit_var_loop_cond(loop->handle, mask);
     if (again > 0 && loop->states.count &&
         !jit_var_loop_compress(loop->handle, loop->states.ids))
         again = -1;
     jit_var_dec_ref(mask);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     if (again < 0) {
         loop->handle = 0;
         error_from_core(loop->place.operation, NULL, 0);
@@ -97,9 +98,9 @@ static bool trace_body(Loop *loop)
 static int end_loop(Loop *loop)
 {
     int again;
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     again = jit_var_loop_end(loop->handle, loop->states.ids);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     if (again) /* done, or an error */
         loop->handle = 0;
     if (again < 0)

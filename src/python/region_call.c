@@ -9,6 +9,7 @@
 #include "python/error.h"
 #include "python/module.h"
 #include "python/region.h"
+#include "python/wait.h"
 
 typedef struct Call {
     RegionPlace place;
@@ -64,9 +65,9 @@ static bool append(Call *call, const Leaves *leaves)
     if (call->outputs && leaves->count != call->count)
         return error_raise(PyExc_RuntimeError, call->place.operation, NULL, 0,
                            "%s were changed while they were in use", call->place.what);
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     ok = jit_var_call_append(call->handle, leaves->count, leaves->ids);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     if (ok)
         return true;
     call->handle = 0;
@@ -99,11 +100,11 @@ static PyObject *finish(Call *call, uint32_t number)
         return PyErr_NoMemory();
     bool ok;
     jit_var_inc_ref(number);
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     ok = jit_var_call(call->handle, number, call->instances, NULL, call->callable_of,
                       results.ids);
     jit_var_dec_ref(number);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     call->handle = 0;
     PyObject *tree = ok ? region_give(&call->place, call->outputs, &results)
                         : error_from_core(call->place.operation, NULL, 0);
@@ -247,12 +248,12 @@ static PyObject *buckets_of(PyObject *module, PyObject *const *args, Py_ssize_t 
     jit_var_inc_ref(number);
     if (mask)
         jit_var_inc_ref(mask);
-    Py_BEGIN_ALLOW_THREADS
+    WAIT_BEGIN
     ok = jit_var_call_reduce(NULL, NULL, (uint32_t) bound, number, mask, &buckets,
                              &count);
     jit_var_dec_ref(number);
     jit_var_dec_ref(mask);
-    Py_END_ALLOW_THREADS
+    WAIT_END
     if (!ok)
         return error_from_core(signature.function, NULL, 0);
     const TypeInfo *info = ((Array *) v[0])->info;

@@ -1,0 +1,85 @@
+"""Ctrl-C stops what is being computed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import pytest
+
+import drjit as dr
+from drjit.llvm import Float
+
+SECONDS = 20  # a wait that is not interrupted takes longer, on any machine
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """The handler of SIGINT is what it was before, behind the test."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def long_computation() -> Float:
+    """Takes minutes: thousands of operations on many lanes."""
+    x = dr.arange(Float, 200_000_000)
+    for _ in range(20_000):
+        x = dr.fma(x, 0.999, 1e-3)
+    return x
+
+
+def interrupted(wait: Callable[[], object]) -> BaseException:
+    """What a wait raises when SIGINT comes in its midst."""
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    begin = time.monotonic()
+    timer.start()
+    with pytest.raises((KeyboardInterrupt, RuntimeError)) as caught:
+        wait()
+    timer.join()
+    assert time.monotonic() - begin < SECONDS
+    return caught.value
+
+
+def test_keyboard_interrupt(handlers: None) -> None:
+    x = long_computation()
+    assert isinstance(interrupted(lambda: x[3]), KeyboardInterrupt)
+    with pytest.raises(RuntimeError, match="interrupted"):  # it has no value
+        x[3]
+    y = x + 1  # nor has what depends on it
+    with pytest.raises(RuntimeError, match="interrupted"):
+        y[3]
+    assert dr.all(dr.arange(Float, 10) + 1 == Float(range(1, 11)))
+
+
+def test_sync_thread(handlers: None) -> None:
+    x = long_computation()
+    dr.eval(x)
+    assert isinstance(interrupted(dr.sync_thread), KeyboardInterrupt)
+    dr.sync_thread()  # reported once
+
+
+def test_own_handler(handlers: None) -> None:
+    """A handler of the program is called, and what it decides counts."""
+    calls: list[int] = []
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        calls.append(number)
+
+    signal.signal(signal.SIGINT, handler)
+    time.sleep(0.05)
+    x = long_computation()
+    assert isinstance(interrupted(lambda: x[3]), RuntimeError)
+    assert calls == [signal.SIGINT]
+
+
+def test_nothing_runs(handlers: None) -> None:
+    """Outside of waits Ctrl-C is Python's alone; later work is not affected."""
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+    assert (Float(1, 2) + 1)[1] == 3
