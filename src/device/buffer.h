@@ -30,7 +30,7 @@
 struct Device;
 struct Stream;
 
-/* What follows 'use of stream.c' belongs to that file and is explained at its head. */
+/* What follows 'use of uses.c' belongs to that file and is explained at its head. */
 typedef struct Buffer {
     void *address;             /* for the device; see buffer_host() */
     size_t size;               /* bytes asked for */
@@ -39,7 +39,7 @@ typedef struct Buffer {
     uint8_t size_class;        /* of the cache; 255 = foreign memory */
     _Atomic(ErrorRecord *) failure; /* owned; NULL = the contents are what they
                                        should be */
-    /* use of stream.c */
+    /* use of uses.c */
     bool readers_many;         /* shared: several streams read since the last write */
     _Atomic(struct Stream *) owner; /* the only user; NULL = none; or "shared" */
     _Atomic uint64_t own_write, own_read; /* owned: the owner's last such command, or 0 */

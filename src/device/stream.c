@@ -10,17 +10,11 @@
  * says that it has ended, the next one's turn comes.
  *
  * The fast path.  A small command of a stream that has nothing in its queue takes no
- * lock. It needs to know that no other stream touches its buffers, so each buffer has an
- * owner: the one stream that uses it, as long as that is so. The thread announces a
- * command (raises 'submitted'), checks the owners and keeps the command; stream_run()
- * runs it and raises 'completed'. A second stream that comes along takes 'lock', removes
- * the owner and then reads the owner's 'submitted'. By the order of these steps it
- * either finds the announced command, and waits for it, or its removal is seen by the
- * owner's check. In the latter case the command goes the slow way under the number that
- * was announced: who waits for that waits for nothing it would not wait for anyhow.
- *
- * Buffers without an owner ("shared") name their last writer and reader; they get an
- * owner again when all other streams' uses are over.
+ * lock. It needs to know that no other stream touches its buffers (uses.c). The thread
+ * announces the command (raises 'submitted'), asks for its buffers and keeps it;
+ * stream_run() runs it and raises 'completed'. If it does not get the buffers, the
+ * number that was announced stands for nothing, and the command goes the slow way under
+ * a new one.
  *
  * Why nothing can wait in a circle: the slow way gives a command its number and enters
  * it in all its buffers in one critical section, so commands are ordered by it, and each
@@ -42,6 +36,7 @@
 #include "base/interrupt.h"
 #include "base/thread.h"
 #include "device/device.h"
+#include "device/uses.h"
 
 /* Bytes that commands on their way may write, all together: enough to keep threads busy,
  * and no more than memory can bear. */
@@ -209,8 +204,7 @@ void stream_set_tap(Stream *stream, void (*tap)(void *payload, const Command *co
     stream->tap_payload = payload;
 }
 
-/* Streams freed by a shutdown were idle: whatever names them is over. */
-static bool registered(const Stream *stream)
+bool stream_is_registered(const Stream *stream)
 {
     for (const Stream *s = streams; s; s = s->next) {
         if (s == stream)
@@ -219,137 +213,22 @@ static bool registered(const Stream *stream)
     return false;
 }
 
-/* --------------------------------------------------------- uses of buffers */
-
-/* Who uses a buffer, whether it is owned or shared. Only open uses are listed. */
-typedef struct Uses {
-    StreamPoint write, read; /* stream NULL: none */
-    bool many;               /* more readers than can be named */
-} Uses;
-
-static StreamPoint open_use(Stream *stream, uint64_t seq)
+bool stream_has_queue(const Stream *stream)
 {
-    if (!stream || !registered(stream) || stream_passed(stream, seq))
-        return (StreamPoint) {NULL, 0};
-    return (StreamPoint) {stream, seq};
+    return stream->head != NULL;
 }
 
-/* The uses by an owner that has just been taken away, or is looked at from outside.
- * With an empty queue, an open number is a command announced on the fast path, which may
- * or may not use this buffer; with a queue, every command has entered its number in the
- * buffer. */
-static Uses owner_uses(const Buffer *buffer, Stream *owner)
+Stream *stream_after(const Stream *stream)
 {
-    if (!owner || !registered(owner))
-        return (Uses) {0};
-    uint64_t announced = stream_position(owner);
-    uint64_t write = atomic_load(&buffer->own_write);
-    uint64_t read = atomic_load(&buffer->own_read);
-    if (!owner->head && !stream_passed(owner, announced))
-        write = read = announced;
-    return (Uses) {.write = open_use(owner, write), .read = open_use(owner, read)};
+    return stream ? stream->next : streams;
 }
 
-static Uses shared_uses(const Buffer *buffer)
-{
-    return (Uses) {.write = open_use(buffer->writer, buffer->writer_seq),
-                   .read = open_use(buffer->reader, buffer->reader_seq),
-                   .many = buffer->readers_many};
-}
-
-/* The mark of a shared buffer in place of an owner: an address that no stream has. */
-static Stream shared_mark;
-
-/* Make 'stream' the owner if no other one uses the buffer, else make the buffer shared.
- */
-static void settle(Buffer *buffer, Stream *stream)
-{
-    if (atomic_load(&buffer->owner) == stream)
-        return;
-    /* From here on, a former owner's fast path does not take the buffer any more. */
-    Stream *former = atomic_exchange(&buffer->owner, &shared_mark);
-    Uses uses = former == &shared_mark ? shared_uses(buffer)
-                                       : owner_uses(buffer, former);
-
-    if (!uses.many && (!uses.write.stream || uses.write.stream == stream) &&
-        (!uses.read.stream || uses.read.stream == stream)) {
-        atomic_store_explicit(&buffer->own_write, uses.write.seq, memory_order_relaxed);
-        atomic_store_explicit(&buffer->own_read, uses.read.seq, memory_order_relaxed);
-        atomic_store(&buffer->owner, stream);
-        return;
-    }
-    buffer->writer = uses.write.stream;
-    buffer->writer_seq = uses.write.seq;
-    buffer->reader = uses.read.stream;
-    buffer->reader_seq = uses.read.seq;
-    buffer->readers_many = uses.many;
-}
-
-/* Have the command wait for a point in another stream; there is room for one each. */
-static void add_point(Command *c, StreamPoint point)
-{
-    if (!point.stream || point.stream == c->stream)
-        return;
-    for (uint32_t i = 0; i < c->point_count; i++) {
-        if (c->points[i].stream == point.stream) {
-            if (c->points[i].seq < point.seq)
-                c->points[i].seq = point.seq;
-            return;
-        }
-    }
-    c->points[c->point_count++] = point;
-}
-
-static void add_points(Command *c, const Slot *slot)
-{
-    const Buffer *buffer = slot->buffer;
-    if (atomic_load(&buffer->owner) != &shared_mark)
-        return;
-    Uses uses = shared_uses(buffer);
-    add_point(c, uses.write);
-    if (!(slot->access & SLOT_WRITE))
-        return;
-    add_point(c, uses.read);
-    if (uses.many) {
-        for (Stream *s = streams; s; s = s->next)
-            add_point(c, open_use(s, stream_position(s)));
-    }
-}
-
-/* Enter the command in a buffer that was settled. */
-static void mark(const Command *c, const Slot *slot)
-{
-    Buffer *b = slot->buffer;
-    bool owned = atomic_load(&b->owner) == c->stream;
-    if (slot->access & SLOT_WRITE) {
-        if (owned) {
-            atomic_store_explicit(&b->own_write, c->seq, memory_order_relaxed);
-        } else {
-            b->writer = c->stream;
-            b->writer_seq = c->seq;
-            b->reader = NULL;
-            b->readers_many = false;
-        }
-    } else if (owned) {
-        atomic_store_explicit(&b->own_read, c->seq, memory_order_relaxed);
-    } else if (!b->reader || b->reader == c->stream) {
-        b->reader = c->stream;
-        b->reader_seq = c->seq;
-    } else {
-        b->readers_many = true;
-    }
-}
-
-/* Give the command its number and enter it everywhere, in one critical section. */
+/* Give the command its number and enter it in its buffers, in one critical section. */
 static void enter(Command *c)
 {
-    for (uint32_t i = 0; i < c->slot_count; i++)
-        settle(c->slots[i].buffer, c->stream);
-    for (uint32_t i = 0; i < c->slot_count; i++)
-        add_points(c, &c->slots[i]);
+    uses_find_points(c);
     c->seq = c->last = stream_position(c->stream) + 1;
-    for (uint32_t i = 0; i < c->slot_count; i++)
-        mark(c, &c->slots[i]);
+    uses_mark(c);
     atomic_store(&c->stream->submitted, c->seq);
 }
 
@@ -732,9 +611,7 @@ bool stream_sync_buffer(const Buffer *buffer)
         stream_wait(own, atomic_load(&buffer->own_write));
     } else {
         pthread_mutex_lock(&lock);
-        Stream *owner = atomic_load(&buffer->owner);
-        StreamPoint write = owner == &shared_mark ? shared_uses(buffer).write
-                                                  : owner_uses(buffer, owner).write;
+        StreamPoint write = uses_last_write(buffer);
         if (write.stream)
             wait_locked(write.stream, write.seq);
         pthread_mutex_unlock(&lock);
@@ -833,21 +710,6 @@ static bool submit_slow(Stream *stream, Command *c)
     return true;
 }
 
-/* Does the stream own the buffer? It takes those that nobody ever used. */
-static bool owns(Stream *stream, Buffer *buffer)
-{
-    Stream *owner = atomic_load(&buffer->owner);
-    return owner == stream ||
-           (!owner && atomic_compare_exchange_strong(&buffer->owner, &owner, stream));
-}
-
-static bool owns_all(Stream *stream, const Command *c)
-{
-    for (uint32_t i = 0; i < c->slot_count; i++)
-        TRY(owns(stream, c->slots[i].buffer), false);
-    return true;
-}
-
 /* The number that was announced last is nobody's: it has passed when those before it
  * have. */
 static void void_announced(Stream *stream, uint64_t seq)
@@ -880,15 +742,9 @@ bool stream_submit(Stream *stream, Command *c)
 
     c->seq = c->last = last + 1;
     atomic_store(&stream->submitted, c->seq); /* announced */
-    if (atomic_load(&halted) || !owns_all(stream, c)) {
+    if (atomic_load(&halted) || !uses_own(c)) {
         void_announced(stream, c->seq);
         return submit_slow(stream, c);
-    }
-    for (uint32_t i = 0; i < c->slot_count; i++) {
-        Buffer *b = c->slots[i].buffer;
-        atomic_store_explicit(c->slots[i].access & SLOT_WRITE ? &b->own_write
-                                                              : &b->own_read,
-                              c->seq, memory_order_relaxed);
     }
     keep(stream, c);
     return true;

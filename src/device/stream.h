@@ -84,6 +84,15 @@ void stream_set_tap(Stream *stream, void (*tap)(void *payload, const Command *co
  *  start anew; buffers that survive count as unused. */
 void stream_shutdown(void);
 
+/* For uses.c, with the lock of the streams held: */
+
+/** Does this stream exist? One freed by a shutdown was idle: what names it is over. */
+bool stream_is_registered(const Stream *stream);
+/** Are commands in its queue? */
+bool stream_has_queue(const Stream *stream);
+/** One stream after the other, the first behind NULL; NULL behind the last one. */
+Stream *stream_after(const Stream *stream);
+
 /* For devices: */
 
 /** Register the handlers of fork(); at a later time than locks inside of those of
