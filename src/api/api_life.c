@@ -150,6 +150,9 @@ static bool sync_stream(ThreadState *ts, Stream *stream)
         stream_sync(stream);
         state_resume(ts);
     }
+    if (!stream_passed(stream, stream_position(stream)))
+        return error_set(JIT_ERROR_STATE, "jit_sync_thread(): a host function cannot "
+                         "wait for its own stream");
     return stream_check(stream);
 }
 

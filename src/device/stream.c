@@ -603,19 +603,9 @@ static void forget_error(Stream *stream, const ErrorRecord *error)
     pthread_mutex_unlock(&lock);
 }
 
-bool stream_sync_buffer(const Buffer *buffer)
+/* Is in the buffer what should be? */
+static bool check_buffer(Stream *own, const Buffer *buffer)
 {
-    Stream *own = own_stream(buffer->device);
-    stream_run();
-    if (own && atomic_load(&buffer->owner) == own) {
-        stream_wait(own, atomic_load(&buffer->own_write));
-    } else {
-        pthread_mutex_lock(&lock);
-        StreamPoint write = uses_last_write(buffer);
-        if (write.stream)
-            wait_locked(write.stream, write.seq);
-        pthread_mutex_unlock(&lock);
-    }
     const ErrorRecord *failure = buffer_failure(buffer);
     if (!failure)
         return true;
@@ -623,6 +613,26 @@ bool stream_sync_buffer(const Buffer *buffer)
         forget_error(own, failure);
     error_restore(failure);
     return false;
+}
+
+bool stream_sync_buffer(const Buffer *buffer)
+{
+    Stream *own = own_stream(buffer->device);
+    stream_run();
+    if (own && atomic_load(&buffer->owner) == own &&
+        stream_passed(own, atomic_load(&buffer->own_write)))
+        return check_buffer(own, buffer);
+    pthread_mutex_lock(&lock);
+    StreamPoint write = uses_last_write(buffer);
+    if (write.stream)
+        wait_locked(write.stream, write.seq);
+    bool passed = !write.stream || stream_passed(write.stream, write.seq);
+    pthread_mutex_unlock(&lock);
+    stream_run(); /* what was executed on the way may have submitted something */
+    if (passed)
+        return check_buffer(own, buffer);
+    return error_set(JIT_ERROR_STATE, "a host function cannot wait for what comes after "
+                     "it in its own stream");
 }
 
 bool stream_is_congested(const Stream *stream, uint64_t bytes)
