@@ -74,16 +74,23 @@ Command *command_copy(const Command *c)
     return copy;
 }
 
+void command_let_go(Command *c)
+{
+    for (uint32_t i = 0; i < c->slot_count; ++i)
+        buffer_release(c->slots[i].buffer);
+    c->slot_count = 0;
+    if (c->kind == COMMAND_LAUNCH)
+        code_release(c->launch.code);
+    c->kind = COMMAND_EVENT;
+}
+
 void command_free(Command *c)
 {
     if (!c)
         return;
     if (c->drop)
         c->drop(c->payload);
-    for (uint32_t i = 0; i < c->slot_count; ++i)
-        buffer_release(c->slots[i].buffer);
-    if (c->kind == COMMAND_LAUNCH)
-        code_release(c->launch.code);
+    command_let_go(c);
     if (c->points != c->few)
         alloc_free(c->points);
     alloc_free(c);

@@ -155,6 +155,8 @@ static inline void *command_address(const Command *command, uint32_t slot)
 /** The same command once more, with references of its own; nobody is told of its end.
  *  Commands that are on their way cannot be copied. NULL: memory is out. */
 Command *command_copy(const Command *command);
+/** Release its buffers and its code: from then on it does nothing. */
+void command_let_go(Command *command);
 /** Release a command that was not submitted; NULL is fine. */
 void command_free(Command *command);
 /** Would both do the same, given the same buffers in the slots? */

@@ -262,7 +262,8 @@ static void note_error(Stream *stream, const ErrorRecord *error)
     pthread_mutex_unlock(&lock);
 }
 
-/* What is to be done once a command has ended, before others may know of it. */
+/* What is to be done once a command has ended, before others may know of it: whoever
+ * has waited for it finds its memory free. */
 static void conclude(Command *c, const CommandResult *outcome)
 {
     CommandResult result = *outcome;
@@ -282,6 +283,7 @@ static void conclude(Command *c, const CommandResult *outcome)
     if (c->done)
         c->done(c->payload, c, &result);
     c->device->discard(c->device, c);
+    command_let_go(c);
 }
 
 /* ---------------------------------------------------------------- the queue */
@@ -580,7 +582,6 @@ bool stream_all_idle(void)
 
 void stream_run_queued(void)
 {
-    pthread_once(&once, initialise); /* whoever forks has to know of threads */
     pthread_mutex_lock(&lock);
     for (Stream *s = streams; s;) {
         if (s->head && device_threads(s->device) == 0 && s != mine.executing) {

@@ -30,6 +30,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_job.h"
 #include "device/stream.h"
 
@@ -229,6 +230,7 @@ bool pool_set_size(uint32_t count)
     if (stream_in_command())
         return error_set(JIT_ERROR_STATE, "jit_llvm_set_thread_count(): must not be "
                          "called from inside of a job");
+    (void) cpu_device(); /* before there are threads: handlers of fork(), in order */
     pthread_mutex_lock(&config);
     if (count != pool_size())
         adapt_threads(count);
