@@ -162,8 +162,7 @@ static inline void show(const Program *p, const char *what, const char *engine)
     text_free(&text);
 }
 
-static inline Code *compile(const Engine *engine, const Program *p,
-                                  const char *what)
+static inline Code *compile(const Engine *engine, const Program *p, const char *what)
 {
     Code *code = engine->compile(p, test_hash);
     if (!code) {
@@ -177,8 +176,8 @@ static inline Code *compile(const Engine *engine, const Program *p,
     return code;
 }
 
-static inline void launch(const Engine *engine, const Code *code,
-                          const uint64_t *args, uint32_t begin, uint32_t end)
+static inline void launch(const Code *code, const uint64_t *args, uint32_t begin,
+                          uint32_t end)
 {
     enum { GUARD = 64 };
     size_t size = cpu_code_scratch(code);
@@ -231,9 +230,9 @@ static inline void run_engine(const Engine *engine, const Program *p,
             args[i] = (uintptr_t) found[i];
         }
         if (cut) {
-            launch(engine, code, args, 0, cut);
+            launch(code, args, 0, cut);
         }
-        launch(engine, code, args, cut, lanes);
+        launch(code, args, cut, lanes);
         compare_arrays(p, expected, found, what, engine->name, lanes);
         free_arrays(p, expected);
         free_arrays(p, found);

@@ -23,8 +23,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "device/buffer.h"
+#include "device/cpu/cpu_code.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/cpu_launch.h"
 #include "device/cpu/pool.h"
-#include "device/cpu/transfer.h"
 #include "device/event.h"
 #include "device/stream.h"
 
@@ -46,11 +48,32 @@ static inline void sleep_us(uint32_t us)
     nanosleep(&(struct timespec) {.tv_nsec = us * 1000L}, NULL);
 }
 
+/* The entries of a buffer of the CPU. */
+static inline uint32_t *entries(const Buffer *buffer)
+{
+    return buffer_host(buffer);
+}
+
+static inline Buffer *get_buffer(size_t bytes)
+{
+    Buffer *buffer = buffer_get(cpu_device(), bytes);
+    assert_non_null(buffer);
+    return buffer;
+}
+
+static inline Stream *own_stream(void)
+{
+    Stream *stream = stream_self(cpu_device());
+    assert_non_null(stream);
+    return stream;
+}
+
 /* Every test starts with four threads and ends with nothing left over. */
 static inline int set_up(void **state)
 {
     (void) state;
     pool_set_size(4);
+    cpu_launch_set_block_size(CPU_GRANULE);
     buffer_trim();
     return 0;
 }
@@ -60,14 +83,125 @@ static inline int tear_down(void **state)
     (void) state;
     stream_shutdown();
     buffer_trim();
-    const BufferStats stats = buffer_stats();
+    const BufferStats stats = buffer_stats(cpu_device());
     return stats.live == 0 && stats.used == 0 && stats.cached == 0 && stats.mapped == 0
         ? 0 : -1;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* ------------------------------------------------------------- jobs of all kinds */
+/* --------------------------------------------------------- commands of all kinds */
+
+/* A function of the test that is called for blocks, as a launch. */
+typedef struct Job {
+    void (*run)(void *payload, uint32_t block, uint32_t worker); /* NULL: no blocks */
+    void (*finish)(void *payload); /* called when all is over, or NULL */
+    void *payload;
+    uint32_t blocks;
+    uint32_t workers; /* numbers stay below it, 0: any */
+    bool small;
+    Buffer *from, *to; /* what it reads and writes, or NULL */
+} Job;
+
+/* The arguments of the launch are the Job. */
+static inline void run_blocks(const CpuCode *code, const uint64_t *args, uint32_t begin,
+                              uint32_t end, uint32_t worker, void *scratch)
+{
+    const Job *job = (const Job *) (const void *) args;
+    (void) code;
+    (void) scratch;
+    for (uint32_t block = begin / CPU_GRANULE; block < end / CPU_GRANULE; block++)
+        job->run(job->payload, block, worker);
+}
+
+static inline void finish_job(void *payload, const Command *command,
+                              const CommandResult *result)
+{
+    const Job *job = command->data;
+    (void) payload;
+    (void) result;
+    job->finish(job->payload);
+}
+
+/* NULL: memory is out. */
+static inline Command *job_command(const Job *job)
+{
+    static CpuCode codes[2] = {
+        {.code = {1, NULL}, .run = run_blocks, .cost = {.lane = 1u << 30}},
+        {.code = {1, NULL}, .run = run_blocks}};
+    uint32_t slots = 0;
+    Command *c = command_create(cpu_device(), job->run ? COMMAND_LAUNCH : COMMAND_EVENT,
+                                (uint64_t) CPU_GRANULE * job->blocks,
+                                (job->from != NULL) + (job->to != NULL), sizeof *job);
+    if (!c)
+        return NULL;
+    if (job->run) {
+        c->launch.code = code_retain(&codes[job->small].code);
+        c->launch.workers = job->workers;
+    }
+    memcpy(c->data, job, sizeof *job);
+    if (job->from)
+        command_set_slot(c, slots++, job->from, 0, job->from->size, SLOT_READ);
+    if (job->to)
+        command_set_slot(c, slots++, job->to, 0, job->to->size, SLOT_READ_WRITE);
+    if (job->finish)
+        c->done = finish_job;
+    return c;
+}
+
+/* Submit a command, NULL if there was no memory for it. */
+static inline bool submit_command(Command *c)
+{
+    Stream *stream = c ? stream_self(c->device) : NULL;
+    if (!stream)
+        command_free(c);
+    return stream && stream_submit(stream, c);
+}
+
+static inline void submit_job(const Job *job)
+{
+    assert_true(submit_command(job_command(job)));
+}
+
+/* The same, and what is kept for the thread is run. */
+static inline void run_job(const Job *job)
+{
+    submit_job(job);
+    stream_run();
+}
+
+static inline Command *host_command(void (*call)(void *payload), void *payload)
+{
+    Command *c = command_create(cpu_device(), COMMAND_HOST, 0, 0, 0);
+    if (c) {
+        c->host.call = call;
+        c->host.payload = payload;
+    }
+    return c;
+}
+
+static inline Command *copy_command(Buffer *to, size_t to_offset, Buffer *from,
+                                    size_t from_offset, size_t bytes)
+{
+    Command *c = command_create(to->device, COMMAND_COPY, bytes, 2, 0);
+    if (c) {
+        command_set_slot(c, 0, from, from_offset, bytes, SLOT_READ);
+        command_set_slot(c, 1, to, to_offset, bytes, SLOT_WRITE);
+    }
+    return c;
+}
+
+static inline Command *fill_command(Buffer *to, uint64_t bits, uint32_t item_size,
+                                    size_t count)
+{
+    Command *c = command_create(to->device, COMMAND_FILL, count, 1, 0);
+    if (c) {
+        command_set_slot(c, 0, to, 0, item_size * count, SLOT_WRITE);
+        c->fill.bits = bits;
+        c->fill.item_size = item_size;
+    }
+    return c;
+}
 
 static inline void run_slowly(void *payload, uint32_t block, uint32_t worker)
 {
@@ -107,12 +241,9 @@ static inline void submit_link(Buffer *from, Buffer *to, bool slow, bool small)
 {
     Link *link = alloc_get(sizeof *link);
     assert_non_null(link);
-    *link = (Link) {from ? from->data : NULL, to->data, slow};
-    stream_submit(stream_self(), &(JobSpec) {.run = run_link, .finish = alloc_free,
-                                             .payload = link, .blocks = 4,
-                                             .small = small, .reads = &from,
-                                             .read_count = from ? 1 : 0,
-                                             .writes = &to, .write_count = 1});
+    *link = (Link) {from ? entries(from) : NULL, entries(to), slow};
+    submit_job(&(Job) {.run = run_link, .finish = alloc_free, .payload = link,
+                       .blocks = 4, .small = small, .from = from, .to = to});
 }
 
 /* Threads that take turns: each appends a link to one chain, without waiting for
@@ -128,14 +259,14 @@ static inline void *run_relay(void *pointer)
 {
     Relay *relay = pointer;
     for (uint32_t i = 0; i < 200; i++) {
-        Buffer *to = buffer_get(CHAIN * sizeof(uint32_t));
-        assert_non_null(to);
+        Buffer *to = get_buffer(CHAIN * sizeof(uint32_t));
         pthread_mutex_lock(&relay->lock);
         Buffer *from = relay->last;
         submit_link(from, to, i % 50 == 0, relay->small && i % 4);
         relay->last = to;
         relay->links++;
         pthread_mutex_unlock(&relay->lock);
+        stream_run();
         buffer_release(from);
     }
     return NULL;

@@ -557,10 +557,8 @@ static void expect_everything(const uint32_t *x, uint32_t lanes, uint32_t *out,
     }
 }
 
-static void run_everything(const Engine *engine, const Program *p,
-                           const Code *code, uint32_t lanes)
+static void run_everything(const Code *code, uint32_t lanes)
 {
-    (void) p;
     uint32_t *x = aligned_alloc(64, (COUNT + PADDING) / 16 * 64);
     uint32_t *out = calloc(COUNT, 4), *expected = calloc(COUNT, 4);
     for (uint32_t i = 0; i < COUNT; i++) {
@@ -571,7 +569,7 @@ static void run_everything(const Engine *engine, const Program *p,
     memcpy(reports, found, sizeof found);
     uint64_t args[4] = { (uintptr_t) x, (uintptr_t) &log, (uintptr_t) out,
                          (uintptr_t) found };
-    launch(engine, code, args, 0, lanes);
+    launch(code, args, 0, lanes);
     expect_everything(x, lanes, expected, &wanted, reports);
     assert_memory_equal(out, expected, COUNT * 4);
     for (int k = 0; k < 2; k++) {
@@ -602,7 +600,7 @@ static void check_everything(const Engine *engine)
     assert_non_null(legal);
     Code *code = compile(engine, legal, "everything");
     for (uint32_t s = 0; s < SIZE_COUNT; s++) {
-        run_everything(engine, p, code, sizes[s]);
+        run_everything(code, sizes[s]);
     }
     code_release(code);
     if (legal != p) {
@@ -645,7 +643,7 @@ static void test_saved(void **state)
     assert_non_null(again);
     assert_int_equal(cpu_code_scratch(again), scratch);
     code_release(code);
-    run_everything(&llvm_engine, p, again, 513);
+    run_everything(again, 513);
     code_release(again);
     program_free(p);
 

@@ -11,12 +11,11 @@ static void buffer_alignment_and_padding(void **state)
 {
     (void) state;
     for (size_t size = 1; size < ((size_t) 9 << 20); size += 1 + size / 3) {
-        Buffer *b = buffer_get(size);
-        assert_non_null(b);
-        assert_int_equal((uintptr_t) b->data % 64, 0);
+        Buffer *b = get_buffer(size);
+        assert_int_equal((uintptr_t) b->address % 64, 0);
         assert_int_equal(b->size, size);
         /* AddressSanitizer and valgrind watch over the end. */
-        memset(b->data, 0x5a, size + 64);
+        memset(b->address, 0x5a, size + 64);
         buffer_release(b);
     }
 }
@@ -25,23 +24,23 @@ static void buffer_reuse_by_class(void **state)
 {
     (void) state;
     /* Sizes of one class on either side of its bounds: 81 ... 96 and 97 ... 112. */
-    Buffer *b = buffer_get(81);
-    void *data = b->data;
+    Buffer *b = get_buffer(81);
+    void *data = b->address;
     buffer_release(b);
-    assert_int_equal(buffer_stats().cached, 96);
-    b = buffer_get(97);
-    assert_ptr_not_equal(b->data, data);
-    Buffer *c = buffer_get(96);
-    assert_ptr_equal(c->data, data);
-    assert_int_equal(buffer_stats().cached, 0);
+    assert_int_equal(buffer_stats(cpu_device()).cached, 96);
+    b = get_buffer(97);
+    assert_ptr_not_equal(b->address, data);
+    Buffer *c = get_buffer(96);
+    assert_ptr_equal(c->address, data);
+    assert_int_equal(buffer_stats(cpu_device()).cached, 0);
     buffer_release(b);
     buffer_release(c);
-    assert_int_equal(buffer_stats().cached, 96 + 112);
+    assert_int_equal(buffer_stats(cpu_device()).cached, 96 + 112);
     assert_int_equal(buffer_trim(), 96 + 112);
-    assert_int_equal(buffer_stats().cached, 0);
+    assert_int_equal(buffer_stats(cpu_device()).cached, 0);
     /* No class wastes more than a quarter. */
     for (size_t size = 64; size < 100000; size += 7) {
-        buffer_release(buffer_get(size));
+        buffer_release(get_buffer(size));
         size_t cached = buffer_trim();
         assert_true(cached >= size && cached * 4 <= size * 5 + 4);
     }
@@ -51,10 +50,10 @@ static void buffer_statistics(void **state)
 {
     (void) state;
     buffer_clear_stats();
-    Buffer *a = buffer_get(1000), *b = buffer_get(3000);
+    Buffer *a = get_buffer(1000), *b = get_buffer(3000);
     char foreign[10];
-    Buffer *m = buffer_map(foreign, sizeof foreign, NULL, NULL);
-    BufferStats stats = buffer_stats();
+    Buffer *m = buffer_map(cpu_device(), foreign, sizeof foreign, NULL, NULL);
+    BufferStats stats = buffer_stats(cpu_device());
     assert_int_equal(stats.used, 4000);
     assert_int_equal(stats.watermark, 4000);
     assert_int_equal(stats.live, 3);
@@ -62,26 +61,26 @@ static void buffer_statistics(void **state)
     buffer_retain(a);
     buffer_release(a);
     buffer_release(a);
-    assert_int_equal(buffer_stats().used, 3000);
-    assert_int_equal(buffer_stats().watermark, 4000);
+    assert_int_equal(buffer_stats(cpu_device()).used, 3000);
+    assert_int_equal(buffer_stats(cpu_device()).watermark, 4000);
     buffer_clear_stats();
-    assert_int_equal(buffer_stats().watermark, 3000);
+    assert_int_equal(buffer_stats(cpu_device()).watermark, 3000);
     buffer_release(b);
     buffer_release(m);
     buffer_release(NULL);
-    assert_int_equal(buffer_stats().live, 0);
+    assert_int_equal(buffer_stats(cpu_device()).live, 0);
 }
 
 static void buffer_too_large(void **state)
 {
     (void) state;
     error_clear();
-    assert_null(buffer_get(SIZE_MAX));
+    assert_null(buffer_get(cpu_device(), SIZE_MAX));
     assert_int_equal(error_code(), JIT_ERROR_MEMORY);
     error_clear();
-    assert_null(buffer_get((size_t) 1 << 47));
+    assert_null(buffer_get(cpu_device(), (size_t) 1 << 47));
     assert_int_equal(error_code(), JIT_ERROR_MEMORY);
-    assert_int_equal(buffer_stats().live, 0);
+    assert_int_equal(buffer_stats(cpu_device()).live, 0);
     error_clear();
 }
 
@@ -96,11 +95,10 @@ static void buffer_mapped_is_released_once(void **state)
     (void) state;
     static char data[] = "foreign";
     uint32_t released = 0;
-    Buffer *b = buffer_map(data, sizeof data, note_release, &released);
-    stream_submit(stream_self(), &(JobSpec) {.run = run_slowly, .blocks = 3,
-                                             .reads = &b, .read_count = 1});
+    Buffer *b = buffer_map(cpu_device(), data, sizeof data, note_release, &released);
+    submit_job(&(Job) {.run = run_slowly, .blocks = 3, .from = b});
     buffer_release(b); /* the job still holds it */
-    stream_sync(stream_self());
+    stream_sync(own_stream());
     assert_int_equal(released, 1);
 }
 
@@ -118,13 +116,12 @@ static void workers_block_signals(void **state)
     (void) state;
     bool blocked = false;
     pool_set_size(2);
-    stream_submit(stream_self(), &(JobSpec) {.finish = see_signals,
-                                             .payload = &blocked});
+    assert_true(submit_command(host_command(see_signals, &blocked)));
     /* Not helping, so that the one worker must do it. */
-    for (int i = 0; i < 2000 && !stream_passed(stream_self(),
-                                               stream_position(stream_self())); i++)
+    for (int i = 0; i < 2000 && !stream_passed(own_stream(),
+                                               stream_position(own_stream())); i++)
         sleep_us(1000);
-    stream_sync(stream_self());
+    stream_sync(own_stream());
     assert_true(blocked);
 }
 
@@ -152,9 +149,8 @@ static void pool_without_threads(void **state)
     assert_int_equal(pool_size(), 2);
     assert_int_equal(warnings, 1);
     uint32_t values[3] = {0};
-    stream_submit(stream_self(), &(JobSpec) {.run = set_slowly, .payload = values,
-                                             .blocks = 3});
-    stream_sync(stream_self());
+    submit_job(&(Job) {.run = set_slowly, .payload = values, .blocks = 3});
+    stream_sync(own_stream());
     assert_int_equal(values[0] + values[1] + values[2], 126);
     alloc_fail_at(1);
     assert_true(pool_set_size(3));
@@ -179,20 +175,19 @@ static void pool_sizes(void **state)
     assert_true(pool_set_size(0));
     assert_int_equal(pool_size(), 1);
     assert_int_equal(pool_worker_bound(), 1);
-    /* Without workers all is done on return. */
+    /* Without workers it is the thread's own work. */
     uint32_t values[3] = {0};
-    stream_submit(stream_self(), &(JobSpec) {.run = set_slowly, .payload = values,
-                                             .blocks = 3});
+    submit_job(&(Job) {.run = set_slowly, .payload = values, .blocks = 3});
+    assert_int_equal(values[0] + values[1] + values[2], 0);
+    stream_run();
     assert_int_equal(values[0] + values[1] + values[2], 126);
     assert_true(pool_set_size(5));
     assert_int_equal(pool_size(), 5);
     pool_stop();
     assert_int_equal(pool_size(), 5);
     bool changed = true;
-    stream_submit(stream_self(), &(JobSpec) {.run = set_size_inside,
-                                             .payload = &changed,
-                                             .blocks = 1});
-    stream_sync(stream_self());
+    submit_job(&(Job) {.run = set_size_inside, .payload = &changed, .blocks = 1});
+    stream_sync(own_stream());
     assert_false(changed);
     assert_int_equal(pool_size(), 5);
 }
@@ -202,20 +197,20 @@ static void fork_child_runs_jobs(void **state)
     (void) state;
     if (!CAN_FORK)
         skip(); /* the thread sanitizer allows no threads after a fork */
-    Buffer *b = buffer_get(CHAIN * sizeof(uint32_t));
+    Buffer *b = get_buffer(CHAIN * sizeof(uint32_t));
     submit_link(NULL, b, true, false);
     pid_t pid = fork();
     if (pid == 0) {
         /* Work from before the fork is done; new work of both kinds goes through. */
-        bool good = stream_passed(stream_self(), stream_position(stream_self())) &&
-            ((const uint32_t *) b->data)[CHAIN - 1] == 1;
+        bool good = stream_passed(own_stream(), stream_position(own_stream())) &&
+            entries(b)[CHAIN - 1] == 1;
         for (int i = 0; i < 50; i++)
             submit_link(b, b, false, i % 2);
         pool_set_size(3);
         for (int i = 0; i < 50; i++)
             submit_link(b, b, false, i % 2);
-        stream_sync(stream_self());
-        good = good && ((const uint32_t *) b->data)[0] == 101;
+        stream_sync(own_stream());
+        good = good && entries(b)[0] == 101;
         buffer_release(b);
         stream_shutdown();
         _exit(good ? 0 : 1);
@@ -225,7 +220,7 @@ static void fork_child_runs_jobs(void **state)
     assert_int_equal(status, 0);
     submit_link(b, b, false, false);
     stream_sync_buffer(b);
-    assert_int_equal(((const uint32_t *) b->data)[0], 2);
+    assert_int_equal(entries(b)[0], 2);
     buffer_release(b);
 }
 
@@ -243,10 +238,10 @@ static void fork_under_load(void **state)
         pid_t pid = fork();
         if (pid == 0) {
             stream_sync_all();
-            Buffer *b = buffer_get(CHAIN * sizeof(uint32_t));
+            Buffer *b = get_buffer(CHAIN * sizeof(uint32_t));
             submit_link(NULL, b, false, false);
             stream_sync_buffer(b);
-            _exit(((const uint32_t *) b->data)[3] == 1 ? 0 : 1);
+            _exit(entries(b)[3] == 1 ? 0 : 1);
         }
         int status = -1;
         assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -263,21 +258,23 @@ static void fork_under_load(void **state)
 static void events(void **state)
 {
     (void) state;
-    Stream *stream = stream_self();
-    Event *start = event_create(true), *end = event_create(true);
-    Event *plain = event_create(false);
+    Event *start = event_create(cpu_device(), true);
+    Event *end = event_create(cpu_device(), true);
+    Event *plain = event_create(cpu_device(), false);
     assert_true(event_query(start));
     event_wait(start);
     assert_true(event_elapsed_ms(start, end, "f") < 0);
     assert_int_equal(error_code(), JIT_ERROR_STATE);
     assert_string_equal(error_message(), "f(): the start event was never recorded");
 
-    assert_true(event_record(start, stream));
+    assert_true(event_record(start));
+    assert_false(event_query(start));
+    stream_run();
+    assert_true(event_query(start));
     uint32_t values[4] = {0};
-    stream_submit(stream, &(JobSpec) {.run = set_slowly, .payload = values,
-                                      .blocks = 4});
-    assert_true(event_record(end, stream));
-    assert_true(event_record(plain, stream));
+    submit_job(&(Job) {.run = set_slowly, .payload = values, .blocks = 4});
+    assert_true(event_record(end));
+    assert_true(event_record(plain));
     assert_false(event_query(end));
     assert_true(event_elapsed_ms(start, end, "f") < 0);
     assert_string_equal(error_message(), "f(): the end event has not been passed yet");
@@ -291,9 +288,9 @@ static void events(void **state)
     assert_true(event_elapsed_ms(start, plain, "f") < 0);
 
     /* Destroyed, and recorded anew, before the stream arrives. */
-    stream_submit(stream, &(JobSpec) {.run = run_slowly, .blocks = 4});
-    assert_true(event_record(start, stream));
-    assert_true(event_record(start, stream));
+    submit_job(&(Job) {.run = run_slowly, .blocks = 4});
+    assert_true(event_record(start));
+    assert_true(event_record(start));
     event_destroy(start);
     stream_shutdown();
     assert_true(event_query(end));
@@ -305,32 +302,43 @@ static void events(void **state)
 
 /* ------------------------------------------------------------------ hostile */
 
-/* All that can run out of memory, once. True if nothing failed. */
+static void count_call(void *payload)
+{
+    ++*(uint32_t *) payload;
+}
+
+/* All that can run out of memory, once. True if nothing failed. What was submitted is
+ * performed, what was not is dropped. */
 static bool everything(void)
 {
-    Buffer *a = buffer_get(5000), *b = a ? buffer_get(5000) : NULL;
-    bool good = a && b && stream_self();
+    Buffer *a = buffer_get(cpu_device(), 5000);
+    Buffer *b = a ? buffer_get(cpu_device(), 5000) : NULL;
+    bool good = a && b && stream_self(cpu_device());
     if (good) {
-        memset(a->data, 1, 5000);
-        memset(b->data, 2, 5000);
-        uint32_t values[4] = {0};
-        JobSpec spec = {.run = set_slowly, .payload = values, .blocks = 4, .reads = &a,
-                        .read_count = 1, .writes = &b, .write_count = 1};
-        stream_submit(stream_self(), &spec);
-        Event *event = event_create(true);
-        good = event && event_record(event, stream_self());
-        good &= transfer_copy_buffer(stream_self(), b, 10, a, 20, 100,
-                                     (JobReport){ 0 });
-        good &= transfer_fill_buffer(stream_self(), a, 7, 1, 5000, (JobReport){ 0 });
-        stream_sync(stream_self());
-        assert_int_equal(values[0] + values[3], 84); /* submitting never fails */
+        memset(a->address, 1, 5000);
+        memset(b->address, 2, 5000);
+        uint32_t values[4] = {0}, calls = 0;
+        bool run = submit_command(job_command(&(Job) {
+            .run = set_slowly, .payload = values, .blocks = 4, .from = a, .to = b}));
+        bool called = submit_command(host_command(count_call, &calls));
+        Event *event = event_create(cpu_device(), true);
+        bool copied = submit_command(copy_command(b, 10, a, 20, 100));
+        bool filled = submit_command(fill_command(a, 7, 1, 5000));
+        good = event && event_record(event) && run && called && copied && filled;
+        stream_sync(stream_self(cpu_device()));
+        assert_int_equal(values[0] + values[3], run ? 84 : 0);
+        assert_int_equal(calls, called);
+        const unsigned char *of_a = buffer_host(a), *of_b = buffer_host(b);
+        assert_int_equal(of_b[10], copied ? 1 : 2);
+        assert_int_equal(of_b[110], 2);
+        assert_int_equal(of_a[4999], filled ? 7 : 1);
         event_destroy(event);
     }
     buffer_release(a);
     buffer_release(b);
     stream_shutdown();
     buffer_trim();
-    assert_int_equal(buffer_stats().live, 0);
+    assert_int_equal(buffer_stats(cpu_device()).live, 0);
     return good;
 }
 

@@ -36,15 +36,19 @@ static void stream_keeps_order(void **state)
     enum { JOBS = 3000 };
     static uint32_t log[JOBS];
     uint32_t count = 0, random = 1;
-    Stream *stream = stream_self();
+    Stream *stream = own_stream();
     for (uint32_t i = 0; i < JOBS; i++) {
         Sequence *s = alloc_get(sizeof *s);
         *s = (Sequence) {log, &count, i};
         random = random * 1664525u + 1013904223u;
-        stream_submit(stream, &(JobSpec) {.run = random >> 28 ? busy : NULL,
-                                          .finish = append, .payload = s,
-                                          .blocks = (random >> 16) % 5,
-                                          .small = (random >> 24) % 2});
+        Job job = {.run = random >> 28 ? busy : NULL, .finish = append, .payload = s,
+                   .blocks = (random >> 16) % 5, .small = (random >> 24) % 2};
+        if (random >> 10 & 1)
+            submit_job(&job);
+        else
+            assert_true(submit_command(host_command(append, s)));
+        if (random >> 12 & 1) /* else it is kept for a while */
+            stream_run();
         if (random >> 20 == 7)
             stream_sync(stream);
     }
@@ -62,17 +66,15 @@ static void small_job_waits_for_the_queue(void **state)
     static uint32_t values[4];
     uint32_t count = 0;
     memset(values, 0, sizeof values);
-    stream_submit(stream_self(), &(JobSpec) {.run = set_slowly, .payload = values,
-                                             .blocks = 4});
-    uint64_t position = stream_position(stream_self());
+    submit_job(&(Job) {.run = set_slowly, .payload = values, .blocks = 4});
+    uint64_t position = stream_position(own_stream());
     Sequence *s = alloc_get(sizeof *s);
     *s = (Sequence) {log, &count, 7};
-    stream_submit(stream_self(), &(JobSpec) {.finish = append, .payload = s,
-                                             .small = true});
-    stream_wait(stream_self(), position);
+    submit_job(&(Job) {.finish = append, .payload = s});
+    stream_wait(own_stream(), position);
     for (int i = 0; i < 4; i++)
         assert_int_equal(values[i], 42);
-    stream_sync(stream_self());
+    stream_sync(own_stream());
     assert_int_equal(count, 1);
 }
 
@@ -85,8 +87,8 @@ static void relay_of(uint32_t count, bool small)
     for (uint32_t i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
     /* The threads are gone, their streams may still have work. */
-    stream_sync_buffer(relay.last);
-    const uint32_t *values = relay.last->data;
+    assert_true(stream_sync_buffer(relay.last));
+    const uint32_t *values = entries(relay.last);
     for (uint32_t i = 0; i < CHAIN; i++)
         assert_int_equal(values[i], relay.links);
     buffer_release(relay.last);
@@ -114,7 +116,7 @@ typedef struct InPlace {
 static void *run_in_place(void *pointer)
 {
     InPlace *shared = pointer;
-    Buffer *copy = buffer_get(CHAIN * sizeof(uint32_t));
+    Buffer *copy = get_buffer(CHAIN * sizeof(uint32_t));
     for (uint32_t i = 0; i < 150; i++) {
         pthread_mutex_lock(&shared->lock);
         if (i % 3 == 0) {
@@ -125,9 +127,10 @@ static void *run_in_place(void *pointer)
         }
         const uint32_t expected = shared->written;
         pthread_mutex_unlock(&shared->lock);
+        stream_run();
         if (i % 3 == 1) {
-            stream_sync_buffer(copy);
-            const uint32_t *values = copy->data;
+            assert_true(stream_sync_buffer(copy));
+            const uint32_t *values = entries(copy);
             assert_true(values[0] >= 1 && values[0] <= expected + 1);
             for (uint32_t k = 1; k < CHAIN; k++)
                 assert_int_equal(values[k], values[0]);
@@ -141,19 +144,22 @@ static void writes_wait_for_readers(void **state)
 {
     (void) state;
     InPlace shared = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                      .target = buffer_get(CHAIN * sizeof(uint32_t))};
-    memset(shared.target->data, 0, CHAIN * sizeof(uint32_t));
+                      .target = get_buffer(CHAIN * sizeof(uint32_t))};
+    memset(entries(shared.target), 0, CHAIN * sizeof(uint32_t));
     pthread_t threads[6];
     for (uint32_t i = 0; i < 6; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, run_in_place, &shared), 0);
     for (uint32_t i = 0; i < 6; i++)
         pthread_join(threads[i], NULL);
-    stream_sync_buffer_write(shared.target);
-    uint32_t *values = shared.target->data;
-    for (uint32_t i = 0; i < CHAIN; i++) {
+    assert_true(stream_sync_buffer(shared.target));
+    const uint32_t *values = entries(shared.target);
+    for (uint32_t i = 0; i < CHAIN; i++)
         assert_int_equal(values[i], shared.written);
-        values[i] = 0; /* nobody may be reading it */
-    }
+    /* It waits for those that may still be reading. */
+    assert_true(submit_command(fill_command(shared.target, 0, 4, CHAIN)));
+    assert_true(stream_sync_buffer(shared.target));
+    for (uint32_t i = 0; i < CHAIN; i++)
+        assert_int_equal(values[i], 0);
     buffer_release(shared.target);
     stream_sync_all();
 }
@@ -192,18 +198,18 @@ static void *hammer(void *unused)
     uint32_t blocks = 0, jobs = 0;
     Numbers n = {.taken = taken[self]};
     for (uint32_t i = 0; i < 150; i++) {
-        stream_sync(stream_self()); /* 'bound' is read by the previous job */
+        stream_sync(own_stream()); /* 'bound' is read by the previous job */
         n.bound = pool_worker_bound();
-        JobSpec spec = {.run = use_number, .finish = finish_numbers, .payload = &n,
-                        .blocks = i % 40, .workers = n.bound, .small = i % 5 == 0};
+        Job job = {.run = use_number, .finish = finish_numbers, .payload = &n,
+                   .blocks = i % 40, .workers = n.bound, .small = i % 5 == 0};
         for (uint32_t k = 0; k < 3; k++)
-            stream_submit(stream_self(), &spec);
-        blocks += 3 * spec.blocks;
+            submit_job(&job);
+        blocks += 3 * job.blocks;
         jobs += 3;
         if (i % 16 == 0)
             stream_sync_all();
     }
-    stream_sync(stream_self());
+    stream_sync(own_stream());
     assert_int_equal(n.clashes, 0);
     assert_int_equal(n.blocks, blocks);
     assert_int_equal(n.finished, jobs);
@@ -271,10 +277,9 @@ static void *submit_with_lock(void *pointer)
     while (!atomic_load(&needed->resizing))
         sleep_us(100);
     sleep_us(20000); /* so that the other thread is waiting */
-    stream_submit(stream_self(), &(JobSpec) {.run = set_slowly, .payload = values,
-                                             .blocks = 3});
+    submit_job(&(Job) {.run = set_slowly, .payload = values, .blocks = 3});
     pthread_mutex_unlock(&needed->lock);
-    stream_sync(stream_self());
+    stream_sync(own_stream());
     return values[0] + values[1] + values[2] == 126 ? NULL : "wrong values";
 }
 
@@ -290,8 +295,7 @@ static void resize_keeps_nobody_waiting(void **state)
         assert_int_equal(pthread_create(&thread, NULL, submit_with_lock, &needed), 0);
         while (!atomic_load(&needed.held))
             sleep_us(100);
-        stream_submit(stream_self(), &(JobSpec) {.run = need_lock, .blocks = 1,
-                                                 .payload = &needed});
+        submit_job(&(Job) {.run = need_lock, .blocks = 2, .payload = &needed});
         while (!atomic_load(&needed.running))
             sleep_us(100);
         atomic_store(&needed.resizing, true);
@@ -300,17 +304,17 @@ static void resize_keeps_nobody_waiting(void **state)
         void *fault;
         pthread_join(thread, &fault);
         assert_null(fault);
-        stream_sync(stream_self());
+        stream_sync(own_stream());
     }
 }
 
 static void *reader_thread(void *pointer)
 {
     Buffer *b = pointer;
-    Buffer *copy = buffer_get(CHAIN * sizeof(uint32_t));
+    Buffer *copy = get_buffer(CHAIN * sizeof(uint32_t));
     submit_link(b, copy, false, true);
-    stream_sync(stream_self());
-    const uint32_t *values = copy->data;
+    stream_sync(own_stream());
+    const uint32_t *values = entries(copy);
     for (uint32_t i = 0; i < CHAIN; i++)
         assert_int_equal(values[i], 2);
     buffer_release(copy);
@@ -324,16 +328,17 @@ static void slow_producer(void **state)
     (void) state;
     for (uint32_t size = 1; size <= 4; size++) {
         pool_set_size(size);
-        Buffer *b = buffer_get(CHAIN * sizeof(uint32_t));
+        Buffer *b = get_buffer(CHAIN * sizeof(uint32_t));
         submit_link(NULL, b, true, false);
+        stream_run(); /* without workers, others would wait for it */
         pthread_t threads[3];
         for (uint32_t i = 0; i < 3; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, reader_thread, b), 0);
         for (uint32_t i = 0; i < 3; i++)
             pthread_join(threads[i], NULL);
         submit_link(b, b, false, true);
-        stream_sync(stream_self());
-        assert_int_equal(((const uint32_t *) b->data)[CHAIN - 1], 2);
+        stream_sync(own_stream());
+        assert_int_equal(entries(b)[CHAIN - 1], 2);
         buffer_release(b);
     }
 }
@@ -352,8 +357,8 @@ static void submit_nested(void *payload, uint32_t block, uint32_t worker)
     (void) payload;
     (void) block;
     (void) worker;
-    stream_submit(stream_self(), &(JobSpec) {.finish = count_nested, .small = true});
-    stream_sync(stream_self());
+    submit_job(&(Job) {.finish = count_nested});
+    stream_sync(own_stream());
 }
 
 static void jobs_submit_jobs(void **state)
@@ -363,42 +368,59 @@ static void jobs_submit_jobs(void **state)
         pool_set_size(size);
         atomic_store(&nested_runs, 0);
         for (uint32_t i = 0; i < 20; i++)
-            stream_submit(stream_self(), &(JobSpec) {.run = submit_nested, .blocks = 3,
-                                                     .small = i % 2});
+            run_job(&(Job) {.run = submit_nested, .blocks = 3, .small = i % 2});
         stream_sync_all(); /* what the jobs submit comes after this one's positions */
         stream_sync_all();
         assert_int_equal(nested_runs, 60);
     }
 }
 
-static void fail_job(void *payload, uint32_t block, uint32_t worker)
-{
-    (void) block;
-    (void) worker;
-    ErrorRecord record = {.code = JIT_ERROR_COMPILE, .message = "from inside"};
-    stream_fail(payload, &record);
-}
-
+/* The first error of a stream is told once; what the command was to write has it. */
 static void errors_reach_the_owner(void **state)
 {
     (void) state;
-    Stream *stream = stream_self();
+    const ErrorRecord record = {.code = JIT_ERROR_COMPILE, .message = "from inside"};
+    Stream *stream = own_stream();
     assert_true(stream_check(stream));
-    stream_submit(stream, &(JobSpec) {.run = fail_job, .payload = stream, .blocks = 5});
-    stream_sync(stream);
-    error_clear();
-    assert_false(stream_check(stream));
-    assert_int_equal(error_code(), JIT_ERROR_COMPILE);
-    assert_string_equal(error_message(), "from inside");
-    assert_true(stream_check(stream));
+    for (int small = 0; small < 2; small++) {
+        uint32_t values[5] = {0};
+        Buffer *from = get_buffer(100), *to = get_buffer(100), *last = get_buffer(100);
+        Buffer *other = get_buffer(CHAIN * sizeof(uint32_t));
+        buffer_fail(from, &record);
+        buffer_fail(from, &(ErrorRecord) {.code = JIT_ERROR_STATE}); /* too late */
+        submit_job(&(Job) {.run = set_slowly, .payload = values, .blocks = 5,
+                           .small = small, .from = from, .to = to});
+        submit_job(&(Job) {.run = set_slowly, .payload = values, .blocks = 5,
+                           .small = small, .from = to, .to = last});
+        submit_link(NULL, other, false, small);
+        stream_sync(stream);
+        error_clear();
+        assert_false(stream_check(stream));
+        assert_int_equal(error_code(), JIT_ERROR_COMPILE);
+        assert_string_equal(error_message(), "from inside");
+        assert_true(stream_check(stream));
+        for (int i = 0; i < 3; i++) {
+            error_clear();
+            assert_false(stream_sync_buffer(i == 0 ? from : i == 1 ? to : last));
+            assert_string_equal(error_message(), "from inside");
+        }
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(values[i], 0); /* nothing was run */
+        assert_true(stream_sync_buffer(other));
+        assert_int_equal(entries(other)[CHAIN - 1], 1);
+        buffer_release(from);
+        buffer_release(to);
+        buffer_release(last);
+        buffer_release(other);
+    }
     error_clear();
 }
 
 static void *recycle_thread(void *pointer)
 {
     Stream **out = pointer;
-    *out = stream_self();
-    stream_submit(*out, &(JobSpec) {.run = run_slowly, .blocks = 2});
+    *out = own_stream();
+    run_job(&(Job) {.run = run_slowly, .blocks = 2});
     return NULL;
 }
 
@@ -421,13 +443,13 @@ static void streams_outlive_threads(void **state)
 static void restart_after_shutdown(void **state)
 {
     (void) state;
-    Buffer *survivor = buffer_get(CHAIN * sizeof(uint32_t));
+    Buffer *survivor = get_buffer(CHAIN * sizeof(uint32_t));
     for (uint32_t i = 0; i < 3; i++) {
         submit_link(i ? survivor : NULL, survivor, false, i % 2);
         stream_shutdown();
-        assert_int_equal(((const uint32_t *) survivor->data)[5], i + 1);
+        assert_int_equal(entries(survivor)[5], i + 1);
     }
-    stream_sync_buffer_write(survivor);
+    assert_true(stream_sync_buffer(survivor));
     buffer_release(survivor);
 }
 

@@ -234,9 +234,8 @@ static void fail(FuzzOutcome *out, const char *what)
 }
 
 /* One or two launches. */
-static bool launch_all(const RandomProgram *r, const Engine *engine,
-                       const Code *code, const FuzzJob *job, uint64_t *args,
-                       void *scratch, FuzzOutcome *out)
+static bool launch_all(const RandomProgram *r, const Code *code, const FuzzJob *job,
+                       uint64_t *args, void *scratch, FuzzOutcome *out)
 {
     Recorder recorder = { .log.append = record, .random = r };
     uint32_t lanes = job->lanes ? job->lanes : r->lanes;
@@ -276,7 +275,7 @@ static void execute(const RandomProgram *r, const Program *legal, const Engine *
     out->size = block_size(r);
     out->data = alloc_aligned(out->size);
     if (!args || !scratch || !out->data ||
-        !launch_all(r, engine, code, job, args, scratch, out))
+        !launch_all(r, code, job, args, scratch, out))
         fail(out, "run");
     alloc_free(args);
     alloc_free(scratch);
