@@ -439,6 +439,8 @@ static inline void run_affine(uint32_t a, uint32_t b, uint32_t size)
     Program *p = affine(a, b);
     Kernel *kernel = get(p);
     assert_non_null(kernel);
+    if (tier_is_due(kernel, launch_predict(kernel, size)))
+        cache_upgrade(kernel);
     Buffer *out = launch(kernel, p, size);
     cache_release(kernel);
     check_affine(out, size, a, b);

@@ -207,13 +207,13 @@ static void test_hit(void **state)
 {
     (void) state;
     Program *p = affine(3, 5), *q = chain(4);
-    ProgramKey key = key_compute(p, cache_environment());
+    ProgramKey key = key_compute(p, cache_environment(cpu_device()));
     assert_null(cache_find(p, &key));
-    Kernel *a = cache_get(p, &key, NULL, NULL);
+    Kernel *a = cache_get(p, &key, cpu_device(), NULL, NULL);
     assert_non_null(a);
     assert_string_equal(a->base.engine->name, "slow");
     assert_ptr_not_equal(a->program, p);
-    Kernel *b = cache_find(p, &key), *c = cache_get(p, &key, NULL, NULL), *d = get(q);
+    Kernel *b = cache_find(p, &key), *c = cache_get(p, &key, cpu_device(), NULL, NULL), *d = get(q);
     assert_ptr_equal(a, b);
     assert_ptr_equal(a, c);
     assert_ptr_not_equal(a, d);
@@ -245,7 +245,7 @@ static void test_collision(void **state)
     for (uint32_t i = 0; i < 6; ++i) {
         programs[i] = chain(i + 1);
         assert_null(cache_find(programs[i], &forged));
-        kernels[i] = cache_get(programs[i], &forged, NULL, NULL);
+        kernels[i] = cache_get(programs[i], &forged, cpu_device(), NULL, NULL);
         assert_non_null(kernels[i]);
     }
     assert_int_equal(cache_size(), 6);
@@ -343,7 +343,7 @@ static void test_bound(void **state)
         true, false, false, true, true, true, false, false
     };
     for (uint32_t i = 0; i < 8; ++i) {
-        ProgramKey key = key_compute(programs[i], cache_environment());
+        ProgramKey key = key_compute(programs[i], cache_environment(cpu_device()));
         Kernel *kernel = cache_find(programs[i], &key);
         assert_int_equal(kernel != NULL, expected[i]);
         cache_release(kernel);
@@ -371,7 +371,7 @@ static void test_table(void **state)
         Kernel *kernel = cache_find(p, &key);
         assert_int_equal(kernel != NULL, at < count);
         if (!kernel)
-            kernel = cache_get(p, &key, NULL, NULL);
+            kernel = cache_get(p, &key, cpu_device(), NULL, NULL);
         assert_int_equal(kernel->key.full.high, number);
         cache_release(kernel);
         if (at == count)
@@ -399,10 +399,10 @@ static void test_generalise(void **state)
 
     /* The slope differs: one parameter, one line. */
     Program *p = affine(4, 5);
-    ProgramKey key = key_compute(p, cache_environment());
+    ProgramKey key = key_compute(p, cache_environment(cpu_device()));
     assert_null(cache_find(p, &key));
     char context[] = "context";
-    Kernel *kernel = cache_get(p, &key, origin, context);
+    Kernel *kernel = cache_get(p, &key, cpu_device(), origin, context);
     assert_non_null(kernel);
     assert_int_equal(kernel->value_count, 1);
     assert_int_equal(kernel->value_literals[0], 0);
@@ -485,19 +485,22 @@ static void test_literal_text(void **state)
 static bool try_affine(uint32_t a, uint32_t b, uint64_t n)
 {
     Program *p = affine(a, b);
-    Buffer *out = buffer_get(4000);
+    Buffer *out = buffer_get(cpu_device(), 4000);
     alloc_fail_at(n);
     Kernel *kernel = get(p);
     bool ok = kernel != NULL;
     if (kernel) {
-        uint64_t args[1] = { (uint64_t) (uintptr_t) out->data };
-        LaunchSpec spec = { .kernel = kernel,
-                            .program = p,
-                            .size = 1000,
-                            .args = args,
-                            .writes = &out,
-                            .write_count = 1 };
-        ok = launch_submit(stream_self(), &spec);
+        uint64_t args[1] = { 0 };
+        const LaunchArray array = { out, 0, SLOT_WRITE };
+        Command *command = launch_create(&(LaunchSpec){ .device = cpu_device(),
+                                                        .kernel = kernel,
+                                                        .program = p,
+                                                        .size = 1000,
+                                                        .args = args,
+                                                        .arrays = &array,
+                                                        .array_count = 1 });
+        ok = command && stream_submit(stream_self(cpu_device()), command);
+        stream_run();
         if (ok)
             check_affine(out, 1000, a, b);
         cache_release(kernel);
@@ -518,9 +521,9 @@ static void test_hostile(void **state)
         cache_flush();
         run_affine(1, 1, 10);
         Program *p = affine(2, 1);
-        ProgramKey key = key_compute(p, cache_environment());
+        ProgramKey key = key_compute(p, cache_environment(cpu_device()));
         alloc_fail_at(n);
-        Kernel *kernel = cache_get(p, &key, NULL, NULL);
+        Kernel *kernel = cache_get(p, &key, cpu_device(), NULL, NULL);
         ok = alloc_steps() < n;
         alloc_fail_at(0);
         if (!kernel)

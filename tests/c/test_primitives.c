@@ -1,5 +1,5 @@
 /*
- * test_primitives.c -- reductions, dot products, scans, compression, counting sort
+ * test_primitives.c -- reductions, dot products, scans, compression
  *
  * Integers are compared with 64-bit arithmetic cut to the width, floating-point sums
  * with a second, plain implementation of the documented order (heads of reduce.c and
@@ -20,11 +20,14 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "device/cpu/mkperm.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/cpu_hints.h"
 #include "device/cpu/pool.h"
 #include "device/cpu/reduce.h"
 #include "device/cpu/reduce_lanes.h"
 #include "device/cpu/scan.h"
+#include "device/stream.h"
+#include "ir/reduce_rule.h"
 
 enum { MAX_SIZE = 1000000 };
 
@@ -273,9 +276,9 @@ static Value *values, *results;
 static int setup(void **state)
 {
     (void) state;
-    in = buffer_get(8 * MAX_SIZE);
-    second = buffer_get(8 * MAX_SIZE);
-    out = buffer_get(8 * MAX_SIZE);
+    in = buffer_get(cpu_device(), 8 * MAX_SIZE);
+    second = buffer_get(cpu_device(), 8 * MAX_SIZE);
+    out = buffer_get(cpu_device(), 8 * MAX_SIZE);
     values = malloc(MAX_SIZE * sizeof(Value));
     results = malloc(MAX_SIZE * sizeof(Value));
     return !in || !second || !out || !values || !results;
@@ -329,14 +332,14 @@ static void fill(const Type *t, ReduceOp op, Buffer *buffer, size_t count)
         else if (op == ReduceOpAnd)
             v.u |= random_bits() | random_bits() | random_bits();
         uint64_t bits = value_bits(t, v);
-        memcpy((char *) buffer->data + i * t->size, &bits, t->size);
+        memcpy((char *) buffer->address + i * t->size, &bits, t->size);
     }
 }
 
 static void read_values(const Type *t, Buffer *buffer, size_t count)
 {
     for (size_t i = 0; i < count; ++i)
-        values[i] = value_get(t, buffer->data, i);
+        values[i] = value_get(t, buffer->address, i);
 }
 
 static void check_bits(const Type *t, const void *array, size_t i, uint64_t expected,
@@ -353,16 +356,80 @@ static void check_bits(const Type *t, const void *array, size_t i, uint64_t expe
         (unsigned long long) found, (unsigned long long) expected);
 }
 
-static void count_call(void *payload, uint64_t ns)
+/* ------------------------------------------------------------------ commands */
+
+static void count_call(void *payload, const Command *command,
+                       const CommandResult *result)
 {
-    assert_true(ns < UINT64_C(1000000000000));
+    (void) command;
+    assert_null(result->error);
+    assert_true(result->ns < UINT64_C(1000000000000));
     ++*(int *) payload;
 }
 
-static void finish(Stream *stream)
+static void use(Command *c, uint32_t slot, Buffer *buffer, size_t bytes,
+                SlotAccess access)
 {
+    command_set_slot(c, slot, buffer, 0, bytes, access);
+}
+
+static Command *command_of(CommandKind kind, size_t size, uint32_t slots)
+{
+    Command *c = command_create(cpu_device(), kind, size, slots, 0);
+    assert_non_null(c);
+    return c;
+}
+
+/* Submit a command and wait for its end, of which one is told once. */
+static void run_command(Command *c)
+{
+    int calls = 0;
+    Stream *stream = stream_self(cpu_device());
+    c->timed = true;
+    c->done = count_call;
+    c->payload = &calls;
+    assert_true(stream_submit(stream, c));
     stream_sync(stream);
     assert_true(stream_check(stream));
+    assert_int_equal(calls, 1);
+}
+
+static void run_reduce(ReduceOp op, VarType type, size_t size, size_t block)
+{
+    size_t entry = type_info[type].size;
+    Command *c = command_of(COMMAND_REDUCE, size, 2);
+    use(c, 0, in, size * entry, SLOT_READ);
+    use(c, 1, out, size / block * entry, SLOT_WRITE);
+    c->reduce.op = op;
+    c->reduce.type = type;
+    c->reduce.block = block;
+    run_command(c);
+}
+
+static void run_dot(VarType type, size_t size, bool a_scalar, bool b_scalar)
+{
+    size_t entry = type_info[type].size;
+    Command *c = command_of(COMMAND_DOT, size, 3);
+    use(c, 0, in, a_scalar ? entry : size * entry, SLOT_READ);
+    use(c, 1, second, b_scalar ? entry : size * entry, SLOT_READ);
+    use(c, 2, out, entry, SLOT_WRITE);
+    c->dot.type = type;
+    run_command(c);
+}
+
+static void run_scan(ReduceOp op, VarType type, Buffer *from, size_t size, size_t block,
+                     bool exclusive, bool reverse, Buffer *to)
+{
+    size_t bytes = size * type_info[type].size;
+    Command *c = command_of(COMMAND_PREFIX, size, 2);
+    use(c, 0, from, bytes, SLOT_READ);
+    use(c, 1, to, bytes, SLOT_WRITE);
+    c->reduce.op = op;
+    c->reduce.type = type;
+    c->reduce.block = block;
+    c->reduce.exclusive = exclusive;
+    c->reduce.reverse = reverse;
+    run_command(c);
 }
 
 /* --------------------------------------------------------------- reductions */
@@ -376,17 +443,13 @@ static void check_reduce(const Type *t, ReduceOp op, size_t size, size_t block)
     for (size_t k = 0; k < 3; ++k) {
         if (!reduce_lanes_use(isas[k]))
             continue;
-        int calls = 0;
-        memset(out->data, 0xa5, (size / block + 1) * t->size);
-        assert_true(reduce_submit(stream_self(), op, t->type, in, size, block, out,
-                                  count_call, &calls));
-        finish(stream_self());
-        assert_int_equal(calls, 1);
+        memset(out->address, 0xa5, (size / block + 1) * t->size);
+        run_reduce(op, t->type, size, block);
         for (size_t i = 0; i < size / block; ++i)
-            check_bits(t, out->data, i, value_bits(t, results[i]), "reduction", size,
+            check_bits(t, out->address, i, value_bits(t, results[i]), "reduction", size,
                        block);
         for (size_t i = 0; i < t->size; ++i) /* nothing is written behind the end */
-            assert_int_equal(((uint8_t *) out->data)[size / block * t->size + i], 0xa5);
+            assert_int_equal(((uint8_t *) out->address)[size / block * t->size + i], 0xa5);
     }
 }
 
@@ -399,15 +462,15 @@ static void test_reduce_sizes(void **state)
             bool expected =
                 op != ReduceOpIdentity &&
                 (op >= ReduceOpAnd ? types[i].kind != 'f' : types[i].kind != 'b');
-            assert_int_equal(reduce_supported(op, types[i].type), expected);
+            assert_int_equal(reduce_rule_defined(op, types[i].type), expected);
             for (size_t k = 0; expected && k < sizeof sizes / sizeof sizes[0]; ++k)
                 check_reduce(&types[i], op, sizes[k], sizes[k]);
             if (expected)
                 check_reduce(&types[i], op, MAX_SIZE, MAX_SIZE);
         }
-    assert_false(reduce_supported(ReduceOpAdd, VarTypePointer));
-    assert_false(reduce_supported(ReduceOpAdd, VarTypeCount));
-    assert_false(reduce_supported(ReduceOpCount, VarTypeInt32));
+    assert_false(reduce_rule_defined(ReduceOpAdd, VarTypePointer));
+    assert_false(reduce_rule_defined(ReduceOpAdd, VarTypeCount));
+    assert_false(reduce_rule_defined(ReduceOpCount, VarTypeInt32));
 }
 
 static void test_reduce_blocks(void **state)
@@ -416,7 +479,7 @@ static void test_reduce_blocks(void **state)
     static const size_t long_blocks[] = { 127, 128, 1000, 4095, 4097, 65537, 140000 };
     for (ReduceOp op = ReduceOpAdd; op < ReduceOpCount; ++op)
         for (size_t i = 0; i < TYPES; ++i) {
-            if (!reduce_supported(op, types[i].type))
+            if (!reduce_rule_defined(op, types[i].type))
                 continue;
             for (size_t block = 1; block <= 70; ++block)
                 check_reduce(&types[i], op, block * (1 + random_bits() % 300), block);
@@ -461,15 +524,12 @@ static void test_reduce_special(void **state)
                 continue;
             for (size_t j = 0; j < 32; ++j) {
                 uint64_t bits = value_bits(t, (Value){ .f = rows[j / 4][j % 4] });
-                memcpy((char *) in->data + j * t->size, &bits, t->size);
+                memcpy((char *) in->address + j * t->size, &bits, t->size);
             }
             for (int max = 0; max < 2; ++max) {
-                assert_true(reduce_submit(stream_self(),
-                                          max ? ReduceOpMax : ReduceOpMin, t->type, in,
-                                          32, 4, out, NULL, NULL));
-                finish(stream_self());
+                run_reduce(max ? ReduceOpMax : ReduceOpMin, t->type, 32, 4);
                 for (size_t j = 0; j < 8; ++j)
-                    check_bits(t, out->data, j,
+                    check_bits(t, out->address, j,
                                value_bits(t, (Value){ .f = max ? most[j] : least[j] }),
                                "special values", 32, 4);
             }
@@ -480,21 +540,19 @@ static void test_reduce_special(void **state)
 static void test_reduce_accuracy(void **state)
 {
     (void) state;
-    float *f = in->data;
+    float *f = in->address;
     long double exact = 0, magnitude = 0;
     for (size_t i = 0; i < MAX_SIZE; ++i) {
         f[i] = (float) random_float(ReduceOpAdd) + 0.5f;
         exact += (long double) f[i];
         magnitude += fabsl((long double) f[i]);
     }
-    assert_true(reduce_submit(stream_self(), ReduceOpAdd, VarTypeFloat32, in, MAX_SIZE,
-                              MAX_SIZE, out, NULL, NULL));
-    finish(stream_self());
+    run_reduce(ReduceOpAdd, VarTypeFloat32, MAX_SIZE, MAX_SIZE);
     /* 64 + 16 + 6 roundings in a chunk, at most 7 above. */
     long double bound = 93 * FLT_EPSILON / 2 * magnitude;
-    assert_true(fabsl((long double) *(float *) out->data - exact) < bound);
+    assert_true(fabsl((long double) *(float *) out->address - exact) < bound);
     /* Roundings are not all in one direction. */
-    assert_true(fabsl((long double) *(float *) out->data - exact) < bound / 50);
+    assert_true(fabsl((long double) *(float *) out->address - exact) < bound / 50);
 }
 
 static void test_reduce_identity(void **state)
@@ -504,42 +562,53 @@ static void test_reduce_identity(void **state)
         for (size_t i = 0; i < TYPES; ++i) {
             const Type *t = &types[i];
             uint64_t bits = 1;
-            assert_int_equal(reduce_identity(op, t->type, &bits),
-                             reduce_supported(op, t->type));
-            if (!reduce_supported(op, t->type))
+            assert_int_equal(reduce_rule_identity(op, t->type, &bits),
+                             reduce_rule_defined(op, t->type));
+            if (!reduce_rule_defined(op, t->type))
                 continue;
             if (t->size < 8)
                 assert_int_equal(bits >> 8 * t->size, 0);
             fill(t, op, in, 100);
             for (size_t k = 0; k < 100; ++k) {
-                Value v = value_get(t, in->data, k),
+                Value v = value_get(t, in->address, k),
                       sum = combine(t, op, value_get(t, &bits, 0), v);
                 if (t->kind != 'f' || !isnan(v.f))
-                    check_bits(t, in->data, k, value_bits(t, sum), "identity", 100, 1);
+                    check_bits(t, in->address, k, value_bits(t, sum), "identity", 100, 1);
             }
         }
     uint64_t bits = 1;
-    assert_true(reduce_identity(ReduceOpIdentity, VarTypeFloat32, &bits));
+    assert_true(reduce_rule_identity(ReduceOpIdentity, VarTypeFloat32, &bits));
     assert_int_equal(bits, 0);
-    assert_true(reduce_identity(ReduceOpAnd, VarTypeBool, &bits));
+    assert_true(reduce_rule_identity(ReduceOpAnd, VarTypeBool, &bits));
     assert_int_equal(bits, 1);
 }
 
+static void expect_refused(uint32_t result)
+{
+    assert_int_equal(result, 0);
+    assert_int_equal(error_code(), JIT_ERROR_ARGUMENT);
+    error_clear();
+}
+
+/* What commands are not made for is refused before. */
 static void test_reduce_errors(void **state)
 {
     (void) state;
-    Stream *s = stream_self();
-    assert_false(
-        reduce_submit(s, ReduceOpAnd, VarTypeFloat32, in, 4, 4, out, NULL, NULL));
-    assert_int_equal(error_code(), JIT_ERROR_ARGUMENT);
-    assert_false(
-        reduce_submit(s, ReduceOpAdd, VarTypeFloat32, in, 4, 3, out, NULL, NULL));
-    assert_false(
-        reduce_submit(s, ReduceOpAdd, VarTypeFloat32, in, 4, 0, out, NULL, NULL));
-    assert_false(
-        reduce_dot_submit(s, VarTypeInt32, in, false, in, false, 4, out, NULL, NULL));
-    assert_false(scan_submit(s, ReduceOpAdd, VarTypeBool, in, 4, 4, false, false, out,
-                             NULL, NULL));
+    const uint32_t zeros[4] = { 0 };
+    assert_true(jit_init(JitBackendLLVM));
+    uint32_t f = jit_var_mem_copy(JitBackendLLVM, VarTypeFloat32, zeros, 4);
+    uint32_t i = jit_var_mem_copy(JitBackendLLVM, VarTypeInt32, zeros, 4);
+    uint32_t b = jit_var_mem_copy(JitBackendLLVM, VarTypeBool, zeros, 4);
+    assert_true(f && i && b);
+    expect_refused(jit_var_reduce(f, ReduceOpAnd));
+    expect_refused(jit_var_block_reduce(ReduceOpAdd, f, 3));
+    expect_refused(jit_var_block_reduce(ReduceOpAdd, f, 0));
+    expect_refused(jit_var_reduce_dot(i, i));
+    expect_refused(jit_var_block_prefix_reduce(ReduceOpAdd, b, 4, 0, 0));
+    jit_var_dec_ref(f);
+    jit_var_dec_ref(i);
+    jit_var_dec_ref(b);
+    assert_int_equal(jit_shutdown(1), 0);
     assert_false(reduce_lanes_use("mmx"));
     error_clear();
 }
@@ -584,19 +653,15 @@ static void check_dot(const Type *t, size_t size, bool a_scalar, bool b_scalar)
     fill(t, ReduceOpAdd, in, size);
     fill(t, ReduceOpAdd, second, size);
     for (size_t i = 0; i < size; ++i) {
-        values[i] = value_get(t, in->data, i);
-        results[i] = value_get(t, second->data, i);
+        values[i] = value_get(t, in->address, i);
+        results[i] = value_get(t, second->address, i);
     }
     Value expected = reference_dot(t, values, a_scalar, results, b_scalar, size);
     for (size_t k = 0; k < 3; ++k) {
-        int calls = 0;
         if (!reduce_lanes_use(isas[k]))
             continue;
-        assert_true(reduce_dot_submit(stream_self(), t->type, in, a_scalar, second,
-                                      b_scalar, size, out, count_call, &calls));
-        finish(stream_self());
-        assert_int_equal(calls, 1);
-        check_bits(t, out->data, 0, value_bits(t, expected), "dot product", size, size);
+        run_dot(t->type, size, a_scalar, b_scalar);
+        check_bits(t, out->address, 0, value_bits(t, expected), "dot product", size, size);
     }
 }
 
@@ -614,14 +679,14 @@ static void test_dot(void **state)
 
 /* -------------------------------------------------------------------- scans */
 
-/* What scan_submit() has to give, as entries, in 'results'. */
+/* What a scan has to give, as entries, in 'results'. */
 static void expect_scan(const Type *t, ReduceOp op, size_t size, size_t block,
                         bool exclusive, bool reverse)
 {
     Value *x = malloc(2 * block * sizeof(Value)), *y = x + block;
     assert_non_null(x);
     uint64_t identity;
-    assert_true(reduce_identity(op, t->type, &identity));
+    assert_true(reduce_rule_identity(op, t->type, &identity));
     for (size_t base = 0; base < size; base += block) {
         for (size_t i = 0; i < block; ++i)
             x[i] = values[base + (reverse ? block - 1 - i : i)];
@@ -644,19 +709,15 @@ static void check_scan(const Type *t, ReduceOp op, size_t size, size_t block)
             if (!reduce_lanes_use(isas[k]))
                 continue;
             bool in_place = (flags + k) % 2;
-            int calls = 0;
             Buffer *target = out;
             if (in_place) {
-                memcpy(second->data, in->data, size * t->size);
+                memcpy(second->address, in->address, size * t->size);
                 target = second;
             }
-            assert_true(scan_submit(stream_self(), op, t->type, in_place ? second : in,
-                                    size, block, flags & 1, flags & 2, target,
-                                    count_call, &calls));
-            finish(stream_self());
-            assert_int_equal(calls, 1);
+            run_scan(op, t->type, in_place ? second : in, size, block, flags & 1,
+                     flags & 2, target);
             for (size_t i = 0; i < size; ++i)
-                check_bits(t, target->data, i, value_bits(t, results[i]), "scan", size,
+                check_bits(t, target->address, i, value_bits(t, results[i]), "scan", size,
                            block);
         }
     }
@@ -670,7 +731,7 @@ static void test_scan_sizes(void **state)
     for (ReduceOp op = ReduceOpAdd; op < ReduceOpCount; ++op)
         for (size_t i = 0; i < TYPES; ++i)
             for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k)
-                if (reduce_supported(op, types[i].type))
+                if (reduce_rule_defined(op, types[i].type))
                     check_scan(&types[i], op, sizes[k], sizes[k]);
 }
 
@@ -682,7 +743,7 @@ static void test_scan_blocks(void **state)
     for (ReduceOp op = ReduceOpAdd; op < ReduceOpCount; ++op)
         for (size_t i = 0; i < TYPES; ++i)
             for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; ++k)
-                if (reduce_supported(op, types[i].type))
+                if (reduce_rule_defined(op, types[i].type))
                     check_scan(&types[i], op, blocks[k] * (9000 / blocks[k] + 3),
                                blocks[k]);
 }
@@ -706,11 +767,9 @@ static void test_scan_threads(void **state)
 /* Sums within blocks of a size at which results bypass the cache. */
 static void check_large(Buffer *a, Buffer *b, size_t size, size_t block, int flags)
 {
-    const uint32_t *x = a->data, *y = b->data;
-    memset(b->data, 0xa5, 4 * size);
-    assert_true(scan_submit(stream_self(), ReduceOpAdd, VarTypeUInt32, a, size, block,
-                            flags & 1, flags & 2, b, NULL, NULL));
-    finish(stream_self());
+    const uint32_t *x = a->address, *y = b->address;
+    memset(b->address, 0xa5, 4 * size);
+    run_scan(ReduceOpAdd, VarTypeUInt32, a, size, block, flags & 1, flags & 2, b);
     uint32_t sum = 0;
     for (size_t i = 0; i < size; ++i) {
         size_t base = i - i % block;
@@ -727,12 +786,12 @@ static void test_scan_large(void **state)
     (void) state;
     enum { BLOCK = 100003 };
     size_t blocks = 24;
-    while (!buffer_bypasses(4 * blocks * BLOCK))
+    while (!cpu_hints_bypass(4 * blocks * BLOCK))
         blocks *= 2;
     size_t size = blocks * BLOCK;
-    Buffer *a = buffer_get(4 * size), *b = buffer_get(4 * size);
+    Buffer *a = buffer_get(cpu_device(), 4 * size), *b = buffer_get(cpu_device(), 4 * size);
     assert_true(a && b);
-    uint32_t *x = a->data;
+    uint32_t *x = a->address;
     for (size_t i = 0; i < size; ++i)
         x[i] = (uint32_t) random_bits();
     for (size_t k = 0; k < 3; ++k)
@@ -748,12 +807,10 @@ static void test_scan_large(void **state)
 static void test_scan_monotonic(void **state)
 {
     (void) state;
-    float *f = in->data, *sums = out->data;
+    float *f = in->address, *sums = out->address;
     for (size_t i = 0; i < MAX_SIZE; ++i)
         f[i] = random_bits() % 3 ? fabsf((float) random_float(ReduceOpAdd)) : 1e-5f;
-    assert_true(scan_submit(stream_self(), ReduceOpAdd, VarTypeFloat32, in, MAX_SIZE,
-                            MAX_SIZE, false, false, out, NULL, NULL));
-    finish(stream_self());
+    run_scan(ReduceOpAdd, VarTypeFloat32, in, MAX_SIZE, MAX_SIZE, false, false, out);
     for (size_t i = 1; i < MAX_SIZE; ++i)
         assert_true(sums[i] >= sums[i - 1]);
 }
@@ -762,16 +819,20 @@ static void test_scan_monotonic(void **state)
 
 static void check_compress(size_t size, unsigned period)
 {
-    uint8_t *mask = in->data;
+    uint8_t *mask = in->address;
     for (size_t i = 0; i < size; ++i)
         mask[i] = period && random_bits() % period == 0;
     for (size_t k = 0; k < 3; ++k) {
         if (!reduce_lanes_use(isas[k]))
             continue;
-        uint32_t count = 1, *found = out->data;
-        uint64_t ns;
-        memset(out->data, 0xa5, (size + 1) * sizeof(uint32_t));
-        assert_true(scan_compress(stream_self(), in, size, out, &count, &ns));
+        uint32_t count, *found = out->address;
+        memset(out->address, 0xa5, (size + 1) * sizeof(uint32_t));
+        Command *c = command_of(COMMAND_COMPRESS, size, 3);
+        use(c, 0, in, size, SLOT_READ);
+        use(c, 1, out, size * sizeof(uint32_t), SLOT_WRITE);
+        use(c, 2, second, sizeof(uint32_t), SLOT_WRITE);
+        run_command(c);
+        memcpy(&count, second->address, sizeof count);
         size_t next = 0;
         for (size_t i = 0; i < size; ++i)
             if (mask[i])
@@ -785,7 +846,7 @@ static void test_compress(void **state)
 {
     (void) state;
     static const size_t sizes[] = {
-        0, 1, 2, 15, 16, 17, 63, 64, 65, 1000, 65536, 65537
+        1, 2, 15, 16, 17, 63, 64, 65, 1000, 65536, 65537
     };
     static const unsigned periods[] = { 0, 1, 2, 3, 100 };
     for (size_t p = 0; p < 5; ++p) {
@@ -799,80 +860,6 @@ static void test_compress(void **state)
     assert_true(pool_set_size(2));
 }
 
-/* ------------------------------------------------------------ counting sort */
-
-static void check_mkperm(uint32_t size, uint32_t block, uint32_t buckets, bool skewed)
-{
-    uint32_t *keys = in->data, *perm = out->data, *offsets = second->data, unique;
-    uint64_t ns;
-    for (uint32_t i = 0; i < size; ++i)
-        keys[i] =
-            (uint32_t) (random_bits() % (skewed && random_bits() % 4 ? 1 : buckets));
-    assert_true(mkperm_run(stream_self(), keys, size, block, buckets, perm, offsets,
-                           &unique, &ns));
-    uint32_t next = 0, records = 0;
-    for (uint64_t first = 0; first < size; first += block) {
-        uint32_t end = first + block < size ? (uint32_t) (first + block) : size;
-        for (uint32_t bucket = 0; bucket < buckets; ++bucket) {
-            uint32_t start = next;
-            for (uint32_t i = (uint32_t) first; i < end; ++i)
-                if (keys[i] == bucket)
-                    assert_int_equal(perm[next++], i);
-            if (next == start)
-                continue;
-            const uint32_t expected[] = { bucket, start, next - start, 0 };
-            assert_memory_equal(offsets + 4 * (size_t) records, expected,
-                                sizeof expected);
-            ++records;
-        }
-    }
-    assert_int_equal(unique, records);
-    memset(perm, 0xff, size * sizeof(uint32_t));
-    assert_true(mkperm_run(stream_self(), keys, size, block, buckets, perm, NULL,
-                           &unique, NULL));
-    for (uint32_t i = 0; i < size; ++i)
-        assert_true(perm[i] < size);
-}
-
-static void test_mkperm(void **state)
-{
-    (void) state;
-    for (uint32_t threads = 0; threads < 6; ++threads) {
-        assert_true(pool_set_size(threads));
-        check_mkperm(1, 1, 1, false);
-        check_mkperm(1000, 1000, 7, false);
-        check_mkperm(1000, 100, 13, false);
-        check_mkperm(1000, 3, 5, true);
-        check_mkperm(1001, 64, 5, true);
-        check_mkperm(200000, 200000, 9, true);
-        check_mkperm(200000, 70000, 9, false);
-        check_mkperm(200000, 1000, 3, false);
-        check_mkperm(3000, 3000, 4000, false);
-        check_mkperm(5, UINT32_MAX, 3, false);
-    }
-    assert_true(pool_set_size(2));
-}
-
-static void test_mkperm_errors(void **state)
-{
-    (void) state;
-    uint32_t *keys = in->data, *perm = out->data, unique = 9;
-    memset(keys, 0, 400000);
-    keys[40000] = 9;
-    keys[90000] = UINT32_MAX;
-    for (uint32_t block = 1000; block <= 100000; block *= 10) {
-        assert_false(mkperm_run(stream_self(), keys, 100000, block, 5, perm, NULL,
-                                &unique, NULL));
-        assert_int_equal(error_code(), JIT_ERROR_ARGUMENT);
-        assert_non_null(strstr(error_message(), "key 9 at position 40000"));
-        assert_int_equal(unique, 0);
-    }
-    assert_false(mkperm_run(stream_self(), keys, 5, 0, 5, perm, NULL, &unique, NULL));
-    assert_false(mkperm_run(stream_self(), keys, 5, 5, 0, perm, NULL, &unique, NULL));
-    assert_true(mkperm_run(stream_self(), keys, 0, 5, 5, perm, NULL, &unique, NULL));
-    error_clear();
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -883,7 +870,6 @@ int main(void)
         cmocka_unit_test(test_scan_sizes),      cmocka_unit_test(test_scan_blocks),
         cmocka_unit_test(test_scan_threads),    cmocka_unit_test(test_scan_large),
         cmocka_unit_test(test_scan_monotonic),  cmocka_unit_test(test_compress),
-        cmocka_unit_test(test_mkperm),          cmocka_unit_test(test_mkperm_errors),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

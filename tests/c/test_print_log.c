@@ -232,12 +232,11 @@ static void test_threads(void **state)
 /* ----------------------------------------------------------------- launches */
 
 /* Prints the lane's number where it is even, from the last lane to the first. */
-static void backwards_launch(const EngineCode *code, const uint64_t *args,
-                             uint32_t begin, uint32_t end, uint32_t worker,
-                             void *scratch)
+static void backwards_launch(const CpuCode *code, const uint64_t *args, uint32_t begin,
+                             uint32_t end, uint32_t worker, void *scratch)
 {
     (void) worker, (void) scratch;
-    uint32_t slot = program_find_param(code->program, PARAM_PRINT);
+    uint32_t slot = program_find_param(fake_code(code)->program, PARAM_PRINT);
     PrintLog *log = (PrintLog *) (uintptr_t) args[slot];
     for (uint32_t lane = end; lane-- > begin;) {
         uint8_t mask = lane % 2 == 0;
@@ -250,14 +249,13 @@ typedef struct Outcome {
     uint64_t lost;
 } Outcome;
 
-static void check_evens(void *payload, uint64_t ns, const CheckReport *reports,
-                        uint32_t count, const PrintRecords *prints)
+static void check_evens(void *payload, const LaunchResult *result)
 {
-    (void) ns;
+    const PrintRecords *prints = result->prints;
     Outcome *outcome = payload;
     outcome->calls++;
-    assert_null(reports);
-    assert_int_equal(count, 0);
+    assert_null(result->error);
+    assert_int_equal(result->report_count, 0);
     assert_non_null(prints);
     outcome->count = prints->count;
     outcome->lost = prints->lost;
@@ -289,13 +287,10 @@ static Program *print_lane(uint32_t literal)
 /* Its kernel, whose code is run by backwards_launch(). */
 static Kernel *get_backwards(const Program *p)
 {
-    static Engine backwards;
-    backwards = slow;
-    backwards.launch = backwards_launch;
     Kernel *kernel = get(p);
     if (!kernel)
         fail_msg("%s", error_message());
-    kernel->base.engine = &backwards;
+    ((CpuCode *) (void *) kernel->base.code)->run = backwards_launch;
     return kernel;
 }
 
@@ -304,14 +299,15 @@ static void launch_printing(uint32_t literal, uint32_t size, Outcome *outcome)
     Program *p = print_lane(literal);
     Kernel *kernel = get_backwards(p);
     uint64_t args[1] = { 12345 }; /* whatever is there for the log is replaced */
-    LaunchSpec spec = { .kernel = kernel, .program = p, .size = size, .args = args,
-                        .done = check_evens, .payload = outcome };
-    assert_true(launch_submit(stream_self(), &spec));
-    stream_sync(stream_self());
+    LaunchSpec spec = { .device = cpu_device(), .kernel = kernel, .program = p,
+                        .size = size, .args = args, .done = check_evens,
+                        .payload = outcome };
+    submit(launch_create(&spec));
+    stream_sync(stream_self(cpu_device()));
     /* Without anybody to tell, printing goes nowhere. */
     spec.done = NULL;
-    assert_true(launch_submit(stream_self(), &spec));
-    stream_sync(stream_self());
+    submit(launch_create(&spec));
+    stream_sync(stream_self(cpu_device()));
     cache_release(kernel);
     program_free(p);
 }
@@ -365,14 +361,18 @@ static void test_hostile_launch(void **state)
     uint64_t args[1] = { 0 };
     Outcome outcome = { 0 };
     uint32_t refused = 0;
-    LaunchSpec spec = { .kernel = kernel, .program = p, .size = 10, .args = args,
-                        .done = check_evens, .payload = &outcome };
+    LaunchSpec spec = { .device = cpu_device(), .kernel = kernel, .program = p,
+                        .size = 10, .args = args, .done = check_evens,
+                        .payload = &outcome };
+    Stream *stream = stream_self(cpu_device());
     for (uint64_t n = 1;; ++n) {
         assert_true(n < 100);
         alloc_fail_at(n);
-        bool ok = launch_submit(stream_self(), &spec), failed = alloc_steps() >= n;
+        Command *command = launch_create(&spec);
+        bool ok = command && stream_submit(stream, command);
+        bool failed = alloc_steps() >= n;
         alloc_fail_at(0);
-        stream_sync(stream_self());
+        stream_sync(stream);
         assert_true(ok || failed); /* the stream can do without some memory */
         assert_int_equal(outcome.calls, ok);
         outcome.calls = 0;

@@ -1,6 +1,6 @@
 /*
- * test_tier.c -- launches, the choice of engines, upgrades, kernels on disk, threads,
- * fork, exit
+ * test_tier.c -- launches, their costs, the choice of engines, upgrades, kernels on disk,
+ * threads, fork
  *
  * Runs on fake engines, a last test on the library's own; what kernels compute is
  * compared with plain C expressions.
@@ -18,7 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "device/cpu/cpu_launch.h"
 #include "fake_engine.h"
+#include "kernel/cost.h"
 
 /* ------------------------------------------------------------------ launches */
 
@@ -28,16 +30,16 @@ typedef struct Outcome {
     uint64_t ns;
 } Outcome;
 
-static void record(void *payload, uint64_t ns, const CheckReport *reports,
-                   uint32_t count, const PrintRecords *prints)
+static void record(void *payload, const LaunchResult *result)
 {
     Outcome *outcome = payload;
-    assert_null(prints);
+    assert_null(result->error);
+    assert_null(result->prints);
     outcome->calls++;
-    outcome->ns = ns;
-    outcome->count = count;
-    if (count)
-        outcome->report = reports[0];
+    outcome->ns = result->ns;
+    outcome->count = result->report_count;
+    if (outcome->count)
+        outcome->report = result->reports[0];
 }
 
 static void test_done(void **state)
@@ -46,20 +48,21 @@ static void test_done(void **state)
     for (uint32_t size = 0; size <= 300000; size = size * 7 + 50) {
         Program *p = checked();
         Kernel *kernel = get(p);
-        Buffer *out = buffer_get((size_t) size * 4 + 4);
-        uint64_t args[1] = { (uint64_t) (uintptr_t) out->data }, bound = 60;
+        Buffer *out = buffer_get(cpu_device(), (size_t) size * 4 + 4);
+        uint64_t args[1] = { 0 }, bound = 60;
+        const LaunchArray array = { out, 0, SLOT_WRITE };
         Outcome outcome = { 0 };
-        LaunchSpec spec = { .kernel = kernel,
-                            .program = p,
-                            .size = size,
-                            .args = args,
-                            .writes = &out,
-                            .write_count = 1,
-                            .check_bounds = &bound,
-                            .done = record,
-                            .payload = &outcome };
-        assert_true(launch_submit(stream_self(), &spec));
-        stream_sync(stream_self());
+        submit(launch_create(&(LaunchSpec){ .device = cpu_device(),
+                                            .kernel = kernel,
+                                            .program = p,
+                                            .size = size,
+                                            .args = args,
+                                            .arrays = &array,
+                                            .array_count = 1,
+                                            .check_bounds = &bound,
+                                            .done = record,
+                                            .payload = &outcome }));
+        stream_sync(stream_self(cpu_device()));
         assert_int_equal(outcome.calls, 1);
         assert_int_equal(outcome.count, 1);
         assert_int_equal(outcome.report.count, size > 60 ? size - 60 : 0);
@@ -103,47 +106,43 @@ static Program *calling(Program *callable, uint32_t times)
     return p;
 }
 
+static const Engine priced = { .name = "priced", .lane_ps = 7, .step_ps = 1100 };
+
 /* What a Program costs beyond another of the same form. Frees both. */
-static KernelCosts difference(Program *p, Program *q)
+static CpuCost difference(Program *p, Program *q)
 {
-    KernelCosts a, b;
-    assert_true(launch_costs(p, &a));
-    assert_true(launch_costs(q, &b));
-    assert_true(a.base > b.base && a.better > b.better && a.step > b.step);
+    CpuCost a = cost_find(p, &priced), b = cost_find(q, &priced);
+    assert_true(a.lane > b.lane && a.step > b.step);
     assert_int_equal(a.loops, b.loops);
     program_free(p);
     program_free(q);
-    return (KernelCosts){ a.base - b.base, a.better - b.better, a.step - b.step,
-                          a.loops };
+    return (CpuCost){ a.lane - b.lane, a.step - b.step, a.loops };
 }
 
-/* Loops count 16 times a level up to a bound, callables once for each call. */
+/* Bodies count once: how often a loop runs is not known, nor which callable is called. */
 static void test_costs(void **state)
 {
     (void) state;
-    KernelCosts one = difference(deep(0, 11), deep(0, 1));
+    CpuCost one = difference(deep(0, 11), deep(0, 1));
     assert_false(one.loops);
+    assert_int_equal(one.lane, 10 * priced.lane_ps);
+    assert_int_equal(one.step, 10 * priced.step_ps);
     for (uint32_t depth = 1; depth < 10; depth = depth * 2 + 1) {
-        uint64_t times = depth < 3 ? 1u << 4 * depth : 4096;
-        KernelCosts more = difference(deep(depth, 11), deep(depth, 1));
+        CpuCost more = difference(deep(depth, 11), deep(depth, 1));
         assert_true(more.loops);
-        assert_true(more.base == one.base * times);
-        assert_true(more.better == one.better * times);
-        assert_true(more.step == one.step * times);
+        assert_true(more.lane == one.lane && more.step == one.step);
     }
     for (uint32_t times = 1; times < 4; ++times) {
-        KernelCosts more =
+        CpuCost more =
             difference(calling(deep(1, 11), times), calling(deep(1, 1), times));
         assert_true(more.loops);
-        assert_true(more.base == 16 * times * one.base);
-        assert_true(more.step == 16 * times * one.step);
+        assert_true(more.lane == one.lane && more.step == one.step);
     }
     /* No product of costs and lanes overflows. */
+    static const Engine dear = { .lane_ps = UINT16_MAX, .step_ps = UINT16_MAX };
     Program *p = deep(5, 1000000);
-    KernelCosts most;
-    assert_true(launch_costs(p, &most));
-    assert_true(most.base <= UINT64_MAX / UINT32_MAX / 2);
-    assert_true(most.better <= UINT64_MAX / UINT32_MAX / 2);
+    CpuCost most = cost_find(p, &dear);
+    assert_true(most.lane <= UINT64_MAX / UINT32_MAX / 2);
     assert_true(most.step <= UINT64_MAX / UINT32_MAX / 2);
     program_free(p);
 }
@@ -152,7 +151,7 @@ static void test_sizes(void **state)
 {
     (void) state;
     static const uint32_t sizes[] = { 1, 16, 63, 64, 65, 16384, 16385, 1000003 };
-    uint32_t before = launch_block_size();
+    uint32_t before = cpu_launch_block_size();
     assert_int_equal(before, 16384);
     for (uint32_t threads = 0; threads < 4; ++threads) {
         pool_set_size(threads);
@@ -162,12 +161,12 @@ static void test_sizes(void **state)
             run_affine(3, 5, sizes[i]);
         }
     }
-    launch_set_block_size(100);
-    assert_int_equal(launch_block_size(), 128);
+    cpu_launch_set_block_size(100);
+    assert_int_equal(cpu_launch_block_size(), 128);
     run_affine(3, 5, 100000);
-    launch_set_block_size(0);
-    assert_int_equal(launch_block_size(), 64);
-    launch_set_block_size(before);
+    cpu_launch_set_block_size(0);
+    assert_int_equal(cpu_launch_block_size(), 64);
+    cpu_launch_set_block_size(before);
     pool_set_size(2);
 }
 
@@ -186,7 +185,7 @@ static void test_flush_while_running(void **state)
     assert_int_equal(slow_state.live, 1);
     gate_set(&slow_state.launch_gate, false);
     check_affine(out, SIZE, 3, 5);
-    stream_sync(stream_self());
+    stream_sync(stream_self(cpu_device()));
     assert_int_equal(slow_state.live, 0);
     buffer_release(out);
     program_free(p);
@@ -194,6 +193,21 @@ static void test_flush_while_running(void **state)
 }
 
 /* --------------------------------------------------------------------- tiers */
+
+/* As an evaluation does it: what is due is compiled before the launch. */
+static Buffer *launch_due(Kernel *kernel, const Program *p, uint32_t size)
+{
+    if (tier_is_due(kernel, launch_predict(kernel, size)))
+        cache_upgrade(kernel);
+    return launch(kernel, p, size);
+}
+
+static void launch_affine(Kernel *kernel, const Program *p, uint32_t size)
+{
+    Buffer *out = launch_due(kernel, p, size);
+    check_affine(out, size, 3, 5);
+    buffer_release(out);
+}
 
 static void test_upgrade(void **state)
 {
@@ -203,24 +217,51 @@ static void test_upgrade(void **state)
     Program *p = affine(3, 5);
     Kernel *kernel = get(p);
     assert_ptr_equal(kernel->base.engine, &slow);
-    assert_int_equal(kernel->estimate_ns, 50000);
+    assert_int_equal(kernel->estimate_ns, 50001);
     /* Tiny launches add up. */
+    uint64_t expected = launch_predict(kernel, 64);
     for (uint32_t i = 0; i < 20000 && !atomic_load(&kernel->upgraded); ++i) {
-        Buffer *out = launch(kernel, p, 64);
-        check_affine(out, 64, 3, 5);
-        buffer_release(out);
+        bool due = kernel->base_ns + expected >= kernel->estimate_ns;
+        launch_affine(kernel, p, 64);
         assert_true(i > 0 || !fast_state.compiles);
+        assert_int_equal(fast_state.compiles, due);
+        assert_int_equal(slow_state.launches, i + !due);
     }
-    tier_wait();
     assert_true(atomic_load(&kernel->upgraded));
     assert_ptr_equal(tier_code(kernel)->engine, &fast);
-    assert_int_equal(kernel->upgrade_state, TIER_DONE);
-    assert_int_equal(fast_state.compiles, 1);
+    assert_int_equal(kernel->tier, TIER_DONE);
     uint32_t launches = slow_state.launches;
-    Buffer *out = launch(kernel, p, 100000);
-    check_affine(out, 100000, 3, 5);
-    buffer_release(out);
+    uint64_t before = kernel->base_ns;
+    launch_affine(kernel, p, 100000);
     assert_int_equal(slow_state.launches, launches);
+    assert_int_equal(fast_state.compiles, 1);
+    assert_true(kernel->base_ns == before); /* nobody wants to know any more */
+    cache_release(kernel);
+    program_free(p);
+}
+
+/* A launch that will take as long as compiling is worth it at once. */
+static void test_upgrade_at_once(void **state)
+{
+    (void) state;
+    enum { SIZE = 200000 };
+    choose(NULL);
+    Program *p = affine(3, 5);
+    Kernel *kernel = get(p);
+    fast_state.estimate = launch_predict(kernel, SIZE);
+    assert_true(fast_state.estimate > 10000);
+    cache_release(kernel);
+    cache_flush();
+    kernel = get(p);
+    launch_affine(kernel, p, SIZE / 2);
+    assert_int_equal(fast_state.compiles, 0);
+    cache_release(kernel);
+    cache_flush();
+    slow_state.launches = 0;
+    kernel = get(p);
+    launch_affine(kernel, p, SIZE + 1000);
+    assert_int_equal(fast_state.compiles, 1);
+    assert_int_equal(slow_state.launches, 0);
     cache_release(kernel);
     program_free(p);
 }
@@ -234,61 +275,81 @@ static void test_upgrade_loop(void **state)
     Program *p = deep(3, 40);
     for (uint32_t slow_enough = 0; slow_enough < 2; ++slow_enough) {
         cache_flush();
-        /* Predicted are 800 ms, while the fake engine takes some milliseconds. */
-        fast_state.estimate = slow_enough ? 1000 : 400000000;
+        fast_state.compiles = 0;
+        fast_state.estimate = UINT64_C(400000000);
         Kernel *kernel = get(p);
-        assert_true(kernel->costs.loops);
-        assert_true(kernel->costs.base * SIZE / 1000 > 700000000);
-        LaunchSpec spec = { .kernel = kernel, .program = p, .size = SIZE };
-        assert_true(launch_submit(stream_self(), &spec));
-        stream_sync(stream_self());
-        tier_wait();
-        assert_true(kernel->interp_ns > 0);
+        assert_true(((CpuCode *) (void *) kernel->base.code)->cost.loops);
+        if (slow_enough)
+            kernel->estimate_ns = launch_predict(kernel, SIZE) + 1;
+        for (uint32_t i = 0; i < 2; ++i) {
+            if (tier_is_due(kernel, launch_predict(kernel, SIZE)))
+                cache_upgrade(kernel);
+            submit(launch_create(&(LaunchSpec){ .device = cpu_device(),
+                                                .kernel = kernel,
+                                                .program = p,
+                                                .size = SIZE }));
+            stream_sync(stream_self(cpu_device()));
+            assert_true(kernel->base_ns > 0);
+            assert_int_equal(fast_state.compiles, i && slow_enough);
+        }
         assert_int_equal(atomic_load(&kernel->upgraded), slow_enough);
         /* Small launches are timed, too. */
-        uint64_t before = kernel->interp_ns;
-        spec.size = 1;
-        assert_true(launch_submit(stream_self(), &spec));
-        stream_sync(stream_self());
+        uint64_t before = kernel->base_ns;
+        submit(launch_create(&(LaunchSpec){ .device = cpu_device(),
+                                            .kernel = kernel,
+                                            .program = p,
+                                            .size = 1 }));
+        stream_sync(stream_self(cpu_device()));
         if (slow_enough)
-            assert_true(kernel->interp_ns == before);
+            assert_true(kernel->base_ns == before);
         else
-            assert_in_range(kernel->interp_ns - before, 1, 100000000);
+            assert_in_range(kernel->base_ns - before, 1, 100000000);
         cache_release(kernel);
     }
     program_free(p);
 }
 
-static void upgrade_within(size_t fast_scratch)
+typedef struct Upgrader {
+    Kernel *kernel;
+    const Program *program;
+} Upgrader;
+
+static void *upgrade_and_launch(void *payload)
 {
-    enum { SIZE = 2000000 };
-    choose(NULL);
-    pool_set_size(2);
-    fast_state.estimate = 1;
-    fast_state.scratch = fast_scratch;
-    fast_state.launches = 0;
-    slow_state.scratch = 64;
-    gate_set(&slow_state.launch_gate, true);
-    Program *p = affine(3, 5);
-    Kernel *kernel = get(p);
-    Buffer *out = launch(kernel, p, SIZE);
-    tier_wait();
-    assert_true(atomic_load(&kernel->upgraded));
-    gate_set(&slow_state.launch_gate, false);
-    check_affine(out, SIZE, 3, 5);
-    stream_sync(stream_self());
-    buffer_release(out);
-    cache_release(kernel);
-    program_free(p);
+    Upgrader *u = payload;
+    launch_affine(u->kernel, u->program, 1000);
+    return NULL;
 }
 
-static void test_upgrade_within_launch(void **state)
+/* One of several threads compiles; the others go on interpreting meanwhile. */
+static void test_upgrade_once(void **state)
 {
     (void) state;
-    upgrade_within(64);
-    assert_true(fast_state.launches > 0);
-    upgrade_within(65); /* needs more scratch memory than there is */
+    enum { THREADS = 4 };
+    choose(NULL);
+    pthread_t threads[THREADS];
+    fast_state.estimate = 1;
+    gate_set(&fast_state.compile_gate, true);
+    Program *p = affine(3, 5);
+    Upgrader u = { .kernel = get(p), .program = p };
+    assert_int_equal(pthread_create(&threads[0], NULL, upgrade_and_launch, &u), 0);
+    gate_await(&fast_state.compile_gate);
+    assert_int_equal(u.kernel->tier, TIER_BUSY);
+    assert_false(tier_is_due(u.kernel, UINT64_C(1000000000)));
+    for (uint32_t i = 1; i < THREADS; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, upgrade_and_launch, &u), 0);
+    for (uint32_t i = 1; i < THREADS; ++i)
+        pthread_join(threads[i], NULL);
+    assert_true(slow_state.launches >= THREADS - 1);
     assert_int_equal(fast_state.launches, 0);
+    tier_upgrade(u.kernel); /* nor does who comes too late */
+    gate_set(&fast_state.compile_gate, false);
+    pthread_join(threads[0], NULL);
+    assert_int_equal(fast_state.compiles, 1);
+    assert_true(fast_state.launches > 0);
+    assert_int_equal(u.kernel->tier, TIER_DONE);
+    cache_release(u.kernel);
+    program_free(p);
 }
 
 static void test_upgrade_fails(void **state)
@@ -312,18 +373,18 @@ static void test_upgrade_fails(void **state)
             Program *p = chain(k + 1);
             Kernel *kernel = get(p);
             for (uint32_t repeat = 0; repeat < 3; ++repeat) {
-                Buffer *out = launch(kernel, p, 1000);
-                stream_sync_buffer(out);
-                assert_int_equal(((uint32_t *) out->data)[999], 999 + k + 1);
+                Buffer *out = launch_due(kernel, p, 1000);
+                assert_int_equal(error_code(), JIT_OK); /* it works all the same */
+                assert_true(stream_sync_buffer(out));
+                assert_int_equal(((const uint32_t *) buffer_host(out))[999],
+                                 999 + k + 1);
                 buffer_release(out);
-                tier_wait();
             }
             assert_false(atomic_load(&kernel->upgraded));
             cache_release(kernel);
             program_free(p);
         }
         assert_int_equal(fast_state.compiles, cases[i].compiles);
-        tier_stop(); /* the thread has written its log lines */
         assert_int_equal(occurrences("interpreted"), 1);
     }
 }
@@ -333,19 +394,21 @@ static void test_forced(void **state)
     (void) state;
     choose("fast");
     assert_ptr_equal(cache_forced_engine(), &fast);
-    uint64_t environment = cache_environment();
+    uint64_t environment = cache_environment(cpu_device());
     run_affine(3, 5, 1000);
     assert_int_equal(fast_state.compiles, 1);
     assert_int_equal(slow_state.compiles, 0);
 
     choose(NULL);
     assert_null(cache_forced_engine());
-    assert_true(cache_environment() != environment);
-    environment = cache_environment();
+    assert_true(cache_environment(cpu_device()) != environment);
+    environment = cache_environment(cpu_device());
     cache_set_target(77);
-    assert_true(cache_environment() != environment);
+    assert_true(cache_environment(cpu_device()) != environment);
     cache_set_target(0);
-    assert_true(cache_environment() == environment);
+    assert_true(cache_environment(cpu_device()) == environment);
+    const Device other = { .index = 5 };
+    assert_true(cache_environment(&other) != environment);
     fast_state.estimate = 1u << 30;
     run_affine(3, 5, 1000);
     assert_int_equal(slow_state.compiles, 1);
@@ -423,18 +486,14 @@ static void test_disk(void **state)
     assert_int_equal(cache_stats().soft_misses, 1);
     assert_int_equal(cache_stats().hard_misses, 0);
 
-    /* Automatic choice: taken from disk by the thread, later on at once. */
+    /* Automatic choice: taken from disk when it is due. */
     choose(NULL);
     fast_state.estimate = 1;
     Program *p = affine(3, 5);
     for (uint32_t i = 0; i < 2; ++i) {
         Kernel *kernel = get(p);
-        Buffer *out = launch(kernel, p, 100);
-        check_affine(out, 100, 3, 5);
-        buffer_release(out);
-        tier_wait();
+        launch_affine(kernel, p, 100);
         assert_true(atomic_load(&kernel->upgraded));
-        assert_int_equal(kernel->from_disk, i == 1);
         cache_release(kernel);
         cache_flush();
     }
@@ -473,119 +532,85 @@ static void test_threads(void **state)
         pthread_join(threads[i], NULL);
 }
 
+static void *open_gate(void *unused)
+{
+    usleep(30000);
+    gate_set(&fast_state.compile_gate, false);
+    return unused;
+}
+
+/* A fork waits for what other threads compile, so nothing is half done in the child. */
 static void test_fork(void **state)
 {
     (void) state;
     choose(NULL);
     fast_state.estimate = 1;
     gate_set(&fast_state.compile_gate, true);
-    Program *p = affine(3, 5);
-    Kernel *kernel = get(p);
-    Buffer *out = launch(kernel, p, 1000);
-    gate_await(&fast_state.compile_gate);
-    Program *q =
-        chain(3); /* waits in the queue while the first one is being compiled */
+    Program *p = affine(3, 5), *q = affine(4, 6);
+    Upgrader u = { .kernel = get(p), .program = p };
     Kernel *second = get(q);
-    buffer_release(launch(second, q, 1000));
-    assert_int_equal(second->upgrade_state, TIER_QUEUED);
-    gate_set(&fast_state.compile_gate, false);
+    pthread_t thread, opener;
+    assert_int_equal(pthread_create(&thread, NULL, upgrade_and_launch, &u), 0);
+    gate_await(&fast_state.compile_gate);
+    assert_int_equal(u.kernel->tier, TIER_BUSY);
+    assert_int_equal(pthread_create(&opener, NULL, open_gate, NULL), 0);
     pid_t child = fork();
     if (child == 0) {
-        run_affine(3, 5, 1000);
-        Buffer *again = launch(second, q, 1000);
-        stream_sync_buffer(again);
-        tier_wait();
-        _exit(atomic_load(&second->upgraded) && atomic_load(&kernel->upgraded) ? 0 : 1);
+        bool done = u.kernel->tier == TIER_DONE;
+        launch_affine(u.kernel, p, 1000);
+        Buffer *again = launch_due(second, q, 1000);
+        check_affine(again, 1000, 4, 6);
+        _exit(done && second->tier == TIER_DONE && fast_state.compiles == 2 ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    buffer_release(out);
-    cache_release(kernel);
+    pthread_join(thread, NULL);
+    pthread_join(opener, NULL);
+    cache_release(u.kernel);
     cache_release(second);
     program_free(p);
     program_free(q);
 }
 
-/* ----------------------------------------------------------------------- exit */
+/* --------------------------------------------------------------- initialisation */
 
 static const char *program_name;
-static _Atomic bool loading, loaded, unloaded;
 
-static void unload_library(void)
+/* Is a library whose name has this part in the process? */
+static bool has_library(const char *part)
 {
-    atomic_store(&unloaded, true);
-    if (!atomic_load(&loaded))
-        abort();
+    char line[500];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        found |= strstr(line, part) != NULL;
+    if (maps)
+        fclose(maps);
+    return found;
 }
 
-/* What happens to a library whose constructors register its destructors. */
-static void load_library(void)
+/* A process that ends at once: nothing is being loaded, in whatever thread. */
+static int initialise_only(void)
 {
-    atexit(unload_library);
-    atomic_store(&loading, true);
-    usleep(50000);
-    if (atomic_load(&unloaded))
-        abort();
-    atomic_store(&loaded, true);
-}
-
-/* What a process does that ends while the engine's library is being loaded. */
-static int exit_while_loading(void)
-{
-    setenv("DRJIT_CACHE_DIR", "", 1);
-    unsetenv("DRJIT_CPU_ENGINE");
-    tier_guard_exit();
-    fast_state.estimate = 1;
-    fast_state.on_available = load_library;
-    Program *p = affine(3, 5);
-    Kernel *kernel = get(p);
-    Buffer *out = launch(kernel, p, 1000);
-    stream_sync_buffer(out);
-    while (!atomic_load(&loading))
-        usleep(100);
-    buffer_release(out);
-    cache_release(kernel);
-    program_free(p);
-    return 0;
-}
-
-static void *load_aside(void *unused)
-{
-    (void) unused;
-    load_library();
-    tier_loading(false);
-    return NULL;
-}
-
-/* The same while a thread of its own loads it, as that of jit_init_async() does. */
-static int exit_while_another_loads(void)
-{
-    pthread_t thread;
-    tier_guard_exit();
-    tier_loading(true);
-    if (pthread_create(&thread, NULL, load_aside, NULL))
+    if (!jit_init_async(JitBackendLLVM))
         return 1;
-    while (!atomic_load(&loading))
-        usleep(100);
-    return 0;
+    usleep(20000);
+    return has_library("libLLVM") ? 2 : 0;
 }
 
-static void test_exit(void **state)
+static void test_initialisation(void **state)
 {
     (void) state;
-    static const char *const who[] = { "exit", "exit-aside" };
-    for (int i = 0; i < 2; ++i) {
-        fflush(NULL);
-        pid_t child = fork();
-        if (child == 0) {
-            execl(program_name, program_name, who[i], (char *) NULL);
-            _exit(99);
-        }
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        execl(program_name, program_name, "initialise", (char *) NULL);
+        _exit(99);
     }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 /* --------------------------------------------------------------- real engines */
@@ -613,25 +638,24 @@ static void test_real_engines(void **state)
 int main(int argc, char **argv)
 {
     program_name = argv[0];
-    if (argc > 1 && strcmp(argv[1], "exit") == 0)
-        return exit_while_loading();
-    if (argc > 1 && strcmp(argv[1], "exit-aside") == 0)
-        return exit_while_another_loads();
+    if (argc > 1 && strcmp(argv[1], "initialise") == 0)
+        return initialise_only();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_done, setup, teardown),
         cmocka_unit_test_setup_teardown(test_costs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flush_while_running, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_upgrade_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade_loop, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_upgrade_within_launch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_upgrade_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_upgrade_fails, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forced, setup, teardown),
         cmocka_unit_test_setup_teardown(test_statements, setup, teardown),
         cmocka_unit_test_setup_teardown(test_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_exit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_initialisation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_real_engines, setup, teardown)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
