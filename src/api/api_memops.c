@@ -3,6 +3,7 @@
  */
 #include "api/api.h"
 #include "base/error.h"
+#include "device/device.h"
 #include "ir/reduce_rule.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
@@ -104,7 +105,7 @@ bool jit_var_scatter_add_kahan(uint32_t *target_1, uint32_t *target_2, uint32_t 
 
 bool jit_can_scatter_reduce(JitBackend backend, VarType type, ReduceOp op)
 {
-    if (backend != JitBackendLLVM || !type_valid(type) || type == VarTypePointer)
+    if (!device_find(backend, 0) || !type_valid(type) || type == VarTypePointer)
         return false;
     return op == ReduceOpIdentity ||
            ((unsigned) op < ReduceOpCount && reduce_rule_defined(op, type));

@@ -35,7 +35,7 @@ static void test_inc(void **unused)
         uint32_t *seen[BINS], *data;
         for (uint32_t b = 0; b < BINS; ++b)
             seen[b] = calloc(n + 1, sizeof(uint32_t));
-        uint32_t stored = jit_var_data(old, (void **) &data);
+        uint32_t stored = data_of(old, (void **) &data);
         OK(stored);
         for (uint32_t l = 0; l < n; ++l) {
             if (!mask[l])
@@ -71,7 +71,7 @@ static void test_inc_compaction(void **unused)
     OK(jit_eval());
     uint32_t count = (N + 2) / 3, *data;
     CHECK_U32(next, count);
-    uint32_t stored = jit_var_data(out, (void **) &data);
+    uint32_t stored = data_of(out, (void **) &data);
     OK(stored);
     uint32_t *sorted = malloc(count * sizeof(uint32_t));
     memcpy(sorted, data, count * sizeof(uint32_t));
@@ -117,7 +117,7 @@ static void test_inc_vectors(void **unused)
         DROP(shift, at, component);
     }
     OK(jit_eval());
-    uint32_t stored = jit_var_data(out, (void **) &data);
+    uint32_t stored = data_of(out, (void **) &data);
     OK(stored);
     uint8_t *seen = calloc(N, 1);
     for (uint32_t i = 0; i < N; ++i) {
@@ -187,7 +187,7 @@ static void test_exch(void **unused)
     uint32_t old = jit_var_scatter_exch(&x, c, zero, ALWAYS), *data;
     OK(old);
     OK(jit_var_eval(old));
-    uint32_t stored = jit_var_data(old, (void **) &data), last = 0;
+    uint32_t stored = data_of(old, (void **) &data), last = 0;
     OK(stored && jit_var_read(x, 0, &last));
     uint8_t seen[N + 1] = { 0 };
     for (uint32_t l = 0; l < N; ++l) {
@@ -253,8 +253,8 @@ static void test_cas(void **unused)
     OK(jit_eval());
     uint32_t *old, winner = 0, successes = 0;
     uint8_t *ok;
-    uint32_t stored = jit_var_data(out[0], (void **) &old);
-    uint32_t stored_ok = jit_var_data(out[1], (void **) &ok);
+    uint32_t stored = data_of(out[0], (void **) &old);
+    uint32_t stored_ok = data_of(out[1], (void **) &ok);
     OK(stored && stored_ok && jit_var_read(x, 0, &winner));
     assert_true(winner < N);
     for (uint32_t l = 0; l < N; ++l) {
@@ -450,7 +450,7 @@ static uint32_t sums_check(Sums *s)
 {
     uint32_t entry = type_of(s->type)->size, wrong = 0;
     void *sums, *errors;
-    uint32_t a = jit_var_data(s->sums, &sums), b = jit_var_data(s->errors, &errors);
+    uint32_t a = data_of(s->sums, &sums), b = data_of(s->errors, &errors);
     OK(a && b);
     for (uint32_t i = 0; i < s->size; ++i) {
         int64_t sum = (int64_t) float_value(s->type, get_bits(sums, entry, i));

@@ -297,7 +297,7 @@ static bool check_bypass(size_t size)
     void *data[COUNT_OF(ids)];
     uint32_t held[COUNT_OF(ids)];
     for (size_t k = 0; k < COUNT_OF(ids); ++k)
-        OK(held[k] = jit_var_data(ids[k], &data[k]));
+        OK(held[k] = data_of(ids[k], &data[k]));
     const double *wides = data[0];
     const uint8_t *bytes = data[1], *masks = data[3];
     const uint32_t *products = data[2];
@@ -347,7 +347,7 @@ static const char *check_far(size_t entries, const uint32_t *index, size_t size)
     jit_kernel_history_clear();
     uint32_t result = jit_var_gather(from, product, 0);
     void *memory;
-    OK(jit_var_eval(result) && (held = jit_var_data(result, &memory)));
+    OK(jit_var_eval(result) && (held = data_of(result, &memory)));
     const uint32_t *found = memory;
     for (size_t i = 0; i < size; ++i)
         if (found[i] != 7 * index[i] + 1)
@@ -455,7 +455,8 @@ static void test_launch_blocking(void **unused)
     OK(jit_var_eval(a));
     VarInfo info;
     OK(jit_var_info(a, &info));
-    const uint32_t *data = info.data; /* complete without any further waiting */
+    /* Complete without any further waiting. */
+    const uint32_t *data = fetch(info.data, N * sizeof(uint32_t));
     for (uint32_t i = 0; i < N; ++i)
         assert_int_equal(data[i], i * 17 + 1);
     jit_var_dec_ref(a);
@@ -540,7 +541,7 @@ static void test_long_chain(void **unused)
 /* What the second process does: its kernel comes from disk. */
 static int run_again(void)
 {
-    if (!jit_init(CPU))
+    if (!start_library())
         return 10;
     Stats before = stats_now();
     jit_set_flag(JitFlagKernelHistory, 1);

@@ -181,7 +181,7 @@ static void check_product(VarType type, const JitGemm *s, size_t skip)
     assert_int_equal(jit_var_type(c), type);
     assert_int_equal(jit_var_size(c), batch * s->m * s->n);
     void *out;
-    uint32_t stored = jit_var_data(c, &out);
+    uint32_t stored = data_of(c, &out);
     OK(stored);
     for (size_t at = 0; at < batch * s->m * s->n; at += skip) {
         Product x = { .type = type,
@@ -345,7 +345,7 @@ static void test_mapped(void **state)
                     uint32_t c = jit_var_batched_gemm(a, a, &s);
                     uint32_t d = jit_var_batched_gemm(b, b, &s);
                     void *expected;
-                    uint32_t stored = jit_var_data(d, &expected);
+                    uint32_t stored = data_of(d, &expected);
                     OK(c && stored);
                     CHECK_BYTES(c, expected, n * n);
                     DROP(c, d, stored);

@@ -172,7 +172,7 @@ static void check_op(JitOp op, VarType type, size_t n, unsigned arrays,
     uint32_t traced = jit_var_op(op, vars);
     OK(traced);
     void *kernel;
-    uint32_t stored = jit_var_data(traced, &kernel);
+    uint32_t stored = data_of(traced, &kernel);
     OK(stored);
     bool uniform = jit_var_size(stored) == 1;
     for (size_t i = 0; i < n; ++i) {
@@ -259,7 +259,7 @@ static void test_casts(void **unused)
             assert_int_equal(done, cast != 0);
             if (done) {
                 void *kernel;
-                uint32_t stored = jit_var_data(cast, &kernel);
+                uint32_t stored = data_of(cast, &kernel);
                 OK(stored);
                 bool keeps = reinterpret || from == to;
                 for (size_t i = 0; i < MOST; ++i) {
@@ -284,7 +284,7 @@ static void compare_entries(const char *what, uint32_t id, const void *found, si
     VarType type = jit_var_type(id);
     uint32_t entry = type_of(type)->size;
     void *data;
-    uint32_t stored = jit_var_data(id, &data);
+    uint32_t stored = data_of(id, &data);
     OK(stored);
     for (size_t i = 0; i < n; ++i)
         compare(what, type, i, false, get_bits(found, entry, i),

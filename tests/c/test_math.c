@@ -149,7 +149,7 @@ static void check_variable(const char *what, const Row *row, VarType type, size_
 {
     void *data;
     OK(id);
-    uint32_t stored = jit_var_data(id, &data);
+    uint32_t stored = data_of(id, &data);
     OK(stored);
     check_same(what, row, type, n, a, data, expected);
     jit_var_dec_ref(stored);

@@ -318,7 +318,7 @@ static void check_reduce(VarType type, ReduceOp op, ReduceMode mode, uint32_t la
     uint32_t written = jit_var_scatter(x, v, i, masked ? m : ALWAYS, op, mode);
     advance(&x, written);
     void *data;
-    uint32_t stored = jit_var_data(x, &data);
+    uint32_t stored = data_of(x, &data);
     OK(stored);
     /* Products of unsigned numbers are powers of two, known modulo 256 only. */
     uint64_t relevant = op == ReduceOpMul && t->kind == 'u' ? 255 : UINT64_MAX;

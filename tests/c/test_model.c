@@ -64,7 +64,7 @@ static void must(uint32_t id, const char *what)
 static void check_entry(Entry *e, const char *when)
 {
     void *data;
-    uint32_t stored = jit_var_data(e->id, &data);
+    uint32_t stored = data_of(e->id, &data);
     must(stored, "jit_var_data");
     const uint32_t *found = data;
     if (jit_var_size(stored) != e->size)

@@ -226,7 +226,7 @@ static void check_all(const Data *d, const char *how, uint32_t a, uint32_t b,
          */
         bool uniform = jit_var_size(results[op]) == 1;
         void *data;
-        uint32_t stored = jit_var_data(results[op], &data);
+        uint32_t stored = data_of(results[op], &data);
         OK(stored);
         char what[100];
         snprintf(what, sizeof(what), "%s (%s, %u lanes)", names[op], how, size);
@@ -482,7 +482,7 @@ static void check_cast(const Data *d, const TestType *to, bool reinterpret)
     OK(r);
     assert_int_equal(jit_var_type(r), to->type);
     void *data;
-    uint32_t stored = jit_var_data(r, &data);
+    uint32_t stored = data_of(r, &data);
     OK(stored);
     for (uint32_t i = 0; i < d->count; ++i) {
         Args x = d->args[i];

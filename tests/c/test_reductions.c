@@ -136,7 +136,7 @@ static void check_numbers(uint32_t id, const double *expected, size_t size, int 
     assert_int_equal(jit_var_size(id), size);
     uint32_t wide = jit_var_cast(id, VarTypeFloat64, 0), stored;
     double *data;
-    stored = jit_var_data(wide, (void **) &data);
+    stored = data_of(wide, (void **) &data);
     OK(stored);
     for (size_t i = 0; i < size; ++i)
         if (data[i] != expected[i])

@@ -102,7 +102,7 @@ static void test_fast_math(void **unused)
     assert_int_equal(jit_var_state(product), VarStateUnevaluated);
     CHECK_STR(sum, "[1, nan, inf, 0]"); /* -0 + 0 is +0 */
     float *found;
-    uint32_t stored = jit_var_data(product, (void **) &found);
+    uint32_t stored = data_of(product, (void **) &found);
     OK(stored);
     assert_true(found[0] == 0 && isnan(found[1]) && isnan(found[2]) &&
                 signbit(found[3]));
@@ -172,7 +172,7 @@ static void check_same(JitOp op, const TestType *operand, int form, uint64_t lit
     assert_int_equal(jit_var_type(a), jit_var_type(b));
     const TestType *t = type_of(jit_var_type(a));
     void *x, *y;
-    uint32_t s = jit_var_data(a, &x), r = jit_var_data(b, &y);
+    uint32_t s = data_of(a, &x), r = data_of(b, &y);
     OK(s && r);
     for (size_t i = 0; i < jit_var_size(a); ++i) {
         uint64_t u = get_bits(x, t->size, i), v = get_bits(y, t->size, i);

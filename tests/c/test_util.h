@@ -23,7 +23,15 @@
 
 #include "drjit-core/jit.h"
 
+/* What the tests run on: the CPU, or a device whose memory is its own. */
+#if defined(TEST_FAR_DEVICE)
+#include "far_device.h"
+#define CPU JitBackendCUDA
+enum { MALLOC_DEVICE = 0, IS_FAR = 1 };
+#else
 #define CPU JitBackendLLVM
+enum { MALLOC_DEVICE = -1, IS_FAR = 0 };
+#endif
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define UNUSED __attribute__((unused))
 
@@ -122,6 +130,55 @@ static UNUSED void drop_all(const uint32_t *ids, size_t count)
         jit_var_dec_ref(ids[i]);
 }
 
+/* The device's memory as it is now, at an address that the host can read: until the test
+ * ends if it is a copy. */
+#if defined(TEST_FAR_DEVICE)
+static void **copies UNUSED;
+static size_t copy_count UNUSED;
+
+static UNUSED void *fetch(const void *data, size_t bytes)
+{
+    void *copy = malloc(bytes + 1);
+    copies = realloc(copies, (copy_count + 1) * sizeof(void *));
+    assert_true(copy && copies);
+    copies[copy_count++] = copy;
+    far_read(&far_device, copy, data, bytes);
+    return copy;
+}
+
+static UNUSED void drop_copies(size_t count)
+{
+    while (copy_count > count)
+        free(copies[--copy_count]);
+    if (!copy_count) {
+        free(copies);
+        copies = NULL;
+    }
+}
+#else
+static UNUSED void *fetch(const void *data, size_t bytes)
+{
+    (void) bytes;
+    return (void *) (uintptr_t) data;
+}
+
+static const size_t copy_count UNUSED;
+
+static UNUSED void drop_copies(size_t count)
+{
+    (void) count;
+}
+#endif
+
+/* jit_var_data() and fetch() */
+static UNUSED uint32_t data_of(uint32_t id, void **data)
+{
+    uint32_t stored = jit_var_data(id, data);
+    if (stored)
+        *data = fetch(*data, jit_var_size(stored) * type_of(jit_var_type(stored))->size);
+    return stored;
+}
+
 /* The entries of a variable compared with expected ones, bit for bit. */
 static UNUSED void check_bytes(uint32_t id, const void *expected, size_t size, int line)
 {
@@ -132,7 +189,8 @@ static UNUSED void check_bytes(uint32_t id, const void *expected, size_t size, i
                  jit_var_size(id), size);
     const TestType *t = type_of(jit_var_type(id));
     void *data = NULL;
-    uint32_t stored = jit_var_data(id, &data);
+    size_t before = copy_count;
+    uint32_t stored = data_of(id, &data);
     if (!stored)
         fail_msg("line %d: jit_var_data: %s", line, jit_error_message());
     for (size_t i = 0; i < size; ++i) {
@@ -141,6 +199,7 @@ static UNUSED void check_bytes(uint32_t id, const void *expected, size_t size, i
             fail_msg("line %d: entry %zu of r%u is 0x%llx, expected 0x%llx (%s)", line,
                      i, id, (unsigned long long) a, (unsigned long long) b, t->name);
     }
+    drop_copies(before);
     jit_var_dec_ref(stored);
 }
 #define CHECK_BYTES(id, expected, size) check_bytes(id, expected, size, __LINE__)
@@ -268,6 +327,14 @@ static UNUSED size_t log_count(const char *part)
 
 /* ---------------------------------------------------------- running of tests */
 
+static UNUSED bool start_library(void)
+{
+#if defined(TEST_FAR_DEVICE)
+    far_register();
+#endif
+    return jit_init(CPU);
+}
+
 static UNUSED int test_begin(void **unused)
 {
     (void) unused;
@@ -275,7 +342,7 @@ static UNUSED int test_begin(void **unused)
     jit_error_clear();
     log_clear();
     jit_set_log_level_callback(LogLevelNone, NULL);
-    return jit_init(CPU) ? 0 : -1;
+    return start_library() ? 0 : -1;
 }
 
 /* What a test that stopped half way left behind is not held against the ones after it.
@@ -287,6 +354,7 @@ static UNUSED int test_end(void **unused)
     (void) unused;
     jit_set_log_level_callback(LogLevelNone, NULL);
     jit_set_flags(JitFlagDefault);
+    drop_copies(0);
     uint32_t leaks = jit_shutdown(0), fresh = leaks - leaked_before;
     leaked_before = leaks;
     if (fresh)
