@@ -170,7 +170,9 @@ JIT_EXPORT bool jit_set_malloc_cache_limit(JitBackend backend, size_t bytes);
 JIT_EXPORT size_t jit_malloc_cache_limit(JitBackend backend);
 /** Release all kernels held in memory (not the ones on disk). Waits for running ones. */
 JIT_EXPORT void jit_flush_kernel_cache(void);
-/** Folder of the disk cache, "" when it is off. Valid until jit_shutdown(). */
+/** Folder of the disk cache, "" when it is off. Asking touches no file: whether the
+ *  folder can be used shows when the first kernel is looked for in it, which only the
+ *  engine `llvm` does. Valid until jit_shutdown(). */
 JIT_EXPORT const char *jit_cache_dir(void);
 
 /* ---------------------------------------------------------------- registry */

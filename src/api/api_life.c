@@ -25,7 +25,6 @@ static void enable(const Device *device)
         log_read_environment();
     first = false;
     log_write(LogLevelInfo, "jit_init(): detecting devices ..");
-    disk_init();
     state.backends |= (uint32_t) device->backend;
     log_write(LogLevelInfo, "jit_init(): enabling the %s (%u threads)", device->name,
               device->workers((Device *) device));

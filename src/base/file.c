@@ -184,17 +184,23 @@ static bool write_all(int fd, const char *path, const char *data, size_t size)
     return true;
 }
 
+/* Make up a name beside 'path' that hardly anything has, in 'name'. NULL on failure. */
+static const char *unused_name(const char *path, const char *ending, Text *name)
+{
+    static _Atomic unsigned counter;
+    text_clear(name);
+    text_putf(name, "%s.%ld.%u.%llx.%s", path, (long) getpid(),
+              atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed),
+              (unsigned long long) clock_ns(), ending);
+    return text_get(name);
+}
+
 /* Open a temporary file beside 'path' under a name that is not taken. Its name is left
  * in 'name'; -1 on failure. */
 static int open_temporary(const char *path, Text *name)
 {
-    static _Atomic unsigned counter;
     for (int i = 0; i < TEMPORARY_ATTEMPTS; ++i) {
-        text_clear(name);
-        text_putf(name, "%s.%ld.%u.%llx.tmp", path, (long) getpid(),
-                  atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed),
-                  (unsigned long long) clock_ns());
-        if (!text_get(name))
+        if (!unused_name(path, "tmp", name))
             return -1;
         int fd = open_file(text_get(name), O_WRONLY | O_CREAT | O_EXCL, 0600);
         if (fd >= 0)
@@ -225,6 +231,17 @@ bool file_publish(const char *path, const void *data, size_t size)
         ok = fail("rename a temporary file to", path);
     if (!ok)
         unlink(temporary);
+    text_free(&name);
+    return ok;
+}
+
+bool file_move_aside(const char *path)
+{
+    Text name = { 0 };
+    const char *aside = unused_name(path, "aside", &name);
+    bool ok = aside && !step_fails() && rename(path, aside) == 0;
+    if (aside && !ok)
+        fail("move aside", path);
     text_free(&name);
     return ok;
 }

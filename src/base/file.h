@@ -22,6 +22,8 @@ bool file_read_private(const char *path, size_t limit, void **data, size_t *size
 /** Write a new file atomically: an O_EXCL temporary in the same directory, mode 0600,
  *  renamed to 'path'. */
 bool file_publish(const char *path, const void *data, size_t size);
+/** Rename what is at 'path' to an unused name beside it, "<path>.<...>.aside". */
+bool file_move_aside(const char *path);
 /** Delete a file; absent files are fine. */
 bool file_remove(const char *path);
 /** Is the process running with other privileges than its real user (setuid)? */

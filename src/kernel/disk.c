@@ -7,17 +7,21 @@
  * through base/file.c, which looks after links, owners, modes and half-written files.
  * See docs/dev/cache-format.md for the layout and for what this protects against.
  *
- * The settings are guarded by a mutex that is held for a few memory copies only: an
- * operation works on a snapshot of them. Processes coordinate through the file system
- * alone: entries appear by rename, the key by link (the first process wins), and
- * deletion of a file that is gone already is fine.
+ * The first look-up or store opens the cache: it loads the cryptography (seal.c), and
+ * makes folder and key if they are not there. Before, nothing of the kind happens, and
+ * programs whose engines save no code never get there.
+ *
+ * The settings are guarded by a mutex, which the first user holds while it opens the
+ * cache, and which is held for a few memory copies from then on: an operation works on
+ * a snapshot. Processes coordinate through the file system alone: entries appear by
+ * rename, the key by link (the first process wins), and deletion of a file that is gone
+ * already is fine.
  */
 #include "kernel/disk.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sodium.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,12 +36,13 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "kernel/disk_evict.h"
+#include "kernel/seal.h"
 
 enum {
     FORMAT_VERSION = 1,
     CODE_VERSION = 6,    /* to be raised when legaliser or engines emit other code */
-    KEY_SIZE = 32,
-    MAC_SIZE = 32,
+    KEY_SIZE = SEAL_KEY_SIZE,
+    MAC_SIZE = SEAL_CODE_SIZE,
     MAC_OFFSET = 56,
     HEADER_SIZE = MAC_OFFSET + MAC_SIZE,
     ENGINE_NAME_SIZE = 32,
@@ -50,10 +55,19 @@ enum {
 static const char magic[8] = { 'd', 'j', 'c', '-', 'c', 'o', 'd', 'e' };
 
 /* What can go wrong when storing; each is logged once. */
-enum { REPORT_STORE = 1, REPORT_EVICT = 2 };
+enum { REPORT_STORE = 1, REPORT_EVICT = 2, REPORT_FOLDER = 4 };
+
+/* How far the cache has come since the start or the last shutdown. */
+typedef enum Stage {
+    STAGE_UNKNOWN,
+    STAGE_CHOSEN, /* 'dir' and 'bound' are known, nothing was touched */
+    STAGE_OPEN,
+    STAGE_OFF
+} Stage;
 
 static struct {
-    char *dir;              /* NULL: the cache is off */
+    Stage stage;
+    char *dir;              /* from STAGE_CHOSEN on; valid until the shutdown */
     uint8_t key[KEY_SIZE];
     uint64_t bound;         /* bytes */
     uint64_t estimate;      /* bytes of all entries, as far as this process knows */
@@ -69,22 +83,6 @@ typedef struct Snapshot {
     uint8_t key[KEY_SIZE];
     uint64_t bound;
 } Snapshot;
-
-static bool take_snapshot(Snapshot *out)
-{
-    pthread_mutex_lock(&disk_lock);
-    out->dir = disk.dir ? alloc_string(disk.dir) : NULL;
-    memcpy(out->key, disk.key, KEY_SIZE);
-    out->bound = disk.bound;
-    pthread_mutex_unlock(&disk_lock);
-    return out->dir != NULL;
-}
-
-static void drop_snapshot(Snapshot *snapshot)
-{
-    alloc_free(snapshot->dir);
-    sodium_memzero(snapshot->key, KEY_SIZE);
-}
 
 static void report_once(uint32_t kind)
 {
@@ -164,7 +162,7 @@ static bool prepare_dir(const char *dir)
 {
     struct stat info;
     if (lstat(dir, &info) != 0 && errno == ENOENT)
-        log_write(LogLevelInfo, "jit_init(): creating directory \"%s\" ..", dir);
+        log_write(LogLevelInfo, "disk cache: creating directory \"%s\" ..", dir);
     return file_private_dir(dir);
 }
 
@@ -182,7 +180,7 @@ static bool read_key(const char *path, uint8_t key[KEY_SIZE], bool *absent)
     else
         error_set(JIT_ERROR_SYSTEM, "the key file '%.300s' has the wrong size or mode "
                   "(expected %d bytes, mode 0600)", path, KEY_SIZE);
-    sodium_memzero(data, size);
+    explicit_bzero(data, size);
     alloc_free(data);
     return ok;
 }
@@ -197,9 +195,9 @@ static bool create_key(const char *path)
               (unsigned long long) clock_ns());
     const char *temporary = text_get(&name);
     uint8_t key[KEY_SIZE];
-    randombytes_buf(key, sizeof key);
+    seal_new_key(key);
     bool ok = temporary && file_publish(temporary, key, sizeof key);
-    sodium_memzero(key, sizeof key);
+    explicit_bzero(key, sizeof key);
     if (ok) {
         if ((alloc_fault() || link(temporary, path) != 0) && errno != EEXIST)
             ok = error_set(JIT_ERROR_SYSTEM, "cannot create '%.300s': %m", path);
@@ -212,9 +210,9 @@ static bool create_key(const char *path)
 static bool replace_key(const char *path)
 {
     uint8_t key[KEY_SIZE];
-    randombytes_buf(key, sizeof key);
+    seal_new_key(key);
     bool ok = file_publish(path, key, sizeof key);
-    sodium_memzero(key, sizeof key);
+    explicit_bzero(key, sizeof key);
     return ok;
 }
 
@@ -242,28 +240,36 @@ static bool find_key(const char *dir, uint8_t key[KEY_SIZE])
     return ok;
 }
 
-/* Find directory and key. The directory, NULL (error recorded) if the cache has to be
- * off. */
-static char *set_up(uint8_t key[KEY_SIZE], uint64_t bound)
+/* Why is the cache off? The calling thread's error says so. With the lock held, like
+ * the next two. */
+static void turn_off(void)
 {
-    if (file_process_is_setuid()) {
+    disk.stage = STAGE_OFF;
+    log_write(LogLevelInfo, "disk cache: off: %s", error_message());
+}
+
+/* Decide where the cache goes, without a trace in the file system. */
+static void choose(void)
+{
+    disk.bound = choose_bound();
+    disk.stage = STAGE_CHOSEN;
+    if (file_process_is_setuid())
         error_set(JIT_ERROR_STATE,
                   "the process runs with the privileges of another user");
-        return NULL;
-    }
-    if (bound == 0) {
+    else if (disk.bound == 0)
         error_set(JIT_ERROR_STATE, "DRJIT_CACHE_SIZE is 0");
-        return NULL;
-    }
-    if (sodium_init() < 0) {
-        error_set(JIT_ERROR_SYSTEM, "libsodium cannot be initialised");
-        return NULL;
-    }
-    char *dir = choose_dir();
-    if (dir && prepare_dir(dir) && find_key(dir, key))
-        return dir;
-    alloc_free(dir);
-    return NULL;
+    else
+        disk.dir = choose_dir();
+    if (!disk.dir)
+        turn_off();
+}
+
+static void open_cache(void)
+{
+    disk.stage = STAGE_OPEN;
+    disk.until_scan = 0;
+    if (!seal_load() || !prepare_dir(disk.dir) || !find_key(disk.dir, disk.key))
+        turn_off();
 }
 
 static void lock_for_fork(void)
@@ -282,55 +288,47 @@ static void unlock_in_child(void)
     pthread_mutex_unlock(&disk_lock);
 }
 
-static void register_fork(void)
+void disk_prepare_fork(void)
 {
     pthread_atfork(lock_for_fork, unlock_after_fork, unlock_in_child);
 }
 
-void disk_prepare_fork(void)
+/* Opens the cache if need be. False: it is off. Who opens it holds the lock; what that
+ * logs is written when the lock is free again. */
+static bool take_snapshot(Snapshot *out)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_fork);
+    log_hold();
+    pthread_mutex_lock(&disk_lock);
+    if (disk.stage == STAGE_UNKNOWN)
+        choose();
+    if (disk.stage == STAGE_CHOSEN)
+        open_cache();
+    out->dir = disk.stage == STAGE_OPEN ? alloc_string(disk.dir) : NULL;
+    memcpy(out->key, disk.key, KEY_SIZE);
+    out->bound = disk.bound;
+    pthread_mutex_unlock(&disk_lock);
+    log_release();
+    return out->dir != NULL;
 }
 
-void disk_init(void)
+static void drop_snapshot(Snapshot *snapshot)
 {
-    disk_prepare_fork();
-    pthread_mutex_lock(&disk_lock);
-    bool on = disk.dir != NULL;
-    pthread_mutex_unlock(&disk_lock);
-    if (on)
-        return;
-
-    ErrorRecord before;
-    error_save(&before);
-    uint8_t key[KEY_SIZE];
-    uint64_t bound = choose_bound();
-    char *dir = set_up(key, bound);
-    if (!dir)
-        log_write(LogLevelInfo, "disk cache: off: %s", error_message());
-    error_restore(&before);
-    if (!dir)
-        return;
-
-    pthread_mutex_lock(&disk_lock);
-    if (!disk.dir) {
-        disk.dir = dir;
-        dir = NULL;
-        memcpy(disk.key, key, KEY_SIZE);
-        disk.bound = bound;
-        disk.until_scan = 0;
-    }
-    pthread_mutex_unlock(&disk_lock);
-    alloc_free(dir); /* another thread was faster */
-    sodium_memzero(key, KEY_SIZE);
+    alloc_free(snapshot->dir);
+    explicit_bzero(snapshot->key, KEY_SIZE);
 }
 
 const char *disk_dir(void)
 {
+    ErrorRecord before;
+    error_save(&before);
+    log_hold();
     pthread_mutex_lock(&disk_lock);
-    const char *dir = disk.dir ? disk.dir : "";
+    if (disk.stage == STAGE_UNKNOWN)
+        choose();
+    const char *dir = disk.stage == STAGE_OFF ? "" : disk.dir;
     pthread_mutex_unlock(&disk_lock);
+    log_release();
+    error_restore(&before);
     return dir;
 }
 
@@ -339,7 +337,8 @@ void disk_shutdown(void)
     pthread_mutex_lock(&disk_lock);
     char *dir = disk.dir;
     disk.dir = NULL;
-    sodium_memzero(disk.key, KEY_SIZE);
+    disk.stage = STAGE_UNKNOWN;
+    explicit_bzero(disk.key, KEY_SIZE);
     pthread_mutex_unlock(&disk_lock);
     alloc_free(dir);
     atomic_store_explicit(&reported, 0, memory_order_relaxed);
@@ -380,12 +379,7 @@ static void write_header(uint8_t *out, Hash128 key, size_t engine_size,
 static void authenticate(const uint8_t key[KEY_SIZE], const uint8_t *file, size_t size,
                          uint8_t mac[MAC_SIZE])
 {
-    crypto_generichash_state hash;
-    crypto_generichash_init(&hash, key, KEY_SIZE, MAC_SIZE);
-    crypto_generichash_update(&hash, file, MAC_OFFSET);
-    crypto_generichash_update(&hash, file + HEADER_SIZE, size - HEADER_SIZE);
-    crypto_generichash_final(&hash, mac, MAC_SIZE);
-    sodium_memzero(&hash, sizeof hash);
+    seal_compute(key, file, MAC_OFFSET, file + HEADER_SIZE, size - HEADER_SIZE, mac);
 }
 
 /* <32 hex>.<engine>.bin in the directory; NULL (error recorded) if it cannot be named.
@@ -421,7 +415,7 @@ static Verdict check_entry(const uint8_t key[KEY_SIZE], const uint8_t *file,
     if (size < HEADER_SIZE)
         return ENTRY_DAMAGED;
     authenticate(key, file, size, mac);
-    if (sodium_memcmp(mac, file + MAC_OFFSET, MAC_SIZE) != 0)
+    if (!seal_equal(mac, file + MAC_OFFSET))
         return ENTRY_DAMAGED;
 
     /* From here on the file is one of ours, but perhaps one of another version, or one
@@ -518,6 +512,19 @@ static uint8_t *make_entry(const Snapshot *now, Hash128 key, const char *engine,
     return file;
 }
 
+/* Write an entry. Only a folder cannot be replaced by a file: it is moved aside. */
+static bool publish(const char *path, const void *file, size_t size)
+{
+    struct stat info;
+    TRY(!file_publish(path, file, size), true);
+    TRY(lstat(path, &info) == 0 && S_ISDIR(info.st_mode), false);
+    TRY(file_move_aside(path), false);
+    error_set(JIT_ERROR_SYSTEM, "a folder in the place of '%.300s' was moved aside",
+              path);
+    report_once(REPORT_FOLDER);
+    return file_publish(path, file, size);
+}
+
 /* Count a stored entry; look at the whole directory when the bound seems to be
  * exceeded, at the first store, and now and then because other processes store too. */
 static void keep_bound(const Snapshot *now, uint64_t added)
@@ -559,7 +566,7 @@ void disk_store(Hash128 key, const char *engine, const void *identity,
         uint8_t *file = path
             ? make_entry(&now, key, engine, identity, identity_size, data, size, &total)
             : NULL;
-        if (!file || !file_publish(path, file, total))
+        if (!file || !publish(path, file, total))
             report_once(REPORT_STORE);
         else
             keep_bound(&now, total);

@@ -1,9 +1,10 @@
 /*
  * disk.h -- the disk cache: authenticated files with the code of one kernel each
  *
- * Directory: DRJIT_CACHE_DIR, else XDG_CACHE_HOME/drjit, else HOME/.cache/drjit. It is
- * off (with one log line at Info that says why) when the process is setuid, when no
- * directory can be used safely, or when DRJIT_CACHE_DIR is empty. Format, key and LRU
+ * Directory: DRJIT_CACHE_DIR, else XDG_CACHE_HOME/drjit, else HOME/.cache/drjit. The
+ * first look-up or store opens it, making what is missing. It is off (with one log line
+ * at Info that says why) when the process is setuid, when no directory can be used
+ * safely, when DRJIT_CACHE_DIR is empty, or without libsodium. Format, key and LRU
  * bound: docs/dev/cache-format.md. A damaged, foreign or truncated entry is deleted and
  * counts as absent; it is never used. All functions are thread-safe.
  */
@@ -16,12 +17,11 @@
 
 #include "base/hash.h"
 
-/** Prepare for fork(). To be called before the owner of the graph lock, which is held
- *  in disk_init(), registers its own pthread_atfork() handlers (see cache_init). */
+/** Prepare for fork(). To be called once, before cache_init(): a fork lets compiles end
+ *  first, and these use the disk. */
 void disk_prepare_fork(void);
-/** Find the directory and the per-user key (creating both). Called by jit_init(). */
-void disk_init(void);
-/** Folder in use, "" if the cache is off. */
+/** Folder of the cache, "" if it is off. Touches no file; whether the folder can be
+ *  used shows at the first look-up or store. Valid until disk_shutdown(). */
 const char *disk_dir(void);
 /** Code stored for (key, engine name, skeleton bytes): 'identity' is the serialised
  *  Program that must match byte for byte. False: absent (no error recorded). '*data' is

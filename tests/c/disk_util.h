@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,18 +48,6 @@ static inline void shell(const char *format, const char *argument)
     char command[600];
     snprintf(command, sizeof command, format, argument);
     assert_int_equal(system(command), 0);
-}
-
-static inline void start(void)
-{
-    logged[0] = 0;
-    disk_init();
-}
-
-static inline void restart(void)
-{
-    disk_shutdown();
-    start();
 }
 
 static inline int set_up(void **state)
@@ -143,6 +130,19 @@ static inline const char *load_text(Hash128 key, const char *identity)
     text[size] = 0;
     alloc_free(data);
     return text;
+}
+
+/* The first look-up opens the cache. */
+static inline void start(void)
+{
+    logged[0] = 0;
+    assert_null(load_text((Hash128){ 0, 0 }, "never stored"));
+}
+
+static inline void restart(void)
+{
+    disk_shutdown();
+    start();
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

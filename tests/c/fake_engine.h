@@ -503,7 +503,6 @@ static inline int setup(void **state)
     unsetenv("DRJIT_KERNEL_CACHE_SIZE");
     setenv("DRJIT_CACHE_DIR", "", 1);
     disk_shutdown();
-    disk_init();
     choose("slow");
     error_clear();
     logged[0] = 0;

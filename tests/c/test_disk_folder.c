@@ -24,7 +24,7 @@ static void test_places(void **state)
     (void) state;
     char line[400], path[600];
     start();
-    snprintf(line, sizeof line, "jit_init(): creating directory \"%s\" ..\n", dir);
+    snprintf(line, sizeof line, "disk cache: creating directory \"%s\" ..\n", dir);
     assert_string_equal(logged, line);
     restart();
     assert_string_equal(logged, "");
@@ -141,6 +141,17 @@ static void test_dir_lost(void **state)
     assert_int_equal(error_code(), JIT_OK);
 }
 
+static int count_files(const char *part)
+{
+    DIR *stream = opendir(dir);
+    assert_non_null(stream);
+    int count = 0;
+    for (struct dirent *e; (e = readdir(stream));)
+        count += strstr(e->d_name, part) != NULL;
+    closedir(stream);
+    return count;
+}
+
 static void test_unsafe_files(void **state)
 {
     (void) state;
@@ -170,26 +181,27 @@ static void test_unsafe_files(void **state)
     unlink(in_dir(name_a));
     assert_int_equal(mkdir(in_dir(name_a), 0700), 0);
     assert_null(load_text(key_a, "program"));
-    store_text(key_a, "program", "new"); /* cannot replace a folder */
-    assert_null(load_text(key_a, "program"));
+    store_text(key_a, "program", "new"); /* cannot replace a folder: it moves aside */
+    assert_string_equal(load_text(key_a, "program"), "new");
     assert_int_equal(error_code(), JIT_OK);
-    rmdir(in_dir(name_a));
+    assert_int_equal(count_files(".aside"), 1);
+    assert_non_null(strstr(logged, "was moved aside"));
+
+    /* The same of a folder that is not empty. */
+    unlink(in_dir(name_a));
+    assert_int_equal(mkdir(in_dir(name_a), 0700), 0);
+    snprintf(target, sizeof target, "%s/file", in_dir(name_a));
+    write_file(target, "mine", 4, 0600);
+    store_text(key_a, "program", "newer");
+    assert_string_equal(load_text(key_a, "program"), "newer");
+    assert_int_equal(count_files(".aside"), 2);
+    assert_int_equal(count_files(".tmp"), 0);
+    unlink(in_dir(name_a));
     if (geteuid() == 0) {
         write_file(in_dir(name_a), file, size, 0600);
         assert_int_equal(chown(in_dir(name_a), 12345, (gid_t) -1), 0);
         assert_null(load_text(key_a, "program"));
     }
-}
-
-static int count_files(const char *part)
-{
-    DIR *stream = opendir(dir);
-    assert_non_null(stream);
-    int count = 0;
-    for (struct dirent *e; (e = readdir(stream));)
-        count += strstr(e->d_name, part) != NULL;
-    closedir(stream);
-    return count;
 }
 
 /* Writes fail beyond a few bytes, as on a full disk. */
@@ -228,7 +240,7 @@ static void test_full_disk(void **state)
     signal(SIGXFSZ, handler);
     assert_string_equal(disk_dir(), "");
     assert_int_equal(count_files("key"), 0);
-    start();
+    restart();
     assert_string_equal(disk_dir(), dir);
 }
 
@@ -348,7 +360,6 @@ static void test_processes_start(void **state)
             pid_t pid = fork();
             assert_true(pid >= 0);
             if (pid == 0) {
-                disk_init();
                 store_text((Hash128) { i, 7 }, "program", "code");
                 _exit(load_text((Hash128) { i, 7 }, "program") ? 0 : 1);
             }
@@ -404,7 +415,6 @@ static void *store_and_load(void *start)
     static uint8_t code[4][60000];
     uint64_t first = *(uint64_t *) start;
     uintptr_t bad = 0;
-    disk_init();
     memset(code[first], (int) first + 1, sizeof code[first]);
     for (uint64_t i = 0; i < 100; ++i) {
         Hash128 key = { i % 20, first };
@@ -454,7 +464,6 @@ static void test_hostile(void **state)
     for (uint64_t n = 1; !complete && n < 1000; ++n) {
         shell("rm -rf '%s'", dir);
         alloc_fail_at(n);
-        disk_init();
         store_text(key_a, "program", "machine code");
         const char *code = load_text(key_a, "program");
         complete = alloc_steps() < n;
@@ -465,7 +474,7 @@ static void test_hostile(void **state)
         assert_true(!complete || code);
         disk_shutdown();
 
-        disk_init();
+        start();
         assert_string_equal(disk_dir(), dir);
         store_text(key_a, "program", "machine code");
         assert_string_equal(load_text(key_a, "program"), "machine code");

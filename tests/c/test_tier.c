@@ -460,7 +460,6 @@ static void use_disk(void)
     assert_non_null(mkdtemp(disk_folder));
     setenv("DRJIT_CACHE_DIR", disk_folder, 1);
     disk_shutdown();
-    disk_init();
     assert_string_equal(disk_dir(), disk_folder);
 }
 

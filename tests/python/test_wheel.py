@@ -100,6 +100,18 @@ def run(program: str, folder: Path, **extra: str) -> subprocess.CompletedProcess
     )
 
 
+def test_needs_nothing(installed: Path) -> None:
+    """Both libraries of the wheel are linked with each other and the C library only."""
+    allowed = {"libdrjit-core.so.0.1", "libc.so.6", "libm.so.6", "libdl.so.2"}
+    allowed |= {"libpthread.so.0", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
+    for file in (installed / "drjit").rglob("*.so*"):
+        command = ["readelf", "-d", str(file)]
+        text = subprocess.run(command, capture_output=True, text=True, check=True)
+        lines = [line for line in text.stdout.splitlines() if "(NEEDED)" in line]
+        needed = {line.partition("[")[2].rstrip("]") for line in lines}
+        assert needed and needed <= allowed, file
+
+
 def test_contents(wheel: Path) -> None:
     """The wheel has the package and the library, and no C headers or the like."""
     names = zipfile.ZipFile(wheel).namelist()

@@ -4,9 +4,7 @@
  * Order: the file DRJIT_LIBLLVM_PATH names (then nothing else is tried), versioned
  * names of the dynamic linker's search path, newest first, the usual directories of
  * distributions, the generic name. A candidate must be version 15 or newer (opaque
- * pointers), have every function of the table and generate code for this machine. Other
- * copies of LLVM may live in the process, so symbols stay local and bind to their own
- * library first.
+ * pointers), have every function of the table and generate code for this machine.
  *
  * The library is never unloaded: its code may be on the stack of other threads.
  */
@@ -19,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/library.h"
 #include "base/text.h"
 #include "engine/llvm/llvm_compile.h"
 
@@ -41,33 +39,12 @@ static ErrorRecord load_error;
 /* Released once 'library' is complete; acquired by llvm_load_peek(). */
 static atomic_bool loaded;
 
-/* Sanitizers intercept symbols that a deep binding would bypass. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    !defined(RTLD_DEEPBIND)
-#define LOAD_FLAGS (RTLD_LAZY | RTLD_LOCAL)
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define LOAD_FLAGS (RTLD_LAZY | RTLD_LOCAL)
-#endif
-#endif
-#ifndef LOAD_FLAGS
-#define LOAD_FLAGS (RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND)
-#endif
-
-/* dlsym() returns an object pointer; POSIX guarantees that it can hold a function's. */
-static bool find_symbol(void *handle, const char *name, void *function)
-{
-    void *address = dlsym(handle, name);
-    memcpy(function, &address, sizeof address);
-    return address != NULL;
-}
-
 /* LLVMGetVersion came with 16. LLVM 15 is recognised by a function that only this
  * release and its successor have. */
 static bool find_version(void *handle, const char **reason)
 {
     void (*get_version)(unsigned *, unsigned *, unsigned *);
-    if (find_symbol(handle, "LLVMGetVersion", &get_version)) {
+    if (library_symbol(handle, "LLVMGetVersion", &get_version)) {
         unsigned major = 0, minor = 0, patch = 0;
         get_version(&major, &minor, &patch);
         library.major = (int) major;
@@ -97,7 +74,7 @@ static bool initialise(void *handle, const char **reason)
     *reason = "it cannot generate code for this machine";
     void (*functions[4])(void);
     for (int i = 0; i < 4; i++) {
-        TRY(find_symbol(handle, steps[i], &functions[i]), false);
+        TRY(library_symbol(handle, steps[i], &functions[i]), false);
     }
     for (int i = 0; i < 4; i++) {
         functions[i]();
@@ -119,7 +96,7 @@ static bool initialise(void *handle, const char **reason)
 static bool fill_table(void *handle, const char **reason)
 {
 #define F(result, name, parameters)                          \
-    if (!find_symbol(handle, "LLVM" #name, &library.name)) { \
+    if (!library_symbol(handle, "LLVM" #name, &library.name)) { \
         *reason = "the function LLVM" #name " is missing";   \
         return false;                                        \
     }
@@ -131,21 +108,15 @@ static bool fill_table(void *handle, const char **reason)
 /* Try one candidate; on failure a line about it goes to 'report'. */
 static bool try_candidate(const char *path, Text *report)
 {
-    void *handle = alloc_fault() ? NULL : dlopen(path, LOAD_FLAGS);
+    const char *reason = "";
+    void *handle = library_open(path, &reason);
     if (!handle) {
-        const char *reason = dlerror();
         /* A dozen names that do not exist are summed up by search(). */
-        if (!reason || !strstr(reason, "No such file")) {
-            /* The linker repeats the name; what follows the colon is enough. */
-            const char *colon = reason ? strstr(reason, ": ") : NULL;
-            text_putf(report, "\n  %s: %s", path,
-                      colon    ? colon + 2
-                      : reason ? reason
-                               : "cannot be opened");
+        if (reason) {
+            text_putf(report, "\n  %s: %s", path, reason);
         }
         return false;
     }
-    const char *reason = "";
     if (find_version(handle, &reason) && fill_table(handle, &reason) &&
         initialise(handle, &reason)) {
         return true;

@@ -1,0 +1,47 @@
+/*
+ * library.c -- shared libraries that are loaded when they are first needed
+ *
+ * Other copies of a library may live in the process, so symbols stay local and bind to
+ * their own library first.
+ */
+#include "base/library.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* Sanitizers intercept symbols that a deep binding would bypass. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    !defined(RTLD_DEEPBIND)
+#define LOAD_FLAGS (RTLD_LAZY | RTLD_LOCAL)
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LOAD_FLAGS (RTLD_LAZY | RTLD_LOCAL)
+#endif
+#endif
+#ifndef LOAD_FLAGS
+#define LOAD_FLAGS (RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND)
+#endif
+
+void *library_open(const char *path, const char **reason)
+{
+    bool fault = alloc_fault();
+    void *handle = fault ? NULL : dlopen(path, LOAD_FLAGS);
+    if (handle)
+        return handle;
+    const char *text = fault ? "cannot be opened" : dlerror();
+    /* The linker repeats the name; what follows the colon is enough. */
+    const char *colon = text ? strstr(text, ": ") : NULL;
+    bool absent = text && strstr(text, "No such file");
+    *reason = absent ? NULL : colon ? colon + 2 : text ? text : "cannot be opened";
+    return NULL;
+}
+
+/* dlsym() returns an object pointer; POSIX guarantees that it can hold a function's. */
+bool library_symbol(void *handle, const char *name, void *function)
+{
+    void *address = dlsym(handle, name);
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
