@@ -6,8 +6,8 @@
 # Everything is looked for first, so a second run costs little and needs neither
 # privileges nor a network. Missing system packages are installed with apt-get (as root
 # or with sudo); on other systems, or without the right to install, the script says what
-# is missing and stops. Only libLLVM may stay away: without it the interpreter does all
-# the work. Python tools go to .venv, never to the system.
+# is missing and stops. Only libLLVM may stay away: without it the other engines
+# do the work. Python tools go to .venv, never to the system.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -36,15 +36,14 @@ meson_fits() {
     [ "${version%%.*}" -ge 1 ] 2>/dev/null
 }
 
-# Is there a libLLVM of version 15 or newer that the llvm engine would find? Who sets
-# DRJIT_LIBLLVM_PATH, to whatever, wants no other.
-have_libllvm() {
-    [ -z "${DRJIT_LIBLLVM_PATH:-}" ] || return 0
+# Is there a shared library lib$1... that fits the pattern $2? Programs find it at run
+# time.
+have_library() {
     {
         PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null || true
-        ls -d /usr/lib/libLLVM* /usr/lib64/libLLVM* /usr/lib/*/libLLVM* \
-            /usr/lib/llvm-*/lib/libLLVM* /usr/local/lib/libLLVM* 2>/dev/null || true
-    } | grep -Eq 'libLLVM(-|\.so\.)(1[5-9]|[2-9][0-9])'
+        ls -d /usr/lib/lib"$1"* /usr/lib64/lib"$1"* /usr/lib/*/lib"$1"* \
+            /usr/lib/llvm-*/lib/lib"$1"* /usr/local/lib/lib"$1"* 2>/dev/null || true
+    } | grep -Eq "$2"
 }
 
 # A Debian package of libLLVM that this release has, preferring the ones we test with.
@@ -73,15 +72,23 @@ look_for_build() {
     have ninja || lacks "ninja" ninja-build
     [ -x .venv/bin/meson ] || have meson || lacks "meson 1.0 or newer" meson
     need_library libxxhash libxxhash-dev
-    need_library libsodium libsodium-dev
 }
 
 look_for_cpp() {
     have "${CXX:-c++}" || have g++ || have clang++ || lacks "a C++17 compiler" g++
 }
 
+# Version 15 or newer. Who sets DRJIT_LIBLLVM_PATH, to whatever, wants no other.
 look_for_libllvm() {
-    have_libllvm || wants_libllvm=yes
+    [ -n "${DRJIT_LIBLLVM_PATH:-}" ] ||
+        have_library LLVM 'libLLVM(-|\.so\.)(1[5-9]|[2-9][0-9])' || wants_libllvm=yes
+}
+
+# Only the tests need it. Whatever a release calls the library's own package, the one
+# named here depends on it.
+look_for_libsodium() {
+    [ -n "${DRJIT_LIBSODIUM_PATH:-}" ] || have_library sodium 'libsodium\.so\.' ||
+        lacks libsodium libsodium-dev
 }
 
 # The disassembler for the test of the native engine; Debian has no pkg-config file.
@@ -108,7 +115,7 @@ look_for_python_headers() {
 look_for() {
     case $1 in
         build) look_for_build ;;
-        test) look_for_build; look_for_cpp; look_for_libllvm
+        test) look_for_build; look_for_cpp; look_for_libllvm; look_for_libsodium
               need_library cmocka libcmocka-dev; need_library mpfr libmpfr-dev
               look_for_zydis ;;
         python) look_for_build; look_for_python_headers; look_for_venv ;;
@@ -232,12 +239,17 @@ prepare_python() {
 }
 
 [ $# -gt 0 ] || set -- build
+# What is found now may be what the next thing is looked for with: Python's headers are
+# where Python says. So look again until nothing is missing, or nothing new.
+before=""
 look_for_all "$@"
-if [ -n "$missing" ]; then
+while [ -n "$missing" ]; do
+    [ "$missing" != "$before" ] ||
+        give_up "Something is still not there after installing."
+    before=$missing
     install_packages
     look_for_all "$@"
-    [ -z "$missing" ] || give_up "Something is still not there after installing."
-fi
+done
 [ -z "$wants_libllvm" ] || install_libllvm
 for target in "$@"; do
     prepare_python "$target"
