@@ -122,10 +122,11 @@ JIT_EXPORT bool jit_llvm_set_thread_count(uint32_t count);
 JIT_EXPORT uint32_t jit_llvm_thread_count(void);
 /** Choose CPU name (NULL: the one we run on), feature string ("+avx2,-avx512f", may be
  *  NULL) and vector width (a power of two from 1 to 64, 0: the default) for code
- *  generation. Kernels in memory are kept apart by target. */
+ *  generation. Kernels are kept apart by target. One that is being made is still for
+ *  the target chosen before. */
 JIT_EXPORT bool jit_llvm_set_target(const char *cpu, const char *features,
                                     uint32_t width);
-/** The names in use; valid until the next jit_llvm_set_target(). */
+/** The names in use; valid until the process ends. */
 JIT_EXPORT const char *jit_llvm_target_cpu(void);
 JIT_EXPORT const char *jit_llvm_target_features(void);
 /** Lanes of a packet (32-bit lanes in one vector register by default). */

@@ -1,15 +1,12 @@
 /*
  * api_cpu.c -- threads, code generation target, block sizes
  */
-#include <string.h>
-
 #include "api/api.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "device/cpu/cpu_launch.h"
 #include "device/cpu/pool.h"
 #include "engine/llvm/llvm_engine.h"
-#include "kernel/cache.h"
+#include "engine/target.h"
 #include "trace/eval/evaluate.h"
 
 bool jit_llvm_version(int *major, int *minor, int *patch)
@@ -39,16 +36,7 @@ uint32_t jit_llvm_thread_count(void) { return pool_size(); }
 
 bool jit_llvm_set_target(const char *cpu, const char *features, uint32_t width)
 {
-    TRY(llvm_set_target(cpu, features, width), false);
-    uint64_t target = 0; /* the host */
-    if (cpu || features || width) {
-        const char *used_cpu = llvm_target_cpu(),
-                   *used_features = llvm_target_features();
-        target = hash_64(used_cpu, strlen(used_cpu), llvm_vector_width());
-        target = hash_64(used_features, strlen(used_features), target) | 1;
-    }
-    cache_set_target(target);
-    return true;
+    return target_set(cpu, features, width);
 }
 
 const char *jit_llvm_target_cpu(void) { return llvm_target_cpu(); }

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "device/code.h"
+#include "engine/target.h"
 #include "ir/program.h"
 
 typedef struct Engine {
@@ -37,8 +38,9 @@ typedef struct Engine {
     bool (*available)(void);
 
     /** Required. Number that changes with everything outside of the Program that the
-     *  code depends on: CPU features, target name, library version, engine revision. */
-    uint64_t (*fingerprint)(void);
+     *  code for this target depends on: CPU features, library version, engine
+     *  revision. */
+    uint64_t (*fingerprint)(const Target *target);
 
     /** Required. Is 'op' with this result type and type of its first value operand (the
      *  result type itself if it has none) a primitive here? What is not is expanded by
@@ -46,10 +48,11 @@ typedef struct Engine {
     bool (*supports)(Op op, VarType type, VarType operand);
 
     /** Required. Compile a legalised Program, which stays the caller's and may be
-     *  released afterwards. Called without locks, by several threads at once. The code is
-     *  immutable, and used by many threads at once; one reference. NULL: error recorded.
-     *  'hash' names the kernel (symbol names, logs). */
-    Code *(*compile)(const Program *program, Hash128 hash);
+     *  released afterwards, for a target, which not every engine heeds. Called without
+     *  locks, by several threads at once. The code is immutable, and used by many threads
+     *  at once; one reference. NULL: error recorded. 'hash' names the kernel (symbol
+     *  names, logs). */
+    Code *(*compile)(const Program *program, Hash128 hash, const Target *target);
 
     /** Optional (NULL: nothing to keep). The code as position-independent bytes for the
      *  disk cache, owned by the code. */
@@ -63,7 +66,8 @@ typedef struct Engine {
 
     /** Optional (NULL: the Program text says it all). The engine's IR as text, for
      *  PrintIR and golden files. */
-    bool (*write_ir)(const Program *program, Hash128 hash, Text *out);
+    bool (*write_ir)(const Program *program, Hash128 hash, const Target *target,
+                     Text *out);
 
     /** Required and optional (0). Picoseconds that an operation takes, about: for each
      *  lane, and once for every CPU_STEP lanes on top of that. */

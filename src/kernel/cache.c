@@ -72,8 +72,7 @@ static CacheStats stats;
 static uint32_t bound;     /* 0: not read yet */
 static uint32_t upgrading; /* threads that are in tier_upgrade() */
 
-static _Atomic uint64_t environment; /* 0: not computed yet */
-static _Atomic uint64_t wanted_target;
+static _Atomic uint64_t engine_choice; /* a hash, 0: not computed yet */
 
 /* --------------------------------------------------------------------- fork */
 
@@ -118,27 +117,24 @@ const Engine *cache_forced_engine(void)
     return NULL;
 }
 
-static uint64_t find_environment(void)
+uint64_t cache_environment(const Device *device, const Target *target)
 {
-    uint64_t known = atomic_load_explicit(&environment, memory_order_relaxed);
-    if (known)
-        return known;
-    const Engine *forced = cache_forced_engine();
-    const char *name = forced ? forced->name : "";
-    uint64_t result = hash_64(name, strlen(name), atomic_load(&wanted_target)) | 1;
-    atomic_store(&environment, result);
-    return result;
+    uint64_t known = atomic_load_explicit(&engine_choice, memory_order_relaxed);
+    if (!known) {
+        const Engine *forced = cache_forced_engine();
+        const char *name = forced ? forced->name : "";
+        known = hash_64(name, strlen(name), 0) | 1;
+        atomic_store(&engine_choice, known);
+    }
+    uint64_t named = target ? hash_64(&known, sizeof(known), target->name) : known;
+    return named + 2 * (uint64_t) device->index;
 }
 
-uint64_t cache_environment(const Device *device)
+ProgramKey cache_key(const Program *program, const Device *device, const Target *target)
 {
-    return find_environment() + 2 * (uint64_t) device->index;
-}
-
-void cache_set_target(uint64_t target)
-{
-    atomic_store(&wanted_target, target);
-    atomic_store(&environment, 0);
+    ProgramKey key = key_compute(program, cache_environment(device, target));
+    key.target = target;
+    return key;
 }
 
 static uint32_t read_bound(void)
@@ -233,7 +229,7 @@ static bool compile_base(Kernel *kernel, const Order *order, const Engine **bett
     const Engine *base;
     do {
         TRY(tier_engines(order->program, order->device->code, &base, better), false);
-        if (compile_code(order->program, order->key.full, base, &kernel->base,
+        if (compile_code(order->program, &order->key, base, &kernel->base,
                          &kernel->from_disk))
             return true;
     } while (error_code() == JIT_ERROR_SYSTEM && tier_refuse(base));
@@ -441,7 +437,7 @@ static bool order_general(Order *order, const Program *program, const ProgramKey
     order->program = order->general;
     order->traced = program;
     order->traced_skeleton = key->skeleton;
-    order->key = key_compute(order->general, cache_environment(order->device));
+    order->key = cache_key(order->general, order->device, key->target);
     return true;
 }
 
@@ -539,5 +535,5 @@ void cache_shutdown(void)
     memset(&stats, 0, sizeof(stats));
     bound = 0;
     pthread_mutex_unlock(&lock);
-    atomic_store(&environment, 0);
+    atomic_store(&engine_choice, 0);
 }

@@ -72,10 +72,10 @@ void cache_init(void);
 /** Mixed into all keys: device, choice of engine and target. Cheap, loads no engine.
  *  (Within a process that is all the code depends on. Entries on disk name the engine's
  *  fingerprint instead.) */
-uint64_t cache_environment(const Device *device);
-/** Announce that code for another target (any number that names it, 0 = the host) is
- *  wanted from now on: kernels are kept apart by it. */
-void cache_set_target(uint64_t target);
+uint64_t cache_environment(const Device *device, const Target *target);
+/** Name of the kernel that computes a Program on a device with code for this target. */
+ProgramKey cache_key(const Program *program, const Device *device,
+                     const Target *target);
 /** Kernel for this Program if it is ready now; retained, NULL on a miss. May be called
  *  with the graph lock held. Generalised kernels count as hits. */
 Kernel *cache_find(const Program *program, const ProgramKey *key);

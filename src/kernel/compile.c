@@ -24,9 +24,10 @@ typedef struct Identity {
     Hash128 hash;
 } Identity;
 
-static bool make_identity(const Program *program, const Engine *engine, Identity *out)
+static bool make_identity(const Program *program, const Target *target,
+                          const Engine *engine, Identity *out)
 {
-    out->data = key_serialise(program, engine->fingerprint(), &out->size);
+    out->data = key_serialise(program, engine->fingerprint(target), &out->size);
     TRY(out->data, false);
     out->hash = hash_128(out->data, out->size, 0);
     return true;
@@ -74,33 +75,34 @@ bool compile_verify(const Program *program)
     return (simple && !verifying) || program_verify(program);
 }
 
-static Code *compile(const Program *program, Hash128 hash, const Engine *engine)
+static Code *compile(const Program *program, const ProgramKey *key,
+                     const Engine *engine)
 {
     const Program *legal = legalise(program, engine);
     TRY(legal, NULL);
     Code *code = NULL;
     if (compile_verify(legal))
-        code = engine->compile(legal, hash);
+        code = engine->compile(legal, key->full, key->target);
     if (legal != program)
         program_free((Program *) legal);
     return code;
 }
 
-bool compile_code(const Program *program, Hash128 hash, const Engine *engine,
+bool compile_code(const Program *program, const ProgramKey *key, const Engine *engine,
                   KernelCode *out, bool *from_disk)
 {
     Identity identity = { NULL, 0, { 0, 0 } };
     Code *code = NULL;
     *from_disk = false;
     if (engine->save) {
-        if (make_identity(program, engine, &identity))
+        if (make_identity(program, key->target, engine, &identity))
             code = load(engine, &identity);
         else
             error_clear(); /* do without the disk */
         *from_disk = code != NULL;
     }
     if (!code) {
-        code = compile(program, hash, engine);
+        code = compile(program, key, engine);
         if (code && identity.data)
             store(engine, &identity, code);
     }

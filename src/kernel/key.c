@@ -80,7 +80,7 @@ static Hash128 hash_literals(const Program *program)
 
 ProgramKey key_compute(const Program *program, uint64_t environment)
 {
-    ProgramKey key;
+    ProgramKey key = { .target = NULL };
     key.skeleton = hash_own(program, environment);
     for (uint32_t i = 0; i < program->callable_count; ++i) {
         const Program *callable = program->callables[i];

@@ -9,13 +9,16 @@
 #define KERNEL_KEY_H
 
 #include "base/hash.h"
+#include "engine/target.h"
 #include "ir/program.h"
 
 typedef struct ProgramKey {
     Hash128 skeleton; /* literal values left out */
     Hash128 full;
+    const Target *target; /* what code is to be made for (cache_key); part of both */
 } ProgramKey;
 
+/** For the host; 'environment' is mixed in. */
 ProgramKey key_compute(const Program *program, uint64_t environment);
 
 /** Are two Programs the same up to the values of their own literals? (Those of

@@ -261,7 +261,7 @@ static bool compile_better(Kernel *kernel)
     if (engine == atomic_load(&refused))
         return false;
     bool from_disk;
-    if (engine->available() && compile_code(kernel->program, kernel->key.full, engine,
+    if (engine->available() && compile_code(kernel->program, &kernel->key, engine,
                                             &kernel->better, &from_disk))
         return true;
     if (engine->available()) {

@@ -164,11 +164,11 @@ static inline void show(const Program *p, const char *what, const char *engine)
 
 static inline Code *compile(const Engine *engine, const Program *p, const char *what)
 {
-    Code *code = engine->compile(p, test_hash);
+    Code *code = engine->compile(p, test_hash, target_get());
     if (!code) {
         show(p, what, engine->name);
         Text text = { 0 };
-        if (engine->write_ir && engine->write_ir(p, test_hash, &text)) {
+        if (engine->write_ir && engine->write_ir(p, test_hash, target_get(), &text)) {
             fprintf(stderr, "%s", text_get(&text));
         }
         fail();
@@ -275,14 +275,14 @@ static inline void check_targets(void (*all)(void))
 {
     NEEDS_LLVM();
     for (uint32_t width = 1; width <= 64; width *= 2) {
-        assert_true(llvm_set_target(NULL, NULL, width));
+        assert_true(target_set(NULL, NULL, width));
         all();
     }
 #if defined(__x86_64__)
-    assert_true(llvm_set_target("haswell", NULL, 8));
+    assert_true(target_set("haswell", NULL, 8));
     all();
 #endif
-    assert_true(llvm_set_target(NULL, NULL, 0));
+    assert_true(target_set(NULL, NULL, 0));
 }
 
 /* The main() of these tests: in this process, and in one with the other target of the

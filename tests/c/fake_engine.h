@@ -208,8 +208,9 @@ static inline bool fake_available(const Fake *fake)
            error_set(JIT_ERROR_SYSTEM, "fake engine: there is no library");
 }
 
-static inline uint64_t fake_fingerprint(void)
+static inline uint64_t fake_fingerprint(const Target *target)
 {
+    (void) target;
     return 42;
 }
 static inline size_t fake_size(const Code *code)
@@ -238,9 +239,11 @@ static inline void slow_free(Code *code)
     fake_free(&slow_state, code);
 }
 static const CpuCode slow_code = { .code = { 1, slow_free }, .run = slow_launch };
-static inline Code *slow_compile(const Program *program, Hash128 hash)
+static inline Code *slow_compile(const Program *program, Hash128 hash,
+                                 const Target *target)
 {
     (void) hash;
+    (void) target;
     return fake_compile(&slow_state, slow_code, program);
 }
 static inline uint64_t slow_estimate(const Program *program)
@@ -279,9 +282,11 @@ static inline void fast_free(Code *code)
     fake_free(&fast_state, code);
 }
 static const CpuCode fast_code = { .code = { 1, fast_free }, .run = fast_launch };
-static inline Code *fast_compile(const Program *program, Hash128 hash)
+static inline Code *fast_compile(const Program *program, Hash128 hash,
+                                 const Target *target)
 {
     (void) hash;
+    (void) target;
     return fake_compile(&fast_state, fast_code, program);
 }
 static inline uint64_t fast_estimate(const Program *program)
@@ -394,7 +399,7 @@ static inline Program *statement(const char *text)
 static inline Kernel *get(const Program *p)
 {
     const Device *device = cpu_device();
-    ProgramKey key = key_compute(p, cache_environment(device));
+    ProgramKey key = cache_key(p, device, NULL);
     Kernel *kernel = cache_find(p, &key);
     return kernel ? kernel : cache_get(p, &key, device, NULL, NULL);
 }

@@ -93,7 +93,7 @@ static inline Code *compile(Program *program)
     const Program *legal = legalise(program, native);
     if (!legal)
         fail_msg("%s", error_message());
-    Code *code = native->compile(legal, (Hash128){ 1, 2 });
+    Code *code = native->compile(legal, (Hash128){ 1, 2 }, NULL);
     if (!code)
         fail_msg("%s", error_message());
     if (legal != program)
@@ -159,7 +159,7 @@ static inline uint32_t count_of(const char *text, const char *word)
 static inline uint32_t count_in_code(const char *word)
 {
     Text text = { 0 };
-    assert_true(native->write_ir(p, (Hash128){ 1, 2 }, &text));
+    assert_true(native->write_ir(p, (Hash128){ 1, 2 }, NULL, &text));
     uint32_t count = count_of(text_get(&text), word);
     text_free(&text);
     return count;

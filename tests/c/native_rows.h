@@ -94,7 +94,7 @@ static inline void *new_array(VarType type, uint32_t which)
 static inline void run_engine(const Engine *engine, const Program *program,
                        const uint64_t *args, uint32_t begin, uint32_t end)
 {
-    Code *code = engine->compile(program, (Hash128){ 1, 2 });
+    Code *code = engine->compile(program, (Hash128){ 1, 2 }, NULL);
     if (!code)
         fail_msg("%s: %s", engine->name, error_message());
     size_t size = cpu_code_scratch(code);

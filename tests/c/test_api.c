@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <unistd.h>
 
 /* ----------------------------------------------------------------- symbols */
 
@@ -219,6 +220,59 @@ static void test_target(void **unused)
     assert_int_equal(jit_llvm_vector_width(), usual);
 }
 
+/* Called between the key of a kernel and its code. */
+static uint32_t width_in_between;
+
+static void change_target(LogLevel level, const char *message)
+{
+    (void) level;
+    if (width_in_between && strstr(message, "launching"))
+        OK(jit_llvm_set_target(NULL, NULL, width_in_between));
+}
+
+/* Lanes of a packet in the kernel that computes this: 'salt' makes it another one. */
+static uint32_t packet_width(uint32_t salt)
+{
+    char text[300];
+    snprintf(text, sizeof(text),
+             "$r0_0 = insertelement $T1 undef, $t1 $w, i32 0$n"
+             "$r0_1 = shufflevector $T1 $r0_0, $T1 undef, <$w x i32> zeroinitializer$n"
+             "$r0_%u = add $T1 $r0_1, $r1$n$r0 = sub $T1 $r0_%u, $r1", salt, salt);
+    uint32_t counter = jit_var_counter(CPU, 20), value = 0;
+    uint32_t width = jit_var_new_stmt_1(CPU, VarTypeUInt32, text, counter);
+    OK(jit_var_read(width, 19, &value));
+    DROP(counter, width);
+    return value;
+}
+
+/* The target changes in the midst of an evaluation: code, in memory or on disk, is
+ * never found under the name of another target. */
+static void test_target_in_between(void **unused)
+{
+    (void) unused;
+    if (!engine_is("llvm"))
+        return;
+    LogLevel level = jit_log_level_callback();
+    uint32_t salt = 10 + (uint32_t) getpid() % 10000000;
+    for (uint32_t round = 0; round < 2; ++round, ++salt) {
+        jit_set_log_level_callback(LogLevelInfo, change_target);
+        width_in_between = round ? 4 : 16;
+        OK(jit_llvm_set_target(NULL, NULL, 8));
+        assert_int_equal(packet_width(salt), 8);
+        assert_int_equal(jit_llvm_vector_width(), width_in_between);
+        jit_set_log_level_callback(LogLevelDisable, NULL);
+        for (uint32_t disk = 0; disk < 2; ++disk) {
+            OK(jit_llvm_set_target(NULL, NULL, width_in_between));
+            assert_int_equal(packet_width(salt), width_in_between);
+            OK(jit_llvm_set_target(NULL, NULL, 8));
+            assert_int_equal(packet_width(salt), 8);
+            jit_flush_kernel_cache();
+        }
+    }
+    jit_set_log_level_callback(level, NULL);
+    OK(jit_llvm_set_target(NULL, NULL, 0));
+}
+
 /* ------------------------------------------------------------------ errors */
 
 static void test_error_record(void **unused)
@@ -256,8 +310,8 @@ static int run(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_symbols),  TEST(test_readme), TEST(test_statements),
-        TEST(test_settings), TEST(test_target), TEST(test_error_record),
-        TEST(test_profile),
+        TEST(test_settings), TEST(test_target), TEST(test_target_in_between),
+        TEST(test_error_record), TEST(test_profile),
     };
     return cmocka_run_group_tests_name("api", tests, NULL, NULL);
 }

@@ -207,7 +207,7 @@ static void test_hit(void **state)
 {
     (void) state;
     Program *p = affine(3, 5), *q = chain(4);
-    ProgramKey key = key_compute(p, cache_environment(cpu_device()));
+    ProgramKey key = cache_key(p, cpu_device(), NULL);
     assert_null(cache_find(p, &key));
     Kernel *a = cache_get(p, &key, cpu_device(), NULL, NULL);
     assert_non_null(a);
@@ -239,7 +239,7 @@ static void test_hit(void **state)
 static void test_collision(void **state)
 {
     (void) state;
-    ProgramKey forged = { { 1, 2 }, { 3, 4 } };
+    ProgramKey forged = { { 1, 2 }, { 3, 4 }, NULL };
     Program *programs[6];
     Kernel *kernels[6];
     for (uint32_t i = 0; i < 6; ++i) {
@@ -343,7 +343,7 @@ static void test_bound(void **state)
         true, false, false, true, true, true, false, false
     };
     for (uint32_t i = 0; i < 8; ++i) {
-        ProgramKey key = key_compute(programs[i], cache_environment(cpu_device()));
+        ProgramKey key = cache_key(programs[i], cpu_device(), NULL);
         Kernel *kernel = cache_find(programs[i], &key);
         assert_int_equal(kernel != NULL, expected[i]);
         cache_release(kernel);
@@ -364,7 +364,7 @@ static void test_table(void **state)
     for (uint32_t step = 0; step < STEPS; ++step) {
         seed = seed * 1664525u + 1013904223u;
         uint32_t number = (seed >> 16) % 170;
-        ProgramKey key = { { number / 2 % 61, number }, { number % 37, number } };
+        ProgramKey key = { { number / 2 % 61, number }, { number % 37, number }, NULL };
         uint32_t at = 0;
         while (at < count && last[at] != number)
             ++at;
@@ -399,7 +399,7 @@ static void test_generalise(void **state)
 
     /* The slope differs: one parameter, one line. */
     Program *p = affine(4, 5);
-    ProgramKey key = key_compute(p, cache_environment(cpu_device()));
+    ProgramKey key = cache_key(p, cpu_device(), NULL);
     assert_null(cache_find(p, &key));
     char context[] = "context";
     Kernel *kernel = cache_get(p, &key, cpu_device(), origin, context);
@@ -521,7 +521,7 @@ static void test_hostile(void **state)
         cache_flush();
         run_affine(1, 1, 10);
         Program *p = affine(2, 1);
-        ProgramKey key = key_compute(p, cache_environment(cpu_device()));
+        ProgramKey key = cache_key(p, cpu_device(), NULL);
         alloc_fail_at(n);
         Kernel *kernel = cache_get(p, &key, cpu_device(), NULL, NULL);
         ok = alloc_steps() < n;

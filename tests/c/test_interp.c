@@ -215,7 +215,7 @@ static void test_choice(void **state)
     pid_t child = fork();
     if (child == 0) {
         setenv("DRJIT_INTERP_ISA", "baseline", 1);
-        uint64_t chosen = interp_engine.fingerprint();
+        uint64_t chosen = interp_engine.fingerprint(NULL);
         _exit(chosen == hash_64("baseline", 8, 1) ? 0 : 1);
     }
     int status;

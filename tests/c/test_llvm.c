@@ -394,7 +394,7 @@ static void test_statements(void **state)
                                          "$r0 = fadd $T0 %unknown, $r1", "$" };
     for (int i = 0; i < 4; i++) {
         program = statement(wrong[i], VarTypeFloat32);
-        assert_null(llvm_engine.compile(program, test_hash));
+        assert_null(llvm_engine.compile(program, test_hash, NULL));
         assert_int_equal(error_code(), JIT_ERROR_COMPILE);
         program_free(program);
     }
@@ -405,13 +405,13 @@ static void test_statements(void **state)
 static void test_targets(void **state)
 {
     (void) state;
-    assert_false(llvm_set_target("bad name", NULL, 0));
-    assert_false(llvm_set_target(NULL, "avx2", 0));
-    assert_false(llvm_set_target(NULL, NULL, 12));
-    assert_false(llvm_set_target(NULL, NULL, 128));
-    uint64_t before = llvm_engine.fingerprint();
+    assert_false(target_set("bad name", NULL, 0));
+    assert_false(target_set(NULL, "avx2", 0));
+    assert_false(target_set(NULL, NULL, 12));
+    assert_false(target_set(NULL, NULL, 128));
+    uint64_t before = llvm_engine.fingerprint(target_get());
     for (uint32_t width = 1; width <= 64; width *= 2) {
-        assert_true(llvm_set_target(NULL, NULL, width));
+        assert_true(target_set(NULL, NULL, width));
         assert_int_equal(llvm_vector_width(), width);
         test_op(OP_MIN, VarTypeFloat64);
         test_op(OP_SHR, VarTypeInt8);
@@ -421,16 +421,16 @@ static void test_targets(void **state)
         test_gather(NULL);
     }
 #if defined(__x86_64__)
-    assert_true(llvm_set_target("haswell", NULL, 8));
+    assert_true(target_set("haswell", NULL, 8));
     assert_string_equal(llvm_target_cpu(), "haswell");
-    assert_true(llvm_engine.fingerprint() != before);
+    assert_true(llvm_engine.fingerprint(target_get()) != before);
     test_arithmetic(NULL);
     test_conversions(NULL);
     test_gather(NULL);
     test_scatter(NULL);
 #endif
-    assert_true(llvm_set_target(NULL, NULL, 0));
-    assert_true(llvm_engine.fingerprint() == before);
+    assert_true(target_set(NULL, NULL, 0));
+    assert_true(llvm_engine.fingerprint(target_get()) == before);
 }
 
 /* What a process without a usable library says. */

@@ -264,7 +264,8 @@ static bool launch_all(const RandomProgram *r, const Code *code, const FuzzJob *
 static void execute(const RandomProgram *r, const Program *legal, const Engine *engine,
                     const FuzzJob *job, FuzzOutcome *out)
 {
-    Code *code = engine->compile(legal, (Hash128){ r->lanes, legal->inst_count });
+    Code *code =
+        engine->compile(legal, (Hash128){ r->lanes, legal->inst_count }, NULL);
     if (!code) {
         fail(out, "compile");
         return;

@@ -91,9 +91,10 @@ static void scalar_free(Code *base)
 static void scalar_launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
                           uint32_t end, uint32_t worker, void *scratch);
 
-static Code *scalar_compile(const Program *program, Hash128 hash)
+static Code *scalar_compile(const Program *program, Hash128 hash, const Target *target)
 {
     (void) hash;
+    (void) target;
     EngineCode *code = alloc_zero(1, sizeof *code);
     TRY(code, NULL);
     code->cpu = (CpuCode){ .code = { 1, scalar_free }, .run = scalar_launch };
@@ -518,8 +519,9 @@ static bool scalar_available(void)
     return true;
 }
 
-static uint64_t scalar_fingerprint(void)
+static uint64_t scalar_fingerprint(const Target *target)
 {
+    (void) target;
     return 1;
 }
 

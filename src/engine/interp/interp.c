@@ -101,8 +101,9 @@ static bool available(void)
     return true;
 }
 
-static uint64_t fingerprint(void)
+static uint64_t fingerprint(const Target *target)
 {
+    (void) target;
     const char *isa = interp_table()->isa;
     return hash_64(isa, strlen(isa), REVISION);
 }
@@ -241,9 +242,10 @@ static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
     }
 }
 
-static Code *compile(const Program *program, Hash128 hash)
+static Code *compile(const Program *program, Hash128 hash, const Target *target)
 {
     (void) hash;
+    (void) target;
     EngineCode *code = alloc_zero(1, sizeof(EngineCode));
     TRY(code, NULL);
     code->cpu = (CpuCode){ .code = { 1, release }, .run = launch };

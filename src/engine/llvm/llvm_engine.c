@@ -1,13 +1,8 @@
 /*
- * llvm.c -- the engine struct and the target
- *
- * The target (CPU, features, packet width) is process-wide state under a lock; a
- * compile works on a copy of it, so it may change at any time. Compiled code remembers
- * nothing of it: the fingerprint keeps kernels of different targets apart.
+ * llvm_engine.c -- the engine struct, and what a target means to libLLVM
  */
 #include "engine/llvm/llvm_engine.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -39,22 +34,8 @@ typedef struct EngineCode {
     KernelFunction function;
 } EngineCode;
 
-static pthread_mutex_t target_lock = PTHREAD_MUTEX_INITIALIZER;
-/* Guarded by target_lock; NULL and 0 stand for the host. */
-static struct {
-    char *cpu, *features;
-    uint32_t width;
-} chosen;
-
 /* Nanoseconds an operation takes to compile, a running average. */
 static _Atomic uint64_t compile_ns_op = COMPILE_NS_OP;
-
-
-/* A copy of the target. */
-typedef struct Target {
-    char *cpu, *features;
-    LlvmShape shape;
-} Target;
 
 /* ---- target */
 
@@ -84,35 +65,25 @@ static const char *host_features(void)
     return library ? library->host_features : "";
 }
 
-/* The names in use. The caller holds target_lock. Features of the host go with the
- * host's CPU name only. */
-static const char *current_cpu(void)
+/* Features of the host go with the host's CPU name only. */
+static const char *cpu_of(const Target *target)
 {
-    return chosen.cpu ? chosen.cpu : host_cpu();
+    return target && target->cpu ? target->cpu : host_cpu();
 }
 
-static const char *current_features(void)
+static const char *features_of(const Target *target)
 {
-    return chosen.features ? chosen.features : chosen.cpu ? "" : host_features();
+    return target && target->features ? target->features
+           : target && target->cpu    ? ""
+                                      : host_features();
 }
 
-static bool copy_target(Target *target)
+static LlvmShape shape_of(const Target *target)
 {
-    pthread_mutex_lock(&target_lock);
-    const char *features = current_features();
-    target->cpu = alloc_string(current_cpu());
-    target->features = alloc_string(features);
-    target->shape.width = chosen.width ? chosen.width : host_width();
-    target->shape.vector_memory =
-        strstr(features, "+avx512f") && target->shape.width >= 8;
-    pthread_mutex_unlock(&target_lock);
-    return target->cpu && target->features;
-}
-
-static void free_target(Target *target)
-{
-    alloc_free(target->cpu);
-    alloc_free(target->features);
+    LlvmShape shape = { 0 };
+    shape.width = target && target->width ? target->width : host_width();
+    shape.vector_memory = strstr(features_of(target), "+avx512f") && shape.width >= 8;
+    return shape;
 }
 
 bool llvm_version(int *major, int *minor, int *patch)
@@ -125,80 +96,20 @@ bool llvm_version(int *major, int *minor, int *patch)
     return true;
 }
 
-/* Features are "+name" or "-name", separated by commas. */
-static bool valid_names(const char *cpu, const char *features)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789_-.";
-    if (cpu && (!*cpu || cpu[strspn(cpu, letters)])) {
-        return false;
-    }
-    while (features && *features) {
-        if (*features != '+' && *features != '-') {
-            return false;
-        }
-        size_t length = strspn(++features, letters);
-        if (length == 0 || (features[length] && features[length] != ',')) {
-            return false;
-        }
-        features += length + (features[length] == ',');
-    }
-    return true;
-}
-
-bool llvm_set_target(const char *cpu, const char *features, uint32_t width)
-{
-    if (!valid_names(cpu, features)) {
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "jit_llvm_set_target(): \"%.80s\", \"%.80s\" "
-                         "are not a CPU name and a list such as \"+avx2,-avx512f\"",
-                         cpu ? cpu : "(host)", features ? features : "");
-    }
-    if (width > LLVM_WIDTH_MAX || (width & (width - 1))) {
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "jit_llvm_set_target(): the vector width is "
-                         "%u, it must be a power of two from 1 to %d",
-                         width, LLVM_WIDTH_MAX);
-    }
-    char *new_cpu = cpu ? alloc_string(cpu) : NULL;
-    char *new_features = features ? alloc_string(features) : NULL;
-    if ((cpu && !new_cpu) || (features && !new_features)) {
-        alloc_free(new_cpu);
-        alloc_free(new_features);
-        return false;
-    }
-    pthread_mutex_lock(&target_lock);
-    alloc_free(chosen.cpu);
-    alloc_free(chosen.features);
-    chosen.cpu = new_cpu;
-    chosen.features = new_features;
-    chosen.width = width;
-    pthread_mutex_unlock(&target_lock);
-    return true;
-}
-
 const char *llvm_target_cpu(void)
 {
-    pthread_mutex_lock(&target_lock);
-    const char *cpu = current_cpu();
-    pthread_mutex_unlock(&target_lock);
-    return cpu;
+    return cpu_of(target_get());
 }
 
 const char *llvm_target_features(void)
 {
-    pthread_mutex_lock(&target_lock);
-    const char *features = current_features();
-    pthread_mutex_unlock(&target_lock);
-    return features;
+    return features_of(target_get());
 }
 
 uint32_t llvm_vector_width(void)
 {
-    pthread_mutex_lock(&target_lock);
-    uint32_t width = chosen.width ? chosen.width : host_width();
-    pthread_mutex_unlock(&target_lock);
-    return width;
+    const Target *target = target_get();
+    return target && target->width ? target->width : host_width();
 }
 
 /* ---- engine */
@@ -219,21 +130,17 @@ static bool available(void)
     return llvm_load() != NULL;
 }
 
-static uint64_t fingerprint(void)
+static uint64_t fingerprint(const Target *target)
 {
     const LlvmLibrary *library = llvm_load();
-    Target target = { 0 };
-    uint64_t result = 0;
-    if (library && copy_target(&target)) {
-        uint32_t numbers[5] = { (uint32_t) library->major, (uint32_t) library->minor,
-                                (uint32_t) library->patch, target.shape.width,
-                                ENGINE_REVISION };
-        result = hash_64(numbers, sizeof numbers, 1);
-        result = hash_64(target.cpu, strlen(target.cpu), result);
-        result = hash_64(target.features, strlen(target.features), result);
-    }
-    free_target(&target);
-    return result;
+    TRY(library, 0);
+    const char *cpu = cpu_of(target), *features = features_of(target);
+    uint32_t numbers[5] = { (uint32_t) library->major, (uint32_t) library->minor,
+                            (uint32_t) library->patch, shape_of(target).width,
+                            ENGINE_REVISION };
+    uint64_t result = hash_64(numbers, sizeof numbers, 1);
+    result = hash_64(cpu, strlen(cpu), result);
+    return hash_64(features, strlen(features), result);
 }
 
 static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
@@ -289,25 +196,22 @@ static void note_compile_time(uint64_t elapsed, uint32_t ops)
     atomic_store_explicit(&compile_ns_op, (3 * old + now) / 4, memory_order_relaxed);
 }
 
-static Code *compile(const Program *program, Hash128 hash)
+static Code *compile(const Program *program, Hash128 hash, const Target *target)
 {
     TRY(available(), NULL);
-    Target target = { 0 };
     Text text = { 0 };
     Code *code = NULL;
     void *object = NULL;
     size_t size = 0;
     uint64_t start = clock_ns();
-    bool ok = copy_target(&target);
-    if (ok && llvm_ir_write(program, hash, target.shape, &text) &&
-        llvm_compile(text.data, text.size, target.cpu, target.features, &object,
+    if (llvm_ir_write(program, hash, shape_of(target), &text) &&
+        llvm_compile(text.data, text.size, cpu_of(target), features_of(target), &object,
                      &size)) {
         code = load_code(object, size);
         note_compile_time(clock_ns() - start, count_insts(program));
     }
     alloc_free(object);
     text_free(&text);
-    free_target(&target);
     return code;
 }
 
@@ -324,12 +228,10 @@ static size_t code_size(const Code *base)
     return ((const EngineCode *) (const void *) base)->object.size;
 }
 
-static bool write_ir(const Program *program, Hash128 hash, Text *out)
+static bool write_ir(const Program *program, Hash128 hash, const Target *target,
+                     Text *out)
 {
-    Target target = { 0 };
-    bool ok = copy_target(&target) && llvm_ir_write(program, hash, target.shape, out);
-    free_target(&target);
-    return ok;
+    return llvm_ir_write(program, hash, shape_of(target), out);
 }
 
 static uint64_t compile_estimate(const Program *program)

@@ -1,10 +1,10 @@
 /*
- * llvm.h -- Program -> LLVM IR -> machine code, with libLLVM found at run time
+ * llvm_engine.h -- Program -> LLVM IR -> machine code, with libLLVM found at run time
  *
  * Files: llvm_load.c (dlopen, the function table), llvm_ir.c (writes IR text) with
  * llvm_writer.c, _ops.c, _memory.c, _atomic.c, _stmt.c, _region.c and _local.c,
  * llvm_compile.c (text to object code, diagnostics), llvm_object.c (ELF object to
- * executable memory), llvm.c (the engine struct and the target).
+ * executable memory), llvm_engine.c (the engine struct, targets).
  */
 #ifndef ENGINE_LLVM_LLVM_ENGINE_H
 #define ENGINE_LLVM_LLVM_ENGINE_H
@@ -16,9 +16,7 @@ extern const Engine llvm_engine;
 /** Version of the loaded libLLVM (loads it). False, error recorded, if there is none.
  */
 bool llvm_version(int *major, int *minor, int *patch);
-/** Target for code generated from now on. NULL, NULL, 0: the host. Checked against
- * libLLVM if that is loaded. */
-bool llvm_set_target(const char *cpu, const char *features, uint32_t width);
+/** What the chosen target (target.h) means; the host's names are asked of libLLVM. */
 const char *llvm_target_cpu(void);
 const char *llvm_target_features(void);
 /** Lanes of a packet. Does not load libLLVM. */

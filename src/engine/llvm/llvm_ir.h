@@ -8,11 +8,9 @@
 #include "base/text.h"
 #include "ir/program.h"
 
-enum { LLVM_WIDTH_MAX = 64 };
-
 /** What the IR depends on besides the Program. */
 typedef struct LlvmShape {
-    uint32_t width;     /* lanes of a packet: a power of two up to LLVM_WIDTH_MAX */
+    uint32_t width;     /* lanes of a packet: a power of two up to TARGET_WIDTH_MAX */
     bool vector_memory; /* masked gathers and scatters of 32 and 64 bits are
                            instructions */
 } LlvmShape;

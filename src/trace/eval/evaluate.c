@@ -4,7 +4,7 @@
  * For each group of the schedule:
  *
  *     assemble_group()   variables -> Program, arguments          (graph lock)
- *     key_compute()   Program -> 128-bit name
+ *     cache_key()     Program and target -> 128-bit name
  *     cache_find()    known kernel?
  *     cache_get()     no: generalise, load or compile          (no lock)
  *     launch_create() a command with arrays for the results    (graph lock)
@@ -199,7 +199,7 @@ static void write_ir(const Kernel *kernel, bool engine_too, Text *out)
     const Program *legal = legalise(kernel->program, engine);
     if (legal) {
         text_put(out, "\n");
-        engine->write_ir(legal, kernel->key.full, out);
+        engine->write_ir(legal, kernel->key.full, kernel->key.target, out);
     }
     if (legal != kernel->program)
         program_free((Program *) legal);
@@ -432,7 +432,7 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
     b->sources = state_flag(ts, JitFlagDebug) || state_flag(ts, JitFlagPrintIR);
     TRY(begin_program(w) && assemble_group(b, w->program, group), false);
     b->device = work_device((JitBackend) group->backend);
-    ProgramKey key = key_compute(w->program, cache_environment(b->device));
+    ProgramKey key = cache_key(w->program, b->device, target_get());
     uint64_t codegen_ns = timed ? clock_ns() - start : 0;
     log_launch(b, &key, codegen_ns);
     bool hit;

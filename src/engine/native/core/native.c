@@ -60,10 +60,11 @@ static bool available(void)
                      "the native engine needs an x86-64 CPU with AVX2, FMA and F16C");
 }
 
-static uint64_t fingerprint(void)
+static uint64_t fingerprint(const Target *target)
 {
-    const NativeTarget *target = native_target();
-    return target ? hash_64(target->name, strlen(target->name), REVISION) : 0;
+    (void) target;
+    const NativeTarget *own = native_target();
+    return own ? hash_64(own->name, strlen(own->name), REVISION) : 0;
 }
 
 static bool has_row(const NativeTarget *t, Op op, VarType type, VarType operand)
@@ -272,8 +273,9 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
 static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
                    uint32_t end, uint32_t worker, void *scratch);
 
-static Code *compile(const Program *program, Hash128 hash)
+static Code *compile(const Program *program, Hash128 hash, const Target *target)
 {
+    (void) target;
     TRY(available(), NULL);
     Native n = { 0 };
     x86_init(&n.x);
@@ -322,9 +324,11 @@ static void write_listing(const Native *n, const Program *program, Text *out)
     }
 }
 
-static bool write_ir(const Program *program, Hash128 hash, Text *out)
+static bool write_ir(const Program *program, Hash128 hash, const Target *target,
+                     Text *out)
 {
     (void) hash;
+    (void) target;
     TRY(available(), false);
     Native n = { 0 };
     X86Listing listing = { 0 };

@@ -1,0 +1,30 @@
+/*
+ * target.h -- what code is generated for
+ *
+ * A target is a value that never changes: choosing another one makes another value. A
+ * kernel's key holds the target it was looked for with, and whoever makes its code uses
+ * that one, whatever is chosen meanwhile. The host is NULL.
+ */
+#ifndef ENGINE_TARGET_H
+#define ENGINE_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TARGET_WIDTH_MAX = 64 };
+
+/** Valid until the process ends. NULL and 0 stand for what the host has. */
+typedef struct Target {
+    const char *cpu, *features;
+    uint32_t width;      /* lanes of a packet: a power of two up to TARGET_WIDTH_MAX */
+    uint64_t name;       /* hash of the above */
+    struct Target *next; /* list of all */
+} Target;
+
+/** Have keys name this target from now on; NULL, NULL, 0: the host. False: error
+ *  recorded, nothing has changed. */
+bool target_set(const char *cpu, const char *features, uint32_t width);
+/** The target chosen last. */
+const Target *target_get(void);
+
+#endif
