@@ -5,8 +5,16 @@
  */
 #include "llvm_programs.h"
 
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LIMITS_WORK 0 /* the sanitizer's own memory would count */
+#else
+#define LIMITS_WORK 1
+#endif
 
 /* ---- arithmetic */
 
@@ -134,45 +142,48 @@ static void test_leaves(void **state)
 }
 
 /* Long bodies cross basic blocks; many outputs share stack slots. */
+static Program *long_body(VarType type)
+{
+    Program *program = new_program();
+    uint32_t pool[8];
+    for (int i = 0; i < 4; i++) {
+        pool[i] = add_input(program, type);
+        pool[i + 4] = add_operand(program, type, 2);
+    }
+    for (int i = 0; i < 700; i++) {
+        uint32_t a = pool[random_bits() % 8], b = pool[random_bits() % 8], value;
+        switch (random_bits() >> 20 & 3) {
+        case 0:
+            value = program_add(program, OP_ADD, type, 0, 2, (uint32_t[]){ a, b });
+            break;
+        case 1:
+            value = program_add(program, OP_MUL, type, 0, 2, (uint32_t[]){ a, b });
+            break;
+        case 2: {
+            uint32_t c = add_operand(program, type, 1);
+            value = program_add(program, OP_FMA, type, 0, 3, (uint32_t[]){ a, c, b });
+            break;
+        }
+        default: {
+            uint32_t m =
+                program_add(program, OP_LT, VarTypeBool, 0, 2, (uint32_t[]){ a, b });
+            value =
+                program_add(program, OP_SELECT, type, 0, 3, (uint32_t[]){ m, b, a });
+        }
+        }
+        pool[random_bits() % 8] = value;
+    }
+    for (int i = 0; i < 8; i++) {
+        add_output(program, pool[i]);
+    }
+    return program;
+}
+
 static void test_long_bodies(void **state)
 {
     (void) state;
     for (int round = 0; round < 6; round++) {
-        Program *program = new_program();
-        uint32_t pool[8];
-        VarType type = round % 2 ? VarTypeFloat64 : VarTypeFloat32;
-        for (int i = 0; i < 4; i++) {
-            pool[i] = add_input(program, type);
-            pool[i + 4] = add_operand(program, type, 2);
-        }
-        for (int i = 0; i < 700; i++) {
-            uint32_t a = pool[random_bits() % 8], b = pool[random_bits() % 8], value;
-            switch (random_bits() >> 20 & 3) {
-            case 0:
-                value = program_add(program, OP_ADD, type, 0, 2, (uint32_t[]){ a, b });
-                break;
-            case 1:
-                value = program_add(program, OP_MUL, type, 0, 2, (uint32_t[]){ a, b });
-                break;
-            case 2: {
-                uint32_t c = add_operand(program, type, 1);
-                value =
-                    program_add(program, OP_FMA, type, 0, 3, (uint32_t[]){ a, c, b });
-                break;
-            }
-            default: {
-                uint32_t m = program_add(program, OP_LT, VarTypeBool, 0, 2,
-                                         (uint32_t[]){ a, b });
-                value = program_add(program, OP_SELECT, type, 0, 3,
-                                    (uint32_t[]){ m, b, a });
-            }
-            }
-            pool[random_bits() % 8] = value;
-        }
-        for (int i = 0; i < 8; i++) {
-            add_output(program, pool[i]);
-        }
-        check(program, "long body");
+        check(long_body(round % 2 ? VarTypeFloat64 : VarTypeFloat32), "long body");
     }
 }
 
@@ -463,9 +474,149 @@ static void test_missing_library(void **state)
     without_library("libm.so.6", "LLVM");
 }
 
+/* ---- threads with small stacks */
+
+enum { SMALL_STACK = 64 << 10, WIDE = 3000, WIDE_LANES = 64 };
+
+/* The Program if there is code for it, NULL if there is none for want of a stack. */
+static void *compile_and_free(void *program)
+{
+    static int other_error;
+    Code *code = llvm_engine.compile(program, test_hash, NULL);
+    if (code) {
+        code_release(code);
+        return program;
+    }
+    bool stack = error_code() == JIT_ERROR_SYSTEM && strstr(error_message(), "stack");
+    return stack ? NULL : (void *) &other_error;
+}
+
+static void *call_on_small_stack(void *(*function)(void *), void *argument)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    void *result = NULL;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, SMALL_STACK);
+    if (pthread_create(&thread, &attributes, function, argument)) {
+        return NULL;
+    }
+    pthread_join(thread, &result);
+    pthread_attr_destroy(&attributes);
+    return result;
+}
+
+/* A kernel whose code needs more stack than that: it holds the addresses of very many
+ * arrays. */
+typedef struct WideRun {
+    Code *code;
+    uint64_t *args;
+    void *scratch;
+} WideRun;
+
+static void *run_wide(void *data)
+{
+    const WideRun *run = data;
+    cpu_code_run(run->code, run->args, 0, WIDE_LANES, 0, run->scratch);
+    return data;
+}
+
+static bool use_large_frame(Program *unused)
+{
+    (void) unused;
+    TRY(llvm_engine.available(), true);
+    Program *program = new_program();
+    uint32_t value = add_input(program, VarTypeUInt32);
+    for (uint32_t i = 0; i < WIDE; i++) {
+        add_output(program, value);
+    }
+    WideRun wide = { 0 };
+    wide.code = llvm_engine.compile(program, test_hash, NULL);
+    TRY(wide.code, false);
+    size_t bytes = WIDE_LANES * sizeof(uint32_t);
+    size_t scratch = (cpu_code_scratch(wide.code) + 63) / 64 * 64;
+    char *arrays = calloc(WIDE + 1, bytes);
+    wide.args = calloc(program->param_count, sizeof(uint64_t));
+    wide.scratch = aligned_alloc(64, scratch);
+    for (uint32_t i = 0; i <= WIDE; i++) {
+        wide.args[program->param_count - 1 - WIDE + i] = (uintptr_t) arrays + i * bytes;
+    }
+    for (uint32_t i = 0; i < WIDE_LANES; i++) {
+        ((uint32_t *) (void *) arrays)[i] = i * 12345 + 6789;
+    }
+    bool ok = scratch > SMALL_STACK && call_on_small_stack(run_wide, &wide) == &wide;
+    for (uint32_t i = 1; i <= WIDE; i++) {
+        ok = ok && memcmp(arrays, arrays + i * bytes, bytes) == 0;
+    }
+    code_release(wide.code);
+    program_free(program);
+    free(wide.args);
+    free(wide.scratch);
+    free(arrays);
+    return ok;
+}
+
+/* Compile where the system has no memory for another stack. */
+static void *compile_without_memory(void *program)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%ld", &pages) != 1) {
+        return program;
+    }
+    fclose(f);
+    rlim_t used = (rlim_t) pages * (rlim_t) sysconf(_SC_PAGESIZE);
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = used + (6 << 20);
+    return setrlimit(RLIMIT_AS, &limit) ? program : compile_and_free(program);
+}
+
+static void expect_in_child(bool (*function)(Program *))
+{
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        Program *program = long_body(VarTypeFloat32);
+        bool ok = function(program);
+        program_free(program);
+        _exit(ok ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+/* libLLVM is loaded and used by a thread with a stack that is too small for it. */
+static bool use_small_stack(Program *program)
+{
+    void *first = call_on_small_stack(compile_and_free, program);
+    return !llvm_engine.available() ||
+           (first == program && compile_and_free(program) == program &&
+            call_on_small_stack(compile_and_free, program) == program);
+}
+
+static bool lack_memory(Program *program)
+{
+    return !llvm_engine.available() ||
+           !call_on_small_stack(compile_without_memory, program);
+}
+
+static void test_small_stack(void **state)
+{
+    (void) state;
+    expect_in_child(use_small_stack);
+    expect_in_child(use_large_frame);
+    if (LIMITS_WORK) {
+        expect_in_child(lack_memory);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest before[] = { cmocka_unit_test(test_missing_library) };
+    const struct CMUnitTest before[] = { cmocka_unit_test(test_missing_library),
+                                         cmocka_unit_test(test_small_stack) };
     /* In children, before this process has a library of its own. */
     int failed = cmocka_run_group_tests_name("llvm: no library", before, NULL, NULL);
     if (!llvm_engine.available()) {

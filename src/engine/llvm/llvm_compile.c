@@ -7,7 +7,8 @@
  * three ways: return values with a message, diagnostics of the context (collected
  * here), and fatal errors, after which it would call exit(). The fatal error handler
  * jumps out of the compile instead. LLVM's state is unknown then, so the library is not
- * used again in this process; what the compile held is lost.
+ * used again in this process; what the compile held is lost. All of it happens on one
+ * stack, which is deep enough (base/stack.h).
  */
 #include "engine/llvm/llvm_compile.h"
 
@@ -15,11 +16,14 @@
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/stack.h"
 #include "engine/llvm/llvm_load.h"
+#include "engine/llvm/llvm_object.h"
 
 /* Values of LLVM's C enumerations. */
 enum {
@@ -30,6 +34,10 @@ enum {
     VERIFY_RETURN_STATUS = 2,
     SEVERITY_ERROR = 0
 };
+
+/* Frames of up to so many bytes are taken to have as many. */
+enum { FRAME_SMALL = 1000 };
+#define FRAME_TEXT "1000"
 
 /* Where llvm_compile_fatal() jumps to, in a thread that is compiling. */
 static _Thread_local sigjmp_buf *escape;
@@ -47,6 +55,14 @@ static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
 static Machine idle[4];
 static uint32_t idle_count;
 
+/* What is to be compiled, and where the object goes. */
+typedef struct Request {
+    const char *text, *cpu, *features;
+    size_t size;
+    void **object;
+    size_t *object_size;
+} Request;
+
 typedef struct Job {
     const LlvmLibrary *library;
     LlvmContext *context;
@@ -55,6 +71,7 @@ typedef struct Job {
     LlvmBuffer *object;
     char *message;
     char diagnostic[300];
+    uint64_t stack; /* bytes: all frames of the functions so far */
 } Job;
 
 void llvm_compile_fatal(const char *reason)
@@ -67,14 +84,31 @@ void llvm_compile_fatal(const char *reason)
 
 static void keep_diagnostic(LlvmDiagnostic *diagnostic, void *data)
 {
+    static const char frame[] = "stack frame size (";
     Job *job = data;
-    if (job->library->GetDiagInfoSeverity(diagnostic) != SEVERITY_ERROR ||
-        job->diagnostic[0]) {
-        return;
-    }
+    bool error = job->library->GetDiagInfoSeverity(diagnostic) == SEVERITY_ERROR;
     char *text = job->library->GetDiagInfoDescription(diagnostic);
-    snprintf(job->diagnostic, sizeof job->diagnostic, "%s", text);
+    const char *found = strstr(text, frame);
+    if (error && !job->diagnostic[0]) {
+        snprintf(job->diagnostic, sizeof job->diagnostic, "%s", text);
+    } else if (!error && found) {
+        job->stack += strtoull(found + strlen(frame), NULL, 10);
+    }
     job->library->DisposeMessage(text);
+}
+
+/* Ask for a warning about the size of each frame, which keep_diagnostic() reads:
+ * spilled values of a large kernel can fill more than the stack of a thread. */
+static void watch_frames(Job *job)
+{
+    const LlvmLibrary *library = job->library;
+    LlvmValue *f = library->GetFirstFunction(job->module);
+    for (; f; f = library->GetNextFunction(f)) {
+        if (!library->IsDeclaration(f)) {
+            library->AddTargetDependentFunctionAttr(f, "warn-stack-size", FRAME_TEXT);
+            job->stack += FRAME_SMALL;
+        }
+    }
 }
 
 static bool fail(const Job *job, const char *step)
@@ -172,6 +206,7 @@ static bool generate(Job *job, const char *cpu, const char *features)
     }
     library->DisposeMessage(job->message);
     job->message = NULL;
+    watch_frames(job);
     if (library->TargetMachineEmitToMemoryBuffer(machine, job->module, FILE_OBJECT,
                                                  &job->message, &job->object) ||
         job->diagnostic[0]) {
@@ -187,6 +222,7 @@ static bool copy_object(const Job *job, void **object, size_t *object_size)
     TRY(*object, false);
     memcpy(*object, job->library->GetBufferStart(job->object), size);
     *object_size = size;
+    llvm_object_note_stack(*object, size, job->stack);
     return true;
 }
 
@@ -213,19 +249,12 @@ static void release(Job *job, bool ok)
     }
 }
 
-bool llvm_compile(const char *text, size_t size, const char *cpu, const char *features,
-                  void **object, size_t *object_size)
+static bool compile(void *data)
 {
-    const LlvmLibrary *library = llvm_load();
-    TRY(library, false);
-    if (atomic_load(&unusable)) {
-        return error_set(JIT_ERROR_COMPILE,
-                         "libLLVM is not used any more: it reported a "
-                         "fatal error before");
-    }
+    Request *request = data;
     Job *job = alloc_zero(1, sizeof *job);
     TRY(job, false);
-    job->library = library;
+    job->library = llvm_load();
     sigjmp_buf here;
     if (sigsetjmp(here, 0) != 0) {
         escape = NULL;
@@ -235,10 +264,24 @@ bool llvm_compile(const char *text, size_t size, const char *cpu, const char *fe
                          fatal_reason);
     }
     escape = &here;
-    bool ok = parse(job, text, size) && generate(job, cpu, features) &&
-              copy_object(job, object, object_size);
+    bool ok = parse(job, request->text, request->size) &&
+              generate(job, request->cpu, request->features) &&
+              copy_object(job, request->object, request->object_size);
     release(job, ok);
     escape = NULL;
     alloc_free(job);
     return ok;
+}
+
+bool llvm_compile(const char *text, size_t size, const char *cpu, const char *features,
+                  void **object, size_t *object_size)
+{
+    TRY(llvm_load(), false);
+    if (atomic_load(&unusable)) {
+        return error_set(JIT_ERROR_COMPILE,
+                         "libLLVM is not used any more: it reported a "
+                         "fatal error before");
+    }
+    Request request = { text, cpu, features, size, object, object_size };
+    return stack_call(compile, &request);
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/stack.h"
 #include "device/cpu/cpu_code.h"
 #include "engine/llvm/llvm_compile.h"
 #include "engine/llvm/llvm_ir.h"
@@ -16,11 +17,15 @@
 #include "engine/llvm/llvm_object.h"
 
 /* Raised whenever equal Programs get other code than before. */
-enum { ENGINE_REVISION = 4 };
+enum { ENGINE_REVISION = 5 };
 
 /* What a compile costs before any was measured, and what it costs beside its
  * operations. */
 enum { COMPILE_NS_OP = 20000, COMPILE_NS_FIXED = 900000 };
+
+/* Bytes of stack that every thread is trusted to have left; bytes that others need on
+ * that of a kernel: what it calls, and handlers of signals. */
+enum { STACK_TRUSTED = 16 << 10, STACK_RESERVE = 128 << 10 };
 
 typedef void (*KernelFunction)(uint32_t begin, uint32_t end, uint32_t worker,
                                const uint64_t *args, void *scratch);
@@ -151,6 +156,42 @@ static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
             ->function(begin, end, worker, args, scratch);
 }
 
+/* A kernel may need more stack than the thread that runs it has. Then it runs on one
+ * that is part of its scratch memory, behind what its code uses. */
+static size_t own_stack(const LlvmObject *object)
+{
+    return object->stack <= STACK_TRUSTED
+               ? 0
+               : ((size_t) object->stack + STACK_RESERVE) / 64 * 64;
+}
+
+static size_t stack_offset(const LlvmObject *object)
+{
+    return ((size_t) object->number + 63) / 64 * 64;
+}
+
+typedef struct Launch {
+    const CpuCode *cpu;
+    const uint64_t *args;
+    uint32_t begin, end, worker;
+    void *scratch;
+} Launch;
+
+static void launch_there(void *data)
+{
+    const Launch *l = data;
+    launch(l->cpu, l->args, l->begin, l->end, l->worker, l->scratch);
+}
+
+static void launch_deep(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
+                        uint32_t end, uint32_t worker, void *scratch)
+{
+    const LlvmObject *object = &((const EngineCode *) (const void *) cpu)->object;
+    Launch l = { cpu, args, begin, end, worker, scratch };
+    stack_switch((char *) scratch + stack_offset(object), own_stack(object),
+                 launch_there, &l);
+}
+
 static void release(Code *base)
 {
     EngineCode *code = (EngineCode *) (void *) base;
@@ -172,8 +213,10 @@ static Code *load_code(const void *data, size_t size)
     memcpy(code->bytes, data, size);
     code->size = size;
     memcpy(&code->function, &code->object.function, sizeof code->function);
-    code->cpu = (CpuCode){ .code = { 1, release }, .run = launch,
-                           .scratch = (size_t) code->object.number };
+    size_t stack = own_stack(&code->object);
+    code->cpu = (CpuCode){ .code = { 1, release }, .run = stack ? launch_deep : launch,
+                           .scratch = stack ? stack_offset(&code->object) + stack
+                                            : (size_t) code->object.number };
     return &code->cpu.code;
 }
 

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/library.h"
+#include "base/stack.h"
 #include "base/text.h"
 #include "engine/llvm/llvm_compile.h"
 
@@ -161,21 +162,30 @@ static bool search(Text *report)
     return false;
 }
 
-static void load(void)
+static bool find_library(void *unused)
 {
+    (void) unused;
     Text report = { 0 };
-    if (search(&report)) {
-        atomic_store_explicit(&loaded, true, memory_order_release);
-    } else {
+    bool found = search(&report);
+    if (!found) {
         const char *tried = text_get(&report);
         error_set(
             JIT_ERROR_UNSUPPORTED,
             "no usable libLLVM (version 15 or newer) was found; set DRJIT_LIBLLVM_PATH "
             "to its file. Tried:%s",
             tried ? tried : "");
-        error_save(&load_error);
     }
     text_free(&report);
+    return found;
+}
+
+static void load(void)
+{
+    if (stack_call(find_library, NULL)) {
+        atomic_store_explicit(&loaded, true, memory_order_release);
+    } else {
+        error_save(&load_error);
+    }
 }
 
 const LlvmLibrary *llvm_load(void)

@@ -12,6 +12,7 @@
 
 typedef struct LlvmContext LlvmContext;
 typedef struct LlvmModule LlvmModule;
+typedef struct LlvmValue LlvmValue;
 typedef struct LlvmBuffer LlvmBuffer;
 typedef struct LlvmTarget LlvmTarget;
 typedef struct LlvmMachine LlvmMachine;
@@ -37,6 +38,11 @@ typedef struct LlvmDiagnostic LlvmDiagnostic;
     F(void, SetModuleDataLayout, (LlvmModule *, LlvmLayout *) )                      \
     F(int, VerifyModule, (LlvmModule *, int, char **) )                              \
     F(void, DisposeModule, (LlvmModule *) )                                          \
+    F(LlvmValue *, GetFirstFunction, (LlvmModule *) )                                \
+    F(LlvmValue *, GetNextFunction, (LlvmValue *) )                                  \
+    F(int, IsDeclaration, (LlvmValue *) )                                            \
+    F(void, AddTargetDependentFunctionAttr,                                          \
+      (LlvmValue *, const char *, const char *) )                                    \
     F(void, DisposeMessage, (char *) )                                               \
     F(char *, GetDefaultTargetTriple, (void) )                                       \
     F(int, GetTargetFromTriple, (const char *, LlvmTarget **, char **) )             \

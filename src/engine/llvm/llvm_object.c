@@ -420,6 +420,23 @@ static bool protect(const LlvmObject *object)
     return true;
 }
 
+static bool find_stack(const Reader *reader, LlvmObject *object)
+{
+    object->stack = reader->header.e_entry;
+    return object->stack <= MEMORY_LIMIT || refuse("it needs too much stack");
+}
+
+void llvm_object_note_stack(void *data, size_t size, uint64_t bytes)
+{
+    Elf64_Ehdr header;
+    if (size < sizeof header) {
+        return; /* it will be refused */
+    }
+    memcpy(&header, data, sizeof header);
+    header.e_entry = bytes;
+    memcpy(data, &header, sizeof header);
+}
+
 bool llvm_object_map(const void *data, size_t size, const char *prefix,
                      LlvmObject *object)
 {
@@ -431,7 +448,8 @@ bool llvm_object_map(const void *data, size_t size, const char *prefix,
     bool ok = reader.sections && reader.offsets && lay_out(&reader) &&
               find_symbols(&reader) && map_memory(&reader, object) &&
               load_sections(&reader) && find_function(&reader, prefix, object) &&
-              find_number(&reader, object) && protect(object);
+              find_number(&reader, object) && find_stack(&reader, object) &&
+              protect(object);
     alloc_free(reader.sections);
     alloc_free(reader.offsets);
     if (!ok) {

@@ -18,7 +18,12 @@ typedef struct LlvmObject {
     size_t size;     /* its bytes */
     void *function;  /* the exported function */
     uint64_t number; /* LLVM_OBJECT_NUMBER, 0 if there is none */
+    uint64_t stack;  /* as llvm_object_note_stack() was told */
 } LlvmObject;
+
+/** Note in an object how many bytes of stack its function needs: in the address of its
+ *  entry point, which only programs have. */
+void llvm_object_note_stack(void *data, size_t size, uint64_t bytes);
 
 /** Lay out, relocate and map an object that has one exported function whose name starts
  *  with 'prefix', perhaps the constant LLVM_OBJECT_NUMBER (i64), and refers to nothing
