@@ -12,7 +12,8 @@
 #                     of f64; takes hours, goes on where it was stopped (ACCURACY_COUNT=)
 #     make bench      measure; results go to bench/results/
 #     make golden     write the golden files anew, to be reviewed with 'git diff'
-#     make lint       layers, style, types     make docs     docs/reference.md
+#     make lint       layers, style, types: says nothing if all is well
+#     make docs       write docs/reference.md anew
 #     make wheel      the Python package with the library inside, into dist/
 #     make install    the C library: PREFIX=/usr/local LIBDIR=lib DESTDIR=
 #     make clean      remove what was built
@@ -120,12 +121,13 @@ golden:
 
 lint:
 	@tools/bootstrap.sh lint python
-	python3 tools/lint_layers.py
-	python3 tools/lint_style.py
-	python3 tools/make_docs.py --check
-	.venv/bin/ruff check tools src bench python tests/python examples
-	.venv/bin/python -m mypy tools src/lower/math $(wildcard bench/*.py)
-	.venv/bin/python tools/make_stubs.py --mypy
+	@python3 tools/lint_layers.py
+	@python3 tools/lint_style.py
+	@python3 tools/make_docs.py --check
+	@.venv/bin/ruff check --quiet tools src bench python tests/python examples
+	@.venv/bin/python -m mypy --no-error-summary tools src/lower/math \
+	    $(wildcard bench/*.py)
+	@.venv/bin/python tools/make_stubs.py --mypy
 	@! command -v cppcheck >/dev/null || tools/cppcheck.sh
 
 docs:

@@ -188,8 +188,6 @@ def main() -> int:
     errors += find_equal_stems(files)
     for error in errors:
         print(error)
-    count = sum(len(includes) for includes in graph.values())
-    print(f"lint_layers: {len(files)} files, {count} includes, {len(errors)} errors")
     return 1 if errors else 0
 
 

@@ -147,9 +147,6 @@ def main() -> int:
             errors += found
     for error in errors:
         print(error)
-    print(
-        f"lint_style: {len(files)} files, {len(headers)} headers, {len(errors)} errors"
-    )
     return 1 if errors else 0
 
 

@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-import pytest
-
 import drjit as dr
+import pytest
 from drjit.llvm import Float
 
 SECONDS = 20  # a wait that is not interrupted takes longer, on any machine

@@ -712,7 +712,7 @@ static void mark_pointers(const Builder *b, const Inst *inst)
     const uint32_t *args = program_args(b->p, inst);
     for (uint32_t k = 0; k < inst->count; ++k) {
         uint32_t value = f->root[args[k]];
-        if (f->values[value].type == VarTypePointer && value < f->valid &&
+        if (value < f->valid && f->values[value].type == VarTypePointer &&
             b->p->insts[value].op == OP_PARAM && !is_address(inst, k))
             f->values[value].flags |= NATIVE_STEP | NATIVE_ODD;
     }
