@@ -16,9 +16,11 @@
 #     make docs       write docs/reference.md anew
 #     make wheel      the Python package with the library inside, into dist/
 #     make install    the C library: PREFIX=/usr/local LIBDIR=lib DESTDIR=
+#     make fresh      the README's two commands on a bare Debian, which it builds: needs
+#                     root, debootstrap, a network and about an hour
 #     make clean      remove what was built
 #
-# SUITE=quick restricts test, asan and tsan to the quick tests.
+# SUITE=quick restricts test, asan, tsan and fresh to the quick tests.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -30,7 +32,9 @@ ACCURACY_COUNT ?= 100000000
 
 # A recursive variable: bootstrap.sh may have put meson into .venv just before its use.
 MESON = $(shell [ -x .venv/bin/meson ] && echo .venv/bin/meson || echo meson)
-SUITE_ARGS = $(if $(SUITE),--suite $(SUITE))
+# The last word stands for all tests of the suite; given tests, any meson builds what they
+# need and nothing else.
+SUITE_ARGS = $(if $(SUITE),--suite $(SUITE) drjit-core:)
 SANITIZED = -Dtests=enabled -Dexamples=disabled -Db_lundef=false
 # The package is tested with the interpreter of .venv, where bootstrap.sh puts pytest.
 PYTHON = -Dpython=enabled -Dpython_path=$(CURDIR)/.venv/bin/python
@@ -45,7 +49,7 @@ fi
 endef
 
 .PHONY: all build demo test check asan tsan hostile fuzz exhaustive bench golden lint \
-        docs wheel install clean distclean
+        docs wheel install fresh clean distclean
 
 all: build
 
@@ -70,22 +74,19 @@ test check:
 asan:
 	@tools/bootstrap.sh test python
 	$(call configure,build-asan,$(SANITIZED) $(PYTHON) -Db_sanitize=address$(,)undefined)
-	@ninja -C build-asan
-	@$(MESON) test -C build-asan --no-rebuild --print-errorlogs -t 8 $(SUITE_ARGS)
+	@$(MESON) test -C build-asan --print-errorlogs -t 8 $(SUITE_ARGS)
 
 tsan:
 	@tools/bootstrap.sh test
 	$(call configure,build-tsan,$(SANITIZED) -Dpython=disabled -Db_sanitize=thread)
-	@ninja -C build-tsan
-	@$(MESON) test -C build-tsan --no-rebuild --print-errorlogs -t 15 $(SUITE_ARGS)
+	@$(MESON) test -C build-tsan --print-errorlogs -t 15 $(SUITE_ARGS)
 
 hostile:
 	@tools/bootstrap.sh test
 	$(call configure,build-hostile,$(SANITIZED) -Dpython=disabled -Dhostile=true \
 	    -Db_sanitize=address$(,)undefined)
-	@ninja -C build-hostile
-	@$(MESON) test -C build-hostile --no-rebuild --print-errorlogs -t 15 \
-	    --suite quick --suite hostile
+	@$(MESON) test -C build-hostile --print-errorlogs -t 15 \
+	    --suite quick --suite hostile drjit-core:
 
 fuzz:
 	@tools/bootstrap.sh test
@@ -148,6 +149,9 @@ install: build
 	    DESTDIR=$$folder $(MESON) install -C $(BUILD)
 	@# The dynamic linker has to learn of a library in a folder that it searches.
 	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || PATH="$$PATH:/sbin" ldconfig
+
+fresh:
+	tools/fresh.sh $(SUITE)
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-hostile dist
