@@ -61,18 +61,18 @@ JIT_EXPORT bool jit_init_async(uint32_t backends);
 /** Was this backend initialised? */
 JIT_EXPORT bool jit_has_backend(JitBackend backend);
 
-/** Wait for all work, and for calls of other threads to end, report variables and memory
- *  that are still referenced (with their labels, at LogLevelWarn) and release everything
- *  but those. Other threads may go on: as long as this takes, what they want to have
- *  evaluated is refused. With 'light' nonzero,
+/** Wait for all work, and for calls of other threads to end, report variables and
+ *  memory that are still referenced (with their labels, at LogLevelWarn) and release
+ *  everything but those. Other threads may go on: as long as this takes, what they want
+ *  to have evaluated is refused. With 'light' nonzero,
  *  kernels and caches stay. Returns the number of leaked variables. jit_init() works
  *  afterwards. */
 JIT_EXPORT uint32_t jit_shutdown(int light);
 
-/** Ask all work that was submitted so far, by all threads, to stop; it does so at the next
- *  end of a block of lanes or iteration of a loop. What it was to write is not computed:
- *  reading that fails with JIT_ERROR_INTERRUPTED, and so do calls that wait for it. What
- *  is submitted later is not affected. Async-signal-safe. */
+/** Ask all work that was submitted so far, by all threads, to stop; it does so at the
+ *  next end of a block of lanes or iteration of a loop. What it was to write is not
+ *  computed: reading that fails with JIT_ERROR_INTERRUPTED, and so do calls that wait
+ *  for it. What is submitted later is not affected. Async-signal-safe. */
 JIT_EXPORT void jit_interrupt(void);
 
 /** Wait until all work enqueued by this thread has finished. Fails under
@@ -169,7 +169,8 @@ JIT_EXPORT void jit_flush_malloc_cache(void);
  *  is returned sooner or later in any case. */
 JIT_EXPORT bool jit_set_malloc_cache_limit(JitBackend backend, size_t bytes);
 JIT_EXPORT size_t jit_malloc_cache_limit(JitBackend backend);
-/** Release all kernels held in memory (not the ones on disk). Waits for running ones. */
+/** Release all kernels held in memory (not the ones on disk). Waits for running
+ *  ones. */
 JIT_EXPORT void jit_flush_kernel_cache(void);
 /** Folder of the disk cache, "" when it is off. Asking touches no file: whether the
  *  folder can be used shows when the first kernel is looked for in it, which only the

@@ -56,9 +56,9 @@ size_t machine_cache_2(void)
     return remember(&cache, find_cache_2, (size_t) 1 << 20);
 }
 
-/* What the CPU says of its third-level cache. (sysconf() gives the sum over all cores of
- * some CPUs.) Leaf 4 is Intel's, the other one AMD's, in the same form. Asking a virtual
- * machine takes microseconds. */
+/* What the CPU says of its third-level cache. (sysconf() gives the sum over all cores
+ * of some CPUs.) Leaf 4 is Intel's, the other one AMD's, in the same form. Asking a
+ * virtual machine takes microseconds. */
 static size_t find_cache_3(void)
 {
 #if defined(__x86_64__)

@@ -42,7 +42,7 @@ typedef struct Buffer {
     /* use of uses.c */
     bool readers_many;         /* shared: several streams read since the last write */
     _Atomic(struct Stream *) owner; /* the only user; NULL = none; or "shared" */
-    _Atomic uint64_t own_write, own_read; /* owned: the owner's last such command, or 0 */
+    _Atomic uint64_t own_write, own_read; /* owned: the owner's last such command */
     struct Stream *writer;     /* shared: stream of the last write, NULL = none */
     uint64_t writer_seq;       /* its number there */
     struct Stream *reader;     /* shared: stream of the last read since then */
@@ -58,8 +58,9 @@ typedef struct Buffer {
 /** Memory of a device of at least 'size' bytes (size > 0), one reference. When there is
  *  none left, the cache is trimmed and the request repeated before it fails. */
 Buffer *buffer_get(struct Device *device, size_t size);
-/** A Buffer on foreign memory that the device can use. 'release' (may be NULL) is called
- *  once at the end, without locks, in whatever thread drops the last reference. */
+/** A Buffer on foreign memory that the device can use. 'release' (may be NULL) is
+ *  called once at the end, without locks, in whatever thread drops the last
+ *  reference. */
 Buffer *buffer_map(struct Device *device, void *address, size_t size,
                    void (*release)(void *address, void *payload), void *payload);
 /** Its bytes if the host may touch them, NULL otherwise. */

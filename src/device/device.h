@@ -64,16 +64,16 @@ struct Device {
      *  its end in the calling thread. False: it takes long, and others are to help: it
      *  has begun, and start() goes on with it. '*result' (all 0) is to be filled in. */
     bool (*run)(Device *device, Command *command, CommandResult *result);
-    /** Required. The command's turn has come. Must not wait, nor call into streams. When
-     *  the command has ended, stream_complete() has to be called, by any thread, later.
-     *  If it has a 'cause', nothing is to be performed before. Called with the lock of
-     *  the streams held. */
+    /** Required. The command's turn has come. Must not wait, nor call into streams.
+     *  When the command has ended, stream_complete() has to be called, by any thread,
+     *  later. If it has a 'cause', nothing is to be performed before. Called with the
+     *  lock of the streams held. */
     void (*start)(Device *device, Command *command);
     /** Optional. Have the calling thread take part in the command of this stream (NULL:
      *  of any) that was started. False, at once, if there is nothing to do. */
     bool (*help)(Device *device, const struct Stream *stream);
-    /** Optional (NULL: always some). How many threads of its own run what is started; if
-     *  there are none, those who submit and wait do it. */
+    /** Optional (NULL: always some). How many threads of its own run what is started;
+     *  if there are none, those who submit and wait do it. */
     uint32_t (*threads)(Device *device);
     /** Required. Worker numbers in its launches stay below this, which may change. */
     uint32_t (*workers)(Device *device);

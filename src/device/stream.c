@@ -17,12 +17,12 @@
  * a new one.
  *
  * Why nothing can wait in a circle: the slow way gives a command its number and enters
- * it in all its buffers in one critical section, so commands are ordered by it, and each
- * waits for earlier ones only. Submitting never waits, so a thread that holds a lock can
- * submit; it waits, and runs what it kept, without locks.
+ * it in all its buffers in one critical section, so commands are ordered by it, and
+ * each waits for earlier ones only. Submitting never waits, so a thread that holds a
+ * lock can submit; it waits, and runs what it kept, without locks.
  *
- * Lock order: the device's own locks (pool.c, cpu_job.c) are taken inside of 'lock', and
- * the caches' lock (buffer.c) inside of those.
+ * Lock order: the device's own locks (pool.c, cpu_job.c) are taken inside of 'lock',
+ * and the caches' lock (buffer.c) inside of those.
  */
 #include "device/stream.h"
 
@@ -38,8 +38,8 @@
 #include "device/device.h"
 #include "device/uses.h"
 
-/* Bytes that commands on their way may write, all together: enough to keep threads busy,
- * and no more than memory can bear. */
+/* Bytes that commands on their way may write, all together: enough to keep threads
+ * busy, and no more than memory can bear. */
 static const uint64_t most_bytes = (uint64_t) 256 << 20;
 
 struct Stream {
@@ -54,7 +54,7 @@ struct Stream {
     _Atomic uint32_t refs;
     Device *device;
     bool orphan;             /* its thread has ended; free for a new one when idle */
-    uint64_t kept;           /* commands kept by the owning thread, who alone reads it */
+    uint64_t kept;           /* commands kept by the owning thread, its only reader */
     void (*tap)(void *payload, const Command *command); /* likewise; NULL: none */
     void *tap_payload;
     Command *head, *tail;
@@ -85,13 +85,14 @@ static _Thread_local struct {
     Stream *own[DEVICE_MOST];
     uint32_t epoch;     /* that 'own' is of */
     Stream *executing;  /* whose command this thread executes */
-    /* Commands that it is to run itself, in the order of submission: thread_self.kept of
-     * them. */
+    /* Commands that it is to run itself, in the order of submission: thread_self.kept
+     * of them. */
     Command *kept_first, *kept_last;
 } mine __attribute__((tls_model("initial-exec")));
 
-static const ErrorRecord interrupted = { JIT_ERROR_INTERRUPTED,
-                                         "jit_eval(): the computation was interrupted" };
+static const ErrorRecord interrupted = {
+    JIT_ERROR_INTERRUPTED, "jit_eval(): the computation was interrupted"
+};
 
 /* ------------------------------------------------------------------ streams */
 
@@ -483,8 +484,8 @@ static uint32_t device_threads(Device *device)
     return device->threads ? device->threads(device) : 1;
 }
 
-/* Do something that brings 'stream' forward; false if others are at it already. With the
- * lock held, which is released meanwhile. */
+/* Do something that brings 'stream' forward; false if others are at it already. With
+ * the lock held, which is released meanwhile. */
 static bool help(Stream *stream)
 {
     Device *device = stream->device;
@@ -498,8 +499,8 @@ static bool help(Stream *stream)
     return helped;
 }
 
-/* What was executed on the way may have submitted commands of this thread. With the lock
- * held, which is released meanwhile. */
+/* What was executed on the way may have submitted commands of this thread. With the
+ * lock held, which is released meanwhile. */
 static void run_kept_meanwhile(void)
 {
     if (!thread_self.kept || mine.executing)
@@ -632,8 +633,8 @@ bool stream_sync_buffer(const Buffer *buffer)
     stream_run(); /* what was executed on the way may have submitted something */
     if (passed)
         return check_buffer(own, buffer);
-    return error_set(JIT_ERROR_STATE, "a host function cannot wait for what comes after "
-                     "it in its own stream");
+    return error_set(JIT_ERROR_STATE, "a host function cannot wait for what comes "
+                     "after it in its own stream");
 }
 
 bool stream_is_congested(const Stream *stream, uint64_t bytes)
@@ -651,7 +652,8 @@ void stream_relieve(Stream *stream, uint64_t bytes)
 {
     stream_run();
     pthread_mutex_lock(&lock);
-    while (stream_is_congested(stream, bytes) && stream->head && mine.executing != stream)
+    while (stream_is_congested(stream, bytes) && stream->head &&
+           mine.executing != stream)
         wait_locked(stream, stream->head->seq);
     pthread_mutex_unlock(&lock);
 }

@@ -5,17 +5,17 @@
  * of different streams run side by side. Each thread has one stream for each device
  * (stream_self); it lives until all its work is done, even if the thread ends earlier.
  *
- *     stream_submit ──► small, stream idle: kept for the thread ──► stream_run()
- *                  └──► queue ──► its turn has come: Device.start() ──► stream_complete()
+ *     stream_submit ─► small, stream idle: kept for the thread ─► stream_run()
+ *                  └─► queue ─► its turn has come: Device.start() ─► stream_complete()
  *
  * Submitting runs nothing and waits for nothing, so it can be done with any lock held.
  * What was kept for the thread has to be run soon, without locks, since others may wait
  * for it: stream_run().
  *
- * The slots of a command say which buffers it reads and writes. It keeps them alive, and
- * it does not start before commands of other streams that write (or, for its own writes,
- * read) them have ended. A command that fails, or that reads what a failed one was to
- * write, marks the buffers that it was to write as failed.
+ * The slots of a command say which buffers it reads and writes. It keeps them alive,
+ * and it does not start before commands of other streams that write (or, for its own
+ * writes, read) them have ended. A command that fails, or that reads what a failed one
+ * was to write, marks the buffers that it was to write as failed.
  *
  * A thread that waits helps with the work, so everything ends even if the device has no
  * threads of its own.
@@ -101,8 +101,8 @@ void stream_prepare_fork(void);
 
 /** A command that was started has ended. Without locks, by any thread. */
 void stream_complete(Command *command, const CommandResult *result);
-/** The calling thread begins or ends to execute commands of this stream (NULL: of none);
- *  what it was inside of before. */
+/** The calling thread begins or ends to execute commands of this stream (NULL: of
+ *  none); what it was inside of before. */
 Stream *stream_execute(Stream *stream);
 /** Is the calling thread executing a command? */
 bool stream_in_command(void);

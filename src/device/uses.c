@@ -36,9 +36,9 @@ static StreamPoint open_use(Stream *stream, uint64_t seq)
 }
 
 /* The uses by an owner that has just been taken away, or is looked at from outside.
- * With an empty queue, an open number is a command announced on the fast path, which may
- * or may not use this buffer; with a queue, every command has entered its number in the
- * buffer. */
+ * With an empty queue, an open number is a command announced on the fast path, which
+ * may or may not use this buffer; with a queue, every command has entered its number in
+ * the buffer. */
 static Uses owner_uses(const Buffer *buffer, Stream *owner)
 {
     if (!owner || !stream_is_registered(owner))

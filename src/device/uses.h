@@ -13,8 +13,8 @@
 void uses_find_points(Command *command);
 /** Enter the command, which has its number now, in its buffers. */
 void uses_mark(const Command *command);
-/** Without the lock: does the command's stream own all of its buffers? Then the command,
- *  whose number was announced, is entered in them. */
+/** Without the lock: does the command's stream own all of its buffers? Then the
+ *  command, whose number was announced, is entered in them. */
 bool uses_own(const Command *command);
 /** The last command that writes to a buffer, if it has not ended. */
 StreamPoint uses_last_write(const Buffer *buffer);

@@ -25,8 +25,8 @@ typedef struct Engine {
     /** Required. Name in DRJIT_CPU_ENGINE, logs and history. */
     const char *name;
 
-    /** Required. Which devices run its code: those of the same kind. Its code begins with
-     *  the record of that kind (CODE_CPU: CpuCode). */
+    /** Required. Which devices run its code: those of the same kind. Its code begins
+     *  with the record of that kind (CODE_CPU: CpuCode). */
     CodeKind code;
 
     /** Optional (false). Does compile() take microseconds? Then kernels start with this
@@ -49,9 +49,9 @@ typedef struct Engine {
 
     /** Required. Compile a legalised Program, which stays the caller's and may be
      *  released afterwards, for a target, which not every engine heeds. Called without
-     *  locks, by several threads at once. The code is immutable, and used by many threads
-     *  at once; one reference. NULL: error recorded. 'hash' names the kernel (symbol
-     *  names, logs). */
+     *  locks, by several threads at once. The code is immutable, and used by many
+     *  threads at once; one reference. NULL: error recorded. 'hash' names the kernel
+     *  (symbol names, logs). */
     Code *(*compile)(const Program *program, Hash128 hash, const Target *target);
 
     /** Optional (NULL: nothing to keep). The code as position-independent bytes for the

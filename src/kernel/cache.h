@@ -79,8 +79,8 @@ ProgramKey cache_key(const Program *program, const Device *device,
 /** Kernel for this Program if it is ready now; retained, NULL on a miss. May be called
  *  with the graph lock held. Generalised kernels count as hits. */
 Kernel *cache_find(const Program *program, const ProgramKey *key);
-/** Find or make it, for a device: waits for a running compile, generalises, reads the disk cache,
- *  compiles. Call without locks. 'program' is copied if kept, or shared
+/** Find or make it, for a device: waits for a running compile, generalises, reads the
+ *  disk cache, compiles. Call without locks. 'program' is copied if kept, or shared
  *  (program_share). 'origin' (may be NULL) names literals in the log. Retained; NULL:
  *  error recorded, also in the threads that waited for it. */
 Kernel *cache_get(const Program *program, const ProgramKey *key, const Device *device,

@@ -4,10 +4,10 @@
  * With DRJIT_CPU_ENGINE unset, a kernel starts with the first engine that compiles in
  * microseconds (`native`), and stays with it. Where there is none, it starts with the
  * last engine of the list (`interp`). Time spent in that code is summed up; when the
- * sum, with what the next launch is expected to take, reaches what compiling it with the
- * first engine of the list (`llvm`) is expected to take, the thread that launches it
- * compiles it first. This is the rule of ski rental: in all, no more than twice the time
- * of the better choice is spent.
+ * sum, with what the next launch is expected to take, reaches what compiling it with
+ * the first engine of the list (`llvm`) is expected to take, the thread that launches
+ * it compiles it first. This is the rule of ski rental: in all, no more than twice the
+ * time of the better choice is spent.
  *
  *     TIER_NONE --due--> TIER_BUSY --compiled--> TIER_DONE    (and 'upgraded' is set)
  *                             '------failed----> TIER_FAILED  (stays as it is)
@@ -256,8 +256,8 @@ void tier_begin(Kernel *kernel, const Engine *better)
 static bool compile_better(Kernel *kernel)
 {
     const Engine *engine = kernel->better.engine;
-    const char *what = "kernels stay interpreted, because the compiling engine cannot be "
-                       "used";
+    const char *what = "kernels stay interpreted, because the compiling engine cannot "
+                       "be used";
     if (engine == atomic_load(&refused))
         return false;
     bool from_disk;

@@ -47,8 +47,8 @@ static inline bool tier_is_due(const Kernel *kernel, uint64_t expected_ns)
            atomic_load_explicit(&kernel->base_ns, memory_order_relaxed) + expected_ns >=
                kernel->estimate_ns;
 }
-/** Compile it with the better engine, in the calling thread, if nobody else is at it. No
- *  locks needed, none may be held; cache_upgrade() is for everybody else. */
+/** Compile it with the better engine, in the calling thread, if nobody else is at it.
+ *  No locks needed, none may be held; cache_upgrade() is for everybody else. */
 void tier_upgrade(Kernel *kernel);
 /** Code for the next launch. */
 static inline const KernelCode *tier_code(const Kernel *kernel)

@@ -4,14 +4,15 @@
  * It stands for what a GPU is: number 0 of JitBackendCUDA, with the CPU's functions
  * behind it. What runs on it proves that nothing above assumes host memory:
  *
- *     memory    every allocation ends at a page that is never accessible, and nobody may
+ *     memory    every allocation ends at a page that is never accessible, and nobody
+ *     may
  *               read or write it but a command that is being executed, and of that only
- *               what its slots list, as they say; so whoever dereferences an address, and
- *               whoever leaves a buffer out of a command, crashes
+ *               what its slots list, as they say; so whoever dereferences an address,
+ *               and whoever leaves a buffer out of a command, crashes
  *     commands  run in a thread of the device's own, one at a time: those of one stream
  *               in order, streams by lot, after a while
- *     errors    the n-th command fails on demand and leaves garbage where it was to write
- *     workers   blocks of a launch run under changing worker numbers
+ *     errors    the n-th command fails on demand and leaves garbage where it was to
+ *     write workers   blocks of a launch run under changing worker numbers
  */
 #ifndef TESTS_FAR_DEVICE_H
 #define TESTS_FAR_DEVICE_H
@@ -122,7 +123,8 @@ static inline FarMemory *far_find(const void *address)
 {
     const char *a = address;
     for (uint32_t i = 0; i < far_state.count; ++i)
-        if (a >= far_state.memory[i].pages && a < far_state.memory[i].pages + far_state.memory[i].size)
+        if (a >= far_state.memory[i].pages &&
+            a < far_state.memory[i].pages + far_state.memory[i].size)
             return &far_state.memory[i];
     return NULL;
 }
@@ -180,7 +182,8 @@ static inline size_t far_memory_size(Device *device)
 
 static inline uint32_t far_random(uint32_t below)
 {
-    far_state.random = far_state.random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    far_state.random =
+        far_state.random * UINT64_C(6364136223846793005) + 1442695040888963407u;
     return (uint32_t) (far_state.random >> 33) % below;
 }
 
@@ -258,7 +261,8 @@ static inline void *far_work(void *unused)
             pthread_cond_wait(&far_state.changed, &far_state.queue_lock);
         uint32_t delay = far_state.delay_us;
         /* Mostly for a moment, sometimes for long, so that other streams catch up. */
-        uint32_t us = delay ? far_random(far_random(16) ? delay / 4 + 1 : 4 * delay) : 0;
+        uint32_t us =
+            delay ? far_random(far_random(16) ? delay / 4 + 1 : 4 * delay) : 0;
         pthread_mutex_unlock(&far_state.queue_lock);
         if (us)
             nanosleep(&(struct timespec){ .tv_nsec = us * 1000L }, NULL);

@@ -213,7 +213,8 @@ static void test_hit(void **state)
     assert_non_null(a);
     assert_string_equal(a->base.engine->name, "slow");
     assert_ptr_not_equal(a->program, p);
-    Kernel *b = cache_find(p, &key), *c = cache_get(p, &key, cpu_device(), NULL, NULL), *d = get(q);
+    Kernel *b = cache_find(p, &key);
+    Kernel *c = cache_get(p, &key, cpu_device(), NULL, NULL), *d = get(q);
     assert_ptr_equal(a, b);
     assert_ptr_equal(a, c);
     assert_ptr_not_equal(a, d);

@@ -88,7 +88,8 @@ static void run_command(Command *c)
 /* The permutation of the keys in 'in', in 'out', and the records. */
 static void expect_sorted(uint32_t size, uint32_t block, uint32_t buckets)
 {
-    const uint32_t *keys = in->address, *perm = out->address, *offsets = second->address;
+    const uint32_t *keys = in->address, *perm = out->address;
+    const uint32_t *offsets = second->address;
     uint32_t next = 0, records = 0;
     for (uint64_t first = 0; first < size; first += block) {
         uint32_t end = first + block < size ? (uint32_t) (first + block) : size;

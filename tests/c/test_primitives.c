@@ -449,7 +449,8 @@ static void check_reduce(const Type *t, ReduceOp op, size_t size, size_t block)
             check_bits(t, out->address, i, value_bits(t, results[i]), "reduction", size,
                        block);
         for (size_t i = 0; i < t->size; ++i) /* nothing is written behind the end */
-            assert_int_equal(((uint8_t *) out->address)[size / block * t->size + i], 0xa5);
+            assert_int_equal(((uint8_t *) out->address)[size / block * t->size + i],
+                             0xa5);
     }
 }
 
@@ -573,7 +574,8 @@ static void test_reduce_identity(void **state)
                 Value v = value_get(t, in->address, k),
                       sum = combine(t, op, value_get(t, &bits, 0), v);
                 if (t->kind != 'f' || !isnan(v.f))
-                    check_bits(t, in->address, k, value_bits(t, sum), "identity", 100, 1);
+                    check_bits(t, in->address, k, value_bits(t, sum), "identity", 100,
+                               1);
             }
         }
     uint64_t bits = 1;
@@ -661,7 +663,8 @@ static void check_dot(const Type *t, size_t size, bool a_scalar, bool b_scalar)
         if (!reduce_lanes_use(isas[k]))
             continue;
         run_dot(t->type, size, a_scalar, b_scalar);
-        check_bits(t, out->address, 0, value_bits(t, expected), "dot product", size, size);
+        check_bits(t, out->address, 0, value_bits(t, expected), "dot product", size,
+                   size);
     }
 }
 
@@ -717,8 +720,8 @@ static void check_scan(const Type *t, ReduceOp op, size_t size, size_t block)
             run_scan(op, t->type, in_place ? second : in, size, block, flags & 1,
                      flags & 2, target);
             for (size_t i = 0; i < size; ++i)
-                check_bits(t, target->address, i, value_bits(t, results[i]), "scan", size,
-                           block);
+                check_bits(t, target->address, i, value_bits(t, results[i]), "scan",
+                           size, block);
         }
     }
 }
@@ -789,7 +792,8 @@ static void test_scan_large(void **state)
     while (!cpu_hints_bypass(4 * blocks * BLOCK))
         blocks *= 2;
     size_t size = blocks * BLOCK;
-    Buffer *a = buffer_get(cpu_device(), 4 * size), *b = buffer_get(cpu_device(), 4 * size);
+    Buffer *a = buffer_get(cpu_device(), 4 * size);
+    Buffer *b = buffer_get(cpu_device(), 4 * size);
     assert_true(a && b);
     uint32_t *x = a->address;
     for (size_t i = 0; i < size; ++i)

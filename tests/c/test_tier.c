@@ -1,6 +1,6 @@
 /*
- * test_tier.c -- launches, their costs, the choice of engines, upgrades, kernels on disk,
- * threads, fork
+ * test_tier.c -- launches, their costs, the choice of engines, upgrades, kernels on
+ * disk, threads, fork
  *
  * Runs on fake engines, a last test on the library's own; what kernels compute is
  * compared with plain C expressions.
@@ -119,7 +119,8 @@ static CpuCost difference(Program *p, Program *q)
     return (CpuCost){ a.lane - b.lane, a.step - b.step, a.loops };
 }
 
-/* Bodies count once: how often a loop runs is not known, nor which callable is called. */
+/* Bodies count once: how often a loop runs is not known, nor which callable is
+ * called. */
 static void test_costs(void **state)
 {
     (void) state;

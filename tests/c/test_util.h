@@ -130,8 +130,8 @@ static UNUSED void drop_all(const uint32_t *ids, size_t count)
         jit_var_dec_ref(ids[i]);
 }
 
-/* The device's memory as it is now, at an address that the host can read: until the test
- * ends if it is a copy. */
+/* The device's memory as it is now, at an address that the host can read: until the
+ * test ends if it is a copy. */
 #if defined(TEST_FAR_DEVICE)
 static void **copies UNUSED;
 static size_t copy_count UNUSED;
@@ -175,7 +175,8 @@ static UNUSED uint32_t data_of(uint32_t id, void **data)
 {
     uint32_t stored = jit_var_data(id, data);
     if (stored)
-        *data = fetch(*data, jit_var_size(stored) * type_of(jit_var_type(stored))->size);
+        *data =
+            fetch(*data, jit_var_size(stored) * type_of(jit_var_type(stored))->size);
     return stored;
 }
 

@@ -30,10 +30,10 @@ struct CpuCode {
     Code code;
     /** Compute lanes begin ... end-1 of a launch. 'args' has one 64-bit word for each
      *  parameter slot (addresses and value bits). 'worker' is distinct for everything
-     *  that runs at the same time in a launch; 'scratch' points to memory of this worker
-     *  (64-byte aligned, arbitrary contents), where code that needs a deep stack has it:
-     *  those of threads may be small. Cannot fail. 'begin' is a multiple of CPU_GRANULE.
-     *  Many at once. */
+     *  that runs at the same time in a launch; 'scratch' points to memory of this
+     *  worker (64-byte aligned, arbitrary contents), where code that needs a deep stack
+     *  has it: those of threads may be small. Cannot fail. 'begin' is a multiple of
+     *  CPU_GRANULE. Many at once. */
     void (*run)(const CpuCode *code, const uint64_t *args, uint32_t begin, uint32_t end,
                 uint32_t worker, void *scratch);
     size_t scratch; /* bytes for each worker */

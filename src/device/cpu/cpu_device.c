@@ -2,8 +2,9 @@
  * cpu_device.c -- see cpu_device.h
  *
  * Memory is the process's own. From 2 MiB on, it starts at a multiple of 2 MiB and the
- * system is asked for huge pages: the first touch of a big array costs 4 to 5 times less
- * then. The unused bytes before are never touched, so they cost address space only.
+ * system is asked for huge pages: the first touch of a big array costs 4 to 5 times
+ * less then. The unused bytes before are never touched, so they cost address space
+ * only.
  */
 #include "device/cpu/cpu_device.h"
 

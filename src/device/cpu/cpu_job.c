@@ -4,12 +4,12 @@
  * The list of offered jobs is what the pool's threads, and those that wait for streams,
  * take work from: they enter a job (worker number = order of entry), take blocks by an
  * atomic counter, and leave when there is none left. No number is handed out twice, and
- * no more threads enter than the job has places for, since memory may have been sized by
- * that. The last thread to leave ends the phase.
+ * no more threads enter than the job has places for, since memory may have been sized
+ * by that. The last thread to leave ends the phase.
  *
  * A patient job is begun by the thread that submitted it, as worker 0. If blocks are
- * left after SHARE_NS, which is about what waking a thread costs, it leaves too, and the
- * job is offered.
+ * left after SHARE_NS, which is about what waking a thread costs, it leaves too, and
+ * the job is offered.
  *
  * Lock order: the lock of stream.c → 'lock' → the locks of pool.c.
  */

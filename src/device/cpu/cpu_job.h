@@ -1,9 +1,9 @@
 /*
  * cpu_job.h -- how the CPU runs a command: blocks, taken by any number of threads
  *
- * The function of a command's kind (prepare_...) turns it into a job: a function that is
- * called for blocks 0 ... blocks-1. The thread that leaves last calls 'finish', which
- * ends the command or begins another phase of it, with blocks of its own.
+ * The function of a command's kind (prepare_...) turns it into a job: a function that
+ * is called for blocks 0 ... blocks-1. The thread that leaves last calls 'finish',
+ * which ends the command or begins another phase of it, with blocks of its own.
  *
  *     prepare ──► run(0) run(1) ... ──► finish ──► end
  *                      ▲                  └─► another phase
@@ -33,13 +33,13 @@ struct CpuJob {
     uint32_t blocks;
     uint32_t workers; /* 0: all there are */
     bool small;       /* too small to be worth sharing */
-    bool patient;     /* nobody knows how long it takes: begun by the thread that submits
-                         it, and shared when that proves to be worth while */
+    bool patient;     /* nobody knows how long it takes: begun by who submits it,
+                         and shared when that proves to be worth while */
     _Atomic(ErrorRecord *) error; /* NULL: nothing went wrong */
 
     /* use of cpu_job.c */
     struct CpuJob *offered_next;
-    _Atomic uint64_t next_block; /* counts only: relaxed, the lock orders the contents */
+    _Atomic uint64_t next_block; /* only counts: relaxed, the lock orders contents */
     _Atomic uint64_t begin;      /* time of the first block, if timed; 0: none yet */
     uint32_t entered, executing; /* threads that entered; those of them still inside */
     bool offered;

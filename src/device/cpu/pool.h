@@ -23,8 +23,8 @@
 bool pool_set_size(uint32_t count);
 uint32_t pool_size(void);
 /** max(pool_size(), 1): worker numbers of jobs planned now are below it. Another thread
- *  may call pool_set_size() at any time: where memory was sized by the number, it has to
- *  be that of the job's workers, too. */
+ *  may call pool_set_size() at any time: where memory was sized by the number, it has
+ *  to be that of the job's workers, too. */
 uint32_t pool_worker_bound(void);
 /** Do all work and stop all threads (shutdown). The pool starts again on demand. */
 void pool_stop(void);

@@ -199,7 +199,8 @@ bool reduce_now(ReduceOp op, VarType type, const void *in, size_t size, void *ou
     } else if (size <= LANES_CHUNK) {
         reduce_blocks(k, in, size, 1, out);
     } else {
-        Reduction r = { .kernel = k, .in = in, .out = out, .size = size, .block = size };
+        Reduction r = { .kernel = k, .in = in, .out = out };
+        r.size = r.block = size;
         size_t units = plan(&r);
         TRY(units, false);
         for (size_t i = 0; i < units; ++i)

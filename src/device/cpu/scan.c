@@ -364,8 +364,8 @@ static size_t choose_stretch(const Scan *s)
     return chunks * CHUNK;
 }
 
-/* Fill in a zeroed Scan but for its memory, and get its links; the number of units, 0 if
- * memory is out. */
+/* Fill in a zeroed Scan but for its memory, and get its links; the number of units, 0
+ * if memory is out. */
 static size_t plan_scan(Scan *s, ReduceOp op, VarType type, size_t size, size_t block,
                         bool exclusive, bool reverse)
 {

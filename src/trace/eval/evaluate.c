@@ -11,10 +11,10 @@
  *     work_submit()   queue it in the thread's stream
  *     finish_group()  results become the variables' contents
  *
- * No kernel runs meanwhile: those that the thread is to run itself wait for the lock to be
- * released. While the lock is released on the way another thread may evaluate the same variables. Both
- * compute the same bits, so whoever comes second drops its result. Effects are taken
- * out of the queues before, so each runs once.
+ * No kernel runs meanwhile: those that the thread is to run itself wait for the lock to
+ * be released. While the lock is released on the way another thread may evaluate the
+ * same variables. Both compute the same bits, so whoever comes second drops its result.
+ * Effects are taken out of the queues before, so each runs once.
  */
 #include "trace/eval/evaluate.h"
 

@@ -2,9 +2,9 @@
  * schedule.h -- which variables are computed by one evaluation, and in what groups
  *
  * A group is what one kernel computes: variables to store and writes to perform, all of
- * one size and one backend. Writes into one array have the effect of their order of creation: a write
- * joins a group only if no later group writes the same array, and if it commutes with
- * the writes to that array that are in the group already.
+ * one size and one backend. Writes into one array have the effect of their order of
+ * creation: a write joins a group only if no later group writes the same array, and if
+ * it commutes with the writes to that array that are in the group already.
  */
 #ifndef TRACE_EVAL_SCHEDULE_H
 #define TRACE_EVAL_SCHEDULE_H

@@ -44,7 +44,7 @@ Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,
     Buffer *out[WORK_OUTPUTS] = { NULL };
     Command *c = NULL;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < input_count; ++i) /* one kernel for all if possible */
+    for (uint32_t i = 0; ok && i < input_count; ++i) /* one kernel if possible */
         ok = evaluate_schedule(ts, inputs[i], NULL);
     for (uint32_t i = 0; ok && i < output_count; ++i)
         ok = (out[i] = work_buffer(ts, backend, outputs[i])) != NULL;

@@ -26,14 +26,15 @@ Device *work_device(JitBackend backend);
  *  way (the graph lock is released meanwhile) and tries again. NULL: error recorded. */
 Buffer *work_buffer(ThreadState *ts, JitBackend backend, size_t bytes);
 enum { WORK_OUTPUTS = 3 };
-/** A command that reads variables, which come into memory, and writes outputs of so many
- *  bytes (up to WORK_OUTPUTS): slots in this order, the variables' whole arrays. 'data'
- *  as in command_create(). All of one backend. The lock may be released on the way. NULL: error recorded. */
+/** A command that reads variables, which come into memory, and writes outputs of so
+ *  many bytes (up to WORK_OUTPUTS): slots in this order, the variables' whole arrays.
+ *  'data' as in command_create(). All of one backend. The lock may be released on the
+ *  way. NULL: error recorded. */
 Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,
                       const VarId *inputs, uint32_t input_count, const size_t *outputs,
                       uint32_t output_count, size_t data);
-/** Let a slot be memory that the caller of the library names by its address, and sees to
- *  that it stays and that nothing else uses it. False: memory is out. */
+/** Let a slot be memory that the caller of the library names by its address, and sees
+ *  to that it stays and that nothing else uses it. False: memory is out. */
 bool work_memory(Command *command, uint32_t slot, void *address, size_t bytes,
                  SlotAccess access);
 /** Submit a command, which is taken over. False: error recorded. */

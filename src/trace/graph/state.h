@@ -93,8 +93,8 @@ static inline void state_unlock(void)
     log_release();
 }
 
-/** Release the lock in the midst of a call, and take it again. What the call goes on with
- *  has to be held. A shutdown waits for the end of the pause. */
+/** Release the lock in the midst of a call, and take it again. What the call goes on
+ *  with has to be held. A shutdown waits for the end of the pause. */
 void state_pause(ThreadState *ts);
 void state_resume(ThreadState *ts);
 
