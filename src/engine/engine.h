@@ -21,6 +21,14 @@
 #include "engine/target.h"
 #include "ir/program.h"
 
+/** What is to be known of code beside its Program. */
+typedef struct CodeSpec {
+    Hash128 hash;         /* names the kernel (symbol names, logs) */
+    const Target *target; /* which not every engine heeds */
+    bool many_lanes;      /* for long launches: code that takes longer to make may pay.
+                           * Changes no bits */
+} CodeSpec;
+
 typedef struct Engine {
     /** Required. Name in DRJIT_CPU_ENGINE, logs and history. */
     const char *name;
@@ -48,11 +56,13 @@ typedef struct Engine {
     bool (*supports)(Op op, VarType type, VarType operand);
 
     /** Required. Compile a legalised Program, which stays the caller's and may be
-     *  released afterwards, for a target, which not every engine heeds. Called without
-     *  locks, by several threads at once. The code is immutable, and used by many
-     *  threads at once; one reference. NULL: error recorded. 'hash' names the kernel
-     *  (symbol names, logs). */
-    Code *(*compile)(const Program *program, Hash128 hash, const Target *target);
+     *  released afterwards. Called without locks, by several threads at once. The code is
+     *  immutable, and used by many threads at once; one reference. NULL: error
+     *  recorded. */
+    Code *(*compile)(const Program *program, const CodeSpec *spec);
+    /** Optional (NULL: no). Is code for many lanes another one? Asked for the Program
+     *  before it is legalised. */
+    bool (*heeds_lanes)(const Program *program);
 
     /** Optional (NULL: nothing to keep). The code as position-independent bytes for the
      *  disk cache, owned by the code. */
@@ -66,8 +76,7 @@ typedef struct Engine {
 
     /** Optional (NULL: the Program text says it all). The engine's IR as text, for
      *  PrintIR and golden files. */
-    bool (*write_ir)(const Program *program, Hash128 hash, const Target *target,
-                     Text *out);
+    bool (*write_ir)(const Program *program, const CodeSpec *spec, Text *out);
 
     /** Required and optional (0). Picoseconds that an operation takes, about: for each
      *  lane, and once for every CPU_STEP lanes on top of that. */

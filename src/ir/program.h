@@ -31,10 +31,7 @@
 #include "ir/type.h"
 
 enum {
-    INST_UNIFORM = 1, /* the same in all lanes of a block (LOAD: reads entry 0) */
-    INST_BYPASS = 2,  /* of a STORE: past the caches; the array is 64-aligned */
-    INST_FAR = 4,     /* of a gather: its array is too large for the caches */
-    INST_MANY = 4     /* of a STORE: there are lanes for several packets at a time */
+    INST_UNIFORM = 1 /* the same in all lanes of a block (LOAD: reads entry 0) */
 };
 
 #define INST_ARGS 3

@@ -63,14 +63,8 @@ static void put_aux(const Program *p, const Inst *inst, Text *out)
         break;
     case OP_LOAD:
     case OP_PARAM:
-        text_putf(out, " @%u", inst->aux);
-        break;
     case OP_STORE:
-        text_putf(out, "%s%s @%u", inst->flags & INST_MANY ? ".many" : "",
-                  inst->flags & INST_BYPASS ? ".bypass" : "", inst->aux);
-        break;
-    case OP_GATHER:
-        text_put(out, inst->flags & INST_FAR ? ".far" : "");
+        text_putf(out, " @%u", inst->aux);
         break;
     case OP_SCATTER:
     case OP_SCATTER_PACKET:
@@ -78,8 +72,6 @@ static void put_aux(const Program *p, const Inst *inst, Text *out)
                   mode_name[inst->aux >> 8]);
         break;
     case OP_GATHER_PACKET:
-        text_putf(out, ".%u%s", inst->aux, inst->flags & INST_FAR ? ".far" : "");
-        break;
     case OP_PACKET_ITEM:
     case OP_CHECK:
     case OP_PRINT:

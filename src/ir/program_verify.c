@@ -277,11 +277,8 @@ static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
 
 static bool check_flags(const Program *p, uint32_t at, const Inst *inst)
 {
-    if (inst->flags & INST_BYPASS && inst->op != OP_STORE)
-        return fault(at, inst, "only a store can bypass the caches");
-    if (inst->flags & INST_FAR && inst->op != OP_GATHER &&
-        inst->op != OP_GATHER_PACKET && inst->op != OP_STORE)
-        return fault(at, inst, "only gathers can be from far, and stores of many");
+    if (inst->flags & ~(unsigned) INST_UNIFORM)
+        return fault(at, inst, "there is no flag %u", inst->flags);
     if (!(inst->flags & INST_UNIFORM) || inst->op == OP_LOAD)
         return true;
     if (inst->op == OP_COUNTER ||

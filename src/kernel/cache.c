@@ -53,6 +53,7 @@ typedef struct Pending {
 typedef struct Order {
     ProgramKey key;
     const Device *device;
+    uint32_t lanes; /* of the launch that wants it */
     const Program *program;
     Hash128 traced_skeleton;
     Program *general; /* 'program' of a generalised kernel, handed over; else NULL */
@@ -229,8 +230,8 @@ static bool compile_base(Kernel *kernel, const Order *order, const Engine **bett
     const Engine *base;
     do {
         TRY(tier_engines(order->program, order->device->code, &base, better), false);
-        if (compile_code(order->program, &order->key, base, &kernel->base,
-                         &kernel->from_disk))
+        kernel->base = tier_plan(base, order->program, order->lanes);
+        if (compile_code(order->program, &order->key, &kernel->base, &kernel->from_disk))
             return true;
     } while (error_code() == JIT_ERROR_SYSTEM && tier_refuse(base));
     return false;
@@ -442,10 +443,10 @@ static bool order_general(Order *order, const Program *program, const ProgramKey
 }
 
 static Kernel *get_general(const Program *program, const ProgramKey *key,
-                           const Device *device, const Kernel *sibling,
+                           const Device *device, uint32_t lanes, const Kernel *sibling,
                            LiteralOrigin origin, void *context)
 {
-    Order order = { .device = device };
+    Order order = { .device = device, .lanes = lanes };
     Kernel *kernel = NULL;
     bool fresh = false;
     if (order_general(&order, program, key, sibling))
@@ -458,7 +459,7 @@ static Kernel *get_general(const Program *program, const ProgramKey *key,
 }
 
 Kernel *cache_get(const Program *program, const ProgramKey *key, const Device *device,
-                  LiteralOrigin origin, void *context)
+                  uint32_t lanes, LiteralOrigin origin, void *context)
 {
     cache_init();
     pthread_mutex_lock(&lock);
@@ -471,11 +472,12 @@ Kernel *cache_get(const Program *program, const ProgramKey *key, const Device *d
     }
     pthread_mutex_unlock(&lock);
     if (sibling) {
-        kernel = get_general(program, key, device, sibling, origin, context);
+        kernel = get_general(program, key, device, lanes, sibling, origin, context);
         cache_release(sibling);
     } else if (!kernel) {
         Order order = { .key = *key,
                         .device = device,
+                        .lanes = lanes,
                         .program = program,
                         .traced_skeleton = key->skeleton };
         bool fresh;

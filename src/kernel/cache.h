@@ -33,7 +33,8 @@
 /** Code of one kernel by one engine. */
 typedef struct KernelCode {
     const Engine *engine;
-    Code *code; /* a reference */
+    bool many_lanes; /* made for long launches */
+    Code *code;      /* a reference */
 } KernelCode;
 
 typedef struct Kernel {
@@ -79,12 +80,12 @@ ProgramKey cache_key(const Program *program, const Device *device,
 /** Kernel for this Program if it is ready now; retained, NULL on a miss. May be called
  *  with the graph lock held. Generalised kernels count as hits. */
 Kernel *cache_find(const Program *program, const ProgramKey *key);
-/** Find or make it, for a device: waits for a running compile, generalises, reads the
- *  disk cache, compiles. Call without locks. 'program' is copied if kept, or shared
- *  (program_share). 'origin' (may be NULL) names literals in the log. Retained; NULL:
- *  error recorded, also in the threads that waited for it. */
+/** Find or make it, for a launch of so many lanes on a device: waits for a running
+ *  compile, generalises, reads the disk cache, compiles. Call without locks. 'program' is
+ *  copied if kept, or shared (program_share). 'origin' (may be NULL) names literals in
+ *  the log. Retained; NULL: error recorded, also in the threads that waited for it. */
 Kernel *cache_get(const Program *program, const ProgramKey *key, const Device *device,
-                  LiteralOrigin origin, void *context);
+                  uint32_t lanes, LiteralOrigin origin, void *context);
 void cache_retain(Kernel *kernel);
 void cache_release(Kernel *kernel);
 /** Drop all kernels from the table (running ones are freed when they finish); the

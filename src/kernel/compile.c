@@ -76,21 +76,25 @@ bool compile_verify(const Program *program)
 }
 
 static Code *compile(const Program *program, const ProgramKey *key,
-                     const Engine *engine)
+                     const KernelCode *plan)
 {
+    const Engine *engine = plan->engine;
     const Program *legal = legalise(program, engine);
     TRY(legal, NULL);
     Code *code = NULL;
     if (compile_verify(legal))
-        code = engine->compile(legal, key->full, key->target);
+        code = engine->compile(legal, &(CodeSpec){ .hash = key->full,
+                                                   .target = key->target,
+                                                   .many_lanes = plan->many_lanes });
     if (legal != program)
         program_free((Program *) legal);
     return code;
 }
 
-bool compile_code(const Program *program, const ProgramKey *key, const Engine *engine,
-                  KernelCode *out, bool *from_disk)
+bool compile_code(const Program *program, const ProgramKey *key, KernelCode *out,
+                  bool *from_disk)
 {
+    const Engine *engine = out->engine;
     Identity identity = { NULL, 0, { 0, 0 } };
     Code *code = NULL;
     *from_disk = false;
@@ -102,7 +106,7 @@ bool compile_code(const Program *program, const ProgramKey *key, const Engine *e
         *from_disk = code != NULL;
     }
     if (!code) {
-        code = compile(program, key, engine);
+        code = compile(program, key, out);
         if (code && identity.data)
             store(engine, &identity, code);
     }
@@ -111,6 +115,6 @@ bool compile_code(const Program *program, const ProgramKey *key, const Engine *e
         return false;
     if (engine->code == CODE_CPU)
         ((CpuCode *) (void *) code)->cost = cost_find(program, engine);
-    *out = (KernelCode) { engine, code };
+    out->code = code;
     return true;
 }

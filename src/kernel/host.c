@@ -65,7 +65,7 @@ static Code *make_kernel(Op op, VarType type)
     TRY(p, NULL);
     const Program *legal = legalise(p, &interp_engine);
     Code *code =
-        legal ? interp_engine.compile(legal, (Hash128){ 0 }, NULL) : NULL;
+        legal ? interp_engine.compile(legal, &(CodeSpec){ 0 }) : NULL;
     if (legal != p)
         program_free((Program *) (uintptr_t) legal);
     program_free(p);

@@ -2,7 +2,8 @@
  * tier.c -- choice of engines, and when a kernel deserves a better one
  *
  * With DRJIT_CPU_ENGINE unset, a kernel starts with the first engine that compiles in
- * microseconds (`native`), and stays with it. Where there is none, it starts with the
+ * microseconds (`native`), and stays with it; before its first launch of many lanes it is
+ * compiled once more, if that makes a difference. Where there is none, it starts with the
  * last engine of the list (`interp`). Time spent in that code is summed up; when the
  * sum, with what the next launch is expected to take, reaches what compiling it with
  * the first engine of the list (`llvm`) is expected to take, the thread that launches
@@ -224,13 +225,11 @@ bool tier_engines(const Program *program, CodeKind code, const Engine **base,
     return true;
 }
 
-bool tier_is_instant(const Program *program)
+KernelCode tier_plan(const Engine *engine, const Program *program, uint32_t lanes)
 {
-    const Engine *base, *better;
-    if (tier_engines(program, CODE_CPU, &base, &better))
-        return base->instant;
-    error_clear(); /* who needs code will find out */
-    return false;
+    bool many = lanes >= TIER_MANY_LANES && engine->heeds_lanes &&
+                engine->heeds_lanes(program);
+    return (KernelCode) { .engine = engine, .many_lanes = many };
 }
 
 bool tier_refuse(const Engine *engine)
@@ -247,10 +246,15 @@ bool tier_refuse(const Engine *engine)
 
 void tier_begin(Kernel *kernel, const Engine *better)
 {
-    if (!better)
-        return;
-    kernel->better.engine = better;
-    kernel->estimate_ns = better->compile_estimate(kernel->program) + 1;
+    const KernelCode *base = &kernel->base;
+    if (better) {
+        kernel->better.engine = better;
+        kernel->estimate_ns = better->compile_estimate(kernel->program) + 1;
+    } else if (!base->many_lanes) {
+        KernelCode many = tier_plan(base->engine, kernel->program, TIER_MANY_LANES);
+        if (many.many_lanes)
+            kernel->better = many;
+    }
 }
 
 static bool compile_better(Kernel *kernel)
@@ -261,9 +265,13 @@ static bool compile_better(Kernel *kernel)
     if (engine == atomic_load(&refused))
         return false;
     bool from_disk;
-    if (engine->available() && compile_code(kernel->program, &kernel->key, engine,
-                                            &kernel->better, &from_disk))
+    if (engine->available() &&
+        compile_code(kernel->program, &kernel->key, &kernel->better, &from_disk))
         return true;
+    if (kernel->better.many_lanes) {
+        warn("a kernel keeps its code for few lanes");
+        return false;
+    }
     if (engine->available()) {
         what = "a kernel stays interpreted";
         if (error_code() == JIT_ERROR_SYSTEM)

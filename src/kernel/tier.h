@@ -21,13 +21,16 @@ bool tier_forced_engine(const Engine **engine);
  *  none). False: no engine can be used, error recorded. The first one is available. */
 bool tier_engines(const Program *program, CodeKind code, const Engine **base,
                   const Engine **better);
-/** Does it cost nothing to speak of to compile a Program once more? */
-bool tier_is_instant(const Program *program);
+/** From so many lanes on, code may take longer to make. */
+enum { TIER_MANY_LANES = 1 << 14 };
+/** What code for a launch of so many lanes is to be like; not made yet. */
+KernelCode tier_plan(const Engine *engine, const Program *program, uint32_t lanes);
 /** The system refuses what this engine needs (the calling thread's error says so): have
  *  others serve from now on, with a warning. False if nothing else can: it was chosen
  *  by DRJIT_CPU_ENGINE, or is the interpreter. */
 bool tier_refuse(const Engine *engine);
-/** A new kernel: it may be upgraded to this engine (NULL: never). */
+/** A new kernel: it may be upgraded to this engine. NULL: it stays with its engine, and
+ *  gets code for many lanes at most. */
 void tier_begin(Kernel *kernel, const Engine *better);
 /** A launch of 'base' code has taken so long. */
 static inline void tier_account(Kernel *kernel, uint64_t ns)
@@ -40,15 +43,20 @@ static inline bool tier_is_open(const Kernel *kernel)
     return kernel->estimate_ns &&
            atomic_load_explicit(&kernel->tier, memory_order_relaxed) == TIER_NONE;
 }
-/** Is it to be upgraded before a launch that will take about so long? */
-static inline bool tier_is_due(const Kernel *kernel, uint64_t expected_ns)
+/** Is it to be upgraded before a launch of so many lanes, expected to take so long? */
+static inline bool tier_is_due(const Kernel *kernel, uint32_t lanes,
+                               uint64_t expected_ns)
 {
-    return tier_is_open(kernel) &&
-           atomic_load_explicit(&kernel->base_ns, memory_order_relaxed) + expected_ns >=
-               kernel->estimate_ns;
+    if (!kernel->better.engine ||
+        atomic_load_explicit(&kernel->tier, memory_order_relaxed) != TIER_NONE)
+        return false;
+    if (kernel->better.many_lanes)
+        return lanes >= TIER_MANY_LANES;
+    return atomic_load_explicit(&kernel->base_ns, memory_order_relaxed) + expected_ns >=
+           kernel->estimate_ns;
 }
-/** Compile it with the better engine, in the calling thread, if nobody else is at it.
- *  No locks needed, none may be held; cache_upgrade() is for everybody else. */
+/** Make the better code, in the calling thread, if nobody else is at it. No locks
+ *  needed, none may be held; cache_upgrade() is for everybody else. */
 void tier_upgrade(Kernel *kernel);
 /** Code for the next launch. */
 static inline const KernelCode *tier_code(const Kernel *kernel)

@@ -202,12 +202,9 @@ static bool translate(Walk *walk, uint32_t position, const uint32_t *args)
             .aux = region ? walk->region[inst->aux] : inst->aux,
             .count = inst->count, .args = args });
     TRY(result != PROGRAM_NONE, false);
-    /* That a LOAD reads one entry for all lanes, and where a STORE writes, is known by
-     * flags alone. */
-    if (inst->op == OP_LOAD || inst->op == OP_STORE)
+    /* That a LOAD reads one entry for all lanes is known by its flag alone. */
+    if (inst->op == OP_LOAD)
         build->out->insts[result].flags = inst->flags;
-    if (build->out->insts[result].op == inst->op)
-        build->out->insts[result].flags |= inst->flags & INST_FAR;
     walk->map[position] = result;
     return true;
 }

@@ -239,11 +239,9 @@ static inline void slow_free(Code *code)
     fake_free(&slow_state, code);
 }
 static const CpuCode slow_code = { .code = { 1, slow_free }, .run = slow_launch };
-static inline Code *slow_compile(const Program *program, Hash128 hash,
-                                 const Target *target)
+static inline Code *slow_compile(const Program *program, const CodeSpec *spec)
 {
-    (void) hash;
-    (void) target;
+    (void) spec;
     return fake_compile(&slow_state, slow_code, program);
 }
 static inline uint64_t slow_estimate(const Program *program)
@@ -282,11 +280,9 @@ static inline void fast_free(Code *code)
     fake_free(&fast_state, code);
 }
 static const CpuCode fast_code = { .code = { 1, fast_free }, .run = fast_launch };
-static inline Code *fast_compile(const Program *program, Hash128 hash,
-                                 const Target *target)
+static inline Code *fast_compile(const Program *program, const CodeSpec *spec)
 {
-    (void) hash;
-    (void) target;
+    (void) spec;
     return fake_compile(&fast_state, fast_code, program);
 }
 static inline uint64_t fast_estimate(const Program *program)
@@ -401,7 +397,7 @@ static inline Kernel *get(const Program *p)
     const Device *device = cpu_device();
     ProgramKey key = cache_key(p, device, NULL);
     Kernel *kernel = cache_find(p, &key);
-    return kernel ? kernel : cache_get(p, &key, device, NULL, NULL);
+    return kernel ? kernel : cache_get(p, &key, device, 1, NULL, NULL);
 }
 
 /* Submit and, if the thread is to run it itself, run. */
@@ -444,7 +440,7 @@ static inline void run_affine(uint32_t a, uint32_t b, uint32_t size)
     Program *p = affine(a, b);
     Kernel *kernel = get(p);
     assert_non_null(kernel);
-    if (tier_is_due(kernel, launch_predict(kernel, size)))
+    if (tier_is_due(kernel, size, launch_predict(kernel, size)))
         cache_upgrade(kernel);
     Buffer *out = launch(kernel, p, size);
     cache_release(kernel);

@@ -245,7 +245,7 @@ static inline void run_range(const Program *p, const uint64_t *args, uint32_t be
 {
     if (!program_verify(p))
         fail_msg("%s", error_message());
-    Code *code = interp_engine.compile(p, (Hash128){ 1, 2 }, NULL);
+    Code *code = interp_engine.compile(p, &(CodeSpec){ .hash = { 1, 2 } });
     if (!code)
         fail_msg("%s", error_message());
     void *scratch = alloc_aligned(cpu_code_scratch(code));

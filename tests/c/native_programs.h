@@ -93,7 +93,7 @@ static inline Code *compile(Program *program)
     const Program *legal = legalise(program, native);
     if (!legal)
         fail_msg("%s", error_message());
-    Code *code = native->compile(legal, (Hash128){ 1, 2 }, NULL);
+    Code *code = native->compile(legal, &(CodeSpec){ .hash = { 1, 2 } });
     if (!code)
         fail_msg("%s", error_message());
     if (legal != program)
@@ -156,13 +156,19 @@ static inline uint32_t count_of(const char *text, const char *word)
     return count;
 }
 
-static inline uint32_t count_in_code(const char *word)
+static inline uint32_t count_in_code_for(bool many_lanes, const char *word)
 {
     Text text = { 0 };
-    assert_true(native->write_ir(p, (Hash128){ 1, 2 }, NULL, &text));
+    CodeSpec spec = { .hash = { 1, 2 }, .many_lanes = many_lanes };
+    assert_true(native->write_ir(p, &spec, &text));
     uint32_t count = count_of(text_get(&text), word);
     text_free(&text);
     return count;
+}
+
+static inline uint32_t count_in_code(const char *word)
+{
+    return count_in_code_for(false, word);
 }
 
 /* Whether there is anything to test; says so if not. */

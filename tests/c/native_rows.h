@@ -97,7 +97,7 @@ static inline void *new_array(VarType type, uint32_t which)
 static inline void run_engine(const Engine *engine, const Program *program,
                        const uint64_t *args, uint32_t begin, uint32_t end)
 {
-    Code *code = engine->compile(program, (Hash128){ 1, 2 }, NULL);
+    Code *code = engine->compile(program, &(CodeSpec){ .hash = { 1, 2 } });
     if (!code)
         fail_msg("%s: %s", engine->name, error_message());
     size_t size = cpu_code_scratch(code);
@@ -212,8 +212,7 @@ static inline uint32_t add_wide(Program *p, uint32_t variant)
     return wide;
 }
 
-/* Indices as they are in an array, those up to 'bound'; others are masked off. A gather
- * with INST_FAR looks at them before. */
+/* Indices as they are in an array, those up to 'bound'; others are masked off. */
 static inline uint32_t loaded_index(Program *p, uint32_t bound, uint32_t *mask)
 {
     uint32_t index = add_input(p, VarTypeUInt32);

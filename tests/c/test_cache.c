@@ -209,12 +209,12 @@ static void test_hit(void **state)
     Program *p = affine(3, 5), *q = chain(4);
     ProgramKey key = cache_key(p, cpu_device(), NULL);
     assert_null(cache_find(p, &key));
-    Kernel *a = cache_get(p, &key, cpu_device(), NULL, NULL);
+    Kernel *a = cache_get(p, &key, cpu_device(), 1, NULL, NULL);
     assert_non_null(a);
     assert_string_equal(a->base.engine->name, "slow");
     assert_ptr_not_equal(a->program, p);
     Kernel *b = cache_find(p, &key);
-    Kernel *c = cache_get(p, &key, cpu_device(), NULL, NULL), *d = get(q);
+    Kernel *c = cache_get(p, &key, cpu_device(), 1, NULL, NULL), *d = get(q);
     assert_ptr_equal(a, b);
     assert_ptr_equal(a, c);
     assert_ptr_not_equal(a, d);
@@ -246,7 +246,7 @@ static void test_collision(void **state)
     for (uint32_t i = 0; i < 6; ++i) {
         programs[i] = chain(i + 1);
         assert_null(cache_find(programs[i], &forged));
-        kernels[i] = cache_get(programs[i], &forged, cpu_device(), NULL, NULL);
+        kernels[i] = cache_get(programs[i], &forged, cpu_device(), 1, NULL, NULL);
         assert_non_null(kernels[i]);
     }
     assert_int_equal(cache_size(), 6);
@@ -372,7 +372,7 @@ static void test_table(void **state)
         Kernel *kernel = cache_find(p, &key);
         assert_int_equal(kernel != NULL, at < count);
         if (!kernel)
-            kernel = cache_get(p, &key, cpu_device(), NULL, NULL);
+            kernel = cache_get(p, &key, cpu_device(), 1, NULL, NULL);
         assert_int_equal(kernel->key.full.high, number);
         cache_release(kernel);
         if (at == count)
@@ -403,7 +403,7 @@ static void test_generalise(void **state)
     ProgramKey key = cache_key(p, cpu_device(), NULL);
     assert_null(cache_find(p, &key));
     char context[] = "context";
-    Kernel *kernel = cache_get(p, &key, cpu_device(), origin, context);
+    Kernel *kernel = cache_get(p, &key, cpu_device(), 1, origin, context);
     assert_non_null(kernel);
     assert_int_equal(kernel->value_count, 1);
     assert_int_equal(kernel->value_literals[0], 0);
@@ -524,7 +524,7 @@ static void test_hostile(void **state)
         Program *p = affine(2, 1);
         ProgramKey key = cache_key(p, cpu_device(), NULL);
         alloc_fail_at(n);
-        Kernel *kernel = cache_get(p, &key, cpu_device(), NULL, NULL);
+        Kernel *kernel = cache_get(p, &key, cpu_device(), 1, NULL, NULL);
         ok = alloc_steps() < n;
         alloc_fail_at(0);
         if (!kernel)

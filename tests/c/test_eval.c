@@ -281,9 +281,18 @@ static void test_near_miss(void **unused)
 
 /* ----------------------------------------------------------- large results */
 
-/* Values of four widths, the last packets incomplete; were they written past the
- * caches? */
-static bool check_bypass(size_t size)
+/* The one launch that is in the history. */
+static uint64_t launched(void)
+{
+    KernelHistoryEntry *e = NULL;
+    assert_int_equal(jit_kernel_history(&e), 1);
+    uint64_t hash = e->hash[0];
+    jit_kernel_history_release(e, 1);
+    return hash;
+}
+
+/* Values of four widths, the last packets incomplete; the kernel's name. */
+static uint64_t check_widths(size_t size)
 {
     uint32_t i = jit_var_counter(CPU, size);
     uint32_t wide = jit_var_cast(i, VarTypeFloat64, 0),
@@ -306,31 +315,35 @@ static bool check_bypass(size_t size)
             masks[k] != (k > 5))
             fail_msg("entry %zu of %zu is wrong", k, size);
     DROP(i, wide, byte, five, product, mask, held[0], held[1], held[2], held[3]);
-    KernelHistoryEntry *e = NULL;
-    assert_int_equal(jit_kernel_history(&e), 1);
-    bool bypass = strstr(e->ir, ".bypass @");
-    jit_kernel_history_release(e, 1);
-    return bypass;
+    return launched();
 }
 
-/* Code that is had at once depends on how much is written. */
-static void test_large_results(void **unused)
+/* A long chain, for which code for many lanes is another one; the kernel's name. */
+static uint64_t check_chain(size_t size)
 {
-    (void) unused;
-    enum { LARGE = 3000013 }; /* 42 MB */
-    uint32_t threads = jit_llvm_thread_count();
-    OK(jit_llvm_set_thread_count(2));
-    jit_set_flag(JitFlagKernelHistory, 1);
-    bool native = strcmp(getenv("DRJIT_CPU_ENGINE"), "native") == 0;
-    assert_false(check_bypass(1013));
-    assert_int_equal(check_bypass(LARGE), native);
-    assert_false(check_bypass(1013));
-    jit_set_flag(JitFlagKernelHistory, 0);
-    OK(jit_llvm_set_thread_count(threads));
+    enum { LINKS = 93 };
+    uint32_t x = jit_var_counter(CPU, size), first = x, three = jit_var_u32(CPU, 3);
+    jit_var_inc_ref(first);
+    for (uint32_t k = 0; k < LINKS; ++k)
+        advance(&x, k % 2 ? jit_var_add(x, first) : jit_var_mul(x, three));
+    jit_kernel_history_clear();
+    void *data;
+    uint32_t held;
+    OK(jit_var_eval(x) && (held = data_of(x, &data)));
+    const uint32_t *found = data;
+    for (size_t i = 0; i < size; ++i) {
+        uint32_t expected = (uint32_t) i;
+        for (uint32_t k = 0; k < LINKS; ++k)
+            expected = k % 2 ? expected + (uint32_t) i : expected * 3;
+        if (found[i] != expected)
+            fail_msg("entry %zu of %zu is wrong", i, size);
+    }
+    DROP(x, first, three, held);
+    return launched();
 }
 
-/* Entries of an array of which few pages are there; how is it gathered? */
-static const char *check_far(size_t entries, const uint32_t *index, size_t size)
+/* Entries of an array of which few pages are there; the kernel's name. */
+static uint64_t check_gather(size_t entries, const uint32_t *index, size_t size)
 {
     enum { USED = 64 };
     size_t step = entries / USED, bytes = entries * sizeof(uint32_t);
@@ -354,34 +367,37 @@ static const char *check_far(size_t entries, const uint32_t *index, size_t size)
             fail_msg("entry %zu of %zu is wrong", i, size);
     DROP(from, number, stride, product, result, held);
     munmap(data, bytes);
-    KernelHistoryEntry *e = NULL;
-    assert_int_equal(jit_kernel_history(&e), 1);
-    const char *how = strstr(e->ir, "gather.far ")      ? "far"
-                      : strstr(e->ir, ".bypass @") ? "near, bypass"
-                                                        : "near";
-    jit_kernel_history_release(e, 1);
-    return how;
+    return launched();
 }
 
-/* Where the array does not fit into any cache, code prefetches, and stores of as much
- * as in the other case do not bypass the caches. */
-static void test_far_gathers(void **unused)
+/* A kernel's name says what is computed, not for how many lanes, nor from how large an
+ * array. */
+static void test_sizes(void **unused)
 {
     (void) unused;
-    enum { LARGE = 6000013, NEAR = 6400, FAR = 1 << 29 };
-    bool native = strcmp(getenv("DRJIT_CPU_ENGINE"), "native") == 0;
+    enum { LARGE = 3000013 /* 42 MB */, MANY = 20011, SMALL = 1013 };
+    enum { NEAR = 6400, FAR = 1 << 29, INDICES = 6000013 };
     uint32_t threads = jit_llvm_thread_count();
-    uint32_t *index = malloc(LARGE * sizeof(uint32_t));
+    uint32_t *index = malloc(INDICES * sizeof(uint32_t));
     assert_non_null(index);
-    for (uint32_t i = 0; i < LARGE; ++i)
+    for (uint32_t i = 0; i < INDICES; ++i)
         index[i] = i * 2654435761u >> 26;
     OK(jit_llvm_set_thread_count(2));
     jit_set_flag(JitFlagKernelHistory, 1);
-    assert_string_equal(check_far(NEAR, index, 1013), "near");
-    assert_string_equal(check_far(FAR, index, 1013), native ? "far" : "near");
-    assert_string_equal(check_far(FAR, index, LARGE), native ? "far" : "near");
-    assert_string_equal(check_far(NEAR, index, LARGE),
-                        native ? "near, bypass" : "near");
+    uint64_t widths = check_widths(SMALL), chain = check_chain(SMALL);
+    assert_int_equal(check_widths(LARGE), widths);
+    assert_int_equal(check_widths(SMALL), widths);
+    assert_int_equal(check_chain(MANY), chain);
+    assert_int_equal(check_chain(SMALL), chain);
+    jit_flush_kernel_cache();
+    assert_int_equal(check_chain(MANY), chain);
+    assert_int_equal(check_chain(17), chain);
+    if (!IS_FAR) { /* a device cannot map memory of the host */
+        uint64_t gather = check_gather(NEAR, index, SMALL);
+        assert_int_equal(check_gather(FAR, index, SMALL), gather);
+        assert_int_equal(check_gather(FAR, index, INDICES), gather);
+        assert_int_equal(check_gather(NEAR, index, INDICES), gather);
+    }
     jit_set_flag(JitFlagKernelHistory, 0);
     OK(jit_llvm_set_thread_count(threads));
     free(index);
@@ -587,8 +603,8 @@ static int run(void)
     const struct CMUnitTest tests[] = {
         TEST(test_schedule), TEST(test_schedule_force), TEST(test_groups),
         TEST(test_mixed_uniform), TEST(test_callback), TEST(test_callback_writes),
-        TEST(test_cache), TEST(test_near_miss), TEST(test_large_results),
-        TEST(test_far_gathers), TEST(test_host_functions), TEST(test_events),
+        TEST(test_cache), TEST(test_near_miss), TEST(test_sizes),
+        TEST(test_host_functions), TEST(test_events),
         TEST(test_launch_blocking), TEST(test_threads), TEST(test_long_chain),
         TEST(test_disk_cache),
     };

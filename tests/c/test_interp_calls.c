@@ -348,7 +348,7 @@ static void test_local_loops(void **state)
                 assert_int_equal(out[l], expected);
             }
         }
-        Code *code = interp_engine.compile(p, (Hash128){ 0, 0 }, NULL);
+        Code *code = interp_engine.compile(p, &(CodeSpec){ .hash = { 0, 0 } });
         assert_non_null(code);
         assert_true(cpu_code_scratch(code) < 3u << 20);
         code_release(code);

@@ -105,7 +105,7 @@ static void test_long_program(void **state)
             expected = (expected * expected) ^ (i * 77 + 1);
         }
         add_output(p, VarTypeUInt32, x);
-        Code *code = interp_engine.compile(p, (Hash128){ 0, 0 }, NULL);
+        Code *code = interp_engine.compile(p, &(CodeSpec){ .hash = { 0, 0 } });
         assert_non_null(code);
         scratch[round] = cpu_code_scratch(code);
         assert_true(interp_engine.code_size(code) <= 48u * p->inst_count);
@@ -139,7 +139,7 @@ static void test_out_of_memory(void **state)
     for (uint64_t n = 1; !code; ++n) {
         error_clear();
         alloc_fail_at(n);
-        code = interp_engine.compile(p, (Hash128) { 0, 0 }, NULL);
+        code = interp_engine.compile(p, &(CodeSpec){ .hash = { 0, 0 } });
         alloc_fail_at(0);
         assert_int_equal(error_code(), code ? JIT_OK : JIT_ERROR_MEMORY);
         assert_true(n < 1000);
@@ -309,7 +309,7 @@ static void test_undefined_reduction(void **state)
     uint32_t to = add_pointer(p, VarTypeFloat32), value = add_input(p, VarTypeFloat32);
     uint32_t index = add_input(p, VarTypeUInt32), mask = add_input(p, VarTypeBool);
     add(p, OP_SCATTER, VarTypeVoid, ReduceOpAnd, 4, to, value, index, mask);
-    assert_null(interp_engine.compile(p, (Hash128){ 0, 0 }, NULL));
+    assert_null(interp_engine.compile(p, &(CodeSpec){ .hash = { 0, 0 } }));
     assert_int_equal(error_code(), JIT_ERROR_UNSUPPORTED);
     program_free(p);
 }

@@ -516,7 +516,7 @@ static void test_out_of_memory(void **state)
     for (uint64_t n = 1; !code; ++n) {
         error_clear();
         alloc_fail_at(n);
-        code = interp_engine.compile(p, (Hash128){ 0, 0 }, NULL);
+        code = interp_engine.compile(p, &(CodeSpec){ .hash = { 0, 0 } });
         alloc_fail_at(0);
         assert_int_equal(error_code(), code ? JIT_OK : JIT_ERROR_MEMORY);
         assert_true(n < 1000);

@@ -166,7 +166,7 @@ static void launch(const Program *program, const uint64_t *args, uint32_t begin,
                    uint32_t end)
 {
     const Program *legal = legalise(program, engine);
-    Code *code = legal ? engine->compile(legal, (Hash128){ 1, 2 }, NULL) : NULL;
+    Code *code = legal ? engine->compile(legal, &(CodeSpec){ .hash = { 1, 2 } }) : NULL;
     if (!code)
         fail_msg("%s: %s", engine->name, error_message());
     void *scratch = alloc_aligned((cpu_code_scratch(code)) + 64);

@@ -430,7 +430,7 @@ static void test_listing(void **state)
     uint32_t value = op(OP_CAST, F32, 0, 1, lane()), one = number(F32, 0x3f800000);
     uint32_t output = program_add_param(p, PARAM_OUTPUT, F32);
     op(OP_STORE, VarTypeVoid, output, 1, binary(OP_ADD, F32, value, one));
-    assert_true(native->write_ir(p, (Hash128){ 1, 2 }, NULL, &text));
+    assert_true(native->write_ir(p, &(CodeSpec){ .hash = { 1, 2 } }, &text));
     const char *listing = text_get(&text);
     assert_non_null(strstr(listing, "%3:f32 = add %1, %2"));
     const char *instruction = strstr(strstr(listing, "= add"), "vaddps");

@@ -123,7 +123,6 @@ static void check_gather(VarType type, uint32_t n, uint32_t set, uint32_t varian
                                  : packet_index(p, n, &mask, false);
     uint32_t packet =
         add(p, OP_GATHER_PACKET, type, n, 3, pointer, index, mask);
-    p->insts[packet].flags |= variant & 4 ? INST_FAR : 0;
     uint32_t first = (uint32_t) (random_bits() % n);
     uint32_t item[64], count = set == ALL_ITEMS ? n : set == ONE_ITEM ? 1 : 2;
     for (uint32_t k = 0; k < count; ++k) {

@@ -68,7 +68,7 @@ static void test_chain_of_types(void **state)
 
 /* How many packets code computes at a time for x * a + a ..., so many operations, and
  * perhaps the quotient by a. */
-static uint32_t packets_of_chain(uint32_t links, uint8_t flags, bool divides)
+static uint32_t packets_of_chain(uint32_t links, bool many_lanes, bool divides)
 {
     begin_program();
     uint32_t input = program_add_param(p, PARAM_INPUT, F32);
@@ -78,8 +78,8 @@ static uint32_t packets_of_chain(uint32_t links, uint8_t flags, bool divides)
         x = binary(k % 2 ? OP_ADD : OP_MUL, F32, x, a);
     if (divides)
         x = binary(OP_DIV, F32, x, a);
-    p->insts[op(OP_STORE, VarTypeVoid, output, 1, x)].flags |= flags;
-    uint32_t products = count_in_code("vmulps"), one = (links + 1) / 2;
+    op(OP_STORE, VarTypeVoid, output, 1, x);
+    uint32_t products = count_in_code_for(many_lanes, "vmulps"), one = (links + 1) / 2;
     program_free(p);
     assert_int_equal(products % one, 0);
     return products / one;
@@ -96,13 +96,13 @@ static void test_chosen_packets(void **state)
     uint32_t forced = wanted && *wanted ? (uint32_t) (*wanted - '0') : 0;
     uint32_t one = forced ? forced : 1, two = forced ? forced : 2;
     uint32_t most = forced ? forced : wide ? 4 : 2;
-    assert_int_equal(packets_of_chain(3, 0, false), one);
-    assert_int_equal(packets_of_chain(93, 0, false), two);
-    assert_int_equal(packets_of_chain(3, INST_MANY, false), one);
-    assert_int_equal(packets_of_chain(93, INST_MANY, false), most);
-    assert_int_equal(packets_of_chain(41, 0, false), two);
-    assert_int_equal(packets_of_chain(41, 0, true), one);
-    assert_int_equal(packets_of_chain(93, INST_MANY, true), most);
+    assert_int_equal(packets_of_chain(3, false, false), one);
+    assert_int_equal(packets_of_chain(93, false, false), two);
+    assert_int_equal(packets_of_chain(3, true, false), one);
+    assert_int_equal(packets_of_chain(93, true, false), most);
+    assert_int_equal(packets_of_chain(41, false, false), two);
+    assert_int_equal(packets_of_chain(41, false, true), one);
+    assert_int_equal(packets_of_chain(93, true, true), most);
 }
 
 /* Ten times x = x * a * ... + a, so that no iteration can begin before the end of the

@@ -356,7 +356,6 @@ static void test_gather(void **state)
             else
                 index = make_index(p, index_type, mask, false);
             uint32_t value = add(p, OP_GATHER, types[t], 0, 3, pointer, index, mask);
-            p->insts[value].flags |= variant & 8 ? INST_FAR : 0;
             add_output(p, types[t], value);
             add_widened(p, types[t], value);
             uint32_t some = program_add_literal(p, index_type, 77);

@@ -129,7 +129,7 @@ static void test_operations(void **state)
 static uint32_t count_blends(const Program *p)
 {
     Text text = { 0 };
-    assert_true(native->write_ir(p, (Hash128){ 1, 2 }, NULL, &text));
+    assert_true(native->write_ir(p, &(CodeSpec){ .hash = { 1, 2 } }, &text));
     uint32_t count = 0;
     for (const char *at = text_get(&text); (at = strstr(at, " vpblendm")); ++at)
         ++count;

@@ -198,7 +198,7 @@ static void test_flush_while_running(void **state)
 /* As an evaluation does it: what is due is compiled before the launch. */
 static Buffer *launch_due(Kernel *kernel, const Program *p, uint32_t size)
 {
-    if (tier_is_due(kernel, launch_predict(kernel, size)))
+    if (tier_is_due(kernel, size, launch_predict(kernel, size)))
         cache_upgrade(kernel);
     return launch(kernel, p, size);
 }
@@ -283,7 +283,7 @@ static void test_upgrade_loop(void **state)
         if (slow_enough)
             kernel->estimate_ns = launch_predict(kernel, SIZE) + 1;
         for (uint32_t i = 0; i < 2; ++i) {
-            if (tier_is_due(kernel, launch_predict(kernel, SIZE)))
+            if (tier_is_due(kernel, SIZE, launch_predict(kernel, SIZE)))
                 cache_upgrade(kernel);
             submit(launch_create(&(LaunchSpec){ .device = cpu_device(),
                                                 .kernel = kernel,
@@ -336,7 +336,7 @@ static void test_upgrade_once(void **state)
     assert_int_equal(pthread_create(&threads[0], NULL, upgrade_and_launch, &u), 0);
     gate_await(&fast_state.compile_gate);
     assert_int_equal(u.kernel->tier, TIER_BUSY);
-    assert_false(tier_is_due(u.kernel, UINT64_C(1000000000)));
+    assert_false(tier_is_due(u.kernel, 1, UINT64_C(1000000000)));
     for (uint32_t i = 1; i < THREADS; ++i)
         assert_int_equal(pthread_create(&threads[i], NULL, upgrade_and_launch, &u), 0);
     for (uint32_t i = 1; i < THREADS; ++i)

@@ -283,10 +283,7 @@ static const Row rows[] = {
     { nested, { { 0, ARG0, 13, 10 } },
       "%13 = add: operand 1 is %10, in a body that has ended" },
 
-    { nested, { { 0, FLAGS, 13, INST_BYPASS } },
-      "%13 = add: only a store can bypass the caches" },
-    { nested, { { 0, FLAGS, 13, INST_FAR } },
-      "%13 = add: only gathers can be from far, and stores of many" },
+    { nested, { { 0, FLAGS, 13, 2 } }, "%13 = add: there is no flag 2" },
 
     /* local arrays */
     { memory, { { 0, AUX, 5, 0 } }, "%5 = local: no entries" },

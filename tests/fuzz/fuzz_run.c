@@ -202,7 +202,7 @@ static bool move_out(const RandomProgram *r, FuzzGuard guard, uint64_t *args,
             continue;
         if (!map_entries(&mappings[i], guard, array->bytes,
                          param->kind == PARAM_INPUT ? 64 : 0,
-                         array->bypassed ? 64 : type_info[param->type].size))
+                         type_info[param->type].size))
             return false;
         memcpy(mappings[i].entries, (void *) (uintptr_t) args[i], array->bytes);
         args[i] = (uint64_t) (uintptr_t) mappings[i].entries;
@@ -265,7 +265,8 @@ static void execute(const RandomProgram *r, const Program *legal, const Engine *
                     const FuzzJob *job, FuzzOutcome *out)
 {
     Code *code =
-        engine->compile(legal, (Hash128){ r->lanes, legal->inst_count }, NULL);
+        engine->compile(legal, &(CodeSpec){ .hash = { r->lanes, legal->inst_count },
+                                            .many_lanes = legal->inst_count % 2 });
     if (!code) {
         fail(out, "compile");
         return;

@@ -456,18 +456,13 @@ static void make_gather(Maker *m)
     VarType type = (VarType) m->random->program->params[table->slot].type;
     args[0] = table_pointer(m, table);
     any_index(m, entries_of(m, table) / n, &args[1], &args[2]);
-    uint32_t far = table->slot % 2 ? INST_FAR : 0;
     if (n == 1) {
         uint32_t value = maker_emit(m, OP_GATHER, type, 0, 3, args);
-        if (!m->failed)
-            m->program->insts[value].flags |= far;
         maker_remember(m, value);
         return;
     }
     uint32_t packet =
         note(m, program_add(m->program, OP_GATHER_PACKET, type, n, 3, args), true);
-    if (!m->failed)
-        m->program->insts[packet].flags |= far;
     for (uint32_t k = 0; k < n; ++k)
         if (k == 0 || n <= 4 || maker_chance(m, 25))
             maker_remember(m, maker_emit(m, OP_PACKET_ITEM, type, k, 1, &packet));
@@ -626,14 +621,7 @@ static void make_store(Maker *m, uint32_t value)
 {
     VarType type = (VarType) m->program->insts[value].type;
     uint32_t slot = add_slot(m, PARAM_OUTPUT, type, m->random->lanes);
-    uint32_t at = maker_emit(m, OP_STORE, VarTypeVoid, slot, 1, &value);
-    if (m->failed)
-        return;
-    m->random->arrays[slot].bypassed = slot % 2;
-    if (slot % 2)
-        m->program->insts[at].flags |= INST_BYPASS;
-    if (slot / 2 % 2)
-        m->program->insts[at].flags |= INST_MANY;
+    maker_emit(m, OP_STORE, VarTypeVoid, slot, 1, &value);
 }
 
 static void store_any(Maker *m)

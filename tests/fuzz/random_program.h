@@ -37,7 +37,6 @@ typedef struct RandomArray {
     uint8_t *data; /* initial entries; NULL for values and reports */
     uint32_t bytes;
     uint32_t shift; /* bytes by which it misses 64-byte alignment */
-    bool bypassed;  /* written past the caches, so it has to be aligned */
     uint64_t word;  /* PARAM_VALUE: the value */
 } RandomArray;
 

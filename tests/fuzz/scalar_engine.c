@@ -91,10 +91,9 @@ static void scalar_free(Code *base)
 static void scalar_launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
                           uint32_t end, uint32_t worker, void *scratch);
 
-static Code *scalar_compile(const Program *program, Hash128 hash, const Target *target)
+static Code *scalar_compile(const Program *program, const CodeSpec *spec)
 {
-    (void) hash;
-    (void) target;
+    (void) spec;
     EngineCode *code = alloc_zero(1, sizeof *code);
     TRY(code, NULL);
     code->cpu = (CpuCode){ .code = { 1, scalar_free }, .run = scalar_launch };

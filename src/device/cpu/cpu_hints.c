@@ -14,12 +14,3 @@ bool cpu_hints_bypass(uint64_t bytes)
     enum { TIMES = 3 };
     return bytes > TIMES * (uint64_t) machine_cache_2() * pool_size();
 }
-
-/* Measured on Zen 5 with 32 MiB: gathers that prefetch are at a draw with others where
- * the array takes half of the cache, and need half of their time where it takes three
- * quarters. The rest is for what else passes through it. */
-bool cpu_hints_far(uint64_t bytes)
-{
-    enum { LEAST = 1 << 20 };
-    return bytes >= LEAST && bytes > machine_cache_3() / 2;
-}

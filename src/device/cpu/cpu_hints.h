@@ -11,7 +11,5 @@
  *  found there by who reads them next, and a line that is written as a whole need not
  *  be read from memory before. */
 bool cpu_hints_bypass(uint64_t bytes);
-/** Is memory of so many bytes mostly not found in a cache, when read here and there? */
-bool cpu_hints_far(uint64_t bytes);
 
 #endif

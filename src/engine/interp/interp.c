@@ -242,10 +242,9 @@ static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
     }
 }
 
-static Code *compile(const Program *program, Hash128 hash, const Target *target)
+static Code *compile(const Program *program, const CodeSpec *spec)
 {
-    (void) hash;
-    (void) target;
+    (void) spec;
     EngineCode *code = alloc_zero(1, sizeof(EngineCode));
     TRY(code, NULL);
     code->cpu = (CpuCode){ .code = { 1, release }, .run = launch };

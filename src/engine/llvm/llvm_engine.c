@@ -239,15 +239,16 @@ static void note_compile_time(uint64_t elapsed, uint32_t ops)
     atomic_store_explicit(&compile_ns_op, (3 * old + now) / 4, memory_order_relaxed);
 }
 
-static Code *compile(const Program *program, Hash128 hash, const Target *target)
+static Code *compile(const Program *program, const CodeSpec *spec)
 {
+    const Target *target = spec->target;
     TRY(available(), NULL);
     Text text = { 0 };
     Code *code = NULL;
     void *object = NULL;
     size_t size = 0;
     uint64_t start = clock_ns();
-    if (llvm_ir_write(program, hash, shape_of(target), &text) &&
+    if (llvm_ir_write(program, spec->hash, shape_of(target), &text) &&
         llvm_compile(text.data, text.size, cpu_of(target), features_of(target), &object,
                      &size)) {
         code = load_code(object, size);
@@ -271,10 +272,9 @@ static size_t code_size(const Code *base)
     return ((const EngineCode *) (const void *) base)->object.size;
 }
 
-static bool write_ir(const Program *program, Hash128 hash, const Target *target,
-                     Text *out)
+static bool write_ir(const Program *program, const CodeSpec *spec, Text *out)
 {
-    return llvm_ir_write(program, hash, shape_of(target), out);
+    return llvm_ir_write(program, spec->hash, shape_of(spec->target), out);
 }
 
 static uint64_t compile_estimate(const Program *program)

@@ -13,7 +13,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "device/cpu/cpu_hints.h"
 #include "kernel/tier.h"
 #include "trace/eval/assemble_call.h"
 #include "trace/eval/assemble_region.h"
@@ -177,24 +176,6 @@ static bool is_atomic(const Var *v)
            v->op == OP_SCATTER_EXCH || v->op == OP_SCATTER_CAS;
 }
 
-/* A gather from an array beyond the caches, in all lanes and with indices from another
- * array: engines can ask for what lanes further on will read. Of large packets, each of
- * several lines would have to be asked for. */
-static bool is_far_gather(const Assembly *b, const Var *v, const uint32_t *args)
-{
-    enum { MOST_BYTES = 64 };
-    if (v->op != OP_GATHER && v->op != OP_GATHER_PACKET)
-        return false;
-    const Inst *insts = b->program->insts, *index = &insts[args[1]];
-    const Inst *mask = &insts[args[2]];
-    const Var *pointer = var_get(v->dep[0]);
-    uint32_t items = v->op == OP_GATHER ? 1 : v->aux, size = type_info[v->type].size;
-    return !b->bodies && index->op == OP_LOAD && !(index->flags & INST_UNIFORM) &&
-           mask->op == OP_LITERAL && pointer->op == OP_POINTER && pointer->dep[0] &&
-           items * size <= MOST_BYTES &&
-           cpu_hints_far((uint64_t) var_get(pointer->dep[0])->size * size);
-}
-
 static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t stamp)
 {
     uint32_t fixed[8], *args = fixed, count;
@@ -223,10 +204,6 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t sta
     } else {
         position =
             program_add(b->program, (Op) v->op, (VarType) v->type, aux, count, args);
-        if (position != PROGRAM_NONE && is_far_gather(b, v, args)) {
-            b->program->insts[position].flags |= INST_FAR;
-            b->far = true;
-        }
     }
     if (args != fixed)
         alloc_free(args);
@@ -477,45 +454,6 @@ static bool assemble_roots(Assembly *b, const Group *group)
     return true;
 }
 
-static void mark(Program *p, Op op, uint32_t set, uint32_t clear)
-{
-    for (uint32_t i = 0; i < p->inst_count; ++i)
-        if (p->insts[i].op == op)
-            p->insts[i].flags = (uint8_t) ((p->insts[i].flags | set) & ~clear) & 7;
-}
-
-/* Arithmetic over so many lanes is worth code that computes several packets at a time,
- * which takes longer to make. With gathers, effects or regions there is none. */
-static bool has_many_lanes(const Assembly *b)
-{
-    enum { MANY = 1 << 14 };
-    const Program *p = b->program;
-    return b->size >= MANY && !p->region_count && !p->stmt_count &&
-           program_find_param(p, PARAM_POINTER) == PROGRAM_NONE;
-}
-
-/* Outputs beyond the caches are written past them, but not beside gathers from beyond,
- * which take a quarter longer then (Zen 5). Where compiling takes its time, the same
- * code is to serve for all sizes. */
-static void choose_access(const Assembly *b)
-{
-    Program *p = b->program;
-    bool many = has_many_lanes(b);
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < p->param_count; ++i)
-        if (p->params[i].kind == PARAM_OUTPUT)
-            bytes += (uint64_t) b->size * type_info[p->params[i].type].size;
-    bool bypass = cpu_hints_bypass(bytes);
-    bool instant = (b->far || bypass || many) && tier_is_instant(p);
-    if (b->far && !instant) {
-        mark(p, OP_GATHER, 0, INST_FAR);
-        mark(p, OP_GATHER_PACKET, 0, INST_FAR);
-    } else if (instant) {
-        uint32_t past = bypass && !b->far ? INST_BYPASS : 0;
-        mark(p, OP_STORE, (many ? INST_MANY : 0u) | past, 0);
-    }
-}
-
 bool assemble_group(Assembly *b, Program *program, const Group *group)
 {
     assemble_call_reset(b);
@@ -524,7 +462,6 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
     b->size = group->size;
     b->operand_count = b->output_count = b->consumed_count = 0;
     b->input_count = b->array_count = b->workers = 0;
-    b->far = false;
     mark_effects(group, true);
     bool ok = assemble_roots(b, group);
     mark_effects(group, false);
@@ -536,8 +473,6 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
     }
     if (ok && program->check_count)
         ok = program_add_param(program, PARAM_REPORT, VarTypeVoid) != PROGRAM_NONE;
-    if (ok)
-        choose_access(b);
     return ok;
 }
 

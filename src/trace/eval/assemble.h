@@ -59,7 +59,6 @@ typedef struct Assembly {
     uint32_t size;
     bool held;    /* assemble_hold() was called (likewise) */
     bool sources; /* note where instructions come from (set by the caller) */
-    bool far;     /* there are gathers with INST_FAR */
     uint32_t workers;         /* that may take part, 0: all (see expand.h) */
     uint64_t *args;           /* one word a slot; outputs are filled in by evaluate.c */
     LaunchArray *operands;    /* borrowed from variables, see assemble_hold() */

@@ -193,13 +193,16 @@ static const char *literal_origin(void *context, uint32_t literal)
 static void write_ir(const Kernel *kernel, bool engine_too, Text *out)
 {
     program_write(kernel->program, out);
-    const Engine *engine = kernel->base.engine;
+    const KernelCode *code = tier_code(kernel);
+    const Engine *engine = code->engine;
     if (!engine->write_ir || !engine_too)
         return;
     const Program *legal = legalise(kernel->program, engine);
     if (legal) {
         text_put(out, "\n");
-        engine->write_ir(legal, kernel->key.full, kernel->key.target, out);
+        engine->write_ir(legal, &(CodeSpec){ .hash = kernel->key.full,
+                                             .target = kernel->key.target,
+                                             .many_lanes = code->many_lanes }, out);
     }
     if (legal != kernel->program)
         program_free((Program *) legal);
@@ -261,11 +264,11 @@ static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
     *hit = kernel != NULL;
     if (!kernel) {
         begin_pause(ts, b);
-        kernel = cache_get(b->program, key, b->device, literal_origin, b);
+        kernel = cache_get(b->program, key, b->device, b->size,
+                           literal_origin, b);
         state_resume(ts);
     }
-    if (kernel && tier_is_open(kernel) &&
-        tier_is_due(kernel, launch_predict(kernel, b->size))) {
+    if (kernel && tier_is_due(kernel, b->size, launch_predict(kernel, b->size))) {
         begin_pause(ts, b);
         cache_upgrade(kernel);
         state_resume(ts);

@@ -130,7 +130,7 @@ static void store(Native *n, VarType type, NativeOperand to, NativeReg from,
                   uint32_t mask_bits)
 {
     if (type_info[type].size >= 4) {
-        X86Form form = native_store_form(n) | forms_length(n, type);
+        X86Form form = X86_VMOVUPS_ST | forms_length(n, type);
         x86_mr(&n->x, form, forms_mem(to), from);
         return;
     }

@@ -113,7 +113,7 @@ static void store(Native *n, VarType type, NativeOperand to, NativeReg from,
     } else if (type_info[type].size == 2) {
         x86_mr(&n->x, X86_VPMOVDW | size, forms_mem(to), from);
     } else {
-        x86_mr(&n->x, native_store_form(n) | size, forms_mem(to), from);
+        x86_mr(&n->x, X86_VMOVUPS_ST | size, forms_mem(to), from);
     }
 }
 

@@ -273,18 +273,17 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
 static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
                    uint32_t end, uint32_t worker, void *scratch);
 
-static Code *compile(const Program *program, Hash128 hash, const Target *target)
+static Code *compile(const Program *program, const CodeSpec *spec)
 {
-    (void) target;
     TRY(available(), NULL);
-    Native n = { 0 };
+    Native n = { .many_lanes = spec->many_lanes };
     x86_init(&n.x);
     EngineCode *code = NULL;
     if (generate(&n, program))
         code = alloc_zero(1, sizeof *code);
     if (code) {
         code->cpu = (CpuCode){ .code = { 1, release }, .run = launch };
-        if (!make_code(code, &n, program, hash)) {
+        if (!make_code(code, &n, program, spec->hash)) {
             release(&code->cpu.code);
             code = NULL;
         }
@@ -324,13 +323,10 @@ static void write_listing(const Native *n, const Program *program, Text *out)
     }
 }
 
-static bool write_ir(const Program *program, Hash128 hash, const Target *target,
-                     Text *out)
+static bool write_ir(const Program *program, const CodeSpec *spec, Text *out)
 {
-    (void) hash;
-    (void) target;
     TRY(available(), false);
-    Native n = { 0 };
+    Native n = { .many_lanes = spec->many_lanes };
     X86Listing listing = { 0 };
     x86_init(&n.x);
     n.x.listing = &listing;
@@ -461,6 +457,7 @@ const Engine native_engine = { .name = "native",
                                .fingerprint = fingerprint,
                                .supports = supports,
                                .compile = compile,
+                               .heeds_lanes = native_copies_heed_lanes,
                                .code_size = code_size,
                                .write_ir = write_ir,
                                .lane_ps = 20,

@@ -207,7 +207,7 @@ struct Native {
     uint32_t hoisted[NATIVE_HOISTED]; /* slots whose addresses are kept in registers */
     uint32_t hoisted_count;
     bool hoisted_all; /* there are no other slots with addresses */
-    bool bypasses;    /* there are stores past the caches */
+    bool many_lanes;  /* as CodeSpec has it */
     uint8_t *streams; /* by slot: NATIVE_STORED, _LOADED with an entry a lane */
 
     /* Spill slots. */
@@ -256,12 +256,6 @@ bool native_build(Native *n, NativeFunction *f, const Program *program, uint32_t
 void native_build_free(NativeFunction *f);
 /** Does any function have values of 64 bits? */
 bool native_build_is_wide(const Program *program);
-
-/** The form of a STORE of whole lanes. */
-static inline X86Form native_store_form(const Native *n)
-{
-    return n->inst->flags & INST_BYPASS ? X86_VMOVNTPS_ST : X86_VMOVUPS_ST;
-}
 
 /* ---- native_alloc.c */
 
@@ -422,6 +416,8 @@ void native_flow_function(Native *n, NativeFunction *f);
 
 /** How many packets the code of n->f computes at a time: a power of two. */
 uint32_t native_copies_choose(const Native *n);
+/** Can that depend on how many lanes there are? Engine.heeds_lanes. */
+bool native_copies_heed_lanes(const Program *program);
 /** Are there loops, which want registers for their states? */
 bool native_copies_has_loops(const Program *p);
 
@@ -505,9 +501,6 @@ NativeOperand native_memory_array(Native *n, uint32_t slot, VarType type);
 /** Entries of an array of the launch that a packet so many lanes further will load, or
  *  this one if that is beyond the end; 'value' is an input of 32 bits. */
 X86Mem native_memory_ahead(Native *n, uint32_t value, uint32_t lanes);
-/** Before a gather from an array that is not in the caches, if the indices are in an
- *  array: ask for what packets further on will read. */
-void native_memory_prefetch(Native *n);
 /** Address in a slot of the launch's arguments, in a register. */
 NativeReg native_memory_address(Native *n, uint32_t slot);
 

@@ -153,11 +153,11 @@ static Usual count_usual(const Native *n)
     return usual;
 }
 
-/* Is it worth the time that more code takes to make? */
-static bool has_many_lanes(const Program *p)
+/* There are few packets at a time beside gathers, effects and in loops, however many lanes
+ * there are. */
+bool native_copies_heed_lanes(const Program *p)
 {
-    const Inst *last = &p->insts[p->inst_count - 1];
-    return last->op == OP_STORE && last->flags & INST_MANY;
+    return !p->region_count && program_find_param(p, PARAM_POINTER) == PROGRAM_NONE;
 }
 
 /* Is one packet better than 'copies'? Straight lines: they pay if a packet is so long
@@ -178,7 +178,7 @@ static bool is_too_many(const Native *n, uint32_t copies)
     if (native_copies_has_loops(f->program))
         return 2 * copies * f->pressure > 3 * vectors;
     Usual usual = count_usual(n);
-    uint32_t chains = has_many_lanes(f->program) ? MOST_CHAINS : CHAINS;
+    uint32_t chains = n->many_lanes ? MOST_CHAINS : CHAINS;
     uint32_t most = usual.count < steps ? 4 : 2;
     return steps < SHORT || (usual.divides && usual.count <= SHORT_WITH_DIVISION) ||
            copies * usual.count > chains * f->height ||
@@ -198,7 +198,7 @@ uint32_t native_copies_choose(const Native *n)
 {
     enum { LANES = 32, MOST_LANES = 64 };
     uint32_t wanted = native_target_packets();
-    uint32_t lanes = has_many_lanes(n->f->program) ? MOST_LANES : LANES;
+    uint32_t lanes = n->many_lanes ? MOST_LANES : LANES;
     uint32_t copies = wanted ? wanted : lanes / n->lanes;
     if (n->root_program->callable_count || n->f->single)
         return 1;

@@ -66,7 +66,6 @@ static void emit_store(Native *n)
     NativeReg value = native_use(n, 0);
     NativeOperand place = native_memory_array(n, n->inst->aux, type);
     n->target->store(n, type, place, value, native_mask_bits(n, 0));
-    n->bypasses |= n->inst->flags & INST_BYPASS;
 }
 
 /* A value that is one entry in memory. */
@@ -122,12 +121,6 @@ static void emit_other(Native *n)
         break;
     case OP_PRINT:
         native_call_helper(n);
-        break;
-    case OP_GATHER:
-    case OP_GATHER_PACKET:
-        if (inst->flags & INST_FAR)
-            native_memory_prefetch(n);
-        emit_row(n);
         break;
     default:
         emit_row(n);

@@ -84,34 +84,6 @@ X86Mem native_memory_ahead(Native *n, uint32_t value, uint32_t lanes)
     return x86_at_index(array, lane, 2, 0);
 }
 
-/* A gather waits for its lines, and meanwhile the processor looks only few packets
- * ahead, whose requests do not keep memory busy. 128 lanes (a multiple of those that
- * code computes at a time) are best on Zen 5: half or twice as many take 12 and 4 %
- * more. */
-void native_memory_prefetch(Native *n)
-{
-    enum { AHEAD = 128, MOST_SHIFT = 3, INDEX_BYTES = 4 };
-    X86 *x = &n->x;
-    uint32_t value = n->f->root[n->args[1]], free = n->general_free;
-    VarType type = native_result_type(n), index_type = native_type(n, 1);
-    if (n->f->values[value].source != NATIVE_INPUT ||
-        type_info[index_type].size != INDEX_BYTES)
-        return;
-    uint32_t shift = (uint32_t) __builtin_ctz(type_info[type].size);
-    if (n->inst->op == OP_GATHER_PACKET)
-        shift += (uint32_t) __builtin_ctz(n->inst->aux);
-    NativeReg base = native_use_address(n, 0), entry = native_temp_general(n);
-    X86Mem index = native_memory_ahead(n, value, AHEAD);
-    for (uint32_t i = 0; i < n->lanes * n->copies; ++i, index.disp += INDEX_BYTES) {
-        x86_rm(x, X86_MOV, entry, index);
-        if (shift > MOST_SHIFT)
-            x86_ri(x, X86_SHL_I | X86_W, entry, (int32_t) shift);
-        x86_m(x, X86_PREFETCHT0,
-              x86_at_index(base, entry, shift > MOST_SHIFT ? 0 : (int) shift, 0));
-    }
-    n->general_free = free;
-}
-
 /* ---- frame */
 
 void native_memory_choose(Native *n)
@@ -159,8 +131,6 @@ void native_memory_loop(Native *n, X86Label top)
 void native_memory_leave(Native *n)
 {
     X86 *x = &n->x;
-    if (n->bypasses)
-        x86_0(x, X86_SFENCE);
     x86_0(x, X86_VZEROUPPER);
     x86_ri(x, X86_ADD_I | X86_W, X86_RSP, 8);
     for (uint32_t i = SAVED; i-- > 0;)
