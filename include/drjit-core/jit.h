@@ -69,10 +69,11 @@ JIT_EXPORT bool jit_has_backend(JitBackend backend);
  *  afterwards. */
 JIT_EXPORT uint32_t jit_shutdown(int light);
 
-/** Ask all work that was submitted so far, by all threads, to stop; it does so at the
+/** Ask all work that was begun so far, by all threads, to stop, evaluations in
+ *  progress included; it does so at the
  *  next end of a block of lanes or iteration of a loop. What it was to write is not
  *  computed: reading that fails with JIT_ERROR_INTERRUPTED, and so do calls that wait
- *  for it. What is submitted later is not affected. Async-signal-safe. */
+ *  for it. What is begun later is not affected. Async-signal-safe. */
 JIT_EXPORT void jit_interrupt(void);
 
 /** Wait until all work enqueued by this thread has finished. Fails under

@@ -5,7 +5,7 @@
  * the back edges of loops, and whoever hands out blocks of lanes looks at it between
  * blocks: when it is not 0 they leave, and what they compute is garbage from then on.
  * So the word only saves time; what is right is decided by the count. Work remembers
- * the count at its submission, and if it has changed by the time the work ends, the
+ * the count from when it was decided on, and if it has changed by the time the work ends, the
  * work has failed.
  */
 #ifndef BASE_INTERRUPT_H
@@ -20,7 +20,7 @@ extern _Atomic uint32_t interrupt_word;
 /** Requests so far. Raised before the word is. */
 extern _Atomic uint32_t interrupt_count;
 
-/** Ask all work that was submitted so far to stop. Async-signal-safe. */
+/** Ask all work that was begun so far to stop. Async-signal-safe. */
 void interrupt_raise(void);
 /** Work that was submitted after the last request is about to run. */
 void interrupt_clear(void);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "device/device.h"
 
 const CommandInfo command_info[COMMAND_COUNT] = {
@@ -40,6 +41,7 @@ Command *command_create(Device *device, CommandKind kind, uint64_t size, uint32_
     c->data = (char *) c + head;
     c->data_size = data;
     c->points = c->few;
+    c->interrupts = interrupt_requests();
     c->job = (char *) c + used;
     return c;
 }

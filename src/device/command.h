@@ -119,6 +119,8 @@ struct Command {
     CommandDone done; /* NULL: nobody is to be told */
     void (*drop)(void *payload); /* called instead if it is never performed, or NULL */
     void *payload;
+    uint32_t interrupts; /* interrupt_requests() when it was made, or when what made it
+                          * began: requests from then on are for this command, too */
 
     /* use of stream.c */
     struct Stream *stream;
@@ -128,7 +130,6 @@ struct Command {
     Command *next;
     StreamPoint *points; /* has to wait for these; 'few' or memory of its own */
     uint32_t point_count;
-    uint32_t interrupts; /* interrupt_requests() at submission */
     bool blocked;        /* waits for one of the points */
     bool small;          /* its device can run it in the calling thread at once */
 

@@ -741,7 +741,6 @@ static void void_announced(Stream *stream, uint64_t seq)
 bool stream_submit(Stream *stream, Command *c)
 {
     c->stream = stream;
-    c->interrupts = interrupt_requests();
     if (!c->device->prepare(c->device, c)) {
         command_free(c);
         return false;

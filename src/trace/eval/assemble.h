@@ -57,8 +57,9 @@ typedef struct Assembly {
     Program *program;
     Device *device;           /* that the launch is for (set by the caller) */
     uint32_t size;
-    bool held;    /* assemble_hold() was called (likewise) */
-    bool sources; /* note where instructions come from (set by the caller) */
+    uint32_t interrupts; /* when its evaluation began (likewise) */
+    bool held;           /* assemble_hold() was called (likewise) */
+    bool sources;        /* note where instructions come from (likewise) */
     uint32_t workers;         /* that may take part, 0: all (see expand.h) */
     uint64_t *args;           /* one word a slot; outputs are filled in by evaluate.c */
     LaunchArray *operands;    /* borrowed from variables, see assemble_hold() */

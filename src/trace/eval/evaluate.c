@@ -24,6 +24,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "kernel/cache.h"
@@ -381,6 +382,8 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
         .args = b->args, .workers = b->workers, .arrays = b->operands,
         .array_count = b->operand_count, .check_bounds = b->check_bounds,
         .done = report ? launch_done : NULL, .payload = report });
+    if (command)
+        command->interrupts = b->interrupts;
     if (command && work_submit(ts, command))
         return true;
     drop_report(report);
@@ -522,6 +525,7 @@ static bool run_groups(ThreadState *ts, Workspace *w, const Schedule *schedule,
 {
     bool ok = true;
     *effect_count = 0;
+    w->assembly.interrupts = interrupt_requests();
     for (uint32_t i = 0; i < schedule->group_count; ++i) {
         const Group *group = &schedule->groups[i];
         if (run_group(ts, w, group))
