@@ -500,6 +500,14 @@ void native_memory_hoist(Native *n);
 NativeOperand native_memory_slot(const Native *n, uint32_t slot);
 NativeOperand native_memory_frame(const Native *n, size_t offset);
 NativeOperand native_memory_pool(const Native *n, uint32_t place);
+/** Copy between two registers of a class ('bytes' of a vector); write one to a spill
+ *  slot, read it back. */
+void native_memory_move(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
+                        NativeReg from);
+void native_memory_spill(Native *n, NativeClass class, uint32_t bytes, NativeOperand to,
+                         NativeReg from);
+void native_memory_reload(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
+                          NativeOperand from);
 /** The packet's entries of an array of the launch. */
 NativeOperand native_memory_array(Native *n, uint32_t slot, VarType type);
 /** Entries of an array of the launch that a packet so many lanes further will load, or

@@ -75,8 +75,8 @@ void native_alloc_begin(Native *n)
 static void store(Native *n, uint32_t value)
 {
     NativeValue *v = &n->values[value];
-    n->target->spill(n, (NativeClass) v->class, native_value_bytes(n, v),
-                     native_alloc_slot(n, value), v->reg);
+    native_memory_spill(n, (NativeClass) v->class, native_value_bytes(n, v),
+                        native_alloc_slot(n, value), v->reg);
     v->flags |= NATIVE_CLEAN;
 }
 
@@ -174,8 +174,8 @@ static void fill(Native *n, uint32_t value, NativeReg reg)
     uint32_t bytes = native_value_bytes(n, v);
     switch ((NativeSource) v->source) {
     case NATIVE_COMPUTED:
-        t->reload(n, (NativeClass) v->class, bytes, reg,
-                  native_memory_slot(n, v->slot));
+        native_memory_reload(n, (NativeClass) v->class, bytes, reg,
+                             native_memory_slot(n, v->slot));
         break;
     case NATIVE_LITERAL:
         if (type == VarTypeBool)
@@ -193,11 +193,12 @@ static void fill(Native *n, uint32_t value, NativeReg reg)
         fill_counter(n, reg);
         break;
     case NATIVE_ARG:
-        t->reload(n, (NativeClass) v->class, bytes, reg,
-                  native_dispatch_arg(n, inst->aux));
+        native_memory_reload(n, (NativeClass) v->class, bytes, reg,
+                             native_dispatch_arg(n, inst->aux));
         break;
     case NATIVE_VALID:
-        t->reload(n, (NativeClass) v->class, bytes, reg, valid_place(n, v->bits));
+        native_memory_reload(n, (NativeClass) v->class, bytes, reg,
+                             valid_place(n, v->bits));
         break;
     }
 }

@@ -71,6 +71,35 @@ NativeOperand native_memory_array(Native *n, uint32_t slot, VarType type)
     return place;
 }
 
+/* ---- moves */
+
+static X86Form vector_form(X86Op op, uint32_t bytes)
+{
+    return op | X86_LENGTH(bytes >> 5);
+}
+
+void native_memory_move(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
+                        NativeReg from)
+{
+    X86Form form = class == NATIVE_MASK ? X86_KMOVW : vector_form(X86_VMOVAPS, bytes);
+    x86_rr(&n->x, form, to, from);
+}
+
+void native_memory_spill(Native *n, NativeClass class, uint32_t bytes, NativeOperand to,
+                         NativeReg from)
+{
+    X86Form form =
+        class == NATIVE_MASK ? X86_KMOVW_ST : vector_form(X86_VMOVUPS_ST, bytes);
+    x86_mr(&n->x, form, forms_mem(to), from);
+}
+
+void native_memory_reload(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
+                          NativeOperand from)
+{
+    X86Form form = class == NATIVE_MASK ? X86_KMOVW : vector_form(X86_VMOVUPS, bytes);
+    x86_rm(&n->x, form, to, forms_mem(from));
+}
+
 /* ---- what is needed later */
 
 X86Mem native_memory_ahead(Native *n, uint32_t value, uint32_t lanes)

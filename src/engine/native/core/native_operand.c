@@ -200,8 +200,8 @@ static NativeReg use_valid(Native *n, uint32_t bits)
     if (bits == v->bits)
         return native_alloc_load(n, n->f->valid);
     NativeReg reg = native_temp(n);
-    n->target->reload(n, NATIVE_VECTOR, bits / 8 * n->lanes, reg,
-                      native_memory_frame(n, offsetof(NativeFrame, valid_wide)));
+    native_memory_reload(n, NATIVE_VECTOR, bits / 8 * n->lanes, reg,
+                         native_memory_frame(n, offsetof(NativeFrame, valid_wide)));
     return reg;
 }
 
@@ -214,8 +214,8 @@ NativeReg native_use_active(Native *n, uint32_t k, uint32_t bits)
     NativeReg valid = use_valid(n, vectors ? bits : 32);
     NativeReg to = vectors ? native_temp(n) : native_temp_mask(n);
     if (all)
-        n->target->move(n, vectors ? NATIVE_VECTOR : NATIVE_MASK, bits / 8 * n->lanes,
-                        to, valid);
+        native_memory_move(n, vectors ? NATIVE_VECTOR : NATIVE_MASK,
+                           bits / 8 * n->lanes, to, valid);
     else
         n->target->and_mask(n, to, mask, valid);
     return to;
@@ -236,8 +236,8 @@ NativeReg native_use_address(Native *n, uint32_t k)
     }
     if (!native_alloc_place(n, value, &place)) {
         place = native_stash(n);
-        n->target->spill(n, NATIVE_VECTOR, native_value_bytes(n, v), place,
-                         native_alloc_load(n, value));
+        native_memory_spill(n, NATIVE_VECTOR, native_value_bytes(n, v), place,
+                            native_alloc_load(n, value));
     }
     x86_rm(&n->x, X86_MOV | X86_W, to, forms_mem(place));
     return to;
@@ -357,7 +357,7 @@ void native_operand_take_over(Native *n, uint32_t value, bool only)
     }
     n->result_reg = native_alloc_take(n, class);
     if (v->reg != NATIVE_NO_REG)
-        n->target->move(n, class, native_value_bytes(n, v), n->result_reg, v->reg);
+        native_memory_move(n, class, native_value_bytes(n, v), n->result_reg, v->reg);
     else
         native_alloc_fill(n, value, n->result_reg);
 }
