@@ -53,6 +53,7 @@ static NativeReg take(Native *n)
 static void release_operands(Native *n)
 {
     n->files[NATIVE_VECTOR].pinned = n->temps[NATIVE_VECTOR];
+    n->keeps_operands = false;
 }
 
 /* The register holds item k. As there may be more items than registers, it may be

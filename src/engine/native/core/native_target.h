@@ -17,9 +17,9 @@ typedef struct Native Native;
 typedef struct NativeRow NativeRow;
 typedef struct FormsLocal FormsLocal; /* forms.h */
 
-/** Number of a register within its class. */
+/** Number of a register within its class. None is the one behind the last. */
 typedef uint8_t NativeReg;
-enum { NATIVE_NO_REG = 0xff };
+enum { NATIVE_REGISTERS = 32, NATIVE_NO_REG = NATIVE_REGISTERS };
 
 typedef enum NativeClass {
     NATIVE_VECTOR,
