@@ -263,8 +263,8 @@ typedef struct NativeNote {
 
 /* ---- native.c */
 
-/** Memory for the arrays of a NativeFunction, of which there is one at a time. NULL: out
- *  of memory. */
+/** Memory for the arrays of a NativeFunction, of which there is one at a time. NULL:
+ *  out of memory. */
 void *native_take_plan(Native *n, size_t size);
 
 /* ---- native_build.c */

@@ -90,14 +90,15 @@ static const uint8_t op_single[OP_COUNT] = {
 /* By operation: source and flags of the value, before anybody needs it. What follows
  * from its type is added to that. */
 static const NativeValue op_value[OP_COUNT] = {
+#define IF(test, flag) ((test) ? NATIVE_##flag : 0)
 #define OP(name, text, arity, operands, result, flags_) \
     [OP_##name] = { .source = SOURCE(OP_##name), \
-                    .flags = (SOURCE(OP_##name) == NATIVE_COMPUTED ? NATIVE_STEP : 0) | \
-                             ((flags_) &F_EFFECT ? NATIVE_EFFECT : 0) | \
-                             (SINGLE(OP_##name, flags_) || MARK(OP_##name) ? NATIVE_ODD \
-                                                                           : 0) },
+                    .flags = IF(SOURCE(OP_##name) == NATIVE_COMPUTED, STEP) | \
+                             IF((flags_) &F_EFFECT, EFFECT) | \
+                             IF(SINGLE(OP_##name, flags_) || MARK(OP_##name), ODD) },
 #include "ir/ops.def"
 #undef OP
+#undef IF
 };
 
 enum {
@@ -605,9 +606,9 @@ static void note_regions(Builder *b)
 static inline bool occupies(const NativeValue *v)
 {
     uint16_t both;
-    _Static_assert(!NATIVE_COMPUTED && !NATIVE_VECTOR &&
-                       offsetof(NativeValue, source) == offsetof(NativeValue, class) + 1,
-                   "both are 0");
+    _Static_assert(!NATIVE_COMPUTED && !NATIVE_VECTOR, "both are 0");
+    _Static_assert(offsetof(NativeValue, source) == offsetof(NativeValue, class) + 1,
+                   "they are side by side");
     memcpy(&both, &v->class, sizeof both);
     return both == 0;
 }
