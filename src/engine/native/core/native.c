@@ -214,6 +214,7 @@ static bool try_generate(Native *n, const Program *program)
     n->copies = 1;
     n->general_free = GENERAL;
     n->hoisted_all = true;
+    n->may_last = program_may_last(program);
     native_dispatch_choose(n);
     n->entries = alloc_get((program->callable_count + 1u) * sizeof(X86Label));
     n->streams = alloc_zero(program->param_count + 1u, sizeof(uint8_t));
@@ -330,7 +331,7 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
 }
 
 static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
-                   uint32_t end, uint32_t worker, void *scratch);
+                   uint32_t end, uint32_t worker, uint32_t requests, void *scratch);
 
 static Code *compile(const Program *program, Hash128 hash, const Target *target)
 {
@@ -483,13 +484,14 @@ static void launch_tail(const EngineCode *code, const uint64_t *args, uint32_t b
 }
 
 static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
-                   uint32_t end, uint32_t worker, void *scratch)
+                   uint32_t end, uint32_t worker, uint32_t requests, void *scratch)
 {
     const EngineCode *code = (const EngineCode *) (const void *) cpu;
     if (begin >= end)
         return;
     NativeFrame *frame = scratch;
     begin_frame(code, frame, args, worker);
+    frame->interrupt = (Interrupt){ &interrupt_count, requests };
     uint32_t step = code->lanes * code->packets;
     uint32_t whole = begin + (end - begin) / step * step;
     if (whole > begin) {

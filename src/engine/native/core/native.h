@@ -248,6 +248,8 @@ struct Native {
     uint32_t area_most;   /* ... and the size that it needs */
     uint32_t outputs; /* vector registers in which callables keep their first outputs */
     X86Label *entries; /* of callables */
+    X86Label left;     /* the end of the kernel, for who leaves a loop early */
+    bool may_last;     /* are there loops? */
     bool keep_uniform; /* uniform values stay in registers for all packets */
 
     struct NativeNote *notes; /* if x.listing is set */
@@ -446,8 +448,6 @@ void native_flow_function(Native *n, NativeFunction *f);
 
 /** How many packets the code of n->f computes at a time: a power of two. */
 uint32_t native_copies_choose(const Native *n);
-/** Are there loops, which want registers for their states? */
-bool native_copies_has_loops(const Program *p);
 
 /* ---- native_call.c */
 
@@ -517,6 +517,9 @@ void native_memory_choose(Native *n);
 /** Entry into the root's code, begin and end of its loop, and the way out. */
 void native_memory_enter(Native *n);
 void native_memory_loop(Native *n, X86Label top);
+/** The back edge of a loop of the Program: to 'top', unless somebody wants the kernel to
+ *  stop. From callables, too. */
+void native_memory_loop_back(Native *n, X86Label top);
 void native_memory_leave(Native *n);
 /** Write the hoisted addresses into their registers. */
 void native_memory_hoist(Native *n);

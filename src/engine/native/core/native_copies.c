@@ -113,14 +113,6 @@ static bool do_regions_fit(const Native *n)
     return true;
 }
 
-bool native_copies_has_loops(const Program *p)
-{
-    for (uint32_t i = 0; i < p->region_count; ++i)
-        if (p->regions[i].kind == REGION_LOOP)
-            return true;
-    return false;
-}
-
 /* ---- all kernels */
 
 static uint32_t count_registers(const Native *n, NativeClass class)
@@ -179,7 +171,7 @@ static bool is_too_many(const Native *n, uint32_t copies)
     uint32_t vectors = count_registers(n, NATIVE_VECTOR);
     if (!do_regions_fit(n))
         return true;
-    if (native_copies_has_loops(f->program))
+    if (program_has_loops(f->program))
         return 2 * copies * f->pressure > 3 * vectors;
     Usual usual = count_usual(n, SHORT_WITH_DIVISION);
     uint32_t chains = has_many_lanes(f->program) ? MOST_CHAINS : CHAINS;

@@ -404,7 +404,7 @@ static void emit_root(Native *n)
     n->step = f->packet;
     n->keep_uniform = f->pressure + SPARE <= registers;
     store_uniform(n);
-    if (n->keep_uniform && !f->single && !native_copies_has_loops(f->program))
+    if (n->keep_uniform && !f->single && !program_has_loops(f->program))
         hold_literals(n, registers - f->pressure - BESIDE_LITERALS);
     uint32_t snapshot = native_region_snapshot(n);
     X86Label top = x86_label(&n->x);

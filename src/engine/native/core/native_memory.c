@@ -48,6 +48,11 @@ NativeOperand native_memory_frame(const Native *n, size_t offset)
                      (int32_t) offset - (int32_t) sizeof(NativeFrame) - slot_bias(n));
 }
 
+static X86Mem frame_at(const Native *n, size_t offset)
+{
+    return forms_mem(native_memory_frame(n, offset));
+}
+
 NativeOperand native_memory_pool(const Native *n, uint32_t place)
 {
     return native_at(NATIVE_POOL, (int32_t) place - pool_bias(n));
@@ -176,6 +181,10 @@ void native_memory_enter(Native *n)
            x86_at(X86_RCX, (int32_t) sizeof(NativeFrame) + slot_bias(n)));
     x86_rm(x, X86_LEA | X86_W, NATIVE_POOL, x86_at(X86_R8, pool_bias(n)));
     native_memory_hoist(n);
+    if (!n->may_last)
+        return;
+    n->left = x86_label(x);
+    x86_mr(x, X86_MOV_ST | X86_W, frame_at(n, offsetof(NativeFrame, stack)), X86_RSP);
 }
 
 void native_memory_loop(Native *n, X86Label top)
@@ -185,9 +194,26 @@ void native_memory_loop(Native *n, X86Label top)
     x86_jcc(&n->x, X86_CC_B, top);
 }
 
+void native_memory_loop_back(Native *n, X86Label top)
+{
+    X86 *x = &n->x;
+    size_t place = offsetof(NativeFrame, interrupt);
+    NativeReg count = native_temp_general(n);
+    x86_rm(x, X86_MOV | X86_W, count, frame_at(n, place + offsetof(Interrupt, count)));
+    x86_rm(x, X86_MOV, count, x86_at(count, 0));
+    x86_rm(x, X86_CMP, count, frame_at(n, place + offsetof(Interrupt, requests)));
+    x86_jcc(x, X86_CC_E, top);
+    x86_jmp(x, n->left);
+    native_alloc_unpin(n);
+}
+
 void native_memory_leave(Native *n)
 {
     X86 *x = &n->x;
+    if (n->may_last) {
+        x86_bind(x, n->left);
+        x86_rm(x, X86_MOV | X86_W, X86_RSP, frame_at(n, offsetof(NativeFrame, stack)));
+    }
     if (n->bypasses)
         x86_0(x, X86_SFENCE);
     x86_0(x, X86_VZEROUPPER);

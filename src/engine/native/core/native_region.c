@@ -317,7 +317,7 @@ static void jump_back(Native *n, X86Label label)
 {
     uint32_t count = n->x.copies.count;
     n->x.copies.count = 0;
-    x86_jmp(&n->x, label);
+    native_memory_loop_back(n, label);
     n->x.copies.count = count;
 }
 
