@@ -517,8 +517,8 @@ void native_memory_choose(Native *n);
 /** Entry into the root's code, begin and end of its loop, and the way out. */
 void native_memory_enter(Native *n);
 void native_memory_loop(Native *n, X86Label top);
-/** The back edge of a loop of the Program: to 'top', unless somebody wants the kernel to
- *  stop. From callables, too. */
+/** The back edge of a loop of the Program: to 'top', unless somebody wants the kernel
+ *  to stop. From callables, too. */
 void native_memory_loop_back(Native *n, X86Label top);
 void native_memory_leave(Native *n);
 /** Write the hoisted addresses into their registers. */
