@@ -161,21 +161,25 @@ static void measure_first(const char *argument)
     }
 }
 
-/* Trace and run one random program on 16 lanes. */
-static void run_new_program(uint64_t seed, size_t ops)
+/* Trace and run one random program on 16 lanes. Returns the time of tracing. */
+static double run_new_program(uint64_t seed, size_t ops)
 {
     uint32_t leaves[PROGRAM_LEAVES];
     Statement *statements = programs_random(seed, ops);
     programs_leaves(VarTypeFloat32, SMALL, seed, leaves);
+    const double start = harness_clock();
     const uint32_t x = programs_trace(statements, ops, VarTypeFloat32, leaves);
+    const double traced = harness_clock() - start;
     harness_require(jit_var_eval(x) && jit_sync_thread(), "jit_var_eval");
     jit_var_dec_ref(x);
     programs_release(leaves);
     free(statements);
+    return traced;
 }
 
 /* Making the code of many different programs in turn: ns for each instruction of the
- * Program, as the kernel history has it. */
+ * Program, as the kernel history has it, and how many times as long as tracing the same
+ * operations that is. */
 static void measure_codegen(const char *argument)
 {
     static const size_t sizes[] = { 10, 100, 1000, 10000, 100000, 1000000 };
@@ -184,17 +188,19 @@ static void measure_codegen(const char *argument)
     jit_set_flag(JitFlagKernelHistory, 1);
     for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); ++k) {
         const size_t runs = sizes[k] <= 1000 ? MOST : MOST * 1000 / sizes[k] + 1;
-        double times[MOST];
+        double times[MOST], ratios[MOST];
         size_t count = 0;
         for (size_t r = 0; r < runs; ++r) {
             jit_kernel_history_clear();
-            run_new_program(seed * 1000 + r, sizes[k]);
+            const double traced = run_new_program(seed * 1000 + r, sizes[k]);
             KernelHistoryEntry *entries = NULL;
             const size_t n = jit_kernel_history(&entries);
             for (size_t i = 0; i < n; ++i)
-                if (entries[i].type == KernelTypeJIT && !entries[i].cache_hit)
-                    times[count++] = entries[i].backend_time /
-                                     (double) entries[i].operation_count;
+                if (entries[i].type == KernelTypeJIT && !entries[i].cache_hit) {
+                    times[count] = entries[i].backend_time /
+                                   (double) entries[i].operation_count;
+                    ratios[count++] = entries[i].backend_time * 1e-3 / traced;
+                }
             jit_kernel_history_release(entries, n);
         }
         harness_require(count > runs / 2, "%zu kernels of %zu are new", count, runs);
@@ -202,6 +208,8 @@ static void measure_codegen(const char *argument)
         snprintf(name, sizeof(name), "%zu ops", sizes[k]);
         harness_emit("codegen", name, harness_median(times, count) * 1e6,
                      "ns/operation");
+        snprintf(name, sizeof(name), "%zu ops, of tracing", sizes[k]);
+        harness_emit("codegen", name, harness_median(ratios, count), "times");
     }
     jit_set_flag(JitFlagKernelHistory, 0);
 }

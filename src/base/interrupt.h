@@ -1,34 +1,28 @@
 /*
  * interrupt.h -- a request that running work should stop
  *
- * interrupt_raise() may be called from a signal handler. Kernels look at the word at
- * the back edges of loops, and whoever hands out blocks of lanes looks at it between
- * blocks: when it is not 0 they leave, and what they compute is garbage from then on.
- * So the word only saves time; what is right is decided by the count. Work remembers
- * the count from when it was decided on, and if it has changed by the time the work ends, the
- * work has failed.
+ * interrupt_raise() may be called from a signal handler. Work remembers the number of
+ * requests when it was begun. If that has changed by the time it ends, it has failed:
+ * so kernels may leave at the back edge of any loop where they see that, and whoever
+ * hands out blocks of lanes hands out no more.
  */
 #ifndef BASE_INTERRUPT_H
 #define BASE_INTERRUPT_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
-/** Not 0: leave. Generated code reads it, at this address. */
-extern _Atomic uint32_t interrupt_word;
-/** Requests so far. Raised before the word is. */
+/** Requests so far. Generated code reads it at the address in an Interrupt. */
 extern _Atomic uint32_t interrupt_count;
+
+/** What generated code finds in its memory: it goes on while *count == requests. */
+typedef struct Interrupt {
+    const _Atomic uint32_t *count;
+    uint32_t requests; /* when the work was submitted */
+} Interrupt;
 
 /** Ask all work that was begun so far to stop. Async-signal-safe. */
 void interrupt_raise(void);
-/** Work that was submitted after the last request is about to run. */
-void interrupt_clear(void);
-
-static inline bool interrupt_wanted(void)
-{
-    return atomic_load_explicit(&interrupt_word, memory_order_relaxed) != 0;
-}
 
 static inline uint32_t interrupt_requests(void)
 {

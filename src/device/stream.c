@@ -248,8 +248,6 @@ static const ErrorRecord *find_cause(const Command *c)
         if (failure && s->access & SLOT_READ)
             return failure;
     }
-    if (interrupt_wanted()) /* by a request before this command */
-        interrupt_clear();
     return NULL;
 }
 

@@ -305,6 +305,22 @@ bool program_equal(const Program *a, const Program *b)
     return true;
 }
 
+bool program_has_loops(const Program *p)
+{
+    for (uint32_t i = 0; i < p->region_count; ++i)
+        if (p->regions[i].kind == REGION_LOOP)
+            return true;
+    return false;
+}
+
+bool program_may_last(const Program *p)
+{
+    bool loops = program_has_loops(p);
+    for (uint32_t i = 0; i < p->callable_count && !loops; ++i)
+        loops = program_has_loops(p->callables[i]);
+    return loops;
+}
+
 void program_clear(Program *p)
 {
     for (uint32_t i = 0; i < p->stmt_count; ++i)

@@ -188,6 +188,10 @@ static inline uint32_t program_computed_args(const Inst *inst) {
  *  is the Program with the callables (the Program itself unless it is one of them). */
 uint32_t program_result_count(const Program *program, const Program *root,
                               const Region *region);
+/** Is there a loop in the Program itself, its callables not counted? */
+bool program_has_loops(const Program *program);
+/** The same with its callables. */
+bool program_may_last(const Program *program);
 /** Slot of the one parameter of this kind, PROGRAM_NONE if there is none. */
 uint32_t program_find_param(const Program *program, ParamKind kind);
 

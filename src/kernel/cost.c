@@ -29,13 +29,11 @@ static void add_body(CpuCost *cost, const Program *p, const Engine *engine)
     }
     cost->lane += memory + operations * engine->lane_ps;
     cost->step += (uint64_t) p->inst_count * engine->step_ps;
-    for (uint32_t i = 0; i < p->region_count; ++i)
-        cost->loops |= p->regions[i].kind == REGION_LOOP;
 }
 
 CpuCost cost_find(const Program *program, const Engine *engine)
 {
-    CpuCost cost = { 0 };
+    CpuCost cost = { .loops = program_may_last(program) };
     add_body(&cost, program, engine);
     for (uint32_t i = 0; i < program->callable_count; ++i)
         add_body(&cost, program->callables[i], engine);

@@ -48,6 +48,7 @@ typedef struct LaneFrame {
     uint32_t count;
     uint32_t begin; /* number of the first lane */
     uint32_t worker;
+    uint32_t requests; /* to interrupt, when the launch was submitted */
 } LaneFrame;
 
 /** Compute this step and those after it, up to one that returns. The result is the step

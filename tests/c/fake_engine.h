@@ -230,8 +230,9 @@ static inline bool slow_supports(Op op, VarType type, VarType operand)
 }
 static inline void slow_launch(const CpuCode *code, const uint64_t *args,
                                uint32_t begin, uint32_t end, uint32_t worker,
-                               void *scratch)
+                               uint32_t requests, void *scratch)
 {
+    (void) requests;
     fake_launch(&slow_state, code, args, begin, end, worker, scratch);
 }
 static inline void slow_free(Code *code)
@@ -271,8 +272,9 @@ static inline bool fast_supports(Op op, VarType type, VarType operand)
 }
 static inline void fast_launch(const CpuCode *code, const uint64_t *args,
                                uint32_t begin, uint32_t end, uint32_t worker,
-                               void *scratch)
+                               uint32_t requests, void *scratch)
 {
+    (void) requests;
     fake_launch(&fast_state, code, args, begin, end, worker, scratch);
 }
 static inline void fast_free(Code *code)

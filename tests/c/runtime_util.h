@@ -105,10 +105,12 @@ typedef struct Job {
 
 /* The arguments of the launch are the Job. */
 static inline void run_blocks(const CpuCode *code, const uint64_t *args, uint32_t begin,
-                              uint32_t end, uint32_t worker, void *scratch)
+                              uint32_t end, uint32_t worker, uint32_t requests,
+                              void *scratch)
 {
     const Job *job = (const Job *) (const void *) args;
     (void) code;
+    (void) requests;
     (void) scratch;
     for (uint32_t block = begin / CPU_GRANULE; block < end / CPU_GRANULE; block++)
         job->run(job->payload, block, worker);

@@ -233,9 +233,10 @@ static void test_threads(void **state)
 
 /* Prints the lane's number where it is even, from the last lane to the first. */
 static void backwards_launch(const CpuCode *code, const uint64_t *args, uint32_t begin,
-                             uint32_t end, uint32_t worker, void *scratch)
+                             uint32_t end, uint32_t worker, uint32_t requests,
+                             void *scratch)
 {
-    (void) worker, (void) scratch;
+    (void) worker, (void) requests, (void) scratch;
     uint32_t slot = program_find_param(fake_code(code)->program, PARAM_PRINT);
     PrintLog *log = (PrintLog *) (uintptr_t) args[slot];
     for (uint32_t lane = end; lane-- > begin;) {

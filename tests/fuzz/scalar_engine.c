@@ -89,7 +89,8 @@ static void scalar_free(Code *base)
 }
 
 static void scalar_launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
-                          uint32_t end, uint32_t worker, void *scratch);
+                          uint32_t end, uint32_t worker, uint32_t requests,
+                          void *scratch);
 
 static Code *scalar_compile(const Program *program, const CodeSpec *spec)
 {
@@ -498,8 +499,10 @@ static void run_lane(const Lane *lane)
 }
 
 static void scalar_launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
-                          uint32_t end, uint32_t worker, void *scratch)
+                          uint32_t end, uint32_t worker, uint32_t requests,
+                          void *scratch)
 {
+    (void) requests;
     const EngineCode *code = (const EngineCode *) (const void *) cpu;
     Lane lane = { .root = code->program,
                   .args = args,

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/interrupt.h"
 #include "device/code.h"
 
 /** What running it is expected to take, in picoseconds in one thread. Loops count as if
@@ -33,9 +34,10 @@ struct CpuCode {
      *  that runs at the same time in a launch; 'scratch' points to memory of this
      *  worker (64-byte aligned, arbitrary contents), where code that needs a deep stack
      *  has it: those of threads may be small. Cannot fail. 'begin' is a multiple of
-     *  CPU_GRANULE. Many at once. */
+     *  CPU_GRANULE. Many at once. Leaves at the back edge of a loop when
+     *  interrupt_requests() is not 'requests' any more. */
     void (*run)(const CpuCode *code, const uint64_t *args, uint32_t begin, uint32_t end,
-                uint32_t worker, void *scratch);
+                uint32_t worker, uint32_t requests, void *scratch);
     size_t scratch; /* bytes for each worker */
     CpuCost cost;   /* filled in by whoever has the code made */
 };
@@ -45,7 +47,7 @@ static inline void cpu_code_run(const Code *code, const uint64_t *args, uint32_t
                                 uint32_t end, uint32_t worker, void *scratch)
 {
     const CpuCode *cpu = (const CpuCode *) (const void *) code;
-    cpu->run(cpu, args, begin, end, worker, scratch);
+    cpu->run(cpu, args, begin, end, worker, interrupt_requests(), scratch);
 }
 
 static inline size_t cpu_code_scratch(const Code *code)

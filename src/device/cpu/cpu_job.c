@@ -137,8 +137,8 @@ void cpu_job_discard(Device *device, Command *command)
 /* Has somebody asked for this job to stop? */
 static bool is_interrupted(const CpuJob *job)
 {
-    return interrupt_wanted() && job->command->kind != COMMAND_HOST &&
-           job->command->interrupts != interrupt_requests();
+    return job->command->interrupts != interrupt_requests() &&
+           job->command->kind != COMMAND_HOST;
 }
 
 static void note_begin(CpuJob *job)

@@ -104,7 +104,8 @@ static void run(CpuJob *job, uint32_t number, uint32_t worker)
     char *scratch = NULL;
     if (launch->scratch)
         scratch = (char *) launch->scratch->address + worker * launch->scratch_stride;
-    launch->code->run(launch->code, launch->args, begin, end, worker, scratch);
+    launch->code->run(launch->code, launch->args, begin, end, worker,
+                      job->command->interrupts, scratch);
 }
 
 static void release(CpuJob *job)

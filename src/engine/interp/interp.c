@@ -20,6 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "device/cpu/cpu_code.h"
 #include "engine/interp/interp_build.h"
@@ -213,7 +214,7 @@ static void lay_out(const InterpCode *code, LaneFrame *frame, void *scratch,
 }
 
 static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
-                   uint32_t end, uint32_t worker, void *scratch)
+                   uint32_t end, uint32_t worker, uint32_t requests, void *scratch)
 {
     const InterpCode *code = &((const EngineCode *) (const void *) cpu)->code;
     if (begin >= end)
@@ -226,14 +227,15 @@ static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
                         .lanes = most,
                         .count = most,
                         .begin = begin,
-                        .worker = worker };
+                        .worker = worker,
+                        .requests = requests };
     lay_out(code, &frame, scratch, most);
     if (code->report != PROGRAM_NONE)
         frame.reports = (CheckReport *) (uintptr_t) args[code->report];
     if (code->log != PROGRAM_NONE)
         frame.log = (PrintLog *) (uintptr_t) args[code->log];
     run(code->steps, &frame);
-    for (uint32_t left = end - begin; left;) {
+    for (uint32_t left = end - begin; left && interrupt_requests() == requests;) {
         frame.count = left < most ? left : most;
         frame.lanes = round_up(frame.count);
         run(code->steps + code->block, &frame);

@@ -21,6 +21,7 @@
  */
 #include "engine/interp/interp_flow.h"
 
+#include "base/interrupt.h"
 #include "engine/interp/interp_emit.h"
 
 static const Inst *inst_at(const Builder *b, uint32_t at)
@@ -50,10 +51,11 @@ static const Region *region_of(const Builder *b, uint32_t at)
 
 /* ---- jumps */
 
-static const LaneStep *jump(const LaneStep *step, const LaneFrame *frame)
+/* The back edge of a loop. */
+static const LaneStep *again(const LaneStep *step, const LaneFrame *frame)
 {
-    (void) frame;
-    return step + (int32_t) step->arg[1];
+    bool stop = interrupt_requests() != frame->requests;
+    return stop ? NULL : step + (int32_t) step->arg[1];
 }
 
 static const LaneStep *bind(const LaneStep *step, const LaneFrame *frame)
@@ -206,7 +208,7 @@ static void end_loop(Builder *b, uint32_t end, const Region *region, Flow *flow)
             blend_to(b, states[k], args[k], flow->mask[0]);
         }
     }
-    emit_jump(b, jump, 0, flow->again);
+    emit_jump(b, again, 0, flow->again);
     land(b, flow->exit);
     interp_emit_drop_values(b, end);
     release_outside(b, end, flow);

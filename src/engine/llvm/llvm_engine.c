@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/stack.h"
 #include "device/cpu/cpu_code.h"
 #include "engine/llvm/llvm_compile.h"
@@ -149,11 +150,13 @@ static uint64_t fingerprint(const Target *target)
 }
 
 static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
-                   uint32_t end, uint32_t worker, void *scratch)
+                   uint32_t end, uint32_t worker, uint32_t requests, void *scratch)
 {
+    const EngineCode *code = (const EngineCode *) (const void *) cpu;
+    if (code->object.number) /* with loops it has a place; local arrays do not mind */
+        *(Interrupt *) scratch = (Interrupt) { &interrupt_count, requests };
     if (begin < end)
-        ((const EngineCode *) (const void *) cpu)
-            ->function(begin, end, worker, args, scratch);
+        code->function(begin, end, worker, args, scratch);
 }
 
 /* A kernel may need more stack than the thread that runs it has. Then it runs on one
@@ -173,21 +176,22 @@ static size_t stack_offset(const LlvmObject *object)
 typedef struct Launch {
     const CpuCode *cpu;
     const uint64_t *args;
-    uint32_t begin, end, worker;
+    uint32_t begin, end, worker, requests;
     void *scratch;
 } Launch;
 
 static void launch_there(void *data)
 {
     const Launch *l = data;
-    launch(l->cpu, l->args, l->begin, l->end, l->worker, l->scratch);
+    launch(l->cpu, l->args, l->begin, l->end, l->worker, l->requests, l->scratch);
 }
 
 static void launch_deep(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
-                        uint32_t end, uint32_t worker, void *scratch)
+                        uint32_t end, uint32_t worker, uint32_t requests,
+                        void *scratch)
 {
     const LlvmObject *object = &((const EngineCode *) (const void *) cpu)->object;
-    Launch l = { cpu, args, begin, end, worker, scratch };
+    Launch l = { cpu, args, begin, end, worker, requests, scratch };
     stack_switch((char *) scratch + stack_offset(object), own_stack(object),
                  launch_there, &l);
 }

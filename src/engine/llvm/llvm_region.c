@@ -32,9 +32,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 
 /* Up to so many targets are tried one after the other. */
 enum { CALL_TESTS = 8 };
+
+/* Room for an Interrupt at the begin of scratch memory. */
+enum { INTERRUPT_BYTES = 64 };
 
 struct LlvmLoop {
     size_t head; /* where the condition part begins in the text, ... */
@@ -50,6 +54,8 @@ bool llvm_region_prepare(LlvmWriter *writer)
             regions = root->callables[i]->region_count;
         }
     }
+    writer->may_last = program_may_last(root);
+    writer->scratch = writer->may_last ? INTERRUPT_BYTES : 0;
     writer->loops = alloc_zero(regions + 1, sizeof *writer->loops);
     return writer->loops != NULL;
 }
@@ -79,6 +85,22 @@ static void write_entering(LlvmWriter *writer, uint32_t number, uint32_t mask)
     llvm_writer_operand(writer, mask, name);
     text_putf(&writer->body, "  %%r%u.m = and %s %s, %%active\n", number,
               writer->types[1][VarTypeBool], name);
+}
+
+/* Go on at 'next', unless somebody wants the kernel to stop. Then each function returns
+ * to one that asks, too. */
+static void write_back_edge(LlvmWriter *writer, uint32_t number, const char *next)
+{
+    text_putf(&writer->body,
+              "  %%r%u.asked = load ptr, ptr %%scratch, align 8, !invariant.load !0\n"
+              "  %%r%u.count = load atomic i32, ptr %%r%u.asked monotonic, align 4\n"
+              "  %%r%u.seen.p = getelementptr i8, ptr %%scratch, i64 %zu\n"
+              "  %%r%u.seen = load i32, ptr %%r%u.seen.p, align 4, !invariant.load !0\n"
+              "  %%r%u.go = icmp eq i32 %%r%u.count, %%r%u.seen\n"
+              "  br i1 %%r%u.go, label %%%s, label %%stop%u, !prof !2\n"
+              "stop%u:\n  ret void\n",
+              number, number, number, number, offsetof(Interrupt, requests), number,
+              number, number, number, number, number, next, number, number);
 }
 
 /* ---- loops */
@@ -169,7 +191,8 @@ static void end_loop(LlvmWriter *writer, uint32_t number, const Inst *inst)
                   number, k, writer->types[1][VarTypeBool], number, type, next, type,
                   state);
     }
-    text_putf(&writer->body, "  br label %%head%u\n", number);
+    snprintf(label, sizeof label, "head%u", number);
+    write_back_edge(writer, number, label);
     turn_round(&writer->body, &writer->loops[number]);
     snprintf(label, sizeof label, "exit%u", number);
     llvm_writer_block(writer, label);
@@ -452,13 +475,18 @@ static void write_call_region(LlvmWriter *writer, uint32_t number, const Inst *i
         if (k < region->target_count) {
             write_target(writer, number, (uint32_t) k, name);
         }
-        return;
-    }
-    llvm_writer_operand(writer, position, name);
-    if (region->target_count <= CALL_TESTS) {
-        write_tests(writer, number, name);
     } else {
-        write_search(writer, number, name);
+        llvm_writer_operand(writer, position, name);
+        if (region->target_count <= CALL_TESTS) {
+            write_tests(writer, number, name);
+        } else {
+            write_search(writer, number, name);
+        }
+    }
+    if (writer->may_last) {
+        snprintf(name, sizeof name, "back%u", number);
+        write_back_edge(writer, number, name);
+        llvm_writer_block(writer, name);
     }
 }
 

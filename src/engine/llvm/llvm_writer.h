@@ -36,7 +36,8 @@ typedef struct LlvmWriter {
     Text declares;  /* external declarations, one a line */
     Text helpers;   /* internal functions */
     Text functions; /* callables and tables of them */
-    uint64_t scratch; /* bytes of all local arrays so far */
+    uint64_t scratch; /* bytes of the Interrupt and of all local arrays so far */
+    bool may_last;    /* are there loops? Then there is an Interrupt */
 
     /* The function that is written now. */
     uint32_t function; /* position of the callable, else the number of them */

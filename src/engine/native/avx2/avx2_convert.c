@@ -10,10 +10,9 @@
  *
  * so that all but the last addition is exact.
  *
- * Float16 goes through Float32, which holds all of its values. Towards it that would
- * round Float64 twice, as would Float32 from 64-bit integers through Float64; so the
- * first rounding is towards odd: bits that go leave a 1 behind. Integers that Float32
- * has to round are infinite in Float16.
+ * Float16 from Float64 through Float32 would be rounded twice, as would Float32 from
+ * 64-bit integers through Float64; so the first rounding is towards odd: bits that go
+ * leave a 1 behind (forms_convert.c has the other casts).
  */
 #include "engine/native/avx2/avx2.h"
 
@@ -21,32 +20,7 @@
 
 enum { DOWN = 9, TO_ZERO = 11, ODD_LANES = 0xaa };
 
-/* The length of the wider side. */
-static X86Form cast_length(const Native *n)
-{
-    X86Form from = forms_length(n, native_type(n, 0));
-    X86Form to = forms_length(n, native_result_type(n));
-    return from > to ? from : to;
-}
-
-static bool convert(Native *n, const NativeRow *row)
-{
-    NativeOperand a = native_use_rm(n, 0);
-    NativeReg to = native_result(n);
-    forms_rx(n, row->inst | cast_length(n), to, a);
-    return true;
-}
-
 /* ---- between integers */
-
-/* To 8 or 16 bits. */
-static bool cut(Native *n, const NativeRow *row)
-{
-    (void) row;
-    NativeReg a = native_use(n, 0), to = native_result(n);
-    forms_extend(n, native_result_type(n), to, a);
-    return true;
-}
 
 void avx2_low_halves(Native *n, NativeReg to, NativeReg from)
 {
@@ -56,7 +30,7 @@ void avx2_low_halves(Native *n, NativeReg to, NativeReg from)
 }
 
 /* From 64 bits to 8, 16 or 32. */
-static bool cut_long(Native *n, const NativeRow *row)
+bool avx2_convert_cut_long(Native *n, const NativeRow *row)
 {
     (void) row;
     VarType type = native_result_type(n);
@@ -70,7 +44,7 @@ static bool cut_long(Native *n, const NativeRow *row)
 /* ---- masks */
 
 /* Integers that are not 0: 'inst' compares for equality. */
-static bool to_mask(Native *n, const NativeRow *row)
+bool avx2_convert_to_mask(Native *n, const NativeRow *row)
 {
     VarType type = native_type(n, 0);
     X86Form length = forms_length(n, type);
@@ -83,7 +57,7 @@ static bool to_mask(Native *n, const NativeRow *row)
 
 /* Unsigned numbers of 8 and 16 bits are positive as signed ones of 32; so are floats
  * without their sign (the bits in 'param'). */
-static bool small_to_mask(Native *n, const NativeRow *row)
+bool avx2_convert_small_to_mask(Native *n, const NativeRow *row)
 {
     X86Form length = forms_length(n, native_type(n, 0));
     NativeReg a = native_use(n, 0), to = native_result_mask(n, 32);
@@ -95,7 +69,7 @@ static bool small_to_mask(Native *n, const NativeRow *row)
     return true;
 }
 
-static bool float_to_mask(Native *n, const NativeRow *row)
+bool avx2_convert_float_to_mask(Native *n, const NativeRow *row)
 {
     VarType type = native_type(n, 0);
     NativeReg a = native_use(n, 0),
@@ -106,7 +80,7 @@ static bool float_to_mask(Native *n, const NativeRow *row)
 }
 
 /* 'param' is the number 1, in the upper half of lanes of 64 bits if 'extra'. */
-static bool from_mask(Native *n, const NativeRow *row)
+bool avx2_convert_from_mask(Native *n, const NativeRow *row)
 {
     VarType type = native_result_type(n);
     uint32_t bits = forms_bits(type);
@@ -119,7 +93,7 @@ static bool from_mask(Native *n, const NativeRow *row)
 /* ---- UInt32 to floats */
 
 /* Float32, rounded once. */
-static bool u32_to_single(Native *n, const NativeRow *row)
+bool avx2_convert_u32_to_single(Native *n, const NativeRow *row)
 {
     (void) row;
     X86Form length = forms_length(n, VarTypeUInt32);
@@ -134,7 +108,7 @@ static bool u32_to_single(Native *n, const NativeRow *row)
     return true;
 }
 
-static bool u32_to_double(Native *n, const NativeRow *row)
+bool avx2_convert_u32_to_double(Native *n, const NativeRow *row)
 {
     (void) row;
     NativeOperand a = native_use_rm(n, 0), bias = native_const(n, 64, TWO_52);
@@ -162,7 +136,7 @@ static void long_to_double(Native *n, NativeReg to, NativeReg a, bool is_signed)
     x86_rrr(native_x86(n), X86_VADDPD | X86_256, to, to, lower);
 }
 
-static bool from_long(Native *n, const NativeRow *row)
+bool avx2_convert_long_to_double(Native *n, const NativeRow *row)
 {
     (void) row;
     NativeReg a = native_use(n, 0), to = native_result(n);
@@ -182,7 +156,7 @@ static void round_to_odd(Native *n, NativeReg to, NativeReg a, uint32_t count)
 }
 
 /* Numbers of more than 53 bits leave out 11, so that all are exact in Float64. */
-static bool long_to_single(Native *n, const NativeRow *row)
+bool avx2_convert_long_to_single(Native *n, const NativeRow *row)
 {
     (void) row;
     X86 *x = native_x86(n);
@@ -204,96 +178,39 @@ static bool long_to_single(Native *n, const NativeRow *row)
 
 /* ---- Float16 */
 
-/* to (Float32) = the Float16 in register 'a'. */
-static void widen(Native *n, NativeReg to, NativeReg a)
-{
-    X86 *x = native_x86(n);
-    X86Form length = forms_length(n, VarTypeFloat16);
-    x86_rrr(x, X86_VPACKUSDW | length, to, a, a);
-    if (native_lanes(n) == 8)
-        x86_rri(x, X86_VPERMQ_I | X86_256, to, to, 0x08);
-    x86_rr(x, X86_VCVTPH2PS | length, to, to);
-}
-
-/* to (Float16) = the Float32 in 'a', rounded to even whatever MXCSR says. */
-static void narrow(Native *n, NativeReg to, NativeReg a)
-{
-    X86Form length = forms_length(n, VarTypeFloat16);
-    x86_rri(native_x86(n), X86_VCVTPS2PH | length, to, a, 0);
-    x86_rr(native_x86(n), X86_VPMOVZXWD | length, to, to);
-}
-
-/* Float16 -> Float32, and on with 'inst' if there is one. */
-static bool from_half(Native *n, const NativeRow *row)
-{
-    NativeReg a = native_use(n, 0), to = native_result(n);
-    widen(n, to, a);
-    if (row->inst)
-        x86_rr(native_x86(n), row->inst | cast_length(n), to, to);
-    return true;
-}
-
-/* Float32 and signed integers -> Float16, to Float32 with 'inst' if there is one. */
-static bool to_half(Native *n, const NativeRow *row)
-{
-    if (!row->inst) {
-        NativeReg a = native_use(n, 0);
-        narrow(n, native_result(n), a);
-        return true;
-    }
-    NativeOperand a = native_use_rm(n, 0);
-    NativeReg to = native_result(n);
-    forms_rx(n, row->inst | cast_length(n), to, a);
-    narrow(n, to, to);
-    return true;
-}
-
 /* Numbers from 2^20 on are infinite. */
-static bool u32_to_half(Native *n, const NativeRow *row)
+bool avx2_convert_u32_to_half(Native *n, const NativeRow *row)
 {
     (void) row;
     X86Form length = forms_length(n, VarTypeUInt32);
     NativeReg a = native_use(n, 0), to = native_result(n);
     forms_rrx(n, X86_VPMINUD | length, to, a, native_const(n, 32, 1 << 20));
     x86_rr(native_x86(n), X86_VCVTDQ2PS | length, to, to);
-    narrow(n, to, to);
+    forms_narrow(n, to, to);
     return true;
 }
 
-static bool long_to_half(Native *n, const NativeRow *row)
+bool avx2_convert_long_to_half(Native *n, const NativeRow *row)
 {
     (void) row;
     NativeReg a = native_use(n, 0), to = native_result(n);
     long_to_double(n, to, a, type_info[native_type(n, 0)].is_signed);
     x86_rr(native_x86(n), X86_VCVTPD2PS | X86_256, to, to);
-    narrow(n, to, to);
+    forms_narrow(n, to, to);
     return true;
 }
 
-static bool double_to_half(Native *n, const NativeRow *row)
+bool avx2_convert_double_to_half(Native *n, const NativeRow *row)
 {
     (void) row;
     NativeReg a = native_use(n, 0), to = native_result(n);
     round_to_odd(n, to, a, 29);
     x86_rr(native_x86(n), X86_VCVTPD2PS | X86_256, to, to);
-    narrow(n, to, to);
+    forms_narrow(n, to, to);
     return true;
 }
 
 /* ---- floats to integers */
-
-/* Operand 0 as Float32 or Float64. */
-static NativeReg use_float(Native *n, VarType *type)
-{
-    NativeReg a = native_use(n, 0);
-    *type = native_type(n, 0);
-    if (*type != VarTypeFloat16)
-        return a;
-    NativeReg wide = native_temp(n);
-    widen(n, wide, a);
-    *type = VarTypeFloat32;
-    return wide;
-}
 
 /* to = 'a' with 0 for NaN: a maximum gives its second source, other numbers need a
  * mask. */
@@ -314,13 +231,14 @@ static void leave_out_nan(Native *n, VarType from, NativeReg to, NativeReg a,
 
 /* What does not exceed Int32, and what fits Int32 from Float64: 'inst' gives MIN for
  * what is too small for that. */
-static bool to_integer(Native *n, const NativeRow *row)
+bool avx2_convert_to_integer(Native *n, const NativeRow *row)
 {
     VarType from, type = native_result_type(n);
     bool is_signed = type_info[type].is_signed;
     uint32_t width = type_info[type].size * 8;
     double limit = (double) (UINT64_C(1) << (width - is_signed));
-    NativeReg a = use_float(n, &from), inside = native_temp(n), to = native_result(n);
+    NativeReg a = forms_use_float(n, &from), inside = native_temp(n),
+              to = native_result(n);
     leave_out_nan(n, from, inside, a, is_signed);
     forms_rrx(n, forms_by_width(n, from, X86_VMINPS, X86_VMINPD), inside, inside,
               forms_number(n, from, limit - 1));
@@ -332,13 +250,14 @@ static bool to_integer(Native *n, const NativeRow *row)
 }
 
 /* MIN, inverted where the number is too large. */
-static bool single_to_i32(Native *n, const NativeRow *row)
+bool avx2_convert_single_to_i32(Native *n, const NativeRow *row)
 {
     (void) row;
     X86 *x = native_x86(n);
     VarType from;
     X86Form length = forms_length(n, VarTypeInt32);
-    NativeReg a = use_float(n, &from), large = native_temp(n), result = native_temp(n);
+    NativeReg a = forms_use_float(n, &from), large = native_temp(n),
+              result = native_temp(n);
     NativeReg to = native_result(n);
     x86_rr(x, X86_VCVTTPS2DQ | length, result, a);
     forms_rrxi(n, X86_VCMPPS | length, large, a, forms_number(n, from, 0x1p31),
@@ -351,13 +270,14 @@ static bool single_to_i32(Native *n, const NativeRow *row)
 
 /* Numbers from 2^31 on become 2^31, to which the rest is added; numbers from 2^32 on
  * have all bits set. */
-static bool single_to_u32(Native *n, const NativeRow *row)
+bool avx2_convert_single_to_u32(Native *n, const NativeRow *row)
 {
     (void) row;
     X86 *x = native_x86(n);
     VarType from;
     X86Form length = forms_length(n, VarTypeUInt32);
-    NativeReg a = use_float(n, &from), inside = native_temp(n), rest = native_temp(n);
+    NativeReg a = forms_use_float(n, &from), inside = native_temp(n),
+              rest = native_temp(n);
     NativeReg large = native_temp(n), to = native_result(n);
     leave_out_nan(n, from, inside, a, false);
     forms_rrx(n, X86_VSUBPS | length, rest, inside,
@@ -373,7 +293,7 @@ static bool single_to_u32(Native *n, const NativeRow *row)
     return true;
 }
 
-static bool double_to_u32(Native *n, const NativeRow *row)
+bool avx2_convert_double_to_u32(Native *n, const NativeRow *row)
 {
     (void) row;
     NativeReg a = native_use(n, 0), inside = native_temp(n);
@@ -391,14 +311,15 @@ static bool double_to_u32(Native *n, const NativeRow *row)
  * Both halves of a whole number: the upper one is rounded down, so that the lower one
  * is not negative. 3 * 2^51 takes the place of 2^52 where numbers may be negative.
  */
-static bool to_long(Native *n, const NativeRow *row)
+bool avx2_convert_to_long(Native *n, const NativeRow *row)
 {
     (void) row;
     X86 *x = native_x86(n);
     bool is_signed = type_info[native_result_type(n)].is_signed;
     double limit = is_signed ? 0x1p63 : 0x1p64;
     VarType from, f64 = VarTypeFloat64;
-    NativeReg a = use_float(n, &from), number = native_temp(n), upper = native_temp(n);
+    NativeReg a = forms_use_float(n, &from), number = native_temp(n),
+              upper = native_temp(n);
     NativeReg large = native_temp(n);
     NativeReg to = native_result_fresh(n);
     if (from == VarTypeFloat32) {
@@ -432,135 +353,3 @@ static bool to_long(Native *n, const NativeRow *row)
     x86_rrrr(x, X86_VBLENDVPD | X86_256, to, to, most, large);
     return true;
 }
-
-/* ---- the table: [to][from] */
-
-#define FROM(type, ...) [VarType##type] = { .emit = __VA_ARGS__ }
-#define FROM_32(...) FROM(Int32, __VA_ARGS__), FROM(UInt32, __VA_ARGS__)
-#define FROM_64(...) FROM(Int64, __VA_ARGS__), FROM(UInt64, __VA_ARGS__)
-#define FROM_8_16(...)                                \
-    FROM(Int8, __VA_ARGS__), FROM(UInt8, __VA_ARGS__), \
-        FROM(Int16, __VA_ARGS__), FROM(UInt16, __VA_ARGS__)
-#define FROM_FLOATS(function, single, double_)                   \
-    FROM(Float16, function, single), FROM(Float32, function, single), \
-        FROM(Float64, function, double_)
-#define FROM_BOOL_32(one) FROM(Bool, from_mask, 0, 0, one)
-#define FROM_BOOL_64(one, shift) FROM(Bool, from_mask, 0, shift, one)
-/* What a value of 8 or 16 bits becomes when its lane stays as it is. */
-#define SAME forms_same
-
-const NativeCasts avx2_casts = {
-    [VarTypeBool] = {
-        FROM(Int8, to_mask, X86_VPCMPEQD),
-        FROM(UInt8, small_to_mask),
-        FROM(Int16, to_mask, X86_VPCMPEQD),
-        FROM(UInt16, small_to_mask),
-        FROM_32(to_mask, X86_VPCMPEQD),
-        FROM_64(to_mask, X86_VPCMPEQQ),
-        FROM(Float16, small_to_mask, 0, 0, 0x7fff),
-        FROM(Float32, float_to_mask, X86_VCMPPS),
-        FROM(Float64, float_to_mask, X86_VCMPPD),
-    },
-    [VarTypeInt8] = {
-        FROM_BOOL_32(1),
-        FROM_8_16(cut),
-        FROM_32(cut),
-        FROM_64(cut_long),
-        FROM_FLOATS(to_integer, X86_VCVTTPS2DQ, X86_VCVTTPD2DQ),
-    },
-    [VarTypeUInt8] = {
-        FROM_BOOL_32(1),
-        FROM_8_16(cut),
-        FROM_32(cut),
-        FROM_64(cut_long),
-        FROM_FLOATS(to_integer, X86_VCVTTPS2DQ, X86_VCVTTPD2DQ),
-    },
-    [VarTypeInt16] = {
-        FROM_BOOL_32(1),
-        FROM(Int8, SAME),
-        FROM(UInt8, SAME),
-        FROM(UInt16, cut),
-        FROM_32(cut),
-        FROM_64(cut_long),
-        FROM_FLOATS(to_integer, X86_VCVTTPS2DQ, X86_VCVTTPD2DQ),
-    },
-    [VarTypeUInt16] = {
-        FROM_BOOL_32(1),
-        FROM(Int8, cut),
-        FROM(UInt8, SAME),
-        FROM(Int16, cut),
-        FROM_32(cut),
-        FROM_64(cut_long),
-        FROM_FLOATS(to_integer, X86_VCVTTPS2DQ, X86_VCVTTPD2DQ),
-    },
-    [VarTypeInt32] = {
-        FROM_BOOL_32(1),
-        FROM_8_16(SAME),
-        FROM_32(SAME),
-        FROM_64(cut_long),
-        FROM(Float16, single_to_i32),
-        FROM(Float32, single_to_i32),
-        FROM(Float64, to_integer, X86_VCVTTPD2DQ),
-    },
-    [VarTypeUInt32] = {
-        FROM_BOOL_32(1),
-        FROM_8_16(SAME),
-        FROM_32(SAME),
-        FROM_64(cut_long),
-        FROM(Float16, single_to_u32),
-        FROM(Float32, single_to_u32),
-        FROM(Float64, double_to_u32),
-    },
-    [VarTypeInt64] = {
-        FROM_BOOL_64(1, 0),
-        FROM(Int8, convert, X86_VPMOVSXDQ),
-        FROM(UInt8, convert, X86_VPMOVZXDQ),
-        FROM(Int16, convert, X86_VPMOVSXDQ),
-        FROM(UInt16, convert, X86_VPMOVZXDQ),
-        FROM(Int32, convert, X86_VPMOVSXDQ),
-        FROM(UInt32, convert, X86_VPMOVZXDQ),
-        FROM_64(SAME),
-        FROM_FLOATS(to_long, 0, 0),
-    },
-    [VarTypeUInt64] = {
-        FROM_BOOL_64(1, 0),
-        FROM(Int8, convert, X86_VPMOVSXDQ),
-        FROM(UInt8, convert, X86_VPMOVZXDQ),
-        FROM(Int16, convert, X86_VPMOVSXDQ),
-        FROM(UInt16, convert, X86_VPMOVZXDQ),
-        FROM(Int32, convert, X86_VPMOVSXDQ),
-        FROM(UInt32, convert, X86_VPMOVZXDQ),
-        FROM_64(SAME),
-        FROM_FLOATS(to_long, 0, 0),
-    },
-    [VarTypeFloat16] = {
-        FROM_BOOL_32(0x3c00),
-        FROM_8_16(to_half, X86_VCVTDQ2PS),
-        FROM(Int32, to_half, X86_VCVTDQ2PS),
-        FROM(UInt32, u32_to_half),
-        FROM_64(long_to_half),
-        FROM(Float16, SAME),
-        FROM(Float32, to_half),
-        FROM(Float64, double_to_half),
-    },
-    [VarTypeFloat32] = {
-        FROM_BOOL_32(0x3f800000),
-        FROM_8_16(convert, X86_VCVTDQ2PS),
-        FROM(Int32, convert, X86_VCVTDQ2PS),
-        FROM(UInt32, u32_to_single),
-        FROM_64(long_to_single),
-        FROM(Float16, from_half),
-        FROM(Float32, SAME),
-        FROM(Float64, convert, X86_VCVTPD2PS),
-    },
-    [VarTypeFloat64] = {
-        FROM_BOOL_64(0x3ff00000, 32),
-        FROM_8_16(convert, X86_VCVTDQ2PD),
-        FROM(Int32, convert, X86_VCVTDQ2PD),
-        FROM(UInt32, u32_to_double),
-        FROM_64(from_long),
-        FROM(Float16, from_half, X86_VCVTPS2PD),
-        FROM(Float32, convert, X86_VCVTPS2PD),
-        FROM(Float64, SAME),
-    },
-};

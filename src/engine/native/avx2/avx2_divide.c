@@ -16,10 +16,7 @@ static void finish(Native *n, NativeReg to, NativeReg a, NativeReg b)
     NativeReg undefined = native_temp(n);
     forms_rrx(n, X86_VPCMPEQD | length, undefined, b, native_const(n, 32, 0));
     x86_rrr(x, X86_VPANDND | length, to, undefined, to);
-    if (native_inst(n)->op != OP_MOD)
-        return;
-    x86_rrr(x, X86_VPMULLD | length, to, to, b);
-    x86_rrr(x, X86_VPSUBD | length, to, a, to);
+    forms_divide_rest(n, to, a, b);
 }
 
 /* ---- 8 and 16 bits, in single precision */
@@ -81,7 +78,7 @@ static void divide_unsigned(Native *n, NativeReg to, NativeReg a, NativeReg b,
 bool avx2_divide(Native *n, const NativeRow *row)
 {
     (void) row;
-    if (forms_divide_literal(n, avx2_high_product))
+    if (forms_divide_literal(n))
         return true;
     X86 *x = native_x86(n);
     void (*divide)(Native *, NativeReg, NativeReg, NativeReg, NativeReg) =

@@ -102,34 +102,10 @@ bool avx2_integer_order(Native *n, const NativeRow *row)
     return true;
 }
 
-/* ---- shifts */
-
-/* By a literal: 'extra' is the instruction with an immediate. Left shifts of narrow
- * types go to the top of the lane at once, from where the extension comes back. */
-bool avx2_integer_shift(Native *n, const NativeRow *row)
-{
-    uint64_t literal;
-    if (!forms_is_literal(n, 1, &literal))
-        return forms_integer_binary(n, row);
-    VarType type = native_type(n, 0);
-    uint32_t bits = forms_bits(type), width = type_info[type].size * 8;
-    uint32_t count = literal < bits ? (uint32_t) literal : bits, above = bits - width;
-    X86Form length = forms_length(n, type);
-    NativeReg a = native_use(n, 0), to = native_result(n);
-    if (!(row->param & FORMS_EXTEND)) {
-        forms_shift(n, row->extra | length, to, a, count);
-        return true;
-    }
-    X86Op back = type_info[type].is_signed ? X86_VPSRAD_I : X86_VPSRLD_I;
-    forms_shift(n, row->extra | length, to, a, count + above);
-    forms_shift(n, back | length, to, to, above);
-    return true;
-}
-
 /* ---- high halves of products */
 
 void avx2_high_product(Native *n, X86Form multiply, NativeReg to, NativeReg a,
-                              NativeOperand b, NativeOperand b_odd, uint64_t addend)
+                       NativeOperand b, NativeOperand b_odd, uint64_t addend)
 {
     enum { ODD_LANES = 0xaa };
     X86 *x = native_x86(n);
@@ -145,26 +121,6 @@ void avx2_high_product(Native *n, X86Form multiply, NativeReg to, NativeReg a,
     }
     x86_rr(x, X86_VMOVSHDUP | length, to, to);
     x86_rrri(x, X86_VPBLENDD | length, to, to, odd, ODD_LANES);
-}
-
-/* A literal is the same in odd and even lanes. */
-bool avx2_integer_mul_hi(Native *n, const NativeRow *row)
-{
-    uint64_t bits;
-    uint32_t last = !native_is_literal(n, 0, &bits);
-    NativeReg a = native_use(n, 1 - last);
-    NativeOperand b, b_odd;
-    if (forms_is_literal(n, last, &bits)) {
-        b = b_odd = native_const(n, 32, bits);
-    } else {
-        b = b_odd =
-            (NativeOperand){ .kind = NATIVE_IN_REG, .reg = native_use(n, last) };
-        b_odd.reg = native_temp(n);
-        x86_rr(native_x86(n), X86_VMOVSHDUP | forms_length(n, VarTypeUInt32), b_odd.reg,
-               b.reg);
-    }
-    avx2_high_product(n, row->inst, native_result(n), a, b, b_odd, 0);
-    return true;
 }
 
 /* ---- tables of 16 bytes */

@@ -6,23 +6,6 @@
  */
 #include "engine/native/avx2/avx2.h"
 
-static NativeReg use_value(Native *n, uint32_t k)
-{
-    return native_type(n, k) == VarTypeBool ? native_use_mask(n, k, 32)
-                                            : native_use(n, k);
-}
-
-static NativeReg result(Native *n)
-{
-    return native_result_mask_fresh(n, 32);
-}
-
-static void finish(Native *n, NativeReg to)
-{
-    (void) n;
-    (void) to;
-}
-
 static void load(Native *n, VarType type, NativeReg to, NativeReg lanes, X86Mem from)
 {
     X86Form length = forms_length(n, type);
@@ -47,11 +30,6 @@ static void store(Native *n, VarType type, X86Mem to, NativeReg lanes, NativeReg
     x86_mr(x, X86_VMOVUPS_ST | length, to, value);
 }
 
-static void prepare(Native *n, FormsLocalLanes *a)
-{
-    a->inside = native_temp(n);
-}
-
 static void agree(Native *n, const FormsLocalLanes *a)
 {
     X86 *x = native_x86(n);
@@ -65,14 +43,12 @@ static void agree(Native *n, const FormsLocalLanes *a)
 /* The entries index * W + lane; the index is in 'places'. */
 static FormsEntries find_places(Native *n, const FormsLocalLanes *a)
 {
-    static const uint32_t steps[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
     X86Form length = forms_length(n, VarTypeUInt32);
     FormsEntries entry = a->entry;
     entry.index = entry.places;
     forms_shift(n, X86_VPSLLD_I | length, entry.index, entry.index,
                 (uint32_t) __builtin_ctz(native_lanes(n)));
-    forms_rrx(n, X86_VPORD | length, entry.index, entry.index,
-              native_const_vector(n, steps, sizeof steps));
+    forms_rrx(n, X86_VPORD | length, entry.index, entry.index, forms_lane_numbers(n));
     return entry;
 }
 
@@ -109,36 +85,6 @@ static void scatter(Native *n, const FormsLocalLanes *a, NativeReg value)
     forms_store_entries(n, &entry, value);
 }
 
-static const FormsLocal target = { .use_value = use_value,
-                                   .result = result,
-                                   .finish = finish,
-                                   .load = load,
-                                   .store = store,
-                                   .prepare = prepare,
-                                   .agree = agree,
-                                   .gather = gather,
-                                   .scatter = scatter };
-
-bool avx2_local(Native *n, const NativeRow *row)
-{
-    (void) row;
-    return forms_local(n, &target);
-}
-
-bool avx2_local_read(Native *n, const NativeRow *row)
-{
-    (void) row;
-    return forms_local_read(n, &target);
-}
-
-bool avx2_local_write(Native *n, const NativeRow *row)
-{
-    (void) row;
-    return forms_local_write(n, &target);
-}
-
-bool avx2_local_move(Native *n, const NativeRow *row)
-{
-    (void) row;
-    return forms_local_move(n, &target);
-}
+const FormsLocal avx2_local = {
+    .load = load, .store = store, .agree = agree, .gather = gather, .scatter = scatter
+};

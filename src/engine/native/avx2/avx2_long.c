@@ -102,42 +102,10 @@ static void subtract_if_negative(Native *n, NativeReg to, NativeReg a, NativeReg
     x86_rrr(x, X86_VPSUBQ | X86_256, to, to, negative);
 }
 
-/*
- * 64 x 64 bits in schoolbook manner from halves; no sum overflows:
- *
- *     mixed = al * bh + (al * bl >> 32)
- *     other = ah * bl + low half of mixed
- *     high  = ah * bh + (mixed >> 32) + (other >> 32)
- *
- * Read as unsigned, a negative factor is too large by 2^64: signed results ('param')
- * subtract the other one.
- */
-bool avx2_long_mul_hi(Native *n, const NativeRow *row)
+void avx2_subtract_negative(Native *n, NativeReg to, NativeReg a, NativeReg b)
 {
-    X86 *x = native_x86(n);
-    NativeReg a = native_use(n, 0), b = native_use(n, 1);
-    NativeReg ah = native_temp(n), bh = native_temp(n);
-    NativeReg mixed = native_temp(n), other = native_temp(n);
-    NativeReg to = native_result_fresh(n);
-    forms_shift(n, X86_VPSRLQ_I | X86_256, ah, a, 32);
-    forms_shift(n, X86_VPSRLQ_I | X86_256, bh, b, 32);
-    x86_rrr(x, X86_VPMULUDQ | X86_256, other, a, b);
-    forms_shift(n, X86_VPSRLQ_I | X86_256, other, other, 32);
-    x86_rrr(x, X86_VPMULUDQ | X86_256, mixed, a, bh);
-    x86_rrr(x, X86_VPADDQ | X86_256, mixed, mixed, other);
-    x86_rrr(x, X86_VPMULUDQ | X86_256, to, ah, bh);
-    x86_rrr(x, X86_VPMULUDQ | X86_256, ah, ah, b);
-    forms_rrx(n, X86_VPANDD | X86_256, other, mixed, native_const(n, 64, UINT32_MAX));
-    x86_rrr(x, X86_VPADDQ | X86_256, other, other, ah);
-    forms_shift(n, X86_VPSRLQ_I | X86_256, mixed, mixed, 32);
-    forms_shift(n, X86_VPSRLQ_I | X86_256, other, other, 32);
-    x86_rrr(x, X86_VPADDQ | X86_256, to, to, mixed);
-    x86_rrr(x, X86_VPADDQ | X86_256, to, to, other);
-    if (row->param) {
-        subtract_if_negative(n, to, a, b);
-        subtract_if_negative(n, to, b, a);
-    }
-    return true;
+    subtract_if_negative(n, to, a, b);
+    subtract_if_negative(n, to, b, a);
 }
 
 /* ---- smaller and larger */

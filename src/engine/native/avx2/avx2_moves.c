@@ -3,8 +3,7 @@
  *
  * 16 vector registers, which hold masks too. The bits above a mask's lanes are 0.
  */
-#include "engine/native/core/forms.h"
-#include "engine/native/core/native.h"
+#include "engine/native/avx2/avx2.h"
 
 static bool available(void)
 {
@@ -24,27 +23,6 @@ static X86Form narrow_length(const Native *n)
     return length(4 * n->lanes);
 }
 
-static void move(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
-                 NativeReg from)
-{
-    (void) class;
-    x86_rr(&n->x, X86_VMOVAPS | length(bytes), to, from);
-}
-
-static void spill(Native *n, NativeClass class, uint32_t bytes, NativeOperand to,
-                  NativeReg from)
-{
-    (void) class;
-    x86_mr(&n->x, X86_VMOVUPS_ST | length(bytes), forms_mem(to), from);
-}
-
-static void reload(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
-                   NativeOperand from)
-{
-    (void) class;
-    x86_rm(&n->x, X86_VMOVUPS | length(bytes), to, forms_mem(from));
-}
-
 static void literal(Native *n, uint32_t bits, NativeReg to, uint64_t value)
 {
     X86Form size = length(bits / 8 * n->lanes);
@@ -62,26 +40,22 @@ static void literal_mask(Native *n, NativeReg to, bool value)
     x86_rrr(&n->x, (value ? X86_VPCMPEQD : X86_VPXORD) | narrow_length(n), to, to, to);
 }
 
+static void spread(Native *n, NativeReg to, NativeReg general)
+{
+    x86_rr(&n->x, X86_VMOVD, to, general);
+    x86_rr(&n->x, X86_VPBROADCASTD | narrow_length(n), to, to);
+}
+
 static void counter(Native *n, NativeReg to, NativeReg first)
 {
-    static const uint32_t steps[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-    X86Form size = narrow_length(n);
-    x86_rr(&n->x, X86_VMOVD, to, first);
-    x86_rr(&n->x, X86_VPBROADCASTD | size, to, to);
-    x86_rrm(&n->x, X86_VPADDD | size, to, to,
-            forms_mem(native_const_vector(n, steps, sizeof steps)));
+    spread(n, to, first);
+    forms_rrx(n, X86_VPADDD | narrow_length(n), to, to, forms_lane_numbers(n));
 }
 
 static void load(Native *n, VarType type, NativeReg to, NativeOperand from)
 {
-    static const uint16_t forms[VarTypeCount] = {
-        [VarTypeBool] = X86_VPMOVZXBD,   [VarTypeInt8] = X86_VPMOVSXBD,
-        [VarTypeUInt8] = X86_VPMOVZXBD,  [VarTypeInt16] = X86_VPMOVSXWD,
-        [VarTypeUInt16] = X86_VPMOVZXWD, [VarTypeFloat16] = X86_VPMOVZXWD
-    };
     X86Form size = forms_length(n, type);
-    X86Form form = type_info[type].size < 4 ? forms[type] : X86_VMOVUPS;
-    x86_rm(&n->x, form | size, to, forms_mem(from));
+    x86_rm(&n->x, forms_load_lanes(type) | size, to, forms_mem(from));
     if (type == VarTypeBool) {
         NativeReg zero = native_temp(n);
         x86_rrr(&n->x, X86_VPXORD | X86_128, zero, zero, zero);
@@ -121,8 +95,7 @@ static void convert_mask(Native *n, NativeReg to, NativeReg from, uint32_t to_bi
     if (to_bits == 64) {
         x86_rr(&n->x, X86_VPMOVSXDQ | X86_256, to, from);
     } else {
-        x86_rri(&n->x, X86_VEXTRACTI32X4 | X86_256, to, from, 1);
-        x86_rrri(&n->x, X86_VSHUFPS | X86_128, to, from, to, 0x88);
+        avx2_low_halves(n, to, from);
     }
 }
 
@@ -144,24 +117,14 @@ static void store(Native *n, VarType type, NativeOperand to, NativeReg from,
 
 static void load_first(Native *n, VarType type, NativeReg to, NativeOperand from)
 {
-    static const uint16_t forms[VarTypeCount] = {
-        [VarTypeBool] = X86_MOVZX8,    [VarTypeInt8] = X86_MOVSX8,
-        [VarTypeUInt8] = X86_MOVZX8,   [VarTypeInt16] = X86_MOVSX16,
-        [VarTypeUInt16] = X86_MOVZX16, [VarTypeFloat16] = X86_MOVZX16
-    };
-    X86Form size = forms_length(n, type);
-    if (type_info[type].size >= 4) {
-        bool wide = type_info[type].size == 8;
-        x86_rm(&n->x, (wide ? X86_VPBROADCASTQ : X86_VPBROADCASTD) | size, to,
-               forms_mem(from));
+    if (type != VarTypeBool) {
+        forms_load_first(n, type, to, from);
         return;
     }
     NativeReg general = native_temp_general(n);
-    x86_rm(&n->x, forms[type], general, forms_mem(from));
-    if (type == VarTypeBool)
-        x86_r(&n->x, X86_NEG, general);
-    x86_rr(&n->x, X86_VMOVD, to, general);
-    x86_rr(&n->x, X86_VPBROADCASTD | size, to, to);
+    x86_rm(&n->x, X86_MOVZX8, general, forms_mem(from));
+    x86_r(&n->x, X86_NEG, general);
+    spread(n, to, general);
 }
 
 static void and_mask(Native *n, NativeReg to, NativeReg a, NativeReg b)
@@ -210,6 +173,60 @@ static void match(Native *n, NativeReg to, NativeReg a, NativeReg b)
     x86_rrr(&n->x, X86_VPCMPEQD | narrow_length(n), to, a, b);
 }
 
+static void take_words(Native *n, NativeReg to, NativeReg a)
+{
+    x86_rrr(&n->x, X86_VPACKUSDW | narrow_length(n), to, a, a);
+    if (n->lanes == 8)
+        x86_rri(&n->x, X86_VPERMQ_I | X86_256, to, to, 0x08);
+}
+
+static void gather_words(Native *n, NativeReg to, X86Mem at, NativeReg mask)
+{
+    x86_rmr(&n->x, X86_VPGATHERDD_V | narrow_length(n), to, at, mask);
+}
+
+static void test_bits(Native *n, NativeReg to, NativeReg a, uint32_t bits)
+{
+    X86Form size = narrow_length(n);
+    forms_rrx(n, X86_VPANDD | size, a, a, native_const(n, 32, bits));
+    forms_rrx(n, X86_VPCMPGTD | size, to, a, native_const(n, 32, 0));
+}
+
+static void keep(Native *n, VarType type, NativeReg to, NativeReg from, NativeReg lanes)
+{
+    x86_rrr(&n->x, X86_VPANDD | forms_length(n, type), to, from, lanes);
+}
+
+/* Bytes 0, 1, 2, ... deposited into the lanes' bytes are their ranks. */
+static void add_ranks(Native *n, NativeReg to, NativeReg lanes, NativeReg first,
+                      NativeReg spare, const NativeReg general[2])
+{
+    X86 *x = &n->x;
+    X86Form size = narrow_length(n);
+    NativeReg bits = general[0], ranks = general[1];
+    NativeOperand ones = native_const(n, 64, 0x0101010101010101);
+    x86_rr(x, X86_VMOVMSKPS | size, bits, lanes);
+    x86_rrm(x, X86_PDEP | X86_W, bits, bits, forms_mem(ones));
+    x86_rri(x, X86_IMUL_I | X86_W, bits, bits, 0xff);
+    x86_mov_imm(x, ranks, 0x0706050403020100);
+    x86_rrr(x, X86_PDEP | X86_W, ranks, ranks, bits);
+    x86_rr(x, X86_VMOVQ, spare, ranks);
+    x86_rr(x, X86_VPMOVZXBD | size, spare, spare);
+    x86_rrr(x, X86_VPADDD | size, spare, spare, first);
+    x86_rrrr(x, X86_VBLENDVPS | size, to, to, spare, lanes);
+}
+
+/* Not below: the larger one is the index. */
+static void find_outside(Native *n, NativeReg lanes, NativeReg index, X86Mem bound,
+                         NativeReg spare)
+{
+    X86Form size = narrow_length(n);
+    x86_rm(&n->x, X86_VPBROADCASTD | size, spare, bound);
+    x86_rrr(&n->x, X86_VPMAXUD | size, spare, spare, index);
+    x86_rrr(&n->x, X86_VPCMPEQD | size, spare, spare, index);
+    x86_rrr(&n->x, X86_VPANDD | size, lanes, lanes, spare);
+}
+
 const NativeTarget native_avx2 = { .name = "avx2",
                                    .vector_bytes = 32,
                                    .registers = { 0xffff, 0, 0 },
@@ -217,9 +234,6 @@ const NativeTarget native_avx2 = { .name = "avx2",
                                    .rows = &avx2_rows,
                                    .casts = &avx2_casts,
                                    .available = available,
-                                   .move = move,
-                                   .spill = spill,
-                                   .reload = reload,
                                    .literal = literal,
                                    .literal_mask = literal_mask,
                                    .counter = counter,
@@ -233,4 +247,14 @@ const NativeTarget native_avx2 = { .name = "avx2",
                                    .blend_mask = blend_mask,
                                    .test_masks = test_masks,
                                    .mask_to_general = mask_to_general,
-                                   .match = match };
+                                   .match = match,
+                                   .spread = spread,
+                                   .take_words = take_words,
+                                   .gather_words = gather_words,
+                                   .test_bits = test_bits,
+                                   .keep = keep,
+                                   .subtract_negative = avx2_subtract_negative,
+                                   .high_product = avx2_high_product,
+                                   .add_ranks = add_ranks,
+                                   .find_outside = find_outside,
+                                   .local = &avx2_local };

@@ -16,17 +16,6 @@
  */
 #include "engine/native/avx512/avx512.h"
 
-/* 'to' holds the quotient; make it the result. */
-static void finish(Native *n, NativeReg to, NativeReg a, NativeReg b)
-{
-    X86 *x = native_x86(n);
-    X86Form length = forms_length(n, VarTypeInt32);
-    if (native_inst(n)->op != OP_MOD)
-        return;
-    x86_rrr(x, X86_VPMULLD | length, to, to, b);
-    x86_rrr(x, X86_VPSUBD | length, to, a, to);
-}
-
 /* ---- 8 and 16 bits, in single precision */
 
 bool avx512_divide_narrow(Native *n, const NativeRow *row)
@@ -42,7 +31,7 @@ bool avx512_divide_narrow(Native *n, const NativeRow *row)
     x86_rr(x, X86_VCVTDQ2PS | length, to, a);
     x86_rrr(x, X86_VDIVPS | length, to, to, divisor);
     x86_rr(x, X86_VCVTTPS2DQ | length | X86_K(nonzero) | X86_Z, to, to);
-    finish(n, to, a, b);
+    forms_divide_rest(n, to, a, b);
     VarType type = native_type(n, 0);
     if (type_info[type].is_signed && native_inst(n)->op == OP_DIV)
         forms_extend(n, type, to, to);
@@ -65,7 +54,7 @@ static void divide_8(Native *n, const NativeRow *row, X86Form mask, NativeReg to
 
 bool avx512_divide(Native *n, const NativeRow *row)
 {
-    if (forms_divide_literal(n, avx512_high_product))
+    if (forms_divide_literal(n))
         return true;
     X86 *x = native_x86(n);
     X86Form length = forms_length(n, VarTypeInt32);
@@ -76,7 +65,7 @@ bool avx512_divide(Native *n, const NativeRow *row)
         NativeReg to = native_result_fresh(n);
         x86_rrr(x, X86_VPTESTMD_K | length, nonzero, b, b);
         divide_8(n, row, mask, to, a, b, scratch);
-        finish(n, to, a, b);
+        forms_divide_rest(n, to, a, b);
         return true;
     }
     NativeReg high = native_temp(n), low = native_temp(n);
@@ -87,7 +76,7 @@ bool avx512_divide(Native *n, const NativeRow *row)
     divide_8(n, row, 0, high, high, to, scratch);
     divide_8(n, row, 0, low, a, b, scratch);
     x86_rrri(x, X86_VINSERTI32X8 | X86_512 | mask, to, low, high, 1);
-    finish(n, to, a, b);
+    forms_divide_rest(n, to, a, b);
     return true;
 }
 

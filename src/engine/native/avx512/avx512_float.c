@@ -34,27 +34,14 @@ bool avx512_float_copysign(Native *n, const NativeRow *row)
 
 /* ---- smaller and larger */
 
-/*
- * MIN and MAX: one operand ('over': b of MIN, a of MAX) is the result where the other
- * is NaN. Else VMINPS(b, a) is right: it gives a where they are equal or b is NaN, as
- * does VMAXPS(a, b) with b. A literal spares the test: if it is the other operand
- * because it is no NaN; if it is 'over', as second source, unless zeros could meet.
- */
+/* See forms_choose_literal(). */
 bool avx512_float_choose(Native *n, const NativeRow *row)
 {
     VarType type = native_type(n, 0);
     X86Form form = row->inst | forms_length(n, type);
     uint32_t over = row->param, other = 1 - over;
-    uint64_t magnitude;
-    bool swap = forms_is_number(n, over, &magnitude) && magnitude != 0;
-    if (swap || forms_is_number(n, other, &magnitude)) {
-        uint32_t first = swap ? other : over;
-        NativeReg a = native_use(n, first);
-        NativeOperand b = native_use_rm(n, 1 - first);
-        NativeReg to = native_result_merged(n, &form);
-        forms_rrx(n, form, to, a, b);
+    if (forms_choose_literal(n, row))
         return true;
-    }
     NativeReg test = native_use(n, other), ordered = native_temp_mask(n);
     NativeReg to = native_result_over(n, over);
     x86_rrri(native_x86(n),

@@ -12,57 +12,19 @@ enum {
     NOT_THIRD = 0x55
 };
 
-static uint32_t width_of(VarType type)
-{
-    return type_info[type].size * 8;
-}
-
-/* ---- sums, products, shifts */
-
 bool avx512_integer_not(Native *n, const NativeRow *row)
 {
-    X86Form form = row->inst | forms_length(n, native_type(n, 0));
+    (void) row;
+    X86Form form = forms_by_width(n, native_type(n, 0), X86_VPTERNLOGD, X86_VPTERNLOGQ);
     NativeReg a = native_use(n, 0), to = native_result_merged(n, &form);
     x86_rrri(native_x86(n), form, to, a, a, NOT_THIRD);
     return true;
-}
-
-/* By a literal: 'extra' is the instruction with an immediate. Left shifts of narrow
- * types go to the top of the lane at once, from where the extension comes back. */
-static void shift_literal(Native *n, const NativeRow *row, uint32_t count)
-{
-    VarType type = native_type(n, 0);
-    uint32_t bits = forms_bits(type), above = bits - width_of(type);
-    X86Form length = forms_length(n, type);
-    NativeOperand a = native_use_rm(n, 0);
-    if (!(row->param & FORMS_EXTEND)) {
-        X86Form form = row->extra | length;
-        NativeReg to = native_result_merged(n, &form);
-        forms_rxi(n, form, to, a, (int32_t) count);
-        return;
-    }
-    NativeReg to = native_result(n);
-    X86Form back = type_info[type].is_signed ? X86_VPSRAD_I : X86_VPSRLD_I;
-    forms_rxi(n, row->extra | length, to, a, (int32_t) (count + above));
-    forms_shift(n, back | length, to, to, above);
 }
 
 /* Whole products of 64 bits take three times as long. */
 bool avx512_integer_mul_long(Native *n, const NativeRow *row)
 {
     return forms_multiply_halves(n) || forms_commute(n, row);
-}
-
-bool avx512_integer_shift(Native *n, const NativeRow *row)
-{
-    uint64_t count;
-    if (forms_is_literal(n, 1, &count)) {
-        uint32_t bits = forms_bits(native_type(n, 0));
-        shift_literal(n, row, count < bits ? (uint32_t) count : bits);
-        return true;
-    }
-    return row->param & FORMS_EXTEND ? forms_integer_binary(n, row)
-                                     : forms_binary(n, row);
 }
 
 /* ---- logic */
@@ -106,7 +68,7 @@ bool avx512_integer_logic(Native *n, const NativeRow *row)
 /* ---- high halves of products */
 
 void avx512_high_product(Native *n, X86Form multiply, NativeReg to, NativeReg a,
-                                NativeOperand b, NativeOperand b_odd, uint64_t addend)
+                         NativeOperand b, NativeOperand b_odd, uint64_t addend)
 {
     X86 *x = native_x86(n);
     X86Form length = forms_length(n, VarTypeUInt32);
@@ -123,67 +85,14 @@ void avx512_high_product(Native *n, X86Form multiply, NativeReg to, NativeReg a,
     x86_rr(x, X86_VMOVSHDUP | length | X86_K(even_lanes), to, even);
 }
 
-/* A literal is the same in odd and even lanes. */
-bool avx512_integer_mul_hi(Native *n, const NativeRow *row)
+void avx512_subtract_negative(Native *n, NativeReg to, NativeReg a, NativeReg b)
 {
-    uint64_t bits;
-    uint32_t last = !forms_is_literal(n, 0, &bits);
-    NativeReg a = native_use(n, 1 - last);
-    NativeOperand b, b_odd;
-    if (forms_is_literal(n, last, &bits)) {
-        b = b_odd = native_const(n, 64, bits);
-    } else {
-        b = b_odd =
-            (NativeOperand){ .kind = NATIVE_IN_REG, .reg = native_use(n, last) };
-        b_odd.reg = native_temp(n);
-        x86_rr(native_x86(n), X86_VMOVSHDUP | forms_length(n, VarTypeUInt32), b_odd.reg,
-               b.reg);
-    }
-    avx512_high_product(n, row->inst, native_result(n), a, b, b_odd, 0);
-    return true;
-}
-
-/*
- * 64 x 64 bits in schoolbook manner from halves; no sum overflows:
- *
- *     mixed = al * bh + (al * bl >> 32)
- *     other = ah * bl + low half of mixed
- *     high  = ah * bh + (mixed >> 32) + (other >> 32)
- *
- * Read as unsigned, a negative factor is too large by 2^64: signed results subtract the
- * other one.
- */
-bool avx512_integer_mul_hi_long(Native *n, const NativeRow *row)
-{
-    X86 *x = native_x86(n);
     X86Form length = forms_length(n, VarTypeUInt64);
-    NativeReg a = native_use(n, 0), b = native_use(n, 1);
-    NativeReg ah = native_temp(n), bh = native_temp(n);
-    NativeReg mixed = native_temp(n), other = native_temp(n);
-    NativeOperand low = native_const(n, 64, UINT32_MAX);
-    NativeReg to = native_result_fresh(n);
-    forms_shift(n, X86_VPSRLQ_I | length, ah, a, 32);
-    forms_shift(n, X86_VPSRLQ_I | length, bh, b, 32);
-    x86_rrr(x, X86_VPMULUDQ | length, other, a, b);
-    forms_shift(n, X86_VPSRLQ_I | length, other, other, 32);
-    x86_rrr(x, X86_VPMULUDQ | length, mixed, a, bh);
-    x86_rrr(x, X86_VPADDQ | length, mixed, mixed, other);
-    x86_rrr(x, X86_VPMULUDQ | length, to, ah, bh);
-    x86_rrr(x, X86_VPMULUDQ | length, ah, ah, b);
-    forms_rrx(n, X86_VPANDQ | length, other, mixed, low);
-    x86_rrr(x, X86_VPADDQ | length, other, other, ah);
-    forms_shift(n, X86_VPSRLQ_I | length, mixed, mixed, 32);
-    forms_shift(n, X86_VPSRLQ_I | length, other, other, 32);
-    x86_rrr(x, X86_VPADDQ | length, to, to, mixed);
-    x86_rrr(x, X86_VPADDQ | length, to, to, other);
-    if (row->param) {
-        NativeReg negative = native_temp_mask(n);
-        x86_rr(x, X86_VPMOVQ2M | length, negative, a);
-        x86_rrr(x, X86_VPSUBQ | length | X86_K(negative), to, to, b);
-        x86_rr(x, X86_VPMOVQ2M | length, negative, b);
-        x86_rrr(x, X86_VPSUBQ | length | X86_K(negative), to, to, a);
-    }
-    return true;
+    NativeReg negative = native_temp_mask(n);
+    x86_rr(native_x86(n), X86_VPMOVQ2M | length, negative, a);
+    x86_rrr(native_x86(n), X86_VPSUBQ | length | X86_K(negative), to, to, b);
+    x86_rr(native_x86(n), X86_VPMOVQ2M | length, negative, b);
+    x86_rrr(native_x86(n), X86_VPSUBQ | length | X86_K(negative), to, to, a);
 }
 
 /* ---- counting bits; 'param' is the width */

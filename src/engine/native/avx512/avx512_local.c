@@ -3,33 +3,10 @@
  */
 #include "engine/native/avx512/avx512.h"
 
-static NativeReg use_value(Native *n, uint32_t k)
-{
-    if (native_type(n, k) != VarTypeBool)
-        return native_use(n, k);
-    NativeReg mask = native_use_mask(n, k, 32), value = native_temp(n);
-    x86_rr(native_x86(n), X86_VPMOVM2D | forms_length(n, VarTypeBool), value, mask);
-    return value;
-}
-
-static NativeReg result(Native *n)
-{
-    bool mask = native_result_type(n) == VarTypeBool;
-    return mask ? native_temp(n) : native_result_fresh(n);
-}
-
-static void finish(Native *n, NativeReg to)
-{
-    if (native_result_type(n) == VarTypeBool)
-        x86_rr(native_x86(n), X86_VPMOVD2M | forms_length(n, VarTypeBool),
-               native_result_mask(n, 32), to);
-}
-
 static X86Form under(NativeReg lanes)
 {
     return lanes == NATIVE_NO_REG ? 0 : X86_K(lanes);
 }
-
 
 static void load(Native *n, VarType type, NativeReg to, NativeReg lanes, X86Mem from)
 {
@@ -46,12 +23,6 @@ static void store(Native *n, VarType type, X86Mem to, NativeReg lanes, NativeReg
     x86_mr(native_x86(n), form | under(lanes), to, value);
 }
 
-static void prepare(Native *n, FormsLocalLanes *a)
-{
-    a->inside = native_temp(n);
-    a->inside_mask = native_temp_mask(n);
-}
-
 static void agree(Native *n, const FormsLocalLanes *a)
 {
     X86 *x = native_x86(n);
@@ -65,15 +36,12 @@ static void agree(Native *n, const FormsLocalLanes *a)
 /* The places index * W + lane, in 'inside', where that is inside. */
 static FormsEntries find_places(Native *n, const FormsLocalLanes *a, X86Form zeroing)
 {
-    static const uint32_t steps[] = { 0, 1, 2,  3,  4,  5,  6,  7,
-                                      8, 9, 10, 11, 12, 13, 14, 15 };
     X86Form length = forms_length(n, VarTypeUInt32);
     forms_rrxi(n, X86_VPCMPUD_K | length | under(a->lanes), a->inside_mask,
                a->entry.index, native_const(n, 32, a->count), X86_PCMP_LT);
     forms_shift(n, X86_VPSLLD_I | length | X86_K(a->inside_mask) | zeroing, a->inside,
                 a->entry.index, (uint32_t) __builtin_ctz(native_lanes(n)));
-    forms_rrx(n, X86_VPADDD | length, a->inside, a->inside,
-              native_const_vector(n, steps, sizeof steps));
+    forms_rrx(n, X86_VPADDD | length, a->inside, a->inside, forms_lane_numbers(n));
     FormsEntries entry = a->entry;
     entry.index = a->inside;
     return entry;
@@ -98,36 +66,6 @@ static void scatter(Native *n, const FormsLocalLanes *a, NativeReg value)
     forms_store_entries(n, &entry, value);
 }
 
-static const FormsLocal target = { .use_value = use_value,
-                                   .result = result,
-                                   .finish = finish,
-                                   .load = load,
-                                   .store = store,
-                                   .prepare = prepare,
-                                   .agree = agree,
-                                   .gather = gather,
-                                   .scatter = scatter };
-
-bool avx512_local(Native *n, const NativeRow *row)
-{
-    (void) row;
-    return forms_local(n, &target);
-}
-
-bool avx512_local_read(Native *n, const NativeRow *row)
-{
-    (void) row;
-    return forms_local_read(n, &target);
-}
-
-bool avx512_local_write(Native *n, const NativeRow *row)
-{
-    (void) row;
-    return forms_local_write(n, &target);
-}
-
-bool avx512_local_move(Native *n, const NativeRow *row)
-{
-    (void) row;
-    return forms_local_move(n, &target);
-}
+const FormsLocal avx512_local = {
+    .load = load, .store = store, .agree = agree, .gather = gather, .scatter = scatter
+};

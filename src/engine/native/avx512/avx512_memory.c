@@ -6,9 +6,7 @@
  * would need two gathers for that; instead, the index less 2^31 is used, in the signed
  * range, and the base address moves the other way.
  *
- * Entries of 8 and 16 bits are gathered as the aligned 32 bits around them, which lie
- * in the same page, and shifted into place. Scatters of these, and sums, are
- * those of forms_scatter.c.
+ * Scatters of 8 and 16 bits, and sums, are those of forms_scatter.c.
  */
 #include "engine/native/avx512/avx512.h"
 
@@ -16,8 +14,6 @@ static uint32_t log_size(VarType type)
 {
     return (uint32_t) __builtin_ctz(type_info[type].size);
 }
-
-/* ---- entries of 32 and 64 bits */
 
 /* Operand k, an index, as the place [base + (index << shift)] for each lane. */
 static X86Mem use_places(Native *n, NativeReg base, uint32_t k, uint32_t shift)
@@ -92,46 +88,5 @@ bool avx512_memory_scatter(Native *n, const NativeRow *row)
     X86Mem places = use_places(n, base, 2, log_size(type));
     NativeReg mask = native_use_active(n, 3, forms_bits(type));
     x86_mr(native_x86(n), indexed_form(n, row, mask), places, value);
-    return true;
-}
-
-/* ---- entries of 8 and 16 bits */
-
-/* A place within 32 bits is (index + low bits of the address) modulo 'entries'. */
-bool avx512_memory_gather_narrow(Native *n, const NativeRow *row)
-{
-    (void) row;
-    X86 *x = native_x86(n);
-    VarType type = native_result_type(n);
-    X86Form length = forms_length(n, VarTypeUInt32);
-    uint32_t shift = log_size(type), entries = 4u >> shift;
-    NativeReg base = native_use_address(n, 0);
-    NativeOperand index = native_use_rm(n, 1);
-    NativeReg mask = native_use_active(n, 2, 32);
-    NativeReg aligned = native_temp_general(n), rest = native_temp_general(n);
-    NativeReg place = native_temp(n), words = native_temp(n);
-
-    x86_rr(x, X86_MOV | X86_W, aligned, base);
-    x86_rr(x, X86_MOV, rest, base);
-    x86_ri(x, X86_AND_I | X86_W, aligned, -4);
-    x86_ri(x, X86_AND_I, rest, 3);
-    if (shift)
-        x86_ri(x, X86_SHR_I, rest, (int32_t) shift);
-    x86_rr(x, X86_VPBROADCASTD_R | length, place, rest);
-    forms_rrx(n, X86_VPADDD | length, place, place, index);
-    x86_rri(x, X86_VPSRLD_I | length, words, place, 2 - (int32_t) shift);
-    NativeReg found = native_temp(n);
-    x86_rrr(x, X86_VPXORD, found, found, found);
-    x86_rm(x, X86_VPGATHERDD | length | X86_K(mask), found,
-           x86_at_index(aligned, words, 2, 0));
-    x86_rri(x, X86_VPSLLD_I | length, place, place, 3 + (int32_t) shift);
-    forms_rrx(n, X86_VPANDD | length, place, place,
-              native_const(n, 32, (entries - 1) * (8u << shift)));
-    x86_rrr(x, X86_VPSRLVD | length, found, found, place);
-    if (type == VarTypeBool)
-        forms_rrx(n, X86_VPTESTMD_K | length, native_result_mask(n, 32), found,
-                  native_const(n, 32, 0xff));
-    else
-        forms_extend(n, type, native_result(n), found);
     return true;
 }

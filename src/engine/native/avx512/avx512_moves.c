@@ -5,8 +5,7 @@
  * 8 lanes leave the bits above 0, so that 16-bit mask instructions serve for both
  * widths.
  */
-#include "engine/native/core/forms.h"
-#include "engine/native/core/native.h"
+#include "engine/native/avx512/avx512.h"
 
 static bool available(void)
 {
@@ -19,33 +18,6 @@ static bool available(void)
 static X86Form length(uint32_t bytes)
 {
     return X86_LENGTH(bytes >> 5);
-}
-
-static void move(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
-                 NativeReg from)
-{
-    if (class == NATIVE_MASK)
-        x86_rr(&n->x, X86_KMOVW, to, from);
-    else
-        x86_rr(&n->x, X86_VMOVAPS | length(bytes), to, from);
-}
-
-static void spill(Native *n, NativeClass class, uint32_t bytes, NativeOperand to,
-                  NativeReg from)
-{
-    if (class == NATIVE_MASK)
-        x86_mr(&n->x, X86_KMOVW_ST, forms_mem(to), from);
-    else
-        x86_mr(&n->x, X86_VMOVUPS_ST | length(bytes), forms_mem(to), from);
-}
-
-static void reload(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
-                   NativeOperand from)
-{
-    if (class == NATIVE_MASK)
-        x86_rm(&n->x, X86_KMOVW, to, forms_mem(from));
-    else
-        x86_rm(&n->x, X86_VMOVUPS | length(bytes), to, forms_mem(from));
 }
 
 static void literal(Native *n, uint32_t bits, NativeReg to, uint64_t value)
@@ -67,32 +39,25 @@ static void literal_mask(Native *n, NativeReg to, bool value)
     x86_rrr(&n->x, form, to, to, to);
 }
 
+static void spread(Native *n, NativeReg to, NativeReg general)
+{
+    x86_rr(&n->x, X86_VPBROADCASTD_R | length(4 * n->lanes), to, general);
+}
+
 static void counter(Native *n, NativeReg to, NativeReg first)
 {
-    static const uint32_t steps[] = { 0, 1, 2,  3,  4,  5,  6,  7,
-                                      8, 9, 10, 11, 12, 13, 14, 15 };
-    X86Form size = length(4 * n->lanes);
-    x86_rr(&n->x, X86_VPBROADCASTD_R | size, to, first);
-    x86_rrm(&n->x, X86_VPADDD | size, to, to,
-            forms_mem(native_const_vector(n, steps, sizeof steps)));
+    spread(n, to, first);
+    x86_rrm(&n->x, X86_VPADDD | length(4 * n->lanes), to, to,
+            forms_mem(forms_lane_numbers(n)));
 }
 
 static void load(Native *n, VarType type, NativeReg to, NativeOperand from)
 {
-    static const uint16_t forms[VarTypeCount] = { [VarTypeInt8] = X86_VPMOVSXBD,
-                                                  [VarTypeUInt8] = X86_VPMOVZXBD,
-                                                  [VarTypeInt16] = X86_VPMOVSXWD,
-                                                  [VarTypeUInt16] = X86_VPMOVZXWD,
-                                                  [VarTypeFloat16] = X86_VPMOVZXWD };
-    X86Form size = forms_length(n, type);
-    if (type == VarTypeBool) {
-        NativeReg bytes = native_temp(n);
-        x86_rm(&n->x, X86_VPMOVZXBD | size, bytes, forms_mem(from));
-        x86_rrr(&n->x, X86_VPTESTMD_K | size, to, bytes, bytes);
-    } else {
-        X86Form form = type_info[type].size < 4 ? forms[type] : X86_VMOVUPS;
-        x86_rm(&n->x, form | size, to, forms_mem(from));
-    }
+    X86Form form = forms_load_lanes(type) | forms_length(n, type);
+    NativeReg loaded = type == VarTypeBool ? native_temp(n) : to;
+    x86_rm(&n->x, form, loaded, forms_mem(from));
+    if (type == VarTypeBool)
+        x86_rrr(&n->x, X86_VPTESTMD_K | forms_length(n, type), to, loaded, loaded);
 }
 
 static void store(Native *n, VarType type, NativeOperand to, NativeReg from,
@@ -119,24 +84,14 @@ static void store(Native *n, VarType type, NativeOperand to, NativeReg from,
 
 static void load_first(Native *n, VarType type, NativeReg to, NativeOperand from)
 {
-    static const uint16_t forms[VarTypeCount] = {
-        [VarTypeBool] = X86_MOVZX8,    [VarTypeInt8] = X86_MOVSX8,
-        [VarTypeUInt8] = X86_MOVZX8,   [VarTypeInt16] = X86_MOVSX16,
-        [VarTypeUInt16] = X86_MOVZX16, [VarTypeFloat16] = X86_MOVZX16
-    };
-    X86Form size = forms_length(n, type);
-    if (type_info[type].size >= 4) {
-        bool wide = type_info[type].size == 8;
-        x86_rm(&n->x, (wide ? X86_VPBROADCASTQ : X86_VPBROADCASTD) | size, to,
-               forms_mem(from));
+    if (type != VarTypeBool) {
+        forms_load_first(n, type, to, from);
         return;
     }
-    NativeReg general = native_temp_general(n);
-    NativeReg vector = type == VarTypeBool ? native_temp(n) : to;
-    x86_rm(&n->x, forms[type], general, forms_mem(from));
-    x86_rr(&n->x, X86_VPBROADCASTD_R | size, vector, general);
-    if (type == VarTypeBool)
-        x86_rrr(&n->x, X86_VPTESTMD_K | size, to, vector, vector);
+    NativeReg general = native_temp_general(n), vector = native_temp(n);
+    x86_rm(&n->x, X86_MOVZX8, general, forms_mem(from));
+    spread(n, vector, general);
+    x86_rrr(&n->x, X86_VPTESTMD_K | forms_length(n, type), to, vector, vector);
 }
 
 static void and_mask(Native *n, NativeReg to, NativeReg a, NativeReg b)
@@ -182,6 +137,47 @@ static void match(Native *n, NativeReg to, NativeReg a, NativeReg b)
     x86_rrr(&n->x, X86_VPCMPEQD_K | length(4 * n->lanes), to, a, b);
 }
 
+static void take_words(Native *n, NativeReg to, NativeReg a)
+{
+    x86_rr(&n->x, X86_VPMOVDW | length(4 * n->lanes), to, a);
+}
+
+static void gather_words(Native *n, NativeReg to, X86Mem at, NativeReg mask)
+{
+    x86_rm(&n->x, X86_VPGATHERDD | length(4 * n->lanes) | X86_K(mask), to, at);
+}
+
+static void test_bits(Native *n, NativeReg to, NativeReg a, uint32_t bits)
+{
+    forms_rrx(n, X86_VPTESTMD_K | length(4 * n->lanes), to, a,
+              native_const(n, 32, bits));
+}
+
+static void keep(Native *n, VarType type, NativeReg to, NativeReg from, NativeReg lanes)
+{
+    X86Form form = forms_by_width(n, type, X86_VMOVUPS, X86_VMOVUPD);
+    x86_rr(&n->x, form | X86_K(lanes) | X86_Z, to, from);
+}
+
+/* 0, 1, 2, ... expanded into the lanes are their ranks. */
+static void add_ranks(Native *n, NativeReg to, NativeReg lanes, NativeReg first,
+                      NativeReg spare, const NativeReg general[2])
+{
+    (void) general;
+    X86Form form = length(4 * n->lanes) | X86_K(lanes);
+    x86_rm(&n->x, X86_VPEXPANDD | form | X86_Z, spare,
+           forms_mem(forms_lane_numbers(n)));
+    x86_rrr(&n->x, X86_VPADDD | form, to, spare, first);
+}
+
+static void find_outside(Native *n, NativeReg lanes, NativeReg index, X86Mem bound,
+                         NativeReg spare)
+{
+    (void) spare;
+    X86Form form = X86_VPCMPUD_K | length(4 * n->lanes) | X86_B | X86_K(lanes);
+    x86_rrmi(&n->x, form, lanes, index, bound, X86_PCMP_GE);
+}
+
 const NativeTarget native_avx512 = { .name = "avx512",
                                      .vector_bytes = 64,
                                      .registers = { 0xffffffff, 0xfe, 0 },
@@ -189,9 +185,6 @@ const NativeTarget native_avx512 = { .name = "avx512",
                                      .rows = &avx512_rows,
                                      .casts = &avx512_casts,
                                      .available = available,
-                                     .move = move,
-                                     .spill = spill,
-                                     .reload = reload,
                                      .literal = literal,
                                      .literal_mask = literal_mask,
                                      .counter = counter,
@@ -204,4 +197,14 @@ const NativeTarget native_avx512 = { .name = "avx512",
                                      .blend_mask = blend_mask,
                                      .test_masks = test_masks,
                                      .mask_to_general = mask_to_general,
-                                     .match = match };
+                                     .match = match,
+                                     .spread = spread,
+                                     .take_words = take_words,
+                                     .gather_words = gather_words,
+                                     .test_bits = test_bits,
+                                     .keep = keep,
+                                     .subtract_negative = avx512_subtract_negative,
+                                     .high_product = avx512_high_product,
+                                     .add_ranks = add_ranks,
+                                     .find_outside = find_outside,
+                                     .local = &avx512_local };

@@ -134,6 +134,28 @@ bool forms_fma(Native *n, const NativeRow *row)
     return true;
 }
 
+/*
+ * MIN and MAX: one operand ('over': b of MIN, a of MAX) is the result where the other
+ * is NaN. Else VMINPS(b, a) is right: it gives a where they are equal or b is NaN, as
+ * does VMAXPS(a, b) with b. A literal spares the test: if it is the other operand
+ * because it is no NaN; if it is 'over', as second source, unless zeros could meet.
+ */
+bool forms_choose_literal(Native *n, const NativeRow *row)
+{
+    X86Form form = row->inst | forms_length(n, native_type(n, 0));
+    uint32_t over = row->param, other = 1 - over;
+    uint64_t magnitude;
+    bool swap = forms_is_number(n, over, &magnitude) && magnitude != 0;
+    if (!swap && !forms_is_number(n, other, &magnitude))
+        return false;
+    uint32_t first = swap ? other : over;
+    NativeReg a = native_use(n, first);
+    NativeOperand b = native_use_rm(n, 1 - first);
+    NativeReg to = native_result_merged(n, &form);
+    forms_rrx(n, form, to, a, b);
+    return true;
+}
+
 bool forms_same(Native *n, const NativeRow *row)
 {
     (void) row;

@@ -104,13 +104,29 @@ bool forms_is_literal(const Native *n, uint32_t k, uint64_t *bits);
  *  the sign. */
 bool forms_is_number(const Native *n, uint32_t k, uint64_t *magnitude);
 
-/** to = high halves of a * b + addend, in 64 bits; 'multiply' is VPMULDQ or VPMULUDQ,
- *  'b_odd' has the odd lanes of 'b' in the even ones. */
-typedef void FormsHighProduct(Native *n, X86Form multiply, NativeReg to, NativeReg a,
-                              NativeOperand b, NativeOperand b_odd, uint64_t addend);
 /** DIV or MOD of 32-bit integers if operand 1 is a literal that allows for it; else
  *  false, and nothing is emitted. */
-bool forms_divide_literal(Native *n, FormsHighProduct *high_product);
+bool forms_divide_literal(Native *n);
+/** 'to' holds a quotient of 32-bit lanes; for MOD, make it the rest of a / b. */
+void forms_divide_rest(Native *n, NativeReg to, NativeReg a, NativeReg b);
+
+/** The length of the wider side of a CAST. */
+X86Form forms_cast_length(const Native *n);
+/** to (Float32) = the Float16 in register 'a'; and back, rounded to even whatever MXCSR
+ *  says. */
+void forms_widen(Native *n, NativeReg to, NativeReg a);
+void forms_narrow(Native *n, NativeReg to, NativeReg a);
+/** Operand 0 of a CAST as Float32 or Float64. */
+NativeReg forms_use_float(Native *n, VarType *type);
+
+/** The numbers 0, 1, 2 ... of 32 bits for a whole vector register. */
+NativeOperand forms_lane_numbers(Native *n);
+/** Instruction that loads an entry of 8 or 16 bits into a general register, extended;
+ *  and one for each lane of a vector. */
+X86Form forms_load_scalar(VarType type);
+X86Form forms_load_lanes(VarType type);
+/** One entry from memory, no mask, for all lanes. */
+void forms_load_first(Native *n, VarType type, NativeReg to, NativeOperand from);
 
 /** Entries of memory of 32 or 64 bits, one for each lane (forms_entries.c). Registers
  *  behind 'index' are destroyed. */
@@ -135,104 +151,82 @@ typedef struct FormsLocalLanes {
     NativeReg lanes;  /* mask of those that take part, as wide as values; NATIVE_NO_REG:
                          all */
     NativeReg narrow; /* the same of 32 bits, where masks are vectors */
-    NativeReg inside, inside_mask; /* lanes with an index inside; see 'prepare' */
+    NativeReg inside, inside_mask; /* temporary: a vector, and a mask if there are mask
+                                      registers */
 } FormsLocalLanes;
 
 /** How a target accesses local arrays. Masks as values are vectors there, all ones or
  *  zeros in lanes of 32 bits. */
-typedef struct FormsLocal {
-    /** Operand k in the form that memory has. */
-    NativeReg (*use_value)(Native *n, uint32_t k);
-    /** A register for the result in this form; in the end it becomes the result. */
-    NativeReg (*result)(Native *n);
-    void (*finish)(Native *n, NativeReg to);
+struct FormsLocal {
     /** A row, in these lanes (NATIVE_NO_REG: all), others 0; and back. 'spare' is
      *  destroyed. */
     void (*load)(Native *n, VarType type, NativeReg to, NativeReg lanes, X86Mem from);
     void (*store)(Native *n, VarType type, X86Mem to, NativeReg lanes, NativeReg value,
                   NativeReg spare);
-    /** Take registers for 'inside' or 'inside_mask'. */
-    void (*prepare)(Native *n, FormsLocalLanes *a);
     /** Set flags such that 'equal' means: all lanes have the same index. */
     void (*agree)(Native *n, const FormsLocalLanes *a);
     /** Entries of lanes that take part and have an index inside; others give 0. */
     void (*gather)(Native *n, const FormsLocalLanes *a, NativeReg to);
     void (*scatter)(Native *n, const FormsLocalLanes *a, NativeReg value);
-} FormsLocal;
-
-/** LOCAL, LOCAL_READ, LOCAL_WRITE, LOCAL_MOVE. */
-bool forms_local(Native *n, const FormsLocal *target);
-bool forms_local_read(Native *n, const FormsLocal *target);
-bool forms_local_write(Native *n, const FormsLocal *target);
-bool forms_local_move(Native *n, const FormsLocal *target);
-
-/** Registers of FormsRank. */
-typedef struct FormsRanks {
-    NativeReg to, lanes, first; /* vector, mask, vector */
-    NativeReg spare, general[2];
-} FormsRanks;
-
-/** In these lanes, to = first + how many of them come before; 'first' is the same in
- *  all. Destroys 'spare', 'general'. */
-typedef void FormsRank(Native *n, const FormsRanks *r);
-/** lanes = those of 'lanes' whose index is not below the 32 bits at 'bound'. */
-typedef void FormsOutside(Native *n, NativeReg lanes, NativeReg index, X86Mem bound,
-                          NativeReg spare);
-/** SCATTER_INC and CHECK (forms_atomic.c). */
-bool forms_increment(Native *n, FormsRank *add_ranks);
-bool forms_check(Native *n, FormsOutside *find_outside);
-
-/** to = from in the lanes of a mask as wide as these, 0 in others. */
-typedef void FormsKeep(Native *n, VarType type, NativeReg to, NativeReg from,
-                       NativeReg lanes);
-/** GATHER_PACKET of 32 and 64 bits (forms_packet.c). */
-bool forms_gather_packet(Native *n, FormsKeep *keep);
+};
 
 /* ---- emit functions. The vector length is that of operand 0. */
 
-/** to = inst(a) */
-bool forms_unary(Native *n, const NativeRow *row);
-/** to = inst(a, immediate param) */
-bool forms_unary_imm(Native *n, const NativeRow *row);
-/** to = inst(a, b); b may be in memory */
-bool forms_binary(Native *n, const NativeRow *row);
-/** The same where the operands may be swapped: the one in memory comes last. */
-bool forms_commute(Native *n, const NativeRow *row);
+/** to = inst(a); inst(a, immediate param) */
+NativeEmit forms_unary, forms_unary_imm;
+/** to = inst(a, b); b may be in memory. The same where the operands may be swapped: the
+ *  one in memory comes last. */
+NativeEmit forms_binary, forms_commute;
 /** to = a * b for 64-bit lanes, if their upper halves are known to be zero. */
 bool forms_multiply_halves(Native *n);
 /** to = inst(a, c) with c the 32-bit (inst for 32-bit lanes) or 64-bit lanes constant
  *  'param', extended with its sign to 64 bits; 'extra' is the width. For sign flips and
  *  the like. */
-bool forms_unary_const(Native *n, const NativeRow *row);
+NativeEmit forms_unary_const;
 /** to = a * b + c; 'inst' is the 231 form, 'extra' the 213 form. */
-bool forms_fma(Native *n, const NativeRow *row);
-/** SCATTER lane by lane: of all types, of sums and the like those that one scalar
- *  instruction can do. */
-bool forms_scatter(Native *n, const NativeRow *row);
-/** SCATTER_PACKET of 32 and 64 bits (forms_packet.c). */
-bool forms_scatter_packet(Native *n, const NativeRow *row);
-/** The same, value by value and lane by lane. False: not for this reduction. */
-bool forms_scatter_each(Native *n);
+NativeEmit forms_fma;
+/** Combine a float with its sign bit, or ('param') with all others; 1 / a: 'inst'
+ *  divides; the value as it is. */
+NativeEmit forms_sign, forms_rcp, forms_same;
+
+/** MIN and MAX of floats, 'inst', if an operand is a literal that allows for one
+ *  instruction; else false, and nothing is emitted. */
+bool forms_choose_literal(Native *n, const NativeRow *row);
+
 /* The same for integers; 'param' has these flags. */
 enum {
     FORMS_WHOLE = 1, /* the instruction cannot broadcast an entry */
     FORMS_EXTEND = 2 /* the result must be extended from its width again */
 };
-bool forms_integer_unary(Native *n, const NativeRow *row);
-bool forms_integer_binary(Native *n, const NativeRow *row);
-bool forms_integer_neg(Native *n, const NativeRow *row);
+NativeEmit forms_integer_unary, forms_integer_binary, forms_integer_neg;
 /** to = a * b + c: 'inst' multiplies, 'extra' adds. */
-bool forms_integer_fma(Native *n, const NativeRow *row);
-/** MUL_HI of 8 and 16 bits: 'inst' multiplies 32 bits, 'extra' shifts by 'param'. */
-bool forms_integer_mul_shift(Native *n, const NativeRow *row);
+NativeEmit forms_integer_fma;
+/** By a literal: 'extra' is the instruction with an immediate. */
+NativeEmit forms_integer_shift;
+/** MUL_HI of 8 and 16 bits: 'inst' multiplies 32 bits, 'extra' shifts by 'param'. Of 32
+ *  bits: 'inst' multiplies. Of 64 bits: 'inst' is AND, 'param' set for signed ones. */
+NativeEmit forms_integer_mul_shift, forms_integer_mul_hi, forms_integer_mul_hi_long;
 /** MUL_WIDE of 32 bits: 'inst' multiplies, 'extra' makes lanes of 64 bits. */
-bool forms_integer_mul_wide(Native *n, const NativeRow *row);
+NativeEmit forms_integer_mul_wide;
 
-/** Combine a float with its sign bit, or ('param') with all others. */
-bool forms_sign(Native *n, const NativeRow *row);
-/** 1 / a: 'inst' divides. */
-bool forms_rcp(Native *n, const NativeRow *row);
-/** The value as it is. */
-bool forms_same(Native *n, const NativeRow *row);
+/** CAST by one instruction; with FORMS_WHOLE one that cannot broadcast. To 8 or 16
+ *  bits. */
+NativeEmit forms_convert, forms_convert_cut;
+/** Float16 -> Float32, and on with 'inst' if there is one; and back. */
+NativeEmit forms_convert_from_half, forms_convert_to_half;
+
+/** GATHER of 8 and 16 bits (forms_memory.c). */
+NativeEmit forms_gather_narrow;
+/** SCATTER lane by lane: of all types, of sums and the like those that one scalar
+ *  instruction can do. */
+NativeEmit forms_scatter;
+/** GATHER_PACKET and SCATTER_PACKET of 32 and 64 bits (forms_packet.c). */
+NativeEmit forms_gather_packet, forms_scatter_packet;
+/** The same scatter, value by value and lane by lane. False: not for this reduction. */
+bool forms_scatter_each(Native *n);
+/** SCATTER_INC and CHECK (forms_atomic.c). */
+NativeEmit forms_increment, forms_check;
+/** LOCAL, LOCAL_READ, LOCAL_WRITE, LOCAL_MOVE (forms_local.c). */
+NativeEmit forms_local, forms_local_read, forms_local_write, forms_local_move;
 
 #endif

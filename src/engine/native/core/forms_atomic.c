@@ -39,8 +39,9 @@ static void increment_singles(Native *n, NativeReg base, NativeReg left, NativeR
     x86_rm(x, X86_VMOVUPS | length, to, results);
 }
 
-bool forms_increment(Native *n, FormsRank *add_ranks)
+bool forms_increment(Native *n, const NativeRow *row)
 {
+    (void) row;
     X86 *x = native_x86(n);
     const NativeTarget *t = n->target;
     X86Form length = forms_length(n, VarTypeUInt32);
@@ -75,7 +76,7 @@ bool forms_increment(Native *n, FormsRank *add_ranks)
     x86_mr(x, X86_LOCK_XADD, x86_at_index(base, entry, 2, 0), count);
     x86_rr(x, X86_VMOVD, all, count);
     x86_rr(x, X86_VPBROADCASTD | length, all, all);
-    add_ranks(n, &(FormsRanks){ to, same, all, rank, { entry, count } });
+    t->add_ranks(n, to, same, all, rank, (NativeReg[]){ entry, count });
     x86_rr(x, X86_TEST, left, left);
     x86_jcc(x, X86_CC_NE, top);
     x86_jmp(x, done);
@@ -103,8 +104,9 @@ static void report(Native *n, X86Mem reports, NativeReg index, NativeReg count,
     x86_mr(x, X86_MOV_ST, place, last);
 }
 
-bool forms_check(Native *n, FormsOutside *find_outside)
+bool forms_check(Native *n, const NativeRow *row)
 {
+    (void) row;
     X86 *x = native_x86(n);
     const NativeTarget *t = n->target;
     uint32_t slot = n->root_program->param_count - 1;
@@ -120,7 +122,7 @@ bool forms_check(Native *n, FormsOutside *find_outside)
     X86Mem bound = at, high = at;
     bound.disp += (int32_t) offsetof(CheckReport, bound);
     high.disp = bound.disp + 4;
-    find_outside(n, wrong, index, bound, spare);
+    t->find_outside(n, wrong, index, bound, spare);
     t->test_masks(n, wrong, wrong, 32);
     x86_jcc(x, X86_CC_E, done);
     x86_mi(x, X86_CMP_I, high, 0);

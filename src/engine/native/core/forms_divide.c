@@ -21,8 +21,7 @@ static uint64_t find_factor(uint32_t d, uint32_t spare, uint32_t *p)
 
 /* Where m would need 33 bits, it is rounded down instead and multiplied with a + 1,
  * which is right with the p that makes m as large as it may be. */
-static void divide_unsigned(Native *n, FormsHighProduct *high_product, NativeReg to,
-                            NativeReg a, uint32_t d)
+static void divide_unsigned(Native *n, NativeReg to, NativeReg a, uint32_t d)
 {
     uint32_t p;
     uint64_t m = find_factor(d, 0, &p);
@@ -32,7 +31,7 @@ static void divide_unsigned(Native *n, FormsHighProduct *high_product, NativeReg
         m = (UINT64_C(1) << (32 + p)) / d;
     }
     NativeOperand factor = native_const(n, 64, m);
-    high_product(n, X86_VPMULUDQ, to, a, factor, factor, down ? m : 0);
+    n->target->high_product(n, X86_VPMULUDQ, to, a, factor, factor, down ? m : 0);
     if (p)
         x86_rri(native_x86(n), X86_VPSRLD_I | forms_length(n, VarTypeUInt32), to, to,
                 (int32_t) p);
@@ -40,8 +39,7 @@ static void divide_unsigned(Native *n, FormsHighProduct *high_product, NativeReg
 
 /* Read as signed, an m with 32 bits is too small by 2^32. Shifts round down; negative
  * quotients get the 1 that is missing for rounding to zero. */
-static void divide_signed(Native *n, FormsHighProduct *high_product, NativeReg to,
-                          NativeReg a, int32_t d)
+static void divide_signed(Native *n, NativeReg to, NativeReg a, int32_t d)
 {
     X86 *x = native_x86(n);
     X86Form length = forms_length(n, VarTypeInt32);
@@ -49,7 +47,7 @@ static void divide_signed(Native *n, FormsHighProduct *high_product, NativeReg t
     uint64_t m = find_factor(d < 0 ? 0 - (uint32_t) d : (uint32_t) d, 1, &p);
     NativeOperand factor = native_const(n, 64, (uint32_t) m);
     NativeReg sign = native_temp(n);
-    high_product(n, X86_VPMULDQ, to, a, factor, factor, 0);
+    n->target->high_product(n, X86_VPMULDQ, to, a, factor, factor, 0);
     if (m >> 31)
         x86_rrr(x, X86_VPADDD | length, to, to, a);
     if (p)
@@ -74,7 +72,16 @@ static void divide_by_power(Native *n, NativeReg to, NativeReg a, uint32_t k,
     x86_rri(x, X86_VPSRAD_I | length, to, to, (int32_t) k);
 }
 
-bool forms_divide_literal(Native *n, FormsHighProduct *high_product)
+void forms_divide_rest(Native *n, NativeReg to, NativeReg a, NativeReg b)
+{
+    X86Form length = forms_length(n, VarTypeInt32);
+    if (native_inst(n)->op != OP_MOD)
+        return;
+    x86_rrr(native_x86(n), X86_VPMULLD | length, to, to, b);
+    x86_rrr(native_x86(n), X86_VPSUBD | length, to, a, to);
+}
+
+bool forms_divide_literal(Native *n)
 {
     uint64_t literal;
     if (!forms_is_literal(n, 1, &literal))
@@ -89,9 +96,9 @@ bool forms_divide_literal(Native *n, FormsHighProduct *high_product)
     if (power)
         divide_by_power(n, to, a, (uint32_t) __builtin_ctz(d), is_signed);
     else if (is_signed)
-        divide_signed(n, high_product, to, a, (int32_t) d);
+        divide_signed(n, to, a, (int32_t) d);
     else
-        divide_unsigned(n, high_product, to, a, d);
+        divide_unsigned(n, to, a, d);
     if (native_inst(n)->op == OP_MOD) {
         X86Form length = forms_length(n, VarTypeInt32);
         forms_rrx(n, X86_VPMULLD | length, to, to, native_const(n, 32, d));

@@ -101,6 +101,106 @@ bool forms_integer_mul_shift(Native *n, const NativeRow *row)
     return true;
 }
 
+/* ---- shifts */
+
+/* VEX shifts a register by an immediate, not what is in memory. */
+static NativeOperand use_shifted(Native *n)
+{
+    if (n->target->broadcasts)
+        return native_use_rm(n, 0);
+    return (NativeOperand){ .kind = NATIVE_IN_REG, .reg = native_use(n, 0) };
+}
+
+/* Left shifts of narrow types go to the top of the lane at once, from where the
+ * extension comes back. */
+static void shift_literal(Native *n, const NativeRow *row, uint32_t count)
+{
+    VarType type = native_type(n, 0);
+    uint32_t above = forms_bits(type) - 8 * type_info[type].size;
+    X86Form length = forms_length(n, type), form = row->extra | length;
+    NativeOperand a = use_shifted(n);
+    if (!(row->param & FORMS_EXTEND)) {
+        NativeReg to = native_result_merged(n, &form);
+        forms_rxi(n, form, to, a, (int32_t) count);
+        return;
+    }
+    NativeReg to = native_result(n);
+    X86Form back = type_info[type].is_signed ? X86_VPSRAD_I : X86_VPSRLD_I;
+    forms_rxi(n, form, to, a, (int32_t) (count + above));
+    forms_shift(n, back | length, to, to, above);
+}
+
+bool forms_integer_shift(Native *n, const NativeRow *row)
+{
+    uint64_t count;
+    if (forms_is_literal(n, 1, &count)) {
+        uint32_t bits = forms_bits(native_type(n, 0));
+        shift_literal(n, row, count < bits ? (uint32_t) count : bits);
+        return true;
+    }
+    return row->param & FORMS_EXTEND ? forms_integer_binary(n, row)
+                                     : forms_binary(n, row);
+}
+
+/* ---- wide products */
+
+/* A literal is the same in odd and even lanes. */
+bool forms_integer_mul_hi(Native *n, const NativeRow *row)
+{
+    uint64_t bits;
+    uint32_t last = !forms_is_literal(n, 0, &bits);
+    NativeReg a = native_use(n, 1 - last);
+    NativeOperand b, b_odd;
+    if (forms_is_literal(n, last, &bits)) {
+        b = b_odd = native_const(n, n->target->broadcasts ? 64 : 32, bits);
+    } else {
+        b = b_odd =
+            (NativeOperand){ .kind = NATIVE_IN_REG, .reg = native_use(n, last) };
+        b_odd.reg = native_temp(n);
+        x86_rr(native_x86(n), X86_VMOVSHDUP | forms_length(n, VarTypeUInt32), b_odd.reg,
+               b.reg);
+    }
+    n->target->high_product(n, row->inst, native_result(n), a, b, b_odd, 0);
+    return true;
+}
+
+/*
+ * 64 x 64 bits in schoolbook manner from halves; no sum overflows:
+ *
+ *     mixed = al * bh + (al * bl >> 32)
+ *     other = ah * bl + low half of mixed
+ *     high  = ah * bh + (mixed >> 32) + (other >> 32)
+ *
+ * Read as unsigned, a negative factor is too large by 2^64: signed results subtract the
+ * other one.
+ */
+bool forms_integer_mul_hi_long(Native *n, const NativeRow *row)
+{
+    X86 *x = native_x86(n);
+    X86Form length = forms_length(n, VarTypeUInt64);
+    NativeReg a = native_use(n, 0), b = native_use(n, 1);
+    NativeReg ah = native_temp(n), bh = native_temp(n);
+    NativeReg mixed = native_temp(n), other = native_temp(n);
+    NativeReg to = native_result_fresh(n);
+    forms_shift(n, X86_VPSRLQ_I | length, ah, a, 32);
+    forms_shift(n, X86_VPSRLQ_I | length, bh, b, 32);
+    x86_rrr(x, X86_VPMULUDQ | length, other, a, b);
+    forms_shift(n, X86_VPSRLQ_I | length, other, other, 32);
+    x86_rrr(x, X86_VPMULUDQ | length, mixed, a, bh);
+    x86_rrr(x, X86_VPADDQ | length, mixed, mixed, other);
+    x86_rrr(x, X86_VPMULUDQ | length, to, ah, bh);
+    x86_rrr(x, X86_VPMULUDQ | length, ah, ah, b);
+    forms_rrx(n, row->inst | length, other, mixed, native_const(n, 64, UINT32_MAX));
+    x86_rrr(x, X86_VPADDQ | length, other, other, ah);
+    forms_shift(n, X86_VPSRLQ_I | length, mixed, mixed, 32);
+    forms_shift(n, X86_VPSRLQ_I | length, other, other, 32);
+    x86_rrr(x, X86_VPADDQ | length, to, to, mixed);
+    x86_rrr(x, X86_VPADDQ | length, to, to, other);
+    if (row->param)
+        n->target->subtract_negative(n, to, a, b);
+    return true;
+}
+
 /* 32 x 32 = 64 bits: 'inst' multiplies the low halves of 64-bit lanes, 'extra' makes
  * those. */
 static NativeOperand use_wide(Native *n, const NativeRow *row, uint32_t k)

@@ -72,17 +72,51 @@ static void end_rows(Native *n, const Array *array, NativeReg at, X86Label top)
     x86_jcc(x, X86_CC_B, top);
 }
 
+/* Masks in registers of their own become vectors, all ones or zeros. */
+static bool is_packed(const Native *n, VarType type)
+{
+    return type == VarTypeBool && n->target->registers[NATIVE_MASK];
+}
+
+/* Operand k in the form that memory has. */
+static NativeReg use_value(Native *n, uint32_t k)
+{
+    if (native_type(n, k) != VarTypeBool)
+        return native_use(n, k);
+    NativeReg mask = native_use_mask(n, k, 32);
+    if (!is_packed(n, VarTypeBool))
+        return mask;
+    NativeReg value = native_temp(n);
+    x86_rr(native_x86(n), X86_VPMOVM2D | forms_length(n, VarTypeBool), value, mask);
+    return value;
+}
+
+/* A register for the result in this form; in the end it becomes the result. */
+static NativeReg take_result(Native *n)
+{
+    return is_packed(n, native_result_type(n)) ? native_temp(n)
+                                               : native_result_mask_fresh(n, 32);
+}
+
+static void finish(Native *n, NativeReg to)
+{
+    if (is_packed(n, native_result_type(n)))
+        x86_rr(native_x86(n), X86_VPMOVD2M | forms_length(n, VarTypeBool),
+               native_result_mask(n, 32), to);
+}
+
 static void store_row(Native *n, const Array *array, X86Mem to, NativeReg value)
 {
     x86_mr(native_x86(n), X86_VMOVUPS_ST | forms_length(n, array->type), to, value);
 }
 
-bool forms_local(Native *n, const FormsLocal *target)
+bool forms_local(Native *n, const NativeRow *row)
 {
+    (void) row;
     Array array = find_array(n, n->result);
     array.offset = n->f->values[n->result].slot = n->local_bytes;
     n->local_bytes += ((array.entries + 1) * array.row + 63) & ~63u;
-    NativeReg value = target->use_value(n, 0), base = use_base(n);
+    NativeReg value = use_value(n, 0), base = use_base(n);
     if (array.entries <= UNROLLED) {
         for (uint32_t i = 0; i < array.entries; ++i)
             store_row(n, &array, row_at(&array, base, i), value);
@@ -104,29 +138,29 @@ static NativeReg use_lanes(Native *n, uint32_t k, VarType type)
     return native_use_mask(n, k, forms_bits(type));
 }
 
-static void move_row(Native *n, const FormsLocal *target, const Array *array,
-                     X86Mem from, X86Mem to, NativeReg lanes, NativeReg row,
-                     NativeReg spare)
+static void move_row(Native *n, const Array *array, X86Mem from, X86Mem to,
+                     NativeReg lanes, NativeReg moved, NativeReg spare)
 {
-    x86_rm(native_x86(n), X86_VMOVUPS | forms_length(n, array->type), row, from);
-    target->store(n, array->type, to, lanes, row, spare);
+    x86_rm(native_x86(n), X86_VMOVUPS | forms_length(n, array->type), moved, from);
+    n->target->local->store(n, array->type, to, lanes, moved, spare);
 }
 
-bool forms_local_move(Native *n, const FormsLocal *target)
+bool forms_local_move(Native *n, const NativeRow *row)
 {
+    (void) row;
     Array to = find_array(n, n->args[0]), from = find_array(n, n->args[1]);
     NativeReg lanes = use_lanes(n, 2, to.type), base = use_base(n);
-    NativeReg row = native_temp(n), spare = native_temp(n);
+    NativeReg moved = native_temp(n), spare = native_temp(n);
     if (to.entries <= UNROLLED) {
         for (uint32_t i = 0; i < to.entries; ++i)
-            move_row(n, target, &to, row_at(&from, base, i), row_at(&to, base, i),
-                     lanes, row, spare);
+            move_row(n, &to, row_at(&from, base, i), row_at(&to, base, i), lanes, moved,
+                     spare);
         return true;
     }
     NativeReg at = native_temp_general(n);
     X86Label top = begin_rows(n, at);
-    move_row(n, target, &to, x86_at_index(base, at, 0, (int32_t) from.offset),
-             x86_at_index(base, at, 0, (int32_t) to.offset), lanes, row, spare);
+    move_row(n, &to, x86_at_index(base, at, 0, (int32_t) from.offset),
+             x86_at_index(base, at, 0, (int32_t) to.offset), lanes, moved, spare);
     end_rows(n, &to, at, top);
     return true;
 }
@@ -166,9 +200,8 @@ static X86Mem find_row(Native *n, const Array *array, NativeReg index, NativeReg
     return x86_at_index(base, entry, 0, (int32_t) array->offset);
 }
 
-static FormsLocalLanes use_entries(Native *n, const FormsLocal *target,
-                                   const Array *array, NativeReg base, uint32_t index,
-                                   NativeReg lanes)
+static FormsLocalLanes use_entries(Native *n, const Array *array, NativeReg base,
+                                   uint32_t index, NativeReg lanes)
 {
     FormsLocalLanes any = { .entry = { .type = array->type,
                                        .base = base,
@@ -181,77 +214,81 @@ static FormsLocalLanes use_entries(Native *n, const FormsLocal *target,
     any.entry.part = native_temp(n);
     any.entry.even = native_temp_general(n);
     any.entry.odd = native_temp_general(n);
-    target->prepare(n, &any);
+    any.inside = native_temp(n);
+    if (n->target->registers[NATIVE_MASK])
+        any.inside_mask = native_temp_mask(n);
     return any;
 }
 
-bool forms_local_read(Native *n, const FormsLocal *target)
+bool forms_local_read(Native *n, const NativeRow *row)
 {
+    (void) row;
     X86 *x = native_x86(n);
     Array array = find_array(n, n->args[0]);
     uint32_t entry = 0;
     IndexKind kind = find_kind(n, &array, 1, &entry);
     if (kind == INDEX_OUTSIDE) {
-        NativeReg to = target->result(n);
+        NativeReg to = take_result(n);
         x86_rrr(x, X86_VPXORD, to, to, to);
-        target->finish(n, to);
+        finish(n, to);
         return true;
     }
     NativeReg base = use_base(n);
     NativeReg lanes = use_lanes(n, 2, array.type);
     if (kind == INDEX_LITERAL) {
-        NativeReg to = target->result(n);
-        target->load(n, array.type, to, lanes, row_at(&array, base, entry));
-        target->finish(n, to);
+        NativeReg to = take_result(n);
+        n->target->local->load(n, array.type, to, lanes, row_at(&array, base, entry));
+        finish(n, to);
         return true;
     }
-    FormsLocalLanes any = use_entries(n, target, &array, base, 1, lanes);
-    NativeReg to = target->result(n);
+    FormsLocalLanes any = use_entries(n, &array, base, 1, lanes);
+    NativeReg to = take_result(n);
     X86Label apart = x86_label(x), done = x86_label(x);
     if (kind == INDEX_ANY) {
-        target->agree(n, &any);
+        n->target->local->agree(n, &any);
         x86_jcc(x, X86_CC_NE, apart);
     }
     x86_rrr(x, X86_VPXORD, to, to, to);
     X86Mem from = find_row(n, &array, any.entry.index, base, any.entry.even, done);
-    target->load(n, array.type, to, lanes, from);
+    n->target->local->load(n, array.type, to, lanes, from);
     if (kind == INDEX_ANY) {
         x86_jmp(x, done);
         x86_bind(x, apart);
-        target->gather(n, &any, to);
+        n->target->local->gather(n, &any, to);
     }
     x86_bind(x, done);
-    target->finish(n, to);
+    finish(n, to);
     return true;
 }
 
-bool forms_local_write(Native *n, const FormsLocal *target)
+bool forms_local_write(Native *n, const NativeRow *row)
 {
+    (void) row;
     X86 *x = native_x86(n);
     Array array = find_array(n, n->args[0]);
     uint32_t entry = 0;
     IndexKind kind = find_kind(n, &array, 2, &entry);
     if (kind == INDEX_OUTSIDE)
         return true;
-    NativeReg value = target->use_value(n, 1), base = use_base(n);
+    NativeReg value = use_value(n, 1), base = use_base(n);
     NativeReg lanes = use_lanes(n, 3, array.type);
     if (kind == INDEX_LITERAL) {
-        target->store(n, array.type, row_at(&array, base, entry), lanes, value,
-                      native_temp(n));
+        n->target->local->store(n, array.type, row_at(&array, base, entry), lanes,
+                                value, native_temp(n));
         return true;
     }
-    FormsLocalLanes any = use_entries(n, target, &array, base, 2, lanes);
+    FormsLocalLanes any = use_entries(n, &array, base, 2, lanes);
     X86Label apart = x86_label(x), done = x86_label(x);
     if (kind == INDEX_ANY) {
-        target->agree(n, &any);
+        n->target->local->agree(n, &any);
         x86_jcc(x, X86_CC_NE, apart);
     }
     X86Mem to = find_row(n, &array, any.entry.index, base, any.entry.even, done);
-    target->store(n, array.type, to, lanes, value, any.entry.part);
+    n->target->local->store(n, array.type, to, lanes, value, any.entry.part);
     if (kind == INDEX_ANY) {
         x86_jmp(x, done);
         x86_bind(x, apart);
-        target->scatter(n, &any, value);
+        n->target->local->scatter(n, &any, value);
     }
     x86_bind(x, done);
     return true;

@@ -32,7 +32,6 @@ typedef struct Packet {
     NativeOperand stash;   /* numbers of the packets' first entries */
     FormsEntries alone;    /* for items that are loaded alone */
     NativeReg active;
-    FormsKeep *keep;
 } Packet;
 
 static bool is_wide(const Packet *p)
@@ -54,6 +53,7 @@ static NativeReg take(Native *n)
 static void release_operands(Native *n)
 {
     n->files[NATIVE_VECTOR].pinned = n->temps[NATIVE_VECTOR];
+    n->keeps_operands = false;
 }
 
 /* The register holds item k. As there may be more items than registers, it may be
@@ -61,7 +61,7 @@ static void release_operands(Native *n)
 static void finish(Native *n, const Packet *p, uint32_t k, NativeReg reg)
 {
     if (is_used(n, p->items[k])) {
-        p->keep(n, p->type, reg, reg, p->active);
+        n->target->keep(n, p->type, reg, reg, p->active);
         native_alloc_bind(n, p->items[k], reg);
         n->files[NATIVE_VECTOR].pinned &= ~(1u << reg);
     } else {
@@ -206,8 +206,9 @@ static NativeReg use_base(Native *n, NativeReg active)
     return base;
 }
 
-bool forms_gather_packet(Native *n, FormsKeep *keep)
+bool forms_gather_packet(Native *n, const NativeRow *row)
 {
+    (void) row;
     VarType type = native_result_type(n);
     uint32_t count = native_inst(n)->aux, together = forms_bits(type) == 64 ? 2 : 4;
     NativeReg index = native_use(n, 1), active = native_use_active(n, 2, 32);
@@ -218,10 +219,9 @@ bool forms_gather_packet(Native *n, FormsKeep *keep)
                  .base = base,
                  .entry = native_temp_general(n),
                  .stash = native_stash(n),
-                 .active = active,
-                 .keep = keep };
+                 .active = active };
     X86Form length = forms_length(n, VarTypeUInt32);
-    keep(n, VarTypeUInt32, first, index, active);
+    n->target->keep(n, VarTypeUInt32, first, index, active);
     forms_shift(n, X86_VPSLLD_I | length, first, first,
                 (uint32_t) __builtin_ctz(count));
     x86_mr(native_x86(n), X86_VMOVUPS_ST | length, forms_mem(p.stash), first);

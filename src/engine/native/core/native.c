@@ -10,6 +10,7 @@
  */
 #include "engine/native/core/native_engine.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -116,16 +117,75 @@ static bool supports(Op op, VarType type, VarType operand)
 
 /* ---- compile */
 
-static void end_compile(Native *n)
+/* What a compile wrote to is kept for the next one, if that is not too much: the first
+ * touch of a page takes as long as the code of a dozen operations. Threads that compile
+ * at the same time have memory of their own. */
+static _Atomic(Native *) kept;
+enum { MOST_KEPT = 1 << 22 /* bytes */ };
+
+/* All but the memory that the next one may use. */
+static void reset(Native *n)
 {
-    x86_free(&n->x);
-    native_operand_free(n);
     alloc_free(n->free_slots);
     alloc_free(n->helpers);
     alloc_free(n->snapshots);
     alloc_free(n->entries);
     alloc_free(n->streams);
     alloc_free(n->notes);
+    alloc_free(n->vectors);
+    x86_reset(&n->x);
+    n->x.listing = NULL;
+    n->x.copies = (X86Copies){ 0 };
+    *n = (Native){ .x = n->x,
+                   .plan = n->plan,
+                   .plan_size = n->plan_size,
+                   .pool = n->pool,
+                   .pool_capacity = n->pool_capacity };
+}
+
+static void release_context(Native *n)
+{
+    if (!n)
+        return;
+    x86_free(&n->x);
+    alloc_free(n->plan);
+    alloc_free(n->pool);
+    alloc_free(n);
+}
+
+static Native *begin_compile(void)
+{
+    Native *n = atomic_exchange_explicit(&kept, NULL, memory_order_acquire);
+    if (n)
+        return n;
+    n = alloc_zero(1, sizeof *n);
+    if (n)
+        x86_init(&n->x);
+    return n;
+}
+
+static void end_compile(Native *n)
+{
+    reset(n);
+    bool keep = n->plan_size + n->pool_capacity + x86_capacity(&n->x) <= MOST_KEPT;
+#if defined(JIT_HOSTILE)
+    keep = false; /* so that each run asks for the same */
+#endif
+    if (keep)
+        n = atomic_exchange_explicit(&kept, n, memory_order_acq_rel);
+    release_context(n);
+}
+
+void *native_take_plan(Native *n, size_t size)
+{
+    if (size > n->plan_size) {
+        alloc_free(n->plan);
+        n->plan_size = 0;
+        TRY(n->plan = alloc_get(size), NULL);
+        n->plan_size = size;
+        alloc_touch(n->plan, size);
+    }
+    return n->plan;
 }
 
 static void emit_function(Native *n, const Program *program, uint32_t self)
@@ -154,6 +214,7 @@ static bool try_generate(Native *n, const Program *program)
     n->copies = 1;
     n->general_free = GENERAL;
     n->hoisted_all = true;
+    n->may_last = program_may_last(program);
     native_dispatch_choose(n);
     n->entries = alloc_get((program->callable_count + 1u) * sizeof(X86Label));
     n->streams = alloc_zero(program->param_count + 1u, sizeof(uint8_t));
@@ -174,9 +235,8 @@ static bool generate(Native *n, const Program *program)
     bool ok = try_generate(n, program);
     while (n->x.copies.refused) {
         uint32_t most = n->copies / 2;
-        end_compile(n);
-        *n = (Native){ .most_copies = most };
-        x86_init(&n->x);
+        reset(n);
+        n->most_copies = most;
         if (listing)
             x86_listing_free(listing);
         n->x.listing = listing;
@@ -271,24 +331,25 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
 }
 
 static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
-                   uint32_t end, uint32_t worker, void *scratch);
+                   uint32_t end, uint32_t worker, uint32_t requests, void *scratch);
 
 static Code *compile(const Program *program, const CodeSpec *spec)
 {
     TRY(available(), NULL);
-    Native n = { .many_lanes = spec->many_lanes };
-    x86_init(&n.x);
+    Native *n = begin_compile();
+    TRY(n, NULL);
+    n->many_lanes = spec->many_lanes;
     EngineCode *code = NULL;
-    if (generate(&n, program))
+    if (generate(n, program))
         code = alloc_zero(1, sizeof *code);
     if (code) {
         code->cpu = (CpuCode){ .code = { 1, release }, .run = launch };
-        if (!make_code(code, &n, program, spec->hash)) {
+        if (!make_code(code, n, program, spec->hash)) {
             release(&code->cpu.code);
             code = NULL;
         }
     }
-    end_compile(&n);
+    end_compile(n);
     return code ? &code->cpu.code : NULL;
 }
 
@@ -326,15 +387,16 @@ static void write_listing(const Native *n, const Program *program, Text *out)
 static bool write_ir(const Program *program, const CodeSpec *spec, Text *out)
 {
     TRY(available(), false);
-    Native n = { .many_lanes = spec->many_lanes };
+    Native *n = begin_compile();
+    TRY(n, false);
+    n->many_lanes = spec->many_lanes;
     X86Listing listing = { 0 };
-    x86_init(&n.x);
-    n.x.listing = &listing;
-    bool ok = generate(&n, program) && text_get(&listing.text);
+    n->x.listing = &listing;
+    bool ok = generate(n, program) && text_get(&listing.text);
     if (ok)
-        write_listing(&n, program, out);
+        write_listing(n, program, out);
     x86_listing_free(&listing);
-    end_compile(&n);
+    end_compile(n);
     return ok && text_get(out);
 }
 
@@ -420,13 +482,14 @@ static void launch_tail(const EngineCode *code, const uint64_t *args, uint32_t b
 }
 
 static void launch(const CpuCode *cpu, const uint64_t *args, uint32_t begin,
-                   uint32_t end, uint32_t worker, void *scratch)
+                   uint32_t end, uint32_t worker, uint32_t requests, void *scratch)
 {
     const EngineCode *code = (const EngineCode *) (const void *) cpu;
     if (begin >= end)
         return;
     NativeFrame *frame = scratch;
     begin_frame(code, frame, args, worker);
+    frame->interrupt = (Interrupt){ &interrupt_count, requests };
     uint32_t step = code->lanes * code->packets;
     uint32_t whole = begin + (end - begin) / step * step;
     if (whole > begin) {

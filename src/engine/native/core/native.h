@@ -111,10 +111,12 @@ typedef struct NativeRegion {
 typedef struct NativeFunction {
     const Program *program;
     uint32_t self;  /* position in callables[], PROGRAM_NONE for the root */
-    uint32_t *root; /* by position: number of the value */
-    NativeValue *values; /* and one behind them for operands that are missing */
+    /* By position: number of the value. Behind the last one, of that which stands for
+     * operands that are missing, the last of values[]. */
+    uint32_t *root;
+    NativeValue *values;
     uint32_t value_count;
-    uint32_t valid; /* number of the value VALID */
+    uint32_t valid; /* number of the value VALID; that of instructions */
     NativeStep *steps;
     uint32_t step_begin, step_end; /* those that there are */
     uint32_t packet;               /* first step of the loop over packets */
@@ -134,6 +136,15 @@ typedef struct NativeFunction {
     bool single;       /* has steps that cannot be copied (native_flow.c) */
 } NativeFunction;
 
+/** Number of the value that is operand k of an instruction with a short list, or of the
+ *  one that stands for operands that are missing: nobody could predict a branch. */
+static inline uint32_t native_short_operand(const NativeFunction *f, const Inst *inst,
+                                            uint32_t k)
+{
+    uint32_t arg = inst->arg[k], missing = k >= inst->count;
+    return f->root[arg ^ ((arg ^ f->valid) & -missing)];
+}
+
 /** Masks of a region: lanes of the iteration or of the true side; lanes of the body or
  *  the false side. */
 static inline uint32_t native_region_mask(const NativeFunction *f, uint32_t region,
@@ -149,12 +160,11 @@ static inline uint32_t native_region_incoming(const NativeFunction *f,
     return f->valid + 1 + 2 * f->program->region_count + own->carried + k;
 }
 
-enum { NATIVE_REGISTERS = 32, NATIVE_FILES = 2 /* vectors, masks */ };
+enum { NATIVE_FILES = 2 /* vectors, masks */ };
 
 typedef struct NativeFile {
     uint32_t all, free, pinned; /* sets of registers */
-    /* Values, NATIVE_NO_VALUE; and one behind them that stands for no register. */
-    uint32_t owner[NATIVE_REGISTERS + 1];
+    uint32_t owner[NATIVE_NO_REG + 1]; /* values, NATIVE_NO_VALUE */
 } NativeFile;
 
 /** What was in the registers at some point of the code. */
@@ -179,6 +189,8 @@ enum { NATIVE_HOISTED = 6 /* most array addresses kept in registers */ };
 
 struct Native {
     X86 x; /* first: native_x86() */
+    void *plan; /* arrays of the NativeFunction */
+    size_t plan_size;
     const NativeTarget *target;
     const LaneTable *lanes_table;
     const Program *root_program;
@@ -195,6 +207,7 @@ struct Native {
     const uint32_t *args;              /* positions of its operands */
     const uint32_t *args_next;         /* where they are needed next */
     uint32_t operand[NATIVE_OPERANDS]; /* numbers of the values of the first ones */
+    bool keeps_operands; /* those, of which there are INST_ARGS, stay in registers */
     uint32_t step;
     uint32_t result; /* number of its value */
     NativeReg result_reg;
@@ -235,6 +248,8 @@ struct Native {
     uint32_t area_most;   /* ... and the size that it needs */
     uint32_t outputs; /* vector registers in which callables keep their first outputs */
     X86Label *entries; /* of callables */
+    X86Label left;     /* the end of the kernel, for who leaves a loop early */
+    bool may_last;     /* are there loops? */
     bool keep_uniform; /* uniform values stay in registers for all packets */
 
     struct NativeNote *notes; /* if x.listing is set */
@@ -247,6 +262,12 @@ typedef struct NativeNote {
     uint32_t at;   /* instruction */
     uint32_t self; /* callable or PROGRAM_NONE */
 } NativeNote;
+
+/* ---- native.c */
+
+/** Memory for the arrays of a NativeFunction, of which there is one at a time. NULL:
+ *  out of memory. */
+void *native_take_plan(Native *n, size_t size);
 
 /* ---- native_build.c */
 
@@ -356,7 +377,18 @@ void native_alloc_flush(Native *n);
 /** Place of a value's spill slot, which it gets now if it has none. */
 NativeOperand native_alloc_slot(Native *n, uint32_t value);
 /** End of a step: nothing is pinned, temporaries are free. */
-void native_alloc_unpin(Native *n);
+static inline void native_alloc_unpin(Native *n)
+{
+    for (uint32_t class = 0; class < NATIVE_FILES; ++class) {
+        n->files[class].free |= n->temps[class];
+        n->files[class].pinned = 0;
+        n->temps[class] = 0;
+    }
+    n->keeps_operands = false;
+    n->general_free |= n->temps[NATIVE_GENERAL];
+    n->temps[NATIVE_GENERAL] = 0;
+}
+
 /** Bits of a literal, extended to its lanes; masks: 0 or 1. */
 uint64_t native_alloc_literal(const Native *n, uint32_t value);
 
@@ -390,14 +422,8 @@ bool native_is_half(const NativeFunction *f, uint32_t at);
 /** The value in a register of its own ('only': which may be its own one), which becomes
  *  that of the result. */
 void native_operand_take_over(Native *n, uint32_t value, bool only);
-/** Operands of a step with few of them are noted; then native_use...() work. */
-void native_operand_begin(Native *n, uint32_t step);
-/** The result is bound, operands that end here are released. */
-void native_operand_end(Native *n);
 /** Place in the pool of a constant for all lanes of 32 or 64 bits. */
 uint32_t native_operand_constant(Native *n, uint32_t bits, uint64_t value);
-/** Release constants so far. */
-void native_operand_free(Native *n);
 
 /* ---- native_merge.c */
 
@@ -418,8 +444,6 @@ void native_flow_function(Native *n, NativeFunction *f);
 uint32_t native_copies_choose(const Native *n);
 /** Can that depend on how many lanes there are? Engine.heeds_lanes. */
 bool native_copies_heed_lanes(const Program *program);
-/** Are there loops, which want registers for their states? */
-bool native_copies_has_loops(const Program *p);
 
 /* ---- native_call.c */
 
@@ -489,6 +513,9 @@ void native_memory_choose(Native *n);
 /** Entry into the root's code, begin and end of its loop, and the way out. */
 void native_memory_enter(Native *n);
 void native_memory_loop(Native *n, X86Label top);
+/** The back edge of a loop of the Program: to 'top', unless somebody wants the kernel
+ *  to stop. From callables, too. */
+void native_memory_loop_back(Native *n, X86Label top);
 void native_memory_leave(Native *n);
 /** Write the hoisted addresses into their registers. */
 void native_memory_hoist(Native *n);
@@ -496,6 +523,14 @@ void native_memory_hoist(Native *n);
 NativeOperand native_memory_slot(const Native *n, uint32_t slot);
 NativeOperand native_memory_frame(const Native *n, size_t offset);
 NativeOperand native_memory_pool(const Native *n, uint32_t place);
+/** Copy between two registers of a class ('bytes' of a vector); write one to a spill
+ *  slot, read it back. */
+void native_memory_move(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
+                        NativeReg from);
+void native_memory_spill(Native *n, NativeClass class, uint32_t bytes, NativeOperand to,
+                         NativeReg from);
+void native_memory_reload(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
+                          NativeOperand from);
 /** The packet's entries of an array of the launch. */
 NativeOperand native_memory_array(Native *n, uint32_t slot, VarType type);
 /** Entries of an array of the launch that a packet so many lanes further will load, or

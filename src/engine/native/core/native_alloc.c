@@ -75,8 +75,8 @@ void native_alloc_begin(Native *n)
 static void store(Native *n, uint32_t value)
 {
     NativeValue *v = &n->values[value];
-    n->target->spill(n, (NativeClass) v->class, native_value_bytes(n, v),
-                     native_alloc_slot(n, value), v->reg);
+    native_memory_spill(n, (NativeClass) v->class, native_value_bytes(n, v),
+                        native_alloc_slot(n, value), v->reg);
     v->flags |= NATIVE_CLEAN;
 }
 
@@ -94,12 +94,24 @@ static uint64_t distance(const Native *n, uint32_t value)
     return native_is_clean(v) ? 2 * steps : steps;
 }
 
+/* Registers that must stay as they are in this step. */
+static uint32_t find_kept(const Native *n, NativeClass class)
+{
+    uint32_t kept = n->files[class].pinned;
+    for (uint32_t k = 0; k < INST_ARGS && n->keeps_operands; ++k) {
+        const NativeValue *v = &n->values[n->operand[k]];
+        if (v->class == class && v->reg != NATIVE_NO_REG)
+            kept |= 1u << v->reg;
+    }
+    return kept;
+}
+
 NativeReg native_alloc_evict(Native *n, NativeClass class)
 {
     NativeFile *file = &n->files[class];
     NativeReg best = NATIVE_NO_REG;
     uint64_t furthest = 0;
-    for (uint32_t set = file->all & ~file->pinned; set; set &= set - 1) {
+    for (uint32_t set = file->all & ~find_kept(n, class); set; set &= set - 1) {
         NativeReg reg = (NativeReg) __builtin_ctz(set);
         uint64_t far = distance(n, file->owner[reg]);
         if (best == NATIVE_NO_REG || far > furthest) {
@@ -174,8 +186,8 @@ static void fill(Native *n, uint32_t value, NativeReg reg)
     uint32_t bytes = native_value_bytes(n, v);
     switch ((NativeSource) v->source) {
     case NATIVE_COMPUTED:
-        t->reload(n, (NativeClass) v->class, bytes, reg,
-                  native_memory_slot(n, v->slot));
+        native_memory_reload(n, (NativeClass) v->class, bytes, reg,
+                             native_memory_slot(n, v->slot));
         break;
     case NATIVE_LITERAL:
         if (type == VarTypeBool)
@@ -193,11 +205,12 @@ static void fill(Native *n, uint32_t value, NativeReg reg)
         fill_counter(n, reg);
         break;
     case NATIVE_ARG:
-        t->reload(n, (NativeClass) v->class, bytes, reg,
-                  native_dispatch_arg(n, inst->aux));
+        native_memory_reload(n, (NativeClass) v->class, bytes, reg,
+                             native_dispatch_arg(n, inst->aux));
         break;
     case NATIVE_VALID:
-        t->reload(n, (NativeClass) v->class, bytes, reg, valid_place(n, v->bits));
+        native_memory_reload(n, (NativeClass) v->class, bytes, reg,
+                             valid_place(n, v->bits));
         break;
     }
 }
@@ -300,15 +313,4 @@ void native_alloc_flush(Native *n)
             native_alloc_drop(n, value);
         }
     }
-}
-
-void native_alloc_unpin(Native *n)
-{
-    for (uint32_t class = 0; class < NATIVE_FILES; ++class) {
-        n->files[class].free |= n->temps[class];
-        n->files[class].pinned = 0;
-        n->temps[class] = 0;
-    }
-    n->general_free |= n->temps[NATIVE_GENERAL];
-    n->temps[NATIVE_GENERAL] = 0;
 }

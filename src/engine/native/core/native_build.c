@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/vec.h"
 #include "engine/native/core/native.h"
 
@@ -42,6 +43,7 @@ typedef struct Builder {
     uint32_t *uniform; /* uniform steps, the last one first */
     uint32_t uniform_count, uniform_capacity;
     Backward now;         /* while steps are made */
+    uint32_t candidates;  /* instructions that may be steps, in steps[] */
     uint8_t single;       /* is there an operation that cannot be copied? */
     bool pointers;        /* parameters that are pointers may have to be computed */
     bool renamed;         /* may a value have another number than its position? */
@@ -60,12 +62,6 @@ enum { SPECIAL = 1 };
      : (op) == OP_COUNTER                       ? NATIVE_COUNTER \
      : (op) == OP_ARG                           ? NATIVE_ARG \
                                                 : NATIVE_COMPUTED)
-
-static const uint8_t op_source[OP_COUNT] = {
-#define OP(name, text, arity, operands, result, flags) [OP_##name] = SOURCE(OP_##name),
-#include "ir/ops.def"
-#undef OP
-};
 
 /* Operations that need more than the tables say. */
 static const uint8_t op_special[OP_COUNT] = {
@@ -91,15 +87,18 @@ static const uint8_t op_single[OP_COUNT] = {
 #undef OP
 };
 
-/* By operation: flags of the value, before anybody needs it. */
-static const uint16_t op_flags[OP_COUNT] = {
-#define OP(name, text, arity, operands, result, flags) \
-    [OP_##name] = \
-        (SOURCE(OP_##name) == NATIVE_COMPUTED ? NATIVE_STEP : 0) | \
-        ((flags) &F_EFFECT ? NATIVE_EFFECT : 0) | \
-        (SINGLE(OP_##name, flags) || MARK(OP_##name) ? NATIVE_ODD : 0),
+/* By operation: source and flags of the value, before anybody needs it. What follows
+ * from its type is added to that. */
+static const NativeValue op_value[OP_COUNT] = {
+#define IF(test, flag) ((test) ? NATIVE_##flag : 0)
+#define OP(name, text, arity, operands, result, flags_) \
+    [OP_##name] = { .source = SOURCE(OP_##name), \
+                    .flags = IF(SOURCE(OP_##name) == NATIVE_COMPUTED, STEP) | \
+                             IF((flags_) &F_EFFECT, EFFECT) | \
+                             IF(SINGLE(OP_##name, flags_) || MARK(OP_##name), ODD) },
 #include "ir/ops.def"
 #undef OP
+#undef IF
 };
 
 enum {
@@ -417,12 +416,25 @@ static uint32_t find_result_path(const Builder *b, uint32_t at)
     return one > other ? one : other;
 }
 
+/* The bits of both, of which one has zeros where the other one has not. */
+static inline void join(NativeValue *to, const NativeValue *a, const NativeValue *b)
+{
+    uint64_t x[2], y[2];
+    _Static_assert(sizeof *to == sizeof x, "two words");
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    x[0] |= y[0];
+    x[1] |= y[1];
+    memcpy(to, x, sizeof x);
+}
+
+/* Those that make_steps() has to look at are collected as steps. */
 static void number_values(Builder *b)
 {
     const Program *p = b->p;
     NativeFunction *f = b->f;
     NativeValue by_type[VarTypeCount], *values = f->values;
-    uint32_t *path = b->path, *root = f->root, height = 0;
+    uint32_t *path = b->path, *root = f->root, height = 0, count = 0;
     uint32_t uniform = f->self == PROGRAM_NONE ? INST_UNIFORM : 0;
     for (uint32_t type = 0; type < VarTypeCount; ++type)
         by_type[type] = make_value(b->n, (VarType) type, NATIVE_COMPUTED, 0);
@@ -432,25 +444,27 @@ static void number_values(Builder *b)
     for (uint32_t at = 0; at < p->inst_count; ++at) {
         const Inst *inst = &p->insts[at];
         NativeValue *v = &values[at];
-        uint32_t flags = op_flags[inst->op];
-        uint32_t odd = ((flags & NATIVE_STEP) != 0) & inst->flags & uniform;
-        *v = by_type[inst->type];
-        v->source = op_source[inst->op];
-        v->flags = (uint16_t) (flags | odd * NATIVE_ODD);
+        join(v, &by_type[inst->type], &op_value[inst->op]);
+        uint32_t odd = (v->flags / NATIVE_STEP) & inst->flags & uniform;
+        v->flags |= (uint16_t) (odd * NATIVE_ODD);
         root[at] = at;
         if (op_special[inst->op])
             number_special(b, at);
         path[at] = inst->op == OP_RESULT ? find_result_path(b, at)
                                          : find_path(p, inst, v->flags, path);
         height = path[at] > height ? path[at] : height;
+        f->steps[count].at = at;
+        count += (v->flags & (NATIVE_STEP | NATIVE_ODD | NATIVE_EFFECT)) != 0;
     }
     f->height = height;
+    b->candidates = count;
     if (b->folds)
         fold(b);
     for (uint32_t v = f->valid; v < f->value_count; ++v)
         f->values[v] =
             make_value(b->n, VarTypeBool,
                        v == f->valid ? NATIVE_VALID : NATIVE_COMPUTED, NATIVE_LIVE);
+    root[p->inst_count] = f->value_count;
     f->values[f->value_count] = (NativeValue){ .slot = NATIVE_NO_SLOT,
                                                .reg = NATIVE_NO_REG,
                                                .class = NATIVE_CLASSES };
@@ -591,8 +605,12 @@ static void note_regions(Builder *b)
 
 static inline bool occupies(const NativeValue *v)
 {
+    uint16_t both;
     _Static_assert(!NATIVE_COMPUTED && !NATIVE_VECTOR, "both are 0");
-    return !(v->source | v->class);
+    _Static_assert(offsetof(NativeValue, source) == offsetof(NativeValue, class) + 1,
+                   "they are side by side");
+    memcpy(&both, &v->class, sizeof both);
+    return both == 0;
 }
 
 static inline void use(Backward *now, NativeValue *v, uint32_t step)
@@ -768,40 +786,39 @@ static uint32_t make_any(Builder *b, uint32_t at, uint32_t step)
 
 /* The same for most instructions, those that are not odd: without branches. There
  * are always three operands, of which those that are missing are the value behind the
- * last one; an instruction that is no step writes its step, too, but does not keep it.
- * The last operand first: where an operand occurs twice, the first one is needed next
- * in this step, and the last one in a later one. */
-static inline uint32_t make_plain(const Builder *b, Backward *now, uint32_t at,
-                                  uint32_t step)
+ * last one. The last operand first: where an operand occurs twice, the first one is
+ * needed next in this step, and the last one in a later one. */
+static inline void make_plain(const Builder *b, Backward *now, uint32_t at,
+                              uint32_t step)
 {
     const NativeFunction *f = b->f;
     const Inst *inst = &b->p->insts[at];
-    const uint32_t *root = f->root;
-    NativeStep *s = &f->steps[step - 1];
-    NativeValue *values = f->values, *own = &values[at];
-    uint32_t none = f->value_count, count = inst->count;
-    uint32_t is_step = (own->flags & NATIVE_STEP) != 0;
+    NativeValue *values = f->values;
+    NativeValue *third = &values[native_short_operand(f, inst, 2)];
+    NativeValue *second = &values[native_short_operand(f, inst, 1)];
+    NativeValue *first = &values[native_short_operand(f, inst, 0)];
+    NativeStep *s = &f->steps[step];
     s->at = at;
-    if (b->renamed | b->pointers)
-        mark_operands(b, inst);
-    kill(now, own);
-    for (uint32_t k = INST_ARGS; k-- > 0;) {
-        uint32_t value = root[inst->arg[k]], missing = k >= count;
-        NativeValue *v = &values[value ^ ((value ^ none) & -missing)];
-        s->next[k] = v->next;
-        use(now, v, step - 1);
-    }
+    kill(now, &values[at]);
+    s->next[2] = third->next;
+    use(now, third, step);
+    s->next[1] = second->next;
+    use(now, second, step);
+    s->next[0] = first->next;
+    use(now, first, step);
     now->most = now->alive > now->most ? now->alive : now->most;
-    return step - is_step;
 }
 
+/* Steps are written behind what is left of the candidates. */
 static void make_steps(Builder *b)
 {
     const Program *p = b->p;
     NativeFunction *f = b->f;
     uint32_t step = f->step_end = p->inst_count;
+    bool masks = b->n->target->registers[NATIVE_MASK];
     Backward now = { 0 };
-    for (uint32_t at = p->inst_count; at-- > 0;) {
+    for (uint32_t i = b->candidates; i-- > 0;) {
+        uint32_t at = f->steps[i].at;
         const Inst *inst = &p->insts[at];
         uint16_t flags = f->values[at].flags;
         bool used = f->values[at].next != NATIVE_NEVER;
@@ -811,11 +828,13 @@ static void make_steps(Builder *b)
             b->now = now;
             step = make_any(b, at, step);
             now = b->now;
-        } else {
-            if (inst->type == VarTypeBool)
-                note_masks(b, inst);
-            step = make_plain(b, &now, at, step);
+            continue;
         }
+        if (masks && inst->type == VarTypeBool)
+            note_masks(b, inst);
+        if (b->renamed | b->pointers)
+            mark_operands(b, inst);
+        make_plain(b, &now, at, --step);
     }
     f->packet = step;
     f->pressure = now.most;
@@ -828,67 +847,80 @@ static void make_steps(Builder *b)
 
 /* ---- all together */
 
-/* Memory that will be written whole. */
-static void *get_array(uint32_t count, size_t size)
+/* A stretch of memory for an array behind others. */
+static size_t add_array(size_t *size, size_t count, size_t entry)
 {
-    void *array = alloc_get(count * size);
-    if (array)
-        alloc_touch(array, count * size);
-    return array;
+    size_t at = *size;
+    *size = (at + count * entry + 7) & ~(size_t) 7;
+    return at;
+}
+
+/* All arrays whose sizes are known are one piece of memory, which stays for the next
+ * function and the next kernel. */
+static bool lay_out(Builder *b, uint32_t carried)
+{
+    enum { NONE = 1 /* more, for what is missing */ };
+    NativeFunction *f = b->f;
+    const Program *p = b->p;
+    bool regions = p->region_count;
+    size_t size = 0, insts = (size_t) p->inst_count + NONE;
+    size_t values = add_array(&size, f->value_count + (size_t) NONE, sizeof *f->values);
+    size_t steps = add_array(&size, insts, sizeof *f->steps);
+    size_t root = add_array(&size, insts, sizeof *f->root);
+    size_t path = add_array(&size, insts, sizeof *b->path);
+    size_t next = add_array(&size, p->extra_count, sizeof *f->extra_next);
+    size_t numbers = add_array(&size, carried, sizeof *f->carried);
+    size_t region = add_array(&size, p->region_count, sizeof *f->regions);
+    size_t open = add_array(&size, p->region_count, sizeof *b->open);
+    size_t base = add_array(&size, p->region_count, sizeof *b->outside_base);
+    size_t seen = add_array(&size, regions ? f->value_count : 0, sizeof *b->seen);
+    uint8_t *plan = native_take_plan(b->n, size);
+    TRY(plan, false);
+    f->values = (NativeValue *) (void *) (plan + values);
+    f->steps = (NativeStep *) (void *) (plan + steps);
+    f->root = (uint32_t *) (void *) (plan + root);
+    b->path = (uint32_t *) (void *) (plan + path);
+    f->extra_next = (uint32_t *) (void *) (plan + next);
+    f->carried = (uint32_t *) (void *) (plan + numbers);
+    f->regions = (NativeRegion *) (void *) (plan + region);
+    b->open = (uint32_t *) (void *) (plan + open);
+    b->outside_base = (uint32_t *) (void *) (plan + base);
+    b->seen = (uint32_t *) (void *) (plan + seen);
+    memset(plan + region, 0, open - region);
+    memset(plan + seen, 0, size - seen);
+    return true;
 }
 
 bool native_build(Native *n, NativeFunction *f, const Program *p, uint32_t self)
 {
-    Builder b = { .n = n, .f = f, .p = p, .pointers = !n->target->broadcasts,
-                  .renamed = p->region_count != 0 };
+    Builder b = { .n = n, .f = f, .p = p, .renamed = p->region_count != 0 };
+    const Program *root = n->root_program;
+    for (uint32_t i = 0; i < root->param_count && !n->target->broadcasts; ++i)
+        b.pointers |= root->params[i].kind == PARAM_POINTER ||
+                      root->params[i].type == VarTypePointer;
     f->program = p;
     f->self = self;
     f->valid = p->inst_count;
     uint32_t carried = 0;
     for (uint32_t i = 0; i < p->region_count; ++i)
-        carried += program_result_count(p, n->root_program, &p->regions[i]);
+        carried += program_result_count(p, root, &p->regions[i]);
     f->value_count = p->inst_count + 1 + 2 * p->region_count + carried;
-    f->root = get_array(p->inst_count + 1u, sizeof(uint32_t));
-    f->values = get_array(f->value_count + 1u, sizeof(NativeValue));
-    f->steps = get_array(p->inst_count + 1u, sizeof(NativeStep));
-    f->extra_next = alloc_get((p->extra_count + 1u) * sizeof(uint32_t));
-    f->regions = alloc_zero(p->region_count + 1u, sizeof(NativeRegion));
-    f->carried = alloc_get((carried + 1u) * sizeof(uint32_t));
-    b.path = get_array(p->inst_count + 1u, sizeof(uint32_t));
-    b.failed = !b.path || !f->root || !f->values || !f->steps || !f->extra_next ||
-               !f->regions || !f->carried;
-    if (!b.failed && p->region_count) {
-        b.open = alloc_get(p->region_count * sizeof(uint32_t));
-        b.outside_base = alloc_get(p->region_count * sizeof(uint32_t));
-        b.seen = alloc_zero(f->value_count, sizeof(uint32_t));
-        b.failed = !b.open || !b.outside_base || !b.seen;
-    }
-    if (!b.failed) {
-        number_values(&b);
-        if (p->region_count)
-            note_regions(&b);
+    TRY(lay_out(&b, carried), false);
+    number_values(&b);
+    if (p->region_count) {
+        note_regions(&b);
         f->use_next = alloc_get((f->use_count + 1u) * sizeof(uint32_t));
         b.failed |= !f->use_next;
     }
     if (!b.failed)
         make_steps(&b);
-    alloc_free(b.path);
     alloc_free(b.uniform);
-    alloc_free(b.open);
-    alloc_free(b.outside_base);
-    alloc_free(b.seen);
     alloc_free(b.outside);
     return !b.failed;
 }
 
 void native_build_free(NativeFunction *f)
 {
-    alloc_free(f->root);
-    alloc_free(f->values);
-    alloc_free(f->steps);
-    alloc_free(f->extra_next);
-    alloc_free(f->regions);
-    alloc_free(f->carried);
     alloc_free(f->items);
     alloc_free(f->uses);
     alloc_free(f->use_next);

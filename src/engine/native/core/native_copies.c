@@ -113,14 +113,6 @@ static bool do_regions_fit(const Native *n)
     return true;
 }
 
-bool native_copies_has_loops(const Program *p)
-{
-    for (uint32_t i = 0; i < p->region_count; ++i)
-        if (p->regions[i].kind == REGION_LOOP)
-            return true;
-    return false;
-}
-
 /* ---- all kernels */
 
 static uint32_t count_registers(const Native *n, NativeClass class)
@@ -134,11 +126,15 @@ typedef struct Usual {
     bool divides; /* is there a division or a root of floats? */
 } Usual;
 
-static Usual count_usual(const Native *n)
+/* If there are more than 'most', who divides is not asked. */
+static Usual count_usual(const Native *n, uint32_t most)
 {
     const NativeFunction *f = n->f;
-    Usual usual = { 0, false };
+    Usual usual = { f->step_end - f->packet, false };
     uint32_t end = 0;
+    if (!f->program->region_count && usual.count > most)
+        return usual;
+    usual.count = 0;
     for (uint32_t s = f->packet; s < f->step_end; ++s) {
         uint32_t at = f->steps[s].at;
         const Inst *inst = &f->program->insts[at];
@@ -175,9 +171,9 @@ static bool is_too_many(const Native *n, uint32_t copies)
     uint32_t vectors = count_registers(n, NATIVE_VECTOR);
     if (!do_regions_fit(n))
         return true;
-    if (native_copies_has_loops(f->program))
+    if (program_has_loops(f->program))
         return 2 * copies * f->pressure > 3 * vectors;
-    Usual usual = count_usual(n);
+    Usual usual = count_usual(n, SHORT_WITH_DIVISION);
     uint32_t chains = n->many_lanes ? MOST_CHAINS : CHAINS;
     uint32_t most = usual.count < steps ? 4 : 2;
     return steps < SHORT || (usual.divides && usual.count <= SHORT_WITH_DIVISION) ||

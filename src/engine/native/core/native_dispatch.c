@@ -105,9 +105,9 @@ static void move_outputs(Native *n, bool save)
         if (reg == NATIVE_NO_REG)
             continue;
         if (save)
-            n->target->spill(n, NATIVE_VECTOR, native_bytes(n, type), place, reg);
+            native_memory_spill(n, NATIVE_VECTOR, native_bytes(n, type), place, reg);
         else
-            n->target->reload(n, NATIVE_VECTOR, native_bytes(n, type), reg, place);
+            native_memory_reload(n, NATIVE_VECTOR, native_bytes(n, type), reg, place);
     }
 }
 
@@ -133,8 +133,8 @@ static NativeReg reload_mask(Native *n, NativeOperand from, uint32_t bits)
 {
     bool vectors = !n->target->registers[NATIVE_MASK];
     NativeReg mask = vectors ? native_temp(n) : native_temp_mask(n);
-    n->target->reload(n, vectors ? NATIVE_VECTOR : NATIVE_MASK, 4 * n->lanes, mask,
-                      from);
+    native_memory_reload(n, vectors ? NATIVE_VECTOR : NATIVE_MASK, 4 * n->lanes, mask,
+                         from);
     if (!vectors || bits == 32)
         return mask;
     NativeReg wide = native_temp(n);
@@ -170,12 +170,12 @@ static void write_output(Native *n, uint32_t k)
     }
     NativeReg old = take_like(n, v);
     place.disp += (int32_t) ((1 + k) * n->target->vector_bytes);
-    t->reload(n, (NativeClass) v->class, bits / 8 * n->lanes, old, place);
+    native_memory_reload(n, (NativeClass) v->class, bits / 8 * n->lanes, old, place);
     if (is_mask)
         t->blend_mask(n, old, mask, reg, old);
     else
         t->blend(n, native_value_bytes(n, v), bits, old, mask, reg, old);
-    t->spill(n, (NativeClass) v->class, bits / 8 * n->lanes, place, old);
+    native_memory_spill(n, (NativeClass) v->class, bits / 8 * n->lanes, place, old);
     native_alloc_unpin(n);
 }
 
@@ -203,8 +203,8 @@ static void write_input(Native *n, uint32_t k, int32_t place)
     }
     NativeReg area = native_temp_general(n);
     load_area(n, area);
-    n->target->spill(n, (NativeClass) v->class, bits / 8 * n->lanes,
-                     native_at(area, place), reg);
+    native_memory_spill(n, (NativeClass) v->class, bits / 8 * n->lanes,
+                        native_at(area, place), reg);
     native_alloc_unpin(n);
 }
 
@@ -217,8 +217,8 @@ static void write_lanes(Native *n, Area area)
 {
     NativeReg mask = native_use_active(n, 0, 32), base = native_temp_general(n);
     load_area(n, base);
-    n->target->spill(n, mask_class(n), 4 * n->lanes,
-                     native_at(base, state_place(n, area, 0)), mask);
+    native_memory_spill(n, mask_class(n), 4 * n->lanes,
+                        native_at(base, state_place(n, area, 0)), mask);
     native_alloc_unpin(n);
 }
 
@@ -232,8 +232,8 @@ static void clear_outputs(Native *n, const Program *target, Area area)
         if (kept != NATIVE_NO_REG)
             n->target->literal(n, 32, kept, 0);
         else
-            n->target->spill(n, NATIVE_VECTOR, n->target->vector_bytes,
-                             native_at(base, place_of(n, 1 + k)), zero);
+            native_memory_spill(n, NATIVE_VECTOR, n->target->vector_bytes,
+                                native_at(base, place_of(n, 1 + k)), zero);
     }
     native_alloc_unpin(n);
 }
@@ -244,13 +244,13 @@ static NativeReg match(Native *n, Area area, NativeReg number)
     NativeReg numbers = native_temp(n);
     NativeReg same =
         mask_class(n) == NATIVE_MASK ? native_temp_mask(n) : native_temp(n);
-    n->target->reload(n, NATIVE_VECTOR, 4 * n->lanes, numbers,
-                      native_at(AREA, state_place(n, area, 1)));
+    native_memory_reload(n, NATIVE_VECTOR, 4 * n->lanes, numbers,
+                         native_at(AREA, state_place(n, area, 1)));
     n->target->match(n, same, numbers, number);
     NativeReg left = reload_mask(n, native_at(AREA, state_place(n, area, 0)), 32);
     n->target->and_mask(n, same, same, left);
-    n->target->spill(n, mask_class(n), 4 * n->lanes, native_at(AREA, place_of(n, 0)),
-                     same);
+    native_memory_spill(n, mask_class(n), 4 * n->lanes, native_at(AREA, place_of(n, 0)),
+                        same);
     return same;
 }
 
@@ -278,8 +278,8 @@ static void take_first(Native *n, Area area)
     NativeReg same = match(n, area, number);
     NativeReg left = reload_mask(n, native_at(AREA, state_place(n, area, 0)), 32);
     n->target->without_mask(n, left, left, same);
-    n->target->spill(n, mask_class(n), 4 * n->lanes,
-                     native_at(AREA, state_place(n, area, 0)), left);
+    native_memory_spill(n, mask_class(n), 4 * n->lanes,
+                        native_at(AREA, state_place(n, area, 0)), left);
     native_alloc_unpin(n);
 }
 
@@ -367,8 +367,8 @@ static void read_result(Native *n, uint32_t k, uint32_t result)
     NativeReg to = native_alloc_take(n, (NativeClass) v->class);
     NativeReg base = native_temp_general(n);
     load_area(n, base);
-    n->target->reload(n, (NativeClass) v->class, native_value_bytes(n, v), to,
-                      native_at(base, place_of(n, 1 + k)));
+    native_memory_reload(n, (NativeClass) v->class, native_value_bytes(n, v), to,
+                         native_at(base, place_of(n, 1 + k)));
     native_alloc_bind(n, result, to);
     native_alloc_unpin(n);
 }

@@ -16,6 +16,7 @@
 #ifndef ENGINE_NATIVE_CORE_NATIVE_FRAME_H
 #define ENGINE_NATIVE_CORE_NATIVE_FRAME_H
 
+#include "base/interrupt.h"
 #include "lanes/lanes.h"
 
 enum {
@@ -40,6 +41,8 @@ typedef struct NativeFrame {
     const LaneStep *steps; /* those that the code calls */
     void *slot[NATIVE_FRAME_SLOTS];
     void *printed; /* values of a PRINT, of 128 bytes each, see LaneFrame.values */
+    Interrupt interrupt; /* loops look at it at their back edges */
+    void *stack;         /* rsp at the end of a kernel that has loops */
 } NativeFrame;
 
 /** Entry of a kernel: lanes 'begin' to 'end' - 1 in whole packets. 'frame' is the begin

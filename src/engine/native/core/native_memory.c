@@ -48,6 +48,11 @@ NativeOperand native_memory_frame(const Native *n, size_t offset)
                      (int32_t) offset - (int32_t) sizeof(NativeFrame) - slot_bias(n));
 }
 
+static X86Mem frame_at(const Native *n, size_t offset)
+{
+    return forms_mem(native_memory_frame(n, offset));
+}
+
 NativeOperand native_memory_pool(const Native *n, uint32_t place)
 {
     return native_at(NATIVE_POOL, (int32_t) place - pool_bias(n));
@@ -69,6 +74,35 @@ NativeOperand native_memory_array(Native *n, uint32_t slot, VarType type)
     place.index = NATIVE_LANE;
     place.shift = (uint8_t) __builtin_ctz(type_info[type].size);
     return place;
+}
+
+/* ---- moves */
+
+static X86Form vector_form(X86Op op, uint32_t bytes)
+{
+    return op | X86_LENGTH(bytes >> 5);
+}
+
+void native_memory_move(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
+                        NativeReg from)
+{
+    X86Form form = class == NATIVE_MASK ? X86_KMOVW : vector_form(X86_VMOVAPS, bytes);
+    x86_rr(&n->x, form, to, from);
+}
+
+void native_memory_spill(Native *n, NativeClass class, uint32_t bytes, NativeOperand to,
+                         NativeReg from)
+{
+    X86Form form =
+        class == NATIVE_MASK ? X86_KMOVW_ST : vector_form(X86_VMOVUPS_ST, bytes);
+    x86_mr(&n->x, form, forms_mem(to), from);
+}
+
+void native_memory_reload(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
+                          NativeOperand from)
+{
+    X86Form form = class == NATIVE_MASK ? X86_KMOVW : vector_form(X86_VMOVUPS, bytes);
+    x86_rm(&n->x, form, to, forms_mem(from));
 }
 
 /* ---- what is needed later */
@@ -119,6 +153,10 @@ void native_memory_enter(Native *n)
            x86_at(X86_RCX, (int32_t) sizeof(NativeFrame) + slot_bias(n)));
     x86_rm(x, X86_LEA | X86_W, NATIVE_POOL, x86_at(X86_R8, pool_bias(n)));
     native_memory_hoist(n);
+    if (!n->may_last)
+        return;
+    n->left = x86_label(x);
+    x86_mr(x, X86_MOV_ST | X86_W, frame_at(n, offsetof(NativeFrame, stack)), X86_RSP);
 }
 
 void native_memory_loop(Native *n, X86Label top)
@@ -128,9 +166,26 @@ void native_memory_loop(Native *n, X86Label top)
     x86_jcc(&n->x, X86_CC_B, top);
 }
 
+void native_memory_loop_back(Native *n, X86Label top)
+{
+    X86 *x = &n->x;
+    size_t place = offsetof(NativeFrame, interrupt);
+    NativeReg count = native_temp_general(n);
+    x86_rm(x, X86_MOV | X86_W, count, frame_at(n, place + offsetof(Interrupt, count)));
+    x86_rm(x, X86_MOV, count, x86_at(count, 0));
+    x86_rm(x, X86_CMP, count, frame_at(n, place + offsetof(Interrupt, requests)));
+    x86_jcc(x, X86_CC_E, top);
+    x86_jmp(x, n->left);
+    native_alloc_unpin(n);
+}
+
 void native_memory_leave(Native *n)
 {
     X86 *x = &n->x;
+    if (n->may_last) {
+        x86_bind(x, n->left);
+        x86_rm(x, X86_MOV | X86_W, X86_RSP, frame_at(n, offsetof(NativeFrame, stack)));
+    }
     x86_0(x, X86_VZEROUPPER);
     x86_ri(x, X86_ADD_I | X86_W, X86_RSP, 8);
     for (uint32_t i = SAVED; i-- > 0;)

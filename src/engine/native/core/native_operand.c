@@ -1,9 +1,7 @@
 /*
  * native_operand.c -- operands, results, temporaries and constants of a row
  *
- * See native_emit.h for what these functions promise. While a step is emitted, the
- * registers of its operands are pinned from the begin, so that making room for one does
- * not drive out another.
+ * See native_emit.h for what these functions promise.
  *
  * Constants are collected in a pool next to the code's data: entries of 4 and 8 bytes
  * where instructions can broadcast, else whole vectors; equal ones are shared if not
@@ -11,108 +9,10 @@
  */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
 #include "engine/native/core/forms.h"
 #include "engine/native/core/native.h"
-
-/* ---- begin and end of a step */
-
-/* Long lists are looked at when the row asks. */
-static void begin_long(Native *n, const Inst *inst)
-{
-    const NativeFunction *f = n->f;
-    n->args = f->program->extra + inst->arg[0];
-    n->args_next = f->extra_next + inst->arg[0];
-    uint32_t all = program_computed_args(inst);
-    uint32_t count = all < NATIVE_OPERANDS ? all : NATIVE_OPERANDS;
-    for (uint32_t k = 0; k < count; ++k)
-        n->operand[k] = f->root[n->args[k]];
-    if (all > NATIVE_OPERANDS)
-        return;
-    for (uint32_t k = 0; k < count; ++k) {
-        NativeValue *v = &n->values[n->operand[k]];
-        v->next = n->args_next[k];
-        if (v->reg != NATIVE_NO_REG)
-            native_file(n, v)->pinned |= 1u << v->reg;
-    }
-}
-
-/* Operands that are missing are the value behind the last one, so that there are always
- * as many: nobody could predict branches here. */
-void native_operand_begin(Native *n, uint32_t step)
-{
-    const NativeFunction *f = n->f;
-    const NativeStep *s = &f->steps[step];
-    const Inst *inst = n->inst = &n->insts[s->at];
-    n->step = step;
-    n->result = s->at;
-    n->result_reg = NATIVE_NO_REG;
-    if (inst->count > INST_ARGS) {
-        begin_long(n, inst);
-        return;
-    }
-    n->args = inst->arg;
-    n->args_next = s->next;
-    const uint32_t *root = f->root;
-    NativeValue *values = n->values;
-    uint32_t none = f->value_count, count = inst->count;
-    for (uint32_t k = 0; k < INST_ARGS; ++k) {
-        uint32_t value = root[inst->arg[k]], missing = k >= count;
-        value ^= (value ^ none) & -missing;
-        NativeValue *v = &values[value];
-        n->operand[k] = value;
-        v->next = s->next[k];
-        native_file(n, v)->pinned |= (uint32_t) (v->reg != NATIVE_NO_REG)
-                                     << (v->reg % NATIVE_REGISTERS);
-    }
-}
-
-static void end_long(Native *n)
-{
-    for (uint32_t k = 0; k < program_computed_args(n->inst); ++k) {
-        uint32_t value = native_operand_value(n, k);
-        n->values[value].next = n->args_next[k];
-        native_alloc_release(n, value);
-    }
-}
-
-/* Who needs an operand no more leaves its register, where it is in one: numbers, as
- * nobody could predict branches. 'kept' is the flag of those that stay nevertheless. */
-static inline void end_operand(Native *n, NativeValue *v, uint32_t kept)
-{
-    NativeFile *file = native_file(n, v);
-    uint32_t ends = (v->next == NATIVE_NEVER) & !(v->flags & kept);
-    uint32_t leaves = ends & (v->reg != NATIVE_NO_REG);
-    file->free |= leaves << (v->reg % NATIVE_REGISTERS);
-    file->owner[leaves ? v->reg : NATIVE_REGISTERS] = NATIVE_NO_VALUE;
-    v->reg |= (uint8_t) -leaves; /* NATIVE_NO_REG */
-    if (ends & ((v->flags & NATIVE_SPILLED) != 0))
-        native_alloc_free_slot(n, v);
-}
-
-void native_operand_end(Native *n)
-{
-    bool has_result = n->result_reg != NATIVE_NO_REG;
-    uint32_t count = n->inst->count;
-    uint32_t kept = n->step >= n->f->packet ? NATIVE_UNIFORM : 0;
-    NativeValue *values = n->values;
-    if (has_result) {
-        NativeValue *v = &values[n->result];
-        if (v->type == VarTypeBool && v->class == NATIVE_VECTOR)
-            v->bits = n->result_bits;
-        native_alloc_bind(n, n->result, n->result_reg);
-    }
-    if (count > INST_ARGS)
-        end_long(n);
-    else
-        for (uint32_t k = 0; k < count; ++k)
-            end_operand(n, &values[n->operand[k]], kept);
-    native_alloc_unpin(n);
-    if (has_result)
-        native_alloc_release(n, n->result);
-}
 
 /* ---- operands */
 
@@ -200,8 +100,8 @@ static NativeReg use_valid(Native *n, uint32_t bits)
     if (bits == v->bits)
         return native_alloc_load(n, n->f->valid);
     NativeReg reg = native_temp(n);
-    n->target->reload(n, NATIVE_VECTOR, bits / 8 * n->lanes, reg,
-                      native_memory_frame(n, offsetof(NativeFrame, valid_wide)));
+    native_memory_reload(n, NATIVE_VECTOR, bits / 8 * n->lanes, reg,
+                         native_memory_frame(n, offsetof(NativeFrame, valid_wide)));
     return reg;
 }
 
@@ -214,8 +114,8 @@ NativeReg native_use_active(Native *n, uint32_t k, uint32_t bits)
     NativeReg valid = use_valid(n, vectors ? bits : 32);
     NativeReg to = vectors ? native_temp(n) : native_temp_mask(n);
     if (all)
-        n->target->move(n, vectors ? NATIVE_VECTOR : NATIVE_MASK, bits / 8 * n->lanes,
-                        to, valid);
+        native_memory_move(n, vectors ? NATIVE_VECTOR : NATIVE_MASK,
+                           bits / 8 * n->lanes, to, valid);
     else
         n->target->and_mask(n, to, mask, valid);
     return to;
@@ -236,8 +136,8 @@ NativeReg native_use_address(Native *n, uint32_t k)
     }
     if (!native_alloc_place(n, value, &place)) {
         place = native_stash(n);
-        n->target->spill(n, NATIVE_VECTOR, native_value_bytes(n, v), place,
-                         native_alloc_load(n, value));
+        native_memory_spill(n, NATIVE_VECTOR, native_value_bytes(n, v), place,
+                            native_alloc_load(n, value));
     }
     x86_rm(&n->x, X86_MOV | X86_W, to, forms_mem(place));
     return to;
@@ -357,7 +257,7 @@ void native_operand_take_over(Native *n, uint32_t value, bool only)
     }
     n->result_reg = native_alloc_take(n, class);
     if (v->reg != NATIVE_NO_REG)
-        n->target->move(n, class, native_value_bytes(n, v), n->result_reg, v->reg);
+        native_memory_move(n, class, native_value_bytes(n, v), n->result_reg, v->reg);
     else
         native_alloc_fill(n, value, n->result_reg);
 }
@@ -438,16 +338,15 @@ uint32_t native_operand_constant(Native *n, uint32_t bits, uint64_t value)
     NativeConstant *known = &n->constants[hash >> (64 - NATIVE_CONSTANT_BITS)];
     if (known->value == value && known->bits == bits)
         return known->place;
-    uint32_t size = bits / 8;
+    uint32_t size = bits / 8, low = (uint32_t) value;
     uint32_t whole = n->target->broadcasts ? size : n->target->vector_bytes;
-    uint32_t place = add_bytes(n, whole), low = (uint32_t) value;
+    uint32_t place = add_bytes(n, whole);
     TRY(place != PROGRAM_NONE, 0);
-    for (uint32_t i = 0; i < whole; i += size) {
-        if (size == sizeof low)
-            memcpy(n->pool + place + i, &low, sizeof low);
-        else
-            memcpy(n->pool + place + i, &value, sizeof value);
-    }
+    uint64_t both = size == sizeof low ? (uint64_t) low << 32 | low : value;
+    if (whole == sizeof low)
+        memcpy(n->pool + place, &low, sizeof low);
+    for (uint32_t i = 0; i + sizeof both <= whole; i += sizeof both)
+        memcpy(n->pool + place + i, &both, sizeof both);
     *known = (NativeConstant){ value, place, bits };
     return place;
 }
@@ -492,10 +391,4 @@ NativeOperand native_const_vector(Native *n, const void *data, uint32_t size)
 NativeOperand native_stash(Native *n)
 {
     return native_memory_frame(n, offsetof(NativeFrame, stash));
-}
-
-void native_operand_free(Native *n)
-{
-    alloc_free(n->pool);
-    alloc_free(n->vectors);
 }

@@ -125,8 +125,8 @@ static bool place_one(Native *n, uint32_t class, uint32_t r, uint32_t value)
         return false;
     file->free &= ~(1u << r);
     if (v->reg != NATIVE_NO_REG) {
-        n->target->move(n, (NativeClass) class, native_value_bytes(n, v), (NativeReg) r,
-                        v->reg);
+        native_memory_move(n, (NativeClass) class, native_value_bytes(n, v),
+                           (NativeReg) r, v->reg);
     } else {
         file->pinned |= 1u << r;
         native_alloc_fill(n, value, (NativeReg) r);
@@ -143,7 +143,8 @@ static void break_cycle(Native *n, uint32_t class, uint32_t r)
     NativeValue *v = value_at(n, value);
     if (file->free) {
         NativeReg to = (NativeReg) __builtin_ctz(file->free);
-        n->target->move(n, (NativeClass) class, native_value_bytes(n, v), to, v->reg);
+        native_memory_move(n, (NativeClass) class, native_value_bytes(n, v), to,
+                           v->reg);
         native_alloc_bind(n, value, to);
     } else {
         native_alloc_clean(n, value);
@@ -316,7 +317,7 @@ static void jump_back(Native *n, X86Label label)
 {
     uint32_t count = n->x.copies.count;
     n->x.copies.count = 0;
-    x86_jmp(&n->x, label);
+    native_memory_loop_back(n, label);
     n->x.copies.count = count;
 }
 
@@ -345,7 +346,7 @@ static NativeReg take_copy(Native *n, uint32_t value)
     if (v->type == VarTypeBool && class == NATIVE_VECTOR && v->bits == 64)
         n->target->convert_mask(n, to, native_alloc_load(n, value), 32);
     else if (v->reg != NATIVE_NO_REG)
-        n->target->move(n, class, native_value_bytes(n, v), to, v->reg);
+        native_memory_move(n, class, native_value_bytes(n, v), to, v->reg);
     else
         native_alloc_fill(n, value, to);
     return to;
@@ -651,8 +652,8 @@ static void store_as(Native *n, uint32_t value, uint32_t home)
 {
     const NativeValue *v = value_at(n, value);
     NativeReg reg = native_alloc_load(n, value);
-    n->target->spill(n, (NativeClass) v->class, native_value_bytes(n, v),
-                     native_alloc_slot(n, home), reg);
+    native_memory_spill(n, (NativeClass) v->class, native_value_bytes(n, v),
+                        native_alloc_slot(n, home), reg);
     native_alloc_unpin(n);
     value_at(n, value)->next = NATIVE_NEVER;
     native_alloc_release(n, value);

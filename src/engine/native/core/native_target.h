@@ -9,15 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/native/x86/x86.h"
 #include "ir/program.h"
 
 /** The context of one compile. */
 typedef struct Native Native;
 typedef struct NativeRow NativeRow;
+typedef struct FormsLocal FormsLocal; /* forms.h */
 
-/** Number of a register within its class. */
+/** Number of a register within its class. None is the one behind the last. */
 typedef uint8_t NativeReg;
-enum { NATIVE_NO_REG = 0xff };
+enum { NATIVE_REGISTERS = 32, NATIVE_NO_REG = NATIVE_REGISTERS };
 
 typedef enum NativeClass {
     NATIVE_VECTOR,
@@ -46,12 +48,12 @@ enum { NATIVE_NO_INDEX = 0x44 /* X86_NO_INDEX */ };
 /** Emit the current instruction. False: not for this instruction (e.g. this mode of
  *  scatter), nothing was emitted or asked for, the core shall call the interpreter's
  *  loop for it instead. */
-typedef bool (*NativeEmit)(Native *n, const NativeRow *row);
+typedef bool NativeEmit(Native *n, const NativeRow *row);
 
 /** One cell of a target's table. What 'inst', 'param' and 'extra' mean is up to the
  *  emit function. A row without a function is an empty cell. */
 struct NativeRow {
-    NativeEmit emit;
+    NativeEmit *emit;
     uint16_t inst;  /* X86_..., the main instruction */
     uint16_t extra; /* another instruction, or any number */
     uint32_t param; /* an immediate, a constant's bits, ... */
@@ -87,15 +89,6 @@ typedef struct NativeTarget {
     /** Can it be used on this machine? */
     bool (*available)(void);
 
-    /** Copy between two registers of a class; 'bytes' of a vector. */
-    void (*move)(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
-                 NativeReg from);
-    /** Write a register to a spill slot, read it back. A mask register writes 8
-     *  bytes. */
-    void (*spill)(Native *n, NativeClass class, uint32_t bytes, NativeOperand to,
-                  NativeReg from);
-    void (*reload)(Native *n, NativeClass class, uint32_t bytes, NativeReg to,
-                   NativeOperand from);
     /** Fill a register with a literal (not a mask: lanes of 32 or 64 bits, extended as
      *  the type wants). */
     void (*literal)(Native *n, uint32_t bits, NativeReg to, uint64_t value);
@@ -136,9 +129,40 @@ typedef struct NativeTarget {
     /** Mask (32-bit lanes) of the lanes in which two vectors of 32-bit lanes are
      *  equal. */
     void (*match)(Native *n, NativeReg to, NativeReg a, NativeReg b);
+
+    /* What rows for both targets (forms.h) are made of. Temporary registers and
+     * constants allowed. */
+
+    /** to = the 32 bits of a general register, in all lanes. */
+    void (*spread)(Native *n, NativeReg to, NativeReg general);
+    /** to = low halves of the lanes of 32 bits of 'a', next to each other. */
+    void (*take_words)(Native *n, NativeReg to, NativeReg a);
+    /** to = entries of 32 bits in the lanes of a mask, which is destroyed; 'at' has a
+     *  vector as index. */
+    void (*gather_words)(Native *n, NativeReg to, X86Mem at, NativeReg mask);
+    /** to = mask of the lanes of 32 bits that have any of these bits, which is not the
+     *  highest one. Destroys 'a'. */
+    void (*test_bits)(Native *n, NativeReg to, NativeReg a, uint32_t bits);
+    /** to = from in the lanes of a mask as wide as these, 0 in others. */
+    void (*keep)(Native *n, VarType type, NativeReg to, NativeReg from,
+                 NativeReg lanes);
+    /** to -= b in the lanes of 64 bits where 'a' is negative, and a where 'b' is. */
+    void (*subtract_negative)(Native *n, NativeReg to, NativeReg a, NativeReg b);
+    /** to = high halves of a * b + addend, in 64 bits; 'multiply' is VPMULDQ or
+     *  VPMULUDQ, 'b_odd' has the odd lanes of 'b' in the even ones. */
+    void (*high_product)(Native *n, X86Form multiply, NativeReg to, NativeReg a,
+                         NativeOperand b, NativeOperand b_odd, uint64_t addend);
+    /** In the lanes of this mask, to = first + how many of them come before; 'first' is
+     *  the same in all. Destroys 'spare' and two general registers. */
+    void (*add_ranks)(Native *n, NativeReg to, NativeReg lanes, NativeReg first,
+                      NativeReg spare, const NativeReg general[2]);
+    /** lanes = those of 'lanes' whose index is not below the 32 bits at 'bound'. */
+    void (*find_outside)(Native *n, NativeReg lanes, NativeReg index, X86Mem bound,
+                         NativeReg spare);
+    const FormsLocal *local;
 } NativeTarget;
 
-/* The tables, in avx512.c and avx2.c; the hooks and the targets are in
+/* The tables, in avx512.c and avx2.c (forms_rows.h); the hooks and the targets are in
  * avx512_moves.c and avx2_moves.c. */
 extern const NativeRows avx512_rows, avx2_rows;
 extern const NativeCasts avx512_casts, avx2_casts;

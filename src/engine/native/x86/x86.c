@@ -59,6 +59,12 @@ typedef struct Row {
     uint8_t imm;   /* X86_IMM_* */
     uint8_t tuple; /* X86_TUPLE_* */
     uint8_t bcast; /* log2 of the element size */
+    /* What copies need to know (X86Copies): 1 in the bytes of operands of that class;
+     * the same without what may be in memory. */
+    uint32_t vectors, masks, own_vectors, own_masks;
+    bool opmask;       /* there may be one */
+    bool vector_index; /* the memory operand has a vector as index */
+    bool to_general;   /* the first operand is a general register */
 } Row;
 
 /* The bits of a form that are bits of EVEX. */
@@ -68,6 +74,7 @@ typedef struct Row {
 enum {
     EVEX_OPCODE = 32, EVEX_MODRM = 40, EVEX_IMM = 48,
     VEX_OPCODE = 24, VEX_MODRM = 32, VEX_IMM = 40,
+    MODRM_REG = 0x38, /* its middle field */
 };
 
 #define IS(operand, word) (X86_OPERAND_##operand == X86_OPERAND_##word)
@@ -76,6 +83,19 @@ enum {
 /* Opcode and ModRM (of registers), with the opcode extension. */
 #define TAIL(opcode, digit) \
     ((uint64_t) (opcode) | (uint64_t) (0xC0 | (X86_DIGIT_##digit & 7) << 3) << 8)
+
+#define CLASS_IN(operand, first, last) \
+    (X86_OPERAND_CLASS(X86_OPERAND_##operand) >= X86_CLASS_##first \
+        && X86_OPERAND_CLASS(X86_OPERAND_##operand) <= X86_CLASS_##last)
+#define HAS_PLACE(operand, place) \
+    (!IS(operand, _) && X86_OPERAND_PLACE(X86_OPERAND_##operand) == X86_PLACE_##place)
+#define IN_RM(operand) \
+    (HAS_PLACE(operand, M) || HAS_PLACE(operand, P) || HAS_PLACE(operand, S))
+#define IS_VECTOR(operand) CLASS_IN(operand, V, Y)
+#define IS_MASK(operand) CLASS_IN(operand, K, K)
+#define BYTES(property, a, b, c, d) \
+    ((uint32_t) property(a) | (uint32_t) property(b) << 8 \
+        | (uint32_t) property(c) << 16 | (uint32_t) property(d) << 24)
 
 static const Row rows[X86_OP_COUNT] = {
 #define X(NAME, TEXT, KIND, MAP, PP, W, OPCODE, DIGIT, LENGTH, TUPLE, BCAST, MASK, \
@@ -100,37 +120,6 @@ static const Row rows[X86_OP_COUNT] = {
         .imm = X86_IMM_##IMM, \
         .tuple = X86_TUPLE_##TUPLE, \
         .bcast = X86_BCAST_##BCAST & X86_BCAST_SIZE, \
-    },
-#include "engine/native/x86/x86.def"
-#undef X
-};
-
-/* What copies need to know of a row (X86Copies). */
-typedef struct CopyRow {
-    uint32_t vectors, masks; /* 1 in the bytes of operands of that class */
-    uint32_t own_vectors, own_masks; /* the same without what may be in memory */
-    bool opmask;             /* there may be one */
-    bool vector_index;       /* the memory operand has a vector as index */
-    bool to_general;         /* the first operand is a general register */
-} CopyRow;
-
-#define CLASS_IN(operand, first, last) \
-    (X86_OPERAND_CLASS(X86_OPERAND_##operand) >= X86_CLASS_##first \
-        && X86_OPERAND_CLASS(X86_OPERAND_##operand) <= X86_CLASS_##last)
-#define HAS_PLACE(operand, place) \
-    (!IS(operand, _) && X86_OPERAND_PLACE(X86_OPERAND_##operand) == X86_PLACE_##place)
-#define IN_RM(operand) \
-    (HAS_PLACE(operand, M) || HAS_PLACE(operand, P) || HAS_PLACE(operand, S))
-#define IS_VECTOR(operand) CLASS_IN(operand, V, Y)
-#define IS_MASK(operand) CLASS_IN(operand, K, K)
-#define BYTES(property, a, b, c, d) \
-    ((uint32_t) property(a) | (uint32_t) property(b) << 8 \
-        | (uint32_t) property(c) << 16 | (uint32_t) property(d) << 24)
-
-static const CopyRow copy_rows[X86_OP_COUNT] = {
-#define X(NAME, TEXT, KIND, MAP, PP, W, OPCODE, DIGIT, LENGTH, TUPLE, BCAST, MASK, \
-    IMM, A, B, C, D) \
-    [X86_##NAME] = { \
         .vectors = BYTES(IS_VECTOR, A, B, C, D), \
         .masks = BYTES(IS_MASK, A, B, C, D), \
         .own_vectors = BYTES(IS_VECTOR, A, B, C, D) & ~BYTES(IN_RM, A, B, C, D), \
@@ -205,6 +194,11 @@ void x86_reset(X86 *x)
         x->limit = NULL;
     x->label_count = x->fixup_count = 0;
     x->failed = false;
+}
+
+size_t x86_capacity(const X86 *x)
+{
+    return x->code ? (size_t) (x->limit - x->code) + SLACK : 0;
 }
 
 /* There is no room: after a failure write over the same bytes from now on, else make
@@ -346,11 +340,11 @@ static uint8_t *put_rare_mem(X86 *x, uint8_t *at, uint32_t modrm, X86Mem mem,
     return at + 6;
 }
 
-/* ModRM, SIB and displacement; 'modrm' has the middle field only. 8-bit displacements
- * are scaled by 1 << shift. Which bytes there are depends on the operands: numbers
- * here, not branches to be mispredicted. */
-static ALWAYS_INLINE uint8_t *put_mem(uint8_t *at, uint32_t modrm, uint64_t bits,
-    uint32_t shift)
+/* ModRM (without its middle field), SIB and displacement of a plain operand as a
+ * number, and how many bytes that are. 8-bit displacements are scaled by 1 << shift.
+ * Which bytes there are depends on the operands: numbers here, not branches to be
+ * mispredicted. */
+static ALWAYS_INLINE uint64_t make_mem(uint64_t bits, uint32_t shift, uint32_t *size)
 {
     const int32_t disp = (int32_t) (uint32_t) bits;
     const int32_t scaled = disp >> shift;
@@ -361,10 +355,10 @@ static ALWAYS_INLINE uint8_t *put_mem(uint8_t *at, uint32_t modrm, uint64_t bits
     const uint32_t mod = (uint32_t) ((disp != 0) | (base == 5)) << !is_byte;
     const uint32_t has_sib = ((bits >> 40 & 0xFF) != X86_NO_INDEX) | (base == 4);
     const uint32_t sib = (bits >> 42 & 0xC0) | (bits >> 37 & 0x38) | base;
-    modrm |= mod << 6 | (has_sib ? 4 : base);
-    put16(at, (uint16_t) (modrm | sib << 8));
-    put32(at + 1 + has_sib, (uint32_t) (is_byte ? scaled : disp));
-    return at + (1 + has_sib + mod + (mod & 2));
+    const uint32_t modrm = mod << 6 | (has_sib ? 4 | sib << 8 : base);
+    const uint64_t tail = is_byte ? (uint8_t) scaled : (uint32_t) disp;
+    *size = 1 + has_sib + mod + (mod & 2);
+    return modrm | tail << (8 + 8 * has_sib);
 }
 
 /* A memory operand as a number: fields are read from a register. */
@@ -375,10 +369,16 @@ static inline uint64_t mem_number(X86Mem mem)
     return bits;
 }
 
+/* The operand so many bytes further. */
+static inline uint64_t move_mem(uint64_t bits, uint32_t distance)
+{
+    return (bits & ~(uint64_t) UINT32_MAX) | ((uint32_t) bits + distance);
+}
+
 /* Is it [base + index * scale + displacement]? */
 static inline bool is_plain(X86Mem mem)
 {
-    return mem.base < X86_NO_BASE;
+    return (mem_number(mem) >> 32 & 0xFF) < X86_NO_BASE;
 }
 
 /* Bit 3 of base and index and bit 4 of a vector index, where a word inverts them. */
@@ -387,9 +387,10 @@ static inline uint32_t mem_bits(uint64_t bits)
     return (bits >> 22 & 0x2000) | (bits >> 29 & 0x4000);
 }
 
-static inline uint32_t vector_index_bit(uint64_t bits)
+/* The same where EVEX has them. */
+static inline uint32_t evex_mem_bits(uint64_t bits)
 {
-    return bits >> 17 & 1u << 27;
+    return mem_bits(bits) ^ (bits >> 17 & 1u << 27);
 }
 
 /* ---- Instructions ---- */
@@ -472,16 +473,21 @@ static void emit_legacy(X86 *x, const Row *row, X86Form form, uint32_t regs,
     x->at = at + size;
 }
 
-static ALWAYS_INLINE void emit_mem_legacy(X86 *x, const Row *row, X86Form form,
-    uint32_t regs, X86Mem mem, int32_t imm, bool plain)
+static void emit_mem_legacy(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    X86Mem mem, int32_t imm)
 {
     const uint64_t bits = mem_number(mem);
     const uint64_t word = add_regs(row, vex_bits, regs, row->vex) ^ mem_bits(bits);
     const uint32_t modrm = (uint8_t) (word >> VEX_MODRM);
     const uint32_t size = imm_size(row, imm);
     uint8_t *at = put_legacy(x->at, row, form, word, is_byte_reg(row, modrm), size);
-    at = plain ? put_mem(at, modrm & 0x38, bits, 0)
-        : put_rare_mem(x, at, modrm & 0x38, mem, size);
+    if (is_plain(mem)) {
+        uint32_t length;
+        put64(at, make_mem(bits, 0, &length) | (modrm & MODRM_REG));
+        at += length;
+    } else {
+        at = put_rare_mem(x, at, modrm & MODRM_REG, mem, size);
+    }
     put32(at, (uint32_t) imm);
     x->at = at + size;
 }
@@ -511,124 +517,34 @@ static inline uint32_t tuple_shift(const Row *row, X86Form form)
         : x86_tuple_shift[tuple][form >> X86_LENGTH_SHIFT & 3];
 }
 
-static ALWAYS_INLINE void emit(X86 *x, X86Form form, uint32_t regs, int32_t imm)
-{
-    const Row *const row = &rows[form & X86_OP_MASK];
-    const uint64_t byte = (uint8_t) imm;
-    uint32_t size = row->imm & X86_IMM_SIZE;
-    uint64_t word;
-    if (row->flags & ROW_LEGACY) {
-        emit_legacy(x, row, form, regs, imm);
-        return;
-    }
-    if (row->flags & ROW_EVEX || (form & X86_EVEX_FORM) | (regs & X86_HIGH_REGS)) {
-        word = add_regs(row, evex_bits, regs, evex_word(row, form)) | byte << EVEX_IMM;
-        size += EVEX_IMM / 8;
-    } else {
-        word = add_regs(row, vex_bits, regs, row->vex | vex_form(form))
-            | byte << VEX_IMM;
-        size += VEX_IMM / 8 - shorten(&word) - (row->flags & ROW_BARE);
-    }
-    put64(x->at, word);
-    x->at += size;
-}
+/* ---- Instructions with VEX or EVEX. Copies differ in the numbers of their registers,
+ * which are 'further' (see X86Copies): the word is made once. ---- */
 
-static ALWAYS_INLINE void emit_mem(X86 *x, X86Form form, uint32_t regs, X86Mem mem,
-    int32_t imm, bool plain)
+static ALWAYS_INLINE void emit_vex(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    int32_t imm, uint32_t count, uint32_t further)
 {
-    const Row *const row = &rows[form & X86_OP_MASK];
-    const uint64_t bits = mem_number(mem);
-    const uint32_t size = row->imm & X86_IMM_SIZE;
+    const uint64_t word
+        = row->vex | vex_form(form) | (uint64_t) (uint8_t) imm << VEX_IMM;
+    const uint32_t size
+        = (row->imm & X86_IMM_SIZE) + VEX_IMM / 8 - (row->flags & ROW_BARE);
     uint8_t *at = x->at;
-    uint32_t shift, modrm;
-    uint64_t word;
-    if (row->flags & ROW_LEGACY) {
-        emit_mem_legacy(x, row, form, regs, mem, imm, plain);
-        return;
+    for (; count > 0; count--) {
+        uint64_t own = add_regs(row, vex_bits, regs, word);
+        const uint32_t saved = shorten(&own);
+        put64(at, own);
+        at += size - saved;
+        regs += further;
     }
-    if (row->flags & (ROW_EVEX | ROW_EVEX_MEM)
-        || (form & X86_EVEX_FORM) | (regs & X86_HIGH_REGS)) {
-        word = add_regs(row, evex_bits, regs, row->evex | (form & EVEX_FORM_BITS))
-            ^ mem_bits(bits) ^ vector_index_bit(bits);
-        put64(at, word);
-        at += EVEX_MODRM / 8;
-        modrm = (uint32_t) (word >> EVEX_MODRM);
-        shift = tuple_shift(row, form);
-    } else {
-        word = add_regs(row, vex_bits, regs, row->vex | vex_form(form))
-            ^ mem_bits(bits);
-        imm |= (int32_t) (word >> VEX_IMM);
-        modrm = (uint32_t) (word >> VEX_MODRM);
-        at += VEX_MODRM / 8 - shorten(&word);
-        put64(x->at, word);
-        shift = 0;
-    }
-    at = plain ? put_mem(at, modrm & 0x38, bits, shift)
-        : put_rare_mem(x, at, modrm & 0x38, mem, size);
-    *at = (uint8_t) imm;
-    x->at = at + size;
+    x->at = at;
 }
 
-static ALWAYS_INLINE void emit_one(X86 *x, X86Form form, uint32_t regs, int32_t imm)
+static ALWAYS_INLINE void emit_evex(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    int32_t imm, uint32_t count, uint32_t further, X86Form opmask)
 {
-    if (x->at >= x->limit)
-        grow(x, 0);
-    if (x->listing)
-        x86_list(x, form, regs, NULL, imm);
-    emit(x, form, regs, imm);
-}
-
-static ALWAYS_INLINE void emit_mem_one(X86 *x, X86Form form, uint32_t regs, X86Mem mem,
-    int32_t imm)
-{
-    if (x->at >= x->limit)
-        grow(x, 0);
-    if (x->listing)
-        x86_list(x, form, regs, &mem, imm);
-    if (is_plain(mem))
-        emit_mem(x, form, regs, mem, imm, true);
-    else
-        emit_mem(x, form, regs, mem, imm, false);
-}
-
-/* By how much the opmask of the next copy is further. */
-static inline X86Form copy_opmask(const X86Copies *c, const CopyRow *row, X86Form form)
-{
-    return row->opmask && form & X86_K(7) ? X86_K(c->masks) : 0;
-}
-
-/* By how many bytes its place in memory is. */
-static inline int32_t copy_distance(const X86Copies *c, const CopyRow *row, X86Mem mem)
-{
-    if (mem.index == c->index && !row->vector_index)
-        return (int32_t) ((uint32_t) c->index_step << mem.shift);
-    return mem.base == c->base ? c->base_step : 0;
-}
-
-/* ---- Copies ---- */
-
-/* Is the instruction EVEX whatever its registers are? 'flags' are those of rows that
- * say so. */
-static inline bool always_evex(const Row *row, X86Form form, uint32_t flags)
-{
-    return !(row->flags & ROW_LEGACY)
-        && (row->flags & flags || form & X86_EVEX_FORM);
-}
-
-/* Copies of an instruction that is EVEX anyway differ in the numbers of their
- * registers: the word is made once. */
-static void emit_copies(X86 *x, const Row *row, X86Form form, uint32_t regs,
-    int32_t imm)
-{
-    const X86Copies *const c = &x->copies;
-    const CopyRow *const copy = &copy_rows[form & X86_OP_MASK];
-    const uint32_t further = copy->vectors * c->vectors + copy->masks * c->masks;
-    const X86Form opmask = copy_opmask(c, copy, form);
     const uint32_t size = (row->imm & X86_IMM_SIZE) + EVEX_IMM / 8;
     uint64_t word = evex_word(row, form) | (uint64_t) (uint8_t) imm << EVEX_IMM;
     uint8_t *at = x->at;
-    x->copies.refused |= further && copy->to_general;
-    for (uint32_t left = further ? c->count : 1; left > 0; left--) {
+    for (; count > 0; count--) {
         put64(at, add_regs(row, evex_bits, regs, word));
         at += size;
         word += opmask; /* in the same place */
@@ -637,123 +553,241 @@ static void emit_copies(X86 *x, const Row *row, X86Form form, uint32_t regs,
     x->at = at;
 }
 
-/* Bits 3 and 4 of base and index of a memory operand, where an EVEX word has them. */
-static inline uint32_t evex_mem_bits(uint64_t bits)
+/* The same with a plain memory operand, which is 'bits'. Often all copies have the same
+ * one, and so the same bytes behind the opcode but for a register. */
+static ALWAYS_INLINE void emit_vex_mem(X86 *x, const Row *row, X86Form form,
+    uint32_t regs, uint64_t bits, int32_t imm, uint32_t count, uint32_t further,
+    uint32_t distance)
 {
-    return mem_bits(bits) ^ vector_index_bit(bits);
-}
-
-/* An EVEX instruction with a plain memory operand; returns where the next one goes. */
-static inline uint8_t *put_evex_mem(uint8_t *at, const Row *row, uint64_t word,
-    uint32_t regs, X86Mem mem, uint32_t shift, int32_t imm)
-{
-    const uint64_t bits = mem_number(mem);
-    word = add_regs(row, evex_bits, regs, word) ^ evex_mem_bits(bits);
-    put64(at, word);
-    at = put_mem(at + EVEX_MODRM / 8, (uint32_t) (word >> EVEX_MODRM) & 0x38, bits,
-        shift);
-    *at = (uint8_t) imm;
-    return at + (row->imm & X86_IMM_SIZE);
-}
-
-/* The same with a plain memory operand. Often all copies have the same, and so the same
- * bytes behind the opcode but for a register. */
-static void emit_mem_copies(X86 *x, const Row *row, X86Form form, uint32_t regs,
-    X86Mem mem, int32_t imm)
-{
-    const X86Copies *const c = &x->copies;
-    const CopyRow *const copy = &copy_rows[form & X86_OP_MASK];
-    const uint32_t further
-        = copy->own_vectors * c->vectors + copy->own_masks * c->masks;
-    const X86Form opmask = copy_opmask(c, copy, form);
-    const int32_t distance = copy_distance(c, copy, mem);
-    const uint32_t shift = tuple_shift(row, form);
-    uint64_t word = row->evex | (form & EVEX_FORM_BITS);
-    uint8_t *at = put_evex_mem(x->at, row, word, regs, mem, shift, imm);
-    const uint32_t size = (uint32_t) (at - x->at);
-    uint64_t tail;
-    memcpy(&tail, x->at + EVEX_MODRM / 8, sizeof(tail));
-    for (uint32_t i = copy->vectors | copy->masks ? 1 : c->count; i < c->count; i++) {
-        word += opmask;
+    const uint64_t word = (row->vex | vex_form(form)) ^ mem_bits(bits);
+    uint32_t length;
+    uint64_t tail = make_mem(bits, 0, &length);
+    uint8_t *at = x->at;
+    for (;;) {
+        uint64_t own = add_regs(row, vex_bits, regs, word);
+        const uint32_t modrm = own >> VEX_MODRM & MODRM_REG;
+        const uint64_t last = (uint8_t) (imm | (int32_t) (own >> VEX_IMM));
+        const uint32_t saved = shorten(&own);
+        put64(at, own);
+        at += VEX_MODRM / 8 - saved;
+        put64(at, tail | modrm | last << 8 * length);
+        at += length + (row->imm & X86_IMM_SIZE);
+        if (--count == 0)
+            break;
         regs += further;
-        if (distance || copy->vector_index) {
-            mem.disp += distance;
-            mem.index = (uint8_t) (mem.index + (copy->vector_index ? c->vectors : 0));
-            at = put_evex_mem(at, row, word, regs, mem, shift, imm);
-        } else {
-            const uint64_t full = add_regs(row, evex_bits, regs, word)
-                ^ evex_mem_bits(mem_number(mem));
-            put64(at, full);
-            put64(at + EVEX_MODRM / 8,
-                (tail & ~(uint64_t) 0x38) | (full >> EVEX_MODRM & 0x38));
-            at += size;
-        }
+        if (distance)
+            tail = make_mem(bits = move_mem(bits, distance), 0, &length);
     }
     x->at = at;
 }
 
-/* What is rare: a full buffer, a failure before, a listing, copies that are not EVEX, a
- * label. Kept apart so that the usual path is one function without calls. */
-static __attribute__((noinline)) void emit_rare(X86 *x, X86Form form, uint32_t regs,
+static ALWAYS_INLINE void emit_evex_mem(X86 *x, const Row *row, X86Form form,
+    uint32_t regs, uint64_t bits, int32_t imm, uint32_t count, uint32_t further,
+    uint32_t distance, X86Form opmask)
+{
+    const uint32_t shift = tuple_shift(row, form);
+    const uint64_t byte = (uint8_t) imm;
+    uint64_t word = (row->evex | (form & EVEX_FORM_BITS)) ^ evex_mem_bits(bits);
+    uint32_t length;
+    uint64_t tail = make_mem(bits, shift, &length);
+    uint8_t *at = x->at;
+    for (;;) {
+        const uint64_t own = add_regs(row, evex_bits, regs, word);
+        put64(at, own);
+        at += EVEX_MODRM / 8;
+        put64(at, tail | (own >> EVEX_MODRM & MODRM_REG) | byte << 8 * length);
+        at += length + (row->imm & X86_IMM_SIZE);
+        if (--count == 0)
+            break;
+        regs += further;
+        word += opmask;
+        if (distance)
+            tail = make_mem(bits = move_mem(bits, distance), shift, &length);
+    }
+    x->at = at;
+}
+
+/* Must an instruction of these registers be EVEX? 'flags' are those of rows that
+ * say so. */
+static inline bool needs_evex(const Row *row, X86Form form, uint32_t regs,
+    uint32_t flags)
+{
+    return row->flags & flags || (form & X86_EVEX_FORM) | (regs & X86_HIGH_REGS);
+}
+
+static ALWAYS_INLINE void emit(X86 *x, const Row *row, X86Form form, uint32_t regs,
     int32_t imm)
 {
+    if (row->flags & ROW_LEGACY)
+        emit_legacy(x, row, form, regs, imm);
+    else if (needs_evex(row, form, regs, ROW_EVEX))
+        emit_evex(x, row, form, regs, imm, 1, 0, 0);
+    else
+        emit_vex(x, row, form, regs, imm, 1, 0);
+}
+
+/* Where the memory operand is a label or has no base. */
+static void emit_rare_mem(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    X86Mem mem, int32_t imm)
+{
+    const uint64_t bits = mem_number(mem);
+    const uint32_t size = row->imm & X86_IMM_SIZE;
+    const bool evex = needs_evex(row, form, regs, ROW_EVEX | ROW_EVEX_MEM);
+    uint64_t word = evex ? row->evex | (form & EVEX_FORM_BITS)
+        : row->vex | vex_form(form);
+    word = add_regs(row, evex ? evex_bits : vex_bits, regs, word)
+        ^ (evex ? evex_mem_bits(bits) : mem_bits(bits));
+    const uint32_t modrm = word >> (evex ? EVEX_MODRM : VEX_MODRM) & MODRM_REG;
+    uint8_t *at = x->at + (evex ? EVEX_MODRM : VEX_MODRM) / 8;
+    if (!evex) {
+        imm |= (int32_t) (word >> VEX_IMM);
+        at -= shorten(&word);
+    }
+    put64(x->at, word);
+    at = put_rare_mem(x, at, modrm, mem, size);
+    *at = (uint8_t) imm;
+    x->at = at + size;
+}
+
+static ALWAYS_INLINE void emit_mem(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    X86Mem mem, int32_t imm)
+{
+    const uint64_t bits = mem_number(mem);
+    if (row->flags & ROW_LEGACY)
+        emit_mem_legacy(x, row, form, regs, mem, imm);
+    else if (!is_plain(mem))
+        emit_rare_mem(x, row, form, regs, mem, imm);
+    else if (needs_evex(row, form, regs, ROW_EVEX | ROW_EVEX_MEM))
+        emit_evex_mem(x, row, form, regs, bits, imm, 1, 0, 0, 0);
+    else
+        emit_vex_mem(x, row, form, regs, bits, imm, 1, 0, 0);
+}
+
+/* ---- Copies ---- */
+
+/* By how much the registers of the next copy are further, its opmask, and its place in
+ * memory. */
+static inline uint32_t copy_regs(const X86Copies *c, const Row *row)
+{
+    return row->vectors * c->vectors + row->masks * c->masks;
+}
+
+static inline uint32_t copy_own_regs(const X86Copies *c, const Row *row)
+{
+    return row->own_vectors * c->vectors + row->own_masks * c->masks;
+}
+
+static inline X86Form copy_opmask(const X86Copies *c, const Row *row, X86Form form)
+{
+    return row->opmask && form & X86_K(7) ? X86_K(c->masks) : 0;
+}
+
+static inline uint32_t copy_distance(const X86Copies *c, const Row *row, uint64_t bits)
+{
+    if ((bits >> 40 & 0xFF) == c->index && !row->vector_index)
+        return (uint32_t) c->index_step << (bits >> 48 & 3);
+    return (bits >> 32 & 0xFF) == c->base ? (uint32_t) c->base_step : 0;
+}
+
+/* What is rare: a full buffer, a failure before, a listing, copies of which only some
+ * are EVEX, a label. Kept apart so that the usual path is one function without
+ * calls. */
+static __attribute__((noinline)) void emit_rare(X86 *x, const Row *row, X86Form form,
+    uint32_t regs, int32_t imm)
+{
     const X86Copies *const c = &x->copies;
-    const CopyRow *const row = &copy_rows[form & X86_OP_MASK];
-    const uint32_t further = row->vectors * c->vectors + row->masks * c->masks;
+    const uint32_t further = copy_regs(c, row);
     const uint32_t count = c->count > 1 && further ? c->count : 1;
     const X86Form opmask = copy_opmask(c, row, form);
     x->copies.refused |= count > 1 && row->to_general;
     for (uint32_t i = 0; i < count; i++) {
-        emit_one(x, form, regs, imm);
+        if (x->at >= x->limit)
+            grow(x, 0);
+        if (x->listing)
+            x86_list(x, form, regs, NULL, imm);
+        emit(x, row, form, regs, imm);
         form += opmask;
         regs += further;
     }
 }
 
-static __attribute__((noinline)) void emit_mem_rare(X86 *x, X86Form form, uint32_t regs,
-    X86Mem mem, int32_t imm)
+static __attribute__((noinline)) void emit_mem_rare(X86 *x, const Row *row,
+    X86Form form, uint32_t regs, X86Mem mem, int32_t imm)
 {
     const X86Copies *const c = &x->copies;
-    const CopyRow *const row = &copy_rows[form & X86_OP_MASK];
     const bool copied = c->count > 1 && (row->vectors | row->masks);
-    const uint32_t count = copied ? c->count : 1;
-    const uint32_t further = row->own_vectors * c->vectors + row->own_masks * c->masks;
+    const uint32_t further = copy_own_regs(c, row);
     const X86Form opmask = copy_opmask(c, row, form);
-    const int32_t distance = copy_distance(c, row, mem);
-    for (uint32_t i = 0; i < count; i++) {
-        emit_mem_one(x, form, regs, mem, imm);
+    const uint32_t distance = copy_distance(c, row, mem_number(mem));
+    for (uint32_t i = copied ? c->count : 1; i > 0; i--) {
+        if (x->at >= x->limit)
+            grow(x, 0);
+        if (x->listing)
+            x86_list(x, form, regs, &mem, imm);
+        emit_mem(x, row, form, regs, mem, imm);
         form += opmask;
         regs += further;
-        mem.disp += distance;
+        mem.disp = (int32_t) ((uint32_t) mem.disp + distance);
         if (row->vector_index)
             mem.index = (uint8_t) (mem.index + c->vectors);
     }
 }
 
+/* False if the copies are not all VEX or all EVEX. */
+static inline bool emit_copies(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    int32_t imm)
+{
+    const X86Copies *const c = &x->copies;
+    const uint32_t further = copy_regs(c, row), count = further ? c->count : 1;
+    if (row->flags & ROW_EVEX || form & X86_EVEX_FORM)
+        emit_evex(x, row, form, regs, imm, count, further, copy_opmask(c, row, form));
+    else if ((regs | (regs + (count - 1) * further)) & X86_HIGH_REGS)
+        return false;
+    else
+        emit_vex(x, row, form, regs, imm, count, further);
+    x->copies.refused |= further && row->to_general;
+    return true;
+}
+
+static inline bool emit_mem_copies(X86 *x, const Row *row, X86Form form, uint32_t regs,
+    uint64_t bits, int32_t imm)
+{
+    const X86Copies *const c = &x->copies;
+    const uint32_t further = copy_own_regs(c, row);
+    const uint32_t count = row->vectors | row->masks ? c->count : 1;
+    const uint32_t distance = copy_distance(c, row, bits);
+    if (row->vector_index)
+        return false;
+    if (row->flags & (ROW_EVEX | ROW_EVEX_MEM) || form & X86_EVEX_FORM)
+        emit_evex_mem(x, row, form, regs, bits, imm, count, further, distance,
+            copy_opmask(c, row, form));
+    else if ((regs | (regs + (count - 1) * further)) & X86_HIGH_REGS)
+        return false;
+    else
+        emit_vex_mem(x, row, form, regs, bits, imm, count, further, distance);
+    return true;
+}
+
 void x86_emit(X86 *x, X86Form form, uint32_t regs, int32_t imm)
 {
     const Row *const row = &rows[form & X86_OP_MASK];
-    if (x->at >= x->limit || x->listing)
-        emit_rare(x, form, regs, imm);
-    else if (x->copies.count <= 1)
-        emit(x, form, regs, imm);
-    else if (always_evex(row, form, ROW_EVEX))
-        emit_copies(x, row, form, regs, imm);
-    else
-        emit_rare(x, form, regs, imm);
+    const bool rare = x->at >= x->limit || x->listing;
+    if (!rare && x->copies.count <= 1)
+        emit(x, row, form, regs, imm);
+    else if (rare || row->flags & ROW_LEGACY || !emit_copies(x, row, form, regs, imm))
+        emit_rare(x, row, form, regs, imm);
 }
 
 void x86_emit_mem(X86 *x, X86Form form, uint32_t regs, X86Mem mem, int32_t imm)
 {
     const Row *const row = &rows[form & X86_OP_MASK];
-    if (x->at >= x->limit || x->listing || !is_plain(mem))
-        emit_mem_rare(x, form, regs, mem, imm);
-    else if (x->copies.count <= 1)
-        emit_mem(x, form, regs, mem, imm, true);
-    else if (always_evex(row, form, ROW_EVEX | ROW_EVEX_MEM))
-        emit_mem_copies(x, row, form, regs, mem, imm);
-    else
-        emit_mem_rare(x, form, regs, mem, imm);
+    const uint64_t bits = mem_number(mem);
+    const bool rare = x->at >= x->limit || x->listing || !is_plain(mem);
+    if (!rare && x->copies.count <= 1)
+        emit_mem(x, row, form, regs, mem, imm);
+    else if (rare || row->flags & ROW_LEGACY
+        || !emit_mem_copies(x, row, form, regs, bits, imm))
+        emit_mem_rare(x, row, form, regs, mem, imm);
 }
 
 void x86_mov_imm(X86 *x, int reg, uint64_t value)

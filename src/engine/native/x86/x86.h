@@ -188,6 +188,8 @@ void x86_init(X86 *x);
 void x86_free(X86 *x);
 /** Forget code, labels and failure but keep the memory, for the next kernel. */
 void x86_reset(X86 *x);
+/** Bytes of the buffer. */
+size_t x86_capacity(const X86 *x);
 void x86_listing_free(X86Listing *listing);
 
 /** Bytes written so far: the offset of the next instruction. */

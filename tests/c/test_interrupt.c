@@ -1,0 +1,183 @@
+/*
+ * test_interrupt.c -- jit_interrupt() stops what runs, in time and without harm
+ *
+ * The loops would take seconds to minutes. Their result is an index that is far outside
+ * of the array until the last iteration: code that went on behind a loop it has left
+ * would crash.
+ */
+#include "test_util.h"
+
+#include <pthread.h>
+#include <time.h>
+
+enum { ITERATIONS = 0x7fffffff, OUTSIDE = 0x7ffffff0, VALUE = 77, TRIES = 5 };
+
+/* To the end of a call, from the request to stop it: the goal, and what one that is not
+ * stopped takes for sure. */
+#define SOON 0.1
+#define LATE 1.0
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+static void *stop_soon(void *when)
+{
+    nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+    *(double *) when = now();
+    jit_interrupt();
+    return NULL;
+}
+
+/* i < ITERATIONS: i += 1, index = i < ITERATIONS ? index : 0; the last index. */
+static uint32_t trace_loop(uint32_t first, uint32_t index)
+{
+    uint32_t state[] = { first, index };
+    uint32_t last = jit_var_u32(CPU, ITERATIONS), one = jit_var_u32(CPU, 1);
+    uint32_t zero = jit_var_u32(CPU, 0);
+    jit_var_inc_ref(first);
+    jit_var_inc_ref(index);
+    uint32_t loop = jit_var_loop_start(CPU, "long", 2, state);
+    int again;
+    OK(loop);
+    do {
+        uint32_t condition = jit_var_lt(state[0], last);
+        again = jit_var_loop_cond(loop, condition);
+        jit_var_dec_ref(condition);
+        if (again > 0) {
+            advance(&state[0], jit_var_add(state[0], one));
+            uint32_t more = jit_var_lt(state[0], last);
+            advance(&state[1], jit_var_select(more, state[1], zero));
+            jit_var_dec_ref(more);
+        }
+    } while (again >= 0 && (again = jit_var_loop_end(loop, state)) == 0);
+    assert_int_equal(again, 1);
+    DROP(state[0], last, one, zero);
+    return state[1];
+}
+
+/* The same in one of several callables, for all lanes. */
+static uint32_t trace_call(uint32_t first, uint32_t index)
+{
+    uint32_t self = jit_var_counter(CPU, jit_var_size(first)), one, result;
+    one = jit_var_u32(CPU, 1);
+    advance(&self, jit_var_and(self, one));
+    advance(&self, jit_var_add(self, one));
+    uint32_t call = jit_var_call_start(CPU, "calls", ALWAYS);
+    OK(call);
+    uint32_t a = jit_var_call_input(call, first), b = jit_var_call_input(call, index);
+    for (uint32_t k = 0; k < 2; ++k) {
+        uint32_t out = trace_loop(a, b), distance = jit_var_u32(CPU, k);
+        advance(&out, jit_var_add(out, distance));
+        OK(jit_var_call_append(call, 1, &out));
+        DROP(out, distance);
+    }
+    OK(jit_var_call(call, self, 2, NULL, NULL, &result));
+    DROP(self, one, a, b);
+    return result;
+}
+
+typedef uint32_t (*Trace)(uint32_t first, uint32_t index);
+
+/* table[index] behind the loop, which begins with this number. */
+static uint32_t trace_read(Trace trace, uint32_t table, uint32_t size, uint32_t number)
+{
+    uint32_t first = fill_u32(size, number), index = fill_u32(size, OUTSIDE);
+    uint32_t where = trace(first, index), read = jit_var_gather(table, where, ALWAYS);
+    OK(read);
+    DROP(first, index, where);
+    return read;
+}
+
+/* How long after the request did it end? The kernel is compiled before. */
+static double interrupt(Trace trace, uint32_t size)
+{
+    double when = 0, end;
+    uint32_t table = fill_u32(2, VALUE), value = 0;
+    uint32_t read = trace_read(trace, table, size, ITERATIONS - 2);
+    OK(jit_var_read(read, size - 1, &value));
+    assert_int_equal(value, VALUE);
+    jit_var_dec_ref(read);
+    read = trace_read(trace, table, size, 0);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, stop_soon, &when), 0);
+    bool ok = jit_var_eval(read) && jit_sync_thread();
+    end = now();
+    pthread_join(thread, NULL);
+    assert_false(ok);
+    CHECK_ERROR(JIT_ERROR_INTERRUPTED, "interrupted");
+    assert_false(jit_var_read(read, 0, &value));
+    CHECK_ERROR(JIT_ERROR_INTERRUPTED, "interrupted");
+    CHECK_U32(table, VALUE, VALUE);
+    DROP(table, read);
+    return end - when;
+}
+
+/* A busy machine may be late now and then, but not each time. */
+static void check_time(Trace trace, uint32_t size)
+{
+    double best = LATE;
+    for (uint32_t i = 0; i < TRIES && best > SOON; ++i) {
+        double time = interrupt(trace, size);
+        best = time < best ? time : best;
+    }
+    if (best > SOON)
+        fail_msg("%u lanes: stopped after %.3f s", size, best);
+}
+
+static void test_one_lane(void **unused)
+{
+    (void) unused;
+    check_time(trace_loop, 1);
+}
+
+/* Whole packets and a last one, in several threads. */
+static void test_many_lanes(void **unused)
+{
+    (void) unused;
+    check_time(trace_loop, 100);
+    check_time(trace_loop, 100003);
+}
+
+static void test_callables(void **unused)
+{
+    (void) unused;
+    check_time(trace_call, 1);
+    check_time(trace_call, 1003);
+}
+
+/* What is submitted after a request is computed, and what was computed before stays. */
+static void test_later_work(void **unused)
+{
+    (void) unused;
+    uint32_t a = jit_var_counter(CPU, 4), one = jit_var_u32(CPU, 1);
+    uint32_t b = jit_var_add(a, one), c;
+    OK(jit_var_eval(b));
+    OK(jit_sync_thread());
+    jit_interrupt();
+    CHECK_U32(b, 1, 2, 3, 4);
+    c = jit_var_add(b, b);
+    CHECK_U32(c, 2, 4, 6, 8);
+    DROP(a, b, c, one);
+
+    uint32_t first = fill_u32(3, ITERATIONS - 5), index = fill_u32(3, OUTSIDE);
+    jit_interrupt();
+    uint32_t last = trace_loop(first, index);
+    CHECK_U32(last, 0, 0, 0);
+    DROP(first, index, last);
+}
+
+static int tests(void)
+{
+    const struct CMUnitTest list[] = { TEST(test_one_lane), TEST(test_many_lanes),
+                                       TEST(test_callables), TEST(test_later_work) };
+    return cmocka_run_group_tests(list, NULL, NULL);
+}
+
+int main(void)
+{
+    return run_engines(tests) ? 1 : 0;
+}
