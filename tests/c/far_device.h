@@ -5,14 +5,14 @@
  * behind it. What runs on it proves that nothing above assumes host memory:
  *
  *     memory    every allocation ends at a page that is never accessible, and nobody
- *     may
- *               read or write it but a command that is being executed, and of that only
- *               what its slots list, as they say; so whoever dereferences an address,
- *               and whoever leaves a buffer out of a command, crashes
+ *               may read or write it but a command that is being executed, and of that
+ *               only what its slots list, as they say; so whoever dereferences an
+ *               address, and whoever leaves a buffer out of a command, crashes
  *     commands  run in a thread of the device's own, one at a time: those of one stream
  *               in order, streams by lot, after a while
  *     errors    the n-th command fails on demand and leaves garbage where it was to
- *     write workers   blocks of a launch run under changing worker numbers
+ *               write
+ *     workers   blocks of a launch run under changing worker numbers
  */
 #ifndef TESTS_FAR_DEVICE_H
 #define TESTS_FAR_DEVICE_H
@@ -262,8 +262,8 @@ static inline void *far_work(void *unused)
             pthread_cond_wait(&far_state.changed, &far_state.queue_lock);
         uint32_t delay = far_state.delay_us;
         /* Mostly for a moment, sometimes for long, so that other streams catch up. */
-        uint32_t us =
-            delay ? far_random(far_random(16) ? delay / 4 + 1 : 4 * delay) : 0;
+        uint32_t most = far_random(16) ? delay / 4 + 1 : 4 * delay;
+        uint32_t us = delay ? far_random(most) : 0;
         pthread_mutex_unlock(&far_state.queue_lock);
         if (us)
             nanosleep(&(struct timespec){ .tv_nsec = us * 1000L }, NULL);

@@ -175,8 +175,8 @@ static UNUSED uint32_t data_of(uint32_t id, void **data)
 {
     uint32_t stored = jit_var_data(id, data);
     if (stored)
-        *data =
-            fetch(*data, jit_var_size(stored) * type_of(jit_var_type(stored))->size);
+        *data = fetch(*data, jit_var_size(stored) *
+                                 type_of(jit_var_type(stored))->size);
     return stored;
 }
 
