@@ -174,19 +174,11 @@ uint32_t jit_var_opaque_width(uint32_t index)
     return result;
 }
 
-static VarId migrate(ThreadState *ts, VarId id, JitBackend backend)
-{
-    TRY(node_usable(ts, id, "jit_var_migrate()", "the variable"), 0);
-    TRY(node_backend_valid(backend, "jit_var_migrate()"), 0);
-    var_inc(id); /* there is one backend: it is there already */
-    return id;
-}
-
 uint32_t jit_var_migrate(uint32_t index, JitBackend backend)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = migrate(ts, index, backend);
+    uint32_t result = array_migrate(ts, index, backend);
     api_leave();
     return result;
 }

@@ -114,7 +114,8 @@ static inline void check_unchanged(const Snapshot *before, const char *call, int
 #define REJECTS_BACKENDS(call, name)                                \
     do {                                                            \
         JitBackend backend = JitBackendCUDA;                        \
-        REJECTS(call, JIT_ERROR_UNSUPPORTED, name, "CUDA");         \
+        if (!IS_FAR) /* where that is a device */                   \
+            REJECTS(call, JIT_ERROR_UNSUPPORTED, name, "CUDA");     \
         const int bad_[] = { 0, 3, 4, -1, 1000 };                   \
         for (size_t b_ = 0; b_ < COUNT_OF(bad_); ++b_) {            \
             backend = (JitBackend) bad_[b_];                        \

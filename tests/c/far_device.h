@@ -5,14 +5,14 @@
  * behind it. What runs on it proves that nothing above assumes host memory:
  *
  *     memory    every allocation ends at a page that is never accessible, and nobody
- *     may
- *               read or write it but a command that is being executed, and of that only
- *               what its slots list, as they say; so whoever dereferences an address,
- *               and whoever leaves a buffer out of a command, crashes
+ *               may read or write it but a command that is being executed, and of that
+ *               only what its slots list, as they say; so whoever dereferences an
+ *               address, and whoever leaves a buffer out of a command, crashes
  *     commands  run in a thread of the device's own, one at a time: those of one stream
  *               in order, streams by lot, after a while
  *     errors    the n-th command fails on demand and leaves garbage where it was to
- *     write workers   blocks of a launch run under changing worker numbers
+ *               write
+ *     workers   blocks of a launch run under changing worker numbers
  */
 #ifndef TESTS_FAR_DEVICE_H
 #define TESTS_FAR_DEVICE_H
@@ -43,7 +43,8 @@ typedef struct FarMemory {
     size_t size, bytes; /* of 'pages', and from 'address' on */
 } FarMemory;
 
-/* Behind a CpuJob. */
+/* What the CPU's functions need for a job, and behind that: */
+enum { FAR_CPU_JOB = sizeof(CpuJob) + CPU_JOB_ROOM };
 typedef struct FarJob {
     void (*run)(CpuJob *job, uint32_t block, uint32_t worker);
 } FarJob;
@@ -182,8 +183,8 @@ static inline size_t far_memory_size(Device *device)
 
 static inline uint32_t far_random(uint32_t below)
 {
-    far_state.random =
-        far_state.random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    far_state.random = far_state.random * UINT64_C(6364136223846793005) +
+                       UINT64_C(1442695040888963407);
     return (uint32_t) (far_state.random >> 33) % below;
 }
 
@@ -261,8 +262,8 @@ static inline void *far_work(void *unused)
             pthread_cond_wait(&far_state.changed, &far_state.queue_lock);
         uint32_t delay = far_state.delay_us;
         /* Mostly for a moment, sometimes for long, so that other streams catch up. */
-        uint32_t us =
-            delay ? far_random(far_random(16) ? delay / 4 + 1 : 4 * delay) : 0;
+        uint32_t most = far_random(16) ? delay / 4 + 1 : 4 * delay;
+        uint32_t us = delay ? far_random(most) : 0;
         pthread_mutex_unlock(&far_state.queue_lock);
         if (us)
             nanosleep(&(struct timespec){ .tv_nsec = us * 1000L }, NULL);
@@ -279,12 +280,16 @@ static inline void *far_work(void *unused)
     return unused;
 }
 
+static inline FarJob *far_job(CpuJob *job)
+{
+    return (FarJob *) (void *) ((char *) job + FAR_CPU_JOB);
+}
+
 /* Blocks one after the other, under changing worker numbers. */
 static inline void far_run_block(CpuJob *job, uint32_t block, uint32_t worker)
 {
-    const FarJob *mine = (const FarJob *) (const void *) (job + 1);
     (void) worker;
-    mine->run(job, block, block % job->workers);
+    far_job(job)->run(job, block, block % job->workers);
 }
 
 static inline bool far_prepare(Device *device, Command *c)
@@ -292,8 +297,7 @@ static inline bool far_prepare(Device *device, Command *c)
     if (!cpu_job_prepare(device, c))
         return false;
     CpuJob *job = c->job;
-    FarJob *mine = (FarJob *) (void *) (job + 1);
-    mine->run = job->run;
+    far_job(job)->run = job->run;
     if (c->kind == COMMAND_LAUNCH)
         job->run = far_run_block;
     job->patient = false;
@@ -328,7 +332,7 @@ static inline uint32_t far_workers(Device *device)
 static Device far_device = { .backend = JitBackendCUDA,
                              .name = "far device",
                              .code = CODE_CPU,
-                             .job_bytes = sizeof(CpuJob) + sizeof(FarJob),
+                             .job_bytes = FAR_CPU_JOB + sizeof(FarJob),
                              .allocate = far_allocate,
                              .release = far_release,
                              .read = far_read,
@@ -341,9 +345,26 @@ static Device far_device = { .backend = JitBackendCUDA,
 
 /* ------------------------------------------------------------ for the tests */
 
+/* In the child of a fork, before which all streams were drained: the device's thread is
+ * in the parent only. */
+static inline void far_fork_child(void)
+{
+    pthread_mutex_init(&far_state.lock, NULL);
+    pthread_mutex_init(&far_state.queue_lock, NULL);
+    pthread_cond_init(&far_state.changed, NULL);
+    far_state.begun = false;
+}
+
+static inline void far_watch_fork(void)
+{
+    (void) pthread_atfork(NULL, NULL, far_fork_child);
+}
+
 /* Make it known; again and again is fine. */
 static inline void far_register(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, far_watch_fork);
     (void) cpu_device();
     device_register(&far_device);
 }
@@ -381,7 +402,7 @@ static inline void far_set_limit(size_t bytes)
     pthread_mutex_unlock(&far_state.lock);
 }
 
-/* How many commands of a kind have been begun so far_state. */
+/* How many commands of a kind have been begun so far. */
 static inline uint32_t far_count(CommandKind kind)
 {
     pthread_mutex_lock(&far_state.queue_lock);

@@ -175,8 +175,8 @@ static UNUSED uint32_t data_of(uint32_t id, void **data)
 {
     uint32_t stored = jit_var_data(id, data);
     if (stored)
-        *data =
-            fetch(*data, jit_var_size(stored) * type_of(jit_var_type(stored))->size);
+        *data = fetch(*data, jit_var_size(stored) *
+                                 type_of(jit_var_type(stored))->size);
     return stored;
 }
 
@@ -328,11 +328,17 @@ static UNUSED size_t log_count(const char *part)
 
 /* ---------------------------------------------------------- running of tests */
 
-static UNUSED bool start_library(void)
+/* Make what the tests run on known, if the library does not know it. */
+static UNUSED void make_device(void)
 {
 #if defined(TEST_FAR_DEVICE)
     far_register();
 #endif
+}
+
+static UNUSED bool start_library(void)
+{
+    make_device();
     return jit_init(CPU);
 }
 

@@ -135,6 +135,30 @@ VarId array_copy(ThreadState *ts, VarId id)
     return var_create(&copy, state_flag(ts, JitFlagReuseIndices));
 }
 
+/* The values on another device: a literal stays one, the rest is evaluated and carried
+ * over. */
+VarId array_migrate(ThreadState *ts, VarId id, JitBackend backend)
+{
+    TRY(node_usable(ts, id, "jit_var_migrate()", "the variable"), 0);
+    TRY(node_backend_valid(backend, "jit_var_migrate()"), 0);
+    const Var *v = var_get(id);
+    VarType type = (VarType) v->type;
+    uint32_t size = v->size;
+    if (v->op == OP_LITERAL && v->backend != backend)
+        return node_literal(ts, backend, type, v->value.literal, size);
+    var_inc(id); /* the lock may be released */
+    if (v->backend == backend)
+        return id;
+    size_t bytes = (size_t) size * type_info[type].size;
+    Buffer *buffer = evaluate_var(ts, id) ? work_buffer(ts, backend, bytes) : NULL;
+    bool ok = buffer && work_transfer(ts, var_get(id)->value.buffer, buffer, bytes);
+    var_dec(id);
+    VarId result = ok ? node_buffer(ts, backend, type, size, buffer) : 0;
+    if (!result)
+        buffer_release(buffer);
+    return result;
+}
+
 VarId array_resize(ThreadState *ts, VarId id, size_t size)
 {
     TRY(node_usable(ts, id, "jit_var_resize()", "the variable"), 0);

@@ -18,6 +18,7 @@ VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
 VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const void *ptr,
                      size_t size);
 VarId array_copy(ThreadState *ts, VarId id);
+VarId array_migrate(ThreadState *ts, VarId id, JitBackend backend);
 VarId array_resize(ThreadState *ts, VarId id, size_t size);
 VarId array_shrink(ThreadState *ts, VarId id, size_t size);
 VarId array_reverse(ThreadState *ts, VarId id);
