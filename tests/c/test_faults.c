@@ -1,8 +1,8 @@
 /*
  * test_faults.c -- what threads, streams and evaluation once got wrong
  *
- * Nothing but the public interface is used, so the tests can be run with other builds of
- * the library, too. Each of them is a program that hung, crashed, or lost work.
+ * Nothing but the public interface is used, so the tests can be run with other builds
+ * of the library, too. Each of them is a program that hung or crashed.
  */
 #include "test_util.h"
 
@@ -187,7 +187,7 @@ static void *produce(void *unused)
     return unused;
 }
 
-/* A host function in another stream traces while this thread needs what comes before. */
+/* A host function in another stream traces while this thread needs what precedes it. */
 static void test_host_function_beside_eval(void **unused)
 {
     (void) unused;
