@@ -69,7 +69,7 @@ static void test_migration(void **unused)
     (void) unused;
     uint32_t *data = random_array(VarTypeUInt32, N);
     uint32_t there = array_of(VarTypeUInt32, data, N);
-    uint32_t y = compute(there, FAR);                   /* not evaluated yet */
+    uint32_t y = compute(there, FAR); /* not evaluated yet */
     uint32_t back = jit_var_migrate(y, NEAR);
     OK(back);
     uint32_t z = compute(back, NEAR), again = jit_var_migrate(z, FAR);
@@ -93,7 +93,7 @@ static void test_migration(void **unused)
     free(data);
 }
 
-/* Many threads' worth of copies to and fro, while commands end late and out of order. */
+/* Copies to and fro, while commands end late. */
 static void test_to_and_fro(void **unused)
 {
     (void) unused;
