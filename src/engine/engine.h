@@ -56,8 +56,8 @@ typedef struct Engine {
     bool (*supports)(Op op, VarType type, VarType operand);
 
     /** Required. Compile a legalised Program, which stays the caller's and may be
-     *  released afterwards. Called without locks, by several threads at once. The code is
-     *  immutable, and used by many threads at once; one reference. NULL: error
+     *  released afterwards. Called without locks, by several threads at once. The code
+     *  is immutable, and used by many threads at once; one reference. NULL: error
      *  recorded. */
     Code *(*compile)(const Program *program, const CodeSpec *spec);
     /** Optional (NULL: no). Is code for many lanes another one? Asked for the Program

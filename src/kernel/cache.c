@@ -231,7 +231,8 @@ static bool compile_base(Kernel *kernel, const Order *order, const Engine **bett
     do {
         TRY(tier_engines(order->program, order->device->code, &base, better), false);
         kernel->base = tier_plan(base, order->program, order->lanes);
-        if (compile_code(order->program, &order->key, &kernel->base, &kernel->from_disk))
+        if (compile_code(order->program, &order->key, &kernel->base,
+                         &kernel->from_disk))
             return true;
     } while (error_code() == JIT_ERROR_SYSTEM && tier_refuse(base));
     return false;

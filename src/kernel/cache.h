@@ -81,9 +81,9 @@ ProgramKey cache_key(const Program *program, const Device *device,
  *  with the graph lock held. Generalised kernels count as hits. */
 Kernel *cache_find(const Program *program, const ProgramKey *key);
 /** Find or make it, for a launch of so many lanes on a device: waits for a running
- *  compile, generalises, reads the disk cache, compiles. Call without locks. 'program' is
- *  copied if kept, or shared (program_share). 'origin' (may be NULL) names literals in
- *  the log. Retained; NULL: error recorded, also in the threads that waited for it. */
+ *  compile, generalises, reads the disk cache, compiles. Call without locks. 'program'
+ *  is copied if kept, or shared (program_share). 'origin' (may be NULL) names literals
+ *  in the log. Retained; NULL: error recorded, also in threads that waited for it. */
 Kernel *cache_get(const Program *program, const ProgramKey *key, const Device *device,
                   uint32_t lanes, LiteralOrigin origin, void *context);
 void cache_retain(Kernel *kernel);

@@ -2,13 +2,13 @@
  * tier.c -- choice of engines, and when a kernel deserves a better one
  *
  * With DRJIT_CPU_ENGINE unset, a kernel starts with the first engine that compiles in
- * microseconds (`native`), and stays with it; before its first launch of many lanes it is
- * compiled once more, if that makes a difference. Where there is none, it starts with the
- * last engine of the list (`interp`). Time spent in that code is summed up; when the
- * sum, with what the next launch is expected to take, reaches what compiling it with
- * the first engine of the list (`llvm`) is expected to take, the thread that launches
- * it compiles it first. This is the rule of ski rental: in all, no more than twice the
- * time of the better choice is spent.
+ * microseconds (`native`), and stays with it; before its first launch of many lanes it
+ * is compiled once more, if that makes a difference. Where there is none, it starts
+ * with the last engine of the list (`interp`). Time spent in that code is summed up;
+ * when the sum, with what the next launch is expected to take, reaches what compiling
+ * it with the first engine of the list (`llvm`) is expected to take, the thread that
+ * launches it compiles it first. This is the rule of ski rental: in all, no more than
+ * twice the time of the better choice is spent.
  *
  *     TIER_NONE --due--> TIER_BUSY --compiled--> TIER_DONE    (and 'upgraded' is set)
  *                             '------failed----> TIER_FAILED  (stays as it is)

@@ -23,12 +23,12 @@ static int64_t looked_ms;                 /* by the main thread */
 
 static void on_interrupt(int signal, siginfo_t *info, void *context)
 {
-    if (main_waits)
-        jit_interrupt();
     if (wrapped.sa_flags & SA_SIGINFO)
         wrapped.sa_sigaction(signal, info, context);
     else if (wrapped.sa_handler != SIG_DFL && wrapped.sa_handler != SIG_IGN)
         wrapped.sa_handler(signal);
+    if (main_waits) /* last: Python knows of the signal when the wait ends */
+        jit_interrupt();
 }
 
 /* A handler that does nothing of its own is left alone: then a signal ends the program,

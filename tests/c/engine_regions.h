@@ -164,11 +164,12 @@ static inline void show(const Program *p, const char *what, const char *engine)
 
 static inline Code *compile(const Engine *engine, const Program *p, const char *what)
 {
-    Code *code = engine->compile(p, &(CodeSpec){ .hash = test_hash, .target = target_get() });
+    CodeSpec spec = { .hash = test_hash, .target = target_get() };
+    Code *code = engine->compile(p, &spec);
     if (!code) {
         show(p, what, engine->name);
         Text text = { 0 };
-        if (engine->write_ir && engine->write_ir(p, &(CodeSpec){ .hash = test_hash, .target = target_get() }, &text)) {
+        if (engine->write_ir && engine->write_ir(p, &spec, &text)) {
             fprintf(stderr, "%s", text_get(&text));
         }
         fail();

@@ -165,7 +165,8 @@ static const Hash128 test_hash = { 0x0123456789abcdef, 0xfedcba9876543210 };
 static inline void run(const Engine *engine, const Program *program,
                        const uint64_t *args, uint32_t begin, uint32_t end)
 {
-    Code *code = engine->compile(program, &(CodeSpec){ .hash = test_hash, .target = target_get() });
+    Code *code = engine->compile(
+        program, &(CodeSpec){ .hash = test_hash, .target = target_get() });
     if (!code) {
         Text text = { 0 };
         program_write(program, &text);

@@ -693,7 +693,8 @@ static void test_memory_failures(void **state)
     Program *p = everything();
     for (uint64_t n = 1;; n++) {
         alloc_fail_at(n);
-        Code *code = llvm_engine.compile(p, &(CodeSpec){ .hash = test_hash, .target = target_get() });
+        Code *code = llvm_engine.compile(
+            p, &(CodeSpec){ .hash = test_hash, .target = target_get() });
         bool reached = alloc_steps() >= n;
         alloc_fail_at(0);
         if (code) {

@@ -149,8 +149,8 @@ static Usual count_usual(const Native *n, uint32_t most)
     return usual;
 }
 
-/* There are few packets at a time beside gathers, effects and in loops, however many lanes
- * there are. */
+/* There are few packets at a time beside gathers, effects and in loops, however many
+ * lanes there are. */
 bool native_copies_heed_lanes(const Program *p)
 {
     return !p->region_count && program_find_param(p, PARAM_POINTER) == PROGRAM_NONE;
