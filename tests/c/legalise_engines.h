@@ -173,7 +173,7 @@ static inline void run(const Program *program, const uint64_t *slots, uint32_t s
 {
     if (!program_verify(program))
         fail_msg("%s", error_message());
-    Code *code = interp_engine.compile(program, (Hash128) { 1, 2 }, NULL);
+    Code *code = interp_engine.compile(program, &(CodeSpec){ .hash = { 1, 2 } });
     if (!code)
         fail_msg("%s", error_message());
     size_t bytes = cpu_code_scratch(code);

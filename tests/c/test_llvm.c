@@ -405,7 +405,7 @@ static void test_statements(void **state)
                                          "$r0 = fadd $T0 %unknown, $r1", "$" };
     for (int i = 0; i < 4; i++) {
         program = statement(wrong[i], VarTypeFloat32);
-        assert_null(llvm_engine.compile(program, test_hash, NULL));
+        assert_null(llvm_engine.compile(program, &(CodeSpec){ .hash = test_hash }));
         assert_int_equal(error_code(), JIT_ERROR_COMPILE);
         program_free(program);
     }
@@ -482,7 +482,7 @@ enum { SMALL_STACK = 64 << 10, WIDE = 3000, WIDE_LANES = 64 };
 static void *compile_and_free(void *program)
 {
     static int other_error;
-    Code *code = llvm_engine.compile(program, test_hash, NULL);
+    Code *code = llvm_engine.compile(program, &(CodeSpec){ .hash = test_hash });
     if (code) {
         code_release(code);
         return program;
@@ -531,7 +531,7 @@ static bool use_large_frame(Program *unused)
         add_output(program, value);
     }
     WideRun wide = { 0 };
-    wide.code = llvm_engine.compile(program, test_hash, NULL);
+    wide.code = llvm_engine.compile(program, &(CodeSpec){ .hash = test_hash });
     TRY(wide.code, false);
     size_t bytes = WIDE_LANES * sizeof(uint32_t);
     size_t scratch = (cpu_code_scratch(wide.code) + 63) / 64 * 64;

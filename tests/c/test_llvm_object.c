@@ -26,7 +26,7 @@ static void test_save_and_load(void **state)
 {
     (void) state;
     Program *program = object_program();
-    Code *code = llvm_engine.compile(program, test_hash, NULL);
+    Code *code = llvm_engine.compile(program, &(CodeSpec){ .hash = test_hash });
     assert_non_null(code);
     const void *data;
     size_t size;
@@ -54,7 +54,7 @@ static void test_hostile_objects(void **state)
 {
     (void) state;
     Program *program = object_program();
-    Code *code = llvm_engine.compile(program, test_hash, NULL);
+    Code *code = llvm_engine.compile(program, &(CodeSpec){ .hash = test_hash });
     assert_non_null(code);
     const void *data;
     size_t size;
@@ -96,7 +96,7 @@ static void test_memory_failures(void **state)
     Program *program = object_program();
     for (uint64_t n = 1;; n++) {
         alloc_fail_at(n);
-        Code *code = llvm_engine.compile(program, test_hash, NULL);
+        Code *code = llvm_engine.compile(program, &(CodeSpec){ .hash = test_hash });
         bool reached = alloc_steps() >= n;
         alloc_fail_at(0);
         if (code) {
