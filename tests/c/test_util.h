@@ -133,8 +133,8 @@ static UNUSED void drop_all(const uint32_t *ids, size_t count)
 /* The device's memory as it is now, at an address that the host can read: until the
  * test ends if it is a copy. */
 #if defined(TEST_FAR_DEVICE)
-static void **copies UNUSED;
-static size_t copy_count UNUSED;
+static _Thread_local void **copies UNUSED;
+static _Thread_local size_t copy_count UNUSED;
 
 static UNUSED void *fetch(const void *data, size_t bytes)
 {
