@@ -173,7 +173,8 @@ static bool aggregate(ThreadState *ts, JitBackend backend, void *dst,
     Command *c = command_create(work_device(backend), COMMAND_AGGREGATE, count,
                                 1 + addresses, count * sizeof *entries);
     TRY(c, false);
-    memcpy(c->data, entries, count * sizeof *entries);
+    if (count)
+        memcpy(c->data, entries, count * sizeof *entries);
     bool ok = true;
     for (uint32_t i = 0, slot = 1; ok && i < count; ++i) {
         const AggregationEntry *e = &entries[i];
