@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -397,6 +398,24 @@ static UNUSED const char *engine_missing(const EngineCase *c)
     return strcmp(c->engine, "native") == 0 && !avx2 ? "the CPU lacks AVX2" : NULL;
 }
 
+/* LeakSanitizer's tracer crashes on threads that were joined but that the system still
+ * lists. Wait until they are gone; devices may keep one. */
+static UNUSED void settle_threads(void)
+{
+    enum { TRIES = 100 };
+    for (int i = 0; i < TRIES; ++i) {
+        size_t count = 0;
+        DIR *tasks = opendir("/proc/self/task");
+        while (tasks && readdir(tasks))
+            ++count;
+        if (tasks)
+            closedir(tasks);
+        if (count <= 3) /* this thread, '.' and '..' */
+            return;
+        usleep(1000);
+    }
+}
+
 /* Run 'tests' in a child process for each engine; the number of engines that failed.
  * DRJIT_TEST_ENGINE restricts the choice. What a device does is the same for all
  * instruction sets. */
@@ -427,7 +446,9 @@ static UNUSED int run_engines(int (*tests)(void))
             jit_error_clear();
             jit_set_log_level_stderr(LogLevelWarn);
             fprintf(stderr, "---- engine %s %s\n", cases[i].engine, isa);
-            exit(tests() ? 1 : 0);
+            int failed = tests();
+            settle_threads();
+            exit(failed ? 1 : 0);
         }
         int status = 0;
         if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
