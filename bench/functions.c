@@ -69,6 +69,7 @@ static const FunctionCase cases[] = {
     { "erf", "erf", JitOpErf, -3, 3, erf, NULL },
     { "erfinv", NULL, JitOpErfinv, -.99, .99, NULL, NULL },
     { "lgamma", "lgamma", JitOpLgamma, .1, 99, lgamma_1, NULL },
+    { "digamma", NULL, JitOpDigamma, .1, 99, NULL, NULL },
     { "atan2", "atan2", JitOpAtan2, -9, 9, NULL, atan2 },
     { "power", "pow", JitOpPower, 1e-3, 9, NULL, pow },
     { "hypot", "hypot", JitOpHypot, -9, 9, NULL, hypot },

@@ -437,8 +437,8 @@ MATH = {
     "log": (1e-6, 99), "log2": (1e-6, 99), "sinh": (-9, 9), "cosh": (-9, 9),
     "tanh": (-9, 9), "asinh": (-9, 9), "acosh": (1.01, 99), "atanh": (-0.99, 0.99),
     "rcp": (1e-3, 99), "rsqrt": (1e-3, 99), "cbrt": (-9, 9), "erf": (-3, 3),
-    "erfinv": (-0.99, 0.99), "lgamma": (0.1, 99), "atan2": (-9, 9), "power": (1e-3, 9),
-    "hypot": (-9, 9),
+    "erfinv": (-0.99, 0.99), "lgamma": (0.1, 99), "digamma": (0.1, 99),
+    "atan2": (-9, 9), "power": (1e-3, 9), "hypot": (-9, 9),
 }  # fmt: skip
 
 
@@ -465,7 +465,7 @@ def measure_math(argument: str) -> None:
         n = 1 << 18
         dr.set_thread_count(1)
     for function, (lower, upper) in MATH.items():
-        if argument not in ("", "core", function):
+        if argument not in ("", "core", function) or not hasattr(dr, function):
             continue
         for name, t, dtype in (("f32", Float, np.float32), ("f64", Float64, float)):
             x = np.linspace(lower, upper, n, endpoint=False).astype(dtype)

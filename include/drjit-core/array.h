@@ -408,6 +408,9 @@ template <JitBackend Backend_, typename T> struct JitArray {
     friend JitArray rcp(const JitArray &a) { return floating(jit_var_rcp, a); }
     /** 1 / sqrt(a), each step correctly rounded. */
     friend JitArray rsqrt(const JitArray &a) { return floating(jit_var_rsqrt, a); }
+    /** log |gamma(a)| and, where a > 0, its derivative. */
+    friend JitArray lgamma(const JitArray &a) { return floating(jit_var_lgamma, a); }
+    friend JitArray digamma(const JitArray &a) { return floating(jit_var_digamma, a); }
     /** Magnitude of a with the sign of b. */
     friend JitArray copysign(const JitArray &a, const JitArray &b) {
         return floating(jit_var_copysign, a, b);

@@ -395,10 +395,12 @@ JIT_EXPORT uint32_t jit_var_log2(uint32_t a);
 JIT_EXPORT uint32_t jit_var_rsqrt(uint32_t a);
 /** Cube root; negative for negative arguments. */
 JIT_EXPORT uint32_t jit_var_cbrt(uint32_t a);
-/** Error function, its inverse (NaN beyond -1 ... 1), and log |gamma(a)|. */
+/** Error function, its inverse (NaN beyond -1 ... 1), log |gamma(a)|, and the
+ *  derivative of log(gamma(a)): -inf at 0, +inf at -0, NaN at negative integers. */
 JIT_EXPORT uint32_t jit_var_erf(uint32_t a);
 JIT_EXPORT uint32_t jit_var_erfinv(uint32_t a);
 JIT_EXPORT uint32_t jit_var_lgamma(uint32_t a);
+JIT_EXPORT uint32_t jit_var_digamma(uint32_t a);
 /** Angle of the point (x, y) with the x axis, -pi ... pi. Note the order. */
 JIT_EXPORT uint32_t jit_var_atan2(uint32_t y, uint32_t x);
 /** a to the power of b. */

@@ -58,12 +58,13 @@ typedef enum JitOp {
     JitOpAnd, JitOpOr, JitOpXor, JitOpShl, JitOpShr,
     /* ternary */
     JitOpFma, JitOpSelect,
-    /* functions; the last three have two operands */
+    /* functions; those from Atan2 to Hypot have two operands */
     JitOpSin, JitOpCos, JitOpTan, JitOpAsin, JitOpAcos, JitOpAtan,
     JitOpSinh, JitOpCosh, JitOpTanh, JitOpAsinh, JitOpAcosh, JitOpAtanh,
     JitOpExp, JitOpExp2, JitOpLog, JitOpLog2, JitOpRsqrt, JitOpCbrt,
     JitOpErf, JitOpErfinv, JitOpLgamma,
     JitOpAtan2, JitOpPower, JitOpHypot,
+    JitOpDigamma,
     JitOpCount
 } JitOp;
 

@@ -6,12 +6,6 @@
 #include "api/api.h"
 #include "base/error.h"
 
-static_assert((int) OP_SELECT - (int) OP_NEG == (int) JitOpSelect &&
-                  (int) OP_ADD - (int) OP_NEG == (int) JitOpAdd &&
-                  (int) OP_FMA - (int) OP_NEG == (int) JitOpFma &&
-                  (int) OP_HYPOT - (int) OP_NEG == (int) JitOpHypot,
-              "JitOp and ops.def list arithmetic in the same order");
-
 static uint32_t apply_1(Op op, VarId a)
 {
     ThreadState *ts = api_enter();
@@ -107,6 +101,7 @@ UNARY(cbrt, OP_CBRT)
 UNARY(erf, OP_ERF)
 UNARY(erfinv, OP_ERFINV)
 UNARY(lgamma, OP_LGAMMA)
+UNARY(digamma, OP_DIGAMMA)
 BINARY(atan2, OP_ATAN2)
 BINARY(power, OP_POWER)
 BINARY(hypot, OP_HYPOT)
@@ -138,7 +133,7 @@ static uint32_t apply_enum(JitOp op, uint32_t arity, const VarId *args)
                                     "jit_var_op(): operation is %d, "
                                     "expected a JitOp",
                                     (int) op);
-    Op mine = (Op) ((int) OP_NEG + (int) op);
+    Op mine = op_of(op);
     if (arity && op_info[mine].arity != arity)
         return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
                                     "jit_var_new_op_%u(): operation %s "

@@ -20,18 +20,6 @@ static_assert(sizeof(JitHostOperand) == sizeof(InterpOperand) &&
                   offsetof(JitHostOperand, step) == offsetof(InterpOperand, step),
               "operands are passed on as they are");
 
-static VarType result_type(Op op, VarType type)
-{
-    switch ((ResultRule) op_info[op].result) {
-    case RESULT_MASK:
-        return VarTypeBool;
-    case RESULT_WIDE:
-        return type_wide(type);
-    default:
-        return type;
-    }
-}
-
 static bool check_operands(Op op, size_t n, const JitHostOperand *operands,
                            const void *result)
 {
@@ -58,16 +46,16 @@ bool jit_host_op(JitOp op, VarType type, size_t n, const JitHostOperand *operand
     if ((unsigned) op >= JitOpCount)
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_host_op(): op is %d, expected a JitOp", (int) op);
-    const Op row = (Op) (OP_NEG + (int) op);
+    const Op row = op_of(op);
     TRY(check_operands(row, n, operands, result), false);
     TRY(node_type_valid(type, "jit_host_op()"), false);
     /* Rounding an integer changes nothing. */
-    bool copies = row >= OP_CEIL && row <= OP_TRUNC && type_info[type].is_integer;
+    bool copies = op_info[row].flags & F_ROUNDS && type_info[type].is_integer;
     if (!copies && !(op_info[row].operands >> type & 1))
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_host_op(): %s is not defined for type %s",
                          op_info[row].name, type_info[type].name);
-    VarType to = result_type(row, type);
+    VarType to = op_result(row, type);
     return n == 0 || host_apply(copies ? OP_BITCAST : row, to, type, n,
                                   (const InterpOperand *) operands, result);
 }

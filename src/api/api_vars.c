@@ -135,7 +135,7 @@ static VarId set_label(ThreadState *ts, VarId id, const char *label)
     TRY(full || !label, 0);
     VarId target;
     if (v->refs > 1 && v->size && !var_pending(v) &&
-        !(op_info[v->op].flags & F_EFFECT) &&
+        op_may_drop((Op) v->op) &&
         v->op != OP_EVALUATED) {
         target = array_copy(ts, id);
     } else {

@@ -50,7 +50,7 @@ typedef struct Engine {
      *  revision. */
     uint64_t (*fingerprint)(const Target *target);
 
-    /** Required. Is 'op' with this result type and type of its first value operand (the
+    /** Required. Is 'op' with this result type and type of the operation (the
      *  result type itself if it has none) a primitive here? What is not is expanded by
      *  the legaliser or refused. */
     bool (*supports)(Op op, VarType type, VarType operand);

@@ -10,14 +10,11 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-/* Does this operation give the same value in all lanes if its operands do? Gathers do,
- * too: the arrays they read do not change while a kernel runs. */
+/* Does this operation give the same value in all lanes if its operands do? */
 static uint8_t uniform_flag(const Program *program, Op op, uint32_t count,
                             const uint32_t *args)
 {
-    if (op == OP_LITERAL || op == OP_PARAM || op == OP_WORKER)
-        return INST_UNIFORM;
-    if (!(op_info[op].flags & F_PURE) || op == OP_COUNTER)
+    if (!op_may_be_uniform(op))
         return 0;
     uint8_t flags = INST_UNIFORM;
     for (uint32_t i = 0; i < count; ++i)
@@ -179,6 +176,14 @@ uint32_t program_result_count(const Program *program, const Program *root,
     return target->insts[target->inst_count - 1].count;
 }
 
+VarType program_operation_type(const Program *program, const Inst *inst)
+{
+    uint32_t lead = op_info[inst->op].lead;
+    if (lead >= inst->count)
+        return (VarType) inst->type;
+    return (VarType) program->insts[program_args(program, inst)[lead]].type;
+}
+
 uint32_t program_find_param(const Program *program, ParamKind kind)
 {
     for (uint32_t i = 0; i < program->param_count; ++i)
@@ -262,11 +267,6 @@ Program *program_copy(const Program *p)
     return c;
 }
 
-static bool same_bytes(const void *a, const void *b, uint32_t count, size_t size)
-{
-    return count == 0 || memcmp(a, b, count * size) == 0;
-}
-
 Program *program_share(const Program *program)
 {
     enum { LARGE = 1 << 16 }; /* instructions: a copy takes longer than growing anew */
@@ -280,29 +280,6 @@ Program *program_share(const Program *program)
 bool program_is_shared(const Program *program)
 {
     return atomic_load_explicit(&program->further_owners, memory_order_acquire) > 0;
-}
-
-bool program_equal(const Program *a, const Program *b)
-{
-    if (a->inst_count != b->inst_count || a->extra_count != b->extra_count ||
-        a->literal_count != b->literal_count || a->param_count != b->param_count ||
-        a->stmt_count != b->stmt_count || a->region_count != b->region_count ||
-        a->callable_count != b->callable_count || a->check_count != b->check_count ||
-        a->print_count != b->print_count)
-        return false;
-    if (!same_bytes(a->insts, b->insts, a->inst_count, sizeof(Inst)) ||
-        !same_bytes(a->extra, b->extra, a->extra_count, sizeof(uint32_t)) ||
-        !same_bytes(a->literals, b->literals, a->literal_count, sizeof(uint64_t)) ||
-        !same_bytes(a->params, b->params, a->param_count, sizeof(Param)) ||
-        !same_bytes(a->regions, b->regions, a->region_count, sizeof(Region)))
-        return false;
-    for (uint32_t i = 0; i < a->stmt_count; ++i)
-        if (strcmp(a->stmts[i], b->stmts[i]) != 0)
-            return false;
-    for (uint32_t i = 0; i < a->callable_count; ++i)
-        if (!program_equal(a->callables[i], b->callables[i]))
-            return false;
-    return true;
 }
 
 bool program_has_loops(const Program *p)

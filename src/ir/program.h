@@ -43,12 +43,7 @@ typedef struct Inst {
     uint8_t flags : 3; /* INST_... */
     uint16_t
         count; /* of operands; above INST_ARGS: arg[0] = the first's place in extra[] */
-    /** LITERAL: position in literals[]; LOAD, PARAM, STORE: slot; GATHER_PACKET: n;
-     *  PACKET_ITEM: which; SCATTER...: ReduceOp | ReduceMode << 8; CHECK, PRINT: number
-     *  of the check, of the print; STMT: position in stmts[]; REGION, TEST, ELSE, END,
-     *  ACTIVE: position in regions[]; STATE, RESULT, ARG: which; LOCAL: entries; else
-     *  0. */
-    uint32_t aux;
+    uint32_t aux;            /* see AuxKind; 0 where there is none */
     uint32_t arg[INST_ARGS]; /* positions of operands, unused ones 0 */
 } Inst;
 
@@ -178,11 +173,15 @@ static inline const uint32_t *program_args(const Program *program, const Inst *i
     return inst->count > INST_ARGS ? program->extra + inst->arg[0] : inst->arg;
 }
 
-/** How many operands of an instruction, the first ones, are values to compute: of a
- *  LOOKUP only the index, as the others are a table of literals. */
+/** How many operands of an instruction, the first ones, are values to compute, and no
+ *  table of literals. */
 static inline uint32_t program_computed_args(const Inst *inst) {
-    return inst->op == OP_LOOKUP ? 1 : inst->count;
+    return op_info[inst->op].group == GROUP_TABLE ? 1 : inst->count;
 }
+
+/** Type of an instruction's operation: that of its first VALUE, LOCAL or TABLE (see
+ *  ops.def), else of its result, of which marks of control flow have none. */
+VarType program_operation_type(const Program *program, const Inst *inst);
 
 /** Number of states of a loop, outputs of a conditional or of a call's targets. 'root'
  *  is the Program with the callables (the Program itself unless it is one of them). */
@@ -202,8 +201,6 @@ Program *program_copy(const Program *program);
  *  changed from then on. Thread-safe. */
 Program *program_share(const Program *program);
 bool program_is_shared(const Program *program);
-/** Are two Programs the same, literal values included? */
-bool program_equal(const Program *a, const Program *b);
 /** Give up a Program: its last owner releases everything, the struct itself included
  *  (it comes from alloc_zero). NULL is fine. */
 void program_free(Program *program);

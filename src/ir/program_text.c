@@ -56,44 +56,34 @@ static void put_literal(const Program *p, const Inst *inst, Text *out)
 
 static void put_aux(const Program *p, const Inst *inst, Text *out)
 {
-    switch (inst->op)
-{
-    case OP_LITERAL:
+    switch ((AuxKind) op_info[inst->op].aux) {
+    case AUX_NONE:
+        break;
+    case AUX_LITERAL:
         put_literal(p, inst, out);
         break;
-    case OP_LOAD:
-    case OP_PARAM:
-    case OP_STORE:
+    case AUX_SLOT:
         text_putf(out, " @%u", inst->aux);
         break;
-    case OP_SCATTER:
-    case OP_SCATTER_PACKET:
+    case AUX_REDUCTION:
         text_putf(out, ".%s.%s", reduce_name[inst->aux & 0xff],
                   mode_name[inst->aux >> 8]);
         break;
-    case OP_GATHER_PACKET:
-    case OP_PACKET_ITEM:
-    case OP_CHECK:
-    case OP_PRINT:
-    case OP_STATE:
-    case OP_RESULT:
-    case OP_ARG:
-    case OP_LOCAL:
+    case AUX_PACKET:
+    case AUX_ITEM:
+    case AUX_CHECK:
+    case AUX_PRINT:
+    case AUX_WHICH:
+    case AUX_ENTRIES:
         text_putf(out, ".%u", inst->aux);
         break;
-    case OP_REGION:
-        text_putf(out, " %s #%u", region_name[p->regions[inst->aux].kind], inst->aux);
-        break;
-    case OP_TEST:
-    case OP_ELSE:
-    case OP_END:
-    case OP_ACTIVE:
+    case AUX_REGION:
+        if (inst->op == OP_REGION)
+            text_putf(out, " %s", region_name[p->regions[inst->aux].kind]);
         text_putf(out, " #%u", inst->aux);
         break;
-    case OP_STMT:
+    case AUX_STMT:
         text_putf(out, " \"%s\"", p->stmts[inst->aux]);
-        break;
-    default:
         break;
     }
 }
@@ -104,11 +94,6 @@ static void put_targets(const Program *p, const Region *region, Text *out)
     text_put(out, " -> ");
     for (uint32_t i = 0; i < region->target_count; ++i)
         text_putf(out, "%s$%u", i ? ", " : "", p->extra[region->targets + i]);
-}
-
-static bool is_mark(const Inst *inst)
-{
-    return inst->op >= OP_REGION && inst->op <= OP_RETURN;
 }
 
 static void put_inst(const Program *p, uint32_t at, uint32_t depth, Text *out)
@@ -143,14 +128,16 @@ static void put_insts(const Program *p, Text *out)
     uint32_t depth = 0;
     for (uint32_t at = 0; at < p->inst_count; ++at) {
         const Inst *inst = &p->insts[at];
-        bool call = is_mark(inst) && inst->op != OP_RETURN &&
-                    p->regions[inst->aux].kind == REGION_CALL;
-        if (call && inst->op == OP_END)
-            continue; /* a call is one line */
-        bool ends = inst->op == OP_TEST || inst->op == OP_ELSE || inst->op == OP_END;
+        bool mark = op_info[inst->op].group == GROUP_MARK;
+        bool begins = mark && inst->op != OP_END, ends = mark && inst->op != OP_REGION;
+        if (mark && p->regions[inst->aux].kind == REGION_CALL) {
+            if (ends)
+                continue; /* a call is one line */
+            begins = false;
+        }
         depth -= ends;
         put_inst(p, at, depth, out);
-        depth += is_mark(inst) && !call && inst->op != OP_END && inst->op != OP_RETURN;
+        depth += begins;
     }
 }
 

@@ -43,13 +43,6 @@ static VarType arg_type(const Program *p, const Inst *inst, uint32_t k)
     return (VarType) p->insts[program_args(p, inst)[k]].type;
 }
 
-/* Does this operation take the name of a local array as operand i? */
-static bool names_local(const Inst *inst, uint32_t i)
-{
-    return (i == 0 && inst->op >= OP_LOCAL_READ && inst->op <= OP_LOCAL_MOVE) ||
-           (i == 1 && inst->op == OP_LOCAL_MOVE);
-}
-
 static bool check_operands(const Verifier *v, uint32_t at, const Inst *inst)
 {
     const Program *p = v->p;
@@ -69,75 +62,68 @@ static bool check_operands(const Verifier *v, uint32_t at, const Inst *inst)
         if (v->part && !v->open[v->part[args[i]]])
             return fault(at, inst, "operand %u is %%%u, in a body that has ended",
                          i + 1, args[i]);
-        if ((p->insts[args[i]].op == OP_LOCAL) != names_local(inst, i))
+        bool local = op_role((Op) inst->op, i) == ROLE_LOCAL;
+        if ((p->insts[args[i]].op == OP_LOCAL) != local)
             return fault(at, inst, "operand %u is %sa local array", i + 1,
-                         names_local(inst, i) ? "not " : "");
+                         local ? "not " : "");
     }
     return true;
 }
 
-/* Which aux values exist depends on the operation. */
+/* A slot of the right kind; that of a STORE with the type of the value. */
+static bool check_slot(const Verifier *v, uint32_t at, const Inst *inst)
+{
+    const Program *root = v->root;
+    if (inst->aux >= root->param_count)
+        return fault(at, inst, "slot %u of %u", inst->aux, root->param_count);
+    ParamKind kind = (ParamKind) root->params[inst->aux].kind;
+    bool fits = inst->op == OP_LOAD    ? kind == PARAM_INPUT
+                : inst->op == OP_STORE ? kind == PARAM_OUTPUT
+                                       : kind == PARAM_POINTER || kind == PARAM_VALUE;
+    return fits || fault(at, inst, "slot %u is of kind %d", inst->aux, (int) kind);
+}
+
 static bool check_aux(const Verifier *v, uint32_t at, const Inst *inst)
 {
     const Program *p = v->p, *root = v->root;
-    switch (inst->op)
-{
-    case OP_LITERAL:
-        if (inst->aux >= p->literal_count)
-            return fault(at, inst, "literal %u of %u", inst->aux, p->literal_count);
-        return true;
-    case OP_LOAD:
-    case OP_STORE:
-    case OP_PARAM: {
-        if (inst->aux >= root->param_count)
-            return fault(at, inst, "slot %u of %u", inst->aux, root->param_count);
-        ParamKind kind = (ParamKind) root->params[inst->aux].kind;
-        bool fits = inst->op == OP_LOAD ? kind == PARAM_INPUT
-                    : inst->op == OP_STORE
-                        ? kind == PARAM_OUTPUT
-                        : kind == PARAM_POINTER || kind == PARAM_VALUE;
-        if (!fits)
-            return fault(at, inst, "slot %u is of kind %d", inst->aux, (int) kind);
-        return true;
-    }
-    case OP_GATHER_PACKET:
-        if (inst->aux < 2 || inst->aux > 64 || (inst->aux & (inst->aux - 1)))
-            return fault(at, inst, "packet of %u", inst->aux);
-        return true;
-    case OP_PACKET_ITEM: {
+    uint32_t aux = inst->aux;
+    switch ((AuxKind) op_info[inst->op].aux) {
+    case AUX_LITERAL:
+        return aux < p->literal_count ||
+               fault(at, inst, "literal %u of %u", aux, p->literal_count);
+    case AUX_SLOT:
+        return check_slot(v, at, inst);
+    case AUX_PACKET:
+        return (aux >= 2 && aux <= 64 && !(aux & (aux - 1))) ||
+               fault(at, inst, "packet of %u", aux);
+    case AUX_ITEM: {
         const Inst *packet = &p->insts[inst->arg[0]];
-        if (packet->op != OP_GATHER_PACKET || inst->aux >= packet->aux)
-            return fault(at, inst, "item %u of %%%u", inst->aux, inst->arg[0]);
-        return true;
+        return (packet->op == OP_GATHER_PACKET && aux < packet->aux) ||
+               fault(at, inst, "item %u of %%%u", aux, inst->arg[0]);
     }
-    case OP_SCATTER:
-    case OP_SCATTER_PACKET:
-        if ((inst->aux & 0xff) >= ReduceOpCount || inst->aux >> 8 >= ReduceModeCount)
-            return fault(at, inst, "reduction 0x%x", inst->aux);
-        return true;
-    case OP_CHECK:
-        if (inst->aux >= root->check_count || !root->param_count ||
-            root->params[root->param_count - 1].kind != PARAM_REPORT)
-            return fault(at, inst, "check %u of %u without report", inst->aux,
-                         root->check_count);
-        return true;
-    case OP_PRINT:
-        if (inst->aux >= root->print_count ||
-            program_find_param(root, PARAM_PRINT) == PROGRAM_NONE)
-            return fault(at, inst, "print %u of %u without log", inst->aux,
-                         root->print_count);
-        return true;
-    case OP_LOCAL:
-        if (inst->aux == 0)
-            return fault(at, inst, "no entries");
-        return true;
-    case OP_STMT:
-        if (inst->aux >= p->stmt_count)
-            return fault(at, inst, "statement %u of %u", inst->aux, p->stmt_count);
-        return true;
-    default:
-        return true;
+    case AUX_REDUCTION:
+        return ((aux & 0xff) < ReduceOpCount && aux >> 8 < ReduceModeCount) ||
+               fault(at, inst, "reduction 0x%x", aux);
+    case AUX_CHECK:
+        return (aux < root->check_count && root->param_count &&
+                root->params[root->param_count - 1].kind == PARAM_REPORT) ||
+               fault(at, inst, "check %u of %u without report", aux,
+                     root->check_count);
+    case AUX_PRINT:
+        return (aux < root->print_count &&
+                program_find_param(root, PARAM_PRINT) != PROGRAM_NONE) ||
+               fault(at, inst, "print %u of %u without log", aux, root->print_count);
+    case AUX_ENTRIES:
+        return aux > 0 || fault(at, inst, "no entries");
+    case AUX_STMT:
+        return aux < p->stmt_count ||
+               fault(at, inst, "statement %u of %u", aux, p->stmt_count);
+    case AUX_NONE:
+    case AUX_REGION: /* check_structure() */
+    case AUX_WHICH:
+        break;
     }
+    return true;
 }
 
 static bool expect(const Program *p, uint32_t at, const Inst *inst, uint32_t k,
@@ -158,121 +144,87 @@ static bool expect_index(const Program *p, uint32_t at, const Inst *inst, uint32
     return fault(at, inst, "the index is %s", type_info[found].name);
 }
 
-/* Pointer, values, index, mask in the places that each operation has them. */
-static bool check_memory(const Program *p, uint32_t at, const Inst *inst)
+/* Operand k is what its role says; 'type' is that of the operation. */
+static bool check_role(const Program *p, uint32_t at, const Inst *inst, uint32_t k,
+                       VarType type)
 {
-    uint32_t n = inst->count, index = n - 2, mask = n - 1, value = 1, values = 0;
+    const Inst *operand = &p->insts[program_args(p, inst)[k]];
+    switch (op_role((Op) inst->op, k)) {
+    case ROLE_VALUE:
+    case ROLE_LOCAL:
+        return expect(p, at, inst, k, type);
+    case ROLE_MASK:
+        return expect(p, at, inst, k, VarTypeBool);
+    case ROLE_INDEX:
+        return expect_index(p, at, inst, k);
+    case ROLE_POINTER:
+        return expect(p, at, inst, k, VarTypePointer) &&
+               (operand->flags & INST_UNIFORM ||
+                fault(at, inst, "the pointer is not uniform"));
+    case ROLE_TABLE:
+        return expect(p, at, inst, k, type) &&
+               (operand->op == OP_LITERAL ||
+                fault(at, inst, "operand %u is no literal", k + 1));
+    case ROLE_NUMBER:
+        return expect(p, at, inst, k,
+                      type_info[type].size == 4 ? VarTypeUInt32 : VarTypeUInt64);
+    default:
+        return true;
+    }
+}
+
+/* How many operands an operation of any number of them may have. */
+static bool check_count(uint32_t at, const Inst *inst)
+{
+    uint32_t n = inst->count;
     switch (inst->op) {
-    case OP_SCATTER:
-    case OP_SCATTER_ADD:
-    case OP_SCATTER_EXCH:
-        values = 1;
-        break;
-    case OP_SCATTER_CAS:
-        values = 2;
+    case OP_LOOKUP:
+        if (n >= 3 && n - 1 <= INST_LOOKUP_MOST && !((n - 1) & (n - 2)))
+            return true;
         break;
     case OP_SCATTER_PACKET:
-        index = 1;
-        mask = 2;
-        value = 3;
-        values = n - 3;
+        if (n >= 5)
+            return true;
         break;
+    case OP_SCATTER_CAS:
+        if (n == 5)
+            return true;
+        break;
+    case OP_PRINT:
+        return n || fault(at, inst, "no mask");
     default:
-        break;
+        return true;
     }
-    if (n < 3 || (inst->op == OP_SCATTER_PACKET && n < 5) ||
-        (inst->op == OP_SCATTER_CAS && n != 5))
-        return fault(at, inst, "%u operands", n);
-    if (!expect(p, at, inst, 0, VarTypePointer) || !expect_index(p, at, inst, index) ||
-        !expect(p, at, inst, mask, VarTypeBool))
-        return false;
-    if (!(p->insts[program_args(p, inst)[0]].flags & INST_UNIFORM))
-        return fault(at, inst, "the pointer is not uniform");
-    VarType type = op_info[inst->op].result == RESULT_VOID ? arg_type(p, inst, value)
-                                                           : (VarType) inst->type;
-    if (!(op_info[inst->op].operands >> type & 1))
-        return fault(at, inst, "not defined for %s", type_info[type].name);
-    for (uint32_t i = 0; i < values; ++i)
-        if (!expect(p, at, inst, value + i, type))
-            return false;
-    return true;
-}
-
-/* Values, index, mask of an access to a local array. */
-static bool check_local(const Program *p, uint32_t at, const Inst *inst)
-{
-    switch (inst->op) {
-    case OP_LOCAL:
-        return expect(p, at, inst, 0, (VarType) inst->type);
-    case OP_LOCAL_READ:
-        return expect_index(p, at, inst, 1) && expect(p, at, inst, 2, VarTypeBool) &&
-               expect(p, at, inst, 0, (VarType) inst->type);
-    case OP_LOCAL_WRITE:
-        return expect(p, at, inst, 1, arg_type(p, inst, 0)) &&
-               expect_index(p, at, inst, 2) && expect(p, at, inst, 3, VarTypeBool);
-    default: /* OP_LOCAL_MOVE */
-        if (p->insts[inst->arg[0]].aux != p->insts[inst->arg[1]].aux)
-            return fault(at, inst, "arrays of %u and %u entries",
-                         p->insts[inst->arg[0]].aux, p->insts[inst->arg[1]].aux);
-        return expect(p, at, inst, 1, arg_type(p, inst, 0)) &&
-               expect(p, at, inst, 2, VarTypeBool);
-    }
-}
-
-/* An unsigned index as wide as the result, and a table of literals. */
-static bool check_lookup(const Program *p, uint32_t at, const Inst *inst)
-{
-    uint32_t n = inst->count - 1u;
-    const TypeInfo *type = &type_info[inst->type];
-    if (inst->count < 3 || n > INST_LOOKUP_MOST || (n & (n - 1)))
-        return fault(at, inst, "%u operands", inst->count);
-    if (!(op_info[OP_LOOKUP].operands >> inst->type & 1))
-        return fault(at, inst, "not defined for %s", type->name);
-    for (uint32_t k = 1; k <= n; ++k) {
-        if (!expect(p, at, inst, k, (VarType) inst->type))
-            return false;
-        if (p->insts[program_args(p, inst)[k]].op != OP_LITERAL)
-            return fault(at, inst, "operand %u is no literal", k + 1);
-    }
-    return expect(p, at, inst, 0, type->size == 4 ? VarTypeUInt32 : VarTypeUInt64);
+    return fault(at, inst, "%u operands", n);
 }
 
 static bool check_types(const Verifier *v, uint32_t at, const Inst *inst)
 {
     const Program *p = v->p;
     const OpInfo *info = &op_info[inst->op];
-    if (inst->op >= OP_GATHER && inst->op <= OP_SCATTER_CAS &&
-        inst->op != OP_PACKET_ITEM)
-        return check_memory(p, at, inst);
-    if (inst->op == OP_CHECK)
-        return expect(p, at, inst, 0, VarTypeBool) && expect_index(p, at, inst, 1);
+    if (!check_count(at, inst))
+        return false;
+    if (info->group & (GROUP_MARK | GROUP_FRAME))
+        return true; /* see check_structure() */
+    bool by_result = info->group & (GROUP_LOCAL | GROUP_TABLE) &&
+                     info->result == RESULT_SAME;
+    VarType type = by_result ? (VarType) inst->type : program_operation_type(p, inst);
+    if (info->lead < inst->count || info->result == RESULT_GIVEN)
+        if (!(info->operands >> type & 1))
+            return fault(at, inst, "not defined for %s", type_info[type].name);
+    for (uint32_t k = 0; k < inst->count; ++k)
+        if (!check_role(p, at, inst, k, type))
+            return false;
     if (inst->op == OP_STORE)
         return expect(p, at, inst, 0, (VarType) v->root->params[inst->aux].type);
-    if (inst->op >= OP_LOCAL && inst->op <= OP_LOCAL_MOVE)
-        return check_local(p, at, inst);
-    if (inst->op == OP_LOOKUP)
-        return check_lookup(p, at, inst);
-    if (inst->op == OP_PRINT)
-        return inst->count ? expect(p, at, inst, 0, VarTypeBool)
-                           : fault(at, inst, "no mask");
-    if (inst->op < OP_NEG || inst->op > OP_HYPOT)
-        return true;
-    uint32_t first = inst->op == OP_SELECT ? 1 : 0;
-    if (first && !expect(p, at, inst, 0, VarTypeBool))
-        return false;
-    VarType operand = arg_type(p, inst, first);
-    if (!(info->operands >> operand & 1))
-        return fault(at, inst, "not defined for %s", type_info[operand].name);
-    for (uint32_t i = first + 1; i < inst->count; ++i)
-        if (!expect(p, at, inst, i, operand))
-            return false;
-    VarType result = info->result == RESULT_MASK   ? VarTypeBool
-                     : info->result == RESULT_WIDE ? type_wide(operand)
-                                                   : operand;
-    if (inst->type != result)
-        return fault(at, inst, "the result is %s, expected %s",
-                     type_info[inst->type].name, type_info[result].name);
-    return true;
+    if (inst->op == OP_LOCAL_MOVE &&
+        p->insts[inst->arg[0]].aux != p->insts[inst->arg[1]].aux)
+        return fault(at, inst, "arrays of %u and %u entries",
+                     p->insts[inst->arg[0]].aux, p->insts[inst->arg[1]].aux);
+    VarType result = op_result((Op) inst->op, type);
+    return info->result == RESULT_GIVEN || inst->type == result ||
+           fault(at, inst, "the result is %s, expected %s", type_info[inst->type].name,
+                 type_info[result].name);
 }
 
 static bool check_flags(const Program *p, uint32_t at, const Inst *inst)
@@ -281,8 +233,7 @@ static bool check_flags(const Program *p, uint32_t at, const Inst *inst)
         return fault(at, inst, "there is no flag %u", inst->flags);
     if (!(inst->flags & INST_UNIFORM) || inst->op == OP_LOAD)
         return true;
-    if (inst->op == OP_COUNTER ||
-        (inst->op != OP_PARAM && !(op_info[inst->op].flags & F_PURE)))
+    if (!op_may_be_uniform((Op) inst->op))
         return fault(at, inst, "cannot be uniform");
     const uint32_t *args = program_args(p, inst);
     for (uint32_t i = 0; i < inst->count; ++i)

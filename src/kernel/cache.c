@@ -133,9 +133,8 @@ uint64_t cache_environment(const Device *device, const Target *target)
 
 ProgramKey cache_key(const Program *program, const Device *device, const Target *target)
 {
-    ProgramKey key = key_compute(program, cache_environment(device, target));
-    key.target = target;
-    return key;
+    ProgramHash hash = program_hash(program, cache_environment(device, target));
+    return (ProgramKey) { hash.skeleton, hash.full, target };
 }
 
 static uint32_t read_bound(void)
@@ -263,8 +262,8 @@ static Kernel *make(Order *order)
 static Pending *find_pending(const Order *order)
 {
     for (Pending *p = pending_list; p; p = p->next)
-        if (key_equal_hash(p->key.full, order->key.full) &&
-            key_same(p->program, order->program))
+        if (hash_equal(p->key.full, order->key.full) &&
+            program_equal(p->program, order->program))
             return p;
     return NULL;
 }

@@ -28,7 +28,15 @@
 
 #include "device/device.h"
 #include "engine/engine.h"
-#include "kernel/key.h"
+#include "engine/target.h"
+#include "ir/program_identity.h"
+
+/** The name of a kernel (cache_key). */
+typedef struct ProgramKey {
+    Hash128 skeleton; /* literal values left out */
+    Hash128 full;
+    const Target *target; /* what code is to be made for; part of both */
+} ProgramKey;
 
 /** Code of one kernel by one engine. */
 typedef struct KernelCode {

@@ -34,8 +34,8 @@ Kernel *cache_table_find(const CacheTable *table, const Program *program, Hash12
     Kernel *kernel;
     for (uint32_t i = (uint32_t) full.low & mask; (kernel = table->slots[i]);
          i = (i + 1) & mask)
-        if (key_equal_hash(kernel->key.full, full) &&
-            key_same(kernel->program, program))
+        if (hash_equal(kernel->key.full, full) &&
+            program_equal(kernel->program, program))
             return kernel;
     return NULL;
 }
@@ -45,7 +45,7 @@ static uint32_t skeleton_slot(const CacheTable *table, Hash128 hash)
 {
     uint32_t mask = table->skeleton_capacity - 1, i = (uint32_t) hash.low & mask;
     while ((table->skeletons[i].special || table->skeletons[i].general) &&
-           !key_equal_hash(table->skeletons[i].hash, hash))
+           !hash_equal(table->skeletons[i].hash, hash))
         i = (i + 1) & mask;
     return i;
 }
@@ -56,7 +56,7 @@ Kernel *cache_table_find_general(const CacheTable *table, const Program *program
     if (!table->skeleton_count)
         return NULL;
     Kernel *kernel = table->skeletons[skeleton_slot(table, skeleton)].general;
-    if (kernel && key_same_skeleton(kernel->traced, program) &&
+    if (kernel && program_equal_skeleton(kernel->traced, program) &&
         literals_agree(kernel->traced, program, kernel->value_literals,
                        kernel->value_count))
         return kernel;
@@ -69,9 +69,9 @@ Kernel *cache_table_find_sibling(const CacheTable *table, const Program *program
     if (!table->skeleton_count)
         return NULL;
     const CacheSkeleton *entry = &table->skeletons[skeleton_slot(table, skeleton)];
-    if (entry->general && key_same_skeleton(entry->general->traced, program))
+    if (entry->general && program_equal_skeleton(entry->general->traced, program))
         return entry->general;
-    if (entry->special && key_same_skeleton(entry->special->program, program))
+    if (entry->special && program_equal_skeleton(entry->special->program, program))
         return entry->special;
     return NULL;
 }

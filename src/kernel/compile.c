@@ -27,7 +27,7 @@ typedef struct Identity {
 static bool make_identity(const Program *program, const Target *target,
                           const Engine *engine, Identity *out)
 {
-    out->data = key_serialise(program, engine->fingerprint(target), &out->size);
+    out->data = program_serialise(program, engine->fingerprint(target), &out->size);
     TRY(out->data, false);
     out->hash = hash_128(out->data, out->size, 0);
     return true;

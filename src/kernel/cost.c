@@ -10,12 +10,17 @@ enum {
     MOST_COST = 1 << 30 /* of a lane: times lanes, there is no overflow */
 };
 
+/* Local arrays are in the caches. */
+#define ACCESS_COST(group, memory)                                  \
+    ((memory) == MEMORY_NONE || (group) == GROUP_LOCAL ? 0          \
+     : (group) == GROUP_MEMORY                         ? COST_RANDOM \
+                                                       : COST_STREAM)
+
 static const uint16_t access_cost[OP_COUNT] = {
-    [OP_LOAD] = COST_STREAM,           [OP_STORE] = COST_STREAM,
-    [OP_GATHER] = COST_RANDOM,         [OP_GATHER_PACKET] = COST_RANDOM,
-    [OP_SCATTER] = COST_RANDOM,        [OP_SCATTER_PACKET] = COST_RANDOM,
-    [OP_SCATTER_INC] = COST_RANDOM,    [OP_SCATTER_ADD] = COST_RANDOM,
-    [OP_SCATTER_EXCH] = COST_RANDOM,   [OP_SCATTER_CAS] = COST_RANDOM
+#define OP(name, text, group, arity, roles, operands, result, aux, memory, flags) \
+    [OP_##name] = ACCESS_COST(GROUP_##group, MEMORY_##memory),
+#include "ir/ops.def"
+#undef OP
 };
 
 static void add_body(CpuCost *cost, const Program *p, const Engine *engine)

@@ -40,7 +40,7 @@
 
 enum {
     FORMAT_VERSION = 1,
-    CODE_VERSION = 6,    /* to be raised when legaliser or engines emit other code */
+    CODE_VERSION = 7,    /* to be raised when legaliser or engines emit other code */
     KEY_SIZE = SEAL_KEY_SIZE,
     MAC_SIZE = SEAL_CODE_SIZE,
     MAC_OFFSET = 56,

@@ -18,7 +18,6 @@
 #include "lower/legalise.h"
 
 enum {
-    FUNCTIONS = OP_HYPOT - OP_SIN + 1,
     MOST_OPERANDS = 2,
     BLOCK = 256, /* lanes */
     LINE = 64
@@ -29,13 +28,13 @@ typedef struct Staging {
     _Alignas(LINE) char result[BLOCK * 8];
 } Staging;
 
-static Code *_Atomic kernels[FUNCTIONS][VarTypeCount];
+static Code *_Atomic kernels[OP_COUNT][VarTypeCount]; /* of functions */
 /* Held by those who use kernels; for writing by who releases them. */
 static pthread_rwlock_t users = PTHREAD_RWLOCK_INITIALIZER;
 
 static bool is_function(Op op)
 {
-    return op >= OP_SIN && op <= OP_HYPOT;
+    return op_info[op].group == GROUP_FUNCTION;
 }
 
 static Program *make_program(Op op, VarType type)
@@ -74,7 +73,7 @@ static Code *make_kernel(Op op, VarType type)
 
 static const Code *find_kernel(Op op, VarType type)
 {
-    Code *_Atomic *slot = &kernels[op - OP_SIN][type];
+    Code *_Atomic *slot = &kernels[op][type];
     Code *code = atomic_load_explicit(slot, memory_order_acquire);
     if (code)
         return code;
@@ -90,7 +89,7 @@ static const Code *find_kernel(Op op, VarType type)
 void host_shutdown(void)
 {
     pthread_rwlock_wrlock(&users);
-    for (uint32_t i = 0; i < FUNCTIONS; ++i)
+    for (uint32_t i = 0; i < OP_COUNT; ++i)
         for (uint32_t type = 0; type < VarTypeCount; ++type) {
             Code *code = atomic_exchange(&kernels[i][type], NULL);
             if (code)

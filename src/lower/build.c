@@ -53,7 +53,7 @@ static uint32_t append(Build *build, const Step *step, uint64_t bits)
 {
     bool literal = step->op == OP_LITERAL;
     uint32_t *slot = NULL;
-    if (step->count <= REMEMBERED_ARGS && (op_info[step->op].flags & F_PURE)) {
+    if (step->count <= REMEMBERED_ARGS && op_info[step->op].flags & F_SHARES) {
         slot = recent_slot(build, step, bits);
         if (*slot && same(build->out, &build->out->insts[*slot - 1], step, bits))
             return *slot - 1;
@@ -124,33 +124,27 @@ uint32_t build_emit(Build *build, const Step *step)
     return result;
 }
 
-/* Emit arithmetic on 'count' operands; 'first' is the value operand that gives the
- * type. */
-static uint32_t arithmetic(Build *build, Op op, uint32_t first, uint32_t count,
-                           const uint32_t *args)
+static uint32_t arithmetic(Build *build, Op op, uint32_t count, const uint32_t *args)
 {
-    VarType operand = build_type(build, first), type = operand;
-    if (op_info[op].result == RESULT_MASK)
-        type = VarTypeBool;
-    else if (op_info[op].result == RESULT_WIDE)
-        type = type_wide(operand);
-    return build_emit(build, &(Step) { .op = op, .type = type, .operand = operand,
-                                       .count = count, .args = args });
+    VarType operand = build_type(build, args[op_info[op].lead]);
+    return build_emit(build, &(Step) { .op = op, .type = op_result(op, operand),
+                                       .operand = operand, .count = count,
+                                       .args = args });
 }
 
 uint32_t build_1(Build *build, Op op, uint32_t a)
 {
-    return arithmetic(build, op, a, 1, (uint32_t[]) { a });
+    return arithmetic(build, op, 1, (uint32_t[]) { a });
 }
 
 uint32_t build_2(Build *build, Op op, uint32_t a, uint32_t b)
 {
-    return arithmetic(build, op, a, 2, (uint32_t[]) { a, b });
+    return arithmetic(build, op, 2, (uint32_t[]) { a, b });
 }
 
 uint32_t build_select(Build *build, uint32_t mask, uint32_t a, uint32_t b)
 {
-    return arithmetic(build, OP_SELECT, a, 3, (uint32_t[]) { mask, a, b });
+    return arithmetic(build, OP_SELECT, 3, (uint32_t[]) { mask, a, b });
 }
 
 static uint32_t convert(Build *build, Op op, VarType type, uint32_t a)

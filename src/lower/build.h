@@ -43,7 +43,7 @@ typedef struct Build {
 typedef struct Step {
     Op op;
     VarType type;    /* of the result */
-    VarType operand; /* of the first value operand, as in Engine.supports */
+    VarType operand; /* of the operation, as in Engine.supports */
     uint32_t aux;
     uint32_t count;
     const uint32_t *args;

@@ -32,32 +32,10 @@ typedef struct Walk {
 
 enum { ITEM_USED = 0 };
 
-/* By operation, which operand's type tells what is computed. */
-enum { NO_OPERAND = UINT16_MAX };
-static const uint16_t first_value[OP_COUNT] = {
-    [OP_SELECT] = 1,          [OP_LOOKUP] = 1,
-    [OP_GATHER] = 1,
-    [OP_GATHER_PACKET] = 1,   [OP_SCATTER] = 1,
-    [OP_SCATTER_INC] = 1,     [OP_SCATTER_ADD] = 1,
-    [OP_SCATTER_EXCH] = 1,    [OP_SCATTER_CAS] = 1,
-    [OP_CHECK] = 1,           [OP_PRINT] = 1,
-    [OP_SCATTER_PACKET] = 3,  [OP_REGION] = NO_OPERAND,
-    [OP_TEST] = NO_OPERAND,   [OP_ELSE] = NO_OPERAND,
-    [OP_END] = NO_OPERAND,    [OP_RETURN] = NO_OPERAND
-};
-
-VarType legalise_operand(const Program *program, const Inst *inst)
-{
-    uint32_t which = first_value[inst->op];
-    if (which >= inst->count)
-        return (VarType) inst->type;
-    return (VarType) program->insts[program_args(program, inst)[which]].type;
-}
-
 static bool supported(const Program *program, const Engine *engine, const Inst *inst)
 {
     return engine->supports((Op) inst->op, (VarType) inst->type,
-                            legalise_operand(program, inst));
+                            program_operation_type(program, inst));
 }
 
 /* The same without branches that nobody could predict, where operands stand in the
@@ -65,8 +43,8 @@ static bool supported(const Program *program, const Engine *engine, const Inst *
 static inline VarType operand_type(const Program *program, const Inst *inst)
 {
     if (inst->count > INST_ARGS)
-        return legalise_operand(program, inst);
-    uint32_t which = first_value[inst->op], there = which < inst->count;
+        return program_operation_type(program, inst);
+    uint32_t which = op_info[inst->op].lead, there = which < inst->count;
     uint32_t type = program->insts[inst->arg[which * there]].type;
     return (VarType) (inst->type ^ ((inst->type ^ type) & -there));
 }
@@ -153,8 +131,9 @@ static bool split_gather(Walk *walk, uint32_t position, const uint32_t *args)
             continue;
         uint32_t index = item_index(build, args[1], inst->aux, k);
         items[k] = build_emit(build, &(Step) {
-            .op = OP_GATHER, .type = (VarType) inst->type, .operand = VarTypeUInt32,
-            .count = 3, .args = (uint32_t[]) { args[0], index, args[2] } });
+            .op = OP_GATHER, .type = (VarType) inst->type,
+            .operand = (VarType) inst->type, .count = 3,
+            .args = (uint32_t[]) { args[0], index, args[2] } });
         TRY(items[k] != PROGRAM_NONE, false);
     }
     return true;
@@ -190,15 +169,14 @@ static bool translate(Walk *walk, uint32_t position, const uint32_t *args)
     if (inst->op == OP_SCATTER_PACKET && !legal)
         return split_scatter(walk, inst, args);
 
-    bool region = inst->op == OP_TEST || inst->op == OP_ELSE || inst->op == OP_END ||
-                  inst->op == OP_ACTIVE;
+    bool region = op_info[inst->op].aux == AUX_REGION;
     uint32_t result;
     if (inst->op == OP_LITERAL)
         result = build_bits(build, (VarType) inst->type, in->literals[inst->aux]);
     else
         result = build_emit(build, &(Step) {
             .op = (Op) inst->op, .type = (VarType) inst->type,
-            .operand = legalise_operand(in, inst),
+            .operand = program_operation_type(in, inst),
             .aux = region ? walk->region[inst->aux] : inst->aux,
             .count = inst->count, .args = args });
     TRY(result != PROGRAM_NONE, false);

@@ -18,10 +18,4 @@
  *  rule covers. */
 const Program *legalise(const Program *program, const Engine *engine);
 
-/** Type of the first value operand of an instruction, the third argument of supports():
- *  that of operand 0 for arithmetic, conversions, stores, items and local arrays
- *  (SELECT, LOOKUP, PRINT: of operand 1), that of the operand after the pointer for
- *  memory operations, else the result type, which for marks of control flow is none. */
-VarType legalise_operand(const Program *program, const Inst *inst);
-
 #endif

@@ -540,7 +540,7 @@ static const RuleRow rules[OP_COUNT] = {
 
     [OP_LOOKUP] = { .real = lookup_tree, .integer = lookup_tree },
 
-#define MATH(name, function, derivative) [OP_##name] = { HALF, .real = function },
+#define MATH(name, function, ...) [OP_##name] = { HALF, .real = function },
 #include "lower/math/math.def"
 #undef MATH
 };

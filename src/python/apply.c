@@ -83,6 +83,7 @@ static const Row rows[APPLY_COUNT] = {
     [APPLY_ERF] = { "erf", JitOpErf, 1, FLOATS, SAME },
     [APPLY_ERFINV] = { "erfinv", JitOpErfinv, 1, FLOATS, SAME },
     [APPLY_LGAMMA] = { "lgamma", JitOpLgamma, 1, FLOATS, SAME },
+    [APPLY_DIGAMMA] = { "digamma", JitOpDigamma, 1, FLOATS, SAME },
     [APPLY_POPCNT] = { "popcnt", JitOpPopc, 1, INTS, SAME },
     [APPLY_LZCNT] = { "lzcnt", JitOpClz, 1, INTS, SAME },
     [APPLY_TZCNT] = { "tzcnt", JitOpCtz, 1, INTS, SAME },

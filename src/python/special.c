@@ -242,6 +242,7 @@ bool special_refuses(Kind kind, Apply which)
     case APPLY_ERF:
     case APPLY_ERFINV:
     case APPLY_LGAMMA:
+    case APPLY_DIGAMMA:
     case APPLY_ATAN2:
     case APPLY_HYPOT:
         return kind != KIND_MATRIX;

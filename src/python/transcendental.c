@@ -28,7 +28,8 @@
     X(cbrt, APPLY_CBRT, "Cube root.") \
     X(erf, APPLY_ERF, "Error function.") \
     X(erfinv, APPLY_ERFINV, "Inverse of the error function.") \
-    X(lgamma, APPLY_LGAMMA, "Logarithm of the absolute value of the gamma function.")
+    X(lgamma, APPLY_LGAMMA, "Logarithm of the absolute value of the gamma function.") \
+    X(digamma, APPLY_DIGAMMA, "Derivative of the logarithm of the gamma function.")
 
 #define DEFINE(name, which, text)                             \
     static PyObject *name##_(PyObject *module, PyObject *arg) \

@@ -8,11 +8,11 @@
 
 #include "python/convert.h"
 
-/* Number of operands; JitOp lists operations in this order. */
+/* Number of operands; JitOp lists operations in this order, then later ones. */
 static int arity(JitOp op)
 {
     if (op >= JitOpSin)
-        return op >= JitOpAtan2 ? 2 : 1;
+        return op >= JitOpAtan2 && op <= JitOpHypot ? 2 : 1;
     return op >= JitOpFma ? 3 : op >= JitOpAdd ? 2 : 1;
 }
 

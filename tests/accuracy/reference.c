@@ -128,6 +128,50 @@ static int lgamma_exact(mpfr_t out, mpfr_srcptr x, mpfr_rnd_t round)
     return mpfr_lgamma(out, &sign, x, round);
 }
 
+/* Stirling's series, for arguments that have been raised to at least 20. */
+static long double digamma_far(long double x)
+{
+    const long double c[] = { 1 / 12.L, -1 / 120.L, 1 / 252.L, -1 / 240.L, 1 / 132.L,
+                              -691 / 32760.L, 1 / 12.L };
+    long double square = 1 / (x * x), sum = 0;
+    for (int i = (int) (sizeof c / sizeof *c) - 1; i >= 0; --i)
+        sum = (sum + c[i]) * square;
+    return logl(x) - 1 / (2 * x) - sum;
+}
+
+/* Beside zeros, MPFR has to be asked. */
+static long double digamma_nearl(long double x)
+{
+    if (isnan(x) || x == (long double) INFINITY)
+        return x;
+    if (x == 0)
+        return -1 / x;
+    if (x < 0 && x == rintl(x))
+        return NAN;
+    if (x < 0) {
+        long double f = -x - rintl(-x), pi = acosl(-1);
+        return digamma_nearl(1 - x) + pi / tanl(pi * f);
+    }
+    long double less = 0;
+    for (; x < 20; ++x)
+        less += 1 / x;
+    return digamma_far(x) - less;
+}
+
+static double digamma_near(double x)
+{
+    return (double) digamma_nearl(x);
+}
+
+/* MPFR has no sign for a result at zero, and the same one at all poles. */
+static int digamma_exact(mpfr_t out, mpfr_srcptr x, mpfr_rnd_t round)
+{
+    if (!mpfr_zero_p(x))
+        return mpfr_digamma(out, x, round);
+    mpfr_set_inf(out, mpfr_signbit(x) ? 1 : -1);
+    return 0;
+}
+
 /* A first guess within 1% (S. Winitzki, "A handy approximation for the error function
  * and its inverse", 2008). */
 static double erfinv_guess(double x)
@@ -267,6 +311,12 @@ static int slope_lgamma(double a, double b)
     return a > least ? 1 : a >= 0 && b < least ? -1 : 0;
 }
 
+/* Between two poles. */
+static int slope_digamma(double a, double b)
+{
+    return a > 0 || (b < 0 && floor(a) == floor(b) && b - a < 1 && a != floor(a));
+}
+
 /* ----------------------------------------------------------------- functions */
 
 #define ONE(name, OP, parity, slope)                                              \
@@ -302,6 +352,8 @@ const Function reference_functions[] = {
       rises, NULL, NULL, NULL },
     { "lgamma", JitOpLgamma, 1, PARITY_NONE, lgamma_near, lgamma_nearl, lgamma_exact,
       slope_lgamma, NULL, NULL, NULL },
+    { "digamma", JitOpDigamma, 1, PARITY_NONE, digamma_near, digamma_nearl,
+      digamma_exact, slope_digamma, NULL, NULL, NULL },
     TWO(atan2, Atan2, atan2)
     TWO(power, Power, pow)
     TWO(hypot, Hypot, hypot)

@@ -32,7 +32,7 @@
 #include "engine/llvm/llvm_engine.h"
 #include "kernel/cache.h"
 #include "kernel/disk.h"
-#include "kernel/key.h"
+#include "ir/program_identity.h"
 #include "kernel/launch.h"
 #include "kernel/tier.h"
 

@@ -188,7 +188,7 @@ static inline void check_supported(const Program *p, const Engine *engine)
     for (uint32_t i = 0; i < p->inst_count; ++i) {
         const Inst *inst = &p->insts[i];
         if (!engine->supports((Op) inst->op, (VarType) inst->type,
-                              legalise_operand(p, inst)))
+                              program_operation_type(p, inst)))
             fail_msg("%s is left over for %s", op_info[inst->op].name, engine->name);
     }
 }

@@ -25,9 +25,9 @@ static bool equal(Hash128 a, Hash128 b)
     return a.low == b.low && a.high == b.high;
 }
 
-static void expect_key(const Program *p, ProgramKey before, bool skeleton, bool full)
+static void expect_key(const Program *p, ProgramHash before, bool skeleton, bool full)
 {
-    ProgramKey key = key_compute(p, 1);
+    ProgramHash key = program_hash(p, 1);
     assert_int_equal(equal(key.skeleton, before.skeleton), skeleton);
     assert_int_equal(equal(key.full, before.full), full);
 }
@@ -36,34 +36,34 @@ static void test_key(void **state)
 {
     (void) state;
     Program *p = affine(3, 5), *q = affine(3, 5);
-    ProgramKey key = key_compute(p, 1);
+    ProgramHash key = program_hash(p, 1);
     expect_key(q, key, true, true);
-    assert_true(key_same(p, q));
-    assert_false(equal(key_compute(p, 2).full, key.full));
-    assert_false(equal(key_compute(p, 2).skeleton, key.skeleton));
+    assert_true(program_equal(p, q));
+    assert_false(equal(program_hash(p, 2).full, key.full));
+    assert_false(equal(program_hash(p, 2).skeleton, key.skeleton));
 
     q->literals[1] ^= 1;
     expect_key(q, key, true, false);
-    assert_true(key_same_skeleton(p, q));
-    assert_false(key_same(p, q));
+    assert_true(program_equal_skeleton(p, q));
+    assert_false(program_equal(p, q));
     q->literals[1] ^= 1;
 
     /* Every byte of instructions and parameters counts. */
     for (size_t i = 0; i < q->inst_count * sizeof(Inst); ++i) {
         ((uint8_t *) q->insts)[i] ^= 4;
         expect_key(q, key, false, false);
-        assert_false(key_same_skeleton(p, q));
+        assert_false(program_equal_skeleton(p, q));
         ((uint8_t *) q->insts)[i] ^= 4;
     }
     for (size_t i = 0; i < q->param_count * sizeof(Param); ++i) {
         ((uint8_t *) q->params)[i] ^= 4;
         expect_key(q, key, false, false);
-        assert_false(key_same_skeleton(p, q));
+        assert_false(program_equal_skeleton(p, q));
         ((uint8_t *) q->params)[i] ^= 4;
     }
     q->check_count++;
     expect_key(q, key, false, false);
-    assert_false(key_same(p, q));
+    assert_false(program_equal(p, q));
     q->check_count--;
     expect_key(q, key, true, true);
     program_free(p);
@@ -71,8 +71,8 @@ static void test_key(void **state)
 
     p = statement("one");
     q = statement("two");
-    expect_key(q, key_compute(p, 1), false, false);
-    assert_false(key_same_skeleton(p, q));
+    expect_key(q, program_hash(p, 1), false, false);
+    assert_false(program_equal_skeleton(p, q));
     program_free(p);
     program_free(q);
 }
@@ -93,18 +93,19 @@ static void test_key_callables(void **state)
     (void) state;
     Program *p = with_callables(7, 20), *q = with_callables(7, 20),
             *r = with_callables(8, 20), *s = with_callables(7, 21);
-    ProgramKey key = key_compute(p, 1);
+    ProgramHash key = program_hash(p, 1);
     expect_key(q, key, true, true);
     expect_key(r, key, false, false);
     expect_key(s, key, false, false);
-    assert_true(key_same(p, q));
-    assert_false(key_same(p, r));
-    assert_false(key_same_skeleton(p, r)); /* its literals are part of the skeleton */
-    assert_false(key_same(p, s));
+    assert_true(program_equal(p, q));
+    assert_false(program_equal(p, r));
+    /* its literals are part of the skeleton */
+    assert_false(program_equal_skeleton(p, r));
+    assert_false(program_equal(p, s));
     size_t size_p, size_r, size_s;
-    void *bytes_p = key_serialise(p, 0, &size_p),
-         *bytes_r = key_serialise(r, 0, &size_r),
-         *bytes_s = key_serialise(s, 0, &size_s);
+    void *bytes_p = program_serialise(p, 0, &size_p),
+         *bytes_r = program_serialise(r, 0, &size_r),
+         *bytes_s = program_serialise(s, 0, &size_s);
     assert_int_equal(size_p, size_r);
     assert_true(size_s > size_p);
     assert_int_not_equal(memcmp(bytes_p, bytes_r, size_p), 0);
@@ -117,14 +118,14 @@ static void test_key_callables(void **state)
     q->callables[0] = q->callables[1];
     q->callables[1] = first;
     expect_key(q, key, false, false);
-    assert_false(key_same(p, q));
+    assert_false(program_equal(p, q));
     q->callables[1] = q->callables[0];
     q->callables[0] = first;
-    assert_true(key_same(p, q));
+    assert_true(program_equal(p, q));
     /* What a callable contains counts as what the root does. */
     first->insts[0].aux ^= 1;
     expect_key(q, key, false, false);
-    assert_false(key_same(p, q));
+    assert_false(program_equal(p, q));
     program_free(p);
     program_free(q);
     program_free(r);
@@ -152,19 +153,19 @@ static void test_key_regions(void **state)
 {
     (void) state;
     Program *p = printing_loop(), *q = printing_loop();
-    ProgramKey key = key_compute(p, 1);
+    ProgramHash key = program_hash(p, 1);
     expect_key(q, key, true, true);
-    assert_true(key_same(p, q));
+    assert_true(program_equal(p, q));
     uint32_t *const fields[] = { &q->regions[0].kind, &q->regions[0].begin,
                                  &q->regions[0].middle, &q->regions[0].end,
                                  &q->regions[0].target_count, &q->print_count };
     for (uint32_t i = 0; i < sizeof(fields) / sizeof(fields[0]); ++i) {
         *fields[i] ^= 4;
         expect_key(q, key, false, false);
-        assert_false(key_same_skeleton(p, q));
+        assert_false(program_equal_skeleton(p, q));
         size_t size_p, size_q;
-        void *bytes_p = key_serialise(p, 3, &size_p),
-             *bytes_q = key_serialise(q, 3, &size_q);
+        void *bytes_p = program_serialise(p, 3, &size_p),
+             *bytes_q = program_serialise(q, 3, &size_q);
         assert_int_equal(size_p, size_q);
         assert_int_not_equal(memcmp(bytes_p, bytes_q, size_p), 0);
         alloc_free(bytes_p);

@@ -11,6 +11,7 @@
 #include "interp_reference.h"
 
 #include "engine/interp/interp_build.h"
+#include "ir/program_identity.h"
 
 /* ---- arithmetic */
 

@@ -614,7 +614,7 @@ static void test_frame(void **state)
         const Inst *inst = &legal->insts[i];
         if (inst->op == OP_LOAD)
             assert_true(inst->flags & INST_UNIFORM);
-        if (op_info[inst->op].flags & F_EFFECT) {
+        if (!op_may_drop((Op) inst->op)) {
             assert_true(count < 5);
             modes[count] = inst->aux;
             order[count++] = (Op) inst->op;

@@ -9,6 +9,7 @@
  */
 #include "legalise_engines.h"
 
+#include "ir/program_identity.h"
 #include "kernel/print_log.h"
 
 static const Engine *const engines[] = { &poor, &avx2, &no_bytes, &no_packets };

@@ -13,15 +13,17 @@
 #include <pthread.h>
 
 #include "ir/op.h"
+#include "lower/math/derivative.h"
 #include "ops_reference.h"
 
 typedef struct Row {
     const char *name;
-    JitOp op;
+    JitOp op; /* of rows[]: filled in by main() */
+    Op row;
 } Row;
 
-static const Row rows[] = {
-#define MATH(name, function, derivative) { #name, (JitOp) (OP_##name - OP_NEG) },
+static Row rows[] = {
+#define MATH(name, ...) { #name, JitOpCount, OP_##name },
 #include "lower/math/math.def"
 #undef MATH
 };
@@ -30,19 +32,28 @@ static const VarType float_types[] = { VarTypeFloat16, VarTypeFloat32, VarTypeFl
 
 static int arity_of(JitOp op)
 {
-    return op_info[(int) OP_NEG + (int) op].arity;
+    return op_info[op_of(op)].arity;
 }
 
-/* Nothing of ops.def lacks a rule. */
+/* Nothing of ops.def lacks a rule, and each JitOp is another operation. */
 static void test_rows(void **unused)
 {
     (void) unused;
-    for (int op = (int) JitOpSin; op <= (int) JitOpHypot; ++op) {
+    for (int op = (int) JitOpSin; op < (int) JitOpCount; ++op) {
         bool found = false;
         for (size_t r = 0; r < COUNT_OF(rows); ++r)
             found |= (int) rows[r].op == op;
         if (!found)
-            fail_msg("math.def has no row for %s", op_info[(int) OP_NEG + op].name);
+            fail_msg("math.def has no row for %s", op_info[op_of((JitOp) op)].name);
+    }
+    bool known[OP_COUNT] = { 0 };
+    for (int op = 0; op < (int) JitOpCount; ++op) {
+        Op row = op_of((JitOp) op);
+        assert_false(known[row]);
+        assert_true(op_info[row].flags & F_FOLDS);
+        assert_int_equal(op_info[row].group,
+                         op >= (int) JitOpSin ? GROUP_FUNCTION : GROUP_ARITH);
+        known[row] = true;
     }
 }
 
@@ -56,7 +67,7 @@ static void test_rejected(void **unused)
     for (size_t r = 0; r < COUNT_OF(rows); ++r)
         for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
             const TestType *type = &test_types[t], *other = type - (t > 0);
-            const char *name = op_info[(int) OP_NEG + (int) rows[r].op].name;
+            const char *name = op_info[op_of(rows[r].op)].name;
             if (type->kind != 'f') {
                 assert_int_equal(jit_var_op(rows[r].op, (uint32_t[]){ x[t], x[t] }), 0);
                 CHECK_ERROR(JIT_ERROR_ARGUMENT, name, type->name);
@@ -280,7 +291,8 @@ static void check_both(void (*both)(uint32_t, uint32_t *, uint32_t *), JitOp fir
                        JitOp second, VarType type)
 {
     enum { N = 5003 };
-    const Row names[] = { { "first", first }, { "second", second } };
+    const Row names[] = { { "first", first, op_of(first) },
+                          { "second", second, op_of(second) } };
     void *a = arguments(type, N);
     uint64_t expected[2][N];
     for (int k = 0; k < 2; ++k)
@@ -486,7 +498,7 @@ static void test_chain(void **unused)
             host(rows[r].op, type, LANES, expected, 1, b, 1, next);
             host(JitOpAdd, type, LANES, next, 1, b, 1, expected);
         }
-        check_variable("chain", &(Row){ "all", 0 }, type, LANES, a, y, expected);
+        check_variable("chain", &(Row){ .name = "all" }, type, LANES, a, y, expected);
         DROP(x, y);
         free(a);
         free(b);
@@ -557,6 +569,10 @@ static const struct {
     { JitOpLgamma, -2, 0, INF }, { JitOpLgamma, -60000, 0, INF },
     { JitOpLgamma, INF, 0, INF }, { JitOpLgamma, -INF, 0, INF },
     { JitOpLgamma, NAN, 0, NAN },
+    { JitOpDigamma, 0, 0, -INF }, { JitOpDigamma, -0.0, 0, INF },
+    { JitOpDigamma, -1, 0, NAN }, { JitOpDigamma, -2, 0, NAN },
+    { JitOpDigamma, -60000, 0, NAN }, { JitOpDigamma, INF, 0, INF },
+    { JitOpDigamma, -INF, 0, NAN }, { JitOpDigamma, NAN, 0, NAN },
     { JitOpAtan2, 0, 0, 0 }, { JitOpAtan2, -0.0, 0, -0.0 }, { JitOpAtan2, 0, 2, 0 },
     { JitOpAtan2, -0.0, 2, -0.0 }, { JitOpAtan2, 3, INF, 0 },
     { JitOpAtan2, -3, INF, -0.0 }, { JitOpAtan2, NAN, 1, NAN },
@@ -606,11 +622,109 @@ static void test_specials(void **unused)
             OK(jit_var_read(result, 0, &found));
             if (found != y && !(is_nan(type, found) && is_nan(type, y)))
                 fail_msg("%s of %s(%g, %g) = %g, expected %g",
-                         op_info[(int) OP_NEG + (int) specials[i].op].name,
+                         op_info[op_of(specials[i].op)].name,
                          type_of(type)->name, specials[i].a, specials[i].b,
                          float_value(type, found), specials[i].y);
             DROP(x[0], x[1], result);
         }
+}
+
+/* ----------------------------------------------------------------- derivatives */
+
+static double compute(Op row, double a, double b)
+{
+    JitOp op = JitOpNeg;
+    while (op_of(op) != row)
+        op = (JitOp) ((int) op + 1);
+    double y;
+    OK(jit_host_op(op, VarTypeFloat64, 1, (JitHostOperand[]){ { &a, 0 }, { &b, 0 } },
+                   &y));
+    return y;
+}
+
+/* The column of math.def over doubles, computed by the functions themselves: a row of
+ * one operand has no 'b', and none has more or fewer derivatives than operands. */
+#define D_NUMBER(x) ((double) (x))
+#define D_1(op, x) compute(OP_##op, x, 0)
+#define D_2(op, x, y) compute(OP_##op, x, y)
+#define D_NONE ((double) NAN)
+
+#define DERIVATIVES(_1, _2, n, ...) DERIVATIVES_##n
+#define DERIVATIVES_1(name, first)                                     \
+    static double first_##name(double a, double y)                     \
+    {                                                                  \
+        (void) a, (void) y;                                            \
+        return first;                                                  \
+    }
+#define DERIVATIVES_2(name, first, second)                             \
+    static double first_##name(double a, double b, double y)           \
+    {                                                                  \
+        (void) a, (void) b, (void) y;                                  \
+        return first;                                                  \
+    }                                                                  \
+    static double second_##name(double a, double b, double y)          \
+    {                                                                  \
+        (void) a, (void) b, (void) y;                                  \
+        return second;                                                 \
+    }
+#define MATH(name, function, ...) \
+    DERIVATIVES(__VA_ARGS__, 2, 1, )(name, __VA_ARGS__)
+#include "lower/math/math.def"
+#undef MATH
+
+typedef struct Derivatives {
+    double (*only)(double a, double y);
+    double (*of[2])(double a, double b, double y);
+} Derivatives;
+
+#define ENTRY_1(name) { .only = first_##name }
+#define ENTRY_2(name) { .of = { first_##name, second_##name } }
+#define ENTRY(_1, _2, n, ...) ENTRY_##n
+static const Derivatives derivatives[] = {
+#define MATH(name, function, ...) ENTRY(__VA_ARGS__, 2, 1, )(name),
+#include "lower/math/math.def"
+#undef MATH
+};
+
+/* The difference quotient of fourth order by operand k. */
+static double quotient(Op row, const double x[2], int k)
+{
+    static const double weights[] = { 1, -8, 8, -1 };
+    const double h = 0x1p-11 * fabs(x[k]);
+    double sum = 0;
+    for (int i = 0; i < 4; ++i) {
+        double moved[] = { x[0], x[1] };
+        moved[k] += h * (i < 2 ? i - 2 : i - 1);
+        sum += weights[i] * compute(row, moved[0], moved[1]);
+    }
+    return sum / (12 * h);
+}
+
+static void test_derivatives(void **unused)
+{
+    (void) unused;
+    static const double points[] = { -3.7, -1.2, -0.6, -0.1, 0.03, 0.4, 0.9, 1.3, 5.3 };
+    for (size_t r = 0; r < COUNT_OF(rows); ++r) {
+        const Derivatives *d = &derivatives[r];
+        int arity = arity_of(rows[r].op), compared = 0;
+        assert_int_equal(arity, d->only ? 1 : 2);
+        for (size_t i = 0; i < COUNT_OF(points) * COUNT_OF(points); ++i) {
+            double x[] = { points[i / COUNT_OF(points)], points[i % COUNT_OF(points)] };
+            double y = compute(rows[r].row, x[0], x[1]);
+            for (int k = 0; k < arity; ++k) {
+                double expected = quotient(rows[r].row, x, k);
+                double found = d->only ? d->only(x[0], y) : d->of[k](x[0], x[1], y);
+                if (isnan(y) || isnan(expected) || isnan(found))
+                    continue; /* outside of its domain */
+                compared++;
+                if (fabs(found - expected) > 1e-7 * fmax(fabs(expected), 1e-3))
+                    fail_msg("derivative %d of %s at (%g, %g): %.17g, expected %.17g",
+                             k, rows[r].name, x[0], x[1], found, expected);
+            }
+        }
+        if (rows[r].row != OP_DIGAMMA && compared < 2 * (int) COUNT_OF(points))
+            fail_msg("%s: only %d points", rows[r].name, compared);
+    }
 }
 
 /* ------------------------------------------------------------------- the host */
@@ -647,13 +761,17 @@ static int run(void)
         TEST(test_engines),
         TEST(test_sizes),        TEST(test_literals), TEST(test_literal_operand),
         TEST(test_both),         TEST(test_regions),  TEST(test_chain),
-        TEST(test_specials),
+        TEST(test_specials),     TEST(test_derivatives),
     };
     return cmocka_run_group_tests_name("math", tests, NULL, NULL);
 }
 
 int main(void)
 {
+    for (size_t r = 0; r < COUNT_OF(rows); ++r)
+        for (int op = 0; op < (int) JitOpCount; ++op)
+            if (op_of((JitOp) op) == rows[r].row)
+                rows[r].op = (JitOp) op;
     /* Kernels on disk may be of rules that have changed since. */
     setenv("DRJIT_CACHE_DIR", "", 1);
     return run_engines(run);

@@ -90,7 +90,7 @@ static void test_local(void **state)
 
 static bool is_packet_type(VarType type)
 {
-    return native->supports(OP_GATHER_PACKET, type, VarTypeUInt32);
+    return native->supports(OP_GATHER_PACKET, type, type);
 }
 
 /* Some packet of an array; where the mask is not set, any number. 'distinct': those of

@@ -10,21 +10,21 @@
 #include "ops_reference.h"
 
 enum {
-#define OP(name, text, arity, operands, result, flags) ROW_##name,
+#define OP(name, ...) ROW_##name,
 #include "ir/ops.def"
 #undef OP
 };
 
-/* The rows from NEG to HYPOT are the JitOps; those behind SELECT are functions, which
- * test_math.c looks at. */
+/* The rows from NEG to HYPOT are the first JitOps; those behind SELECT are functions,
+ * which test_math.c looks at. */
 static const char *const all_rows[] = {
-#define OP(name, text, arity, operands, result, flags) text,
+#define OP(name, text, ...) text,
 #include "ir/ops.def"
 #undef OP
 };
 static const char *const *const names = all_rows + ROW_NEG;
 #define OPS (ROW_SELECT - ROW_NEG + 1)
-_Static_assert(ROW_HYPOT - ROW_NEG + 1 == (int) JitOpCount,
+_Static_assert(ROW_HYPOT - ROW_NEG == (int) JitOpHypot,
                "ops.def and JitOp list the same arithmetic");
 
 static void compare(const char *what, VarType operand, VarType type, bool exact, Args x,

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "trace/graph/lvn.h"
 #include "trace/graph/var.h"
 
 /* --------------------------------------------------------- value numbering */
@@ -608,6 +609,33 @@ static void test_program_text(void **unused)
     DROP(c, f, s);
 }
 
+/* The table of value numbering and that of variables end where their indices do: the
+ * former stays as it is, the latter gives an error. */
+static void test_most_variables(void **unused)
+{
+    (void) unused;
+    double value = 7.125;
+    const LvnTable numbering = lvn_table;
+    lvn_table.capacity = 1u << 31;
+    lvn_table.count = 1u << 30;
+    assert_false(lvn_grow());
+    assert_true(lvn_table.heads == numbering.heads);
+    assert_true(lvn_table.capacity == 1u << 31);
+    lvn_table = numbering;
+
+    const VarTable variables = var_table;
+    var_table.chunk_count = UINT32_MAX / VAR_CHUNK;
+    var_table.end = var_table.chunk_count * VAR_CHUNK;
+    var_table.free_count = 0;
+    uint32_t x = jit_var_literal(CPU, VarTypeFloat64, &value, 1, 0);
+    var_table = variables;
+    assert_int_equal(x, 0);
+    CHECK_ERROR(JIT_ERROR_MEMORY, "too many variables");
+    x = jit_var_literal(CPU, VarTypeFloat64, &value, 1, 0);
+    OK(x);
+    DROP(x);
+}
+
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
@@ -615,7 +643,7 @@ static int run(void)
         TEST(test_simplifications), TEST(test_identities),   TEST(test_reuse),
         TEST(test_references),      TEST(test_labels),       TEST(test_whos),
         TEST(test_graphviz),        TEST(test_registry),     TEST(test_flags),
-        TEST(test_program_text),
+        TEST(test_program_text),    TEST(test_most_variables),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

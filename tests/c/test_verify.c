@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "ir/program.h"
+#include "ir/program_identity.h"
 
 #define U32 VarTypeUInt32
 #define F32 VarTypeFloat32

@@ -156,7 +156,7 @@ static void count_loop(const Place *place, const Region *region)
     constructs[LOOPS_NOBODY_ENTERS] += is_literal(p, program_args(p, begin)[0], 0);
     constructs[LOOPS_WITH_LONG_BODIES] += region->end - region->begin >= 150;
     for (uint32_t at = region->begin + 1; at < region->middle; ++at)
-        if (op_info[p->insts[at].op].flags & F_EFFECT) {
+        if (!op_may_drop((Op) p->insts[at].op)) {
             constructs[LOOPS_WITH_EFFECTS_BEFORE_TEST]++;
             break;
         }
@@ -244,7 +244,7 @@ static void count_body(const Program *p, bool callable, uint32_t *types, bool *l
             constructs[SHARED_TABLES] += inst->arg[0] < tables;
             tables = inst->arg[0];
         }
-        if (inst->op >= OP_SCATTER && inst->op <= OP_SCATTER_CAS) {
+        if (op_info[inst->op].group == GROUP_MEMORY && !op_may_drop((Op) inst->op)) {
             uint32_t target = program_args(p, inst)[0];
             constructs[SHARED_TARGETS] += target < targets;
             targets = target;
@@ -319,7 +319,7 @@ static void judge_memory(bool inside)
 }
 
 static const Op functions[] = {
-#define MATH(name, function, derivative) OP_##name,
+#define MATH(name, ...) OP_##name,
 #include "lower/math/math.def"
 #undef MATH
 };

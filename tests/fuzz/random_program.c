@@ -283,7 +283,7 @@ static uint32_t wide_operands(const Maker *m)
 
 /* What the legaliser writes out. */
 static const Op functions[] = {
-#define MATH(name, function, derivative) OP_##name,
+#define MATH(name, ...) OP_##name,
 #include "lower/math/math.def"
 #undef MATH
 };

@@ -38,7 +38,7 @@ static bool *find_live(const Program *p, const uint8_t *reductions)
     for (uint32_t at = p->inst_count; live && at-- > 0;) {
         const Inst *inst = &p->insts[at];
         bool kept = reductions[at] == REDUCE_KEEP;
-        if ((op_info[inst->op].flags & F_EFFECT || inst->op == OP_STATE) && kept)
+        if ((!op_may_drop((Op) inst->op) || inst->op == OP_STATE) && kept)
             live[at] = true;
         if (reductions[at] == REDUCE_REGION)
             live[at] = false;

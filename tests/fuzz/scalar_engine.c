@@ -531,7 +531,7 @@ static bool scalar_supports(Op op, VarType type, VarType operand_class)
 {
     (void) type;
     (void) operand_class;
-    return op != OP_STMT && (op < OP_SIN || op > OP_HYPOT);
+    return op != OP_STMT && op_info[op].group != GROUP_FUNCTION;
 }
 
 static size_t scalar_code_size(const Code *base)

@@ -111,7 +111,7 @@ def test_python_numbers(name: str) -> None:
     assert function(np.float64(value)) == function(value)
 
 
-@pytest.mark.parametrize("name", [*REAL, "erfinv"])
+@pytest.mark.parametrize("name", [*REAL, "erfinv", "digamma"])
 def test_same_bits_everywhere(name: str) -> None:
     """Literals, numbers of drjit.scalar and kernels."""
     low, high = REAL.get(name, (-0.9, 0.9))
@@ -288,7 +288,31 @@ def test_lgamma_beside_its_minimum() -> None:
         assert dr.all(steps >= dr.lgamma(llvm.Float64(start)))
 
 
-@pytest.mark.parametrize("name", ["cbrt", "erf", "erfinv", "lgamma"])
+def test_digamma() -> None:
+    """Values known in closed form, poles, zeros from both sides."""
+    euler = 0.5772156649015329
+    known = {
+        1: -euler,
+        2: 1 - euler,
+        0.5: -euler - 2 * math.log(2),
+        -0.5: 0.03648997397857652056,  # 2 - euler - 2 log(2), where doubles cancel
+        0.25: -euler - math.pi / 2 - 3 * math.log(2),
+        1e300: math.log(1e300),
+        math.inf: math.inf,
+        0.0: -math.inf,
+        -1.0: math.nan,
+        -math.inf: math.nan,
+    }
+    result = dr.digamma(llvm.Float64(list(known)))
+    np.testing.assert_allclose(result, list(known.values()), rtol=1e-15)
+    assert dr.digamma(-0.0) == math.inf
+    for zero in (1.4616321449683623, -0.5040830082644554, -9.702672540001864):
+        around = [np.nextafter(zero, -99), np.nextafter(zero, 99)]
+        below, above = dr.digamma(llvm.Float64(around))
+        assert -1e-13 < below < 0 < above < 1e-13
+
+
+@pytest.mark.parametrize("name", ["cbrt", "erf", "erfinv", "lgamma", "digamma"])
 @pytest.mark.parametrize("cls", [llvm.Complex2f, llvm.Quaternion4f, scalar.Complex2f])
 def test_real_functions_only(name: str, cls: Any) -> None:
     with pytest.raises(RuntimeError, match="not supported"):

@@ -111,33 +111,16 @@ static uint64_t fingerprint(const Target *target)
 
 static bool supports(Op op, VarType type, VarType operand)
 {
-    switch (op) {
-    case OP_LITERAL:
-    case OP_UNDEFINED:
-    case OP_LOAD:
-    case OP_PARAM:
-    case OP_GATHER:
-    case OP_GATHER_PACKET:
-    case OP_PACKET_ITEM:
-    case OP_SCATTER_EXCH:
-    case OP_SCATTER_CAS:
-        return type_valid(type);
-    case OP_SCATTER:
-    case OP_SCATTER_PACKET:
-    case OP_STORE:
-        return type_valid(operand);
-    case OP_COUNTER:
-    case OP_WORKER:
-    case OP_SCATTER_INC:
-        return type == VarTypeUInt32;
-    case OP_SCATTER_ADD:
-        return type_valid(type) && type_info[type].is_float;
-    case OP_CHECK:
-        return type == VarTypeBool;
-    default:
-        if (op >= OP_REGION && op < OP_COUNT) /* control flow, local arrays, prints */
-            return true;
+    switch (op_info[op].group) {
+    case GROUP_ARITH:
+    case GROUP_FUNCTION:
+    case GROUP_CONVERT:
+    case GROUP_TABLE:
         return interp_build_find(&lanes_baseline, op, type, operand) != NULL;
+    case GROUP_STMT:
+        return false;
+    default:
+        return op_is_defined(op, operand);
     }
 }
 
@@ -367,7 +350,7 @@ bool interp_apply(Op op, VarType type, VarType operand, size_t count,
     void *slot[MOST_OPERANDS + 1] = { NULL };
     bool in_place = false;
     for (uint32_t i = 0; i < arity; ++i) {
-        size[i] = op == OP_SELECT && i == 0 ? 1 : type_info[operand].size;
+        size[i] = op_role(op, i) == ROLE_MASK ? 1 : type_info[operand].size;
         in_place |= operands[i].data == result;
         if (operands[i].step == 0)
             repeat_entry(slot[i + 1] = staging.operand[i], operands[i].data, size[i],

@@ -155,11 +155,8 @@ static void emit_load(Builder *b, uint32_t at, const Inst *inst)
 
 static void emit_arithmetic(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
 {
-    const uint32_t *args = program_args(b->program, inst), *in = b->in;
-    uint32_t first = inst->op == OP_SELECT;
-    VarType operand = inst->count > first
-                          ? (VarType) b->program->insts[args[first]].type
-                          : VarTypeVoid;
+    const uint32_t *in = b->in;
+    VarType operand = program_operation_type(b->program, inst);
     LaneFn fn =
         interp_build_find(b->lanes, (Op) inst->op, (VarType) inst->type, operand);
     interp_emit(b, require(b, fn, at), out, in[0], in[1], in[2]);
@@ -182,7 +179,7 @@ static void emit_simple(Builder *b, uint32_t at, const Inst *inst, uint32_t out)
 {
     const Program *p = b->program;
     interp_emit_use_all(b, inst);
-    if (interp_plan_is_access(inst)) {
+    if (op_has_pointer((Op) inst->op)) {
         emit_memory(b, at, inst, out);
     } else if (inst->op == OP_COUNTER) {
         interp_emit(b, b->lanes->counter, out, 0, 0, 0);
@@ -208,7 +205,7 @@ static void emit_inst(Builder *b, uint32_t at)
     const Place *place = &b->places[at];
     bool has_value = op_info[inst->op].result != RESULT_VOID;
     if (place->root != at ||
-        (place->last == 0 && !(op_info[inst->op].flags & F_EFFECT)) ||
+        (place->last == 0 && op_may_drop((Op) inst->op)) ||
         ((place->marks & MARK_HOISTED) != 0) != b->hoisting ||
         interp_plan_is_temporary(b, at) || interp_flow_emit(b, at))
         return;

@@ -165,7 +165,7 @@ static bool plan_roots(Builder *b)
         uint8_t marks = is_uniform(inst) ? 0 : MARK_CROSSES;
         for (uint32_t i = 0; i < program_computed_args(inst); ++i)
             b->places[b->places[args[i]].root].marks |=
-                marks | (i == 0 && interp_plan_is_access(inst) ? 0 : MARK_WIDE);
+                marks | (op_role((Op) inst->op, i) == ROLE_POINTER ? 0 : MARK_WIDE);
         if (inst->count > b->most_operands)
             b->most_operands = inst->count;
         TRY(plan_special(b, at, inst, place), false);
@@ -243,7 +243,7 @@ static void plan_last_uses(Builder *b)
         else if (inst->op == OP_REGION)
             open = b->unit->flows[inst->aux].enclosing;
         if (place->root != at ||
-            (place->last == 0 && !(op_info[inst->op].flags & F_EFFECT)))
+            (place->last == 0 && op_may_drop((Op) inst->op)))
             continue;
         for (uint32_t i = 0; i < program_computed_args(inst); ++i)
             note_use(b, at, b->places[args[i]].root,

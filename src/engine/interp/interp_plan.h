@@ -98,11 +98,4 @@ static inline bool interp_plan_is_temporary(const Builder *b, uint32_t root)
            !(b->places[root].marks & MARK_HOISTED);
 }
 
-/** Is this an access to memory whose first operand is the pointer? */
-static inline bool interp_plan_is_access(const Inst *inst)
-{
-    return inst->op >= OP_GATHER && inst->op <= OP_SCATTER_CAS &&
-           inst->op != OP_PACKET_ITEM;
-}
-
 #endif

@@ -56,14 +56,13 @@ static void name_types(LlvmWriter *writer)
 }
 
 /* An instruction is computed once, in the entry block, if it and all of its operands
- * are uniform. Statements are written for vectors. */
+ * are uniform. */
 static void find_uniform(LlvmWriter *writer)
 {
     const Program *program = writer->program;
     for (uint32_t i = 0; i < program->inst_count; i++) {
         const Inst *inst = &program->insts[i];
-        bool uniform = inst->flags & INST_UNIFORM && inst->op != OP_STMT &&
-                       !(op_info[inst->op].flags & F_EFFECT);
+        bool uniform = inst->flags & INST_UNIFORM;
         const uint32_t *args = program_args(program, inst);
         for (uint32_t k = 0; k < inst->count; k++) {
             uniform = uniform && writer->uniform[args[k]];
@@ -174,17 +173,9 @@ static void write_counter(LlvmWriter *writer, uint32_t position)
     text_put_char(writer->line, '\n');
 }
 
-/* ---- one instruction */
-
-static bool write_inst(LlvmWriter *writer, uint32_t position)
+static void write_leaf(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
-    const Inst *inst = &writer->program->insts[position];
-    writer->scalar = writer->uniform[position];
-    writer->line = writer->scalar ? &writer->entry : &writer->body;
     switch (inst->op) {
-    case OP_LITERAL:
-    case OP_STORE:
-        return true;
     case OP_UNDEFINED:
         llvm_writer_emit(writer, position, "$r = bitcast $T zeroinitializer to $T");
         break;
@@ -197,44 +188,49 @@ static bool write_inst(LlvmWriter *writer, uint32_t position)
     case OP_PARAM:
         write_uniform_load(writer, position, inst);
         break;
-    case OP_LOAD:
+    default: /* OP_LOAD */
         if (writer->scalar) {
             write_uniform_load(writer, position, inst);
         } else {
             write_load(writer, position, inst);
         }
         break;
-    case OP_STMT:
+    }
+}
+
+/* ---- one instruction */
+
+static bool write_inst(LlvmWriter *writer, uint32_t position)
+{
+    const Inst *inst = &writer->program->insts[position];
+    writer->scalar = writer->uniform[position];
+    writer->line = writer->scalar ? &writer->entry : &writer->body;
+    if (inst->op == OP_LITERAL || inst->op == OP_STORE) {
+        return true; /* these are written where they are used, and at the end */
+    }
+    switch (op_info[inst->op].group) {
+    case GROUP_LEAF:
+        write_leaf(writer, position, inst);
+        break;
+    case GROUP_STMT:
         TRY(llvm_stmt_write(writer, position), false);
         break;
-    case OP_GATHER:
-    case OP_SCATTER:
-    case OP_SCATTER_INC:
-    case OP_SCATTER_ADD:
-    case OP_SCATTER_EXCH:
-    case OP_SCATTER_CAS:
-    case OP_CHECK:
+    case GROUP_MEMORY:
         llvm_memory_write(writer, position);
         break;
-    case OP_REGION:
-    case OP_TEST:
-    case OP_ELSE:
-    case OP_END:
-    case OP_RETURN:
-    case OP_STATE:
-    case OP_RESULT:
-    case OP_ARG:
-    case OP_ACTIVE:
+    case GROUP_MARK:
+    case GROUP_FRAME:
         llvm_region_write(writer, position);
         break;
-    case OP_LOCAL:
-    case OP_LOCAL_READ:
-    case OP_LOCAL_WRITE:
-    case OP_LOCAL_MOVE:
+    case GROUP_LOCAL:
         llvm_local_write(writer, position);
         break;
-    case OP_PRINT:
-        llvm_local_print(writer, position);
+    case GROUP_REPORT:
+        if (inst->op == OP_PRINT) {
+            llvm_local_print(writer, position);
+        } else {
+            llvm_memory_write(writer, position);
+        }
         break;
     default:
         TRY(llvm_ops_write(writer, position), false);
@@ -630,39 +626,18 @@ bool llvm_ir_write(const Program *program, Hash128 hash, LlvmShape shape, Text *
 
 bool llvm_ir_supports(Op op, VarType type, VarType operand)
 {
-    switch (op) {
-    case OP_LITERAL:
-    case OP_UNDEFINED:
-    case OP_COUNTER:
-    case OP_WORKER:
-    case OP_LOAD:
-    case OP_PARAM:
-    case OP_STORE:
-    case OP_STMT:
-    case OP_REGION:
-    case OP_TEST:
-    case OP_ELSE:
-    case OP_END:
-    case OP_RETURN:
-    case OP_STATE:
-    case OP_RESULT:
-    case OP_ARG:
-    case OP_ACTIVE:
-    case OP_LOCAL:
-    case OP_LOCAL_READ:
-    case OP_LOCAL_WRITE:
-    case OP_LOCAL_MOVE:
-    case OP_PRINT:
-        return true;
-    case OP_GATHER:
-    case OP_SCATTER:
-    case OP_SCATTER_INC:
-    case OP_SCATTER_ADD:
-    case OP_SCATTER_EXCH:
-    case OP_SCATTER_CAS:
-    case OP_CHECK:
-        return llvm_memory_supports(op, type);
-    default:
+    switch (op_info[op].group) {
+    case GROUP_ARITH:
+    case GROUP_FUNCTION:
+    case GROUP_CONVERT:
+    case GROUP_TABLE:
         return llvm_ops_supports(op, type, operand);
+    case GROUP_MEMORY: /* one entry of a lane at a time */
+        return op_has_pointer(op) && op != OP_GATHER_PACKET &&
+               op != OP_SCATTER_PACKET && op_is_defined(op, operand);
+    case GROUP_STMT:
+        return true;
+    default:
+        return op_is_defined(op, operand);
     }
 }

@@ -247,12 +247,10 @@ static void write_scatter(LlvmWriter *writer, uint32_t position, const Inst *ins
 static void write_fetch(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
     const uint32_t *args = program_args(writer->program, inst);
-    unsigned index = inst->op == OP_SCATTER_INC   ? 1
-                     : inst->op == OP_SCATTER_CAS ? 3
-                                                  : 2;
+    uint32_t index = op_find_role(inst->op, ROLE_INDEX);
     VarType type = inst->type;
     char memory[LLVM_NAME_SIZE], name[LLVM_NAME_SIZE], base[LLVM_NAME_SIZE];
-    write_mask(writer, position, args[index + 1]);
+    write_mask(writer, position, args[op_find_role(inst->op, ROLE_MASK)]);
     write_slot(writer, position, "idx", args[index]);
     if (inst->op == OP_SCATTER_CAS) {
         write_slot(writer, position, "cmp", args[1]);
@@ -353,24 +351,6 @@ static void write_check(LlvmWriter *writer, uint32_t position, const Inst *inst)
               position, position, position, position, next, position, width, index,
               position, position, next);
     llvm_writer_block(writer, next);
-}
-
-bool llvm_memory_supports(Op op, VarType type)
-{
-    switch (op) {
-    case OP_GATHER:
-    case OP_SCATTER:
-    case OP_SCATTER_EXCH:
-    case OP_SCATTER_CAS:
-    case OP_CHECK:
-        return true;
-    case OP_SCATTER_INC:
-        return type == VarTypeUInt32;
-    case OP_SCATTER_ADD:
-        return type_info[type].is_float;
-    default:
-        return false;
-    }
 }
 
 void llvm_memory_write(LlvmWriter *writer, uint32_t position)

@@ -142,7 +142,6 @@ bool llvm_ops_supports(Op op, VarType type, VarType operand);
 
 /** Write one memory instruction. */
 void llvm_memory_write(LlvmWriter *writer, uint32_t position);
-bool llvm_memory_supports(Op op, VarType type);
 
 /* ---- llvm_stmt.c: statements */
 

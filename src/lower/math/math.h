@@ -10,8 +10,7 @@
 
 #include "lower/legalise_rules.h"
 
-#define MATH(name, function, derivative) \
-    uint32_t function(Build *build, const Step *step);
+#define MATH(name, function, ...) uint32_t function(Build *build, const Step *step);
 #include "lower/math/math.def"
 #undef MATH
 

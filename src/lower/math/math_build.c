@@ -92,11 +92,27 @@ V m_horner(const M *m, V x, const double *c, int n)
     return sum;
 }
 
+static V four_sums(const M *m, V x, const double *c, int n)
+{
+    enum { SUMS = 4 };
+    V square = m_mul(m, x, x), fourth = m_mul(m, square, square), part[SUMS];
+    for (int k = 0; k < SUMS; ++k) {
+        int last = (n - 1 - k) / SUMS * SUMS + k;
+        part[k] = m_number(m, c[last]);
+        for (int i = last - SUMS; i >= 0; i -= SUMS)
+            part[k] = m_fma(m, part[k], fourth, m_number(m, c[i]));
+    }
+    V low = m_fma(m, part[1], x, part[0]), high = m_fma(m, part[3], x, part[2]);
+    return m_fma(m, high, square, low);
+}
+
 V m_poly(const M *m, V x, const double *c, int n)
 {
-    enum { PAYS = 6 };
+    enum { PAYS = 6, LONG = 18 };
     if (n < PAYS)
         return m_horner(m, x, c, n);
+    if (n >= LONG)
+        return four_sums(m, x, c, n);
     V square = m_mul(m, x, x);
     V part[2];
     for (int odd = 0; odd < 2; ++odd) {
@@ -120,20 +136,6 @@ V m_scale(const M *m, V a, V k)
     V half = m_right(m, k, 1);
     V once = m_mul(m, a, power_of_two(m, half));
     return m_mul(m, once, power_of_two(m, m_sub(m, k, half)));
-}
-
-V m_long_poly(const M *m, V x, const double *c, int n)
-{
-    enum { SUMS = 4 };
-    V square = m_mul(m, x, x), fourth = m_mul(m, square, square), part[SUMS];
-    for (int k = 0; k < SUMS; ++k) {
-        int last = (n - 1 - k) / SUMS * SUMS + k;
-        part[k] = m_number(m, c[last]);
-        for (int i = last - SUMS; i >= 0; i -= SUMS)
-            part[k] = m_fma(m, part[k], fourth, m_number(m, c[i]));
-    }
-    V low = m_fma(m, part[1], x, part[0]), high = m_fma(m, part[3], x, part[2]);
-    return m_fma(m, high, square, low);
 }
 
 V m_estrin(const M *m, V x, const double *c, int n)
@@ -215,4 +217,27 @@ Pair m_pair_mul_pair(const M *m, Pair a, Pair b)
     Pair product = m_two_product(m, a.hi, b.hi);
     V cross = m_fma(m, a.lo, b.hi, m_mul(m, a.hi, b.lo));
     return m_fast_two_sum(m, product.hi, m_add(m, product.lo, cross));
+}
+
+Pair m_pair_add(const M *m, Pair a, Pair b)
+{
+    Pair sum = m_two_sum(m, a.hi, b.hi);
+    return m_fast_two_sum(m, sum.hi, m_add(m, sum.lo, m_add(m, a.lo, b.lo)));
+}
+
+Pair m_poly_pair(const M *m, Pair x, const double *c, int n, const double *low,
+                 int pairs)
+{
+    int k = pairs - 1;
+    V rest = m_poly(m, x.hi, c + pairs, n - pairs);
+    Pair sum = m_fast_two_sum(m, m_number(m, c[k]), m_mul(m, x.hi, rest));
+    sum.lo = m_add(m, sum.lo, m_number(m, low[k]));
+    while (--k >= 0) {
+        Pair product = m_two_product(m, x.hi, sum.hi);
+        product.lo = m_fma(m, x.hi, sum.lo, product.lo);
+        product.lo = m_fma(m, x.lo, sum.hi, product.lo);
+        sum = m_fast_two_sum(m, m_number(m, c[k]), product.hi);
+        sum.lo = m_add(m, sum.lo, m_add(m, product.lo, m_number(m, low[k])));
+    }
+    return sum;
 }

@@ -121,13 +121,14 @@ static inline V m_to_float(const M *m, V a)
 
 /** The number of entries of an array, as the polynomials want it. */
 #define M_COUNT(array) ((int) (sizeof(array) / sizeof *(array)))
+/** An array and that number, as two arguments. */
+#define M_ARRAY(array) (array), M_COUNT(array)
 
 /** c[0] + c[1] x + ... + c[n - 1] x^(n - 1) with n >= 1. Even and odd terms are summed
  *  apart (Estrin) from 'n' = 6 on: more operations can be under way at once for one
- *  more multiplication. Coefficients are exact in the type. */
+ *  more multiplication; from 18 on there are four sums. Coefficients are exact in the
+ *  type. */
 V m_poly(const M *m, V x, const double *c, int n);
-/** The same in four sums, for long ones (n >= 4): twice as much at once. */
-V m_long_poly(const M *m, V x, const double *c, int n);
 /** The same with the fewest operations one after the other (Estrin): neighbours are
  *  joined, then pairs, and so on; n <= 8. */
 V m_estrin(const M *m, V x, const double *c, int n);
@@ -158,6 +159,13 @@ Pair m_pair_neg(const M *m, Pair a);
 Pair m_pair_select(const M *m, V mask, Pair a, Pair b);
 /** The product, with a relative error of 5u^2, u = 2^-digits. */
 Pair m_pair_mul_pair(const M *m, Pair a, Pair b);
+/** The sum, with an error of 2u^2 times the larger one. */
+Pair m_pair_add(const M *m, Pair a, Pair b);
+/** A polynomial whose first coefficients, 'pairs' of them, are pairs with the second
+ *  parts in low[]; the sums that these make are pairs, too. Each is larger than what is
+ *  added to it. */
+Pair m_poly_pair(const M *m, Pair x, const double *c, int n, const double *low,
+                 int pairs);
 /** hi + lo */
 static inline V m_pair_sum(const M *m, Pair a) { return m_add(m, a.hi, a.lo); }
 

@@ -14,6 +14,7 @@
 #include "lower/math/math_log.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "lower/math/math.h"
 #include "lower/math/math_log_tables.h"
@@ -56,9 +57,15 @@ static Argument make_normal(const M *m, V x)
                        m_select(m, small, fewer, m_integer(m, 0)) };
 }
 
+/* Where x lies: 2^k z, with the fraction's length added to k, and the interval of z. */
+typedef struct Place {
+    V octaves; /* 2^k as bits */
+    V z, k, interval;
+} Place;
+
 /* The bits of x less those of the least z have k at the place of the exponent and the
- * interval below. '*scale', if it is wanted, becomes inverse / 2^k. */
-static LogParts take_apart(const M *m, const Base *base, Argument a, V *scale)
+ * interval below. */
+static Place find_place(const M *m, const Base *base, Argument a)
 {
     int fraction = m->digits - 1;
     V bits = m_as_integer(m, a.x);
@@ -67,21 +74,27 @@ static LogParts take_apart(const M *m, const Base *base, Argument a, V *scale)
     V z = m_as_float(m, m_sub(m, bits, octaves));
     V all = a.more == PROGRAM_NONE ? octaves : m_add(m, octaves, a.more);
     V k = m_to_float(m, all); /* times 2^fraction */
-
     V index = m_right(m, m_as_pattern(m, above), fraction - base->log_n);
+    return (Place){ octaves, z, k, index };
+}
+
+/* '*scale', if it is wanted, becomes inverse / 2^k. */
+static LogParts take_apart(const M *m, const Base *base, Argument a, V *scale)
+{
+    Place p = find_place(m, base, a);
     int n = 1 << base->log_n;
-    V inverse = m_lookup(m, index, base->inverse, n);
-    V center = m_lookup(m, index, base->center, n);
-    V low = m_lookup(m, index, base->center_low, n);
+    V inverse = m_lookup(m, p.interval, base->inverse, n);
+    V center = m_lookup(m, p.interval, base->center, n);
+    V low = m_lookup(m, p.interval, base->center_low, n);
     if (scale) {
         V one = m_as_integer(m, m_number(m, 1));
-        *scale = m_mul(m, inverse, m_as_float(m, m_sub(m, one, octaves)));
+        *scale = m_mul(m, inverse, m_as_float(m, m_sub(m, one, p.octaves)));
     }
-    V octave = m_number(m, base->octave ? base->octave[0] : ldexp(1, -fraction));
+    V octave = m_number(m, base->octave ? base->octave[0] : ldexp(1, 1 - m->digits));
     if (base->octave)
-        low = m_fma(m, k, m_number(m, base->octave[1]), low);
-    return (LogParts){ .start = { m_fma(m, k, octave, center), low },
-                       .r = m_fma(m, z, inverse, m_number(m, -1)) };
+        low = m_fma(m, p.k, m_number(m, base->octave[1]), low);
+    return (LogParts){ .start = { m_fma(m, p.k, octave, center), low },
+                       .r = m_fma(m, p.z, inverse, m_number(m, -1)) };
 }
 
 LogParts math_log_parts(const M *m, V x)
@@ -128,6 +141,27 @@ Pair math_log_exact(const M *m, Pair x)
     parts.start.lo = m_add(m, parts.start.lo, low);
     Pair log = math_log_exact_of_parts(m, parts);
     return m_fast_two_sum(m, log.hi, log.lo);
+}
+
+/* The second parts of the start, whose sum is exact, and the third ones. */
+void math_log_fine(const M *m, V x, V *sum)
+{
+    const double *octave = log_octave_double;
+    LogParts parts = math_log_parts_of_normal(m, x);
+    Place p = find_place(m, natural_base, normal(x));
+    int n = 1 << natural_base->log_n;
+    Pair second = m_two_product(m, p.k, m_number(m, octave[1]));
+    V center = m_lookup(m, p.interval, log_center_double_low, n);
+    Pair low = m_two_sum(m, second.hi, center);
+    V third = m_lookup(m, p.interval, log_center_double_rest, n);
+    third = m_fma(m, p.k, m_number(m, octave[2]), third);
+    V r = parts.r, zero = m_number(m, 0);
+    Pair tail = m_poly_pair(m, (Pair){ r, zero }, M_ARRAY(log_second),
+                            M_ARRAY(log_second_low));
+    tail = m_pair_mul_pair(m, m_two_product(m, r, r), tail);
+    V all[] = { parts.start.hi, r, low.hi, m_add(m, third, m_add(m, second.lo, low.lo)),
+                tail.hi, tail.lo };
+    memcpy(sum, all, sizeof all);
 }
 
 /* ------------------------------------------------------------ results of one float */

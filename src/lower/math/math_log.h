@@ -31,5 +31,9 @@ Pair math_log_exact_of_parts(const M *m, LogParts parts);
 /** log(x.hi + x.lo), normalised, for normalised pairs that are positive, less than
  *  2^1000 and not subnormal. Others give rubbish, without harm. */
 Pair math_log_exact(const M *m, Pair x);
+/** log x as the sum of MATH_LOG_FINE numbers, with an error of about 2^-110, for normal
+ *  numbers of Float64. */
+enum { MATH_LOG_FINE = 6 };
+void math_log_fine(const M *m, V x, V *sum);
 
 #endif

@@ -84,7 +84,7 @@ static const double log2_e_single[] = {
     0x1.4ae0cp-26,
 };
 
-/* log(1 + x) = x + x^2 times this polynomial; for x in [-0.0703125, 0.0664063],
+/* log(1 + x) = x + x^2 times this polynomial; for x in [-0.0703125, 0.0664062],
  * error 2^-35.65: x^0, x^1, x^2, x^3, x^4, x^5. */
 static const double log_tail_single[] = {
     -0x1p-1,
@@ -96,7 +96,7 @@ static const double log_tail_single[] = {
 };
 
 /* log2(1 + x) = x / ln 2 + x^2 times this polynomial; for x in [-0.0703125,
- * 0.0664063], error 2^-33.25: x^0, x^1, x^2, x^3, x^4, x^5. */
+ * 0.0664062], error 2^-33.25: x^0, x^1, x^2, x^3, x^4, x^5. */
 static const double log2_tail_single[] = {
     -0x1.715476p-1,
     0x1.ec709ep-2,
@@ -107,7 +107,7 @@ static const double log2_tail_single[] = {
 };
 
 /* log(1 + x) = x - x^2 / 2 + x^3 times this polynomial; for x in [-0.0703125,
- * 0.0664063], error 2^-38.13: x^0, x^1, x^2, x^3, x^4, x^5. */
+ * 0.0664062], error 2^-38.13: x^0, x^1, x^2, x^3, x^4, x^5. */
 static const double log_exact_single[] = {
     0x1.555556p-2,
     -0x1p-2,
@@ -182,6 +182,26 @@ static const double log_center_double_low[] = {
     0x1.ebe708164c759p-45,
 };
 
+/* What both lack. */
+static const double log_center_double_rest[] = {
+    0x1.c65df511a65b6p-101,
+    -0x1.03679bdbbd6b8p-99,
+    -0x1.34b282480b089p-101,
+    0x1.da62766be8258p-101,
+    -0x1.23bafe6aae39bp-103,
+    0x1.20b2ef60436f9p-100,
+    -0x1.9b640ce50c1efp-100,
+    0x1.4cd0ece597166p-101,
+    0x1.0dd605151051fp-100,
+    0x0p0,
+    0x1.9b96097e362c8p-103,
+    0x1.8beaafb9d7407p-106,
+    0x1.0316d2c2a0e1dp-102,
+    0x1.a21f01fe115ecp-101,
+    -0x1.a42fc38895c05p-99,
+    0x1.a1a888231891bp-99,
+};
+
 /* -log2 of them, multiples of 2^-42. */
 static const double log2_center_double[] = {
     -0x1.d6753e032fp-2,
@@ -226,6 +246,7 @@ static const double log2_center_double_low[] = {
 static const double log_octave_double[] = {
     0x1.62e42fefa38p-53,
     0x1.ef35793c7673p-97,
+    0x1.f97b57a079a19p-155,
 };
 
 /* 1 / ln 2. */
@@ -275,6 +296,43 @@ static const double log_exact_double[] = {
     -0x1.9997b247f6705p-4,
     0x1.7441e55052db4p-4,
     -0x1.5b5fdd3eb98b6p-4,
+};
+
+/* (log(1 + x) - x) / x^2 for x in [-0.034, 0.034], error 2^-109.1: x^0, x^1,
+ * x^2, x^3, x^4, x^5, x^6, x^7, x^8, x^9, x^10, x^11, x^12, x^13, x^14, x^15,
+ * x^16, x^17. */
+static const double log_second[] = {
+    -0x1p-1,
+    0x1.5555555555555p-2,
+    -0x1p-2,
+    0x1.999999999999ap-3,
+    -0x1.5555555555555p-3,
+    0x1.2492492492492p-3,
+    -0x1p-3,
+    0x1.c71c71c71c71cp-4,
+    -0x1.99999999999a7p-4,
+    0x1.745d1745d175fp-4,
+    -0x1.555555554d66ep-4,
+    0x1.3b13b13b071fep-4,
+    -0x1.249249520ae2fp-4,
+    0x1.1111114e21631p-4,
+    -0x1.fffed03380496p-5,
+    0x1.e1e07e2df2107p-5,
+    -0x1.c93f7295d4c1bp-5,
+    0x1.b1643ee46476p-5,
+};
+
+/* What these lack. */
+static const double log_second_low[] = {
+    -0x1.d5bc8fa3c50e6p-110,
+    0x1.555555555555dp-56,
+    0x1.f5e8ef31eb81ap-93,
+    -0x1.9999999a4bf6ep-57,
+    -0x1.5555606026179p-57,
+    0x1.24926f3b0b9fp-57,
+    0x1.7f13e24f9cb89p-65,
+    0x1.bface3d84dd07p-58,
+    0x1.98086738afca7p-58,
 };
 
 #endif

@@ -123,6 +123,11 @@ class Polynomial:
         comment = f"{formula} for x in {ends}, error {self.bits()}: {powers}."
         return Table(name, self.coefficients[first:], comment)
 
+    def tables(self, name: str, formula: str) -> list[Table]:
+        """Make the array of the coefficients and that of the low parts of the pairs."""
+        low = Table(f"{name}_low", self.low_values(), "What these lack.")
+        return [self.table(name, formula), low]
+
 
 @dataclass
 class _Problem:

@@ -96,15 +96,23 @@ def rounded(x: mpf, last: float) -> mpf:
     return mp.nint(x / last) * last
 
 
-def two_parts(name: str, values: list[mpf], last: float, text: str) -> list[Table]:
-    """Tables of the values' first parts, multiples of 'last', and of what they lack."""
+def three_parts(name: str, values: list[mpf], last: float, text: str) -> list[Table]:
+    """Tables of the values' first parts, multiples of 'last', and of what is left."""
     high = [rounded(x, last) for x in values]
     kind = "f32" if last > 2.0**-20 else "f64"
-    low = [split(x - h, kind, 1)[0] for x, h in zip(values, high, strict=True)]
+    low = [split(x - h, kind) for x, h in zip(values, high, strict=True)]
+    first, second = zip(*low, strict=True)
     return [
         Table(name, high, f"{text}, multiples of 2^{int(mp.log(last, 2))}."),
-        Table(f"{name}_low", low, "What these lack."),
+        Table(f"{name}_low", first, "What these lack."),
+        Table(f"{name}_rest", second, "What both lack."),
     ]
+
+
+def second(r: mpf) -> mpf:
+    """Give (log(1 + r) - r) / r^2."""
+    with mp.workprec(400):
+        return (mp.log1p(r) - r) / (r * r) if r else -mpf(1) / 2
 
 
 def make() -> list[Table]:
@@ -120,13 +128,15 @@ def make() -> list[Table]:
         tables.append(Table(f"log_least_{name}", least, "Where these begin."))
         last = LAST[kind]
         text = "-log of these inverses"
-        tables += two_parts(f"log_center_{name}", logs, last, text)
+        parts = three_parts(f"log_center_{name}", logs, last, text)
+        tables += parts if kind == "f64" else parts[:2]
         text = "-log2 of them"
         logs = [x / LN2 for x in logs]
-        tables += two_parts(f"log2_center_{name}", logs, 2 * last, text)
+        tables += three_parts(f"log2_center_{name}", logs, 2 * last, text)[:2]
         scale = mpf(2) ** (1 - DIGITS[kind])
         high = rounded(LN2, last)
-        ln2 = [high * scale, split((LN2 - high) * scale, kind, 1)[0]]
+        rests = split((LN2 - high) * scale, kind, 2 if kind == "f64" else 1)
+        ln2 = [high * scale, *rests]
         text = f"2^-{DIGITS[kind] - 1} ln 2; the first part is as short."
         tables.append(Table(f"log_octave_{name}", ln2, text))
         tables.append(Table(f"log2_e_{name}", split(1 / LN2, kind), "1 / ln 2."))
@@ -140,7 +150,8 @@ def make() -> list[Table]:
         p = fit_rest(kind, 3, 6 if single else 10, mpf(1))
         text = "log(1 + x) = x - x^2 / 2 + x^3 times this polynomial;"
         tables.append(p.table(f"log_exact_{name}", text))
-    return tables
+    p = fit(second, -0.034, 0.034, range(18), weight="absolute", pairs=range(9))
+    return [*tables, *p.tables("log_second", "(log(1 + x) - x) / x^2")]
 
 
 if __name__ == "__main__":

@@ -118,9 +118,8 @@ VarId array_copy(ThreadState *ts, VarId id)
     const Var *v = var_get(id);
     if (v->op == OP_EVALUATED)
         return memory_duplicate(ts, id);
-    bool effect = op_info[v->op].flags & F_EFFECT;
-    if (v->op == OP_STATE || v->op == OP_ACTIVE || v->op == OP_ARG ||
-        v->op == OP_RESULT || (effect && v->flags & VAR_SYMBOLIC))
+    bool effect = !op_may_drop((Op) v->op);
+    if (op_info[v->op].group == GROUP_FRAME || (effect && v->flags & VAR_SYMBOLIC))
         return wrap(ts, id);
     if (effect || v->flags & VAR_OWN_TEXT) {
         /* An atomic runs once, so its result has to be in memory before it can be

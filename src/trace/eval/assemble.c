@@ -172,8 +172,8 @@ static uint32_t number_print(Assembly *b, VarId id)
 
 static bool is_atomic(const Var *v)
 {
-    return v->op == OP_SCATTER_INC || v->op == OP_SCATTER_ADD ||
-           v->op == OP_SCATTER_EXCH || v->op == OP_SCATTER_CAS;
+    return op_info[v->op].memory == MEMORY_UPDATES &&
+           op_info[v->op].result != RESULT_VOID;
 }
 
 static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t stamp)
@@ -377,7 +377,7 @@ static bool walk(Assembly *b, VarId root)
             TRY(push(b, depth++, operand), false);
             continue;
         }
-        bool arithmetic = v->op >= OP_NEG && v->op <= OP_BITCAST;
+        bool arithmetic = op_info[v->op].flags & F_FOLDS;
         if (b->sources)
             set_source(b, v);
         TRY(arithmetic && !b->sources ? emit_arithmetic(b->program, v, next, stamp)

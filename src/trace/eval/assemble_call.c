@@ -16,8 +16,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/vec.h"
+#include "ir/program_identity.h"
 #include "trace/eval/assemble_region.h"
 #include "trace/eval/call_merge.h"
 #include "trace/graph/region.h"
@@ -303,7 +303,7 @@ static bool begin_callable(Assembly *b)
 /* A callable like this one that the root has already; PROGRAM_NONE on errors. */
 static uint32_t share_callable(Assembly *b, Program *program)
 {
-    Hash128 hash = call_merge_hash(program, true);
+    Hash128 hash = program_hash(program, 0).full;
     uint32_t known =
         (uint32_t) (uintptr_t) table_get(&b->callables, &hash, sizeof(hash));
     if (known && program_equal(b->root->callables[known - 1], program)) {

@@ -7,55 +7,11 @@
  */
 #include "trace/eval/call_merge.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/table.h"
 #include "base/vec.h"
-
-/* ------------------------------------------------------------------- hashing */
-
-static void join(Hash128 *hash, const void *data, uint32_t count, size_t size)
-{
-    Hash128 part = hash_128(count ? data : "", count * size, hash->low ^ count);
-    hash->low = part.low ^ (hash->high << 1 | hash->high >> 63);
-    hash->high = part.high;
-}
-
-Hash128 call_merge_hash(const Program *p, bool literals)
-{
-    Hash128 hash = { 0, 0 };
-    join(&hash, p->insts, p->inst_count, sizeof(Inst));
-    join(&hash, p->extra, p->extra_count, sizeof(uint32_t));
-    join(&hash, p->regions, p->region_count, sizeof(Region));
-    for (uint32_t i = 0; i < p->stmt_count; ++i)
-        join(&hash, p->stmts[i], (uint32_t) strlen(p->stmts[i]), 1);
-    if (literals)
-        join(&hash, p->literals, p->literal_count, sizeof(uint64_t));
-    return hash;
-}
-
-static bool same_bytes(const void *a, const void *b, uint32_t count, size_t size)
-{
-    return !count || memcmp(a, b, count * size) == 0;
-}
-
-/* Equal but for the values of literals? */
-static bool same_skeleton(const Program *a, const Program *b)
-{
-    if (a->inst_count != b->inst_count || a->extra_count != b->extra_count ||
-        a->region_count != b->region_count || a->stmt_count != b->stmt_count ||
-        a->literal_count != b->literal_count)
-        return false;
-    for (uint32_t i = 0; i < a->stmt_count; ++i)
-        if (strcmp(a->stmts[i], b->stmts[i]) != 0)
-            return false;
-    return same_bytes(a->insts, b->insts, a->inst_count, sizeof(Inst)) &&
-           same_bytes(a->extra, b->extra, a->extra_count, sizeof(uint32_t)) &&
-           same_bytes(a->regions, b->regions, a->region_count, sizeof(Region));
-}
+#include "ir/program_identity.h"
 
 /* ------------------------------------------------------------------ grouping */
 
@@ -113,7 +69,7 @@ static bool fits(const Merging *m, uint32_t group, uint32_t callable)
 {
     const struct CallPreview *p = m->preview;
     uint32_t leader = m->groups->leader[group];
-    if (!same_skeleton(p->programs[leader], p->programs[callable]))
+    if (!program_equal_skeleton(p->programs[leader], p->programs[callable]))
         return false;
     for (uint32_t i = 0; i < p->programs[leader]->literal_count; ++i) {
         if (!same_value(p, callable, i, callable, m->first[group][i]))
@@ -128,7 +84,7 @@ static bool fits(const Merging *m, uint32_t group, uint32_t callable)
 static bool place(Merging *m, uint32_t callable)
 {
     CallGroups *g = m->groups;
-    Hash128 hash = call_merge_hash(m->preview->programs[callable], false);
+    Hash128 hash = program_hash(m->preview->programs[callable], 0).skeleton;
     uint32_t known =
         (uint32_t) (uintptr_t) table_get(&m->leaders, &hash, sizeof(hash));
     if (known && fits(m, known - 1, callable)) {

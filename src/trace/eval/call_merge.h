@@ -8,13 +8,9 @@
 #ifndef TRACE_EVAL_CALL_MERGE_H
 #define TRACE_EVAL_CALL_MERGE_H
 
-#include "base/hash.h"
 #include "trace/eval/assemble_call.h"
 #include "trace/graph/call_info.h"
 #include "trace/graph/node.h"
-
-/** Hash of a callable, with the values of its literals or without. */
-Hash128 call_merge_hash(const Program *program, bool literals);
 
 /** Which callables become one. All arrays are owned. */
 typedef struct CallGroups {

@@ -67,12 +67,8 @@ static VarId index_of(const Var *effect)
 {
     uint32_t count;
     const VarId *ids = var_operands(effect, &count);
-    switch (effect->op) {
-        case OP_SCATTER: return ids[2];
-        case OP_SCATTER_PACKET:
-        case OP_SCATTER_INC: return ids[1];
-        default: return ids[count - 2]; /* ..., index, mask */
-    }
+    uint32_t index = op_find_role((Op) effect->op, ROLE_INDEX);
+    return ids[index < count ? index : 0]; /* of a region, its mask */
 }
 
 /* May lanes meet in one entry, in any order? */

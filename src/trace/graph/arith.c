@@ -35,7 +35,7 @@ static bool fold(ThreadState *ts, Op op, VarType type, const VarId *args,
             return false;
         values[i] = v->value.literal;
     }
-    VarType operand = (VarType) var_get(args[op == OP_SELECT ? 1 : 0])->type;
+    VarType operand = (VarType) var_get(args[op_info[op].lead])->type;
     return host_fold(op, type, operand, values, bits);
 }
 
@@ -79,9 +79,9 @@ static bool same_backend(const Var *a, const Var *b, const char *function)
 /* Operands of one type (the first operand of select is a mask). */
 static bool check_types(Op op, const VarId *args, const char *function)
 {
-    uint32_t arity = op_info[op].arity, first = op == OP_SELECT ? 1 : 0;
+    uint32_t arity = op_info[op].arity, first = op_info[op].lead;
     const Var *lead = var_get(args[first]);
-    if (op == OP_SELECT && var_get(args[0])->type != VarTypeBool)
+    if (op_role(op, 0) == ROLE_MASK && var_get(args[0])->type != VarTypeBool)
         return error_set(JIT_ERROR_ARGUMENT, "%s: operand 1 is %s, expected bool",
                          function, type_info[var_get(args[0])->type].name);
     if (!(op_info[op].operands >> lead->type & 1))
@@ -116,17 +116,6 @@ static bool check_operands(ThreadState *ts, Op op, const VarId *args, uint32_t *
         TRY(same_backend(var_get(args[0]), var_get(args[i]), function), false);
     TRY(check_types(op, args, function), false);
     return node_common_size(args, arity, function, size);
-}
-
-static VarType result_type(Op op, const VarId *args)
-{
-    VarType first = (VarType) var_get(args[0])->type;
-    switch ((ResultRule) op_info[op].result) {
-        case RESULT_MASK: return VarTypeBool;
-        case RESULT_WIDE: return type_wide(first);
-        case RESULT_SECOND: return (VarType) var_get(args[1])->type;
-        default: return first;
-    }
 }
 
 /* a & mask, a | mask with a of another type: choose between a and a constant. */
@@ -165,13 +154,14 @@ VarId arith_op(ThreadState *ts, Op op, const VarId *args)
     if (is_mask_form(op, args))
         return masked_bits(ts, op, args);
     /* Rounding an integer changes nothing. */
-    if (op >= OP_CEIL && op <= OP_TRUNC && var_exists(args[0]) &&
+    if (op_info[op].flags & F_ROUNDS && var_exists(args[0]) &&
         type_info[var_get(args[0])->type].is_integer) {
         var_inc(args[0]);
         return args[0];
     }
     TRY(check_operands(ts, op, args, &size), 0);
-    return arith_make(ts, op, result_type(op, args), size, args);
+    VarType type = (VarType) var_get(args[op_info[op].lead])->type;
+    return arith_make(ts, op, op_result(op, type), size, args);
 }
 
 /* --------------------------------------------------------------- fast path */
@@ -243,11 +233,7 @@ static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
         !is_ordinary(vc) || !join_sizes(&size, vb->size) ||
         !join_sizes(&size, vc->size))
         return 0;
-    VarType type = (VarType) vb->type;
-    if (info->result == RESULT_MASK)
-        type = VarTypeBool;
-    else if (info->result == RESULT_WIDE)
-        type = type_wide(type);
+    VarType type = op_result(op, (VarType) vb->type);
     bool foldable = va->op == OP_LITERAL && vb->op == OP_LITERAL;
     if (arity == 1 || foldable || literal_matters(op, va) || literal_matters(op, vb) ||
         (arity > 2 && literal_matters(op, vc)) || a == b || b == c)

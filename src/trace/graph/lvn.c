@@ -6,11 +6,14 @@
 #include "base/alloc.h"
 
 enum { SMALLEST = 1024 };
+#define LARGEST (1u << 31) /* twice as many would not be countable */
 
 LvnTable lvn_table;
 
 bool lvn_grow(void)
 {
+    if (lvn_table.capacity >= LARGEST)
+        return false;
     uint32_t larger = lvn_table.capacity ? lvn_table.capacity * 2 : SMALLEST;
     VarId *heads = alloc_zero(larger, sizeof(VarId));
     if (!heads)

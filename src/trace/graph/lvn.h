@@ -28,6 +28,8 @@ typedef struct LvnKey {
     uint32_t size, scope, hash;
 } LvnKey;
 
+/** False if memory is out or the table as large as it can be: chains become longer.
+ *  The number of variables has a bound of its own, beyond which there are errors. */
 bool lvn_grow(void);
 
 #define LVN_HEAD 0xffffffff00ffffffull

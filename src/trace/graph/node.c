@@ -98,7 +98,7 @@ static inline Inherited inherit(const ThreadState *ts, uint64_t pair, uint64_t m
 
 static inline bool is_numbered(const ThreadState *ts, Op op)
 {
-    return state_flag(ts, JitFlagValueNumbering) && op_info[op].flags & F_PURE;
+    return state_flag(ts, JitFlagValueNumbering) && op_info[op].flags & F_SHARES;
 }
 
 /* This is what a traced operation costs. The key is made from the arguments instead of
@@ -140,7 +140,7 @@ VarId node_new(ThreadState *ts, const Var *proto)
     Op op = (Op) proto->op;
     bool numbered = is_numbered(ts, op);
     Inherited in = inherit(ts, proto->dep_pair[0], proto->dep_pair[1]);
-    if (!(op_info[op].flags & F_PURE))
+    if (!(op_info[op].flags & F_MOVES))
         in.scope = ts->scope;
     LvnKey key = lvn_key(op, proto->head, proto->dep_pair[0], proto->dep_pair[1],
                          proto->value.literal, proto->size, in.scope);

@@ -72,47 +72,28 @@ static bool has_row(const NativeTarget *t, Op op, VarType type, VarType operand)
 {
     if (!type_valid(type) && !type_valid(operand))
         return false;
-    switch (op) {
-    case OP_CAST:
+    if (op == OP_CAST)
         return (*t->casts)[type][operand].emit;
-    case OP_GATHER:
-    case OP_GATHER_PACKET:
-        return (*t->rows)[op][type].emit;
-    case OP_PACKET_ITEM:
-        return (*t->rows)[OP_GATHER_PACKET][type].emit;
-    default:
-        return op < OP_COUNT && operand < VarTypeCount && (*t->rows)[op][operand].emit;
-    }
+    return (*t->rows)[op == OP_PACKET_ITEM ? OP_GATHER_PACKET : op][operand].emit;
 }
 
 /* Is the legaliser's way better than a call of the interpreter's loop? */
 static bool is_expanded(Op op, VarType operand)
 {
-    return op >= OP_NEG && op < OP_SELECT && operand == VarTypeFloat16;
+    return op_info[op].group == GROUP_ARITH && op != OP_SELECT &&
+           operand == VarTypeFloat16;
 }
 
 static bool supports(Op op, VarType type, VarType operand)
 {
-    switch (op) {
-    case OP_LITERAL:
-    case OP_UNDEFINED:
-    case OP_LOAD:
-    case OP_PARAM:
-    case OP_COUNTER:
-    case OP_WORKER:
-        return type_valid(type);
-    case OP_STORE:
-        return type_valid(operand);
-    case OP_STMT:
-        return false;
-    default:
-        if (op >= OP_REGION && op < OP_COUNT)
-            return true;
-        const NativeTarget *t = native_target();
-        return t &&
-               (has_row(t, op, type, operand) ||
-                (!is_expanded(op, operand) && native_call_supports(op, type, operand)));
-    }
+    enum { COMPUTED = GROUP_ARITH | GROUP_FUNCTION | GROUP_CONVERT | GROUP_TABLE |
+                      GROUP_MEMORY };
+    if (!(op_info[op].group & COMPUTED))
+        return op != OP_STMT && op_is_defined(op, operand);
+    const NativeTarget *t = native_target();
+    return t && (has_row(t, op, type, operand) ||
+                 (!is_expanded(op, operand) &&
+                  native_call_supports(op, type, operand)));
 }
 
 /* ---- compile */

@@ -74,15 +74,12 @@ static const uint8_t op_special[OP_COUNT] = {
 
 /* Operations of which packets are not computed side by side: those whose effects have
  * an order, whose rows have jumps, and what the frame has once. */
-#define MARK(op) ((op) >= OP_REGION && (op) <= OP_END)
-#define SINGLE(op, flags) \
-    ((((flags) &F_EFFECT) && (op) != OP_STORE && !MARK(op)) || (op) == OP_WORKER || \
-     (op) == OP_GATHER || (op) == OP_GATHER_PACKET || (op) == OP_PACKET_ITEM || \
-     (op) == OP_LOCAL || (op) == OP_LOCAL_READ)
+#define SINGLE(op, group) \
+    (((group) & (GROUP_MEMORY | GROUP_LOCAL | GROUP_REPORT)) != 0 || \
+     (op) == OP_WORKER || (op) == OP_RETURN)
 
 static const uint8_t op_single[OP_COUNT] = {
-#define OP(name, text, arity, operands, result, flags) \
-    [OP_##name] = SINGLE(OP_##name, flags),
+#define OP(name, text, group, ...) [OP_##name] = SINGLE(OP_##name, GROUP_##group),
 #include "ir/ops.def"
 #undef OP
 };
@@ -91,11 +88,12 @@ static const uint8_t op_single[OP_COUNT] = {
  * from its type is added to that. */
 static const NativeValue op_value[OP_COUNT] = {
 #define IF(test, flag) ((test) ? NATIVE_##flag : 0)
-#define OP(name, text, arity, operands, result, flags_) \
+#define OP(name, text, group, arity, roles, operands, result, aux, memory, flags_) \
     [OP_##name] = { .source = SOURCE(OP_##name), \
                     .flags = IF(SOURCE(OP_##name) == NATIVE_COMPUTED, STEP) | \
-                             IF((flags_) &F_EFFECT, EFFECT) | \
-                             IF(SINGLE(OP_##name, flags_) || MARK(OP_##name), ODD) },
+                             IF(!((flags_) &F_DROPS), EFFECT) | \
+                             IF(SINGLE(OP_##name, GROUP_##group) || \
+                                GROUP_##group == GROUP_MARK, ODD) },
 #include "ir/ops.def"
 #undef OP
 #undef IF
@@ -108,8 +106,7 @@ enum {
 
 static bool is_address(const Inst *inst, uint32_t k)
 {
-    return k == 0 && inst->op >= OP_GATHER && inst->op <= OP_SCATTER_CAS &&
-           inst->op != OP_PACKET_ITEM;
+    return op_role((Op) inst->op, k) == ROLE_POINTER;
 }
 
 /* Are pointers used as values, not only as addresses? */
@@ -594,7 +591,7 @@ static void note_regions(Builder *b)
         const uint32_t *args = program_args(p, inst);
         for (uint32_t k = 0; k < program_computed_args(inst) && b->depth; ++k)
             note_operand(b, b->f->root[args[k]]);
-        if (inst->op >= OP_REGION && inst->op <= OP_END)
+        if (op_info[inst->op].group == GROUP_MARK)
             note_mark(b, inst);
     }
 }
@@ -715,7 +712,7 @@ static void link_step(Builder *b, uint32_t at, uint32_t step)
     kill(&b->now, &f->values[at]);
     for (uint32_t k = 0; k < count; ++k)
         next[k] = f->values[f->root[args[k]]].next;
-    if (inst->op >= OP_REGION && inst->op <= OP_END)
+    if (op_info[inst->op].group == GROUP_MARK)
         link_mark(b, inst, step);
     for (uint32_t k = 0; k < count; ++k)
         use(&b->now, &f->values[f->root[args[k]]], step);

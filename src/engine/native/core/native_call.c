@@ -86,22 +86,12 @@ static LaneStep find_print(const Native *n)
 
 bool native_call_supports(Op op, VarType type, VarType operand)
 {
-    switch (op) {
-    case OP_SCATTER: /* of which some reductions do not exist; nobody asks for them */
-    case OP_SCATTER_EXCH:
-    case OP_SCATTER_CAS:
-    case OP_GATHER:
-        return type_valid(op == OP_SCATTER ? operand : type);
-    case OP_SCATTER_ADD:
-        return type_valid(type) && type_info[type].is_float;
-    case OP_SCATTER_INC:
-        return type == VarTypeUInt32;
-    case OP_CHECK:
-        return type == VarTypeBool;
-    default:
-        return op < OP_COUNT && op >= OP_NEG && op <= OP_BITCAST &&
-               interp_build_find(interp_table(), op, type, operand) != NULL;
-    }
+    /* Some reductions of a SCATTER do not exist; nobody asks for them. */
+    if (op_has_pointer(op))
+        return op != OP_GATHER_PACKET && op != OP_SCATTER_PACKET &&
+               op_is_defined(op, operand);
+    return op_info[op].flags & F_FOLDS &&
+           interp_build_find(interp_table(), op, type, operand) != NULL;
 }
 
 /* ---- code */
@@ -136,7 +126,7 @@ static void write_operand(Native *n, uint32_t k, NativeOperand place)
 {
     VarType type = native_type(n, k);
     uint32_t value = n->f->root[n->args[k]];
-    if (k == 0 && n->inst->op >= OP_GATHER && n->inst->op <= OP_SCATTER_CAS) {
+    if (op_role((Op) n->inst->op, k) == ROLE_POINTER) {
         NativeReg address = native_use_address(n, k);
         x86_mr(&n->x, X86_MOV_ST | X86_W, forms_mem(place), address);
     } else {
@@ -193,12 +183,8 @@ static LaneStep find_current(const Native *n)
     const Inst *inst = n->inst;
     if (inst->op == OP_PRINT)
         return find_print(n);
-    uint32_t value = 0;
-    if (inst->op == OP_SELECT || (inst->op >= OP_SCATTER && inst->op <= OP_SCATTER_CAS))
-        value = 1;
-    VarType operand = inst->count > value ? native_type(n, value) : VarTypeVoid;
     return find_step(n->lanes_table, (Op) inst->op, inst->aux, (VarType) inst->type,
-                     operand);
+                     native_operation_type(n));
 }
 
 /* Each update of an entry waits for its cache line if nobody has asked for that before.

@@ -19,7 +19,11 @@ enum { MOST_STATES = 8, LONGEST = 256 /* body, in instructions */ };
 
 /* Cycles until the result of an operation is there, as far as they do not follow from
  * its type. */
+enum { QUICK = 1, USUAL = 4, QUICK_WHOLE = 255 /* with integers */ };
 static const uint8_t op_latency[OP_COUNT] = {
+    [OP_ADD] = QUICK_WHOLE,  [OP_SUB] = QUICK_WHOLE,   [OP_POPC] = QUICK_WHOLE,
+    [OP_CLZ] = QUICK_WHOLE,  [OP_CTZ] = QUICK_WHOLE,   [OP_BREV] = QUICK_WHOLE,
+    [OP_LOAD] = QUICK_WHOLE, [OP_PARAM] = QUICK_WHOLE, [OP_WORKER] = QUICK_WHOLE,
     [OP_DIV] = 16, [OP_MOD] = 24,  [OP_SQRT] = 16, [OP_RCP] = 16,
     [OP_NEG] = 1,  [OP_ABS] = 1,   [OP_AND] = 1,   [OP_OR] = 1,   [OP_XOR] = 1,
     [OP_NOT] = 1,  [OP_SHL] = 1,   [OP_SHR] = 1,   [OP_SELECT] = 1
@@ -34,13 +38,13 @@ static bool is_step(const NativeFunction *f, uint32_t at)
 
 static uint32_t latency(const NativeFunction *f, uint32_t at)
 {
-    enum { QUICK = 1, USUAL = 4 };
     const Inst *inst = &f->program->insts[at];
     if (!is_step(f, at))
         return 0;
-    if (op_latency[inst->op])
-        return op_latency[inst->op];
-    return type_info[inst->type].is_integer && inst->op <= OP_SUB ? QUICK : USUAL;
+    uint8_t cycles = op_latency[inst->op];
+    if (cycles == QUICK_WHOLE)
+        cycles = type_info[inst->type].is_integer ? QUICK : USUAL;
+    return cycles ? cycles : USUAL;
 }
 
 /* to[k] = cycles on the longest path from a state to the next value of state k, 0 if

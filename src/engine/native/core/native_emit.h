@@ -91,6 +91,13 @@ static inline VarType native_type(const Native *n, uint32_t k)
     return (VarType) n->insts[n->args[k]].type;
 }
 
+/** Type of the operation: see ops.def. */
+static inline VarType native_operation_type(const Native *n)
+{
+    uint32_t lead = op_info[n->inst->op].lead;
+    return lead < n->inst->count ? native_type(n, lead) : (VarType) n->inst->type;
+}
+
 /** Lanes of a packet: 16, 8 or 4. */
 static inline uint32_t native_lanes(const Native *n)
 {

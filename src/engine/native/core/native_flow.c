@@ -116,22 +116,6 @@ static inline void end_step(Native *n)
 
 /* ---- one step */
 
-/* Arithmetic is most of a Program and asked for first: a switch over everything would
- * be branches that nobody can predict. */
-static inline bool is_arithmetic(const Inst *inst)
-{
-    return inst->op >= OP_NEG && inst->op <= OP_SELECT;
-}
-
-static VarType operand_type(const Native *n)
-{
-    const Inst *inst = n->inst;
-    uint32_t k = 0;
-    if (inst->op >= OP_SCATTER && inst->op <= OP_SCATTER_CAS)
-        k = inst->op == OP_SCATTER_PACKET ? 3 : 1;
-    return inst->count > k ? native_type(n, k) : (VarType) inst->type;
-}
-
 static VarType as_integer(VarType type)
 {
     return type == VarTypeFloat16 ? VarTypeUInt16 : type;
@@ -147,23 +131,14 @@ static inline const NativeRow *find_arithmetic(const Native *n, const Inst *inst
 static const NativeRow *find_row(const Native *n)
 {
     const NativeTarget *t = n->target;
-    const Inst *inst = n->inst;
-    VarType type = (VarType) inst->type, operand = operand_type(n);
-    switch (inst->op) {
+    VarType type = native_operation_type(n), result = (VarType) n->inst->type;
+    switch (n->inst->op) {
     case OP_CAST:
-        return &(*t->casts)[type][operand];
+        return &(*t->casts)[result][type];
     case OP_BITCAST: /* of 8 or 16 bits */
-        return &(*t->casts)[as_integer(type)][as_integer(operand)];
-    case OP_LOOKUP:
-    case OP_GATHER:
-    case OP_GATHER_PACKET:
-        return &(*t->rows)[inst->op][type];
-    case OP_CHECK:
-        return &(*t->rows)[OP_CHECK][VarTypeBool];
-    case OP_SCATTER_INC:
-        return &(*t->rows)[OP_SCATTER_INC][VarTypeUInt32];
+        return &(*t->casts)[as_integer(result)][as_integer(type)];
     default:
-        return &(*t->rows)[inst->op][operand];
+        return &(*t->rows)[n->inst->op][type];
     }
 }
 
@@ -304,7 +279,7 @@ static void walk(Native *n, uint32_t first, uint32_t end)
         const Inst *inst = &n->insts[n->f->steps[step].at];
         if (n->x.listing)
             note(n, n->f->steps[step].at);
-        if (!is_arithmetic(inst)) {
+        if (op_info[inst->op].group != GROUP_ARITH) {
             begin_step(n, step);
             emit_other(n);
             end_step(n);

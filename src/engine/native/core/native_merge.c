@@ -105,7 +105,7 @@ static bool is_straight(const Native *n, uint32_t end)
         return false;
     for (uint32_t step = n->step + 1; step < end; ++step) {
         uint8_t op = n->insts[n->f->steps[step].at].op;
-        if (op >= OP_REGION && op <= OP_END)
+        if (op_info[op].group == GROUP_MARK)
             return false;
     }
     return true;

@@ -1,15 +1,15 @@
 /*
- * key.c -- hashing, comparing and serialising Programs
+ * program_identity.c -- see program_identity.h
  *
- * All three see a Program as a list of byte ranges, its parts. Inst, Param and Region
- * have no padding and unused operands are 0, so equal Programs have equal bytes and
- * nothing has to be looked at instruction by instruction: the key of a known kernel
- * costs a pass of XXH3 over the arrays, and a hit a memcmp.
+ * Hash, comparison and serialisation see a Program as a list of byte ranges, its parts.
+ * Inst, Param and Region have no padding and unused operands are 0, so equal Programs
+ * have equal bytes and nothing has to be looked at instruction by instruction: the key
+ * of a known kernel costs a pass of XXH3 over the arrays, and a hit a memcmp.
  *
  * Callables are Programs themselves, all of them in the root's list, and follow the
  * root in this order.
  */
-#include "kernel/key.h"
+#include "ir/program_identity.h"
 
 #include <string.h>
 
@@ -78,13 +78,13 @@ static Hash128 hash_literals(const Program *program)
     return hash_128(program->literals, program->literal_count * sizeof(uint64_t), 0);
 }
 
-ProgramKey key_compute(const Program *program, uint64_t environment)
+ProgramHash program_hash(const Program *program, uint64_t seed)
 {
-    ProgramKey key = { .target = NULL };
-    key.skeleton = hash_own(program, environment);
+    ProgramHash key;
+    key.skeleton = hash_own(program, seed);
     for (uint32_t i = 0; i < program->callable_count; ++i) {
         const Program *callable = program->callables[i];
-        key.skeleton = join(key.skeleton, join(hash_own(callable, environment),
+        key.skeleton = join(key.skeleton, join(hash_own(callable, seed),
                                                hash_literals(callable)));
     }
     key.full = program->literal_count ? join(key.skeleton, hash_literals(program))
@@ -121,7 +121,7 @@ static bool same_literals(const Program *a, const Program *b)
     return same_bytes(a->literals, b->literals, a->literal_count, sizeof(uint64_t));
 }
 
-bool key_same_skeleton(const Program *a, const Program *b)
+bool program_equal_skeleton(const Program *a, const Program *b)
 {
     TRY(same_own(a, b), false);
     for (uint32_t i = 0; i < a->callable_count; ++i)
@@ -131,9 +131,9 @@ bool key_same_skeleton(const Program *a, const Program *b)
     return true;
 }
 
-bool key_same(const Program *a, const Program *b)
+bool program_equal(const Program *a, const Program *b)
 {
-    return key_same_skeleton(a, b) && same_literals(a, b);
+    return program_equal_skeleton(a, b) && same_literals(a, b);
 }
 
 /* --------------------------------------------------------------- serialise */
@@ -168,7 +168,7 @@ static void put_all(char *out, size_t *size, const Program *program, uint64_t pr
         put_own(out, size, program->callables[i]);
 }
 
-void *key_serialise(const Program *program, uint64_t prefix, size_t *size)
+void *program_serialise(const Program *program, uint64_t prefix, size_t *size)
 {
     size_t total = 0;
     put_all(NULL, &total, program, prefix);
