@@ -14,16 +14,13 @@ static const double cbrt_estimate_single[] = {
 
 /* -1 / 3, 1 / 3. */
 static const double cbrt_third_single[] = {
-    -0x1.555556p-2,
-    0x1.555556p-2,
+    -0x1.555556p-2, 0x1.555556p-2,
 };
 
 /* (1 - x)^(-1/3) = 1 + x times this polynomial; for x in [-0.103046, 0.103046],
  * error 2^-18.44: x^0, x^1, x^2. */
 static const double cbrt_correction_single[] = {
-    0x1.5553cap-2,
-    0x1.c9b996p-3,
-    0x1.65d978p-3,
+    0x1.5553cap-2, 0x1.c9b996p-3, 0x1.65d978p-3,
 };
 
 /* The bits of 1, times 3 / 2, + the best shift. */
@@ -34,9 +31,7 @@ static const double rsqrt_estimate_single[] = {
 /* (1 - x)^(-1/2) = 1 + x times this polynomial; for x in [-0.0688051,
  * 0.0688051], error 2^-19.85: x^0, x^1, x^2. */
 static const double rsqrt_correction_single[] = {
-    0x1.ffff66p-2,
-    0x1.811a26p-2,
-    0x1.41b1b6p-2,
+    0x1.ffff66p-2, 0x1.811a26p-2, 0x1.41b1b6p-2,
 };
 
 /* (1 - x)^(-1/2) = 1 + x times this polynomial; for x in [-3.85284e-6,
@@ -52,16 +47,13 @@ static const double cbrt_estimate_double[] = {
 
 /* -1 / 3, 1 / 3. */
 static const double cbrt_third_double[] = {
-    -0x1.5555555555555p-2,
-    0x1.5555555555555p-2,
+    -0x1.5555555555555p-2, 0x1.5555555555555p-2,
 };
 
 /* (1 - x)^(-1/3) = 1 + x times this polynomial; for x in [-0.103046, 0.103046],
  * error 2^-18.44: x^0, x^1, x^2. */
 static const double cbrt_correction_double[] = {
-    0x1.5553c99d8a77ep-2,
-    0x1.c9b997e846038p-3,
-    0x1.65d9c014ec507p-3,
+    0x1.5553c99d8a77ep-2, 0x1.c9b997e846038p-3, 0x1.65d9c014ec507p-3,
 };
 
 /* The bits of 1, times 3 / 2, + the best shift. */
@@ -72,17 +64,13 @@ static const double rsqrt_estimate_double[] = {
 /* (1 - x)^(-1/2) = 1 + x times this polynomial; for x in [-0.0688051,
  * 0.0688051], error 2^-19.85: x^0, x^1, x^2. */
 static const double rsqrt_correction_double[] = {
-    0x1.ffff65d3c0c9p-2,
-    0x1.811a25eb54ff4p-2,
-    0x1.41b1db437da07p-2,
+    0x1.ffff65d3c0c9p-2, 0x1.811a25eb54ff4p-2, 0x1.41b1db437da07p-2,
 };
 
 /* (1 - x)^(-1/2) = 1 + x times this polynomial; for x in [-3.85284e-6,
  * 3.85284e-6], error 2^-76.36: x^0, x^1, x^2. */
 static const double rsqrt_last_double[] = {
-    0x1p-1,
-    0x1.800000000eca2p-2,
-    0x1.4000000010111p-2,
+    0x1p-1, 0x1.800000000eca2p-2, 0x1.4000000010111p-2,
 };
 
 #endif

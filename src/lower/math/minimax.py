@@ -348,7 +348,8 @@ def write_tables(path: str | Path, tables: Sequence[Table], script: str) -> None
         text = _wrap(table.comment, 78)
         lines += ["", "/* " + "\n * ".join(text) + " */"]
         lines.append(f"static const double {table.name}[] = {{")
-        lines += [f"    {_hex(x)}," for x in table.values]
+        values = " ".join(_hex(x) + "," for x in table.values)
+        lines += ["    " + line for line in _wrap(values, 84)]
         lines.append("};")
     lines += ["", "#endif", ""]
     target.write_text("\n".join(lines), encoding="utf-8")
