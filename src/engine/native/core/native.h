@@ -1,8 +1,9 @@
 /*
  * native.h -- the context of one compile, and what the parts of the core share
  *
- *     native_build.c    Program -> Plan: which instruction is a step, in which order,
- *                       and where each value is needed next
+ *     native_build.c    Program -> Plan: its values, and what regions use
+ *     native_steps.c    which instruction is a step, in which order, and where each
+ *                       value is needed next
  *     native_alloc.c    registers and spill slots
  *     native_operand.c  operands, results, temporaries, constants (native_emit.h)
  *     native_merge.c    instructions that do what their only user is for

@@ -1,35 +1,22 @@
 /*
- * native_build.c -- which instructions are steps, and where values are needed next
+ * native_build.c -- what the values of a Program are, and what its regions use
  *
- * Two scans, both linear:
- *
- *   forward    the number of the value that each instruction gives (those that only
- *              rename one share it), its class and where it comes from; what marks of
- *              regions use without having it as operand
- *   backward   what somebody needs becomes a step; where each operand is needed next;
- *              the most values alive at once
+ * The first of two linear scans, forward: the number of the value that each instruction
+ * gives (those that only rename one share it), its class and where it comes from; what
+ * marks of regions use without having it as operand. The second one is native_steps.c.
  *
  * A loop needs what it takes from outside until its end, since there is another
  * iteration; so these values are uses of its END. Values that change with the iteration
  * (states) or are made by two sides (results of conditionals) have one number all the
  * time, and are used by END and ELSE where lanes that are not active keep what they
  * have.
- *
- * Both scans meet every instruction of Programs that may have a million, and most of
- * their time would go into branches that cannot be predicted: what depends on operation
- * and type alone comes from tables.
  */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "engine/native/core/native.h"
-
-/* Values in vector registers at a point of the backward scan, and at once so far. */
-typedef struct Backward {
-    uint32_t alive, most;
-} Backward;
+#include "engine/native/core/native_build.h"
 
 typedef struct Builder {
     Native *n;
@@ -40,15 +27,9 @@ typedef struct Builder {
     uint32_t *seen; /* by value: the last loop it was noted for, + 1 */
     uint32_t *outside, *outside_base; /* values from outside of the open loops */
     uint32_t outside_count, outside_capacity;
-    uint32_t *uniform; /* uniform steps, the last one first */
-    uint32_t uniform_count, uniform_capacity;
-    Backward now;         /* while steps are made */
-    uint32_t candidates;  /* instructions that may be steps, in steps[] */
-    uint8_t single;       /* is there an operation that cannot be copied? */
-    bool pointers;        /* parameters that are pointers may have to be computed */
-    bool renamed;         /* may a value have another number than its position? */
-    bool folds;           /* there are instructions that may be part of their users */
-    uint32_t *path;       /* by position: see find_path() */
+    NativeScan scan;
+    bool folds;     /* there are instructions that may be part of their users */
+    uint32_t *path; /* by position: see find_path() */
     bool failed;
 } Builder;
 
@@ -72,18 +53,6 @@ static const uint8_t op_special[OP_COUNT] = {
     [OP_AND] = SPECIAL,     [OP_SELECT] = SPECIAL
 };
 
-/* Operations of which packets are not computed side by side: those whose effects have
- * an order, whose rows have jumps, and what the frame has once. */
-#define SINGLE(op, group) \
-    (((group) & (GROUP_MEMORY | GROUP_LOCAL | GROUP_REPORT)) != 0 || \
-     (op) == OP_WORKER || (op) == OP_RETURN)
-
-static const uint8_t op_single[OP_COUNT] = {
-#define OP(name, text, group, ...) [OP_##name] = SINGLE(OP_##name, GROUP_##group),
-#include "ir/ops.def"
-#undef OP
-};
-
 /* By operation: source and flags of the value, before anybody needs it. What follows
  * from its type is added to that. */
 static const NativeValue op_value[OP_COUNT] = {
@@ -92,7 +61,7 @@ static const NativeValue op_value[OP_COUNT] = {
     [OP_##name] = { .source = SOURCE(OP_##name), \
                     .flags = IF(SOURCE(OP_##name) == NATIVE_COMPUTED, STEP) | \
                              IF(!((flags_) &F_DROPS), EFFECT) | \
-                             IF(SINGLE(OP_##name, GROUP_##group) || \
+                             IF(NATIVE_SINGLE(OP_##name, GROUP_##group) || \
                                 GROUP_##group == GROUP_MARK, ODD) },
 #include "ir/ops.def"
 #undef OP
@@ -104,11 +73,6 @@ enum {
     POINTER_TYPE = 1 << VarTypePointer
 };
 
-static bool is_address(const Inst *inst, uint32_t k)
-{
-    return op_role((Op) inst->op, k) == ROLE_POINTER;
-}
-
 /* Are pointers used as values, not only as addresses? */
 static bool has_pointer_values(const Program *p)
 {
@@ -118,7 +82,7 @@ static bool has_pointer_values(const Program *p)
             return true;
         const uint32_t *args = program_args(p, inst);
         for (uint32_t k = 0; k < inst->count; ++k)
-            if (p->insts[args[k]].type == VarTypePointer && !is_address(inst, k))
+            if (p->insts[args[k]].type == VarTypePointer && !native_is_address(inst, k))
                 return true;
     }
     return false;
@@ -140,7 +104,7 @@ bool native_build_is_wide(const Program *p)
     return wide;
 }
 
-/* ---- forward: values */
+/* ---- values */
 
 static bool renames(const Program *p, const Inst *inst)
 {
@@ -262,7 +226,7 @@ static void number_item(Builder *b, uint32_t at, NativeValue *v)
     NativeFunction *f = b->f;
     const Inst *inst = &b->p->insts[at];
     v->flags = NATIVE_RENAMES | NATIVE_ODD;
-    b->renamed = true;
+    b->scan.renamed = true;
     if (b->failed)
         return;
     uint32_t *item = &f->items[f->values[inst->arg[0]].slot + inst->aux];
@@ -343,7 +307,7 @@ static void number_special(Builder *b, uint32_t at)
         if (renames(b->p, inst)) {
             f->root[at] = f->root[inst->arg[0]];
             v->flags = NATIVE_RENAMES | NATIVE_ODD;
-            b->renamed = true;
+            b->scan.renamed = true;
         }
     }
 }
@@ -380,7 +344,7 @@ static void fold(Builder *b)
         if ((inst->op == OP_NEG || inst->op == OP_AND) &&
             f->values[at].flags & NATIVE_RENAMES) {
             f->root[at] = f->root[folded_operand(p, inst)];
-            b->renamed = true;
+            b->scan.renamed = true;
         }
     }
 }
@@ -454,7 +418,7 @@ static void number_values(Builder *b)
         count += (v->flags & (NATIVE_STEP | NATIVE_ODD | NATIVE_EFFECT)) != 0;
     }
     f->height = height;
-    b->candidates = count;
+    b->scan.candidates = count;
     if (b->folds)
         fold(b);
     for (uint32_t v = f->valid; v < f->value_count; ++v)
@@ -467,7 +431,7 @@ static void number_values(Builder *b)
                                                .class = NATIVE_CLASSES };
 }
 
-/* ---- forward: regions */
+/* ---- regions */
 
 static void add_use(Builder *b, uint32_t value)
 {
@@ -596,252 +560,6 @@ static void note_regions(Builder *b)
     }
 }
 
-/* ---- backward: steps */
-
-/* Numbers instead of branches: what values are, nobody could predict. */
-
-static inline bool occupies(const NativeValue *v)
-{
-    uint16_t both;
-    _Static_assert(!NATIVE_COMPUTED && !NATIVE_VECTOR, "both are 0");
-    _Static_assert(offsetof(NativeValue, source) == offsetof(NativeValue, class) + 1,
-                   "they are side by side");
-    memcpy(&both, &v->class, sizeof both);
-    return both == 0;
-}
-
-static inline void use(Backward *now, NativeValue *v, uint32_t step)
-{
-    now->alive += (v->next == NATIVE_NEVER) & occupies(v);
-    v->next = step;
-}
-
-/* Before this, the value does not exist. */
-static inline void kill(Backward *now, const NativeValue *v)
-{
-    now->alive -= (v->next != NATIVE_NEVER) & occupies(v) & (now->alive != 0);
-}
-
-static uint32_t find_item(const Builder *b, uint32_t packet, uint32_t k)
-{
-    return b->f->items[b->f->values[packet].slot + k];
-}
-
-/* Mask registers of a region: lanes that enter, lanes that there are, a condition; to
- * blend masks takes one more. */
-static void note_region_masks(const Builder *b, const NativeRegion *own)
-{
-    NativeFunction *f = b->f;
-    uint32_t masks = 3;
-    for (uint32_t k = 0; k < own->carried_count; ++k) {
-        uint32_t carried = f->carried[own->carried + k];
-        if (carried != NATIVE_NO_VALUE && f->values[carried].type == VarTypeBool)
-            masks = 4;
-    }
-    f->masks = masks > f->masks ? masks : f->masks;
-}
-
-static void link_mark(Builder *b, const Inst *inst, uint32_t step)
-{
-    NativeFunction *f = b->f;
-    NativeRegion *own = &f->regions[inst->aux];
-    b->single |= b->p->regions[inst->aux].kind == REGION_CALL;
-    if (inst->op == OP_REGION) {
-        uint32_t before = own->pressure;
-        note_region_masks(b, own);
-        own->pressure = b->now.most;
-        if (before > b->now.most)
-            b->now.most = before;
-        for (uint32_t k = 0; k < own->carried_count; ++k)
-            if (f->carried[own->carried + k] != NATIVE_NO_VALUE)
-                kill(&b->now, &f->values[f->carried[own->carried + k]]);
-        return;
-    }
-    bool end = inst->op == OP_END;
-    for (uint32_t i = own->uses[end]; i < own->uses[end] + own->use_count[end]; ++i)
-        f->use_next[i] = f->values[f->uses[i]].next;
-    /* A state is blended into its next one only if its last one is needed. */
-    uint32_t states = end ? own->uses[end] + own->state_uses : 0;
-    for (uint32_t i = own->uses[end]; i < own->uses[end] + own->use_count[end]; ++i)
-        if (i >= states || f->values[f->uses[i]].flags & NATIVE_KEPT ||
-            f->uses[i] >= f->valid)
-            use(&b->now, &f->values[f->uses[i]], step);
-    if (end) {
-        own->end_step = step;
-        own->pressure = b->now.most; /* until the REGION is met */
-        b->now.most = b->now.alive;
-    }
-}
-
-/* Mask registers that a row with a mask as result needs: for operands, the result,
- * temporaries. */
-static void note_masks(const Builder *b, const Inst *inst)
-{
-    NativeFunction *f = b->f;
-    uint32_t masks = 1;
-    if (inst->count && f->values[program_args(b->p, inst)[0]].type == VarTypeBool)
-        masks = inst->count + 1u + (inst->op == OP_SELECT);
-    f->masks = masks > f->masks ? masks : f->masks;
-}
-
-/* Before a packet's step, the items that it computes are not. */
-static void kill_items(Builder *b, uint32_t packet)
-{
-    for (uint32_t k = 0; k < b->p->insts[packet].aux; ++k) {
-        uint32_t item = find_item(b, packet, k);
-        if (item != NATIVE_NO_VALUE)
-            kill(&b->now, &b->f->values[item]);
-    }
-}
-
-/* Reads first: an operand may occur twice. */
-static void link_step(Builder *b, uint32_t at, uint32_t step)
-{
-    NativeFunction *f = b->f;
-    const Inst *inst = &b->p->insts[at];
-    const uint32_t *args = program_args(b->p, inst);
-    NativeStep *s = &f->steps[step];
-    uint32_t *next = inst->count > INST_ARGS ? f->extra_next + inst->arg[0] : s->next;
-    uint32_t count = program_computed_args(inst);
-    s->at = at;
-    if (inst->op == OP_GATHER_PACKET)
-        kill_items(b, at);
-    b->single |= op_single[inst->op];
-    if (inst->type == VarTypeBool)
-        note_masks(b, inst);
-    kill(&b->now, &f->values[at]);
-    for (uint32_t k = 0; k < count; ++k)
-        next[k] = f->values[f->root[args[k]]].next;
-    if (op_info[inst->op].group == GROUP_MARK)
-        link_mark(b, inst, step);
-    for (uint32_t k = 0; k < count; ++k)
-        use(&b->now, &f->values[f->root[args[k]]], step);
-    if (b->now.alive > b->now.most)
-        b->now.most = b->now.alive;
-}
-
-/* A pointer that is used as a value is computed like one. */
-static void mark_pointers(const Builder *b, const Inst *inst)
-{
-    NativeFunction *f = b->f;
-    const uint32_t *args = program_args(b->p, inst);
-    for (uint32_t k = 0; k < inst->count; ++k) {
-        uint32_t value = f->root[args[k]];
-        if (value < f->valid && f->values[value].type == VarTypePointer &&
-            b->p->insts[value].op == OP_PARAM && !is_address(inst, k))
-            f->values[value].flags |= NATIVE_STEP | NATIVE_ODD;
-    }
-}
-
-static void mark_operands(const Builder *b, const Inst *inst)
-{
-    NativeFunction *f = b->f;
-    const uint32_t *args = program_args(b->p, inst);
-    for (uint32_t k = 0; k < inst->count; ++k) {
-        f->values[args[k]].flags |= NATIVE_LIVE;
-        f->values[f->root[args[k]]].flags |= NATIVE_LIVE;
-    }
-    if (b->pointers)
-        mark_pointers(b, inst);
-}
-
-static void note_uniform(Builder *b, uint32_t at)
-{
-    if (b->failed || !vec_reserve(&b->uniform, &b->uniform_capacity,
-                                  b->uniform_count + 1, sizeof(uint32_t))) {
-        b->failed = true;
-        return;
-    }
-    b->uniform[b->uniform_count++] = at;
-    b->f->values[at].flags |= NATIVE_UNIFORM;
-    if (b->p->insts[at].op == OP_GATHER_PACKET)
-        for (uint32_t k = 0; k < b->p->insts[at].aux; ++k)
-            if (find_item(b, at, k) != NATIVE_NO_VALUE)
-                b->f->values[find_item(b, at, k)].flags |= NATIVE_UNIFORM;
-}
-
-/* An instruction that somebody needs, whatever it is. Returns the first step so far. */
-static uint32_t make_any(Builder *b, uint32_t at, uint32_t step)
-{
-    NativeFunction *f = b->f;
-    const Inst *inst = &b->p->insts[at];
-    uint16_t flags = f->values[at].flags;
-    if (!(flags & NATIVE_STEP)) {
-        if (inst->op == OP_RESULT) /* which may have been renamed */
-            f->values[f->root[at]].flags |= NATIVE_KEPT;
-        else if (flags & NATIVE_RENAMES)
-            f->values[inst->arg[0]].flags |= NATIVE_LIVE;
-        return step;
-    }
-    mark_operands(b, inst);
-    if (f->self == PROGRAM_NONE && inst->flags & INST_UNIFORM)
-        note_uniform(b, at);
-    else
-        link_step(b, at, --step);
-    return step;
-}
-
-/* The same for most instructions, those that are not odd: without branches. There
- * are always three operands, of which those that are missing are the value behind the
- * last one. The last operand first: where an operand occurs twice, the first one is
- * needed next in this step, and the last one in a later one. */
-static inline void make_plain(const Builder *b, Backward *now, uint32_t at,
-                              uint32_t step)
-{
-    const NativeFunction *f = b->f;
-    const Inst *inst = &b->p->insts[at];
-    NativeValue *values = f->values;
-    NativeValue *third = &values[native_short_operand(f, inst, 2)];
-    NativeValue *second = &values[native_short_operand(f, inst, 1)];
-    NativeValue *first = &values[native_short_operand(f, inst, 0)];
-    NativeStep *s = &f->steps[step];
-    s->at = at;
-    kill(now, &values[at]);
-    s->next[2] = third->next;
-    use(now, third, step);
-    s->next[1] = second->next;
-    use(now, second, step);
-    s->next[0] = first->next;
-    use(now, first, step);
-    now->most = now->alive > now->most ? now->alive : now->most;
-}
-
-/* Steps are written behind what is left of the candidates. */
-static void make_steps(Builder *b)
-{
-    const Program *p = b->p;
-    NativeFunction *f = b->f;
-    uint32_t step = f->step_end = p->inst_count;
-    bool masks = b->n->target->registers[NATIVE_MASK];
-    Backward now = { 0 };
-    for (uint32_t i = b->candidates; i-- > 0;) {
-        uint32_t at = f->steps[i].at;
-        const Inst *inst = &p->insts[at];
-        uint16_t flags = f->values[at].flags;
-        bool used = f->values[at].next != NATIVE_NEVER;
-        if (!(used | ((flags & (NATIVE_LIVE | NATIVE_EFFECT)) != 0)))
-            continue;
-        if (flags & NATIVE_ODD || inst->count > INST_ARGS) {
-            b->now = now;
-            step = make_any(b, at, step);
-            now = b->now;
-            continue;
-        }
-        if (masks && inst->type == VarTypeBool)
-            note_masks(b, inst);
-        if (b->renamed | b->pointers)
-            mark_operands(b, inst);
-        make_plain(b, &now, at, --step);
-    }
-    f->packet = step;
-    f->pressure = now.most;
-    b->now = now;
-    for (uint32_t i = 0; i < b->uniform_count; ++i)
-        link_step(b, b->uniform[i], --step);
-    f->step_begin = step;
-    f->single = b->single;
-}
-
 /* ---- all together */
 
 /* A stretch of memory for an array behind others. */
@@ -890,10 +608,10 @@ static bool lay_out(Builder *b, uint32_t carried)
 
 bool native_build(Native *n, NativeFunction *f, const Program *p, uint32_t self)
 {
-    Builder b = { .n = n, .f = f, .p = p, .renamed = p->region_count != 0 };
+    Builder b = { .n = n, .f = f, .p = p, .scan.renamed = p->region_count != 0 };
     const Program *root = n->root_program;
     for (uint32_t i = 0; i < root->param_count && !n->target->broadcasts; ++i)
-        b.pointers |= root->params[i].kind == PARAM_POINTER ||
+        b.scan.pointers |= root->params[i].kind == PARAM_POINTER ||
                       root->params[i].type == VarTypePointer;
     f->program = p;
     f->self = self;
@@ -909,11 +627,8 @@ bool native_build(Native *n, NativeFunction *f, const Program *p, uint32_t self)
         f->use_next = alloc_get((f->use_count + 1u) * sizeof(uint32_t));
         b.failed |= !f->use_next;
     }
-    if (!b.failed)
-        make_steps(&b);
-    alloc_free(b.uniform);
     alloc_free(b.outside);
-    return !b.failed;
+    return !b.failed && native_steps(n, f, &b.scan);
 }
 
 void native_build_free(NativeFunction *f)

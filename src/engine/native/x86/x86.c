@@ -1,5 +1,5 @@
 /*
- * x86.c -- encoding of instructions, labels, padding
+ * x86.c -- encoding of instructions
  *
  * An instruction grows in a 64-bit word, first byte lowest. A row of x86.def gives the
  * word with no operands; each register adds its bits, looked up by its place and
@@ -11,35 +11,15 @@
  *
  * Prefixes hold most register bits inverted: the row has them set and registers are
  * XOR-ed in. The VEX word is shortened to C5, ~R~vvvvLpp where that says the same.
- * Words are stored whole, past the end of what counts; SLACK bytes behind 'limit' allow
- * that.
- *
- * A reference to a label is a field whose value counts from the field itself: an addend
- * that makes up for what the processor counts from, plus the distance to the label. The
- * distance is added at once for bound labels, by x86_finish() for the others.
+ * Words are stored whole, past the end of what counts (x86_code.h).
  */
 #include "engine/native/x86/x86.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
-#include "base/error.h"
-#include "base/vec.h"
+#include "engine/native/x86/x86_code.h"
 #include "engine/native/x86/x86_row.h"
 #include "engine/native/x86/x86_text.h"
 
-/* An instruction has at most 15 bytes and is written with stores of up to 8. Four
- * copies of one are written without looking at the limit again. */
-#define SLACK 96
-#define FIRST_CAPACITY 4096
-#define MAX_CAPACITY (1u << 30)
-
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-
-typedef struct X86Fixup {
-    uint32_t at, label;
-    uint32_t size; /* bytes of the field: 1 or 4 */
-} X86Fixup;
 
 enum {
     ROW_BARE = 1, /* no ModRM; the value is used as a number of bytes */
@@ -172,155 +152,6 @@ const uint8_t x86_tuple_shift[X86_TUPLE_COUNT][3] = {
     [X86_TUPLE_T8] = { 3, 3, 3 },
 };
 
-/* ---- The buffer ---- */
-
-void x86_init(X86 *x)
-{
-    memset(x, 0, sizeof(*x));
-}
-
-void x86_free(X86 *x)
-{
-    alloc_free(x->code);
-    alloc_free(x->labels);
-    alloc_free(x->fixups);
-    memset(x, 0, sizeof(*x));
-}
-
-void x86_reset(X86 *x)
-{
-    x->at = x->code;
-    if (!x->code)
-        x->limit = NULL;
-    x->label_count = x->fixup_count = 0;
-    x->failed = false;
-}
-
-size_t x86_capacity(const X86 *x)
-{
-    return x->code ? (size_t) (x->limit - x->code) + SLACK : 0;
-}
-
-/* There is no room: after a failure write over the same bytes from now on, else make
- * room for 'size' bytes and SLACK more. */
-static void grow(X86 *x, size_t size)
-{
-    const size_t used = (size_t) (x->at - x->code);
-    size_t capacity = 2 * used > FIRST_CAPACITY ? 2 * used : FIRST_CAPACITY;
-    uint8_t *code = NULL;
-    if (!x->failed) {
-        if (capacity < used + size + 2 * SLACK)
-            capacity = used + size + 2 * SLACK;
-        if (size <= MAX_CAPACITY && capacity <= MAX_CAPACITY)
-            code = alloc_resize(x->code, capacity);
-        else
-            error_set(JIT_ERROR_COMPILE, "native engine: a kernel has more than %u "
-                "bytes of machine code", MAX_CAPACITY);
-    }
-    if (code) {
-        alloc_touch(code + used, capacity - used);
-        x->code = code;
-        x->at = code + used;
-        x->limit = code + capacity - SLACK;
-    } else {
-        x->failed = true;
-        x->at = x->code ? x->code : x->spare;
-        if (!x->code)
-            x->limit = x->spare;
-    }
-}
-
-static inline void put16(uint8_t *at, uint16_t value)
-{
-    memcpy(at, &value, sizeof(value));
-}
-
-static inline void put32(uint8_t *at, uint32_t value)
-{
-    memcpy(at, &value, sizeof(value));
-}
-
-static inline void put64(uint8_t *at, uint64_t value)
-{
-    memcpy(at, &value, sizeof(value));
-}
-
-/* ---- Labels ---- */
-
-X86Label x86_label(X86 *x)
-{
-    if (x->failed || !vec_reserve(&x->labels, &x->label_capacity, x->label_count + 1,
-            sizeof(*x->labels))) {
-        x->failed = true;
-        return 0;
-    }
-    x->labels[x->label_count] = X86_UNBOUND;
-    return x->label_count++;
-}
-
-void x86_bind(X86 *x, X86Label label)
-{
-    if (x->failed)
-        return;
-    x->labels[label] = x86_position(x);
-    if (x->listing)
-        x86_list_label(x, label);
-}
-
-/* Add a distance to the field of 'size' bytes that holds the addend. */
-static bool patch(X86 *x, uint8_t *at, uint32_t distance, uint32_t size)
-{
-    uint32_t value;
-    if (size == 4) {
-        memcpy(&value, at, sizeof(value));
-        put32(at, value + distance);
-        return true;
-    }
-    value = (uint32_t) (int8_t) *at + distance;
-    *at = (uint8_t) value;
-    if ((int32_t) value == (int8_t) value)
-        return true;
-    x->failed = true;
-    return error_set(JIT_ERROR_COMPILE, "native engine: a short jump over %d bytes",
-        (int32_t) value);
-}
-
-/* Write the field at 'at', which refers to 'label'. */
-static void refer(X86 *x, uint8_t *at, X86Label label, int32_t addend, uint32_t size)
-{
-    if (x->failed)
-        return;
-    const uint32_t position = (uint32_t) (at - x->code);
-    if (size == 1)
-        *at = (uint8_t) addend;
-    else
-        put32(at, (uint32_t) addend);
-    if (x->labels[label] != X86_UNBOUND)
-        patch(x, at, x->labels[label] - position, size);
-    else if (vec_reserve(&x->fixups, &x->fixup_capacity, x->fixup_count + 1,
-            sizeof(*x->fixups)))
-        x->fixups[x->fixup_count++] = (X86Fixup){ position, label, size };
-    else
-        x->failed = true;
-}
-
-bool x86_finish(X86 *x)
-{
-    TRY(!x->failed, false);
-    for (uint32_t i = 0; i < x->fixup_count; i++) {
-        const X86Fixup fixup = x->fixups[i];
-        const uint32_t target = x->labels[fixup.label];
-        if (target == X86_UNBOUND) {
-            x->failed = true;
-            return error_set(JIT_ERROR_COMPILE,
-                "native engine: label %u is used but not bound", fixup.label);
-        }
-        TRY(patch(x, x->code + fixup.at, target - fixup.at, fixup.size), false);
-    }
-    x->fixup_count = 0;
-    return true;
-}
-
 /* ---- Operands in memory ---- */
 
 /* ModRM and so on of labels and without a base; 'tail' bytes of the instruction
@@ -330,13 +161,13 @@ static uint8_t *put_rare_mem(X86 *x, uint8_t *at, uint32_t modrm, X86Mem mem,
 {
     if (mem.base == X86_LABEL_BASE) {
         *at++ = (uint8_t) (modrm | 5);
-        refer(x, at, (X86Label) mem.disp, mem.offset - 4 - (int32_t) tail, 4);
+        x86_refer(x, at, (X86Label) mem.disp, mem.offset - 4 - (int32_t) tail, 4);
         return at + 4;
     }
     /* Base 5 in SIB and no displacement means no base and 32 bits of displacement. */
     const uint32_t sib = (uint32_t) mem.shift << 6 | (mem.index & 7u) << 3 | 5;
-    put16(at, (uint16_t) (modrm | 4 | sib << 8));
-    put32(at + 2, (uint32_t) mem.disp);
+    x86_put16(at, (uint16_t) (modrm | 4 | sib << 8));
+    x86_put32(at + 2, (uint32_t) mem.disp);
     return at + 6;
 }
 
@@ -469,7 +300,7 @@ static void emit_legacy(X86 *x, const Row *row, X86Form form, uint32_t regs,
         at[-1] = (uint8_t) (at[-1] | (modrm & 7));
     else if (!(row->flags & ROW_BARE))
         *at++ = (uint8_t) modrm;
-    put32(at, (uint32_t) imm);
+    x86_put32(at, (uint32_t) imm);
     x->at = at + size;
 }
 
@@ -483,12 +314,12 @@ static void emit_mem_legacy(X86 *x, const Row *row, X86Form form, uint32_t regs,
     uint8_t *at = put_legacy(x->at, row, form, word, is_byte_reg(row, modrm), size);
     if (is_plain(mem)) {
         uint32_t length;
-        put64(at, make_mem(bits, 0, &length) | (modrm & MODRM_REG));
+        x86_put64(at, make_mem(bits, 0, &length) | (modrm & MODRM_REG));
         at += length;
     } else {
         at = put_rare_mem(x, at, modrm & MODRM_REG, mem, size);
     }
-    put32(at, (uint32_t) imm);
+    x86_put32(at, (uint32_t) imm);
     x->at = at + size;
 }
 
@@ -531,7 +362,7 @@ static ALWAYS_INLINE void emit_vex(X86 *x, const Row *row, X86Form form, uint32_
     for (; count > 0; count--) {
         uint64_t own = add_regs(row, vex_bits, regs, word);
         const uint32_t saved = shorten(&own);
-        put64(at, own);
+        x86_put64(at, own);
         at += size - saved;
         regs += further;
     }
@@ -545,7 +376,7 @@ static ALWAYS_INLINE void emit_evex(X86 *x, const Row *row, X86Form form, uint32
     uint64_t word = evex_word(row, form) | (uint64_t) (uint8_t) imm << EVEX_IMM;
     uint8_t *at = x->at;
     for (; count > 0; count--) {
-        put64(at, add_regs(row, evex_bits, regs, word));
+        x86_put64(at, add_regs(row, evex_bits, regs, word));
         at += size;
         word += opmask; /* in the same place */
         regs += further;
@@ -568,9 +399,9 @@ static ALWAYS_INLINE void emit_vex_mem(X86 *x, const Row *row, X86Form form,
         const uint32_t modrm = own >> VEX_MODRM & MODRM_REG;
         const uint64_t last = (uint8_t) (imm | (int32_t) (own >> VEX_IMM));
         const uint32_t saved = shorten(&own);
-        put64(at, own);
+        x86_put64(at, own);
         at += VEX_MODRM / 8 - saved;
-        put64(at, tail | modrm | last << 8 * length);
+        x86_put64(at, tail | modrm | last << 8 * length);
         at += length + (row->imm & X86_IMM_SIZE);
         if (--count == 0)
             break;
@@ -593,9 +424,9 @@ static ALWAYS_INLINE void emit_evex_mem(X86 *x, const Row *row, X86Form form,
     uint8_t *at = x->at;
     for (;;) {
         const uint64_t own = add_regs(row, evex_bits, regs, word);
-        put64(at, own);
+        x86_put64(at, own);
         at += EVEX_MODRM / 8;
-        put64(at, tail | (own >> EVEX_MODRM & MODRM_REG) | byte << 8 * length);
+        x86_put64(at, tail | (own >> EVEX_MODRM & MODRM_REG) | byte << 8 * length);
         at += length + (row->imm & X86_IMM_SIZE);
         if (--count == 0)
             break;
@@ -643,7 +474,7 @@ static void emit_rare_mem(X86 *x, const Row *row, X86Form form, uint32_t regs,
         imm |= (int32_t) (word >> VEX_IMM);
         at -= shorten(&word);
     }
-    put64(x->at, word);
+    x86_put64(x->at, word);
     at = put_rare_mem(x, at, modrm, mem, size);
     *at = (uint8_t) imm;
     x->at = at + size;
@@ -702,7 +533,7 @@ static __attribute__((noinline)) void emit_rare(X86 *x, const Row *row, X86Form 
     x->copies.refused |= count > 1 && row->to_general;
     for (uint32_t i = 0; i < count; i++) {
         if (x->at >= x->limit)
-            grow(x, 0);
+            x86_grow(x, 0);
         if (x->listing)
             x86_list(x, form, regs, NULL, imm);
         emit(x, row, form, regs, imm);
@@ -721,7 +552,7 @@ static __attribute__((noinline)) void emit_mem_rare(X86 *x, const Row *row,
     const uint32_t distance = copy_distance(c, row, mem_number(mem));
     for (uint32_t i = copied ? c->count : 1; i > 0; i--) {
         if (x->at >= x->limit)
-            grow(x, 0);
+            x86_grow(x, 0);
         if (x->listing)
             x86_list(x, form, regs, &mem, imm);
         emit_mem(x, row, form, regs, mem, imm);
@@ -799,126 +630,12 @@ void x86_mov_imm(X86 *x, int reg, uint64_t value)
     } else {
         /* The row knows the lower half of the immediate. */
         if (x->at >= x->limit)
-            grow(x, 0);
+            x86_grow(x, 0);
         if (x->listing)
             x86_list_mov(x, reg, value);
         emit_legacy(x, &rows[X86_MOV_R], X86_W, (uint32_t) reg,
             (int32_t) (uint32_t) value);
-        put32(x->at, (uint32_t) (value >> 32));
+        x86_put32(x->at, (uint32_t) (value >> 32));
         x->at += 4;
     }
-}
-
-/* ---- Jumps ---- */
-
-/* An instruction of one or two opcode bytes and a field of 'size' bytes. */
-static void jump(X86 *x, X86Label label, const char *name, uint32_t opcode,
-    uint32_t opcode_size, uint32_t size)
-{
-    x->copies.refused |= x->copies.count > 1;
-    if (x->at >= x->limit)
-        grow(x, 0);
-    if (x->listing)
-        x86_list_jump(x, name, label);
-    put16(x->at, (uint16_t) opcode);
-    refer(x, x->at + opcode_size, label, -(int32_t) size, size);
-    x->at += opcode_size + size;
-}
-
-/* Is the label bound and within reach of a short jump from here? */
-static bool is_near(const X86 *x, X86Label label)
-{
-    return !x->failed && x->labels[label] != X86_UNBOUND
-        && x86_position(x) + 2 - x->labels[label] <= 128;
-}
-
-void x86_jmp(X86 *x, X86Label label)
-{
-    if (is_near(x, label))
-        x86_jmp_short(x, label);
-    else
-        jump(x, label, "jmp", 0xE9, 1, 4);
-}
-
-void x86_jmp_short(X86 *x, X86Label label)
-{
-    jump(x, label, "jmp", 0xEB, 1, 1);
-}
-
-void x86_jcc(X86 *x, X86Cond cond, X86Label label)
-{
-    if (is_near(x, label))
-        x86_jcc_short(x, cond, label);
-    else
-        jump(x, label, x86_jcc_names[cond], 0x800F + ((uint32_t) cond << 8), 2, 4);
-}
-
-void x86_jcc_short(X86 *x, X86Cond cond, X86Label label)
-{
-    jump(x, label, x86_jcc_names[cond], 0x70 + (uint32_t) cond, 1, 1);
-}
-
-void x86_call(X86 *x, X86Label label)
-{
-    jump(x, label, "call", 0xE8, 1, 4);
-}
-
-/* ---- Data and padding ---- */
-
-void x86_bytes(X86 *x, const void *data, size_t size)
-{
-    if (x->failed || size == 0)
-        return;
-    if (x->at >= x->limit || size > (size_t) (x->limit - x->at)) {
-        grow(x, size);
-        if (x->failed)
-            return;
-    }
-    memcpy(x->at, data, size);
-    x->at += size;
-}
-
-/* Bytes from here to a multiple of 'alignment'. */
-static uint32_t gap(const X86 *x, uint32_t alignment)
-{
-    return (0u - x86_position(x)) & (alignment - 1);
-}
-
-void x86_align_data(X86 *x, uint32_t alignment)
-{
-    static const uint8_t zeros[64];
-    x86_bytes(x, zeros, gap(x, alignment));
-}
-
-void x86_align(X86 *x, uint32_t alignment)
-{
-    /* nop dword ptr [rax + rax + 0] and its shorter forms. */
-    static const uint8_t nops[9][9] = {
-        { 0x90 },
-        { 0x66, 0x90 },
-        { 0x0F, 0x1F, 0x00 },
-        { 0x0F, 0x1F, 0x40, 0x00 },
-        { 0x0F, 0x1F, 0x44, 0x00, 0x00 },
-        { 0x66, 0x0F, 0x1F, 0x44, 0x00, 0x00 },
-        { 0x0F, 0x1F, 0x80, 0x00, 0x00, 0x00, 0x00 },
-        { 0x0F, 0x1F, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
-        { 0x66, 0x0F, 0x1F, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
-    };
-    for (uint32_t left = gap(x, alignment); left > 0;) {
-        const uint32_t size = left < 9 ? left : 9;
-        if (x->listing)
-            x86_list_nop(x);
-        x86_bytes(x, nops[size - 1], size);
-        left -= size;
-    }
-}
-
-void x86_distance(X86 *x, X86Label target, X86Label base)
-{
-    if (x->at >= x->limit)
-        grow(x, 0);
-    if (x->failed)
-        return;
-    refer(x, x->at, target, (int32_t) (x86_position(x) - x->labels[base]), 4);
-    x->at += 4;
 }
