@@ -60,7 +60,7 @@ static VarId apply(ThreadState *ts, VarId mask, size_t size)
         return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: the mask is %s, expected "
                                  "bool", function,
                                  type_info[var_get(mask)->type].name);
-    VarId narrow = mask_apply(ts, JitBackendLLVM, mask, function);
+    VarId narrow = mask_apply(ts, node_any_backend(), mask, function);
     TRY(narrow, 0);
     uint32_t found = var_get(narrow)->size;
     VarId result = 0;
