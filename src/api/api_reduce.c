@@ -173,8 +173,9 @@ static bool aggregate(ThreadState *ts, JitBackend backend, void *dst,
     Command *c = command_create(work_device(backend), COMMAND_AGGREGATE, count,
                                 1 + addresses, count * sizeof *entries);
     TRY(c, false);
+    AggregationEntry *data = c->data;
     if (count)
-        memcpy(c->data, entries, count * sizeof *entries);
+        memcpy(data, entries, count * sizeof *entries);
     bool ok = true;
     for (uint32_t i = 0, slot = 1; ok && i < count; ++i) {
         const AggregationEntry *e = &entries[i];
@@ -185,6 +186,7 @@ static bool aggregate(ThreadState *ts, JitBackend backend, void *dst,
             continue;
         ok = work_memory(c, slot, (void *) e->src, size, SLOT_READ);
         c->slots[slot++].word = i;
+        data[i].src = NULL; /* where it is, is not part of the command */
     }
     ok = ok && work_memory(c, 0, dst, bytes, SLOT_READ_WRITE);
     if (ok)

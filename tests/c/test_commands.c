@@ -237,11 +237,36 @@ static void test_same_program(void **unused)
     free(a);
 }
 
+/* Where operands are is not part of a command, the values it has are. */
+static void test_aggregate(void **unused)
+{
+    (void) unused;
+    uint64_t *from[2] = { jit_malloc(CPU, 8), jit_malloc(CPU, 8) };
+    void *to = jit_malloc(CPU, 16);
+    OK(from[0] && from[1] && to);
+    Recorder r = { .count = 0 };
+    stream_set_tap(stream_self(device()), record, &r);
+    for (uintptr_t i = 0; i < 3; ++i) {
+        AggregationEntry entries[] = { { -8, 0, from[i & 1] },
+                                       { 4, 8, (void *) (i / 2) } };
+        OK(jit_aggregate(CPU, to, entries, 2));
+    }
+    stream_set_tap(stream_self(device()), NULL, NULL);
+    OK(jit_sync_thread());
+    assert_int_equal(r.count, 3);
+    assert_true(command_equal(r.commands[0], r.commands[1]));
+    assert_false(command_equal(r.commands[0], r.commands[2]));
+    for (uint32_t i = 0; i < r.count; ++i)
+        command_free(r.commands[i]);
+    OK(jit_free(from[0]) && jit_free(from[1]) && jit_free(to));
+}
+
 static int run(void)
 {
     const struct CMUnitTest tests[] = { TEST(test_print), TEST(test_compare),
                                         TEST(test_slots), TEST(test_recorder),
-                                        TEST(test_same_program) };
+                                        TEST(test_same_program),
+                                        TEST(test_aggregate) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
