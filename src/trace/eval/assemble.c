@@ -170,12 +170,6 @@ static uint32_t number_print(Assembly *b, VarId id)
     return number;
 }
 
-static bool is_atomic(const Var *v)
-{
-    return op_info[v->op].memory == MEMORY_UPDATES &&
-           op_info[v->op].result != RESULT_VOID;
-}
-
 static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t stamp)
 {
     uint32_t fixed[8], *args = fixed, count;
@@ -231,7 +225,7 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
         default: break;
     }
     bool due = v->flags & VAR_RUNNING || b->bodies || b->preview;
-    if (v->flags & VAR_CONSUMED || (is_atomic(v) && !due)) {
+    if (v->flags & VAR_CONSUMED || (region_is_atomic(v) && !due)) {
         char name[200];
         extra_describe(id, name, sizeof(name));
         error_set(
@@ -241,7 +235,7 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
             name);
         return PROGRAM_NONE;
     }
-    if (is_atomic(v) && v->flags & VAR_RUNNING) {
+    if (region_is_atomic(v) && v->flags & VAR_RUNNING) {
         TRY(vec_reserve(&b->consumed, &b->consumed_capacity, b->consumed_count + 1,
                         sizeof(VarId)), PROGRAM_NONE);
         b->consumed[b->consumed_count++] = id;

@@ -268,15 +268,13 @@ static bool list_roots(CallFrame *frame)
 {
     const Var *v = var_get(frame->region);
     const TraceRegion *region = v->region;
-    uint32_t c = frame->callable, count;
-    uint32_t begin = c ? region->call->effect_ends[c - 1] : 0;
-    uint32_t end = region->call->effect_ends[c];
-    const VarId *effects = region_part(v, PART_EFFECTS, &count);
-    const VarId *outputs = region_part(v, PART_OUTPUTS, &count) + c * region->count;
-    TRY(vec_reserve(&frame->roots, &frame->root_capacity, end - begin + region->count,
-                    sizeof(VarId)), false);
+    const RegionBody *body = &region->bodies[frame->callable];
+    const VarId *effects = region_list(v, body->effects);
+    const VarId *outputs = region_list(v, body->outputs);
+    TRY(vec_reserve(&frame->roots, &frame->root_capacity,
+                    body->effects.count + region->count, sizeof(VarId)), false);
     frame->root_count = frame->next_root = 0;
-    for (uint32_t i = begin; i < end; ++i)
+    for (uint32_t i = 0; i < body->effects.count; ++i)
         frame->roots[frame->root_count++] = effects[i];
     frame->effect_count = frame->root_count;
     for (uint32_t k = 0; k < region->count; ++k)
@@ -462,7 +460,7 @@ bool assemble_call_step(Assembly *b, VarId id, uint32_t *next, VarId *operand)
     if (*next == 0)
         region->phase = 0;
     bool preview = b->call_preview && b->call_preview->region == id;
-    while (!preview && *next < region->marks[0]) {
+    while (!preview && *next < region->outside) {
         uint32_t index = (*next)++;
         if (skips(b, v, index))
             continue;
@@ -470,8 +468,8 @@ bool assemble_call_step(Assembly *b, VarId id, uint32_t *next, VarId *operand)
         return true;
     }
     if (region->phase == 0) {
-        *next = region->marks[0];
-        region->phase = REGION_MARKS;
+        *next = region->outside;
+        region->phase = 1;
         TRY(begin_call(b, id), false);
     }
     while (true) {
@@ -484,7 +482,7 @@ bool assemble_call_step(Assembly *b, VarId id, uint32_t *next, VarId *operand)
             return true;
         }
         TRY(end_callable(b), false);
-        if (++frame->callable == region->call->callable_count)
+        if (++frame->callable == region->body_count)
             return end_call(b, id);
         TRY(begin_callable(b), false);
     }

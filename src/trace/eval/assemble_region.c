@@ -10,6 +10,8 @@
 #include "trace/eval/call_merge.h"
 #include "trace/graph/region.h"
 
+enum { PHASES = 3 }; /* marks of structure: REGION, TEST or ELSE, END */
+
 static TraceRegion *region_record(VarId id) { return var_get(id)->region; }
 
 /* Operand 'k' of a list of a region. */
@@ -71,7 +73,7 @@ static bool need_state(Assembly *b, VarId id, uint32_t which)
     region->needed[which] |= NEEDED_STATE;
     TRY(mark(b, item(v, PART_INPUTS, which)), false);
     return region->kind != REGION_LOOP || region->fixed[which] ||
-           mark(b, item(v, PART_OUTPUTS, which));
+           mark(b, region_output(v, 0, which));
 }
 
 static bool need_result(Assembly *b, VarId id, uint32_t which)
@@ -83,12 +85,9 @@ static bool need_result(Assembly *b, VarId id, uint32_t which)
     switch (region->kind) {
     case REGION_LOOP:
         return need_state(b, id, which);
-    case REGION_IF:
-        return mark(b, item(v, PART_OUTPUTS, which)) &&
-               mark(b, item(v, PART_ELSE_OUTPUTS, which));
     default:
-        for (uint32_t c = 0; c < region->call->callable_count; ++c)
-            TRY(mark(b, item(v, PART_OUTPUTS, c * region->count + which)), false);
+        for (uint32_t c = 0; c < region->body_count; ++c)
+            TRY(mark(b, region_output(v, c, which)), false);
         return true;
     }
 }
@@ -96,11 +95,13 @@ static bool need_result(Assembly *b, VarId id, uint32_t which)
 /* What a region needs in any case. */
 static bool mark_region(Assembly *b, VarId id)
 {
-    static const uint8_t parts[] = { PART_MASK, PART_CONDITION, PART_EFFECTS,
-                                     PART_ELSE_EFFECTS };
+    const Var *v = var_get(id);
     begin_region(b, id);
-    for (uint32_t i = 0; i < sizeof(parts); ++i)
-        TRY(mark_part(b, var_get(id), (RegionPart) parts[i]), false);
+    TRY(mark_part(b, v, PART_MASK) && mark_part(b, v, PART_CONDITION), false);
+    for (uint32_t i = 0; i < v->region->body_count; ++i) {
+        RegionList effects = v->region->bodies[i].effects;
+        TRY(mark_all(b, region_list(v, effects), effects.count), false);
+    }
     const CallInfo *call = region_record(id)->call;
     return !call || !call->slot_count ||
            mark(b, item(var_get(id), PART_STATES, call->offset_state));
@@ -203,7 +204,7 @@ static bool is_present(const Var *v, uint32_t k)
 {
     return is_computed(v->region, k) &&
            (v->region->kind == REGION_CALL ||
-            !(var_get(item(v, PART_OUTPUTS, k))->flags & VAR_LOCAL));
+            !(var_get(region_output(v, 0, k))->flags & VAR_LOCAL));
 }
 
 /* The mask of the body that ends, if local arrays need it. */
@@ -218,11 +219,11 @@ static bool add_active(Assembly *b, const Var *v, uint32_t *active)
 }
 
 /* Positions of those entries of a list that are present. */
-static bool add_present(Assembly *b, const Var *v, RegionPart part, uint32_t *count)
+static bool add_present(Assembly *b, const Var *v, RegionList list, uint32_t *count)
 {
     for (uint32_t k = 0; k < v->region->count; ++k)
         if (is_present(v, k))
-            TRY(add_word(b, count, var_get(item(v, part, k))->position), false);
+            TRY(add_word(b, count, var_get(region_list(v, list)[k])->position), false);
     return true;
 }
 
@@ -255,7 +256,7 @@ static bool begin_body(Assembly *b, VarId id)
     if (region->kind == REGION_IF)
         TRY(add_word(b, &count, var_get(item(v, PART_CONDITION, 0))->position), false);
     else
-        TRY(add_present(b, v, PART_INPUTS, &count), false);
+        TRY(add_present(b, v, region->parts[PART_INPUTS], &count), false);
     region->number =
         program_add_region(b->program, region->kind, count, b->words, 0, NULL);
     TRY(region->number != PROGRAM_NONE, false);
@@ -271,7 +272,7 @@ static bool middle_of_body(Assembly *b, const Var *v)
     if (loop) {
         TRY(add_word(b, &count, var_get(item(v, PART_CONDITION, 0))->position), false);
     } else {
-        TRY(add_present(b, v, PART_OUTPUTS, &count), false);
+        TRY(add_present(b, v, v->region->bodies[0].outputs, &count), false);
         TRY(add_active(b, v, &active) && local_plan_else(b, active, b->stamp), false);
         leave_body(b);
     }
@@ -284,9 +285,9 @@ static bool add_results(Assembly *b, const Var *v)
     TraceRegion *region = v->region;
     uint32_t number = 0;
     for (uint32_t k = 0; k < region->count; ++k) {
-        bool array = var_get(item(v, PART_OUTPUTS, k))->flags & VAR_LOCAL;
-        if (region->needed[k] & NEEDED_RESULT && !array) {
-            VarType type = (VarType) var_get(item(v, PART_OUTPUTS, k))->type;
+        const Var *output = var_get(region_output(v, 0, k));
+        if (region->needed[k] & NEEDED_RESULT && !(output->flags & VAR_LOCAL)) {
+            VarType type = (VarType) output->type;
             region->positions[k] =
                 program_add(b->program, OP_RESULT, type, number, 0, NULL);
             TRY(region->positions[k] != PROGRAM_NONE, false);
@@ -300,9 +301,8 @@ static bool end_body(Assembly *b, VarId id)
 {
     const Var *v = var_get(id);
     uint32_t count = 0, active;
-    RegionPart outputs =
-        v->region->kind == REGION_LOOP ? PART_OUTPUTS : PART_ELSE_OUTPUTS;
-    TRY(add_present(b, v, outputs, &count), false);
+    const RegionBody *last = &v->region->bodies[v->region->body_count - 1];
+    TRY(add_present(b, v, last->outputs, &count), false);
     TRY(add_active(b, v, &active) && local_plan_leave(b, active, b->stamp), false);
     uint32_t end = program_add(b->program, OP_END, VarTypeVoid, v->region->number,
                                count, b->words);
@@ -321,11 +321,10 @@ bool assemble_region_results(Assembly *b, VarId id)
 
 /* -------------------------------------------------------------------- steps */
 
-static bool in_part(const TraceRegion *region, RegionPart part, uint32_t index,
-                    uint32_t *k)
+static bool in_list(RegionList list, uint32_t index, uint32_t *k)
 {
-    *k = index - region->parts[part].first;
-    return *k < region->parts[part].count;
+    *k = index - list.first;
+    return *k < list.count;
 }
 
 /* Does operand 'index' of a region need no visit before the next mark? */
@@ -336,16 +335,25 @@ static bool skips(const Assembly *b, const Var *v, uint32_t index)
     uint32_t k;
     if (operand->stamp == b->stamp)
         return true;
-    if (in_part(region, PART_READS, index, &k))
+    if (in_list(region->parts[PART_READS], index, &k))
         /* Arrays are loaded on the side of the conditional that needs them. */
         return operand->stamp != b->mark_stamp ||
                (region->kind == REGION_IF && operand->op == OP_EVALUATED);
-    if (in_part(region, PART_INPUTS, index, &k))
+    if (in_list(region->parts[PART_INPUTS], index, &k))
         return !(region->needed[k] & NEEDED_STATE);
-    if (in_part(region, PART_OUTPUTS, index, &k) ||
-        in_part(region, PART_ELSE_OUTPUTS, index, &k))
-        return !is_computed(region, k);
+    for (uint32_t i = 0; i < region->body_count; ++i)
+        if (in_list(region->bodies[i].outputs, index, &k))
+            return !is_computed(region, k);
     return false;
+}
+
+/* Operands before mark of structure number 'phase'. */
+static uint32_t phase_end(const TraceRegion *region, uint32_t phase)
+{
+    if (phase == 0)
+        return region->outside;
+    const RegionBody *last = &region->bodies[region->body_count - 1];
+    return phase == 1 ? last->effects.first : last->outputs.first + last->outputs.count;
 }
 
 /* A region begins: it is on top of the open ones. */
@@ -373,8 +381,8 @@ bool assemble_region_step(Assembly *b, VarId id, uint32_t *next, VarId *operand)
         TRY(enter(b, id), false);
     if (region->kind == REGION_CALL)
         return assemble_call_step(b, id, next, operand);
-    while (region->phase < REGION_MARKS) {
-        while (*next < region->marks[region->phase]) {
+    while (region->phase < PHASES) {
+        while (*next < phase_end(region, region->phase)) {
             uint32_t index = (*next)++;
             if (skips(b, v, index))
                 continue;
@@ -403,7 +411,7 @@ bool assemble_region_step(Assembly *b, VarId id, uint32_t *next, VarId *operand)
 static bool is_current(const Assembly *b, const Var *active, const TraceRegion *region)
 {
     if (region->stamp != b->mark_stamp || region->phase == 0 ||
-        region->phase == REGION_MARKS)
+        region->phase == PHASES)
         return false;
     if (region->kind == REGION_LOOP)
         return active->aux < region->phase;

@@ -142,7 +142,7 @@ bool effects_find_foreign(const VarId *vars, uint32_t var_count, const VarId *ef
         if (region_is_effect(v) && !v->position)
             *region = id;
         else if (v->op != OP_POINTER) /* of a region, what it has from outside */
-            ok = push(&s, ids, v->op == OP_REGION ? v->region->marks[0] : count);
+            ok = push(&s, ids, v->op == OP_REGION ? v->region->outside : count);
     }
     alloc_free(s.stack);
     return ok;

@@ -54,12 +54,11 @@ static bool is_needed(const Assembly *b, const Var *v)
 }
 
 /* Arrays among these, used by a region or by the end of a body. */
-static bool add_list(Assembly *b, LocalUse use, const Var *region, RegionPart part)
+static bool add_list(Assembly *b, LocalUse use, const Var *region, RegionList list)
 {
     LocalPlan *plan = &b->locals;
-    uint32_t count;
-    const VarId *ids = region_part(region, part, &count);
-    for (uint32_t i = 0; i < count; ++i) {
+    const VarId *ids = region_list(region, list);
+    for (uint32_t i = 0; i < list.count; ++i) {
         use.version = ids[i];
         if (local_is_array(var_get(ids[i])) && is_needed(b, var_get(ids[i])))
             TRY(add_use(plan, use), false);
@@ -76,9 +75,9 @@ static bool note_region(Assembly *b, VarId id, const Var *v, uint32_t body)
         TRY(add_body(plan, id, false), false);
     if (kind == REGION_IF)
         TRY(add_body(plan, id, true), false);
-    TRY(add_list(b, use, v, PART_INPUTS), false);
-    TRY(add_list(b, use, v, PART_READS), false);
-    return push(plan, v->value.list->ids, v->region->marks[0]);
+    TRY(add_list(b, use, v, v->region->parts[PART_INPUTS]), false);
+    TRY(add_list(b, use, v, v->region->parts[PART_READS]), false);
+    return push(plan, v->value.list->ids, v->region->outside);
 }
 
 /* All of one body that can be reached from what is on the stack. */
@@ -114,19 +113,12 @@ static bool find_uses(Assembly *b)
     TRY(push(plan, plan->roots, plan->root_count), false);
     TRY(walk_body(b, 0, 0), false);
     for (uint32_t i = 1; i < plan->body_count; ++i) {
-        bool other = plan->bodies[i].other;
         const Var *region = var_get(plan->bodies[i].region);
-        const RegionPart parts[] = { PART_CONDITION,
-                                     other ? PART_ELSE_EFFECTS : PART_EFFECTS,
-                                     other ? PART_ELSE_OUTPUTS : PART_OUTPUTS };
-        uint32_t first = region->region->kind == REGION_LOOP ? 0 : 1;
-        for (uint32_t k = first; k < 3; ++k) {
-            uint32_t count;
-            const VarId *ids = region_part(region, parts[k], &count);
-            TRY(push(plan, ids, count), false);
-        }
+        uint32_t side = plan->bodies[i].other;
+        RegionList body = region_body(region, side);
+        TRY(push(plan, region_list(region, body), body.count), false);
         LocalUse end = { .body = i, .serial = UINT64_MAX };
-        TRY(add_list(b, end, region, parts[2]), false);
+        TRY(add_list(b, end, region, region->region->bodies[side].outputs), false);
         TRY(walk_body(b, i, region->region->scope), false);
     }
     return true;
@@ -425,10 +417,10 @@ static VarId origin_of(VarId output, uint32_t scope)
             output = v->dep[0];
         } else if (v->op == OP_RESULT) {
             const Var *inner = var_get(v->dep[0]);
-            bool loop = inner->region->kind == REGION_LOOP;
             uint32_t count;
-            output = region_part(inner, loop ? PART_INPUTS : PART_OUTPUTS,
-                                 &count)[v->aux];
+            output = inner->region->kind == REGION_LOOP
+                         ? region_part(inner, PART_INPUTS, &count)[v->aux]
+                         : region_output(inner, 0, v->aux);
         } else {
             output = 0;
         }
@@ -440,10 +432,10 @@ static VarId origin_of(VarId output, uint32_t scope)
 static bool claim_outputs(Assembly *b, VarId region)
 {
     const Var *v = var_get(region);
-    uint32_t count, scope = v->region->scope;
-    const VarId *outputs = region_part(v, PART_OUTPUTS, &count);
-    const VarId *others = region_part(v, PART_ELSE_OUTPUTS, &count);
-    for (uint32_t i = 0; i < count; ++i) {
+    uint32_t scope = v->region->scope;
+    const VarId *outputs = region_list(v, v->region->bodies[0].outputs);
+    const VarId *others = region_list(v, v->region->bodies[1].outputs);
+    for (uint32_t i = 0; i < v->region->count; ++i) {
         const Var *output = var_get(outputs[i]);
         if (!local_is_array(output) || !(v->region->needed[i] & NEEDED_RESULT))
             continue;
@@ -471,10 +463,9 @@ static bool claim_outputs(Assembly *b, VarId region)
 
 static bool gives_arrays(VarId region)
 {
-    uint32_t count;
-    const VarId *outputs = region_part(var_get(region), PART_OUTPUTS, &count);
-    for (uint32_t i = 0; i < count; ++i)
-        if (local_is_array(var_get(outputs[i])))
+    const Var *v = var_get(region);
+    for (uint32_t i = 0; i < v->region->count; ++i)
+        if (local_is_array(var_get(region_output(v, 0, i))))
             return true;
     return false;
 }
@@ -500,10 +491,8 @@ bool local_plan_enter(Assembly *b, VarId region, uint32_t stamp)
 static uint32_t output_position(const LocalFrame *frame, const LocalClaim *claim,
                                 uint32_t stamp)
 {
-    uint32_t count;
-    RegionPart part = frame->other ? PART_ELSE_OUTPUTS : PART_OUTPUTS;
-    const VarId *outputs = region_part(var_get(frame->region), part, &count);
-    return var_position(var_get(outputs[claim->result]), stamp);
+    VarId output = region_output(var_get(frame->region), frame->other, claim->result);
+    return var_position(var_get(output), stamp);
 }
 
 bool local_plan_moves(const Assembly *b, uint32_t stamp)

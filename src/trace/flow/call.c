@@ -44,13 +44,13 @@ static void drop(VarId id)
 void call_free(Call *call)
 {
     record_drop_effects(&call->body, 0);
-    call_drop_list(&call->outputs);
-    call_drop_list(&call->effects);
+    for (uint32_t i = 0; i < call->count; ++i)
+        record_release(&call->callables[i]);
+    alloc_free(call->callables);
     call_drop_list(&call->inputs);
     call_drop_list(&call->states);
     drop(call->mask);
     drop(call->active);
-    alloc_free(call->effect_ends);
     alloc_free(call->results);
     alloc_free(call->name);
     alloc_free(call);
@@ -214,20 +214,23 @@ static bool check_outputs(ThreadState *ts, Call *call, size_t n, const VarId *ou
     return true;
 }
 
-/* Outputs and effects of the callable that is complete. */
+/* The callable that is complete, but for its effects. */
 static bool keep_callable(ThreadState *ts, Call *call, size_t n, const VarId *outputs)
 {
-    uint32_t before = call->outputs.count;
-    TRY(vec_reserve(&call->effect_ends, &call->effect_end_capacity, call->count + 1,
-                    sizeof(uint32_t)), false);
-    for (size_t i = 0; i < n; ++i)
-        TRY(is_local(outputs[i])
-                ? call_local_split(ts, call, outputs[i], &call->outputs)
-                : call_append_id(&call->outputs, outputs[i], true), false);
-    for (uint32_t i = 0; i < call->body.effect_count; ++i)
-        TRY(call_append_id(&call->effects, call->body.effects[i], true), false);
-    call->output_count = call->outputs.count - before;
-    call->effect_ends[call->count++] = call->effects.count;
+    TRY(vec_reserve(&call->callables, &call->capacity, call->count + 1,
+                    sizeof(RecordedBody)), false);
+    CallList list = { 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; ++i)
+        ok = is_local(outputs[i]) ? call_local_split(ts, call, outputs[i], &list)
+                                  : call_append_id(&list, outputs[i], true);
+    if (!ok) {
+        call_drop_list(&list);
+        return false;
+    }
+    call->output_count = list.count;
+    call->callables[call->count++] =
+        (RecordedBody){ .outputs = list.ids, .output_count = list.count };
     return true;
 }
 
@@ -243,8 +246,8 @@ bool call_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
         return false;
     }
     /* On to the next callable, of which there may be none. */
-    ok = record_close(ts, &call->body, function);
-    record_drop_effects(&call->body, 0);
+    ok = record_close_into(ts, &call->body, &call->callables[call->count - 1],
+                           function);
     if (ok && record_open(ts, &call->body, BODY_CALLABLE, call->body.backend,
                           call->active))
         return true;

@@ -19,8 +19,7 @@ typedef struct CallOutput {
     uint32_t length; /* of a local array, which is that many outputs; else 0 */
 } CallOutput;
 
-/** A call that is recorded. The outputs of all callables stand one after the other, and
- *  so do their effects; lists hold references. */
+/** A call that is recorded; lists hold references. */
 typedef struct Call {
     Body body;               /* of the callable that is open */
     char *name;
@@ -28,13 +27,11 @@ typedef struct Call {
     VarId active;            /* placeholder for lanes that execute a callable */
     uint32_t scope;          /* of the placeholders, below those of the callables */
     CallList inputs, states; /* what is given, and what stands for it */
-    uint32_t count;          /* callables that are complete */
-    uint32_t output_count;   /* of each */
+    RecordedBody *callables; /* that are complete */
+    uint32_t count, capacity;
+    uint32_t output_count;   /* of each; entries of local arrays count */
     CallOutput *results;     /* as the caller counts them */
     uint32_t result_count;
-    CallList outputs, effects;
-    uint32_t *effect_ends;   /* of each callable */
-    uint32_t effect_end_capacity;
 } Call;
 
 uint32_t call_start(ThreadState *ts, JitBackend backend, const char *name, VarId mask);

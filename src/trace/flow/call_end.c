@@ -88,15 +88,24 @@ static bool join_size(Ending *e, VarId id)
     return true;
 }
 
+static bool join_sizes(Ending *e, const VarId *ids, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        TRY(join_size(e, ids[i]), false);
+    return true;
+}
+
 static bool find_size(Ending *e)
 {
     const Call *call = e->call;
-    const CallList *lists[] = { &call->inputs, &call->outputs, &call->effects };
     e->size = 1;
     TRY(join_size(e, call->mask) && join_size(e, e->targets->self), false);
-    for (uint32_t k = 0; k < 3; ++k)
-        for (uint32_t i = 0; i < lists[k]->count; ++i)
-            TRY(join_size(e, lists[k]->ids[i]), false);
+    TRY(join_sizes(e, call->inputs.ids, call->inputs.count), false);
+    for (uint32_t c = 0; c < call->count; ++c) {
+        const RecordedBody *body = &call->callables[c];
+        TRY(join_sizes(e, body->outputs, body->output_count) &&
+            join_sizes(e, body->effects, body->effect_count), false);
+    }
     return true;
 }
 
@@ -115,42 +124,22 @@ static bool check_reads(const Call *call, VarId region)
 
 /* ------------------------------------------------------------------- merging */
 
-/* A region of kind CALL with these effects and outputs. */
+/* A region of kind CALL with these bodies. */
 static VarId make_region(Ending *e, const VarId *condition, uint32_t condition_count,
-                         const CallList *outputs, const CallList *effects,
-                         uint32_t results, CallInfo *info)
+                         const RecordedBody *bodies, uint32_t count, CallInfo *info)
 {
     const Call *call = e->call;
     RegionSpec spec = {
         .kind = REGION_CALL, .backend = call->body.backend, .name = call->name,
-        .size = e->size, .scope = call->scope,
+        .size = e->size, .scope = call->scope, .bodies = bodies, .body_count = count,
+        .call = info,
         .parts = { [PART_MASK] = { &call->mask, 1 },
                    [PART_CONDITION] = { condition, condition_count },
                    [PART_INPUTS] = { call->inputs.ids, call->inputs.count },
-                   [PART_EFFECTS] = { effects->ids, effects->count },
-                   [PART_OUTPUTS] = { outputs->ids, outputs->count },
                    [PART_STATES] = { call->states.ids, call->states.count },
                    [PART_ACTIVE] = { &call->active, 1 } }
     };
-    VarId region = region_make(e->ts, &spec);
-    if (region)
-        region_set_call(region, results, info);
-    else
-        call_info_free(info);
-    return region;
-}
-
-static CallInfo *make_info(uint32_t callables)
-{
-    CallInfo *info = alloc_zero(1, sizeof(CallInfo));
-    TRY(info, NULL);
-    info->effect_ends = alloc_zero(callables, sizeof(uint32_t));
-    if (!info->effect_ends) {
-        alloc_free(info);
-        return NULL;
-    }
-    info->callable_count = callables;
-    return info;
+    return region_make(e->ts, &spec);
 }
 
 static void free_preview(struct CallPreview *preview, uint32_t count)
@@ -193,12 +182,13 @@ static bool find_groups(Ending *e)
     const Call *call = e->call;
     if (call->count == 1 || !state_flag(e->ts, JitFlagMergeFunctions))
         return call_merge_none(call->count, &e->groups);
-    CallInfo *info = make_info(call->count);
+    CallInfo *info = alloc_zero(1, sizeof(CallInfo));
     TRY(info, false);
-    memcpy(info->effect_ends, call->effect_ends, call->count * sizeof(uint32_t));
     /* Any UInt32 does for the number. */
-    VarId region = make_region(e, &e->targets->self, 1, &call->outputs, &call->effects,
-                               call->output_count, info);
+    VarId region = make_region(e, &e->targets->self, 1, call->callables, call->count,
+                               info);
+    if (!region)
+        call_info_free(info);
     TRY(region, false);
     bool ok = preview_region(e, region);
     var_dec(region); /* it names the placeholders, so it has to go before the next */
@@ -212,32 +202,16 @@ static bool drop_unused(Call *call, const CallTargets *targets, uint32_t **numbe
     TRY(*numbers, false);
     for (uint32_t i = 0; i < targets->count; ++i)
         (*numbers)[targets->callable_of ? targets->callable_of[i] : i] = 1;
-    uint32_t kept = 0, outputs = 0, effects = 0, begin = 0;
+    uint32_t kept = 0;
     for (uint32_t c = 0; c < call->count; ++c) {
-        uint32_t end = call->effect_ends[c];
-        bool used = (*numbers)[c] != 0;
-        for (uint32_t i = 0; i < call->output_count; ++i) {
-            VarId id = call->outputs.ids[c * call->output_count + i];
-            if (used)
-                call->outputs.ids[outputs++] = id;
-            else
-                var_dec(id);
+        if (!(*numbers)[c]) {
+            record_release(&call->callables[c]);
+            continue;
         }
-        for (uint32_t i = begin; i < end; ++i) {
-            if (used)
-                call->effects.ids[effects++] = call->effects.ids[i];
-            else
-                var_dec(call->effects.ids[i]);
-        }
-        begin = end;
-        if (used) {
-            call->effect_ends[kept] = effects;
-            (*numbers)[c] = kept++;
-        }
+        call->callables[kept] = call->callables[c];
+        (*numbers)[c] = kept++;
     }
     call->count = kept;
-    call->outputs.count = outputs;
-    call->effects.count = effects;
     return true;
 }
 
@@ -341,14 +315,14 @@ static bool make_numbers(Ending *e, const uint32_t *numbers)
 static VarId common_output(const Ending *e, uint32_t k)
 {
     const Call *call = e->call;
-    VarId first = call->outputs.ids[k];
+    VarId first = call->callables[0].outputs[k];
     const Var *v = var_get(first);
     bool literal = v->op == OP_LITERAL;
     if (!state_flag(e->ts, JitFlagOptimizeCalls) ||
         (!literal && v->op != OP_EVALUATED && v->scope >= call->scope))
         return 0;
     for (uint32_t c = 1; c < call->count; ++c) {
-        VarId id = call->outputs.ids[c * call->output_count + k];
+        VarId id = call->callables[c].outputs[k];
         const Var *w = var_get(id);
         bool same = literal ? w->op == OP_LITERAL &&
                                   w->value.literal == v->value.literal
@@ -401,7 +375,7 @@ static bool make_common_results(Ending *e)
 static bool make_zero_results(Ending *e)
 {
     for (uint32_t k = 0; k < e->call->output_count; ++k) {
-        VarType type = (VarType) var_get(e->call->outputs.ids[k])->type;
+        VarType type = (VarType) var_get(e->call->callables[0].outputs[k])->type;
         e->results[k] = node_literal(e->ts, e->call->body.backend, type, 0, e->size);
         TRY(e->results[k], false);
     }
@@ -410,23 +384,38 @@ static bool make_zero_results(Ending *e)
 
 /* -------------------------------------------------------------------- regions */
 
-/* Outputs and effects of the groups as far as they are needed; borrowed. */
-static bool list_groups(const Ending *e, CallInfo *info, CallList *outputs,
-                        CallList *effects)
+/* One callable of each group, without the outputs that leave the call. The references
+ * are those of the call. */
+static RecordedBody *list_groups(const Ending *e)
 {
     const Call *call = e->call;
+    RecordedBody *bodies = alloc_zero(e->groups.count, sizeof(RecordedBody));
+    TRY(bodies, NULL);
     for (uint32_t g = 0; g < e->groups.count; ++g) {
-        uint32_t c = e->groups.leader[g];
-        const VarId *ids = call->outputs.ids + c * call->output_count;
-        for (uint32_t k = 0; k < call->output_count; ++k)
+        RecordedBody *body = &bodies[g];
+        *body = call->callables[e->groups.leader[g]];
+        body->output_count = 0;
+        body->outputs = alloc_get((e->kept + 1) * sizeof(VarId));
+        for (uint32_t k = 0; body->outputs && k < call->output_count; ++k)
             if (!e->results[k])
-                TRY(call_append_id(outputs, ids[k], false), false);
-        for (uint32_t i = c ? call->effect_ends[c - 1] : 0; i < call->effect_ends[c];
-             ++i)
-            TRY(call_append_id(effects, call->effects.ids[i], false), false);
-        info->effect_ends[g] = effects->count;
+                body->outputs[body->output_count++] =
+                    call->callables[e->groups.leader[g]].outputs[k];
     }
-    return true;
+    return bodies;
+}
+
+static void free_groups(const Ending *e, RecordedBody *bodies)
+{
+    for (uint32_t g = 0; bodies && g < e->groups.count; ++g)
+        alloc_free(bodies[g].outputs);
+    alloc_free(bodies);
+}
+
+static bool groups_complete(const Ending *e, const RecordedBody *bodies)
+{
+    for (uint32_t g = 0; bodies && g < e->groups.count; ++g)
+        TRY(bodies[g].outputs, false);
+    return bodies != NULL;
 }
 
 /* The values of instances, as what the region has of them. */
@@ -450,56 +439,44 @@ static bool add_values(Ending *e, CallInfo *info)
     return true;
 }
 
-static VarId make_call(Ending *e)
+static VarId make_call(Ending *e, const RecordedBody *bodies)
 {
-    CallList outputs = { 0 }, effects = { 0 };
-    VarId region = 0, condition[] = { e->number, e->data };
-    CallInfo *info = make_info(e->groups.count);
-    bool ok = info && list_groups(e, info, &outputs, &effects) && add_values(e, info);
-    if (ok)
-        region = make_region(e, condition, e->data ? 2 : 1, &outputs, &effects, e->kept,
+    VarId condition[] = { e->number, e->data };
+    CallInfo *info = alloc_zero(1, sizeof(CallInfo));
+    VarId region = 0;
+    if (info && add_values(e, info))
+        region = make_region(e, condition, e->data ? 2 : 1, bodies, e->groups.count,
                              info);
-    else
+    if (!region)
         call_info_free(info);
-    alloc_free(outputs.ids);
-    alloc_free(effects.ids);
     return region;
 }
 
 /* One callable, no values: a conditional. */
-static VarId make_direct(Ending *e)
+static VarId make_direct(Ending *e, const RecordedBody *callable)
 {
     Call *call = e->call;
-    CallList outputs = { 0 }, zeros = { 0 };
+    CallList zeros = { 0 };
     bool ok = make_valid(e);
-    for (uint32_t k = 0; ok && k < call->output_count; ++k) {
-        if (e->results[k])
-            continue;
-        VarId id = call->outputs.ids[e->groups.leader[0] * call->output_count + k];
+    for (uint32_t k = 0; ok && k < callable->output_count; ++k) {
         VarId zero = node_literal(e->ts, call->body.backend,
-                                  (VarType) var_get(id)->type, 0, 1);
-        ok = zero && call_append_id(&outputs, id, false) &&
-             call_append_id(&zeros, zero, false);
+                                  (VarType) var_get(callable->outputs[k])->type, 0, 1);
+        ok = zero && call_append_id(&zeros, zero, false);
     }
-    uint32_t leader = ok ? e->groups.leader[0] : 0;
-    uint32_t begin = leader ? call->effect_ends[leader - 1] : 0;
+    RecordedBody bodies[] = { *callable,
+                              { .outputs = zeros.ids, .output_count = zeros.count } };
     VarId active[] = { call->active, call->active }, region = 0;
     RegionSpec spec = {
         .kind = REGION_IF, .backend = call->body.backend, .name = call->name,
-        .size = e->size, .scope = call->scope,
+        .size = e->size, .scope = call->scope, .bodies = bodies, .body_count = 2,
         .parts = { [PART_MASK] = { &call->mask, 1 },
                    [PART_CONDITION] = { &e->valid, 1 },
                    [PART_INPUTS] = { call->inputs.ids, call->inputs.count },
-                   [PART_EFFECTS] = { call->effects.ids + begin,
-                                      call->effect_ends[leader] - begin },
-                   [PART_OUTPUTS] = { outputs.ids, outputs.count },
-                   [PART_ELSE_OUTPUTS] = { zeros.ids, zeros.count },
                    [PART_STATES] = { call->states.ids, call->states.count },
                    [PART_ACTIVE] = { active, 2 } }
     };
     if (ok)
         region = region_make(e->ts, &spec);
-    alloc_free(outputs.ids);
     call_drop_list(&zeros);
     return region;
 }
@@ -507,17 +484,23 @@ static VarId make_direct(Ending *e)
 static bool add_region(Ending *e)
 {
     const Call *call = e->call;
-    if (!e->kept && !call->effects.count)
+    bool direct = e->groups.count == 1 && !e->groups.slot_count, effects = false;
+    for (uint32_t g = 0; g < e->groups.count; ++g)
+        effects |= call->callables[e->groups.leader[g]].effect_count != 0;
+    if (!e->kept && !effects)
         return true;
-    bool direct = e->groups.count == 1 && !e->groups.slot_count;
-    VarId region = direct ? make_direct(e) : make_call(e);
+    RecordedBody *bodies = list_groups(e);
+    VarId region = 0;
+    if (groups_complete(e, bodies))
+        region = direct ? make_direct(e, bodies) : make_call(e, bodies);
+    free_groups(e, bodies);
     TRY(region, false);
     bool ok = check_reads(call, region);
     uint32_t number = 0;
     for (uint32_t k = 0; ok && k < call->output_count; ++k) {
         if (e->results[k])
             continue;
-        VarType type = (VarType) var_get(call->outputs.ids[k])->type;
+        VarType type = (VarType) var_get(call->callables[0].outputs[k])->type;
         e->results[k] = region_result(e->ts, region, number++, type);
         ok = e->results[k] != 0;
     }

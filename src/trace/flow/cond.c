@@ -27,13 +27,6 @@ enum { SIDES = 2 };
 
 typedef enum CondKind { COND_REGION, COND_SELECT, COND_LITERAL } CondKind;
 
-typedef struct Side {
-    VarId active;       /* owned; 0: not made yet, or none */
-    VarId *outputs;     /* owned, one reference each */
-    VarId *effects;     /* of the closed body; owned, one reference each */
-    uint32_t effect_count;
-} Side;
-
 typedef struct Cond {
     Body body;          /* of the side that is open */
     char *name;
@@ -44,25 +37,16 @@ typedef struct Cond {
     uint32_t sides;     /* complete ones */
     uint32_t count;     /* outputs of each side that has any */
     bool counted;       /* 'count' is known */
-    Side side[SIDES];
+    VarId active[SIDES]; /* owned; 0: not made yet, or none */
+    RecordedBody side[SIDES];
 } Cond;
-
-static void drop_all(VarId *ids, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; ++i)
-        var_dec(ids[i]);
-    alloc_free(ids);
-}
 
 static void free_cond(Cond *cond)
 {
     for (uint32_t i = 0; i < SIDES; ++i) {
-        Side *side = &cond->side[i];
-        if (side->outputs)
-            drop_all(side->outputs, cond->count);
-        drop_all(side->effects, side->effect_count);
-        if (side->active)
-            var_dec(side->active);
+        record_release(&cond->side[i]);
+        if (cond->active[i])
+            var_dec(cond->active[i]);
     }
     record_drop_effects(&cond->body, 0);
     if (cond->condition)
@@ -108,14 +92,13 @@ static VarId make_active(ThreadState *ts, const Cond *cond, uint32_t side)
 static bool open_side(ThreadState *ts, Cond *cond, const char *function)
 {
     uint32_t number = cond->sides;
-    Side *side = &cond->side[number];
     TRY(record_open(ts, &cond->body, BODY_SIDE, cond->body.backend, 0), false);
     if (number == 0)
         cond->scope = cond->body.scope;
     if (cond->kind == COND_LITERAL)
         return true;
-    side->active = make_active(ts, cond, number);
-    if (side->active && record_set_active(ts, &cond->body, side->active, function))
+    VarId active = cond->active[number] = make_active(ts, cond, number);
+    if (active && record_set_active(ts, &cond->body, active, function))
         return true;
     record_close(ts, &cond->body, function);
     return false;
@@ -171,7 +154,6 @@ static bool check_output(ThreadState *ts, const Cond *cond, size_t which, VarId 
 static bool take_outputs(ThreadState *ts, Cond *cond, size_t n, const VarId *outputs)
 {
     static const char *const function = "jit_var_cond_append()";
-    Side *side = &cond->side[cond->sides];
     if (!is_taken(cond, cond->sides))
         return true;
     if (n > INST_MOST_OPERANDS || (cond->counted && n != cond->count))
@@ -181,15 +163,9 @@ static bool take_outputs(ThreadState *ts, Cond *cond, size_t n, const VarId *out
                          cond->count, n, INST_MOST_OPERANDS);
     for (size_t i = 0; i < n; ++i)
         TRY(check_output(ts, cond, i, outputs[i]), false);
-    side->outputs = alloc_get((n + 1) * sizeof(VarId));
-    TRY(side->outputs, false);
     cond->count = (uint32_t) n;
     cond->counted = true;
-    for (size_t i = 0; i < n; ++i) {
-        side->outputs[i] = outputs[i];
-        var_inc(outputs[i]);
-    }
-    return true;
+    return record_outputs(&cond->side[cond->sides], n, outputs);
 }
 
 bool cond_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *outputs)
@@ -208,12 +184,7 @@ bool cond_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
     /* The false side stays open until the end, with nothing left to record. */
     if (++cond->sides == SIDES)
         return true;
-    ok = record_close(ts, body, function);
-    Side *side = &cond->side[0];
-    side->effects = body->effects;
-    side->effect_count = body->effect_count;
-    body->effects = NULL;
-    body->effect_count = body->effect_capacity = 0;
+    ok = record_close_into(ts, body, &cond->side[0], function);
     if (ok && open_side(ts, cond, function))
         return true;
     free_cond(cond);
@@ -295,18 +266,18 @@ static VarId make_region(ThreadState *ts, const Cond *cond, const Lists *lists)
 {
     uint32_t size;
     TRY(find_size(cond, &size), 0);
-    const Side *side = cond->side;
-    VarId active[SIDES] = { side[0].active, side[1].active };
+    RecordedBody bodies[SIDES];
+    for (uint32_t i = 0; i < SIDES; ++i)
+        bodies[i] = (RecordedBody){ .effects = cond->side[i].effects,
+                                    .effect_count = cond->side[i].effect_count,
+                                    .outputs = lists->outputs[i],
+                                    .output_count = lists->count };
     RegionSpec spec = {
         .kind = REGION_IF, .backend = cond->body.backend, .name = cond->name,
-        .size = size, .scope = cond->scope,
+        .size = size, .scope = cond->scope, .bodies = bodies, .body_count = SIDES,
         .parts = { [PART_MASK] = { &cond->mask, 1 },
                    [PART_CONDITION] = { &cond->condition, 1 },
-                   [PART_EFFECTS] = { side[0].effects, side[0].effect_count },
-                   [PART_OUTPUTS] = { lists->outputs[0], lists->count },
-                   [PART_ELSE_EFFECTS] = { side[1].effects, side[1].effect_count },
-                   [PART_ELSE_OUTPUTS] = { lists->outputs[1], lists->count },
-                   [PART_ACTIVE] = { active, SIDES } }
+                   [PART_ACTIVE] = { cond->active, SIDES } }
     };
     return region_make(ts, &spec);
 }
@@ -359,22 +330,18 @@ static bool make_results(ThreadState *ts, const Cond *cond, VarId *results)
 }
 
 /* Effects of sides that are no region's run like those around the conditional. */
-static bool hand_over(ThreadState *ts, Cond *cond)
+static bool hand_over(ThreadState *ts, const Cond *cond)
 {
-    for (uint32_t i = 0; i < SIDES; ++i) {
-        Side *side = &cond->side[i];
-        for (uint32_t k = 0; is_taken(cond, i) && k < side->effect_count; ++k) {
-            TRY(record_effect(ts, side->effects[k]), false);
-            var_inc(side->effects[k]);
-        }
-    }
+    for (uint32_t i = 0; i < SIDES; ++i)
+        TRY(!is_taken(cond, i) || record_hand_over(ts, cond->side[i].effects,
+                                                   cond->side[i].effect_count), false);
     return true;
 }
 
 /* A literal condition: the outputs of one side. */
 static bool take_side(ThreadState *ts, Cond *cond, VarId *results)
 {
-    const Side *side = &cond->side[is_taken(cond, 0) ? 0 : 1];
+    const RecordedBody *side = &cond->side[is_taken(cond, 0) ? 0 : 1];
     TRY(hand_over(ts, cond), false);
     for (uint32_t k = 0; k < cond->count; ++k) {
         results[k] = side->outputs[k];
@@ -395,12 +362,7 @@ bool cond_end(ThreadState *ts, uint32_t handle, VarId *results)
         record_abandon(ts, body);
         return false;
     }
-    bool ok = record_close(ts, body, function);
-    Side *side = &cond->side[1];
-    side->effects = body->effects;
-    side->effect_count = body->effect_count;
-    body->effects = NULL;
-    body->effect_count = body->effect_capacity = 0;
+    bool ok = record_close_into(ts, body, &cond->side[1], function);
     for (uint32_t k = 0; k < cond->count; ++k)
         results[k] = 0;
     if (ok && cond->kind == COND_LITERAL)

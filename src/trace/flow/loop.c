@@ -470,14 +470,16 @@ static bool give_results(ThreadState *ts, const Loop *loop, VarId region,
 static bool finish(ThreadState *ts, Loop *loop, uint32_t size, const Lists *lists,
                    VarId *values)
 {
+    RecordedBody body = { .effects = loop->body.effects,
+                          .effect_count = loop->body.effect_count,
+                          .outputs = lists->outputs, .output_count = lists->count };
     RegionSpec spec = {
         .kind = REGION_LOOP, .backend = loop->body.backend, .name = loop->name,
         .size = size, .scope = loop->body.scope, .fixed = lists->fixed,
+        .bodies = &body, .body_count = 1,
         .parts = { [PART_MASK] = { &loop->mask, 1 },
                    [PART_INPUTS] = { lists->inputs, lists->count },
                    [PART_CONDITION] = { &loop->condition, 1 },
-                   [PART_EFFECTS] = { loop->body.effects, loop->body.effect_count },
-                   [PART_OUTPUTS] = { lists->outputs, lists->count },
                    [PART_STATES] = { lists->placeholders, lists->count },
                    [PART_ACTIVE] = { loop->active, 2 } }
     };

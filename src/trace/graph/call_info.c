@@ -11,7 +11,6 @@ void call_info_free(CallInfo *info)
 {
     if (!info)
         return;
-    alloc_free(info->effect_ends);
     alloc_free(info->slots);
     alloc_free(info);
 }

@@ -15,11 +15,8 @@ typedef struct CallSlot {
     uint32_t word; /* relative to the instance's offset */
 } CallSlot;
 
-/** What a region of kind CALL has beside its lists (owned by the region). PART_EFFECTS
- *  and PART_OUTPUTS hold those of all callables, one callable after the other. */
+/** What a region of kind CALL has beside its lists (owned by the region). */
 typedef struct CallInfo {
-    uint32_t callable_count;
-    uint32_t *effect_ends; /* of each callable, in PART_EFFECTS */
     CallSlot *slots;       /* by callable and variable */
     uint32_t slot_count;
     uint32_t offset_state; /* STATE that is the offset, if there are slots */

@@ -143,18 +143,52 @@ void record_drop_effects(Body *body, uint32_t from)
     body->effect_capacity = 0;
 }
 
-bool record_hand_over(ThreadState *ts, Body *body)
+bool record_hand_over(ThreadState *ts, const VarId *effects, uint32_t count)
 {
-    bool ok = true;
-    for (uint32_t i = 0; i < body->effect_count; ++i) {
-        var_inc(body->effects[i]);
-        if (!ok || !record_effect(ts, body->effects[i])) {
-            var_dec(body->effects[i]);
-            ok = false;
-        }
+    for (uint32_t i = 0; i < count; ++i) {
+        TRY(record_effect(ts, effects[i]), false);
+        var_inc(effects[i]);
     }
-    record_drop_effects(body, 0);
+    return true;
+}
+
+/* ---------------------------------------------------------- complete bodies */
+
+bool record_close_into(ThreadState *ts, Body *body, RecordedBody *out,
+                       const char *function)
+{
+    bool ok = record_close(ts, body, function);
+    out->effects = body->effects;
+    out->effect_count = body->effect_count;
+    body->effects = NULL;
+    body->effect_count = body->effect_capacity = 0;
     return ok;
+}
+
+bool record_outputs(RecordedBody *out, size_t count, const VarId *ids)
+{
+    out->outputs = alloc_get((count + 1) * sizeof(VarId));
+    TRY(out->outputs, false);
+    out->output_count = (uint32_t) count;
+    for (size_t i = 0; i < count; ++i) {
+        out->outputs[i] = ids[i];
+        var_inc(ids[i]);
+    }
+    return true;
+}
+
+static void drop_all(VarId *ids, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        var_dec(ids[i]);
+    alloc_free(ids);
+}
+
+void record_release(RecordedBody *body)
+{
+    drop_all(body->outputs, body->output_count);
+    drop_all(body->effects, body->effect_count);
+    *body = (RecordedBody){ 0 };
 }
 
 /* -------------------------------------------------- recording by the caller */
@@ -223,11 +257,9 @@ bool record_end(ThreadState *ts, uint32_t handle, bool cleanup)
                          body == ts->body ? "is a loop, conditional or call, which can "
                                             "only be given up here"
                                           : "has others inside of it that are open");
-    bool ok = record_close(ts, body, function);
-    if (ok)
-        ok = record_hand_over(ts, body);
-    else
-        record_drop_effects(body, 0);
+    bool ok = record_close(ts, body, function) &&
+              record_hand_over(ts, body->effects, body->effect_count);
+    record_drop_effects(body, 0);
     body->abandon(ts, body);
     return ok;
 }

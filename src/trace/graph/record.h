@@ -42,6 +42,12 @@ struct Body {
     void (*abandon)(ThreadState *ts, Body *body); /* the body is closed by now */
 };
 
+/** What a complete body leaves behind, one reference each. */
+typedef struct RecordedBody {
+    VarId *effects, *outputs; /* effects in order */
+    uint32_t effect_count, output_count;
+} RecordedBody;
+
 /** A scope number that no variable has; 0 if they are used up (error recorded). */
 uint32_t record_new_scope(void);
 
@@ -55,6 +61,9 @@ bool record_set_active(ThreadState *ts, Body *body, VarId active, const char *fu
 /** Close the innermost body, which keeps its effects. False (error recorded, and closed
  *  all the same): it left masks on the stack. */
 bool record_close(ThreadState *ts, Body *body, const char *function);
+/** The same, and have its effects, in any case. */
+bool record_close_into(ThreadState *ts, Body *body, RecordedBody *out,
+                       const char *function);
 /** Give up a body and all that are open inside of it. */
 void record_abandon(ThreadState *ts, Body *body);
 /** The innermost open body if it has this handle and kind; NULL: error recorded. */
@@ -68,8 +77,13 @@ bool record_effect(ThreadState *ts, VarId effect);
 bool record_keeps(const ThreadState *ts);
 /** Drop the effects of a body from number 'from' on. */
 void record_drop_effects(Body *body, uint32_t from);
-/** Hand the effects of a closed body to what is around it. */
-bool record_hand_over(ThreadState *ts, Body *body);
+/** Note the outputs of a body. False: memory is out. */
+bool record_outputs(RecordedBody *out, size_t count, const VarId *ids);
+/** Let go of a body; it may be used anew. */
+void record_release(RecordedBody *body);
+/** Hand effects to what is around a closed body. False: an error, and some may have been
+ *  handed over. */
+bool record_hand_over(ThreadState *ts, const VarId *effects, uint32_t count);
 
 /** The scope of a pure operation whose operands have scopes up to this one. */
 uint32_t record_place(const ThreadState *ts, uint32_t deepest);

@@ -11,22 +11,47 @@
 #include "trace/graph/call_info.h"
 #include "trace/graph/local.h"
 #include "trace/graph/node.h"
+#include "trace/graph/region_walk.h"
 
 uint32_t region_live;
 
-/* The order of the lists, by kind, with marks of structure between. */
-enum { MARK = PART_COUNT, STOP };
-static const uint8_t orders[][PART_COUNT + REGION_MARKS + 1] = {
-    [REGION_LOOP] = { PART_MASK, PART_INPUTS, PART_READS, MARK, PART_CONDITION, MARK,
-                      PART_EFFECTS, PART_OUTPUTS, MARK, PART_STATES, PART_ACTIVE,
-                      STOP },
-    [REGION_IF] = { PART_MASK, PART_CONDITION, PART_INPUTS, PART_READS, MARK,
-                    PART_EFFECTS, PART_OUTPUTS, MARK, PART_ELSE_EFFECTS,
-                    PART_ELSE_OUTPUTS, MARK, PART_STATES, PART_ACTIVE, STOP },
-    [REGION_CALL] = { PART_MASK, PART_CONDITION, PART_INPUTS, PART_READS, MARK, MARK,
-                      MARK, PART_EFFECTS, PART_OUTPUTS, PART_STATES, PART_ACTIVE,
-                      STOP }
-};
+/* ------------------------------------------------------------------- lists */
+
+enum { OUTSIDE_LISTS = 4 };
+
+/* List number i in the order of the operands, NULL behind the last. */
+static RegionList *list_at(TraceRegion *region, uint32_t i)
+{
+    static const uint8_t loop[] = { PART_MASK, PART_INPUTS, PART_READS,
+                                    PART_CONDITION };
+    static const uint8_t other[] = { PART_MASK, PART_CONDITION, PART_INPUTS,
+                                     PART_READS };
+    if (i < OUTSIDE_LISTS)
+        return &region->parts[(region->kind == REGION_LOOP ? loop : other)[i]];
+    i -= OUTSIDE_LISTS;
+    if (i < 2 * region->body_count) {
+        RegionBody *body = &region->bodies[i / 2];
+        return i % 2 ? &body->outputs : &body->effects;
+    }
+    i -= 2 * region->body_count;
+    return i < 2 ? &region->parts[i ? PART_ACTIVE : PART_STATES] : NULL;
+}
+
+/* All but what is outside; the first of these lists begins here. */
+static uint32_t count_outside(const TraceRegion *region)
+{
+    if (region->kind == REGION_LOOP)
+        return region->parts[PART_CONDITION].first;
+    return region->bodies[0].effects.first;
+}
+
+RegionList region_body(const Var *v, uint32_t body)
+{
+    const TraceRegion *region = v->region;
+    const RegionBody *b = &region->bodies[body];
+    uint32_t first = region->kind == REGION_LOOP ? region->outside : b->effects.first;
+    return (RegionList){ first, b->outputs.first + b->outputs.count - first };
+}
 
 /* ---------------------------------------------------------- implicit reads */
 
@@ -45,40 +70,15 @@ static bool add(Ids *list, VarId id)
 
 typedef struct Search {
     const RegionSpec *spec;
-    uint32_t stamp;
+    RegionWalk walk;
     Ids *reads;
-    Ids stack;
+    bool draws; /* see TraceRegion */
 } Search;
 
-static bool is_outside(const Var *v, uint32_t scope)
+bool region_is_outside(const Var *v, uint32_t scope)
 {
     return v->op == OP_LITERAL || v->op == OP_EVALUATED || v->op == OP_POINTER ||
            v->op == OP_COUNTER || v->op == OP_WORKER || v->scope < scope;
-}
-
-/* Put operands on the stack, the first one on top. */
-static bool push_all(Search *s, const VarId *ids, uint32_t count)
-{
-    while (count-- > 0)
-        if (ids[count] && var_get(ids[count])->stamp != s->stamp)
-            TRY(add(&s->stack, ids[count]), false);
-    return true;
-}
-
-/* An inner region needs what its lists of values from outside name. */
-static bool push_region(Search *s, const Var *v)
-{
-    static const uint8_t outer[] = { PART_READS, PART_INPUTS, PART_MASK };
-    for (uint32_t i = 0; i < sizeof(outer); ++i) {
-        uint32_t count;
-        const VarId *ids = region_part(v, (RegionPart) outer[i], &count);
-        TRY(push_all(s, ids, count), false);
-    }
-    if (v->region->kind == REGION_LOOP)
-        return true;
-    uint32_t count;
-    const VarId *condition = region_part(v, PART_CONDITION, &count);
-    return push_all(s, condition, count);
 }
 
 /* A STATE in the body has to be one of the region: those that the tracer took away,
@@ -95,83 +95,117 @@ static bool check_state(const Search *s, VarId id)
                      "defined", s->spec->name, id);
 }
 
-/* Find all that 'root' needs from outside. */
-static bool search(Search *s, VarId root)
+bool region_is_atomic(const Var *v)
 {
-    s->stack.count = 0;
-    TRY(push_all(s, &root, 1), false);
-    while (s->stack.count) {
-        VarId id = s->stack.ids[--s->stack.count];
-        Var *v = var_get(id);
-        if (v->stamp == s->stamp)
-            continue;
-        v->stamp = s->stamp;
-        if (is_outside(v, s->spec->scope)) {
-            TRY(add(s->reads, id), false);
-        } else if (v->op == OP_REGION) {
-            TRY(push_region(s, v), false);
-        } else if (v->op == OP_STATE) {
-            TRY(check_state(s, id), false);
-        } else {
-            uint32_t count;
-            const VarId *ids = var_operands(v, &count);
-            TRY(push_all(s, ids, count), false);
+    return op_info[v->op].memory == MEMORY_UPDATES &&
+           op_info[v->op].result != RESULT_VOID;
+}
+
+/* A variable of the body: its operands come next. */
+static bool enter(Search *s, VarId id)
+{
+    const Var *v = var_get(id);
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    if (v->op == OP_STATE)
+        return check_state(s, id);
+    if (v->op == OP_REGION)
+        count = v->region->outside;
+    for (uint32_t i = 0; i < count; ++i)
+        s->draws |= ids[i] && region_is_atomic(var_get(ids[i]));
+    return region_walk_operands(&s->walk, id);
+}
+
+/* Find all that these need from outside. */
+static bool search(Search *s, const VarId *roots, uint32_t count)
+{
+    WalkEvent event;
+    VarId id;
+    for (uint32_t i = 0; i < count; ++i) {
+        region_walk_from(&s->walk, roots[i]);
+        while ((event = region_walk(&s->walk, &id)) >= WALK_MET) {
+            if (event == WALK_LEFT)
+                continue;
+            TRY(region_is_outside(var_get(id), s->spec->scope) ? add(s->reads, id)
+                                                               : enter(s, id), false);
         }
+        TRY(event == WALK_DONE, false);
     }
     return true;
 }
 
-static bool find_reads(const RegionSpec *spec, Ids *reads)
+static bool find_reads(const RegionSpec *spec, Ids *reads, bool *draws)
 {
-    static const uint8_t inside[] = { PART_CONDITION, PART_EFFECTS, PART_OUTPUTS,
-                                      PART_ELSE_EFFECTS, PART_ELSE_OUTPUTS };
-    Search s = { .spec = spec, .stamp = var_new_stamp(), .reads = reads };
-    bool ok = true;
+    Search s = { .spec = spec, .reads = reads };
+    TRY(region_walk_begin(&s.walk), false);
+    const VarId *condition = spec->parts[PART_CONDITION].ids;
+    bool ok = true, loop = spec->kind == REGION_LOOP;
     for (uint32_t k = 0; k < spec->parts[PART_STATES].count; ++k)
         var_get(spec->parts[PART_STATES].ids[k])->aux = k;
-    for (uint32_t i = spec->kind == REGION_LOOP ? 0 : 1; i < sizeof(inside); ++i)
-        for (uint32_t k = 0; ok && k < spec->parts[inside[i]].count; ++k)
-            ok = search(&s, spec->parts[inside[i]].ids[k]);
-    alloc_free(s.stack.ids);
+    if (loop)
+        ok = search(&s, condition, 1);
+    for (uint32_t i = 0; ok && i < spec->body_count; ++i) {
+        const RecordedBody *body = &spec->bodies[i];
+        ok = search(&s, body->effects, body->effect_count) &&
+             search(&s, body->outputs, body->output_count);
+        for (uint32_t k = 0; k < body->output_count; ++k)
+            s.draws |= region_is_atomic(var_get(body->outputs[k]));
+    }
+    *draws = s.draws;
+    region_walk_end(&s.walk);
     return ok;
 }
 
 /* ------------------------------------------------------------------ making */
 
+/* What a list contains. */
+static Ids list_content(const RegionSpec *spec, const Ids *reads, uint32_t i)
+{
+    uint32_t body = (i - OUTSIDE_LISTS) / 2, part = i;
+    if (i >= OUTSIDE_LISTS && body < spec->body_count) {
+        const RecordedBody *b = &spec->bodies[body];
+        return i % 2 ? (Ids){ b->outputs, b->output_count, 0 }
+                     : (Ids){ b->effects, b->effect_count, 0 };
+    }
+    TraceRegion like = { .kind = spec->kind, .body_count = spec->body_count };
+    part = (uint32_t) (list_at(&like, i) - like.parts);
+    if (part == PART_READS)
+        return *reads;
+    return (Ids){ (VarId *) spec->parts[part].ids, spec->parts[part].count, 0 };
+}
+
 /* Line up all lists as the operands of the region's variable. */
 static bool line_up(TraceRegion *region, const RegionSpec *spec, const Ids *reads,
                     Ids *all)
 {
-    uint32_t mark = 0;
-    for (const uint8_t *part = orders[spec->kind]; *part != STOP; ++part) {
-        if (*part == MARK) {
-            region->marks[mark++] = all->count;
-            continue;
-        }
-        const VarId *ids = *part == PART_READS ? reads->ids : spec->parts[*part].ids;
-        uint32_t count =
-            *part == PART_READS ? reads->count : spec->parts[*part].count;
-        region->parts[*part] = (RegionList){ all->count, count };
-        TRY(vec_reserve(&all->ids, &all->capacity, all->count + count, sizeof(VarId)),
-            false);
-        if (count)
-            memcpy(all->ids + all->count, ids, count * sizeof(VarId));
-        all->count += count;
+    RegionList *list;
+    for (uint32_t i = 0; (list = list_at(region, i)) != NULL; ++i) {
+        Ids content = list_content(spec, reads, i);
+        *list = (RegionList){ all->count, content.count };
+        TRY(vec_reserve(&all->ids, &all->capacity, all->count + content.count,
+                        sizeof(VarId)), false);
+        if (content.count)
+            memcpy(all->ids + all->count, content.ids, content.count * sizeof(VarId));
+        all->count += content.count;
     }
+    region->outside = count_outside(region);
     return true;
 }
 
+/* What effects there are, and the arrays that they write to. */
 static bool find_targets(TraceRegion *region, const RegionSpec *spec)
 {
-    static const uint8_t effects[] = { PART_EFFECTS, PART_ELSE_EFFECTS };
     Ids targets = { 0 };
     bool ok = true;
-    for (uint32_t i = 0; i < 2; ++i)
-        for (uint32_t k = 0; k < spec->parts[effects[i]].count; ++k) {
-            VarId effect = spec->parts[effects[i]].ids[k];
+    for (uint32_t i = 0; i < spec->body_count; ++i)
+        for (uint32_t k = 0; k < spec->bodies[i].effect_count; ++k) {
+            VarId effect = spec->bodies[i].effects[k];
+            const Var *v = var_get(effect);
             uint32_t count;
             const VarId *ids = region_targets(effect, &count);
-            region->essential |= !count || region_is_essential(var_get(effect));
+            region->effects++;
+            region->essential |= !count || region_is_essential(v);
+            region->draws |= v->op == OP_REGION && v->region->draws;
             for (uint32_t t = 0; ok && t < count; ++t)
                 ok = add(&targets, ids[t]);
         }
@@ -186,17 +220,18 @@ static bool fill(TraceRegion *region, const RegionSpec *spec)
     region->kind = spec->kind;
     region->scope = spec->scope;
     region->serial = local_next_serial();
-    region->count = spec->parts[PART_OUTPUTS].count;
-    region->effects =
-        spec->parts[PART_EFFECTS].count + spec->parts[PART_ELSE_EFFECTS].count;
+    region->body_count = spec->body_count;
+    region->count = spec->bodies[0].output_count;
     uint32_t count = region->count + 1; /* no array is empty */
     if (spec->parts[PART_STATES].count >= count)
         count = spec->parts[PART_STATES].count;
+    region->bodies = alloc_zero(spec->body_count, sizeof(RegionBody));
     region->results = alloc_zero(count, sizeof(VarId));
     region->fixed = alloc_zero(count, sizeof(bool));
     region->needed = alloc_zero(count, 1);
     region->positions = alloc_zero(count, sizeof(uint32_t));
-    TRY(region->results && region->fixed && region->needed && region->positions, false);
+    TRY(region->bodies && region->results && region->fixed && region->needed &&
+        region->positions, false);
     if (spec->fixed)
         memcpy(region->fixed, spec->fixed, region->count * sizeof(bool));
     if (spec->name) {
@@ -210,6 +245,7 @@ static void free_record(TraceRegion *region)
 {
     region_live--;
     alloc_free(region->name);
+    alloc_free(region->bodies);
     alloc_free(region->results);
     alloc_free(region->fixed);
     alloc_free(region->needed);
@@ -222,10 +258,10 @@ static void free_record(TraceRegion *region)
 /* The region exists in a body if it takes anything symbolic from there. */
 static uint8_t inherited_flags(const Var *v)
 {
-    uint32_t begin = v->region->marks[0], count;
+    uint32_t count;
     const VarId *ids = var_operands(v, &count);
     uint8_t flags = 0;
-    for (uint32_t i = 0; i < begin; ++i)
+    for (uint32_t i = 0; i < v->region->outside; ++i)
         flags |= var_get(ids[i])->flags;
     return flags & VAR_SYMBOLIC;
 }
@@ -251,7 +287,8 @@ VarId region_make(ThreadState *ts, const RegionSpec *spec)
     TRY(region, 0);
     Ids reads = { 0 }, all = { 0 };
     VarId id = 0;
-    if (fill(region, spec) && find_reads(spec, &reads) &&
+    bool draws = false;
+    if (fill(region, spec) && find_reads(spec, &reads, &draws) &&
         line_up(region, spec, &reads, &all))
         id = node_wide(ts, OP_REGION, spec->backend, VarTypeVoid, spec->size, 0,
                        all.count, all.ids);
@@ -259,6 +296,8 @@ VarId region_make(ThreadState *ts, const RegionSpec *spec)
     if (id) {
         Var *v = var_get(id);
         v->region = region;
+        region->draws |= draws;
+        region->call = spec->call;
         v->flags = (uint8_t) ((v->flags & ~VAR_SYMBOLIC) | inherited_flags(v));
         name_placeholders(v, id);
     } else {
@@ -279,18 +318,10 @@ static uint64_t local_entries(const Var *v)
     return (uint64_t) v->aux << 32;
 }
 
-void region_set_call(VarId region, uint32_t results, struct CallInfo *call)
-{
-    TraceRegion *r = var_get(region)->region;
-    r->count = results;
-    r->call = call;
-}
-
 VarId region_result(ThreadState *ts, VarId region, uint32_t which, VarType type)
 {
     const Var *r = var_get(region);
-    uint32_t count;
-    VarId output = region_part(r, PART_OUTPUTS, &count)[which];
+    VarId output = region_output(r, 0, which);
     VarId id = node_raw(ts, OP_RESULT, (JitBackend) r->backend, type, r->size, which,
                         (VarId[4]){ region });
     TRY(id, 0);
@@ -348,29 +379,26 @@ const VarId *region_targets(VarId effect, uint32_t *count)
 static void close_gaps(Var *v)
 {
     TraceRegion *region = v->region;
-    VarList *list = v->value.list;
-    uint32_t mark = 0, kept = 0;
-    for (const uint8_t *part = orders[region->kind]; *part != STOP; ++part) {
-        if (*part == MARK) {
-            region->marks[mark++] = kept;
-            continue;
-        }
-        RegionList old = region->parts[*part];
-        region->parts[*part].first = kept;
+    VarList *all = v->value.list;
+    uint32_t kept = 0;
+    RegionList *list;
+    for (uint32_t i = 0; (list = list_at(region, i)) != NULL; ++i) {
+        RegionList old = *list;
+        list->first = kept;
         for (uint32_t k = 0; k < old.count; ++k)
-            if (list->ids[old.first + k])
-                list->ids[kept++] = list->ids[old.first + k];
-        region->parts[*part].count = kept - region->parts[*part].first;
+            if (all->ids[old.first + k])
+                all->ids[kept++] = all->ids[old.first + k];
+        list->count = kept - list->first;
     }
-    list->count = kept;
+    region->outside = count_outside(region);
+    all->count = kept;
 }
 
 static bool is_target(const Var *v) { return v->op == OP_POINTER && v->aux == 1; }
 
 /* Drop the operands of a list, or pointers to arrays that are written only. */
-static void drop_list(Var *v, RegionPart part, bool targets_only)
+static void drop_list(Var *v, RegionList list, bool targets_only)
 {
-    RegionList list = v->region->parts[part];
     for (uint32_t i = list.first; i < list.first + list.count; ++i) {
         VarId id = v->value.list->ids[i];
         if (targets_only && !is_target(var_get(id)))
@@ -383,49 +411,35 @@ static void drop_list(Var *v, RegionPart part, bool targets_only)
 static void drop_effects(Var *v)
 {
     TraceRegion *region = v->region;
-    drop_list(v, PART_EFFECTS, false);
-    drop_list(v, PART_ELSE_EFFECTS, false);
-    drop_list(v, PART_READS, true);
+    for (uint32_t i = 0; i < region->body_count; ++i)
+        drop_list(v, region->bodies[i].effects, false);
+    drop_list(v, region->parts[PART_READS], true);
     close_gaps(v);
     region->effects = region->target_count = 0;
     region->essential = false;
-    if (region->call)
-        memset(region->call->effect_ends, 0,
-               region->call->callable_count * sizeof(uint32_t));
 }
 
-/* Effect 'k' of a region, the false side's behind those of the true side. */
-static VarId effect_at(const Var *v, uint32_t k)
+/* Hold a region and those with effects inside of it, and chain them by 'position'. */
+static void hold_inner(VarId id)
 {
-    uint32_t first, second;
-    const VarId *ids = region_part(v, PART_EFFECTS, &first);
-    const VarId *others = region_part(v, PART_ELSE_EFFECTS, &second);
-    return k < first ? ids[k] : others[k - first];
-}
-
-/* Hold a region and those with effects inside of it, and chain them by 'position'.
- * False if one has an effect whose result is used in a body: an atomic operation. */
-static bool hold_inner(VarId id)
-{
-    bool pure = true;
     VarId last = id;
     var_inc(id);
     var_get(id)->position = 0;
     for (; id; id = var_get(id)->position) {
         const Var *v = var_get(id);
-        for (uint32_t k = 0; k < v->region->effects; ++k) {
-            VarId effect = effect_at(v, k);
-            if (!region_is_effect(var_get(effect))) {
-                pure &= var_get(effect)->refs == 1;
-                continue;
+        for (uint32_t i = 0; i < v->region->body_count; ++i) {
+            RegionList list = v->region->bodies[i].effects;
+            const VarId *effects = region_list(v, list);
+            for (uint32_t k = 0; k < list.count; ++k) {
+                if (!region_is_effect(var_get(effects[k])))
+                    continue;
+                var_inc(effects[k]);
+                var_get(effects[k])->position = 0;
+                var_get(last)->position = effects[k];
+                last = effects[k];
             }
-            var_inc(effect);
-            var_get(effect)->position = 0;
-            var_get(last)->position = effect;
-            last = effect;
         }
     }
-    return pure;
 }
 
 void region_has_run(VarId id)
@@ -436,14 +450,16 @@ void region_has_run(VarId id)
         held |= region->results[k] != 0;
     if (!held)
         return;
-    bool pure = hold_inner(id);
+    bool pure = !region->draws;
     for (uint32_t k = 0; !pure && k < region->count; ++k)
         if (region->results[k])
             var_consume(region->results[k]);
+    if (!pure)
+        return;
+    hold_inner(id);
     while (id) {
         VarId next = var_get(id)->position;
-        if (pure)
-            drop_effects(var_get(id));
+        drop_effects(var_get(id));
         var_dec(id);
         id = next;
     }

@@ -9,14 +9,16 @@
  * are needed. So is what is left of the former if somebody holds a local array that is
  * a result.
  *
- * The operands are lists, one after the other. Which there are depends on the kind; the
- * order is that in which a Program needs them, and marks of structure stand between:
+ * The operands are lists, one after the other: what the region takes from outside, then
+ * its bodies, each of which is a range of operands (region_body()), then the
+ * placeholders:
  *
- *     loop    MASK INPUTS READS <REGION, STATEs> CONDITION <TEST> EFFECTS OUTPUTS <END>
- *     if      MASK CONDITION READS <REGION> EFFECTS OUTPUTS <ELSE> ELSE_EFFECTS
- *             ELSE_OUTPUTS <END>
- *     call    MASK CONDITION (number of the target) INPUTS READS <REGION, END>
- *             EFFECTS OUTPUTS
+ *     loop     MASK INPUTS READS            CONDITION EFFECTS OUTPUTS    STATES ACTIVE
+ *     if       MASK CONDITION INPUTS READS  EFFECTS OUTPUTS, of each side, STATES ACTIVE
+ *     call     MASK CONDITION INPUTS READS  EFFECTS OUTPUTS, of each callable, ...
+ *
+ * That is the order in which a Program needs them. The condition of a call is the
+ * number of the target.
  *
  * READS are the implicit reads: all variables from outside that the body uses beside
  * its inputs: literals, arrays, pointers and computed values. Those of an inner region
@@ -33,16 +35,13 @@
 #include "trace/graph/record.h"
 
 typedef enum RegionPart {
-    PART_MASK,         /* lanes that enter */
-    PART_INPUTS,       /* initial states; inputs of a call */
-    PART_READS,        /* values from outside */
-    PART_CONDITION,    /* of the loop; the conditional's; the target's number + 1 */
-    PART_EFFECTS,      /* of the body, of the true side: in order */
-    PART_OUTPUTS,      /* next states; outputs of the true side */
-    PART_ELSE_EFFECTS, /* the false side */
-    PART_ELSE_OUTPUTS,
-    PART_STATES,       /* the STATE variables */
-    PART_ACTIVE,       /* ACTIVE variables: before and behind TEST; true, false side */
+    PART_MASK,      /* lanes that enter */
+    PART_INPUTS,    /* initial states; inputs of a call */
+    PART_READS,     /* values from outside */
+    PART_CONDITION, /* of the loop; the conditional's; the target's number + 1 */
+    PART_STATES,    /* the STATE variables */
+    PART_ACTIVE,    /* ACTIVE variables: before and behind TEST; true, false side; of
+                       all callables */
     PART_COUNT
 } RegionPart;
 
@@ -50,34 +49,42 @@ typedef struct RegionList {
     uint32_t first, count; /* operands of the region's variable */
 } RegionList;
 
-#define REGION_MARKS 3
+/** A loop has one, a conditional two, a call one for each callable. */
+typedef struct RegionBody {
+    RegionList effects; /* in order */
+    RegionList outputs; /* of a loop the next states */
+} RegionBody;
 
 typedef struct TraceRegion {
     RegionKind kind;
-    char *name;                   /* NULL = none */
-    uint32_t scope;               /* variables of the body have this or a greater one */
-    uint32_t count;               /* results: states of a loop, outputs */
+    char *name;            /* NULL = none */
+    uint32_t scope;        /* variables of the bodies have this or a greater one */
+    uint32_t count;        /* results: states of a loop, outputs */
     RegionList parts[PART_COUNT];
-    uint32_t marks[REGION_MARKS]; /* operands before each mark of structure */
-    uint32_t effects;             /* in both lists of effects */
-    VarId *results;               /* the RESULT variables; weak: 0 where none is */
-    VarId *targets;               /* arrays that it writes, one entry for each queued */
-    uint32_t target_count;        /* ... write, inner regions included; held by these */
-    bool essential;               /* has effects that are no writes to arrays: prints */
-    struct CallInfo *call;        /* CALL (call_info.h), else NULL */
-    uint64_t serial;              /* when it was complete (local.h) */
-    bool *fixed;                  /* LOOP: the state never changes: it is its input */
+    uint32_t outside;      /* operands before the bodies */
+    RegionBody *bodies;
+    uint32_t body_count;
+    uint32_t effects;      /* of all bodies */
+    VarId *results;        /* the RESULT variables; weak: 0 where none is */
+    VarId *targets;        /* arrays that it writes, one entry for each queued write, */
+    uint32_t target_count; /* ... inner regions included; held by these */
+    bool essential;        /* has effects that are no writes to arrays: prints */
+    bool draws;            /* a body uses the result of an atomic operation */
+    struct CallInfo *call; /* CALL (call_info.h), else NULL */
+    uint64_t serial;       /* when it was complete (local.h) */
+    bool *fixed;           /* LOOP: the state never changes: it is its input */
     /* For the Program that is being built (assemble_region.c): */
-    uint32_t stamp;               /* the fields below are those of this walk's */
-    uint32_t number;              /* in Program.regions */
-    uint32_t phase;               /* marks that have been emitted */
-    uint8_t *needed;              /* for each result: NEEDED_... */
-    uint32_t *positions;          /* of the RESULT instructions */
+    uint32_t stamp;        /* the fields below are those of this walk's */
+    uint32_t number;       /* in Program.regions */
+    uint32_t phase;        /* marks that have been emitted */
+    uint8_t *needed;       /* for each result: NEEDED_... */
+    uint32_t *positions;   /* of the RESULT instructions */
 } TraceRegion;
 
 enum { NEEDED_STATE = 1, NEEDED_RESULT = 2, NEEDED_STORED = 4 };
 
-/** What a region is made of; lists are borrowed, the region takes references. */
+/** What a region is made of; lists are borrowed, the region takes references. All
+ *  bodies have as many outputs. */
 typedef struct RegionSpec {
     RegionKind kind;
     JitBackend backend;
@@ -86,15 +93,15 @@ typedef struct RegionSpec {
     struct {
         const VarId *ids;
         uint32_t count;
-    } parts[PART_COUNT]; /* READS is found by region_make() */
-    const bool *fixed;   /* LOOP: one for each input, or NULL */
+    } parts[PART_COUNT];  /* READS is found by region_make() */
+    const RecordedBody *bodies;
+    uint32_t body_count;
+    const bool *fixed;    /* LOOP: one for each input, or NULL */
+    struct CallInfo *call; /* taken over if the region is made */
 } RegionSpec;
 
 /** Make a region; its variable, owned by the caller, 0 on errors. It is not queued. */
 VarId region_make(ThreadState *ts, const RegionSpec *spec);
-/** Complete a region of kind CALL, which has as many results and whose effects and
- *  outputs are those of all callables; 'call' is taken over. */
-void region_set_call(VarId region, uint32_t results, struct CallInfo *call);
 /** Result 'which' of a region, of this type. */
 VarId region_result(ThreadState *ts, VarId region, uint32_t which, VarType type);
 /** Is this a region that has to run exactly once? */
@@ -106,13 +113,31 @@ static inline bool region_is_essential(const Var *v)
 {
     return v->op == OP_REGION && v->region->essential;
 }
+/** Is this an atomic operation, an effect that has a value? */
+bool region_is_atomic(const Var *v);
 /** One list of operands. */
 const VarId *region_part(const Var *v, RegionPart part, uint32_t *count);
+/** Effects or outputs of a body. */
+static inline const VarId *region_list(const Var *v, RegionList list)
+{
+    return var_operands(v, &(uint32_t){ 0 }) + list.first;
+}
+/** Output number k of a body. */
+static inline VarId region_output(const Var *v, uint32_t body, uint32_t k)
+{
+    return region_list(v, v->region->bodies[body].outputs)[k];
+}
+/** The operands that are a body: its effects and outputs, before which a loop has its
+ *  condition. */
+RegionList region_body(const Var *v, uint32_t body);
 
 /** A placeholder: STATE, ACTIVE or ARG number 'which' of a body that is recorded.
  *  'like' gives type and size of a STATE (and the entries of a local array). */
 VarId region_placeholder(ThreadState *ts, Op op, uint32_t which, JitBackend backend,
                          VarType type, uint32_t size, VarId like);
+/** Does a body of this scope have it from outside? Literals, arrays and the like belong
+ *  to no body. */
+bool region_is_outside(const Var *v, uint32_t scope);
 /** The region of a STATE, ACTIVE or RESULT; 0 while it is being recorded, or gone. */
 VarId region_of(VarId id);
 
