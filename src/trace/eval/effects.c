@@ -3,42 +3,41 @@
  */
 #include "trace/eval/effects.h"
 
-#include "base/alloc.h"
 #include "base/error.h"
-#include "base/vec.h"
 #include "trace/graph/region.h"
+#include "trace/graph/region_walk.h"
 
 /* ------------------------------------------------------------------- filtering */
 
-/* Count the writes in the list that go to each array and whose results are not held:
- * 'position' of the array. */
-static void count_writes(const VarId *ids, uint32_t count)
+/* Count the writes in the list that go to each array and whose results are not held.
+ * Without memory nothing is counted, so nothing is dropped. */
+static Marks *count_writes(const VarId *ids, uint32_t count)
 {
-    uint32_t stamp = var_new_stamp(), targets;
-    for (uint32_t i = 0; i < count; ++i) {
+    Marks *written = marks_take();
+    uint32_t targets;
+    for (uint32_t i = 0; written && i < count; ++i) {
         const VarId *target = region_targets(ids[i], &targets);
         for (uint32_t k = 0; k < targets; ++k) {
-            Var *array = var_get(target[k]);
-            if (array->stamp != stamp)
-                array->position = 0;
-            array->stamp = stamp;
-            array->position += var_get(ids[i])->refs == 1;
+            uint32_t before =
+                marks_has(written, target[k]) ? marks_get(written, target[k]) : 0;
+            marks_set(written, target[k], before + (var_get(ids[i])->refs == 1));
         }
     }
+    return written;
 }
 
 /* Are the arrays that this effect writes to held by writes of the list only, and does
  * nobody hold the result of one of these (of an atomic, or of a region)? */
-static bool is_unobservable(VarId effect)
+static bool is_unobservable(VarId effect, const Marks *written)
 {
     uint32_t targets;
     const VarId *target = region_targets(effect, &targets);
-    if (!targets || region_is_essential(var_get(effect)))
+    if (!written || !targets || region_is_essential(var_get(effect)))
         return false;
     for (uint32_t k = 0; k < targets; ++k) {
         const Var *array = var_get(target[k]);
         uint32_t pending = var_pending(array);
-        if (array->refs != pending || array->position != pending)
+        if (array->refs != pending || marks_get(written, target[k]) != pending)
             return false;
     }
     return true;
@@ -47,18 +46,19 @@ static bool is_unobservable(VarId effect)
 uint32_t effects_filter(VarId *ids, uint32_t count)
 {
     uint32_t kept = 0;
-    count_writes(ids, count);
+    Marks *written = count_writes(ids, count);
     for (uint32_t i = 0; i < count; ++i) {
-        if (!is_unobservable(ids[i])) {
+        if (!is_unobservable(ids[i], written)) {
             ids[kept++] = ids[i];
             continue;
         }
         uint32_t targets;
         const VarId *target = region_targets(ids[i], &targets);
-        for (uint32_t k = 0; k < targets; ++k)
-            var_get(target[k])->position--; /* stays equal to what is pending */
+        for (uint32_t k = 0; k < targets; ++k) /* stays equal to what is pending */
+            marks_set(written, target[k], marks_get(written, target[k]) - 1);
         var_dec(ids[i]);
     }
+    marks_return(written);
     return kept;
 }
 
@@ -105,45 +105,34 @@ bool effects_foreign_exist(const ThreadState *ts)
 
 /* ------------------------------------------------------------------- searching */
 
-typedef struct Search {
-    uint32_t stamp;
-    VarId *stack;
-    uint32_t count, capacity;
-} Search;
-
-static bool push(Search *s, const VarId *ids, uint32_t count)
+/* The first region that is met and has effects. False: memory is out. */
+static bool find_region(RegionWalk *w, VarId *region)
 {
-    TRY(vec_reserve(&s->stack, &s->capacity, s->count + count, sizeof(VarId)), false);
-    for (uint32_t i = 0; i < count; ++i) {
-        Var *v = ids[i] ? var_get(ids[i]) : NULL;
-        if (!v || v->stamp == s->stamp || v->op == OP_EVALUATED || v->op == OP_LITERAL)
-            continue;
-        v->stamp = s->stamp;
-        v->position = 0;
-        s->stack[s->count++] = ids[i];
-    }
+    WalkEvent event;
+    VarId id;
+    while (!*region && (event = region_walk(w, &id)) >= WALK_MET)
+        if (event == WALK_MET && region_is_effect(var_get(id)))
+            *region = id;
+        else if (event == WALK_MET)
+            TRY(region_walk_operands(w, id), false);
     return true;
 }
 
 bool effects_find_foreign(const VarId *vars, uint32_t var_count, const VarId *effects,
                           uint32_t effect_count, VarId *region)
 {
-    Search s = { .stamp = var_new_stamp() };
+    RegionWalk w;
     *region = 0;
-    bool ok = push(&s, effects, effect_count);
+    TRY(region_walk_begin(&w), false);
+    bool ok = true;
+    for (uint32_t i = 0; i < effect_count; ++i) /* these are not foreign */
+        marks_set(w.marks, effects[i], 0);
     for (uint32_t i = 0; ok && i < effect_count; ++i)
-        var_get(effects[i])->position = 1;
-    ok = ok && push(&s, vars, var_count);
-    while (ok && s.count && !*region) {
-        VarId id = s.stack[--s.count];
-        const Var *v = var_get(id);
-        uint32_t count;
-        const VarId *ids = var_operands(v, &count);
-        if (region_is_effect(v) && !v->position)
-            *region = id;
-        else if (v->op != OP_POINTER) /* of a region, what it has from outside */
-            ok = push(&s, ids, v->op == OP_REGION ? v->region->outside : count);
+        ok = region_walk_operands(&w, effects[i]) && find_region(&w, region);
+    for (uint32_t i = 0; ok && i < var_count; ++i) {
+        region_walk_from(&w, vars[i]);
+        ok = find_region(&w, region);
     }
-    alloc_free(s.stack);
+    region_walk_end(&w);
     return ok;
 }

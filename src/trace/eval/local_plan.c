@@ -19,17 +19,9 @@
 #include "trace/eval/assemble.h"
 #include "trace/graph/local.h"
 #include "trace/graph/region.h"
+#include "trace/graph/region_walk.h"
 
 /* -------------------------------------------------------------- finding uses */
-
-static bool push(LocalPlan *plan, const VarId *ids, uint32_t count)
-{
-    TRY(vec_reserve(&plan->stack, &plan->stack_capacity, plan->stack_count + count,
-                    sizeof(VarId)), false);
-    for (uint32_t i = 0; i < count && ids[i]; ++i)
-        plan->stack[plan->stack_count++] = ids[i];
-    return true;
-}
 
 static bool add_body(LocalPlan *plan, VarId region, bool other)
 {
@@ -66,60 +58,57 @@ static bool add_list(Assembly *b, LocalUse use, const Var *region, RegionList li
     return true;
 }
 
-static bool note_region(Assembly *b, VarId id, const Var *v, uint32_t body)
+static bool note_region(Assembly *b, VarId id, uint32_t body)
 {
     LocalPlan *plan = &b->locals;
+    const Var *v = var_get(id);
     LocalUse use = { .user = id, .body = body, .serial = v->region->serial };
     RegionKind kind = v->region->kind;
     if (kind != REGION_CALL)
         TRY(add_body(plan, id, false), false);
     if (kind == REGION_IF)
         TRY(add_body(plan, id, true), false);
-    TRY(add_list(b, use, v, v->region->parts[PART_INPUTS]), false);
-    TRY(add_list(b, use, v, v->region->parts[PART_READS]), false);
-    return push(plan, v->value.list->ids, v->region->outside);
+    return add_list(b, use, v, v->region->parts[PART_INPUTS]) &&
+           add_list(b, use, v, v->region->parts[PART_READS]);
 }
 
-/* All of one body that can be reached from what is on the stack. */
-static bool walk_body(Assembly *b, uint32_t body, uint32_t scope)
+/* All of one body that can be reached from here. */
+static bool walk_body(Assembly *b, RegionWalk *w, uint32_t body, uint32_t scope)
 {
-    LocalPlan *plan = &b->locals;
-    while (plan->stack_count) {
-        VarId id = plan->stack[--plan->stack_count];
+    WalkEvent event;
+    VarId id;
+    while ((event = region_walk(w, &id)) >= WALK_MET) {
         const Var *v = var_get(id);
-        uint64_t *word = &plan->seen[id / 64], bit = (uint64_t) 1 << id % 64;
-        if (*word & bit || v->op == OP_POINTER || v->scope < scope || !is_needed(b, v))
+        if (event == WALK_LEFT || v->scope < scope || !is_needed(b, v))
             continue;
-        *word |= bit;
-        if (v->op == OP_REGION) {
-            TRY(note_region(b, id, v, body), false);
-            continue;
-        }
-        if (v->op == OP_LOCAL_READ || v->op == OP_LOCAL_WRITE)
-            TRY(add_use(plan, (LocalUse){ .user = id, .version = v->dep[0],
-                                          .body = body, .serial = v->value.literal }),
-                false);
-        uint32_t count;
-        const VarId *ids = var_operands(v, &count);
-        TRY(push(plan, ids, count), false);
+        LocalUse use = { .user = id, .version = v->dep[0], .body = body,
+                         .serial = v->value.literal };
+        bool access = v->op == OP_LOCAL_READ || v->op == OP_LOCAL_WRITE;
+        TRY(!access || add_use(&b->locals, use), false);
+        TRY(v->op != OP_REGION || note_region(b, id, body), false);
+        TRY(region_walk_operands(w, id), false);
     }
-    return true;
+    return event == WALK_DONE;
 }
 
-static bool find_uses(Assembly *b)
+/* Bodies of regions that are met are walked later. */
+static bool find_uses(Assembly *b, RegionWalk *w)
 {
     LocalPlan *plan = &b->locals;
     TRY(add_body(plan, 0, false), false);
-    TRY(push(plan, plan->roots, plan->root_count), false);
-    TRY(walk_body(b, 0, 0), false);
+    for (uint32_t i = 0; i < plan->root_count; ++i) {
+        region_walk_from(w, plan->roots[i]);
+        TRY(walk_body(b, w, 0, 0), false);
+    }
     for (uint32_t i = 1; i < plan->body_count; ++i) {
-        const Var *region = var_get(plan->bodies[i].region);
+        VarId id = plan->bodies[i].region;
+        const Var *region = var_get(id);
         uint32_t side = plan->bodies[i].other;
         RegionList body = region_body(region, side);
-        TRY(push(plan, region_list(region, body), body.count), false);
         LocalUse end = { .body = i, .serial = UINT64_MAX };
         TRY(add_list(b, end, region, region->region->bodies[side].outputs), false);
-        TRY(walk_body(b, i, region->region->scope), false);
+        TRY(region_walk_into(w, id, body.first, body.first + body.count), false);
+        TRY(walk_body(b, w, i, region->region->scope), false);
     }
     return true;
 }
@@ -173,11 +162,12 @@ static bool make_records(LocalPlan *plan)
 static bool make_plan(Assembly *b)
 {
     LocalPlan *plan = &b->locals;
-    uint32_t words = var_table.end / 64 + 1;
-    TRY(vec_reserve(&plan->seen, &plan->seen_capacity, words, sizeof(uint64_t)), false);
-    memset(plan->seen, 0, words * sizeof(uint64_t));
-    plan->use_count = plan->record_count = plan->body_count = plan->stack_count = 0;
-    TRY(find_uses(b), false);
+    RegionWalk w;
+    plan->use_count = plan->record_count = plan->body_count = 0;
+    TRY(region_walk_begin(&w), false);
+    bool ok = find_uses(b, &w);
+    region_walk_end(&w);
+    TRY(ok, false);
     TRY(vec_reserve(&plan->by_user, &plan->by_user_capacity, plan->use_count,
                     sizeof(uint32_t)), false);
     if (plan->use_count)
@@ -582,14 +572,12 @@ bool local_plan_leave(Assembly *b, uint32_t active, uint32_t stamp)
 
 void local_plan_free(LocalPlan *plan)
 {
-    alloc_free(plan->seen);
     alloc_free(plan->uses);
     alloc_free(plan->by_user);
     alloc_free(plan->records);
     alloc_free(plan->bodies);
     alloc_free(plan->claims);
     alloc_free(plan->frames);
-    alloc_free(plan->stack);
     alloc_free(plan->sources);
     memset(plan, 0, sizeof(*plan));
 }

@@ -70,19 +70,17 @@ typedef struct LocalPlan {
     uint32_t root_count;
     bool ready;
     uint64_t bytes; /* of the storage so far */
-    uint64_t *seen; /* a bit for each variable */
     LocalUse *uses;     /* by version, body and serial */
     uint32_t *by_user;  /* positions in uses[] */
     LocalRecord *records;
     LocalBody *bodies;
     LocalClaim *claims;
     LocalFrame *frames; /* open regions */
-    VarId *stack;
     uint32_t *sources; /* of the moves at the end of a body */
-    uint32_t seen_capacity, use_count, use_capacity, by_user_capacity;
+    uint32_t use_count, use_capacity, by_user_capacity;
     uint32_t record_count, record_capacity, body_count, body_capacity;
     uint32_t claim_count, claim_capacity, frame_count, frame_capacity;
-    uint32_t stack_count, stack_capacity, source_capacity;
+    uint32_t source_capacity;
 } LocalPlan;
 
 /** Begin a Program with these roots, which stay the caller's. */

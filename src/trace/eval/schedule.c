@@ -12,10 +12,6 @@
  * A region with side effects is an effect that may write several arrays. It shares none
  * of them with other writes in its group. Its results are stored when it runs, so what
  * needs them joins its group or a later one.
- *
- * While this runs, 'position' of a variable with the current stamp is: of an array that
- * is written, the last effect that does (an index into 'placed'); of an unevaluated
- * variable, the group that it depends on as a Need.
  */
 #include "trace/eval/schedule.h"
 
@@ -25,6 +21,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/graph/region.h"
+#include "trace/graph/region_walk.h"
 
 static Group *add_group(Schedule *s, const Var *like)
 {
@@ -169,11 +166,9 @@ typedef struct Placing {
     Schedule *schedule;
     const VarId *effects;
     Placed *placed;
-    uint32_t stamp;
+    Marks *written;    /* array -> the last effect that writes to it */
+    RegionWalk walk;   /* variable -> the group that it depends on, as a Need */
     bool results_used; /* somebody holds results of atomic operations or regions */
-    VarId *stack;
-    uint32_t *next;    /* operand to look at next, for each entry of the stack */
-    uint32_t stack_capacity, next_capacity;
 } Placing;
 
 /* The latest group that has an atomic operation or a region whose result is needed:
@@ -187,63 +182,43 @@ static Need need_of(const Var *effect, uint32_t group)
 static bool must_join(Need need) { return need & 1; }
 static uint32_t group_of(Need need) { return need / 2 - 1; }
 
-static bool is_leaf(const Var *v)
+/* The latest group that one of the first operands of a variable depends on. */
+static Need latest_need(const Placing *p, VarId id, uint32_t end)
 {
-    return v->op == OP_EVALUATED || v->op == OP_LITERAL;
-}
-
-static bool push(Placing *p, uint32_t depth, VarId id)
-{
-    TRY(vec_reserve(&p->stack, &p->stack_capacity, depth + 1, sizeof(VarId)), false);
-    TRY(vec_reserve(&p->next, &p->next_capacity, depth + 1, sizeof(uint32_t)), false);
-    p->stack[depth] = id;
-    p->next[depth] = 0;
-    Var *v = var_get(id);
-    v->stamp = p->stamp;
-    v->position = 0;
-    return true;
+    uint32_t count;
+    const VarId *ids = var_operands(var_get(id), &count);
+    Need latest = 0;
+    for (uint32_t i = 0; i < end; ++i) {
+        Need need = ids[i] ? marks_get(p->walk.marks, ids[i]) : 0;
+        latest = need > latest ? need : latest;
+    }
+    return latest;
 }
 
 /* The group whose atomic operations or regions this needs. */
 static bool find_needed(Placing *p, VarId id, Need *needed)
 {
     *needed = 0;
-    if (!p->results_used || is_leaf(var_get(id)))
+    if (!p->results_used)
         return true;
-    uint32_t depth = 0;
-    if (var_get(id)->stamp != p->stamp) {
-        TRY(push(p, 0, id), false);
-        depth = 1;
-    }
-    while (depth) {
-        Var *v = var_get(p->stack[depth - 1]);
-        uint32_t count;
-        const VarId *ids = var_operands(v, &count);
-        if (p->next[depth - 1] == count) {
-            depth--;
-            continue;
-        }
-        VarId operand = ids[p->next[depth - 1]];
-        const Var *o = operand ? var_get(operand) : NULL;
-        if (o && !is_leaf(o) && o->stamp != p->stamp) {
-            TRY(push(p, depth, operand), false);
-            depth++; /* and come back to this operand */
-            continue;
-        }
-        if (o && !is_leaf(o) && o->position > v->position)
-            v->position = o->position;
-        p->next[depth - 1]++;
-    }
-    *needed = var_get(id)->position;
-    return true;
+    WalkEvent event;
+    VarId found;
+    region_walk_from(&p->walk, id);
+    while ((event = region_walk(&p->walk, &found)) >= WALK_MET)
+        if (event == WALK_MET)
+            TRY(region_walk_operands(&p->walk, found), false);
+        else
+            marks_set(p->walk.marks, found, latest_need(p, found, p->walk.end));
+    *needed = marks_get(p->walk.marks, id);
+    return event == WALK_DONE;
 }
 
 /* First group that this effect may join without disturbing earlier ones that write to
  * 'target'. */
-static uint32_t earliest(const Placing *p, const Var *effect, const Var *target,
+static uint32_t earliest(const Placing *p, const Var *effect, VarId target,
                          Placed *placed)
 {
-    uint32_t previous = var_position(target, p->stamp);
+    uint32_t previous = marks_get(p->written, target);
     if (effect->op == OP_REGION)
         return previous == UINT32_MAX ? 0 : p->placed[previous].group + 1;
     placed->previous = previous;
@@ -283,22 +258,19 @@ static bool place_effect(Placing *p, uint32_t number)
     *placed = (Placed){ .previous = UINT32_MAX };
     Need need;
     TRY(find_needed(p, id, &need), false);
-    Var *effect = var_get(id);
+    const Var *effect = var_get(id);
     uint32_t targets, from = 0;
     const VarId *target = region_targets(id, &targets);
     for (uint32_t i = 0; i < targets; ++i) {
-        uint32_t first = earliest(p, effect, var_get(target[i]), placed);
+        uint32_t first = earliest(p, effect, target[i], placed);
         from = first > from ? first : from;
     }
     const Group *group = choose_group(p, effect, need, from);
     TRY(group, false);
     placed->group = (uint32_t) (group - p->schedule->groups);
-    for (uint32_t i = 0; i < targets; ++i) {
-        var_get(target[i])->stamp = p->stamp;
-        var_get(target[i])->position = number;
-    }
-    effect->stamp = p->stamp;
-    effect->position = need_of(effect, placed->group);
+    for (uint32_t i = 0; i < targets; ++i)
+        marks_set(p->written, target[i], number);
+    marks_set(p->walk.marks, id, need_of(effect, placed->group));
     return true;
 }
 
@@ -316,9 +288,9 @@ bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
     Placing p = { .schedule = schedule, .effects = effects };
     bool ok = true;
     if (effect_count) {
-        p.stamp = var_new_stamp();
         p.placed = alloc_get(effect_count * sizeof(Placed));
-        ok = p.placed != NULL;
+        p.written = marks_take();
+        ok = region_walk_begin(&p.walk) && p.placed && p.written;
     }
     for (uint32_t i = 0; i < effect_count; ++i) {
         const Var *v = var_get(effects[i]);
@@ -334,8 +306,8 @@ bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
         group->effect_count += ok;
     }
     alloc_free(p.placed);
-    alloc_free(p.stack);
-    alloc_free(p.next);
+    marks_return(p.written);
+    region_walk_end(&p.walk);
     if (!ok) {
         for (uint32_t i = 0; i < schedule->group_count; ++i)
             alloc_free(schedule->groups[i].roots);

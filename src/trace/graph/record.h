@@ -81,8 +81,8 @@ void record_drop_effects(Body *body, uint32_t from);
 bool record_outputs(RecordedBody *out, size_t count, const VarId *ids);
 /** Let go of a body; it may be used anew. */
 void record_release(RecordedBody *body);
-/** Hand effects to what is around a closed body. False: an error, and some may have been
- *  handed over. */
+/** Hand effects to what is around a closed body. False: an error, and some may have
+ *  been handed over. */
 bool record_hand_over(ThreadState *ts, const VarId *effects, uint32_t count);
 
 /** The scope of a pure operation whose operands have scopes up to this one. */

@@ -13,9 +13,9 @@
  * its bodies, each of which is a range of operands (region_body()), then the
  * placeholders:
  *
- *     loop     MASK INPUTS READS            CONDITION EFFECTS OUTPUTS    STATES ACTIVE
- *     if       MASK CONDITION INPUTS READS  EFFECTS OUTPUTS, of each side, STATES ACTIVE
- *     call     MASK CONDITION INPUTS READS  EFFECTS OUTPUTS, of each callable, ...
+ *     loop     MASK INPUTS READS            CONDITION EFFECTS OUTPUTS   STATES ACTIVE
+ *     if       MASK CONDITION INPUTS READS  EFFECTS OUTPUTS (each side) STATES ACTIVE
+ *     call     MASK CONDITION INPUTS READS  EFFECTS OUTPUTS (each one)  STATES ACTIVE
  *
  * That is the order in which a Program needs them. The condition of a call is the
  * number of the target.

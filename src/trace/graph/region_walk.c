@@ -39,7 +39,7 @@ bool region_walk_operands(RegionWalk *w, VarId id)
     return region_walk_into(w, id, 0, count);
 }
 
-/* The next operand that has not been met; 0 if a range has been left, or all of them. */
+/* The next variable that has not been met; 0 if a range has been left, or all. */
 static VarId find_next(RegionWalk *w)
 {
     VarId id = w->root;

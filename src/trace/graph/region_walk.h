@@ -34,7 +34,7 @@ typedef struct WalkRange {
 } WalkRange;
 
 typedef struct RegionWalk {
-    Marks *marks;      /* of all that was met; 0 unless the caller sets something else */
+    Marks *marks;      /* of all that was met: 0 if the caller sets nothing else */
     WalkRange *ranges; /* innermost last */
     uint32_t depth, capacity;
     uint32_t end;      /* of the range that was left */

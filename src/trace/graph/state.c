@@ -17,6 +17,7 @@
 #include "kernel/disk.h"
 #include "trace/graph/hooks.h"
 #include "trace/graph/lvn.h"
+#include "trace/graph/marks.h"
 #include "trace/graph/mask.h"
 #include "trace/graph/record.h"
 
@@ -315,6 +316,7 @@ void state_close_end(bool all)
     if (all) {
         extra_free_all();
         lvn_free();
+        marks_free();
         var_table_free();
     }
     state.closing = false;
