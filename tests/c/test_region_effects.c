@@ -302,6 +302,31 @@ static void test_target_as_state(void **unused)
     }
 }
 
+/* Packets are one access, or several to one array; both are in place. */
+static void packet_step(uint32_t *state)
+{
+    uint32_t values[] = { u32(1), jit_var_inc_ref(state[0]) };
+    advance(&shared_array, jit_var_scatter_packet(2, shared_array, values, state[0],
+                                                  ALWAYS, ReduceOpAdd, ReduceModeAuto));
+    DROP(values[0], values[1]);
+    add_u32(&state[0], 1);
+}
+
+static void test_packet(void **unused)
+{
+    (void) unused;
+    uint32_t limits[] = { 0, 1, 2, 3, 4 };
+    for (int packets = 0; packets < 2; ++packets) {
+        jit_set_flag(JitFlagPacketOps, packets);
+        uint32_t before = shared_array = fill_u32(8, 0);
+        uint32_t state[] = { u32(0), u32_array(5, limits) };
+        run_loop("packet", 2, state, below_limit, packet_step);
+        assert_int_equal(shared_array, before);
+        CHECK_U32(shared_array, 4, 0, 3, 3, 2, 4, 1, 3);
+        DROP(state[0], state[1], shared_array);
+    }
+}
+
 /* Whoever keeps the array keeps it as it was. */
 static void test_shared_target(void **unused)
 {
@@ -473,6 +498,7 @@ static int all(void)
         TEST(test_replaced_table), TEST(test_scatter), TEST(test_evaluated),
         TEST(test_order),
         TEST(test_two_arrays), TEST(test_unobserved), TEST(test_target_as_state),
+        TEST(test_packet),
         TEST(test_shared_target), TEST(test_read_before_write),
         TEST(test_read_after_write), TEST(test_mixed_use), TEST(test_atomic),
         TEST(test_sizes_of_groups), TEST(test_debug),

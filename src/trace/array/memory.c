@@ -449,24 +449,28 @@ VarId memory_scatter(ThreadState *ts, VarId target, VarId value, VarId index,
     return result;
 }
 
-/* Without packets: n scatters, each to the result of the one before. */
+/* Without packets: n scatters, each to the result of the one before. The target is not
+ * held twice, which would make it look shared. */
 static VarId scatter_singly(ThreadState *ts, uint32_t n, VarId target,
                             const VarId *values, VarId index, VarId mask, ReduceOp op,
                             ReduceMode mode)
 {
-    VarId current = 0;
+    VarId current = target;
     for (uint32_t k = 0; k < n; ++k) {
-        VarId position = packet_index(ts, index, n, k);
-        VarId next = position ? memory_scatter(ts, current ? current : target,
-                                               values[k], position, mask, op, mode)
-                              : 0;
-        if (position)
+        VarId position = packet_index(ts, index, n, k), next = 0;
+        if (position) {
+            next = memory_scatter(ts, current, values[k], position, mask, op, mode);
             var_dec(position);
-        if (current)
+        }
+        if (current != target)
             var_dec(current);
         TRY(next, 0);
+        if (next == target)
+            var_dec(next);
         current = next;
     }
+    if (current == target)
+        var_inc(current);
     return current;
 }
 
