@@ -355,7 +355,7 @@ static void test_simplified_states(void **unused)
     uint32_t x = u32_array(3, (uint32_t[]){ 1, 10, 100 }), state[5];
     make_simple(state, x);
     run_loop("simple", 5, state, below_five, simple_step);
-    assert_int_equal(tracings, 2);
+    assert_int_equal(tracings, 1);
     assert_int_equal(state[1], x); /* the same variable, not a result */
     assert_int_equal(jit_var_state(state[2]), VarStateLiteral);
     /* Only index and sum are states; the product stands before the loop. */

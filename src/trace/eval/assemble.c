@@ -2,8 +2,8 @@
  * assemble.c -- see assemble.h
  *
  * A depth-first walk from each root, with a stack of our own, emits operands before
- * their users. A variable that has been emitted carries the walk's stamp and its
- * position in the Program. Arrays in memory and pointers are leaves: they become
+ * their users. Positions are marks of the Program (b->places), so that a callable has
+ * its own. Arrays in memory and pointers are leaves: they become
  * parameter slots.
  */
 #include "trace/eval/assemble.h"
@@ -170,7 +170,7 @@ static uint32_t number_print(Assembly *b, VarId id)
     return number;
 }
 
-static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t stamp)
+static uint32_t emit_operation(Assembly *b, VarId id, const Var *v)
 {
     uint32_t fixed[8], *args = fixed, count;
     const VarId *ids = var_operands(v, &count);
@@ -179,7 +179,7 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t sta
         TRY(args, PROGRAM_NONE);
     }
     for (uint32_t i = 0; i < count; ++i)
-        args[i] = var_position(var_get(ids[i]), stamp);
+        args[i] = assemble_position(b, ids[i]);
     uint32_t aux = v->aux, position;
     if (v->op == OP_STMT) {
         aux = program_add_stmt(b->program, v->value.text);
@@ -204,11 +204,8 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v, uint32_t sta
     return position;
 }
 
-static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
+static uint32_t emit(Assembly *b, VarId id, const Var *v)
 {
-    uint32_t position;
-    if (b->call_count && assemble_call_value(b, id, &position))
-        return position;
     if (b->call_count && assemble_call_captures(b, id))
         return assemble_call_input(b, id);
     switch (v->op) {
@@ -221,7 +218,7 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
         case OP_RESULT: return assemble_region_placeholder(b, id);
         case OP_LOCAL:
         case OP_LOCAL_READ:
-        case OP_LOCAL_WRITE: return local_plan_emit(b, id, stamp);
+        case OP_LOCAL_WRITE: return local_plan_emit(b, id);
         default: break;
     }
     bool due = v->flags & VAR_RUNNING || b->bodies || b->preview;
@@ -240,7 +237,7 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v, uint32_t stamp)
                         sizeof(VarId)), PROGRAM_NONE);
         b->consumed[b->consumed_count++] = id;
     }
-    return emit_operation(b, id, v, stamp);
+    return emit_operation(b, id, v);
 }
 
 /* -------------------------------------------------------------------- walk */
@@ -251,17 +248,18 @@ static inline bool is_leaf(const Var *v)
 }
 
 /* Arithmetic, what nearly all nodes are: all operands are emitted, at most three. The
- * instruction is written in whole words. */
-static inline bool emit_arithmetic(Program *program, Var *v, uint32_t count,
-                                   uint32_t stamp)
+ * instruction is written in whole words. Nothing creates variables here, so all of them
+ * have a place among the marks. */
+static inline bool emit_arithmetic(Program *program, Mark *of, uint32_t stamp,
+                                   VarId id, const Var *v, uint32_t count)
 {
     if (program->inst_count == program->inst_capacity)
         TRY(vec_reserve(&program->insts, &program->inst_capacity,
                         program->inst_count + 1, sizeof(Inst)),
             false);
-    uint64_t a = var_get(v->dep[0])->position;
-    uint64_t b = count > 1 ? var_get(v->dep[1])->position : a;
-    uint64_t c = count > 2 ? var_get(v->dep[2])->position : a;
+    uint64_t a = of[v->dep[0]].value;
+    uint64_t b = count > 1 ? of[v->dep[1]].value : a;
+    uint64_t c = count > 2 ? of[v->dep[2]].value : a;
     const Inst *insts = program->insts;
     uint64_t flags = insts[a].flags & insts[b].flags & insts[c].flags;
     uint64_t head = v->op | (uint64_t) v->type << 8 | flags << 13 |
@@ -272,25 +270,25 @@ static inline bool emit_arithmetic(Program *program, Var *v, uint32_t count,
     memcpy(inst, &head, 8);
     memcpy(inst + 8, &args, 8);
     memcpy(inst + 16, &last, 4);
-    v->stamp = stamp;
-    v->position = program->inst_count++;
+    of[id] = (Mark) { stamp, program->inst_count++ };
     return true;
 }
 
-static bool emit_other(Assembly *b, VarId id, Var *v, uint32_t stamp)
+bool assemble_place(Assembly *b, VarId id, uint32_t position)
 {
-    uint32_t position = emit(b, id, v, stamp);
     TRY(position != PROGRAM_NONE, false);
-    TRY(!b->call_count || assemble_call_hide(b, id), false);
-    v->stamp = stamp;
-    v->position = position;
+    marks_set(b->places, id, position);
     return !b->bodies || assemble_region_note(b, id);
+}
+
+static bool emit_other(Assembly *b, VarId id, const Var *v)
+{
+    return assemble_place(b, id, emit(b, id, v));
 }
 
 bool assemble_leaf(Assembly *b, VarId id)
 {
-    Var *v = var_get(id);
-    return v->stamp == b->stamp || emit_other(b, id, v, b->stamp);
+    return marks_has(b->places, id) || emit_other(b, id, var_get(id));
 }
 
 static bool push(Assembly *b, uint32_t depth, VarId id)
@@ -310,18 +308,20 @@ static bool push(Assembly *b, uint32_t depth, VarId id)
 
 /* Visit operands from number '*next' on and emit leaves on the way. The first one that
  * is neither emitted nor a leaf ends the search and is found. */
-static inline bool find_operand(Assembly *b, const VarId *ids, uint32_t count,
-                                uint32_t *next, uint32_t stamp, VarId *found)
+static inline bool find_operand(Assembly *b, const Mark *of, uint32_t stamp,
+                                const VarId *ids, uint32_t count, uint32_t *next,
+                                VarId *found)
 {
     for (*found = 0; *next < count && ids[*next]; ++*next) {
-        Var *operand = var_get(ids[*next]);
-        if (operand->stamp == stamp)
+        VarId id = ids[*next];
+        if (of[id].stamp == stamp)
             continue;
+        const Var *operand = var_get(id);
         if (!is_leaf(operand)) {
             *found = ids[(*next)++];
             return true;
         }
-        TRY(emit_other(b, ids[*next], operand, stamp), false);
+        TRY(emit_other(b, id, operand), false);
     }
     return true;
 }
@@ -336,15 +336,16 @@ static void set_source(Assembly *b, const Var *v)
 
 static bool walk(Assembly *b, VarId root)
 {
-    if (var_get(root)->stamp == b->stamp)
+    if (marks_has(b->places, root))
         return true;
     uint32_t depth = 0;
     TRY(push(b, depth++, root), false);
     while (depth) {
         Visit *top = &b->stack[depth - 1];
-        Var *v = var_get(top->id);
+        const Var *v = var_get(top->id);
         VarId operand = 0;
-        uint32_t stamp = b->stamp; /* callables have their own */
+        Mark *of = b->places->of; /* callables have their own */
+        uint32_t stamp = b->places->stamp;
         if (b->call_count && assemble_call_captures(b, top->id)) {
             TRY(assemble_leaf(b, top->id), false);
             depth--;
@@ -363,9 +364,9 @@ static bool walk(Assembly *b, VarId root)
         if (v->flags & VAR_WIDE)
             ids = var_operands(v, &count);
         if (v->op != OP_POINTER) /* the array behind it is in memory */
-            TRY(find_operand(b, ids, count, &next, stamp, &operand), false);
+            TRY(find_operand(b, of, stamp, ids, count, &next, &operand), false);
         if (v->op == OP_LOCAL_WRITE && !operand)
-            TRY(local_plan_before(b, top->id, stamp, &operand), false);
+            TRY(local_plan_before(b, top->id, &operand), false);
         if (operand) {
             top->next = next;
             TRY(push(b, depth++, operand), false);
@@ -374,8 +375,9 @@ static bool walk(Assembly *b, VarId root)
         bool arithmetic = op_info[v->op].flags & F_FOLDS;
         if (b->sources)
             set_source(b, v);
-        TRY(arithmetic && !b->sources ? emit_arithmetic(b->program, v, next, stamp)
-                       : emit_other(b, top->id, v, stamp),
+        TRY(arithmetic && !b->sources
+                ? emit_arithmetic(b->program, of, stamp, top->id, v, next)
+                : emit_other(b, top->id, v),
             false);
         if (arithmetic && b->bodies)
             TRY(assemble_region_note(b, top->id), false);
@@ -398,9 +400,9 @@ static bool store(Assembly *b, VarId root)
     b->outputs[n] = root;
     b->output_slots[n] = slot;
     b->output_count++;
-    uint32_t position = v->position;
+    uint32_t position = assemble_position(b, root);
     if (v->op == OP_RESULT)
-        var_get(v->dep[0])->region->needed[v->aux] |= NEEDED_STORED;
+        assemble_region_flags(b, v->dep[0])[v->aux] |= NEEDED_STORED;
     return program_add(b->program, OP_STORE, VarTypeVoid, slot, 1, &position) !=
            PROGRAM_NONE;
 }
@@ -424,7 +426,8 @@ static bool store_results(Assembly *b, VarId root)
         return true;
     const TraceRegion *region = v->region;
     for (uint32_t k = 0; k < region->count; ++k)
-        if (region->results[k] && !(region->needed[k] & NEEDED_STORED) &&
+        if (region->results[k] &&
+            !(assemble_region_flags(b, root)[k] & NEEDED_STORED) &&
             !(var_get(region->results[k])->flags & VAR_LOCAL))
             TRY(walk(b, region->results[k]) && store(b, region->results[k]),
                 false);
@@ -434,23 +437,29 @@ static bool store_results(Assembly *b, VarId root)
 static bool assemble_roots(Assembly *b, const Group *group)
 {
     TRY(assemble_region_mark(b, group), false);
-    b->stamp = var_new_stamp();
+    b->places = marks_take();
+    TRY(b->places, false);
     b->bodies = b->open_count = b->inside_count = 0;
+    b->local_bytes = 0;
     local_plan_reset(&b->locals, group->roots, group->root_count);
     uint32_t values = group->root_count - group->effect_count;
     for (uint32_t i = 0; i < group->root_count; ++i) {
-        TRY(walk(b, group->roots[i]), false);
-        if (b->call_preview)
-            break;
-        TRY(i < values ? store(b, group->roots[i]) : store_results(b, group->roots[i]),
-            false);
+        VarId root = group->roots[i];
+        TRY(walk(b, root), false);
+        TRY(i < values ? store(b, root) : store_results(b, root), false);
     }
     return true;
 }
 
+static void drop_marks(Assembly *b)
+{
+    marks_return(b->places);
+    marks_return(b->needed);
+    b->places = b->needed = NULL;
+}
+
 bool assemble_group(Assembly *b, Program *program, const Group *group)
 {
-    assemble_call_reset(b);
     program_clear(program);
     b->program = b->root = program;
     b->size = group->size;
@@ -459,8 +468,8 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
     mark_effects(group, true);
     bool ok = assemble_roots(b, group);
     mark_effects(group, false);
-    if (!ok)
-        assemble_call_reset(b);
+    assemble_call_reset(b);
+    drop_marks(b);
     if (ok && program->print_count) {
         uint32_t slot = program_add_param(program, PARAM_PRINT, VarTypeVoid);
         ok = add_arg(b, slot, 0); /* the launch fills it in */
@@ -476,14 +485,6 @@ bool assemble_preview(Assembly *b, Program *program, VarId id)
     b->preview = true;
     bool ok = assemble_group(b, program, &group);
     b->preview = false;
-    return ok;
-}
-
-bool assemble_call_preview(Assembly *b, Program *program, struct CallPreview *preview)
-{
-    b->call_preview = preview;
-    bool ok = assemble_preview(b, program, preview->region);
-    b->call_preview = NULL;
     return ok;
 }
 
@@ -530,9 +531,10 @@ void assemble_free(Assembly *b)
     alloc_free(b->print_vars);
     alloc_free(b->consumed);
     alloc_free(b->stack);
+    alloc_free(b->regions);
+    alloc_free(b->flags);
     alloc_free(b->open);
     alloc_free(b->inside);
-    alloc_free(b->work);
     alloc_free(b->words);
     assemble_call_free(b);
     local_plan_free(&b->locals);

@@ -8,6 +8,7 @@
 #include "kernel/launch.h"
 #include "trace/eval/local_plan.h"
 #include "trace/eval/schedule.h"
+#include "trace/graph/marks.h"
 #include "trace/graph/state.h"
 
 /** A variable whose operands are being visited. */
@@ -16,39 +17,29 @@ typedef struct Visit {
     uint32_t next; /* operands before this one have been emitted */
 } Visit;
 
-/** A region that is being emitted. */
-typedef struct OpenRegion {
-    uint32_t inside; /* its body's part of Assembly.inside begins here */
-} OpenRegion;
+/** A region that the group needs. */
+typedef struct NeededRegion {
+    uint32_t flags;  /* place of its NEEDED_... in Assembly.flags: by state, result */
+    uint32_t number; /* in Program.regions */
+    uint32_t phase;  /* marks of structure that have been emitted */
+} NeededRegion;
 
-/** A value that a callable takes from outside. */
-typedef struct CallInput {
-    VarId id;
-    uint32_t position; /* in the Program around the call */
-} CallInput;
-
-/** A position outside of a callable, of a variable that has one inside, too. */
-typedef struct HiddenPosition {
-    VarId id;
-    uint32_t stamp, position;
-} HiddenPosition;
+enum { NEEDED_STATE = 1, NEEDED_RESULT = 2, NEEDED_STORED = 4 };
 
 /** A call whose callables are being emitted (assemble_call.c). */
 typedef struct CallFrame {
     VarId region;
-    uint32_t callable;       /* which one now */
-    Program *outer;          /* the Program around the call, ... */
-    uint32_t outer_stamp;    /* ... of variables that have a position there */
-    uint32_t capture_stamp;  /* of variables that are inputs: 'position' is which */
-    uint32_t inside;         /* Assembly.inside as it was */
-    uint32_t first_input;    /* in Assembly.inputs */
-    uint32_t first_hidden;   /* in Assembly.hidden */
-    LocalPlan locals;        /* of the outer Program */
-    VarId *roots;            /* effects and outputs of this callable */
+    uint32_t callable;    /* which one now */
+    Program *outer;       /* the Program around the call, ... */
+    Marks *outer_places;  /* ... positions in it, ... */
+    LocalPlan outer_locals; /* ... and its arrays */
+    Marks *inputs;        /* numbers of what the callables take from outside */
+    uint32_t first_input; /* in Assembly.inputs */
+    uint32_t inside;      /* Assembly.inside as it was */
+    VarId *roots;         /* effects and outputs of this callable */
     uint32_t root_count, effect_count, next_root, root_capacity;
-    uint32_t *targets;       /* the callables as far as they are complete */
-    VarId *slots;            /* variables behind literals, in a preview */
-    uint32_t target_capacity, slot_capacity;
+    uint32_t *targets;    /* the callables as far as they are complete */
+    uint32_t target_capacity;
 } CallFrame;
 
 /** What a launch of the built Program needs. All arrays are owned and reused;
@@ -79,28 +70,28 @@ typedef struct Assembly {
     uint32_t input_count;
     Visit *stack;             /* of the depth-first walk */
     uint32_t stack_capacity;
-    LocalPlan locals;
+    Marks *places;            /* positions of variables in 'program' */
+    LocalPlan locals;         /* of 'program' */
+    uint64_t local_bytes;     /* of local arrays so far, in all Programs */
     /* Regions (assemble_region.h): */
-    uint32_t stamp;           /* of variables that have a position ... */
-    uint32_t mark_stamp;      /* ... that are needed; 0: no regions exist */
+    Marks *needed;            /* what the group needs; of regions, which of 'regions' it
+                                 is. NULL: no regions exist */
+    NeededRegion *regions;
+    uint8_t *flags;           /* NEEDED_... of states and results */
     bool preview;             /* for reading only: effects need not be due */
     uint32_t bodies;          /* that have begun and not ended */
-    OpenRegion *open;         /* regions that are being visited, innermost last */
+    uint32_t *open;           /* where they begin in 'inside', innermost last */
     VarId *inside;            /* what has been emitted in bodies */
-    VarId *work;              /* of assemble_region_mark(): yet to be looked at */
     uint32_t *words;          /* operands of a mark */
-    uint32_t open_count, open_capacity, inside_count, inside_capacity;
-    uint32_t work_count, work_capacity, word_capacity;
+    uint32_t region_count, region_capacity, flag_count, flag_capacity;
+    uint32_t open_count, open_capacity, inside_count, inside_capacity, word_capacity;
     /* Calls (assemble_call.h): */
     Program *root;            /* 'program' is it, or a callable for the time being */
     CallFrame *calls;         /* innermost last */
-    CallInput *inputs;        /* of these calls */
-    HiddenPosition *hidden;   /* by their callables */
+    VarId *inputs;            /* of these calls */
     Table pointers;           /* array -> 1 + slot */
     Table callables;          /* hash -> 1 + position in root->callables */
-    struct CallPreview *call_preview; /* not NULL: what a preview is for */
     uint32_t call_count, call_capacity, call_input_count, input_capacity;
-    uint32_t hidden_count, hidden_capacity;
 } Assembly;
 
 /** Fill the assembly from a group. False: error recorded, nothing was changed in the
@@ -108,12 +99,16 @@ typedef struct Assembly {
 bool assemble_group(Assembly *assembly, Program *program, const Group *group);
 /** The same for one variable, for reading only. */
 bool assemble_preview(Assembly *assembly, Program *program, VarId id);
-/** The callables of a region of kind CALL as they are, for comparing them. 'program' is
- *  for scratch. */
-bool assemble_call_preview(Assembly *assembly, Program *program,
-                           struct CallPreview *preview);
 /** Emit a variable without operands to be visited, if it has not been. */
 bool assemble_leaf(Assembly *assembly, VarId id);
+/** Position of a variable in the Program that is being built; PROGRAM_NONE if it has
+ *  not been emitted there. */
+static inline uint32_t assemble_position(const Assembly *assembly, VarId id)
+{
+    return marks_get(assembly->places, id);
+}
+/** It is there now, until the body ends that is being emitted, if any. */
+bool assemble_place(Assembly *assembly, VarId id, uint32_t position);
 /** Emit a literal that is no variable; its position or PROGRAM_NONE. */
 uint32_t assemble_constant(Assembly *assembly, VarType type, uint64_t bits);
 /** Hold all that the assembly names, so that the lock can be released: others may

@@ -12,17 +12,23 @@
 
 #include "trace/eval/assemble.h"
 
-/** Find out what the group needs; afterwards needed variables carry b->mark_stamp. Does
- *  nothing as long as there are no regions at all. */
+/** Find out what the group needs: b->needed, NULL as long as there are no regions. */
 bool assemble_region_mark(Assembly *b, const Group *group);
+/** What is needed of a region: NEEDED_... by state and result. */
+uint8_t *assemble_region_flags(const Assembly *b, VarId id);
+/** Is this part of what the group needs? */
+static inline bool assemble_region_needs(const Assembly *b, VarId id)
+{
+    return !b->needed || marks_has(b->needed, id);
+}
 /** A step of the region 'id', of whose operands '*next' have been visited: '*operand'
  *  is what has to be visited before the next step; 0: the region has been emitted. */
 bool assemble_region_step(Assembly *b, VarId id, uint32_t *next, VarId *operand);
-/** For calls: add the RESULTs of a region that has just been added. */
-bool assemble_region_results(Assembly *b, VarId id);
+/** For calls: a region with this number in the Program has just been added. */
+bool assemble_region_added(Assembly *b, VarId id, uint32_t number);
 /** For calls: what has been emitted since b->inside_count was 'from' is gone. */
 void assemble_region_forget(Assembly *b, uint32_t from);
-/** The position of a RESULT, STATE or ACTIVE; PROGRAM_NONE on errors. */
+/** Emit a RESULT, STATE or ACTIVE; its position or PROGRAM_NONE. */
 uint32_t assemble_region_placeholder(Assembly *b, VarId id);
 /** Note that a variable was emitted in a body. */
 bool assemble_region_note(Assembly *b, VarId id);

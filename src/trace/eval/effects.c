@@ -108,12 +108,11 @@ bool effects_foreign_exist(const ThreadState *ts)
 /* The first region that is met and has effects. False: memory is out. */
 static bool find_region(RegionWalk *w, VarId *region)
 {
-    WalkEvent event;
     VarId id;
-    while (!*region && (event = region_walk(w, &id)) >= WALK_MET)
-        if (event == WALK_MET && region_is_effect(var_get(id)))
+    while (!*region && (id = region_walk_next(w)) != 0)
+        if (region_is_effect(var_get(id)))
             *region = id;
-        else if (event == WALK_MET)
+        else
             TRY(region_walk_operands(w, id), false);
     return true;
 }

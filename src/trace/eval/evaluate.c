@@ -468,17 +468,19 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
  * memory yet, each once. */
 static uint32_t filter_scheduled(VarId *ids, uint32_t count)
 {
-    uint32_t kept = 0, stamp = var_new_stamp();
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < count; ++i) {
         Var *v = var_get(ids[i]);
-        if (v->refs == 1 || v->stamp == stamp || v->op == OP_EVALUATED ||
+        if (v->refs == 1 || v->flags & VAR_RUNNING || v->op == OP_EVALUATED ||
             v->op == OP_LITERAL || v->op == OP_UNDEFINED) {
             var_dec(ids[i]);
         } else {
-            v->stamp = stamp;
+            v->flags |= VAR_RUNNING;
             ids[kept++] = ids[i];
         }
     }
+    for (uint32_t i = 0; i < kept; ++i)
+        var_get(ids[i])->flags &= (uint8_t) ~VAR_RUNNING;
     return kept;
 }
 

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/eval/assemble.h"
+#include "trace/eval/assemble_region.h"
 #include "trace/graph/local.h"
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
@@ -39,12 +40,6 @@ static bool add_use(LocalPlan *plan, LocalUse use)
     return true;
 }
 
-/* Has this been, or will it be, emitted? */
-static bool is_needed(const Assembly *b, const Var *v)
-{
-    return !b->mark_stamp || v->stamp == b->mark_stamp || v->stamp == b->stamp;
-}
-
 /* Arrays among these, used by a region or by the end of a body. */
 static bool add_list(Assembly *b, LocalUse use, const Var *region, RegionList list)
 {
@@ -52,7 +47,7 @@ static bool add_list(Assembly *b, LocalUse use, const Var *region, RegionList li
     const VarId *ids = region_list(region, list);
     for (uint32_t i = 0; i < list.count; ++i) {
         use.version = ids[i];
-        if (local_is_array(var_get(ids[i])) && is_needed(b, var_get(ids[i])))
+        if (local_is_array(var_get(ids[i])) && assemble_region_needs(b, ids[i]))
             TRY(add_use(plan, use), false);
     }
     return true;
@@ -75,11 +70,10 @@ static bool note_region(Assembly *b, VarId id, uint32_t body)
 /* All of one body that can be reached from here. */
 static bool walk_body(Assembly *b, RegionWalk *w, uint32_t body, uint32_t scope)
 {
-    WalkEvent event;
     VarId id;
-    while ((event = region_walk(w, &id)) >= WALK_MET) {
+    while ((id = region_walk_next(w)) != 0) {
         const Var *v = var_get(id);
-        if (event == WALK_LEFT || v->scope < scope || !is_needed(b, v))
+        if (v->scope < scope || !assemble_region_needs(b, id))
             continue;
         LocalUse use = { .user = id, .version = v->dep[0], .body = body,
                          .serial = v->value.literal };
@@ -88,7 +82,7 @@ static bool walk_body(Assembly *b, RegionWalk *w, uint32_t body, uint32_t scope)
         TRY(v->op != OP_REGION || note_region(b, id, body), false);
         TRY(region_walk_operands(w, id), false);
     }
-    return event == WALK_DONE;
+    return true;
 }
 
 /* Bodies of regions that are met are walked later. */
@@ -228,9 +222,8 @@ static bool is_owned(const LocalPlan *plan, uint32_t storage)
 
 static uint32_t add_storage(Assembly *b, VarType type, uint32_t entries, uint32_t value)
 {
-    LocalPlan *plan = &b->locals;
-    plan->bytes += (uint64_t) entries * type_info[type].size;
-    if (plan->bytes > LOCAL_MOST_BYTES) {
+    b->local_bytes += (uint64_t) entries * type_info[type].size;
+    if (b->local_bytes > LOCAL_MOST_BYTES) {
         error_set(JIT_ERROR_UNSUPPORTED,
                   "jit_eval(): the local arrays of a kernel, copies included, need "
                   "more than the %d bytes that a lane can have", LOCAL_MOST_BYTES);
@@ -287,11 +280,10 @@ void local_plan_reset(LocalPlan *plan, const VarId *roots, uint32_t count)
     plan->roots = roots;
     plan->root_count = count;
     plan->ready = false;
-    plan->bytes = 0;
     plan->claim_count = plan->frame_count = 0;
 }
 
-bool local_plan_before(Assembly *b, VarId user, uint32_t stamp, VarId *first)
+bool local_plan_before(Assembly *b, VarId user, VarId *first)
 {
     LocalPlan *plan = &b->locals;
     *first = 0;
@@ -306,7 +298,7 @@ bool local_plan_before(Assembly *b, VarId user, uint32_t stamp, VarId *first)
             const LocalUse *other = &plan->uses[record->first];
             if (other->serial >= use->serial)
                 break;
-            if (other->done || var_get(other->user)->stamp == stamp)
+            if (other->done || marks_has(b->places, other->user))
                 continue;
             *first = other->user;
             return true;
@@ -333,7 +325,7 @@ static uint32_t emit_access(Assembly *b, VarId id, const Var *v, uint32_t *args)
     return position == PROGRAM_NONE ? position : args[0];
 }
 
-uint32_t local_plan_emit(Assembly *b, VarId id, uint32_t stamp)
+uint32_t local_plan_emit(Assembly *b, VarId id)
 {
     if (!b->locals.ready)
         TRY(make_plan(b), PROGRAM_NONE);
@@ -341,7 +333,7 @@ uint32_t local_plan_emit(Assembly *b, VarId id, uint32_t stamp)
     uint32_t args[4], count;
     const VarId *ids = var_operands(v, &count);
     for (uint32_t i = 0; i < count; ++i)
-        args[i] = var_position(var_get(ids[i]), stamp);
+        args[i] = assemble_position(b, ids[i]);
     if (v->op == OP_LOCAL)
         return add_storage(b, (VarType) v->type, v->aux, args[0]);
     return emit_access(b, id, v, args);
@@ -367,32 +359,26 @@ static LocalUse *find_use(const LocalPlan *plan, VarId region, VarId version)
     return NULL;
 }
 
-static void set_position(VarId id, uint32_t position, uint32_t stamp)
-{
-    Var *v = var_get(id);
-    v->stamp = stamp;
-    v->position = position;
-}
-
 /* Storage for the states of a loop. */
-static bool claim_states(Assembly *b, VarId region, uint32_t stamp)
+static bool claim_states(Assembly *b, VarId region)
 {
     const Var *v = var_get(region);
     uint32_t count;
     const VarId *states = region_part(v, PART_STATES, &count);
     const VarId *inputs = region_part(v, PART_INPUTS, &count);
+    const uint8_t *flags = assemble_region_flags(b, region);
     for (uint32_t i = 0; i < count; ++i) {
         const Var *input = var_get(inputs[i]);
-        if (!local_is_array(input) || !(v->region->needed[i] & NEEDED_STATE))
+        if (!local_is_array(input) || !(flags[i] & NEEDED_STATE))
             continue;
-        uint32_t storage = input->position;
+        uint32_t storage = assemble_position(b, inputs[i]);
         if (!v->region->fixed[i]) {
             storage = take_storage(b, inputs[i], storage,
                                    find_use(&b->locals, region, inputs[i]));
             TRY(storage != PROGRAM_NONE, false);
             TRY(add_claim(&b->locals, (LocalClaim){ storage, i, 0, 0 }), false);
         }
-        set_position(states[i], storage, stamp);
+        marks_set(b->places, states[i], storage);
     }
     return true;
 }
@@ -425,9 +411,10 @@ static bool claim_outputs(Assembly *b, VarId region)
     uint32_t scope = v->region->scope;
     const VarId *outputs = region_list(v, v->region->bodies[0].outputs);
     const VarId *others = region_list(v, v->region->bodies[1].outputs);
+    const uint8_t *flags = assemble_region_flags(b, region);
     for (uint32_t i = 0; i < v->region->count; ++i) {
         const Var *output = var_get(outputs[i]);
-        if (!local_is_array(output) || !(v->region->needed[i] & NEEDED_RESULT))
+        if (!local_is_array(output) || !(flags[i] & NEEDED_RESULT))
             continue;
         VarId origin = origin_of(outputs[i], scope);
         LocalUse *use = origin && origin == origin_of(others[i], scope)
@@ -436,9 +423,10 @@ static bool claim_outputs(Assembly *b, VarId region)
         LocalClaim claim = { .result = i };
         if (use) {
             claim.version = origin;
-            claim.position = var_get(origin)->position;
+            claim.position = assemble_position(b, origin);
             claim.storage = take_storage(b, origin, claim.position, use);
-            var_get(origin)->position = claim.storage;
+            TRY(claim.storage != PROGRAM_NONE, false);
+            marks_set(b->places, origin, claim.storage);
         } else {
             VarType type = (VarType) output->type;
             uint32_t zero = assemble_constant(b, type, 0);
@@ -460,7 +448,7 @@ static bool gives_arrays(VarId region)
     return false;
 }
 
-bool local_plan_enter(Assembly *b, VarId region, uint32_t stamp)
+bool local_plan_enter(Assembly *b, VarId region)
 {
     LocalPlan *plan = &b->locals;
     const TraceRegion *r = var_get(region)->region;
@@ -468,7 +456,7 @@ bool local_plan_enter(Assembly *b, VarId region, uint32_t stamp)
     if (r->kind == REGION_IF && !plan->ready && gives_arrays(region))
         TRY(make_plan(b), false);
     if (plan->ready)
-        TRY(r->kind == REGION_LOOP ? claim_states(b, region, stamp)
+        TRY(r->kind == REGION_LOOP ? claim_states(b, region)
                                    : claim_outputs(b, region), false);
     TRY(vec_reserve(&plan->frames, &plan->frame_capacity, plan->frame_count + 1,
                     sizeof(LocalFrame)), false);
@@ -478,19 +466,19 @@ bool local_plan_enter(Assembly *b, VarId region, uint32_t stamp)
 }
 
 /* Where the output that belongs to a claim is, UINT32_MAX if it was not emitted. */
-static uint32_t output_position(const LocalFrame *frame, const LocalClaim *claim,
-                                uint32_t stamp)
+static uint32_t output_position(const Assembly *b, const LocalFrame *frame,
+                                const LocalClaim *claim)
 {
     VarId output = region_output(var_get(frame->region), frame->other, claim->result);
-    return var_position(var_get(output), stamp);
+    return assemble_position(b, output);
 }
 
-bool local_plan_moves(const Assembly *b, uint32_t stamp)
+bool local_plan_moves(const Assembly *b)
 {
     const LocalPlan *plan = &b->locals;
     const LocalFrame *frame = &plan->frames[plan->frame_count - 1];
     for (uint32_t i = frame->first_claim; i < plan->claim_count; ++i) {
-        uint32_t from = output_position(frame, &plan->claims[i], stamp);
+        uint32_t from = output_position(b, frame, &plan->claims[i]);
         if (from != UINT32_MAX && from != plan->claims[i].storage)
             return true;
     }
@@ -498,11 +486,12 @@ bool local_plan_moves(const Assembly *b, uint32_t stamp)
 }
 
 /* Is this storage about to get the content of another one? */
-static bool is_overwritten(const LocalPlan *plan, const LocalFrame *frame,
-                           uint32_t storage, uint32_t stamp)
+static bool is_overwritten(const Assembly *b, const LocalFrame *frame,
+                           uint32_t storage)
 {
+    const LocalPlan *plan = &b->locals;
     for (uint32_t i = frame->first_claim; i < plan->claim_count; ++i) {
-        uint32_t from = output_position(frame, &plan->claims[i], stamp);
+        uint32_t from = output_position(b, frame, &plan->claims[i]);
         if (plan->claims[i].storage == storage && from != UINT32_MAX && from != storage)
             return true;
     }
@@ -511,7 +500,7 @@ static bool is_overwritten(const LocalPlan *plan, const LocalFrame *frame,
 
 /* Put all outputs of the side that ends into their places, at once: what is overwritten
  * by one of the moves and needed by another one is moved aside first. */
-static bool settle(Assembly *b, uint32_t active, uint32_t stamp)
+bool local_plan_settle(Assembly *b, uint32_t active)
 {
     LocalPlan *plan = &b->locals;
     const LocalFrame frame = plan->frames[plan->frame_count - 1];
@@ -520,10 +509,10 @@ static bool settle(Assembly *b, uint32_t active, uint32_t stamp)
         false);
     for (uint32_t i = 0; i < count; ++i) {
         const LocalClaim *claim = &plan->claims[frame.first_claim + i];
-        uint32_t from = output_position(&frame, claim, stamp);
+        uint32_t from = output_position(b, &frame, claim);
         if (from == UINT32_MAX)
             from = claim->storage;
-        if (from != claim->storage && is_overwritten(plan, &frame, from, stamp)) {
+        if (from != claim->storage && is_overwritten(b, &frame, from)) {
             from = add_copy(b, from);
             TRY(from != PROGRAM_NONE, false);
         }
@@ -537,27 +526,24 @@ static bool settle(Assembly *b, uint32_t active, uint32_t stamp)
     return true;
 }
 
-bool local_plan_else(Assembly *b, uint32_t active, uint32_t stamp)
+void local_plan_else(Assembly *b)
 {
-    LocalPlan *plan = &b->locals;
-    TRY(settle(b, active, stamp), false);
-    LocalFrame *frame = &plan->frames[plan->frame_count - 1];
+    LocalFrame *frame = &b->locals.frames[b->locals.frame_count - 1];
     frame->other = true;
     frame->begin = b->program->inst_count;
-    return true;
 }
 
-bool local_plan_leave(Assembly *b, uint32_t active, uint32_t stamp)
+bool local_plan_leave(Assembly *b)
 {
     LocalPlan *plan = &b->locals;
-    TRY(settle(b, active, stamp), false);
     const LocalFrame frame = plan->frames[--plan->frame_count];
     const TraceRegion *region = var_get(frame.region)->region;
     while (plan->claim_count > frame.first_claim) {
         LocalClaim claim = plan->claims[--plan->claim_count];
+        VarId result = region->results[claim.result];
         if (claim.version)
-            var_get(claim.version)->position = claim.position;
-        region->positions[claim.result] = claim.storage;
+            marks_set(b->places, claim.version, claim.position);
+        TRY(!result || assemble_place(b, result, claim.storage), false);
     }
     if (!plan->ready)
         return true;

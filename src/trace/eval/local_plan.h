@@ -17,7 +17,7 @@
  * that are exchanged), LOCAL_MOVEs at the end of the body put it there.
  *
  * The plan counts uses by body. It is made when the first array of a Program is
- * emitted, so other Programs pay nothing. 'position' of a version that was emitted is
+ * emitted, so other Programs pay nothing. The position of a version that was emitted is
  * that of the storage.
  */
 #ifndef TRACE_EVAL_LOCAL_PLAN_H
@@ -69,7 +69,6 @@ typedef struct LocalPlan {
     const VarId *roots; /* borrowed */
     uint32_t root_count;
     bool ready;
-    uint64_t bytes; /* of the storage so far */
     LocalUse *uses;     /* by version, body and serial */
     uint32_t *by_user;  /* positions in uses[] */
     LocalRecord *records;
@@ -87,20 +86,24 @@ typedef struct LocalPlan {
 void local_plan_reset(LocalPlan *plan, const VarId *roots, uint32_t count);
 /** What has to be emitted before this write or region, whose operands have been:
  *  '*first' is 0 if there is nothing (more). */
-bool local_plan_before(struct Assembly *b, VarId user, uint32_t stamp, VarId *first);
+bool local_plan_before(struct Assembly *b, VarId user, VarId *first);
 /** Emit a LOCAL, LOCAL_READ or LOCAL_WRITE whose operands have been. Its position or
  *  PROGRAM_NONE. */
-uint32_t local_plan_emit(struct Assembly *b, VarId id, uint32_t stamp);
+uint32_t local_plan_emit(struct Assembly *b, VarId id);
 
-/** To be called for every loop and conditional, directly before its REGION, ELSE and
- *  END are added. 'active' is the position of the ACTIVE of the body that ends; it need
- *  not exist unless local_plan_moves() says so. They give STATEs and RESULTs that are
- *  arrays their positions. */
-bool local_plan_enter(struct Assembly *b, VarId region, uint32_t stamp);
-bool local_plan_else(struct Assembly *b, uint32_t active, uint32_t stamp);
-bool local_plan_leave(struct Assembly *b, uint32_t active, uint32_t stamp);
+/** For every loop and conditional: directly before its REGION is added. Gives STATEs
+ *  that are arrays their positions. */
+bool local_plan_enter(struct Assembly *b, VarId region);
+/** Directly before its ELSE and its END are. 'active' is the position of the ACTIVE of
+ *  the body that ends; it need not exist unless local_plan_moves() says so. */
+bool local_plan_settle(struct Assembly *b, uint32_t active);
 /** Does the body that ends have to move arrays to their places? */
-bool local_plan_moves(const struct Assembly *b, uint32_t stamp);
+bool local_plan_moves(const struct Assembly *b);
+/** The false side begins. */
+void local_plan_else(struct Assembly *b);
+/** The bodies are complete, and what was emitted in them has no position any more.
+ *  Gives RESULTs that are arrays theirs. */
+bool local_plan_leave(struct Assembly *b);
 
 void local_plan_free(LocalPlan *plan);
 

@@ -50,6 +50,9 @@ VarId call_placeholder(ThreadState *ts, const Call *call, Op op, uint32_t which,
 bool call_append_id(CallList *list, VarId id, bool new_reference);
 /** Drop what a list holds. */
 void call_drop_list(CallList *list);
+/** Put the only entries of arrays into a table of words (call_end.c). */
+bool call_fill_table(ThreadState *ts, VarId table, const VarId *arrays,
+                     const uint32_t *words, uint32_t count);
 /* Local arrays that cross (call_local.c). */
 /** A version of a local array as an input: what stands for it (a new reference). */
 VarId call_local_input(ThreadState *ts, Call *call, VarId array);

@@ -17,11 +17,11 @@
 #include "base/error.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
-#include "trace/eval/call_merge.h"
 #include "trace/eval/work.h"
+#include "trace/flow/call_merge.h"
+#include "trace/flow/region_replay.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
-#include "trace/graph/region.h"
 
 static void drop(VarId id)
 {
@@ -38,7 +38,8 @@ typedef struct Ending {
     uint32_t size;     /* lanes */
     VarId number;      /* of the group + 1, 0 = none; owned */
     VarId offset;      /* of an instance's values, 0 if there are none; owned */
-    VarId data;        /* pointer to the table of values; owned */
+    VarId table, data; /* table of values, pointer to it; owned */
+    VarId given_offset; /* what stands for the offset in callables */
     VarId valid;       /* lanes that call anything, made when needed; owned */
     VarId *results;
     uint32_t kept;     /* results that need a region */
@@ -122,78 +123,7 @@ static bool check_reads(const Call *call, VarId region)
     return true;
 }
 
-/* ------------------------------------------------------------------- merging */
-
-/* A region of kind CALL with these bodies. */
-static VarId make_region(Ending *e, const VarId *condition, uint32_t condition_count,
-                         const RecordedBody *bodies, uint32_t count, CallInfo *info)
-{
-    const Call *call = e->call;
-    RegionSpec spec = {
-        .kind = REGION_CALL, .backend = call->body.backend, .name = call->name,
-        .size = e->size, .scope = call->scope, .bodies = bodies, .body_count = count,
-        .call = info,
-        .parts = { [PART_MASK] = { &call->mask, 1 },
-                   [PART_CONDITION] = { condition, condition_count },
-                   [PART_INPUTS] = { call->inputs.ids, call->inputs.count },
-                   [PART_STATES] = { call->states.ids, call->states.count },
-                   [PART_ACTIVE] = { &call->active, 1 } }
-    };
-    return region_make(e->ts, &spec);
-}
-
-static void free_preview(struct CallPreview *preview, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; ++i) {
-        if (preview->programs)
-            program_free(preview->programs[i]);
-        if (preview->slots)
-            alloc_free(preview->slots[i]);
-    }
-    alloc_free(preview->programs);
-    alloc_free(preview->slots);
-}
-
-/* Build all callables, as if this were the call, and compare them. */
-static bool preview_region(Ending *e, VarId region)
-{
-    uint32_t count = e->call->count;
-    TRY(check_reads(e->call, region), false);
-    struct CallPreview preview = {
-        .region = region, .scope = e->call->scope,
-        .programs = alloc_zero(count, sizeof(Program *)),
-        .slots = alloc_zero(count, sizeof(VarId *))
-    };
-    Assembly *assembly = alloc_zero(1, sizeof(Assembly));
-    Program *scratch = alloc_zero(1, sizeof(Program));
-    bool ok = preview.programs && preview.slots && assembly && scratch &&
-              assemble_call_preview(assembly, scratch, &preview) &&
-              call_merge_groups(&preview, &e->groups);
-    if (assembly)
-        assemble_free(assembly);
-    alloc_free(assembly);
-    program_free(scratch);
-    free_preview(&preview, count);
-    return ok;
-}
-
-static bool find_groups(Ending *e)
-{
-    const Call *call = e->call;
-    if (call->count == 1 || !state_flag(e->ts, JitFlagMergeFunctions))
-        return call_merge_none(call->count, &e->groups);
-    CallInfo *info = alloc_zero(1, sizeof(CallInfo));
-    TRY(info, false);
-    /* Any UInt32 does for the number. */
-    VarId region = make_region(e, &e->targets->self, 1, call->callables, call->count,
-                               info);
-    if (!region)
-        call_info_free(info);
-    TRY(region, false);
-    bool ok = preview_region(e, region);
-    var_dec(region); /* it names the placeholders, so it has to go before the next */
-    return ok;
-}
+/* ------------------------------------------------------------------ instances */
 
 /* Callables that no instance has are as if they had never been. */
 static bool drop_unused(Call *call, const CallTargets *targets, uint32_t **numbers)
@@ -217,14 +147,13 @@ static bool drop_unused(Call *call, const CallTargets *targets, uint32_t **numbe
 
 /* -------------------------------------------------------------------- tables */
 
-static bool copy_arrays(Ending *e, VarId table)
+bool call_fill_table(ThreadState *ts, VarId table, const VarId *arrays,
+                     const uint32_t *words, uint32_t count)
 {
-    const CallGroups *g = &e->groups;
-    for (uint32_t i = 0; i < g->copy_count; ++i) {
-        const Var *from = var_get(g->copies[i].var);
-        TRY(work_copy(e->ts, from->value.buffer, 0, var_get(table)->value.buffer,
-                      (size_t) g->copies[i].word * sizeof(uint32_t),
-                      type_info[from->type].size),
+    for (uint32_t i = 0; i < count; ++i) {
+        const Var *from = var_get(arrays[i]);
+        TRY(work_copy(ts, from->value.buffer, 0, var_get(table)->value.buffer,
+                      (size_t) words[i] * sizeof(uint32_t), type_info[from->type].size),
             false);
     }
     return true;
@@ -236,12 +165,12 @@ static bool make_data(Ending *e)
     const CallGroups *g = &e->groups;
     if (!g->words)
         return true;
-    VarId table = array_mem_copy(e->ts, e->call->body.backend, VarTypeUInt32, g->table,
-                                 g->words);
-    TRY(table, false);
-    if (copy_arrays(e, table))
-        e->data = memory_pointer(e->ts, table, false);
-    var_dec(table);
+    e->table = array_mem_copy(e->ts, e->call->body.backend, VarTypeUInt32, g->table,
+                              g->words);
+    TRY(e->table, false);
+    TRY(call_fill_table(e->ts, e->table, g->copies, g->copy_words, g->copy_count),
+        false);
+    e->data = memory_pointer(e->ts, e->table, false);
     return e->data != 0;
 }
 
@@ -382,80 +311,169 @@ static bool make_zero_results(Ending *e)
     return true;
 }
 
-/* -------------------------------------------------------------------- regions */
+/* --------------------------------------------------- values that are looked up */
 
-/* One callable of each group, without the outputs that leave the call. The references
- * are those of the call. */
-static RecordedBody *list_groups(const Ending *e)
+/* Word number k of the values of an instance; takes the offset. */
+static VarId read_word(Ending *e, VarId offset, uint32_t k)
 {
-    const Call *call = e->call;
-    RecordedBody *bodies = alloc_zero(e->groups.count, sizeof(RecordedBody));
-    TRY(bodies, NULL);
-    for (uint32_t g = 0; g < e->groups.count; ++g) {
-        RecordedBody *body = &bodies[g];
-        *body = call->callables[e->groups.leader[g]];
-        body->output_count = 0;
-        body->outputs = alloc_get((e->kept + 1) * sizeof(VarId));
-        for (uint32_t k = 0; body->outputs && k < call->output_count; ++k)
-            if (!e->results[k])
-                body->outputs[body->output_count++] =
-                    call->callables[e->groups.leader[g]].outputs[k];
+    ThreadState *ts = e->ts;
+    JitBackend backend = e->call->body.backend;
+    VarId place = node_literal(ts, backend, VarTypeUInt32, k, 1), result = 0;
+    VarId always = node_literal(ts, backend, VarTypeBool, 1, 1);
+    VarId index = place ? arith_binary(ts, OP_ADD, offset, place) : 0;
+    if (index && always) {
+        Var v = { .op = OP_GATHER, .type = VarTypeUInt32, .backend = (uint8_t) backend,
+                  .size = var_get(index)->size, .dep = { e->data, index, always } };
+        result = node_new(ts, &v);
     }
-    return bodies;
+    drop(place);
+    drop(always);
+    drop(index);
+    return result;
 }
 
-static void free_groups(const Ending *e, RecordedBody *bodies)
+/* Two words as one of 64 bits; takes both. */
+static VarId join_words(Ending *e, VarId low, VarId high)
 {
-    for (uint32_t g = 0; bodies && g < e->groups.count; ++g)
-        alloc_free(bodies[g].outputs);
-    alloc_free(bodies);
+    ThreadState *ts = e->ts;
+    VarId count = node_literal(ts, e->call->body.backend, VarTypeUInt64, 32, 1);
+    VarId wide = low ? arith_cast(ts, low, VarTypeUInt64, false) : 0, result = 0;
+    VarId upper = high ? arith_cast(ts, high, VarTypeUInt64, false) : 0;
+    VarId moved = upper && count ? arith_binary(ts, OP_SHL, upper, count) : 0;
+    if (wide && moved)
+        result = arith_binary(ts, OP_OR, moved, wide);
+    drop(count);
+    drop(wide);
+    drop(upper);
+    drop(moved);
+    drop(low);
+    drop(high);
+    return result;
 }
 
-static bool groups_complete(const Ending *e, const RecordedBody *bodies)
+/* A value of this type. */
+static VarId read_value(Ending *e, VarId offset, VarType type, uint32_t word)
 {
-    for (uint32_t g = 0; bodies && g < e->groups.count; ++g)
-        TRY(bodies[g].outputs, false);
-    return bodies != NULL;
-}
-
-/* The values of instances, as what the region has of them. */
-static bool add_values(Ending *e, CallInfo *info)
-{
-    Call *call = e->call;
-    if (!e->groups.slot_count)
-        return true;
-    info->offset_state = call->states.count;
-    VarId placeholder = call_placeholder(e->ts, call, OP_STATE, info->offset_state,
-                                   VarTypeUInt32, 1);
-    TRY(placeholder, false);
-    if (!call_append_id(&call->states, placeholder, false)) {
-        var_dec(placeholder);
-        return false;
+    ThreadState *ts = e->ts;
+    VarId bits = read_word(e, offset, word), result;
+    if (type_info[type].size == 8)
+        bits = join_words(e, bits, read_word(e, offset, word + 1));
+    if (bits && type_info[type].size < 4) { /* masks have no bits */
+        VarType same = type == VarTypeBool ? type : type_bits(type);
+        VarId narrow = arith_cast(ts, bits, same, false);
+        drop(bits);
+        bits = narrow;
     }
-    TRY(call_append_id(&call->inputs, e->offset, true), false);
-    info->slots = e->groups.slots;
-    info->slot_count = e->groups.slot_count;
-    e->groups.slots = NULL;
+    TRY(bits, 0);
+    result = arith_cast(ts, bits, type, true);
+    drop(bits);
+    return result;
+}
+
+/* Values that differ in the callables of a group are looked up by the first one. */
+static bool set_values(Ending *e, const CallGroup *group, RegionReplay *r)
+{
+    for (uint32_t i = 0; i < group->slot_count; ++i) {
+        CallSlot slot = e->groups.slots[group->first_slot + i];
+        VarType type = (VarType) var_get(slot.var)->type;
+        VarId value = read_value(e, e->given_offset, type, slot.word);
+        bool ok = value && region_replay_set(r, slot.var, value);
+        drop(value);
+        TRY(ok, false);
+    }
     return true;
 }
 
-static VarId make_call(Ending *e, const RecordedBody *bodies)
+static bool look_up_values(Ending *e, const CallGroup *group)
 {
-    VarId condition[] = { e->number, e->data };
-    CallInfo *info = alloc_zero(1, sizeof(CallInfo));
-    VarId region = 0;
-    if (info && add_values(e, info))
-        region = make_region(e, condition, e->data ? 2 : 1, bodies, e->groups.count,
-                             info);
-    if (!region)
-        call_info_free(info);
+    Call *call = e->call;
+    RecordedBody *before = &call->callables[group->leader], now = { 0 };
+    RegionReplay r;
+    TRY(record_open(e->ts, &call->body, BODY_CALLABLE, call->body.backend, 0), false);
+    /* The placeholders stay, those in the callable do not. */
+    bool ok = region_replay_begin(&r, e->ts, call->scope + 1);
+    if (ok) {
+        ok = set_values(e, group, &r) && region_replay_recorded(&r, before, &now);
+        region_replay_end(&r);
+    }
+    ok = record_close_into(e->ts, &call->body, &now, "jit_var_call()") && ok;
+    record_release(ok ? before : &now);
+    if (ok)
+        *before = now;
+    return ok;
+}
+
+static bool look_up_all(Ending *e)
+{
+    if (!e->offset)
+        return true;
+    e->given_offset = call_add_input(e->ts, e->call, e->offset);
+    TRY(e->given_offset, false);
+    for (uint32_t g = 0; g < e->groups.count; ++g)
+        TRY(!e->groups.group[g].slot_count || look_up_values(e, &e->groups.group[g]),
+            false);
+    return true;
+}
+
+/* -------------------------------------------------------------------- regions */
+
+/* One callable of each group, without the outputs that leave the call. */
+static bool keep_groups(Ending *e)
+{
+    Call *call = e->call;
+    uint32_t kept = 0;
+    bool effects = false;
+    for (uint32_t c = 0; c < call->count; ++c) {
+        RecordedBody *body = &call->callables[c];
+        if (e->groups.group[e->groups.group_of[c]].leader != c) {
+            record_release(body);
+            continue;
+        }
+        uint32_t outputs = 0;
+        for (uint32_t k = 0; k < body->output_count; ++k)
+            if (e->results[k])
+                var_dec(body->outputs[k]);
+            else
+                body->outputs[outputs++] = body->outputs[k];
+        body->output_count = outputs;
+        effects |= body->effect_count != 0;
+        call->callables[kept++] = *body;
+    }
+    call->count = kept;
+    return effects;
+}
+
+static VarId make_call(Ending *e)
+{
+    const Call *call = e->call;
+    const CallGroups *g = &e->groups;
+    uint32_t count = e->table ? 1 + g->copy_count : 0;
+    VarId *sources = alloc_get((g->copy_count + 1) * sizeof(VarId));
+    TRY(sources, 0);
+    sources[0] = e->table;
+    if (g->copy_count)
+        memcpy(sources + 1, g->copies, g->copy_count * sizeof(VarId));
+    RegionSpec spec = {
+        .kind = REGION_CALL, .backend = call->body.backend, .name = call->name,
+        .size = e->size, .scope = call->scope, .bodies = call->callables,
+        .body_count = call->count, .words = g->copy_words,
+        .parts = { [PART_MASK] = { &call->mask, 1 },
+                   [PART_CONDITION] = { &e->number, 1 },
+                   [PART_INPUTS] = { call->inputs.ids, call->inputs.count },
+                   [PART_STATES] = { call->states.ids, call->states.count },
+                   [PART_ACTIVE] = { &call->active, 1 },
+                   [PART_SOURCES] = { sources, count } }
+    };
+    VarId region = region_make(e->ts, &spec);
+    alloc_free(sources);
     return region;
 }
 
 /* One callable, no values: a conditional. */
-static VarId make_direct(Ending *e, const RecordedBody *callable)
+static VarId make_direct(Ending *e)
 {
     Call *call = e->call;
+    const RecordedBody *callable = &call->callables[0];
     CallList zeros = { 0 };
     bool ok = make_valid(e);
     for (uint32_t k = 0; ok && k < callable->output_count; ++k) {
@@ -484,23 +502,17 @@ static VarId make_direct(Ending *e, const RecordedBody *callable)
 static bool add_region(Ending *e)
 {
     const Call *call = e->call;
-    bool direct = e->groups.count == 1 && !e->groups.slot_count, effects = false;
-    for (uint32_t g = 0; g < e->groups.count; ++g)
-        effects |= call->callables[e->groups.leader[g]].effect_count != 0;
+    bool effects = keep_groups(e);
     if (!e->kept && !effects)
         return true;
-    RecordedBody *bodies = list_groups(e);
-    VarId region = 0;
-    if (groups_complete(e, bodies))
-        region = direct ? make_direct(e, bodies) : make_call(e, bodies);
-    free_groups(e, bodies);
+    VarId region = call->count == 1 && !e->offset ? make_direct(e) : make_call(e);
     TRY(region, false);
     bool ok = check_reads(call, region);
     uint32_t number = 0;
     for (uint32_t k = 0; ok && k < call->output_count; ++k) {
         if (e->results[k])
             continue;
-        VarType type = (VarType) var_get(call->callables[0].outputs[k])->type;
+        VarType type = (VarType) var_get(call->callables[0].outputs[number])->type;
         e->results[k] = region_result(e->ts, region, number++, type);
         ok = e->results[k] != 0;
     }
@@ -514,13 +526,16 @@ static bool add_region(Ending *e)
 
 static bool make_results(Ending *e)
 {
-    TRY(check_self(e) && check_targets(e->call, e->targets) && find_size(e), false);
-    uint32_t *numbers = NULL;
-    bool ok = true;
+    const Call *call = e->call;
+    TRY(check_self(e) && check_targets(call, e->targets) && find_size(e), false);
     if (!e->targets->count)
-        return e->call->count ? make_zero_results(e) : true;
-    ok = drop_unused(e->call, e->targets, &numbers) && find_groups(e) &&
-         make_numbers(e, numbers) && make_common_results(e) && add_region(e);
+        return call->count ? make_zero_results(e) : true;
+    uint32_t *numbers = NULL;
+    bool merge = state_flag(e->ts, JitFlagMergeFunctions);
+    bool ok = drop_unused(e->call, e->targets, &numbers) &&
+              call_merge(call, merge && call->count > 1, &e->groups) &&
+              make_numbers(e, numbers) && make_common_results(e) && look_up_all(e) &&
+              add_region(e);
     alloc_free(numbers);
     return ok;
 }
@@ -575,6 +590,7 @@ bool call_end(ThreadState *ts, uint32_t handle, const CallTargets *targets,
     alloc_free(e.results);
     drop(e.number);
     drop(e.offset);
+    drop(e.table);
     drop(e.data);
     drop(e.valid);
     call_merge_free(&e.groups);

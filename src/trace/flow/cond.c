@@ -271,7 +271,8 @@ static VarId make_region(ThreadState *ts, const Cond *cond, const Lists *lists)
         bodies[i] = (RecordedBody){ .effects = cond->side[i].effects,
                                     .effect_count = cond->side[i].effect_count,
                                     .outputs = lists->outputs[i],
-                                    .output_count = lists->count };
+                                    .output_count = lists->count,
+                                    .scope = cond->side[i].scope };
     RegionSpec spec = {
         .kind = REGION_IF, .backend = cond->body.backend, .name = cond->name,
         .size = size, .scope = cond->scope, .bodies = bodies, .body_count = SIDES,

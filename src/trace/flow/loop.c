@@ -9,8 +9,8 @@
  *     anything else                  it is a state of the region
  *
  * States that never change may still be used in the body. They have an alias there (a
- * 'fixed' state of the region), or the body is recorded a second time with the initial
- * values in their place, which lets folding and hoisting see them.
+ * 'fixed' state of the region), or the body is changed to have the initial values in
+ * their place, which lets folding and hoisting see them. The caller traces it once.
  *
  * An array that the body reads or writes by index cannot be a value of one lane: such
  * accesses go to the initial value, and the state has to be one that never changes.
@@ -21,10 +21,12 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/array/memory.h"
+#include "trace/eval/evaluate.h"
 #include "trace/graph/local.h"
 #include "trace/graph/mask.h"
 #include "trace/graph/node.h"
-#include "trace/graph/region.h"
+#include "trace/flow/region_replay.h"
 
 static void drop(VarId *id)
 {
@@ -35,25 +37,19 @@ static void drop(VarId *id)
 
 /* ------------------------------------------------------------------- begin */
 
-/* Let go of what belongs to one recording. */
-static void drop_recording(Loop *loop)
+static void free_loop(Loop *loop)
 {
+    record_drop_effects(&loop->body, 0);
     drop(&loop->active[0]);
     drop(&loop->active[1]);
     drop(&loop->condition);
-    for (uint32_t i = 0; i < loop->count; ++i)
-        drop(&loop->states[i].placeholder);
-    record_drop_effects(&loop->body, 0);
-}
-
-static void free_loop(Loop *loop)
-{
-    drop_recording(loop);
     drop(&loop->mask);
     drop(&loop->kept);
     drop(&loop->lanes);
     drop(&loop->present);
     for (uint32_t i = 0; i < loop->count; ++i) {
+        drop(&loop->states[i].placeholder);
+        drop(&loop->states[i].next);
         drop(&loop->states[i].initial);
         drop(&loop->states[i].full);
     }
@@ -87,13 +83,11 @@ static bool check_initial(VarId id, size_t which, JitBackend backend)
     return true;
 }
 
-/* Placeholders for all states that may change, and for the mask. */
+/* Placeholders for all states, and for the mask. */
 static bool make_placeholders(ThreadState *ts, Loop *loop)
 {
     for (uint32_t i = 0; i < loop->count; ++i) {
         LoopState *s = &loop->states[i];
-        if (s->fixed)
-            continue;
         s->placeholder = region_placeholder(ts, OP_STATE, i, loop->body.backend,
                                             (VarType) s->type, s->size, s->initial);
         TRY(s->placeholder, false);
@@ -153,16 +147,12 @@ static Loop *make_loop(ThreadState *ts, JitBackend backend, const char *name,
 }
 
 /* Hand out what the body is to be recorded with. */
-static void give_states(Loop *loop, VarId *values)
+static void give_states(const Loop *loop, VarId *values)
 {
     for (uint32_t i = 0; i < loop->count; ++i) {
-        const LoopState *s = &loop->states[i];
-        VarId given = s->placeholder ? s->placeholder : s->initial;
-        if (!given) /* the array that the caller has */
-            continue;
-        var_inc(given);
+        var_inc(loop->states[i].placeholder);
         var_dec(values[i]);
-        values[i] = given;
+        values[i] = loop->states[i].placeholder;
     }
 }
 
@@ -279,46 +269,173 @@ static bool check_output(const Loop *loop, uint32_t which, VarId id)
         return node_usable(NULL, id, function, "a state");
     bool blended = loop->evaluated && s->initial;
     if (s->whole && !blended &&
-        (!var_exists(s->array) ||
-         (id != s->array && (!s->placeholder || id != s->placeholder))))
+        (!var_exists(s->array) || (id != s->array && id != s->placeholder)))
         return error_set(
             JIT_ERROR_ARGUMENT,
             "%s: loop '%s': state %u is gathered from or scattered to as an array with "
             "%u entries, so it cannot be replaced by another variable",
             function, loop->name, which, s->size);
-    bool given = loop->again && !s->placeholder;
-    if (given && id != s->initial && !(s->initial && same_literal(id, s->initial)) &&
-        id != s->array)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "%s: loop '%s': state %u changes, but did not change when the "
-                         "loop was traced before", function, loop->name, which);
     return true;
 }
 
-/* Does the body use the placeholder of state 'which'? Others than the loop and the
- * state's own entry in the caller's list hold it then: another state may become it. */
-static bool is_used(const Loop *loop, const VarId *values, uint32_t which)
+/* Note which placeholders are needed for this. */
+static bool find_used_by(Loop *loop, RegionWalk *w, VarId root)
 {
-    VarId placeholder = loop->states[which].placeholder;
-    return var_get(placeholder)->refs > 1 + (values[which] == placeholder);
+    VarId id;
+    region_walk_from(w, root);
+    while ((id = region_walk_next(w)) != 0) {
+        const Var *v = var_get(id);
+        if (region_is_outside(v, loop->body.scope))
+            continue;
+        if (v->op == OP_STATE)
+            loop->states[v->aux].used = true;
+        TRY(region_walk_operands(w, id), false);
+    }
+    return true;
 }
 
-/* Which states never change? True if one that is new among them is used in the body and
- * it pays to record that again. */
-static bool find_fixed(const ThreadState *ts, Loop *loop, const VarId *values)
+/* Which placeholders does the body need? That a state is passed on as it is does not
+ * count, but another one may become it. */
+static bool find_used(Loop *loop)
 {
-    bool optimise = state_flag(ts, JitFlagOptimizeLoops), used = false;
-    for (uint32_t i = 0; i < loop->count; ++i) {
+    RegionWalk w;
+    TRY(region_walk_begin(&w), false);
+    for (uint32_t i = 0; i < loop->count; ++i)
+        loop->states[i].used = false;
+    bool ok = find_used_by(loop, &w, loop->condition);
+    for (uint32_t i = 0; ok && i < loop->body.effect_count; ++i)
+        ok = find_used_by(loop, &w, loop->body.effects[i]);
+    for (uint32_t i = 0; ok && i < loop->count; ++i)
+        if (loop->states[i].next != loop->states[i].placeholder)
+            ok = find_used_by(loop, &w, loop->states[i].next);
+    region_walk_end(&w);
+    return ok;
+}
+
+static bool is_same(const LoopState *s)
+{
+    return s->whole || s->next == s->placeholder ||
+           (s->initial && same_literal(s->next, s->initial));
+}
+
+/* Which states never change? '*pays' tells whether the body needs one that is new among
+ * them, so that it pays to have its value there. */
+static bool find_fixed(const ThreadState *ts, Loop *loop, bool *pays)
+{
+    bool optimise = state_flag(ts, JitFlagOptimizeLoops), any = false;
+    *pays = false;
+    for (uint32_t i = 0; i < loop->count; ++i)
+        any |= !loop->states[i].fixed && is_same(&loop->states[i]);
+    TRY(!any || find_used(loop), false);
+    for (uint32_t i = 0; any && i < loop->count; ++i) {
         LoopState *s = &loop->states[i];
-        if (s->fixed)
+        if (s->fixed || !is_same(s))
             continue;
-        bool same = values[i] == s->placeholder ||
-                    (s->initial && same_literal(values[i], s->initial));
-        bool in_body = (s->whole || same) && is_used(loop, values, i);
-        s->fixed = s->whole || (same && (optimise || !in_body));
-        used |= s->fixed && in_body && !s->local;
+        s->fixed = s->whole || optimise || !s->used;
+        *pays |= s->fixed && s->used && !s->local && optimise;
     }
-    return used && optimise && !loop->again;
+    return true;
+}
+
+/* ------------------------------------------------- values of states that are fixed */
+
+/* A copy of an array that the body writes to, as it is before the loop. */
+static VarId copy_before(ThreadState *ts, const Loop *loop, VarId array)
+{
+    uint32_t own = 0;
+    for (uint32_t i = 0; i < loop->body.effect_count; ++i) {
+        uint32_t count;
+        const VarId *targets = region_targets(loop->body.effects[i], &count);
+        while (count-- > 0)
+            own += targets[count] == array;
+    }
+    TRY(var_pending(var_get(array)) == own || evaluate_all(ts), 0);
+    return memory_duplicate(ts, array);
+}
+
+/* What takes the place of a placeholder; a new reference. */
+static VarId fixed_value(ThreadState *ts, const Loop *loop, const LoopState *s)
+{
+    if (!s->initial)
+        return copy_before(ts, loop, s->array);
+    var_inc(s->initial);
+    return s->initial;
+}
+
+static bool set_fixed(ThreadState *ts, const Loop *loop, RegionReplay *r)
+{
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        const LoopState *s = &loop->states[i];
+        if (!s->fixed || !s->used || s->local)
+            continue;
+        VarId value = fixed_value(ts, loop, s);
+        bool ok = value && region_replay_set(r, s->placeholder, value);
+        if (value)
+            var_dec(value);
+        TRY(ok, false);
+    }
+    return true;
+}
+
+/* '*place' becomes what it was replaced by. */
+static bool replace(RegionReplay *r, VarId *place)
+{
+    TRY(region_replay(r, *place), false);
+    VarId now = region_replay_find(r, *place);
+    var_inc(now);
+    var_dec(*place);
+    *place = now;
+    return true;
+}
+
+/* Effects that change are recorded on the way, the others are then. */
+static bool replace_effects(ThreadState *ts, Loop *loop, RegionReplay *r)
+{
+    RecordedBody old = { .effects = loop->body.effects,
+                         .effect_count = loop->body.effect_count };
+    loop->body.effects = NULL;
+    loop->body.effect_count = loop->body.effect_capacity = 0;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < old.effect_count; ++i) {
+        VarId effect = old.effects[i];
+        ok = region_replay(r, effect);
+        if (ok && region_replay_find(r, effect) == effect)
+            ok = record_hand_over(ts, &effect, 1);
+    }
+    record_release(&old);
+    return ok;
+}
+
+/* Have the values of states that never change in the body. */
+static bool insert_fixed(ThreadState *ts, Loop *loop)
+{
+    RegionReplay r;
+    TRY(region_replay_begin(&r, ts, loop->body.scope), false);
+    r.in_place = true;
+    bool ok = set_fixed(ts, loop, &r) && replace(&r, &loop->condition) &&
+              replace_effects(ts, loop, &r);
+    for (uint32_t i = 0; ok && i < loop->count; ++i)
+        ok = loop->states[i].fixed || replace(&r, &loop->states[i].next);
+    for (uint32_t i = 0; i < loop->count; ++i) /* it is not there any more */
+        loop->states[i].used &= !region_replay_find(&r, loop->states[i].placeholder);
+    region_replay_end(&r);
+    return ok;
+}
+
+/* Find states that never change, and what follows for the body. */
+static bool simplify(ThreadState *ts, Loop *loop)
+{
+    bool pays;
+    TRY(find_fixed(ts, loop, &pays), false);
+    if (!pays)
+        return true;
+    TRY(insert_fixed(ts, loop) && find_fixed(ts, loop, &pays), false);
+    const Var *condition = var_get(loop->condition);
+    loop->never = condition->op == OP_LITERAL;
+    if (loop->never && condition->value.literal)
+        return error_set(JIT_ERROR_ARGUMENT, "jit_var_loop_end(): the condition of "
+                         "loop '%s' is always true: it would never end", loop->name);
+    return true;
 }
 
 /* ------------------------------------------------------------------- sizes */
@@ -342,7 +459,7 @@ static bool join_size(const Loop *loop, uint32_t *size, char *first, size_t firs
     return true;
 }
 
-static bool find_size(const Loop *loop, const VarId *values, uint32_t *size)
+static bool find_size(const Loop *loop, uint32_t *size)
 {
     char first[64] = "";
     size_t space = sizeof(first);
@@ -356,7 +473,7 @@ static bool find_size(const Loop *loop, const VarId *values, uint32_t *size)
             continue;
         TRY(join_size(loop, size, first, space, s->initial, "initial state %u", i),
             false);
-        TRY(join_size(loop, size, first, space, values[i], "state %u", i), false);
+        TRY(join_size(loop, size, first, space, s->next, "state %u", i), false);
     }
     for (uint32_t i = 0; i < loop->body.effect_count; ++i)
         TRY(join_size(loop, size, first, space, loop->body.effects[i],
@@ -386,7 +503,7 @@ static void free_lists(Lists *lists)
     alloc_free(lists->numbers);
 }
 
-static bool fill_lists(const Loop *loop, const VarId *values, Lists *lists)
+static bool fill_lists(const Loop *loop, Lists *lists)
 {
     uint32_t n = loop->count + 1; /* no array is empty */
     lists->inputs = alloc_get(n * sizeof(VarId));
@@ -399,8 +516,7 @@ static bool fill_lists(const Loop *loop, const VarId *values, Lists *lists)
         false);
     for (uint32_t i = 0; i < loop->count; ++i) {
         const LoopState *s = &loop->states[i];
-        bool alias =
-            s->fixed && s->initial && s->placeholder && is_used(loop, values, i);
+        bool alias = s->fixed && s->initial && s->used;
         lists->numbers[i] = UINT32_MAX;
         if (s->fixed && !alias)
             continue;
@@ -408,7 +524,7 @@ static bool fill_lists(const Loop *loop, const VarId *values, Lists *lists)
         lists->numbers[i] = k;
         lists->inputs[k] = s->initial;
         lists->placeholders[k] = s->placeholder;
-        lists->outputs[k] = s->fixed ? s->initial : values[i];
+        lists->outputs[k] = s->fixed ? s->initial : s->next;
         lists->fixed[k] = s->fixed;
     }
     return true;
@@ -472,7 +588,8 @@ static bool finish(ThreadState *ts, Loop *loop, uint32_t size, const Lists *list
 {
     RecordedBody body = { .effects = loop->body.effects,
                           .effect_count = loop->body.effect_count,
-                          .outputs = lists->outputs, .output_count = lists->count };
+                          .outputs = lists->outputs, .output_count = lists->count,
+                          .scope = loop->body.scope };
     RegionSpec spec = {
         .kind = REGION_LOOP, .backend = loop->body.backend, .name = loop->name,
         .size = size, .scope = loop->body.scope, .fixed = lists->fixed,
@@ -507,28 +624,6 @@ static int end_never(ThreadState *ts, Loop *loop, VarId *values)
     return ok ? 1 : -1;
 }
 
-/* Record the body once more. Arrays that it writes to go back to the caller. */
-static int repeat(ThreadState *ts, Loop *loop, VarId *values)
-{
-    for (uint32_t i = 0; i < loop->count; ++i) {
-        LoopState *s = &loop->states[i];
-        if (s->fixed && !s->initial && values[i] != s->array) {
-            var_inc(s->array); /* before the writes that hold it are dropped */
-            var_dec(values[i]);
-            values[i] = s->array;
-        }
-    }
-    bool ok = record_close(ts, &loop->body, "jit_var_loop_end()");
-    drop_recording(loop);
-    loop->again = true;
-    if (!ok || !begin_recording(ts, loop)) {
-        free_loop(loop);
-        return -1;
-    }
-    give_states(loop, values);
-    return 0;
-}
-
 int loop_end(ThreadState *ts, uint32_t handle, VarId *values)
 {
     Loop *loop = find_loop(ts, handle, "jit_var_loop_end()");
@@ -542,11 +637,16 @@ int loop_end(ThreadState *ts, uint32_t handle, VarId *values)
         ok = check_output(loop, i, values[i]);
     if (ok && loop->evaluated)
         return loop_evaluated_end(ts, loop, values) ? 0 : fail(ts, loop);
-    if (ok && find_fixed(ts, loop, values))
-        return repeat(ts, loop, values);
+    for (uint32_t i = 0; ok && i < loop->count; ++i) {
+        loop->states[i].next = values[i];
+        var_inc(values[i]);
+    }
+    ok = ok && simplify(ts, loop);
+    if (ok && loop->never)
+        return end_never(ts, loop, values);
     uint32_t size;
     Lists lists = { 0 };
-    ok = ok && find_size(loop, values, &size) && fill_lists(loop, values, &lists) &&
+    ok = ok && find_size(loop, &size) && fill_lists(loop, &lists) &&
          check_usable(ts, &lists);
     if (!ok) {
         free_lists(&lists);

@@ -9,13 +9,15 @@
 
 typedef struct LoopState {
     VarId initial;     /* owned; 0: the caller has it (an array that is written to) */
-    VarId placeholder; /* owned; 0: the caller was given the value itself */
+    VarId placeholder; /* owned; 0: the caller has the value itself */
+    VarId next;        /* what the body makes of it; owned, in the end */
     VarId array;       /* accesses as a whole go there; held by effects or 'initial' */
     uint32_t size;
     uint8_t type, local;
     bool whole;        /* accessed as a whole; in a loop that is run at once and has the
                           initial value: perhaps, the next state tells */
     bool fixed;        /* it never changes */
+    bool used;         /* the body needs the placeholder */
     VarId full;        /* owned; see loop_compress.c, 0: none */
     bool changed;      /* 'full' is out of date for the lanes that are left */
 } LoopState;
@@ -27,7 +29,6 @@ typedef struct Loop {
     VarId active[2];   /* before and behind the test; owned */
     VarId condition;   /* owned; 0: not known yet */
     bool never;        /* the condition is false: the body does not run (again) */
-    bool again;        /* this is the second recording */
     bool evaluated;    /* nothing is recorded: 'initial' is the state before an
                           iteration, active[0] the mask of lanes that go on */
     /* Run at once, with JitFlagCompressLoops (loop_compress.c): */

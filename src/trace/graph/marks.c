@@ -74,6 +74,7 @@ void marks_free(void)
         Marks *m = free_marks;
         free_marks = m->next;
         alloc_free(m->of);
+        alloc_free(m->stack);
         alloc_free(m);
     }
 }

@@ -24,6 +24,8 @@ struct Marks {
     uint32_t capacity; /* at least that of the table when they were taken */
     uint32_t stamp;    /* of what is marked */
     Marks *next;       /* free ones, or NULL */
+    void *stack;       /* memory that region_walk.h keeps with them */
+    uint32_t stack_capacity;
 };
 
 #define MARKS_NONE UINT32_MAX

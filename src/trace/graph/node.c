@@ -154,7 +154,6 @@ VarId node_new(ThreadState *ts, const Var *proto)
     *v = *proto;
     v->scope = in.scope;
     v->flags |= in.flags;
-    v->stamp = 0;
     var_commit(id);
     if (numbered)
         lvn_insert(id, v, key.hash);

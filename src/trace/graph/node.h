@@ -8,7 +8,7 @@
 
 #include "trace/graph/state.h"
 
-/** A node like '*proto' (refs, hash, extra and stamps are filled in here): an equal one
+/** A node like '*proto' (refs, hash and extra are filled in here): an equal one
  *  that exists if the operation is pure and value numbering is on, else a new one. 0:
  *  memory. */
 VarId node_new(ThreadState *ts, const Var *proto);

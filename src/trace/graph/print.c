@@ -120,6 +120,15 @@ bool print_record(ThreadState *ts, VarId mask, uint32_t count, const VarId *valu
     return true;
 }
 
+bool print_share(VarId from, VarId to)
+{
+    Extra *extra = extra_make(var_get(to));
+    TRY(extra, false);
+    extra->callback = forget;
+    extra->payload = print_hold(from);
+    return true;
+}
+
 /* ---------------------------------------------------------------- delivering */
 
 /* On its way to the callback; the arrays of 'records' lie behind it. */

@@ -160,6 +160,7 @@ bool record_close_into(ThreadState *ts, Body *body, RecordedBody *out,
     bool ok = record_close(ts, body, function);
     out->effects = body->effects;
     out->effect_count = body->effect_count;
+    out->scope = body->scope;
     body->effects = NULL;
     body->effect_count = body->effect_capacity = 0;
     return ok;

@@ -46,6 +46,7 @@ struct Body {
 typedef struct RecordedBody {
     VarId *effects, *outputs; /* effects in order */
     uint32_t effect_count, output_count;
+    uint32_t scope;           /* what the body's was */
 } RecordedBody;
 
 /** A scope number that no variable has; 0 if they are used up (error recorded). */

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "trace/graph/call_info.h"
 #include "trace/graph/local.h"
 #include "trace/graph/node.h"
 #include "trace/graph/region_walk.h"
@@ -33,8 +32,9 @@ static RegionList *list_at(TraceRegion *region, uint32_t i)
         RegionBody *body = &region->bodies[i / 2];
         return i % 2 ? &body->outputs : &body->effects;
     }
+    static const uint8_t last[] = { PART_STATES, PART_ACTIVE, PART_SOURCES };
     i -= 2 * region->body_count;
-    return i < 2 ? &region->parts[i ? PART_ACTIVE : PART_STATES] : NULL;
+    return i < sizeof(last) ? &region->parts[last[i]] : NULL;
 }
 
 /* All but what is outside; the first of these lists begins here. */
@@ -119,17 +119,12 @@ static bool enter(Search *s, VarId id)
 /* Find all that these need from outside. */
 static bool search(Search *s, const VarId *roots, uint32_t count)
 {
-    WalkEvent event;
     VarId id;
     for (uint32_t i = 0; i < count; ++i) {
         region_walk_from(&s->walk, roots[i]);
-        while ((event = region_walk(&s->walk, &id)) >= WALK_MET) {
-            if (event == WALK_LEFT)
-                continue;
+        while ((id = region_walk_next(&s->walk)) != 0)
             TRY(region_is_outside(var_get(id), s->spec->scope) ? add(s->reads, id)
                                                                : enter(s, id), false);
-        }
-        TRY(event == WALK_DONE, false);
     }
     return true;
 }
@@ -228,10 +223,13 @@ static bool fill(TraceRegion *region, const RegionSpec *spec)
     region->bodies = alloc_zero(spec->body_count, sizeof(RegionBody));
     region->results = alloc_zero(count, sizeof(VarId));
     region->fixed = alloc_zero(count, sizeof(bool));
-    region->needed = alloc_zero(count, 1);
-    region->positions = alloc_zero(count, sizeof(uint32_t));
-    TRY(region->bodies && region->results && region->fixed && region->needed &&
-        region->positions, false);
+    uint32_t sources = spec->parts[PART_SOURCES].count;
+    region->words = alloc_zero((size_t) sources + 1, sizeof(uint32_t));
+    TRY(region->bodies && region->results && region->fixed && region->words, false);
+    if (sources > 1)
+        memcpy(region->words, spec->words, (sources - 1) * sizeof(uint32_t));
+    for (uint32_t i = 0; i < spec->body_count; ++i)
+        region->bodies[i].scope = spec->bodies[i].scope;
     if (spec->fixed)
         memcpy(region->fixed, spec->fixed, region->count * sizeof(bool));
     if (spec->name) {
@@ -248,10 +246,8 @@ static void free_record(TraceRegion *region)
     alloc_free(region->bodies);
     alloc_free(region->results);
     alloc_free(region->fixed);
-    alloc_free(region->needed);
-    alloc_free(region->positions);
+    alloc_free(region->words);
     alloc_free(region->targets);
-    call_info_free(region->call);
     alloc_free(region);
 }
 
@@ -297,7 +293,6 @@ VarId region_make(ThreadState *ts, const RegionSpec *spec)
         Var *v = var_get(id);
         v->region = region;
         region->draws |= draws;
-        region->call = spec->call;
         v->flags = (uint8_t) ((v->flags & ~VAR_SYMBOLIC) | inherited_flags(v));
         name_placeholders(v, id);
     } else {
@@ -419,13 +414,13 @@ static void drop_effects(Var *v)
     region->essential = false;
 }
 
-/* Hold a region and those with effects inside of it, and chain them by 'position'. */
+/* Hold a region and those with effects inside of it, and chain them by 'link'. */
 static void hold_inner(VarId id)
 {
     VarId last = id;
     var_inc(id);
-    var_get(id)->position = 0;
-    for (; id; id = var_get(id)->position) {
+    var_get(id)->link = 0;
+    for (; id; id = var_get(id)->link) {
         const Var *v = var_get(id);
         for (uint32_t i = 0; i < v->region->body_count; ++i) {
             RegionList list = v->region->bodies[i].effects;
@@ -434,8 +429,8 @@ static void hold_inner(VarId id)
                 if (!region_is_effect(var_get(effects[k])))
                     continue;
                 var_inc(effects[k]);
-                var_get(effects[k])->position = 0;
-                var_get(last)->position = effects[k];
+                var_get(effects[k])->link = 0;
+                var_get(last)->link = effects[k];
                 last = effects[k];
             }
         }
@@ -458,7 +453,7 @@ void region_has_run(VarId id)
         return;
     hold_inner(id);
     while (id) {
-        VarId next = var_get(id)->position;
+        VarId next = var_get(id)->link;
         drop_effects(var_get(id));
         var_dec(id);
         id = next;

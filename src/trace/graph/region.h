@@ -13,9 +13,10 @@
  * its bodies, each of which is a range of operands (region_body()), then the
  * placeholders:
  *
- *     loop     MASK INPUTS READS            CONDITION EFFECTS OUTPUTS   STATES ACTIVE
- *     if       MASK CONDITION INPUTS READS  EFFECTS OUTPUTS (each side) STATES ACTIVE
- *     call     MASK CONDITION INPUTS READS  EFFECTS OUTPUTS (each one)  STATES ACTIVE
+ *     loop   MASK INPUTS READS            CONDITION EFFECTS OUTPUTS    STATES ACTIVE
+ *     if     MASK CONDITION INPUTS READS  EFFECTS OUTPUTS (each side)  STATES ACTIVE
+ *     call   MASK CONDITION INPUTS READS  EFFECTS OUTPUTS (each one)   STATES ACTIVE
+ *                                                                          SOURCES
  *
  * That is the order in which a Program needs them. The condition of a call is the
  * number of the target.
@@ -39,6 +40,8 @@ typedef enum RegionPart {
     PART_INPUTS,    /* initial states; inputs of a call */
     PART_READS,     /* values from outside */
     PART_CONDITION, /* of the loop; the conditional's; the target's number + 1 */
+    PART_SOURCES,   /* CALL: if there is a table of values that differ, the table, and
+                       arrays of one entry that it has copies of */
     PART_STATES,    /* the STATE variables */
     PART_ACTIVE,    /* ACTIVE variables: before and behind TEST; true, false side; of
                        all callables */
@@ -53,6 +56,7 @@ typedef struct RegionList {
 typedef struct RegionBody {
     RegionList effects; /* in order */
     RegionList outputs; /* of a loop the next states */
+    uint32_t scope;     /* in which it was recorded */
 } RegionBody;
 
 typedef struct TraceRegion {
@@ -70,18 +74,10 @@ typedef struct TraceRegion {
     uint32_t target_count; /* ... inner regions included; held by these */
     bool essential;        /* has effects that are no writes to arrays: prints */
     bool draws;            /* a body uses the result of an atomic operation */
-    struct CallInfo *call; /* CALL (call_info.h), else NULL */
     uint64_t serial;       /* when it was complete (local.h) */
     bool *fixed;           /* LOOP: the state never changes: it is its input */
-    /* For the Program that is being built (assemble_region.c): */
-    uint32_t stamp;        /* the fields below are those of this walk's */
-    uint32_t number;       /* in Program.regions */
-    uint32_t phase;        /* marks that have been emitted */
-    uint8_t *needed;       /* for each result: NEEDED_... */
-    uint32_t *positions;   /* of the RESULT instructions */
+    uint32_t *words;       /* CALL: where in the table the copy of each source is */
 } TraceRegion;
-
-enum { NEEDED_STATE = 1, NEEDED_RESULT = 2, NEEDED_STORED = 4 };
 
 /** What a region is made of; lists are borrowed, the region takes references. All
  *  bodies have as many outputs. */
@@ -93,11 +89,11 @@ typedef struct RegionSpec {
     struct {
         const VarId *ids;
         uint32_t count;
-    } parts[PART_COUNT];  /* READS is found by region_make() */
+    } parts[PART_COUNT]; /* READS is found by region_make() */
     const RecordedBody *bodies;
     uint32_t body_count;
-    const bool *fixed;    /* LOOP: one for each input, or NULL */
-    struct CallInfo *call; /* taken over if the region is made */
+    const bool *fixed;   /* LOOP: one for each input, or NULL */
+    const uint32_t *words; /* CALL: one for each source behind the table */
 } RegionSpec;
 
 /** Make a region; its variable, owned by the caller, 0 on errors. It is not queued. */

@@ -7,6 +7,8 @@
  *                     region_walk_into() which operands come next, or none
  *         WALK_LEFT   these have been walked
  *
+ * or, where nobody cares when a variable is left, with region_walk_next().
+ *
  * What a region takes from outside are operands like those of any variable
  * (region_walk_operands()); its bodies are further ranges of its operands, which the
  * caller has walked or not: region_body(). Each WALK_LEFT tells by 'end' which range is
@@ -19,6 +21,7 @@
 #define TRACE_GRAPH_REGION_WALK_H
 
 #include "trace/graph/marks.h"
+#include "trace/graph/region.h"
 
 typedef enum WalkEvent {
     WALK_DONE,
@@ -29,6 +32,7 @@ typedef enum WalkEvent {
 
 /** Operands of a variable that are yet to be walked. */
 typedef struct WalkRange {
+    const VarId *ids;
     VarId id;
     uint32_t next, end;
 } WalkRange;
@@ -44,15 +48,92 @@ typedef struct RegionWalk {
 /** False: memory is out, nothing has to be released. */
 bool region_walk_begin(RegionWalk *w);
 void region_walk_end(RegionWalk *w);
+/** End it, but have its marks, which marks_return() takes back. */
+Marks *region_walk_take(RegionWalk *w);
+bool region_walk_grow(RegionWalk *w);
+
 /** Go on with this root; nothing happens if it has been met. */
 static inline void region_walk_from(RegionWalk *w, VarId root) { w->root = root; }
+
+static inline bool region_walk_push(RegionWalk *w, VarId id, const VarId *ids,
+                                    uint32_t first, uint32_t end)
+{
+    if (w->depth == w->capacity && !region_walk_grow(w))
+        return false;
+    w->ranges[w->depth++] = (WalkRange) { ids, id, first, end };
+    return true;
+}
+
 /** Walk operands 'first' to 'end' of a variable next, before those that are waiting.
  *  False: memory is out. */
-bool region_walk_into(RegionWalk *w, VarId id, uint32_t first, uint32_t end);
+static inline bool region_walk_into(RegionWalk *w, VarId id, uint32_t first,
+                                    uint32_t end)
+{
+    uint32_t count;
+    return region_walk_push(w, id, var_operands(var_get(id), &count), first, end);
+}
+
 /** The same for all that a variable takes from outside; the array behind a pointer is
  *  in memory and not walked. */
-bool region_walk_operands(RegionWalk *w, VarId id);
+static inline bool region_walk_operands(RegionWalk *w, VarId id)
+{
+    const Var *v = var_get(id);
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    if (v->op == OP_REGION)
+        count = v->region->outside;
+    else if (v->op == OP_POINTER)
+        count = 0;
+    return region_walk_push(w, id, ids, 0, count);
+}
+
+/** The next variable of the innermost range that has not been met, or the root; 0 if
+ *  there is none. It is not marked. */
+static inline VarId region_walk_find(RegionWalk *w)
+{
+    VarId id = w->root;
+    if (id) {
+        w->root = 0;
+        if (!marks_has(w->marks, id))
+            return id;
+    }
+    if (!w->depth)
+        return 0;
+    WalkRange *range = &w->ranges[w->depth - 1];
+    for (uint32_t next = range->next; next < range->end;) {
+        id = range->ids[next++];
+        if (id && !marks_has(w->marks, id)) {
+            range->next = next;
+            return id;
+        }
+    }
+    return 0;
+}
+
 /** The next event. */
-WalkEvent region_walk(RegionWalk *w, VarId *id);
+static inline WalkEvent region_walk(RegionWalk *w, VarId *id)
+{
+    *id = region_walk_find(w);
+    if (*id)
+        return marks_set(w->marks, *id, 0) ? WALK_MET : WALK_FAILED;
+    if (!w->depth)
+        return WALK_DONE;
+    const WalkRange *left = &w->ranges[--w->depth];
+    *id = left->id;
+    w->end = left->end;
+    return WALK_LEFT;
+}
+
+/** The next variable that is met, 0 at the end. All of them must have existed when the
+ *  walk began. */
+static inline VarId region_walk_next(RegionWalk *w)
+{
+    VarId id;
+    while ((id = region_walk_find(w)) == 0 && w->depth)
+        w->depth--;
+    if (id)
+        marks_set(w->marks, id, 0);
+    return id;
+}
 
 #endif

@@ -6,8 +6,8 @@
  * level.
  *
  * Releasing a variable may release its operands and so on. The variables on their way
- * out form a stack linked through their 'position' field: no recursion, no memory
- * needed, and a chain of any length can be freed.
+ * out form a stack linked through their 'link' field: no recursion, no memory needed,
+ * and a chain of any length can be freed.
  */
 #include "trace/graph/var.h"
 
@@ -21,7 +21,6 @@
 #include "trace/graph/region.h"
 
 VarTable var_table;
-static uint32_t last_stamp;
 
 /* ------------------------------------------------------------------ slots */
 
@@ -133,7 +132,6 @@ VarId var_create(const Var *proto, bool reuse)
     Var *v = var_reserve(reuse, &id);
     TRY(v, 0);
     *v = *proto;
-    v->stamp = 0;
     var_commit(id);
     return id;
 }
@@ -145,7 +143,7 @@ static inline VarId drop(VarId id, VarId stack)
     Var *v = var_get(id);
     if (--v->refs)
         return stack;
-    v->position = stack;
+    v->link = stack;
     return id;
 }
 
@@ -188,7 +186,7 @@ static void release_stack(VarId stack)
     while (stack) {
         VarId id = stack;
         Var *v = var_get(id);
-        stack = v->position;
+        stack = v->link;
         if (v->flags & VAR_NUMBERED)
             lvn_remove(id);
         stack = drop_operands(id, v, stack);
@@ -197,7 +195,6 @@ static void release_stack(VarId stack)
         if (v->extra)
             extra_drop(id, v);
         v->op = OP_NONE;
-        v->stamp = 0;
         var_table.live--;
         mark_free(id);
     }
@@ -205,7 +202,7 @@ static void release_stack(VarId stack)
 
 void var_release(VarId id)
 {
-    var_get(id)->position = 0;
+    var_get(id)->link = 0;
     release_stack(id);
 }
 
@@ -215,7 +212,6 @@ void var_set_buffer(VarId id, Buffer *buffer)
     if (v->flags & VAR_NUMBERED) {
         lvn_remove(id);
         v->flags &= (uint8_t) ~VAR_NUMBERED;
-        v->pending = 0;
     }
     VarId stack = detach_operands(id, v);
     v->op = OP_EVALUATED;
@@ -233,18 +229,6 @@ void var_consume(VarId id)
     v->value.literal = 0;
     v->flags |= VAR_CONSUMED;
     release_stack(stack);
-}
-
-/* ------------------------------------------------------------------ stamps */
-
-uint32_t var_new_stamp(void)
-{
-    if (++last_stamp == 0) { /* wrapped: forget all old stamps */
-        for (VarId id = 1; id < var_table.end; ++id)
-            var_get(id)->stamp = 0;
-        last_stamp = 1;
-    }
-    return last_stamp;
 }
 
 void var_table_free(void)

@@ -33,7 +33,8 @@ enum {
     VAR_CONSUMED = 4, /* result of an atomic that ran in an earlier kernel: gone */
     VAR_OWN_TEXT = 8, /* STMT: value.text is ours */
     VAR_SYMBOLIC = 16, /* depends on a placeholder of a body (record.h) */
-    VAR_RUNNING = 32,  /* an effect of the group that is being built */
+    VAR_RUNNING = 32,  /* an effect of the group that is being built; while the list of
+                          scheduled variables is looked through: one that is in it */
     VAR_POISONED = 64, /* a write to this array failed: its content is wrong */
     VAR_LOCAL = 128,   /* version of an array in local memory (local.h) */
     VAR_UNUSABLE = VAR_CONSUMED | VAR_POISONED | VAR_LOCAL
@@ -74,14 +75,11 @@ typedef struct Var {
         VarList *list;     /* VAR_WIDE */
     } value;
     uint32_t hash;     /* in the value numbering table */
-    union {
-        uint32_t pending; /* queued writes into this array; each holds one reference */
-        VarId same_hash;  /* VAR_NUMBERED: next in the chain of the numbering table */
-    };
+    VarId same_hash;   /* VAR_NUMBERED: next in the chain of the numbering table */
+    uint32_t pending;  /* queued writes into this array; each holds one reference */
     uint32_t scope;    /* value numbering does not cross scopes */
     uint32_t extra;    /* record in extra.h: label, callback, location; 0 = none */
-    uint32_t position; /* in the group or Program being built, valid if ... */
-    uint32_t stamp;    /* ... this is that one's stamp */
+    VarId link;        /* next in a list that one function makes and empties */
 } Var;
 
 static_assert(sizeof(Var) == 64, "a variable is one cache line");
@@ -188,10 +186,7 @@ void var_set_buffer(VarId id, Buffer *buffer);
 void var_consume(VarId id);
 
 /** Queued writes into a variable; only arrays have any. */
-static inline uint32_t var_pending(const Var *v)
-{
-    return v->flags & VAR_NUMBERED ? 0 : v->pending;
-}
+static inline uint32_t var_pending(const Var *v) { return v->pending; }
 
 /** Number of operands and where they are. */
 static inline const VarId *var_operands(const Var *v, uint32_t *count)
@@ -205,14 +200,6 @@ static inline const VarId *var_operands(const Var *v, uint32_t *count)
                                   : op_info[v->op].arity;
     return v->dep;
 }
-
-/** Position of a variable in the thing with this stamp, UINT32_MAX if it has none. */
-static inline uint32_t var_position(const Var *v, uint32_t stamp)
-{
-    return v->stamp == stamp ? v->position : UINT32_MAX;
-}
-/** A stamp that no variable carries. */
-uint32_t var_new_stamp(void);
 
 /** Release the table if no variable is left. */
 void var_table_free(void);

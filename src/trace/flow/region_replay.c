@@ -1,0 +1,886 @@
+/*
+ * region_replay.c -- see region_replay.h
+ *
+ * A depth-first walk over the old variables makes the new ones, operands first. When
+ * all that a region takes from outside is there, a body is opened for it, and the walk
+ * goes on with the old bodies, one after the other; a ReplayFrame is what is known
+ * about the new region meanwhile.
+ *
+ * In place, a body is changed rather than copied: variables none of whose operands
+ * change stay, and so do regions, as what they take from outside is all they depend on.
+ */
+#include "trace/flow/region_replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "trace/array/memory.h"
+#include "trace/flow/call.h"
+#include "trace/graph/arith.h"
+#include "trace/graph/extra.h"
+#include "trace/graph/local.h"
+#include "trace/graph/print.h"
+
+/* Values of marks that are no places in copies[]. */
+enum { NOT_YET, ITSELF, FIRST_COPY };
+
+struct ReplayFrame {
+    Body body;             /* that is open, if any is */
+    ReplayFrame *outer;
+    VarId region;          /* the old one */
+    uint32_t which;        /* body that is being recorded */
+    uint32_t scope;        /* of the new region */
+    bool is_open;
+    VarId *states;         /* the new placeholders; owned */
+    VarId active[2];
+    uint32_t state_count;
+    RecordedBody *bodies;  /* as far as they are complete */
+};
+
+/* ------------------------------------------------------------------ begin, end */
+
+static bool note_scope(RegionReplay *r, uint32_t before, uint32_t now)
+{
+    TRY(vec_reserve(&r->scopes, &r->scope_capacity, r->scope_count + 1,
+                    sizeof(ReplayScope)), false);
+    r->scopes[r->scope_count++] = (ReplayScope){ before, now };
+    return true;
+}
+
+/* The scope of what was traced in this one: variables that were never found equal are
+ * not now. 0: error recorded. */
+static uint32_t scope_of(RegionReplay *r, uint32_t before)
+{
+    if (r->in_place && !r->open)
+        return before;
+    for (uint32_t i = r->scope_count; i > 0; --i)
+        if (r->scopes[i - 1].before == before)
+            return r->scopes[i - 1].now;
+    uint32_t now = record_new_scope();
+    return now && note_scope(r, before, now) ? now : 0;
+}
+
+bool region_replay_begin(RegionReplay *r, ThreadState *ts, uint32_t scope)
+{
+    *r = (RegionReplay){ .ts = ts, .scope = scope, .copy_count = FIRST_COPY };
+    TRY(region_walk_begin(&r->walk), false);
+    if (note_scope(r, scope, ts->scope))
+        return true;
+    region_walk_end(&r->walk);
+    return false;
+}
+
+void region_replay_end(RegionReplay *r)
+{
+    for (uint32_t i = FIRST_COPY; i < r->copy_count; ++i)
+        if (r->copies[i].id)
+            var_dec(r->copies[i].id);
+    region_walk_end(&r->walk);
+    alloc_free(r->copies);
+    alloc_free(r->targets);
+    alloc_free(r->serials);
+    alloc_free(r->scopes);
+    alloc_free(r->operands);
+}
+
+/* An old variable becomes 'copy', whose reference is taken over if it is noted. */
+static bool note(RegionReplay *r, VarId old, ReplayCopy copy)
+{
+    TRY(vec_reserve(&r->copies, &r->copy_capacity, r->copy_count + 1,
+                    sizeof(ReplayCopy)), false);
+    TRY(marks_set(r->walk.marks, old, r->copy_count), false);
+    r->copies[r->copy_count++] = copy;
+    return true;
+}
+
+static bool note_new(RegionReplay *r, VarId old, VarId now)
+{
+    TRY(now, false);
+    if (note(r, old, (ReplayCopy){ .id = now }))
+        return true;
+    var_dec(now);
+    return false;
+}
+
+static bool note_itself(RegionReplay *r, VarId old)
+{
+    return marks_set(r->walk.marks, old, ITSELF);
+}
+
+static bool note_same(RegionReplay *r, VarId old, VarId now)
+{
+    var_inc(now);
+    return note_new(r, old, now);
+}
+
+VarId region_replay_find(const RegionReplay *r, VarId old)
+{
+    uint32_t value = marks_get(r->walk.marks, old);
+    if (value == ITSELF)
+        return old;
+    return value == MARKS_NONE || value == NOT_YET ? 0 : r->copies[value].id;
+}
+
+bool region_replay_set(RegionReplay *r, VarId old, VarId now)
+{
+    const Var *v = var_get(old), *w = var_get(now);
+    if (marks_has(r->walk.marks, old))
+        return error_set(JIT_ERROR_STATE, "region_replay_set(): r%u is in use", old);
+    if (v->type != w->type || (v->flags ^ w->flags) & VAR_LOCAL)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "region_replay_set(): r%u is %s%s, expected %s%s as r%u", now,
+                         w->flags & VAR_LOCAL ? "a local array of " : "",
+                         type_info[w->type].name,
+                         v->flags & VAR_LOCAL ? "a local array of " : "",
+                         type_info[v->type].name, old);
+    if (!(w->flags & VAR_LOCAL))
+        TRY(node_usable(r->ts, now, "region_replay_set()", "the substitute"), false);
+    return note_same(r, old, now);
+}
+
+static bool check_array(VarId old, VarId now)
+{
+    const Var *v = var_get(old), *w = var_get(now);
+    if (w->op == OP_EVALUATED && w->type == v->type && w->size == v->size)
+        return true;
+    return error_set(JIT_ERROR_ARGUMENT,
+                     "region_replay(): r%u is accessed by index, so what takes its "
+                     "place (r%u) has to be in memory with %u entries of type %s",
+                     old, now, v->size, type_info[v->type].name);
+}
+
+bool region_replay_redirect(RegionReplay *r, VarId from, VarId to)
+{
+    TRY(check_array(from, to), false);
+    TRY(vec_reserve(&r->targets, &r->target_capacity, r->target_count + 1,
+                    sizeof(ReplayTarget)), false);
+    r->targets[r->target_count++] = (ReplayTarget){ from, to };
+    return true;
+}
+
+static VarId target_of(const RegionReplay *r, VarId array)
+{
+    for (uint32_t i = 0; i < r->target_count; ++i)
+        if (r->targets[i].from == array)
+            return r->targets[i].to;
+    VarId now = region_replay_find(r, array);
+    return now ? now : array;
+}
+
+/* ------------------------------------------------------------- single variables */
+
+/* Does an effect write to an array, through its first operand? */
+static bool is_write(const Var *v)
+{
+    return v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET || region_is_atomic(v);
+}
+
+static VarId make_pointer(RegionReplay *r, const Var *v, VarId array)
+{
+    Var proto = { .op = OP_POINTER, .type = VarTypePointer, .backend = v->backend,
+                  .size = v->size, .aux = v->aux, .dep = { array },
+                  .value.literal = v->value.literal };
+    if (v->aux != 1)
+        return node_new(r->ts, &proto);
+    return node_raw(r->ts, OP_POINTER, (JitBackend) v->backend, VarTypePointer, 1, 1,
+                    proto.dep);
+}
+
+/* A pointer to an array that is read. */
+static bool copy_pointer(RegionReplay *r, VarId id)
+{
+    const Var *v = var_get(id);
+    VarId array = v->dep[0], now = array ? region_replay_find(r, array) : 0;
+    bool same = !now || now == array;
+    if (v->aux == 1 || (same && (v->scope < r->scope || r->in_place)))
+        return note_itself(r, id);
+    if (same)
+        now = array;
+    else
+        TRY(check_array(array, now), false);
+    uint32_t scope = r->ts->scope;
+    r->ts->scope = scope_of(r, v->scope);
+    VarId pointer = r->ts->scope ? make_pointer(r, v, now) : 0;
+    r->ts->scope = scope;
+    return note_new(r, id, pointer);
+}
+
+/* The substitutes of a variable's operands. */
+static VarId *find_operands(RegionReplay *r, const Var *v, uint32_t *count)
+{
+    const VarId *ids = var_operands(v, count);
+    TRY(vec_reserve(&r->operands, &r->operand_capacity, *count + 4, sizeof(VarId)),
+        NULL);
+    memset(r->operands, 0, 4 * sizeof(VarId));
+    for (uint32_t i = 0; i < *count; ++i) {
+        r->operands[i] = ids[i] ? region_replay_find(r, ids[i]) : 0;
+        if (ids[i] && !r->operands[i]) {
+            error_set(JIT_ERROR_STATE, "region_replay(): r%u has no value any more",
+                      ids[i]);
+            return NULL;
+        }
+    }
+    return r->operands;
+}
+
+/* The number of lanes: that of the operands, which a variable without any, or with such
+ * of one entry only, has to itself. */
+static bool find_size(const Var *v, const VarId *operands, uint32_t count,
+                      uint32_t *size)
+{
+    TRY(node_common_size(operands, count, "region_replay()", size), false);
+    if (*size == 1)
+        *size = v->size;
+    return true;
+}
+
+/* Simplification may find something smaller, as with a value that is merely to have
+ * more entries. */
+static VarId make_arithmetic(RegionReplay *r, const Var *v, uint32_t size,
+                             const VarId *operands)
+{
+    Op op = (Op) v->op;
+    VarId id = arith_make(r->ts, op, (VarType) v->type, size, operands);
+    TRY(id, 0);
+    if (var_get(id)->size == size)
+        return id;
+    var_dec(id);
+    Var proto = { .op = v->op, .type = v->type, .backend = v->backend, .size = size };
+    memcpy(proto.dep, operands, op_info[op].arity * sizeof(VarId));
+    return node_new(r->ts, &proto);
+}
+
+static VarId make_other(RegionReplay *r, const Var *v, uint32_t size, uint32_t count,
+                        const VarId *operands)
+{
+    Var proto = { .head = v->head, .size = size, .value.literal = v->value.literal };
+    proto.flags = v->flags & (VAR_LOCAL | VAR_OWN_TEXT);
+    if (v->flags & VAR_WIDE)
+        return node_wide(r->ts, (Op) v->op, (JitBackend) v->backend, (VarType) v->type,
+                         size, v->aux, count, operands);
+    if (v->flags & VAR_OWN_TEXT) {
+        proto.value.text = alloc_string(v->value.text);
+        TRY(proto.value.text, 0);
+    }
+    memcpy(proto.dep, operands, sizeof(proto.dep));
+    VarId id = node_new(r->ts, &proto);
+    if (!id && v->flags & VAR_OWN_TEXT)
+        alloc_free((char *) proto.value.text);
+    return id;
+}
+
+/* Label and source location; of prints, who gets the values. */
+static bool copy_extra(VarId old, VarId now)
+{
+    const Extra *from = extra_find(var_get(old));
+    if (!from || old == now)
+        return true;
+    if (var_get(old)->op == OP_PRINT)
+        return print_share(old, now);
+    if (!from->label || *extra_label(var_get(now)))
+        return true;
+    char *label = alloc_string(from->label);
+    Extra *to = label ? extra_make(var_get(now)) : NULL;
+    if (to)
+        to->label = label;
+    else
+        alloc_free(label);
+    return to != NULL;
+}
+
+static bool note_serial(RegionReplay *r, uint64_t before, VarId id)
+{
+    TRY(vec_reserve(&r->serials, &r->serial_capacity, r->serial_count + 1,
+                    sizeof(ReplaySerial)), false);
+    r->serials[r->serial_count++] = (ReplaySerial){ before, id };
+    return true;
+}
+
+/* Something that was made is complete: a write is queued, an access has its time. */
+static bool settle(RegionReplay *r, VarId old, VarId now)
+{
+    const Var *v = var_get(old);
+    bool effect = is_write(v) || v->op == OP_PRINT;
+    TRY(copy_extra(old, now), false);
+    if (v->op == OP_LOCAL_READ || v->op == OP_LOCAL_WRITE)
+        TRY(note_serial(r, v->value.literal, now), false);
+    if (effect) {
+        TRY(record_effect(r->ts, now), false);
+        var_inc(now);
+    }
+    return true;
+}
+
+static VarId make_variable(RegionReplay *r, const Var *v, uint32_t count,
+                           VarId *operands)
+{
+    uint32_t size;
+    TRY(find_size(v, operands, count, &size), 0);
+    if (v->op >= OP_NEG && v->op <= OP_BITCAST)
+        return make_arithmetic(r, v, size, operands);
+    VarId pointer = 0;
+    if (is_write(v)) {
+        const Var *before = var_get(operands[0]);
+        pointer = make_pointer(r, before, target_of(r, before->dep[0]));
+        TRY(pointer, 0);
+        operands[0] = pointer;
+    }
+    VarId id = make_other(r, v, size, count, operands);
+    if (pointer)
+        var_dec(pointer);
+    return id;
+}
+
+/* Do all operands stay what they are, and what is written to? */
+static bool is_unchanged(const RegionReplay *r, const Var *v)
+{
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    for (uint32_t i = 0; i < count; ++i)
+        if (ids[i] && marks_get(r->walk.marks, ids[i]) != ITSELF)
+            return false;
+    return !r->target_count || !is_write(v) ||
+           target_of(r, var_get(ids[0])->dep[0]) == var_get(ids[0])->dep[0];
+}
+
+/* All operands of a variable have been copied. */
+static bool copy_variable(RegionReplay *r, VarId id)
+{
+    const Var *v = var_get(id);
+    if (r->in_place && !r->open && is_unchanged(r, v))
+        return note_itself(r, id);
+    if (v->flags & (VAR_CONSUMED | VAR_POISONED))
+        return node_usable(r->ts, id, "region_replay()", "a variable");
+    uint32_t count;
+    VarId *operands = find_operands(r, v, &count);
+    TRY(operands, false);
+    if (v->op == OP_STATE || v->op == OP_ACTIVE)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "region_replay(): r%u stands for a value of the body, and has "
+                         "no substitute", id);
+    ThreadState *ts = r->ts;
+    const char *file = ts->file;
+    uint32_t line = ts->line, scope = ts->scope;
+    const Extra *extra = extra_find(v);
+    if (extra && extra->file) {
+        ts->file = extra->file;
+        ts->line = extra->line;
+    }
+    ts->scope = scope_of(r, v->scope);
+    VarId now = ts->scope ? make_variable(r, v, count, operands) : 0;
+    ts->file = file;
+    ts->line = line;
+    ts->scope = scope;
+    return note_new(r, id, now) && settle(r, id, now);
+}
+
+/* --------------------------------------------------------------- regions: begin */
+
+static void free_frame(ThreadState *ts, Body *body)
+{
+    (void) ts;
+    ReplayFrame *f = (ReplayFrame *) body;
+    const TraceRegion *region = var_get(f->region)->region;
+    for (uint32_t i = 0; i < f->state_count; ++i)
+        var_dec(f->states[i]);
+    for (uint32_t i = 0; i < 2; ++i)
+        if (f->active[i])
+            var_dec(f->active[i]);
+    for (uint32_t i = 0; f->bodies && i < region->body_count; ++i)
+        record_release(&f->bodies[i]);
+    record_drop_effects(&f->body, 0);
+    alloc_free(f->states);
+    alloc_free(f->bodies);
+    alloc_free(f);
+}
+
+static VarId input_of(const RegionReplay *r, const Var *v, uint32_t k)
+{
+    uint32_t count;
+    return region_replay_find(r, region_part(v, PART_INPUTS, &count)[k]);
+}
+
+/* New placeholders; literal inputs of calls need none. */
+static bool make_placeholders(RegionReplay *r, ReplayFrame *f)
+{
+    const Var *v = var_get(f->region);
+    JitBackend backend = (JitBackend) v->backend;
+    uint32_t count, actives;
+    const VarId *states = region_part(v, PART_STATES, &count);
+    const VarId *active = region_part(v, PART_ACTIVE, &actives);
+    bool literals = v->region->kind == REGION_CALL &&
+                    state_flag(r->ts, JitFlagOptimizeCalls);
+    for (uint32_t k = 0; k < count; ++k) {
+        VarId old = states[k], input = input_of(r, v, k);
+        VarId id = region_placeholder(r->ts, OP_STATE, k, backend,
+                                      (VarType) var_get(old)->type,
+                                      var_get(input)->size, old);
+        TRY(id, false);
+        f->states[f->state_count++] = id;
+        bool literal = literals && var_get(input)->op == OP_LITERAL;
+        TRY(note_same(r, old, literal ? input : id), false);
+    }
+    for (uint32_t i = 0; i < actives; ++i) {
+        f->active[i] = region_placeholder(r->ts, OP_ACTIVE, i, backend, VarTypeBool, 1,
+                                          0);
+        TRY(f->active[i], false);
+        if (!marks_has(r->walk.marks, active[i])) /* both may be one */
+            TRY(note_same(r, active[i], f->active[i]), false);
+    }
+    return true;
+}
+
+static bool open_body(RegionReplay *r, ReplayFrame *f)
+{
+    static const BodyKind kinds[] = { [REGION_LOOP] = BODY_LOOP,
+                                      [REGION_IF] = BODY_SIDE,
+                                      [REGION_CALL] = BODY_CALLABLE };
+    const Var *v = var_get(f->region);
+    f->is_open = record_open(r->ts, &f->body, kinds[v->region->kind],
+                             (JitBackend) v->backend, 0);
+    TRY(f->is_open, false);
+    TRY(note_scope(r, v->region->bodies[f->which].scope, f->body.scope), false);
+    RegionList body = region_body(v, f->which);
+    return region_walk_into(&r->walk, f->region, body.first, body.first + body.count);
+}
+
+/* The placeholders of a loop belong to its body, others to no body in particular. */
+static bool begin_bodies(RegionReplay *r, ReplayFrame *f)
+{
+    ThreadState *ts = r->ts;
+    if (var_get(f->region)->region->kind == REGION_LOOP) {
+        TRY(open_body(r, f), false);
+        f->scope = f->body.scope;
+        return make_placeholders(r, f);
+    }
+    uint32_t before = ts->scope;
+    ts->scope = f->scope = record_new_scope();
+    bool ok = f->scope && make_placeholders(r, f);
+    ts->scope = before;
+    return ok && open_body(r, f);
+}
+
+static bool begin_region(RegionReplay *r, VarId id)
+{
+    const TraceRegion *region = var_get(id)->region;
+    uint32_t count = region->parts[PART_STATES].count;
+    ReplayFrame *f = alloc_zero(1, sizeof(ReplayFrame));
+    TRY(f, false);
+    f->body.abandon = free_frame;
+    f->region = id;
+    f->outer = r->open;
+    r->open = f;
+    f->states = alloc_get((count + 1) * sizeof(VarId));
+    f->bodies = alloc_zero(region->body_count, sizeof(RecordedBody));
+    return f->states && f->bodies && begin_bodies(r, f);
+}
+
+/* The condition is a literal: one side is part of what is around it. */
+static bool take_side(RegionReplay *r, VarId id, uint32_t side)
+{
+    const Var *v = var_get(id);
+    uint32_t count;
+    const VarId *states = region_part(v, PART_STATES, &count);
+    for (uint32_t k = 0; k < count; ++k)
+        TRY(note_same(r, states[k], input_of(r, v, k)), false);
+    VarId mask = region_replay_find(r, region_part(v, PART_MASK, &count)[0]);
+    VarId active = region_part(v, PART_ACTIVE, &count)[side];
+    RegionList body = region_body(v, side);
+    return note_same(r, active, mask) &&
+           note(r, id, (ReplayCopy){ .instead = side + 1 }) &&
+           region_walk_into(&r->walk, id, body.first, body.first + body.count);
+}
+
+/* Another table of values for a call, if it has copies of arrays that change. */
+static bool copy_table(RegionReplay *r, VarId id)
+{
+    const Var *v = var_get(id);
+    uint32_t count;
+    const VarId *sources = region_part(v, PART_SOURCES, &count);
+    bool changed = false;
+    for (uint32_t i = 1; i < count; ++i)
+        changed |= target_of(r, sources[i]) != sources[i];
+    if (!changed || marks_has(r->walk.marks, sources[0]))
+        return true;
+    VarId table = memory_duplicate(r->ts, sources[0]);
+    TRY(note_new(r, sources[0], table), false);
+    for (uint32_t i = 1; i < count; ++i) {
+        VarId now = target_of(r, sources[i]);
+        TRY(check_array(sources[i], now), false);
+        TRY(call_fill_table(r->ts, table, &now, &v->region->words[i - 1], 1), false);
+    }
+    return true;
+}
+
+/* Does anything change that the region takes from outside? */
+static bool is_changed(const RegionReplay *r, const Var *v)
+{
+    const VarId *ids = v->value.list->ids;
+    for (uint32_t i = 0; i < v->region->outside; ++i) {
+        const Var *o = var_get(ids[i]);
+        VarId now = region_replay_find(r, ids[i]);
+        bool array = o->op == OP_POINTER && o->dep[0];
+        if ((now && now != ids[i]) || (array && target_of(r, o->dep[0]) != o->dep[0]))
+            return true;
+    }
+    return false;
+}
+
+/* All that the region takes from outside is there. */
+static bool enter_region(RegionReplay *r, VarId id)
+{
+    const Var *v = var_get(id);
+    if (r->in_place && !r->open && !is_changed(r, v))
+        return note_itself(r, id);
+    uint32_t count;
+    VarId condition = region_part(v, PART_CONDITION, &count)[0];
+    if (v->region->kind == REGION_IF) {
+        const Var *now = var_get(region_replay_find(r, condition));
+        if (now->op == OP_LITERAL && var_get(condition)->op != OP_LITERAL)
+            return take_side(r, id, now->value.literal ? 0 : 1);
+    }
+    return begin_region(r, id);
+}
+
+/* ----------------------------------------------------------------- regions: end */
+
+static bool same_literal(VarId a, VarId b)
+{
+    const Var *x = var_get(a), *y = var_get(b);
+    return x->op == OP_LITERAL && y->op == OP_LITERAL &&
+           x->value.literal == y->value.literal;
+}
+
+/* Which states never change: these have the input as their output. */
+static void find_fixed(const RegionReplay *r, const ReplayFrame *f, const VarId *inputs,
+                       bool *fixed)
+{
+    bool optimise = state_flag(r->ts, JitFlagOptimizeLoops);
+    const TraceRegion *region = var_get(f->region)->region;
+    VarId *outputs = f->bodies[0].outputs;
+    for (uint32_t k = 0; k < region->count; ++k) {
+        bool same = outputs[k] == f->states[k] || same_literal(outputs[k], inputs[k]);
+        fixed[k] = region->fixed[k] || (same && optimise);
+        if (!fixed[k] || outputs[k] == inputs[k])
+            continue;
+        var_inc(inputs[k]);
+        var_dec(outputs[k]);
+        outputs[k] = inputs[k];
+    }
+}
+
+/* What the new region takes from outside, as far as it is given. */
+typedef struct Given {
+    VarId mask, condition;
+    VarId *inputs, *sources;
+    bool *fixed;
+    uint32_t count;
+} Given;
+
+static bool find_given(const RegionReplay *r, const ReplayFrame *f, Given *given)
+{
+    const Var *v = var_get(f->region);
+    uint32_t unused;
+    region_part(v, PART_INPUTS, &given->count);
+    given->mask = region_replay_find(r, region_part(v, PART_MASK, &unused)[0]);
+    given->condition =
+        region_replay_find(r, region_part(v, PART_CONDITION, &unused)[0]);
+    uint32_t sources;
+    const VarId *ids = region_part(v, PART_SOURCES, &sources);
+    given->inputs = alloc_get((given->count + 1) * sizeof(VarId));
+    given->sources = alloc_get((sources + 1) * sizeof(VarId));
+    given->fixed = alloc_zero((size_t) given->count + 1, sizeof(bool));
+    TRY(given->inputs && given->sources && given->fixed, false);
+    for (uint32_t i = 0; i < sources; ++i)
+        given->sources[i] = target_of(r, ids[i]);
+    for (uint32_t k = 0; k < given->count; ++k)
+        given->inputs[k] = input_of(r, v, k);
+    if (v->region->kind == REGION_LOOP)
+        find_fixed(r, f, given->inputs, given->fixed);
+    return true;
+}
+
+static bool join_sizes(const VarId *ids, uint32_t count, uint32_t *size)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        uint32_t n = var_get(ids[i])->size;
+        if (n != 1 && *size != 1 && n != *size)
+            return error_set(JIT_ERROR_ARGUMENT, "region_replay(): r%u has %u entries, "
+                             "others have %u, expected equal sizes or 1", ids[i], n,
+                             *size);
+        *size = n == 1 ? *size : n;
+    }
+    return true;
+}
+
+static bool find_region_size(const ReplayFrame *f, const Given *given, uint32_t *size)
+{
+    const TraceRegion *region = var_get(f->region)->region;
+    *size = 1;
+    TRY(join_sizes((VarId[]){ given->mask, given->condition }, 2, size), false);
+    for (uint32_t k = 0; k < given->count; ++k)
+        TRY(given->fixed[k] || join_sizes(&given->inputs[k], 1, size), false);
+    for (uint32_t i = 0; i < region->body_count; ++i) {
+        const RecordedBody *body = &f->bodies[i];
+        for (uint32_t k = 0; k < body->output_count; ++k)
+            TRY(given->fixed[k] || join_sizes(&body->outputs[k], 1, size), false);
+        TRY(join_sizes(body->effects, body->effect_count, size), false);
+    }
+    return true;
+}
+
+static VarId make_region(RegionReplay *r, const ReplayFrame *f, const Given *given)
+{
+    const Var *v = var_get(f->region);
+    const TraceRegion *region = v->region;
+    RegionSpec spec = {
+        .kind = region->kind, .backend = (JitBackend) v->backend, .name = region->name,
+        .scope = f->scope, .bodies = f->bodies, .body_count = region->body_count,
+        .fixed = region->kind == REGION_LOOP ? given->fixed : NULL,
+        .words = region->words,
+        .parts = { [PART_MASK] = { &given->mask, 1 },
+                   [PART_INPUTS] = { given->inputs, given->count },
+                   [PART_CONDITION] = { &given->condition, 1 },
+                   [PART_STATES] = { f->states, f->state_count },
+                   [PART_ACTIVE] = { f->active, region->parts[PART_ACTIVE].count },
+                   [PART_SOURCES] = { given->sources,
+                                      region->parts[PART_SOURCES].count } }
+    };
+    TRY(find_region_size(f, given, &spec.size), 0);
+    VarId id = region_make(r->ts, &spec);
+    TRY(id, 0);
+    bool ok = note_serial(r, region->serial, id);
+    if (ok && region_is_effect(var_get(id))) {
+        ok = record_effect(r->ts, id);
+        if (ok)
+            var_inc(id);
+    }
+    if (ok)
+        return id;
+    var_dec(id);
+    return 0;
+}
+
+/* All bodies are complete. */
+static bool finish_region(RegionReplay *r, ReplayFrame *f)
+{
+    const TraceRegion *region = var_get(f->region)->region;
+    Given given = { 0 };
+    bool ok = find_given(r, f, &given);
+    const Var *condition = ok ? var_get(given.condition) : NULL;
+    if (ok && region->kind == REGION_LOOP && condition->op == OP_LITERAL)
+        ok = condition->value.literal
+                 ? error_set(JIT_ERROR_ARGUMENT, "region_replay(): the condition of "
+                             "loop '%s' is always true: it would never end",
+                             region->name)
+                 : note(r, f->region, (ReplayCopy){ .instead = 0 });
+    else if (ok)
+        ok = note_new(r, f->region, make_region(r, f, &given));
+    alloc_free(given.inputs);
+    alloc_free(given.sources);
+    alloc_free(given.fixed);
+    return ok;
+}
+
+/* The outputs of a body, as they are now. */
+static bool note_outputs(RegionReplay *r, const VarId *ids, uint32_t count,
+                         RecordedBody *out)
+{
+    TRY(vec_reserve(&r->operands, &r->operand_capacity, count, sizeof(VarId)), false);
+    for (uint32_t k = 0; k < count; ++k)
+        r->operands[k] = region_replay_find(r, ids[k]);
+    return record_outputs(out, count, r->operands);
+}
+
+/* A body of the innermost region is complete. */
+static bool end_body(RegionReplay *r)
+{
+    ReplayFrame *f = r->open;
+    const Var *v = var_get(f->region);
+    RecordedBody *body = &f->bodies[f->which];
+    RegionList list = v->region->bodies[f->which].outputs;
+    TRY(note_outputs(r, region_list(v, list), list.count, body), false);
+    f->is_open = false;
+    TRY(record_close_into(r->ts, &f->body, body, "region_replay()"), false);
+    if (++f->which < v->region->body_count)
+        return open_body(r, f);
+    bool ok = finish_region(r, f);
+    if (ok) {
+        r->open = f->outer;
+        free_frame(r->ts, &f->body);
+    }
+    return ok;
+}
+
+/* ----------------------------------------------------------------------- results */
+
+VarId region_replay_result(RegionReplay *r, VarId region, uint32_t k)
+{
+    const Var *v = var_get(region);
+    uint32_t value = marks_get(r->walk.marks, region);
+    VarId id = region_replay_find(r, region), result;
+    if (!id) {
+        uint32_t instead = r->copies[value].instead;
+        result = instead ? region_replay_find(r, region_output(v, instead - 1, k))
+                         : input_of(r, v, k);
+    } else {
+        const TraceRegion *now = var_get(id)->region;
+        bool fixed = now->kind == REGION_LOOP && now->fixed[k];
+        result = fixed ? input_of(r, v, k) : now->results[k];
+        if (!result)
+            return region_result(r->ts, id, k,
+                                 (VarType) var_get(region_output(v, 0, k))->type);
+    }
+    var_inc(result);
+    return result;
+}
+
+/* ------------------------------------------------------------------------- walk */
+
+static bool leave(RegionReplay *r, VarId id)
+{
+    const Var *v = var_get(id);
+    if (r->open && r->open->region == id)
+        return end_body(r);
+    if (marks_get(r->walk.marks, id) != NOT_YET) /* one side has been taken */
+        return true;
+    switch (v->op) {
+    case OP_POINTER:
+        return copy_pointer(r, id);
+    case OP_REGION:
+        return enter_region(r, id);
+    case OP_RESULT:
+        if (region_replay_find(r, v->dep[0]) == v->dep[0])
+            return note_itself(r, id);
+        return note_new(r, id, region_replay_result(r, v->dep[0], v->aux));
+    default:
+        return copy_variable(r, id);
+    }
+}
+
+/* Literals and the like that are traced in a body are outside of it, yet have a scope
+ * that is made when the body is open: then they are met again. */
+static bool comes_later(const RegionReplay *r, VarId id)
+{
+    if (!r->walk.depth)
+        return false;
+    const WalkRange *range = &r->walk.ranges[r->walk.depth - 1];
+    const Var *region = var_get(range->id);
+    return region->op == OP_REGION && range->end == region->region->outside &&
+           var_get(id)->scope >= region->region->scope;
+}
+
+static bool meet(RegionReplay *r, VarId id)
+{
+    const Var *v = var_get(id);
+    if (v->op == OP_EVALUATED || (v->scope < r->scope && v->op != OP_POINTER))
+        return note_itself(r, id);
+    if (v->op == OP_REGION)
+        TRY(copy_table(r, id), false);
+    if (!comes_later(r, id))
+        return region_walk_operands(&r->walk, id);
+    marks_drop(r->walk.marks, id);
+    return true;
+}
+
+static bool walk(RegionReplay *r)
+{
+    WalkEvent event;
+    VarId id;
+    while ((event = region_walk(&r->walk, &id)) >= WALK_MET)
+        TRY(event == WALK_MET ? meet(r, id) : leave(r, id), false);
+    return event == WALK_DONE;
+}
+
+/* Give up what is open, innermost first. */
+static void give_up(RegionReplay *r)
+{
+    while (r->open) {
+        ReplayFrame *f = r->open;
+        r->open = f->outer;
+        if (f->is_open)
+            record_abandon(r->ts, &f->body);
+        else
+            free_frame(r->ts, &f->body);
+    }
+    r->walk.depth = 0;
+}
+
+static int compare_serials(const void *a, const void *b)
+{
+    const ReplaySerial *x = a, *y = b;
+    return (x->before > y->before) - (x->before < y->before);
+}
+
+/* What was recorded in some order was so again. In place, it is still the same time. */
+static void put_in_order(RegionReplay *r)
+{
+    if (r->serial_count)
+        qsort(r->serials, r->serial_count, sizeof(ReplaySerial), compare_serials);
+    for (uint32_t i = 0; i < r->serial_count; ++i) {
+        Var *v = var_get(r->serials[i].id);
+        uint64_t serial = r->in_place ? r->serials[i].before : local_next_serial();
+        if (v->op == OP_REGION)
+            v->region->serial = serial;
+        else
+            v->value.literal = serial;
+    }
+    r->serial_count = 0;
+}
+
+static bool finish(RegionReplay *r, bool ok)
+{
+    if (!ok)
+        give_up(r);
+    put_in_order(r);
+    return ok;
+}
+
+bool region_replay(RegionReplay *r, VarId root)
+{
+    region_walk_from(&r->walk, root);
+    return finish(r, walk(r));
+}
+
+static bool walk_all(RegionReplay *r, const VarId *roots, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        region_walk_from(&r->walk, roots[i]);
+        TRY(walk(r), false);
+    }
+    return true;
+}
+
+bool region_replay_body(RegionReplay *r, VarId region, uint32_t body)
+{
+    const Var *v = var_get(region);
+    RegionList list = region_body(v, body);
+    return finish(r, walk_all(r, region_list(v, list), list.count));
+}
+
+bool region_replay_recorded(RegionReplay *r, const RecordedBody *body,
+                            RecordedBody *out)
+{
+    bool ok = walk_all(r, body->effects, body->effect_count) &&
+              walk_all(r, body->outputs, body->output_count);
+    return finish(r, ok) && note_outputs(r, body->outputs, body->output_count, out);
+}
+
+bool region_replay_region(RegionReplay *r, VarId region)
+{
+    const Var *v = var_get(region);
+    bool ok = copy_table(r, region);
+    for (uint32_t i = 0; ok && i < v->region->outside; ++i) {
+        VarId id = v->value.list->ids[i];
+        if (!marks_has(r->walk.marks, id))
+            ok = marks_set(r->walk.marks, id, NOT_YET) &&
+                 (var_get(id)->op == OP_POINTER ? copy_pointer(r, id)
+                                                : note_itself(r, id));
+    }
+    ok = ok && marks_set(r->walk.marks, region, NOT_YET) && enter_region(r, region) &&
+         walk(r);
+    return finish(r, ok);
+}

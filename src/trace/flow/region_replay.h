@@ -1,0 +1,99 @@
+/*
+ * region_replay.h -- recording a body again with other inputs
+ *
+ * What a loop, conditional or callable computes is recorded once more, where the
+ * calling thread is recording now, from variables that stand for what the body was made
+ * from. Regions in it, calls, effects, prints and local arrays are made anew;
+ * operations are folded and simplified as if they were traced for the first time.
+ *
+ *     region_replay_begin(&r, ts, scope);
+ *     region_replay_set(&r, old, substitute);        placeholders, values from outside
+ *     region_replay(&r, root);                       or region_replay_body(), _region()
+ *     region_replay_find(&r, old)                    where a variable went
+ *     region_replay_end(&r);
+ *
+ * A region keeps its list of states, inputs and outputs, so that number k of the new
+ * one is what number k of the old one was, also where a state turns out to be constant.
+ * Effects are recorded in their old order, and so are accesses of local arrays.
+ *
+ * Requires the graph lock.
+ */
+#ifndef TRACE_FLOW_REGION_REPLAY_H
+#define TRACE_FLOW_REGION_REPLAY_H
+
+#include "trace/graph/region.h"
+#include "trace/graph/region_walk.h"
+
+/** Where a variable went. */
+typedef struct ReplayCopy {
+    VarId id;         /* owned; 0: a region that is not there any more, ... */
+    uint32_t instead; /* ... but its body number 'instead' - 1, or its inputs (0) */
+} ReplayCopy;
+
+/** Writes to an array that go to another one. */
+typedef struct ReplayTarget {
+    VarId from, to; /* borrowed */
+} ReplayTarget;
+
+/** Accesses and regions, by when they were recorded. */
+typedef struct ReplaySerial {
+    uint64_t before;
+    VarId id;
+} ReplaySerial;
+
+/** Scopes that bodies had, also such as are no regions any more, and what they are
+ *  now. */
+typedef struct ReplayScope {
+    uint32_t before, now;
+} ReplayScope;
+
+typedef struct ReplayFrame ReplayFrame;
+
+typedef struct RegionReplay {
+    ThreadState *ts;
+    uint32_t scope;        /* variables of a lower one stay what they are */
+    bool in_place;         /* so do those of the body whose operands do */
+    RegionWalk walk;       /* values of marks: in copies[] */
+    ReplayCopy *copies;
+    ReplayTarget *targets;
+    ReplaySerial *serials;
+    ReplayScope *scopes;
+    VarId *operands;       /* of the variable that is being made */
+    ReplayFrame *open;     /* regions that are being recorded, innermost first */
+    uint32_t copy_count, copy_capacity, target_count, target_capacity;
+    uint32_t serial_count, serial_capacity, scope_count, scope_capacity;
+    uint32_t operand_capacity;
+} RegionReplay;
+
+/** Begin to record again what belongs to this scope or to one further in; what is
+ *  outside stays as it is. False: memory is out; nothing has to be released. */
+bool region_replay_begin(RegionReplay *r, ThreadState *ts, uint32_t scope);
+/** Let go of the variables that the replay holds. */
+void region_replay_end(RegionReplay *r);
+
+/** 'now' (borrowed until the end) takes the place of a variable, which no root has
+ *  needed yet. An array that is accessed by index can be replaced by one in memory with
+ *  as many entries. False: error recorded. */
+bool region_replay_set(RegionReplay *r, VarId old, VarId now);
+/** Writes to this array go to another one with as many entries. */
+bool region_replay_redirect(RegionReplay *r, VarId from, VarId to);
+
+/** Record what this variable or effect needs, and itself. Effects that are met go to
+ *  the body that is open. False: error recorded; recordings that are open stay so. */
+bool region_replay(RegionReplay *r, VarId root);
+/** The effects and outputs of one body of a region, whose placeholders have
+ *  substitutes. */
+bool region_replay_body(RegionReplay *r, VarId region, uint32_t body);
+/** The same for a body that is no region's. 'out' receives the outputs. */
+bool region_replay_recorded(RegionReplay *r, const RecordedBody *body,
+                            RecordedBody *out);
+/** A whole region, in a replay that was begun with its scope. */
+bool region_replay_region(RegionReplay *r, VarId region);
+
+/** What a variable has become (borrowed): 0 if nothing that was recorded needed it. */
+VarId region_replay_find(const RegionReplay *r, VarId old);
+/** Result number k of a region that was recorded again, or the value that it turned out
+ *  to be: a new reference. 0: error recorded. */
+VarId region_replay_result(RegionReplay *r, VarId region, uint32_t k);
+
+#endif

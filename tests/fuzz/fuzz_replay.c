@@ -1,0 +1,327 @@
+/*
+ * fuzz_replay.c -- random Programs, traced and recorded again
+ *
+ *     fuzz_replay [--count N] [--seed S] [--ops N] [--print]
+ *
+ * Each Program is traced in a recording of its own. Recorded again with the same inputs
+ * it has to give the same Programs; with other inputs, the values and prints of tracing
+ * anew, and what it writes goes to other arrays. Status 1 if any did not.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "trace/flow/region_replay.h"
+#include "traced_program.h"
+
+#define CPU JitBackendLLVM
+enum { OTHER_SEED = 77 };
+
+typedef struct Options {
+    uint64_t seed, count;
+    uint32_t ops;
+    bool print;
+} Options;
+
+static void never(ThreadState *ts, Body *body)
+{
+    (void) ts;
+    (void) body;
+}
+
+/* A recording that keeps its effects for us. */
+static Body *open_body(Body *body)
+{
+    *body = (Body){ .abandon = never };
+    state_lock();
+    bool ok = record_open(state_thread(), body, BODY_RECORD, CPU, 0);
+    state_unlock();
+    return ok ? body : NULL;
+}
+
+static RecordedBody close_body(Body *body)
+{
+    RecordedBody recorded = { 0 };
+    state_lock();
+    while (state_thread()->body && state_thread()->body != body)
+        record_abandon(state_thread(), state_thread()->body);
+    record_close_into(state_thread(), body, &recorded, "fuzz_replay");
+    state_unlock();
+    return recorded;
+}
+
+static void drop_body(RecordedBody *body)
+{
+    state_lock();
+    record_release(body);
+    state_unlock();
+}
+
+/* Record effects and outputs of 't' again; inputs and targets come from 'other', NULL:
+ * they are the same. '*copies' receives the outputs. */
+static bool replay(const TracedProgram *t, const TracedProgram *other, uint32_t scope,
+                   const VarId *effects, uint32_t effect_count, uint32_t *copies)
+{
+    const Program *p = t->random->program;
+    RegionReplay r;
+    state_lock();
+    bool ok = region_replay_begin(&r, state_thread(), scope);
+    for (uint32_t i = 0; ok && other && i < p->param_count; ++i) {
+        if (!t->slots[i])
+            continue;
+        ok = p->params[i].written
+                 ? region_replay_redirect(&r, t->slots[i], other->slots[i])
+                 : region_replay_set(&r, t->slots[i], other->slots[i]);
+    }
+    for (uint32_t i = 0; ok && i < effect_count; ++i)
+        ok = region_replay(&r, effects[i]);
+    for (uint32_t i = 0; ok && i < t->output_count; ++i) {
+        ok = region_replay(&r, t->outputs[i]);
+        copies[i] = ok ? region_replay_find(&r, t->outputs[i]) : 0;
+        if (copies[i])
+            var_inc(copies[i]);
+    }
+    region_replay_end(&r);
+    state_unlock();
+    return ok;
+}
+
+/* ------------------------------------------------------------------- comparison */
+
+static char *program_text(uint32_t id)
+{
+    VarState kind = jit_var_state(id);
+    if (kind == VarStateEvaluated || kind == VarStateLiteral)
+        return strdup("a leaf");
+    const char *text = jit_program_str(id);
+    return strdup(text ? text : jit_error_message());
+}
+
+static bool same_texts(uint64_t seed, const uint32_t *a, const uint32_t *b,
+                       uint32_t count)
+{
+    bool same = true;
+    for (uint32_t i = 0; i < count && same; ++i) {
+        char *x = program_text(a[i]), *y = program_text(b[i]);
+        same = strcmp(x, y) == 0;
+        if (!same)
+            printf("seed %llu, output %u:\n%s---- recorded again:\n%s\n",
+                   (unsigned long long) seed, i, x, y);
+        free(x);
+        free(y);
+    }
+    return same;
+}
+
+/* NaNs of any kind are the same. */
+static bool same_value(VarType type, uint64_t a, uint64_t b)
+{
+    if (a == b || !type_info[type].is_float)
+        return a == b;
+    uint32_t size = type_info[type].size;
+    uint64_t infinity = size == 2 ? 0x7c00 : size == 4 ? 0x7f800000
+                                                       : 0x7ff0000000000000;
+    uint64_t bits = ~(1ull << (size * 8 - 1));
+    return (a & bits) > infinity && (b & bits) > infinity;
+}
+
+static bool same_entries(uint64_t seed, const char *what, uint32_t number, uint32_t a,
+                         uint32_t b)
+{
+    void *x, *y;
+    uint32_t stored[] = { jit_var_data(a, &x), jit_var_data(b, &y) };
+    VarType type = jit_var_type(a);
+    size_t size = type_info[type].size, count = jit_var_size(a);
+    bool same = stored[0] && stored[1] && jit_var_size(b) == count;
+    if (!same)
+        printf("seed %llu, %s %u: %s\n", (unsigned long long) seed, what, number,
+               jit_error_message());
+    for (size_t i = 0; same && i < count; ++i) {
+        uint64_t bits[2] = { 0, 0 };
+        memcpy(&bits[0], (char *) x + i * size, size);
+        memcpy(&bits[1], (char *) y + i * size, size);
+        same = same_value(type, bits[0], bits[1]);
+        if (!same)
+            printf("seed %llu, %s %u, entry %zu: %llx, expected %llx\n",
+                   (unsigned long long) seed, what, number, i,
+                   (unsigned long long) bits[0], (unsigned long long) bits[1]);
+    }
+    for (int i = 0; i < 2; ++i)
+        if (stored[i])
+            jit_var_dec_ref(stored[i]);
+    return same;
+}
+
+/* Evaluate variables and effects. */
+static bool evaluate(const uint32_t *ids, uint32_t count, RecordedBody *effects)
+{
+    state_lock();
+    bool ok = record_hand_over(state_thread(), effects->effects, effects->effect_count);
+    record_release(effects);
+    state_unlock();
+    for (uint32_t i = 0; ok && i < count; ++i)
+        jit_var_schedule(ids[i]);
+    return ok && jit_eval() && jit_sync_thread();
+}
+
+static void drop_all(uint32_t *ids, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        if (ids[i])
+            jit_var_dec_ref(ids[i]);
+    free(ids);
+}
+
+/* ------------------------------------------------------------------- one Program */
+
+/* With the same inputs. The recording is dropped. */
+static bool check_identity(uint64_t seed, const TracedProgram *t, const Body *body,
+                           uint32_t *refused)
+{
+    uint32_t *copies = calloc(t->output_count + 1, sizeof(uint32_t));
+    Body inner;
+    open_body(&inner);
+    bool ok = replay(t, NULL, body->scope, body->effects, body->effect_count, copies);
+    if (!ok) {
+        printf("seed %llu: %s\n", (unsigned long long) seed, jit_error_message());
+        ++*refused;
+    }
+    ok = ok && same_texts(seed, t->outputs, copies, t->output_count);
+    RecordedBody again = close_body(&inner);
+    if (ok && again.effect_count != body->effect_count) {
+        printf("seed %llu: %u effects, expected %u\n", (unsigned long long) seed,
+               again.effect_count, body->effect_count);
+        ok = false;
+    }
+    drop_body(&again);
+    drop_all(copies, t->output_count);
+    return ok;
+}
+
+/* The outputs and effects in 'now' against those of tracing anew. */
+static bool check_values(uint64_t seed, TracedProgram *t, TracedProgram *other,
+                         uint32_t *copies, RecordedBody *now)
+{
+    TracedProgram anew;
+    const Program *p = t->random->program;
+    Body body;
+    bool ok = traced_program_begin(&anew, t->random, OTHER_SEED);
+    open_body(&body); /* what can be recorded can be evaluated */
+    ok = ok && traced_program_record(&anew);
+    RecordedBody effects = close_body(&body);
+    bool possible = evaluate(anew.outputs, anew.output_count, &effects);
+    bool done = evaluate(copies, t->output_count, now);
+    ok = ok && possible == done;
+    if (!ok)
+        printf("seed %llu: %s: %s\n", (unsigned long long) seed,
+               possible ? "recorded again" : "traced anew", jit_error_message());
+    for (uint32_t i = 0; ok && done && i < t->output_count; ++i)
+        ok = same_entries(seed, "output", i, copies[i], anew.outputs[i]);
+    for (uint32_t i = 0; ok && done && i < p->param_count; ++i)
+        if (p->params[i].written && p->params[i].kind == PARAM_POINTER)
+            ok = same_entries(seed, "array", i, other->slots[i], anew.slots[i]);
+    if (ok && done && t->printed != anew.printed) {
+        printf("seed %llu: prints differ\n", (unsigned long long) seed);
+        ok = false;
+    }
+    jit_sync_thread();
+    traced_program_free(&anew);
+    return ok;
+}
+
+/* With other inputs and targets. */
+static bool check_others(uint64_t seed, TracedProgram *t, Body *body)
+{
+    uint32_t *copies = calloc(t->output_count + 1, sizeof(uint32_t));
+    TracedProgram other;
+    Body inner;
+    bool ok = traced_program_begin(&other, t->random, OTHER_SEED);
+    open_body(&inner);
+    ok = ok &&
+         replay(t, &other, body->scope, body->effects, body->effect_count, copies);
+    if (!ok)
+        printf("seed %llu: %s\n", (unsigned long long) seed, jit_error_message());
+    RecordedBody now = close_body(&inner), before = close_body(body);
+    drop_body(&before);
+    if (ok)
+        ok = check_values(seed, t, &other, copies, &now);
+    else
+        drop_body(&now);
+    drop_all(copies, t->output_count);
+    traced_program_free(&other);
+    return ok;
+}
+
+/* Programs are recorded in all kinds of ways. */
+static void set_flags(uint64_t seed)
+{
+    jit_set_flag(JitFlagMergeFunctions, seed % 4 != 0);
+    jit_set_flag(JitFlagOptimizeCalls, seed % 3 != 0);
+    jit_set_flag(JitFlagOptimizeLoops, seed % 5 != 0);
+    jit_set_flag(JitFlagPacketOps, seed % 7 != 0);
+    jit_set_flag(JitFlagDebug, seed % 11 == 0);
+}
+
+typedef struct Tally {
+    uint32_t programs, untraceable, refused, failed, regions;
+} Tally;
+
+static void check(uint64_t seed, const Options *options, Tally *tally)
+{
+    RandomProgram *random = random_program_new(seed, options->ops);
+    if (!random)
+        return;
+    tally->programs++;
+    set_flags(seed);
+    tally->regions += random->program->region_count;
+    TracedProgram t;
+    Body body;
+    bool ok = traced_program_begin(&t, random, 0);
+    open_body(&body);
+    if (!ok || !traced_program_record(&t)) {
+        if (options->print)
+            printf("seed %llu: %s\n", (unsigned long long) seed, jit_error_message());
+        tally->untraceable++;
+        RecordedBody dropped = close_body(&body);
+        drop_body(&dropped);
+    } else {
+        for (uint32_t i = 0; options->print && i < t.output_count; ++i) {
+            char *text = program_text(t.outputs[i]);
+            puts(text);
+            free(text);
+        }
+        ok = check_identity(seed, &t, &body, &tally->refused);
+        ok = check_others(seed, &t, &body) && ok;
+        tally->failed += !ok;
+    }
+    traced_program_free(&t);
+    random_program_free(random);
+}
+
+int main(int argc, char **argv)
+{
+    Options options = { .seed = 1, .count = 500, .ops = 60 };
+    for (int i = 1; i < argc; ++i) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "0";
+        if (strcmp(argv[i], "--print") == 0)
+            options.print = true;
+        else if (strcmp(argv[i], "--seed") == 0)
+            options.seed = strtoull(value, NULL, 10), i++;
+        else if (strcmp(argv[i], "--ops") == 0)
+            options.ops = (uint32_t) strtoul(value, NULL, 10), i++;
+        else if (strcmp(argv[i], "--count") == 0)
+            options.count = strtoull(value, NULL, 10), i++;
+    }
+    if (!jit_init(CPU))
+        return 1;
+    Tally tally = { 0 };
+    for (uint64_t k = 0; k < options.count; ++k)
+        check(options.seed + k, &options, &tally);
+    printf("%u Programs with %u regions: %u recorded again as they should, %u not, %u "
+           "cannot be traced\n", tally.programs, tally.regions,
+           tally.programs - tally.failed - tally.untraceable, tally.failed,
+           tally.untraceable);
+    jit_shutdown(1);
+    return tally.failed != 0;
+}
