@@ -283,6 +283,21 @@ static void take_outputs(const Trace *x, const Place *place, uint32_t mark,
         ids[place->count + i] = hold(x->at[place->changed[i]]);
 }
 
+/* Let go of the values of a body. */
+static void forget(Trace *x, uint32_t begin, uint32_t end)
+{
+    for (uint32_t at = begin; at < end; ++at) {
+        if (x->at[at])
+            jit_var_dec_ref(x->at[at]);
+        for (uint32_t k = 0; x->packets[at] && k < x->p->insts[at].aux; ++k)
+            if (x->packets[at][k])
+                jit_var_dec_ref(x->packets[at][k]);
+        free(x->packets[at]);
+        x->packets[at] = NULL;
+        x->at[at] = 0;
+    }
+}
+
 static void replace_all(uint32_t *to, const uint32_t *from, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i) {
@@ -316,6 +331,7 @@ static bool trace_loop_bodies(Trace *x, const Place *place, uint32_t loop,
                 return false;
             take_outputs(x, place, r->end, next);
             replace_all(place->ids, next, all);
+            forget(x, r->begin + 1, r->end);
         }
         again = again < 0 ? again : jit_var_loop_end(loop, place->ids);
     }
@@ -360,6 +376,7 @@ static bool trace_side(Trace *x, const Place *place, uint32_t cond, uint32_t beg
     bool ok = !x->t->failed;
     if (ok) {
         take_outputs(x, place, end, outputs);
+        forget(x, begin, end);
         ok = jit_var_cond_append(cond, all, outputs);
         for (uint32_t i = 0; i < all; ++i)
             jit_var_dec_ref(outputs[i]);
@@ -392,14 +409,7 @@ static uint32_t trace_if(Trace *x, uint32_t at)
 
 static void free_trace(Trace *x)
 {
-    for (uint32_t i = 0; i < x->p->inst_count; ++i) {
-        if (x->at[i])
-            jit_var_dec_ref(x->at[i]);
-        for (uint32_t k = 0; x->packets[i] && k < x->p->insts[i].aux; ++k)
-            if (x->packets[i][k])
-                jit_var_dec_ref(x->packets[i][k]);
-        free(x->packets[i]);
-    }
+    forget(x, 0, x->p->inst_count);
     free(x->at);
     free(x->packets);
 }

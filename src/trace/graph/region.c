@@ -101,6 +101,21 @@ bool region_is_atomic(const Var *v)
            op_info[v->op].result != RESULT_VOID;
 }
 
+/* An inner region: the condition of a conditional decides what else is needed, so it
+ * comes first. */
+static bool enter_region(Search *s, VarId id)
+{
+    static const uint8_t parts[] = { PART_READS, PART_INPUTS, PART_MASK,
+                                     PART_CONDITION };
+    const TraceRegion *region = var_get(id)->region;
+    uint32_t count = region->kind == REGION_LOOP ? 3 : 4;
+    for (uint32_t i = 0; i < count; ++i) {
+        RegionList list = region->parts[parts[i]];
+        TRY(region_walk_into(&s->walk, id, list.first, list.first + list.count), false);
+    }
+    return true;
+}
+
 /* A variable of the body: its operands come next. */
 static bool enter(Search *s, VarId id)
 {
@@ -113,7 +128,7 @@ static bool enter(Search *s, VarId id)
         count = v->region->outside;
     for (uint32_t i = 0; i < count; ++i)
         s->draws |= ids[i] && region_is_atomic(var_get(ids[i]));
-    return region_walk_operands(&s->walk, id);
+    return v->op == OP_REGION ? enter_region(s, id) : region_walk_operands(&s->walk, id);
 }
 
 /* Find all that these need from outside. */
@@ -139,9 +154,13 @@ static bool find_reads(const RegionSpec *spec, Ids *reads, bool *draws)
         var_get(spec->parts[PART_STATES].ids[k])->aux = k;
     if (loop)
         ok = search(&s, condition, 1);
+    /* What effects of callables need comes before what outputs need. */
+    bool call = spec->kind == REGION_CALL;
+    for (uint32_t i = 0; ok && call && i < spec->body_count; ++i)
+        ok = search(&s, spec->bodies[i].effects, spec->bodies[i].effect_count);
     for (uint32_t i = 0; ok && i < spec->body_count; ++i) {
         const RecordedBody *body = &spec->bodies[i];
-        ok = search(&s, body->effects, body->effect_count) &&
+        ok = (call || search(&s, body->effects, body->effect_count)) &&
              search(&s, body->outputs, body->output_count);
         for (uint32_t k = 0; k < body->output_count; ++k)
             s.draws |= region_is_atomic(var_get(body->outputs[k]));
