@@ -67,6 +67,7 @@ static void receive(const JitPrintRecords *records, void *payload)
     TracedPrint *print = payload;
     if (!records)
         return;
+    print->owner->lost |= records->lost != 0;
     for (size_t i = 0; i < records->count; ++i) {
         uint64_t hash = records->lanes[i] + (uint64_t) print->number * 0x10001;
         for (uint32_t k = 0; k < records->value_count; ++k)

@@ -28,6 +28,7 @@ struct TracedProgram {
     uint32_t *outputs;    /* what is stored; owned */
     uint32_t output_count, output_capacity;
     uint64_t printed;     /* a number that depends on all values that were printed */
+    bool lost;            /* not all values that were printed arrived */
     TracedPrint prints[RANDOM_PRINTS];
     bool failed;          /* an error was recorded */
 };

@@ -629,6 +629,8 @@ static bool find_region_size(const ReplayFrame *f, const Given *given, uint32_t 
             TRY(given->fixed[k] || join_sizes(&body->outputs[k], 1, size), false);
         TRY(join_sizes(body->effects, body->effect_count, size), false);
     }
+    if (*size == 1) /* the old one may have had outputs that left it */
+        *size = var_get(f->region)->size;
     return true;
 }
 

@@ -14,7 +14,8 @@
  *
  * A region keeps its list of states, inputs and outputs, so that number k of the new
  * one is what number k of the old one was, also where a state turns out to be constant.
- * Effects are recorded in their old order, and so are accesses of local arrays.
+ * Effects are recorded in their old order, and so are accesses of local arrays, as far
+ * as one call of these functions records them.
  *
  * Requires the graph lock.
  */
