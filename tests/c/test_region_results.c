@@ -111,6 +111,41 @@ static void test_state_shared_with_target(void **unused)
     }
 }
 
+/* A state that is written to as an array and then replaced by other values is an error,
+ * whoever else holds the array. */
+static void replace_step(uint32_t *state)
+{
+    uint32_t one = u32(1), zero = with(jit_var_and, state[1], u32(0));
+    advance(&state[0], scatter_add(state[0], one, zero));
+    set(&state[0], jit_var_add(state[0], one));
+    DROP(one, zero);
+}
+
+/* The same with values that have nothing to do with the array. */
+static void forget_step(uint32_t *state)
+{
+    uint32_t one = u32(1), zero = with(jit_var_and, state[1], u32(0));
+    advance(&state[0], scatter_add(state[0], one, zero));
+    set(&state[0], jit_var_add(state[1], one));
+    DROP(one, zero);
+}
+
+static void test_replaced_target(void **unused)
+{
+    (void) unused;
+    static const Step steps[] = { replace_step, forget_step };
+    for (int mode = 0; mode < 4; ++mode) {
+        jit_set_flag(JitFlagSymbolicLoops, 0);
+        uint32_t start = u32_array(3, (uint32_t[]){ 0, 1, 2 });
+        uint32_t held = mode & 1 ? jit_var_inc_ref(start) : 0;
+        uint32_t state[] = { start, u32_array(3, (uint32_t[]){ 4, 5, 6 }) };
+        assert_int_equal(run_loop_status("replaced", 2, state, below_limit,
+                                         steps[mode / 2]), -1);
+        CHECK_ERROR(JIT_ERROR_ARGUMENT, "state 0", "cannot be replaced");
+        DROP(state[0], state[1], held);
+    }
+}
+
 /* --------------------------------------------------------------- conditionals */
 
 typedef void (*Side)(uint32_t *values);
@@ -271,6 +306,38 @@ static void test_local_of_atomics(void **unused)
     assert_int_equal(sum, 5 + 6 + 7 + 8 + 9 + (N - 5) * 9);
     CHECK_U32(shared_array, 10);
     DROP(lane, condition, zero, v[0], read, shared_array);
+}
+
+/* What an atomic operation has drawn does not matter if the body does not use it, though
+ * the caller may have it still. */
+static uint32_t kept_draw;
+
+static void draw_beside(uint32_t *v)
+{
+    uint32_t zero = u32(0), five = u32(5);
+    kept_draw = jit_var_scatter_inc(&shared_array, zero, ALWAYS);
+    set(&v[0], jit_array_write(v[0], zero, five, ALWAYS));
+    DROP(zero, five);
+}
+
+static void test_local_beside_atomics(void **unused)
+{
+    (void) unused;
+    for (int held = 0; held < 2; ++held) {
+        shared_array = fill_u32(1, 0);
+        uint32_t lane = counter(3), condition = below(lane, 2), zero = u32(0);
+        uint32_t v[] = { local_array(9) };
+        run_cond(condition, v, 1, draw_beside, nothing);
+        if (!held)
+            jit_var_dec_ref(kept_draw);
+        CHECK_U32(shared_array, 2); /* the region has run */
+        uint32_t read = jit_array_read(v[0], zero, ALWAYS);
+        CHECK_U32(read, 5, 5, 9);
+        CHECK_U32(shared_array, 2);
+        if (held)
+            jit_var_dec_ref(kept_draw);
+        DROP(v[0], lane, condition, zero, read, shared_array);
+    }
 }
 
 /* ------------------------------------------------------------------------ masks */
@@ -450,8 +517,10 @@ static int all(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_copy_of_fixed_state), TEST(test_state_like_target),
-        TEST(test_state_shared_with_target), TEST(test_input_of_effect),
+        TEST(test_state_shared_with_target), TEST(test_replaced_target),
+        TEST(test_input_of_effect),
         TEST(test_local_behind_effects), TEST(test_local_of_atomics),
+        TEST(test_local_beside_atomics),
         TEST(test_mask_in_body), TEST(test_literal_around_call),
         TEST(test_unused_input), TEST(test_results_of_thread),
     };

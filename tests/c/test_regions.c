@@ -379,8 +379,43 @@ static void test_simplified_states(void **unused)
     jit_var_dec_ref(x);
 }
 
-/* An invariant state that the body does not use needs no second tracing, and can have
- * any size. */
+/* What is used is what is needed for results and effects, whoever holds what. */
+static uint32_t held[64], held_count;
+
+static void held_step(uint32_t *state)
+{
+    for (uint32_t i = 0; i < 5; ++i)
+        held[held_count++] = jit_var_inc_ref(state[i]);
+    held[held_count++] = jit_var_add(state[4], state[4]);
+    held[held_count++] = jit_var_mul(state[1], state[1]);
+    simple_step(state);
+}
+
+static void test_held_variables(void **unused)
+{
+    (void) unused;
+    for (int optimise = 0; optimise < 2; ++optimise) {
+        jit_set_flag(JitFlagOptimizeLoops, optimise);
+        uint32_t x = u32_array(3, (uint32_t[]){ 1, 10, 100 }), state[5], other[5];
+        make_simple(state, x);
+        make_simple(other, x);
+        run_loop("held", 5, state, below_five, simple_step);
+        run_loop("held", 5, other, below_five, held_step);
+        for (uint32_t i = 3; i < 5; ++i) {
+            char *text = strdup(jit_program_str(state[i]));
+            assert_string_equal(text, jit_program_str(other[i]));
+            free(text);
+        }
+        drop_all(held, held_count);
+        held_count = 0;
+        drop_all(state, 5);
+        drop_all(other, 5);
+        jit_var_dec_ref(x);
+    }
+}
+
+/* An invariant state that the body does not use needs no alias there, and can have any
+ * size. */
 static void test_bystander(void **unused)
 {
     (void) unused;
@@ -738,7 +773,7 @@ static int all(void)
         TEST(test_literal_condition), TEST(test_uniform), TEST(test_nested),
         TEST(test_deep_nesting),
         TEST(test_state_numbers), TEST(test_long_body), TEST(test_state_types),
-        TEST(test_simplified_states), TEST(test_bystander), TEST(test_hoisting),
+        TEST(test_simplified_states), TEST(test_held_variables), TEST(test_bystander), TEST(test_hoisting),
         TEST(test_separate_results), TEST(test_kernel_cache), TEST(test_threads),
         TEST(test_thread_ends), TEST(test_shutdown), TEST(test_symbolic),
         TEST(test_sizes), TEST(test_wrong_use), TEST(test_abort), TEST(test_recordings),

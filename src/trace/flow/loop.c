@@ -50,6 +50,7 @@ static void free_loop(Loop *loop)
     for (uint32_t i = 0; i < loop->count; ++i) {
         drop(&loop->states[i].placeholder);
         drop(&loop->states[i].next);
+        drop(&loop->states[i].written);
         drop(&loop->states[i].initial);
         drop(&loop->states[i].full);
     }
@@ -248,6 +249,36 @@ static bool same_literal(VarId a, VarId b)
            x->value.literal == y->value.literal;
 }
 
+/* Does a variable depend on an array, by its values or by index? */
+static bool depends_on(VarId id, VarId array, bool *depends)
+{
+    RegionWalk w;
+    *depends = false;
+    TRY(region_walk_begin(&w), false);
+    bool ok = true;
+    region_walk_from(&w, id);
+    while (ok && !*depends && (id = region_walk_next(&w)) != 0) {
+        const Var *v = var_get(id);
+        *depends = id == array || (v->op == OP_POINTER && v->dep[0] == array);
+        ok = region_walk_operands(&w, id);
+    }
+    region_walk_end(&w);
+    return ok;
+}
+
+/* A state of a loop that is run at once is also an array that was written to. It may be
+ * replaced by what is made of the values there were, but not of those that the write
+ * has left: then it was the state that was written to. */
+static bool check_replaced(const LoopState *s, VarId id, bool *allowed)
+{
+    bool before = true, behind = false;
+    if (s->written && id != s->initial && var_get(s->initial)->op != OP_LITERAL)
+        TRY(depends_on(id, s->initial, &before) && depends_on(id, s->written, &behind),
+            false);
+    *allowed = before && !behind;
+    return true;
+}
+
 static bool check_output(const Loop *loop, uint32_t which, VarId id)
 {
     static const char *const function = "jit_var_loop_end()";
@@ -267,9 +298,11 @@ static bool check_output(const Loop *loop, uint32_t which, VarId id)
                          s->local ? " not" : "");
     if (v->flags & (VAR_CONSUMED | VAR_POISONED))
         return node_usable(NULL, id, function, "a state");
-    bool blended = loop->evaluated && s->initial;
-    if (s->whole && !blended &&
-        (!var_exists(s->array) || (id != s->array && id != s->placeholder)))
+    bool allowed = !s->whole || (var_exists(s->array) && id == s->array) ||
+                   (s->placeholder && id == s->placeholder);
+    if (!allowed && loop->evaluated && s->initial)
+        TRY(check_replaced(s, id, &allowed), false);
+    if (!allowed)
         return error_set(
             JIT_ERROR_ARGUMENT,
             "%s: loop '%s': state %u is gathered from or scattered to as an array with "

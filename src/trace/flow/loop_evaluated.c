@@ -128,6 +128,9 @@ bool loop_evaluated_end(ThreadState *ts, Loop *loop, VarId *values)
         values[i] = s->initial = s->array = next[i];
         var_inc(next[i]);
         s->whole = false;
+        if (s->written)
+            var_dec(s->written);
+        s->written = 0;
         s->size = var_get(next[i])->size;
     }
     alloc_free(next);

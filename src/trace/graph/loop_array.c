@@ -57,8 +57,13 @@ void loop_array_written(ThreadState *ts, VarId id, VarId written)
              * shared. */
             s->whole = true;
             s->array = written;
-            if (body->kind == BODY_LOOP)
+            if (body->kind == BODY_LOOP) {
                 drop(&s->initial);
+            } else if (s->initial && s->initial != written) {
+                var_inc(written);
+                drop(&s->written);
+                s->written = written;
+            }
         }
     }
 }
@@ -75,11 +80,19 @@ static bool has_one_holder(const ThreadState *ts, VarId id)
     return holders == 1;
 }
 
-/* A variable may be a state and the array that is written to, which the caller keeps
- * elsewhere; equal literals even are one variable. The write goes to a copy then, and
- * the initial state is still needed. */
+/* Our references are not to make the array look shared, or else each write would copy
+ * it. What a write means does not depend on who holds what: a variable may be a state
+ * and the array that is written to, which the caller keeps elsewhere (equal literals
+ * even are one variable). The write goes to a copy then, the initial state is still
+ * there, and the next state tells which of both was meant. */
 void loop_array_writes(ThreadState *ts, VarId id)
 {
+    for (Body *body = ts->body; body; body = body->outer) {
+        Loop *loop = (Loop *) body;
+        for (uint32_t i = 0; body->kind == BODY_EVALUATED && i < loop->count; ++i)
+            if (loop->states[i].written == id)
+                drop(&loop->states[i].written);
+    }
     bool only_caller = var_get(id)->op != OP_LITERAL && has_one_holder(ts, id);
     for (Body *body = ts->body; body; body = body->outer) {
         Loop *loop = (Loop *) body;

@@ -16,6 +16,7 @@ typedef struct LoopState {
     uint8_t type, local;
     bool whole;        /* accessed as a whole; in a loop that is run at once and has the
                           initial value: perhaps, the next state tells */
+    VarId written;     /* owned; in such a loop: 'array', if it is a copy */
     bool fixed;        /* it never changes */
     bool used;         /* the body needs the placeholder */
     VarId full;        /* owned; see loop_compress.c, 0: none */

@@ -456,24 +456,32 @@ static void hold_inner(VarId id)
     }
 }
 
+/* Somebody may hold an atomic operation, which is a value, too. It is over, and is not
+ * to look like a write that is still to come. */
+static void consume_atomics(const Var *v)
+{
+    for (uint32_t i = 0; i < v->region->body_count; ++i) {
+        RegionList list = v->region->bodies[i].effects;
+        const VarId *effects = region_list(v, list);
+        for (uint32_t k = 0; k < list.count; ++k)
+            if (region_is_atomic(var_get(effects[k])))
+                var_consume(effects[k]);
+    }
+}
+
 void region_has_run(VarId id)
 {
-    TraceRegion *region = var_get(id)->region;
-    bool held = false;
-    for (uint32_t k = 0; k < region->count; ++k)
-        held |= region->results[k] != 0;
-    if (!held)
-        return;
-    bool pure = !region->draws;
-    for (uint32_t k = 0; !pure && k < region->count; ++k)
+    const TraceRegion *region = var_get(id)->region;
+    bool draws = region->draws;
+    for (uint32_t k = 0; draws && k < region->count; ++k)
         if (region->results[k])
             var_consume(region->results[k]);
-    if (!pure)
-        return;
     hold_inner(id);
     while (id) {
         VarId next = var_get(id)->link;
-        drop_effects(var_get(id));
+        consume_atomics(var_get(id));
+        if (!draws)
+            drop_effects(var_get(id));
         var_dec(id);
         id = next;
     }
