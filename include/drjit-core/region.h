@@ -15,12 +15,12 @@ extern "C" {
 
 /* ----------------------------------------------------------------- regions */
 
-/* Loops and conditionals are traced as such: their bodies are recorded once (a loop's
- * at most twice) with placeholders for values that only exist while the kernel runs,
- * and become control flow of the kernel. Every function that fails here ends the
- * recording it belongs to and drops all that was recorded in it: queue, mask stack and
- * scope of the thread are as they were before, and variables that the caller holds stay
- * valid. jit_record_end() gives up a recording for other reasons.
+/* Loops and conditionals are traced as such: their bodies are recorded once, with
+ * placeholders for values that only exist while the kernel runs, and become its control
+ * flow. What they consist of is what results and side effects need. Every function that
+ * fails here ends the recording it belongs to and drops all that was recorded in it:
+ * queue, mask stack and scope of the thread are as they were before, and variables that
+ * the caller holds stay valid. jit_record_end() gives up a recording for other reasons.
  *
  * Inside of a body
  *   - what depends on a placeholder cannot be evaluated or read: an error, after which
@@ -71,7 +71,7 @@ JIT_EXPORT bool jit_set_scope(JitBackend backend, uint32_t scope);
  *  have no side effects. States can have any type; those that the loop does not change
  *  may also have any size, and be arrays that it gathers from or scatters to as a
  *  whole. With JitFlagOptimizeLoops, states that turn out not to change are replaced by
- *  their initial values, and the body is recorded again if it uses them. Without
+ *  their initial values in the body. Condition and body are traced once. Without
  *  JitFlagSymbolicLoops nothing is recorded: 'state' keeps real values, the body is
  *  traced once for each iteration of the slowest lane (with the mask of active lanes on
  *  the mask stack), every iteration is evaluated, and a state that no iteration changes

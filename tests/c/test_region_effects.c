@@ -378,13 +378,141 @@ static void test_read_after_write(void **unused)
     assert_int_equal(jit_var_loop_cond(loop, mask), 1);
     advance(&shared_array, scatter_set(shared_array, state[0], state[0]));
     assert_int_equal(jit_var_gather(shared_array, state[0], ALWAYS), 0);
-    CHECK_ERROR(JIT_ERROR_STATE, "cannot be read now", "being traced");
+    CHECK_ERROR(JIT_ERROR_STATE, "cannot be read now", "loop 'write, read'",
+                "being traced");
     assert_int_equal(jit_var_add(shared_array, state[0]), 0);
     CHECK_ERROR(JIT_ERROR_STATE, "cannot be read now");
     add_u32(&state[0], 1); /* the recording goes on */
     assert_int_equal(jit_var_loop_end(loop, state), 1);
     CHECK_U32(shared_array, 0, 1, 2, 3, 3);
     DROP(state[0], state[1], mask, shared_array);
+}
+
+/* The message names both places, here those of the sides of a conditional. */
+static void write_here(uint32_t *values)
+{
+    jit_set_source_location("write.py", 12);
+    advance(&shared_array, scatter_set(shared_array, values[0], values[0]));
+    jit_set_source_location(NULL, 0);
+}
+
+static void read_there(uint32_t *values)
+{
+    jit_set_source_location("read.py", 34);
+    assert_int_equal(jit_var_gather(shared_array, values[0], ALWAYS), 0);
+    CHECK_ERROR(JIT_ERROR_STATE, "cannot be read now", "read.py:34",
+                "conditional 'places'", "write.py:12");
+    jit_set_source_location(NULL, 0);
+}
+
+static void test_places(void **unused)
+{
+    (void) unused;
+    shared_array = fill_u32(5, 3);
+    uint32_t x = counter(4), two = u32(2), condition = jit_var_lt(x, two);
+    uint32_t cond = jit_var_cond_start("places", condition);
+    write_here(&x);
+    OK(jit_var_cond_append(cond, 0, NULL));
+    read_there(&x);
+    OK(jit_var_cond_append(cond, 0, NULL));
+    OK(jit_var_cond_end(cond, NULL));
+    CHECK_U32(shared_array, 0, 1, 3, 3, 3);
+    DROP(x, two, condition, shared_array);
+}
+
+/* ------------------------------------------------------------- private copies */
+
+static uint32_t scatter_max(uint32_t target, uint32_t value, uint32_t index)
+{
+    return jit_var_scatter(target, value, index, ALWAYS, ReduceOpMax, ReduceModeAuto);
+}
+
+/* Reductions of one kind go to private copies where these pay, as outside. */
+static void test_private_copies(void **unused)
+{
+    (void) unused;
+    uint32_t *limits = random_limits(16), counts[16] = { 0 };
+    for (size_t k = 0; k < N; ++k)
+        for (uint32_t i = 0; i < limits[k]; ++i)
+            counts[i]++;
+    for (int few = 0; few < 2; ++few) {
+        shared_array = fill_u32(16, 0);
+        uint32_t state[] = { u32(0), few ? u32_array(1, limits) : u32_array(N, limits),
+                             u32(0) };
+        run_loop("histogram", 3, state, below_limit, histogram_step);
+        assert_int_equal(program_count(state[2], "worker"), !few);
+        if (few)
+            memset(counts, 0, sizeof(counts));
+        for (uint32_t i = 0; few && i < limits[0]; ++i)
+            counts[i]++;
+        CHECK_BYTES(shared_array, counts, 16);
+        DROP(state[0], state[1], state[2], shared_array);
+    }
+    free(limits);
+}
+
+/* What is written in two ways cannot have any. */
+static void add_and_max_step(uint32_t *state)
+{
+    uint32_t hundred = u32(100);
+    histogram_step(state);
+    advance(&shared_array, scatter_max(shared_array, hundred, state[2]));
+    jit_var_dec_ref(hundred);
+}
+
+static void test_two_reductions(void **unused)
+{
+    (void) unused;
+    shared_array = fill_u32(4, 0);
+    uint32_t state[] = { u32(0), fill_u32(N, 1), u32(2) };
+    run_loop("two", 3, state, below_limit, add_and_max_step);
+    assert_int_equal(program_count(state[2], "worker"), 0);
+    CHECK_U32(shared_array, N, 0, 100, 0);
+    DROP(state[0], state[1], state[2], shared_array);
+}
+
+/* Two arrays, in an inner conditional and by packets; writes that are queued before and
+ * behind the loop, to one of them in another way, keep their order. */
+static void inner_add(uint32_t *v)
+{
+    uint32_t one = u32(1), zero = u32(0);
+    advance(&shared_other, jit_var_scatter_packet(2, shared_other,
+                                                  (uint32_t[]){ one, v[0] }, zero,
+                                                  ALWAYS, ReduceOpAdd, ReduceModeAuto));
+    DROP(one, zero);
+}
+
+static void nested_step(uint32_t *state)
+{
+    uint32_t two = u32(2), condition = jit_var_lt(state[0], two);
+    uint32_t v[] = { jit_var_inc_ref(state[0]) };
+    uint32_t cond = jit_var_cond_start("inner", condition);
+    inner_add(v);
+    OK(jit_var_cond_append(cond, 0, NULL) && jit_var_cond_append(cond, 0, NULL) &&
+       jit_var_cond_end(cond, NULL));
+    DROP(v[0], two, condition);
+    histogram_step(state);
+}
+
+static void test_nested_copies(void **unused)
+{
+    (void) unused;
+    for (int rounds = 1; rounds < 3; ++rounds) {
+        shared_array = fill_u32(8, 5);
+        shared_other = fill_u32(2, 7);
+        put(&shared_array, 1000, 0);
+        for (int i = 0; i < rounds; ++i) {
+            uint32_t state[] = { u32(0), fill_u32(N, 3), u32(0) };
+            run_loop("nested", 3, state, below_limit, nested_step);
+            assert_int_not_equal(program_count(state[2], "worker"), 0);
+            DROP(state[0], state[1], state[2]);
+        }
+        put(&shared_array, 9, 2);
+        uint32_t n = (uint32_t) rounds * N;
+        CHECK_U32(shared_array, 1000 + n, 5 + n, 9, 5, 5, 5, 5, 5);
+        CHECK_U32(shared_other, 7 + 2 * n, 7 + n);
+        DROP(shared_array, shared_other);
+    }
 }
 
 /* Values of a state and writes to it as an array. */
@@ -494,7 +622,9 @@ static int all(void)
         TEST(test_two_arrays), TEST(test_unobserved), TEST(test_target_as_state),
         TEST(test_packet),
         TEST(test_shared_target), TEST(test_read_before_write),
-        TEST(test_read_after_write), TEST(test_mixed_use), TEST(test_atomic),
+        TEST(test_read_after_write), TEST(test_places), TEST(test_private_copies),
+        TEST(test_two_reductions), TEST(test_nested_copies), TEST(test_mixed_use),
+        TEST(test_atomic),
         TEST(test_sizes_of_groups), TEST(test_debug),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,12 +243,13 @@ static uint32_t foreign_refs(VarId id)
     return v->refs - (var_pending(v) - (expand_copies_of(id) != 0));
 }
 
-VarId memory_writable(ThreadState *ts, VarId id)
+/* The array to write to, where so many references do not make it shared. */
+static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
 {
     const Var *v = var_get(id);
     if (v->op != OP_LITERAL && v->op != OP_UNDEFINED && v->op != OP_EVALUATED)
         TRY(evaluate_var(ts, id), 0);
-    if (foreign_refs(id) > 1) {
+    if (foreign_refs(id) > 1 + ignored) {
         if (var_pending(v))
             TRY(evaluate_pending(ts, id), 0);
         return memory_duplicate(ts, id);
@@ -259,6 +260,8 @@ VarId memory_writable(ThreadState *ts, VarId id)
     return id;
 }
 
+VarId memory_writable(ThreadState *ts, VarId id) { return settle(ts, id, 0); }
+
 /* The same for a write of these values, one of which may be the target itself: then it
  * is shared and has to be copied. */
 static VarId writable_beside(ThreadState *ts, VarId id, const VarId *values,
@@ -266,9 +269,7 @@ static VarId writable_beside(ThreadState *ts, VarId id, const VarId *values,
 {
     for (uint32_t i = 0; i < count; ++i)
         var_inc(values[i]);
-    if (ts->body)
-        loop_array_writes(ts, id);
-    VarId written = memory_writable(ts, id);
+    VarId written = settle(ts, id, ts->body ? loop_array_holders(ts, id) : 0);
     for (uint32_t i = 0; i < count; ++i)
         var_dec(values[i]);
     if (written && ts->body)
@@ -292,40 +293,50 @@ static bool check_reduction(const char *function, VarType type, ReduceOp op,
     return true;
 }
 
-static ReduceMode choose_mode(ThreadState *ts, const Var *target, ReduceOp op,
-                              ReduceMode mode, uint64_t lanes)
+static ReduceMode shared_mode(const ThreadState *ts)
 {
-    if (op == ReduceOpIdentity)
-        return mode == ReduceModePermute ? mode : ReduceModeDirect;
-    if (mode == ReduceModePermute)
-        return ReduceModeNoConflicts;
-    /* Private copies of an array come and go with evaluations, which a body that is
-     * being recorded does not see. */
-    if (mode != ReduceModeAuto && !(mode == ReduceModeExpand && record_keeps(ts)))
-        return mode;
-    if (!record_keeps(ts) && expand_pays(target, lanes))
-        return ReduceModeExpand;
     return state_flag(ts, JitFlagScatterReduceLocal) ? ReduceModeLocal
                                                      : ReduceModeDirect;
 }
 
-/* Redirect an access to this worker's copy of the target: the index moves by worker
- * times 'distance'. */
-static bool shift_index(Access *a, uint32_t distance)
+/* Whether a body that is being recorded gets private copies turns out when all of its
+ * writes are known: '*flags' notes what is asked for. */
+static ReduceMode choose_mode(ThreadState *ts, const Var *target, ReduceOp op,
+                              ReduceMode mode, uint64_t lanes, uint32_t *flags)
 {
-    VarType type = (VarType) var_get(a->index)->type;
-    Var w = { .op = OP_WORKER, .type = VarTypeUInt32, .backend = (uint8_t) a->backend,
-              .size = 1 };
-    VarId worker = node_new(a->ts, &w);
-    TRY(worker, false);
-    VarId number = arith_cast(a->ts, worker, type, false), shifted = 0;
-    VarId scale = node_literal(a->ts, a->backend, type, distance, 1);
+    *flags = 0;
+    if (op == ReduceOpIdentity)
+        return mode == ReduceModePermute ? mode : ReduceModeDirect;
+    if (mode == ReduceModePermute)
+        return ReduceModeNoConflicts;
+    if (mode != ReduceModeAuto && mode != ReduceModeExpand)
+        return mode;
+    if (record_keeps(ts)) {
+        *flags = mode == ReduceModeAuto ? EXPAND_IF_IT_PAYS : EXPAND_ALWAYS;
+        return shared_mode(ts);
+    }
+    if (mode == ReduceModeExpand || expand_pays(target, lanes))
+        return ReduceModeExpand;
+    return shared_mode(ts);
+}
+
+/* index + worker * distance */
+VarId memory_shift_index(ThreadState *ts, VarId index, uint32_t distance)
+{
+    VarType type = (VarType) var_get(index)->type;
+    Var w = { .op = OP_WORKER, .type = VarTypeUInt32,
+              .backend = var_get(index)->backend, .size = 1 };
+    JitBackend backend = (JitBackend) w.backend;
+    VarId worker = node_new(ts, &w);
+    TRY(worker, 0);
+    VarId number = arith_cast(ts, worker, type, false), shifted = 0;
+    VarId scale = node_literal(ts, backend, type, distance, 1);
     var_dec(worker);
     if (number && scale) {
         VarId product[] = { number, scale };
-        VarId sum[] = { a->index, arith_make(a->ts, OP_MUL, type, 1, product) };
+        VarId sum[] = { index, arith_make(ts, OP_MUL, type, 1, product) };
         if (sum[1]) {
-            shifted = arith_make(a->ts, OP_ADD, type, var_get(a->index)->size, sum);
+            shifted = arith_make(ts, OP_ADD, type, var_get(index)->size, sum);
             var_dec(sum[1]);
         }
     }
@@ -333,6 +344,12 @@ static bool shift_index(Access *a, uint32_t distance)
         var_dec(number);
     if (scale)
         var_dec(scale);
+    return shifted;
+}
+
+static bool shift_index(Access *a, uint32_t distance)
+{
+    VarId shifted = memory_shift_index(a->ts, a->index, distance);
     TRY(shifted, false);
     var_dec(a->index);
     a->index = shifted;
@@ -419,10 +436,12 @@ static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
     TRY(access_prepare(a, index, mask, values, n, var_get(target)->size / n), 0);
     VarId written = writable_beside(a->ts, target, values, n);
     TRY(written, 0);
-    mode = choose_mode(a->ts, var_get(written), op, mode, (uint64_t) a->size * n);
+    uint32_t flags;
+    mode = choose_mode(a->ts, var_get(written), op, mode, (uint64_t) a->size * n,
+                       &flags);
     VarId array = redirect(a, written, op, &mode, n);
     bool ok = array != 0;
-    uint32_t aux = (uint32_t) op | (uint32_t) mode << 8;
+    uint32_t aux = (uint32_t) op | (uint32_t) mode << 8 | flags;
     if (ok && n == 1) {
         VarId ids[] = { 0, values[0], a->index, a->mask };
         ok = queue_effect(a, OP_SCATTER, aux, array, ids, 4, VarTypeVoid, NULL);

@@ -16,6 +16,7 @@
 #include "kernel/tier.h"
 #include "trace/eval/assemble_call.h"
 #include "trace/eval/assemble_region.h"
+#include "trace/eval/expand.h"
 #include "trace/graph/region.h"
 
 /* ------------------------------------------------------------------- slots */
@@ -180,7 +181,8 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v)
     }
     for (uint32_t i = 0; i < count; ++i)
         args[i] = assemble_position(b, ids[i]);
-    uint32_t aux = v->aux, position;
+    bool scatter = v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET;
+    uint32_t aux = scatter ? v->aux & ~(uint32_t) EXPAND_FLAGS : v->aux, position;
     if (v->op == OP_STMT) {
         aux = program_add_stmt(b->program, v->value.text);
         position =

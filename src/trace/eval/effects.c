@@ -3,6 +3,8 @@
  */
 #include "trace/eval/effects.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
@@ -85,6 +87,70 @@ ThreadState *effects_owner(VarId effect)
             if (ts->effects[i] == effect)
                 return ts;
     return NULL;
+}
+
+/* The pointer of a recorded write to this array, 0: none; if it can be, of one that
+ * knows where it was made. Bodies that are complete, but no part of a region yet, are in
+ * no list, hence the search. */
+static VarId find_write(VarId array)
+{
+    VarId found = 0;
+    for (VarId id = 1; id < var_table.end; ++id) {
+        const Var *v = var_get(id);
+        if (!v->refs || v->op != OP_POINTER || !v->aux || v->dep[0] != array)
+            continue;
+        const Extra *extra = extra_find(v);
+        if (extra && extra->file)
+            return id;
+        found = id;
+    }
+    return found;
+}
+
+static bool keeps_write(const Body *body, VarId array)
+{
+    for (uint32_t i = 0; i < body->effect_count; ++i) {
+        uint32_t count;
+        const VarId *targets = region_targets(body->effects[i], &count);
+        while (count-- > 0)
+            if (targets[count] == array)
+                return true;
+    }
+    return false;
+}
+
+/* The open body that has this write, or whose other side has; NULL: not known. */
+static const Body *find_body(VarId pointer)
+{
+    const Var *v = var_get(pointer);
+    for (const ThreadState *ts = state.threads; ts; ts = ts->next)
+        for (const Body *body = ts->body; body; body = body->outer)
+            if (v->scope == body->scope || v->scope == body->handle ||
+                keeps_write(body, v->dep[0]))
+                return body;
+    return NULL;
+}
+
+bool effects_refuse_read(const ThreadState *ts, VarId array)
+{
+    static const char *const kinds[] = {
+        [BODY_RECORD] = "recording", [BODY_LOOP] = "loop", [BODY_SIDE] = "conditional",
+        [BODY_CALLABLE] = "call", [BODY_EVALUATED] = "loop"
+    };
+    char read[300] = "", write[300] = "";
+    VarId pointer = find_write(array);
+    const Extra *extra = pointer ? extra_find(var_get(pointer)) : NULL;
+    const Body *body = pointer ? find_body(pointer) : NULL;
+    if (ts->file)
+        snprintf(read, sizeof(read), " (%s:%u)", ts->file, ts->line);
+    if (extra && extra->file)
+        snprintf(write, sizeof(write), " (%s:%u)", extra->file, extra->line);
+    const char *name = body ? body->name : "", *quote = name[0] ? "'" : "";
+    return error_set(JIT_ERROR_STATE,
+                     "jit_eval(): r%u cannot be read now%s: %s %s%s%s%sthat is being "
+                     "traced writes to it%s", array, read,
+                     body ? kinds[body->kind] : "a loop, conditional or call", quote,
+                     name, quote, name[0] ? " " : "", write);
 }
 
 bool effects_foreign_exist(const ThreadState *ts)

@@ -17,6 +17,9 @@ uint32_t effects_filter(VarId *ids, uint32_t count);
 ThreadState *effects_writer(VarId array);
 /** The thread that has queued this effect, NULL if it is in no queue. */
 ThreadState *effects_owner(VarId effect);
+/** An array cannot be read because a body that is being recorded writes to it: record
+ *  an error that says which, and where both is. */
+bool effects_refuse_read(const ThreadState *ts, VarId array);
 
 /** May there be regions that another thread has queued, or evaluates, and of which
  *  somebody holds results? */

@@ -785,13 +785,12 @@ bool evaluate_pending(ThreadState *ts, VarId id)
         } else if (ts->evaluating || !state_wait_eval()) {
             /* Otherwise another thread is compiling their kernel: we have waited for
              * it. */
-            ok = error_set(JIT_ERROR_STATE,
-                           "jit_eval(): r%u cannot be read now: %s", id,
-                           ts->evaluating
-                               ? "writes to it are being evaluated, and a log "
-                                 "callback cannot wait for them"
-                               : "a loop, conditional or call that is being traced "
-                                 "writes to it");
+            ok = !ts->evaluating
+                     ? effects_refuse_read(ts, id)
+                     : error_set(JIT_ERROR_STATE,
+                                 "jit_eval(): r%u cannot be read now: writes to it are "
+                                 "being evaluated, and a log callback cannot wait for "
+                                 "them", id);
         }
     }
     var_dec(id);

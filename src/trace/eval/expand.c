@@ -66,16 +66,27 @@ static VarId make_copies(ThreadState *ts, const Var *target, ReduceOp op,
 VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
                  bool *fits)
 {
+    const Var *v = var_get(target);
+    VarId known = expand_copies_of(target);
+    uint64_t entries = entries_for(v);
+    *fits = entries <= INT32_MAX;
+    if (known && extra_find(v)->expanded_op == op && var_get(known)->size == entries) {
+        *stride = stride_of(v->size);
+        return known;
+    }
+    if (*fits && var_pending(v)) /* writes of other kinds, queued before, come first */
+        TRY(evaluate_pending(ts, target), 0);
+    return expand_make(ts, target, op, stride, fits);
+}
+
+VarId expand_make(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
+                  bool *fits)
+{
     Var *v = var_get(target);
     *stride = stride_of(v->size);
     uint64_t entries = entries_for(v);
     *fits = entries <= INT32_MAX; /* the index may be signed */
     TRY(*fits, 0);
-    VarId known = expand_copies_of(target);
-    if (known && extra_find(v)->expanded_op == op && var_get(known)->size == entries)
-        return known;
-    if (var_pending(v)) /* writes of other kinds, queued before, come first */
-        TRY(evaluate_pending(ts, target), 0);
     TRY(vec_reserve(&targets, &target_capacity, target_count + 1, sizeof(VarId)), 0);
     TRY(extra_make(v), 0);
     VarId copies = make_copies(ts, v, op, (uint32_t) entries);

@@ -16,6 +16,15 @@
 
 #include "trace/graph/state.h"
 
+/** Scatter-reductions of a recorded body: what the caller has asked for, beside
+ *  operation and mode in Var.aux, until the outermost region is complete
+ *  (region_expand.h). */
+enum {
+    EXPAND_IF_IT_PAYS = 1 << 16,
+    EXPAND_ALWAYS = 1 << 17,
+    EXPAND_FLAGS = EXPAND_IF_IT_PAYS | EXPAND_ALWAYS
+};
+
 /** Would private copies of this target pay for a reduction of 'lanes' values? */
 bool expand_pays(const Var *target, uint64_t lanes);
 /** The hidden array of a target for this operation (borrowed), made if need be, and the
@@ -23,6 +32,10 @@ bool expand_pays(const Var *target, uint64_t lanes);
  *  '*fits' false, the copies would have more than 2^31 entries. */
 VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
                  bool *fits);
+/** The same for a target that has none, and whose pending writes are going to be
+ *  replaced by such that go to the copies. */
+VarId expand_make(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
+                  bool *fits);
 /** The hidden array if there is one, else 0. */
 VarId expand_copies_of(VarId target);
 /** Fold the copies into their target; no write to them is pending. */

@@ -52,7 +52,7 @@ void call_free(Call *call)
     drop(call->mask);
     drop(call->active);
     alloc_free(call->results);
-    alloc_free(call->name);
+    alloc_free(call->body.name);
     alloc_free(call);
 }
 
@@ -98,10 +98,10 @@ uint32_t call_start(ThreadState *ts, JitBackend backend, const char *name, VarId
     TRY(call, 0);
     call->body.abandon = abandon_call;
     call->body.backend = backend;
-    call->name = alloc_string(name ? name : "unnamed");
+    call->body.name = alloc_string(name ? name : "unnamed");
     call->mask = mask_apply(ts, backend, mask, function);
     call->scope = record_new_scope();
-    if (call->name && call->mask && call->scope)
+    if (call->body.name && call->mask && call->scope)
         call->active = call_placeholder(ts, call, OP_ACTIVE, 0, VarTypeBool, 1);
     if (call->active &&
         record_open(ts, &call->body, BODY_CALLABLE, backend, call->active))
@@ -145,7 +145,8 @@ VarId call_input(ThreadState *ts, uint32_t handle, VarId value)
     if (v->scope >= call->scope && v->op != OP_LITERAL && v->op != OP_EVALUATED)
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
                                  "%s: r%u was traced in a callable of '%s', expected a "
-                                 "variable from outside", function, value, call->name);
+                                 "variable from outside", function, value,
+                                 call->body.name);
     if (v->op == OP_LITERAL && state_flag(ts, JitFlagOptimizeCalls)) {
         var_inc(value);
         return value;
@@ -186,13 +187,14 @@ static bool check_output(ThreadState *ts, Call *call, uint32_t which, VarId id)
     if (found.type != first->type)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: call '%s': output %u of callable %u is %s, expected %s "
-                         "as before", function, call->name, which, call->count,
+                         "as before", function, call->body.name, which, call->count,
                          type_info[found.type].name, type_info[first->type].name);
     if (found.length != first->length)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: call '%s': output %u of callable %u is a local array of "
                          "%u entries (0: none), expected %u as before", function,
-                         call->name, which, call->count, found.length, first->length);
+                         call->body.name, which, call->count, found.length,
+                         first->length);
     return true;
 }
 
@@ -202,7 +204,7 @@ static bool check_outputs(ThreadState *ts, Call *call, size_t n, const VarId *ou
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_var_call_append(): call '%s': callable %u has %zu "
                          "outputs, those before have %u, expected equal numbers up to "
-                         "%u", call->name, call->count, n, call->result_count,
+                         "%u", call->body.name, call->count, n, call->result_count,
                          INST_MOST_OPERANDS);
     if (!call->count) {
         call->results = alloc_zero(n + 1, sizeof(CallOutput));

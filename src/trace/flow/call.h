@@ -22,7 +22,6 @@ typedef struct CallOutput {
 /** A call that is recorded; lists hold references. */
 typedef struct Call {
     Body body;               /* of the callable that is open */
-    char *name;
     VarId mask;              /* lanes that call */
     VarId active;            /* placeholder for lanes that execute a callable */
     uint32_t scope;          /* of the placeholders, below those of the callables */

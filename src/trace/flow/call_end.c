@@ -19,6 +19,7 @@
 #include "trace/array/memory.h"
 #include "trace/eval/work.h"
 #include "trace/flow/call_merge.h"
+#include "trace/flow/region_expand.h"
 #include "trace/flow/region_replay.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
@@ -53,11 +54,11 @@ static bool check_targets(const Call *call, const CallTargets *targets)
         if (callable >= call->count)
             return error_set(JIT_ERROR_ARGUMENT,
                              "%s: call '%s': instance %u has callable %u of %u",
-                             function, call->name, i, callable, call->count);
+                             function, call->body.name, i, callable, call->count);
         if (targets->ids && targets->ids[i] == 0)
             return error_set(JIT_ERROR_ARGUMENT,
                              "%s: call '%s': instance %u has the id 0, which stands "
-                             "for none", function, call->name, i);
+                             "for none", function, call->body.name, i);
     }
     return true;
 }
@@ -70,7 +71,7 @@ static bool check_self(const Ending *e)
     if (var_get(self)->type != VarTypeUInt32)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: call '%s': the instance id is %s, expected uint32",
-                         function, e->call->name,
+                         function, e->call->body.name,
                          type_info[var_get(self)->type].name);
     return true;
 }
@@ -83,7 +84,7 @@ static bool join_size(Ending *e, VarId id)
     if (e->size != 1)
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_var_call(): call '%s': r%u has %u entries, others have "
-                         "%u, expected equal sizes or 1", e->call->name, id, n,
+                         "%u, expected equal sizes or 1", e->call->body.name, id, n,
                          e->size);
     e->size = n;
     return true;
@@ -119,7 +120,7 @@ static bool check_reads(const Call *call, VarId region)
         if (var_get(reads[i])->flags & VAR_LOCAL)
             return error_set(JIT_ERROR_UNSUPPORTED,
                              "jit_var_call(): a callable of '%s' uses the local array "
-                             "r%u, which is from outside", call->name, reads[i]);
+                             "r%u, which is from outside", call->body.name, reads[i]);
     return true;
 }
 
@@ -216,7 +217,8 @@ static bool make_numbers(Ending *e, const uint32_t *numbers)
     if (most == UINT32_MAX)
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_var_call(): call '%s': an instance has the id %u, the "
-                         "largest there can be is %u", e->call->name, most, most - 1);
+                         "largest there can be is %u", e->call->body.name, most,
+                         most - 1);
     uint32_t count = most + 1;
     uint32_t *groups = alloc_zero(count, sizeof(uint32_t));
     uint32_t *offsets = alloc_zero(count, sizeof(uint32_t));
@@ -454,7 +456,7 @@ static VarId make_call(Ending *e)
     if (g->copy_count)
         memcpy(sources + 1, g->copies, g->copy_count * sizeof(VarId));
     RegionSpec spec = {
-        .kind = REGION_CALL, .backend = call->body.backend, .name = call->name,
+        .kind = REGION_CALL, .backend = call->body.backend, .name = call->body.name,
         .size = e->size, .scope = call->scope, .bodies = call->callables,
         .body_count = call->count, .words = g->copy_words,
         .parts = { [PART_MASK] = { &call->mask, 1 },
@@ -485,7 +487,7 @@ static VarId make_direct(Ending *e)
                               { .outputs = zeros.ids, .output_count = zeros.count } };
     VarId active[] = { call->active, call->active }, region = 0;
     RegionSpec spec = {
-        .kind = REGION_IF, .backend = call->body.backend, .name = call->name,
+        .kind = REGION_IF, .backend = call->body.backend, .name = call->body.name,
         .size = e->size, .scope = call->scope, .bodies = bodies, .body_count = 2,
         .parts = { [PART_MASK] = { &call->mask, 1 },
                    [PART_CONDITION] = { &e->valid, 1 },
@@ -506,8 +508,9 @@ static bool add_region(Ending *e)
     if (!e->kept && !effects)
         return true;
     VarId region = call->count == 1 && !e->offset ? make_direct(e) : make_call(e);
+    bool ok = region && check_reads(call, region);
+    region = ok ? region_expand(e->ts, region) : region;
     TRY(region, false);
-    bool ok = check_reads(call, region);
     uint32_t number = 0;
     for (uint32_t k = 0; ok && k < call->output_count; ++k) {
         if (e->results[k])
@@ -577,7 +580,7 @@ bool call_end(ThreadState *ts, uint32_t handle, const CallTargets *targets,
     else if (call->body.effect_count)
         ok = error_set(JIT_ERROR_STATE,
                        "%s: call '%s': a callable was not completed with "
-                       "jit_var_call_append()", function, call->name);
+                       "jit_var_call_append()", function, call->body.name);
     ok = record_close(ts, &call->body, function) && ok;
     bool made = ok && make_results(&e);
     for (uint32_t k = 0; e.results && !made && k < call->output_count; ++k)

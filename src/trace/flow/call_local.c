@@ -21,7 +21,7 @@ static bool check_length(const Call *call, VarId array, const char *function,
         return error_set(JIT_ERROR_UNSUPPORTED,
                          "%s: call '%s': the local array r%u has %u entries; those "
                          "that go into calls or come out of them can have %d",
-                         function, call->name, array, *length, MOST_ENTRIES);
+                         function, call->body.name, array, *length, MOST_ENTRIES);
     return true;
 }
 
@@ -89,7 +89,7 @@ VarId call_local_input(ThreadState *ts, Call *call, VarId array)
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
                                  "jit_var_call_input(): r%u was traced in a callable "
                                  "of '%s', expected a variable from outside", array,
-                                 call->name);
+                                 call->body.name);
     bool ok = true;
     for (uint32_t k = 0; ok && k < length; ++k) {
         ts->scope = call->body.outer_scope;

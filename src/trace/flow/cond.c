@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/flow/region_expand.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/mask.h"
 #include "trace/graph/node.h"
@@ -29,7 +30,6 @@ typedef enum CondKind { COND_REGION, COND_SELECT, COND_LITERAL } CondKind;
 
 typedef struct Cond {
     Body body;          /* of the side that is open */
-    char *name;
     CondKind kind;
     VarId condition;    /* owned */
     VarId mask;         /* lanes that enter; owned */
@@ -53,7 +53,7 @@ static void free_cond(Cond *cond)
         var_dec(cond->condition);
     if (cond->mask)
         var_dec(cond->mask);
-    alloc_free(cond->name);
+    alloc_free(cond->body.name);
     alloc_free(cond);
 }
 
@@ -122,9 +122,9 @@ uint32_t cond_start(ThreadState *ts, const char *name, VarId condition)
                                                                   : COND_SELECT;
     cond->condition = condition;
     var_inc(condition);
-    cond->name = alloc_string(name ? name : "unnamed");
+    cond->body.name = alloc_string(name ? name : "unnamed");
     cond->mask = mask_apply(ts, cond->body.backend, 0, function);
-    if (cond->name && cond->mask && open_side(ts, cond, function))
+    if (cond->body.name && cond->mask && open_side(ts, cond, function))
         return cond->body.handle;
     free_cond(cond);
     return 0;
@@ -143,7 +143,7 @@ static bool check_output(ThreadState *ts, const Cond *cond, size_t which, VarId 
     if (v->type != other->type || (v->flags ^ other->flags) & VAR_LOCAL)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: conditional '%s': output %zu is %s%s on the true side "
-                         "and %s%s on the false side", function, cond->name, which,
+                         "and %s%s on the false side", function, cond->body.name, which,
                          other->flags & VAR_LOCAL ? "a local array of " : "",
                          type_info[other->type].name,
                          v->flags & VAR_LOCAL ? "a local array of " : "",
@@ -159,7 +159,7 @@ static bool take_outputs(ThreadState *ts, Cond *cond, size_t n, const VarId *out
     if (n > INST_MOST_OPERANDS || (cond->counted && n != cond->count))
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: conditional '%s': the sides have %u and %zu outputs, "
-                         "expected equal numbers up to %u", function, cond->name,
+                         "expected equal numbers up to %u", function, cond->body.name,
                          cond->count, n, INST_MOST_OPERANDS);
     for (size_t i = 0; i < n; ++i)
         TRY(check_output(ts, cond, i, outputs[i]), false);
@@ -176,7 +176,7 @@ bool cond_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
     Cond *cond = (Cond *) body;
     bool ok = cond->sides < SIDES ||
               error_set(JIT_ERROR_STATE, "%s: conditional '%s' has both sides already",
-                        function, cond->name);
+                        function, cond->body.name);
     if (!ok || !take_outputs(ts, cond, n, outputs)) {
         record_abandon(ts, body);
         return false;
@@ -201,8 +201,8 @@ static bool join_size(const Cond *cond, uint32_t *size, VarId *first, VarId id)
     if (*size != 1)
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_var_cond_end(): conditional '%s': r%u has %u entries and "
-                         "r%u has %u, expected equal sizes or 1", cond->name, *first,
-                         *size, id, n);
+                         "r%u has %u, expected equal sizes or 1", cond->body.name,
+                         *first, *size, id, n);
     *size = n;
     *first = id;
     return true;
@@ -246,7 +246,7 @@ static VarId simple_output(ThreadState *ts, const Cond *cond, uint32_t k, bool *
         return (VarId) error_set(JIT_ERROR_UNSUPPORTED,
                                  "jit_var_cond_end(): conditional '%s': output %u is a "
                                  "local array, which needs "
-                                 "JitFlagSymbolicConditionals", cond->name, k);
+                                 "JitFlagSymbolicConditionals", cond->body.name, k);
     }
     if (x->flags & VAR_LOCAL ||
         (cond->kind == COND_REGION && !(is_outside(cond, x) && is_outside(cond, y))))
@@ -274,13 +274,13 @@ static VarId make_region(ThreadState *ts, const Cond *cond, const Lists *lists)
                                     .output_count = lists->count,
                                     .scope = cond->side[i].scope };
     RegionSpec spec = {
-        .kind = REGION_IF, .backend = cond->body.backend, .name = cond->name,
+        .kind = REGION_IF, .backend = cond->body.backend, .name = cond->body.name,
         .size = size, .scope = cond->scope, .bodies = bodies, .body_count = SIDES,
         .parts = { [PART_MASK] = { &cond->mask, 1 },
                    [PART_CONDITION] = { &cond->condition, 1 },
                    [PART_ACTIVE] = { cond->active, SIDES } }
     };
-    return region_make(ts, &spec);
+    return region_expand(ts, region_make(ts, &spec));
 }
 
 /* Fill in the results that are outputs of a region. */
@@ -359,7 +359,7 @@ bool cond_end(ThreadState *ts, uint32_t handle, VarId *results)
     Cond *cond = (Cond *) body;
     if (cond->sides != SIDES) {
         error_set(JIT_ERROR_STATE, "%s: conditional '%s' has %u of 2 sides", function,
-                  cond->name, cond->sides);
+                  cond->body.name, cond->sides);
         record_abandon(ts, body);
         return false;
     }

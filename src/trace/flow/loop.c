@@ -26,6 +26,7 @@
 #include "trace/graph/local.h"
 #include "trace/graph/mask.h"
 #include "trace/graph/node.h"
+#include "trace/flow/region_expand.h"
 #include "trace/flow/region_replay.h"
 
 static void drop(VarId *id)
@@ -54,7 +55,7 @@ static void free_loop(Loop *loop)
         drop(&loop->states[i].initial);
         drop(&loop->states[i].full);
     }
-    alloc_free(loop->name);
+    alloc_free(loop->body.name);
     alloc_free(loop);
 }
 
@@ -137,10 +138,10 @@ static Loop *make_loop(ThreadState *ts, JitBackend backend, const char *name,
                                        .local = (v->flags & VAR_LOCAL) != 0 };
         var_inc(values[i]);
     }
-    loop->name = alloc_string(name ? name : "unnamed");
+    loop->body.name = alloc_string(name ? name : "unnamed");
     loop->mask = outer_mask(ts, backend);
     loop->evaluated = !state_flag(ts, JitFlagSymbolicLoops);
-    if (loop->name && loop->mask &&
+    if (loop->body.name && loop->mask &&
         (loop->evaluated ? loop_evaluated_begin(ts, loop) : begin_recording(ts, loop)))
         return loop;
     free_loop(loop);
@@ -195,21 +196,21 @@ static bool check_condition(ThreadState *ts, const Loop *loop, VarId condition)
     static const char *const function = "jit_var_loop_cond()";
     if (loop->condition)
         return error_set(JIT_ERROR_STATE, "%s: loop '%s' has a condition already",
-                         function, loop->name);
+                         function, loop->body.name);
     TRY(node_usable(ts, condition, function, "the condition"), false);
     const Var *v = var_get(condition);
     if (v->type != VarTypeBool)
         return error_set(JIT_ERROR_ARGUMENT, "%s: the condition of loop '%s' is %s, "
-                         "expected bool", function, loop->name,
+                         "expected bool", function, loop->body.name,
                          type_info[v->type].name);
     if (v->op == OP_LITERAL && v->value.literal && !loop->evaluated)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: the condition of loop '%s' is always true: it would "
-                         "never end", function, loop->name);
+                         "never end", function, loop->body.name);
     if (loop->body.effect_count)
         return error_set(JIT_ERROR_STATE,
                          "%s: the condition of loop '%s' has side effects", function,
-                         loop->name);
+                         loop->body.name);
     return true;
 }
 
@@ -286,15 +287,15 @@ static bool check_output(const Loop *loop, uint32_t which, VarId id)
     if (!var_exists(id))
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: loop '%s': state %u is r%u, which is not a variable",
-                         function, loop->name, which, id);
+                         function, loop->body.name, which, id);
     const Var *v = var_get(id);
     if (v->type != s->type)
         return error_set(JIT_ERROR_ARGUMENT, "%s: loop '%s': state %u is %s, and was "
-                         "%s before", function, loop->name, which,
+                         "%s before", function, loop->body.name, which,
                          type_info[v->type].name, type_info[s->type].name);
     if (((v->flags & VAR_LOCAL) != 0) != s->local)
         return error_set(JIT_ERROR_ARGUMENT, "%s: loop '%s': state %u is%s a local "
-                         "array, unlike before", function, loop->name, which,
+                         "array, unlike before", function, loop->body.name, which,
                          s->local ? " not" : "");
     if (v->flags & (VAR_CONSUMED | VAR_POISONED))
         return node_usable(NULL, id, function, "a state");
@@ -307,7 +308,7 @@ static bool check_output(const Loop *loop, uint32_t which, VarId id)
             JIT_ERROR_ARGUMENT,
             "%s: loop '%s': state %u is gathered from or scattered to as an array with "
             "%u entries, so it cannot be replaced by another variable",
-            function, loop->name, which, s->size);
+            function, loop->body.name, which, s->size);
     return true;
 }
 
@@ -467,7 +468,8 @@ static bool simplify(ThreadState *ts, Loop *loop)
     loop->never = condition->op == OP_LITERAL;
     if (loop->never && condition->value.literal)
         return error_set(JIT_ERROR_ARGUMENT, "jit_var_loop_end(): the condition of "
-                         "loop '%s' is always true: it would never end", loop->name);
+                         "loop '%s' is always true: it would never end",
+                         loop->body.name);
     return true;
 }
 
@@ -486,7 +488,7 @@ static bool join_size(const Loop *loop, uint32_t *size, char *first, size_t firs
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_var_loop_end(): loop '%s': %s has %u entries and %s has "
                          "%u, expected equal sizes or 1",
-                         loop->name, name, n, first, *size);
+                         loop->body.name, name, n, first, *size);
     *size = n;
     snprintf(first, first_size, "%s", name);
     return true;
@@ -624,7 +626,7 @@ static bool finish(ThreadState *ts, Loop *loop, uint32_t size, const Lists *list
                           .outputs = lists->outputs, .output_count = lists->count,
                           .scope = loop->body.scope };
     RegionSpec spec = {
-        .kind = REGION_LOOP, .backend = loop->body.backend, .name = loop->name,
+        .kind = REGION_LOOP, .backend = loop->body.backend, .name = loop->body.name,
         .size = size, .scope = loop->body.scope, .fixed = lists->fixed,
         .bodies = &body, .body_count = 1,
         .parts = { [PART_MASK] = { &loop->mask, 1 },
@@ -633,7 +635,7 @@ static bool finish(ThreadState *ts, Loop *loop, uint32_t size, const Lists *list
                    [PART_STATES] = { lists->placeholders, lists->count },
                    [PART_ACTIVE] = { loop->active, 2 } }
     };
-    VarId region = region_make(ts, &spec);
+    VarId region = region_expand(ts, region_make(ts, &spec));
     TRY(region, false);
     bool ok = give_results(ts, loop, region, lists, values);
     var_dec(region);
@@ -665,7 +667,7 @@ int loop_end(ThreadState *ts, uint32_t handle, VarId *values)
         return end_never(ts, loop, values);
     bool ok = loop->condition ||
               error_set(JIT_ERROR_STATE, "jit_var_loop_end(): loop '%s' has no "
-                        "condition", loop->name);
+                        "condition", loop->body.name);
     for (uint32_t i = 0; ok && i < loop->count; ++i)
         ok = check_output(loop, i, values[i]);
     if (ok && loop->evaluated)

@@ -230,7 +230,7 @@ static bool check_arrays(Loop *loop)
                              "jit_var_loop_end(): loop '%s': state %u is gathered from "
                              "or scattered to as an array, though not in the first "
                              "iteration; lanes have been taken out of it "
-                             "(JitFlagCompressLoops)", loop->name, i);
+                             "(JitFlagCompressLoops)", loop->body.name, i);
         loop->compress &= loop->lanes || s->size != lanes;
     }
     return true;
@@ -250,7 +250,8 @@ static bool check_size(const Loop *loop, uint32_t which, VarId next)
     return error_set(JIT_ERROR_ARGUMENT,
                      "jit_var_loop_end(): loop '%s': state %u has %u entries, and %u "
                      "lanes are left; with JitFlagCompressLoops, arrays with an entry "
-                     "for each lane have to be states", loop->name, which, size, lanes);
+                     "for each lane have to be states", loop->body.name, which, size,
+                     lanes);
 }
 
 bool loop_compress_note(ThreadState *ts, Loop *loop, const VarId *values)

@@ -85,7 +85,7 @@ static VarId blend(ThreadState *ts, const Loop *loop, const LoopState *s, VarId 
         return (VarId) error_set(JIT_ERROR_UNSUPPORTED,
                                  "jit_var_loop_end(): loop '%s': local arrays exist in "
                                  "kernels only, and JitFlagSymbolicLoops is off",
-                                 loop->name);
+                                 loop->body.name);
     return arith_op(ts, OP_SELECT, (VarId[]){ loop->active[0], next, s->initial });
 }
 

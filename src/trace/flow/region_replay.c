@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "trace/array/memory.h"
 #include "trace/flow/call.h"
+#include "trace/flow/replay_region.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/extra.h"
 #include "trace/graph/local.h"
@@ -26,19 +27,6 @@
 
 /* Values of marks that are no places in copies[]. */
 enum { NOT_YET, ITSELF, FIRST_COPY };
-
-struct ReplayFrame {
-    Body body;             /* that is open, if any is */
-    ReplayFrame *outer;
-    VarId region;          /* the old one */
-    uint32_t which;        /* body that is being recorded */
-    uint32_t scope;        /* of the new region */
-    bool is_open;
-    VarId *states;         /* the new placeholders; owned */
-    VarId active[2];
-    uint32_t state_count;
-    RecordedBody *bodies;  /* as far as they are complete */
-};
 
 /* ------------------------------------------------------------------ begin, end */
 
@@ -152,20 +140,32 @@ static bool check_array(VarId old, VarId now)
                      old, now, v->size, type_info[v->type].name);
 }
 
-bool region_replay_redirect(RegionReplay *r, VarId from, VarId to)
+bool region_replay_expand(RegionReplay *r, VarId from, VarId copies, uint32_t stride)
 {
-    TRY(check_array(from, to), false);
     TRY(vec_reserve(&r->targets, &r->target_capacity, r->target_count + 1,
                     sizeof(ReplayTarget)), false);
-    r->targets[r->target_count++] = (ReplayTarget){ from, to };
+    r->targets[r->target_count++] = (ReplayTarget){ from, copies, stride };
     return true;
 }
 
-static VarId target_of(const RegionReplay *r, VarId array)
+bool region_replay_redirect(RegionReplay *r, VarId from, VarId to)
+{
+    return check_array(from, to) && region_replay_expand(r, from, to, 0);
+}
+
+static const ReplayTarget *find_target(const RegionReplay *r, VarId array)
 {
     for (uint32_t i = 0; i < r->target_count; ++i)
         if (r->targets[i].from == array)
-            return r->targets[i].to;
+            return &r->targets[i];
+    return NULL;
+}
+
+VarId region_replay_target(const RegionReplay *r, VarId array)
+{
+    const ReplayTarget *target = find_target(r, array);
+    if (target)
+        return target->to;
     VarId now = region_replay_find(r, array);
     return now ? now : array;
 }
@@ -253,14 +253,15 @@ static VarId make_arithmetic(RegionReplay *r, const Var *v, uint32_t size,
     return node_new(r->ts, &proto);
 }
 
-static VarId make_other(RegionReplay *r, const Var *v, uint32_t size, uint32_t count,
-                        const VarId *operands)
+static VarId make_other(RegionReplay *r, const Var *v, uint32_t size, uint32_t aux,
+                        uint32_t count, const VarId *operands)
 {
     Var proto = { .head = v->head, .size = size, .value.literal = v->value.literal };
+    proto.aux = aux;
     proto.flags = v->flags & (VAR_LOCAL | VAR_OWN_TEXT);
     if (v->flags & VAR_WIDE)
         return node_wide(r->ts, (Op) v->op, (JitBackend) v->backend, (VarType) v->type,
-                         size, v->aux, count, operands);
+                         size, aux, count, operands);
     if (v->flags & VAR_OWN_TEXT) {
         proto.value.text = alloc_string(v->value.text);
         TRY(proto.value.text, 0);
@@ -314,6 +315,40 @@ static bool settle(RegionReplay *r, VarId old, VarId now)
     return true;
 }
 
+/* A scatter that goes to private copies: '*shifted' is its index. */
+static bool use_copies(RegionReplay *r, const Var *v, uint32_t count, VarId *operands,
+                       uint32_t stride, VarId *shifted)
+{
+    bool packet = v->op == OP_SCATTER_PACKET;
+    VarId *index = &operands[packet ? 1 : 2];
+    uint32_t values = packet ? count - 3 : 1;
+    *shifted = memory_shift_index(r->ts, *index, stride / values);
+    *index = *shifted;
+    return *shifted != 0;
+}
+
+static VarId make_write(RegionReplay *r, const Var *v, uint32_t size, uint32_t count,
+                        VarId *operands)
+{
+    const Var *before = var_get(operands[0]);
+    const ReplayTarget *target = find_target(r, before->dep[0]);
+    VarId array = region_replay_target(r, before->dep[0]), shifted = 0;
+    VarId pointer = make_pointer(r, before, array);
+    TRY(pointer, 0);
+    operands[0] = pointer;
+    uint32_t aux = v->aux;
+    bool ok = true;
+    if (target && target->stride) {
+        aux = (aux & 0xff) | ReduceModeExpand << 8;
+        ok = use_copies(r, v, count, operands, target->stride, &shifted);
+    }
+    VarId id = ok ? make_other(r, v, size, aux, count, operands) : 0;
+    var_dec(pointer);
+    if (shifted)
+        var_dec(shifted);
+    return id;
+}
+
 static VarId make_variable(RegionReplay *r, const Var *v, uint32_t count,
                            VarId *operands)
 {
@@ -321,17 +356,8 @@ static VarId make_variable(RegionReplay *r, const Var *v, uint32_t count,
     TRY(find_size(v, operands, count, &size), 0);
     if (v->op >= OP_NEG && v->op <= OP_BITCAST)
         return make_arithmetic(r, v, size, operands);
-    VarId pointer = 0;
-    if (is_write(v)) {
-        const Var *before = var_get(operands[0]);
-        pointer = make_pointer(r, before, target_of(r, before->dep[0]));
-        TRY(pointer, 0);
-        operands[0] = pointer;
-    }
-    VarId id = make_other(r, v, size, count, operands);
-    if (pointer)
-        var_dec(pointer);
-    return id;
+    return is_write(v) ? make_write(r, v, size, count, operands)
+                       : make_other(r, v, size, v->aux, count, operands);
 }
 
 /* Do all operands stay what they are, and what is written to? */
@@ -343,7 +369,7 @@ static bool is_unchanged(const RegionReplay *r, const Var *v)
         if (ids[i] && marks_get(r->walk.marks, ids[i]) != ITSELF)
             return false;
     return !r->target_count || !is_write(v) ||
-           target_of(r, var_get(ids[0])->dep[0]) == var_get(ids[0])->dep[0];
+           region_replay_target(r, var_get(ids[0])->dep[0]) == var_get(ids[0])->dep[0];
 }
 
 /* All operands of a variable have been copied. */
@@ -397,7 +423,7 @@ static void free_frame(ThreadState *ts, Body *body)
     alloc_free(f);
 }
 
-static VarId input_of(const RegionReplay *r, const Var *v, uint32_t k)
+VarId region_replay_input(const RegionReplay *r, const Var *v, uint32_t k)
 {
     uint32_t count;
     return region_replay_find(r, region_part(v, PART_INPUTS, &count)[k]);
@@ -414,7 +440,7 @@ static bool make_placeholders(RegionReplay *r, ReplayFrame *f)
     bool literals = v->region->kind == REGION_CALL &&
                     state_flag(r->ts, JitFlagOptimizeCalls);
     for (uint32_t k = 0; k < count; ++k) {
-        VarId old = states[k], input = input_of(r, v, k);
+        VarId old = states[k], input = region_replay_input(r, v, k);
         VarId id = region_placeholder(r->ts, OP_STATE, k, backend,
                                       (VarType) var_get(old)->type,
                                       var_get(input)->size, old);
@@ -485,7 +511,7 @@ static bool take_side(RegionReplay *r, VarId id, uint32_t side)
     uint32_t count;
     const VarId *states = region_part(v, PART_STATES, &count);
     for (uint32_t k = 0; k < count; ++k)
-        TRY(note_same(r, states[k], input_of(r, v, k)), false);
+        TRY(note_same(r, states[k], region_replay_input(r, v, k)), false);
     VarId mask = region_replay_find(r, region_part(v, PART_MASK, &count)[0]);
     VarId active = region_part(v, PART_ACTIVE, &count)[side];
     RegionList body = region_body(v, side);
@@ -502,13 +528,13 @@ static bool copy_table(RegionReplay *r, VarId id)
     const VarId *sources = region_part(v, PART_SOURCES, &count);
     bool changed = false;
     for (uint32_t i = 1; i < count; ++i)
-        changed |= target_of(r, sources[i]) != sources[i];
+        changed |= region_replay_target(r, sources[i]) != sources[i];
     if (!changed || marks_has(r->walk.marks, sources[0]))
         return true;
     VarId table = memory_duplicate(r->ts, sources[0]);
     TRY(note_new(r, sources[0], table), false);
     for (uint32_t i = 1; i < count; ++i) {
-        VarId now = target_of(r, sources[i]);
+        VarId now = region_replay_target(r, sources[i]);
         TRY(check_array(sources[i], now), false);
         TRY(call_fill_table(r->ts, table, &now, &v->region->words[i - 1], 1), false);
     }
@@ -522,8 +548,9 @@ static bool is_changed(const RegionReplay *r, const Var *v)
     for (uint32_t i = 0; i < v->region->outside; ++i) {
         const Var *o = var_get(ids[i]);
         VarId now = region_replay_find(r, ids[i]);
-        bool array = o->op == OP_POINTER && o->dep[0];
-        if ((now && now != ids[i]) || (array && target_of(r, o->dep[0]) != o->dep[0]))
+        VarId array = o->op == OP_POINTER ? o->dep[0] : 0;
+        if ((now && now != ids[i]) ||
+            (array && region_replay_target(r, array) != array))
             return true;
     }
     return false;
@@ -547,144 +574,20 @@ static bool enter_region(RegionReplay *r, VarId id)
 
 /* ----------------------------------------------------------------- regions: end */
 
-static bool same_literal(VarId a, VarId b)
-{
-    const Var *x = var_get(a), *y = var_get(b);
-    return x->op == OP_LITERAL && y->op == OP_LITERAL &&
-           x->value.literal == y->value.literal;
-}
-
-/* Which states never change: these have the input as their output. */
-static void find_fixed(const RegionReplay *r, const ReplayFrame *f, const VarId *inputs,
-                       bool *fixed)
-{
-    bool optimise = state_flag(r->ts, JitFlagOptimizeLoops);
-    const TraceRegion *region = var_get(f->region)->region;
-    VarId *outputs = f->bodies[0].outputs;
-    for (uint32_t k = 0; k < region->count; ++k) {
-        bool same = outputs[k] == f->states[k] || same_literal(outputs[k], inputs[k]);
-        fixed[k] = region->fixed[k] || (same && optimise);
-        if (!fixed[k] || outputs[k] == inputs[k])
-            continue;
-        var_inc(inputs[k]);
-        var_dec(outputs[k]);
-        outputs[k] = inputs[k];
-    }
-}
-
-/* What the new region takes from outside, as far as it is given. */
-typedef struct Given {
-    VarId mask, condition;
-    VarId *inputs, *sources;
-    bool *fixed;
-    uint32_t count;
-} Given;
-
-static bool find_given(const RegionReplay *r, const ReplayFrame *f, Given *given)
-{
-    const Var *v = var_get(f->region);
-    uint32_t unused;
-    region_part(v, PART_INPUTS, &given->count);
-    given->mask = region_replay_find(r, region_part(v, PART_MASK, &unused)[0]);
-    given->condition =
-        region_replay_find(r, region_part(v, PART_CONDITION, &unused)[0]);
-    uint32_t sources;
-    const VarId *ids = region_part(v, PART_SOURCES, &sources);
-    given->inputs = alloc_get((given->count + 1) * sizeof(VarId));
-    given->sources = alloc_get((sources + 1) * sizeof(VarId));
-    given->fixed = alloc_zero((size_t) given->count + 1, sizeof(bool));
-    TRY(given->inputs && given->sources && given->fixed, false);
-    for (uint32_t i = 0; i < sources; ++i)
-        given->sources[i] = target_of(r, ids[i]);
-    for (uint32_t k = 0; k < given->count; ++k)
-        given->inputs[k] = input_of(r, v, k);
-    if (v->region->kind == REGION_LOOP)
-        find_fixed(r, f, given->inputs, given->fixed);
-    return true;
-}
-
-static bool join_sizes(const VarId *ids, uint32_t count, uint32_t *size)
-{
-    for (uint32_t i = 0; i < count; ++i) {
-        uint32_t n = var_get(ids[i])->size;
-        if (n != 1 && *size != 1 && n != *size)
-            return error_set(JIT_ERROR_ARGUMENT, "region_replay(): r%u has %u entries, "
-                             "others have %u, expected equal sizes or 1", ids[i], n,
-                             *size);
-        *size = n == 1 ? *size : n;
-    }
-    return true;
-}
-
-static bool find_region_size(const ReplayFrame *f, const Given *given, uint32_t *size)
-{
-    const TraceRegion *region = var_get(f->region)->region;
-    *size = 1;
-    TRY(join_sizes((VarId[]){ given->mask, given->condition }, 2, size), false);
-    for (uint32_t k = 0; k < given->count; ++k)
-        TRY(given->fixed[k] || join_sizes(&given->inputs[k], 1, size), false);
-    for (uint32_t i = 0; i < region->body_count; ++i) {
-        const RecordedBody *body = &f->bodies[i];
-        for (uint32_t k = 0; k < body->output_count; ++k)
-            TRY(given->fixed[k] || join_sizes(&body->outputs[k], 1, size), false);
-        TRY(join_sizes(body->effects, body->effect_count, size), false);
-    }
-    if (*size == 1) /* the old one may have had outputs that left it */
-        *size = var_get(f->region)->size;
-    return true;
-}
-
-static VarId make_region(RegionReplay *r, const ReplayFrame *f, const Given *given)
-{
-    const Var *v = var_get(f->region);
-    const TraceRegion *region = v->region;
-    RegionSpec spec = {
-        .kind = region->kind, .backend = (JitBackend) v->backend, .name = region->name,
-        .scope = f->scope, .bodies = f->bodies, .body_count = region->body_count,
-        .fixed = region->kind == REGION_LOOP ? given->fixed : NULL,
-        .words = region->words,
-        .parts = { [PART_MASK] = { &given->mask, 1 },
-                   [PART_INPUTS] = { given->inputs, given->count },
-                   [PART_CONDITION] = { &given->condition, 1 },
-                   [PART_STATES] = { f->states, f->state_count },
-                   [PART_ACTIVE] = { f->active, region->parts[PART_ACTIVE].count },
-                   [PART_SOURCES] = { given->sources,
-                                      region->parts[PART_SOURCES].count } }
-    };
-    TRY(find_region_size(f, given, &spec.size), 0);
-    VarId id = region_make(r->ts, &spec);
-    TRY(id, 0);
-    bool ok = note_serial(r, region->serial, id);
-    if (ok && region_is_effect(var_get(id))) {
-        ok = record_effect(r->ts, id);
-        if (ok)
-            var_inc(id);
-    }
-    if (ok)
-        return id;
-    var_dec(id);
-    return 0;
-}
-
 /* All bodies are complete. */
 static bool finish_region(RegionReplay *r, ReplayFrame *f)
 {
-    const TraceRegion *region = var_get(f->region)->region;
-    Given given = { 0 };
-    bool ok = find_given(r, f, &given);
-    const Var *condition = ok ? var_get(given.condition) : NULL;
-    if (ok && region->kind == REGION_LOOP && condition->op == OP_LITERAL)
-        ok = condition->value.literal
-                 ? error_set(JIT_ERROR_ARGUMENT, "region_replay(): the condition of "
-                             "loop '%s' is always true: it would never end",
-                             region->name)
-                 : note(r, f->region, (ReplayCopy){ .instead = 0 });
-    else if (ok)
-        ok = note_new(r, f->region, make_region(r, f, &given));
-    alloc_free(given.inputs);
-    alloc_free(given.sources);
-    alloc_free(given.fixed);
-    return ok;
+    bool never;
+    VarId id = replay_region_make(r, f, &never);
+    if (!id && never)
+        return note(r, f->region, (ReplayCopy){ .instead = 0 });
+    TRY(note_new(r, f->region, id), false);
+    TRY(note_serial(r, var_get(f->region)->region->serial, id), false);
+    if (!region_is_effect(var_get(id)) || (!f->outer && r->unqueued))
+        return true;
+    TRY(record_effect(r->ts, id), false);
+    var_inc(id);
+    return true;
 }
 
 /* The outputs of a body, as they are now. */
@@ -727,11 +630,11 @@ VarId region_replay_result(RegionReplay *r, VarId region, uint32_t k)
     if (!id) {
         uint32_t instead = r->copies[value].instead;
         result = instead ? region_replay_find(r, region_output(v, instead - 1, k))
-                         : input_of(r, v, k);
+                         : region_replay_input(r, v, k);
     } else {
         const TraceRegion *now = var_get(id)->region;
         bool fixed = now->kind == REGION_LOOP && now->fixed[k];
-        result = fixed ? input_of(r, v, k) : now->results[k];
+        result = fixed ? region_replay_input(r, v, k) : now->results[k];
         if (!result)
             return region_result(r->ts, id, k,
                                  (VarType) var_get(region_output(v, 0, k))->type);

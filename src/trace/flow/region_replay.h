@@ -33,7 +33,8 @@ typedef struct ReplayCopy {
 
 /** Writes to an array that go to another one. */
 typedef struct ReplayTarget {
-    VarId from, to; /* borrowed */
+    VarId from, to;  /* borrowed */
+    uint32_t stride; /* 'to' are private copies, so many entries apart; 0: it is not */
 } ReplayTarget;
 
 /** Accesses and regions, by when they were recorded. */
@@ -54,6 +55,7 @@ typedef struct RegionReplay {
     ThreadState *ts;
     uint32_t scope;        /* variables of a lower one stay what they are */
     bool in_place;         /* so do those of the body whose operands do */
+    bool unqueued;         /* the outermost regions are not recorded as effects */
     RegionWalk walk;       /* values of marks: in copies[] */
     ReplayCopy *copies;
     ReplayTarget *targets;
@@ -78,6 +80,9 @@ void region_replay_end(RegionReplay *r);
 bool region_replay_set(RegionReplay *r, VarId old, VarId now);
 /** Writes to this array go to another one with as many entries. */
 bool region_replay_redirect(RegionReplay *r, VarId from, VarId to);
+/** Scatter-reductions to this array, which all of its writes have to be, go to its
+ *  private copies (expand.h). */
+bool region_replay_expand(RegionReplay *r, VarId from, VarId copies, uint32_t stride);
 
 /** Record what this variable or effect needs, and itself. Effects that are met go to
  *  the body that is open. False: error recorded; recordings that are open stay so. */
@@ -91,6 +96,10 @@ bool region_replay_recorded(RegionReplay *r, const RecordedBody *body,
 /** A whole region, in a replay that was begun with its scope. */
 bool region_replay_region(RegionReplay *r, VarId region);
 
+/** The array that writes to this one go to (borrowed). */
+VarId region_replay_target(const RegionReplay *r, VarId array);
+/** Input number k of a region, as it is now (borrowed). */
+VarId region_replay_input(const RegionReplay *r, const Var *region, uint32_t k);
 /** What a variable has become (borrowed): 0 if nothing that was recorded needed it. */
 VarId region_replay_find(const RegionReplay *r, VarId old);
 /** Result number k of a region that was recorded again, or the value that it turned out

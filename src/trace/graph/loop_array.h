@@ -16,7 +16,7 @@ typedef struct LoopState {
     uint8_t type, local;
     bool whole;        /* accessed as a whole; in a loop that is run at once and has the
                           initial value: perhaps, the next state tells */
-    VarId written;     /* owned; in such a loop: 'array', if it is a copy */
+    VarId written;     /* owned; in such a loop: the copy that is written to, 0: none */
     bool fixed;        /* it never changes */
     bool used;         /* the body needs the placeholder */
     VarId full;        /* owned; see loop_compress.c, 0: none */
@@ -25,7 +25,6 @@ typedef struct LoopState {
 
 typedef struct Loop {
     Body body;
-    char *name;
     VarId mask;        /* lanes that enter; owned */
     VarId active[2];   /* before and behind the test; owned */
     VarId condition;   /* owned; 0: not known yet */
@@ -47,9 +46,12 @@ typedef struct Loop {
  *  itself, or, for a state of a loop, its initial value. The loop must not change that
  *  state then (borrowed). */
 VarId loop_array(ThreadState *ts, VarId id);
-/** There will be a write to array 'id': loops that are run at once let go of it. */
-void loop_array_writes(ThreadState *ts, VarId id);
-/** The write goes to 'written': the array itself or a copy. */
+/** References to array 'id' that loops which are run at once hold and that are not to
+ *  make it look shared, or else each write would copy it. A literal may be another
+ *  variable, too, and is never written to. */
+uint32_t loop_array_holders(const ThreadState *ts, VarId id);
+/** There will be a write to array 'id'. It goes to 'written': the array itself, of
+ *  which the loops let go, or a copy. */
 void loop_array_written(ThreadState *ts, VarId id, VarId written);
 
 #endif

@@ -194,29 +194,22 @@ void record_release(RecordedBody *body)
 
 /* -------------------------------------------------- recording by the caller */
 
-/* What jit_record_begin() makes. */
-typedef struct Record {
-    Body body;
-    char *name;
-} Record;
-
 static void abandon_record(ThreadState *ts, Body *body)
 {
     (void) ts;
-    Record *record = (Record *) body;
-    alloc_free(record->name);
-    alloc_free(record);
+    alloc_free(body->name);
+    alloc_free(body);
 }
 
 uint32_t record_begin(ThreadState *ts, JitBackend backend, const char *name)
 {
-    Record *record = alloc_zero(1, sizeof(Record));
-    TRY(record, 0);
-    record->body.abandon = abandon_record;
-    record->name = alloc_string(name ? name : "");
-    if (record->name && record_open(ts, &record->body, BODY_RECORD, backend, 0))
-        return record->body.handle;
-    abandon_record(ts, &record->body);
+    Body *body = alloc_zero(1, sizeof(Body));
+    TRY(body, 0);
+    body->abandon = abandon_record;
+    body->name = alloc_string(name ? name : "");
+    if (body->name && record_open(ts, body, BODY_RECORD, backend, 0))
+        return body->handle;
+    abandon_record(ts, body);
     return 0;
 }
 

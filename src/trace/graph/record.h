@@ -33,6 +33,7 @@ struct Body {
     Body *outer;
     BodyKind kind;
     JitBackend backend;
+    char *name;           /* for messages; the owner's to set and to free */
     uint32_t handle;      /* names the recording: the first scope that its owner took */
     uint32_t scope;       /* of the variables in it; those further in have more */
     uint32_t outer_scope; /* what the thread's was */

@@ -1,0 +1,156 @@
+/*
+ * region_expand.c -- see region_expand.h
+ */
+#include "trace/flow/region_expand.h"
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "trace/eval/evaluate.h"
+#include "trace/eval/expand.h"
+#include "trace/flow/region_replay.h"
+
+/* An array that the region writes to. */
+typedef struct Target {
+    VarId array;
+    ReduceOp op;
+    uint32_t writes;
+    uint32_t values; /* most that a lane writes at once */
+    bool always;     /* copies are asked for */
+    bool possible;   /* all writes are reductions of this kind, which may use copies */
+} Target;
+
+typedef struct Search {
+    Marks *marks; /* of arrays: which target */
+    Target *targets;
+    VarId *regions; /* that are still to be looked into */
+    uint32_t count, capacity, region_count, region_capacity;
+} Search;
+
+static bool push_region(Search *s, VarId region)
+{
+    TRY(vec_reserve(&s->regions, &s->region_capacity, s->region_count + 1,
+                    sizeof(VarId)), false);
+    s->regions[s->region_count++] = region;
+    return true;
+}
+
+static Target *find_target(Search *s, VarId array, ReduceOp op)
+{
+    if (marks_has(s->marks, array))
+        return &s->targets[marks_get(s->marks, array)];
+    TRY(vec_reserve(&s->targets, &s->capacity, s->count + 1, sizeof(Target)), NULL);
+    TRY(marks_set(s->marks, array, s->count), NULL);
+    s->targets[s->count] = (Target){ .array = array, .op = op, .possible = true };
+    return &s->targets[s->count++];
+}
+
+/* A write of one kind or another. */
+static bool note_write(Search *s, VarId effect)
+{
+    const Var *v = var_get(effect);
+    uint32_t count, operands;
+    const VarId *arrays = region_targets(effect, &count);
+    bool packet = v->op == OP_SCATTER_PACKET;
+    if (!count) /* a print */
+        return true;
+    ReduceOp op = (ReduceOp) (v->aux & 0xff);
+    Target *target = find_target(s, arrays[0], op);
+    TRY(target, false);
+    var_operands(v, &operands);
+    uint32_t values = packet ? operands - 3 : 1;
+    bool asked = (v->op == OP_SCATTER || packet) && v->aux & EXPAND_FLAGS;
+    target->writes++;
+    target->possible &= asked && op == target->op;
+    target->always |= asked && v->aux & EXPAND_ALWAYS;
+    if (target->values < values)
+        target->values = values;
+    return true;
+}
+
+/* All writes of the region, and of those in it. */
+static bool find_writes(Search *s, VarId region)
+{
+    bool ok = push_region(s, region);
+    while (ok && s->region_count) {
+        const Var *v = var_get(s->regions[--s->region_count]);
+        for (uint32_t i = 0; i < v->region->body_count; ++i) {
+            RegionList list = v->region->bodies[i].effects;
+            const VarId *effects = region_list(v, list);
+            for (uint32_t k = 0; ok && k < list.count; ++k)
+                ok = var_get(effects[k])->op == OP_REGION ? push_region(s, effects[k])
+                                                          : note_write(s, effects[k]);
+        }
+    }
+    return ok;
+}
+
+static bool pays(const Target *target, uint32_t lanes)
+{
+    const Var *array = var_get(target->array);
+    return target->possible && array->op == OP_EVALUATED &&
+           !expand_copies_of(target->array) &&
+           (target->always || expand_pays(array, (uint64_t) lanes * target->values));
+}
+
+/* Make the copies of one target. Writes to it that are queued already come first. */
+static bool redirect(ThreadState *ts, RegionReplay *r, const Target *target)
+{
+    uint32_t stride;
+    bool fits;
+    if (var_pending(var_get(target->array)) != target->writes)
+        TRY(evaluate_all(ts), false);
+    if (var_pending(var_get(target->array)) != target->writes)
+        return true;
+    VarId copies = expand_make(ts, target->array, target->op, &stride, &fits);
+    return copies ? region_replay_expand(r, target->array, copies, stride) : !fits;
+}
+
+/* The region with copies as targets; a new reference. */
+static VarId record_again(ThreadState *ts, const Search *s, VarId region)
+{
+    RegionReplay r;
+    const Var *v = var_get(region);
+    TRY(region_replay_begin(&r, ts, v->region->scope), 0);
+    r.unqueued = true;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->count; ++i)
+        if (pays(&s->targets[i], v->size))
+            ok = redirect(ts, &r, &s->targets[i]);
+    VarId now = region;
+    if (ok && r.target_count) {
+        ok = region_replay_region(&r, region);
+        now = ok ? region_replay_find(&r, region) : 0;
+    }
+    now = ok ? now : 0;
+    if (now)
+        var_inc(now);
+    region_replay_end(&r);
+    return now;
+}
+
+static VarId expand(ThreadState *ts, Search *s, VarId region)
+{
+    s->marks = marks_take();
+    TRY(s->marks && find_writes(s, region), 0);
+    bool any = false;
+    for (uint32_t i = 0; i < s->count; ++i)
+        any |= pays(&s->targets[i], var_get(region)->size);
+    if (any)
+        return record_again(ts, s, region);
+    var_inc(region);
+    return region;
+}
+
+VarId region_expand(ThreadState *ts, VarId region)
+{
+    TRY(region, 0);
+    if (record_keeps(ts) || !var_get(region)->region->target_count)
+        return region;
+    Search s = { 0 };
+    VarId now = expand(ts, &s, region);
+    marks_return(s.marks);
+    alloc_free(s.targets);
+    alloc_free(s.regions);
+    var_dec(region);
+    return now;
+}

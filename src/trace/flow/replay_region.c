@@ -1,0 +1,135 @@
+/*
+ * replay_region.c -- see replay_region.h
+ */
+#include "trace/flow/replay_region.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+static bool same_literal(VarId a, VarId b)
+{
+    const Var *x = var_get(a), *y = var_get(b);
+    return x->op == OP_LITERAL && y->op == OP_LITERAL &&
+           x->value.literal == y->value.literal;
+}
+
+/* Which states never change: these have the input as their output. */
+static void find_fixed(const RegionReplay *r, const ReplayFrame *f, const VarId *inputs,
+                       bool *fixed)
+{
+    bool optimise = state_flag(r->ts, JitFlagOptimizeLoops);
+    const TraceRegion *region = var_get(f->region)->region;
+    VarId *outputs = f->bodies[0].outputs;
+    for (uint32_t k = 0; k < region->count; ++k) {
+        bool same = outputs[k] == f->states[k] || same_literal(outputs[k], inputs[k]);
+        fixed[k] = region->fixed[k] || (same && optimise);
+        if (!fixed[k] || outputs[k] == inputs[k])
+            continue;
+        var_inc(inputs[k]);
+        var_dec(outputs[k]);
+        outputs[k] = inputs[k];
+    }
+}
+
+/* What the new region takes from outside, as far as it is given. */
+typedef struct Given {
+    VarId mask, condition;
+    VarId *inputs, *sources;
+    bool *fixed;
+    uint32_t count;
+} Given;
+
+static bool find_given(const RegionReplay *r, const ReplayFrame *f, Given *given)
+{
+    const Var *v = var_get(f->region);
+    uint32_t unused;
+    region_part(v, PART_INPUTS, &given->count);
+    given->mask = region_replay_find(r, region_part(v, PART_MASK, &unused)[0]);
+    given->condition =
+        region_replay_find(r, region_part(v, PART_CONDITION, &unused)[0]);
+    uint32_t sources;
+    const VarId *ids = region_part(v, PART_SOURCES, &sources);
+    given->inputs = alloc_get((given->count + 1) * sizeof(VarId));
+    given->sources = alloc_get((sources + 1) * sizeof(VarId));
+    given->fixed = alloc_zero((size_t) given->count + 1, sizeof(bool));
+    TRY(given->inputs && given->sources && given->fixed, false);
+    for (uint32_t i = 0; i < sources; ++i)
+        given->sources[i] = region_replay_target(r, ids[i]);
+    for (uint32_t k = 0; k < given->count; ++k)
+        given->inputs[k] = region_replay_input(r, v, k);
+    if (v->region->kind == REGION_LOOP)
+        find_fixed(r, f, given->inputs, given->fixed);
+    return true;
+}
+
+static bool join_sizes(const VarId *ids, uint32_t count, uint32_t *size)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        uint32_t n = var_get(ids[i])->size;
+        if (n != 1 && *size != 1 && n != *size)
+            return error_set(JIT_ERROR_ARGUMENT, "region_replay(): r%u has %u entries, "
+                             "others have %u, expected equal sizes or 1", ids[i], n,
+                             *size);
+        *size = n == 1 ? *size : n;
+    }
+    return true;
+}
+
+static bool find_region_size(const ReplayFrame *f, const Given *given, uint32_t *size)
+{
+    const TraceRegion *region = var_get(f->region)->region;
+    *size = 1;
+    TRY(join_sizes((VarId[]){ given->mask, given->condition }, 2, size), false);
+    for (uint32_t k = 0; k < given->count; ++k)
+        TRY(given->fixed[k] || join_sizes(&given->inputs[k], 1, size), false);
+    for (uint32_t i = 0; i < region->body_count; ++i) {
+        const RecordedBody *body = &f->bodies[i];
+        for (uint32_t k = 0; k < body->output_count; ++k)
+            TRY(given->fixed[k] || join_sizes(&body->outputs[k], 1, size), false);
+        TRY(join_sizes(body->effects, body->effect_count, size), false);
+    }
+    if (*size == 1) /* the old one may have had outputs that left it */
+        *size = var_get(f->region)->size;
+    return true;
+}
+
+static VarId make_region(RegionReplay *r, const ReplayFrame *f, const Given *given)
+{
+    const Var *v = var_get(f->region);
+    const TraceRegion *region = v->region;
+    RegionSpec spec = {
+        .kind = region->kind, .backend = (JitBackend) v->backend, .name = region->name,
+        .scope = f->scope, .bodies = f->bodies, .body_count = region->body_count,
+        .fixed = region->kind == REGION_LOOP ? given->fixed : NULL,
+        .words = region->words,
+        .parts = { [PART_MASK] = { &given->mask, 1 },
+                   [PART_INPUTS] = { given->inputs, given->count },
+                   [PART_CONDITION] = { &given->condition, 1 },
+                   [PART_STATES] = { f->states, f->state_count },
+                   [PART_ACTIVE] = { f->active, region->parts[PART_ACTIVE].count },
+                   [PART_SOURCES] = { given->sources,
+                                      region->parts[PART_SOURCES].count } }
+    };
+    TRY(find_region_size(f, given, &spec.size), 0);
+    return region_make(r->ts, &spec);
+}
+
+VarId replay_region_make(RegionReplay *r, const ReplayFrame *f, bool *never)
+{
+    const TraceRegion *region = var_get(f->region)->region;
+    Given given = { 0 };
+    VarId id = 0;
+    *never = false;
+    bool ok = find_given(r, f, &given);
+    const Var *condition = ok ? var_get(given.condition) : NULL;
+    if (ok && region->kind == REGION_LOOP && condition->op == OP_LITERAL)
+        *never = !condition->value.literal ||
+                 error_set(JIT_ERROR_ARGUMENT, "region_replay(): the condition of loop "
+                           "'%s' is always true: it would never end", region->name);
+    else if (ok)
+        id = make_region(r, f, &given);
+    alloc_free(given.inputs);
+    alloc_free(given.sources);
+    alloc_free(given.fixed);
+    return id;
+}
