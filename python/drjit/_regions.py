@@ -2,10 +2,10 @@
 
 Private. What is public, and works with all kinds of arrays and modes, is built on this.
 
-The functions of a loop or conditional are traced: they are called once, with arrays that
-stand for values which only exist while the kernel runs. Such arrays cannot be evaluated.
-A kernel then executes the body as often as each of its lanes needs. Everything that
-writes to memory is masked by these lanes.
+The functions of a loop or conditional are traced: they are called once, with arrays
+that stand for values which only exist while the kernel runs. Such arrays cannot be
+evaluated. A kernel then executes the body as often as each of its lanes needs.
+Everything that writes to memory is masked by these lanes.
 
 PyTrees here have just-in-time compiled arrays, local arrays and ``None`` as leaves.
 """

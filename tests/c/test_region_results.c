@@ -308,8 +308,8 @@ static void test_local_of_atomics(void **unused)
     DROP(lane, condition, zero, v[0], read, shared_array);
 }
 
-/* What an atomic operation has drawn does not matter if the body does not use it, though
- * the caller may have it still. */
+/* What an atomic operation has drawn does not matter if the body does not use it,
+ * though the caller may have it still. */
 static uint32_t kept_draw;
 
 static void draw_beside(uint32_t *v)

@@ -775,7 +775,8 @@ static int all(void)
         TEST(test_state_numbers), TEST(test_long_body), TEST(test_state_types),
         TEST(test_simplified_states), TEST(test_held_variables), TEST(test_bystander),
         TEST(test_hoisting), TEST(test_separate_results), TEST(test_kernel_cache),
-        TEST(test_threads), TEST(test_thread_ends), TEST(test_shutdown), TEST(test_symbolic),
+        TEST(test_threads), TEST(test_thread_ends), TEST(test_shutdown),
+        TEST(test_symbolic),
         TEST(test_sizes), TEST(test_wrong_use), TEST(test_abort), TEST(test_recordings),
         TEST(test_scopes),
     };

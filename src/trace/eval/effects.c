@@ -90,8 +90,8 @@ ThreadState *effects_owner(VarId effect)
 }
 
 /* The pointer of a recorded write to this array, 0: none; if it can be, of one that
- * knows where it was made. Bodies that are complete, but no part of a region yet, are in
- * no list, hence the search. */
+ * knows where it was made. Bodies that are complete, but no part of a region yet, are
+ * in no list, hence the search. */
 static VarId find_write(VarId array)
 {
     VarId found = 0;

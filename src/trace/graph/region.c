@@ -128,7 +128,8 @@ static bool enter(Search *s, VarId id)
         count = v->region->outside;
     for (uint32_t i = 0; i < count; ++i)
         s->draws |= ids[i] && region_is_atomic(var_get(ids[i]));
-    return v->op == OP_REGION ? enter_region(s, id) : region_walk_operands(&s->walk, id);
+    return v->op == OP_REGION ? enter_region(s, id)
+                              : region_walk_operands(&s->walk, id);
 }
 
 /* Find all that these need from outside. */
