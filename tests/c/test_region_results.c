@@ -206,6 +206,33 @@ static void test_input_of_effect(void **unused)
     DROP(lane, value, self, condition, results[0], results[1], shared_array);
 }
 
+static void write_sum(uint32_t *v)
+{
+    write_value(v);
+    for (uint32_t k = 0; k < 2; ++k)
+        set(&v[k], with(jit_var_add, v[k], u32(10)));
+}
+
+/* A result that only other variables need ends when these have their values, which is
+ * while the results are stored, as soon as the kernel is a known one. */
+static void test_results_of_nobody(void **unused)
+{
+    (void) unused;
+    for (uint32_t round = 0; round < 3; ++round) {
+        shared_array = fill_u32(8, round);
+        uint32_t lane = counter(5), condition = below(lane, 3);
+        uint32_t v[] = { with(jit_var_add, lane, u32(1)),
+                         with(jit_var_add, lane, u32(100)) };
+        run_cond(condition, v, 2, write_sum, nothing);
+        uint32_t sum = jit_var_add(v[0], v[1]);
+        drop_all(v, 2);
+        CHECK_U32(sum, 121, 123, 125, 107, 109);
+        CHECK_U32(shared_array, round, round + 100, round + 101, round + 102, round,
+                  round, round, round);
+        DROP(lane, condition, sum, shared_array);
+    }
+}
+
 /* ---------------------------------------------------------------- local arrays */
 
 /* values: local array, lane */
@@ -518,7 +545,7 @@ static int all(void)
     const struct CMUnitTest tests[] = {
         TEST(test_copy_of_fixed_state), TEST(test_state_like_target),
         TEST(test_state_shared_with_target), TEST(test_replaced_target),
-        TEST(test_input_of_effect),
+        TEST(test_input_of_effect), TEST(test_results_of_nobody),
         TEST(test_local_behind_effects), TEST(test_local_of_atomics),
         TEST(test_local_beside_atomics),
         TEST(test_mask_in_body), TEST(test_literal_around_call),

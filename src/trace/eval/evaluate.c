@@ -326,10 +326,13 @@ static bool get_outputs(Assembly *b)
     return true;
 }
 
-/* The launch is queued: its outputs are what the variables contain from now on. */
+/* The launch is queued: its outputs are what the variables contain from now on. One may
+ * be all that holds another, which is the result of a region. */
 static void finish_group(Assembly *b)
 {
     const LaunchArray *results = &b->operands[b->operand_count - b->output_count];
+    for (uint32_t i = 0; i < b->output_count; ++i)
+        var_inc(b->outputs[i]);
     for (uint32_t i = 0; i < b->output_count; ++i) {
         Var *v = var_get(b->outputs[i]);
         if (v->op == OP_EVALUATED) { /* another thread was faster */
@@ -344,6 +347,8 @@ static void finish_group(Assembly *b)
     for (uint32_t i = 0; i < b->consumed_count; ++i)
         if (var_get(b->consumed[i])->op != OP_EVALUATED)
             var_consume(b->consumed[i]);
+    for (uint32_t i = 0; i < b->output_count; ++i)
+        var_dec(b->outputs[i]);
 }
 
 static HistoryEntry *add_history(const ThreadState *ts, const Assembly *b,

@@ -35,9 +35,14 @@ static void find_fixed(const RegionReplay *r, const ReplayFrame *f, const VarId 
 typedef struct Given {
     VarId mask, condition;
     VarId *inputs, *sources;
-    bool *fixed;
+    bool *fixed; /* LOOP: one for each state; else NULL */
     uint32_t count;
 } Given;
+
+static bool is_fixed(const Given *given, uint32_t k)
+{
+    return given->fixed && given->fixed[k];
+}
 
 static bool find_given(const RegionReplay *r, const ReplayFrame *f, Given *given)
 {
@@ -51,14 +56,16 @@ static bool find_given(const RegionReplay *r, const ReplayFrame *f, Given *given
     const VarId *ids = region_part(v, PART_SOURCES, &sources);
     given->inputs = alloc_get((given->count + 1) * sizeof(VarId));
     given->sources = alloc_get((sources + 1) * sizeof(VarId));
-    given->fixed = alloc_zero((size_t) given->count + 1, sizeof(bool));
-    TRY(given->inputs && given->sources && given->fixed, false);
+    TRY(given->inputs && given->sources, false);
     for (uint32_t i = 0; i < sources; ++i)
         given->sources[i] = region_replay_target(r, ids[i]);
     for (uint32_t k = 0; k < given->count; ++k)
         given->inputs[k] = region_replay_input(r, v, k);
-    if (v->region->kind == REGION_LOOP)
-        find_fixed(r, f, given->inputs, given->fixed);
+    if (v->region->kind != REGION_LOOP)
+        return true;
+    given->fixed = alloc_get(given->count + 1);
+    TRY(given->fixed, false);
+    find_fixed(r, f, given->inputs, given->fixed);
     return true;
 }
 
@@ -81,11 +88,11 @@ static bool find_region_size(const ReplayFrame *f, const Given *given, uint32_t 
     *size = 1;
     TRY(join_sizes((VarId[]){ given->mask, given->condition }, 2, size), false);
     for (uint32_t k = 0; k < given->count; ++k)
-        TRY(given->fixed[k] || join_sizes(&given->inputs[k], 1, size), false);
+        TRY(is_fixed(given, k) || join_sizes(&given->inputs[k], 1, size), false);
     for (uint32_t i = 0; i < region->body_count; ++i) {
         const RecordedBody *body = &f->bodies[i];
         for (uint32_t k = 0; k < body->output_count; ++k)
-            TRY(given->fixed[k] || join_sizes(&body->outputs[k], 1, size), false);
+            TRY(is_fixed(given, k) || join_sizes(&body->outputs[k], 1, size), false);
         TRY(join_sizes(body->effects, body->effect_count, size), false);
     }
     if (*size == 1) /* the old one may have had outputs that left it */
@@ -100,8 +107,7 @@ static VarId make_region(RegionReplay *r, const ReplayFrame *f, const Given *giv
     RegionSpec spec = {
         .kind = region->kind, .backend = (JitBackend) v->backend, .name = region->name,
         .scope = f->scope, .bodies = f->bodies, .body_count = region->body_count,
-        .fixed = region->kind == REGION_LOOP ? given->fixed : NULL,
-        .words = region->words,
+        .fixed = given->fixed, .words = region->words,
         .parts = { [PART_MASK] = { &given->mask, 1 },
                    [PART_INPUTS] = { given->inputs, given->count },
                    [PART_CONDITION] = { &given->condition, 1 },
