@@ -181,7 +181,7 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v)
     }
     for (uint32_t i = 0; i < count; ++i)
         args[i] = assemble_position(b, ids[i]);
-    bool scatter = v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET;
+    bool scatter = op_info[v->op].aux == AUX_REDUCTION;
     uint32_t aux = scatter ? v->aux & ~(uint32_t) EXPAND_FLAGS : v->aux, position;
     if (v->op == OP_STMT) {
         aux = program_add_stmt(b->program, v->value.text);

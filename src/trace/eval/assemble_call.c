@@ -3,8 +3,6 @@
  */
 #include "trace/eval/assemble_call.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"

@@ -50,15 +50,14 @@ static bool note_write(Search *s, VarId effect)
     const Var *v = var_get(effect);
     uint32_t count, operands;
     const VarId *arrays = region_targets(effect, &count);
-    bool packet = v->op == OP_SCATTER_PACKET;
     if (!count) /* a print */
         return true;
     ReduceOp op = (ReduceOp) (v->aux & 0xff);
     Target *target = find_target(s, arrays[0], op);
     TRY(target, false);
     var_operands(v, &operands);
-    uint32_t values = packet ? operands - 3 : 1;
-    bool asked = (v->op == OP_SCATTER || packet) && v->aux & EXPAND_FLAGS;
+    uint32_t values = v->op == OP_SCATTER_PACKET ? operands - 3 : 1;
+    bool asked = op_info[v->op].aux == AUX_REDUCTION && v->aux & EXPAND_FLAGS;
     target->writes++;
     target->possible &= asked && op == target->op;
     target->always |= asked && v->aux & EXPAND_ALWAYS;

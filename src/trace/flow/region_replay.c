@@ -175,7 +175,7 @@ VarId region_replay_target(const RegionReplay *r, VarId array)
 /* Does an effect write to an array, through its first operand? */
 static bool is_write(const Var *v)
 {
-    return v->op == OP_SCATTER || v->op == OP_SCATTER_PACKET || region_is_atomic(v);
+    return op_has_pointer((Op) v->op) && op_info[v->op].memory & MEMORY_WRITES;
 }
 
 static VarId make_pointer(RegionReplay *r, const Var *v, VarId array)
@@ -319,9 +319,8 @@ static bool settle(RegionReplay *r, VarId old, VarId now)
 static bool use_copies(RegionReplay *r, const Var *v, uint32_t count, VarId *operands,
                        uint32_t stride, VarId *shifted)
 {
-    bool packet = v->op == OP_SCATTER_PACKET;
-    VarId *index = &operands[packet ? 1 : 2];
-    uint32_t values = packet ? count - 3 : 1;
+    VarId *index = &operands[op_find_role((Op) v->op, ROLE_INDEX)];
+    uint32_t values = v->op == OP_SCATTER_PACKET ? count - 3 : 1;
     *shifted = memory_shift_index(r->ts, *index, stride / values);
     *index = *shifted;
     return *shifted != 0;
@@ -354,7 +353,7 @@ static VarId make_variable(RegionReplay *r, const Var *v, uint32_t count,
 {
     uint32_t size;
     TRY(find_size(v, operands, count, &size), 0);
-    if (v->op >= OP_NEG && v->op <= OP_BITCAST)
+    if (op_info[v->op].flags & F_FOLDS)
         return make_arithmetic(r, v, size, operands);
     return is_write(v) ? make_write(r, v, size, count, operands)
                        : make_other(r, v, size, v->aux, count, operands);
