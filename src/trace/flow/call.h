@@ -6,6 +6,7 @@
 #ifndef TRACE_FLOW_CALL_H
 #define TRACE_FLOW_CALL_H
 
+#include "trace/graph/extra.h"
 #include "trace/graph/record.h"
 
 typedef struct CallList {
@@ -49,9 +50,10 @@ VarId call_placeholder(ThreadState *ts, const Call *call, Op op, uint32_t which,
 bool call_append_id(CallList *list, VarId id, bool new_reference);
 /** Drop what a list holds. */
 void call_drop_list(CallList *list);
-/** Put the only entries of arrays into a table of words (call_end.c). */
-bool call_fill_table(ThreadState *ts, VarId table, const VarId *arrays,
-                     const uint32_t *words, uint32_t count);
+/** Put the only entries of arrays into a table of words, which remembers the list and
+ *  holds the arrays; it takes the list over, also on errors (call_end.c). */
+bool call_fill_table(ThreadState *ts, VarId table, ExtraSource *sources,
+                     uint32_t count);
 /* Local arrays that cross (call_local.c). */
 /** A version of a local array as an input: what stands for it (a new reference). */
 VarId call_local_input(ThreadState *ts, Call *call, VarId array);

@@ -148,13 +148,21 @@ static bool drop_unused(Call *call, const CallTargets *targets, uint32_t **numbe
 
 /* -------------------------------------------------------------------- tables */
 
-bool call_fill_table(ThreadState *ts, VarId table, const VarId *arrays,
-                     const uint32_t *words, uint32_t count)
+bool call_fill_table(ThreadState *ts, VarId table, ExtraSource *sources, uint32_t count)
 {
+    Extra *extra = count ? extra_make(var_get(table)) : NULL;
+    if (!extra) {
+        alloc_free(sources);
+        return !count;
+    }
+    extra->sources = sources;
+    extra->source_count = count;
+    for (uint32_t i = 0; i < count; ++i)
+        var_inc(sources[i].array);
     for (uint32_t i = 0; i < count; ++i) {
-        const Var *from = var_get(arrays[i]);
+        const Var *from = var_get(sources[i].array);
         TRY(work_copy(ts, from->value.buffer, 0, var_get(table)->value.buffer,
-                      (size_t) words[i] * sizeof(uint32_t), type_info[from->type].size),
+                      sources[i].word * sizeof(uint32_t), type_info[from->type].size),
             false);
     }
     return true;
@@ -163,14 +171,15 @@ bool call_fill_table(ThreadState *ts, VarId table, const VarId *arrays,
 /* Pointer to the values of all instances. */
 static bool make_data(Ending *e)
 {
-    const CallGroups *g = &e->groups;
+    CallGroups *g = &e->groups;
     if (!g->words)
         return true;
     e->table = array_mem_copy(e->ts, e->call->body.backend, VarTypeUInt32, g->table,
                               g->words);
     TRY(e->table, false);
-    TRY(call_fill_table(e->ts, e->table, g->copies, g->copy_words, g->copy_count),
-        false);
+    ExtraSource *sources = g->sources;
+    g->sources = NULL;
+    TRY(call_fill_table(e->ts, e->table, sources, g->source_count), false);
     e->data = memory_pointer(e->ts, e->table, false);
     return e->data != 0;
 }
@@ -448,27 +457,17 @@ static bool keep_groups(Ending *e)
 static VarId make_call(Ending *e)
 {
     const Call *call = e->call;
-    const CallGroups *g = &e->groups;
-    uint32_t count = e->table ? 1 + g->copy_count : 0;
-    VarId *sources = alloc_get((g->copy_count + 1) * sizeof(VarId));
-    TRY(sources, 0);
-    sources[0] = e->table;
-    if (g->copy_count)
-        memcpy(sources + 1, g->copies, g->copy_count * sizeof(VarId));
     RegionSpec spec = {
         .kind = REGION_CALL, .backend = call->body.backend, .name = call->body.name,
         .size = e->size, .scope = call->scope, .bodies = call->callables,
-        .body_count = call->count, .words = g->copy_words,
+        .body_count = call->count,
         .parts = { [PART_MASK] = { &call->mask, 1 },
                    [PART_CONDITION] = { &e->number, 1 },
                    [PART_INPUTS] = { call->inputs.ids, call->inputs.count },
                    [PART_STATES] = { call->states.ids, call->states.count },
-                   [PART_ACTIVE] = { &call->active, 1 },
-                   [PART_SOURCES] = { sources, count } }
+                   [PART_ACTIVE] = { &call->active, 1 } }
     };
-    VarId region = region_make(e->ts, &spec);
-    alloc_free(sources);
-    return region;
+    return region_make(e->ts, &spec);
 }
 
 /* One callable, no values: a conditional. */

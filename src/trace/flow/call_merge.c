@@ -132,7 +132,7 @@ static bool put_region(Writer *w, VarId id)
         TRY(put(w, r->bodies[i].effects.count), false);
     uint32_t end = r->parts[PART_STATES].first, count;
     const VarId *ids = var_operands(v, &count);
-    for (uint32_t i = end; i < r->parts[PART_SOURCES].first; ++i)
+    for (uint32_t i = end; i < count; ++i)
         TRY(marks_has(w->walk.marks, ids[i]) || number(w, ids[i]), false);
     return region_walk_into(&w->walk, id, r->outside, end);
 }
@@ -284,13 +284,9 @@ static bool write_values(Merging *m, uint32_t callable)
                 g->table[word + 1] = (uint32_t) (bits >> 32);
             continue;
         }
-        TRY(vec_reserve(&g->copies, &g->copy_capacity, g->copy_count + 1,
-                        sizeof(VarId)), false);
-        TRY(vec_reserve(&g->copy_words, &g->copy_word_capacity, g->copy_count + 1,
-                        sizeof(uint32_t)), false);
-        g->copies[g->copy_count] = id;
-        var_inc(id);
-        g->copy_words[g->copy_count++] = word;
+        TRY(vec_reserve(&g->sources, &g->source_capacity, g->source_count + 1,
+                        sizeof(ExtraSource)), false);
+        g->sources[g->source_count++] = (ExtraSource){ id, word };
     }
     return true;
 }
@@ -356,9 +352,6 @@ void call_merge_free(CallGroups *groups)
     alloc_free(groups->offset);
     alloc_free(groups->slots);
     alloc_free(groups->table);
-    for (uint32_t i = 0; i < groups->copy_count; ++i)
-        var_dec(groups->copies[i]);
-    alloc_free(groups->copies);
-    alloc_free(groups->copy_words);
+    alloc_free(groups->sources);
     *groups = (CallGroups){ 0 };
 }

@@ -35,9 +35,8 @@ typedef struct CallGroups {
     uint32_t slot_count, slot_capacity;
     uint32_t words;     /* of the table, 0: none is needed */
     uint32_t *table;    /* contents; words of arrays are 0 for now */
-    VarId *copies;      /* arrays whose entry goes to the table; a reference each */
-    uint32_t *copy_words; /* where to */
-    uint32_t copy_count, copy_capacity, copy_word_capacity;
+    ExtraSource *sources; /* arrays whose entry goes to the table; borrowed */
+    uint32_t source_count, source_capacity;
 } CallGroups;
 
 /** Group the callables of a call; without 'merge', each is on its own. */

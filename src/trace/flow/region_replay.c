@@ -189,10 +189,37 @@ static VarId make_pointer(RegionReplay *r, const Var *v, VarId array)
                     proto.dep);
 }
 
+/* A table of values for calls is another one if arrays change that it has copies of. */
+static bool copy_table(RegionReplay *r, VarId table)
+{
+    const Extra *extra = extra_find(var_get(table));
+    uint32_t count = extra ? extra->source_count : 0;
+    if (!count || marks_has(r->walk.marks, table))
+        return true;
+    ExtraSource *sources = alloc_get(count * sizeof(ExtraSource));
+    TRY(sources, false);
+    bool changed = false, ok = true;
+    for (uint32_t i = 0; i < count; ++i) {
+        VarId array = extra->sources[i].array, now = region_replay_find(r, array);
+        sources[i] = (ExtraSource){ now ? now : array, extra->sources[i].word };
+        changed |= now && now != array;
+        ok = ok && check_array(array, sources[i].array);
+    }
+    VarId copy = ok && changed ? memory_duplicate(r->ts, table) : 0;
+    if (!copy)
+        alloc_free(sources);
+    else if (call_fill_table(r->ts, copy, sources, count))
+        return note_new(r, table, copy);
+    else
+        var_dec(copy);
+    return ok && !changed;
+}
+
 /* A pointer to an array that is read. */
 static bool copy_pointer(RegionReplay *r, VarId id)
 {
     const Var *v = var_get(id);
+    TRY(!v->dep[0] || copy_table(r, v->dep[0]), false);
     VarId array = v->dep[0], now = array ? region_replay_find(r, array) : 0;
     bool same = !now || now == array;
     if (v->aux == 1 || (same && (v->scope < r->scope || r->in_place)))
@@ -519,27 +546,6 @@ static bool take_side(RegionReplay *r, VarId id, uint32_t side)
            region_walk_into(&r->walk, id, body.first, body.first + body.count);
 }
 
-/* Another table of values for a call, if it has copies of arrays that change. */
-static bool copy_table(RegionReplay *r, VarId id)
-{
-    const Var *v = var_get(id);
-    uint32_t count;
-    const VarId *sources = region_part(v, PART_SOURCES, &count);
-    bool changed = false;
-    for (uint32_t i = 1; i < count; ++i)
-        changed |= region_replay_target(r, sources[i]) != sources[i];
-    if (!changed || marks_has(r->walk.marks, sources[0]))
-        return true;
-    VarId table = memory_duplicate(r->ts, sources[0]);
-    TRY(note_new(r, sources[0], table), false);
-    for (uint32_t i = 1; i < count; ++i) {
-        VarId now = region_replay_target(r, sources[i]);
-        TRY(check_array(sources[i], now), false);
-        TRY(call_fill_table(r->ts, table, &now, &v->region->words[i - 1], 1), false);
-    }
-    return true;
-}
-
 /* Does anything change that the region takes from outside? */
 static bool is_changed(const RegionReplay *r, const Var *v)
 {
@@ -682,8 +688,6 @@ static bool meet(RegionReplay *r, VarId id)
     const Var *v = var_get(id);
     if (v->op == OP_EVALUATED || (v->scope < r->scope && v->op != OP_POINTER))
         return note_itself(r, id);
-    if (v->op == OP_REGION)
-        TRY(copy_table(r, id), false);
     if (!comes_later(r, id))
         return region_walk_operands(&r->walk, id);
     marks_drop(r->walk.marks, id);
@@ -776,7 +780,7 @@ bool region_replay_recorded(RegionReplay *r, const RecordedBody *body,
 bool region_replay_region(RegionReplay *r, VarId region)
 {
     const Var *v = var_get(region);
-    bool ok = copy_table(r, region);
+    bool ok = true;
     for (uint32_t i = 0; ok && i < v->region->outside; ++i) {
         VarId id = v->value.list->ids[i];
         if (!marks_has(r->walk.marks, id))

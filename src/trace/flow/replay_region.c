@@ -34,7 +34,7 @@ static void find_fixed(const RegionReplay *r, const ReplayFrame *f, const VarId 
 /* What the new region takes from outside, as far as it is given. */
 typedef struct Given {
     VarId mask, condition;
-    VarId *inputs, *sources;
+    VarId *inputs;
     bool *fixed; /* LOOP: one for each state; else NULL */
     uint32_t count;
 } Given;
@@ -52,13 +52,8 @@ static bool find_given(const RegionReplay *r, const ReplayFrame *f, Given *given
     given->mask = region_replay_find(r, region_part(v, PART_MASK, &unused)[0]);
     given->condition =
         region_replay_find(r, region_part(v, PART_CONDITION, &unused)[0]);
-    uint32_t sources;
-    const VarId *ids = region_part(v, PART_SOURCES, &sources);
     given->inputs = alloc_get((given->count + 1) * sizeof(VarId));
-    given->sources = alloc_get((sources + 1) * sizeof(VarId));
-    TRY(given->inputs && given->sources, false);
-    for (uint32_t i = 0; i < sources; ++i)
-        given->sources[i] = region_replay_target(r, ids[i]);
+    TRY(given->inputs, false);
     for (uint32_t k = 0; k < given->count; ++k)
         given->inputs[k] = region_replay_input(r, v, k);
     if (v->region->kind != REGION_LOOP)
@@ -107,14 +102,12 @@ static VarId make_region(RegionReplay *r, const ReplayFrame *f, const Given *giv
     RegionSpec spec = {
         .kind = region->kind, .backend = (JitBackend) v->backend, .name = region->name,
         .scope = f->scope, .bodies = f->bodies, .body_count = region->body_count,
-        .fixed = given->fixed, .words = region->words,
+        .fixed = given->fixed,
         .parts = { [PART_MASK] = { &given->mask, 1 },
                    [PART_INPUTS] = { given->inputs, given->count },
                    [PART_CONDITION] = { &given->condition, 1 },
                    [PART_STATES] = { f->states, f->state_count },
-                   [PART_ACTIVE] = { f->active, region->parts[PART_ACTIVE].count },
-                   [PART_SOURCES] = { given->sources,
-                                      region->parts[PART_SOURCES].count } }
+                   [PART_ACTIVE] = { f->active, region->parts[PART_ACTIVE].count } }
     };
     TRY(find_region_size(f, given, &spec.size), 0);
     return region_make(r->ts, &spec);
@@ -135,7 +128,6 @@ VarId replay_region_make(RegionReplay *r, const ReplayFrame *f, bool *never)
     else if (ok)
         id = make_region(r, f, &given);
     alloc_free(given.inputs);
-    alloc_free(given.sources);
     alloc_free(given.fixed);
     return id;
 }

@@ -45,6 +45,8 @@ void extra_drop(VarId id, Var *v)
     if (e->callback)
         state_defer(e->callback, id, 1, e->payload);
     VarId expanded = e->expanded;
+    ExtraSource *sources = e->sources;
+    uint32_t source_count = e->source_count;
     alloc_free(e->label);
     memset(e, 0, sizeof(*e));
     e->next_free = first_free;
@@ -54,6 +56,9 @@ void extra_drop(VarId id, Var *v)
         extra_find(var_get(expanded))->expanded_of = 0;
         var_dec(expanded);
     }
+    for (uint32_t i = 0; i < source_count; ++i) /* which are no tables themselves */
+        var_dec(sources[i].array);
+    alloc_free(sources);
 }
 
 const char *extra_intern(const char *text)

@@ -1,5 +1,6 @@
 /*
- * extra.h -- what few variables have: label, source location, callback, private copies
+ * extra.h -- what few variables have: label, source location, callback, private copies,
+ * values copied from other arrays
  *
  * Records are reached through Var.extra and live as long as the variable. Requires the
  * graph lock.
@@ -10,6 +11,12 @@
 #include "trace/graph/var.h"
 
 typedef void (*VarCallback)(uint32_t index, int freed, void *payload);
+
+/** An array of one entry that a table of words has a copy of. */
+typedef struct ExtraSource {
+    VarId array;
+    uint32_t word; /* where in the table */
+} ExtraSource;
 
 typedef struct Extra {
     char *label;         /* with prefixes, owned; NULL = none */
@@ -23,6 +30,8 @@ typedef struct Extra {
     uint8_t expanded_op; /* ReduceOp with which the copies will be folded in */
     bool lanes;          /* positions of lanes: what is gathered with them stays what
                             it is, an entry for each lane */
+    ExtraSource *sources; /* of a table of values (call.h); owned, as are the arrays */
+    uint32_t source_count;
     uint32_t next_free;
 } Extra;
 

@@ -32,7 +32,7 @@ static RegionList *list_at(TraceRegion *region, uint32_t i)
         RegionBody *body = &region->bodies[i / 2];
         return i % 2 ? &body->outputs : &body->effects;
     }
-    static const uint8_t last[] = { PART_STATES, PART_ACTIVE, PART_SOURCES };
+    static const uint8_t last[] = { PART_STATES, PART_ACTIVE };
     i -= 2 * region->body_count;
     return i < sizeof(last) ? &region->parts[last[i]] : NULL;
 }
@@ -243,11 +243,7 @@ static bool fill(TraceRegion *region, const RegionSpec *spec)
     region->bodies = alloc_zero(spec->body_count, sizeof(RegionBody));
     region->results = alloc_zero(count, sizeof(VarId));
     region->fixed = alloc_zero(count, sizeof(bool));
-    uint32_t sources = spec->parts[PART_SOURCES].count;
-    region->words = alloc_zero((size_t) sources + 1, sizeof(uint32_t));
-    TRY(region->bodies && region->results && region->fixed && region->words, false);
-    if (sources > 1)
-        memcpy(region->words, spec->words, (sources - 1) * sizeof(uint32_t));
+    TRY(region->bodies && region->results && region->fixed, false);
     for (uint32_t i = 0; i < spec->body_count; ++i)
         region->bodies[i].scope = spec->bodies[i].scope;
     if (spec->fixed)
@@ -266,7 +262,6 @@ static void free_record(TraceRegion *region)
     alloc_free(region->bodies);
     alloc_free(region->results);
     alloc_free(region->fixed);
-    alloc_free(region->words);
     alloc_free(region->targets);
     alloc_free(region);
 }

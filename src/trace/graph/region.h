@@ -16,7 +16,6 @@
  *     loop   MASK INPUTS READS            CONDITION EFFECTS OUTPUTS    STATES ACTIVE
  *     if     MASK CONDITION INPUTS READS  EFFECTS OUTPUTS (each side)  STATES ACTIVE
  *     call   MASK CONDITION INPUTS READS  EFFECTS OUTPUTS (each one)   STATES ACTIVE
- *                                                                          SOURCES
  *
  * That is the order in which a Program needs them. The condition of a call is the
  * number of the target.
@@ -40,8 +39,6 @@ typedef enum RegionPart {
     PART_INPUTS,    /* initial states; inputs of a call */
     PART_READS,     /* values from outside */
     PART_CONDITION, /* of the loop; the conditional's; the target's number + 1 */
-    PART_SOURCES,   /* CALL: if there is a table of values that differ, the table, and
-                       arrays of one entry that it has copies of */
     PART_STATES,    /* the STATE variables */
     PART_ACTIVE,    /* ACTIVE variables: before and behind TEST; true, false side; of
                        all callables */
@@ -76,7 +73,6 @@ typedef struct TraceRegion {
     bool draws;            /* a body uses the result of an atomic operation */
     uint64_t serial;       /* when it was complete (local.h) */
     bool *fixed;           /* LOOP: the state never changes: it is its input */
-    uint32_t *words;       /* CALL: where in the table the copy of each source is */
 } TraceRegion;
 
 /** What a region is made of; lists are borrowed, the region takes references. All
@@ -93,7 +89,6 @@ typedef struct RegionSpec {
     const RecordedBody *bodies;
     uint32_t body_count;
     const bool *fixed;   /* LOOP: one for each input, or NULL */
-    const uint32_t *words; /* CALL: one for each source behind the table */
 } RegionSpec;
 
 /** Make a region; its variable, owned by the caller, 0 on errors. It is not queued. */
