@@ -29,16 +29,9 @@ bool call_append_id(CallList *list, VarId id, bool new_reference)
 void call_drop_list(CallList *list)
 {
     for (uint32_t i = 0; i < list->count; ++i)
-        if (list->ids[i])
-            var_dec(list->ids[i]);
+        var_drop(list->ids[i]);
     alloc_free(list->ids);
     *list = (CallList){ 0 };
-}
-
-static void drop(VarId id)
-{
-    if (id)
-        var_dec(id);
 }
 
 void call_free(Call *call)
@@ -49,8 +42,8 @@ void call_free(Call *call)
     alloc_free(call->callables);
     call_drop_list(&call->inputs);
     call_drop_list(&call->states);
-    drop(call->mask);
-    drop(call->active);
+    var_drop(call->mask);
+    var_drop(call->active);
     alloc_free(call->results);
     alloc_free(call->body.name);
     alloc_free(call);

@@ -24,12 +24,6 @@
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
 
-static void drop(VarId id)
-{
-    if (id)
-        var_dec(id);
-}
-
 /* What becomes of a call. */
 typedef struct Ending {
     ThreadState *ts;
@@ -45,6 +39,27 @@ typedef struct Ending {
     VarId *results;
     uint32_t kept;     /* results that need a region */
 } Ending;
+
+static VarId literal(const Ending *e, VarType type, uint64_t bits)
+{
+    return node_literal(e->ts, e->call->body.backend, type, bits, 1);
+}
+
+/* Operations that take their operands; 0 if one of them is. */
+static VarId binary(const Ending *e, Op op, VarId a, VarId b)
+{
+    VarId result = a && b ? arith_binary(e->ts, op, a, b) : 0;
+    var_drop(a);
+    var_drop(b);
+    return result;
+}
+
+static VarId cast(const Ending *e, VarId a, VarType type, bool bits)
+{
+    VarId result = a ? arith_cast(e->ts, a, type, bits) : 0;
+    var_drop(a);
+    return result;
+}
 
 static bool check_targets(const Call *call, const CallTargets *targets)
 {
@@ -76,38 +91,15 @@ static bool check_self(const Ending *e)
     return true;
 }
 
-static bool join_size(Ending *e, VarId id)
-{
-    uint32_t n = var_get(id)->size;
-    if (n == 1 || n == e->size)
-        return true;
-    if (e->size != 1)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "jit_var_call(): call '%s': r%u has %u entries, others have "
-                         "%u, expected equal sizes or 1", e->call->body.name, id, n,
-                         e->size);
-    e->size = n;
-    return true;
-}
-
-static bool join_sizes(Ending *e, const VarId *ids, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; ++i)
-        TRY(join_size(e, ids[i]), false);
-    return true;
-}
-
 static bool find_size(Ending *e)
 {
     const Call *call = e->call;
-    e->size = 1;
-    TRY(join_size(e, call->mask) && join_size(e, e->targets->self), false);
-    TRY(join_sizes(e, call->inputs.ids, call->inputs.count), false);
-    for (uint32_t c = 0; c < call->count; ++c) {
-        const RecordedBody *body = &call->callables[c];
-        TRY(join_sizes(e, body->outputs, body->output_count) &&
-            join_sizes(e, body->effects, body->effect_count), false);
-    }
+    RecordSize s = { "jit_var_call(): call", call->body.name, 1, 0 };
+    TRY(record_join_sizes(&s, (VarId[]){ call->mask, e->targets->self }, 2) &&
+        record_join_sizes(&s, call->inputs.ids, call->inputs.count), false);
+    for (uint32_t c = 0; c < call->count; ++c)
+        TRY(record_join_body(&s, &call->callables[c]), false);
+    e->size = s.size;
     return true;
 }
 
@@ -208,10 +200,10 @@ static VarId check_bound(Ending *e, uint32_t count)
         VarId inside = arith_binary(ts, OP_LT, self, bound);
         if (inside)
             result = arith_binary(ts, OP_AND, a.mask, inside);
-        drop(inside);
+        var_drop(inside);
     }
     access_finish(&a);
-    drop(bound);
+    var_drop(bound);
     return result;
 }
 
@@ -242,7 +234,7 @@ static bool make_numbers(Ending *e, const uint32_t *numbers)
         e->number = look_up(e, groups, count, mask);
     if (e->number && e->groups.words)
         e->offset = look_up(e, offsets, count, mask);
-    drop(mask);
+    var_drop(mask);
     alloc_free(groups);
     alloc_free(offsets);
     return e->number && (e->offset || !e->groups.words) && make_data(e);
@@ -257,17 +249,12 @@ static VarId common_output(const Ending *e, uint32_t k)
     const Call *call = e->call;
     VarId first = call->callables[0].outputs[k];
     const Var *v = var_get(first);
-    bool literal = v->op == OP_LITERAL;
     if (!state_flag(e->ts, JitFlagOptimizeCalls) ||
-        (!literal && v->op != OP_EVALUATED && v->scope >= call->scope))
+        (v->op != OP_LITERAL && v->op != OP_EVALUATED && v->scope >= call->scope))
         return 0;
     for (uint32_t c = 1; c < call->count; ++c) {
         VarId id = call->callables[c].outputs[k];
-        const Var *w = var_get(id);
-        bool same = literal ? w->op == OP_LITERAL &&
-                                  w->value.literal == v->value.literal
-                            : id == first;
-        if (!same)
+        if (id != first && !var_same_literal(id, first))
             return 0;
     }
     return first;
@@ -277,13 +264,10 @@ static bool make_valid(Ending *e)
 {
     if (e->valid)
         return true;
-    ThreadState *ts = e->ts;
-    VarId zero = node_literal(ts, e->call->body.backend, VarTypeUInt32, 0, 1);
-    VarId some = zero ? arith_binary(ts, OP_NEQ, e->number, zero) : 0;
-    if (some)
-        e->valid = arith_binary(ts, OP_AND, e->call->mask, some);
-    drop(zero);
-    drop(some);
+    var_inc(e->number);
+    var_inc(e->call->mask);
+    VarId some = binary(e, OP_NEQ, e->number, literal(e, VarTypeUInt32, 0));
+    e->valid = binary(e, OP_AND, e->call->mask, some);
     return e->valid != 0;
 }
 
@@ -295,7 +279,7 @@ static VarId select_result(Ending *e, VarId value)
     VarId zero = node_literal(e->ts, backend, type, 0, e->size), result = 0;
     if (zero && make_valid(e))
         result = arith_ternary(e->ts, OP_SELECT, e->valid, value, zero);
-    drop(zero);
+    var_drop(zero);
     return result;
 }
 
@@ -324,61 +308,36 @@ static bool make_zero_results(Ending *e)
 
 /* --------------------------------------------------- values that are looked up */
 
-/* Word number k of the values of an instance; takes the offset. */
-static VarId read_word(Ending *e, VarId offset, uint32_t k)
+/* Word number k of the values of an instance. */
+static VarId read_word(const Ending *e, uint32_t k)
 {
-    ThreadState *ts = e->ts;
-    JitBackend backend = e->call->body.backend;
-    VarId place = node_literal(ts, backend, VarTypeUInt32, k, 1), result = 0;
-    VarId always = node_literal(ts, backend, VarTypeBool, 1, 1);
-    VarId index = place ? arith_binary(ts, OP_ADD, offset, place) : 0;
+    var_inc(e->given_offset);
+    VarId always = literal(e, VarTypeBool, 1), result = 0;
+    VarId index = binary(e, OP_ADD, e->given_offset, literal(e, VarTypeUInt32, k));
     if (index && always) {
-        Var v = { .op = OP_GATHER, .type = VarTypeUInt32, .backend = (uint8_t) backend,
+        Var v = { .op = OP_GATHER, .type = VarTypeUInt32,
+                  .backend = (uint8_t) e->call->body.backend,
                   .size = var_get(index)->size, .dep = { e->data, index, always } };
-        result = node_new(ts, &v);
+        result = node_new(e->ts, &v);
     }
-    drop(place);
-    drop(always);
-    drop(index);
-    return result;
-}
-
-/* Two words as one of 64 bits; takes both. */
-static VarId join_words(Ending *e, VarId low, VarId high)
-{
-    ThreadState *ts = e->ts;
-    VarId count = node_literal(ts, e->call->body.backend, VarTypeUInt64, 32, 1);
-    VarId wide = low ? arith_cast(ts, low, VarTypeUInt64, false) : 0, result = 0;
-    VarId upper = high ? arith_cast(ts, high, VarTypeUInt64, false) : 0;
-    VarId moved = upper && count ? arith_binary(ts, OP_SHL, upper, count) : 0;
-    if (wide && moved)
-        result = arith_binary(ts, OP_OR, moved, wide);
-    drop(count);
-    drop(wide);
-    drop(upper);
-    drop(moved);
-    drop(low);
-    drop(high);
+    var_drop(always);
+    var_drop(index);
     return result;
 }
 
 /* A value of this type. */
-static VarId read_value(Ending *e, VarId offset, VarType type, uint32_t word)
+static VarId read_value(const Ending *e, VarType type, uint32_t word)
 {
-    ThreadState *ts = e->ts;
-    VarId bits = read_word(e, offset, word), result;
-    if (type_info[type].size == 8)
-        bits = join_words(e, bits, read_word(e, offset, word + 1));
-    if (bits && type_info[type].size < 4) { /* masks have no bits */
-        VarType same = type == VarTypeBool ? type : type_bits(type);
-        VarId narrow = arith_cast(ts, bits, same, false);
-        drop(bits);
-        bits = narrow;
+    VarId bits = read_word(e, word);
+    if (type_info[type].size == 8) {
+        bits = cast(e, bits, VarTypeUInt64, false);
+        VarId high = cast(e, read_word(e, word + 1), VarTypeUInt64, false);
+        high = binary(e, OP_SHL, high, literal(e, VarTypeUInt64, 32));
+        bits = binary(e, OP_OR, high, bits);
+    } else if (type_info[type].size < 4) { /* masks have no bits */
+        bits = cast(e, bits, type == VarTypeBool ? type : type_bits(type), false);
     }
-    TRY(bits, 0);
-    result = arith_cast(ts, bits, type, true);
-    drop(bits);
-    return result;
+    return cast(e, bits, type, true);
 }
 
 /* Values that differ in the callables of a group are looked up by the first one. */
@@ -387,9 +346,9 @@ static bool set_values(Ending *e, const CallGroup *group, RegionReplay *r)
     for (uint32_t i = 0; i < group->slot_count; ++i) {
         CallSlot slot = e->groups.slots[group->first_slot + i];
         VarType type = (VarType) var_get(slot.var)->type;
-        VarId value = read_value(e, e->given_offset, type, slot.word);
+        VarId value = read_value(e, type, slot.word);
         bool ok = value && region_replay_set(r, slot.var, value);
-        drop(value);
+        var_drop(value);
         TRY(ok, false);
     }
     return true;
@@ -454,48 +413,40 @@ static bool keep_groups(Ending *e)
     return effects;
 }
 
-static VarId make_call(Ending *e)
+/* What the lanes have that call nothing. */
+static bool make_zeros(const Ending *e, CallList *zeros)
 {
-    const Call *call = e->call;
-    RegionSpec spec = {
-        .kind = REGION_CALL, .backend = call->body.backend, .name = call->body.name,
-        .size = e->size, .scope = call->scope, .bodies = call->callables,
-        .body_count = call->count,
-        .parts = { [PART_MASK] = { &call->mask, 1 },
-                   [PART_CONDITION] = { &e->number, 1 },
-                   [PART_INPUTS] = { call->inputs.ids, call->inputs.count },
-                   [PART_STATES] = { call->states.ids, call->states.count },
-                   [PART_ACTIVE] = { &call->active, 1 } }
-    };
-    return region_make(e->ts, &spec);
+    const RecordedBody *callable = &e->call->callables[0];
+    for (uint32_t k = 0; k < callable->output_count; ++k) {
+        VarId zero = literal(e, (VarType) var_get(callable->outputs[k])->type, 0);
+        TRY(zero && call_append_id(zeros, zero, false), false);
+    }
+    return true;
 }
 
-/* One callable, no values: a conditional. */
-static VarId make_direct(Ending *e)
+/* One callable without values is a conditional. */
+static VarId make_region(Ending *e)
 {
-    Call *call = e->call;
-    const RecordedBody *callable = &call->callables[0];
+    const Call *call = e->call;
+    bool direct = call->count == 1 && !e->offset;
     CallList zeros = { 0 };
-    bool ok = make_valid(e);
-    for (uint32_t k = 0; ok && k < callable->output_count; ++k) {
-        VarId zero = node_literal(e->ts, call->body.backend,
-                                  (VarType) var_get(callable->outputs[k])->type, 0, 1);
-        ok = zero && call_append_id(&zeros, zero, false);
-    }
-    RecordedBody bodies[] = { *callable,
-                              { .outputs = zeros.ids, .output_count = zeros.count } };
     VarId active[] = { call->active, call->active }, region = 0;
-    RegionSpec spec = {
-        .kind = REGION_IF, .backend = call->body.backend, .name = call->body.name,
-        .size = e->size, .scope = call->scope, .bodies = bodies, .body_count = 2,
-        .parts = { [PART_MASK] = { &call->mask, 1 },
-                   [PART_CONDITION] = { &e->valid, 1 },
-                   [PART_INPUTS] = { call->inputs.ids, call->inputs.count },
-                   [PART_STATES] = { call->states.ids, call->states.count },
-                   [PART_ACTIVE] = { active, 2 } }
-    };
-    if (ok)
+    if (!direct || (make_valid(e) && make_zeros(e, &zeros))) {
+        RecordedBody none = { .outputs = zeros.ids, .output_count = zeros.count };
+        RecordedBody sides[] = { call->callables[0], none };
+        RegionSpec spec = {
+            .kind = direct ? REGION_IF : REGION_CALL, .backend = call->body.backend,
+            .name = call->body.name, .size = e->size, .scope = call->scope,
+            .bodies = direct ? sides : call->callables,
+            .body_count = direct ? 2 : call->count,
+            .parts = { [PART_MASK] = { &call->mask, 1 },
+                       [PART_CONDITION] = { direct ? &e->valid : &e->number, 1 },
+                       [PART_INPUTS] = { call->inputs.ids, call->inputs.count },
+                       [PART_STATES] = { call->states.ids, call->states.count },
+                       [PART_ACTIVE] = { active, direct ? 2 : 1 } }
+        };
         region = region_make(e->ts, &spec);
+    }
     call_drop_list(&zeros);
     return region;
 }
@@ -506,7 +457,7 @@ static bool add_region(Ending *e)
     bool effects = keep_groups(e);
     if (!e->kept && !effects)
         return true;
-    VarId region = call->count == 1 && !e->offset ? make_direct(e) : make_call(e);
+    VarId region = make_region(e);
     bool ok = region && check_reads(call, region);
     region = ok ? region_expand(e->ts, region) : region;
     TRY(region, false);
@@ -557,7 +508,7 @@ static bool join_results(const Ending *e, VarId *results)
             results[i] = call_local_join(e->ts, call, next, length, e->size);
         ok = ok && results[i];
         for (uint32_t k = 0; k < length; ++k)
-            drop(next[k]);
+            var_drop(next[k]);
         next += length ? length : 1;
     }
     return ok;
@@ -583,18 +534,18 @@ bool call_end(ThreadState *ts, uint32_t handle, const CallTargets *targets,
     ok = record_close(ts, &call->body, function) && ok;
     bool made = ok && make_results(&e);
     for (uint32_t k = 0; e.results && !made && k < call->output_count; ++k)
-        drop(e.results[k]);
+        var_drop(e.results[k]);
     ok = made && join_results(&e, results);
     for (uint32_t k = 0; !ok && results && k < call->result_count; ++k) {
-        drop(results[k]);
+        var_drop(results[k]);
         results[k] = 0;
     }
     alloc_free(e.results);
-    drop(e.number);
-    drop(e.offset);
-    drop(e.table);
-    drop(e.data);
-    drop(e.valid);
+    var_drop(e.number);
+    var_drop(e.offset);
+    var_drop(e.table);
+    var_drop(e.data);
+    var_drop(e.valid);
     call_merge_free(&e.groups);
     call_free(call);
     return ok;

@@ -5,6 +5,8 @@
  * arrays but their own. So such an array is taken apart where it crosses, into one
  * input or output for each entry, and put together again on the other side.
  */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "trace/flow/call.h"
@@ -30,8 +32,10 @@ static VarId number(ThreadState *ts, const Call *call, VarType type, uint64_t bi
     return node_literal(ts, call->body.backend, type, bits, 1);
 }
 
-/* Entry k of a version, in all lanes. */
-static VarId read_entry(ThreadState *ts, const Call *call, VarId array, uint32_t k)
+/* Access to entry k of a version in all lanes: its value, or, if there is a 'value', the
+ * version behind writing that. */
+static VarId access_entry(ThreadState *ts, const Call *call, VarId array, uint32_t k,
+                          uint32_t length, VarId value)
 {
     VarId index = number(ts, call, VarTypeUInt32, k), result = 0;
     VarId always = number(ts, call, VarTypeBool, 1);
@@ -40,34 +44,16 @@ static VarId read_entry(ThreadState *ts, const Call *call, VarId array, uint32_t
         Var v = { .op = OP_LOCAL_READ, .type = a->type, .backend = a->backend,
                   .size = a->size, .dep = { array, index, always },
                   .value.literal = local_next_serial() };
+        if (value) {
+            v.op = OP_LOCAL_WRITE;
+            v.flags = VAR_LOCAL;
+            v.aux = length;
+            memcpy(v.dep, (VarId[]){ array, value, index, always }, sizeof(v.dep));
+        }
         result = node_new(ts, &v);
     }
-    if (index)
-        var_dec(index);
-    if (always)
-        var_dec(always);
-    return result;
-}
-
-/* The version behind writing entry k in all lanes; 'array' is given away. */
-static VarId write_entry(ThreadState *ts, const Call *call, VarId array, uint32_t k,
-                         uint32_t length, VarId value)
-{
-    VarId index = number(ts, call, VarTypeUInt32, k), result = 0;
-    VarId always = number(ts, call, VarTypeBool, 1);
-    if (index && always) {
-        const Var *a = var_get(array);
-        Var v = { .op = OP_LOCAL_WRITE, .type = a->type, .backend = a->backend,
-                  .flags = VAR_LOCAL, .size = a->size, .aux = length,
-                  .dep = { array, value, index, always },
-                  .value.literal = local_next_serial() };
-        result = node_new(ts, &v);
-    }
-    if (index)
-        var_dec(index);
-    if (always)
-        var_dec(always);
-    var_dec(array);
+    var_drop(index);
+    var_drop(always);
     return result;
 }
 
@@ -76,8 +62,11 @@ VarId call_local_join(ThreadState *ts, const Call *call, const VarId *entries,
 {
     VarType type = (VarType) var_get(entries[0])->type;
     VarId array = local_create(ts, call->body.backend, type, length, size);
-    for (uint32_t k = 0; array && k < length; ++k)
-        array = write_entry(ts, call, array, k, length, entries[k]);
+    for (uint32_t k = 0; array && k < length; ++k) {
+        VarId next = access_entry(ts, call, array, k, length, entries[k]);
+        var_dec(array);
+        array = next;
+    }
     return array;
 }
 
@@ -93,12 +82,11 @@ VarId call_local_input(ThreadState *ts, Call *call, VarId array)
     bool ok = true;
     for (uint32_t k = 0; ok && k < length; ++k) {
         ts->scope = call->body.outer_scope;
-        VarId entry = read_entry(ts, call, array, k);
+        VarId entry = access_entry(ts, call, array, k, length, 0);
         ts->scope = scope;
         VarId placeholder = entry ? call_add_input(ts, call, entry) : 0;
         ok = placeholder != 0;
-        if (entry)
-            var_dec(entry);
+        var_drop(entry);
     }
     /* What follows belongs to all callables, as the placeholders do. */
     VarId result = 0;
@@ -115,7 +103,7 @@ bool call_local_split(ThreadState *ts, const Call *call, VarId array, CallList *
     uint32_t length;
     TRY(check_length(call, array, "jit_var_call_append()", &length), false);
     for (uint32_t k = 0; k < length; ++k) {
-        VarId entry = read_entry(ts, call, array, k);
+        VarId entry = access_entry(ts, call, array, k, length, 0);
         TRY(entry, false);
         if (!call_append_id(list, entry, false)) {
             var_dec(entry);

@@ -198,13 +198,6 @@ typedef struct Merging {
     Table leaders;  /* hash -> 1 + group */
 } Merging;
 
-static bool same_value(VarId a, VarId b)
-{
-    const Var *x = var_get(a), *y = var_get(b);
-    return a == b || (x->op == OP_LITERAL && y->op == OP_LITERAL &&
-                      x->value.literal == y->value.literal);
-}
-
 static bool same_shape(const Shape *a, const Shape *b)
 {
     return a->count == b->count &&
@@ -235,7 +228,8 @@ static bool place(Merging *m, uint32_t callable)
         g->group_of[callable] = known - 1;
         bool *differs = m->differs[known - 1];
         for (uint32_t i = 0; i < shape->value_count; ++i)
-            differs[i] |= !same_value(leader->values[i], shape->values[i]);
+            differs[i] |= leader->values[i] != shape->values[i] &&
+                          !var_same_literal(leader->values[i], shape->values[i]);
         return true;
     }
     TRY(add_group(m, callable), false);

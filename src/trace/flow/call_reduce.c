@@ -32,10 +32,8 @@ static VarId find_ids(ThreadState *ts, VarId self, VarId mask)
     VarId zero = node_literal(ts, backend, VarTypeUInt32, 0, 1), ids = 0;
     if (active && zero)
         ids = arith_ternary(ts, OP_SELECT, active, self, zero);
-    if (active)
-        var_dec(active);
-    if (zero)
-        var_dec(zero);
+    var_drop(active);
+    var_drop(zero);
     return ids;
 }
 

@@ -45,14 +45,11 @@ static void free_cond(Cond *cond)
 {
     for (uint32_t i = 0; i < SIDES; ++i) {
         record_release(&cond->side[i]);
-        if (cond->active[i])
-            var_dec(cond->active[i]);
+        var_drop(cond->active[i]);
     }
     record_drop_effects(&cond->body, 0);
-    if (cond->condition)
-        var_dec(cond->condition);
-    if (cond->mask)
-        var_dec(cond->mask);
+    var_drop(cond->condition);
+    var_drop(cond->mask);
     alloc_free(cond->body.name);
     alloc_free(cond);
 }
@@ -193,35 +190,19 @@ bool cond_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
 
 /* --------------------------------------------------------------------- end */
 
-static bool join_size(const Cond *cond, uint32_t *size, VarId *first, VarId id)
-{
-    uint32_t n = var_get(id)->size;
-    if (n == 1 || n == *size)
-        return true;
-    if (*size != 1)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "jit_var_cond_end(): conditional '%s': r%u has %u entries and "
-                         "r%u has %u, expected equal sizes or 1", cond->body.name,
-                         *first, *size, id, n);
-    *size = n;
-    *first = id;
-    return true;
-}
-
 /* The common size of condition, mask, outputs and effects. */
 static bool find_size(const Cond *cond, uint32_t *size)
 {
-    VarId first = 0;
-    *size = 1;
-    TRY(join_size(cond, size, &first, cond->condition), false);
-    TRY(join_size(cond, size, &first, cond->mask), false);
+    RecordSize s = { "jit_var_cond_end(): conditional", cond->body.name, 1, 0 };
+    TRY(record_join_sizes(&s, (VarId[]){ cond->condition, cond->mask }, 2), false);
     for (uint32_t i = 0; i < SIDES; ++i) {
+        const RecordedBody *side = &cond->side[i];
         for (uint32_t k = 0; k < cond->count; ++k)
-            if (cond->side[0].outputs[k] != cond->side[1].outputs[k])
-                TRY(join_size(cond, size, &first, cond->side[i].outputs[k]), false);
-        for (uint32_t k = 0; k < cond->side[i].effect_count; ++k)
-            TRY(join_size(cond, size, &first, cond->side[i].effects[k]), false);
+            TRY(cond->side[0].outputs[k] == cond->side[1].outputs[k] ||
+                record_join_sizes(&s, &side->outputs[k], 1), false);
+        TRY(record_join_sizes(&s, side->effects, side->effect_count), false);
     }
+    *size = s.size;
     return true;
 }
 
@@ -235,9 +216,7 @@ static VarId simple_output(ThreadState *ts, const Cond *cond, uint32_t k, bool *
 {
     VarId a = cond->side[0].outputs[k], b = cond->side[1].outputs[k];
     const Var *x = var_get(a), *y = var_get(b);
-    bool equal = x->op == OP_LITERAL && y->op == OP_LITERAL &&
-                 x->value.literal == y->value.literal && x->size == y->size;
-    if (a == b || equal) {
+    if (a == b || (var_same_literal(a, b) && x->size == y->size)) {
         var_inc(a);
         return a;
     }
@@ -372,8 +351,7 @@ bool cond_end(ThreadState *ts, uint32_t handle, VarId *results)
         ok = make_results(ts, cond, results) &&
              (cond->kind == COND_REGION || hand_over(ts, cond));
     for (uint32_t k = 0; !ok && k < cond->count; ++k) {
-        if (results[k])
-            var_dec(results[k]);
+        var_drop(results[k]);
         results[k] = 0;
     }
     free_cond(cond);

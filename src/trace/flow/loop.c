@@ -29,31 +29,24 @@
 #include "trace/flow/region_expand.h"
 #include "trace/flow/region_replay.h"
 
-static void drop(VarId *id)
-{
-    if (*id)
-        var_dec(*id);
-    *id = 0;
-}
-
 /* ------------------------------------------------------------------- begin */
 
 static void free_loop(Loop *loop)
 {
     record_drop_effects(&loop->body, 0);
-    drop(&loop->active[0]);
-    drop(&loop->active[1]);
-    drop(&loop->condition);
-    drop(&loop->mask);
-    drop(&loop->kept);
-    drop(&loop->lanes);
-    drop(&loop->present);
+    var_clear(&loop->active[0]);
+    var_clear(&loop->active[1]);
+    var_clear(&loop->condition);
+    var_clear(&loop->mask);
+    var_clear(&loop->kept);
+    var_clear(&loop->lanes);
+    var_clear(&loop->present);
     for (uint32_t i = 0; i < loop->count; ++i) {
-        drop(&loop->states[i].placeholder);
-        drop(&loop->states[i].next);
-        drop(&loop->states[i].written);
-        drop(&loop->states[i].initial);
-        drop(&loop->states[i].full);
+        var_clear(&loop->states[i].placeholder);
+        var_clear(&loop->states[i].next);
+        var_clear(&loop->states[i].written);
+        var_clear(&loop->states[i].initial);
+        var_clear(&loop->states[i].full);
     }
     alloc_free(loop->body.name);
     alloc_free(loop);
@@ -243,13 +236,6 @@ bool loop_compress(ThreadState *ts, uint32_t handle, VarId *values)
 
 /* ----------------------------------------------------------------- outputs */
 
-static bool same_literal(VarId a, VarId b)
-{
-    const Var *x = var_get(a), *y = var_get(b);
-    return x->op == OP_LITERAL && y->op == OP_LITERAL && x->type == y->type &&
-           x->value.literal == y->value.literal;
-}
-
 /* Does a variable depend on an array, by its values or by index? */
 static bool depends_on(VarId id, VarId array, bool *depends)
 {
@@ -349,7 +335,7 @@ static bool find_used(Loop *loop)
 static bool is_same(const LoopState *s)
 {
     return s->whole || s->next == s->placeholder ||
-           (s->initial && same_literal(s->next, s->initial));
+           (s->initial && var_same_literal(s->next, s->initial));
 }
 
 /* Which states never change? '*pays' tells whether the body needs one that is new among
@@ -404,8 +390,7 @@ static bool set_fixed(ThreadState *ts, const Loop *loop, RegionReplay *r)
             continue;
         VarId value = fixed_value(ts, loop, s);
         bool ok = value && region_replay_set(r, s->placeholder, value);
-        if (value)
-            var_dec(value);
+        var_drop(value);
         TRY(ok, false);
     }
     return true;

@@ -25,19 +25,12 @@
 #include "trace/flow/loop.h"
 #include "trace/graph/arith.h"
 
-static void drop(VarId *id)
-{
-    if (*id)
-        var_dec(*id);
-    *id = 0;
-}
-
 /* Put another variable, which is given away, in the place of one. False if there is
  * none. */
 static bool replace(VarId *place, VarId id)
 {
     TRY(id, false);
-    drop(place);
+    var_clear(place);
     *place = id;
     return true;
 }
@@ -50,7 +43,7 @@ static VarId literal(ThreadState *ts, const Loop *loop, VarType type, uint64_t b
 
 bool loop_compress_find(ThreadState *ts, Loop *loop, VarId active, bool *any)
 {
-    drop(&loop->kept);
+    var_clear(&loop->kept);
     VarId kept = reduction_compress(ts, active);
     TRY(kept, false);
     *any = var_get(kept)->size != 0;
@@ -104,7 +97,7 @@ static bool leave_entries(ThreadState *ts, Loop *loop)
             var_inc(s->full);
         }
     }
-    drop(&removed);
+    var_clear(&removed);
     return ok;
 }
 
@@ -125,9 +118,9 @@ static VarId choose_lanes(ThreadState *ts, const Loop *loop, VarId *present)
         *present = arith_op(ts, OP_LT, (VarId[]){ counter, one });
     if (*present)
         result = memory_pick(ts, loop->kept, zero, 0);
-    drop(&zero);
-    drop(&one);
-    drop(&counter);
+    var_clear(&zero);
+    var_clear(&one);
+    var_clear(&counter);
     return result;
 }
 
@@ -181,13 +174,13 @@ static bool take_out(ThreadState *ts, Loop *loop, VarId kept, VarId present,
         replace(&loop->lanes, lanes);
         var_inc(active);
         replace(&loop->active[0], active);
-        drop(&loop->present);
+        var_clear(&loop->present);
         if (present)
             var_inc(present);
         loop->present = present;
     }
     for (uint32_t i = 0; i < loop->count; ++i)
-        drop(&compact[i]);
+        var_clear(&compact[i]);
     alloc_free(compact);
     return ok;
 }
@@ -206,10 +199,10 @@ bool loop_compress_states(ThreadState *ts, Loop *loop, VarId *values)
     ok = kept && take_out(ts, loop, kept, present, present ? present : always, values);
     if (ok && present)
         ok = record_set_active(ts, &loop->body, present, function);
-    drop(&always);
-    drop(&present);
-    drop(&kept);
-    drop(&loop->kept);
+    var_clear(&always);
+    var_clear(&present);
+    var_clear(&kept);
+    var_clear(&loop->kept);
     return ok;
 }
 
@@ -257,7 +250,7 @@ static bool check_size(const Loop *loop, uint32_t which, VarId next)
 bool loop_compress_note(ThreadState *ts, Loop *loop, const VarId *values)
 {
     loop->ran = true;
-    drop(&loop->kept);
+    var_clear(&loop->kept);
     TRY(check_arrays(loop), false);
     for (uint32_t i = 0; loop->lanes && i < loop->count; ++i) {
         LoopState *s = &loop->states[i];

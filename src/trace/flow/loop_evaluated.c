@@ -115,21 +115,18 @@ bool loop_evaluated_end(ThreadState *ts, Loop *loop, VarId *values)
         TRY(outside, false);
     }
     bool ok = record_set_active(ts, &loop->body, outside, "jit_var_loop_end()");
-    if (outside)
-        var_dec(outside);
+    var_drop(outside);
     ok = ok && (!loop->compress || loop_compress_note(ts, loop, values));
     VarId *next = ok ? blend_all(ts, loop, values) : NULL;
     TRY(next, false);
     for (uint32_t i = 0; i < loop->count; ++i) {
         LoopState *s = &loop->states[i];
-        if (s->initial)
-            var_dec(s->initial);
+        var_drop(s->initial);
         var_dec(values[i]);
         values[i] = s->initial = s->array = next[i];
         var_inc(next[i]);
         s->whole = false;
-        if (s->written)
-            var_dec(s->written);
+        var_drop(s->written);
         s->written = 0;
         s->size = var_get(next[i])->size;
     }

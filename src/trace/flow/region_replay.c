@@ -64,8 +64,7 @@ bool region_replay_begin(RegionReplay *r, ThreadState *ts, uint32_t scope)
 void region_replay_end(RegionReplay *r)
 {
     for (uint32_t i = FIRST_COPY; i < r->copy_count; ++i)
-        if (r->copies[i].id)
-            var_dec(r->copies[i].id);
+        var_drop(r->copies[i].id);
     region_walk_end(&r->walk);
     alloc_free(r->copies);
     alloc_free(r->targets);
@@ -370,8 +369,7 @@ static VarId make_write(RegionReplay *r, const Var *v, uint32_t size, uint32_t c
     }
     VarId id = ok ? make_other(r, v, size, aux, count, operands) : 0;
     var_dec(pointer);
-    if (shifted)
-        var_dec(shifted);
+    var_drop(shifted);
     return id;
 }
 
@@ -439,8 +437,7 @@ static void free_frame(ThreadState *ts, Body *body)
     for (uint32_t i = 0; i < f->state_count; ++i)
         var_dec(f->states[i]);
     for (uint32_t i = 0; i < 2; ++i)
-        if (f->active[i])
-            var_dec(f->active[i]);
+        var_drop(f->active[i]);
     for (uint32_t i = 0; f->bodies && i < region->body_count; ++i)
         record_release(&f->bodies[i]);
     record_drop_effects(&f->body, 0);

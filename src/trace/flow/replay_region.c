@@ -6,13 +6,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-static bool same_literal(VarId a, VarId b)
-{
-    const Var *x = var_get(a), *y = var_get(b);
-    return x->op == OP_LITERAL && y->op == OP_LITERAL &&
-           x->value.literal == y->value.literal;
-}
-
 /* Which states never change: these have the input as their output. */
 static void find_fixed(const RegionReplay *r, const ReplayFrame *f, const VarId *inputs,
                        bool *fixed)
@@ -21,7 +14,8 @@ static void find_fixed(const RegionReplay *r, const ReplayFrame *f, const VarId 
     const TraceRegion *region = var_get(f->region)->region;
     VarId *outputs = f->bodies[0].outputs;
     for (uint32_t k = 0; k < region->count; ++k) {
-        bool same = outputs[k] == f->states[k] || same_literal(outputs[k], inputs[k]);
+        bool same = outputs[k] == f->states[k] ||
+                    var_same_literal(outputs[k], inputs[k]);
         fixed[k] = region->fixed[k] || (same && optimise);
         if (!fixed[k] || outputs[k] == inputs[k])
             continue;
@@ -64,34 +58,22 @@ static bool find_given(const RegionReplay *r, const ReplayFrame *f, Given *given
     return true;
 }
 
-static bool join_sizes(const VarId *ids, uint32_t count, uint32_t *size)
-{
-    for (uint32_t i = 0; i < count; ++i) {
-        uint32_t n = var_get(ids[i])->size;
-        if (n != 1 && *size != 1 && n != *size)
-            return error_set(JIT_ERROR_ARGUMENT, "region_replay(): r%u has %u entries, "
-                             "others have %u, expected equal sizes or 1", ids[i], n,
-                             *size);
-        *size = n == 1 ? *size : n;
-    }
-    return true;
-}
-
 static bool find_region_size(const ReplayFrame *f, const Given *given, uint32_t *size)
 {
-    const TraceRegion *region = var_get(f->region)->region;
-    *size = 1;
-    TRY(join_sizes((VarId[]){ given->mask, given->condition }, 2, size), false);
+    const Var *v = var_get(f->region);
+    const char *name = v->region->name;
+    RecordSize s = { "region_replay(): region", name ? name : "unnamed", 1, 0 };
+    TRY(record_join_sizes(&s, (VarId[]){ given->mask, given->condition }, 2), false);
     for (uint32_t k = 0; k < given->count; ++k)
-        TRY(is_fixed(given, k) || join_sizes(&given->inputs[k], 1, size), false);
-    for (uint32_t i = 0; i < region->body_count; ++i) {
+        TRY(is_fixed(given, k) || record_join_sizes(&s, &given->inputs[k], 1), false);
+    for (uint32_t i = 0; i < v->region->body_count; ++i) {
         const RecordedBody *body = &f->bodies[i];
         for (uint32_t k = 0; k < body->output_count; ++k)
-            TRY(is_fixed(given, k) || join_sizes(&body->outputs[k], 1, size), false);
-        TRY(join_sizes(body->effects, body->effect_count, size), false);
+            TRY(is_fixed(given, k) || record_join_sizes(&s, &body->outputs[k], 1),
+                false);
+        TRY(record_join_sizes(&s, body->effects, body->effect_count), false);
     }
-    if (*size == 1) /* the old one may have had outputs that left it */
-        *size = var_get(f->region)->size;
+    *size = s.size == 1 ? v->size : s.size; /* outputs may have left the old one */
     return true;
 }
 

@@ -3,13 +3,6 @@
  */
 #include "trace/graph/loop_array.h"
 
-static void drop(VarId *id)
-{
-    if (*id)
-        var_dec(*id);
-    *id = 0;
-}
-
 static LoopState *state_of(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
@@ -49,7 +42,7 @@ static bool is_loop(const Body *body)
 static void note_copy(LoopState *s, VarId written)
 {
     var_inc(written);
-    drop(&s->written);
+    var_clear(&s->written);
     s->written = written;
 }
 
@@ -65,7 +58,7 @@ void loop_array_written(ThreadState *ts, VarId id, VarId written)
             s->whole = true;
             s->array = written;
             if (body->kind == BODY_LOOP || s->initial == written)
-                drop(&s->initial); /* from now on writes hold it */
+                var_clear(&s->initial); /* from now on writes hold it */
             else if (s->initial && s->written != written)
                 note_copy(s, written);
         }

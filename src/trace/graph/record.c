@@ -178,6 +178,29 @@ bool record_outputs(RecordedBody *out, size_t count, const VarId *ids)
     return true;
 }
 
+bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i) {
+        uint32_t n = var_get(ids[i])->size;
+        if (n == 1 || n == s->size)
+            continue;
+        if (s->size != 1)
+            return error_set(JIT_ERROR_ARGUMENT,
+                             "%s '%s': r%u has %u entries and r%u has %u, expected "
+                             "equal sizes or 1", s->what, s->name, s->first, s->size,
+                             ids[i], n);
+        s->size = n;
+        s->first = ids[i];
+    }
+    return true;
+}
+
+bool record_join_body(RecordSize *s, const RecordedBody *body)
+{
+    return record_join_sizes(s, body->outputs, body->output_count) &&
+           record_join_sizes(s, body->effects, body->effect_count);
+}
+
 static void drop_all(VarId *ids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i)

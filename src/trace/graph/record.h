@@ -81,6 +81,15 @@ bool record_keeps(const ThreadState *ts);
 void record_drop_effects(Body *body, uint32_t from);
 /** Note the outputs of a body. False: memory is out. */
 bool record_outputs(RecordedBody *out, size_t count, const VarId *ids);
+/** The number of lanes that what a region is made of has in common. */
+typedef struct RecordSize {
+    const char *what, *name; /* for messages */
+    uint32_t size;           /* as far as known, first 1 */
+    VarId first;             /* that had it */
+} RecordSize;
+/** These have one entry or as many as those before, or else: an error. */
+bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count);
+bool record_join_body(RecordSize *s, const RecordedBody *body);
 /** Let go of a body; it may be used anew. */
 void record_release(RecordedBody *body);
 /** Hand effects to what is around a closed body. False: an error, and some may have

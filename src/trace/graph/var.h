@@ -180,6 +180,25 @@ static inline void var_dec(VarId id)
     if (--var_get(id)->refs == 0)
         var_release(id);
 }
+/** The same if there is a variable. */
+static inline void var_drop(VarId id)
+{
+    if (id)
+        var_dec(id);
+}
+/** ... and forget it. */
+static inline void var_clear(VarId *id)
+{
+    var_drop(*id);
+    *id = 0;
+}
+/** Are these literals with the same value? */
+static inline bool var_same_literal(VarId a, VarId b)
+{
+    const Var *x = var_get(a), *y = var_get(b);
+    return x->op == OP_LITERAL && y->op == OP_LITERAL &&
+           x->value.literal == y->value.literal;
+}
 /** Give an unevaluated variable its memory (the reference is taken over). */
 void var_set_buffer(VarId id, Buffer *buffer);
 /** Replace the operands of an executed atomic whose value nobody stored. */
