@@ -32,8 +32,8 @@ static VarId number(ThreadState *ts, const Call *call, VarType type, uint64_t bi
     return node_literal(ts, call->body.backend, type, bits, 1);
 }
 
-/* Access to entry k of a version in all lanes: its value, or, if there is a 'value', the
- * version behind writing that. */
+/* Access to entry k of a version in all lanes: what it contains, or, if there is a
+ * 'value', the version behind writing that. */
 static VarId access_entry(ThreadState *ts, const Call *call, VarId array, uint32_t k,
                           uint32_t length, VarId value)
 {

@@ -435,8 +435,11 @@ static bool insert_fixed(ThreadState *ts, Loop *loop)
               replace_effects(ts, loop, &r);
     for (uint32_t i = 0; ok && i < loop->count; ++i)
         ok = loop->states[i].fixed || replace(&r, &loop->states[i].next);
-    for (uint32_t i = 0; i < loop->count; ++i) /* it is not there any more */
-        loop->states[i].used &= !region_replay_find(&r, loop->states[i].placeholder);
+    for (uint32_t i = 0; i < loop->count; ++i) {
+        LoopState *s = &loop->states[i];
+        VarId now = region_replay_find(&r, s->placeholder);
+        s->used &= !now || now == s->placeholder; /* else it is not there any more */
+    }
     region_replay_end(&r);
     return ok;
 }
