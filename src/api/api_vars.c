@@ -224,15 +224,11 @@ bool jit_var_set_callback(uint32_t index, void (*callback)(uint32_t, int, void *
 {
     state_lock();
     bool ok = check(index, "jit_var_set_callback()");
-    Extra *extra = ok ? extra_make(var_get(index)) : NULL;
+    const Extra *extra = ok ? extra_find(var_get(index)) : NULL;
     if (extra && callback && extra->callback)
         ok = error_set(JIT_ERROR_STATE, "jit_var_set_callback(): r%u has a callback",
                        index);
-    ok = ok && extra;
-    if (ok) {
-        extra->callback = callback;
-        extra->payload = payload;
-    }
+    ok = ok && extra_set_callback(var_get(index), callback, payload);
     state_unlock();
     return ok;
 }

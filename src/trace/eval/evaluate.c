@@ -342,7 +342,8 @@ static void finish_group(Assembly *b)
         var_set_buffer(b->outputs[i], results[i].buffer);
         Extra *extra = extra_find(v);
         if (extra && extra->callback)
-            state_defer(extra->callback, b->outputs[i], 0, extra->payload);
+            state_defer(extra->call, extra->callback, b->outputs[i], 0,
+                        extra->payload);
     }
     for (uint32_t i = 0; i < b->consumed_count; ++i)
         if (var_get(b->consumed[i])->op != OP_EVALUATED)

@@ -39,11 +39,24 @@ Extra *extra_make(Var *v)
     return &records[slot];
 }
 
+bool extra_set_callback(Var *v, VarCallback callback, void *payload)
+{
+    Extra *e = extra_make(v);
+    TRY(e, false);
+    if (callback && !e->call)
+        TRY(e->call = alloc_get(sizeof(Deferred)), false);
+    e->callback = callback;
+    e->payload = payload;
+    return true;
+}
+
 void extra_drop(VarId id, Var *v)
 {
     Extra *e = &records[v->extra];
     if (e->callback)
-        state_defer(e->callback, id, 1, e->payload);
+        state_defer(e->call, e->callback, id, 1, e->payload);
+    else
+        alloc_free(e->call);
     VarId expanded = e->expanded;
     ExtraSource *sources = e->sources;
     uint32_t source_count = e->source_count;

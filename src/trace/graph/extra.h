@@ -18,12 +18,23 @@ typedef struct ExtraSource {
     uint32_t word; /* where in the table */
 } ExtraSource;
 
+/** A call that waits for its thread to release the lock (state_defer()). Made when it
+ *  becomes known that there may be one, so that it cannot fail when it is due. */
+typedef struct Deferred {
+    struct Deferred *next;
+    VarCallback callback;
+    void *payload;
+    uint32_t index;
+    int freed;
+} Deferred;
+
 typedef struct Extra {
     char *label;         /* with prefixes, owned; NULL = none */
     const char *file;    /* interned, lives until shutdown; NULL = none */
     uint32_t line;
     VarCallback callback;
     void *payload;
+    Deferred *call; /* for the callback, owned; NULL = there never was one */
     VarId expanded; /* private copies for queued scatter-reductions (expand.h), owned */
     VarId expanded_of;   /* on those: whose copies they are; 0 once that was freed */
     uint32_t copies;     /* on those: their number, one for each worker */
@@ -39,6 +50,8 @@ typedef struct Extra {
 Extra *extra_find(const Var *v);
 /** The record, made if need be; NULL (error recorded) if memory is out. */
 Extra *extra_make(Var *v);
+/** Give the variable a callback (NULL: none). False: memory is out. */
+bool extra_set_callback(Var *v, VarCallback callback, void *payload);
 /** Release a variable's record; its callback is deferred (state.h). */
 void extra_drop(VarId id, Var *v);
 /** A copy of a file name that lives until shutdown; NULL if memory is out. */

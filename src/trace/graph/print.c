@@ -18,6 +18,7 @@
 enum { MOST_VALUES = 1024 };
 
 struct Printer {
+    Deferred last; /* the call that says good-bye; its first member */
     atomic_uint refs;
     size_t limit;
     PrintCallback callback;
@@ -33,13 +34,32 @@ Printer *print_hold(VarId id)
     return printer;
 }
 
+/* Now, or at the end of an evaluation in the midst of which this thread is. 'call' is
+ * the first member of what is released after it. */
+static void call_soon(Deferred *call, VarCallback callback, void *payload)
+{
+    const ThreadState *ts = thread_self.state;
+    if (ts && ts->evaluating) {
+        state_defer(call, callback, 0, 1, payload);
+    } else {
+        callback(0, 1, payload);
+        alloc_free(call);
+    }
+}
+
+static void say_goodbye(uint32_t unused, int freed, void *payload)
+{
+    (void) unused;
+    (void) freed;
+    const Printer *printer = payload;
+    printer->callback(NULL, printer->payload);
+}
+
 void print_release(Printer *printer)
 {
     /* Acquire and release: what others did before their releases comes first. */
-    if (atomic_fetch_sub_explicit(&printer->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    printer->callback(NULL, printer->payload);
-    alloc_free(printer);
+    if (atomic_fetch_sub_explicit(&printer->refs, 1, memory_order_acq_rel) == 1)
+        call_soon(&printer->last, say_goodbye, printer);
 }
 
 /* The variable has been freed. */
@@ -108,24 +128,21 @@ bool print_record(ThreadState *ts, VarId mask, uint32_t count, const VarId *valu
     printer->callback = callback;
     printer->payload = payload;
     VarId id = make(ts, mask, count, values, size);
-    Extra *extra = id ? extra_make(var_get(id)) : NULL;
-    if (!extra || !record_effect(ts, id)) {
-        if (id)
-            var_dec(id); /* has no callback yet */
-        alloc_free(printer);
-        return false;
-    }
-    extra->callback = forget;
-    extra->payload = printer;
-    return true;
+    bool ok = id && extra_set_callback(var_get(id), forget, printer);
+    if (ok && record_effect(ts, id))
+        return true;
+    if (ok)
+        extra_find(var_get(id))->callback = NULL;
+    if (id)
+        var_dec(id);
+    alloc_free(printer);
+    return false;
 }
 
 bool print_share(VarId from, VarId to)
 {
-    Extra *extra = extra_make(var_get(to));
-    TRY(extra, false);
-    extra->callback = forget;
-    extra->payload = print_hold(from);
+    TRY(extra_set_callback(var_get(to), forget, NULL), false);
+    extra_find(var_get(to))->payload = print_hold(from);
     return true;
 }
 
@@ -133,6 +150,7 @@ bool print_share(VarId from, VarId to)
 
 /* On its way to the callback; the arrays of 'records' lie behind it. */
 typedef struct Delivery {
+    Deferred call; /* its first member */
     Printer *printer;
     JitPrintRecords records;
     uint64_t words[];
@@ -145,7 +163,6 @@ static void hand_over(uint32_t unused, int freed, void *payload)
     Delivery *delivery = payload;
     Printer *printer = delivery->printer;
     printer->callback(&delivery->records, printer->payload);
-    alloc_free(delivery);
     print_release(printer);
 }
 
@@ -194,11 +211,9 @@ void print_deliver(Printer *const *printers, uint32_t count,
         if (any && !delivery)
             log_write(LogLevelWarn, "jit_var_print(): out of memory: %u records of a "
                       "print are lost", end - first);
-        VarCallback next = delivery ? hand_over : forget;
-        void *payload = delivery ? (void *) delivery : printers[i];
-        /* In the midst of an evaluation of this thread, it waits for the end. */
-        const ThreadState *ts = thread_self.state;
-        if (!ts || !ts->evaluating || !state_defer(next, 0, 1, payload))
-            next(0, 1, payload);
+        if (delivery)
+            call_soon(&delivery->call, hand_over, delivery);
+        else
+            print_release(printers[i]);
     }
 }

@@ -174,51 +174,39 @@ bool state_queue(ThreadState *ts, VarId effect)
 /* ------------------------------------------------------------------- lock */
 
 /* Callbacks of this thread, waiting for it to release the lock: thread_self.deferred of
- * them. No memory is held while there are none. */
-typedef struct Deferred {
-    VarCallback callback;
-    void *payload;
-    uint32_t index;
-    int freed;
-} Deferred;
+ * them. */
+static _Thread_local Deferred *deferred_first, *deferred_last;
 
-static _Thread_local Deferred *deferred;
-static _Thread_local uint32_t deferred_capacity;
-
-bool state_defer(VarCallback callback, uint32_t index, int freed, void *payload)
+void state_defer(Deferred *call, VarCallback callback, uint32_t index, int freed,
+                 void *payload)
 {
-    TRY(vec_reserve(&deferred, &deferred_capacity, thread_self.deferred + 1,
-                    sizeof(Deferred)), false);
-    deferred[thread_self.deferred++] = (Deferred) { callback, payload, index, freed };
+    *call = (Deferred) { NULL, callback, payload, index, freed };
+    if (deferred_last)
+        deferred_last->next = call;
+    else
+        deferred_first = call;
+    deferred_last = call;
+    thread_self.deferred++;
     if (!freed)
         var_inc(index);
-    return true;
-}
-
-/* Release the variables that were kept for their callbacks. */
-static void release_called(const Deferred *list, uint32_t count)
-{
-    state_lock();
-    for (uint32_t i = 0; i < count; ++i)
-        if (!list[i].freed)
-            var_dec(list[i].index);
-    state_unlock();
 }
 
 static void call_deferred(void)
 {
-    Deferred *list = deferred;
-    uint32_t count = thread_self.deferred;
-    deferred = NULL;
-    thread_self.deferred = deferred_capacity = 0;
-    bool held = false;
-    for (uint32_t i = 0; i < count; ++i) {
-        list[i].callback(list[i].index, list[i].freed, list[i].payload);
-        held |= !list[i].freed;
+    Deferred *next = deferred_first;
+    deferred_first = deferred_last = NULL;
+    thread_self.deferred = 0;
+    for (Deferred *call; (call = next);) {
+        next = call->next;
+        call->callback(call->index, call->freed, call->payload);
+        if (call->freed) {
+            alloc_free(call);
+        } else { /* release the variable, which was kept for this */
+            state_lock();
+            var_dec(call->index);
+            state_unlock();
+        }
     }
-    if (held)
-        release_called(list, count);
-    alloc_free(list);
 }
 
 void state_unlock_and_run(void)

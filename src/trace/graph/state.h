@@ -109,9 +109,10 @@ bool state_wait_eval(void);
 /** An evaluation that had released the lock has finished. */
 void state_signal_eval(void);
 /** Have 'callback' called by the calling thread's state_unlock(), but not before its
- *  evaluation has ended. The variable lives until then, unless 'freed'. False if memory
- *  is out. */
-bool state_defer(VarCallback callback, uint32_t index, int freed, void *payload);
+ *  evaluation has ended. The variable lives until then, unless 'freed': then 'call' is
+ *  given back to alloc.h after it. */
+void state_defer(Deferred *call, VarCallback callback, uint32_t index, int freed,
+                 void *payload);
 
 /** Begin a shutdown: on return nobody else is in a call, nor evaluates anything until
  *  state_close_end(), and all streams are idle. The lock is released on the way. */
