@@ -17,7 +17,12 @@
 
 #include "base/error.h"
 
-enum { ALLOC_ALIGNMENT = 64, PAGE = 4096, WORTH_TOUCHING = 1 << 16 };
+enum {
+    ALLOC_ALIGNMENT = 64,
+    PAGE = 4096,
+    LARGEST_PAGE = 1 << 16,
+    WORTH_TOUCHING = 1 << 16
+};
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -99,6 +104,33 @@ void *alloc_aligned(size_t size)
     if (alloc_fault() || posix_memalign(&ptr, ALLOC_ALIGNMENT, size ? size : 1) != 0)
         return fail(size);
     return ptr;
+}
+
+static size_t round_to_pages(size_t size)
+{
+    return (size + LARGEST_PAGE - 1) / LARGEST_PAGE * LARGEST_PAGE;
+}
+
+void *alloc_pages(size_t size, size_t alignment)
+{
+    size_t kept = round_to_pages(size);
+    size_t total = kept + alignment; /* more than needed, on both sides */
+    char *block = alloc_fault() ? MAP_FAILED
+                                : mmap(NULL, total, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED)
+        return fail(size);
+    size_t before = -(uintptr_t) block & (alignment - 1);
+    if (before)
+        (void) munmap(block, before);
+    if (before < alignment)
+        (void) munmap(block + before + kept, alignment - before);
+    return block + before;
+}
+
+void alloc_pages_free(void *ptr, size_t size)
+{
+    (void) munmap(ptr, round_to_pages(size));
 }
 
 void alloc_touch(void *ptr, size_t size)

@@ -1,5 +1,5 @@
 /*
- * alloc.h -- the library's only door to malloc
+ * alloc.h -- the library's only door to malloc and the system's pages
  *
  * All memory of the library, array contents included, comes from here. The hostile
  * build makes the n-th request fail (alloc_fail_at), so every caller handles NULL; on
@@ -21,6 +21,12 @@ void *alloc_zero(size_t count, size_t size);
 void *alloc_resize(void *ptr, size_t size);
 /** 'size' bytes aligned to 64. Released by alloc_free() too. */
 void *alloc_aligned(size_t size);
+/** Whole pages for 'size' bytes, at a multiple of 'alignment' (a power of two, at least
+ *  64 KiB): unlike the C library's, a large block goes back to the system when
+ *  it is released, whatever lies beside it. */
+void *alloc_pages(size_t size, size_t alignment);
+/** Release what alloc_pages() gave for so many bytes. */
+void alloc_pages_free(void *ptr, size_t size);
 /** All of this block will be written: have the system give its pages at once, which
  *  takes a third of the time of a fault for each. Nothing happens to small blocks. */
 void alloc_touch(void *ptr, size_t size);

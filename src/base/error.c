@@ -47,12 +47,19 @@ void error_clear(void)
     record.message[0] = 0;
 }
 
+/* Nearly always there is none: then its text, which is long, is not copied. */
 void error_save(ErrorRecord *out)
 {
-    *out = record;
+    out->code = JIT_OK;
+    out->message[0] = 0;
+    if (record.code != JIT_OK)
+        *out = record;
 }
 
 void error_restore(const ErrorRecord *in)
 {
-    record = *in;
+    if (in->code == JIT_OK)
+        error_clear();
+    else
+        record = *in;
 }

@@ -4,8 +4,10 @@
  * A cached Buffer and its memory stay together for life. It stands in the list of its
  * class, from which requests are served, last in, first out. Large ones stand also in a
  * list in the order in which they came: from its end those leave that were not used for
- * KEEP_SECONDS, and as many as the bound demands. Small ones all leave when they are
- * more than a share of the bound.
+ * KEEP_SECONDS, and as many as the bound demands. Small ones, whose cost is that of a
+ * few instructions, all leave when they are more than a share of the bound, and every
+ * KEEP_SECONDS; those in use come back soon. The clock is looked at when memory comes
+ * back or new memory is needed, so nothing happens while nobody calls the library.
  *
  * One spin lock guards the caches and the statistics together. It is held for a few
  * nanoseconds at a time, so one atomic exchange is all that a request from the cache
@@ -27,6 +29,7 @@ enum {
     CLASS_MAPPED = 255,
     FIRST_LARGE = (16 - MIN_SHIFT) * 4 + 1, /* classes above 64 KiB are large */
     KEEP_SECONDS = 10,
+    ASK_EVERY = 1024,        /* small buffers: how often the clock is looked at */
     LIMIT_SHARE = 4,         /* of the device's memory */
     SMALL_SHARE = 8,         /* of the limit */
     SPINS = 64               /* before the lock's holder is given the processor */
@@ -38,6 +41,8 @@ typedef struct Cache {
     Buffer *classes[CLASS_COUNT];
     Buffer *newest, *oldest; /* large ones */
     size_t small;            /* bytes of small ones */
+    uint32_t small_releases; /* since the clock was looked at */
+    uint32_t small_left;     /* second at which they were last told to leave */
     _Atomic size_t limit;    /* 0: not decided yet */
     BufferStats stats;
 } Cache;
@@ -47,6 +52,7 @@ typedef struct Cache {
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 static Cache caches[DEVICE_MOST]; /* guarded by 'lock' */
 static uint32_t now;              /* seconds; guarded by 'lock' */
+static uint32_t ahead;            /* of the clock, in seconds; likewise */
 
 static void take_lock(void)
 {
@@ -201,8 +207,10 @@ static Buffer *take_superfluous(Cache *cache)
 {
     Buffer *list = NULL;
     size_t limit = atomic_load_explicit(&cache->limit, memory_order_relaxed);
-    if (cache->small > limit / SMALL_SHARE)
+    if (cache->small > limit / SMALL_SHARE || now - cache->small_left > KEEP_SECONDS) {
         take_classes(cache, 0, FIRST_LARGE, &list);
+        cache->small_left = now;
+    }
     while (cache->oldest && (cache->stats.cached > limit ||
                              now - cache->oldest->released > KEEP_SECONDS)) {
         Buffer *buffer = cache->oldest;
@@ -230,6 +238,28 @@ void buffer_set_cache_limit(Device *device, size_t bytes)
     Buffer *list = take_superfluous(cache);
     drop_lock();
     destroy_all(list);
+}
+
+/* Seconds since some day. */
+static uint32_t ask_time(void)
+{
+    struct timespec time;
+    return clock_gettime(CLOCK_MONOTONIC_COARSE, &time) ? 0
+                                                        : (uint32_t) time.tv_sec + 1;
+}
+
+/* With the lock held. */
+static void note_time(uint32_t time)
+{
+    if (time && time + ahead > now)
+        now = time + ahead;
+}
+
+void buffer_pass_time(uint32_t seconds)
+{
+    take_lock();
+    ahead += seconds;
+    drop_lock();
 }
 
 /* Decided when the first buffer is made. */
@@ -264,11 +294,24 @@ static Buffer *create(Device *device, uint32_t size_class)
     return NULL;
 }
 
+/* What was not used for long goes before more is asked for. */
+static void expire(Device *device)
+{
+    uint32_t time = ask_time();
+    take_lock();
+    note_time(time);
+    Buffer *list = take_superfluous(cache_of(device));
+    drop_lock();
+    destroy_all(list);
+}
+
 /* The device's answer, after a second try without our own hoard. */
 static Buffer *create_or_trim(Device *device, uint32_t size_class)
 {
     ErrorRecord before;
     error_save(&before);
+    if (cache_of(device)->limit)
+        expire(device);
     Buffer *buffer = create(device, size_class);
     if (!buffer) {
         buffer_trim();
@@ -423,15 +466,6 @@ static void unmap(Buffer *buffer)
     alloc_free(buffer);
 }
 
-/* Seconds, for large buffers; 0: not worth asking. */
-static uint32_t ask_time(const Buffer *buffer)
-{
-    struct timespec time;
-    if (!is_large(buffer) || clock_gettime(CLOCK_MONOTONIC_COARSE, &time))
-        return 0;
-    return (uint32_t) time.tv_sec + 1;
-}
-
 void buffer_release(Buffer *buffer)
 {
     if (!buffer)
@@ -455,10 +489,11 @@ void buffer_release(Buffer *buffer)
     buffer->readers_many = false;
 
     Cache *cache = cache_of(buffer->device);
-    uint32_t time = ask_time(buffer);
+    uint32_t time = is_large(buffer) ? ask_time() : 0;
     take_lock();
-    if (time > now)
-        now = time;
+    if (!time && ++cache->small_releases % ASK_EVERY == 0)
+        time = ask_time();
+    note_time(time);
     buffer->released = now;
     cache->stats.used -= buffer->size;
     cache->stats.live--;

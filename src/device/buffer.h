@@ -8,8 +8,8 @@
  * least 64 readable bytes, so that kernels may load whole vectors at the end of an
  * array.
  *
- * A cache has a bound: beyond it, and when they were not used for long, the buffers
- * that were used least recently go back to the device.
+ * A cache has a bound: beyond it, and when they were not used for some ten seconds, the
+ * buffers that were used least recently go back to the device.
  *
  * What a failed command was to write is marked as failed: whoever waits for it, and
  * each command that reads it, gets the error.
@@ -92,6 +92,9 @@ size_t buffer_trim(void);
 /** Most bytes that the cache of a device holds: a quarter of its memory unless set. */
 void buffer_set_cache_limit(struct Device *device, size_t bytes);
 size_t buffer_cache_limit(struct Device *device);
+
+/** For tests: so many seconds pass. */
+void buffer_pass_time(uint32_t seconds);
 
 typedef struct BufferStats {
     size_t used;      /* bytes asked for in live buffers, foreign ones excluded */

@@ -92,6 +92,8 @@ void command_free(Command *c)
         return;
     if (c->drop)
         c->drop(c->payload);
+    if (c->prepared)
+        c->device->discard(c->device, c);
     command_let_go(c);
     if (c->points != c->few)
         alloc_free(c->points);

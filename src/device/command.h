@@ -132,6 +132,7 @@ struct Command {
     uint32_t point_count;
     bool blocked;        /* waits for one of the points */
     bool small;          /* its device can run it in the calling thread at once */
+    bool prepared;       /* what its device has taken for it is to be given back */
 
     /* use of the device */
     void *job;

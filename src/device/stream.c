@@ -41,6 +41,7 @@
 /* Bytes that commands on their way may write, all together: enough to keep threads
  * busy, and no more than memory can bear. */
 static const uint64_t most_bytes = (uint64_t) 256 << 20;
+static _Atomic uint64_t queued_bytes; /* the sum of 'bytes' of all streams */
 
 struct Stream {
     /* 'submitted' and 'completed' are read by any thread. Completing has release order
@@ -282,6 +283,7 @@ static void conclude(Command *c, const CommandResult *outcome)
     if (c->done)
         c->done(c->payload, c, &result);
     c->device->discard(c->device, c);
+    c->prepared = false;
     command_let_go(c);
 }
 
@@ -332,6 +334,12 @@ static uint64_t written_bytes(const Command *c)
     return bytes;
 }
 
+static void count_bytes(Stream *stream, uint64_t bytes)
+{
+    atomic_fetch_add_explicit(&stream->bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&queued_bytes, bytes, memory_order_relaxed);
+}
+
 static void append(Stream *stream, Command *c)
 {
     c->next = NULL;
@@ -340,7 +348,7 @@ static void append(Stream *stream, Command *c)
     else
         stream->head = c;
     stream->tail = c;
-    atomic_fetch_add_explicit(&stream->bytes, written_bytes(c), memory_order_relaxed);
+    count_bytes(stream, written_bytes(c));
 }
 
 void stream_complete(Command *c, const CommandResult *result)
@@ -351,7 +359,7 @@ void stream_complete(Command *c, const CommandResult *result)
     stream_execute(outer);
 
     pthread_mutex_lock(&lock);
-    atomic_fetch_sub_explicit(&stream->bytes, bytes, memory_order_relaxed);
+    count_bytes(stream, -bytes);
     stream->head = c->next;
     if (!stream->head)
         stream->tail = NULL;
@@ -637,8 +645,9 @@ bool stream_sync_buffer(const Buffer *buffer)
 
 bool stream_is_congested(const Stream *stream, uint64_t bytes)
 {
-    uint64_t queued = atomic_load_explicit(&stream->bytes, memory_order_relaxed);
-    return queued && queued + bytes > most_bytes;
+    return stream_has_queued(stream) &&
+           atomic_load_explicit(&queued_bytes, memory_order_relaxed) + bytes >
+               most_bytes;
 }
 
 bool stream_has_queued(const Stream *stream)
@@ -699,7 +708,6 @@ static bool submit_slow(Stream *stream, Command *c)
         pthread_mutex_unlock(&lock);
         room = atomic_load(&stream_count);
         if (!reserve_points(c, room)) {
-            c->device->discard(c->device, c);
             command_free(c);
             return false;
         }
@@ -736,10 +744,16 @@ static void void_announced(Stream *stream, uint64_t seq)
         pass(stream, seq);
 }
 
+bool stream_prepare(Command *c)
+{
+    c->prepared = c->prepared || c->device->prepare(c->device, c);
+    return c->prepared;
+}
+
 bool stream_submit(Stream *stream, Command *c)
 {
     c->stream = stream;
-    if (!c->device->prepare(c->device, c)) {
+    if (!stream_prepare(c)) {
         command_free(c);
         return false;
     }
@@ -834,10 +848,13 @@ static void fork_child(void)
     pthread_cond_init(&progress, NULL);
     pthread_cond_init(&resumed, NULL);
     sleeping = 0;
+    uint64_t bytes = 0; /* of others, nothing goes on */
     for (Stream *s = streams; s; s = s->next) {
         s->orphan = true;
         for (uint32_t i = 0; i < DEVICE_MOST; i++)
             s->orphan = s->orphan && s != mine.own[i];
+        bytes += s->orphan ? 0 : s->bytes;
     }
+    atomic_store(&queued_bytes, bytes);
     fork_parent();
 }

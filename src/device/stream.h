@@ -41,6 +41,9 @@ Stream *stream_self(Device *device);
 /** Append a command to the calling thread's own stream, which takes it over. False
  *  (error recorded): memory is out; the command is released and nobody is told. */
 bool stream_submit(Stream *stream, Command *command);
+/** Have a command's device get ready to run it, which stream_submit() does otherwise.
+ *  False (error recorded): memory is out; it can be tried again. */
+bool stream_prepare(Command *command);
 /** Run what was kept for the calling thread (thread_self.kept commands). Without
  *  locks. */
 void stream_run(void);
@@ -54,8 +57,8 @@ bool stream_all_idle(void);
 /** Wait until a buffer's last writer has ended, so that it can be read. False: it
  *  failed, and the error is the calling thread's. */
 bool stream_sync_buffer(const Buffer *buffer);
-/** Wait until the commands that are on their way write so little that so many bytes
- *  more are no burden. */
+/** Wait until the commands that are on their way, those of all streams together, write
+ *  so little that so many bytes more are no burden, or none is left in this stream. */
 void stream_relieve(Stream *stream, uint64_t bytes);
 /** Would that wait? */
 bool stream_is_congested(const Stream *stream, uint64_t bytes);

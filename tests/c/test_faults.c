@@ -215,13 +215,93 @@ static void test_host_function_beside_eval(void **unused)
     OK(jit_llvm_set_thread_count(threads));
 }
 
+/* ----------------------------------------------------------- bytes in flight */
+
+enum { ENTRIES = 4 << 20, ARRAYS = 40 }; /* 16 MiB each */
+
+static void delay(void *unused)
+{
+    (void) unused;
+    sleep_ms(100);
+}
+
+static void evaluate_kernel(uint32_t number)
+{
+    uint32_t lanes = jit_var_counter(CPU, ENTRIES), product;
+    uint32_t factor = jit_var_u32(CPU, number + 3);
+    product = jit_var_mul(lanes, factor);
+    OK(jit_var_eval(product));
+    DROP(lanes, factor, product);
+}
+
+static void evaluate_literal(uint32_t number)
+{
+    uint32_t array = jit_var_literal(CPU, VarTypeUInt32, &number, ENTRIES, 1);
+    OK(array);
+    jit_var_dec_ref(array);
+}
+
+static void evaluate_reduction(uint32_t array)
+{
+    uint32_t sums = jit_var_block_reduce(ReduceOpAdd, array, 2);
+    OK(sums);
+    jit_var_dec_ref(sums);
+}
+
+/* Variables of its own: equal ones would be shared. */
+static void *evaluate_kernels(void *first)
+{
+    OK(jit_enqueue_host_func(CPU, delay, NULL));
+    for (uint32_t i = 0; i < ARRAYS; ++i)
+        evaluate_kernel(*(uint32_t *) first + i);
+    OK(jit_sync_thread());
+    return NULL;
+}
+
+/* However much is evaluated behind something that takes long, and dropped: what is in
+ * use at the same time is bounded. */
+static void test_bytes_in_flight(void **unused)
+{
+    (void) unused;
+    enum { THREADS = 4 };
+    const size_t bound = ((size_t) 256 << 20) + 4 * 4 * (size_t) ENTRIES;
+    uint32_t one = 1, source;
+    source = jit_var_literal(CPU, VarTypeUInt32, &one, (size_t) 2 * ENTRIES, 1);
+    void (*const kinds[])(uint32_t) = { evaluate_kernel, evaluate_literal,
+                                        evaluate_reduction };
+    for (size_t k = 0; k < COUNT_OF(kinds); ++k) {
+        OK(jit_sync_thread());
+        jit_malloc_clear_statistics();
+        OK(jit_enqueue_host_func(CPU, delay, NULL));
+        for (uint32_t i = 0; i < ARRAYS; ++i)
+            kinds[k](k == 2 ? source : i + 1);
+        OK(jit_sync_thread());
+        if (jit_malloc_watermark(CPU) > bound)
+            fail_msg("kind %zu: %zu MiB were in use", k,
+                     jit_malloc_watermark(CPU) >> 20);
+    }
+    jit_var_dec_ref(source);
+    pthread_t threads[THREADS];
+    jit_malloc_clear_statistics();
+    uint32_t first[THREADS] = { 1000, 2000, 3000, 4000 };
+    for (int i = 0; i < THREADS; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, evaluate_kernels, &first[i]),
+                         0);
+    for (int i = 0; i < THREADS; ++i)
+        pthread_join(threads[i], NULL);
+    if (jit_malloc_watermark(CPU) > bound + THREADS * 4 * (size_t) ENTRIES)
+        fail_msg("%d threads: %zu MiB were in use", THREADS,
+                 jit_malloc_watermark(CPU) >> 20);
+}
+
 /* An argument selects tests by name, with '*' and '?'. */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { TEST(test_permutation_beside_resize),
                                         TEST(test_shutdown_while_tracing),
                                         TEST(test_long_loop_beside_tracing),
-                                        TEST(test_host_function_beside_eval) };
+                                        TEST(test_host_function_beside_eval),
+                                        TEST(test_bytes_in_flight) };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,91 @@ static void buffer_too_large(void **state)
     error_clear();
 }
 
+static size_t cached(void)
+{
+    return buffer_stats(cpu_device()).cached;
+}
+
+/* The cache keeps its bound; what was used least recently leaves first. */
+static void buffer_cache_is_bounded(void **state)
+{
+    (void) state;
+    enum { LARGE = 1 << 20, COUNT = 8, FIT = 3, SMALL = 5000 };
+    const size_t before = buffer_cache_limit(cpu_device());
+    assert_true(before > 0);
+    Buffer *buffers[COUNT], *small[SMALL];
+    buffer_set_cache_limit(cpu_device(), FIT * LARGE);
+    for (uint32_t i = 0; i < COUNT; i++)
+        buffers[i] = get_buffer(LARGE);
+    void *last = buffers[COUNT - 1]->address;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        buffer_release(buffers[i]);
+        assert_int_equal(cached(), (i < FIT ? i + 1 : FIT) * LARGE);
+    }
+    buffers[0] = get_buffer(LARGE);
+    assert_ptr_equal(buffers[0]->address, last);
+    buffer_release(buffers[0]);
+    for (uint32_t i = 0; i < SMALL; i++)
+        small[i] = get_buffer(100 + i % 7 * 300);
+    for (uint32_t i = 0; i < SMALL; i++) {
+        buffer_release(small[i]);
+        assert_true(cached() <= FIT * LARGE);
+    }
+    buffer_set_cache_limit(cpu_device(), 0);
+    assert_int_equal(cached(), 0);
+    buffer_set_cache_limit(cpu_device(), before);
+}
+
+/* Ten minutes of programs with ever-changing sizes: what is kept is what was used in
+ * the last seconds. */
+static void buffer_cache_expires(void **state)
+{
+    (void) state;
+    enum { SECONDS = 600, EACH = 20, RECENT = 13, SMALL = 2000 };
+    size_t recent[RECENT] = {0}, most = 0;
+    uint32_t random = 1;
+    for (uint32_t second = 0; second < SECONDS; second++) {
+        Buffer *buffers[EACH];
+        size_t sum = 0, bound = 0;
+        for (uint32_t i = 0; i < EACH; i++) {
+            random = random * 1664525u + 1013904223u;
+            size_t size = ((size_t) 64 << random % 18) + random / 18 % 65536;
+            buffers[i] = get_buffer(size);
+            sum += size + size / 4 + 64;
+        }
+        for (uint32_t i = 0; i < EACH; i++)
+            buffer_release(buffers[i]);
+        recent[second % RECENT] = sum;
+        for (uint32_t i = 0; i < RECENT; i++)
+            bound += recent[i];
+        assert_true(cached() <= bound);
+        most = cached() > most ? cached() : most;
+        buffer_pass_time(1);
+    }
+    assert_true(most > 0);
+    /* A short burst of small ones is not kept for good. */
+    static Buffer *small[SMALL];
+    for (uint32_t i = 0; i < SMALL; i++)
+        small[i] = get_buffer(1000);
+    for (uint32_t i = 0; i < SMALL; i++)
+        buffer_release(small[i]);
+    assert_true(cached() >= SMALL / 2 * 1000);
+    for (uint32_t second = 0; second < 30; second++) {
+        buffer_pass_time(1);
+        for (uint32_t i = 0; i < SMALL; i++)
+            buffer_release(get_buffer(100));
+    }
+    assert_true(cached() <= 10000);
+    /* Requests for new memory are enough, too. */
+    Buffer *kept = get_buffer(1 << 20);
+    buffer_release(kept);
+    assert_true(cached() >= 1 << 20);
+    buffer_pass_time(30);
+    kept = get_buffer(3 << 20);
+    assert_int_equal(cached(), 0);
+    buffer_release(kept);
+}
+
 static void note_release(void *data, void *payload)
 {
     assert_string_equal(data, "foreign");
@@ -377,6 +462,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(buffer_alignment_and_padding), TEST(buffer_reuse_by_class),
         TEST(buffer_statistics), TEST(buffer_too_large),
+        TEST(buffer_cache_is_bounded), TEST(buffer_cache_expires),
         TEST(buffer_mapped_is_released_once), TEST(workers_block_signals),
         TEST(pool_sizes), TEST(pool_without_threads), TEST(fork_child_runs_jobs),
         TEST(fork_under_load), TEST(events), TEST(every_step_fails_once),

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
+#include <time.h>
 
 /* ---------------------------------------------------------------- allocator */
 
@@ -325,10 +327,83 @@ static void test_callbacks(void **unused)
     jit_set_log_level_callback(LogLevelDisable, NULL);
 }
 
+/* --------------------------------------------------------------- a limit */
+
+/* Bytes of address space of this process. */
+static size_t address_space(void)
+{
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%zu", &pages), 1);
+    fclose(file);
+    return pages * (size_t) sysconf(_SC_PAGESIZE);
+}
+
+enum { LARGE = 4 << 20, EVALUATIONS = 60, SPARE = 150 }; /* 16 MiB, not 960, but 150 */
+
+static void delay(void *unused)
+{
+    (void) unused;
+    nanosleep(&(struct timespec){ .tv_nsec = 100000000L }, NULL);
+}
+
+/* Evaluate and drop: a kernel, a filled array, a sort, which needs as much again. */
+static bool evaluate_large(uint32_t kind, uint32_t number)
+{
+    uint32_t lanes = jit_var_counter(CPU, LARGE), factor = jit_var_u32(CPU, number + 3);
+    uint32_t out = kind == 0 ? jit_var_mul(lanes, factor)
+                 : kind == 1 ? jit_var_literal(CPU, VarTypeUInt32, &number, LARGE, 1)
+                             : jit_var_sort(lanes, LARGE, 0);
+    bool ok = out != 0;
+    if (ok && kind == 0)
+        ok = jit_var_eval(out);
+    DROP(lanes, factor);
+    if (out)
+        jit_var_dec_ref(out);
+    return ok;
+}
+
+/* With little address space, what waiting can avoid is not an error. */
+static void evaluate_with_limit(void)
+{
+    for (uint32_t kind = 0; kind < 3; ++kind) /* threads, kernels and their memory */
+        OK(evaluate_large(kind, 1000 + kind));
+    OK(jit_sync_thread());
+    jit_flush_malloc_cache();
+    size_t limit = address_space() + ((size_t) SPARE << 20);
+    assert_int_equal(setrlimit(RLIMIT_AS, &(struct rlimit){ limit, limit }), 0);
+    for (uint32_t kind = 0; kind < 3; ++kind) {
+        OK(jit_enqueue_host_func(CPU, delay, NULL));
+        for (uint32_t i = 0; i < (kind == 2 ? 5 : EVALUATIONS); ++i)
+            if (!evaluate_large(kind, i))
+                fail_msg("kind %u, %u: %zu MiB of address space, %zu at first: %s",
+                         kind, i, address_space() >> 20, (limit >> 20) - SPARE,
+                         jit_error_message());
+    }
+    OK(jit_sync_thread());
+}
+
+static void test_address_space(void **unused)
+{
+    (void) unused;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        evaluate_with_limit();
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static int tests(void)
 {
     const struct CMUnitTest list[] = { TEST(test_sums), TEST(test_thread_ends),
-                                       TEST(test_log_callback), TEST(test_callbacks) };
+                                       TEST(test_log_callback), TEST(test_callbacks),
+                                       TEST(test_address_space) };
     return cmocka_run_group_tests(list, NULL, NULL);
 }
 

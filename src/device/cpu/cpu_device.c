@@ -3,8 +3,8 @@
  *
  * Memory is the process's own. From 2 MiB on, it starts at a multiple of 2 MiB and the
  * system is asked for huge pages: the first touch of a big array costs 4 to 5 times
- * less then. The unused bytes before are never touched, so they cost address space
- * only.
+ * less then. Such memory is mapped, so that it goes back to the system when it is
+ * released: the C library might keep it as a hole.
  */
 #include "device/cpu/cpu_device.h"
 
@@ -18,34 +18,28 @@
 #include "device/cpu/pool.h"
 #include "device/stream.h"
 
-enum { PADDING = 64, ALIGNMENT = 64 };
+enum { PADDING = 64 };
 static const size_t huge_page = (size_t) 2 << 20;
-
-/* Where the block of a huge allocation begins is noted before its contents. */
-static void **block_of(void *address)
-{
-    return (void **) address - 1;
-}
 
 static void *allocate(Device *device, size_t bytes)
 {
     (void) device;
     if (bytes < huge_page)
         return alloc_aligned(bytes + PADDING);
-    void *block = alloc_aligned(bytes + huge_page + ALIGNMENT + PADDING);
-    TRY(block, NULL);
-    uintptr_t data = (uintptr_t) block + ALIGNMENT + huge_page - 1;
-    data -= data % huge_page;
+    void *pages = alloc_pages(bytes + PADDING, huge_page);
     /* Advice only: where it is refused, small pages serve. */
-    (void) madvise((void *) data, bytes - bytes % huge_page, MADV_HUGEPAGE);
-    *block_of((void *) data) = block;
-    return (void *) data;
+    if (pages)
+        (void) madvise(pages, bytes - bytes % huge_page, MADV_HUGEPAGE);
+    return pages;
 }
 
 static void release(Device *device, void *address, size_t bytes)
 {
     (void) device;
-    alloc_free(bytes < huge_page ? address : *block_of(address));
+    if (bytes < huge_page)
+        alloc_free(address);
+    else
+        alloc_pages_free(address, bytes + PADDING);
 }
 
 static void read_memory(Device *device, void *dst, const void *address, size_t bytes)

@@ -360,18 +360,14 @@ static bool shift_index(Access *a, uint32_t distance)
 static VarId redirect(Access *a, VarId written, ReduceOp op, ReduceMode *mode,
                       uint32_t n)
 {
-    if (*mode == ReduceModeExpand) {
-        uint32_t stride;
-        bool fits;
-        VarId copies = expand_get(a->ts, written, op, &stride, &fits);
-        if (copies) {
-            TRY(shift_index(a, stride / n), 0);
-            var_inc(copies);
-            return copies;
-        }
-        TRY(!fits, 0);
-        *mode = ReduceModeLocal;
+    if (*mode == ReduceModeExpand && expand_fits(var_get(written))) {
+        VarId copies = expand_get(a->ts, written, op);
+        TRY(copies && shift_index(a, expand_stride(var_get(written)) / n), 0);
+        var_inc(copies);
+        return copies;
     }
+    if (*mode == ReduceModeExpand)
+        *mode = ReduceModeLocal;
     /* Writes to the array itself come after what its private copies have gathered. */
     if (expand_copies_of(written))
         TRY(evaluate_pending(a->ts, written), 0);

@@ -160,7 +160,7 @@ bool reduction_count(ThreadState *ts, Command *c, uint32_t slot, uint32_t *count
 {
     Buffer *number = c->slots[slot].buffer;
     buffer_retain(number);
-    bool ok = work_submit(ts, c) && work_wait(ts, number, function);
+    bool ok = work_perform(ts, c) && work_wait(ts, number, function);
     if (ok)
         buffer_read(number, 0, count, sizeof *count);
     buffer_release(number);

@@ -248,12 +248,17 @@ static void log_launch(const Assembly *b, const ProgramKey *key, uint64_t ns)
               b->output_count, b->program->inst_count, (double) ns * 1e-3);
 }
 
-/* Release the lock for a while; the assembly is held from then on. */
-static void begin_pause(ThreadState *ts, Assembly *b)
+/* Before the lock is released for a while. */
+static void hold(Assembly *b)
 {
     if (!b->held)
         assemble_hold(b);
     b->held = true;
+}
+
+static void begin_pause(ThreadState *ts, Assembly *b)
+{
+    hold(b);
     state_pause(ts);
 }
 
@@ -415,25 +420,12 @@ static bool launch_or_wait(ThreadState *ts, Assembly *b, Kernel *kernel, bool hi
                            uint64_t codegen_ns)
 {
     ErrorRecord before;
-    bool had_error = error_code() != JIT_OK;
-    if (had_error)
-        error_save(&before);
+    error_save(&before);
     relieve(ts, b);
     if (launch(ts, b, kernel, hit, codegen_ns))
         return true;
-    if (error_code() != JIT_ERROR_MEMORY ||
-        state_flag(ts, JitFlagForbidSynchronization))
-        return false;
-    begin_pause(ts, b);
-    stream_sync_all();
-    buffer_trim();
-    state_resume(ts);
-    TRY(launch(ts, b, kernel, hit, codegen_ns), false);
-    if (had_error)
-        error_restore(&before);
-    else
-        error_clear();
-    return true;
+    hold(b);
+    return work_recover(ts, &before) && launch(ts, b, kernel, hit, codegen_ns);
 }
 
 static bool run_group(ThreadState *ts, Workspace *w, const Group *group)

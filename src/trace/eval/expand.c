@@ -15,16 +15,16 @@
 static VarId *targets;
 static uint32_t target_count, target_capacity;
 
-static uint32_t stride_of(uint32_t size)
+uint32_t expand_stride(const Var *target)
 {
-    return (size + 63) / 64 * 64; /* no two workers share a cache line */
+    return (target->size + 63) / 64 * 64; /* no two workers share a cache line */
 }
 
 /* Entries of all copies. */
 static uint64_t entries_for(const Var *target)
 {
     Device *device = work_device((JitBackend) target->backend);
-    return (uint64_t) stride_of(target->size) * device->workers(device);
+    return (uint64_t) expand_stride(target) * device->workers(device);
 }
 
 bool expand_pays(const Var *target, uint64_t lanes)
@@ -39,20 +39,12 @@ VarId expand_copies_of(VarId target)
     return extra ? extra->expanded : 0;
 }
 
-/* A hidden array of copies: the target itself, then neutral elements. */
-static VarId make_copies(ThreadState *ts, const Var *target, ReduceOp op,
-                         uint32_t entries)
+/* Let a buffer be a hidden array of copies: the target itself, then neutral elements.
+ * It is taken over. */
+static VarId make_copies(ThreadState *ts, const Var *target, uint64_t identity,
+                         uint32_t entries, Buffer *buffer)
 {
     VarType type = (VarType) target->type;
-    uint64_t identity;
-    if (!reduce_rule_identity(op, type, &identity)) {
-        error_set(JIT_ERROR_UNSUPPORTED, "jit_var_scatter(): no such reduction for %s",
-                  type_info[type].name);
-        return 0;
-    }
-    Buffer *buffer = buffer_get(work_device((JitBackend) target->backend),
-                                (size_t) entries * type_info[type].size);
-    TRY(buffer, 0);
     VarId id = 0;
     if (work_fill(ts, buffer, identity, type_info[type].size) &&
         work_copy(ts, target->value.buffer, 0, buffer, 0,
@@ -63,33 +55,55 @@ static VarId make_copies(ThreadState *ts, const Var *target, ReduceOp op,
     return id;
 }
 
-VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
-                 bool *fits)
+bool expand_fits(const Var *target)
+{
+    return entries_for(target) <= INT32_MAX;
+}
+
+Buffer *expand_memory(ThreadState *ts, VarId target)
+{
+    const Var *v = var_get(target);
+    return work_buffer(ts, (JitBackend) v->backend,
+                       (size_t) entries_for(v) * type_info[v->type].size);
+}
+
+VarId expand_get(ThreadState *ts, VarId target, ReduceOp op)
 {
     const Var *v = var_get(target);
     VarId known = expand_copies_of(target);
-    uint64_t entries = entries_for(v);
-    *fits = entries <= INT32_MAX;
-    if (known && extra_find(v)->expanded_op == op && var_get(known)->size == entries) {
-        *stride = stride_of(v->size);
+    if (known && extra_find(v)->expanded_op == op &&
+        var_get(known)->size == entries_for(v))
         return known;
+    Buffer *memory = expand_memory(ts, target);
+    TRY(memory, 0);
+    if (var_pending(v) && !evaluate_pending(ts, target)) {
+        buffer_release(memory); /* writes of other kinds, queued before, come first */
+        return 0;
     }
-    if (*fits && var_pending(v)) /* writes of other kinds, queued before, come first */
-        TRY(evaluate_pending(ts, target), 0);
-    return expand_make(ts, target, op, stride, fits);
+    return expand_make(ts, target, op, memory);
 }
 
-VarId expand_make(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
-                  bool *fits)
+static bool prepare(Var *target, ReduceOp op, uint64_t *identity)
+{
+    if (!reduce_rule_identity(op, (VarType) target->type, identity))
+        return error_set(JIT_ERROR_UNSUPPORTED, "jit_var_scatter(): no such reduction "
+                         "for %s", type_info[target->type].name);
+    TRY(vec_reserve(&targets, &target_capacity, target_count + 1, sizeof(VarId)),
+        false);
+    return extra_make(target) != NULL;
+}
+
+VarId expand_make(ThreadState *ts, VarId target, ReduceOp op, Buffer *memory)
 {
     Var *v = var_get(target);
-    *stride = stride_of(v->size);
-    uint64_t entries = entries_for(v);
-    *fits = entries <= INT32_MAX; /* the index may be signed */
-    TRY(*fits, 0);
-    TRY(vec_reserve(&targets, &target_capacity, target_count + 1, sizeof(VarId)), 0);
-    TRY(extra_make(v), 0);
-    VarId copies = make_copies(ts, v, op, (uint32_t) entries);
+    uint64_t identity;
+    /* There may be more workers by now. */
+    uint32_t entries = (uint32_t) (memory->size / type_info[v->type].size);
+    if (!prepare(v, op, &identity)) {
+        buffer_release(memory);
+        return 0;
+    }
+    VarId copies = make_copies(ts, v, identity, entries, memory);
     TRY(copies, 0);
     Extra *mine = extra_make(var_get(copies));
     if (!mine) {
@@ -97,7 +111,7 @@ VarId expand_make(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
         return 0;
     }
     mine->expanded_of = target;
-    mine->copies = (uint32_t) entries / *stride;
+    mine->copies = entries / expand_stride(v);
     Extra *extra = extra_find(v);
     extra->expanded = copies;
     extra->expanded_op = (uint8_t) op;
@@ -114,7 +128,7 @@ bool expand_collapse(ThreadState *ts, VarId target)
     VarId copies = extra->expanded;
     const Var *c = var_get(copies);
     const Buffer *from = c->value.buffer, *to = v->value.buffer;
-    uint32_t stride = stride_of(v->size);
+    uint32_t stride = expand_stride(v);
     Command *command = command_create(to->device, COMMAND_COMBINE, v->size, 2, 0);
     TRY(command, false);
     command_set_slot(command, 0, c->value.buffer, 0, from->size, SLOT_READ);

@@ -27,15 +27,19 @@ enum {
 
 /** Would private copies of this target pay for a reduction of 'lanes' values? */
 bool expand_pays(const Var *target, uint64_t lanes);
-/** The hidden array of a target for this operation (borrowed), made if need be, and the
- *  distance of its copies in entries (a multiple of 64). 0: error recorded, or, with
- *  '*fits' false, the copies would have more than 2^31 entries. */
-VarId expand_get(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
-                 bool *fits);
-/** The same for a target that has none, and whose pending writes are going to be
- *  replaced by such that go to the copies. */
-VarId expand_make(ThreadState *ts, VarId target, ReduceOp op, uint32_t *stride,
-                  bool *fits);
+/** Can an index reach all entries of the copies? */
+bool expand_fits(const Var *target);
+/** The distance of copies in entries, a multiple of 64. */
+uint32_t expand_stride(const Var *target);
+/** The hidden array of a target for this operation (borrowed), made if need be; it has
+ *  to fit. 0: error recorded. */
+VarId expand_get(ThreadState *ts, VarId target, ReduceOp op);
+/** Memory for copies; the lock may be released meanwhile. NULL: error recorded. */
+Buffer *expand_memory(ThreadState *ts, VarId target);
+/** Make the hidden array, in this memory, which is taken over, for a target that has
+ *  none and nothing queued, but for writes that are going to be replaced by such that
+ *  go to the copies. */
+VarId expand_make(ThreadState *ts, VarId target, ReduceOp op, Buffer *memory);
 /** The hidden array if there is one, else 0. */
 VarId expand_copies_of(VarId target);
 /** Fold the copies into their target; no write to them is pending. */

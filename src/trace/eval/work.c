@@ -14,26 +14,41 @@ Device *work_device(JitBackend backend)
     return device_find(backend, 0);
 }
 
+/* Let what is on its way be written before there is too much of it. */
+static void relieve(ThreadState *ts, Device *device, size_t bytes)
+{
+    Stream *stream = stream_self(device);
+    if (!stream || !stream_is_congested(stream, bytes) ||
+        state_flag(ts, JitFlagForbidSynchronization))
+        return;
+    state_pause(ts);
+    stream_relieve(stream, bytes);
+    state_resume(ts);
+}
+
 Buffer *work_buffer(ThreadState *ts, JitBackend backend, size_t bytes)
 {
     Device *device = work_device(backend);
     ErrorRecord before;
-    bool had_error = error_code() != JIT_OK;
-    if (had_error)
-        error_save(&before);
+    error_save(&before);
+    relieve(ts, device, bytes);
     Buffer *buffer = buffer_get(device, bytes);
-    if (buffer || state_flag(ts, JitFlagForbidSynchronization))
-        return buffer;
+    if (!buffer && work_recover(ts, &before))
+        buffer = buffer_get(device, bytes);
+    return buffer;
+}
+
+bool work_recover(ThreadState *ts, const ErrorRecord *before)
+{
+    if (error_code() != JIT_ERROR_MEMORY ||
+        state_flag(ts, JitFlagForbidSynchronization))
+        return false;
     state_pause(ts);
     stream_sync_all();
     buffer_trim();
     state_resume(ts);
-    buffer = buffer_get(device, bytes);
-    if (buffer && had_error)
-        error_restore(&before);
-    else if (buffer)
-        error_clear();
-    return buffer;
+    error_restore(before);
+    return true;
 }
 
 Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,
@@ -85,6 +100,15 @@ bool work_submit(ThreadState *ts, Command *command)
     return false;
 }
 
+bool work_perform(ThreadState *ts, Command *command)
+{
+    ErrorRecord before;
+    error_save(&before);
+    if (!stream_prepare(command))
+        (void) work_recover(ts, &before);
+    return work_submit(ts, command);
+}
+
 VarId work_result(ThreadState *ts, Command *command, VarType type, uint32_t size)
 {
     TRY(command, 0);
@@ -92,7 +116,7 @@ VarId work_result(ThreadState *ts, Command *command, VarType type, uint32_t size
     JitBackend backend = command->device->backend;
     buffer_retain(out);
     VarId id = 0;
-    if (work_submit(ts, command))
+    if (work_perform(ts, command))
         id = node_buffer(ts, backend, type, size, out);
     if (!id)
         buffer_release(out);

@@ -22,9 +22,14 @@
 
 /** The device of a variable's backend. */
 Device *work_device(JitBackend backend);
-/** Memory of a device for so many bytes. If there is none, it waits for what is on its
- *  way (the graph lock is released meanwhile) and tries again. NULL: error recorded. */
+/** Memory of a device for so many bytes. It waits (the graph lock is released
+ *  meanwhile) where too much is on its way, or if there is none left, before it tries
+ *  again. NULL: error recorded. */
 Buffer *work_buffer(ThreadState *ts, JitBackend backend, size_t bytes);
+/** After a failure: if memory was out, wait for what is on its way and give cached
+ *  memory back (the lock is released meanwhile); the thread's error is then the one
+ *  from before. False: trying again is of no use. */
+bool work_recover(ThreadState *ts, const ErrorRecord *before);
 enum { WORK_OUTPUTS = 3 };
 /** A command that reads variables, which come into memory, and writes outputs of so
  *  many bytes (up to WORK_OUTPUTS): slots in this order, the variables' whole arrays.
@@ -39,7 +44,10 @@ bool work_memory(Command *command, uint32_t slot, void *address, size_t bytes,
                  SlotAccess access);
 /** Submit a command, which is taken over. False: error recorded. */
 bool work_submit(ThreadState *ts, Command *command);
-/** The same; what it writes to 'slot', its last one, becomes a variable. */
+/** The same, for a command that may need much memory to run: if there is none, it waits
+ *  as work_buffer() does. */
+bool work_perform(ThreadState *ts, Command *command);
+/** The same; what it writes to its last slot becomes a variable. */
 VarId work_result(ThreadState *ts, Command *command, VarType type, uint32_t size);
 /** Let a command write all bytes of a buffer with one item. */
 bool work_fill(ThreadState *ts, Buffer *buffer, uint64_t bits, uint32_t item_size);

@@ -94,14 +94,18 @@ static bool pays(const Target *target, uint32_t lanes)
 /* Make the copies of one target. Writes to it that are queued already come first. */
 static bool redirect(ThreadState *ts, RegionReplay *r, const Target *target)
 {
-    uint32_t stride;
-    bool fits;
-    if (var_pending(var_get(target->array)) != target->writes)
-        TRY(evaluate_all(ts), false);
-    if (var_pending(var_get(target->array)) != target->writes)
+    Var *v = var_get(target->array);
+    if (!expand_fits(v))
         return true;
-    VarId copies = expand_make(ts, target->array, target->op, &stride, &fits);
-    return copies ? region_replay_expand(r, target->array, copies, stride) : !fits;
+    Buffer *memory = expand_memory(ts, target->array);
+    TRY(memory, false);
+    bool ok = var_pending(v) == target->writes || evaluate_all(ts);
+    if (!ok || var_pending(v) != target->writes) {
+        buffer_release(memory);
+        return ok;
+    }
+    VarId copies = expand_make(ts, target->array, target->op, memory);
+    return copies && region_replay_expand(r, target->array, copies, expand_stride(v));
 }
 
 /* The region with copies as targets; a new reference. */
