@@ -118,6 +118,33 @@ static void test_to_and_fro(void **unused)
 /* -------------------------------------------------------------------- order */
 
 /* Evaluation does not wait for the device, and an event says when it is through. */
+static void *migrate(void *id)
+{
+    uint32_t copy = jit_var_migrate(*(uint32_t *) id, NEAR);
+    OK(copy);
+    *(uint32_t *) id = copy;
+    return NULL;
+}
+
+/* While a device takes its time to copy, other threads trace. */
+static void test_tracing_beside_migration(void **unused)
+{
+    (void) unused;
+    uint32_t x = jit_var_counter(FAR, N), y = compute(x, FAR), copy = y;
+    OK(jit_var_eval(y) && jit_sync_thread());
+    pthread_t thread;
+    alarm(20); /* a failure of this test is that it never ends */
+    pthread_mutex_lock(&far_state.lock);
+    assert_int_equal(pthread_create(&thread, NULL, migrate, &copy), 0);
+    nanosleep(&(struct timespec){ .tv_nsec = 100000000L }, NULL);
+    jit_var_dec_ref(jit_var_u32(NEAR, 3));
+    pthread_mutex_unlock(&far_state.lock);
+    pthread_join(thread, NULL);
+    alarm(0);
+    assert_int_equal(entry(copy, 10), 37);
+    DROP(x, y, copy);
+}
+
 static void test_delay(void **unused)
 {
     (void) unused;
@@ -250,6 +277,7 @@ static int run(void)
     const struct CMUnitTest tests[] = {
         TEST_BOTH(test_separate_memory), TEST_BOTH(test_migration),
         TEST_BOTH(test_to_and_fro),      TEST_BOTH(test_delay),
+        TEST_BOTH(test_tracing_beside_migration),
         TEST_BOTH(test_failure),         TEST_BOTH(test_every_command_fails),
         TEST_BOTH(test_memory_is_out)
     };

@@ -144,7 +144,8 @@ bool work_copy(ThreadState *ts, Buffer *from, size_t from_offset, Buffer *to,
     return work_submit(ts, c);
 }
 
-/* From device to device, by way of the host. Nobody else knows 'to' yet. */
+/* From device to device, by way of the host, without the lock. Nobody else knows 'to'
+ * yet, and nobody writes to 'from' in place as long as the caller holds its array. */
 static bool carry(const Buffer *from, Buffer *to, size_t bytes)
 {
     enum { PART = 1 << 20 };
@@ -162,8 +163,15 @@ bool work_transfer(ThreadState *ts, Buffer *from, Buffer *to, size_t bytes)
 {
     if (from->device == to->device)
         return work_copy(ts, from, 0, to, 0, bytes);
-    TRY(work_wait(ts, from, "jit_var_migrate()"), false);
-    return carry(from, to, bytes);
+    buffer_retain(from);
+    bool ok = work_wait(ts, from, "jit_var_migrate()");
+    if (ok) {
+        state_pause(ts); /* the devices may take their time */
+        ok = carry(from, to, bytes);
+        state_resume(ts);
+    }
+    buffer_release(from);
+    return ok;
 }
 
 bool work_wait(ThreadState *ts, Buffer *buffer, const char *function)
