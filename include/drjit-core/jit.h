@@ -70,10 +70,13 @@ JIT_EXPORT bool jit_has_backend(JitBackend backend);
 JIT_EXPORT uint32_t jit_shutdown(int light);
 
 /** Ask all work that was begun so far, by all threads, to stop, evaluations in
- *  progress included; it does so at the
- *  next end of a block of lanes or iteration of a loop. What it was to write is not
- *  computed: reading that fails with JIT_ERROR_INTERRUPTED, and so do calls that wait
- *  for it. What is begun later is not affected. Async-signal-safe. */
+ *  progress included; it does so at the next end of a block of lanes or iteration of a
+ *  loop. What it was to write is not computed: reading that fails with
+ *  JIT_ERROR_INTERRUPTED, and so do calls that wait for it, and what depends on it.
+ *  Who evaluates it again (jit_var_eval(), jit_var_schedule()) has it computed after
+ *  all. That cannot be done for scatters into arrays, prints, or with JitFlagDebug, nor
+ *  where an array it depends on was overwritten since: then it stays failed. What is
+ *  begun later is not affected. Async-signal-safe. */
 JIT_EXPORT void jit_interrupt(void);
 
 /** Wait until all work enqueued by this thread has finished. Fails under

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/profile.h"
 #include "device/event.h"
+#include "device/redo.h"
 #include "kernel/cache.h"
 #include "trace/array/array.h"
 #include "trace/eval/evaluate.h"
@@ -13,6 +14,16 @@
 #include "trace/eval/work.h"
 
 /* -------------------------------------------------------------- evaluation */
+
+/* An array whose computation was interrupted is computed again. */
+static bool schedule(ThreadState *ts, VarId id, bool *work)
+{
+    TRY(evaluate_schedule(ts, id, work), false);
+    const Var *v = var_get(id);
+    if (!*work && v->op == OP_EVALUATED && v->value.buffer)
+        *work = redo_submit(v->value.buffer);
+    return true;
+}
 
 bool jit_var_schedule(uint32_t index)
 {
@@ -23,7 +34,7 @@ bool jit_var_schedule(uint32_t index)
         error_set(JIT_ERROR_ARGUMENT, "jit_var_schedule(): r%u is not a variable",
                   index);
     else
-        evaluate_schedule(ts, index, &work);
+        schedule(ts, index, &work);
     api_leave();
     return work;
 }
@@ -40,7 +51,7 @@ uint32_t jit_var_schedule_force(uint32_t index, int *rv)
     } else if (var_get(index)->op == OP_LITERAL) {
         work = true;
         result = array_force(ts, index, "jit_var_schedule_force()");
-    } else if (evaluate_schedule(ts, index, &work)) {
+    } else if (schedule(ts, index, &work)) {
         var_inc(index);
         result = index;
     }
@@ -58,7 +69,7 @@ bool jit_var_eval(uint32_t index)
     if (!var_exists(index))
         error_set(JIT_ERROR_ARGUMENT, "jit_var_eval(): r%u is not a variable", index);
     else
-        ok = evaluate_schedule(ts, index, &work);
+        ok = schedule(ts, index, &work);
     if (ok && work) {
         var_inc(index);
         ok = evaluate_all(ts) && evaluate_pending(ts, index);

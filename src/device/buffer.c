@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "device/device.h"
+#include "device/redo.h"
 
 enum {
     MIN_SHIFT = 6,           /* the smallest class has 64 bytes */
@@ -422,24 +423,58 @@ static ErrorRecord no_memory = {
     JIT_ERROR_MEMORY, "out of memory: what went wrong could not be noted"
 };
 
-void buffer_fail(Buffer *buffer, const ErrorRecord *error)
+const ErrorRecord buffer_interrupted = {
+    JIT_ERROR_INTERRUPTED,
+    "jit_eval(): the computation was interrupted; evaluate the array again to repeat it"
+};
+const ErrorRecord buffer_lost = {
+    JIT_ERROR_INTERRUPTED,
+    "jit_eval(): the computation was interrupted, and cannot be repeated: it writes "
+    "into existing arrays, prints or checks bounds, or what it reads was changed since"
+};
+
+static bool is_constant(const ErrorRecord *record)
 {
-    if (buffer_failure(buffer))
-        return;
-    ErrorRecord before, *record, *none = NULL;
+    return record == &buffer_interrupted || record == &buffer_lost;
+}
+
+static void free_record(ErrorRecord *record)
+{
+    if (record != &no_memory && !is_constant(record))
+        alloc_free(record);
+}
+
+static ErrorRecord *copy_record(const ErrorRecord *error)
+{
+    if (is_constant(error))
+        return (ErrorRecord *) error; /* which nobody changes */
+    ErrorRecord before, *record;
     error_save(&before);
     record = alloc_get(sizeof *record);
     error_restore(&before);
-    if (record)
-        *record = *error;
-    else
-        record = &no_memory;
+    if (!record)
+        return &no_memory;
+    *record = *error;
+    return record;
+}
+
+void buffer_fail(Buffer *buffer, const ErrorRecord *error)
+{
+    ErrorRecord *known = atomic_load(&buffer->failure);
+    if (known && (known != &buffer_interrupted || error == known))
+        return;
+    ErrorRecord *record = copy_record(error);
     /* Release order: the record is complete. */
-    if (!atomic_compare_exchange_strong_explicit(&buffer->failure, &none, record,
+    if (!atomic_compare_exchange_strong_explicit(&buffer->failure, &known, record,
                                                  memory_order_release,
-                                                 memory_order_relaxed) &&
-        record != &no_memory)
-        alloc_free(record);
+                                                 memory_order_relaxed))
+        free_record(record);
+}
+
+void buffer_forgive(Buffer *buffer)
+{
+    ErrorRecord *known = (ErrorRecord *) &buffer_interrupted;
+    atomic_compare_exchange_strong(&buffer->failure, &known, NULL);
 }
 
 static void forget_failure(Buffer *buffer)
@@ -447,8 +482,7 @@ static void forget_failure(Buffer *buffer)
     ErrorRecord *record = atomic_load_explicit(&buffer->failure, memory_order_relaxed);
     if (!record)
         return;
-    if (record != &no_memory)
-        alloc_free(record);
+    free_record(record);
     atomic_store_explicit(&buffer->failure, NULL, memory_order_relaxed);
 }
 
@@ -471,10 +505,14 @@ void buffer_release(Buffer *buffer)
     if (!buffer)
         return;
     /* Acquire pairs with the release of other threads' decrements. The holder of the
-     * only reference need not decrement: nobody else can be looking. */
-    if (atomic_load_explicit(&buffer->refs, memory_order_acquire) != 1 &&
+     * only reference need not decrement: nobody else can be looking, unless commands
+     * are kept. */
+    if ((atomic_load_explicit(&buffer->refs, memory_order_acquire) != 1 ||
+         redo_ever()) &&
         atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1)
         return;
+    if (atomic_load_explicit(&buffer->redo, memory_order_acquire))
+        redo_forget(buffer);
     forget_failure(buffer);
     if (buffer->size_class == CLASS_MAPPED) {
         unmap(buffer);
@@ -485,6 +523,7 @@ void buffer_release(Buffer *buffer)
     atomic_store_explicit(&buffer->owner, NULL, memory_order_relaxed);
     atomic_store_explicit(&buffer->own_write, 0, memory_order_relaxed);
     atomic_store_explicit(&buffer->own_read, 0, memory_order_relaxed);
+    atomic_store_explicit(&buffer->writes, 0, memory_order_relaxed);
     buffer->writer = buffer->reader = NULL;
     buffer->readers_many = false;
 

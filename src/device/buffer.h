@@ -39,6 +39,9 @@ typedef struct Buffer {
     uint8_t size_class;        /* of the cache; 255 = foreign memory */
     _Atomic(ErrorRecord *) failure; /* owned; NULL = the contents are what they
                                        should be */
+    _Atomic uint32_t writes;   /* commands so far that write it; those performed again
+                                  count once */
+    _Atomic(struct Command *) redo; /* would compute its contents; see redo.h */
     /* use of uses.c */
     bool readers_many;         /* shared: several streams read since the last write */
     _Atomic(struct Stream *) owner; /* the only user; NULL = none; or "shared" */
@@ -79,8 +82,17 @@ static inline void buffer_retain(Buffer *buffer)
 /** Drop a reference; NULL is fine. */
 void buffer_release(Buffer *buffer);
 
-/** What should be in it could not be computed. The first error counts. */
+/** What should be in it could not be computed. The first error counts, but an
+ *  interruption gives way to others. */
 void buffer_fail(Buffer *buffer, const ErrorRecord *error);
+/** Its computation was interrupted: it may be performed later, or not any more. */
+extern const ErrorRecord buffer_interrupted, buffer_lost;
+/** It will be computed after all: forget that it was interrupted. */
+void buffer_forgive(Buffer *buffer);
+static inline uint32_t buffer_writes(const Buffer *buffer)
+{
+    return atomic_load_explicit(&((Buffer *) buffer)->writes, memory_order_relaxed);
+}
 /** The error, NULL if there was none. Valid as long as the buffer is held. */
 static inline const ErrorRecord *buffer_failure(const Buffer *buffer)
 {

@@ -50,7 +50,8 @@ void command_set_slot(Command *c, uint32_t slot, Buffer *buffer, size_t offset,
                       size_t bytes, SlotAccess access)
 {
     buffer_retain(buffer);
-    c->slots[slot] = (Slot) { buffer, offset, bytes, (uint32_t) access, SLOT_NO_WORD };
+    c->slots[slot] = (Slot) { buffer, offset, bytes, (uint32_t) access, SLOT_NO_WORD,
+                                0 };
 }
 
 void command_set_buffer(Command *c, uint32_t slot, Buffer *buffer)

@@ -55,6 +55,7 @@ typedef struct Slot {
     uint32_t access;
     uint32_t word;  /* LAUNCH: which argument is its address, or SLOT_NO_WORD.
                        AGGREGATE: which entry it is */
+    uint32_t writes; /* of the buffer, when the command was submitted */
 } Slot;
 enum { SLOT_NO_WORD = UINT32_MAX };
 
@@ -116,6 +117,7 @@ struct Command {
     };
 
     bool timed;       /* somebody wants to know how long it takes */
+    bool once;        /* is not to be repeated if it is interrupted */
     CommandDone done; /* NULL: nobody is to be told */
     void (*drop)(void *payload); /* called instead if it is never performed, or NULL */
     void *payload;
@@ -132,6 +134,9 @@ struct Command {
     uint32_t point_count;
     bool blocked;        /* waits for one of the points */
     bool small;          /* its device can run it in the calling thread at once */
+    bool again;          /* was interrupted before */
+    bool stale;          /* and what it reads has changed since */
+    uint32_t holders;    /* use of redo.c */
     bool prepared;       /* what its device has taken for it is to be given back */
 
     /* use of the device */

@@ -36,6 +36,7 @@
 #include "base/interrupt.h"
 #include "base/thread.h"
 #include "device/device.h"
+#include "device/redo.h"
 #include "device/uses.h"
 
 /* Bytes that commands on their way may write, all together: enough to keep threads
@@ -90,10 +91,6 @@ static _Thread_local struct {
      * of them. */
     Command *kept_first, *kept_last;
 } mine __attribute__((tls_model("initial-exec")));
-
-static const ErrorRecord interrupted = {
-    JIT_ERROR_INTERRUPTED, "jit_eval(): the computation was interrupted"
-};
 
 /* ------------------------------------------------------------------ streams */
 
@@ -230,6 +227,7 @@ static void enter(Command *c)
 {
     uses_find_points(c);
     c->seq = c->last = stream_position(c->stream) + 1;
+    c->stale = c->again && !redo_is_fresh(c);
     uses_mark(c);
     atomic_store(&c->stream->submitted, c->seq);
 }
@@ -241,8 +239,14 @@ static const ErrorRecord *find_cause(const Command *c)
 {
     if (c->kind == COMMAND_HOST || c->kind == COMMAND_EVENT)
         return NULL;
+    for (uint32_t i = 0; c->again && i < c->slot_count; i++) {
+        if (c->slots[i].access & SLOT_WRITE) /* who read it before is through */
+            buffer_forgive(c->slots[i].buffer);
+    }
+    if (c->stale)
+        return &buffer_lost;
     if (c->interrupts != interrupt_requests())
-        return &interrupted;
+        return &buffer_interrupted;
     for (uint32_t i = 0; i < c->slot_count; i++) {
         const Slot *s = &c->slots[i];
         const ErrorRecord *failure = buffer_failure(s->buffer);
@@ -262,6 +266,14 @@ static void note_error(Stream *stream, const ErrorRecord *error)
     pthread_mutex_unlock(&lock);
 }
 
+static void fail_results(const Command *c, const ErrorRecord *error)
+{
+    for (uint32_t i = 0; i < c->slot_count; i++) {
+        if (c->slots[i].access & SLOT_WRITE && c->slots[i].buffer)
+            buffer_fail(c->slots[i].buffer, error);
+    }
+}
+
 /* What is to be done once a command has ended, before others may know of it: whoever
  * has waited for it finds its memory free. */
 static void conclude(Command *c, const CommandResult *outcome)
@@ -271,12 +283,10 @@ static void conclude(Command *c, const CommandResult *outcome)
         result.error = c->cause;
     if (!result.error && c->interrupts != interrupt_requests() &&
         c->kind != COMMAND_HOST && c->kind != COMMAND_EVENT)
-        result.error = &interrupted;
+        result.error = &buffer_interrupted;
     if (result.error) {
-        for (uint32_t i = 0; i < c->slot_count; i++) {
-            if (c->slots[i].access & SLOT_WRITE)
-                buffer_fail(c->slots[i].buffer, result.error);
-        }
+        fail_results(c, result.error == &buffer_interrupted && !redo_keep(c)
+                            ? &buffer_lost : result.error);
         note_error(c->stream, result.error);
     }
     c->drop = NULL;
@@ -612,9 +622,8 @@ static void forget_error(Stream *stream, const ErrorRecord *error)
 }
 
 /* Is in the buffer what should be? */
-static bool check_buffer(Stream *own, const Buffer *buffer)
+static bool check_failure(Stream *own, const ErrorRecord *failure)
 {
-    const ErrorRecord *failure = buffer_failure(buffer);
     if (!failure)
         return true;
     if (own)
@@ -623,22 +632,31 @@ static bool check_buffer(Stream *own, const Buffer *buffer)
     return false;
 }
 
+/* Another thread may have an interrupted command performed again, which first forgets
+ * the failure: that counts if no such command has been entered in the buffer when it is
+ * looked at. */
 bool stream_sync_buffer(const Buffer *buffer)
 {
     Stream *own = own_stream(buffer->device);
     stream_run();
     if (own && atomic_load(&buffer->owner) == own &&
-        stream_passed(own, atomic_load(&buffer->own_write)))
-        return check_buffer(own, buffer);
+        stream_passed(own, atomic_load(&buffer->own_write))) {
+        const ErrorRecord *failure = buffer_failure(buffer);
+        if (atomic_load(&buffer->owner) == own)
+            return check_failure(own, failure);
+    }
     pthread_mutex_lock(&lock);
-    StreamPoint write = uses_last_write(buffer);
-    if (write.stream)
+    StreamPoint write;
+    bool passed = true;
+    while (passed && (write = uses_last_write(buffer)).stream) {
         wait_locked(write.stream, write.seq);
-    bool passed = !write.stream || stream_passed(write.stream, write.seq);
+        passed = stream_passed(write.stream, write.seq);
+    }
+    const ErrorRecord *failure = buffer_failure(buffer);
     pthread_mutex_unlock(&lock);
     stream_run(); /* what was executed on the way may have submitted something */
     if (passed)
-        return check_buffer(own, buffer);
+        return check_failure(own, failure);
     return error_set(JIT_ERROR_STATE, "a host function cannot wait for what comes "
                      "after it in its own stream");
 }
@@ -757,10 +775,10 @@ bool stream_submit(Stream *stream, Command *c)
         command_free(c);
         return false;
     }
-    if (stream->tap)
+    if (stream->tap && !c->again)
         stream->tap(stream->tap_payload, c);
     uint64_t last = atomic_load_explicit(&stream->submitted, memory_order_relaxed);
-    if (!c->small || !stream_passed(stream, last - stream->kept) ||
+    if (!c->small || c->again || !stream_passed(stream, last - stream->kept) ||
         atomic_load_explicit(&halted, memory_order_relaxed))
         return submit_slow(stream, c);
 
@@ -830,12 +848,14 @@ static void fork_prepare(void)
         pthread_mutex_lock(&lock);
     else
         halt_locked();
+    redo_fork_lock();
     buffer_fork_lock();
 }
 
 static void fork_parent(void)
 {
     buffer_fork_unlock();
+    redo_fork_unlock();
     if (mine.executing)
         pthread_mutex_unlock(&lock);
     else

@@ -15,7 +15,8 @@
  * The slots of a command say which buffers it reads and writes. It keeps them alive,
  * and it does not start before commands of other streams that write (or, for its own
  * writes, read) them have ended. A command that fails, or that reads what a failed one
- * was to write, marks the buffers that it was to write as failed.
+ * was to write, marks the buffers that it was to write as failed. One that was
+ * interrupted can be performed later (redo.h).
  *
  * A thread that waits helps with the work, so everything ends even if the device has no
  * threads of its own.

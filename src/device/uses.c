@@ -114,10 +114,23 @@ static void add_points(Command *c, const Slot *slot)
     }
 }
 
+/* Commands that may be performed later recognise by this what has changed until then.
+ * Not an atomic step: who submits holds a lock, or has buffers of its own. */
+static void count_write(Slot *slot)
+{
+    uint32_t writes = buffer_writes(slot->buffer);
+    slot->writes = writes + (slot->access & SLOT_WRITE ? 1 : 0);
+    if (slot->access & SLOT_WRITE)
+        atomic_store_explicit(&slot->buffer->writes, slot->writes,
+                              memory_order_relaxed);
+}
+
 /* Enter the command in a buffer that was settled. */
-static void mark(const Command *c, const Slot *slot)
+static void mark(const Command *c, Slot *slot)
 {
     Buffer *b = slot->buffer;
+    if (!c->again)
+        count_write(slot);
     bool owned = atomic_load(&b->owner) == c->stream;
     if (slot->access & SLOT_WRITE) {
         if (owned) {
@@ -166,6 +179,7 @@ bool uses_own(const Command *c)
         TRY(owns(c->stream, c->slots[i].buffer), false);
     for (uint32_t i = 0; i < c->slot_count; i++) {
         Buffer *b = c->slots[i].buffer;
+        count_write(&c->slots[i]);
         atomic_store_explicit(c->slots[i].access & SLOT_WRITE ? &b->own_write
                                                               : &b->own_read,
                               c->seq, memory_order_relaxed);

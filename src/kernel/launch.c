@@ -132,6 +132,7 @@ Command *launch_create(const LaunchSpec *spec)
     fill_args(c->data, spec, end);
     if (end) {
         c->timed = spec->done || account;
+        c->once = end->prints != NULL;
         c->done = launch_done;
         c->drop = free_end;
         c->payload = end;
