@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "device/buffer.h"
+#include "device/device.h"
 
 enum { N = 300, MOST_STEPS = 20000 };
 
@@ -659,9 +660,10 @@ static bool disturb(const Scenario *scenario, uint64_t n)
                  (unsigned long long) n, jit_error_message());
     disown_all();
     uint32_t leaks = jit_shutdown(0);
-    if (leaks || buffer_stats().live)
+    uint32_t live = buffer_stats(device_find(CPU, 0)).live;
+    if (leaks || live)
         fail_msg("%s, n = %llu: %u variables and %u buffers are left", scenario->name,
-                 (unsigned long long) n, leaks, buffer_stats().live);
+                 (unsigned long long) n, leaks, live);
     return steps >= n;
 }
 
