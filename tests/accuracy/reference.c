@@ -132,15 +132,38 @@ static int lgamma_exact(mpfr_t out, mpfr_srcptr x, mpfr_rnd_t round)
 static long double digamma_far(long double x)
 {
     const long double c[] = { 1 / 12.L, -1 / 120.L, 1 / 252.L, -1 / 240.L, 1 / 132.L,
-                              -691 / 32760.L, 1 / 12.L };
+                              -691 / 32760.L, 1 / 12.L, -3617 / 8160.L };
     long double square = 1 / (x * x), sum = 0;
     for (int i = (int) (sizeof c / sizeof *c) - 1; i >= 0; --i)
         sum = (sum + c[i]) * square;
     return logl(x) - 1 / (2 * x) - sum;
 }
 
-/* Beside zeros, MPFR has to be asked. */
-static long double digamma_nearl(long double x)
+/* By the recurrence; the sum of its terms, which become smaller, is compensated. */
+static long double digamma_positive(long double x)
+{
+    long double less = 0, low = 0;
+    for (; x < 20; ++x) {
+        long double sum = less + 1 / x;
+        low += less - sum + 1 / x;
+        less = sum;
+    }
+    return digamma_far(x) - less - low;
+}
+
+static long double digamma_asked(long double x)
+{
+    mpfr_t value;
+    mpfr_init2(value, 96);
+    mpfr_set_ld(value, x, MPFR_RNDN);
+    mpfr_digamma(value, value, MPFR_RNDN);
+    long double result = mpfr_get_ld(value, MPFR_RNDN);
+    mpfr_clear(value);
+    return result;
+}
+
+/* Results below 'least' are what larger terms leave of each other: MPFR is asked. */
+static long double digamma(long double x, long double least)
 {
     if (isnan(x) || x == (long double) INFINITY)
         return x;
@@ -148,20 +171,17 @@ static long double digamma_nearl(long double x)
         return -1 / x;
     if (x < 0 && x == rintl(x))
         return NAN;
-    if (x < 0) {
-        long double f = -x - rintl(-x), pi = acosl(-1);
-        return digamma_nearl(1 - x) + pi / tanl(pi * f);
-    }
-    long double less = 0;
-    for (; x < 20; ++x)
-        less += 1 / x;
-    return digamma_far(x) - less;
+    long double result, pi = acosl(-1);
+    if (x < 0)
+        result = digamma_positive(1 - x) + pi / tanl(pi * (-x - rintl(-x)));
+    else
+        result = digamma_positive(x);
+    return fabsl(result) < least ? digamma_asked(x) : result;
 }
 
-static double digamma_near(double x)
-{
-    return (double) digamma_nearl(x);
-}
+static long double digamma_nearl(long double x) { return digamma(x, 2); }
+
+static double digamma_near(double x) { return (double) digamma(x, 0x1p-10L); }
 
 /* MPFR has no sign for a result at zero, and the same one at all poles. */
 static int digamma_exact(mpfr_t out, mpfr_srcptr x, mpfr_rnd_t round)

@@ -239,8 +239,9 @@ void x86_align_data(X86 *x, uint32_t alignment)
 
 void x86_align(X86 *x, uint32_t alignment)
 {
-    /* nop dword ptr [rax + rax + 0] and its shorter forms. */
-    static const uint8_t nops[9][9] = {
+    /* By size: nop dword ptr [rax + rax + 0] and its shorter forms. */
+    static const uint8_t nops[10][9] = {
+        { 0 },
         { 0x90 },
         { 0x66, 0x90 },
         { 0x0F, 0x1F, 0x00 },
@@ -251,12 +252,12 @@ void x86_align(X86 *x, uint32_t alignment)
         { 0x0F, 0x1F, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
         { 0x66, 0x0F, 0x1F, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00 },
     };
-    for (uint32_t left = gap(x, alignment); left > 0;) {
-        const uint32_t size = left < 9 ? left : 9;
+    uint32_t left = gap(x, alignment), size;
+    for (; left > 0; left -= size) {
+        size = left < 9 ? left : 9;
         if (x->listing)
             x86_list_nop(x);
-        x86_bytes(x, nops[size - 1], size);
-        left -= size;
+        x86_bytes(x, nops[size], size);
     }
 }
 
