@@ -18,6 +18,7 @@
 #define TESTS_FAR_DEVICE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ typedef struct FarJob {
 } FarJob;
 
 static struct {
+    _Atomic bool copies_wait; /* whoever copies waits until this is false */
     pthread_mutex_t lock; /* held while memory is open; guards 'memory', 'used' */
     FarMemory memory[FAR_MOST];
     uint32_t count;
@@ -149,6 +151,8 @@ static inline void far_copy(void *dst, const void *src, const void *address,
 {
     if (!bytes)
         return;
+    while (atomic_load(&far_state.copies_wait))
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000L }, NULL);
     pthread_mutex_lock(&far_state.lock);
     const FarMemory *m = far_find(address);
     if (m)
