@@ -46,13 +46,13 @@ for file in /etc/resolv.conf /etc/hosts /etc/pip.conf \
         /etc/ssl/certs/ca-certificates.crt; do
     [ ! -e "$file" ] || { mkdir -p "$root${file%/*}" && cp "$file" "$root$file"; }
 done
-git clone --quiet --no-local . "$root/root/checkout"
+git clone --quiet --no-local . "$root/checkout"
 
 # Mounts are seen by the commands below only, and end with them. The environment is that
 # of a new login.
-cat >"$root/root/run.sh" <<END
+cat >"$root/readme.sh" <<END
 set -e
-cd /root/checkout
+cd /checkout
 make demo
 make test SUITE=${1:-}
 END
@@ -60,9 +60,9 @@ network=$(env | grep -E '^(https?|no)_proxy=' || true)
 status=0
 unshare --mount --propagation private sh -c '
     mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" &&
-    exec chroot "$1" /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
+    exec chroot "$1" /usr/bin/env -i HOME=/home TERM=dumb LANG=C.UTF-8 \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-        $2 sh /root/run.sh' sh "$root" "$network" || status=$?
+        $2 sh /readme.sh' sh "$root" "$network" || status=$?
 [ "$status" = 0 ] || give_up "it failed; the system is left in $root"
 rm -rf "$root" "$root.log"
 echo "fresh.sh: both commands work on a bare $release"
