@@ -266,7 +266,7 @@ static inline void check(Program *p, Reference *reference, const char *what)
 
 /* ---- all together */
 
-/* For tests of that engine only. */
+/* For tests of that engine only: there may be no libLLVM here. */
 #define NEEDS_LLVM() \
     if (!llvm_here)  \
     skip()
