@@ -219,6 +219,7 @@ struct Native {
     uint32_t temps[NATIVE_CLASSES]; /* registers to free after the step */
     uint32_t general_free;          /* set of integer registers */
     uint32_t hoisted[NATIVE_HOISTED]; /* slots whose addresses are kept in registers */
+    uint8_t addresses[NATIVE_HOISTED]; /* the registers */
     uint32_t hoisted_count;
     bool hoisted_all; /* there are no other slots with addresses */
     bool many_lanes;  /* as CodeSpec has it */
@@ -518,7 +519,7 @@ void native_memory_loop(Native *n, X86Label top);
  *  to stop. From callables, too. */
 void native_memory_loop_back(Native *n, X86Label top);
 void native_memory_leave(Native *n);
-/** Write the hoisted addresses into their registers. */
+/** Write the hoisted addresses into their registers, at the start and after calls. */
 void native_memory_hoist(Native *n);
 /** Spill slot by number; member of NativeFrame by offset; constant by place. */
 NativeOperand native_memory_slot(const Native *n, uint32_t slot);

@@ -1,11 +1,13 @@
 /*
  * native_memory.c -- the frame of a kernel on x86-64
  *
- *     rbx  first lane of the packet        r8-r11  addresses of arrays r12  arguments
- *     of the launch         rbp     callables: inputs; else one address r13  spill
- *     slots                     rax, rcx, rdx, rsi  temporaries r14  constants
- *     rdi     a temporary, or one address if then all r15  end
- *     are in registers and nothing is called
+ *     rbx  first lane of the packet    rax, rcx, rdx, rsi  temporaries
+ *     r12  arguments of the launch     r8-r10  addresses of arrays
+ *     r13  spill slots                 r11     one more; with loops: iterations to go
+ *     r14  constants                           until the next look at the interrupt
+ *     r15  end                         rbp     one more; with callables: their inputs
+ *                                      rdi     a temporary; or the last address, if
+ *                                              then all are in registers
  *
  * r13 and r14 point into the middle of what an 8-bit displacement can reach: 128 bytes
  * behind the begin, or 64 vectors and 128 small constants where displacements count in
@@ -19,9 +21,8 @@ enum { BIAS_BYTES = 128, BIAS_SLOTS = 4096, BIAS_POOL = 512 };
 static const uint8_t saved[] = { X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15 };
 enum { SAVED = sizeof saved };
 
-/* For addresses of arrays, in this order. */
-static const uint8_t hoisted[NATIVE_HOISTED] = { X86_R8,  X86_R9,  X86_R10,
-                                                 X86_R11, X86_RBP, X86_RDI };
+/* Where loops count down. */
+enum { ITERATIONS = X86_R11, MOST_ITERATIONS = 64 };
 
 static int32_t slot_bias(const Native *n)
 {
@@ -62,7 +63,7 @@ NativeReg native_memory_address(Native *n, uint32_t slot)
 {
     for (uint32_t i = 0; i < n->hoisted_count; ++i)
         if (n->hoisted[i] == slot)
-            return hoisted[i];
+            return n->addresses[i];
     NativeReg to = native_temp_general(n);
     x86_rm(&n->x, X86_MOV | X86_W, to, x86_at(NATIVE_ARGS, (int32_t) slot * 8));
     return to;
@@ -122,21 +123,30 @@ X86Mem native_memory_ahead(Native *n, uint32_t value, uint32_t lanes)
 
 void native_memory_choose(Native *n)
 {
-    enum { WITH_CALLS = 4, SOME = 5 };
-    uint32_t most = n->root_program->callable_count ? WITH_CALLS
-                    : n->hoisted_all                ? NATIVE_HOISTED
-                                                    : SOME;
+    uint32_t most = 0;
+    n->addresses[most++] = X86_R8;
+    n->addresses[most++] = X86_R9;
+    n->addresses[most++] = X86_R10;
+    if (!n->may_last)
+        n->addresses[most++] = X86_R11;
+    if (!n->root_program->callable_count) {
+        n->addresses[most++] = X86_RBP;
+        if (n->hoisted_all && n->hoisted_count == most + 1) {
+            n->addresses[most++] = X86_RDI;
+            n->general_free &= ~(1u << X86_RDI);
+        }
+    }
     if (n->hoisted_count > most)
         n->hoisted_count = most;
-    if (n->hoisted_count == NATIVE_HOISTED)
-        n->general_free &= ~(1u << X86_RDI);
 }
 
 void native_memory_hoist(Native *n)
 {
     for (uint32_t i = 0; i < n->hoisted_count; ++i)
-        x86_rm(&n->x, X86_MOV | X86_W, hoisted[i],
+        x86_rm(&n->x, X86_MOV | X86_W, n->addresses[i],
                x86_at(NATIVE_ARGS, (int32_t) n->hoisted[i] * 8));
+    if (n->may_last) /* what was called may have taken long */
+        x86_mov_imm(&n->x, ITERATIONS, 1);
 }
 
 /* begin, end, args, frame, pool: rdi, rsi, rdx, rcx, r8. */
@@ -171,6 +181,9 @@ void native_memory_loop_back(Native *n, X86Label top)
     X86 *x = &n->x;
     size_t place = offsetof(NativeFrame, interrupt);
     NativeReg count = native_temp_general(n);
+    x86_ri(x, X86_SUB_I, ITERATIONS, 1); /* with the jump, one operation of the CPU */
+    x86_jcc(x, X86_CC_NE, top);
+    x86_mov_imm(x, ITERATIONS, MOST_ITERATIONS);
     x86_rm(x, X86_MOV | X86_W, count, frame_at(n, place + offsetof(Interrupt, count)));
     x86_rm(x, X86_MOV, count, x86_at(count, 0));
     x86_rm(x, X86_CMP, count, frame_at(n, place + offsetof(Interrupt, requests)));
