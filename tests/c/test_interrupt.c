@@ -33,8 +33,23 @@ static void *stop_soon(void *when)
     return NULL;
 }
 
+/* Is i in the range of the loop? With an array, that is asked of what i has replaced
+ * there: of the i of another iteration. */
+static uint32_t trace_more(uint32_t i, uint32_t last, uint32_t zero, uint32_t *array)
+{
+    uint32_t more = jit_var_lt(i, last);
+    if (array) {
+        uint32_t old = jit_var_scatter_exch(array, i, zero, ALWAYS);
+        uint32_t before = jit_var_lt(old, last);
+        OK(before);
+        advance(&more, jit_var_and(more, before));
+        DROP(old, before);
+    }
+    return more;
+}
+
 /* i < ITERATIONS: i += 1, index = i < ITERATIONS ? index : 0; the last index. */
-static uint32_t trace_loop(uint32_t first, uint32_t index)
+static uint32_t trace_long(uint32_t first, uint32_t index, uint32_t *array)
 {
     uint32_t state[] = { first, index };
     uint32_t last = jit_var_u32(CPU, ITERATIONS), one = jit_var_u32(CPU, 1);
@@ -50,7 +65,7 @@ static uint32_t trace_loop(uint32_t first, uint32_t index)
         jit_var_dec_ref(condition);
         if (again > 0) {
             advance(&state[0], jit_var_add(state[0], one));
-            uint32_t more = jit_var_lt(state[0], last);
+            uint32_t more = trace_more(state[0], last, zero, array);
             advance(&state[1], jit_var_select(more, state[1], zero));
             jit_var_dec_ref(more);
         }
@@ -58,6 +73,19 @@ static uint32_t trace_loop(uint32_t first, uint32_t index)
     assert_int_equal(again, 1);
     DROP(state[0], last, one, zero);
     return state[1];
+}
+
+static uint32_t trace_loop(uint32_t first, uint32_t index)
+{
+    return trace_long(first, index, NULL);
+}
+
+/* With an operation for which engines may call something. */
+static uint32_t trace_exchange(uint32_t first, uint32_t index)
+{
+    uint32_t array = fill_u32(1, 0), last = trace_long(first, index, &array);
+    jit_var_dec_ref(array);
+    return last;
 }
 
 /* The same in one of several callables, for all lanes. */
@@ -141,6 +169,13 @@ static void test_many_lanes(void **unused)
     (void) unused;
     check_time(trace_loop, 100);
     check_time(trace_loop, 100003);
+}
+
+static void test_calls_of_engines(void **unused)
+{
+    (void) unused;
+    check_time(trace_exchange, 1);
+    check_time(trace_exchange, 1003);
 }
 
 static void test_callables(void **unused)
@@ -376,9 +411,9 @@ static void test_long_chain(void **unused)
 static int tests(void)
 {
     const struct CMUnitTest list[] = {
-        TEST(test_one_lane), TEST(test_many_lanes), TEST(test_callables),
-        TEST(test_later_work), TEST(test_loop_again), TEST(test_results_again),
-        TEST(test_changed_arrays), TEST(test_long_chain)
+        TEST(test_one_lane), TEST(test_many_lanes), TEST(test_calls_of_engines),
+        TEST(test_callables), TEST(test_later_work), TEST(test_loop_again),
+        TEST(test_results_again), TEST(test_changed_arrays), TEST(test_long_chain)
     };
     return cmocka_run_group_tests(list, NULL, NULL);
 }
