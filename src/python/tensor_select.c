@@ -184,6 +184,17 @@ static size_t *key_positions(const Selection *s, const Key *key, size_t n,
     return positions;
 }
 
+/* Entries that are in host memory are checked now. Those of a just-in-time array may not
+ * be known yet: with JitFlagDebug, the gather checks them. */
+static bool check_entries(const Selection *s, const Key *key, size_t n, size_t extent)
+{
+    if (key->array->info->jit)
+        return true;
+    size_t *positions = key_positions(s, key, n, extent);
+    PyMem_Free(positions);
+    return positions != NULL;
+}
+
 /* Give an index array the shape of the block. */
 static bool expand(const Selection *s, IndexArray *array, size_t ndim,
                    const size_t *shape, size_t block_ndim, const size_t *block)
@@ -245,10 +256,10 @@ static bool add_block(Selection *s, const Key *keys, size_t n, const size_t *ext
         const size_t extent = extents[keys[i].axis];
         if (!array->size)
             continue;
-        if (s->info->jit)
-            array->variable = key_variable(s, &keys[i], array->size, extent);
-        else
+        if (!s->info->jit)
             array->positions = key_positions(s, &keys[i], array->size, extent);
+        else if (check_entries(s, &keys[i], array->size, extent))
+            array->variable = key_variable(s, &keys[i], array->size, extent);
         if ((!array->variable && !array->positions) ||
             !expand(s, array, one_ndim, one, ndim, shape))
             return false;

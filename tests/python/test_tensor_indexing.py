@@ -215,6 +215,26 @@ def test_invalid_index_arrays(m: ModuleType) -> None:
             tensor[key]
 
 
+def test_index_arrays_in_host_memory(m: ModuleType) -> None:
+    values = sample(2, 3, 4)
+    tensor = tensor_of(m, values)
+    wrong: list[tuple[Any, int]] = [
+        (scalar.ArrayXu(1, 2), 2),
+        (scalar.ArrayXi(-3, 1), -3),
+        (scalar.ArrayXi64(0, 1 << 32), 1 << 32),
+        (scalar.TensorXu([0, 9]), 9),
+    ]
+    for key, found in wrong:
+        message = f"index {found} is out of bounds for axis 0 with size 2"
+        with pytest.raises(IndexError, match=message):
+            tensor[key]
+        with pytest.raises(IndexError, match=message):
+            tensor[key] = 1
+    assert numpy_of(tensor).tolist() == values.tolist()
+    found = numpy_of(tensor[scalar.ArrayXi(-1, 0)])
+    assert found.tolist() == values[[-1, 0]].tolist()
+
+
 @pytest.mark.parametrize(
     "value",
     [[1, 2, 3, 4], [[1], [2], [3]], [[5]], 7, [[[1, 2, 3, 4]]], [[1, 2, 3, 4]] * 3],
