@@ -61,6 +61,7 @@ static int trace_condition(Loop *loop)
     place.what = "the condition";
     uint32_t mask = region_mask(&place, result);
     int again = mask ? give_condition(loop, mask) : -1;
+    jit_var_dec_ref(mask);
     Py_DECREF(result);
     return again;
 }
@@ -227,6 +228,7 @@ static PyObject *if_stmt(PyObject *module, PyObject *const *args, Py_ssize_t nar
     if (!mask)
         return NULL;
     cond.handle = jit_var_cond_start(name, mask);
+    jit_var_dec_ref(mask);
     if (!cond.handle)
         return error_from_core(signature.function, NULL, 0);
     PyObject *result =
@@ -252,6 +254,7 @@ static PyObject *mask_push(PyObject *module, PyObject *mask)
                     : id ? jit_var_inc_ref(id)
                          : jit_var_mask_default(JitBackendLLVM, 1);
     bool ok = both && jit_var_mask_push(JitBackendLLVM, both);
+    jit_var_dec_ref(id);
     jit_var_dec_ref(top);
     jit_var_dec_ref(both);
     if (!ok)

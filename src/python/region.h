@@ -40,7 +40,8 @@ static inline PyObject *region_call_function(PyObject *function, PyObject *args)
     return PyObject_Call(function, args, NULL);
 }
 
-/** The variable of a Bool array (borrowed). 0: TypeError that names it. */
+/** The variable of a Bool array, as a reference of its own: code of the program may run
+ *  and replace it. 0: TypeError that names it. */
 uint32_t region_mask(const RegionPlace *place, PyObject *object);
 
 /** A name in UTF-8, NULL for None or an argument that is not there. False:

@@ -22,7 +22,7 @@ typedef struct Call {
     uint32_t *callable_of; /* ... has this callable; NULL: callable i */
 } Call;
 
-/* The id of a lane's instance, borrowed. */
+/* The ids of the lanes' instances; a new reference. 0: exception. */
 static uint32_t number_of(const RegionPlace *place, PyObject *object)
 {
     const TypeInfo *info =
@@ -37,7 +37,7 @@ static uint32_t number_of(const RegionPlace *place, PyObject *object)
     uint32_t id = array_index((Array *) object);
     if (!id)
         error_raise(PyExc_ValueError, place->operation, NULL, 0, "'number' is empty");
-    return id;
+    return jit_var_inc_ref(id);
 }
 
 /* ---------------------------------------------------------------- tracing */
@@ -99,11 +99,9 @@ static PyObject *finish(Call *call, uint32_t number)
     if (!results.ids)
         return PyErr_NoMemory();
     bool ok;
-    jit_var_inc_ref(number);
     WAIT_BEGIN
     ok = jit_var_call(call->handle, number, call->instances, NULL, call->callable_of,
                       results.ids);
-    jit_var_dec_ref(number);
     WAIT_END
     call->handle = 0;
     PyObject *tree = ok ? region_give(&call->place, call->outputs, &results)
@@ -165,6 +163,7 @@ static PyObject *read_functions(const char *operation, PyObject *callables)
     return functions;
 }
 
+/* 0 for a mask that is always set. */
 static bool read_mask(const RegionPlace *like, PyObject *object, uint32_t *mask)
 {
     const RegionPlace place = { like->state, like->operation, "the mask" };
@@ -189,7 +188,7 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
     if (!PyTuple_CheckExact(v[2]))
         return error_raise(PyExc_TypeError, signature.function, v, 3,
                            "expected a tuple as 'args'");
-    uint32_t mask, number = number_of(&c.place, v[0]);
+    uint32_t mask = 0, number = number_of(&c.place, v[0]);
     PyObject *functions = number && read_mask(&c.place, v[3], &mask)
                               ? read_functions(signature.function, v[1])
                               : NULL;
@@ -202,6 +201,8 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
     if (c.handle)
         jit_record_end(JitBackendLLVM, c.handle, 1);
     region_drop(&c.inputs);
+    jit_var_dec_ref(number);
+    jit_var_dec_ref(mask);
     PyMem_Free(c.callable_of);
     Py_XDECREF(c.outputs);
     Py_XDECREF(functions);
@@ -236,25 +237,24 @@ static PyObject *buckets_of(PyObject *module, PyObject *const *args, Py_ssize_t 
     const RegionPlace place = { state, signature.function, "the mask" };
     PyObject *v[3];
     size_t bound;
-    uint32_t mask, count = 0;
+    uint32_t mask = 0, count = 0;
     if (!arguments_parse(&signature, args, nargs, names, v) ||
         !arguments_count(signature.function, "bound", v[1], &bound))
         return NULL;
     uint32_t number = number_of(&place, v[0]);
-    if (!number || !read_mask(&place, v[2], &mask))
-        return NULL;
+    bool ok = number && read_mask(&place, v[2], &mask), found = false;
     JitCallBucket *buckets = NULL;
-    bool ok;
-    jit_var_inc_ref(number);
-    if (mask)
-        jit_var_inc_ref(mask);
-    WAIT_BEGIN
-    ok = jit_var_call_reduce(NULL, NULL, (uint32_t) bound, number, mask, &buckets,
-                             &count);
+    if (ok) {
+        WAIT_BEGIN
+        found = jit_var_call_reduce(NULL, NULL, (uint32_t) bound, number, mask,
+                                    &buckets, &count);
+        WAIT_END
+    }
     jit_var_dec_ref(number);
     jit_var_dec_ref(mask);
-    WAIT_END
     if (!ok)
+        return NULL;
+    if (!found)
         return error_from_core(signature.function, NULL, 0);
     const TypeInfo *info = ((Array *) v[0])->info;
     PyObject *list = list_buckets(info, buckets, count);

@@ -149,6 +149,7 @@ static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t narg
             ? start_report(signature.function, v[0], mask, &leaves, limit)
             : NULL;
     region_drop(&leaves);
+    jit_var_dec_ref(mask);
     return result;
 }
 

@@ -241,7 +241,7 @@ uint32_t region_mask(const RegionPlace *place, PyObject *object)
     if (!id)
         error_raise(PyExc_ValueError, place->operation, NULL, 0, "%s is empty",
                     place->what);
-    return id;
+    return jit_var_inc_ref(id);
 }
 
 bool region_name(const char *operation, PyObject *object, const char **name)

@@ -241,6 +241,28 @@ def test_call_of_eight(mode: str) -> None:
         assert (a.numpy()[i], b.numpy()[i]) == expected
 
 
+def test_callables_replace_what_the_call_was_given(mode: str) -> None:
+    number, mask = dr.arange(UInt, 6) % 2 + 1, dr.arange(UInt, 6) < 5
+
+    def function(k: int) -> Callable[[Any], Any]:
+        def run(x: Any) -> Any:
+            nonlocal number, mask
+            number &= 0
+            mask &= False
+            dr.eval([UInt(range(10 + i)) for i in range(20)])  # takes over what is free
+            return x + k
+
+        return run
+
+    with dr.scoped_set_flag(dr.JitFlag.SymbolicCalls, False):
+        expected = regions.call(
+            number + 0, [lambda x: x + 100, lambda x: x + 200], UInt(1), mask=mask | False
+        )
+    found = regions.call(number, [function(100), function(200)], UInt(1), mask=mask)
+    assert found.numpy().tolist() == expected.numpy().tolist()
+    assert expected.numpy().tolist() == [101, 201, 101, 201, 101, 0]
+
+
 def test_call_with_a_mask(mode: str) -> None:
     i = dr.arange(UInt, 12)
     target = dr.zeros(UInt, 12)
