@@ -68,6 +68,11 @@ JIT_EXPORT bool jit_has_backend(JitBackend backend);
  *  kernels and caches stay. Returns the number of leaked variables. jit_init() works
  *  afterwards. */
 JIT_EXPORT uint32_t jit_shutdown(int light);
+/** To be called before exit() if other threads may go on: waits for kernels that are
+ *  being compiled, and from then on an evaluation that needs a new one is an error
+ *  (JIT_ERROR_STATE). Does not wait for what runs. (exit() calls the destructors of
+ *  libLLVM, which must not meet a compile.) */
+JIT_EXPORT void jit_prepare_exit(void);
 
 /** Ask all work that was begun so far, by all threads, to stop, evaluations in
  *  progress included; it does so at the next end of a block of lanes or iteration of a

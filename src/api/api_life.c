@@ -131,6 +131,8 @@ uint32_t jit_shutdown(int light)
     return leaks;
 }
 
+void jit_prepare_exit(void) { cache_close(); }
+
 /* --------------------------------------------------------- synchronisation */
 
 static bool may_sync(const ThreadState *ts, const char *function)

@@ -72,6 +72,7 @@ static Pending *pending_list;
 static CacheStats stats;
 static uint32_t bound;     /* 0: not read yet */
 static uint32_t upgrading; /* threads that are in tier_upgrade() */
+static bool closed;        /* see cache_close() */
 
 static _Atomic uint64_t engine_choice; /* a hash, 0: not computed yet */
 
@@ -366,6 +367,13 @@ static Kernel *deliver(Order *order, bool *fresh)
         alloc_free(mine);
         return kernel;
     }
+    if (closed) {
+        pthread_mutex_unlock(&lock);
+        alloc_free(mine);
+        error_set(JIT_ERROR_STATE, "jit_eval(): no kernel is made any more, as the "
+                                   "process ends");
+        return NULL;
+    }
     mine->key = order->key;
     mine->program = order->program;
     mine->refs = 1;
@@ -518,8 +526,11 @@ CacheStats cache_stats(void)
 void cache_upgrade(Kernel *kernel)
 {
     pthread_mutex_lock(&lock);
-    upgrading++;
+    bool ok = !closed;
+    upgrading += ok;
     pthread_mutex_unlock(&lock);
+    if (!ok)
+        return;
     log_hold();
     tier_upgrade(kernel);
     pthread_mutex_lock(&lock);
@@ -527,6 +538,15 @@ void cache_upgrade(Kernel *kernel)
     pthread_cond_broadcast(&made);
     pthread_mutex_unlock(&lock);
     log_release();
+}
+
+void cache_close(void)
+{
+    pthread_mutex_lock(&lock);
+    closed = true;
+    while (pending_list || upgrading)
+        pthread_cond_wait(&made, &lock);
+    pthread_mutex_unlock(&lock);
 }
 
 void cache_shutdown(void)

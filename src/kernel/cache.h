@@ -105,6 +105,8 @@ uint32_t cache_size(void);
 const Engine *cache_forced_engine(void);
 /** Compile a kernel with the better engine (tier_is_due()). Call without locks. */
 void cache_upgrade(Kernel *kernel);
+/** No kernel is made from now on, and those under way are done. */
+void cache_close(void);
 /** Flush, forget everything (shutdown). */
 void cache_shutdown(void);
 

@@ -106,27 +106,6 @@ static bool intern_names(State *state)
     return true;
 }
 
-/* If exit() began while the compiler's library is being loaded in the background, the
- * library's destructors would run in the middle of its constructors. What is in the
- * interpreter's dictionary is released before. */
-static void stop_compiler(PyObject *capsule)
-{
-    (void) capsule;
-    jit_flush_kernel_cache();
-}
-
-static bool stop_compiler_at_end(void)
-{
-    static const char name[] = "drjit.stop_compiler";
-    PyObject *dictionary = PyInterpreterState_GetDict(PyInterpreterState_Get());
-    if (!dictionary || PyDict_GetItemString(dictionary, name))
-        return true;
-    PyObject *capsule = PyCapsule_New((void *) name, name, stop_compiler);
-    bool ok = capsule && PyDict_SetItemString(dictionary, name, capsule) == 0;
-    Py_XDECREF(capsule);
-    return ok;
-}
-
 void state_unref(State *state)
 {
     if (--state->references)
@@ -138,8 +117,32 @@ void state_unref(State *state)
     PyMem_Free(state);
 }
 
+/* Types, deferred callbacks and logs have one interpreter to call. */
+static bool refuse_subinterpreter(void)
+{
+    if (PyInterpreterState_Get() == PyInterpreterState_Main())
+        return true;
+    PyErr_SetString(PyExc_ImportError, "drjit can be imported in the main interpreter "
+                                       "only, not in a sub-interpreter.");
+    return false;
+}
+
+/* Threads of the program may be compiling when the interpreter ends. */
+static bool prepare_exit(void)
+{
+    static bool done;
+    if (!done && Py_AtExit(jit_prepare_exit) != 0) {
+        PyErr_SetString(PyExc_ImportError, "drjit: no room for a function to be called "
+                                           "at the end of the interpreter.");
+        return false;
+    }
+    return done = true;
+}
+
 static int module_exec(PyObject *module)
 {
+    if (!refuse_subinterpreter())
+        return -1;
     State *state = PyMem_Calloc(1, sizeof(State));
     if (!state) {
         PyErr_NoMemory();
@@ -158,7 +161,7 @@ static int module_exec(PyObject *module)
     if (!getenv("DRJIT_LOG_LEVEL"))
         jit_set_log_level_stderr(LogLevelWarn);
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
-        !stop_compiler_at_end() || !flag_scope_bind(module) || !region_bind(state))
+        !flag_scope_bind(module) || !region_bind(state) || !prepare_exit())
         return -1;
     for (size_t i = 0; i < sizeof(function_tables) / sizeof(*function_tables); i++)
         if (PyModule_AddFunctions(module, function_tables[i]) < 0)

@@ -184,8 +184,8 @@ static size_t *key_positions(const Selection *s, const Key *key, size_t n,
     return positions;
 }
 
-/* Entries that are in host memory are checked now. Those of a just-in-time array may not
- * be known yet: with JitFlagDebug, the gather checks them. */
+/* Entries that are in host memory are checked now. Those of a just-in-time array may
+ * not be known yet: with JitFlagDebug, the gather checks them. */
 static bool check_entries(const Selection *s, const Key *key, size_t n, size_t extent)
 {
     if (key->array->info->jit)

@@ -60,28 +60,56 @@ static void test_shutdown_with_work(void **unused)
     OK(jit_init(CPU));
 }
 
-static void test_fork(void **unused)
+/* What a child makes of its copy of the process. */
+static void check_in_child(bool (*check)(uint32_t a), uint32_t a)
 {
-    (void) unused;
 #if defined(__SANITIZE_THREAD__)
     skip(); /* it lets no child of a process with threads start threads */
 #endif
-    uint32_t a = sample(1000, 3);
-    OK(jit_var_eval(a));
     fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0) {
-        uint32_t b = jit_var_add(a, a), value = 0;
-        bool ok = b && jit_var_read(b, 999, &value) && value == 2 * (999 * 3 + 1);
-        uint32_t c = sample(100000, 77);
-        ok = ok && jit_var_read(c, 99999, &value) && value == 99999u * 77 + 1;
-        _exit(ok ? 0 : 1);
-    }
+    if (child == 0)
+        _exit(check(a) ? 0 : 1);
     int status = -1;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static bool evaluates(uint32_t a)
+{
+    uint32_t b = jit_var_add(a, a), value = 0;
+    bool ok = b && jit_var_read(b, 999, &value) && value == 2 * (999 * 3 + 1);
+    uint32_t c = sample(100000, 77);
+    return ok && jit_var_read(c, 99999, &value) && value == 99999u * 77 + 1;
+}
+
+static void test_fork(void **unused)
+{
+    (void) unused;
+    uint32_t a = sample(1000, 3);
+    OK(jit_var_eval(a));
+    check_in_child(evaluates, a);
+    jit_var_dec_ref(a);
+}
+
+/* Kernels that there are serve as before. */
+static bool makes_no_kernel(uint32_t a)
+{
+    jit_prepare_exit();
+    uint32_t b = jit_var_mul(a, a), c = sample(1000, 3), value = 0;
+    bool refused = b && !jit_var_eval(b) && jit_error() == JIT_ERROR_STATE &&
+                   strstr(jit_error_message(), "the process ends");
+    return refused && jit_var_read(c, 999, &value) && value == 999 * 3 + 1;
+}
+
+static void test_prepare_exit(void **unused)
+{
+    (void) unused;
+    uint32_t a = sample(1000, 3);
+    OK(jit_var_eval(a));
+    check_in_child(makes_no_kernel, a);
     jit_var_dec_ref(a);
 }
 
@@ -89,7 +117,7 @@ static int run(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_leaks), TEST(test_light_shutdown), TEST(test_shutdown_with_work),
-        TEST(test_fork),
+        TEST(test_fork), TEST(test_prepare_exit),
     };
     return cmocka_run_group_tests_name("life", tests, NULL, NULL);
 }

@@ -228,6 +228,49 @@ ENDS = {
 }
 
 
+COMPILING = """
+import drjit as dr, drjit.llvm, random, threading, time
+def work(seed):
+    choice = random.Random(seed)
+    while True:
+        x = dr.arange(dr.llvm.Float, 1000)
+        for _ in range(20):
+            x = x * choice.random() + 1 if choice.random() < .5 else dr.sin(x)
+        dr.eval(x)
+for number in range(2):
+    threading.Thread(target=work, args=(number,), daemon=True).start()
+time.sleep(.2 * random.random())
+"""
+
+
+@pytest.mark.parametrize("engine", ["native", "llvm"])
+def test_interpreter_ends_while_others_compile(engine):
+    for _ in range(10):
+        run_program(COMPILING, DRJIT_CPU_ENGINE=engine)
+
+
+IN_SUBINTERPRETER = """
+import sys
+sys.path[:] = {}
+try:
+    import drjit.llvm
+except ImportError as error:
+    assert "in the main interpreter only" in str(error)
+else:
+    assert False
+"""
+
+
+def test_subinterpreters_are_refused():
+    interpreters = pytest.importorskip("_xxsubinterpreters")
+    other = interpreters.create()
+    try:
+        interpreters.run_string(other, IN_SUBINTERPRETER.format(sys.path))
+    finally:
+        interpreters.destroy(other)
+    assert dr.llvm.Float(1)[0] == 1
+
+
 @pytest.mark.parametrize("name", ENDS)
 def test_interpreter_ends(name):
     assert (
