@@ -3,6 +3,8 @@
  */
 #include "python/calc.h"
 
+#include "python/error.h"
+
 void calc_start(Calc *c, const TypeInfo *info)
 {
     c->info = info;
@@ -18,6 +20,12 @@ void calc_end(Calc *c)
 
 Value calc_keep(Calc *c, Value value)
 {
+    if (c->count == CALC_TEMPORARIES) {
+        value_release(c->info, value);
+        c->ok = error_raise(PyExc_SystemError, "arithmetic", NULL, 0,
+                            "the formula has more than %d values.", CALC_TEMPORARIES);
+        return 0;
+    }
     c->all[c->count++] = value;
     return value;
 }

@@ -70,8 +70,10 @@ static PyObject *enter(PyObject *self, PyObject *unused)
     uint32_t before = jit_flags();
     s->saved[s->depth++] = before & s->flags;
     jit_set_flags(s->value ? before | s->flags : before & ~s->flags);
-    if (!source_follow(before))
+    if (!source_follow(before)) {
+        jit_set_flags((jit_flags() & ~s->flags) | s->saved[--s->depth]);
         return NULL;
+    }
     Py_RETURN_NONE;
 }
 

@@ -35,6 +35,23 @@ def test_flag_after_an_exception() -> None:
     assert not dr.flag(DEBUG)
 
 
+def test_flag_scope_that_cannot_be_entered(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise KeyError("gettrace")
+
+    scope = dr.scoped_set_flag(DEBUG, True)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "gettrace", fail)
+        with pytest.raises(KeyError, match="gettrace"), scope:
+            raise AssertionError
+    assert not dr.flag(DEBUG)
+    with pytest.raises(RuntimeError, match="without having been entered"):
+        scope.__exit__(None, None, None)
+    with scope:
+        assert dr.flag(DEBUG)
+    assert not dr.flag(DEBUG)
+
+
 def test_flag_scope_is_reusable() -> None:
     scope = dr.scoped_set_flag(DEBUG, True)
     with scope:
