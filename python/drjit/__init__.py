@@ -55,7 +55,7 @@ _PYTHON = {
         "max_nested mean min_nested none_nested prefix_sum prod_nested std sum_nested "
         "var"
     ),
-    "_typing": "AnyArray ArrayT MaskT RedT SelfCpT SelfT T ValCpT ValT",
+    "_typing": "AnyArray ArrayT MaskT PlainT RedT SelfCpT SelfT T Ts ValCpT ValT",
     "auto": "set_backend",
     "random": "rng",
 }

@@ -8,6 +8,7 @@ The two exception classes exist because programs written for the published packa
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,12 @@ class AxisError(ValueError, IndexError, RuntimeError):
 
 class ShapeError(ValueError, TypeError, RuntimeError):
     """The number, sizes or shapes of the arguments do not fit together."""
+
+
+def deprecated(name: str, instead: str, level: int = 3) -> None:
+    """Warn whoever called the function ``level`` - 1 calls above this one."""
+    text = f"drjit.{name}() is deprecated{instead and ', use drjit.' + instead}."
+    warnings.warn(text, DeprecationWarning, stacklevel=level)
 
 
 def type_name(value: Any) -> str:

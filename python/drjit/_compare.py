@@ -7,7 +7,7 @@ from typing import Any
 
 import drjit
 
-from ._axes import ShapeError, is_array, is_tensor, type_name
+from ._axes import ShapeError, deprecated, is_array, is_tensor, type_name
 
 dr: Any = drjit
 
@@ -24,7 +24,8 @@ def clip(value: Any, min: Any, max: Any) -> Any:
 
 
 def clamp(value: Any, min: Any, max: Any, /) -> Any:
-    """Another name of :py:func:`clip`."""
+    """Former name of :py:func:`clip`, deprecated."""
+    deprecated("clamp", "clip()")
     return dr.maximum(dr.minimum(value, max), min)
 
 

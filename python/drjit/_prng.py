@@ -13,7 +13,9 @@ Random Numbers: As Easy as 1, 2, 3", 2011 (Philox); G. E. P. Box, M. E. Muller, 
 
 from __future__ import annotations
 
+import contextlib
 import math
+import operator
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -79,11 +81,27 @@ def _normal(uniform: Any) -> Any:
     return dr.erfinv(dr.fma(uniform, 2, -1)) * math.sqrt(2)
 
 
+def _size(size: Any) -> int:
+    """How many generators are wanted."""
+    if not isinstance(size, bool):
+        with contextlib.suppress(TypeError):
+            count = operator.index(size)
+            if count < 1:
+                raise ValueError(
+                    f"drjit.PCG32(): 'size' is {count}, expected at least 1"
+                )
+            return count
+    raise TypeError(
+        f"drjit.PCG32(): 'size' must be an integer, got '{type(size).__name__}'"
+    )
+
+
 class Pcg32:
     """PCG32, a small and fast generator with 2**64 states and many streams.
 
     ``PCG32(size=1, initstate=..., initseq=...)`` makes ``size`` generators; more than
-    one have their number added to both arguments, so that their sequences differ.
+    one have their number added to both arguments, so that their sequences differ. (In
+    `drjit.scalar` there is one, whatever the size.)
     ``PCG32(other)`` is a copy. Methods ``next_...`` advance the state, ``prev_...``
     step back, both only where the optional mask is set; ``+`` and ``-`` jump, and the
     difference of two generators of one stream is the distance between them.
@@ -104,16 +122,10 @@ class Pcg32:
         if isinstance(size, type(self)):
             self.state, self.inc = size.state, size.inc
             return
-        if isinstance(size, bool) or not isinstance(size, int):
-            raise TypeError(
-                f"drjit.PCG32(): 'size' must be an integer, got '{type(size).__name__}'"
-            )
         t = self._types
-        if size < 1 or (t.scalar and size != 1):
-            expected = "1" if t.scalar else "at least 1"
-            raise ValueError(f"drjit.PCG32(): 'size' is {size}, expected {expected}")
+        size = _size(size)
         initstate, initseq = t.word(initstate), t.word(initseq)
-        if size > 1:
+        if size > 1 and not t.scalar:
             lane = dr.arange(t.u64, size)
             initstate, initseq = initstate + lane, initseq + lane
         self.seed(initstate, initseq)
@@ -135,12 +147,12 @@ class Pcg32:
         return old
 
     def _retreat(self, mask: Any) -> Any:
-        """Step back; the state after."""
+        """Step back where the mask is set; the state after."""
         t = self._types
         old = t.u64(self.state)
         new = (old - t.u64(self.inc)) * _INVERSE
         self._set(mask, new, old)
-        return new
+        return t.u64(self.state)
 
     def _set(self, mask: Any, new: Any, old: Any) -> None:
         self.state = self._types.out(dr.select(mask, new, old))

@@ -19,6 +19,7 @@ from ._axes import (
     axis_index,
     axis_tuple,
     check_entries,
+    deprecated,
     integer,
     is_array,
     is_dynamic_1d,
@@ -673,6 +674,8 @@ def take_interp(value: Any, pos: Any, axis: int = 0) -> Any:
 def upsample(t: Any, shape: Any = None, scale_factor: Any = None) -> Any:
     """Enlarge a tensor by repeating its entries along the leading axes.
 
+    Deprecated: the published package has a more general function.
+
     Args:
         t: the tensor.
         shape: list with the sizes of the leading axes, multiples of the present ones.
@@ -680,6 +683,7 @@ def upsample(t: Any, shape: Any = None, scale_factor: Any = None) -> Any:
 
     Errors: ShapeError (a TypeError and ValueError) for other values.
     """
+    deprecated("upsample", "")
     if not is_tensor(t):
         raise TypeError(
             "drjit.upsample(): unsupported input type, expected a tensor (got "

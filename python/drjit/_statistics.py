@@ -19,6 +19,7 @@ from ._axes import (
     axis_index,
     axis_tuple,
     check_entries,
+    deprecated,
     is_array,
     is_dynamic_1d,
     is_matrix_shaped,
@@ -415,6 +416,7 @@ def block_prefix_sum(
 
 
 def _nested(fn: str, reduction: Any, arg: Any) -> Any:
+    deprecated(fn, f"{reduction.__name__}(arg, axis=None)", level=4)
     if isinstance(arg, (str, bytes, dict)) or arg is None:
         raise TypeError(
             f"drjit.{fn}(): expected an array, a sequence or a number (got "
@@ -424,35 +426,35 @@ def _nested(fn: str, reduction: Any, arg: Any) -> Any:
 
 
 def all_nested(arg: Any, /) -> Any:
-    """``dr.all()`` over all axes of nested arrays and sequences."""
+    """``dr.all(arg, axis=None)``, by a deprecated name."""
     return _nested("all_nested", dr.all, arg)
 
 
 def any_nested(arg: Any, /) -> Any:
-    """``dr.any()`` over all axes of nested arrays and sequences."""
+    """``dr.any(arg, axis=None)``, by a deprecated name."""
     return _nested("any_nested", dr.any, arg)
 
 
 def none_nested(arg: Any, /) -> Any:
-    """``dr.none()`` over all axes of nested arrays and sequences."""
+    """``dr.none(arg, axis=None)``, by a deprecated name."""
     return _nested("none_nested", dr.none, arg)
 
 
 def sum_nested(arg: Any, /) -> Any:
-    """``dr.sum()`` over all axes of nested arrays and sequences."""
+    """``dr.sum(arg, axis=None)``, by a deprecated name."""
     return _nested("sum_nested", dr.sum, arg)
 
 
 def prod_nested(arg: Any, /) -> Any:
-    """``dr.prod()`` over all axes of nested arrays and sequences."""
+    """``dr.prod(arg, axis=None)``, by a deprecated name."""
     return _nested("prod_nested", dr.prod, arg)
 
 
 def min_nested(arg: Any, /) -> Any:
-    """``dr.min()`` over all axes of nested arrays and sequences."""
+    """``dr.min(arg, axis=None)``, by a deprecated name."""
     return _nested("min_nested", dr.min, arg)
 
 
 def max_nested(arg: Any, /) -> Any:
-    """``dr.max()`` over all axes of nested arrays and sequences."""
+    """``dr.max(arg, axis=None)``, by a deprecated name."""
     return _nested("max_nested", dr.max, arg)

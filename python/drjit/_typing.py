@@ -1,5 +1,6 @@
 """Type variables and aliases for annotations. The type stubs give them a meaning."""
 
+import sys
 from typing import Any, TypeAlias, TypeVar
 
 from ._core import ArrayBase
@@ -22,7 +23,18 @@ RedT = TypeVar("RedT")
 MaskT = TypeVar("MaskT")
 """The type of ``array == array``."""
 
+PlainT = TypeVar("PlainT")
+"""The plain type of an array: without tracking of derivatives."""
+
 T = TypeVar("T")
+
+if sys.version_info >= (3, 11):
+    from typing import TypeVarTuple
+
+    Ts = TypeVarTuple("Ts")
+    """The types of several arguments."""
+else:
+    Ts = TypeVar("Ts")
 
 ArrayT = TypeVar("ArrayT", bound="ArrayBase[Any, Any, Any, Any, Any, Any]")
 """Some array type."""

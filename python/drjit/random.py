@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,11 +15,11 @@ _FLOATS = {"Float16": "float16x4", "Float32": "float32x4", "Float64": "float64x2
 def rng(seed: Any = 0, method: str = "philox4x32", symbolic: bool = False) -> Generator:
     """Return a seeded generator of random arrays.
 
-    ``seed`` is an integer or a ``UInt64`` array (with an entry for each entry of the
-    results, or one). Generators with different seeds give independent numbers. Only the
-    method ``"philox4x32"`` exists, others raise ``ValueError``. A ``symbolic``
-    generator never evaluates its counter, which becomes part of the programs that use
-    it.
+    ``seed`` is an integer (of NumPy, too) or an array of integers (with an entry for
+    each entry of the results, or one; made ``UInt64``). Generators with different seeds
+    give independent numbers. Only the method ``"philox4x32"`` exists, others raise
+    ``ValueError``. A ``symbolic`` generator never evaluates its counter, which becomes
+    part of the programs that use it.
     """
     if method != "philox4x32":
         raise ValueError(
@@ -35,14 +36,7 @@ class Generator:
     """
 
     def __init__(self, seed: Any = 0, symbolic: bool = False) -> None:
-        if isinstance(seed, bool) or not (
-            isinstance(seed, int) or dr.type_v(seed) == dr.VarType.UInt64
-        ):
-            raise TypeError(
-                "drjit.rng(): the seed must be an integer or a UInt64 array, got "
-                f"'{type(seed).__name__}'"
-            )
-        self._seed = seed
+        self._seed = _seed(seed)
         self._counter: Any = 0
         self._symbolic = bool(symbolic)
 
@@ -165,6 +159,19 @@ class Generator:
             if traced and not self._symbolic:
                 number = dr.opaque(module.UInt, number)
             yield from reversed(draw(module.Philox4x32(self._seed, number, lane)))
+
+
+def _seed(seed: Any) -> Any:
+    """A Python int, or an array with entries of 64 bits."""
+    if _is_int(seed) and dr.depth_v(seed) == 1 and not dr.is_tensor_v(seed):
+        return dr.uint64_array_t(type(seed))(seed)
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise TypeError(
+            "drjit.rng(): the seed must be an integer or a flat array of integers, got "
+            f"'{type(seed).__name__}'"
+        ) from None
 
 
 def _build(like: Any, numbers: Iterator[Any]) -> Any:

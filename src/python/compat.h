@@ -27,6 +27,25 @@
 /* For tables of methods whose function takes more than two arguments. */
 #define METHOD(function) ((PyCFunction) (void (*)(void)) (function))
 
+/** Does a class or one of its bases define this name? Asks no metaclass, makes no
+ *  exception. */
+static inline bool class_defines(PyTypeObject *cls, PyObject *name)
+{
+    for (Py_ssize_t i = 0; cls->tp_mro && i < PyTuple_GET_SIZE(cls->tp_mro); i++) {
+        PyTypeObject *base = (PyTypeObject *) PyTuple_GET_ITEM(cls->tp_mro, i);
+#if PY_VERSION_HEX >= 0x030C0000
+        PyObject *dictionary = PyType_GetDict(base);
+#else
+        PyObject *dictionary = Py_XNewRef(base->tp_dict);
+#endif
+        bool found = dictionary && PyDict_Contains(dictionary, name) > 0;
+        Py_XDECREF(dictionary);
+        if (found)
+            return true;
+    }
+    return false;
+}
+
 /** The exception being handled, taken out of the thread state (new reference, may be
  *  NULL); error_restore() puts it back. One object in all versions. */
 static inline PyObject *error_fetch(void)

@@ -304,6 +304,8 @@ static bool fill_part(const Conversion *c, Array *target, const TypeInfo *part,
         return convert_array_fill(c, target, part, first, (Array *) value);
     if (convert_is_number(value)) {
         const size_t n = part->dynamic ? array_count(target) : part->leaves;
+        if (!part->dynamic && !n)
+            return convert_array_fail_size(c, 0, 1);
         return !n || (fill_number(c, target, first, value, only) &&
                       convert_array_repeat(target, first, n));
     }
@@ -339,10 +341,7 @@ static bool fill_items(const Conversion *c, Array *target, const TypeInfo *part,
     if (part->kind == KIND_MATRIX && n == extent * extent && n != extent)
         component = &c->info->state->types[component->value];
     else if (n != extent)
-        return convert_array_fail(c, PyExc_TypeError,
-                                  "Input has the wrong size (expected "
-                                  "%zu elements, got %zu).",
-                                  extent, n);
+        return convert_array_fail_size(c, extent, n);
     for (size_t i = 0; i < n; i++)
         if (!fill_part(c, target, component, first + i * component->leaves, items[i],
                        false))

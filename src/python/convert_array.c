@@ -55,7 +55,7 @@ bool convert_array_fail_core(const Conversion *c)
         "%s", jit_error_message());
 }
 
-static bool fail_size(const Conversion *c, size_t expected, size_t got)
+bool convert_array_fail_size(const Conversion *c, size_t expected, size_t got)
 {
     return convert_array_fail(
         c, PyExc_TypeError,
@@ -159,7 +159,7 @@ static bool fill_part(const Conversion *c, Array *target, const TypeInfo *to, si
     const bool whole = source->kind == KIND_ARRAY && same_dims(source, component);
     const TypeInfo *part = whole ? source : value_of_type(source);
     if (!whole && extent_of(source, from) != n)
-        return fail_size(c, n, extent_of(source, from));
+        return convert_array_fail_size(c, n, extent_of(source, from));
     for (size_t i = 0; i < n; i++)
         if (!fill_part(c, target, component, t + i * step, from, part,
                        whole ? f : f + i * part->leaves))
@@ -465,7 +465,7 @@ static bool check_tensor_shape(const Conversion *c, const TypeInfo *to, const Te
             ndim, t->ndim);
     for (int i = 0; i < to->ndim; i++)
         if (to->dims[i] != DYNAMIC && (size_t) to->dims[i] != t->shape[i])
-            return fail_size(c, (size_t) to->dims[i], t->shape[i]);
+            return convert_array_fail_size(c, (size_t) to->dims[i], t->shape[i]);
     return true;
 }
 
@@ -540,6 +540,8 @@ bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
     const TypeInfo *source = from->info;
     if (is_single(from)) {
         const size_t n = to->dynamic ? array_count(target) : to->leaves;
+        if (!to->dynamic && !n)
+            return convert_array_fail_size(c, 0, 1);
         return !n || (fill_leaf(c, target, first, from, 0) &&
                       convert_array_repeat(target, first, n));
     }

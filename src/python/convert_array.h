@@ -21,6 +21,7 @@ bool convert_array_fail(const Conversion *c, PyObject *type, const char *format,
 
 /** Raise the core's last error. Always false. */
 bool convert_array_fail_core(const Conversion *c);
+bool convert_array_fail_size(const Conversion *c, size_t expected, size_t got);
 
 /** Fill the part 'to' of 'target' at leaf 'first' from an array of any type. */
 bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,

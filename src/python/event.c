@@ -73,18 +73,16 @@ static PyObject *query(PyObject *self, PyObject *unused)
 {
     (void) unused;
     Event *e = (Event *) self;
-    if (!check_recorded(e, "Event.query"))
-        return NULL;
-    return PyBool_FromLong(jit_event_query(e->event));
+    return PyBool_FromLong(!e->recorded || jit_event_query(e->event));
 }
 
 static PyObject *wait(PyObject *self, PyObject *unused)
 {
     (void) unused;
     Event *e = (Event *) self;
-    if (!check_recorded(e, "Event.wait"))
-        return NULL;
     bool ok;
+    if (!e->recorded)
+        Py_RETURN_NONE;
     WAIT_BEGIN
     ok = jit_event_wait(e->event);
     WAIT_END

@@ -388,7 +388,7 @@ bool convert_foreign(const TypeInfo *info, PyObject *object, Array **result)
     Source s = {.state = state, .object = object};
     bool is_buffer = PyObject_CheckBuffer(object);
     if (!is_buffer && !PyCapsule_CheckExact(object) &&
-        !_PyType_Lookup(Py_TYPE(object), state->str_dlpack))
+        !class_defines(Py_TYPE(object), state->str_dlpack))
         return false;
     *result = NULL;
     if (is_buffer ? open_buffer(&s)

@@ -29,9 +29,9 @@ static Container container_of(State *state, PyObject *o)
     if (!(cls->tp_flags & Py_TPFLAGS_HEAPTYPE) || array_check(state, o) ||
         PyType_Check(o))
         return NOT_A_CONTAINER; /* int, float, str, ...: no attributes to look up */
-    if (_PyType_Lookup(cls, state->str_struct))
+    if (class_defines(cls, state->str_struct))
         return STRUCT;
-    if (_PyType_Lookup(cls, state->str_dataclass))
+    if (class_defines(cls, state->str_dataclass))
         return DATACLASS;
     return NOT_A_CONTAINER;
 }
@@ -44,8 +44,8 @@ bool pytree_is_container(State *state, PyObject *object)
 bool pytree_is_struct(State *state, PyObject *cls)
 {
     return PyType_Check(cls) &&
-           (_PyType_Lookup((PyTypeObject *) cls, state->str_struct) ||
-            _PyType_Lookup((PyTypeObject *) cls, state->str_dataclass));
+           (class_defines((PyTypeObject *) cls, state->str_struct) ||
+            class_defines((PyTypeObject *) cls, state->str_dataclass));
 }
 
 /* The fields of a struct class: a list of (name, type) pairs (new reference). */

@@ -111,7 +111,7 @@ TRAIT(is_special, type_is_special, 0)
 static PyObject *is_struct_v(PyObject *module, PyObject *arg)
 {
     return PyBool_FromLong(
-        pytree_is_struct(state_of_module(module), (PyObject *) class_of(arg)));
+        class_defines(class_of(arg), state_of_module(module)->str_struct));
 }
 
 /* ---------------------------------------------------------------- numbers */
@@ -519,7 +519,7 @@ PyMethodDef trait_functions[] = {
     V(is_quaternion, "Is it a quaternion type?"),
     V(is_tensor, "Is it a tensor type?"),
     V(is_special, "Is it a matrix, complex number or quaternion type?"),
-    V(is_struct, "Is it a data class, or a class with DRJIT_STRUCT?"),
+    V(is_struct, "Is it a class with DRJIT_STRUCT? (A data class is not.)"),
     { "type_v", type_v, METH_O, "type_v(arg, /)\n--\n\nEntry type (a VarType)." },
     { "backend_v", backend_v, METH_O,
       "backend_v(arg, /)\n--\n\nBackend (a JitBackend)." },

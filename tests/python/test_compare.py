@@ -67,6 +67,7 @@ def test_classify_sequences() -> None:
                 fn(bad)
 
 
+@pytest.mark.filterwarnings("ignore:drjit.*deprecated:DeprecationWarning")
 def test_clip(m: Any) -> None:
     x = flat(m, "f")(-5, 0.5, 7)
     for fn in (dr.clip, dr.clamp):

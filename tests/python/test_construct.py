@@ -136,7 +136,11 @@ def test_empty(m: ModuleType) -> None:
     assert len(llvm.Float([])) == 0
     assert llvm.Float([]).index == 0
     assert len(m.ArrayXf()) == 0
-    assert len(m.Array0f()) == 0
+    assert len(m.Array0f()) == 0 and len(m.Array0f([])) == 0
+    entry: Any = m.Float(1)
+    for wrong in (1, entry, [1]):
+        with pytest.raises(TypeError, match=r"expected 0 elements, got 1"):
+            m.Array0f(wrong)
     assert m.TensorXf().shape == (0,)
     assert list(scalar.Array3f()) == [0, 0, 0]
 

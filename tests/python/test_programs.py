@@ -446,6 +446,7 @@ def test_image_filter() -> None:
     np.testing.assert_allclose(image.numpy(), ref, rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:drjit.*deprecated:DeprecationWarning")
 def test_pyramid() -> None:
     """Halving an image by reshaping and summing, doubling it by upsample()."""
     ref = random(8, 8, 12)

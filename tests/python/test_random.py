@@ -156,6 +156,22 @@ def test_pcg_mask() -> None:
     assert list(rng - start) == [2, 0, 2]
 
 
+def test_pcg_mask_of_the_other_direction(m: ModuleType) -> None:
+    rng, e = m.PCG32(), Pcg()
+    first = e.draw()
+    rng.next_uint32()
+    state = numbers(rng.state)
+    assert numbers(rng.prev_uint32(False)) == numbers(m.PCG32(rng).next_uint32())
+    assert numbers(rng.state) == state
+    assert numbers(rng.prev_uint32(True)) == [first]
+
+
+def test_pcg_size() -> None:
+    expected = list(llvm.PCG32(3).next_uint32())
+    assert list(llvm.PCG32(size=np.int64(3)).next_uint32()) == expected
+    assert scalar.PCG32(size=3).next_uint32() == expected[0]
+
+
 @pytest.mark.parametrize("bound", [1, 10, 3000000000, 2**31 + 1, 2**32 - 1])
 def test_pcg_bounded(m: ModuleType, bound: int) -> None:
     rng, e = m.PCG32(), Pcg()
@@ -207,7 +223,9 @@ def test_pcg_is_a_tree() -> None:
         (lambda: llvm.PCG32(0), ValueError),
         (lambda: llvm.PCG32(-1), ValueError),
         (lambda: llvm.PCG32("3"), TypeError),
-        (lambda: scalar.PCG32(2), ValueError),
+        (lambda: scalar.PCG32(0), ValueError),
+        (lambda: llvm.PCG32(True), TypeError),
+        (lambda: llvm.PCG32(1.0), TypeError),
         (lambda: llvm.PCG32().next_uint32_bounded(0), ValueError),
         (lambda: llvm.PCG32().next_uint32_bounded(2**32), ValueError),
         (lambda: llvm.PCG32().next_uint64_bounded(2**64), ValueError),
@@ -353,6 +371,21 @@ def test_rng_seed_by_lane() -> None:
     key = [[0, 4], [0, 5]]
     words = [philox([0, i, 0, 0], key[i])[3] for i in range(2)]
     assert list(result) == [(u >> 9) / 2**23 for u in words]
+
+
+def test_rng_seeds() -> None:
+    arrays = llvm.UInt(5), llvm.Int(5), llvm.UInt64(5)
+    for seed in (5, np.int64(5), np.uint8(5), *arrays):
+        assert list(dr.rng(seed).random(llvm.Float, 4)) == [
+            unit[0] for unit in expected_units(5, 4)
+        ]
+    assert list(dr.rng(True).random(llvm.Float, 4)) == [
+        unit[0] for unit in expected_units(1, 4)
+    ]
+    wrong: list[Any] = [1.0, "5", None, llvm.Float(1), llvm.Array2u(1, 2)]
+    for seed in wrong:
+        with pytest.raises(TypeError, match=r"drjit.rng\(\): the seed must be"):
+            dr.rng(seed)
 
 
 def test_rng_clone() -> None:

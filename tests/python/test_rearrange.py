@@ -386,6 +386,7 @@ def test_swapaxes(m: Any) -> None:
         dr.swapaxes(m.Array3f(1), 0, 0)
 
 
+@pytest.mark.filterwarnings("ignore:drjit.*deprecated:DeprecationWarning")
 def test_too_many_entries(m: Any) -> None:
     # Without data: an array of more than 2^32 - 1 entries would not fit.
     grid = [flat(m, "u")(list(range(2000)))] * 3
@@ -500,6 +501,13 @@ def test_take_interp_errors(m: Any) -> None:
             dr.take_interp(a, bad, axis=1)
 
 
+def test_upsample_is_deprecated() -> None:
+    with pytest.warns(DeprecationWarning, match=r"drjit.upsample\(\)") as seen:
+        dr.upsample(dr.llvm.TensorXf([1, 2]), shape=[4])
+    assert seen[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("ignore:drjit.*deprecated:DeprecationWarning")
 def test_upsample(m: Any) -> None:
     a, ra = tensor(m, (2, 3, 2))
     for factors in [(2, 2, 1), (1, 1, 3), (3,), (1, 2), ()]:

@@ -376,6 +376,7 @@ def test_block_sums() -> None:
     assert list(a) == [10] and list(b) == [14]
 
 
+@pytest.mark.filterwarnings("ignore:drjit.*deprecated:DeprecationWarning")
 def test_nested_reductions(m: Any) -> None:
     x = m.Array3f(1, 2, 3)
     close(dr.sum_nested(x), 6)
@@ -395,6 +396,17 @@ def test_nested_reductions(m: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["all", "any", "none", "sum", "prod", "min", "max"])
+def test_nested_reductions_are_deprecated(name: str) -> None:
+    logical = name in ("all", "any", "none")
+    value = dr.llvm.Bool(True) if logical else dr.llvm.Float(1)
+    message = rf"{name}_nested\(\) is deprecated, use drjit.{name}\(arg, axis=None\)"
+    with pytest.warns(DeprecationWarning, match=message) as seen:
+        getattr(dr, name + "_nested")(value)
+    assert seen[0].filename == __file__
+
+
+@pytest.mark.parametrize("name", ["all", "any", "none", "sum", "prod", "min", "max"])
+@pytest.mark.filterwarnings("ignore:drjit.*deprecated:DeprecationWarning")
 def test_nested_reductions_errors(name: str) -> None:
     for bad in ("ab", {"a": 1}, None):
         with pytest.raises(TypeError):
