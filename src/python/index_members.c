@@ -104,6 +104,15 @@ static PyObject *zeros_of(Array *a)
     return (PyObject *) result;
 }
 
+/* The first components; changing them changes nothing else. */
+static PyObject *copy_of_part(Array *a, const TypeInfo *part)
+{
+    Array *view = array_view(a, part, 0);
+    Array *copy = view ? array_copy(view) : NULL;
+    Py_XDECREF((PyObject *) view);
+    return (PyObject *) copy;
+}
+
 static PyObject *get_imag(PyObject *self, void *closure)
 {
     (void) closure;
@@ -112,7 +121,7 @@ static PyObject *get_imag(PyObject *self, void *closure)
     case KIND_COMPLEX:
         return index_get_item(a, 1);
     case KIND_QUATERNION:
-        return (PyObject *) array_view(a, imaginary_vector(a), 0);
+        return copy_of_part(a, imaginary_vector(a));
     default:
         return zeros_of(a);
     }

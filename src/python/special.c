@@ -261,12 +261,12 @@ static void multiply(Calc *c, int n, const Value *a, const Value *b, Value *out)
         quaternion_fma(c, a, b, NULL, out);
 }
 
-/* exp(b * log(a)), and 0 for a = 0 */
+/* exp(log(a) * b), and 0 for a = 0. Products of quaternions do not commute. */
 static void power(Calc *c, int n, const Value *a, const Value *b, Value *out)
 {
     Value logarithm[4], product[4], result[4];
     special_functions_step(c, n, APPLY_LOG, a, logarithm);
-    multiply(c, n, b, logarithm, product);
+    multiply(c, n, logarithm, b, product);
     special_functions_step(c, n, APPLY_EXP, product, result);
     Value size = norm(c, n, a);
     for (int i = 0; i < n; i++)

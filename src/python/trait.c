@@ -459,11 +459,56 @@ static bool needs_values(State *state, PyObject *const *args, Py_ssize_t n)
     return sequence;
 }
 
+/* Two operand classes together; -1: they do not combine. -1 for 'a': there is none yet. */
+static int join(State *state, int a, int b)
+{
+    if (a == -1)
+        return b;
+    if (a >= TYPE_COUNT && b >= TYPE_COUNT)
+        return a > b ? a : b;
+    const TypeInfo *t = promote_pair(state, a, b);
+    return t ? t->id : -1;
+}
+
+/* Beside types, lists and tuples stand for their entries. */
+static int entries_class(State *state, PyObject *const *items, Py_ssize_t n)
+{
+    int result = -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int operand = operand_class(state, items[i]);
+        if (operand >= 0)
+            operand = join(state, result, operand);
+        if (operand < 0)
+            return operand;
+        result = operand;
+    }
+    return result;
+}
+
+static int argument_class(State *state, PyObject *arg)
+{
+    return PyTuple_Check(arg)  ? entries_class(state, &PyTuple_GET_ITEM(arg, 0),
+                                               PyTuple_GET_SIZE(arg))
+           : PyList_CheckExact(arg) ? entries_class(state, &PyList_GET_ITEM(arg, 0),
+                                                    PyList_GET_SIZE(arg))
+                                    : operand_class(state, arg);
+}
+
+static bool is_one_class(PyObject *const *args, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 1; i < n; i++)
+        if (class_of(args[i]) != class_of(args[0]))
+            return false;
+    return true;
+}
+
 static PyObject *expr_t(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     State *state = state_of_module(module);
     if (n == 0)
         Py_RETURN_NONE;
+    if (is_one_class(args, n))
+        return Py_NewRef((PyObject *) class_of(args[0]));
     if (n == 2 && needs_values(state, args, n)) {
         const TypeInfo *info;
         Promotion found = promote_operands(state, "expr_t", args, n, &info);
@@ -474,25 +519,16 @@ static PyObject *expr_t(PyObject *module, PyObject *const *args, Py_ssize_t n)
     }
     int result = -1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        int operand = operand_class(state, args[i]);
+        int operand = argument_class(state, args[i]);
         if (operand == -2)
             return NULL;
-        if (operand == -1 && n == 1)
-            return Py_NewRef((PyObject *) class_of(args[0]));
         if (operand == -1)
             return error_raise(PyExc_TypeError, "expr_t", args, n,
                                "argument %zd cannot take part in arithmetic", i + 1);
-        if (result == -1) {
-            result = operand;
-        } else if (result >= TYPE_COUNT && operand >= TYPE_COUNT) {
-            result = operand > result ? operand : result;
-        } else {
-            const TypeInfo *t = promote_pair(state, result, operand);
-            if (!t)
-                return error_raise(PyExc_TypeError, "expr_t", args, n,
-                                   "the types do not combine");
-            result = t->id;
-        }
+        result = join(state, result, operand);
+        if (result == -1)
+            return error_raise(PyExc_TypeError, "expr_t", args, n,
+                               "the types do not combine");
     }
     return result >= TYPE_COUNT ? python_class(result)
                                 : class_object(&state->types[result]);

@@ -173,3 +173,9 @@ def test_quaternion_functions(m: ModuleType) -> None:
 def test_quaternion_of_a_number(m: ModuleType) -> None:
     assert entries(m.Quaternion4f(3)) == [0, 0, 0, 3]
     assert entries(m.Quaternion4f(1, 2, 3, 4) + 1) == [1, 2, 3, 5]
+
+
+def test_powers_of_quaternions(m: ModuleType) -> None:
+    a, b = m.Quaternion4f64(1, 2, 3, 4), m.Quaternion4f64(0.5, 0.25, 1, 2)
+    expected, other = dr.exp2(dr.log2(a) * b), dr.exp2(b * dr.log2(a))
+    assert dr.allclose(a**b, expected) and not dr.allclose(a**b, other)

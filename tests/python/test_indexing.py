@@ -335,6 +335,9 @@ def test_real_and_imaginary(m: ModuleType) -> None:
     q = m.Quaternion4f(1, 2, 3, 4)
     assert flat([q.real]) == [4]
     assert flat(q.imag) == [1, 2, 3]
+    part = q.imag
+    part *= 2
+    assert flat(q.imag) == [1, 2, 3] and flat(part) == [2, 4, 6]
     q.imag = [5, 6, 7]
     assert flat(q) == [5, 6, 7, 4]
     v = m.Array2f(1, 2)

@@ -168,6 +168,10 @@ def test_expression_types():
     assert dr.expr_t(1, 2.0) is float and dr.expr_t(int, bool) is int
     assert dr.expr_t() is None and dr.expr_t(llvm.Array3b) is llvm.Array3b
     assert dr.expr_t(scalar.Array3f, llvm.Float) is llvm.Array3f
+    assert dr.expr_t(llvm.Array3f, [1, 2, 3]) is llvm.Array3f
+    assert dr.expr_t([1, 2], llvm.Float, (1.5, llvm.Int64(2))) is llvm.Float
+    assert dr.expr_t(llvm.Int, [1.5, 2]) is llvm.Float
+    assert dr.expr_t(str, str, "a") is str and dr.expr_t([1], [2]) is list
     assert dr.expr_t(llvm.Int64, llvm.Float16) is llvm.Float16
     with pytest.raises(TypeError):
         dr.expr_t(llvm.Array3f, llvm.Array4f)
