@@ -780,10 +780,16 @@ static Promotion find_type(Job *job)
                             &job->info);
 }
 
-static bool is_mask(State *state, PyObject *object)
+/* Is it a mask, or what can be converted into one? -1: exception. */
+static int is_mask(State *state, PyObject *object)
 {
     const TypeInfo *info = info_of(object);
-    return info ? type_is_mask(info) : promote_number(state, object) == OPERAND_BOOL;
+    if (info)
+        return type_is_mask(info);
+    int class = promote_class(state, object);
+    if (class >= 0 && class < TYPE_COUNT)
+        return type_is_mask(&state->types[class]);
+    return class == -2 ? -1 : class == OPERAND_BOOL;
 }
 
 /* x & mask. */
@@ -809,9 +815,11 @@ PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
         job.arity == 2 && (is_single(state, args[0]) || is_single(state, args[1]));
     if (which == APPLY_MUL && matrix && !single)
         return matmul_apply(state, args[0], args[1]);
-    if (which == APPLY_AND && info_of(args[0]) && is_mask(state, args[1]) &&
-        !is_mask(state, args[0]))
-        return masked(state, args, slot);
+    if (which == APPLY_AND && info_of(args[0]) && !type_is_mask(info_of(args[0]))) {
+        int mask = is_mask(state, args[1]);
+        if (mask)
+            return mask < 0 ? NULL : masked(state, args, slot);
+    }
     if (which == APPLY_TRUEDIV && matrix && !is_single(state, args[1]))
         return divide_special(state, args, slot);
 

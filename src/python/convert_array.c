@@ -538,10 +538,11 @@ bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
                         size_t first, Array *from)
 {
     const TypeInfo *source = from->info;
+    const bool has_room = to->dynamic || to->leaves;
+    if (!has_room && !source->ndim && source->jit && array_index(from))
+        return convert_array_fail_size(c, 0, 1);
     if (is_single(from)) {
         const size_t n = to->dynamic ? array_count(target) : to->leaves;
-        if (!to->dynamic && !n)
-            return convert_array_fail_size(c, 0, 1);
         return !n || (fill_leaf(c, target, first, from, 0) &&
                       convert_array_repeat(target, first, n));
     }

@@ -446,7 +446,7 @@ static PyObject *select_leaf(void *context, PyObject *const *leaves)
     if (numbers)
         return select_pair(s->module, s->mask, leaves[0], leaves[1]);
     return error_raise(PyExc_RuntimeError, "select", leaves, 2,
-                       "the trees hold different objects that are no arrays");
+                       "these are different objects, and no arrays");
 }
 
 /* Between an array and a number, which is the value where the mask is set if 'first'.
@@ -517,16 +517,31 @@ static PyObject *select_pair(PyObject *module, PyObject *mask, PyObject *a, PyOb
                : apply(state_of_module(module), APPLY_SELECT, args, false);
 }
 
+/* 1: neither of them is an operand of anything, -1: exception. */
+static int are_objects(State *state, PyObject *const *args)
+{
+    for (int i = 0; i < 2; i++) {
+        int class = promote_number(state, args[i]) < 0 ? promote_class(state, args[i])
+                                                       : 0;
+        if (class != -1)
+            return class == -2 ? -1 : 0;
+    }
+    return 1;
+}
+
 static PyObject *select_(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (!count_is("select", n, 3))
         return NULL;
     State *state = state_of_module(module);
-    if (!any_array(args + 1, 2) && pytree_is_container(state, args[1]) &&
-        pytree_is_container(state, args[2])) {
-        Selection selection = { module, args[0] };
+    Selection selection = { module, args[0] };
+    if (any_array(args + 1, 2))
+        return select_pair(module, args[0], args[1], args[2]);
+    if (pytree_is_container(state, args[1]) && pytree_is_container(state, args[2]))
         return pytree_map(state, "select", args + 1, 2, select_leaf, &selection);
-    }
+    int objects = are_objects(state, args + 1);
+    if (objects)
+        return objects < 0 ? NULL : select_leaf(&selection, args + 1);
     return select_pair(module, args[0], args[1], args[2]);
 }
 

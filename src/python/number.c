@@ -408,6 +408,20 @@ static PyObject *integer_power(State *state, PyObject *base, long long exponent)
     return result;
 }
 
+/* A number to the power of integers: 2 ** (log2(number) * exponent), in floats. */
+static PyObject *power_of_number(State *state, PyObject *number, Array *exponent)
+{
+    const TypeInfo *info =
+        &state->types[type_with_entry(exponent->info, VarTypeFloat32)];
+    Array *floats = convert_array(info, exponent, "power");
+    if (!floats)
+        return NULL;
+    PyObject *const args[] = { number, (PyObject *) floats };
+    PyObject *result = apply(state, APPLY_POWER, args, true);
+    Py_DECREF((PyObject *) floats);
+    return result;
+}
+
 static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     State *state = promote_array(a) || promote_array(b) ? state_of(a, b) : NULL;
@@ -424,6 +438,10 @@ static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulus)
                            "operation not supported for masks");
     if (known)
         return integer_power(state, a, exponent);
+    Array *exponents = promote_array(b);
+    if (!base && promote_number(state, a) >= 0 && !type_is_float(exponents->info) &&
+        !type_is_mask(exponents->info))
+        return power_of_number(state, a, exponents);
     if (promote_class(state, a) == -1 || promote_class(state, b) == -1)
         Py_RETURN_NOTIMPLEMENTED;
     if (PyErr_Occurred())

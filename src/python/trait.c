@@ -459,7 +459,7 @@ static bool needs_values(State *state, PyObject *const *args, Py_ssize_t n)
     return sequence;
 }
 
-/* Two operand classes together; -1: they do not combine. -1 for 'a': there is none yet. */
+/* Two operand classes together; -1: they do not combine. 'a' is -1 if there is none. */
 static int join(State *state, int a, int b)
 {
     if (a == -1)
@@ -471,27 +471,20 @@ static int join(State *state, int a, int b)
 }
 
 /* Beside types, lists and tuples stand for their entries. */
-static int entries_class(State *state, PyObject *const *items, Py_ssize_t n)
-{
-    int result = -1;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        int operand = operand_class(state, items[i]);
-        if (operand >= 0)
-            operand = join(state, result, operand);
-        if (operand < 0)
-            return operand;
-        result = operand;
-    }
-    return result;
-}
-
 static int argument_class(State *state, PyObject *arg)
 {
-    return PyTuple_Check(arg)  ? entries_class(state, &PyTuple_GET_ITEM(arg, 0),
-                                               PyTuple_GET_SIZE(arg))
-           : PyList_CheckExact(arg) ? entries_class(state, &PyList_GET_ITEM(arg, 0),
-                                                    PyList_GET_SIZE(arg))
-                                    : operand_class(state, arg);
+    if (!PyTuple_Check(arg) && !PyList_Check(arg))
+        return operand_class(state, arg);
+    PyObject *items = PySequence_Tuple(arg); /* a list may be changed meanwhile */
+    int result = items ? -1 : -2;
+    for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(items); i++) {
+        int operand = operand_class(state, PyTuple_GET_ITEM(items, i));
+        result = operand < 0 ? operand : join(state, result, operand);
+        if (result < 0)
+            break;
+    }
+    Py_XDECREF(items);
+    return result;
 }
 
 static bool is_one_class(PyObject *const *args, Py_ssize_t n)

@@ -328,6 +328,11 @@ def test_select_of_trees() -> None:
     with pytest.raises(RuntimeError, match="different objects"):
         dr.select(mask, [a, "s"], [b, "t"])
     assert dr.select(True, [a, 1], [b, 2])[1] == 1
+    thing = object()
+    assert dr.select(mask, None, None) is None and dr.select(mask, "a", "a") == "a"
+    assert dr.select(mask, thing, thing) is thing
+    with pytest.raises(RuntimeError, match="different objects"):
+        dr.select(mask, thing, object())
 
 
 # ------------------------------------------------------------------ reinterpret_array

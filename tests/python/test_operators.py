@@ -286,6 +286,26 @@ def test_mask_selects(m: ModuleType) -> None:
         m.Array3f(1, 2, 3) | mask
 
 
+def test_mask_from_a_sequence(m: ModuleType) -> None:
+    for mask in ([True, False], (True, False), np.array([True, False])):
+        assert np.ravel(entries(m.Array2i(5, 7) & mask)).tolist() == [5, 0]
+        assert np.ravel(entries(m.Array2f(5, 7) & mask)).tolist() == [5, 0]
+        assert entries(llvm.Int(5, 7) & mask) == [5, 0]
+        assert entries(llvm.Int(5, 7) | mask) == [5, 7]  # there a mask is a number
+        assert entries(llvm.Bool(True, True) & mask) == [True, False]
+    assert entries(llvm.Int(5, 7) & [1, 2]) == [1, 2]
+
+
+def test_numbers_to_integer_powers(m: ModuleType) -> None:
+    result = 2 ** m.Array2i(3, -1)
+    assert type(result) is m.Array2f
+    assert np.ravel(entries(result)).tolist() == [8, 0.5]
+    assert entries(2 ** llvm.UInt(3, 10)) == [8, 1024]
+    assert entries(1.5 ** llvm.UInt64(2)) == pytest.approx([2.25])
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        2 ** llvm.Bool(True)
+
+
 def test_mask_of_matrix_and_complex() -> None:
     c = llvm.Complex2f(1, 2) & llvm.Bool(True, False)
     assert entries(c) == [[1, 0], [2, 0]]
