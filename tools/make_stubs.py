@@ -404,6 +404,8 @@ def family_stub(table: Table, family: str) -> str:
             unions.append(f"_{name}Cp: TypeAlias = Union[{union}]")
     if family != "scalar":
         out.append(EVENT)
+    else:
+        out += [f"{name}: TypeAlias = _int" for name in ("Int16", "UInt16")]
     for text, draws in DRAWS.items():
         out.append(text + "".join(draw_methods(draws, backwards=text is PCG32)))
     return "\n".join([*out, *unions, ""])

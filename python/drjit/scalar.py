@@ -5,6 +5,8 @@ from ._core import _publish
 _publish(__name__, globals())
 del _publish
 
+Int16 = UInt16 = int  # there are no arrays of these, but for the numbers they do
+
 _GENERATORS = ("PCG32", "Philox4x32")
 __all__ = [name for name in globals() if name[0] != "_"]  # noqa: PLE0605
 __all__ += _GENERATORS

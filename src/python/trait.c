@@ -341,12 +341,6 @@ static PyObject *reinterpret_array_t(PyObject *module, PyObject *const *args,
                            "expected (type, VarType)");
     if (!read_entry(module, "reinterpret_array_t", args[1], &entry))
         return NULL;
-    const TypeInfo *t = info_of(module, args[0]);
-    if (t && type_entry_size(entry) != t->entry_size)
-        return error_raise(PyExc_TypeError, "reinterpret_array_t", args, 1,
-                           "entries of type %s have %d bytes, not the %zu of %s",
-                           type_entry_name(t->entry), t->entry_size,
-                           type_entry_size(entry), type_entry_name(entry));
     return with_entry(module, args[0], "reinterpret_array_t", entry);
 }
 

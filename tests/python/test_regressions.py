@@ -68,7 +68,7 @@ def test_tensor_without_init_is_empty(m):
 def test_entry_types_that_no_array_has():
     with pytest.raises(TypeError, match="entries of type void"):
         dr.replace_type_t(llvm.Float, dr.VarType.Void)
-    with pytest.raises(TypeError, match="not the 0 of void"):
+    with pytest.raises(TypeError, match="entries of type void"):
         dr.reinterpret_array_t(llvm.Float, dr.VarType.Void)
 
 

@@ -137,7 +137,6 @@ def test_types_that_do_not_exist():
         lambda: dr.int_array_t(int),
         lambda: dr.replace_type_t(llvm.Matrix3f, dr.VarType.Bool),
         lambda: dr.replace_shape_t(llvm.Array3f, (7, -1)),
-        lambda: dr.reinterpret_array_t(llvm.Float, dr.VarType.Int8),
         lambda: dr.replace_type_t(llvm.Float),
         lambda: dr.replace_type_t(llvm.Float, "Float32"),
     ):
@@ -149,6 +148,8 @@ def test_replacing_parts_of_a_type():
     assert dr.replace_type_t(llvm.Array3f, dr.VarType.Float64) is llvm.Array3f64
     assert dr.replace_type_t("text", dr.VarType.Float64) == "text"
     assert dr.reinterpret_array_t(llvm.Float, dr.VarType.UInt32) is llvm.UInt
+    half = dr.reinterpret_array_t(llvm.Array3f, dr.VarType.Float16)
+    assert half is llvm.Array3f16  # of types, not of bits
     shape = dr.replace_shape_t
     assert shape(llvm.Array3f, (4, -1)) is llvm.Array4f
     assert shape(llvm.Array3f, (-1,)) is llvm.Float
