@@ -84,7 +84,7 @@ static PyObject *get_real(PyObject *self, void *closure)
 }
 
 /* Zeros of the same type and shape. */
-static PyObject *zeros_of(Array *a)
+static PyObject *zeros_of(Array *a, const char *operation)
 {
     Array *result = array_new_like(a->info, a);
     const size_t n = result && a->info->jit ? array_count(a) : 0;
@@ -97,7 +97,7 @@ static PyObject *zeros_of(Array *a)
                                    : 0;
         array_set_leaf(result, i, zero);
         if (like && !zero) {
-            error_from_core("imag", &(PyObject *){ (PyObject *) a }, 1);
+            error_from_core(operation, &(PyObject *){ (PyObject *) a }, 1);
             Py_CLEAR(result);
         }
     }
@@ -123,8 +123,15 @@ static PyObject *get_imag(PyObject *self, void *closure)
     case KIND_QUATERNION:
         return copy_of_part(a, imaginary_vector(a));
     default:
-        return zeros_of(a);
+        return zeros_of(a, "imag");
     }
+}
+
+/* No type tracks derivatives yet. */
+static PyObject *get_grad(PyObject *self, void *closure)
+{
+    (void) closure;
+    return zeros_of((Array *) self, "grad");
 }
 
 static int set_part(PyObject *self, PyObject *value, bool real)
@@ -633,10 +640,11 @@ PyGetSetDef index_getset[] = {
       "own.",
       NULL },
     { "imag", get_imag, set_imag,
-      "Imaginary part: a component of a complex number, the first three of a "
-      "quaternion "
-      "(views), zeros for other arrays.",
+      "Imaginary part: of a complex number a component (a view), of a quaternion a "
+      "copy of the first three; zeros for other arrays.",
       NULL },
+    { "grad", get_grad, NULL,
+      "The gradient: zeros of this type and shape, as there is none.", NULL },
     { "shape", get_shape, NULL,
       "The extents, lanes of just-in-time compiled arrays last. RuntimeError if "
       "ragged.",

@@ -326,6 +326,14 @@ def test_no_swizzle(m: ModuleType, names: str) -> None:
     assert not hasattr(m.ArrayXf(1, 2), "xy")
 
 
+def test_gradients_of_what_has_none(m: ModuleType) -> None:
+    assert type(m.Array3f(1, 2, 3).grad) is m.Array3f
+    assert flat(m.Array3f(1, 2, 3).grad) == [0, 0, 0]
+    assert m.TensorXf([[1, 2]]).grad.shape == (1, 2)
+    assert flat(llvm.Float(1, 2).grad) == [0, 0] == flat(llvm.Int(1, 2).grad)
+    assert type(llvm.Int(1).grad) is llvm.Int and flat(m.ArrayXf(1, 2).grad) == [0, 0]
+
+
 def test_real_and_imaginary(m: ModuleType) -> None:
     c = m.Complex2f(1, 2)
     assert flat([c.real, c.imag]) == [1, 2]
