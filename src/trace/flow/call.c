@@ -23,11 +23,16 @@ enum { MOST_DEPTH = 64, MOST_ENTRIES = 1024 };
 void call_free(Call *call)
 {
     var_ids_drop(&call->body.effects);
-    for (uint32_t i = 0; i < call->count; ++i)
-        record_release(&call->callables[i]);
+    for (uint32_t i = 0; i < call->count; ++i) {
+        record_release(&call->callables[i].body);
+        alloc_free(call->callables[i].values.ids);
+        alloc_free(call->callables[i].place);
+    }
     alloc_free(call->callables);
     var_ids_drop(&call->inputs);
     var_ids_drop(&call->states);
+    var_drop(call->table);
+    var_drop(call->data);
     var_drop(call->mask);
     var_drop(call->active);
     alloc_free(call->results);
@@ -227,12 +232,13 @@ static bool check_outputs(ThreadState *ts, Call *call, size_t n, const VarId *ou
 static bool keep_callable(ThreadState *ts, Call *call, size_t n, const VarId *outputs)
 {
     TRY(vec_reserve(&call->callables, &call->capacity, call->count + 1,
-                    sizeof(RecordedBody)), false);
-    RecordedBody *callable = &call->callables[call->count++];
-    *callable = (RecordedBody){ 0 };
+                    sizeof(Callable)), false);
+    Callable *callable = &call->callables[call->count++];
+    *callable = (Callable){ .used = false };
     for (size_t i = 0; i < n; ++i)
-        TRY(is_local(outputs[i]) ? local_split(ts, outputs[i], &callable->outputs)
-                                 : record_outputs(callable, 1, &outputs[i]), false);
+        TRY(is_local(outputs[i]) ? local_split(ts, outputs[i], &callable->body.outputs)
+                                 : record_outputs(&callable->body, 1, &outputs[i]),
+            false);
     return true;
 }
 
@@ -248,7 +254,7 @@ bool call_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
         return false;
     }
     /* On to the next callable, of which there may be none. */
-    ok = record_close_into(ts, &call->body, &call->callables[call->count - 1],
+    ok = record_close_into(ts, &call->body, &call->callables[call->count - 1].body,
                            function);
     if (ok && record_open(ts, &call->body, BODY_CALLABLE, call->body.backend,
                           call->active))

@@ -14,6 +14,19 @@ typedef struct CallOutput {
     uint32_t length; /* of a local array, which is that many outputs; else 0 */
 } CallOutput;
 
+/** A callable, and what it has in common with others (call_merge.h). */
+typedef struct Callable {
+    RecordedBody body;
+    bool used;       /* an instance has it */
+    uint32_t leader; /* the first callable of its kind, which stands for all of these */
+    uint32_t number; /* of its kind */
+    uint32_t offset; /* of its values in the table */
+    uint32_t size;   /* of these, in words */
+    VarIds values;   /* by which others of its kind may differ; borrowed; each once */
+    uint32_t *place; /* leader: 1 + word of each value behind the offset, 0: all of its
+                        kind have the same; owned */
+} Callable;
+
 /** A call that is recorded; lists hold references. */
 typedef struct Call {
     Body body;               /* of the callable that is open */
@@ -21,8 +34,9 @@ typedef struct Call {
     VarId active;            /* placeholder for lanes that execute a callable */
     uint32_t scope;          /* of the placeholders, below those of the callables */
     VarIds inputs, states;   /* what is given, and what stands for it */
-    RecordedBody *callables; /* that are complete */
+    Callable *callables;     /* that are complete */
     uint32_t count, capacity;
+    VarId table, data;       /* of values, and a pointer to it; 0: none is needed */
     CallOutput *results;     /* as the caller counts them */
     uint32_t result_count;
 } Call;

@@ -29,7 +29,6 @@ typedef struct Ending {
     ThreadState *ts;
     Call *call;
     const CallTargets *targets;
-    CallMerge merge;
     uint32_t size;     /* lanes */
     uint32_t ids;      /* 1 + the largest of an instance */
     uint32_t count;    /* results; entries of local arrays count */
@@ -88,7 +87,7 @@ static bool take_targets(Ending *e)
                              "%s: call '%s': an instance has the id %u, the largest "
                              "there can be is %u", function, call->body.name, id,
                              id - 1);
-        e->merge.members[callable].used = true;
+        e->call->callables[callable].used = true;
         e->ids = id >= e->ids ? id + 1 : e->ids;
     }
     return true;
@@ -101,7 +100,7 @@ static bool find_size(Ending *e)
     TRY(record_join_sizes(&s, (VarId[]){ call->mask, e->targets->self }, 2) &&
         record_join_sizes(&s, call->inputs.ids, call->inputs.count), false);
     for (uint32_t c = 0; c < call->count; ++c)
-        TRY(record_join_body(&s, &call->callables[c]), false);
+        TRY(record_join_body(&s, &call->callables[c].body), false);
     e->size = s.size;
     return true;
 }
@@ -145,18 +144,18 @@ static bool look_up_instances(Ending *e)
     VarId mask = numbers && offsets ? check_bound(e) : 0;
     for (uint32_t i = 0; mask && i < e->targets->count; ++i) {
         uint32_t id = id_of(e->targets, i);
-        const CallMember *member = &e->merge.members[callable_of(e->targets, i)];
-        numbers[id] = member->number + 1;
-        offsets[id] = member->offset;
+        const Callable *callable = &e->call->callables[callable_of(e->targets, i)];
+        numbers[id] = callable->number + 1;
+        offsets[id] = callable->offset;
     }
     if (mask)
         e->number = look_up(e, numbers, mask);
-    if (e->number && e->merge.table)
+    if (e->number && e->call->table)
         e->offset = look_up(e, offsets, mask);
     var_drop(mask);
     alloc_free(numbers);
     alloc_free(offsets);
-    TRY(e->number && (e->offset || !e->merge.table), false);
+    TRY(e->number && (e->offset || !e->call->table), false);
     VarId none = zero(e, e->number, 1);
     VarId some = none ? arith_binary(e->ts, OP_NEQ, e->number, none) : 0;
     if (some)
@@ -175,8 +174,8 @@ static VarId common_output(const Ending *e, uint32_t k)
     const Call *call = e->call;
     VarId common = 0;
     for (uint32_t c = 0; c < call->count; ++c) {
-        VarId id = call->callables[c].outputs.ids[k];
-        if (!e->merge.members[c].used)
+        VarId id = call->callables[c].body.outputs.ids[k];
+        if (!call->callables[c].used)
             continue;
         if (common && id != common && !var_same_literal(id, common))
             return 0;
@@ -195,7 +194,7 @@ static void take_common_outputs(Ending *e)
         if ((e->results[k] = common_output(e, k)) != 0)
             var_inc(e->results[k]);
     for (uint32_t c = 0; c < e->call->count; ++c) {
-        VarIds *outputs = &e->call->callables[c].outputs;
+        VarIds *outputs = &e->call->callables[c].body.outputs;
         outputs->count = 0;
         for (uint32_t k = 0; k < e->count; ++k)
             if (e->results[k])
@@ -237,91 +236,109 @@ static bool check_reads(const Call *call, VarId region)
     return true;
 }
 
-/* What the lanes have that call nothing. */
-static bool make_zeros(const Ending *e, VarIds *zeros)
+/* The callables that are left, of which there is one at least. */
+static uint32_t list_bodies(const Call *call, RecordedBody *bodies)
 {
-    const VarIds *outputs = &e->call->callables[0].outputs;
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < call->count; ++c)
+        if (call->callables[c].used && call->callables[c].leader == c)
+            bodies[count++] = call->callables[c].body;
+    return count;
+}
+
+/* What the lanes have that call nothing. */
+static bool make_zeros(const Ending *e, const VarIds *outputs, VarIds *zeros)
+{
     for (uint32_t k = 0; k < outputs->count; ++k)
         TRY(var_ids_take(zeros, zero(e, outputs->ids[k], 1)), false);
     return true;
 }
 
-/* One callable without values is a conditional. */
-static VarId make_region(const Ending *e)
+static VarId make_region(const Ending *e, const RecordedBody *bodies, uint32_t count)
 {
     const Call *call = e->call;
-    RecordedBody sides[] = { call->callables[0], { .scope = 0 } };
     VarId active[] = { call->active, call->active };
     RegionSpec spec = {
         .kind = REGION_CALL, .backend = call->body.backend, .name = call->body.name,
-        .size = e->size, .scope = call->scope, .bodies = call->callables,
-        .body_count = call->count,
+        .size = e->size, .scope = call->scope, .bodies = bodies, .body_count = count,
         .parts = { [PART_MASK] = { &call->mask, 1 },
                    [PART_CONDITION] = { &e->number, 1 },
                    [PART_INPUTS] = { call->inputs.ids, call->inputs.count },
                    [PART_STATES] = { call->states.ids, call->states.count },
                    [PART_ACTIVE] = { active, 1 } }
     };
-    bool direct = call->count == 1 && !e->offset;
-    if (direct) {
-        spec.kind = REGION_IF;
-        spec.bodies = sides;
-        spec.body_count = 2;
-        spec.parts[PART_CONDITION].ids = &e->valid;
-        spec.parts[PART_ACTIVE].count = 2;
-    }
+    if (count > 1 || e->offset)
+        return region_make(e->ts, &spec);
+    /* One callable without values is a conditional. */
+    RecordedBody sides[] = { bodies[0], { .scope = 0 } };
+    spec.kind = REGION_IF;
+    spec.bodies = sides;
+    spec.body_count = 2;
+    spec.parts[PART_CONDITION].ids = &e->valid;
+    spec.parts[PART_ACTIVE].count = 2;
     VarId region = 0;
-    if (!direct || make_zeros(e, &sides[1].outputs))
+    if (make_zeros(e, &bodies[0].outputs, &sides[1].outputs))
         region = region_make(e->ts, &spec);
-    record_release(&sides[1]);
-    if (region && !check_reads(call, region))
+    var_ids_drop(&sides[1].outputs);
+    return region;
+}
+
+static bool add_region(const Ending *e)
+{
+    RecordedBody *bodies = alloc_get(e->call->count * sizeof(RecordedBody));
+    TRY(bodies, false);
+    uint32_t count = list_bodies(e->call, bodies), needed = bodies[0].outputs.count;
+    for (uint32_t c = 0; c < count; ++c)
+        needed += bodies[c].effects.count;
+    VarId region = needed ? make_region(e, bodies, count) : 0;
+    alloc_free(bodies);
+    if (region && !check_reads(e->call, region))
         var_clear(&region);
-    return region_expand(e->ts, region);
+    return !needed ||
+           region_add(e->ts, region_expand(e->ts, region), e->count, e->results);
+}
+
+/* --------------------------------------------------------------------- results */
+
+/* Nothing is ever called. */
+static bool make_zero_results(Ending *e)
+{
+    for (uint32_t k = 0; k < e->count; ++k) {
+        VarId output = e->call->callables[0].body.outputs.ids[k];
+        e->results[k] = zero(e, output, e->size);
+        TRY(e->results[k], false);
+    }
+    return true;
 }
 
 static bool make_results(Ending *e)
 {
     Call *call = e->call;
     TRY(check_self(e) && take_targets(e) && find_size(e), false);
-    if (!e->targets->count) {
-        for (uint32_t k = 0; k < e->count; ++k) {
-            e->results[k] = zero(e, call->callables[0].outputs.ids[k], e->size);
-            TRY(e->results[k], false);
-        }
-        return true;
-    }
+    if (!e->targets->count)
+        return make_zero_results(e);
     bool merge = state_flag(e->ts, JitFlagMergeFunctions) && call->count > 1;
     take_common_outputs(e);
-    TRY(call_merge(&e->merge, merge) && look_up_instances(e) &&
+    TRY(call_merge(e->ts, call, merge) && look_up_instances(e) &&
         select_common_outputs(e), false);
     VarId offset = e->offset ? call_add_input(e->ts, call, e->offset) : 0;
-    TRY(!e->offset || offset, false);
-    TRY(call_merge_apply(&e->merge, offset), false);
-    uint32_t needed = call->callables[0].outputs.count;
-    for (uint32_t c = 0; c < call->count; ++c)
-        needed += call->callables[c].effects.count;
-    return !needed || region_add(e->ts, make_region(e), e->count, e->results);
+    return (offset || !e->offset) && call_merge_apply(e->ts, call, offset) &&
+           add_region(e);
 }
 
-/* What the caller has as results: entries of local arrays become arrays again. Takes
- * the references to the entries. */
+/* What the caller has as results: entries of local arrays become arrays again. */
 static bool join_results(const Ending *e, VarId *results)
 {
-    const Call *call = e->call;
     const VarId *next = e->results;
-    bool ok = true;
-    for (uint32_t i = 0; i < call->result_count; ++i) {
-        uint32_t length = call->results[i].length;
-        if (!length)
-            results[i] = next[0];
-        else if (ok)
-            results[i] = local_join(e->ts, next, length, e->size);
-        ok = ok && results[i];
-        for (uint32_t k = 0; k < length; ++k)
-            var_drop(next[k]);
+    for (uint32_t i = 0; i < e->call->result_count; ++i) {
+        uint32_t length = e->call->results[i].length;
+        if (length)
+            TRY((results[i] = local_join(e->ts, next, length, e->size)) != 0, false);
+        else
+            var_inc(results[i] = next[0]);
         next += length ? length : 1;
     }
-    return ok;
+    return true;
 }
 
 bool call_end(ThreadState *ts, uint32_t handle, const CallTargets *targets,
@@ -330,32 +347,27 @@ bool call_end(ThreadState *ts, uint32_t handle, const CallTargets *targets,
     Call *call = call_find(ts, handle, function);
     TRY(call, false);
     Ending e = { .ts = ts, .call = call, .targets = targets, .ids = 1 };
-    e.count = call->count ? call->callables[0].outputs.count : 0;
+    e.count = call->count ? call->callables[0].body.outputs.count : 0;
     e.results = alloc_zero((size_t) e.count + 1, sizeof(VarId));
     for (uint32_t k = 0; results && k < call->result_count; ++k)
         results[k] = 0;
-    bool ok = e.results && call_merge_begin(&e.merge, ts, call);
+    bool ok = e.results != NULL;
     if (call->result_count && !results)
         ok = error_set(JIT_ERROR_ARGUMENT, "%s: results is NULL", function);
     else if (call->body.effects.count)
         ok = error_set(JIT_ERROR_STATE,
                        "%s: call '%s': a callable was not completed with "
                        "jit_var_call_append()", function, call->body.name);
-    ok = record_close(ts, &call->body, function) && ok;
-    bool made = ok && make_results(&e);
-    for (uint32_t k = 0; e.results && !made && k < e.count; ++k)
+    ok = record_close(ts, &call->body, function) && ok && make_results(&e) &&
+         join_results(&e, results);
+    for (uint32_t k = 0; !ok && results && k < call->result_count; ++k)
+        var_clear(&results[k]);
+    for (uint32_t k = 0; e.results && k < e.count; ++k)
         var_drop(e.results[k]);
-    ok = made && join_results(&e, results);
-    for (uint32_t k = 0; !ok && results && k < call->result_count; ++k) {
-        var_drop(results[k]);
-        results[k] = 0;
-    }
     alloc_free(e.results);
     var_drop(e.number);
     var_drop(e.offset);
     var_drop(e.valid);
-    if (e.merge.members)
-        call_merge_end(&e.merge);
     call_free(call);
     return ok;
 }

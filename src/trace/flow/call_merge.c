@@ -1,10 +1,10 @@
 /*
  * call_merge.c -- see call_merge.h
  *
- * What a callable computes is written down as a list of words, in which variables have
- * the numbers in which a walk from effects and outputs leaves them. A value by which
- * callables may differ is a number like any other: the variable is noted apart.
- * Callables with the same words are of one kind.
+ * What a callable computes is written down as words, in which variables have the numbers
+ * in which a walk from effects and outputs leaves them. Of a value by which callables
+ * may differ only the type is written; the variable is noted apart. Callables with the
+ * same words are of one kind.
  */
 #include "trace/flow/call_merge.h"
 
@@ -12,7 +12,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/table.h"
 #include "base/vec.h"
 #include "trace/array/array.h"
@@ -23,11 +22,10 @@
 
 /* ---------------------------------------------------------------------- words */
 
-/* Words that begin what is no operation. */
-enum { WORD_VALUE = 0x80000000u, WORD_OUTSIDE, WORD_BODIES };
-
 typedef struct Writer {
-    CallMember *member;
+    uint32_t *words;
+    uint32_t count, capacity;
+    VarIds *values;   /* of the callable */
     RegionWalk walk;  /* value of a mark: number of the variable */
     uint32_t numbers; /* given away */
     uint32_t scope;   /* of the call's placeholders */
@@ -35,24 +33,21 @@ typedef struct Writer {
 
 static bool put(Writer *w, const void *data, size_t bytes)
 {
-    CallMember *m = w->member;
-    uint32_t end = m->word_count + (uint32_t) ((bytes + 3) / 4);
-    TRY(vec_reserve(&m->words, &m->word_capacity, end + 1, sizeof(uint32_t)), false);
-    m->words[end - (end > m->word_count)] = 0; /* bytes are filled up to words */
-    memcpy(m->words + m->word_count, data, bytes);
-    m->word_count = end;
+    uint32_t end = w->count + (uint32_t) ((bytes + 3) / 4);
+    TRY(vec_reserve(&w->words, &w->capacity, end + 1, sizeof(uint32_t)), false);
+    memset(w->words + w->count, 0, (end - w->count) * sizeof(uint32_t));
+    memcpy(w->words + w->count, data, bytes);
+    w->count = end;
     return true;
 }
 
 /* Operands that have been walked. */
 static bool put_numbers(Writer *w, const VarId *ids, uint32_t count)
 {
-    CallMember *m = w->member;
-    TRY(vec_reserve(&m->words, &m->word_capacity, m->word_count + count,
-                    sizeof(uint32_t)), false);
+    TRY(vec_reserve(&w->words, &w->capacity, w->count + count, sizeof(uint32_t)),
+        false);
     for (uint32_t i = 0; i < count; ++i)
-        m->words[m->word_count++] =
-            ids[i] ? marks_get(w->walk.marks, ids[i]) : MARKS_NONE;
+        w->words[w->count++] = ids[i] ? marks_get(w->walk.marks, ids[i]) : MARKS_NONE;
     return true;
 }
 
@@ -63,18 +58,6 @@ static bool is_value(const Var *v)
            (v->op == OP_EVALUATED && v->size == 1);
 }
 
-/* Something without operands, or whose operands are not walked. */
-static bool is_leaf(const Writer *w, const Var *v)
-{
-    return is_value(v) || region_is_outside(v, w->scope);
-}
-
-static bool put_value(Writer *w, VarId id)
-{
-    uint32_t words[] = { WORD_VALUE, var_get(id)->type };
-    return var_ids_add(&w->member->values, id) && put(w, words, sizeof(words));
-}
-
 /* What callables have from outside is itself ('which'), but each has its own counters
  * and, for each write, pointers. Prints and checks report to somebody: they are like no
  * others. */
@@ -82,17 +65,18 @@ static bool put_variable(Writer *w, VarId id)
 {
     const Var *v = var_get(id);
     bool outside = region_is_outside(v, w->scope);
+    uint32_t op = is_value(v) ? OP_LITERAL : v->op, count;
     VarId which = outside ? id : 0, region;
     uint64_t bits = 0;
-    uint32_t count;
     const VarId *ids = var_operands(v, &count);
-    switch ((Op) v->op) {
-    case OP_POINTER:
-        which = v->dep[0];
-        bits = v->value.literal;
-        break;
+    switch (op) {
     case OP_LITERAL:
         which = 0;
+        bits = is_value(v) ? 0 : v->value.literal;
+        TRY(!is_value(v) || var_ids_add(w->values, id), false);
+        break;
+    case OP_POINTER:
+        which = v->dep[0];
         bits = v->value.literal;
         break;
     case OP_COUNTER:
@@ -113,8 +97,8 @@ static bool put_variable(Writer *w, VarId id)
     default:
         break;
     }
-    count = is_leaf(w, v) ? 0 : count;
-    uint32_t words[] = { v->op | (uint32_t) v->type << 8 | count << 16, v->aux, which,
+    count = outside ? 0 : count;
+    uint32_t words[] = { op | (uint32_t) v->type << 8 | count << 16, v->aux, which,
                          (uint32_t) bits, (uint32_t) (bits >> 32) };
     return put(w, words, sizeof(words)) &&
            (v->op != OP_STMT ||
@@ -137,7 +121,7 @@ static bool put_bodies(Writer *w, VarId id)
 {
     const Var *v = var_get(id);
     const TraceRegion *r = v->region;
-    uint32_t words[] = { WORD_BODIES, r->body_count }, count;
+    uint32_t words[] = { OP_END, r->body_count }, count;
     const VarId *ids = var_operands(v, &count) + r->outside;
     TRY(put(w, words, sizeof(words)), false);
     for (uint32_t i = 0; i < r->body_count; ++i)
@@ -149,19 +133,18 @@ static bool put_bodies(Writer *w, VarId id)
 static bool leave(Writer *w, VarId id)
 {
     const Var *v = var_get(id);
-    bool inner = v->op == OP_REGION && !is_leaf(w, v);
-    if (inner && w->walk.end != v->region->outside)
+    bool region = v->op == OP_REGION && !region_is_outside(v, w->scope);
+    if (region && w->walk.end != v->region->outside)
         return put_bodies(w, id);
-    return (is_value(v) ? put_value(w, id)
-            : inner     ? put_region(w, id)
-                        : put_variable(w, id)) &&
+    return (region ? put_region(w, id) : put_variable(w, id)) &&
            marks_set(w->walk.marks, id, w->numbers++);
 }
 
 static bool meet(Writer *w, VarId id)
 {
-    return is_leaf(w, var_get(id)) ? region_walk_into(&w->walk, id, 0, 0)
-                                   : region_walk_operands(&w->walk, id);
+    if (region_is_outside(var_get(id), w->scope))
+        return region_walk_into(&w->walk, id, 0, 0);
+    return region_walk_operands(&w->walk, id);
 }
 
 static bool put_roots(Writer *w, const VarIds *roots)
@@ -178,59 +161,57 @@ static bool put_roots(Writer *w, const VarIds *roots)
     return put_numbers(w, roots->ids, roots->count);
 }
 
-static bool write_down(const CallMerge *m, uint32_t callable)
+static bool write_down(Writer *w, Callable *callable)
 {
-    const RecordedBody *body = &m->call->callables[callable];
-    Writer w = { .member = &m->members[callable], .scope = m->call->scope };
-    TRY(region_walk_begin(&w.walk), false);
-    bool ok = put_roots(&w, &body->effects) && put_roots(&w, &body->outputs);
-    region_walk_end(&w.walk);
+    w->values = &callable->values;
+    w->count = w->numbers = 0;
+    TRY(region_walk_begin(&w->walk), false);
+    bool ok = put_roots(w, &callable->body.effects) &&
+              put_roots(w, &callable->body.outputs);
+    region_walk_end(&w->walk);
     return ok;
 }
 
 /* ---------------------------------------------------------------------- kinds */
 
-static bool is_same(const CallMember *a, const CallMember *b)
-{
-    return a->word_count == b->word_count &&
-           memcmp(a->words, b->words, a->word_count * sizeof(uint32_t)) == 0;
-}
-
 /* Find the leader of a callable, and the values in which it is not like that. */
-static bool find_leader(CallMerge *m, Table *leaders, uint32_t callable)
+static bool find_leader(Call *call, Writer *w, Table *leaders, uint32_t c)
 {
-    CallMember *member = &m->members[callable];
-    TRY(write_down(m, callable), false);
-    Hash128 hash = hash_128(member->words, member->word_count * sizeof(uint32_t), 0);
-    uint32_t known = table_number(leaders, &hash, sizeof(hash), callable);
-    TRY(known != UINT32_MAX, false);
-    CallMember *leader = &m->members[known];
-    if (leader == member || !is_same(leader, member)) {
-        member->place = alloc_zero(member->values.count + 1, sizeof(uint32_t));
-        return member->place != NULL;
+    Callable *callable = &call->callables[c];
+    TRY(write_down(w, callable), false);
+    callable->leader = table_number(leaders, w->words, w->count * sizeof(uint32_t), c);
+    TRY(callable->leader != UINT32_MAX, false);
+    if (callable->leader == c) {
+        callable->place = alloc_zero(callable->values.count + 1, sizeof(uint32_t));
+        return callable->place != NULL;
     }
-    member->leader = known;
-    for (uint32_t i = 0; i < member->values.count; ++i) {
-        VarId a = leader->values.ids[i], b = member->values.ids[i];
+    const Callable *leader = &call->callables[callable->leader];
+    for (uint32_t i = 0; i < leader->values.count; ++i) {
+        VarId a = leader->values.ids[i], b = callable->values.ids[i];
         leader->place[i] |= a != b && !var_same_literal(a, b);
     }
     return true;
 }
 
-static bool find_kinds(CallMerge *m, bool merge)
+static bool find_kinds(Call *call, bool merge)
 {
+    Writer w = { .scope = call->scope };
     Table leaders = { 0 };
+    uint32_t kinds = 0;
     bool ok = true;
-    for (uint32_t c = 0; ok && c < m->count; ++c) {
-        CallMember *member = &m->members[c];
-        if (!member->used)
+    for (uint32_t c = 0; ok && c < call->count; ++c) {
+        Callable *callable = &call->callables[c];
+        if (!callable->used)
             continue;
-        member->leader = c;
-        ok = !merge || find_leader(m, &leaders, c);
-        member->number = member->leader == c ? m->kinds++
-                                             : m->members[member->leader].number;
+        callable->leader = c;
+        ok = !merge || find_leader(call, &w, &leaders, c);
+        if (ok)
+            callable->number = callable->leader == c
+                                   ? kinds++
+                                   : call->callables[callable->leader].number;
     }
     table_free(&leaders);
+    alloc_free(w.words);
     return ok;
 }
 
@@ -242,37 +223,37 @@ static uint32_t words_of(VarId id)
 }
 
 /* Append those values of a callable that differ, each at its first word. */
-static bool add_values(CallMerge *m, CallMember *member)
+static bool add_values(const Call *call, Callable *callable, VarIds *values)
 {
-    CallMember *leader = &m->members[member->leader];
-    member->offset = m->values.count;
-    for (uint32_t i = 0; leader->place && i < member->values.count; ++i) {
-        VarId id = member->values.ids[i];
+    const Callable *leader = &call->callables[callable->leader];
+    callable->offset = values->count;
+    for (uint32_t i = 0; i < callable->values.count; ++i) {
+        VarId id = callable->values.ids[i];
         if (!leader->place[i])
             continue;
-        if (member == leader)
-            leader->place[i] = 1 + m->values.count - leader->offset;
-        TRY(var_ids_add(&m->values, id), false);
-        TRY(words_of(id) == 1 || var_ids_add(&m->values, 0), false);
+        if (callable == leader)
+            leader->place[i] = 1 + values->count - leader->offset;
+        TRY(var_ids_add(values, id), false);
+        TRY(words_of(id) == 1 || var_ids_add(values, 0), false);
     }
-    member->size = m->values.count - member->offset;
-    if (m->values.count > INT32_MAX)
+    callable->size = values->count - callable->offset;
+    if (values->count > INT32_MAX)
         return error_set(JIT_ERROR_UNSUPPORTED, "jit_var_call(): the data of the "
                          "instances are too large");
     return true;
 }
 
-static bool find_values(CallMerge *m)
+static bool find_values(Call *call, VarIds *values)
 {
     uint32_t most = 0;
-    for (uint32_t c = 0; c < m->count; ++c) {
-        CallMember *member = &m->members[c];
-        TRY(!member->used || add_values(m, member), false);
-        most = member->size > most ? member->size : most;
+    for (uint32_t c = 0; c < call->count; ++c) {
+        Callable *callable = &call->callables[c];
+        TRY(!callable->used || add_values(call, callable, values), false);
+        most = callable->size > most ? callable->size : most;
     }
     /* A lane may compute what another kind reads at its offset. */
     while (most--)
-        TRY(var_ids_add(&m->values, 0), false);
+        TRY(var_ids_add(values, 0), false);
     return true;
 }
 
@@ -314,145 +295,124 @@ VarId call_merge_table(ThreadState *ts, JitBackend backend, const VarIds *values
     return table;
 }
 
+bool call_merge(ThreadState *ts, Call *call, bool merge)
+{
+    JitBackend backend = call->body.backend;
+    VarIds values = { 0 };
+    bool ok = find_kinds(call, merge) && find_values(call, &values);
+    if (ok && values.count) {
+        call->table = call_merge_table(ts, backend, &values);
+        call->data = call->table ? memory_pointer(ts, call->table, false) : 0;
+        ok = call->data != 0;
+    }
+    alloc_free(values.ids);
+    return ok;
+}
+
 /* ------------------------------------------------------------------- look-up */
 
-/* Operations that take their operands; 0 if one of them is. */
-static VarId binary(const CallMerge *m, Op op, VarId a, VarId b)
+/* Where values are read. */
+typedef struct Reader {
+    ThreadState *ts;
+    JitBackend backend;
+    VarId data, offset;
+} Reader;
+
+static VarId literal(const Reader *r, VarType type, uint64_t bits)
 {
-    VarId result = a && b ? arith_binary(m->ts, op, a, b) : 0;
+    return node_literal(r->ts, r->backend, type, bits, 1);
+}
+
+/* Operations that take their operands; 0 if one of them is. */
+static VarId binary(const Reader *r, Op op, VarId a, VarId b)
+{
+    VarId result = a && b ? arith_binary(r->ts, op, a, b) : 0;
     var_drop(a);
     var_drop(b);
     return result;
 }
 
-static VarId cast(const CallMerge *m, VarId a, VarType type, bool bits)
+static VarId cast(const Reader *r, VarId a, VarType type, bool bits)
 {
-    VarId result = a ? arith_cast(m->ts, a, type, bits) : 0;
+    VarId result = a ? arith_cast(r->ts, a, type, bits) : 0;
     var_drop(a);
     return result;
 }
 
-static VarId literal(const CallMerge *m, VarType type, uint64_t bits)
-{
-    return node_literal(m->ts, m->call->body.backend, type, bits, 1);
-}
-
 /* Word number k of the values of an instance, in all lanes. */
-static VarId read_word(const CallMerge *m, VarId offset, uint32_t k)
+static VarId read_word(const Reader *r, uint32_t k)
 {
-    var_inc(offset);
-    VarId index = binary(m, OP_ADD, offset, literal(m, VarTypeUInt32, k)), result = 0;
-    VarId always = literal(m, VarTypeBool, 1);
+    var_inc(r->offset);
+    VarId index = binary(r, OP_ADD, r->offset, literal(r, VarTypeUInt32, k));
+    VarId always = literal(r, VarTypeBool, 1), result = 0;
     if (index && always) {
         Var v = { .op = OP_GATHER, .type = VarTypeUInt32,
-                  .backend = (uint8_t) m->call->body.backend,
-                  .size = var_get(index)->size, .dep = { m->data, index, always } };
-        result = node_new(m->ts, &v);
+                  .backend = (uint8_t) r->backend, .size = var_get(index)->size,
+                  .dep = { r->data, index, always } };
+        result = node_new(r->ts, &v);
     }
     var_drop(always);
     var_drop(index);
     return result;
 }
 
-/* A value of this type. */
-static VarId read_value(const CallMerge *m, VarType type, VarId offset, uint32_t word)
+static VarId read_value(const Reader *r, VarType type, uint32_t word)
 {
-    VarId bits = read_word(m, offset, word);
+    VarId bits = read_word(r, word);
     if (type_info[type].size == 8) {
-        bits = cast(m, bits, VarTypeUInt64, false);
-        VarId high = cast(m, read_word(m, offset, word + 1), VarTypeUInt64, false);
-        high = binary(m, OP_SHL, high, literal(m, VarTypeUInt64, 32));
-        bits = binary(m, OP_OR, high, bits);
+        bits = cast(r, bits, VarTypeUInt64, false);
+        VarId high = cast(r, read_word(r, word + 1), VarTypeUInt64, false);
+        high = binary(r, OP_SHL, high, literal(r, VarTypeUInt64, 32));
+        bits = binary(r, OP_OR, high, bits);
     } else if (type_info[type].size < 4) { /* masks have no bits */
-        bits = cast(m, bits, type == VarTypeBool ? type : type_bits(type), false);
+        bits = cast(r, bits, type == VarTypeBool ? type : type_bits(type), false);
     }
-    return cast(m, bits, type, true);
+    return cast(r, bits, type, true);
 }
 
-/* The values that differ are looked up by the leader. */
-static bool set_values(const CallMerge *m, const CallMember *leader, VarId offset,
-                       RegionReplay *r)
+/* The values that differ are looked up. */
+static bool set_values(const Reader *r, const Callable *leader, RegionReplay *replay)
 {
     for (uint32_t i = 0; i < leader->values.count; ++i) {
+        VarId id = leader->values.ids[i];
         if (!leader->place[i])
             continue;
-        VarId id = leader->values.ids[i];
-        VarType type = (VarType) var_get(id)->type;
-        VarId value = read_value(m, type, offset, leader->place[i] - 1);
-        bool ok = value && region_replay_set(r, id, value);
+        VarId value = read_value(r, (VarType) var_get(id)->type, leader->place[i] - 1);
+        bool ok = value && region_replay_set(replay, id, value);
         var_drop(value);
         TRY(ok, false);
     }
     return true;
 }
 
-static bool look_up(const CallMerge *m, uint32_t callable, VarId offset)
+static bool look_up(ThreadState *ts, Call *call, Callable *leader, VarId offset)
 {
-    Call *call = m->call;
-    RecordedBody *before = &call->callables[callable], now = { 0 };
+    Reader reader = { ts, call->body.backend, call->data, offset };
+    RecordedBody now = { .scope = 0 };
     RegionReplay r;
-    TRY(record_open(m->ts, &call->body, BODY_CALLABLE, call->body.backend, 0), false);
+    TRY(record_open(ts, &call->body, BODY_CALLABLE, call->body.backend, 0), false);
     /* The placeholders stay, those in the callable do not. */
-    bool ok = region_replay_begin(&r, m->ts, call->scope + 1);
+    bool ok = region_replay_begin(&r, ts, call->scope + 1);
     if (ok) {
-        ok = set_values(m, &m->members[callable], offset, &r) &&
-             region_replay_recorded(&r, before, &now);
+        ok = set_values(&reader, leader, &r) &&
+             region_replay_recorded(&r, &leader->body, &now);
         region_replay_end(&r);
     }
-    ok = record_close_into(m->ts, &call->body, &now, "jit_var_call()") && ok;
-    record_release(ok ? before : &now);
+    ok = record_close_into(ts, &call->body, &now, "jit_var_call()") && ok;
+    record_release(ok ? &leader->body : &now);
     if (ok)
-        *before = now;
+        leader->body = now;
     return ok;
 }
 
-/* ------------------------------------------------------------------ the whole */
-
-bool call_merge_begin(CallMerge *m, ThreadState *ts, Call *call)
+bool call_merge_apply(ThreadState *ts, Call *call, VarId offset)
 {
-    *m = (CallMerge){ .ts = ts, .call = call, .count = call->count,
-                      .members = alloc_zero(call->count + 1, sizeof(CallMember)) };
-    return m->members != NULL;
-}
-
-bool call_merge(CallMerge *m, bool merge)
-{
-    TRY(find_kinds(m, merge) && find_values(m), false);
-    if (!m->values.count)
-        return true;
-    m->table = call_merge_table(m->ts, m->call->body.backend, &m->values);
-    TRY(m->table, false);
-    m->data = memory_pointer(m->ts, m->table, false);
-    return m->data != 0;
-}
-
-bool call_merge_apply(CallMerge *m, VarId offset)
-{
-    Call *call = m->call;
-    uint32_t kept = 0;
-    for (uint32_t c = 0; c < m->count; ++c) {
-        const CallMember *member = &m->members[c];
-        bool leads = member->used && member->leader == c;
-        TRY(!leads || !member->size || look_up(m, c, offset), false);
-    }
-    for (uint32_t c = 0; c < m->count; ++c)
-        if (m->members[c].used && m->members[c].leader == c)
-            call->callables[kept++] = call->callables[c];
+    for (uint32_t c = 0; c < call->count; ++c) {
+        Callable *callable = &call->callables[c];
+        if (!callable->used || callable->leader != c)
+            record_release(&callable->body);
         else
-            record_release(&call->callables[c]);
-    call->count = kept;
-    return true;
-}
-
-void call_merge_end(CallMerge *m)
-{
-    for (uint32_t c = 0; c < m->count; ++c) {
-        alloc_free(m->members[c].words);
-        alloc_free(m->members[c].values.ids);
-        alloc_free(m->members[c].place);
+            TRY(!callable->size || look_up(ts, call, callable, offset), false);
     }
-    alloc_free(m->members);
-    alloc_free(m->values.ids);
-    var_drop(m->table);
-    var_drop(m->data);
+    return true;
 }
