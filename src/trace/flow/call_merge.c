@@ -1,8 +1,8 @@
 /*
  * call_merge.c -- see call_merge.h
  *
- * What a callable computes is written down as words, in which variables have the numbers
- * in which a walk from effects and outputs leaves them. Of a value by which callables
+ * What a callable computes is written down as words, in which variables have numbers, as
+ * a walk from effects and outputs leaves them. Of a value by which callables
  * may differ only the type is written; the variable is noted apart. Callables with the
  * same words are of one kind.
  */
@@ -31,23 +31,34 @@ typedef struct Writer {
     uint32_t scope;   /* of the call's placeholders */
 } Writer;
 
+/* Room for more words; NULL: memory is out. */
+static uint32_t *extend(Writer *w, uint32_t count)
+{
+    if (w->count + count > w->capacity)
+        TRY(vec_reserve(&w->words, &w->capacity, w->count + count, sizeof(uint32_t)),
+            NULL);
+    w->count += count;
+    return w->words + w->count - count;
+}
+
+/* Bytes, filled up with zeros. */
 static bool put(Writer *w, const void *data, size_t bytes)
 {
-    uint32_t end = w->count + (uint32_t) ((bytes + 3) / 4);
-    TRY(vec_reserve(&w->words, &w->capacity, end + 1, sizeof(uint32_t)), false);
-    memset(w->words + w->count, 0, (end - w->count) * sizeof(uint32_t));
-    memcpy(w->words + w->count, data, bytes);
-    w->count = end;
+    uint32_t count = (uint32_t) (bytes / sizeof(uint32_t) + 1);
+    uint32_t *words = extend(w, count);
+    TRY(words, false);
+    words[count - 1] = 0;
+    memcpy(words, data, bytes);
     return true;
 }
 
 /* Operands that have been walked. */
 static bool put_numbers(Writer *w, const VarId *ids, uint32_t count)
 {
-    TRY(vec_reserve(&w->words, &w->capacity, w->count + count, sizeof(uint32_t)),
-        false);
+    uint32_t *words = extend(w, count);
+    TRY(words, false);
     for (uint32_t i = 0; i < count; ++i)
-        w->words[w->count++] = ids[i] ? marks_get(w->walk.marks, ids[i]) : MARKS_NONE;
+        words[i] = ids[i] ? marks_get(w->walk.marks, ids[i]) : MARKS_NONE;
     return true;
 }
 
@@ -58,17 +69,16 @@ static bool is_value(const Var *v)
            (v->op == OP_EVALUATED && v->size == 1);
 }
 
-/* What callables have from outside is itself ('which'), but each has its own counters
- * and, for each write, pointers. Prints and checks report to somebody: they are like no
- * others. */
-static bool put_variable(Writer *w, VarId id)
+/* A variable; regions are apart. What callables have from outside is itself ('which'),
+ * but each has its own counters and, for each write, pointers. Prints and checks report
+ * to somebody: they are like no others. */
+static bool put_variable(Writer *w, VarId id, bool outside)
 {
     const Var *v = var_get(id);
-    bool outside = region_is_outside(v, w->scope);
-    uint32_t op = is_value(v) ? OP_LITERAL : v->op, count;
+    uint32_t op = is_value(v) ? OP_LITERAL : v->op, count = 0;
     VarId which = outside ? id : 0, region;
     uint64_t bits = 0;
-    const VarId *ids = var_operands(v, &count);
+    const VarId *ids = outside ? NULL : var_operands(v, &count);
     switch (op) {
     case OP_LITERAL:
         which = 0;
@@ -97,13 +107,15 @@ static bool put_variable(Writer *w, VarId id)
     default:
         break;
     }
-    count = outside ? 0 : count;
-    uint32_t words[] = { op | (uint32_t) v->type << 8 | count << 16, v->aux, which,
-                         (uint32_t) bits, (uint32_t) (bits >> 32) };
-    return put(w, words, sizeof(words)) &&
-           (v->op != OP_STMT ||
-            put(w, v->value.text, strlen(v->value.text) + 1)) &&
-           put_numbers(w, ids, count);
+    uint32_t *words = extend(w, 5);
+    TRY(words, false);
+    words[0] = op | (uint32_t) v->type << 8 | count << 16;
+    words[1] = v->aux;
+    words[2] = which;
+    words[3] = (uint32_t) bits;
+    words[4] = (uint32_t) (bits >> 32);
+    TRY(v->op != OP_STMT || put(w, v->value.text, strlen(v->value.text)), false);
+    return put_numbers(w, ids, count) && marks_set(w->walk.marks, id, w->numbers++);
 }
 
 /* What an inner region takes from outside is there: its bodies are next. */
@@ -114,7 +126,8 @@ static bool put_region(Writer *w, VarId id)
     uint32_t words[] = { OP_REGION, r->kind, r->count, r->outside }, unused;
     TRY(put(w, words, sizeof(words)) && put(w, r->fixed, r->count * sizeof(bool)) &&
         put_numbers(w, var_operands(v, &unused), r->outside), false);
-    return region_walk_into(&w->walk, id, r->outside, r->parts[PART_STATES].first);
+    return marks_set(w->walk.marks, id, w->numbers++) &&
+           region_walk_into(&w->walk, id, r->outside, r->parts[PART_STATES].first);
 }
 
 static bool put_bodies(Writer *w, VarId id)
@@ -129,22 +142,19 @@ static bool put_bodies(Writer *w, VarId id)
     return put_numbers(w, ids, w->walk.end - r->outside);
 }
 
-/* The operands of a variable have numbers, and so has it then. */
-static bool leave(Writer *w, VarId id)
-{
-    const Var *v = var_get(id);
-    bool region = v->op == OP_REGION && !region_is_outside(v, w->scope);
-    if (region && w->walk.end != v->region->outside)
-        return put_bodies(w, id);
-    return (region ? put_region(w, id) : put_variable(w, id)) &&
-           marks_set(w->walk.marks, id, w->numbers++);
-}
-
 static bool meet(Writer *w, VarId id)
 {
     if (region_is_outside(var_get(id), w->scope))
-        return region_walk_into(&w->walk, id, 0, 0);
+        return put_variable(w, id, true);
     return region_walk_operands(&w->walk, id);
+}
+
+static bool leave(Writer *w, VarId id)
+{
+    const Var *v = var_get(id);
+    if (v->op != OP_REGION)
+        return put_variable(w, id, false);
+    return w->walk.end == v->region->outside ? put_region(w, id) : put_bodies(w, id);
 }
 
 static bool put_roots(Writer *w, const VarIds *roots)
