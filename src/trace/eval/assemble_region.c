@@ -11,9 +11,9 @@
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
 
-/* A region is emitted in phases. The first has what comes from outside, each further one
- * a body, of which a loop has the condition and the rest. A mark of structure ends each
- * phase: REGION, TEST or ELSE, END; of a call, a callable does. */
+/* A region is emitted in phases. The first has what comes from outside, each further
+ * one a body; that of a loop takes two, its condition and the rest. At the end of each
+ * is a mark of structure: REGION, TEST or ELSE, END; in a call, that of a callable. */
 static uint32_t count_phases(const TraceRegion *region)
 {
     return region->kind == REGION_LOOP ? 3 : 1 + region->body_count;

@@ -1,10 +1,10 @@
 /*
  * call_merge.c -- see call_merge.h
  *
- * What a callable computes is written down as words, in which variables have numbers, as
- * a walk from effects and outputs leaves them. Of a value by which callables
- * may differ only the type is written; the variable is noted apart. Callables with the
- * same words are of one kind.
+ * What a callable computes is written down as words, in which variables have the
+ * numbers in which a walk from effects and outputs leaves them. Of a value by which
+ * callables may differ only the type is written; the variable is noted apart. Callables
+ * with the same words are of one kind.
  */
 #include "trace/flow/call_merge.h"
 
@@ -107,13 +107,13 @@ static bool put_variable(Writer *w, VarId id, bool outside)
     default:
         break;
     }
-    uint32_t *words = extend(w, 5);
+    uint32_t *words = extend(w, bits ? 5 : 3);
     TRY(words, false);
-    words[0] = op | (uint32_t) v->type << 8 | count << 16;
+    words[0] = op | (uint32_t) v->type << 8 | (bits ? 1u << 15 : 0) | count << 16;
     words[1] = v->aux;
     words[2] = which;
-    words[3] = (uint32_t) bits;
-    words[4] = (uint32_t) (bits >> 32);
+    if (bits)
+        memcpy(words + 3, &bits, sizeof(bits));
     TRY(v->op != OP_STMT || put(w, v->value.text, strlen(v->value.text)), false);
     return put_numbers(w, ids, count) && marks_set(w->walk.marks, id, w->numbers++);
 }

@@ -240,7 +240,7 @@ static VarId simple_output(ThreadState *ts, const Cond *cond, uint32_t k, bool *
     return result;
 }
 
-/* Fill in the results that are outputs of a region; 'outputs' are those of its sides. */
+/* Fill in the results that are outputs of a region, of whose sides these are. */
 static bool add_region(ThreadState *ts, const Cond *cond, const VarIds *outputs,
                        VarId *results)
 {
