@@ -1,7 +1,7 @@
 /*
  * api_call.c -- calls
  */
-#include "trace/flow/call_end.h"
+#include "trace/flow/call.h"
 
 #include "api/api.h"
 #include "base/alloc.h"

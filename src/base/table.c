@@ -87,6 +87,15 @@ bool table_put(Table *table, const void *key, size_t key_size, void *value)
     return true;
 }
 
+uint32_t table_number(Table *table, const void *key, size_t key_size, uint32_t fresh)
+{
+    uintptr_t known = (uintptr_t) table_get(table, key, key_size); /* the number + 1 */
+    if (known)
+        return (uint32_t) (known - 1);
+    void *value = (void *) ((uintptr_t) fresh + 1);
+    return table_put(table, key, key_size, value) ? fresh : UINT32_MAX;
+}
+
 void *table_remove(Table *table, const void *key, size_t key_size)
 {
     if (!table->count)

@@ -64,8 +64,7 @@ static bool replay(const TracedProgram *t, const TracedProgram *other, const Bod
 {
     const Program *p = t->random->program;
     RecordedBody before = { .effects = body->effects,
-                            .effect_count = body->effect_count,
-                            .outputs = t->outputs, .output_count = t->output_count };
+                            .outputs = { t->outputs, t->output_count, 0 } };
     RegionReplay r;
     state_lock();
     bool ok = region_replay_begin(&r, state_thread(), body->scope);
@@ -151,14 +150,11 @@ static bool same_entries(uint64_t seed, const char *what, uint32_t number, uint3
 /* Evaluate variables, and the effects of a body, which is left with its outputs. */
 static bool evaluate(const uint32_t *ids, uint32_t count, RecordedBody *body)
 {
-    RecordedBody effects = { .effects = body->effects,
-                             .effect_count = body->effect_count };
-    body->effects = NULL;
-    body->effect_count = 0;
+    VarIds effects = body->effects;
+    body->effects = (VarIds){ 0 };
     state_lock();
-    bool ok =
-        record_hand_over(state_thread(), effects.effects, effects.effect_count);
-    record_release(&effects);
+    bool ok = record_hand_over(state_thread(), effects.ids, effects.count);
+    var_ids_drop(&effects);
     state_unlock();
     for (uint32_t i = 0; ok && i < count; ++i)
         jit_var_schedule(ids[i]);
@@ -176,11 +172,11 @@ static bool check_identity(uint64_t seed, const TracedProgram *t, const Body *bo
     bool ok = replay(t, NULL, body, &again);
     if (!ok)
         printf("seed %llu: %s\n", (unsigned long long) seed, jit_error_message());
-    ok = ok && same_texts(seed, t->outputs, again.outputs, t->output_count);
+    ok = ok && same_texts(seed, t->outputs, again.outputs.ids, t->output_count);
     close_body(&inner, &again);
-    if (ok && again.effect_count != body->effect_count) {
+    if (ok && again.effects.count != body->effects.count) {
         printf("seed %llu: %u effects, expected %u\n", (unsigned long long) seed,
-               again.effect_count, body->effect_count);
+               again.effects.count, body->effects.count);
         ok = false;
     }
     drop_body(&again);
@@ -200,13 +196,13 @@ static bool check_values(uint64_t seed, const TracedProgram *t,
     ok = ok && traced_program_record(&anew);
     close_body(&body, &effects);
     bool possible = evaluate(anew.outputs, anew.output_count, &effects);
-    bool done = evaluate(now->outputs, now->output_count, now);
+    bool done = evaluate(now->outputs.ids, now->outputs.count, now);
     ok = ok && possible == done;
     if (!ok)
         printf("seed %llu: %s: %s\n", (unsigned long long) seed,
                possible ? "recorded again" : "traced anew", jit_error_message());
     for (uint32_t i = 0; ok && done && i < t->output_count; ++i)
-        ok = same_entries(seed, "output", i, now->outputs[i], anew.outputs[i]);
+        ok = same_entries(seed, "output", i, now->outputs.ids[i], anew.outputs[i]);
     for (uint32_t i = 0; ok && done && i < p->param_count; ++i)
         if (p->params[i].written && p->params[i].kind == PARAM_POINTER)
             ok = same_entries(seed, "array", i, other->slots[i], anew.slots[i]);

@@ -105,8 +105,7 @@ static uint32_t emit_load(Assembly *b, VarId id, const Var *v)
     return position;
 }
 
-/* Make a slot for the array behind a pointer. */
-static uint32_t add_pointer(Assembly *b, const Var *v)
+uint32_t assemble_pointer(Assembly *b, const Var *v)
 {
     VarType type = VarTypeVoid;
     bool write = v->aux != 0;
@@ -133,17 +132,10 @@ static uint32_t add_pointer(Assembly *b, const Var *v)
     return slot;
 }
 
-/* Callables share slots, so that equal ones look equal. */
 static uint32_t emit_pointer(Assembly *b, const Var *v)
 {
-    uint32_t slot = b->call_count ? assemble_call_slot(b, v) : 0;
-    if (slot) {
-        slot--;
-    } else {
-        slot = add_pointer(b, v);
-        TRY(slot != PROGRAM_NONE, PROGRAM_NONE);
-        TRY(!b->call_count || assemble_call_note_slot(b, v, slot), PROGRAM_NONE);
-    }
+    uint32_t slot = b->call_count ? assemble_call_slot(b, v) : assemble_pointer(b, v);
+    TRY(slot != PROGRAM_NONE, PROGRAM_NONE);
     return program_add(b->program, OP_PARAM, VarTypePointer, slot, 0, NULL);
 }
 

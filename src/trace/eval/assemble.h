@@ -29,17 +29,14 @@ enum { NEEDED_STATE = 1, NEEDED_RESULT = 2, NEEDED_STORED = 4 };
 /** A call whose callables are being emitted (assemble_call.c). */
 typedef struct CallFrame {
     VarId region;
-    uint32_t callable;    /* which one now */
     Program *outer;       /* the Program around the call, ... */
     Marks *outer_places;  /* ... positions in it, ... */
     LocalPlan outer_locals; /* ... and its arrays */
-    Marks *inputs;        /* numbers of what the callables take from outside */
-    uint32_t first_input; /* in Assembly.inputs */
+    Marks *numbers;       /* of the ARGs of what the callables take from outside */
+    uint32_t *operands;   /* of the call: mask, number of the callable, inputs */
+    uint32_t operand_count, operand_capacity;
     uint32_t inside;      /* Assembly.inside as it was */
-    VarId *roots;         /* effects and outputs of this callable */
-    uint32_t root_count, effect_count, next_root, root_capacity;
     uint32_t *targets;    /* the callables as far as they are complete */
-    uint32_t target_capacity;
 } CallFrame;
 
 /** What a launch of the built Program needs. All arrays are owned and reused;
@@ -88,10 +85,9 @@ typedef struct Assembly {
     /* Calls (assemble_call.h): */
     Program *root;            /* 'program' is it, or a callable for the time being */
     CallFrame *calls;         /* innermost last */
-    VarId *inputs;            /* of these calls */
-    Table pointers;           /* array -> 1 + slot */
-    Table callables;          /* hash -> 1 + position in root->callables */
-    uint32_t call_count, call_capacity, call_input_count, input_capacity;
+    Table pointers;           /* array -> slot */
+    Table callables;          /* hash -> position in root->callables */
+    uint32_t call_count, call_capacity;
 } Assembly;
 
 /** Fill the assembly from a group. False: error recorded, nothing was changed in the
@@ -111,6 +107,8 @@ static inline uint32_t assemble_position(const Assembly *assembly, VarId id)
 bool assemble_place(Assembly *assembly, VarId id, uint32_t position);
 /** Emit a literal that is no variable; its position or PROGRAM_NONE. */
 uint32_t assemble_constant(Assembly *assembly, VarType type, uint64_t bits);
+/** Make a slot in the root for the array behind a pointer; PROGRAM_NONE on errors. */
+uint32_t assemble_pointer(Assembly *assembly, const Var *pointer);
 /** Hold all that the assembly names, so that the lock can be released: others may
  *  evaluate variables of the group, which then drop their operands. Then let go. */
 void assemble_hold(const Assembly *assembly);

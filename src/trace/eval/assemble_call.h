@@ -13,19 +13,17 @@
 
 #include "trace/eval/assemble.h"
 
-/** All that a call needs from outside has been emitted: its callables are next. */
-bool assemble_call_begin(Assembly *b, VarId id);
-/** As assemble_region_step(), for the callables. */
-bool assemble_call_step(Assembly *b, VarId id, VarId *operand);
+/** A phase of a call (assemble_region.c) has been visited: what comes from outside (0),
+ *  or callable number 'phase' - 1. The next callable begins, or the call is emitted. */
+bool assemble_call_phase(Assembly *b, VarId id, uint32_t phase);
 /** Does this come into the callable that is being emitted as an input? Asked only if
  *  there is one (b->call_count). */
 bool assemble_call_captures(const Assembly *b, VarId id);
 /** Emit it. Its position or PROGRAM_NONE. */
 uint32_t assemble_call_input(Assembly *b, VarId id);
-/** Slot of a pointer in the root's parameters, the same one for the same array; 0 if it
- *  has none yet, else 1 + the slot. */
-uint32_t assemble_call_slot(const Assembly *b, const Var *pointer);
-bool assemble_call_note_slot(Assembly *b, const Var *pointer, uint32_t slot);
+/** Slot of a pointer of a callable in the root's parameters: equal ones share it, so
+ *  that equal callables look equal. PROGRAM_NONE on errors. */
+uint32_t assemble_call_slot(Assembly *b, const Var *pointer);
 
 /** Let go of calls that a failure has left, and of what is known about callables. */
 void assemble_call_reset(Assembly *b);

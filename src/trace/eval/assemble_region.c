@@ -11,7 +11,13 @@
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
 
-enum { PHASES = 3 }; /* marks of structure: REGION, TEST or ELSE, END */
+/* A region is emitted in phases. The first has what comes from outside, each further
+ * one a body; that of a loop takes two, its condition and the rest. At the end of each
+ * is a mark of structure: REGION, TEST or ELSE, END; in a call, that of a callable. */
+static uint32_t count_phases(const TraceRegion *region)
+{
+    return region->kind == REGION_LOOP ? 3 : 1 + region->body_count;
+}
 
 /* Operand 'k' of a list of a region. */
 static VarId item(const Var *v, RegionPart part, uint32_t k)
@@ -204,6 +210,12 @@ static bool settle_arrays(Assembly *b, VarId id)
     return local_plan_settle(b, active);
 }
 
+bool assemble_region_outputs(Assembly *b, VarId id, uint32_t body, uint32_t *count)
+{
+    *count = 0;
+    return add_present(b, id, var_get(id)->region->bodies[body].outputs, count);
+}
+
 static bool add_states(Assembly *b, VarId id)
 {
     const Var *v = var_get(id);
@@ -337,13 +349,25 @@ static bool skips(const Assembly *b, VarId id, uint32_t index)
     return false;
 }
 
-/* Operands before mark of structure number 'phase'. */
+/* Operands up to the end of a phase. */
 static uint32_t phase_end(const TraceRegion *region, uint32_t phase)
 {
     if (phase == 0)
         return region->outside;
-    const RegionBody *last = &region->bodies[region->body_count - 1];
-    return phase == 1 ? last->effects.first : last->outputs.first + last->outputs.count;
+    if (region->kind == REGION_LOOP && phase == 1)
+        return region->bodies[0].effects.first;
+    uint32_t body = region->kind == REGION_LOOP ? 0 : phase - 1;
+    RegionList outputs = region->bodies[body].outputs;
+    return outputs.first + outputs.count;
+}
+
+static bool end_phase(Assembly *b, VarId id, uint32_t phase)
+{
+    if (var_get(id)->region->kind == REGION_CALL)
+        return assemble_call_phase(b, id, phase);
+    return phase == 0   ? begin_body(b, id)
+           : phase == 1 ? middle_of_body(b, id)
+                        : end_body(b, id);
 }
 
 /* A region begins: it is on top of the open ones. */
@@ -370,9 +394,7 @@ bool assemble_region_step(Assembly *b, VarId id, uint32_t *next, VarId *operand)
     if (*next == 0)
         TRY(enter(b, id), false);
     NeededRegion *needed = needed_region(b, id);
-    if (region->kind == REGION_CALL && needed->phase)
-        return assemble_call_step(b, id, operand);
-    while (needed->phase < PHASES) {
+    while (needed->phase < count_phases(region)) {
         while (*next < phase_end(region, needed->phase)) {
             uint32_t index = (*next)++;
             if (skips(b, id, index))
@@ -380,21 +402,14 @@ bool assemble_region_step(Assembly *b, VarId id, uint32_t *next, VarId *operand)
             *operand = v->value.list->ids[index];
             return true;
         }
-        if (region->kind == REGION_CALL) {
-            needed->phase = 1;
-            return assemble_call_begin(b, id) && assemble_call_step(b, id, operand);
-        }
-        if (needed->phase == 0) {
+        if (needed->phase == 0 && region->kind != REGION_CALL) {
             TRY(local_plan_before(b, id, operand), false);
             if (*operand)
                 return true;
         }
         /* The phase counts first: ACTIVE may be emitted from here on. */
-        switch (needed->phase++) {
-        case 0: TRY(begin_body(b, id), false); break;
-        case 1: TRY(middle_of_body(b, id), false); break;
-        default: TRY(end_body(b, id), false); break;
-        }
+        uint32_t phase = needed->phase++;
+        TRY(end_phase(b, id, phase), false);
     }
     *operand = 0;
     return true;
@@ -406,9 +421,10 @@ bool assemble_region_step(Assembly *b, VarId id, uint32_t *next, VarId *operand)
 static bool is_current(const Assembly *b, const Var *active, VarId region)
 {
     uint32_t phase = marks_has(b->needed, region) ? needed_region(b, region)->phase : 0;
-    if (phase == 0 || phase == PHASES)
+    const TraceRegion *r = var_get(region)->region;
+    if (phase == 0 || phase == count_phases(r) || r->kind == REGION_CALL)
         return false;
-    if (var_get(region)->region->kind == REGION_LOOP)
+    if (r->kind == REGION_LOOP)
         return active->aux < phase;
     return active->aux + 1 == phase;
 }

@@ -24,10 +24,11 @@ static inline bool assemble_region_needs(const Assembly *b, VarId id)
 /** A step of the region 'id', of whose operands '*next' have been visited: '*operand'
  *  is what has to be visited before the next step; 0: the region has been emitted. */
 bool assemble_region_step(Assembly *b, VarId id, uint32_t *next, VarId *operand);
+/** For calls: put the positions of the outputs that are needed of a body into b->words,
+ *  and count them. */
+bool assemble_region_outputs(Assembly *b, VarId id, uint32_t body, uint32_t *count);
 /** For calls: a region with this number in the Program has just been added. */
 bool assemble_region_added(Assembly *b, VarId id, uint32_t number);
-/** For calls: what has been emitted since b->inside_count was 'from' is gone. */
-void assemble_region_forget(Assembly *b, uint32_t from);
 /** Emit a RESULT, STATE or ACTIVE; its position or PROGRAM_NONE. */
 uint32_t assemble_region_placeholder(Assembly *b, VarId id);
 /** Note that a variable was emitted in a body. */

@@ -109,9 +109,9 @@ static VarId find_write(VarId array)
 
 static bool keeps_write(const Body *body, VarId array)
 {
-    for (uint32_t i = 0; i < body->effect_count; ++i) {
+    for (uint32_t i = 0; i < body->effects.count; ++i) {
         uint32_t count;
-        const VarId *targets = region_targets(body->effects[i], &count);
+        const VarId *targets = region_targets(body->effects.ids[i], &count);
         while (count-- > 0)
             if (targets[count] == array)
                 return true;

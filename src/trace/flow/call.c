@@ -3,6 +3,10 @@
  *
  * Each callable is recorded in a body of its own, with the same placeholders for inputs
  * and mask, whose scope is below those of all bodies.
+ *
+ * A callable has no access to local arrays of its caller: a Program's callables know no
+ * arrays but their own. So such an array is taken apart where it crosses, into one
+ * input or output for each entry, and put together again on the other side.
  */
 #include "trace/flow/call.h"
 
@@ -14,34 +18,21 @@
 #include "trace/graph/mask.h"
 #include "trace/graph/region.h"
 
-enum { MOST_DEPTH = 64 };
-
-bool call_append_id(CallList *list, VarId id, bool new_reference)
-{
-    TRY(vec_reserve(&list->ids, &list->capacity, list->count + 1, sizeof(VarId)),
-        false);
-    list->ids[list->count++] = id;
-    if (new_reference)
-        var_inc(id);
-    return true;
-}
-
-void call_drop_list(CallList *list)
-{
-    for (uint32_t i = 0; i < list->count; ++i)
-        var_drop(list->ids[i]);
-    alloc_free(list->ids);
-    *list = (CallList){ 0 };
-}
+enum { MOST_DEPTH = 64, MOST_ENTRIES = 1024 };
 
 void call_free(Call *call)
 {
-    record_drop_effects(&call->body, 0);
-    for (uint32_t i = 0; i < call->count; ++i)
-        record_release(&call->callables[i]);
+    var_ids_drop(&call->body.effects);
+    for (uint32_t i = 0; i < call->count; ++i) {
+        record_release(&call->callables[i].body);
+        alloc_free(call->callables[i].values.ids);
+        alloc_free(call->callables[i].place);
+    }
     alloc_free(call->callables);
-    call_drop_list(&call->inputs);
-    call_drop_list(&call->states);
+    var_ids_drop(&call->inputs);
+    var_ids_drop(&call->states);
+    var_drop(call->table);
+    var_drop(call->data);
     var_drop(call->mask);
     var_drop(call->active);
     alloc_free(call->results);
@@ -57,7 +48,8 @@ static void abandon_call(ThreadState *ts, Body *body)
 
 /* ---------------------------------------------------------------- recording */
 
-VarId call_placeholder(ThreadState *ts, const Call *call, Op op, uint32_t which,
+/* A placeholder that belongs to all callables. */
+static VarId make_placeholder(ThreadState *ts, const Call *call, Op op, uint32_t which,
                               VarType type, uint32_t size)
 {
     uint32_t before = ts->scope;
@@ -95,7 +87,7 @@ uint32_t call_start(ThreadState *ts, JitBackend backend, const char *name, VarId
     call->mask = mask_apply(ts, backend, mask, function);
     call->scope = record_new_scope();
     if (call->body.name && call->mask && call->scope)
-        call->active = call_placeholder(ts, call, OP_ACTIVE, 0, VarTypeBool, 1);
+        call->active = make_placeholder(ts, call, OP_ACTIVE, 0, VarTypeBool, 1);
     if (call->active &&
         record_open(ts, &call->body, BODY_CALLABLE, backend, call->active))
         return call->body.handle;
@@ -111,19 +103,50 @@ Call *call_find(ThreadState *ts, uint32_t handle, const char *function)
 VarId call_add_input(ThreadState *ts, Call *call, VarId value)
 {
     const Var *v = var_get(value);
-    VarId placeholder = call_placeholder(ts, call, OP_STATE, call->states.count,
+    var_inc(value);
+    TRY(var_ids_take(&call->inputs, value), 0);
+    VarId placeholder = make_placeholder(ts, call, OP_STATE, call->states.count,
                                          (VarType) v->type, v->size);
-    TRY(placeholder, 0);
-    if (!call_append_id(&call->states, placeholder, false)) {
-        var_dec(placeholder);
-        return 0;
-    }
-    if (!call_append_id(&call->inputs, value, true)) {
-        call->states.count--;
-        var_dec(placeholder);
-        return 0;
-    }
-    return placeholder;
+    if (var_ids_take(&call->states, placeholder))
+        return placeholder;
+    var_dec(call->inputs.ids[--call->inputs.count]);
+    return 0;
+}
+
+static bool is_local(VarId id)
+{
+    return var_exists(id) && local_is_array(var_get(id));
+}
+
+static bool check_length(const Call *call, VarId array, const char *function)
+{
+    uint32_t length = (uint32_t) local_length(array, function);
+    if (length > MOST_ENTRIES)
+        return error_set(JIT_ERROR_UNSUPPORTED,
+                         "%s: call '%s': the local array r%u has %u entries; those "
+                         "that go into calls or come out of them can have %d",
+                         function, call->body.name, array, length, MOST_ENTRIES);
+    return true;
+}
+
+/* What stands for a version of a local array; a new reference. */
+static VarId input_array(ThreadState *ts, Call *call, VarId array)
+{
+    uint32_t first = call->states.count, scope = ts->scope;
+    VarIds entries = { 0 };
+    ts->scope = call->body.outer_scope;
+    bool ok = local_split(ts, array, &entries);
+    for (uint32_t k = 0; ok && k < entries.count; ++k)
+        ok = call_add_input(ts, call, entries.ids[k]) != 0;
+    /* The array belongs to all callables, as the placeholders do. */
+    ts->scope = call->scope;
+    VarId result = 0;
+    if (ok)
+        result = local_join(ts, call->states.ids + first, entries.count,
+                            var_get(array)->size);
+    ts->scope = scope;
+    var_ids_drop(&entries);
+    return result;
 }
 
 VarId call_input(ThreadState *ts, uint32_t handle, VarId value)
@@ -131,15 +154,16 @@ VarId call_input(ThreadState *ts, uint32_t handle, VarId value)
     static const char *const function = "jit_var_call_input()";
     Call *call = call_find(ts, handle, function);
     TRY(call, 0);
-    if (var_exists(value) && local_is_array(var_get(value)))
-        return call_local_input(ts, call, value);
-    TRY(node_usable(ts, value, function, "the value"), 0);
+    TRY(is_local(value) ? check_length(call, value, function)
+                        : node_usable(ts, value, function, "the value"), 0);
     const Var *v = var_get(value);
     if (v->scope >= call->scope && v->op != OP_LITERAL && v->op != OP_EVALUATED)
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
                                  "%s: r%u was traced in a callable of '%s', expected a "
                                  "variable from outside", function, value,
                                  call->body.name);
+    if (is_local(value))
+        return input_array(ts, call, value);
     if (v->op == OP_LITERAL && state_flag(ts, JitFlagOptimizeCalls)) {
         var_inc(value);
         return value;
@@ -159,11 +183,6 @@ VarId call_mask(ThreadState *ts, uint32_t handle)
 }
 
 /* ------------------------------------------------------------------- callables */
-
-static bool is_local(VarId id)
-{
-    return var_exists(id) && local_is_array(var_get(id));
-}
 
 /* Output 'which' of a callable, as the caller counts them: is it like that of those
  * before? */
@@ -188,7 +207,7 @@ static bool check_output(ThreadState *ts, Call *call, uint32_t which, VarId id)
                          "%u entries (0: none), expected %u as before", function,
                          call->body.name, which, call->count, found.length,
                          first->length);
-    return true;
+    return !found.length || check_length(call, id, function);
 }
 
 static bool check_outputs(ThreadState *ts, Call *call, size_t n, const VarId *outputs)
@@ -213,19 +232,13 @@ static bool check_outputs(ThreadState *ts, Call *call, size_t n, const VarId *ou
 static bool keep_callable(ThreadState *ts, Call *call, size_t n, const VarId *outputs)
 {
     TRY(vec_reserve(&call->callables, &call->capacity, call->count + 1,
-                    sizeof(RecordedBody)), false);
-    CallList list = { 0 };
-    bool ok = true;
-    for (size_t i = 0; ok && i < n; ++i)
-        ok = is_local(outputs[i]) ? call_local_split(ts, call, outputs[i], &list)
-                                  : call_append_id(&list, outputs[i], true);
-    if (!ok) {
-        call_drop_list(&list);
-        return false;
-    }
-    call->output_count = list.count;
-    call->callables[call->count++] =
-        (RecordedBody){ .outputs = list.ids, .output_count = list.count };
+                    sizeof(Callable)), false);
+    Callable *callable = &call->callables[call->count++];
+    *callable = (Callable){ .used = false };
+    for (size_t i = 0; i < n; ++i)
+        TRY(is_local(outputs[i]) ? local_split(ts, outputs[i], &callable->body.outputs)
+                                 : record_outputs(&callable->body, 1, &outputs[i]),
+            false);
     return true;
 }
 
@@ -241,7 +254,7 @@ bool call_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
         return false;
     }
     /* On to the next callable, of which there may be none. */
-    ok = record_close_into(ts, &call->body, &call->callables[call->count - 1],
+    ok = record_close_into(ts, &call->body, &call->callables[call->count - 1].body,
                            function);
     if (ok && record_open(ts, &call->body, BODY_CALLABLE, call->body.backend,
                           call->active))

@@ -1,10 +1,10 @@
 /*
  * call_merge.c -- see call_merge.h
  *
- * What a callable computes is written down as a list of words, its shape, in which
- * variables have the numbers in which a walk from effects and outputs leaves them. A
- * value by which callables may differ is a number like any other: its bits, or the
- * array, are noted apart. Callables of one shape are one group.
+ * What a callable computes is written down as words, in which variables have the
+ * numbers in which a walk from effects and outputs leaves them. Of a value by which
+ * callables may differ only the type is written; the variable is noted apart. Callables
+ * with the same words are of one kind.
  */
 #include "trace/flow/call_merge.h"
 
@@ -12,340 +12,417 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/table.h"
 #include "base/vec.h"
-#include "trace/graph/region.h"
-#include "trace/graph/region_walk.h"
+#include "trace/array/array.h"
+#include "trace/array/memory.h"
+#include "trace/eval/work.h"
+#include "trace/flow/region_replay.h"
+#include "trace/graph/arith.h"
 
-/* --------------------------------------------------------------------- shapes */
-
-/* Words that begin what is no operation. */
-enum { WORD_VALUE = 0x80000000u, WORD_OUTSIDE, WORD_BODIES };
-
-typedef struct Shape {
-    uint32_t *words;
-    VarId *values; /* borrowed; each once */
-    uint32_t count, capacity, value_count, value_capacity;
-} Shape;
+/* ---------------------------------------------------------------------- words */
 
 typedef struct Writer {
-    Shape *shape;
+    uint32_t *words;
+    uint32_t count, capacity;
+    VarIds *values;   /* of the callable */
     RegionWalk walk;  /* value of a mark: number of the variable */
     uint32_t numbers; /* given away */
     uint32_t scope;   /* of the call's placeholders */
 } Writer;
 
-static inline bool put(Writer *w, uint32_t word)
+/* Room for more words; NULL: memory is out. */
+static uint32_t *extend(Writer *w, uint32_t count)
 {
-    Shape *s = w->shape;
-    if (s->count == s->capacity)
-        TRY(vec_reserve(&s->words, &s->capacity, 2 * s->count + 64, sizeof(uint32_t)),
-            false);
-    s->words[s->count++] = word;
+    if (w->count + count > w->capacity)
+        TRY(vec_reserve(&w->words, &w->capacity, w->count + count, sizeof(uint32_t)),
+            NULL);
+    w->count += count;
+    return w->words + w->count - count;
+}
+
+/* Bytes, filled up with zeros. */
+static bool put(Writer *w, const void *data, size_t bytes)
+{
+    uint32_t count = (uint32_t) (bytes / sizeof(uint32_t) + 1);
+    uint32_t *words = extend(w, count);
+    TRY(words, false);
+    words[count - 1] = 0;
+    memcpy(words, data, bytes);
     return true;
 }
 
-static bool number(Writer *w, VarId id)
+/* Operands that have been walked. */
+static bool put_numbers(Writer *w, const VarId *ids, uint32_t count)
 {
-    return marks_set(w->walk.marks, id, w->numbers++);
-}
-
-/* Numbers of operands. */
-static bool put_operands(Writer *w, VarId id, uint32_t first, uint32_t end)
-{
-    uint32_t count;
-    const VarId *ids = var_operands(var_get(id), &count);
-    for (uint32_t i = first; i < end; ++i)
-        TRY(put(w, ids[i] ? marks_get(w->walk.marks, ids[i]) : MARKS_NONE), false);
+    uint32_t *words = extend(w, count);
+    TRY(words, false);
+    for (uint32_t i = 0; i < count; ++i)
+        words[i] = ids[i] ? marks_get(w->walk.marks, ids[i]) : MARKS_NONE;
     return true;
 }
 
-static bool put_text(Writer *w, const char *text)
-{
-    size_t size = strlen(text) + 1;
-    TRY(put(w, (uint32_t) size), false);
-    for (size_t i = 0; i < size; i += sizeof(uint32_t)) {
-        uint32_t word = 0;
-        memcpy(&word, text + i, size - i < sizeof(word) ? size - i : sizeof(word));
-        TRY(put(w, word), false);
-    }
-    return true;
-}
-
+/* By which callables of one kind may differ. */
 static bool is_value(const Var *v)
 {
     return (v->op == OP_LITERAL && v->type != VarTypePointer) ||
            (v->op == OP_EVALUATED && v->size == 1);
 }
 
-static bool put_value(Writer *w, VarId id)
-{
-    Shape *s = w->shape;
-    TRY(vec_reserve(&s->values, &s->value_capacity, s->value_count + 1, sizeof(VarId)),
-        false);
-    s->values[s->value_count++] = id;
-    return put(w, WORD_VALUE) && put(w, var_get(id)->type) && number(w, id);
-}
-
-/* What a callable has from outside is itself. Each write has a pointer of its own. */
-static bool put_outside(Writer *w, VarId id)
+/* A variable; regions are apart. What callables have from outside is itself ('which'),
+ * but each has its own counters and, for each write, pointers. Prints and checks report
+ * to somebody: they are like no others. */
+static bool put_variable(Writer *w, VarId id, bool outside)
 {
     const Var *v = var_get(id);
-    uint64_t bits = id;
-    if (v->op == OP_POINTER || v->op == OP_LITERAL)
+    uint32_t op = is_value(v) ? OP_LITERAL : v->op, count = 0;
+    VarId which = outside ? id : 0, region;
+    uint64_t bits = 0;
+    const VarId *ids = outside ? NULL : var_operands(v, &count);
+    switch (op) {
+    case OP_LITERAL:
+        which = 0;
+        bits = is_value(v) ? 0 : v->value.literal;
+        TRY(!is_value(v) || var_ids_add(w->values, id), false);
+        break;
+    case OP_POINTER:
+        which = v->dep[0];
         bits = v->value.literal;
-    else if (v->op == OP_COUNTER || v->op == OP_WORKER)
+        break;
+    case OP_COUNTER:
+    case OP_WORKER:
+        which = 0;
         bits = v->size;
-    return put(w, WORD_OUTSIDE) && put(w, v->op | v->aux << 8) &&
-           put(w, v->op == OP_POINTER ? v->dep[0] : 0) && put(w, (uint32_t) bits) &&
-           put(w, (uint32_t) (bits >> 32)) && number(w, id);
+        break;
+    case OP_PRINT:
+    case OP_CHECK:
+        which = id;
+        break;
+    case OP_STATE:
+    case OP_ACTIVE: /* of an inner region; all callables share those of the call */
+        region = outside ? 0 : region_of(id);
+        which = region ? 0 : id;
+        bits = region ? marks_get(w->walk.marks, region) : 0;
+        break;
+    default:
+        break;
+    }
+    uint32_t *words = extend(w, bits ? 5 : 3);
+    TRY(words, false);
+    words[0] = op | (uint32_t) v->type << 8 | (bits ? 1u << 15 : 0) | count << 16;
+    words[1] = v->aux;
+    words[2] = which;
+    if (bits)
+        memcpy(words + 3, &bits, sizeof(bits));
+    TRY(v->op != OP_STMT || put(w, v->value.text, strlen(v->value.text)), false);
+    return put_numbers(w, ids, count) && marks_set(w->walk.marks, id, w->numbers++);
 }
 
-/* A placeholder of the call, which all callables share. */
-static bool is_shared(VarId id)
-{
-    const Var *v = var_get(id);
-    return (v->op == OP_STATE || v->op == OP_ACTIVE) && !region_of(id);
-}
-
-static bool meet(Writer *w, VarId id)
-{
-    const Var *v = var_get(id);
-    if (is_value(v))
-        return put_value(w, id);
-    if (region_is_outside(v, w->scope) || is_shared(id))
-        return put_outside(w, id);
-    return region_walk_operands(&w->walk, id);
-}
-
-/* What the region takes from outside is there: its bodies are next. */
+/* What an inner region takes from outside is there: its bodies are next. */
 static bool put_region(Writer *w, VarId id)
 {
     const Var *v = var_get(id);
     const TraceRegion *r = v->region;
-    TRY(put(w, OP_REGION | (uint32_t) r->kind << 8) && put(w, r->count), false);
-    TRY(put_operands(w, id, 0, r->outside), false);
-    for (uint32_t k = 0; k < r->count; ++k)
-        TRY(put(w, r->fixed[k]), false);
-    for (uint32_t i = 0; i < r->body_count; ++i)
-        TRY(put(w, r->bodies[i].effects.count), false);
-    uint32_t end = r->parts[PART_STATES].first, count;
-    const VarId *ids = var_operands(v, &count);
-    for (uint32_t i = end; i < count; ++i)
-        TRY(marks_has(w->walk.marks, ids[i]) || number(w, ids[i]), false);
-    return region_walk_into(&w->walk, id, r->outside, end);
+    uint32_t words[] = { OP_REGION, r->kind, r->count, r->outside }, unused;
+    TRY(put(w, words, sizeof(words)) && put(w, r->fixed, r->count * sizeof(bool)) &&
+        put_numbers(w, var_operands(v, &unused), r->outside), false);
+    return marks_set(w->walk.marks, id, w->numbers++) &&
+           region_walk_into(&w->walk, id, r->outside, r->parts[PART_STATES].first);
 }
 
-/* Prints and checks report to somebody: they are like no others. */
-static bool put_operation(Writer *w, VarId id)
+static bool put_bodies(Writer *w, VarId id)
 {
     const Var *v = var_get(id);
-    uint32_t count;
-    var_operands(v, &count);
-    bool unique = v->op == OP_PRINT || v->op == OP_CHECK;
-    TRY(put(w, v->op | (uint32_t) v->type << 8 | count << 16), false);
-    TRY(put(w, unique ? id : v->aux), false);
-    TRY(v->op != OP_STMT || put_text(w, v->value.text), false);
-    return put_operands(w, id, 0, count) && number(w, id);
+    const TraceRegion *r = v->region;
+    uint32_t words[] = { OP_END, r->body_count }, count;
+    const VarId *ids = var_operands(v, &count) + r->outside;
+    TRY(put(w, words, sizeof(words)), false);
+    for (uint32_t i = 0; i < r->body_count; ++i)
+        TRY(put(w, &r->bodies[i].effects.count, sizeof(uint32_t)), false);
+    return put_numbers(w, ids, w->walk.end - r->outside);
+}
+
+static bool meet(Writer *w, VarId id)
+{
+    if (region_is_outside(var_get(id), w->scope))
+        return put_variable(w, id, true);
+    return region_walk_operands(&w->walk, id);
 }
 
 static bool leave(Writer *w, VarId id)
 {
     const Var *v = var_get(id);
     if (v->op != OP_REGION)
-        return put_operation(w, id);
-    if (w->walk.end == v->region->outside)
-        return put_region(w, id);
-    return put(w, WORD_BODIES) &&
-           put_operands(w, id, v->region->outside, w->walk.end) && number(w, id);
+        return put_variable(w, id, false);
+    return w->walk.end == v->region->outside ? put_region(w, id) : put_bodies(w, id);
 }
 
-static bool put_roots(Writer *w, const VarId *ids, uint32_t count)
+static bool put_roots(Writer *w, const VarIds *roots)
 {
     WalkEvent event;
     VarId id;
-    for (uint32_t i = 0; i < count; ++i) {
-        region_walk_from(&w->walk, ids[i]);
+    TRY(put(w, &roots->count, sizeof(uint32_t)), false);
+    for (uint32_t i = 0; i < roots->count; ++i) {
+        region_walk_from(&w->walk, roots->ids[i]);
         while ((event = region_walk(&w->walk, &id)) >= WALK_MET)
             TRY(event == WALK_MET ? meet(w, id) : leave(w, id), false);
         TRY(event == WALK_DONE, false);
     }
-    for (uint32_t i = 0; i < count; ++i)
-        TRY(put(w, marks_get(w->walk.marks, ids[i])), false);
-    return true;
+    return put_numbers(w, roots->ids, roots->count);
 }
 
-static bool make_shape(const Call *call, uint32_t callable, Shape *shape)
+static bool write_down(Writer *w, Callable *callable)
 {
-    const RecordedBody *body = &call->callables[callable];
-    Writer w = { .shape = shape, .scope = call->scope };
-    TRY(region_walk_begin(&w.walk), false);
-    bool ok = put_roots(&w, body->effects, body->effect_count) &&
-              put_roots(&w, body->outputs, body->output_count);
-    region_walk_end(&w.walk);
+    w->values = &callable->values;
+    w->count = w->numbers = 0;
+    TRY(region_walk_begin(&w->walk), false);
+    bool ok = put_roots(w, &callable->body.effects) &&
+              put_roots(w, &callable->body.outputs);
+    region_walk_end(&w->walk);
     return ok;
 }
 
-/* -------------------------------------------------------------------- grouping */
+/* ---------------------------------------------------------------------- kinds */
 
-/* The callables that are compared. */
-typedef struct Merging {
-    const Call *call;
-    CallGroups *groups;
-    Shape *shapes;  /* of each callable */
-    bool **differs; /* group -> value -> is it not the same in all members? */
-    Table leaders;  /* hash -> 1 + group */
-} Merging;
-
-static bool same_shape(const Shape *a, const Shape *b)
+/* Find the leader of a callable, and the values in which it is not like that. */
+static bool find_leader(Call *call, Writer *w, Table *leaders, uint32_t c)
 {
-    return a->count == b->count &&
-           memcmp(a->words, b->words, a->count * sizeof(uint32_t)) == 0;
-}
-
-static bool add_group(Merging *m, uint32_t callable)
-{
-    CallGroups *g = m->groups;
-    m->differs[g->count] = alloc_zero((size_t) m->shapes[callable].value_count + 1, 1);
-    TRY(m->differs[g->count], false);
-    g->group_of[callable] = g->count;
-    g->group[g->count++] = (CallGroup){ .leader = callable };
-    return true;
-}
-
-static bool place(Merging *m, uint32_t callable)
-{
-    CallGroups *g = m->groups;
-    const Shape *shape = &m->shapes[callable];
-    if (!shape->count) /* no effects, no outputs */
-        return add_group(m, callable);
-    Hash128 hash = hash_128(shape->words, shape->count * sizeof(uint32_t), 0);
-    uint32_t known =
-        (uint32_t) (uintptr_t) table_get(&m->leaders, &hash, sizeof(hash));
-    const Shape *leader = known ? &m->shapes[g->group[known - 1].leader] : NULL;
-    if (leader && same_shape(leader, shape)) {
-        g->group_of[callable] = known - 1;
-        bool *differs = m->differs[known - 1];
-        for (uint32_t i = 0; i < shape->value_count; ++i)
-            differs[i] |= leader->values[i] != shape->values[i] &&
-                          !var_same_literal(leader->values[i], shape->values[i]);
-        return true;
+    Callable *callable = &call->callables[c];
+    TRY(write_down(w, callable), false);
+    callable->leader = table_number(leaders, w->words, w->count * sizeof(uint32_t), c);
+    TRY(callable->leader != UINT32_MAX, false);
+    if (callable->leader == c) {
+        callable->place = alloc_zero(callable->values.count + 1, sizeof(uint32_t));
+        return callable->place != NULL;
     }
-    TRY(add_group(m, callable), false);
-    return known || table_put(&m->leaders, &hash, sizeof(hash),
-                              (void *) (uintptr_t) g->count);
-}
-
-/* ---------------------------------------------------------------------- values */
-
-static bool is_wide(VarId id) { return type_info[var_get(id)->type].size == 8; }
-
-/* The slots of a group. */
-static bool find_slots(Merging *m, uint32_t number)
-{
-    CallGroups *g = m->groups;
-    CallGroup *group = &g->group[number];
-    const Shape *leader = &m->shapes[group->leader];
-    group->first_slot = g->slot_count;
-    for (uint32_t i = 0; i < leader->value_count; ++i) {
-        if (!m->differs[number][i])
-            continue;
-        TRY(vec_reserve(&g->slots, &g->slot_capacity, g->slot_count + 1,
-                        sizeof(CallSlot)), false);
-        g->slots[g->slot_count++] = (CallSlot){ leader->values[i], group->words };
-        group->words += is_wide(leader->values[i]) ? 2 : 1;
-    }
-    group->slot_count = g->slot_count - group->first_slot;
-    return true;
-}
-
-/* Write the values of one callable. */
-static bool write_values(Merging *m, uint32_t callable)
-{
-    CallGroups *g = m->groups;
-    const CallGroup *group = &g->group[g->group_of[callable]];
-    const CallSlot *slot = g->slots + group->first_slot;
-    for (uint32_t i = 0; i < m->shapes[callable].value_count; ++i) {
-        if (!m->differs[g->group_of[callable]][i])
-            continue;
-        VarId id = m->shapes[callable].values[i];
-        uint32_t word = g->offset[callable] + slot++->word;
-        if (var_get(id)->op == OP_LITERAL) {
-            uint64_t bits = var_get(id)->value.literal;
-            g->table[word] = (uint32_t) bits;
-            if (is_wide(id))
-                g->table[word + 1] = (uint32_t) (bits >> 32);
-            continue;
-        }
-        TRY(vec_reserve(&g->sources, &g->source_capacity, g->source_count + 1,
-                        sizeof(ExtraSource)), false);
-        g->sources[g->source_count++] = (ExtraSource){ id, word };
+    const Callable *leader = &call->callables[callable->leader];
+    for (uint32_t i = 0; i < leader->values.count; ++i) {
+        VarId a = leader->values.ids[i], b = callable->values.ids[i];
+        leader->place[i] |= a != b && !var_same_literal(a, b);
     }
     return true;
 }
 
-static bool make_table(Merging *m)
+static bool find_kinds(Call *call, bool merge)
 {
-    CallGroups *g = m->groups;
-    uint64_t words = 0;
+    Writer w = { .scope = call->scope };
+    Table leaders = { 0 };
+    uint32_t kinds = 0;
+    bool ok = true;
+    for (uint32_t c = 0; ok && c < call->count; ++c) {
+        Callable *callable = &call->callables[c];
+        if (!callable->used)
+            continue;
+        callable->leader = c;
+        ok = !merge || find_leader(call, &w, &leaders, c);
+        if (ok)
+            callable->number = callable->leader == c
+                                   ? kinds++
+                                   : call->callables[callable->leader].number;
+    }
+    table_free(&leaders);
+    alloc_free(w.words);
+    return ok;
+}
+
+/* ---------------------------------------------------------------------- table */
+
+static uint32_t words_of(VarId id)
+{
+    return type_info[var_get(id)->type].size == 8 ? 2 : 1;
+}
+
+/* Append those values of a callable that differ, each at its first word. */
+static bool add_values(const Call *call, Callable *callable, VarIds *values)
+{
+    const Callable *leader = &call->callables[callable->leader];
+    callable->offset = values->count;
+    for (uint32_t i = 0; i < callable->values.count; ++i) {
+        VarId id = callable->values.ids[i];
+        if (!leader->place[i])
+            continue;
+        if (callable == leader)
+            leader->place[i] = 1 + values->count - leader->offset;
+        TRY(var_ids_add(values, id), false);
+        TRY(words_of(id) == 1 || var_ids_add(values, 0), false);
+    }
+    callable->size = values->count - callable->offset;
+    if (values->count > INT32_MAX)
+        return error_set(JIT_ERROR_UNSUPPORTED, "jit_var_call(): the data of the "
+                         "instances are too large");
+    return true;
+}
+
+static bool find_values(Call *call, VarIds *values)
+{
     uint32_t most = 0;
-    for (uint32_t i = 0; i < g->count; ++i) {
-        TRY(find_slots(m, i), false);
-        most = g->group[i].words > most ? g->group[i].words : most;
+    for (uint32_t c = 0; c < call->count; ++c) {
+        Callable *callable = &call->callables[c];
+        TRY(!callable->used || add_values(call, callable, values), false);
+        most = callable->size > most ? callable->size : most;
     }
-    for (uint32_t c = 0; c < m->call->count; ++c) {
-        g->offset[c] = (uint32_t) words;
-        words += g->group[g->group_of[c]].words;
-        if (words + most > UINT32_MAX)
-            return error_set(JIT_ERROR_UNSUPPORTED, "jit_var_call(): the data of the "
-                             "instances are too large");
-    }
-    if (!words)
-        return true;
-    /* A lane may compute what another group reads at its offset. */
-    g->words = (uint32_t) words + most;
-    g->table = alloc_zero(g->words, sizeof(uint32_t));
-    TRY(g->table, false);
-    for (uint32_t c = 0; c < m->call->count; ++c)
-        TRY(write_values(m, c), false);
+    /* A lane may compute what another kind reads at its offset. */
+    while (most--)
+        TRY(var_ids_add(values, 0), false);
     return true;
 }
 
-bool call_merge(const Call *call, bool merge, CallGroups *groups)
+/* Copy the entries of arrays into a table, which remembers what it is made of. */
+static bool copy_arrays(ThreadState *ts, VarId table, const VarIds *values)
 {
-    uint32_t count = call->count;
-    *groups = (CallGroups){ .group = alloc_zero(count, sizeof(CallGroup)),
-                            .group_of = alloc_zero(count, sizeof(uint32_t)),
-                            .offset = alloc_zero(count, sizeof(uint32_t)) };
-    Merging m = { .call = call, .groups = groups,
-                  .shapes = alloc_zero(count, sizeof(Shape)),
-                  .differs = alloc_zero(count, sizeof(bool *)) };
-    bool ok = groups->group && groups->group_of && groups->offset && m.shapes &&
-              m.differs;
-    for (uint32_t c = 0; ok && c < count; ++c)
-        ok = merge ? make_shape(call, c, &m.shapes[c]) && place(&m, c)
-                   : add_group(&m, c);
-    ok = ok && make_table(&m);
-    for (uint32_t c = 0; m.shapes && c < count; ++c) {
-        alloc_free(m.shapes[c].words);
-        alloc_free(m.shapes[c].values);
+    Extra *extra = extra_make(var_get(table));
+    TRY(extra, false);
+    for (uint32_t i = 0; i < values->count; ++i) {
+        TRY(var_ids_add(&extra->values, values->ids[i]), false);
+        if (values->ids[i])
+            var_inc(values->ids[i]);
     }
-    for (uint32_t i = 0; m.differs && i < count; ++i)
-        alloc_free(m.differs[i]);
-    alloc_free(m.shapes);
-    alloc_free(m.differs);
-    table_free(&m.leaders);
+    for (uint32_t i = 0; i < values->count; ++i) {
+        const Var *v = values->ids[i] ? var_get(values->ids[i]) : NULL;
+        TRY(!v || v->op == OP_LITERAL ||
+            work_copy(ts, v->value.buffer, 0, var_get(table)->value.buffer,
+                      i * sizeof(uint32_t), type_info[v->type].size), false);
+    }
+    return true;
+}
+
+VarId call_merge_table(ThreadState *ts, JitBackend backend, const VarIds *values)
+{
+    uint32_t *words = alloc_zero(values->count, sizeof(uint32_t));
+    TRY(words, 0);
+    bool arrays = false;
+    for (uint32_t i = 0; i < values->count; ++i) {
+        const Var *v = values->ids[i] ? var_get(values->ids[i]) : NULL;
+        if (v && v->op == OP_LITERAL)
+            memcpy(words + i, &v->value.literal,
+                   words_of(values->ids[i]) * sizeof(uint32_t));
+        arrays |= v && v->op != OP_LITERAL;
+    }
+    VarId table = array_mem_copy(ts, backend, VarTypeUInt32, words, values->count);
+    alloc_free(words);
+    if (table && arrays && !copy_arrays(ts, table, values))
+        var_clear(&table);
+    return table;
+}
+
+bool call_merge(ThreadState *ts, Call *call, bool merge)
+{
+    JitBackend backend = call->body.backend;
+    VarIds values = { 0 };
+    bool ok = find_kinds(call, merge) && find_values(call, &values);
+    if (ok && values.count) {
+        call->table = call_merge_table(ts, backend, &values);
+        call->data = call->table ? memory_pointer(ts, call->table, false) : 0;
+        ok = call->data != 0;
+    }
+    alloc_free(values.ids);
     return ok;
 }
 
-void call_merge_free(CallGroups *groups)
+/* ------------------------------------------------------------------- look-up */
+
+/* Where values are read. */
+typedef struct Reader {
+    ThreadState *ts;
+    JitBackend backend;
+    VarId data, offset;
+} Reader;
+
+static VarId literal(const Reader *r, VarType type, uint64_t bits)
 {
-    alloc_free(groups->group);
-    alloc_free(groups->group_of);
-    alloc_free(groups->offset);
-    alloc_free(groups->slots);
-    alloc_free(groups->table);
-    alloc_free(groups->sources);
-    *groups = (CallGroups){ 0 };
+    return node_literal(r->ts, r->backend, type, bits, 1);
+}
+
+/* Operations that take their operands; 0 if one of them is. */
+static VarId binary(const Reader *r, Op op, VarId a, VarId b)
+{
+    VarId result = a && b ? arith_binary(r->ts, op, a, b) : 0;
+    var_drop(a);
+    var_drop(b);
+    return result;
+}
+
+static VarId cast(const Reader *r, VarId a, VarType type, bool bits)
+{
+    VarId result = a ? arith_cast(r->ts, a, type, bits) : 0;
+    var_drop(a);
+    return result;
+}
+
+/* Word number k of the values of an instance, in all lanes. */
+static VarId read_word(const Reader *r, uint32_t k)
+{
+    var_inc(r->offset);
+    VarId index = binary(r, OP_ADD, r->offset, literal(r, VarTypeUInt32, k));
+    VarId always = literal(r, VarTypeBool, 1), result = 0;
+    if (index && always) {
+        Var v = { .op = OP_GATHER, .type = VarTypeUInt32,
+                  .backend = (uint8_t) r->backend, .size = var_get(index)->size,
+                  .dep = { r->data, index, always } };
+        result = node_new(r->ts, &v);
+    }
+    var_drop(always);
+    var_drop(index);
+    return result;
+}
+
+static VarId read_value(const Reader *r, VarType type, uint32_t word)
+{
+    VarId bits = read_word(r, word);
+    if (type_info[type].size == 8) {
+        bits = cast(r, bits, VarTypeUInt64, false);
+        VarId high = cast(r, read_word(r, word + 1), VarTypeUInt64, false);
+        high = binary(r, OP_SHL, high, literal(r, VarTypeUInt64, 32));
+        bits = binary(r, OP_OR, high, bits);
+    } else if (type_info[type].size < 4) { /* masks have no bits */
+        bits = cast(r, bits, type == VarTypeBool ? type : type_bits(type), false);
+    }
+    return cast(r, bits, type, true);
+}
+
+/* The values that differ are looked up. */
+static bool set_values(const Reader *r, const Callable *leader, RegionReplay *replay)
+{
+    for (uint32_t i = 0; i < leader->values.count; ++i) {
+        VarId id = leader->values.ids[i];
+        if (!leader->place[i])
+            continue;
+        VarId value = read_value(r, (VarType) var_get(id)->type, leader->place[i] - 1);
+        bool ok = value && region_replay_set(replay, id, value);
+        var_drop(value);
+        TRY(ok, false);
+    }
+    return true;
+}
+
+static bool look_up(ThreadState *ts, Call *call, Callable *leader, VarId offset)
+{
+    Reader reader = { ts, call->body.backend, call->data, offset };
+    RecordedBody now = { .scope = 0 };
+    RegionReplay r;
+    TRY(record_open(ts, &call->body, BODY_CALLABLE, call->body.backend, 0), false);
+    /* The placeholders stay, those in the callable do not. */
+    bool ok = region_replay_begin(&r, ts, call->scope + 1);
+    if (ok) {
+        ok = set_values(&reader, leader, &r) &&
+             region_replay_recorded(&r, &leader->body, &now);
+        region_replay_end(&r);
+    }
+    ok = record_close_into(ts, &call->body, &now, "jit_var_call()") && ok;
+    record_release(ok ? &leader->body : &now);
+    if (ok)
+        leader->body = now;
+    return ok;
+}
+
+bool call_merge_apply(ThreadState *ts, Call *call, VarId offset)
+{
+    for (uint32_t c = 0; c < call->count; ++c) {
+        Callable *callable = &call->callables[c];
+        if (!callable->used || callable->leader != c)
+            record_release(&callable->body);
+        else
+            TRY(!callable->size || look_up(ts, call, callable, offset), false);
+    }
+    return true;
 }

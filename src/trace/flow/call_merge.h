@@ -12,35 +12,15 @@
 
 #include "trace/flow/call.h"
 
-/** A variable of the first callable of a group that stands for a value in the table. */
-typedef struct CallSlot {
-    VarId var;
-    uint32_t word; /* relative to the callable's offset */
-} CallSlot;
+/** Find callables that are the same, among those that are used, and make the table of a
+ *  call; without 'merge', there are none. */
+bool call_merge(ThreadState *ts, Call *call, bool merge);
+/** Have the first callable of each kind read the table, and drop the others. 'offset'
+ *  stands for that of an instance in the callables. */
+bool call_merge_apply(ThreadState *ts, Call *call, VarId offset);
 
-/** Callables that become one. */
-typedef struct CallGroup {
-    uint32_t leader;                 /* the first of them, which stands for all */
-    uint32_t first_slot, slot_count; /* in CallGroups.slots */
-    uint32_t words;                  /* that each callable has in the table */
-} CallGroup;
-
-/** All arrays are owned. */
-typedef struct CallGroups {
-    CallGroup *group;
-    uint32_t count;
-    uint32_t *group_of; /* callable -> group */
-    uint32_t *offset;   /* callable -> first word of its values */
-    CallSlot *slots;
-    uint32_t slot_count, slot_capacity;
-    uint32_t words;     /* of the table, 0: none is needed */
-    uint32_t *table;    /* contents; words of arrays are 0 for now */
-    ExtraSource *sources; /* arrays whose entry goes to the table; borrowed */
-    uint32_t source_count, source_capacity;
-} CallGroups;
-
-/** Group the callables of a call; without 'merge', each is on its own. */
-bool call_merge(const Call *call, bool merge, CallGroups *groups);
-void call_merge_free(CallGroups *groups);
+/** A table of words with these literals and entries of arrays, each at its first word
+ *  (0: none begins here). If there are arrays, it remembers the list (Extra.values). */
+VarId call_merge_table(ThreadState *ts, JitBackend backend, const VarIds *values);
 
 #endif

@@ -7,7 +7,9 @@
 #include "trace/array/reduction.h"
 #include "trace/eval/work.h"
 #include "trace/flow/call.h"
+#include "trace/graph/access.h"
 #include "trace/graph/arith.h"
+#include "trace/graph/extra.h"
 #include "trace/graph/mask.h"
 #include "trace/graph/registry.h"
 
@@ -21,12 +23,7 @@ static VarId find_ids(ThreadState *ts, VarId self, VarId mask)
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
                                  "%s: the instance id is %s, expected uint32", function,
                                  type_info[var_get(self)->type].name);
-    if (mask)
-        TRY(node_usable(ts, mask, function, "the mask"), 0);
-    if (mask && var_get(mask)->type != VarTypeBool)
-        return (VarId) error_set(JIT_ERROR_ARGUMENT,
-                                 "%s: the mask is %s, expected bool", function,
-                                 type_info[var_get(mask)->type].name);
+    TRY(access_check_mask(&(Access){ .ts = ts, .function = function }, mask), 0);
     JitBackend backend = (JitBackend) var_get(self)->backend;
     VarId active = mask_apply(ts, backend, mask, function);
     VarId zero = node_literal(ts, backend, VarTypeUInt32, 0, 1), ids = 0;
@@ -57,18 +54,11 @@ static bool refuse_id(ThreadState *ts, VarId ids, uint32_t bound)
 
 /* Lanes sorted by id. */
 typedef struct Sorted {
-    uint32_t *perm;  /* as long as the ids */
-    uint32_t *found; /* four numbers for each id that occurs: id, start, count, 0 */
+    uint32_t *lanes; /* as many as there are ids; owned */
+    uint32_t *found; /* behind them, four numbers for each id that occurs: id, start,
+                        count, 0 */
     uint32_t count;  /* of these ids */
 } Sorted;
-
-static bool fetch(const Command *c, uint32_t slot, size_t bytes, uint32_t **out)
-{
-    *out = alloc_get(bytes);
-    if (*out)
-        buffer_read(c->slots[slot].buffer, 0, *out, bytes);
-    return *out != NULL;
-}
 
 /* The lock is released meanwhile. */
 static bool sort_lanes(ThreadState *ts, VarId ids, uint32_t bound, Sorted *sorted)
@@ -76,45 +66,39 @@ static bool sort_lanes(ThreadState *ts, VarId ids, uint32_t bound, Sorted *sorte
     const size_t record = 4 * sizeof(uint32_t);
     uint32_t size = var_get(ids)->size, most = size <= bound ? size : bound + 1;
     const size_t bytes[] = { size * sizeof(uint32_t), sizeof(uint32_t), most * record };
-    Command *c = work_command(ts, COMMAND_PERMUTATION, size, &ids, 1, bytes, 3,
-                              0);
+    Command *c = work_command(ts, COMMAND_PERMUTATION, size, &ids, 1, bytes, 3, 0);
     TRY(c, false);
     c->permutation.block = size;
     c->permutation.buckets = bound + 1;
     Command *results = command_copy(c); /* holds the buffers */
-    bool ok = false;
     if (!results)
         command_free(c);
     else if (reduction_count(ts, c, 2, &sorted->count, function))
-        ok = fetch(results, 1, bytes[0], &sorted->perm) &&
-             fetch(results, 3, sorted->count * record, &sorted->found);
+        sorted->lanes = alloc_get(bytes[0] + sorted->count * record);
     else if (error_code() == JIT_ERROR_ARGUMENT)
         refuse_id(ts, ids, bound);
+    if (sorted->lanes) {
+        sorted->found = sorted->lanes + size;
+        buffer_read(results->slots[1].buffer, 0, sorted->lanes, bytes[0]);
+        buffer_read(results->slots[3].buffer, 0, sorted->found, sorted->count * record);
+    }
     command_free(results);
-    return ok;
+    return sorted->lanes != NULL;
 }
 
-static bool make_buckets(ThreadState *ts, JitBackend backend, const char *variant,
-                         const char *domain, const uint32_t *perm,
-                         const uint32_t *found, uint32_t count, JitCallBucket *buckets,
-                         uint32_t *made)
+/* The positions of the lanes that call an instance. */
+static VarId make_index(ThreadState *ts, JitBackend backend, const uint32_t *lanes,
+                        uint32_t count)
 {
-    for (uint32_t i = 0; i < count; ++i, found += 4) {
-        if (found[0] == 0)
-            continue;
-        VarId index = array_mem_copy(ts, backend, VarTypeUInt32, perm + found[1],
-                                     found[2]);
-        Extra *extra = index && ts->body ? extra_make(var_get(index)) : NULL;
-        if (index && ts->body && !extra)
-            var_dec(index);
-        TRY(index && (extra || !ts->body), false);
-        if (extra)
-            extra->lanes = true;
-        void *ptr = domain ? registry_ptr(variant, domain, found[0]) : NULL;
-        buckets[(*made)++] = (JitCallBucket){ .id = found[0], .ptr = ptr,
-                                              .index = index };
-    }
-    return true;
+    VarId index = array_mem_copy(ts, backend, VarTypeUInt32, lanes, count);
+    if (!index || !ts->body)
+        return index;
+    Extra *extra = extra_make(var_get(index));
+    if (extra)
+        extra->lanes = true;
+    else
+        var_clear(&index);
+    return index;
 }
 
 bool call_reduce(ThreadState *ts, const char *variant, const char *domain,
@@ -127,20 +111,29 @@ bool call_reduce(ThreadState *ts, const char *variant, const char *domain,
         return error_set(JIT_ERROR_ARGUMENT, "%s: the bound is %u", function, bound);
     VarId ids = find_ids(ts, self, mask);
     TRY(ids, false);
-    uint32_t size = var_get(ids)->size, made = 0;
-    uint32_t most = size <= bound ? size : bound + 1;
     Sorted sorted = { NULL, NULL, 0 };
-    JitCallBucket *list = alloc_zero((size_t) most + 1, sizeof(JitCallBucket));
-    bool ok = list && sort_lanes(ts, ids, bound, &sorted) &&
-              make_buckets(ts, (JitBackend) var_get(ids)->backend, variant, domain,
-                           sorted.perm, sorted.found, sorted.count, list, &made);
+    JitCallBucket *list = NULL;
+    if (sort_lanes(ts, ids, bound, &sorted))
+        list = alloc_zero((size_t) sorted.count + 1, sizeof(JitCallBucket));
+    bool ok = list != NULL;
+    uint32_t made = 0;
+    for (uint32_t i = 0; ok && i < sorted.count; ++i) {
+        const uint32_t *found = sorted.found + 4 * (size_t) i, id = found[0];
+        if (id == 0)
+            continue;
+        list[made].id = id;
+        list[made].ptr = domain ? registry_ptr(variant, domain, id) : NULL;
+        list[made].index = make_index(ts, (JitBackend) var_get(ids)->backend,
+                                      sorted.lanes + found[1], found[2]);
+        ok = list[made].index != 0;
+        made += ok;
+    }
     for (uint32_t i = 0; !ok && i < made; ++i)
         var_dec(list[i].index);
     if (!ok)
         alloc_free(list);
     var_dec(ids);
-    alloc_free(sorted.perm);
-    alloc_free(sorted.found);
+    alloc_free(sorted.lanes);
     *buckets = ok ? list : NULL;
     *count = ok ? made : 0;
     return ok;

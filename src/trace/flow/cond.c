@@ -47,7 +47,7 @@ static void free_cond(Cond *cond)
         record_release(&cond->side[i]);
         var_drop(cond->active[i]);
     }
-    record_drop_effects(&cond->body, 0);
+    var_ids_drop(&cond->body.effects);
     var_drop(cond->condition);
     var_drop(cond->mask);
     alloc_free(cond->body.name);
@@ -134,9 +134,9 @@ static bool check_output(ThreadState *ts, const Cond *cond, size_t which, VarId 
     static const char *const function = "jit_var_cond_append()";
     if (!var_exists(id) || !(var_get(id)->flags & VAR_LOCAL))
         TRY(node_usable(ts, id, function, "an output"), false);
-    if (!cond->side[0].outputs || cond->sides == 0)
+    if (!cond->side[0].outputs.count || cond->sides == 0)
         return true;
-    const Var *v = var_get(id), *other = var_get(cond->side[0].outputs[which]);
+    const Var *v = var_get(id), *other = var_get(cond->side[0].outputs.ids[which]);
     if (v->type != other->type || (v->flags ^ other->flags) & VAR_LOCAL)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: conditional '%s': output %zu is %s%s on the true side "
@@ -190,17 +190,22 @@ bool cond_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
 
 /* --------------------------------------------------------------------- end */
 
+static VarId output(const Cond *cond, uint32_t side, uint32_t k)
+{
+    return cond->side[side].outputs.ids[k];
+}
+
 /* The common size of condition, mask, outputs and effects. */
 static bool find_size(const Cond *cond, uint32_t *size)
 {
     RecordSize s = { "jit_var_cond_end(): conditional", cond->body.name, 1, 0 };
     TRY(record_join_sizes(&s, (VarId[]){ cond->condition, cond->mask }, 2), false);
     for (uint32_t i = 0; i < SIDES; ++i) {
-        const RecordedBody *side = &cond->side[i];
+        const VarIds *effects = &cond->side[i].effects;
         for (uint32_t k = 0; k < cond->count; ++k)
-            TRY(cond->side[0].outputs[k] == cond->side[1].outputs[k] ||
-                record_join_sizes(&s, &side->outputs[k], 1), false);
-        TRY(record_join_sizes(&s, side->effects, side->effect_count), false);
+            TRY(output(cond, 0, k) == output(cond, 1, k) ||
+                record_join_sizes(&s, &cond->side[i].outputs.ids[k], 1), false);
+        TRY(record_join_sizes(&s, effects->ids, effects->count), false);
     }
     *size = s.size;
     return true;
@@ -214,7 +219,7 @@ static bool is_outside(const Cond *cond, const Var *v)
 /* What an output is without a region; 0 (without an error) if it needs one. */
 static VarId simple_output(ThreadState *ts, const Cond *cond, uint32_t k, bool *failed)
 {
-    VarId a = cond->side[0].outputs[k], b = cond->side[1].outputs[k];
+    VarId a = output(cond, 0, k), b = output(cond, 1, k);
     const Var *x = var_get(a), *y = var_get(b);
     if (a == b || (var_same_literal(a, b) && x->size == y->size)) {
         var_inc(a);
@@ -235,77 +240,41 @@ static VarId simple_output(ThreadState *ts, const Cond *cond, uint32_t k, bool *
     return result;
 }
 
-/* The outputs that need a region, in two lists. */
-typedef struct Lists {
-    VarId *outputs[SIDES];
-    uint32_t count;
-} Lists;
-
-static VarId make_region(ThreadState *ts, const Cond *cond, const Lists *lists)
+/* Fill in the results that are outputs of a region, of whose sides these are. */
+static bool add_region(ThreadState *ts, const Cond *cond, const VarIds *outputs,
+                       VarId *results)
 {
-    uint32_t size;
-    TRY(find_size(cond, &size), 0);
+    const RecordedBody *side = cond->side;
+    if (!outputs[0].count && !side[0].effects.count && !side[1].effects.count)
+        return true;
     RecordedBody bodies[SIDES];
     for (uint32_t i = 0; i < SIDES; ++i)
-        bodies[i] = (RecordedBody){ .effects = cond->side[i].effects,
-                                    .effect_count = cond->side[i].effect_count,
-                                    .outputs = lists->outputs[i],
-                                    .output_count = lists->count,
-                                    .scope = cond->side[i].scope };
+        bodies[i] = (RecordedBody){ side[i].effects, outputs[i], side[i].scope };
     RegionSpec spec = {
         .kind = REGION_IF, .backend = cond->body.backend, .name = cond->body.name,
-        .size = size, .scope = cond->scope, .bodies = bodies, .body_count = SIDES,
+        .scope = cond->scope, .bodies = bodies, .body_count = SIDES,
         .parts = { [PART_MASK] = { &cond->mask, 1 },
                    [PART_CONDITION] = { &cond->condition, 1 },
                    [PART_ACTIVE] = { cond->active, SIDES } }
     };
-    return region_expand(ts, region_make(ts, &spec));
-}
-
-/* Fill in the results that are outputs of a region. */
-static bool add_region(ThreadState *ts, const Cond *cond, const Lists *lists,
-                       VarId *results)
-{
-    if (!lists->count && !cond->side[0].effect_count && !cond->side[1].effect_count)
-        return true;
-    VarId region = make_region(ts, cond, lists);
-    TRY(region, false);
-    bool ok = true;
-    uint32_t number = 0;
-    for (uint32_t k = 0; ok && k < cond->count; ++k) {
-        if (results[k])
-            continue;
-        VarType type = (VarType) var_get(cond->side[0].outputs[k])->type;
-        results[k] = region_result(ts, region, number++, type);
-        ok = results[k] != 0;
-    }
-    bool queued = ok && region_is_effect(var_get(region));
-    if (queued && !record_effect(ts, region))
-        ok = queued = false;
-    if (!queued)
-        var_dec(region);
-    return ok;
+    TRY(find_size(cond, &spec.size), false);
+    VarId region = region_expand(ts, region_make(ts, &spec));
+    return region_add(ts, region, cond->count, results);
 }
 
 static bool make_results(ThreadState *ts, const Cond *cond, VarId *results)
 {
-    Lists lists = { 0 };
+    VarIds outputs[SIDES] = { 0 }; /* that need a region */
     bool failed = false;
-    for (uint32_t i = 0; i < SIDES; ++i) {
-        lists.outputs[i] = alloc_get((cond->count + 1) * sizeof(VarId));
-        failed |= !lists.outputs[i];
-    }
     for (uint32_t k = 0; !failed && k < cond->count; ++k) {
         results[k] = simple_output(ts, cond, k, &failed);
-        if (results[k])
-            continue;
-        lists.outputs[0][lists.count] = cond->side[0].outputs[k];
-        lists.outputs[1][lists.count++] = cond->side[1].outputs[k];
+        for (uint32_t i = 0; !failed && !results[k] && i < SIDES; ++i)
+            failed = !var_ids_add(&outputs[i], output(cond, i, k));
     }
     if (!failed && cond->kind == COND_REGION)
-        failed = !add_region(ts, cond, &lists, results);
-    alloc_free(lists.outputs[0]);
-    alloc_free(lists.outputs[1]);
+        failed = !add_region(ts, cond, outputs, results);
+    alloc_free(outputs[0].ids);
+    alloc_free(outputs[1].ids);
     return !failed;
 }
 
@@ -313,8 +282,8 @@ static bool make_results(ThreadState *ts, const Cond *cond, VarId *results)
 static bool hand_over(ThreadState *ts, const Cond *cond)
 {
     for (uint32_t i = 0; i < SIDES; ++i)
-        TRY(!is_taken(cond, i) || record_hand_over(ts, cond->side[i].effects,
-                                                   cond->side[i].effect_count), false);
+        TRY(!is_taken(cond, i) || record_hand_over(ts, cond->side[i].effects.ids,
+                                                   cond->side[i].effects.count), false);
     return true;
 }
 
@@ -324,7 +293,7 @@ static bool take_side(ThreadState *ts, Cond *cond, VarId *results)
     const RecordedBody *side = &cond->side[is_taken(cond, 0) ? 0 : 1];
     TRY(hand_over(ts, cond), false);
     for (uint32_t k = 0; k < cond->count; ++k) {
-        results[k] = side->outputs[k];
+        results[k] = side->outputs.ids[k];
         var_inc(results[k]);
     }
     return true;

@@ -33,7 +33,7 @@
 
 static void free_loop(Loop *loop)
 {
-    record_drop_effects(&loop->body, 0);
+    var_ids_drop(&loop->body.effects);
     var_clear(&loop->active[0]);
     var_clear(&loop->active[1]);
     var_clear(&loop->condition);
@@ -200,7 +200,7 @@ static bool check_condition(ThreadState *ts, const Loop *loop, VarId condition)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: the condition of loop '%s' is always true: it would "
                          "never end", function, loop->body.name);
-    if (loop->body.effect_count)
+    if (loop->body.effects.count)
         return error_set(JIT_ERROR_STATE,
                          "%s: the condition of loop '%s' has side effects", function,
                          loop->body.name);
@@ -323,8 +323,8 @@ static bool find_used(Loop *loop)
     for (uint32_t i = 0; i < loop->count; ++i)
         loop->states[i].used = false;
     bool ok = find_used_by(loop, &w, loop->condition);
-    for (uint32_t i = 0; ok && i < loop->body.effect_count; ++i)
-        ok = find_used_by(loop, &w, loop->body.effects[i]);
+    for (uint32_t i = 0; ok && i < loop->body.effects.count; ++i)
+        ok = find_used_by(loop, &w, loop->body.effects.ids[i]);
     for (uint32_t i = 0; ok && i < loop->count; ++i)
         if (loop->states[i].next != loop->states[i].placeholder)
             ok = find_used_by(loop, &w, loop->states[i].next);
@@ -363,9 +363,9 @@ static bool find_fixed(const ThreadState *ts, Loop *loop, bool *pays)
 static VarId copy_before(ThreadState *ts, const Loop *loop, VarId array)
 {
     uint32_t own = 0;
-    for (uint32_t i = 0; i < loop->body.effect_count; ++i) {
+    for (uint32_t i = 0; i < loop->body.effects.count; ++i) {
         uint32_t count;
-        const VarId *targets = region_targets(loop->body.effects[i], &count);
+        const VarId *targets = region_targets(loop->body.effects.ids[i], &count);
         while (count-- > 0)
             own += targets[count] == array;
     }
@@ -410,18 +410,16 @@ static bool replace(RegionReplay *r, VarId *place)
 /* Effects that change are recorded on the way, the others are then. */
 static bool replace_effects(ThreadState *ts, Loop *loop, RegionReplay *r)
 {
-    RecordedBody old = { .effects = loop->body.effects,
-                         .effect_count = loop->body.effect_count };
-    loop->body.effects = NULL;
-    loop->body.effect_count = loop->body.effect_capacity = 0;
+    VarIds old = loop->body.effects;
+    loop->body.effects = (VarIds){ 0 };
     bool ok = true;
-    for (uint32_t i = 0; ok && i < old.effect_count; ++i) {
-        VarId effect = old.effects[i];
+    for (uint32_t i = 0; ok && i < old.count; ++i) {
+        VarId effect = old.ids[i];
         ok = region_replay(r, effect);
         if (ok && region_replay_find(r, effect) == effect)
             ok = record_hand_over(ts, &effect, 1);
     }
-    record_release(&old);
+    var_ids_drop(&old);
     return ok;
 }
 
@@ -498,8 +496,8 @@ static bool find_size(const Loop *loop, uint32_t *size)
             false);
         TRY(join_size(loop, size, first, space, s->next, "state %u", i), false);
     }
-    for (uint32_t i = 0; i < loop->body.effect_count; ++i)
-        TRY(join_size(loop, size, first, space, loop->body.effects[i],
+    for (uint32_t i = 0; i < loop->body.effects.count; ++i)
+        TRY(join_size(loop, size, first, space, loop->body.effects.ids[i],
                       "side effect %u", i),
             false);
     return true;
@@ -576,7 +574,7 @@ static VarId result_of(ThreadState *ts, const Loop *loop, uint32_t i, VarId regi
         var_inc(id);
         return id;
     }
-    return region_result(ts, region, lists->numbers[i], (VarType) s->type);
+    return region_result(ts, region, lists->numbers[i]);
 }
 
 /* Replace values[] by the results. */
@@ -610,8 +608,7 @@ static bool finish(ThreadState *ts, Loop *loop, uint32_t size, const Lists *list
                    VarId *values)
 {
     RecordedBody body = { .effects = loop->body.effects,
-                          .effect_count = loop->body.effect_count,
-                          .outputs = lists->outputs, .output_count = lists->count,
+                          .outputs = { lists->outputs, lists->count, 0 },
                           .scope = loop->body.scope };
     RegionSpec spec = {
         .kind = REGION_LOOP, .backend = loop->body.backend, .name = loop->body.name,

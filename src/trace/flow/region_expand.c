@@ -22,17 +22,9 @@ typedef struct Target {
 typedef struct Search {
     Marks *marks; /* of arrays: which target */
     Target *targets;
-    VarId *regions; /* that are still to be looked into */
-    uint32_t count, capacity, region_count, region_capacity;
+    uint32_t count, capacity;
+    VarIds regions; /* that are still to be looked into */
 } Search;
-
-static bool push_region(Search *s, VarId region)
-{
-    TRY(vec_reserve(&s->regions, &s->region_capacity, s->region_count + 1,
-                    sizeof(VarId)), false);
-    s->regions[s->region_count++] = region;
-    return true;
-}
 
 static Target *find_target(Search *s, VarId array, ReduceOp op)
 {
@@ -69,15 +61,16 @@ static bool note_write(Search *s, VarId effect)
 /* All writes of the region, and of those in it. */
 static bool find_writes(Search *s, VarId region)
 {
-    bool ok = push_region(s, region);
-    while (ok && s->region_count) {
-        const Var *v = var_get(s->regions[--s->region_count]);
+    bool ok = var_ids_add(&s->regions, region);
+    while (ok && s->regions.count) {
+        const Var *v = var_get(s->regions.ids[--s->regions.count]);
         for (uint32_t i = 0; i < v->region->body_count; ++i) {
             RegionList list = v->region->bodies[i].effects;
             const VarId *effects = region_list(v, list);
             for (uint32_t k = 0; ok && k < list.count; ++k)
-                ok = var_get(effects[k])->op == OP_REGION ? push_region(s, effects[k])
-                                                          : note_write(s, effects[k]);
+                ok = var_get(effects[k])->op == OP_REGION
+                         ? var_ids_add(&s->regions, effects[k])
+                         : note_write(s, effects[k]);
         }
     }
     return ok;
@@ -153,7 +146,7 @@ VarId region_expand(ThreadState *ts, VarId region)
     VarId now = expand(ts, &s, region);
     marks_return(s.marks);
     alloc_free(s.targets);
-    alloc_free(s.regions);
+    alloc_free(s.regions.ids);
     var_dec(region);
     return now;
 }

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/array/memory.h"
-#include "trace/flow/call.h"
+#include "trace/flow/call_merge.h"
 #include "trace/flow/replay_region.h"
 #include "trace/graph/arith.h"
 #include "trace/graph/extra.h"
@@ -192,26 +192,23 @@ static VarId make_pointer(RegionReplay *r, const Var *v, VarId array)
 static bool copy_table(RegionReplay *r, VarId table)
 {
     const Extra *extra = extra_find(var_get(table));
-    uint32_t count = extra ? extra->source_count : 0;
-    if (!count || marks_has(r->walk.marks, table))
-        return true;
-    ExtraSource *sources = alloc_get(count * sizeof(ExtraSource));
-    TRY(sources, false);
+    VarIds values = { 0 };
     bool changed = false, ok = true;
-    for (uint32_t i = 0; i < count; ++i) {
-        VarId array = extra->sources[i].array, now = region_replay_find(r, array);
-        sources[i] = (ExtraSource){ now ? now : array, extra->sources[i].word };
-        changed |= now && now != array;
-        ok = ok && check_array(array, sources[i].array);
+    if (!extra || marks_has(r->walk.marks, table))
+        return true;
+    for (uint32_t i = 0; ok && i < extra->values.count; ++i) {
+        VarId id = extra->values.ids[i], now = id;
+        if (id && var_get(id)->op != OP_LITERAL && region_replay_find(r, id))
+            now = region_replay_find(r, id);
+        changed |= now != id;
+        ok = (now == id || check_array(id, now)) && var_ids_add(&values, now);
     }
-    VarId copy = ok && changed ? memory_duplicate(r->ts, table) : 0;
-    if (!copy)
-        alloc_free(sources);
-    else if (call_fill_table(r->ts, copy, sources, count))
-        return note_new(r, table, copy);
-    else
-        var_dec(copy);
-    return ok && !changed;
+    if (ok && changed)
+        ok = note_new(r, table, call_merge_table(r->ts,
+                                                 (JitBackend) var_get(table)->backend,
+                                                 &values));
+    alloc_free(values.ids);
+    return ok;
 }
 
 /* A pointer to an array that is read. */
@@ -440,7 +437,7 @@ static void free_frame(ThreadState *ts, Body *body)
         var_drop(f->active[i]);
     for (uint32_t i = 0; f->bodies && i < region->body_count; ++i)
         record_release(&f->bodies[i]);
-    record_drop_effects(&f->body, 0);
+    var_ids_drop(&f->body.effects);
     alloc_free(f->states);
     alloc_free(f->bodies);
     alloc_free(f);
@@ -638,8 +635,7 @@ VarId region_replay_result(RegionReplay *r, VarId region, uint32_t k)
         bool fixed = now->kind == REGION_LOOP && now->fixed[k];
         result = fixed ? region_replay_input(r, v, k) : now->results[k];
         if (!result)
-            return region_result(r->ts, id, k,
-                                 (VarType) var_get(region_output(v, 0, k))->type);
+            return region_result(r->ts, id, k);
     }
     var_inc(result);
     return result;
@@ -769,9 +765,10 @@ bool region_replay_body(RegionReplay *r, VarId region, uint32_t body)
 bool region_replay_recorded(RegionReplay *r, const RecordedBody *body,
                             RecordedBody *out)
 {
-    bool ok = walk_all(r, body->effects, body->effect_count) &&
-              walk_all(r, body->outputs, body->output_count);
-    return finish(r, ok) && note_outputs(r, body->outputs, body->output_count, out);
+    const VarIds *outputs = &body->outputs;
+    bool ok = walk_all(r, body->effects.ids, body->effects.count) &&
+              walk_all(r, outputs->ids, outputs->count);
+    return finish(r, ok) && note_outputs(r, outputs->ids, outputs->count, out);
 }
 
 bool region_replay_region(RegionReplay *r, VarId region)

@@ -12,7 +12,7 @@ static void find_fixed(const RegionReplay *r, const ReplayFrame *f, const VarId 
 {
     bool optimise = state_flag(r->ts, JitFlagOptimizeLoops);
     const TraceRegion *region = var_get(f->region)->region;
-    VarId *outputs = f->bodies[0].outputs;
+    VarId *outputs = f->bodies[0].outputs.ids;
     for (uint32_t k = 0; k < region->count; ++k) {
         bool same = outputs[k] == f->states[k] ||
                     var_same_literal(outputs[k], inputs[k]);
@@ -68,10 +68,10 @@ static bool find_region_size(const ReplayFrame *f, const Given *given, uint32_t 
         TRY(is_fixed(given, k) || record_join_sizes(&s, &given->inputs[k], 1), false);
     for (uint32_t i = 0; i < v->region->body_count; ++i) {
         const RecordedBody *body = &f->bodies[i];
-        for (uint32_t k = 0; k < body->output_count; ++k)
-            TRY(is_fixed(given, k) || record_join_sizes(&s, &body->outputs[k], 1),
+        for (uint32_t k = 0; k < body->outputs.count; ++k)
+            TRY(is_fixed(given, k) || record_join_sizes(&s, &body->outputs.ids[k], 1),
                 false);
-        TRY(record_join_sizes(&s, body->effects, body->effect_count), false);
+        TRY(record_join_sizes(&s, body->effects.ids, body->effects.count), false);
     }
     *size = s.size == 1 ? v->size : s.size; /* outputs may have left the old one */
     return true;

@@ -58,8 +58,7 @@ void extra_drop(VarId id, Var *v)
     else
         alloc_free(e->call);
     VarId expanded = e->expanded;
-    ExtraSource *sources = e->sources;
-    uint32_t source_count = e->source_count;
+    VarIds values = e->values; /* which are no tables themselves */
     alloc_free(e->label);
     memset(e, 0, sizeof(*e));
     e->next_free = first_free;
@@ -69,9 +68,7 @@ void extra_drop(VarId id, Var *v)
         extra_find(var_get(expanded))->expanded_of = 0;
         var_dec(expanded);
     }
-    for (uint32_t i = 0; i < source_count; ++i) /* which are no tables themselves */
-        var_dec(sources[i].array);
-    alloc_free(sources);
+    var_ids_drop(&values);
 }
 
 const char *extra_intern(const char *text)

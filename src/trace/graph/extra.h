@@ -12,12 +12,6 @@
 
 typedef void (*VarCallback)(uint32_t index, int freed, void *payload);
 
-/** An array of one entry that a table of words has a copy of. */
-typedef struct ExtraSource {
-    VarId array;
-    uint32_t word; /* where in the table */
-} ExtraSource;
-
 /** A call that waits for its thread to release the lock (state_defer()). Made when it
  *  becomes known that there may be one, so that it cannot fail when it is due. */
 typedef struct Deferred {
@@ -41,8 +35,7 @@ typedef struct Extra {
     uint8_t expanded_op; /* ReduceOp with which the copies will be folded in */
     bool lanes;          /* positions of lanes: what is gathered with them stays what
                             it is, an entry for each lane */
-    ExtraSource *sources; /* of a table of values (call.h); owned, as are the arrays */
-    uint32_t source_count;
+    VarIds values; /* of a table that has copies of arrays (call_merge.h); owned */
     uint32_t next_free;
 } Extra;
 

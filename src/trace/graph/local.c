@@ -7,6 +7,8 @@
  */
 #include "trace/graph/local.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "trace/graph/access.h"
 
@@ -100,17 +102,28 @@ static bool begin(Access *a, VarId array, VarId index, VarId mask, const VarId *
     return true;
 }
 
+/* A read of a version, or with a 'value' the version behind writing that. */
+static VarId make_access(ThreadState *ts, VarId array, VarId index, VarId value,
+                         VarId mask, uint32_t size)
+{
+    const Var *a = var_get(array);
+    Var v = { .op = OP_LOCAL_READ, .type = a->type, .backend = a->backend, .size = size,
+              .dep = { array, index, mask }, .value.literal = local_next_serial() };
+    if (value) {
+        v.op = OP_LOCAL_WRITE;
+        v.flags = VAR_LOCAL;
+        v.aux = (uint32_t) local_length(array, "jit_array_write()");
+        memcpy(v.dep, (VarId[]){ array, value, index, mask }, sizeof(v.dep));
+    }
+    return node_new(ts, &v);
+}
+
 VarId local_read(ThreadState *ts, VarId array, VarId index, VarId mask)
 {
     Access a = { .ts = ts, .kind = CHECK_LOCAL_READ };
     VarId result = 0;
-    if (begin(&a, array, index, mask, NULL, 0)) {
-        Var v = { .op = OP_LOCAL_READ, .type = var_get(array)->type,
-                  .backend = (uint8_t) a.backend, .size = a.size,
-                  .dep = { array, a.index, a.mask },
-                  .value.literal = local_next_serial() };
-        result = node_new(ts, &v);
-    }
+    if (begin(&a, array, index, mask, NULL, 0))
+        result = make_access(ts, array, a.index, 0, a.mask, a.size);
     access_finish(&a);
     return result;
 }
@@ -119,14 +132,42 @@ VarId local_write(ThreadState *ts, VarId array, VarId index, VarId value, VarId 
 {
     Access a = { .ts = ts, .kind = CHECK_LOCAL_WRITE };
     VarId result = 0;
-    if (begin(&a, array, index, mask, &value, 1)) {
-        Var v = { .op = OP_LOCAL_WRITE, .type = var_get(array)->type,
-                  .backend = (uint8_t) a.backend, .flags = VAR_LOCAL, .size = a.size,
-                  .aux = (uint32_t) local_length(array, a.function),
-                  .dep = { array, value, a.index, a.mask },
-                  .value.literal = local_next_serial() };
-        result = node_new(ts, &v);
-    }
+    if (begin(&a, array, index, mask, &value, 1))
+        result = make_access(ts, array, a.index, value, a.mask, a.size);
     access_finish(&a);
     return result;
+}
+
+/* Access to entry k in all lanes, whatever is on the mask stack. */
+static VarId access_entry(ThreadState *ts, VarId array, uint32_t k, VarId value)
+{
+    JitBackend backend = (JitBackend) var_get(array)->backend;
+    VarId index = node_literal(ts, backend, VarTypeUInt32, k, 1), result = 0;
+    VarId always = node_literal(ts, backend, VarTypeBool, 1, 1);
+    if (index && always)
+        result = make_access(ts, array, index, value, always, var_get(array)->size);
+    var_drop(index);
+    var_drop(always);
+    return result;
+}
+
+bool local_split(ThreadState *ts, VarId array, VarIds *entries)
+{
+    uint32_t length = (uint32_t) local_length(array, "jit_array_read()");
+    for (uint32_t k = 0; k < length; ++k)
+        TRY(var_ids_take(entries, access_entry(ts, array, k, 0)), false);
+    return true;
+}
+
+VarId local_join(ThreadState *ts, const VarId *entries, uint32_t length, uint32_t size)
+{
+    const Var *v = var_get(entries[0]);
+    VarId array = local_create(ts, (JitBackend) v->backend, (VarType) v->type, length,
+                               size);
+    for (uint32_t k = 0; array && k < length; ++k) {
+        VarId next = access_entry(ts, array, k, entries[k]);
+        var_dec(array);
+        array = next;
+    }
+    return array;
 }

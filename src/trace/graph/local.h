@@ -24,6 +24,11 @@ VarId local_create(ThreadState *ts, JitBackend backend, VarType type, size_t len
 VarId local_init(ThreadState *ts, VarId array, VarId value);
 VarId local_read(ThreadState *ts, VarId array, VarId index, VarId mask);
 VarId local_write(ThreadState *ts, VarId array, VarId index, VarId value, VarId mask);
+/** Append the entries of a version, as all lanes have them, to a list that holds
+ *  references. */
+bool local_split(ThreadState *ts, VarId array, VarIds *entries);
+/** An array with these entries. */
+VarId local_join(ThreadState *ts, const VarId *entries, uint32_t length, uint32_t size);
 /** Entries of a version, 0 (error recorded) if 'array' is none. */
 size_t local_length(VarId array, const char *function);
 

@@ -92,7 +92,7 @@ void record_abandon(ThreadState *ts, Body *body)
         inner = ts->body;
         leave(ts, inner);
         mask_drop(ts, inner->mask_mark);
-        record_drop_effects(inner, 0);
+        var_ids_drop(&inner->effects);
         inner->abandon(ts, inner);
     } while (inner != body);
 }
@@ -126,21 +126,7 @@ bool record_effect(ThreadState *ts, VarId effect)
     Body *body = keeper(ts);
     if (!body)
         return state_queue(ts, effect);
-    TRY(vec_reserve(&body->effects, &body->effect_capacity, body->effect_count + 1,
-                    sizeof(VarId)), false);
-    body->effects[body->effect_count++] = effect;
-    return true;
-}
-
-void record_drop_effects(Body *body, uint32_t from)
-{
-    while (body->effect_count > from)
-        var_dec(body->effects[--body->effect_count]);
-    if (from)
-        return;
-    alloc_free(body->effects);
-    body->effects = NULL;
-    body->effect_capacity = 0;
+    return var_ids_add(&body->effects, effect);
 }
 
 bool record_hand_over(ThreadState *ts, const VarId *effects, uint32_t count)
@@ -159,21 +145,16 @@ bool record_close_into(ThreadState *ts, Body *body, RecordedBody *out,
 {
     bool ok = record_close(ts, body, function);
     out->effects = body->effects;
-    out->effect_count = body->effect_count;
     out->scope = body->scope;
-    body->effects = NULL;
-    body->effect_count = body->effect_capacity = 0;
+    body->effects = (VarIds){ 0 };
     return ok;
 }
 
 bool record_outputs(RecordedBody *out, size_t count, const VarId *ids)
 {
-    out->outputs = alloc_get((count + 1) * sizeof(VarId));
-    TRY(out->outputs, false);
-    out->output_count = (uint32_t) count;
     for (size_t i = 0; i < count; ++i) {
-        out->outputs[i] = ids[i];
         var_inc(ids[i]);
+        TRY(var_ids_take(&out->outputs, ids[i]), false);
     }
     return true;
 }
@@ -197,22 +178,14 @@ bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count)
 
 bool record_join_body(RecordSize *s, const RecordedBody *body)
 {
-    return record_join_sizes(s, body->outputs, body->output_count) &&
-           record_join_sizes(s, body->effects, body->effect_count);
-}
-
-static void drop_all(VarId *ids, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; ++i)
-        var_dec(ids[i]);
-    alloc_free(ids);
+    return record_join_sizes(s, body->outputs.ids, body->outputs.count) &&
+           record_join_sizes(s, body->effects.ids, body->effects.count);
 }
 
 void record_release(RecordedBody *body)
 {
-    drop_all(body->outputs, body->output_count);
-    drop_all(body->effects, body->effect_count);
-    *body = (RecordedBody){ 0 };
+    var_ids_drop(&body->outputs);
+    var_ids_drop(&body->effects);
 }
 
 /* -------------------------------------------------- recording by the caller */
@@ -239,7 +212,7 @@ uint32_t record_begin(ThreadState *ts, JitBackend backend, const char *name)
 uint32_t record_checkpoint(const ThreadState *ts)
 {
     const Body *body = keeper(ts);
-    return body ? body->effect_count : ts->effect_count;
+    return body ? body->effects.count : ts->effect_count;
 }
 
 bool record_rollback(ThreadState *ts, uint32_t checkpoint)
@@ -252,7 +225,9 @@ bool record_rollback(ThreadState *ts, uint32_t checkpoint)
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_record_rollback(): checkpoint is %u, expected at most %u",
                          checkpoint, count);
-    record_drop_effects(keeper(ts), checkpoint);
+    VarIds *effects = &keeper(ts)->effects;
+    while (effects->count > checkpoint)
+        var_dec(effects->ids[--effects->count]);
     return true;
 }
 
@@ -275,8 +250,8 @@ bool record_end(ThreadState *ts, uint32_t handle, bool cleanup)
                                             "only be given up here"
                                           : "has others inside of it that are open");
     bool ok = record_close(ts, body, function) &&
-              record_hand_over(ts, body->effects, body->effect_count);
-    record_drop_effects(body, 0);
+              record_hand_over(ts, body->effects.ids, body->effects.count);
+    var_ids_drop(&body->effects);
     body->abandon(ts, body);
     return ok;
 }

@@ -38,16 +38,14 @@ struct Body {
     uint32_t scope;       /* of the variables in it; those further in have more */
     uint32_t outer_scope; /* what the thread's was */
     uint32_t mask_mark;   /* for mask_close() */
-    VarId *effects;       /* in order, one reference each */
-    uint32_t effect_count, effect_capacity;
+    VarIds effects;       /* in order, one reference each */
     void (*abandon)(ThreadState *ts, Body *body); /* the body is closed by now */
 };
 
 /** What a complete body leaves behind, one reference each. */
 typedef struct RecordedBody {
-    VarId *effects, *outputs; /* effects in order */
-    uint32_t effect_count, output_count;
-    uint32_t scope;           /* what the body's was */
+    VarIds effects, outputs; /* effects in order */
+    uint32_t scope;          /* what the body's was */
 } RecordedBody;
 
 /** A scope number that no variable has; 0 if they are used up (error recorded). */
@@ -77,8 +75,6 @@ Body *record_find(ThreadState *ts, uint32_t handle, BodyKind kind,
 bool record_effect(ThreadState *ts, VarId effect);
 /** Is there a body that effects are kept in? */
 bool record_keeps(const ThreadState *ts);
-/** Drop the effects of a body from number 'from' on. */
-void record_drop_effects(Body *body, uint32_t from);
 /** Note the outputs of a body. False: memory is out. */
 bool record_outputs(RecordedBody *out, size_t count, const VarId *ids);
 /** The number of lanes that what a region is made of has in common. */

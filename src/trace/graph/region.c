@@ -55,23 +55,10 @@ RegionList region_body(const Var *v, uint32_t body)
 
 /* ---------------------------------------------------------- implicit reads */
 
-typedef struct Ids {
-    VarId *ids;
-    uint32_t count, capacity;
-} Ids;
-
-static bool add(Ids *list, VarId id)
-{
-    TRY(vec_reserve(&list->ids, &list->capacity, list->count + 1, sizeof(VarId)),
-        false);
-    list->ids[list->count++] = id;
-    return true;
-}
-
 typedef struct Search {
     const RegionSpec *spec;
     RegionWalk walk;
-    Ids *reads;
+    VarIds *reads;
     bool draws; /* see TraceRegion */
 } Search;
 
@@ -133,38 +120,36 @@ static bool enter(Search *s, VarId id)
 }
 
 /* Find all that these need from outside. */
-static bool search(Search *s, const VarId *roots, uint32_t count)
+static bool search(Search *s, const VarIds *roots)
 {
     VarId id;
-    for (uint32_t i = 0; i < count; ++i) {
-        region_walk_from(&s->walk, roots[i]);
+    for (uint32_t i = 0; i < roots->count; ++i) {
+        region_walk_from(&s->walk, roots->ids[i]);
         while ((id = region_walk_next(&s->walk)) != 0)
-            TRY(region_is_outside(var_get(id), s->spec->scope) ? add(s->reads, id)
-                                                               : enter(s, id), false);
+            TRY(region_is_outside(var_get(id), s->spec->scope)
+                    ? var_ids_add(s->reads, id) : enter(s, id), false);
     }
     return true;
 }
 
-static bool find_reads(const RegionSpec *spec, Ids *reads, bool *draws)
+static bool find_reads(const RegionSpec *spec, VarIds *reads, bool *draws)
 {
     Search s = { .spec = spec, .reads = reads };
     TRY(region_walk_begin(&s.walk), false);
-    const VarId *condition = spec->parts[PART_CONDITION].ids;
     bool ok = true, loop = spec->kind == REGION_LOOP;
     for (uint32_t k = 0; k < spec->parts[PART_STATES].count; ++k)
         var_get(spec->parts[PART_STATES].ids[k])->aux = k;
     if (loop)
-        ok = search(&s, condition, 1);
+        ok = search(&s, &(VarIds){ (VarId *) spec->parts[PART_CONDITION].ids, 1, 0 });
     /* What effects of callables need comes before what outputs need. */
     bool call = spec->kind == REGION_CALL;
     for (uint32_t i = 0; ok && call && i < spec->body_count; ++i)
-        ok = search(&s, spec->bodies[i].effects, spec->bodies[i].effect_count);
+        ok = search(&s, &spec->bodies[i].effects);
     for (uint32_t i = 0; ok && i < spec->body_count; ++i) {
         const RecordedBody *body = &spec->bodies[i];
-        ok = (call || search(&s, body->effects, body->effect_count)) &&
-             search(&s, body->outputs, body->output_count);
-        for (uint32_t k = 0; k < body->output_count; ++k)
-            s.draws |= region_is_atomic(var_get(body->outputs[k]));
+        ok = (call || search(&s, &body->effects)) && search(&s, &body->outputs);
+        for (uint32_t k = 0; k < body->outputs.count; ++k)
+            s.draws |= region_is_atomic(var_get(body->outputs.ids[k]));
     }
     *draws = s.draws;
     region_walk_end(&s.walk);
@@ -174,28 +159,27 @@ static bool find_reads(const RegionSpec *spec, Ids *reads, bool *draws)
 /* ------------------------------------------------------------------ making */
 
 /* What a list contains. */
-static Ids list_content(const RegionSpec *spec, const Ids *reads, uint32_t i)
+static VarIds list_content(const RegionSpec *spec, const VarIds *reads, uint32_t i)
 {
     uint32_t body = (i - OUTSIDE_LISTS) / 2, part = i;
     if (i >= OUTSIDE_LISTS && body < spec->body_count) {
         const RecordedBody *b = &spec->bodies[body];
-        return i % 2 ? (Ids){ b->outputs, b->output_count, 0 }
-                     : (Ids){ b->effects, b->effect_count, 0 };
+        return i % 2 ? b->outputs : b->effects;
     }
     TraceRegion like = { .kind = spec->kind, .body_count = spec->body_count };
     part = (uint32_t) (list_at(&like, i) - like.parts);
     if (part == PART_READS)
         return *reads;
-    return (Ids){ (VarId *) spec->parts[part].ids, spec->parts[part].count, 0 };
+    return (VarIds){ (VarId *) spec->parts[part].ids, spec->parts[part].count, 0 };
 }
 
 /* Line up all lists as the operands of the region's variable. */
-static bool line_up(TraceRegion *region, const RegionSpec *spec, const Ids *reads,
-                    Ids *all)
+static bool line_up(TraceRegion *region, const RegionSpec *spec, const VarIds *reads,
+                    VarIds *all)
 {
     RegionList *list;
     for (uint32_t i = 0; (list = list_at(region, i)) != NULL; ++i) {
-        Ids content = list_content(spec, reads, i);
+        VarIds content = list_content(spec, reads, i);
         *list = (RegionList){ all->count, content.count };
         TRY(vec_reserve(&all->ids, &all->capacity, all->count + content.count,
                         sizeof(VarId)), false);
@@ -210,11 +194,11 @@ static bool line_up(TraceRegion *region, const RegionSpec *spec, const Ids *read
 /* What effects there are, and the arrays that they write to. */
 static bool find_targets(TraceRegion *region, const RegionSpec *spec)
 {
-    Ids targets = { 0 };
+    VarIds targets = { 0 };
     bool ok = true;
     for (uint32_t i = 0; i < spec->body_count; ++i)
-        for (uint32_t k = 0; k < spec->bodies[i].effect_count; ++k) {
-            VarId effect = spec->bodies[i].effects[k];
+        for (uint32_t k = 0; k < spec->bodies[i].effects.count; ++k) {
+            VarId effect = spec->bodies[i].effects.ids[k];
             const Var *v = var_get(effect);
             uint32_t count;
             const VarId *ids = region_targets(effect, &count);
@@ -222,7 +206,7 @@ static bool find_targets(TraceRegion *region, const RegionSpec *spec)
             region->essential |= !count || region_is_essential(v);
             region->draws |= v->op == OP_REGION && v->region->draws;
             for (uint32_t t = 0; ok && t < count; ++t)
-                ok = add(&targets, ids[t]);
+                ok = var_ids_add(&targets, ids[t]);
         }
     region->targets = targets.ids; /* freed with the region */
     region->target_count = targets.count;
@@ -236,7 +220,7 @@ static bool fill(TraceRegion *region, const RegionSpec *spec)
     region->scope = spec->scope;
     region->serial = local_next_serial();
     region->body_count = spec->body_count;
-    region->count = spec->bodies[0].output_count;
+    region->count = spec->bodies[0].outputs.count;
     uint32_t count = region->count + 1; /* no array is empty */
     if (spec->parts[PART_STATES].count >= count)
         count = spec->parts[PART_STATES].count;
@@ -296,7 +280,7 @@ VarId region_make(ThreadState *ts, const RegionSpec *spec)
 {
     TraceRegion *region = alloc_zero(1, sizeof(TraceRegion));
     TRY(region, 0);
-    Ids reads = { 0 }, all = { 0 };
+    VarIds reads = { 0 }, all = { 0 };
     VarId id = 0;
     bool draws = false;
     if (fill(region, spec) && find_reads(spec, &reads, &draws) &&
@@ -328,10 +312,11 @@ static uint64_t local_entries(const Var *v)
     return (uint64_t) v->aux << 32;
 }
 
-VarId region_result(ThreadState *ts, VarId region, uint32_t which, VarType type)
+VarId region_result(ThreadState *ts, VarId region, uint32_t which)
 {
     const Var *r = var_get(region);
     VarId output = region_output(r, 0, which);
+    VarType type = (VarType) var_get(output)->type;
     VarId id = node_raw(ts, OP_RESULT, (JitBackend) r->backend, type, r->size, which,
                         (VarId[4]){ region });
     TRY(id, 0);
@@ -340,6 +325,20 @@ VarId region_result(ThreadState *ts, VarId region, uint32_t which, VarType type)
     v->flags |= var_get(output)->flags & VAR_LOCAL;
     r->region->results[which] = id;
     return id;
+}
+
+bool region_add(ThreadState *ts, VarId region, uint32_t count, VarId *results)
+{
+    TRY(region, false);
+    bool ok = true, effect = region_is_effect(var_get(region));
+    uint32_t number = 0;
+    for (uint32_t k = 0; ok && k < count; ++k)
+        if (!results[k])
+            ok = (results[k] = region_result(ts, region, number++)) != 0;
+    if (ok && effect && record_effect(ts, region))
+        return true;
+    var_dec(region);
+    return ok && !effect;
 }
 
 VarId region_placeholder(ThreadState *ts, Op op, uint32_t which, JitBackend backend,

@@ -93,8 +93,11 @@ typedef struct RegionSpec {
 
 /** Make a region; its variable, owned by the caller, 0 on errors. It is not queued. */
 VarId region_make(ThreadState *ts, const RegionSpec *spec);
-/** Result 'which' of a region, of this type. */
-VarId region_result(ThreadState *ts, VarId region, uint32_t which, VarType type);
+/** Result 'which' of a region. */
+VarId region_result(ThreadState *ts, VarId region, uint32_t which);
+/** Have a region (0: error recorded, false), whose reference is taken over, run if it
+ *  has effects, and put its results, in order, where 'results' are 0. */
+bool region_add(ThreadState *ts, VarId region, uint32_t count, VarId *results);
 /** Is this a region that has to run exactly once? */
 static inline bool region_is_effect(const Var *v)
 {

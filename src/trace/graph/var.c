@@ -231,6 +231,30 @@ void var_consume(VarId id)
     release_stack(stack);
 }
 
+bool var_ids_add(VarIds *list, VarId id)
+{
+    TRY(vec_reserve(&list->ids, &list->capacity, list->count + 1, sizeof(VarId)),
+        false);
+    list->ids[list->count++] = id;
+    return true;
+}
+
+bool var_ids_take(VarIds *list, VarId id)
+{
+    if (id && var_ids_add(list, id))
+        return true;
+    var_drop(id);
+    return false;
+}
+
+void var_ids_drop(VarIds *list)
+{
+    for (uint32_t i = 0; i < list->count; ++i)
+        var_drop(list->ids[i]);
+    alloc_free(list->ids);
+    *list = (VarIds){ 0 };
+}
+
 void var_table_free(void)
 {
     VarTable *t = &var_table;

@@ -220,6 +220,20 @@ static inline const VarId *var_operands(const Var *v, uint32_t *count)
     return v->dep;
 }
 
+/** A list of variables. */
+typedef struct VarIds {
+    VarId *ids;
+    uint32_t count, capacity;
+} VarIds;
+
+/** Append a variable. False: memory is out. */
+bool var_ids_add(VarIds *list, VarId id);
+/** The same for a list that holds references: it takes this one over, which is dropped
+ *  if memory is out. False also for 0. */
+bool var_ids_take(VarIds *list, VarId id);
+/** Empty a list that holds references; 0 stands for nothing. */
+void var_ids_drop(VarIds *list);
+
 /** Release the table if no variable is left. */
 void var_table_free(void);
 
