@@ -129,7 +129,7 @@ static Event *inner(JitEvent *event) { return (Event *) (void *) event; }
 
 JitEvent *jit_event_create(JitBackend backend, int timing)
 {
-    const ThreadState *ts = state_thread();
+    ThreadState *ts = state_thread();
     Device *device = ts ? current_device(ts, backend, "jit_event_create()") : NULL;
     return device ? (JitEvent *) (void *) event_create(device, timing != 0) : NULL;
 }

@@ -207,7 +207,7 @@ int jit_malloc_device(void *ptr)
 
 size_t jit_malloc_watermark(JitBackend backend)
 {
-    const ThreadState *ts = state_thread();
+    ThreadState *ts = state_thread();
     const Device *device = ts ? current_find(ts, backend) : NULL;
     return device ? buffer_stats(device).watermark : 0;
 }
@@ -230,7 +230,7 @@ void jit_flush_malloc_cache(void)
 
 bool jit_set_malloc_cache_limit(JitBackend backend, size_t bytes)
 {
-    const ThreadState *ts = state_thread();
+    ThreadState *ts = state_thread();
     Device *device =
         ts ? current_device(ts, backend, "jit_set_malloc_cache_limit()") : NULL;
     if (device)
@@ -240,7 +240,7 @@ bool jit_set_malloc_cache_limit(JitBackend backend, size_t bytes)
 
 size_t jit_malloc_cache_limit(JitBackend backend)
 {
-    const ThreadState *ts = state_thread();
+    ThreadState *ts = state_thread();
     Device *device = ts ? current_find(ts, backend) : NULL;
     return device ? buffer_cache_limit(device) : 0;
 }

@@ -55,7 +55,7 @@ bool jit_record_end(JitBackend backend, uint32_t record, int cleanup)
 
 uint32_t jit_scope(JitBackend backend)
 {
-    const ThreadState *ts = state_thread();
+    ThreadState *ts = state_thread();
     return ts && current_device(ts, backend, "jit_scope()") ? ts->scope : 0;
 }
 

@@ -10,14 +10,15 @@
 static const char *const names[BACKEND_COUNT] = { [JitBackendCUDA] = "CUDA",
                                                   [JitBackendLLVM] = "LLVM" };
 
-Device *current_find(const ThreadState *ts, JitBackend backend)
+Device *current_find(ThreadState *ts, JitBackend backend)
 {
-    return (uint32_t) backend < BACKEND_COUNT
-               ? device_find(backend, ts->devices[backend])
-               : NULL;
+    if ((uint32_t) backend >= BACKEND_COUNT)
+        return NULL;
+    Device **device = &ts->devices[backend];
+    return *device ? *device : (*device = device_find(backend, 0));
 }
 
-Device *current_device(const ThreadState *ts, JitBackend backend, const char *function)
+Device *current_device(ThreadState *ts, JitBackend backend, const char *function)
 {
     Device *device = current_find(ts, backend);
     if (device && state.backends & (uint32_t) backend)
@@ -34,7 +35,7 @@ Device *current_device(const ThreadState *ts, JitBackend backend, const char *fu
     return NULL;
 }
 
-Device *current_any(const ThreadState *ts)
+Device *current_any(ThreadState *ts)
 {
     bool other = state.backends && !(state.backends & JitBackendLLVM);
     return current_find(ts, other ? JitBackendCUDA : JitBackendLLVM);
@@ -45,9 +46,10 @@ bool current_set(JitBackend backend, uint32_t number)
     static const char function[] = "current_set()";
     ThreadState *ts = state_thread();
     TRY(ts && current_device(ts, backend, function), false);
-    if (!device_find(backend, number))
+    Device *device = device_find(backend, number);
+    if (!device)
         return error_set(JIT_ERROR_ARGUMENT, "%s: the %s backend has no device %u",
                          function, names[backend], number);
-    ts->devices[backend] = (uint8_t) number;
+    ts->devices[backend] = device;
     return true;
 }

@@ -15,12 +15,12 @@
 struct ThreadState;
 
 /** The thread's current device of an initialised backend. NULL: error recorded. */
-Device *current_device(const struct ThreadState *ts, JitBackend backend,
+Device *current_device(struct ThreadState *ts, JitBackend backend,
                        const char *function);
 /** The same, initialised or not. NULL: there is none. */
-Device *current_find(const struct ThreadState *ts, JitBackend backend);
+Device *current_find(struct ThreadState *ts, JitBackend backend);
 /** That of an initialised backend, for what names none and has no operands. */
-Device *current_any(const struct ThreadState *ts);
+Device *current_any(struct ThreadState *ts);
 /** Choose the calling thread's current device of a backend by its number. False: there
  *  is none with this number; error recorded. */
 bool current_set(JitBackend backend, uint32_t number);

@@ -28,7 +28,7 @@ enum { BACKEND_COUNT = JitBackendLLVM + 1 };
 typedef struct ThreadState {
     uint32_t flags;          /* JitFlag... */
     uint32_t scope;          /* given to new variables */
-    uint8_t devices[BACKEND_COUNT]; /* by backend: number of the current one */
+    Device *devices[BACKEND_COUNT]; /* current ones by backend (current.h) */
     struct Body *body;       /* the innermost one that is being recorded (record.h) */
     VarId *scheduled; /* to be computed by the next evaluation, one reference each */
     uint32_t scheduled_count, scheduled_capacity;
