@@ -161,8 +161,7 @@ bool local_split(ThreadState *ts, VarId array, VarIds *entries)
 VarId local_join(ThreadState *ts, const VarId *entries, uint32_t length, uint32_t size)
 {
     const Var *v = var_get(entries[0]);
-    VarId array = local_create(ts, v->device, (VarType) v->type, length,
-                               size);
+    VarId array = local_create(ts, v->device, (VarType) v->type, length, size);
     for (uint32_t k = 0; array && k < length; ++k) {
         VarId next = access_entry(ts, array, k, entries[k]);
         var_dec(array);
