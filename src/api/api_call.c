@@ -6,12 +6,14 @@
 #include "api/api.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/graph/current.h"
 
 uint32_t jit_var_call_start(JitBackend backend, const char *name, uint32_t mask)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = call_start(ts, backend, name, mask);
+    const Device *device = current_device(ts, backend, "jit_var_call_start()");
+    uint32_t result = device ? call_start(ts, device->index, name, mask) : 0;
     api_leave();
     return result;
 }

@@ -11,6 +11,7 @@
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
+#include "trace/graph/current.h"
 
 uint32_t jit_var_literal(JitBackend backend, VarType type, const void *value,
                          size_t size, int eval)
@@ -19,7 +20,9 @@ uint32_t jit_var_literal(JitBackend backend, VarType type, const void *value,
         return (uint32_t) api_null("jit_var_literal()", "value");
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = array_literal(ts, backend, type, value, size, eval != 0);
+    const Device *device = current_device(ts, backend, "jit_var_literal()");
+    uint32_t result =
+        device ? array_literal(ts, device->index, type, value, size, eval != 0) : 0;
     api_leave();
     return result;
 }
@@ -58,7 +61,8 @@ uint32_t jit_var_undefined(JitBackend backend, VarType type, size_t size)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = array_undefined(ts, backend, type, size);
+    const Device *device = current_device(ts, backend, "jit_var_undefined()");
+    uint32_t result = device ? array_undefined(ts, device->index, type, size) : 0;
     api_leave();
     return result;
 }
@@ -67,7 +71,8 @@ uint32_t jit_var_counter(JitBackend backend, size_t size)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = array_counter(ts, backend, size);
+    const Device *device = current_device(ts, backend, "jit_var_counter()");
+    uint32_t result = device ? array_counter(ts, device->index, size) : 0;
     api_leave();
     return result;
 }
@@ -83,7 +88,9 @@ uint32_t jit_var_mem_map_release(JitBackend backend, VarType type, void *ptr,
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = array_map(ts, backend, type, ptr, size, release, payload);
+    const Device *device = current_device(ts, backend, "jit_var_mem_map()");
+    uint32_t result =
+        device ? array_map(ts, device->index, type, ptr, size, release, payload) : 0;
     api_leave();
     return result;
 }
@@ -106,7 +113,8 @@ uint32_t jit_var_mem_copy(JitBackend backend, VarType type, const void *ptr,
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = array_mem_copy(ts, backend, type, ptr, size);
+    const Device *device = current_device(ts, backend, "jit_var_mem_copy()");
+    uint32_t result = device ? array_mem_copy(ts, device->index, type, ptr, size) : 0;
     api_leave();
     return result;
 }
@@ -178,7 +186,8 @@ uint32_t jit_var_migrate(uint32_t index, JitBackend backend)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = array_migrate(ts, index, backend);
+    const Device *device = current_device(ts, backend, "jit_var_migrate()");
+    uint32_t result = device ? array_migrate(ts, index, device->index) : 0;
     api_leave();
     return result;
 }
@@ -186,12 +195,16 @@ uint32_t jit_var_migrate(uint32_t index, JitBackend backend)
 static VarId pointer(ThreadState *ts, JitBackend backend, const void *value, VarId dep,
                      bool write)
 {
-    TRY(node_backend_valid(backend, "jit_var_pointer()"), 0);
+    static const char function[] = "jit_var_pointer()";
+    const Device *device = current_device(ts, backend, function);
+    TRY(device, 0);
     if (dep) { /* the address is one of its entries: they have to be there */
-        TRY(node_usable(ts, dep, "jit_var_pointer()", "the dependency"), 0);
+        TRY(node_usable(ts, dep, function, "the dependency"), 0);
+        TRY(node_same_device(device->index, var_get(dep)->device,
+                             "%s: the address and the dependency", function), 0);
         TRY(evaluate_var(ts, dep), 0);
     }
-    Var v = { .op = OP_POINTER, .type = VarTypePointer, .backend = (uint8_t) backend,
+    Var v = { .op = OP_POINTER, .type = VarTypePointer, .device = device->index,
               .size = 1, .aux = write ? 2 : 0, .dep = { dep },
               .value.literal = (uint64_t) (uintptr_t) value };
     return node_new(ts, &v);
@@ -214,15 +227,18 @@ static VarId statement(ThreadState *ts, JitBackend backend, VarType type,
 {
     static const char function[] = "jit_var_stmt()";
     char what[] = "operand 1";
-    TRY(node_backend_valid(backend, function), 0);
+    const Device *device = current_device(ts, backend, function);
+    TRY(device, 0);
     TRY(node_type_valid(type, function), 0);
     for (uint32_t i = 0; i < count; ++i) {
         what[8] = (char) ('1' + i);
         TRY(node_usable(ts, operands[i], function, what), 0);
+        TRY(node_same_device(device->index, var_get(operands[i])->device,
+                             "%s: the statement and %s", function, what), 0);
     }
     uint32_t size;
     TRY(node_common_size(operands, count, function, &size), 0);
-    Var v = { .op = OP_STMT, .type = (uint8_t) type, .backend = (uint8_t) backend,
+    Var v = { .op = OP_STMT, .type = (uint8_t) type, .device = device->index,
               .size = size, .aux = count, .value.text = stmt };
     if (copy) {
         v.value.text = alloc_string(stmt);

@@ -12,6 +12,7 @@
 #include "trace/eval/evaluate.h"
 #include "trace/eval/history.h"
 #include "trace/eval/work.h"
+#include "trace/graph/current.h"
 
 /* -------------------------------------------------------------- evaluation */
 
@@ -97,9 +98,8 @@ bool jit_enqueue_host_func(JitBackend backend, void (*callback)(void *), void *p
         return api_null("jit_enqueue_host_func()", "callback");
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    Command *command = NULL;
-    if (node_backend_valid(backend, "jit_enqueue_host_func()"))
-        command = command_create(work_device(backend), COMMAND_HOST, 0, 0, 0);
+    Device *device = current_device(ts, backend, "jit_enqueue_host_func()");
+    Command *command = device ? command_create(device, COMMAND_HOST, 0, 0, 0) : NULL;
     if (command) {
         command->host.call = callback;
         command->host.payload = payload;
@@ -129,8 +129,9 @@ static Event *inner(JitEvent *event) { return (Event *) (void *) event; }
 
 JitEvent *jit_event_create(JitBackend backend, int timing)
 {
-    TRY(node_backend_valid(backend, "jit_event_create()"), NULL);
-    return (JitEvent *) (void *) event_create(work_device(backend), timing != 0);
+    ThreadState *ts = state_thread();
+    Device *device = ts ? current_device(ts, backend, "jit_event_create()") : NULL;
+    return device ? (JitEvent *) (void *) event_create(device, timing != 0) : NULL;
 }
 
 void jit_event_destroy(JitEvent *event) { event_destroy(inner(event)); }

@@ -91,7 +91,8 @@ static bool check_types(ThreadState *ts, VarId a, VarId b)
                          "point type",
                          function, type_info[type].name,
                          type_info[var_get(b)->type].name);
-    return true;
+    return node_same_device(var_get(a)->device, var_get(b)->device, "%s: operands",
+                            function);
 }
 
 /* 'shape' is complete. */
@@ -122,7 +123,7 @@ static VarId check_and_multiply(ThreadState *ts, VarId a, VarId b, const JitGemm
     TRY(check_types(ts, a, b), 0);
     TRY(check_extents(shape, &size), 0);
     if (shape->k == 0)
-        return node_literal(ts, (JitBackend) var_get(a)->backend,
+        return node_literal(ts, var_get(a)->device,
                             (VarType) var_get(a)->type, 0, size);
     size_t few[16], *strides = axes > 8 ? alloc_zero(axes, 2 * sizeof(size_t)) : few;
     TRY(strides, 0);

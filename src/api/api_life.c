@@ -13,12 +13,12 @@
 #include "kernel/cache.h"
 #include "kernel/disk.h"
 #include "kernel/host.h"
-#include "trace/graph/node.h"
+#include "trace/graph/current.h"
 #include "trace/graph/registry.h"
 
 /* -------------------------------------------------------------------- init */
 
-static void enable(const Device *device)
+static void enable(Device *device)
 {
     static bool first = true; /* later calls respect what the program has set */
     if (first)
@@ -27,7 +27,7 @@ static void enable(const Device *device)
     log_write(LogLevelInfo, "jit_init(): detecting devices ..");
     state.backends |= (uint32_t) device->backend;
     log_write(LogLevelInfo, "jit_init(): enabling the %s (%u threads)", device->name,
-              device->workers((Device *) device));
+              device->workers(device));
 }
 
 bool jit_init(uint32_t backends)
@@ -39,9 +39,9 @@ bool jit_init(uint32_t backends)
     for (uint32_t i = 0; i < sizeof all / sizeof *all; ++i) {
         if (!(backends & (uint32_t) all[i]))
             continue;
-        const Device *device = device_find(all[i], 0);
+        Device *device = current_find(ts, all[i]);
         if (!device)
-            ok = node_backend_valid(all[i], "jit_init()");
+            ok = current_device(ts, all[i], "jit_init()");
         else if (!(state.backends & (uint32_t) all[i]))
             enable(device);
     }

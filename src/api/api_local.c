@@ -5,12 +5,14 @@
 
 #include "api/api.h"
 #include "base/error.h"
+#include "trace/graph/current.h"
 
 uint32_t jit_array_create(JitBackend backend, VarType type, size_t length, size_t size)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = local_create(ts, backend, type, length, size);
+    const Device *device = current_device(ts, backend, "jit_array_create()");
+    uint32_t result = device ? local_create(ts, device->index, type, length, size) : 0;
     api_leave();
     return result;
 }

@@ -6,12 +6,13 @@
 #include "api/api.h"
 #include "base/error.h"
 #include "trace/array/array.h"
+#include "trace/graph/current.h"
 
 bool jit_var_mask_push(JitBackend backend, uint32_t mask)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    bool ok = mask_push(ts, backend, mask);
+    bool ok = current_device(ts, backend, "jit_var_mask_push()") && mask_push(ts, mask);
     api_leave();
     return ok;
 }
@@ -20,7 +21,7 @@ bool jit_var_mask_pop(JitBackend backend)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    bool ok = node_backend_valid(backend, "jit_var_mask_pop()") && mask_pop(ts);
+    bool ok = current_device(ts, backend, "jit_var_mask_pop()") && mask_pop(ts);
     api_leave();
     return ok;
 }
@@ -42,9 +43,10 @@ uint32_t jit_var_mask_default(JitBackend backend, size_t size)
     static const char *const function = "jit_var_mask_default()";
     ThreadState *ts = api_enter();
     TRY(ts, 0);
+    const Device *device = current_device(ts, backend, function);
     uint32_t result = 0;
-    if (node_backend_valid(backend, function) && node_size_valid(size, function))
-        result = node_literal(ts, backend, VarTypeBool, 1, (uint32_t) size);
+    if (device && node_size_valid(size, function))
+        result = node_literal(ts, device->index, VarTypeBool, 1, (uint32_t) size);
     api_leave();
     return result;
 }
@@ -60,7 +62,9 @@ static VarId apply(ThreadState *ts, VarId mask, size_t size)
         return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: the mask is %s, expected "
                                  "bool", function,
                                  type_info[var_get(mask)->type].name);
-    VarId narrow = mask_apply(ts, node_any_backend(), mask, function);
+    VarId like = mask ? mask : mask_top(ts);
+    uint8_t device = like ? var_get(like)->device : current_any(ts)->index;
+    VarId narrow = mask_apply(ts, device, mask, function);
     TRY(narrow, 0);
     uint32_t found = var_get(narrow)->size;
     VarId result = 0;

@@ -11,15 +11,15 @@
 #include "kernel/cache.h"
 #include "kernel/disk.h"
 #include "trace/eval/work.h"
-#include "trace/graph/node.h"
+#include "trace/graph/current.h"
 
 /* Address -> Buffer of what jit_malloc() has given out; guarded by the graph lock. */
 static Table allocations;
 
 /* Memory that jit_malloc() gives out; with the lock held. */
-static Buffer *allocate(ThreadState *ts, JitBackend backend, size_t size)
+static Buffer *allocate(ThreadState *ts, const Device *device, size_t size)
 {
-    Buffer *buffer = work_buffer(ts, backend, size);
+    Buffer *buffer = work_buffer(ts, device->index, size);
     TRY(buffer, NULL);
     if (table_put(&allocations, &buffer->address, sizeof(void *), buffer))
         return buffer;
@@ -29,14 +29,14 @@ static Buffer *allocate(ThreadState *ts, JitBackend backend, size_t size)
 
 void *jit_malloc(JitBackend backend, size_t size)
 {
-    TRY(node_backend_valid(backend, "jit_malloc()"), NULL);
-    if (!size) {
-        error_set(JIT_ERROR_ARGUMENT, "jit_malloc(): size is 0");
-        return NULL;
-    }
     ThreadState *ts = api_enter();
     TRY(ts, NULL);
-    const Buffer *buffer = allocate(ts, backend, size);
+    const Device *device = current_device(ts, backend, "jit_malloc()");
+    const Buffer *buffer = NULL;
+    if (device && !size)
+        error_set(JIT_ERROR_ARGUMENT, "jit_malloc(): size is 0");
+    else if (device)
+        buffer = allocate(ts, device, size);
     void *result = buffer ? buffer->address : NULL;
     api_leave();
     return result;
@@ -85,19 +85,17 @@ bool jit_free(void *ptr)
     return buffer != NULL;
 }
 
-static bool check_copy(JitBackend backend, const void *dst, const void *src,
-                       size_t size, const char *function)
+static bool check_copy(const void *dst, const void *src, size_t size,
+                       const char *function)
 {
-    TRY(node_backend_valid(backend, function), false);
-    if (size && (!dst || !src))
-        return api_null(function, dst ? "src" : "dst");
-    return true;
+    return !size || (dst && src) || api_null(function, dst ? "src" : "dst");
 }
 
-static bool copy(ThreadState *ts, JitBackend backend, void *dst, const void *src,
-                 size_t size)
+static bool copy(ThreadState *ts, Device *device, void *dst, const void *src,
+                 size_t size, const char *function)
 {
-    Command *c = command_create(work_device(backend), COMMAND_COPY, size, 2, 0);
+    TRY(device && check_copy(dst, src, size, function), false);
+    Command *c = command_create(device, COMMAND_COPY, size, 2, 0);
     TRY(c, false);
     if (work_memory(c, 0, (void *) src, size, SLOT_READ) &&
         work_memory(c, 1, dst, size, SLOT_WRITE))
@@ -110,8 +108,8 @@ bool jit_memcpy_async(JitBackend backend, void *dst, const void *src, size_t siz
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    bool ok = check_copy(backend, dst, src, size, "jit_memcpy_async()") &&
-              copy(ts, backend, dst, src, size);
+    static const char function[] = "jit_memcpy_async()";
+    bool ok = copy(ts, current_device(ts, backend, function), dst, src, size, function);
     api_leave();
     return ok;
 }
@@ -120,10 +118,11 @@ bool jit_memcpy(JitBackend backend, void *dst, const void *src, size_t size)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    bool ok = check_copy(backend, dst, src, size, "jit_memcpy()") &&
-              copy(ts, backend, dst, src, size);
+    static const char function[] = "jit_memcpy()";
+    Device *device = current_device(ts, backend, function);
+    bool ok = copy(ts, device, dst, src, size, function);
     if (ok) {
-        Stream *stream = stream_self(work_device(backend));
+        Stream *stream = stream_self(device);
         state_pause(ts);
         stream_sync(stream);
         state_resume(ts);
@@ -133,10 +132,10 @@ bool jit_memcpy(JitBackend backend, void *dst, const void *src, size_t size)
     return ok;
 }
 
-static bool fill(ThreadState *ts, JitBackend backend, void *ptr, uint32_t count,
+static bool fill(ThreadState *ts, Device *device, void *ptr, uint32_t count,
                  uint32_t item_size, const void *src)
 {
-    Command *c = command_create(work_device(backend), COMMAND_FILL, count, 1, 0);
+    Command *c = command_create(device, COMMAND_FILL, count, 1, 0);
     TRY(c, false);
     memcpy(&c->fill.bits, src, item_size);
     c->fill.item_size = item_size;
@@ -151,20 +150,21 @@ bool jit_memset_async(JitBackend backend, void *ptr, uint32_t count, uint32_t it
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    bool ok = check_copy(backend, ptr, src, count, "jit_memset_async()");
+    Device *device = current_device(ts, backend, "jit_memset_async()");
+    bool ok = device && check_copy(ptr, src, count, "jit_memset_async()");
     if (ok && item_size != 1 && item_size != 2 && item_size != 4 && item_size != 8)
         ok = error_set(JIT_ERROR_ARGUMENT, "jit_memset_async(): item_size is %u, "
                        "expected 1, 2, 4 or 8", item_size);
-    ok = ok && (!count || fill(ts, backend, ptr, count, item_size, src));
+    ok = ok && (!count || fill(ts, device, ptr, count, item_size, src));
     api_leave();
     return ok;
 }
 
-/* A copy in memory of a backend; its address. */
-static void *duplicate(ThreadState *ts, Buffer *source, JitBackend backend)
+/* A copy in memory of a device; its address. */
+static void *duplicate(ThreadState *ts, Buffer *source, const Device *device)
 {
     buffer_retain(source); /* the lock may be released */
-    Buffer *result = allocate(ts, backend, source->size);
+    Buffer *result = allocate(ts, device, source->size);
     void *address = result ? result->address : NULL;
     if (result && !work_transfer(ts, source, result, source->size)) {
         table_remove(&allocations, &address, sizeof(address));
@@ -178,13 +178,13 @@ static void *duplicate(ThreadState *ts, Buffer *source, JitBackend backend)
 void *jit_malloc_migrate(void *ptr, JitBackend backend, int move)
 {
     static const char function[] = "jit_malloc_migrate()";
-    TRY(node_backend_valid(backend, function), NULL);
     ThreadState *ts = api_enter();
     TRY(ts, NULL);
-    Buffer *source = find(ptr, function);
+    const Device *device = current_device(ts, backend, function);
+    Buffer *source = device ? find(ptr, function) : NULL;
     void *result = source ? ptr : NULL;
-    if (source && (!move || source->device->backend != backend)) {
-        result = duplicate(ts, source, backend);
+    if (source && (!move || source->device != device)) {
+        result = duplicate(ts, source, device);
         if (result && move) {
             table_remove(&allocations, &ptr, sizeof(ptr));
             release_in_order(ts, source);
@@ -207,7 +207,8 @@ int jit_malloc_device(void *ptr)
 
 size_t jit_malloc_watermark(JitBackend backend)
 {
-    const Device *device = device_find(backend, 0);
+    ThreadState *ts = state_thread();
+    const Device *device = ts ? current_find(ts, backend) : NULL;
     return device ? buffer_stats(device).watermark : 0;
 }
 
@@ -229,14 +230,18 @@ void jit_flush_malloc_cache(void)
 
 bool jit_set_malloc_cache_limit(JitBackend backend, size_t bytes)
 {
-    TRY(node_backend_valid(backend, "jit_set_malloc_cache_limit()"), false);
-    buffer_set_cache_limit(work_device(backend), bytes);
-    return true;
+    ThreadState *ts = state_thread();
+    Device *device =
+        ts ? current_device(ts, backend, "jit_set_malloc_cache_limit()") : NULL;
+    if (device)
+        buffer_set_cache_limit(device, bytes);
+    return device != NULL;
 }
 
 size_t jit_malloc_cache_limit(JitBackend backend)
 {
-    Device *device = device_find(backend, 0);
+    ThreadState *ts = state_thread();
+    Device *device = ts ? current_find(ts, backend) : NULL;
     return device ? buffer_cache_limit(device) : 0;
 }
 

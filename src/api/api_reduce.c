@@ -8,7 +8,7 @@
 #include "ir/reduce_rule.h"
 #include "trace/array/reduction.h"
 #include "trace/eval/work.h"
-#include "trace/graph/node.h"
+#include "trace/graph/current.h"
 
 uint32_t jit_var_all(uint32_t index)
 {
@@ -108,17 +108,16 @@ typedef struct Permutation {
     uint32_t size, block_size, bucket_count;
 } Permutation;
 
-static bool permute(ThreadState *ts, JitBackend backend, const Permutation *p,
+static bool permute(ThreadState *ts, Device *device, const Permutation *p,
                     uint32_t *unique)
 {
     size_t bytes = p->size * sizeof(uint32_t);
-    Device *device = work_device(backend);
     Command *c = command_create(device, COMMAND_PERMUTATION, p->size,
                                 p->offsets ? 4 : 3, 0);
     TRY(c, false);
     c->permutation.block = p->block_size;
     c->permutation.buckets = p->bucket_count;
-    Buffer *number = work_buffer(ts, backend, sizeof(uint32_t));
+    Buffer *number = work_buffer(ts, device->index, sizeof(uint32_t));
     bool ok = number && work_memory(c, 0, (void *) p->values, bytes, SLOT_READ) &&
               work_memory(c, 1, p->perm, bytes, SLOT_WRITE) &&
               (!p->offsets ||
@@ -140,12 +139,13 @@ uint32_t jit_block_mkperm(JitBackend backend, const uint32_t *values, uint32_t s
     static const char function[] = "jit_block_mkperm()";
     bool success = false;
     uint32_t unique = 0;
+    Device *device = NULL;
     ThreadState *ts = api_enter();
     if (!ts) {
         /* error recorded */
     } else if (!values || !perm) {
         api_null(function, values ? "perm" : "values");
-    } else if (!node_backend_valid(backend, function)) {
+    } else if (!(device = current_device(ts, backend, function))) {
         /* likewise */
     } else if (!size || !block_size || size % block_size || !bucket_count) {
         error_set(JIT_ERROR_ARGUMENT,
@@ -153,7 +153,7 @@ uint32_t jit_block_mkperm(JitBackend backend, const uint32_t *values, uint32_t s
                   "expected positive numbers, block_size a divisor of size",
                   function, size, block_size, bucket_count);
     } else {
-        success = permute(ts, backend,
+        success = permute(ts, device,
                           &(Permutation) { values, perm, offsets, size, block_size,
                                            bucket_count }, &unique);
     }
@@ -165,13 +165,13 @@ uint32_t jit_block_mkperm(JitBackend backend, const uint32_t *values, uint32_t s
 }
 
 /* The destination reaches to the end of the entry that is furthest. */
-static bool aggregate(ThreadState *ts, JitBackend backend, void *dst,
+static bool aggregate(ThreadState *ts, Device *device, void *dst,
                       const AggregationEntry *entries, uint32_t count,
                       uint32_t addresses)
 {
     size_t bytes = 0;
-    Command *c = command_create(work_device(backend), COMMAND_AGGREGATE, count,
-                                1 + addresses, count * sizeof *entries);
+    Command *c = command_create(device, COMMAND_AGGREGATE, count, 1 + addresses,
+                                count * sizeof *entries);
     TRY(c, false);
     AggregationEntry *data = c->data;
     if (count)
@@ -217,8 +217,8 @@ bool jit_aggregate(JitBackend backend, void *dst, const AggregationEntry *entrie
     }
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    bool ok = node_backend_valid(backend, "jit_aggregate()") &&
-              aggregate(ts, backend, dst, entries, count, addresses);
+    Device *device = current_device(ts, backend, "jit_aggregate()");
+    bool ok = device && aggregate(ts, device, dst, entries, count, addresses);
     api_leave();
     return ok;
 }

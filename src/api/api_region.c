@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "trace/flow/cond.h"
 #include "trace/flow/loop.h"
-#include "trace/graph/node.h"
+#include "trace/graph/current.h"
 #include "trace/graph/record.h"
 
 /* -------------------------------------------------------------- recordings */
@@ -14,9 +14,8 @@ uint32_t jit_record_begin(JitBackend backend, const char *name)
 {
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = 0;
-    if (node_backend_valid(backend, "jit_record_begin()"))
-        result = record_begin(ts, backend, name);
+    const Device *device = current_device(ts, backend, "jit_record_begin()");
+    uint32_t result = device ? record_begin(ts, device->index, name) : 0;
     api_leave();
     return result;
 }
@@ -26,7 +25,7 @@ uint32_t jit_record_checkpoint(JitBackend backend)
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = 0;
-    if (node_backend_valid(backend, "jit_record_checkpoint()"))
+    if (current_device(ts, backend, "jit_record_checkpoint()"))
         result = record_checkpoint(ts);
     api_leave();
     return result;
@@ -36,7 +35,7 @@ bool jit_record_rollback(JitBackend backend, uint32_t checkpoint)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    bool ok = node_backend_valid(backend, "jit_record_rollback()") &&
+    bool ok = current_device(ts, backend, "jit_record_rollback()") &&
               record_rollback(ts, checkpoint);
     api_leave();
     return ok;
@@ -46,7 +45,7 @@ bool jit_record_end(JitBackend backend, uint32_t record, int cleanup)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    bool ok = node_backend_valid(backend, "jit_record_end()") &&
+    bool ok = current_device(ts, backend, "jit_record_end()") &&
               record_end(ts, record, cleanup != 0);
     api_leave();
     return ok;
@@ -56,9 +55,8 @@ bool jit_record_end(JitBackend backend, uint32_t record, int cleanup)
 
 uint32_t jit_scope(JitBackend backend)
 {
-    TRY(node_backend_valid(backend, "jit_scope()"), 0);
-    const ThreadState *ts = state_thread();
-    return ts ? ts->scope : 0;
+    ThreadState *ts = state_thread();
+    return ts && current_device(ts, backend, "jit_scope()") ? ts->scope : 0;
 }
 
 uint32_t jit_new_scope(JitBackend backend)
@@ -66,7 +64,7 @@ uint32_t jit_new_scope(JitBackend backend)
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t scope = 0;
-    if (node_backend_valid(backend, "jit_new_scope()"))
+    if (current_device(ts, backend, "jit_new_scope()"))
         scope = record_new_scope();
     if (scope)
         ts->scope = scope;
@@ -78,7 +76,7 @@ bool jit_set_scope(JitBackend backend, uint32_t scope)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
-    bool ok = node_backend_valid(backend, "jit_set_scope()") &&
+    bool ok = current_device(ts, backend, "jit_set_scope()") &&
               record_set_scope(ts, scope);
     api_leave();
     return ok;
@@ -93,7 +91,8 @@ uint32_t jit_var_loop_start(JitBackend backend, const char *name, size_t n,
         return (uint32_t) api_null("jit_var_loop_start()", "state");
     ThreadState *ts = api_enter();
     TRY(ts, 0);
-    uint32_t result = loop_start(ts, backend, name, n, states);
+    const Device *device = current_device(ts, backend, "jit_var_loop_start()");
+    uint32_t result = device ? loop_start(ts, device->index, name, n, states) : 0;
     api_leave();
     return result;
 }

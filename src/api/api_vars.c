@@ -93,7 +93,7 @@ bool jit_var_info(uint32_t index, VarInfo *info)
         bool stored = v->op == OP_EVALUATED && v->value.buffer;
         void *data = stored ? v->value.buffer->address : NULL;
         *info = (VarInfo) {
-            .backend = (JitBackend) v->backend, .type = (VarType) v->type,
+            .backend = var_device(v)->backend, .type = (VarType) v->type,
             .state = show_state(index), .size = v->size,
             .unaligned = (uintptr_t) data % 64 != 0,
             .literal = v->op == OP_LITERAL ? v->value.literal : 0, .data = data

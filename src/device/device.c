@@ -28,7 +28,7 @@ void device_register(Device *device)
     while (index < DEVICE_MOST && device_at(index) && device_at(index) != device)
         ++index;
     if (index < DEVICE_MOST && !device_at(index)) {
-        device->index = index;
+        device->index = (uint8_t) index;
         atomic_store_explicit(&devices[index], device, memory_order_release);
     }
     pthread_mutex_unlock(&lock);

@@ -36,7 +36,7 @@ struct Device {
     CodeKind code;       /* which engines make code for it */
     bool shares_memory;  /* the host may read and write its memory by address */
     size_t job_bytes;    /* memory behind each command, for the device */
-    uint32_t index;      /* among all devices; given by device_register() */
+    uint8_t index;       /* among all devices; given by device_register() */
 
     /* ---- memory; all are required, and called by any thread without locks */
 

@@ -22,11 +22,6 @@ const TypeInfo type_info[VarTypeCount] = {
     [VarTypeFloat64] = { "float64", "f64", 8, false, true, true }
 };
 
-bool type_valid(VarType type)
-{
-    return (unsigned) type < VarTypeCount && type_info[type].size != 0;
-}
-
 VarType type_wide(VarType type)
 {
     static const uint8_t wide[VarTypeCount] = {

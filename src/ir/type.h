@@ -19,7 +19,10 @@ typedef struct TypeInfo {
 extern const TypeInfo type_info[VarTypeCount];
 
 /** Can a variable have this type? False for values outside of the enum too. */
-bool type_valid(VarType type);
+static inline bool type_valid(VarType type)
+{
+    return (unsigned) type < VarTypeCount && type_info[type].size != 0;
+}
 /** Integer type of twice the width and the same signedness; Void for 64-bit types. */
 VarType type_wide(VarType type);
 /** Unsigned integer type of the same size (Bool: UInt8, Pointer: UInt64). */

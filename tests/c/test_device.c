@@ -3,11 +3,13 @@
  *
  * 'Near' is the CPU, 'far' the device of far_device.h.
  */
-#define TEST_FAR_DEVICE
+#define TEST_FAR_DEVICE 0
 #include "test_util.h"
 
 #include "trace/graph/var.h"
 
+#define FIRST (&far_states[0])
+#define SECOND (&far_states[1])
 #define NEAR JitBackendLLVM
 #define FAR JitBackendCUDA
 
@@ -15,8 +17,8 @@ enum { N = 5000 };
 
 static int begin(void **state)
 {
-    far_fail(-1, 0);
-    far_hold(false);
+    far_fail(FIRST, -1, 0);
+    far_hold(FIRST, false);
     return test_begin(state) || !jit_init(NEAR) ? -1 : 0;
 }
 #define TEST_BOTH(name) cmocka_unit_test_setup_teardown(name, begin, test_end)
@@ -80,8 +82,8 @@ static void test_migration(void **unused)
         assert_int_equal(entry(z, i), entry(y, i) * 3 + 7);
         assert_int_equal(entry(last, i), entry(z, i) * 3 + 7);
     }
-    assert_int_equal((JitBackend) var_get(back)->backend, NEAR);
-    assert_int_equal((JitBackend) var_get(last)->backend, FAR);
+    assert_int_equal(var_device(var_get(back))->backend, NEAR);
+    assert_int_equal(var_device(var_get(last))->backend, FAR);
     uint32_t seven = jit_var_u32(FAR, 7), near = jit_var_migrate(seven, NEAR);
     assert_int_equal(jit_var_state(near), VarStateLiteral);
     assert_int_equal(entry(near, 0), 7);
@@ -134,11 +136,11 @@ static void test_tracing_beside_migration(void **unused)
     OK(jit_var_eval(y) && jit_sync_thread());
     pthread_t thread;
     alarm(20); /* a failure of this test is that it never ends */
-    atomic_store(&far_state.copies_wait, true);
+    atomic_store(&FIRST->copies_wait, true);
     assert_int_equal(pthread_create(&thread, NULL, migrate, &copy), 0);
     nanosleep(&(struct timespec){ .tv_nsec = 100000000L }, NULL);
     jit_var_dec_ref(jit_var_u32(NEAR, 3));
-    atomic_store(&far_state.copies_wait, false);
+    atomic_store(&FIRST->copies_wait, false);
     pthread_join(thread, NULL);
     alarm(0);
     assert_int_equal(entry(copy, 10), 37);
@@ -150,18 +152,18 @@ static void test_delay(void **unused)
     (void) unused;
     uint32_t x = jit_var_counter(FAR, N), y = compute(x, FAR), z = compute(y, FAR);
     JitEvent *event = jit_event_create(FAR, 0);
-    far_hold(true);
-    uint32_t before = far_count(COMMAND_LAUNCH);
+    far_hold(FIRST, true);
+    uint32_t before = far_count(FIRST, COMMAND_LAUNCH);
     OK(jit_var_eval(y) && jit_var_eval(z));
     OK(jit_event_record(event));
     assert_int_equal(jit_event_query(event), 0);
-    assert_int_equal(far_count(COMMAND_LAUNCH), before);
+    assert_int_equal(far_count(FIRST, COMMAND_LAUNCH), before);
     uint32_t near = jit_var_counter(NEAR, N), w = compute(near, NEAR);
     assert_int_equal(entry(w, 5), 22); /* the other device goes on */
-    far_hold(false);
+    far_hold(FIRST, false);
     OK(jit_event_wait(event));
     assert_int_equal(jit_event_query(event), 1);
-    assert_int_equal(far_count(COMMAND_LAUNCH), before + 2);
+    assert_int_equal(far_count(FIRST, COMMAND_LAUNCH), before + 2);
     assert_int_equal(entry(z, 5), 73);
     jit_event_destroy(event);
     DROP(x, y, z, near, w);
@@ -184,14 +186,14 @@ static void test_failure(void **unused)
     (void) unused;
     uint32_t a = jit_var_counter(FAR, N), b = jit_var_counter(FAR, 2 * N);
     uint32_t first = compute(a, FAR), other = compute(b, FAR);
-    far_hold(true);
-    far_fail(COMMAND_LAUNCH, 1);
+    far_hold(FIRST, true);
+    far_fail(FIRST, COMMAND_LAUNCH, 1);
     OK(jit_var_eval(first));
     OK(jit_var_eval(other));
     uint32_t sum = jit_var_reduce(first, ReduceOpAdd), next = compute(first, FAR);
     uint32_t fine = jit_var_reduce(other, ReduceOpAdd);
     OK(sum && next && fine && jit_var_eval(next));
-    far_hold(false);
+    far_hold(FIRST, false);
     assert_false(jit_sync_thread());
     CHECK_ERROR(JIT_ERROR_SYSTEM, "told to fail");
     OK(jit_sync_thread()); /* told once */
@@ -240,7 +242,7 @@ static void test_every_command_fails(void **unused)
         expected[k] = entry(out[k], 0);
     drop_all(out, OUTPUTS);
     do {
-        far_fail(-1, ++n);
+        far_fail(FIRST, -1, ++n);
         build(out, data);
         (void) jit_sync_thread();
         for (uint32_t k = 0; k < OUTPUTS; ++k) {
@@ -252,7 +254,7 @@ static void test_every_command_fails(void **unused)
         }
         jit_error_clear();
         assert_true(n < 100);
-    } while (far_state.failed);
+    } while (FIRST->failed);
     assert_true(n >= 6 && errors >= n - 1);
     free(data);
 }
@@ -262,11 +264,11 @@ static void test_memory_is_out(void **unused)
 {
     (void) unused;
     OK(jit_sync_thread());
-    far_set_limit(far_state.used + (1 << 20));
+    far_set_limit(FIRST, FIRST->used + (1 << 20));
     uint32_t x = jit_var_counter(FAR, 1 << 20), y = compute(x, FAR);
     assert_false(jit_var_eval(y));
     CHECK_ERROR(JIT_ERROR_MEMORY, "memory");
-    far_set_limit(0);
+    far_set_limit(FIRST, 0);
     OK(jit_var_eval(y));
     assert_int_equal(entry(y, 1000), 3007);
     DROP(x, y);

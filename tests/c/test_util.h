@@ -24,11 +24,13 @@
 
 #include "drjit-core/jit.h"
 
-/* What the tests run on: the CPU, or a device whose memory is its own. */
+/* What the tests run on: the CPU, or a device whose memory is its own, TEST_FAR_DEVICE
+ * of far_devices[]. */
 #if defined(TEST_FAR_DEVICE)
 #include "far_device.h"
+#include "trace/graph/current.h"
 #define CPU JitBackendCUDA
-enum { MALLOC_DEVICE = 0, IS_FAR = 1 };
+enum { MALLOC_DEVICE = TEST_FAR_DEVICE, IS_FAR = 1 };
 #else
 #define CPU JitBackendLLVM
 enum { MALLOC_DEVICE = -1, IS_FAR = 0 };
@@ -143,7 +145,7 @@ static UNUSED void *fetch(const void *data, size_t bytes)
     copies = realloc(copies, (copy_count + 1) * sizeof(void *));
     assert_true(copy && copies);
     copies[copy_count++] = copy;
-    far_read(&far_device, copy, data, bytes);
+    far_read(&far_devices[TEST_FAR_DEVICE], copy, data, bytes);
     return copy;
 }
 
@@ -340,7 +342,11 @@ static UNUSED void make_device(void)
 static UNUSED bool start_library(void)
 {
     make_device();
+#if defined(TEST_FAR_DEVICE)
+    return jit_init(CPU) && current_set(CPU, TEST_FAR_DEVICE);
+#else
     return jit_init(CPU);
+#endif
 }
 
 static UNUSED int test_begin(void **unused)
@@ -351,6 +357,20 @@ static UNUSED int test_begin(void **unused)
     log_clear();
     jit_set_log_level_callback(LogLevelNone, NULL);
     return start_library() ? 0 : -1;
+}
+
+/* Was only that device used which the tests have chosen? Those of number 0 choose
+ * themselves. */
+static UNUSED bool others_are_idle(void)
+{
+#if defined(TEST_FAR_DEVICE)
+    for (uint32_t k = 0; TEST_FAR_DEVICE && k < COMMAND_COUNT; ++k)
+        if (far_states[0].count || far_count(&far_states[0], (CommandKind) k)) {
+            fprintf(stderr, "the other device was used\n");
+            return false;
+        }
+#endif
+    return true;
 }
 
 /* What a test that stopped half way left behind is not held against the ones after it.
@@ -367,7 +387,7 @@ static UNUSED int test_end(void **unused)
     leaked_before = leaks;
     if (fresh)
         fprintf(stderr, "%u variables leaked\n", fresh);
-    return fresh ? -1 : 0;
+    return fresh || !others_are_idle() ? -1 : 0;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, test_begin, test_end)

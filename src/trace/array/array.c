@@ -13,63 +13,62 @@
 
 /* ---------------------------------------------------------------- creation */
 
-static bool valid(JitBackend backend, VarType type, size_t size, const char *function)
+static bool valid(VarType type, size_t size, const char *function)
 {
-    return node_backend_valid(backend, function) && node_type_valid(type, function) &&
-           node_size_valid(size, function);
+    return node_type_valid(type, function) && node_size_valid(size, function);
 }
 
-VarId array_literal(ThreadState *ts, JitBackend backend, VarType type,
+VarId array_literal(ThreadState *ts, uint8_t device, VarType type,
                     const void *value, size_t size, bool eval)
 {
-    TRY(valid(backend, type, size, "jit_var_literal()"), 0);
+    TRY(valid(type, size, "jit_var_literal()"), 0);
     uint64_t bits = 0;
     memcpy(&bits, value, type_info[type].size);
     if (type == VarTypeBool)
         bits = bits != 0;
     if (!eval)
-        return node_literal(ts, backend, type, bits, (uint32_t) size);
+        return node_literal(ts, device, type, bits, (uint32_t) size);
     uint32_t entry = type_info[type].size;
-    Buffer *buffer = work_buffer(ts, backend, size * entry);
+    Buffer *buffer = work_buffer(ts, device, size * entry);
     TRY(buffer, 0);
     VarId id = 0;
     if (work_fill(ts, buffer, bits, entry))
-        id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
+        id = node_buffer(ts, device, type, (uint32_t) size, buffer);
     if (!id)
         buffer_release(buffer);
     return id;
 }
 
-VarId array_undefined(ThreadState *ts, JitBackend backend, VarType type, size_t size)
+VarId array_undefined(ThreadState *ts, uint8_t device, VarType type, size_t size)
 {
-    TRY(valid(backend, type, size, "jit_var_undefined()"), 0);
+    TRY(valid(type, size, "jit_var_undefined()"), 0);
     const VarId none[4] = { 0 };
-    return node_raw(ts, OP_UNDEFINED, backend, type, (uint32_t) size, 0, none);
+    return node_raw(ts, OP_UNDEFINED, device, type, (uint32_t) size, 0, none);
 }
 
-VarId array_counter(ThreadState *ts, JitBackend backend, size_t size)
+VarId array_counter(ThreadState *ts, uint8_t device, size_t size)
 {
-    TRY(valid(backend, VarTypeUInt32, size, "jit_var_counter()"), 0);
+    TRY(node_size_valid(size, "jit_var_counter()"), 0);
     if (size == 1)
-        return node_literal(ts, backend, VarTypeUInt32, 0, 1);
-    Var v = { .op = OP_COUNTER, .type = VarTypeUInt32, .backend = (uint8_t) backend,
+        return node_literal(ts, device, VarTypeUInt32, 0, 1);
+    Var v = { .op = OP_COUNTER, .type = VarTypeUInt32, .device = device,
               .size = (uint32_t) size };
     return node_new(ts, &v);
 }
 
-VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
+VarId array_map(ThreadState *ts, uint8_t device, VarType type, void *ptr,
                 size_t size, void (*release)(void *ptr, void *payload), void *payload)
 {
-    TRY(valid(backend, type, size, "jit_var_mem_map()"), 0);
+    TRY(valid(type, size, "jit_var_mem_map()"), 0);
     uint32_t entry = type_info[type].size;
     if (!ptr || (uintptr_t) ptr % entry)
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
                                  "jit_var_mem_map(): the address is %p, "
                                  "expected one that is aligned to %u bytes",
                                  ptr, entry);
-    Buffer *buffer = buffer_map(work_device(backend), ptr, size * entry, NULL, NULL);
+    Buffer *buffer = buffer_map(device_at(device), ptr, size * entry, NULL, NULL);
     TRY(buffer, 0);
-    VarId id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
+    VarId id = node_buffer(ts, device, type, (uint32_t) size, buffer);
     if (!id) {
         buffer_release(buffer);
         return 0;
@@ -79,19 +78,19 @@ VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
     return id;
 }
 
-VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const void *ptr,
+VarId array_mem_copy(ThreadState *ts, uint8_t device, VarType type, const void *ptr,
                      size_t size)
 {
-    TRY(valid(backend, type, size, "jit_var_mem_copy()"), 0);
+    TRY(valid(type, size, "jit_var_mem_copy()"), 0);
     if (!ptr)
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
                                  "jit_var_mem_copy(): the address is "
                                  "NULL, expected %zu entries",
                                  size);
-    Buffer *buffer = work_buffer(ts, backend, size * type_info[type].size);
+    Buffer *buffer = work_buffer(ts, device, size * type_info[type].size);
     TRY(buffer, 0);
     buffer_write(buffer, 0, ptr, size * type_info[type].size);
-    VarId id = node_buffer(ts, backend, type, (uint32_t) size, buffer);
+    VarId id = node_buffer(ts, device, type, (uint32_t) size, buffer);
     if (!id)
         buffer_release(buffer);
     return id;
@@ -104,9 +103,9 @@ VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const vo
 static VarId wrap(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
-    VarId mask = node_literal(ts, (JitBackend) v->backend, VarTypeBool, 1, 1);
+    VarId mask = node_literal(ts, v->device, VarTypeBool, 1, 1);
     TRY(mask, 0);
-    VarId result = node_raw(ts, OP_SELECT, (JitBackend) v->backend, (VarType) v->type,
+    VarId result = node_raw(ts, OP_SELECT, v->device, (VarType) v->type,
                             v->size, 0, (VarId[4]){ mask, id, id });
     var_dec(mask);
     return result;
@@ -136,23 +135,22 @@ VarId array_copy(ThreadState *ts, VarId id)
 
 /* The values on another device: a literal stays one, the rest is evaluated and carried
  * over. */
-VarId array_migrate(ThreadState *ts, VarId id, JitBackend backend)
+VarId array_migrate(ThreadState *ts, VarId id, uint8_t device)
 {
     TRY(node_usable(ts, id, "jit_var_migrate()", "the variable"), 0);
-    TRY(node_backend_valid(backend, "jit_var_migrate()"), 0);
     const Var *v = var_get(id);
     VarType type = (VarType) v->type;
     uint32_t size = v->size;
-    if (v->op == OP_LITERAL && v->backend != backend)
-        return node_literal(ts, backend, type, v->value.literal, size);
+    if (v->op == OP_LITERAL && v->device != device)
+        return node_literal(ts, device, type, v->value.literal, size);
     var_inc(id); /* the lock may be released */
-    if (v->backend == backend)
+    if (v->device == device)
         return id;
     size_t bytes = (size_t) size * type_info[type].size;
-    Buffer *buffer = evaluate_var(ts, id) ? work_buffer(ts, backend, bytes) : NULL;
+    Buffer *buffer = evaluate_var(ts, id) ? work_buffer(ts, device, bytes) : NULL;
     bool ok = buffer && work_transfer(ts, var_get(id)->value.buffer, buffer, bytes);
     var_dec(id);
-    VarId result = ok ? node_buffer(ts, backend, type, size, buffer) : 0;
+    VarId result = ok ? node_buffer(ts, device, type, size, buffer) : 0;
     if (!result)
         buffer_release(buffer);
     return result;
@@ -172,17 +170,17 @@ VarId array_resize(ThreadState *ts, VarId id, size_t size)
                                  "jit_var_resize(): the variable has %u "
                                  "entries, expected 1 or %zu",
                                  v->size, size);
-    JitBackend backend = (JitBackend) v->backend;
+    uint8_t device = v->device;
     VarType type = (VarType) v->type;
     if (v->op == OP_LITERAL)
-        return node_literal(ts, backend, type, v->value.literal, (uint32_t) size);
+        return node_literal(ts, device, type, v->value.literal, (uint32_t) size);
     if (v->op == OP_UNDEFINED)
-        return array_undefined(ts, backend, type, size);
+        return array_undefined(ts, device, type, size);
     /* A select between the value and itself with a mask of the new size, built directly
      * because simplification would remove it. */
-    VarId mask = node_literal(ts, backend, VarTypeBool, 1, (uint32_t) size);
+    VarId mask = node_literal(ts, device, VarTypeBool, 1, (uint32_t) size);
     TRY(mask, 0);
-    Var wide = { .op = OP_SELECT, .type = (uint8_t) type, .backend = (uint8_t) backend,
+    Var wide = { .op = OP_SELECT, .type = (uint8_t) type, .device = device,
                  .size = (uint32_t) size, .dep = { mask, id, id } };
     VarId result = node_new(ts, &wide);
     var_dec(mask);
@@ -193,7 +191,7 @@ VarId array_shrink(ThreadState *ts, VarId id, size_t size)
 {
     TRY(node_usable(ts, id, "jit_var_shrink()", "the variable"), 0);
     const Var *v = var_get(id);
-    JitBackend backend = (JitBackend) v->backend;
+    uint8_t device = v->device;
     VarType type = (VarType) v->type;
     if (size == 0 || size > v->size)
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
@@ -205,9 +203,9 @@ VarId array_shrink(ThreadState *ts, VarId id, size_t size)
         return id;
     }
     if (v->op == OP_LITERAL)
-        return node_literal(ts, backend, type, v->value.literal, (uint32_t) size);
+        return node_literal(ts, device, type, v->value.literal, (uint32_t) size);
     if (v->op == OP_UNDEFINED)
-        return array_undefined(ts, backend, type, size);
+        return array_undefined(ts, device, type, size);
     size_t bytes = size * type_info[type].size;
     Command *c = work_command(ts, COMMAND_COPY, bytes, &id, 1, &bytes, 1, 0);
     TRY(c, 0);
@@ -221,9 +219,9 @@ VarId array_shrink(ThreadState *ts, VarId id, size_t size)
 static VarId counter_with(ThreadState *ts, VarId like, uint32_t size, Op op,
                           uint32_t operand, bool forward)
 {
-    JitBackend backend = (JitBackend) var_get(like)->backend;
-    VarId counter = array_counter(ts, backend, size);
-    VarId number = node_literal(ts, backend, VarTypeUInt32, operand, 1);
+    uint8_t device = var_get(like)->device;
+    VarId counter = array_counter(ts, device, size);
+    VarId number = node_literal(ts, device, VarTypeUInt32, operand, 1);
     VarId result = 0;
     if (counter && number) {
         VarId args[] = { forward ? counter : number, forward ? number : counter };
@@ -292,8 +290,7 @@ VarId array_opaque_width(ThreadState *ts, VarId id)
 {
     TRY(node_usable(ts, id, "jit_var_opaque_width()", "the variable"), 0);
     uint32_t size = var_get(id)->size;
-    return array_literal(ts, (JitBackend) var_get(id)->backend, VarTypeUInt32, &size, 1,
-                         true);
+    return array_literal(ts, var_get(id)->device, VarTypeUInt32, &size, 1, true);
 }
 
 /* ------------------------------------------------------- reads and writes */
@@ -362,8 +359,7 @@ VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src)
     TRY(written, 0);
     const Var *v = var_get(written);
     uint32_t entry = type_info[v->type].size;
-    Command *c = command_create(work_device((JitBackend) v->backend), COMMAND_POKE,
-                                entry, 1, 0);
+    Command *c = command_create(var_device(v), COMMAND_POKE, entry, 1, 0);
     if (c) {
         command_set_slot(c, 0, v->value.buffer, offset * entry, entry, SLOT_READ_WRITE);
         memcpy(&c->fill.bits, src, entry);

@@ -9,16 +9,16 @@
 
 #include "trace/graph/node.h"
 
-VarId array_literal(ThreadState *ts, JitBackend backend, VarType type,
+VarId array_literal(ThreadState *ts, uint8_t device, VarType type,
                     const void *value, size_t size, bool eval);
-VarId array_undefined(ThreadState *ts, JitBackend backend, VarType type, size_t size);
-VarId array_counter(ThreadState *ts, JitBackend backend, size_t size);
-VarId array_map(ThreadState *ts, JitBackend backend, VarType type, void *ptr,
+VarId array_undefined(ThreadState *ts, uint8_t device, VarType type, size_t size);
+VarId array_counter(ThreadState *ts, uint8_t device, size_t size);
+VarId array_map(ThreadState *ts, uint8_t device, VarType type, void *ptr,
                 size_t size, void (*release)(void *ptr, void *payload), void *payload);
-VarId array_mem_copy(ThreadState *ts, JitBackend backend, VarType type, const void *ptr,
+VarId array_mem_copy(ThreadState *ts, uint8_t device, VarType type, const void *ptr,
                      size_t size);
 VarId array_copy(ThreadState *ts, VarId id);
-VarId array_migrate(ThreadState *ts, VarId id, JitBackend backend);
+VarId array_migrate(ThreadState *ts, VarId id, uint8_t device);
 VarId array_resize(ThreadState *ts, VarId id, size_t size);
 VarId array_shrink(ThreadState *ts, VarId id, size_t size);
 VarId array_reverse(ThreadState *ts, VarId id);

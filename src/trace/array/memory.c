@@ -26,12 +26,11 @@
 VarId memory_pointer(ThreadState *ts, VarId array, bool write)
 {
     Var v = { .op = OP_POINTER, .type = VarTypePointer,
-              .backend = var_get(array)->backend, .size = 1, .aux = write,
+              .device = var_get(array)->device, .size = 1, .aux = write,
               .dep = { array } };
     if (!write)
         return node_new(ts, &v);
-    return node_raw(ts, OP_POINTER, (JitBackend) v.backend, VarTypePointer, 1, 1,
-                    v.dep);
+    return node_raw(ts, OP_POINTER, v.device, VarTypePointer, 1, 1, v.dep);
 }
 
 /* ----------------------------------------------------------------- gathers */
@@ -43,9 +42,9 @@ static VarId gather_uniform(Access *a, VarId source)
     const Var *v = var_get(source);
     VarType type = (VarType) v->type;
     VarId value = v->op == OP_LITERAL
-                      ? node_literal(a->ts, a->backend, type, v->value.literal, a->size)
+                      ? node_literal(a->ts, a->device, type, v->value.literal, a->size)
                       : array_resize(a->ts, source, a->size);
-    VarId zero = node_literal(a->ts, a->backend, type, 0, 1);
+    VarId zero = node_literal(a->ts, a->device, type, 0, 1);
     VarId result = 0;
     if (value && zero) {
         VarId choice[] = { a->mask, value, zero };
@@ -70,7 +69,6 @@ static bool begin_gather(Access *a, VarId source, VarId index, VarId mask, uint3
     TRY(node_usable(a->ts, source, a->function, "the source"), false);
     TRY(access_check_index(a, index), false);
     TRY(access_check_mask(a, mask), false);
-    a->backend = (JitBackend) var_get(source)->backend;
     if (var_get(source)->size % n)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: the source has %u entries, expected a "
@@ -93,7 +91,7 @@ VarId memory_pick(ThreadState *ts, VarId source, VarId index, VarId mask)
         result = gather_uniform(&a, source);
     } else if ((pointer = memory_pointer(ts, source, false)) != 0) {
         Var v = { .op = OP_GATHER, .type = var_get(source)->type,
-                  .backend = (uint8_t) a.backend, .size = a.size,
+                  .device = a.device, .size = a.size,
                   .dep = { pointer, a.index, a.mask } };
         result = node_new(ts, &v);
         var_dec(pointer);
@@ -117,8 +115,8 @@ static VarId packet_index(ThreadState *ts, VarId index, uint32_t n, uint32_t k)
     const Var *v = var_get(index);
     VarType type = (VarType) v->type;
     uint32_t size = v->size;
-    VarId scale = node_literal(ts, (JitBackend) v->backend, type, n, 1);
-    VarId shift = node_literal(ts, (JitBackend) v->backend, type, k, 1);
+    VarId scale = node_literal(ts, v->device, type, n, 1);
+    VarId shift = node_literal(ts, v->device, type, k, 1);
     VarId result = 0;
     if (scale && shift) {
         VarId product[] = { index, scale };
@@ -186,7 +184,7 @@ bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index
     VarId pointer = memory_pointer(ts, source, false), packet = 0;
     if (pointer) {
         Var v = { .op = OP_GATHER_PACKET, .type = (uint8_t) type, .aux = n,
-                  .backend = (uint8_t) a.backend, .size = a.size,
+                  .device = a.device, .size = a.size,
                   .dep = { pointer, a.index, a.mask } };
         packet = node_new(ts, &v);
         var_dec(pointer);
@@ -197,7 +195,7 @@ bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index
         Var item = { .op = OP_PACKET_ITEM,
                      .type = (uint8_t) type,
                      .aux = k,
-                     .backend = (uint8_t) a.backend,
+                     .device = a.device,
                      .size = a.size,
                      .dep = { packet } };
         out[k] = node_new(ts, &item);
@@ -217,11 +215,11 @@ bool memory_gather_packet(ThreadState *ts, uint32_t n, VarId source, VarId index
 VarId memory_duplicate(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
-    JitBackend backend = (JitBackend) v->backend;
+    uint8_t device = v->device;
     VarType type = (VarType) v->type;
     uint32_t size = v->size, entry = type_info[type].size;
     var_inc(id); /* the lock may be released */
-    Buffer *buffer = work_buffer(ts, backend, (size_t) size * entry);
+    Buffer *buffer = work_buffer(ts, device, (size_t) size * entry);
     v = var_get(id);
     bool ok = buffer != NULL;
     if (ok && v->op == OP_LITERAL)
@@ -229,7 +227,7 @@ VarId memory_duplicate(ThreadState *ts, VarId id)
     else if (ok && v->op == OP_EVALUATED)
         ok = work_copy(ts, v->value.buffer, 0, buffer, 0, (size_t) size * entry);
     var_dec(id);
-    VarId copy = ok ? node_buffer(ts, backend, type, size, buffer) : 0;
+    VarId copy = ok ? node_buffer(ts, device, type, size, buffer) : 0;
     if (!copy)
         buffer_release(buffer);
     return copy;
@@ -325,12 +323,12 @@ VarId memory_shift_index(ThreadState *ts, VarId index, uint32_t distance)
 {
     VarType type = (VarType) var_get(index)->type;
     Var w = { .op = OP_WORKER, .type = VarTypeUInt32,
-              .backend = var_get(index)->backend, .size = 1 };
-    JitBackend backend = (JitBackend) w.backend;
+              .device = var_get(index)->device, .size = 1 };
+    uint8_t device = w.device;
     VarId worker = node_new(ts, &w);
     TRY(worker, 0);
     VarId number = arith_cast(ts, worker, type, false), shifted = 0;
-    VarId scale = node_literal(ts, backend, type, distance, 1);
+    VarId scale = node_literal(ts, device, type, distance, 1);
     var_dec(worker);
     if (number && scale) {
         VarId product[] = { number, scale };
@@ -383,11 +381,11 @@ static bool queue_effect(Access *a, Op op, uint32_t aux, VarId array, VarId *ids
     TRY(ids[0], false);
     VarId effect;
     if (count > 4) {
-        effect = node_wide(a->ts, op, a->backend, type, a->size, aux, count, ids);
+        effect = node_wide(a->ts, op, a->device, type, a->size, aux, count, ids);
     } else {
         VarId deps[4] = { 0 };
         memcpy(deps, ids, count * sizeof(VarId));
-        effect = node_raw(a->ts, op, a->backend, type, a->size, aux, deps);
+        effect = node_raw(a->ts, op, a->device, type, a->size, aux, deps);
     }
     var_dec(ids[0]);
     TRY(effect, false);
@@ -407,7 +405,6 @@ static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *valu
                           VarId index, VarId mask, ReduceOp op, ReduceMode mode)
 {
     TRY(access_check_array(a, target, "the target"), false);
-    a->backend = (JitBackend) var_get(target)->backend;
     TRY(check_reduction(a->function, (VarType) var_get(target)->type, op, mode), false);
     for (uint32_t i = 0; i < n; ++i)
         TRY(access_check_value(a, values[i], target, "the value"), false);
@@ -518,7 +515,6 @@ static VarId atomic(Access *a, Op op, VarId *target, VarId *ids, uint32_t count,
 {
     TRY(access_check_index(a, index), 0);
     TRY(access_check_mask(a, mask), 0);
-    a->backend = (JitBackend) var_get(*target)->backend;
     TRY(access_prepare(a, index, mask, values, value_count, var_get(*target)->size), 0);
     VarId array = loop_array(a->ts, *target);
     VarId written = writable_beside(a->ts, array, values, value_count);
@@ -630,6 +626,7 @@ static bool check_kahan(Access *a, VarId sums, VarId errors, VarId value)
                          "and size",
                          a->function, sums, type_info[s->type].name, s->size, errors,
                          type_info[e->type].name, e->size);
+    TRY(node_same_device(s->device, e->device, "%s: operands", a->function), false);
     return access_check_value(a, value, sums, "the value");
 }
 
@@ -647,12 +644,12 @@ static VarId rounding_error(ThreadState *ts, VarId old, VarId value)
     VarType type = (VarType) var_get(old)->type;
     uint64_t infinity = 0;
     reduce_rule_identity(ReduceOpMin, type, &infinity);
-    JitBackend backend = (JitBackend) var_get(old)->backend;
+    uint8_t device = var_get(old)->device;
     enum { ZERO, INFINITE, SUM, OLD_SIZE, VALUE_SIZE, SUM_SIZE, BIG, LARGER, SMALLER,
            REST, ERROR, FINITE, COUNT };
     VarId v[COUNT] = { 0 }, result = 0;
-    v[ZERO] = node_literal(ts, backend, type, 0, 1);
-    v[INFINITE] = node_literal(ts, backend, type, infinity, 1);
+    v[ZERO] = node_literal(ts, device, type, 0, 1);
+    v[INFINITE] = node_literal(ts, device, type, infinity, 1);
     v[SUM] = apply(ts, OP_ADD, old, value);
     v[OLD_SIZE] = apply(ts, OP_ABS, old, 0);
     v[VALUE_SIZE] = apply(ts, OP_ABS, value, 0);

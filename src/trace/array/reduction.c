@@ -57,8 +57,7 @@ static VarId reduce_mask(ThreadState *ts, VarId id, ReduceOp op, const char *fun
                                  "%s: the mask is %s, expected bool", function,
                                  type_info[v->type].name);
     if (v->op == OP_LITERAL)
-        return node_literal(ts, (JitBackend) v->backend, VarTypeBool, v->value.literal,
-                            1);
+        return node_literal(ts, v->device, VarTypeBool, v->value.literal, 1);
     return reduction_reduce(ts, op, id, v->size, function);
 }
 
@@ -127,7 +126,7 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
     TRY(node_usable(ts, id, function, "the variable"), 0);
     const Var *v = var_get(id);
     VarType type = (VarType) v->type, result_type = positions ? VarTypeUInt32 : type;
-    JitBackend backend = (JitBackend) v->backend;
+    uint8_t device = v->device;
     uint32_t size = v->size;
     if (type == VarTypePointer || !type_valid(type))
         return (VarId) error_set(JIT_ERROR_ARGUMENT, "%s: not defined for type %s",
@@ -141,7 +140,7 @@ VarId reduction_sort(ThreadState *ts, VarId id, size_t block, bool descending,
                                  function, block, size);
     if (block == 1 || v->op == OP_LITERAL) { /* sorted already */
         if (positions)
-            return array_counter(ts, backend, size);
+            return array_counter(ts, device, size);
         var_inc(id);
         return id;
     }
@@ -172,16 +171,16 @@ VarId reduction_compress(ThreadState *ts, VarId mask)
     const char *function = "jit_var_compress()";
     TRY(node_usable(ts, mask, function, "the mask"), 0);
     const Var *v = var_get(mask);
-    JitBackend backend = (JitBackend) v->backend;
+    uint8_t device = v->device;
     if (v->type != VarTypeBool)
         return (VarId) error_set(JIT_ERROR_ARGUMENT,
                                  "%s: the mask is %s, expected bool", function,
                                  type_info[v->type].name);
     if (v->op == OP_LITERAL && v->value.literal)
-        return array_counter(ts, backend, v->size);
+        return array_counter(ts, device, v->size);
     uint32_t size = v->size, count = 0;
     if (v->op == OP_LITERAL)
-        return node_buffer(ts, backend, VarTypeUInt32, 0, NULL);
+        return node_buffer(ts, device, VarTypeUInt32, 0, NULL);
     if (state_flag(ts, JitFlagForbidSynchronization))
         return (VarId) error_set(JIT_ERROR_STATE,
                                  "%s: has to wait for its result, which "
@@ -194,7 +193,7 @@ VarId reduction_compress(ThreadState *ts, VarId mask)
     buffer_retain(out);
     VarId result = 0;
     if (reduction_count(ts, c, 2, &count, function))
-        result = node_buffer(ts, backend, VarTypeUInt32, count, count ? out : NULL);
+        result = node_buffer(ts, device, VarTypeUInt32, count, count ? out : NULL);
     if (!result || !count)
         buffer_release(out);
     return result;

@@ -435,7 +435,7 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
     uint64_t start = timed ? clock_ns() : 0;
     b->sources = state_flag(ts, JitFlagDebug) || state_flag(ts, JitFlagPrintIR);
     TRY(begin_program(w) && assemble_group(b, w->program, group), false);
-    b->device = work_device((JitBackend) group->backend);
+    b->device = device_at(group->device);
     ProgramKey key = cache_key(w->program, b->device, target_get());
     uint64_t codegen_ns = timed ? clock_ns() - start : 0;
     log_launch(b, &key, codegen_ns);
@@ -741,7 +741,7 @@ bool evaluate_literal(ThreadState *ts, VarId id)
     const Var *v = var_get(id);
     uint32_t entry = type_info[v->type].size;
     var_inc(id); /* the lock may be released */
-    Buffer *buffer = work_buffer(ts, (JitBackend) v->backend, (size_t) entry * v->size);
+    Buffer *buffer = work_buffer(ts, v->device, (size_t) entry * v->size);
     v = var_get(id);
     bool ok = buffer != NULL;
     if (ok && v->op == OP_LITERAL)

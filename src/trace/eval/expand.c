@@ -23,7 +23,7 @@ uint32_t expand_stride(const Var *target)
 /* Entries of all copies. */
 static uint64_t entries_for(const Var *target)
 {
-    Device *device = work_device((JitBackend) target->backend);
+    Device *device = var_device(target);
     return (uint64_t) expand_stride(target) * device->workers(device);
 }
 
@@ -49,7 +49,7 @@ static VarId make_copies(ThreadState *ts, const Var *target, uint64_t identity,
     if (work_fill(ts, buffer, identity, type_info[type].size) &&
         work_copy(ts, target->value.buffer, 0, buffer, 0,
                   (size_t) target->size * type_info[type].size))
-        id = node_buffer(ts, (JitBackend) target->backend, type, entries, buffer);
+        id = node_buffer(ts, target->device, type, entries, buffer);
     if (!id)
         buffer_release(buffer);
     return id;
@@ -63,8 +63,7 @@ bool expand_fits(const Var *target)
 Buffer *expand_memory(ThreadState *ts, VarId target)
 {
     const Var *v = var_get(target);
-    return work_buffer(ts, (JitBackend) v->backend,
-                       (size_t) entries_for(v) * type_info[v->type].size);
+    return work_buffer(ts, v->device, entries_for(v) * type_info[v->type].size);
 }
 
 VarId expand_get(ThreadState *ts, VarId target, ReduceOp op)

@@ -30,14 +30,14 @@ static Group *add_group(Schedule *s, const Var *like)
     Group *group = &s->groups[s->group_count++];
     memset(group, 0, sizeof(*group));
     group->size = like->size;
-    group->backend = like->backend;
+    group->device = like->device;
     return group;
 }
 
 /* Is something computed by this group's kind of kernel? */
 static bool suits(const Group *group, const Var *v)
 {
-    return group->size == v->size && group->backend == v->backend;
+    return group->size == v->size && group->device == v->device;
 }
 
 /* The last group that suits, at or behind 'from'. */

@@ -2,7 +2,7 @@
  * schedule.h -- which variables are computed by one evaluation, and in what groups
  *
  * A group is what one kernel computes: variables to store and writes to perform, all of
- * one size and one backend. Writes into one array have the effect of their order of
+ * one size and on one device. Writes into one array have the effect of their order of
  * creation: a write joins a group only if no later group writes the same array, and if
  * it commutes with the writes to that array that are in the group already.
  */
@@ -13,7 +13,7 @@
 
 typedef struct Group {
     uint32_t size;
-    uint8_t backend;
+    uint8_t device; /* Device.index */
     VarId *roots; /* values to store and effects, in order; one reference each */
     uint32_t root_count, root_capacity;
     uint32_t effect_count; /* how many of them are effects */

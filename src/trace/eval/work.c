@@ -9,11 +9,6 @@
 #include "trace/eval/history.h"
 #include "trace/graph/node.h"
 
-Device *work_device(JitBackend backend)
-{
-    return device_find(backend, 0);
-}
-
 /* Let what is on its way be written before there is too much of it. */
 static void relieve(ThreadState *ts, Device *device, size_t bytes)
 {
@@ -26,9 +21,9 @@ static void relieve(ThreadState *ts, Device *device, size_t bytes)
     state_resume(ts);
 }
 
-Buffer *work_buffer(ThreadState *ts, JitBackend backend, size_t bytes)
+Buffer *work_buffer(ThreadState *ts, uint8_t index, size_t bytes)
 {
-    Device *device = work_device(backend);
+    Device *device = device_at(index);
     ErrorRecord before;
     error_save(&before);
     relieve(ts, device, bytes);
@@ -55,18 +50,18 @@ Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,
                       const VarId *inputs, uint32_t input_count, const size_t *outputs,
                       uint32_t output_count, size_t data)
 {
-    JitBackend backend = (JitBackend) var_get(inputs[0])->backend;
+    uint8_t device = var_get(inputs[0])->device;
     Buffer *out[WORK_OUTPUTS] = { NULL };
     Command *c = NULL;
     bool ok = true;
     for (uint32_t i = 0; ok && i < input_count; ++i) /* one kernel if possible */
         ok = evaluate_schedule(ts, inputs[i], NULL);
     for (uint32_t i = 0; ok && i < output_count; ++i)
-        ok = (out[i] = work_buffer(ts, backend, outputs[i])) != NULL;
+        ok = (out[i] = work_buffer(ts, device, outputs[i])) != NULL;
     for (uint32_t i = 0; ok && i < input_count; ++i)
         ok = evaluate_var(ts, inputs[i]);
     if (ok)
-        c = command_create(work_device(backend), kind, size, input_count + output_count,
+        c = command_create(device_at(device), kind, size, input_count + output_count,
                            data);
     for (uint32_t i = 0; c && i < input_count; ++i) {
         Buffer *in = var_get(inputs[i])->value.buffer;
@@ -113,11 +108,11 @@ VarId work_result(ThreadState *ts, Command *command, VarType type, uint32_t size
 {
     TRY(command, 0);
     Buffer *out = command->slots[command->slot_count - 1].buffer;
-    JitBackend backend = command->device->backend;
+    uint8_t device = command->device->index;
     buffer_retain(out);
     VarId id = 0;
     if (work_perform(ts, command))
-        id = node_buffer(ts, backend, type, size, out);
+        id = node_buffer(ts, device, type, size, out);
     if (!id)
         buffer_release(out);
     return id;

@@ -20,12 +20,10 @@
 #include "device/stream.h"
 #include "trace/graph/state.h"
 
-/** The device of a variable's backend. */
-Device *work_device(JitBackend backend);
 /** Memory of a device for so many bytes. It waits (the graph lock is released
  *  meanwhile) where too much is on its way, or if there is none left, before it tries
  *  again. NULL: error recorded. */
-Buffer *work_buffer(ThreadState *ts, JitBackend backend, size_t bytes);
+Buffer *work_buffer(ThreadState *ts, uint8_t device, size_t bytes);
 /** After a failure: if memory was out, wait for what is on its way and give cached
  *  memory back (the lock is released meanwhile); the thread's error is then the one
  *  from before. False: trying again is of no use. */
@@ -33,7 +31,7 @@ bool work_recover(ThreadState *ts, const ErrorRecord *before);
 enum { WORK_OUTPUTS = 3 };
 /** A command that reads variables, which come into memory, and writes outputs of so
  *  many bytes (up to WORK_OUTPUTS): slots in this order, the variables' whole arrays.
- *  'data' as in command_create(). All of one backend. The lock may be released on the
+ *  'data' as in command_create(). All of one device. The lock may be released on the
  *  way. NULL: error recorded. */
 Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,
                       const VarId *inputs, uint32_t input_count, const size_t *outputs,

@@ -54,7 +54,7 @@ static VarId make_placeholder(ThreadState *ts, const Call *call, Op op, uint32_t
 {
     uint32_t before = ts->scope;
     ts->scope = call->scope;
-    VarId id = region_placeholder(ts, op, which, call->body.backend, type, size, 0);
+    VarId id = region_placeholder(ts, op, which, call->body.device, type, size, 0);
     ts->scope = before;
     return id;
 }
@@ -72,24 +72,23 @@ static bool check_depth(const ThreadState *ts, const char *name)
     return true;
 }
 
-uint32_t call_start(ThreadState *ts, JitBackend backend, const char *name, VarId mask)
+uint32_t call_start(ThreadState *ts, uint8_t device, const char *name, VarId mask)
 {
     static const char *const function = "jit_var_call_start()";
     const Access a = { .ts = ts, .function = function };
-    TRY(node_backend_valid(backend, function), 0);
     TRY(access_check_mask(&a, mask), 0);
     TRY(check_depth(ts, name ? name : "unnamed"), 0);
     Call *call = alloc_zero(1, sizeof(Call));
     TRY(call, 0);
     call->body.abandon = abandon_call;
-    call->body.backend = backend;
+    call->body.device = device;
     call->body.name = alloc_string(name ? name : "unnamed");
-    call->mask = mask_apply(ts, backend, mask, function);
+    call->mask = mask_apply(ts, device, mask, function);
     call->scope = record_new_scope();
     if (call->body.name && call->mask && call->scope)
         call->active = make_placeholder(ts, call, OP_ACTIVE, 0, VarTypeBool, 1);
     if (call->active &&
-        record_open(ts, &call->body, BODY_CALLABLE, backend, call->active))
+        record_open(ts, &call->body, BODY_CALLABLE, device, call->active))
         return call->body.handle;
     call_free(call);
     return 0;
@@ -256,7 +255,7 @@ bool call_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
     /* On to the next callable, of which there may be none. */
     ok = record_close_into(ts, &call->body, &call->callables[call->count - 1].body,
                            function);
-    if (ok && record_open(ts, &call->body, BODY_CALLABLE, call->body.backend,
+    if (ok && record_open(ts, &call->body, BODY_CALLABLE, call->body.device,
                           call->active))
         return true;
     call_free(call);

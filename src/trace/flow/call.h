@@ -49,7 +49,7 @@ typedef struct CallTargets {
     const uint32_t *callable_of; /* NULL: 0, 1, ... */
 } CallTargets;
 
-uint32_t call_start(ThreadState *ts, JitBackend backend, const char *name, VarId mask);
+uint32_t call_start(ThreadState *ts, uint8_t device, const char *name, VarId mask);
 VarId call_input(ThreadState *ts, uint32_t call, VarId value);
 VarId call_mask(ThreadState *ts, uint32_t call);
 bool call_append(ThreadState *ts, uint32_t call, size_t n, const VarId *outputs);

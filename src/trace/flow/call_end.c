@@ -40,7 +40,7 @@ typedef struct Ending {
 
 static VarId zero(const Ending *e, VarId like, uint32_t size)
 {
-    return node_literal(e->ts, e->call->body.backend, (VarType) var_get(like)->type, 0,
+    return node_literal(e->ts, e->call->body.device, (VarType) var_get(like)->type, 0,
                         size);
 }
 
@@ -96,7 +96,8 @@ static bool take_targets(Ending *e)
 static bool find_size(Ending *e)
 {
     const Call *call = e->call;
-    RecordSize s = { "jit_var_call(): call", call->body.name, 1, 0 };
+    RecordSize s = { "jit_var_call(): call", call->body.name, 1, 0,
+                     call->body.device };
     TRY(record_join_sizes(&s, (VarId[]){ call->mask, e->targets->self }, 2) &&
         record_join_sizes(&s, call->inputs.ids, call->inputs.count), false);
     for (uint32_t c = 0; c < call->count; ++c)
@@ -108,7 +109,7 @@ static bool find_size(Ending *e)
 /* An array with an entry for each id, gathered from by the ids. */
 static VarId look_up(const Ending *e, const uint32_t *entries, VarId mask)
 {
-    VarId table = array_mem_copy(e->ts, e->call->body.backend, VarTypeUInt32, entries,
+    VarId table = array_mem_copy(e->ts, e->call->body.device, VarTypeUInt32, entries,
                                  e->ids);
     TRY(table, 0);
     VarId result = memory_gather(e->ts, table, e->targets->self, mask);
@@ -122,9 +123,9 @@ static VarId check_bound(const Ending *e)
     ThreadState *ts = e->ts;
     VarId self = e->targets->self, result = 0;
     Access a = { .ts = ts, .function = function, .kind = CHECK_CALL,
-                 .backend = e->call->body.backend, .array = self };
+                 .device = e->call->body.device, .array = self };
     /* In memory, so that kernels do not depend on it. */
-    VarId bound = array_mem_copy(ts, a.backend, VarTypeUInt32, &e->ids, 1);
+    VarId bound = array_mem_copy(ts, a.device, VarTypeUInt32, &e->ids, 1);
     if (bound && access_prepare(&a, self, e->call->mask, NULL, 0, e->ids)) {
         VarId inside = arith_binary(ts, OP_LT, self, bound);
         if (inside)
@@ -259,7 +260,7 @@ static VarId make_region(const Ending *e, const RecordedBody *bodies, uint32_t c
     const Call *call = e->call;
     VarId active[] = { call->active, call->active };
     RegionSpec spec = {
-        .kind = REGION_CALL, .backend = call->body.backend, .name = call->body.name,
+        .kind = REGION_CALL, .device = call->body.device, .name = call->body.name,
         .size = e->size, .scope = call->scope, .bodies = bodies, .body_count = count,
         .parts = { [PART_MASK] = { &call->mask, 1 },
                    [PART_CONDITION] = { &e->number, 1 },

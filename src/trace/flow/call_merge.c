@@ -286,7 +286,7 @@ static bool copy_arrays(ThreadState *ts, VarId table, const VarIds *values)
     return true;
 }
 
-VarId call_merge_table(ThreadState *ts, JitBackend backend, const VarIds *values)
+VarId call_merge_table(ThreadState *ts, uint8_t device, const VarIds *values)
 {
     uint32_t *words = alloc_zero(values->count, sizeof(uint32_t));
     TRY(words, 0);
@@ -298,7 +298,7 @@ VarId call_merge_table(ThreadState *ts, JitBackend backend, const VarIds *values
                    words_of(values->ids[i]) * sizeof(uint32_t));
         arrays |= v && v->op != OP_LITERAL;
     }
-    VarId table = array_mem_copy(ts, backend, VarTypeUInt32, words, values->count);
+    VarId table = array_mem_copy(ts, device, VarTypeUInt32, words, values->count);
     alloc_free(words);
     if (table && arrays && !copy_arrays(ts, table, values))
         var_clear(&table);
@@ -307,11 +307,11 @@ VarId call_merge_table(ThreadState *ts, JitBackend backend, const VarIds *values
 
 bool call_merge(ThreadState *ts, Call *call, bool merge)
 {
-    JitBackend backend = call->body.backend;
+    uint8_t device = call->body.device;
     VarIds values = { 0 };
     bool ok = find_kinds(call, merge) && find_values(call, &values);
     if (ok && values.count) {
-        call->table = call_merge_table(ts, backend, &values);
+        call->table = call_merge_table(ts, device, &values);
         call->data = call->table ? memory_pointer(ts, call->table, false) : 0;
         ok = call->data != 0;
     }
@@ -324,13 +324,13 @@ bool call_merge(ThreadState *ts, Call *call, bool merge)
 /* Where values are read. */
 typedef struct Reader {
     ThreadState *ts;
-    JitBackend backend;
+    uint8_t device;
     VarId data, offset;
 } Reader;
 
 static VarId literal(const Reader *r, VarType type, uint64_t bits)
 {
-    return node_literal(r->ts, r->backend, type, bits, 1);
+    return node_literal(r->ts, r->device, type, bits, 1);
 }
 
 /* Operations that take their operands; 0 if one of them is. */
@@ -357,7 +357,7 @@ static VarId read_word(const Reader *r, uint32_t k)
     VarId always = literal(r, VarTypeBool, 1), result = 0;
     if (index && always) {
         Var v = { .op = OP_GATHER, .type = VarTypeUInt32,
-                  .backend = (uint8_t) r->backend, .size = var_get(index)->size,
+                  .device = r->device, .size = var_get(index)->size,
                   .dep = { r->data, index, always } };
         result = node_new(r->ts, &v);
     }
@@ -397,10 +397,10 @@ static bool set_values(const Reader *r, const Callable *leader, RegionReplay *re
 
 static bool look_up(ThreadState *ts, Call *call, Callable *leader, VarId offset)
 {
-    Reader reader = { ts, call->body.backend, call->data, offset };
+    Reader reader = { ts, call->body.device, call->data, offset };
     RecordedBody now = { .scope = 0 };
     RegionReplay r;
-    TRY(record_open(ts, &call->body, BODY_CALLABLE, call->body.backend, 0), false);
+    TRY(record_open(ts, &call->body, BODY_CALLABLE, call->body.device, 0), false);
     /* The placeholders stay, those in the callable do not. */
     bool ok = region_replay_begin(&r, ts, call->scope + 1);
     if (ok) {

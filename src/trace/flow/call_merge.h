@@ -21,6 +21,6 @@ bool call_merge_apply(ThreadState *ts, Call *call, VarId offset);
 
 /** A table of words with these literals and entries of arrays, each at its first word
  *  (0: none begins here). If there are arrays, it remembers the list (Extra.values). */
-VarId call_merge_table(ThreadState *ts, JitBackend backend, const VarIds *values);
+VarId call_merge_table(ThreadState *ts, uint8_t device, const VarIds *values);
 
 #endif

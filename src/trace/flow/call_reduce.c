@@ -24,9 +24,9 @@ static VarId find_ids(ThreadState *ts, VarId self, VarId mask)
                                  "%s: the instance id is %s, expected uint32", function,
                                  type_info[var_get(self)->type].name);
     TRY(access_check_mask(&(Access){ .ts = ts, .function = function }, mask), 0);
-    JitBackend backend = (JitBackend) var_get(self)->backend;
-    VarId active = mask_apply(ts, backend, mask, function);
-    VarId zero = node_literal(ts, backend, VarTypeUInt32, 0, 1), ids = 0;
+    uint8_t device = var_get(self)->device;
+    VarId active = mask_apply(ts, device, mask, function);
+    VarId zero = node_literal(ts, device, VarTypeUInt32, 0, 1), ids = 0;
     if (active && zero)
         ids = arith_ternary(ts, OP_SELECT, active, self, zero);
     var_drop(active);
@@ -87,10 +87,10 @@ static bool sort_lanes(ThreadState *ts, VarId ids, uint32_t bound, Sorted *sorte
 }
 
 /* The positions of the lanes that call an instance. */
-static VarId make_index(ThreadState *ts, JitBackend backend, const uint32_t *lanes,
+static VarId make_index(ThreadState *ts, uint8_t device, const uint32_t *lanes,
                         uint32_t count)
 {
-    VarId index = array_mem_copy(ts, backend, VarTypeUInt32, lanes, count);
+    VarId index = array_mem_copy(ts, device, VarTypeUInt32, lanes, count);
     if (!index || !ts->body)
         return index;
     Extra *extra = extra_make(var_get(index));
@@ -123,7 +123,7 @@ bool call_reduce(ThreadState *ts, const char *variant, const char *domain,
             continue;
         list[made].id = id;
         list[made].ptr = domain ? registry_ptr(variant, domain, id) : NULL;
-        list[made].index = make_index(ts, (JitBackend) var_get(ids)->backend,
+        list[made].index = make_index(ts, var_get(ids)->device,
                                       sorted.lanes + found[1], found[2]);
         ok = list[made].index != 0;
         made += ok;

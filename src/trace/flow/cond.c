@@ -72,15 +72,15 @@ static bool is_taken(const Cond *cond, uint32_t side)
 /* The mask of a side: a placeholder, or in a select the condition itself. */
 static VarId make_active(ThreadState *ts, const Cond *cond, uint32_t side)
 {
-    JitBackend backend = cond->body.backend;
+    uint8_t device = cond->body.device;
     if (cond->kind == COND_REGION)
-        return region_placeholder(ts, OP_ACTIVE, side, backend, VarTypeBool, 1, 0);
+        return region_placeholder(ts, OP_ACTIVE, side, device, VarTypeBool, 1, 0);
     VarId condition = cond->condition;
     if (side == 0)
-        return mask_apply(ts, backend, condition, "jit_var_cond_start()");
+        return mask_apply(ts, device, condition, "jit_var_cond_start()");
     VarId opposite = arith_unary(ts, OP_NOT, condition);
     TRY(opposite, 0);
-    VarId active = mask_apply(ts, backend, opposite, "jit_var_cond_append()");
+    VarId active = mask_apply(ts, device, opposite, "jit_var_cond_append()");
     var_dec(opposite);
     return active;
 }
@@ -89,7 +89,7 @@ static VarId make_active(ThreadState *ts, const Cond *cond, uint32_t side)
 static bool open_side(ThreadState *ts, Cond *cond, const char *function)
 {
     uint32_t number = cond->sides;
-    TRY(record_open(ts, &cond->body, BODY_SIDE, cond->body.backend, 0), false);
+    TRY(record_open(ts, &cond->body, BODY_SIDE, cond->body.device, 0), false);
     if (number == 0)
         cond->scope = cond->body.scope;
     if (cond->kind == COND_LITERAL)
@@ -113,14 +113,14 @@ uint32_t cond_start(ThreadState *ts, const char *name, VarId condition)
     Cond *cond = alloc_zero(1, sizeof(Cond));
     TRY(cond, 0);
     cond->body.abandon = abandon_cond;
-    cond->body.backend = (JitBackend) v->backend;
+    cond->body.device = v->device;
     cond->kind = v->op == OP_LITERAL                              ? COND_LITERAL
                  : state_flag(ts, JitFlagSymbolicConditionals) ? COND_REGION
                                                                   : COND_SELECT;
     cond->condition = condition;
     var_inc(condition);
     cond->body.name = alloc_string(name ? name : "unnamed");
-    cond->mask = mask_apply(ts, cond->body.backend, 0, function);
+    cond->mask = mask_apply(ts, cond->body.device, 0, function);
     if (cond->body.name && cond->mask && open_side(ts, cond, function))
         return cond->body.handle;
     free_cond(cond);
@@ -134,6 +134,10 @@ static bool check_output(ThreadState *ts, const Cond *cond, size_t which, VarId 
     static const char *const function = "jit_var_cond_append()";
     if (!var_exists(id) || !(var_get(id)->flags & VAR_LOCAL))
         TRY(node_usable(ts, id, function, "an output"), false);
+    if (cond->kind != COND_LITERAL)
+        TRY(node_same_device(cond->body.device, var_get(id)->device,
+                             "%s: conditional '%s': condition and output %zu", function,
+                             cond->body.name, which), false);
     if (!cond->side[0].outputs.count || cond->sides == 0)
         return true;
     const Var *v = var_get(id), *other = var_get(cond->side[0].outputs.ids[which]);
@@ -198,7 +202,8 @@ static VarId output(const Cond *cond, uint32_t side, uint32_t k)
 /* The common size of condition, mask, outputs and effects. */
 static bool find_size(const Cond *cond, uint32_t *size)
 {
-    RecordSize s = { "jit_var_cond_end(): conditional", cond->body.name, 1, 0 };
+    RecordSize s = { "jit_var_cond_end(): conditional", cond->body.name, 1, 0,
+                     cond->body.device };
     TRY(record_join_sizes(&s, (VarId[]){ cond->condition, cond->mask }, 2), false);
     for (uint32_t i = 0; i < SIDES; ++i) {
         const VarIds *effects = &cond->side[i].effects;
@@ -251,7 +256,7 @@ static bool add_region(ThreadState *ts, const Cond *cond, const VarIds *outputs,
     for (uint32_t i = 0; i < SIDES; ++i)
         bodies[i] = (RecordedBody){ side[i].effects, outputs[i], side[i].scope };
     RegionSpec spec = {
-        .kind = REGION_IF, .backend = cond->body.backend, .name = cond->body.name,
+        .kind = REGION_IF, .device = cond->body.device, .name = cond->body.name,
         .scope = cond->scope, .bodies = bodies, .body_count = SIDES,
         .parts = { [PART_MASK] = { &cond->mask, 1 },
                    [PART_CONDITION] = { &cond->condition, 1 },

@@ -58,7 +58,7 @@ static void abandon_loop(ThreadState *ts, Body *body)
     free_loop((Loop *) body);
 }
 
-static bool check_initial(VarId id, size_t which, JitBackend backend)
+static bool check_initial(VarId id, size_t which, uint8_t device)
 {
     static const char *const function = "jit_var_loop_start()";
     if (!var_exists(id))
@@ -71,11 +71,8 @@ static bool check_initial(VarId id, size_t which, JitBackend backend)
     if (v->size == 0)
         return error_set(JIT_ERROR_ARGUMENT, "%s: state %zu (r%u) is an empty array",
                          function, which, id);
-    if (v->backend != (uint8_t) backend)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "%s: state %zu (r%u) belongs to another backend", function,
-                         which, id);
-    return true;
+    return node_same_device(v->device, device, "%s: state %zu (r%u) and the loop",
+                            function, which, id);
 }
 
 /* Placeholders for all states, and for the mask. */
@@ -83,12 +80,12 @@ static bool make_placeholders(ThreadState *ts, Loop *loop)
 {
     for (uint32_t i = 0; i < loop->count; ++i) {
         LoopState *s = &loop->states[i];
-        s->placeholder = region_placeholder(ts, OP_STATE, i, loop->body.backend,
+        s->placeholder = region_placeholder(ts, OP_STATE, i, loop->body.device,
                                             (VarType) s->type, s->size, s->initial);
         TRY(s->placeholder, false);
     }
     for (uint32_t i = 0; i < 2; ++i) {
-        loop->active[i] = region_placeholder(ts, OP_ACTIVE, i, loop->body.backend,
+        loop->active[i] = region_placeholder(ts, OP_ACTIVE, i, loop->body.device,
                                              VarTypeBool, 1, 0);
         TRY(loop->active[i], false);
     }
@@ -99,7 +96,7 @@ static bool make_placeholders(ThreadState *ts, Loop *loop)
  * scope. */
 static bool begin_recording(ThreadState *ts, Loop *loop)
 {
-    TRY(record_open(ts, &loop->body, BODY_LOOP, loop->body.backend, 0), false);
+    TRY(record_open(ts, &loop->body, BODY_LOOP, loop->body.device, 0), false);
     if (make_placeholders(ts, loop) &&
         record_set_active(ts, &loop->body, loop->active[0], "jit_var_loop_start()"))
         return true;
@@ -107,22 +104,13 @@ static bool begin_recording(ThreadState *ts, Loop *loop)
     return false;
 }
 
-static VarId outer_mask(ThreadState *ts, JitBackend backend)
-{
-    VarId top = mask_top(ts);
-    if (!top)
-        return node_literal(ts, backend, VarTypeBool, 1, 1);
-    var_inc(top);
-    return top;
-}
-
-static Loop *make_loop(ThreadState *ts, JitBackend backend, const char *name,
+static Loop *make_loop(ThreadState *ts, uint8_t device, const char *name,
                        uint32_t n, const VarId *values)
 {
     Loop *loop = alloc_zero(1, sizeof(Loop) + n * sizeof(LoopState));
     TRY(loop, NULL);
     loop->body.abandon = abandon_loop;
-    loop->body.backend = backend;
+    loop->body.device = device;
     loop->count = n;
     for (uint32_t i = 0; i < n; ++i) {
         const Var *v = var_get(values[i]);
@@ -132,7 +120,7 @@ static Loop *make_loop(ThreadState *ts, JitBackend backend, const char *name,
         var_inc(values[i]);
     }
     loop->body.name = alloc_string(name ? name : "unnamed");
-    loop->mask = outer_mask(ts, backend);
+    loop->mask = mask_apply(ts, device, 0, "jit_var_loop_start()");
     loop->evaluated = !state_flag(ts, JitFlagSymbolicLoops);
     if (loop->body.name && loop->mask &&
         (loop->evaluated ? loop_evaluated_begin(ts, loop) : begin_recording(ts, loop)))
@@ -151,17 +139,16 @@ static void give_states(const Loop *loop, VarId *values)
     }
 }
 
-uint32_t loop_start(ThreadState *ts, JitBackend backend, const char *name, size_t n,
+uint32_t loop_start(ThreadState *ts, uint8_t device, const char *name, size_t n,
                     VarId *values)
 {
-    TRY(node_backend_valid(backend, "jit_var_loop_start()"), 0);
     if (n >= INST_MOST_OPERANDS)
         return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
                                     "jit_var_loop_start(): %zu states, there can be %u",
                                     n, INST_MOST_OPERANDS - 1);
     for (size_t i = 0; i < n; ++i)
-        TRY(check_initial(values[i], i, backend), 0);
-    Loop *loop = make_loop(ts, backend, name, (uint32_t) n, values);
+        TRY(check_initial(values[i], i, device), 0);
+    Loop *loop = make_loop(ts, device, name, (uint32_t) n, values);
     TRY(loop, 0);
     if (!loop->evaluated)
         give_states(loop, values);
@@ -196,6 +183,9 @@ static bool check_condition(ThreadState *ts, const Loop *loop, VarId condition)
         return error_set(JIT_ERROR_ARGUMENT, "%s: the condition of loop '%s' is %s, "
                          "expected bool", function, loop->body.name,
                          type_info[v->type].name);
+    TRY(node_same_device(v->device, loop->body.device,
+                         "%s: the condition of loop '%s' and its states", function,
+                         loop->body.name), false);
     if (v->op == OP_LITERAL && v->value.literal && !loop->evaluated)
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: the condition of loop '%s' is always true: it would "
@@ -279,6 +269,9 @@ static bool check_output(const Loop *loop, uint32_t which, VarId id)
         return error_set(JIT_ERROR_ARGUMENT, "%s: loop '%s': state %u is %s, and was "
                          "%s before", function, loop->body.name, which,
                          type_info[v->type].name, type_info[s->type].name);
+    TRY(node_same_device(v->device, loop->body.device,
+                         "%s: loop '%s': state %u before and now", function,
+                         loop->body.name, which), false);
     if (((v->flags & VAR_LOCAL) != 0) != s->local)
         return error_set(JIT_ERROR_ARGUMENT, "%s: loop '%s': state %u is%s a local "
                          "array, unlike before", function, loop->body.name, which,
@@ -611,7 +604,7 @@ static bool finish(ThreadState *ts, Loop *loop, uint32_t size, const Lists *list
                           .outputs = { lists->outputs, lists->count, 0 },
                           .scope = loop->body.scope };
     RegionSpec spec = {
-        .kind = REGION_LOOP, .backend = loop->body.backend, .name = loop->body.name,
+        .kind = REGION_LOOP, .device = loop->body.device, .name = loop->body.name,
         .size = size, .scope = loop->body.scope, .fixed = lists->fixed,
         .bodies = &body, .body_count = 1,
         .parts = { [PART_MASK] = { &loop->mask, 1 },

@@ -9,7 +9,7 @@
 
 #include "trace/graph/loop_array.h"
 
-uint32_t loop_start(ThreadState *ts, JitBackend backend, const char *name, size_t n,
+uint32_t loop_start(ThreadState *ts, uint8_t device, const char *name, size_t n,
                     VarId *values);
 int loop_condition(ThreadState *ts, uint32_t loop, VarId condition);
 int loop_end(ThreadState *ts, uint32_t loop, VarId *values);

@@ -38,7 +38,7 @@ static bool replace(VarId *place, VarId id)
 static VarId literal(ThreadState *ts, const Loop *loop, VarType type, uint64_t bits,
                      uint32_t size)
 {
-    return node_literal(ts, loop->body.backend, type, bits, size);
+    return node_literal(ts, loop->body.device, type, bits, size);
 }
 
 bool loop_compress_find(ThreadState *ts, Loop *loop, VarId active, bool *any)
@@ -113,7 +113,7 @@ static VarId choose_lanes(ThreadState *ts, const Loop *loop, VarId *present)
     }
     VarId zero = literal(ts, loop, VarTypeUInt32, 0, 2);
     VarId one = literal(ts, loop, VarTypeUInt32, 1, 1);
-    VarId counter = array_counter(ts, loop->body.backend, 2), result = 0;
+    VarId counter = array_counter(ts, loop->body.device, 2), result = 0;
     if (zero && one && counter)
         *present = arith_op(ts, OP_LT, (VarId[]){ counter, one });
     if (*present)

@@ -28,7 +28,7 @@ bool loop_evaluated_begin(ThreadState *ts, Loop *loop)
     loop->compress = state_flag(ts, JitFlagCompressLoops) && !record_keeps(ts);
     for (uint32_t i = 0; i < loop->count; ++i)
         loop->compress &= !loop->states[i].local;
-    TRY(record_open(ts, &loop->body, BODY_EVALUATED, loop->body.backend, 0), false);
+    TRY(record_open(ts, &loop->body, BODY_EVALUATED, loop->body.device, 0), false);
     loop->active[0] = loop->mask;
     var_inc(loop->mask);
     return true;
@@ -111,7 +111,7 @@ bool loop_evaluated_end(ThreadState *ts, Loop *loop, VarId *values)
     /* Lanes that have been taken out need no mask. */
     VarId outside = 0;
     if (loop->lanes) {
-        outside = node_literal(ts, loop->body.backend, VarTypeBool, 1, 1);
+        outside = node_literal(ts, loop->body.device, VarTypeBool, 1, 1);
         TRY(outside, false);
     }
     bool ok = record_set_active(ts, &loop->body, outside, "jit_var_loop_end()");

@@ -179,13 +179,12 @@ static bool is_write(const Var *v)
 
 static VarId make_pointer(RegionReplay *r, const Var *v, VarId array)
 {
-    Var proto = { .op = OP_POINTER, .type = VarTypePointer, .backend = v->backend,
+    Var proto = { .op = OP_POINTER, .type = VarTypePointer, .device = v->device,
                   .size = v->size, .aux = v->aux, .dep = { array },
                   .value.literal = v->value.literal };
     if (v->aux != 1)
         return node_new(r->ts, &proto);
-    return node_raw(r->ts, OP_POINTER, (JitBackend) v->backend, VarTypePointer, 1, 1,
-                    proto.dep);
+    return node_raw(r->ts, OP_POINTER, v->device, VarTypePointer, 1, 1, proto.dep);
 }
 
 /* A table of values for calls is another one if arrays change that it has copies of. */
@@ -205,7 +204,7 @@ static bool copy_table(RegionReplay *r, VarId table)
     }
     if (ok && changed)
         ok = note_new(r, table, call_merge_table(r->ts,
-                                                 (JitBackend) var_get(table)->backend,
+                                                 var_get(table)->device,
                                                  &values));
     alloc_free(values.ids);
     return ok;
@@ -271,7 +270,7 @@ static VarId make_arithmetic(RegionReplay *r, const Var *v, uint32_t size,
     if (var_get(id)->size == size)
         return id;
     var_dec(id);
-    Var proto = { .op = v->op, .type = v->type, .backend = v->backend, .size = size };
+    Var proto = { .op = v->op, .type = v->type, .device = v->device, .size = size };
     memcpy(proto.dep, operands, op_info[op].arity * sizeof(VarId));
     return node_new(r->ts, &proto);
 }
@@ -283,7 +282,7 @@ static VarId make_other(RegionReplay *r, const Var *v, uint32_t size, uint32_t a
     proto.aux = aux;
     proto.flags = v->flags & (VAR_LOCAL | VAR_OWN_TEXT);
     if (v->flags & VAR_WIDE)
-        return node_wide(r->ts, (Op) v->op, (JitBackend) v->backend, (VarType) v->type,
+        return node_wide(r->ts, (Op) v->op, v->device, (VarType) v->type,
                          size, aux, count, operands);
     if (v->flags & VAR_OWN_TEXT) {
         proto.value.text = alloc_string(v->value.text);
@@ -453,7 +452,7 @@ VarId region_replay_input(const RegionReplay *r, const Var *v, uint32_t k)
 static bool make_placeholders(RegionReplay *r, ReplayFrame *f)
 {
     const Var *v = var_get(f->region);
-    JitBackend backend = (JitBackend) v->backend;
+    uint8_t device = v->device;
     uint32_t count, actives;
     const VarId *states = region_part(v, PART_STATES, &count);
     const VarId *active = region_part(v, PART_ACTIVE, &actives);
@@ -461,7 +460,7 @@ static bool make_placeholders(RegionReplay *r, ReplayFrame *f)
                     state_flag(r->ts, JitFlagOptimizeCalls);
     for (uint32_t k = 0; k < count; ++k) {
         VarId old = states[k], input = region_replay_input(r, v, k);
-        VarId id = region_placeholder(r->ts, OP_STATE, k, backend,
+        VarId id = region_placeholder(r->ts, OP_STATE, k, device,
                                       (VarType) var_get(old)->type,
                                       var_get(input)->size, old);
         TRY(id, false);
@@ -470,7 +469,7 @@ static bool make_placeholders(RegionReplay *r, ReplayFrame *f)
         TRY(note_same(r, old, literal ? input : id), false);
     }
     for (uint32_t i = 0; i < actives; ++i) {
-        f->active[i] = region_placeholder(r->ts, OP_ACTIVE, i, backend, VarTypeBool, 1,
+        f->active[i] = region_placeholder(r->ts, OP_ACTIVE, i, device, VarTypeBool, 1,
                                           0);
         TRY(f->active[i], false);
         if (!marks_has(r->walk.marks, active[i])) /* both may be one */
@@ -485,8 +484,7 @@ static bool open_body(RegionReplay *r, ReplayFrame *f)
                                       [REGION_IF] = BODY_SIDE,
                                       [REGION_CALL] = BODY_CALLABLE };
     const Var *v = var_get(f->region);
-    f->is_open = record_open(r->ts, &f->body, kinds[v->region->kind],
-                             (JitBackend) v->backend, 0);
+    f->is_open = record_open(r->ts, &f->body, kinds[v->region->kind], v->device, 0);
     TRY(f->is_open, false);
     TRY(note_scope(r, v->region->bodies[f->which].scope, f->body.scope), false);
     RegionList body = region_body(v, f->which);

@@ -62,7 +62,8 @@ static bool find_region_size(const ReplayFrame *f, const Given *given, uint32_t 
 {
     const Var *v = var_get(f->region);
     const char *name = v->region->name;
-    RecordSize s = { "region_replay(): region", name ? name : "unnamed", 1, 0 };
+    RecordSize s = { "region_replay(): region", name ? name : "unnamed", 1, 0,
+                     v->device };
     TRY(record_join_sizes(&s, (VarId[]){ given->mask, given->condition }, 2), false);
     for (uint32_t k = 0; k < given->count; ++k)
         TRY(is_fixed(given, k) || record_join_sizes(&s, &given->inputs[k], 1), false);
@@ -82,7 +83,7 @@ static VarId make_region(RegionReplay *r, const ReplayFrame *f, const Given *giv
     const Var *v = var_get(f->region);
     const TraceRegion *region = v->region;
     RegionSpec spec = {
-        .kind = region->kind, .backend = (JitBackend) v->backend, .name = region->name,
+        .kind = region->kind, .device = v->device, .name = region->name,
         .scope = f->scope, .bodies = f->bodies, .body_count = region->body_count,
         .fixed = given->fixed,
         .parts = { [PART_MASK] = { &given->mask, 1 },

@@ -65,6 +65,7 @@ bool access_check_array(Access *a, VarId array, const char *what)
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s is %s", a->function, what,
                          v->size == 0 ? "an empty array"
                                       : "a pointer, expected an array");
+    a->device = v->device;
     return true;
 }
 
@@ -83,12 +84,20 @@ static bool name_check(VarId check, VarId array)
     return extra != NULL;
 }
 
+static bool same_device(const Access *a, VarId id)
+{
+    return node_same_device(a->device, var_get(id)->device, "%s: operands",
+                            a->function);
+}
+
 bool access_check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
                         uint32_t value_count)
 {
     VarId ids[] = { index, mask, mask_top(a->ts) };
     TRY(node_common_size(ids, 3, a->function, &a->size), false);
+    TRY(same_device(a, index), false);
     for (uint32_t i = 0; i < value_count; ++i) {
+        TRY(same_device(a, values[i]), false);
         uint32_t n = var_get(values[i])->size;
         if (n != 1 && a->size != 1 && n != a->size)
             return error_set(JIT_ERROR_ARGUMENT,
@@ -105,7 +114,7 @@ bool access_prepare(Access *a, VarId index, VarId mask, const VarId *values,
                     uint32_t value_count, uint64_t bound)
 {
     TRY(access_check_sizes(a, index, mask, values, value_count), false);
-    mask = mask_apply(a->ts, a->backend, mask, a->function);
+    mask = mask_apply(a->ts, a->device, mask, a->function);
     TRY(mask, false);
     a->mask = mask;
     a->index = index;
@@ -115,7 +124,7 @@ bool access_prepare(Access *a, VarId index, VarId mask, const VarId *values,
     VarId pair[] = { mask, index };
     uint32_t size = 1;
     node_common_size(pair, 2, a->function, &size);
-    Var check = { .op = OP_CHECK, .type = VarTypeBool, .backend = (uint8_t) a->backend,
+    Var check = { .op = OP_CHECK, .type = VarTypeBool, .device = a->device,
                   .size = size, .aux = a->kind, .dep = { mask, index },
                   .value.literal = bound };
     a->mask = node_new(a->ts, &check);

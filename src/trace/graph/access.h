@@ -25,7 +25,7 @@ typedef struct Access {
     ThreadState *ts;
     const char *function;
     uint32_t kind;       /* CHECK_... */
-    JitBackend backend;
+    uint8_t device;
     VarId array;         /* source or target, as the caller named it */
     VarId index, mask;   /* owned by the access once prepared */
     uint32_t size;       /* lanes */
@@ -34,15 +34,16 @@ typedef struct Access {
 /** All positions are valid. */
 #define ACCESS_UNBOUNDED UINT64_MAX
 
-/** Is this an array? It becomes that of the access. 'what' is for the message. */
+/** Is this an array? It becomes that of the access, and its device, too. 'what' is for
+ *  the message. */
 bool access_check_array(Access *a, VarId array, const char *what);
 bool access_check_index(const Access *a, VarId index);
 /** Is this a mask, or 0? */
 bool access_check_mask(const Access *a, VarId mask);
 /** Is this a value of the target's type? */
 bool access_check_value(const Access *a, VarId value, VarId target, const char *what);
-/** Do index, mask, mask stack and values have a common size? It becomes that of the
- *  access. */
+/** Are index, mask, mask stack and values on the access's device, and have a common
+ *  size? It becomes that of the access. */
 bool access_check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
                         uint32_t value_count);
 /** Index and mask are fine: fill in size, the mask with what the mask stack adds, and,

@@ -44,7 +44,7 @@ static inline VarId make_node(ThreadState *ts, Op op, VarType type, uint32_t siz
                               const VarId *args)
 {
     uint32_t arity = op_info[op].arity;
-    return node_operation(ts, var_head(op, type, var_get(args[0])->backend, 0), size,
+    return node_operation(ts, var_head(op, type, var_get(args[0])->device, 0), size,
                           var_pair(args[0], arity > 1 ? args[1] : 0),
                           arity > 2 ? args[2] : 0);
 }
@@ -52,11 +52,11 @@ static inline VarId make_node(ThreadState *ts, Op op, VarType type, uint32_t siz
 VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarId *args)
 {
     const Var *first = var_get(args[0]);
-    JitBackend backend = (JitBackend) first->backend;
+    uint8_t device = first->device;
     if (first->op == OP_LITERAL || op == OP_SELECT) {
         uint64_t bits;
         if (fold(ts, op, type, args, &bits))
-            return node_literal(ts, backend, type, bits, size);
+            return node_literal(ts, device, type, bits, size);
     }
     if (state_flag(ts, JitFlagConstantPropagation)) {
         VarId simpler = simplify_op(ts, op, type, size, args);
@@ -67,14 +67,6 @@ VarId arith_make(ThreadState *ts, Op op, VarType type, uint32_t size, const VarI
 }
 
 /* ------------------------------------------------------------------ checks */
-
-static bool same_backend(const Var *a, const Var *b, const char *function)
-{
-    if (a->backend != b->backend)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "%s: operands belong to different backends", function);
-    return true;
-}
 
 /* Operands of one type (the first operand of select is a mask). */
 static bool check_types(Op op, const VarId *args, const char *function)
@@ -112,8 +104,6 @@ static bool check_operands(ThreadState *ts, Op op, const VarId *args, uint32_t *
         if (!var_exists(args[i]))
             return error_set(JIT_ERROR_ARGUMENT, "%s: operand %u was freed meanwhile",
                              function, i + 1);
-    for (uint32_t i = 1; i < arity; ++i)
-        TRY(same_backend(var_get(args[0]), var_get(args[i]), function), false);
     TRY(check_types(op, args, function), false);
     return node_common_size(args, arity, function, size);
 }
@@ -130,7 +120,7 @@ static VarId masked_bits(ThreadState *ts, Op op, const VarId *args)
     const Var *a = var_get(args[0]);
     uint32_t bytes = type_info[a->type].size;
     uint64_t ones = bytes == 8 ? ~(uint64_t) 0 : ((uint64_t) 1 << bytes * 8) - 1;
-    VarId other = node_literal(ts, (JitBackend) a->backend, (VarType) a->type,
+    VarId other = node_literal(ts, a->device, (VarType) a->type,
                                op == OP_AND ? 0 : ones, 1);
     TRY(other, 0);
     VarId choice[] = { args[1], op == OP_AND ? args[0] : other,
@@ -172,7 +162,7 @@ static inline bool is_ordinary(const Var *v)
     return v->size != 0 && !(v->flags & VAR_UNUSABLE) && !var_pending(v);
 }
 
-/* Type and backend in one number. */
+/* Type and device in one number. */
 static inline uint32_t kind_of(const Var *v) { return v->head >> 8 & 0xffff; }
 
 /* Make one size of two, if they agree. */
@@ -238,7 +228,7 @@ static inline __attribute__((always_inline)) VarId quick(ThreadState *ts, Op op,
     if (arity == 1 || foldable || literal_matters(op, va) || literal_matters(op, vb) ||
         (arity > 2 && literal_matters(op, vc)) || a == b || b == c)
         return arith_make(ts, op, type, size, (VarId[]) { a, b, c });
-    return node_operation(ts, var_head(op, type, vb->backend, 0), size, var_pair(a, b),
+    return node_operation(ts, var_head(op, type, vb->device, 0), size, var_pair(a, b),
                           c);
 }
 

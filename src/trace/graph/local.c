@@ -36,11 +36,10 @@ size_t local_length(VarId array, const char *function)
     return stands_for ? (size_t) (v->value.literal >> 32) : v->aux;
 }
 
-VarId local_create(ThreadState *ts, JitBackend backend, VarType type, size_t length,
+VarId local_create(ThreadState *ts, uint8_t device, VarType type, size_t length,
                    size_t size)
 {
     static const char *const function = "jit_array_create()";
-    TRY(node_backend_valid(backend, function), 0);
     TRY(node_type_valid(type, function), 0);
     TRY(node_size_valid(size, function), 0);
     size_t most = LOCAL_MOST_BYTES / type_info[type].size;
@@ -49,9 +48,9 @@ VarId local_create(ThreadState *ts, JitBackend backend, VarType type, size_t len
                                  "%s: length is %zu, expected 1 to %zu entries of type "
                                  "%s (%d bytes a lane)", function, length, most,
                                  type_info[type].name, LOCAL_MOST_BYTES);
-    VarId zero = node_literal(ts, backend, type, 0, 1);
+    VarId zero = node_literal(ts, device, type, 0, 1);
     TRY(zero, 0);
-    Var v = { .op = OP_LOCAL, .type = (uint8_t) type, .backend = (uint8_t) backend,
+    Var v = { .op = OP_LOCAL, .type = (uint8_t) type, .device = device,
               .flags = VAR_LOCAL, .size = (uint32_t) size, .aux = (uint32_t) length,
               .dep = { zero } };
     VarId result = node_new(ts, &v);
@@ -66,7 +65,7 @@ VarId local_init(ThreadState *ts, VarId array, VarId value)
     Access a = { .ts = ts, .function = function };
     TRY(access_check_value(&a, value, array, "the value"), 0);
     Var v = { .op = OP_LOCAL, .type = var_get(array)->type,
-              .backend = var_get(array)->backend, .flags = VAR_LOCAL,
+              .device = var_get(array)->device, .flags = VAR_LOCAL,
               .aux = (uint32_t) local_length(array, function),
               .dep = { value } };
     TRY(node_common_size((VarId[]){ array, value }, 2, function, &v.size), 0);
@@ -80,7 +79,7 @@ static bool begin(Access *a, VarId array, VarId index, VarId mask, const VarId *
     a->function = access_functions[a->kind];
     TRY(check_array(array, a->function), false);
     a->array = array;
-    a->backend = (JitBackend) var_get(array)->backend;
+    a->device = var_get(array)->device;
     for (uint32_t i = 0; i < value_count; ++i)
         TRY(access_check_value(a, values[i], array, "the value"), false);
     TRY(access_check_index(a, index), false);
@@ -107,7 +106,7 @@ static VarId make_access(ThreadState *ts, VarId array, VarId index, VarId value,
                          VarId mask, uint32_t size)
 {
     const Var *a = var_get(array);
-    Var v = { .op = OP_LOCAL_READ, .type = a->type, .backend = a->backend, .size = size,
+    Var v = { .op = OP_LOCAL_READ, .type = a->type, .device = a->device, .size = size,
               .dep = { array, index, mask }, .value.literal = local_next_serial() };
     if (value) {
         v.op = OP_LOCAL_WRITE;
@@ -141,9 +140,9 @@ VarId local_write(ThreadState *ts, VarId array, VarId index, VarId value, VarId 
 /* Access to entry k in all lanes, whatever is on the mask stack. */
 static VarId access_entry(ThreadState *ts, VarId array, uint32_t k, VarId value)
 {
-    JitBackend backend = (JitBackend) var_get(array)->backend;
-    VarId index = node_literal(ts, backend, VarTypeUInt32, k, 1), result = 0;
-    VarId always = node_literal(ts, backend, VarTypeBool, 1, 1);
+    uint8_t device = var_get(array)->device;
+    VarId index = node_literal(ts, device, VarTypeUInt32, k, 1), result = 0;
+    VarId always = node_literal(ts, device, VarTypeBool, 1, 1);
     if (index && always)
         result = make_access(ts, array, index, value, always, var_get(array)->size);
     var_drop(index);
@@ -162,8 +161,7 @@ bool local_split(ThreadState *ts, VarId array, VarIds *entries)
 VarId local_join(ThreadState *ts, const VarId *entries, uint32_t length, uint32_t size)
 {
     const Var *v = var_get(entries[0]);
-    VarId array = local_create(ts, (JitBackend) v->backend, (VarType) v->type, length,
-                               size);
+    VarId array = local_create(ts, v->device, (VarType) v->type, length, size);
     for (uint32_t k = 0; array && k < length; ++k) {
         VarId next = access_entry(ts, array, k, entries[k]);
         var_dec(array);

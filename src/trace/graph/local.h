@@ -19,7 +19,7 @@
 
 /** A number larger than that of all accesses and regions so far. */
 uint64_t local_next_serial(void);
-VarId local_create(ThreadState *ts, JitBackend backend, VarType type, size_t length,
+VarId local_create(ThreadState *ts, uint8_t device, VarType type, size_t length,
                    size_t size);
 VarId local_init(ThreadState *ts, VarId array, VarId value);
 VarId local_read(ThreadState *ts, VarId array, VarId index, VarId mask);

@@ -41,10 +41,9 @@ static bool is_combined(const ThreadState *ts, VarId mask)
     return ts->body && top && (!lifts || var_get(top)->flags & VAR_SYMBOLIC);
 }
 
-bool mask_push(ThreadState *ts, JitBackend backend, VarId mask)
+bool mask_push(ThreadState *ts, VarId mask)
 {
     static const char *const function = "jit_var_mask_push()";
-    TRY(node_backend_valid(backend, function), false);
     TRY(node_usable(ts, mask, function, "the mask"), false);
     const Var *v = var_get(mask);
     if (v->type != VarTypeBool)
@@ -52,7 +51,7 @@ bool mask_push(ThreadState *ts, JitBackend backend, VarId mask)
                          function, type_info[v->type].name);
     if (!is_combined(ts, mask))
         return put(ts, mask);
-    VarId combined = mask_apply(ts, backend, mask, function);
+    VarId combined = mask_apply(ts, v->device, mask, function);
     TRY(combined, false);
     bool ok = put(ts, combined);
     var_dec(combined);
@@ -68,7 +67,7 @@ bool mask_pop(ThreadState *ts)
     return true;
 }
 
-VarId mask_apply(ThreadState *ts, JitBackend backend, VarId mask, const char *function)
+VarId mask_apply(ThreadState *ts, uint8_t device, VarId mask, const char *function)
 {
     VarId both[] = { mask, mask_top(ts) };
     uint32_t size;
@@ -81,7 +80,8 @@ VarId mask_apply(ThreadState *ts, JitBackend backend, VarId mask, const char *fu
         return arith_make(ts, OP_AND, VarTypeBool, size, both);
     VarId only = both[0] ? both[0] : both[1];
     if (!only)
-        return node_literal(ts, backend, VarTypeBool, 1, 1);
+        return node_literal(ts, device, VarTypeBool, 1, 1);
+    TRY(node_same_device(device, var_get(only)->device, "%s: operands", function), 0);
     var_inc(only);
     return only;
 }

@@ -18,7 +18,7 @@
 /** Put a mask on top; inside of a body, combined with the one that was (unless it is a
  *  literal of size 1, and the body is one that runs at once: then nothing is masked).
  *  False: error recorded. */
-bool mask_push(ThreadState *ts, JitBackend backend, VarId mask);
+bool mask_push(ThreadState *ts, VarId mask);
 /** Take it off. An error if there is none, or if it is not the open body's to take. */
 bool mask_pop(ThreadState *ts);
 /** The mask on top (borrowed), 0 if there is none. */
@@ -27,8 +27,9 @@ static inline VarId mask_top(const ThreadState *ts)
     return ts->mask_count ? ts->masks[ts->mask_count - 1] : 0;
 }
 /** 'mask' (0: true in all lanes) and the one on top: a new reference, of size 1 if it
- *  is the same in all lanes. Their sizes must agree; 'function' is for the message. */
-VarId mask_apply(ThreadState *ts, JitBackend backend, VarId mask, const char *function);
+ *  is the same in all lanes. Their sizes must agree, and they have to be on the device;
+ *  'function' is for the message. */
+VarId mask_apply(ThreadState *ts, uint8_t device, VarId mask, const char *function);
 
 /** The body of a region begins, with this mask for all that is traced in it (0 leaves
  *  the one outside). '*mark' is for mask_close(). */

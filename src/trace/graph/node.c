@@ -3,12 +3,13 @@
  */
 #include "trace/graph/node.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "device/device.h"
 #include "trace/graph/hooks.h"
 #include "trace/graph/lvn.h"
 #include "trace/graph/record.h"
@@ -162,32 +163,32 @@ VarId node_new(ThreadState *ts, const Var *proto)
     return id;
 }
 
-VarId node_literal(ThreadState *ts, JitBackend backend, VarType type, uint64_t bits,
+VarId node_literal(ThreadState *ts, uint8_t device, VarType type, uint64_t bits,
                    uint32_t size)
 {
-    Var v = { .op = OP_LITERAL, .type = (uint8_t) type, .backend = (uint8_t) backend,
+    Var v = { .op = OP_LITERAL, .type = (uint8_t) type, .device = device,
               .size = size, .value.literal = bits };
     return node_new(ts, &v);
 }
 
-VarId node_raw(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
+VarId node_raw(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t size,
                uint32_t aux, const VarId deps[4])
 {
-    Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .backend = (uint8_t) backend,
+    Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .device = device,
               .size = size, .aux = aux, .scope = ts->scope };
     memcpy(v.dep, deps, sizeof(v.dep));
     v.flags = inherit(ts, v.dep_pair[0], v.dep_pair[1]).flags;
     return create(ts, &v);
 }
 
-VarId node_wide(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
+VarId node_wide(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t size,
                 uint32_t aux, uint32_t count, const VarId *ids)
 {
     VarList *list = alloc_get(sizeof(VarList) + count * sizeof(VarId));
     TRY(list, 0);
     list->count = count;
     memcpy(list->ids, ids, count * sizeof(VarId));
-    Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .backend = (uint8_t) backend,
+    Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .device = device,
               .flags = VAR_WIDE, .size = size, .aux = aux, .scope = ts->scope,
               .value.list = list };
     for (uint32_t i = 0; i < count; ++i)
@@ -198,10 +199,10 @@ VarId node_wide(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32
     return id;
 }
 
-VarId node_buffer(ThreadState *ts, JitBackend backend, VarType type, uint32_t size,
+VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,
                   Buffer *buffer)
 {
-    Var v = { .op = OP_EVALUATED, .type = (uint8_t) type, .backend = (uint8_t) backend,
+    Var v = { .op = OP_EVALUATED, .type = (uint8_t) type, .device = device,
               .size = size, .scope = ts->scope, .value.buffer = buffer };
     return create(ts, &v);
 }
@@ -246,55 +247,46 @@ bool node_size_valid(size_t size, const char *function)
     return true;
 }
 
+bool node_same_device(uint8_t a, uint8_t b, const char *format, ...)
+{
+    if (a == b)
+        return true;
+    const Device *first = device_at(a), *second = device_at(b);
+    char subject[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(subject, sizeof(subject), format, args);
+    va_end(args);
+    if (first->backend != second->backend)
+        return error_set(JIT_ERROR_ARGUMENT, "%s belong to different backends",
+                         subject);
+    return error_set(JIT_ERROR_ARGUMENT, "%s belong to different devices, %u and %u",
+                     subject, first->number, second->number);
+}
+
 bool node_common_size(const VarId *ids, uint32_t count, const char *function,
                       uint32_t *size)
 {
+    const Var *first = NULL;
     uint32_t common = 1;
     for (uint32_t i = 0; i < count; ++i) {
-        uint32_t n = ids[i] ? var_get(ids[i])->size : 1;
-        if (n == common || n == 1)
+        if (!ids[i])
+            continue;
+        const Var *v = var_get(ids[i]);
+        first = first ? first : v;
+        TRY(node_same_device(first->device, v->device, "%s: operands", function),
+            false);
+        if (v->size == common || v->size == 1)
             continue;
         if (common != 1)
             return error_set(
                 JIT_ERROR_ARGUMENT,
                 "%s: operands have sizes %u and %u, expected equal sizes or 1",
-                function, common, n);
-        common = n;
+                function, common, v->size);
+        common = v->size;
     }
     *size = common;
     return true;
-}
-
-/* The backends of the interface, whether there is a device or not. */
-static const struct {
-    JitBackend id;
-    const char *name;
-} backends[] = { { JitBackendLLVM, "LLVM" }, { JitBackendCUDA, "CUDA" } };
-
-bool node_backend_valid(JitBackend backend, const char *function)
-{
-    uint32_t i = 0, count = sizeof backends / sizeof *backends;
-    while (i < count && backends[i].id != backend)
-        ++i;
-    if (i == count)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "%s: backend is %d, expected JitBackendLLVM", function,
-                         (int) backend);
-    if (state.backends & backend)
-        return true;
-    if (!device_find(backend, 0))
-        return error_set(JIT_ERROR_UNSUPPORTED, "%s: the %s backend is not available",
-                         function, backends[i].name);
-    return error_set(JIT_ERROR_STATE, "%s: call jit_init(JitBackend%s) first", function,
-                     backends[i].name);
-}
-
-JitBackend node_any_backend(void)
-{
-    for (uint32_t i = 0; i < sizeof backends / sizeof *backends; ++i)
-        if (state.backends & backends[i].id)
-            return backends[i].id;
-    return backends[0].id;
 }
 
 bool node_type_valid(VarType type, const char *function)

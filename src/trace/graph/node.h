@@ -17,18 +17,18 @@ VarId node_new(ThreadState *ts, const Var *proto);
 VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pair,
                      VarId c);
 /** A literal. 'bits' are zero-extended. */
-VarId node_literal(ThreadState *ts, JitBackend backend, VarType type, uint64_t bits,
+VarId node_literal(ThreadState *ts, uint8_t device, VarType type, uint64_t bits,
                    uint32_t size);
 /** A node that is never shared, folded or simplified, with up to four operands (0 =
  *  none). */
-VarId node_raw(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
+VarId node_raw(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t size,
                uint32_t aux, const VarId deps[4]);
 /** The same with any number of operands. */
-VarId node_wide(ThreadState *ts, Op op, JitBackend backend, VarType type, uint32_t size,
+VarId node_wide(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t size,
                 uint32_t aux, uint32_t count, const VarId *ids);
 /** A new variable around memory (the reference to 'buffer' is taken over on
  *  success). */
-VarId node_buffer(ThreadState *ts, JitBackend backend, VarType type, uint32_t size,
+VarId node_buffer(ThreadState *ts, uint8_t device, VarType type, uint32_t size,
                   Buffer *buffer);
 
 /** Is 'id' a variable that an operation may read now? Evaluates pending writes to it.
@@ -36,13 +36,13 @@ VarId node_buffer(ThreadState *ts, JitBackend backend, VarType type, uint32_t si
 bool node_usable(ThreadState *ts, VarId id, const char *function, const char *what);
 /** Check that a size is allowed for an array. */
 bool node_size_valid(size_t size, const char *function);
-/** Common size of operands: equal sizes, or 1 beside others. False: error recorded. */
+/** Are these one device (Device.index)? If not, the error begins with 'format'. */
+bool node_same_device(uint8_t a, uint8_t b, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/** Common size of operands (0 = none), which have to be on one device: equal sizes, or
+ *  1 beside others. False: error recorded. */
 bool node_common_size(const VarId *ids, uint32_t count, const char *function,
                       uint32_t *size);
-/** Is this backend known, available and initialised? */
-bool node_backend_valid(JitBackend backend, const char *function);
-/** One that is initialised, for what has nothing that tells. */
-JitBackend node_any_backend(void);
 bool node_type_valid(VarType type, const char *function);
 
 #endif

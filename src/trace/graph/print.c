@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "trace/graph/current.h"
 #include "trace/graph/mask.h"
 #include "trace/graph/record.h"
 
@@ -106,12 +107,10 @@ static VarId make(ThreadState *ts, VarId mask, uint32_t count, const VarId *valu
     if (count)
         memcpy(ids + 1, values, count * sizeof(VarId));
     VarId like = count ? values[0] : mask;
-    JitBackend backend =
-        like ? (JitBackend) var_get(like)->backend : node_any_backend();
-    ids[0] = mask_apply(ts, backend, mask, "jit_var_print()");
+    uint8_t device = like ? var_get(like)->device : current_any(ts)->index;
+    ids[0] = mask_apply(ts, device, mask, "jit_var_print()");
     TRY(ids[0], 0);
-    VarId id = node_wide(ts, OP_PRINT, backend, VarTypeVoid, size, 0, count + 1,
-                         ids);
+    VarId id = node_wide(ts, OP_PRINT, device, VarTypeVoid, size, 0, count + 1, ids);
     var_dec(ids[0]);
     return id;
 }

@@ -45,14 +45,14 @@ bool record_set_scope(ThreadState *ts, uint32_t scope)
 
 /* ------------------------------------------------------------------ bodies */
 
-bool record_open(ThreadState *ts, Body *body, BodyKind kind, JitBackend backend,
+bool record_open(ThreadState *ts, Body *body, BodyKind kind, uint8_t device,
                  VarId active)
 {
     uint32_t scope = record_new_scope();
     TRY(scope, false);
     TRY(mask_open(ts, active, &body->mask_mark), false);
     body->kind = kind;
-    body->backend = backend;
+    body->device = device;
     body->scope = scope;
     if (!body->handle)
         body->handle = scope;
@@ -163,6 +163,8 @@ bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i) {
         uint32_t n = var_get(ids[i])->size;
+        TRY(node_same_device(s->device, var_get(ids[i])->device, "%s '%s': operands",
+                             s->what, s->name), false);
         if (n == 1 || n == s->size)
             continue;
         if (s->size != 1)
@@ -197,13 +199,13 @@ static void abandon_record(ThreadState *ts, Body *body)
     alloc_free(body);
 }
 
-uint32_t record_begin(ThreadState *ts, JitBackend backend, const char *name)
+uint32_t record_begin(ThreadState *ts, uint8_t device, const char *name)
 {
     Body *body = alloc_zero(1, sizeof(Body));
     TRY(body, 0);
     body->abandon = abandon_record;
     body->name = alloc_string(name ? name : "");
-    if (body->name && record_open(ts, body, BODY_RECORD, backend, 0))
+    if (body->name && record_open(ts, body, BODY_RECORD, device, 0))
         return body->handle;
     abandon_record(ts, body);
     return 0;

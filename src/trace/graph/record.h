@@ -32,7 +32,7 @@ typedef struct Body Body;
 struct Body {
     Body *outer;
     BodyKind kind;
-    JitBackend backend;
+    uint8_t device;
     char *name;           /* for messages; the owner's to set and to free */
     uint32_t handle;      /* names the recording: the first scope that its owner took */
     uint32_t scope;       /* of the variables in it; those further in have more */
@@ -54,7 +54,7 @@ uint32_t record_new_scope(void);
 /** Open a body inside of those that are open. 'active' (0: none) is pushed on the mask
  *  stack. 'handle', 'effects' and 'abandon' are the owner's to fill in before; a handle
  *  of 0 becomes the body's scope. False: error recorded, nothing is open. */
-bool record_open(ThreadState *ts, Body *body, BodyKind kind, JitBackend backend,
+bool record_open(ThreadState *ts, Body *body, BodyKind kind, uint8_t device,
                  VarId active);
 /** From here on, another mask is that of the open body (the innermost one). */
 bool record_set_active(ThreadState *ts, Body *body, VarId active, const char *function);
@@ -77,13 +77,15 @@ bool record_effect(ThreadState *ts, VarId effect);
 bool record_keeps(const ThreadState *ts);
 /** Note the outputs of a body. False: memory is out. */
 bool record_outputs(RecordedBody *out, size_t count, const VarId *ids);
-/** The number of lanes that what a region is made of has in common. */
+/** The number of lanes that what a region is made of has in common, and its device. */
 typedef struct RecordSize {
     const char *what, *name; /* for messages */
     uint32_t size;           /* as far as known, first 1 */
     VarId first;             /* that had it */
+    uint8_t device;
 } RecordSize;
-/** These have one entry or as many as those before, or else: an error. */
+/** These are on the device and have one entry or as many as those before, or else: an
+ *  error. */
 bool record_join_sizes(RecordSize *s, const VarId *ids, uint32_t count);
 bool record_join_body(RecordSize *s, const RecordedBody *body);
 /** Let go of a body; it may be used anew. */
@@ -101,7 +103,7 @@ static inline uint32_t record_scope(const Var *v)
 }
 
 /* The public functions of the same names. */
-uint32_t record_begin(ThreadState *ts, JitBackend backend, const char *name);
+uint32_t record_begin(ThreadState *ts, uint8_t device, const char *name);
 uint32_t record_checkpoint(const ThreadState *ts);
 bool record_rollback(ThreadState *ts, uint32_t checkpoint);
 bool record_end(ThreadState *ts, uint32_t record, bool cleanup);

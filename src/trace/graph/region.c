@@ -285,7 +285,7 @@ VarId region_make(ThreadState *ts, const RegionSpec *spec)
     bool draws = false;
     if (fill(region, spec) && find_reads(spec, &reads, &draws) &&
         line_up(region, spec, &reads, &all))
-        id = node_wide(ts, OP_REGION, spec->backend, VarTypeVoid, spec->size, 0,
+        id = node_wide(ts, OP_REGION, spec->device, VarTypeVoid, spec->size, 0,
                        all.count, all.ids);
     region_live++;
     if (id) {
@@ -317,7 +317,7 @@ VarId region_result(ThreadState *ts, VarId region, uint32_t which)
     const Var *r = var_get(region);
     VarId output = region_output(r, 0, which);
     VarType type = (VarType) var_get(output)->type;
-    VarId id = node_raw(ts, OP_RESULT, (JitBackend) r->backend, type, r->size, which,
+    VarId id = node_raw(ts, OP_RESULT, r->device, type, r->size, which,
                         (VarId[4]){ region });
     TRY(id, 0);
     Var *v = var_get(id);
@@ -341,10 +341,10 @@ bool region_add(ThreadState *ts, VarId region, uint32_t count, VarId *results)
     return ok && !effect;
 }
 
-VarId region_placeholder(ThreadState *ts, Op op, uint32_t which, JitBackend backend,
+VarId region_placeholder(ThreadState *ts, Op op, uint32_t which, uint8_t device,
                          VarType type, uint32_t size, VarId like)
 {
-    VarId id = node_raw(ts, op, backend, type, size, which, (VarId[4]){ 0 });
+    VarId id = node_raw(ts, op, device, type, size, which, (VarId[4]){ 0 });
     TRY(id, 0);
     Var *v = var_get(id);
     v->flags |= VAR_SYMBOLIC;

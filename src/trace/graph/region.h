@@ -79,7 +79,7 @@ typedef struct TraceRegion {
  *  bodies have as many outputs. */
 typedef struct RegionSpec {
     RegionKind kind;
-    JitBackend backend;
+    uint8_t device;
     const char *name;
     uint32_t size, scope;
     struct {
@@ -127,7 +127,7 @@ RegionList region_body(const Var *v, uint32_t body);
 
 /** A placeholder: STATE, ACTIVE or ARG number 'which' of a body that is recorded.
  *  'like' gives type and size of a STATE (and the entries of a local array). */
-VarId region_placeholder(ThreadState *ts, Op op, uint32_t which, JitBackend backend,
+VarId region_placeholder(ThreadState *ts, Op op, uint32_t which, uint8_t device,
                          VarType type, uint32_t size, VarId like);
 /** Does a body of this scope have it from outside? Literals, arrays and the like belong
  *  to no body. */

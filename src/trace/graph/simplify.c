@@ -74,7 +74,7 @@ static VarId same(const Case *c, VarId id)
 
 static VarId literal(const Case *c, uint64_t bits)
 {
-    return node_literal(c->ts, (JitBackend) c->a->backend, c->type, bits, c->size);
+    return node_literal(c->ts, c->a->device, c->type, bits, c->size);
 }
 
 static bool fast_math(const Case *c) { return state_flag(c->ts, JitFlagFastMath); }
@@ -83,7 +83,7 @@ static bool is_float(const Case *c) { return type_info[c->type].is_float; }
 /* op(a, literal) for an identity that trades one operation for another. */
 static VarId with_literal(const Case *c, Op op, VarId a, uint64_t bits)
 {
-    VarId l = node_literal(c->ts, (JitBackend) c->a->backend, c->type, bits, 1);
+    VarId l = node_literal(c->ts, c->a->device, c->type, bits, 1);
     if (!l)
         return 0;
     VarId args[] = { a, l };

@@ -300,6 +300,7 @@ void state_close_end(bool all)
     for (ThreadState *ts = all ? state.threads : NULL; ts; ts = ts->next) {
         ts->flags = JitFlagDefault;
         ts->profile_depth = 0;
+        memset(ts->devices, 0, sizeof(ts->devices));
     }
     if (all) {
         extra_free_all();

@@ -21,11 +21,14 @@
 #include "trace/graph/extra.h"
 #include "trace/graph/var.h"
 
+enum { BACKEND_COUNT = JitBackendLLVM + 1 };
+
 /** What a thread has of its own. Created at the thread's first call, released when it
  *  ends. */
 typedef struct ThreadState {
     uint32_t flags;          /* JitFlag... */
     uint32_t scope;          /* given to new variables */
+    Device *devices[BACKEND_COUNT]; /* current ones by backend (current.h) */
     struct Body *body;       /* the innermost one that is being recorded (record.h) */
     VarId *scheduled; /* to be computed by the next evaluation, one reference each */
     uint32_t scheduled_count, scheduled_capacity;

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "device/buffer.h"
+#include "device/device.h"
 #include "ir/op.h"
 #include "ir/type.h"
 
@@ -53,7 +54,7 @@ typedef struct Var {
         struct {
             uint8_t op;       /* Op */
             uint8_t type;     /* VarType */
-            uint8_t backend;  /* JitBackend */
+            uint8_t device;   /* Device.index, see var_device() */
             uint8_t flags;    /* VAR_... */
             /** As Inst.aux; POINTER: 1 = of a queued write, 2 = written by the caller's
              *  own statements; STMT: number of operands. */
@@ -110,6 +111,8 @@ static inline Var *var_get(VarId id)
 {
     return var_table.chunks[id >> VAR_CHUNK_BITS] + (id & (VAR_CHUNK - 1));
 }
+/** Where it is, or will be computed. */
+static inline Device *var_device(const Var *v) { return device_at(v->device); }
 /** Is this the id of a live variable? */
 static inline bool var_exists(VarId id)
 {
@@ -119,9 +122,9 @@ static inline bool var_exists(VarId id)
 /* New nodes are written in place and in whole words: reading back words that were
  * written in parts, or copying a struct made of small fields, stalls the CPU on every
  * traced operation. */
-static inline uint64_t var_head(Op op, VarType type, uint32_t backend, uint32_t aux)
+static inline uint64_t var_head(Op op, VarType type, uint32_t device, uint32_t aux)
 {
-    return (uint64_t) op | (uint64_t) type << 8 | (uint64_t) backend << 16 |
+    return (uint64_t) op | (uint64_t) type << 8 | (uint64_t) device << 16 |
            (uint64_t) aux << 32;
 }
 static inline uint64_t var_pair(VarId a, VarId b) { return a | (uint64_t) b << 32; }
