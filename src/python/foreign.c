@@ -1,19 +1,16 @@
 /*
  * foreign.c -- arrays from the memory of NumPy, DLPack producers and buffer exporters
  *
- * A flat traced array of the same entry type uses the memory itself, as long as it is
- * contiguous and writable: later changes show through, as programs expect. Everything
- * else is copied: made contiguous, converted to the target's entry type on the way,
- * then split into leaves.
+ * Memory is always copied: a kernel may still have to read it when the program, which
+ * knows nothing of that, writes to it again. It is made contiguous and converted to the
+ * target's entry type on the way, then split into leaves.
  */
 #include "python/convert.h"
 
-#include <stdlib.h>
-
-#include "python/deferred.h"
 #include "python/error.h"
 #include "python/exchange.h"
 #include "python/index.h"
+#include "python/wait.h"
 
 /* What is being converted, and what keeps it alive. */
 typedef struct Source {
@@ -155,71 +152,37 @@ static void *contiguous_copy(const Source *s, VarType type)
     return entries;
 }
 
-/* ---------------------------------------------------------------- sharing */
+/* ---------------------------------------------------------------- variables */
 
-/* What a variable on foreign memory keeps alive, as does work that reads from it. */
-typedef struct Lease {
-    Deferred deferred; /* first */
-    Source source;
-} Lease;
-
-static void end_lease(Deferred *work)
-{
-    Lease *lease = (Lease *) work;
-    close_source(&lease->source);
-    free(lease);
-}
-
-/* Neither a variable nor queued work needs the memory any more. */
-static void give_back(void *data, void *payload)
-{
-    (void) data;
-    deferred_add(&((Lease *) payload)->deferred);
-}
-
-static bool can_share(const Source *s, VarType type)
+static bool can_copy_at_once(const Source *s, VarType type)
 {
     const Memory *m = &s->memory;
-    return m->type == type && !m->complex && !m->read_only && memory_is_contiguous(m) &&
-           is_aligned(m) && memory_size(m) > 0;
+    return m->type == type && !m->complex && memory_is_contiguous(m) && is_aligned(m);
 }
 
-/* A variable on the source's memory, which it takes over. 0: exception. */
-static uint32_t share(Source *s, const TypeInfo *info)
+/* A copy of that many entries. 0: exception, or there are none. */
+static uint32_t copy_entries(const Source *s, const TypeInfo *info, const void *entries,
+                             size_t count)
 {
-    Lease *lease = malloc(sizeof(Lease));
-    if (!lease) {
-        PyErr_NoMemory();
+    if (!count)
         return 0;
-    }
-    lease->deferred.run = end_lease;
-    lease->source = *s;
-    uint32_t index =
-        jit_var_mem_map_release(info->backend, info->entry, s->memory.data,
-                                memory_size(&s->memory), give_back, lease);
-    if (!index) {
-        free(lease);
+    uint32_t index;
+    WAIT_BEGIN
+    index = jit_var_mem_copy(info->backend, info->entry, entries, count);
+    WAIT_END
+    if (!index)
         error_from_core("array", &s->object, 1);
-        return 0;
-    }
-    s->buffer.obj = NULL;
-    s->keeper = NULL;
     return index;
 }
 
 /* A variable with these entries; 0 with an exception, or for none without. */
-static uint32_t variable_of(Source *s, const TypeInfo *info)
+static uint32_t variable_of(const Source *s, const TypeInfo *info)
 {
-    if (can_share(s, info->entry))
-        return share(s, info);
-    void *entries = contiguous_copy(s, info->entry);
     size_t count = memory_size(&s->memory) << s->memory.complex;
-    uint32_t index = 0;
-    if (entries && count) {
-        index = jit_var_mem_copy(info->backend, info->entry, entries, count);
-        if (!index)
-            error_from_core("array", &s->object, 1);
-    }
+    if (can_copy_at_once(s, info->entry))
+        return copy_entries(s, info, s->memory.data, count);
+    void *entries = contiguous_copy(s, info->entry);
+    uint32_t index = entries ? copy_entries(s, info, entries, count) : 0;
     PyMem_Free(entries);
     return index;
 }
@@ -244,13 +207,13 @@ static Array *wrong_shape(const Source *s, const TypeInfo *info)
     return NULL;
 }
 
-static Array *make_flat(Source *s, const TypeInfo *info)
+static Array *make_flat(const Source *s, const TypeInfo *info)
 {
     uint32_t index = variable_of(s, info);
     return PyErr_Occurred() ? NULL : array_new_leaf(info, index);
 }
 
-static Array *make_tensor(Source *s, const TypeInfo *info)
+static Array *make_tensor(const Source *s, const TypeInfo *info)
 {
     size_t shape[EXCHANGE_MAX_DIMS];
     for (int i = 0; i < s->memory.ndim; i++)
