@@ -15,6 +15,7 @@
 
 #include "python/convert_array.h"
 #include "python/error.h"
+#include "python/operand.h"
 
 /* ---------------------------------------------------------------- numbers */
 
@@ -185,7 +186,7 @@ static bool fail_element(const Conversion *c, PyObject *value)
 {
     return convert_array_fail(c, PyExc_TypeError,
                               "Could not initialize element with a value of type '%s'.",
-                              Py_TYPE(value)->tp_name);
+                              operand_class(value)->tp_name);
 }
 
 static bool is_text(PyObject *o)
@@ -205,7 +206,7 @@ PyObject *convert_items(const Conversion *c, PyObject *value)
         convert_array_fail(c, PyExc_TypeError,
                            "could not construct from a sequence of "
                            "type '%s'.",
-                           Py_TYPE(value)->tp_name);
+                           operand_class(value)->tp_name);
     return items;
 }
 

@@ -6,13 +6,14 @@
 #include <stdarg.h>
 
 #include "drjit-core/jit.h"
+#include "python/operand.h"
 
 /* "<drjit.llvm.Float>, <int>"; NULL: exception. */
 static PyObject *type_list(PyObject *const *args, Py_ssize_t n)
 {
     PyObject *text = PyUnicode_FromString("");
     for (Py_ssize_t i = 0; i < n && text; i++) {
-        PyTypeObject *cls = args[i] ? Py_TYPE(args[i]) : Py_TYPE(Py_None);
+        PyTypeObject *cls = operand_class(args[i] ? args[i] : Py_None);
         PyObject *longer =
             PyUnicode_FromFormat("%U%s<%s>", text, i ? ", " : "", cls->tp_name);
         Py_DECREF(text);

@@ -11,6 +11,7 @@
 #include "python/error.h"
 #include "python/flag_scope.h"
 #include "python/log.h"
+#include "python/operand.h"
 #include "python/region.h"
 #include "python/state.h"
 
@@ -161,7 +162,8 @@ static int module_exec(PyObject *module)
     if (!getenv("DRJIT_LOG_LEVEL"))
         jit_set_log_level_stderr(LogLevelWarn);
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
-        !flag_scope_bind(module) || !region_bind(state) || !prepare_exit())
+        !flag_scope_bind(module) || !region_bind(state) || !operand_bind(state) ||
+        !prepare_exit())
         return -1;
     for (size_t i = 0; i < sizeof(function_tables) / sizeof(*function_tables); i++)
         if (PyModule_AddFunctions(module, function_tables[i]) < 0)
@@ -177,6 +179,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->array_base);
     Py_VISIT(state->iterator);
     Py_VISIT(state->local);
+    Py_VISIT(state->operand);
     Py_VISIT(state->log_callback);
     int stop = enum_traverse(state, visit, arg);
     return stop ? stop : type_traverse(state, visit, arg);
@@ -195,6 +198,7 @@ static int module_clear(PyObject *module)
     log_set_callback(state, NULL, LogLevelDisable);
     Py_CLEAR(state->iterator);
     Py_CLEAR(state->local);
+    Py_CLEAR(state->operand);
     Py_CLEAR(state->array_base);
     type_clear(state);
     return 0;

@@ -31,6 +31,7 @@ struct State {
     PyMethodDef methods[METHOD_LIMIT];
     PyTypeObject *iterator;         /* of arrays */
     PyTypeObject *local;            /* local arrays of drjit._regions */
+    PyTypeObject *operand;          /* foreign arrays in operations: operand.h */
     TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
     bool family_ready[FAMILY_COUNT];
     /* Result of promoting two operand classes, filled lazily: 0 not yet known, else
