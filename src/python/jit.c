@@ -268,8 +268,9 @@ static PyObject *set_log_callback(PyObject *module, PyObject *const *args, Py_ss
     if (values[0] != Py_None && !PyCallable_Check(values[0]))
         return error_raise(PyExc_TypeError, "set_log_callback", values, 1,
                            "expected a function or None");
-    log_set_callback(state_of_module(module), values[0] == Py_None ? NULL : values[0],
-                     (LogLevel) level);
+    PyObject *callback = values[0] == Py_None ? NULL : values[0];
+    if (!log_set_callback(state_of_module(module), callback, (LogLevel) level))
+        return NULL;
     Py_RETURN_NONE;
 }
 

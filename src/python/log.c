@@ -58,12 +58,34 @@ static void enqueue(LogLevel level, const char *text)
     deferred_add(&m->deferred);
 }
 
-void log_set_callback(State *state, PyObject *callback, LogLevel level)
+/* From here on in the queue, messages are for another function. */
+typedef struct Change {
+    Deferred deferred; /* first */
+    State *state;
+    PyObject *callback; /* NULL: none */
+} Change;
+
+static void change(Deferred *work)
 {
+    Change *c = (Change *) work;
+    Py_XSETREF(c->state->log_callback, c->callback);
+    state_unref(c->state);
+    free(c);
+}
+
+bool log_set_callback(State *state, PyObject *callback, LogLevel level)
+{
+    Change *c = malloc(sizeof(Change));
+    if (!c) {
+        PyErr_NoMemory();
+        return false;
+    }
+    *c = (Change){ { .run = change }, state, Py_XNewRef(callback) };
+    state->references++;
     jit_set_log_level_callback(LogLevelDisable, NULL);
-    deferred_run(); /* what was logged for the previous one */
-    Py_XINCREF(callback);
-    Py_XSETREF(state->log_callback, callback);
+    deferred_add(&c->deferred);
     if (callback)
         jit_set_log_level_callback(level, enqueue);
+    deferred_run();
+    return true;
 }

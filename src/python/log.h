@@ -6,7 +6,8 @@
 
 #include "python/state.h"
 
-/** Pass messages up to 'level' to 'callback', or (NULL) to nobody. */
-void log_set_callback(State *state, PyObject *callback, LogLevel level);
+/** Pass messages up to 'level' to 'callback', or (NULL) to nobody. Those before are for
+ *  the function before. False: exception. */
+bool log_set_callback(State *state, PyObject *callback, LogLevel level);
 
 #endif

@@ -195,7 +195,9 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->str_array_interface);
     Py_CLEAR(state->str_dlpack);
     enum_clear(state);
-    log_set_callback(state, NULL, LogLevelDisable);
+    if (!log_set_callback(state, NULL, LogLevelDisable))
+        PyErr_Clear();
+    Py_CLEAR(state->log_callback);
     Py_CLEAR(state->iterator);
     Py_CLEAR(state->local);
     Py_CLEAR(state->operand);
