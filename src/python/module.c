@@ -113,6 +113,7 @@ void state_unref(State *state)
         return;
     PyMem_Free(state->promotion);
     PyMem_Free(state->classes);
+    PyMem_Free(state->views);
     for (int i = 0; i < TYPE_COUNT; i++)
         PyMem_Free((void *) state->types[i].name);
     PyMem_Free(state);
