@@ -82,8 +82,8 @@ static bool can_copy_at_once(const Borrowed *s, VarType type)
 }
 
 /* A copy of that many entries. 0: exception, or there are none. */
-static uint32_t copy_entries(const Borrowed *s, const TypeInfo *info, const void *entries,
-                             size_t count)
+static uint32_t copy_entries(const Borrowed *s, const TypeInfo *info,
+                             const void *entries, size_t count)
 {
     if (!count)
         return 0;

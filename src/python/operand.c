@@ -84,7 +84,7 @@ static int class_of_number(PyObject *object)
 
 /* ---------------------------------------------------------------- arrays */
 
-/* "i4", "f8", "b1": entries as __array_interface__ names them, behind the byte order. */
+/* Entries as __array_interface__ names them behind the byte order: "i4", "f8", "b1". */
 static VarType type_of_code(const char *code)
 {
     static const char *const codes[VarTypeCount] = {

@@ -1,4 +1,4 @@
-"""When callbacks of the core run: in order, one at a time, outside of recorded bodies."""
+"""When callbacks of the core run: in order, one by one, outside of recorded bodies."""
 
 from __future__ import annotations
 
