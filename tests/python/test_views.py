@@ -66,9 +66,11 @@ def test_many_views() -> None:
         if rng.random() < 0.5:
             del alive[rng.choice(list(alive))]
     for (owner, row, column), view in alive.items():
-        assert owners[owner][row] is view if column < 0 else view is owners[owner][
-            row, column
-        ]
+        assert (
+            owners[owner][row] is view
+            if column < 0
+            else view is owners[owner][row, column]
+        )
 
 
 def make_cycles(module: ModuleType) -> Iterator[Any]:
