@@ -321,8 +321,8 @@ static bool whole_exponent(State *state, PyObject *exponent, long long *value,
     *value = PyLong_AsLongLongAndOverflow(plain, &overflow);
     *known = !overflow;
     if (overflow)
-        error_raise(PyExc_OverflowError, "power", NULL, 0,
-                    "%R is out of range, expected an exponent of 64 bits", plain);
+        error_raise_both("OverflowError", "power", NULL, 0,
+                         "%R is out of range, expected an exponent of 64 bits", plain);
     Py_DECREF(plain);
     return *known;
 }
