@@ -500,8 +500,9 @@ JIT_EXPORT bool jit_can_scatter_reduce(JitBackend backend, VarType type, ReduceO
  *  'target_1' holds the sums, and 'target_2', of the same type and size, the rounding
  *  errors that the sums have left out (start it with zeros). Adding both arrays at the
  *  end gives compensated sums (Kahan, Neumaier). f32 and f64. Targets are replaced if
- *  they had to be copied, their old references released. Additions of one evaluation
- *  come in any order. */
+ *  they had to be copied, their old references released; both may hold one variable
+ *  (equal literals are merged), and become two. Additions of one evaluation come in any
+ *  order. */
 JIT_EXPORT bool jit_var_scatter_add_kahan(uint32_t *target_1, uint32_t *target_2,
                                           uint32_t value, uint32_t index,
                                           uint32_t mask);

@@ -179,9 +179,9 @@ static bool take_number(Job *job, const TypeInfo *info, PyObject *number, Operan
     uint64_t bits;
     if (!apply_number(info, number, &bits)) {
         if (PyErr_ExceptionMatches(PyExc_OverflowError))
-            error_raise(PyExc_OverflowError, rows[job->which].name, job->args,
-                        job->arity, "%R is out of range for the entries of '%s'",
-                        number, info->name);
+            error_raise_both("OverflowError", rows[job->which].name, job->args,
+                             job->arity, "%R is out of range for the entries of '%s'",
+                             number, info->name);
         return false;
     }
     if (!value_constant(info, bits, &o->value)) {
@@ -346,7 +346,9 @@ void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
     }
     if (empty && other)
         error_raise(PyExc_RuntimeError, operation, args, n,
-                    "operands have incompatible sizes: 0 and %zu", other);
+                    "operands have incompatible sizes 0 and %zu, expected equal sizes "
+                    "or 1",
+                    other);
     else
         error_from_core(operation, args, n);
 }
@@ -467,7 +469,9 @@ static bool dynamic_count(Job *job, size_t *count)
             *count = own;
         } else if (own != *count && (own != 1 || *count == 0)) {
             error_raise(PyExc_RuntimeError, rows[job->which].name, job->args,
-                        job->arity, "operands have incompatible sizes: %zu and %zu",
+                        job->arity,
+                        "operands have incompatible sizes %zu and %zu, expected equal "
+                        "sizes or 1",
                         *count, own);
             return false;
         }

@@ -71,7 +71,7 @@ static PyObject *contract(const Array *x, const Array *y, PyObject *const *args)
     const TypeInfo *value_info = &info->state->types[info->value];
     if (a.n != b.n && a.n != 1 && b.n != 1)
         return error_raise(PyExc_RuntimeError, "dot", args, 2,
-                           "operands have incompatible sizes: %zu and %zu", a.n, b.n);
+                           "operands have incompatible sizes %zu and %zu", a.n, b.n);
     if (a.inner != b.inner && a.inner != 1 && b.inner != 1)
         return error_raise(PyExc_RuntimeError, "dot", args, 2,
                            "the elements of the operands have different shapes");
@@ -103,7 +103,7 @@ static PyObject *dot_sequences(PyObject *a, PyObject *b, PyObject *const *args)
                            "expected arrays or sequences");
     if ((n != m && n != 1 && m != 1) || n == 0 || m == 0)
         return error_raise(PyExc_RuntimeError, "dot", args, 2,
-                           "operands have incompatible sizes: %zd and %zd", n, m);
+                           "operands have incompatible sizes %zd and %zd", n, m);
     PyObject *sum = NULL;
     for (Py_ssize_t i = 0; i < n || i < m; i++) {
         PyObject *x = PySequence_GetItem(a, n == 1 ? 0 : i);

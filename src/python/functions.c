@@ -170,9 +170,10 @@ static bool to_u32(const char *name, PyObject *arg, uint32_t *value)
     long long wide = number ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
     bool ok = number && !overflow && wide >= 0 && wide <= UINT32_MAX;
     if (number && !ok)
-        error_raise(PyExc_OverflowError, name, &arg, 1,
-                    "%R is out of range, expected an integer of 32 bits without sign",
-                    arg);
+        error_raise_both("OverflowError", name, &arg, 1,
+                         "%R is out of range, expected an integer of 32 bits without "
+                         "sign",
+                         arg);
     Py_XDECREF(number);
     *value = (uint32_t) wide;
     return ok;
@@ -287,15 +288,16 @@ static PyObject *wide_numbers(const char *name, PyObject *const *plain, bool hig
         int overflow;
         in[i] = PyLong_AsLongLongAndOverflow(plain[i], &overflow);
         if (overflow || in[i] < INT32_MIN || in[i] > UINT32_MAX)
-            return error_raise(PyExc_OverflowError, name, plain, 2,
-                               "%R is out of range, expected an integer of 32 bits",
-                               plain[i]);
+            return error_raise_both(
+                "OverflowError", name, plain, 2,
+                "%R is out of range, expected an integer of 32 bits", plain[i]);
     }
     bool negative = in[0] < 0 || in[1] < 0;
     if (negative && (in[0] > INT32_MAX || in[1] > INT32_MAX))
-        return error_raise(PyExc_OverflowError, name, plain, 2,
-                           "the operands are neither both signed nor both unsigned "
-                           "integers of 32 bits");
+        return error_raise_both(
+            "OverflowError", name, plain, 2,
+            "the operands are neither both signed nor both unsigned integers of 32 "
+            "bits");
     if (negative) {
         int64_t product = in[0] * in[1];
         int64_t down = product < 0 && product % 4294967296 ? 1 : 0;

@@ -141,6 +141,22 @@ static bool prepare_exit(void)
     return done = true;
 }
 
+#if defined(__clang__)
+#define COMPILER "Clang " __clang_version__
+#else
+#define COMPILER "GNU " __VERSION__
+#endif
+
+/* What drjit.config shows. */
+static int add_build(PyObject *module)
+{
+    PyObject *build =
+        Py_BuildValue("{ssss}", "compiler", COMPILER, "python", PY_VERSION);
+    int status = build ? PyModule_AddObjectRef(module, "_build", build) : -1;
+    Py_XDECREF(build);
+    return status;
+}
+
 static int module_exec(PyObject *module)
 {
     if (!refuse_subinterpreter())
@@ -164,7 +180,7 @@ static int module_exec(PyObject *module)
         jit_set_log_level_stderr(LogLevelWarn);
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
         !flag_scope_bind(module) || !region_bind(state) || !operand_bind(state) ||
-        !prepare_exit())
+        !prepare_exit() || add_build(module) < 0)
         return -1;
     for (size_t i = 0; i < sizeof(function_tables) / sizeof(*function_tables); i++)
         if (PyModule_AddFunctions(module, function_tables[i]) < 0)

@@ -313,8 +313,9 @@ static bool whole_exponent(PyObject *exponent, long long *value, bool *known)
     *value = PyLong_AsLongLongAndOverflow(exponent, &overflow);
     *known = !overflow;
     if (overflow)
-        error_raise(PyExc_OverflowError, "power", NULL, 0,
-                    "%R is out of range, expected an exponent of 64 bits", exponent);
+        error_raise_both("OverflowError", "power", NULL, 0,
+                         "%R is out of range, expected an exponent of 64 bits",
+                         exponent);
     return *known;
 }
 
