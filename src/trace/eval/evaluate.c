@@ -105,15 +105,18 @@ static void log_check(uint32_t kind, const char *name, const CheckReport *found)
 {
     unsigned long long bound = found->bound;
     bool reads = kind == CHECK_GATHER || kind == CHECK_LOCAL_READ;
+    char lanes[32] = "";
+    if (found->count > 1)
+        snprintf(lanes, sizeof(lanes), ", %u lanes", found->count);
     if (kind == CHECK_CALL)
         log_write(LogLevelWarn,
                   "Attempted to invoke callable with index %u, but this value must be "
-                  "smaller than %llu. (%s)", found->index, bound, name);
+                  "smaller than %llu. (%s%s)", found->index, bound, name, lanes);
     else
         log_write(LogLevelWarn,
-                  "%s: out-of-bounds %s position %u in an array of size %llu. (%s)",
+                  "%s: out-of-bounds %s position %u in an array of size %llu. (%s%s)",
                   access_functions[kind], reads ? "read from" : "write to",
-                  found->index, bound, name);
+                  found->index, bound, name, lanes);
 }
 
 static void launch_done(void *payload, const LaunchResult *result)
