@@ -104,6 +104,9 @@ typedef void (*LogCallback)(LogLevel level, const char *message);
  *  info, infosym, debug, trace), if that is set. */
 JIT_EXPORT void jit_set_log_level_stderr(LogLevel level);
 JIT_EXPORT LogLevel jit_log_level_stderr(void);
+/** Have a function write what goes to stderr otherwise (NULL: stderr again). What it
+ *  causes to be logged itself goes to stderr. */
+JIT_EXPORT void jit_set_log_output(LogCallback write);
 /** Send messages up to 'level' to 'callback' also (NULL: to none). */
 JIT_EXPORT void jit_set_log_level_callback(LogLevel level, LogCallback callback);
 JIT_EXPORT LogLevel jit_log_level_callback(void);

@@ -359,7 +359,8 @@ static const char leak_key[] = "drjit.leak_warnings";
 static void report_leaks(PyObject *capsule)
 {
     (void) capsule;
-    jit_set_log_level_callback(LogLevelDisable, NULL); /* no Python code any more */
+    jit_set_log_output(NULL); /* no Python code any more */
+    jit_set_log_level_callback(LogLevelDisable, NULL);
     jit_shutdown(1);
 }
 

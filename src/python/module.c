@@ -174,10 +174,7 @@ static int module_exec(PyObject *module)
         PyErr_NoMemory();
         return -1;
     }
-    /* The library logs what it compiles unless told otherwise; a Python user asks for
-     * it. */
-    if (!getenv("DRJIT_LOG_LEVEL"))
-        jit_set_log_level_stderr(LogLevelWarn);
+    log_begin();
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
         !flag_scope_bind(module) || !region_bind(state) || !operand_bind(state) ||
         !prepare_exit() || add_build(module) < 0)
@@ -212,9 +209,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->str_array_interface);
     Py_CLEAR(state->str_dlpack);
     enum_clear(state);
-    if (!log_set_callback(state, NULL, LogLevelDisable))
-        PyErr_Clear();
-    Py_CLEAR(state->log_callback);
+    log_end(state);
     Py_CLEAR(state->iterator);
     Py_CLEAR(state->local);
     Py_CLEAR(state->operand);
