@@ -407,8 +407,8 @@ PyMethodDef jit_functions[] = {
     { "set_expand_threshold", set_expand_threshold, METH_O,
       "set_expand_threshold(arg, /)\n--\n\nChange that number of entries." },
     { "log_level", log_level, METH_NOARGS,
-      "log_level()\n--\n\nLevel of the messages that are printed: errors and warnings to "
-      "``sys.stderr``, others\nto ``sys.stdout``." },
+      "log_level()\n--\n\nLevel of the messages that are printed: errors and warnings "
+      "to ``sys.stderr``,\nothers to ``sys.stdout``." },
     { "set_log_level", set_log_level, METH_O,
       "set_log_level(arg, /)\n--\n\nChange that LogLevel (or its number)." },
     { "set_log_callback", METHOD(set_log_callback), KEYWORDS,
