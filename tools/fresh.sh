@@ -46,6 +46,9 @@ for file in /etc/resolv.conf /etc/hosts /etc/pip.conf \
         /etc/ssl/certs/ca-certificates.crt; do
     [ ! -e "$file" ] || { mkdir -p "$root${file%/*}" && cp "$file" "$root$file"; }
 done
+# A package that is installed on the way writes the list of certificates anew.
+ours=/usr/local/share/ca-certificates
+[ ! -d "$ours" ] || { mkdir -p "$root$ours" && cp -RL "$ours/." "$root$ours"; }
 git clone --quiet --no-local . "$root/checkout"
 
 # Mounts are seen by the commands below only, and end with them. The environment is that

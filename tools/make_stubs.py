@@ -66,6 +66,8 @@ GROUPS = {
     "creation": "zeros ones empty".split(),
     "filling": "full opaque".split(),
     "reshape": ["reshape"],
+    "tile": ["tile"],
+    "repeat": ["repeat"],
     "select": ["select"],
     "clip": ["clip", "clamp"],
     # Same type as the argument, although the reference names no type.
@@ -121,6 +123,16 @@ order: str = 'A', shrink: bool = False) -> T: ...
 @overload
 def NAME(value: T, shape: int | Sequence[int], \
 order: str = 'A', shrink: bool = False) -> T: ...
+""",
+    "tile": """\
+@overload
+def NAME(value: T, count: int) -> T: ...
+@overload
+def NAME(value: object, count: Sequence[int]) -> Any: ...
+""",
+    "repeat": """\
+def NAME(value: T, count: int | Sequence[int] | AnyArray, \
+axis: int | None = None) -> T: ...
 """,
     "select": """\
 @overload

@@ -104,6 +104,9 @@ typedef void (*LogCallback)(LogLevel level, const char *message);
  *  info, infosym, debug, trace), if that is set. */
 JIT_EXPORT void jit_set_log_level_stderr(LogLevel level);
 JIT_EXPORT LogLevel jit_log_level_stderr(void);
+/** Have a function write what goes to stderr otherwise (NULL: stderr again). What it
+ *  causes to be logged itself goes to stderr. */
+JIT_EXPORT void jit_set_log_output(LogCallback write);
 /** Send messages up to 'level' to 'callback' also (NULL: to none). */
 JIT_EXPORT void jit_set_log_level_callback(LogLevel level, LogCallback callback);
 JIT_EXPORT LogLevel jit_log_level_callback(void);
@@ -500,8 +503,9 @@ JIT_EXPORT bool jit_can_scatter_reduce(JitBackend backend, VarType type, ReduceO
  *  'target_1' holds the sums, and 'target_2', of the same type and size, the rounding
  *  errors that the sums have left out (start it with zeros). Adding both arrays at the
  *  end gives compensated sums (Kahan, Neumaier). f32 and f64. Targets are replaced if
- *  they had to be copied, their old references released. Additions of one evaluation
- *  come in any order. */
+ *  they had to be copied, their old references released; both may hold one variable
+ *  (equal literals are merged), and become two. Additions of one evaluation come in any
+ *  order. */
 JIT_EXPORT bool jit_var_scatter_add_kahan(uint32_t *target_1, uint32_t *target_2,
                                           uint32_t value, uint32_t index,
                                           uint32_t mask);

@@ -2,8 +2,9 @@
 
 Array types live in ``drjit.scalar`` (computed at once), ``drjit.llvm`` (traced and
 compiled for the CPU) and ``drjit.auto`` (the best there is). These modules,
-``drjit.detail`` and all functions written in Python are imported when they are first
-used, so that ``import drjit`` takes little longer than loading the extension.
+``drjit.config``, ``drjit.detail`` and all functions written in Python are imported when
+they are first used, so that ``import drjit`` takes little longer than loading the
+extension.
 """
 
 from ._core import *  # noqa: F403  # the functions written in C
@@ -59,7 +60,7 @@ _PYTHON = {
     "auto": "set_backend",
     "random": "rng",
 }
-_MODULES = ("auto", "detail", "llvm", "random", "scalar")
+_MODULES = ("auto", "config", "detail", "llvm", "random", "scalar")
 _HOME = {name: module for module, names in _PYTHON.items() for name in names.split()}
 
 # What `from drjit import *` gives. Names of the extension are in this module already.

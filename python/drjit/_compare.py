@@ -63,7 +63,8 @@ def _operands(fn: str, a: Any, b: Any) -> tuple[Any, Any, int]:
         widths = dr.width(a), dr.width(b)
         if 0 in widths and max(widths) > 1:
             raise ShapeError(
-                f"drjit.{fn}(): incompatible sizes ({widths[0]} and {widths[1]})."
+                f"drjit.{fn}(): operands have incompatible sizes {widths[0]} and "
+                f"{widths[1]}"
             )
     return a, b, dr.itemsize_v(dtype) if dr.is_float_v(dtype) else 8
 
@@ -123,7 +124,7 @@ def _pairs(fn: str, a: Any, b: Any) -> list[tuple[Any, Any]] | None:
         return None
     n, m = (1 if size is None else size for size in sizes)
     if n != m and n != 1 and m != 1:
-        raise ShapeError(f"drjit.{fn}(): incompatible sizes ({n} and {m}).")
+        raise ShapeError(f"drjit.{fn}(): operands have incompatible sizes {n} and {m}")
 
     def entry(value: Any, size: int | None, k: int) -> Any:
         return value if size is None else value[k if size > 1 else 0]

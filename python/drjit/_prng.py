@@ -13,13 +13,15 @@ Random Numbers: As Easy as 1, 2, 3", 2011 (Philox); G. E. P. Box, M. E. Muller, 
 
 from __future__ import annotations
 
-import contextlib
 import math
 import operator
-from types import ModuleType
-from typing import Any, ClassVar
 
 import drjit as dr
+
+TYPE_CHECKING = False  # that of typing, which takes long to import
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, ClassVar
 
 _WORD = 2**64
 _HALF = 2**32 - 1
@@ -84,13 +86,15 @@ def _normal(uniform: Any) -> Any:
 def _size(size: Any) -> int:
     """How many generators are wanted."""
     if not isinstance(size, bool):
-        with contextlib.suppress(TypeError):
+        try:
             count = operator.index(size)
             if count < 1:
                 raise ValueError(
                     f"drjit.PCG32(): 'size' is {count}, expected at least 1"
                 )
             return count
+        except TypeError:
+            pass
     raise TypeError(
         f"drjit.PCG32(): 'size' must be an integer, got '{type(size).__name__}'"
     )

@@ -53,6 +53,33 @@ def leak_warnings() -> bool:
     return bool(_core._leak_warnings())
 
 
+def scope(backend: Any) -> int:
+    """The scope of this thread: see :py:func:`new_scope`.
+
+    Source: published package, ``drjit.detail.scope``.
+    """
+    return int(_core._scope(backend))
+
+
+def new_scope(backend: Any) -> int:
+    """Begin a new scope, and return its number.
+
+    Equal expressions of one scope are one variable, those of different scopes are
+    never found equal.
+
+    Source: published package, ``drjit.detail.new_scope``.
+    """
+    return int(_core._new_scope(backend))
+
+
+def set_scope(backend: Any, scope: int) -> None:
+    """Go back to a scope that there has been. Raises ``RuntimeError`` for others.
+
+    Source: published package, ``drjit.detail.set_scope``.
+    """
+    _core._set_scope(backend, scope)
+
+
 def cuda_version() -> tuple[int, int]:
     """``(major, minor)`` of the CUDA driver, ``(0, 0)`` where there is none.
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import drjit as dr
+
+from ._axes import ShapeError
 
 _FLOATS = {"Float16": "float16x4", "Float32": "float32x4", "Float64": "float64x2"}
 
@@ -47,9 +50,9 @@ class Generator:
     def random(self, dtype: Any, shape: Any) -> Any:
         """Return an array or tensor of uniformly distributed numbers in [0, 1).
 
-        ``dtype`` is an array class with floating point entries, ``shape`` an integer or
-        tuple. Raises ``TypeError`` for other types, ``RuntimeError`` for a shape that
-        the class cannot have.
+        ``dtype`` is an array class with floating point entries, or ``float`` (one
+        number in double precision), ``shape`` an integer or tuple. Raises ``TypeError``
+        for other types, ``RuntimeError`` for a shape that the class cannot have.
         """
         return self._fill("random", dtype, shape, "")
 
@@ -125,6 +128,13 @@ class Generator:
     # ---- numbers to arrays
 
     def _fill(self, name: str, dtype: Any, shape: Any, suffix: str) -> Any:
+        if dtype is float:
+            extents = shape if isinstance(shape, Sequence) else (shape,)
+            if math.prod(extents) != 1:
+                raise ShapeError(
+                    f"Generator.{name}(): a float is one number, the shape is {shape}"
+                )
+            return self._fill(name, dr.scalar.Array1f64, 1, suffix)[0]
         entry = dr.type_v(dtype).name if _is_array_class(dtype) else ""
         if entry not in _FLOATS:
             raise TypeError(
@@ -140,6 +150,8 @@ class Generator:
         Components take them from the last on; when they are used up there is a new
         draw.
         """
+        if not dr.is_jit_v(dtype) and hasattr(shape, "__index__"):
+            shape = (operator.index(shape),)  # extents: there are no lanes
         result = dr.empty(dtype, shape)
         size = dr.width(result)
         if size == 0:

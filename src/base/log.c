@@ -4,8 +4,8 @@
  * A record that nobody wants costs two relaxed loads (log_enabled). A wanted one goes
  * to the sinks at once, or, between log_hold() and log_release(), to the end of a queue
  * of the calling thread; the outermost log_release() writes the queue. No lock is held
- * while a sink runs. A callback may call the library: what is logged meanwhile by its
- * thread goes to stderr only, or a callback that traces would be called without end.
+ * while a sink runs. A sink may call the library: what is logged meanwhile by its
+ * thread goes to stderr only, or a sink that traces would be called without end.
  *
  * Logging never fails and never touches the thread's error record: without memory, a
  * queued record is counted and its loss reported, and a long message is cut.
@@ -25,15 +25,24 @@
 
 typedef struct Record {
     struct Record *next;
-    LogLevel level;
+    LogLevel level, wanted;
     char text[];
 } Record;
 
-/* The sinks' settings. Each field is meaningful by itself, so no lock is needed; a
- * record that is being delivered while they change may still reach the former sink. */
-static _Atomic int stderr_level = LogLevelInfo;
-static _Atomic int callback_level = LogLevelDisable;
-static _Atomic(LogCallback) callback_sink;
+static void write_stderr(LogLevel level, const char *text)
+{
+    (void) level;
+    fprintf(stderr, "%s\n", text);
+}
+
+/* Each field is meaningful by itself, so no lock is needed; a record that is being
+ * delivered while they change may still reach the former sink. */
+typedef struct Sink {
+    _Atomic int level;
+    _Atomic(LogCallback) write; /* NULL: nobody */
+} Sink;
+
+static Sink output = { LogLevelInfo, write_stderr }, listener;
 _Atomic int log_highest = LogLevelInfo;
 
 /* The calling thread's queue. Balanced holds leave it empty, so that the end of a
@@ -41,37 +50,52 @@ _Atomic int log_highest = LogLevelInfo;
 static _Thread_local struct {
     Record *first, *last;
     unsigned dropped;
-    bool in_callback;
+    bool in_sink;
 } queue;
 
 
-static int level_of(_Atomic int *level)
+static int level_of(Sink *sink)
 {
-    return atomic_load_explicit(level, memory_order_relaxed);
+    return atomic_load_explicit(&sink->level, memory_order_relaxed);
+}
+
+static void set_writer(Sink *sink, LogCallback write)
+{
+    /* Partner of the acquire load in give(): what was prepared for the function is
+     * visible to the threads that call it. */
+    atomic_store_explicit(&sink->write, write, memory_order_release);
 }
 
 /* Two threads that set levels at once may leave the older one's sum; both meant it. */
 static void update_highest(void)
 {
-    int a = level_of(&stderr_level), b = level_of(&callback_level);
+    int a = level_of(&output), b = level_of(&listener);
     atomic_store_explicit(&log_highest, a > b ? a : b, memory_order_relaxed);
 }
 
-static void deliver(LogLevel level, const char *text)
+static void give(Sink *sink, LogLevel level, LogLevel wanted, const char *text)
 {
-    if ((int) level <= level_of(&stderr_level))
-        fprintf(stderr, "%s\n", text);
-
-    /* Partner of the release store in log_set_callback(). */
-    LogCallback callback = atomic_load_explicit(&callback_sink, memory_order_acquire);
-    if (callback && !queue.in_callback && (int) level <= level_of(&callback_level)) {
-        queue.in_callback = true;
-        callback(level, text);
-        queue.in_callback = false;
+    LogCallback write = atomic_load_explicit(&sink->write, memory_order_acquire);
+    if (!write || (int) wanted > level_of(sink))
+        return;
+    if (queue.in_sink) {
+        if (sink == &output)
+            write_stderr(level, text);
+        return;
     }
+    queue.in_sink = true;
+    write(level, text);
+    queue.in_sink = false;
 }
 
-static void enqueue(LogLevel level, const char *text)
+/* 'level' is what a sink is told, 'wanted' the least level of one that wants it. */
+static void deliver(LogLevel level, LogLevel wanted, const char *text)
+{
+    give(&output, level, wanted, text);
+    give(&listener, level, wanted, text);
+}
+
+static void enqueue(LogLevel level, LogLevel wanted, const char *text)
 {
     ErrorRecord error;
     error_save(&error);
@@ -85,6 +109,7 @@ static void enqueue(LogLevel level, const char *text)
     }
     record->next = NULL;
     record->level = level;
+    record->wanted = wanted;
     memcpy(record->text, text, size);
     if (queue.last)
         queue.last->next = record;
@@ -94,14 +119,24 @@ static void enqueue(LogLevel level, const char *text)
     thread_self.log_queued = true;
 }
 
-void log_text(LogLevel level, const char *text)
+static void put(LogLevel level, LogLevel wanted, const char *text)
 {
-    if (!log_enabled(level))
+    if (!log_enabled(wanted))
         return;
     if (thread_self.log_holds)
-        enqueue(level, text);
+        enqueue(level, wanted, text);
     else
-        deliver(level, text);
+        deliver(level, wanted, text);
+}
+
+void log_text(LogLevel level, const char *text)
+{
+    put(level, level, text);
+}
+
+void log_print(const char *text)
+{
+    put(LogLevelInfo, LogLevelError, text);
 }
 
 void log_write(LogLevel level, const char *format, ...)
@@ -142,7 +177,7 @@ void log_drain(void)
 
     while (record) {
         Record *next = record->next;
-        deliver(record->level, record->text);
+        deliver(record->level, record->wanted, record->text);
         alloc_free(record);
         record = next;
     }
@@ -171,26 +206,29 @@ void log_read_environment(void)
 
 void log_set_stderr_level(LogLevel level)
 {
-    atomic_store_explicit(&stderr_level, (int) level, memory_order_relaxed);
+    atomic_store_explicit(&output.level, (int) level, memory_order_relaxed);
     update_highest();
 }
 
 LogLevel log_stderr_level(void)
 {
-    return (LogLevel) level_of(&stderr_level);
+    return (LogLevel) level_of(&output);
+}
+
+void log_set_output(LogCallback write)
+{
+    set_writer(&output, write ? write : write_stderr);
 }
 
 void log_set_callback(LogLevel level, LogCallback callback)
 {
-    /* Partner of the acquire load in deliver(): what the caller prepared for its
-     * callback is visible to the threads that call it. */
-    atomic_store_explicit(&callback_sink, callback, memory_order_release);
-    atomic_store_explicit(&callback_level, callback ? (int) level : LogLevelDisable,
+    set_writer(&listener, callback);
+    atomic_store_explicit(&listener.level, callback ? (int) level : LogLevelDisable,
                           memory_order_relaxed);
     update_highest();
 }
 
 LogLevel log_callback_level(void)
 {
-    return (LogLevel) level_of(&callback_level);
+    return (LogLevel) level_of(&listener);
 }

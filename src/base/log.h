@@ -1,5 +1,5 @@
 /*
- * log.h -- log lines with levels, to stderr and to a callback
+ * log.h -- log lines with levels, to stderr or what stands for it, and to a callback
  *
  * Sinks are slow and may call back into the library, so nothing is written while the
  * graph lock is held: between log_hold() and log_release() lines of the calling thread
@@ -29,6 +29,9 @@ static inline bool log_enabled(LogLevel level)
 void log_write(LogLevel level, const char *format, ...) JIT_PRINTF(2, 3);
 /** The same for finished text of any length. */
 void log_text(LogLevel level, const char *text);
+/** Text that the program has asked for by a flag: of level Info, for every sink that is
+ *  not disabled. */
+void log_print(const char *text);
 
 /** Write the calling thread's queue. */
 void log_drain(void);
@@ -51,6 +54,8 @@ static inline void log_release(void)
 void log_read_environment(void);
 void log_set_stderr_level(LogLevel level);
 LogLevel log_stderr_level(void);
+/** Who gets what goes to stderr (NULL: stderr). */
+void log_set_output(LogCallback write);
 void log_set_callback(LogLevel level, LogCallback callback);
 LogLevel log_callback_level(void);
 

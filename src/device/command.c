@@ -26,17 +26,17 @@ static size_t round_up(size_t size)
 Command *command_create(Device *device, CommandKind kind, uint64_t size, uint32_t slots,
                         size_t data)
 {
-    size_t head = round_up(sizeof(Command)) + round_up(slots * sizeof(Slot));
+    size_t first = round_up(sizeof(Command));
+    size_t head = first + round_up(slots * sizeof(Slot));
     size_t used = head + round_up(data);
     Command *c = alloc_get(used + device->job_bytes);
     TRY(c, NULL);
     memset(c, 0, offsetof(Command, few));
-    if (data)
-        memset((char *) c + head, 0, data);
+    memset((char *) c + first, 0, used - first); /* it can be freed half done */
     c->kind = kind;
     c->size = size;
     c->device = device;
-    c->slots = (Slot *) (void *) ((char *) c + round_up(sizeof(Command)));
+    c->slots = (Slot *) (void *) ((char *) c + first);
     c->slot_count = slots;
     c->data = (char *) c + head;
     c->data_size = data;

@@ -95,8 +95,9 @@ bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lan
             continue;
         if (size != 1) {
             error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                        "operands of sizes %zu and %zu do not fit together", size,
-                        sizes[i]);
+                        "operands have incompatible sizes %zu and %zu, expected equal "
+                        "sizes or 1",
+                        size, sizes[i]);
             return false;
         }
         size = sizes[i];

@@ -18,6 +18,7 @@
 #include "python/broadcast.h"
 #include "python/convert.h"
 #include "python/error.h"
+#include "python/operand.h"
 #include "python/promote.h"
 #include "python/special.h"
 #include "python/matmul.h"
@@ -140,7 +141,7 @@ typedef struct Operand {
 typedef struct Job {
     State *state;
     Apply which;
-    PyObject *const *args; /* as given, named in errors */
+    PyObject *const *args; /* operands; named in errors */
     int arity;
     const TypeInfo *info; /* in which to compute */
     const TypeInfo *result;
@@ -170,26 +171,7 @@ bool apply_number(const TypeInfo *info, PyObject *number, uint64_t *bits)
         memcpy(bits, &value, sizeof(value));
         return true;
     }
-    if (PyLong_Check(number) || PyFloat_Check(number))
-        return convert_number((VarType) info->entry, number, bits);
-    /* Scalars of other libraries: what they are for Python. */
-    int class = promote_number(info->state, number);
-    PyObject *plain = class == OPERAND_FLOAT ? PyNumber_Float(number)
-                      : class == OPERAND_INT ? PyNumber_Index(number)
-                                             : NULL;
-    if (class == OPERAND_BOOL) {
-        int truth = PyObject_IsTrue(number);
-        plain = truth < 0 ? NULL : PyBool_FromLong(truth);
-    } else if (!plain && class == OPERAND_INT) {
-        PyErr_Clear(); /* an integer array without axes has only __int__ */
-        plain = PyNumber_Long(number);
-    }
-    if (!plain && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "%s: '%s' is no number", info->name,
-                     Py_TYPE(number)->tp_name);
-    bool ok = plain && convert_number((VarType) info->entry, plain, bits);
-    Py_XDECREF(plain);
-    return ok;
+    return convert_number((VarType) info->entry, number, bits);
 }
 
 static bool take_number(Job *job, const TypeInfo *info, PyObject *number, Operand *o)
@@ -197,9 +179,9 @@ static bool take_number(Job *job, const TypeInfo *info, PyObject *number, Operan
     uint64_t bits;
     if (!apply_number(info, number, &bits)) {
         if (PyErr_ExceptionMatches(PyExc_OverflowError))
-            error_raise(PyExc_OverflowError, rows[job->which].name, job->args,
-                        job->arity, "%R is out of range for the entries of '%s'",
-                        number, info->name);
+            error_raise_both("OverflowError", rows[job->which].name, job->args,
+                             job->arity, "%R is out of range for the entries of '%s'",
+                             number, info->name);
         return false;
     }
     if (!value_constant(info, bits, &o->value)) {
@@ -316,7 +298,7 @@ static bool take_converted(Job *job, const TypeInfo *info, PyObject *arg, Operan
             PyErr_ExceptionMatches(PyExc_ValueError))
             error_raise(PyExc_RuntimeError, rows[job->which].name, job->args,
                         job->arity, "could not convert an operand of type '%s' to '%s'",
-                        Py_TYPE(arg)->tp_name, info->name);
+                        operand_class(arg)->tp_name, info->name);
         return false;
     }
     if (info->kind == KIND_TENSOR) {
@@ -334,7 +316,7 @@ static bool take_converted(Job *job, const TypeInfo *info, PyObject *arg, Operan
 static bool take(Job *job, const TypeInfo *info, PyObject *arg, bool embed, Operand *o)
 {
     Array *a = promote_array(arg);
-    if (!a && promote_number(job->state, arg) >= 0)
+    if (!a && promote_number(arg) >= 0)
         return embed ? take_converted(job, info, arg, o)
                      : take_number(job, info, arg, o);
     if (!a)
@@ -364,7 +346,9 @@ void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
     }
     if (empty && other)
         error_raise(PyExc_RuntimeError, operation, args, n,
-                    "operands have incompatible sizes: 0 and %zu", other);
+                    "operands have incompatible sizes 0 and %zu, expected equal sizes "
+                    "or 1",
+                    other);
     else
         error_from_core(operation, args, n);
 }
@@ -485,7 +469,9 @@ static bool dynamic_count(Job *job, size_t *count)
             *count = own;
         } else if (own != *count && (own != 1 || *count == 0)) {
             error_raise(PyExc_RuntimeError, rows[job->which].name, job->args,
-                        job->arity, "operands have incompatible sizes: %zu and %zu",
+                        job->arity,
+                        "operands have incompatible sizes %zu and %zu, expected equal "
+                        "sizes or 1",
                         *count, own);
             return false;
         }
@@ -637,7 +623,7 @@ static bool has_lower_rank(const Job *job, PyObject *divisor)
 {
     const Array *a = promote_array(divisor);
     if (!a)
-        return promote_number(job->state, divisor) >= 0;
+        return promote_number(divisor) >= 0;
     return a->info->kind != KIND_TENSOR && job->info->kind != KIND_TENSOR &&
            a->info->ndim < job->info->ndim;
 }
@@ -726,10 +712,10 @@ static bool is_kind(PyObject *object, Kind kind)
 }
 
 /* A number or a single variable: it scales what it is multiplied with. */
-static bool is_single(State *state, PyObject *object)
+static bool is_single(PyObject *object)
 {
     const TypeInfo *info = info_of(object);
-    return info ? info->kind == KIND_LEAF : promote_number(state, object) >= 0;
+    return info ? info->kind == KIND_LEAF : promote_number(object) >= 0;
 }
 
 /* a / b with a special type on either side, as a * rcp(b). */
@@ -780,16 +766,16 @@ static Promotion find_type(Job *job)
                             &job->info);
 }
 
-/* Is it a mask, or what can be converted into one? -1: exception. */
-static int is_mask(State *state, PyObject *object)
+/* Is it a mask, or what can be converted into one? */
+static bool is_mask(State *state, PyObject *object)
 {
     const TypeInfo *info = info_of(object);
     if (info)
         return type_is_mask(info);
-    int class = promote_class(state, object);
+    int class = promote_class(object);
     if (class >= 0 && class < TYPE_COUNT)
         return type_is_mask(&state->types[class]);
-    return class == -2 ? -1 : class == OPERAND_BOOL;
+    return class == OPERAND_BOOL;
 }
 
 /* x & mask. */
@@ -804,7 +790,8 @@ static PyObject *masked(State *state, PyObject *const *args, bool slot)
     return result;
 }
 
-PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
+static PyObject *apply_operands(State *state, Apply which, PyObject *const *args,
+                                bool slot)
 {
     Job job = {
         .state = state, .which = which, .args = args, .arity = rows[which].arity
@@ -812,15 +799,13 @@ PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
     bool matrix = job.arity == 2 &&
                   (is_kind(args[0], KIND_MATRIX) || is_kind(args[1], KIND_MATRIX));
     bool single =
-        job.arity == 2 && (is_single(state, args[0]) || is_single(state, args[1]));
+        job.arity == 2 && (is_single(args[0]) || is_single(args[1]));
     if (which == APPLY_MUL && matrix && !single)
         return matmul_apply(state, args[0], args[1]);
-    if (which == APPLY_AND && info_of(args[0]) && !type_is_mask(info_of(args[0]))) {
-        int mask = is_mask(state, args[1]);
-        if (mask)
-            return mask < 0 ? NULL : masked(state, args, slot);
-    }
-    if (which == APPLY_TRUEDIV && matrix && !is_single(state, args[1]))
+    if (which == APPLY_AND && info_of(args[0]) && !type_is_mask(info_of(args[0])) &&
+        is_mask(state, args[1]))
+        return masked(state, args, slot);
+    if (which == APPLY_TRUEDIV && matrix && !is_single(args[1]))
         return divide_special(state, args, slot);
 
     Promotion found = find_type(&job);
@@ -848,8 +833,19 @@ PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
                            "operation not supported for this type");
     bool scaling =
         special && (which == APPLY_MUL || which == APPLY_TRUEDIV) &&
-        is_single(state, args[which == APPLY_MUL && is_single(state, args[0]) ? 0 : 1]);
+        is_single(args[which == APPLY_MUL && is_single(args[0]) ? 0 : 1]);
     if (special && !scaling && special_has((Kind) job.info->kind, which))
         return run_special(&job);
     return apply_finish(run(&job, scaling), args, job.arity);
+}
+
+PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
+{
+    PyObject *operands[3];
+    int arity = rows[which].arity;
+    if (!operand_open(state, args, arity, operands))
+        return NULL;
+    PyObject *result = apply_operands(state, which, operands, slot);
+    operand_close(operands, arity);
+    return result;
 }

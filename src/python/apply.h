@@ -43,7 +43,7 @@ bool apply_keeps_type(Apply which);
 /** "add", "mul_hi", ...: as errors name it. */
 const char *apply_name(Apply which);
 
-/** The bits of a Python or NumPy scalar as an entry of 'info'. False: exception. */
+/** The bits of a Python number as an entry of 'info'. False: exception. */
 bool apply_number(const TypeInfo *info, PyObject *number, uint64_t *bits);
 
 /** 'result' in the class of the first of args that a user derived from its class, or as

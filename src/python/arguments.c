@@ -81,3 +81,21 @@ bool arguments_count(const char *function, const char *name, PyObject *value,
     *result = (size_t) number;
     return true;
 }
+
+PyObject *arguments_shape(const char *function, PyObject *value, bool *one)
+{
+    *one = PyLong_Check(value);
+    PyObject *tuple =
+        *one || PyUnicode_Check(value) ? NULL : PySequence_Tuple(value);
+    if (tuple || (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)))
+        return tuple;
+    /* An integer of NumPy, or an array that has no axis, is one integer. */
+    *one = PyIndex_Check(value);
+    if (*one) {
+        PyErr_Clear();
+        return PyTuple_Pack(1, value);
+    }
+    return error_raise(PyExc_TypeError, function, NULL, 0,
+                       "'shape' is a %s, expected an integer or a sequence of integers",
+                       Py_TYPE(value)->tp_name);
+}

@@ -27,4 +27,9 @@ bool arguments_bool(const char *function, const char *name, PyObject *value,
 bool arguments_count(const char *function, const char *name, PyObject *value,
                      size_t *result);
 
+/** The extents of a shape, as a tuple of one or more objects (not checked): of one
+ *  integer ('one' is set) or of a sequence, such as an array of NumPy. NULL: exception,
+ *  a TypeError if it is neither. */
+PyObject *arguments_shape(const char *function, PyObject *value, bool *one);
+
 #endif

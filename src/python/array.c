@@ -12,6 +12,7 @@
 #include "python/convert.h"
 #include "python/deferred.h"
 #include "python/error.h"
+#include "python/view.h"
 
 /* ---------------------------------------------------------------- blocks */
 
@@ -56,6 +57,7 @@ static void adopt(Array *a, const TypeInfo *info)
     a->info = (TypeInfo *) info;
     a->root = NULL;
     a->offset = 0;
+    a->collected = false;
     info->state->references++;
 }
 
@@ -76,6 +78,17 @@ static Array *allocate(const TypeInfo *type)
             return NULL;
     }
     adopt(a, info);
+    return a;
+}
+
+/* An object that the garbage collector is to know, once it is complete. */
+static Array *allocate_collected(const TypeInfo *info)
+{
+    Array *a = PyObject_GC_New(Array, info->py);
+    if (a) {
+        adopt(a, info);
+        a->collected = true;
+    }
     return a;
 }
 
@@ -227,7 +240,6 @@ Array *array_new_leaf(const TypeInfo *info, uint32_t index)
  * releasing. */
 static bool start_any(Array *a, const TypeInfo *info, const Array *like)
 {
-    adopt(a, info);
     if (info->kind == KIND_TENSOR) {
         start_tensor(a);
         const size_t none = 0;
@@ -245,7 +257,11 @@ static bool start_any(Array *a, const TypeInfo *info, const Array *like)
 
 Array *array_new_subclass(PyTypeObject *cls, const TypeInfo *info, const Array *like)
 {
-    Array *a = (Array *) cls->tp_alloc(cls, 0);
+    Array *a = cls == info->py ? allocate(info) : (Array *) cls->tp_alloc(cls, 0);
+    if (a && cls != info->py) {
+        adopt(a, info);
+        a->collected = true;
+    }
     if (a && !start_any(a, info, like))
         Py_CLEAR(a);
     return a;
@@ -254,13 +270,21 @@ Array *array_new_subclass(PyTypeObject *cls, const TypeInfo *info, const Array *
 Array *array_view(Array *parent, const TypeInfo *info, size_t first)
 {
     Array *root = parent->root ? parent->root : parent;
-    Array *a = allocate(info);
+    size_t offset = parent->offset + first;
+    Array *a = view_find(root, info, offset);
+    if (a)
+        return (Array *) Py_NewRef((PyObject *) a);
+    a = Py_TYPE(root) == root->info->py ? allocate(info) : allocate_collected(info);
     if (!a)
         return NULL;
     a->root = (Array *) Py_NewRef((PyObject *) root);
     a->data = NULL;
-    a->offset = parent->offset + first;
+    a->offset = offset;
     a->count = info->leaves;
+    if (a->collected)
+        PyObject_GC_Track(a);
+    if (!view_add(a))
+        Py_CLEAR(a);
     return a;
 }
 
@@ -368,6 +392,7 @@ static void release_leaves(Array *a)
 {
     const TypeInfo *info = a->info;
     if (a->root) {
+        view_remove(a);
         Py_CLEAR(a->root);
         return;
     }
@@ -380,22 +405,48 @@ static void release_leaves(Array *a)
         PyMem_Free(array_tensor(a)->shape);
 }
 
+int array_is_collected(PyObject *self)
+{
+    return ((Array *) self)->collected;
+}
+
+/* There is nothing to clear: every cycle leads through the attributes of an instance of
+ * a user's class. */
+int array_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((Array *) self)->root);
+    return 0;
+}
+
+/* A function of our own: it keeps Python from exchanging the class of an object with
+ * that of one which has a header, or has none, through __class__. */
+void array_free(void *self)
+{
+    if (((Array *) self)->collected)
+        PyObject_GC_Del(self);
+    else
+        PyObject_Free(self);
+}
+
 void array_dealloc(PyObject *self)
 {
     Array *a = (Array *) self;
     PyTypeObject *cls = Py_TYPE(self);
     TypeInfo *info = a->info;
     State *state = info->state;
+    if (a->collected)
+        PyObject_GC_UnTrack(self);
     if (info->jit && info->kind == KIND_LEAF && !a->root) /* most of them */
         jit_var_dec_ref(leaf_index(*(Leaf *) a->data));
     else
         release_leaves(a);
-    if (cls == info->py && info->free_count < FREE_LIST_LIMIT) {
+    if (!a->collected && info->free_count < FREE_LIST_LIMIT) {
         a->data = info->free_list;
         info->free_list = a;
         info->free_count++;
     } else {
-        cls->tp_free(self);
+        array_free(self);
     }
     Py_DECREF(cls);
     state_unref(state);

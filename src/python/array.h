@@ -11,8 +11,13 @@
  *
  * A leaf is a Leaf (just-in-time backends) or an entry in memory (drjit.scalar). Leaves
  * of nested arrays follow each other in row-major order. A view's root is never a view.
- * The number of leaves of an array never shrinks, so a view stays within its root. The
- * GIL guards all fields.
+ * The number of leaves of an array never shrinks, so a view stays within its root.
+ * There is one view of a part as long as it lives (view.h). The GIL guards all fields.
+ *
+ * Garbage collection: an array refers to no objects, so it cannot be in a cycle, and is
+ * made without the collector's header. Instances of users' classes have attributes, and
+ * views keep their root: these instances, and views of them, are collected. The classes
+ * are the same, so each object says to which kind it belongs.
  */
 #ifndef PYTHON_ARRAY_H
 #define PYTHON_ARRAY_H
@@ -25,7 +30,8 @@ typedef struct Array {
     struct Array *root; /* strong; NULL: owns its leaves */
     void *data;         /* own leaves; NULL in a view */
     size_t count;       /* number of own leaves; of a view: of leaves seen */
-    size_t offset;      /* view: first leaf in the root */
+    size_t offset : 63; /* view: first leaf in the root */
+    size_t collected : 1; /* known to the garbage collector, by a header of its own */
 } Array;
 
 enum { TENSOR_INLINE_DIMS = 4, TENSOR_MAX_DIMS = 32 };
@@ -55,7 +61,7 @@ Array *array_new_leaf(const TypeInfo *info, uint32_t index);
 /** An empty object of a user's subclass (tp_alloc; __init__ is not called). */
 Array *array_new_subclass(PyTypeObject *cls, const TypeInfo *info, const Array *like);
 
-/** A view of 'parent' from leaf 'first' on (relative to the parent's own). */
+/** The view of 'parent' from leaf 'first' on (relative to the parent's own). */
 Array *array_view(Array *parent, const TypeInfo *info, size_t first);
 
 /* ---- access */
@@ -118,6 +124,9 @@ void block_unref(void *block);
 /* ---- slots that every array class shares */
 
 void array_dealloc(PyObject *self);
+void array_free(void *self);
+int array_traverse(PyObject *self, visitproc visit, void *arg);
+int array_is_collected(PyObject *self);
 PyObject *array_tp_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs);
 int array_tp_init(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *array_vectorcall(PyObject *cls, PyObject *const *args, size_t nargsf,

@@ -15,6 +15,7 @@
 
 #include "python/convert_array.h"
 #include "python/error.h"
+#include "python/operand.h"
 
 /* ---------------------------------------------------------------- numbers */
 
@@ -185,7 +186,7 @@ static bool fail_element(const Conversion *c, PyObject *value)
 {
     return convert_array_fail(c, PyExc_TypeError,
                               "Could not initialize element with a value of type '%s'.",
-                              Py_TYPE(value)->tp_name);
+                              operand_class(value)->tp_name);
 }
 
 static bool is_text(PyObject *o)
@@ -205,7 +206,7 @@ PyObject *convert_items(const Conversion *c, PyObject *value)
         convert_array_fail(c, PyExc_TypeError,
                            "could not construct from a sequence of "
                            "type '%s'.",
-                           Py_TYPE(value)->tp_name);
+                           operand_class(value)->tp_name);
     return items;
 }
 
@@ -452,18 +453,56 @@ static Array *construct(const Conversion *c, PyObject *const *args, Py_ssize_t n
     return n == 1 ? from_value(c, args[0]) : from_items(c, args, (size_t) n);
 }
 
+/* The keyword argument flip_axes, and no others; 'values' are those of the names. */
+static bool read_flip(const Conversion *c, PyObject *const *values, PyObject *names,
+                      bool *flip)
+{
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        if (PyUnicode_CompareWithASCIIString(name, "flip_axes") != 0)
+            return convert_array_fail(c, PyExc_TypeError,
+                                      "Unknown keyword argument '%U'.", name);
+        if (!PyBool_Check(values[i]))
+            return convert_array_fail(c, PyExc_TypeError,
+                                      "'flip_axes' must be a bool.");
+        *flip = values[i] == Py_True;
+    }
+    return true;
+}
+
+/* From a tensor, or an array of NumPy or the like, whose axes are taken in opposite
+ * order: lanes are the first one. Other values have no axes. */
+static Array *from_flipped(const Conversion *c, PyObject *value)
+{
+    const TypeInfo *info = c->info;
+    const TypeInfo *wide = &info->state->types[type_find(
+        (Family) info->family, KIND_TENSOR, 0, NULL, (VarType) info->entry)];
+    Array *tensor = NULL;
+    if (array_check(info->state, value) && ((Array *) value)->info->kind == KIND_TENSOR)
+        tensor = (Array *) Py_NewRef(value);
+    else if (array_check(info->state, value) || convert_is_number(value) ||
+             !convert_is_foreign(wide, value, &tensor))
+        return from_value(c, value);
+    PyObject *module = tensor ? PyImport_ImportModule("drjit._rearrange") : NULL;
+    PyObject *flipped =
+        module ? PyObject_CallMethod(module, "transpose", "O", tensor) : NULL;
+    Array *made = flipped ? convert_array(info, (Array *) flipped, c->operation) : NULL;
+    Py_XDECREF(flipped);
+    Py_XDECREF(module);
+    Py_XDECREF((PyObject *) tensor);
+    return made;
+}
+
 Array *convert_construct(const TypeInfo *info, PyObject *const *args, Py_ssize_t n,
                          PyObject *names)
 {
     const Conversion c = { info, NULL };
+    bool flip = false;
     if (info->kind == KIND_TENSOR)
         return convert_tensor_construct(&c, args, n, names);
-    if (names && PyTuple_GET_SIZE(names)) {
-        convert_array_fail(&c, PyExc_TypeError, "Unknown keyword argument '%U'.",
-                           PyTuple_GET_ITEM(names, 0));
+    if (!read_flip(&c, args + n, names, &flip))
         return NULL;
-    }
-    return construct(&c, args, n);
+    return flip && n == 1 ? from_flipped(&c, args[0]) : construct(&c, args, n);
 }
 
 Array *convert_to(const TypeInfo *info, PyObject *value, const char *operation)

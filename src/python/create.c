@@ -61,18 +61,12 @@ static bool read_extent(const Fill *f, PyObject *object, size_t *extent)
 
 static bool read_shape(Fill *f, PyObject *object)
 {
-    f->whole = !object || PyIndex_Check(object);
+    f->whole = true;
     f->ndim = 1;
     f->shape[0] = 1;
-    if (f->whole)
-        return !object || read_extent(f, object, &f->shape[0]);
-    PyObject *tuple = PyUnicode_Check(object) ? NULL : PySequence_Tuple(object);
-    if (!tuple) {
-        if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError))
-            error_raise(PyExc_TypeError, f->operation, &object, 1,
-                        "'shape' must be an integer or a sequence of integers.");
-        return false;
-    }
+    PyObject *tuple = object ? arguments_shape(f->operation, object, &f->whole) : NULL;
+    if (!tuple)
+        return !object;
     f->ndim = (size_t) PyTuple_GET_SIZE(tuple);
     bool ok = f->ndim <= TENSOR_MAX_DIMS;
     if (!ok)

@@ -10,7 +10,10 @@ static struct {
     pthread_mutex_t
         lock; /* guards first and last; nothing is called while it is held */
     Deferred *first, *last;
-    atomic_bool any;      /* something is queued; set under the lock, read without */
+    atomic_bool any; /* something is queued; set under the lock, read without */
+    /* Guarded by the GIL: */
+    bool running;
+    size_t holds;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static Deferred *take_all(void)
@@ -23,23 +26,46 @@ static Deferred *take_all(void)
     return first;
 }
 
-void deferred_run(void)
-{
-    if (!atomic_load_explicit(&queue.any, memory_order_relaxed))
-        return;
-    PyObject *exception = error_fetch();
-    for (Deferred *work = take_all(), *next; work; work = next) {
-        next = work->next;
-        work->run(work);
-    }
-    error_restore(exception);
-}
-
 static int run_pending(void *unused)
 {
     (void) unused;
     deferred_run();
     return 0;
+}
+
+/* If the interpreter's table is full, the next construction of an array will do. */
+static void remind(void)
+{
+    if (Py_IsInitialized())
+        (void) Py_AddPendingCall(run_pending, NULL);
+}
+
+void deferred_run(void)
+{
+    if (!atomic_load_explicit(&queue.any, memory_order_relaxed) || queue.running ||
+        queue.holds)
+        return;
+    PyObject *exception = error_fetch();
+    queue.running = true;
+    for (Deferred *work = take_all(), *next; work; work = next) {
+        next = work->next;
+        work->run(work);
+    }
+    queue.running = false;
+    if (atomic_load(&queue.any)) /* its reminder may have come too early */
+        remind();
+    error_restore(exception);
+}
+
+void deferred_hold(void)
+{
+    queue.holds++;
+}
+
+void deferred_release(void)
+{
+    if (--queue.holds == 0)
+        deferred_run();
 }
 
 void deferred_add(Deferred *work)
@@ -53,7 +79,6 @@ void deferred_add(Deferred *work)
     queue.last = work;
     bool was_empty = !atomic_exchange(&queue.any, true);
     pthread_mutex_unlock(&queue.lock);
-    /* If the interpreter's table is full, the next construction of an array will do. */
-    if (was_empty && Py_IsInitialized())
-        (void) Py_AddPendingCall(run_pending, NULL);
+    if (was_empty)
+        remind();
 }

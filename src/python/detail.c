@@ -1,6 +1,7 @@
 /*
  * detail.c -- what drjit.detail publishes: sorting, reductions' properties, statistics
  */
+#include "drjit-core/region.h"
 #include "python/access.h"
 #include "python/arguments.h"
 #include "python/enums.h"
@@ -297,13 +298,22 @@ static PyObject *reset(PyObject *module, PyObject *tree)
 
 /* ---------------------------------------------------------------- statistics */
 
-static PyObject *malloc_watermark(PyObject *module, PyObject *backend)
+static bool read_backend(PyObject *module, const char *operation, PyObject *object,
+                         JitBackend *backend)
 {
     long number;
-    if (!enum_read(state_of_module(module), "detail.malloc_watermark", "JitBackend",
-                   backend, JitBackendLLVM + 1, &number))
-        return NULL;
-    return PyLong_FromSize_t(jit_malloc_watermark((JitBackend) number));
+    bool ok = enum_read(state_of_module(module), operation, "JitBackend", object,
+                        JitBackendLLVM + 1, &number);
+    *backend = ok ? (JitBackend) number : JitBackendNone;
+    return ok;
+}
+
+static PyObject *malloc_watermark(PyObject *module, PyObject *backend)
+{
+    JitBackend which;
+    return read_backend(module, "detail.malloc_watermark", backend, &which)
+               ? PyLong_FromSize_t(jit_malloc_watermark(which))
+               : NULL;
 }
 
 static PyObject *malloc_clear_statistics(PyObject *module, PyObject *unused)
@@ -349,7 +359,8 @@ static const char leak_key[] = "drjit.leak_warnings";
 static void report_leaks(PyObject *capsule)
 {
     (void) capsule;
-    jit_set_log_level_callback(LogLevelDisable, NULL); /* no Python code any more */
+    jit_set_log_output(NULL); /* no Python code any more */
+    jit_set_log_level_callback(LogLevelDisable, NULL);
     jit_shutdown(1);
 }
 
@@ -400,6 +411,46 @@ static PyObject *set_leak_warnings(PyObject *module, PyObject *argument)
     Py_RETURN_NONE;
 }
 
+/* ---------------------------------------------------------------- scopes */
+
+static PyObject *scope(PyObject *module, PyObject *object)
+{
+    JitBackend backend;
+    if (!read_backend(module, "detail.scope", object, &backend))
+        return NULL;
+    jit_error_clear();
+    uint32_t number = jit_scope(backend);
+    return jit_error() == JIT_OK ? PyLong_FromUnsignedLong(number)
+                                 : error_from_core("detail.scope", &object, 1);
+}
+
+static PyObject *new_scope(PyObject *module, PyObject *object)
+{
+    JitBackend backend;
+    if (!read_backend(module, "detail.new_scope", object, &backend))
+        return NULL;
+    uint32_t number = jit_new_scope(backend);
+    return number ? PyLong_FromUnsignedLong(number)
+                  : error_from_core("detail.new_scope", &object, 1);
+}
+
+static PyObject *set_scope(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *names)
+{
+    static const char *const parameters[] = { "backend", "scope" };
+    static const Signature signature = { "detail.set_scope", parameters, 2, 2, 0 };
+    PyObject *v[2];
+    JitBackend backend;
+    size_t number;
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !read_backend(module, signature.function, v[0], &backend) ||
+        !arguments_count(signature.function, "scope", v[1], &number))
+        return NULL;
+    if (!jit_set_scope(backend, number > UINT32_MAX ? UINT32_MAX : (uint32_t) number))
+        return error_from_core(signature.function, v, 2);
+    Py_RETURN_NONE;
+}
+
 #define FAST METH_FASTCALL | METH_KEYWORDS
 
 PyMethodDef detail_functions[] = {
@@ -431,6 +482,11 @@ PyMethodDef detail_functions[] = {
       "_set_leak_warnings(arg)\n\nReport leaked variables when Python ends?" },
     { "_leak_warnings", leak_warnings, METH_NOARGS,
       "_leak_warnings()\n\nIs that so?" },
+    { "_scope", scope, METH_O, "_scope(backend)\n\nThe scope of this thread." },
+    { "_new_scope", new_scope, METH_O,
+      "_new_scope(backend)\n\nBegin a new scope, and return it." },
+    { "_set_scope", METHOD(set_scope), FAST,
+      "_set_scope(backend, scope)\n\nGo back to a scope." },
     { "_clear_registry", clear_registry, METH_NOARGS,
       "_clear_registry()\n\nForget all registered objects." },
     { NULL, NULL, 0, NULL },

@@ -234,10 +234,13 @@ static void delete_imported(PyObject *capsule)
     }
 }
 
-/* Ask for a capsule: DLPack 1.x producers take max_version, older ones no argument. */
+/* Ask for a capsule: DLPack 1.x producers take max_version, older ones no argument.
+ * NULL without exception: the object says that it has no such method. */
 static PyObject *ask(State *state, PyObject *object)
 {
     PyObject *method = PyObject_GetAttr(object, state->str_dlpack);
+    if (!method && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Clear();
     PyObject *none = method ? PyTuple_New(0) : NULL;
     PyObject *options = none ? Py_BuildValue("{s(ii)}", "max_version", 1, 0) : NULL;
     PyObject *capsule = options ? PyObject_Call(method, none, options) : NULL;

@@ -13,6 +13,7 @@
 #include "python/convert.h"
 #include "python/error.h"
 #include "python/evaluate.h"
+#include "python/operand.h"
 #include "python/promote.h"
 #include "python/value.h"
 
@@ -70,7 +71,7 @@ static PyObject *contract(const Array *x, const Array *y, PyObject *const *args)
     const TypeInfo *value_info = &info->state->types[info->value];
     if (a.n != b.n && a.n != 1 && b.n != 1)
         return error_raise(PyExc_RuntimeError, "dot", args, 2,
-                           "operands have incompatible sizes: %zu and %zu", a.n, b.n);
+                           "operands have incompatible sizes %zu and %zu", a.n, b.n);
     if (a.inner != b.inner && a.inner != 1 && b.inner != 1)
         return error_raise(PyExc_RuntimeError, "dot", args, 2,
                            "the elements of the operands have different shapes");
@@ -102,7 +103,7 @@ static PyObject *dot_sequences(PyObject *a, PyObject *b, PyObject *const *args)
                            "expected arrays or sequences");
     if ((n != m && n != 1 && m != 1) || n == 0 || m == 0)
         return error_raise(PyExc_RuntimeError, "dot", args, 2,
-                           "operands have incompatible sizes: %zd and %zd", n, m);
+                           "operands have incompatible sizes %zd and %zd", n, m);
     PyObject *sum = NULL;
     for (Py_ssize_t i = 0; i < n || i < m; i++) {
         PyObject *x = PySequence_GetItem(a, n == 1 ? 0 : i);
@@ -240,15 +241,10 @@ static Array *convert_entries(const TypeInfo *info, PyObject *arg)
     return convert_array(&types[id == TYPE_NONE ? info->id : id], a, "dot");
 }
 
-static PyObject *dot_pair(PyObject *module, PyObject *const *args)
+static PyObject *dot_operands(PyObject *module, PyObject *const *args)
 {
-    const Array *a = promote_array(args[0]), *b = promote_array(args[1]);
-    if (a && b && a->info == b->info)
-        return dot_arrays(module, a, b, args);
-    if (!a && !b)
-        return dot_sequences(args[0], args[1], args);
-    State *state = (a ? a : b)->info->state;
-    if (promote_number(state, args[0]) >= 0 || promote_number(state, args[1]) >= 0)
+    State *state = state_of_module(module);
+    if (promote_number(args[0]) >= 0 || promote_number(args[1]) >= 0)
         return error_raise(PyExc_TypeError, "dot", args, 2,
                            "expected arrays or sequences");
     const TypeInfo *info = promote(state, "dot", args, 2);
@@ -261,6 +257,21 @@ static PyObject *dot_pair(PyObject *module, PyObject *const *args)
     PyObject *result = y ? dot_arrays(module, x, y, args) : NULL;
     Py_XDECREF(x);
     Py_XDECREF(y);
+    return result;
+}
+
+static PyObject *dot_pair(PyObject *module, PyObject *const *args)
+{
+    const Array *a = promote_array(args[0]), *b = promote_array(args[1]);
+    if (a && b && a->info == b->info)
+        return dot_arrays(module, a, b, args);
+    if (!a && !b)
+        return dot_sequences(args[0], args[1], args);
+    PyObject *operands[2];
+    if (!operand_open(state_of_module(module), args, 2, operands))
+        return NULL;
+    PyObject *result = dot_operands(module, operands);
+    operand_close(operands, 2);
     return result;
 }
 

@@ -16,6 +16,12 @@
 PyObject *error_raise(PyObject *type, const char *operation, PyObject *const *args,
                       Py_ssize_t n, const char *format, ...);
 
+/** The same with a class of drjit._errors, which is a built-in one and what programs
+ *  for the published package catch as well. No operation: the text alone. */
+PyObject *error_raise_both(const char *name, const char *operation,
+                           PyObject *const *args, Py_ssize_t n, const char *format,
+                           ...);
+
 /** Turn the core's last error of this thread into an exception: MemoryError for
  *  JIT_ERROR_MEMORY, else RuntimeError. The one place where that happens. Returns
  *  NULL. */

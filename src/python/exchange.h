@@ -1,6 +1,7 @@
 /*
  * exchange.h -- memory shared with NumPy, DLPack consumers and buffer users
  *
+ *     borrow.c    their memory, opened
  *     foreign.c   their memory -> our arrays     (convert_foreign)
  *     exchange.c  our arrays -> their memory     (Memory, the methods of ArrayBase)
  *     dlpack.c    both directions of DLPack
@@ -52,7 +53,8 @@ bool exchange_export(Array *a, Memory *memory, Owner *owner);
 PyObject *dlpack_export(Array *a, bool versioned, bool copy);
 
 /** The memory behind an object with __dlpack__; *keeper (new reference) keeps it
- *  alive. */
+ *  alive. False: exception, or without one if looking the method up says that there
+ *  is none. */
 bool dlpack_import(State *state, PyObject *object, Memory *memory, PyObject **keeper);
 
 #endif

@@ -1,98 +1,16 @@
 /*
  * foreign.c -- arrays from the memory of NumPy, DLPack producers and buffer exporters
  *
- * A flat traced array of the same entry type uses the memory itself, as long as it is
- * contiguous and writable: later changes show through, as programs expect. Everything
- * else is copied: made contiguous, converted to the target's entry type on the way,
- * then split into leaves.
+ * Memory is always copied: a kernel may still have to read it when the program, which
+ * knows nothing of that, writes to it again. It is made contiguous and converted to the
+ * target's entry type on the way, then split into leaves.
  */
 #include "python/convert.h"
 
-#include <stdlib.h>
-
-#include "python/deferred.h"
 #include "python/error.h"
-#include "python/exchange.h"
 #include "python/index.h"
-
-/* What is being converted, and what keeps it alive. */
-typedef struct Source {
-    State *state;
-    PyObject *object; /* borrowed; for messages */
-    Memory memory;
-    Py_buffer buffer; /* buffer.obj is NULL for DLPack */
-    PyObject *keeper; /* DLPack */
-} Source;
-
-/* What it calls (__release_buffer__, a DLPack deleter) must not see our exception. */
-static void close_source(Source *s)
-{
-    PyObject *exception = error_fetch();
-    if (s->buffer.obj)
-        PyBuffer_Release(&s->buffer);
-    Py_CLEAR(s->keeper);
-    error_restore(exception);
-}
-
-/* ---------------------------------------------------------------- opening */
-
-/* Entry type of a buffer's format; the sizes of 'l' and 'L' come from the itemsize. */
-static bool read_format(const char *format, Py_ssize_t itemsize, Memory *m)
-{
-    if (!format)
-        format = "B";
-    if (*format == '@' || *format == '=' || *format == '<')
-        format++; /* little endian, as this machine */
-    m->complex = *format == 'Z';
-    if (m->complex)
-        format++;
-    if (strlen(format) != 1)
-        return false;
-    bool is_signed = strchr("bhilqn", *format), is_unsigned = strchr("BHILQN", *format);
-    bool is_float = strchr("efd", *format);
-    Py_ssize_t size = m->complex ? itemsize / 2 : itemsize;
-    static const VarType ints[9] = {[1] = VarTypeInt8, [2] = VarTypeInt16,
-                                    [4] = VarTypeInt32, [8] = VarTypeInt64};
-    static const VarType uints[9] = {[1] = VarTypeUInt8, [2] = VarTypeUInt16,
-                                     [4] = VarTypeUInt32, [8] = VarTypeUInt64};
-    static const VarType floats[9] = {[2] = VarTypeFloat16, [4] = VarTypeFloat32,
-                                      [8] = VarTypeFloat64};
-    if (size < 1 || size > 8)
-        return false;
-    m->type = *format == '?' ? VarTypeBool
-              : is_signed    ? ints[size]
-              : is_unsigned  ? uints[size]
-              : is_float     ? floats[size]
-                             : VarTypeVoid;
-    return m->type != VarTypeVoid && (!m->complex || is_float);
-}
-
-static bool open_buffer(Source *s)
-{
-    Memory *m = &s->memory;
-    if (PyObject_GetBuffer(s->object, &s->buffer, PyBUF_FULL_RO) < 0) {
-        s->buffer.obj = NULL;
-        return error_raise(PyExc_TypeError, "array", &s->object, 1,
-                           "the object does not give access to its memory");
-    }
-    const Py_buffer *b = &s->buffer;
-    if (b->suboffsets || b->ndim > EXCHANGE_MAX_DIMS ||
-        !read_format(b->format, b->itemsize, m))
-        return error_raise(
-            PyExc_TypeError, "array", &s->object, 1,
-            "memory with entries of format '%s' and %d axes cannot be used",
-            b->format ? b->format : "B", b->ndim);
-    m->data = b->buf;
-    m->read_only = b->readonly;
-    m->ndim = b->ndim;
-    Py_ssize_t row_major = b->itemsize; /* ctypes gives no strides, though asked to */
-    for (int i = b->ndim - 1; i >= 0; i--) {
-        m->shape[i] = b->shape[i];
-        m->strides[i] = b->strides ? b->strides[i] : row_major;
-        row_major *= b->shape[i];
-    }
-    return true;
-}
+#include "python/operand.h"
+#include "python/wait.h"
 
 /* ---------------------------------------------------------------- copying */
 
@@ -116,7 +34,7 @@ static void copy_strided(const Memory *m, int axis, const char *from, char **to)
 
 /* The entries in row-major order with entry type 'type' (complex ones as pairs), in
  * a buffer that the caller frees; NULL: exception. */
-static void *contiguous_copy(const Source *s, VarType type)
+static void *contiguous_copy(const Borrowed *s, VarType type)
 {
     const Memory *m = &s->memory;
     size_t numbers = memory_size(m) << m->complex;
@@ -155,78 +73,44 @@ static void *contiguous_copy(const Source *s, VarType type)
     return entries;
 }
 
-/* ---------------------------------------------------------------- sharing */
+/* ---------------------------------------------------------------- variables */
 
-/* What a variable on foreign memory keeps alive, as does work that reads from it. */
-typedef struct Lease {
-    Deferred deferred; /* first */
-    Source source;
-} Lease;
-
-static void end_lease(Deferred *work)
-{
-    Lease *lease = (Lease *) work;
-    close_source(&lease->source);
-    free(lease);
-}
-
-/* Neither a variable nor queued work needs the memory any more. */
-static void give_back(void *data, void *payload)
-{
-    (void) data;
-    deferred_add(&((Lease *) payload)->deferred);
-}
-
-static bool can_share(const Source *s, VarType type)
+static bool can_copy_at_once(const Borrowed *s, VarType type)
 {
     const Memory *m = &s->memory;
-    return m->type == type && !m->complex && !m->read_only && memory_is_contiguous(m) &&
-           is_aligned(m) && memory_size(m) > 0;
+    return m->type == type && !m->complex && memory_is_contiguous(m) && is_aligned(m);
 }
 
-/* A variable on the source's memory, which it takes over. 0: exception. */
-static uint32_t share(Source *s, const TypeInfo *info)
+/* A copy of that many entries. 0: exception, or there are none. */
+static uint32_t copy_entries(const Borrowed *s, const TypeInfo *info,
+                             const void *entries, size_t count)
 {
-    Lease *lease = malloc(sizeof(Lease));
-    if (!lease) {
-        PyErr_NoMemory();
+    if (!count)
         return 0;
-    }
-    lease->deferred.run = end_lease;
-    lease->source = *s;
-    uint32_t index =
-        jit_var_mem_map_release(info->backend, info->entry, s->memory.data,
-                                memory_size(&s->memory), give_back, lease);
-    if (!index) {
-        free(lease);
+    uint32_t index;
+    WAIT_BEGIN
+    index = jit_var_mem_copy(info->backend, info->entry, entries, count);
+    WAIT_END
+    if (!index)
         error_from_core("array", &s->object, 1);
-        return 0;
-    }
-    s->buffer.obj = NULL;
-    s->keeper = NULL;
     return index;
 }
 
 /* A variable with these entries; 0 with an exception, or for none without. */
-static uint32_t variable_of(Source *s, const TypeInfo *info)
+static uint32_t variable_of(const Borrowed *s, const TypeInfo *info)
 {
-    if (can_share(s, info->entry))
-        return share(s, info);
-    void *entries = contiguous_copy(s, info->entry);
     size_t count = memory_size(&s->memory) << s->memory.complex;
-    uint32_t index = 0;
-    if (entries && count) {
-        index = jit_var_mem_copy(info->backend, info->entry, entries, count);
-        if (!index)
-            error_from_core("array", &s->object, 1);
-    }
+    if (can_copy_at_once(s, info->entry))
+        return copy_entries(s, info, s->memory.data, count);
+    void *entries = contiguous_copy(s, info->entry);
+    uint32_t index = entries ? copy_entries(s, info, entries, count) : 0;
     PyMem_Free(entries);
     return index;
 }
 
 /* ---------------------------------------------------------------- building arrays */
 
-static Array *wrong_shape(const Source *s, const TypeInfo *info)
+static Array *wrong_shape(const Borrowed *s, const TypeInfo *info)
 {
     size_t extents[EXCHANGE_MAX_DIMS];
     for (int i = 0; i < s->memory.ndim; i++)
@@ -244,13 +128,13 @@ static Array *wrong_shape(const Source *s, const TypeInfo *info)
     return NULL;
 }
 
-static Array *make_flat(Source *s, const TypeInfo *info)
+static Array *make_flat(const Borrowed *s, const TypeInfo *info)
 {
     uint32_t index = variable_of(s, info);
     return PyErr_Occurred() ? NULL : array_new_leaf(info, index);
 }
 
-static Array *make_tensor(Source *s, const TypeInfo *info)
+static Array *make_tensor(const Borrowed *s, const TypeInfo *info)
 {
     size_t shape[EXCHANGE_MAX_DIMS];
     for (int i = 0; i < s->memory.ndim; i++)
@@ -277,7 +161,7 @@ static Array *make_tensor(Source *s, const TypeInfo *info)
 
 /* Leaves i of a traced nested array: lanes entries each, from [leaf][lane], or
  * [lane][part] of complex numbers. */
-static bool fill_leaves(Array *a, const Source *s, const char *entries, size_t lanes)
+static bool fill_leaves(Array *a, const Borrowed *s, const char *entries, size_t lanes)
 {
     const TypeInfo *info = a->info;
     size_t count = array_count(a), size = info->entry_size;
@@ -327,7 +211,7 @@ static bool extents_match(const Memory *m, const TypeInfo *info)
     return true;
 }
 
-static Array *make_nested(Source *s, const TypeInfo *info)
+static Array *make_nested(const Borrowed *s, const TypeInfo *info)
 {
     const Memory *m = &s->memory;
     bool is_complex = info->kind == KIND_COMPLEX; /* one entry is one number */
@@ -352,9 +236,9 @@ static Array *make_nested(Source *s, const TypeInfo *info)
 }
 
 /* A single number stands for all components. */
-static Array *make_from_number(Source *s, const TypeInfo *info)
+static Array *make_from_number(const Borrowed *s, const TypeInfo *info)
 {
-    Memory *m = &s->memory;
+    const Memory *m = &s->memory;
     PyObject *number = NULL;
     if (m->complex) {
         double *parts = contiguous_copy(s, VarTypeFloat64);
@@ -370,7 +254,7 @@ static Array *make_from_number(Source *s, const TypeInfo *info)
     return a;
 }
 
-static Array *make(Source *s, const TypeInfo *info)
+static Array *make(const Borrowed *s, const TypeInfo *info)
 {
     const Memory *m = &s->memory;
     if (info->kind == KIND_TENSOR)
@@ -382,18 +266,36 @@ static Array *make(Source *s, const TypeInfo *info)
     return make_nested(s, info);
 }
 
+/* The object has no memory that we can use. */
+static void refuse(const Borrowed *s, Opening opening)
+{
+    PyObject *object = s->object;
+    const Py_buffer *b = &s->buffer;
+    if (opening == BORROW_STRANGE)
+        error_raise(PyExc_TypeError, "array", &object, 1,
+                    "memory with entries of format '%s' and %d axes cannot be used",
+                    b->format ? b->format : "B", b->ndim);
+    else if (PyObject_CheckBuffer(object))
+        error_raise(PyExc_TypeError, "array", &object, 1,
+                    "the object does not give access to its memory");
+}
+
 bool convert_foreign(const TypeInfo *info, PyObject *object, Array **result)
 {
-    State *state = info->state;
-    Source s = {.state = state, .object = object};
-    bool is_buffer = PyObject_CheckBuffer(object);
-    if (!is_buffer && !PyCapsule_CheckExact(object) &&
-        !class_defines(Py_TYPE(object), state->str_dlpack))
-        return false;
     *result = NULL;
-    if (is_buffer ? open_buffer(&s)
-                  : dlpack_import(state, object, &s.memory, &s.keeper))
+    const Borrowed *opened = operand_memory(object);
+    if (opened) {
+        *result = make(opened, info);
+        return true;
+    }
+    Borrowed s;
+    Opening opening = borrow_open(info->state, object, &s);
+    if (opening == BORROW_NONE)
+        return false;
+    if (opening == BORROW_OPEN)
         *result = make(&s, info);
-    close_source(&s);
+    else
+        refuse(&s, opening);
+    borrow_close(&s);
     return true;
 }

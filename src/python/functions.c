@@ -8,10 +8,12 @@
 #include <math.h>
 
 #include "python/apply.h"
+#include "python/convert.h"
 #include "python/dot.h"
 #include "python/error.h"
 #include "python/functions.h"
 #include "python/module.h"
+#include "python/operand.h"
 #include "python/promote.h"
 #include "python/pytree.h"
 #include "python/shortcut.h"
@@ -56,17 +58,19 @@ static PyObject *refuse(const char *name, PyObject *const *args, Py_ssize_t n,
 
 /* Numbers of other libraries as Python's own: new references in 'plain'. False without
  * an exception if some argument is no number. */
-static bool plain_numbers(const State *state, PyObject *const *args, int n,
+static bool plain_numbers(State *state, PyObject *const *args, int n,
                           PyObject **plain, bool *floats)
 {
     *floats = false;
     int done = 0;
     for (; done < n; done++) {
-        int class = promote_number(state, args[done]);
-        plain[done] = class == OPERAND_FLOAT ? PyNumber_Float(args[done])
-                      : class >= 0           ? PyNumber_Long(args[done])
+        PyObject *operand = operand_of(state, args[done]);
+        int class = operand ? promote_number(operand) : -1;
+        plain[done] = class == OPERAND_FLOAT ? PyNumber_Float(operand)
+                      : class >= 0           ? PyNumber_Long(operand)
                                              : NULL;
         *floats |= class == OPERAND_FLOAT;
+        Py_XDECREF(operand);
         if (!plain[done])
             break;
     }
@@ -166,9 +170,10 @@ static bool to_u32(const char *name, PyObject *arg, uint32_t *value)
     long long wide = number ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
     bool ok = number && !overflow && wide >= 0 && wide <= UINT32_MAX;
     if (number && !ok)
-        error_raise(PyExc_OverflowError, name, &arg, 1,
-                    "%R is out of range, expected an integer of 32 bits without sign",
-                    arg);
+        error_raise_both("OverflowError", name, &arg, 1,
+                         "%R is out of range, expected an integer of 32 bits without "
+                         "sign",
+                         arg);
     Py_XDECREF(number);
     *value = (uint32_t) wide;
     return ok;
@@ -283,15 +288,16 @@ static PyObject *wide_numbers(const char *name, PyObject *const *plain, bool hig
         int overflow;
         in[i] = PyLong_AsLongLongAndOverflow(plain[i], &overflow);
         if (overflow || in[i] < INT32_MIN || in[i] > UINT32_MAX)
-            return error_raise(PyExc_OverflowError, name, plain, 2,
-                               "%R is out of range, expected an integer of 32 bits",
-                               plain[i]);
+            return error_raise_both(
+                "OverflowError", name, plain, 2,
+                "%R is out of range, expected an integer of 32 bits", plain[i]);
     }
     bool negative = in[0] < 0 || in[1] < 0;
     if (negative && (in[0] > INT32_MAX || in[1] > INT32_MAX))
-        return error_raise(PyExc_OverflowError, name, plain, 2,
-                           "the operands are neither both signed nor both unsigned "
-                           "integers of 32 bits");
+        return error_raise_both(
+            "OverflowError", name, plain, 2,
+            "the operands are neither both signed nor both unsigned integers of 32 "
+            "bits");
     if (negative) {
         int64_t product = in[0] * in[1];
         int64_t down = product < 0 && product % 4294967296 ? 1 : 0;
@@ -375,17 +381,41 @@ static PyObject *copysign_integers(State *state, PyObject *const *args)
     return result;
 }
 
+/* What is no array and no number as an array of the common type. */
+static PyObject *array_or_number(const TypeInfo *info, PyObject *operand)
+{
+    return promote_array(operand) || promote_number(operand) >= 0
+               ? Py_NewRef(operand)
+               : (PyObject *) convert_to(info, operand, "copysign");
+}
+
+static PyObject *copysign_operands(PyObject *module, PyObject *const *args)
+{
+    State *state = state_of_module(module);
+    const TypeInfo *info = promote(state, "copysign", args, 2);
+    if (!info)
+        return NULL;
+    if (type_is_float(info) || type_is_mask(info))
+        return function(module, APPLY_COPYSIGN, 2, args, 2);
+    PyObject *const values[] = { array_or_number(info, args[0]),
+                                 array_or_number(info, args[1]) };
+    PyObject *result =
+        values[0] && values[1] ? copysign_integers(state, values) : NULL;
+    Py_XDECREF(values[0]);
+    Py_XDECREF(values[1]);
+    return result;
+}
+
 static PyObject *copysign_(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    if (n == 2 && any_array(args, 2)) {
-        State *state = state_of_module(module);
-        const TypeInfo *info = promote(state, "copysign", args, 2);
-        if (!info)
-            return NULL;
-        if (!type_is_float(info) && !type_is_mask(info))
-            return copysign_integers(state, args);
-    }
-    return function(module, APPLY_COPYSIGN, 2, args, n);
+    if (n != 2 || !any_array(args, 2))
+        return function(module, APPLY_COPYSIGN, 2, args, n);
+    PyObject *operands[2];
+    if (!operand_open(state_of_module(module), args, 2, operands))
+        return NULL;
+    PyObject *result = copysign_operands(module, operands);
+    operand_close(operands, 2);
+    return result;
 }
 
 static PyObject *step(PyObject *module, PyObject *const *args, Py_ssize_t n)
@@ -424,29 +454,33 @@ typedef struct Selection {
 static PyObject *select_pair(PyObject *module, PyObject *mask, PyObject *a,
                              PyObject *b);
 
-/* A leaf of two trees: what is no array and no number must be the same on both sides.
- * */
-static PyObject *select_leaf(void *context, PyObject *const *leaves)
+/* What is no array and no number must be the same on both sides. */
+static PyObject *select_object(PyObject *const *leaves)
 {
-    const Selection *s = context;
-    State *state = state_of_module(s->module);
-    if (s->mask == Py_True || s->mask == Py_False)
-        return select_pair(s->module, s->mask, leaves[0], leaves[1]);
-    bool numbers =
-        promote_number(state, leaves[0]) >= 0 && promote_number(state, leaves[1]) >= 0;
-    if (any_array(leaves, 2))
-        return select_pair(s->module, s->mask, leaves[0], leaves[1]);
     int same = leaves[0] == leaves[1]
                    ? 1
                    : PyObject_RichCompareBool(leaves[0], leaves[1], Py_EQ);
-    if (same < 0)
-        return NULL;
     if (same)
-        return Py_NewRef(leaves[0]);
-    if (numbers)
-        return select_pair(s->module, s->mask, leaves[0], leaves[1]);
+        return same < 0 ? NULL : Py_NewRef(leaves[0]);
     return error_raise(PyExc_RuntimeError, "select", leaves, 2,
                        "these are different objects, and no arrays");
+}
+
+/* A leaf of two trees. */
+static PyObject *select_leaf(void *context, PyObject *const *leaves)
+{
+    const Selection *s = context;
+    if (s->mask == Py_True || s->mask == Py_False || any_array(leaves, 2))
+        return select_pair(s->module, s->mask, leaves[0], leaves[1]);
+    PyObject *operands[2];
+    if (!operand_open(state_of_module(s->module), leaves, 2, operands))
+        return NULL;
+    bool numbers = promote_number(operands[0]) >= 0 && promote_number(operands[1]) >= 0;
+    PyObject *result =
+        numbers ? select_pair(s->module, s->mask, operands[0], operands[1])
+                : select_object(leaves);
+    operand_close(operands, 2);
+    return result;
 }
 
 /* Between an array and a number, which is the value where the mask is set if 'first'.
@@ -517,18 +551,6 @@ static PyObject *select_pair(PyObject *module, PyObject *mask, PyObject *a, PyOb
                : apply(state_of_module(module), APPLY_SELECT, args, false);
 }
 
-/* 1: neither of them is an operand of anything, -1: exception. */
-static int are_objects(State *state, PyObject *const *args)
-{
-    for (int i = 0; i < 2; i++) {
-        int class = promote_number(state, args[i]) < 0 ? promote_class(state, args[i])
-                                                       : 0;
-        if (class != -1)
-            return class == -2 ? -1 : 0;
-    }
-    return 1;
-}
-
 static PyObject *select_(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (!count_is("select", n, 3))
@@ -539,10 +561,16 @@ static PyObject *select_(PyObject *module, PyObject *const *args, Py_ssize_t n)
         return select_pair(module, args[0], args[1], args[2]);
     if (pytree_is_container(state, args[1]) && pytree_is_container(state, args[2]))
         return pytree_map(state, "select", args + 1, 2, select_leaf, &selection);
-    int objects = are_objects(state, args + 1);
-    if (objects)
-        return objects < 0 ? NULL : select_leaf(&selection, args + 1);
-    return select_pair(module, args[0], args[1], args[2]);
+    if (args[0] == Py_True || args[0] == Py_False)
+        return Py_NewRef(args[args[0] == Py_True ? 1 : 2]);
+    PyObject *operands[2];
+    if (!operand_open(state, args + 1, 2, operands))
+        return NULL;
+    bool objects = promote_class(operands[0]) == -1 && promote_class(operands[1]) == -1;
+    PyObject *result = objects ? select_object(args + 1)
+                               : select_pair(module, args[0], operands[0], operands[1]);
+    operand_close(operands, 2);
+    return result;
 }
 
 /* ---------------------------------------------------------------- reinterpret_array */

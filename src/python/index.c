@@ -31,6 +31,11 @@ static bool is_leaf(const Array *a)
     return a->info->kind == KIND_LEAF;
 }
 
+static bool has_components(const State *state, PyObject *object)
+{
+    return array_check(state, object) && ((Array *) object)->info->ndim > 0;
+}
+
 /* ---------------------------------------------------------------- extents */
 
 /* Number of entries along the first axis. */
@@ -248,24 +253,34 @@ static PyObject *take(Array *a, const TypeInfo *result, const size_t *positions,
     return (PyObject *) taken;
 }
 
-/* Assign to components: one value for all, or a sequence with one value for each. This
- * happens in a copy first, so that a failure changes nothing, and v[::-1] = v reads
- * nothing that it has just written. */
+/* What n components are assigned that have 'ndim' axes together: one value for all
+ * (*items is NULL), or the items of a sequence (a new tuple). */
+static bool values_for(const Array *a, size_t n, int ndim, PyObject *value,
+                       PyObject **items)
+{
+    *items = NULL;
+    if (array_check(a->info->state, value) ? ((Array *) value)->info->ndim < ndim
+                                           : !PySequence_Check(value))
+        return true;
+    *items = PySequence_Tuple(value);
+    if (!*items)
+        return index_fail_value(a, value) == 0;
+    if ((size_t) PyTuple_GET_SIZE(*items) == n)
+        return true;
+    error_raise(PyExc_ValueError, key_name(a, KEY_SET).text, NULL, 0,
+                "%zd values cannot be assigned to %zu components.",
+                PyTuple_GET_SIZE(*items), n);
+    Py_CLEAR(*items);
+    return false;
+}
+
+/* Assign to components. This happens in a copy first, so that a failure changes
+ * nothing, and v[::-1] = v reads nothing that it has just written. */
 static int put(Array *a, const size_t *positions, size_t n, PyObject *value)
 {
-    const bool one = array_check(a->info->state, value)
-                         ? ((Array *) value)->info->ndim < a->info->ndim
-                         : !PySequence_Check(value);
-    PyObject *items = one ? NULL : PySequence_Tuple(value);
-    if (!one && !items)
-        return index_fail_value(a, value);
-    if (items && (size_t) PyTuple_GET_SIZE(items) != n) {
-        error_raise(PyExc_ValueError, key_name(a, KEY_SET).text, NULL, 0,
-                    "%zd values cannot be assigned to %zu components.",
-                    PyTuple_GET_SIZE(items), n);
-        Py_DECREF(items);
+    PyObject *items;
+    if (!values_for(a, n, a->info->ndim, value, &items))
         return -1;
-    }
     Array *changed = array_copy(a);
     int rv = changed ? 0 : -1;
     for (size_t i = 0; i < n && rv == 0; i++)
@@ -406,49 +421,152 @@ static int set_masked(Array *a, PyObject *mask, PyObject *value)
     return rv;
 }
 
-/* a[first, rest...]: the first key, then the others in what it gives. */
-static PyObject *get_tuple(Array *a, PyObject *keys)
-{
-    const Py_ssize_t n = PyTuple_GET_SIZE(keys);
-    PyObject *result = Py_NewRef((PyObject *) a);
-    for (Py_ssize_t i = 0; i < n && result; i++) {
-        PyObject *key = PyTuple_GET_ITEM(keys, i);
-        if (i + 1 < n && !key_is_integer(key))
-            Py_SETREF(result, fail_key(a, key, KEY_GET));
-        else
-            Py_SETREF(result, PyObject_GetItem(result, key));
-    }
-    return result;
-}
-
-static int set_tuple(Array *a, PyObject *keys, PyObject *value)
-{
-    const Py_ssize_t n = PyTuple_GET_SIZE(keys);
-    if (n == 0) {
-        PyObject *all = PySlice_New(NULL, NULL, NULL);
-        const int rv = all ? set_slice(a, all, value) : -1;
-        Py_XDECREF(all);
-        return rv;
-    }
-    for (Py_ssize_t i = 0; i + 1 < n; i++) /* others select copies */
-        if (!key_is_integer(PyTuple_GET_ITEM(keys, i))) {
-            fail_key(a, PyTuple_GET_ITEM(keys, i), KEY_SET);
-            return -1;
-        }
-    PyObject *leading = PyTuple_GetSlice(keys, 0, n - 1);
-    PyObject *target = leading ? get_tuple(a, leading) : NULL;
-    const int rv =
-        target ? PyObject_SetItem(target, PyTuple_GET_ITEM(keys, n - 1), value) : -1;
-    Py_XDECREF(leading);
-    Py_XDECREF(target);
-    return rv;
-}
-
 /* The integer of a key; false: exception. */
 static bool integer_of(PyObject *key, Py_ssize_t *i)
 {
     *i = PyNumber_AsSsize_t(key, PyExc_IndexError);
     return *i != -1 || !PyErr_Occurred();
+}
+
+/* ---------------------------------------------------------------- several keys */
+
+/* Is there a key that selects several components, and others behind it? */
+static bool has_inner_slice(PyObject *keys)
+{
+    for (Py_ssize_t i = 0; i + 1 < PyTuple_GET_SIZE(keys); i++)
+        if (PySlice_Check(PyTuple_GET_ITEM(keys, i)))
+            return true;
+    return false;
+}
+
+/* Components, of which 'first' is one, as an array. If nothing was left out of the
+ * array that they come from, it has that type. */
+static PyObject *stack_components(Array *from, PyObject *const *parts, size_t n)
+{
+    State *state = from->info->state;
+    const TypeInfo *part =
+        n && array_check(state, parts[0]) ? ((Array *) parts[0])->info : NULL;
+    if (n == (size_t) extent(from) && part == component_of(from))
+        return (PyObject *) convert_construct(from->info, parts, n, NULL);
+    const int ndim = part ? part->ndim : 0;
+    int8_t dims[3] = { (int8_t) (n <= 4 ? (int) n : DYNAMIC) };
+    if (ndim)
+        memcpy(dims + 1, part->dims, 2);
+    const uint16_t id = type_find((Family) from->info->family, KIND_ARRAY, ndim + 1,
+                                  dims, (VarType) from->info->entry);
+    if (id != TYPE_NONE)
+        return (PyObject *) convert_construct(&state->types[id], parts, n, NULL);
+    return error_raise(PyExc_TypeError, key_name(from, KEY_GET).text, NULL, 0,
+                       "there is no array type for %zu components of this kind.", n);
+}
+
+static PyObject *get_keys(Array *a, PyObject *from, PyObject *keys, Py_ssize_t first);
+
+/* from[slice, rest...]: the rest of each component that the slice selects. */
+static PyObject *get_slice_of_parts(Array *a, PyObject *keys, Py_ssize_t first)
+{
+    size_t n, done = 0;
+    size_t *positions = slice_positions(PyTuple_GET_ITEM(keys, first), extent(a), &n);
+    PyObject **parts = positions ? PyMem_Calloc(n + 1, sizeof(*parts)) : NULL;
+    if (positions && !parts)
+        PyErr_NoMemory();
+    for (; parts && done < n; done++) {
+        PyObject *component = index_get_item(a, (Py_ssize_t) positions[done]);
+        parts[done] = component ? get_keys(a, component, keys, first + 1) : NULL;
+        Py_XDECREF(component);
+        if (!parts[done])
+            break;
+    }
+    PyObject *result = parts && done == n ? stack_components(a, parts, n) : NULL;
+    while (done)
+        Py_DECREF(parts[--done]);
+    PyMem_Free(parts);
+    PyMem_Free(positions);
+    return result;
+}
+
+/* from[first, rest...]: the first key, then the others in what it gives; 'a' is what
+ * the user has asked. There are at most as many levels as an array has axes. */
+static PyObject *get_keys(Array *a, PyObject *from, PyObject *keys, Py_ssize_t first)
+{
+    PyObject *result = Py_NewRef(from);
+    for (Py_ssize_t i = first; i < PyTuple_GET_SIZE(keys) && result; i++) {
+        PyObject *key = PyTuple_GET_ITEM(keys, i);
+        if (i + 1 == PyTuple_GET_SIZE(keys) || key_is_integer(key)) {
+            Py_SETREF(result, PyObject_GetItem(result, key));
+        } else if (PySlice_Check(key) && has_components(a->info->state, result)) {
+            Py_SETREF(result, get_slice_of_parts((Array *) result, keys, i));
+            break;
+        } else {
+            Py_SETREF(result, fail_key(a, key, KEY_GET));
+        }
+    }
+    return result;
+}
+
+/* Axes that the keys from 'first' on leave of the components. */
+static int axes_left(const Array *a, PyObject *keys, Py_ssize_t first)
+{
+    int ndim = a->info->ndim;
+    for (int i = 0; i < a->info->ndim && first + i < PyTuple_GET_SIZE(keys); i++)
+        ndim -= key_is_integer(PyTuple_GET_ITEM(keys, first + i));
+    return ndim;
+}
+
+/* target[first, rest...] = value: to be undone by the caller if it fails. */
+static int set_keys(Array *a, PyObject *target, PyObject *keys, Py_ssize_t first,
+                    PyObject *value)
+{
+    PyObject *key = PyTuple_GET_ITEM(keys, first), *items;
+    if (first + 1 == PyTuple_GET_SIZE(keys))
+        return PyObject_SetItem(target, key, value);
+    if (key_is_integer(key)) {
+        PyObject *component = PyObject_GetItem(target, key);
+        const int rv = component ? set_keys(a, component, keys, first + 1, value) : -1;
+        Py_XDECREF(component);
+        return rv;
+    }
+    if (!PySlice_Check(key) || !has_components(a->info->state, target)) {
+        fail_key(a, key, KEY_SET);
+        return -1;
+    }
+    size_t n;
+    a = (Array *) target;
+    size_t *positions = slice_positions(key, extent(a), &n);
+    if (!positions || !values_for(a, n, axes_left(a, keys, first), value, &items)) {
+        PyMem_Free(positions);
+        return -1;
+    }
+    int rv = 0;
+    for (size_t i = 0; i < n && rv == 0; i++) {
+        PyObject *component = index_get_item(a, (Py_ssize_t) positions[i]);
+        rv = component ? set_keys(a, component, keys, first + 1,
+                                  items ? PyTuple_GET_ITEM(items, (Py_ssize_t) i)
+                                        : value)
+                       : -1;
+        Py_XDECREF(component);
+    }
+    Py_XDECREF(items);
+    PyMem_Free(positions);
+    return rv;
+}
+
+static int set_tuple(Array *a, PyObject *keys, PyObject *value)
+{
+    if (PyTuple_GET_SIZE(keys) == 0) {
+        PyObject *all = PySlice_New(NULL, NULL, NULL);
+        const int rv = all ? set_slice(a, all, value) : -1;
+        Py_XDECREF(all);
+        return rv;
+    }
+    if (!has_inner_slice(keys))
+        return set_keys(a, (PyObject *) a, keys, 0, value);
+    Array *changed = array_copy(a); /* see put() */
+    int rv = changed ? set_keys(changed, (PyObject *) changed, keys, 0, value) : -1;
+    if (rv == 0 && !array_replace(a, changed))
+        rv = -1;
+    Py_XDECREF((PyObject *) changed);
+    return rv;
 }
 
 static PyObject *subscript(PyObject *self, PyObject *key)
@@ -462,7 +580,7 @@ static PyObject *subscript(PyObject *self, PyObject *key)
     if (PySlice_Check(key))
         return get_slice(a, key);
     if (PyTuple_Check(key))
-        return get_tuple(a, key);
+        return get_keys(a, self, key, 0);
     if (key_is_mask(a->info->state, key))
         return (PyObject *) array_copy(a);
     if (takes_positions(a) && key_is_positions(a->info->state, key))

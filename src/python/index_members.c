@@ -31,8 +31,8 @@ static bool has_component(const Array *a, long i)
 
 static void fail_component(const Array *a, long i)
 {
-    PyErr_Format(PyExc_RuntimeError, "%s does not have a '%c' component.",
-                 a->info->name, "xyzw"[i]);
+    error_raise_both("AttributeError", NULL, NULL, 0,
+                     "%s does not have a '%c' component.", a->info->name, "xyzw"[i]);
 }
 
 static PyObject *get_component(PyObject *self, void *closure)
@@ -138,10 +138,9 @@ static int set_part(PyObject *self, PyObject *value, bool real)
 {
     Array *a = (Array *) self;
     if (!value || (a->info->kind != KIND_COMPLEX && a->info->kind != KIND_QUATERNION)) {
-        PyErr_Format(PyExc_AttributeError,
-                     "%s: real and imaginary part can only be set "
-                     "for complex numbers and quaternions",
-                     a->info->name);
+        error_raise_both("AttributeError", NULL, NULL, 0,
+                         "type '%s' is not complex-valued, cannot assign to '%s'.",
+                         a->info->name, real ? "real" : "imag");
         return -1;
     }
     if (a->info->kind == KIND_COMPLEX || real)
@@ -214,20 +213,19 @@ static PyObject *transpose(PyObject *self, void *closure)
     if (a->info->kind == KIND_MATRIX)
         return transpose_matrix(a);
     if (a->info->kind != KIND_TENSOR)
-        return PyErr_Format(PyExc_TypeError, "'%s' is not a matrix or tensor type.",
-                            a->info->name);
+        return error_raise_both("AttributeError", NULL, NULL, 0,
+                                "'%s' is not a matrix or tensor type.", a->info->name);
     const size_t rank = array_tensor(a)->ndim;
     if (rank != 2 && !last_two)
-        return PyErr_Format(
-            PyExc_TypeError,
-            "drjit.T: '.T' is only defined for 2-D tensors (got rank "
-            "%zu). For higher-rank tensors, use '.mT' to transpose the last "
-            "two dimensions.",
+        return error_raise_both(
+            "AttributeError", NULL, NULL, 0,
+            "'.T' is only defined for 2-D tensors (got rank %zu). For higher-rank "
+            "tensors, use '.mT' to transpose the last two dimensions.",
             rank);
     if (rank < 2)
-        return PyErr_Format(
-            PyExc_TypeError,
-            "drjit.mT: '.mT' requires at least 2 dimensions (got rank %zu).", rank);
+        return error_raise_both("AttributeError", NULL, NULL, 0,
+                                "'.mT' requires at least 2 dimensions (got rank %zu).",
+                                rank);
     return (PyObject *) tensor_transpose(a);
 }
 

@@ -268,8 +268,9 @@ static PyObject *set_log_callback(PyObject *module, PyObject *const *args, Py_ss
     if (values[0] != Py_None && !PyCallable_Check(values[0]))
         return error_raise(PyExc_TypeError, "set_log_callback", values, 1,
                            "expected a function or None");
-    log_set_callback(state_of_module(module), values[0] == Py_None ? NULL : values[0],
-                     (LogLevel) level);
+    PyObject *callback = values[0] == Py_None ? NULL : values[0];
+    if (!log_set_callback(state_of_module(module), callback, (LogLevel) level))
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -406,7 +407,8 @@ PyMethodDef jit_functions[] = {
     { "set_expand_threshold", set_expand_threshold, METH_O,
       "set_expand_threshold(arg, /)\n--\n\nChange that number of entries." },
     { "log_level", log_level, METH_NOARGS,
-      "log_level()\n--\n\nLevel of the messages written to standard error." },
+      "log_level()\n--\n\nLevel of the messages that are printed: errors and warnings "
+      "to ``sys.stderr``,\nothers to ``sys.stdout``." },
     { "set_log_level", set_log_level, METH_O,
       "set_log_level(arg, /)\n--\n\nChange that LogLevel (or its number)." },
     { "set_log_callback", METHOD(set_log_callback), KEYWORDS,

@@ -1,8 +1,8 @@
 /*
- * log.c -- log messages for a Python function, given to it when that is safe
+ * log.c -- the core's log in sys.stdout, sys.stderr and a function, when that is safe
  *
- * See deferred.h. The function is found at delivery: an attribute of drjit._core, for
- * the core's callback does not say whose message it is.
+ * See deferred.h. The module's state is found at delivery: an attribute of drjit._core,
+ * for the core's callback does not say whose message it is.
  */
 #include "python/log.h"
 
@@ -13,6 +13,7 @@
 typedef struct Message {
     Deferred deferred; /* first */
     LogLevel level;
+    bool for_callback; /* or for sys.stdout and sys.stderr */
     char text[];
 } Message;
 
@@ -26,6 +27,26 @@ static const State *state_of_import(PyObject *module)
                                                           : NULL;
 }
 
+/* Functions of the core under the names that they have here. */
+static const struct {
+    const char *core, *here;
+} prefixes[] = { { "jit_var_", "drjit." }, { "jit_array_", "drjit.Local." } };
+
+static void print(LogLevel level, const char *text)
+{
+    const char *prefix = "";
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+        if (strncmp(text, prefixes[i].core, strlen(prefixes[i].core)) == 0) {
+            prefix = prefixes[i].here;
+            text += strlen(prefixes[i].core);
+            break;
+        }
+    if (level <= LogLevelWarn)
+        PySys_FormatStderr("%s%s\n", prefix, text);
+    else
+        PySys_FormatStdout("%s%s\n", prefix, text);
+}
+
 static void deliver(Deferred *work)
 {
     Message *m = (Message *) work;
@@ -34,7 +55,10 @@ static void deliver(Deferred *work)
     Py_XDECREF(name);
     PyErr_Clear(); /* no modules any more: the interpreter ends */
     const State *state = state_of_import(module);
-    PyObject *callback = state ? Py_XNewRef(state->log_callback) : NULL;
+    PyObject *callback =
+        state && m->for_callback ? Py_XNewRef(state->log_callback) : NULL;
+    if (!m->for_callback)
+        print(m->level, m->text);
     PyObject *result =
         callback ? PyObject_CallFunction(callback, "is", (int) m->level, m->text)
                  : NULL;
@@ -46,7 +70,7 @@ static void deliver(Deferred *work)
     free(m);
 }
 
-static void enqueue(LogLevel level, const char *text)
+static void enqueue(LogLevel level, const char *text, bool for_callback)
 {
     size_t size = strlen(text) + 1;
     Message *m = malloc(sizeof(Message) + size);
@@ -54,16 +78,66 @@ static void enqueue(LogLevel level, const char *text)
         return;
     m->deferred.run = deliver;
     m->level = level;
+    m->for_callback = for_callback;
     memcpy(m->text, text, size);
     deferred_add(&m->deferred);
 }
 
-void log_set_callback(State *state, PyObject *callback, LogLevel level)
+static void enqueue_output(LogLevel level, const char *text)
 {
+    enqueue(level, text, false);
+}
+
+static void enqueue_callback(LogLevel level, const char *text)
+{
+    enqueue(level, text, true);
+}
+
+/* From here on in the queue, messages are for another function. */
+typedef struct Change {
+    Deferred deferred; /* first */
+    State *state;
+    PyObject *callback; /* NULL: none */
+} Change;
+
+static void change(Deferred *work)
+{
+    Change *c = (Change *) work;
+    Py_XSETREF(c->state->log_callback, c->callback);
+    state_unref(c->state);
+    free(c);
+}
+
+bool log_set_callback(State *state, PyObject *callback, LogLevel level)
+{
+    Change *c = malloc(sizeof(Change));
+    if (!c) {
+        PyErr_NoMemory();
+        return false;
+    }
+    *c = (Change){ { .run = change }, state, Py_XNewRef(callback) };
+    state->references++;
     jit_set_log_level_callback(LogLevelDisable, NULL);
-    deferred_run(); /* what was logged for the previous one */
-    Py_XINCREF(callback);
-    Py_XSETREF(state->log_callback, callback);
+    deferred_add(&c->deferred);
     if (callback)
-        jit_set_log_level_callback(level, enqueue);
+        jit_set_log_level_callback(level, enqueue_callback);
+    deferred_run();
+    return true;
+}
+
+void log_begin(void)
+{
+    /* The library logs what it compiles unless told otherwise; a Python user asks for
+     * it. */
+    if (!getenv("DRJIT_LOG_LEVEL"))
+        jit_set_log_level_stderr(LogLevelWarn);
+    jit_set_log_output(enqueue_output);
+}
+
+void log_end(State *state)
+{
+    jit_set_log_output(NULL);
+    if (!log_set_callback(state, NULL, LogLevelDisable))
+        PyErr_Clear();
+    Py_CLEAR(state->log_callback);
 }

@@ -19,6 +19,7 @@
 #include "python/error.h"
 #include "python/evaluate.h"
 #include "python/module.h"
+#include "python/operand.h"
 #include "python/promote.h"
 #include "python/value.h"
 
@@ -443,20 +444,21 @@ static PyObject *multiply_tensors(Array *a, Array *b, bool at, bool bt,
 
 /* ---------------------------------------------------------------- entry */
 
-static bool is_single(State *state, PyObject *object)
+static bool is_single(PyObject *object)
 {
     const Array *a = promote_array(object);
-    return a ? a->info->kind == KIND_LEAF : promote_number(state, object) >= 0;
+    return a ? a->info->kind == KIND_LEAF : promote_number(object) >= 0;
 }
 
-static PyObject *multiply(State *state, PyObject *const *args, bool at, bool bt)
+static PyObject *multiply_operands(State *state, PyObject *const *args, bool at,
+                                   bool bt)
 {
     Array *a = promote_array(args[0]), *b = promote_array(args[1]);
     bool tensor_a = a && a->info->kind == KIND_TENSOR;
     bool tensor_b = b && b->info->kind == KIND_TENSOR;
     if (tensor_a && tensor_b)
         return multiply_tensors(a, b, at, bt, args);
-    if (is_single(state, args[0]) || is_single(state, args[1])) {
+    if (is_single(args[0]) || is_single(args[1])) {
         if ((tensor_a && b) || (tensor_b && a) || !(a || b))
             Py_RETURN_NOTIMPLEMENTED;
         return apply(state, APPLY_MUL, args, true);
@@ -464,6 +466,16 @@ static PyObject *multiply(State *state, PyObject *const *args, bool at, bool bt)
     if (!a || !b || tensor_a || tensor_b)
         Py_RETURN_NOTIMPLEMENTED;
     return multiply_arrays(state, a, b, args);
+}
+
+static PyObject *multiply(State *state, PyObject *const *args, bool at, bool bt)
+{
+    PyObject *operands[2];
+    if (!operand_open(state, args, 2, operands))
+        return NULL;
+    PyObject *result = multiply_operands(state, operands, at, bt);
+    operand_close(operands, 2);
+    return result;
 }
 
 PyObject *matmul_apply(State *state, PyObject *a, PyObject *b)

@@ -11,6 +11,7 @@
 #include "python/error.h"
 #include "python/flag_scope.h"
 #include "python/log.h"
+#include "python/operand.h"
 #include "python/region.h"
 #include "python/state.h"
 
@@ -112,6 +113,7 @@ void state_unref(State *state)
         return;
     PyMem_Free(state->promotion);
     PyMem_Free(state->classes);
+    PyMem_Free(state->views);
     for (int i = 0; i < TYPE_COUNT; i++)
         PyMem_Free((void *) state->types[i].name);
     PyMem_Free(state);
@@ -139,6 +141,22 @@ static bool prepare_exit(void)
     return done = true;
 }
 
+#if defined(__clang__)
+#define COMPILER "Clang " __clang_version__
+#else
+#define COMPILER "GNU " __VERSION__
+#endif
+
+/* What drjit.config shows. */
+static int add_build(PyObject *module)
+{
+    PyObject *build =
+        Py_BuildValue("{ssss}", "compiler", COMPILER, "python", PY_VERSION);
+    int status = build ? PyModule_AddObjectRef(module, "_build", build) : -1;
+    Py_XDECREF(build);
+    return status;
+}
+
 static int module_exec(PyObject *module)
 {
     if (!refuse_subinterpreter())
@@ -156,12 +174,10 @@ static int module_exec(PyObject *module)
         PyErr_NoMemory();
         return -1;
     }
-    /* The library logs what it compiles unless told otherwise; a Python user asks for
-     * it. */
-    if (!getenv("DRJIT_LOG_LEVEL"))
-        jit_set_log_level_stderr(LogLevelWarn);
+    log_begin();
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
-        !flag_scope_bind(module) || !region_bind(state) || !prepare_exit())
+        !flag_scope_bind(module) || !region_bind(state) || !operand_bind(state) ||
+        !prepare_exit() || add_build(module) < 0)
         return -1;
     for (size_t i = 0; i < sizeof(function_tables) / sizeof(*function_tables); i++)
         if (PyModule_AddFunctions(module, function_tables[i]) < 0)
@@ -177,6 +193,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->array_base);
     Py_VISIT(state->iterator);
     Py_VISIT(state->local);
+    Py_VISIT(state->operand);
     Py_VISIT(state->log_callback);
     int stop = enum_traverse(state, visit, arg);
     return stop ? stop : type_traverse(state, visit, arg);
@@ -192,9 +209,10 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->str_array_interface);
     Py_CLEAR(state->str_dlpack);
     enum_clear(state);
-    log_set_callback(state, NULL, LogLevelDisable);
+    log_end(state);
     Py_CLEAR(state->iterator);
     Py_CLEAR(state->local);
+    Py_CLEAR(state->operand);
     Py_CLEAR(state->array_base);
     type_clear(state);
     return 0;

@@ -13,6 +13,7 @@
 #include "python/evaluate.h"
 #include "python/matmul.h"
 #include "python/module.h"
+#include "python/operand.h"
 #include "python/promote.h"
 #include "python/shortcut.h"
 #include "python/value.h"
@@ -295,35 +296,26 @@ static int number_bool(PyObject *self)
 
 /* ---------------------------------------------------------------- powers */
 
-/* Is the exponent a whole number known now? False with or without exception. */
-static bool whole_exponent(State *state, PyObject *exponent, long long *value,
-                           bool *known)
+/* Is the exponent a whole number known now? False: exception. */
+static bool whole_exponent(PyObject *exponent, long long *value, bool *known)
 {
     *known = false;
-    int class = promote_number(state, exponent);
+    int class = promote_number(exponent), overflow;
     if (class < 0)
         return true;
     if (class == OPERAND_FLOAT) {
         double number = PyFloat_AsDouble(exponent);
-        if (number == -1 && PyErr_Occurred())
-            return false;
         *known = number == floor(number) && fabs(number) < 9e18;
         if (*known)
             *value = (long long) number;
         return true;
     }
-    int truth = class == OPERAND_BOOL ? PyObject_IsTrue(exponent) : 0, overflow;
-    PyObject *plain = truth < 0                ? NULL
-                      : class == OPERAND_BOOL ? PyBool_FromLong(truth)
-                                              : PyNumber_Long(exponent);
-    if (!plain)
-        return false;
-    *value = PyLong_AsLongLongAndOverflow(plain, &overflow);
+    *value = PyLong_AsLongLongAndOverflow(exponent, &overflow);
     *known = !overflow;
     if (overflow)
-        error_raise(PyExc_OverflowError, "power", NULL, 0,
-                    "%R is out of range, expected an exponent of 64 bits", plain);
-    Py_DECREF(plain);
+        error_raise_both("OverflowError", "power", NULL, 0,
+                         "%R is out of range, expected an exponent of 64 bits",
+                         exponent);
     return *known;
 }
 
@@ -422,16 +414,13 @@ static PyObject *power_of_number(State *state, PyObject *number, Array *exponent
     return result;
 }
 
-static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulus)
+static PyObject *power(State *state, PyObject *const *args)
 {
-    State *state = promote_array(a) || promote_array(b) ? state_of(a, b) : NULL;
-    if (!state || modulus != Py_None)
-        Py_RETURN_NOTIMPLEMENTED;
-    PyObject *const args[] = { a, b };
+    PyObject *a = args[0], *b = args[1];
     const Array *base = promote_array(a);
     long long exponent = 0;
     bool known = false;
-    if (base && !whole_exponent(state, b, &exponent, &known))
+    if (base && !whole_exponent(b, &exponent, &known))
         return NULL;
     if (base && type_is_mask(base->info))
         return error_raise(PyExc_RuntimeError, "power", args, 2,
@@ -439,14 +428,26 @@ static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulus)
     if (known)
         return integer_power(state, a, exponent);
     Array *exponents = promote_array(b);
-    if (!base && promote_number(state, a) >= 0 && !type_is_float(exponents->info) &&
+    if (!base && promote_number(a) >= 0 && !type_is_float(exponents->info) &&
         !type_is_mask(exponents->info))
         return power_of_number(state, a, exponents);
-    if (promote_class(state, a) == -1 || promote_class(state, b) == -1)
+    if (promote_class(a) == -1 || promote_class(b) == -1)
         Py_RETURN_NOTIMPLEMENTED;
-    if (PyErr_Occurred())
-        return NULL;
     return apply(state, APPLY_POWER, args, true);
+}
+
+static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    if (modulus != Py_None || (!promote_array(a) && !promote_array(b)))
+        Py_RETURN_NOTIMPLEMENTED;
+    State *state = state_of(a, b);
+    PyObject *const args[] = { a, b };
+    PyObject *operands[2];
+    if (!operand_open(state, args, 2, operands))
+        return NULL;
+    PyObject *result = power(state, operands);
+    operand_close(operands, 2);
+    return result;
 }
 
 static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *modulus)

@@ -20,6 +20,7 @@
 #include "python/promote.h"
 
 #include "python/error.h"
+#include "python/operand.h"
 
 enum { META_DIMS = 8, NO_FAMILY = -1, PROMOTE_NEVER = 0xffff };
 
@@ -56,170 +57,34 @@ static void describe_number(int class, Meta *m)
     m->ndim = 0;
 }
 
-/* Attribute lookup that treats "there is none" as an answer. */
-static PyObject *attribute(PyObject *object, PyObject *name)
+/* The entries of a foreign array adapt to the arrays beside it if they are complex: a
+ * complex type is one of pairs. */
+static bool describe_memory(const Memory *memory, Meta *m)
 {
-    PyObject *value = PyObject_GetAttr(object, name);
-    if (!value && PyErr_ExceptionMatches(PyExc_AttributeError))
-        PyErr_Clear();
-    return value;
-}
-
-typedef struct TypeCode {
-    const char *name;
-    VarType type;
-} TypeCode;
-
-/* Codes of __array_interface__ without the byte order, and names as torch has them. */
-static const TypeCode type_codes[] = {
-    { "b1", VarTypeBool },         { "i1", VarTypeInt8 },
-    { "u1", VarTypeUInt8 },        { "i2", VarTypeInt16 },
-    { "u2", VarTypeUInt16 },       { "i4", VarTypeInt32 },
-    { "u4", VarTypeUInt32 },       { "i8", VarTypeInt64 },
-    { "u8", VarTypeUInt64 },       { "f2", VarTypeFloat16 },
-    { "f4", VarTypeFloat32 },      { "f8", VarTypeFloat64 },
-    { "bool", VarTypeBool },       { "int8", VarTypeInt8 },
-    { "uint8", VarTypeUInt8 },     { "int16", VarTypeInt16 },
-    { "uint16", VarTypeUInt16 },   { "int32", VarTypeInt32 },
-    { "uint32", VarTypeUInt32 },   { "int64", VarTypeInt64 },
-    { "uint64", VarTypeUInt64 },   { "float16", VarTypeFloat16 },
-    { "float32", VarTypeFloat32 }, { "float64", VarTypeFloat64 },
-};
-
-static VarType type_of_code(const char *code)
-{
-    for (size_t i = 0; i < sizeof(type_codes) / sizeof(*type_codes); i++)
-        if (strcmp(type_codes[i].name, code) == 0)
-            return type_codes[i].type;
-    return VarTypeVoid;
-}
-
-static bool take_shape(PyObject *shape, Meta *m)
-{
-    if (!PyTuple_Check(shape) || PyTuple_GET_SIZE(shape) > META_DIMS)
+    if (memory->ndim > META_DIMS)
         return false;
-    m->ndim = (int) PyTuple_GET_SIZE(shape);
-    for (int i = 0; i < m->ndim; i++) {
-        m->dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
-        if (m->dims[i] < 0) {
-            PyErr_Clear();
-            return false;
-        }
-    }
+    m->family = NO_FAMILY;
+    m->kind = KIND_LEAF;
+    m->entry = memory->complex ? VarTypeBaseFloat : memory->type;
+    m->loose = true;
+    m->ndim = memory->ndim;
+    for (int i = 0; i < memory->ndim; i++)
+        m->dims[i] = memory->shape[i];
     return true;
 }
 
-/* NumPy arrays and scalars, through their interface dictionary. */
-static bool describe_interface(PyObject *interface, Meta *m)
-{
-    PyObject *shape =
-        PyDict_Check(interface) ? PyDict_GetItemString(interface, "shape") : NULL;
-    Py_XINCREF(shape); /* the next look-up may run a key's __eq__ */
-    PyObject *code = shape ? PyDict_GetItemString(interface, "typestr") : NULL;
-    const char *text = code && PyUnicode_Check(code) ? PyUnicode_AsUTF8(code) : NULL;
-    PyErr_Clear(); /* no valid text */
-    m->entry = text && text[0] ? type_of_code(text + 1) : VarTypeVoid;
-    bool ok = m->entry != VarTypeVoid && take_shape(shape, m);
-    Py_XDECREF(shape);
-    return ok;
-}
-
-/* Other array libraries: 'shape' is a tuple, the name of 'dtype' ends in ".float32". */
-static bool describe_attributes(PyObject *object, Meta *m)
-{
-    PyObject *shape = PyObject_GetAttrString(object, "shape");
-    PyObject *dtype = shape ? PyObject_GetAttrString(object, "dtype") : NULL;
-    PyObject *name = dtype ? PyObject_Str(dtype) : NULL;
-    PyObject *tuple = name ? PySequence_Tuple(shape) : NULL;
-    const char *text = tuple ? PyUnicode_AsUTF8(name) : NULL;
-    const char *dot = text ? strrchr(text, '.') : NULL;
-    m->entry = text ? type_of_code(dot ? dot + 1 : text) : VarTypeVoid;
-    bool ok = m->entry != VarTypeVoid && take_shape(tuple, m);
-    PyErr_Clear();
-    Py_XDECREF(shape);
-    Py_XDECREF(dtype);
-    Py_XDECREF(name);
-    Py_XDECREF(tuple);
-    return ok;
-}
-
-static bool describe_buffer(PyObject *object, Meta *m)
-{
-    Py_buffer view;
-    if (PyObject_GetBuffer(object, &view, PyBUF_FORMAT | PyBUF_STRIDES) < 0) {
-        PyErr_Clear();
-        return false;
-    }
-    static const char integers[] = "bBhHiIlLqQ";
-    const char *format = view.format ? view.format : "B";
-    if (*format == '@' || *format == '=' || *format == '<')
-        format++;
-    char code[3] = { 0, (char) ('0' + view.itemsize), 0 };
-    if (strchr(integers, *format))
-        code[0] = *format >= 'a' ? 'i' : 'u';
-    else if (strchr("efd", *format))
-        code[0] = 'f';
-    else if (*format == '?')
-        code[0] = 'b';
-    m->entry = type_of_code(code);
-    bool ok = m->entry != VarTypeVoid && view.ndim <= META_DIMS;
-    m->ndim = ok ? view.ndim : 0;
-    for (int i = 0; i < m->ndim; i++)
-        m->dims[i] = view.shape[i];
-    PyBuffer_Release(&view);
-    return ok;
-}
-
-/* An array of no axes is a number like Python's own. */
-static void weaken(Meta *m)
-{
-    if (m->ndim == 0 && m->entry != VarTypeBool)
-        m->entry = m->entry >= VarTypeFloat16 ? VarTypeBaseFloat : VarTypeBaseInt;
-}
-
-static Promotion describe_foreign(const State *state, PyObject *object, Meta *m)
-{
-    m->family = NO_FAMILY;
-    m->kind = KIND_LEAF;
-    m->loose = true;
-    bool ok = false;
-    PyObject *interface = attribute(object, state->str_array_interface);
-    if (!interface && PyErr_Occurred())
-        return PROMOTION_ERROR;
-    if (interface) {
-        ok = describe_interface(interface, m);
-        Py_DECREF(interface);
-    } else {
-        PyObject *dlpack = attribute(object, state->str_dlpack);
-        if (dlpack)
-            ok = describe_attributes(object, m);
-        else if (PyErr_Occurred())
-            return PROMOTION_ERROR;
-        else if (PyObject_CheckBuffer(object) && !PyBytes_Check(object) &&
-                 !PyByteArray_Check(object))
-            ok = describe_buffer(object, m);
-        Py_XDECREF(dlpack);
-    }
-    if (ok)
-        weaken(m);
-    return ok ? PROMOTION_FOUND : PROMOTION_NONE;
-}
-
-static Promotion describe(State *state, PyObject *object, Meta *m);
+static bool describe(PyObject *operand, Meta *m);
 
 /* Entries of a sequence must have one shape; their entry types and families merge. */
-static Promotion describe_items(State *state, PyObject *items, Meta *m)
+static bool describe_items(PyObject *items, Meta *m)
 {
     Meta all = { .family = NO_FAMILY, .kind = KIND_LEAF, .entry = VarTypeBaseInt };
-    Py_ssize_t n = 0;
-    /* Looking at an entry may run code that changes the list. */
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items); i++, n++) {
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
+    for (Py_ssize_t i = 0; i < n; i++) {
         Meta item;
-        PyObject *object = Py_NewRef(PySequence_Fast_GET_ITEM(items, i));
-        Promotion found = describe(state, object, &item);
-        Py_DECREF(object);
-        if (found != PROMOTION_FOUND || item.kind == KIND_TENSOR)
-            return found == PROMOTION_FOUND ? PROMOTION_NONE : found;
+        if (!describe(PySequence_Fast_GET_ITEM(items, i), &item) ||
+            item.kind == KIND_TENSOR)
+            return false;
         if (i == 0) {
             all = item;
             continue;
@@ -234,12 +99,12 @@ static Promotion describe_items(State *state, PyObject *items, Meta *m)
         for (int d = 0; same && d < item.ndim; d++)
             same = item.dims[d] == all.dims[d];
         if (all.ndim && !same)
-            return PROMOTION_NONE;
+            return false;
         all.ndim = item.ndim;
         memcpy(all.dims, item.dims, sizeof(all.dims));
     }
     if (all.ndim == META_DIMS)
-        return PROMOTION_NONE;
+        return false;
     *m = all;
     m->kind = KIND_ARRAY;
     m->loose = true;
@@ -247,86 +112,34 @@ static Promotion describe_items(State *state, PyObject *items, Meta *m)
     m->dims[0] = n;
     for (int d = 0; d < all.ndim; d++)
         m->dims[d + 1] = all.dims[d];
-    return PROMOTION_FOUND;
+    return true;
 }
 
-/* The entries of any sequence as a list or tuple. Its length counts, since an object
- * that only has __getitem__() may never end. NULL without exception: it has none. */
-static PyObject *sequence_items(PyObject *object)
+int promote_number(PyObject *operand)
 {
-    if (PyList_Check(object) || PyTuple_Check(object))
-        return Py_NewRef(object);
-    Py_ssize_t n = PySequence_Size(object);
-    if (n < 0) {
-        PyErr_Clear();
-        return NULL;
-    }
-    PyObject *items = PyTuple_New(n);
-    for (Py_ssize_t i = 0; items && i < n; i++) {
-        PyObject *item = PySequence_GetItem(object, i);
-        if (item)
-            PyTuple_SET_ITEM(items, i, item);
-        else
-            Py_CLEAR(items);
-    }
-    return items;
-}
-
-static Promotion describe_sequence(State *state, PyObject *object, Meta *m)
-{
-    PyObject *items = sequence_items(object);
-    if (!items)
-        return PyErr_Occurred() ? PROMOTION_ERROR : PROMOTION_NONE;
-    Promotion found = PROMOTION_ERROR;
-    if (!Py_EnterRecursiveCall(" while inspecting a sequence")) {
-        found = describe_items(state, items, m);
-        Py_LeaveRecursiveCall();
-    }
-    Py_DECREF(items);
-    return found;
-}
-
-static int number_class(PyObject *object)
-{
-    if (PyFloat_Check(object))
+    if (PyFloat_Check(operand))
         return OPERAND_FLOAT;
-    if (PyBool_Check(object))
+    if (PyBool_Check(operand))
         return OPERAND_BOOL;
-    return PyLong_Check(object) ? OPERAND_INT : -1;
+    return PyLong_Check(operand) ? OPERAND_INT : -1;
 }
 
-/* Objects with __index__ or __float__ that are neither arrays nor sequences. */
-static int number_like_class(PyObject *object)
+/* False: it is no operand. Runs no code of others. */
+static bool describe(PyObject *operand, Meta *m)
 {
-    PyTypeObject *cls = Py_TYPE(object);
-    const PyNumberMethods *number = cls->tp_as_number;
-    if (!number || (cls->tp_as_sequence && cls->tp_as_sequence->sq_item))
-        return -1;
-    return number->nb_index ? OPERAND_INT : number->nb_float ? OPERAND_FLOAT : -1;
-}
-
-static Promotion describe(State *state, PyObject *object, Meta *m)
-{
-    const Array *a = promote_array(object);
-    if (a) {
+    const Array *a = promote_array(operand);
+    int class = a ? -1 : promote_number(operand);
+    const Borrowed *source = operand_memory(operand);
+    if (a)
         describe_type(a->info, m);
-        return PROMOTION_FOUND;
-    }
-    int class = number_class(object);
-    if (class < 0 && !PyList_Check(object) && !PyTuple_Check(object)) {
-        Promotion found = describe_foreign(state, object, m);
-        if (found != PROMOTION_NONE)
-            return found;
-        class = number_like_class(object);
-        if (class < 0 && (PyUnicode_Check(object) || PyBytes_Check(object) ||
-                          PyByteArray_Check(object) || PyType_Check(object) ||
-                          !PySequence_Check(object) || PyDict_Check(object)))
-            return PROMOTION_NONE;
-    }
-    if (class < 0)
-        return describe_sequence(state, object, m);
-    describe_number(class, m);
-    return PROMOTION_FOUND;
+    else if (class >= 0)
+        describe_number(class, m);
+    else if (source)
+        return describe_memory(&source->memory, m);
+    else
+        return (PyList_Check(operand) || PyTuple_Check(operand)) &&
+               describe_items(operand, m);
+    return true;
 }
 
 /* ---------------------------------------------------------------- merging */
@@ -427,40 +240,18 @@ static uint16_t settle(const Meta *m)
 
 /* ---------------------------------------------------------------- asking */
 
-int promote_number(const State *state, PyObject *object)
+int promote_class(PyObject *operand)
 {
-    int class = number_class(object);
-    if (class >= 0 || promote_array(object) || PyList_Check(object) ||
-        PyTuple_Check(object))
-        return class;
+    const Array *a = promote_array(operand);
+    int class = a ? a->info->id : promote_number(operand);
     Meta m;
-    Promotion found = describe_foreign(state, object, &m);
-    if (found == PROMOTION_ERROR)
-        PyErr_Clear();
-    if (found != PROMOTION_FOUND)
-        return number_like_class(object);
-    if (m.ndim)
-        return -1;
-    return m.entry == VarTypeBool      ? OPERAND_BOOL
-           : m.entry == VarTypeBaseInt ? OPERAND_INT
-                                       : OPERAND_FLOAT;
-}
-
-int promote_class(State *state, PyObject *object)
-{
-    const Array *a = promote_array(object);
-    if (a)
-        return a->info->id;
-    int class = promote_number(state, object);
     if (class >= 0)
         return class;
-    Meta m;
-    Promotion found = describe(state, object, &m);
-    if (found != PROMOTION_FOUND)
-        return found == PROMOTION_ERROR ? -2 : -1;
+    if (!describe(operand, &m))
+        return -1;
     if (m.family == NO_FAMILY) {
         m.family = FAMILY_SCALAR;
-        m.kind = KIND_ARRAY;
+        m.kind = m.ndim ? KIND_ARRAY : KIND_LEAF;
         if (m.ndim == 1)
             m.dims[0] = DYNAMIC;
     }
@@ -500,7 +291,7 @@ static void incompatible(const char *operation, PyObject *const *args, Py_ssize_
 }
 
 /* The merged description of args, with the family that 'family' or they have. */
-static Promotion merge_all(State *state, const char *operation, PyObject *const *args,
+static Promotion merge_all(const char *operation, PyObject *const *args,
                            Py_ssize_t n, int family, Meta *all)
 {
     Meta metas[OPERAND_LIMIT];
@@ -509,9 +300,8 @@ static Promotion merge_all(State *state, const char *operation, PyObject *const 
         return PROMOTION_ERROR;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        Promotion found = describe(state, args[i], &metas[i]);
-        if (found != PROMOTION_FOUND)
-            return found;
+        if (!describe(args[i], &metas[i]))
+            return PROMOTION_NONE;
         if (metas[i].family > family)
             family = metas[i].family;
     }
@@ -554,7 +344,7 @@ Promotion promote_operands(State *state, const char *operation, PyObject *const 
         int class[2];
         for (int i = 0; i < 2; i++) {
             const Array *a = promote_array(args[i]);
-            class[i] = a ? a->info->id : number_class(args[i]);
+            class[i] = a ? a->info->id : promote_number(args[i]);
         }
         if (class[0] >= 0 && class[1] >= 0)
             *info = promote_pair(state, class[0], class[1]);
@@ -562,7 +352,7 @@ Promotion promote_operands(State *state, const char *operation, PyObject *const 
             return PROMOTION_FOUND;
     }
     Meta all;
-    Promotion found = merge_all(state, operation, args, n, NO_FAMILY, &all);
+    Promotion found = merge_all(operation, args, n, NO_FAMILY, &all);
     return found == PROMOTION_FOUND ? finish(state, operation, args, n, &all, info)
                                     : found;
 }
@@ -574,15 +364,14 @@ Promotion promote_select(State *state, const char *operation, PyObject *const *a
     Meta mask, values, whole;
     int family = NO_FAMILY;
     for (int i = 0; i < 3; i++) {
-        Promotion found = describe(state, args[i], &mask);
-        if (found != PROMOTION_FOUND)
-            return found;
+        if (!describe(args[i], &mask))
+            return PROMOTION_NONE;
         if (mask.family > family)
             family = mask.family;
     }
-    Promotion found = merge_all(state, operation, args + 1, 2, family, &values);
+    Promotion found = merge_all(operation, args + 1, 2, family, &values);
     if (found == PROMOTION_FOUND)
-        found = merge_all(state, operation, args, 1, family, &mask);
+        found = merge_all(operation, args, 1, family, &mask);
     if (found != PROMOTION_FOUND)
         return found;
     /* A mask has no kind of its own: one for a matrix is a plain array of its shape. */
@@ -612,22 +401,15 @@ const TypeInfo *promote(State *state, const char *operation, PyObject *const *ar
     Promotion found = promote_operands(state, operation, args, n, &info);
     if (found != PROMOTION_NONE)
         return found == PROMOTION_FOUND ? info : NULL;
-    bool any = false;
     for (Py_ssize_t i = 0; i < n; i++) {
         Meta m;
-        any |= promote_array(args[i]) != NULL;
-        found = describe(state, args[i], &m);
-        if (found == PROMOTION_NONE)
-            error_raise(
-                PyExc_TypeError, operation, args, n,
-                "argument %zd has the type '%s', expected a Dr.Jit array or what "
-                "can be converted into one",
-                i + 1, Py_TYPE(args[i])->tp_name);
-        if (found != PROMOTION_FOUND)
-            return NULL;
-    }
-    if (any) /* so an operand was none when it was first asked */
+        if (describe(args[i], &m))
+            continue;
         error_raise(PyExc_TypeError, operation, args, n,
-                    "an argument changed its type while it was inspected");
+                    "argument %zd has the type '%s', expected a Dr.Jit array or what "
+                    "can be converted into one",
+                    i + 1, operand_class(args[i])->tp_name);
+        return NULL;
+    }
     return NULL;
 }

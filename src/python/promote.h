@@ -1,21 +1,21 @@
 /*
  * promote.h -- which type an operation on several operands computes in
  *
- * Rules: docs/dev/python.md. The table in State remembers every pair ever asked.
+ * Rules: docs/dev/python.md. The table in State remembers every pair ever asked. All
+ * functions take what operand_of() gives, and run no code of others.
  */
 #ifndef PYTHON_PROMOTE_H
 #define PYTHON_PROMOTE_H
 
 #include "python/array.h"
 
-/** The operand class of an object: id of an array type, OPERAND_BOOL/INT/FLOAT for
- *  Python (and NumPy) scalars. Sequences, NumPy arrays and other array-likes give the
- *  class that their contents imply. -1 without exception: not an operand; -2:
- *  exception. */
-int promote_class(State *state, PyObject *object);
+/** The operand class of what operand_of() gives: id of an array type,
+ *  OPERAND_BOOL/INT/FLOAT for Python's numbers. Sequences and foreign arrays give the
+ *  class that their contents imply. -1: not an operand. */
+int promote_class(PyObject *operand);
 
-/** OPERAND_BOOL/INT/FLOAT for a Python or NumPy scalar, else -1; no exceptions. */
-int promote_number(const State *state, PyObject *object);
+/** OPERAND_BOOL/INT/FLOAT for a Python number, else -1. */
+int promote_number(PyObject *operand);
 
 /** The common type of all operands. NULL with an exception naming 'operation' if they
  *  do not combine. If no operand is an array, NULL without exception. */

@@ -165,56 +165,9 @@ bool pytree_visit(State *state, const char *operation, PyObject *tree,
     return visit_node(state, operation, tree, 0, visit, context);
 }
 
-/* ---------------------------------------------------------------- map */
+/* ---------------------------------------------------------------- structures */
 
-enum { TREES_MAX = 4 };
-
-typedef struct Walk {
-    State *state;
-    const char *operation;
-    int n;
-    PyTreeMap map;
-    void *context;
-} Walk;
-
-/* An empty result of that kind with room for 'count' children. */
-static PyObject *start_result(const Walk *w, Container kind, PyObject *like,
-                              Py_ssize_t count)
-{
-    if (kind == TUPLE)
-        return PyTuple_New(count);
-    if (kind == LIST)
-        return PyList_New(count);
-    if (kind == DICTIONARY || kind == DATACLASS)
-        return PyDict_New(); /* of a data class: the arguments of its constructor */
-    PyObject *made = PyObject_CallNoArgs((PyObject *) Py_TYPE(like));
-    if (!made)
-        return error_raise(PyExc_TypeError, w->operation, NULL, 0,
-                           "%s must be constructible without arguments",
-                           Py_TYPE(like)->tp_name);
-    return made;
-}
-
-/* Store a child, whose reference is stolen. */
-static bool store_child(Container kind, PyObject *result, PyObject *keys, Py_ssize_t i,
-                        PyObject *child)
-{
-    if (kind == TUPLE) {
-        PyTuple_SET_ITEM(result, i, child);
-        return true;
-    }
-    if (kind == LIST) {
-        PyList_SET_ITEM(result, i, child);
-        return true;
-    }
-    PyObject *key = PyList_GET_ITEM(keys, i);
-    int status = kind == STRUCT ? PyObject_SetAttr(result, key, child)
-                                : PyDict_SetItem(result, key, child);
-    Py_DECREF(child);
-    return status == 0;
-}
-
-/* Take out of 'values' those that the constructor does not accept:
+/* Take out of 'values' those that the constructor of a data class does not accept:
  * field(init=False). */
 static PyObject *take_late_fields(PyObject *cls, PyObject *values)
 {
@@ -239,24 +192,129 @@ static PyObject *take_late_fields(PyObject *cls, PyObject *values)
     return late;
 }
 
-/* The data class instance with these field values; the reference to them is stolen. */
-static PyObject *construct(const Walk *w, PyObject *cls, PyObject *values)
+/* A call of the class has failed: was it for its arguments? Then the exception is
+ * cleared. */
+static bool takes_others(PyObject *cls, PyObject *none, PyObject *arguments)
 {
-    PyObject *none = PyTuple_New(0);
-    PyObject *late = none ? take_late_fields(cls, values) : NULL;
-    PyObject *made = late ? PyObject_Call(cls, none, values) : NULL;
-    if (late && !made)
-        error_raise(PyExc_TypeError, w->operation, NULL, 0,
-                    "%s must be constructible from its fields",
-                    ((PyTypeObject *) cls)->tp_name);
+    if (!PyErr_ExceptionMatches(PyExc_TypeError))
+        return false;
+    PyObject *error = error_fetch();
+    PyObject *module = PyImport_ImportModule("inspect");
+    PyObject *signature =
+        module ? PyObject_CallMethod(module, "signature", "O", cls) : NULL;
+    PyObject *bind = signature ? PyObject_GetAttrString(signature, "bind") : NULL;
+    PyObject *bound = bind ? PyObject_Call(bind, none, arguments) : NULL;
+    bool others = bind && !bound && PyErr_ExceptionMatches(PyExc_TypeError);
+    if (others || !PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_Clear();
+        if (!others)
+            error_restore(Py_NewRef(error));
+    }
+    Py_DECREF(error);
+    Py_XDECREF(module);
+    Py_XDECREF(signature);
+    Py_XDECREF(bind);
+    Py_XDECREF(bound);
+    return others;
+}
+
+/* An instance that no constructor has seen, as pickle makes them, with the attributes
+ * of another one (or NULL). */
+static PyObject *make_bare(PyObject *cls, PyObject *like)
+{
+    PyObject *made =
+        PyObject_CallMethod((PyObject *) &PyBaseObject_Type, "__new__", "O", cls);
+    PyObject *from = made && like ? PyObject_GetAttrString(like, "__dict__") : NULL;
+    PyObject *to = from ? PyObject_GetAttrString(made, "__dict__") : NULL;
+    bool ok = !to || PyDict_Update(to, from) == 0;
+    if (made && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Clear(); /* of a class with __slots__ */
+    else if (!ok || PyErr_Occurred())
+        Py_CLEAR(made);
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return made;
+}
+
+static bool set_fields(PyObject *made, PyObject *values, setattrofunc set)
+{
     PyObject *name, *value;
-    for (Py_ssize_t i = 0; made && PyDict_Next(late, &i, &name, &value);)
-        if (PyObject_SetAttr(made, name, value) < 0)
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && PyDict_Next(values, &i, &name, &value);)
+        ok = set(made, name, value) == 0;
+    return ok;
+}
+
+/* The instance with these fields, whose reference is stolen. The constructor of a data
+ * class is given them, that of a DRJIT_STRUCT class nothing; if it wants something
+ * else, there is no constructor call, and further attributes are those of 'like' (or
+ * NULL). */
+static PyObject *construct(const char *operation, Container kind, PyObject *cls,
+                           PyObject *values, PyObject *like)
+{
+    PyObject *none = PyTuple_New(0), *made = NULL;
+    PyObject *late = kind == DATACLASS ? take_late_fields(cls, values) : values;
+    PyObject *arguments = kind == DATACLASS ? values : PyDict_New();
+    if (none && late && arguments)
+        made = PyObject_Call(cls, none, arguments);
+    if (made) {
+        if (!set_fields(made, late,
+                        kind == DATACLASS ? PyObject_GenericSetAttr : PyObject_SetAttr))
             Py_CLEAR(made);
+    } else if (none && late && arguments && takes_others(cls, none, arguments)) {
+        made = make_bare(cls, like);
+        if (made && !(set_fields(made, arguments, PyObject_GenericSetAttr) &&
+                      set_fields(made, late, PyObject_GenericSetAttr)))
+            Py_CLEAR(made);
+    }
+    if (!made)
+        error_raise(PyExc_TypeError, operation, NULL, 0, "%s could not be constructed",
+                    ((PyTypeObject *) cls)->tp_name);
     Py_XDECREF(none);
-    Py_XDECREF(late);
+    if (kind == DATACLASS)
+        Py_XDECREF(late);
+    else
+        Py_XDECREF(arguments);
     Py_DECREF(values);
     return made;
+}
+
+/* ---------------------------------------------------------------- map */
+
+enum { TREES_MAX = 4 };
+
+typedef struct Walk {
+    State *state;
+    const char *operation;
+    int n;
+    PyTreeMap map;
+    void *context;
+} Walk;
+
+/* An empty result of that kind with room for 'count' children; of a structure, its
+ * fields. */
+static PyObject *start_result(Container kind, Py_ssize_t count)
+{
+    return kind == TUPLE  ? PyTuple_New(count)
+           : kind == LIST ? PyList_New(count)
+                          : PyDict_New();
+}
+
+/* Store a child, whose reference is stolen. */
+static bool store_child(Container kind, PyObject *result, PyObject *keys, Py_ssize_t i,
+                        PyObject *child)
+{
+    if (kind == TUPLE) {
+        PyTuple_SET_ITEM(result, i, child);
+        return true;
+    }
+    if (kind == LIST) {
+        PyList_SET_ITEM(result, i, child);
+        return true;
+    }
+    int status = PyDict_SetItem(result, PyList_GET_ITEM(keys, i), child);
+    Py_DECREF(child);
+    return status == 0;
 }
 
 /* Has a dictionary all of these keys? -1: exception. */
@@ -325,14 +383,15 @@ static PyObject *map_node(const Walk *w, PyObject *const *trees, int depth)
     for (int i = 1; i < w->n; i++)
         if (!same_children(w, kind, trees[0], trees[i], keys))
             goto done;
-    result = start_result(w, kind, trees[0], count);
+    result = start_result(kind, count);
     for (Py_ssize_t i = 0; i < count && result; i++) {
         PyObject *child = map_child(w, kind, trees, keys, i, depth);
         if (!child || !store_child(kind, result, keys, i, child))
             Py_CLEAR(result);
     }
-    if (result && kind == DATACLASS)
-        result = construct(w, (PyObject *) Py_TYPE(trees[0]), result);
+    if (result && (kind == DATACLASS || kind == STRUCT))
+        result = construct(w->operation, kind, (PyObject *) Py_TYPE(trees[0]), result,
+                           trees[0]);
 done:
     Py_DECREF(keys);
     return result;
@@ -369,36 +428,80 @@ static PyObject *resolved_hints(PyObject *cls)
     return hints;
 }
 
-static PyObject *build_node(const Build *b, PyObject *cls, int depth);
+/* Is it a type that build_node() makes an instance of? */
+static bool is_made(const Build *b, PyObject *type)
+{
+    return PyType_Check(type) && (type_of_class(b->state, (PyTypeObject *) type) ||
+                                  pytree_is_struct(b->state, type) ||
+                                  type == (PyObject *) &PyFloat_Type ||
+                                  type == (PyObject *) &PyLong_Type ||
+                                  type == (PyObject *) &PyBool_Type);
+}
 
-static bool build_field(const Build *b, PyObject *cls, PyObject *made, PyObject *pair,
-                        int depth)
+/* The type of a field; NULL: exception. */
+static PyObject *field_type(const Build *b, PyObject *cls, PyObject *pair)
 {
     PyObject *name = PyTuple_GET_ITEM(pair, 0), *type = PyTuple_GET_ITEM(pair, 1);
-    PyObject *hints = NULL;
-    if (PyUnicode_Check(type)) {
-        hints = resolved_hints(cls);
-        type = hints ? PyDict_GetItemWithError(hints, name) : NULL;
-        if (!type) {
-            if (!PyErr_Occurred())
-                error_raise(PyExc_TypeError, b->operation, NULL, 0,
-                            "%s.%S has a type that is given by name, and no annotation",
-                            ((PyTypeObject *) cls)->tp_name, name);
-            Py_XDECREF(hints);
-            return false;
-        }
-    }
-    bool ok = true;
-    if (PyType_Check(type) && (type_of_class(b->state, (PyTypeObject *) type) ||
-                               pytree_is_struct(b->state, type) ||
-                               type == (PyObject *) &PyFloat_Type ||
-                               type == (PyObject *) &PyLong_Type ||
-                               type == (PyObject *) &PyBool_Type)) {
-        PyObject *value = build_node(b, type, depth + 1);
-        ok = value && PyObject_SetAttr(made, name, value) == 0;
-        Py_XDECREF(value);
-    } /* other fields keep what the default constructor gave them */
+    if (!PyUnicode_Check(type))
+        return Py_NewRef(type);
+    PyObject *hints = resolved_hints(cls);
+    type = hints ? Py_XNewRef(PyDict_GetItemWithError(hints, name)) : NULL;
+    if (!type && !PyErr_Occurred())
+        error_raise(PyExc_TypeError, b->operation, NULL, 0,
+                    "%s.%S has a type that is given by name, and no annotation",
+                    ((PyTypeObject *) cls)->tp_name, name);
     Py_XDECREF(hints);
+    return type;
+}
+
+/* Must the constructor of a data class be given this field? -1: exception. */
+static int is_required(PyObject *cls, PyObject *name)
+{
+    PyObject *fields = PyObject_GetAttrString(cls, "__dataclass_fields__");
+    PyObject *field = fields ? PyObject_GetItem(fields, name) : NULL;
+    PyObject *module = field ? PyImport_ImportModule("dataclasses") : NULL;
+    PyObject *missing = module ? PyObject_GetAttrString(module, "MISSING") : NULL;
+    PyObject *value = missing ? PyObject_GetAttrString(field, "default") : NULL;
+    PyObject *factory = value ? PyObject_GetAttrString(field, "default_factory") : NULL;
+    PyObject *init = factory ? PyObject_GetAttrString(field, "init") : NULL;
+    int required = init ? PyObject_IsTrue(init) : -1;
+    if (required > 0)
+        required = value == missing && factory == missing;
+    Py_XDECREF(fields);
+    Py_XDECREF(field);
+    Py_XDECREF(module);
+    Py_XDECREF(missing);
+    Py_XDECREF(value);
+    Py_XDECREF(factory);
+    Py_XDECREF(init);
+    return required;
+}
+
+static PyObject *build_node(const Build *b, PyObject *cls, int depth);
+
+/* What 'name' is to be, from its type. Fields of other types keep what the constructor
+ * gives them; a data class without a default gets what its type makes of nothing. */
+static bool build_field(const Build *b, Container kind, PyObject *cls, PyObject *values,
+                        PyObject *pair, int depth)
+{
+    PyObject *name = PyTuple_GET_ITEM(pair, 0), *value = NULL;
+    PyObject *type = field_type(b, cls, pair);
+    bool ok = type;
+    if (type && is_made(b, type)) {
+        value = build_node(b, type, depth + 1);
+        ok = value;
+    } else if (type && kind == DATACLASS) {
+        int required = is_required(cls, name);
+        value = required > 0 ? PyObject_CallNoArgs(type) : NULL;
+        ok = value || required == 0;
+        if (required > 0 && !value)
+            error_raise(PyExc_TypeError, b->operation, NULL, 0,
+                        "%s.%S has no default, and %R makes none",
+                        ((PyTypeObject *) cls)->tp_name, name, type);
+    }
+    ok = ok && (!value || PyDict_SetItem(values, name, value) == 0);
+    Py_XDECREF(value);
+    Py_XDECREF(type);
     return ok;
 }
 
@@ -408,17 +511,15 @@ static PyObject *build_node(const Build *b, PyObject *cls, int depth)
         return b->make(b->context, cls);
     if (!descend(b->operation, depth))
         return NULL;
+    Container kind =
+        class_defines((PyTypeObject *) cls, b->state->str_struct) ? STRUCT : DATACLASS;
     PyObject *pairs = fields_of(b->state, b->operation, cls);
-    PyObject *made = pairs ? PyObject_CallNoArgs(cls) : NULL;
-    if (pairs && !made)
-        error_raise(PyExc_TypeError, b->operation, NULL, 0,
-                    "%s must be constructible without arguments",
-                    ((PyTypeObject *) cls)->tp_name);
-    for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(pairs); i++)
-        if (!build_field(b, cls, made, PyList_GET_ITEM(pairs, i), depth))
-            Py_CLEAR(made);
+    PyObject *values = pairs ? PyDict_New() : NULL;
+    for (Py_ssize_t i = 0; values && i < PyList_GET_SIZE(pairs); i++)
+        if (!build_field(b, kind, cls, values, PyList_GET_ITEM(pairs, i), depth))
+            Py_CLEAR(values);
     Py_XDECREF(pairs);
-    return made;
+    return values ? construct(b->operation, kind, cls, values, NULL) : NULL;
 }
 
 PyObject *pytree_build(State *state, const char *operation, PyObject *cls,

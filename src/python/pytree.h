@@ -4,7 +4,8 @@
  * Containers: exact tuple, list and dict, data classes, classes with DRJIT_STRUCT.
  * Everything else is a leaf: arrays, and objects that operations pass over. Trees that
  * contain themselves, or are nested more than a thousand levels deep, are a
- * RecursionError.
+ * RecursionError. Structures are rebuilt through their constructors where these take
+ * the fields (data classes) or nothing (DRJIT_STRUCT), otherwise without.
  */
 #ifndef PYTHON_PYTREE_H
 #define PYTHON_PYTREE_H

@@ -8,6 +8,7 @@
 #include "python/region.h"
 
 #include "python/arguments.h"
+#include "python/deferred.h"
 #include "python/error.h"
 #include "python/module.h"
 #include "python/wait.h"
@@ -137,12 +138,17 @@ static PyObject *while_loop(PyObject *module, PyObject *const *args, Py_ssize_t 
         return error_raise(PyExc_TypeError, signature.function, v, 1,
                            "expected a tuple as 'state'");
     PyObject *result = NULL;
+    bool recorded = jit_flag(JitFlagSymbolicLoops);
+    if (recorded)
+        deferred_hold();
     if (region_take(&loop.place, v[0], NULL, &loop.states) && start_loop(&loop, name) &&
         run_loop(&loop))
         result = region_give(&loop.place, v[0], &loop.states);
     if (loop.handle)
         jit_record_end(JitBackendLLVM, loop.handle, 1);
     region_drop(&loop.states);
+    if (recorded)
+        deferred_release();
     return result;
 }
 
@@ -231,11 +237,13 @@ static PyObject *if_stmt(PyObject *module, PyObject *const *args, Py_ssize_t nar
     jit_var_dec_ref(mask);
     if (!cond.handle)
         return error_from_core(signature.function, NULL, 0);
+    deferred_hold();
     PyObject *result =
         trace_side(&cond, v[2]) && trace_side(&cond, v[3]) ? end_cond(&cond) : NULL;
     if (cond.handle)
         jit_record_end(JitBackendLLVM, cond.handle, 1);
     Py_XDECREF(cond.outputs);
+    deferred_release();
     return result;
 }
 

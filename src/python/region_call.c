@@ -6,6 +6,7 @@
  * results.
  */
 #include "python/arguments.h"
+#include "python/deferred.h"
 #include "python/error.h"
 #include "python/module.h"
 #include "python/region.h"
@@ -193,6 +194,7 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               ? read_functions(signature.function, v[1])
                               : NULL;
     PyObject *result = NULL;
+    deferred_hold();
     if (functions && read_instances(&c, functions, v[4])) {
         c.handle = jit_var_call_start(JitBackendLLVM, name, mask);
         result = c.handle ? run(&c, number, functions)
@@ -206,6 +208,7 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
     PyMem_Free(c.callable_of);
     Py_XDECREF(c.outputs);
     Py_XDECREF(functions);
+    deferred_release();
     return result;
 }
 

@@ -62,6 +62,7 @@ static PyObject *record_of(const Delivery *d, size_t i)
 static void deliver(Deferred *work)
 {
     Delivery *d = (Delivery *) work;
+    PyObject *function = Py_NewRef(d->receiver->function);
     PyObject *records = PyList_New((Py_ssize_t) d->count);
     for (size_t i = 0; records && i < d->count; i++) {
         PyObject *record = record_of(d, i);
@@ -70,11 +71,13 @@ static void deliver(Deferred *work)
         else
             Py_CLEAR(records);
     }
-    PyObject *result = records ? PyObject_CallFunction(d->receiver->function, "On",
-                                                       records, (Py_ssize_t) d->lost)
-                               : NULL;
+    PyObject *result =
+        records
+            ? PyObject_CallFunction(function, "On", records, (Py_ssize_t) d->lost)
+            : NULL;
     if (!result)
-        PyErr_WriteUnraisable(d->receiver->function);
+        PyErr_WriteUnraisable(function);
+    Py_DECREF(function);
     Py_XDECREF(result);
     Py_XDECREF(records);
     free(d);

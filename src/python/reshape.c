@@ -319,6 +319,8 @@ static PyObject *unravel(PyObject *module, PyObject *const *args, Py_ssize_t nar
 typedef struct Replicate {
     State *state;
     const char *operation;
+    PyObject *counts, *axis; /* borrowed; no axis: NULL */
+    bool one;                /* 'counts' is one number: */
     size_t count;
     bool each; /* every entry, not the whole */
 } Replicate;
@@ -376,14 +378,29 @@ static PyObject *replicate_scalar(const Replicate *r, Array *a)
     return (PyObject *) result;
 }
 
+/* Tensors, sequences of numbers, and axes: see drjit._replicate. */
+static PyObject *replicate_axes(const Replicate *r, PyObject *leaf)
+{
+    PyObject *module = PyImport_ImportModule("drjit._replicate");
+    PyObject *result =
+        !module   ? NULL
+        : r->each ? PyObject_CallMethod(module, "repeat_leaf", "OOO", leaf, r->counts,
+                                        r->axis ? r->axis : Py_None)
+                  : PyObject_CallMethod(module, "tile_leaf", "OO", leaf, r->counts);
+    Py_XDECREF(module);
+    return result;
+}
+
 static PyObject *replicate(void *context, PyObject *const *leaves)
 {
     const Replicate *r = context;
     Array *a = (Array *) leaves[0];
-    if (!array_check(r->state, leaves[0]) || r->count == 1)
+    if (!array_check(r->state, leaves[0]))
         return Py_NewRef(leaves[0]);
-    if (a->info->kind == KIND_TENSOR)
-        return access_no_tensors(r->operation, "reshape() and slice expressions");
+    if (a->info->kind == KIND_TENSOR || !r->one || r->axis)
+        return replicate_axes(r, leaves[0]);
+    if (r->count == 1)
+        return Py_NewRef(leaves[0]);
     if (!a->info->jit && !access_is_flat(a->info))
         return Py_NewRef(leaves[0]);
     return a->info->jit ? replicate_jit(r, a) : replicate_scalar(r, a);
@@ -393,16 +410,20 @@ static PyObject *replicate_tree(PyObject *module, PyObject *const *args,
                                 Py_ssize_t nargs, PyObject *names,
                                 const char *operation, bool each)
 {
-    static const char *const parameters[] = { "value", "count" };
-    const Signature signature = { operation, parameters, 2, 2, 0 };
-    PyObject *v[2];
+    static const char *const parameters[] = { "value", "count", "axis" };
+    const Signature signature = { operation, parameters, each ? 3 : 2, 2, 0 };
+    PyObject *v[3] = { NULL };
     Replicate r = { .state = state_of_module(module),
                     .operation = operation,
                     .each = each };
-    if (!arguments_parse(&signature, args, nargs, names, v) ||
-        !arguments_count(operation, "count", v[1], &r.count))
+    if (!arguments_parse(&signature, args, nargs, names, v))
         return NULL;
-    if (r.count == 1)
+    r.counts = v[1];
+    r.axis = v[2] == Py_None ? NULL : v[2];
+    r.one = PyUnicode_Check(v[1]) || !PySequence_Check(v[1]);
+    if (r.one && !arguments_count(operation, "count", v[1], &r.count))
+        return NULL;
+    if (r.one && r.count == 1 && !each)
         return Py_NewRef(v[0]);
     return pytree_map(r.state, operation, &v[0], 1, replicate, &r);
 }
@@ -441,12 +462,17 @@ PyMethodDef reshape_functions[] = {
       "kept." },
     { "tile", METHOD(tile), FAST,
       "tile(value, count)\n\n"
-      "All entries along the trailing dynamic axis 'count' times: a b a b a b. Goes\n"
-      "through PyTrees." },
-    { "repeat", METHOD(repeat), FAST,
-      "repeat(value, count)\n\n"
-      "Each entry along the trailing dynamic axis 'count' times: a a a b b b. Goes "
+      "The whole 'count' times along the trailing dynamic axis: a b a b a b. Goes "
       "through\n"
-      "PyTrees." },
+      "PyTrees. A sequence has a count for each of the last axes, of tensors and of "
+      "flat\n"
+      "arrays, which become tensors; there may be more counts than axes." },
+    { "repeat", METHOD(repeat), FAST,
+      "repeat(value, count, axis=None)\n\n"
+      "Each entry 'count' times along the trailing dynamic axis: a a a b b b. Goes "
+      "through\n"
+      "PyTrees. Tensors: along an axis, or flattened. A sequence or array of integers "
+      "has a\n"
+      "count for each entry along the axis; it is evaluated." },
     { NULL, NULL, 0, NULL },
 };

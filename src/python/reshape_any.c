@@ -3,7 +3,9 @@
  *
  *     same type, nested     nothing to rearrange: the shape must agree
  *     tensors               another shape over the same storage
- *     other types           ravel, convert the entries if they differ, unravel
+ *     other types           ravel, convert the entries if they differ, unravel: a
+ *                           nested array by default in Fortran order, a tensor in C
+ *                           order, the only one it has
  *
  * With 'shrink', entries at the end of the trailing dynamic axis (of the storage of a
  * tensor) are dropped first.
@@ -49,19 +51,11 @@ static bool read_extent(Reshape *r, PyObject *item, size_t i)
 
 static bool read_shape(Reshape *r, PyObject *shape)
 {
-    r->inferred = -1;
-    r->ndim = 1;
-    if (PyIndex_Check(shape))
-        return read_extent(r, shape, 0);
-    if (PyUnicode_Check(shape) || !PySequence_Check(shape)) {
-        error_raise(PyExc_TypeError, operation, NULL, 0,
-                    "'shape' is a %s, expected an int or a sequence of ints",
-                    Py_TYPE(shape)->tp_name);
-        return false;
-    }
-    PyObject *items = PySequence_Tuple(shape);
+    bool one;
+    PyObject *items = arguments_shape(operation, shape, &one);
     if (!items)
         return false;
+    r->inferred = -1;
     r->ndim = (size_t) PyTuple_GET_SIZE(items);
     bool ok = r->ndim <= TENSOR_MAX_DIMS;
     if (!ok)
@@ -274,39 +268,36 @@ static PyObject *make_nested(const Reshape *r, PyTypeObject *cls, const TypeInfo
                              Array *flat)
 {
     size_t shape[TENSOR_MAX_DIMS], leaves = info->leaves;
-    if (r->ndim != (size_t) (info->ndim + info->jit)) {
+    bool whole = r->ndim == 1 && !info->dynamic; /* the number of all entries */
+    if (!whole && r->ndim != (size_t) (info->ndim + info->jit)) {
         wrong_layout((PyObject *) flat, info);
         return NULL;
     }
     if (!resolve(r, (PyObject *) flat, access_size(flat), shape))
         return NULL;
-    if (!fits_static(info, r->ndim, shape)) {
+    if (!whole && !fits_static(info, r->ndim, shape)) {
         wrong_layout((PyObject *) flat, info);
         return NULL;
     }
     if (info->dynamic)
         leaves = shape[0];
-    char order = r->order;
-    return access_is_flat(info) ? Py_NewRef((PyObject *) flat)
-                                : (PyObject *) reshape_unravel(operation, cls, info,
-                                                               leaves, flat, order);
+    return access_is_flat(info)
+               ? Py_NewRef((PyObject *) flat)
+               : (PyObject *) reshape_unravel(operation, cls, info, leaves, flat,
+                                              r->order);
 }
 
-static PyObject *reshape_other(const Reshape *original, PyTypeObject *cls,
+static PyObject *reshape_other(const Reshape *r, PyTypeObject *cls,
                                const TypeInfo *info, Array *a)
 {
-    Reshape r = *original;
-    bool tensors = info->kind == KIND_TENSOR || a->info->kind == KIND_TENSOR;
-    if (tensors && r.order == 'A')
-        r.order = 'C'; /* a tensor's */
-    Array *flat = reshape_ravel(r.state, operation, a, r.order);
-    const TypeInfo *wanted = access_flat(r.state, info, (VarType) info->entry);
+    Array *flat = reshape_ravel(r->state, operation, a, r->order);
+    const TypeInfo *wanted = access_flat(r->state, info, (VarType) info->entry);
     if (flat && flat->info != wanted)
         Py_SETREF(flat, convert_array(wanted, flat, operation));
     if (!flat)
         return NULL;
-    PyObject *result = info->kind == KIND_TENSOR ? make_tensor(&r, info, flat)
-                                                 : make_nested(&r, cls, info, flat);
+    PyObject *result = info->kind == KIND_TENSOR ? make_tensor(r, info, flat)
+                                                 : make_nested(r, cls, info, flat);
     Py_DECREF(flat);
     return result;
 }

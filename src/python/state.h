@@ -31,6 +31,7 @@ struct State {
     PyMethodDef methods[METHOD_LIMIT];
     PyTypeObject *iterator;         /* of arrays */
     PyTypeObject *local;            /* local arrays of drjit._regions */
+    PyTypeObject *operand;          /* foreign arrays in operations: operand.h */
     TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
     bool family_ready[FAMILY_COUNT];
     /* Result of promoting two operand classes, filled lazily: 0 not yet known, else
@@ -39,6 +40,9 @@ struct State {
     /* Which class is which type: open addressing, by address. See type_of_class(). */
     struct ClassEntry *classes;
     size_t class_capacity;
+    /* The views that are alive: open addressing, by root and place. See view.h. */
+    struct Array **views;
+    size_t view_capacity, view_count;
     /* Names that are looked up often (interned). */
     PyObject *str_struct;           /* "DRJIT_STRUCT" */
     PyObject *str_dataclass;        /* "__dataclass_fields__" */

@@ -27,7 +27,9 @@ static bool fail(const Selection *s, PyObject *type, const char *format, ...)
     PyObject *text = PyUnicode_FromFormatV(format, ap);
     va_end(ap);
     const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
-    if (utf8)
+    if (utf8 && type == PyExc_IndexError)
+        error_raise_both("IndexError", s->operation, NULL, 0, "%s", utf8);
+    else if (utf8)
         error_raise(type, s->operation, NULL, 0, "%s", utf8);
     Py_XDECREF(text);
     return false;

@@ -9,6 +9,7 @@
 #include "python/enums.h"
 #include "python/error.h"
 #include "python/module.h"
+#include "python/operand.h"
 #include "python/promote.h"
 #include "python/pytree.h"
 
@@ -417,14 +418,14 @@ static PyObject *replace_shape_t(PyObject *module, PyObject *const *args, Py_ssi
 /* ---------------------------------------------------------------- promotion */
 
 /* The operand class of an argument of expr_t; -1 if it has none, -2: exception. */
-static int operand_class(State *state, PyObject *arg)
+static int class_of_value(State *state, PyObject *arg)
 {
     PyTypeObject *cls = class_of(arg);
     const TypeInfo *t = type_of_class(state, cls);
     if (t)
         return t->id;
     if (!PyType_Check(arg))
-        return promote_class(state, arg);
+        return promote_class(arg);
     unsigned scalar = python_scalar(cls);
     return scalar == OF_BOOL    ? OPERAND_BOOL
            : scalar == OF_INT   ? OPERAND_INT
@@ -441,13 +442,13 @@ static PyObject *python_class(int operand)
 
 /* Whether there are sequences among the arguments, whose entries join those of the
  * others, and no types. */
-static bool needs_values(State *state, PyObject *const *args, Py_ssize_t n)
+static bool needs_values(PyObject *const *args, Py_ssize_t n)
 {
     bool sequence = false;
     for (Py_ssize_t i = 0; i < n; i++) {
         if (PyType_Check(args[i]))
             return false;
-        if (!promote_array(args[i]) && promote_number(state, args[i]) < 0)
+        if (!promote_array(args[i]) && promote_number(args[i]) < 0)
             sequence = true;
     }
     return sequence;
@@ -468,11 +469,11 @@ static int join(State *state, int a, int b)
 static int argument_class(State *state, PyObject *arg)
 {
     if (!PyTuple_Check(arg) && !PyList_Check(arg))
-        return operand_class(state, arg);
+        return class_of_value(state, arg);
     PyObject *items = PySequence_Tuple(arg); /* a list may be changed meanwhile */
     int result = items ? -1 : -2;
     for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(items); i++) {
-        int operand = operand_class(state, PyTuple_GET_ITEM(items, i));
+        int operand = class_of_value(state, PyTuple_GET_ITEM(items, i));
         result = operand < 0 ? operand : join(state, result, operand);
         if (result < 0)
             break;
@@ -489,14 +490,9 @@ static bool is_one_class(PyObject *const *args, Py_ssize_t n)
     return true;
 }
 
-static PyObject *expr_t(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *common_class(State *state, PyObject *const *args, Py_ssize_t n)
 {
-    State *state = state_of_module(module);
-    if (n == 0)
-        Py_RETURN_NONE;
-    if (is_one_class(args, n))
-        return Py_NewRef((PyObject *) class_of(args[0]));
-    if (n == 2 && needs_values(state, args, n)) {
+    if (n == 2 && needs_values(args, n)) {
         const TypeInfo *info;
         Promotion found = promote_operands(state, "expr_t", args, n, &info);
         if (found == PROMOTION_ERROR)
@@ -519,6 +515,25 @@ static PyObject *expr_t(PyObject *module, PyObject *const *args, Py_ssize_t n)
     }
     return result >= TYPE_COUNT ? python_class(result)
                                 : class_object(&state->types[result]);
+}
+
+static PyObject *expr_t(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    State *state = state_of_module(module);
+    if (n == 0)
+        Py_RETURN_NONE;
+    if (is_one_class(args, n))
+        return Py_NewRef((PyObject *) class_of(args[0]));
+    PyObject **operands = PyMem_Malloc((size_t) n * sizeof(PyObject *));
+    if (!operands)
+        return PyErr_NoMemory();
+    PyObject *result = NULL;
+    if (operand_open(state, args, n, operands)) {
+        result = common_class(state, operands, n);
+        operand_close(operands, n);
+    }
+    PyMem_Free(operands);
+    return result;
 }
 
 #define V(name, doc) {#name "_v", name##_v, METH_O, #name "_v(arg, /)\n--\n\n" doc}

@@ -339,12 +339,15 @@ static bool make_class(State *state, TypeInfo *t)
         SLOT(Py_tp_dealloc, array_dealloc),
         SLOT(Py_tp_new, array_tp_new),
         SLOT(Py_tp_init, array_tp_init),
+        SLOT(Py_tp_free, array_free),
+        SLOT(Py_tp_traverse, array_traverse),
+        SLOT(Py_tp_is_gc, array_is_collected),
         {0, NULL},
     };
     PyType_Spec spec = {
         .name = t->name,
         .basicsize = basic_size(t),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
         .slots = slots,
     };
     t->py = (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec,

@@ -515,6 +515,20 @@ static void test_kahan_details(void **unused)
     OK(jit_var_scatter_add_kahan(&a, &b, a, c, ALWAYS));
     CHECK_BYTES(a, ((float[]){ 0x1p25f, 2 }), 2);
     CHECK_BYTES(b, zero, 2);
+    /* Both targets hold one variable: a literal, and an array in memory. */
+    for (int literal = 0; literal < 2; ++literal) {
+        float twice[] = { 0x1p24f, 0x1p24f };
+        uint32_t sum = literal ? jit_var_literal(CPU, VarTypeFloat32, twice, 2, 0)
+                               : array_of(VarTypeFloat32, twice, 2);
+        uint32_t rest = jit_var_inc_ref(sum), whole = jit_var_inc_ref(sum);
+        OK(jit_var_scatter_add_kahan(&sum, &rest, one, zeroth, ALWAYS));
+        assert_int_not_equal(sum, rest);
+        OK(jit_var_scatter_add_kahan(&sum, &rest, three, zeroth, ALWAYS));
+        CHECK_BYTES(sum, ((float[]){ 0x1p24f + 4, 0x1p24f }), 2);
+        CHECK_BYTES(rest, ((float[]){ 0x1p24f - 1, 0x1p24f }), 2);
+        CHECK_BYTES(whole, twice, 2);
+        DROP(sum, rest, whole);
+    }
     DROP(s, e, held_s, held_e, one, three, zeroth, second, last, most, a, b, c);
 }
 

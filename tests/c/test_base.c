@@ -200,6 +200,21 @@ static void test_log(void **state)
 
     log_set_callback(LogLevelTrace, NULL);
     assert_int_equal(log_callback_level(), LogLevelDisable);
+
+    /* What stands for stderr has its level, and gets what was asked for at any. */
+    log_set_output(listen);
+    log_set_stderr_level(LogLevelError);
+    heard[0] = 0;
+    log_write(LogLevelWarn, "d");
+    log_write(LogLevelError, "e");
+    log_hold();
+    log_print("f");
+    log_release();
+    assert_string_equal(heard, "1:e;3:f;");
+    log_set_stderr_level(LogLevelDisable);
+    log_print("g");
+    assert_string_equal(heard, "1:e;3:f;");
+    log_set_output(NULL);
     log_set_stderr_level(before);
 }
 

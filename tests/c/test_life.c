@@ -60,12 +60,14 @@ static void test_shutdown_with_work(void **unused)
     OK(jit_init(CPU));
 }
 
-/* What a child makes of its copy of the process. */
-static void check_in_child(bool (*check)(uint32_t a), uint32_t a)
+/* What a child makes of its copy of the process, with an array that its parent made. */
+static void check_in_child(bool (*check)(uint32_t a))
 {
 #if defined(__SANITIZE_THREAD__)
     skip(); /* it lets no child of a process with threads start threads */
 #endif
+    uint32_t a = sample(1000, 3);
+    OK(jit_var_eval(a));
     fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -75,6 +77,7 @@ static void check_in_child(bool (*check)(uint32_t a), uint32_t a)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+    jit_var_dec_ref(a);
 }
 
 static bool evaluates(uint32_t a)
@@ -88,10 +91,7 @@ static bool evaluates(uint32_t a)
 static void test_fork(void **unused)
 {
     (void) unused;
-    uint32_t a = sample(1000, 3);
-    OK(jit_var_eval(a));
-    check_in_child(evaluates, a);
-    jit_var_dec_ref(a);
+    check_in_child(evaluates);
 }
 
 /* Kernels that there are serve as before. */
@@ -107,10 +107,7 @@ static bool makes_no_kernel(uint32_t a)
 static void test_prepare_exit(void **unused)
 {
     (void) unused;
-    uint32_t a = sample(1000, 3);
-    OK(jit_var_eval(a));
-    check_in_child(makes_no_kernel, a);
-    jit_var_dec_ref(a);
+    check_in_child(makes_no_kernel);
 }
 
 static int run(void)

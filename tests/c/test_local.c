@@ -408,7 +408,7 @@ static void test_checks(void **unused)
     uint32_t e = jit_array_read(d, at, ALWAYS), zero = jit_var_u32(CPU, 0);
     CHECK_U32(e, 1, 0, 1);
     jit_sync_thread();
-    assert_int_equal(log_count("position 77 in an array of size 2 (1 lane)"), 2);
+    assert_int_equal(log_count("position 77 in an array of size 2. ("), 2);
     assert_int_equal(log_count("jit_array_write()"), 1);
     assert_int_equal(log_count("jit_array_read()"), 1);
     assert_int_equal(log_count("stack"), 1); /* the label is that of one version */

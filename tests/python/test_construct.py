@@ -504,3 +504,29 @@ def test_damaged_pickles(m: ModuleType, state: Any) -> None:
             cls().__setstate__(state)
     with pytest.raises(ValueError, match="not the state"):
         m.Array1b().__setstate__((None, (b"\x02",), None))
+
+
+def test_flip_axes() -> None:
+    # As published: the axes of a tensor or a foreign array in opposite order.
+    data = np.arange(12, dtype=np.float32)
+    for name, extents in (("Array3f", (4, 3)), ("Array4f", (3, 4)), ("ArrayXf", (6, 2)),
+                          ("Matrix2f", (3, 2, 2)), ("Float", (12,))):  # fmt: skip
+        cls = getattr(llvm, name)
+        array = data.reshape(extents)
+        for source in (llvm.TensorXf(data, extents), array):
+            flipped = cls(source, flip_axes=True)
+            assert type(flipped) is cls
+            assert np.array_equal(llvm.TensorXf(flipped).numpy(), array.T)
+        plain = cls(llvm.TensorXf(array.T.ravel(), array.T.shape), flip_axes=False)
+        assert np.array_equal(llvm.TensorXf(plain).numpy(), array.T)
+    for vector in (llvm.Array3f([1, 2, 3], flip_axes=True),
+                   llvm.Array3f(1, 2, 3, flip_axes=True)):  # fmt: skip
+        assert dr.all(vector == llvm.Array3f(1, 2, 3), axis=None)
+    matrix = scalar.Array22f(scalar.TensorXf([1, 2, 3, 4], (2, 2)), flip_axes=True)
+    assert matrix[0][1] == 3 and matrix[1][0] == 2
+    with pytest.raises(TypeError, match="expected 3"):
+        llvm.Array3f(llvm.TensorXf(range(6), (3, 2)), flip_axes=True)
+    with pytest.raises(TypeError, match="'flip_axes' must be a bool"):
+        llvm.Array3f(1, flip_axes=1)
+    with pytest.raises(TypeError, match="Unknown keyword argument 'flip'"):
+        llvm.Array3f(1, flip=True)

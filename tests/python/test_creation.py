@@ -247,3 +247,85 @@ def test_linspace_arguments() -> None:
             dr.linspace(cls, 0, 1, 3)
     with pytest.raises(TypeError):
         dr.linspace(llvm.Float, 0, 1)
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty", "full", "opaque"])
+def test_shapes_of_numpy(name: str) -> None:
+    function = getattr(dr, name)
+    value = (3,) if name in ("full", "opaque") else ()
+    for shape in (np.array([2, 3]), [np.int64(2), np.uint8(3)], llvm.UInt(2, 3)):
+        assert function(llvm.TensorXf, *value, shape).shape == (2, 3)
+        assert function(scalar.TensorXf, *value, shape).shape == (2, 3)
+        assert function(llvm.Array2f, *value, shape).shape == (2, 3)
+    for shape in (np.array(4), np.int64(4), np.array([4])):
+        assert len(function(llvm.Float, *value, shape)) == 4
+    for shape in (np.array([2.0]), np.array([[1, 2]]), "2", 1.5, None):
+        with pytest.raises(TypeError):
+            function(llvm.Float, *value, shape)
+
+
+@dataclass
+class Ray:
+    o: llvm.Array3f
+    t: llvm.Float
+    label: str
+    count: int = 7
+    tags: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Frozen:
+    ray: Ray
+    active: llvm.Bool
+
+
+@dataclass(slots=True, kw_only=True)
+class Slotted:
+    x: llvm.Float
+    late: llvm.Float = field(init=False)
+
+
+class Sphere:
+    DRJIT_STRUCT = {"center": llvm.Array2f, "radius": llvm.Float}
+
+    def __init__(self, center: Any, radius: Any) -> None:
+        raise AssertionError("nobody calls this")
+
+
+class Faulty:
+    DRJIT_STRUCT = {"x": llvm.Float}
+
+    def __init__(self) -> None:
+        raise TypeError("a fault of the constructor's own")
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty", "full", "opaque"])
+def test_structures_without_defaults(name: str) -> None:
+    value = (1,) if name in ("full", "opaque") else ()
+
+    def make(cls: Any) -> Any:
+        return getattr(dr, name)(cls, *value, 2)
+
+    def check(array: Any) -> None:
+        assert dr.width(array) == 2
+        if name != "empty":
+            expected = 0 if name == "zeros" else 1
+            assert np.all(llvm.TensorXf(array).numpy() == expected)
+
+    ray = make(Ray)
+    assert type(ray) is Ray and (ray.label, ray.tags) == ("", [])
+    check(ray.o)
+    check(ray.t)
+    frozen = make(Frozen)
+    check(frozen.ray.o)
+    assert type(frozen) is Frozen and type(frozen.active) is llvm.Bool
+    slotted = make(Slotted)
+    check(slotted.x)
+    check(slotted.late)
+    sphere = make(Sphere)
+    assert type(sphere) is Sphere
+    check(sphere.center)
+    check(sphere.radius)
+    with pytest.raises(TypeError, match="Faulty could not be constructed") as info:
+        make(Faulty)
+    assert "own" in str(info.value.__cause__)

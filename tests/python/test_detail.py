@@ -268,3 +268,25 @@ def test_scoped_rtld_deepbind() -> None:
         if sys.platform == "linux":
             assert sys.getdlopenflags() != before
     assert sys.getdlopenflags() == before
+
+
+def test_scopes() -> None:
+    backend = dr.JitBackend.LLVM
+    value = dr.opaque(llvm.Float, 1, 3)
+    first = dr.detail.scope(backend)
+    a, b = value + 1, value + 1
+    assert a.index == b.index
+    second = dr.detail.new_scope(backend)
+    assert second > first and dr.detail.scope(backend) == second
+    c = value + 1
+    assert c.index != a.index
+    dr.detail.set_scope(backend, first)
+    assert dr.detail.scope(backend) == first
+    assert (value + 1).index == a.index
+    for number in (2**31, 2**40):
+        with pytest.raises(RuntimeError):
+            dr.detail.set_scope(backend, number)
+    with pytest.raises(TypeError):
+        dr.detail.scope(3.5)
+    with pytest.raises(RuntimeError):
+        dr.detail.new_scope(dr.JitBackend.CUDA)

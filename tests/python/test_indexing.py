@@ -457,3 +457,119 @@ def test_no_new_attributes(m: ModuleType) -> None:
         m.Array3f(1).foo = 1
     with pytest.raises(AttributeError):
         m.Array3f(1).shape = (1,)
+
+
+def nested(cls: Any) -> tuple[Any, Any]:
+    """An array with entries 0, 1, ... and the same in NumPy."""
+    lanes = (4,) if dr.is_jit_v(cls) else ()
+    sizes = {"Array3f": (3,), "Matrix3f": (3, 3), "Matrix4f": (4, 4), "ArrayXf": (5,),
+             "Array4f": (4,), "Array44f": (4, 4), "Array22f": (2, 2)}  # fmt: skip
+    shape = sizes[cls.__name__] + lanes
+    data = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    module = llvm if lanes else scalar
+    return cls(module.TensorXf(data.ravel().copy(), shape)), data
+
+
+def as_numpy(value: Any) -> Any:
+    module = llvm if dr.is_jit_v(value) else scalar
+    return module.TensorXf(value).numpy()
+
+
+KEYS: list[tuple[Any, tuple[Any, ...]]] = [
+    (llvm.Array3f, np.s_[:, 1:3]),
+    (llvm.Array3f, np.s_[:-1, 1:100:2]),
+    (llvm.Array3f, np.s_[::-1, ::-1]),
+    (llvm.Array3f, np.s_[1:2, :2]),
+    (llvm.Array3f, np.s_[:, :]),
+    (llvm.Array4f, np.s_[::2, 1:]),
+    (llvm.ArrayXf, np.s_[1:4, 2:]),
+    (llvm.Matrix3f, np.s_[:, 1]),
+    (llvm.Matrix3f, np.s_[:, -1]),
+    (llvm.Matrix3f, np.s_[1:, 0]),
+    (llvm.Matrix3f, np.s_[:, 1, 1:]),
+    (llvm.Matrix3f, np.s_[2, :, 1:]),
+    (llvm.Matrix3f, np.s_[:, :, :]),
+    (llvm.Matrix3f, np.s_[:, ::-1]),
+    (llvm.Matrix4f, np.s_[1:3, 2:]),
+    (llvm.Matrix4f, np.s_[:3, :3, 1:]),
+    (scalar.Matrix3f, np.s_[:, 1]),
+    (scalar.Matrix3f, np.s_[::2, 1]),
+    (scalar.Matrix4f, np.s_[1:, 1:]),
+    (scalar.Array44f, np.s_[:3, ::-1]),
+]
+
+
+@pytest.mark.parametrize(("cls", "key"), KEYS)
+def test_slices_of_several_axes(cls: Any, key: tuple[Any, ...]) -> None:
+    array, data = nested(cls)
+    selected = array[key]
+    assert np.array_equal(as_numpy(selected), data[key])
+    assert np.array_equal(as_numpy(array), data)
+    array[key] = -1
+    data[key] = -1
+    # An array whose lanes are all equal may have one.
+    assert np.array_equal(np.broadcast_to(as_numpy(array), data.shape), data)
+    array, data = nested(cls)
+    array[key] = selected * 10
+    data[key] *= 10
+    assert np.array_equal(as_numpy(array), data)
+
+
+def test_slices_of_several_axes_types() -> None:
+    matrix, _ = nested(llvm.Matrix3f)
+    assert type(matrix[:, 1]) is llvm.Array3f and type(matrix[:, :]) is llvm.Matrix3f
+    assert type(matrix[:2, :2]) is llvm.Array22f
+    # One entry of each component: an array with one lane.
+    vector, data = nested(llvm.Array3f)
+    assert vector[:, 1].shape == (3, 1)
+    assert np.array_equal(as_numpy(vector[:, 1]).ravel(), data[:, 1])
+    vector[:, 1] = llvm.Array3f(7, 8, 9)
+    data[:, 1] = [7, 8, 9]
+    assert np.array_equal(as_numpy(vector), data)
+    # A part is written to in the array that it is a part of.
+    rows = matrix[0]
+    rows[:2, 1:3] = llvm.Array2f([5, 6], [7, 8])
+    assert list(matrix[0][0]) == [0, 5, 6, 3] and list(matrix[0][1]) == [4, 7, 8, 7]
+
+
+def test_slices_of_several_axes_fail() -> None:
+    matrix, data = nested(llvm.Matrix3f)
+    for key in (np.s_[:, 3], np.s_[:, 0, 9]):
+        with pytest.raises(IndexError):
+            matrix[key]
+        with pytest.raises(IndexError):
+            matrix[key] = 1
+    for key in (np.s_[:, 0, 0, 0], np.s_[..., 1], np.s_[:, None], np.s_[:, "x"]):
+        with pytest.raises(TypeError):
+            matrix[key]
+        with pytest.raises(TypeError):
+            matrix[key] = 1
+    with pytest.raises(ValueError, match="2 values cannot be assigned to 3 components"):
+        matrix[:, 1] = [1, 2]
+    with pytest.raises(TypeError):  # nothing of it happens
+        matrix[:, 1] = [1, 2, "x"]
+    assert np.array_equal(as_numpy(matrix), data)
+
+
+def test_errors_of_two_classes() -> None:
+    vector, number, complex_number = llvm.Array2f(1, 2), llvm.Int(1), llvm.Complex2f(1)
+    for other in (RuntimeError, OverflowError):
+        with pytest.raises(other, match="out of range") as info:
+            number + 2**40
+        assert type(info.value).__name__ == "OverflowError"
+        with pytest.raises(other):
+            dr.fma(llvm.UInt(5), -1, 0)
+    for other in (RuntimeError, AttributeError):
+        with pytest.raises(other, match="does not have a 'z' component"):
+            _ = vector.z
+        with pytest.raises(other):
+            vector.w = 1
+    assert not hasattr(vector, "z") and not hasattr(number, "x")
+    for other in (TypeError, AttributeError):
+        with pytest.raises(other, match="not complex-valued, cannot assign to 'imag'"):
+            vector.imag = 4
+        with pytest.raises(other, match="is not a matrix or tensor type"):
+            _ = vector.T
+    assert not hasattr(complex_number, "mT")
+    with pytest.raises(AttributeError):
+        _ = vector.xz

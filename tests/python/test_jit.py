@@ -1,6 +1,9 @@
 """Control of the just-in-time compiler: flags, history, caches, log, events, whos."""
 
+import contextlib
+import io
 import os
+import re
 import subprocess
 import sys
 
@@ -176,6 +179,42 @@ def test_log_level_and_callback():
     assert len(lines) == count
     with pytest.raises(TypeError):
         dr.set_log_callback(5)
+
+
+def logged(level, *flags):
+    """What a new kernel writes to sys.stdout and sys.stderr at this level."""
+    before = dr.log_level()
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        dr.set_log_level(level)
+        try:
+            with contextlib.ExitStack() as scopes:
+                for flag in flags:
+                    scopes.enter_context(dr.scoped_set_flag(flag))
+                values = dr.gather(llvm.UInt, llvm.UInt(7, 8, 9), llvm.UInt(0, 100))
+                assert values.numpy()[0] == 7
+                dr.sync_thread()
+                llvm.UInt()  # what was logged by threads of the core is delivered
+        finally:
+            dr.set_log_level(before)
+    return out.getvalue(), err.getvalue()
+
+
+def test_log_goes_to_the_streams_of_python(capfd):
+    debug, ir = dr.JitFlag.Debug, dr.JitFlag.PrintIR
+    out, err = logged(dr.LogLevel.Info, debug)
+    assert "launching" in out and "launching" not in err
+    report = r"drjit\.gather\(\): out-of-bounds read from position 100 in an array of "
+    report += r"size 3\. \(.*test_jit\.py:\d+\)\n"
+    assert re.fullmatch(report, err)
+    out, err = logged(dr.LogLevel.Warn, debug)
+    assert out == "" and re.fullmatch(report, err)
+    assert logged(dr.LogLevel.Error, debug) == ("", "")
+    # What a flag asks for is printed at each level.
+    out, err = logged(dr.LogLevel.Error, debug, ir)
+    assert "= gather %" in out and err == ""
+    assert logged(dr.LogLevel.Disable, debug, ir) == ("", "")
+    assert capfd.readouterr() == ("", "")
 
 
 def run(code, **environment):

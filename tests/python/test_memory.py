@@ -224,7 +224,7 @@ def test_gather_empty(m: ModuleType) -> None:
     assert len(dr.gather(cls, cls(), flat(m, "u")())) == 0
     with pytest.raises((RuntimeError, IndexError)):
         dr.gather(cls, cls(), 0)
-    with pytest.raises(RuntimeError, match="do not fit"):
+    with pytest.raises(RuntimeError, match="incompatible sizes"):
         dr.gather(cls, cls(1, 2), flat(m, "u")(0, 1), flat(m, "b")())
 
 
@@ -412,7 +412,7 @@ def test_scatter_wrong_types(target: Any, value: Any) -> None:
 
 def test_scatter_wrong_sizes(m: ModuleType) -> None:
     cls = flat(m, "f")
-    with pytest.raises(RuntimeError, match="do not fit"):
+    with pytest.raises(RuntimeError, match="incompatible sizes"):
         dr.scatter(cls(1, 2, 3), cls(1, 2), [0, 1, 2])
     with pytest.raises((RuntimeError, IndexError)):
         dr.scatter(cls(), cls(1), 0)
@@ -658,3 +658,20 @@ def test_slice_trees() -> None:
     assert (picked.a, picked.b) == (2.0, 4)
     tensor = llvm.TensorXf([1, 2], (2,))
     assert dr.slice(tensor, 0) is tensor
+
+
+def test_scatter_add_kahan_equal_targets() -> None:
+    # Equal literals are one variable; a copy shares the variable of the original.
+    first, second = dr.zeros(llvm.Float, 2), dr.zeros(llvm.Float, 2)
+    dr.scatter_add_kahan(first, second, llvm.Float(1e8, 1, 1), llvm.UInt(1, 1, 1))
+    assert list(first) == [0, 1e8] and list(second) == [0, 2]
+    total = llvm.Float(2**24, 2**24)
+    rest = llvm.Float(total)
+    assert total.index == rest.index
+    dr.scatter_add_kahan(total, rest, 3, llvm.UInt(1))
+    assert list(total) == [2**24, 2**24 + 4] and list(rest) == [2**24, 2**24 - 1]
+    with pytest.raises(ValueError, match="the same array"):
+        dr.scatter_add_kahan(total, total, 1, 0)
+    vector = llvm.Array2f(0, 0)
+    with pytest.raises(ValueError, match="the same array"):
+        dr.scatter_add_kahan(vector.x, vector[0], 1, 0)

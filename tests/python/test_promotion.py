@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -262,3 +264,174 @@ def test_hostile_sequences() -> None:
     with contextlib.suppress(TypeError, ValueError, RuntimeError):
         llvm.Float(1) + owner
     assert owner == []
+
+
+class Counting:
+    """A foreign array that counts how often it is asked."""
+
+    def __init__(self, data: Any) -> None:
+        self.data, self.asked = data, 0
+
+
+class CountingDLPack(Counting):
+    def __dlpack__(self, **_: Any) -> Any:
+        self.asked += 1
+        return self.data.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+class CountingNumber(Counting):
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        self.asked += 1
+        return {"shape": (), "typestr": "<f4", "version": 3}
+
+    def __float__(self) -> float:
+        return float(self.data)
+
+
+class CountingIndex(Counting):
+    def __index__(self) -> int:
+        self.asked += 1
+        return int(self.data)
+
+
+class CountingSequence(Counting):
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, i: int) -> Any:
+        self.asked += i == 0
+        return float(self.data[i])
+
+
+if sys.version_info >= (3, 12):
+
+    class CountingBuffer(Counting):
+        def __buffer__(self, flags: int) -> memoryview:
+            self.asked += 1
+            return memoryview(self.data)
+
+    BUFFERS: list[type[Counting]] = [CountingBuffer]
+else:
+    BUFFERS = []
+
+
+def mixed_operations() -> list[Callable[[Any, Any], Any]]:
+    return [
+        lambda a, b: a + b,
+        lambda a, b: b - a,
+        lambda a, b: a * b,
+        lambda a, b: a / b,
+        lambda a, b: a**b,
+        lambda a, b: b**a,
+        lambda a, b: a < b,
+        dr.minimum,
+        dr.copysign,
+        lambda a, b: dr.fma(a, b, a),
+        lambda a, b: dr.select(a > 2, a, b),
+        lambda a, b: dr.select(a > 2, b, a),
+        lambda a, b: dr.expr_t(a, b)(0),
+    ]
+
+
+@pytest.mark.parametrize("cls", [CountingDLPack, CountingSequence, *BUFFERS])
+@pytest.mark.parametrize("entry", [np.float32, np.int32])
+def test_foreign_operands_are_asked_once(cls: type[Counting], entry: Any) -> None:
+    arrays: dict[Any, list[Any]] = {
+        np.float32: [llvm.Float(1, 2, 3), llvm.TensorXf([1, 2, 3]), llvm.Array3f(1)],
+        np.int32: [llvm.Int(1, 2, 3), llvm.Array3i(1, 2, 3)],
+    }
+    for a in arrays[entry]:
+        for number, operation in enumerate(mixed_operations()):
+            data = np.array([3, 2, 1], dtype=entry)
+            foreign = cls(data)
+            plain = [float(x) for x in data]
+            other = plain if cls is CountingSequence else memoryview(data)
+            try:
+                expected = operation(a, other)
+            except TypeError:  # a division of integers
+                with pytest.raises(TypeError):
+                    operation(a, foreign)
+                continue
+            result = operation(a, foreign)
+            assert foreign.asked == 1, number
+            assert type(result) is type(expected), number
+            assert str(result) == str(expected), number
+
+
+@pytest.mark.parametrize("cls", [CountingNumber, CountingIndex])
+def test_foreign_numbers_are_asked_once(cls: type[Counting]) -> None:
+    number = 2.0 if cls is CountingNumber else 2
+    for a in (llvm.Float(1, 2, 3), llvm.Array3f(1), llvm.Complex2f(1, 2), llvm.Int(4)):
+        for operation in mixed_operations():
+            results = []
+            for b in (number, foreign := cls(number)):
+                try:
+                    results.append(str(operation(a, b)))
+                except (TypeError, RuntimeError) as error:
+                    results.append(str(type(error)))
+            assert results[0] == results[1]
+            assert foreign.asked <= 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, OSError])
+def test_exceptions_of_foreign_operands_are_passed_on(error: Any) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise error("from inside")
+
+    def other(*_: Any) -> Any:
+        raise AssertionError("nobody is to be asked any more")
+
+    body = {"__radd__": other, "__rsub__": other}
+    classes = [
+        type("A", (), {**body, "__array_interface__": property(fail)}),
+        type("B", (), {**body, "__dlpack__": fail}),
+        type("C", (), {**body, "__dlpack__": property(fail)}),
+        type("D", (), {**body, "__float__": fail}),
+        type("E", (), {**body, "__len__": fail, "__getitem__": fail}),
+        type("F", (), {**body, "__len__": lambda _: 3, "__getitem__": fail}),
+    ]
+    if sys.version_info >= (3, 12):
+        classes.append(type("G", (), {**body, "__buffer__": fail}))
+    for cls in classes:
+        for operand in (cls(), [1.0, cls()]):
+            for operation in (lambda a, b: a + b, lambda a, b: b - a, dr.minimum):
+                with pytest.raises(error, match="from inside"):
+                    operation(llvm.Float(1), operand)
+
+
+def test_attribute_errors_mean_no_array() -> None:
+    def absent(_: Any) -> Any:
+        raise AttributeError
+
+    for name in ("__array_interface__", "__dlpack__"):
+        cls = type(
+            "Absent", (), {name: property(absent), "__radd__": lambda s, a: "theirs"}
+        )
+        assert llvm.Float(1) + cls() == "theirs"
+        with pytest.raises(TypeError):
+            llvm.Float(1) * cls()
+
+
+def test_foreign_operands_of_unusual_entries() -> None:
+    a = llvm.Complex2f(1, 2)
+    for scalar_number in (np.complex64(1j), np.array(1j)):
+        assert str(a * scalar_number) == "[-2+1j]"
+    assert str(a + np.array([1j, 2])) == "[1+3j,\n 3+2j]"
+    assert list(llvm.Float(1) + np.array([1, 2], dtype=object)) == [2, 3]
+    assert list(llvm.Float(1) + np.array([1, 2], dtype=">f4")) == [2, 3]
+    with pytest.raises(RuntimeError, match="numpy.ndarray"):
+        llvm.Array3f(1) + np.zeros((4, 2), dtype=np.float32)
+
+
+def test_operands_are_released() -> None:
+    data = np.array([1, 2, 3], dtype=np.float32)
+    before = sys.getrefcount(data)
+    for operation in mixed_operations():
+        operation(llvm.Float(1, 2, 3), data)
+    with pytest.raises(RuntimeError):
+        llvm.Float(1, 2) + data
+    assert sys.getrefcount(data) == before

@@ -504,3 +504,40 @@ def test_rng_permutation() -> None:
 def test_rng_errors(call: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         call()
+
+
+def test_python_floats() -> None:
+    # The number is that of the published package.
+    assert dr.rng().random(float, 1) == 0.31034912362435585
+    for shape in ((), (1,), np.int64(1)):
+        assert dr.rng().random(float, shape) == 0.31034912362435585
+    generator, other = dr.rng(3), dr.rng(3)
+    for _ in range(3):
+        number = generator.random(float, 1)
+        assert type(number) is float
+        assert number == other.random(scalar.ArrayXf64, 1)[0]
+    assert -6 < dr.rng().normal(float, 1) < 6
+    assert 2 <= dr.rng().uniform(float, 1, 2, 3) < 3
+    for shape in (0, 2, (2,), (1, 2)):
+        with pytest.raises(RuntimeError, match="one number"):
+            dr.rng().random(float, shape)
+
+
+def test_shapes_of_fixed_size() -> None:
+    assert len(dr.rng().random(scalar.Array3f, 3)) == 3
+    assert len(dr.rng().random(scalar.Array3f, np.int64(3))) == 3
+    for shape in (4, 1, (4,), (3, 1), np.int64(2)):
+        with pytest.raises(RuntimeError, match="incompatible"):
+            dr.rng().random(scalar.Array3f, shape)
+    assert len(dr.rng().random(scalar.ArrayXf, 5)) == 5
+    assert dr.rng().random(scalar.Matrix2f, (2, 2)).shape == (2, 2)
+
+
+@pytest.mark.parametrize("module", [llvm, scalar])
+def test_sizes_of_numpy(module: ModuleType) -> None:
+    size = 3 if module is llvm else 1
+    expected = module.PCG32(size=3).next_uint32()
+    for number in (np.int64(3), np.uint8(3), np.array(3)):
+        drawn = module.PCG32(size=number).next_uint32()
+        assert np.array_equal(np.ravel(drawn), np.ravel(expected))
+        assert np.size(drawn) == size

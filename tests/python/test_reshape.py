@@ -241,10 +241,11 @@ def test_reshape_between_tensors_and_arrays(m: ModuleType) -> None:
 
 
 def test_reshape_tensor_into_leaves() -> None:
-    """Without 'order', a tensor's C order is kept: row i becomes component i."""
+    """Without 'order', the components are filled in Fortran order."""
     tensor = llvm.TensorXf(range(6), (2, 3))
     value = dr.reshape(llvm.Array2f, tensor, (2, -1))
-    assert rows(value) == [[0, 1, 2], [3, 4, 5]]
+    assert rows(value) == [[0, 2, 4], [1, 3, 5]]
+    assert rows(dr.reshape(llvm.Array2f, tensor, (2, 3))) == rows(value)
     back = dr.reshape(llvm.TensorXf, value, (2, 3))
     assert list(back.array) == list(range(6))
 
@@ -260,8 +261,9 @@ def test_reshape_same_shape_and_others() -> None:
     for shape in ((3, 2), -1, 6):
         with pytest.raises(RuntimeError, match="cannot have this shape"):
             dr.reshape(value, shape)
+    assert rows(dr.reshape(llvm.Array2f, llvm.Float(range(4)), 4)) == [[0, 2], [1, 3]]
     with pytest.raises(RuntimeError, match="cannot have this shape"):
-        dr.reshape(llvm.Array2f, llvm.Float(range(4)), 4)
+        dr.reshape(llvm.Array2f, llvm.Float(range(4)), (1, 4))
     with pytest.raises(RuntimeError, match="4 entries, the shape 2"):
         dr.reshape(llvm.Float(range(4)), 2)
 
@@ -343,7 +345,133 @@ def test_tile_and_repeat_reject(name: str) -> None:
         function(llvm.Float(1), -1)
     with pytest.raises(TypeError, match="expected an int"):
         function(llvm.Float(1), 1.5)
-    with pytest.raises(RuntimeError, match="tensors are not supported"):
-        function(llvm.TensorXf([1], (1,)), 2)
+    tensor = llvm.TensorXf([1], (1,))
+    with pytest.raises(ValueError, match="'count' is -1"):
+        function(tensor, -1)
+    with pytest.raises(ValueError, match="must not be negative|'count' is -2"):
+        function(tensor, [-2])
+    with pytest.raises(TypeError):
+        function(tensor, [1.5])
+    with pytest.raises(TypeError):
+        function(tensor, "2")
     with pytest.raises(RuntimeError, match="2\\^32"):
         function(llvm.Float(range(4)), 2**31)
+
+
+def tensor_of(m: ModuleType, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    data = np.arange(1, 1 + np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)
+    return m.TensorXf(data.ravel(), shape), data
+
+
+SHAPES = [(), (1,), (3,), (2, 3), (1, 3), (3, 1), (2, 1, 3), (0, 2), (2, 0)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "count", [0, 1, 2, (), (2,), (3, 2), (1, 2), (2, 1), (1, 1), (2, 1, 3), (0, 2)]
+)
+def test_tile_tensors(m: ModuleType, shape: tuple[int, ...], count: Any) -> None:
+    tensor, data = tensor_of(m, shape)
+    expected = data if count == 1 else np.tile(data, count)
+    tiled = dr.tile(tensor, count)
+    assert type(tiled) is m.TensorXf
+    assert tiled.shape == expected.shape and np.array_equal(tiled.numpy(), expected)
+
+
+def test_tile_counts(m: ModuleType) -> None:
+    tensor, data = tensor_of(m, (2, 3))
+    for count in (np.array([2, 3]), [np.int64(2), 3], m.TensorXi([2, 3]).array):
+        assert np.array_equal(dr.tile(tensor, count).numpy(), np.tile(data, (2, 3)))
+    assert dr.tile(tensor, 1) is tensor and dr.tile(tensor, (1, 1)) is tensor
+    array = flat(m)(1, 2)
+    assert list(dr.tile(array, (3,))) == [1, 2] * 3
+    assert dr.tile(array, ()) is array
+    tiled = dr.tile([array, 5], (2, 2))
+    assert type(tiled[0]) is m.TensorXf and tiled[1] == 5
+    assert np.array_equal(tiled[0].numpy(), [[1, 2, 1, 2]] * 2)
+    with pytest.raises(TypeError, match="one dynamic axis"):
+        dr.tile(llvm.Array2f(1, 2), (2, 2))
+
+
+@pytest.mark.parametrize("shape", [s for s in SHAPES if s])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_repeat_tensors(m: ModuleType, shape: tuple[int, ...], count: int) -> None:
+    tensor, data = tensor_of(m, shape)
+    for axis in [None, *range(-len(shape), len(shape))]:
+        expected = np.repeat(data, count, axis)
+        repeated = dr.repeat(tensor, count, axis)
+        assert type(repeated) is m.TensorXf and repeated.shape == expected.shape
+        assert np.array_equal(repeated.numpy(), expected)
+
+
+def test_repeat_counts(m: ModuleType) -> None:
+    tensor, data = tensor_of(m, (2, 3))
+    index = dr.uint32_array_t(flat(m))
+    for axis, counts in ((0, [2, 1]), (1, [0, 3, 1]), (None, [1, 0, 2, 0, 5, 1])):
+        for given in (counts, np.array(counts), index(counts)):
+            repeated = dr.repeat(tensor, given, axis=axis)
+            assert np.array_equal(repeated.numpy(), np.repeat(data, counts, axis))
+    array = flat(m)(range(50))
+    counts = [k % 4 for k in range(50)]
+    assert list(dr.repeat(array, counts)) == np.repeat(range(50), counts).tolist()
+    assert list(dr.repeat(array, 2, axis=0)) == np.repeat(range(50), 2).tolist()
+    assert len(dr.repeat(array, [0] * 50)) == 0
+    with pytest.raises(ValueError, match="2 entries for an axis of size 50"):
+        dr.repeat(array, [1, 2])
+    with pytest.raises(IndexError, match="out of bounds"):
+        dr.repeat(array, 2, axis=1)
+    with pytest.raises(IndexError, match="out of bounds"):
+        dr.repeat(tensor, 2, axis=2)
+    with pytest.raises(TypeError, match="must hold integers"):
+        dr.repeat(array, array)
+    with pytest.raises(ValueError, match="must not be negative"):
+        dr.repeat(array, dr.int32_array_t(flat(m))([-1] * 50))
+
+
+def test_repeat_nested() -> None:
+    vector = llvm.Array2f([1, 2, 3], 5)
+    assert rows(dr.repeat(vector, [1, 0, 2])) == [[1, 3, 3], [5, 5, 5]]
+    assert rows(dr.repeat(vector, 2, axis=-1)) == [[1, 1, 2, 2, 3, 3], [5]]
+    tree = dr.repeat({"a": llvm.Float(1, 2), "b": None}, [2, 1])
+    assert list(tree["a"]) == [1, 1, 2] and tree["b"] is None
+
+
+@pytest.mark.parametrize("name", ["Array3f", "Matrix2f", "Complex2f", "Array34f"])
+@pytest.mark.parametrize("order", ["A", "C", "F"])
+def test_reshape_between_tensors_and_nested(
+    m: ModuleType, name: str, order: str
+) -> None:
+    # The default is Fortran order wherever a nested array is on either side; tensors
+    # themselves are read in C order.
+    name = "Array4f" if name == "Array3f" and m is scalar else name  # an even number
+    cls = getattr(m, name)
+    extents = STATIC[name] + ((4,) if m is llvm else ())
+    data = np.arange(np.prod(extents), dtype=np.float32)
+    numpy_order: Any = "C" if order == "C" else "F"
+    expected = data.reshape(extents, order=numpy_order)
+    if order != "F":
+        tensors = [m.TensorXf(data, extents), m.TensorXf(data, (2, data.size // 2))]
+        for tensor in [*tensors, m.TensorXf(data, (data.size,))]:
+            for shape in (extents, -1, data.size, (*extents[:-1], -1)):
+                made = dr.reshape(cls, tensor, shape, order=order)
+                assert type(made) is cls and made.shape == extents
+                assert np.array_equal(m.TensorXf(made).numpy(), expected)
+    nested = cls(m.TensorXf(expected.ravel(), extents))
+    for shape in ((data.size,), -1, (2, -1), (-1, 1, 2), extents):
+        made = dr.reshape(m.TensorXf, nested, shape, order=order)
+        assert type(made) is m.TensorXf
+        assert np.array_equal(made.array.numpy(), data)
+        assert made.shape == data.reshape(shape).shape
+
+
+def test_reshape_shapes() -> None:
+    value = llvm.Array2f([1, 2, 3], [4, 5, 6])
+    assert rows(dr.reshape(llvm.Array3f, value, -1)) == [[1, 5], [4, 3], [2, 6]]
+    tensor = llvm.TensorXf(range(6), (6,))
+    for shape in (np.array([2, 3]), np.array([2, -1]), llvm.UInt(2, 3), [2, 3]):
+        assert dr.reshape(tensor, shape).shape == (2, 3)
+    assert dr.reshape(tensor, np.array(6)).shape == (6,)
+    with pytest.raises(RuntimeError, match="cannot be divided|cannot have"):
+        dr.reshape(llvm.Array4f, tensor, -1)
+    with pytest.raises(TypeError, match="an integer or a sequence of integers"):
+        dr.reshape(tensor, 1.5)

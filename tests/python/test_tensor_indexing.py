@@ -402,3 +402,17 @@ def test_slice_index_arguments() -> None:
             dr.slice_index(dtype, large, (slice(None), 0))
     with pytest.raises(OverflowError):
         dr.slice_index(llvm.UInt, (2**40, 2**40), (slice(None), 0))
+
+
+def test_errors_of_two_classes() -> None:
+    tensor = llvm.TensorXf(range(6), (2, 3))
+    for other in (IndexError, RuntimeError):
+        for key in ((slice(None), 9), (0, 0, 0), (..., ...)):
+            with pytest.raises(other) as info:
+                dr.slice_index(llvm.UInt, (2, 3), key)
+            assert type(info.value).__name__ == "IndexError"
+    for other in (IndexError, TypeError):
+        with pytest.raises(other, match="out of bounds"):
+            tensor[9]
+        with pytest.raises(other, match="too many indices"):
+            tensor[0, 0, 0] = 1

@@ -121,3 +121,18 @@ def test_stubs_fit_the_package() -> None:
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_module_contents() -> None:
+    from drjit import config, llvm, scalar
+
+    for module, names in ((llvm, ["PCG32", "Philox4x32", "Event"]),
+                          (scalar, ["PCG32", "Philox4x32"])):  # fmt: skip
+        for name in names:
+            assert name in vars(module) and name in dir(module)
+            assert name in module.__all__
+            assert getattr(module, name).__module__ == module.__name__
+    assert {"PCG32", "Philox4x32"} <= set(dir(drjit.auto))
+    assert re.fullmatch(r"(GNU|Clang) \d+\.\d+.*", config.CXX_COMPILER)
+    assert re.fullmatch(r"3\.\d+\.\d+.*", config.PYTHON_VERSION)
+    assert "config" in dir(drjit)

@@ -613,13 +613,16 @@ bool memory_scatter_cas(ThreadState *ts, VarId *target, VarId compare, VarId val
 
 /* ------------------------------------------------------- compensated addition */
 
-static bool check_kahan(Access *a, VarId sums, VarId errors, VarId value)
+/* Both targets may hold one variable, as equal literals are one: each write goes to a
+ * copy then. But each needs a place of its own for what it becomes. */
+static bool check_kahan(Access *a, const VarId *targets[2], VarId value)
 {
+    VarId sums = *targets[0], errors = *targets[1];
     TRY(access_check_array(a, errors, "target 2"), false);
     TRY(access_check_array(a, sums, "target 1"), false);
     const Var *s = var_get(sums), *e = var_get(errors);
     if (!type_info[s->type].is_float || e->type != s->type || e->size != s->size ||
-        sums == errors)
+        targets[0] == targets[1])
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: the targets are r%u (%s, %u entries) and r%u (%s, %u "
                          "entries), expected two variables of one floating point type "
@@ -678,7 +681,7 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
 {
     Access a = { .ts = ts, .function = access_functions[CHECK_KAHAN],
                  .kind = CHECK_KAHAN };
-    TRY(check_kahan(&a, *sums, *errors, value), false);
+    TRY(check_kahan(&a, (const VarId *[]){ sums, errors }, value), false);
     TRY(access_check_index(&a, index) && access_check_mask(&a, mask), false);
     TRY(access_check_sizes(&a, index, mask, &value, 1), false);
     /* All that may evaluate comes before the first effect, whose result cannot be used

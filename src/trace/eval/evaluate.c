@@ -96,10 +96,28 @@ typedef struct Report {
     uint32_t print_count;
     uint32_t count;     /* of checks */
     struct {
-        bool call;      /* the number of a callable was checked */
-        char text[200]; /* "jit_var_gather(): ..." with the variable's name */
+        uint32_t kind;  /* CHECK_... */
+        char name[150]; /* of the variable: its label, or where it was made */
     } checks[];
 } Report;
+
+static void log_check(uint32_t kind, const char *name, const CheckReport *found)
+{
+    unsigned long long bound = found->bound;
+    bool reads = kind == CHECK_GATHER || kind == CHECK_LOCAL_READ;
+    char lanes[32] = "";
+    if (found->count > 1)
+        snprintf(lanes, sizeof(lanes), ", %u lanes", found->count);
+    if (kind == CHECK_CALL)
+        log_write(LogLevelWarn,
+                  "Attempted to invoke callable with index %u, but this value must be "
+                  "smaller than %llu. (%s%s)", found->index, bound, name, lanes);
+    else
+        log_write(LogLevelWarn,
+                  "%s: out-of-bounds %s position %u in an array of size %llu. (%s%s)",
+                  access_functions[kind], reads ? "read from" : "write to",
+                  found->index, bound, name, lanes);
+}
 
 static void launch_done(void *payload, const LaunchResult *result)
 {
@@ -107,20 +125,8 @@ static void launch_done(void *payload, const LaunchResult *result)
     const CheckReport *reports = result->reports;
     history_finish(report->history, result->ns);
     for (uint32_t i = 0; i < result->report_count && i < report->count; ++i)
-        if (reports[i].count && report->checks[i].call)
-            log_write(LogLevelWarn,
-                      "%s: Attempted to invoke callable with index %u, but this value "
-                      "must be smaller than %llu (%u lane%s)",
-                      report->checks[i].text, reports[i].index,
-                      (unsigned long long) reports[i].bound, reports[i].count,
-                      reports[i].count == 1 ? "" : "s");
-        else if (reports[i].count)
-            log_write(LogLevelWarn,
-                      "%s: out-of-bounds access to position %u in an array of "
-                      "size %llu (%u lane%s)",
-                      report->checks[i].text, reports[i].index,
-                      (unsigned long long) reports[i].bound, reports[i].count,
-                      reports[i].count == 1 ? "" : "s");
+        if (reports[i].count)
+            log_check(report->checks[i].kind, report->checks[i].name, &reports[i]);
     if (result->prints)
         print_deliver(report->printers, report->print_count, result->prints);
     alloc_free(report->printers);
@@ -159,11 +165,9 @@ static Report *make_report(const Assembly *b)
     TRY(report, NULL);
     report->count = count;
     for (uint32_t i = 0; i < count; ++i) {
-        char name[150];
-        extra_describe(b->check_vars[i], name, sizeof(name));
-        report->checks[i].call = var_get(b->check_vars[i])->aux == CHECK_CALL;
-        snprintf(report->checks[i].text, sizeof(report->checks[i].text), "%s at %s",
-                 access_functions[var_get(b->check_vars[i])->aux], name);
+        report->checks[i].kind = var_get(b->check_vars[i])->aux;
+        extra_describe(b->check_vars[i], report->checks[i].name,
+                       sizeof(report->checks[i].name));
     }
     if (!add_printers(report, b)) {
         drop_report(report);
@@ -215,7 +219,7 @@ static void print_ir(const Kernel *kernel)
     write_ir(kernel, true, &text);
     const char *ir = text_get(&text);
     if (ir)
-        log_text(LogLevelInfo, ir);
+        log_print(ir);
     text_free(&text);
 }
 

@@ -281,7 +281,8 @@ bool node_common_size(const VarId *ids, uint32_t count, const char *function,
         if (common != 1)
             return error_set(
                 JIT_ERROR_ARGUMENT,
-                "%s: operands have sizes %u and %u, expected equal sizes or 1",
+                "%s: operands have incompatible sizes %u and %u, expected equal sizes "
+                "or 1",
                 function, common, v->size);
         common = v->size;
     }

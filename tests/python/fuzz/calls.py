@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import copy
 import faulthandler
+import functools
 import gc
 import inspect
 import io
@@ -133,6 +134,7 @@ KEYWORDS = sorted(
 )
 
 
+@functools.cache  # inspect leaves memory behind, which leaks.py would see
 def parameters(function: Callable[..., Any]) -> tuple[int, list[str]]:
     try:
         names = list(inspect.signature(function).parameters)

@@ -1,0 +1,135 @@
+"""tile() and repeat() beyond one number for flat and nested arrays.
+
+The extension walks the PyTrees and calls ``tile_leaf`` and ``repeat_leaf`` for tensors,
+for sequences of numbers, and where an axis is given. Their tensors follow NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import drjit
+
+from ._axes import (
+    ShapeError,
+    axis_index,
+    check_entries,
+    is_array,
+    is_dynamic_1d,
+    is_nested,
+    is_tensor,
+    type_name,
+    uniform,
+)
+from ._rearrange import _gather_digits, _strides, _take_entries, _with_shape
+
+dr: Any = drjit
+
+
+def _integer(fn: str, value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError as error:
+        raise TypeError(
+            f"drjit.{fn}(): 'count' must be an int or a sequence of ints (got "
+            f"{type_name(value)})."
+        ) from error
+    if number < 0:
+        raise ValueError(f"drjit.{fn}(): 'count' is {number}, expected 0 or more")
+    return number
+
+
+def _is_single(value: Any) -> bool:
+    """Is it one number, rather than a sequence of them?"""
+    return hasattr(value, "__index__") and not getattr(value, "shape", ())
+
+
+def tile_leaf(value: Any, count: Any) -> Any:
+    """Copies of an array side by side, along the last axes, one number for each."""
+    counts = [count] if _is_single(count) else list(count)
+    counts = [_integer("tile", number) for number in counts]
+    if not is_tensor(value):
+        if len(counts) <= 1:
+            return dr.tile(value, counts[0] if counts else 1)
+        if not is_dynamic_1d(value):
+            raise TypeError(
+                f"drjit.tile(): {type_name(value)} has one dynamic axis, for which "
+                f"there is one 'count' (got {len(counts)})."
+            )
+        value = dr.tensor_t(type(value))(value)
+    missing = len(counts) - len(value.shape)
+    counts = [1] * -missing + counts
+    sizes = [1] * missing + list(value.shape)
+    shape = [size * number for size, number in zip(sizes, counts, strict=True)]
+    if shape == list(value.shape):
+        return value
+    check_entries("tile", math.prod(shape))
+    digits = []
+    for size, number, stride in zip(sizes, counts, _strides(sizes), strict=True):
+        digits += [(number, 1, 0), (size, 1, stride)]
+    return _gather_digits(value, shape, [digit for digit in digits if digit[0] != 1])
+
+
+def _positions(value: Any, size: int, repeats: Any) -> Any:
+    """The positions 0 ... size - 1, each as often as the sequence says."""
+    if is_array(repeats) and dr.is_float_v(repeats):
+        raise TypeError(
+            f"drjit.repeat(): 'count' must hold integers (got {type_name(repeats)})."
+        )
+    entries = dr.ravel(repeats) if is_array(repeats) else repeats
+    wide = dr.int64_array_t(type(value))(entries)
+    if len(wide) != size:
+        raise ShapeError(
+            f"drjit.repeat(): 'count' has {len(wide)} entries for an axis of size "
+            f"{size}."
+        )
+    small = dr.uint32_array_t(type(value))
+    if size == 0:
+        return small()
+    if dr.any(wide < 0):
+        raise ValueError("drjit.repeat(): the entries of 'count' must not be negative.")
+    ends = dr.cumsum(wide)
+    total = int(ends[size - 1])
+    check_entries("repeat", total)
+    if total == 0:
+        return small()
+    if not dr.is_jit_v(value):
+        return small([k for k in range(size) for _ in range(wide[k])])
+    # An entry of the result comes from the first run that ends behind it.
+    lane = dr.arange(type(wide), total)
+    return dr.binary_search(
+        0, size, lambda k: dr.gather(type(wide), ends, small(k)) <= lane
+    )
+
+
+def repeat_leaf(value: Any, repeats: Any, axis: Any) -> Any:
+    """Each entry several times: the same number for all, or one for each."""
+    if not is_tensor(value):
+        axis_index("repeat", 0 if axis is None else axis, 1)
+        if _is_single(repeats):
+            return dr.repeat(value, _integer("repeat", repeats))
+        if is_nested(value) and dr.is_jit_v(value):
+            parts = [repeat_leaf(part, repeats, None) for part in uniform(value)]
+            return type(value)(parts)
+        if not is_dynamic_1d(value):
+            return value
+        return dr.gather(type(value), value, _positions(value, len(value), repeats))
+    if axis is None:
+        value = _with_shape(value, value.array, (math.prod(value.shape),))
+        axis = 0
+    shape = list(value.shape)
+    axis = axis_index("repeat", axis, len(shape))
+    if not _is_single(repeats):
+        positions = _positions(value.array, shape[axis], repeats)
+        return _take_entries("repeat", value, positions, (len(positions),), axis)
+    number = _integer("repeat", repeats)
+    outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+    stride = shape[axis] * inner
+    shape[axis] *= number
+    check_entries("repeat", math.prod(shape))
+    if number == 1:
+        return value
+    digits = [(outer, 1, stride), (shape[axis], number, inner), (inner, 1, 1)]
+    return _gather_digits(value, shape, [digit for digit in digits if digit[0] != 1])
