@@ -635,3 +635,21 @@ def test_wrong_masks() -> None:
                 pass
     with pytest.raises(RuntimeError):
         regions._core._mask_pop()
+
+
+@pytest.mark.parametrize("literal", [True, False])
+def test_states_that_begin_as_one_variable(literal):
+    """A write to one of them is none to the other."""
+
+    def body(k, a, b):
+        before = dr.gather(UInt, a, UInt(1)) + dr.gather(UInt, b, UInt(2))
+        dr.scatter(a, k + 5 + before, UInt(0))
+        return k + 1, a, b
+
+    a = dr.zeros(UInt, 4) if literal else dr.opaque(UInt, 0, 4)
+    k, a, b = regions.while_loop(
+        (dr.zeros(UInt, 4), a, UInt(a)), lambda k, a, b: k < 3, body
+    )
+    assert k.numpy().tolist() == [3, 3, 3, 3]
+    assert a.numpy().tolist() == [7, 0, 0, 0]
+    assert b.numpy().tolist() == [0, 0, 0, 0]

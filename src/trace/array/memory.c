@@ -260,10 +260,10 @@ static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
 
 VarId memory_writable(ThreadState *ts, VarId id) { return settle(ts, id, 0); }
 
-/* The same for a write of these values, one of which may be the target itself: then it
- * is shared and has to be copied. */
-static VarId writable_beside(ThreadState *ts, VarId id, const VarId *values,
-                             uint32_t count)
+/* The same for a write of these values to 'target', behind which is array 'id'. One of
+ * them may be the array itself: then it is shared and has to be copied. */
+static VarId writable_beside(ThreadState *ts, VarId target, VarId id,
+                             const VarId *values, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i)
         var_inc(values[i]);
@@ -271,7 +271,7 @@ static VarId writable_beside(ThreadState *ts, VarId id, const VarId *values,
     for (uint32_t i = 0; i < count; ++i)
         var_dec(values[i]);
     if (written && ts->body)
-        loop_array_written(ts, id, written);
+        loop_array_written(ts, target, id, written);
     return written;
 }
 
@@ -424,10 +424,11 @@ static bool check_scatter(Access *a, uint32_t n, VarId target, const VarId *valu
 static VarId scatter(Access *a, uint32_t n, VarId target, const VarId *values,
                      VarId index, VarId mask, ReduceOp op, ReduceMode mode)
 {
+    VarId named = target;
     target = loop_array(a->ts, target);
     TRY(check_scatter(a, n, target, values, index, mask, op, mode), 0);
     TRY(access_prepare(a, index, mask, values, n, var_get(target)->size / n), 0);
-    VarId written = writable_beside(a->ts, target, values, n);
+    VarId written = writable_beside(a->ts, named, target, values, n);
     TRY(written, 0);
     uint32_t flags;
     mode = choose_mode(a->ts, var_get(written), op, mode, (uint64_t) a->size * n,
@@ -517,7 +518,7 @@ static VarId atomic(Access *a, Op op, VarId *target, VarId *ids, uint32_t count,
     TRY(access_check_mask(a, mask), 0);
     TRY(access_prepare(a, index, mask, values, value_count, var_get(*target)->size), 0);
     VarId array = loop_array(a->ts, *target);
-    VarId written = writable_beside(a->ts, array, values, value_count);
+    VarId written = writable_beside(a->ts, *target, array, values, value_count);
     TRY(written, 0);
     VarId result = 0;
     bool ok = !expand_copies_of(written) || evaluate_pending(a->ts, written);
@@ -687,7 +688,7 @@ bool memory_scatter_add_kahan(ThreadState *ts, VarId *sums, VarId *errors, VarId
     /* All that may evaluate comes before the first effect, whose result cannot be used
      * after an evaluation. */
     VarId array = loop_array(ts, *errors);
-    VarId written = writable_beside(ts, array, (VarId[]){ value, *sums }, 2);
+    VarId written = writable_beside(ts, *errors, array, (VarId[]){ value, *sums }, 2);
     TRY(written, false);
     bool ok = !expand_copies_of(written) || evaluate_pending(ts, written);
     VarId ids[] = { 0, value, 0, 0 }, old = 0, error = 0;

@@ -15,15 +15,25 @@ static LoopState *state_of(ThreadState *ts, VarId id)
     return NULL;
 }
 
-VarId loop_array(ThreadState *ts, VarId id)
+/* The array behind 'id', and the state that has it, NULL: none. */
+static VarId find_array(ThreadState *ts, VarId id, LoopState **last)
 {
+    *last = NULL;
     while (var_exists(id) && var_get(id)->op == OP_STATE && var_get(id)->size != 1) {
         LoopState *s = state_of(ts, id);
         if (!s || s->local)
             break;
         s->whole = true;
+        *last = s;
         id = s->array;
     }
+    return id;
+}
+
+VarId loop_array(ThreadState *ts, VarId id)
+{
+    LoopState *last;
+    id = find_array(ts, id, &last);
     for (Body *body = ts->body; body; body = body->outer) {
         Loop *loop = (Loop *) body;
         for (uint32_t i = 0; body->kind == BODY_EVALUATED && i < loop->count; ++i)
@@ -46,14 +56,18 @@ static void note_copy(LoopState *s, VarId written)
     s->written = written;
 }
 
-void loop_array_written(ThreadState *ts, VarId id, VarId written)
+/* Several states may begin as one variable. A write to one of them is none to the
+ * others. */
+void loop_array_written(ThreadState *ts, VarId target, VarId id, VarId written)
 {
+    LoopState *named;
+    find_array(ts, target, &named);
     for (Body *body = ts->body; body; body = body->outer) {
         Loop *loop = (Loop *) body;
         for (uint32_t i = 0; is_loop(body) && i < loop->count; ++i) {
             LoopState *s = &loop->states[i];
             bool candidate = body->kind == BODY_EVALUATED && s->initial == id;
-            if (!candidate && (s->array != id || !s->whole))
+            if (!candidate && (s->array != id || !s->whole || (named && s != named)))
                 continue;
             s->whole = true;
             s->array = written;

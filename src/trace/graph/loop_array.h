@@ -50,8 +50,8 @@ VarId loop_array(ThreadState *ts, VarId id);
  *  make it look shared, or else each write would copy it. A literal may be another
  *  variable, too, and is never written to. */
 uint32_t loop_array_holders(const ThreadState *ts, VarId id);
-/** There will be a write to array 'id'. It goes to 'written': the array itself, of
- *  which the loops let go, or a copy. */
-void loop_array_written(ThreadState *ts, VarId id, VarId written);
+/** There will be a write to 'target', behind which is array 'id'. It goes to 'written':
+ *  the array itself, of which the loops let go, or a copy. */
+void loop_array_written(ThreadState *ts, VarId target, VarId id, VarId written);
 
 #endif
