@@ -83,6 +83,11 @@ def layer(path: Path) -> str | None:
     return str(path.parent.relative_to(SRC))
 
 
+def in_extension(room: str | None) -> bool:
+    """Is it the extension, or one of its rooms?"""
+    return room is not None and room.split("/")[0] == EXTENSION
+
+
 def resolve(file: Path, text: str) -> Path | None:
     """Find an included file: relative to src/ or include/, as the house style wants."""
     for folder in (SRC, PUBLIC):
@@ -115,9 +120,9 @@ def check_direction(file: Path, include: Include) -> str | None:
         if other is not None:
             return where + f"a public header includes {name(include.target)}"
         return None
-    if other is None or own == other == EXTENSION:
+    if other is None or (in_extension(own) and in_extension(other)):
         return None
-    if own == EXTENSION:
+    if in_extension(own):
         return where + f"the extension includes {name(include.target)}, not public"
     if other not in LAYERS:
         return where + f"includes the unknown room '{other}'"
@@ -135,7 +140,7 @@ def find_equal_stems(files: list[Path]) -> Iterator[str]:
     """Yield a message for each stem that two pairs of source and header share."""
     seen: dict[str, Path] = {}
     for file in files:
-        if layer(file) in (None, EXTENSION):
+        if layer(file) is None or in_extension(layer(file)):
             continue
         other = seen.setdefault(file.stem, file)
         if other.parent != file.parent:
@@ -176,7 +181,7 @@ def main() -> int:
     ]
     for file in files:
         own = layer(file)
-        if own is not None and own not in [*LAYERS, EXTENSION]:
+        if own is not None and own not in LAYERS and not in_extension(own):
             errors.append(f"{name(file)}:1: unknown room '{own}', see LAYERS")
             continue
         graph[file] = list(read_includes(file, errors))

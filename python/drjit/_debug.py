@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import drjit as dr
@@ -68,45 +69,39 @@ class profile_enable:
             _core._profile_pop()
 
 
-def _label(value: Any, name: str) -> None:
-    if isinstance(value, type):
-        return
-    if dr.is_array_v(value):
-        if not dr.is_jit_v(value):
-            return
-        if dr.is_tensor_v(value):
-            value.array.label = name
-        elif dr.depth_v(value) == 1:
-            value.label = name
-        else:
-            for i in range(len(value)):
-                _label(value[i], f"{name}_{i}")
-        return
-
-    for key, item in _children(value):
-        _label(item, f"{name}_{key}")
-
-
-def _children(value: Any) -> list[tuple[Any, Any]]:
-    """The entries of a PyTree, each with its index, key or name of its field."""
-    cls = type(value)
-    if cls is dict:
-        return list(value.items())
-    if cls in (list, tuple):
-        return list(enumerate(value))
-    names = getattr(cls, "DRJIT_STRUCT", None)
-    if not isinstance(names, dict):
-        names = getattr(cls, "__dataclass_fields__", None)
-    if not isinstance(names, dict):
-        return []
-    return [(name, getattr(value, name)) for name in names]
-
-
 class _Missing:
     """The value of an argument that was not given."""
 
 
 _MISSING = _Missing()
+
+
+def _label_array(value: Any, name: str) -> None:
+    if not dr.is_jit_v(value):
+        return
+    if dr.is_tensor_v(value):
+        value.array.label = name
+    elif dr.depth_v(value) == 1:
+        value.label = name
+    else:
+        for i in range(len(value)):
+            _label_array(value[i], f"{name}_{i}")
+
+
+def _label(value: Any, name: str) -> None:
+    outer: list[tuple[str, Iterator[Any]]] = []
+    for item, keys in _core._tree_nodes("set_label", value):
+        if keys is not None:
+            outer.append((name, iter(keys)))
+        elif dr.is_array_v(item) and not isinstance(item, type):
+            _label_array(item, name)
+        # The next node is the next entry of the innermost container that has one.
+        while outer:
+            key = next(outer[-1][1], _MISSING)
+            if key is not _MISSING:
+                name = f"{outer[-1][0]}_{key}"
+                break
+            outer.pop()
 
 
 def set_label(arg0: Any = _MISSING, arg1: str | None = None, /, **kwargs: Any) -> None:

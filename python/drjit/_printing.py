@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import drjit as dr
+from drjit import _core
 
 _DEFAULT_LIMIT = 20
 _EDGE = 3  # entries shown at either end of a shortened dimension
@@ -247,54 +249,64 @@ def _array_text(array: Any, style: _Style) -> str:
 # PyTrees
 
 
-def _fields(value: Any) -> list[str] | None:
-    """Names of the fields of a data structure, None if 'value' is none."""
-    struct = getattr(type(value), "DRJIT_STRUCT", None)
-    if isinstance(struct, dict):
-        return list(struct)
-    fields = getattr(type(value), "__dataclass_fields__", None)
-    return list(fields) if isinstance(fields, dict) else None
+class _Container(NamedTuple):
+    """A container whose entries are being written."""
+
+    value: Any
+    keys: Iterator[Any]  # of the entries that are still to come
+    closing: str
 
 
-def _text(value: Any, style: _Style, indent: int, path: tuple[int, ...]) -> str:
-    """Text of a PyTree whose first line begins in a line indented by 'indent'."""
+def _leaf_text(value: Any, style: _Style) -> str:
     if isinstance(value, type):
         return repr(value)
     if dr.is_array_v(value):
-        return _array_text(value, style).replace("\n", "\n" + " " * indent)
-    if type(value) is float:
-        return _general(value)
+        return _array_text(value, style)
+    return _general(value) if type(value) is float else repr(value)
 
-    cls = type(value)
-    fields = _fields(value)
-    if fields is None and cls not in (list, tuple, dict):
-        return repr(value)
-    if id(value) in path:
-        raise RecursionError(f"drjit.{style.operation}(): a PyTree contains itself")
-    path = (*path, id(value))
-    indent += 2
 
-    if fields is not None:
-        brackets = (f"{cls.__name__}[", "]")
-        entries = [
-            f"{name}={_text(getattr(value, name), style, indent, path)}"
-            for name in fields
-        ]
-    elif cls is dict:
-        brackets = ("{", "}")
-        entries = [
-            f"{key!r}: {_text(item, style, indent, path)}"
-            for key, item in value.items()
-        ]
-    else:
-        brackets = ("[", "]") if cls is list else ("(", ")")
-        entries = [_text(item, style, indent, path) for item in value]
+_BRACKETS: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    dict: ("{", "}"),
+}
 
-    if not entries:
-        return brackets[0] + brackets[1]
-    newline = "\n" + " " * indent
-    body = newline + ("," + newline).join(entries)
-    return f"{brackets[0]}{body}\n{' ' * (indent - 2)}{brackets[1]}"
+
+def _brackets(value: Any) -> tuple[str, str]:
+    name = type(value).__name__
+    return _BRACKETS.get(type(value), (f"{name}[", "]"))
+
+
+def _key_text(container: Any, key: Any) -> str:
+    if type(container) in (list, tuple):
+        return ""
+    return f"{key!r}: " if type(container) is dict else f"{key}="
+
+
+def _text(value: Any, style: _Style) -> str:
+    """Text of a PyTree, each entry of a container in lines of its own."""
+    text = ""
+    outer: list[_Container] = []
+    for item, keys in _core._tree_nodes(style.operation, value):
+        if keys is None:
+            text += _leaf_text(item, style).replace("\n", "\n" + "  " * len(outer))
+        else:
+            opening, closing = _brackets(item)
+            text += opening
+            if keys:
+                closing = "\n" + "  " * len(outer) + closing
+            outer.append(_Container(item, iter(keys), closing))
+        separator = "," if keys is None else ""
+        # The next node is the next entry of the innermost container that has one.
+        while outer:
+            key = next(outer[-1].keys, _MISSING)
+            if key is not _MISSING:
+                text += separator + "\n" + "  " * len(outer)
+                text += _key_text(outer[-1].value, key)
+                break
+            text += outer.pop().closing
+            separator = ","
+    return text
 
 
 # Format strings
@@ -444,7 +456,7 @@ def render(
         if arrays:
             dr.eval(arrays)  # all at once, rather than one by one
         texts = {
-            key: value if isinstance(value, str) else _text(value, style, 0, ())
+            key: value if isinstance(value, str) else _text(value, style)
             for key, value in values.items()
         }
     except RecursionError as error:

@@ -18,6 +18,7 @@ _argsort = _core._argsort
 any_symbolic = _core._any_symbolic
 block_mkperm = _core._block_mkperm
 can_scatter_reduce = _core._can_scatter_reduce
+check_compatibility = _core._check_compatibility
 clear_registry = _core._clear_registry
 collect_indices = _core._collect_indices
 launch_stats = _core._launch_stats
@@ -98,82 +99,6 @@ def cuda_compute_capability() -> int:
     raise RuntimeError(
         "drjit.detail.cuda_compute_capability(): the CUDA backend is not available."
     )
-
-
-def _name(value: object) -> str:
-    cls = type(value)
-    if cls.__module__ == "builtins":
-        return cls.__qualname__
-    return f"{cls.__module__}.{cls.__qualname__}"
-
-
-def _mismatch(what: str, label: str, a: object, b: object) -> RuntimeError:
-    return RuntimeError(
-        f"drjit.detail.check_compatibility(): inconsistent {what} for field '{label}' "
-        f"({a} and {b})."
-    )
-
-
-def _fields(value: object) -> list[str] | None:
-    """Field names of a data class or ``DRJIT_STRUCT`` class, None for other objects."""
-    cls = type(value)
-    names = getattr(cls, "DRJIT_STRUCT", None)
-    if names is None:
-        names = getattr(cls, "__dataclass_fields__", None)
-    return None if names is None else list(names)
-
-
-def _check_width(a: Any, b: Any, label: str) -> None:
-    sizes = _core.width(a), _core.width(b)
-    if sizes[0] != sizes[1] and 1 not in sizes:
-        raise _mismatch("sizes", label, *sizes)
-
-
-def check_compatibility(
-    arg0: object, arg1: object, width_consistency: bool, name: str, /
-) -> None:
-    """Check that two PyTrees have the same structure and the same types.
-
-    Dynamic arrays need the same number of components, numbers and other Python objects
-    must be equal. With ``width_consistency``, arrays need the same width, or one of
-    them width 1.
-
-    Raises:
-        RuntimeError: naming the first place, as ``name`` followed by indices, keys and
-            field names, where they differ.
-    """
-    if type(arg0) is not type(arg1):
-        raise _mismatch("types", name, f"'{_name(arg0)}'", f"'{_name(arg1)}'")
-    if isinstance(arg0, _core.ArrayBase):
-        if getattr(arg0, "ndim", 1) != 1 and not _core.is_tensor_v(arg0):
-            sizes = len(arg0), len(arg1)  # type: ignore[arg-type]
-            if sizes[0] != sizes[1]:
-                raise _mismatch("sizes", name, *sizes)
-        if width_consistency and _core.is_jit_v(arg0):
-            _check_width(arg0, arg1, name)
-        return
-    children: list[tuple[str, Any, Any]]
-    fields = _fields(arg0)
-    if isinstance(arg0, (list, tuple)) and isinstance(arg1, (list, tuple)):
-        if len(arg0) != len(arg1):
-            raise _mismatch("sizes", name, len(arg0), len(arg1))
-        pairs = zip(arg0, arg1, strict=True)
-        children = [(f"{name}[{i}]", a, b) for i, (a, b) in enumerate(pairs)]
-    elif isinstance(arg0, dict) and isinstance(arg1, dict):
-        if list(arg0) != list(arg1):
-            raise _mismatch("dictionary keys", name, list(arg0), list(arg1))
-        children = [(f"{name}[{key}]", arg0[key], arg1[key]) for key in arg0]
-    elif fields is not None:
-        children = [(f"{name}.{f}", getattr(arg0, f), getattr(arg1, f)) for f in fields]
-    else:
-        if arg0 is not arg1 and arg0 != arg1:
-            raise RuntimeError(
-                "drjit.detail.check_compatibility(): inconsistent scalar Python object "
-                f"of type '{_name(arg0)}' for field '{name}'."
-            )
-        return
-    for label, a, b in children:
-        check_compatibility(a, b, width_consistency, label)
 
 
 class scoped_rtld_deepbind:

@@ -380,12 +380,6 @@ Array *array_copy(const Array *a)
     return copy;
 }
 
-bool array_check(const State *state, PyObject *object)
-{
-    return Py_TYPE(object)->tp_dealloc == array_dealloc || /* exactly one of ours */
-           PyObject_TypeCheck(object, state->array_base);
-}
-
 /* ---------------------------------------------------------------- slots */
 
 static void release_leaves(Array *a)

@@ -66,7 +66,13 @@ Array *array_view(Array *parent, const TypeInfo *info, size_t first);
 
 /* ---- access */
 
-bool array_check(const State *state, PyObject *object);
+void array_dealloc(PyObject *self);
+
+static inline bool array_check(const State *state, PyObject *object)
+{
+    return Py_TYPE(object)->tp_dealloc == array_dealloc || /* exactly one of ours */
+           PyObject_TypeCheck(object, state->array_base);
+}
 
 /** The first leaf; valid until Python code runs or the array is changed. */
 static inline void *array_data(const Array *a)
@@ -123,7 +129,6 @@ void block_unref(void *block);
 
 /* ---- slots that every array class shares */
 
-void array_dealloc(PyObject *self);
 void array_free(void *self);
 int array_traverse(PyObject *self, visitproc visit, void *arg);
 int array_is_collected(PyObject *self);

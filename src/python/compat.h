@@ -27,9 +27,9 @@
 /* For tables of methods whose function takes more than two arguments. */
 #define METHOD(function) ((PyCFunction) (void (*)(void)) (function))
 
-/** Does a class or one of its bases define this name? Asks no metaclass, makes no
- *  exception. */
-static inline bool class_defines(PyTypeObject *cls, PyObject *name)
+/** What a class or one of its bases has under this name (borrowed), NULL: nothing. Asks
+ *  no metaclass and no descriptor, makes no exception. */
+static inline PyObject *class_attribute(PyTypeObject *cls, PyObject *name)
 {
     for (Py_ssize_t i = 0; cls->tp_mro && i < PyTuple_GET_SIZE(cls->tp_mro); i++) {
         PyTypeObject *base = (PyTypeObject *) PyTuple_GET_ITEM(cls->tp_mro, i);
@@ -38,12 +38,32 @@ static inline bool class_defines(PyTypeObject *cls, PyObject *name)
 #else
         PyObject *dictionary = Py_XNewRef(base->tp_dict);
 #endif
-        bool found = dictionary && PyDict_Contains(dictionary, name) > 0;
+        PyObject *found =
+            dictionary ? PyDict_GetItemWithError(dictionary, name) : NULL;
         Py_XDECREF(dictionary);
         if (found)
-            return true;
+            return found;
     }
-    return false;
+    return NULL;
+}
+
+static inline bool class_defines(PyTypeObject *cls, PyObject *name)
+{
+    return class_attribute(cls, name);
+}
+
+/** Is this the object that the weak reference refers to? */
+static inline bool weakref_is(PyObject *reference, PyObject *object)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *target = NULL;
+    if (PyWeakref_GetRef(reference, &target) < 0)
+        PyErr_Clear(); /* not a weak reference, which cannot be */
+    Py_XDECREF(target);
+    return target == object;
+#else
+    return PyWeakref_GET_OBJECT(reference) == object;
+#endif
 }
 
 /** The exception being handled, taken out of the thread state (new reference, may be

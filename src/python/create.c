@@ -2,7 +2,7 @@
  * create.c -- zeros, ones, full, opaque, empty, arange, linspace, and ..._like
  *
  * A Fill says what every leaf becomes; make() builds one array from it and a shape, and
- * pytree_build() calls that for every array of a structure. The results are literals
+ * build_from_class() calls that for every array of a structure. Results are literals
  * (opaque: in memory; empty: undefined), which take no memory.
  */
 #include <math.h>
@@ -13,7 +13,8 @@
 #include "python/evaluate.h"
 #include "python/module.h"
 #include "python/promote.h"
-#include "python/pytree.h"
+#include "python/tree/build.h"
+#include "python/tree/tree.h"
 #include "python/value.h"
 
 typedef enum Mode { MODE_VALUE, MODE_OPAQUE, MODE_EMPTY } Mode;
@@ -254,7 +255,7 @@ static PyObject *build(Fill *f, PyObject *cls, PyObject *shape)
                            ? make_array(f, info->py, info)
                        : cls == (PyObject *) &PyComplex_Type
                            ? PyObject_CallOneArg(cls, f->value)
-                           : pytree_build(f->state, f->operation, cls, make, f);
+                           : build_from_class(f->state, f->operation, cls, make, f);
     if (!result || f->mode != MODE_OPAQUE || is_number(f->value))
         return result;
     if (!evaluate_scheduled()) {
@@ -332,7 +333,7 @@ static PyObject *opaque(PyObject *module, PyObject *const *args, Py_ssize_t n,
 
 /* ---------------------------------------------------------------- ..._like */
 
-/* PyTreeMap: the same shape with other entries; what is no number passes. */
+/* TreeMap: the same shape with other entries; what is no number passes. */
 static PyObject *make_like(void *context, PyObject *const *leaves)
 {
     Fill *f = context;
@@ -360,7 +361,7 @@ static PyObject *like(PyObject *module, PyObject *tree, const char *operation,
                .operation = operation,
                .mode = mode,
                .value = value };
-    PyObject *result = pytree_map(f.state, operation, &tree, 1, make_like, &f);
+    PyObject *result = tree_map(f.state, operation, &tree, 1, make_like, &f);
     Py_DECREF(value);
     return result;
 }

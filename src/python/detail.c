@@ -8,7 +8,7 @@
 #include "python/error.h"
 #include "python/evaluate.h"
 #include "python/module.h"
-#include "python/pytree.h"
+#include "python/tree/tree.h"
 #include "python/reduce.h"
 #include "python/wait.h"
 
@@ -245,7 +245,7 @@ static PyObject *collect_indices(PyObject *module, PyObject *tree)
 {
     Collect c = { state_of_module(module), PyList_New(0) };
     if (c.list &&
-        !pytree_visit(c.state, "detail.collect_indices", tree, collect_leaf, &c))
+        !tree_visit(c.state, "detail.collect_indices", tree, collect_leaf, &c))
         Py_CLEAR(c.list);
     return c.list;
 }
@@ -271,7 +271,7 @@ static bool find_symbolic(void *context, PyObject *leaf)
 static PyObject *any_symbolic(PyObject *module, PyObject *tree)
 {
     Search s = { state_of_module(module), false };
-    return pytree_visit(s.state, "detail.any_symbolic", tree, find_symbolic, &s)
+    return tree_visit(s.state, "detail.any_symbolic", tree, find_symbolic, &s)
                ? PyBool_FromLong(s.found)
                : NULL;
 }
@@ -292,8 +292,8 @@ static PyObject *reset_leaf(void *context, PyObject *const *leaves)
 
 static PyObject *reset(PyObject *module, PyObject *tree)
 {
-    return pytree_map(state_of_module(module), "detail.reset", &tree, 1,
-                      reset_leaf, state_of_module(module));
+    return tree_map(state_of_module(module), "detail.reset", &tree, 1,
+                    reset_leaf, state_of_module(module));
 }
 
 /* ---------------------------------------------------------------- statistics */

@@ -15,7 +15,7 @@
 #include "python/module.h"
 #include "python/operand.h"
 #include "python/promote.h"
-#include "python/pytree.h"
+#include "python/tree/tree.h"
 #include "python/shortcut.h"
 #include "python/state.h"
 #include "python/value.h"
@@ -559,8 +559,8 @@ static PyObject *select_(PyObject *module, PyObject *const *args, Py_ssize_t n)
     Selection selection = { module, args[0] };
     if (any_array(args + 1, 2))
         return select_pair(module, args[0], args[1], args[2]);
-    if (pytree_is_container(state, args[1]) && pytree_is_container(state, args[2]))
-        return pytree_map(state, "select", args + 1, 2, select_leaf, &selection);
+    if (plan_is_container(state, args[1]) && plan_is_container(state, args[2]))
+        return tree_map(state, "select", args + 1, 2, select_leaf, &selection);
     if (args[0] == Py_True || args[0] == Py_False)
         return Py_NewRef(args[args[0] == Py_True ? 1 : 2]);
     PyObject *operands[2];

@@ -17,7 +17,7 @@
 #include "python/error.h"
 #include "python/evaluate.h"
 #include "python/module.h"
-#include "python/pytree.h"
+#include "python/tree/tree.h"
 #include "python/wait.h"
 
 enum { PACKET_MAX = 64 };
@@ -338,9 +338,9 @@ static PyObject *gather_any(Gather *g, PyObject *dtype, PyObject *source)
                            "'dtype' is a %s, expected a type", Py_TYPE(dtype)->tp_name);
     if (!array_check(a->state, source)) {
         if (dtype == (PyObject *) Py_TYPE(source) &&
-            pytree_is_container(a->state, source))
-            return pytree_map(a->state, a->operation, &source, 1,
-                              gather_leaf_object, g);
+            plan_is_container(a->state, source))
+            return tree_map(a->state, a->operation, &source, 1,
+                            gather_leaf_object, g);
         return error_raise(PyExc_TypeError, a->operation, NULL, 0,
                            "the source is a %s, expected a dynamic 1D array, or an "
                            "instance of 'dtype'",

@@ -14,6 +14,7 @@
 #include "python/operand.h"
 #include "python/region.h"
 #include "python/state.h"
+#include "python/tree/plan.h"
 
 static PyMethodDef *const function_tables[] = {
     classify_functions,     create_functions,       function_functions,
@@ -95,6 +96,8 @@ static bool intern_names(State *state)
     static const Name names[] = {
         {offsetof(State, str_struct), "DRJIT_STRUCT"},
         {offsetof(State, str_dataclass), "__dataclass_fields__"},
+        {offsetof(State, str_fields), "_fields"},
+        {offsetof(State, str_traverse), "_traverse_1_cb_ro"},
         {offsetof(State, str_array_interface), "__array_interface__"},
         {offsetof(State, str_dlpack), "__dlpack__"},
     };
@@ -206,8 +209,11 @@ static int module_clear(PyObject *module)
         return 0;
     Py_CLEAR(state->str_struct);
     Py_CLEAR(state->str_dataclass);
+    Py_CLEAR(state->str_fields);
+    Py_CLEAR(state->str_traverse);
     Py_CLEAR(state->str_array_interface);
     Py_CLEAR(state->str_dlpack);
+    plan_clear(state);
     enum_clear(state);
     log_end(state);
     Py_CLEAR(state->iterator);

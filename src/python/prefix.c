@@ -11,7 +11,7 @@
 #include "python/enums.h"
 #include "python/error.h"
 #include "python/evaluate.h"
-#include "python/pytree.h"
+#include "python/tree/tree.h"
 #include "python/reduce.h"
 #include "python/value.h"
 
@@ -545,7 +545,7 @@ PyObject *prefix_block_reduce(PyObject *module, PyObject *const *args, Py_ssize_
         !read_op(p.state, p.operation, v[0], &p.op) || !read_block(&p, v[2]) ||
         !reduce_strategy(p.operation, v[3], &p.strategy))
         return NULL;
-    return pytree_map(p.state, p.operation, &v[1], 1, block_reduce_leaf, &p);
+    return tree_map(p.state, p.operation, &v[1], 1, block_reduce_leaf, &p);
 }
 
 PyObject *prefix_block_sum(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
@@ -560,7 +560,7 @@ PyObject *prefix_block_sum(PyObject *module, PyObject *const *args, Py_ssize_t n
     if (!arguments_parse(&signature, args, nargs, names, v) || !read_block(&p, v[1]) ||
         !reduce_strategy(p.operation, v[2], &p.strategy))
         return NULL;
-    return pytree_map(p.state, p.operation, &v[0], 1, block_reduce_leaf, &p);
+    return tree_map(p.state, p.operation, &v[0], 1, block_reduce_leaf, &p);
 }
 
 PyObject *prefix_block(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
@@ -576,7 +576,7 @@ PyObject *prefix_block(PyObject *module, PyObject *const *args, Py_ssize_t nargs
         !arguments_bool(p.operation, "exclusive", v[3], true, &p.exclusive) ||
         !arguments_bool(p.operation, "reverse", v[4], false, &p.reverse))
         return NULL;
-    return pytree_map(p.state, p.operation, &v[1], 1, block_prefix_leaf, &p);
+    return tree_map(p.state, p.operation, &v[1], 1, block_prefix_leaf, &p);
 }
 
 /* ---------------------------------------------------------------- compress */

@@ -6,7 +6,7 @@
  */
 #include "python/access.h"
 #include "python/error.h"
-#include "python/pytree.h"
+#include "python/tree/tree.h"
 #include "python/region.h"
 
 /* A leaf as a type and variables. */
@@ -44,8 +44,8 @@ static uint32_t part(const Parts *parts, size_t i)
 
 typedef struct Taking {
     const RegionPlace *place;
-    bool compare;   /* the second tree is the template */
-    size_t visited; /* leaves, for errors */
+    const Tree *tree;
+    size_t leaf; /* number, for errors */
     Leaves *leaves;
 } Taking;
 
@@ -70,6 +70,25 @@ static const char *article(const Parts *parts)
     return parts->local ? "local array of " : "";
 }
 
+/* Raise "the state: '[1].x' is ...". */
+static bool fail(const Taking *t, PyObject *cls, const char *format, ...)
+{
+    PyObject *path = tree_leaf_path(t->tree, t->leaf);
+    va_list arguments;
+    va_start(arguments, format);
+    PyObject *text = path ? PyUnicode_FromFormatV(format, arguments) : NULL;
+    va_end(arguments);
+    if (text && PyUnicode_GET_LENGTH(path))
+        error_raise(cls, t->place->operation, NULL, 0, "%s: '%U' %U", t->place->what,
+                    path, text);
+    else if (text)
+        error_raise(cls, t->place->operation, NULL, 0, "%s: the value %U",
+                    t->place->what, text);
+    Py_XDECREF(path);
+    Py_XDECREF(text);
+    return false;
+}
+
 static bool same_shape(PyObject *a, PyObject *b)
 {
     const Tensor *x = array_tensor((Array *) a), *y = array_tensor((Array *) b);
@@ -81,70 +100,54 @@ static bool same_shape(PyObject *a, PyObject *b)
 static bool check_same(const Taking *t, PyObject *leaf, const Parts *now,
                        PyObject *like)
 {
-    const RegionPlace *p = t->place;
     Parts before;
-    if (!find_parts(p->state, like, &before))
-        return error_raise(PyExc_TypeError, p->operation, NULL, 0,
-                           "%s: leaf %zu is a %s%s, and was a %s", p->what, t->visited,
-                           article(now), now->info->name, Py_TYPE(like)->tp_name);
+    if (!find_parts(t->place->state, like, &before))
+        return fail(t, PyExc_TypeError, "is a %s%s, and was a %s", article(now),
+                    now->info->name, Py_TYPE(like)->tp_name);
     if (now->info != before.info || now->local != before.local)
-        return error_raise(PyExc_TypeError, p->operation, NULL, 0,
-                           "%s: leaf %zu is a %s%s, and was a %s%s", p->what,
-                           t->visited, article(now), now->info->name, article(&before),
-                           before.info->name);
+        return fail(t, PyExc_TypeError, "is a %s%s, and was a %s%s", article(now),
+                    now->info->name, article(&before), before.info->name);
     if (now->count != before.count)
-        return error_raise(PyExc_ValueError, p->operation, NULL, 0,
-                           "%s: leaf %zu has %zu components, and had %zu", p->what,
-                           t->visited, now->count, before.count);
+        return fail(t, PyExc_ValueError, "has %zu components, and had %zu", now->count,
+                    before.count);
     if (!now->local && now->info->kind == KIND_TENSOR && !same_shape(leaf, like))
-        return error_raise(PyExc_ValueError, p->operation, NULL, 0,
-                           "%s: the tensor that is leaf %zu has another shape than "
-                           "before", p->what, t->visited);
+        return fail(t, PyExc_ValueError, "is a tensor of another shape than before");
     return true;
 }
 
-static bool take(Taking *t, PyObject *leaf, PyObject *like)
+static bool take(const Taking *t, PyObject *leaf, PyObject *like)
 {
-    const RegionPlace *p = t->place;
     Parts parts;
     if (leaf == Py_None && (!like || like == Py_None))
         return true;
-    if (!find_parts(p->state, leaf, &parts))
-        return error_raise(PyExc_TypeError, p->operation, NULL, 0,
-                           "%s: leaf %zu is a %s, expected %s", p->what, t->visited,
-                           Py_TYPE(leaf)->tp_name,
-                           like ? Py_TYPE(like)->tp_name
-                                : "a just-in-time compiled array");
+    if (!find_parts(t->place->state, leaf, &parts))
+        return fail(t, PyExc_TypeError, "is a %s, expected %s", Py_TYPE(leaf)->tp_name,
+                    like ? Py_TYPE(like)->tp_name : "a just-in-time compiled array");
     if (like && !check_same(t, leaf, &parts, like))
         return false;
     for (size_t i = 0; i < parts.count; i++) {
         if (!part(&parts, i))
-            return error_raise(PyExc_ValueError, p->operation, NULL, 0,
-                               "%s: leaf %zu is an empty %s", p->what, t->visited,
-                               parts.info->name);
+            return fail(t, PyExc_ValueError, "is an empty %s", parts.info->name);
         if (!append(t->leaves, part(&parts, i)))
             return false;
     }
-    t->visited++;
     return true;
-}
-
-static PyObject *take_leaf(void *context, PyObject *const *leaves)
-{
-    Taking *t = context;
-    return take(t, leaves[0], t->compare ? leaves[1] : NULL) ? Py_NewRef(leaves[0])
-                                                             : NULL;
 }
 
 bool region_take(const RegionPlace *place, PyObject *tree, PyObject *like,
                  Leaves *leaves)
 {
-    Taking t = { .place = place, .compare = like, .leaves = leaves };
-    PyObject *const trees[] = { tree, like };
-    PyObject *same =
-        pytree_map(place->state, place->operation, trees, like ? 2 : 1, take_leaf, &t);
-    Py_XDECREF(same);
-    return same;
+    Tree before, now = { 0 };
+    bool ok = tree_flatten(place->state, place->operation, like ? like : tree, &before);
+    if (ok && like)
+        ok = tree_flatten_like(place->state, place->operation, &before, tree, &now);
+    Taking t = { .place = place, .tree = &before, .leaves = leaves };
+    for (; ok && t.leaf < before.leaf_count; ++t.leaf)
+        ok = like ? take(&t, now.leaves[t.leaf], before.leaves[t.leaf])
+                  : take(&t, before.leaves[t.leaf], NULL);
+    tree_free(&before);
+    tree_free(&now);
+    return ok;
 }
 
 void region_drop(Leaves *leaves)
@@ -212,7 +215,7 @@ static PyObject *give_leaf(void *context, PyObject *const *trees)
 PyObject *region_give(const RegionPlace *place, PyObject *like, const Leaves *leaves)
 {
     Giving g = { .place = place, .leaves = leaves };
-    return pytree_map(place->state, place->operation, &like, 1, give_leaf, &g);
+    return tree_map(place->state, place->operation, &like, 1, give_leaf, &g);
 }
 
 PyObject *region_copy(const RegionPlace *place, PyObject *tree)

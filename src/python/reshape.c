@@ -18,7 +18,7 @@
 #include "python/index.h"
 #include "python/memory.h"
 #include "python/module.h"
-#include "python/pytree.h"
+#include "python/tree/tree.h"
 
 bool reshape_order(const char *operation, PyObject *object, char *order)
 {
@@ -425,7 +425,7 @@ static PyObject *replicate_tree(PyObject *module, PyObject *const *args,
         return NULL;
     if (r.one && r.count == 1 && !each)
         return Py_NewRef(v[0]);
-    return pytree_map(r.state, operation, &v[0], 1, replicate, &r);
+    return tree_map(r.state, operation, &v[0], 1, replicate, &r);
 }
 
 static PyObject *tile(PyObject *module, PyObject *const *args, Py_ssize_t nargs,

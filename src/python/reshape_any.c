@@ -16,7 +16,7 @@
 #include "python/error.h"
 #include "python/evaluate.h"
 #include "python/index.h"
-#include "python/pytree.h"
+#include "python/tree/tree.h"
 #include "python/reshape.h"
 
 typedef struct Reshape {
@@ -320,7 +320,7 @@ static PyObject *reshape_to(Reshape *r, PyObject *dtype, PyObject *value)
                            "'dtype' is a %s, expected a type", Py_TYPE(dtype)->tp_name);
     const TypeInfo *info = type_of_class(r->state, (PyTypeObject *) dtype);
     if (!info && dtype == (PyObject *) Py_TYPE(value))
-        return pytree_map(r->state, operation, &value, 1, reshape_leaf, r);
+        return tree_map(r->state, operation, &value, 1, reshape_leaf, r);
     if (!info)
         return error_raise(PyExc_TypeError, operation, &value, 1,
                            "the value cannot become a %s",
@@ -359,5 +359,5 @@ PyObject *reshape_function(PyObject *module, PyObject *const *args, Py_ssize_t n
         return NULL;
     if (v[0])
         return reshape_to(&r, v[0], v[1]);
-    return pytree_map(r.state, operation, &v[1], 1, reshape_leaf, &r);
+    return tree_map(r.state, operation, &v[1], 1, reshape_leaf, &r);
 }

@@ -14,7 +14,7 @@
 #include "python/enums.h"
 #include "python/error.h"
 #include "python/memory.h"
-#include "python/pytree.h"
+#include "python/tree/tree.h"
 
 typedef struct Pair {
     Array *target; /* both owned */
@@ -91,38 +91,40 @@ static bool check_pair(const Scatter *s, Pair *pair, PyObject *target, PyObject 
     return true;
 }
 
-/* Called for each leaf of the target. Returns the leaf itself. */
-static PyObject *add_pair(void *context, PyObject *const *leaves)
+static bool add_pair(Scatter *s, PyObject *target, PyObject *value)
 {
-    Scatter *s = context;
     if (s->count == s->capacity) {
         size_t capacity = s->capacity ? 2 * s->capacity : 4;
         Pair *pairs = PyMem_Realloc(s->pairs, capacity * sizeof(Pair));
-        if (!pairs)
-            return PyErr_NoMemory();
+        if (!pairs) {
+            PyErr_NoMemory();
+            return false;
+        }
         s->pairs = pairs;
         s->capacity = capacity;
     }
     Pair pair = { 0 };
-    if (!check_pair(s, &pair, leaves[0], leaves[1]))
-        return NULL;
-    pair.target = (Array *) Py_NewRef(leaves[0]);
+    if (!check_pair(s, &pair, target, value))
+        return false;
+    pair.target = (Array *) Py_NewRef(target);
     s->pairs[s->count++] = pair;
-    return Py_NewRef(leaves[0]);
+    return true;
 }
 
 static bool collect_pairs(Scatter *s, PyObject *target, PyObject *value)
 {
-    PyObject *const trees[] = { target, value };
-    PyObject *same;
-    if (pytree_is_container(s->access.state, target) &&
-        Py_TYPE(target) == Py_TYPE(value))
-        same = pytree_map(s->access.state, s->access.operation, trees, 2,
-                          add_pair, s);
-    else
-        same = add_pair(s, trees);
-    Py_XDECREF(same);
-    return same;
+    State *state = s->access.state;
+    const char *operation = s->access.operation;
+    if (!plan_is_container(state, target) || Py_TYPE(target) != Py_TYPE(value))
+        return add_pair(s, target, value);
+    Tree targets, values = { 0 };
+    bool ok = tree_flatten(state, operation, target, &targets) &&
+              tree_flatten_like(state, operation, &targets, value, &values);
+    for (size_t i = 0; ok && i < targets.leaf_count; i++)
+        ok = add_pair(s, targets.leaves[i], values.leaves[i]);
+    tree_free(&targets);
+    tree_free(&values);
+    return ok;
 }
 
 /* ---------------------------------------------------------------- jit */

@@ -9,7 +9,7 @@
 #include "python/error.h"
 #include "python/evaluate.h"
 #include "python/memory.h"
-#include "python/pytree.h"
+#include "python/tree/tree.h"
 
 typedef struct Slice {
     Access access;
@@ -119,7 +119,7 @@ PyObject *slice_value(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
             return NULL;
     }
     access_start(&slice.access, state, "slice", v[1], NULL);
-    PyObject *result = pytree_map(state, "slice", &v[0], 1, slice_leaf, &slice);
+    PyObject *result = tree_map(state, "slice", &v[0], 1, slice_leaf, &slice);
     access_end(&slice.access);
     return result;
 }

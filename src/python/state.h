@@ -13,7 +13,13 @@
 /** Operand classes of promotion: every array type's id, and Python's scalars. */
 enum { OPERAND_BOOL = TYPE_COUNT, OPERAND_INT, OPERAND_FLOAT, OPERAND_COUNT };
 
-enum { METHOD_LIMIT = 64, ENUM_LIMIT = 8, MEMBER_LIMIT = 16 };
+enum {
+    METHOD_LIMIT = 64,
+    ENUM_LIMIT = 8,
+    MEMBER_LIMIT = 16,
+    PLAN_SETS = 128,
+    PLAN_WAYS = 4
+};
 
 /* Members of an enumeration, by their values: those that were asked for. */
 typedef struct EnumCache {
@@ -43,9 +49,13 @@ struct State {
     /* The views that are alive: open addressing, by root and place. See view.h. */
     struct Array **views;
     size_t view_capacity, view_count;
+    /* What is known of users' classes, by address: a cache. See tree/plan.h. */
+    struct Plan *plans[PLAN_SETS][PLAN_WAYS];
     /* Names that are looked up often (interned). */
     PyObject *str_struct;           /* "DRJIT_STRUCT" */
     PyObject *str_dataclass;        /* "__dataclass_fields__" */
+    PyObject *str_fields;           /* "_fields" */
+    PyObject *str_traverse;         /* "_traverse_1_cb_ro" */
     PyObject *str_array_interface;  /* "__array_interface__" */
     PyObject *str_dlpack;           /* "__dlpack__" */
     PyObject *enums;                /* module drjit._enums, NULL until needed */

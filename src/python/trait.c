@@ -11,7 +11,7 @@
 #include "python/module.h"
 #include "python/operand.h"
 #include "python/promote.h"
-#include "python/pytree.h"
+#include "python/tree/tree.h"
 
 /* The class an argument stands for: itself if it is a class. Borrowed. */
 static PyTypeObject *class_of(PyObject *arg)

@@ -146,7 +146,7 @@ def test_thread_id_is_reserved() -> None:
         ([1, [2, [3]]], "[\n  1,\n  [\n    2,\n    [\n      3\n    ]\n  ]\n]"),
         (Pair(1, 2), "Pair[\n  a=1,\n  b=2\n]"),
         ([Pair(1, [2])], "[\n  Pair[\n    a=1,\n    b=[\n      2\n    ]\n  ]\n]"),
-        (Plain(1, 2), "Plain(a=1, b=2)"),
+        (Plain(1, 2), "Plain[\n  a=1,\n  b=2\n]"),
     ],
 )
 def test_python_values(value: Any, expected: str) -> None:

@@ -186,12 +186,12 @@ def test_wrong_states(mode: str) -> None:
             state, cond or (lambda n, *_: n < 3), lambda *state: result(*state)
         )
 
-    wrong = "leaf 1 is a int, expected a just-in-time compiled array"
+    wrong = r"'\[1\]' is a int, expected a just-in-time compiled array"
     with pytest.raises(TypeError, match=wrong):
         loop((x, 1), lambda n, k: (n + 1, k))
     with pytest.raises(TypeError, match="expected a just-in-time compiled array"):
         loop((x, dr.scalar.Array3f(1)), lambda n, k: (n + 1, k))
-    with pytest.raises(ValueError, match="leaf 1 is an empty drjit.llvm.Float"):
+    with pytest.raises(ValueError, match=r"'\[1\]' is an empty drjit.llvm.Float"):
         loop((x, Float()), lambda n, k: (n + 1, k))
     for state in ([x], x, {"x": x}, None, 3):
         with pytest.raises(TypeError, match="expected a tuple as 'state'"):
@@ -203,12 +203,12 @@ def test_wrong_states(mode: str) -> None:
     with pytest.raises(ValueError, match="structure"):
         loop((x,), lambda n: (n + 1, n))
     with pytest.raises(
-        TypeError, match="leaf 0 is a drjit.llvm.Float, and was a drjit.llvm.UInt"
+        TypeError, match=r"'\[0\]' is a drjit.llvm.Float, and was a drjit.llvm.UInt"
     ):
         loop((x,), lambda n: (n + 1.5,))
-    with pytest.raises(TypeError, match="leaf 0 is a int, expected drjit.llvm.UInt"):
+    with pytest.raises(TypeError, match=r"'\[0\]' is a int, expected drjit.llvm.UInt"):
         loop((x,), lambda n: (1,))
-    with pytest.raises(TypeError, match="leaf 1 is a NoneType"):
+    with pytest.raises(TypeError, match=r"'\[1\]' is a NoneType"):
         loop((x, x), lambda n, k: (n + 1, None))
     with pytest.raises(TypeError, match="and was a NoneType"):
         loop((x, None), lambda n, k: (n + 1, n))
@@ -245,7 +245,7 @@ def test_wrong_arguments() -> None:
         regions.if_stmt(True, (), lambda: None, lambda: None)
     with pytest.raises(TypeError, match="expected a tuple as 'args'"):
         regions.if_stmt(x > 1, x, lambda x: x, lambda x: x)
-    with pytest.raises(TypeError, match="leaf 0 is a drjit.llvm.Float, and was"):
+    with pytest.raises(TypeError, match="the value is a drjit.llvm.Float, and was"):
         regions.if_stmt(x > 1, (), lambda: x, lambda: Float(1))
     with pytest.raises(ValueError, match="structure"):
         regions.if_stmt(x > 1, (), lambda: (x, x), lambda: (x,))

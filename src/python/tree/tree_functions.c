@@ -1,21 +1,22 @@
 /*
- * tree.c -- functions on whole PyTrees: schedule, eval, make_opaque, copy, width, shape
+ * tree_functions.c -- functions on whole PyTrees: schedule, eval, copy, width, shape
  */
 #include "python/apply.h"
 #include "python/error.h"
 #include "python/evaluate.h"
 #include "python/index.h"
 #include "python/module.h"
-#include "python/pytree.h"
+#include "python/tree/compatible.h"
+#include "python/tree/tree.h"
 
 enum { SEQUENCE_DEPTH_LIMIT = 100 };
 
 /* Visit each argument. */
 static bool visit_all(State *state, const char *operation, PyObject *const *args,
-                      Py_ssize_t n, PyTreeVisit visit, void *context)
+                      Py_ssize_t n, TreeVisit visit, void *context)
 {
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!pytree_visit(state, operation, args[i], visit, context))
+        if (!tree_visit(state, operation, args[i], visit, context))
             return false;
     return true;
 }
@@ -36,28 +37,29 @@ static bool schedule_leaf(void *context, PyObject *leaf)
     Array *a = (Array *) leaf;
     for (size_t i = 0; i < array_count(a); i++) {
         uint32_t index = leaf_index(array_leaves(a)[i]);
-        if (!index)
-            continue;
-        jit_error_clear();
-        s->any |= jit_var_schedule(index);
-        if (jit_error() != JIT_OK)
-            return error_from_core(s->operation, &leaf, 1);
+        s->any |= index && jit_var_schedule(index);
     }
     return true;
+}
+
+/* Schedule the arrays in all arguments. False: exception. */
+static bool schedule_all(Scheduling *s, PyObject *const *args, Py_ssize_t n)
+{
+    jit_error_clear();
+    return visit_all(s->state, s->operation, args, n, schedule_leaf, s) &&
+           (jit_error() == JIT_OK || error_from_core(s->operation, args, n));
 }
 
 static PyObject *schedule(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     Scheduling s = {state_of_module(module), "schedule", false};
-    if (!visit_all(s.state, s.operation, args, n, schedule_leaf, &s))
-        return NULL;
-    return PyBool_FromLong(s.any);
+    return schedule_all(&s, args, n) ? PyBool_FromLong(s.any) : NULL;
 }
 
 static PyObject *eval(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     Scheduling s = {state_of_module(module), "eval", false};
-    if (!visit_all(s.state, s.operation, args, n, schedule_leaf, &s))
+    if (!schedule_all(&s, args, n))
         return NULL;
     if (!evaluate_scheduled())
         return error_from_core("eval", args, n);
@@ -105,7 +107,7 @@ static PyObject *copy_leaf(void *context, PyObject *const *leaves)
 static PyObject *copy(PyObject *module, PyObject *arg)
 {
     State *state = state_of_module(module);
-    return pytree_map(state, "copy", &arg, 1, copy_leaf, state);
+    return tree_map(state, "copy", &arg, 1, copy_leaf, state);
 }
 
 /* ---------------------------------------------------------------- width */
@@ -118,27 +120,13 @@ typedef struct Width {
     bool any;
 } Width;
 
-/* Lanes of an array; of one without lanes, its last extent. */
-static bool width_of(Array *a, size_t *width)
-{
-    if (a->info->jit)
-        return index_width(a, width);
-    PyObject *shape = index_shape(a);
-    if (!shape)
-        return false;
-    Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
-    *width = ndim ? PyLong_AsSize_t(PyTuple_GET_ITEM(shape, ndim - 1)) : 1;
-    Py_DECREF(shape);
-    return true;
-}
-
 static bool width_leaf(void *context, PyObject *leaf)
 {
     Width *w = context;
     if (!array_check(w->state, leaf))
         return true;
     size_t width = 1;
-    if (!width_of((Array *) leaf, &width))
+    if (!tree_array_width((Array *) leaf, &width))
         return false;
     if (!w->any || w->width == 1)
         w->width = width;
@@ -166,7 +154,7 @@ static PyObject *opaque_width(PyObject *module, PyObject *arg)
                            "expected a just-in-time compiled array");
     Array *a = (Array *) arg;
     size_t lanes;
-    if (!width_of(a, &lanes))
+    if (!tree_array_width(a, &lanes))
         return NULL;
     const TypeInfo *leaf = &state->types[type_find(a->info->family, KIND_LEAF, 0, NULL,
                                                    VarTypeUInt32)];
@@ -271,7 +259,67 @@ static PyObject *shape(PyObject *module, PyObject *arg)
     return shape_of(state_of_module(module), arg, 0);
 }
 
+/* ---------------------------------------------------------------- for Python */
+
+/* (object, keys of its children); of a leaf (object, None). */
+static PyObject *describe_node(const TreeNode *node, PyObject *leaf)
+{
+    if (node->kind == NODE_LEAF)
+        return PyTuple_Pack(2, leaf, Py_None);
+    PyObject *keys = node->plan ? node->plan->names : node->keys;
+    keys = keys ? Py_NewRef(keys)
+                : PyObject_CallFunction((PyObject *) &PyRange_Type, "n", node->count);
+    PyObject *pair = keys ? PyTuple_Pack(2, node->object, keys) : NULL;
+    Py_XDECREF(keys);
+    return pair;
+}
+
+static PyObject *tree_nodes(PyObject *module, PyObject *args)
+{
+    const char *operation;
+    PyObject *object;
+    Tree tree;
+    if (!PyArg_ParseTuple(args, "sO:_tree_nodes", &operation, &object))
+        return NULL;
+    bool ok = tree_flatten(state_of_module(module), operation, object, &tree);
+    PyObject *list = ok ? PyList_New((Py_ssize_t) tree.node_count) : NULL;
+    for (size_t i = 0, leaf = 0; list && i < tree.node_count; i++) {
+        const TreeNode *node = &tree.nodes[i];
+        PyObject *pair =
+            describe_node(node, node->kind == NODE_LEAF ? tree.leaves[leaf++] : NULL);
+        if (pair)
+            PyList_SET_ITEM(list, (Py_ssize_t) i, pair);
+        else
+            Py_CLEAR(list);
+    }
+    tree_free(&tree);
+    return list;
+}
+
+static PyObject *check_compatibility(PyObject *module, PyObject *args)
+{
+    PyObject *first, *second;
+    int widths;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "OOps:check_compatibility", &first, &second, &widths,
+                          &name) ||
+        !tree_check_compatible(state_of_module(module), "detail.check_compatibility",
+                               name, first, second, widths))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 PyMethodDef tree_functions[] = {
+    { "_tree_nodes", tree_nodes, METH_VARARGS,
+      "_tree_nodes(operation, tree, /)\n--\n\nA list of the nodes of a PyTree, parents "
+      "before children: (container, keys of its children)\nor (leaf, None)." },
+    { "_check_compatibility", check_compatibility, METH_VARARGS,
+      "check_compatibility(arg0, arg1, width_consistency, name, /)\n--\n\n"
+      "Check that two PyTrees have the same structure and the same types.\n\n"
+      "Dynamic arrays need the same number of components, numbers and other Python\n"
+      "objects must be equal. With 'width_consistency', arrays need the same width,\n"
+      "or one of them width 1. Raises RuntimeError, naming the first place where\n"
+      "they differ: 'name', followed by indices, keys and names of fields." },
     { "schedule", METHOD(schedule), METH_FASTCALL,
       "schedule(*args)\n--\n\nHave the arrays in these PyTrees computed by the next "
       "kernel "

@@ -1,0 +1,315 @@
+/*
+ * build.c -- see build.h
+ */
+#include "python/tree/build.h"
+
+#include "python/error.h"
+
+enum { DEPTH_LIMIT = 200 };
+
+/* ---------------------------------------------------------------- instances */
+
+/* A call of the class has failed: was it for its arguments? Then the exception is
+ * cleared. */
+static bool takes_others(PyTypeObject *cls, PyObject *none, PyObject *arguments)
+{
+    if (!PyErr_ExceptionMatches(PyExc_TypeError))
+        return false;
+    PyObject *error = error_fetch();
+    PyObject *module = PyImport_ImportModule("inspect");
+    PyObject *signature =
+        module ? PyObject_CallMethod(module, "signature", "O", cls) : NULL;
+    PyObject *bind = signature ? PyObject_GetAttrString(signature, "bind") : NULL;
+    PyObject *bound = bind ? PyObject_Call(bind, none, arguments) : NULL;
+    bool others = bind && !bound && PyErr_ExceptionMatches(PyExc_TypeError);
+    if (others || !PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_Clear();
+        if (!others)
+            error_restore(Py_NewRef(error));
+    }
+    Py_DECREF(error);
+    Py_XDECREF(module);
+    Py_XDECREF(signature);
+    Py_XDECREF(bind);
+    Py_XDECREF(bound);
+    return others;
+}
+
+/* Give 'made' the attributes of 'like'. */
+static bool copy_attributes(PyObject *made, PyObject *like)
+{
+    PyObject *from = PyObject_GetAttrString(like, "__dict__");
+    PyObject *to = from ? PyObject_GetAttrString(made, "__dict__") : NULL;
+    bool ok = to && PyDict_Update(to, from) == 0;
+    if (!to && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear(); /* of a class with __slots__ */
+        ok = true;
+    }
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return ok;
+}
+
+/* An instance that no constructor has seen, with the attributes of another one (or
+ * NULL). */
+static PyObject *make_bare(PyTypeObject *cls, PyObject *like)
+{
+    PyObject *made =
+        PyObject_CallMethod((PyObject *) &PyBaseObject_Type, "__new__", "O", cls);
+    if (made && like && !copy_attributes(made, like))
+        Py_CLEAR(made);
+    return made;
+}
+
+/* Set the fields that have a value and are among 'names' (NULL: all). */
+static bool set_fields(PyObject *made, const Plan *plan, PyObject *names,
+                       PyObject *const *values, setattrofunc set)
+{
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(plan->names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(plan->names, i);
+        int wanted = !values[i] ? 0 : names ? PySequence_Contains(names, name) : 1;
+        ok = wanted >= 0 && (!wanted || set(made, name, values[i]) == 0);
+    }
+    return ok;
+}
+
+/* The arguments for the constructor, by name. */
+static PyObject *arguments_of(const Plan *plan, PyObject *const *values)
+{
+    PyObject *arguments = PyDict_New();
+    Py_ssize_t count = plan->accepted ? PyTuple_GET_SIZE(plan->names) : 0;
+    for (Py_ssize_t i = 0; arguments && i < count; i++) {
+        PyObject *name = PyTuple_GET_ITEM(plan->names, i);
+        int accepted = values[i] ? PySequence_Contains(plan->accepted, name) : 0;
+        if (accepted < 0 ||
+            (accepted && PyDict_SetItem(arguments, name, values[i]) < 0))
+            Py_CLEAR(arguments);
+    }
+    return arguments;
+}
+
+/* Make the instance without its constructor, if that wants other arguments. */
+static PyObject *make_without_call(const Plan *plan, PyTypeObject *cls,
+                                   PyObject *const *values, PyObject *like)
+{
+    PyObject *error = error_fetch();
+    PyObject *none = PyTuple_New(0);
+    PyObject *arguments = none ? arguments_of(plan, values) : NULL;
+    if (!arguments) {
+        Py_XDECREF(none);
+        Py_XDECREF(error);
+        return NULL;
+    }
+    error_restore(error);
+    PyObject *made =
+        takes_others(cls, none, arguments) ? make_bare(cls, like) : NULL;
+    if (made && !set_fields(made, plan, NULL, values, PyObject_GenericSetAttr))
+        Py_CLEAR(made);
+    Py_DECREF(none);
+    Py_DECREF(arguments);
+    return made;
+}
+
+static bool has_all(const Plan *plan, PyObject *const *values)
+{
+    Py_ssize_t i = 0, count = PyTuple_GET_SIZE(plan->names);
+    while (i < count && values[i])
+        ++i;
+    return i == count;
+}
+
+/* The constructor's instance. */
+static PyObject *call_class(const Plan *plan, PyTypeObject *cls,
+                            PyObject *const *values)
+{
+    if (plan->kind == NODE_STRUCT)
+        return PyObject_CallNoArgs((PyObject *) cls);
+    if (PyTuple_GET_SIZE(plan->late) == 0 && has_all(plan, values))
+        return PyObject_Vectorcall((PyObject *) cls, values, 0, plan->names);
+    PyObject *none = PyTuple_New(0);
+    PyObject *arguments = none ? arguments_of(plan, values) : NULL;
+    PyObject *made =
+        arguments ? PyObject_Call((PyObject *) cls, none, arguments) : NULL;
+    Py_XDECREF(none);
+    Py_XDECREF(arguments);
+    return made;
+}
+
+/* Its constructor may have another signature. */
+static PyObject *make_named_tuple(const Plan *plan, PyTypeObject *cls,
+                                  PyObject *const *values, PyObject *like)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(plan->names);
+    PyObject *entries = PyTuple_New(count);
+    for (Py_ssize_t i = 0; entries && i < count; i++)
+        PyTuple_SET_ITEM(entries, i, Py_NewRef(values[i]));
+    PyObject *arguments = entries ? PyTuple_Pack(1, entries) : NULL;
+    PyObject *made = arguments ? PyTuple_Type.tp_new(cls, arguments, NULL) : NULL;
+    Py_XDECREF(entries);
+    Py_XDECREF(arguments);
+    if (made && like && !copy_attributes(made, like))
+        Py_CLEAR(made);
+    return made;
+}
+
+PyObject *build_instance(const char *operation, const Plan *plan, PyTypeObject *cls,
+                         PyObject *const *values, PyObject *like)
+{
+    if (plan->kind == NODE_NAMED_TUPLE)
+        return make_named_tuple(plan, cls, values, like);
+    PyObject *made = call_class(plan, cls, values);
+    if (!made) {
+        made = make_without_call(plan, cls, values, like);
+    } else if (!(plan->kind == NODE_STRUCT
+                     ? set_fields(made, plan, NULL, values, PyObject_SetAttr)
+                     : PyTuple_GET_SIZE(plan->late) == 0 ||
+                           set_fields(made, plan, plan->late, values,
+                                      PyObject_GenericSetAttr))) {
+        Py_CLEAR(made);
+    }
+    if (!made)
+        error_raise(PyExc_TypeError, operation, NULL, 0, "%s could not be constructed",
+                    cls->tp_name);
+    return made;
+}
+
+/* ---------------------------------------------------------------- from classes */
+
+typedef struct Build {
+    State *state;
+    const char *operation;
+    BuildMake make;
+    void *context;
+} Build;
+
+/* The class that a field's annotation names: "from __future__ import annotations" makes
+ * strings of them, which typing resolves. Returns a dictionary {name: class} or
+ * NULL. */
+static PyObject *resolved_hints(PyObject *cls)
+{
+    PyObject *typing = PyImport_ImportModule("typing");
+    PyObject *hints =
+        typing ? PyObject_CallMethod(typing, "get_type_hints", "O", cls) : NULL;
+    Py_XDECREF(typing);
+    return hints;
+}
+
+/* Is it a type that build_node() makes an instance of? */
+static bool is_made(const Build *b, PyObject *type)
+{
+    return PyType_Check(type) && (type_of_class(b->state, (PyTypeObject *) type) ||
+                                  plan_has_fields(b->state, type) ||
+                                  type == (PyObject *) &PyFloat_Type ||
+                                  type == (PyObject *) &PyLong_Type ||
+                                  type == (PyObject *) &PyBool_Type);
+}
+
+/* The type of a field; NULL: exception. */
+static PyObject *field_type(const Build *b, PyObject *cls, PyObject *name,
+                            PyObject *given)
+{
+    if (given && !PyUnicode_Check(given))
+        return Py_NewRef(given);
+    PyObject *hints = resolved_hints(cls);
+    PyObject *type = hints ? Py_XNewRef(PyDict_GetItemWithError(hints, name)) : NULL;
+    if (!type && !PyErr_Occurred())
+        error_raise(PyExc_TypeError, b->operation, NULL, 0,
+                    "%s.%S has %s, and no annotation", ((PyTypeObject *) cls)->tp_name,
+                    name, given ? "a type that is given by name" : "no type");
+    Py_XDECREF(hints);
+    return type;
+}
+
+/* Must the constructor of a data class be given this field? -1: exception. */
+static int is_required(PyObject *cls, PyObject *name)
+{
+    PyObject *fields = PyObject_GetAttrString(cls, "__dataclass_fields__");
+    PyObject *field = fields ? PyObject_GetItem(fields, name) : NULL;
+    PyObject *module = field ? PyImport_ImportModule("dataclasses") : NULL;
+    PyObject *missing = module ? PyObject_GetAttrString(module, "MISSING") : NULL;
+    PyObject *value = missing ? PyObject_GetAttrString(field, "default") : NULL;
+    PyObject *factory = value ? PyObject_GetAttrString(field, "default_factory") : NULL;
+    PyObject *init = factory ? PyObject_GetAttrString(field, "init") : NULL;
+    int required = init ? PyObject_IsTrue(init) : -1;
+    if (required > 0)
+        required = value == missing && factory == missing;
+    Py_XDECREF(fields);
+    Py_XDECREF(field);
+    Py_XDECREF(module);
+    Py_XDECREF(missing);
+    Py_XDECREF(value);
+    Py_XDECREF(factory);
+    Py_XDECREF(init);
+    return required;
+}
+
+static PyObject *build_node(const Build *b, PyObject *cls, int depth);
+
+/* What field i is to be, from its type (NULL: not known yet). Fields of other types
+ * keep what the constructor gives them; a data class without a default gets what its
+ * type makes of nothing. */
+static bool build_field(const Build *b, const Plan *plan, Py_ssize_t i, PyObject *given,
+                        int depth, PyObject **value)
+{
+    PyObject *name = PyTuple_GET_ITEM(plan->names, i), *cls = (PyObject *) plan->cls;
+    PyObject *type = field_type(b, cls, name, given);
+    bool ok = type;
+    if (type && is_made(b, type)) {
+        *value = build_node(b, type, depth + 1);
+        ok = *value;
+    } else if (type && plan->kind != NODE_STRUCT) {
+        int required = plan->kind == NODE_DATACLASS ? is_required(cls, name) : 1;
+        *value = required > 0 ? PyObject_CallNoArgs(type) : NULL;
+        ok = *value || required == 0;
+        if (required > 0 && !*value)
+            error_raise(PyExc_TypeError, b->operation, NULL, 0,
+                        "%s.%S has no default, and %R makes none", plan->cls->tp_name,
+                        name, type);
+    }
+    Py_XDECREF(type);
+    return ok;
+}
+
+static PyObject *build_fields(const Build *b, const Plan *plan, int depth)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(plan->names);
+    PyObject **values = PyMem_Calloc((size_t) count + 1, sizeof(*values));
+    PyObject *types = values ? plan_types(b->operation, plan) : PyErr_NoMemory();
+    bool ok = types;
+    for (Py_ssize_t i = 0; ok && i < count; i++) {
+        PyObject *given = types == Py_None ? NULL : PyTuple_GET_ITEM(types, i);
+        ok = build_field(b, plan, i, given, depth, &values[i]);
+    }
+    PyObject *made =
+        ok ? build_instance(b->operation, plan, plan->cls, values, NULL) : NULL;
+    for (Py_ssize_t i = 0; values && i < count; i++)
+        Py_XDECREF(values[i]);
+    PyMem_Free(values);
+    Py_XDECREF(types);
+    return made;
+}
+
+static PyObject *build_node(const Build *b, PyObject *cls, int depth)
+{
+    NodeKind kind;
+    Plan *plan;
+    if (!plan_has_fields(b->state, cls))
+        return b->make(b->context, cls);
+    if (depth == DEPTH_LIMIT)
+        return error_raise(PyExc_RecursionError, b->operation, NULL, 0,
+                           "the class %s contains itself",
+                           ((PyTypeObject *) cls)->tp_name);
+    if (!plan_of_class(b->state, b->operation, (PyTypeObject *) cls, &kind, &plan))
+        return NULL;
+    PyObject *made = build_fields(b, plan, depth);
+    plan_release(plan);
+    return made;
+}
+
+PyObject *build_from_class(State *state, const char *operation, PyObject *cls,
+                           BuildMake make, void *context)
+{
+    const Build build = {state, operation, make, context};
+    return build_node(&build, cls, 0);
+}

@@ -1,0 +1,20 @@
+/*
+ * compatible.h -- have two PyTrees the same structure, types and sizes?
+ */
+#ifndef PYTHON_TREE_COMPATIBLE_H
+#define PYTHON_TREE_COMPATIBLE_H
+
+#include "python/tree/tree.h"
+
+/** Containers have to be of one class, with equal numbers of entries or equal keys;
+ *  arrays of one class, dynamic ones with the same number of components; other leaves
+ *  have to be equal. With 'widths', arrays need the same number of lanes, or one of
+ *  them 1. False: a RuntimeError, which names the first place that differs: 'name' and
+ *  its path. */
+bool tree_check_compatible(State *state, const char *operation, const char *name,
+                           PyObject *first, PyObject *second, bool widths);
+
+/** Lanes of an array; of one without lanes, its last extent. False: exception. */
+bool tree_array_width(Array *a, size_t *width);
+
+#endif

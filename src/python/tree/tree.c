@@ -1,0 +1,569 @@
+/*
+ * tree.c -- see tree.h
+ *
+ * A walk keeps a stack of the containers that it is in. Each child is owned while it is
+ * processed, and the size of a list is looked at in each step: reading an attribute may
+ * run code that changes the container.
+ */
+#include "python/tree/tree.h"
+
+#include "python/error.h"
+#include "python/tree/build.h"
+
+enum { DEPTH_LIMIT = 1000, TREES_MAX = 4 };
+
+/* A container that the walk is in. */
+typedef struct Frame {
+    TreeNode node; /* its references are the frame's; count: children so far */
+    size_t place;  /* its node in the tree, if nodes are wanted */
+} Frame;
+
+typedef struct Walk {
+    State *state;
+    const char *operation;
+    bool nodes; /* wanted */
+    Tree *tree;
+    Frame *frames;
+    size_t depth, capacity;
+} Walk;
+
+/* ---------------------------------------------------------------- memory */
+
+static void *grow(void *items, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return items;
+    size_t wanted = *capacity ? 2 * *capacity : 16;
+    void *grown = PyMem_Realloc(items, wanted * size);
+    if (grown)
+        *capacity = wanted;
+    else
+        PyErr_NoMemory();
+    return grown;
+}
+
+static void release_node(TreeNode *node)
+{
+    Py_XDECREF(node->object);
+    Py_XDECREF(node->keys);
+    plan_release(node->plan);
+}
+
+void tree_free(Tree *tree)
+{
+    for (size_t i = 0; i < tree->leaf_count; i++)
+        Py_DECREF(tree->leaves[i]);
+    for (size_t i = 0; i < tree->node_count; i++)
+        release_node(&tree->nodes[i]);
+    PyMem_Free(tree->leaves);
+    PyMem_Free(tree->nodes);
+    *tree = (Tree){ 0 };
+}
+
+static bool add_leaf(Tree *tree, PyObject *leaf)
+{
+    PyObject **leaves = grow(tree->leaves, tree->leaf_count, &tree->leaf_capacity,
+                             sizeof(*leaves));
+    if (!leaves)
+        return false;
+    tree->leaves = leaves;
+    tree->leaves[tree->leaf_count++] = Py_NewRef(leaf);
+    return true;
+}
+
+/* Add a node, of which the tree gets its own references. */
+static bool add_node(Tree *tree, const TreeNode *node)
+{
+    TreeNode *nodes =
+        grow(tree->nodes, tree->node_count, &tree->node_capacity, sizeof(*nodes));
+    if (!nodes)
+        return false;
+    tree->nodes = nodes;
+    Py_XINCREF(node->object);
+    Py_XINCREF(node->keys);
+    if (node->plan)
+        ++node->plan->references;
+    tree->nodes[tree->node_count++] = *node;
+    return true;
+}
+
+/* ---------------------------------------------------------------- children */
+
+static Py_ssize_t child_count(const TreeNode *node)
+{
+    switch (node->kind) {
+    case NODE_LIST:
+        return PyList_GET_SIZE(node->object);
+    case NODE_DICTIONARY:
+        return PyList_GET_SIZE(node->keys);
+    case NODE_DATACLASS:
+    case NODE_STRUCT:
+        return PyTuple_GET_SIZE(node->plan->names);
+    default:
+        return PyTuple_GET_SIZE(node->object);
+    }
+}
+
+/* Child i of an object that is like 'node', a new reference; NULL: exception. */
+static PyObject *child_of(const TreeNode *node, PyObject *object, Py_ssize_t i)
+{
+    if (node->kind == NODE_LIST)
+        return Py_XNewRef(PyList_GetItem(object, i));
+    if (node->kind == NODE_DATACLASS || node->kind == NODE_STRUCT)
+        return PyObject_GetAttr(object, PyTuple_GET_ITEM(node->plan->names, i));
+    if (node->kind != NODE_DICTIONARY)
+        return Py_XNewRef(PyTuple_GetItem(object, i));
+    PyObject *key = PyList_GET_ITEM(node->keys, i);
+    PyObject *child = PyDict_GetItemWithError(object, key);
+    if (!child && !PyErr_Occurred())
+        PyErr_SetObject(PyExc_KeyError, key);
+    return Py_XNewRef(child);
+}
+
+/* ---------------------------------------------------------------- taking apart */
+
+/* What is this object, if it is a container? Its references are new. */
+static bool inspect_node(const Walk *w, PyObject *object, TreeNode *node)
+{
+    *node = (TreeNode){ 0 };
+    if (!plan_of(w->state, w->operation, object, &node->kind, &node->plan))
+        return false;
+    if (node->kind == NODE_DICTIONARY)
+        node->keys = PyDict_Keys(object);
+    if (node->kind != NODE_LEAF)
+        node->object = Py_NewRef(object);
+    return node->kind != NODE_DICTIONARY || node->keys;
+}
+
+static bool push(Walk *w, TreeNode *node)
+{
+    Frame *frames = w->frames;
+    if (w->depth == DEPTH_LIMIT)
+        error_raise(PyExc_RecursionError, w->operation, NULL, 0,
+                    "the tree contains itself, or is nested more than %d levels deep",
+                    DEPTH_LIMIT);
+    else
+        frames = grow(frames, w->depth, &w->capacity, sizeof(*frames));
+    if (w->depth == DEPTH_LIMIT || !frames ||
+        (w->nodes && !add_node(w->tree, node))) {
+        release_node(node);
+        return false;
+    }
+    w->frames = frames;
+    frames[w->depth++] = (Frame){ *node, w->tree->node_count - 1 };
+    return true;
+}
+
+/* What _traverse_1_cb_ro() calls: with a variable, and names of classes that it may
+ * have. 'found' is a list. */
+static PyObject *receive_variable(PyObject *found, PyObject *const *args, Py_ssize_t n)
+{
+    if (n < 1 || !PyLong_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a traversal callback takes the index of a variable");
+        return NULL;
+    }
+    if (PyList_Append(found, args[0]) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* The type of arrays of this variable, NULL: there is none. */
+static const TypeInfo *type_of_variable(State *state, uint32_t index)
+{
+    VarInfo info;
+    if (index == 0 || !jit_var_info(index, &info))
+        return NULL;
+    for (int family = 0; family < FAMILY_COUNT; family++) {
+        uint16_t id = type_find((Family) family, KIND_LEAF, 0, NULL, info.type);
+        if (state->family_ready[family] && id != TYPE_NONE && state->types[id].jit &&
+            state->types[id].backend == info.backend)
+            return &state->types[id];
+    }
+    return NULL;
+}
+
+/* The array of one variable. */
+static PyObject *make_array(State *state, PyObject *number)
+{
+    uint32_t index = leaf_index(PyLong_AsUnsignedLongLongMask(number));
+    const TypeInfo *type = type_of_variable(state, index);
+    if (type)
+        return (PyObject *) array_new_leaf(type, jit_var_inc_ref(index));
+    PyErr_Format(PyExc_ValueError, "%R is not the index of a variable", number);
+    return NULL;
+}
+
+/* The variables of an object that tells them to a callback, as arrays. */
+static bool add_variables(Walk *w, PyObject *object)
+{
+    static PyMethodDef receiver = { "traverse", METHOD(receive_variable),
+                                    METH_FASTCALL, NULL };
+    PyObject *found = PyList_New(0);
+    PyObject *callback = found ? PyCFunction_New(&receiver, found) : NULL;
+    PyObject *done =
+        callback
+            ? PyObject_CallMethodOneArg(object, w->state->str_traverse, callback)
+            : NULL;
+    bool ok = done;
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(found); i++) {
+        PyObject *array = make_array(w->state, PyList_GET_ITEM(found, i));
+        ok = array && add_leaf(w->tree, array);
+        Py_XDECREF(array);
+    }
+    Py_XDECREF(found);
+    Py_XDECREF(callback);
+    Py_XDECREF(done);
+    return ok;
+}
+
+/* Take an object as a leaf, or begin with its children. */
+static bool enter(Walk *w, PyObject *object)
+{
+    const TreeNode leaf = { .kind = NODE_LEAF };
+    TreeNode node;
+    if (array_check(w->state, object))
+        return add_leaf(w->tree, object) && (!w->nodes || add_node(w->tree, &leaf));
+    if (!inspect_node(w, object, &node)) {
+        release_node(&node);
+        return false;
+    }
+    if (node.kind != NODE_LEAF && node.kind != NODE_TRAVERSABLE)
+        return push(w, &node);
+    release_node(&node);
+    if (node.kind == NODE_TRAVERSABLE && !w->nodes)
+        return add_variables(w, object);
+    return add_leaf(w->tree, object) && (!w->nodes || add_node(w->tree, &leaf));
+}
+
+static void pop(Walk *w)
+{
+    Frame *frame = &w->frames[--w->depth];
+    if (w->nodes)
+        w->tree->nodes[frame->place].count = frame->node.count;
+    release_node(&frame->node);
+}
+
+static bool flatten(State *state, const char *operation, PyObject *object, bool nodes,
+                    Tree *tree)
+{
+    Walk w = { .state = state, .operation = operation, .nodes = nodes, .tree = tree };
+    *tree = (Tree){ 0 };
+    bool ok = enter(&w, object);
+    while (ok && w.depth) {
+        TreeNode *node = &w.frames[w.depth - 1].node;
+        if (node->count >= child_count(node)) {
+            pop(&w);
+            continue;
+        }
+        PyObject *child = child_of(node, node->object, node->count++);
+        ok = child && enter(&w, child);
+        Py_XDECREF(child);
+    }
+    while (w.depth)
+        pop(&w);
+    PyMem_Free(w.frames);
+    return ok;
+}
+
+bool tree_flatten(State *state, const char *operation, PyObject *object, Tree *tree)
+{
+    return flatten(state, operation, object, true, tree);
+}
+
+/* ---------------------------------------------------------------- like another tree */
+
+/* Are the keys of a dictionary these? -1: exception. */
+static int has_keys(PyObject *dictionary, PyObject *keys)
+{
+    int has = PyDict_GET_SIZE(dictionary) == PyList_GET_SIZE(keys);
+    for (Py_ssize_t i = 0; has == 1 && i < PyList_GET_SIZE(keys); i++)
+        has = PyDict_Contains(dictionary, PyList_GET_ITEM(keys, i));
+    return has;
+}
+
+/* "a list of 2 entries" */
+static PyObject *describe(PyObject *object, NodeKind kind)
+{
+    const char *name = Py_TYPE(object)->tp_name;
+    switch (kind) {
+    case NODE_DICTIONARY: {
+        PyObject *keys = PyDict_Keys(object);
+        PyObject *text =
+            keys ? PyUnicode_FromFormat("a dict with the keys %R", keys) : NULL;
+        Py_XDECREF(keys);
+        return text;
+    }
+    case NODE_TUPLE:
+    case NODE_LIST:
+        return PyUnicode_FromFormat("a %s of %zd entries", name,
+                                    PySequence_Fast_GET_SIZE(object));
+    default:
+        return PyUnicode_FromFormat("a %s", name);
+    }
+}
+
+static bool fail_structure(const Walk *w, size_t place, PyObject *object, NodeKind kind)
+{
+    const TreeNode *like = &w->tree->nodes[place];
+    PyObject *path = tree_node_path(w->tree, place);
+    PyObject *expected = path ? describe(like->object, like->kind) : NULL;
+    PyObject *found = expected ? describe(object, kind) : NULL;
+    if (found && PyUnicode_GET_LENGTH(path))
+        error_raise(PyExc_ValueError, w->operation, NULL, 0,
+                    "the PyTrees differ in structure: expected %U at '%U', found %U",
+                    expected, path, found);
+    else if (found)
+        error_raise(PyExc_ValueError, w->operation, NULL, 0,
+                    "the PyTrees differ in structure: expected %U, found %U", expected,
+                    found);
+    Py_XDECREF(path);
+    Py_XDECREF(expected);
+    Py_XDECREF(found);
+    return false;
+}
+
+/* Is the object such a container? The walk is that through the other tree. */
+static bool check_node(const Walk *w, size_t place, PyObject *object)
+{
+    const TreeNode *like = &w->tree->nodes[place];
+    NodeKind kind = NODE_LEAF;
+    Plan *plan = NULL;
+    if (!array_check(w->state, object) &&
+        !plan_of(w->state, w->operation, object, &kind, &plan))
+        return false;
+    plan_release(plan);
+    int same =
+        kind == like->kind && (!plan || Py_TYPE(object) == Py_TYPE(like->object));
+    if (same && kind == NODE_DICTIONARY)
+        same = has_keys(object, like->keys);
+    else if (same && kind == NODE_LIST)
+        same = PyList_GET_SIZE(object) == like->count;
+    else if (same && (kind == NODE_TUPLE || kind == NODE_NAMED_TUPLE))
+        same = PyTuple_GET_SIZE(object) == like->count;
+    return same > 0 || (same == 0 && fail_structure(w, place, object, kind));
+}
+
+/* Take an object as what stands at the walk's place in the other tree. */
+static bool enter_like(Walk *w, size_t *place, PyObject *object, Tree *tree)
+{
+    const TreeNode *like = &w->tree->nodes[*place];
+    if (like->kind == NODE_LEAF) {
+        ++*place;
+        return add_leaf(tree, object);
+    }
+    if (!check_node(w, *place, object))
+        return false;
+    Frame *frames = grow(w->frames, w->depth, &w->capacity, sizeof(*frames));
+    if (!frames)
+        return false;
+    w->frames = frames;
+    const TreeNode node = { .kind = like->kind, .object = Py_NewRef(object) };
+    frames[w->depth++] = (Frame){ node, (*place)++ };
+    return true;
+}
+
+bool tree_flatten_like(State *state, const char *operation, const Tree *like,
+                       PyObject *object, Tree *tree)
+{
+    /* The walk is through 'like', which is as deep as is allowed. */
+    Tree other = *like;
+    Walk w = { .state = state, .operation = operation, .tree = &other };
+    size_t place = 0;
+    *tree = (Tree){ 0 };
+    bool ok = enter_like(&w, &place, object, tree);
+    while (ok && w.depth) {
+        Frame *frame = &w.frames[w.depth - 1];
+        const TreeNode *node = &like->nodes[frame->place];
+        if (frame->node.count == node->count) {
+            release_node(&w.frames[--w.depth].node);
+            continue;
+        }
+        PyObject *child = child_of(node, frame->node.object, frame->node.count++);
+        ok = child && enter_like(&w, &place, child, tree);
+        Py_XDECREF(child);
+    }
+    while (w.depth)
+        release_node(&w.frames[--w.depth].node);
+    PyMem_Free(w.frames);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- putting together */
+
+/* An empty result with room for the children; of a container with fields, their
+ * values. */
+static PyObject *start_result(const TreeNode *node)
+{
+    return node->kind == NODE_LIST         ? PyList_New(node->count)
+           : node->kind == NODE_DICTIONARY ? PyDict_New()
+                                           : PyTuple_New(node->count);
+}
+
+/* Store child i, whose reference is stolen. */
+static bool store_child(const TreeNode *node, PyObject *result, Py_ssize_t i,
+                        PyObject *child)
+{
+    if (node->kind == NODE_DICTIONARY) {
+        int status = PyDict_SetItem(result, PyList_GET_ITEM(node->keys, i), child);
+        Py_DECREF(child);
+        return status == 0;
+    }
+    if (node->kind == NODE_LIST)
+        PyList_SET_ITEM(result, i, child);
+    else
+        PyTuple_SET_ITEM(result, i, child);
+    return true;
+}
+
+/* The container with these children, whose reference is stolen. */
+static PyObject *finish_result(const char *operation, const TreeNode *node,
+                               PyObject *children)
+{
+    if (!node->plan)
+        return children;
+    PyObject *made = build_instance(operation, node->plan, Py_TYPE(node->object),
+                                    PySequence_Fast_ITEMS(children), node->object);
+    Py_DECREF(children);
+    return made;
+}
+
+/* A container that is being put together: one frame of tree_unflatten(). */
+typedef struct Making {
+    const TreeNode *node;
+    PyObject *result;
+    Py_ssize_t count;
+} Making;
+
+PyObject *tree_unflatten(const char *operation, const Tree *tree,
+                         PyObject *const *leaves)
+{
+    Making *stack = NULL;
+    PyObject *value = NULL;
+    size_t depth = 0, capacity = 0, leaf = 0, place = 0;
+    do {
+        const TreeNode *node = &tree->nodes[place++];
+        if (node->kind == NODE_LEAF) {
+            value = Py_NewRef(leaves[leaf++]);
+        } else {
+            Making *grown = grow(stack, depth, &capacity, sizeof(*stack));
+            PyObject *result = grown ? start_result(node) : NULL;
+            stack = grown ? grown : stack;
+            if (!result)
+                goto fail;
+            stack[depth++] = (Making){ .node = node, .result = result };
+            value = NULL;
+        }
+        /* Give the value to its container, which may be complete with it. */
+        while (depth) {
+            Making *top = &stack[depth - 1];
+            if (value && !store_child(top->node, top->result, top->count++, value))
+                goto fail;
+            value = NULL;
+            if (top->count < top->node->count)
+                break;
+            --depth;
+            value = finish_result(operation, top->node, top->result);
+            if (!value)
+                goto fail;
+        }
+    } while (depth);
+    PyMem_Free(stack);
+    return value;
+fail:
+    while (depth)
+        Py_DECREF(stack[--depth].result);
+    PyMem_Free(stack);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- places */
+
+/* The step from a container to child i. */
+static PyObject *step_to(const TreeNode *node, Py_ssize_t i)
+{
+    if (node->kind == NODE_DICTIONARY)
+        return PyUnicode_FromFormat("[%S]", PyList_GET_ITEM(node->keys, i));
+    if (node->plan)
+        return PyUnicode_FromFormat(".%U", PyTuple_GET_ITEM(node->plan->names, i));
+    return PyUnicode_FromFormat("[%zd]", i);
+}
+
+/* Nodes stand before their children. So on the way back from a place, a node whose
+ * children have all been passed is complete, and one that lacks some contains it. */
+PyObject *tree_node_path(const Tree *tree, size_t place)
+{
+    PyObject *path = PyUnicode_FromString("");
+    Py_ssize_t complete = 0; /* since the last container: children before the place */
+    while (path && place--) {
+        const TreeNode *node = &tree->nodes[place];
+        if (node->count <= complete) {
+            complete += 1 - node->count;
+            continue;
+        }
+        PyObject *step = step_to(node, complete);
+        PyObject *longer = step ? PyUnicode_Concat(step, path) : NULL;
+        Py_XDECREF(step);
+        Py_SETREF(path, longer);
+        complete = 0;
+    }
+    return path;
+}
+
+PyObject *tree_leaf_path(const Tree *tree, size_t leaf)
+{
+    size_t place = 0;
+    for (size_t leaves = 0;; ++place)
+        if (tree->nodes[place].kind == NODE_LEAF && leaves++ == leaf)
+            return tree_node_path(tree, place);
+}
+
+/* ---------------------------------------------------------------- all leaves */
+
+static PyObject *map_trees(const char *operation, const Tree *trees, int n, TreeMap map,
+                           void *context)
+{
+    size_t count = trees[0].leaf_count, done = 0;
+    PyObject **made = PyMem_New(PyObject *, count + 1), *result = NULL;
+    if (!made)
+        return PyErr_NoMemory();
+    for (; done < count; ++done) {
+        PyObject *leaves[TREES_MAX];
+        for (int i = 0; i < n; i++)
+            leaves[i] = trees[i].leaves[done];
+        if (!(made[done] = map(context, leaves)))
+            break;
+    }
+    if (done == count)
+        result = tree_unflatten(operation, &trees[0], made);
+    while (done)
+        Py_DECREF(made[--done]);
+    PyMem_Free(made);
+    return result;
+}
+
+PyObject *tree_map(State *state, const char *operation, PyObject *const *trees, int n,
+                   TreeMap map, void *context)
+{
+    if (array_check(state, trees[0]))
+        return map(context, trees);
+    Tree flat[TREES_MAX] = { { 0 } };
+    bool ok = tree_flatten(state, operation, trees[0], &flat[0]);
+    for (int i = 1; ok && i < n; i++)
+        ok = tree_flatten_like(state, operation, &flat[0], trees[i], &flat[i]);
+    PyObject *result = ok ? map_trees(operation, flat, n, map, context) : NULL;
+    for (int i = 0; i < n; i++)
+        tree_free(&flat[i]);
+    return result;
+}
+
+bool tree_visit(State *state, const char *operation, PyObject *object, TreeVisit visit,
+                void *context)
+{
+    Tree tree;
+    bool ok = flatten(state, operation, object, false, &tree);
+    for (size_t i = 0; ok && i < tree.leaf_count; i++)
+        ok = visit(context, tree.leaves[i]);
+    tree_free(&tree);
+    return ok;
+}

@@ -1,0 +1,76 @@
+/*
+ * tree.h -- PyTrees: taken apart into leaves, put together again
+ *
+ *     Ray(o=Array3f(..), t=[Float(..), None])
+ *
+ *         nodes    DATACLASS 2 | LEAF | LIST 2 | LEAF | LEAF     parents come first
+ *         leaves   Array3f(..), Float(..), None
+ *
+ * plan.h says what is a container. Reading constructs no object; all walks keep their
+ * own stack. A tree that contains itself, or is nested more than a thousand levels
+ * deep, is a RecursionError. What is taken apart is a snapshot: code of the user's that
+ * runs later, or while attributes are read, cannot change it.
+ */
+#ifndef PYTHON_TREE_TREE_H
+#define PYTHON_TREE_TREE_H
+
+#include "python/tree/plan.h"
+
+/** A node, and what it takes to make it again. References are strong. */
+typedef struct TreeNode {
+    NodeKind kind;
+    Py_ssize_t count; /* of children */
+    PyObject *object; /* of a container: itself */
+    PyObject *keys;   /* of a dictionary: a list */
+    Plan *plan;       /* of a container with fields */
+} TreeNode;
+
+typedef struct Tree {
+    PyObject **leaves; /* strong references, in order */
+    size_t leaf_count, leaf_capacity;
+    TreeNode *nodes;
+    size_t node_count, node_capacity;
+} Tree;
+
+/** Take a tree apart. Free it with tree_free(), after failure too. False: exception. */
+bool tree_flatten(State *state, const char *operation, PyObject *object, Tree *tree);
+
+/** The leaves of another tree, in the order of 'like', without nodes. Where that has a
+ *  container, this must have one of the same class with as many children, or with the
+ *  same keys in any order; else a ValueError names the place. Where it has a leaf, this
+ *  may have anything. */
+bool tree_flatten_like(State *state, const char *operation, const Tree *like,
+                       PyObject *object, Tree *tree);
+
+/** A tree of the same structure with these leaves (borrowed), as many as there were.
+ *  Data classes are called with their fields, and DRJIT_STRUCT classes without
+ *  arguments, if they take them; instances of others are made without a call, and get
+ *  further attributes from the original. NULL: exception. */
+PyObject *tree_unflatten(const char *operation, const Tree *tree,
+                         PyObject *const *leaves);
+
+void tree_free(Tree *tree);
+
+/** Where is this leaf, or this node? ".rays[2].o", "[key]", "" for the whole tree: a
+ *  str. NULL: exception. */
+PyObject *tree_leaf_path(const Tree *tree, size_t leaf);
+PyObject *tree_node_path(const Tree *tree, size_t node);
+
+/** Called for each leaf of n trees of the same structure: 'leaves' holds the object of
+ *  each tree there. Returns what stands in the result (new reference); NULL:
+ *  exception. */
+typedef PyObject *(*TreeMap)(void *context, PyObject *const *leaves);
+
+/** A new tree of the structure of trees[0], of at most four. */
+PyObject *tree_map(State *state, const char *operation, PyObject *const *trees, int n,
+                   TreeMap map, void *context);
+
+/** Called for each leaf of one tree, in order. False: exception. */
+typedef bool (*TreeVisit)(void *context, PyObject *leaf);
+
+/** Variables that an object gives to the callback of its _traverse_1_cb_ro() are
+ *  visited as arrays. */
+bool tree_visit(State *state, const char *operation, PyObject *object, TreeVisit visit,
+                void *context);
+
+#endif
