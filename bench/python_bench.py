@@ -300,6 +300,33 @@ def measure_random(argument: str) -> None:
             emit("random", f"{case} {kind}", seconds_of(work), 1e9 / n, "ns/number")
 
 
+def measure_tree(argument: str) -> None:
+    """Operations on 1,000 evaluated arrays in PyTrees: us each."""
+    import dataclasses
+
+    import drjit as dr
+    from drjit.llvm import Float
+
+    pair = dataclasses.make_dataclass("Pair", [("x", Float), ("y", Float)])
+    arrays = [Float([i, i + 1]) for i in range(1000)]
+    dr.eval(arrays)
+    pairs = zip(arrays[::2], arrays[1::2], strict=True)
+    trees: dict[str, Any] = {
+        "list": arrays,
+        "dict": {f"k{i}": array for i, array in enumerate(arrays)},
+        "500 dataclasses": [pair(*both) for both in pairs],
+    }
+    for case, tree in trees.items():
+        require(dr.width(tree) == 2, f"tree {case}: wrong")
+        for name in ("schedule", "width", "copy"):
+            function = getattr(dr, name)
+
+            def work(function: Any = function, tree: Any = tree) -> Any:
+                return function(tree)
+
+            emit("tree", f"{name} {case}", seconds_of(work), 1e6, "us")
+
+
 MEASURES: dict[str, Callable[[str], None]] = {
     "import": measure_import,
     "trace": measure_trace,
@@ -309,6 +336,7 @@ MEASURES: dict[str, Callable[[str], None]] = {
     "numpy": measure_numpy,
     "sort": measure_sort,
     "random": measure_random,
+    "tree": measure_tree,
 }
 COMMON = ("launch", "first", "growth", "footprint", "arithmetic", "axpy", "scatter",
           "reduce", "version")  # fmt: skip

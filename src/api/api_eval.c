@@ -19,9 +19,11 @@
 /* An array whose computation was interrupted is computed again. */
 static bool schedule(ThreadState *ts, VarId id, bool *work)
 {
-    TRY(evaluate_schedule(ts, id, work), false);
     const Var *v = var_get(id);
-    if (!*work && v->op == OP_EVALUATED && v->value.buffer)
+    *work = false;
+    if (!evaluate_is_done(v))
+        return evaluate_schedule(ts, id, work);
+    if (v->op == OP_EVALUATED && v->value.buffer && buffer_failure(v->value.buffer))
         *work = redo_submit(v->value.buffer);
     return true;
 }

@@ -174,7 +174,7 @@ static bool has_keys(PyObject *source, PyObject *keys)
  * dictionary of DRJIT_STRUCT; that of a data class is Python's own. */
 static bool is_valid(State *state, const Plan *plan, PyTypeObject *cls)
 {
-    if (plan->cls != cls || !weakref_is(plan->reference, (PyObject *) cls))
+    if (!plan_is_for(plan, cls))
         return false;
     PyObject *name = plan->kind == NODE_STRUCT      ? state->str_struct
                      : plan->kind == NODE_DATACLASS ? state->str_dataclass
@@ -185,7 +185,7 @@ static bool is_valid(State *state, const Plan *plan, PyTypeObject *cls)
 
 static bool is_vacant(const Plan *plan)
 {
-    return !plan || !weakref_is(plan->reference, (PyObject *) plan->cls);
+    return !plan || !plan_is_for(plan, plan->cls);
 }
 
 /* The cache: sets of a few places, by address of the class. */

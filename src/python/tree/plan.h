@@ -47,6 +47,12 @@ bool plan_of(State *state, const char *operation, PyObject *object, NodeKind *ki
 bool plan_of_class(State *state, const char *operation, PyTypeObject *cls,
                    NodeKind *kind, Plan **plan);
 
+/** Is the plan one for this class, as it was when the plan was looked up? */
+static inline bool plan_is_for(const Plan *plan, PyTypeObject *cls)
+{
+    return plan->cls == cls && weakref_is(plan->reference, (PyObject *) cls);
+}
+
 /** Is it a class with a plan: a data class, with DRJIT_STRUCT, a named tuple? Without
  *  exceptions. */
 bool plan_has_fields(State *state, PyObject *cls);

@@ -25,6 +25,7 @@ typedef struct Walk {
     Tree *tree;
     Frame *frames;
     size_t depth, capacity;
+    Plan *last; /* of the class that was met last, a reference */
 } Walk;
 
 /* ---------------------------------------------------------------- memory */
@@ -60,14 +61,19 @@ void tree_free(Tree *tree)
     *tree = (Tree){ 0 };
 }
 
-static bool add_leaf(Tree *tree, PyObject *leaf)
+/* Add a leaf, whose reference is stolen. */
+static inline bool add_leaf(Tree *tree, PyObject *leaf)
 {
-    PyObject **leaves = grow(tree->leaves, tree->leaf_count, &tree->leaf_capacity,
-                             sizeof(*leaves));
-    if (!leaves)
-        return false;
-    tree->leaves = leaves;
-    tree->leaves[tree->leaf_count++] = Py_NewRef(leaf);
+    if (tree->leaf_count == tree->leaf_capacity) {
+        PyObject **leaves = grow(tree->leaves, tree->leaf_count, &tree->leaf_capacity,
+                                 sizeof(*leaves));
+        if (!leaves) {
+            Py_DECREF(leaf);
+            return false;
+        }
+        tree->leaves = leaves;
+    }
+    tree->leaves[tree->leaf_count++] = leaf;
     return true;
 }
 
@@ -122,19 +128,13 @@ static PyObject *child_of(const TreeNode *node, PyObject *object, Py_ssize_t i)
 
 /* ---------------------------------------------------------------- taking apart */
 
-/* What is this object, if it is a container? Its references are new. */
-static bool inspect_node(const Walk *w, PyObject *object, TreeNode *node)
+static bool take_leaf(Walk *w, PyObject *object)
 {
-    *node = (TreeNode){ 0 };
-    if (!plan_of(w->state, w->operation, object, &node->kind, &node->plan))
-        return false;
-    if (node->kind == NODE_DICTIONARY)
-        node->keys = PyDict_Keys(object);
-    if (node->kind != NODE_LEAF)
-        node->object = Py_NewRef(object);
-    return node->kind != NODE_DICTIONARY || node->keys;
+    static const TreeNode leaf = { .kind = NODE_LEAF };
+    return add_leaf(w->tree, object) && (!w->nodes || add_node(w->tree, &leaf));
 }
 
+/* Begin with the children of a container, whose references become the frame's. */
 static bool push(Walk *w, TreeNode *node)
 {
     Frame *frames = w->frames;
@@ -209,7 +209,6 @@ static bool add_variables(Walk *w, PyObject *object)
     for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(found); i++) {
         PyObject *array = make_array(w->state, PyList_GET_ITEM(found, i));
         ok = array && add_leaf(w->tree, array);
-        Py_XDECREF(array);
     }
     Py_XDECREF(found);
     Py_XDECREF(callback);
@@ -217,23 +216,40 @@ static bool add_variables(Walk *w, PyObject *object)
     return ok;
 }
 
-/* Take an object as a leaf, or begin with its children. */
-static bool enter(Walk *w, PyObject *object)
+/* Take an object, whose reference is stolen: as a leaf, or begin with its children. */
+static bool enter_other(Walk *w, PyObject *object)
 {
-    const TreeNode leaf = { .kind = NODE_LEAF };
-    TreeNode node;
-    if (array_check(w->state, object))
-        return add_leaf(w->tree, object) && (!w->nodes || add_node(w->tree, &leaf));
-    if (!inspect_node(w, object, &node)) {
-        release_node(&node);
+    TreeNode node = { .object = object };
+    if (w->last && plan_is_for(w->last, Py_TYPE(object))) {
+        node.kind = w->last->kind;
+        node.plan = w->last;
+        ++node.plan->references;
+    } else if (!plan_of(w->state, w->operation, object, &node.kind, &node.plan)) {
+        Py_DECREF(object);
+        return false;
+    } else if (node.plan) {
+        plan_release(w->last);
+        w->last = node.plan;
+        ++node.plan->references;
+    }
+    if (node.kind == NODE_TRAVERSABLE && !w->nodes) {
+        bool ok = add_variables(w, object);
+        Py_DECREF(object);
+        return ok;
+    }
+    if (node.kind == NODE_LEAF || node.kind == NODE_TRAVERSABLE)
+        return take_leaf(w, object);
+    if (node.kind == NODE_DICTIONARY && !(node.keys = PyDict_Keys(object))) {
+        Py_DECREF(object);
         return false;
     }
-    if (node.kind != NODE_LEAF && node.kind != NODE_TRAVERSABLE)
-        return push(w, &node);
-    release_node(&node);
-    if (node.kind == NODE_TRAVERSABLE && !w->nodes)
-        return add_variables(w, object);
-    return add_leaf(w->tree, object) && (!w->nodes || add_node(w->tree, &leaf));
+    return push(w, &node);
+}
+
+static inline bool enter(Walk *w, PyObject *object)
+{
+    return array_check(w->state, object) ? take_leaf(w, object)
+                                         : enter_other(w, object);
 }
 
 static void pop(Walk *w)
@@ -249,7 +265,7 @@ static bool flatten(State *state, const char *operation, PyObject *object, bool 
 {
     Walk w = { .state = state, .operation = operation, .nodes = nodes, .tree = tree };
     *tree = (Tree){ 0 };
-    bool ok = enter(&w, object);
+    bool ok = enter(&w, Py_NewRef(object));
     while (ok && w.depth) {
         TreeNode *node = &w.frames[w.depth - 1].node;
         if (node->count >= child_count(node)) {
@@ -258,10 +274,10 @@ static bool flatten(State *state, const char *operation, PyObject *object, bool 
         }
         PyObject *child = child_of(node, node->object, node->count++);
         ok = child && enter(&w, child);
-        Py_XDECREF(child);
     }
     while (w.depth)
         pop(&w);
+    plan_release(w.last);
     PyMem_Free(w.frames);
     return ok;
 }
@@ -344,7 +360,8 @@ static bool check_node(const Walk *w, size_t place, PyObject *object)
     return same > 0 || (same == 0 && fail_structure(w, place, object, kind));
 }
 
-/* Take an object as what stands at the walk's place in the other tree. */
+/* Take an object, whose reference is stolen, as what stands at the walk's place in the
+ * other tree. */
 static bool enter_like(Walk *w, size_t *place, PyObject *object, Tree *tree)
 {
     const TreeNode *like = &w->tree->nodes[*place];
@@ -352,13 +369,15 @@ static bool enter_like(Walk *w, size_t *place, PyObject *object, Tree *tree)
         ++*place;
         return add_leaf(tree, object);
     }
-    if (!check_node(w, *place, object))
+    Frame *frames = check_node(w, *place, object)
+                        ? grow(w->frames, w->depth, &w->capacity, sizeof(*frames))
+                        : NULL;
+    if (!frames) {
+        Py_DECREF(object);
         return false;
-    Frame *frames = grow(w->frames, w->depth, &w->capacity, sizeof(*frames));
-    if (!frames)
-        return false;
+    }
     w->frames = frames;
-    const TreeNode node = { .kind = like->kind, .object = Py_NewRef(object) };
+    const TreeNode node = { .kind = like->kind, .object = object };
     frames[w->depth++] = (Frame){ node, (*place)++ };
     return true;
 }
@@ -371,7 +390,7 @@ bool tree_flatten_like(State *state, const char *operation, const Tree *like,
     Walk w = { .state = state, .operation = operation, .tree = &other };
     size_t place = 0;
     *tree = (Tree){ 0 };
-    bool ok = enter_like(&w, &place, object, tree);
+    bool ok = enter_like(&w, &place, Py_NewRef(object), tree);
     while (ok && w.depth) {
         Frame *frame = &w.frames[w.depth - 1];
         const TreeNode *node = &like->nodes[frame->place];
@@ -381,7 +400,6 @@ bool tree_flatten_like(State *state, const char *operation, const Tree *like,
         }
         PyObject *child = child_of(node, frame->node.object, frame->node.count++);
         ok = child && enter_like(&w, &place, child, tree);
-        Py_XDECREF(child);
     }
     while (w.depth)
         release_node(&w.frames[--w.depth].node);

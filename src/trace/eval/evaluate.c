@@ -717,16 +717,15 @@ static bool refuse_symbolic(VarId id)
 bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled)
 {
     Var *v = var_get(id);
-    bool work = true;
     if (scheduled)
         *scheduled = false;
+    if (evaluate_is_done(v))
+        return true;
     if (v->flags & VAR_UNUSABLE)
         return node_usable(ts, id, "jit_var_schedule()", "the variable");
     if (v->flags & VAR_SYMBOLIC)
         return refuse_symbolic(id);
-    if (v->op == OP_LITERAL || (v->op == OP_EVALUATED && !v->pending)) {
-        work = false;
-    } else if (v->op == OP_UNDEFINED) {
+    if (v->op == OP_UNDEFINED) {
         TRY(evaluate_literal(ts, id), false);
     } else if (v->op != OP_EVALUATED) {
         TRY(vec_reserve(&ts->scheduled, &ts->scheduled_capacity,
@@ -736,7 +735,7 @@ bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled)
         var_inc(id);
     }
     if (scheduled)
-        *scheduled = work;
+        *scheduled = true;
     return true;
 }
 

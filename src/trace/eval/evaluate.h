@@ -14,6 +14,12 @@
 
 /** Evaluate all that this thread has scheduled, and its queued writes. */
 bool evaluate_all(ThreadState *ts);
+/** Is there nothing to schedule: a literal, or data without queued writes? */
+static inline bool evaluate_is_done(const Var *v)
+{
+    return !(v->flags & (VAR_UNUSABLE | VAR_SYMBOLIC)) &&
+           (v->op == OP_LITERAL || (v->op == OP_EVALUATED && !v->pending));
+}
 /** Have a variable computed by the thread's next evaluate_all(). '*scheduled' (may be
  *  NULL) tells whether there was something to do. Literals are left alone. */
 bool evaluate_schedule(ThreadState *ts, VarId id, bool *scheduled);
