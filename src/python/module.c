@@ -150,12 +150,14 @@ static bool prepare_exit(void)
 #define COMPILER "GNU " __VERSION__
 #endif
 
-/* What drjit.config shows. */
+/* The version, and what drjit.config shows. */
 static int add_build(PyObject *module)
 {
     PyObject *build =
         Py_BuildValue("{ssss}", "compiler", COMPILER, "python", PY_VERSION);
     int status = build ? PyModule_AddObjectRef(module, "_build", build) : -1;
+    if (status == 0)
+        status = PyModule_AddStringConstant(module, "__version__", DRJIT_VERSION);
     Py_XDECREF(build);
     return status;
 }

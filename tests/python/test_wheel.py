@@ -1,22 +1,28 @@
-"""'pip install .' gives one wheel that stands alone.
+"""A source distribution gives one wheel that stands alone.
 
-The wheel is built from a copy of the source tree that is then deleted, installed into a
-folder, and used from there by an interpreter that knows nothing else. No network.
+It is made from a copy of the source tree. The wheel that is built from it is installed
+into a folder, when the sources have been deleted, and used from there by an interpreter
+that knows nothing else. No network.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+VERSION = re.findall(r"version: '([\d.]+)'", (ROOT / "meson.build").read_text())[0]
+LIBRARY = "libdrjit-core.so." + ".".join(VERSION.split(".")[:2])
 BUILDER = ROOT / ".venv-wheel/bin/python"
 TREE = ["include", "python", "src", "tools", "meson.build", "meson_options.txt"]
 TREE += ["pyproject.toml", "README.md", "LICENSE", "tests/python"]
@@ -39,10 +45,24 @@ print(dr.__file__)
 """
 
 
+def build(*command: str, cwd: Path) -> None:
+    """Run a command of the builder's environment."""
+    path = os.pathsep.join([str(BUILDER.parent), os.environ["PATH"]])
+    result = subprocess.run(
+        [str(BUILDER), *command],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PATH": path, "PYTHONPATH": ""},
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel, built from a copy of the tree that is gone afterwards."""
-    folder = tmp_path_factory.mktemp("wheel")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A source distribution, made from a repository of its own."""
+    folder = tmp_path_factory.mktemp("sdist")
     source = folder / "source"
     for name in TREE:
         target = source / name
@@ -53,19 +73,51 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             )
         else:
             shutil.copy(ROOT / name, target)
-    path = os.pathsep.join([str(BUILDER.parent), os.environ["PATH"]])
-    command = [str(BUILDER), "-m", "pip", "wheel", "--no-deps", "--no-index"]
-    result = subprocess.run(
-        [*command, "--no-build-isolation", "-w", str(folder / "dist"), str(source)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PATH": path, "PYTHONPATH": ""},
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    shutil.rmtree(source)
-    (file,) = (folder / "dist").iterdir()
+    person = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], [*person, "commit", "-qm", "All"]):
+        subprocess.run(["git", *command], cwd=source, check=True)
+    build("-c", f"import mesonpy; mesonpy.build_sdist({str(folder)!r})", cwd=source)
+    (file,) = folder.glob("*.tar.gz")
     return file
+
+
+class Builds(NamedTuple):
+    """What was built from a source distribution that is gone."""
+
+    wheel: Path
+    editable: str  # what a program printed that used an editable installation
+
+
+@pytest.fixture(scope="module")
+def builds(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Builds:
+    """A wheel, and an editable installation from the same build folder."""
+    folder = tmp_path_factory.mktemp("wheel")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder)
+    (source,) = folder.iterdir()
+    common = ["--no-deps", "--no-index", "--no-build-isolation"]
+    common += ["--config-settings", "build-dir=build"]
+    place = str(folder / "editable")
+    build("-m", "pip", "install", *common, "--target", place, "-e", ".", cwd=source)
+    program = f"import site; site.addsitedir({place!r}){PROGRAM}"
+    path = os.pathsep.join([str(BUILDER.parent), os.environ["PATH"]])
+    editable = run(program, folder, PATH=path, PYTHONPATH="")
+    assert editable.returncode == 0, editable.stderr
+    edited = source / "python/drjit/_angles.py"
+    edited.write_text(edited.read_text() + "\nEDITED = True\n")
+    program = f"import site; site.addsitedir({place!r}); import drjit._angles as a"
+    changed = run(program + "; print(a.EDITED)", folder, PATH=path, PYTHONPATH="")
+    # Last: it changes where the extension in the build folder looks for the library.
+    build("-m", "pip", "wheel", *common, "-w", str(folder / "dist"), ".", cwd=source)
+    (file,) = (folder / "dist").iterdir()
+    shutil.rmtree(source)
+    return Builds(file, editable.stdout + changed.stdout)
+
+
+@pytest.fixture(scope="module")
+def wheel(builds: Builds) -> Path:
+    """The file of the wheel."""
+    return builds.wheel
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +154,7 @@ def run(program: str, folder: Path, **extra: str) -> subprocess.CompletedProcess
 
 def test_needs_nothing(installed: Path) -> None:
     """Both libraries of the wheel are linked with each other and the C library only."""
-    allowed = {"libdrjit-core.so.0.1", "libc.so.6", "libm.so.6", "libdl.so.2"}
+    allowed = {LIBRARY, "libc.so.6", "libm.so.6", "libdl.so.2"}
     allowed |= {"libpthread.so.0", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
     for file in (installed / "drjit").rglob("*.so*"):
         command = ["readelf", "-d", str(file)]
@@ -112,15 +164,38 @@ def test_needs_nothing(installed: Path) -> None:
         assert needed and needed <= allowed, file
 
 
+def test_editable(builds: Builds) -> None:
+    """An editable installation works, and sees what is changed in the sources."""
+    path, edited = builds.editable.split()
+    assert path.endswith("python/drjit/__init__.py") and edited == "True"
+
+
+def test_platform(wheel: Path) -> None:
+    """The wheel can be named one for manylinux."""
+    command = [str(BUILDER), "-m", "auditwheel", "show", str(wheel)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert re.search(r'platform\s+tag:\s+"manylinux_\d+_\d+_x86_64"', text), text
+
+
+def test_beside_the_published_package(installed: Path, tmp_path: Path) -> None:
+    """Both packages in one folder: an error that says which files are whose."""
+    shutil.copytree(installed / "drjit", tmp_path / "drjit")
+    (tmp_path / "drjit/libdrjit-extra.so").touch()
+    result = run("import drjit", tmp_path)
+    assert result.returncode != 0
+    assert "pip uninstall drjit drjit-c" in result.stderr
+    assert "__init__.py one of the latter" in result.stderr
+
+
 def test_contents(wheel: Path) -> None:
     """The wheel has the package and the library, and no C headers or the like."""
     names = zipfile.ZipFile(wheel).namelist()
-    assert wheel.name.startswith("drjit_c-0.1.0-cp3")
+    assert wheel.name.startswith(f"drjit_c-{VERSION}-cp3")
     tops = {name.split("/")[0] for name in names}
-    assert tops == {"drjit", "drjit_c-0.1.0.dist-info"}
+    assert tops == {"drjit", f"drjit_c-{VERSION}.dist-info"}
     inside = {name.removeprefix("drjit/") for name in names if name[:6] == "drjit/"}
     wanted = {"__init__.py", "__init__.pyi", "py.typed", "scalar.pyi", "scalar.py"}
-    wanted |= {"llvm/__init__.py", "llvm/__init__.pyi", "libdrjit-core.so.0.1"}
+    wanted |= {"llvm/__init__.py", "llvm/__init__.pyi", LIBRARY}
     assert wanted <= inside
     assert not [n for n in names if n.endswith((".h", ".a", ".pc", ".cmake", ".pyc"))]
     sources = {
@@ -136,7 +211,7 @@ def test_metadata(wheel: Path) -> None:
     (name,) = (n for n in archive.namelist() if n.endswith("dist-info/METADATA"))
     lines = archive.read(name).decode().split("\n\n")[0].splitlines()
     assert "Name: drjit-c" in lines
-    assert "Version: 0.1.0" in lines
+    assert f"Version: {VERSION}" in lines
     assert "Requires-Python: >=3.10" in lines
     required = [line for line in lines if line.startswith("Requires-Dist:")]
     assert all("extra ==" in line for line in required)
@@ -162,7 +237,7 @@ lines = open("/proc/self/maps").read().splitlines()
 print(*{line.split()[-1] for line in lines if "libdrjit-core" in line})
 """
     result = run(program, installed)
-    assert result.stdout.split() == [str(installed / "drjit/libdrjit-core.so.0.1")]
+    assert result.stdout.split() == [str(installed / "drjit" / LIBRARY)]
 
 
 def test_import_is_light(installed: Path) -> None:
