@@ -373,6 +373,19 @@ static bool orders_masks(const Job *job)
            job->which <= APPLY_GE;
 }
 
+/* Component i of 'count' failed: its error becomes the cause of the whole one's. */
+static bool fail_component(const Job *job, size_t i, size_t count, const uint32_t *in)
+{
+    const char *name = rows[job->which].name;
+    bool nested = count > 1;
+    apply_error(name, nested ? NULL : job->args, nested ? 0 : job->arity, in,
+                job->arity);
+    if (nested)
+        error_raise(PyExc_RuntimeError, name, job->args, job->arity,
+                    "component %zu failed, see the error before", i);
+    return false;
+}
+
 static bool compute_traced(const Job *job, Array *out)
 {
     size_t count = array_count(out);
@@ -390,10 +403,8 @@ static bool compute_traced(const Job *job, Array *out)
         if (empty == job->arity)
             continue;
         uint32_t index = empty ? 0 : masks ? order_masks(op, in) : jit_var_op(op, in);
-        if (!index) {
-            apply_error(rows[job->which].name, job->args, job->arity, in, job->arity);
-            return false;
-        }
+        if (!index)
+            return fail_component(job, i, count, in);
         array_leaves(out)[i] = index;
     }
     return true;
