@@ -615,6 +615,10 @@ JIT_EXPORT uint32_t jit_var_ref(uint32_t index);
 JIT_EXPORT size_t jit_var_size(uint32_t index);
 JIT_EXPORT VarType jit_var_type(uint32_t index);
 JIT_EXPORT VarState jit_var_state(uint32_t index);
+/** Number of queued writes (scatters and the like) of all threads. An operation on an
+ *  array with such (VarStateDirty) has them evaluated first: a caller that must not be
+ *  kept for so long, since it holds a lock of its own, looks before. One load. */
+JIT_EXPORT uint32_t jit_pending_writes(void);
 /** Everything about a variable at once. */
 typedef struct VarInfo {
     JitBackend backend;
@@ -664,6 +668,8 @@ JIT_EXPORT uint32_t jit_var_schedule_force(uint32_t index, int *rv);
 /** Schedule and evaluate. Returns false with jit_error() == JIT_OK if there was nothing
  *  to do. */
 JIT_EXPORT bool jit_var_eval(uint32_t index);
+/** Evaluate the queued writes into an array, as an operation that reads it does. */
+JIT_EXPORT bool jit_var_eval_writes(uint32_t index);
 /** Evaluate all that this thread has scheduled, and its pending writes. */
 JIT_EXPORT bool jit_eval(void);
 /** Run a function in the stream, after the work enqueued so far. */

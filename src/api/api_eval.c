@@ -13,6 +13,7 @@
 #include "trace/eval/history.h"
 #include "trace/eval/work.h"
 #include "trace/graph/current.h"
+#include "trace/graph/node.h"
 
 /* -------------------------------------------------------------- evaluation */
 
@@ -62,6 +63,15 @@ uint32_t jit_var_schedule_force(uint32_t index, int *rv)
     if (rv)
         *rv = result && work;
     return result;
+}
+
+bool jit_var_eval_writes(uint32_t index)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, false);
+    bool ok = node_usable(ts, index, "jit_var_eval_writes()", "the variable");
+    api_leave();
+    return ok;
 }
 
 bool jit_var_eval(uint32_t index)

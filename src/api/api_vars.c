@@ -82,6 +82,11 @@ VarState jit_var_state(uint32_t index)
     return result;
 }
 
+uint32_t jit_pending_writes(void)
+{
+    return atomic_load_explicit(&var_table.pending, memory_order_relaxed);
+}
+
 bool jit_var_info(uint32_t index, VarInfo *info)
 {
     if (!info)

@@ -18,6 +18,7 @@
 #include "python/broadcast.h"
 #include "python/convert.h"
 #include "python/error.h"
+#include "python/evaluate.h"
 #include "python/operand.h"
 #include "python/promote.h"
 #include "python/special.h"
@@ -856,7 +857,9 @@ PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
     int arity = rows[which].arity;
     if (!operand_open(state, args, arity, operands))
         return NULL;
-    PyObject *result = apply_operands(state, which, operands, slot);
+    PyObject *result = evaluate_writes(rows[which].name, operands, arity)
+                           ? apply_operands(state, which, operands, slot)
+                           : NULL;
     operand_close(operands, arity);
     return result;
 }

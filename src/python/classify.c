@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "python/error.h"
+#include "python/evaluate.h"
 #include "python/module.h"
 #include "python/promote.h"
 #include "python/state.h"
@@ -166,7 +167,7 @@ static PyObject *test_any(const Test *t, PyObject *arg)
 {
     const Array *a = promote_array(arg);
     if (a)
-        return test_array(t, a);
+        return evaluate_writes(t->name, &arg, 1) ? test_array(t, a) : NULL;
     if (PyFloat_Check(arg) || PyLong_Check(arg)) {
         double value = PyFloat_AsDouble(arg);
         return value == -1 && PyErr_Occurred() ? NULL : test_number(t, value);

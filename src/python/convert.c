@@ -15,7 +15,9 @@
 
 #include "python/convert_array.h"
 #include "python/error.h"
+#include "python/evaluate.h"
 #include "python/operand.h"
+#include "python/promote.h"
 
 /* ---------------------------------------------------------------- numbers */
 
@@ -446,8 +448,22 @@ static Array *from_value(const Conversion *c, PyObject *value)
 
 /* ---------------------------------------------------------------- entry points */
 
+/* Arrays with other entries are read; the others are referred to. */
+static bool evaluate_converted(const Conversion *c, PyObject *const *args, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n && jit_pending_writes(); i++) {
+        const Array *a = promote_array(args[i]);
+        if (a && a->info->entry != c->info->entry &&
+            !evaluate_writes(c->operation, &args[i], 1))
+            return false;
+    }
+    return true;
+}
+
 static Array *construct(const Conversion *c, PyObject *const *args, Py_ssize_t n)
 {
+    if (!evaluate_converted(c, args, n))
+        return NULL;
     if (n == 0)
         return convert_array_start(c, 0);
     return n == 1 ? from_value(c, args[0]) : from_items(c, args, (size_t) n);

@@ -263,6 +263,8 @@ static PyObject *dot_operands(PyObject *module, PyObject *const *args)
 static PyObject *dot_pair(PyObject *module, PyObject *const *args)
 {
     const Array *a = promote_array(args[0]), *b = promote_array(args[1]);
+    if (!evaluate_writes("dot", args, 2))
+        return NULL;
     if (a && b && a->info == b->info)
         return dot_arrays(module, a, b, args);
     if (!a && !b)

@@ -19,6 +19,17 @@ bool evaluate_data(uint32_t index, uint32_t *evaluated, void **data);
 /** Evaluate all that is scheduled. False: the core's error is set. */
 bool evaluate_scheduled(void);
 
+/** Before an operation reads arrays (objects of other kinds, and NULL, do no harm):
+ *  have queued writes into them evaluated. The core would do that in the midst of the
+ *  operation, with the GIL. Other threads may run, so this comes before anything is
+ *  read from the arrays. False: exception, as the operation's. */
+bool evaluate_writes_into(const char *operation, PyObject *const *args, Py_ssize_t n);
+static inline bool evaluate_writes(const char *operation, PyObject *const *args,
+                                   Py_ssize_t n)
+{
+    return !jit_pending_writes() || evaluate_writes_into(operation, args, n);
+}
+
 /** Any core function that takes a variable and may evaluate, for example a reduction:
  *  function(index, argument) without the GIL. */
 uint32_t evaluate_call(uint32_t (*function)(uint32_t index, void *argument),

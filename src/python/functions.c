@@ -11,6 +11,7 @@
 #include "python/convert.h"
 #include "python/dot.h"
 #include "python/error.h"
+#include "python/evaluate.h"
 #include "python/functions.h"
 #include "python/module.h"
 #include "python/operand.h"
@@ -545,7 +546,9 @@ static PyObject *select_pair(PyObject *module, PyObject *mask, PyObject *a, PyOb
     PyObject *const args[] = { mask, a, b };
     if ((mask == Py_True || mask == Py_False) && !any_array(args + 1, 2))
         return Py_NewRef(mask == Py_True ? a : b);
-    PyObject *result = select_short(mask, a, b);
+    PyObject *result = evaluate_writes("select", args, 3)
+                           ? select_short(mask, a, b)
+                           : NULL;
     return result || PyErr_Occurred()
                ? result
                : apply(state_of_module(module), APPLY_SELECT, args, false);
@@ -618,6 +621,8 @@ static PyObject *reinterpret_array(PyObject *module, PyObject *const *args,
             "'%s' and '%s' are incompatible: expected the same shape and "
             "entries of the same size",
             info->name, from->info->name);
+    if (!evaluate_writes(name, &args[1], 1))
+        return NULL;
     Array *to = array_new_like(info, from);
     if (to && !reinterpret_leaves(from, to)) {
         Py_DECREF(to);

@@ -14,6 +14,7 @@
 #include "python/convert.h"
 #include "python/convert_array.h"
 #include "python/error.h"
+#include "python/evaluate.h"
 #include "python/index.h"
 #include "python/key.h"
 #include "python/memory.h"
@@ -76,7 +77,8 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
     int rv = -1;
     if (!ok) {
         index_fail_value(a, value);
-    } else if (!settle(a)) {
+    } else if (!settle(a) || (!entry && !evaluate_writes(key_name(a, KEY_SET).text,
+                                                         (PyObject **) &a, 1))) {
         rv = -1;
     } else if (i >= lanes_count(a)) {
         fail_changed(a);

@@ -473,7 +473,9 @@ static PyObject *multiply(State *state, PyObject *const *args, bool at, bool bt)
     PyObject *operands[2];
     if (!operand_open(state, args, 2, operands))
         return NULL;
-    PyObject *result = multiply_operands(state, operands, at, bt);
+    PyObject *result = evaluate_writes("matmul", operands, 2)
+                           ? multiply_operands(state, operands, at, bt)
+                           : NULL;
     operand_close(operands, 2);
     return result;
 }

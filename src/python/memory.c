@@ -376,6 +376,8 @@ static PyObject *memory_gather(PyObject *module, PyObject *const *args,
          !enum_read(state, "gather", "ReduceMode", v[4], ReduceModeCount, &mode)))
         return NULL;
     Gather gather = { .shape = v[5] == Py_None ? NULL : v[5] };
+    if (!evaluate_writes("gather", &v[1], 3))
+        return NULL;
     access_start(&gather.access, state, "gather", v[2], v[3]);
     PyObject *result = gather_any(&gather, v[0], v[1]);
     access_end(&gather.access);

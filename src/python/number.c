@@ -145,6 +145,9 @@ static PyObject *mixed(Apply which, Function2 function, PyObject *a, PyObject *b
 static inline PyObject *binary(Apply which, Function2 function, bool compares,
                                PyObject *a, PyObject *b)
 {
+    PyObject *const args[] = { a, b };
+    if (jit_pending_writes() && !evaluate_writes_into(apply_name(which), args, 2))
+        return NULL;
     if (Py_TYPE(a) == Py_TYPE(b)) {
         const Array *x = (const Array *) a;
         const TypeInfo *info = x->info;

@@ -87,6 +87,8 @@ bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
                           uint32_t *index)
 {
     size_t width = 1;
+    if (!evaluate_writes(operation, (PyObject *const *) &value, 1))
+        return false;
     for (size_t k = 0; k < array_count(value); k++) {
         uint32_t leaf = leaf_index(array_leaves(value)[k]);
         size_t size = leaf ? jit_var_size(leaf) : 0;

@@ -187,6 +187,8 @@ Array *reshape_ravel(State *state, const char *operation, Array *a, char order)
     }
     if (access_is_flat(info))
         return (Array *) Py_NewRef((PyObject *) a);
+    if (!evaluate_writes(operation, (PyObject **) &a, 1))
+        return NULL;
     const TypeInfo *flat = access_flat(state, info, (VarType) info->entry);
     char resolved = order == 'A' ? 'F' : order;
     return info->jit ? ravel_jit(operation, flat, a, resolved)

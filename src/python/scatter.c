@@ -13,6 +13,7 @@
 #include "python/convert.h"
 #include "python/enums.h"
 #include "python/error.h"
+#include "python/evaluate.h"
 #include "python/memory.h"
 #include "python/tree/tree.h"
 
@@ -336,6 +337,8 @@ static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
         return error_raise(PyExc_RuntimeError, operation, NULL, 0,
                            "ReduceMode.Permute is for scatters that do not reduce");
     Scatter s = { .op = op, .mode = (ReduceMode) mode };
+    if (!evaluate_writes(operation, &v[1], 3)) /* the target's may wait */
+        return NULL;
     access_start(&s.access, state, operation, v[2], v[3]);
     bool ok = collect_pairs(&s, v[0], v[1]);
     for (size_t i = 0; i < s.count && ok; i++) {

@@ -8,6 +8,7 @@
 #include "python/shortcut.h"
 
 #include "python/convert.h"
+#include "python/evaluate.h"
 #include "python/promote.h"
 
 uint32_t shortcut_literal(const TypeInfo *info, PyObject *number, bool invert)
@@ -73,6 +74,8 @@ static const TypeInfo *find_type(int arity, PyObject *const *args)
 
 PyObject *shortcut_apply(Apply which, int arity, PyObject *const *args)
 {
+    if (jit_pending_writes() && !evaluate_writes_into(apply_name(which), args, arity))
+        return NULL;
     const TypeInfo *info = find_type(arity, args);
     if (!info || !info->jit || info->dynamic || info->kind > KIND_ARRAY ||
         !apply_keeps_type(which) || !apply_accepts(which, (VarType) info->entry))

@@ -153,6 +153,29 @@ static void test_scatter(void **unused)
     }
 }
 
+/* Who must not be kept waiting can have writes evaluated beforehand. */
+static void test_pending_writes(void **unused)
+{
+    (void) unused;
+    uint32_t before = jit_pending_writes();
+    uint32_t x = u32_array(3, (uint32_t[]){ 1, 2, 3 }), one = jit_var_u32(CPU, 1);
+    uint32_t nine = jit_var_u32(CPU, 9);
+    for (int k = 0; k < 2; ++k)
+        advance(&x, jit_var_scatter(x, nine, one, ALWAYS, ReduceOpIdentity,
+                                    ReduceModeAuto));
+    assert_true(jit_var_is_dirty(x));
+    assert_int_equal(jit_pending_writes(), before + 2);
+    for (int k = 0; k < 2; ++k) { /* the second time there is nothing to do */
+        OK(jit_var_eval_writes(x));
+        assert_false(jit_var_is_dirty(x));
+        assert_int_equal(jit_pending_writes(), before);
+    }
+    CHECK_U32(x, 1, 9, 3);
+    assert_false(jit_var_eval_writes(0));
+    assert_int_equal(jit_error(), JIT_ERROR_ARGUMENT);
+    DROP(x, one, nine);
+}
+
 static void test_scatter_packet(void **unused)
 {
     (void) unused;
@@ -689,6 +712,7 @@ static int run(void)
     const struct CMUnitTest tests[] = {
         TEST(test_gather),          TEST(test_gather_sources),
         TEST(test_gather_packet),   TEST(test_scatter),
+        TEST(test_pending_writes),
         TEST(test_scatter_packet),  TEST(test_scatter_packet_add),
         TEST(test_reduce_one_bin),  TEST(test_can_reduce),
         TEST(test_copy_on_write),   TEST(test_write_targets),

@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import drjit as dr
 import pytest
+from drjit import _regions as regions
 
 
 def run_threads(work, count=4):
@@ -276,3 +278,92 @@ def test_interpreter_ends(name):
     assert (
         run_program("import drjit as dr, drjit.llvm, drjit.scalar\n" + ENDS[name]) == ""
     )
+
+
+# ------------------------------------------------------------------ pending writes
+
+
+def pending_write(size, steps):
+    """An array into which a kernel is to write that takes long to make."""
+    target = dr.zeros(dr.llvm.Float, size)
+    dr.eval(target)
+    value = dr.arange(dr.llvm.Float, size)
+    for step in range(steps):
+        value = dr.fma(dr.sin(value), value, float(step))
+    dr.scatter(target, value, dr.arange(dr.llvm.UInt, size))
+    return target
+
+
+READS = [
+    lambda t: t + 1,
+    lambda t: t < t,
+    lambda t: dr.sqrt(t),
+    lambda t: dr.select(t > 0, t, 1),
+    lambda t: dr.fma(t, t, t),
+    lambda t: dr.gather(dr.llvm.Float, t, dr.llvm.UInt(3)),
+    lambda t: dr.llvm.Float64(t),
+    lambda t: dr.llvm.Array3f(1) * t,
+    lambda t: dr.sum(t),
+    lambda t: dr.isnan(t),
+    lambda t: dr.ravel(dr.llvm.Array2f(t, 1)),
+    lambda t: dr.llvm.Matrix2f(t) @ dr.llvm.Matrix2f(1),
+]
+
+
+@pytest.mark.parametrize("read", range(len(READS)))
+def test_other_threads_run_while_a_pending_write_is_evaluated(read):
+    """A thread that is never asked for the GIL gives it away only where it waits."""
+    target = pending_write(1 << 14, 300 + read)
+    assert target.state == dr.VarState.Dirty
+    ticks, stop = [], threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(None)
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=tick)
+    interval = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(1000)
+        thread.start()
+        while len(ticks) < 2:
+            time.sleep(0.001)
+        before = len(ticks)
+        result = READS[read](target)
+        assert len(ticks) > before
+    finally:
+        stop.set()
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert target.state == dr.VarState.Evaluated
+    same = (result == READS[read](target)) | (result != result)
+    assert dr.all(same, axis=None)
+
+
+def test_writes_that_cannot_be_evaluated_now_are_an_error_of_the_operation():
+    Float, UInt = dr.llvm.Float, dr.llvm.UInt
+    target, messages = dr.zeros(Float, 3), []
+    dr.eval(target)
+
+    def body(i):
+        dr.scatter(target, Float(1), UInt(0))
+        with pytest.raises(RuntimeError) as error:
+            target + 1
+        messages.append(str(error.value))
+        return (i + 1,)
+
+    with dr.scoped_set_flag(dr.JitFlag.SymbolicLoops, True):
+        regions.while_loop((UInt(0, 0),), lambda i: i < 2, body)
+    assert messages[0].startswith("drjit.add(<drjit.llvm.Float>, <int>): r")
+    assert dr.all((target + 1) == Float(2, 1, 1))
+
+
+def test_wrapping_an_array_does_not_evaluate_writes_to_it():
+    """Only a conversion reads: many scatters and what refers to them are one kernel."""
+    target = pending_write(64, 2)
+    v = dr.llvm.Array3f(target, target, 1)
+    assert v.x.state == dr.VarState.Dirty
+    w = dr.llvm.Array3f64(target, target, 1)
+    assert target.state == dr.VarState.Evaluated
+    assert dr.all(v.x == dr.llvm.Float(w.x))

@@ -114,7 +114,7 @@ VarId expand_make(ThreadState *ts, VarId target, ReduceOp op, Buffer *memory)
     Extra *extra = extra_find(v);
     extra->expanded = copies;
     extra->expanded_op = (uint8_t) op;
-    v->pending++;
+    var_add_pending(v);
     targets[target_count++] = target;
     return copies;
 }
@@ -138,7 +138,7 @@ bool expand_collapse(ThreadState *ts, VarId target)
     command->combine.copies = c->size / stride;
     TRY(work_submit(ts, command), false);
     extra->expanded = 0;
-    v->pending--;
+    var_drop_pending(v);
     extra_find(c)->expanded_of = 0;
     var_dec(copies);
     return true;

@@ -123,7 +123,7 @@ void var_commit(VarId id)
         if (ids[i])
             var_inc(ids[i]);
     if (v->op == OP_POINTER && v->aux == 1)
-        var_get(v->dep[0])->pending++;
+        var_add_pending(var_get(v->dep[0]));
 }
 
 VarId var_create(const Var *proto, bool reuse)
@@ -156,7 +156,7 @@ static inline VarId drop_operands(VarId id, Var *v, VarId stack)
     else if (v->op == OP_REGION)
         region_release(v);
     if (v->op == OP_POINTER && v->aux == 1)
-        var_get(v->dep[0])->pending--;
+        var_drop_pending(var_get(v->dep[0]));
     if (v->flags & VAR_WIDE) {
         const VarList *list = v->value.list;
         for (uint32_t i = 0; i < list->count; ++i)

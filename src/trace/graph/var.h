@@ -17,6 +17,7 @@
 #define TRACE_GRAPH_VAR_H
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -96,6 +97,7 @@ typedef struct VarTable {
     uint32_t end;          /* slots ever used: ids below this are in chunks */
     uint32_t live, peak;   /* live variables now, most ever */
     uint64_t created;
+    _Atomic uint32_t pending; /* of all variables together; read without the lock */
     uint64_t
         *free_bits[VAR_LEVELS]; /* level 0: one bit a free slot; above: one bit for each
                                         word of the level below that is not 0 */
@@ -209,6 +211,16 @@ void var_consume(VarId id);
 
 /** Queued writes into a variable; only arrays have any. */
 static inline uint32_t var_pending(const Var *v) { return v->pending; }
+static inline void var_add_pending(Var *v)
+{
+    v->pending++;
+    atomic_fetch_add_explicit(&var_table.pending, 1, memory_order_relaxed);
+}
+static inline void var_drop_pending(Var *v)
+{
+    v->pending--;
+    atomic_fetch_sub_explicit(&var_table.pending, 1, memory_order_relaxed);
+}
 
 /** Number of operands and where they are. */
 static inline const VarId *var_operands(const Var *v, uint32_t *count)
