@@ -374,16 +374,26 @@ static bool orders_masks(const Job *job)
            job->which <= APPLY_GE;
 }
 
-/* Component i of 'count' failed: its error becomes the cause of the whole one's. */
-static bool fail_component(const Job *job, size_t i, size_t count, const uint32_t *in)
+/* An operand is at fault for leaf i. In a nested array that error becomes the cause of
+ * the whole operation's. */
+static bool fail_leaf(const Job *job, size_t i, const uint32_t *in)
 {
     const char *name = rows[job->which].name;
-    bool nested = count > 1;
-    apply_error(name, nested ? NULL : job->args, nested ? 0 : job->arity, in,
-                job->arity);
-    if (nested)
-        error_raise(PyExc_RuntimeError, name, job->args, job->arity,
-                    "component %zu failed, see the error before", i);
+    const TypeInfo *info = job->info;
+    if (info->kind == KIND_LEAF || info->kind == KIND_TENSOR) {
+        apply_error(name, job->args, job->arity, in, job->arity);
+        return false;
+    }
+    char path[24 * 4] = "", rest[sizeof(path)] = "";
+    for (int d = info->ndim - 1; d >= 0; d--) {
+        const size_t extent = d ? (size_t) info->dims[d] : SIZE_MAX;
+        snprintf(path, sizeof(path), "[%zu]%s", i % extent, rest);
+        memcpy(rest, path, sizeof(rest));
+        i /= extent;
+    }
+    apply_error(name, NULL, 0, in, job->arity);
+    error_raise(PyExc_RuntimeError, name, job->args, job->arity,
+                "component %s failed, see the error before", path);
     return false;
 }
 
@@ -405,7 +415,7 @@ static bool compute_traced(const Job *job, Array *out)
             continue;
         uint32_t index = empty ? 0 : masks ? order_masks(op, in) : jit_var_op(op, in);
         if (!index)
-            return fail_component(job, i, count, in);
+            return fail_leaf(job, i, in);
         array_leaves(out)[i] = index;
     }
     return true;

@@ -450,6 +450,7 @@ static PyObject *power(PyObject *module, PyObject *const *args, Py_ssize_t n)
 
 typedef struct Selection {
     PyObject *module, *mask;
+    PyObject *const *args; /* of the call */
 } Selection;
 
 static PyObject *select_pair(PyObject *module, PyObject *mask, PyObject *a,
@@ -467,10 +468,8 @@ static PyObject *select_object(PyObject *const *leaves)
                        "these are different objects, and no arrays");
 }
 
-/* A leaf of two trees. */
-static PyObject *select_leaf(void *context, PyObject *const *leaves)
+static PyObject *select_any(const Selection *s, PyObject *const *leaves)
 {
-    const Selection *s = context;
     if (s->mask == Py_True || s->mask == Py_False || any_array(leaves, 2))
         return select_pair(s->module, s->mask, leaves[0], leaves[1]);
     PyObject *operands[2];
@@ -482,6 +481,20 @@ static PyObject *select_leaf(void *context, PyObject *const *leaves)
                 : select_object(leaves);
     operand_close(operands, 2);
     return result;
+}
+
+/* A leaf of two trees. */
+static PyObject *select_leaf(void *context, PyObject *const *leaves)
+{
+    const Selection *s = context;
+    PyObject *result = select_any(s, leaves);
+    if (result)
+        return result;
+    PyObject *cause = error_fetch();
+    error_restore(Py_NewRef(cause));
+    error_raise(PyExc_RuntimeError, "select", s->args, 3, "a leaf failed: %S", cause);
+    Py_DECREF(cause);
+    return NULL;
 }
 
 /* Between an array and a number, which is the value where the mask is set if 'first'.
@@ -559,7 +572,7 @@ static PyObject *select_(PyObject *module, PyObject *const *args, Py_ssize_t n)
     if (!count_is("select", n, 3))
         return NULL;
     State *state = state_of_module(module);
-    Selection selection = { module, args[0] };
+    Selection selection = { module, args[0], args };
     if (any_array(args + 1, 2))
         return select_pair(module, args[0], args[1], args[2]);
     if (plan_is_container(state, args[1]) && plan_is_container(state, args[2]))

@@ -569,6 +569,17 @@ static int set_tuple(Array *a, PyObject *keys, PyObject *value)
     return rv;
 }
 
+/* The error of one of several keys becomes the cause; not what users' code raises. */
+static PyObject *fail_keys(const Array *a)
+{
+    const char *name = key_name(a, KEY_GET).text;
+    if (PyErr_ExceptionMatches(PyExc_IndexError))
+        error_raise_both("IndexError", name, NULL, 0, "Item retrieval failed, see the error before.");
+    else if (PyErr_ExceptionMatches(PyExc_TypeError))
+        error_raise(PyExc_TypeError, name, NULL, 0, "Item retrieval failed, see the error before.");
+    return NULL;
+}
+
 static PyObject *subscript(PyObject *self, PyObject *key)
 {
     Array *a = (Array *) self;
@@ -579,8 +590,10 @@ static PyObject *subscript(PyObject *self, PyObject *key)
         return integer_of(key, &i) ? index_get_item(a, i) : NULL;
     if (PySlice_Check(key))
         return get_slice(a, key);
-    if (PyTuple_Check(key))
-        return get_keys(a, self, key, 0);
+    if (PyTuple_Check(key)) {
+        PyObject *result = get_keys(a, self, key, 0);
+        return result || PyTuple_GET_SIZE(key) < 2 ? result : fail_keys(a);
+    }
     if (key_is_mask(a->info->state, key))
         return (PyObject *) array_copy(a);
     if (takes_positions(a) && key_is_positions(a->info->state, key))

@@ -733,3 +733,92 @@ def test_results_leak_no_variables(capfd: pytest.CaptureFixture[str]) -> None:
              dr.dot(m, m), dr.select(a < 2, q, 1), m + 1]  # fmt: skip
     del _
     assert live_variables(capfd) == before
+
+
+# ------------------------------------------------------------------ chained errors
+
+
+def causes(error: BaseException | None) -> list[tuple[type, str]]:
+    chain = []
+    while error is not None:
+        chain.append((type(error), str(error)))
+        error = error.__cause__
+    return chain
+
+
+def nested_failures(m):
+    wide, other = m.Float(1, 2), m.Float(1, 2, 3)
+    row = [1, wide, 1]
+    return {
+        "add": lambda: m.Array3f(*row) + m.Array3f(1, other, 1),
+        "add_matrices": lambda: m.Matrix2f(1, 2, wide, 4) + m.Matrix2f(1, 2, other, 4),
+        "fma": lambda: dr.fma(m.Array3f(*row), m.Array3f(1, other, 1), 1),
+        "dynamic": lambda: m.ArrayXf([wide]) + m.ArrayXf([other]),
+        "empty": lambda: m.Array3f(1) + m.Array3f(),
+        "select": lambda: dr.select(wide > 1, {"a": [other]}, {"a": [m.Float(1)]}),
+        "select_object": lambda: dr.select(wide > 1, [None], [wide]),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("add", "[1]"),
+        ("add_matrices", "[1][0]"),
+        ("fma", "[1]"),
+        ("dynamic", "[0]"),
+        ("empty", "[0]"),
+    ],
+)
+def test_the_error_of_a_component_is_the_cause(name, path):
+    with pytest.raises(RuntimeError) as info:
+        nested_failures(dr.llvm)[name]()
+    (outer, what), (inner, why) = causes(info.value)
+    assert outer is inner is RuntimeError
+    assert what.endswith(f"component {path} failed, see the error before")
+    sizes = "0 and 1" if name == "empty" else "2 and 3"
+    assert f"operands have incompatible sizes {sizes}" in why
+    assert info.value.__suppress_context__
+
+
+def test_the_error_of_a_leaf_is_the_cause_of_that_of_a_tree():
+    with pytest.raises(RuntimeError, match="Bool>, <dict>, <dict>") as info:
+        nested_failures(dr.llvm)["select"]()
+    (_, what), (_, why) = causes(info.value)
+    assert "a leaf failed" in what and "incompatible sizes 2 and 3" in why
+    with pytest.raises(RuntimeError, match="a leaf failed") as info:
+        nested_failures(dr.llvm)["select_object"]()
+    assert [kind for kind, _ in causes(info.value)] == [RuntimeError, TypeError]
+
+
+def test_single_arrays_and_tensors_have_errors_without_a_cause():
+    wide, other = dr.llvm.Float(1, 2), dr.llvm.Float(1, 2, 3)
+    for a, b in ((wide, other), (dr.llvm.TensorXf(wide), dr.llvm.TensorXf(other))):
+        with pytest.raises(RuntimeError) as info:
+            a + b
+        assert len(causes(info.value)) == 1
+
+
+def test_the_error_of_one_of_several_keys_is_the_cause(m):
+    v, matrix = m.Array3f(1, 2, 3), m.Matrix3f(1)
+    with pytest.raises(TypeError, match="Item retrieval failed") as info:
+        v[0, 9, 9]
+    assert "is not subscriptable" in causes(info.value)[1][1]
+    for key in ((0, 9), (9, 0), (slice(None), 9)):
+        with pytest.raises(TypeError, match="Item retrieval failed") as info:
+            matrix[key]
+        (outer, _), (inner, why) = causes(info.value)
+        assert issubclass(outer, IndexError) and inner is IndexError
+        assert "entry 9 is out of bounds" in why
+
+
+def test_exceptions_of_keys_pass_through(m):
+    class Boom(Exception):
+        pass
+
+    class Key:
+        def __index__(self):
+            raise Boom
+
+    with pytest.raises(Boom):
+        m.Matrix3f(1)[0, Key()]
