@@ -68,13 +68,12 @@ def call(
     instances: Sequence[int] | None = None,
     name: str | None = None,
 ) -> Any:
-    """Each lane calls one of several functions: ``callables[number - 1](*args)``.
+    """Each lane calls one of several functions: ``callables[number](*args)``.
 
-    ``number`` is a ``UInt`` array; 0, and numbers beyond the end, call nothing and give
-    zeros, as do lanes outside of ``mask``. With ``instances``, numbers are those of
-    instances: number ``i + 1`` calls ``callables[instances[i]]``. All functions return
-    PyTrees of the same structure and types (or ``None``). Errors as in
-    :py:func:`while_loop`.
+    ``number`` is a ``UInt`` array; numbers beyond the end call nothing and give zeros,
+    as do lanes outside of ``mask``. With ``instances``, numbers are those of instances:
+    number ``i`` calls ``callables[instances[i]]``. All functions return PyTrees of the
+    same structure and types (or ``None``). Errors as in :py:func:`while_loop`.
 
     Without ``JitFlag.SymbolicCalls`` the lanes are sorted by number, and each function
     that is needed is called with the arguments of its lanes.
@@ -82,23 +81,6 @@ def call(
     if dr.flag(dr.JitFlag.SymbolicCalls):
         return _core._call(number, callables, args, mask, instances, name)
     return _call_evaluated(number, callables, args, mask, instances)
-
-
-def _zeros(like: Any, size: int) -> Any:
-    """A PyTree of tuples with zeros in place of the arrays."""
-    if isinstance(like, tuple):
-        return tuple(_zeros(entry, size) for entry in like)
-    return None if like is None else dr.zeros(type(like), size)
-
-
-def _merge(result: Any, outputs: Any, at: Any, found: Any) -> Any:
-    """``outputs[at]`` in lanes that were found, ``result`` elsewhere."""
-    if isinstance(result, tuple):
-        pairs = zip(result, outputs, strict=True)
-        return tuple(_merge(*pair, at, found) for pair in pairs)
-    if result is None:
-        return None
-    return dr.select(found, dr.gather(type(result), outputs, at, found), result)
 
 
 def _call_evaluated(
@@ -110,26 +92,28 @@ def _call_evaluated(
 ) -> Any:
     """:py:func:`call` where each function gets arrays of its lanes only.
 
-    Arguments and outputs are arrays, or tuples of them. The results are gathered from
-    those of the functions, since what is written to cannot be read at once everywhere.
+    The results are gathered from those of the functions, since what is written to
+    cannot be read at once everywhere.
     """
     which = range(len(callables)) if instances is None else instances
+    kind = type(number)
     size = dr.width(number, args, True if mask is None else mask)
-    number = number + dr.zeros(type(number), size)
-    number = dr.select(number <= len(which), number, 0)
-    lane = dr.arange(type(number), size)
-    result = None
+    number = number + dr.zeros(kind, size)
+    number = dr.select(number < len(which), number, 0xFFFFFFFF)
+    lane = dr.arange(kind, size)
+    result: tuple[Any, ...] = ()
     for target, lanes in _core._call_buckets(number, len(which), mask):
         with masked(None):  # these lanes are active
-            outputs = callables[which[target - 1]](*dr.gather(tuple, args, lanes))
+            outputs = callables[which[target]](*_core._call_gather(args, lanes))
             at = _find(lanes, lane)
-            if result is None:
-                result = _zeros(outputs, size)
-            result = _merge(result, outputs, at, dr.gather(type(at), lanes, at) == lane)
-    if result is None:  # nobody calls anything
-        with masked(dr.mask_t(number)(False)):
-            result = _zeros(callables[0](*args), size)
-    return result
+            found = dr.gather(kind, lanes, at) == lane
+            result = (_core._call_gather(outputs, at, found, *result),)
+    if not result:  # nobody calls anything
+        nobody = dr.full(dr.mask_t(kind), False, size)
+        with masked(nobody):
+            outputs = callables[0](*args)
+        result = (_core._call_gather(outputs, None, nobody),)
+    return result[0]
 
 
 def _find(ascending: Any, number: Any) -> Any:

@@ -23,7 +23,8 @@ typedef struct Call {
     uint32_t *callable_of; /* ... has this callable; NULL: callable i */
 } Call;
 
-/* The ids of the lanes' instances; a new reference. 0: exception. */
+/* The ids of the lanes' instances, which the core counts from 1 (the largest number gets
+ * 0: none); a new reference. 0: exception. */
 static uint32_t number_of(const RegionPlace *place, PyObject *object)
 {
     const TypeInfo *info =
@@ -38,7 +39,12 @@ static uint32_t number_of(const RegionPlace *place, PyObject *object)
     uint32_t id = array_index((Array *) object);
     if (!id)
         error_raise(PyExc_ValueError, place->operation, NULL, 0, "'number' is empty");
-    return jit_var_inc_ref(id);
+    const uint32_t one = id ? jit_var_u32(JitBackendLLVM, 1) : 0;
+    const uint32_t result = one ? jit_var_add(id, one) : 0;
+    jit_var_dec_ref(one);
+    if (id && !result)
+        error_from_core(place->operation, NULL, 0);
+    return result;
 }
 
 /* ---------------------------------------------------------------- tracing */
@@ -214,15 +220,15 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
 
 /* ---------------------------------------------------------------- buckets */
 
-/* [(id, lanes), ...]: the lanes of each instance that is called. */
+/* [(number, lanes), ...]: the lanes of each instance that is called. */
 static PyObject *list_buckets(const TypeInfo *info, const JitCallBucket *buckets,
                               uint32_t count)
 {
     PyObject *list = PyList_New(count);
     for (uint32_t i = 0; list && i < count; i++) {
         Array *lanes = array_new_leaf(info, jit_var_inc_ref(buckets[i].index));
-        PyObject *entry =
-            lanes ? Py_BuildValue("(kN)", (unsigned long) buckets[i].id, lanes) : NULL;
+        const unsigned long number = buckets[i].id - 1;
+        PyObject *entry = lanes ? Py_BuildValue("(kN)", number, lanes) : NULL;
         if (entry)
             PyList_SET_ITEM(list, i, entry);
         else
@@ -265,11 +271,76 @@ static PyObject *buckets_of(PyObject *module, PyObject *const *args, Py_ssize_t 
     return list;
 }
 
+/* The entries of a variable at 'index' where the mask is set, 0 elsewhere. No index: as
+ * many zeros as the mask has entries. */
+static uint32_t gather_leaf(uint32_t leaf, uint32_t index, uint32_t mask)
+{
+    static const uint64_t zero;
+    return index ? jit_var_gather(leaf, index, mask)
+                 : jit_var_literal(JitBackendLLVM, jit_var_type(leaf), &zero,
+                                   jit_var_size(mask), 0);
+}
+
+/* That in the place of each variable; or what the mask leaves is of 'others'. */
+static bool gather_leaves(Leaves *leaves, uint32_t index, uint32_t mask,
+                          const Leaves *others)
+{
+    for (size_t i = 0; i < leaves->count; i++) {
+        uint32_t found = gather_leaf(leaves->ids[i], index, mask);
+        if (found && others->count) {
+            const uint32_t merged = jit_var_select(mask, found, others->ids[i]);
+            jit_var_dec_ref(found);
+            found = merged;
+        }
+        if (!found)
+            return false;
+        jit_var_dec_ref(leaves->ids[i]);
+        leaves->ids[i] = found;
+    }
+    return true;
+}
+
+static PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *names)
+{
+    static const char *const parameters[] = { "tree", "index", "mask", "others" };
+    static const Signature signature = { "_regions.call", parameters, 4, 2, 0 };
+    PyObject *v[4];
+    if (!arguments_parse(&signature, args, nargs, names, v))
+        return NULL;
+    const RegionPlace place = { state_of_module(module), signature.function,
+                                v[2] ? "the outputs" : "'args'" };
+    Leaves leaves = { 0 }, others = { 0 };
+    uint32_t mask = 0;
+    PyObject *result = NULL;
+    if (region_take(&place, v[0], v[3], &leaves) &&
+        (!v[3] || region_take(&place, v[3], v[0], &others)) &&
+        (!v[2] || (mask = region_mask(&place, v[2])) != 0)) {
+        bool ok;
+        const uint32_t index =
+            v[1] == Py_None ? 0 : jit_var_inc_ref(array_index((Array *) v[1]));
+        WAIT_BEGIN
+        ok = gather_leaves(&leaves, index, mask, &others);
+        jit_var_dec_ref(index);
+        WAIT_END
+        result = ok ? region_give(&place, v[0], &leaves)
+                    : error_from_core(place.operation, NULL, 0);
+    }
+    region_drop(&leaves);
+    region_drop(&others);
+    jit_var_dec_ref(mask);
+    return result;
+}
+
 PyMethodDef region_call_functions[] = {
     { "_call", METHOD(call), METH_FASTCALL | METH_KEYWORDS,
       "_call(number, callables, args, mask=None, instances=None, name=None)\n\nsee "
       "drjit._regions" },
     { "_call_buckets", METHOD(buckets_of), METH_FASTCALL | METH_KEYWORDS,
-      "_call_buckets(number, bound, mask=None)\n\n[(id, lanes), ...]" },
+      "_call_buckets(number, bound, mask=None)\n\n[(number, lanes), ...]" },
+    { "_call_gather", METHOD(gather), METH_FASTCALL | METH_KEYWORDS,
+      "_call_gather(tree, index, mask=None, others=None)\n\nA tree of the entries at "
+      "index where the mask is set, elsewhere of those of the others or 0; no index: 0 "
+      "everywhere" },
     { NULL, NULL, 0, NULL },
 };

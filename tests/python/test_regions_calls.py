@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import drjit as dr
@@ -232,17 +233,17 @@ def test_wrong_local_arrays() -> None:
 
 def test_call_of_eight(mode: str) -> None:
     size = 100
-    number = dr.arange(UInt, size) * 7 % 10  # 0 calls nothing, neither does 9
+    number = dr.arange(UInt, size) * 7 % 10  # 8 and 9 call nothing
     x, y = dr.arange(Int, size), Int(3)
     a, b = regions.call(number, eight(), x, y)
     for i in range(size):
         n = i * 7 % 10
-        expected = eight()[n - 1](i, 3) if 1 <= n <= 8 else (0, 0)
+        expected = eight()[n](i, 3) if n < 8 else (0, 0)
         assert (a.numpy()[i], b.numpy()[i]) == expected
 
 
 def test_callables_replace_what_the_call_was_given(mode: str) -> None:
-    number, mask = dr.arange(UInt, 6) % 2 + 1, dr.arange(UInt, 6) < 5
+    number, mask = dr.arange(UInt, 6) % 2, dr.arange(UInt, 6) < 5
 
     def function(k: int) -> Callable[[Any], Any]:
         def run(x: Any) -> Any:
@@ -270,7 +271,7 @@ def test_call_with_a_mask(mode: str) -> None:
         return run
 
     functions = [function(k) for k in (10, 20, 30)]
-    result = regions.call(i % 3 + 1, functions, i, mask=i >= 6)
+    result = regions.call(i % 3, functions, i, mask=i >= 6)
     expected = [(10, 20, 30)[k % 3] for k in range(12)]
     assert result.numpy().tolist() == [
         k * expected[k] if k >= 6 else 0 for k in range(12)
@@ -290,7 +291,7 @@ def test_instances_share_callables() -> None:
 
         return run
 
-    number = dr.arange(UInt, 100) + 1
+    number = dr.arange(UInt, 100)
     instances = [i % 5 for i in range(100)]
     result = regions.call(
         number,
@@ -311,13 +312,13 @@ def test_call_in_loop_and_loop_in_call(mode: str) -> None:
     size = 30
 
     def body(n: Any, steps: Any) -> tuple[Any, ...]:
-        return regions.call(1 + n % 2, [lambda n: n // 2, triple], n), steps + 1
+        return regions.call(n % 2, [lambda n: n // 2, triple], n), steps + 1
 
     lanes = dr.arange(UInt, size) + 1
     _, steps = regions.while_loop((lanes, UInt(0)), lambda n, _: n != 1, body)
     expected = [collatz_steps(i + 1) for i in range(size)]
     assert steps.numpy().tolist() == expected
-    found = regions.call(lanes % 2 + 1, [count, lambda n: n * 100], lanes).numpy()
+    found = regions.call(lanes % 2, [count, lambda n: n * 100], lanes).numpy()
     assert found.tolist() == [
         (i + 1) * 100 if (i + 1) % 2 else expected[i] for i in range(size)
     ]
@@ -325,10 +326,10 @@ def test_call_in_loop_and_loop_in_call(mode: str) -> None:
 
 def test_nested_calls(mode: str) -> None:
     def inner(x: Any) -> Any:
-        return regions.call(x % 2 + 1, [lambda x: x + 1, lambda x: x * 2], x)
+        return regions.call(x % 2, [lambda x: x + 1, lambda x: x * 2], x)
 
     x = dr.arange(UInt, 20)
-    result = regions.call(x % 3 + 1, [inner, lambda x: x, lambda x: inner(x + 1)], x)
+    result = regions.call(x % 3, [inner, lambda x: x, lambda x: inner(x + 1)], x)
 
     def plain(x: int) -> int:
         return x * 2 if x % 2 else x + 1
@@ -339,10 +340,10 @@ def test_nested_calls(mode: str) -> None:
 
 def test_recursion_has_an_end() -> None:
     def function(x: Any) -> Any:
-        return regions.call(x, [function, function], x)
+        return regions.call(x - 1, [function, function], x)
 
     with pytest.raises(RuntimeError, match="nested"):
-        regions.call(dr.arange(UInt, 3), [function, function], dr.arange(UInt, 3))
+        regions.call(dr.arange(UInt, 3) - 1, [function, function], dr.arange(UInt, 3))
     check_that_all_is_well()
 
 
@@ -361,7 +362,7 @@ def test_arguments_are_results_beside_effects(mode: str) -> None:
     def callee(*values: Any) -> Any:
         return regions.if_stmt(values[0] < values[1], values, same, write)
 
-    results = regions.call(a % 3, [same, callee], a, b, c)
+    results = regions.call(a % 3 - 1, [same, callee], a, b, c)
     expected = [0] * 8
     for i in range(7):
         if (i + 5) % 3 == 2 and i + 5 >= 11 - i:
@@ -376,7 +377,7 @@ def test_effects_only(mode: str) -> None:
     target = dr.zeros(UInt, 2)
     i = dr.arange(UInt, 10)
     result = regions.call(
-        i % 3,
+        i % 3 - 1,
         [
             lambda i: dr.scatter_add(target, i, 0),
             lambda i: dr.scatter_add(target, i, 1),
@@ -389,7 +390,7 @@ def test_effects_only(mode: str) -> None:
 
 def test_nobody_calls(mode: str) -> None:
     x = dr.arange(UInt, 4)
-    result = regions.call(dr.zeros(UInt, 4), [lambda x: x + 1, lambda x: x + 2], x)
+    result = regions.call(dr.full(UInt, 2, 4), [lambda x: x + 1, lambda x: x + 2], x)
     assert result.numpy().tolist() in ([0, 0, 0, 0], [0])
 
 
@@ -482,3 +483,61 @@ def test_reports_release_what_they_hold() -> None:
     unraisable.clear()
     assert sys.getrefcount(function) == references
     assert before == 0
+
+
+@dataclass
+class Hit:
+    distance: Any = 0
+    point: Any = None
+
+
+def test_results_are_any_trees(mode: str) -> None:
+    """Dictionaries, nested PyTrees, dataclasses and None, as arguments and results."""
+    number, x = UInt(0, 1, 2, 0, 7), Float(1, 2, 3, 4, 5)
+
+    def function(k: int) -> Callable[[Any, Any], Any]:
+        def run(hit: Hit, extra: Any) -> Any:
+            point = Array3f(hit.distance, k, extra["a"][0])
+            return {"hit": Hit(hit.distance * k, point), "rest": [(UInt(k), None)]}
+
+        return run
+
+    args = Hit(x), {"a": [x + 1], "b": None}
+    found = regions.call(number, [function(k) for k in (2, 3, 4)], *args)
+    assert list(found) == ["hit", "rest"] and isinstance(found["hit"], Hit)
+    assert found["hit"].distance.numpy().tolist() == [2, 6, 12, 8, 0]
+    assert found["hit"].point.numpy().tolist() == [
+        [1, 2, 3, 4, 0],
+        [2, 3, 4, 2, 0],
+        [2, 3, 4, 5, 0],
+    ]
+    ((k, nothing),) = found["rest"]
+    assert isinstance(found["rest"], list) and nothing is None
+    assert k.numpy().tolist() == [2, 3, 4, 2, 0]
+
+
+def test_numbers_begin_at_0(mode: str) -> None:
+    number = UInt(0, 1, 2, 0xFFFFFFFF)
+    results = regions.call(number, [lambda: UInt(10), lambda: UInt(11)])
+    assert results.numpy().tolist() == [10, 11, 0, 0]
+    instances = regions.call(
+        number, [lambda: UInt(10), lambda: UInt(11)], instances=[1, 0, 1]
+    )
+    assert instances.numpy().tolist() == [11, 10, 11, 0]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "error"),
+    [
+        ((UInt(1), Float(1)), TypeError),
+        (({"a": UInt(1)}, {"b": UInt(1)}), ValueError),
+        (([UInt(1)], (UInt(1),)), ValueError),
+        ((UInt(1), None), (TypeError, ValueError)),
+        ((1, 1), TypeError),
+    ],
+)
+def test_results_that_do_not_fit(mode: str, outputs: Any, error: Any) -> None:
+    functions = [lambda value=value: value for value in outputs]
+    with pytest.raises(error, match="the outputs|structure"):
+        regions.call(UInt(0, 1), functions)
+    check_that_all_is_well()
