@@ -544,24 +544,60 @@ def print(
     everywhere. An array of another size raises ``RuntimeError``.
 
     ``mode`` is ``"auto"`` or ``"evaluated"``: the arguments are evaluated and printed
-    at once. ``"symbolic"`` raises ``RuntimeError``, since it needs code that is being
-    recorded; another mode raises ``ValueError``.
+    at once. With ``"symbolic"`` they are printed as they are now, but when the next
+    evaluation has computed them, unless there is nothing to compute. Those that depend
+    on code that is being recorded raise ``RuntimeError``. Another mode raises
+    ``ValueError``.
     """
     if mode not in _MODES:
         raise ValueError(
             f'drjit.print(): \'mode\' parameter must be one of "auto", "evaluated", or '
             f'"symbolic", got {mode!r}'
         )
-    if mode == "symbolic":
-        raise RuntimeError(
-            'drjit.print(): mode="symbolic" prints out of a loop, conditional or call '
-            "that is being recorded, and there is none"
-        )
     if not isinstance(end, str):
         raise TypeError(
             f"drjit.print(): 'end' must be a string, got '{type(end).__name__}'"
         )
     fmt, args = _arguments("print", fmt, args, kwargs)
+    output = sys.stdout if file is None else file
+    if mode == "symbolic" and _prints_later(
+        fmt + end, args, kwargs, limit, active, output
+    ):
+        return
     text = render("print", fmt + end, args, kwargs, limit, active)
     if text is not None:
-        (sys.stdout if file is None else file).write(text)
+        output.write(text)
+
+
+def _prints_later(
+    fmt: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    limit: int,
+    active: Any,
+    output: Any,
+) -> bool:
+    """Have the next evaluation print, if any argument may have to be computed."""
+    from drjit import _regions
+
+    fields = [part for part in _parse("print", fmt) if isinstance(part, _Field)]
+    keys = {field.key: field for field in fields if field.key != "thread_id"}
+    values = [_look_up("print", field, args, kwargs) for field in keys.values()]
+    at_once = str, int, float, complex, type(None)
+    values = [value for value in values if not isinstance(value, at_once)]
+    if all(dr.is_array_v(value) and not dr.is_jit_v(value) for value in values):
+        return False
+    if active is False:
+        return True
+    if not (dr.is_mask_v(active) and dr.is_jit_v(active)):
+        _select("print", active, True)  # refuses what is no mask
+    args, kwargs, active = dr.copy((args, kwargs, active))
+    dr.schedule(args, kwargs, active)
+
+    def show(records: Any, lost: int) -> None:
+        text = render("print", fmt, args, kwargs, limit, active)
+        if text is not None:
+            output.write(text)
+
+    _regions.report(show, dr.llvm.UInt(0))
+    return True

@@ -572,11 +572,12 @@ static int set_tuple(Array *a, PyObject *keys, PyObject *value)
 /* The error of one of several keys becomes the cause; not what users' code raises. */
 static PyObject *fail_keys(const Array *a)
 {
-    const char *name = key_name(a, KEY_GET).text;
+    static const char text[] = "Item retrieval failed, see the error before.";
+    const KeyName name = key_name(a, KEY_GET);
     if (PyErr_ExceptionMatches(PyExc_IndexError))
-        error_raise_both("IndexError", name, NULL, 0, "Item retrieval failed, see the error before.");
+        error_raise_both("IndexError", name.text, NULL, 0, text);
     else if (PyErr_ExceptionMatches(PyExc_TypeError))
-        error_raise(PyExc_TypeError, name, NULL, 0, "Item retrieval failed, see the error before.");
+        error_raise(PyExc_TypeError, name.text, NULL, 0, text);
     return NULL;
 }
 

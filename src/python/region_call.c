@@ -23,8 +23,8 @@ typedef struct Call {
     uint32_t *callable_of; /* ... has this callable; NULL: callable i */
 } Call;
 
-/* The ids of the lanes' instances, which the core counts from 1 (the largest number gets
- * 0: none); a new reference. 0: exception. */
+/* The ids of the lanes' instances, which the core counts from 1 (the largest number
+ * gets 0: none); a new reference. 0: exception. */
 static uint32_t number_of(const RegionPlace *place, PyObject *object)
 {
     const TypeInfo *info =

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections import namedtuple
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import drjit as dr
 import pytest
+from drjit import _regions
 
 
 def printed(*args: Any, **kwargs: Any) -> str:
@@ -392,9 +394,78 @@ def test_mode_evaluated(m: ModuleType) -> None:
     assert printed(value, mode="evaluated") == repr(value) + "\n"
 
 
-def test_mode_symbolic_needs_recorded_code(m: ModuleType) -> None:
-    with pytest.raises(RuntimeError, match="symbolic"):
-        dr.print(m.Array3f(1), mode="symbolic")
+def printed_symbolically(act: Callable[[Any], object]) -> list[str]:
+    """What is written before the next evaluation, and what then."""
+    file = io.StringIO()
+    act(file)
+    before = file.getvalue()
+    dr.eval()
+    dr.sync_thread()
+    return [before, file.getvalue()[len(before) :]]
+
+
+def test_mode_symbolic_prints_at_the_next_evaluation() -> None:
+    llvm = dr.llvm
+
+    def act(file: Any) -> None:
+        x, a = llvm.Float(1, 2, 3), llvm.Array3f(1, 2, dr.arange(llvm.Float, 2))
+        dr.print("{x=} {}", [x * 2], x=x, file=file, mode="symbolic")
+        dr.print(a, file=file, mode="symbolic", end="!")
+        x += 1  # too late to be seen
+        a.x = 9
+
+    assert printed_symbolically(act) == [
+        "",
+        "x=[1, 2, 3] [\n  [2, 4, 6]\n]\n[[1, 2, 0],\n [1, 2, 1]]!",
+    ]
+
+
+def test_mode_symbolic_with_any_evaluation() -> None:
+    def act(file: Any) -> None:
+        dr.print(dr.llvm.Float(1, 2) + 1, file=file, mode="symbolic")
+        assert file.getvalue() == ""
+        dr.eval(dr.llvm.Float(5, 6, 7) + 1)
+        dr.sync_thread()
+        dr.llvm.Float(1)
+        assert file.getvalue() == "[2, 3]\n"
+
+    assert printed_symbolically(act)[1] == ""
+
+
+def test_mode_symbolic_of_what_has_its_value() -> None:
+    def act(file: Any) -> None:
+        dr.print("hello {}", 3, file=file, mode="symbolic")
+        dr.print(dr.scalar.Array3f(1, 2, 3), file=file, mode="symbolic")
+
+    assert printed_symbolically(act) == ["hello 3\n[1, 2, 3]\n", ""]
+
+
+def test_mode_symbolic_with_active() -> None:
+    x = dr.llvm.Float(1, 2, 3)
+
+    def act(file: Any) -> None:
+        for active in (False, x > 5, x > 1, True):
+            dr.print(x, file=file, active=active, mode="symbolic")
+
+    assert printed_symbolically(act) == ["", "[2, 3]\n[1, 2, 3]\n"]
+    with pytest.raises(TypeError, match="active"):
+        dr.print(x, active="x", mode="symbolic")
+
+
+def test_mode_symbolic_finds_faults_at_once() -> None:
+    x = dr.llvm.Float(1, 2, 3)
+    for fmt in ("{", "{1}", "{name}"):
+        with pytest.raises(RuntimeError, match="position"):
+            dr.print(fmt, x, mode="symbolic")
+
+    def body(i: Any) -> Any:
+        dr.print(i, mode="symbolic")
+
+    with (
+        dr.scoped_set_flag(dr.JitFlag.SymbolicLoops, True),
+        pytest.raises(RuntimeError, match="symbolic"),
+    ):
+        _regions.while_loop((x,), lambda x: x < 2, body)
 
 
 def test_active_bool() -> None:
