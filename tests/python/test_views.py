@@ -170,3 +170,25 @@ def test_classes_cannot_be_exchanged_with_those_of_plain_arrays() -> None:
         Bare(1), llvm.Float(1), Bare(llvm.Float(2))
     assert type(bare + 1) is Other
     dr.eval(bare)
+
+
+def test_array_of_special_types_is_a_copy(m):
+    """As in the published package: the parts of t.array are no parts of these."""
+    for special in (
+        m.Matrix2f(1, 2, 3, 4),
+        m.Complex2f(1, 2),
+        m.Quaternion4f(1, 2, 3, 4),
+    ):
+        copy = special.array
+        assert special.array is not copy and type(special.array) is type(copy)
+        before = str(special)
+        copy[0] = 7
+        copy += 1
+        assert str(special) == before
+        special[0] = 9
+        assert not dr.any(copy == 9, axis=None)
+    for same in (m.Array3f(1, 2, 3), m.Float(1)):
+        if dr.is_array_v(same):
+            assert same.array is same
+    t = m.TensorXf([1, 2], (2,))
+    assert t.array is t.array
