@@ -1,10 +1,10 @@
 """Dr.Jit: a just-in-time compiler for array programs. This file only re-exports.
 
 Array types live in ``drjit.scalar`` (computed at once), ``drjit.llvm`` (traced and
-compiled for the CPU) and ``drjit.auto`` (the best there is). These modules,
-``drjit.config``, ``drjit.detail`` and all functions written in Python are imported when
-they are first used, so that ``import drjit`` takes little longer than loading the
-extension.
+compiled for the CPU) and ``drjit.auto`` (the best there is). These modules and
+``drjit.detail`` are there from the start, but executed when first looked into; other
+modules and all functions written in Python are imported when they are first used. So
+``import drjit`` takes little longer than loading the extension.
 """
 
 from os import path as _path
@@ -20,6 +20,7 @@ if _path.exists(_path.join(__path__[0], "libdrjit-extra.so")):
 
 from ._core import *  # noqa: E402,F403  # the functions written in C
 from ._core import __version__  # noqa: E402
+from ._lazy import module as _module  # noqa: E402
 
 Dynamic = -1
 newaxis = None
@@ -70,12 +71,16 @@ _PYTHON = {
     "auto": "set_backend",
     "random": "rng",
 }
-_MODULES = ("auto", "config", "detail", "llvm", "random", "scalar")
+_MODULES = ("config", "random")
 _HOME = {name: module for module, names in _PYTHON.items() for name in names.split()}
 
 # What `from drjit import *` gives. Names of the extension are in this module already.
 __all__ = [name for name in globals() if name[0] != "_"]  # noqa: PLE0605
 __all__ += _HOME
+
+for _name in ("auto", "detail", "llvm", "scalar"):
+    globals()[_name] = _module(f"{__name__}.{_name}", __path__)  # noqa: F405
+del _name
 
 
 def __getattr__(name: str) -> object:
@@ -91,5 +96,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    private = {"_HOME", "_MODULES", "_PYTHON"}
+    private = {"_HOME", "_MODULES", "_PYTHON", "_module"}
     return sorted({*globals(), *_HOME, *_MODULES} - private)

@@ -743,10 +743,12 @@ PyMethodDef create_functions[] = {
       "do not "
       "contain the value, so another value needs no other kernel." },
     { "arange", KEYWORDS(arange),
+      "arange(dtype, start=None, stop=None, step=1, *, size=None)\n--\n\n"
       "arange(dtype, size) or arange(dtype, start, stop, step=1): the integers start, "
       "start + step, ... before 'stop' as a one-dimensional array." },
     { "linspace", KEYWORDS(linspace),
-      "linspace(dtype, start, stop, num, endpoint=True): 'num' evenly spaced floats. "
+      "linspace(dtype, start, stop, num, endpoint=True)\n--\n\n"
+      "'num' evenly spaced floats. "
       "The first is 'start', the last exactly 'stop', or one step before it if "
       "'endpoint' is False." },
     { "zeros_like", zeros_like, METH_O,

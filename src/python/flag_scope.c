@@ -112,6 +112,7 @@ bool flag_scope_bind(PyObject *module)
         SLOT(Py_tp_init, scope_init),
         SLOT(Py_tp_dealloc, scope_dealloc),
         { Py_tp_methods, scope_methods },
+        { Py_tp_doc, (void *) "_FlagScope(flag, value=True)\n--\n\n" },
         { 0, NULL },
     };
     PyType_Spec spec = { .name = "drjit._core._FlagScope",

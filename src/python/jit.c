@@ -412,11 +412,10 @@ PyMethodDef jit_functions[] = {
     { "set_log_level", set_log_level, METH_O,
       "set_log_level(arg, /)\n--\n\nChange that LogLevel (or its number)." },
     { "set_log_callback", METHOD(set_log_callback), KEYWORDS,
-      "set_log_callback(callback, level=LogLevel.Info)\n--\n\nAlso pass messages up to "
-      "'level' "
-      "to callback(level, text), or to nobody (None). It is\ncalled in the main "
-      "thread, soon "
-      "after the event." },
+      "set_log_callback(callback, level=...)\n--\n\n"
+      "Also pass messages up to 'level' (LogLevel.Info unless given) to\n"
+      "callback(level, text), or to nobody (None). It is called in the main thread,\n"
+      "soon after the event." },
     { "whos", METHOD(whos), KEYWORDS,
       "whos(as_string=False)\n--\n\nPrint (or return) a table of all live variables." },
     { "graphviz", METHOD(graphviz), KEYWORDS,

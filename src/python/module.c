@@ -60,7 +60,8 @@ static bool make_array_base(State *state)
             methods[n++] = *m;
 
     PyType_Slot slots[SLOT_LIMIT] = {
-        {Py_tp_doc, (void *) "Base class of all Dr.Jit arrays and tensors."},
+        {Py_tp_doc, (void *) "ArrayBase(*args, **kwargs)\n--\n\n"
+                            "Base class of all Dr.Jit arrays and tensors."},
         SLOT(Py_tp_new, abstract_new),
         SLOT(Py_tp_dealloc, abstract_dealloc),
         {Py_tp_methods, methods},

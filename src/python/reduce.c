@@ -358,50 +358,53 @@ static PyObject *none(PyObject *module, PyObject *const *args, Py_ssize_t n,
 
 PyMethodDef reduce_functions[] = {
     { "reduce", METHOD(general), FAST,
-      "reduce(op, value, axis=..., mode=None, keepdims=False)\n\n"
+      "reduce(op, value, axis=..., mode=None, keepdims=False)\n--\n\n"
       "Combine entries along axes with a ReduceOp.\n\n" AXES MODE },
     { "sum", METHOD(sum), FAST,
-      "sum(value, axis=..., mode=None, keepdims=False)\n\n"
+      "sum(value, axis=..., mode=None, keepdims=False)\n--\n\n"
       "Sum of entries along axes.\n\n" AXES MODE },
     { "prod", METHOD(prod), FAST,
-      "prod(value, axis=..., mode=None, keepdims=False)\n\n"
+      "prod(value, axis=..., mode=None, keepdims=False)\n--\n\n"
       "Product of entries along axes.\n\n" AXES MODE },
     { "min", METHOD(minimum), FAST,
-      "min(value, axis=..., mode=None, keepdims=False)\n\n"
+      "min(value, axis=..., mode=None, keepdims=False)\n--\n\n"
       "Smallest entry along axes.\n\n" AXES MODE },
     { "max", METHOD(maximum), FAST,
-      "max(value, axis=..., mode=None, keepdims=False)\n\n"
+      "max(value, axis=..., mode=None, keepdims=False)\n--\n\n"
       "Largest entry along axes.\n\n" AXES MODE },
     { "all", METHOD(all), FAST,
-      "all(value, axis=..., keepdims=False)\n\n"
+      "all(value, axis=..., keepdims=False)\n--\n\n"
       "Are all entries along axes set? True if there are none.\n\n" AXES },
     { "any", METHOD(any), FAST,
-      "any(value, axis=..., keepdims=False)\n\n"
+      "any(value, axis=..., keepdims=False)\n--\n\n"
       "Is any entry along axes set? False if there are none.\n\n" AXES },
     { "none", METHOD(none), FAST,
-      "none(value, axis=..., keepdims=False)\n\n"
+      "none(value, axis=..., keepdims=False)\n--\n\n"
       "Is no entry along axes set? True if there are none.\n\n" AXES },
     { "prefix_reduce", METHOD(prefix_reduce), FAST,
-      "prefix_reduce(op, value, axis=0, exclusive=True, reverse=False)\n\n"
+      "prefix_reduce(op, value, axis=0, exclusive=True, reverse=False)\n"
+      "--\n\n"
       "Replace each entry by the reduction of those before it along an axis (several "
       "axes:\n"
       "one after the other), with itself if 'exclusive' is False, from the end if "
       "'reverse'\n"
       "is set." },
     { "block_reduce", METHOD(prefix_block_reduce), FAST,
-      "block_reduce(op, value, block_size, mode=None)\n\n"
+      "block_reduce(op, value, block_size, mode=None)\n--\n\n"
       "Reduce consecutive blocks along the trailing dynamic axis of all arrays of a\n"
       "PyTree. " MODE },
     { "block_sum", METHOD(prefix_block_sum), FAST,
-      "block_sum(value, block_size, mode=None)\n\n"
+      "block_sum(value, block_size, mode=None)\n--\n\n"
       "Sums of consecutive blocks: block_reduce() with ReduceOp.Add." },
     { "block_prefix_reduce", METHOD(prefix_block), FAST,
-      "block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False)\n\n"
+      "block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False)\n"
+      "--\n\n"
       "Prefix reductions that start anew with each block, along the trailing dynamic "
       "axis\n"
       "of all arrays of a PyTree." },
     { "compress", prefix_compress, METH_O,
-      "compress(arg, /)\n\nPositions (UInt32) of the set entries of a flat mask, in "
+      "compress(arg, /)\n--\n\n"
+      "Positions (UInt32) of the set entries of a flat mask, in "
       "order. "
       "Waits for it." },
     { NULL, NULL, 0, NULL },

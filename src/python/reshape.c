@@ -446,7 +446,7 @@ static PyObject *repeat(PyObject *module, PyObject *const *args, Py_ssize_t narg
 
 PyMethodDef reshape_functions[] = {
     { "ravel", METHOD(ravel), FAST,
-      "ravel(array, order='A')\n\n"
+      "ravel(array, order='A')\n--\n\n"
       "The entries of an array or tensor as a flat array. 'F' (the default for "
       "arrays):\n"
       "components of an element follow each other; 'C' (the default for tensors): all\n"
@@ -454,23 +454,23 @@ PyMethodDef reshape_functions[] = {
       "tensor's\n"
       "storage as a view." },
     { "unravel", METHOD(unravel), FAST,
-      "unravel(dtype, array, order='A')\n\n"
+      "unravel(dtype, array, order='A')\n--\n\n"
       "The inverse of ravel(): an instance of 'dtype' from a flat array." },
     { "reshape", METHOD(reshape_function), FAST,
-      "reshape([dtype, ]value, shape, order='A', shrink=False)\n\n"
+      "reshape(dtype, value, shape, order='A', shrink=False)\n--\n\n"
       "Rearrange the entries of arrays, tensors and PyTrees into another shape, one "
       "extent\n"
       "of which may be -1, and type. With shrink=True, only the first entries are "
       "kept." },
     { "tile", METHOD(tile), FAST,
-      "tile(value, count)\n\n"
+      "tile(value, count)\n--\n\n"
       "The whole 'count' times along the trailing dynamic axis: a b a b a b. Goes "
       "through\n"
       "PyTrees. A sequence has a count for each of the last axes, of tensors and of "
       "flat\n"
       "arrays, which become tensors; there may be more counts than axes." },
     { "repeat", METHOD(repeat), FAST,
-      "repeat(value, count, axis=None)\n\n"
+      "repeat(value, count, axis=None)\n--\n\n"
       "Each entry 'count' times along the trailing dynamic axis: a a a b b b. Goes "
       "through\n"
       "PyTrees. Tensors: along an axis, or flattened. A sequence or array of integers "

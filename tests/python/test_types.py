@@ -7,10 +7,12 @@ the lines marked ``# error`` have to be rejected.
 
 from __future__ import annotations
 
+import inspect
 import re
 import runpy
 import subprocess
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,3 +138,183 @@ def test_module_contents() -> None:
     assert re.fullmatch(r"(GNU|Clang) \d+\.\d+.*", config.CXX_COMPILER)
     assert re.fullmatch(r"3\.\d+\.\d+.*", config.PYTHON_VERSION)
     assert "config" in dir(drjit)
+
+
+# --------------------------------------------------------------- modules, loaded late
+
+LATE = ("auto", "detail", "llvm", "scalar")
+
+
+def run_fresh(code: str) -> str:
+    """What a new interpreter prints."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_modules_are_there_from_the_start_and_loaded_when_looked_into():
+    code = """
+import sys
+import drjit as dr
+from types import ModuleType
+for name in ("auto", "detail", "llvm", "scalar"):
+    module = vars(dr)[name]
+    assert isinstance(module, ModuleType) and module is sys.modules["drjit." + name]
+    assert module.__name__ == "drjit." + name and module.__file__
+    assert type(module) is not ModuleType, "executed already"
+    assert "drjit.llvm.Float" not in repr(module)
+    assert "__builtins__" in vars(module)
+    assert type(module) is ModuleType
+print("drjit.random" in sys.modules, "typing" in sys.modules)
+"""
+    assert run_fresh(code).strip() == "False True"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "from drjit.llvm import Float",
+        "import drjit.llvm as x; Float = x.Float",
+        "from drjit import llvm; Float = llvm.Float",
+        "import drjit as dr; Float = dr.llvm.Float",
+        "import drjit as dr; Float = vars(dr)['llvm'].Float",
+        "import drjit; held = drjit.llvm; import drjit.llvm; Float = held.Float",
+        "import importlib; Float = importlib.import_module('drjit.llvm').Float",
+        "import pickle; Float = pickle.loads(b'cdrjit.llvm\\nFloat\\n.')",
+        "from drjit import *; import drjit; Float = drjit.llvm.Float",
+        "import drjit as dr, importlib; importlib.reload(dr); Float = dr.llvm.Float",
+    ],
+)
+def test_every_way_to_a_module(use):
+    code = f"""
+{use}
+import sys, types, pickle
+module = sys.modules["drjit.llvm"]
+assert type(module) is types.ModuleType and module is sys.modules["drjit"].llvm
+assert Float is module.Float and pickle.loads(pickle.dumps(Float)) is Float
+sys.stdout.write(str(Float([1, 2]) + 1))
+"""
+    assert run_fresh(code) == "[2, 3]"
+
+
+def test_modules_are_looked_into_by_many_threads():
+    code = """
+import threading
+import drjit as dr
+barrier, found = threading.Barrier(8), []
+def work(i):
+    barrier.wait()
+    name = ("llvm", "scalar", "auto")[i % 3]
+    found.append(type(getattr(dr, name).Array3f(1)).__name__)
+threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(set(found))
+"""
+    assert run_fresh(code).strip() == "{'Array3f'}"
+
+
+def test_a_module_that_cannot_be_loaded_is_tried_again():
+    code = """
+import sys
+import drjit as dr
+publish = sys.modules["drjit._core"]._publish
+del sys.modules["drjit._core"]._publish
+for _ in range(2):
+    try:
+        dr.scalar.Float
+    except ImportError as error:
+        print("_publish" in str(error))
+dr.scalar.__name__, dr.scalar.__file__
+sys.modules["drjit._core"]._publish = publish
+print(dr.scalar.Float(1) + 1)
+"""
+    assert run_fresh(code).split() == ["True", "True", "2.0"]
+
+
+def test_members_of_the_package():
+    members = dict(inspect.getmembers(drjit))
+    for name in LATE:
+        assert members[name] is getattr(drjit, name)
+    assert set(LATE) <= set(dir(drjit)) and "_lazy" not in drjit.__all__
+
+
+# ------------------------------------------------------------------------ inspection
+
+
+def is_public_callable(name: str, value: object) -> bool:
+    """Functions, classes and methods of the package; no aliases, no exceptions."""
+    owner = getattr(value, "__objclass__", value)
+    module = getattr(owner, "__module__", None) or ""
+    return (
+        name[0] != "_"
+        and callable(value)
+        and not isinstance(value, types.GenericAlias)
+        and module.startswith("drjit")
+        and not (isinstance(value, type) and issubclass(value, Exception))
+    )
+
+
+def public_callables() -> Iterator[tuple[str, object]]:
+    parts = ("auto", "config", "detail", "llvm", "random", "scalar")
+    for module in (drjit, *(getattr(drjit, part) for part in parts)):
+        for name, value in inspect.getmembers(module):
+            if not is_public_callable(name, value):
+                continue
+            yield f"{module.__name__}.{name}", value
+            for member, function in inspect.getmembers(value):
+                if isinstance(value, type) and is_public_callable(member, function):
+                    yield f"{module.__name__}.{name}.{member}", function
+
+
+def test_every_callable_has_a_signature() -> None:
+    count, wrong = 0, []
+    for name, value in public_callables():
+        count += 1
+        try:
+            inspect.signature(value)  # type: ignore[arg-type]
+        except ValueError as error:
+            wrong.append(f"{name}: {error}")
+    assert not wrong
+    assert count > 1000
+
+
+def test_signatures_name_the_arguments() -> None:
+    expected = {
+        "gather": "(dtype, source, index, active=True, mode=Ellipsis, shape=None)",
+        "sum": "(value, axis=Ellipsis, mode=None, keepdims=False)",
+        "fma": "(a, b, c, /)",
+        "scoped_set_flag": "(flag, value=True)",
+    }
+    for name, text in expected.items():
+        assert str(inspect.signature(getattr(drjit, name))) == text
+        assert "--" not in getattr(drjit, name).__doc__
+
+
+SOME = "Bool Int Float Array3f Matrix3f Complex2f Quaternion4f ArrayXf TensorXf PCG32"
+
+
+@pytest.mark.parametrize("module", ["llvm", "scalar"])
+@pytest.mark.parametrize("name", SOME.split())
+def test_objects_can_be_looked_into(module: str, name: str) -> None:
+    cls = getattr(getattr(drjit, module), name)
+    value = (
+        cls([1, 2, 3]) if name.endswith("Xf") else cls() if name == "PCG32" else cls(1)
+    )
+    members = dict(inspect.getmembers(value))
+    assert {m for m in dir(value) if hasattr(value, m)} == set(members)
+    for attribute in ("x", "xy", "imag", "w", "T", "no_such_thing"):
+        try:
+            found = getattr(value, attribute)
+        except AttributeError:
+            assert not hasattr(value, attribute) and attribute not in members
+        else:
+            assert hasattr(value, attribute) and type(found) is type(
+                getattr(value, attribute)
+            )
+
+
+def test_an_attribute_that_does_not_apply_is_of_both_classes() -> None:
+    for attribute in ("x", "w"):
+        for error in (AttributeError, RuntimeError):
+            with pytest.raises(error, match="Float"):
+                getattr(drjit.llvm.Float(1), attribute)

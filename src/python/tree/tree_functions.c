@@ -314,7 +314,7 @@ PyMethodDef tree_functions[] = {
       "_tree_nodes(operation, tree, /)\n--\n\nA list of the nodes of a PyTree, parents "
       "before children: (container, keys of its children)\nor (leaf, None)." },
     { "_check_compatibility", check_compatibility, METH_VARARGS,
-      "check_compatibility(arg0, arg1, width_consistency, name, /)\n--\n\n"
+      "_check_compatibility(arg0, arg1, width_consistency, name, /)\n--\n\n"
       "Check that two PyTrees have the same structure and the same types.\n\n"
       "Dynamic arrays need the same number of components, numbers and other Python\n"
       "objects must be equal. With 'width_consistency', arrays need the same width,\n"
