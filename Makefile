@@ -13,7 +13,7 @@
 #     make bench      measure; results go to bench/results/
 #     make golden     write the golden files anew, to be reviewed with 'git diff'
 #     make lint       layers, style, types: says nothing if all is well
-#     make docs       write docs/reference.md anew
+#     make docs       write docs/reference.md and docs/pictures anew
 #     make wheel      the Python package with the library inside, into dist/
 #     make install    the C library: PREFIX=/usr/local LIBDIR=lib DESTDIR=
 #     make fresh      the README's two commands on a bare Debian, which it builds: needs
@@ -134,6 +134,7 @@ lint:
 docs:
 	@tools/bootstrap.sh docs
 	python3 tools/make_docs.py
+	python3 tools/make_pictures.py
 
 wheel:
 	@tools/bootstrap.sh python
