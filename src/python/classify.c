@@ -10,7 +10,7 @@
 
 #include "python/error.h"
 #include "python/evaluate.h"
-#include "python/module.h"
+#include "python/functions.h"
 #include "python/promote.h"
 #include "python/state.h"
 #include "python/value.h"
@@ -186,33 +186,20 @@ static PyObject *test_any(const Test *t, PyObject *arg)
                        "expected a number, an array or a sequence");
 }
 
-static PyObject *test_isnan(PyObject *module, PyObject *arg)
+PyObject *functions_isnan(PyObject *module, PyObject *arg)
 {
     const Test test = { state_of_module(module), "isnan", JitOpGt, Py_NE };
     return test_any(&test, arg);
 }
 
-static PyObject *test_isinf(PyObject *module, PyObject *arg)
+PyObject *functions_isinf(PyObject *module, PyObject *arg)
 {
     const Test test = { state_of_module(module), "isinf", JitOpEq, Py_EQ };
     return test_any(&test, arg);
 }
 
-static PyObject *test_isfinite(PyObject *module, PyObject *arg)
+PyObject *functions_isfinite(PyObject *module, PyObject *arg)
 {
     const Test test = { state_of_module(module), "isfinite", JitOpLt, Py_LT };
     return test_any(&test, arg);
 }
-
-PyMethodDef classify_functions[] = {
-    { "isnan", test_isnan, METH_O,
-      "isnan(arg, /)\n--\n\n"
-      "Which entries of an array (number, sequence) are NaN? Returns a mask of them." },
-    { "isinf", test_isinf, METH_O,
-      "isinf(arg, /)\n--\n\n"
-      "Which entries of an array (number, sequence) are infinite? Returns a mask." },
-    { "isfinite", test_isfinite, METH_O,
-      "isfinite(arg, /)\n--\n\n"
-      "Which entries of an array (number, sequence) are neither infinite nor NaN?" },
-    { NULL, NULL, 0, NULL },
-};

@@ -7,7 +7,7 @@
  * summed up in Python's arithmetic. Complex numbers, quaternions and matrices count as
  * plain arrays here.
  */
-#include "python/dot.h"
+#include "python/module.h"
 
 #include "python/apply.h"
 #include "python/convert.h"
@@ -277,7 +277,7 @@ static PyObject *dot_pair(PyObject *module, PyObject *const *args)
     return result;
 }
 
-PyObject *dot_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *dot_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (n == 2)
         return dot_pair(module, args);
@@ -293,7 +293,7 @@ static PyObject *call(PyObject *module, const char *name, PyObject *arg)
     return result;
 }
 
-PyObject *dot_abs_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *dot_abs_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     PyObject *dot = dot_dot(module, args, n);
     PyObject *result = dot ? call(module, "abs", dot) : NULL;
@@ -327,7 +327,7 @@ static bool is_tensor(PyObject *object)
     return a && a->info->kind == KIND_TENSOR;
 }
 
-PyObject *dot_squared_norm(PyObject *module, PyObject *args, PyObject *kwargs)
+static PyObject *dot_squared_norm(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "value", "axis", "mode", "keepdims", NULL };
     PyObject *value, *axis = Py_Ellipsis, *mode = Py_None, *keepdims = Py_False;
@@ -353,7 +353,7 @@ static PyObject *entry_root(const TypeInfo *info, PyObject *number)
     return convert_entry((VarType) info->entry, &bits);
 }
 
-PyObject *dot_norm(PyObject *module, PyObject *args, PyObject *kwargs)
+static PyObject *dot_norm(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     PyObject *squared = dot_squared_norm(module, args, kwargs);
     const Array *a =
@@ -368,3 +368,16 @@ PyObject *dot_norm(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_XDECREF(squared);
     return result;
 }
+
+PyMethodDef dot_functions[] = {
+    { "dot", METHOD(dot_dot), METH_FASTCALL, "dot(a, b, /)\n--\n\nInner product." },
+    { "abs_dot", METHOD(dot_abs_dot), METH_FASTCALL,
+      "abs_dot(a, b, /)\n--\n\nAbsolute value of the inner product." },
+    { "squared_norm", METHOD(dot_squared_norm), METH_VARARGS | METH_KEYWORDS,
+      "squared_norm(value, axis=..., mode=None, keepdims=False)\n--\n\n"
+      "Sum of the squares along the given axes." },
+    { "norm", METHOD(dot_norm), METH_VARARGS | METH_KEYWORDS,
+      "norm(value, axis=..., mode=None, keepdims=False)\n--\n\n"
+      "Square root of the sum of the squares along the given axes." },
+    { NULL, NULL, 0, NULL },
+};

@@ -17,8 +17,8 @@
 #include "python/tree/plan.h"
 
 static PyMethodDef *const function_tables[] = {
-    classify_functions,     create_functions,       function_functions,
-    transcendental_functions, matmul_functions,     memory_functions,
+    create_functions,       dot_functions,          functions_functions,
+    matmul_functions,       memory_functions,
     reduce_functions,       reshape_functions,      tensor_functions,
     trait_functions,        tree_functions,         jit_functions,
     detail_functions,       type_functions,         source_functions,

@@ -10,10 +10,9 @@
 
 #include "python/compat.h"
 
-extern PyMethodDef classify_functions[]; /* isnan, isinf, isfinite */
 extern PyMethodDef create_functions[];   /* zeros, ones, full, empty, arange, ... */
-extern PyMethodDef function_functions[]; /* fma, minimum, select, popcnt, ... */
-extern PyMethodDef transcendental_functions[]; /* sin, exp, ... */
+extern PyMethodDef dot_functions[];        /* dot, norm, ... */
+extern PyMethodDef functions_functions[];  /* the functions of apply.def */
 extern PyMethodDef matmul_functions[];   /* matmul */
 extern PyMethodDef memory_functions[];   /* gather, scatter, ... */
 extern PyMethodDef
