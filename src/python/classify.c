@@ -168,7 +168,7 @@ static PyObject *test_any(const Test *t, PyObject *arg)
     const Array *a = promote_array(arg);
     if (a)
         return evaluate_writes(t->name, &arg, 1) ? test_array(t, a) : NULL;
-    if (PyFloat_Check(arg) || PyLong_Check(arg)) {
+    if (promote_number(arg) >= 0) {
         double value = PyFloat_AsDouble(arg);
         return value == -1 && PyErr_Occurred() ? NULL : test_number(t, value);
     }

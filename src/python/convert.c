@@ -191,15 +191,11 @@ static bool fail_element(const Conversion *c, PyObject *value)
                               operand_class(value)->tp_name);
 }
 
-static bool is_text(PyObject *o)
-{
-    return PyUnicode_Check(o);
-}
-
 /* The items of something iterable as a tuple of our own; NULL: exception. */
 PyObject *convert_items(const Conversion *c, PyObject *value)
 {
-    if (is_text(value) || (!Py_TYPE(value)->tp_iter && !PySequence_Check(value))) {
+    if (PyUnicode_Check(value) ||
+        (!Py_TYPE(value)->tp_iter && !PySequence_Check(value))) {
         fail_element(c, value);
         return NULL;
     }
@@ -215,8 +211,8 @@ PyObject *convert_items(const Conversion *c, PyObject *value)
 /* A foreign array as one of ours: true and *result set (NULL: exception). */
 bool convert_is_foreign(const TypeInfo *info, PyObject *value, Array **result)
 {
-    return !is_text(value) && !PyTuple_CheckExact(value) && !PyList_CheckExact(value) &&
-           convert_foreign(info, value, result);
+    return !PyUnicode_Check(value) && !PyTuple_CheckExact(value) &&
+           !PyList_CheckExact(value) && convert_foreign(info, value, result);
 }
 
 /* Store the items as entries: the common exact types first. */

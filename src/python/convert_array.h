@@ -42,9 +42,6 @@ uint32_t convert_array_concat(const TypeInfo *leaf, const uint32_t *parts,
  *  opposite order. */
 Array *convert_array_tensor(const Conversion *c, Array *from, bool flip);
 
-/** Is it one number (of Python, NumPy, ...), neither complex nor a sequence? */
-bool convert_is_number(PyObject *object);
-
 /** The items of an iterable, no text, as a new tuple. NULL: exception. */
 PyObject *convert_items(const Conversion *c, PyObject *value);
 

@@ -153,11 +153,6 @@ static bool set_leaves(const Fill *f, Array *a, uint64_t bits, size_t lanes,
     return true;
 }
 
-static bool is_number(PyObject *value)
-{
-    return PyLong_Check(value) || PyFloat_Check(value) || PyIndex_Check(value);
-}
-
 /* The bits of the value; masks take any integer. */
 static bool read_bits(const Fill *f, const TypeInfo *info, uint64_t *bits)
 {
@@ -225,7 +220,7 @@ static PyObject *make_array(const Fill *f, PyTypeObject *cls, const TypeInfo *in
     Array *a = outline(f, info, &lanes);
     if (!a)
         return NULL;
-    const bool number = f->mode == MODE_EMPTY || is_number(f->value);
+    const bool number = f->mode == MODE_EMPTY || convert_is_number(f->value);
     const bool ok = number ? (f->mode == MODE_EMPTY || read_bits(f, info, &bits)) &&
                                  set_leaves(f, a, bits, lanes, NULL)
                            : set_from_value(f, a, lanes);
@@ -256,7 +251,7 @@ static PyObject *build(Fill *f, PyObject *cls, PyObject *shape)
                        : cls == (PyObject *) &PyComplex_Type
                            ? PyObject_CallOneArg(cls, f->value)
                            : build_from_class(f->state, f->operation, cls, make, f);
-    if (!result || f->mode != MODE_OPAQUE || is_number(f->value))
+    if (!result || f->mode != MODE_OPAQUE || convert_is_number(f->value))
         return result;
     if (!evaluate_scheduled()) {
         error_from_core(f->operation, NULL, 0);

@@ -18,6 +18,7 @@
 #include "python/index.h"
 #include "python/memory.h"
 #include "python/module.h"
+#include "python/promote.h"
 #include "python/tree/tree.h"
 
 bool reshape_order(const char *operation, PyObject *object, char *order)
@@ -208,7 +209,7 @@ static PyObject *ravel(PyObject *module, PyObject *const *args, Py_ssize_t nargs
         return NULL;
     if (array_check(state, v[0]))
         return (PyObject *) reshape_ravel(state, "ravel", (Array *) v[0], order);
-    if (PyLong_Check(v[0]) || PyFloat_Check(v[0]))
+    if (promote_number(v[0]) >= 0)
         return Py_NewRef(v[0]);
     return error_raise(PyExc_TypeError, "ravel", &v[0], 1,
                        "expected an array or a tensor");

@@ -101,6 +101,11 @@ State *type_state(PyTypeObject *cls);
 size_t type_entry_size(VarType type);
 const char *type_entry_name(VarType type);
 
+/** What kind of number an entry is, in the letters of NumPy: 'b' (bool), 'i', 'u' or
+ *  'f'; the type of this kind and size, VarTypeVoid if there is none. */
+char type_entry_nature(VarType type);
+VarType type_entry_find(char nature, size_t size);
+
 static inline bool type_is_float(const TypeInfo *info)
 {
     return info->entry >= VarTypeFloat16;
