@@ -154,7 +154,7 @@ static bool take_leaf(Job *job, const TypeInfo *info, const Array *a, Operand *o
 {
     Value leaf = value_of(a, 0);
     if (info->kind == KIND_TENSOR) {
-        size_t size = leaf ? jit_var_size((uint32_t) leaf) : 0;
+        size_t size = leaf ? leaf_size(leaf) : 0;
         o->shape.ndim = size != 1;
         o->shape.dims[0] = size;
     }
@@ -293,13 +293,13 @@ static size_t position(const Operand *o, size_t i)
 }
 
 void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
-                 const uint32_t *indices, int count)
+                 const Leaf *indices, int count)
 {
     size_t empty = 0, other = 0;
     for (int k = 0; k < count; k++) {
         empty += indices[k] == 0;
-        if (indices[k] && jit_var_size(indices[k]) > other)
-            other = jit_var_size(indices[k]);
+        if (indices[k] && leaf_size(indices[k]) > other)
+            other = leaf_size(indices[k]);
     }
     if (empty && other)
         error_raise(PyExc_RuntimeError, operation, args, n,
@@ -311,16 +311,16 @@ void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
 }
 
 /* Ordering of masks: false is less than true. */
-static uint32_t order_masks(JitOp op, const uint32_t *in)
+static Leaf order_masks(JitOp op, const Leaf *in)
 {
     bool negate_first = op == JitOpLt || op == JitOpLe;
-    uint32_t negated = jit_var_not(in[negate_first ? 0 : 1]);
-    uint32_t other = in[negate_first ? 1 : 0];
-    uint32_t result = 0;
+    Leaf negated = leaf_not(in[negate_first ? 0 : 1]);
+    Leaf other = in[negate_first ? 1 : 0];
+    Leaf result = 0;
     if (negated)
-        result = op == JitOpLt || op == JitOpGt ? jit_var_and(negated, other)
-                                                : jit_var_or(negated, other);
-    jit_var_dec_ref(negated);
+        result = op == JitOpLt || op == JitOpGt ? leaf_and(negated, other)
+                                                : leaf_or(negated, other);
+    leaf_unref(negated);
     return result;
 }
 
@@ -332,7 +332,7 @@ static bool orders_masks(const Job *job)
 
 /* An operand is at fault for leaf i. In a nested array that error becomes the cause of
  * the whole operation's. */
-static bool fail_leaf(const Job *job, size_t i, const uint32_t *in)
+static bool fail_leaf(const Job *job, size_t i, const Leaf *in)
 {
     const char *name = rows[job->which].name;
     const TypeInfo *info = job->info;
@@ -359,20 +359,21 @@ static bool compute_traced(const Job *job, Array *out)
     JitOp op = apply_op(job->which);
     bool masks = orders_masks(job);
     for (size_t i = 0; i < count; i++) {
-        uint32_t in[3];
+        Leaf in[3];
         int empty = 0;
         for (int k = 0; k < job->arity; k++) {
             const Operand *o = &job->operands[k];
-            in[k] = o->array ? leaf_index(array_leaves(o->array)[position(o, i)])
-                             : (uint32_t) o->value;
+            in[k] = o->array ? array_leaves(o->array)[position(o, i)] : o->value;
             empty += in[k] == 0;
         }
         if (empty == job->arity)
             continue;
-        uint32_t index = empty ? 0 : masks ? order_masks(op, in) : jit_var_op(op, in);
-        if (!index)
+        Leaf leaf = empty   ? 0
+                    : masks ? order_masks(op, in)
+                            : leaf_op(op, job->arity, in);
+        if (!leaf)
             return fail_leaf(job, i, in);
-        array_leaves(out)[i] = index;
+        array_leaves(out)[i] = leaf;
     }
     return true;
 }
@@ -485,7 +486,7 @@ static bool shape_error(const Job *job)
 
 static bool expand_traced(const Job *job, const Extents *shape, Operand *o)
 {
-    uint32_t index = o->array ? array_index(o->array) : (uint32_t) o->value;
+    Leaf index = o->array ? array_leaf(o->array) : o->value;
     index = broadcast_variable(index, &o->shape, shape);
     if (!index) {
         fail(job);
@@ -554,10 +555,10 @@ static bool expand(Job *job, Extents *shape, size_t *size)
 /* A tensor whose entries are one repeated value has a variable of its full size. */
 static bool fill_size(const Job *job, Array *out, size_t size)
 {
-    uint32_t index = array_index(out);
-    if (jit_var_size(index) == size)
+    Leaf index = array_leaf(out);
+    if (leaf_size(index) == size)
         return true;
-    index = jit_var_resize(index, size);
+    index = leaf_resize(index, size);
     if (!index)
         fail(job);
     else

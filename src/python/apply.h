@@ -76,6 +76,6 @@ PyObject *apply_finish(Array *result, PyObject *const *args, Py_ssize_t n);
 
 /** Set the exception for a failed core operation on leaves with these sizes. */
 void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
-                 const uint32_t *indices, int count);
+                 const Leaf *indices, int count);
 
 #endif

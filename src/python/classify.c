@@ -54,7 +54,7 @@ static bool take_bits(const Bits *b, Value number, Value *bits)
         *bits = number;
         return true;
     }
-    *bits = jit_var_cast((uint32_t) number, (VarType) b->words->entry, 1);
+    *bits = leaf_reinterpret(number, (VarType) b->words->entry);
     return *bits;
 }
 
@@ -94,11 +94,10 @@ static bool answer_all(const Test *t, const Array *a, Array *out)
 {
     const uint64_t truth = t->op == JitOpLt;
     for (size_t i = 0; i < array_count(a); i++) {
-        uint32_t leaf = a->info->jit ? leaf_index(array_leaves(a)[i]) : 0;
+        Leaf leaf = a->info->jit ? array_leaves(a)[i] : 0;
         Value result = a->info->jit ? 0 : truth;
         if (leaf)
-            result = jit_var_literal((JitBackend) a->info->backend, VarTypeBool, &truth,
-                                     jit_var_size(leaf), 0);
+            result = leaf_literal(out->info, &truth, leaf_size(leaf));
         if (leaf && !result)
             return false;
         value_store(out, i, result);

@@ -483,20 +483,20 @@ static PyObject *select_number(const Array *mask, const Array *a, PyObject *numb
                                bool first)
 {
     const TypeInfo *info = a->info;
-    uint32_t literal = shortcut_literal(info, number, false);
+    Leaf literal = shortcut_literal(info, number, false);
     Array *out = literal ? array_new(info) : NULL;
     size_t stride = mask->info->kind != KIND_LEAF;
     for (size_t i = 0; out && i < info->leaves; i++) {
-        uint32_t bit = leaf_index(array_leaves(mask)[i * stride]);
-        uint32_t leaf = leaf_index(array_leaves(a)[i]);
-        uint32_t index = bit && leaf ? jit_var_select(bit, first ? literal : leaf,
-                                                      first ? leaf : literal)
-                                     : 0;
+        Leaf bit = array_leaves(mask)[i * stride];
+        Leaf leaf = array_leaves(a)[i];
+        Leaf index = bit && leaf ? leaf_select(bit, first ? literal : leaf,
+                                               first ? leaf : literal)
+                                 : 0;
         array_leaves(out)[i] = index;
         if (!index)
             Py_CLEAR(out);
     }
-    jit_var_dec_ref(literal);
+    leaf_unref(literal);
     return (PyObject *) out;
 }
 
@@ -523,10 +523,8 @@ static PyObject *select_short(PyObject *mask, PyObject *a, PyObject *b)
     size_t stride = masks->kind != KIND_LEAF;
     Array *out = array_new(info);
     for (size_t i = 0; out && i < info->leaves; i++) {
-        uint32_t in[] = { leaf_index(bits[i * stride]), leaf_index(values[0][i]),
-                          leaf_index(values[1][i]) };
-        uint32_t index =
-            in[0] && in[1] && in[2] ? jit_var_select(in[0], in[1], in[2]) : 0;
+        Leaf in[] = { bits[i * stride], values[0][i], values[1][i] };
+        Leaf index = in[0] && in[1] && in[2] ? leaf_select(in[0], in[1], in[2]) : 0;
         array_leaves(out)[i] = index;
         if (!index)
             Py_CLEAR(out);
@@ -585,8 +583,8 @@ static bool reinterpret_leaves(const Array *from, Array *to)
         return jit_host_cast(source, target, 1, count, array_data(from),
                              array_data(to));
     for (size_t i = 0; i < count; i++) {
-        uint32_t index = leaf_index(array_leaves(from)[i]);
-        uint32_t cast = index ? jit_var_cast(index, target, 1) : 0;
+        Leaf index = array_leaves(from)[i];
+        Leaf cast = index ? leaf_reinterpret(index, target) : 0;
         if (index && !cast)
             return false;
         array_leaves(to)[i] = cast;

@@ -20,7 +20,7 @@
 
 /* ---------------------------------------------------------------- the short way */
 
-typedef uint32_t (*Function2)(uint32_t a, uint32_t b);
+typedef Leaf (*Function2)(Leaf a, Leaf b);
 
 /* Do the leaves of this class stand side by side, meaning nothing but themselves? */
 static inline bool is_plain(const TypeInfo *info)
@@ -39,9 +39,8 @@ static inline bool loop2(Function2 function, size_t count, Leaves a, Leaves b,
                          Leaf *out)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t x = leaf_index(a.leaves[i * a.step]),
-                 y = leaf_index(b.leaves[i * b.step]);
-        uint32_t index = x && y ? function(x, y) : 0;
+        Leaf x = a.leaves[i * a.step], y = b.leaves[i * b.step];
+        Leaf index = x && y ? function(x, y) : 0;
         if (!index)
             return false;
         out[i] = index;
@@ -54,8 +53,8 @@ static inline PyObject *compute2(Function2 function, Leaves a, Leaves b,
                                  const TypeInfo *result)
 {
     if (result->kind == KIND_LEAF) {
-        uint32_t x = leaf_index(*a.leaves), y = leaf_index(*b.leaves);
-        uint32_t index = x && y ? function(x, y) : 0;
+        Leaf x = *a.leaves, y = *b.leaves;
+        Leaf index = x && y ? function(x, y) : 0;
         return index ? (PyObject *) array_new_leaf(result, index) : NULL;
     }
     Array *out = array_new(result);
@@ -92,9 +91,9 @@ static PyObject *with_number(const Operator *o, const Array *a, PyObject *number
     if (!literal)
         return NULL;
     Leaves x = { array_leaves(a), 1 }, y = { &literal, 0 };
-    PyObject *result = compute2(divides ? jit_var_mul : o->function, swapped ? y : x,
+    PyObject *result = compute2(divides ? leaf_mul : o->function, swapped ? y : x,
                                 swapped ? x : y, result_info(o, info));
-    jit_var_dec_ref(leaf_index(literal));
+    leaf_unref(literal);
     return result;
 }
 
@@ -180,11 +179,11 @@ static PyObject *in_place(PyObject *a, PyObject *result)
     return ok ? Py_NewRef(a) : NULL;
 }
 
-#define SLOT2(id, name, entries, compares, core)                                     \
-    static PyObject *number_##name(PyObject *a, PyObject *b)                         \
-    {                                                                                \
-        static const Operator o = { APPLY_##id, entries, compares, jit_var_##core }; \
-        return binary(&o, jit_var_##core, a, b);                                     \
+#define SLOT2(id, name, entries, compares, core)                                  \
+    static PyObject *number_##name(PyObject *a, PyObject *b)                      \
+    {                                                                             \
+        static const Operator o = { APPLY_##id, entries, compares, leaf_##core }; \
+        return binary(&o, leaf_##core, a, b);                                     \
     }
 
 #define COMPARISON(id, name, op, core, special) SLOT2(id, name, ENTRIES_ALL, true, core)
@@ -244,7 +243,7 @@ static bool read_entry(const Array *a, bool *truth)
 {
     uint8_t byte = 0;
     if (a->info->jit) {
-        if (!evaluate_read(array_index(a), 0, &byte)) {
+        if (!evaluate_read(array_leaf(a), 0, &byte)) {
             PyObject *self = (PyObject *) a;
             error_from_core("bool", &self, 1);
             return false;
@@ -278,7 +277,7 @@ static int number_bool(PyObject *self)
     }
     size_t size = array_count(a);
     if (info->jit)
-        size = array_index(a) ? jit_var_size(array_index(a)) : 0;
+        size = array_leaf(a) ? leaf_size(array_leaf(a)) : 0;
     if (size != 1) {
         error_raise(
             PyExc_RuntimeError, "bool", &self, 1,
@@ -345,13 +344,11 @@ static Array *one_like(const Array *base)
     Py_XDECREF(number);
     for (size_t i = 0; ok && i < count; i++) {
         uint64_t bits = is_one(info, i) ? one : 0;
-        uint32_t leaf = info->jit ? leaf_index(array_leaves(base)[i]) : 0;
+        Leaf leaf = info->jit ? array_leaves(base)[i] : 0;
         if (!info->jit) {
             value_store(out, i, bits);
         } else if (leaf) {
-            uint32_t index =
-                jit_var_literal((JitBackend) info->backend, (VarType) info->entry,
-                                &bits, jit_var_size(leaf), 0);
+            Leaf index = leaf_literal(info, &bits, leaf_size(leaf));
             array_leaves(out)[i] = index;
             if (!index)
                 error_from_core("power", NULL, 0);

@@ -202,12 +202,12 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
     PyObject *result = NULL;
     deferred_hold();
     if (functions && read_instances(&c, functions, v[4])) {
-        c.handle = jit_var_call_start(JitBackendLLVM, name, mask);
+        c.handle = jit_var_call_start(type_backend(c.place.state), name, mask);
         result = c.handle ? run(&c, number, functions)
                           : error_from_core(signature.function, NULL, 0);
     }
     if (c.handle)
-        jit_record_end(JitBackendLLVM, c.handle, 1);
+        jit_record_end(type_backend(c.place.state), c.handle, 1);
     region_drop(&c.inputs);
     jit_var_dec_ref(number);
     jit_var_dec_ref(mask);

@@ -107,6 +107,14 @@ const char *type_entry_name(VarType type)
     return name ? name : "void"; /* no array has such entries */
 }
 
+JitBackend type_backend(const State *state)
+{
+    int found = FAMILY_LLVM;
+    for (int family = FAMILY_COUNT - 1; family > FAMILY_SCALAR; family--)
+        found = state->family_ready[family] ? family : found;
+    return families[found].backend;
+}
+
 /* ---------------------------------------------------------------- finding types */
 
 static int position_of_entry(VarType type)

@@ -28,16 +28,8 @@ typedef enum Kind {
 typedef enum Family { FAMILY_SCALAR, FAMILY_LLVM, FAMILY_COUNT } Family;
 
 enum { TYPES_PER_FAMILY = 146, TYPE_COUNT = FAMILY_COUNT * TYPES_PER_FAMILY,
-       TYPE_NONE = 0xffff, DYNAMIC = -1, FREE_LIST_LIMIT = 64 };
-
-/** One leaf of a just-in-time compiled array: (AD index << 32) | JIT index. The AD half
- *  is 0 in the families without derivatives. 0 is an empty array. */
-typedef uint64_t Leaf;
-
-static inline uint32_t leaf_index(Leaf leaf)
-{
-    return (uint32_t) leaf;
-}
+       TYPE_NONE = 0xffff, DYNAMIC = -1, FREE_LIST_LIMIT = 64,
+       BACKEND_COUNT = JitBackendLLVM + 1 };
 
 typedef struct TypeInfo {
     State *state;
@@ -75,6 +67,10 @@ int type_traverse(State *state, visitproc visit, void *arg);
 /** Make the classes of a family (once) and bind them, under name and alias, in the
  *  dictionary of its module. Initialises the backend. */
 bool type_touch_family(State *state, Family family, PyObject *module_dict);
+
+/** The backend of traced arrays, where there is none to tell: that of the first family
+ *  in use. */
+JitBackend type_backend(const State *state);
 
 /** Id of the type with this shape and entry type, TYPE_NONE if there is none. 'dims'
  *  has ndim extents over leaves. */
