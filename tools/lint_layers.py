@@ -64,8 +64,6 @@ EXTENSION = "python"
 # Files of the extension that handle bare variables: the layer below all others, control
 # flow, and what is about no array (flags, events, source lines).
 VARIABLES = re.compile(r"(leaf|region\w*|jit|event|source)\.[ch]|array\.h")
-# Files that are not yet converted.
-NOT_YET = {"tree.c"}
 VARIABLE = re.compile(r"\b(jit_var_\w+|leaf_index|array_index)\(")
 BACKEND = re.compile(r"\bJitBackendLLVM\b")
 
@@ -147,9 +145,9 @@ def check_direction(file: Path, include: Include) -> str | None:
 
 def check_variables(file: Path) -> Iterator[str]:
     """Yield a message for each bare variable in a file that works with leaves."""
-    if layer(file) != EXTENSION:
+    if not in_extension(layer(file)):
         return
-    handles = VARIABLES.fullmatch(file.name) or file.name in NOT_YET
+    handles = VARIABLES.fullmatch(file.name)
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         match = None if handles else VARIABLE.search(line)
         if match:
