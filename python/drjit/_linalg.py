@@ -11,12 +11,14 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import drjit as dr
 
 _core: Any = importlib.import_module("drjit._core")
+# Names the types of the arguments of a failed operation.
+_text: Callable[..., str] = _core._type_names
 
 T = TypeVar("T")
 
@@ -32,18 +34,6 @@ _siblings: dict[tuple[Any, str, Any], Any] = {}
 def _is_array(arg: Any) -> bool:
     """Is it an array, as opposed to an array type?"""
     return not isinstance(arg, type) and bool(dr.is_array_v(arg))
-
-
-def _text(*args: Any) -> str:
-    """Name the types of the arguments of a failed operation."""
-    names = []
-    for arg in args:
-        if dr.is_array_v(arg):
-            cls = arg if isinstance(arg, type) else type(arg)
-            names.append(f"<{cls.__module__}.{cls.__qualname__}>")
-        else:
-            names.append(f"<{type(arg).__name__}>")
-    return ", ".join(names)
 
 
 def _sibling(like: Any, name: str, entry: Any = None) -> Any:

@@ -23,7 +23,7 @@ static PyMethodDef *const function_tables[] = {
     trait_functions,        tree_functions,         jit_functions,
     detail_functions,       type_functions,         source_functions,
     region_functions,       region_call_functions,  region_local_functions,
-    region_print_functions,
+    region_print_functions, error_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};

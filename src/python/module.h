@@ -27,6 +27,7 @@ extern PyMethodDef region_call_functions[];  /* the same */
 extern PyMethodDef region_local_functions[]; /* the same */
 extern PyMethodDef region_print_functions[]; /* the same */
 extern PyMethodDef source_functions[];   /* _trace_source */
+extern PyMethodDef error_functions[];    /* _type_names */
 extern PyMethodDef detail_functions[];   /* names starting with '_': drjit.detail */
 extern PyMethodDef type_functions[];     /* _publish */
 
