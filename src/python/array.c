@@ -223,16 +223,16 @@ Array *array_new_like(const TypeInfo *info, const Array *like)
     return info->dynamic ? array_new_dynamic(info, array_count(like)) : array_new(info);
 }
 
-Array *array_new_leaf(const TypeInfo *info, Leaf index)
+Array *array_new_leaf(const TypeInfo *info, Leaf leaf)
 {
     Array *a = allocate(info);
     if (!a) {
-        leaf_unref(index);
+        leaf_unref(leaf);
         return NULL;
     }
     a->data = inline_leaves(a);
     a->count = 1;
-    *(Leaf *) a->data = index;
+    *(Leaf *) a->data = leaf;
     return a;
 }
 

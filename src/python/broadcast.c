@@ -95,21 +95,21 @@ static Leaf source_positions(JitBackend backend, Leaf lane, const Axis *axes, si
     return position;
 }
 
-static Leaf gather(Leaf index, void *positions)
+static Leaf gather(Leaf leaf, void *positions)
 {
-    return leaf_gather(index, *(Leaf *) positions, 0);
+    return leaf_gather(leaf, *(Leaf *) positions, 0);
 }
 
-Leaf broadcast_variable(Leaf index, const Extents *from, const Extents *to)
+Leaf broadcast_variable(Leaf leaf, const Extents *from, const Extents *to)
 {
     Axis axes[TENSOR_MAX_DIMS];
     size_t n = collapse(from, to, axes), size = 1;
     for (size_t d = 0; d < to->ndim; d++)
         size *= to->dims[d];
-    JitBackend backend = leaf_backend(index);
+    JitBackend backend = leaf_backend(leaf);
     Leaf lane = leaf_counter(backend, size);
     Leaf positions = lane ? source_positions(backend, lane, axes, n) : 0;
-    Leaf result = positions ? evaluate_call(gather, index, &positions) : 0;
+    Leaf result = positions ? evaluate_call(gather, leaf, &positions) : 0;
     leaf_unref(positions);
     return result;
 }

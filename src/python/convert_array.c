@@ -74,8 +74,8 @@ static bool fail_type(const Conversion *c, const Array *from)
 /* Read the only entry of a variable, in the entry type of 'to'. */
 static bool read_value(const Conversion *c, const Array *from, size_t f, Value *value)
 {
-    const Leaf index = array_leaves(from)[f];
-    const size_t size = index ? leaf_size(index) : 0;
+    const Leaf leaf = array_leaves(from)[f];
+    const size_t size = leaf ? leaf_size(leaf) : 0;
     if (size != 1)
         return convert_array_fail(
             c, PyExc_TypeError,
@@ -83,7 +83,7 @@ static bool read_value(const Conversion *c, const Array *from, size_t f, Value *
             "single number is expected.",
             from->info->name, size);
     *value = 0;
-    return evaluate_read(index, 0, value) || convert_array_fail_core(c);
+    return evaluate_read(leaf, 0, value) || convert_array_fail_core(c);
 }
 
 /* target[t] = from[f], with a cast between entry types and families. */
@@ -222,9 +222,9 @@ static bool matrix_of_other_size(const TypeInfo *to, const TypeInfo *from)
 /* ------------------------------------------------------------- one-dimensional data */
 
 /* The entries of a variable in memory, without the GIL; empty: NULL. */
-static bool variable_data(const Conversion *c, Leaf index, Leaf *evaluated, void **data)
+static bool variable_data(const Conversion *c, Leaf leaf, Leaf *evaluated, void **data)
 {
-    return evaluate_data(index, evaluated, data) || convert_array_fail_core(c);
+    return evaluate_data(leaf, evaluated, data) || convert_array_fail_core(c);
 }
 
 /* A one-dimensional array of drjit.scalar into one variable. */
@@ -234,7 +234,7 @@ static bool pack(const Conversion *c, Array *target, size_t t, const Array *from
     const size_t n = array_count(from);
     if (n == 1)
         return fill_leaf(c, target, t, from, 0);
-    Leaf index = 0;
+    Leaf leaf = 0;
     if (n) {
         void *buffer = PyMem_Malloc(n * to->entry_size);
         if (!buffer) {
@@ -243,21 +243,21 @@ static bool pack(const Conversion *c, Array *target, size_t t, const Array *from
         }
         if (jit_host_cast((VarType) from->info->entry, (VarType) to->entry, 0, n,
                           array_data(from), buffer))
-            index = leaf_copy(to, buffer, n);
+            leaf = leaf_copy(to, buffer, n);
         PyMem_Free(buffer);
-        if (!index)
+        if (!leaf)
             return convert_array_fail_core(c);
     }
-    array_set_leaf(target, t, index);
+    array_set_leaf(target, t, leaf);
     return true;
 }
 
 /* One variable into a one-dimensional array of drjit.scalar with as many entries. */
-static bool unpack(const Conversion *c, Array *target, Leaf index, VarType type)
+static bool unpack(const Conversion *c, Array *target, Leaf leaf, VarType type)
 {
     Leaf evaluated;
     void *data;
-    if (!variable_data(c, index, &evaluated, &data))
+    if (!variable_data(c, leaf, &evaluated, &data))
         return false;
     const bool ok =
         !evaluated || jit_host_cast(type, (VarType) target->info->entry, 0,

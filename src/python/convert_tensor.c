@@ -47,7 +47,7 @@ static bool reserve(Collection *all, size_t more)
 }
 
 /* Add a variable, whose reference is consumed. */
-static bool add_part(Collection *all, Leaf index, size_t size)
+static bool add_part(Collection *all, Leaf leaf, size_t size)
 {
     if (all->part_count == all->part_capacity) {
         const size_t capacity = 2 * all->part_capacity + 4;
@@ -57,14 +57,14 @@ static bool add_part(Collection *all, Leaf index, size_t size)
         size_t *sizes =
             parts ? PyMem_Realloc(all->sizes, capacity * sizeof(size_t)) : NULL;
         if (!sizes) {
-            leaf_unref(index);
+            leaf_unref(leaf);
             PyErr_NoMemory();
             return false;
         }
         all->sizes = sizes;
         all->part_capacity = capacity;
     }
-    all->parts[all->part_count] = index;
+    all->parts[all->part_count] = leaf;
     all->sizes[all->part_count++] = size;
     return true;
 }
@@ -75,13 +75,13 @@ static bool flush(Collection *all)
     const TypeInfo *info = all->c->info;
     if (!all->used)
         return true;
-    const Leaf index = all->used == 1 ? leaf_literal(info, all->buffer, 1)
-                                      : leaf_copy(info, all->buffer, all->used);
-    if (!index)
+    const Leaf leaf = all->used == 1 ? leaf_literal(info, all->buffer, 1)
+                                     : leaf_copy(info, all->buffer, all->used);
+    if (!leaf)
         return convert_array_fail_core(all->c);
     const size_t size = all->used;
     all->used = 0;
-    return add_part(all, index, size);
+    return add_part(all, leaf, size);
 }
 
 /* ---------------------------------------------------------------- walk */
@@ -302,8 +302,8 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
         convert_array_fail(c, PyExc_TypeError, "Tensor storage initialization failed.");
         return NULL;
     }
-    const Leaf index = info->jit ? array_leaf(storage) : 0;
-    const size_t got = !info->jit ? array_count(storage) : index ? leaf_size(index) : 0;
+    const Leaf leaf = info->jit ? array_leaf(storage) : 0;
+    const size_t got = !info->jit ? array_count(storage) : leaf ? leaf_size(leaf) : 0;
     Array *tensor = NULL;
     if (got != expected)
         convert_array_fail(c, PyExc_TypeError,
@@ -312,8 +312,8 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
                            got, expected);
     else
         tensor = array_new_tensor(info, ndim, shape);
-    if (tensor && index)
-        array_set_leaf(tensor, 0, leaf_ref(index));
+    if (tensor && leaf)
+        array_set_leaf(tensor, 0, leaf_ref(leaf));
     else if (tensor && !info->jit && got)
         memcpy(array_data(tensor), array_data(storage), got * info->entry_size);
     Py_DECREF((PyObject *) storage);

@@ -116,15 +116,15 @@ static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, size_t la
         value_store(a, i, bits);
         return true;
     }
-    const Leaf index = !lanes                   ? 0
-                       : f->mode == MODE_EMPTY  ? leaf_undefined(info, lanes)
-                       : f->mode == MODE_OPAQUE ? leaf_opaque(info, &bits, lanes)
-                                                : leaf_literal(info, &bits, lanes);
-    if (lanes && !index) {
+    const Leaf leaf = !lanes                   ? 0
+                      : f->mode == MODE_EMPTY  ? leaf_undefined(info, lanes)
+                      : f->mode == MODE_OPAQUE ? leaf_opaque(info, &bits, lanes)
+                                               : leaf_literal(info, &bits, lanes);
+    if (lanes && !leaf) {
         error_from_core(f->operation, NULL, 0);
         return false;
     }
-    array_set_leaf(a, i, index);
+    array_set_leaf(a, i, leaf);
     return true;
 }
 
@@ -400,15 +400,15 @@ static const TypeInfo *sequence_type(PyObject *module, const char *operation,
 }
 
 /* A new one-dimensional array or tensor whose storage is a variable (stolen, jit). */
-static Array *wrap(const TypeInfo *info, size_t n, Leaf index)
+static Array *wrap(const TypeInfo *info, size_t n, Leaf leaf)
 {
     Array *a = info->kind == KIND_TENSOR ? array_new_tensor(info, 1, &n)
                : info->jit               ? array_new(info)
                                          : array_new_dynamic(info, n);
     if (a && info->jit)
-        array_set_leaf(a, 0, index);
+        array_set_leaf(a, 0, leaf);
     else
-        leaf_unref(index);
+        leaf_unref(leaf);
     return a;
 }
 
@@ -435,11 +435,11 @@ static Leaf lane_as(JitBackend backend, VarType type, size_t n)
 }
 
 /* The same in another type and at least n entries; consumes. */
-static Leaf finish(Leaf index, VarType type, size_t n)
+static Leaf finish(Leaf leaf, VarType type, size_t n)
 {
-    const Leaf cast = index ? leaf_cast(index, type) : 0;
+    const Leaf cast = leaf ? leaf_cast(leaf, type) : 0;
     const Leaf wide = cast ? leaf_resize(cast, n) : 0;
-    leaf_unref(index);
+    leaf_unref(leaf);
     leaf_unref(cast);
     return wide;
 }
@@ -472,20 +472,20 @@ static Array *arange_traced(const TypeInfo *info, long long start, long long ste
         start == (int32_t) start && last == (int32_t) last && step == (int32_t) step;
     const int32_t start32 = (int32_t) start, step32 = (int32_t) step;
     const VarType type = narrow ? VarTypeInt32 : VarTypeInt64;
-    Leaf index = 0;
+    Leaf leaf = 0;
     if (n && start == 0 && step == 1) {
-        index = lane_as(backend, (VarType) info->entry, n);
-        if (!index)
+        leaf = lane_as(backend, (VarType) info->entry, n);
+        if (!leaf)
             return (Array *) error_from_core("arange", NULL, 0);
     } else if (n) {
-        index = affine(backend, type, lane_as(backend, type, n),
-                       narrow ? (const void *) &step32 : &step,
-                       narrow ? (const void *) &start32 : &start);
-        index = finish(index, (VarType) info->entry, n);
-        if (!index)
+        leaf = affine(backend, type, lane_as(backend, type, n),
+                      narrow ? (const void *) &step32 : &step,
+                      narrow ? (const void *) &start32 : &start);
+        leaf = finish(leaf, (VarType) info->entry, n);
+        if (!leaf)
             return (Array *) error_from_core("arange", NULL, 0);
     }
-    return wrap(info, n, index);
+    return wrap(info, n, leaf);
 }
 
 /* Do both ends fit into the entries? */
@@ -612,23 +612,23 @@ static Leaf trace_interval(const TypeInfo *info, VarType type, const Interval *s
     const bool wide = type == VarTypeFloat64;
     const Leaf lane = leaf_counter(backend, s->n);
     const Leaf number = lane ? leaf_cast(lane, type) : 0;
-    Leaf index =
+    Leaf leaf =
         affine(backend, type, number, wide ? (const void *) &s->step : &narrow[2],
                wide ? (const void *) &s->first : &narrow[0]);
-    if (index && s->closed) {
+    if (leaf && s->closed) {
         const Leaf end = leaf_u32(backend, (uint32_t) (s->n - 1));
         const Leaf last =
             leaf_constant(backend, type, wide ? (const void *) &s->last : &narrow[1]);
         const Leaf is_end = end && last ? leaf_eq(lane, end) : 0;
-        const Leaf chosen = is_end ? leaf_select(is_end, last, index) : 0;
+        const Leaf chosen = is_end ? leaf_select(is_end, last, leaf) : 0;
         leaf_unref(end);
         leaf_unref(last);
         leaf_unref(is_end);
-        leaf_unref(index);
-        index = chosen;
+        leaf_unref(leaf);
+        leaf = chosen;
     }
     leaf_unref(lane);
-    return finish(index, (VarType) info->entry, s->n);
+    return finish(leaf, (VarType) info->entry, s->n);
 }
 
 static bool compute_interval(const TypeInfo *info, VarType type, const Interval *s,
@@ -700,10 +700,10 @@ static PyObject *linspace(PyObject *module, PyObject *const *args, Py_ssize_t na
     s.closed = endpoint && n > 1;
     const VarType type =
         info->entry == VarTypeFloat64 ? VarTypeFloat64 : VarTypeFloat32;
-    const Leaf index = info->jit && n ? trace_interval(info, type, &s) : 0;
-    if (info->jit && n && !index)
+    const Leaf leaf = info->jit && n ? trace_interval(info, type, &s) : 0;
+    if (info->jit && n && !leaf)
         return error_from_core("linspace", NULL, 0);
-    Array *a = wrap(info, s.n, index);
+    Array *a = wrap(info, s.n, leaf);
     if (a && !info->jit && !compute_interval(info, type, &s, array_data(a))) {
         Py_CLEAR(a);
         return error_from_core("linspace", NULL, 0);

@@ -20,11 +20,11 @@ typedef struct Sort {
     bool positions;
 } Sort;
 
-static Leaf run_sort(Leaf index, void *argument)
+static Leaf run_sort(Leaf leaf, void *argument)
 {
     const Sort *s = argument;
-    return s->positions ? leaf_argsort(index, s->block, s->descending)
-                        : leaf_sort(index, s->block, s->descending);
+    return s->positions ? leaf_argsort(leaf, s->block, s->descending)
+                        : leaf_sort(leaf, s->block, s->descending);
 }
 
 /* A flat jit array, else a TypeError. */
@@ -58,8 +58,8 @@ static PyObject *sort_array(PyObject *module, PyObject *const *args, Py_ssize_t 
     sort.descending = descending;
     const TypeInfo *info =
         positions ? access_flat(state, a->info, VarTypeUInt32) : a->info;
-    Leaf index = array_leaf(a), sorted = 0;
-    if (index && !(sorted = evaluate_call(run_sort, index, &sort)))
+    Leaf leaf = array_leaf(a), sorted = 0;
+    if (leaf && !(sorted = evaluate_call(run_sort, leaf, &sort)))
         return error_from_core(operation, v, 1);
     return (PyObject *) array_new_leaf(info, sorted);
 }
@@ -83,10 +83,10 @@ typedef struct Permutation {
 } Permutation;
 
 /* The keys must be below the number of buckets. */
-static bool keys_valid(Leaf index, uint32_t buckets)
+static bool keys_valid(Leaf leaf, uint32_t buckets)
 {
-    Leaf limit = leaf_u32(leaf_backend(index), buckets);
-    Leaf wrong = limit ? leaf_ge(index, limit) : 0;
+    Leaf limit = leaf_u32(leaf_backend(leaf), buckets);
+    Leaf wrong = limit ? leaf_ge(leaf, limit) : 0;
     Leaf any = wrong ? leaf_any(wrong) : 0;
     uint8_t found = 1;
     bool ok = any && leaf_read(any, 0, &found);
@@ -96,16 +96,16 @@ static bool keys_valid(Leaf index, uint32_t buckets)
     return ok && !found;
 }
 
-static Leaf run_permutation(Leaf index, void *argument)
+static Leaf run_permutation(Leaf leaf, void *argument)
 {
     Permutation *p = argument;
     p->ok = false;
     void *keys;
-    size_t size = leaf_size(index);
+    size_t size = leaf_size(leaf);
     jit_error_clear();
-    if (!keys_valid(index, p->buckets))
+    if (!keys_valid(leaf, p->buckets))
         return 0;
-    Leaf evaluated = leaf_data(index, &keys), result = 0;
+    Leaf evaluated = leaf_data(leaf, &keys), result = 0;
     if (!evaluated)
         return 0;
     JitBackend backend = (JitBackend) p->info->backend;
@@ -143,10 +143,10 @@ static PyObject *block_mkperm(PyObject *module, PyObject *const *args, Py_ssize_
         return error_raise(
             PyExc_ValueError, operation, v, 1,
             "'block_size' and 'bucket_count' must be from 1 to 2^32 - 1");
-    Leaf index = array_leaf(a), result = 0;
+    Leaf leaf = array_leaf(a), result = 0;
     Permutation p = { a->info, (uint32_t) block, (uint32_t) buckets, true };
-    if (index)
-        result = evaluate_call(run_permutation, index, &p);
+    if (leaf)
+        result = evaluate_call(run_permutation, leaf, &p);
     if (!p.ok && jit_error() == JIT_OK)
         return error_raise(PyExc_ValueError, operation, v, 1,
                            "a key is not below 'bucket_count' (%zu)", buckets);
@@ -207,10 +207,10 @@ static PyObject *reduce_identity(PyObject *module, PyObject *args)
     if (!jit_reduce_identity((VarType) info->entry, (ReduceOp) op, &bits))
         return error_from_core(operation, &type, 1);
     if (info->jit) {
-        Leaf index =
+        Leaf leaf =
             size ? reduce_identity_variable(info, (ReduceOp) op, (size_t) size) : 0;
-        return index || !size ? (PyObject *) array_new_leaf(info, index)
-                              : error_from_core(operation, &type, 1);
+        return leaf || !size ? (PyObject *) array_new_leaf(info, leaf)
+                             : error_from_core(operation, &type, 1);
     }
     Array *result = array_new_dynamic(info, (size_t) size);
     for (Py_ssize_t i = 0; result && i < size; i++)

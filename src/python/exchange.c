@@ -69,14 +69,14 @@ static void set_shape_of_tensor(Array *a, Memory *m)
  * so that both see later changes of the memory. */
 static bool export_variable(Array *a, Memory *m, Owner *owner)
 {
-    Leaf index = array_leaf(a);
-    size_t size = index ? leaf_size(index) : 0;
-    if (!evaluate_data(index, &owner->variable, &m->data)) {
+    Leaf leaf = array_leaf(a);
+    size_t size = leaf ? leaf_size(leaf) : 0;
+    if (!evaluate_data(leaf, &owner->variable, &m->data)) {
         PyObject *self = (PyObject *) a;
         error_from_core("numpy", &self, 1);
         return false;
     }
-    if (array_leaf(a) == index && owner->variable != index) {
+    if (array_leaf(a) == leaf && owner->variable != leaf) {
         leaf_ref(owner->variable);
         array_set_leaf(a, 0, owner->variable);
     }
@@ -132,10 +132,10 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner)
         if (array_leaves(a)[i])
             (void) leaf_schedule(array_leaves(a)[i]);
     for (size_t i = 0; i < count; i++) {
-        Leaf index = array_leaves(a)[i], evaluated;
-        size_t size = index ? leaf_size(index) : 0;
+        Leaf leaf = array_leaves(a)[i], evaluated;
+        size_t size = leaf ? leaf_size(leaf) : 0;
         void *data;
-        if (!evaluate_data(index, &evaluated, &data)) {
+        if (!evaluate_data(leaf, &evaluated, &data)) {
             owner_release(owner);
             error_from_core("numpy", &self, 1);
             return false;

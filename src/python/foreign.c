@@ -87,13 +87,13 @@ static Leaf copy_entries(const Borrowed *s, const TypeInfo *info, const void *en
 {
     if (!count)
         return 0;
-    Leaf index;
+    Leaf leaf;
     WAIT_BEGIN
-    index = leaf_copy(info, entries, count);
+    leaf = leaf_copy(info, entries, count);
     WAIT_END
-    if (!index)
+    if (!leaf)
         error_from_core("array", &s->object, 1);
-    return index;
+    return leaf;
 }
 
 /* A variable with these entries; 0 with an exception, or for none without. */
@@ -103,9 +103,9 @@ static Leaf variable_of(const Borrowed *s, const TypeInfo *info)
     if (can_copy_at_once(s, info->entry))
         return copy_entries(s, info, s->memory.data, count);
     void *entries = contiguous_copy(s, info->entry);
-    Leaf index = entries ? copy_entries(s, info, entries, count) : 0;
+    Leaf leaf = entries ? copy_entries(s, info, entries, count) : 0;
     PyMem_Free(entries);
-    return index;
+    return leaf;
 }
 
 /* ---------------------------------------------------------------- building arrays */
@@ -130,8 +130,8 @@ static Array *wrong_shape(const Borrowed *s, const TypeInfo *info)
 
 static Array *make_flat(const Borrowed *s, const TypeInfo *info)
 {
-    Leaf index = variable_of(s, info);
-    return PyErr_Occurred() ? NULL : array_new_leaf(info, index);
+    Leaf leaf = variable_of(s, info);
+    return PyErr_Occurred() ? NULL : array_new_leaf(info, leaf);
 }
 
 static Array *make_tensor(const Borrowed *s, const TypeInfo *info)
@@ -143,11 +143,11 @@ static Array *make_tensor(const Borrowed *s, const TypeInfo *info)
     if (!a)
         return NULL;
     if (info->jit) {
-        Leaf index = variable_of(s, info);
+        Leaf leaf = variable_of(s, info);
         if (PyErr_Occurred())
             Py_CLEAR(a);
         else
-            array_set_leaf(a, 0, index);
+            array_set_leaf(a, 0, leaf);
         return a;
     }
     void *entries = contiguous_copy(s, info->entry);

@@ -45,17 +45,17 @@ static bool check_type(const Prefix *p, PyObject *value, const TypeInfo *info)
 /* ---------------------------------------------------------------- flat arrays */
 
 /* The variable with neutral elements appended up to that many entries. */
-static Leaf pad(Leaf index, ReduceOp op, size_t size)
+static Leaf pad(Leaf leaf, ReduceOp op, size_t size)
 {
     VarInfo info;
     uint64_t bits;
-    if (!leaf_info(index, &info) || !jit_reduce_identity(info.type, op, &bits))
+    if (!leaf_info(leaf, &info) || !jit_reduce_identity(info.type, op, &bits))
         return 0;
     Leaf lane = leaf_counter(info.backend, size);
     Leaf limit = leaf_u32(info.backend, (uint32_t) info.size);
     Leaf inside = lane && limit ? leaf_lt(lane, limit) : 0;
     Leaf neutral = leaf_constant(info.backend, info.type, &bits);
-    Leaf entries = inside ? leaf_gather(index, lane, inside) : 0;
+    Leaf entries = inside ? leaf_gather(leaf, lane, inside) : 0;
     Leaf result = entries && neutral ? leaf_select(inside, entries, neutral) : 0;
     leaf_unref(lane);
     leaf_unref(limit);
@@ -66,14 +66,14 @@ static Leaf pad(Leaf index, ReduceOp op, size_t size)
 }
 
 /* The last block may be incomplete. */
-static Leaf run_prefix(Leaf index, void *argument)
+static Leaf run_prefix(Leaf leaf, void *argument)
 {
     const Prefix *p = argument;
-    size_t size = leaf_size(index), rest = size % p->block;
+    size_t size = leaf_size(leaf), rest = size % p->block;
     if (rest == 0)
-        return leaf_block_prefix_reduce(p->op, index, p->block, p->exclusive,
+        return leaf_block_prefix_reduce(p->op, leaf, p->block, p->exclusive,
                                         p->reverse);
-    Leaf padded = pad(index, p->op, size - rest + p->block);
+    Leaf padded = pad(leaf, p->op, size - rest + p->block);
     Leaf reduced = padded ? leaf_block_prefix_reduce(p->op, padded, p->block,
                                                      p->exclusive, p->reverse)
                           : 0;
@@ -86,15 +86,15 @@ static Leaf run_prefix(Leaf index, void *argument)
 /* The variable of leaf i of 'value' after the operation; false: exception. */
 static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, Leaf *out)
 {
-    Leaf index;
+    Leaf leaf;
     *out = 0;
-    if (!reduce_leaf_variable(p->operation, value, i, &index) || !index)
-        return !index && !PyErr_Occurred();
+    if (!reduce_leaf_variable(p->operation, value, i, &leaf) || !leaf)
+        return !leaf && !PyErr_Occurred();
     Prefix call = *p;
-    if (call.block == 0 || call.block > leaf_size(index))
-        call.block = leaf_size(index);
-    *out = evaluate_call(run_prefix, index, &call);
-    leaf_unref(index);
+    if (call.block == 0 || call.block > leaf_size(leaf))
+        call.block = leaf_size(leaf);
+    *out = evaluate_call(run_prefix, leaf, &call);
+    leaf_unref(leaf);
     if (!*out)
         error_from_core(p->operation, (PyObject **) &value, 1);
     return *out;
@@ -226,11 +226,11 @@ typedef struct Line {
 } Line;
 
 /* May wait: runs without the GIL. */
-static Leaf run_line(Leaf index, void *argument)
+static Leaf run_line(Leaf leaf, void *argument)
 {
     Line *l = argument;
-    JitBackend backend = leaf_backend(index);
-    Leaf wide = leaf_resize(index, l->outer * l->extent * l->inner);
+    JitBackend backend = leaf_backend(leaf);
+    Leaf wide = leaf_resize(leaf, l->outer * l->extent * l->inner);
     l->prefix.block = l->extent;
     if (!wide || l->inner == 1) {
         Leaf result = wide ? run_prefix(wide, &l->prefix) : 0;
@@ -467,21 +467,21 @@ static PyObject *block_prefix_leaf(void *context, PyObject *const *leaves)
  * may stand for any number of lanes. */
 static bool reduce_leaf(const Prefix *p, Array *value, size_t i, Array *result)
 {
-    Leaf index, out = 0;
-    if (!reduce_leaf_variable(p->operation, value, i, &index))
+    Leaf leaf, out = 0;
+    if (!reduce_leaf_variable(p->operation, value, i, &leaf))
         return false;
-    if (!index)
+    if (!leaf)
         return true;
-    bool ok = check_block(p, (PyObject *) value, leaf_size(index));
+    bool ok = check_block(p, (PyObject *) value, leaf_size(leaf));
     if (ok) {
-        out = reduce_variable(value->info, p->op, p->strategy, index, p->block);
+        out = reduce_variable(value->info, p->op, p->strategy, leaf, p->block);
         ok = out;
         if (ok)
             array_set_leaf(result, i, out);
         else
             error_from_core(p->operation, (PyObject **) &value, 1);
     }
-    leaf_unref(index);
+    leaf_unref(leaf);
     return ok;
 }
 
@@ -576,10 +576,10 @@ PyObject *prefix_block(PyObject *module, PyObject *const *args, Py_ssize_t nargs
 
 /* ---------------------------------------------------------------- compress */
 
-static Leaf run_compress(Leaf index, void *argument)
+static Leaf run_compress(Leaf leaf, void *argument)
 {
     (void) argument;
-    return leaf_compress(index);
+    return leaf_compress(leaf);
 }
 
 static PyObject *compress_entries(const TypeInfo *info, const Array *mask)

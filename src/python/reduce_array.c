@@ -30,11 +30,11 @@ typedef struct Call {
     size_t block;
 } Call;
 
-static Leaf run_evaluated(Leaf index, void *argument)
+static Leaf run_evaluated(Leaf leaf, void *argument)
 {
     const Call *call = argument;
-    return call->block ? leaf_block_reduce(call->op, index, call->block)
-                       : leaf_reduce(index, call->op);
+    return call->block ? leaf_block_reduce(call->op, leaf, call->block)
+                       : leaf_reduce(leaf, call->op);
 }
 
 /* Lane i is scattered to entry i / block. */
@@ -59,25 +59,25 @@ static Leaf run_symbolic(const TypeInfo *info, ReduceOp op, Leaf index, size_t b
     return result;
 }
 
-Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf index,
+Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf leaf,
                      size_t block)
 {
-    size_t size = leaf_size(index);
+    size_t size = leaf_size(leaf);
     if (block == 1 || size == 1)
-        return leaf_ref(index);
+        return leaf_ref(leaf);
     if (block == size)
         block = 0;
     if (strategy == STRATEGY_AUTO)
-        strategy = leaf_state(index) == VarStateUnevaluated &&
+        strategy = leaf_state(leaf) == VarStateUnevaluated &&
                            size >= evaluate_limit / info->entry_size &&
                            jit_can_scatter_reduce((JitBackend) info->backend,
                                                   (VarType) info->entry, op)
                        ? STRATEGY_SYMBOLIC
                        : STRATEGY_EVALUATED;
     if (strategy == STRATEGY_SYMBOLIC)
-        return run_symbolic(info, op, index, block);
+        return run_symbolic(info, op, leaf, block);
     Call call = { op, block };
-    return evaluate_call(run_evaluated, index, &call);
+    return evaluate_call(run_evaluated, leaf, &call);
 }
 
 bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
@@ -233,14 +233,14 @@ static PyObject *over_entries(const Reduction *r, Array *value)
         if (array_leaves(value)[i])
             leaf_schedule(array_leaves(value)[i]); /* one kernel for all */
     for (size_t i = 0; result && i < array_count(result); i++) {
-        Leaf index, reduced;
-        if (!reduce_leaf_variable(r->operation, value, i, &index)) {
+        Leaf leaf, reduced;
+        if (!reduce_leaf_variable(r->operation, value, i, &leaf)) {
             Py_CLEAR(result);
             break;
         }
-        reduced = index ? reduce_variable(value->info, r->op, r->strategy, index, 0)
-                        : reduce_identity_variable(value->info, r->op, 1);
-        leaf_unref(index);
+        reduced = leaf ? reduce_variable(value->info, r->op, r->strategy, leaf, 0)
+                       : reduce_identity_variable(value->info, r->op, 1);
+        leaf_unref(leaf);
         if (reduced) {
             array_set_leaf(result, i, reduced);
         } else {

@@ -170,35 +170,35 @@ static Leaf gather_entries(const Call *c, Leaf index)
     return ordered;
 }
 
-static bool prefers_symbolic(const Call *c, Leaf index)
+static bool prefers_symbolic(const Call *c, Leaf leaf)
 {
     static const size_t limit = (size_t) 1 << 30; /* bytes */
     if (c->reduction->strategy != STRATEGY_AUTO)
         return c->reduction->strategy == STRATEGY_SYMBOLIC;
-    return leaf_state(index) == VarStateUnevaluated &&
-           leaf_size(index) >= limit / c->info->entry_size &&
+    return leaf_state(leaf) == VarStateUnevaluated &&
+           leaf_size(leaf) >= limit / c->info->entry_size &&
            jit_can_scatter_reduce((JitBackend) c->info->backend,
                                   (VarType) c->info->entry, c->reduction->op);
 }
 
-static Leaf reduce_groups(const Call *c, Leaf index)
+static Leaf reduce_groups(const Call *c, Leaf leaf)
 {
     const Plan *p = c->plan;
-    size_t size = leaf_size(index);
+    size_t size = leaf_size(leaf);
     ReduceOp op = c->reduction->op;
     if (p->reduced == 1)
-        return leaf_ref(index);
+        return leaf_ref(leaf);
     if (size == 1 && p->kept * p->reduced > 1) { /* broadcast: give it its real size */
-        Leaf wide = leaf_resize(index, p->kept * p->reduced);
+        Leaf wide = leaf_resize(leaf, p->kept * p->reduced);
         Leaf result = wide ? reduce_groups(c, wide) : 0;
         leaf_unref(wide);
         return result;
     }
     if (in_order(p))
-        return reduce_variable(c->info, op, c->reduction->strategy, index, p->reduced);
-    if (prefers_symbolic(c, index))
-        return scatter_entries(c, index);
-    Leaf ordered = gather_entries(c, index);
+        return reduce_variable(c->info, op, c->reduction->strategy, leaf, p->reduced);
+    if (prefers_symbolic(c, leaf))
+        return scatter_entries(c, leaf);
+    Leaf ordered = gather_entries(c, leaf);
     Leaf result =
         ordered ? reduce_variable(c->info, op, STRATEGY_EVALUATED, ordered, p->reduced)
                 : 0;
@@ -208,7 +208,7 @@ static Leaf reduce_groups(const Call *c, Leaf index)
 
 static bool store_variable(const Call *c, Array *value, Array *result)
 {
-    Leaf index = array_leaf(value), reduced = 0;
+    Leaf leaf = array_leaf(value), reduced = 0;
     const char *operation = c->reduction->operation;
     if (c->plan->kept == 0)
         return true; /* nothing: the empty variable */
@@ -217,11 +217,11 @@ static bool store_variable(const Call *c, Array *value, Array *result)
                     "more than 2^32 - 1 entries");
         return false;
     }
-    leaf_ref(index);
-    reduced = c->plan->reduced == 0 || !index
+    leaf_ref(leaf);
+    reduced = c->plan->reduced == 0 || !leaf
                   ? reduce_identity_variable(c->info, c->reduction->op, c->plan->kept)
-                  : reduce_groups(c, index);
-    leaf_unref(index);
+                  : reduce_groups(c, leaf);
+    leaf_unref(leaf);
     if (reduced)
         array_set_leaf(result, 0, reduced);
     else

@@ -204,10 +204,10 @@ static bool load_columns(Printer *p, Array *a)
     }
     for (size_t i = 0; i < count && i < array_count(a); i++) {
         Column *c = &p->columns[i];
-        Leaf index = array_leaves(a)[i];
-        size_t size = index ? leaf_size(index) : 0;
+        Leaf leaf = array_leaves(a)[i];
+        size_t size = leaf ? leaf_size(leaf) : 0;
         void *data;
-        if (!evaluate_data(index, &c->variable, &data)) {
+        if (!evaluate_data(leaf, &c->variable, &data)) {
             error_from_core("repr", NULL, 0);
             return false;
         }

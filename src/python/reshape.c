@@ -329,10 +329,10 @@ typedef struct Replicate {
 } Replicate;
 
 /* leaf_tile() and leaf_repeat() gather, so they may have to compute the input. */
-static Leaf run_replicate(Leaf index, void *argument)
+static Leaf run_replicate(Leaf leaf, void *argument)
 {
     const Replicate *r = argument;
-    return r->each ? leaf_repeat(index, r->count) : leaf_tile(index, r->count);
+    return r->each ? leaf_repeat(leaf, r->count) : leaf_tile(leaf, r->count);
 }
 
 static bool replicate_leaf(const Replicate *r, Array *a, size_t i, size_t width,
