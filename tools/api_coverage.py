@@ -8,9 +8,9 @@
     api_coverage.py --extract FILE     write the list of entries anew from the text of
                                        the reference
 
-The list, tests/python/reference_api.txt, holds names and signatures, one line for each
+The list, tools/api_reference.txt, holds names and signatures, one line for each
 overload: ``section | kind | name | signature``. The baseline,
-tests/python/coverage_baseline.txt, holds the names that existed at some time and
+tools/api_baseline.txt, holds the names that existed at some time and
 must not disappear. tests/python/test_coverage.py watches both.
 """
 
@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ENTRIES = ROOT / "tests/python/reference_api.txt"
-BASELINE = ROOT / "tests/python/coverage_baseline.txt"
+ENTRIES = ROOT / "tools/api_reference.txt"
+BASELINE = ROOT / "tools/api_baseline.txt"
 
 # The sections, in their order, and whether the package is expected to have all entries.
 SECTIONS = {

@@ -6,9 +6,10 @@ some have rooms of their own. A file may include headers of its own room and of 
 stands below it in LAYERS; SEAMS are the tables that name what is above them. Public
 headers know nothing of ``src``. The Python
 extension in ``src/python`` is a user of the library like any other: it sees its own
-headers and the public ones, and nothing sees it. Stems of files are unique in the
-library, as functions have them as their prefix. Prints ``file:line: message`` for each
-violation and exits with status 1.
+headers and the public ones, and nothing sees it. Its arrays hold more than variables of
+the library, so only files in VARIABLES handle bare ones; backends stand in its table of
+types. Stems of files are unique in the library, as functions have them as their prefix.
+Prints ``file:line: message`` for each violation and exits with status 1.
 """
 
 from __future__ import annotations
@@ -59,6 +60,12 @@ SEAMS = {
 }
 # Beside the layers, on top of the public headers.
 EXTENSION = "python"
+
+# Files of the extension that handle bare variables: the layer below all others, control
+# flow, and what is about no array (flags, events, source lines).
+VARIABLES = re.compile(r"(leaf|region\w*|jit|event|source)\.[ch]|array\.h")
+VARIABLE = re.compile(r"\b(jit_var_\w+|leaf_index|array_index)\(")
+BACKEND = re.compile(r"\bJitBackendLLVM\b")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<(drjit-core/[^>]+)>)')
 
@@ -136,6 +143,19 @@ def check_direction(file: Path, include: Include) -> str | None:
     return None
 
 
+def check_variables(file: Path) -> Iterator[str]:
+    """Yield a message for each bare variable in a file that works with leaves."""
+    if not in_extension(layer(file)):
+        return
+    handles = VARIABLES.fullmatch(file.name)
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        match = None if handles else VARIABLE.search(line)
+        if match:
+            yield f"{name(file)}:{number}: {match[1]}() is for leaf.* and control flow"
+        if file.stem != "type" and BACKEND.search(line):
+            yield f"{name(file)}:{number}: the backend comes from the type"
+
+
 def find_equal_stems(files: list[Path]) -> Iterator[str]:
     """Yield a message for each stem that two pairs of source and header share."""
     seen: dict[str, Path] = {}
@@ -184,6 +204,7 @@ def main() -> int:
         if own is not None and own not in LAYERS and not in_extension(own):
             errors.append(f"{name(file)}:1: unknown room '{own}', see LAYERS")
             continue
+        errors += check_variables(file)
         graph[file] = list(read_includes(file, errors))
         for include in graph[file]:
             message = check_direction(file, include)

@@ -11,8 +11,9 @@
 
 ``drjit/__init__.pyi`` is tools/stubs.pyi.in (the base class and its operators),
 followed by the enumerations and functions of the API reference as far as they exist
-(tests/python/reference_api.txt and coverage_baseline.txt); functions whose result
-depends on their arguments have templates below. ``drjit/scalar.pyi`` and
+(tools/api_reference.txt and api_baseline.txt). Elementwise functions are declared as
+src/python/apply.def says; other functions whose result depends on their arguments have
+templates below. ``drjit/scalar.pyi`` and
 ``drjit/llvm/__init__.pyi`` have one class for each line and suffix of
 src/python/types.def. The build runs this, so the stubs are never out of date.
 """
@@ -22,6 +23,7 @@ from __future__ import annotations
 import argparse
 import ast
 import builtins
+import csv
 import importlib
 import itertools
 import re
@@ -38,6 +40,7 @@ import api_coverage
 ROOT = Path(__file__).resolve().parent.parent
 BASE = ROOT / "tools/stubs.pyi.in"
 TYPES = ROOT / "src/python/types.def"
+OPERATIONS = ROOT / "src/python/apply.def"
 
 FAMILIES = {"scalar": "scalar.pyi", "llvm": "llvm/__init__.pyi"}
 
@@ -54,21 +57,23 @@ SUFFIXES = {
 SHAPE = re.compile(r'SHAPE\("(\w*)",\s*(\w+),\s*(\d), (-?\d), (-?\d), (-?\d), (\w+)\)')
 ENTRY = re.compile(r'ENTRY\((\w+),\s*"(\w+)",\s*(?:"(\w+)"|NULL),')
 
+# Rows of the table of operations that are functions; what some imply: parameters, form.
+FUNCTIONS = "FUNCTION|FLOATING|COUNTING|NAMED|COMPOSED"
+ROW = re.compile(rf"^({FUNCTIONS})\((.*?)\)$", re.M | re.S)
+IMPLIED = {"FLOATING": ("arg", "FLOAT"), "COUNTING": ("arg", "INT")}
+
 # Functions by the form of their signature. A stands for the array, with its parameters.
 GROUPS = {
-    # Two operands are promoted.
-    "binary": "minimum maximum step copysign mulsign hypot mul_hi lerp fma".split(),
+    "PROMOTED": ["mulsign", "hypot", "lerp"],
     # The reduction of the leading axis unless an axis is given.
     "reduction": "sum prod min max mean squared_norm norm".split(),
     "mask reduction": "all any none".split(),
     "dot": "dot abs_dot".split(),
-    "test": "isnan isinf isfinite".split(),
     "creation": "zeros ones empty".split(),
     "filling": "full opaque".split(),
     "reshape": ["reshape"],
     "tile": ["tile"],
     "repeat": ["repeat"],
-    "select": ["select"],
     "clip": ["clip", "clamp"],
     # Same type as the argument, although the reference names no type.
     "same": "sign conj normalize square sqr".split(),
@@ -104,11 +109,53 @@ def NAME(a: SelfCpT, b: A, /) -> RedT: ...
 @overload
 def NAME(a: Sequence[float] | float, b: Sequence[float] | float, /) -> Any: ...
 """,
-    "test": """\
+    # Forms of elementwise functions.
+    "FLOAT": """\
+@overload
+def NAME(arg: ArrayT, /) -> ArrayT: ...
+@overload
+def NAME(arg: float, /) -> float: ...
+""",
+    "INT": """\
+@overload
+def NAME(arg: ArrayT, /) -> ArrayT: ...
+@overload
+def NAME(arg: int, /) -> int: ...
+""",
+    "NUMBER": """\
+@overload
+def NAME(arg: ArrayT, /) -> ArrayT: ...
+@overload
+def NAME(arg: int, /) -> int: ...
+@overload
+def NAME(arg: float, /) -> float: ...
+""",
+    "INTS": """\
+@overload
+def NAME(a: int, b: int, /) -> int: ...
+@overload
+def NAME(a: Any, b: Any, /) -> Any: ...
+""",
+    "POWER": """\
+@overload
+def NAME(a: float, b: float, /) -> float: ...
+@overload
+def NAME(a: Any, b: Any, /) -> Any: ...
+""",
+    "PAIR": """\
+@overload
+def NAME(arg: ArrayT, /) -> tuple[ArrayT, ArrayT]: ...
+@overload
+def NAME(arg: float, /) -> tuple[float, float]: ...
+""",
+    "TEST": """\
 @overload
 def NAME(arg: A, /) -> MaskT: ...
 @overload
 def NAME(arg: float, /) -> bool: ...
+""",
+    "REINTERPRET": """\
+def NAME(dtype: type[T], value: AnyArray, /) -> T: ...
 """,
     "creation": """\
 def NAME(dtype: type[T], shape: int | Sequence[int] = 1) -> T: ...
@@ -134,7 +181,7 @@ def NAME(value: object, count: Sequence[int]) -> Any: ...
 def NAME(value: T, count: int | Sequence[int] | AnyArray, \
 axis: int | None = None) -> T: ...
 """,
-    "select": """\
+    "SELECT": """\
 @overload
 def NAME(mask: AnyArray | bool, a: A, b: SelfCpT, /) -> SelfT: ...
 @overload
@@ -155,9 +202,6 @@ def NAME(value: T, min: T, max: T) -> T: ...
     "trait": "def NAME(arg: object, /) -> Any: ...\n",
 }
 ARRAY = "ArrayBase[SelfT, SelfCpT, ValT, ValCpT, RedT, MaskT]"
-
-# Parameters of functions with more than two operands that are promoted.
-OPERANDS = {"lerp": ["a", "b", "t"], "fma": ["a", "b", "c"]}
 
 # Of type variables and aliases, declared in stubs.pyi.in.
 DECLARED = {"ArrayT", "MaskT", "AnyArray", "ArrayBase", "scalar", "llvm", "auto"}
@@ -448,9 +492,40 @@ def swizzles() -> Iterator[str]:
                 yield f"    {''.join(letters)}: _Array{count}T"
 
 
-def binary(name: str) -> str:
+@dataclass(frozen=True)
+class Elementwise:
+    """A function in the table of operations."""
+
+    name: str
+    parameters: str
+    form: str
+    text: str
+
+    def stub(self) -> str:
+        """Its declarations; the first has the documentation."""
+        if self.form in ("PROMOTED", "FLOATS"):
+            plain = "float" if self.form == "FLOATS" else "T"
+            out = promoted(self.name, self.parameters, plain)
+        else:
+            out = TEMPLATES[self.form].replace("NAME", self.name)
+        return out.replace(": ...\n", f':\n    """{self.text}"""\n', 1)
+
+
+def read_operations() -> dict[str, Elementwise]:
+    """Read the functions in the table of operations."""
+    functions = {}
+    for row in ROW.finditer(OPERATIONS.read_text(encoding="utf-8")):
+        columns = next(csv.reader([" ".join(row[2].split())], skipinitialspace=True))
+        shift = 1 if row[1] == "COMPOSED" else 0
+        parameters, form = IMPLIED.get(row[1]) or (columns[4 - 2 * shift], columns[-2])
+        name = columns[1 - shift]
+        functions[name] = Elementwise(name, parameters, form, columns[-1])
+    return functions
+
+
+def promoted(name: str, parameters: str = "a, b", plain: str = "T") -> str:
     """The overloads of a function whose operands are promoted."""
-    names = OPERANDS.get(name, ["a", "b"])
+    names = ["a", "b", "t"] if name == "lerp" else parameters.split(", ")
     out = ""
     for place in range(len(names)):
         types = [
@@ -459,8 +534,8 @@ def binary(name: str) -> str:
         ]
         slash = "" if name == "lerp" else ", /"
         out += f"@overload\ndef {name}({', '.join(types)}{slash}) -> SelfT: ...\n"
-    plain = ", ".join(f"{operand}: T" for operand in names)
-    return out + f"@overload\ndef {name}({plain}{slash}) -> T: ...\n"
+    numbers = ", ".join(f"{operand}: {plain}" for operand in names)
+    return out + f"@overload\ndef {name}({numbers}{slash}) -> {plain}: ...\n"
 
 
 # How the reference writes types, and how a stub has to.
@@ -528,7 +603,7 @@ def function_stub(name: str, overloads: list[api_coverage.Entry]) -> str:
     for group, names in GROUPS.items():
         if name in names:
             template = TEMPLATES.get(group)
-            text = binary(name) if template is None else template
+            text = promoted(name) if template is None else template
             return text.replace("NAME", name).replace("value: A,", f"value: {ARRAY},")
     forms = [annotate(entry.signature) for entry in overloads if entry.signature]
     forms = [form for form in dict.fromkeys(forms) if not unknown_names(form)]
@@ -555,15 +630,22 @@ def unknown_names(form: str) -> set[str]:
     return names - known
 
 
+def with_arrays(text: str) -> str:
+    """A declaration with the array type and its parameters for A."""
+    return re.sub(r"\bA\b(?=[,)])", ARRAY, text)
+
+
 def main_stub() -> str:
     """The stub of drjit itself."""
     present = set(api_coverage.read_baseline())
     entries = [e for e in api_coverage.read_entries() if e.name in present]
     out = [BASE.read_text(encoding="utf-8"), *swizzles()]
+    operations = read_operations()
+    out += [with_arrays(function.stub()) for function in operations.values()]
     for name, overloads in api_coverage.group(entries).items():
         first = overloads[0]
         short = name.removeprefix("drjit.")
-        if "." in short or short in DECLARED:
+        if "." in short or short in DECLARED or short in operations:
             continue
         if first.kind == "enum" or short == "KernelType":
             out.append(f"from ._enums import {short} as {short}")
@@ -571,8 +653,7 @@ def main_stub() -> str:
             kind = {"Dynamic": "int", "newaxis": "None"}.get(short, "float")
             out.append(f"{short}: {kind}")
         elif first.kind in ("function", "name"):
-            text = function_stub(short, overloads)
-            out.append(re.sub(r"\bA\b(?=[,)])", ARRAY, text))
+            out.append(with_arrays(function_stub(short, overloads)))
     contexts = CONTEXTS.split("class ")[1:]
     out += [f"class {c}" for c in contexts if f"drjit.{c.split(':')[0]}" in present]
     return "\n".join(out) + "\n"

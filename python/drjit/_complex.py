@@ -6,11 +6,16 @@ Their arithmetic (products, reciprocals, roots, magnitudes) belongs to the array
 from __future__ import annotations
 
 import cmath
+import importlib
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import drjit as dr
+
+# Names the types of the arguments of a failed operation.
+_text: Callable[..., str] = importlib.import_module("drjit._core")._type_names
 
 
 def conj(arg: Any, /) -> Any:
@@ -49,9 +54,7 @@ def imag(arg: Any, /) -> Any:
         if dr.is_quaternion_v(arg):
             return _vector_class(arg)(arg[0], arg[1], arg[2])
         return dr.zeros_like(arg)
-    raise TypeError(
-        f"drjit.imag(<{type(arg).__name__}>): expected a number or a Dr.Jit array"
-    )
+    raise TypeError(f"drjit.imag({_text(arg)}): expected a number or a Dr.Jit array")
 
 
 def arg(z: Any, /) -> Any:
@@ -66,7 +69,7 @@ def arg(z: Any, /) -> Any:
         return math.pi if z < 0 else 0.0
     if isinstance(z, type) or not dr.is_array_v(z) or dr.is_quaternion_v(z):
         raise TypeError(
-            f"drjit.arg(<{type(z).__name__}>): expected a number, or a real or complex "
+            f"drjit.arg({_text(z)}): expected a number, or a real or complex "
             "Dr.Jit array"
         )
     if dr.is_complex_v(z):

@@ -11,12 +11,14 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import drjit as dr
 
 _core: Any = importlib.import_module("drjit._core")
+# Names the types of the arguments of a failed operation.
+_text: Callable[..., str] = _core._type_names
 
 T = TypeVar("T")
 
@@ -32,18 +34,6 @@ _siblings: dict[tuple[Any, str, Any], Any] = {}
 def _is_array(arg: Any) -> bool:
     """Is it an array, as opposed to an array type?"""
     return not isinstance(arg, type) and bool(dr.is_array_v(arg))
-
-
-def _text(*args: Any) -> str:
-    """Name the types of the arguments of a failed operation."""
-    names = []
-    for arg in args:
-        if dr.is_array_v(arg):
-            cls = arg if isinstance(arg, type) else type(arg)
-            names.append(f"<{cls.__module__}.{cls.__qualname__}>")
-        else:
-            names.append(f"<{type(arg).__name__}>")
-    return ", ".join(names)
 
 
 def _sibling(like: Any, name: str, entry: Any = None) -> Any:
@@ -146,65 +136,6 @@ def _cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         a[2] * b[0] - a[0] * b[2],
         a[0] * b[1] - a[1] * b[0],
     ]
-
-
-def _adjugate(a: Rows) -> tuple[Rows, Any]:
-    """The transposed matrix of cofactors, and the determinant.
-
-    The 4x4 case expands along pairs of rows (Laplace expansion by complementary minors;
-    see D. Eberly, "The Laplace Expansion Theorem: Computing the Determinants and
-    Inverses of Matrices", 2008).
-    """
-    if len(a) == 2:
-        return [[a[1][1], -a[0][1]], [-a[1][0], a[0][0]]], _det(a)
-
-    if len(a) == 3:
-        columns = [_cross(a[1], a[2]), _cross(a[2], a[0]), _cross(a[0], a[1])]
-        return _transposed(columns), _sum_of_products(a[0], columns[0])
-
-    s, c = _minors(a)
-    r0, r1, r2, r3 = a
-    adjugate = [
-        [
-            r1[1] * c[5] - r1[2] * c[4] + r1[3] * c[3],
-            -r0[1] * c[5] + r0[2] * c[4] - r0[3] * c[3],
-            r3[1] * s[5] - r3[2] * s[4] + r3[3] * s[3],
-            -r2[1] * s[5] + r2[2] * s[4] - r2[3] * s[3],
-        ],
-        [
-            -r1[0] * c[5] + r1[2] * c[2] - r1[3] * c[1],
-            r0[0] * c[5] - r0[2] * c[2] + r0[3] * c[1],
-            -r3[0] * s[5] + r3[2] * s[2] - r3[3] * s[1],
-            r2[0] * s[5] - r2[2] * s[2] + r2[3] * s[1],
-        ],
-        [
-            r1[0] * c[4] - r1[1] * c[2] + r1[3] * c[0],
-            -r0[0] * c[4] + r0[1] * c[2] - r0[3] * c[0],
-            r3[0] * s[4] - r3[1] * s[2] + r3[3] * s[0],
-            -r2[0] * s[4] + r2[1] * s[2] - r2[3] * s[0],
-        ],
-        [
-            -r1[0] * c[3] + r1[1] * c[1] - r1[2] * c[0],
-            r0[0] * c[3] - r0[1] * c[1] + r0[2] * c[0],
-            -r3[0] * s[3] + r3[1] * s[1] - r3[2] * s[0],
-            r2[0] * s[3] - r2[1] * s[1] + r2[2] * s[0],
-        ],
-    ]
-    det = (
-        s[0] * c[5]
-        - s[1] * c[4]
-        + s[2] * c[3]
-        + s[3] * c[2]
-        - s[4] * c[1]
-        + s[5] * c[0]
-    )
-    return adjugate, det
-
-
-def _inverted(a: Rows) -> Rows:
-    adjugate, det = _adjugate(a)
-    scale = dr.rcp(det)
-    return [[entry * scale for entry in row] for row in adjugate]
 
 
 def det(arg: Any, /) -> Any:
@@ -331,10 +262,10 @@ def lerp(a: Any, b: Any, t: Any) -> Any:
 # Rotations
 
 
-def _polar(a: Rows, it: int) -> tuple[Rows, Rows]:
+def _polar(cls: Any, a: Rows, it: int) -> tuple[Rows, Rows]:
     q = a
     for _ in range(it):
-        inverse_t = _transposed(_inverted(q))
+        inverse_t = _transposed(_rows(dr.rcp(cls(*_entries(q)))))
         # The ratio of the squared norms of X^-1 and X: its fourth root is wanted.
         ratio = _squared_frobenius(inverse_t) * dr.rcp(_squared_frobenius(q))
         gamma = dr.sqrt(dr.sqrt(ratio))
@@ -369,8 +300,8 @@ def polar_decomp(arg: Any, it: int = 10) -> tuple[Any, Any]:
     """
     rows = _require_matrix("polar_decomp", arg)
     _check_iterations("polar_decomp", arg, it)
-    q, p = _polar(rows, it)
     cls = type(arg)
+    q, p = _polar(cls, rows, it)
     return cls(*_entries(q)), cls(*_entries(p))
 
 
@@ -617,12 +548,13 @@ def transform_decompose(arg: Any, it: int = 10) -> tuple[Any, Any, Any]:
         )
     _check_iterations("transform_decompose", arg, it)
     a = _rows(arg)
-    q, s = _polar([row[:3] for row in a[:3]], it)
+    cls = _sibling(arg, "Matrix3")
+    q, s = _polar(cls, [row[:3] for row in a[:3]], it)
     flip = _det(q) < 0
     q = [[dr.select(flip, -entry, entry) for entry in row] for row in q]
     s = [[dr.select(flip, -entry, entry) for entry in row] for row in s]
     return (
-        _sibling(arg, "Matrix3")(*_entries(s)),
+        cls(*_entries(s)),
         _sibling(arg, "Quaternion4")(*_quat(q)),
         _sibling(arg, "Array3")(*[row[3] for row in a[:3]]),
     )

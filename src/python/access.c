@@ -83,8 +83,8 @@ size_t access_size(const Array *flat)
 {
     if (!flat->info->jit)
         return array_count(flat);
-    uint32_t index = array_index(flat);
-    return index ? jit_var_size(index) : 0;
+    Leaf index = array_leaf(flat);
+    return index ? leaf_size(index) : 0;
 }
 
 bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lanes)
@@ -106,15 +106,15 @@ bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lan
     return true;
 }
 
-uint32_t access_variable(const Array *flat)
+Leaf access_variable(const Array *flat)
 {
-    uint32_t index = flat ? array_index(flat) : 0;
-    return index ? jit_var_inc_ref(index) : 0;
+    Leaf index = flat ? array_leaf(flat) : 0;
+    return index ? leaf_ref(index) : 0;
 }
 
-bool access_waits(uint32_t index)
+bool access_waits(Leaf index)
 {
-    VarState state = jit_var_state(index);
+    VarState state = leaf_state(index);
     return state != VarStateLiteral && state != VarStateEvaluated;
 }
 

@@ -47,10 +47,10 @@ size_t access_size(const Array *flat);
 bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lanes);
 
 /** The variable of a flat jit array, as a new reference (0 if it is empty or NULL). */
-uint32_t access_variable(const Array *flat);
+Leaf access_variable(const Array *flat);
 
 /** Would using this variable's data start or wait for a kernel? */
-bool access_waits(uint32_t index);
+bool access_waits(Leaf index);
 
 /** Raise the TypeError about tensors. Returns NULL. */
 void *access_no_tensors(const char *operation, const char *instead);

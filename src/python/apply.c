@@ -27,84 +27,38 @@
 
 /* ---------------------------------------------------------------- the operations */
 
-enum { MASKS = 1, INTS = 2, FLOATS = 4, NUMBERS = INTS | FLOATS, ALL = 7 };
-
-typedef enum Result { SAME, MASK, WIDE } Result;
-
 typedef struct Row {
     const char *name;
-    JitOp op;
-    uint8_t arity, entries, result;
+    uint32_t entries;
+    uint8_t op, arity, result, special;
 } Row;
 
 static const Row rows[APPLY_COUNT] = {
-    [APPLY_ADD] = { "add", JitOpAdd, 2, NUMBERS, SAME },
-    [APPLY_SUB] = { "sub", JitOpSub, 2, NUMBERS, SAME },
-    [APPLY_MUL] = { "mul", JitOpMul, 2, NUMBERS, SAME },
-    [APPLY_TRUEDIV] = { "truediv", JitOpDiv, 2, FLOATS, SAME },
-    [APPLY_FLOORDIV] = { "floordiv", JitOpDiv, 2, INTS, SAME },
-    [APPLY_MOD] = { "mod", JitOpMod, 2, INTS, SAME },
-    [APPLY_AND] = { "and", JitOpAnd, 2, MASKS | INTS, SAME },
-    [APPLY_OR] = { "or", JitOpOr, 2, MASKS | INTS, SAME },
-    [APPLY_XOR] = { "xor", JitOpXor, 2, MASKS | INTS, SAME },
-    [APPLY_SHL] = { "lshift", JitOpShl, 2, INTS, SAME },
-    [APPLY_SHR] = { "rshift", JitOpShr, 2, INTS, SAME },
-    [APPLY_LT] = { "lt", JitOpLt, 2, ALL, MASK },
-    [APPLY_LE] = { "le", JitOpLe, 2, ALL, MASK },
-    [APPLY_GT] = { "gt", JitOpGt, 2, ALL, MASK },
-    [APPLY_GE] = { "ge", JitOpGe, 2, ALL, MASK },
-    [APPLY_EQ] = { "eq", JitOpEq, 2, ALL, MASK },
-    [APPLY_NE] = { "ne", JitOpNeq, 2, ALL, MASK },
-    [APPLY_NEG] = { "neg", JitOpNeg, 1, NUMBERS, SAME },
-    [APPLY_INVERT] = { "invert", JitOpNot, 1, MASKS | INTS, SAME },
-    [APPLY_ABS] = { "abs", JitOpAbs, 1, NUMBERS, SAME },
-    [APPLY_SQRT] = { "sqrt", JitOpSqrt, 1, FLOATS, SAME },
-    [APPLY_RCP] = { "rcp", JitOpRcp, 1, FLOATS, SAME },
-    [APPLY_RSQRT] = { "rsqrt", JitOpRsqrt, 1, FLOATS, SAME },
-    [APPLY_CEIL] = { "ceil", JitOpCeil, 1, FLOATS, SAME },
-    [APPLY_FLOOR] = { "floor", JitOpFloor, 1, FLOATS, SAME },
-    [APPLY_ROUND] = { "round", JitOpRound, 1, FLOATS, SAME },
-    [APPLY_TRUNC] = { "trunc", JitOpTrunc, 1, FLOATS, SAME },
-    [APPLY_SIN] = { "sin", JitOpSin, 1, FLOATS, SAME },
-    [APPLY_COS] = { "cos", JitOpCos, 1, FLOATS, SAME },
-    [APPLY_TAN] = { "tan", JitOpTan, 1, FLOATS, SAME },
-    [APPLY_ASIN] = { "asin", JitOpAsin, 1, FLOATS, SAME },
-    [APPLY_ACOS] = { "acos", JitOpAcos, 1, FLOATS, SAME },
-    [APPLY_ATAN] = { "atan", JitOpAtan, 1, FLOATS, SAME },
-    [APPLY_SINH] = { "sinh", JitOpSinh, 1, FLOATS, SAME },
-    [APPLY_COSH] = { "cosh", JitOpCosh, 1, FLOATS, SAME },
-    [APPLY_TANH] = { "tanh", JitOpTanh, 1, FLOATS, SAME },
-    [APPLY_ASINH] = { "asinh", JitOpAsinh, 1, FLOATS, SAME },
-    [APPLY_ACOSH] = { "acosh", JitOpAcosh, 1, FLOATS, SAME },
-    [APPLY_ATANH] = { "atanh", JitOpAtanh, 1, FLOATS, SAME },
-    [APPLY_EXP] = { "exp", JitOpExp, 1, FLOATS, SAME },
-    [APPLY_EXP2] = { "exp2", JitOpExp2, 1, FLOATS, SAME },
-    [APPLY_LOG] = { "log", JitOpLog, 1, FLOATS, SAME },
-    [APPLY_LOG2] = { "log2", JitOpLog2, 1, FLOATS, SAME },
-    [APPLY_CBRT] = { "cbrt", JitOpCbrt, 1, FLOATS, SAME },
-    [APPLY_ERF] = { "erf", JitOpErf, 1, FLOATS, SAME },
-    [APPLY_ERFINV] = { "erfinv", JitOpErfinv, 1, FLOATS, SAME },
-    [APPLY_LGAMMA] = { "lgamma", JitOpLgamma, 1, FLOATS, SAME },
-    [APPLY_DIGAMMA] = { "digamma", JitOpDigamma, 1, FLOATS, SAME },
-    [APPLY_POPCNT] = { "popcnt", JitOpPopc, 1, INTS, SAME },
-    [APPLY_LZCNT] = { "lzcnt", JitOpClz, 1, INTS, SAME },
-    [APPLY_TZCNT] = { "tzcnt", JitOpCtz, 1, INTS, SAME },
-    [APPLY_BREV] = { "brev", JitOpBrev, 1, INTS, SAME },
-    [APPLY_MINIMUM] = { "minimum", JitOpMin, 2, NUMBERS, SAME },
-    [APPLY_MAXIMUM] = { "maximum", JitOpMax, 2, NUMBERS, SAME },
-    [APPLY_MUL_HI] = { "mul_hi", JitOpMulHi, 2, INTS, SAME },
-    [APPLY_MUL_WIDE] = { "mul_wide", JitOpMulWide, 2, INTS, WIDE },
-    [APPLY_COPYSIGN] = { "copysign", JitOpCopysign, 2, FLOATS, SAME },
-    [APPLY_ATAN2] = { "atan2", JitOpAtan2, 2, FLOATS, SAME },
-    [APPLY_POWER] = { "power", JitOpPower, 2, FLOATS, SAME },
-    [APPLY_HYPOT] = { "hypot", JitOpHypot, 2, FLOATS, SAME },
-    [APPLY_FMA] = { "fma", JitOpFma, 3, NUMBERS, SAME },
-    [APPLY_SELECT] = { "select", JitOpSelect, 3, ALL, SAME },
+#define ROW(id, name, op, arity, entries, result, special, derivative) \
+    [APPLY_##id] = { #name, ENTRIES_##entries, op,                     \
+                     arity, RESULT_##result,   SPECIAL_##special },
+#include "python/apply.def"
 };
+
+/* The columns of each row agree with each other. */
+#define ROW(id, name, op, arity, entries, result, special, derivative)  \
+    _Static_assert(RESULT_##result == RESULT_MASK                       \
+                       ? DERIVATIVE_##derivative == DERIVATIVE_COMPARES \
+                   : ENTRIES_##entries & ENTRIES_FLOATS                 \
+                       ? DERIVATIVE_##derivative <= DERIVATIVE_STEPS    \
+                       : DERIVATIVE_##derivative >= DERIVATIVE_INTEGER, \
+                   "the derivative of " #name                           \
+                   " does not fit the types of its entries");
+#include "python/apply.def"
 
 JitOp apply_op(Apply which)
 {
-    return rows[which].op;
+    return (JitOp) rows[which].op;
+}
+
+int apply_arity(Apply which)
+{
+    return rows[which].arity;
 }
 
 const char *apply_name(Apply which)
@@ -112,17 +66,19 @@ const char *apply_name(Apply which)
     return rows[which].name;
 }
 
+ApplySpecial apply_special(Apply which)
+{
+    return (ApplySpecial) rows[which].special;
+}
+
 bool apply_keeps_type(Apply which)
 {
-    return rows[which].result == SAME;
+    return rows[which].result == RESULT_SAME;
 }
 
 bool apply_accepts(Apply which, VarType entry)
 {
-    int bit = entry == VarTypeBool ? MASKS : entry >= VarTypeFloat16 ? FLOATS : INTS;
-    if (which == APPLY_MUL_WIDE && entry != VarTypeInt32 && entry != VarTypeUInt32)
-        return false;
-    return rows[which].entries & bit;
+    return rows[which].entries >> entry & 1;
 }
 
 /* ---------------------------------------------------------------- operands */
@@ -198,7 +154,7 @@ static bool take_leaf(Job *job, const TypeInfo *info, const Array *a, Operand *o
 {
     Value leaf = value_of(a, 0);
     if (info->kind == KIND_TENSOR) {
-        size_t size = leaf ? jit_var_size((uint32_t) leaf) : 0;
+        size_t size = leaf ? leaf_size(leaf) : 0;
         o->shape.ndim = size != 1;
         o->shape.dims[0] = size;
     }
@@ -337,13 +293,13 @@ static size_t position(const Operand *o, size_t i)
 }
 
 void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
-                 const uint32_t *indices, int count)
+                 const Leaf *indices, int count)
 {
     size_t empty = 0, other = 0;
     for (int k = 0; k < count; k++) {
         empty += indices[k] == 0;
-        if (indices[k] && jit_var_size(indices[k]) > other)
-            other = jit_var_size(indices[k]);
+        if (indices[k] && leaf_size(indices[k]) > other)
+            other = leaf_size(indices[k]);
     }
     if (empty && other)
         error_raise(PyExc_RuntimeError, operation, args, n,
@@ -355,28 +311,28 @@ void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
 }
 
 /* Ordering of masks: false is less than true. */
-static uint32_t order_masks(JitOp op, const uint32_t *in)
+static Leaf order_masks(JitOp op, const Leaf *in)
 {
     bool negate_first = op == JitOpLt || op == JitOpLe;
-    uint32_t negated = jit_var_not(in[negate_first ? 0 : 1]);
-    uint32_t other = in[negate_first ? 1 : 0];
-    uint32_t result = 0;
+    Leaf negated = leaf_not(in[negate_first ? 0 : 1]);
+    Leaf other = in[negate_first ? 1 : 0];
+    Leaf result = 0;
     if (negated)
-        result = op == JitOpLt || op == JitOpGt ? jit_var_and(negated, other)
-                                                : jit_var_or(negated, other);
-    jit_var_dec_ref(negated);
+        result = op == JitOpLt || op == JitOpGt ? leaf_and(negated, other)
+                                                : leaf_or(negated, other);
+    leaf_unref(negated);
     return result;
 }
 
 static bool orders_masks(const Job *job)
 {
-    return job->info->entry == VarTypeBool && job->which >= APPLY_LT &&
-           job->which <= APPLY_GE;
+    return job->info->entry == VarTypeBool &&
+           apply_special(job->which) == SPECIAL_UNORDERED;
 }
 
 /* An operand is at fault for leaf i. In a nested array that error becomes the cause of
  * the whole operation's. */
-static bool fail_leaf(const Job *job, size_t i, const uint32_t *in)
+static bool fail_leaf(const Job *job, size_t i, const Leaf *in)
 {
     const char *name = rows[job->which].name;
     const TypeInfo *info = job->info;
@@ -400,23 +356,24 @@ static bool fail_leaf(const Job *job, size_t i, const uint32_t *in)
 static bool compute_traced(const Job *job, Array *out)
 {
     size_t count = array_count(out);
-    JitOp op = rows[job->which].op;
+    JitOp op = apply_op(job->which);
     bool masks = orders_masks(job);
     for (size_t i = 0; i < count; i++) {
-        uint32_t in[3];
+        Leaf in[3];
         int empty = 0;
         for (int k = 0; k < job->arity; k++) {
             const Operand *o = &job->operands[k];
-            in[k] = o->array ? leaf_index(array_leaves(o->array)[position(o, i)])
-                             : (uint32_t) o->value;
+            in[k] = o->array ? array_leaves(o->array)[position(o, i)] : o->value;
             empty += in[k] == 0;
         }
         if (empty == job->arity)
             continue;
-        uint32_t index = empty ? 0 : masks ? order_masks(op, in) : jit_var_op(op, in);
-        if (!index)
+        Leaf leaf = empty   ? 0
+                    : masks ? order_masks(op, in)
+                            : leaf_op(op, job->arity, in);
+        if (!leaf)
             return fail_leaf(job, i, in);
-        array_leaves(out)[i] = index;
+        array_leaves(out)[i] = leaf;
     }
     return true;
 }
@@ -428,7 +385,7 @@ static bool compute_now(const Job *job, Array *out)
     const char *data[3];
     bool mapped = false;
     VarType type = (VarType) job->info->entry;
-    JitOp op = rows[job->which].op;
+    JitOp op = apply_op(job->which);
     if (orders_masks(job))
         type = VarTypeUInt8; /* masks are bytes 0 and 1 */
     for (int k = 0; k < job->arity; k++) {
@@ -529,7 +486,7 @@ static bool shape_error(const Job *job)
 
 static bool expand_traced(const Job *job, const Extents *shape, Operand *o)
 {
-    uint32_t index = o->array ? array_index(o->array) : (uint32_t) o->value;
+    Leaf index = o->array ? array_leaf(o->array) : o->value;
     index = broadcast_variable(index, &o->shape, shape);
     if (!index) {
         fail(job);
@@ -598,10 +555,10 @@ static bool expand(Job *job, Extents *shape, size_t *size)
 /* A tensor whose entries are one repeated value has a variable of its full size. */
 static bool fill_size(const Job *job, Array *out, size_t size)
 {
-    uint32_t index = array_index(out);
-    if (jit_var_size(index) == size)
+    Leaf index = array_leaf(out);
+    if (leaf_size(index) == size)
         return true;
-    index = jit_var_resize(index, size);
+    index = leaf_resize(index, size);
     if (!index)
         fail(job);
     else
@@ -700,8 +657,8 @@ static Array *start(Job *job, bool scaling)
 static Array *run(Job *job, bool scaling)
 {
     const Row *row = &rows[job->which];
-    uint16_t result = row->result == MASK ? job->info->mask
-                      : row->result == WIDE
+    uint16_t result = row->result == RESULT_MASK ? job->info->mask
+                      : row->result == RESULT_WIDE
                           ? type_with_entry(job->info, job->info->entry == VarTypeInt32
                                                            ? VarTypeInt64
                                                            : VarTypeUInt64)
@@ -845,7 +802,7 @@ static PyObject *apply_operands(State *state, Apply which, PyObject *const *args
     if (!apply_accepts(which, (VarType) job.info->entry))
         return refuse(&job, slot);
     bool special = type_is_special(job.info);
-    if (special && which >= APPLY_LT && which <= APPLY_GE)
+    if (special && apply_special(which) == SPECIAL_UNORDERED)
         return error_raise(
             PyExc_RuntimeError, rows[which].name, args, job.arity,
             "inequality comparisons are not defined for complex numbers, "

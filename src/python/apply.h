@@ -8,25 +8,46 @@
 
 #include "python/array.h"
 
-/** The elementwise operations, one row each in apply.c: name, JitOp, entry types
- *  accepted, rule for the result type, what special types (matrix, complex, quaternion)
- *  do. */
+/** The elementwise operations: apply.def. */
 typedef enum Apply {
-    APPLY_ADD, APPLY_SUB, APPLY_MUL, APPLY_TRUEDIV, APPLY_FLOORDIV, APPLY_MOD,
-    APPLY_AND, APPLY_OR, APPLY_XOR, APPLY_SHL, APPLY_SHR,
-    APPLY_LT, APPLY_LE, APPLY_GT, APPLY_GE, APPLY_EQ, APPLY_NE,
-    APPLY_NEG, APPLY_INVERT, APPLY_ABS, APPLY_SQRT, APPLY_RCP, APPLY_RSQRT,
-    APPLY_CEIL, APPLY_FLOOR, APPLY_ROUND, APPLY_TRUNC,
-    APPLY_SIN, APPLY_COS, APPLY_TAN, APPLY_ASIN, APPLY_ACOS, APPLY_ATAN,
-    APPLY_SINH, APPLY_COSH, APPLY_TANH, APPLY_ASINH, APPLY_ACOSH, APPLY_ATANH,
-    APPLY_EXP, APPLY_EXP2, APPLY_LOG, APPLY_LOG2, APPLY_CBRT,
-    APPLY_ERF, APPLY_ERFINV, APPLY_LGAMMA, APPLY_DIGAMMA,
-    APPLY_POPCNT, APPLY_LZCNT, APPLY_TZCNT, APPLY_BREV,
-    APPLY_MINIMUM, APPLY_MAXIMUM, APPLY_MUL_HI, APPLY_MUL_WIDE, APPLY_COPYSIGN,
-    APPLY_ATAN2, APPLY_POWER, APPLY_HYPOT,
-    APPLY_FMA, APPLY_SELECT,
+#define ROW(id, ...) APPLY_##id,
+#include "python/apply.def"
     APPLY_COUNT
 } Apply;
+
+/** Types of entries, as bits 1 << VarType. */
+enum {
+    ENTRIES_WORDS = 1 << VarTypeInt32 | 1 << VarTypeUInt32,
+    ENTRIES_INTS = ENTRIES_WORDS | 1 << VarTypeInt8 | 1 << VarTypeUInt8 |
+                   1 << VarTypeInt16 | 1 << VarTypeUInt16 | 1 << VarTypeInt64 |
+                   1 << VarTypeUInt64,
+    ENTRIES_BITWISE = ENTRIES_INTS | 1 << VarTypeBool,
+    ENTRIES_FLOATS = 1 << VarTypeFloat16 | 1 << VarTypeFloat32 | 1 << VarTypeFloat64,
+    ENTRIES_NUMBERS = ENTRIES_INTS | ENTRIES_FLOATS,
+    ENTRIES_ALL = ENTRIES_BITWISE | ENTRIES_FLOATS
+};
+
+typedef enum ApplyResult { RESULT_SAME, RESULT_MASK, RESULT_WIDE } ApplyResult;
+
+/** What matrices, complex numbers and quaternions do. */
+typedef enum ApplySpecial {
+    SPECIAL_EACH,      /* as arrays: each component by itself */
+    SPECIAL_COMPLEX,   /* complex numbers and quaternions have their own formula */
+    SPECIAL_ALGEBRA,   /* all of them have */
+    SPECIAL_FIELD,     /* complex numbers and quaternions have; no matrices */
+    SPECIAL_REAL,      /* no complex numbers, no quaternions */
+    SPECIAL_UNORDERED, /* none of them */
+} ApplySpecial;
+
+/** Has the result a derivative with respect to the operands that are floats? If not, it
+ *  is a constant to differentiation, for the reason given. */
+typedef enum ApplyDerivative {
+    DERIVATIVE_SMOOTH,   /* almost everywhere */
+    DERIVATIVE_STEPS,    /* it is 0 almost everywhere */
+    DERIVATIVE_COMPARES, /* the result is a mask */
+    DERIVATIVE_INTEGER,  /* there are no floats among the operands */
+    DERIVATIVE_BITS,     /* the same: they are bit patterns */
+} ApplyDerivative;
 
 /** Compute it on 1 to 3 operands (as many as the row says); at least one is an array.
  *  New reference; NULL: exception; Py_NotImplemented (new reference) when the entry
@@ -37,10 +58,13 @@ PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot);
 JitOp apply_op(Apply which);
 bool apply_accepts(Apply which, VarType entry);
 
-/** Does the result have the type of the operands? (Comparisons give masks.) */
+/** What special types do; does the result have the type of the operands? (Comparisons
+ *  give masks.) */
+ApplySpecial apply_special(Apply which);
 bool apply_keeps_type(Apply which);
 
-/** "add", "mul_hi", ...: as errors name it. */
+/** Number of operands; "add", "mul_hi", ...: as errors name it. */
+int apply_arity(Apply which);
 const char *apply_name(Apply which);
 
 /** The bits of a Python number as an entry of 'info'. False: exception. */
@@ -52,6 +76,6 @@ PyObject *apply_finish(Array *result, PyObject *const *args, Py_ssize_t n);
 
 /** Set the exception for a failed core operation on leaves with these sizes. */
 void apply_error(const char *operation, PyObject *const *args, Py_ssize_t n,
-                 const uint32_t *indices, int count);
+                 const Leaf *indices, int count);
 
 #endif

@@ -223,16 +223,16 @@ Array *array_new_like(const TypeInfo *info, const Array *like)
     return info->dynamic ? array_new_dynamic(info, array_count(like)) : array_new(info);
 }
 
-Array *array_new_leaf(const TypeInfo *info, uint32_t index)
+Array *array_new_leaf(const TypeInfo *info, Leaf leaf)
 {
     Array *a = allocate(info);
     if (!a) {
-        jit_var_dec_ref(index);
+        leaf_unref(leaf);
         return NULL;
     }
     a->data = inline_leaves(a);
     a->count = 1;
-    *(Leaf *) a->data = index;
+    *(Leaf *) a->data = leaf;
     return a;
 }
 
@@ -290,12 +290,12 @@ Array *array_view(Array *parent, const TypeInfo *info, size_t first)
 
 /* ---------------------------------------------------------------- changing */
 
-void array_set_leaf(Array *a, size_t i, uint32_t index)
+void array_set_leaf(Array *a, size_t i, Leaf index)
 {
     Leaf *leaf = &array_leaves(a)[i];
-    uint32_t old = leaf_index(*leaf);
+    Leaf old = *leaf;
     *leaf = index;
-    jit_var_dec_ref(old);
+    leaf_unref(old);
 }
 
 static void swap_leaves(Leaf *a, Leaf *b, size_t count)
@@ -312,8 +312,7 @@ static size_t storage_size(const Array *a)
 {
     if (!a->info->jit)
         return array_count(a);
-    return a->info->kind == KIND_LEAF && array_index(a) ? jit_var_size(array_index(a))
-                                                        : 0;
+    return a->info->kind == KIND_LEAF && array_leaf(a) ? leaf_size(array_leaf(a)) : 0;
 }
 
 /* The storage of a tensor, seen through a view, has as many entries as the shape
@@ -372,7 +371,7 @@ Array *array_copy(const Array *a)
     if (a->info->jit) {
         for (size_t i = 0; i < count; i++) {
             array_leaves(copy)[i] = array_leaves(a)[i];
-            jit_var_inc_ref(leaf_index(array_leaves(a)[i]));
+            leaf_ref(array_leaves(a)[i]);
         }
     } else if (count) {
         memcpy(copy->data, array_data(a), count * a->info->leaf_size);
@@ -392,7 +391,7 @@ static void release_leaves(Array *a)
     }
     if (info->jit)
         for (size_t i = 0; i < a->count; i++)
-            jit_var_dec_ref(leaf_index(((Leaf *) a->data)[i]));
+            leaf_unref(((Leaf *) a->data)[i]);
     if (a->data && (info->dynamic || (info->kind == KIND_TENSOR && !info->jit)))
         block_unref(a->data);
     if (info->kind == KIND_TENSOR && array_tensor(a)->shape != array_tensor(a)->small)
@@ -432,7 +431,7 @@ void array_dealloc(PyObject *self)
     if (a->collected)
         PyObject_GC_UnTrack(self);
     if (info->jit && info->kind == KIND_LEAF && !a->root) /* most of them */
-        jit_var_dec_ref(leaf_index(*(Leaf *) a->data));
+        leaf_unref(*(Leaf *) a->data);
     else
         release_leaves(a);
     if (!a->collected && info->free_count < FREE_LIST_LIMIT) {

@@ -22,6 +22,7 @@
 #ifndef PYTHON_ARRAY_H
 #define PYTHON_ARRAY_H
 
+#include "python/leaf.h"
 #include "python/state.h"
 
 typedef struct Array {
@@ -56,8 +57,8 @@ Array *array_new_tensor(const TypeInfo *info, size_t ndim, const size_t *shape);
 /** Any of the three, with the counts (and tensor shape) of 'like', whose type may
  *  differ in entry type and family. */
 Array *array_new_like(const TypeInfo *info, const Array *like);
-/** One leaf of a jit family, whose index is stolen, also on failure. */
-Array *array_new_leaf(const TypeInfo *info, uint32_t index);
+/** One leaf of a jit family, which is stolen, also on failure. */
+Array *array_new_leaf(const TypeInfo *info, Leaf leaf);
 /** An empty object of a user's subclass (tp_alloc; __init__ is not called). */
 Array *array_new_subclass(PyTypeObject *cls, const TypeInfo *info, const Array *like);
 
@@ -91,10 +92,16 @@ static inline Leaf *array_leaves(const Array *a)
     return (Leaf *) array_data(a);
 }
 
-/** Index of the only leaf of a LEAF or jit tensor. */
+/** The only leaf of a LEAF or jit tensor. */
+static inline Leaf array_leaf(const Array *a)
+{
+    return *array_leaves(a);
+}
+
+/** Its variable, for control flow. */
 static inline uint32_t array_index(const Array *a)
 {
-    return leaf_index(*array_leaves(a));
+    return leaf_index(array_leaf(a));
 }
 
 static inline Tensor *array_tensor(Array *a)
@@ -108,8 +115,8 @@ bool array_shape_size(size_t ndim, const size_t *shape, size_t *size);
 /** Give a tensor another shape (the storage is the caller's business). */
 bool array_set_shape(Array *tensor, size_t ndim, const size_t *shape);
 
-/** Set leaf i of a jit array; 'index' is stolen, the previous one released. */
-void array_set_leaf(Array *a, size_t i, uint32_t index);
+/** Set leaf i of a jit array; 'leaf' is stolen, the previous one released. */
+void array_set_leaf(Array *a, size_t i, Leaf leaf);
 
 /** Move the leaves (and the shape) of 'source' into 'target', which keeps its identity;
  *  both have the same info. Source is left empty. Into a view the leaves go to the

@@ -27,7 +27,7 @@ static Array *check_target(State *state, const char *operation, const char *name
                     a->info->name, type);
         return NULL;
     }
-    if (!array_index(a)) {
+    if (!array_leaf(a)) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
                     "'%s' is empty, expected at least one entry", name);
         return NULL;
@@ -53,15 +53,15 @@ typedef struct Atomic {
     Kinds kind;
     Array *targets[2]; /* borrowed */
     Array *compare, *value;
-    uint32_t out[2];
+    Leaf out[2];
 } Atomic;
 
 static bool run(const Access *a, Atomic *t, Array *index, Array *mask)
 {
     Leaf *leaf = array_leaves(t->targets[0]);
-    uint32_t target = leaf_index(*leaf), second = 0;
-    uint32_t position = array_index(index), active = mask ? array_index(mask) : 0;
-    uint32_t value = t->value ? array_index(t->value) : 0;
+    Leaf target = *leaf, second = 0;
+    Leaf position = array_leaf(index), active = mask ? array_leaf(mask) : 0;
+    Leaf value = t->value ? array_leaf(t->value) : 0;
     bool ok = false;
     if (mask && !active) {
         error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
@@ -69,16 +69,16 @@ static bool run(const Access *a, Atomic *t, Array *index, Array *mask)
         return false;
     }
     if (t->kind == INC) {
-        ok = (t->out[0] = jit_var_scatter_inc(&target, position, active)) != 0;
+        ok = (t->out[0] = leaf_scatter_inc(&target, position, active)) != 0;
     } else if (t->kind == EXCHANGE) {
-        ok = (t->out[0] = jit_var_scatter_exch(&target, value, position, active)) != 0;
+        ok = (t->out[0] = leaf_scatter_exchange(&target, value, position, active)) != 0;
     } else if (t->kind == COMPARE) {
-        ok = jit_var_scatter_cas(&target, array_index(t->compare), value, position,
-                                 active, t->out);
+        ok = leaf_scatter_cas(&target, array_leaf(t->compare), value, position, active,
+                              t->out);
     } else {
         Leaf *other = array_leaves(t->targets[1]);
-        second = leaf_index(*other);
-        ok = jit_var_scatter_add_kahan(&target, &second, value, position, active);
+        second = *other;
+        ok = leaf_scatter_add_kahan(&target, &second, value, position, active);
         *other = second;
     }
     *leaf = target;
@@ -94,9 +94,9 @@ static bool perform(State *state, const char *operation, Atomic *t,
     Array *index, *mask;
     access_start(&access, state, operation, index_object, active);
     bool ok = access_use(&access, t->targets[0]->info, &index, &mask) &&
-              memory_prepare_target(operation, array_index(t->targets[0])) &&
+              memory_prepare_target(operation, array_leaf(t->targets[0])) &&
               (!t->targets[1] ||
-               memory_prepare_target(operation, array_index(t->targets[1]))) &&
+               memory_prepare_target(operation, array_leaf(t->targets[1]))) &&
               run(&access, t, index, mask);
     access_end(&access);
     Py_CLEAR(t->compare);

@@ -29,23 +29,14 @@ static bool read_format(const char *format, Py_ssize_t itemsize, Memory *m)
         format++;
     if (strlen(format) != 1)
         return false;
-    bool is_signed = strchr("bhilqn", *format), is_unsigned = strchr("BHILQN", *format);
-    bool is_float = strchr("efd", *format);
+    char nature = *format == '?'              ? 'b'
+                  : strchr("bhilqn", *format) ? 'i'
+                  : strchr("BHILQN", *format) ? 'u'
+                  : strchr("efd", *format)    ? 'f'
+                                              : 0;
     Py_ssize_t size = m->complex ? itemsize / 2 : itemsize;
-    static const VarType ints[9] = {[1] = VarTypeInt8, [2] = VarTypeInt16,
-                                    [4] = VarTypeInt32, [8] = VarTypeInt64};
-    static const VarType uints[9] = {[1] = VarTypeUInt8, [2] = VarTypeUInt16,
-                                     [4] = VarTypeUInt32, [8] = VarTypeUInt64};
-    static const VarType floats[9] = {[2] = VarTypeFloat16, [4] = VarTypeFloat32,
-                                      [8] = VarTypeFloat64};
-    if (size < 1 || size > 8)
-        return false;
-    m->type = *format == '?' ? VarTypeBool
-              : is_signed    ? ints[size]
-              : is_unsigned  ? uints[size]
-              : is_float     ? floats[size]
-                             : VarTypeVoid;
-    return m->type != VarTypeVoid && (!m->complex || is_float);
+    m->type = type_entry_find(nature, (size_t) size);
+    return m->type != VarTypeVoid && (!m->complex || nature == 'f');
 }
 
 static bool read_buffer(Borrowed *s)

@@ -57,60 +57,60 @@ static size_t collapse(const Extents *from, const Extents *to, Axis *axes)
 }
 
 /* u32 constant 'value' combined with 'a', which is consumed. */
-static uint32_t with_constant(JitOp op, uint32_t a, uint32_t value)
+static Leaf with_constant(JitBackend backend, JitOp op, Leaf a, uint32_t value)
 {
-    const uint32_t operands[] = { a, jit_var_u32(JitBackendLLVM, value) };
-    uint32_t result = a && operands[1] ? jit_var_op(op, operands) : 0;
-    jit_var_dec_ref(operands[0]);
-    jit_var_dec_ref(operands[1]);
+    const Leaf operands[] = { a, leaf_u32(backend, value) };
+    Leaf result = a && operands[1] ? leaf_op(op, 2, operands) : 0;
+    leaf_unref(operands[0]);
+    leaf_unref(operands[1]);
     return result;
 }
 
 /* Positions in the source of all entries of the target. 'lane' is consumed. */
-static uint32_t source_positions(uint32_t lane, const Axis *axes, size_t n)
+static Leaf source_positions(JitBackend backend, Leaf lane, const Axis *axes, size_t n)
 {
-    uint32_t position = jit_var_u32(JitBackendLLVM, 0);
+    Leaf position = leaf_u32(backend, 0);
     for (size_t i = 0; i < n && lane && position; i++) {
         bool last = i + 1 == n;
         if (axes[i].stride) {
-            uint32_t coordinate = lane;
-            jit_var_inc_ref(lane);
+            Leaf coordinate = leaf_ref(lane);
             if (!last)
-                coordinate =
-                    with_constant(JitOpMod, coordinate, (uint32_t) axes[i].extent);
-            coordinate = with_constant(JitOpMul, coordinate, (uint32_t) axes[i].stride);
-            const uint32_t operands[] = { coordinate, position };
-            uint32_t sum = coordinate ? jit_var_op(JitOpAdd, operands) : 0;
-            jit_var_dec_ref(coordinate);
-            jit_var_dec_ref(position);
+                coordinate = with_constant(backend, JitOpMod, coordinate,
+                                           (uint32_t) axes[i].extent);
+            coordinate =
+                with_constant(backend, JitOpMul, coordinate, (uint32_t) axes[i].stride);
+            Leaf sum = coordinate ? leaf_add(coordinate, position) : 0;
+            leaf_unref(coordinate);
+            leaf_unref(position);
             position = sum;
         }
         if (!last)
-            lane = with_constant(JitOpDiv, lane, (uint32_t) axes[i].extent);
+            lane = with_constant(backend, JitOpDiv, lane, (uint32_t) axes[i].extent);
     }
     if (!lane) {
-        jit_var_dec_ref(position);
+        leaf_unref(position);
         position = 0;
     }
-    jit_var_dec_ref(lane);
+    leaf_unref(lane);
     return position;
 }
 
-static uint32_t gather(uint32_t index, void *positions)
+static Leaf gather(Leaf leaf, void *positions)
 {
-    return jit_var_gather(index, *(uint32_t *) positions, 0);
+    return leaf_gather(leaf, *(Leaf *) positions, 0);
 }
 
-uint32_t broadcast_variable(uint32_t index, const Extents *from, const Extents *to)
+Leaf broadcast_variable(Leaf leaf, const Extents *from, const Extents *to)
 {
     Axis axes[TENSOR_MAX_DIMS];
     size_t n = collapse(from, to, axes), size = 1;
     for (size_t d = 0; d < to->ndim; d++)
         size *= to->dims[d];
-    uint32_t lane = jit_var_counter(JitBackendLLVM, size);
-    uint32_t positions = lane ? source_positions(lane, axes, n) : 0;
-    uint32_t result = positions ? evaluate_call(gather, index, &positions) : 0;
-    jit_var_dec_ref(positions);
+    JitBackend backend = leaf_backend(leaf);
+    Leaf lane = leaf_counter(backend, size);
+    Leaf positions = lane ? source_positions(backend, lane, axes, n) : 0;
+    Leaf result = positions ? evaluate_call(gather, leaf, &positions) : 0;
+    leaf_unref(positions);
     return result;
 }
 

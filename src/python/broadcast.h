@@ -22,7 +22,7 @@ bool broadcast_size(const Extents *shape, size_t *size);
 
 /** A variable of shape 'from' repeated to shape 'to' (a gather, which evaluates it
  *  without the GIL); 0: the core's error is set. */
-uint32_t broadcast_variable(uint32_t index, const Extents *from, const Extents *to);
+Leaf broadcast_variable(Leaf index, const Extents *from, const Extents *to);
 
 /** The same with entries in memory. */
 void broadcast_entries(size_t entry_size, const void *source, const Extents *from,

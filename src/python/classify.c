@@ -10,7 +10,7 @@
 
 #include "python/error.h"
 #include "python/evaluate.h"
-#include "python/module.h"
+#include "python/functions.h"
 #include "python/promote.h"
 #include "python/state.h"
 #include "python/value.h"
@@ -54,7 +54,7 @@ static bool take_bits(const Bits *b, Value number, Value *bits)
         *bits = number;
         return true;
     }
-    *bits = jit_var_cast((uint32_t) number, (VarType) b->words->entry, 1);
+    *bits = leaf_reinterpret(number, (VarType) b->words->entry);
     return *bits;
 }
 
@@ -94,11 +94,10 @@ static bool answer_all(const Test *t, const Array *a, Array *out)
 {
     const uint64_t truth = t->op == JitOpLt;
     for (size_t i = 0; i < array_count(a); i++) {
-        uint32_t leaf = a->info->jit ? leaf_index(array_leaves(a)[i]) : 0;
+        Leaf leaf = a->info->jit ? array_leaves(a)[i] : 0;
         Value result = a->info->jit ? 0 : truth;
         if (leaf)
-            result = jit_var_literal((JitBackend) a->info->backend, VarTypeBool, &truth,
-                                     jit_var_size(leaf), 0);
+            result = leaf_literal(out->info, &truth, leaf_size(leaf));
         if (leaf && !result)
             return false;
         value_store(out, i, result);
@@ -168,7 +167,7 @@ static PyObject *test_any(const Test *t, PyObject *arg)
     const Array *a = promote_array(arg);
     if (a)
         return evaluate_writes(t->name, &arg, 1) ? test_array(t, a) : NULL;
-    if (PyFloat_Check(arg) || PyLong_Check(arg)) {
+    if (promote_number(arg) >= 0) {
         double value = PyFloat_AsDouble(arg);
         return value == -1 && PyErr_Occurred() ? NULL : test_number(t, value);
     }
@@ -186,33 +185,20 @@ static PyObject *test_any(const Test *t, PyObject *arg)
                        "expected a number, an array or a sequence");
 }
 
-static PyObject *test_isnan(PyObject *module, PyObject *arg)
+PyObject *functions_isnan(PyObject *module, PyObject *arg)
 {
     const Test test = { state_of_module(module), "isnan", JitOpGt, Py_NE };
     return test_any(&test, arg);
 }
 
-static PyObject *test_isinf(PyObject *module, PyObject *arg)
+PyObject *functions_isinf(PyObject *module, PyObject *arg)
 {
     const Test test = { state_of_module(module), "isinf", JitOpEq, Py_EQ };
     return test_any(&test, arg);
 }
 
-static PyObject *test_isfinite(PyObject *module, PyObject *arg)
+PyObject *functions_isfinite(PyObject *module, PyObject *arg)
 {
     const Test test = { state_of_module(module), "isfinite", JitOpLt, Py_LT };
     return test_any(&test, arg);
 }
-
-PyMethodDef classify_functions[] = {
-    { "isnan", test_isnan, METH_O,
-      "isnan(arg, /)\n--\n\n"
-      "Which entries of an array (number, sequence) are NaN? Returns a mask of them." },
-    { "isinf", test_isinf, METH_O,
-      "isinf(arg, /)\n--\n\n"
-      "Which entries of an array (number, sequence) are infinite? Returns a mask." },
-    { "isfinite", test_isfinite, METH_O,
-      "isfinite(arg, /)\n--\n\n"
-      "Which entries of an array (number, sequence) are neither infinite nor NaN?" },
-    { NULL, NULL, 0, NULL },
-};

@@ -191,15 +191,11 @@ static bool fail_element(const Conversion *c, PyObject *value)
                               operand_class(value)->tp_name);
 }
 
-static bool is_text(PyObject *o)
-{
-    return PyUnicode_Check(o);
-}
-
 /* The items of something iterable as a tuple of our own; NULL: exception. */
 PyObject *convert_items(const Conversion *c, PyObject *value)
 {
-    if (is_text(value) || (!Py_TYPE(value)->tp_iter && !PySequence_Check(value))) {
+    if (PyUnicode_Check(value) ||
+        (!Py_TYPE(value)->tp_iter && !PySequence_Check(value))) {
         fail_element(c, value);
         return NULL;
     }
@@ -215,8 +211,8 @@ PyObject *convert_items(const Conversion *c, PyObject *value)
 /* A foreign array as one of ours: true and *result set (NULL: exception). */
 bool convert_is_foreign(const TypeInfo *info, PyObject *value, Array **result)
 {
-    return !is_text(value) && !PyTuple_CheckExact(value) && !PyList_CheckExact(value) &&
-           convert_foreign(info, value, result);
+    return !PyUnicode_Check(value) && !PyTuple_CheckExact(value) &&
+           !PyList_CheckExact(value) && convert_foreign(info, value, result);
 }
 
 /* Store the items as entries: the common exact types first. */
@@ -253,7 +249,7 @@ static bool fill_leaf_items(const Conversion *c, Array *target, size_t leaf,
 {
     const TypeInfo *info = target->info;
     const VarType type = (VarType) info->entry;
-    uint32_t index = 0;
+    Leaf index = 0;
     if (n) {
         char *buffer = PyMem_Malloc(n * info->entry_size);
         if (!buffer) {
@@ -262,9 +258,7 @@ static bool fill_leaf_items(const Conversion *c, Array *target, size_t leaf,
         }
         bool ok = convert_fill_buffer(c, type, items, n, buffer);
         if (ok) {
-            index =
-                n == 1 ? jit_var_literal((JitBackend) info->backend, type, buffer, 1, 0)
-                       : jit_var_mem_copy((JitBackend) info->backend, type, buffer, n);
+            index = n == 1 ? leaf_literal(info, buffer, 1) : leaf_copy(info, buffer, n);
             ok = index || convert_array_fail_core(c);
         }
         PyMem_Free(buffer);
@@ -287,8 +281,7 @@ static bool fill_number(const Conversion *c, Array *target, size_t leaf,
                info->leaf_size);
         return true;
     }
-    const uint32_t index =
-        jit_var_literal((JitBackend) info->backend, (VarType) info->entry, &bits, 1, 0);
+    const Leaf index = leaf_literal(info, &bits, 1);
     if (!index)
         return convert_array_fail_core(c);
     array_set_leaf(target, leaf, index);

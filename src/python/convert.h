@@ -21,6 +21,9 @@ Array *convert_to(const TypeInfo *info, PyObject *value, const char *operation);
  *  deeper shapes, matrix/complex/quaternion embedding. */
 Array *convert_array(const TypeInfo *info, Array *from, const char *operation);
 
+/** Is it one number (of Python, NumPy, ...), neither complex nor a sequence? */
+bool convert_is_number(PyObject *object);
+
 /** A Python number (bool, int, float; also NumPy scalars through __index__/__float__)
  *  as the bits of an entry, zero-extended. TypeError for another type, OverflowError if
  *  an integer does not fit. */

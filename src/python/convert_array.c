@@ -74,8 +74,8 @@ static bool fail_type(const Conversion *c, const Array *from)
 /* Read the only entry of a variable, in the entry type of 'to'. */
 static bool read_value(const Conversion *c, const Array *from, size_t f, Value *value)
 {
-    const uint32_t index = leaf_index(array_leaves(from)[f]);
-    const size_t size = index ? jit_var_size(index) : 0;
+    const Leaf leaf = array_leaves(from)[f];
+    const size_t size = leaf ? leaf_size(leaf) : 0;
     if (size != 1)
         return convert_array_fail(
             c, PyExc_TypeError,
@@ -83,7 +83,7 @@ static bool read_value(const Conversion *c, const Array *from, size_t f, Value *
             "single number is expected.",
             from->info->name, size);
     *value = 0;
-    return evaluate_read(index, 0, value) || convert_array_fail_core(c);
+    return evaluate_read(leaf, 0, value) || convert_array_fail_core(c);
 }
 
 /* target[t] = from[f], with a cast between entry types and families. */
@@ -222,10 +222,9 @@ static bool matrix_of_other_size(const TypeInfo *to, const TypeInfo *from)
 /* ------------------------------------------------------------- one-dimensional data */
 
 /* The entries of a variable in memory, without the GIL; empty: NULL. */
-static bool variable_data(const Conversion *c, uint32_t index, uint32_t *evaluated,
-                          void **data)
+static bool variable_data(const Conversion *c, Leaf leaf, Leaf *evaluated, void **data)
 {
-    return evaluate_data(index, evaluated, data) || convert_array_fail_core(c);
+    return evaluate_data(leaf, evaluated, data) || convert_array_fail_core(c);
 }
 
 /* A one-dimensional array of drjit.scalar into one variable. */
@@ -235,7 +234,7 @@ static bool pack(const Conversion *c, Array *target, size_t t, const Array *from
     const size_t n = array_count(from);
     if (n == 1)
         return fill_leaf(c, target, t, from, 0);
-    uint32_t index = 0;
+    Leaf leaf = 0;
     if (n) {
         void *buffer = PyMem_Malloc(n * to->entry_size);
         if (!buffer) {
@@ -244,27 +243,26 @@ static bool pack(const Conversion *c, Array *target, size_t t, const Array *from
         }
         if (jit_host_cast((VarType) from->info->entry, (VarType) to->entry, 0, n,
                           array_data(from), buffer))
-            index = jit_var_mem_copy((JitBackend) to->backend, (VarType) to->entry,
-                                     buffer, n);
+            leaf = leaf_copy(to, buffer, n);
         PyMem_Free(buffer);
-        if (!index)
+        if (!leaf)
             return convert_array_fail_core(c);
     }
-    array_set_leaf(target, t, index);
+    array_set_leaf(target, t, leaf);
     return true;
 }
 
 /* One variable into a one-dimensional array of drjit.scalar with as many entries. */
-static bool unpack(const Conversion *c, Array *target, uint32_t index, VarType type)
+static bool unpack(const Conversion *c, Array *target, Leaf leaf, VarType type)
 {
-    uint32_t evaluated;
+    Leaf evaluated;
     void *data;
-    if (!variable_data(c, index, &evaluated, &data))
+    if (!variable_data(c, leaf, &evaluated, &data))
         return false;
     const bool ok =
         !evaluated || jit_host_cast(type, (VarType) target->info->entry, 0,
                                     array_count(target), data, array_data(target));
-    jit_var_dec_ref(evaluated);
+    leaf_unref(evaluated);
     return ok || convert_array_fail_core(c);
 }
 
@@ -277,34 +275,32 @@ static bool is_one_dimensional(const TypeInfo *info)
 
 /* Write 'part' to target[lane * step + offset] for all lanes; consumes the reference to
  * the target and returns the written variable. */
-static uint32_t put(JitBackend backend, uint32_t target, uint32_t part, size_t lanes,
-                    size_t step, size_t offset)
+static Leaf put(JitBackend backend, Leaf target, Leaf part, size_t lanes, size_t step,
+                size_t offset)
 {
-    const uint32_t lane = jit_var_counter(backend, lanes);
-    const uint32_t factor = jit_var_u32(backend, (uint32_t) step);
-    const uint32_t start = jit_var_u32(backend, (uint32_t) offset);
-    const uint32_t position =
-        lane && factor && start ? jit_var_fma(lane, factor, start) : 0;
-    const uint32_t next = position
-                              ? jit_var_scatter(target, part, position, 0,
-                                                ReduceOpIdentity, ReduceModeNoConflicts)
-                              : 0;
-    jit_var_dec_ref(lane);
-    jit_var_dec_ref(factor);
-    jit_var_dec_ref(start);
-    jit_var_dec_ref(position);
-    jit_var_dec_ref(target);
+    const Leaf lane = leaf_counter(backend, lanes);
+    const Leaf factor = leaf_u32(backend, (uint32_t) step);
+    const Leaf start = leaf_u32(backend, (uint32_t) offset);
+    const Leaf position = lane && factor && start ? leaf_fma(lane, factor, start) : 0;
+    const Leaf next = position ? leaf_scatter(target, part, position, 0,
+                                              ReduceOpIdentity, ReduceModeNoConflicts)
+                               : 0;
+    leaf_unref(lane);
+    leaf_unref(factor);
+    leaf_unref(start);
+    leaf_unref(position);
+    leaf_unref(target);
     return next;
 }
 
-uint32_t convert_array_concat(const TypeInfo *leaf, const uint32_t *parts,
-                              const size_t *sizes, size_t n)
+Leaf convert_array_concat(const TypeInfo *leaf, const Leaf *parts, const size_t *sizes,
+                          size_t n)
 {
     const JitBackend backend = (JitBackend) leaf->backend;
     size_t total = 0, offset = 0;
     for (size_t i = 0; i < n; i++)
         total += sizes[i];
-    uint32_t target = jit_var_undefined(backend, (VarType) leaf->entry, total);
+    Leaf target = leaf_undefined(leaf, total);
     for (size_t i = 0; i < n && target; i++) {
         if (sizes[i])
             target = put(backend, target, parts[i], sizes[i], 1, offset);
@@ -329,15 +325,15 @@ static size_t flipped(const TypeInfo *info, size_t n, size_t i)
 }
 
 /* All leaves of an array in one variable: leaf after leaf, or lane after lane. */
-static uint32_t join(const Array *from, size_t width, bool flip)
+static Leaf join(const Array *from, size_t width, bool flip)
 {
     const TypeInfo *info = from->info;
     const JitBackend backend = (JitBackend) info->backend;
     const size_t n = array_count(from);
-    uint32_t target = jit_var_undefined(backend, (VarType) info->entry, n * width);
+    Leaf target = leaf_undefined(info, n * width);
     for (size_t i = 0; i < n && target; i++)
-        target = put(backend, target, leaf_index(array_leaves(from)[i]), width,
-                     flip ? n : 1, flip ? flipped(info, n, i) : i * width);
+        target = put(backend, target, array_leaves(from)[i], width, flip ? n : 1,
+                     flip ? flipped(info, n, i) : i * width);
     return target;
 }
 
@@ -373,11 +369,10 @@ static bool fill_storage(const Conversion *c, Array *target, Array *from, size_t
     if (size > UINT32_MAX)
         return convert_array_fail(c, PyExc_RuntimeError,
                                   "a tensor of %zu entries exceeds 2^32 - 1.", size);
-    uint32_t joined = n == 1 ? jit_var_inc_ref(leaf_index(array_leaves(from)[0]))
-                             : join(from, size / n, flip);
+    Leaf joined = n == 1 ? leaf_ref(array_leaves(from)[0]) : join(from, size / n, flip);
     if (joined && from->info->entry != target->info->entry) {
-        const uint32_t cast = jit_var_cast(joined, (VarType) target->info->entry, 0);
-        jit_var_dec_ref(joined);
+        const Leaf cast = leaf_cast(joined, (VarType) target->info->entry);
+        leaf_unref(joined);
         joined = cast;
     }
     if (!joined)
@@ -411,12 +406,12 @@ static bool copy_storage(const Conversion *c, Array *target, Array *from, size_t
                                : pack(c, target, 0, from);
     if (!from->info->jit)
         return fill_entries(c, target, from, flip);
-    const uint32_t joined = array_count(from) == 1
-                                ? jit_var_inc_ref(leaf_index(array_leaves(from)[0]))
-                                : join(from, size / array_count(from), flip);
+    const Leaf joined = array_count(from) == 1
+                            ? leaf_ref(array_leaves(from)[0])
+                            : join(from, size / array_count(from), flip);
     const bool ok = joined ? unpack(c, target, joined, (VarType) from->info->entry)
                            : convert_array_fail_core(c);
-    jit_var_dec_ref(joined);
+    leaf_unref(joined);
     return ok;
 }
 
@@ -470,22 +465,22 @@ static bool check_tensor_shape(const Conversion *c, const TypeInfo *to, const Te
 }
 
 /* Leaf i of the target = entries [i * width, (i + 1) * width) of the storage. */
-static bool split(const Conversion *c, Array *target, uint32_t storage, size_t width)
+static bool split(const Conversion *c, Array *target, Leaf storage, size_t width)
 {
     const JitBackend backend = (JitBackend) target->info->backend;
     const size_t n = array_count(target);
     for (size_t i = 0; i < n; i++) {
-        uint32_t leaf = 0;
+        Leaf leaf = 0;
         if (n == 1) {
-            leaf = jit_var_inc_ref(storage);
+            leaf = leaf_ref(storage);
         } else {
-            const uint32_t lane = jit_var_counter(backend, width);
-            const uint32_t start = jit_var_u32(backend, (uint32_t) (i * width));
-            const uint32_t position = lane && start ? jit_var_add(lane, start) : 0;
-            leaf = position ? jit_var_gather(storage, position, 0) : 0;
-            jit_var_dec_ref(lane);
-            jit_var_dec_ref(start);
-            jit_var_dec_ref(position);
+            const Leaf lane = leaf_counter(backend, width);
+            const Leaf start = leaf_u32(backend, (uint32_t) (i * width));
+            const Leaf position = lane && start ? leaf_add(lane, start) : 0;
+            leaf = position ? leaf_gather(storage, position, 0) : 0;
+            leaf_unref(lane);
+            leaf_unref(start);
+            leaf_unref(position);
         }
         if (!leaf)
             return convert_array_fail_core(c);
@@ -510,7 +505,7 @@ static Array *from_tensor(const Conversion *c, Array *from)
     if (c->info->jit) {
         Array *storage = array_new(&c->info->state->types[c->info->leaf]);
         ok = storage && copy_storage(c, storage, from, size, false) &&
-             split(c, target, array_index(storage), width);
+             split(c, target, array_leaf(storage), width);
         Py_XDECREF(storage);
     } else {
         ok = copy_storage(c, target, from, size, false);
@@ -531,7 +526,7 @@ Array *convert_array_start(const Conversion *c, size_t count)
 static bool is_single(Array *a)
 {
     return a->info->kind == KIND_TENSOR && array_tensor(a)->ndim == 0 &&
-           (!a->info->jit || array_index(a));
+           (!a->info->jit || array_leaf(a));
 }
 
 bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
@@ -539,7 +534,7 @@ bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
 {
     const TypeInfo *source = from->info;
     const bool has_room = to->dynamic || to->leaves;
-    if (!has_room && !source->ndim && source->jit && array_index(from))
+    if (!has_room && !source->ndim && source->jit && array_leaf(from))
         return convert_array_fail_size(c, 0, 1);
     if (is_single(from)) {
         const size_t n = to->dynamic ? array_count(target) : to->leaves;
@@ -574,9 +569,8 @@ static bool fill_whole(const Conversion *c, Array *target, Array *from)
             source->name);
     const bool lanes =
         !to->jit && is_one_dimensional(to) && source->jit && !source->ndim;
-    if (lanes &&
-        (to->dynamic || jit_var_size(array_index(from)) == array_count(target)))
-        return unpack(c, target, array_index(from), (VarType) source->entry);
+    if (lanes && (to->dynamic || leaf_size(array_leaf(from)) == array_count(target)))
+        return unpack(c, target, array_leaf(from), (VarType) source->entry);
     return convert_array_fill(c, target, to, 0, from);
 }
 
@@ -588,8 +582,8 @@ static size_t count_for(const TypeInfo *to, const Array *from)
         return extent_of(source, from);
     if (to->jit || !source->jit)
         return 1; /* of drjit.scalar: a tensor with one entry */
-    const uint32_t index = array_index(from);
-    return index ? jit_var_size(index) : 0;
+    const Leaf index = array_leaf(from);
+    return index ? leaf_size(index) : 0;
 }
 
 static Array *convert(const Conversion *c, Array *from)

@@ -35,15 +35,12 @@ bool convert_array_zero(const Conversion *c, Array *target, size_t first, size_t
 
 /** One variable with the entries of several after each other. Part i has sizes[i]
  *  entries (a variable of size 1 is repeated). 0: the core's error is set. */
-uint32_t convert_array_concat(const TypeInfo *leaf, const uint32_t *parts,
-                              const size_t *sizes, size_t n);
+Leaf convert_array_concat(const TypeInfo *leaf, const Leaf *parts, const size_t *sizes,
+                          size_t n);
 
 /** A tensor of the entries of a plain or special array; with 'flip', its axes in
  *  opposite order. */
 Array *convert_array_tensor(const Conversion *c, Array *from, bool flip);
-
-/** Is it one number (of Python, NumPy, ...), neither complex nor a sequence? */
-bool convert_is_number(PyObject *object);
 
 /** The items of an iterable, no text, as a new tuple. NULL: exception. */
 PyObject *convert_items(const Conversion *c, PyObject *value);

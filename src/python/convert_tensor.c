@@ -21,7 +21,7 @@ typedef struct Collection {
     bool complete; /* an entry was reached: 'levels' is the number of axes */
     char *buffer;  /* numbers since the last part */
     size_t used, capacity;
-    uint32_t *parts; /* owned variables (jit) */
+    Leaf *parts; /* owned variables (jit) */
     size_t *sizes;
     size_t part_count, part_capacity;
 } Collection;
@@ -47,24 +47,24 @@ static bool reserve(Collection *all, size_t more)
 }
 
 /* Add a variable, whose reference is consumed. */
-static bool add_part(Collection *all, uint32_t index, size_t size)
+static bool add_part(Collection *all, Leaf leaf, size_t size)
 {
     if (all->part_count == all->part_capacity) {
         const size_t capacity = 2 * all->part_capacity + 4;
-        uint32_t *parts = PyMem_Realloc(all->parts, capacity * sizeof(uint32_t));
+        Leaf *parts = PyMem_Realloc(all->parts, capacity * sizeof(Leaf));
         if (parts)
             all->parts = parts;
         size_t *sizes =
             parts ? PyMem_Realloc(all->sizes, capacity * sizeof(size_t)) : NULL;
         if (!sizes) {
-            jit_var_dec_ref(index);
+            leaf_unref(leaf);
             PyErr_NoMemory();
             return false;
         }
         all->sizes = sizes;
         all->part_capacity = capacity;
     }
-    all->parts[all->part_count] = index;
+    all->parts[all->part_count] = leaf;
     all->sizes[all->part_count++] = size;
     return true;
 }
@@ -75,17 +75,13 @@ static bool flush(Collection *all)
     const TypeInfo *info = all->c->info;
     if (!all->used)
         return true;
-    const uint32_t index =
-        all->used == 1
-            ? jit_var_literal((JitBackend) info->backend, (VarType) info->entry,
-                              all->buffer, 1, 0)
-            : jit_var_mem_copy((JitBackend) info->backend, (VarType) info->entry,
-                               all->buffer, all->used);
-    if (!index)
+    const Leaf leaf = all->used == 1 ? leaf_literal(info, all->buffer, 1)
+                                     : leaf_copy(info, all->buffer, all->used);
+    if (!leaf)
         return convert_array_fail_core(all->c);
     const size_t size = all->used;
     all->used = 0;
-    return add_part(all, index, size);
+    return add_part(all, leaf, size);
 }
 
 /* ---------------------------------------------------------------- walk */
@@ -145,7 +141,7 @@ static bool add_tensor(Collection *all, size_t level, Array *tensor)
     if (!size)
         return true;
     if (all->c->info->jit)
-        return flush(all) && add_part(all, jit_var_inc_ref(array_index(tensor)), size);
+        return flush(all) && add_part(all, leaf_ref(array_leaf(tensor)), size);
     if (!reserve(all, size))
         return false;
     const size_t entry = all->c->info->entry_size;
@@ -216,9 +212,9 @@ static Array *finish(Collection *all)
     }
     if (!all->part_count)
         return tensor;
-    const uint32_t storage =
+    const Leaf storage =
         all->part_count == 1
-            ? jit_var_inc_ref(all->parts[0])
+            ? leaf_ref(all->parts[0])
             : convert_array_concat(info, all->parts, all->sizes, all->part_count);
     if (!storage) {
         convert_array_fail_core(all->c);
@@ -243,7 +239,7 @@ Array *convert_tensor_value(const Conversion *c, PyObject *value)
             return NULL;
         }
         if (c->info->jit)
-            array_set_leaf(made, 0, jit_var_inc_ref(array_index(entry)));
+            array_set_leaf(made, 0, leaf_ref(array_leaf(entry)));
         else
             memcpy(array_data(made), array_data(entry), c->info->entry_size);
         Py_DECREF((PyObject *) entry);
@@ -252,7 +248,7 @@ Array *convert_tensor_value(const Conversion *c, PyObject *value)
     Collection all = { .c = c };
     Array *tensor = add_value(&all, 0, value) ? finish(&all) : NULL;
     for (size_t i = 0; i < all.part_count; i++)
-        jit_var_dec_ref(all.parts[i]);
+        leaf_unref(all.parts[i]);
     PyMem_Free(all.parts);
     PyMem_Free(all.sizes);
     PyMem_Free(all.buffer);
@@ -306,10 +302,8 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
         convert_array_fail(c, PyExc_TypeError, "Tensor storage initialization failed.");
         return NULL;
     }
-    const uint32_t index = info->jit ? array_index(storage) : 0;
-    const size_t got = !info->jit ? array_count(storage)
-                       : index    ? jit_var_size(index)
-                                  : 0;
+    const Leaf leaf = info->jit ? array_leaf(storage) : 0;
+    const size_t got = !info->jit ? array_count(storage) : leaf ? leaf_size(leaf) : 0;
     Array *tensor = NULL;
     if (got != expected)
         convert_array_fail(c, PyExc_TypeError,
@@ -318,8 +312,8 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
                            got, expected);
     else
         tensor = array_new_tensor(info, ndim, shape);
-    if (tensor && index)
-        array_set_leaf(tensor, 0, jit_var_inc_ref(index));
+    if (tensor && leaf)
+        array_set_leaf(tensor, 0, leaf_ref(leaf));
     else if (tensor && !info->jit && got)
         memcpy(array_data(tensor), array_data(storage), got * info->entry_size);
     Py_DECREF((PyObject *) storage);

@@ -116,18 +116,15 @@ static bool set_leaf(const Fill *f, Array *a, size_t i, uint64_t bits, size_t la
         value_store(a, i, bits);
         return true;
     }
-    const JitBackend backend = (JitBackend) info->backend;
-    const VarType type = (VarType) info->entry;
-    const uint32_t index =
-        !lanes ? 0
-        : f->mode == MODE_EMPTY
-            ? jit_var_undefined(backend, type, lanes)
-            : jit_var_literal(backend, type, &bits, lanes, f->mode == MODE_OPAQUE);
-    if (lanes && !index) {
+    const Leaf leaf = !lanes                   ? 0
+                      : f->mode == MODE_EMPTY  ? leaf_undefined(info, lanes)
+                      : f->mode == MODE_OPAQUE ? leaf_opaque(info, &bits, lanes)
+                                               : leaf_literal(info, &bits, lanes);
+    if (lanes && !leaf) {
         error_from_core(f->operation, NULL, 0);
         return false;
     }
-    array_set_leaf(a, i, index);
+    array_set_leaf(a, i, leaf);
     return true;
 }
 
@@ -144,18 +141,12 @@ static bool set_leaves(const Fill *f, Array *a, uint64_t bits, size_t lanes,
 {
     const size_t n = array_count(a);
     for (size_t i = 0; i < n; i++) {
-        const uint32_t model =
-            like && like->info->jit ? leaf_index(array_leaves(like)[i]) : 0;
-        const size_t wanted = like ? (model ? jit_var_size(model) : 0) : lanes;
+        const Leaf model = like && like->info->jit ? array_leaves(like)[i] : 0;
+        const size_t wanted = like ? (model ? leaf_size(model) : 0) : lanes;
         if (!set_leaf(f, a, i, is_imaginary(a->info, i) ? 0 : bits, wanted))
             return false;
     }
     return true;
-}
-
-static bool is_number(PyObject *value)
-{
-    return PyLong_Check(value) || PyFloat_Check(value) || PyIndex_Check(value);
 }
 
 /* The bits of the value; masks take any integer. */
@@ -186,12 +177,12 @@ static bool set_from_value(const Fill *f, Array *a, size_t lanes)
             value_store(a, i, value_of(value, array_count(value) == 1 ? 0 : i));
             continue;
         }
-        const uint32_t leaf = leaf_index(array_leaves(value)[i]);
-        uint32_t wide = leaf && lanes ? jit_var_resize(leaf, lanes) : 0;
+        const Leaf leaf = array_leaves(value)[i];
+        Leaf wide = leaf && lanes ? leaf_resize(leaf, lanes) : 0;
         if (wide && f->mode == MODE_OPAQUE) {
             int scheduled;
-            const uint32_t forced = jit_var_schedule_force(wide, &scheduled);
-            jit_var_dec_ref(wide);
+            const Leaf forced = leaf_schedule_force(wide, &scheduled);
+            leaf_unref(wide);
             wide = forced;
         }
         ok = wide || !lanes;
@@ -225,7 +216,7 @@ static PyObject *make_array(const Fill *f, PyTypeObject *cls, const TypeInfo *in
     Array *a = outline(f, info, &lanes);
     if (!a)
         return NULL;
-    const bool number = f->mode == MODE_EMPTY || is_number(f->value);
+    const bool number = f->mode == MODE_EMPTY || convert_is_number(f->value);
     const bool ok = number ? (f->mode == MODE_EMPTY || read_bits(f, info, &bits)) &&
                                  set_leaves(f, a, bits, lanes, NULL)
                            : set_from_value(f, a, lanes);
@@ -256,7 +247,7 @@ static PyObject *build(Fill *f, PyObject *cls, PyObject *shape)
                        : cls == (PyObject *) &PyComplex_Type
                            ? PyObject_CallOneArg(cls, f->value)
                            : build_from_class(f->state, f->operation, cls, make, f);
-    if (!result || f->mode != MODE_OPAQUE || is_number(f->value))
+    if (!result || f->mode != MODE_OPAQUE || convert_is_number(f->value))
         return result;
     if (!evaluate_scheduled()) {
         error_from_core(f->operation, NULL, 0);
@@ -409,47 +400,47 @@ static const TypeInfo *sequence_type(PyObject *module, const char *operation,
 }
 
 /* A new one-dimensional array or tensor whose storage is a variable (stolen, jit). */
-static Array *wrap(const TypeInfo *info, size_t n, uint32_t index)
+static Array *wrap(const TypeInfo *info, size_t n, Leaf leaf)
 {
     Array *a = info->kind == KIND_TENSOR ? array_new_tensor(info, 1, &n)
                : info->jit               ? array_new(info)
                                          : array_new_dynamic(info, n);
     if (a && info->jit)
-        array_set_leaf(a, 0, index);
+        array_set_leaf(a, 0, leaf);
     else
-        jit_var_dec_ref(index);
+        leaf_unref(leaf);
     return a;
 }
 
 /* a * b + c with literals b and c of this type; consumes a. */
-static uint32_t affine(JitBackend backend, VarType type, uint32_t a, const void *b,
-                       const void *c)
+static Leaf affine(JitBackend backend, VarType type, Leaf a, const void *b,
+                   const void *c)
 {
-    const uint32_t factor = jit_var_literal(backend, type, b, 1, 0);
-    const uint32_t start = jit_var_literal(backend, type, c, 1, 0);
-    const uint32_t result = a && factor && start ? jit_var_fma(a, factor, start) : 0;
-    jit_var_dec_ref(a);
-    jit_var_dec_ref(factor);
-    jit_var_dec_ref(start);
+    const Leaf factor = leaf_constant(backend, type, b);
+    const Leaf start = leaf_constant(backend, type, c);
+    const Leaf result = a && factor && start ? leaf_fma(a, factor, start) : 0;
+    leaf_unref(a);
+    leaf_unref(factor);
+    leaf_unref(start);
     return result;
 }
 
 /* The lane number in another type. */
-static uint32_t lane_as(JitBackend backend, VarType type, size_t n)
+static Leaf lane_as(JitBackend backend, VarType type, size_t n)
 {
-    const uint32_t lane = jit_var_counter(backend, n);
-    const uint32_t cast = lane ? jit_var_cast(lane, type, 0) : 0;
-    jit_var_dec_ref(lane);
+    const Leaf lane = leaf_counter(backend, n);
+    const Leaf cast = lane ? leaf_cast(lane, type) : 0;
+    leaf_unref(lane);
     return cast;
 }
 
 /* The same in another type and at least n entries; consumes. */
-static uint32_t finish(uint32_t index, VarType type, size_t n)
+static Leaf finish(Leaf leaf, VarType type, size_t n)
 {
-    const uint32_t cast = index ? jit_var_cast(index, type, 0) : 0;
-    const uint32_t wide = cast ? jit_var_resize(cast, n) : 0;
-    jit_var_dec_ref(index);
-    jit_var_dec_ref(cast);
+    const Leaf cast = leaf ? leaf_cast(leaf, type) : 0;
+    const Leaf wide = cast ? leaf_resize(cast, n) : 0;
+    leaf_unref(leaf);
+    leaf_unref(cast);
     return wide;
 }
 
@@ -481,20 +472,20 @@ static Array *arange_traced(const TypeInfo *info, long long start, long long ste
         start == (int32_t) start && last == (int32_t) last && step == (int32_t) step;
     const int32_t start32 = (int32_t) start, step32 = (int32_t) step;
     const VarType type = narrow ? VarTypeInt32 : VarTypeInt64;
-    uint32_t index = 0;
+    Leaf leaf = 0;
     if (n && start == 0 && step == 1) {
-        index = lane_as(backend, (VarType) info->entry, n);
-        if (!index)
+        leaf = lane_as(backend, (VarType) info->entry, n);
+        if (!leaf)
             return (Array *) error_from_core("arange", NULL, 0);
     } else if (n) {
-        index = affine(backend, type, lane_as(backend, type, n),
-                       narrow ? (const void *) &step32 : &step,
-                       narrow ? (const void *) &start32 : &start);
-        index = finish(index, (VarType) info->entry, n);
-        if (!index)
+        leaf = affine(backend, type, lane_as(backend, type, n),
+                      narrow ? (const void *) &step32 : &step,
+                      narrow ? (const void *) &start32 : &start);
+        leaf = finish(leaf, (VarType) info->entry, n);
+        if (!leaf)
             return (Array *) error_from_core("arange", NULL, 0);
     }
-    return wrap(info, n, index);
+    return wrap(info, n, leaf);
 }
 
 /* Do both ends fit into the entries? */
@@ -614,30 +605,30 @@ typedef struct Interval {
 } Interval;
 
 /* The entries in working precision: fma(i, step, first). */
-static uint32_t trace_interval(const TypeInfo *info, VarType type, const Interval *s)
+static Leaf trace_interval(const TypeInfo *info, VarType type, const Interval *s)
 {
     const JitBackend backend = (JitBackend) info->backend;
     const float narrow[] = { (float) s->first, (float) s->last, (float) s->step };
     const bool wide = type == VarTypeFloat64;
-    const uint32_t lane = jit_var_counter(backend, s->n);
-    const uint32_t number = lane ? jit_var_cast(lane, type, 0) : 0;
-    uint32_t index = affine(backend, type, number,
-                            wide ? (const void *) &s->step : &narrow[2],
-                            wide ? (const void *) &s->first : &narrow[0]);
-    if (index && s->closed) {
-        const uint32_t end = jit_var_u32(backend, (uint32_t) (s->n - 1));
-        const uint32_t last = jit_var_literal(
-            backend, type, wide ? (const void *) &s->last : &narrow[1], 1, 0);
-        const uint32_t is_end = end && last ? jit_var_eq(lane, end) : 0;
-        const uint32_t chosen = is_end ? jit_var_select(is_end, last, index) : 0;
-        jit_var_dec_ref(end);
-        jit_var_dec_ref(last);
-        jit_var_dec_ref(is_end);
-        jit_var_dec_ref(index);
-        index = chosen;
+    const Leaf lane = leaf_counter(backend, s->n);
+    const Leaf number = lane ? leaf_cast(lane, type) : 0;
+    Leaf leaf =
+        affine(backend, type, number, wide ? (const void *) &s->step : &narrow[2],
+               wide ? (const void *) &s->first : &narrow[0]);
+    if (leaf && s->closed) {
+        const Leaf end = leaf_u32(backend, (uint32_t) (s->n - 1));
+        const Leaf last =
+            leaf_constant(backend, type, wide ? (const void *) &s->last : &narrow[1]);
+        const Leaf is_end = end && last ? leaf_eq(lane, end) : 0;
+        const Leaf chosen = is_end ? leaf_select(is_end, last, leaf) : 0;
+        leaf_unref(end);
+        leaf_unref(last);
+        leaf_unref(is_end);
+        leaf_unref(leaf);
+        leaf = chosen;
     }
-    jit_var_dec_ref(lane);
-    return finish(index, (VarType) info->entry, s->n);
+    leaf_unref(lane);
+    return finish(leaf, (VarType) info->entry, s->n);
 }
 
 static bool compute_interval(const TypeInfo *info, VarType type, const Interval *s,
@@ -709,10 +700,10 @@ static PyObject *linspace(PyObject *module, PyObject *const *args, Py_ssize_t na
     s.closed = endpoint && n > 1;
     const VarType type =
         info->entry == VarTypeFloat64 ? VarTypeFloat64 : VarTypeFloat32;
-    const uint32_t index = info->jit && n ? trace_interval(info, type, &s) : 0;
-    if (info->jit && n && !index)
+    const Leaf leaf = info->jit && n ? trace_interval(info, type, &s) : 0;
+    if (info->jit && n && !leaf)
         return error_from_core("linspace", NULL, 0);
-    Array *a = wrap(info, s.n, index);
+    Array *a = wrap(info, s.n, leaf);
     if (a && !info->jit && !compute_interval(info, type, &s, array_data(a))) {
         Py_CLEAR(a);
         return error_from_core("linspace", NULL, 0);

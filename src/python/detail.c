@@ -20,11 +20,11 @@ typedef struct Sort {
     bool positions;
 } Sort;
 
-static uint32_t run_sort(uint32_t index, void *argument)
+static Leaf run_sort(Leaf leaf, void *argument)
 {
     const Sort *s = argument;
-    return s->positions ? jit_var_argsort(index, s->block, s->descending)
-                        : jit_var_sort(index, s->block, s->descending);
+    return s->positions ? leaf_argsort(leaf, s->block, s->descending)
+                        : leaf_sort(leaf, s->block, s->descending);
 }
 
 /* A flat jit array, else a TypeError. */
@@ -58,8 +58,8 @@ static PyObject *sort_array(PyObject *module, PyObject *const *args, Py_ssize_t 
     sort.descending = descending;
     const TypeInfo *info =
         positions ? access_flat(state, a->info, VarTypeUInt32) : a->info;
-    uint32_t index = array_index(a), sorted = 0;
-    if (index && !(sorted = evaluate_call(run_sort, index, &sort)))
+    Leaf leaf = array_leaf(a), sorted = 0;
+    if (leaf && !(sorted = evaluate_call(run_sort, leaf, &sort)))
         return error_from_core(operation, v, 1);
     return (PyObject *) array_new_leaf(info, sorted);
 }
@@ -77,46 +77,47 @@ static PyObject *argsort(PyObject *module, PyObject *const *args, Py_ssize_t nar
 }
 
 typedef struct Permutation {
+    const TypeInfo *info; /* UInt */
     uint32_t block, buckets;
     bool ok;
 } Permutation;
 
 /* The keys must be below the number of buckets. */
-static bool keys_valid(uint32_t index, uint32_t buckets)
+static bool keys_valid(Leaf leaf, uint32_t buckets)
 {
-    uint32_t limit = jit_var_u32(JitBackendLLVM, buckets), found = 1;
-    uint32_t wrong = limit ? jit_var_ge(index, limit) : 0;
-    uint32_t any = wrong ? jit_var_any(wrong) : 0;
-    uint8_t flag = 1;
-    if (any && jit_var_read(any, 0, &flag))
-        found = flag;
-    jit_var_dec_ref(limit);
-    jit_var_dec_ref(wrong);
-    jit_var_dec_ref(any);
-    return !found;
+    Leaf limit = leaf_u32(leaf_backend(leaf), buckets);
+    Leaf wrong = limit ? leaf_ge(leaf, limit) : 0;
+    Leaf any = wrong ? leaf_any(wrong) : 0;
+    uint8_t found = 1;
+    bool ok = any && leaf_read(any, 0, &found);
+    leaf_unref(limit);
+    leaf_unref(wrong);
+    leaf_unref(any);
+    return ok && !found;
 }
 
-static uint32_t run_permutation(uint32_t index, void *argument)
+static Leaf run_permutation(Leaf leaf, void *argument)
 {
     Permutation *p = argument;
     p->ok = false;
     void *keys;
-    size_t size = jit_var_size(index);
+    size_t size = leaf_size(leaf);
     jit_error_clear();
-    if (!keys_valid(index, p->buckets))
+    if (!keys_valid(leaf, p->buckets))
         return 0;
-    uint32_t evaluated = jit_var_data(index, &keys), result = 0;
+    Leaf evaluated = leaf_data(leaf, &keys), result = 0;
     if (!evaluated)
         return 0;
-    uint32_t *out = jit_malloc(JitBackendLLVM, size * sizeof(uint32_t));
+    JitBackend backend = (JitBackend) p->info->backend;
+    uint32_t *out = jit_malloc(backend, size * sizeof(*out));
     if (out && jit_sync_thread())
-        jit_block_mkperm(JitBackendLLVM, keys, (uint32_t) size, p->block, p->buckets,
-                         out, NULL, &p->ok);
+        jit_block_mkperm(backend, keys, (uint32_t) size, p->block, p->buckets, out,
+                         NULL, &p->ok);
     if (p->ok)
-        result = jit_var_mem_copy(JitBackendLLVM, VarTypeUInt32, out, size);
+        result = leaf_copy(p->info, out, size);
     p->ok = result;
     jit_free(out);
-    jit_var_dec_ref(evaluated);
+    leaf_unref(evaluated);
     return result;
 }
 
@@ -142,10 +143,10 @@ static PyObject *block_mkperm(PyObject *module, PyObject *const *args, Py_ssize_
         return error_raise(
             PyExc_ValueError, operation, v, 1,
             "'block_size' and 'bucket_count' must be from 1 to 2^32 - 1");
-    uint32_t index = array_index(a), result = 0;
-    Permutation p = { (uint32_t) block, (uint32_t) buckets, true };
-    if (index)
-        result = evaluate_call(run_permutation, index, &p);
+    Leaf leaf = array_leaf(a), result = 0;
+    Permutation p = { a->info, (uint32_t) block, (uint32_t) buckets, true };
+    if (leaf)
+        result = evaluate_call(run_permutation, leaf, &p);
     if (!p.ok && jit_error() == JIT_OK)
         return error_raise(PyExc_ValueError, operation, v, 1,
                            "a key is not below 'bucket_count' (%zu)", buckets);
@@ -206,10 +207,10 @@ static PyObject *reduce_identity(PyObject *module, PyObject *args)
     if (!jit_reduce_identity((VarType) info->entry, (ReduceOp) op, &bits))
         return error_from_core(operation, &type, 1);
     if (info->jit) {
-        uint32_t index =
+        Leaf leaf =
             size ? reduce_identity_variable(info, (ReduceOp) op, (size_t) size) : 0;
-        return index || !size ? (PyObject *) array_new_leaf(info, index)
-                              : error_from_core(operation, &type, 1);
+        return leaf || !size ? (PyObject *) array_new_leaf(info, leaf)
+                             : error_from_core(operation, &type, 1);
     }
     Array *result = array_new_dynamic(info, (size_t) size);
     for (Py_ssize_t i = 0; result && i < size; i++)
@@ -262,8 +263,8 @@ static bool find_symbolic(void *context, PyObject *leaf)
         return true;
     const Array *a = (Array *) leaf;
     for (size_t i = 0; i < array_count(a); i++) {
-        uint32_t index = leaf_index(array_leaves(a)[i]);
-        s->found |= index && jit_var_state(index) == VarStateSymbolic;
+        Leaf index = array_leaves(a)[i];
+        s->found |= index && leaf_state(index) == VarStateSymbolic;
     }
     return true;
 }
@@ -303,7 +304,7 @@ static bool read_backend(PyObject *module, const char *operation, PyObject *obje
 {
     long number;
     bool ok = enum_read(state_of_module(module), operation, "JitBackend", object,
-                        JitBackendLLVM + 1, &number);
+                        BACKEND_COUNT, &number);
     *backend = ok ? (JitBackend) number : JitBackendNone;
     return ok;
 }

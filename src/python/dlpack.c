@@ -12,6 +12,10 @@
 
 enum { DEVICE_CPU = 1, DEVICE_CUDA_HOST = 3 };
 enum { CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_COMPLEX = 5, CODE_BOOL = 6 };
+
+/* As type_entry_nature() gives them; of complex numbers, their parts. */
+static const char natures[] = { 'i', 'u',
+                                'f', [CODE_COMPLEX] = 'f', [CODE_BOOL] = 'b' };
 enum { FLAG_READ_ONLY = 1, FLAG_COPIED = 2 };
 
 typedef struct DLDevice {
@@ -96,11 +100,10 @@ static void capsule_destructor(PyObject *capsule)
 static DLDataType data_type(const Memory *m)
 {
     DLDataType t = {.bits = (uint8_t) (8 * memory_entry_size(m)), .lanes = 1};
-    t.code = m->complex                   ? CODE_COMPLEX
-             : m->type == VarTypeBool      ? CODE_BOOL
-             : m->type >= VarTypeFloat16   ? CODE_FLOAT
-             : type_is_signed(m->type)     ? CODE_INT
-                                           : CODE_UINT;
+    while (natures[t.code] != type_entry_nature(m->type))
+        t.code++;
+    if (m->complex)
+        t.code = CODE_COMPLEX;
     return t;
 }
 
@@ -155,21 +158,10 @@ PyObject *dlpack_export(Array *a, bool versioned, bool copy)
 
 static bool read_type(DLDataType t, Memory *m)
 {
-    static const VarType ints[] = { VarTypeInt8, VarTypeInt16, VarTypeInt32,
-                                    VarTypeInt64 };
-    static const VarType uints[] = {VarTypeUInt8, VarTypeUInt16, VarTypeUInt32,
-                                    VarTypeUInt64};
-    static const VarType floats[] = {VarTypeVoid, VarTypeFloat16, VarTypeFloat32,
-                                     VarTypeFloat64};
-    int bits = t.code == CODE_COMPLEX ? t.bits / 2 : t.bits;
-    int i = bits == 8 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : bits == 64 ? 3 : -1;
     m->complex = t.code == CODE_COMPLEX;
-    m->type = i < 0                                ? VarTypeVoid
-              : t.code == CODE_INT                 ? ints[i]
-              : t.code == CODE_UINT                ? uints[i]
-              : t.code == CODE_FLOAT || m->complex ? floats[i]
-              : t.code == CODE_BOOL && bits == 8   ? VarTypeBool
-                                                   : VarTypeVoid;
+    char nature = t.code < sizeof(natures) ? natures[t.code] : 0;
+    size_t size = m->complex ? t.bits / 16 : t.bits / 8;
+    m->type = t.bits % 8 == 0 ? type_entry_find(nature, size) : VarTypeVoid;
     return t.lanes == 1 && m->type != VarTypeVoid;
 }
 

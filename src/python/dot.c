@@ -7,7 +7,7 @@
  * summed up in Python's arithmetic. Complex numbers, quaternions and matrices count as
  * plain arrays here.
  */
-#include "python/dot.h"
+#include "python/module.h"
 
 #include "python/apply.h"
 #include "python/convert.h"
@@ -127,39 +127,38 @@ static PyObject *dot_sequences(PyObject *a, PyObject *b, PyObject *const *args)
 
 /* ---------------------------------------------------------------- flat arrays */
 
-static uint32_t reduce_dot(uint32_t a, void *b)
+static Leaf reduce_dot(Leaf a, void *b)
 {
-    return jit_var_reduce_dot(a, *(uint32_t *) b);
+    return leaf_reduce_dot(a, *(Leaf *) b);
 }
 
-static uint32_t reduce_add(uint32_t a, void *unused)
+static Leaf reduce_add(Leaf a, void *unused)
 {
     (void) unused;
-    return jit_var_reduce(a, ReduceOpAdd);
+    return leaf_reduce(a, ReduceOpAdd);
 }
 
 /* The sum over lanes; *result is a new reference. */
-static bool reduce_lanes(const TypeInfo *info, uint32_t a, uint32_t b, uint32_t *result)
+static bool reduce_lanes(const TypeInfo *info, Leaf a, Leaf b, Leaf *result)
 {
     const uint64_t zero = 0;
     if (!a && !b) {
-        *result = jit_var_literal((JitBackend) info->backend, (VarType) info->entry,
-                                  &zero, 1, 0);
-    } else if (a && b && type_is_float(info) && jit_var_size(a) == jit_var_size(b)) {
-        jit_var_inc_ref(b); /* the call drops the GIL */
+        *result = leaf_literal(info, &zero, 1);
+    } else if (a && b && type_is_float(info) && leaf_size(a) == leaf_size(b)) {
+        leaf_ref(b); /* the call drops the GIL */
         *result = evaluate_call(reduce_dot, a, &b);
-        jit_var_dec_ref(b);
+        leaf_unref(b);
     } else {
-        uint32_t product = jit_var_mul(a, b);
+        Leaf product = leaf_mul(a, b);
         *result = product ? evaluate_call(reduce_add, product, NULL) : 0;
-        jit_var_dec_ref(product);
+        leaf_unref(product);
     }
     return *result;
 }
 
 static PyObject *reduce_flat(const Array *a, const Array *b, PyObject *const *args)
 {
-    uint32_t in[] = { array_index(a), array_index(b) }, index;
+    Leaf in[] = { array_leaf(a), array_leaf(b) }, index;
     if (reduce_lanes(a->info, in[0], in[1], &index))
         return (PyObject *) array_new_leaf(a->info, index);
     apply_error("dot", args, 2, in, 2);
@@ -192,9 +191,9 @@ static PyObject *dot_tensors(PyObject *module, PyObject *const *args)
     if (tensors && a->info == b->info && a->info->jit) {
         const Tensor *x = (const Tensor *) a, *y = (const Tensor *) b;
         if (x->ndim == 1 && y->ndim == 1 && x->shape[0] == y->shape[0]) {
-            uint32_t index;
+            Leaf index;
             Array *out = array_new_tensor(a->info, 0, NULL);
-            if (out && reduce_lanes(a->info, array_index(a), array_index(b), &index))
+            if (out && reduce_lanes(a->info, array_leaf(a), array_leaf(b), &index))
                 array_set_leaf(out, 0, index);
             else if (out) {
                 Py_CLEAR(out);
@@ -277,7 +276,7 @@ static PyObject *dot_pair(PyObject *module, PyObject *const *args)
     return result;
 }
 
-PyObject *dot_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *dot_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (n == 2)
         return dot_pair(module, args);
@@ -293,7 +292,7 @@ static PyObject *call(PyObject *module, const char *name, PyObject *arg)
     return result;
 }
 
-PyObject *dot_abs_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *dot_abs_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     PyObject *dot = dot_dot(module, args, n);
     PyObject *result = dot ? call(module, "abs", dot) : NULL;
@@ -327,7 +326,7 @@ static bool is_tensor(PyObject *object)
     return a && a->info->kind == KIND_TENSOR;
 }
 
-PyObject *dot_squared_norm(PyObject *module, PyObject *args, PyObject *kwargs)
+static PyObject *dot_squared_norm(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "value", "axis", "mode", "keepdims", NULL };
     PyObject *value, *axis = Py_Ellipsis, *mode = Py_None, *keepdims = Py_False;
@@ -353,7 +352,7 @@ static PyObject *entry_root(const TypeInfo *info, PyObject *number)
     return convert_entry((VarType) info->entry, &bits);
 }
 
-PyObject *dot_norm(PyObject *module, PyObject *args, PyObject *kwargs)
+static PyObject *dot_norm(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     PyObject *squared = dot_squared_norm(module, args, kwargs);
     const Array *a =
@@ -368,3 +367,16 @@ PyObject *dot_norm(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_XDECREF(squared);
     return result;
 }
+
+PyMethodDef dot_functions[] = {
+    { "dot", METHOD(dot_dot), METH_FASTCALL, "dot(a, b, /)\n--\n\nInner product." },
+    { "abs_dot", METHOD(dot_abs_dot), METH_FASTCALL,
+      "abs_dot(a, b, /)\n--\n\nAbsolute value of the inner product." },
+    { "squared_norm", METHOD(dot_squared_norm), METH_VARARGS | METH_KEYWORDS,
+      "squared_norm(value, axis=..., mode=None, keepdims=False)\n--\n\n"
+      "Sum of the squares along the given axes." },
+    { "norm", METHOD(dot_norm), METH_VARARGS | METH_KEYWORDS,
+      "norm(value, axis=..., mode=None, keepdims=False)\n--\n\n"
+      "Square root of the sum of the squares along the given axes." },
+    { NULL, NULL, 0, NULL },
+};

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "drjit-core/jit.h"
+#include "python/module.h"
 #include "python/operand.h"
 
 /* "<drjit.llvm.Float>, <int>"; NULL: exception. */
@@ -111,3 +112,15 @@ PyObject *error_from_core(const char *operation, PyObject *const *args, Py_ssize
         return error_raise(PyExc_MemoryError, operation, args, n, "%s", core_message());
     return error_raise(PyExc_RuntimeError, operation, args, n, "%s", core_message());
 }
+
+/* The arguments of a call as errors name them, for functions written in Python. */
+static PyObject *type_names(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    (void) module;
+    return type_list(args, n);
+}
+
+PyMethodDef error_functions[] = {
+    { "_type_names", METHOD(type_names), METH_FASTCALL, NULL },
+    { NULL, NULL, 0, NULL },
+};

@@ -9,12 +9,12 @@
 #include "python/array.h"
 
 /** Read one entry of a variable. False: the core's error is set. */
-bool evaluate_read(uint32_t index, size_t offset, void *entry);
+bool evaluate_read(Leaf index, size_t offset, void *entry);
 
 /** Evaluate a variable and wait: '*evaluated' (new reference) is the variable with the
  *  data, the pointer is to its first entry and valid while that reference is held. An
  *  empty variable gives NULL and index 0. False: the core's error is set. */
-bool evaluate_data(uint32_t index, uint32_t *evaluated, void **data);
+bool evaluate_data(Leaf index, Leaf *evaluated, void **data);
 
 /** Evaluate all that is scheduled. False: the core's error is set. */
 bool evaluate_scheduled(void);
@@ -32,7 +32,7 @@ static inline bool evaluate_writes(const char *operation, PyObject *const *args,
 
 /** Any core function that takes a variable and may evaluate, for example a reduction:
  *  function(index, argument) without the GIL. */
-uint32_t evaluate_call(uint32_t (*function)(uint32_t index, void *argument),
-                       uint32_t index, void *argument);
+Leaf evaluate_call(Leaf (*function)(Leaf index, void *argument), Leaf index,
+                   void *argument);
 
 #endif

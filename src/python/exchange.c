@@ -47,7 +47,7 @@ static void set_row_major(Memory *m)
 
 void owner_release(Owner *owner)
 {
-    jit_var_dec_ref(owner->variable);
+    leaf_unref(owner->variable);
     if (owner->block)
         block_unref(owner->block);
     Py_CLEAR(owner->object);
@@ -69,15 +69,15 @@ static void set_shape_of_tensor(Array *a, Memory *m)
  * so that both see later changes of the memory. */
 static bool export_variable(Array *a, Memory *m, Owner *owner)
 {
-    uint32_t index = array_index(a);
-    size_t size = index ? jit_var_size(index) : 0;
-    if (!evaluate_data(index, &owner->variable, &m->data)) {
+    Leaf leaf = array_leaf(a);
+    size_t size = leaf ? leaf_size(leaf) : 0;
+    if (!evaluate_data(leaf, &owner->variable, &m->data)) {
         PyObject *self = (PyObject *) a;
         error_from_core("numpy", &self, 1);
         return false;
     }
-    if (array_index(a) == index && owner->variable != index) {
-        jit_var_inc_ref(owner->variable);
+    if (array_leaf(a) == leaf && owner->variable != leaf) {
+        leaf_ref(owner->variable);
         array_set_leaf(a, 0, owner->variable);
     }
     if (a->info->kind == KIND_TENSOR) {
@@ -130,12 +130,12 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner)
     m->data = target;
     for (size_t i = 0; i < count; i++)
         if (array_leaves(a)[i])
-            (void) jit_var_schedule(leaf_index(array_leaves(a)[i]));
+            (void) leaf_schedule(array_leaves(a)[i]);
     for (size_t i = 0; i < count; i++) {
-        uint32_t index = leaf_index(array_leaves(a)[i]), evaluated;
-        size_t size = index ? jit_var_size(index) : 0;
+        Leaf leaf = array_leaves(a)[i], evaluated;
+        size_t size = leaf ? leaf_size(leaf) : 0;
         void *data;
-        if (!evaluate_data(index, &evaluated, &data)) {
+        if (!evaluate_data(leaf, &evaluated, &data)) {
             owner_release(owner);
             error_from_core("numpy", &self, 1);
             return false;
@@ -144,7 +144,7 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner)
         if (fits && lanes)
             copy_leaf(target + (m->complex ? i : i * lanes) * info->entry_size, step,
                       data, size, lanes, info->entry_size);
-        jit_var_dec_ref(evaluated);
+        leaf_unref(evaluated);
         if (!fits) {
             owner_release(owner);
             PyErr_Format(PyExc_RuntimeError,

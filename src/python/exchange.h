@@ -37,7 +37,7 @@ bool memory_is_contiguous(const Memory *m);
 /** What keeps the memory of an exported array: one reference to a variable, to a block,
  *  or to the array itself (static arrays of drjit.scalar). */
 typedef struct Owner {
-    uint32_t variable;
+    Leaf variable;
     void *block;
     PyObject *object;
 } Owner;

@@ -82,30 +82,30 @@ static bool can_copy_at_once(const Borrowed *s, VarType type)
 }
 
 /* A copy of that many entries. 0: exception, or there are none. */
-static uint32_t copy_entries(const Borrowed *s, const TypeInfo *info,
-                             const void *entries, size_t count)
+static Leaf copy_entries(const Borrowed *s, const TypeInfo *info, const void *entries,
+                         size_t count)
 {
     if (!count)
         return 0;
-    uint32_t index;
+    Leaf leaf;
     WAIT_BEGIN
-    index = jit_var_mem_copy(info->backend, info->entry, entries, count);
+    leaf = leaf_copy(info, entries, count);
     WAIT_END
-    if (!index)
+    if (!leaf)
         error_from_core("array", &s->object, 1);
-    return index;
+    return leaf;
 }
 
 /* A variable with these entries; 0 with an exception, or for none without. */
-static uint32_t variable_of(const Borrowed *s, const TypeInfo *info)
+static Leaf variable_of(const Borrowed *s, const TypeInfo *info)
 {
     size_t count = memory_size(&s->memory) << s->memory.complex;
     if (can_copy_at_once(s, info->entry))
         return copy_entries(s, info, s->memory.data, count);
     void *entries = contiguous_copy(s, info->entry);
-    uint32_t index = entries ? copy_entries(s, info, entries, count) : 0;
+    Leaf leaf = entries ? copy_entries(s, info, entries, count) : 0;
     PyMem_Free(entries);
-    return index;
+    return leaf;
 }
 
 /* ---------------------------------------------------------------- building arrays */
@@ -130,8 +130,8 @@ static Array *wrong_shape(const Borrowed *s, const TypeInfo *info)
 
 static Array *make_flat(const Borrowed *s, const TypeInfo *info)
 {
-    uint32_t index = variable_of(s, info);
-    return PyErr_Occurred() ? NULL : array_new_leaf(info, index);
+    Leaf leaf = variable_of(s, info);
+    return PyErr_Occurred() ? NULL : array_new_leaf(info, leaf);
 }
 
 static Array *make_tensor(const Borrowed *s, const TypeInfo *info)
@@ -143,11 +143,11 @@ static Array *make_tensor(const Borrowed *s, const TypeInfo *info)
     if (!a)
         return NULL;
     if (info->jit) {
-        uint32_t index = variable_of(s, info);
+        Leaf leaf = variable_of(s, info);
         if (PyErr_Occurred())
             Py_CLEAR(a);
         else
-            array_set_leaf(a, 0, index);
+            array_set_leaf(a, 0, leaf);
         return a;
     }
     void *entries = contiguous_copy(s, info->entry);
@@ -178,7 +178,7 @@ static bool fill_leaves(Array *a, const Borrowed *s, const char *entries, size_t
     for (size_t i = 0; ok && i < count && lanes; i++) {
         const uint64_t zero = 0;
         if (real_only && i == 1) {
-            uint32_t none = jit_var_literal(info->backend, info->entry, &zero, 1, 0);
+            Leaf none = leaf_literal(info, &zero, 1);
             array_set_leaf(a, 1, none);
             if (!none)
                 error_from_core("array", &s->object, 1);
@@ -191,7 +191,7 @@ static bool fill_leaves(Array *a, const Borrowed *s, const char *entries, size_t
                 memcpy(part + lane * size, entries + (lane * count + i) * size, size);
             source = part;
         }
-        uint32_t index = jit_var_mem_copy(info->backend, info->entry, source, lanes);
+        Leaf index = leaf_copy(info, source, lanes);
         ok = index;
         if (ok)
             array_set_leaf(a, i, index);

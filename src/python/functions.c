@@ -1,15 +1,15 @@
 /*
  * functions.c -- the elementwise functions of the module
  *
- * Arrays go to apply(); plain Python numbers are answered with plain Python numbers, as
- * the overloads in the reference say: integers exactly, floats in double precision with
- * the operations that kernels use. Each function takes positional arguments only.
+ * The functions in apply.def. Arrays go to apply(); plain Python numbers are answered
+ * with plain Python numbers, as the overloads in the reference say: integers exactly,
+ * floats in double precision with the operations that kernels use. Each function takes
+ * positional arguments only.
  */
 #include <math.h>
 
 #include "python/apply.h"
 #include "python/convert.h"
-#include "python/dot.h"
 #include "python/error.h"
 #include "python/evaluate.h"
 #include "python/functions.h"
@@ -49,12 +49,15 @@ static PyObject *on_arrays(PyObject *module, Apply which, int arity,
                : apply(state_of_module(module), which, args, false);
 }
 
-static PyObject *refuse(const char *name, PyObject *const *args, Py_ssize_t n,
-                        const char *expected)
+static PyObject *refuse(const char *name, Apply which, PyObject *const *args, int n)
 {
+    bool floats = apply_accepts(which, VarTypeFloat64);
+    const char *one = floats ? "a number" : "an integer";
     return error_raise(PyExc_TypeError, name, args, n,
                        "unsupported argument types. Expected a Dr.Jit array or %s",
-                       expected);
+                       n == 1   ? one
+                       : floats ? "numbers"
+                                : "integers");
 }
 
 /* Numbers of other libraries as Python's own: new references in 'plain'. False without
@@ -88,141 +91,238 @@ static void release_all(PyObject **objects, int n)
         Py_DECREF(objects[i]);
 }
 
-/* A core operation in double precision. */
-static PyObject *compute_double(Apply which, const double *in, int n)
+/* ---------------------------------------------------------------- Python's numbers */
+
+/* What an operation gives for numbers of Python, all of them integers unless 'floats'.
+ * Errors call it 'name'. */
+typedef PyObject *OnNumbers(const char *name, Apply which, PyObject *const *numbers,
+                            bool floats);
+
+/* The core's operation, in double precision. */
+static PyObject *float_numbers(const char *name, Apply which, PyObject *const *numbers,
+                               bool floats)
 {
+    (void) floats;
     JitHostOperand operands[3];
-    double result;
-    for (int i = 0; i < n; i++)
+    double in[3], result;
+    for (int i = 0; i < apply_arity(which); i++) {
+        in[i] = PyFloat_AsDouble(numbers[i]);
+        if (in[i] == -1 && PyErr_Occurred())
+            return NULL;
         operands[i] = (JitHostOperand){ &in[i], 1 };
+    }
     if (!jit_host_op(apply_op(which), VarTypeFloat64, 1, operands, &result))
-        return error_from_core(apply_name(which), NULL, 0);
+        return error_from_core(name, NULL, 0);
     return PyFloat_FromDouble(result);
 }
 
-static bool to_doubles(PyObject *const *numbers, int n, double *values)
+static PyObject *absolute_numbers(const char *name, Apply which,
+                                  PyObject *const *numbers, bool floats)
 {
-    for (int i = 0; i < n; i++) {
-        values[i] = PyFloat_AsDouble(numbers[i]);
-        if (values[i] == -1 && PyErr_Occurred())
-            return false;
-    }
-    return true;
-}
-
-/* ---------------------------------------------------------------- one operand */
-
-/* Functions of floats: any number is taken as one. */
-PyObject *functions_float(PyObject *module, Apply which, PyObject *arg)
-{
-    if (promote_array(arg))
-        return on_arrays(module, which, 1, &arg);
-    PyObject *number;
-    double value;
-    bool floats;
-    if (PyFloat_CheckExact(arg)) {
-        value = PyFloat_AS_DOUBLE(arg);
-        return which == APPLY_SQRT ? PyFloat_FromDouble(sqrt(value))
-                                   : compute_double(which, &value, 1);
-    }
-    if (!plain_numbers(state_of_module(module), &arg, 1, &number, &floats))
-        return PyErr_Occurred() ? NULL : refuse(apply_name(which), &arg, 1, "a number");
-    bool ok = to_doubles(&number, 1, &value);
-    Py_DECREF(number);
-    return ok ? compute_double(which, &value, 1) : NULL;
-}
-
-#define FLOAT_FUNCTION(name, which)                           \
-    static PyObject *name##_(PyObject *module, PyObject *arg) \
-    {                                                         \
-        return functions_float(module, which, arg);            \
-    }
-
-FLOAT_FUNCTION(sqrt, APPLY_SQRT)
-FLOAT_FUNCTION(rcp, APPLY_RCP)
-FLOAT_FUNCTION(rsqrt, APPLY_RSQRT)
-FLOAT_FUNCTION(ceil, APPLY_CEIL)
-FLOAT_FUNCTION(floor, APPLY_FLOOR)
-FLOAT_FUNCTION(round, APPLY_ROUND)
-FLOAT_FUNCTION(trunc, APPLY_TRUNC)
-
-static PyObject *abs_(PyObject *module, PyObject *arg)
-{
-    if (promote_array(arg))
-        return on_arrays(module, APPLY_ABS, 1, &arg);
-    PyObject *number;
-    bool floats;
-    if (!plain_numbers(state_of_module(module), &arg, 1, &number, &floats))
-        return PyErr_Occurred() ? NULL : refuse("abs", &arg, 1, "a number");
-    PyObject *result = PyNumber_Absolute(number);
-    Py_DECREF(number);
-    return result;
+    (void) name, (void) which, (void) floats;
+    return PyNumber_Absolute(numbers[0]);
 }
 
 /* Python integers count as unsigned 32 bit numbers here. */
-static bool to_u32(const char *name, PyObject *arg, uint32_t *value)
+static PyObject *bits_numbers(const char *name, Apply which, PyObject *const *numbers,
+                              bool floats)
 {
-    if (PyFloat_Check(arg) || !PyIndex_Check(arg)) {
-        refuse(name, &arg, 1, "an integer");
-        return false;
-    }
-    PyObject *number = PyNumber_Index(arg);
+    (void) floats;
     int overflow = 0;
-    long long wide = number ? PyLong_AsLongLongAndOverflow(number, &overflow) : 0;
-    bool ok = number && !overflow && wide >= 0 && wide <= UINT32_MAX;
-    if (number && !ok)
-        error_raise_both("OverflowError", name, &arg, 1,
-                         "%R is out of range, expected an integer of 32 bits without "
-                         "sign",
-                         arg);
-    Py_XDECREF(number);
-    *value = (uint32_t) wide;
-    return ok;
-}
-
-static bool count_bits(const char *name, Apply which, PyObject *arg, uint32_t *result)
-{
-    uint32_t value;
-    if (!to_u32(name, arg, &value))
-        return false;
+    long long wide = PyLong_AsLongLongAndOverflow(numbers[0], &overflow);
+    if (overflow || wide < 0 || wide > UINT32_MAX)
+        return error_raise_both("OverflowError", name, numbers, 1,
+                                "%R is out of range, expected an integer of 32 bits "
+                                "without sign",
+                                numbers[0]);
+    uint32_t value = (uint32_t) wide, result;
     const JitHostOperand operand = { &value, 1 };
-    if (jit_host_op(apply_op(which), VarTypeUInt32, 1, &operand, result))
-        return true;
-    error_from_core(name, &arg, 1);
-    return false;
+    if (!jit_host_op(apply_op(which), VarTypeUInt32, 1, &operand, &result))
+        return error_from_core(name, numbers, 1);
+    return PyLong_FromUnsignedLong(result);
 }
 
-static PyObject *bit_function(PyObject *module, Apply which, PyObject *arg)
+static PyObject *fma_numbers(const char *name, Apply which, PyObject *const *numbers,
+                             bool floats)
 {
-    if (promote_array(arg))
-        return on_arrays(module, which, 1, &arg);
-    uint32_t result;
-    return count_bits(apply_name(which), which, arg, &result)
-               ? PyLong_FromUnsignedLong(result)
-               : NULL;
+    if (floats)
+        return float_numbers(name, which, numbers, floats);
+    PyObject *product = PyNumber_Multiply(numbers[0], numbers[1]);
+    PyObject *sum = product ? PyNumber_Add(product, numbers[2]) : NULL;
+    Py_XDECREF(product);
+    return sum;
 }
 
-#define BIT_FUNCTION(name, which)                          \
-    static PyObject *name(PyObject *module, PyObject *arg) \
-    {                                                      \
-        return bit_function(module, which, arg);           \
-    }
+static PyObject *minimum_numbers(const char *name, Apply which,
+                                 PyObject *const *numbers, bool floats)
+{
+    if (floats)
+        return float_numbers(name, which, numbers, floats);
+    int second = PyObject_RichCompareBool(numbers[1], numbers[0], Py_LT);
+    return second < 0 ? NULL : Py_NewRef(numbers[second]);
+}
 
-BIT_FUNCTION(popcnt, APPLY_POPCNT)
-BIT_FUNCTION(lzcnt, APPLY_LZCNT)
-BIT_FUNCTION(tzcnt, APPLY_TZCNT)
-BIT_FUNCTION(brev, APPLY_BREV)
+static PyObject *maximum_numbers(const char *name, Apply which,
+                                 PyObject *const *numbers, bool floats)
+{
+    if (floats)
+        return float_numbers(name, which, numbers, floats);
+    int second = PyObject_RichCompareBool(numbers[1], numbers[0], Py_GE);
+    return second < 0 ? NULL : Py_NewRef(numbers[second]);
+}
+
+static PyObject *copysign_numbers(const char *name, Apply which,
+                                  PyObject *const *numbers, bool floats)
+{
+    if (floats)
+        return float_numbers(name, which, numbers, floats);
+    PyObject *zero = PyLong_FromLong(0);
+    int negative = zero ? PyObject_RichCompareBool(numbers[1], zero, Py_LT) : -1;
+    Py_XDECREF(zero);
+    PyObject *size = negative < 0 ? NULL : PyNumber_Absolute(numbers[0]);
+    if (!size || !negative)
+        return size;
+    PyObject *result = PyNumber_Negative(size);
+    Py_DECREF(size);
+    return result;
+}
+
+static PyObject *step_numbers(const char *name, Apply which, PyObject *const *numbers,
+                              bool floats)
+{
+    (void) name, (void) which, (void) floats;
+    int less = PyObject_RichCompareBool(numbers[0], numbers[1], Py_LT);
+    return less < 0 ? NULL : PyLong_FromLong(!less);
+}
+
+/* mul_hi and mul_wide: both fit Int32, or both fit UInt32. */
+static PyObject *wide_numbers(const char *name, Apply which, PyObject *const *numbers,
+                              bool floats)
+{
+    (void) floats;
+    bool high = which == APPLY_MUL_HI;
+    int64_t in[2];
+    for (int i = 0; i < 2; i++) {
+        int overflow;
+        in[i] = PyLong_AsLongLongAndOverflow(numbers[i], &overflow);
+        if (overflow || in[i] < INT32_MIN || in[i] > UINT32_MAX)
+            return error_raise_both(
+                "OverflowError", name, numbers, 2,
+                "%R is out of range, expected an integer of 32 bits", numbers[i]);
+    }
+    bool negative = in[0] < 0 || in[1] < 0;
+    if (negative && (in[0] > INT32_MAX || in[1] > INT32_MAX))
+        return error_raise_both(
+            "OverflowError", name, numbers, 2,
+            "the operands are neither both signed nor both unsigned integers of 32 "
+            "bits");
+    if (negative) {
+        int64_t product = in[0] * in[1];
+        int64_t down = product < 0 && product % 4294967296 ? 1 : 0;
+        return PyLong_FromLongLong(high ? product / 4294967296 - down : product);
+    }
+    uint64_t product = (uint64_t) in[0] * (uint64_t) in[1];
+    return PyLong_FromUnsignedLongLong(high ? product >> 32 : product);
+}
+
+static PyObject *on_numbers(PyObject *module, const char *name, Apply which, int n,
+                            PyObject *const *args, OnNumbers *function)
+{
+    bool accepted = apply_accepts(which, VarTypeFloat64), floats = accepted;
+    for (int i = 0; i < n; i++)
+        floats = floats && PyFloat_CheckExact(args[i]);
+    if (floats)
+        return function(name, which, args, true);
+    PyObject *plain[3];
+    if (!plain_numbers(state_of_module(module), args, n, plain, &floats))
+        return PyErr_Occurred() ? NULL : refuse(name, which, args, n);
+    PyObject *result = floats && !accepted ? refuse(name, which, args, n)
+                                           : function(name, which, plain, floats);
+    release_all(plain, n);
+    return result;
+}
+
+/* ---------------------------------------------------------------- of the table */
+
+/* One operand. */
+static PyObject *call1(PyObject *module, Apply which, OnNumbers *function,
+                       PyObject *arg)
+{
+    return promote_array(arg)
+               ? on_arrays(module, which, 1, &arg)
+               : on_numbers(module, apply_name(which), which, 1, &arg, function);
+}
+
+/* Several of them. */
+static PyObject *call(PyObject *module, Apply which, OnNumbers *function,
+                      PyObject *const *args, Py_ssize_t n)
+{
+    int arity = apply_arity(which);
+    if (!count_is(apply_name(which), n, arity))
+        return NULL;
+    return any_array(args, arity)
+               ? on_arrays(module, which, arity, args)
+               : on_numbers(module, apply_name(which), which, arity, args, function);
+}
+
+#define FUNCTION_1(id, name, numbers)                                  \
+    static PyObject *functions_##name(PyObject *module, PyObject *arg) \
+    {                                                                  \
+        return call1(module, APPLY_##id, numbers##_numbers, arg);      \
+    }
+#define FUNCTION_N(id, name, numbers)                                          \
+    static PyObject *functions_##name(PyObject *module, PyObject *const *args, \
+                                      Py_ssize_t n)                            \
+    {                                                                          \
+        return call(module, APPLY_##id, numbers##_numbers, args, n);           \
+    }
+#define FUNCTION_2 FUNCTION_N
+#define FUNCTION_3 FUNCTION_N
+#define FUNCTION(id, name, op, arity, names, entries, result, special, derivative, \
+                 numbers, stub, text)                                              \
+    FUNCTION_##arity(id, name, numbers)
+#include "python/apply.def"
+
+FUNCTION_N(HYPOT, hypot, float)
+
+/* ---------------------------------------------------------------- several of them */
+
+static PyObject *pair(PyObject *a, PyObject *b)
+{
+    PyObject *result = a && b ? PyTuple_Pack(2, a, b) : NULL;
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return result;
+}
+
+static PyObject *functions_sincos(PyObject *module, PyObject *arg)
+{
+    PyObject *sine = functions_sin(module, arg);
+    return pair(sine, sine ? functions_cos(module, arg) : NULL);
+}
+
+static PyObject *functions_sincosh(PyObject *module, PyObject *arg)
+{
+    PyObject *sine = functions_sinh(module, arg);
+    return pair(sine, sine ? functions_cosh(module, arg) : NULL);
+}
+
+/* Of a number: the position of its highest bit. */
+static PyObject *log2i_numbers(const char *name, Apply which, PyObject *const *numbers,
+                               bool floats)
+{
+    PyObject *zeros = bits_numbers(name, which, numbers, floats);
+    long count = zeros ? PyLong_AsLong(zeros) : 0;
+    Py_XDECREF(zeros);
+    return zeros ? PyLong_FromLong(31 - count) : NULL;
+}
 
 /* width - 1 - lzcnt */
-static PyObject *log2i(PyObject *module, PyObject *arg)
+static PyObject *functions_log2i(PyObject *module, PyObject *arg)
 {
     const Array *a = promote_array(arg);
-    if (!a) {
-        uint32_t zeros;
-        return count_bits("log2i", APPLY_LZCNT, arg, &zeros)
-                   ? PyLong_FromLong(31 - (long) zeros)
-                   : NULL;
-    }
+    if (!a)
+        return on_numbers(module, "log2i", APPLY_LZCNT, 1, &arg, log2i_numbers);
     if (!apply_accepts(APPLY_LZCNT, (VarType) a->info->entry))
         return error_raise(PyExc_RuntimeError, "log2i", &arg, 1,
                            "operation not supported for entries of this type");
@@ -235,126 +335,6 @@ static PyObject *log2i(PyObject *module, PyObject *arg)
     Py_XDECREF(top);
     return result;
 }
-
-/* ---------------------------------------------------------------- several operands */
-
-static PyObject *fma_numbers(PyObject *const *plain, bool floats)
-{
-    double in[3];
-    if (floats)
-        return to_doubles(plain, 3, in) ? compute_double(APPLY_FMA, in, 3) : NULL;
-    PyObject *product = PyNumber_Multiply(plain[0], plain[1]);
-    PyObject *sum = product ? PyNumber_Add(product, plain[2]) : NULL;
-    Py_XDECREF(product);
-    return sum;
-}
-
-static PyObject *extreme_numbers(PyObject *const *plain, bool floats, Apply which)
-{
-    double in[2];
-    if (floats)
-        return to_doubles(plain, 2, in) ? compute_double(which, in, 2) : NULL;
-    int second = PyObject_RichCompareBool(plain[1], plain[0],
-                                          which == APPLY_MINIMUM ? Py_LT : Py_GE);
-    return second < 0 ? NULL : Py_NewRef(plain[second]);
-}
-
-static PyObject *copysign_numbers(PyObject *const *plain, bool floats)
-{
-    double in[2];
-    if (floats)
-        return to_doubles(plain, 2, in) ? compute_double(APPLY_COPYSIGN, in, 2) : NULL;
-    PyObject *zero = PyLong_FromLong(0);
-    int negative = zero ? PyObject_RichCompareBool(plain[1], zero, Py_LT) : -1;
-    Py_XDECREF(zero);
-    PyObject *size = negative < 0 ? NULL : PyNumber_Absolute(plain[0]);
-    if (!size || !negative)
-        return size;
-    PyObject *result = PyNumber_Negative(size);
-    Py_DECREF(size);
-    return result;
-}
-
-static PyObject *step_numbers(PyObject *const *plain)
-{
-    int less = PyObject_RichCompareBool(plain[0], plain[1], Py_LT);
-    return less < 0 ? NULL : PyLong_FromLong(!less);
-}
-
-/* mul_hi and mul_wide: both fit Int32, or both fit UInt32. */
-static PyObject *wide_numbers(const char *name, PyObject *const *plain, bool high)
-{
-    int64_t in[2];
-    for (int i = 0; i < 2; i++) {
-        int overflow;
-        in[i] = PyLong_AsLongLongAndOverflow(plain[i], &overflow);
-        if (overflow || in[i] < INT32_MIN || in[i] > UINT32_MAX)
-            return error_raise_both(
-                "OverflowError", name, plain, 2,
-                "%R is out of range, expected an integer of 32 bits", plain[i]);
-    }
-    bool negative = in[0] < 0 || in[1] < 0;
-    if (negative && (in[0] > INT32_MAX || in[1] > INT32_MAX))
-        return error_raise_both(
-            "OverflowError", name, plain, 2,
-            "the operands are neither both signed nor both unsigned integers of 32 "
-            "bits");
-    if (negative) {
-        int64_t product = in[0] * in[1];
-        int64_t down = product < 0 && product % 4294967296 ? 1 : 0;
-        return PyLong_FromLongLong(high ? product / 4294967296 - down : product);
-    }
-    uint64_t product = (uint64_t) in[0] * (uint64_t) in[1];
-    return PyLong_FromUnsignedLongLong(high ? product >> 32 : product);
-}
-
-static PyObject *on_numbers(PyObject *module, Apply which, int n, PyObject *const *args)
-{
-    PyObject *plain[3], *result = NULL;
-    bool floats;
-    double in[2];
-    if (!plain_numbers(state_of_module(module), args, n, plain, &floats))
-        return PyErr_Occurred() ? NULL : refuse(apply_name(which), args, n, "numbers");
-    if (which == APPLY_FMA)
-        result = fma_numbers(plain, floats);
-    else if (which == APPLY_MINIMUM || which == APPLY_MAXIMUM)
-        result = extreme_numbers(plain, floats, which);
-    else if (which == APPLY_COPYSIGN)
-        result = copysign_numbers(plain, floats);
-    else if (which == APPLY_ATAN2 || which == APPLY_POWER || which == APPLY_HYPOT)
-        result = to_doubles(plain, 2, in) ? compute_double(which, in, 2) : NULL;
-    else if (which == APPLY_LT)
-        result = step_numbers(plain);
-    else if (floats)
-        refuse(apply_name(which), args, n, "integers");
-    else
-        result = wide_numbers(apply_name(which), plain, which == APPLY_MUL_HI);
-    release_all(plain, n);
-    return result;
-}
-
-static PyObject *function(PyObject *module, Apply which, int arity,
-                          PyObject *const *args, Py_ssize_t n)
-{
-    if (!count_is(apply_name(which), n, arity))
-        return NULL;
-    return any_array(args, arity) ? on_arrays(module, which, arity, args)
-                                  : on_numbers(module, which, arity, args);
-}
-
-#define FUNCTION(name, which, arity)                                             \
-    static PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t n) \
-    {                                                                            \
-        return function(module, which, arity, args, n);                          \
-    }
-
-FUNCTION(fma_, APPLY_FMA, 3)
-FUNCTION(minimum, APPLY_MINIMUM, 2)
-FUNCTION(maximum, APPLY_MAXIMUM, 2)
-FUNCTION(mul_hi, APPLY_MUL_HI, 2)
-FUNCTION(mul_wide, APPLY_MUL_WIDE, 2)
-FUNCTION(atan2_, APPLY_ATAN2, 2)
-FUNCTION(hypot_, APPLY_HYPOT, 2)
 
 /* Integers have no sign bit to copy: b < 0 ? -|a| : |a|. */
 static PyObject *copysign_integers(State *state, PyObject *const *args)
@@ -397,7 +377,7 @@ static PyObject *copysign_operands(PyObject *module, PyObject *const *args)
     if (!info)
         return NULL;
     if (type_is_float(info) || type_is_mask(info))
-        return function(module, APPLY_COPYSIGN, 2, args, 2);
+        return on_arrays(module, APPLY_COPYSIGN, 2, args);
     PyObject *const values[] = { array_or_number(info, args[0]),
                                  array_or_number(info, args[1]) };
     PyObject *result =
@@ -407,10 +387,11 @@ static PyObject *copysign_operands(PyObject *module, PyObject *const *args)
     return result;
 }
 
-static PyObject *copysign_(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *functions_copysign(PyObject *module, PyObject *const *args,
+                                    Py_ssize_t n)
 {
     if (n != 2 || !any_array(args, 2))
-        return function(module, APPLY_COPYSIGN, 2, args, n);
+        return call(module, APPLY_COPYSIGN, copysign_numbers, args, n);
     PyObject *operands[2];
     if (!operand_open(state_of_module(module), args, 2, operands))
         return NULL;
@@ -419,12 +400,12 @@ static PyObject *copysign_(PyObject *module, PyObject *const *args, Py_ssize_t n
     return result;
 }
 
-static PyObject *step(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *functions_step(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (!count_is("step", n, 2))
         return NULL;
     if (!any_array(args, 2))
-        return on_numbers(module, APPLY_LT, 2, args);
+        return on_numbers(module, "step", APPLY_LT, 2, args, step_numbers);
     State *state = state_of_module(module);
     PyObject *less = apply(state, APPLY_LT, args, false);
     PyObject *zero = PyLong_FromLong(0), *one = PyLong_FromLong(1), *result = NULL;
@@ -438,12 +419,11 @@ static PyObject *step(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return result;
 }
 
-static PyObject *power(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *functions_power(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    if (!count_is("power", n, 2))
-        return NULL;
-    return any_array(args, 2) ? PyNumber_Power(args[0], args[1], Py_None)
-                              : on_numbers(module, APPLY_POWER, 2, args);
+    return n == 2 && any_array(args, 2)
+               ? PyNumber_Power(args[0], args[1], Py_None)
+               : call(module, APPLY_POWER, float_numbers, args, n);
 }
 
 /* ---------------------------------------------------------------- select */
@@ -503,20 +483,20 @@ static PyObject *select_number(const Array *mask, const Array *a, PyObject *numb
                                bool first)
 {
     const TypeInfo *info = a->info;
-    uint32_t literal = shortcut_literal(info, number, false);
+    Leaf literal = shortcut_literal(info, number, false);
     Array *out = literal ? array_new(info) : NULL;
     size_t stride = mask->info->kind != KIND_LEAF;
     for (size_t i = 0; out && i < info->leaves; i++) {
-        uint32_t bit = leaf_index(array_leaves(mask)[i * stride]);
-        uint32_t leaf = leaf_index(array_leaves(a)[i]);
-        uint32_t index = bit && leaf ? jit_var_select(bit, first ? literal : leaf,
-                                                      first ? leaf : literal)
-                                     : 0;
+        Leaf bit = array_leaves(mask)[i * stride];
+        Leaf leaf = array_leaves(a)[i];
+        Leaf index = bit && leaf ? leaf_select(bit, first ? literal : leaf,
+                                               first ? leaf : literal)
+                                 : 0;
         array_leaves(out)[i] = index;
         if (!index)
             Py_CLEAR(out);
     }
-    jit_var_dec_ref(literal);
+    leaf_unref(literal);
     return (PyObject *) out;
 }
 
@@ -543,10 +523,8 @@ static PyObject *select_short(PyObject *mask, PyObject *a, PyObject *b)
     size_t stride = masks->kind != KIND_LEAF;
     Array *out = array_new(info);
     for (size_t i = 0; out && i < info->leaves; i++) {
-        uint32_t in[] = { leaf_index(bits[i * stride]), leaf_index(values[0][i]),
-                          leaf_index(values[1][i]) };
-        uint32_t index =
-            in[0] && in[1] && in[2] ? jit_var_select(in[0], in[1], in[2]) : 0;
+        Leaf in[] = { bits[i * stride], values[0][i], values[1][i] };
+        Leaf index = in[0] && in[1] && in[2] ? leaf_select(in[0], in[1], in[2]) : 0;
         array_leaves(out)[i] = index;
         if (!index)
             Py_CLEAR(out);
@@ -567,7 +545,7 @@ static PyObject *select_pair(PyObject *module, PyObject *mask, PyObject *a, PyOb
                : apply(state_of_module(module), APPLY_SELECT, args, false);
 }
 
-static PyObject *select_(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *functions_select(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (!count_is("select", n, 3))
         return NULL;
@@ -605,8 +583,8 @@ static bool reinterpret_leaves(const Array *from, Array *to)
         return jit_host_cast(source, target, 1, count, array_data(from),
                              array_data(to));
     for (size_t i = 0; i < count; i++) {
-        uint32_t index = leaf_index(array_leaves(from)[i]);
-        uint32_t cast = index ? jit_var_cast(index, target, 1) : 0;
+        Leaf index = array_leaves(from)[i];
+        Leaf cast = index ? leaf_reinterpret(index, target) : 0;
         if (index && !cast)
             return false;
         array_leaves(to)[i] = cast;
@@ -614,8 +592,8 @@ static bool reinterpret_leaves(const Array *from, Array *to)
     return true;
 }
 
-static PyObject *reinterpret_array(PyObject *module, PyObject *const *args,
-                                   Py_ssize_t n)
+static PyObject *functions_reinterpret_array(PyObject *module, PyObject *const *args,
+                                             Py_ssize_t n)
 {
     static const char name[] = "reinterpret_array";
     if (!count_is(name, n, 2))
@@ -644,54 +622,23 @@ static PyObject *reinterpret_array(PyObject *module, PyObject *const *args,
     return (PyObject *) to;
 }
 
-PyMethodDef function_functions[] = {
-    { "sqrt", sqrt_, METH_O, "sqrt(arg, /)\n--\n\nSquare root." },
-    { "rcp", rcp_, METH_O, "rcp(arg, /)\n--\n\nReciprocal." },
-    { "rsqrt", rsqrt_, METH_O, "rsqrt(arg, /)\n--\n\nReciprocal square root." },
-    { "ceil", ceil_, METH_O,
-      "ceil(arg, /)\n--\n\nSmallest integer not below the argument." },
-    { "floor", floor_, METH_O,
-      "floor(arg, /)\n--\n\nLargest integer not above the argument." },
-    { "round", round_, METH_O, "round(arg, /)\n--\n\nNearest integer, ties to even." },
-    { "trunc", trunc_, METH_O, "trunc(arg, /)\n--\n\nInteger part." },
-    { "abs", abs_, METH_O, "abs(arg, /)\n--\n\nAbsolute value." },
-    { "popcnt", popcnt, METH_O, "popcnt(arg, /)\n--\n\nNumber of one bits." },
-    { "lzcnt", lzcnt, METH_O, "lzcnt(arg, /)\n--\n\nNumber of leading zero bits." },
-    { "tzcnt", tzcnt, METH_O, "tzcnt(arg, /)\n--\n\nNumber of trailing zero bits." },
-    { "brev", brev, METH_O, "brev(arg, /)\n--\n\nBits in opposite order." },
-    { "log2i", log2i, METH_O, "log2i(arg, /)\n--\n\nFloor of the base-2 logarithm." },
-    { "fma", METHOD(fma_), METH_FASTCALL,
-      "fma(a, b, c, /)\n--\n\na * b + c, rounded once." },
-    { "minimum", METHOD(minimum), METH_FASTCALL,
-      "minimum(a, b, /)\n--\n\nSmaller operand." },
-    { "maximum", METHOD(maximum), METH_FASTCALL,
-      "maximum(a, b, /)\n--\n\nLarger operand." },
-    { "mul_hi", METHOD(mul_hi), METH_FASTCALL,
-      "mul_hi(a, b, /)\n--\n\nUpper half of the product of two integers." },
-    { "mul_wide", METHOD(mul_wide), METH_FASTCALL,
-      "mul_wide(a, b, /)\n--\n\nAll bits of the product of two integers." },
-    { "copysign", METHOD(copysign_), METH_FASTCALL,
-      "copysign(a, b, /)\n--\n\nMagnitude of a, sign of b." },
-    { "step", METHOD(step), METH_FASTCALL,
-      "step(a, b, /)\n--\n\n0 where a < b, else 1." },
-    { "atan2", METHOD(atan2_), METH_FASTCALL,
-      "atan2(y, x, /)\n--\n\nAngle of the point (x, y) with the x axis, -pi to pi." },
-    { "_hypot", METHOD(hypot_), METH_FASTCALL, NULL },
-    { "power", METHOD(power), METH_FASTCALL,
-      "power(a, b, /)\n--\n\na to the power of b." },
-    { "select", METHOD(select_), METH_FASTCALL,
-      "select(mask, a, b, /)\n--\n\na where the mask is set, else b." },
-    { "reinterpret_array", METHOD(reinterpret_array), METH_FASTCALL,
-      "reinterpret_array(dtype, value, /)\n--\n\nThe same bits with another entry "
-      "type." },
-    { "dot", METHOD(dot_dot), METH_FASTCALL, "dot(a, b, /)\n--\n\nInner product." },
-    { "abs_dot", METHOD(dot_abs_dot), METH_FASTCALL,
-      "abs_dot(a, b, /)\n--\n\nAbsolute value of the inner product." },
-    { "squared_norm", METHOD(dot_squared_norm), METH_VARARGS | METH_KEYWORDS,
-      "squared_norm(value, axis=..., mode=None, keepdims=False)\n--\n\n"
-      "Sum of the squares along the given axes." },
-    { "norm", METHOD(dot_norm), METH_VARARGS | METH_KEYWORDS,
-      "norm(value, axis=..., mode=None, keepdims=False)\n--\n\n"
-      "Square root of the sum of the squares along the given axes." },
+/* ---------------------------------------------------------------- methods */
+
+#define METHOD_1(function) function, METH_O
+#define METHOD_2(function) METHOD(function), METH_FASTCALL
+#define METHOD_3 METHOD_2
+#define ENTRY(name, arity, names, text) \
+    { #name, METHOD_##arity(functions_##name), #name "(" names ", /)\n--\n\n" text },
+
+PyMethodDef functions_functions[] = {
+#define FUNCTION(id, name, op, arity, names, entries, result, special, derivative, \
+                 numbers, stub, text)                                              \
+    ENTRY(name, arity, names, text)
+#define NAMED(id, name, op, arity, names, entries, special, derivative, stub, text) \
+    ENTRY(name, arity, names, text)
+#define COMPOSED(name, arity, names, stub, text) ENTRY(name, arity, names, text)
+#include "python/apply.def"
+    /* drjit.hypot() also takes its operands by name. */
+    { "_hypot", METHOD(functions_hypot), METH_FASTCALL, NULL },
     { NULL, NULL, 0, NULL },
 };

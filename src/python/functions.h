@@ -1,13 +1,13 @@
 /*
- * functions.h -- what files of functions share
+ * functions.h -- functions of apply.def that have a file of their own
  */
 #ifndef PYTHON_FUNCTIONS_H
 #define PYTHON_FUNCTIONS_H
 
-#include "python/apply.h"
+#include "python/compat.h"
 
-/** A function of one float, of an array or of a Python number, which gives a float. New
- *  reference; NULL: exception. */
-PyObject *functions_float(PyObject *module, Apply which, PyObject *arg);
+PyObject *functions_isnan(PyObject *module, PyObject *arg);
+PyObject *functions_isinf(PyObject *module, PyObject *arg);
+PyObject *functions_isfinite(PyObject *module, PyObject *arg);
 
 #endif

@@ -57,8 +57,8 @@ static bool find_width(const Array *a, size_t *width)
         return true;
     bool wide = false;
     for (size_t i = 0; i < n; i++) {
-        const uint32_t index = leaf_index(array_leaves(a)[i]);
-        const size_t size = index ? jit_var_size(index) : 0;
+        const Leaf index = array_leaves(a)[i];
+        const size_t size = index ? leaf_size(index) : 0;
         if (size != 1 && wide && size != *width)
             return false;
         if (size != 1 || !wide)
@@ -153,7 +153,7 @@ PyObject *index_get_item(Array *a, Py_ssize_t i)
         return NULL;
     if (is_leaf(a)) {
         uint64_t bits = 0;
-        if (!evaluate_read(array_index(a), (size_t) i, &bits))
+        if (!evaluate_read(array_leaf(a), (size_t) i, &bits))
             return error_from_core(key_name(a, KEY_GET).text, NULL, 0);
         return convert_entry((VarType) info->entry, &bits);
     }
@@ -689,7 +689,7 @@ static int set_attribute(PyObject *self, PyObject *name, PyObject *value)
 typedef struct Iterator {
     PyObject_HEAD Array *array;
     size_t position;
-    uint32_t variable;
+    Leaf variable;
     size_t size; /* entries at 'data' */
     const char *data;
 } Iterator;
@@ -698,7 +698,7 @@ static void iterator_dealloc(PyObject *self)
 {
     Iterator *it = (Iterator *) self;
     PyTypeObject *cls = Py_TYPE(self);
-    jit_var_dec_ref(it->variable);
+    leaf_unref(it->variable);
     Py_XDECREF((PyObject *) it->array);
     cls->tp_free(self);
     Py_DECREF(cls);
@@ -755,12 +755,12 @@ static PyObject *iterate(PyObject *self)
     it->data = NULL;
     if (is_leaf(a)) {
         void *data;
-        if (!evaluate_data(array_index(a), &it->variable, &data)) {
+        if (!evaluate_data(array_leaf(a), &it->variable, &data)) {
             Py_DECREF((PyObject *) it);
             return error_from_core("__iter__", &self, 1);
         }
         it->data = data;
-        it->size = it->variable ? jit_var_size(it->variable) : 0;
+        it->size = it->variable ? leaf_size(it->variable) : 0;
     }
     return (PyObject *) it;
 }

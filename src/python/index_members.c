@@ -90,11 +90,8 @@ static PyObject *zeros_of(Array *a, const char *operation)
     const size_t n = result && a->info->jit ? array_count(a) : 0;
     for (size_t i = 0; i < n && result; i++) {
         const uint64_t bits = 0;
-        const uint32_t like = leaf_index(array_leaves(a)[i]);
-        const uint32_t zero = like ? jit_var_literal((JitBackend) a->info->backend,
-                                                     (VarType) a->info->entry, &bits,
-                                                     jit_var_size(like), 0)
-                                   : 0;
+        const Leaf like = array_leaves(a)[i];
+        const Leaf zero = like ? leaf_literal(a->info, &bits, leaf_size(like)) : 0;
         array_set_leaf(result, i, zero);
         if (like && !zero) {
             error_from_core(operation, &(PyObject *){ (PyObject *) a }, 1);
@@ -235,7 +232,7 @@ static PyObject *get_index(PyObject *self, void *closure)
 {
     (void) closure;
     Array *a = (Array *) self;
-    return PyLong_FromUnsignedLong(a->info->kind == KIND_LEAF ? array_index(a) : 0);
+    return PyLong_FromUnsignedLong(a->info->kind == KIND_LEAF ? array_leaf(a) : 0);
 }
 
 static PyObject *get_index_ad(PyObject *self, void *closure)
@@ -252,8 +249,8 @@ static VarState state_of(const Array *a)
     VarState state = VarStateInvalid;
     const size_t n = a->info->jit ? array_count(a) : 0;
     for (size_t i = 0; i < n; i++) {
-        const uint32_t index = leaf_index(array_leaves(a)[i]);
-        const VarState other = index ? jit_var_state(index) : VarStateInvalid;
+        const Leaf index = array_leaves(a)[i];
+        const VarState other = index ? leaf_state(index) : VarStateInvalid;
         if (i && other != state)
             return VarStateMixed;
         state = other;
@@ -277,13 +274,13 @@ static PyObject *get_label(PyObject *self, void *closure)
 {
     (void) closure;
     Array *a = (Array *) self;
-    const uint32_t index = is_one_variable(a) ? array_index(a) : 0;
-    const char *label = index ? jit_var_label(index) : NULL;
+    const Leaf index = is_one_variable(a) ? array_leaf(a) : 0;
+    const char *label = index ? leaf_label(index) : NULL;
     if (label)
         return PyUnicode_FromString(label);
     /* Without a label: in debug mode, the line that made it. */
     uint32_t line = 0;
-    const char *file = index ? jit_var_location(index, &line) : NULL;
+    const char *file = index ? leaf_location(index, &line) : NULL;
     return file ? PyUnicode_FromFormat("%s:%u", file, line) : Py_NewRef(Py_None);
 }
 
@@ -303,13 +300,13 @@ static int set_label(PyObject *self, PyObject *value, void *closure)
         return -1;
     const size_t n = a->info->jit ? array_count(a) : 0;
     for (size_t i = 0; i < n; i++) {
-        const uint32_t index = leaf_index(array_leaves(a)[i]);
+        const Leaf index = array_leaves(a)[i];
         PyObject *numbered = label && !is_one_variable(a)
                                  ? PyUnicode_FromFormat("%s_%zu", label, i)
                                  : NULL;
         const char *text = numbered ? PyUnicode_AsUTF8(numbered) : label;
         const bool named = text || none;
-        const uint32_t labelled = index && named ? jit_var_set_label(index, text) : 0;
+        const Leaf labelled = index && named ? leaf_labelled(index, text) : 0;
         Py_XDECREF(numbered);
         if (index && !labelled) {
             if (!PyErr_Occurred())
@@ -328,8 +325,8 @@ static bool has_one_entry(const Array *a)
 {
     if (array_count(a) != 1)
         return false;
-    const uint32_t index = a->info->jit ? array_index(a) : 0;
-    return !a->info->jit || (index && jit_var_size(index) == 1);
+    const Leaf index = a->info->jit ? array_leaf(a) : 0;
+    return !a->info->jit || (index && leaf_size(index) == 1);
 }
 
 static PyObject *item(PyObject *self, PyObject *unused)
@@ -342,7 +339,7 @@ static PyObject *item(PyObject *self, PyObject *unused)
                            "can only convert arrays with exactly one entry to Python "
                            "scalars");
     if (a->info->jit) {
-        if (!evaluate_read(array_index(a), 0, &bits))
+        if (!evaluate_read(array_leaf(a), 0, &bits))
             return error_from_core("ArrayBase.item", &self, 1);
     } else {
         bits = value_of(a, 0);
@@ -436,13 +433,13 @@ static PyObject *entries_of(Array *a, size_t i)
     if (!a->info->jit)
         return PyBytes_FromStringAndSize(array_data(a),
                                          (Py_ssize_t) (array_count(a) * entry));
-    uint32_t evaluated;
+    Leaf evaluated;
     void *data;
-    if (!evaluate_data(leaf_index(array_leaves(a)[i]), &evaluated, &data))
+    if (!evaluate_data(array_leaves(a)[i], &evaluated, &data))
         return error_from_core("__reduce__", &(PyObject *){ (PyObject *) a }, 1);
-    const size_t size = evaluated ? jit_var_size(evaluated) : 0;
+    const size_t size = evaluated ? leaf_size(evaluated) : 0;
     PyObject *bytes = PyBytes_FromStringAndSize(data, (Py_ssize_t) (size * entry));
-    jit_var_dec_ref(evaluated);
+    leaf_unref(evaluated);
     return bytes;
 }
 
@@ -507,15 +504,13 @@ static bool restore_variable(Array *a, size_t i, PyObject *entries)
                  entry = a->info->entry_size;
     const size_t n = bytes / entry;
     const char *data = PyBytes_AS_STRING(entries);
-    uint32_t index = 0;
+    Leaf index = 0;
     if (n == 1) {
         uint64_t aligned = 0;
         memcpy(&aligned, data, entry);
-        index = jit_var_literal((JitBackend) a->info->backend, (VarType) a->info->entry,
-                                &aligned, 1, 0);
+        index = leaf_literal(a->info, &aligned, 1);
     } else if (n) {
-        index = jit_var_mem_copy((JitBackend) a->info->backend,
-                                 (VarType) a->info->entry, data, n);
+        index = leaf_copy(a->info, data, n);
     }
     if (n && !index) {
         error_from_core("__setstate__", NULL, 0);

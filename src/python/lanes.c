@@ -38,9 +38,9 @@ static int fail_changed(const Array *a)
  * thread. False: exception. */
 static bool settle(const Array *a)
 {
-    if (jit_var_state(array_index(a)) != VarStateUnevaluated)
+    if (leaf_state(array_leaf(a)) != VarStateUnevaluated)
         return true;
-    if (!memory_prepare_target(key_name(a, KEY_SET).text, array_index(a)))
+    if (!memory_prepare_target(key_name(a, KEY_SET).text, array_leaf(a)))
         return false;
     bool ok;
     WAIT_BEGIN
@@ -51,14 +51,13 @@ static bool settle(const Array *a)
     return ok;
 }
 
-static uint32_t scatter_entry(const Array *a, size_t i, const Array *entry)
+static Leaf scatter_entry(const Array *a, size_t i, const Array *entry)
 {
-    const uint32_t at = jit_var_u32((JitBackend) a->info->backend, (uint32_t) i);
-    const uint32_t written =
-        at ? jit_var_scatter(array_index(a), array_index(entry), at, 0,
-                             ReduceOpIdentity, ReduceModeAuto)
-           : 0;
-    jit_var_dec_ref(at);
+    const Leaf at = leaf_u32((JitBackend) a->info->backend, (uint32_t) i);
+    const Leaf written = at ? leaf_scatter(array_leaf(a), array_leaf(entry), at, 0,
+                                           ReduceOpIdentity, ReduceModeAuto)
+                            : 0;
+    leaf_unref(at);
     return written;
 }
 
@@ -83,9 +82,8 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
     } else if (i >= lanes_count(a)) {
         fail_changed(a);
     } else {
-        const uint32_t written = entry
-                                     ? scatter_entry(a, i, entry)
-                                     : jit_var_write(array_index(a), i, &bits);
+        const Leaf written =
+            entry ? scatter_entry(a, i, entry) : leaf_write(array_leaf(a), i, &bits);
         rv = written ? 0 : -1;
         if (written)
             array_set_leaf(a, 0, written);
@@ -98,17 +96,16 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
 
 /* ---------------------------------------------------------------- several */
 
-static PyObject *gather(Array *a, uint32_t positions)
+static PyObject *gather(Array *a, Leaf positions)
 {
-    uint32_t result = 0;
-    if (positions &&
-        !memory_gather_variables(array_index(a), positions, 0, 1, &result))
+    Leaf result = 0;
+    if (positions && !memory_gather_variables(array_leaf(a), positions, 0, 1, &result))
         return fail_core(a, KEY_GET);
     return (PyObject *) array_new_leaf(a->info, result);
 }
 
 /* Write to n positions in a leaf that had 'size' entries when they were made. */
-static int scatter(Array *a, size_t size, uint32_t positions, size_t n, PyObject *value)
+static int scatter(Array *a, size_t size, Leaf positions, size_t n, PyObject *value)
 {
     if (index_refuses(a->info, value))
         return index_fail_value(a, value);
@@ -117,7 +114,7 @@ static int scatter(Array *a, size_t size, uint32_t positions, size_t n, PyObject
         return index_fail_value(a, value);
     int rv = -1;
     const bool ready =
-        n == 0 || memory_prepare_target(key_name(a, KEY_SET).text, array_index(a));
+        n == 0 || memory_prepare_target(key_name(a, KEY_SET).text, array_leaf(a));
     const size_t found = lanes_count(entries);
     if (!ready) {
         rv = -1;
@@ -129,9 +126,8 @@ static int scatter(Array *a, size_t size, uint32_t positions, size_t n, PyObject
     } else if (n == 0) {
         rv = 0;
     } else {
-        const uint32_t written =
-            jit_var_scatter(array_index(a), array_index(entries), positions, 0,
-                            ReduceOpIdentity, ReduceModeAuto);
+        const Leaf written = leaf_scatter(array_leaf(a), array_leaf(entries), positions,
+                                          0, ReduceOpIdentity, ReduceModeAuto);
         rv = written ? 0 : -1;
         if (written)
             array_set_leaf(a, 0, written);
@@ -146,7 +142,7 @@ static int scatter(Array *a, size_t size, uint32_t positions, size_t n, PyObject
 
 /* The n positions (0: none) that a slice selects; false: exception. */
 static bool slice_lanes(const Array *a, PyObject *slice, int set, size_t *n,
-                        uint32_t *positions)
+                        Leaf *positions)
 {
     const JitBackend backend = (JitBackend) a->info->backend;
     Py_ssize_t start, stop, step;
@@ -157,14 +153,14 @@ static bool slice_lanes(const Array *a, PyObject *slice, int set, size_t *n,
                                         step);
     if (*n == 0)
         return true;
-    const uint32_t lane = jit_var_counter(backend, *n);
-    const uint32_t factor = jit_var_u32(backend, (uint32_t) step);
-    const uint32_t first = jit_var_u32(backend, (uint32_t) start);
+    const Leaf lane = leaf_counter(backend, *n);
+    const Leaf factor = leaf_u32(backend, (uint32_t) step);
+    const Leaf first = leaf_u32(backend, (uint32_t) start);
     if (lane && factor && first)
-        *positions = jit_var_fma(lane, factor, first);
-    jit_var_dec_ref(lane);
-    jit_var_dec_ref(factor);
-    jit_var_dec_ref(first);
+        *positions = leaf_fma(lane, factor, first);
+    leaf_unref(lane);
+    leaf_unref(factor);
+    leaf_unref(first);
     if (!*positions)
         fail_core(a, set);
     return *positions;
@@ -173,51 +169,49 @@ static bool slice_lanes(const Array *a, PyObject *slice, int set, size_t *n,
 PyObject *lanes_get_slice(Array *a, PyObject *slice)
 {
     size_t n;
-    uint32_t positions;
+    Leaf positions;
     if (!slice_lanes(a, slice, KEY_GET, &n, &positions))
         return NULL;
     PyObject *result = gather(a, positions);
-    jit_var_dec_ref(positions);
+    leaf_unref(positions);
     return result;
 }
 
 int lanes_set_slice(Array *a, PyObject *slice, PyObject *value)
 {
     size_t n;
-    uint32_t positions;
+    Leaf positions;
     if (!slice_lanes(a, slice, KEY_SET, &n, &positions))
         return -1;
     const int rv = scatter(a, lanes_count(a), positions, n, value);
-    jit_var_dec_ref(positions);
+    leaf_unref(positions);
     return rv;
 }
 
 /* ---------------------------------------------------------------- positions */
 
-uint32_t lanes_wrap(JitBackend backend, uint32_t signed_index, size_t extent)
+Leaf lanes_wrap(JitBackend backend, Leaf signed_index, size_t extent)
 {
-    const uint32_t index = jit_var_cast(signed_index, VarTypeUInt32, 0);
-    const uint32_t zero = jit_var_i32(backend, 0);
-    const uint32_t size = jit_var_u32(backend, (uint32_t) extent);
-    const uint32_t negative = zero ? jit_var_lt(signed_index, zero) : 0;
-    const uint32_t wrapped = index && size ? jit_var_add(index, size) : 0;
-    const uint32_t result =
-        negative && wrapped ? jit_var_select(negative, wrapped, index) : 0;
-    jit_var_dec_ref(index);
-    jit_var_dec_ref(zero);
-    jit_var_dec_ref(size);
-    jit_var_dec_ref(negative);
-    jit_var_dec_ref(wrapped);
-    jit_var_dec_ref(signed_index);
+    const Leaf index = leaf_cast(signed_index, VarTypeUInt32);
+    const Leaf zero = leaf_i32(backend, 0);
+    const Leaf size = leaf_u32(backend, (uint32_t) extent);
+    const Leaf negative = zero ? leaf_lt(signed_index, zero) : 0;
+    const Leaf wrapped = index && size ? leaf_add(index, size) : 0;
+    const Leaf result = negative && wrapped ? leaf_select(negative, wrapped, index) : 0;
+    leaf_unref(index);
+    leaf_unref(zero);
+    leaf_unref(size);
+    leaf_unref(negative);
+    leaf_unref(wrapped);
+    leaf_unref(signed_index);
     return result;
 }
 
 /* A position that is the same in all lanes and known must exist. */
-static bool check_literal(const Array *a, uint32_t index, bool is_signed, size_t n,
-                          int set)
+static bool check_literal(const Array *a, Leaf index, bool is_signed, size_t n, int set)
 {
     VarInfo info;
-    if (!jit_var_info(index, &info) || info.state != VarStateLiteral)
+    if (!leaf_info(index, &info) || info.state != VarStateLiteral)
         return true;
     const long long found =
         is_signed ? (int32_t) info.literal : (long long) info.literal;
@@ -229,7 +223,7 @@ static bool check_literal(const Array *a, uint32_t index, bool is_signed, size_t
 }
 
 /* An index array as UInt32 positions; 0: exception. */
-static uint32_t positions_of(const Array *a, Array *key, int set)
+static Leaf positions_of(const Array *a, Array *key, int set)
 {
     const bool is_signed = type_is_signed((VarType) key->info->entry);
     const TypeInfo *wanted = &a->info->state->types[type_with_entry(
@@ -239,17 +233,17 @@ static uint32_t positions_of(const Array *a, Array *key, int set)
     if (!whole)
         return 0;
     const size_t n = lanes_count(a);
-    uint32_t index = jit_var_inc_ref(array_index(whole));
+    Leaf index = leaf_ref(array_leaf(whole));
     Py_DECREF((PyObject *) whole);
     if (n == 1 && set == KEY_GET) { /* the entry stands for any number of equal ones */
-        const uint32_t none = jit_var_cast(index, VarTypeUInt32, 0);
-        const uint32_t zero = jit_var_u32(backend, 0);
-        jit_var_dec_ref(index);
-        index = none && zero ? jit_var_and(none, zero) : 0;
-        jit_var_dec_ref(none);
-        jit_var_dec_ref(zero);
+        const Leaf none = leaf_cast(index, VarTypeUInt32);
+        const Leaf zero = leaf_u32(backend, 0);
+        leaf_unref(index);
+        index = none && zero ? leaf_and(none, zero) : 0;
+        leaf_unref(none);
+        leaf_unref(zero);
     } else if (!check_literal(a, index, is_signed, n, set)) {
-        jit_var_dec_ref(index);
+        leaf_unref(index);
         return 0;
     } else if (is_signed) {
         index = lanes_wrap(backend, index, n);
@@ -261,16 +255,16 @@ static uint32_t positions_of(const Array *a, Array *key, int set)
 
 static bool is_empty(const Array *flat)
 {
-    return flat->info->jit ? !array_index(flat) : !array_count(flat);
+    return flat->info->jit ? !array_leaf(flat) : !array_count(flat);
 }
 
 PyObject *lanes_get(Array *a, Array *key)
 {
     if (is_empty(key))
         return gather(a, 0);
-    const uint32_t positions = positions_of(a, key, KEY_GET);
+    const Leaf positions = positions_of(a, key, KEY_GET);
     PyObject *result = positions ? gather(a, positions) : NULL;
-    jit_var_dec_ref(positions);
+    leaf_unref(positions);
     return result;
 }
 
@@ -278,10 +272,10 @@ int lanes_set(Array *a, Array *key, PyObject *value)
 {
     if (is_empty(key))
         return 0;
-    const uint32_t positions = positions_of(a, key, KEY_SET);
-    const int rv = positions ? scatter(a, lanes_count(a), positions,
-                                       jit_var_size(positions), value)
-                             : -1;
-    jit_var_dec_ref(positions);
+    const Leaf positions = positions_of(a, key, KEY_SET);
+    const int rv =
+        positions ? scatter(a, lanes_count(a), positions, leaf_size(positions), value)
+                  : -1;
+    leaf_unref(positions);
     return rv;
 }

@@ -63,7 +63,7 @@ static bool load(Side *side, const TypeInfo *info)
         memcpy(&leaf,
                (const char *) array_data(side->array) + i * side->info->leaf_size,
                side->info->leaf_size);
-        side->leaves[i] = side->info->jit ? leaf_index(leaf) : leaf;
+        side->leaves[i] = side->info->jit ? leaf : leaf;
         if (side->converted && !value_cast(side->info, info, leaf, &side->leaves[i])) {
             while (i--)
                 value_release(info, side->leaves[i]);
@@ -279,29 +279,28 @@ static bool plan(Product *p, const Stack *a, const Stack *b, PyObject *const *ar
 }
 
 typedef struct GemmCall {
-    uint32_t b;
+    Leaf b;
     const JitGemm *shape;
 } GemmCall;
 
-static uint32_t call_gemm(uint32_t a, void *argument)
+static Leaf call_gemm(Leaf a, void *argument)
 {
     const GemmCall *call = argument;
-    return jit_var_batched_gemm(a, call->b, call->shape);
+    return leaf_gemm(a, call->b, call->shape);
 }
 
 static bool multiply_traced(const Product *p, Array *a, Array *b, Array *out,
                             PyObject *const *args)
 {
-    uint32_t index;
+    Leaf index;
     const uint64_t zero = 0;
     if (p->gemm.k == 0) {
-        index = jit_var_literal((JitBackend) out->info->backend,
-                                (VarType) out->info->entry, &zero, p->size, 0);
+        index = leaf_literal(out->info, &zero, p->size);
     } else {
-        GemmCall call = { array_index(b), &p->gemm };
-        jit_var_inc_ref(call.b); /* the call drops the GIL */
-        index = evaluate_call(call_gemm, array_index(a), &call);
-        jit_var_dec_ref(call.b);
+        GemmCall call = { array_leaf(b), &p->gemm };
+        leaf_ref(call.b); /* the call drops the GIL */
+        index = evaluate_call(call_gemm, array_leaf(a), &call);
+        leaf_unref(call.b);
     }
     if (!index) {
         fail(args);

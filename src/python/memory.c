@@ -32,64 +32,61 @@ size_t memory_packet_size(size_t n, size_t size)
     return p;
 }
 
-uint32_t memory_scaled_index(uint32_t index, size_t scale, size_t shift)
+Leaf memory_scaled_index(Leaf index, size_t scale, size_t shift)
 {
     if (scale == 1)
-        return jit_var_inc_ref(index);
+        return leaf_ref(index);
     VarInfo info;
-    if (!jit_var_info(index, &info))
+    if (!leaf_info(index, &info))
         return 0;
-    uint32_t a = jit_var_u32(info.backend, (uint32_t) scale);
-    uint32_t b = jit_var_u32(info.backend, (uint32_t) shift);
-    uint32_t result = a && b ? jit_var_fma(index, a, b) : 0;
-    jit_var_dec_ref(a);
-    jit_var_dec_ref(b);
+    Leaf a = leaf_u32(info.backend, (uint32_t) scale);
+    Leaf b = leaf_u32(info.backend, (uint32_t) shift);
+    Leaf result = a && b ? leaf_fma(index, a, b) : 0;
+    leaf_unref(a);
+    leaf_unref(b);
     return result;
 }
 
-static bool gather_packets(uint32_t source, uint32_t index, uint32_t mask, size_t n,
-                           uint32_t *out)
+static bool gather_packets(Leaf source, Leaf index, Leaf mask, size_t n, Leaf *out)
 {
-    size_t p = memory_packet_size(n, jit_var_size(source)), done = 0;
+    size_t p = memory_packet_size(n, leaf_size(source)), done = 0;
     bool ok = true;
     for (size_t j = 0; j < n / p && ok; j++) {
-        uint32_t position = memory_scaled_index(index, n / p, j);
+        Leaf position = memory_scaled_index(index, n / p, j);
         if (p == 1)
-            ok = position && (out[done] = jit_var_gather(source, position, mask)) != 0;
+            ok = position && (out[done] = leaf_gather(source, position, mask)) != 0;
         else
-            ok = position &&
-                 jit_var_gather_packet(p, source, position, mask, out + done);
-        jit_var_dec_ref(position);
+            ok = position && leaf_gather_packet(p, source, position, mask, out + done);
+        leaf_unref(position);
         done += ok ? p : 0;
     }
     while (!ok && done)
-        jit_var_dec_ref(out[--done]);
+        leaf_unref(out[--done]);
     return ok;
 }
 
-bool memory_gather_variables(uint32_t source, uint32_t index, uint32_t mask, size_t n,
-                             uint32_t *out)
+bool memory_gather_variables(Leaf source, Leaf index, Leaf mask, size_t n, Leaf *out)
 {
     if (!access_waits(source))
         return gather_packets(source, index, mask, n, out);
     bool ok; /* the caller owns references to all three */
-    jit_var_inc_ref(source);
+    leaf_ref(source);
     WAIT_BEGIN ok = gather_packets(source, index, mask, n, out);
-    jit_var_dec_ref(source);
+    leaf_unref(source);
     WAIT_END return ok;
 }
 
-static uint32_t start_evaluation(uint32_t index, void *ok)
+static Leaf start_evaluation(Leaf index, void *ok)
 {
     jit_error_clear();
-    *(bool *) ok = jit_var_eval(index) || jit_error() == JIT_OK;
+    *(bool *) ok = leaf_eval(index) || jit_error() == JIT_OK;
     return 0;
 }
 
-bool memory_prepare_target(const char *operation, uint32_t index)
+bool memory_prepare_target(const char *operation, Leaf index)
 {
     bool ok = true;
-    if (jit_var_state(index) == VarStateUnevaluated)
+    if (leaf_state(index) == VarStateUnevaluated)
         evaluate_call(start_evaluation, index, &ok);
     if (!ok)
         error_from_core(operation, NULL, 0);
@@ -108,8 +105,8 @@ static size_t masked_lanes(const Access *a, const Array *index, const Array *mas
 }
 
 /* Gather n variables from a leaf into out[n]; no lanes give empty variables. */
-static bool gather_leaf(const Access *a, uint32_t source, const Array *index,
-                        const Array *mask, size_t n, uint32_t *out)
+static bool gather_leaf(const Access *a, Leaf source, const Array *index,
+                        const Array *mask, size_t n, Leaf *out)
 {
     bool ok;
     memset(out, 0, n * sizeof(*out));
@@ -121,10 +118,10 @@ static bool gather_leaf(const Access *a, uint32_t source, const Array *index,
                     "the source is empty, expected at least one entry");
         return false;
     }
-    uint32_t position = access_variable(index), active = access_variable(mask);
+    Leaf position = access_variable(index), active = access_variable(mask);
     ok = memory_gather_variables(source, position, active, n, out);
-    jit_var_dec_ref(position);
-    jit_var_dec_ref(active);
+    leaf_unref(position);
+    leaf_unref(active);
     if (!ok)
         error_from_core(a->operation, NULL, 0);
     return ok;
@@ -136,12 +133,11 @@ static Array *gather_leaves(Access *a, PyTypeObject *cls, Array *source, Array *
 {
     Array *result = access_make(cls, source->info, source);
     for (size_t i = 0; result && i < array_count(result); i++) {
-        uint32_t leaf =
-            i < array_count(source) ? leaf_index(array_leaves(source)[i]) : 0;
-        uint32_t out;
-        jit_var_inc_ref(leaf);
+        Leaf leaf = i < array_count(source) ? array_leaves(source)[i] : 0;
+        Leaf out;
+        leaf_ref(leaf);
         bool ok = gather_leaf(a, leaf, index, mask, 1, &out);
-        jit_var_dec_ref(leaf);
+        leaf_unref(leaf);
         if (ok)
             array_set_leaf(result, i, out);
         else
@@ -265,14 +261,14 @@ static PyObject *gather_components(Access *a, PyTypeObject *cls, const TypeInfo 
     Array *result = new_components(cls, info, n);
     bool ok = result;
     if (ok && n && info->jit) {
-        uint32_t *out = PyMem_New(uint32_t, n), leaf = access_variable(source);
+        Leaf *out = PyMem_New(Leaf, n), leaf = access_variable(source);
         if (!out)
             PyErr_NoMemory();
         ok = out && gather_leaf(a, leaf, index, mask, n, out);
         for (size_t k = 0; k < n && ok; k++)
             array_set_leaf(result, k, out[k]);
         PyMem_Free(out);
-        jit_var_dec_ref(leaf);
+        leaf_unref(leaf);
     } else if (ok && n) {
         size_t lanes = masked_lanes(a, index, mask, &ok);
         if (ok && lanes != 1) {

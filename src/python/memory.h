@@ -9,8 +9,7 @@
 /** out[k] = source[index * n + k], k < n, where mask is set (0: everywhere), in packets
  * as far as possible. Releases the GIL if the source has to be computed first. False:
  * the core's error is set, 'out' holds nothing. */
-bool memory_gather_variables(uint32_t source, uint32_t index, uint32_t mask, size_t n,
-                             uint32_t *out);
+bool memory_gather_variables(Leaf source, Leaf index, Leaf mask, size_t n, Leaf *out);
 
 /** The members of the function table that scatter.c, atomic.c and slice.c implement. */
 PyObject *scatter_plain(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
@@ -35,10 +34,10 @@ size_t memory_packet_size(size_t n, size_t size);
 
 /** Have a target of writes in memory (or a literal): compute it, without the GIL, if
  * that is still to be done. False: exception. */
-bool memory_prepare_target(const char *operation, uint32_t index);
+bool memory_prepare_target(const char *operation, Leaf index);
 
 /** index * scale + shift, a new reference. 0: the core's error is set. */
-uint32_t memory_scaled_index(uint32_t index, size_t scale, size_t shift);
+Leaf memory_scaled_index(Leaf index, size_t scale, size_t shift);
 
 /** A gather from 'source', whose type is flat or nested, into its own type. */
 PyObject *memory_gather_same(Access *access, PyTypeObject *cls, Array *source);

@@ -17,13 +17,13 @@
 #include "python/tree/plan.h"
 
 static PyMethodDef *const function_tables[] = {
-    classify_functions,     create_functions,       function_functions,
-    transcendental_functions, matmul_functions,     memory_functions,
+    create_functions,       dot_functions,          functions_functions,
+    matmul_functions,       memory_functions,
     reduce_functions,       reshape_functions,      tensor_functions,
     trait_functions,        tree_functions,         jit_functions,
     detail_functions,       type_functions,         source_functions,
     region_functions,       region_call_functions,  region_local_functions,
-    region_print_functions,
+    region_print_functions, error_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};

@@ -10,10 +10,9 @@
 
 #include "python/compat.h"
 
-extern PyMethodDef classify_functions[]; /* isnan, isinf, isfinite */
 extern PyMethodDef create_functions[];   /* zeros, ones, full, empty, arange, ... */
-extern PyMethodDef function_functions[]; /* fma, minimum, select, popcnt, ... */
-extern PyMethodDef transcendental_functions[]; /* sin, exp, ... */
+extern PyMethodDef dot_functions[];        /* dot, norm, ... */
+extern PyMethodDef functions_functions[];  /* the functions of apply.def */
 extern PyMethodDef matmul_functions[];   /* matmul */
 extern PyMethodDef memory_functions[];   /* gather, scatter, ... */
 extern PyMethodDef
@@ -28,6 +27,7 @@ extern PyMethodDef region_call_functions[];  /* the same */
 extern PyMethodDef region_local_functions[]; /* the same */
 extern PyMethodDef region_print_functions[]; /* the same */
 extern PyMethodDef source_functions[];   /* _trace_source */
+extern PyMethodDef error_functions[];    /* _type_names */
 extern PyMethodDef detail_functions[];   /* names starting with '_': drjit.detail */
 extern PyMethodDef type_functions[];     /* _publish */
 

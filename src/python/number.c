@@ -20,7 +20,7 @@
 
 /* ---------------------------------------------------------------- the short way */
 
-typedef uint32_t (*Function2)(uint32_t a, uint32_t b);
+typedef Leaf (*Function2)(Leaf a, Leaf b);
 
 /* Do the leaves of this class stand side by side, meaning nothing but themselves? */
 static inline bool is_plain(const TypeInfo *info)
@@ -39,9 +39,8 @@ static inline bool loop2(Function2 function, size_t count, Leaves a, Leaves b,
                          Leaf *out)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t x = leaf_index(a.leaves[i * a.step]),
-                 y = leaf_index(b.leaves[i * b.step]);
-        uint32_t index = x && y ? function(x, y) : 0;
+        Leaf x = a.leaves[i * a.step], y = b.leaves[i * b.step];
+        Leaf index = x && y ? function(x, y) : 0;
         if (!index)
             return false;
         out[i] = index;
@@ -54,8 +53,8 @@ static inline PyObject *compute2(Function2 function, Leaves a, Leaves b,
                                  const TypeInfo *result)
 {
     if (result->kind == KIND_LEAF) {
-        uint32_t x = leaf_index(*a.leaves), y = leaf_index(*b.leaves);
-        uint32_t index = x && y ? function(x, y) : 0;
+        Leaf x = *a.leaves, y = *b.leaves;
+        Leaf index = x && y ? function(x, y) : 0;
         return index ? (PyObject *) array_new_leaf(result, index) : NULL;
     }
     Array *out = array_new(result);
@@ -64,32 +63,37 @@ static inline PyObject *compute2(Function2 function, Leaves a, Leaves b,
     return (PyObject *) out;
 }
 
-static inline bool accepts(Apply which, const TypeInfo *info)
+/* A row of apply.def. */
+typedef struct Operator {
+    Apply which;
+    uint32_t entries; /* types that have it */
+    bool compares;    /* the result is a mask */
+    Function2 function;
+} Operator;
+
+static inline bool accepts(const Operator *o, const TypeInfo *info)
 {
-    if (which <= APPLY_MUL && info->entry > VarTypeBool) /* all numbers */
-        return true;
-    return apply_accepts(which, (VarType) info->entry);
+    return o->entries >> info->entry & 1;
 }
 
-static const TypeInfo *result_info(Apply which, const TypeInfo *info)
+static inline const TypeInfo *result_info(const Operator *o, const TypeInfo *info)
 {
-    bool compares = which >= APPLY_LT && which <= APPLY_NE;
-    return compares ? &info->state->types[info->mask] : info;
+    return o->compares ? &info->state->types[info->mask] : info;
 }
 
 /* Both orders: number op array and array op number. */
-static PyObject *with_number(Function2 function, Apply which, const Array *a,
-                             PyObject *number, bool swapped)
+static PyObject *with_number(const Operator *o, const Array *a, PyObject *number,
+                             bool swapped)
 {
     const TypeInfo *info = a->info;
-    bool divides = which == APPLY_TRUEDIV && !swapped;
+    bool divides = o->which == APPLY_TRUEDIV && !swapped;
     Leaf literal = shortcut_literal(info, number, divides);
     if (!literal)
         return NULL;
     Leaves x = { array_leaves(a), 1 }, y = { &literal, 0 };
-    PyObject *result = compute2(divides ? jit_var_mul : function, swapped ? y : x,
-                                swapped ? x : y, result_info(which, info));
-    jit_var_dec_ref(leaf_index(literal));
+    PyObject *result = compute2(divides ? leaf_mul : o->function, swapped ? y : x,
+                                swapped ? x : y, result_info(o, info));
+    leaf_unref(literal);
     return result;
 }
 
@@ -119,49 +123,47 @@ static inline const TypeInfo *exact_info(PyObject *object)
 
 /* Different classes: an array and a number, or a nested array and a single variable
  * with the same entries. */
-static PyObject *mixed(Apply which, Function2 function, PyObject *a, PyObject *b)
+static PyObject *mixed(const Operator *o, PyObject *a, PyObject *b)
 {
     const TypeInfo *x = exact_info(a), *y = exact_info(b);
     PyObject *result = NULL;
-    if (which == APPLY_AND)
-        return long_way(which, a, b);
+    if (o->which == APPLY_AND)
+        return long_way(o->which, a, b);
     if (x && !y) {
-        if (is_number(b) && is_plain(x) && accepts(which, x))
-            result = with_number(function, which, (Array *) a, b, false);
+        if (is_number(b) && is_plain(x) && accepts(o, x))
+            result = with_number(o, (Array *) a, b, false);
     } else if (y && !x) {
-        if (is_number(a) && is_plain(y) && accepts(which, y))
-            result = with_number(function, which, (Array *) b, a, true);
+        if (is_number(a) && is_plain(y) && accepts(o, y))
+            result = with_number(o, (Array *) b, a, true);
     } else if (x && y && x->leaf == y->leaf && is_plain(x) && is_plain(y) &&
-               accepts(which, x) && (x->kind == KIND_LEAF || y->kind == KIND_LEAF) &&
-               (which != APPLY_TRUEDIV || x->kind == KIND_LEAF)) {
+               accepts(o, x) && (x->kind == KIND_LEAF || y->kind == KIND_LEAF) &&
+               (o->which != APPLY_TRUEDIV || x->kind == KIND_LEAF)) {
         Leaves p = { array_leaves((Array *) a), x->kind != KIND_LEAF };
         Leaves q = { array_leaves((Array *) b), y->kind != KIND_LEAF };
         result =
-            compute2(function, p, q, result_info(which, x->kind == KIND_LEAF ? y : x));
+            compute2(o->function, p, q, result_info(o, x->kind == KIND_LEAF ? y : x));
     }
-    return result || PyErr_Occurred() ? result : long_way(which, a, b);
+    return result || PyErr_Occurred() ? result : long_way(o->which, a, b);
 }
 
-static inline PyObject *binary(Apply which, Function2 function, bool compares,
-                               PyObject *a, PyObject *b)
+/* The loop over leaves is made for each operator, with direct calls of its function. */
+static inline PyObject *binary(const Operator *o, Function2 function, PyObject *a,
+                               PyObject *b)
 {
     PyObject *const args[] = { a, b };
-    if (jit_pending_writes() && !evaluate_writes_into(apply_name(which), args, 2))
+    if (jit_pending_writes() && !evaluate_writes_into(apply_name(o->which), args, 2))
         return NULL;
-    if (Py_TYPE(a) == Py_TYPE(b)) {
-        const Array *x = (const Array *) a;
-        const TypeInfo *info = x->info;
-        if (info->py == Py_TYPE(a) && is_plain(info) && accepts(which, info)) {
-            const TypeInfo *result = compares ? &info->state->types[info->mask] : info;
-            Leaves p = { array_leaves(x), 1 },
-                   q = { array_leaves((const Array *) b), 1 };
-            PyObject *out = compute2(function, p, q, result);
-            if (out || PyErr_Occurred())
-                return out;
-        }
-        return long_way(which, a, b);
+    if (Py_TYPE(a) != Py_TYPE(b))
+        return mixed(o, a, b);
+    const Array *x = (const Array *) a;
+    const TypeInfo *info = x->info;
+    if (info->py == Py_TYPE(a) && is_plain(info) && accepts(o, info)) {
+        Leaves p = { array_leaves(x), 1 }, q = { array_leaves((const Array *) b), 1 };
+        PyObject *out = compute2(function, p, q, result_info(o, info));
+        if (out || PyErr_Occurred())
+            return out;
     }
-    return mixed(which, function, a, b);
+    return long_way(o->which, a, b);
 }
 
 /* ---------------------------------------------------------------- in place */
@@ -177,27 +179,21 @@ static PyObject *in_place(PyObject *a, PyObject *result)
     return ok ? Py_NewRef(a) : NULL;
 }
 
-#define BINARY(name, which, function)                         \
-    static PyObject *number_##name(PyObject *a, PyObject *b)  \
-    {                                                         \
-        return binary(which, function, false, a, b);          \
-    }                                                         \
-    static PyObject *inplace_##name(PyObject *a, PyObject *b) \
-    {                                                         \
-        return in_place(a, number_##name(a, b));              \
+#define SLOT2(id, name, entries, compares, core)                                  \
+    static PyObject *number_##name(PyObject *a, PyObject *b)                      \
+    {                                                                             \
+        static const Operator o = { APPLY_##id, entries, compares, leaf_##core }; \
+        return binary(&o, leaf_##core, a, b);                                     \
     }
 
-BINARY(add, APPLY_ADD, jit_var_add)
-BINARY(sub, APPLY_SUB, jit_var_sub)
-BINARY(mul, APPLY_MUL, jit_var_mul)
-BINARY(truediv, APPLY_TRUEDIV, jit_var_div)
-BINARY(floordiv, APPLY_FLOORDIV, jit_var_div)
-BINARY(mod, APPLY_MOD, jit_var_mod)
-BINARY(and, APPLY_AND, jit_var_and)
-BINARY(or, APPLY_OR, jit_var_or)
-BINARY(xor, APPLY_XOR, jit_var_xor)
-BINARY(lshift, APPLY_SHL, jit_var_shl)
-BINARY(rshift, APPLY_SHR, jit_var_shr)
+#define COMPARISON(id, name, op, core, special) SLOT2(id, name, ENTRIES_ALL, true, core)
+#define OPERATOR(id, name, op, core, entries, special, derivative, slot) \
+    SLOT2(id, name, ENTRIES_##entries, false, core)                      \
+    static PyObject *inplace_##name(PyObject *a, PyObject *b)            \
+    {                                                                    \
+        return in_place(a, number_##name(a, b));                         \
+    }
+#include "python/apply.def"
 
 static PyObject *number_matmul(PyObject *a, PyObject *b)
 {
@@ -223,9 +219,16 @@ static PyObject *unary(PyObject *a, Apply which, const char *symbol)
                         Py_TYPE(a)->tp_name);
 }
 
-static PyObject *number_negative(PyObject *a)
+#define PREFIX(id, name, op, entries, special, derivative, slot, symbol) \
+    static PyObject *number_##name(PyObject *a)                          \
+    {                                                                    \
+        return unary(a, APPLY_##id, symbol);                             \
+    }
+#include "python/apply.def"
+
+static PyObject *number_abs(PyObject *a)
 {
-    return unary(a, APPLY_NEG, "unary -");
+    return unary(a, APPLY_ABS, "abs()");
 }
 
 /* A copy: changing the result in place must not change the operand. */
@@ -234,23 +237,13 @@ static PyObject *copy(PyObject *a)
     return apply_finish(array_copy((const Array *) a), &a, 1);
 }
 
-static PyObject *number_absolute(PyObject *a)
-{
-    return unary(a, APPLY_ABS, "abs()");
-}
-
-static PyObject *number_invert(PyObject *a)
-{
-    return unary(a, APPLY_INVERT, "unary ~");
-}
-
 /* ---------------------------------------------------------------- truth */
 
 static bool read_entry(const Array *a, bool *truth)
 {
     uint8_t byte = 0;
     if (a->info->jit) {
-        if (!evaluate_read(array_index(a), 0, &byte)) {
+        if (!evaluate_read(array_leaf(a), 0, &byte)) {
             PyObject *self = (PyObject *) a;
             error_from_core("bool", &self, 1);
             return false;
@@ -284,7 +277,7 @@ static int number_bool(PyObject *self)
     }
     size_t size = array_count(a);
     if (info->jit)
-        size = array_index(a) ? jit_var_size(array_index(a)) : 0;
+        size = array_leaf(a) ? leaf_size(array_leaf(a)) : 0;
     if (size != 1) {
         error_raise(
             PyExc_RuntimeError, "bool", &self, 1,
@@ -351,13 +344,11 @@ static Array *one_like(const Array *base)
     Py_XDECREF(number);
     for (size_t i = 0; ok && i < count; i++) {
         uint64_t bits = is_one(info, i) ? one : 0;
-        uint32_t leaf = info->jit ? leaf_index(array_leaves(base)[i]) : 0;
+        Leaf leaf = info->jit ? array_leaves(base)[i] : 0;
         if (!info->jit) {
             value_store(out, i, bits);
         } else if (leaf) {
-            uint32_t index =
-                jit_var_literal((JitBackend) info->backend, (VarType) info->entry,
-                                &bits, jit_var_size(leaf), 0);
+            Leaf index = leaf_literal(info, &bits, leaf_size(leaf));
             array_leaves(out)[i] = index;
             if (!index)
                 error_from_core("power", NULL, 0);
@@ -460,53 +451,22 @@ static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 
 /* ---------------------------------------------------------------- comparisons */
 
-static PyObject *compare_lt(PyObject *a, PyObject *b)
-{
-    return binary(APPLY_LT, jit_var_lt, true, a, b);
-}
-
-static PyObject *compare_le(PyObject *a, PyObject *b)
-{
-    return binary(APPLY_LE, jit_var_le, true, a, b);
-}
-
-static PyObject *compare_gt(PyObject *a, PyObject *b)
-{
-    return binary(APPLY_GT, jit_var_gt, true, a, b);
-}
-
-static PyObject *compare_ge(PyObject *a, PyObject *b)
-{
-    return binary(APPLY_GE, jit_var_ge, true, a, b);
-}
-
-static PyObject *compare_eq(PyObject *a, PyObject *b)
-{
-    return binary(APPLY_EQ, jit_var_eq, true, a, b);
-}
-
-static PyObject *compare_ne(PyObject *a, PyObject *b)
-{
-    return binary(APPLY_NE, jit_var_neq, true, a, b);
-}
-
 /* A comparison with something foreign is an error, not False for all entries. */
 static PyObject *richcompare(PyObject *a, PyObject *b, int op)
 {
-    static const binaryfunc functions[] = {
-        [Py_LT] = compare_lt, [Py_LE] = compare_le, [Py_EQ] = compare_eq,
-        [Py_NE] = compare_ne, [Py_GT] = compare_gt, [Py_GE] = compare_ge,
+    static const struct {
+        binaryfunc function;
+        const char *name;
+    } rows[] = {
+#define COMPARISON(id, name, op, core, special) [Py_##id] = { number_##name, #name },
+#include "python/apply.def"
     };
-    PyObject *result = functions[op](a, b);
+    PyObject *result = rows[op].function(a, b);
     if (result != Py_NotImplemented)
         return result;
     Py_DECREF(result);
-    static const char *const names[] = {
-        [Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq",
-        [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge",
-    };
     PyObject *const args[] = { a, b };
-    return error_raise(PyExc_RuntimeError, names[op], args, 2,
+    return error_raise(PyExc_RuntimeError, rows[op].name, args, 2,
                        "Incompatible arguments. '%s' cannot be compared with an array.",
                        Py_TYPE(b)->tp_name);
 }
@@ -536,36 +496,17 @@ static PyObject *number_float(PyObject *self)
 }
 
 PyType_Slot number_slots[] = {
-    SLOT(Py_nb_add, number_add),
-    SLOT(Py_nb_subtract, number_sub),
-    SLOT(Py_nb_multiply, number_mul),
-    SLOT(Py_nb_true_divide, number_truediv),
-    SLOT(Py_nb_floor_divide, number_floordiv),
-    SLOT(Py_nb_remainder, number_mod),
+#define OPERATOR(id, name, op, core, entries, special, derivative, slot) \
+    SLOT(Py_nb_##slot, number_##name), SLOT(Py_nb_inplace_##slot, inplace_##name),
+#define PREFIX(id, name, op, entries, special, derivative, slot, symbol) \
+    SLOT(Py_nb_##slot, number_##name),
+#include "python/apply.def"
     SLOT(Py_nb_matrix_multiply, number_matmul),
-    SLOT(Py_nb_power, number_power),
-    SLOT(Py_nb_and, number_and),
-    SLOT(Py_nb_or, number_or),
-    SLOT(Py_nb_xor, number_xor),
-    SLOT(Py_nb_lshift, number_lshift),
-    SLOT(Py_nb_rshift, number_rshift),
-    SLOT(Py_nb_inplace_add, inplace_add),
-    SLOT(Py_nb_inplace_subtract, inplace_sub),
-    SLOT(Py_nb_inplace_multiply, inplace_mul),
-    SLOT(Py_nb_inplace_true_divide, inplace_truediv),
-    SLOT(Py_nb_inplace_floor_divide, inplace_floordiv),
-    SLOT(Py_nb_inplace_remainder, inplace_mod),
     SLOT(Py_nb_inplace_matrix_multiply, inplace_matmul),
+    SLOT(Py_nb_power, number_power),
     SLOT(Py_nb_inplace_power, inplace_power),
-    SLOT(Py_nb_inplace_and, inplace_and),
-    SLOT(Py_nb_inplace_or, inplace_or),
-    SLOT(Py_nb_inplace_xor, inplace_xor),
-    SLOT(Py_nb_inplace_lshift, inplace_lshift),
-    SLOT(Py_nb_inplace_rshift, inplace_rshift),
-    SLOT(Py_nb_negative, number_negative),
+    SLOT(Py_nb_absolute, number_abs),
     SLOT(Py_nb_positive, copy),
-    SLOT(Py_nb_absolute, number_absolute),
-    SLOT(Py_nb_invert, number_invert),
     SLOT(Py_nb_bool, number_bool),
     SLOT(Py_nb_int, number_int),
     SLOT(Py_nb_float, number_float),

@@ -87,16 +87,9 @@ static int class_of_number(PyObject *object)
 /* Entries as __array_interface__ names them behind the byte order: "i4", "f8", "b1". */
 static VarType type_of_code(const char *code)
 {
-    static const char *const codes[VarTypeCount] = {
-        [VarTypeBool] = "b1",    [VarTypeInt8] = "i1",    [VarTypeUInt8] = "u1",
-        [VarTypeInt16] = "i2",   [VarTypeUInt16] = "u2",  [VarTypeInt32] = "i4",
-        [VarTypeUInt32] = "u4",  [VarTypeInt64] = "i8",   [VarTypeUInt64] = "u8",
-        [VarTypeFloat16] = "f2", [VarTypeFloat32] = "f4", [VarTypeFloat64] = "f8",
-    };
-    for (int type = 0; type < VarTypeCount; type++)
-        if (codes[type] && strcmp(codes[type], code) == 0)
-            return (VarType) type;
-    return VarTypeVoid;
+    char *end = NULL;
+    unsigned long size = strtoul(code + 1, &end, 10);
+    return *end ? VarTypeVoid : type_entry_find(code[0], size);
 }
 
 /* An entry of the dictionary (new reference); NULL with or without exception. */
@@ -121,7 +114,8 @@ static int class_of_interface(PyObject *interface)
     PyObject *code = single ? entry_of(interface, "typestr") : NULL;
     if (code && PyUnicode_Check(code)) {
         const char *text = PyUnicode_AsUTF8(code);
-        VarType type = text && text[0] ? type_of_code(text + 1) : VarTypeVoid;
+        VarType type =
+            text && text[0] && text[1] ? type_of_code(text + 1) : VarTypeVoid;
         if (!text)
             PyErr_Clear(); /* no valid text */
         class = type == VarTypeVoid ? -1 : class_of_entries(type);
@@ -203,8 +197,7 @@ static PyObject *items_of(PyObject *object)
 /* Does it stand for itself, and is that known without running code of others? */
 static bool is_plain(PyObject *object)
 {
-    return PyFloat_Check(object) || PyLong_Check(object) || promote_array(object) ||
-           is_operand(object);
+    return promote_number(object) >= 0 || promote_array(object) || is_operand(object);
 }
 
 static bool all_plain(PyObject *items)

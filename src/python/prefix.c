@@ -45,56 +45,56 @@ static bool check_type(const Prefix *p, PyObject *value, const TypeInfo *info)
 /* ---------------------------------------------------------------- flat arrays */
 
 /* The variable with neutral elements appended up to that many entries. */
-static uint32_t pad(uint32_t index, ReduceOp op, size_t size)
+static Leaf pad(Leaf leaf, ReduceOp op, size_t size)
 {
     VarInfo info;
     uint64_t bits;
-    if (!jit_var_info(index, &info) || !jit_reduce_identity(info.type, op, &bits))
+    if (!leaf_info(leaf, &info) || !jit_reduce_identity(info.type, op, &bits))
         return 0;
-    uint32_t lane = jit_var_counter(info.backend, size);
-    uint32_t limit = jit_var_u32(info.backend, (uint32_t) info.size);
-    uint32_t inside = lane && limit ? jit_var_lt(lane, limit) : 0;
-    uint32_t neutral = jit_var_literal(info.backend, info.type, &bits, 1, 0);
-    uint32_t entries = inside ? jit_var_gather(index, lane, inside) : 0;
-    uint32_t result = entries && neutral ? jit_var_select(inside, entries, neutral) : 0;
-    jit_var_dec_ref(lane);
-    jit_var_dec_ref(limit);
-    jit_var_dec_ref(inside);
-    jit_var_dec_ref(neutral);
-    jit_var_dec_ref(entries);
+    Leaf lane = leaf_counter(info.backend, size);
+    Leaf limit = leaf_u32(info.backend, (uint32_t) info.size);
+    Leaf inside = lane && limit ? leaf_lt(lane, limit) : 0;
+    Leaf neutral = leaf_constant(info.backend, info.type, &bits);
+    Leaf entries = inside ? leaf_gather(leaf, lane, inside) : 0;
+    Leaf result = entries && neutral ? leaf_select(inside, entries, neutral) : 0;
+    leaf_unref(lane);
+    leaf_unref(limit);
+    leaf_unref(inside);
+    leaf_unref(neutral);
+    leaf_unref(entries);
     return result;
 }
 
 /* The last block may be incomplete. */
-static uint32_t run_prefix(uint32_t index, void *argument)
+static Leaf run_prefix(Leaf leaf, void *argument)
 {
     const Prefix *p = argument;
-    size_t size = jit_var_size(index), rest = size % p->block;
+    size_t size = leaf_size(leaf), rest = size % p->block;
     if (rest == 0)
-        return jit_var_block_prefix_reduce(p->op, index, p->block, p->exclusive,
-                                           p->reverse);
-    uint32_t padded = pad(index, p->op, size - rest + p->block);
-    uint32_t reduced = padded ? jit_var_block_prefix_reduce(p->op, padded, p->block,
-                                                            p->exclusive, p->reverse)
-                              : 0;
-    uint32_t result = reduced ? jit_var_shrink(reduced, size) : 0;
-    jit_var_dec_ref(padded);
-    jit_var_dec_ref(reduced);
+        return leaf_block_prefix_reduce(p->op, leaf, p->block, p->exclusive,
+                                        p->reverse);
+    Leaf padded = pad(leaf, p->op, size - rest + p->block);
+    Leaf reduced = padded ? leaf_block_prefix_reduce(p->op, padded, p->block,
+                                                     p->exclusive, p->reverse)
+                          : 0;
+    Leaf result = reduced ? leaf_shrink(reduced, size) : 0;
+    leaf_unref(padded);
+    leaf_unref(reduced);
     return result;
 }
 
 /* The variable of leaf i of 'value' after the operation; false: exception. */
-static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, uint32_t *out)
+static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, Leaf *out)
 {
-    uint32_t index;
+    Leaf leaf;
     *out = 0;
-    if (!reduce_leaf_variable(p->operation, value, i, &index) || !index)
-        return !index && !PyErr_Occurred();
+    if (!reduce_leaf_variable(p->operation, value, i, &leaf) || !leaf)
+        return !leaf && !PyErr_Occurred();
     Prefix call = *p;
-    if (call.block == 0 || call.block > jit_var_size(index))
-        call.block = jit_var_size(index);
-    *out = evaluate_call(run_prefix, index, &call);
-    jit_var_dec_ref(index);
+    if (call.block == 0 || call.block > leaf_size(leaf))
+        call.block = leaf_size(leaf);
+    *out = evaluate_call(run_prefix, leaf, &call);
+    leaf_unref(leaf);
     if (!*out)
         error_from_core(p->operation, (PyObject **) &value, 1);
     return *out;
@@ -128,7 +128,7 @@ static PyObject *prefix_trailing(const Prefix *p, Array *value)
     if (ok && !value->info->jit)
         ok = prefix_entries(p, value, array_data(result));
     for (size_t i = 0; ok && value->info->jit && i < array_count(result); i++) {
-        uint32_t out;
+        Leaf out;
         ok = prefix_leaf(p, value, i, &out);
         if (ok)
             array_set_leaf(result, i, out);
@@ -175,7 +175,7 @@ static bool prefix_line(const Prefix *p, Array *value, Array *result, size_t fir
         }
         if (!p->exclusive) { /* 'total' goes on and is stored */
             if (info->jit && total)
-                jit_var_inc_ref((uint32_t) total);
+                leaf_ref(total);
             value_store(result, place, total);
         }
     }
@@ -200,25 +200,23 @@ static PyObject *prefix_leaves(const Prefix *p, Array *value, int axis)
 /* ---------------------------------------------------------------- tensors */
 
 /* Positions that exchange the two inner axes of (outer, a, b). */
-static uint32_t transposition(JitBackend backend, size_t outer, size_t a, size_t b)
+static Leaf transposition(JitBackend backend, size_t outer, size_t a, size_t b)
 {
     /* lane = (o * b + j) * a + i reads (o * a + i) * b + j */
-    uint32_t lane = jit_var_counter(backend, outer * a * b);
-    uint32_t va = jit_var_u32(backend, (uint32_t) a),
-             vb = jit_var_u32(backend, (uint32_t) b);
-    uint32_t block = jit_var_u32(backend, (uint32_t) (a * b));
-    uint32_t v[6] = { 0 };
-    bool ok = lane && va && vb && block && (v[0] = jit_var_mod(lane, va)) &&
-              (v[1] = jit_var_div(lane, va)) && (v[2] = jit_var_mod(v[1], vb)) &&
-              (v[3] = jit_var_div(lane, block)) &&
-              (v[4] = jit_var_fma(v[0], vb, v[2])) &&
-              (v[5] = jit_var_fma(v[3], block, v[4]));
+    Leaf lane = leaf_counter(backend, outer * a * b);
+    Leaf va = leaf_u32(backend, (uint32_t) a), vb = leaf_u32(backend, (uint32_t) b);
+    Leaf block = leaf_u32(backend, (uint32_t) (a * b));
+    Leaf v[6] = { 0 };
+    bool ok = lane && va && vb && block && (v[0] = leaf_mod(lane, va)) &&
+              (v[1] = leaf_div(lane, va)) && (v[2] = leaf_mod(v[1], vb)) &&
+              (v[3] = leaf_div(lane, block)) && (v[4] = leaf_fma(v[0], vb, v[2])) &&
+              (v[5] = leaf_fma(v[3], block, v[4]));
     for (int i = 0; i < 5; i++)
-        jit_var_dec_ref(v[i]);
-    jit_var_dec_ref(lane);
-    jit_var_dec_ref(va);
-    jit_var_dec_ref(vb);
-    jit_var_dec_ref(block);
+        leaf_unref(v[i]);
+    leaf_unref(lane);
+    leaf_unref(va);
+    leaf_unref(vb);
+    leaf_unref(block);
     return ok ? v[5] : 0;
 }
 
@@ -228,30 +226,27 @@ typedef struct Line {
 } Line;
 
 /* May wait: runs without the GIL. */
-static uint32_t run_line(uint32_t index, void *argument)
+static Leaf run_line(Leaf leaf, void *argument)
 {
     Line *l = argument;
-    JitBackend backend = JitBackendLLVM;
-    VarInfo info;
-    if (jit_var_info(index, &info))
-        backend = info.backend;
-    uint32_t wide = jit_var_resize(index, l->outer * l->extent * l->inner);
+    JitBackend backend = leaf_backend(leaf);
+    Leaf wide = leaf_resize(leaf, l->outer * l->extent * l->inner);
     l->prefix.block = l->extent;
     if (!wide || l->inner == 1) {
-        uint32_t result = wide ? run_prefix(wide, &l->prefix) : 0;
-        jit_var_dec_ref(wide);
+        Leaf result = wide ? run_prefix(wide, &l->prefix) : 0;
+        leaf_unref(wide);
         return result;
     }
-    uint32_t there = transposition(backend, l->outer, l->extent, l->inner);
-    uint32_t turned = there ? jit_var_gather(wide, there, 0) : 0;
-    uint32_t reduced = turned ? run_prefix(turned, &l->prefix) : 0;
-    uint32_t back = reduced ? transposition(backend, l->outer, l->inner, l->extent) : 0;
-    uint32_t result = back ? jit_var_gather(reduced, back, 0) : 0;
-    jit_var_dec_ref(wide);
-    jit_var_dec_ref(there);
-    jit_var_dec_ref(turned);
-    jit_var_dec_ref(reduced);
-    jit_var_dec_ref(back);
+    Leaf there = transposition(backend, l->outer, l->extent, l->inner);
+    Leaf turned = there ? leaf_gather(wide, there, 0) : 0;
+    Leaf reduced = turned ? run_prefix(turned, &l->prefix) : 0;
+    Leaf back = reduced ? transposition(backend, l->outer, l->inner, l->extent) : 0;
+    Leaf result = back ? leaf_gather(reduced, back, 0) : 0;
+    leaf_unref(wide);
+    leaf_unref(there);
+    leaf_unref(turned);
+    leaf_unref(reduced);
+    leaf_unref(back);
     return result;
 }
 
@@ -296,7 +291,7 @@ static PyObject *prefix_tensor(const Prefix *p, Array *value, size_t axis)
         return (PyObject *) result;
     bool ok;
     if (value->info->jit) {
-        uint32_t out = evaluate_call(run_line, array_index(value), &line);
+        Leaf out = evaluate_call(run_line, array_leaf(value), &line);
         ok = out;
         if (ok)
             array_set_leaf(result, 0, out);
@@ -472,21 +467,21 @@ static PyObject *block_prefix_leaf(void *context, PyObject *const *leaves)
  * may stand for any number of lanes. */
 static bool reduce_leaf(const Prefix *p, Array *value, size_t i, Array *result)
 {
-    uint32_t index, out = 0;
-    if (!reduce_leaf_variable(p->operation, value, i, &index))
+    Leaf leaf, out = 0;
+    if (!reduce_leaf_variable(p->operation, value, i, &leaf))
         return false;
-    if (!index)
+    if (!leaf)
         return true;
-    bool ok = check_block(p, (PyObject *) value, jit_var_size(index));
+    bool ok = check_block(p, (PyObject *) value, leaf_size(leaf));
     if (ok) {
-        out = reduce_variable(value->info, p->op, p->strategy, index, p->block);
+        out = reduce_variable(value->info, p->op, p->strategy, leaf, p->block);
         ok = out;
         if (ok)
             array_set_leaf(result, i, out);
         else
             error_from_core(p->operation, (PyObject **) &value, 1);
     }
-    jit_var_dec_ref(index);
+    leaf_unref(leaf);
     return ok;
 }
 
@@ -581,10 +576,10 @@ PyObject *prefix_block(PyObject *module, PyObject *const *args, Py_ssize_t nargs
 
 /* ---------------------------------------------------------------- compress */
 
-static uint32_t run_compress(uint32_t index, void *argument)
+static Leaf run_compress(Leaf leaf, void *argument)
 {
     (void) argument;
-    return jit_var_compress(index);
+    return leaf_compress(leaf);
 }
 
 static PyObject *compress_entries(const TypeInfo *info, const Array *mask)
@@ -614,11 +609,11 @@ PyObject *prefix_compress(PyObject *module, PyObject *argument)
     const TypeInfo *info = access_flat(state, mask->info, VarTypeUInt32);
     if (!mask->info->jit)
         return compress_entries(info, mask);
-    uint32_t index = array_index(mask), positions = 0;
+    Leaf index = array_leaf(mask), positions = 0;
     if (index && !(positions = evaluate_call(run_compress, index, NULL)))
         return error_from_core("compress", &argument, 1);
-    if (positions && jit_var_size(positions) == 0) { /* arrays know 0 as empty */
-        jit_var_dec_ref(positions);
+    if (positions && leaf_size(positions) == 0) { /* arrays know 0 as empty */
+        leaf_unref(positions);
         positions = 0;
     }
     return (PyObject *) array_new_leaf(info, positions);

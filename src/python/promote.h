@@ -14,7 +14,8 @@
  *  class that their contents imply. -1: not an operand. */
 int promote_class(PyObject *operand);
 
-/** OPERAND_BOOL/INT/FLOAT for a Python number, else -1. */
+/** OPERAND_BOOL/INT/FLOAT for a Python number, else -1. See also convert_is_number().
+ */
 int promote_number(PyObject *operand);
 
 /** The common type of all operands. NULL with an exception naming 'operation' if they

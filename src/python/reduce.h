@@ -34,16 +34,16 @@ JitOp reduce_step(ReduceOp op);
 
 /** Reduce blocks of that many entries of a variable (0: all, giving one entry). 'block'
  *  divides the size. A new reference; 0: the core's error is set. */
-uint32_t reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy,
-                         uint32_t index, size_t block);
+Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf index,
+                     size_t block);
 
 /** 'size' times the neutral element. 0: the core's error is set. */
-uint32_t reduce_identity_variable(const TypeInfo *info, ReduceOp op, size_t size);
+Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, size_t size);
 
 /** Leaf i of a jit array with as many entries as the widest leaf (a new reference, 0 if
  * the leaf is empty): a leaf of size 1 stands for equal entries. False: exception. */
 bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
-                          uint32_t *index);
+                          Leaf *index);
 
 /** The value of a reduction of nothing, as a Python number. */
 PyObject *reduce_identity_number(ReduceOp op);

@@ -17,13 +17,12 @@ static const size_t evaluate_limit = (size_t) 1 << 30; /* bytes */
 
 /* ---------------------------------------------------------------- variables */
 
-uint32_t reduce_identity_variable(const TypeInfo *info, ReduceOp op, size_t size)
+Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, size_t size)
 {
     uint64_t bits;
     if (!jit_reduce_identity((VarType) info->entry, op, &bits))
         return 0;
-    return jit_var_literal((JitBackend) info->backend, (VarType) info->entry, &bits,
-                           size, 0);
+    return leaf_literal(info, &bits, size);
 }
 
 typedef struct Call {
@@ -31,75 +30,72 @@ typedef struct Call {
     size_t block;
 } Call;
 
-static uint32_t run_evaluated(uint32_t index, void *argument)
+static Leaf run_evaluated(Leaf leaf, void *argument)
 {
     const Call *call = argument;
-    return call->block ? jit_var_block_reduce(call->op, index, call->block)
-                       : jit_var_reduce(index, call->op);
+    return call->block ? leaf_block_reduce(call->op, leaf, call->block)
+                       : leaf_reduce(leaf, call->op);
 }
 
 /* Lane i is scattered to entry i / block. */
-static uint32_t run_symbolic(const TypeInfo *info, ReduceOp op, uint32_t index,
-                             size_t block)
+static Leaf run_symbolic(const TypeInfo *info, ReduceOp op, Leaf index, size_t block)
 {
     JitBackend backend = (JitBackend) info->backend;
-    size_t size = jit_var_size(index), blocks = block ? size / block : 1;
-    uint32_t target = reduce_identity_variable(info, op, blocks), position = 0,
-             result = 0;
+    size_t size = leaf_size(index), blocks = block ? size / block : 1;
+    Leaf target = reduce_identity_variable(info, op, blocks), position = 0, result = 0;
     if (block) {
-        uint32_t counter = jit_var_counter(backend, size);
-        uint32_t divisor = jit_var_u32(backend, (uint32_t) block);
-        position = counter && divisor ? jit_var_div(counter, divisor) : 0;
-        jit_var_dec_ref(counter);
-        jit_var_dec_ref(divisor);
+        Leaf counter = leaf_counter(backend, size);
+        Leaf divisor = leaf_u32(backend, (uint32_t) block);
+        position = counter && divisor ? leaf_div(counter, divisor) : 0;
+        leaf_unref(counter);
+        leaf_unref(divisor);
     } else {
-        position = jit_var_u32(backend, 0);
+        position = leaf_u32(backend, 0);
     }
     if (target && position)
-        result = jit_var_scatter(target, index, position, 0, op, ReduceModeAuto);
-    jit_var_dec_ref(target);
-    jit_var_dec_ref(position);
+        result = leaf_scatter(target, index, position, 0, op, ReduceModeAuto);
+    leaf_unref(target);
+    leaf_unref(position);
     return result;
 }
 
-uint32_t reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy,
-                         uint32_t index, size_t block)
+Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf leaf,
+                     size_t block)
 {
-    size_t size = jit_var_size(index);
+    size_t size = leaf_size(leaf);
     if (block == 1 || size == 1)
-        return jit_var_inc_ref(index);
+        return leaf_ref(leaf);
     if (block == size)
         block = 0;
     if (strategy == STRATEGY_AUTO)
-        strategy = jit_var_state(index) == VarStateUnevaluated &&
+        strategy = leaf_state(leaf) == VarStateUnevaluated &&
                            size >= evaluate_limit / info->entry_size &&
                            jit_can_scatter_reduce((JitBackend) info->backend,
                                                   (VarType) info->entry, op)
                        ? STRATEGY_SYMBOLIC
                        : STRATEGY_EVALUATED;
     if (strategy == STRATEGY_SYMBOLIC)
-        return run_symbolic(info, op, index, block);
+        return run_symbolic(info, op, leaf, block);
     Call call = { op, block };
-    return evaluate_call(run_evaluated, index, &call);
+    return evaluate_call(run_evaluated, leaf, &call);
 }
 
 bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
-                          uint32_t *index)
+                          Leaf *index)
 {
     size_t width = 1;
     if (!evaluate_writes(operation, (PyObject *const *) &value, 1))
         return false;
     for (size_t k = 0; k < array_count(value); k++) {
-        uint32_t leaf = leaf_index(array_leaves(value)[k]);
-        size_t size = leaf ? jit_var_size(leaf) : 0;
+        Leaf leaf = array_leaves(value)[k];
+        size_t size = leaf ? leaf_size(leaf) : 0;
         if (size != 1)
             width = size;
     }
-    uint32_t leaf = leaf_index(array_leaves(value)[i]);
-    *index =
-        leaf && width
-            ? jit_var_resize(leaf, jit_var_size(leaf) == 1 ? width : jit_var_size(leaf))
-            : 0;
+    Leaf leaf = array_leaves(value)[i];
+    *index = leaf && width
+                 ? leaf_resize(leaf, leaf_size(leaf) == 1 ? width : leaf_size(leaf))
+                 : 0;
     if (leaf && width && !*index) {
         error_from_core(operation, (PyObject *const *) &value, 1);
         return false;
@@ -235,17 +231,16 @@ static PyObject *over_entries(const Reduction *r, Array *value)
     Array *result = array_new_like(value->info, value);
     for (size_t i = 0; result && i < array_count(value); i++)
         if (array_leaves(value)[i])
-            jit_var_schedule(
-                leaf_index(array_leaves(value)[i])); /* one kernel for all */
+            leaf_schedule(array_leaves(value)[i]); /* one kernel for all */
     for (size_t i = 0; result && i < array_count(result); i++) {
-        uint32_t index, reduced;
-        if (!reduce_leaf_variable(r->operation, value, i, &index)) {
+        Leaf leaf, reduced;
+        if (!reduce_leaf_variable(r->operation, value, i, &leaf)) {
             Py_CLEAR(result);
             break;
         }
-        reduced = index ? reduce_variable(value->info, r->op, r->strategy, index, 0)
-                        : reduce_identity_variable(value->info, r->op, 1);
-        jit_var_dec_ref(index);
+        reduced = leaf ? reduce_variable(value->info, r->op, r->strategy, leaf, 0)
+                       : reduce_identity_variable(value->info, r->op, 1);
+        leaf_unref(leaf);
         if (reduced) {
             array_set_leaf(result, i, reduced);
         } else {

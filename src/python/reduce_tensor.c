@@ -69,48 +69,48 @@ static bool in_order(const Plan *p)
 
 /* *lane = *lane / extent; returns the old *lane modulo extent, times factor. The last
  * (outermost) coordinate needs no modulo. 0: the core's error is set. */
-static uint32_t take_coordinate(JitBackend backend, uint32_t *lane, size_t extent,
-                                size_t factor, bool last)
+static Leaf take_coordinate(JitBackend backend, Leaf *lane, size_t extent,
+                            size_t factor, bool last)
 {
-    uint32_t e = jit_var_u32(backend, (uint32_t) extent);
-    uint32_t f = jit_var_u32(backend, (uint32_t) factor);
-    uint32_t part = 0, rest = 0, result = 0;
+    Leaf e = leaf_u32(backend, (uint32_t) extent);
+    Leaf f = leaf_u32(backend, (uint32_t) factor);
+    Leaf part = 0, rest = 0, result = 0;
     if (e && f) {
-        part = last ? jit_var_inc_ref(*lane) : jit_var_mod(*lane, e);
-        rest = last ? jit_var_inc_ref(*lane) : jit_var_div(*lane, e);
-        result = part && rest ? jit_var_mul(part, f) : 0;
+        part = last ? leaf_ref(*lane) : leaf_mod(*lane, e);
+        rest = last ? leaf_ref(*lane) : leaf_div(*lane, e);
+        result = part && rest ? leaf_mul(part, f) : 0;
     }
     if (result) {
-        jit_var_dec_ref(*lane);
+        leaf_unref(*lane);
         *lane = rest;
         rest = 0;
     }
-    jit_var_dec_ref(part);
-    jit_var_dec_ref(rest);
-    jit_var_dec_ref(e);
-    jit_var_dec_ref(f);
+    leaf_unref(part);
+    leaf_unref(rest);
+    leaf_unref(e);
+    leaf_unref(f);
     return result;
 }
 
 /* Sum over the given groups, last one fastest, of (coordinate of the lane) * factor. */
-static uint32_t linear_index(JitBackend backend, size_t size, int n,
-                             const size_t *extents, const size_t *factors)
+static Leaf linear_index(JitBackend backend, size_t size, int n, const size_t *extents,
+                         const size_t *factors)
 {
-    uint32_t lane = jit_var_counter(backend, size);
-    uint32_t total = jit_var_u32(backend, 0);
+    Leaf lane = leaf_counter(backend, size);
+    Leaf total = leaf_u32(backend, 0);
     for (int i = n - 1; i >= 0 && lane && total; i--) {
-        uint32_t part = take_coordinate(backend, &lane, extents[i], factors[i], i == 0);
-        uint32_t sum = part ? jit_var_add(total, part) : 0;
-        jit_var_dec_ref(part);
-        jit_var_dec_ref(total);
+        Leaf part = take_coordinate(backend, &lane, extents[i], factors[i], i == 0);
+        Leaf sum = part ? leaf_add(total, part) : 0;
+        leaf_unref(part);
+        leaf_unref(total);
         total = sum;
     }
-    jit_var_dec_ref(lane);
+    leaf_unref(lane);
     return total;
 }
 
 /* Where each entry of the input goes in the result. */
-static uint32_t target_index(JitBackend backend, const Plan *p)
+static Leaf target_index(JitBackend backend, const Plan *p)
 {
     size_t extents[TENSOR_MAX_DIMS], factors[TENSOR_MAX_DIMS], stride = 1;
     for (int i = p->count - 1; i >= 0; i--) {
@@ -123,7 +123,7 @@ static uint32_t target_index(JitBackend backend, const Plan *p)
 }
 
 /* The entries of the input with the reduced groups last: their positions. */
-static uint32_t source_index(JitBackend backend, const Plan *p)
+static Leaf source_index(JitBackend backend, const Plan *p)
 {
     size_t extents[TENSOR_MAX_DIMS], factors[TENSOR_MAX_DIMS];
     int n = 0;
@@ -142,73 +142,73 @@ typedef struct Call {
     const Plan *plan;
 } Call;
 
-static uint32_t scatter_entries(const Call *c, uint32_t index)
+static Leaf scatter_entries(const Call *c, Leaf index)
 {
     JitBackend backend = (JitBackend) c->info->backend;
     ReduceOp op = c->reduction->op;
-    uint32_t target = reduce_identity_variable(c->info, op, c->plan->kept);
-    uint32_t position = target ? target_index(backend, c->plan) : 0, result = 0;
+    Leaf target = reduce_identity_variable(c->info, op, c->plan->kept);
+    Leaf position = target ? target_index(backend, c->plan) : 0, result = 0;
     if (position)
-        result = jit_var_scatter(target, index, position, 0, op, ReduceModeAuto);
-    jit_var_dec_ref(target);
-    jit_var_dec_ref(position);
+        result = leaf_scatter(target, index, position, 0, op, ReduceModeAuto);
+    leaf_unref(target);
+    leaf_unref(position);
     return result;
 }
 
-static uint32_t gather_entries(const Call *c, uint32_t index)
+static Leaf gather_entries(const Call *c, Leaf index)
 {
-    uint32_t position = source_index((JitBackend) c->info->backend, c->plan);
-    uint32_t ordered = 0;
+    Leaf position = source_index((JitBackend) c->info->backend, c->plan);
+    Leaf ordered = 0;
     if (position) {
-        jit_var_inc_ref(index);
+        leaf_ref(index);
         WAIT_BEGIN /* computes the input first */
-            ordered = jit_var_gather(index, position, 0);
-        jit_var_dec_ref(index);
+            ordered = leaf_gather(index, position, 0);
+        leaf_unref(index);
         WAIT_END
     }
-    jit_var_dec_ref(position);
+    leaf_unref(position);
     return ordered;
 }
 
-static bool prefers_symbolic(const Call *c, uint32_t index)
+static bool prefers_symbolic(const Call *c, Leaf leaf)
 {
     static const size_t limit = (size_t) 1 << 30; /* bytes */
     if (c->reduction->strategy != STRATEGY_AUTO)
         return c->reduction->strategy == STRATEGY_SYMBOLIC;
-    return jit_var_state(index) == VarStateUnevaluated &&
-           jit_var_size(index) >= limit / c->info->entry_size &&
+    return leaf_state(leaf) == VarStateUnevaluated &&
+           leaf_size(leaf) >= limit / c->info->entry_size &&
            jit_can_scatter_reduce((JitBackend) c->info->backend,
                                   (VarType) c->info->entry, c->reduction->op);
 }
 
-static uint32_t reduce_groups(const Call *c, uint32_t index)
+static Leaf reduce_groups(const Call *c, Leaf leaf)
 {
     const Plan *p = c->plan;
-    size_t size = jit_var_size(index);
+    size_t size = leaf_size(leaf);
     ReduceOp op = c->reduction->op;
     if (p->reduced == 1)
-        return jit_var_inc_ref(index);
+        return leaf_ref(leaf);
     if (size == 1 && p->kept * p->reduced > 1) { /* broadcast: give it its real size */
-        uint32_t wide = jit_var_resize(index, p->kept * p->reduced);
-        uint32_t result = wide ? reduce_groups(c, wide) : 0;
-        jit_var_dec_ref(wide);
+        Leaf wide = leaf_resize(leaf, p->kept * p->reduced);
+        Leaf result = wide ? reduce_groups(c, wide) : 0;
+        leaf_unref(wide);
         return result;
     }
     if (in_order(p))
-        return reduce_variable(c->info, op, c->reduction->strategy, index, p->reduced);
-    if (prefers_symbolic(c, index))
-        return scatter_entries(c, index);
-    uint32_t ordered = gather_entries(c, index);
-    uint32_t result =
+        return reduce_variable(c->info, op, c->reduction->strategy, leaf, p->reduced);
+    if (prefers_symbolic(c, leaf))
+        return scatter_entries(c, leaf);
+    Leaf ordered = gather_entries(c, leaf);
+    Leaf result =
         ordered ? reduce_variable(c->info, op, STRATEGY_EVALUATED, ordered, p->reduced)
                 : 0;
-    jit_var_dec_ref(ordered);
+    leaf_unref(ordered);
     return result;
 }
 
 static bool store_variable(const Call *c, Array *value, Array *result)
 {
-    uint32_t index = array_index(value), reduced = 0;
+    Leaf leaf = array_leaf(value), reduced = 0;
     const char *operation = c->reduction->operation;
     if (c->plan->kept == 0)
         return true; /* nothing: the empty variable */
@@ -217,11 +217,11 @@ static bool store_variable(const Call *c, Array *value, Array *result)
                     "more than 2^32 - 1 entries");
         return false;
     }
-    jit_var_inc_ref(index);
-    reduced = c->plan->reduced == 0 || !index
+    leaf_ref(leaf);
+    reduced = c->plan->reduced == 0 || !leaf
                   ? reduce_identity_variable(c->info, c->reduction->op, c->plan->kept)
-                  : reduce_groups(c, index);
-    jit_var_dec_ref(index);
+                  : reduce_groups(c, leaf);
+    leaf_unref(leaf);
     if (reduced)
         array_set_leaf(result, 0, reduced);
     else

@@ -26,8 +26,8 @@ typedef struct Loop {
 static bool start_loop(Loop *loop, const char *name)
 {
     WAIT_BEGIN
-    loop->handle = jit_var_loop_start(JitBackendLLVM, name, loop->states.count,
-                                      loop->states.ids);
+    loop->handle = jit_var_loop_start(type_backend(loop->place.state), name,
+                                      loop->states.count, loop->states.ids);
     WAIT_END
     return loop->handle || error_from_core(loop->place.operation, NULL, 0);
 }
@@ -145,7 +145,7 @@ static PyObject *while_loop(PyObject *module, PyObject *const *args, Py_ssize_t 
         run_loop(&loop))
         result = region_give(&loop.place, v[0], &loop.states);
     if (loop.handle)
-        jit_record_end(JitBackendLLVM, loop.handle, 1);
+        jit_record_end(type_backend(loop.place.state), loop.handle, 1);
     region_drop(&loop.states);
     if (recorded)
         deferred_release();
@@ -241,7 +241,7 @@ static PyObject *if_stmt(PyObject *module, PyObject *const *args, Py_ssize_t nar
     PyObject *result =
         trace_side(&cond, v[2]) && trace_side(&cond, v[3]) ? end_cond(&cond) : NULL;
     if (cond.handle)
-        jit_record_end(JitBackendLLVM, cond.handle, 1);
+        jit_record_end(type_backend(cond.place.state), cond.handle, 1);
     Py_XDECREF(cond.outputs);
     deferred_release();
     return result;
@@ -257,11 +257,12 @@ static PyObject *mask_push(PyObject *module, PyObject *mask)
     uint32_t id = mask == Py_None ? 0 : region_mask(&place, mask);
     if (!id && mask != Py_None)
         return NULL;
-    uint32_t top = id ? jit_var_mask_peek(JitBackendLLVM) : 0;
-    uint32_t both = top ? jit_var_and(id, top)
+    JitBackend backend = type_backend(place.state);
+    uint32_t top = id ? jit_var_mask_peek(backend) : 0;
+    uint32_t both = top  ? jit_var_and(id, top)
                     : id ? jit_var_inc_ref(id)
-                         : jit_var_mask_default(JitBackendLLVM, 1);
-    bool ok = both && jit_var_mask_push(JitBackendLLVM, both);
+                         : jit_var_mask_default(backend, 1);
+    bool ok = both && jit_var_mask_push(backend, both);
     jit_var_dec_ref(id);
     jit_var_dec_ref(top);
     jit_var_dec_ref(both);
@@ -272,9 +273,8 @@ static PyObject *mask_push(PyObject *module, PyObject *mask)
 
 static PyObject *mask_pop(PyObject *module, PyObject *unused)
 {
-    (void) module;
     (void) unused;
-    if (!jit_var_mask_pop(JitBackendLLVM))
+    if (!jit_var_mask_pop(type_backend(state_of_module(module))))
         return error_from_core("_regions.masked", NULL, 0);
     Py_RETURN_NONE;
 }

@@ -39,7 +39,7 @@ static uint32_t number_of(const RegionPlace *place, PyObject *object)
     uint32_t id = array_index((Array *) object);
     if (!id)
         error_raise(PyExc_ValueError, place->operation, NULL, 0, "'number' is empty");
-    const uint32_t one = id ? jit_var_u32(JitBackendLLVM, 1) : 0;
+    const uint32_t one = id ? jit_var_u32((JitBackend) info->backend, 1) : 0;
     const uint32_t result = one ? jit_var_add(id, one) : 0;
     jit_var_dec_ref(one);
     if (id && !result)
@@ -202,12 +202,12 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
     PyObject *result = NULL;
     deferred_hold();
     if (functions && read_instances(&c, functions, v[4])) {
-        c.handle = jit_var_call_start(JitBackendLLVM, name, mask);
+        c.handle = jit_var_call_start(type_backend(c.place.state), name, mask);
         result = c.handle ? run(&c, number, functions)
                           : error_from_core(signature.function, NULL, 0);
     }
     if (c.handle)
-        jit_record_end(JitBackendLLVM, c.handle, 1);
+        jit_record_end(type_backend(c.place.state), c.handle, 1);
     region_drop(&c.inputs);
     jit_var_dec_ref(number);
     jit_var_dec_ref(mask);
@@ -277,8 +277,8 @@ static uint32_t gather_leaf(uint32_t leaf, uint32_t index, uint32_t mask)
 {
     static const uint64_t zero;
     return index ? jit_var_gather(leaf, index, mask)
-                 : jit_var_literal(JitBackendLLVM, jit_var_type(leaf), &zero,
-                                   jit_var_size(mask), 0);
+                 : jit_var_literal(leaf_backend(leaf_of(leaf)), jit_var_type(leaf),
+                                   &zero, jit_var_size(mask), 0);
 }
 
 /* That in the place of each variable; or what the mask leaves is of 'others'. */

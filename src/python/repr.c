@@ -50,7 +50,7 @@ static void put(Text *t, const char *format, ...)
 typedef struct Column {
     const char *entries;
     size_t step;       /* 0: the same entry in all lanes */
-    uint32_t variable; /* keeps the memory (jit); owned */
+    Leaf variable;     /* keeps the memory (jit); owned */
 } Column;
 
 typedef struct Printer {
@@ -169,7 +169,7 @@ static bool evaluate_all(Array *a)
 {
     bool any = false;
     for (size_t i = 0; i < array_count(a); i++)
-        any |= jit_var_schedule(leaf_index(array_leaves(a)[i]));
+        any |= leaf_schedule(array_leaves(a)[i]);
     return !any || evaluate_scheduled();
 }
 
@@ -204,10 +204,10 @@ static bool load_columns(Printer *p, Array *a)
     }
     for (size_t i = 0; i < count && i < array_count(a); i++) {
         Column *c = &p->columns[i];
-        uint32_t index = leaf_index(array_leaves(a)[i]);
-        size_t size = index ? jit_var_size(index) : 0;
+        Leaf leaf = array_leaves(a)[i];
+        size_t size = leaf ? leaf_size(leaf) : 0;
         void *data;
-        if (!evaluate_data(index, &c->variable, &data)) {
+        if (!evaluate_data(leaf, &c->variable, &data)) {
             error_from_core("repr", NULL, 0);
             return false;
         }
@@ -227,7 +227,7 @@ static bool load_columns(Printer *p, Array *a)
 static void release_columns(Printer *p)
 {
     for (size_t i = 0; i < p->column_count; i++)
-        jit_var_dec_ref(p->columns[i].variable);
+        leaf_unref(p->columns[i].variable);
     PyMem_Free(p->columns);
 }
 

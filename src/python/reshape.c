@@ -18,6 +18,7 @@
 #include "python/index.h"
 #include "python/memory.h"
 #include "python/module.h"
+#include "python/promote.h"
 #include "python/tree/tree.h"
 
 bool reshape_order(const char *operation, PyObject *object, char *order)
@@ -64,76 +65,76 @@ static bool check_total(const char *operation, size_t leaves, size_t width,
 /* ---------------------------------------------------------------- ravel */
 
 /* first, first + step, ...: n UInt32 numbers. */
-static uint32_t counter_from(JitBackend backend, size_t n, size_t first)
+static Leaf counter_from(JitBackend backend, size_t n, size_t first)
 {
-    uint32_t counter = jit_var_counter(backend, n);
-    uint32_t start = jit_var_u32(backend, (uint32_t) first);
-    uint32_t result = counter && start ? jit_var_add(counter, start) : 0;
-    jit_var_dec_ref(counter);
-    jit_var_dec_ref(start);
+    Leaf counter = leaf_counter(backend, n);
+    Leaf start = leaf_u32(backend, (uint32_t) first);
+    Leaf result = counter && start ? leaf_add(counter, start) : 0;
+    leaf_unref(counter);
+    leaf_unref(start);
     return result;
 }
 
 /* '*target' is replaced; its old reference released. */
-static bool write_leaf(uint32_t *target, uint32_t value, uint32_t position)
+static bool write_leaf(Leaf *target, Leaf value, Leaf position)
 {
-    uint32_t written = position ? jit_var_scatter(*target, value, position, 0,
-                                                  ReduceOpIdentity, ReduceModePermute)
-                                : 0;
+    Leaf written = position ? leaf_scatter(*target, value, position, 0,
+                                           ReduceOpIdentity, ReduceModePermute)
+                            : 0;
     if (written) {
-        jit_var_dec_ref(*target);
+        leaf_unref(*target);
         *target = written;
     }
     return written;
 }
 
-static bool ravel_c(JitBackend backend, uint32_t *target, const uint32_t *leaves,
-                    size_t n, size_t width)
+static bool ravel_c(JitBackend backend, Leaf *target, const Leaf *leaves, size_t n,
+                    size_t width)
 {
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {
-        uint32_t position = counter_from(backend, width, i * width);
+        Leaf position = counter_from(backend, width, i * width);
         ok = write_leaf(target, leaves[i], position);
-        jit_var_dec_ref(position);
+        leaf_unref(position);
     }
     return ok;
 }
 
-static bool ravel_f(JitBackend backend, uint32_t *target, const uint32_t *leaves,
-                    size_t n, size_t width)
+static bool ravel_f(JitBackend backend, Leaf *target, const Leaf *leaves, size_t n,
+                    size_t width)
 {
     size_t p = memory_packet_size(n, n);
-    uint32_t lanes = jit_var_counter(backend, width);
+    Leaf lanes = leaf_counter(backend, width);
     bool ok = lanes;
     for (size_t j = 0; j < n / p && ok; j++) {
-        uint32_t position = memory_scaled_index(lanes, n / p, j), written = 0;
+        Leaf position = memory_scaled_index(lanes, n / p, j), written = 0;
         if (position && p > 1)
-            written = jit_var_scatter_packet(p, *target, leaves + j * p, position, 0,
-                                             ReduceOpIdentity, ReduceModePermute);
+            written = leaf_scatter_packet(p, *target, leaves + j * p, position, 0,
+                                          ReduceOpIdentity, ReduceModePermute);
         if (written) {
-            jit_var_dec_ref(*target);
+            leaf_unref(*target);
             *target = written;
         }
         ok = p > 1 ? written != 0 : write_leaf(target, leaves[j], position);
-        jit_var_dec_ref(position);
+        leaf_unref(position);
     }
-    jit_var_dec_ref(lanes);
+    leaf_unref(lanes);
     return ok;
 }
 
 /* The leaves of the array in the order of the result, one reference each. */
-static uint32_t *ordered_leaves(const Array *a, char order)
+static Leaf *ordered_leaves(const Array *a, char order)
 {
     size_t n = array_count(a);
-    uint32_t *leaves = PyMem_New(uint32_t, n ? n : 1);
+    Leaf *leaves = PyMem_New(Leaf, n ? n : 1);
     if (!leaves) {
         PyErr_NoMemory();
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
-        uint32_t leaf = leaf_index(array_leaves(a)[i]);
+        Leaf leaf = array_leaves(a)[i];
         if (leaf)
-            jit_var_inc_ref(leaf);
+            leaf_ref(leaf);
         leaves[order == 'C' ? i : fortran_place(a->info, n, i)] = leaf;
     }
     return leaves;
@@ -147,19 +148,19 @@ static Array *ravel_jit(const char *operation, const TypeInfo *flat, Array *a,
         return NULL;
     if (total == 0)
         return array_new_leaf(flat, 0);
-    uint32_t *leaves = ordered_leaves(a, order);
+    Leaf *leaves = ordered_leaves(a, order);
     if (!leaves)
         return NULL;
     JitBackend backend = (JitBackend) flat->backend;
-    uint32_t target = jit_var_undefined(backend, (VarType) flat->entry, total);
+    Leaf target = leaf_undefined(flat, total);
     bool ok = target &&
               (order == 'C' ? ravel_c : ravel_f)(backend, &target, leaves, n, width);
     for (size_t i = 0; i < n; i++)
-        jit_var_dec_ref(leaves[i]);
+        leaf_unref(leaves[i]);
     PyMem_Free(leaves);
     if (ok)
         return array_new_leaf(flat, target);
-    jit_var_dec_ref(target);
+    leaf_unref(target);
     error_from_core(operation, (PyObject **) &a, 1);
     return NULL;
 }
@@ -208,7 +209,7 @@ static PyObject *ravel(PyObject *module, PyObject *const *args, Py_ssize_t nargs
         return NULL;
     if (array_check(state, v[0]))
         return (PyObject *) reshape_ravel(state, "ravel", (Array *) v[0], order);
-    if (PyLong_Check(v[0]) || PyFloat_Check(v[0]))
+    if (promote_number(v[0]) >= 0)
         return Py_NewRef(v[0]);
     return error_raise(PyExc_TypeError, "ravel", &v[0], 1,
                        "expected an array or a tensor");
@@ -220,20 +221,20 @@ static bool unravel_jit(const char *operation, Array *result, const Array *flat,
                         size_t n, size_t width, char order)
 {
     JitBackend backend = (JitBackend) flat->info->backend;
-    uint32_t source = access_variable(flat);
-    uint32_t *out = PyMem_Calloc(n, sizeof(*out));
+    Leaf source = access_variable(flat);
+    Leaf *out = PyMem_Calloc(n, sizeof(*out));
     bool ok = out;
     if (!out) {
         PyErr_NoMemory();
     } else if (order == 'F') {
-        uint32_t lanes = jit_var_counter(backend, width);
+        Leaf lanes = leaf_counter(backend, width);
         ok = lanes && memory_gather_variables(source, lanes, 0, n, out);
-        jit_var_dec_ref(lanes);
+        leaf_unref(lanes);
     } else {
         for (size_t i = 0; i < n && ok; i++) {
-            uint32_t position = counter_from(backend, width, i * width);
+            Leaf position = counter_from(backend, width, i * width);
             ok = position && memory_gather_variables(source, position, 0, 1, out + i);
-            jit_var_dec_ref(position);
+            leaf_unref(position);
         }
     }
     if (out && !ok)
@@ -244,9 +245,9 @@ static bool unravel_jit(const char *operation, Array *result, const Array *flat,
         out[from] = 0;
     }
     for (size_t i = 0; out && i < n && order == 'C'; i++) /* of a failure */
-        jit_var_dec_ref(out[i]);
+        leaf_unref(out[i]);
     PyMem_Free(out);
-    jit_var_dec_ref(source);
+    leaf_unref(source);
     return ok;
 }
 
@@ -327,26 +328,25 @@ typedef struct Replicate {
     bool each; /* every entry, not the whole */
 } Replicate;
 
-/* jit_var_tile() and jit_var_repeat() gather, so they may have to compute the input. */
-static uint32_t run_replicate(uint32_t index, void *argument)
+/* leaf_tile() and leaf_repeat() gather, so they may have to compute the input. */
+static Leaf run_replicate(Leaf leaf, void *argument)
 {
     const Replicate *r = argument;
-    return r->each ? jit_var_repeat(index, r->count) : jit_var_tile(index, r->count);
+    return r->each ? leaf_repeat(leaf, r->count) : leaf_tile(leaf, r->count);
 }
 
 static bool replicate_leaf(const Replicate *r, Array *a, size_t i, size_t width,
                            Array *result)
 {
-    uint32_t leaf = leaf_index(array_leaves(a)[i]), out = 0;
+    Leaf leaf = array_leaves(a)[i], out = 0;
     size_t total;
     if (!leaf || r->count == 0)
         return true;
-    if (jit_var_size(leaf) == 1 && width != 1) {
-        array_set_leaf(result, i,
-                       jit_var_inc_ref(leaf)); /* equal entries, any number */
+    if (leaf_size(leaf) == 1 && width != 1) {
+        array_set_leaf(result, i, leaf_ref(leaf)); /* equal entries, any number */
         return true;
     }
-    if (!check_total(r->operation, r->count, jit_var_size(leaf), &total))
+    if (!check_total(r->operation, r->count, leaf_size(leaf), &total))
         return false;
     out = evaluate_call(run_replicate, leaf, (void *) r);
     if (out)

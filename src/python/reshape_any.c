@@ -97,19 +97,19 @@ typedef struct Shrink {
     size_t size;
 } Shrink;
 
-static uint32_t run_shrink(uint32_t index, void *argument)
+static Leaf run_shrink(Leaf leaf, void *argument)
 {
-    return jit_var_shrink(index, ((const Shrink *) argument)->size);
+    return leaf_shrink(leaf, ((const Shrink *) argument)->size);
 }
 
 /* The first 'size' entries of a variable (a new reference, 0 for none). */
-static bool shrink_variable(PyObject *value, uint32_t index, size_t size, uint32_t *out)
+static bool shrink_variable(PyObject *value, Leaf leaf, size_t size, Leaf *out)
 {
     *out = 0;
     if (size == 0)
         return true;
     Shrink call = { size };
-    *out = evaluate_call(run_shrink, index, &call);
+    *out = evaluate_call(run_shrink, leaf, &call);
     if (!*out)
         error_from_core(operation, &value, 1);
     return *out;
@@ -132,10 +132,10 @@ static PyObject *shrink_jit(Array *a, size_t size)
     Array *result = access_make(Py_TYPE(a), a->info, a);
     /* While the GIL is released, another thread may give 'a' more leaves. */
     for (size_t i = 0; result && i < array_count(result); i++) {
-        uint32_t leaf = leaf_index(array_leaves(a)[i]), out = 0;
-        bool single = leaf && jit_var_size(leaf) == 1 && size;
+        Leaf leaf = array_leaves(a)[i], out = 0;
+        bool single = leaf && leaf_size(leaf) == 1 && size;
         if (single)
-            out = jit_var_inc_ref(leaf);
+            out = leaf_ref(leaf);
         else if (leaf && !shrink_variable((PyObject *) a, leaf, size, &out))
             Py_CLEAR(result);
         if (result)
@@ -170,17 +170,16 @@ static PyObject *reshape_tensor(const Reshape *r, Array *t)
     if (shrink ? !check_shrink(value, wanted, size) : !resolve(r, value, size, shape))
         return NULL;
     Array *result = array_new_tensor(t->info, r->ndim, shrink ? r->shape : shape);
-    uint32_t index = t->info->jit ? array_index(t) : 0, out = 0;
+    Leaf leaf = t->info->jit ? array_leaf(t) : 0, out = 0;
     if (!result)
         return NULL;
     if (!t->info->jit) {
         memcpy(array_data(result), array_data(t),
                array_count(result) * t->info->entry_size);
-    } else if (index) {
-        if (!shrink || jit_var_size(index) == wanted ||
-            (jit_var_size(index) == 1 && wanted))
-            out = jit_var_inc_ref(index);
-        else if (!shrink_variable(value, index, wanted, &out))
+    } else if (leaf) {
+        if (!shrink || leaf_size(leaf) == wanted || (leaf_size(leaf) == 1 && wanted))
+            out = leaf_ref(leaf);
+        else if (!shrink_variable(value, leaf, wanted, &out))
             Py_CLEAR(result);
         if (result)
             array_set_leaf(result, 0, out);

@@ -131,20 +131,19 @@ static bool collect_pairs(Scatter *s, PyObject *target, PyObject *value)
 /* ---------------------------------------------------------------- jit */
 
 typedef struct Operands {
-    uint32_t *values; /* n of them */
+    Leaf *values; /* n of them */
     size_t n;
-    uint32_t index, mask;
+    Leaf index, mask;
 } Operands;
 
 /* One write into leaf i of the target; the packet's values start at 'first'. */
 static bool write_packet(const Scatter *s, Array *target, size_t i, const Operands *o,
-                         size_t p, uint32_t position, size_t first)
+                         size_t p, Leaf position, size_t first)
 {
-    uint32_t old = leaf_index(array_leaves(target)[i]);
-    uint32_t written =
-        p == 1
-            ? jit_var_scatter(old, o->values[first], position, o->mask, s->op, s->mode)
-            : jit_var_scatter_packet(p, old, o->values + first, position, o->mask,
+    Leaf old = array_leaves(target)[i];
+    Leaf written =
+        p == 1 ? leaf_scatter(old, o->values[first], position, o->mask, s->op, s->mode)
+               : leaf_scatter_packet(p, old, o->values + first, position, o->mask,
                                      s->op, s->mode);
     if (!written) {
         error_from_core(s->access.operation, NULL, 0);
@@ -157,7 +156,7 @@ static bool write_packet(const Scatter *s, Array *target, size_t i, const Operan
 static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands *o)
 {
     const char *operation = s->access.operation;
-    uint32_t old = leaf_index(array_leaves(target)[i]);
+    Leaf old = array_leaves(target)[i];
     if (!old) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
                     "the target is empty, expected at least one entry");
@@ -165,17 +164,16 @@ static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands
     }
     if (!memory_prepare_target(operation, old))
         return false;
-    size_t p =
-        memory_packet_size(o->n, jit_var_size(leaf_index(array_leaves(target)[i])));
+    size_t p = memory_packet_size(o->n, leaf_size(array_leaves(target)[i]));
     bool ok = true;
     for (size_t j = 0; j < o->n / p && ok; j++) {
-        uint32_t position = memory_scaled_index(o->index, o->n / p, j);
+        Leaf position = memory_scaled_index(o->index, o->n / p, j);
         if (!position) {
             error_from_core(operation, NULL, 0);
             return false;
         }
         ok = write_packet(s, target, i, o, p, position, j * p);
-        jit_var_dec_ref(position);
+        leaf_unref(position);
     }
     return ok;
 }
@@ -187,9 +185,9 @@ static bool write_lanes(const Scatter *s, const Pair *pair, const Array *index,
     size_t sizes[3] = { access_size(index), mask ? access_size(mask) : 1, 1 };
     *lanes = 1;
     for (size_t k = 0; k < array_count(pair->value); k++) {
-        uint32_t leaf = leaf_index(array_leaves(pair->value)[k]);
+        Leaf leaf = array_leaves(pair->value)[k];
         size_t part;
-        sizes[2] = leaf ? jit_var_size(leaf) : 0;
+        sizes[2] = leaf ? leaf_size(leaf) : 0;
         if (!access_lanes(s->access.operation, sizes, 3, &part))
             return false;
         const size_t both[] = { *lanes, part };
@@ -225,14 +223,13 @@ static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
                       const Array *mask)
 {
     size_t n = array_count(pair->value), lanes;
-    uint32_t *values = PyMem_New(uint32_t, n ? n : 1);
+    Leaf *values = PyMem_New(Leaf, n ? n : 1);
     if (!values) {
         PyErr_NoMemory();
         return false;
     }
     for (size_t k = 0; k < n; k++) /* held: the value may be the target */
-        values[k] =
-            (uint32_t) jit_var_inc_ref(leaf_index(array_leaves(pair->value)[k]));
+        values[k] = leaf_ref(array_leaves(pair->value)[k]);
     Operands all = { values, n, access_variable(index), access_variable(mask) };
     bool ok = write_lanes(s, pair, index, mask, &lanes);
     if (ok && !pair->components && array_count(pair->target) != n) {
@@ -249,9 +246,9 @@ static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
         }
     }
     for (size_t k = 0; k < n; k++)
-        jit_var_dec_ref(values[k]);
-    jit_var_dec_ref(all.index);
-    jit_var_dec_ref(all.mask);
+        leaf_unref(values[k]);
+    leaf_unref(all.index);
+    leaf_unref(all.mask);
     PyMem_Free(values);
     return ok;
 }

@@ -11,7 +11,7 @@
 #include "python/evaluate.h"
 #include "python/promote.h"
 
-uint32_t shortcut_literal(const TypeInfo *info, PyObject *number, bool invert)
+Leaf shortcut_literal(const TypeInfo *info, PyObject *number, bool invert)
 {
     uint64_t bits = 0;
     if (info->entry == VarTypeBool || info->entry == VarTypeFloat16)
@@ -33,8 +33,7 @@ uint32_t shortcut_literal(const TypeInfo *info, PyObject *number, bool invert)
         if (!jit_host_op(JitOpRcp, (VarType) info->entry, 1, &operand, &bits))
             return 0;
     }
-    return jit_var_literal((JitBackend) info->backend, (VarType) info->entry, &bits, 1,
-                           0);
+    return leaf_literal(info, &bits, 1);
 }
 
 /* An operand of the short way. */
@@ -86,17 +85,17 @@ PyObject *shortcut_apply(Apply which, int arity, PyObject *const *args)
         taken++;
     Array *out = taken == arity ? array_new(info) : NULL;
     for (size_t i = 0; out && i < info->leaves; i++) {
-        uint32_t in[3], index = 1;
+        Leaf in[3], index = 1;
         for (int k = 0; k < arity; k++) {
-            in[k] = leaf_index(operands[k].leaves[i * operands[k].step]);
+            in[k] = operands[k].leaves[i * operands[k].step];
             index = in[k] ? index : 0;
         }
-        index = index ? jit_var_op(apply_op(which), in) : 0;
+        index = index ? leaf_op(apply_op(which), arity, in) : 0;
         array_leaves(out)[i] = index;
         if (!index)
             Py_CLEAR(out);
     }
     while (taken--)
-        jit_var_dec_ref(leaf_index(operands[taken].literal));
+        leaf_unref(operands[taken].literal);
     return (PyObject *) out;
 }

@@ -8,7 +8,7 @@
 
 /** A literal for exactly a Python int or float that keeps the entry type of 'info' (of
  *  its reciprocal if 'invert'); 0 without exception: there is none. */
-uint32_t shortcut_literal(const TypeInfo *info, PyObject *number, bool invert);
+Leaf shortcut_literal(const TypeInfo *info, PyObject *number, bool invert);
 
 /** apply() for arrays of exactly one class with plain leaves in a just-in-time family,
  *  none of them empty, single variables with the same entries, and numbers. NULL

@@ -39,9 +39,9 @@ static bool find_entry(const Slice *s, const Array *a, size_t size, size_t *entr
 
 static bool read_leaf(const Slice *s, const Array *a, size_t i, void *entry)
 {
-    uint32_t index = leaf_index(array_leaves(a)[i]);
+    Leaf index = array_leaves(a)[i];
     size_t offset;
-    if (!find_entry(s, a, index ? jit_var_size(index) : 0, &offset))
+    if (!find_entry(s, a, index ? leaf_size(index) : 0, &offset))
         return false;
     if (!evaluate_read(index, offset, entry)) {
         error_from_core(s->access.operation, NULL, 0);
@@ -75,7 +75,7 @@ static PyObject *slice_jit(const Slice *s, Array *a)
     Array *result = array_new_like(info, a);
     for (size_t i = 0; result && i < array_count(a); i++)
         if (array_leaves(a)[i])
-            jit_var_schedule(leaf_index(array_leaves(a)[i])); /* one kernel for all */
+            leaf_schedule(array_leaves(a)[i]); /* one kernel for all */
     for (size_t i = 0; result && i < array_count(result); i++)
         if (!read_leaf(s, a, i, (char *) array_data(result) + i * info->entry_size))
             Py_CLEAR(result);

@@ -217,40 +217,17 @@ static bool matrix_step(Calc *c, Apply which, int n, const Value in[3][16], Valu
 
 bool special_has(Kind kind, Apply which)
 {
-    if (special_functions_has(which))
-        return kind != KIND_MATRIX;
-    switch (which) {
-    case APPLY_RCP:
-    case APPLY_FMA:
-        return true;
-    case APPLY_MUL:
-    case APPLY_TRUEDIV:
-    case APPLY_POWER:
-    case APPLY_ABS:
-    case APPLY_SQRT:
-    case APPLY_RSQRT:
-        return kind != KIND_MATRIX;
-    default:
-        return false;
-    }
+    ApplySpecial special = apply_special(which);
+    return special == SPECIAL_ALGEBRA ||
+           ((special == SPECIAL_COMPLEX || special == SPECIAL_FIELD) &&
+            kind != KIND_MATRIX);
 }
 
 bool special_refuses(Kind kind, Apply which)
 {
-    switch (which) {
-    case APPLY_CBRT:
-    case APPLY_ERF:
-    case APPLY_ERFINV:
-    case APPLY_LGAMMA:
-    case APPLY_DIGAMMA:
-    case APPLY_ATAN2:
-    case APPLY_HYPOT:
-        return kind != KIND_MATRIX;
-    case APPLY_POWER:
-        return kind == KIND_MATRIX;
-    default:
-        return false;
-    }
+    ApplySpecial special = apply_special(which);
+    return (special == SPECIAL_REAL && kind != KIND_MATRIX) ||
+           (special == SPECIAL_FIELD && kind == KIND_MATRIX);
 }
 
 static void multiply(Calc *c, int n, const Value *a, const Value *b, Value *out)
@@ -332,8 +309,7 @@ static PyObject *fail(const char *operation, Array *const *args, int n)
 PyObject *special_apply(const TypeInfo *info, Apply which, Array *const *args,
                         const char *operation)
 {
-    bool two = which == APPLY_MUL || which == APPLY_TRUEDIV || which == APPLY_POWER;
-    int arity = which == APPLY_FMA ? 3 : two ? 2 : 1;
+    int arity = apply_arity(which);
     bool matrix = info->kind == KIND_MATRIX;
     int elements = matrix ? info->dims[0] * info->dims[0] : info->dims[0];
     int inner = info->leaves / elements, count = elements;
@@ -354,12 +330,12 @@ PyObject *special_apply(const TypeInfo *info, Apply which, Array *const *args,
         PyObject *real = NULL;
         if (c.ok && count == 1) {
             if (info->jit)
-                jit_var_inc_ref((uint32_t) result[0]);
+                leaf_ref(result[0]);
             real = value_wrap(info, result[0]);
         }
         for (int e = 0; c.ok && count > 1 && e < count; e++) {
             if (info->jit)
-                jit_var_inc_ref((uint32_t) result[e]);
+                leaf_ref(result[e]);
             value_store(out, (size_t) (e * inner + s), result[e]);
         }
         calc_end(&c);

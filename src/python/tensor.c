@@ -18,8 +18,8 @@
 
 static size_t storage_size(const Array *a)
 {
-    const uint32_t index = a->info->jit ? array_index(a) : 0;
-    return !a->info->jit ? array_count(a) : index ? jit_var_size(index) : 0;
+    const Leaf index = a->info->jit ? array_leaf(a) : 0;
+    return !a->info->jit ? array_count(a) : index ? leaf_size(index) : 0;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -32,14 +32,14 @@ static bool is_whole(const Selection *s, const Array *a)
 
 static bool gather_traced(const Selection *s, Array *from, Array *to)
 {
-    uint32_t result = 0;
+    Leaf result = 0;
     if (is_whole(s, from)) {
-        result = jit_var_inc_ref(array_index(from));
+        result = leaf_ref(array_leaf(from));
     } else {
-        const uint32_t places = tensor_select_trace(s);
+        const Leaf places = tensor_select_trace(s);
         if (places)
-            memory_gather_variables(array_index(from), places, 0, 1, &result);
-        jit_var_dec_ref(places);
+            memory_gather_variables(array_leaf(from), places, 0, 1, &result);
+        leaf_unref(places);
     }
     if (!result) {
         error_from_core(s->operation, NULL, 0);
@@ -185,15 +185,15 @@ static bool check_single(const Selection *s, Array *value, PyObject *original)
 
 static bool scatter_traced(const Selection *s, Array *target, Array *value)
 {
-    uint32_t written;
+    Leaf written;
     if (is_whole(s, target)) {
-        written = jit_var_resize(array_index(value), s->total);
+        written = leaf_resize(array_leaf(value), s->total);
     } else {
-        const uint32_t places = tensor_select_trace(s);
-        written = places ? jit_var_scatter(array_index(target), array_index(value),
-                                           places, 0, ReduceOpIdentity, ReduceModeAuto)
+        const Leaf places = tensor_select_trace(s);
+        written = places ? leaf_scatter(array_leaf(target), array_leaf(value), places,
+                                        0, ReduceOpIdentity, ReduceModeAuto)
                          : 0;
-        jit_var_dec_ref(places);
+        leaf_unref(places);
     }
     if (!written) {
         error_from_core(s->operation, NULL, 0);
@@ -256,7 +256,7 @@ int tensor_set(Array *a, PyObject *key, PyObject *value)
     const size_t size = storage_size(a);
     Array *made = ok ? prepare(&s, value) : NULL;
     if (made && s.total && a->info->jit && !is_whole(&s, a))
-        (void) memory_prepare_target(name.text, array_index(a));
+        (void) memory_prepare_target(name.text, array_leaf(a));
     const size_t found = made ? storage_size(made) : 0;
     ok = made && !PyErr_Occurred() && (found != 1 || check_single(&s, made, value));
     if (ok && (storage_size(a) != size || (found != 1 && found != s.total))) {
@@ -304,7 +304,7 @@ static bool read_shape(PyObject *tuple, size_t *shape, size_t *ndim)
 static Array *places_of(const Selection *s, const TypeInfo *info)
 {
     if (info->jit) {
-        const uint32_t places = s->total ? tensor_select_trace(s) : 0;
+        const Leaf places = s->total ? tensor_select_trace(s) : 0;
         if (s->total && !places)
             return (Array *) error_from_core(s->operation, NULL, 0);
         return array_new_leaf(info, places);

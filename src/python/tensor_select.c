@@ -38,7 +38,7 @@ static bool fail(const Selection *s, PyObject *type, const char *format, ...)
 void tensor_select_clear(Selection *s)
 {
     for (size_t i = 0; i < s->array_count; i++) {
-        jit_var_dec_ref(s->arrays[i].variable);
+        leaf_unref(s->arrays[i].variable);
         PyMem_Free(s->arrays[i].positions);
     }
     s->array_count = 0;
@@ -74,8 +74,8 @@ static size_t key_shape(Array *a, size_t *shape)
         memcpy(shape, array_tensor(a)->shape, array_tensor(a)->ndim * sizeof(size_t));
         return array_tensor(a)->ndim;
     }
-    const uint32_t index = a->info->jit ? array_index(a) : 0;
-    shape[0] = !a->info->jit ? array_count(a) : index ? jit_var_size(index) : 0;
+    const Leaf index = a->info->jit ? array_leaf(a) : 0;
+    shape[0] = !a->info->jit ? array_count(a) : index ? leaf_size(index) : 0;
     return 1;
 }
 
@@ -113,8 +113,7 @@ static bool fail_changed(const Selection *s)
 }
 
 /* The n entries of an index array as one UInt32 variable; 0: exception. */
-static uint32_t key_variable(const Selection *s, const Key *key, size_t n,
-                             size_t extent)
+static Leaf key_variable(const Selection *s, const Key *key, size_t n, size_t extent)
 {
     const TypeInfo *info = key->array->info;
     const bool is_signed = type_is_signed((VarType) info->entry);
@@ -125,24 +124,24 @@ static uint32_t key_variable(const Selection *s, const Key *key, size_t n,
         key->array, s->operation);
     if (!a)
         return 0;
-    uint32_t index = jit_var_inc_ref(array_index(a));
+    Leaf index = leaf_ref(array_leaf(a));
     Py_DECREF((PyObject *) a);
     VarInfo found;
-    if (extent == 0 || !index || jit_var_size(index) != n) {
+    if (extent == 0 || !index || leaf_size(index) != n) {
         if (extent == 0)
             fail(s, PyExc_IndexError, "axis %zu has size 0, there is nothing to index.",
                  key->axis);
         else
             fail_changed(s);
-        jit_var_dec_ref(index);
+        leaf_unref(index);
         return 0;
     }
-    if (jit_var_info(index, &found) && found.state == VarStateLiteral) {
+    if (leaf_info(index, &found) && found.state == VarStateLiteral) {
         const long long value =
             is_signed ? (int32_t) found.literal : (long long) found.literal;
         if (value >= (long long) extent || value < -(long long) extent) {
             fail_bounds(s, value, key->axis, extent);
-            jit_var_dec_ref(index);
+            leaf_unref(index);
             return 0;
         }
     }
@@ -209,10 +208,10 @@ static bool expand(const Selection *s, IndexArray *array, size_t ndim,
     if (spread.total == array->size)
         return true;
     if (s->info->jit) {
-        const uint32_t places = spread.total ? tensor_select_trace(&spread) : 0;
-        const uint32_t wide = places ? jit_var_gather(array->variable, places, 0) : 0;
-        jit_var_dec_ref(places);
-        jit_var_dec_ref(array->variable);
+        const Leaf places = spread.total ? tensor_select_trace(&spread) : 0;
+        const Leaf wide = places ? leaf_gather(array->variable, places, 0) : 0;
+        leaf_unref(places);
+        leaf_unref(array->variable);
         array->variable = wide;
         if (!wide && spread.total) {
             error_from_core(s->operation, NULL, 0);
@@ -501,60 +500,58 @@ bool tensor_select_is_prefix(const Selection *s)
 /* ---------------------------------------------------------------- traced places */
 
 /* An operation that consumes its operands; 0 if one of them is. */
-static uint32_t combine_variables(JitOp op, uint32_t a, uint32_t b)
+static Leaf combine_variables(JitOp op, Leaf a, Leaf b)
 {
-    const uint32_t result = a && b ? jit_var_new_op_2(op, a, b) : 0;
-    jit_var_dec_ref(a);
-    jit_var_dec_ref(b);
+    const Leaf result = a && b ? leaf_op(op, 2, (Leaf[]){ a, b }) : 0;
+    leaf_unref(a);
+    leaf_unref(b);
     return result;
 }
 
-static uint32_t constant(const Selection *s, uint64_t value)
+static Leaf constant(const Selection *s, uint64_t value)
 {
-    return jit_var_u32((JitBackend) s->info->backend, (uint32_t) value);
+    return leaf_u32((JitBackend) s->info->backend, (uint32_t) value);
 }
 
 /* place += coordinate * stride; consumes 'place' and 'coordinate'. */
-static uint32_t advance(const Selection *s, uint32_t place, uint32_t coordinate,
-                        int64_t stride)
+static Leaf advance(const Selection *s, Leaf place, Leaf coordinate, int64_t stride)
 {
-    const uint32_t scaled =
+    const Leaf scaled =
         combine_variables(JitOpMul, coordinate, constant(s, (uint64_t) stride));
     return combine_variables(JitOpAdd, place, scaled);
 }
 
 /* Add what the index arrays say at a block coordinate (consumed; 0: the only one). */
-static uint32_t advance_block(const Selection *s, uint32_t place, uint32_t coordinate,
-                              bool whole)
+static Leaf advance_block(const Selection *s, Leaf place, Leaf coordinate, bool whole)
 {
     for (size_t i = 0; i < s->array_count; i++) {
         const IndexArray *array = &s->arrays[i];
         const bool direct = array->size == 1 || whole;
-        const uint32_t index = direct ? jit_var_inc_ref(array->variable)
-                                      : jit_var_gather(array->variable, coordinate, 0);
+        const Leaf index = direct ? leaf_ref(array->variable)
+                                  : leaf_gather(array->variable, coordinate, 0);
         place = advance(s, place, index, (int64_t) array->stride);
     }
-    jit_var_dec_ref(coordinate);
+    leaf_unref(coordinate);
     return place;
 }
 
-uint32_t tensor_select_trace(const Selection *s)
+Leaf tensor_select_trace(const Selection *s)
 {
     Axis axes[TENSOR_MAX_DIMS];
     const size_t n = merge(s, axes);
     bool seen = false;
-    uint32_t place = constant(s, s->offset);
-    uint32_t rest = jit_var_counter((JitBackend) s->info->backend, s->total);
+    Leaf place = constant(s, s->offset);
+    Leaf rest = leaf_counter((JitBackend) s->info->backend, s->total);
     for (size_t i = n; i-- > 0;) {
-        uint32_t coordinate = rest ? jit_var_inc_ref(rest) : 0;
+        Leaf coordinate = rest ? leaf_ref(rest) : 0;
         if (i) { /* coordinate = rest % extent, rest = rest / extent */
-            const uint32_t quotient =
+            const Leaf quotient =
                 combine_variables(JitOpDiv, rest, constant(s, axes[i].extent));
             rest = quotient;
-            const uint32_t multiple =
-                quotient ? combine_variables(JitOpMul, jit_var_inc_ref(quotient),
-                                             constant(s, axes[i].extent))
-                         : 0;
+            const Leaf multiple = quotient
+                                      ? combine_variables(JitOpMul, leaf_ref(quotient),
+                                                          constant(s, axes[i].extent))
+                                      : 0;
             coordinate = combine_variables(JitOpSub, coordinate, multiple);
         }
         if (axes[i].block)
@@ -562,15 +559,15 @@ uint32_t tensor_select_trace(const Selection *s)
         else if (axes[i].stride)
             place = advance(s, place, coordinate, axes[i].stride);
         else
-            jit_var_dec_ref(coordinate);
+            leaf_unref(coordinate);
         seen |= axes[i].block;
     }
     if (!seen)
         place = advance_block(s, place, 0, true);
     /* Without a lane number in it the expression has one entry: repeat it. */
-    uint32_t result = place ? jit_var_resize(place, s->total) : 0;
-    jit_var_dec_ref(place);
-    jit_var_dec_ref(rest);
+    Leaf result = place ? leaf_resize(place, s->total) : 0;
+    leaf_unref(place);
+    leaf_unref(rest);
     return result;
 }
 

@@ -16,7 +16,7 @@
 
 /** A broadcast index array: 1 entry, or one for each coordinate of the block. */
 typedef struct IndexArray {
-    uint32_t variable; /* jit: UInt32, owned */
+    Leaf variable;     /* jit: UInt32, owned */
     size_t *positions; /* drjit.scalar: owned */
     size_t size;
     size_t stride;
@@ -56,7 +56,7 @@ bool tensor_select_is_prefix(const Selection *s);
 
 /** Places as a UInt32 variable with 'total' entries (not 0). 0: the core's error is
  *  set. */
-uint32_t tensor_select_trace(const Selection *s);
+Leaf tensor_select_trace(const Selection *s);
 
 /** Places in memory, to be freed with PyMem_Free. NULL: exception. For drjit.scalar,
  *  where index arrays were checked. */

@@ -273,19 +273,12 @@ SIZED(float32, VarTypeFloat32)
 SIZED(float64, VarTypeFloat64)
 #undef SIZED
 
-/* Entry types of one size: signed, unsigned, floating point. */
-static const VarType by_size[9][3] = {
-    [1] = {VarTypeInt8, VarTypeUInt8, VarTypeVoid},
-    [2] = {VarTypeInt16, VarTypeUInt16, VarTypeFloat16},
-    [4] = {VarTypeInt32, VarTypeUInt32, VarTypeFloat32},
-    [8] = {VarTypeInt64, VarTypeUInt64, VarTypeFloat64},
-};
-
+/* Signed integers, unsigned ones, or floats of the same size. */
 static PyObject *same_size(PyObject *module, PyObject *arg, const char *operation,
-                           int column)
+                           char nature)
 {
     const TypeInfo *t = info_of(module, arg);
-    VarType entry = t ? by_size[t->entry_size][column] : VarTypeVoid;
+    VarType entry = t ? type_entry_find(nature, t->entry_size) : VarTypeVoid;
     if (entry == VarTypeVoid)
         return error_raise(
             PyExc_TypeError, operation, &arg, 1,
@@ -296,17 +289,17 @@ static PyObject *same_size(PyObject *module, PyObject *arg, const char *operatio
 
 static PyObject *int_array_t(PyObject *module, PyObject *arg)
 {
-    return same_size(module, arg, "int_array_t", 0);
+    return same_size(module, arg, "int_array_t", 'i');
 }
 
 static PyObject *uint_array_t(PyObject *module, PyObject *arg)
 {
-    return same_size(module, arg, "uint_array_t", 1);
+    return same_size(module, arg, "uint_array_t", 'u');
 }
 
 static PyObject *float_array_t(PyObject *module, PyObject *arg)
 {
-    return same_size(module, arg, "float_array_t", 2);
+    return same_size(module, arg, "float_array_t", 'f');
 }
 
 static bool read_entry(PyObject *module, const char *operation, PyObject *arg,

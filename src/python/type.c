@@ -66,20 +66,35 @@ static const FamilyRow families[FAMILY_COUNT] = {
 
 /* ---------------------------------------------------------------- entry types */
 
+/* Names, and what other libraries know a type by: its nature and its size. */
 typedef struct EntryText {
     const char *name;
-    size_t size;
+    char nature;
+    uint8_t size;
 } EntryText;
 
 static const EntryText entry_texts[VarTypeCount] = {
-    [VarTypeBool] = {"bool", 1},       [VarTypeInt8] = {"int8", 1},
-    [VarTypeUInt8] = {"uint8", 1},     [VarTypeInt16] = {"int16", 2},
-    [VarTypeUInt16] = {"uint16", 2},   [VarTypeInt32] = {"int32", 4},
-    [VarTypeUInt32] = {"uint32", 4},   [VarTypeInt64] = {"int64", 8},
-    [VarTypeUInt64] = {"uint64", 8},   [VarTypePointer] = {"pointer", 8},
-    [VarTypeFloat16] = {"float16", 2}, [VarTypeFloat32] = {"float32", 4},
-    [VarTypeFloat64] = {"float64", 8},
+    [VarTypeBool] = { "bool", 'b', 1 },       [VarTypeInt8] = { "int8", 'i', 1 },
+    [VarTypeUInt8] = { "uint8", 'u', 1 },     [VarTypeInt16] = { "int16", 'i', 2 },
+    [VarTypeUInt16] = { "uint16", 'u', 2 },   [VarTypeInt32] = { "int32", 'i', 4 },
+    [VarTypeUInt32] = { "uint32", 'u', 4 },   [VarTypeInt64] = { "int64", 'i', 8 },
+    [VarTypeUInt64] = { "uint64", 'u', 8 },   [VarTypePointer] = { "pointer", 0, 8 },
+    [VarTypeFloat16] = { "float16", 'f', 2 }, [VarTypeFloat32] = { "float32", 'f', 4 },
+    [VarTypeFloat64] = { "float64", 'f', 8 },
 };
+
+char type_entry_nature(VarType type)
+{
+    return entry_texts[type].nature;
+}
+
+VarType type_entry_find(char nature, size_t size)
+{
+    for (int type = 0; nature && type < VarTypeCount; type++)
+        if (entry_texts[type].nature == nature && entry_texts[type].size == size)
+            return (VarType) type;
+    return VarTypeVoid;
+}
 
 size_t type_entry_size(VarType type)
 {
@@ -90,6 +105,14 @@ const char *type_entry_name(VarType type)
 {
     const char *name = entry_texts[type].name;
     return name ? name : "void"; /* no array has such entries */
+}
+
+JitBackend type_backend(const State *state)
+{
+    int found = FAMILY_LLVM;
+    for (int family = FAMILY_COUNT - 1; family > FAMILY_SCALAR; family--)
+        found = state->family_ready[family] ? family : found;
+    return families[found].backend;
 }
 
 /* ---------------------------------------------------------------- finding types */

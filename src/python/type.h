@@ -28,16 +28,8 @@ typedef enum Kind {
 typedef enum Family { FAMILY_SCALAR, FAMILY_LLVM, FAMILY_COUNT } Family;
 
 enum { TYPES_PER_FAMILY = 146, TYPE_COUNT = FAMILY_COUNT * TYPES_PER_FAMILY,
-       TYPE_NONE = 0xffff, DYNAMIC = -1, FREE_LIST_LIMIT = 64 };
-
-/** One leaf of a just-in-time compiled array: (AD index << 32) | JIT index. The AD half
- *  is 0 in the families without derivatives. 0 is an empty array. */
-typedef uint64_t Leaf;
-
-static inline uint32_t leaf_index(Leaf leaf)
-{
-    return (uint32_t) leaf;
-}
+       TYPE_NONE = 0xffff, DYNAMIC = -1, FREE_LIST_LIMIT = 64,
+       BACKEND_COUNT = JitBackendLLVM + 1 };
 
 typedef struct TypeInfo {
     State *state;
@@ -76,6 +68,10 @@ int type_traverse(State *state, visitproc visit, void *arg);
  *  dictionary of its module. Initialises the backend. */
 bool type_touch_family(State *state, Family family, PyObject *module_dict);
 
+/** The backend of traced arrays, where there is none to tell: that of the first family
+ *  in use. */
+JitBackend type_backend(const State *state);
+
 /** Id of the type with this shape and entry type, TYPE_NONE if there is none. 'dims'
  *  has ndim extents over leaves. */
 uint16_t type_find(Family family, Kind kind, int ndim, const int8_t *dims,
@@ -100,6 +96,11 @@ State *type_state(PyTypeObject *cls);
 /** Size of an entry in bytes; "float32", "bool", ...: the name used by __meta__. */
 size_t type_entry_size(VarType type);
 const char *type_entry_name(VarType type);
+
+/** What kind of number an entry is, in the letters of NumPy: 'b' (bool), 'i', 'u' or
+ *  'f'; the type of this kind and size, VarTypeVoid if there is none. */
+char type_entry_nature(VarType type);
+VarType type_entry_find(char nature, size_t size);
 
 static inline bool type_is_float(const TypeInfo *info)
 {

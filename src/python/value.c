@@ -19,12 +19,9 @@ static int arity(JitOp op)
 static bool trace(JitOp op, const Value *args, Value *result)
 {
     int n = arity(op), empty = 0;
-    uint32_t indices[3];
-    for (int i = 0; i < n; i++) {
-        indices[i] = (uint32_t) args[i];
-        empty += indices[i] == 0;
-    }
-    *result = empty == n ? 0 : jit_var_op(op, indices);
+    for (int i = 0; i < n; i++)
+        empty += args[i] == 0;
+    *result = empty == n ? 0 : leaf_op(op, n, args);
     return *result || empty == n;
 }
 
@@ -47,18 +44,13 @@ Value value_of(const Array *a, size_t i)
     const char *leaf = (const char *) array_data(a) + i * a->info->leaf_size;
     uint64_t bits = 0;
     memcpy(&bits, leaf, a->info->leaf_size);
-    if (!a->info->jit)
-        return bits;
-    uint32_t index = leaf_index(bits);
-    if (index)
-        jit_var_inc_ref(index);
-    return index;
+    return a->info->jit ? leaf_ref(bits) : bits;
 }
 
 void value_store(Array *a, size_t i, Value value)
 {
     if (a->info->jit)
-        array_set_leaf(a, i, (uint32_t) value);
+        array_set_leaf(a, i, value);
     else
         memcpy((char *) array_data(a) + i * a->info->leaf_size, &value,
                a->info->leaf_size);
@@ -67,36 +59,30 @@ void value_store(Array *a, size_t i, Value value)
 void value_release(const TypeInfo *info, Value value)
 {
     if (info->jit)
-        jit_var_dec_ref((uint32_t) value);
+        leaf_unref(value);
 }
 
 PyObject *value_wrap(const TypeInfo *info, Value value)
 {
     if (!info->jit)
         return convert_entry((VarType) info->entry, &value);
-    return (PyObject *) array_new_leaf(&info->state->types[info->leaf],
-                                       (uint32_t) value);
+    return (PyObject *) array_new_leaf(&info->state->types[info->leaf], value);
 }
 
 bool value_constant(const TypeInfo *info, uint64_t bits, Value *result)
 {
     *result = bits;
     if (info->jit)
-        *result = jit_var_literal((JitBackend) info->backend, (VarType) info->entry,
-                                  &bits, 1, 0);
+        *result = leaf_literal(info, &bits, 1);
     return !info->jit || *result;
 }
 
 bool value_cast(const TypeInfo *from, const TypeInfo *to, Value value, Value *result)
 {
     if (from->jit) {
-        uint32_t index = (uint32_t) value;
-        if (index && from->entry == to->entry)
-            jit_var_inc_ref(index);
-        else if (index)
-            index = jit_var_cast(index, (VarType) to->entry, 0);
-        *result = index;
-        return index || !value;
+        bool same = !value || from->entry == to->entry;
+        *result = same ? leaf_ref(value) : leaf_cast(value, (VarType) to->entry);
+        return *result || !value;
     }
     uint64_t bits = 0;
     *result = 0;

@@ -3,18 +3,16 @@
  *
  * Formulas over components (complex products, matrix products, determinants, ...) are
  * written once with these and serve all families: in a just-in-time family a Value is a
- * variable and an operation records a node; in drjit.scalar it holds the bits of an
- * entry (zero-extended) and the operation is computed by jit_host_op with the same
- * bits.
+ * leaf and an operation records a node; in drjit.scalar it holds the bits of an entry
+ * (zero-extended) and the operation is computed by jit_host_op with the same bits.
  */
 #ifndef PYTHON_VALUE_H
 #define PYTHON_VALUE_H
 
 #include "python/array.h"
 
-/** A jit family: a variable index (owned by whoever holds the Value). drjit.scalar:
- *  bits. */
-typedef uint64_t Value;
+/** A jit family: a leaf (owned by whoever holds the Value). drjit.scalar: bits. */
+typedef Leaf Value;
 
 /** result = op(args...). 'info' is any type with these leaves (its family and entry
  *  type count; for SELECT those of the value operands). The arguments are borrowed.

@@ -5,20 +5,23 @@ tools/api_coverage.py prints the same comparison, section by section.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import inspect
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import drjit as dr
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def load_tool() -> ModuleType:
-    """Import tools/api_coverage.py, which is a program and in no package."""
-    path = ROOT / "tools/api_coverage.py"
-    spec = importlib.util.spec_from_file_location("api_coverage", path)
+def load_tool(name: str) -> ModuleType:
+    """Import a file of tools, which is a program and in no package."""
+    path = ROOT / f"tools/{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -26,7 +29,8 @@ def load_tool() -> ModuleType:
     return module
 
 
-tool = load_tool()
+tool = load_tool("api_coverage")
+OPERATIONS = load_tool("make_stubs").read_operations()
 ENTRIES = tool.read_entries()
 REPORTS = tool.compare(ENTRIES)
 
@@ -90,3 +94,22 @@ def test_differences_are_found() -> None:
     assert found == ["'a' has not the default 1", "lacks the parameter 'c'"]
     entry = tool.Entry("Reductions", "function", "drjit.f", "(a: int, b: int)")
     assert "takes 'a' at another position" in list(tool.differences([entry], function))
+
+
+def test_operations_are_functions() -> None:
+    """The table of elementwise operations was read, and is not only a part of it."""
+    assert {"sin", "popcnt", "fma", "select", "isnan", "sincos"} < set(OPERATIONS)
+    assert "add" not in OPERATIONS
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operation(name: str) -> None:
+    """A function of the table takes its parameters, and is documented by its text."""
+    function = getattr(dr, name)
+    row = OPERATIONS[name]
+    parameters = inspect.signature(function).parameters
+    assert ", ".join(parameters) == row.parameters
+    assert {p.kind for p in parameters.values()} == {inspect.Parameter.POSITIONAL_ONLY}
+    assert inspect.getdoc(function) == row.text
+    stub = ast.parse(OPERATIONS[name].stub()).body
+    assert {node.name for node in stub if isinstance(node, ast.FunctionDef)} == {name}

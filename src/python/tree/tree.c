@@ -169,10 +169,10 @@ static PyObject *receive_variable(PyObject *found, PyObject *const *args, Py_ssi
 }
 
 /* The type of arrays of this variable, NULL: there is none. */
-static const TypeInfo *type_of_variable(State *state, uint32_t index)
+static const TypeInfo *type_of_variable(State *state, Leaf leaf)
 {
     VarInfo info;
-    if (index == 0 || !jit_var_info(index, &info))
+    if (leaf == 0 || !leaf_info(leaf, &info))
         return NULL;
     for (int family = 0; family < FAMILY_COUNT; family++) {
         uint16_t id = type_find((Family) family, KIND_LEAF, 0, NULL, info.type);
@@ -186,10 +186,10 @@ static const TypeInfo *type_of_variable(State *state, uint32_t index)
 /* The array of one variable. */
 static PyObject *make_array(State *state, PyObject *number)
 {
-    uint32_t index = leaf_index(PyLong_AsUnsignedLongLongMask(number));
-    const TypeInfo *type = type_of_variable(state, index);
+    Leaf leaf = leaf_of((uint32_t) PyLong_AsUnsignedLongLongMask(number));
+    const TypeInfo *type = type_of_variable(state, leaf);
     if (type)
-        return (PyObject *) array_new_leaf(type, jit_var_inc_ref(index));
+        return (PyObject *) array_new_leaf(type, leaf_ref(leaf));
     PyErr_Format(PyExc_ValueError, "%R is not the index of a variable", number);
     return NULL;
 }

@@ -36,8 +36,8 @@ static bool schedule_leaf(void *context, PyObject *leaf)
         return true;
     Array *a = (Array *) leaf;
     for (size_t i = 0; i < array_count(a); i++) {
-        uint32_t index = leaf_index(array_leaves(a)[i]);
-        s->any |= index && jit_var_schedule(index);
+        Leaf own = array_leaves(a)[i];
+        s->any |= own && leaf_schedule(own);
     }
     return true;
 }
@@ -73,10 +73,10 @@ static bool make_leaf_opaque(void *context, PyObject *leaf)
         return true;
     Array *a = (Array *) leaf;
     for (size_t i = 0; i < array_count(a); i++) {
-        uint32_t index = leaf_index(array_leaves(a)[i]);
+        Leaf own = array_leaves(a)[i];
         int scheduled = 0;
-        uint32_t opaque = index ? jit_var_schedule_force(index, &scheduled) : 0;
-        if (index && !opaque)
+        Leaf opaque = own ? leaf_schedule_force(own, &scheduled) : 0;
+        if (own && !opaque)
             return error_from_core(s->operation, &leaf, 1);
         array_set_leaf(a, i, opaque);
         s->any |= scheduled;
@@ -159,10 +159,10 @@ static PyObject *opaque_width(PyObject *module, PyObject *arg)
     const TypeInfo *leaf = &state->types[type_find(a->info->family, KIND_LEAF, 0, NULL,
                                                    VarTypeUInt32)];
     uint32_t size = (uint32_t) lanes;
-    uint32_t index = jit_var_mem_copy(a->info->backend, VarTypeUInt32, &size, 1);
-    if (!index)
+    Leaf opaque = leaf_copy(leaf, &size, 1);
+    if (!opaque)
         return error_from_core("opaque_width", &arg, 1);
-    return (PyObject *) array_new_leaf(leaf, index);
+    return (PyObject *) array_new_leaf(leaf, opaque);
 }
 
 /* ---------------------------------------------------------------- shape */
