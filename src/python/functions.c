@@ -276,8 +276,8 @@ static PyObject *call(PyObject *module, Apply which, OnNumbers *function,
     {                                                                          \
         return call(module, APPLY_##id, numbers##_numbers, args, n);           \
     }
-#define FUNCTION_2 FUNCTION_N
-#define FUNCTION_3 FUNCTION_N
+#define FUNCTION_2(id, name, numbers) FUNCTION_N(id, name, numbers)
+#define FUNCTION_3(id, name, numbers) FUNCTION_N(id, name, numbers)
 #define FUNCTION(id, name, op, arity, names, entries, result, special, derivative, \
                  numbers, stub, text)                                              \
     FUNCTION_##arity(id, name, numbers)
@@ -626,7 +626,7 @@ static PyObject *functions_reinterpret_array(PyObject *module, PyObject *const *
 
 #define METHOD_1(function) function, METH_O
 #define METHOD_2(function) METHOD(function), METH_FASTCALL
-#define METHOD_3 METHOD_2
+#define METHOD_3(function) METHOD_2(function)
 #define ENTRY(name, arity, names, text) \
     { #name, METHOD_##arity(functions_##name), #name "(" names ", /)\n--\n\n" text },
 
