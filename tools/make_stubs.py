@@ -12,10 +12,10 @@
 ``drjit/__init__.pyi`` is tools/stubs.pyi.in (the base class and its operators),
 followed by the enumerations and functions of the API reference as far as they exist
 (tools/api_reference.txt and api_baseline.txt). Elementwise functions are declared as
-src/python/apply.def says; other functions whose result depends on their arguments have
-templates below. ``drjit/scalar.pyi`` and
-``drjit/llvm/__init__.pyi`` have one class for each line and suffix of
-src/python/types.def. The build runs this, so the stubs are never out of date.
+src/python/ops/apply.def says; other functions whose result depends on their arguments
+have templates below. ``drjit/scalar.pyi`` and ``drjit/llvm/__init__.pyi`` have one
+class for each line and suffix of src/python/object/types.def. The build runs this, so
+the stubs are never out of date.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ import api_coverage
 
 ROOT = Path(__file__).resolve().parent.parent
 BASE = ROOT / "tools/stubs.pyi.in"
-TYPES = ROOT / "src/python/types.def"
-OPERATIONS = ROOT / "src/python/apply.def"
+TYPES = ROOT / "src/python/object/types.def"
+OPERATIONS = ROOT / "src/python/ops/apply.def"
 
 FAMILIES = {"scalar": "scalar.pyi", "llvm": "llvm/__init__.pyi"}
 
@@ -304,7 +304,7 @@ class Shape:
 
 @dataclass
 class Table:
-    """src/python/types.def."""
+    """src/python/object/types.def."""
 
     shapes: list[Shape]
     leaves: dict[str, str]  # by suffix

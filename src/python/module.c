@@ -4,26 +4,24 @@
  * Multi-phase initialisation, all state in the module object. Importing makes one class
  * (ArrayBase) and the functions; array classes follow when their module is touched.
  */
-#include "python/module.h"
+#include "python/object/tables.h"
 
-#include "python/array.h"
-#include "python/enums.h"
-#include "python/error.h"
-#include "python/flag_scope.h"
-#include "python/log.h"
-#include "python/operand.h"
-#include "python/region.h"
-#include "python/state.h"
+#include "python/control/flag_scope.h"
+#include "python/control/log.h"
+#include "python/convert/operand.h"
+#include "python/flow/region.h"
+#include "python/object/array.h"
+#include "python/object/enums.h"
+#include "python/object/error.h"
+#include "python/object/state.h"
 #include "python/tree/plan.h"
 
 static PyMethodDef *const function_tables[] = {
-    create_functions,       dot_functions,          functions_functions,
-    matmul_functions,       memory_functions,
-    reduce_functions,       reshape_functions,      tensor_functions,
-    trait_functions,        tree_functions,         jit_functions,
-    detail_functions,       type_functions,         source_functions,
-    region_functions,       region_call_functions,  region_local_functions,
-    region_print_functions, error_functions,
+    create_functions, dot_functions, error_functions, functions_functions,
+    gather_functions, introspect_functions, jit_functions, matmul_functions,
+    reduce_functions, region_call_functions, region_functions, region_local_functions,
+    region_print_functions, reshape_functions, sort_functions, source_functions,
+    tensor_functions, trait_functions, tree_functions, type_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};

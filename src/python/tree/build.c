@@ -3,7 +3,7 @@
  */
 #include "python/tree/build.h"
 
-#include "python/error.h"
+#include "python/object/error.h"
 
 enum { DEPTH_LIMIT = 200 };
 

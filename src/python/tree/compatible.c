@@ -4,10 +4,10 @@
  * The nodes of both trees are compared in order, parents before children: as long as
  * there is no difference, node i of one stands where node i of the other does.
  */
+#include "python/object/shape.h"
 #include "python/tree/compatible.h"
 
-#include "python/error.h"
-#include "python/index.h"
+#include "python/object/error.h"
 
 typedef struct Comparison {
     State *state;
@@ -57,8 +57,8 @@ static PyObject *class_name(PyObject *object)
 bool tree_array_width(Array *a, size_t *width)
 {
     if (a->info->jit)
-        return index_width(a, width);
-    PyObject *shape = index_shape(a);
+        return shape_width(a, width);
+    PyObject *shape = shape_of_array(a);
     if (!shape)
         return false;
     Py_ssize_t ndim = PyTuple_GET_SIZE(shape);

@@ -3,7 +3,7 @@
  */
 #include "python/tree/plan.h"
 
-#include "python/error.h"
+#include "python/object/error.h"
 
 /* ---------------------------------------------------------------- fields of a class */
 

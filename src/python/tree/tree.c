@@ -7,7 +7,7 @@
  */
 #include "python/tree/tree.h"
 
-#include "python/error.h"
+#include "python/object/error.h"
 #include "python/tree/build.h"
 
 enum { DEPTH_LIMIT = 1000, TREES_MAX = 4 };

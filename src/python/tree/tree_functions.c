@@ -1,11 +1,10 @@
 /*
  * tree_functions.c -- functions on whole PyTrees: schedule, eval, copy, width, shape
  */
-#include "python/apply.h"
-#include "python/error.h"
-#include "python/evaluate.h"
-#include "python/index.h"
-#include "python/module.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/object/shape.h"
+#include "python/object/tables.h"
 #include "python/tree/compatible.h"
 #include "python/tree/tree.h"
 
@@ -101,7 +100,7 @@ static PyObject *copy_leaf(void *context, PyObject *const *leaves)
     State *state = context;
     if (!array_check(state, leaves[0]))
         return Py_NewRef(leaves[0]);
-    return apply_finish(array_copy((const Array *) leaves[0]), leaves, 1);
+    return array_finish(array_copy((const Array *) leaves[0]), leaves, 1);
 }
 
 static PyObject *copy(PyObject *module, PyObject *arg)
@@ -237,7 +236,7 @@ static bool are_extents(PyObject *shape)
 static PyObject *shape_of(State *state, PyObject *arg, int depth)
 {
     if (array_check(state, arg))
-        return index_shape((Array *) arg);
+        return shape_of_array((Array *) arg);
     if (PyLong_Check(arg) || PyFloat_Check(arg))
         return PyTuple_New(0);
     if (PyList_Check(arg) || PyTuple_Check(arg))

@@ -1,0 +1,12 @@
+/*
+ * flag_scope.h -- the class behind scoped_set_flag
+ */
+#ifndef PYTHON_FLAG_SCOPE_H
+#define PYTHON_FLAG_SCOPE_H
+
+#include "python/object/compat.h"
+
+/** Put the class '_FlagScope' into the module. False: exception. */
+bool flag_scope_bind(PyObject *module);
+
+#endif

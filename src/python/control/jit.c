@@ -1,0 +1,430 @@
+/*
+ * jit.c -- control of the just-in-time compiler: flags, history, caches, log, profiling
+ */
+#include <stdio.h>
+
+#include "python/control/log.h"
+#include "python/control/source.h"
+#include "python/object/arguments.h"
+#include "python/object/enums.h"
+#include "python/object/error.h"
+#include "python/object/state.h"
+#include "python/object/tables.h"
+#include "python/object/wait.h"
+
+enum { FLAG_LIMIT = 1 << 25, KERNEL_TYPES = KernelTypeHostFunc + 1 };
+
+/* ---------------------------------------------------------------- backends, flags */
+
+static PyObject *has_backend(PyObject *module, PyObject *arg)
+{
+    long backend;
+    if (!enum_read(state_of_module(module), "has_backend", "JitBackend", arg, 4,
+                   &backend))
+        return NULL;
+    return PyLong_FromLong(jit_has_backend((JitBackend) backend));
+}
+
+static PyObject *set_flag(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    long flag;
+    if (n != 2)
+        return error_raise(PyExc_TypeError, "set_flag", args, n,
+                           "expected (flag, value)");
+    if (!enum_read(state_of_module(module), "set_flag", "JitFlag", args[0], FLAG_LIMIT,
+                   &flag))
+        return NULL;
+    if (!PyBool_Check(args[1]))
+        return error_raise(PyExc_TypeError, "set_flag", args, n,
+                           "the value must be a bool");
+    const uint32_t before = jit_flags();
+    jit_set_flag((JitFlag) flag, args[1] == Py_True);
+    if (!source_follow(before))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *flag(PyObject *module, PyObject *arg)
+{
+    long value;
+    if (!enum_read(state_of_module(module), "flag", "JitFlag", arg, FLAG_LIMIT, &value))
+        return NULL;
+    return PyBool_FromLong(jit_flag((JitFlag) value));
+}
+
+/* ---------------------------------------------------------------- kernel history */
+
+static bool set_item(PyObject *dict, const char *key, PyObject *value)
+{
+    bool ok = value && PyDict_SetItemString(dict, key, value) == 0;
+    Py_XDECREF(value);
+    return ok;
+}
+
+/* A text stream, as programs that print the IR expect. */
+static PyObject *text_stream(const char *text)
+{
+    PyObject *io = PyImport_ImportModule("io");
+    PyObject *stream =
+        io ? PyObject_CallMethod(io, "StringIO", "s", text ? text : "") : NULL;
+    Py_XDECREF(io);
+    return stream;
+}
+
+static bool describe_kernel(PyObject *d, const KernelHistoryEntry *e)
+{
+    char hash[33];
+    snprintf(hash, sizeof(hash), "%016llx%016llx", (unsigned long long) e->hash[1],
+             (unsigned long long) e->hash[0]);
+    return set_item(d, "hash", PyUnicode_FromString(hash)) &&
+           set_item(d, "ir", text_stream(e->ir)) &&
+           set_item(d, "engine", PyUnicode_FromString(e->engine ? e->engine : "")) &&
+           set_item(d, "uses_optix", PyLong_FromLong(0)) &&
+           set_item(d, "cache_hit", PyLong_FromLong(e->cache_hit)) &&
+           set_item(d, "cache_disk", PyLong_FromLong(e->cache_disk)) &&
+           set_item(d, "input_count", PyLong_FromUnsignedLong(e->input_count)) &&
+           set_item(d, "output_count", PyLong_FromUnsignedLong(e->output_count)) &&
+           set_item(d, "operation_count",
+                    PyLong_FromUnsignedLong(e->operation_count)) &&
+           set_item(d, "codegen_time", PyFloat_FromDouble(e->codegen_time)) &&
+           set_item(d, "backend_time", PyFloat_FromDouble(e->backend_time));
+}
+
+static PyObject *describe(State *state, const KernelHistoryEntry *e)
+{
+    PyObject *d = PyDict_New();
+    if (d && set_item(d, "backend", enum_make(state, "JitBackend", e->backend)) &&
+        set_item(d, "type", enum_make(state, "KernelType", e->type)) &&
+        set_item(d, "size", PyLong_FromSize_t(e->size)) &&
+        set_item(d, "execution_time", PyFloat_FromDouble(e->execution_time)) &&
+        set_item(d, "recording_mode", enum_make(state, "KernelRecordingMode", 0)) &&
+        (e->type != KernelTypeJIT || describe_kernel(d, e)))
+        return d;
+    Py_XDECREF(d);
+    return NULL;
+}
+
+/* The kinds of entries that the caller wants, as bits; all if it names none. */
+static bool wanted_types(State *state, PyObject *types, unsigned *wanted)
+{
+    *wanted = 0;
+    PyObject *items = types ? PySequence_List(types) : PyList_New(0);
+    if (!items)
+        return error_raise(PyExc_TypeError, "kernel_history", &types, 1,
+                           "expected a sequence of drjit.KernelType");
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(items); i++) {
+        long type;
+        ok = enum_read(state, "kernel_history", "KernelType", PyList_GET_ITEM(items, i),
+                       KERNEL_TYPES, &type);
+        *wanted |= ok ? 1u << type : 0;
+    }
+    if (PyList_GET_SIZE(items) == 0)
+        *wanted = ~0u;
+    Py_DECREF(items);
+    return ok;
+}
+
+static PyObject *kernel_history(PyObject *module, PyObject *const *args, Py_ssize_t n,
+                                PyObject *names)
+{
+    static const char *const parameters[] = {"types"};
+    static const Signature signature = {"kernel_history", parameters, 1, 0, 0};
+    State *state = state_of_module(module);
+    PyObject *types;
+    unsigned wanted;
+    if (!arguments_parse(&signature, args, n, names, &types) ||
+        !wanted_types(state, types, &wanted))
+        return NULL;
+    KernelHistoryEntry *entries;
+    size_t count;
+    WAIT_BEGIN
+    count = jit_kernel_history(&entries);
+    WAIT_END
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < count; i++) {
+        if (!(wanted >> entries[i].type & 1))
+            continue;
+        PyObject *d = describe(state, &entries[i]);
+        if (!d || PyList_Append(list, d) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(d);
+    }
+    jit_kernel_history_release(entries, count);
+    return list;
+}
+
+static PyObject *kernel_history_clear(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    WAIT_BEGIN
+    jit_kernel_history_clear();
+    WAIT_END
+    Py_RETURN_NONE;
+}
+
+/* ---------------------------------------------------------------- waiting, caches,
+ * threads */
+
+static PyObject *sync_thread(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    bool ok;
+    WAIT_BEGIN
+    ok = jit_sync_thread();
+    WAIT_END
+    if (!ok)
+        return error_from_core("sync_thread", NULL, 0);
+    Py_RETURN_NONE;
+}
+
+static PyObject *flush_kernel_cache(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    WAIT_BEGIN
+    jit_flush_kernel_cache();
+    WAIT_END
+    Py_RETURN_NONE;
+}
+
+static PyObject *flush_malloc_cache(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    WAIT_BEGIN
+    jit_flush_malloc_cache();
+    WAIT_END
+    Py_RETURN_NONE;
+}
+
+static PyObject *thread_count(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    return PyLong_FromUnsignedLong(jit_llvm_thread_count());
+}
+
+static PyObject *set_thread_count(PyObject *module, PyObject *arg)
+{
+    (void) module;
+    size_t count;
+    if (!arguments_count("set_thread_count", "count", arg, &count))
+        return NULL;
+    if (count > UINT32_MAX)
+        return error_raise(PyExc_ValueError, "set_thread_count", NULL, 0,
+                           "%zu threads are too many", count);
+    bool ok;
+    WAIT_BEGIN
+    ok = jit_llvm_set_thread_count(count ? (uint32_t) count : 1);
+    WAIT_END
+    if (!ok)
+        return error_from_core("set_thread_count", NULL, 0);
+    Py_RETURN_NONE;
+}
+
+static PyObject *expand_threshold(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    return PyLong_FromSize_t(jit_expand_threshold());
+}
+
+static PyObject *set_expand_threshold(PyObject *module, PyObject *arg)
+{
+    (void) module;
+    size_t entries;
+    if (!arguments_count("set_expand_threshold", "threshold", arg, &entries))
+        return NULL;
+    jit_set_expand_threshold(entries);
+    Py_RETURN_NONE;
+}
+
+/* ---------------------------------------------------------------- log */
+
+static PyObject *log_level(PyObject *module, PyObject *unused)
+{
+    (void) unused;
+    return enum_make(state_of_module(module), "LogLevel", jit_log_level_stderr());
+}
+
+static PyObject *set_log_level(PyObject *module, PyObject *arg)
+{
+    long level;
+    if (!enum_read(state_of_module(module), "set_log_level", "LogLevel", arg,
+                   LogLevelTrace + 1, &level))
+        return NULL;
+    jit_set_log_level_stderr((LogLevel) level);
+    Py_RETURN_NONE;
+}
+
+static PyObject *set_log_callback(PyObject *module, PyObject *const *args, Py_ssize_t n,
+                                  PyObject *names)
+{
+    static const char *const parameters[] = {"callback", "level"};
+    static const Signature signature = {"set_log_callback", parameters, 2, 1, 0};
+    PyObject *values[2];
+    long level = LogLevelInfo;
+    if (!arguments_parse(&signature, args, n, names, values) ||
+        (values[1] && !enum_read(state_of_module(module), "set_log_callback",
+                                 "LogLevel", values[1], LogLevelTrace + 1, &level)))
+        return NULL;
+    if (values[0] != Py_None && !PyCallable_Check(values[0]))
+        return error_raise(PyExc_TypeError, "set_log_callback", values, 1,
+                           "expected a function or None");
+    PyObject *callback = values[0] == Py_None ? NULL : values[0];
+    if (!log_set_callback(state_of_module(module), callback, (LogLevel) level))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---------------------------------------------------------------- introspection */
+
+/* The arguments (as_string=False). */
+static bool wants_string(const char *function, PyObject *const *args, Py_ssize_t n,
+                         PyObject *names, bool *as_string)
+{
+    static const char *const parameters[] = { "as_string" };
+    const Signature signature = { function, parameters, 1, 0, 0 };
+    PyObject *value;
+    return arguments_parse(&signature, args, n, names, &value) &&
+           arguments_bool(function, parameters[0], value, false, as_string);
+}
+
+static PyObject *whos(PyObject *module, PyObject *const *args, Py_ssize_t n,
+                      PyObject *names)
+{
+    (void) module;
+    bool as_string;
+    if (!wants_string("whos", args, n, names, &as_string))
+        return NULL;
+    const char *text = jit_var_whos();
+    if (!text)
+        return error_from_core("whos", NULL, 0);
+    if (as_string)
+        return PyUnicode_FromString(text);
+    PyObject *string = PyUnicode_FromString(text);
+    PyObject *out = string ? PySys_GetObject("stdout") : NULL; /* borrowed */
+    Py_XINCREF(out);
+    int status = !string ? -1
+                 : !out || out == Py_None
+                     ? 0
+                     : PyFile_WriteObject(string, out, Py_PRINT_RAW);
+    if (status == 0 && out && out != Py_None)
+        status = PyFile_WriteString("\n", out);
+    Py_XDECREF(out);
+    Py_XDECREF(string);
+    if (status < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *graphviz(PyObject *module, PyObject *const *args, Py_ssize_t n,
+                          PyObject *names)
+{
+    (void) module;
+    bool as_string;
+    if (!wants_string("graphviz", args, n, names, &as_string))
+        return NULL;
+    const char *text = jit_var_graphviz();
+    if (!text)
+        return error_from_core("graphviz", NULL, 0);
+    if (as_string)
+        return PyUnicode_FromString(text);
+    PyObject *source = PyUnicode_FromString(text); /* importing may call us again */
+    PyObject *package = source ? PyImport_ImportModule("graphviz") : NULL;
+    if (source && !package)
+        error_raise(PyExc_ImportError, "graphviz", NULL, 0,
+                    "needs the Python package 'graphviz'; as_string=True does not");
+    PyObject *graph =
+        package ? PyObject_CallMethod(package, "Source", "O", source) : NULL;
+    Py_XDECREF(package);
+    Py_XDECREF(source);
+    return graph;
+}
+
+static PyObject *profile(PyObject *arg, const char *operation,
+                         bool (*call)(const char *))
+{
+    const char *label = PyUnicode_Check(arg) ? PyUnicode_AsUTF8(arg) : NULL;
+    if (!label)
+        return PyErr_Occurred() ? NULL
+                                : error_raise(PyExc_TypeError, operation, &arg, 1,
+                                              "the label must be a str");
+    if (!call(label))
+        return error_from_core(operation, &arg, 1);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profile_mark(PyObject *module, PyObject *arg)
+{
+    (void) module;
+    return profile(arg, "profile_mark", jit_profile_mark);
+}
+
+static PyObject *profile_push(PyObject *module, PyObject *arg)
+{
+    (void) module;
+    return profile(arg, "profile_range", jit_profile_range_push);
+}
+
+static PyObject *profile_pop(PyObject *module, PyObject *unused)
+{
+    (void) module, (void) unused;
+    if (!jit_profile_range_pop())
+        return error_from_core("profile_range", NULL, 0);
+    Py_RETURN_NONE;
+}
+
+#define KEYWORDS METH_FASTCALL | METH_KEYWORDS
+
+PyMethodDef jit_functions[] = {
+    { "has_backend", has_backend, METH_O,
+      "has_backend(arg, /)\n--\n\nIs this JitBackend initialised? (0 or 1)" },
+    { "set_flag", METHOD(set_flag), METH_FASTCALL,
+      "set_flag(flag, value, /)\n--\n\nSet or clear a JitFlag of the calling thread." },
+    { "flag", flag, METH_O,
+      "flag(arg, /)\n--\n\nIs this JitFlag of the calling thread set?" },
+    { "kernel_history", METHOD(kernel_history), KEYWORDS,
+      "kernel_history(types=[])\n--\n\nTake the launches recorded under "
+      "JitFlag.KernelHistory, "
+      "as dictionaries; times in milliseconds.\n'types' restricts them to some "
+      "KernelType." },
+    { "kernel_history_clear", kernel_history_clear, METH_NOARGS,
+      "kernel_history_clear()\n--\n\nForget the recorded launches." },
+    { "sync_thread", sync_thread, METH_NOARGS,
+      "sync_thread()\n--\n\nWait until the work enqueued by this thread has "
+      "finished." },
+    { "flush_kernel_cache", flush_kernel_cache, METH_NOARGS,
+      "flush_kernel_cache()\n--\n\nForget the compiled kernels in memory." },
+    { "flush_malloc_cache", flush_malloc_cache, METH_NOARGS,
+      "flush_malloc_cache()\n--\n\nReturn unused memory to the operating system." },
+    { "thread_count", thread_count, METH_NOARGS,
+      "thread_count()\n--\n\nNumber of threads that run kernels, the caller's "
+      "included." },
+    { "set_thread_count", set_thread_count, METH_O,
+      "set_thread_count(arg, /)\n--\n\nChange that number; 0 and 1 mean the caller "
+      "alone." },
+    { "expand_threshold", expand_threshold, METH_NOARGS,
+      "expand_threshold()\n--\n\nLargest target (entries) that ReduceMode.Auto "
+      "replicates." },
+    { "set_expand_threshold", set_expand_threshold, METH_O,
+      "set_expand_threshold(arg, /)\n--\n\nChange that number of entries." },
+    { "log_level", log_level, METH_NOARGS,
+      "log_level()\n--\n\nLevel of the messages that are printed: errors and warnings "
+      "to ``sys.stderr``,\nothers to ``sys.stdout``." },
+    { "set_log_level", set_log_level, METH_O,
+      "set_log_level(arg, /)\n--\n\nChange that LogLevel (or its number)." },
+    { "set_log_callback", METHOD(set_log_callback), KEYWORDS,
+      "set_log_callback(callback, level=...)\n--\n\n"
+      "Also pass messages up to 'level' (LogLevel.Info unless given) to\n"
+      "callback(level, text), or to nobody (None). It is called in the main thread,\n"
+      "soon after the event." },
+    { "whos", METHOD(whos), KEYWORDS,
+      "whos(as_string=False)\n--\n\nPrint (or return) a table of all live variables." },
+    { "graphviz", METHOD(graphviz), KEYWORDS,
+      "graphviz(as_string=False)\n--\n\nThe graph of all live variables, as a "
+      "graphviz.Source "
+      "or its text." },
+    { "profile_mark", profile_mark, METH_O,
+      "profile_mark(arg, /)\n--\n\nPut a mark into the profile." },
+    { "_profile_push", profile_push, METH_O, NULL },
+    { "_profile_pop", profile_pop, METH_NOARGS, NULL },
+    { NULL, NULL, 0, NULL },
+};

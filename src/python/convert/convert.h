@@ -1,0 +1,46 @@
+/*
+ * convert.h -- from anything to an array of a given type
+ */
+#ifndef PYTHON_CONVERT_H
+#define PYTHON_CONVERT_H
+
+#include "python/object/array.h"
+
+/** The constructor of an array class: Array3f(1, 2, 3), Float(ndarray),
+ *  Matrix2f([..],[..]), TensorXf(data, shape), ... 'names' may be NULL (keyword names,
+ *  as vectorcall has them). */
+Array *convert_construct(const TypeInfo *info, PyObject *const *args, Py_ssize_t n,
+                         PyObject *names);
+
+/** An array of exactly this type (subclasses count) from any object, as the constructor
+ *  with one argument would make it; a new reference to 'value' itself if it is one
+ *  already. 'operation' is named in errors. */
+Array *convert_to(const TypeInfo *info, PyObject *value, const char *operation);
+
+/** Between array types: entry type, family (jit -> scalar evaluates), broadcasting into
+ *  deeper shapes, matrix/complex/quaternion embedding. */
+Array *convert_array(const TypeInfo *info, Array *from, const char *operation);
+
+/** Is it one number (of Python, NumPy, ...), neither complex nor a sequence? */
+bool convert_is_number(PyObject *object);
+
+/** A Python number (bool, int, float; also NumPy scalars through __index__/__float__)
+ *  as the bits of an entry, zero-extended. TypeError for another type, OverflowError if
+ *  an integer does not fit. */
+bool convert_number(VarType type, PyObject *number, uint64_t *bits);
+
+/** An entry in memory as Python bool, int or float. */
+PyObject *convert_entry(VarType type, const void *entry);
+
+/** NumPy arrays, DLPack and buffer exporters (exchange.c): true and *result set if
+ *  'object' is one (result NULL: exception). */
+bool convert_foreign(const TypeInfo *info, PyObject *object, Array **result);
+
+/* ---- slots of every array class */
+
+PyObject *convert_tp_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs);
+int convert_tp_init(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *convert_vectorcall(PyObject *cls, PyObject *const *args, size_t nargsf,
+                             PyObject *names);
+
+#endif

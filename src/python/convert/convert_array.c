@@ -1,0 +1,611 @@
+/*
+ * convert_array.c -- conversions between array types
+ *
+ * Between two nested arrays the rule is:
+ *
+ *     same leading extent       component by component
+ *     the source has the shape  it is used for every component (rows of Array22f
+ *     of a component            from an Array2f; the components of an Array3f from a
+ *                               Float, ...)
+ *
+ * Matrices take one leaf for the diagonal, and a matrix of another size by cropping or
+ * by extending it with the identity. Complex numbers and quaternions take one leaf for
+ * the real part. Tensors and nested arrays exchange entries in C order; the lanes of
+ * a just-in-time compiled array are the last axis.
+ */
+#include "python/convert/convert_array.h"
+#include "python/object/shape.h"
+
+#include "python/convert/convert.h"
+#include "python/convert/value.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+
+/* ---------------------------------------------------------------- errors */
+
+bool convert_array_fail(const Conversion *c, PyObject *type, const char *format, ...)
+{
+    if (PyErr_Occurred() && (!PyErr_ExceptionMatches(PyExc_Exception) ||
+                             PyErr_ExceptionMatches(PyExc_MemoryError) ||
+                             PyErr_ExceptionMatches(PyExc_RecursionError)))
+        return false;
+    PyObject *cause = error_fetch();
+    va_list ap;
+    va_start(ap, format);
+    PyObject *text = PyUnicode_FromFormatV(format, ap);
+    va_end(ap);
+    const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
+    if (!utf8) {
+        Py_XDECREF(text);
+        Py_XDECREF(cause);
+        return false;
+    }
+    error_restore(cause);
+    char name[64];
+    PyOS_snprintf(name, sizeof(name), "%s.__init__", strchr(c->info->name, '.') + 1);
+    error_raise(type, c->operation ? c->operation : name, NULL, 0, "%s", utf8);
+    Py_DECREF(text);
+    return false;
+}
+
+bool convert_array_fail_core(const Conversion *c)
+{
+    return convert_array_fail(
+        c, jit_error() == JIT_ERROR_MEMORY ? PyExc_MemoryError : PyExc_RuntimeError,
+        "%s", jit_error_message());
+}
+
+bool convert_array_fail_size(const Conversion *c, size_t expected, size_t got)
+{
+    return convert_array_fail(
+        c, PyExc_TypeError,
+        "Input has the wrong size (expected %zu elements, got %zu).", expected, got);
+}
+
+static bool fail_type(const Conversion *c, const Array *from)
+{
+    return convert_array_fail(c, PyExc_TypeError,
+                              "Could not initialize element with a value of type '%s'.",
+                              from->info->name);
+}
+
+/* ---------------------------------------------------------------- leaves */
+
+/* Read the only entry of a variable, in the entry type of 'to'. */
+static bool read_value(const Conversion *c, const Array *from, size_t f, Value *value)
+{
+    const Leaf leaf = array_leaves(from)[f];
+    const size_t size = leaf ? leaf_size(leaf) : 0;
+    if (size != 1)
+        return convert_array_fail(
+            c, PyExc_TypeError,
+            "an element of '%s' with %zu entries was found where a "
+            "single number is expected.",
+            from->info->name, size);
+    *value = 0;
+    return evaluate_read(leaf, 0, value) || convert_array_fail_core(c);
+}
+
+/* target[t] = from[f], with a cast between entry types and families. */
+static bool fill_leaf(const Conversion *c, Array *target, size_t t, const Array *from,
+                      size_t f)
+{
+    const TypeInfo *source = from->info;
+    Value value, cast;
+    if (source->jit && !target->info->jit) {
+        if (!read_value(c, from, f, &value))
+            return false;
+        source = &source->state->types[type_in_family(
+            &source->state->types[source->leaf], FAMILY_SCALAR)];
+    } else {
+        value = value_of(from, f);
+    }
+    const bool ok = value_cast(source, target->info, value, &cast);
+    value_release(source, value);
+    if (!ok)
+        return convert_array_fail_core(c);
+    value_store(target, t, cast);
+    return true;
+}
+
+bool convert_array_repeat(Array *target, size_t first, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        value_store(target, first + i, value_of(target, first));
+    return true;
+}
+
+bool convert_array_zero(const Conversion *c, Array *target, size_t first, size_t count)
+{
+    Value zero;
+    if (!target->info->jit || !count)
+        return true; /* new leaves of drjit.scalar are zero */
+    if (!value_constant(target->info, 0, &zero))
+        return convert_array_fail_core(c);
+    value_store(target, first, zero);
+    return convert_array_repeat(target, first, count);
+}
+
+/* ---------------------------------------------------------------- nested parts */
+
+static const TypeInfo *value_of_type(const TypeInfo *info)
+{
+    return &info->state->types[info->value];
+}
+
+static size_t extent_of(const TypeInfo *type, const Array *a)
+{
+    return type->dynamic ? array_count(a) : (size_t) type->dims[0];
+}
+
+static bool same_dims(const TypeInfo *a, const TypeInfo *b)
+{
+    return a->ndim == b->ndim && memcmp(a->dims, b->dims, (size_t) a->ndim) == 0;
+}
+
+/* The part 'to' of target at leaf t, from the part 'source' of from at leaf f. */
+static bool fill_part(const Conversion *c, Array *target, const TypeInfo *to, size_t t,
+                      const Array *from, const TypeInfo *source, size_t f)
+{
+    if (to->ndim == 0)
+        return source->ndim == 0 ? fill_leaf(c, target, t, from, f)
+                                 : fail_type(c, from);
+    const TypeInfo *component = value_of_type(to);
+    const size_t n = extent_of(to, target), step = component->leaves;
+    if (source->ndim == 0)
+        return !n || (fill_leaf(c, target, t, from, f) &&
+                      convert_array_repeat(target, t, n * step));
+    /* Is it one component? */
+    const bool whole = source->kind == KIND_ARRAY && same_dims(source, component);
+    const TypeInfo *part = whole ? source : value_of_type(source);
+    if (!whole && extent_of(source, from) != n)
+        return convert_array_fail_size(c, n, extent_of(source, from));
+    for (size_t i = 0; i < n; i++)
+        if (!fill_part(c, target, component, t + i * step, from, part,
+                       whole ? f : f + i * part->leaves))
+            return false;
+    return true;
+}
+
+/* One leaf: the diagonal of a matrix, the real part of the others. */
+static bool fill_special(const Conversion *c, Array *target, const Array *from)
+{
+    const TypeInfo *to = target->info;
+    if (!convert_array_zero(c, target, 0, to->leaves))
+        return false;
+    if (to->kind != KIND_MATRIX)
+        return fill_leaf(c, target, to->kind == KIND_QUATERNION ? 3 : 0, from, 0);
+    const size_t n = (size_t) to->dims[0], step = to->leaves / (n * n);
+    for (size_t i = 0; i < n; i++) {
+        const size_t first = i * (n + 1) * step;
+        if (!fill_leaf(c, target, first, from, 0) ||
+            !convert_array_repeat(target, first, step))
+            return false;
+    }
+    return true;
+}
+
+/* A matrix of another size: the common part, and the identity for the rest. */
+static bool fill_embedded(const Conversion *c, Array *target, const Array *from)
+{
+    const size_t n = (size_t) target->info->dims[0], m = (size_t) from->info->dims[0];
+    Value one;
+    uint64_t bits;
+    if (!convert_array_zero(c, target, 0, n * n))
+        return false;
+    PyObject *number = PyLong_FromLong(1);
+    const bool ok =
+        number && convert_number((VarType) target->info->entry, number, &bits);
+    Py_XDECREF(number);
+    if (!ok)
+        return false;
+    for (size_t i = 0; i < n * n; i++) {
+        const size_t row = i / n, column = i % n;
+        if (row < m && column < m) {
+            if (!fill_leaf(c, target, i, from, row * m + column))
+                return false;
+        } else if (row == column) {
+            if (!value_constant(target->info, bits, &one))
+                return convert_array_fail_core(c);
+            value_store(target, i, one);
+        }
+    }
+    return true;
+}
+
+static bool matrix_of_other_size(const TypeInfo *to, const TypeInfo *from)
+{
+    return to->kind == KIND_MATRIX && from->kind == KIND_MATRIX && to->ndim == 2 &&
+           from->ndim == 2 && to->dims[0] != from->dims[0];
+}
+
+/* ------------------------------------------------------------- one-dimensional data */
+
+/* The entries of a variable in memory, without the GIL; empty: NULL. */
+static bool variable_data(const Conversion *c, Leaf leaf, Leaf *evaluated, void **data)
+{
+    return evaluate_data(leaf, evaluated, data) || convert_array_fail_core(c);
+}
+
+/* A one-dimensional array of drjit.scalar into one variable. */
+static bool pack(const Conversion *c, Array *target, size_t t, const Array *from)
+{
+    const TypeInfo *to = target->info;
+    const size_t n = array_count(from);
+    if (n == 1)
+        return fill_leaf(c, target, t, from, 0);
+    Leaf leaf = 0;
+    if (n) {
+        void *buffer = PyMem_Malloc(n * to->entry_size);
+        if (!buffer) {
+            PyErr_NoMemory();
+            return false;
+        }
+        if (jit_host_cast((VarType) from->info->entry, (VarType) to->entry, 0, n,
+                          array_data(from), buffer))
+            leaf = leaf_copy(to, buffer, n);
+        PyMem_Free(buffer);
+        if (!leaf)
+            return convert_array_fail_core(c);
+    }
+    array_set_leaf(target, t, leaf);
+    return true;
+}
+
+/* One variable into a one-dimensional array of drjit.scalar with as many entries. */
+static bool unpack(const Conversion *c, Array *target, Leaf leaf, VarType type)
+{
+    Leaf evaluated;
+    void *data;
+    if (!variable_data(c, leaf, &evaluated, &data))
+        return false;
+    const bool ok =
+        !evaluated || jit_host_cast(type, (VarType) target->info->entry, 0,
+                                    array_count(target), data, array_data(target));
+    leaf_unref(evaluated);
+    return ok || convert_array_fail_core(c);
+}
+
+static bool is_one_dimensional(const TypeInfo *info)
+{
+    return info->kind == KIND_ARRAY && info->ndim == 1;
+}
+
+/* ---------------------------------------------------------------- tensors */
+
+/* Write 'part' to target[lane * step + offset] for all lanes; consumes the reference to
+ * the target and returns the written variable. */
+static Leaf put(JitBackend backend, Leaf target, Leaf part, size_t lanes, size_t step,
+                size_t offset)
+{
+    const Leaf lane = leaf_counter(backend, lanes);
+    const Leaf factor = leaf_u32(backend, (uint32_t) step);
+    const Leaf start = leaf_u32(backend, (uint32_t) offset);
+    const Leaf position = lane && factor && start ? leaf_fma(lane, factor, start) : 0;
+    const Leaf next = position ? leaf_scatter(target, part, position, 0,
+                                              ReduceOpIdentity, ReduceModeNoConflicts)
+                               : 0;
+    leaf_unref(lane);
+    leaf_unref(factor);
+    leaf_unref(start);
+    leaf_unref(position);
+    leaf_unref(target);
+    return next;
+}
+
+Leaf convert_array_concat(const TypeInfo *leaf, const Leaf *parts, const size_t *sizes,
+                          size_t n)
+{
+    const JitBackend backend = (JitBackend) leaf->backend;
+    size_t total = 0, offset = 0;
+    for (size_t i = 0; i < n; i++)
+        total += sizes[i];
+    Leaf target = leaf_undefined(leaf, total);
+    for (size_t i = 0; i < n && target; i++) {
+        if (sizes[i])
+            target = put(backend, target, parts[i], sizes[i], 1, offset);
+        offset += sizes[i];
+    }
+    return target;
+}
+
+/* Position of leaf i when the axes are taken in opposite order. */
+static size_t flipped(const TypeInfo *info, size_t n, size_t i)
+{
+    if (info->dynamic)
+        return i;
+    size_t place = 0, stride = n, factor = 1;
+    for (int d = 0; d < info->ndim; d++) {
+        stride /= (size_t) info->dims[d];
+        place += i / stride * factor;
+        i %= stride;
+        factor *= (size_t) info->dims[d];
+    }
+    return place;
+}
+
+/* All leaves of an array in one variable: leaf after leaf, or lane after lane. */
+static Leaf join(const Array *from, size_t width, bool flip)
+{
+    const TypeInfo *info = from->info;
+    const JitBackend backend = (JitBackend) info->backend;
+    const size_t n = array_count(from);
+    Leaf target = leaf_undefined(info, n * width);
+    for (size_t i = 0; i < n && target; i++)
+        target = put(backend, target, array_leaves(from)[i], width, flip ? n : 1,
+                     flip ? flipped(info, n, i) : i * width);
+    return target;
+}
+
+/* The extents of an array, lanes included; their number, or -1 with an exception. */
+static int shape_of(Array *from, size_t *shape)
+{
+    PyObject *tuple = shape_of_array(from);
+    if (!tuple)
+        return -1;
+    const int ndim = (int) PyTuple_GET_SIZE(tuple);
+    for (int i = 0; i < ndim; i++)
+        shape[i] = PyLong_AsSize_t(PyTuple_GET_ITEM(tuple, i));
+    Py_DECREF(tuple);
+    return ndim;
+}
+
+static void reverse(size_t *shape, int ndim)
+{
+    for (int i = 0; i < ndim / 2; i++) {
+        const size_t extent = shape[i];
+        shape[i] = shape[ndim - 1 - i];
+        shape[ndim - 1 - i] = extent;
+    }
+}
+
+/* The leaves of a jit array as the storage of a jit tensor. */
+static bool fill_storage(const Conversion *c, Array *target, Array *from, size_t size,
+                         bool flip)
+{
+    const size_t n = array_count(from);
+    if (!size)
+        return true;
+    if (size > UINT32_MAX)
+        return convert_array_fail(c, PyExc_RuntimeError,
+                                  "a tensor of %zu entries exceeds 2^32 - 1.", size);
+    Leaf joined = n == 1 ? leaf_ref(array_leaves(from)[0]) : join(from, size / n, flip);
+    if (joined && from->info->entry != target->info->entry) {
+        const Leaf cast = leaf_cast(joined, (VarType) target->info->entry);
+        leaf_unref(joined);
+        joined = cast;
+    }
+    if (!joined)
+        return convert_array_fail_core(c);
+    array_set_leaf(target, 0, joined);
+    return true;
+}
+
+/* Entries of drjit.scalar, with flipped axes on request, in another entry type. */
+static bool fill_entries(const Conversion *c, Array *target, const Array *from,
+                         bool flip)
+{
+    const size_t n = array_count(from);
+    for (size_t i = 0; i < n && flip; i++)
+        if (!fill_leaf(c, target, flipped(from->info, n, i), from, i))
+            return false;
+    return flip ||
+           jit_host_cast((VarType) from->info->entry, (VarType) target->info->entry, 0,
+                         n, array_data(from), array_data(target)) ||
+           convert_array_fail_core(c);
+}
+
+/* Between the storages of two tensors, or a 1D array and a tensor. */
+static bool copy_storage(const Conversion *c, Array *target, Array *from, size_t size,
+                         bool flip)
+{
+    if (!size)
+        return true;
+    if (target->info->jit)
+        return from->info->jit ? fill_storage(c, target, from, size, flip)
+                               : pack(c, target, 0, from);
+    if (!from->info->jit)
+        return fill_entries(c, target, from, flip);
+    const Leaf joined = array_count(from) == 1
+                            ? leaf_ref(array_leaves(from)[0])
+                            : join(from, size / array_count(from), flip);
+    const bool ok = joined ? unpack(c, target, joined, (VarType) from->info->entry)
+                           : convert_array_fail_core(c);
+    leaf_unref(joined);
+    return ok;
+}
+
+Array *convert_array_tensor(const Conversion *c, Array *from, bool flip)
+{
+    size_t shape[TENSOR_MAX_DIMS], size;
+    const int ndim = shape_of(from, shape);
+    if (ndim < 0 || !array_shape_size((size_t) ndim, shape, &size)) {
+        convert_array_fail(c, PyExc_TypeError,
+                           "a tensor needs an array that is not ragged.");
+        return NULL;
+    }
+    if (flip)
+        reverse(shape, ndim);
+    Array *target = array_new_tensor(c->info, (size_t) ndim, shape);
+    if (!target)
+        return NULL;
+    bool ok;
+    if (flip && target->info->jit && !from->info->jit) { /* reorder, then transfer */
+        const TypeInfo *info = from->info;
+        const TypeInfo *scalar = &info->state->types[type_find(
+            FAMILY_SCALAR, KIND_TENSOR, 0, NULL, (VarType) info->entry)];
+        Array *entries = array_new_tensor(scalar, (size_t) ndim, shape);
+        ok = entries && fill_entries(c, entries, from, true) &&
+             copy_storage(c, target, entries, size, false);
+        Py_XDECREF(entries);
+    } else {
+        ok = copy_storage(c, target, from, size, flip);
+    }
+    if (!ok)
+        Py_CLEAR(target);
+    return target;
+}
+
+/* ---------------------------------------------------------------- from tensors */
+
+/* Does the tensor's shape suit the type (lanes are the last axis)? */
+static bool check_tensor_shape(const Conversion *c, const TypeInfo *to, const Tensor *t)
+{
+    const size_t ndim = (size_t) to->ndim + to->jit;
+    if (t->ndim != ndim)
+        return convert_array_fail(
+            c, PyExc_TypeError,
+            "dimensionality mismatch (target has %zu, source has %zu "
+            "dimensions)",
+            ndim, t->ndim);
+    for (int i = 0; i < to->ndim; i++)
+        if (to->dims[i] != DYNAMIC && (size_t) to->dims[i] != t->shape[i])
+            return convert_array_fail_size(c, (size_t) to->dims[i], t->shape[i]);
+    return true;
+}
+
+/* Leaf i of the target = entries [i * width, (i + 1) * width) of the storage. */
+static bool split(const Conversion *c, Array *target, Leaf storage, size_t width)
+{
+    const JitBackend backend = (JitBackend) target->info->backend;
+    const size_t n = array_count(target);
+    for (size_t i = 0; i < n; i++) {
+        Leaf leaf = 0;
+        if (n == 1) {
+            leaf = leaf_ref(storage);
+        } else {
+            const Leaf lane = leaf_counter(backend, width);
+            const Leaf start = leaf_u32(backend, (uint32_t) (i * width));
+            const Leaf position = lane && start ? leaf_add(lane, start) : 0;
+            leaf = position ? leaf_gather(storage, position, 0) : 0;
+            leaf_unref(lane);
+            leaf_unref(start);
+            leaf_unref(position);
+        }
+        if (!leaf)
+            return convert_array_fail_core(c);
+        array_set_leaf(target, i, leaf);
+    }
+    return true;
+}
+
+/* A plain or special array from a tensor of its shape. */
+static Array *from_tensor(const Conversion *c, Array *from)
+{
+    const Tensor *t = array_tensor(from);
+    size_t size;
+    if (!check_tensor_shape(c, c->info, t) ||
+        !array_shape_size(t->ndim, t->shape, &size))
+        return NULL;
+    const size_t width = c->info->jit ? t->shape[t->ndim - 1] : 1;
+    Array *target = convert_array_start(c, c->info->dynamic ? t->shape[0] : 0);
+    if (!target || !size)
+        return target;
+    bool ok;
+    if (c->info->jit) {
+        Array *storage = array_new(&c->info->state->types[c->info->leaf]);
+        ok = storage && copy_storage(c, storage, from, size, false) &&
+             split(c, target, array_leaf(storage), width);
+        Py_XDECREF(storage);
+    } else {
+        ok = copy_storage(c, target, from, size, false);
+    }
+    if (!ok)
+        Py_CLEAR(target);
+    return target;
+}
+
+/* ---------------------------------------------------------------- entry points */
+
+Array *convert_array_start(const Conversion *c, size_t count)
+{
+    return c->info->dynamic ? array_new_dynamic(c->info, count) : array_new(c->info);
+}
+
+/* A tensor without axes is one number. */
+static bool is_single(Array *a)
+{
+    return a->info->kind == KIND_TENSOR && array_tensor(a)->ndim == 0 &&
+           (!a->info->jit || array_leaf(a));
+}
+
+bool convert_array_fill(const Conversion *c, Array *target, const TypeInfo *to,
+                        size_t first, Array *from)
+{
+    const TypeInfo *source = from->info;
+    const bool has_room = to->dynamic || to->leaves;
+    if (!has_room && !source->ndim && source->jit && array_leaf(from))
+        return convert_array_fail_size(c, 0, 1);
+    if (is_single(from)) {
+        const size_t n = to->dynamic ? array_count(target) : to->leaves;
+        return !n || (fill_leaf(c, target, first, from, 0) &&
+                      convert_array_repeat(target, first, n));
+    }
+    if (source->kind == KIND_TENSOR) {
+        const Conversion part = { to, c->operation };
+        Array *made = from_tensor(&part, from);
+        const bool ok = made && fill_part(c, target, to, first, made, to, 0);
+        Py_XDECREF(made);
+        return ok;
+    }
+    const bool packs = to->jit && to->ndim == 0 && !source->jit && source->ndim == 1;
+    return packs ? pack(c, target, first, from)
+                 : fill_part(c, target, to, first, from, source, 0);
+}
+
+/* All of a new target that is no tensor, from an array that is none. */
+static bool fill_whole(const Conversion *c, Array *target, Array *from)
+{
+    const TypeInfo *to = target->info, *source = from->info;
+    const bool special = to->kind >= KIND_MATRIX && to->kind <= KIND_QUATERNION;
+    if (special && source->ndim == 0)
+        return fill_special(c, target, from);
+    if (matrix_of_other_size(to, source))
+        return fill_embedded(c, target, from);
+    if (to->kind == KIND_MATRIX && source->kind == KIND_ARRAY &&
+        same_dims(source, value_of_type(to)))
+        return convert_array_fail(
+            c, PyExc_TypeError, "a row ('%s') does not say what the matrix should be.",
+            source->name);
+    const bool lanes =
+        !to->jit && is_one_dimensional(to) && source->jit && !source->ndim;
+    if (lanes && (to->dynamic || leaf_size(array_leaf(from)) == array_count(target)))
+        return unpack(c, target, array_leaf(from), (VarType) source->entry);
+    return convert_array_fill(c, target, to, 0, from);
+}
+
+/* Leaves of a dynamic target that is made from this array. */
+static size_t count_for(const TypeInfo *to, const Array *from)
+{
+    const TypeInfo *source = from->info;
+    if (source->ndim)
+        return extent_of(source, from);
+    if (to->jit || !source->jit)
+        return 1; /* of drjit.scalar: a tensor with one entry */
+    const Leaf index = array_leaf(from);
+    return index ? leaf_size(index) : 0;
+}
+
+static Array *convert(const Conversion *c, Array *from)
+{
+    if (c->info == from->info)
+        return array_copy(from);
+    if (c->info->kind == KIND_TENSOR)
+        return convert_array_tensor(c, from, false);
+    if (from->info->kind == KIND_TENSOR && !is_single(from))
+        return from_tensor(c, from);
+    Array *target =
+        convert_array_start(c, c->info->dynamic ? count_for(c->info, from) : 0);
+    if (target && !fill_whole(c, target, from))
+        Py_CLEAR(target);
+    return target;
+}
+
+Array *convert_array(const TypeInfo *info, Array *from, const char *operation)
+{
+    const Conversion c = { info, operation };
+    Py_INCREF((PyObject *) from); /* evaluation lets other threads run */
+    Array *result = convert(&c, from);
+    Py_DECREF((PyObject *) from);
+    return result;
+}

@@ -1,0 +1,301 @@
+/*
+ * foreign.c -- arrays from the memory of NumPy, DLPack producers and buffer exporters
+ *
+ * Memory is always copied: a kernel may still have to read it when the program, which
+ * knows nothing of that, writes to it again. It is made contiguous and converted to the
+ * target's entry type on the way, then split into leaves.
+ */
+#include "python/convert/convert.h"
+#include "python/object/shape.h"
+
+#include "python/convert/operand.h"
+#include "python/object/error.h"
+#include "python/object/wait.h"
+
+/* ---------------------------------------------------------------- copying */
+
+static bool is_aligned(const Memory *m)
+{
+    return (uintptr_t) m->data % type_entry_size(m->type) == 0;
+}
+
+/* Copy strided entries behind each other. */
+static void copy_strided(const Memory *m, int axis, const char *from, char **to)
+{
+    size_t entry = memory_entry_size(m);
+    if (axis == m->ndim) {
+        memcpy(*to, from, entry);
+        *to += entry;
+        return;
+    }
+    for (Py_ssize_t i = 0; i < m->shape[axis]; i++)
+        copy_strided(m, axis + 1, from + i * m->strides[axis], to);
+}
+
+/* The entries in row-major order with entry type 'type' (complex ones as pairs), in
+ * a buffer that the caller frees; NULL: exception. */
+static void *contiguous_copy(const Borrowed *s, VarType type)
+{
+    const Memory *m = &s->memory;
+    size_t numbers = memory_size(m) << m->complex;
+    if (numbers > PY_SSIZE_T_MAX / sizeof(uint64_t) - 1)
+        return PyErr_NoMemory();
+    void *entries = PyMem_Malloc(numbers * type_entry_size(type) + 1);
+    if (!entries)
+        return PyErr_NoMemory();
+    bool contiguous = memory_is_contiguous(m) && is_aligned(m);
+    char *staging = NULL;
+    const void *source = m->data;
+    if (!contiguous) {
+        staging = m->type == type
+                      ? entries
+                      : PyMem_Malloc(numbers * type_entry_size(m->type) + 1);
+        if (!staging) {
+            PyMem_Free(entries);
+            return PyErr_NoMemory();
+        }
+        char *end = staging;
+        if (numbers)
+            copy_strided(m, 0, m->data, &end);
+        source = staging;
+    }
+    bool ok = true;
+    if (m->type != type)
+        ok = jit_host_cast(m->type, type, 0, numbers, source, entries);
+    else if (contiguous && numbers)
+        memcpy(entries, source, numbers * type_entry_size(type));
+    if (staging && staging != (char *) entries)
+        PyMem_Free(staging);
+    if (!ok) {
+        PyMem_Free(entries);
+        return error_from_core("array", &s->object, 1);
+    }
+    return entries;
+}
+
+/* ---------------------------------------------------------------- variables */
+
+static bool can_copy_at_once(const Borrowed *s, VarType type)
+{
+    const Memory *m = &s->memory;
+    return m->type == type && !m->complex && memory_is_contiguous(m) && is_aligned(m);
+}
+
+/* A copy of that many entries. 0: exception, or there are none. */
+static Leaf copy_entries(const Borrowed *s, const TypeInfo *info, const void *entries,
+                         size_t count)
+{
+    if (!count)
+        return 0;
+    Leaf leaf;
+    WAIT_BEGIN
+    leaf = leaf_copy(info, entries, count);
+    WAIT_END
+    if (!leaf)
+        error_from_core("array", &s->object, 1);
+    return leaf;
+}
+
+/* A variable with these entries; 0 with an exception, or for none without. */
+static Leaf variable_of(const Borrowed *s, const TypeInfo *info)
+{
+    size_t count = memory_size(&s->memory) << s->memory.complex;
+    if (can_copy_at_once(s, info->entry))
+        return copy_entries(s, info, s->memory.data, count);
+    void *entries = contiguous_copy(s, info->entry);
+    Leaf leaf = entries ? copy_entries(s, info, entries, count) : 0;
+    PyMem_Free(entries);
+    return leaf;
+}
+
+/* ---------------------------------------------------------------- building arrays */
+
+static Array *wrong_shape(const Borrowed *s, const TypeInfo *info)
+{
+    size_t extents[EXCHANGE_MAX_DIMS];
+    for (int i = 0; i < s->memory.ndim; i++)
+        extents[i] = (size_t) s->memory.shape[i];
+    PyObject *shape = shape_extents((size_t) s->memory.ndim, extents);
+    if (!shape)
+        return NULL;
+    PyErr_Format(
+        PyExc_TypeError,
+        "%s.__init__(): unable to initialize from a '%s' of shape %R with %s%s "
+        "entries",
+        info->name, Py_TYPE(s->object)->tp_name, shape,
+        s->memory.complex ? "complex " : "", type_entry_name(s->memory.type));
+    Py_DECREF(shape);
+    return NULL;
+}
+
+static Array *make_flat(const Borrowed *s, const TypeInfo *info)
+{
+    Leaf leaf = variable_of(s, info);
+    return PyErr_Occurred() ? NULL : array_new_leaf(info, leaf);
+}
+
+static Array *make_tensor(const Borrowed *s, const TypeInfo *info)
+{
+    size_t shape[EXCHANGE_MAX_DIMS];
+    for (int i = 0; i < s->memory.ndim; i++)
+        shape[i] = (size_t) s->memory.shape[i];
+    Array *a = array_new_tensor(info, (size_t) s->memory.ndim, shape);
+    if (!a)
+        return NULL;
+    if (info->jit) {
+        Leaf leaf = variable_of(s, info);
+        if (PyErr_Occurred())
+            Py_CLEAR(a);
+        else
+            array_set_leaf(a, 0, leaf);
+        return a;
+    }
+    void *entries = contiguous_copy(s, info->entry);
+    if (!entries)
+        Py_CLEAR(a);
+    else if (array_count(a))
+        memcpy(array_data(a), entries, array_count(a) * info->entry_size);
+    PyMem_Free(entries);
+    return a;
+}
+
+/* Leaves i of a traced nested array: lanes entries each, from [leaf][lane], or
+ * [lane][part] of complex numbers. */
+static bool fill_leaves(Array *a, const Borrowed *s, const char *entries, size_t lanes)
+{
+    const TypeInfo *info = a->info;
+    size_t count = array_count(a), size = info->entry_size;
+    bool real_only = info->kind == KIND_COMPLEX && !s->memory.complex;
+    char *part = NULL;
+    if (s->memory.complex && lanes) {
+        part = PyMem_Malloc(lanes * size);
+        if (!part) {
+            PyErr_NoMemory();
+            return false;
+        }
+    }
+    bool ok = true;
+    for (size_t i = 0; ok && i < count && lanes; i++) {
+        const uint64_t zero = 0;
+        if (real_only && i == 1) {
+            Leaf none = leaf_literal(info, &zero, 1);
+            array_set_leaf(a, 1, none);
+            if (!none)
+                error_from_core("array", &s->object, 1);
+            ok = none;
+            break;
+        }
+        const char *source = entries + i * lanes * size;
+        if (part) {
+            for (size_t lane = 0; lane < lanes; lane++)
+                memcpy(part + lane * size, entries + (lane * count + i) * size, size);
+            source = part;
+        }
+        Leaf index = leaf_copy(info, source, lanes);
+        ok = index;
+        if (ok)
+            array_set_leaf(a, i, index);
+        else
+            error_from_core("array", &s->object, 1);
+    }
+    PyMem_Free(part);
+    return ok;
+}
+
+/* Do the first axes of the memory match the extents of the type? */
+static bool extents_match(const Memory *m, const TypeInfo *info)
+{
+    for (int i = 0; i < info->ndim; i++)
+        if (info->dims[i] != DYNAMIC && info->dims[i] != m->shape[i])
+            return false;
+    return true;
+}
+
+static Array *make_nested(const Borrowed *s, const TypeInfo *info)
+{
+    const Memory *m = &s->memory;
+    bool is_complex = info->kind == KIND_COMPLEX; /* one entry is one number */
+    int axes = is_complex ? 0 : info->ndim;
+    bool with_lanes = m->ndim == axes + 1,
+         fits = with_lanes ? info->jit : m->ndim == axes;
+    if (!fits || (!is_complex && (m->complex || !extents_match(m, info))))
+        return wrong_shape(s, info);
+    size_t lanes = with_lanes ? (size_t) m->shape[axes] : 1;
+    Array *a = info->dynamic ? array_new_dynamic(info, (size_t) m->shape[0])
+                             : array_new(info);
+    void *entries = a ? contiguous_copy(s, info->entry) : NULL;
+    bool ok = entries;
+    if (ok && info->jit)
+        ok = fill_leaves(a, s, entries, lanes);
+    else if (ok && array_count(a))
+        memcpy(array_data(a), entries, array_count(a) * info->entry_size);
+    PyMem_Free(entries);
+    if (!ok)
+        Py_CLEAR(a);
+    return a;
+}
+
+/* A single number stands for all components. */
+static Array *make_from_number(const Borrowed *s, const TypeInfo *info)
+{
+    const Memory *m = &s->memory;
+    PyObject *number = NULL;
+    if (m->complex) {
+        double *parts = contiguous_copy(s, VarTypeFloat64);
+        number = parts ? PyComplex_FromDoubles(parts[0], parts[1]) : NULL;
+        PyMem_Free(parts);
+    } else {
+        void *entry = contiguous_copy(s, m->type);
+        number = entry ? convert_entry(m->type, entry) : NULL;
+        PyMem_Free(entry);
+    }
+    Array *a = number ? convert_to(info, number, "array") : NULL;
+    Py_XDECREF(number);
+    return a;
+}
+
+static Array *make(const Borrowed *s, const TypeInfo *info)
+{
+    const Memory *m = &s->memory;
+    if (info->kind == KIND_TENSOR)
+        return m->complex ? wrong_shape(s, info) : make_tensor(s, info);
+    if (m->ndim == 0)
+        return make_from_number(s, info);
+    if (info->kind == KIND_LEAF)
+        return m->ndim == 1 && !m->complex ? make_flat(s, info) : wrong_shape(s, info);
+    return make_nested(s, info);
+}
+
+/* The object has no memory that we can use. */
+static void refuse(const Borrowed *s, Opening opening)
+{
+    PyObject *object = s->object;
+    const Py_buffer *b = &s->buffer;
+    if (opening == BORROW_STRANGE)
+        error_raise(PyExc_TypeError, "array", &object, 1,
+                    "memory with entries of format '%s' and %d axes cannot be used",
+                    b->format ? b->format : "B", b->ndim);
+    else if (PyObject_CheckBuffer(object))
+        error_raise(PyExc_TypeError, "array", &object, 1,
+                    "the object does not give access to its memory");
+}
+
+bool convert_foreign(const TypeInfo *info, PyObject *object, Array **result)
+{
+    *result = NULL;
+    const Borrowed *opened = operand_memory(object);
+    if (opened) {
+        *result = make(opened, info);
+        return true;
+    }
+    Borrowed s;
+    Opening opening = borrow_open(info->state, object, &s);
+    if (opening == BORROW_NONE)
+        return false;
+    if (opening == BORROW_OPEN)
+        *result = make(&s, info);
+    else
+        refuse(&s, opening);
+    borrow_close(&s);
+    return true;
+}

@@ -1,0 +1,95 @@
+/*
+ * value.c -- arithmetic on single leaves, traced or at once
+ *
+ * In drjit.scalar a Value holds the bytes of an entry in its first bytes, which on the
+ * little-endian machines that the library runs on are its low bits.
+ */
+#include "python/convert/value.h"
+
+#include "python/convert/convert.h"
+
+/* Number of operands; JitOp lists operations in this order, then later ones. */
+static int arity(JitOp op)
+{
+    if (op >= JitOpSin)
+        return op >= JitOpAtan2 && op <= JitOpHypot ? 2 : 1;
+    return op >= JitOpFma ? 3 : op >= JitOpAdd ? 2 : 1;
+}
+
+static bool trace(JitOp op, const Value *args, Value *result)
+{
+    int n = arity(op), empty = 0;
+    for (int i = 0; i < n; i++)
+        empty += args[i] == 0;
+    *result = empty == n ? 0 : leaf_op(op, n, args);
+    return *result || empty == n;
+}
+
+bool value_op(const TypeInfo *info, JitOp op, const Value *args, Value *result)
+{
+    if (info->jit)
+        return trace(op, args, result);
+    JitHostOperand operands[3];
+    int n = arity(op);
+    for (int i = 0; i < n; i++)
+        operands[i] = (JitHostOperand){ &args[i], 1 };
+    uint64_t bits = 0;
+    bool ok = jit_host_op(op, (VarType) info->entry, 1, operands, &bits);
+    *result = ok ? bits : 0;
+    return ok;
+}
+
+Value value_of(const Array *a, size_t i)
+{
+    const char *leaf = (const char *) array_data(a) + i * a->info->leaf_size;
+    uint64_t bits = 0;
+    memcpy(&bits, leaf, a->info->leaf_size);
+    return a->info->jit ? leaf_ref(bits) : bits;
+}
+
+void value_store(Array *a, size_t i, Value value)
+{
+    if (a->info->jit)
+        array_set_leaf(a, i, value);
+    else
+        memcpy((char *) array_data(a) + i * a->info->leaf_size, &value,
+               a->info->leaf_size);
+}
+
+void value_release(const TypeInfo *info, Value value)
+{
+    if (info->jit)
+        leaf_unref(value);
+}
+
+PyObject *value_wrap(const TypeInfo *info, Value value)
+{
+    if (!info->jit)
+        return convert_entry((VarType) info->entry, &value);
+    return (PyObject *) array_new_leaf(&info->state->types[info->leaf], value);
+}
+
+bool value_constant(const TypeInfo *info, uint64_t bits, Value *result)
+{
+    *result = bits;
+    if (info->jit)
+        *result = leaf_literal(info, &bits, 1);
+    return !info->jit || *result;
+}
+
+bool value_cast(const TypeInfo *from, const TypeInfo *to, Value value, Value *result)
+{
+    if (from->jit) {
+        bool same = !value || from->entry == to->entry;
+        *result = same ? leaf_ref(value) : leaf_cast(value, (VarType) to->entry);
+        return *result || !value;
+    }
+    uint64_t bits = 0;
+    *result = 0;
+    if (from->entry == to->entry)
+        bits = value;
+    else if (!jit_host_cast((VarType) from->entry, (VarType) to->entry, 0, 1, &value,
+                            &bits))
+        return false;
+    return value_constant(to, bits, result);
+}

@@ -1,0 +1,275 @@
+/*
+ * region_local.c -- local arrays: a few entries that each lane has for itself
+ *
+ * An entry can be any just-in-time compiled array type of a fixed shape; each of its
+ * leaves is a local array of the core. Those are values, of which a write makes a new
+ * version; the object refers to the current ones.
+ */
+#include "python/convert/convert.h"
+#include "python/flow/region.h"
+#include "python/memory/access.h"
+#include "python/object/arguments.h"
+#include "python/object/error.h"
+#include "python/object/tables.h"
+
+bool region_is_local(const State *state, PyObject *object)
+{
+    return Py_TYPE(object) == state->local;
+}
+
+PyObject *region_new_local(State *state, const TypeInfo *info, size_t count,
+                           const uint32_t *ids)
+{
+    Local *local = (Local *) state->local->tp_alloc(state->local, 0);
+    if (!local)
+        return NULL;
+    local->info = info;
+    state->references++;
+    local->ids = PyMem_Calloc(count + 1, sizeof(uint32_t));
+    if (!local->ids) {
+        Py_DECREF(local);
+        return PyErr_NoMemory();
+    }
+    for (; local->count < count; local->count++)
+        local->ids[local->count] = jit_var_inc_ref(ids[local->count]);
+    return (PyObject *) local;
+}
+
+static State *state_of(const Local *local)
+{
+    return local->info->state;
+}
+
+static void release_ids(uint32_t *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        jit_var_dec_ref(ids[i]);
+    PyMem_Free(ids);
+}
+
+static void local_dealloc(PyObject *self)
+{
+    PyTypeObject *cls = Py_TYPE(self);
+    State *state = state_of((Local *) self);
+    release_ids(((Local *) self)->ids, ((Local *) self)->count);
+    cls->tp_free(self);
+    state_unref(state);
+    Py_DECREF(cls);
+}
+
+/* ---------------------------------------------------------------- making */
+
+static const TypeInfo *entry_type(State *state, const char *operation, PyObject *cls)
+{
+    const TypeInfo *info =
+        PyType_Check(cls) ? type_of_class(state, (PyTypeObject *) cls) : NULL;
+    if (info && info->jit && !info->dynamic && info->kind != KIND_TENSOR)
+        return info;
+    error_raise(PyExc_TypeError, operation, NULL, 0,
+                "'dtype' is %R, expected a just-in-time compiled array type of a fixed "
+                "shape", cls);
+    return NULL;
+}
+
+/* One local array, all entries of which are 'value' (0: zeros). */
+static uint32_t make_array(const TypeInfo *info, size_t length, size_t size,
+                           uint32_t value)
+{
+    uint32_t zeros = jit_array_create(info->backend, info->entry, length, size);
+    if (!zeros || !value)
+        return zeros;
+    uint32_t filled = jit_array_init(zeros, value);
+    jit_var_dec_ref(zeros);
+    return filled;
+}
+
+static PyObject *make_local(State *state, const char *operation, const TypeInfo *info,
+                            size_t length, size_t size, const Array *value)
+{
+    uint32_t *ids = PyMem_Calloc(info->leaves, sizeof(uint32_t));
+    if (!ids)
+        return PyErr_NoMemory();
+    size_t made = 0;
+    for (; made < info->leaves; made++) {
+        uint32_t start = value ? leaf_index(array_leaves(value)[made]) : 0;
+        ids[made] = make_array(info, length, size, start);
+        if (!ids[made])
+            break;
+    }
+    PyObject *local = made == info->leaves
+                          ? region_new_local(state, info, made, ids)
+                          : error_from_core(operation, NULL, 0);
+    release_ids(ids, made);
+    return local;
+}
+
+static PyObject *alloc_local(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *names)
+{
+    static const char *const parameters[] = { "dtype", "length", "size", "value" };
+    static const Signature signature = { "_regions.alloc_local", parameters, 4, 2, 0 };
+    State *state = state_of_module(module);
+    PyObject *v[4];
+    size_t length, size = 1;
+    if (!arguments_parse(&signature, args, nargs, names, v))
+        return NULL;
+    const TypeInfo *info = entry_type(state, signature.function, v[0]);
+    if (!info || !arguments_count(signature.function, "length", v[1], &length) ||
+        (v[2] && !arguments_count(signature.function, "size", v[2], &size)))
+        return NULL;
+    Array *value = NULL;
+    if (v[3] && v[3] != Py_None) {
+        value = convert_to(info, v[3], signature.function);
+        if (!value)
+            return NULL;
+    }
+    PyObject *local =
+        make_local(state, signature.function, info, length, size, value);
+    Py_XDECREF(value);
+    return local;
+}
+
+/* ---------------------------------------------------------------- access */
+
+/* Position and mask as variables. They stay alive as long as 'access'. */
+static bool use(Access *access, const Local *local, uint32_t *index, uint32_t *mask)
+{
+    Array *at, *active;
+    if (!access_use(access, local->info, &at, &active))
+        return false;
+    *index = array_index(at);
+    *mask = active ? array_index(active) : 0;
+    if (!*index || (active && !*mask))
+        return error_raise(PyExc_ValueError, access->operation, NULL, 0, "the %s is an "
+                           "empty array", *index ? "mask" : "index");
+    return true;
+}
+
+static PyObject *read_entry(const Local *local, const char *operation, uint32_t index,
+                            uint32_t mask)
+{
+    Array *entry = array_new(local->info);
+    if (!entry)
+        return NULL;
+    for (size_t i = 0; i < local->count; i++) {
+        uint32_t id = jit_array_read(local->ids[i], index, mask);
+        if (!id) {
+            Py_DECREF(entry);
+            return error_from_core(operation, NULL, 0);
+        }
+        array_set_leaf(entry, i, id);
+    }
+    return (PyObject *) entry;
+}
+
+static PyObject *load(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *names)
+{
+    static const char *const parameters[] = { "index", "active" };
+    static const Signature signature = { "_regions.Local.read", parameters, 2, 1, 0 };
+    const Local *local = (const Local *) self;
+    PyObject *v[2];
+    if (!arguments_parse(&signature, args, nargs, names, v))
+        return NULL;
+    Access access;
+    access_start(&access, state_of(local), signature.function, v[0], v[1]);
+    uint32_t index, mask;
+    PyObject *entry = use(&access, local, &index, &mask)
+                          ? read_entry(local, signature.function, index, mask)
+                          : NULL;
+    access_end(&access);
+    return entry;
+}
+
+/* All leaves are written, or none. */
+static bool write_entry(Local *local, const char *operation, uint32_t index,
+                        uint32_t mask, const Array *value)
+{
+    uint32_t *ids = PyMem_Calloc(local->count, sizeof(uint32_t));
+    if (!ids) {
+        PyErr_NoMemory();
+        return false;
+    }
+    size_t written = 0;
+    for (; written < local->count; written++) {
+        ids[written] = jit_array_write(local->ids[written], index,
+                                       leaf_index(array_leaves(value)[written]), mask);
+        if (!ids[written])
+            break;
+    }
+    if (written < local->count) {
+        release_ids(ids, written);
+        return error_from_core(operation, NULL, 0);
+    }
+    release_ids(local->ids, local->count);
+    local->ids = ids;
+    return true;
+}
+
+static PyObject *store(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                       PyObject *names)
+{
+    static const char *const parameters[] = { "value", "index", "active" };
+    static const Signature signature = { "_regions.Local.write", parameters, 3, 2, 0 };
+    Local *local = (Local *) self;
+    PyObject *v[3];
+    if (!arguments_parse(&signature, args, nargs, names, v))
+        return NULL;
+    Array *value = convert_to(local->info, v[0], signature.function);
+    if (!value)
+        return NULL;
+    Access access;
+    access_start(&access, state_of(local), signature.function, v[1], v[2]);
+    uint32_t index, mask;
+    bool ok = use(&access, local, &index, &mask) &&
+              write_entry(local, signature.function, index, mask, value);
+    access_end(&access);
+    Py_DECREF(value);
+    if (!ok)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static Py_ssize_t length_of(PyObject *self)
+{
+    return (Py_ssize_t) jit_array_length(((Local *) self)->ids[0]);
+}
+
+/* ---------------------------------------------------------------- tables */
+
+static PyMethodDef local_methods[] = {
+    { "read", METHOD(load), METH_FASTCALL | METH_KEYWORDS,
+      "read(index, active=True)\n--\n\nThe entries at these positions; 0 where masked "
+      "and beyond the end." },
+    { "write", METHOD(store), METH_FASTCALL | METH_KEYWORDS,
+      "write(value, index, active=True)\n--\n\nSet the entries at these positions, but "
+      "for masked lanes and positions beyond\nthe end." },
+    { NULL, NULL, 0, NULL },
+};
+
+bool region_bind(State *state)
+{
+    PyType_Slot slots[] = {
+        { Py_tp_doc, (void *) "An array that each lane has for itself: see "
+                              "drjit._regions.alloc_local()." },
+        SLOT(Py_tp_dealloc, local_dealloc),
+        { Py_tp_methods, local_methods },
+        SLOT(Py_sq_length, length_of),
+        { 0, NULL },
+    };
+    PyType_Spec spec = { .name = "drjit._core._Local",
+                         .basicsize = sizeof(Local),
+                         .flags = Py_TPFLAGS_DEFAULT |
+                                  Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                         .slots = slots };
+    state->local =
+        (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
+    return state->local && PyModule_AddObjectRef(state->module, "_Local",
+                                                 (PyObject *) state->local) == 0;
+}
+
+PyMethodDef region_local_functions[] = {
+    { "_alloc_local", METHOD(alloc_local), METH_FASTCALL | METH_KEYWORDS,
+      "_alloc_local(dtype, length, size=1, value=None)\n\nsee drjit._regions" },
+    { NULL, NULL, 0, NULL },
+};

@@ -1,0 +1,163 @@
+/*
+ * region_print.c -- values that kernels report, for a Python function
+ *
+ * The core calls back from any thread, without the GIL; see deferred.h. The records are
+ * copied and given to the function when that is safe. What is queued stays in order, so
+ * the function is released behind the last delivery.
+ */
+#include <stdlib.h>
+
+#include "python/convert/convert.h"
+#include "python/flow/region.h"
+#include "python/object/arguments.h"
+#include "python/object/deferred.h"
+#include "python/object/error.h"
+#include "python/object/tables.h"
+
+/* One for each report. Malloc memory: the core may release it without the GIL. */
+typedef struct Receiver {
+    Deferred deferred; /* first: its end */
+    PyObject *function;
+} Receiver;
+
+typedef struct Delivery {
+    Deferred deferred; /* first */
+    Receiver *receiver;
+    size_t count, lost;
+    uint32_t value_count;
+    VarType *types;
+    uint32_t *lanes;
+    uint64_t values[]; /* types and lanes behind them */
+} Delivery;
+
+/* ---------------------------------------------------------------- with the GIL */
+
+static void release(Deferred *work)
+{
+    Receiver *receiver = (Receiver *) work;
+    Py_DECREF(receiver->function);
+    free(receiver);
+}
+
+/* (lane, value, ...) */
+static PyObject *record_of(const Delivery *d, size_t i)
+{
+    PyObject *record = PyTuple_New(1 + (Py_ssize_t) d->value_count);
+    PyObject *lane = record ? PyLong_FromUnsignedLong(d->lanes[i]) : NULL;
+    if (lane)
+        PyTuple_SET_ITEM(record, 0, lane);
+    bool ok = lane;
+    for (uint32_t k = 0; ok && k < d->value_count; k++) {
+        PyObject *value =
+            convert_entry(d->types[k], &d->values[i * d->value_count + k]);
+        ok = value;
+        if (ok)
+            PyTuple_SET_ITEM(record, 1 + (Py_ssize_t) k, value);
+    }
+    if (!ok)
+        Py_CLEAR(record);
+    return record;
+}
+
+static void deliver(Deferred *work)
+{
+    Delivery *d = (Delivery *) work;
+    PyObject *function = Py_NewRef(d->receiver->function);
+    PyObject *records = PyList_New((Py_ssize_t) d->count);
+    for (size_t i = 0; records && i < d->count; i++) {
+        PyObject *record = record_of(d, i);
+        if (record)
+            PyList_SET_ITEM(records, (Py_ssize_t) i, record);
+        else
+            Py_CLEAR(records);
+    }
+    PyObject *result =
+        records
+            ? PyObject_CallFunction(function, "On", records, (Py_ssize_t) d->lost)
+            : NULL;
+    if (!result)
+        PyErr_WriteUnraisable(function);
+    Py_DECREF(function);
+    Py_XDECREF(result);
+    Py_XDECREF(records);
+    free(d);
+}
+
+/* ---------------------------------------------------------------- from the core */
+
+static void receive(const JitPrintRecords *r, void *payload)
+{
+    Receiver *receiver = payload;
+    if (!r) {
+        receiver->deferred.run = release;
+        deferred_add(&receiver->deferred);
+        return;
+    }
+    size_t values = r->count * r->value_count * sizeof(uint64_t);
+    size_t types = r->value_count * sizeof(VarType);
+    size_t lanes = r->count * sizeof(uint32_t);
+    Delivery *d = malloc(sizeof(Delivery) + values + types + lanes);
+    if (!d)
+        return;
+    *d = (Delivery){ .deferred.run = deliver, .receiver = receiver, .count = r->count,
+                     .lost = r->lost, .value_count = r->value_count };
+    d->types = (VarType *) ((char *) d->values + values);
+    d->lanes = (uint32_t *) ((char *) d->types + types);
+    if (values)
+        memcpy(d->values, r->values, values);
+    if (types)
+        memcpy(d->types, r->types, types);
+    if (lanes)
+        memcpy(d->lanes, r->lanes, lanes);
+    deferred_add(&d->deferred);
+}
+
+/* ---------------------------------------------------------------- reporting */
+
+static PyObject *start_report(const char *operation, PyObject *function, uint32_t mask,
+                              const Leaves *values, size_t limit)
+{
+    Receiver *receiver = malloc(sizeof(Receiver));
+    if (!receiver)
+        return PyErr_NoMemory();
+    receiver->function = Py_NewRef(function);
+    if (!jit_var_print(mask, (uint32_t) values->count, values->ids, limit, receive,
+                       receiver)) {
+        release(&receiver->deferred);
+        return error_from_core(operation, NULL, 0);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *names)
+{
+    static const char *const parameters[] = { "function", "mask", "values", "limit" };
+    static const Signature signature = { "_regions.report", parameters, 4, 3, 0 };
+    State *state = state_of_module(module);
+    PyObject *v[4];
+    size_t limit = SIZE_MAX;
+    uint32_t mask = 0;
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        (v[3] && v[3] != Py_None &&
+         !arguments_count(signature.function, "limit", v[3], &limit)))
+        return NULL;
+    const RegionPlace values = { state, signature.function, "the values" };
+    const RegionPlace active = { state, signature.function, "the mask" };
+    if (v[1] != Py_None && v[1] != Py_True && !(mask = region_mask(&active, v[1])))
+        return NULL;
+    Leaves leaves = { 0 };
+    PyObject *result =
+        region_take(&values, v[2], NULL, &leaves)
+            ? start_report(signature.function, v[0], mask, &leaves, limit)
+            : NULL;
+    region_drop(&leaves);
+    jit_var_dec_ref(mask);
+    return result;
+}
+
+PyMethodDef region_print_functions[] = {
+    { "_report", METHOD(report), METH_FASTCALL | METH_KEYWORDS,
+      "_report(function, mask, values, limit=None)\n\nsee drjit._regions" },
+    { NULL, NULL, 0, NULL },
+};

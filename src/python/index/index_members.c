@@ -1,0 +1,664 @@
+/*
+ * index_members.c -- properties and methods of ArrayBase: x, shape, T, label, item, ...
+ *
+ * Copies and pickles: the state of a pickled array is a tuple
+ * (shape of a tensor or None, bytes of each variable (drjit.scalar: of all entries),
+ * instance dictionary of a subclass or None), applied to an empty array by
+ * __setstate__, which trusts nothing.
+ */
+#include "python/index/index.h"
+#include "python/object/shape.h"
+
+#include "python/convert/convert.h"
+#include "python/convert/value.h"
+#include "python/object/enums.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/object/tables.h"
+
+static const TypeInfo *type_at(const Array *a, uint16_t id)
+{
+    return &a->info->state->types[id];
+}
+
+/* ---------------------------------------------------------------- components */
+
+static bool has_component(const Array *a, long i)
+{
+    const TypeInfo *info = a->info;
+    return (info->kind == KIND_ARRAY || info->kind == KIND_QUATERNION) &&
+           !info->dynamic && i < info->dims[0];
+}
+
+static void fail_component(const Array *a, long i)
+{
+    error_raise_both("AttributeError", NULL, NULL, 0,
+                     "%s does not have a '%c' component.", a->info->name, "xyzw"[i]);
+}
+
+static PyObject *get_component(PyObject *self, void *closure)
+{
+    Array *a = (Array *) self;
+    const long i = (long) (intptr_t) closure;
+    if (has_component(a, i))
+        return index_get_item(a, i);
+    fail_component(a, i);
+    return NULL;
+}
+
+static int set_component(PyObject *self, PyObject *value, void *closure)
+{
+    Array *a = (Array *) self;
+    const long i = (long) (intptr_t) closure;
+    if (!value) {
+        error_raise(PyExc_AttributeError, "__delattr__", &self, 1,
+                    "components cannot be deleted");
+        return -1;
+    }
+    if (has_component(a, i))
+        return index_set_item(a, i, value);
+    fail_component(a, i);
+    return -1;
+}
+
+/* Real and imaginary part: of a complex number its components, of a quaternion w and
+ * (x, y, z); all other arrays are real. */
+
+static const TypeInfo *imaginary_vector(const Array *a)
+{
+    return type_at(a, type_find((Family) a->info->family, KIND_ARRAY, 1,
+                                (const int8_t[]){ 3 }, (VarType) a->info->entry));
+}
+
+static PyObject *get_real(PyObject *self, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    switch (a->info->kind) {
+    case KIND_COMPLEX:
+        return index_get_item(a, 0);
+    case KIND_QUATERNION:
+        return index_get_item(a, 3);
+    default:
+        return Py_NewRef(self);
+    }
+}
+
+/* Zeros of the same type and shape. */
+static PyObject *zeros_of(Array *a, const char *operation)
+{
+    Array *result = array_new_like(a->info, a);
+    const size_t n = result && a->info->jit ? array_count(a) : 0;
+    for (size_t i = 0; i < n && result; i++) {
+        const uint64_t bits = 0;
+        const Leaf like = array_leaves(a)[i];
+        const Leaf zero = like ? leaf_literal(a->info, &bits, leaf_size(like)) : 0;
+        array_set_leaf(result, i, zero);
+        if (like && !zero) {
+            error_from_core(operation, &(PyObject *){ (PyObject *) a }, 1);
+            Py_CLEAR(result);
+        }
+    }
+    return (PyObject *) result;
+}
+
+/* The first components; changing them changes nothing else. */
+static PyObject *copy_of_part(Array *a, const TypeInfo *part)
+{
+    Array *view = array_view(a, part, 0);
+    Array *copy = view ? array_copy(view) : NULL;
+    Py_XDECREF((PyObject *) view);
+    return (PyObject *) copy;
+}
+
+static PyObject *get_imag(PyObject *self, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    switch (a->info->kind) {
+    case KIND_COMPLEX:
+        return index_get_item(a, 1);
+    case KIND_QUATERNION:
+        return copy_of_part(a, imaginary_vector(a));
+    default:
+        return zeros_of(a, "imag");
+    }
+}
+
+/* No type tracks derivatives yet. */
+static PyObject *get_grad(PyObject *self, void *closure)
+{
+    (void) closure;
+    return zeros_of((Array *) self, "grad");
+}
+
+static int set_part(PyObject *self, PyObject *value, bool real)
+{
+    Array *a = (Array *) self;
+    if (!value || (a->info->kind != KIND_COMPLEX && a->info->kind != KIND_QUATERNION)) {
+        error_raise_both("AttributeError", NULL, NULL, 0,
+                         "type '%s' is not complex-valued, cannot assign to '%s'.",
+                         a->info->name, real ? "real" : "imag");
+        return -1;
+    }
+    if (a->info->kind == KIND_COMPLEX || real)
+        return index_set_item(a, a->info->kind == KIND_COMPLEX ? !real : 3, value);
+    Array *vector = convert_to(imaginary_vector(a), value, "imag");
+    for (size_t i = 0; i < 3 && vector; i++)
+        value_store(a, i, value_of(vector, i));
+    Py_XDECREF((PyObject *) vector);
+    return vector ? 0 : -1;
+}
+
+static int set_real(PyObject *self, PyObject *value, void *closure)
+{
+    (void) closure;
+    return set_part(self, value, true);
+}
+
+static int set_imag(PyObject *self, PyObject *value, void *closure)
+{
+    (void) closure;
+    return set_part(self, value, false);
+}
+
+/* ---------------------------------------------------------------- extents, storage */
+
+static PyObject *get_shape(PyObject *self, void *closure)
+{
+    (void) closure;
+    return shape_of_array((Array *) self);
+}
+
+static PyObject *get_ndim(PyObject *self, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    return PyLong_FromLong(a->info->kind == KIND_TENSOR ? (long) array_tensor(a)->ndim
+                                                        : a->info->ndim + a->info->jit);
+}
+
+static PyObject *get_array(PyObject *self, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    const TypeInfo *plain = type_at(a, a->info->array);
+    if (a->info->kind == KIND_TENSOR)
+        return (PyObject *) array_view(a, plain, 0);
+    return type_is_special(a->info) ? (PyObject *) convert_array(plain, a, "array")
+                                    : Py_NewRef(self);
+}
+
+/* ---------------------------------------------------------------- transpose */
+
+/* Of a matrix: rows and columns exchanged. */
+static PyObject *transpose_matrix(Array *a)
+{
+    const size_t n = (size_t) a->info->dims[0], step = a->info->leaves / (n * n);
+    Array *result = array_new(a->info);
+    for (size_t i = 0; i < n && result; i++)
+        for (size_t j = 0; j < n; j++)
+            for (size_t k = 0; k < step; k++)
+                value_store(result, (i * n + j) * step + k,
+                            value_of(a, (j * n + i) * step + k));
+    return (PyObject *) result;
+}
+
+static PyObject *transpose(PyObject *self, void *closure)
+{
+    Array *a = (Array *) self;
+    const bool last_two = closure;
+    if (a->info->kind == KIND_MATRIX)
+        return transpose_matrix(a);
+    if (a->info->kind != KIND_TENSOR)
+        return error_raise_both("AttributeError", NULL, NULL, 0,
+                                "'%s' is not a matrix or tensor type.", a->info->name);
+    const size_t rank = array_tensor(a)->ndim;
+    if (rank != 2 && !last_two)
+        return error_raise_both(
+            "AttributeError", NULL, NULL, 0,
+            "'.T' is only defined for 2-D tensors (got rank %zu). For higher-rank "
+            "tensors, use '.mT' to transpose the last two dimensions.",
+            rank);
+    if (rank < 2)
+        return error_raise_both("AttributeError", NULL, NULL, 0,
+                                "'.mT' requires at least 2 dimensions (got rank %zu).",
+                                rank);
+    return (PyObject *) tensor_transpose(a);
+}
+
+/* ---------------------------------------------------------------- trace */
+
+static PyObject *get_index(PyObject *self, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    return PyLong_FromUnsignedLong(a->info->kind == KIND_LEAF ? array_leaf(a) : 0);
+}
+
+static PyObject *get_index_ad(PyObject *self, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    return PyLong_FromUnsignedLong(
+        a->info->kind == KIND_LEAF ? (unsigned long) (*array_leaves(a) >> 32) : 0);
+}
+
+/* The common state of the leaves, Mixed if they differ. */
+static VarState state_of(const Array *a)
+{
+    VarState state = VarStateInvalid;
+    const size_t n = a->info->jit ? array_count(a) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const Leaf index = array_leaves(a)[i];
+        const VarState other = index ? leaf_state(index) : VarStateInvalid;
+        if (i && other != state)
+            return VarStateMixed;
+        state = other;
+    }
+    return state;
+}
+
+static PyObject *get_state(PyObject *self, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    return enum_make(a->info->state, "VarState", state_of(a));
+}
+
+static bool is_one_variable(const Array *a)
+{
+    return a->info->jit && array_count(a) == 1;
+}
+
+static PyObject *get_label(PyObject *self, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    const Leaf index = is_one_variable(a) ? array_leaf(a) : 0;
+    const char *label = index ? leaf_label(index) : NULL;
+    if (label)
+        return PyUnicode_FromString(label);
+    /* Without a label: in debug mode, the line that made it. */
+    uint32_t line = 0;
+    const char *file = index ? leaf_location(index, &line) : NULL;
+    return file ? PyUnicode_FromFormat("%s:%u", file, line) : Py_NewRef(Py_None);
+}
+
+/* The only variable gets the label, the components of others label_0, label_1, ... */
+static int set_label(PyObject *self, PyObject *value, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    const bool none = !value || value == Py_None;
+    if (!none && !PyUnicode_Check(value)) {
+        error_raise(PyExc_TypeError, "set_label", &self, 1,
+                    "a label is a str or None, not '%s'", Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    const char *label = none ? NULL : PyUnicode_AsUTF8(value);
+    if (!none && !label)
+        return -1;
+    const size_t n = a->info->jit ? array_count(a) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const Leaf index = array_leaves(a)[i];
+        PyObject *numbered = label && !is_one_variable(a)
+                                 ? PyUnicode_FromFormat("%s_%zu", label, i)
+                                 : NULL;
+        const char *text = numbered ? PyUnicode_AsUTF8(numbered) : label;
+        const bool named = text || none;
+        const Leaf labelled = index && named ? leaf_labelled(index, text) : 0;
+        Py_XDECREF(numbered);
+        if (index && !labelled) {
+            if (!PyErr_Occurred())
+                error_from_core("set_label", &self, 1);
+            return -1;
+        }
+        array_set_leaf(a, i, labelled);
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- one entry */
+
+/* Is there exactly one entry? */
+static bool has_one_entry(const Array *a)
+{
+    if (array_count(a) != 1)
+        return false;
+    const Leaf index = a->info->jit ? array_leaf(a) : 0;
+    return !a->info->jit || (index && leaf_size(index) == 1);
+}
+
+static PyObject *item(PyObject *self, PyObject *unused)
+{
+    (void) unused;
+    Array *a = (Array *) self;
+    uint64_t bits = 0;
+    if (!has_one_entry(a))
+        return error_raise(PyExc_RuntimeError, "ArrayBase.item", &self, 1,
+                           "can only convert arrays with exactly one entry to Python "
+                           "scalars");
+    if (a->info->jit) {
+        if (!evaluate_read(array_leaf(a), 0, &bits))
+            return error_from_core("ArrayBase.item", &self, 1);
+    } else {
+        bits = value_of(a, 0);
+    }
+    return convert_entry((VarType) a->info->entry, &bits);
+}
+
+/* ---------------------------------------------------------------- copies */
+
+/* The instance dictionary of a subclass: new reference, None if there is none. */
+static PyObject *dictionary_of(PyObject *self)
+{
+    PyObject *dictionary = PyObject_GetAttrString(self, "__dict__");
+    if (!dictionary && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        return Py_NewRef(Py_None);
+    }
+    return dictionary;
+}
+
+/* Add the entries of a dictionary to that of a subclass's instance. */
+static bool update_dictionary(PyObject *self, PyObject *source)
+{
+    if (source == Py_None)
+        return true;
+    PyObject *own = dictionary_of(self);
+    const bool ok = own && own != Py_None && PyDict_Check(own) && PyDict_Check(source)
+                        ? PyDict_Update(own, source) == 0
+                        : false;
+    if (!ok && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "'%s' object has no attributes of its own",
+                     Py_TYPE(self)->tp_name);
+    Py_XDECREF(own);
+    return ok;
+}
+
+/* An array of the same class and leaves; attributes are shared as copy.copy() does. */
+static PyObject *copy(PyObject *self, PyObject *unused)
+{
+    (void) unused;
+    Array *a = (Array *) self;
+    if (Py_TYPE(self) == a->info->py)
+        return (PyObject *) array_copy(a);
+    PyObject *result = (PyObject *) array_new_subclass(Py_TYPE(self), a->info, a);
+    if (!result)
+        return NULL;
+    for (size_t i = 0; i < array_count((Array *) result); i++)
+        value_store((Array *) result, i, value_of(a, i));
+    PyObject *attributes = dictionary_of(self);
+    if (!attributes || !update_dictionary(result, attributes))
+        Py_CLEAR(result);
+    Py_XDECREF(attributes);
+    return result;
+}
+
+/* Replace the attributes of a copy by deep copies. They may refer to the array itself,
+ * so the memo learns of its copy first. */
+static bool copy_attributes(PyObject *self, PyObject *result, PyObject *attributes,
+                            PyObject *memo)
+{
+    PyObject *id = PyLong_FromVoidPtr(self);
+    PyObject *module = id ? PyImport_ImportModule("copy") : NULL;
+    PyObject *copied = NULL;
+    if (module && PyObject_SetItem(memo, id, result) == 0)
+        copied = PyObject_CallMethod(module, "deepcopy", "OO", attributes, memo);
+    const bool ok = copied && update_dictionary(result, copied);
+    Py_XDECREF(id);
+    Py_XDECREF(module);
+    Py_XDECREF(copied);
+    return ok;
+}
+
+/* The same with copies of the attributes. */
+static PyObject *deep_copy(PyObject *self, PyObject *memo)
+{
+    PyObject *result = copy(self, NULL);
+    PyObject *own = result ? dictionary_of(result) : NULL;
+    if (!own || (PyDict_Check(own) && PyDict_GET_SIZE(own) &&
+                 !copy_attributes(self, result, own, memo)))
+        Py_CLEAR(result);
+    Py_XDECREF(own);
+    return result;
+}
+
+/* ---------------------------------------------------------------- pickles */
+
+/* The entries of variable i, or of a whole array of drjit.scalar. */
+static PyObject *entries_of(Array *a, size_t i)
+{
+    const size_t entry = a->info->entry_size;
+    if (!a->info->jit)
+        return PyBytes_FromStringAndSize(array_data(a),
+                                         (Py_ssize_t) (array_count(a) * entry));
+    Leaf evaluated;
+    void *data;
+    if (!evaluate_data(array_leaves(a)[i], &evaluated, &data))
+        return error_from_core("__reduce__", &(PyObject *){ (PyObject *) a }, 1);
+    const size_t size = evaluated ? leaf_size(evaluated) : 0;
+    PyObject *bytes = PyBytes_FromStringAndSize(data, (Py_ssize_t) (size * entry));
+    leaf_unref(evaluated);
+    return bytes;
+}
+
+/* The entries of all variables as a tuple. */
+static PyObject *parts_of(Array *a)
+{
+    const size_t n = a->info->jit ? array_count(a) : 1;
+    PyObject *parts = PyTuple_New((Py_ssize_t) n);
+    for (size_t i = 0; i < n && parts; i++) {
+        PyObject *entries = entries_of(a, i);
+        if (entries)
+            PyTuple_SET_ITEM(parts, (Py_ssize_t) i, entries);
+        else
+            Py_CLEAR(parts);
+    }
+    return parts;
+}
+
+static PyObject *reduce(PyObject *self, PyObject *unused)
+{
+    (void) unused;
+    Array *a = (Array *) self;
+    const bool tensor = a->info->kind == KIND_TENSOR;
+    PyObject *parts = parts_of(a);
+    PyObject *shape = !parts ? NULL : tensor ? shape_of_array(a) : Py_NewRef(Py_None);
+    PyObject *attributes = shape ? dictionary_of(self) : NULL;
+    PyObject *module = attributes ? PyImport_ImportModule("copyreg") : NULL;
+    PyObject *make = module ? PyObject_GetAttrString(module, "__newobj__") : NULL;
+    PyObject *result = NULL;
+    if (make)
+        result =
+            Py_BuildValue("(O(O)(OOO))", make, Py_TYPE(self), shape, parts, attributes);
+    Py_XDECREF(parts);
+    Py_XDECREF(shape);
+    Py_XDECREF(attributes);
+    Py_XDECREF(module);
+    Py_XDECREF(make);
+    return result;
+}
+
+static PyObject *fail_state(PyObject *self)
+{
+    return PyErr_Format(PyExc_ValueError,
+                        "%s.__setstate__(): not the state of such an array",
+                        Py_TYPE(self)->tp_name);
+}
+
+/* Are all of them valid entries? Masks hold 0 and 1 only. */
+static bool check_entries(const Array *a, PyObject *entries)
+{
+    const char *data = PyBytes_AS_STRING(entries);
+    for (Py_ssize_t i = 0; type_is_mask(a->info) && i < PyBytes_GET_SIZE(entries); i++)
+        if ((unsigned char) data[i] > 1)
+            return false;
+    return true;
+}
+
+/* A variable with these entries; false: exception. */
+static bool restore_variable(Array *a, size_t i, PyObject *entries)
+{
+    const size_t bytes = (size_t) PyBytes_GET_SIZE(entries),
+                 entry = a->info->entry_size;
+    const size_t n = bytes / entry;
+    const char *data = PyBytes_AS_STRING(entries);
+    Leaf index = 0;
+    if (n == 1) {
+        uint64_t aligned = 0;
+        memcpy(&aligned, data, entry);
+        index = leaf_literal(a->info, &aligned, 1);
+    } else if (n) {
+        index = leaf_copy(a->info, data, n);
+    }
+    if (n && !index) {
+        error_from_core("__setstate__", NULL, 0);
+        return false;
+    }
+    array_set_leaf(a, i, index);
+    return true;
+}
+
+/* The extents in a tuple of exact integers; -1 if it is none. */
+static Py_ssize_t extents_of(PyObject *tuple, size_t *shape)
+{
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > TENSOR_MAX_DIMS)
+        return -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *extent = PyTuple_GET_ITEM(tuple, i);
+        shape[i] = PyLong_Check(extent) ? PyLong_AsSize_t(extent) : SIZE_MAX;
+        if (shape[i] == SIZE_MAX) {
+            PyErr_Clear();
+            return -1;
+        }
+    }
+    return PyTuple_GET_SIZE(tuple);
+}
+
+/* An empty array with the outline that a state describes; NULL: exception. */
+static Array *outline(PyObject *self, PyObject *shape_tuple, PyObject *parts,
+                      size_t *size)
+{
+    const TypeInfo *info = ((Array *) self)->info;
+    size_t shape[TENSOR_MAX_DIMS];
+    const size_t entry = info->entry_size;
+    size_t bytes = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts); i++) {
+        PyObject *part = PyTuple_GET_ITEM(parts, i);
+        if (!PyBytes_Check(part) || (size_t) PyBytes_GET_SIZE(part) % entry ||
+            !check_entries((Array *) self, part))
+            return (Array *) fail_state(self);
+        bytes += (size_t) PyBytes_GET_SIZE(part);
+    }
+    *size = bytes / entry;
+    const size_t n = info->jit ? (size_t) PyTuple_GET_SIZE(parts) : *size;
+    if (!info->jit && PyTuple_GET_SIZE(parts) != 1)
+        return (Array *) fail_state(self);
+    if (info->kind == KIND_TENSOR) {
+        size_t expected;
+        const Py_ssize_t ndim = extents_of(shape_tuple, shape);
+        if (ndim < 0 || !array_shape_size((size_t) ndim, shape, &expected) ||
+            expected != *size || (info->jit && n != 1)) {
+            PyErr_Clear();
+            return (Array *) fail_state(self);
+        }
+        return array_new_tensor(info, (size_t) ndim, shape);
+    }
+    if (info->dynamic)
+        return array_new_dynamic(info, n);
+    return n == info->leaves ? array_new(info) : (Array *) fail_state(self);
+}
+
+static PyObject *set_state(PyObject *self, PyObject *state)
+{
+    PyObject *shape, *parts, *attributes;
+    if (!PyTuple_Check(state) || PyTuple_GET_SIZE(state) != 3 ||
+        !PyTuple_Check(PyTuple_GET_ITEM(state, 1)))
+        return fail_state(self);
+    shape = PyTuple_GET_ITEM(state, 0);
+    parts = PyTuple_GET_ITEM(state, 1);
+    attributes = PyTuple_GET_ITEM(state, 2);
+    size_t size;
+    Array *made = outline(self, shape, parts, &size);
+    bool ok = made;
+    for (Py_ssize_t i = 0; ok && made->info->jit && i < PyTuple_GET_SIZE(parts); i++)
+        ok = restore_variable(made, (size_t) i, PyTuple_GET_ITEM(parts, i));
+    if (ok && !made->info->jit && size)
+        memcpy(array_data(made), PyBytes_AS_STRING(PyTuple_GET_ITEM(parts, 0)),
+               size * made->info->entry_size);
+    ok = ok && array_replace((Array *) self, made) &&
+         update_dictionary(self, attributes);
+    Py_XDECREF((PyObject *) made);
+    return ok ? Py_NewRef(Py_None) : NULL;
+}
+
+/* ---------------------------------------------------------------- tables */
+
+PyMethodDef index_methods[] = {
+    { "item", item, METH_NOARGS,
+      "item($self, /)\n--\n\nThe only entry as a Python bool, int or float. "
+      "RuntimeError if "
+      "there is not exactly one." },
+    { "__copy__", copy, METH_NOARGS,
+      "__copy__($self, /)\n--\n\nAn array with the same entries (copy on write)." },
+    { "__deepcopy__", deep_copy, METH_O,
+      "__deepcopy__($self, memo, /)\n--\n\nAn array with the same entries (copy on "
+      "write)." },
+    { "__reduce__", reduce, METH_NOARGS,
+      "__reduce__($self, /)\n--\n\nHelper for pickle. Evaluates the array." },
+    { "__setstate__", set_state, METH_O,
+      "__setstate__($self, state, /)\n--\n\nHelper for pickle." },
+    { "__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS,
+      "__class_getitem__($type, item, /)\n--\n\nArrayBase[...]: for type "
+      "annotations." },
+    { NULL, NULL, 0, NULL },
+};
+
+#define COMPONENT(name, i)                                                             \
+    {                                                                                  \
+        name, get_component, set_component,                                            \
+            "Component " #i " of a static array, quaternions included: a view. Other " \
+            "types: RuntimeError.",                                                    \
+            (void *) (intptr_t) i                                                      \
+    }
+
+PyGetSetDef index_getset[] = {
+    COMPONENT("x", 0),
+    COMPONENT("y", 1),
+    COMPONENT("z", 2),
+    COMPONENT("w", 3),
+    { "real", get_real, set_real,
+      "Real part of a complex number or quaternion (a view); other arrays are their "
+      "own.",
+      NULL },
+    { "imag", get_imag, set_imag,
+      "Imaginary part: of a complex number a component (a view), of a quaternion a "
+      "copy of the first three; zeros for other arrays.",
+      NULL },
+    { "grad", get_grad, NULL,
+      "The gradient: zeros of this type and shape, as there is none.", NULL },
+    { "shape", get_shape, NULL,
+      "The extents, lanes of just-in-time compiled arrays last. RuntimeError if "
+      "ragged.",
+      NULL },
+    { "ndim", get_ndim, NULL, "Number of axes.", NULL },
+    { "array", get_array, NULL,
+      "The storage of a tensor (a one-dimensional view); a plain array with the "
+      "components "
+      "of a matrix, complex number or quaternion; else the array itself.",
+      NULL },
+    { "T", transpose, NULL, "Transpose of a matrix or tensor with two axes.", NULL },
+    { "mT", transpose, NULL,
+      "Transpose of a matrix, or of the last two axes of a tensor.",
+      (void *) (intptr_t) 1 },
+    { "index", get_index, NULL, "Index of the variable of a leaf, 0 for others.",
+      NULL },
+    { "index_ad", get_index_ad, NULL,
+      "Index of a leaf in the graph of derivatives, 0 without one.", NULL },
+    { "state", get_state, NULL, "Evaluation state, a drjit.VarState.", NULL },
+    { "label", get_label, set_label,
+      "Name of the variable in graphs and messages, None if it has none.", NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};

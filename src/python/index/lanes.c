@@ -1,0 +1,281 @@
+/*
+ * lanes.c -- reading and writing entries of a leaf
+ *
+ * Through the core: a gather, a scatter, or the writing of one entry. It copies the
+ * variable first if others share it. Positions are UInt32 expressions; only a position
+ * that is known without computing anything is checked.
+ *
+ * What is assigned may run Python code when it is converted, and so may other threads
+ * while the leaf is computed. They may replace it, so its size is compared with the one
+ * that the positions were made for.
+ */
+#include "python/index/lanes.h"
+
+#include "python/convert/convert.h"
+#include "python/convert/convert_array.h"
+#include "python/index/index.h"
+#include "python/index/key.h"
+#include "python/memory/gather.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/object/wait.h"
+
+static PyObject *fail_core(const Array *a, int set)
+{
+    return error_from_core(key_name(a, set).text, NULL, 0);
+}
+
+static int fail_changed(const Array *a)
+{
+    error_raise(PyExc_RuntimeError, key_name(a, KEY_SET).text, NULL, 0,
+                "the array changed its size during the assignment.");
+    return -1;
+}
+
+/* ---------------------------------------------------------------- one entry */
+
+/* Compute a leaf and wait for it without the GIL: one entry is written by the caller's
+ * thread. False: exception. */
+static bool settle(const Array *a)
+{
+    if (leaf_state(array_leaf(a)) != VarStateUnevaluated)
+        return true;
+    if (!gather_prepare_target(key_name(a, KEY_SET).text, array_leaf(a)))
+        return false;
+    bool ok;
+    WAIT_BEGIN
+    ok = jit_sync_thread();
+    WAIT_END
+    if (!ok)
+        fail_core(a, KEY_SET);
+    return ok;
+}
+
+static Leaf scatter_entry(const Array *a, size_t i, const Array *entry)
+{
+    const Leaf at = leaf_u32((JitBackend) a->info->backend, (uint32_t) i);
+    const Leaf written = at ? leaf_scatter(array_leaf(a), array_leaf(entry), at, 0,
+                                           ReduceOpIdentity, ReduceModeAuto)
+                            : 0;
+    leaf_unref(at);
+    return written;
+}
+
+int lanes_set_entry(Array *a, size_t i, PyObject *value)
+{
+    const TypeInfo *info = a->info;
+    uint64_t bits;
+    Array *entry = NULL;
+    bool ok;
+    if (array_check(info->state, value)) {
+        entry = convert_to(info, value, key_name(a, KEY_SET).text);
+        ok = entry && lanes_count(entry) == 1;
+    } else {
+        ok = convert_number((VarType) info->entry, value, &bits);
+    }
+    int rv = -1;
+    if (!ok) {
+        index_fail_value(a, value);
+    } else if (!settle(a) || (!entry && !evaluate_writes(key_name(a, KEY_SET).text,
+                                                         (PyObject **) &a, 1))) {
+        rv = -1;
+    } else if (i >= lanes_count(a)) {
+        fail_changed(a);
+    } else {
+        const Leaf written =
+            entry ? scatter_entry(a, i, entry) : leaf_write(array_leaf(a), i, &bits);
+        rv = written ? 0 : -1;
+        if (written)
+            array_set_leaf(a, 0, written);
+        else
+            fail_core(a, KEY_SET);
+    }
+    Py_XDECREF((PyObject *) entry);
+    return rv;
+}
+
+/* ---------------------------------------------------------------- several */
+
+static PyObject *gather(Array *a, Leaf positions)
+{
+    Leaf result = 0;
+    if (positions && !gather_variables(array_leaf(a), positions, 0, 1, &result))
+        return fail_core(a, KEY_GET);
+    return (PyObject *) array_new_leaf(a->info, result);
+}
+
+/* Write to n positions in a leaf that had 'size' entries when they were made. */
+static int scatter(Array *a, size_t size, Leaf positions, size_t n, PyObject *value)
+{
+    if (index_refuses(a->info, value))
+        return index_fail_value(a, value);
+    Array *entries = convert_to(a->info, value, key_name(a, KEY_SET).text);
+    if (!entries)
+        return index_fail_value(a, value);
+    int rv = -1;
+    const bool ready =
+        n == 0 || gather_prepare_target(key_name(a, KEY_SET).text, array_leaf(a));
+    const size_t found = lanes_count(entries);
+    if (!ready) {
+        rv = -1;
+    } else if (lanes_count(a) != size) {
+        fail_changed(a);
+    } else if (found != n && found != 1) {
+        error_raise(PyExc_ValueError, key_name(a, KEY_SET).text, NULL, 0,
+                    "%zu values cannot be assigned to %zu entries.", found, n);
+    } else if (n == 0) {
+        rv = 0;
+    } else {
+        const Leaf written = leaf_scatter(array_leaf(a), array_leaf(entries), positions,
+                                          0, ReduceOpIdentity, ReduceModeAuto);
+        rv = written ? 0 : -1;
+        if (written)
+            array_set_leaf(a, 0, written);
+        else
+            fail_core(a, KEY_SET);
+    }
+    Py_DECREF((PyObject *) entries);
+    return rv;
+}
+
+/* ---------------------------------------------------------------- slices */
+
+/* The n positions (0: none) that a slice selects; false: exception. */
+static bool slice_lanes(const Array *a, PyObject *slice, int set, size_t *n,
+                        Leaf *positions)
+{
+    const JitBackend backend = (JitBackend) a->info->backend;
+    Py_ssize_t start, stop, step;
+    *positions = 0;
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0)
+        return false;
+    *n = (size_t) PySlice_AdjustIndices((Py_ssize_t) lanes_count(a), &start, &stop,
+                                        step);
+    if (*n == 0)
+        return true;
+    const Leaf lane = leaf_counter(backend, *n);
+    const Leaf factor = leaf_u32(backend, (uint32_t) step);
+    const Leaf first = leaf_u32(backend, (uint32_t) start);
+    if (lane && factor && first)
+        *positions = leaf_fma(lane, factor, first);
+    leaf_unref(lane);
+    leaf_unref(factor);
+    leaf_unref(first);
+    if (!*positions)
+        fail_core(a, set);
+    return *positions;
+}
+
+PyObject *lanes_get_slice(Array *a, PyObject *slice)
+{
+    size_t n;
+    Leaf positions;
+    if (!slice_lanes(a, slice, KEY_GET, &n, &positions))
+        return NULL;
+    PyObject *result = gather(a, positions);
+    leaf_unref(positions);
+    return result;
+}
+
+int lanes_set_slice(Array *a, PyObject *slice, PyObject *value)
+{
+    size_t n;
+    Leaf positions;
+    if (!slice_lanes(a, slice, KEY_SET, &n, &positions))
+        return -1;
+    const int rv = scatter(a, lanes_count(a), positions, n, value);
+    leaf_unref(positions);
+    return rv;
+}
+
+/* ---------------------------------------------------------------- positions */
+
+Leaf lanes_wrap(JitBackend backend, Leaf signed_index, size_t extent)
+{
+    const Leaf index = leaf_cast(signed_index, VarTypeUInt32);
+    const Leaf zero = leaf_i32(backend, 0);
+    const Leaf size = leaf_u32(backend, (uint32_t) extent);
+    const Leaf negative = zero ? leaf_lt(signed_index, zero) : 0;
+    const Leaf wrapped = index && size ? leaf_add(index, size) : 0;
+    const Leaf result = negative && wrapped ? leaf_select(negative, wrapped, index) : 0;
+    leaf_unref(index);
+    leaf_unref(zero);
+    leaf_unref(size);
+    leaf_unref(negative);
+    leaf_unref(wrapped);
+    leaf_unref(signed_index);
+    return result;
+}
+
+/* A position that is the same in all lanes and known must exist. */
+static bool check_literal(const Array *a, Leaf index, bool is_signed, size_t n, int set)
+{
+    VarInfo info;
+    if (!leaf_info(index, &info) || info.state != VarStateLiteral)
+        return true;
+    const long long found =
+        is_signed ? (int32_t) info.literal : (long long) info.literal;
+    if (found < (long long) n && found >= -(long long) n)
+        return true;
+    error_raise(PyExc_IndexError, key_name(a, set).text, NULL, 0,
+                "entry %lld is out of bounds (the array is of size %zu).", found, n);
+    return false;
+}
+
+/* An index array as UInt32 positions; 0: exception. */
+static Leaf positions_of(const Array *a, Array *key, int set)
+{
+    const bool is_signed = type_is_signed((VarType) key->info->entry);
+    const TypeInfo *wanted = &a->info->state->types[type_with_entry(
+        a->info, is_signed ? VarTypeInt32 : VarTypeUInt32)];
+    const JitBackend backend = (JitBackend) a->info->backend;
+    Array *whole = convert_array(wanted, key, key_name(a, set).text);
+    if (!whole)
+        return 0;
+    const size_t n = lanes_count(a);
+    Leaf index = leaf_ref(array_leaf(whole));
+    Py_DECREF((PyObject *) whole);
+    if (n == 1 && set == KEY_GET) { /* the entry stands for any number of equal ones */
+        const Leaf none = leaf_cast(index, VarTypeUInt32);
+        const Leaf zero = leaf_u32(backend, 0);
+        leaf_unref(index);
+        index = none && zero ? leaf_and(none, zero) : 0;
+        leaf_unref(none);
+        leaf_unref(zero);
+    } else if (!check_literal(a, index, is_signed, n, set)) {
+        leaf_unref(index);
+        return 0;
+    } else if (is_signed) {
+        index = lanes_wrap(backend, index, n);
+    }
+    if (!index)
+        fail_core(a, set);
+    return index;
+}
+
+static bool is_empty(const Array *flat)
+{
+    return flat->info->jit ? !array_leaf(flat) : !array_count(flat);
+}
+
+PyObject *lanes_get(Array *a, Array *key)
+{
+    if (is_empty(key))
+        return gather(a, 0);
+    const Leaf positions = positions_of(a, key, KEY_GET);
+    PyObject *result = positions ? gather(a, positions) : NULL;
+    leaf_unref(positions);
+    return result;
+}
+
+int lanes_set(Array *a, Array *key, PyObject *value)
+{
+    if (is_empty(key))
+        return 0;
+    const Leaf positions = positions_of(a, key, KEY_SET);
+    const int rv =
+        positions ? scatter(a, lanes_count(a), positions, leaf_size(positions), value)
+                  : -1;
+    leaf_unref(positions);
+    return rv;
+}

@@ -1,0 +1,368 @@
+/*
+ * tensor.c -- t[key], t[key] = value, t.mT and slice_index()
+ *
+ * Reading gathers the selected places (tensor_select.h) from the storage, or shares it
+ * if all of it is selected in order; writing scatters to them. A value is broadcast to
+ * the shape of the selection as NumPy does; a one-dimensional array with as many
+ * entries as are selected is taken in C order.
+ */
+#include "python/convert/convert.h"
+#include "python/index/index.h"
+#include "python/index/key.h"
+#include "python/index/tensor_select.h"
+#include "python/memory/gather.h"
+#include "python/object/error.h"
+#include "python/object/shape.h"
+#include "python/object/tables.h"
+#include "python/ops/apply.h"
+#include "python/ops/broadcast.h"
+
+static size_t storage_size(const Array *a)
+{
+    const Leaf index = a->info->jit ? array_leaf(a) : 0;
+    return !a->info->jit ? array_count(a) : index ? leaf_size(index) : 0;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* Does the selection consist of all entries in their order? */
+static bool is_whole(const Selection *s, const Array *a)
+{
+    return tensor_select_is_prefix(s) && s->total == storage_size(a);
+}
+
+static bool gather_traced(const Selection *s, Array *from, Array *to)
+{
+    Leaf result = 0;
+    if (is_whole(s, from)) {
+        result = leaf_ref(array_leaf(from));
+    } else {
+        const Leaf places = tensor_select_trace(s);
+        if (places)
+            gather_variables(array_leaf(from), places, 0, 1, &result);
+        leaf_unref(places);
+    }
+    if (!result) {
+        error_from_core(s->operation, NULL, 0);
+        return false;
+    }
+    array_set_leaf(to, 0, result);
+    return true;
+}
+
+static bool gather_entries(const Selection *s, const Array *from, Array *to)
+{
+    const size_t entry = from->info->entry_size;
+    size_t *places = tensor_select_list(s);
+    if (!places)
+        return false;
+    const char *source = array_data(from);
+    char *target = array_data(to);
+    for (size_t i = 0; i < s->total; i++)
+        memcpy(target + i * entry, source + places[i] * entry, entry);
+    PyMem_Free(places);
+    return true;
+}
+
+/* The selected entries as a new tensor. */
+static Array *gather(const Selection *s, Array *from)
+{
+    Array *to = array_new_tensor(from->info, s->ndim, s->shape);
+    if (!to || !s->total)
+        return to;
+    if (!(from->info->jit ? gather_traced(s, from, to) : gather_entries(s, from, to)))
+        Py_CLEAR(to);
+    return to;
+}
+
+/* Parse a key. Python code that runs on the way (__index__) must not change the tensor:
+ * what was parsed would not suit it. */
+static bool parse(Selection *s, const KeyName *name, Array *a, PyObject *key)
+{
+    const Tensor *t = array_tensor(a);
+    const size_t ndim = t->ndim, size = storage_size(a);
+    size_t shape[TENSOR_MAX_DIMS];
+    memcpy(shape, t->shape, ndim * sizeof(size_t));
+    if (!tensor_select_parse(s, a->info, name->text, ndim, shape, key))
+        return false;
+    if (storage_size(a) == size && t->ndim == ndim &&
+        memcmp(shape, t->shape, ndim * sizeof(size_t)) == 0)
+        return true;
+    error_raise(PyExc_RuntimeError, name->text, NULL, 0,
+                "the tensor changed its shape while the key was read.");
+    return false;
+}
+
+PyObject *tensor_get(Array *a, PyObject *key)
+{
+    const KeyName name = key_name(a, KEY_GET);
+    Selection s;
+    if (key_is_full_slice(key) && array_tensor(a)->ndim)
+        return Py_NewRef((PyObject *) a);
+    if (key_is_mask(a->info->state, key))
+        return (PyObject *) array_copy(a);
+    Array *result = parse(&s, &name, a, key) ? gather(&s, a) : NULL;
+    tensor_select_clear(&s);
+    return (PyObject *) result;
+}
+
+Array *tensor_transpose(Array *a)
+{
+    Selection s;
+    tensor_select_transpose(&s, a->info, array_tensor(a)->ndim, array_tensor(a)->shape);
+    return gather(&s, a);
+}
+
+/* ---------------------------------------------------------------- writing */
+
+static bool same_shape(const Selection *s, const Tensor *t)
+{
+    return s->ndim == t->ndim &&
+           memcmp(s->shape, t->shape, t->ndim * sizeof(size_t)) == 0;
+}
+
+static PyObject *shape_text(size_t ndim, const size_t *shape)
+{
+    Extents extents = { .ndim = ndim };
+    memcpy(extents.dims, shape, ndim * sizeof(size_t));
+    return broadcast_text(&extents);
+}
+
+static void fail_shape(const Selection *s, const Tensor *t)
+{
+    PyObject *found = shape_text(t->ndim, t->shape);
+    PyObject *expected = shape_text(s->ndim, s->shape);
+    if (found && expected)
+        error_raise(
+            PyExc_ValueError, s->operation, NULL, 0,
+            "a value of shape %U cannot be assigned to a selection of shape %U.", found,
+            expected);
+    Py_XDECREF(found);
+    Py_XDECREF(expected);
+}
+
+/* A one-dimensional array with an entry for every place, or just one? */
+static bool is_flat(const Selection *s, PyObject *value)
+{
+    if (!array_check(s->info->state, value))
+        return false;
+    const Array *a = (Array *) value;
+    const bool flat =
+        a->info->kind == KIND_LEAF ||
+        (!a->info->jit && a->info->kind == KIND_ARRAY && a->info->ndim == 1);
+    return flat && (storage_size(a) == s->total || storage_size(a) == 1);
+}
+
+/* The value as a tensor whose storage has an entry for every place, or just one. */
+static Array *prepare(const Selection *s, PyObject *value)
+{
+    const TypeInfo *info = s->info;
+    Array *made = convert_to(info, value, s->operation);
+    if (!made || storage_size(made) == 1 || is_flat(s, value) ||
+        same_shape(s, array_tensor(made)))
+        return made;
+    Selection spread;
+    const Tensor *t = array_tensor(made);
+    Array *wide = NULL;
+    if (tensor_select_broadcast(&spread, info, t->ndim, t->shape, s->ndim, s->shape))
+        wide = gather(&spread, made);
+    else
+        fail_shape(s, t);
+    Py_DECREF((PyObject *) made);
+    return wide;
+}
+
+/* A single entry must still have no more axes (of extent 1) than fit. */
+static bool check_single(const Selection *s, Array *value, PyObject *original)
+{
+    const Tensor *t = array_tensor(value);
+    Selection spread;
+    if (is_flat(s, original) ||
+        tensor_select_broadcast(&spread, s->info, t->ndim, t->shape, s->ndim, s->shape))
+        return true;
+    fail_shape(s, t);
+    return false;
+}
+
+static bool scatter_traced(const Selection *s, Array *target, Array *value)
+{
+    Leaf written;
+    if (is_whole(s, target)) {
+        written = leaf_resize(array_leaf(value), s->total);
+    } else {
+        const Leaf places = tensor_select_trace(s);
+        written = places ? leaf_scatter(array_leaf(target), array_leaf(value), places,
+                                        0, ReduceOpIdentity, ReduceModeAuto)
+                         : 0;
+        leaf_unref(places);
+    }
+    if (!written) {
+        error_from_core(s->operation, NULL, 0);
+        return false;
+    }
+    array_set_leaf(target, 0, written);
+    return true;
+}
+
+static bool scatter_entries(const Selection *s, Array *target, Array *value)
+{
+    const size_t entry = target->info->entry_size;
+    const size_t step = array_count(value) == 1 ? 0 : entry;
+    size_t *places = tensor_select_list(s);
+    /* The value may be the target itself. */
+    Array *copy = places ? array_copy(value) : NULL;
+    for (size_t i = 0; i < s->total && copy; i++)
+        memcpy((char *) array_data(target) + places[i] * entry,
+               (char *) array_data(copy) + i * step, entry);
+    PyMem_Free(places);
+    Py_XDECREF((PyObject *) copy);
+    return copy;
+}
+
+/* t[mask] = value */
+static int set_masked(Array *a, PyObject *mask, PyObject *value, const char *operation)
+{
+    PyObject *operands[] = { mask, value, (PyObject *) a };
+    if (index_refuses(a->info, value))
+        return index_fail_value(a, value);
+    PyObject *chosen = apply(a->info->state, APPLY_SELECT, operands, false);
+    Array *made = chosen ? convert_to(a->info, chosen, operation) : NULL;
+    Py_XDECREF(chosen);
+    if (!made)
+        return -1;
+    const Tensor *t = array_tensor(a), *m = array_tensor(made);
+    const bool fits =
+        t->ndim == m->ndim && memcmp(t->shape, m->shape, t->ndim * sizeof(size_t)) == 0;
+    if (!fits)
+        error_raise(PyExc_ValueError, operation, NULL, 0,
+                    "mask and value do not have the shape of the tensor.");
+    Array *own = fits ? array_copy(made) : NULL;
+    const int rv = own && array_replace(a, own) ? 0 : -1;
+    Py_XDECREF((PyObject *) own);
+    Py_DECREF((PyObject *) made);
+    return rv;
+}
+
+int tensor_set(Array *a, PyObject *key, PyObject *value)
+{
+    const KeyName name = key_name(a, KEY_SET);
+    Selection s;
+    if (key_is_mask(a->info->state, key))
+        return set_masked(a, key, value, name.text);
+    bool ok = parse(&s, &name, a, key);
+    if (ok && index_refuses(a->info, value)) {
+        index_fail_value(a, value);
+        ok = false;
+    }
+    const size_t size = storage_size(a);
+    Array *made = ok ? prepare(&s, value) : NULL;
+    if (made && s.total && a->info->jit && !is_whole(&s, a))
+        (void) gather_prepare_target(name.text, array_leaf(a));
+    const size_t found = made ? storage_size(made) : 0;
+    ok = made && !PyErr_Occurred() && (found != 1 || check_single(&s, made, value));
+    if (ok && (storage_size(a) != size || (found != 1 && found != s.total))) {
+        /* Python code that ran, or another thread, has changed it or the value */
+        error_raise(PyExc_RuntimeError, name.text, NULL, 0,
+                    "the tensor changed its size during the assignment.");
+        ok = false;
+    }
+    if (ok && s.total)
+        ok = a->info->jit ? scatter_traced(&s, a, made) : scatter_entries(&s, a, made);
+    if (!ok && !PyErr_Occurred())
+        PyErr_NoMemory();
+    Py_XDECREF((PyObject *) made);
+    tensor_select_clear(&s);
+    return ok ? 0 : -1;
+}
+
+/* ---------------------------------------------------------------- slice_index */
+
+/* The extents in a tuple of integers; false: exception. */
+static bool read_shape(PyObject *tuple, size_t *shape, size_t *ndim)
+{
+    *ndim = (size_t) PyTuple_GET_SIZE(tuple);
+    if (*ndim > TENSOR_MAX_DIMS) {
+        error_raise(PyExc_ValueError, "slice_index", NULL, 0,
+                    "at most %d axes are possible, got %zu.", TENSOR_MAX_DIMS, *ndim);
+        return false;
+    }
+    for (size_t i = 0; i < *ndim; i++) {
+        const Py_ssize_t extent = PyNumber_AsSsize_t(
+            PyTuple_GET_ITEM(tuple, (Py_ssize_t) i), PyExc_OverflowError);
+        if (extent == -1 && PyErr_Occurred())
+            return false;
+        if (extent < 0) {
+            error_raise(PyExc_ValueError, "slice_index", NULL, 0,
+                        "extent %zd of axis %zu is negative.", extent, i);
+            return false;
+        }
+        shape[i] = (size_t) extent;
+    }
+    return true;
+}
+
+/* The places as an array of the given type. */
+static Array *places_of(const Selection *s, const TypeInfo *info)
+{
+    if (info->jit) {
+        const Leaf places = s->total ? tensor_select_trace(s) : 0;
+        if (s->total && !places)
+            return (Array *) error_from_core(s->operation, NULL, 0);
+        return array_new_leaf(info, places);
+    }
+    size_t *places = tensor_select_list(s);
+    Array *result = places ? array_new_dynamic(info, s->total) : NULL;
+    for (size_t i = 0; i < s->total && result; i++)
+        ((uint32_t *) array_data(result))[i] = (uint32_t) places[i];
+    for (size_t i = 0; i < s->total && result; i++)
+        if (places[i] > UINT32_MAX) {
+            error_raise(PyExc_OverflowError, s->operation, NULL, 0,
+                        "position %zu does not fit into 32 bits.", places[i]);
+            Py_CLEAR(result);
+        }
+    PyMem_Free(places);
+    return result;
+}
+
+static PyObject *slice_index(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = { "dtype", "shape", "indices", NULL };
+    PyObject *cls, *shape_tuple, *indices;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!:drjit.slice_index", keywords,
+                                     &PyType_Type, &cls, &PyTuple_Type, &shape_tuple,
+                                     &PyTuple_Type, &indices))
+        return NULL;
+    const TypeInfo *info = type_of_class(state_of_module(module), (PyTypeObject *) cls);
+    const bool flat = info && (info->kind == KIND_LEAF ||
+                               (!info->jit && info->dynamic && info->ndim == 1));
+    if (!flat || info->entry != VarTypeUInt32)
+        return error_raise(PyExc_TypeError, "slice_index", NULL, 0,
+                           "dtype must be a dynamically sized unsigned 32 bit Dr.Jit "
+                           "array.");
+    size_t shape[TENSOR_MAX_DIMS], ndim = 0;
+    if (!read_shape(shape_tuple, shape, &ndim))
+        return NULL;
+    Selection s;
+    const bool ok = tensor_select_parse(&s, info, "slice_index", ndim, shape, indices);
+    Array *places = ok ? places_of(&s, info) : NULL;
+    PyObject *extents = places ? shape_extents(s.ndim, s.shape) : NULL;
+    tensor_select_clear(&s);
+    PyObject *result = extents ? PyTuple_Pack(2, extents, (PyObject *) places) : NULL;
+    Py_XDECREF(extents);
+    Py_XDECREF((PyObject *) places);
+    return result;
+}
+
+PyMethodDef tensor_functions[] = {
+    { "slice_index", METHOD(slice_index), METH_VARARGS | METH_KEYWORDS,
+      "slice_index($module, /, dtype, shape, indices)\n--\n\n"
+      "Where the entries of a selection lie in a tensor's storage.\n\n"
+      "dtype is a one-dimensional UInt32 array type, shape the extents of a "
+      "hypothetical "
+      "tensor, and indices the comma-separated parts of tensor[...] as a tuple: "
+      "integers, "
+      "slices, integer arrays, Ellipsis, None. Returns the shape of the selection and "
+      "the "
+      "positions of its entries in C order." },
+    { NULL, NULL, 0, NULL },
+};

@@ -1,0 +1,65 @@
+/*
+ * tensor_select.h -- which entries of a tensor an indexing expression means
+ *
+ * A selection gives every entry of the result its place in the storage:
+ *
+ *     place = offset + sum over output axes (coordinate * stride)
+ *                    + sum over index arrays (array[block coordinate] * stride)
+ *
+ * Strides count entries and may be negative (slices that run backwards) or 0
+ * (broadcasting). Index arrays are paired: together they take one block of output axes.
+ */
+#ifndef PYTHON_TENSOR_SELECT_H
+#define PYTHON_TENSOR_SELECT_H
+
+#include "python/object/array.h"
+
+/** A broadcast index array: 1 entry, or one for each coordinate of the block. */
+typedef struct IndexArray {
+    Leaf variable;     /* jit: UInt32, owned */
+    size_t *positions; /* drjit.scalar: owned */
+    size_t size;
+    size_t stride;
+} IndexArray;
+
+typedef struct Selection {
+    const TypeInfo *info;  /* of the tensor: family */
+    const char *operation; /* named in errors */
+    size_t ndim;
+    size_t shape[TENSOR_MAX_DIMS]; /* of the result */
+    int64_t stride[TENSOR_MAX_DIMS];
+    size_t offset;
+    size_t total;             /* entries of the result */
+    size_t block, block_ndim; /* output axes of the index arrays */
+    IndexArray arrays[TENSOR_MAX_DIMS];
+    size_t array_count;
+} Selection;
+
+/** The selection tensor[key] for a tensor of this shape. False: exception. Either way
+ *  the caller calls tensor_select_clear(). */
+bool tensor_select_parse(Selection *s, const TypeInfo *info, const char *operation,
+                         size_t ndim, const size_t *shape, PyObject *key);
+
+/** The selection that broadcasts a tensor to another shape, axes aligned at the end.
+ *  False without an exception if that is not possible. */
+bool tensor_select_broadcast(Selection *s, const TypeInfo *info, size_t ndim,
+                             const size_t *shape, size_t to_ndim, const size_t *to);
+
+/** The selection that exchanges the last two axes. */
+void tensor_select_transpose(Selection *s, const TypeInfo *info, size_t ndim,
+                             const size_t *shape);
+
+void tensor_select_clear(Selection *s);
+
+/** Does it mean the first 'total' entries in order, and no others? */
+bool tensor_select_is_prefix(const Selection *s);
+
+/** Places as a UInt32 variable with 'total' entries (not 0). 0: the core's error is
+ *  set. */
+Leaf tensor_select_trace(const Selection *s);
+
+/** Places in memory, to be freed with PyMem_Free. NULL: exception. For drjit.scalar,
+ *  where index arrays were checked. */
+size_t *tensor_select_list(const Selection *s);
+
+#endif

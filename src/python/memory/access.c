@@ -1,0 +1,125 @@
+/*
+ * access.c -- positions and masks of gathers and scatters
+ */
+#include "python/memory/access.h"
+
+#include "python/convert/convert.h"
+#include "python/object/error.h"
+
+void access_start(Access *access, State *state, const char *operation, PyObject *index,
+                  PyObject *active)
+{
+    *access = (Access){
+        .state = state,
+        .operation = operation,
+        .index = index,
+        .active = active == Py_True ? NULL : active,
+    };
+}
+
+void access_end(Access *access)
+{
+    for (int i = 0; i < FAMILY_COUNT; i++) {
+        Py_CLEAR(access->indices[i]);
+        Py_CLEAR(access->masks[i]);
+    }
+}
+
+const TypeInfo *access_flat(State *state, const TypeInfo *info, VarType entry)
+{
+    const int8_t dims[] = { DYNAMIC };
+    Family family = (Family) info->family;
+    uint16_t id = info->jit ? type_find(family, KIND_LEAF, 0, NULL, entry)
+                            : type_find(family, KIND_ARRAY, 1, dims, entry);
+    return id == TYPE_NONE ? NULL : &state->types[id];
+}
+
+static Array *convert_operand(const Access *a, const TypeInfo *like, PyObject *object,
+                              const char *name, VarType entry)
+{
+    const TypeInfo *wanted = access_flat(a->state, like, entry);
+    if (object == Py_None) {
+        error_raise(
+            PyExc_TypeError, a->operation, NULL, 0,
+            "the '%s' argument is None, expected something that can be converted "
+            "to %s",
+            name, wanted->name);
+        return NULL;
+    }
+    Array *converted = convert_to(wanted, object, a->operation);
+    if (!converted && !PyErr_ExceptionMatches(PyExc_RuntimeError) &&
+        !PyErr_ExceptionMatches(PyExc_MemoryError))
+        error_raise(PyExc_TypeError, a->operation, NULL, 0,
+                    "the '%s' argument of type %s cannot be converted to %s", name,
+                    Py_TYPE(object)->tp_name, wanted->name);
+    return converted;
+}
+
+bool access_use(Access *a, const TypeInfo *like, Array **index, Array **mask)
+{
+    int family = like->family;
+    if (!a->indices[family])
+        a->indices[family] = convert_operand(a, like, a->index, "index", VarTypeUInt32);
+    if (!a->indices[family])
+        return false;
+    if (a->active && !a->masks[family]) {
+        a->masks[family] = convert_operand(a, like, a->active, "active", VarTypeBool);
+        if (!a->masks[family])
+            return false;
+    }
+    *index = a->indices[family];
+    *mask = a->masks[family];
+    return true;
+}
+
+Array *access_make(PyTypeObject *cls, const TypeInfo *info, const Array *like)
+{
+    if (cls != info->py)
+        return array_new_subclass(cls, info, like);
+    return like ? array_new_like(info, like) : array_new(info);
+}
+
+size_t access_size(const Array *flat)
+{
+    if (!flat->info->jit)
+        return array_count(flat);
+    Leaf index = array_leaf(flat);
+    return index ? leaf_size(index) : 0;
+}
+
+bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lanes)
+{
+    size_t size = 1;
+    for (int i = 0; i < n; i++) {
+        if (sizes[i] == 1 || sizes[i] == size)
+            continue;
+        if (size != 1) {
+            error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                        "operands have incompatible sizes %zu and %zu, expected equal "
+                        "sizes or 1",
+                        size, sizes[i]);
+            return false;
+        }
+        size = sizes[i];
+    }
+    *lanes = size;
+    return true;
+}
+
+Leaf access_variable(const Array *flat)
+{
+    Leaf index = flat ? array_leaf(flat) : 0;
+    return index ? leaf_ref(index) : 0;
+}
+
+bool access_waits(Leaf index)
+{
+    VarState state = leaf_state(index);
+    return state != VarStateLiteral && state != VarStateEvaluated;
+}
+
+void *access_no_tensors(const char *operation, const char *instead)
+{
+    return error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                       "tensors are not supported, use %s", instead);
+}

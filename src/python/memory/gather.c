@@ -1,0 +1,430 @@
+/*
+ * gather.c -- gather, and the table of the memory operations
+ *
+ *     source flat,   dtype the same class         one gather
+ *     source nested, dtype the same class         one gather for each leaf
+ *     source flat,   dtype nested, n components   packets from index * n + k
+ *     source a PyTree, dtype its class            the same for each of its leaves
+ *
+ * n components are read in packets of p entries, the largest power of two that divides
+ * n and the size of the source: packet j of a lane starts at (index * (n / p) + j) * p.
+ */
+#include "python/memory/gather.h"
+
+#include "python/convert/convert.h"
+#include "python/object/arguments.h"
+#include "python/object/enums.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/object/tables.h"
+#include "python/object/wait.h"
+#include "python/tree/tree.h"
+
+enum { PACKET_MAX = 64 };
+
+/* ---------------------------------------------------------------- variables */
+
+size_t gather_packet_size(size_t n, size_t size)
+{
+    size_t p = 1;
+    while (p < PACKET_MAX && n % (2 * p) == 0 && size % (2 * p) == 0)
+        p *= 2;
+    return p;
+}
+
+Leaf gather_scaled_index(Leaf index, size_t scale, size_t shift)
+{
+    if (scale == 1)
+        return leaf_ref(index);
+    VarInfo info;
+    if (!leaf_info(index, &info))
+        return 0;
+    Leaf a = leaf_u32(info.backend, (uint32_t) scale);
+    Leaf b = leaf_u32(info.backend, (uint32_t) shift);
+    Leaf result = a && b ? leaf_fma(index, a, b) : 0;
+    leaf_unref(a);
+    leaf_unref(b);
+    return result;
+}
+
+static bool gather_packets(Leaf source, Leaf index, Leaf mask, size_t n, Leaf *out)
+{
+    size_t p = gather_packet_size(n, leaf_size(source)), done = 0;
+    bool ok = true;
+    for (size_t j = 0; j < n / p && ok; j++) {
+        Leaf position = gather_scaled_index(index, n / p, j);
+        if (p == 1)
+            ok = position && (out[done] = leaf_gather(source, position, mask)) != 0;
+        else
+            ok = position && leaf_gather_packet(p, source, position, mask, out + done);
+        leaf_unref(position);
+        done += ok ? p : 0;
+    }
+    while (!ok && done)
+        leaf_unref(out[--done]);
+    return ok;
+}
+
+bool gather_variables(Leaf source, Leaf index, Leaf mask, size_t n, Leaf *out)
+{
+    if (!access_waits(source))
+        return gather_packets(source, index, mask, n, out);
+    bool ok; /* the caller owns references to all three */
+    leaf_ref(source);
+    WAIT_BEGIN ok = gather_packets(source, index, mask, n, out);
+    leaf_unref(source);
+    WAIT_END return ok;
+}
+
+static Leaf start_evaluation(Leaf index, void *ok)
+{
+    jit_error_clear();
+    *(bool *) ok = leaf_eval(index) || jit_error() == JIT_OK;
+    return 0;
+}
+
+bool gather_prepare_target(const char *operation, Leaf index)
+{
+    bool ok = true;
+    if (leaf_state(index) == VarStateUnevaluated)
+        evaluate_call(start_evaluation, index, &ok);
+    if (!ok)
+        error_from_core(operation, NULL, 0);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- arrays */
+
+static size_t masked_lanes(const Access *a, const Array *index, const Array *mask,
+                           bool *ok)
+{
+    const size_t sizes[] = { access_size(index), mask ? access_size(mask) : 1 };
+    size_t lanes = 0;
+    *ok = access_lanes(a->operation, sizes, 2, &lanes);
+    return lanes;
+}
+
+/* Gather n variables from a leaf into out[n]; no lanes give empty variables. */
+static bool gather_leaf(const Access *a, Leaf source, const Array *index,
+                        const Array *mask, size_t n, Leaf *out)
+{
+    bool ok;
+    memset(out, 0, n * sizeof(*out));
+    size_t lanes = masked_lanes(a, index, mask, &ok);
+    if (!ok || lanes == 0)
+        return ok;
+    if (!source) {
+        error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
+                    "the source is empty, expected at least one entry");
+        return false;
+    }
+    Leaf position = access_variable(index), active = access_variable(mask);
+    ok = gather_variables(source, position, active, n, out);
+    leaf_unref(position);
+    leaf_unref(active);
+    if (!ok)
+        error_from_core(a->operation, NULL, 0);
+    return ok;
+}
+
+/* Every leaf of a jit array into the same place of the result. */
+static Array *gather_leaves(Access *a, PyTypeObject *cls, Array *source, Array *index,
+                            Array *mask)
+{
+    Array *result = access_make(cls, source->info, source);
+    for (size_t i = 0; result && i < array_count(result); i++) {
+        Leaf leaf = i < array_count(source) ? array_leaves(source)[i] : 0;
+        Leaf out;
+        leaf_ref(leaf);
+        bool ok = gather_leaf(a, leaf, index, mask, 1, &out);
+        leaf_unref(leaf);
+        if (ok)
+            array_set_leaf(result, i, out);
+        else
+            Py_CLEAR(result);
+    }
+    return result;
+}
+
+static Array *gather_scalar(Access *a, PyTypeObject *cls, Array *source, Array *index,
+                            Array *mask)
+{
+    bool ok;
+    size_t lanes = masked_lanes(a, index, mask, &ok);
+    Array *flat = ok ? array_new_dynamic(source->info, lanes) : NULL;
+    if (flat &&
+        !access_load(a->operation, source, index, mask, lanes, 1, array_data(flat)))
+        Py_CLEAR(flat);
+    if (!flat || cls == source->info->py)
+        return flat;
+    Array *result = access_make(cls, source->info, flat);
+    if (result)
+        memcpy(array_data(result), array_data(flat), lanes * source->info->entry_size);
+    Py_DECREF(flat);
+    return result;
+}
+
+static PyObject *unsupported(const Access *a, PyObject *dtype, PyObject *source)
+{
+    return error_raise(PyExc_TypeError, a->operation, NULL, 0,
+                       "a result of type %s cannot be read from a source of type %s",
+                       PyType_Check(dtype) ? ((PyTypeObject *) dtype)->tp_name
+                                           : Py_TYPE(dtype)->tp_name,
+                       Py_TYPE(source)->tp_name);
+}
+
+PyObject *gather_same(Access *a, PyTypeObject *cls, Array *source)
+{
+    Array *index, *mask;
+    if (source->info->kind == KIND_TENSOR)
+        return access_no_tensors(a->operation,
+                                 "slice expressions for gathers from them");
+    if (!source->info->jit && !access_is_flat(source->info))
+        return unsupported(a, (PyObject *) cls, (PyObject *) source);
+    if (!access_use(a, source->info, &index, &mask))
+        return NULL;
+    return (PyObject *) (source->info->jit
+                             ? gather_leaves(a, cls, source, index, mask)
+                             : gather_scalar(a, cls, source, index, mask));
+}
+
+/* ---------------------------------------------------------------- components */
+
+/* Number of leaves of the requested type, given the 'shape' argument (may be NULL). */
+static bool component_count(const Access *a, const TypeInfo *info, PyObject *shape,
+                            size_t *count)
+{
+    *count = info->leaves;
+    int ndim = info->ndim + info->jit;
+    if (!shape) {
+        if (info->dynamic)
+            error_raise(
+                PyExc_RuntimeError, a->operation, NULL, 0,
+                "%s has a dynamic number of components: the 'shape' argument must "
+                "give it",
+                info->name);
+        return !info->dynamic;
+    }
+    PyObject *items = PySequence_Tuple(shape); /* __index__ may change a list */
+    if (!items) {
+        error_raise(PyExc_TypeError, a->operation, NULL, 0,
+                    "'shape' is a %s, expected a sequence of integers",
+                    Py_TYPE(shape)->tp_name);
+        return false;
+    }
+    bool ok = PyTuple_GET_SIZE(items) == ndim;
+    if (!ok)
+        error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
+                    "'shape' has %zd extents, expected %d for %s",
+                    PyTuple_GET_SIZE(items), ndim, info->name);
+    for (int i = 0; i < ndim && ok; i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        Py_ssize_t extent = PyNumber_AsSsize_t(item, PyExc_OverflowError);
+        bool lanes = i == info->ndim; /* these follow from the positions */
+        ok = !(extent == -1 && PyErr_Occurred());
+        if (ok && (lanes ? extent < -1
+                         : extent < 0 ||
+                               (info->dims[i] != DYNAMIC && extent != info->dims[i]))) {
+            error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
+                        "'shape' has the extent %zd on axis %d, which %s cannot have",
+                        extent, i, info->name);
+            ok = false;
+        }
+        if (ok && !lanes && info->dims[i] == DYNAMIC)
+            *count = (size_t) extent;
+    }
+    Py_DECREF(items);
+    return ok;
+}
+
+static Array *new_components(PyTypeObject *cls, const TypeInfo *info, size_t count)
+{
+    if (!info->dynamic)
+        return access_make(cls, info, NULL);
+    Array *like = array_new_dynamic(info, count);
+    if (!like || cls == info->py)
+        return like;
+    Array *result = access_make(cls, info, like);
+    Py_DECREF(like);
+    return result;
+}
+
+/* A nested type from a flat source with the same entries. */
+static PyObject *gather_components(Access *a, PyTypeObject *cls, const TypeInfo *info,
+                                   Array *source, PyObject *shape)
+{
+    Array *index, *mask;
+    size_t n;
+    if (!component_count(a, info, shape, &n) ||
+        !access_use(a, source->info, &index, &mask))
+        return NULL;
+    Array *result = new_components(cls, info, n);
+    bool ok = result;
+    if (ok && n && info->jit) {
+        Leaf *out = PyMem_New(Leaf, n), leaf = access_variable(source);
+        if (!out)
+            PyErr_NoMemory();
+        ok = out && gather_leaf(a, leaf, index, mask, n, out);
+        for (size_t k = 0; k < n && ok; k++)
+            array_set_leaf(result, k, out[k]);
+        PyMem_Free(out);
+        leaf_unref(leaf);
+    } else if (ok && n) {
+        size_t lanes = masked_lanes(a, index, mask, &ok);
+        if (ok && lanes != 1) {
+            error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
+                        "%s holds a single value, but %zu positions were given",
+                        info->name, lanes);
+            ok = false;
+        }
+        ok = ok &&
+             access_load(a->operation, source, index, mask, 1, n, array_data(result));
+    }
+    if (!ok)
+        Py_CLEAR(result);
+    return (PyObject *) result;
+}
+
+/* float, int and bool name the entries of drjit.scalar arrays. */
+static bool is_number_type(PyObject *dtype, const TypeInfo *source)
+{
+    PyTypeObject *number = type_is_mask(source)    ? &PyBool_Type
+                           : type_is_float(source) ? &PyFloat_Type
+                                                   : &PyLong_Type;
+    return !source->jit && access_is_flat(source) && dtype == (PyObject *) number;
+}
+
+static PyObject *gather_number(Access *a, Array *source)
+{
+    Array *index, *mask;
+    bool ok;
+    uint64_t entry;
+    if (!access_use(a, source->info, &index, &mask))
+        return NULL;
+    size_t lanes = masked_lanes(a, index, mask, &ok);
+    if (ok && lanes != 1)
+        return error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
+                           "a number was asked for, but %zu positions were given",
+                           lanes);
+    if (!ok || !access_load(a->operation, source, index, mask, 1, 1, &entry))
+        return NULL;
+    return convert_entry((VarType) source->info->entry, &entry);
+}
+
+/* ---------------------------------------------------------------- PyTrees */
+
+typedef struct Gather {
+    Access access;
+    PyObject *shape; /* NULL: not given */
+} Gather;
+
+static PyObject *gather_leaf_object(void *context, PyObject *const *leaves)
+{
+    Gather *g = context;
+    if (!array_check(g->access.state, leaves[0]))
+        return unsupported(&g->access, (PyObject *) Py_TYPE(leaves[0]), leaves[0]);
+    return gather_same(&g->access, Py_TYPE(leaves[0]), (Array *) leaves[0]);
+}
+
+static PyObject *gather_any(Gather *g, PyObject *dtype, PyObject *source)
+{
+    Access *a = &g->access;
+    if (!PyType_Check(dtype))
+        return error_raise(PyExc_TypeError, a->operation, NULL, 0,
+                           "'dtype' is a %s, expected a type", Py_TYPE(dtype)->tp_name);
+    if (!array_check(a->state, source)) {
+        if (dtype == (PyObject *) Py_TYPE(source) &&
+            plan_is_container(a->state, source))
+            return tree_map(a->state, a->operation, &source, 1,
+                            gather_leaf_object, g);
+        return error_raise(PyExc_TypeError, a->operation, NULL, 0,
+                           "the source is a %s, expected a dynamic 1D array, or an "
+                           "instance of 'dtype'",
+                           Py_TYPE(source)->tp_name);
+    }
+    Array *array = (Array *) source;
+    const TypeInfo *info = type_of_class(a->state, (PyTypeObject *) dtype);
+    if (array->info->kind == KIND_TENSOR || (info && info->kind == KIND_TENSOR))
+        return access_no_tensors(a->operation,
+                                 "slice expressions for gathers from them");
+    if (info == array->info)
+        return gather_same(a, (PyTypeObject *) dtype, array);
+    if (is_number_type(dtype, array->info))
+        return gather_number(a, array);
+    if (!info || !access_is_flat(array->info) || info->family != array->info->family ||
+        info->entry != array->info->entry)
+        return unsupported(a, dtype, source);
+    return gather_components(a, (PyTypeObject *) dtype, info, array, g->shape);
+}
+
+static PyObject *memory_gather(PyObject *module, PyObject *const *args,
+                               Py_ssize_t nargs, PyObject *names)
+{
+    static const char *const parameters[] = { "dtype",  "source", "index",
+                                              "active", "mode",   "shape" };
+    static const Signature signature = { "gather", parameters, 6, 3, 0 };
+    PyObject *v[6];
+    State *state = state_of_module(module);
+    long mode; /* chooses how derivatives are scattered, which this version does not
+                  have */
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        (v[4] &&
+         !enum_read(state, "gather", "ReduceMode", v[4], ReduceModeCount, &mode)))
+        return NULL;
+    Gather gather = { .shape = v[5] == Py_None ? NULL : v[5] };
+    if (!evaluate_writes("gather", &v[1], 3))
+        return NULL;
+    access_start(&gather.access, state, "gather", v[2], v[3]);
+    PyObject *result = gather_any(&gather, v[0], v[1]);
+    access_end(&gather.access);
+    return result;
+}
+
+#define FAST METH_FASTCALL | METH_KEYWORDS
+
+PyMethodDef gather_functions[] = {
+    { "gather", METHOD(memory_gather), FAST,
+      "gather(dtype, source, index, active=True, mode=..., shape=None)\n--\n\n"
+      "Read source[index], zero where 'active' is not set. 'dtype' is the type of the\n"
+      "result: that of the source, or a nested type that is assembled from successive\n"
+      "entries of a flat source. Positions are only checked if JitFlag.Debug is "
+      "set. The\nmode is ReduceMode.Auto unless given." },
+    { "scatter", METHOD(scatter_plain), FAST,
+      "scatter(target, value, index, active=True, mode=...)\n--\n\n"
+      "Write target[index] = value where 'active' is set. If a position occurs more "
+      "than\n"
+      "once, one of the values wins. Positions are only checked if JitFlag.Debug is "
+      "set. The\nmode is ReduceMode.Auto unless given." },
+    { "scatter_reduce", METHOD(scatter_reduce), FAST,
+      "scatter_reduce(op, target, value, index, active=True, mode=...)\n--\n\n"
+      "Update target[index] = op(target[index], value) atomically where 'active' is "
+      "set." },
+    { "scatter_add", METHOD(scatter_add), FAST,
+      "scatter_add(target, value, index, active=True, mode=...)\n--\n\n"
+      "The same as scatter_reduce(ReduceOp.Add, ...)." },
+    { "scatter_add_kahan", METHOD(atomic_add_kahan), FAST,
+      "scatter_add_kahan(target_1, target_2, value, index, active=True)\n--\n\n"
+      "Add to target_1 and collect the rounding errors in target_2: the sum of both "
+      "is\n"
+      "the compensated result." },
+    { "scatter_inc", METHOD(atomic_inc), FAST,
+      "scatter_inc(target, index, active=True)\n--\n\n"
+      "Add 1 to target[index] (UInt32) atomically and return what was there before." },
+    { "scatter_exch", METHOD(atomic_exch), FAST,
+      "scatter_exch(target, value, index, active=True)\n--\n\n"
+      "Replace target[index] atomically and return what was there before (0 where not\n"
+      "active)." },
+    { "scatter_cas", METHOD(atomic_cas), FAST,
+      "scatter_cas(target, compare, value, index, active=True)\n--\n\n"
+      "Replace target[index] atomically where it equals 'compare'. Returns a tuple "
+      "(what\n"
+      "was there before, mask of the lanes that replaced)." },
+    { "slice", METHOD(slice_value), FAST,
+      "slice(value, index=0)\n--\n\n"
+      "Select entries along the trailing dynamic axis of all arrays of a PyTree: with "
+      "an\n"
+      "int the axis is removed (numbers and drjit.scalar arrays), with an integer "
+      "array\n"
+      "the result has the type of the input." },
+    { NULL, NULL, 0, NULL },
+};

@@ -1,0 +1,45 @@
+/*
+ * gather.h -- gathers and scatters, for the other operations that are made of them
+ */
+#ifndef PYTHON_GATHER_H
+#define PYTHON_GATHER_H
+
+#include "python/memory/access.h"
+
+/** out[k] = source[index * n + k], k < n, where mask is set (0: everywhere), in packets
+ * as far as possible. Releases the GIL if the source has to be computed first. False:
+ * the core's error is set, 'out' holds nothing. */
+bool gather_variables(Leaf source, Leaf index, Leaf mask, size_t n, Leaf *out);
+
+/** The members of the function table that scatter.c, atomic.c and slice.c implement. */
+PyObject *scatter_plain(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *names);
+PyObject *scatter_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *names);
+PyObject *scatter_add(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *names);
+PyObject *atomic_add_kahan(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *names);
+PyObject *atomic_inc(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                     PyObject *names);
+PyObject *atomic_exch(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *names);
+PyObject *atomic_cas(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                     PyObject *names);
+PyObject *slice_value(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *names);
+
+/** Largest power of two (at most 64) that divides both. */
+size_t gather_packet_size(size_t n, size_t size);
+
+/** Have a target of writes in memory (or a literal): compute it, without the GIL, if
+ * that is still to be done. False: exception. */
+bool gather_prepare_target(const char *operation, Leaf index);
+
+/** index * scale + shift, a new reference. 0: the core's error is set. */
+Leaf gather_scaled_index(Leaf index, size_t scale, size_t shift);
+
+/** A gather from 'source', whose type is flat or nested, into its own type. */
+PyObject *gather_same(Access *access, PyTypeObject *cls, Array *source);
+
+#endif

@@ -1,0 +1,394 @@
+/*
+ * scatter.c -- scatter, scatter_reduce, scatter_add
+ *
+ * Three passes, so that a wrong argument is found before anything is written: the
+ * PyTrees are taken apart into pairs of a target and a value (converted to its type),
+ * sizes and positions of all pairs are checked, then each is written. Components of a
+ * nested value go to a flat target in packets, laid out as memory.c reads them.
+ *
+ * A variable is written in place if the array holds the only reference to it, so none
+ * is taken here. What has to be computed first is computed without the GIL beforehand.
+ */
+#include "python/convert/convert.h"
+#include "python/memory/gather.h"
+#include "python/object/arguments.h"
+#include "python/object/enums.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/tree/tree.h"
+
+typedef struct Pair {
+    Array *target; /* both owned */
+    Array *value;
+    bool components; /* nested value, flat target */
+} Pair;
+
+typedef struct Scatter {
+    Access access;
+    ReduceOp op;
+    ReduceMode mode;
+    Pair *pairs;
+    size_t count, capacity;
+} Scatter;
+
+/* ---------------------------------------------------------------- pairs */
+
+static bool wrong_value(const Scatter *s, const Array *target, PyObject *value)
+{
+    error_raise(PyExc_TypeError, s->access.operation, NULL, 0,
+                "a value of type %s cannot be written to a target of type %s",
+                Py_TYPE(value)->tp_name, target->info->name);
+    return false;
+}
+
+/* Convert what is no array, as the target's constructor would. */
+static Array *convert_value(const Scatter *s, const Array *target, PyObject *value)
+{
+    Array *converted = convert_to(target->info, value, s->access.operation);
+    if (!converted && !PyErr_ExceptionMatches(PyExc_MemoryError))
+        wrong_value(s, target, value);
+    return converted;
+}
+
+static bool check_pair(const Scatter *s, Pair *pair, PyObject *target, PyObject *value)
+{
+    static const char *const instead =
+        "slice assignments for scatters that involve them";
+    State *state = s->access.state;
+    const char *operation = s->access.operation;
+    if (!array_check(state, target)) {
+        error_raise(
+            PyExc_TypeError, operation, NULL, 0,
+            "the target is a %s, expected a dynamic 1D array, or a value of the "
+            "target's type",
+            Py_TYPE(target)->tp_name);
+        return false;
+    }
+    Array *t = (Array *) target;
+    bool is_array = array_check(state, value);
+    if (t->info->kind == KIND_TENSOR ||
+        (is_array && ((Array *) value)->info->kind == KIND_TENSOR))
+        return access_no_tensors(operation, instead);
+    bool flat = access_is_flat(t->info);
+    if (!is_array) {
+        if (!flat || value == Py_None)
+            return wrong_value(s, t, value);
+        pair->value = convert_value(s, t, value);
+        return pair->value;
+    }
+    const TypeInfo *from = ((Array *) value)->info;
+    bool same = from == t->info && (flat || t->info->jit);
+    pair->components = flat && from != t->info && from->family == t->info->family &&
+                       from->entry == t->info->entry;
+    if (!same && !pair->components)
+        return wrong_value(s, t, value);
+    if (same && array_count(t) != array_count((Array *) value) && t->info->jit) {
+        error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                    "the target has %zu components and the value %zu", array_count(t),
+                    array_count((Array *) value));
+        return false;
+    }
+    pair->value = (Array *) Py_NewRef(value);
+    return true;
+}
+
+static bool add_pair(Scatter *s, PyObject *target, PyObject *value)
+{
+    if (s->count == s->capacity) {
+        size_t capacity = s->capacity ? 2 * s->capacity : 4;
+        Pair *pairs = PyMem_Realloc(s->pairs, capacity * sizeof(Pair));
+        if (!pairs) {
+            PyErr_NoMemory();
+            return false;
+        }
+        s->pairs = pairs;
+        s->capacity = capacity;
+    }
+    Pair pair = { 0 };
+    if (!check_pair(s, &pair, target, value))
+        return false;
+    pair.target = (Array *) Py_NewRef(target);
+    s->pairs[s->count++] = pair;
+    return true;
+}
+
+static bool collect_pairs(Scatter *s, PyObject *target, PyObject *value)
+{
+    State *state = s->access.state;
+    const char *operation = s->access.operation;
+    if (!plan_is_container(state, target) || Py_TYPE(target) != Py_TYPE(value))
+        return add_pair(s, target, value);
+    Tree targets, values = { 0 };
+    bool ok = tree_flatten(state, operation, target, &targets) &&
+              tree_flatten_like(state, operation, &targets, value, &values);
+    for (size_t i = 0; ok && i < targets.leaf_count; i++)
+        ok = add_pair(s, targets.leaves[i], values.leaves[i]);
+    tree_free(&targets);
+    tree_free(&values);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- jit */
+
+typedef struct Operands {
+    Leaf *values; /* n of them */
+    size_t n;
+    Leaf index, mask;
+} Operands;
+
+/* One write into leaf i of the target; the packet's values start at 'first'. */
+static bool write_packet(const Scatter *s, Array *target, size_t i, const Operands *o,
+                         size_t p, Leaf position, size_t first)
+{
+    Leaf old = array_leaves(target)[i];
+    Leaf written =
+        p == 1 ? leaf_scatter(old, o->values[first], position, o->mask, s->op, s->mode)
+               : leaf_scatter_packet(p, old, o->values + first, position, o->mask,
+                                     s->op, s->mode);
+    if (!written) {
+        error_from_core(s->access.operation, NULL, 0);
+        return false;
+    }
+    array_set_leaf(target, i, written);
+    return true;
+}
+
+static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands *o)
+{
+    const char *operation = s->access.operation;
+    Leaf old = array_leaves(target)[i];
+    if (!old) {
+        error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                    "the target is empty, expected at least one entry");
+        return false;
+    }
+    if (!gather_prepare_target(operation, old))
+        return false;
+    size_t p = gather_packet_size(o->n, leaf_size(array_leaves(target)[i]));
+    bool ok = true;
+    for (size_t j = 0; j < o->n / p && ok; j++) {
+        Leaf position = gather_scaled_index(o->index, o->n / p, j);
+        if (!position) {
+            error_from_core(operation, NULL, 0);
+            return false;
+        }
+        ok = write_packet(s, target, i, o, p, position, j * p);
+        leaf_unref(position);
+    }
+    return ok;
+}
+
+/* The lanes of a write; 0 is nothing to do. */
+static bool write_lanes(const Scatter *s, const Pair *pair, const Array *index,
+                        const Array *mask, size_t *lanes)
+{
+    size_t sizes[3] = { access_size(index), mask ? access_size(mask) : 1, 1 };
+    *lanes = 1;
+    for (size_t k = 0; k < array_count(pair->value); k++) {
+        Leaf leaf = array_leaves(pair->value)[k];
+        size_t part;
+        sizes[2] = leaf ? leaf_size(leaf) : 0;
+        if (!access_lanes(s->access.operation, sizes, 3, &part))
+            return false;
+        const size_t both[] = { *lanes, part };
+        if (!access_lanes(s->access.operation, both, 2, lanes))
+            return false;
+    }
+    return true;
+}
+
+static bool check_jit(const Scatter *s, const Pair *pair, const Array *index,
+                      const Array *mask)
+{
+    const TypeInfo *info = pair->target->info;
+    size_t lanes;
+    if (!write_lanes(s, pair, index, mask, &lanes))
+        return false;
+    for (size_t i = 0; lanes && i < array_count(pair->target); i++)
+        if (!array_leaves(pair->target)[i]) {
+            error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
+                        "the target is empty, expected at least one entry");
+            return false;
+        }
+    if (s->op == ReduceOpIdentity ||
+        jit_can_scatter_reduce((JitBackend) info->backend, (VarType) info->entry,
+                               s->op))
+        return true;
+    error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
+                "this reduction is not defined for entries of %s", info->name);
+    return false;
+}
+
+static bool write_jit(Scatter *s, const Pair *pair, const Array *index,
+                      const Array *mask)
+{
+    size_t n = array_count(pair->value), lanes;
+    Leaf *values = PyMem_New(Leaf, n ? n : 1);
+    if (!values) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t k = 0; k < n; k++) /* held: the value may be the target */
+        values[k] = leaf_ref(array_leaves(pair->value)[k]);
+    Operands all = { values, n, access_variable(index), access_variable(mask) };
+    bool ok = write_lanes(s, pair, index, mask, &lanes);
+    if (ok && !pair->components && array_count(pair->target) != n) {
+        error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
+                    "the number of components changed while arguments were converted");
+        ok = false;
+    }
+    if (ok && lanes && pair->components) {
+        ok = n == 0 || write_leaf(s, pair->target, 0, &all);
+    } else if (ok && lanes) {
+        for (size_t i = 0; i < n && ok; i++) {
+            const Operands one = { values + i, 1, all.index, all.mask };
+            ok = write_leaf(s, pair->target, i, &one);
+        }
+    }
+    for (size_t k = 0; k < n; k++)
+        leaf_unref(values[k]);
+    leaf_unref(all.index);
+    leaf_unref(all.mask);
+    PyMem_Free(values);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- drjit.scalar */
+
+/* Check everything, and find the number of lanes; 0 is nothing to do. */
+static bool check_scalar(const Scatter *s, const Pair *pair, const Array *index,
+                         const Array *mask, size_t *lanes)
+{
+    const char *operation = s->access.operation;
+    const TypeInfo *info = pair->target->info;
+    size_t count = array_count(pair->value), n = pair->components ? count : 1;
+    const size_t sizes[] = { access_size(index), mask ? access_size(mask) : 1,
+                             pair->components ? 1 : count };
+    bool bitwise = s->op == ReduceOpAnd || s->op == ReduceOpOr;
+    if (!access_lanes(operation, sizes, 3, lanes))
+        return false;
+    if (n == 0)
+        *lanes = 0;
+    if (*lanes && s->op != ReduceOpIdentity &&
+        (type_is_mask(info) ? !bitwise : bitwise && type_is_float(info))) {
+        error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                    "this reduction is not defined for entries of %s", info->name);
+        return false;
+    }
+    return *lanes == 0 || access_check(operation, pair->target, index, mask, *lanes, n);
+}
+
+static bool write_scalar(Scatter *s, const Pair *pair, const Array *index,
+                         const Array *mask)
+{
+    const char *operation = s->access.operation;
+    size_t count = array_count(pair->value), n = pair->components ? count : 1, lanes;
+    if (!check_scalar(s, pair, index, mask, &lanes))
+        return false;
+    if (lanes == 0)
+        return true;
+    size_t bytes = count * pair->value->info->entry_size;
+    void *value = PyMem_Malloc(bytes ? bytes : 1); /* a copy: it may be the target */
+    if (!value) {
+        PyErr_NoMemory();
+        return false;
+    }
+    memcpy(value, array_data(pair->value), bytes);
+    bool ok = access_store(operation, pair->target, index, mask, lanes, n, value,
+                           pair->components || count == 1, s->op);
+    PyMem_Free(value);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- functions */
+
+static bool check_sizes(Scatter *s, const Pair *pair)
+{
+    Array *index, *mask;
+    size_t lanes;
+    if (!access_use(&s->access, pair->target->info, &index, &mask))
+        return false;
+    return pair->target->info->jit ? check_jit(s, pair, index, mask)
+                                   : check_scalar(s, pair, index, mask, &lanes);
+}
+
+static bool write_pair(Scatter *s, const Pair *pair)
+{
+    Array *index, *mask;
+    if (!access_use(&s->access, pair->target->info, &index, &mask))
+        return false;
+    return pair->target->info->jit ? write_jit(s, pair, index, mask)
+                                   : write_scalar(s, pair, index, mask);
+}
+
+/* v: target, value, index, active, mode */
+static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
+                         PyObject *const *v)
+{
+    long mode = ReduceModeAuto;
+    State *state = state_of_module(module);
+    if (v[4] &&
+        !enum_read(state, operation, "ReduceMode", v[4], ReduceModeCount, &mode))
+        return NULL;
+    if (op != ReduceOpIdentity && mode == ReduceModePermute)
+        return error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                           "ReduceMode.Permute is for scatters that do not reduce");
+    Scatter s = { .op = op, .mode = (ReduceMode) mode };
+    if (!evaluate_writes(operation, &v[1], 3)) /* the target's may wait */
+        return NULL;
+    access_start(&s.access, state, operation, v[2], v[3]);
+    bool ok = collect_pairs(&s, v[0], v[1]);
+    for (size_t i = 0; i < s.count && ok; i++) {
+        Array *index, *mask; /* all conversions before the first write */
+        ok = access_use(&s.access, s.pairs[i].target->info, &index, &mask);
+    }
+    for (size_t i = 0; i < s.count && ok; i++)
+        ok = check_sizes(&s, &s.pairs[i]);
+    for (size_t i = 0; i < s.count && ok; i++)
+        ok = write_pair(&s, &s.pairs[i]);
+    for (size_t i = 0; i < s.count; i++) {
+        Py_DECREF(s.pairs[i].target);
+        Py_DECREF(s.pairs[i].value);
+    }
+    PyMem_Free(s.pairs);
+    access_end(&s.access);
+    if (!ok)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static const char *const parameters[] = { "op",    "target", "value",
+                                          "index", "active", "mode" };
+
+PyObject *scatter_plain(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *names)
+{
+    static const Signature signature = { "scatter", parameters + 1, 5, 3, 0 };
+    PyObject *v[5];
+    return arguments_parse(&signature, args, nargs, names, v)
+               ? scatter(module, "scatter", ReduceOpIdentity, v)
+               : NULL;
+}
+
+PyObject *scatter_add(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *names)
+{
+    static const Signature signature = { "scatter_add", parameters + 1, 5, 3, 0 };
+    PyObject *v[5];
+    return arguments_parse(&signature, args, nargs, names, v)
+               ? scatter(module, "scatter_add", ReduceOpAdd, v)
+               : NULL;
+}
+
+PyObject *scatter_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *names)
+{
+    static const Signature signature = { "scatter_reduce", parameters, 6, 4, 0 };
+    PyObject *v[6];
+    long op;
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !enum_read(state_of_module(module), "scatter_reduce", "ReduceOp", v[0],
+                   ReduceOpCount, &op))
+        return NULL;
+    return scatter(module, "scatter_reduce", (ReduceOp) op, v + 1);
+}

@@ -1,0 +1,163 @@
+/*
+ * array.h -- the one object layout of all array types
+ *
+ *     Array3f        [ header | info | root | data | count | offset | leaf leaf leaf ]
+ *                                              └────────────────────────^
+ *     v.x, m[1]      [ header | info | root | 0 | ... | offset ]     a view: reads and
+ *                                       └──> the owning array        writes its root
+ *     ArrayXf        leaves in a block of their own, shared by reference count with
+ *                    exported buffers (drjit.scalar)
+ *     TensorXf       one leaf (drjit.scalar: a block of entries) and a shape
+ *
+ * A leaf is a Leaf (just-in-time backends) or an entry in memory (drjit.scalar). Leaves
+ * of nested arrays follow each other in row-major order. A view's root is never a view.
+ * The number of leaves of an array never shrinks, so a view stays within its root.
+ * There is one view of a part as long as it lives (view.h). The GIL guards all fields.
+ *
+ * Garbage collection: an array refers to no objects, so it cannot be in a cycle, and is
+ * made without the collector's header. Instances of users' classes have attributes, and
+ * views keep their root: these instances, and views of them, are collected. The classes
+ * are the same, so each object says to which kind it belongs.
+ */
+#ifndef PYTHON_ARRAY_H
+#define PYTHON_ARRAY_H
+
+#include "python/object/leaf.h"
+#include "python/object/state.h"
+
+typedef struct Array {
+    PyObject_HEAD
+    TypeInfo *info;
+    struct Array *root; /* strong; NULL: owns its leaves */
+    void *data;         /* own leaves; NULL in a view */
+    size_t count;       /* number of own leaves; of a view: of leaves seen */
+    size_t offset : 63; /* view: first leaf in the root */
+    size_t collected : 1; /* known to the garbage collector, by a header of its own */
+} Array;
+
+enum { TENSOR_INLINE_DIMS = 4, TENSOR_MAX_DIMS = 32 };
+
+typedef struct Tensor {
+    Array array;
+    Leaf leaf;          /* jit only; array.data points here */
+    size_t ndim;
+    size_t *shape;      /* points to 'small' or to PyMem memory */
+    size_t small[TENSOR_INLINE_DIMS];
+} Tensor;
+
+/* ---- making arrays. All leaves start as empty (jit) or zero (scalar). NULL:
+ * exception. */
+
+/** A static type, or a LEAF of a jit family. */
+Array *array_new(const TypeInfo *info);
+/** ArrayX...: 'count' leaves. */
+Array *array_new_dynamic(const TypeInfo *info, size_t count);
+/** A tensor. The storage of a jit tensor is an empty leaf to be set. */
+Array *array_new_tensor(const TypeInfo *info, size_t ndim, const size_t *shape);
+/** Any of the three, with the counts (and tensor shape) of 'like', whose type may
+ *  differ in entry type and family. */
+Array *array_new_like(const TypeInfo *info, const Array *like);
+/** One leaf of a jit family, which is stolen, also on failure. */
+Array *array_new_leaf(const TypeInfo *info, Leaf leaf);
+/** An empty object of a user's subclass (tp_alloc; __init__ is not called). */
+Array *array_new_subclass(PyTypeObject *cls, const TypeInfo *info, const Array *like);
+
+/** The view of 'parent' from leaf 'first' on (relative to the parent's own). */
+Array *array_view(Array *parent, const TypeInfo *info, size_t first);
+
+/* ---- access */
+
+void array_dealloc(PyObject *self);
+
+static inline bool array_check(const State *state, PyObject *object)
+{
+    return Py_TYPE(object)->tp_dealloc == array_dealloc || /* exactly one of ours */
+           PyObject_TypeCheck(object, state->array_base);
+}
+
+/** The first leaf; valid until Python code runs or the array is changed. */
+static inline void *array_data(const Array *a)
+{
+    return a->root ? (char *) a->root->data + a->offset * a->info->leaf_size : a->data;
+}
+
+/** Number of leaves. The storage view of a scalar tensor follows its root. */
+static inline size_t array_count(const Array *a)
+{
+    return a->root && a->info->dynamic ? a->root->count : a->count;
+}
+
+static inline Leaf *array_leaves(const Array *a)
+{
+    return (Leaf *) array_data(a);
+}
+
+/** The only leaf of a LEAF or jit tensor. */
+static inline Leaf array_leaf(const Array *a)
+{
+    return *array_leaves(a);
+}
+
+/** Its variable, for control flow. */
+static inline uint32_t array_index(const Array *a)
+{
+    return leaf_index(array_leaf(a));
+}
+
+static inline Tensor *array_tensor(Array *a)
+{
+    return (Tensor *) a;
+}
+
+/** The object as an array, NULL (no exception) if it is none. */
+static inline Array *array_of(PyObject *object)
+{
+    for (PyTypeObject *cls = Py_TYPE(object); cls; cls = cls->tp_base)
+        if (cls->tp_dealloc == array_dealloc)
+            return (Array *) object;
+    return NULL;
+}
+
+/** The object as an array of exactly the class of its descriptor, else NULL. Classes of
+ *  users have a deallocator of their own. */
+static inline Array *array_of_exact_class(PyObject *object)
+{
+    return Py_TYPE(object)->tp_dealloc == array_dealloc ? (Array *) object : NULL;
+}
+
+/** Product of the extents; false with an exception if it exceeds 64 bits. */
+bool array_shape_size(size_t ndim, const size_t *shape, size_t *size);
+
+/** Give a tensor another shape (the storage is the caller's business). */
+bool array_set_shape(Array *tensor, size_t ndim, const size_t *shape);
+
+/** Set leaf i of a jit array; 'leaf' is stolen, the previous one released. */
+void array_set_leaf(Array *a, size_t i, Leaf leaf);
+
+/** Move the leaves (and the shape) of 'source' into 'target', which keeps its identity;
+ *  both have the same info. Source is left empty. Into a view the leaves go to the
+ *  root. False with an exception, nothing changed, if the number of leaves would
+ *  shrink. */
+bool array_replace(Array *target, Array *source);
+
+/** 'result' in the class of the first of args that a user derived from its class, or as
+ *  it is. Consumes it; NULL is passed on. */
+PyObject *array_finish(Array *result, PyObject *const *args, Py_ssize_t n);
+
+/** A new array of the same type and leaves (copy on write). */
+Array *array_copy(const Array *a);
+
+/* ---- blocks of drjit.scalar entries, shared with exported buffers */
+
+/** Zeroed memory with a reference count of one; NULL: exception. */
+void *block_new(size_t bytes);
+void block_ref(void *block);
+void block_unref(void *block);
+
+/* ---- slots that every array class shares */
+
+void array_free(void *self);
+int array_traverse(PyObject *self, visitproc visit, void *arg);
+int array_is_collected(PyObject *self);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * evaluate.c -- waiting without the GIL
+ */
+#include "python/object/evaluate.h"
+
+#include "python/object/error.h"
+#include "python/object/wait.h"
+
+bool evaluate_read(Leaf index, size_t offset, void *entry)
+{
+    bool ok;
+    leaf_ref(index);
+    WAIT_BEGIN
+    ok = leaf_read(index, offset, entry);
+    leaf_unref(index);
+    WAIT_END
+    return ok;
+}
+
+bool evaluate_data(Leaf index, Leaf *evaluated, void **data)
+{
+    *evaluated = 0;
+    *data = NULL;
+    if (!index)
+        return true;
+    leaf_ref(index);
+    WAIT_BEGIN
+    *evaluated = leaf_data(index, data);
+    if (*evaluated && !jit_sync_thread()) {
+        leaf_unref(*evaluated);
+        *evaluated = 0;
+    }
+    leaf_unref(index);
+    WAIT_END
+    return *evaluated;
+}
+
+bool evaluate_scheduled(void)
+{
+    bool ok;
+    WAIT_BEGIN
+    ok = jit_eval();
+    WAIT_END
+    return ok;
+}
+
+static bool evaluate_writes_into_leaf(Leaf leaf)
+{
+    bool ok;
+    if (!leaf || leaf_state(leaf) != VarStateDirty)
+        return true;
+    leaf_ref(leaf);
+    WAIT_BEGIN
+    ok = leaf_eval_writes(leaf);
+    leaf_unref(leaf);
+    WAIT_END
+    return ok;
+}
+
+bool evaluate_writes_into(const char *operation, PyObject *const *args, Py_ssize_t n)
+{
+    for (Py_ssize_t k = 0; k < n; k++) {
+        const Array *a = args[k] ? array_of(args[k]) : NULL;
+        for (size_t i = 0; a && a->info->jit && i < array_count(a); i++)
+            if (!evaluate_writes_into_leaf(array_leaves(a)[i]))
+                return error_from_core(operation, args, n);
+    }
+    return true;
+}
+
+Leaf evaluate_call(Leaf (*function)(Leaf index, void *argument), Leaf index,
+                   void *argument)
+{
+    Leaf result;
+    leaf_ref(index);
+    WAIT_BEGIN
+    result = function(index, argument);
+    leaf_unref(index);
+    WAIT_END
+    return result;
+}

@@ -1,0 +1,38 @@
+/*
+ * evaluate.h -- calls into the core that may wait: without the GIL
+ *
+ * Each holds a reference to the variables it uses while other threads may run.
+ */
+#ifndef PYTHON_EVALUATE_H
+#define PYTHON_EVALUATE_H
+
+#include "python/object/array.h"
+
+/** Read one entry of a variable. False: the core's error is set. */
+bool evaluate_read(Leaf index, size_t offset, void *entry);
+
+/** Evaluate a variable and wait: '*evaluated' (new reference) is the variable with the
+ *  data, the pointer is to its first entry and valid while that reference is held. An
+ *  empty variable gives NULL and index 0. False: the core's error is set. */
+bool evaluate_data(Leaf index, Leaf *evaluated, void **data);
+
+/** Evaluate all that is scheduled. False: the core's error is set. */
+bool evaluate_scheduled(void);
+
+/** Before an operation reads arrays (objects of other kinds, and NULL, do no harm):
+ *  have queued writes into them evaluated. The core would do that in the midst of the
+ *  operation, with the GIL. Other threads may run, so this comes before anything is
+ *  read from the arrays. False: exception, as the operation's. */
+bool evaluate_writes_into(const char *operation, PyObject *const *args, Py_ssize_t n);
+static inline bool evaluate_writes(const char *operation, PyObject *const *args,
+                                   Py_ssize_t n)
+{
+    return !jit_pending_writes() || evaluate_writes_into(operation, args, n);
+}
+
+/** Any core function that takes a variable and may evaluate, for example a reduction:
+ *  function(index, argument) without the GIL. */
+Leaf evaluate_call(Leaf (*function)(Leaf index, void *argument), Leaf index,
+                   void *argument);
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * leaf.h -- what arrays of the just-in-time families hold; the core's functions on it
+ *
+ * A leaf is a variable of the core, in the lower half, and a node of the graph of
+ * derivatives in the upper one: 0 in the families without derivatives. 0 is an empty
+ * array. All files but those of control flow (region*) work with whole leaves, with the
+ * functions below, so that an operation is differentiated where it is recorded.
+ *
+ * What makes a leaf gives a new reference; 0 says that the core failed (its error is
+ * set). Operands are borrowed.
+ */
+#ifndef PYTHON_LEAF_H
+#define PYTHON_LEAF_H
+
+#include "python/object/type.h"
+
+typedef uint64_t Leaf;
+
+/** The variable. For leaf.* and for control flow, which handles nodes by itself. */
+static inline uint32_t leaf_index(Leaf leaf)
+{
+    return (uint32_t) leaf;
+}
+
+/** A variable (its reference moves) without a derivative: the only way to make a leaf.
+ */
+static inline Leaf leaf_of(uint32_t variable)
+{
+    return variable;
+}
+
+/* ---- references; 0 is accepted */
+
+static inline Leaf leaf_ref(Leaf leaf)
+{
+    if (leaf)
+        jit_var_inc_ref(leaf_index(leaf));
+    return leaf;
+}
+
+static inline void leaf_unref(Leaf leaf)
+{
+    if (leaf)
+        jit_var_dec_ref(leaf_index(leaf));
+}
+
+/* ---- questions */
+
+static inline size_t leaf_size(Leaf leaf)
+{
+    return jit_var_size(leaf_index(leaf));
+}
+
+static inline VarState leaf_state(Leaf leaf)
+{
+    return jit_var_state(leaf_index(leaf));
+}
+
+JitBackend leaf_backend(Leaf leaf);
+/** False: the core's error is set. */
+bool leaf_info(Leaf leaf, VarInfo *info);
+/** The label, the line that recorded it; NULL: none. */
+const char *leaf_label(Leaf leaf);
+const char *leaf_location(Leaf leaf, uint32_t *line);
+
+/* ---- new variables, of a type with this family and entry type */
+
+static inline Leaf leaf_literal(const TypeInfo *info, const void *bits, size_t size)
+{
+    return leaf_of(jit_var_literal((JitBackend) info->backend, (VarType) info->entry,
+                                   bits, size, 0));
+}
+
+/** A literal with one entry of a type that a formula works with. */
+Leaf leaf_constant(JitBackend backend, VarType type, const void *bits);
+
+/** The same in memory: it is not part of the programs that use it. */
+Leaf leaf_opaque(const TypeInfo *info, const void *bits, size_t size);
+/** A copy of entries in memory. */
+Leaf leaf_copy(const TypeInfo *info, const void *entries, size_t size);
+/** Entries that are about to be written. */
+Leaf leaf_undefined(const TypeInfo *info, size_t size);
+/** 0, 1, 2, ... as 32 bit integers without sign; one integer. */
+Leaf leaf_counter(JitBackend backend, size_t size);
+Leaf leaf_u32(JitBackend backend, uint32_t value);
+Leaf leaf_i32(JitBackend backend, int32_t value);
+
+/* ---- arithmetic */
+
+/** An operation with n operands. */
+static inline Leaf leaf_op(JitOp op, int n, const Leaf *operands)
+{
+    uint32_t in[3] = { 0 };
+    for (int i = 0; i < n; i++)
+        in[i] = leaf_index(operands[i]);
+    return leaf_of(jit_var_op(op, in));
+}
+
+/* The operators of Python have functions of their own: they are called directly. */
+#define LEAF_2(name)                                                  \
+    static inline Leaf leaf_##name(Leaf a, Leaf b)                    \
+    {                                                                 \
+        return leaf_of(jit_var_##name(leaf_index(a), leaf_index(b))); \
+    }
+LEAF_2(add)
+LEAF_2(sub)
+LEAF_2(mul)
+LEAF_2(div)
+LEAF_2(mod)
+LEAF_2(and)
+LEAF_2(or)
+LEAF_2(xor)
+LEAF_2(shl)
+LEAF_2(shr)
+LEAF_2(lt)
+LEAF_2(le)
+LEAF_2(gt)
+LEAF_2(ge)
+LEAF_2(eq)
+LEAF_2(neq)
+#undef LEAF_2
+
+static inline Leaf leaf_fma(Leaf a, Leaf b, Leaf c)
+{
+    return leaf_of(jit_var_fma(leaf_index(a), leaf_index(b), leaf_index(c)));
+}
+
+static inline Leaf leaf_select(Leaf mask, Leaf a, Leaf b)
+{
+    return leaf_of(jit_var_select(leaf_index(mask), leaf_index(a), leaf_index(b)));
+}
+
+Leaf leaf_not(Leaf a);
+/** With another entry type: converted, or the same bits. */
+Leaf leaf_cast(Leaf a, VarType type);
+Leaf leaf_reinterpret(Leaf a, VarType type);
+
+/* ---- sizes */
+
+/** One entry, as often as needed; the first entries; all of them, one after the other;
+ *  each of them that often. */
+Leaf leaf_resize(Leaf a, size_t size);
+Leaf leaf_shrink(Leaf a, size_t size);
+Leaf leaf_tile(Leaf a, size_t count);
+Leaf leaf_repeat(Leaf a, size_t count);
+
+/* ---- memory; a mask 0 is one that is set everywhere */
+
+Leaf leaf_gather(Leaf source, Leaf position, Leaf mask);
+/** n variables, from n neighbours each. */
+bool leaf_gather_packet(size_t n, Leaf source, Leaf position, Leaf mask, Leaf *out);
+/** The variable that 'target' becomes. */
+Leaf leaf_scatter(Leaf target, Leaf value, Leaf position, Leaf mask, ReduceOp op,
+                  ReduceMode mode);
+Leaf leaf_scatter_packet(size_t n, Leaf target, const Leaf *values, Leaf position,
+                         Leaf mask, ReduceOp op, ReduceMode mode);
+/** These replace '*target' and give what was there. */
+Leaf leaf_scatter_inc(Leaf *target, Leaf position, Leaf mask);
+Leaf leaf_scatter_exchange(Leaf *target, Leaf value, Leaf position, Leaf mask);
+bool leaf_scatter_cas(Leaf *target, Leaf compare, Leaf value, Leaf position, Leaf mask,
+                      Leaf out[2]);
+bool leaf_scatter_add_kahan(Leaf *target_1, Leaf *target_2, Leaf value, Leaf position,
+                            Leaf mask);
+/** One entry, from memory. */
+Leaf leaf_write(Leaf target, size_t offset, const void *entry);
+
+/* ---- reductions and the like. They may wait: see evaluate_call() */
+
+Leaf leaf_reduce(Leaf a, ReduceOp op);
+Leaf leaf_reduce_dot(Leaf a, Leaf b);
+Leaf leaf_block_reduce(ReduceOp op, Leaf a, size_t block);
+Leaf leaf_block_prefix_reduce(ReduceOp op, Leaf a, size_t block, bool exclusive,
+                              bool reverse);
+Leaf leaf_any(Leaf mask);
+Leaf leaf_compress(Leaf mask);
+Leaf leaf_sort(Leaf a, size_t block, bool descending);
+Leaf leaf_argsort(Leaf a, size_t block, bool descending);
+Leaf leaf_gemm(Leaf a, Leaf b, const JitGemm *shape);
+
+/* ---- evaluation, in a function called by evaluate_call() if it may wait */
+
+/** To be computed by the next kernel. False: there is nothing to compute. */
+bool leaf_schedule(Leaf leaf);
+/** The same for literals too, which get memory: the variable that has it. */
+Leaf leaf_schedule_force(Leaf leaf, int *scheduled);
+/** Compute it now. False: nothing to compute, or the core failed (its error is set). */
+bool leaf_eval(Leaf leaf);
+/** Queued writes into it. False: the core's error is set. */
+bool leaf_eval_writes(Leaf leaf);
+/** One entry. False: the core's error is set. */
+bool leaf_read(Leaf leaf, size_t offset, void *entry);
+/** The variable in memory and the address of its first entry. */
+Leaf leaf_data(Leaf leaf, void **data);
+/** The variable with that name. */
+Leaf leaf_labelled(Leaf leaf, const char *label);
+
+#endif

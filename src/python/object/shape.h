@@ -1,0 +1,19 @@
+/*
+ * shape.h -- lanes and extents of arrays
+ */
+#ifndef PYTHON_SHAPE_H
+#define PYTHON_SHAPE_H
+
+#include "python/object/array.h"
+
+/** Lanes of a jit array: the largest size of its leaves (1 for drjit.scalar types that
+ *  are not dynamic). False with a RuntimeError if the leaves' sizes do not fit. */
+bool shape_width(const Array *a, size_t *width);
+
+/** Extents as a tuple (new reference). */
+PyObject *shape_extents(size_t ndim, const size_t *extents);
+
+/** The shape tuple (new reference); RuntimeError if ragged. */
+PyObject *shape_of_array(Array *a);
+
+#endif

@@ -1,0 +1,480 @@
+/*
+ * type.c -- descriptors and classes from types.def
+ *
+ * The descriptors of all families are filled at import, a few microseconds of
+ * arithmetic. Classes cost about ten microseconds each and are made family by family,
+ * when the module of a family is first imported.
+ *
+ * Finding the descriptor of a class: exact classes are looked up by address in an open
+ * hash table; a class derived by a user is not in it, so its bases are tried in turn.
+ */
+#include "python/object/type.h"
+
+#include <stdio.h>
+
+#include "python/convert/convert.h"
+#include "python/object/array.h"
+#include "python/object/error.h"
+#include "python/object/event.h"
+#include "python/object/tables.h"
+
+typedef struct ClassEntry {
+    PyTypeObject *cls;
+    TypeInfo *info;
+} ClassEntry;
+
+typedef struct Entry {
+    const char *suffix, *leaf, *alias;
+    VarType type;
+} Entry;
+
+static const Entry entries[] = {
+#define ENTRY(suffix, leaf, alias, type) {#suffix, leaf, alias, type},
+#include "python/object/types.def"
+#undef ENTRY
+};
+
+enum { ENTRY_COUNT = sizeof(entries) / sizeof(*entries) };
+
+/* Sets of entry types, as bits of positions in entries[]. */
+enum { ALL = 0x3ff, FLOATS = 0x380, WIDE = 0x300, MASKS = 0x381 };
+
+typedef struct Shape {
+    const char *prefix;
+    Kind kind;
+    int8_t ndim, dims[3];
+    uint16_t entries;
+} Shape;
+
+static const Shape shapes[] = {
+#define SHAPE(prefix, kind, ndim, d0, d1, d2, suffixes) \
+    {prefix, KIND_##kind, ndim, {d0, d1, d2}, suffixes},
+#include "python/object/types.def"
+#undef SHAPE
+};
+
+enum { SHAPE_COUNT = sizeof(shapes) / sizeof(*shapes) };
+
+typedef struct FamilyRow {
+    const char *module, *event; /* class of events, NULL: none */
+    JitBackend backend;
+} FamilyRow;
+
+static const FamilyRow families[FAMILY_COUNT] = {
+    [FAMILY_SCALAR] = {"drjit.scalar", NULL, JitBackendNone},
+    [FAMILY_LLVM] = {"drjit.llvm", "drjit.llvm.Event", JitBackendLLVM},
+};
+
+/* ---------------------------------------------------------------- entry types */
+
+/* Names, and what other libraries know a type by: its nature and its size. */
+typedef struct EntryText {
+    const char *name;
+    char nature;
+    uint8_t size;
+} EntryText;
+
+static const EntryText entry_texts[VarTypeCount] = {
+    [VarTypeBool] = { "bool", 'b', 1 },       [VarTypeInt8] = { "int8", 'i', 1 },
+    [VarTypeUInt8] = { "uint8", 'u', 1 },     [VarTypeInt16] = { "int16", 'i', 2 },
+    [VarTypeUInt16] = { "uint16", 'u', 2 },   [VarTypeInt32] = { "int32", 'i', 4 },
+    [VarTypeUInt32] = { "uint32", 'u', 4 },   [VarTypeInt64] = { "int64", 'i', 8 },
+    [VarTypeUInt64] = { "uint64", 'u', 8 },   [VarTypePointer] = { "pointer", 0, 8 },
+    [VarTypeFloat16] = { "float16", 'f', 2 }, [VarTypeFloat32] = { "float32", 'f', 4 },
+    [VarTypeFloat64] = { "float64", 'f', 8 },
+};
+
+char type_entry_nature(VarType type)
+{
+    return entry_texts[type].nature;
+}
+
+VarType type_entry_find(char nature, size_t size)
+{
+    for (int type = 0; nature && type < VarTypeCount; type++)
+        if (entry_texts[type].nature == nature && entry_texts[type].size == size)
+            return (VarType) type;
+    return VarTypeVoid;
+}
+
+size_t type_entry_size(VarType type)
+{
+    return entry_texts[type].size;
+}
+
+const char *type_entry_name(VarType type)
+{
+    const char *name = entry_texts[type].name;
+    return name ? name : "void"; /* no array has such entries */
+}
+
+JitBackend type_backend(const State *state)
+{
+    int found = FAMILY_LLVM;
+    for (int family = FAMILY_COUNT - 1; family > FAMILY_SCALAR; family--)
+        found = state->family_ready[family] ? family : found;
+    return families[found].backend;
+}
+
+/* ---------------------------------------------------------------- finding types */
+
+static int position_of_entry(VarType type)
+{
+    for (int i = 0; i < ENTRY_COUNT; i++)
+        if (entries[i].type == type)
+            return i;
+    return -1;
+}
+
+/* Id of the type with shape number 'shape' and entry number 'entry'. */
+static uint16_t id_of(Family family, int shape, int entry)
+{
+    if (entry < 0 || !(shapes[shape].entries >> entry & 1))
+        return TYPE_NONE;
+    unsigned id = family * TYPES_PER_FAMILY;
+    if (2 * shape < SHAPE_COUNT) {
+        for (int i = 0; i < shape; i++)
+            id += (unsigned) __builtin_popcount(shapes[i].entries);
+    } else {
+        id += TYPES_PER_FAMILY;
+        for (int i = shape; i < SHAPE_COUNT; i++)
+            id -= (unsigned) __builtin_popcount(shapes[i].entries);
+    }
+    unsigned before = shapes[shape].entries & ((1u << entry) - 1);
+    return (uint16_t) (id + (unsigned) __builtin_popcount(before));
+}
+
+static bool same_shape(const Shape *s, Kind kind, int ndim, const int8_t *dims)
+{
+    return s->kind == kind && s->ndim == ndim &&
+           (ndim == 0 || memcmp(s->dims, dims, (size_t) ndim) == 0);
+}
+
+uint16_t type_find(Family family, Kind kind, int ndim, const int8_t *dims,
+                   VarType entry)
+{
+    for (int i = 0; i < SHAPE_COUNT; i++)
+        if (same_shape(&shapes[i], kind, ndim, dims))
+            return id_of(family, i, position_of_entry(entry));
+    return TYPE_NONE;
+}
+
+uint16_t type_with_entry(const TypeInfo *info, VarType entry)
+{
+    uint16_t id = type_find(info->family, info->kind, info->ndim, info->dims, entry);
+    if (id == TYPE_NONE)
+        id = type_find(info->family, KIND_ARRAY, info->ndim, info->dims, entry);
+    return id;
+}
+
+/* ---------------------------------------------------------------- descriptors */
+
+static uint16_t leaf_count(const TypeInfo *info)
+{
+    if (info->kind == KIND_TENSOR)
+        return info->jit;
+    uint16_t count = 1;
+    for (int i = 0; i < info->ndim; i++)
+        count = (uint16_t) (info->dims[i] < 0 ? 0 : count * info->dims[i]);
+    return count;
+}
+
+static uint16_t value_type(const TypeInfo *info)
+{
+    if (info->ndim == 0)
+        return info->id; /* a LEAF or a TENSOR */
+    if (info->ndim == 1)
+        return info->leaf;
+    return type_find(info->family, KIND_ARRAY, info->ndim - 1, info->dims + 1,
+                     info->entry);
+}
+
+static uint16_t plain_array_type(const TypeInfo *info)
+{
+    static const int8_t dynamic_dims[] = {DYNAMIC};
+    if (info->kind == KIND_TENSOR)
+        return info->jit ? info->leaf
+                         : type_find(info->family, KIND_ARRAY, 1, dynamic_dims,
+                                     info->entry);
+    return info->ndim == 0 ? info->id
+                           : type_find(info->family, KIND_ARRAY, info->ndim, info->dims,
+                                       info->entry);
+}
+
+static bool fill(State *state, Family family, int shape, int entry)
+{
+    uint16_t id = id_of(family, shape, entry);
+    TypeInfo *t = &state->types[id];
+    const Shape *s = &shapes[shape];
+    VarType type = entries[entry].type;
+    t->state = state;
+    t->id = id;
+    t->family = (uint8_t) family;
+    t->kind = (uint8_t) s->kind;
+    t->backend = (uint8_t) families[family].backend;
+    t->entry = (uint8_t) type;
+    t->entry_size = (uint8_t) type_entry_size(type);
+    t->jit = families[family].backend != JitBackendNone;
+    t->leaf_size = t->jit ? sizeof(Leaf) : t->entry_size;
+    t->ndim = s->ndim;
+    memcpy(t->dims, s->dims, sizeof(t->dims));
+    t->dynamic = s->ndim && s->dims[0] == DYNAMIC;
+    t->leaves = leaf_count(t);
+    t->leaf = type_find(family, KIND_LEAF, 0, NULL, type);
+    t->value = value_type(t);
+    t->array = plain_array_type(t);
+    Kind mask_kind =
+        s->kind == KIND_TENSOR || s->kind == KIND_LEAF ? s->kind : KIND_ARRAY;
+    t->mask = type_find(family, mask_kind, s->ndim, s->dims, VarTypeBool);
+
+    const char *module = families[family].module;
+    const char *suffix =
+        s->kind == KIND_LEAF ? entries[entry].leaf : entries[entry].suffix;
+    size_t size = strlen(module) + strlen(s->prefix) + strlen(suffix) + 2;
+    char *name = PyMem_Malloc(size);
+    if (!name) {
+        PyErr_NoMemory();
+        return false;
+    }
+    snprintf(name, size, "%s.%s%s", module, s->prefix, suffix);
+    t->name = name;
+    return true;
+}
+
+bool type_init(State *state)
+{
+    for (int family = 0; family < FAMILY_COUNT; family++)
+        for (int shape = 0; shape < SHAPE_COUNT; shape++)
+            for (int entry = 0; entry < ENTRY_COUNT; entry++)
+                if (shapes[shape].entries >> entry & 1 &&
+                    !fill(state, family, shape, entry))
+                    return false;
+    state->class_capacity =
+        1024; /* more than twice the number of types, a power of two */
+    state->classes = PyMem_Calloc(state->class_capacity, sizeof(ClassEntry));
+    if (!state->classes)
+        PyErr_NoMemory();
+    return state->classes;
+}
+
+static void drop_free_list(TypeInfo *t)
+{
+    while (t->free_list) {
+        Array *dead = t->free_list;
+        t->free_list = dead->data;
+        PyObject_Free(dead);
+    }
+    t->free_count = 0;
+}
+
+void type_clear(State *state)
+{
+    for (int i = 0; i < TYPE_COUNT; i++) {
+        TypeInfo *t = &state->types[i];
+        drop_free_list(t);
+        Py_CLEAR(t->py);
+    }
+    for (size_t i = 0; state->classes && i < state->class_capacity; i++)
+        state->classes[i].cls = NULL;
+}
+
+int type_traverse(State *state, visitproc visit, void *arg)
+{
+    for (int i = 0; i < TYPE_COUNT; i++)
+        Py_VISIT(state->types[i].py);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- class ->
+ * descriptor */
+
+static ClassEntry *slot_of(const State *state, PyTypeObject *cls)
+{
+    size_t mask = state->class_capacity - 1;
+    size_t i = ((uintptr_t) cls >> 4) * 0x9e3779b97f4a7c15u >> 32 & mask;
+    while (state->classes[i].cls && state->classes[i].cls != cls)
+        i = (i + 1) & mask;
+    return &state->classes[i];
+}
+
+const TypeInfo *type_of_class(State *state, PyTypeObject *cls)
+{
+    for (; cls; cls = cls->tp_base) {
+        const ClassEntry *entry = slot_of(state, cls);
+        if (entry->cls)
+            return entry->info;
+    }
+    return NULL;
+}
+
+State *type_state(PyTypeObject *cls)
+{
+    for (; cls; cls = cls->tp_base)
+        if (cls->tp_dealloc == array_dealloc) {
+            PyObject *module = PyType_GetModule(cls);
+            return module ? state_of_module(module) : NULL;
+        }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- classes */
+
+/* The text of __meta__: one trait in a line. */
+static PyObject *meta_text(const TypeInfo *t)
+{
+    static const char *const traits[KIND_COUNT] = {
+        [KIND_ARRAY] = "  is_vector=1,\n",
+        [KIND_MATRIX] = "  is_matrix=1,\n",
+        [KIND_COMPLEX] = "  is_complex=1,\n",
+        [KIND_QUATERNION] = "  is_quaternion=1,\n",
+        [KIND_TENSOR] = "  is_tensor=1,\n",
+    };
+    char dims[32] = "";
+    size_t length = 0;
+    int extents = t->kind == KIND_TENSOR || (t->ndim && t->dims[0] == 0)
+                      ? 0 : t->ndim + t->jit;
+    for (int i = 0; i < extents; i++) {
+        const char *comma = i ? ", " : "";
+        int extent = i < t->ndim ? t->dims[i] : DYNAMIC;
+        length +=
+            (size_t) (extent == DYNAMIC
+                          ? snprintf(dims + length, sizeof(dims) - length, "%s*", comma)
+                          : snprintf(dims + length, sizeof(dims) - length, "%s%d",
+                                     comma, extent));
+    }
+    return PyUnicode_FromFormat("ArrayMeta[\n  type=%s,\n%s%s%s  shape=(%s)\n]",
+                                type_entry_name(t->entry),
+                                t->jit ? "  backend=llvm,\n" : "",
+                                t->jit ? "  is_jit=1,\n" : "",
+                                traits[t->kind] ? traits[t->kind] : "", dims);
+}
+
+static int basic_size(const TypeInfo *t)
+{
+    if (t->kind == KIND_TENSOR)
+        return (int) sizeof(Tensor);
+    size_t bytes = (size_t) t->leaves * t->leaf_size;
+    return (int) (sizeof(Array) + (bytes + 7) / 8 * 8);
+}
+
+static bool make_class(State *state, TypeInfo *t)
+{
+    PyType_Slot slots[] = {
+        SLOT(Py_tp_dealloc, array_dealloc),
+        SLOT(Py_tp_new, convert_tp_new),
+        SLOT(Py_tp_init, convert_tp_init),
+        SLOT(Py_tp_free, array_free),
+        SLOT(Py_tp_traverse, array_traverse),
+        SLOT(Py_tp_is_gc, array_is_collected),
+        {0, NULL},
+    };
+    PyType_Spec spec = {
+        .name = t->name,
+        .basicsize = basic_size(t),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+        .slots = slots,
+    };
+    t->py = (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec,
+                                                      (PyObject *) state->array_base);
+    if (!t->py)
+        return false;
+    t->py->tp_vectorcall = convert_vectorcall;
+    PyObject *meta = meta_text(t);
+    if (!meta || PyObject_SetAttrString((PyObject *) t->py, "__meta__", meta) < 0) {
+        Py_XDECREF(meta);
+        Py_CLEAR(t->py);
+        return false;
+    }
+    Py_DECREF(meta);
+    *slot_of(state, t->py) = (ClassEntry) {t->py, t};
+    return true;
+}
+
+static bool is_leaf_of_scalar(const TypeInfo *t)
+{
+    return !t->jit && t->kind == KIND_LEAF;
+}
+
+static bool make_classes(State *state, Family family)
+{
+    if (state->family_ready[family])
+        return true;
+    JitBackend backend = families[family].backend;
+    if (backend != JitBackendNone && !jit_init(backend)) {
+        error_from_core(families[family].module, NULL, 0);
+        return false;
+    }
+    for (int i = 0; i < TYPES_PER_FAMILY; i++) {
+        TypeInfo *t = &state->types[family * TYPES_PER_FAMILY + i];
+        if (!t->py && !is_leaf_of_scalar(t) && !make_class(state, t))
+            return false;
+    }
+    state->family_ready[family] = true;
+    return true;
+}
+
+static PyObject *class_or_number(const TypeInfo *t)
+{
+    if (t->py)
+        return (PyObject *) t->py;
+    return (PyObject *) (type_is_float(t)  ? &PyFloat_Type
+                         : type_is_mask(t) ? &PyBool_Type
+                                           : &PyLong_Type);
+}
+
+static bool bind_event_class(State *state, Family family, PyObject *module_dict)
+{
+    if (!families[family].event || PyDict_GetItemString(module_dict, "Event"))
+        return true;
+    PyObject *cls =
+        event_make_class(state, families[family].event, families[family].backend);
+    bool ok = cls && PyDict_SetItemString(module_dict, "Event", cls) == 0;
+    Py_XDECREF(cls);
+    return ok;
+}
+
+bool type_touch_family(State *state, Family family, PyObject *module_dict)
+{
+    if (!make_classes(state, family) || !bind_event_class(state, family, module_dict))
+        return false;
+    for (int i = 0; i < TYPES_PER_FAMILY; i++) {
+        const TypeInfo *t = &state->types[family * TYPES_PER_FAMILY + i];
+        if (t->py && PyDict_SetItemString(module_dict, strrchr(t->name, '.') + 1,
+                                          (PyObject *) t->py) < 0)
+            return false;
+    }
+    /* The leaves' other names; in drjit.scalar all names of leaves are Python's
+     * types. */
+    for (int i = 0; i < ENTRY_COUNT; i++) {
+        const TypeInfo *t = &state->types[id_of(family, 0, i)];
+        PyObject *cls = class_or_number(t);
+        if ((!t->py &&
+             PyDict_SetItemString(module_dict, entries[i].leaf, cls) < 0) ||
+            (entries[i].alias &&
+             PyDict_SetItemString(module_dict, entries[i].alias, cls) < 0))
+            return false;
+    }
+    return true;
+}
+
+/* _publish(name, dict): make the classes of drjit.<name>, put them into its
+ * dictionary. */
+static PyObject *publish(PyObject *module, PyObject *args)
+{
+    const char *name;
+    PyObject *dict;
+    if (!PyArg_ParseTuple(args, "sO!", &name, &PyDict_Type, &dict))
+        return NULL;
+    for (int i = 0; i < FAMILY_COUNT; i++)
+        if (strcmp(families[i].module, name) == 0) {
+            if (!type_touch_family(state_of_module(module), i, dict))
+                return NULL;
+            Py_RETURN_NONE;
+        }
+    return PyErr_Format(PyExc_ValueError, "drjit._publish(): no module '%s'", name);
+}
+
+PyMethodDef type_functions[] = {
+    {"_publish", publish, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

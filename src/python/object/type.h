@@ -1,0 +1,127 @@
+/*
+ * type.h -- descriptors of the array types, generated from types.def
+ *
+ * A descriptor says all that is known about a type. Ids are dense, so relations between
+ * types (promotion, mask type, value type, ...) are table look-ups. The Python classes
+ * of a family are made when its module is first touched (type_touch_family); until then
+ * the descriptors exist with 'py' NULL. The LEAF rows of drjit.scalar never have a
+ * class: they stand for Python's bool, int and float with a given entry type.
+ */
+#ifndef PYTHON_TYPE_H
+#define PYTHON_TYPE_H
+
+#include "python/object/compat.h"
+#include "drjit-core/jit.h"
+
+typedef struct State State;
+
+typedef enum Kind {
+    KIND_LEAF,       /* Float: one variable; of drjit.scalar: a Python number */
+    KIND_ARRAY,      /* Array3f, ArrayXf, Array33f */
+    KIND_MATRIX,     /* Matrix3f: row major */
+    KIND_COMPLEX,    /* (real, imag) */
+    KIND_QUATERNION, /* (x, y, z, w), w is the real part */
+    KIND_TENSOR,
+    KIND_COUNT
+} Kind;
+
+typedef enum Family { FAMILY_SCALAR, FAMILY_LLVM, FAMILY_COUNT } Family;
+
+enum { TYPES_PER_FAMILY = 146, TYPE_COUNT = FAMILY_COUNT * TYPES_PER_FAMILY,
+       TYPE_NONE = 0xffff, DYNAMIC = -1, FREE_LIST_LIMIT = 64,
+       BACKEND_COUNT = JitBackendLLVM + 1 };
+
+typedef struct TypeInfo {
+    State *state;
+    PyTypeObject *py;       /* NULL: family not touched yet, or LEAF of drjit.scalar */
+    const char *name;       /* "drjit.llvm.Array3f"; static storage of the state */
+    uint16_t id;
+    uint8_t family;         /* Family */
+    uint8_t kind;           /* Kind */
+    uint8_t backend;        /* JitBackend; JitBackendNone for drjit.scalar */
+    uint8_t entry;          /* VarType of the entries */
+    uint8_t entry_size;     /* of an entry in memory, in bytes */
+    uint8_t leaf_size; /* bytes a leaf takes in an Array: 8 if jit, else entry_size */
+    bool jit;
+    bool dynamic;           /* ArrayX...: the first extent is given by each array */
+    int8_t ndim;            /* extents over leaves (0 for LEAF and TENSOR) */
+    int8_t dims[3];
+    uint16_t leaves; /* number of leaves; 0 for dynamic types; 1 for a jit TENSOR */
+    uint16_t leaf;          /* id of the LEAF with the same entry type, same family */
+    uint16_t value; /* id of self[i]; for a TENSOR its own id; for a LEAF itself */
+    uint16_t mask;          /* id of the mask type: comparison results */
+    uint16_t array; /* id of array_t: plain array of the same shape; for a TENSOR
+                               its 1D storage (jit: LEAF, scalar: ArrayX) */
+    /* Dead objects of exactly this class, chained through Array.data. */
+    void *free_list;
+    uint32_t free_count;
+} TypeInfo;
+
+/** Fill state->types. False with an exception if memory is out. */
+bool type_init(State *state);
+
+/** Release the classes and names. */
+void type_clear(State *state);
+int type_traverse(State *state, visitproc visit, void *arg);
+
+/** Make the classes of a family (once) and bind them, under name and alias, in the
+ *  dictionary of its module. Initialises the backend. */
+bool type_touch_family(State *state, Family family, PyObject *module_dict);
+
+/** The backend of traced arrays, where there is none to tell: that of the first family
+ *  in use. */
+JitBackend type_backend(const State *state);
+
+/** Id of the type with this shape and entry type, TYPE_NONE if there is none. 'dims'
+ *  has ndim extents over leaves. */
+uint16_t type_find(Family family, Kind kind, int ndim, const int8_t *dims,
+                   VarType entry);
+
+/** The same shape (and kind, where such a type exists; else KIND_ARRAY) with another
+ *  entry type; TYPE_NONE if there is none. */
+uint16_t type_with_entry(const TypeInfo *info, VarType entry);
+
+/** The same type in another family. */
+static inline uint16_t type_in_family(const TypeInfo *info, Family family)
+{
+    return (uint16_t) (family * TYPES_PER_FAMILY + info->id % TYPES_PER_FAMILY);
+}
+
+/** Descriptor of a class or of a subclass of one; NULL (no exception) if it is none. */
+const TypeInfo *type_of_class(State *state, PyTypeObject *cls);
+
+/** The state, given any class derived from ArrayBase; NULL (no exception) otherwise. */
+State *type_state(PyTypeObject *cls);
+
+/** Size of an entry in bytes; "float32", "bool", ...: the name used by __meta__. */
+size_t type_entry_size(VarType type);
+const char *type_entry_name(VarType type);
+
+/** What kind of number an entry is, in the letters of NumPy: 'b' (bool), 'i', 'u' or
+ *  'f'; the type of this kind and size, VarTypeVoid if there is none. */
+char type_entry_nature(VarType type);
+VarType type_entry_find(char nature, size_t size);
+
+static inline bool type_is_float(const TypeInfo *info)
+{
+    return info->entry >= VarTypeFloat16;
+}
+
+static inline bool type_is_mask(const TypeInfo *info)
+{
+    return info->entry == VarTypeBool;
+}
+
+static inline bool type_is_signed(VarType type)
+{
+    return type >= VarTypeFloat16 || type == VarTypeInt8 || type == VarTypeInt16 ||
+           type == VarTypeInt32 || type == VarTypeInt64;
+}
+
+/** Complex numbers, quaternions and matrices have arithmetic of their own. */
+static inline bool type_is_special(const TypeInfo *info)
+{
+    return info->kind >= KIND_MATRIX && info->kind <= KIND_QUATERNION;
+}
+
+#endif

@@ -1,0 +1,382 @@
+/*
+ * dot.c -- inner products and norms
+ *
+ * A nested array contracts its first axis: a product of the first elements, then one
+ * fused multiply-add for each further one. A flat just-in-time array is reduced over
+ * its lanes, by the core. Tensors contract their first axis; sequences of numbers are
+ * summed up in Python's arithmetic. Complex numbers, quaternions and matrices count as
+ * plain arrays here.
+ */
+#include "python/object/tables.h"
+
+#include "python/convert/convert.h"
+#include "python/convert/operand.h"
+#include "python/convert/promote.h"
+#include "python/convert/value.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/ops/apply.h"
+
+static PyObject *fail(PyObject *const *args)
+{
+    return error_from_core("dot", args, 2);
+}
+
+/* ---------------------------------------------------------------- nested arrays */
+
+/* One operand: n elements of 'inner' leaves each. A single variable or an array of one
+ * element is repeated. */
+typedef struct Side {
+    const Array *array;
+    size_t n, inner;
+} Side;
+
+static Side describe(const Array *a)
+{
+    const TypeInfo *info = a->info;
+    size_t count = array_count(a);
+    size_t n = info->ndim == 0 ? 1 : info->dynamic ? count : (size_t) info->dims[0];
+    return (Side){ a, n, n ? count / n : 1 };
+}
+
+static Value element(const Side *side, size_t k, size_t s)
+{
+    return value_of(side->array,
+                    (side->n == 1 ? 0 : k) * side->inner + (side->inner == 1 ? 0 : s));
+}
+
+/* Sum over k of the products of the elements' leaf s. */
+static bool sum_products(const TypeInfo *info, const Side *a, const Side *b, size_t n,
+                         size_t s, Value *sum)
+{
+    *sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        Value x = element(a, k, s), y = element(b, k, s), next = 0;
+        bool ok = k == 0 ? value_op2(info, JitOpMul, x, y, &next)
+                         : value_op3(info, JitOpFma, x, y, *sum, &next);
+        value_release(info, x);
+        value_release(info, y);
+        value_release(info, *sum);
+        *sum = next;
+        if (!ok)
+            return false;
+    }
+    return n || value_constant(info, 0, sum);
+}
+
+static PyObject *contract(const Array *x, const Array *y, PyObject *const *args)
+{
+    const Side a = describe(x), b = describe(y);
+    const TypeInfo *info = (a.inner >= b.inner && x->info->ndim ? x : y)->info;
+    const TypeInfo *value_info = &info->state->types[info->value];
+    if (a.n != b.n && a.n != 1 && b.n != 1)
+        return error_raise(PyExc_RuntimeError, "dot", args, 2,
+                           "operands have incompatible sizes %zu and %zu", a.n, b.n);
+    if (a.inner != b.inner && a.inner != 1 && b.inner != 1)
+        return error_raise(PyExc_RuntimeError, "dot", args, 2,
+                           "the elements of the operands have different shapes");
+    size_t n = a.n == 1 ? b.n : a.n;
+    Value value;
+    if (value_info->kind == KIND_LEAF)
+        return sum_products(info, &a, &b, n, 0, &value) ? value_wrap(info, value)
+                                                        : fail(args);
+    Array *out = array_new(value_info);
+    for (size_t s = 0; out && s < value_info->leaves; s++) {
+        if (sum_products(info, &a, &b, n, s, &value)) {
+            value_store(out, s, value);
+        } else {
+            Py_CLEAR(out);
+            fail(args);
+        }
+    }
+    return (PyObject *) out;
+}
+
+/* ---------------------------------------------------------------- sequences */
+
+/* Sum of a[i] * b[i] in the arithmetic of the elements. */
+static PyObject *dot_sequences(PyObject *a, PyObject *b, PyObject *const *args)
+{
+    Py_ssize_t n = PySequence_Size(a), m = n < 0 ? -1 : PySequence_Size(b);
+    if (n < 0 || m < 0)
+        return error_raise(PyExc_TypeError, "dot", args, 2,
+                           "expected arrays or sequences");
+    if ((n != m && n != 1 && m != 1) || n == 0 || m == 0)
+        return error_raise(PyExc_RuntimeError, "dot", args, 2,
+                           "operands have incompatible sizes %zd and %zd", n, m);
+    PyObject *sum = NULL;
+    for (Py_ssize_t i = 0; i < n || i < m; i++) {
+        PyObject *x = PySequence_GetItem(a, n == 1 ? 0 : i);
+        PyObject *y = x ? PySequence_GetItem(b, m == 1 ? 0 : i) : NULL;
+        PyObject *product = y ? PyNumber_Multiply(x, y) : NULL;
+        Py_XDECREF(x);
+        Py_XDECREF(y);
+        PyObject *next = product && sum ? PyNumber_Add(sum, product) : NULL;
+        if (sum) {
+            Py_XDECREF(product);
+            Py_DECREF(sum);
+            sum = next;
+        } else {
+            sum = product;
+        }
+        if (!sum)
+            return NULL;
+    }
+    return sum;
+}
+
+/* ---------------------------------------------------------------- flat arrays */
+
+static Leaf reduce_dot(Leaf a, void *b)
+{
+    return leaf_reduce_dot(a, *(Leaf *) b);
+}
+
+static Leaf reduce_add(Leaf a, void *unused)
+{
+    (void) unused;
+    return leaf_reduce(a, ReduceOpAdd);
+}
+
+/* The sum over lanes; *result is a new reference. */
+static bool reduce_lanes(const TypeInfo *info, Leaf a, Leaf b, Leaf *result)
+{
+    const uint64_t zero = 0;
+    if (!a && !b) {
+        *result = leaf_literal(info, &zero, 1);
+    } else if (a && b && type_is_float(info) && leaf_size(a) == leaf_size(b)) {
+        leaf_ref(b); /* the call drops the GIL */
+        *result = evaluate_call(reduce_dot, a, &b);
+        leaf_unref(b);
+    } else {
+        Leaf product = leaf_mul(a, b);
+        *result = product ? evaluate_call(reduce_add, product, NULL) : 0;
+        leaf_unref(product);
+    }
+    return *result;
+}
+
+static PyObject *reduce_flat(const Array *a, const Array *b, PyObject *const *args)
+{
+    Leaf in[] = { array_leaf(a), array_leaf(b) }, index;
+    if (reduce_lanes(a->info, in[0], in[1], &index))
+        return (PyObject *) array_new_leaf(a->info, index);
+    apply_error("dot", args, 2, in, 2);
+    return NULL;
+}
+
+/* module.sum(a * b, axis=axis, mode=mode, keepdims=keepdims) */
+static PyObject *sum_of_products(PyObject *module, PyObject *a, PyObject *b,
+                                 PyObject *axis, PyObject *mode, PyObject *keepdims)
+{
+    PyObject *product = PyNumber_Multiply(a, b);
+    PyObject *sum = product ? PyObject_GetAttrString(module, "sum") : NULL;
+    PyObject *positional = sum ? PyTuple_Pack(1, product) : NULL;
+    PyObject *named = positional ? Py_BuildValue("{sOsOsO}", "axis", axis, "mode", mode,
+                                                 "keepdims", keepdims)
+                                 : NULL;
+    PyObject *result = named ? PyObject_Call(sum, positional, named) : NULL;
+    Py_XDECREF(product);
+    Py_XDECREF(sum);
+    Py_XDECREF(positional);
+    Py_XDECREF(named);
+    return result;
+}
+
+static PyObject *dot_tensors(PyObject *module, PyObject *const *args)
+{
+    const Array *a = array_of(args[0]), *b = array_of(args[1]);
+    bool tensors =
+        a && b && a->info->kind == KIND_TENSOR && b->info->kind == KIND_TENSOR;
+    if (tensors && a->info == b->info && a->info->jit) {
+        const Tensor *x = (const Tensor *) a, *y = (const Tensor *) b;
+        if (x->ndim == 1 && y->ndim == 1 && x->shape[0] == y->shape[0]) {
+            Leaf index;
+            Array *out = array_new_tensor(a->info, 0, NULL);
+            if (out && reduce_lanes(a->info, array_leaf(a), array_leaf(b), &index))
+                array_set_leaf(out, 0, index);
+            else if (out) {
+                Py_CLEAR(out);
+                fail(args);
+            }
+            return (PyObject *) out;
+        }
+    }
+    if (tensors && ((const Tensor *) a)->ndim != ((const Tensor *) b)->ndim)
+        return dot_sequences(args[0], args[1], args);
+    PyObject *first = PyLong_FromLong(0);
+    PyObject *result =
+        first ? sum_of_products(module, args[0], args[1], first, Py_None, Py_False)
+              : NULL;
+    Py_XDECREF(first);
+    return result;
+}
+
+/* ---------------------------------------------------------------- entry */
+
+static PyObject *dot_arrays(PyObject *module, const Array *a, const Array *b,
+                            PyObject *const *args)
+{
+    const TypeInfo *info = a->info;
+    if (type_is_mask(info))
+        return error_raise(PyExc_RuntimeError, "dot", args, 2,
+                           "operation not supported for masks");
+    if (info->kind == KIND_TENSOR)
+        return dot_tensors(module, args);
+    return info->kind == KIND_LEAF && b->info->kind == KIND_LEAF
+               ? reduce_flat(a, b, args)
+               : contract(a, b, args);
+}
+
+/* The operand in its own shape, with entry type and family of 'info'. */
+static Array *convert_entries(const TypeInfo *info, PyObject *arg)
+{
+    Array *a = array_of(arg);
+    if (!a)
+        return convert_to(info, arg, "dot");
+    const TypeInfo *types = info->state->types;
+    uint16_t id = type_with_entry(
+        &types[type_in_family(a->info, (Family) info->family)], (VarType) info->entry);
+    return convert_array(&types[id == TYPE_NONE ? info->id : id], a, "dot");
+}
+
+static PyObject *dot_operands(PyObject *module, PyObject *const *args)
+{
+    State *state = state_of_module(module);
+    if (promote_number(args[0]) >= 0 || promote_number(args[1]) >= 0)
+        return error_raise(PyExc_TypeError, "dot", args, 2,
+                           "expected arrays or sequences");
+    const TypeInfo *info = promote(state, "dot", args, 2);
+    if (!info)
+        return NULL;
+    if (info->kind == KIND_TENSOR)
+        return dot_tensors(module, args);
+    Array *x = convert_entries(info, args[0]),
+          *y = x ? convert_entries(info, args[1]) : NULL;
+    PyObject *result = y ? dot_arrays(module, x, y, args) : NULL;
+    Py_XDECREF(x);
+    Py_XDECREF(y);
+    return result;
+}
+
+static PyObject *dot_pair(PyObject *module, PyObject *const *args)
+{
+    const Array *a = array_of(args[0]), *b = array_of(args[1]);
+    if (!evaluate_writes("dot", args, 2))
+        return NULL;
+    if (a && b && a->info == b->info)
+        return dot_arrays(module, a, b, args);
+    if (!a && !b)
+        return dot_sequences(args[0], args[1], args);
+    PyObject *operands[2];
+    if (!operand_open(state_of_module(module), args, 2, operands))
+        return NULL;
+    PyObject *result = dot_operands(module, operands);
+    operand_close(operands, 2);
+    return result;
+}
+
+static PyObject *dot_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    if (n == 2)
+        return dot_pair(module, args);
+    return PyErr_Format(PyExc_TypeError,
+                        "drjit.dot() takes 2 positional arguments, got %zd", n);
+}
+
+static PyObject *call(PyObject *module, const char *name, PyObject *arg)
+{
+    PyObject *function = PyObject_GetAttrString(module, name);
+    PyObject *result = function ? PyObject_CallOneArg(function, arg) : NULL;
+    Py_XDECREF(function);
+    return result;
+}
+
+static PyObject *dot_abs_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *dot = dot_dot(module, args, n);
+    PyObject *result = dot ? call(module, "abs", dot) : NULL;
+    Py_XDECREF(dot);
+    return result;
+}
+
+/* sum_of_products of a value with itself. Products of complex numbers and quaternions
+ * are no squares, so that these are turned into the arrays that hold them. */
+static PyObject *sum_of_squares(PyObject *module, PyObject *value, PyObject *axis,
+                                PyObject *mode, PyObject *keepdims)
+{
+    const Array *a = array_of(value);
+    PyObject *plain = NULL;
+    if (a && (a->info->kind == KIND_COMPLEX || a->info->kind == KIND_QUATERNION)) {
+        PyObject *cls = call(module, "array_t", value);
+        plain = cls ? PyObject_CallOneArg(cls, value) : NULL;
+        Py_XDECREF(cls);
+        if (!plain)
+            return NULL;
+        value = plain;
+    }
+    PyObject *result = sum_of_products(module, value, value, axis, mode, keepdims);
+    Py_XDECREF(plain);
+    return result;
+}
+
+static bool is_tensor(PyObject *object)
+{
+    const Array *a = array_of(object);
+    return a && a->info->kind == KIND_TENSOR;
+}
+
+static PyObject *dot_squared_norm(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "value", "axis", "mode", "keepdims", NULL };
+    PyObject *value, *axis = Py_Ellipsis, *mode = Py_None, *keepdims = Py_False;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:drjit.squared_norm", names,
+                                     &value, &axis, &mode, &keepdims))
+        return NULL;
+    bool plain = axis == Py_Ellipsis && mode == Py_None && keepdims == Py_False;
+    if (!plain || (is_tensor(value) && ((Tensor *) value)->ndim != 1))
+        return sum_of_squares(module, value, axis, mode, keepdims);
+    PyObject *const pair[] = { value, value };
+    return dot_pair(module, pair);
+}
+
+/* Of an array in drjit.scalar: rounded like an entry, as in the other families. */
+static PyObject *entry_root(const TypeInfo *info, PyObject *number)
+{
+    uint64_t bits = 0;
+    const JitHostOperand operand = { &bits, 1 };
+    if (!convert_number((VarType) info->entry, number, &bits))
+        return NULL;
+    if (!jit_host_op(JitOpSqrt, (VarType) info->entry, 1, &operand, &bits))
+        return error_from_core("norm", NULL, 0);
+    return convert_entry((VarType) info->entry, &bits);
+}
+
+static PyObject *dot_norm(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    PyObject *squared = dot_squared_norm(module, args, kwargs);
+    const Array *a =
+        squared ? array_of(PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0)
+                                                       : Py_None)
+                : NULL;
+    PyObject *result = NULL;
+    if (a && PyFloat_Check(squared))
+        result = entry_root(a->info, squared);
+    else if (squared)
+        result = call(module, "sqrt", squared);
+    Py_XDECREF(squared);
+    return result;
+}
+
+PyMethodDef dot_functions[] = {
+    { "dot", METHOD(dot_dot), METH_FASTCALL, "dot(a, b, /)\n--\n\nInner product." },
+    { "abs_dot", METHOD(dot_abs_dot), METH_FASTCALL,
+      "abs_dot(a, b, /)\n--\n\nAbsolute value of the inner product." },
+    { "squared_norm", METHOD(dot_squared_norm), METH_VARARGS | METH_KEYWORDS,
+      "squared_norm(value, axis=..., mode=None, keepdims=False)\n--\n\n"
+      "Sum of the squares along the given axes." },
+    { "norm", METHOD(dot_norm), METH_VARARGS | METH_KEYWORDS,
+      "norm(value, axis=..., mode=None, keepdims=False)\n--\n\n"
+      "Square root of the sum of the squares along the given axes." },
+    { NULL, NULL, 0, NULL },
+};

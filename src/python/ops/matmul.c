@@ -1,0 +1,511 @@
+/*
+ * matmul.c -- matrix, vector and tensor products
+ *
+ * Arrays of known size: by its leading extents an operand is a matrix (n, n, ...), a
+ * vector (n, ...) or a single value. What follows the leading extents belongs to the
+ * elements; elements of one operand may be single values where those of the other have
+ * several leaves (Matrix34f @ Array3f). An entry of the result is a product followed by
+ * fused multiply-adds, all recorded in one loop without objects in between.
+ *
+ * Tensors: NumPy's rules; the CPU kernel of the core, or a plain loop in drjit.scalar
+ * that adds in the same order.
+ */
+#include "python/ops/matmul.h"
+
+#include <math.h>
+
+#include "python/convert/operand.h"
+#include "python/convert/promote.h"
+#include "python/convert/value.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/object/tables.h"
+#include "python/ops/apply.h"
+#include "python/ops/broadcast.h"
+
+/* ---------------------------------------------------------------- arrays */
+
+enum { NAME_ARGS = 2, LEAF_LIMIT = 64 };
+
+/* One side of a product. */
+typedef struct Side {
+    const TypeInfo *info;
+    const Array *array;
+    int axes;        /* 2: matrix, 1: vector */
+    size_t n, inner; /* leading extent; leaves of an element */
+    bool converted;  /* 'leaves' are owned */
+    Value leaves[LEAF_LIMIT];
+} Side;
+
+static bool describe(Side *side, const Array *a)
+{
+    const TypeInfo *t = a->info;
+    if (t->ndim == 0 || t->dynamic || t->kind == KIND_COMPLEX ||
+        t->kind == KIND_QUATERNION || t->dims[0] == 0)
+        return false;
+    side->info = t;
+    side->array = a;
+    side->axes = t->ndim > 1 && t->dims[0] == t->dims[1] ? 2 : 1;
+    side->n = (size_t) t->dims[0];
+    side->inner = t->leaves;
+    for (int i = 0; i < side->axes; i++)
+        side->inner /= side->n;
+    return true;
+}
+
+/* Leaves with the entry type and family of 'info'. False: the core's error is set. */
+static bool load(Side *side, const TypeInfo *info)
+{
+    side->converted =
+        side->info->entry != info->entry || side->info->family != info->family;
+    for (size_t i = 0; i < side->info->leaves; i++) {
+        Value leaf = 0;
+        memcpy(&leaf,
+               (const char *) array_data(side->array) + i * side->info->leaf_size,
+               side->info->leaf_size);
+        side->leaves[i] = side->info->jit ? leaf : leaf;
+        if (side->converted && !value_cast(side->info, info, leaf, &side->leaves[i])) {
+            while (i--)
+                value_release(info, side->leaves[i]);
+            side->converted = false;
+            return false;
+        }
+    }
+    return true;
+}
+
+static void unload(Side *side, const TypeInfo *info)
+{
+    for (size_t i = 0; side->converted && i < side->info->leaves; i++)
+        value_release(info, side->leaves[i]);
+}
+
+/* The sum over k of a(row, k) * b(k, column). */
+static bool sum_products(const TypeInfo *info, const Side *a, const Side *b, size_t row,
+                         size_t column, size_t s, Value *result)
+{
+    size_t n = a->n;
+    Value sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        size_t i = a->axes == 2 ? row * n + k : k,
+               j = b->axes == 2 ? k * n + column : k;
+        Value x = a->leaves[i * a->inner + (a->inner > 1 ? s : 0)];
+        Value y = b->leaves[j * b->inner + (b->inner > 1 ? s : 0)];
+        Value next;
+        bool ok = k == 0 ? value_op2(info, JitOpMul, x, y, &next)
+                         : value_op3(info, JitOpFma, x, y, sum, &next);
+        if (k)
+            value_release(info, sum);
+        if (!ok)
+            return false;
+        sum = next;
+    }
+    *result = sum;
+    return true;
+}
+
+/* The type of the result: id, TYPE_NONE if there is none. */
+static uint16_t result_type(const Side *a, const Side *b)
+{
+    const Side *larger = a->info->entry >= b->info->entry ? a : b;
+    const Side *elements = a->info->ndim - a->axes >= b->info->ndim - b->axes ? a : b;
+    VarType entry = (VarType) larger->info->entry;
+    Family family = (Family) (a->info->family > b->info->family ? a->info->family
+                                                                : b->info->family);
+    int axes = a->axes + b->axes - 2, ndim = axes;
+    int8_t dims[4];
+    for (int i = 0; i < axes; i++)
+        dims[i] = (int8_t) a->n;
+    for (int i = elements->axes; i < elements->info->ndim; i++)
+        dims[ndim++] = elements->info->dims[i];
+    if (ndim > 3 || entry == VarTypeBool)
+        return TYPE_NONE;
+    bool matrix =
+        axes == 2 && (a->info->kind == KIND_MATRIX || b->info->kind == KIND_MATRIX);
+    Kind kind = ndim == 0 ? KIND_LEAF : matrix ? KIND_MATRIX : KIND_ARRAY;
+    return type_find(family, kind, ndim, dims, entry);
+}
+
+static PyObject *fail(PyObject *const *args)
+{
+    return error_from_core("matmul", args, NAME_ARGS);
+}
+
+static PyObject *multiply_loaded(const TypeInfo *info, const Side *a, const Side *b,
+                                 PyObject *const *args)
+{
+    size_t rows = a->axes == 2 ? a->n : 1, columns = b->axes == 2 ? a->n : 1;
+    size_t inner = a->inner > b->inner ? a->inner : b->inner;
+    Value value;
+    if (info->kind == KIND_LEAF)
+        return sum_products(info, a, b, 0, 0, 0, &value) ? value_wrap(info, value)
+                                                         : fail(args);
+    Array *out = array_new(info);
+    for (size_t i = 0; out && i < rows; i++)
+        for (size_t j = 0; out && j < columns; j++)
+            for (size_t s = 0; out && s < inner; s++) {
+                if (sum_products(info, a, b, i, j, s, &value)) {
+                    value_store(out, (i * columns + j) * inner + s, value);
+                } else {
+                    Py_CLEAR(out);
+                    fail(args);
+                }
+            }
+    return out ? array_finish(out, args, NAME_ARGS) : NULL;
+}
+
+static PyObject *multiply_arrays(State *state, const Array *x, const Array *y,
+                                 PyObject *const *args)
+{
+    Side a, b;
+    if (!describe(&a, x) || !describe(&b, y) || a.n != b.n)
+        Py_RETURN_NOTIMPLEMENTED;
+    bool same_elements =
+        a.inner == b.inner && a.info->ndim - a.axes == b.info->ndim - b.axes;
+    for (int i = 0; same_elements && i < a.info->ndim - a.axes; i++)
+        same_elements = a.info->dims[a.axes + i] == b.info->dims[b.axes + i];
+    bool single = a.info->ndim == a.axes || b.info->ndim == b.axes;
+    uint16_t id = same_elements || single ? result_type(&a, &b) : TYPE_NONE;
+    if (id == TYPE_NONE)
+        Py_RETURN_NOTIMPLEMENTED;
+    const TypeInfo *info = &state->types[id];
+    if (!load(&a, info))
+        return fail(args);
+    PyObject *result = NULL;
+    if (load(&b, info)) {
+        result = multiply_loaded(info, &a, &b, args);
+        unload(&b, info);
+    } else {
+        fail(args);
+    }
+    unload(&a, info);
+    return result;
+}
+
+/* ---------------------------------------------------------------- tensors */
+
+/* One tensor operand as a batch of matrices. */
+typedef struct Stack {
+    Extents shape; /* at least 2 axes; vectors have got one */
+    bool vector, transposed;
+    size_t rows, columns; /* after transposition */
+} Stack;
+
+static bool describe_stack(Stack *s, Array *a, bool left, bool transposed,
+                           PyObject *const *args)
+{
+    const Tensor *t = array_tensor(a);
+    s->vector = t->ndim == 1;
+    s->transposed = transposed;
+    s->shape.ndim = t->ndim;
+    memcpy(s->shape.dims, t->shape, t->ndim * sizeof(size_t));
+    if (t->ndim == 0) {
+        error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
+                    "operand %d has no axes, expected at least one", left ? 1 : 2);
+        return false;
+    }
+    if (s->vector && transposed) {
+        error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
+                    "%s=True is invalid for a 1-D operand", left ? "At" : "Bt");
+        return false;
+    }
+    if (s->vector) { /* a row on the left, a column on the right */
+        s->shape.ndim = 2;
+        s->shape.dims[left ? 1 : 0] = t->shape[0];
+        s->shape.dims[left ? 0 : 1] = 1;
+    }
+    const size_t *last = &s->shape.dims[s->shape.ndim - 2];
+    s->rows = last[transposed ? 1 : 0];
+    s->columns = last[transposed ? 0 : 1];
+    return true;
+}
+
+typedef struct Product {
+    JitGemm gemm;
+    Extents batch;
+    size_t stride_a[TENSOR_MAX_DIMS], stride_b[TENSOR_MAX_DIMS];
+    Extents result;
+    size_t batches, size;
+} Product;
+
+static void batch_strides(const Stack *s, const Extents *batch, size_t *strides)
+{
+    size_t stride = s->rows * s->columns, own = s->shape.ndim - 2;
+    for (size_t d = 0; d < batch->ndim; d++) {
+        size_t extent = d < own ? s->shape.dims[own - 1 - d] : 1;
+        strides[batch->ndim - 1 - d] = extent == 1 ? 0 : stride;
+        stride *= extent;
+    }
+}
+
+static bool plan(Product *p, const Stack *a, const Stack *b, PyObject *const *args)
+{
+    if (a->columns != b->rows) {
+        error_raise(
+            PyExc_ValueError, "matmul", args, NAME_ARGS,
+            "shape mismatch: the first operand has %zu columns, the second %zu rows",
+            a->columns, b->rows);
+        return false;
+    }
+    Extents other = b->shape;
+    p->batch = a->shape;
+    p->batch.ndim -= 2;
+    other.ndim -= 2;
+    if (!broadcast_merge(&p->batch, &other)) {
+        error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
+                    "the batch axes of the operands do not broadcast");
+        return false;
+    }
+    batch_strides(a, &p->batch, p->stride_a);
+    batch_strides(b, &p->batch, p->stride_b);
+    p->gemm = (JitGemm){
+        .m = a->rows,
+        .n = b->columns,
+        .k = a->columns,
+        .transpose_a = a->transposed,
+        .transpose_b = b->transposed,
+        .batch_ndim = (uint32_t) p->batch.ndim,
+        .batch_shape = p->batch.dims,
+        .batch_stride_a = p->stride_a,
+        .batch_stride_b = p->stride_b,
+    };
+    p->result = p->batch;
+    if (!a->vector)
+        p->result.dims[p->result.ndim++] = a->rows;
+    if (!b->vector)
+        p->result.dims[p->result.ndim++] = b->columns;
+    return broadcast_size(&p->batch, &p->batches) &&
+           broadcast_size(&p->result, &p->size);
+}
+
+typedef struct GemmCall {
+    Leaf b;
+    const JitGemm *shape;
+} GemmCall;
+
+static Leaf call_gemm(Leaf a, void *argument)
+{
+    const GemmCall *call = argument;
+    return leaf_gemm(a, call->b, call->shape);
+}
+
+static bool multiply_traced(const Product *p, Array *a, Array *b, Array *out,
+                            PyObject *const *args)
+{
+    Leaf index;
+    const uint64_t zero = 0;
+    if (p->gemm.k == 0) {
+        index = leaf_literal(out->info, &zero, p->size);
+    } else {
+        GemmCall call = { array_leaf(b), &p->gemm };
+        leaf_ref(call.b); /* the call drops the GIL */
+        index = evaluate_call(call_gemm, array_leaf(a), &call);
+        leaf_unref(call.b);
+    }
+    if (!index) {
+        fail(args);
+        return false;
+    }
+    array_set_leaf(out, 0, index);
+    return true;
+}
+
+enum { BLOCK = 256 };
+
+/* One entry of a product in memory: blocks of products are added in order. */
+typedef struct Dot {
+    size_t k, step_a, step_b;
+} Dot;
+
+static float dot_f32(const float *a, const float *b, const Dot *d)
+{
+    float sum = 0;
+    for (size_t start = 0; start < d->k; start += BLOCK) {
+        float block = 0;
+        for (size_t i = start; i < d->k && i < start + BLOCK; i++)
+            block = fmaf(a[i * d->step_a], b[i * d->step_b], block);
+        sum = start ? sum + block : block;
+    }
+    return sum;
+}
+
+static double dot_f64(const double *a, const double *b, const Dot *d)
+{
+    double sum = 0;
+    for (size_t start = 0; start < d->k; start += BLOCK) {
+        double block = 0;
+        for (size_t i = start; i < d->k && i < start + BLOCK; i++)
+            block = fma(a[i * d->step_a], b[i * d->step_b], block);
+        sum = start ? sum + block : block;
+    }
+    return sum;
+}
+
+static uint64_t dot_u64(const uint64_t *a, const uint64_t *b, const Dot *d)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < d->k; i++)
+        sum += a[i * d->step_a] * b[i * d->step_b];
+    return sum;
+}
+
+/* Where a matrix of the batch starts. */
+static size_t matrix_offset(const Extents *batch, const size_t *strides, size_t i)
+{
+    size_t offset = 0;
+    for (size_t d = batch->ndim; d-- > 0;) {
+        offset += i % batch->dims[d] * strides[d];
+        i /= batch->dims[d];
+    }
+    return offset;
+}
+
+static void multiply_entries(const Product *p, VarType type, const char *a,
+                             const char *b, char *out)
+{
+    const JitGemm *g = &p->gemm;
+    size_t size = type_entry_size(type);
+    Dot d = { g->k, g->transpose_a ? g->m : 1, g->transpose_b ? 1 : g->n };
+    size_t row = g->transpose_a ? 1 : g->k, column = g->transpose_b ? g->k : 1;
+    for (size_t batch = 0; batch < p->batches; batch++) {
+        size_t first_a = matrix_offset(&p->batch, p->stride_a, batch);
+        size_t first_b = matrix_offset(&p->batch, p->stride_b, batch);
+        for (size_t i = 0; i < g->m; i++)
+            for (size_t j = 0; j < g->n; j++, out += size) {
+                const char *x = a + (first_a + i * row) * size;
+                const char *y = b + (first_b + j * column) * size;
+                if (type == VarTypeFloat32)
+                    *(float *) out = dot_f32((const float *) x, (const float *) y, &d);
+                else if (type == VarTypeFloat64)
+                    *(double *) out =
+                        dot_f64((const double *) x, (const double *) y, &d);
+                else
+                    *(uint64_t *) out =
+                        dot_u64((const uint64_t *) x, (const uint64_t *) y, &d);
+            }
+    }
+}
+
+/* drjit.scalar: halves are multiplied as f32 and integers as u64, and converted back.
+ * */
+static bool multiply_now(const Product *p, Array *a, Array *b, Array *out,
+                         PyObject *const *args)
+{
+    VarType type = (VarType) out->info->entry;
+    VarType wide = type == VarTypeFloat16  ? VarTypeFloat32
+                   : type > VarTypeFloat16 ? type
+                                           : VarTypeUInt64;
+    size_t size = type_entry_size(wide), n_a = array_count(a), n_b = array_count(b);
+    if (p->size == 0)
+        return true;
+    char *memory = PyMem_Malloc((n_a + n_b + p->size) * size);
+    if (!memory) {
+        PyErr_NoMemory();
+        return false;
+    }
+    char *x = memory, *y = x + n_a * size, *z = y + n_b * size;
+    bool ok = jit_host_cast(type, wide, 0, n_a, array_data(a), x) &&
+              jit_host_cast(type, wide, 0, n_b, array_data(b), y);
+    if (ok) {
+        multiply_entries(p, wide, x, y, z);
+        ok = jit_host_cast(wide, type, 0, p->size, z, array_data(out));
+    }
+    PyMem_Free(memory);
+    if (!ok)
+        fail(args);
+    return ok;
+}
+
+static PyObject *multiply_tensors(Array *a, Array *b, bool at, bool bt,
+                                  PyObject *const *args)
+{
+    if (a->info != b->info)
+        return error_raise(
+            PyExc_TypeError, "matmul", args, NAME_ARGS,
+            "tensors of different type, expected the same entry type and "
+            "backend");
+    if (a->info->entry == VarTypeBool)
+        return error_raise(PyExc_TypeError, "matmul", args, NAME_ARGS,
+                           "masks have no matrix product");
+    Stack left, right;
+    Product product;
+    if (!describe_stack(&left, a, true, at, args) ||
+        !describe_stack(&right, b, false, bt, args) ||
+        !plan(&product, &left, &right, args))
+        return NULL;
+    Array *out = array_new_tensor(a->info, product.result.ndim, product.result.dims);
+    if (out && product.size &&
+        !(a->info->jit ? multiply_traced(&product, a, b, out, args)
+                       : multiply_now(&product, a, b, out, args)))
+        Py_CLEAR(out);
+    return array_finish(out, args, NAME_ARGS);
+}
+
+/* ---------------------------------------------------------------- entry */
+
+static bool is_single(PyObject *object)
+{
+    const Array *a = array_of(object);
+    return a ? a->info->kind == KIND_LEAF : promote_number(object) >= 0;
+}
+
+static PyObject *multiply_operands(State *state, PyObject *const *args, bool at,
+                                   bool bt)
+{
+    Array *a = array_of(args[0]), *b = array_of(args[1]);
+    bool tensor_a = a && a->info->kind == KIND_TENSOR;
+    bool tensor_b = b && b->info->kind == KIND_TENSOR;
+    if (tensor_a && tensor_b)
+        return multiply_tensors(a, b, at, bt, args);
+    if (is_single(args[0]) || is_single(args[1])) {
+        if ((tensor_a && b) || (tensor_b && a) || !(a || b))
+            Py_RETURN_NOTIMPLEMENTED;
+        return apply(state, APPLY_MUL, args, true);
+    }
+    if (!a || !b || tensor_a || tensor_b)
+        Py_RETURN_NOTIMPLEMENTED;
+    return multiply_arrays(state, a, b, args);
+}
+
+static PyObject *multiply(State *state, PyObject *const *args, bool at, bool bt)
+{
+    PyObject *operands[2];
+    if (!operand_open(state, args, 2, operands))
+        return NULL;
+    PyObject *result = evaluate_writes("matmul", operands, 2)
+                           ? multiply_operands(state, operands, at, bt)
+                           : NULL;
+    operand_close(operands, 2);
+    return result;
+}
+
+PyObject *matmul_apply(State *state, PyObject *a, PyObject *b)
+{
+    PyObject *const args[] = { a, b };
+    return multiply(state, args, false, false);
+}
+
+static PyObject *matmul(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "A", "B", "At", "Bt", NULL };
+    PyObject *operands[2];
+    int at = 0, bt = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|pp:drjit.matmul", names,
+                                     &operands[0], &operands[1], &at, &bt))
+        return NULL;
+    PyObject *result = multiply(state_of_module(module), operands, at, bt);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
+    return error_raise(
+        PyExc_TypeError, "matmul", operands, NAME_ARGS,
+        "unsupported input types. Expected matrices or vectors whose leading "
+        "extents agree, two tensors, or a number beside an array.");
+}
+
+PyMethodDef matmul_functions[] = {
+    { "matmul", METHOD(matmul), METH_VARARGS | METH_KEYWORDS,
+      "matmul(A, B, At=False, Bt=False)\n--\n\nMatrix, vector, inner or tensor "
+      "product." },
+    { NULL, NULL, 0, NULL },
+};

@@ -1,0 +1,516 @@
+/*
+ * number.c -- the operators of arrays
+ *
+ * Each slot first tries the short way: both operands are of exactly one class (or the
+ * second is a Python number), and the class has plain leaves in a just-in-time family.
+ * Then it is one core call for each leaf and one new object. All else goes to apply().
+ */
+#include <math.h>
+
+#include "python/convert/convert.h"
+#include "python/convert/operand.h"
+#include "python/convert/promote.h"
+#include "python/convert/value.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/object/tables.h"
+#include "python/ops/apply.h"
+#include "python/ops/matmul.h"
+#include "python/ops/shortcut.h"
+
+/* ---------------------------------------------------------------- the short way */
+
+typedef Leaf (*Function2)(Leaf a, Leaf b);
+
+/* Do the leaves of this class stand side by side, meaning nothing but themselves? */
+static inline bool is_plain(const TypeInfo *info)
+{
+    return info->jit && !info->dynamic && info->kind <= KIND_ARRAY;
+}
+
+/* A leaf for each of the result's, or one for all. */
+typedef struct Leaves {
+    const Leaf *leaves;
+    size_t step;
+} Leaves;
+
+/* False: there was an empty leaf or an error; the long way tells. */
+static inline bool loop2(Function2 function, size_t count, Leaves a, Leaves b,
+                         Leaf *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        Leaf x = a.leaves[i * a.step], y = b.leaves[i * b.step];
+        Leaf index = x && y ? function(x, y) : 0;
+        if (!index)
+            return false;
+        out[i] = index;
+    }
+    return true;
+}
+
+/* Result of a short way; NULL without exception: take the long way. */
+static inline PyObject *compute2(Function2 function, Leaves a, Leaves b,
+                                 const TypeInfo *result)
+{
+    if (result->kind == KIND_LEAF) {
+        Leaf x = *a.leaves, y = *b.leaves;
+        Leaf index = x && y ? function(x, y) : 0;
+        return index ? (PyObject *) array_new_leaf(result, index) : NULL;
+    }
+    Array *out = array_new(result);
+    if (out && !loop2(function, result->leaves, a, b, array_leaves(out)))
+        Py_CLEAR(out);
+    return (PyObject *) out;
+}
+
+/* A row of apply.def. */
+typedef struct Operator {
+    Apply which;
+    uint32_t entries; /* types that have it */
+    bool compares;    /* the result is a mask */
+    Function2 function;
+} Operator;
+
+static inline bool accepts(const Operator *o, const TypeInfo *info)
+{
+    return o->entries >> info->entry & 1;
+}
+
+static inline const TypeInfo *result_info(const Operator *o, const TypeInfo *info)
+{
+    return o->compares ? &info->state->types[info->mask] : info;
+}
+
+/* Both orders: number op array and array op number. */
+static PyObject *with_number(const Operator *o, const Array *a, PyObject *number,
+                             bool swapped)
+{
+    const TypeInfo *info = a->info;
+    bool divides = o->which == APPLY_TRUEDIV && !swapped;
+    Leaf literal = shortcut_literal(info, number, divides);
+    if (!literal)
+        return NULL;
+    Leaves x = { array_leaves(a), 1 }, y = { &literal, 0 };
+    PyObject *result = compute2(divides ? leaf_mul : o->function, swapped ? y : x,
+                                swapped ? x : y, result_info(o, info));
+    leaf_unref(literal);
+    return result;
+}
+
+static State *state_of(PyObject *a, PyObject *b)
+{
+    const Array *array = array_of(a);
+    return (array ? array : (const Array *) b)->info->state;
+}
+
+static PyObject *long_way(Apply which, PyObject *a, PyObject *b)
+{
+    PyObject *const args[] = { a, b };
+    return apply(state_of(a, b), which, args, true);
+}
+
+static bool is_number(PyObject *object)
+{
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
+}
+
+/* The descriptor of an array of exactly its class, else NULL. */
+static inline const TypeInfo *exact_info(PyObject *object)
+{
+    const Array *a = array_of_exact_class(object);
+    return a ? a->info : NULL;
+}
+
+/* Different classes: an array and a number, or a nested array and a single variable
+ * with the same entries. */
+static PyObject *mixed(const Operator *o, PyObject *a, PyObject *b)
+{
+    const TypeInfo *x = exact_info(a), *y = exact_info(b);
+    PyObject *result = NULL;
+    if (o->which == APPLY_AND)
+        return long_way(o->which, a, b);
+    if (x && !y) {
+        if (is_number(b) && is_plain(x) && accepts(o, x))
+            result = with_number(o, (Array *) a, b, false);
+    } else if (y && !x) {
+        if (is_number(a) && is_plain(y) && accepts(o, y))
+            result = with_number(o, (Array *) b, a, true);
+    } else if (x && y && x->leaf == y->leaf && is_plain(x) && is_plain(y) &&
+               accepts(o, x) && (x->kind == KIND_LEAF || y->kind == KIND_LEAF) &&
+               (o->which != APPLY_TRUEDIV || x->kind == KIND_LEAF)) {
+        Leaves p = { array_leaves((Array *) a), x->kind != KIND_LEAF };
+        Leaves q = { array_leaves((Array *) b), y->kind != KIND_LEAF };
+        result =
+            compute2(o->function, p, q, result_info(o, x->kind == KIND_LEAF ? y : x));
+    }
+    return result || PyErr_Occurred() ? result : long_way(o->which, a, b);
+}
+
+/* The loop over leaves is made for each operator, with direct calls of its function. */
+static inline PyObject *binary(const Operator *o, Function2 function, PyObject *a,
+                               PyObject *b)
+{
+    PyObject *const args[] = { a, b };
+    if (jit_pending_writes() && !evaluate_writes_into(apply_name(o->which), args, 2))
+        return NULL;
+    if (Py_TYPE(a) != Py_TYPE(b))
+        return mixed(o, a, b);
+    const Array *x = (const Array *) a;
+    const TypeInfo *info = x->info;
+    if (info->py == Py_TYPE(a) && is_plain(info) && accepts(o, info)) {
+        Leaves p = { array_leaves(x), 1 }, q = { array_leaves((const Array *) b), 1 };
+        PyObject *out = compute2(function, p, q, result_info(o, info));
+        if (out || PyErr_Occurred())
+            return out;
+    }
+    return long_way(o->which, a, b);
+}
+
+/* ---------------------------------------------------------------- in place */
+
+/* a op= b: 'result' moves into 'a' if the type stays. */
+static PyObject *in_place(PyObject *a, PyObject *result)
+{
+    if (!result || result == Py_NotImplemented || result == a ||
+        Py_TYPE(result) != Py_TYPE(a))
+        return result;
+    bool ok = array_replace((Array *) a, (Array *) result);
+    Py_DECREF(result);
+    return ok ? Py_NewRef(a) : NULL;
+}
+
+#define SLOT2(id, name, entries, compares, core)                                  \
+    static PyObject *number_##name(PyObject *a, PyObject *b)                      \
+    {                                                                             \
+        static const Operator o = { APPLY_##id, entries, compares, leaf_##core }; \
+        return binary(&o, leaf_##core, a, b);                                     \
+    }
+
+#define COMPARISON(id, name, op, core, special) SLOT2(id, name, ENTRIES_ALL, true, core)
+#define OPERATOR(id, name, op, core, entries, special, derivative, slot) \
+    SLOT2(id, name, ENTRIES_##entries, false, core)                      \
+    static PyObject *inplace_##name(PyObject *a, PyObject *b)            \
+    {                                                                    \
+        return in_place(a, number_##name(a, b));                         \
+    }
+#include "python/ops/apply.def"
+
+static PyObject *number_matmul(PyObject *a, PyObject *b)
+{
+    return matmul_apply(state_of(a, b), a, b);
+}
+
+static PyObject *inplace_matmul(PyObject *a, PyObject *b)
+{
+    return in_place(a, number_matmul(a, b));
+}
+
+/* ---------------------------------------------------------------- unary */
+
+static PyObject *unary(PyObject *a, Apply which, const char *symbol)
+{
+    PyObject *result = shortcut_apply(which, 1, &a);
+    if (!result && !PyErr_Occurred())
+        result = apply(((Array *) a)->info->state, which, &a, true);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
+    return PyErr_Format(PyExc_TypeError, "bad operand type for %s: '%s'", symbol,
+                        Py_TYPE(a)->tp_name);
+}
+
+#define PREFIX(id, name, op, entries, special, derivative, slot, symbol) \
+    static PyObject *number_##name(PyObject *a)                          \
+    {                                                                    \
+        return unary(a, APPLY_##id, symbol);                             \
+    }
+#include "python/ops/apply.def"
+
+static PyObject *number_abs(PyObject *a)
+{
+    return unary(a, APPLY_ABS, "abs()");
+}
+
+/* A copy: changing the result in place must not change the operand. */
+static PyObject *copy(PyObject *a)
+{
+    return array_finish(array_copy((const Array *) a), &a, 1);
+}
+
+/* ---------------------------------------------------------------- truth */
+
+static bool read_entry(const Array *a, bool *truth)
+{
+    uint8_t byte = 0;
+    if (a->info->jit) {
+        if (!evaluate_read(array_leaf(a), 0, &byte)) {
+            PyObject *self = (PyObject *) a;
+            error_from_core("bool", &self, 1);
+            return false;
+        }
+    } else {
+        byte = *(const uint8_t *) array_data(a);
+    }
+    *truth = byte;
+    return true;
+}
+
+/* A mask with one element. */
+static int number_bool(PyObject *self)
+{
+    const Array *a = (const Array *) self;
+    const TypeInfo *info = a->info;
+    if (!type_is_mask(info)) {
+        error_raise(
+            PyExc_TypeError, "bool", &self, 1,
+            "implicit conversion to 'bool' is only supported for masks. Compare "
+            "first, then reduce with dr.all() or dr.any().");
+        return -1;
+    }
+    int ndim = info->ndim + (info->jit && info->kind != KIND_TENSOR);
+    if (ndim > 1) {
+        error_raise(PyExc_RuntimeError, "bool", &self, 1,
+                    "implicit conversion to 'bool' requires an array of at most 1 "
+                    "dimension, this one has %d. Reduce it with dr.all() or dr.any().",
+                    ndim);
+        return -1;
+    }
+    size_t size = array_count(a);
+    if (info->jit)
+        size = array_leaf(a) ? leaf_size(array_leaf(a)) : 0;
+    if (size != 1) {
+        error_raise(
+            PyExc_RuntimeError, "bool", &self, 1,
+            "implicit conversion to 'bool' requires an array with 1 element, this "
+            "one has %zu. Reduce it with dr.all() or dr.any().",
+            size);
+        return -1;
+    }
+    bool truth;
+    return read_entry(a, &truth) ? truth : -1;
+}
+
+/* ---------------------------------------------------------------- powers */
+
+/* Is the exponent a whole number known now? False: exception. */
+static bool whole_exponent(PyObject *exponent, long long *value, bool *known)
+{
+    *known = false;
+    int class = promote_number(exponent), overflow;
+    if (class < 0)
+        return true;
+    if (class == OPERAND_FLOAT) {
+        double number = PyFloat_AsDouble(exponent);
+        *known = number == floor(number) && fabs(number) < 9e18;
+        if (*known)
+            *value = (long long) number;
+        return true;
+    }
+    *value = PyLong_AsLongLongAndOverflow(exponent, &overflow);
+    *known = !overflow;
+    if (overflow)
+        error_raise_both("OverflowError", "power", NULL, 0,
+                         "%R is out of range, expected an exponent of 64 bits",
+                         exponent);
+    return *known;
+}
+
+/* Is leaf i of the multiplicative identity of this kind 1 (and not 0)? */
+static bool is_one(const TypeInfo *info, size_t i)
+{
+    size_t n = (size_t) info->dims[0];
+    switch ((Kind) info->kind) {
+    case KIND_COMPLEX:
+        return i == 0;
+    case KIND_QUATERNION:
+        return i == 3;
+    case KIND_MATRIX:
+        i /= info->leaves / (n * n);
+        return i / n == i % n;
+    default:
+        return true;
+    }
+}
+
+/* The identity with the type and the sizes of 'base'. */
+static Array *one_like(const Array *base)
+{
+    const TypeInfo *info = base->info;
+    Array *out = array_new_like(info, base);
+    size_t count = out ? array_count(base) : 0;
+    PyObject *number = out ? PyLong_FromLong(1) : NULL;
+    uint64_t one;
+    bool ok = number && apply_number(info, number, &one);
+    Py_XDECREF(number);
+    for (size_t i = 0; ok && i < count; i++) {
+        uint64_t bits = is_one(info, i) ? one : 0;
+        Leaf leaf = info->jit ? array_leaves(base)[i] : 0;
+        if (!info->jit) {
+            value_store(out, i, bits);
+        } else if (leaf) {
+            Leaf index = leaf_literal(info, &bits, leaf_size(leaf));
+            array_leaves(out)[i] = index;
+            if (!index)
+                error_from_core("power", NULL, 0);
+            ok = index;
+        }
+    }
+    if (!ok)
+        Py_CLEAR(out);
+    return out;
+}
+
+/* Repeated squaring, from the lowest bit. */
+static PyObject *integer_power(State *state, PyObject *base, long long exponent)
+{
+    unsigned long long n = exponent < 0 ? 0 - (unsigned long long) exponent
+                                        : (unsigned long long) exponent;
+    PyObject *square = Py_NewRef(base), *result = NULL;
+    while (n && square) {
+        if (n & 1) {
+            PyObject *next = result ? number_mul(result, square) : copy(square);
+            Py_XDECREF(result);
+            result = next;
+            if (!result)
+                break;
+        }
+        n >>= 1;
+        if (n) {
+            PyObject *next = number_mul(square, square);
+            Py_DECREF(square);
+            square = next;
+        }
+    }
+    if (exponent == 0)
+        result = array_finish(one_like((const Array *) base), &base, 1);
+    else if (!square)
+        Py_CLEAR(result);
+    Py_XDECREF(square);
+    if (result && exponent < 0) {
+        PyObject *inverse = apply(state, APPLY_RCP, &result, false);
+        Py_DECREF(result);
+        result = inverse;
+    }
+    return result;
+}
+
+/* A number to the power of integers: 2 ** (log2(number) * exponent), in floats. */
+static PyObject *power_of_number(State *state, PyObject *number, Array *exponent)
+{
+    const TypeInfo *info =
+        &state->types[type_with_entry(exponent->info, VarTypeFloat32)];
+    Array *floats = convert_array(info, exponent, "power");
+    if (!floats)
+        return NULL;
+    PyObject *const args[] = { number, (PyObject *) floats };
+    PyObject *result = apply(state, APPLY_POWER, args, true);
+    Py_DECREF((PyObject *) floats);
+    return result;
+}
+
+static PyObject *power(State *state, PyObject *const *args)
+{
+    PyObject *a = args[0], *b = args[1];
+    const Array *base = array_of(a);
+    long long exponent = 0;
+    bool known = false;
+    if (base && !whole_exponent(b, &exponent, &known))
+        return NULL;
+    if (base && type_is_mask(base->info))
+        return error_raise(PyExc_RuntimeError, "power", args, 2,
+                           "operation not supported for masks");
+    if (known)
+        return integer_power(state, a, exponent);
+    Array *exponents = array_of(b);
+    if (!base && promote_number(a) >= 0 && !type_is_float(exponents->info) &&
+        !type_is_mask(exponents->info))
+        return power_of_number(state, a, exponents);
+    if (promote_class(a) == -1 || promote_class(b) == -1)
+        Py_RETURN_NOTIMPLEMENTED;
+    return apply(state, APPLY_POWER, args, true);
+}
+
+static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    if (modulus != Py_None || (!array_of(a) && !array_of(b)))
+        Py_RETURN_NOTIMPLEMENTED;
+    State *state = state_of(a, b);
+    PyObject *const args[] = { a, b };
+    PyObject *operands[2];
+    if (!operand_open(state, args, 2, operands))
+        return NULL;
+    PyObject *result = power(state, operands);
+    operand_close(operands, 2);
+    return result;
+}
+
+static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    return in_place(a, number_power(a, b, modulus));
+}
+
+/* ---------------------------------------------------------------- comparisons */
+
+/* A comparison with something foreign is an error, not False for all entries. */
+static PyObject *richcompare(PyObject *a, PyObject *b, int op)
+{
+    static const struct {
+        binaryfunc function;
+        const char *name;
+    } rows[] = {
+#define COMPARISON(id, name, op, core, special) [Py_##id] = { number_##name, #name },
+#include "python/ops/apply.def"
+    };
+    PyObject *result = rows[op].function(a, b);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
+    PyObject *const args[] = { a, b };
+    return error_raise(PyExc_RuntimeError, rows[op].name, args, 2,
+                       "Incompatible arguments. '%s' cannot be compared with an array.",
+                       Py_TYPE(b)->tp_name);
+}
+
+static Py_hash_t hash(PyObject *self)
+{
+    size_t address = (size_t) self; /* objects are aligned to 16 bytes */
+    Py_hash_t value = (Py_hash_t) (address >> 4 | address << (8 * sizeof(address) - 4));
+    return value == -1 ? -2 : value;
+}
+
+/* Without these, int(a) and float(a) would read the array's memory as digits. */
+static PyObject *fail_number(PyObject *self, const char *name)
+{
+    return error_raise(PyExc_TypeError, name, &self, 1,
+                       "an array is not a number: a.item() gives its only entry");
+}
+
+static PyObject *number_int(PyObject *self)
+{
+    return fail_number(self, "int");
+}
+
+static PyObject *number_float(PyObject *self)
+{
+    return fail_number(self, "float");
+}
+
+PyType_Slot number_slots[] = {
+#define OPERATOR(id, name, op, core, entries, special, derivative, slot) \
+    SLOT(Py_nb_##slot, number_##name), SLOT(Py_nb_inplace_##slot, inplace_##name),
+#define PREFIX(id, name, op, entries, special, derivative, slot, symbol) \
+    SLOT(Py_nb_##slot, number_##name),
+#include "python/ops/apply.def"
+    SLOT(Py_nb_matrix_multiply, number_matmul),
+    SLOT(Py_nb_inplace_matrix_multiply, inplace_matmul),
+    SLOT(Py_nb_power, number_power),
+    SLOT(Py_nb_inplace_power, inplace_power),
+    SLOT(Py_nb_absolute, number_abs),
+    SLOT(Py_nb_positive, copy),
+    SLOT(Py_nb_bool, number_bool),
+    SLOT(Py_nb_int, number_int),
+    SLOT(Py_nb_float, number_float),
+    SLOT(Py_tp_richcompare, richcompare),
+    SLOT(Py_tp_hash, hash),
+    { 0, NULL },
+};

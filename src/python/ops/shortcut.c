@@ -1,0 +1,101 @@
+/*
+ * shortcut.c -- elementwise operations on plain leaves, without ceremony
+ *
+ * Most operations of a program combine arrays of one exact class, single variables with
+ * the same entries, and numbers. They need no promotion and no conversion: one core
+ * call for each leaf. Whatever is not of that form, or fails, is left to apply().
+ */
+#include "python/ops/shortcut.h"
+
+#include "python/convert/convert.h"
+#include "python/convert/promote.h"
+#include "python/object/evaluate.h"
+
+Leaf shortcut_literal(const TypeInfo *info, PyObject *number, bool invert)
+{
+    uint64_t bits = 0;
+    if (info->entry == VarTypeBool || info->entry == VarTypeFloat16)
+        return 0;
+    if (PyFloat_CheckExact(number) && type_is_float(info)) {
+        double value = PyFloat_AS_DOUBLE(number);
+        float single = (float) value;
+        memcpy(&bits,
+               info->entry == VarTypeFloat32 ? (void *) &single : (void *) &value,
+               info->entry_size);
+    } else if (!PyLong_CheckExact(number)) {
+        return 0;
+    } else if (!convert_number((VarType) info->entry, number, &bits)) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (invert) {
+        const JitHostOperand operand = { &bits, 1 };
+        if (!jit_host_op(JitOpRcp, (VarType) info->entry, 1, &operand, &bits))
+            return 0;
+    }
+    return leaf_literal(info, &bits, 1);
+}
+
+/* An operand of the short way. */
+typedef struct Operand {
+    const Leaf *leaves;
+    size_t step;
+    Leaf literal;
+} Operand;
+
+/* False: not for the short way. */
+static bool take(const TypeInfo *info, PyObject *arg, Operand *o)
+{
+    const Array *a = array_of_exact_class(arg);
+    o->literal = 0;
+    if (a) {
+        o->leaves = array_leaves(a);
+        o->step = a->info == info;
+        return a->info == info || a->info->id == info->leaf;
+    }
+    o->literal = shortcut_literal(info, arg, false);
+    o->leaves = &o->literal;
+    o->step = 0;
+    return o->literal;
+}
+
+/* The class in which to compute: that of the first nested array, or of any array. */
+static const TypeInfo *find_type(int arity, PyObject *const *args)
+{
+    const TypeInfo *info = NULL;
+    for (int k = 0; k < arity; k++) {
+        const Array *a = array_of_exact_class(args[k]);
+        if (a && (!info || info->kind == KIND_LEAF))
+            info = a->info;
+    }
+    return info;
+}
+
+PyObject *shortcut_apply(Apply which, int arity, PyObject *const *args)
+{
+    if (jit_pending_writes() && !evaluate_writes_into(apply_name(which), args, arity))
+        return NULL;
+    const TypeInfo *info = find_type(arity, args);
+    if (!info || !info->jit || info->dynamic || info->kind > KIND_ARRAY ||
+        !apply_keeps_type(which) || !apply_accepts(which, (VarType) info->entry))
+        return NULL;
+    Operand operands[3];
+    int taken = 0;
+    while (taken < arity && take(info, args[taken], &operands[taken]))
+        taken++;
+    Array *out = taken == arity ? array_new(info) : NULL;
+    for (size_t i = 0; out && i < info->leaves; i++) {
+        Leaf in[3], index = 1;
+        for (int k = 0; k < arity; k++) {
+            in[k] = operands[k].leaves[i * operands[k].step];
+            index = in[k] ? index : 0;
+        }
+        index = index ? leaf_op(apply_op(which), arity, in) : 0;
+        array_leaves(out)[i] = index;
+        if (!index)
+            Py_CLEAR(out);
+    }
+    while (taken--)
+        leaf_unref(operands[taken].literal);
+    return (PyObject *) out;
+}

@@ -1,0 +1,620 @@
+/*
+ * prefix.c -- prefix reductions, reductions of blocks, compress
+ *
+ * Everything ends in block operations on flat arrays: along axis d of a tensor, an
+ * entry's predecessors are 'inner' entries apart (the product of the later extents), so
+ * for inner greater than 1 the tensor is transposed before and after.
+ */
+#include "python/convert/convert.h"
+#include "python/convert/value.h"
+#include "python/memory/access.h"
+#include "python/object/arguments.h"
+#include "python/object/enums.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/reduce/reduce.h"
+#include "python/tree/tree.h"
+
+typedef struct Prefix {
+    State *state;
+    const char *operation;
+    ReduceOp op;
+    Strategy strategy;
+    bool exclusive, reverse;
+    size_t block;
+} Prefix;
+
+static bool read_op(State *state, const char *operation, PyObject *object, ReduceOp *op)
+{
+    long number;
+    if (!enum_read(state, operation, "ReduceOp", object, ReduceOpCount, &number))
+        return false;
+    *op = (ReduceOp) number;
+    if (*op == ReduceOpIdentity)
+        error_raise(PyExc_RuntimeError, operation, &object, 1,
+                    "ReduceOp.Identity does not combine entries");
+    return *op != ReduceOpIdentity;
+}
+
+static bool check_type(const Prefix *p, PyObject *value, const TypeInfo *info)
+{
+    const Reduction r = { .operation = p->operation, .op = p->op };
+    return reduce_check_type(&r, value, info);
+}
+
+/* ---------------------------------------------------------------- flat arrays */
+
+/* The variable with neutral elements appended up to that many entries. */
+static Leaf pad(Leaf leaf, ReduceOp op, size_t size)
+{
+    VarInfo info;
+    uint64_t bits;
+    if (!leaf_info(leaf, &info) || !jit_reduce_identity(info.type, op, &bits))
+        return 0;
+    Leaf lane = leaf_counter(info.backend, size);
+    Leaf limit = leaf_u32(info.backend, (uint32_t) info.size);
+    Leaf inside = lane && limit ? leaf_lt(lane, limit) : 0;
+    Leaf neutral = leaf_constant(info.backend, info.type, &bits);
+    Leaf entries = inside ? leaf_gather(leaf, lane, inside) : 0;
+    Leaf result = entries && neutral ? leaf_select(inside, entries, neutral) : 0;
+    leaf_unref(lane);
+    leaf_unref(limit);
+    leaf_unref(inside);
+    leaf_unref(neutral);
+    leaf_unref(entries);
+    return result;
+}
+
+/* The last block may be incomplete. */
+static Leaf run_prefix(Leaf leaf, void *argument)
+{
+    const Prefix *p = argument;
+    size_t size = leaf_size(leaf), rest = size % p->block;
+    if (rest == 0)
+        return leaf_block_prefix_reduce(p->op, leaf, p->block, p->exclusive,
+                                        p->reverse);
+    Leaf padded = pad(leaf, p->op, size - rest + p->block);
+    Leaf reduced = padded ? leaf_block_prefix_reduce(p->op, padded, p->block,
+                                                     p->exclusive, p->reverse)
+                          : 0;
+    Leaf result = reduced ? leaf_shrink(reduced, size) : 0;
+    leaf_unref(padded);
+    leaf_unref(reduced);
+    return result;
+}
+
+/* The variable of leaf i of 'value' after the operation; false: exception. */
+static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, Leaf *out)
+{
+    Leaf leaf;
+    *out = 0;
+    if (!reduce_leaf_variable(p->operation, value, i, &leaf) || !leaf)
+        return !leaf && !PyErr_Occurred();
+    Prefix call = *p;
+    if (call.block == 0 || call.block > leaf_size(leaf))
+        call.block = leaf_size(leaf);
+    *out = evaluate_call(run_prefix, leaf, &call);
+    leaf_unref(leaf);
+    if (!*out)
+        error_from_core(p->operation, (PyObject **) &value, 1);
+    return *out;
+}
+
+/* Entries in memory, all of them if the block size is 0. */
+static bool prefix_entries(const Prefix *p, const Array *value, void *out)
+{
+    size_t count = array_count(value), block = p->block ? p->block : count;
+    if (count == 0)
+        return true;
+    VarType type = (VarType) value->info->entry;
+    size_t rest = count % block, start = (count - rest) * value->info->entry_size;
+    bool ok = (rest == count ||
+               jit_host_prefix_reduce(p->op, type, count - rest, block, p->exclusive,
+                                      p->reverse, array_data(value), out)) &&
+              (rest == 0 ||
+               jit_host_prefix_reduce(p->op, type, rest, rest, p->exclusive, p->reverse,
+                                      (const char *) array_data(value) + start,
+                                      (char *) out + start));
+    if (!ok)
+        error_from_core(p->operation, (PyObject **) &value, 1);
+    return ok;
+}
+
+/* Along the entries of every leaf (jit), or of a flat array. */
+static PyObject *prefix_trailing(const Prefix *p, Array *value)
+{
+    Array *result = array_new_like(value->info, value);
+    bool ok = result;
+    if (ok && !value->info->jit)
+        ok = prefix_entries(p, value, array_data(result));
+    for (size_t i = 0; ok && value->info->jit && i < array_count(result); i++) {
+        Leaf out;
+        ok = prefix_leaf(p, value, i, &out);
+        if (ok)
+            array_set_leaf(result, i, out);
+    }
+    if (!ok)
+        Py_CLEAR(result);
+    return (PyObject *) result;
+}
+
+/* ---------------------------------------------------------------- over leaves */
+
+/* Leaf i, i + inner, ... are combined: extent of them, starting at 'first'. */
+static bool prefix_line(const Prefix *p, Array *value, Array *result, size_t first,
+                        size_t extent, size_t inner)
+{
+    const TypeInfo *info = value->info;
+    uint64_t bits;
+    Value total;
+    if (!jit_reduce_identity((VarType) info->entry, p->op, &bits) ||
+        !value_constant(info, bits, &total)) {
+        error_from_core(p->operation, (PyObject **) &value, 1);
+        return false;
+    }
+    for (size_t k = 0; k < extent; k++) {
+        size_t place = first + (p->reverse ? extent - 1 - k : k) * inner;
+        Value next = value_of(value, place), sum = 0;
+        bool ok = true;
+        if (k == 0 && !p->exclusive) {
+            value_release(info, total);
+            total = sum = next;
+            next = 0;
+        } else {
+            ok = value_op2(info, reduce_step(p->op), total, next, &sum);
+            value_release(info, next);
+            if (ok && p->exclusive)
+                value_store(result, place, total);
+            else
+                value_release(info, total);
+            total = sum;
+        }
+        if (!ok) {
+            error_from_core(p->operation, (PyObject **) &value, 1);
+            return false;
+        }
+        if (!p->exclusive) { /* 'total' goes on and is stored */
+            if (info->jit && total)
+                leaf_ref(total);
+            value_store(result, place, total);
+        }
+    }
+    value_release(info, total);
+    return true;
+}
+
+static PyObject *prefix_leaves(const Prefix *p, Array *value, int axis)
+{
+    const TypeInfo *info = value->info;
+    Array *result = array_new_like(info, value);
+    size_t inner = 1, count = array_count(value);
+    for (int d = axis + 1; d < info->ndim; d++)
+        inner *= (size_t) info->dims[d];
+    size_t extent = info->dims[axis] == DYNAMIC ? count : (size_t) info->dims[axis];
+    for (size_t i = 0; result && extent && i < count; i++)
+        if (i / inner % extent == 0 && !prefix_line(p, value, result, i, extent, inner))
+            Py_CLEAR(result);
+    return (PyObject *) result;
+}
+
+/* ---------------------------------------------------------------- tensors */
+
+/* Positions that exchange the two inner axes of (outer, a, b). */
+static Leaf transposition(JitBackend backend, size_t outer, size_t a, size_t b)
+{
+    /* lane = (o * b + j) * a + i reads (o * a + i) * b + j */
+    Leaf lane = leaf_counter(backend, outer * a * b);
+    Leaf va = leaf_u32(backend, (uint32_t) a), vb = leaf_u32(backend, (uint32_t) b);
+    Leaf block = leaf_u32(backend, (uint32_t) (a * b));
+    Leaf v[6] = { 0 };
+    bool ok = lane && va && vb && block && (v[0] = leaf_mod(lane, va)) &&
+              (v[1] = leaf_div(lane, va)) && (v[2] = leaf_mod(v[1], vb)) &&
+              (v[3] = leaf_div(lane, block)) && (v[4] = leaf_fma(v[0], vb, v[2])) &&
+              (v[5] = leaf_fma(v[3], block, v[4]));
+    for (int i = 0; i < 5; i++)
+        leaf_unref(v[i]);
+    leaf_unref(lane);
+    leaf_unref(va);
+    leaf_unref(vb);
+    leaf_unref(block);
+    return ok ? v[5] : 0;
+}
+
+typedef struct Line {
+    Prefix prefix;
+    size_t outer, extent, inner;
+} Line;
+
+/* May wait: runs without the GIL. */
+static Leaf run_line(Leaf leaf, void *argument)
+{
+    Line *l = argument;
+    JitBackend backend = leaf_backend(leaf);
+    Leaf wide = leaf_resize(leaf, l->outer * l->extent * l->inner);
+    l->prefix.block = l->extent;
+    if (!wide || l->inner == 1) {
+        Leaf result = wide ? run_prefix(wide, &l->prefix) : 0;
+        leaf_unref(wide);
+        return result;
+    }
+    Leaf there = transposition(backend, l->outer, l->extent, l->inner);
+    Leaf turned = there ? leaf_gather(wide, there, 0) : 0;
+    Leaf reduced = turned ? run_prefix(turned, &l->prefix) : 0;
+    Leaf back = reduced ? transposition(backend, l->outer, l->inner, l->extent) : 0;
+    Leaf result = back ? leaf_gather(reduced, back, 0) : 0;
+    leaf_unref(wide);
+    leaf_unref(there);
+    leaf_unref(turned);
+    leaf_unref(reduced);
+    leaf_unref(back);
+    return result;
+}
+
+static bool line_entries(const Line *l, const Array *value, char *out)
+{
+    size_t size = value->info->entry_size;
+    const char *in = array_data(value);
+    char *line = PyMem_Malloc(l->extent * size);
+    if (!line) {
+        PyErr_NoMemory();
+        return false;
+    }
+    bool ok = true;
+    for (size_t i = 0; i < l->outer * l->inner && ok; i++) {
+        size_t first = i / l->inner * l->extent * l->inner + i % l->inner;
+        for (size_t k = 0; k < l->extent; k++)
+            memcpy(line + k * size, in + (first + k * l->inner) * size, size);
+        ok = jit_host_prefix_reduce(l->prefix.op, (VarType) value->info->entry,
+                                    l->extent, l->extent, l->prefix.exclusive,
+                                    l->prefix.reverse, line, line);
+        for (size_t k = 0; k < l->extent; k++)
+            memcpy(out + (first + k * l->inner) * size, line + k * size, size);
+    }
+    PyMem_Free(line);
+    if (!ok)
+        error_from_core(l->prefix.operation, NULL, 0);
+    return ok;
+}
+
+static PyObject *prefix_tensor(const Prefix *p, Array *value, size_t axis)
+{
+    const Tensor *t = array_tensor(value);
+    if (t->ndim ==
+        0) /* one entry, which has no predecessors: as a tensor of shape (1,) */
+        axis = 0;
+    Line line = { *p, 1, t->ndim ? t->shape[axis] : 1, 1 };
+    for (size_t d = 0; d < t->ndim; d++)
+        if (d != axis)
+            *(d < axis ? &line.outer : &line.inner) *= t->shape[d];
+    Array *result = array_new_tensor(value->info, t->ndim, t->shape);
+    if (!result || line.outer * line.extent * line.inner == 0)
+        return (PyObject *) result;
+    bool ok;
+    if (value->info->jit) {
+        Leaf out = evaluate_call(run_line, array_leaf(value), &line);
+        ok = out;
+        if (ok)
+            array_set_leaf(result, 0, out);
+        else
+            error_from_core(p->operation, (PyObject **) &value, 1);
+    } else {
+        ok = line_entries(&line, value, array_data(result));
+    }
+    if (!ok)
+        Py_CLEAR(result);
+    return (PyObject *) result;
+}
+
+/* ---------------------------------------------------------------- prefix_reduce */
+
+static PyObject *prefix_axis(const Prefix *p, PyObject *value, size_t axis)
+{
+    Array *a = (Array *) value;
+    if (a->info->kind == KIND_TENSOR)
+        return prefix_tensor(p, a, axis);
+    if (access_is_flat(a->info) || (a->info->jit && axis == (size_t) a->info->ndim))
+        return prefix_trailing(p, a);
+    return prefix_leaves(p, a, (int) axis);
+}
+
+static PyObject *prefix_array(const Prefix *p, PyObject *value, PyObject *axis)
+{
+    Array *a = (Array *) value;
+    size_t ndim = a->info->kind == KIND_TENSOR
+                      ? array_tensor(a)->ndim
+                      : (size_t) (a->info->ndim + a->info->jit);
+    const Reduction r = { .operation = p->operation, .op = p->op, .axis = axis };
+    bool axes[TENSOR_MAX_DIMS];
+    if (!check_type(p, value, a->info) || !reduce_axes(&r, value, ndim, false, axes))
+        return NULL;
+    if (a->info->kind == KIND_TENSOR && array_tensor(a)->ndim != ndim)
+        return error_raise(PyExc_RuntimeError, p->operation, &value, 1,
+                           "the tensor changed its shape while 'axis' was read");
+    if (ndim == 0)
+        return prefix_tensor(p, a, 0);
+    bool selected = false;
+    PyObject *result = Py_NewRef(value);
+    for (size_t d = 0; d < ndim && result; d++)
+        if (axes[d]) {
+            selected = true;
+            Py_SETREF(result, prefix_axis(p, result, d));
+        }
+    if (result && !selected)
+        Py_SETREF(result, (PyObject *) array_copy(a));
+    return result;
+}
+
+/* Python's sequences: a list of partial results. */
+static bool fill_list(const Prefix *p, PyObject *items, PyObject *list)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
+    PyObject *total = p->exclusive ? reduce_identity_number(p->op) : NULL;
+    for (Py_ssize_t k = 0; k < n && (total || !p->exclusive); k++) {
+        Py_ssize_t place = p->reverse ? n - 1 - k : k;
+        PyObject *item = PySequence_Fast_GET_ITEM(items, place);
+        if (p->exclusive)
+            PyList_SET_ITEM(list, place, Py_NewRef(total));
+        if (p->exclusive && k == n - 1)
+            break; /* the last sum is not needed */
+        PyObject *sum =
+            total ? reduce_objects(p->state, p->op, total, item) : Py_NewRef(item);
+        Py_XDECREF(total);
+        total = sum;
+        if (!total)
+            return false;
+        if (!p->exclusive)
+            PyList_SET_ITEM(list, place, Py_NewRef(total));
+    }
+    bool ok = total || n == 0;
+    Py_XDECREF(total);
+    return ok;
+}
+
+static PyObject *prefix_sequence(const Prefix *p, PyObject *value, PyObject *axis)
+{
+    bool is_zero = false;
+    if (PyTuple_Check(axis) && PyTuple_GET_SIZE(axis) == 1)
+        axis = PyTuple_GET_ITEM(axis, 0);
+    if (PyIndex_Check(axis)) {
+        Py_ssize_t number = PyNumber_AsSsize_t(axis, PyExc_IndexError);
+        if (number == -1 && PyErr_Occurred())
+            return NULL;
+        is_zero = number == 0;
+    }
+    if (PyUnicode_Check(value) || PyBytes_Check(value) || !PySequence_Check(value))
+        return error_raise(PyExc_TypeError, p->operation, &value, 1,
+                           "expected an array, a tensor or a sequence");
+    if (!is_zero)
+        return error_raise(PyExc_RuntimeError, p->operation, &value, 1,
+                           "'axis' must be 0 for a Python sequence");
+    PyObject *items = PySequence_Tuple(value);
+    PyObject *list = items ? PyList_New(PyTuple_GET_SIZE(items)) : NULL;
+    if (list && !fill_list(p, items, list)) {
+        Py_CLEAR(list);
+        error_raise(PyExc_RuntimeError, p->operation, &value, 1,
+                    "the elements could not be combined");
+    }
+    Py_XDECREF(items);
+    return list;
+}
+
+PyObject *prefix_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *names)
+{
+    static const char *const parameters[] = { "op", "value", "axis", "exclusive",
+                                              "reverse" };
+    static const Signature signature = { "prefix_reduce", parameters, 5, 2, 0 };
+    PyObject *v[5];
+    Prefix p = { .state = state_of_module(module), .operation = "prefix_reduce" };
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !read_op(p.state, p.operation, v[0], &p.op) ||
+        !arguments_bool(p.operation, "exclusive", v[3], true, &p.exclusive) ||
+        !arguments_bool(p.operation, "reverse", v[4], false, &p.reverse))
+        return NULL;
+    PyObject *zero = PyLong_FromLong(0);
+    if (!zero)
+        return NULL;
+    PyObject *axis = v[2] ? v[2] : zero, *result;
+    if (axis == Py_None || axis == Py_Ellipsis)
+        result = error_raise(PyExc_TypeError, p.operation, &v[1], 1,
+                             "'axis' is %R, expected an int or a tuple of ints", axis);
+    else if (array_check(p.state, v[1]))
+        result = prefix_array(&p, v[1], axis);
+    else
+        result = prefix_sequence(&p, v[1], axis);
+    Py_DECREF(zero);
+    return result;
+}
+
+/* ---------------------------------------------------------------- blocks */
+
+/* An array with a trailing dynamic axis; tensors are an error, the rest passes. */
+static int block_operand(const Prefix *p, PyObject *value)
+{
+    if (!array_check(p->state, value))
+        return 0;
+    const TypeInfo *info = ((Array *) value)->info;
+    if (info->kind == KIND_TENSOR) {
+        error_raise(PyExc_RuntimeError, p->operation, &value, 1,
+                    "tensors are not supported: reshape them and reduce along an axis");
+        return -1;
+    }
+    if (!info->jit && !access_is_flat(info))
+        return 0;
+    return check_type(p, value, info) ? 1 : -1;
+}
+
+static bool check_block(const Prefix *p, PyObject *value, size_t size)
+{
+    if (size <= 1 || size % p->block == 0)
+        return true;
+    error_raise(PyExc_RuntimeError, p->operation, &value, 1,
+                "%zu entries cannot be divided into blocks of %zu", size, p->block);
+    return false;
+}
+
+static PyObject *block_prefix_leaf(void *context, PyObject *const *leaves)
+{
+    const Prefix *p = context;
+    PyObject *value = leaves[0];
+    int operand = block_operand(p, value);
+    if (operand <= 0)
+        return operand ? NULL : Py_NewRef(value);
+    return prefix_trailing(p, (Array *) value);
+}
+
+/* Reduce blocks of a leaf. An array whose leaves all have one entry stays as it is: it
+ * may stand for any number of lanes. */
+static bool reduce_leaf(const Prefix *p, Array *value, size_t i, Array *result)
+{
+    Leaf leaf, out = 0;
+    if (!reduce_leaf_variable(p->operation, value, i, &leaf))
+        return false;
+    if (!leaf)
+        return true;
+    bool ok = check_block(p, (PyObject *) value, leaf_size(leaf));
+    if (ok) {
+        out = reduce_variable(value->info, p->op, p->strategy, leaf, p->block);
+        ok = out;
+        if (ok)
+            array_set_leaf(result, i, out);
+        else
+            error_from_core(p->operation, (PyObject **) &value, 1);
+    }
+    leaf_unref(leaf);
+    return ok;
+}
+
+static Array *reduce_blocks(const Prefix *p, Array *value)
+{
+    size_t count = array_count(value), size = value->info->entry_size;
+    size_t block = count <= 1 ? 1 : p->block;
+    if (!check_block(p, (PyObject *) value, count))
+        return NULL;
+    Array *result = array_new_dynamic(value->info, count / block);
+    for (size_t i = 0; result && i < count / block; i++)
+        if (!jit_host_reduce(p->op, (VarType) value->info->entry, block,
+                             (char *) array_data(value) + i * block * size,
+                             (char *) array_data(result) + i * size)) {
+            error_from_core(p->operation, (PyObject **) &value, 1);
+            Py_CLEAR(result);
+        }
+    return result;
+}
+
+static PyObject *block_reduce_leaf(void *context, PyObject *const *leaves)
+{
+    const Prefix *p = context;
+    PyObject *value = leaves[0];
+    int operand = block_operand(p, value);
+    if (operand <= 0)
+        return operand ? NULL : Py_NewRef(value);
+    Array *a = (Array *) value;
+    if (!a->info->jit)
+        return (PyObject *) reduce_blocks(p, a);
+    Array *result = array_new_like(a->info, a);
+    for (size_t i = 0; result && i < array_count(result); i++)
+        if (!reduce_leaf(p, a, i, result))
+            Py_CLEAR(result);
+    return (PyObject *) result;
+}
+
+static bool read_block(Prefix *p, PyObject *object)
+{
+    if (!arguments_count(p->operation, "block_size", object, &p->block))
+        return false;
+    if (p->block == 0)
+        error_raise(PyExc_RuntimeError, p->operation, NULL, 0,
+                    "'block_size' is 0, expected 1 or more");
+    return p->block;
+}
+
+PyObject *prefix_block_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *names)
+{
+    static const char *const parameters[] = { "op", "value", "block_size", "mode" };
+    static const Signature signature = { "block_reduce", parameters, 4, 3, 0 };
+    PyObject *v[4];
+    Prefix p = { .state = state_of_module(module), .operation = "block_reduce" };
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !read_op(p.state, p.operation, v[0], &p.op) || !read_block(&p, v[2]) ||
+        !reduce_strategy(p.operation, v[3], &p.strategy))
+        return NULL;
+    return tree_map(p.state, p.operation, &v[1], 1, block_reduce_leaf, &p);
+}
+
+PyObject *prefix_block_sum(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *names)
+{
+    static const char *const parameters[] = { "value", "block_size", "mode" };
+    static const Signature signature = { "block_sum", parameters, 3, 2, 0 };
+    PyObject *v[3];
+    Prefix p = { .state = state_of_module(module),
+                 .operation = "block_sum",
+                 .op = ReduceOpAdd };
+    if (!arguments_parse(&signature, args, nargs, names, v) || !read_block(&p, v[1]) ||
+        !reduce_strategy(p.operation, v[2], &p.strategy))
+        return NULL;
+    return tree_map(p.state, p.operation, &v[0], 1, block_reduce_leaf, &p);
+}
+
+PyObject *prefix_block(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                       PyObject *names)
+{
+    static const char *const parameters[] = { "op", "value", "block_size", "exclusive",
+                                              "reverse" };
+    static const Signature signature = { "block_prefix_reduce", parameters, 5, 3, 0 };
+    PyObject *v[5];
+    Prefix p = { .state = state_of_module(module), .operation = "block_prefix_reduce" };
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !read_op(p.state, p.operation, v[0], &p.op) || !read_block(&p, v[2]) ||
+        !arguments_bool(p.operation, "exclusive", v[3], true, &p.exclusive) ||
+        !arguments_bool(p.operation, "reverse", v[4], false, &p.reverse))
+        return NULL;
+    return tree_map(p.state, p.operation, &v[1], 1, block_prefix_leaf, &p);
+}
+
+/* ---------------------------------------------------------------- compress */
+
+static Leaf run_compress(Leaf leaf, void *argument)
+{
+    (void) argument;
+    return leaf_compress(leaf);
+}
+
+static PyObject *compress_entries(const TypeInfo *info, const Array *mask)
+{
+    const uint8_t *bits = array_data(mask);
+    size_t count = array_count(mask), set = 0;
+    for (size_t i = 0; i < count; i++)
+        set += bits[i] != 0;
+    Array *result = array_new_dynamic(info, set);
+    uint32_t *out = result ? array_data(result) : NULL;
+    for (size_t i = 0; result && i < count; i++)
+        if (bits[i])
+            *out++ = (uint32_t) i;
+    return (PyObject *) result;
+}
+
+PyObject *prefix_compress(PyObject *module, PyObject *argument)
+{
+    State *state = state_of_module(module);
+    if (!array_check(state, argument))
+        return error_raise(PyExc_TypeError, "compress", &argument, 1,
+                           "expected a flat mask array");
+    Array *mask = (Array *) argument;
+    if (!access_is_flat(mask->info) || !type_is_mask(mask->info))
+        return error_raise(PyExc_RuntimeError, "compress", &argument, 1,
+                           "expected a flat (1D) mask array");
+    const TypeInfo *info = access_flat(state, mask->info, VarTypeUInt32);
+    if (!mask->info->jit)
+        return compress_entries(info, mask);
+    Leaf index = array_leaf(mask), positions = 0;
+    if (index && !(positions = evaluate_call(run_compress, index, NULL)))
+        return error_from_core("compress", &argument, 1);
+    if (positions && leaf_size(positions) == 0) { /* arrays know 0 as empty */
+        leaf_unref(positions);
+        positions = 0;
+    }
+    return (PyObject *) array_new_leaf(info, positions);
+}

@@ -1,0 +1,68 @@
+/*
+ * reduce.h -- what the files of the reductions share
+ */
+#ifndef PYTHON_REDUCE_H
+#define PYTHON_REDUCE_H
+
+#include "python/object/array.h"
+
+typedef enum Strategy { STRATEGY_AUTO, STRATEGY_EVALUATED, STRATEGY_SYMBOLIC } Strategy;
+
+typedef struct Reduction {
+    State *state;
+    const char *operation; /* "sum", ... */
+    ReduceOp op;
+    Strategy strategy;
+    bool keepdims;
+    bool masks;     /* all, any, none: nothing but masks */
+    PyObject *axis; /* the argument: int, tuple, None or Ellipsis */
+} Reduction;
+
+/** Which of ndim axes the argument selects; Ellipsis stands for 'fallback' of them (all
+ * or the first). False: exception, naming 'value'. */
+bool reduce_axes(const Reduction *r, PyObject *value, size_t ndim, bool fallback_all,
+                 bool *axes);
+
+/** Can entries of this type be reduced so? RuntimeError if not. */
+bool reduce_check_type(const Reduction *r, PyObject *value, const TypeInfo *info);
+
+/** "evaluated", "symbolic" or None. False: exception. */
+bool reduce_strategy(const char *operation, PyObject *mode, Strategy *strategy);
+
+/** The operation on two values: for masks And and Or, too. */
+JitOp reduce_step(ReduceOp op);
+
+/** Reduce blocks of that many entries of a variable (0: all, giving one entry). 'block'
+ *  divides the size. A new reference; 0: the core's error is set. */
+Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf index,
+                     size_t block);
+
+/** 'size' times the neutral element. 0: the core's error is set. */
+Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, size_t size);
+
+/** Leaf i of a jit array with as many entries as the widest leaf (a new reference, 0 if
+ * the leaf is empty): a leaf of size 1 stands for equal entries. False: exception. */
+bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
+                          Leaf *index);
+
+/** The value of a reduction of nothing, as a Python number. */
+PyObject *reduce_identity_number(ReduceOp op);
+
+/** op(a, b) of any two objects, with Python's operators. */
+PyObject *reduce_objects(State *state, ReduceOp op, PyObject *a, PyObject *b);
+
+PyObject *reduce_array(const Reduction *r, Array *value);
+PyObject *reduce_tensor(const Reduction *r, Array *value);
+
+/** Functions of the table that prefix.c implements. */
+PyObject *prefix_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *names);
+PyObject *prefix_block_reduce(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *names);
+PyObject *prefix_block_sum(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *names);
+PyObject *prefix_block(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                       PyObject *names);
+PyObject *prefix_compress(PyObject *module, PyObject *argument);
+
+#endif

@@ -1,0 +1,278 @@
+/*
+ * reduce_array.c -- reductions of nested arrays and of single variables
+ *
+ *     Array3f, shape (3, n)    axis 0 combines leaves: traced, a[0] + a[1] + a[2]
+ *                              axis 1 (trailing) combines the entries of each leaf
+ *
+ * Axes over leaves are reduced first, so that fewer variables remain for the trailing
+ * one. A nested array of drjit.scalar has axes over leaves only.
+ */
+#include "python/convert/convert.h"
+#include "python/convert/value.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/reduce/reduce.h"
+
+static const size_t evaluate_limit = (size_t) 1 << 30; /* bytes */
+
+/* ---------------------------------------------------------------- variables */
+
+Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, size_t size)
+{
+    uint64_t bits;
+    if (!jit_reduce_identity((VarType) info->entry, op, &bits))
+        return 0;
+    return leaf_literal(info, &bits, size);
+}
+
+typedef struct Call {
+    ReduceOp op;
+    size_t block;
+} Call;
+
+static Leaf run_evaluated(Leaf leaf, void *argument)
+{
+    const Call *call = argument;
+    return call->block ? leaf_block_reduce(call->op, leaf, call->block)
+                       : leaf_reduce(leaf, call->op);
+}
+
+/* Lane i is scattered to entry i / block. */
+static Leaf run_symbolic(const TypeInfo *info, ReduceOp op, Leaf index, size_t block)
+{
+    JitBackend backend = (JitBackend) info->backend;
+    size_t size = leaf_size(index), blocks = block ? size / block : 1;
+    Leaf target = reduce_identity_variable(info, op, blocks), position = 0, result = 0;
+    if (block) {
+        Leaf counter = leaf_counter(backend, size);
+        Leaf divisor = leaf_u32(backend, (uint32_t) block);
+        position = counter && divisor ? leaf_div(counter, divisor) : 0;
+        leaf_unref(counter);
+        leaf_unref(divisor);
+    } else {
+        position = leaf_u32(backend, 0);
+    }
+    if (target && position)
+        result = leaf_scatter(target, index, position, 0, op, ReduceModeAuto);
+    leaf_unref(target);
+    leaf_unref(position);
+    return result;
+}
+
+Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf leaf,
+                     size_t block)
+{
+    size_t size = leaf_size(leaf);
+    if (block == 1 || size == 1)
+        return leaf_ref(leaf);
+    if (block == size)
+        block = 0;
+    if (strategy == STRATEGY_AUTO)
+        strategy = leaf_state(leaf) == VarStateUnevaluated &&
+                           size >= evaluate_limit / info->entry_size &&
+                           jit_can_scatter_reduce((JitBackend) info->backend,
+                                                  (VarType) info->entry, op)
+                       ? STRATEGY_SYMBOLIC
+                       : STRATEGY_EVALUATED;
+    if (strategy == STRATEGY_SYMBOLIC)
+        return run_symbolic(info, op, leaf, block);
+    Call call = { op, block };
+    return evaluate_call(run_evaluated, leaf, &call);
+}
+
+bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
+                          Leaf *index)
+{
+    size_t width = 1;
+    if (!evaluate_writes(operation, (PyObject *const *) &value, 1))
+        return false;
+    for (size_t k = 0; k < array_count(value); k++) {
+        Leaf leaf = array_leaves(value)[k];
+        size_t size = leaf ? leaf_size(leaf) : 0;
+        if (size != 1)
+            width = size;
+    }
+    Leaf leaf = array_leaves(value)[i];
+    *index = leaf && width
+                 ? leaf_resize(leaf, leaf_size(leaf) == 1 ? width : leaf_size(leaf))
+                 : 0;
+    if (leaf && width && !*index) {
+        error_from_core(operation, (PyObject *const *) &value, 1);
+        return false;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- over leaves */
+
+/* The type that remains; NULL with an exception. */
+static const TypeInfo *remaining_type(const Reduction *r, Array *value,
+                                      const bool *axes)
+{
+    const TypeInfo *info = value->info;
+    int8_t dims[3];
+    int ndim = 0;
+    for (int i = 0; i < info->ndim; i++)
+        if (!axes[i])
+            dims[ndim++] = info->dims[i];
+    Kind kind = ndim ? KIND_ARRAY : KIND_LEAF;
+    uint16_t id =
+        type_find((Family) info->family, kind, ndim, dims, (VarType) info->entry);
+    if (id != TYPE_NONE)
+        return &r->state->types[id];
+    error_raise(PyExc_RuntimeError, r->operation, (PyObject **) &value, 1,
+                "there is no type for the result");
+    return NULL;
+}
+
+/* Combine leaf 'from' of the value into *total, which starts as 'none yet'. */
+static bool add_leaf(const Reduction *r, Array *value, size_t from, bool *started,
+                     Value *total)
+{
+    const TypeInfo *info = value->info;
+    Value next = value_of(value, from), sum = 0;
+    if (!*started) {
+        *started = true;
+        *total = next;
+        return true;
+    }
+    bool ok = value_op2(info, reduce_step(r->op), *total, next, &sum);
+    value_release(info, *total);
+    value_release(info, next);
+    *total = sum;
+    if (!ok)
+        error_from_core(r->operation, (PyObject **) &value, 1);
+    return ok;
+}
+
+/* Place of leaf i in the result; leaves are in row-major order. */
+static size_t remaining_place(const TypeInfo *info, const bool *axes, size_t i)
+{
+    size_t place = 0, stride = 1;
+    for (int d = info->ndim - 1; d >= 0; d--) {
+        size_t extent = info->dims[d] == DYNAMIC ? SIZE_MAX : (size_t) info->dims[d];
+        if (!axes[d]) {
+            place += i % extent * stride;
+            stride *= extent;
+        }
+        i /= extent;
+    }
+    return place;
+}
+
+/* Reduce over leaves into 'count' values, which are all owned by 'values' afterwards,
+ * also on failure. Several leaves go to one place in their order. */
+static bool reduce_leaves(const Reduction *r, Array *value, const bool *axes,
+                          Value *values, bool *started)
+{
+    size_t leaves = array_count(value);
+    for (size_t i = 0; i < leaves; i++) {
+        size_t place = remaining_place(value->info, axes, i);
+        if (!add_leaf(r, value, i, &started[place], &values[place]))
+            return false;
+    }
+    return true;
+}
+
+/* A drjit.scalar ArrayX is long: the order of its sum is that of the jit backends. */
+static PyObject *reduce_entries(const Reduction *r, Array *value)
+{
+    uint64_t entry = 0;
+    if (!jit_host_reduce(r->op, (VarType) value->info->entry, array_count(value),
+                         array_data(value), &entry))
+        return error_from_core(r->operation, (PyObject **) &value, 1);
+    if (!r->keepdims)
+        return convert_entry((VarType) value->info->entry, &entry);
+    Array *kept = array_new_dynamic(value->info, 1);
+    if (kept)
+        memcpy(array_data(kept), &entry, value->info->entry_size);
+    return (PyObject *) kept;
+}
+
+/* The value with axes over leaves reduced: an array, or a number. */
+static PyObject *over_leaves(const Reduction *r, Array *value, const bool *axes)
+{
+    const TypeInfo *info = value->info;
+    if (!info->jit && info->dynamic && array_count(value))
+        return reduce_entries(r, value);
+    const TypeInfo *left = remaining_type(r, value, axes);
+    if (!left)
+        return NULL;
+    if (array_count(value) == 0)
+        return reduce_identity_number(r->op);
+    size_t count = left->leaves;
+    Value *values = PyMem_Calloc(count, sizeof(*values));
+    bool *started = PyMem_Calloc(count, sizeof(*started));
+    PyObject *result = NULL;
+    if (!values || !started) {
+        PyErr_NoMemory();
+    } else if (reduce_leaves(r, value, axes, values, started)) {
+        if (left->kind == KIND_LEAF && !left->jit)
+            result = convert_entry((VarType) left->entry, &values[0]);
+        else
+            result = (PyObject *) array_new(left);
+        if (result && (left->jit || left->kind == KIND_ARRAY))
+            for (size_t i = 0; i < count; i++) {
+                value_store((Array *) result, i, values[i]);
+                values[i] = 0;
+            }
+    }
+    for (size_t i = 0; values && i < count; i++)
+        value_release(info, values[i]);
+    PyMem_Free(values);
+    PyMem_Free(started);
+    return result;
+}
+
+/* ---------------------------------------------------------------- trailing axis */
+
+static PyObject *over_entries(const Reduction *r, Array *value)
+{
+    Array *result = array_new_like(value->info, value);
+    for (size_t i = 0; result && i < array_count(value); i++)
+        if (array_leaves(value)[i])
+            leaf_schedule(array_leaves(value)[i]); /* one kernel for all */
+    for (size_t i = 0; result && i < array_count(result); i++) {
+        Leaf leaf, reduced;
+        if (!reduce_leaf_variable(r->operation, value, i, &leaf)) {
+            Py_CLEAR(result);
+            break;
+        }
+        reduced = leaf ? reduce_variable(value->info, r->op, r->strategy, leaf, 0)
+                       : reduce_identity_variable(value->info, r->op, 1);
+        leaf_unref(leaf);
+        if (reduced) {
+            array_set_leaf(result, i, reduced);
+        } else {
+            Py_CLEAR(result);
+            error_from_core(r->operation, (PyObject **) &value, 1);
+        }
+    }
+    return (PyObject *) result;
+}
+
+PyObject *reduce_array(const Reduction *r, Array *value)
+{
+    const TypeInfo *info = value->info;
+    bool axes[4], leaves = false;
+    size_t ndim = (size_t) (info->ndim + info->jit);
+    if (!reduce_axes(r, (PyObject *) value, ndim, false, axes))
+        return NULL;
+    bool trailing = info->jit && axes[ndim - 1];
+    for (int i = 0; i < info->ndim; i++)
+        leaves |= axes[i];
+    bool kept = !leaves || (!info->jit && info->dynamic);
+    if (r->keepdims && !kept)
+        return error_raise(
+            PyExc_RuntimeError, r->operation, (PyObject **) &value, 1,
+            "'keepdims=True' is possible for tensors, and where nothing but "
+            "a trailing dynamic axis is reduced");
+    if (!leaves && !trailing)
+        return (PyObject *) array_copy(value);
+    PyObject *result = leaves ? over_leaves(r, value, axes) : Py_NewRef(value);
+    if (result && trailing && array_check(r->state, result)) {
+        PyObject *reduced = over_entries(r, (Array *) result);
+        Py_SETREF(result, reduced);
+    }
+    return result;
+}

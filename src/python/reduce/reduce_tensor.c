@@ -1,0 +1,296 @@
+/*
+ * reduce_tensor.c -- reductions of tensors along any axes
+ *
+ * Neighbouring axes that are treated alike are merged into groups, kept (K) or reduced
+ * (R):
+ *
+ *     R          one reduction of everything
+ *     K R        the entries to combine follow each other: a block reduction
+ *     other      evaluated: entries are gathered so that the reduced groups come last,
+ *                then as above; symbolic: each entry is scattered to its place
+ *
+ * Order of a sum: that of the entries, with the kept groups fixed.
+ */
+#include "python/object/error.h"
+#include "python/object/wait.h"
+#include "python/reduce/reduce.h"
+
+typedef struct Group {
+    size_t extent, stride; /* stride: in entries of the input */
+    bool reduced;
+} Group;
+
+typedef struct Plan {
+    Group groups[TENSOR_MAX_DIMS];
+    int count;
+    size_t kept, reduced;          /* entries of the result, entries combined in each */
+    size_t shape[TENSOR_MAX_DIMS]; /* of the result */
+    size_t ndim;
+} Plan;
+
+static void plan_groups(Plan *p, const Tensor *t, const bool *axes)
+{
+    size_t stride = 1;
+    Group reversed[TENSOR_MAX_DIMS];
+    int n = 0;
+    for (size_t d = t->ndim; d-- > 0;) {
+        if (t->shape[d] == 1)
+            continue;
+        if (n && reversed[n - 1].reduced == axes[d])
+            reversed[n - 1].extent *= t->shape[d];
+        else
+            reversed[n++] = (Group){ t->shape[d], stride, axes[d] };
+        stride *= t->shape[d];
+    }
+    for (int i = 0; i < n; i++)
+        p->groups[i] = reversed[n - 1 - i];
+    p->count = n;
+}
+
+static void make_plan(Plan *p, const Reduction *r, const Tensor *t, const bool *axes)
+{
+    p->kept = p->reduced = 1;
+    p->ndim = 0;
+    for (size_t d = 0; d < t->ndim; d++) {
+        *(axes[d] ? &p->reduced : &p->kept) *= t->shape[d];
+        if (!axes[d] || r->keepdims)
+            p->shape[p->ndim++] = axes[d] ? 1 : t->shape[d];
+    }
+    plan_groups(p, t, axes);
+}
+
+/* Are the entries of each result already next to each other? */
+static bool in_order(const Plan *p)
+{
+    return p->count < 2 || (p->count == 2 && !p->groups[0].reduced);
+}
+
+/* ---------------------------------------------------------------- variables */
+
+/* *lane = *lane / extent; returns the old *lane modulo extent, times factor. The last
+ * (outermost) coordinate needs no modulo. 0: the core's error is set. */
+static Leaf take_coordinate(JitBackend backend, Leaf *lane, size_t extent,
+                            size_t factor, bool last)
+{
+    Leaf e = leaf_u32(backend, (uint32_t) extent);
+    Leaf f = leaf_u32(backend, (uint32_t) factor);
+    Leaf part = 0, rest = 0, result = 0;
+    if (e && f) {
+        part = last ? leaf_ref(*lane) : leaf_mod(*lane, e);
+        rest = last ? leaf_ref(*lane) : leaf_div(*lane, e);
+        result = part && rest ? leaf_mul(part, f) : 0;
+    }
+    if (result) {
+        leaf_unref(*lane);
+        *lane = rest;
+        rest = 0;
+    }
+    leaf_unref(part);
+    leaf_unref(rest);
+    leaf_unref(e);
+    leaf_unref(f);
+    return result;
+}
+
+/* Sum over the given groups, last one fastest, of (coordinate of the lane) * factor. */
+static Leaf linear_index(JitBackend backend, size_t size, int n, const size_t *extents,
+                         const size_t *factors)
+{
+    Leaf lane = leaf_counter(backend, size);
+    Leaf total = leaf_u32(backend, 0);
+    for (int i = n - 1; i >= 0 && lane && total; i--) {
+        Leaf part = take_coordinate(backend, &lane, extents[i], factors[i], i == 0);
+        Leaf sum = part ? leaf_add(total, part) : 0;
+        leaf_unref(part);
+        leaf_unref(total);
+        total = sum;
+    }
+    leaf_unref(lane);
+    return total;
+}
+
+/* Where each entry of the input goes in the result. */
+static Leaf target_index(JitBackend backend, const Plan *p)
+{
+    size_t extents[TENSOR_MAX_DIMS], factors[TENSOR_MAX_DIMS], stride = 1;
+    for (int i = p->count - 1; i >= 0; i--) {
+        const Group *g = &p->groups[i];
+        extents[i] = g->extent;
+        factors[i] = g->reduced ? 0 : stride;
+        stride *= g->reduced ? 1 : g->extent;
+    }
+    return linear_index(backend, p->kept * p->reduced, p->count, extents, factors);
+}
+
+/* The entries of the input with the reduced groups last: their positions. */
+static Leaf source_index(JitBackend backend, const Plan *p)
+{
+    size_t extents[TENSOR_MAX_DIMS], factors[TENSOR_MAX_DIMS];
+    int n = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < p->count; i++)
+            if (p->groups[i].reduced == pass) {
+                extents[n] = p->groups[i].extent;
+                factors[n++] = p->groups[i].stride;
+            }
+    return linear_index(backend, p->kept * p->reduced, n, extents, factors);
+}
+
+typedef struct Call {
+    const Reduction *reduction;
+    const TypeInfo *info;
+    const Plan *plan;
+} Call;
+
+static Leaf scatter_entries(const Call *c, Leaf index)
+{
+    JitBackend backend = (JitBackend) c->info->backend;
+    ReduceOp op = c->reduction->op;
+    Leaf target = reduce_identity_variable(c->info, op, c->plan->kept);
+    Leaf position = target ? target_index(backend, c->plan) : 0, result = 0;
+    if (position)
+        result = leaf_scatter(target, index, position, 0, op, ReduceModeAuto);
+    leaf_unref(target);
+    leaf_unref(position);
+    return result;
+}
+
+static Leaf gather_entries(const Call *c, Leaf index)
+{
+    Leaf position = source_index((JitBackend) c->info->backend, c->plan);
+    Leaf ordered = 0;
+    if (position) {
+        leaf_ref(index);
+        WAIT_BEGIN /* computes the input first */
+            ordered = leaf_gather(index, position, 0);
+        leaf_unref(index);
+        WAIT_END
+    }
+    leaf_unref(position);
+    return ordered;
+}
+
+static bool prefers_symbolic(const Call *c, Leaf leaf)
+{
+    static const size_t limit = (size_t) 1 << 30; /* bytes */
+    if (c->reduction->strategy != STRATEGY_AUTO)
+        return c->reduction->strategy == STRATEGY_SYMBOLIC;
+    return leaf_state(leaf) == VarStateUnevaluated &&
+           leaf_size(leaf) >= limit / c->info->entry_size &&
+           jit_can_scatter_reduce((JitBackend) c->info->backend,
+                                  (VarType) c->info->entry, c->reduction->op);
+}
+
+static Leaf reduce_groups(const Call *c, Leaf leaf)
+{
+    const Plan *p = c->plan;
+    size_t size = leaf_size(leaf);
+    ReduceOp op = c->reduction->op;
+    if (p->reduced == 1)
+        return leaf_ref(leaf);
+    if (size == 1 && p->kept * p->reduced > 1) { /* broadcast: give it its real size */
+        Leaf wide = leaf_resize(leaf, p->kept * p->reduced);
+        Leaf result = wide ? reduce_groups(c, wide) : 0;
+        leaf_unref(wide);
+        return result;
+    }
+    if (in_order(p))
+        return reduce_variable(c->info, op, c->reduction->strategy, leaf, p->reduced);
+    if (prefers_symbolic(c, leaf))
+        return scatter_entries(c, leaf);
+    Leaf ordered = gather_entries(c, leaf);
+    Leaf result =
+        ordered ? reduce_variable(c->info, op, STRATEGY_EVALUATED, ordered, p->reduced)
+                : 0;
+    leaf_unref(ordered);
+    return result;
+}
+
+static bool store_variable(const Call *c, Array *value, Array *result)
+{
+    Leaf leaf = array_leaf(value), reduced = 0;
+    const char *operation = c->reduction->operation;
+    if (c->plan->kept == 0)
+        return true; /* nothing: the empty variable */
+    if (c->plan->kept > UINT32_MAX || c->plan->reduced > UINT32_MAX) {
+        error_raise(PyExc_RuntimeError, operation, (PyObject **) &value, 1,
+                    "more than 2^32 - 1 entries");
+        return false;
+    }
+    leaf_ref(leaf);
+    reduced = c->plan->reduced == 0 || !leaf
+                  ? reduce_identity_variable(c->info, c->reduction->op, c->plan->kept)
+                  : reduce_groups(c, leaf);
+    leaf_unref(leaf);
+    if (reduced)
+        array_set_leaf(result, 0, reduced);
+    else
+        error_from_core(operation, (PyObject **) &value, 1);
+    return reduced;
+}
+
+/* ---------------------------------------------------------------- drjit.scalar */
+
+/* Position in the input of entry j of result i. */
+static size_t entry_position(const Plan *p, size_t kept, size_t reduced)
+{
+    size_t position = 0;
+    for (int i = p->count - 1; i >= 0; i--) {
+        const Group *g = &p->groups[i];
+        size_t *rest = g->reduced ? &reduced : &kept;
+        position += *rest % g->extent * g->stride;
+        *rest /= g->extent;
+    }
+    return position;
+}
+
+static bool reduce_entries(const Call *c, const Array *value, char *out)
+{
+    const Plan *p = c->plan;
+    if (p->kept == 0)
+        return true;
+    size_t size = c->info->entry_size;
+    VarType type = (VarType) c->info->entry;
+    const char *in = array_data(value);
+    uint64_t identity = 0;
+    char *block = PyMem_Malloc(p->reduced ? p->reduced * size : 1); /* <= the input */
+    if (!block) {
+        PyErr_NoMemory();
+        return false;
+    }
+    bool ok = p->reduced || jit_reduce_identity(type, c->reduction->op, &identity);
+    for (size_t i = 0; i < p->kept && ok; i++, out += size) {
+        for (size_t j = 0; j < p->reduced; j++)
+            memcpy(block + j * size, in + entry_position(p, i, j) * size, size);
+        if (p->reduced)
+            ok = jit_host_reduce(c->reduction->op, type, p->reduced, block, out);
+        else
+            memcpy(out, &identity, size);
+    }
+    PyMem_Free(block);
+    if (!ok)
+        error_from_core(c->reduction->operation, NULL, 0);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- entry point */
+
+PyObject *reduce_tensor(const Reduction *r, Array *value)
+{
+    const Tensor *t = array_tensor(value);
+    bool axes[TENSOR_MAX_DIMS] = { false }; /* __index__ may change the tensor */
+    size_t size;
+    if (!reduce_axes(r, (PyObject *) value, t->ndim, true, axes) ||
+        !array_shape_size(t->ndim, t->shape, &size))
+        return NULL;
+    Plan plan;
+    make_plan(&plan, r, t, axes);
+    const Call call = { r, value->info, &plan };
+    Array *result = array_new_tensor(value->info, plan.ndim, plan.shape);
+    bool ok =
+        result && (value->info->jit ? store_variable(&call, value, result)
+                                    : reduce_entries(&call, value, array_data(result)));
+    if (!ok)
+        Py_CLEAR(result);
+    return (PyObject *) result;
+}

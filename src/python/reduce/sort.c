@@ -1,0 +1,163 @@
+/*
+ * sort.c -- sorting blocks of flat arrays, and permutations that group keys
+ */
+#include "python/memory/access.h"
+#include "python/object/arguments.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/object/tables.h"
+#include "python/object/wait.h"
+
+typedef struct Sort {
+    size_t block;
+    int descending;
+    bool positions;
+} Sort;
+
+static Leaf run_sort(Leaf leaf, void *argument)
+{
+    const Sort *s = argument;
+    return s->positions ? leaf_argsort(leaf, s->block, s->descending)
+                        : leaf_sort(leaf, s->block, s->descending);
+}
+
+/* A flat jit array, else a TypeError. */
+static Array *flat_operand(State *state, const char *operation, PyObject *object)
+{
+    if (array_check(state, object) && ((Array *) object)->info->jit &&
+        ((Array *) object)->info->kind == KIND_LEAF)
+        return (Array *) object;
+    error_raise(PyExc_TypeError, operation, &object, 1,
+                "expected a flat just-in-time compiled array");
+    return NULL;
+}
+
+static PyObject *sort_array(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *names, bool positions)
+{
+    static const char *const parameters[] = { "array", "block_size", "descending" };
+    const char *operation = positions ? "detail.argsort" : "detail.sort";
+    const Signature signature = { operation, parameters, 3, 3, 0 };
+    State *state = state_of_module(module);
+    PyObject *v[3];
+    bool descending;
+    Sort sort = { .positions = positions };
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !arguments_count(operation, "block_size", v[1], &sort.block) ||
+        !arguments_bool(operation, "descending", v[2], false, &descending))
+        return NULL;
+    Array *a = flat_operand(state, operation, v[0]);
+    if (!a)
+        return NULL;
+    sort.descending = descending;
+    const TypeInfo *info =
+        positions ? access_flat(state, a->info, VarTypeUInt32) : a->info;
+    Leaf leaf = array_leaf(a), sorted = 0;
+    if (leaf && !(sorted = evaluate_call(run_sort, leaf, &sort)))
+        return error_from_core(operation, v, 1);
+    return (PyObject *) array_new_leaf(info, sorted);
+}
+
+static PyObject *sort(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *names)
+{
+    return sort_array(module, args, nargs, names, false);
+}
+
+static PyObject *argsort(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *names)
+{
+    return sort_array(module, args, nargs, names, true);
+}
+
+typedef struct Permutation {
+    const TypeInfo *info; /* UInt */
+    uint32_t block, buckets;
+    bool ok;
+} Permutation;
+
+/* The keys must be below the number of buckets. */
+static bool keys_valid(Leaf leaf, uint32_t buckets)
+{
+    Leaf limit = leaf_u32(leaf_backend(leaf), buckets);
+    Leaf wrong = limit ? leaf_ge(leaf, limit) : 0;
+    Leaf any = wrong ? leaf_any(wrong) : 0;
+    uint8_t found = 1;
+    bool ok = any && leaf_read(any, 0, &found);
+    leaf_unref(limit);
+    leaf_unref(wrong);
+    leaf_unref(any);
+    return ok && !found;
+}
+
+static Leaf run_permutation(Leaf leaf, void *argument)
+{
+    Permutation *p = argument;
+    p->ok = false;
+    void *keys;
+    size_t size = leaf_size(leaf);
+    jit_error_clear();
+    if (!keys_valid(leaf, p->buckets))
+        return 0;
+    Leaf evaluated = leaf_data(leaf, &keys), result = 0;
+    if (!evaluated)
+        return 0;
+    JitBackend backend = (JitBackend) p->info->backend;
+    uint32_t *out = jit_malloc(backend, size * sizeof(*out));
+    if (out && jit_sync_thread())
+        jit_block_mkperm(backend, keys, (uint32_t) size, p->block, p->buckets, out,
+                         NULL, &p->ok);
+    if (p->ok)
+        result = leaf_copy(p->info, out, size);
+    p->ok = result;
+    jit_free(out);
+    leaf_unref(evaluated);
+    return result;
+}
+
+static PyObject *block_mkperm(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *names)
+{
+    static const char *const parameters[] = { "values", "block_size", "bucket_count" };
+    static const Signature signature = { "detail.block_mkperm", parameters, 3, 3, 0 };
+    const char *operation = signature.function;
+    PyObject *v[3];
+    size_t block, buckets;
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !arguments_count(operation, "block_size", v[1], &block) ||
+        !arguments_count(operation, "bucket_count", v[2], &buckets))
+        return NULL;
+    Array *a = flat_operand(state_of_module(module), operation, v[0]);
+    if (!a)
+        return NULL;
+    if (a->info->entry != VarTypeUInt32)
+        return error_raise(PyExc_TypeError, operation, v, 1,
+                           "the keys must be of type UInt32");
+    if (block == 0 || block > UINT32_MAX || buckets == 0 || buckets > UINT32_MAX)
+        return error_raise(
+            PyExc_ValueError, operation, v, 1,
+            "'block_size' and 'bucket_count' must be from 1 to 2^32 - 1");
+    Leaf leaf = array_leaf(a), result = 0;
+    Permutation p = { a->info, (uint32_t) block, (uint32_t) buckets, true };
+    if (leaf)
+        result = evaluate_call(run_permutation, leaf, &p);
+    if (!p.ok && jit_error() == JIT_OK)
+        return error_raise(PyExc_ValueError, operation, v, 1,
+                           "a key is not below 'bucket_count' (%zu)", buckets);
+    if (!p.ok)
+        return error_from_core(operation, v, 1);
+    return (PyObject *) array_new_leaf(a->info, result);
+}
+
+#define FAST METH_FASTCALL | METH_KEYWORDS
+
+PyMethodDef sort_functions[] = {
+    { "_sort", METHOD(sort), FAST,
+      "_sort(array, block_size, descending)\n\nSort blocks of a flat array (0: all)." },
+    { "_argsort", METHOD(argsort), FAST,
+      "_argsort(array, block_size, descending)\n\nThe positions that sort it so." },
+    { "_block_mkperm", METHOD(block_mkperm), FAST,
+      "_block_mkperm(values, block_size, bucket_count)\n--\n\n"
+      "The permutation that stably groups the keys of each block." },
+    { NULL, NULL, 0, NULL },
+};
