@@ -27,42 +27,42 @@ newaxis = None
 
 # The functions, classes and constants written in Python: module -> its public names.
 _PYTHON = {
-    "_angles": "deg2rad rad2deg safe_acos safe_asin safe_sqrt sphdir",
-    "_asserts": "assert_equal assert_false assert_true",
-    "_compare": "allclose assert_allclose clamp clip",
-    "_color": (
+    "_math.angles": "deg2rad rad2deg safe_acos safe_asin safe_sqrt sphdir",
+    "_text.asserts": "assert_equal assert_false assert_true",
+    "_math.compare": "allclose assert_allclose clamp clip",
+    "_math.color": (
         "linear_srgb_to_oklab linear_to_srgb oklab_to_linear_srgb srgb_to_linear"
     ),
-    "_complex": "arg conj imag real",
-    "_constants": (
+    "_math.complex": "arg conj imag real",
+    "_math.constants": (
         "e epsilon four_pi inf inv_four_pi inv_log_two inv_pi inv_sqrt_four_pi "
         "inv_sqrt_pi inv_sqrt_two inv_sqrt_two_pi inv_two_pi largest log_two nan "
         "one_minus_epsilon pi recip_overflow smallest sqrt_four_pi sqrt_pi sqrt_two "
         "sqrt_two_pi two_pi"
     ),
-    "_debug": "profile_enable profile_range scoped_set_flag set_label",
+    "_text.debug": "profile_enable profile_range scoped_set_flag set_label",
     "_enums": (
         "JitBackend JitFlag KernelRecordingMode KernelType LogLevel ReduceMode "
         "ReduceOp VarState VarType"
     ),
-    "_grids": "meshgrid",
-    "_harmonics": "sh_eval",
-    "_linalg": (
+    "_shape.grids": "meshgrid",
+    "_math.harmonics": "sh_eval",
+    "_math.linalg": (
         "cross det diag euler_to_quat frob hypot identity inverse lerp "
         "matrix_to_quat normalize polar_decomp quat_apply quat_to_euler "
         "quat_to_matrix rotate slerp trace transform_compose transform_decompose "
         "unit_angle"
     ),
-    "_printing": "format print",
-    "_rearrange": (
+    "_text.printing": "format print",
+    "_shape.rearrange": (
         "array_split column_stack concat dstack expand_dims hstack moveaxis reverse "
         "row_stack split squeeze stack swapaxes take take_interp transpose upsample "
         "vstack"
     ),
-    "_reorder": "reorder_threads",
-    "_scalar_math": "mulsign sign sqr square",
-    "_sorting": "argsort binary_search sort",
-    "_statistics": (
+    "_flow.reorder": "reorder_threads",
+    "_math.scalar_math": "mulsign sign sqr square",
+    "_shape.sorting": "argsort binary_search sort",
+    "_shape.statistics": (
         "all_nested any_nested argmax argmin block_prefix_sum count cumsum "
         "max_nested mean min_nested none_nested prefix_sum prod_nested std sum_nested "
         "var"

@@ -229,7 +229,7 @@ class Pcg32:
 
     def _redraw(self, draw: Any, number: Any, threshold: int, mask: Any) -> Any:
         """Draw again, in a loop, where a number is below the threshold."""
-        from ._regions import while_loop
+        from ._flow.regions import while_loop
 
         kept = self.state
 

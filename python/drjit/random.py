@@ -10,7 +10,7 @@ from typing import Any
 
 import drjit as dr
 
-from ._axes import ShapeError
+from ._shape.axes import ShapeError
 
 _FLOATS = {"Float16": "float16x4", "Float32": "float32x4", "Float64": "float64x2"}
 

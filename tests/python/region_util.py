@@ -7,7 +7,7 @@ from typing import Any
 
 import drjit as dr
 import pytest
-from drjit import _regions as regions
+from drjit._flow import regions
 from drjit.llvm import Float, Float64, UInt
 
 MODES = dr.JitFlag.SymbolicLoops | dr.JitFlag.SymbolicConditionals

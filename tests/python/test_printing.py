@@ -11,7 +11,7 @@ from typing import Any
 
 import drjit as dr
 import pytest
-from drjit import _regions
+from drjit._flow import regions as _regions
 
 
 def printed(*args: Any, **kwargs: Any) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
-from drjit import _regions as regions
 from drjit import llvm
+from drjit._flow import regions
 from drjit.llvm import Array3f, Bool, Float, Int, Matrix2f, TensorXf, UInt
 from region_util import Boom, collatz, collatz_steps, mandelbrot
 

@@ -11,8 +11,8 @@ from typing import Any
 import drjit as dr
 import numpy as np
 import pytest
-from drjit import _regions as regions
 from drjit import llvm
+from drjit._flow import regions
 from drjit.llvm import Array3f, Bool, Float, Float64, Int, TensorXf, UInt
 from region_util import (
     MODES,

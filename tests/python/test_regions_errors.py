@@ -14,8 +14,8 @@ import drjit as dr
 import numpy as np
 import pytest
 import test_regions_calls as calls
-from drjit import _regions as regions
 from drjit import llvm
+from drjit._flow import regions
 from drjit.llvm import Array3f, Bool, Float, TensorXf, UInt
 from region_util import Boom, check_that_all_is_well, collatz, finish, mandelbrot
 
@@ -390,7 +390,7 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import region_util as t
-from drjit import _regions as regions
+from drjit._flow import regions
 from drjit.llvm import Int, UInt
 import drjit as dr
 print(t.collatz(dr.arange(UInt, 100) + 1)[1].numpy().tolist())

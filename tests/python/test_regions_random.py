@@ -10,7 +10,7 @@ from typing import Any
 import drjit as dr
 import pytest
 import region_util
-from drjit import _regions as regions
+from drjit._flow import regions
 from drjit.llvm import UInt
 
 SLOTS, LENGTH, LANES, DEPTH = 4, 3, 37, 3

@@ -8,7 +8,7 @@ import time
 
 import drjit as dr
 import pytest
-from drjit import _regions as regions
+from drjit._flow import regions
 
 
 def run_threads(work, count=4):

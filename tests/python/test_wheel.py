@@ -103,9 +103,9 @@ def builds(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Builds:
     path = os.pathsep.join([str(BUILDER.parent), os.environ["PATH"]])
     editable = run(program, folder, PATH=path, PYTHONPATH="")
     assert editable.returncode == 0, editable.stderr
-    edited = source / "python/drjit/_angles.py"
+    edited = source / "python/drjit/_math/angles.py"
     edited.write_text(edited.read_text() + "\nEDITED = True\n")
-    program = f"import site; site.addsitedir({place!r}); import drjit._angles as a"
+    program = f"import site; site.addsitedir({place!r}); import drjit._math.angles as a"
     changed = run(program + "; print(a.EDITED)", folder, PATH=path, PYTHONPATH="")
     # Last: it changes where the extension in the build folder looks for the library.
     build("-m", "pip", "wheel", *common, "-w", str(folder / "dist"), ".", cwd=source)

@@ -493,7 +493,7 @@ static Array *from_flipped(const Conversion *c, PyObject *value)
     else if (array_check(info->state, value) || convert_is_number(value) ||
              !convert_is_foreign(wide, value, &tensor))
         return from_value(c, value);
-    PyObject *module = tensor ? PyImport_ImportModule("drjit._rearrange") : NULL;
+    PyObject *module = tensor ? PyImport_ImportModule("drjit._shape.rearrange") : NULL;
     PyObject *flipped =
         module ? PyObject_CallMethod(module, "transpose", "O", tensor) : NULL;
     Array *made = flipped ? convert_array(info, (Array *) flipped, c->operation) : NULL;

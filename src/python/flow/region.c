@@ -1,5 +1,5 @@
 /*
- * region.c -- while_loop and if_stmt of drjit._regions, and the mask stack
+ * region.c -- while_loop and if_stmt of drjit._flow.regions, and the mask stack
  *
  * A body is traced by calling a Python function between two calls of the core. When it
  * raises, the recording is given up with everything in it, and the exception goes on. A
@@ -126,7 +126,8 @@ static PyObject *while_loop(PyObject *module, PyObject *const *args, Py_ssize_t 
                             PyObject *names)
 {
     static const char *const parameters[] = { "state", "cond", "body", "name" };
-    static const Signature signature = { "_regions.while_loop", parameters, 4, 3, 0 };
+    static const Signature signature = { "_flow.regions.while_loop",
+                                         parameters, 4, 3, 0 };
     PyObject *v[4];
     const char *name;
     if (!arguments_parse(&signature, args, nargs, names, v) ||
@@ -217,7 +218,8 @@ static PyObject *if_stmt(PyObject *module, PyObject *const *args, Py_ssize_t nar
 {
     static const char *const parameters[] = { "condition", "args", "true_fn",
                                               "false_fn", "name" };
-    static const Signature signature = { "_regions.if_stmt", parameters, 5, 4, 0 };
+    static const Signature signature = { "_flow.regions.if_stmt",
+                                         parameters, 5, 4, 0 };
     PyObject *v[5];
     const char *name;
     if (!arguments_parse(&signature, args, nargs, names, v) ||
@@ -252,7 +254,7 @@ static PyObject *if_stmt(PyObject *module, PyObject *const *args, Py_ssize_t nar
 /* From here on, 'mask' and what was on top before; with None, no restriction. */
 static PyObject *mask_push(PyObject *module, PyObject *mask)
 {
-    const RegionPlace place = { state_of_module(module), "_regions.masked",
+    const RegionPlace place = { state_of_module(module), "_flow.regions.masked",
                                 "the mask" };
     uint32_t id = mask == Py_None ? 0 : region_mask(&place, mask);
     if (!id && mask != Py_None)
@@ -275,16 +277,17 @@ static PyObject *mask_pop(PyObject *module, PyObject *unused)
 {
     (void) unused;
     if (!jit_var_mask_pop(type_backend(state_of_module(module))))
-        return error_from_core("_regions.masked", NULL, 0);
+        return error_from_core("_flow.regions.masked", NULL, 0);
     Py_RETURN_NONE;
 }
 
 PyMethodDef region_functions[] = {
     { "_while_loop", METHOD(while_loop), METH_FASTCALL | METH_KEYWORDS,
-      "_while_loop(state, cond, body, name=None)\n\nsee drjit._regions" },
+      "_while_loop(state, cond, body, name=None)\n\nsee drjit._flow.regions" },
     { "_if_stmt", METHOD(if_stmt), METH_FASTCALL | METH_KEYWORDS,
-      "_if_stmt(condition, args, true_fn, false_fn, name=None)\n\nsee drjit._regions" },
-    { "_mask_push", mask_push, METH_O, "_mask_push(mask)\n\nsee drjit._regions" },
-    { "_mask_pop", mask_pop, METH_NOARGS, "_mask_pop()\n\nsee drjit._regions" },
+      "_if_stmt(condition, args, true_fn, false_fn, name=None)\n\n"
+      "see drjit._flow.regions" },
+    { "_mask_push", mask_push, METH_O, "_mask_push(mask)\n\nsee drjit._flow.regions" },
+    { "_mask_pop", mask_pop, METH_NOARGS, "_mask_pop()\n\nsee drjit._flow.regions" },
     { NULL, NULL, 0, NULL },
 };

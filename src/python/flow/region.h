@@ -1,5 +1,5 @@
 /*
- * region.h -- loops, conditionals and calls from Python (private: drjit._regions)
+ * region.h -- loops, conditionals and calls from Python (private: drjit._flow.regions)
  *
  * A body works on a PyTree of just-in-time compiled arrays and local arrays, the core
  * on a list of variables. region_take() makes the list, region_give() a tree of new

@@ -1,5 +1,6 @@
 /*
- * region_call.c -- call of drjit._regions: each lane calls one of several functions
+ * region_call.c -- call of drjit._flow.regions: each lane calls one of several
+ * functions
  *
  * All functions are traced with the same placeholders for the arguments, each with new
  * objects. The outputs of the first one are the template of the others' and of the
@@ -184,7 +185,7 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
 {
     static const char *const parameters[] = { "number", "callables", "args",
                                               "mask",   "instances", "name" };
-    static const Signature signature = { "_regions.call", parameters, 6, 3, 0 };
+    static const Signature signature = { "_flow.regions.call", parameters, 6, 3, 0 };
     PyObject *v[6];
     const char *name;
     if (!arguments_parse(&signature, args, nargs, names, v) ||
@@ -241,7 +242,7 @@ static PyObject *buckets_of(PyObject *module, PyObject *const *args, Py_ssize_t 
                             PyObject *names)
 {
     static const char *const parameters[] = { "number", "bound", "mask" };
-    static const Signature signature = { "_regions.call", parameters, 3, 2, 0 };
+    static const Signature signature = { "_flow.regions.call", parameters, 3, 2, 0 };
     State *state = state_of_module(module);
     const RegionPlace place = { state, signature.function, "the mask" };
     PyObject *v[3];
@@ -304,7 +305,7 @@ static PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t narg
                         PyObject *names)
 {
     static const char *const parameters[] = { "tree", "index", "mask", "others" };
-    static const Signature signature = { "_regions.call", parameters, 4, 2, 0 };
+    static const Signature signature = { "_flow.regions.call", parameters, 4, 2, 0 };
     PyObject *v[4];
     if (!arguments_parse(&signature, args, nargs, names, v))
         return NULL;
@@ -335,7 +336,7 @@ static PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t narg
 PyMethodDef region_call_functions[] = {
     { "_call", METHOD(call), METH_FASTCALL | METH_KEYWORDS,
       "_call(number, callables, args, mask=None, instances=None, name=None)\n\nsee "
-      "drjit._regions" },
+      "drjit._flow.regions" },
     { "_call_buckets", METHOD(buckets_of), METH_FASTCALL | METH_KEYWORDS,
       "_call_buckets(number, bound, mask=None)\n\n[(number, lanes), ...]" },
     { "_call_gather", METHOD(gather), METH_FASTCALL | METH_KEYWORDS,

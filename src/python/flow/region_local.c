@@ -107,7 +107,8 @@ static PyObject *alloc_local(PyObject *module, PyObject *const *args, Py_ssize_t
                              PyObject *names)
 {
     static const char *const parameters[] = { "dtype", "length", "size", "value" };
-    static const Signature signature = { "_regions.alloc_local", parameters, 4, 2, 0 };
+    static const Signature signature = { "_flow.regions.alloc_local",
+                                         parameters, 4, 2, 0 };
     State *state = state_of_module(module);
     PyObject *v[4];
     size_t length, size = 1;
@@ -166,7 +167,8 @@ static PyObject *load(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                       PyObject *names)
 {
     static const char *const parameters[] = { "index", "active" };
-    static const Signature signature = { "_regions.Local.read", parameters, 2, 1, 0 };
+    static const Signature signature = { "_flow.regions.Local.read",
+                                         parameters, 2, 1, 0 };
     const Local *local = (const Local *) self;
     PyObject *v[2];
     if (!arguments_parse(&signature, args, nargs, names, v))
@@ -210,7 +212,8 @@ static PyObject *store(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                        PyObject *names)
 {
     static const char *const parameters[] = { "value", "index", "active" };
-    static const Signature signature = { "_regions.Local.write", parameters, 3, 2, 0 };
+    static const Signature signature = { "_flow.regions.Local.write",
+                                         parameters, 3, 2, 0 };
     Local *local = (Local *) self;
     PyObject *v[3];
     if (!arguments_parse(&signature, args, nargs, names, v))
@@ -251,7 +254,7 @@ bool region_bind(State *state)
 {
     PyType_Slot slots[] = {
         { Py_tp_doc, (void *) "An array that each lane has for itself: see "
-                              "drjit._regions.alloc_local()." },
+                              "drjit._flow.regions.alloc_local()." },
         SLOT(Py_tp_dealloc, local_dealloc),
         { Py_tp_methods, local_methods },
         SLOT(Py_sq_length, length_of),
@@ -270,6 +273,6 @@ bool region_bind(State *state)
 
 PyMethodDef region_local_functions[] = {
     { "_alloc_local", METHOD(alloc_local), METH_FASTCALL | METH_KEYWORDS,
-      "_alloc_local(dtype, length, size=1, value=None)\n\nsee drjit._regions" },
+      "_alloc_local(dtype, length, size=1, value=None)\n\nsee drjit._flow.regions" },
     { NULL, NULL, 0, NULL },
 };

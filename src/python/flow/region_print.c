@@ -133,7 +133,7 @@ static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t narg
                         PyObject *names)
 {
     static const char *const parameters[] = { "function", "mask", "values", "limit" };
-    static const Signature signature = { "_regions.report", parameters, 4, 3, 0 };
+    static const Signature signature = { "_flow.regions.report", parameters, 4, 3, 0 };
     State *state = state_of_module(module);
     PyObject *v[4];
     size_t limit = SIZE_MAX;
@@ -158,6 +158,6 @@ static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t narg
 
 PyMethodDef region_print_functions[] = {
     { "_report", METHOD(report), METH_FASTCALL | METH_KEYWORDS,
-      "_report(function, mask, values, limit=None)\n\nsee drjit._regions" },
+      "_report(function, mask, values, limit=None)\n\nsee drjit._flow.regions" },
     { NULL, NULL, 0, NULL },
 };

@@ -36,7 +36,7 @@ struct State {
     /* Methods of ArrayBase from all files; the class points to them. */
     PyMethodDef methods[METHOD_LIMIT];
     PyTypeObject *iterator;         /* of arrays */
-    PyTypeObject *local;            /* local arrays of drjit._regions */
+    PyTypeObject *local;            /* local arrays of drjit._flow.regions */
     PyTypeObject *operand;          /* foreign arrays in operations: operand.h */
     TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
     bool family_ready[FAMILY_COUNT];

@@ -17,13 +17,13 @@ extern PyMethodDef matmul_functions[];       /* matmul */
 extern PyMethodDef gather_functions[];       /* gather, scatter, ... */
 extern PyMethodDef reduce_functions[];       /* reduce, sum, block_reduce, ... */
 extern PyMethodDef reshape_functions[];      /* ravel, unravel, reshape, tile, ... */
-extern PyMethodDef sort_functions[];         /* with '_' in front: drjit._sorting */
+extern PyMethodDef sort_functions[];         /* with '_': drjit._shape.sorting */
 extern PyMethodDef tensor_functions[];       /* slice_index */
 extern PyMethodDef trait_functions[];        /* is_array_v, value_t, ... */
 extern PyMethodDef tree_functions[];         /* copy, width, schedule, eval, ... */
 extern PyMethodDef jit_functions[];          /* set_flag, kernel_history, whos, ... */
-extern PyMethodDef introspect_functions[];   /* with '_' in front: drjit.detail */
-extern PyMethodDef region_functions[];       /* the same: drjit._regions */
+extern PyMethodDef introspect_functions[];   /* with '_': drjit.detail */
+extern PyMethodDef region_functions[];       /* the same: drjit._flow.regions */
 extern PyMethodDef region_call_functions[];  /* the same */
 extern PyMethodDef region_local_functions[]; /* the same */
 extern PyMethodDef region_print_functions[]; /* the same */

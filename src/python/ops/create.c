@@ -664,7 +664,7 @@ static bool read_bound(const char *parameter, PyObject *object, double *value)
 /* A number of entries that does not fit: an error of drjit that is a ValueError. */
 static PyObject *refuse_count(long long n)
 {
-    PyObject *axes = PyImport_ImportModule("drjit._axes");
+    PyObject *axes = PyImport_ImportModule("drjit._shape.axes");
     PyObject *cls = axes ? PyObject_GetAttrString(axes, "ShapeError") : NULL;
     if (cls)
         error_raise(cls, "linspace", NULL, 0,

@@ -380,10 +380,10 @@ static PyObject *replicate_scalar(const Replicate *r, Array *a)
     return (PyObject *) result;
 }
 
-/* Tensors, sequences of numbers, and axes: see drjit._replicate. */
+/* Tensors, sequences of numbers, and axes: see drjit._shape.replicate. */
 static PyObject *replicate_axes(const Replicate *r, PyObject *leaf)
 {
-    PyObject *module = PyImport_ImportModule("drjit._replicate");
+    PyObject *module = PyImport_ImportModule("drjit._shape.replicate");
     PyObject *result =
         !module   ? NULL
         : r->each ? PyObject_CallMethod(module, "repeat_leaf", "OOO", leaf, r->counts,

@@ -578,7 +578,7 @@ def _prints_later(
     output: Any,
 ) -> bool:
     """Have the next evaluation print, if any argument may have to be computed."""
-    from drjit import _regions
+    from .._flow import regions as _regions
 
     fields = [part for part in _parse("print", fmt) if isinstance(part, _Field)]
     keys = {field.key: field for field in fields if field.key != "thread_id"}

@@ -14,7 +14,7 @@ from typing import Any
 
 import drjit
 
-from ._axes import (
+from .axes import (
     axis_index,
     check_entries,
     integer,
@@ -23,7 +23,7 @@ from ._axes import (
     is_tensor,
     type_name,
 )
-from ._rearrange import moveaxis
+from .rearrange import moveaxis
 
 dr: Any = drjit
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import drjit
 
-from ._core import ArrayBase, depth_v, is_tensor_v
+from .._core import ArrayBase, depth_v, is_tensor_v
 
 dr: Any = drjit
 

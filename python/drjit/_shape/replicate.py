@@ -12,7 +12,7 @@ from typing import Any
 
 import drjit
 
-from ._axes import (
+from .axes import (
     ShapeError,
     axis_index,
     check_entries,
@@ -23,7 +23,7 @@ from ._axes import (
     type_name,
     uniform,
 )
-from ._rearrange import _gather_digits, _strides, _take_entries, _with_shape
+from .rearrange import _gather_digits, _strides, _take_entries, _with_shape
 
 dr: Any = drjit
 

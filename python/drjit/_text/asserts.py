@@ -12,7 +12,7 @@ from typing import Any
 
 import drjit as dr
 
-from . import _printing
+from . import printing as _printing
 
 
 def _type_name(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import drjit
 
-from ._axes import (
+from .axes import (
     ShapeError,
     check_entries,
     is_dynamic_1d,

@@ -13,7 +13,7 @@ from typing import Any
 
 import drjit
 
-from ._axes import (
+from .axes import (
     AxisError,
     ShapeError,
     axis_index,

@@ -14,7 +14,7 @@ from typing import Any
 
 import drjit
 
-from ._axes import (
+from .axes import (
     ShapeError,
     axis_index,
     axis_tuple,

@@ -7,7 +7,7 @@ from typing import Any
 
 import drjit
 
-from ._axes import ShapeError, deprecated, is_array, is_tensor, type_name
+from .._shape.axes import ShapeError, deprecated, is_array, is_tensor, type_name
 
 dr: Any = drjit
 

@@ -1,0 +1,1 @@
+"""Mathematics that is composed of other functions."""

@@ -1,0 +1,1 @@
+"""Axes and shapes: rearranging, replicating, sorting, statistics along axes."""

@@ -1,0 +1,1 @@
+"""Arrays as text: printing, labels, assertions."""
