@@ -194,8 +194,11 @@ def test_containers_that_change_while_they_are_walked():
     assert tree == []
     table = {}
     table.update(a=Shrinks(table), b=llvm.Float(1))
-    with pytest.raises(KeyError):
+    with pytest.raises(RuntimeError, match="changed its size while it was read"):
         dr.eval(table)
+    table.update(a=Shrinks(table), b=llvm.Float(1))
+    with pytest.raises(KeyError):
+        dr.copy(table)
 
 
 def test_trees_of_different_structure():

@@ -16,6 +16,7 @@ enum { DEPTH_LIMIT = 1000, TREES_MAX = 4 };
 typedef struct Frame {
     TreeNode node; /* its references are the frame's; count: children so far */
     size_t place;  /* its node in the tree, if nodes are wanted */
+    Py_ssize_t size, position; /* of a dictionary without keys: for PyDict_Next() */
 } Frame;
 
 typedef struct Walk {
@@ -150,7 +151,11 @@ static bool push(Walk *w, TreeNode *node)
         return false;
     }
     w->frames = frames;
-    frames[w->depth++] = (Frame){ *node, w->tree->node_count - 1 };
+    frames[w->depth++] = (Frame){
+        .node = *node,
+        .place = w->tree->node_count - 1,
+        .size = node->kind == NODE_DICTIONARY ? PyDict_GET_SIZE(node->object) : 0,
+    };
     return true;
 }
 
@@ -239,7 +244,8 @@ static bool enter_other(Walk *w, PyObject *object)
     }
     if (node.kind == NODE_LEAF || node.kind == NODE_TRAVERSABLE)
         return take_leaf(w, object);
-    if (node.kind == NODE_DICTIONARY && !(node.keys = PyDict_Keys(object))) {
+    if (node.kind == NODE_DICTIONARY && w->nodes &&
+        !(node.keys = PyDict_Keys(object))) {
         Py_DECREF(object);
         return false;
     }
@@ -260,6 +266,19 @@ static void pop(Walk *w)
     release_node(&frame->node);
 }
 
+/* The next value of a dictionary whose keys do not matter: a new reference, NULL at the
+ * end. False: exception. */
+static bool next_value(const Walk *w, Frame *frame, PyObject **value)
+{
+    PyObject *key;
+    if (PyDict_GET_SIZE(frame->node.object) != frame->size)
+        return error_raise(PyExc_RuntimeError, w->operation, NULL, 0,
+                           "a dictionary changed its size while it was read");
+    if (PyDict_Next(frame->node.object, &frame->position, &key, value))
+        Py_INCREF(*value);
+    return true;
+}
+
 static bool flatten(State *state, const char *operation, PyObject *object, bool nodes,
                     Tree *tree)
 {
@@ -267,13 +286,17 @@ static bool flatten(State *state, const char *operation, PyObject *object, bool 
     *tree = (Tree){ 0 };
     bool ok = enter(&w, Py_NewRef(object));
     while (ok && w.depth) {
-        TreeNode *node = &w.frames[w.depth - 1].node;
-        if (node->count >= child_count(node)) {
+        Frame *frame = &w.frames[w.depth - 1];
+        TreeNode *node = &frame->node;
+        PyObject *child = NULL;
+        if (node->kind == NODE_DICTIONARY && !node->keys)
+            ok = next_value(&w, frame, &child);
+        else if (node->count < child_count(node))
+            ok = (child = child_of(node, node->object, node->count++)) != NULL;
+        if (ok && !child)
             pop(&w);
-            continue;
-        }
-        PyObject *child = child_of(node, node->object, node->count++);
-        ok = child && enter(&w, child);
+        else if (ok)
+            ok = enter(&w, child);
     }
     while (w.depth)
         pop(&w);
@@ -378,7 +401,7 @@ static bool enter_like(Walk *w, size_t *place, PyObject *object, Tree *tree)
     }
     w->frames = frames;
     const TreeNode node = { .kind = like->kind, .object = object };
-    frames[w->depth++] = (Frame){ node, (*place)++ };
+    frames[w->depth++] = (Frame){ .node = node, .place = (*place)++ };
     return true;
 }
 
