@@ -530,3 +530,18 @@ def test_flip_axes() -> None:
         llvm.Array3f(1, flip_axes=1)
     with pytest.raises(TypeError, match="Unknown keyword argument 'flip'"):
         llvm.Array3f(1, flip=True)
+
+
+def test_lanes_in_front() -> None:
+    """What has the lanes in the first axis is refused with a hint that works."""
+    for cls, shape in ((llvm.Array3f, (5, 3)), (llvm.Matrix2f, (5, 2, 2))):
+        array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        with pytest.raises(TypeError, match="(Components come first|Lanes come last)"):
+            cls(array)
+        assert np.array_equal(cls(np.moveaxis(array, 0, -1))[1], array[:, 1].T)
+    with pytest.raises(TypeError, match=r"'\.T' fits"):
+        llvm.Array3f(np.zeros((5, 3)))
+    for wrong in (np.zeros((5, 2)), np.zeros((5, 3, 3))):
+        with pytest.raises(TypeError) as caught:
+            llvm.Array3f(wrong)
+        assert "fits" not in str(caught.value)

@@ -573,3 +573,10 @@ def test_errors_of_two_classes() -> None:
     assert not hasattr(complex_number, "mT")
     with pytest.raises(AttributeError):
         _ = vector.xz
+
+
+def test_lists_as_keys() -> None:
+    """The message says what an index array is."""
+    for cls in (llvm.Float, llvm.Array3f):
+        with pytest.raises(TypeError, match="'list' specified. An index array is of a"):
+            cls(1)[[0, 1]]

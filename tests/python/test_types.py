@@ -318,3 +318,20 @@ def test_an_attribute_that_does_not_apply_is_of_both_classes() -> None:
         for error in (AttributeError, RuntimeError):
             with pytest.raises(error, match="Float"):
                 getattr(drjit.llvm.Float(1), attribute)
+
+
+def test_docstrings_of_classes():
+    """Every array class says what it is; so do the functions and all members."""
+    for module in (drjit.scalar, drjit.llvm):
+        for name, cls in vars(module).items():
+            if isinstance(cls, type) and issubclass(cls, drjit.ArrayBase):
+                assert len(cls.__doc__.split()) > 12, name
+                assert str(inspect.signature(cls)) == "(*args, **kwargs)", name
+    assert "(3, *)" in drjit.llvm.Array3f.__doc__
+    assert "(2, 2)" in drjit.scalar.Matrix2f64.__doc__
+    assert "float16" in drjit.llvm.Array3f16.__doc__
+    assert "of any shape." in drjit.llvm.TensorXi.__doc__
+    assert "of any length." in drjit.llvm.UInt64.__doc__
+    for name in dir(drjit.ArrayBase):
+        member = inspect.getattr_static(drjit.ArrayBase, name)
+        assert name[:2] == "__" or member.__doc__, name

@@ -110,6 +110,17 @@ static Leaf variable_of(const Borrowed *s, const TypeInfo *info)
 
 /* ---------------------------------------------------------------- building arrays */
 
+/* What to do if lanes are the first axis, as is usual elsewhere. */
+static const char *hint(const Memory *m, const TypeInfo *info)
+{
+    bool lanes_first = info->jit && info->ndim && m->ndim == info->ndim + 1;
+    for (int i = 0; lanes_first && i < info->ndim; i++)
+        lanes_first = info->dims[i] == DYNAMIC || m->shape[i + 1] == info->dims[i];
+    return !lanes_first      ? ""
+           : info->ndim == 1 ? ". Components come first: its transpose '.T' fits"
+                             : ". Lanes come last: 'numpy.moveaxis(array, 0, -1)' fits";
+}
+
 static Array *wrong_shape(const Borrowed *s, const TypeInfo *info)
 {
     size_t extents[EXCHANGE_MAX_DIMS];
@@ -121,9 +132,10 @@ static Array *wrong_shape(const Borrowed *s, const TypeInfo *info)
     PyErr_Format(
         PyExc_TypeError,
         "%s.__init__(): unable to initialize from a '%s' of shape %R with %s%s "
-        "entries",
+        "entries%s",
         info->name, Py_TYPE(s->object)->tp_name, shape,
-        s->memory.complex ? "complex " : "", type_entry_name(s->memory.type));
+        s->memory.complex ? "complex " : "", type_entry_name(s->memory.type),
+        hint(&s->memory, info));
     Py_DECREF(shape);
     return NULL;
 }

@@ -235,7 +235,9 @@ static PyObject *fail_key(Array *a, PyObject *key, int set)
             "Complex slicing operations involving 'None' / '...' are only "
             "supported on tensors.");
     return error_raise(PyExc_TypeError, key_name(a, set).text, NULL, 0,
-                       "Invalid key of type '%s' specified.", Py_TYPE(key)->tp_name);
+                       "Invalid key of type '%s' specified.%s", Py_TYPE(key)->tp_name,
+                       PyList_Check(key) ? " An index array is of a type such as UInt."
+                                         : "");
 }
 
 /* Positions that a slice selects, as an array to be freed with PyMem_Free. */

@@ -319,6 +319,26 @@ State *type_state(PyTypeObject *cls)
 
 /* ---------------------------------------------------------------- classes */
 
+enum { SHAPE_TEXT = 32 };
+
+/* "3, *": the extents, with * for one that each array has for itself. */
+static void write_shape(const TypeInfo *t, char text[SHAPE_TEXT])
+{
+    size_t length = 0;
+    int extents = t->kind == KIND_TENSOR || (t->ndim && t->dims[0] == 0)
+                      ? 0 : t->ndim + t->jit;
+    text[0] = 0;
+    for (int i = 0; i < extents; i++) {
+        const char *comma = i ? ", " : "";
+        int extent = i < t->ndim ? t->dims[i] : DYNAMIC;
+        length += (size_t) (extent == DYNAMIC
+                                ? snprintf(text + length, SHAPE_TEXT - length, "%s*",
+                                           comma)
+                                : snprintf(text + length, SHAPE_TEXT - length, "%s%d",
+                                           comma, extent));
+    }
+}
+
 /* The text of __meta__: one trait in a line. */
 static PyObject *meta_text(const TypeInfo *t)
 {
@@ -329,24 +349,40 @@ static PyObject *meta_text(const TypeInfo *t)
         [KIND_QUATERNION] = "  is_quaternion=1,\n",
         [KIND_TENSOR] = "  is_tensor=1,\n",
     };
-    char dims[32] = "";
-    size_t length = 0;
-    int extents = t->kind == KIND_TENSOR || (t->ndim && t->dims[0] == 0)
-                      ? 0 : t->ndim + t->jit;
-    for (int i = 0; i < extents; i++) {
-        const char *comma = i ? ", " : "";
-        int extent = i < t->ndim ? t->dims[i] : DYNAMIC;
-        length +=
-            (size_t) (extent == DYNAMIC
-                          ? snprintf(dims + length, sizeof(dims) - length, "%s*", comma)
-                          : snprintf(dims + length, sizeof(dims) - length, "%s%d",
-                                     comma, extent));
-    }
+    char dims[SHAPE_TEXT];
+    write_shape(t, dims);
     return PyUnicode_FromFormat("ArrayMeta[\n  type=%s,\n%s%s%s  shape=(%s)\n]",
                                 type_entry_name(t->entry),
                                 t->jit ? "  backend=llvm,\n" : "",
                                 t->jit ? "  is_jit=1,\n" : "",
                                 traits[t->kind] ? traits[t->kind] : "", dims);
+}
+
+/* The docstring of a class. */
+static void write_doc(const TypeInfo *t, char *text, size_t size)
+{
+    static const char *const kinds[KIND_COUNT] = {
+        [KIND_LEAF] = "An array of %s entries, of any length%s.",
+        [KIND_ARRAY] = "A nested array of %s entries with the shape (%s).",
+        [KIND_MATRIX] = "A matrix of %s entries with the shape (%s), row by row.",
+        [KIND_COMPLEX] = "Complex numbers of %s parts with the shape (%s): real part, "
+                         "imaginary part.",
+        [KIND_QUATERNION] = "Quaternions of %s parts with the shape (%s): x, y, z, and "
+                            "the real part w.",
+        [KIND_TENSOR] = "A tensor of %s entries, of any shape%s.",
+    };
+    char shape[SHAPE_TEXT], what[128];
+    write_shape(t, shape);
+    if (t->kind == KIND_LEAF)
+        shape[0] = 0;
+    snprintf(what, sizeof(what), kinds[t->kind], type_entry_name(t->entry), shape);
+    snprintf(text, size,
+             "%s(*args, **kwargs)\n--\n\n%s\n\nOperations are %s.\nMade of numbers, "
+             "sequences, other arrays, and foreign memory, which is\ncopied (NumPy, "
+             "DLPack, buffers).",
+             strrchr(t->name, '.') + 1, what,
+             t->jit ? "traced, and computed when values are needed"
+                    : "computed at once");
 }
 
 static int basic_size(const TypeInfo *t)
@@ -359,7 +395,10 @@ static int basic_size(const TypeInfo *t)
 
 static bool make_class(State *state, TypeInfo *t)
 {
+    char doc[512];
+    write_doc(t, doc, sizeof(doc));
     PyType_Slot slots[] = {
+        {Py_tp_doc, doc},
         SLOT(Py_tp_dealloc, array_dealloc),
         SLOT(Py_tp_new, convert_tp_new),
         SLOT(Py_tp_init, convert_tp_init),
