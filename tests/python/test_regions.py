@@ -638,7 +638,7 @@ def test_wrong_masks() -> None:
 
 
 @pytest.mark.parametrize("literal", [True, False])
-def test_states_that_begin_as_one_variable(literal):
+def test_states_that_begin_as_one_variable(literal, mode):
     """A write to one of them is none to the other."""
 
     def body(k, a, b):

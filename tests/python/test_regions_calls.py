@@ -541,3 +541,9 @@ def test_results_that_do_not_fit(mode: str, outputs: Any, error: Any) -> None:
     with pytest.raises(error, match="the outputs|structure"):
         regions.call(UInt(0, 1), functions)
     check_that_all_is_well()
+
+
+def test_positions_that_are_none() -> None:
+    for positions in (3, "x", llvm.Array2u(0, 1), dr.scalar.ArrayXu([0])):
+        with pytest.raises(TypeError, match="expected a flat traced array"):
+            regions._core._call_gather(UInt(1), positions)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 import drjit as dr
 from drjit import _core
+
+from .nodes import events
 
 
 class scoped_set_flag(
@@ -89,19 +90,16 @@ def _label_array(value: Any, name: str) -> None:
 
 
 def _label(value: Any, name: str) -> None:
-    outer: list[tuple[str, Iterator[Any]]] = []
-    for item, keys in _core._tree_nodes("set_label", value):
-        if keys is not None:
-            outer.append((name, iter(keys)))
+    names: list[str] = []  # of the containers around
+    for kind, item, _, key in events("set_label", value):
+        if kind == "close":
+            names.pop()
+            continue
+        own = f"{names[-1]}_{key}" if names else name
+        if kind == "open":
+            names.append(own)
         elif dr.is_array_v(item) and not isinstance(item, type):
-            _label_array(item, name)
-        # The next node is the next entry of the innermost container that has one.
-        while outer:
-            key = next(outer[-1][1], _MISSING)
-            if key is not _MISSING:
-                name = f"{outer[-1][0]}_{key}"
-                break
-            outer.pop()
+            _label_array(item, own)
 
 
 def set_label(arg0: Any = _MISSING, arg1: str | None = None, /, **kwargs: Any) -> None:

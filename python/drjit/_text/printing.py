@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import drjit as dr
-from drjit import _core
+
+from .nodes import events
 
 _DEFAULT_LIMIT = 20
 _EDGE = 3  # entries shown at either end of a shortened dimension
@@ -249,14 +249,6 @@ def _array_text(array: Any, style: _Style) -> str:
 # PyTrees
 
 
-class _Container(NamedTuple):
-    """A container whose entries are being written."""
-
-    value: Any
-    keys: Iterator[Any]  # of the entries that are still to come
-    closing: str
-
-
 def _leaf_text(value: Any, style: _Style) -> str:
     if isinstance(value, type):
         return repr(value)
@@ -285,27 +277,23 @@ def _key_text(container: Any, key: Any) -> str:
 
 def _text(value: Any, style: _Style) -> str:
     """Text of a PyTree, each entry of a container in lines of its own."""
-    text = ""
-    outer: list[_Container] = []
-    for item, keys in _core._tree_nodes(style.operation, value):
-        if keys is None:
-            text += _leaf_text(item, style).replace("\n", "\n" + "  " * len(outer))
-        else:
-            opening, closing = _brackets(item)
-            text += opening
-            if keys:
-                closing = "\n" + "  " * len(outer) + closing
-            outer.append(_Container(item, iter(keys), closing))
-        separator = "," if keys is None else ""
-        # The next node is the next entry of the innermost container that has one.
-        while outer:
-            key = next(outer[-1].keys, _MISSING)
-            if key is not _MISSING:
-                text += separator + "\n" + "  " * len(outer)
-                text += _key_text(outer[-1].value, key)
-                break
-            text += outer.pop().closing
-            separator = ","
+    text = previous = ""
+    depth = 0
+    for kind, item, container, key in events(style.operation, value):
+        if kind == "close":
+            depth -= 1
+        line = "\n" + "  " * depth
+        if kind == "close":
+            text += ("" if previous == "open" else line) + _brackets(item)[1]
+        elif depth:
+            text += ("" if previous == "open" else ",") + line
+            text += _key_text(container, key)
+        if kind == "leaf":
+            text += _leaf_text(item, style).replace("\n", line)
+        elif kind == "open":
+            text += _brackets(item)[0]
+            depth += 1
+        previous = kind
     return text
 
 

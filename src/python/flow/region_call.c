@@ -311,6 +311,12 @@ static PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t narg
         return NULL;
     const RegionPlace place = { state_of_module(module), signature.function,
                                 v[2] ? "the outputs" : "'args'" };
+    const Array *positions = array_of(v[1]);
+    if (v[1] != Py_None && !(positions && positions->info->jit &&
+                             positions->info->kind == KIND_LEAF))
+        return error_raise(PyExc_TypeError, place.operation, NULL, 0,
+                           "the positions are a %s, expected a flat traced array",
+                           Py_TYPE(v[1])->tp_name);
     Leaves leaves = { 0 }, others = { 0 };
     uint32_t mask = 0;
     PyObject *result = NULL;
@@ -319,7 +325,7 @@ static PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t narg
         (!v[2] || (mask = region_mask(&place, v[2])) != 0)) {
         bool ok;
         const uint32_t index =
-            v[1] == Py_None ? 0 : jit_var_inc_ref(array_index((Array *) v[1]));
+            positions ? jit_var_inc_ref(array_index(positions)) : 0;
         WAIT_BEGIN
         ok = gather_leaves(&leaves, index, mask, &others);
         jit_var_dec_ref(index);

@@ -73,3 +73,16 @@ PyObject *shape_of_array(Array *a)
     }
     return shape_extents(ndim, shape);
 }
+
+bool shape_lanes(Array *a, size_t *lanes)
+{
+    if (a->info->jit)
+        return shape_width(a, lanes);
+    PyObject *shape = shape_of_array(a);
+    if (!shape)
+        return false;
+    Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
+    *lanes = ndim ? PyLong_AsSize_t(PyTuple_GET_ITEM(shape, ndim - 1)) : 1;
+    Py_DECREF(shape);
+    return true;
+}

@@ -16,4 +16,7 @@ PyObject *shape_extents(size_t ndim, const size_t *extents);
 /** The shape tuple (new reference); RuntimeError if ragged. */
 PyObject *shape_of_array(Array *a);
 
+/** Lanes of an array; of one without lanes, its last extent. False: exception. */
+bool shape_lanes(Array *a, size_t *lanes);
+
 #endif

@@ -54,19 +54,6 @@ static PyObject *class_name(PyObject *object)
     return text;
 }
 
-bool tree_array_width(Array *a, size_t *width)
-{
-    if (a->info->jit)
-        return shape_width(a, width);
-    PyObject *shape = shape_of_array(a);
-    if (!shape)
-        return false;
-    Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
-    *width = ndim ? PyLong_AsSize_t(PyTuple_GET_ITEM(shape, ndim - 1)) : 1;
-    Py_DECREF(shape);
-    return true;
-}
-
 static bool compare_arrays(const Comparison *c, Array *first, Array *second)
 {
     const TypeInfo *info = first->info;
@@ -83,7 +70,7 @@ static bool compare_arrays(const Comparison *c, Array *first, Array *second)
     size_t widths[2];
     if (!c->widths || !info->jit)
         return true;
-    if (!tree_array_width(first, &widths[0]) || !tree_array_width(second, &widths[1]))
+    if (!shape_lanes(first, &widths[0]) || !shape_lanes(second, &widths[1]))
         return false;
     return widths[0] == widths[1] || widths[0] == 1 || widths[1] == 1 ||
            fail_sizes(c, widths[0], widths[1]);

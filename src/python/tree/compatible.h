@@ -14,7 +14,4 @@
 bool tree_check_compatible(State *state, const char *operation, const char *name,
                            PyObject *first, PyObject *second, bool widths);
 
-/** Lanes of an array; of one without lanes, its last extent. False: exception. */
-bool tree_array_width(Array *a, size_t *width);
-
 #endif

@@ -24,6 +24,7 @@ typedef struct Walk {
     const char *operation;
     bool nodes; /* wanted */
     Tree *tree;
+    const Tree *like; /* that the walk follows, NULL: none */
     Frame *frames;
     size_t depth, capacity;
     Plan *last; /* of the class that was met last, a reference */
@@ -344,8 +345,8 @@ static PyObject *describe(PyObject *object, NodeKind kind)
 
 static bool fail_structure(const Walk *w, size_t place, PyObject *object, NodeKind kind)
 {
-    const TreeNode *like = &w->tree->nodes[place];
-    PyObject *path = tree_node_path(w->tree, place);
+    const TreeNode *like = &w->like->nodes[place];
+    PyObject *path = tree_node_path(w->like, place);
     PyObject *expected = path ? describe(like->object, like->kind) : NULL;
     PyObject *found = expected ? describe(object, kind) : NULL;
     if (found && PyUnicode_GET_LENGTH(path))
@@ -362,10 +363,10 @@ static bool fail_structure(const Walk *w, size_t place, PyObject *object, NodeKi
     return false;
 }
 
-/* Is the object such a container? The walk is that through the other tree. */
+/* Is the object such a container? */
 static bool check_node(const Walk *w, size_t place, PyObject *object)
 {
-    const TreeNode *like = &w->tree->nodes[place];
+    const TreeNode *like = &w->like->nodes[place];
     NodeKind kind = NODE_LEAF;
     Plan *plan = NULL;
     if (!array_check(w->state, object) &&
@@ -385,12 +386,12 @@ static bool check_node(const Walk *w, size_t place, PyObject *object)
 
 /* Take an object, whose reference is stolen, as what stands at the walk's place in the
  * other tree. */
-static bool enter_like(Walk *w, size_t *place, PyObject *object, Tree *tree)
+static bool enter_like(Walk *w, size_t *place, PyObject *object)
 {
-    const TreeNode *like = &w->tree->nodes[*place];
+    const TreeNode *like = &w->like->nodes[*place];
     if (like->kind == NODE_LEAF) {
         ++*place;
-        return add_leaf(tree, object);
+        return add_leaf(w->tree, object);
     }
     Frame *frames = check_node(w, *place, object)
                         ? grow(w->frames, w->depth, &w->capacity, sizeof(*frames))
@@ -408,12 +409,10 @@ static bool enter_like(Walk *w, size_t *place, PyObject *object, Tree *tree)
 bool tree_flatten_like(State *state, const char *operation, const Tree *like,
                        PyObject *object, Tree *tree)
 {
-    /* The walk is through 'like', which is as deep as is allowed. */
-    Tree other = *like;
-    Walk w = { .state = state, .operation = operation, .tree = &other };
+    Walk w = { .state = state, .operation = operation, .tree = tree, .like = like };
     size_t place = 0;
     *tree = (Tree){ 0 };
-    bool ok = enter_like(&w, &place, Py_NewRef(object), tree);
+    bool ok = enter_like(&w, &place, Py_NewRef(object));
     while (ok && w.depth) {
         Frame *frame = &w.frames[w.depth - 1];
         const TreeNode *node = &like->nodes[frame->place];
@@ -422,7 +421,7 @@ bool tree_flatten_like(State *state, const char *operation, const Tree *like,
             continue;
         }
         PyObject *child = child_of(node, frame->node.object, frame->node.count++);
-        ok = child && enter_like(&w, &place, child, tree);
+        ok = child && enter_like(&w, &place, child);
     }
     while (w.depth)
         release_node(&w.frames[--w.depth].node);

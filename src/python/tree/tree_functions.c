@@ -125,7 +125,7 @@ static bool width_leaf(void *context, PyObject *leaf)
     if (!array_check(w->state, leaf))
         return true;
     size_t width = 1;
-    if (!tree_array_width((Array *) leaf, &width))
+    if (!shape_lanes((Array *) leaf, &width))
         return false;
     if (!w->any || w->width == 1)
         w->width = width;
@@ -153,7 +153,7 @@ static PyObject *opaque_width(PyObject *module, PyObject *arg)
                            "expected a just-in-time compiled array");
     Array *a = (Array *) arg;
     size_t lanes;
-    if (!tree_array_width(a, &lanes))
+    if (!shape_lanes(a, &lanes))
         return NULL;
     const TypeInfo *leaf = &state->types[type_find(a->info->family, KIND_LEAF, 0, NULL,
                                                    VarTypeUInt32)];

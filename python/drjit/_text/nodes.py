@@ -1,0 +1,37 @@
+"""The nodes of a PyTree in order, for what prints and labels them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import length_hint
+from typing import Any, Literal, NamedTuple
+
+from drjit import _core
+
+
+class Event(NamedTuple):
+    """A leaf, or one end of a container."""
+
+    kind: Literal["leaf", "open", "close"]
+    item: Any
+    container: Any  # that the item is an entry of, None: none
+    key: Any  # under which
+
+
+def events(operation: str, tree: Any) -> Iterator[Event]:
+    """Leaves in order, between the beginnings and ends of the containers around them.
+
+    Raises ``RecursionError`` on behalf of ``operation`` for trees that contain
+    themselves.
+    """
+    outer: list[tuple[Event, Iterator[Any]]] = []
+    for item, keys in _core._tree_nodes(operation, tree):
+        # A node is the next entry of the innermost container that has one.
+        container = outer[-1][0].item if outer else None
+        key = next(outer[-1][1]) if outer else None
+        event = Event("leaf" if keys is None else "open", item, container, key)
+        yield event
+        if keys is not None:
+            outer.append((event, iter(keys)))
+        while outer and length_hint(outer[-1][1]) == 0:
+            yield outer.pop()[0]._replace(kind="close")
