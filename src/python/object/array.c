@@ -2,7 +2,8 @@
  * array.c -- making, viewing, copying and freeing arrays
  *
  * Allocation: dead objects of exactly their class are kept in a short list of their
- * descriptor, so that the arrays of an expression reuse each other's memory.
+ * descriptor, so that the arrays of an expression reuse each other's memory; they stay
+ * what they are, their reference to their class included.
  * Reference counts: an Array owns its leaves (one core reference each), a view owns a
  * reference to its root. Heap types: every instance owns a reference to its class, and
  * one to the State, in which its descriptor lies.
@@ -67,7 +68,7 @@ static Array *allocate(const TypeInfo *type)
     if (a) {
         info->free_list = a->data;
         info->free_count--;
-        PyObject_Init((PyObject *) a, info->py);
+        Py_SET_REFCNT((PyObject *) a, 1);
     } else {
         if (!info->py)
             return (Array *) PyErr_Format(PyExc_RuntimeError,
@@ -448,13 +449,13 @@ void array_dealloc(PyObject *self)
         leaf_unref(*(Leaf *) a->data);
     else
         release_leaves(a);
-    if (!a->collected && info->free_count < FREE_LIST_LIMIT) {
+    if (!a->collected && info->py == cls && info->free_count < FREE_LIST_LIMIT) {
         a->data = info->free_list;
         info->free_list = a;
         info->free_count++;
     } else {
         array_free(self);
+        Py_DECREF(cls);
     }
-    Py_DECREF(cls);
     state_unref(state);
 }

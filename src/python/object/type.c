@@ -220,6 +220,8 @@ static bool fill(State *state, Family family, int shape, int entry)
     memcpy(t->dims, s->dims, sizeof(t->dims));
     t->dynamic = s->ndim && s->dims[0] == DYNAMIC;
     t->leaves = leaf_count(t);
+    if (t->jit && !t->dynamic && t->kind <= KIND_ARRAY)
+        t->shortcut = 1u << t->entry << (t->kind == KIND_LEAF ? 0 : SHORT_ARRAY_SHIFT);
     t->leaf = type_find(family, KIND_LEAF, 0, NULL, type);
     t->value = value_type(t);
     t->array = plain_array_type(t);
@@ -263,6 +265,7 @@ static void drop_free_list(TypeInfo *t)
         Array *dead = t->free_list;
         t->free_list = dead->data;
         PyObject_Free(dead);
+        Py_DECREF(t->py);
     }
     t->free_count = 0;
 }
@@ -280,8 +283,12 @@ void type_clear(State *state)
 
 int type_traverse(State *state, visitproc visit, void *arg)
 {
-    for (int i = 0; i < TYPE_COUNT; i++)
-        Py_VISIT(state->types[i].py);
+    for (int i = 0; i < TYPE_COUNT; i++) {
+        const TypeInfo *t = &state->types[i];
+        Py_VISIT(t->py);
+        for (uint32_t k = 0; k < t->free_count; k++)
+            Py_VISIT(t->py);
+    }
     return 0;
 }
 

@@ -28,8 +28,17 @@ typedef enum Kind {
 typedef enum Family { FAMILY_SCALAR, FAMILY_LLVM, FAMILY_COUNT } Family;
 
 enum { TYPES_PER_FAMILY = 146, TYPE_COUNT = FAMILY_COUNT * TYPES_PER_FAMILY,
-       TYPE_NONE = 0xffff, DYNAMIC = -1, FREE_LIST_LIMIT = 64,
-       BACKEND_COUNT = JitBackendLLVM + 1 };
+       TYPE_NONE = 0xffff, DYNAMIC = -1, BACKEND_COUNT = JitBackendLLVM + 1,
+#ifdef Py_REF_DEBUG /* such builds of Python count objects where they are made */
+       FREE_LIST_LIMIT = 0
+#else
+       FREE_LIST_LIMIT = 64
+#endif
+};
+
+/* Traced arrays whose leaves stand side by side and mean nothing but themselves: the
+ * bit of their entry type, a Float's as it is, an Array3f's moved up. */
+enum { SHORT_ARRAY_SHIFT = 16 };
 
 typedef struct TypeInfo {
     State *state;
@@ -50,9 +59,11 @@ typedef struct TypeInfo {
     uint16_t leaf;          /* id of the LEAF with the same entry type, same family */
     uint16_t value; /* id of self[i]; for a TENSOR its own id; for a LEAF itself */
     uint16_t mask;          /* id of the mask type: comparison results */
+    uint32_t shortcut; /* see SHORT_ARRAY_SHIFT; 0: all operators go the long way */
     uint16_t array; /* id of array_t: plain array of the same shape; for a TENSOR
                                its 1D storage (jit: LEAF, scalar: ArrayX) */
-    /* Dead objects of exactly this class, chained through Array.data. */
+    /* Dead objects of exactly this class, chained through Array.data. They keep their
+       references to it. */
     void *free_list;
     uint32_t free_count;
 } TypeInfo;

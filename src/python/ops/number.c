@@ -1,9 +1,10 @@
 /*
  * number.c -- the operators of arrays
  *
- * Each slot first tries the short way: both operands are of exactly one class (or the
- * second is a Python number), and the class has plain leaves in a just-in-time family.
- * Then it is one core call for each leaf and one new object. All else goes to apply().
+ * Each slot begins with the commonest case, two arrays of exactly one class with one
+ * variable each: a direct call of the core and one new object. The short way of
+ * binary() takes nested arrays and Python numbers: one core call for each leaf. All
+ * else goes to apply().
  */
 #include <math.h>
 
@@ -21,12 +22,6 @@
 /* ---------------------------------------------------------------- the short way */
 
 typedef Leaf (*Function2)(Leaf a, Leaf b);
-
-/* Do the leaves of this class stand side by side, meaning nothing but themselves? */
-static inline bool is_plain(const TypeInfo *info)
-{
-    return info->jit && !info->dynamic && info->kind <= KIND_ARRAY;
-}
 
 /* A leaf for each of the result's, or one for all. */
 typedef struct Leaves {
@@ -71,9 +66,10 @@ typedef struct Operator {
     Function2 function;
 } Operator;
 
+/* May operands of this class take the short way? */
 static inline bool accepts(const Operator *o, const TypeInfo *info)
 {
-    return o->entries >> info->entry & 1;
+    return (info->shortcut | info->shortcut >> SHORT_ARRAY_SHIFT) & o->entries;
 }
 
 static inline const TypeInfo *result_info(const Operator *o, const TypeInfo *info)
@@ -130,13 +126,13 @@ static PyObject *mixed(const Operator *o, PyObject *a, PyObject *b)
     if (o->which == APPLY_AND)
         return long_way(o->which, a, b);
     if (x && !y) {
-        if (is_number(b) && is_plain(x) && accepts(o, x))
+        if (is_number(b) && accepts(o, x))
             result = with_number(o, (Array *) a, b, false);
     } else if (y && !x) {
-        if (is_number(a) && is_plain(y) && accepts(o, y))
+        if (is_number(a) && accepts(o, y))
             result = with_number(o, (Array *) b, a, true);
-    } else if (x && y && x->leaf == y->leaf && is_plain(x) && is_plain(y) &&
-               accepts(o, x) && (x->kind == KIND_LEAF || y->kind == KIND_LEAF) &&
+    } else if (x && y && x->leaf == y->leaf && accepts(o, x) && accepts(o, y) &&
+               (x->kind == KIND_LEAF || y->kind == KIND_LEAF) &&
                (o->which != APPLY_TRUEDIV || x->kind == KIND_LEAF)) {
         Leaves p = { array_leaves((Array *) a), x->kind != KIND_LEAF };
         Leaves q = { array_leaves((Array *) b), y->kind != KIND_LEAF };
@@ -146,9 +142,7 @@ static PyObject *mixed(const Operator *o, PyObject *a, PyObject *b)
     return result || PyErr_Occurred() ? result : long_way(o->which, a, b);
 }
 
-/* The loop over leaves is made for each operator, with direct calls of its function. */
-static inline PyObject *binary(const Operator *o, Function2 function, PyObject *a,
-                               PyObject *b)
+static PyObject *binary(const Operator *o, PyObject *a, PyObject *b)
 {
     PyObject *const args[] = { a, b };
     if (jit_pending_writes() && !evaluate_writes_into(apply_name(o->which), args, 2))
@@ -157,13 +151,24 @@ static inline PyObject *binary(const Operator *o, Function2 function, PyObject *
         return mixed(o, a, b);
     const Array *x = (const Array *) a;
     const TypeInfo *info = x->info;
-    if (info->py == Py_TYPE(a) && is_plain(info) && accepts(o, info)) {
+    if (info->py == Py_TYPE(a) && accepts(o, info)) {
         Leaves p = { array_leaves(x), 1 }, q = { array_leaves((const Array *) b), 1 };
-        PyObject *out = compute2(function, p, q, result_info(o, info));
+        PyObject *out = compute2(o->function, p, q, result_info(o, info));
         if (out || PyErr_Occurred())
             return out;
     }
     return long_way(o->which, a, b);
+}
+
+/* The descriptor of two arrays of exactly one class with one variable of one of these
+ * entry types each, else NULL. One of the two belongs to a class with our slots, so if
+ * their classes agree, both are arrays. */
+static inline const TypeInfo *single_info(PyObject *a, PyObject *b, uint32_t entries)
+{
+    if (Py_TYPE(a) != Py_TYPE(b))
+        return NULL;
+    const TypeInfo *info = ((const Array *) a)->info;
+    return Py_TYPE(a) == info->py && info->shortcut & entries ? info : NULL;
 }
 
 /* ---------------------------------------------------------------- in place */
@@ -183,7 +188,14 @@ static PyObject *in_place(PyObject *a, PyObject *result)
     static PyObject *number_##name(PyObject *a, PyObject *b)                      \
     {                                                                             \
         static const Operator o = { APPLY_##id, entries, compares, leaf_##core }; \
-        return binary(&o, leaf_##core, a, b);                                     \
+        const TypeInfo *info = single_info(a, b, entries);                        \
+        if (info && !jit_pending_writes()) {                                      \
+            Leaf x = array_leaf((Array *) a), y = array_leaf((Array *) b);        \
+            Leaf index = x && y ? leaf_##core(x, y) : 0;                          \
+            if (index)                                                            \
+                return (PyObject *) array_new_leaf(result_info(&o, info), index); \
+        }                                                                         \
+        return binary(&o, a, b);                                                  \
     }
 
 #define COMPARISON(id, name, op, core, special) SLOT2(id, name, ENTRIES_ALL, true, core)

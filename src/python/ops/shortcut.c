@@ -76,8 +76,8 @@ PyObject *shortcut_apply(Apply which, int arity, PyObject *const *args)
     if (jit_pending_writes() && !evaluate_writes_into(apply_name(which), args, arity))
         return NULL;
     const TypeInfo *info = find_type(arity, args);
-    if (!info || !info->jit || info->dynamic || info->kind > KIND_ARRAY ||
-        !apply_keeps_type(which) || !apply_accepts(which, (VarType) info->entry))
+    if (!info || !info->shortcut || !apply_keeps_type(which) ||
+        !apply_accepts(which, (VarType) info->entry))
         return NULL;
     Operand operands[3];
     int taken = 0;
