@@ -3,8 +3,8 @@
 Array types live in ``drjit.scalar`` (computed at once), ``drjit.llvm`` (traced and
 compiled for the CPU) and ``drjit.auto`` (the best there is). These modules and
 ``drjit.detail`` are there from the start, but executed when first looked into; other
-modules and all functions written in Python are imported when they are first used. So
-``import drjit`` takes little longer than loading the extension.
+modules and all functions written in Python are imported when one of them is first used.
+So ``import drjit`` takes little longer than loading the extension.
 """
 
 from os import path as _path
@@ -83,18 +83,37 @@ for _name in ("auto", "detail", "llvm", "scalar"):
 del _name
 
 
-def __getattr__(name: str) -> object:
+_binding = False
+
+
+def _find(name: str) -> object:
     from importlib import import_module
 
     if name in _MODULES:
         return import_module("." + name, __name__)
-    if name not in _HOME:
+    return getattr(import_module("." + _HOME[name], __name__), name)
+
+
+def __getattr__(name: str) -> object:
+    """Find a name that is written in Python; the first time, bind all of them.
+
+    While a module has this function, Python does not remember where its other names
+    are, and each ``drjit.x`` takes three times as long. So it goes when all are bound.
+    """
+    global _binding
+    if name not in _HOME and name not in _MODULES:
         raise AttributeError(f"module 'drjit' has no attribute '{name}'")
-    value = getattr(import_module("." + _HOME[name], __name__), name)
-    globals()[name] = value  # the next time it is found without this function
-    return value
+    if _binding:  # one of the modules that are imported below asks, or another thread
+        return _find(name)
+    _binding = True
+    try:
+        globals().update({name: _find(name) for name in (*_HOME, *_MODULES)})
+        globals().pop("__getattr__", None)
+    finally:
+        _binding = False
+    return globals()[name]
 
 
 def __dir__() -> list[str]:
-    private = {"_HOME", "_MODULES", "_PYTHON", "_module"}
+    private = {"_HOME", "_MODULES", "_PYTHON", "_binding", "_find", "_module"}
     return sorted({*globals(), *_HOME, *_MODULES} - private)

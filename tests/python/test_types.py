@@ -240,6 +240,27 @@ def test_members_of_the_package():
     assert set(LATE) <= set(dir(drjit)) and "_lazy" not in drjit.__all__
 
 
+def test_all_names_are_bound_when_one_written_in_python_is_used():
+    code = """
+import drjit as dr, threading
+print(hasattr(dr, "nothing"), "drjit._math" in __import__("sys").modules)
+found = []
+threads = [threading.Thread(target=lambda: found.append(dr.clip)) for _ in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(len(found), set(found) == {dr.clip}, "__getattr__" in vars(dr))
+print(set(dr._HOME) <= set(vars(dr)), dr.random is dr._find("random"))
+try:
+    dr.nothing
+except AttributeError as error:
+    print(error)
+"""
+    assert run_fresh(code).splitlines() == [
+        "False False", "8 True False", "True True",
+        "module 'drjit' has no attribute 'nothing'",
+    ]  # fmt: skip
+
+
 # ------------------------------------------------------------------------ inspection
 
 
