@@ -18,7 +18,7 @@
 
 static PyMethodDef *const function_tables[] = {
     create_functions, dot_functions, error_functions, functions_functions,
-    gather_functions, introspect_functions, jit_functions, matmul_functions,
+    gather_functions, introspect_functions, jit_functions, product_functions,
     reduce_functions, region_call_functions, region_functions, region_local_functions,
     region_print_functions, reshape_functions, sort_functions, source_functions,
     tensor_functions, trait_functions, tree_functions, type_functions,

@@ -124,6 +124,12 @@ int promote_number(PyObject *operand)
     return PyLong_Check(operand) ? OPERAND_INT : -1;
 }
 
+bool promote_is_single(PyObject *operand)
+{
+    const Array *a = array_of(operand);
+    return a ? a->info->kind == KIND_LEAF : promote_number(operand) >= 0;
+}
+
 /* False: it is no operand. Runs no code of others. */
 static bool describe(PyObject *operand, Meta *m)
 {

@@ -18,6 +18,9 @@ int promote_class(PyObject *operand);
  */
 int promote_number(PyObject *operand);
 
+/** A number or a single variable: it scales what it is multiplied with. */
+bool promote_is_single(PyObject *operand);
+
 /** The common type of all operands. NULL with an exception naming 'operation' if they
  *  do not combine. If no operand is an array, NULL without exception. */
 const TypeInfo *promote(State *state, const char *operation, PyObject *const *args,

@@ -13,7 +13,7 @@
 extern PyMethodDef create_functions[];       /* zeros, ones, full, arange, ... */
 extern PyMethodDef dot_functions[];          /* dot, norm, ... */
 extern PyMethodDef functions_functions[];    /* the functions of apply.def */
-extern PyMethodDef matmul_functions[];       /* matmul */
+extern PyMethodDef product_functions[];      /* matmul */
 extern PyMethodDef gather_functions[];       /* gather, scatter, ... */
 extern PyMethodDef reduce_functions[];       /* reduce, sum, block_reduce, ... */
 extern PyMethodDef reshape_functions[];      /* ravel, unravel, reshape, tile, ... */

@@ -675,13 +675,6 @@ static bool is_kind(PyObject *object, Kind kind)
     return info && info->kind == kind;
 }
 
-/* A number or a single variable: it scales what it is multiplied with. */
-static bool is_single(PyObject *object)
-{
-    const TypeInfo *info = info_of(object);
-    return info ? info->kind == KIND_LEAF : promote_number(object) >= 0;
-}
-
 /* a / b with a special type on either side, as a * rcp(b). */
 static PyObject *divide_special(State *state, PyObject *const *args, bool slot)
 {
@@ -762,14 +755,13 @@ static PyObject *apply_operands(State *state, Apply which, PyObject *const *args
     };
     bool matrix = job.arity == 2 &&
                   (is_kind(args[0], KIND_MATRIX) || is_kind(args[1], KIND_MATRIX));
-    bool single =
-        job.arity == 2 && (is_single(args[0]) || is_single(args[1]));
-    if (which == APPLY_MUL && matrix && !single)
-        return matmul_apply(state, args[0], args[1]);
+    if (which == APPLY_MUL && matrix && !promote_is_single(args[0]) &&
+        !promote_is_single(args[1]))
+        return matmul_apply(state, args, false, false);
     if (which == APPLY_AND && info_of(args[0]) && !type_is_mask(info_of(args[0])) &&
         is_mask(state, args[1]))
         return masked(state, args, slot);
-    if (which == APPLY_TRUEDIV && matrix && !is_single(args[1]))
+    if (which == APPLY_TRUEDIV && matrix && !promote_is_single(args[1]))
         return divide_special(state, args, slot);
 
     Promotion found = find_type(&job);
@@ -797,7 +789,8 @@ static PyObject *apply_operands(State *state, Apply which, PyObject *const *args
                            "operation not supported for this type");
     bool scaling =
         special && (which == APPLY_MUL || which == APPLY_TRUEDIV) &&
-        is_single(args[which == APPLY_MUL && is_single(args[0]) ? 0 : 1]);
+        promote_is_single(
+            args[which == APPLY_MUL && promote_is_single(args[0]) ? 0 : 1]);
     if (special && !scaling && special_has((Kind) job.info->kind, which))
         return run_special(&job);
     return array_finish(run(&job, scaling), args, job.arity);

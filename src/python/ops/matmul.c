@@ -14,13 +14,10 @@
 
 #include <math.h>
 
-#include "python/convert/operand.h"
 #include "python/convert/promote.h"
 #include "python/convert/value.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
-#include "python/object/tables.h"
-#include "python/ops/apply.h"
 #include "python/ops/broadcast.h"
 
 /* ---------------------------------------------------------------- arrays */
@@ -443,69 +440,16 @@ static PyObject *multiply_tensors(Array *a, Array *b, bool at, bool bt,
 
 /* ---------------------------------------------------------------- entry */
 
-static bool is_single(PyObject *object)
-{
-    const Array *a = array_of(object);
-    return a ? a->info->kind == KIND_LEAF : promote_number(object) >= 0;
-}
-
-static PyObject *multiply_operands(State *state, PyObject *const *args, bool at,
-                                   bool bt)
+PyObject *matmul_apply(State *state, PyObject *const *args, bool at, bool bt)
 {
     Array *a = array_of(args[0]), *b = array_of(args[1]);
-    bool tensor_a = a && a->info->kind == KIND_TENSOR;
-    bool tensor_b = b && b->info->kind == KIND_TENSOR;
+    if (!a || !b)
+        Py_RETURN_NOTIMPLEMENTED;
+    bool tensor_a = a->info->kind == KIND_TENSOR;
+    bool tensor_b = b->info->kind == KIND_TENSOR;
     if (tensor_a && tensor_b)
         return multiply_tensors(a, b, at, bt, args);
-    if (is_single(args[0]) || is_single(args[1])) {
-        if ((tensor_a && b) || (tensor_b && a) || !(a || b))
-            Py_RETURN_NOTIMPLEMENTED;
-        return apply(state, APPLY_MUL, args, true);
-    }
-    if (!a || !b || tensor_a || tensor_b)
+    if (tensor_a || tensor_b)
         Py_RETURN_NOTIMPLEMENTED;
     return multiply_arrays(state, a, b, args);
 }
-
-static PyObject *multiply(State *state, PyObject *const *args, bool at, bool bt)
-{
-    PyObject *operands[2];
-    if (!operand_open(state, args, 2, operands))
-        return NULL;
-    PyObject *result = evaluate_writes("matmul", operands, 2)
-                           ? multiply_operands(state, operands, at, bt)
-                           : NULL;
-    operand_close(operands, 2);
-    return result;
-}
-
-PyObject *matmul_apply(State *state, PyObject *a, PyObject *b)
-{
-    PyObject *const args[] = { a, b };
-    return multiply(state, args, false, false);
-}
-
-static PyObject *matmul(PyObject *module, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = { "A", "B", "At", "Bt", NULL };
-    PyObject *operands[2];
-    int at = 0, bt = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|pp:drjit.matmul", names,
-                                     &operands[0], &operands[1], &at, &bt))
-        return NULL;
-    PyObject *result = multiply(state_of_module(module), operands, at, bt);
-    if (result != Py_NotImplemented)
-        return result;
-    Py_DECREF(result);
-    return error_raise(
-        PyExc_TypeError, "matmul", operands, NAME_ARGS,
-        "unsupported input types. Expected matrices or vectors whose leading "
-        "extents agree, two tensors, or a number beside an array.");
-}
-
-PyMethodDef matmul_functions[] = {
-    { "matmul", METHOD(matmul), METH_VARARGS | METH_KEYWORDS,
-      "matmul(A, B, At=False, Bt=False)\n--\n\nMatrix, vector, inner or tensor "
-      "product." },
-    { NULL, NULL, 0, NULL },
-};

@@ -1,13 +1,14 @@
 /*
- * matmul.h -- matrix, vector and tensor products
+ * matmul.h -- the products of matrices, vectors and tensors
  */
 #ifndef PYTHON_MATMUL_H
 #define PYTHON_MATMUL_H
 
 #include "python/object/array.h"
 
-/** a @ b without transposition. New reference; NULL: exception; Py_NotImplemented if
- *  shapes or kinds do not combine. At least one is an array. */
-PyObject *matmul_apply(State *state, PyObject *a, PyObject *b);
+/** a @ b of two arrays of several values each; 'at', 'bt': of transposed tensors. New
+ *  reference; NULL: exception; Py_NotImplemented if shapes or kinds do not combine, or
+ *  one is no array. */
+PyObject *matmul_apply(State *state, PyObject *const *args, bool at, bool bt);
 
 #endif

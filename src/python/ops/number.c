@@ -16,7 +16,7 @@
 #include "python/object/evaluate.h"
 #include "python/object/tables.h"
 #include "python/ops/apply.h"
-#include "python/ops/matmul.h"
+#include "python/ops/product.h"
 #include "python/ops/shortcut.h"
 
 /* ---------------------------------------------------------------- the short way */
@@ -209,7 +209,8 @@ static PyObject *in_place(PyObject *a, PyObject *result)
 
 static PyObject *number_matmul(PyObject *a, PyObject *b)
 {
-    return matmul_apply(state_of(a, b), a, b);
+    PyObject *const args[] = { a, b };
+    return product_apply(state_of(a, b), args, false, false);
 }
 
 static PyObject *inplace_matmul(PyObject *a, PyObject *b)

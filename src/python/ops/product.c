@@ -1,0 +1,63 @@
+/*
+ * product.c -- see product.h
+ *
+ * Above apply.c, which knows the products of matrices by matmul.h.
+ */
+#include "python/ops/product.h"
+
+#include "python/convert/operand.h"
+#include "python/convert/promote.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/object/tables.h"
+#include "python/ops/apply.h"
+#include "python/ops/matmul.h"
+
+static PyObject *multiply(State *state, PyObject *const *args, bool at, bool bt)
+{
+    if (!promote_is_single(args[0]) && !promote_is_single(args[1]))
+        return matmul_apply(state, args, at, bt);
+    const Array *a = array_of(args[0]), *b = array_of(args[1]);
+    bool tensor = (a && a->info->kind == KIND_TENSOR) ||
+                  (b && b->info->kind == KIND_TENSOR);
+    if ((tensor && a && b) || (!a && !b))
+        Py_RETURN_NOTIMPLEMENTED;
+    return apply(state, APPLY_MUL, args, true);
+}
+
+PyObject *product_apply(State *state, PyObject *const *args, bool at, bool bt)
+{
+    PyObject *operands[2];
+    if (!operand_open(state, args, 2, operands))
+        return NULL;
+    PyObject *result = evaluate_writes("matmul", operands, 2)
+                           ? multiply(state, operands, at, bt)
+                           : NULL;
+    operand_close(operands, 2);
+    return result;
+}
+
+static PyObject *matmul(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "A", "B", "At", "Bt", NULL };
+    PyObject *operands[2];
+    int at = 0, bt = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|pp:drjit.matmul", names,
+                                     &operands[0], &operands[1], &at, &bt))
+        return NULL;
+    PyObject *result = product_apply(state_of_module(module), operands, at, bt);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
+    return error_raise(
+        PyExc_TypeError, "matmul", operands, 2,
+        "unsupported input types. Expected matrices or vectors whose leading "
+        "extents agree, two tensors, or a number beside an array.");
+}
+
+PyMethodDef product_functions[] = {
+    { "matmul", METHOD(matmul), METH_VARARGS | METH_KEYWORDS,
+      "matmul(A, B, At=False, Bt=False)\n--\n\nMatrix, vector, inner or tensor "
+      "product." },
+    { NULL, NULL, 0, NULL },
+};
