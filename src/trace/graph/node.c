@@ -103,14 +103,15 @@ static inline bool is_numbered(const ThreadState *ts, Op op)
 }
 
 /* This is what a traced operation costs. The key is made from the arguments instead of
- * the record, and the record written in whole words once it is known to be needed. */
-VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pair,
-                     VarId c)
+ * the record, and the record written in whole words once it is known to be needed. It
+ * is pure (F_SHARES, F_MOVES): a literal, or an operation ('literal' is NULL). */
+static inline __attribute__((always_inline)) VarId
+make_pure(ThreadState *ts, Op op, uint64_t head, uint32_t size, uint64_t pair, VarId c,
+          const uint64_t *literal)
 {
-    Op op = (Op) (head & 0xff);
     bool numbered = is_numbered(ts, op);
     Inherited in = inherit(ts, pair, c);
-    LvnKey key = lvn_key(op, head, pair, c, 0, size, in.scope);
+    LvnKey key = lvn_key(op, head, pair, c, literal ? *literal : 0, size, in.scope);
     VarId id = numbered ? lvn_lookup(&key) : 0;
     if (id) {
         var_inc(id);
@@ -124,7 +125,10 @@ VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pai
     v->dep_pair[0] = pair;
     v->dep_pair[1] = c;
     v->scope = in.scope;
-    var_inc((VarId) pair);
+    if (literal)
+        v->value.literal = *literal;
+    else
+        var_inc((VarId) pair);
     if (pair >> 32)
         var_inc((VarId) (pair >> 32));
     if (c)
@@ -134,6 +138,19 @@ VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pai
     if (announced(ts))
         announce(ts, id);
     return id;
+}
+
+VarId node_operation(ThreadState *ts, uint64_t head, uint32_t size, uint64_t pair,
+                     VarId c)
+{
+    return make_pure(ts, (Op) (head & 0xff), head, size, pair, c, NULL);
+}
+
+VarId node_literal(ThreadState *ts, uint8_t device, VarType type, uint64_t bits,
+                   uint32_t size)
+{
+    return make_pure(ts, OP_LITERAL, var_head(OP_LITERAL, type, device, 0), size, 0, 0,
+                     &bits);
 }
 
 VarId node_new(ThreadState *ts, const Var *proto)
@@ -161,14 +178,6 @@ VarId node_new(ThreadState *ts, const Var *proto)
     if (announced(ts))
         announce(ts, id);
     return id;
-}
-
-VarId node_literal(ThreadState *ts, uint8_t device, VarType type, uint64_t bits,
-                   uint32_t size)
-{
-    Var v = { .op = OP_LITERAL, .type = (uint8_t) type, .device = device,
-              .size = size, .value.literal = bits };
-    return node_new(ts, &v);
 }
 
 VarId node_raw(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t size,
