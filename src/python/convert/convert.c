@@ -110,7 +110,8 @@ static bool fail_entry(VarType type, PyObject *number)
 static bool store_number(VarType type, PyObject *number, bool only, void *entry)
 {
     if (type >= VarTypeFloat16) {
-        const double value = PyFloat_AsDouble(number);
+        const double value = PyLong_CheckExact(number) ? PyLong_AsDouble(number)
+                                                       : PyFloat_AsDouble(number);
         return !(value == -1.0 && PyErr_Occurred()) && store_double(type, value, entry);
     }
     if (type == VarTypeBool) {

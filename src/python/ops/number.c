@@ -123,15 +123,14 @@ static PyObject *mixed(const Operator *o, PyObject *a, PyObject *b)
 {
     const TypeInfo *x = exact_info(a), *y = exact_info(b);
     PyObject *result = NULL;
-    if (o->which == APPLY_AND)
-        return long_way(o->which, a, b);
     if (x && !y) {
         if (is_number(b) && accepts(o, x))
             result = with_number(o, (Array *) a, b, false);
     } else if (y && !x) {
         if (is_number(a) && accepts(o, y))
             result = with_number(o, (Array *) b, a, true);
-    } else if (x && y && x->leaf == y->leaf && accepts(o, x) && accepts(o, y) &&
+    } else if (x && y && o->which != APPLY_AND /* a & mask selects */ &&
+               x->leaf == y->leaf && accepts(o, x) && accepts(o, y) &&
                (x->kind == KIND_LEAF || y->kind == KIND_LEAF) &&
                (o->which != APPLY_TRUEDIV || x->kind == KIND_LEAF)) {
         Leaves p = { array_leaves((Array *) a), x->kind != KIND_LEAF };
