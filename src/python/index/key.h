@@ -17,8 +17,12 @@ typedef struct KeyName {
 static inline KeyName key_name(const Array *a, int set)
 {
     KeyName name;
-    PyOS_snprintf(name.text, sizeof(name.text), "%s.__%sitem__",
-                  strchr(a->info->name, '.') + 1, set ? "set" : "get");
+    static const char suffixes[2][sizeof(".__getitem__")] = { ".__getitem__",
+                                                              ".__setitem__" };
+    const char *prefix = strchr(a->info->name, '.') + 1;
+    const size_t length = strnlen(prefix, sizeof(name.text) - sizeof(suffixes[0]));
+    memcpy(name.text, prefix, length);
+    memcpy(name.text + length, suffixes[set], sizeof(suffixes[set]));
     return name;
 }
 
