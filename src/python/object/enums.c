@@ -31,8 +31,8 @@ void enum_clear(State *state)
 {
     Py_CLEAR(state->enums);
     for (int i = 0; i < ENUM_LIMIT; i++)
-        for (int k = 0; k < MEMBER_LIMIT; k++)
-            Py_CLEAR(state->enum_caches[i].members[k]);
+        while (state->enum_caches[i].count)
+            Py_DECREF(state->enum_caches[i].members[--state->enum_caches[i].count]);
 }
 
 /* What is remembered of an enumeration; NULL if there are too many. */
@@ -50,28 +50,39 @@ static EnumCache *cache_of(State *state, const char *name)
 static void remember(State *state, const char *name, PyObject *member, long value)
 {
     EnumCache *cache = cache_of(state, name);
-    if (cache && value >= 0 && value < MEMBER_LIMIT)
-        Py_XSETREF(cache->members[value], Py_NewRef(member));
+    if (!cache || cache->count == MEMBER_LIMIT)
+        return;
+    cache->members[cache->count] = Py_NewRef(member);
+    cache->values[cache->count++] = value;
 }
 
 static bool recall(State *state, const char *name, PyObject *member, long *value)
 {
-    EnumCache *cache = cache_of(state, name);
-    for (int k = 0; k < MEMBER_LIMIT && cache; k++)
+    const EnumCache *cache = cache_of(state, name);
+    for (int k = 0; cache && k < cache->count; k++)
         if (cache->members[k] == member) {
-            *value = k;
+            *value = cache->values[k];
             return true;
         }
     return false;
 }
 
+static PyObject *recall_member(State *state, const char *name, long value)
+{
+    const EnumCache *cache = cache_of(state, name);
+    for (int k = 0; cache && k < cache->count; k++)
+        if (cache->values[k] == value)
+            return Py_NewRef(cache->members[k]);
+    return NULL;
+}
+
 PyObject *enum_make(State *state, const char *name, long value)
 {
-    EnumCache *cache = cache_of(state, name);
-    if (cache && value >= 0 && value < MEMBER_LIMIT && cache->members[value])
-        return Py_NewRef(cache->members[value]);
+    PyObject *made = recall_member(state, name, value);
+    if (made)
+        return made;
     PyObject *cls = enum_class(state, name);
-    PyObject *made = cls ? PyObject_CallFunction(cls, "l", value) : NULL;
+    made = cls ? PyObject_CallFunction(cls, "l", value) : NULL;
     Py_XDECREF(cls);
     if (made)
         remember(state, name, made, value);

@@ -16,15 +16,17 @@ enum { OPERAND_BOOL = TYPE_COUNT, OPERAND_INT, OPERAND_FLOAT, OPERAND_COUNT };
 enum {
     METHOD_LIMIT = 64,
     ENUM_LIMIT = 8,
-    MEMBER_LIMIT = 16,
+    MEMBER_LIMIT = 32,
     PLAN_SETS = 128,
     PLAN_WAYS = 4
 };
 
-/* Members of an enumeration, by their values: those that were asked for. */
+/* Members of an enumeration, with their values: the first ones that were asked for. */
 typedef struct EnumCache {
     const char *name;
+    int count;
     PyObject *members[MEMBER_LIMIT];
+    long values[MEMBER_LIMIT];
 } EnumCache;
 
 struct State {
