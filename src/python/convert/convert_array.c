@@ -92,6 +92,10 @@ static bool fill_leaf(const Conversion *c, Array *target, size_t t, const Array 
 {
     const TypeInfo *source = from->info;
     Value value, cast;
+    if (source->jit && source->leaf == target->info->leaf) {
+        array_set_leaf(target, t, leaf_ref(array_leaves(from)[f]));
+        return true;
+    }
     if (source->jit && !target->info->jit) {
         if (!read_value(c, from, f, &value))
             return false;
