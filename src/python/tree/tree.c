@@ -600,6 +600,8 @@ PyObject *tree_map(State *state, const char *operation, PyObject *const *trees, 
 bool tree_visit(State *state, const char *operation, PyObject *object, TreeVisit visit,
                 void *context)
 {
+    if (array_check(state, object)) /* a tree that is nothing but a leaf */
+        return visit(context, object);
     Tree tree;
     bool ok = flatten(state, operation, object, false, &tree);
     for (size_t i = 0; ok && i < tree.leaf_count; i++)
