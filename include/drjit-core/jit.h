@@ -619,6 +619,10 @@ JIT_EXPORT VarState jit_var_state(uint32_t index);
  *  array with such (VarStateDirty) has them evaluated first: a caller that must not be
  *  kept for so long, since it holds a lock of its own, looks before. One load. */
 JIT_EXPORT uint32_t jit_pending_writes(void);
+/** Would an operation that needs the entries of an array end at once? It is small and
+ *  in memory, or a literal, and nothing that was queued comes before. For the same
+ *  callers: if not, they have time to let others go first. */
+JIT_EXPORT bool jit_var_at_hand(uint32_t index);
 /** Everything about a variable at once. */
 typedef struct VarInfo {
     JitBackend backend;
@@ -672,6 +676,8 @@ JIT_EXPORT bool jit_var_eval(uint32_t index);
 JIT_EXPORT bool jit_var_eval_writes(uint32_t index);
 /** Evaluate all that this thread has scheduled, and its pending writes. */
 JIT_EXPORT bool jit_eval(void);
+/** Is there anything for jit_eval() to do, or to wait for? */
+JIT_EXPORT bool jit_eval_pending(void);
 /** Run a function in the stream, after the work enqueued so far. */
 JIT_EXPORT bool jit_enqueue_host_func(JitBackend backend, void (*callback)(void *),
                                       void *payload);

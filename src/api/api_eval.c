@@ -104,6 +104,15 @@ bool jit_eval(void)
     return ok;
 }
 
+bool jit_eval_pending(void)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, true);
+    bool pending = evaluate_is_needed(ts);
+    api_leave();
+    return pending;
+}
+
 bool jit_enqueue_host_func(JitBackend backend, void (*callback)(void *), void *payload)
 {
     if (!callback)

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "trace/array/array.h"
 #include "trace/array/show.h"
+#include "trace/eval/work.h"
 
 static bool check(VarId id, const char *function)
 {
@@ -85,6 +86,14 @@ VarState jit_var_state(uint32_t index)
 uint32_t jit_pending_writes(void)
 {
     return atomic_load_explicit(&var_table.pending, memory_order_relaxed);
+}
+
+bool jit_var_at_hand(uint32_t index)
+{
+    state_lock();
+    bool result = var_exists(index) && work_is_at_hand(index);
+    state_unlock();
+    return result;
 }
 
 bool jit_var_info(uint32_t index, VarInfo *info)

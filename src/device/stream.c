@@ -132,7 +132,7 @@ uint64_t stream_position(const Stream *stream)
     return atomic_load(&stream->submitted);
 }
 
-static bool idle(const Stream *stream)
+bool stream_is_idle(const Stream *stream)
 {
     return stream_passed(stream, stream_position(stream));
 }
@@ -140,7 +140,7 @@ static bool idle(const Stream *stream)
 static Stream *find_or_create(Device *device)
 {
     for (Stream *s = streams; s; s = s->next) {
-        if (s->orphan && s->device == device && idle(s)) {
+        if (s->orphan && s->device == device && stream_is_idle(s)) {
             s->orphan = false;
             atomic_store(&s->has_error, false);
             return s;
@@ -201,6 +201,11 @@ void stream_set_tap(Stream *stream, void (*tap)(void *payload, const Command *co
 {
     stream->tap = tap;
     stream->tap_payload = payload;
+}
+
+bool stream_is_tapped(const Stream *stream)
+{
+    return stream->tap != NULL;
 }
 
 bool stream_is_registered(const Stream *stream)
@@ -592,7 +597,7 @@ bool stream_all_idle(void)
     bool all = true;
     pthread_mutex_lock(&lock);
     for (const Stream *s = streams; s; s = s->next)
-        all = all && (idle(s) || s == mine.executing);
+        all = all && (stream_is_idle(s) || s == mine.executing);
     pthread_mutex_unlock(&lock);
     return all;
 }
@@ -805,7 +810,7 @@ static void halt_locked(void)
     atomic_store(&halted, true);
     /* Commands may submit commands, so go round until all are idle at once. */
     for (Stream *s = streams; s;) {
-        if (idle(s)) {
+        if (stream_is_idle(s)) {
             s = s->next;
         } else {
             wait_locked(s, stream_position(s));

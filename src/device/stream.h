@@ -68,6 +68,8 @@ bool stream_has_queued(const Stream *stream);
 
 /** Position in a stream: its number of submitted commands. */
 uint64_t stream_position(const Stream *stream);
+/** Have all its commands ended? */
+bool stream_is_idle(const Stream *stream);
 /** Have all commands up to a position ended? */
 bool stream_passed(const Stream *stream, uint64_t position);
 /** Wait until they have. */
@@ -81,6 +83,7 @@ void stream_release(Stream *stream);
 bool stream_check(Stream *stream);
 /** Have 'tap' see each command that the calling thread submits to a stream of its own
  *  from now on, before it runs (NULL: no more). */
+bool stream_is_tapped(const Stream *stream);
 void stream_set_tap(Stream *stream, void (*tap)(void *payload, const Command *command),
                     void *payload);
 

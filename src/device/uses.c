@@ -187,6 +187,12 @@ bool uses_own(const Command *c)
     return true;
 }
 
+bool uses_by_others(const Buffer *buffer, const Stream *stream)
+{
+    const Stream *owner = atomic_load(&buffer->owner);
+    return owner && owner != stream;
+}
+
 StreamPoint uses_last_write(const Buffer *buffer)
 {
     Stream *owner = atomic_load(&buffer->owner);

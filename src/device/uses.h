@@ -16,6 +16,8 @@ void uses_mark(const Command *command);
 /** Without the lock: does the command's stream own all of its buffers? Then the
  *  command, whose number was announced, is entered in them. */
 bool uses_own(const Command *command);
+/** Without the lock: may other streams be using a buffer, or have used it? */
+bool uses_by_others(const Buffer *buffer, const struct Stream *stream);
 /** The last command that writes to a buffer, if it has not ended. */
 StreamPoint uses_last_write(const Buffer *buffer);
 

@@ -153,6 +153,36 @@ static void test_scatter(void **unused)
     }
 }
 
+/* Who must not be kept waiting can ask whether it would be. */
+static void test_at_hand(void **unused)
+{
+    (void) unused;
+    uint32_t one = jit_var_u32(CPU, 1), large = fill_u32(1 << 20, 7);
+    uint32_t x = u32_array(3, (uint32_t[]){ 1, 2, 3 });
+    OK(jit_sync_thread());
+    assert_true(jit_var_at_hand(x));
+    assert_true(jit_var_at_hand(one));
+    assert_false(jit_var_at_hand(large));
+    assert_false(jit_var_at_hand(0));
+    assert_false(jit_eval_pending());
+
+    uint32_t sum = jit_var_add(x, one);
+    assert_false(jit_var_at_hand(sum));
+    assert_true(jit_var_schedule(sum));
+    assert_true(jit_eval_pending());
+    OK(jit_eval());
+    assert_false(jit_eval_pending());
+    OK(jit_sync_thread());
+    assert_true(jit_var_at_hand(sum));
+
+    advance(&x, jit_var_scatter(x, one, one, ALWAYS, ReduceOpIdentity, ReduceModeAuto));
+    assert_false(jit_var_at_hand(x));
+    assert_true(jit_eval_pending());
+    OK(jit_eval());
+    CHECK_U32(x, 1, 1, 3);
+    DROP(one, large, x, sum);
+}
+
 /* Who must not be kept waiting can have writes evaluated beforehand. */
 static void test_pending_writes(void **unused)
 {
@@ -713,6 +743,7 @@ static int run(void)
         TEST(test_gather),          TEST(test_gather_sources),
         TEST(test_gather_packet),   TEST(test_scatter),
         TEST(test_pending_writes),
+        TEST(test_at_hand),
         TEST(test_scatter_packet),  TEST(test_scatter_packet_add),
         TEST(test_reduce_one_bin),  TEST(test_can_reduce),
         TEST(test_copy_on_write),   TEST(test_write_targets),

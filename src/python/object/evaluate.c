@@ -10,7 +10,7 @@ bool evaluate_read(Leaf index, size_t offset, void *entry)
 {
     bool ok;
     leaf_ref(index);
-    WAIT_BEGIN
+    WAIT_BEGIN_IF(!leaf_at_hand(index))
     ok = leaf_read(index, offset, entry);
     leaf_unref(index);
     WAIT_END
@@ -24,7 +24,7 @@ bool evaluate_data(Leaf index, Leaf *evaluated, void **data)
     if (!index)
         return true;
     leaf_ref(index);
-    WAIT_BEGIN
+    WAIT_BEGIN_IF(!leaf_at_hand(index))
     *evaluated = leaf_data(index, data);
     if (*evaluated && !jit_sync_thread()) {
         leaf_unref(*evaluated);
@@ -37,6 +37,8 @@ bool evaluate_data(Leaf index, Leaf *evaluated, void **data)
 
 bool evaluate_scheduled(void)
 {
+    if (!jit_eval_pending())
+        return true;
     bool ok;
     WAIT_BEGIN
     ok = jit_eval();
@@ -76,6 +78,20 @@ Leaf evaluate_call(Leaf (*function)(Leaf index, void *argument), Leaf index,
     WAIT_BEGIN
     result = function(index, argument);
     leaf_unref(index);
+    WAIT_END
+    return result;
+}
+
+Leaf evaluate_command(Leaf (*function)(Leaf index, void *argument), Leaf index,
+                      Leaf second, void *argument)
+{
+    Leaf result;
+    leaf_ref(index);
+    leaf_ref(second);
+    WAIT_BEGIN_IF(!leaf_at_hand(index) || (second && !leaf_at_hand(second)))
+    result = function(index, argument);
+    leaf_unref(index);
+    leaf_unref(second);
     WAIT_END
     return result;
 }

@@ -35,4 +35,9 @@ static inline bool evaluate_writes(const char *operation, PyObject *const *args,
 Leaf evaluate_call(Leaf (*function)(Leaf index, void *argument), Leaf index,
                    void *argument);
 
+/** The same for a function that does nothing but give the core one command, which reads
+ *  the leaf and a second one (or 0): it keeps the GIL where that does not take long. */
+Leaf evaluate_command(Leaf (*function)(Leaf index, void *argument), Leaf index,
+                      Leaf second, void *argument);
+
 #endif

@@ -56,6 +56,12 @@ static inline VarState leaf_state(Leaf leaf)
     return jit_var_state(leaf_index(leaf));
 }
 
+/** Can work with its entries begin and end at once? */
+static inline bool leaf_at_hand(Leaf leaf)
+{
+    return jit_var_at_hand(leaf_index(leaf));
+}
+
 JitBackend leaf_backend(Leaf leaf);
 /** False: the core's error is set. */
 bool leaf_info(Leaf leaf, VarInfo *info);

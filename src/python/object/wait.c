@@ -61,18 +61,23 @@ static void look(void)
     install();
 }
 
-void wait_enter(void)
+PyThreadState *wait_begin(void)
 {
+    PyThreadState *thread = PyEval_SaveThread();
     if (is_main < 0)
         is_main = getpid() == (pid_t) syscall(SYS_gettid);
-    if (!is_main)
-        return;
-    look();
-    main_waits = main_waits + 1;
+    if (is_main) {
+        look();
+        main_waits = main_waits + 1;
+    }
+    return thread;
 }
 
-void wait_leave(void)
+void wait_end(PyThreadState *thread)
 {
+    if (!thread)
+        return;
     if (is_main)
         main_waits = main_waits - 1;
+    PyEval_RestoreThread(thread);
 }

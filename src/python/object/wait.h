@@ -14,14 +14,15 @@
 
 #include "python/object/compat.h"
 
-void wait_enter(void);
-void wait_leave(void);
+#define WAIT_BEGIN WAIT_BEGIN_IF(true)
+#define WAIT_END wait_end(wait_thread); }
 
-#define WAIT_BEGIN \
-    Py_BEGIN_ALLOW_THREADS \
-    wait_enter();
-#define WAIT_END \
-    wait_leave(); \
-    Py_END_ALLOW_THREADS
+/* If the condition is false, the call does not take long: the GIL is kept, since giving
+ * it up and taking it back costs as much as tracing several operations. */
+#define WAIT_BEGIN_IF(condition) { \
+    PyThreadState *wait_thread = (condition) ? wait_begin() : NULL;
+
+PyThreadState *wait_begin(void);
+void wait_end(PyThreadState *thread);
 
 #endif

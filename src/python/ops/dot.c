@@ -145,9 +145,7 @@ static bool reduce_lanes(const TypeInfo *info, Leaf a, Leaf b, Leaf *result)
     if (!a && !b) {
         *result = leaf_literal(info, &zero, 1);
     } else if (a && b && type_is_float(info) && leaf_size(a) == leaf_size(b)) {
-        leaf_ref(b); /* the call drops the GIL */
-        *result = evaluate_call(reduce_dot, a, &b);
-        leaf_unref(b);
+        *result = evaluate_command(reduce_dot, a, b, &b);
     } else {
         Leaf product = leaf_mul(a, b);
         *result = product ? evaluate_call(reduce_add, product, NULL) : 0;

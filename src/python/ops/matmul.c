@@ -295,9 +295,7 @@ static bool multiply_traced(const Product *p, Array *a, Array *b, Array *out,
         index = leaf_literal(out->info, &zero, p->size);
     } else {
         GemmCall call = { array_leaf(b), &p->gemm };
-        leaf_ref(call.b); /* the call drops the GIL */
-        index = evaluate_call(call_gemm, array_leaf(a), &call);
-        leaf_unref(call.b);
+        index = evaluate_command(call_gemm, array_leaf(a), call.b, &call);
     }
     if (!index) {
         fail(args);

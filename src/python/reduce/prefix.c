@@ -84,11 +84,12 @@ static Leaf run_prefix(Leaf leaf, void *argument)
 }
 
 /* The variable of leaf i of 'value' after the operation; false: exception. */
-static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, Leaf *out)
+static bool prefix_leaf(const Prefix *p, const Array *value, size_t i, size_t width,
+                        Leaf *out)
 {
     Leaf leaf;
     *out = 0;
-    if (!reduce_leaf_variable(p->operation, value, i, &leaf) || !leaf)
+    if (!reduce_leaf_variable(p->operation, value, i, width, &leaf) || !leaf)
         return !leaf && !PyErr_Occurred();
     Prefix call = *p;
     if (call.block == 0 || call.block > leaf_size(leaf))
@@ -124,12 +125,13 @@ static bool prefix_entries(const Prefix *p, const Array *value, void *out)
 static PyObject *prefix_trailing(const Prefix *p, Array *value)
 {
     Array *result = array_new_like(value->info, value);
-    bool ok = result;
-    if (ok && !value->info->jit)
-        ok = prefix_entries(p, value, array_data(result));
+    size_t width;
+    bool ok = result && (value->info->jit
+                             ? reduce_open(p->operation, value, &width)
+                             : prefix_entries(p, value, array_data(result)));
     for (size_t i = 0; ok && value->info->jit && i < array_count(result); i++) {
         Leaf out;
-        ok = prefix_leaf(p, value, i, &out);
+        ok = prefix_leaf(p, value, i, width, &out);
         if (ok)
             array_set_leaf(result, i, out);
     }
@@ -465,10 +467,11 @@ static PyObject *block_prefix_leaf(void *context, PyObject *const *leaves)
 
 /* Reduce blocks of a leaf. An array whose leaves all have one entry stays as it is: it
  * may stand for any number of lanes. */
-static bool reduce_leaf(const Prefix *p, Array *value, size_t i, Array *result)
+static bool reduce_leaf(const Prefix *p, Array *value, size_t i, size_t width,
+                        Array *result)
 {
     Leaf leaf, out = 0;
-    if (!reduce_leaf_variable(p->operation, value, i, &leaf))
+    if (!reduce_leaf_variable(p->operation, value, i, width, &leaf))
         return false;
     if (!leaf)
         return true;
@@ -512,9 +515,12 @@ static PyObject *block_reduce_leaf(void *context, PyObject *const *leaves)
     Array *a = (Array *) value;
     if (!a->info->jit)
         return (PyObject *) reduce_blocks(p, a);
+    size_t width;
+    if (!reduce_open(p->operation, a, &width))
+        return NULL;
     Array *result = array_new_like(a->info, a);
     for (size_t i = 0; result && i < array_count(result); i++)
-        if (!reduce_leaf(p, a, i, result))
+        if (!reduce_leaf(p, a, i, width, result))
             Py_CLEAR(result);
     return (PyObject *) result;
 }
@@ -610,7 +616,7 @@ PyObject *prefix_compress(PyObject *module, PyObject *argument)
     if (!mask->info->jit)
         return compress_entries(info, mask);
     Leaf index = array_leaf(mask), positions = 0;
-    if (index && !(positions = evaluate_call(run_compress, index, NULL)))
+    if (index && !(positions = evaluate_command(run_compress, index, 0, NULL)))
         return error_from_core("compress", &argument, 1);
     if (positions && leaf_size(positions) == 0) { /* arrays know 0 as empty */
         leaf_unref(positions);

@@ -40,10 +40,15 @@ Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf 
 /** 'size' times the neutral element. 0: the core's error is set. */
 Leaf reduce_identity_variable(const TypeInfo *info, ReduceOp op, size_t size);
 
-/** Leaf i of a jit array with as many entries as the widest leaf (a new reference, 0 if
- * the leaf is empty): a leaf of size 1 stands for equal entries. False: exception. */
+/** Before the leaves of a jit array are reduced one by one: have queued writes
+ *  evaluated, and find out how many entries the widest of several has. False:
+ *  exception. */
+bool reduce_open(const char *operation, const Array *value, size_t *width);
+
+/** Leaf i with 'width' entries (a new reference, 0 if the leaf is empty): a leaf of
+ *  size 1 stands for equal entries. False: exception. */
 bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
-                          Leaf *index);
+                          size_t width, Leaf *index);
 
 /** The value of a reduction of nothing, as a Python number. */
 PyObject *reduce_identity_number(ReduceOp op);

@@ -68,8 +68,8 @@ Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf 
     if (block == size)
         block = 0;
     if (strategy == STRATEGY_AUTO)
-        strategy = leaf_state(leaf) == VarStateUnevaluated &&
-                           size >= evaluate_limit / info->entry_size &&
+        strategy = size >= evaluate_limit / info->entry_size &&
+                           leaf_state(leaf) == VarStateUnevaluated &&
                            jit_can_scatter_reduce((JitBackend) info->backend,
                                                   (VarType) info->entry, op)
                        ? STRATEGY_SYMBOLIC
@@ -77,29 +77,34 @@ Leaf reduce_variable(const TypeInfo *info, ReduceOp op, Strategy strategy, Leaf 
     if (strategy == STRATEGY_SYMBOLIC)
         return run_symbolic(info, op, leaf, block);
     Call call = { op, block };
-    return evaluate_call(run_evaluated, leaf, &call);
+    return evaluate_command(run_evaluated, leaf, 0, &call);
 }
 
-bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
-                          Leaf *index)
+bool reduce_open(const char *operation, const Array *value, size_t *width)
 {
-    size_t width = 1;
+    *width = 1;
     if (!evaluate_writes(operation, (PyObject *const *) &value, 1))
         return false;
-    for (size_t k = 0; k < array_count(value); k++) {
+    const size_t count = array_count(value);
+    for (size_t k = 0; count > 1 && k < count; k++) {
         Leaf leaf = array_leaves(value)[k];
         size_t size = leaf ? leaf_size(leaf) : 0;
         if (size != 1)
-            width = size;
+            *width = size;
     }
+    return true;
+}
+
+bool reduce_leaf_variable(const char *operation, const Array *value, size_t i,
+                          size_t width, Leaf *index)
+{
     Leaf leaf = array_leaves(value)[i];
-    *index = leaf && width
-                 ? leaf_resize(leaf, leaf_size(leaf) == 1 ? width : leaf_size(leaf))
-                 : 0;
-    if (leaf && width && !*index) {
-        error_from_core(operation, (PyObject *const *) &value, 1);
-        return false;
-    }
+    if (!leaf || !width)
+        *index = 0;
+    else if (width == 1 || leaf_size(leaf) != 1)
+        *index = leaf_ref(leaf);
+    else if (!(*index = leaf_resize(leaf, width)))
+        return error_from_core(operation, (PyObject *const *) &value, 1);
     return true;
 }
 
@@ -228,13 +233,17 @@ static PyObject *over_leaves(const Reduction *r, Array *value, const bool *axes)
 
 static PyObject *over_entries(const Reduction *r, Array *value)
 {
+    size_t width;
+    if (!reduce_open(r->operation, value, &width))
+        return NULL;
     Array *result = array_new_like(value->info, value);
-    for (size_t i = 0; result && i < array_count(value); i++)
+    const size_t count = result ? array_count(result) : 0;
+    for (size_t i = 0; count > 1 && i < count; i++)
         if (array_leaves(value)[i])
             leaf_schedule(array_leaves(value)[i]); /* one kernel for all */
-    for (size_t i = 0; result && i < array_count(result); i++) {
+    for (size_t i = 0; result && i < count; i++) {
         Leaf leaf, reduced;
-        if (!reduce_leaf_variable(r->operation, value, i, &leaf)) {
+        if (!reduce_leaf_variable(r->operation, value, i, width, &leaf)) {
             Py_CLEAR(result);
             break;
         }

@@ -14,6 +14,12 @@
 
 /** Evaluate all that this thread has scheduled, and its queued writes. */
 bool evaluate_all(ThreadState *ts);
+/** Would that do anything, wait for anything, or fail? */
+static inline bool evaluate_is_needed(const ThreadState *ts)
+{
+    return ts->scheduled_count || ts->effect_count || ts->stolen || state.ended ||
+           state.closing;
+}
 /** Is there nothing to schedule: a literal, or data without queued writes? */
 static inline bool evaluate_is_done(const Var *v)
 {

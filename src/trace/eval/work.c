@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/uses.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/history.h"
 #include "trace/graph/node.h"
@@ -72,6 +73,37 @@ Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,
     for (uint32_t i = 0; i < output_count; ++i)
         buffer_release(out[i]);
     return c;
+}
+
+bool work_is_at_hand(VarId id)
+{
+    enum { SMALL = 1 << 14 }; /* bytes: to be read in a microsecond or two */
+    const Var *v = var_get(id);
+    if (!evaluate_is_done(v) || v->size > SMALL / type_info[v->type].size)
+        return false;
+    const Stream *own = stream_self(var_device(v));
+    const Buffer *buffer = v->op == OP_EVALUATED ? v->value.buffer : NULL;
+    return own && stream_is_idle(own) && !(buffer && uses_by_others(buffer, own));
+}
+
+const void *work_entries(const ThreadState *ts, VarId id)
+{
+    const Var *v = var_get(id);
+    const Buffer *buffer = v->op == OP_EVALUATED ? v->value.buffer : NULL;
+    if (!buffer || state_flag(ts, JitFlagKernelHistory) || buffer_failure(buffer) ||
+        !work_is_at_hand(id) || stream_is_tapped(stream_self(var_device(v))))
+        return NULL;
+    return buffer_host(buffer);
+}
+
+Buffer *work_buffer_now(VarId like, size_t bytes)
+{
+    ErrorRecord before;
+    error_save(&before);
+    Buffer *buffer = buffer_get(var_device(var_get(like)), bytes);
+    if (!buffer)
+        error_restore(&before);
+    return buffer;
 }
 
 bool work_memory(Command *command, uint32_t slot, void *address, size_t bytes,

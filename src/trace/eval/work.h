@@ -36,6 +36,16 @@ enum { WORK_OUTPUTS = 3 };
 Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,
                       const VarId *inputs, uint32_t input_count, const size_t *outputs,
                       uint32_t output_count, size_t data);
+/** Would a command that reads this variable end at once: is it small and in memory, or
+ *  a literal, and does nothing come before? */
+bool work_is_at_hand(VarId id);
+/** The entries of a variable that is at hand, if the caller may do what it wants with
+ *  them without a command: in host memory, and nobody listens to commands. NULL: it may
+ *  not. */
+const void *work_entries(const ThreadState *ts, VarId id);
+/** Memory for the result. NULL, no error: the caller is to give a command, after
+ *  all. */
+Buffer *work_buffer_now(VarId like, size_t bytes);
 /** Let a slot be memory that the caller of the library names by its address, and sees
  *  to that it stays and that nothing else uses it. False: memory is out. */
 bool work_memory(Command *command, uint32_t slot, void *address, size_t bytes,
