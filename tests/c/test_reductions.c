@@ -384,12 +384,63 @@ static void test_mkperm(void **unused)
     }
 }
 
+static void check_same(uint32_t a, uint32_t b)
+{
+    void *x, *y;
+    uint32_t stored_a = data_of(a, &x), stored_b = data_of(b, &y);
+    OK(stored_a && stored_b);
+    assert_int_equal(jit_var_size(a), jit_var_size(b));
+    assert_memory_equal(x, y, jit_var_size(a) * type_of(jit_var_type(a))->size);
+    DROP(stored_a, stored_b, a, b);
+}
+
+/* Small arrays are reduced without a command, which the history would show: with and
+ * without it the bits are the same. */
+static void test_at_once(void **unused)
+{
+    (void) unused;
+    const uint32_t shapes[][2] = { { 2, 2 },     { 63, 63 },     { 64, 32 },
+                                   { 65, 65 },   { 1000, 1000 }, { 1000, 250 },
+                                   { 900, 3 },   { 2048, 2048 } };
+    for (size_t t = 0; t < COUNT_OF(test_types); ++t)
+        for (size_t s = 0; s < COUNT_OF(shapes); ++s) {
+            const TestType *type = &test_types[t];
+            uint32_t n = shapes[s][0], block = shapes[s][1], found[2];
+            if (type->kind == 'p')
+                continue;
+            void *data = random_array(type->type, n);
+            uint32_t x = array_of(type->type, data, n);
+            for (int op = ReduceOpAdd; op < ReduceOpCount; ++op) {
+                if (!reducible(type, (ReduceOp) op))
+                    continue;
+                for (int k = 0; k < 2; ++k) {
+                    jit_set_flag(JitFlagKernelHistory, k);
+                    OK(found[k] = jit_var_block_reduce((ReduceOp) op, x, block));
+                }
+                check_same(found[0], found[1]);
+            }
+            for (int k = 0; type->kind == 'f' && k < 2; ++k) {
+                jit_set_flag(JitFlagKernelHistory, k);
+                OK(found[k] = jit_var_reduce_dot(x, x));
+            }
+            if (type->kind == 'f')
+                check_same(found[0], found[1]);
+            jit_set_flag(JitFlagKernelHistory, 0);
+            jit_var_dec_ref(x);
+            free(data);
+        }
+    KernelHistoryEntry *entries;
+    size_t count = jit_kernel_history(&entries);
+    assert_true(count > 0);
+    jit_kernel_history_release(entries, count);
+}
+
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_compress), TEST(test_all_any), TEST(test_reductions),
         TEST(test_identities), TEST(test_dot), TEST(test_reduction_inputs),
-        TEST(test_mkperm),
+        TEST(test_mkperm), TEST(test_at_once),
     };
     return cmocka_run_group_tests_name("reductions", tests, NULL, NULL);
 }

@@ -191,6 +191,23 @@ static size_t plan(Reduction *r)
     return (blocks + r->blocks_per_unit - 1) / r->blocks_per_unit;
 }
 
+_Static_assert((int) REDUCE_SMALL <= (int) LANES_CHUNK, "a chunk, by the rule above");
+
+void reduce_small(ReduceOp op, VarType type, const void *in, size_t block, size_t count,
+                  void *out)
+{
+    reduce_blocks(reduce_lanes_get()->kernel[op][type], in, block, count, out);
+}
+
+void reduce_small_dot(VarType type, const void *a, bool a_scalar, const void *b,
+                      bool b_scalar, size_t size, void *out)
+{
+    const LaneDot *dot = &reduce_lanes_get()->dot[type];
+    uint64_t acc;
+    dot->chunk(a, a_scalar, b, b_scalar, size, &acc);
+    dot->sum->store(&acc, 1, 1, 1, false, out);
+}
+
 bool reduce_now(ReduceOp op, VarType type, const void *in, size_t size, void *out)
 {
     const LaneKernel *k = reduce_lanes_get()->kernel[op][type];

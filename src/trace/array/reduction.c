@@ -4,6 +4,7 @@
 #include "trace/array/reduction.h"
 
 #include "base/error.h"
+#include "device/cpu/reduce.h"
 #include "ir/reduce_rule.h"
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
@@ -27,6 +28,42 @@ static bool check_reduction(VarId id, ReduceOp op, size_t block, const char *fun
     return true;
 }
 
+/* A variable like another one, with other entries, whose reference moves. */
+static VarId give_buffer(ThreadState *ts, VarId like, uint32_t size, Buffer *entries)
+{
+    const Var *v = var_get(like);
+    VarId id = node_buffer(ts, v->device, (VarType) v->type, size, entries);
+    if (!id)
+        buffer_release(entries);
+    return id;
+}
+
+/* Entries that are at hand are reduced at once, since a command would cost several
+ * times as much; else 0, without an error. */
+static VarId reduce_at_once(ThreadState *ts, ReduceOp op, VarId id, size_t block)
+{
+    const void *in = work_entries(ts, id);
+    TRY(in && block <= REDUCE_SMALL, 0);
+    VarType type = (VarType) var_get(id)->type;
+    size_t count = var_get(id)->size / block;
+    Buffer *out = work_buffer_now(id, count * type_info[type].size);
+    TRY(out, 0);
+    reduce_small(op, type, in, block, count, buffer_host(out));
+    return give_buffer(ts, id, (uint32_t) count, out);
+}
+
+static VarId dot_at_once(ThreadState *ts, VarId a, VarId b, uint32_t size)
+{
+    const void *x = work_entries(ts, a), *y = work_entries(ts, b);
+    TRY(x && y && size <= REDUCE_SMALL, 0);
+    VarType type = (VarType) var_get(a)->type;
+    Buffer *out = work_buffer_now(a, type_info[type].size);
+    TRY(out, 0);
+    reduce_small_dot(type, x, var_get(a)->size == 1, y, var_get(b)->size == 1, size,
+                     buffer_host(out));
+    return give_buffer(ts, a, 1, out);
+}
+
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                        const char *function)
 {
@@ -36,6 +73,8 @@ VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
         var_inc(id);
         return id;
     }
+    VarId now = reduce_at_once(ts, op, id, block);
+    TRY(!now, now);
     VarType type = (VarType) var_get(id)->type;
     uint32_t size = var_get(id)->size, count = (uint32_t) (size / block);
     size_t bytes = (size_t) count * type_info[type].size;
@@ -86,6 +125,8 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
     VarId both[] = { a, b };
     uint32_t size;
     TRY(node_common_size(both, 2, function, &size), 0);
+    VarId now = dot_at_once(ts, a, b, size);
+    TRY(!now, now);
     uint32_t size_a = var_get(a)->size, size_b = var_get(b)->size;
     size_t entry = type_info[type].size;
     Command *c = work_command(ts, COMMAND_DOT, size, both, 2, &entry, 1, 0);
