@@ -93,6 +93,12 @@ static inline uint32_t buffer_writes(const Buffer *buffer)
 {
     return atomic_load_explicit(&((Buffer *) buffer)->writes, memory_order_relaxed);
 }
+/** One more, not by a command. As there: who calls holds a lock, or has the buffer. */
+static inline void buffer_count_write(Buffer *buffer)
+{
+    atomic_store_explicit(&buffer->writes, buffer_writes(buffer) + 1,
+                          memory_order_relaxed);
+}
 /** The error, NULL if there was none. Valid as long as the buffer is held. */
 static inline const ErrorRecord *buffer_failure(const Buffer *buffer)
 {

@@ -359,6 +359,11 @@ VarId array_write(ThreadState *ts, VarId id, size_t offset, const void *src)
     TRY(written, 0);
     const Var *v = var_get(written);
     uint32_t entry = type_info[v->type].size;
+    if (work_entries(ts, written)) {
+        buffer_write(v->value.buffer, offset * entry, src, entry);
+        buffer_count_write(v->value.buffer);
+        return written;
+    }
     Command *c = command_create(var_device(v), COMMAND_POKE, entry, 1, 0);
     if (c) {
         command_set_slot(c, 0, v->value.buffer, offset * entry, entry, SLOT_READ_WRITE);

@@ -207,6 +207,20 @@ bool reduction_count(ThreadState *ts, Command *c, uint32_t slot, uint32_t *count
     return ok;
 }
 
+static Buffer *compress_at_once(ThreadState *ts, VarId mask, uint32_t *count)
+{
+    const uint8_t *bits = work_entries(ts, mask);
+    uint32_t size = var_get(mask)->size;
+    Buffer *out = bits ? work_buffer_now(mask, size * sizeof(uint32_t)) : NULL;
+    TRY(out, NULL);
+    uint32_t *positions = buffer_host(out);
+    for (uint32_t i = 0; i < size; ++i) {
+        positions[*count] = i; /* the next one takes its place if this bit is not set */
+        *count += bits[i] != 0;
+    }
+    return out;
+}
+
 VarId reduction_compress(ThreadState *ts, VarId mask)
 {
     const char *function = "jit_var_compress()";
@@ -228,12 +242,17 @@ VarId reduction_compress(ThreadState *ts, VarId mask)
                                  "JitFlagForbidSynchronization forbids",
                                  function);
     const size_t bytes[] = { (size_t) size * sizeof(uint32_t), sizeof(uint32_t) };
-    Command *c = work_command(ts, COMMAND_COMPRESS, size, &mask, 1, bytes, 2, 0);
-    TRY(c, 0);
-    Buffer *out = c->slots[1].buffer;
-    buffer_retain(out);
+    Buffer *out = compress_at_once(ts, mask, &count);
+    bool ok = out;
+    if (!out) {
+        Command *c = work_command(ts, COMMAND_COMPRESS, size, &mask, 1, bytes, 2, 0);
+        TRY(c, 0);
+        out = c->slots[1].buffer;
+        buffer_retain(out);
+        ok = reduction_count(ts, c, 2, &count, function);
+    }
     VarId result = 0;
-    if (reduction_count(ts, c, 2, &count, function))
+    if (ok)
         result = node_buffer(ts, device, VarTypeUInt32, count, count ? out : NULL);
     if (!result || !count)
         buffer_release(out);
