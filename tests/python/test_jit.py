@@ -268,3 +268,16 @@ print([v.hex() for v in y])
     out = run(code, DRJIT_CPU_ENGINE=engine)
     assert out.returncode == 0, out.stderr
     assert out.stdout == run(code, DRJIT_CPU_ENGINE="interp").stdout
+
+
+def test_members_of_an_enumeration_are_remembered_as_themselves():
+    """More of them than have a place; the second time as the first."""
+    flags = list(dr.JitFlag)
+    for _ in range(2):
+        for flag in flags:
+            before = dr.flag(flag)
+            with dr.scoped_set_flag(flag, not before):
+                assert dr.flag(flag) is (not before)
+                assert dr.flag(flag.value) is (not before)
+                assert all(dr.flag(f) is dr.flag(f.value) for f in flags)
+            assert dr.flag(flag) is before

@@ -665,3 +665,36 @@ def test_compress_rejects(m: ModuleType) -> None:
     for value in (m.Array2b(True), flat(m, "u")(1), m.TensorXb([True], (1,))):
         with pytest.raises(RuntimeError, match="expected a flat"):
             dr.compress(value)
+
+
+@pytest.mark.parametrize("size", [1, 16, 4096, 4097, 5000])
+def test_small_arrays_and_larger_ones(size: int) -> None:
+    """Small ones are computed at once, unless the history is kept: the same results."""
+    numbers = np.random.default_rng(size).integers(0, 100, size)
+    x = llvm.UInt64(numbers.tolist())
+    mask = x < 50
+    dr.eval(x, mask)
+    dr.sync_thread()
+    for history in (False, True):
+        with dr.scoped_set_flag(dr.JitFlag.KernelHistory, history):
+            assert dr.sum(x) == int(numbers.sum())
+            assert dr.max(x) == int(numbers.max())
+            assert dr.count(mask) == int((numbers < 50).sum())
+            assert dr.all(mask) == bool((numbers < 50).all())
+            assert dr.compress(mask).numpy().tolist() == np.flatnonzero(
+                numbers < 50
+            ).tolist()
+            y = llvm.UInt64(x)
+            y[size - 1] = 1000 + history
+            assert y[size - 1] == 1000 + history
+            assert x.numpy().tolist() == numbers.tolist()
+    dr.kernel_history_clear()
+
+
+def test_widths_of_many_leaves() -> None:
+    """Single entries stand for as many as the others have, however many leaves."""
+    parts = [llvm.Float([k, 1, 2]) if k % 2 else llvm.Float(k) for k in range(50)]
+    found = dr.sum(llvm.ArrayXf(parts), axis=1)
+    assert [found[k][0] for k in range(50)] == [
+        k + 3 if k % 2 else 3 * k for k in range(50)
+    ]

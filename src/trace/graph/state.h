@@ -2,11 +2,12 @@
  * state.h -- the library's state, the graph lock and what belongs to a thread
  *
  * One lock guards variables, value numbering and the queues of all threads. While it is
- * held, nothing calls out (log sinks, callbacks, engines), no kernel runs, and nobody
- * waits for a stream: log lines, callbacks and small kernels are kept for the thread,
- * and state_unlock() sees to them. Callbacks may evaluate, so they, and with them what
- * they could overtake, also wait for the end of an evaluation that releases the lock on
- * its way. Lock order: graph -> cache -> pool -> streams -> buffers.
+ * held, nothing calls out (log sinks, callbacks, engines), no kernel runs (what takes a
+ * microsecond or two excepted, see work_entries()), and nobody waits for a stream: log
+ * lines, callbacks and small kernels are kept for the thread, and state_unlock() sees
+ * to them. Callbacks may evaluate, so they, and with them what they could overtake,
+ * also wait for the end of an evaluation that releases the lock on its way. Lock order:
+ * graph -> cache -> pool -> streams -> buffers.
  */
 #ifndef TRACE_GRAPH_STATE_H
 #define TRACE_GRAPH_STATE_H
