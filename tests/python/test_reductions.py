@@ -681,9 +681,10 @@ def test_small_arrays_and_larger_ones(size: int) -> None:
             assert dr.max(x) == int(numbers.max())
             assert dr.count(mask) == int((numbers < 50).sum())
             assert dr.all(mask) == bool((numbers < 50).all())
-            assert dr.compress(mask).numpy().tolist() == np.flatnonzero(
-                numbers < 50
-            ).tolist()
+            assert (
+                dr.compress(mask).numpy().tolist()
+                == np.flatnonzero(numbers < 50).tolist()
+            )
             y = llvm.UInt64(x)
             y[size - 1] = 1000 + history
             assert y[size - 1] == 1000 + history

@@ -101,7 +101,7 @@ def axis_index(fn: str, axis: Any, ndim: int, name: str = "axis") -> int:
 
 def axis_tuple(fn: str, axes: Any, ndim: int, name: str = "axis") -> tuple[int, ...]:
     """Resolve one axis or a sequence of axes that must all differ."""
-    if not isinstance(axes, Sequence):
+    if isinstance(axes, int) or not isinstance(axes, Sequence):
         return (axis_index(fn, axes, ndim, name),)
     result = tuple(axis_index(fn, axis, ndim, name) for axis in axes)
     if len(set(result)) != len(result):

@@ -333,11 +333,14 @@ def expand_dims(value: Any, /, axis: int | Sequence[int]) -> Any:
     ``axis`` gives their positions in the shape of the result.
     """
     require_tensor("expand_dims", value)
-    count = len(axis) if isinstance(axis, Sequence) else 1
-    ndim = len(value.shape) + count
-    added = axis_tuple("expand_dims", axis, ndim)
-    sizes = iter(value.shape)
-    shape = [1 if k in added else next(sizes) for k in range(ndim)]
+    shape = list(value.shape)
+    if isinstance(axis, int) or not isinstance(axis, Sequence):
+        count = 1
+    else:
+        count = len(axis)
+    added = axis_tuple("expand_dims", axis, len(shape) + count)
+    for k in sorted(added):
+        shape.insert(k, 1)
     return _with_shape(value, value.array, shape)
 
 
@@ -350,16 +353,16 @@ def squeeze(value: Any, /, axis: int | Sequence[int] | None = None) -> Any:
     require_tensor("squeeze", value)
     shape = value.shape
     if axis is None:
-        gone = tuple(k for k, size in enumerate(shape) if size == 1)
+        kept = [size for size in shape if size != 1]
     else:
         gone = axis_tuple("squeeze", axis, len(shape))
-    for k in gone:
-        if shape[k] != 1:
-            raise ShapeError(f"drjit.squeeze(): axis {k} has size {shape[k]}, not 1.")
-    if not gone:
-        return value
-    kept = [size for k, size in enumerate(shape) if k not in gone]
-    return _with_shape(value, value.array, kept)
+        for k in gone:
+            if shape[k] != 1:
+                raise ShapeError(
+                    f"drjit.squeeze(): axis {k} has size {shape[k]}, not 1."
+                )
+        kept = [size for k, size in enumerate(shape) if k not in gone]
+    return value if len(kept) == len(shape) else _with_shape(value, value.array, kept)
 
 
 def _split_at(value: Any, bounds: Sequence[slice], axis: int) -> list[Any]:
