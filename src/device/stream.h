@@ -83,9 +83,9 @@ void stream_release(Stream *stream);
 bool stream_check(Stream *stream);
 /** Have 'tap' see each command that the calling thread submits to a stream of its own
  *  from now on, before it runs (NULL: no more). */
-bool stream_is_tapped(const Stream *stream);
 void stream_set_tap(Stream *stream, void (*tap)(void *payload, const Command *command),
                     void *payload);
+bool stream_is_tapped(const Stream *stream);
 
 /** Drain everything and free the streams, with no other call under way. Later calls
  *  start anew; buffers that survive count as unused. */
