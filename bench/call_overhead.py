@@ -23,8 +23,11 @@ import drjit as dr
 from drjit import llvm
 from drjit.llvm import (
     Array3f,
+    Array3u,
+    Bool,
     Complex2f,
     Float,
+    Int,
     Matrix3f,
     Matrix4f,
     Quaternion4f,

@@ -5,6 +5,8 @@
  * block, small enough that threads finish together. Up to SMALL bytes, sharing costs
  * more than it brings.
  */
+#include "device/cpu/transfer.h"
+
 #include <string.h>
 
 #include "device/cpu/cpu_job.h"
@@ -65,34 +67,47 @@ bool transfer_prepare_copy(CpuJob *job)
     return true;
 }
 
-static void run_fill(CpuJob *job, uint32_t block, uint32_t worker)
+/* The item, repeated to 8 bytes. */
+static uint64_t repeat(uint64_t bits, uint32_t item_size)
 {
-    const Transfer *t = job->state;
-    size_t begin, size = part(t, block, &begin);
-    unsigned char *dst = t->dst + begin;
-    uint64_t bits = t->bits;
-    (void) worker;
+    static const uint64_t ones[] = { [1] = 0x0101010101010101u,
+                                     [2] = 0x0001000100010001u,
+                                     [4] = 0x0000000100000001u, [8] = 1 };
+    return (bits & UINT64_MAX >> (64 - 8 * item_size)) * ones[item_size];
+}
+
+static void fill(unsigned char *dst, size_t size, uint64_t bits)
+{
     if (bits == (bits & 0xff) * 0x0101010101010101u) {
         memset(dst, (int) (bits & 0xff), size);
         return;
     }
-    /* Grains are multiples of 8, so the pattern starts anew with each block. */
     size_t whole = size / 8 * 8;
     for (size_t i = 0; i < whole; i += 8)
         memcpy(dst + i, &bits, 8);
     memcpy(dst + whole, &bits, size - whole);
 }
 
+void transfer_fill(void *dst, size_t size, uint64_t bits, uint32_t item_size)
+{
+    fill(dst, size, repeat(bits, item_size));
+}
+
+/* Grains are multiples of 8, so the pattern starts anew with each block. */
+static void run_fill(CpuJob *job, uint32_t block, uint32_t worker)
+{
+    const Transfer *t = job->state;
+    size_t begin, size = part(t, block, &begin);
+    (void) worker;
+    fill(t->dst + begin, size, t->bits);
+}
+
 bool transfer_prepare_fill(CpuJob *job)
 {
-    static const uint64_t repeat[] = { [1] = 0x0101010101010101u,
-                                       [2] = 0x0001000100010001u,
-                                       [4] = 0x0000000100000001u, [8] = 1 };
     const Command *c = job->command;
-    uint32_t bytes = c->fill.item_size;
     Transfer *t = plan(job, c->slots[0].bytes, run_fill);
     t->dst = command_address(c, 0);
-    t->bits = (c->fill.bits & UINT64_MAX >> (64 - 8 * bytes)) * repeat[bytes];
+    t->bits = repeat(c->fill.bits, c->fill.item_size);
     return true;
 }
 

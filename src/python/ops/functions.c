@@ -68,6 +68,11 @@ static bool plain_numbers(State *state, PyObject *const *args, int n,
     *floats = false;
     int done = 0;
     for (; done < n; done++) {
+        if (PyLong_CheckExact(args[done]) || PyFloat_CheckExact(args[done])) {
+            *floats |= PyFloat_CheckExact(args[done]);
+            plain[done] = Py_NewRef(args[done]);
+            continue;
+        }
         PyObject *operand = operand_of(state, args[done]);
         int class = operand ? promote_number(operand) : -1;
         plain[done] = class == OPERAND_FLOAT ? PyNumber_Float(operand)

@@ -3,8 +3,11 @@
  */
 #include "trace/eval/work.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
+#include "device/cpu/transfer.h"
 #include "device/uses.h"
 #include "trace/eval/evaluate.h"
 #include "trace/eval/history.h"
@@ -75,25 +78,40 @@ Command *work_command(ThreadState *ts, CommandKind kind, uint64_t size,
     return c;
 }
 
+enum { SMALL = 1 << 14 }; /* bytes: to be read or written in a microsecond or two */
+
+/* Does nothing in the streams come before a command that uses the buffer now? */
+static bool nothing_before(const Buffer *buffer, const Stream *own)
+{
+    return own && stream_is_idle(own) && !(buffer && uses_by_others(buffer, own));
+}
+
 bool work_is_at_hand(VarId id)
 {
-    enum { SMALL = 1 << 14 }; /* bytes: to be read in a microsecond or two */
     const Var *v = var_get(id);
-    if (!evaluate_is_done(v) || v->size > SMALL / type_info[v->type].size)
-        return false;
-    const Stream *own = stream_self(var_device(v));
     const Buffer *buffer = v->op == OP_EVALUATED ? v->value.buffer : NULL;
-    return own && stream_is_idle(own) && !(buffer && uses_by_others(buffer, own));
+    return evaluate_is_done(v) && v->size <= SMALL / type_info[v->type].size &&
+           nothing_before(buffer, stream_self(var_device(v)));
+}
+
+/* The bytes of a buffer, if a command can be spared: few, in host memory, with nothing
+ * before it, and nobody listens to commands. */
+static void *without_command(const ThreadState *ts, const Buffer *buffer)
+{
+    const Stream *own = stream_self(buffer->device);
+    if (buffer->size > SMALL || state_flag(ts, JitFlagKernelHistory) ||
+        buffer_failure(buffer) || !nothing_before(buffer, own) ||
+        stream_is_tapped(own))
+        return NULL;
+    return buffer_host(buffer);
 }
 
 const void *work_entries(const ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
-    const Buffer *buffer = v->op == OP_EVALUATED ? v->value.buffer : NULL;
-    if (!buffer || state_flag(ts, JitFlagKernelHistory) || buffer_failure(buffer) ||
-        !work_is_at_hand(id) || stream_is_tapped(stream_self(var_device(v))))
-        return NULL;
-    return buffer_host(buffer);
+    return v->op == OP_EVALUATED && evaluate_is_done(v)
+               ? without_command(ts, v->value.buffer)
+               : NULL;
 }
 
 Buffer *work_buffer_now(VarId like, size_t bytes)
@@ -152,6 +170,12 @@ VarId work_result(ThreadState *ts, Command *command, VarType type, uint32_t size
 
 bool work_fill(ThreadState *ts, Buffer *buffer, uint64_t bits, uint32_t item_size)
 {
+    void *now = without_command(ts, buffer);
+    if (now) {
+        transfer_fill(now, buffer->size, bits, item_size);
+        buffer_count_write(buffer);
+        return true;
+    }
     Command *c = command_create(buffer->device, COMMAND_FILL, buffer->size / item_size,
                                 1, 0);
     TRY(c, false);
@@ -164,6 +188,13 @@ bool work_fill(ThreadState *ts, Buffer *buffer, uint64_t bits, uint32_t item_siz
 bool work_copy(ThreadState *ts, Buffer *from, size_t from_offset, Buffer *to,
                size_t to_offset, size_t bytes)
 {
+    const unsigned char *source = without_command(ts, from);
+    unsigned char *target = source ? without_command(ts, to) : NULL;
+    if (target) {
+        memmove(target + to_offset, source + from_offset, bytes);
+        buffer_count_write(to);
+        return true;
+    }
     Command *c = command_create(to->device, COMMAND_COPY, bytes, 2, 0);
     TRY(c, false);
     command_set_slot(c, 0, from, from_offset, bytes, SLOT_READ);

@@ -57,9 +57,10 @@ bool work_submit(ThreadState *ts, Command *command);
 bool work_perform(ThreadState *ts, Command *command);
 /** The same; what it writes to its last slot becomes a variable. */
 VarId work_result(ThreadState *ts, Command *command, VarType type, uint32_t size);
-/** Let a command write all bytes of a buffer with one item. */
+/** Write all bytes of a buffer with one item: by a command, or at once where the bytes
+ *  are few and nothing comes before. */
 bool work_fill(ThreadState *ts, Buffer *buffer, uint64_t bits, uint32_t item_size);
-/** Copy bytes between offsets of buffers. */
+/** Copy bytes between offsets of buffers, in the same way. */
 bool work_copy(ThreadState *ts, Buffer *from, size_t from_offset, Buffer *to,
                size_t to_offset, size_t bytes);
 /** The same from the start of both, also from one device to another, which waits; the
