@@ -12,10 +12,10 @@ from os import path as _path
 # The published package, 'drjit' by name, has files of the same names in this folder.
 if _path.exists(_path.join(__path__[0], "libdrjit-extra.so")):
     raise ImportError(
-        f"drjit: the packages 'drjit' and 'drjit-c' are both installed in "
+        "drjit: the packages 'drjit' and 'drjit-c' are both installed in "
         f"{__path__[0]} (libdrjit-extra.so is a file of the former, __init__.py one of "
-        "the latter). Each has overwritten files of the other. Run 'pip uninstall "
-        "drjit drjit-c', then install the one that you want."
+        "the latter), expected one of them as each has overwritten files of the other; "
+        "run 'pip uninstall drjit drjit-c', then install the one that you want"
     )
 
 from ._core import *  # noqa: E402,F403  # the functions written in C

@@ -90,13 +90,13 @@ def _size(size: Any) -> int:
             count = operator.index(size)
             if count < 1:
                 raise ValueError(
-                    f"drjit.PCG32(): 'size' is {count}, expected at least 1"
+                    f"drjit.PCG32(): 'size' is {count}, expected 1 or more"
                 )
             return count
         except TypeError:
             pass
     raise TypeError(
-        f"drjit.PCG32(): 'size' must be an integer, got '{type(size).__name__}'"
+        f"drjit.PCG32(): 'size' is of type {type(size).__name__}, expected an integer"
     )
 
 
@@ -205,13 +205,12 @@ class Pcg32:
     def _bounded(self, name: str, bound: Any, mask: Any, bits: int) -> Any:
         if isinstance(bound, bool) or not isinstance(bound, int):
             raise TypeError(
-                f"drjit.PCG32.{name}(): the bound must be an integer, got "
-                f"'{type(bound).__name__}'"
+                f"drjit.PCG32.{name}(): 'bound' is of type {type(bound).__name__}, "
+                "expected an integer"
             )
         if not 0 < bound < 2**bits:
             raise ValueError(
-                f"drjit.PCG32.{name}(): the bound is {bound}, expected 1 to "
-                f"2**{bits} - 1"
+                f"drjit.PCG32.{name}(): 'bound' is {bound}, expected 1 to 2^{bits} - 1"
             )
         t = self._types
         draw = self._next_bits if bits == 32 else self._next_word
@@ -333,8 +332,8 @@ class Pcg32:
             entry = "Float64"
         if entry not in bits:
             raise TypeError(
-                f"drjit.PCG32.{name}{suffix}(): expected a floating point type, got "
-                f"{dtype!r}"
+                f"drjit.PCG32.{name}{suffix}(): 'dtype' is {dtype!r}, expected a "
+                "floating point type"
             )
         return getattr(self, f"{name}{bits[entry]}{suffix}")
 
@@ -435,12 +434,12 @@ class Philox:
             return
         if isinstance(iterations, bool) or not isinstance(iterations, int):
             raise TypeError(
-                "drjit.Philox4x32(): 'iterations' must be an integer, got "
-                f"'{type(iterations).__name__}'"
+                "drjit.Philox4x32(): 'iterations' is of type "
+                f"{type(iterations).__name__}, expected an integer"
             )
         if iterations < 0:
             raise ValueError(
-                f"drjit.Philox4x32(): 'iterations' is {iterations}, expected at least 0"
+                f"drjit.Philox4x32(): 'iterations' is {iterations}, expected 0 or more"
             )
         t = self._types
         word = t.word(seed)

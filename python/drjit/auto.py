@@ -41,8 +41,8 @@ def set_backend(arg: str | dr.JitBackend, /) -> None:
     name = names.get(arg, "") if isinstance(arg, dr.JitBackend) else arg
     if name not in ("cuda", "llvm", "scalar"):
         raise ValueError(
-            "drjit.set_backend(): expected 'cuda', 'llvm', 'scalar' or a JitBackend, "
-            f"got {arg!r}"
+            f"drjit.set_backend(): the argument is {arg!r}, expected 'cuda', 'llvm', "
+            "'scalar' or a JitBackend"
         )
     if name == "cuda":
         raise RuntimeError(

@@ -97,7 +97,8 @@ def cuda_compute_capability() -> int:
         RuntimeError: this version has no CUDA backend.
     """
     raise RuntimeError(
-        "drjit.detail.cuda_compute_capability(): the CUDA backend is not available."
+        "drjit.detail.cuda_compute_capability(): there is no CUDA backend in this "
+        "version"
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import drjit as dr
 
-from ._shape.axes import ShapeError
+from ._errors import ShapeError
 
 _FLOATS = {"Float16": "float16x4", "Float32": "float32x4", "Float64": "float64x2"}
 
@@ -25,9 +25,7 @@ def rng(seed: Any = 0, method: str = "philox4x32", symbolic: bool = False) -> Ge
     part of the programs that use it.
     """
     if method != "philox4x32":
-        raise ValueError(
-            f"drjit.rng(): method {method!r} is unknown, expected 'philox4x32'"
-        )
+        raise ValueError(f"drjit.rng(): 'method' is {method!r}, expected 'philox4x32'")
     return Generator(seed, symbolic)
 
 
@@ -86,8 +84,8 @@ class Generator:
         entry = dr.type_v(dtype).name if _is_array_class(dtype) else ""
         if entry not in ("Int32", "UInt32"):
             raise TypeError(
-                "Generator.integers(): expected an array class with Int32 or "
-                f"UInt32 entries, got {dtype!r}"
+                f"drjit.random.Generator.integers(): 'dtype' is {dtype!r}, expected an "
+                "array class with Int32 or UInt32 entries"
             )
         signed = entry == "Int32"
         low, span = _interval(low, high, endpoint, signed)
@@ -104,12 +102,14 @@ class Generator:
             return self._order(x, n)
         if n is not None:
             raise TypeError(
-                "Generator.permutation(): an array has no length to be given"
+                "drjit.random.Generator.permutation(): found an array and a length, "
+                "expected one of the two"
             )
         if not dr.is_array_v(x) or (not dr.is_tensor_v(x) and dr.depth_v(x) != 1):
             raise TypeError(
-                "Generator.permutation(): expected an array class and a "
-                f"length, a one-dimensional array or a tensor, got '{type(x).__name__}'"
+                "drjit.random.Generator.permutation(): the input is of type "
+                f"{type(x).__name__}, expected an array class and a length, a "
+                "one-dimensional array or a tensor"
             )
         if dr.is_tensor_v(x):
             size = x.shape[axis] if x.shape else 0
@@ -119,8 +119,8 @@ class Generator:
     def _order(self, dtype: Any, n: Any) -> Any:
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise ValueError(
-                "Generator.permutation(): the length must be an integer that "
-                f"is not negative, got {n!r}"
+                f"drjit.random.Generator.permutation(): the length is {n!r}, expected "
+                "an integer that is 0 or more"
             )
         keys = self.random(dr.float32_array_t(dr.leaf_t(dtype)), n)
         return dr.argsort(keys)
@@ -132,14 +132,15 @@ class Generator:
             extents = shape if isinstance(shape, Sequence) else (shape,)
             if math.prod(extents) != 1:
                 raise ShapeError(
-                    f"Generator.{name}(): a float is one number, the shape is {shape}"
+                    f"drjit.random.Generator.{name}(): the shape is {shape}, expected "
+                    "one number as 'dtype' is float"
                 )
             return self._fill(name, dr.scalar.Array1f64, 1, suffix)[0]
         entry = dr.type_v(dtype).name if _is_array_class(dtype) else ""
         if entry not in _FLOATS:
             raise TypeError(
-                f"Generator.{name}(): expected an array class with floating "
-                f"point entries, got {dtype!r}"
+                f"drjit.random.Generator.{name}(): 'dtype' is {dtype!r}, expected an "
+                "array class with floating point entries"
             )
         method = f"next_{_FLOATS[entry]}{suffix}"
         return self._make(dtype, shape, lambda prng: list(getattr(prng, method)()))
@@ -181,8 +182,8 @@ def _seed(seed: Any) -> Any:
         return operator.index(seed)
     except TypeError:
         raise TypeError(
-            "drjit.rng(): the seed must be an integer or a flat array of integers, got "
-            f"'{type(seed).__name__}'"
+            f"drjit.rng(): 'seed' is of type {type(seed).__name__}, expected an "
+            "integer or a flat array of integers"
         ) from None
 
 
@@ -204,8 +205,8 @@ def _interval(low: Any, high: Any, endpoint: bool, signed: bool) -> tuple[Any, A
     for bound in (low, high):
         if isinstance(bound, bool) or not (isinstance(bound, int) or _is_int(bound)):
             raise TypeError(
-                "Generator.integers(): the bounds must be integers, got "
-                f"'{type(bound).__name__}'"
+                "drjit.random.Generator.integers(): a bound is of type "
+                f"{type(bound).__name__}, expected integers"
             )
     if isinstance(low, int) and isinstance(high, int):
         span = high - low + bool(endpoint)
@@ -213,7 +214,7 @@ def _interval(low: Any, high: Any, endpoint: bool, signed: bool) -> tuple[Any, A
         if span < 1 or low < smallest or low + span - 1 > largest:
             bracket = "]" if endpoint else ")"
             raise ValueError(
-                f"Generator.integers(): there is no integer in [{low}, "
+                f"drjit.random.Generator.integers(): there is no integer in [{low}, "
                 f"{high}{bracket}, or some are out of range"
             )
         return low, span

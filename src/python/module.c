@@ -36,7 +36,7 @@ static PyObject *abstract_new(PyTypeObject *cls, PyObject *args, PyObject *kwarg
 {
     (void) args, (void) kwargs;
     return PyErr_Format(PyExc_TypeError,
-                        "%s: cannot be instantiated, use one of the array "
+                        "%s(): this class cannot be instantiated; use one of the array "
                         "types in drjit.scalar, drjit.llvm, ...",
                         cls->tp_name);
 }
@@ -126,8 +126,8 @@ static bool refuse_subinterpreter(void)
 {
     if (PyInterpreterState_Get() == PyInterpreterState_Main())
         return true;
-    PyErr_SetString(PyExc_ImportError, "drjit can be imported in the main interpreter "
-                                       "only, not in a sub-interpreter.");
+    PyErr_SetString(PyExc_ImportError, "drjit: found a sub-interpreter, expected the "
+                                       "main interpreter");
     return false;
 }
 
@@ -136,8 +136,8 @@ static bool prepare_exit(void)
 {
     static bool done;
     if (!done && Py_AtExit(jit_prepare_exit) != 0) {
-        PyErr_SetString(PyExc_ImportError, "drjit: no room for a function to be called "
-                                           "at the end of the interpreter.");
+        PyErr_SetString(PyExc_ImportError, "drjit: there is no room for a function to "
+                                           "be called at the end of the interpreter");
         return false;
     }
     return done = true;
@@ -159,6 +159,25 @@ static int add_build(PyObject *module)
         status = PyModule_AddStringConstant(module, "__version__", DRJIT_VERSION);
     Py_XDECREF(build);
     return status;
+}
+
+/* The interpreter's own messages about a function name its module: the one where users
+ * find it. */
+static bool add_functions(PyObject *module)
+{
+    PyObject *public = PyUnicode_InternFromString("drjit");
+    PyObject *private = PyUnicode_InternFromString("drjit._core");
+    bool ok = public && private;
+    for (size_t i = 0; i < sizeof(function_tables) / sizeof(*function_tables); i++)
+        for (PyMethodDef *f = function_tables[i]; ok && f->ml_name; f++) {
+            PyObject *home = f->ml_name[0] == '_' ? private : public;
+            PyObject *function = PyCFunction_NewEx(f, module, home);
+            ok = function && PyModule_AddObjectRef(module, f->ml_name, function) == 0;
+            Py_XDECREF(function);
+        }
+    Py_XDECREF(public);
+    Py_XDECREF(private);
+    return ok;
 }
 
 static int module_exec(PyObject *module)
@@ -183,10 +202,7 @@ static int module_exec(PyObject *module)
         !flag_scope_bind(module) || !region_bind(state) || !operand_bind(state) ||
         !prepare_exit() || add_build(module) < 0)
         return -1;
-    for (size_t i = 0; i < sizeof(function_tables) / sizeof(*function_tables); i++)
-        if (PyModule_AddFunctions(module, function_tables[i]) < 0)
-            return -1;
-    return 0;
+    return add_functions(module) ? 0 : -1;
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)

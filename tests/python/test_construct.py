@@ -71,7 +71,7 @@ def test_integers_that_do_not_fit(m: ModuleType, suffix: str) -> None:
     info = np.iinfo(SUFFIXES[suffix])
     for value in (int(info.max) + 1, int(info.min) - 1, 10**30, -(10**30)):
         for arguments in ((value,), (value, 0), ([0, value],)):
-            with pytest.raises(TypeError, match="Could not initialize") as error:
+            with pytest.raises(TypeError, match="could not initialize") as error:
                 cls(*arguments)
             assert isinstance(error.value.__cause__, OverflowError)
 
@@ -139,7 +139,7 @@ def test_empty(m: ModuleType) -> None:
     assert len(m.Array0f()) == 0 and len(m.Array0f([])) == 0
     entry: Any = m.Float(1)
     for wrong in (1, entry, [1]):
-        with pytest.raises(TypeError, match=r"expected 0 elements, got 1"):
+        with pytest.raises(TypeError, match=r"1 elements, expected 0"):
             m.Array0f(wrong)
     assert m.TensorXf().shape == (0,)
     assert list(scalar.Array3f()) == [0, 0, 0]
@@ -160,9 +160,7 @@ def test_nested(m: ModuleType) -> None:
 @pytest.mark.parametrize("arguments", [(1, 2), (1, 2, 3, 4), ([1, 2],), ([],)])
 def test_wrong_size(m: ModuleType, arguments: tuple[Any, ...]) -> None:
     count = len(arguments[0]) if len(arguments) == 1 else len(arguments)
-    text = (
-        rf"Array3f.__init__\(\): Input has the wrong size \(expected 3 .* got {count}"
-    )
+    text = rf"Array3f.__init__\(\): the input has {count} elements, expected 3"
     with pytest.raises(TypeError, match=text):
         m.Array3f(*arguments)
 
@@ -274,7 +272,7 @@ def test_broadcast_of_components() -> None:
     assert [[c[0] for c in r] for r in row] == [[1, 2], [1, 2]]
     column = llvm.Array34f(llvm.Array3f(1, 2, 3))
     assert [[c[0] for c in r] for r in column] == [[1] * 4, [2] * 4, [3] * 4]
-    with pytest.raises(TypeError, match="expected 3 elements, got 2"):
+    with pytest.raises(TypeError, match="2 elements, expected 3"):
         llvm.Array3f(llvm.Array2f(1, 2))
     with pytest.raises(TypeError):
         llvm.Float(llvm.Array3f(1, 2, 3))
@@ -388,7 +386,7 @@ def test_tensor_with_shape(m: ModuleType) -> None:
         assert tensor.shape == (2, 2)
         assert as_numpy(tensor).tolist() == [[1, 2], [3, 4]]
     assert m.TensorXf(storage(), (0, 3)).shape == (0, 3)
-    with pytest.raises(TypeError, match=r"got 4, expected 6"):
+    with pytest.raises(TypeError, match=r"4 entries, expected 6"):
         m.TensorXf([1, 2, 3, 4], (2, 3))
     for shape in ((-1,), ("a",), 4, (2**40, 2**40)):
         with pytest.raises((TypeError, OverflowError)):
@@ -427,9 +425,9 @@ def test_tensor_from_arrays() -> None:
     assert list(llvm.TensorXi(scalar.TensorXf(tensor)).array) == [1, 2, 3, 3, 4, 5]
     mixed = llvm.TensorXf([[1, 2], llvm.Float(3, 4), llvm.TensorXf([5, 6])])
     assert as_numpy(mixed).tolist() == [[1, 2], [3, 4], [5, 6]]
-    with pytest.raises(TypeError, match="not ragged"):
+    with pytest.raises(TypeError, match="is ragged"):
         llvm.TensorXf(llvm.Array2f([1, 2], [1, 2, 3]))
-    with pytest.raises(TypeError, match="dimensionality mismatch"):
+    with pytest.raises(TypeError, match="dimensions, expected"):
         llvm.Float(mixed)
 
 
@@ -437,7 +435,7 @@ def test_tensor_from_arrays() -> None:
 
 
 def test_keywords(m: ModuleType) -> None:
-    with pytest.raises(TypeError, match="Unknown keyword argument"):
+    with pytest.raises(TypeError, match="no argument named"):
         m.Array3f(x=1)
 
 
@@ -500,9 +498,9 @@ def test_copies(value: Any, how: Any) -> None:
 )
 def test_damaged_pickles(m: ModuleType, state: Any) -> None:
     for cls in (m.Array3f, m.TensorXf, m.Matrix2f):
-        with pytest.raises(ValueError, match="not the state"):
+        with pytest.raises(ValueError, match="the state is another object"):
             cls().__setstate__(state)
-    with pytest.raises(ValueError, match="not the state"):
+    with pytest.raises(ValueError, match="the state is another object"):
         m.Array1b().__setstate__((None, (b"\x02",), None))
 
 
@@ -526,9 +524,9 @@ def test_flip_axes() -> None:
     assert matrix[0][1] == 3 and matrix[1][0] == 2
     with pytest.raises(TypeError, match="expected 3"):
         llvm.Array3f(llvm.TensorXf(range(6), (3, 2)), flip_axes=True)
-    with pytest.raises(TypeError, match="'flip_axes' must be a bool"):
+    with pytest.raises(TypeError, match="'flip_axes' is not a bool"):
         llvm.Array3f(1, flip_axes=1)
-    with pytest.raises(TypeError, match="Unknown keyword argument 'flip'"):
+    with pytest.raises(TypeError, match="no argument named 'flip'"):
         llvm.Array3f(1, flip=True)
 
 

@@ -167,7 +167,7 @@ def test_fma_arguments() -> None:
     assert dr.fma(1.5, 2, 3) == 6.0
     assert dr.fma(2**40, 2**40, 3) == 2**80 + 3
     for wrong in ((1, 2), (1, 2, 3, 4)):
-        with pytest.raises(TypeError, match="takes 3"):
+        with pytest.raises(TypeError, match="found [24] arguments, expected 3"):
             dr.fma(*wrong)
     with pytest.raises(TypeError):
         dr.fma(None, 1, 2)
@@ -277,7 +277,7 @@ def test_select_of_numbers() -> None:
     for wrong in ((1, 2, 3), (None, 1, 2), ([True], 1, 2)):
         with pytest.raises(TypeError):
             dr.select(*wrong)
-    with pytest.raises(TypeError, match="takes 3"):
+    with pytest.raises(TypeError, match="found [24] arguments, expected 3"):
         dr.select(True, 1)
 
 
@@ -296,7 +296,7 @@ def test_select_of_special_types() -> None:
     assert entries(c) == [[1, 3], [2, 0]]
     m = dr.select(mask, llvm.Matrix2f(1, 2, 3, 4), 5)
     assert entries(m) == [[[1, 5], [2, 0]], [[3, 0], [4, 5]]]
-    with pytest.raises(RuntimeError, match="Incompatible"):
+    with pytest.raises(RuntimeError, match="incompatible"):
         dr.select(llvm.Array2b(True), llvm.Matrix2f(1), 3)
 
 
@@ -431,7 +431,7 @@ def test_dot_errors() -> None:
     for wrong in ((a, 2), (2, 3), (1.5, a), (None, a), ("ab", 3)):
         with pytest.raises(TypeError):
             dr.dot(*wrong)
-    with pytest.raises(TypeError, match="takes 2"):
+    with pytest.raises(TypeError, match="found 1 arguments, expected 2"):
         dr.dot(a)
     pairs: list[tuple[Any, Any]] = [(a, llvm.Array2f(1)), ([], []), ([1, 2], [1, 2, 3])]
     for pair in pairs:

@@ -40,7 +40,7 @@ def test_read_entry() -> None:
 @pytest.mark.parametrize("i", [3, -4, 100])
 def test_bounds(i: int) -> None:
     a, v = llvm.Float(1, 2, 3), scalar.Array3f(1, 2, 3)
-    text = rf"entry {i} is out of bounds \(the array is of size 3\)"
+    text = rf"index {i} is out of bounds for axis 0 with size 3"
     for target in (a, v, llvm.Array3f(1)):
         with pytest.raises(IndexError, match=text):
             target[i]
@@ -150,7 +150,7 @@ def test_index_arrays(index_type: str) -> None:
     assert list(a) == [5, 2, 6]
     a[cls(1)] = 0
     assert list(a) == [5, 0, 6]
-    with pytest.raises(IndexError, match="entry 5"):
+    with pytest.raises(IndexError, match="index 5"):
         a[cls(5)]
     with pytest.raises(ValueError, match="3 values"):
         a[cls(0, 1)] = [1, 2, 3]
@@ -281,9 +281,9 @@ def test_named_components(m: ModuleType) -> None:
     v.y = 9
     assert flat(v) == [1, 9, 3, 4]
     assert flat([m.Quaternion4f(1, 2, 3, 4).w]) == [4]
-    with pytest.raises(RuntimeError, match="does not have a 'w' component"):
+    with pytest.raises(RuntimeError, match=r"\.w: there is no such component"):
         _ = m.Array3f(1).w
-    with pytest.raises(RuntimeError, match="does not have a 'x' component"):
+    with pytest.raises(RuntimeError, match=r"\.x: there is no such component"):
         _ = m.ArrayXf(1).x
     with pytest.raises(RuntimeError):
         _ = m.Complex2f(1).x
@@ -410,7 +410,7 @@ def test_transpose(m: ModuleType) -> None:
     assert [flat(row) for row in matrix.T] == expected
     assert [flat(row) for row in matrix.mT] == expected
     for other in (m.Array22f(1), m.Array2f(1), m.Complex2f(1), llvm.Float(1)):
-        with pytest.raises(TypeError, match="is not a matrix or tensor type"):
+        with pytest.raises(TypeError, match="expected a matrix or a tensor"):
             _ = other.T
 
 
@@ -442,7 +442,7 @@ def test_item(m: ModuleType) -> None:
     assert m.TensorXf([[3]]).item() == 3
     assert type(m.TensorXi([[3]]).item()) is int
     for value in (m.Array2f(1), llvm.Float(1, 2), llvm.Float(), m.TensorXf([])):
-        with pytest.raises(RuntimeError, match="exactly one entry"):
+        with pytest.raises(RuntimeError, match="expected exactly one"):
             value.item()
 
 
@@ -544,7 +544,7 @@ def test_slices_of_several_axes_fail() -> None:
             matrix[key]
         with pytest.raises(TypeError):
             matrix[key] = 1
-    with pytest.raises(ValueError, match="2 values cannot be assigned to 3 components"):
+    with pytest.raises(ValueError, match="found 2 values, expected 3"):
         matrix[:, 1] = [1, 2]
     with pytest.raises(TypeError):  # nothing of it happens
         matrix[:, 1] = [1, 2, "x"]
@@ -560,15 +560,15 @@ def test_errors_of_two_classes() -> None:
         with pytest.raises(other):
             dr.fma(llvm.UInt(5), -1, 0)
     for other in (RuntimeError, AttributeError):
-        with pytest.raises(other, match="does not have a 'z' component"):
+        with pytest.raises(other, match=r"Array2f\.z: there is no such component"):
             _ = vector.z
         with pytest.raises(other):
             vector.w = 1
     assert not hasattr(vector, "z") and not hasattr(number, "x")
     for other in (TypeError, AttributeError):
-        with pytest.raises(other, match="not complex-valued, cannot assign to 'imag'"):
+        with pytest.raises(other, match=r"\.imag: only complex numbers"):
             vector.imag = 4
-        with pytest.raises(other, match="is not a matrix or tensor type"):
+        with pytest.raises(other, match="expected a matrix or a tensor"):
             _ = vector.T
     assert not hasattr(complex_number, "mT")
     with pytest.raises(AttributeError):
@@ -578,5 +578,5 @@ def test_errors_of_two_classes() -> None:
 def test_lists_as_keys() -> None:
     """The message says what an index array is."""
     for cls in (llvm.Float, llvm.Array3f):
-        with pytest.raises(TypeError, match="'list' specified. An index array is of a"):
+        with pytest.raises(TypeError, match="type list, .*; an index array is of a"):
             cls(1)[[0, 1]]

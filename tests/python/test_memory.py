@@ -628,7 +628,7 @@ def test_slice_numbers(m: ModuleType) -> None:
     assert dr.slice(x, 1) == 2.0
     assert dr.slice(x, -1) == 3.0
     assert type(dr.slice(x, 1)) is float
-    with pytest.raises(IndexError, match="entry 3 is out of bounds"):
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
         dr.slice(x, 3)
     with pytest.raises(IndexError):
         dr.slice(x, -4)

@@ -354,7 +354,7 @@ def test_unsupported_unary(op: Callable[[Any], Any], value: Any) -> None:
 def test_comparison_with_foreign_objects() -> None:
     for other in (None, "a", object()):
         for op in COMPARISONS.values():
-            with pytest.raises(RuntimeError, match="Incompatible arguments"):
+            with pytest.raises(RuntimeError, match="incompatible arguments"):
                 op(llvm.Float(1), other)
 
 
@@ -637,10 +637,10 @@ def test_truth() -> None:
     assert bool(llvm.TensorXb([True], (1,))) is True
     assert bool(scalar.Array1b(True)) is True
     for wrong in (llvm.Float(1), llvm.Int(1), scalar.Array3f(1)):
-        with pytest.raises(TypeError, match="only supported for masks"):
+        with pytest.raises(TypeError, match="the array holds numbers, expected a mask"):
             bool(wrong)
     for many in (llvm.Bool(True, False), llvm.Bool([]), llvm.Array2b(True)):
-        with pytest.raises(RuntimeError, match="requires an array"):
+        with pytest.raises(RuntimeError, match="expected (1|at most 1); reduce it"):
             bool(many)
 
 
@@ -676,7 +676,7 @@ def test_tensor_shape_mismatch(m: ModuleType) -> None:
     a, b = m.TensorXf([1, 2, 3], (3,)), m.TensorXf([1, 2], (2,))
     with pytest.raises(RuntimeError, match=r"incompatible shapes: \(3,\) and \(2,\)"):
         a + b
-    with pytest.raises(RuntimeError, match="Incompatible arguments"):
+    with pytest.raises(RuntimeError, match="incompatible arguments"):
         a + m.Array3f(1)
 
 
@@ -801,15 +801,15 @@ def test_single_arrays_and_tensors_have_errors_without_a_cause():
 
 def test_the_error_of_one_of_several_keys_is_the_cause(m):
     v, matrix = m.Array3f(1, 2, 3), m.Matrix3f(1)
-    with pytest.raises(TypeError, match="Item retrieval failed") as info:
+    with pytest.raises(TypeError, match="the key does not fit") as info:
         v[0, 9, 9]
     assert "is not subscriptable" in causes(info.value)[1][1]
     for key in ((0, 9), (9, 0), (slice(None), 9)):
-        with pytest.raises(TypeError, match="Item retrieval failed") as info:
+        with pytest.raises(TypeError, match="the key does not fit") as info:
             matrix[key]
         (outer, _), (inner, why) = causes(info.value)
         assert issubclass(outer, IndexError) and inner is IndexError
-        assert "entry 9 is out of bounds" in why
+        assert "index 9 is out of bounds" in why
 
 
 def test_exceptions_of_keys_pass_through(m):

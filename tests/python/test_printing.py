@@ -91,7 +91,7 @@ def test_fields(
         (r'missing keyword argument "-1"', "{-1}"),
         (r"from implicit to explicit", "{} {0}"),
         (r"from explicit to implicit", "{0} {}"),
-        (r'single "}"', "{} }"),
+        (r"single '}'", "{} }"),
         (r"unmatched brace.*position 2", "a {foo"),
         (r"unmatched brace", "{"),
     ],

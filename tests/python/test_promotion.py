@@ -110,7 +110,7 @@ def test_incompatible(m: ModuleType, a: str, b: str) -> None:
 
     x, y = make(a), make(b)
     for left, right in ((x, y), (y, x)):
-        with pytest.raises(RuntimeError, match=r"drjit\.add\(.*Incompatible arguments"):
+        with pytest.raises(RuntimeError, match=r"drjit\.add\(.*incompatible arguments"):
             left + right
 
 
@@ -152,11 +152,11 @@ def test_sequences(case: tuple[Any, Any, type[Any], Any]) -> None:
 
 
 def test_sequences_that_do_not_fit() -> None:
-    with pytest.raises(RuntimeError, match="Incompatible"):
+    with pytest.raises(RuntimeError, match="incompatible"):
         scalar.Array3f(1) + [1, 2]
-    with pytest.raises(RuntimeError, match="could not convert an operand"):
+    with pytest.raises(RuntimeError, match="an operand is of type"):
         llvm.Array3f(1) + [1, 2]
-    with pytest.raises(RuntimeError, match="Incompatible"):
+    with pytest.raises(RuntimeError, match="incompatible"):
         llvm.Array3f(1) + [[1, 2, 3], [4, 5, 6]]
     with pytest.raises(TypeError):
         llvm.Float(1) + [[1, 2], [3]]
@@ -191,9 +191,9 @@ def test_numpy_array_shapes() -> None:
     assert type(result) is llvm.Array2f
     assert [list(v) for v in result] == (x + 1).tolist()
     assert list(llvm.Float(1) + np.float32(2).reshape(())) == [3]
-    with pytest.raises(RuntimeError, match="Incompatible"):
+    with pytest.raises(RuntimeError, match="incompatible"):
         llvm.Array3f(1) + x
-    with pytest.raises(RuntimeError, match="Incompatible"):
+    with pytest.raises(RuntimeError, match="incompatible"):
         llvm.Float(1) + np.ones((2, 3, 4), np.float32)
 
 
@@ -230,7 +230,7 @@ def test_select_promotes_the_mask() -> None:
     assert type(dr.select(scalar.Array3b(True), llvm.Float(1), 2)) is llvm.Array3f
     assert type(dr.select(True, llvm.Float(1), llvm.Float64(2))) is llvm.Float64
     assert list(dr.select(llvm.Int(1, 0), 2, 3)) == [2, 3]
-    with pytest.raises(RuntimeError, match="Incompatible"):
+    with pytest.raises(RuntimeError, match="incompatible"):
         dr.select(mask, llvm.Array2f(1), 2)
 
 

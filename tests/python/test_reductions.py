@@ -560,7 +560,7 @@ def test_prefix_reduce_sequences() -> None:
     result = dr.prefix_reduce(Add, [llvm.Float(1, 2), llvm.Float(3, 4)])
     assert result[0] == 0
     assert list(result[1]) == [1, 2]
-    with pytest.raises(RuntimeError, match="'axis' must be 0"):
+    with pytest.raises(RuntimeError, match="'axis' is not 0"):
         dr.prefix_reduce(Add, [1, 2], axis=1)
 
 

@@ -398,15 +398,15 @@ def test_wrong_calls() -> None:
     x = dr.arange(UInt, 4)
     with pytest.raises(TypeError, match="expected a just-in-time compiled UInt"):
         regions.call(Int(1), [lambda: None])
-    with pytest.raises(ValueError, match="nothing to call"):
+    with pytest.raises(ValueError, match="'functions' is empty"):
         regions.call(x, [])
     with pytest.raises(TypeError):
         regions.call(x, 3)
-    with pytest.raises(TypeError, match="the value is a drjit.llvm.Float"):
+    with pytest.raises(TypeError, match="the value is of type drjit.llvm.Float"):
         regions.call(x, [lambda: UInt(1), lambda: Float(1)])
     with pytest.raises(ValueError, match="structure"):
         regions.call(x, [lambda: (x, x), lambda: (x,)])
-    with pytest.raises(TypeError, match="the value is a int"):
+    with pytest.raises(TypeError, match="the value is of type int"):
         regions.call(x, [lambda: 1, lambda: 1])
     with pytest.raises(ValueError, match="callable 2"):
         regions.call(x, [lambda: x, lambda: x], instances=[0, 2])
@@ -414,7 +414,7 @@ def test_wrong_calls() -> None:
         regions.call(x, [lambda: x], mask=3)
     with pytest.raises(TypeError):
         regions.call(x, [None], x)
-    with pytest.raises(TypeError, match=r"'\[0\]' is a int"):
+    with pytest.raises(TypeError, match=r"'\[0\]' is of type int"):
         regions.call(x, [lambda x: x], 3)
     check_that_all_is_well()
 

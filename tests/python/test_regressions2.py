@@ -121,7 +121,7 @@ def test_masked_assignment_to_integer_tensor_refuses_fractions(m: ModuleType) ->
 
 
 def test_message_gives_the_position_as_written() -> None:
-    with pytest.raises(IndexError, match="entry -10 is out of bounds"):
+    with pytest.raises(IndexError, match="index -10 is out of bounds"):
         llvm.Float([1, 2, 3])[llvm.Int(-10)]
 
 

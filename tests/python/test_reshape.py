@@ -104,7 +104,7 @@ def test_ravel_returns_what_is_flat(m: ModuleType) -> None:
     assert list(storage) == [1, 2, 3, 4]
     dr.scatter(storage, 9, 1)
     assert list(tensor.array) == [1, 9, 3, 4]
-    with pytest.raises(RuntimeError, match="C order"):
+    with pytest.raises(RuntimeError, match="tensors have 'C' only"):
         dr.ravel(tensor, "F")
 
 
@@ -206,7 +206,7 @@ def test_reshape_to_no_shapes(shape: Any) -> None:
 
 def test_reshape_orders() -> None:
     tensor = llvm.TensorXf([1, 2], (2,))
-    with pytest.raises(RuntimeError, match="C order"):
+    with pytest.raises(RuntimeError, match="tensors have 'C' only"):
         dr.reshape(tensor, (2, 1), order="F")
     with pytest.raises(RuntimeError, match="'order' is 'X'"):
         dr.reshape(tensor, (2, 1), order="X")
@@ -264,7 +264,7 @@ def test_reshape_same_shape_and_others() -> None:
     assert rows(dr.reshape(llvm.Array2f, llvm.Float(range(4)), 4)) == [[0, 2], [1, 3]]
     with pytest.raises(RuntimeError, match="cannot have this shape"):
         dr.reshape(llvm.Array2f, llvm.Float(range(4)), (1, 4))
-    with pytest.raises(RuntimeError, match="4 entries, the shape 2"):
+    with pytest.raises(RuntimeError, match="4 entries, expected 2"):
         dr.reshape(llvm.Float(range(4)), 2)
 
 
@@ -348,7 +348,7 @@ def test_tile_and_repeat_reject(name: str) -> None:
     tensor = llvm.TensorXf([1], (1,))
     with pytest.raises(ValueError, match="'count' is -1"):
         function(tensor, -1)
-    with pytest.raises(ValueError, match="must not be negative|'count' is -2"):
+    with pytest.raises(ValueError, match="negative entries|'count' is -2"):
         function(tensor, [-2])
     with pytest.raises(TypeError):
         function(tensor, [1.5])
@@ -416,15 +416,15 @@ def test_repeat_counts(m: ModuleType) -> None:
     assert list(dr.repeat(array, counts)) == np.repeat(range(50), counts).tolist()
     assert list(dr.repeat(array, 2, axis=0)) == np.repeat(range(50), 2).tolist()
     assert len(dr.repeat(array, [0] * 50)) == 0
-    with pytest.raises(ValueError, match="2 entries for an axis of size 50"):
+    with pytest.raises(ValueError, match="2 entries, expected 50"):
         dr.repeat(array, [1, 2])
     with pytest.raises(IndexError, match="out of bounds"):
         dr.repeat(array, 2, axis=1)
     with pytest.raises(IndexError, match="out of bounds"):
         dr.repeat(tensor, 2, axis=2)
-    with pytest.raises(TypeError, match="must hold integers"):
+    with pytest.raises(TypeError, match="expected integers"):
         dr.repeat(array, array)
-    with pytest.raises(ValueError, match="must not be negative"):
+    with pytest.raises(ValueError, match="has negative entries"):
         dr.repeat(array, dr.int32_array_t(flat(m))([-1] * 50))
 
 

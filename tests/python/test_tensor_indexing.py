@@ -208,10 +208,10 @@ def test_invalid_index_arrays(m: ModuleType) -> None:
         IndexError, match="index 7 is out of bounds for axis 0 with size 2"
     ):
         tensor[index_of(m, [7])]
-    with pytest.raises(IndexError, match="cannot be broadcast together"):
+    with pytest.raises(IndexError, match="index array 1 has another size"):
         tensor[index_of(m, [0, 1]), index_of(m, [0, 1, 2])]
     for key in (m.Array2u(0, 1) if m is llvm else m.Array22f(1), m.ArrayXf(1.0)):
-        with pytest.raises(TypeError, match="unsupported type"):
+        with pytest.raises(TypeError, match="the key is of type"):
             tensor[key]
 
 
@@ -255,7 +255,7 @@ def test_values_that_do_not_fit(m: ModuleType) -> None:
     tensor = tensor_of(m, values)
     wrong: list[Any] = [[1, 2], [[1, 2, 3]], [[[[1]], [[2]]]]]
     for value in wrong:
-        with pytest.raises(ValueError, match=r"a value of shape \(.*\) cannot be"):
+        with pytest.raises(ValueError, match=r"the value has shape \(.*\), expected"):
             tensor[0] = value
     unsuitable: list[Any] = ["a", None, [[1], 2], object()]
     for value in unsuitable:
@@ -364,7 +364,7 @@ def test_transpose(m: ModuleType, shape: tuple[int, ...]) -> None:
     if len(shape) == 2:
         assert numpy_of(tensor.T).tolist() == values.T.tolist()
     else:
-        with pytest.raises(TypeError, match="2-D"):
+        with pytest.raises(TypeError, match="expected 2"):
             _ = tensor.T
     with pytest.raises(TypeError, match="at least 2"):
         _ = m.TensorXf([1, 2]).mT
@@ -393,7 +393,7 @@ def test_slice_index_arguments() -> None:
     for arguments in (([2], (0,)), ((2,), 0), (("a",), (0,)), ((2.5,), (0,))):
         with pytest.raises(TypeError):
             dr.slice_index(llvm.UInt, *arguments)
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="extent -"):
         dr.slice_index(llvm.UInt, (-2,), (0,))
     large = (2**20, 2**20)
     assert dr.slice_index(llvm.UInt, large, (0,))[0] == (2**20,)
@@ -414,5 +414,5 @@ def test_errors_of_two_classes() -> None:
     for other in (IndexError, TypeError):
         with pytest.raises(other, match="out of bounds"):
             tensor[9]
-        with pytest.raises(other, match="too many indices"):
+        with pytest.raises(other, match="indices, expected at most"):
             tensor[0, 0, 0] = 1

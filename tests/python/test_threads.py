@@ -257,7 +257,7 @@ sys.path[:] = {}
 try:
     import drjit.llvm
 except ImportError as error:
-    assert "in the main interpreter only" in str(error)
+    assert "expected the main interpreter" in str(error)
 else:
     assert False
 """

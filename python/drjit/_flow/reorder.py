@@ -19,13 +19,16 @@ def reorder_threads(key: Any, num_bits: int, value: _T) -> _T:
     """
     if dr.type_v(key) != dr.VarType.UInt32 or dr.depth_v(key) != 1:
         raise TypeError(
-            "drjit.reorder_threads(): the key must be a 1D array of unsigned 32-bit "
-            f"integers, got '{type(key).__name__}'"
+            f"drjit.reorder_threads(): 'key' is of type {type(key).__name__}, expected "
+            "a 1D array of unsigned 32-bit integers"
         )
     if isinstance(num_bits, bool) or not isinstance(num_bits, int):
-        raise TypeError("drjit.reorder_threads(): num_bits must be an int")
+        raise TypeError(
+            "drjit.reorder_threads(): 'num_bits' is of type "
+            f"{type(num_bits).__name__}, expected an integer"
+        )
     if not 1 <= num_bits <= 16:
         raise ValueError(
-            f"drjit.reorder_threads(): num_bits must be 1 to 16, got {num_bits}"
+            f"drjit.reorder_threads(): 'num_bits' is {num_bits}, expected 1 to 16"
         )
     return value

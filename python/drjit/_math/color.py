@@ -114,8 +114,8 @@ def _convert(name: str, value: Any, function: Any) -> Any:
     if channels not in (3, 4) or (not tensor and len(shape) == dr.is_jit_v(value)):
         where = "last" if tensor else "first"
         raise RuntimeError(
-            f"drjit.{name}(): expected 3 (color) or 4 (color and alpha) channels in "
-            f"the {where} dimension, got an array of shape {tuple(shape)}"
+            f"drjit.{name}(): the input has shape {tuple(shape)}, expected 3 (color) "
+            f"or 4 (color and alpha) channels in the {where} dimension"
         )
     if tensor:
         parts = [value[..., k] for k in range(channels)]

@@ -64,7 +64,7 @@ def _operands(fn: str, a: Any, b: Any) -> tuple[Any, Any, int]:
         if 0 in widths and max(widths) > 1:
             raise ShapeError(
                 f"drjit.{fn}(): operands have incompatible sizes {widths[0]} and "
-                f"{widths[1]}"
+                f"{widths[1]}, expected equal sizes or 1"
             )
     return a, b, dr.itemsize_v(dtype) if dr.is_float_v(dtype) else 8
 
@@ -114,17 +114,26 @@ def _pairs(fn: str, a: Any, b: Any) -> list[tuple[Any, Any]] | None:
     A number, or a sequence of one entry, is matched with each entry of the other one.
     """
     for value in (a, b):
-        if isinstance(value, (str, bytes, dict)):
-            raise TypeError(f"drjit.{fn}(): cannot compare a {type_name(value)}.")
+        if isinstance(value, (str, bytes, dict, type)):
+            raise TypeError(
+                f"drjit.{fn}(): a value is of type {type_name(value)}, expected "
+                "numbers, arrays or sequences"
+            )
     sizes = [_length(value) for value in (a, b)]
     if sizes == [None, None]:
         for value in (a, b):
             if not hasattr(value, "__abs__"):
-                raise TypeError(f"drjit.{fn}(): cannot compare a {type_name(value)}.")
+                raise TypeError(
+                    f"drjit.{fn}(): a value is of type {type_name(value)}, expected "
+                    "numbers, arrays or sequences"
+                )
         return None
     n, m = (1 if size is None else size for size in sizes)
     if n != m and n != 1 and m != 1:
-        raise ShapeError(f"drjit.{fn}(): operands have incompatible sizes {n} and {m}")
+        raise ShapeError(
+            f"drjit.{fn}(): operands have incompatible sizes {n} and {m}, expected "
+            "equal sizes or 1"
+        )
 
     def entry(value: Any, size: int | None, k: int) -> Any:
         return value if size is None else value[k if size > 1 else 0]
@@ -170,8 +179,8 @@ def allclose(
         equal_nan: whether NaN equals NaN.
 
     Infinities are only close to themselves. Evaluates the arrays and returns a Python
-    ``bool``. Errors: TypeError for operands without numbers, ShapeError (a ValueError
-    and RuntimeError) or RuntimeError for sizes that do not fit.
+    ``bool``. Errors: TypeError for operands without numbers, RuntimeError (in
+    places a ValueError as well) for sizes that do not fit.
     """
     return _close(a, b, _Options("allclose", rtol, atol, equal_nan))
 

@@ -83,4 +83,4 @@ def _vector_class(arg: Any) -> Any:
         if base.__module__.startswith("drjit.") and base.__name__[:10] == "Quaternion":
             suffix = base.__name__[len("Quaternion4") :]
             return getattr(sys.modules[base.__module__], "Array3" + suffix)
-    raise TypeError("drjit.imag(): not derived from a quaternion type")
+    raise TypeError("drjit.imag(): the class is not derived from a quaternion type")

@@ -33,12 +33,12 @@ def sh_eval(d: Any, order: int) -> list[Any]:
         )
     if not isinstance(order, int) or isinstance(order, bool):
         raise TypeError(
-            "drjit.sh_eval(): the order must be an integer, got "
-            f"'{type(order).__name__}'"
+            f"drjit.sh_eval(): 'order' is of type {type(order).__name__}, expected an "
+            "integer"
         )
     if not 0 <= order <= _MAX_ORDER:
         raise RuntimeError(
-            f"drjit.sh_eval(): the order must be in [0, {_MAX_ORDER}], got {order}"
+            f"drjit.sh_eval(): 'order' is {order}, expected 0 to {_MAX_ORDER}"
         )
 
     x, y, z = d

@@ -149,7 +149,9 @@ def det(arg: Any, /) -> Any:
 def inverse(arg: Any, /) -> Any:
     """Return the multiplicative inverse; deprecated in favour of :py:func:`rcp`."""
     warnings.warn(
-        "inverse(x) is deprecated, please use rcp(x)", DeprecationWarning, stacklevel=2
+        "drjit.inverse() is deprecated, use drjit.rcp()",
+        DeprecationWarning,
+        stacklevel=2,
     )
     return dr.rcp(arg)
 
@@ -280,8 +282,8 @@ def _polar(cls: Any, a: Rows, it: int) -> tuple[Rows, Rows]:
 def _check_iterations(operation: str, arg: Any, it: Any) -> None:
     if not isinstance(it, int) or isinstance(it, bool):
         raise TypeError(
-            f"drjit.{operation}({_text(arg)}): 'it' must be an integer, got "
-            f"'{type(it).__name__}'"
+            f"drjit.{operation}({_text(arg)}): 'it' is of type {type(it).__name__}, "
+            "expected an integer"
         )
 
 
@@ -384,8 +386,9 @@ def quat_to_matrix(dtype: type[Any], q: Any) -> Any:
         rows = [[*row, 0] for row in rows] + [[0, 0, 0, 1]]
     elif not (isinstance(dtype, type) and issubclass(dtype, small)):
         raise TypeError(
-            f"drjit.quat_to_matrix({_text(q)}): dtype must be <{small.__module__}."
-            f"{small.__name__}> or <{large.__module__}.{large.__name__}>, got {dtype!r}"
+            f"drjit.quat_to_matrix({_text(q)}): 'dtype' is {dtype!r}, expected "
+            f"{small.__module__}.{small.__name__} or "
+            f"{large.__module__}.{large.__name__}"
         )
     return dtype(*_entries(rows))
 
@@ -429,7 +432,7 @@ def rotate(dtype: Any, axis: Any, angle: Any) -> Any:
     """
     if not isinstance(dtype, type) or not dr.is_quaternion_v(dtype):
         raise TypeError(
-            f"drjit.rotate(): dtype must be a quaternion class, got {dtype!r}"
+            f"drjit.rotate(): 'dtype' is {dtype!r}, expected a quaternion class"
         )
     if dr.size_v(axis) != 3:
         raise TypeError(

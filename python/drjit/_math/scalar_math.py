@@ -41,6 +41,8 @@ def square(arg: Any, /) -> Any:
 def sqr(arg: Any, /) -> Any:
     """Return ``arg * arg``; deprecated in favour of :py:func:`square`."""
     warnings.warn(
-        "sqr() is deprecated, please use square(arg)", DeprecationWarning, stacklevel=2
+        "drjit.sqr() is deprecated, use drjit.square()",
+        DeprecationWarning,
+        stacklevel=2,
     )
     return arg * arg

@@ -1,8 +1,7 @@
 """Axes, sizes and type names, as the functions on arrays check and report them.
 
-The two exception classes exist because programs written for the published package catch
-``RuntimeError`` (and in places ``TypeError``) where NumPy programmers expect
-``ValueError`` or ``IndexError``; both kinds of programs keep working.
+What they raise is what NumPy programmers expect and what programs written for the
+published package catch; see ``_errors``.
 """
 
 from __future__ import annotations
@@ -15,6 +14,8 @@ from typing import Any
 import drjit
 
 from .._core import ArrayBase, depth_v, is_tensor_v
+from .._errors import AxisError as AxisError
+from .._errors import ShapeError as ShapeError
 
 dr: Any = drjit
 
@@ -22,17 +23,9 @@ dr: Any = drjit
 _MAX_ENTRIES = 2**32 - 1
 
 
-class AxisError(ValueError, IndexError, RuntimeError):
-    """An axis lies outside of its array, or occurs twice."""
-
-
-class ShapeError(ValueError, TypeError, RuntimeError):
-    """The number, sizes or shapes of the arguments do not fit together."""
-
-
 def deprecated(name: str, instead: str, level: int = 3) -> None:
     """Warn whoever called the function ``level`` - 1 calls above this one."""
-    text = f"drjit.{name}() is deprecated{instead and ', use drjit.' + instead}."
+    text = f"drjit.{name}() is deprecated{instead and ', use drjit.' + instead}"
     warnings.warn(text, DeprecationWarning, stacklevel=level)
 
 
@@ -73,8 +66,7 @@ def is_dynamic_1d(value: Any) -> bool:
 def require_tensor(fn: str, value: Any) -> None:
     if not is_tensor(value):
         raise TypeError(
-            f"drjit.{fn}(): expected a tensor, but got an instance of "
-            f"{type_name(value)}."
+            f"drjit.{fn}(): the input is of type {type_name(value)}, expected a tensor"
         )
 
 
@@ -84,7 +76,7 @@ def integer(fn: str, name: str, value: Any) -> int:
         return operator.index(value)
     except TypeError as error:
         raise TypeError(
-            f"drjit.{fn}(): {name!r} must be an integer (got {type_name(value)})."
+            f"drjit.{fn}(): {name!r} is of type {type_name(value)}, expected an integer"
         ) from error
 
 
@@ -93,8 +85,8 @@ def axis_index(fn: str, axis: Any, ndim: int, name: str = "axis") -> int:
     index = integer(fn, name, axis)
     if not -ndim <= index < ndim:
         raise AxisError(
-            f"drjit.{fn}(): {name!r} is out of bounds (got {index}, but there are "
-            f"{ndim} dimensions)."
+            f"drjit.{fn}(): {name!r} is {index}, which is out of bounds for an input "
+            f"with {ndim} axes"
         )
     return index % ndim
 
@@ -106,8 +98,7 @@ def axis_tuple(fn: str, axes: Any, ndim: int, name: str = "axis") -> tuple[int, 
     result = tuple(axis_index(fn, axis, ndim, name) for axis in axes)
     if len(set(result)) != len(result):
         raise AxisError(
-            f"drjit.{fn}(): duplicate axes are not allowed, but {name!r} contains "
-            f"repeated axes (got {tuple(axes)})."
+            f"drjit.{fn}(): {name!r} is {tuple(axes)}, expected axes that all differ"
         )
     return result
 
@@ -116,8 +107,8 @@ def check_entries(fn: str, count: int) -> None:
     """Raise ShapeError if an array of ``count`` entries exceeds 32-bit positions."""
     if count > _MAX_ENTRIES:
         raise ShapeError(
-            f"drjit.{fn}(): {count} entries are too many, positions are 32-bit "
-            f"(at most {_MAX_ENTRIES})."
+            f"drjit.{fn}(): found {count} entries, expected at most {_MAX_ENTRIES} as "
+            "positions are 32-bit"
         )
 
 

@@ -27,18 +27,19 @@ def meshgrid(*args: Any, indexing: str = "xy") -> tuple[Any, ...]:
 
     Returns a tuple with an array per input, each with as many entries as the grid: the
     entries of ``numpy.meshgrid()`` in row-major order. Errors: TypeError for other
-    inputs, ShapeError (a ValueError) for another ``indexing``.
+    inputs, ValueError for another ``indexing``.
     """
     if indexing not in ("xy", "ij"):
         raise ShapeError(
-            f"drjit.meshgrid(): 'indexing' must equal 'ij' or 'xy' (got {indexing!r})."
+            f"drjit.meshgrid(): 'indexing' is {indexing!r}, expected 'ij' or 'xy'"
         )
     for arg in args:
         one_axis = len(arg.shape) == 1 if is_tensor(arg) else is_dynamic_1d(arg)
         if not one_axis or type(arg) is not type(args[0]):
             raise TypeError(
-                "drjit.meshgrid(): consistent 1D dynamic arrays expected (got "
-                f"{', '.join(type_name(x) for x in args)})."
+                "drjit.meshgrid(): the inputs are of types "
+                f"{', '.join(type_name(x) for x in args)}, expected 1D dynamic arrays "
+                "of one type"
             )
     if len(args) < 2:
         return tuple(args)

@@ -110,27 +110,30 @@ def _require_inputs(fn: str, arrays: Any) -> list[Any]:
     """The inputs of a joining function as a list of arrays of one type."""
     if is_array(arrays) or isinstance(arrays, (str, bytes)):
         raise TypeError(
-            f"drjit.{fn}(): expected a sequence of arrays, not a single instance of "
-            f"{type_name(arrays)}."
+            f"drjit.{fn}(): the input is a single {type_name(arrays)}, expected a "
+            "sequence of arrays"
         )
     try:
         inputs = list(arrays)
     except TypeError as error:
         raise TypeError(
-            f"drjit.{fn}(): expected a sequence of arrays (got {type_name(arrays)})."
+            f"drjit.{fn}(): the input is of type {type_name(arrays)}, expected a "
+            "sequence of arrays"
         ) from error
     if not inputs:
-        raise ShapeError(f"drjit.{fn}(): at least one input is required.")
+        raise ShapeError(
+            f"drjit.{fn}(): the input is an empty sequence, expected at least one array"
+        )
     for k, value in enumerate(inputs):
         if not is_array(value):
             raise TypeError(
-                f"drjit.{fn}(): input {k} must be a Dr.Jit array or tensor (got "
-                f"{type_name(value)})."
+                f"drjit.{fn}(): input {k} is of type {type_name(value)}, expected a "
+                "Dr.Jit array or tensor"
             )
         if type(value) is not type(inputs[0]):
             raise TypeError(
-                f"drjit.{fn}(): all inputs must have the same type (input 0 has type "
-                f"{type_name(inputs[0])}, input {k} has type {type_name(value)})."
+                f"drjit.{fn}(): input {k} is of type {type_name(value)}, expected "
+                f"{type_name(inputs[0])} as input 0"
             )
     return inputs
 
@@ -139,7 +142,8 @@ def _require_tensors(fn: str, arrays: Any) -> list[Any]:
     inputs = _require_inputs(fn, arrays)
     if not is_tensor(inputs[0]):
         raise TypeError(
-            f"drjit.{fn}(): expected tensor inputs (got {type_name(inputs[0])})."
+            f"drjit.{fn}(): the inputs are of type {type_name(inputs[0])}, expected "
+            "tensors"
         )
     return inputs
 
@@ -162,14 +166,15 @@ def _concat_tensors(fn: str, pieces: Sequence[Any], axis: int) -> Any:
     for piece in pieces:
         if len(piece.shape) != len(first):
             raise ShapeError(
-                f"drjit.{fn}(): the inputs must all have the same dimension (found "
-                f"{len(first)} and {len(piece.shape)})."
+                f"drjit.{fn}(): the inputs have {len(first)} and {len(piece.shape)} "
+                "axes, expected equal numbers"
             )
         for k, (a, b) in enumerate(zip(first, piece.shape, strict=True)):
             if k != axis and a != b:
                 raise ShapeError(
-                    f"drjit.{fn}(): the inputs must have the same shape except along "
-                    f"axis {axis} (found {tuple(first)} and {tuple(piece.shape)})."
+                    f"drjit.{fn}(): the inputs have shapes {tuple(first)} and "
+                    f"{tuple(piece.shape)}, expected the same shape except along axis "
+                    f"{axis}"
                 )
     length = sum(piece.shape[axis] for piece in pieces)
     shape = (*first[:axis], length, *first[axis + 1 :])
@@ -197,14 +202,14 @@ def _concat_nested(fn: str, pieces: Sequence[Any], axis: int) -> Any:
         if dr.size_v(dtype) != dr.Dynamic:
             raise ShapeError(
                 f"drjit.{fn}(): axis 0 of {dtype.__qualname__} has a fixed size, so "
-                "that nothing can be appended."
+                "that nothing can be appended"
             )
         return dtype(*[entry for piece in pieces for entry in piece])
     for piece in pieces:
         if len(piece) != len(pieces[0]):
             raise ShapeError(
-                f"drjit.{fn}(): the inputs must have the same shape except along axis "
-                f"{axis} (found {len(pieces[0])} and {len(piece)} components)."
+                f"drjit.{fn}(): the inputs have {len(pieces[0])} and {len(piece)} "
+                f"components, expected the same shape except along axis {axis}"
             )
     parts = []
     for k in range(len(pieces[0])):
@@ -214,7 +219,7 @@ def _concat_nested(fn: str, pieces: Sequence[Any], axis: int) -> Any:
         elif not is_dynamic_1d(entries[0]):
             raise ShapeError(
                 f"drjit.{fn}(): axis {axis} of {dtype.__qualname__} has a fixed size, "
-                "so that nothing can be appended."
+                "so that nothing can be appended"
             )
         else:
             parts.append(_concat_flat(fn, entries))
@@ -230,8 +235,8 @@ def concat(arr: Sequence[Any], /, axis: int | None = 0) -> Any:
         axis: the axis, counted from the end if negative. ``None`` concatenates the
             raveled inputs into a flat array.
 
-    Errors: TypeError for inputs of different types, ShapeError (a ValueError) for
-    shapes that do not fit and for no input, AxisError for an axis out of bounds.
+    Errors: TypeError for inputs of different types, ValueError for shapes that do
+    not fit, for no input and for an axis out of bounds.
     """
     pieces = _require_inputs("concat", arr)
     if axis is None:
@@ -247,7 +252,7 @@ def concat(arr: Sequence[Any], /, axis: int | None = 0) -> Any:
     if not is_dynamic_1d(pieces[0]):
         raise ShapeError(
             f"drjit.concat(): {type_name(pieces[0])} has a fixed size, so that nothing "
-            "can be appended."
+            "can be appended"
         )
     return _concat_flat("concat", pieces)
 
@@ -263,8 +268,8 @@ def stack(arrays: Sequence[Any], /, axis: int = 0) -> Any:
     for k, tensor in enumerate(tensors):
         if tensor.shape != shape:
             raise ShapeError(
-                "drjit.stack(): all inputs must have the same shape (input 0 has shape "
-                f"{tuple(shape)}, input {k} has shape {tuple(tensor.shape)})."
+                f"drjit.stack(): input 0 has shape {tuple(shape)} and input {k} "
+                f"{tuple(tensor.shape)}, expected the same shape"
             )
     axis = axis_index("stack", axis, len(shape) + 1)
     wider = (*shape[:axis], 1, *shape[axis:])
@@ -347,8 +352,8 @@ def expand_dims(value: Any, /, axis: int | Sequence[int]) -> Any:
 def squeeze(value: Any, /, axis: int | Sequence[int] | None = None) -> Any:
     """Remove axes of size 1 from the shape of a tensor, without moving data.
 
-    ``axis`` says which (``None``: all). Errors: ShapeError (a ValueError) if such an
-    axis has another size, AxisError if there is no such axis.
+    ``axis`` says which (``None``: all). Errors: ValueError if such an axis has
+    another size, or if there is no such axis.
     """
     require_tensor("squeeze", value)
     shape = value.shape
@@ -359,7 +364,7 @@ def squeeze(value: Any, /, axis: int | Sequence[int] | None = None) -> Any:
         for k in gone:
             if shape[k] != 1:
                 raise ShapeError(
-                    f"drjit.squeeze(): axis {k} has size {shape[k]}, not 1."
+                    f"drjit.squeeze(): axis {k} has size {shape[k]}, expected 1"
                 )
         kept = [size for k, size in enumerate(shape) if k not in gone]
     return value if len(kept) == len(shape) else _with_shape(value, value.array, kept)
@@ -384,7 +389,7 @@ def _sections(fn: str, sections: Any) -> int:
     count = integer(fn, "sections", sections)
     if count < 1:
         raise ShapeError(
-            f"drjit.{fn}(): the number of sections must be positive (got {count})."
+            f"drjit.{fn}(): the number of sections is {count}, expected 1 or more"
         )
     return count
 
@@ -403,8 +408,8 @@ def split(value: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Any]:
         count = _sections("split", indices_or_sections)
         if size % count:
             raise ShapeError(
-                f"drjit.split(): an axis of size {size} cannot be equally split into "
-                f"{count} parts. Use drjit.array_split() for unequal parts."
+                f"drjit.split(): an axis of size {size} cannot be split into {count} "
+                "equal parts; use drjit.array_split() for unequal parts"
             )
         return _split_at(value, _even_slices(size, count), axis)
     cuts = [integer("split", "indices", cut) for cut in indices_or_sections]
@@ -437,7 +442,7 @@ def reverse(value: Any, axis: int = 0) -> Any:
     """Reverse an array, tensor or Python sequence along an axis.
 
     Returns a copy of the same type. Python sequences have one axis. Errors: TypeError
-    for other types, AxisError for an axis out of bounds.
+    for other types, ValueError for an axis out of bounds.
     """
     if is_tensor(value):
         shape = value.shape
@@ -468,8 +473,8 @@ def reverse(value: Any, axis: int = 0) -> Any:
         axis_index("reverse", axis, 1)
         return value[::-1]
     raise TypeError(
-        "drjit.reverse(): expected an array, a tensor or a sequence (got "
-        f"{type_name(value)})."
+        f"drjit.reverse(): the input is of type {type_name(value)}, expected an array, "
+        "a tensor or a sequence"
     )
 
 
@@ -478,8 +483,8 @@ def moveaxis(
 ) -> Any:
     """Move axes of a tensor to other positions; the others keep their order.
 
-    Errors: AxisError for axes that are out of bounds or repeated, ShapeError (a
-    ValueError) if ``source`` and ``destination`` differ in length.
+    Errors: ValueError for axes that are out of bounds or repeated, and if ``source``
+    and ``destination`` differ in length.
     """
     require_tensor("moveaxis", arg)
     ndim = len(arg.shape)
@@ -487,8 +492,8 @@ def moveaxis(
     targets = axis_tuple("moveaxis", destination, ndim, "destination")
     if len(sources) != len(targets):
         raise ShapeError(
-            "drjit.moveaxis(): 'source' and 'destination' must have the same number of "
-            f"elements (got {len(sources)} and {len(targets)})."
+            f"drjit.moveaxis(): 'source' has {len(sources)} elements and 'destination' "
+            f"{len(targets)}, expected equal numbers"
         )
     order = [axis for axis in range(ndim) if axis not in sources]
     for target, axis in sorted(zip(targets, sources, strict=True)):
@@ -499,8 +504,8 @@ def moveaxis(
 def transpose(value: Any, /, axes: Sequence[int] | None = None) -> Any:
     """Permute the axes of a tensor: axis k of the result is axis ``axes[k]``.
 
-    ``None`` reverses their order. Errors: ShapeError or AxisError (both ValueErrors)
-    if ``axes`` is not a permutation.
+    ``None`` reverses their order. Errors: ValueError if ``axes`` is not
+    a permutation.
     """
     require_tensor("transpose", value)
     ndim = len(value.shape)
@@ -508,18 +513,18 @@ def transpose(value: Any, /, axes: Sequence[int] | None = None) -> Any:
         return _permute("transpose", value, range(ndim - 1, -1, -1))
     if not isinstance(axes, Sequence):
         raise TypeError(
-            f"drjit.transpose(): 'axes' must be a tuple (got {type_name(axes)})."
+            f"drjit.transpose(): 'axes' is of type {type_name(axes)}, expected a tuple"
         )
     if len(axes) != ndim:
         raise ShapeError(
-            f"drjit.transpose(): 'axes' must have length {ndim} (got {len(axes)})."
+            f"drjit.transpose(): 'axes' has {len(axes)} elements, expected {ndim}"
         )
     try:
         order = axis_tuple("transpose", axes, ndim)
     except AxisError as error:
         raise AxisError(
-            f"drjit.transpose(): 'axes' must be a permutation of the {ndim} axes (got "
-            f"{tuple(axes)})."
+            f"drjit.transpose(): 'axes' is {tuple(axes)}, expected a permutation of "
+            f"the {ndim} axes"
         ) from error
     return _permute("transpose", value, order)
 
@@ -584,8 +589,8 @@ def take(value: Any, index: Any, axis: int = 0) -> Any:
         one_axis = is_tensor(index) or is_dynamic_1d(index)
         if not one_axis or not dr.is_integral_v(index):
             raise TypeError(
-                "drjit.take(): 'index' must be a 1D integer array (got "
-                f"{type_name(index)})."
+                f"drjit.take(): 'index' is of type {type_name(index)}, expected an "
+                "integer or a 1D array of integers"
             )
         shape = index.shape if is_tensor(index) else (len(index),)
         flat = index.array if is_tensor(index) else index
@@ -609,7 +614,7 @@ def _entry(fn: str, index: Any, size: int, axis: int) -> int:
     k = integer(fn, "index", index)
     if not -size <= k < size:
         raise IndexError(
-            f"drjit.{fn}(): index {k} is out of bounds for axis {axis} of size {size}."
+            f"drjit.{fn}(): index {k} is out of bounds for axis {axis} with size {size}"
         )
     return k % size
 
@@ -631,8 +636,7 @@ def take_interp(value: Any, pos: Any, axis: int = 0) -> Any:
     size = value.shape[axis]
     if size < 2:
         raise ShapeError(
-            f"drjit.take_interp(): axis {axis} has size {size}, but at least 2 entries "
-            "are needed to interpolate."
+            f"drjit.take_interp(): axis {axis} has size {size}, expected 2 or more"
         )
     trailing = len(value.shape) - axis - 1
     flat: Any = pos
@@ -644,13 +648,14 @@ def take_interp(value: Any, pos: Any, axis: int = 0) -> Any:
     elif not is_array(pos):
         if not hasattr(pos, "__float__"):
             raise TypeError(
-                "drjit.take_interp(): 'pos' must be a number or an array (got "
-                f"{type_name(pos)})."
+                f"drjit.take_interp(): 'pos' is of type {type_name(pos)}, expected a "
+                "number or an array"
             )
         flat = dr.float64_array_t(type(value.array))(float(pos))
     if not is_dynamic_1d(flat) or not dr.is_arithmetic_v(flat) or len(shape) > 1:
         raise TypeError(
-            f"drjit.take_interp(): 'pos' must be a 1D array (got {type_name(pos)})."
+            f"drjit.take_interp(): 'pos' is of type {type_name(pos)}, expected a 1D "
+            "array"
         )
     if not dr.is_float_v(flat):
         flat = dr.float64_array_t(type(flat))(flat)
@@ -684,30 +689,30 @@ def upsample(t: Any, shape: Any = None, scale_factor: Any = None) -> Any:
         shape: list with the sizes of the leading axes, multiples of the present ones.
         scale_factor: list with a positive integer per axis, instead of ``shape``.
 
-    Errors: ShapeError (a TypeError and ValueError) for other values.
+    Errors: ValueError, which is a TypeError as well, for other values.
     """
     deprecated("upsample", "")
     if not is_tensor(t):
         raise TypeError(
-            "drjit.upsample(): unsupported input type, expected a tensor (got "
-            f"{type_name(t)})."
+            f"drjit.upsample(): the input is of type {type_name(t)}, expected a tensor"
         )
     if shape is not None and scale_factor is not None:
         raise ShapeError(
-            "drjit.upsample(): 'shape' and 'scale_factor' cannot both be given."
+            "drjit.upsample(): found 'shape' and 'scale_factor', expected one of the "
+            "two"
         )
     name = "scale_factor" if shape is None else "shape"
     given = scale_factor if shape is None else shape
     if not isinstance(given, (list, tuple)):
         raise TypeError(
-            f"drjit.upsample(): {name!r} must be a list of integers (got "
-            f"{type_name(given)})."
+            f"drjit.upsample(): {name!r} is of type {type_name(given)}, expected a "
+            "list of integers"
         )
     sizes = list(t.shape)
     if len(given) > len(sizes):
         raise ShapeError(
-            f"drjit.upsample(): {name!r} has {len(given)} entries, but the tensor only "
-            f"has {len(sizes)} dimensions."
+            f"drjit.upsample(): {name!r} has {len(given)} elements, expected at most "
+            f"{len(sizes)}: one for each axis"
         )
     factors = [1] * len(sizes)
     for k, entry in enumerate(given):
@@ -715,13 +720,14 @@ def upsample(t: Any, shape: Any = None, scale_factor: Any = None) -> Any:
         if shape is not None:
             if n < sizes[k] or (sizes[k] and n % sizes[k]):
                 raise ShapeError(
-                    "drjit.upsample(): the target shape must be a multiple of the "
-                    f"input shape (axis {k}: {n} vs {sizes[k]})."
+                    f"drjit.upsample(): 'shape' has the extent {n} on axis {k}, "
+                    f"expected a multiple of {sizes[k]}"
                 )
             n = n // sizes[k] if sizes[k] else 1
         if n < 1:
             raise ShapeError(
-                f"drjit.upsample(): 'scale_factor' must be positive (got {n})."
+                f"drjit.upsample(): 'scale_factor' has the element {n}, expected 1 or "
+                "more"
             )
         factors[k] = n
     result = [size * factor for size, factor in zip(sizes, factors, strict=True)]

@@ -33,8 +33,8 @@ def _integer(fn: str, value: Any) -> int:
         number = operator.index(value)
     except TypeError as error:
         raise TypeError(
-            f"drjit.{fn}(): 'count' must be an int or a sequence of ints (got "
-            f"{type_name(value)})."
+            f"drjit.{fn}(): 'count' is of type {type_name(value)}, expected an integer "
+            "or a sequence of integers"
         ) from error
     if number < 0:
         raise ValueError(f"drjit.{fn}(): 'count' is {number}, expected 0 or more")
@@ -55,8 +55,8 @@ def tile_leaf(value: Any, count: Any) -> Any:
             return dr.tile(value, counts[0] if counts else 1)
         if not is_dynamic_1d(value):
             raise TypeError(
-                f"drjit.tile(): {type_name(value)} has one dynamic axis, for which "
-                f"there is one 'count' (got {len(counts)})."
+                f"drjit.tile(): 'count' has {len(counts)} elements, expected one: "
+                f"{type_name(value)} has one dynamic axis"
             )
         value = dr.tensor_t(type(value))(value)
     missing = len(counts) - len(value.shape)
@@ -76,20 +76,23 @@ def _positions(value: Any, size: int, repeats: Any) -> Any:
     """The positions 0 ... size - 1, each as often as the sequence says."""
     if is_array(repeats) and dr.is_float_v(repeats):
         raise TypeError(
-            f"drjit.repeat(): 'count' must hold integers (got {type_name(repeats)})."
+            f"drjit.repeat(): 'count' is of type {type_name(repeats)}, expected "
+            "integers"
         )
     entries = dr.ravel(repeats) if is_array(repeats) else repeats
     wide = dr.int64_array_t(type(value))(entries)
     if len(wide) != size:
         raise ShapeError(
-            f"drjit.repeat(): 'count' has {len(wide)} entries for an axis of size "
-            f"{size}."
+            f"drjit.repeat(): 'count' has {len(wide)} entries, expected {size}: one "
+            "for each entry of the axis"
         )
     small = dr.uint32_array_t(type(value))
     if size == 0:
         return small()
     if dr.any(wide < 0):
-        raise ValueError("drjit.repeat(): the entries of 'count' must not be negative.")
+        raise ValueError(
+            "drjit.repeat(): 'count' has negative entries, expected 0 or more"
+        )
     ends = dr.cumsum(wide)
     total = int(ends[size - 1])
     check_entries("repeat", total)

@@ -70,7 +70,8 @@ def _along_axis(
         dr.is_arithmetic_v(value) or dr.is_mask_v(value)
     ):
         raise TypeError(
-            f"drjit.{fn}(): expected a 1D array or a tensor (got {type_name(value)})."
+            f"drjit.{fn}(): the input is of type {type_name(value)}, expected a 1D "
+            "array or a tensor"
         )
     if not is_tensor(value):
         axis_index(fn, axis, 1)
@@ -99,8 +100,8 @@ def sort(value: Any, /, axis: int = -1, descending: bool = False) -> Any:
         axis: the axis, counted from the end if negative.
         descending: sort downwards.
 
-    Equal entries keep their order. Errors: TypeError for other inputs, AxisError for an
-    axis out of bounds (such as any axis of a tensor without axes).
+    Equal entries keep their order. Errors: TypeError for other inputs, ValueError for
+    an axis out of bounds (such as any axis of a tensor without axes).
     """
     result = _along_axis("sort", value, axis, descending, _sort_flat)
     return result if type(result) is type(value) else type(value)(result)
@@ -133,8 +134,8 @@ def binary_search(start: int, end: int, pred: Callable[[Any], Any]) -> Any:
     for name, bound in (("start", start), ("end", end)):
         if is_array(bound):
             raise TypeError(
-                f"drjit.binary_search(): {name!r} must be a Python integer (got "
-                f"{type_name(bound)})."
+                f"drjit.binary_search(): {name!r} is of type {type_name(bound)}, "
+                "expected a Python integer"
             )
     first = integer("binary_search", "start", start)
     last = integer("binary_search", "end", end)

@@ -43,8 +43,8 @@ def _operand(fn: str, value: Any) -> Any:
         if hasattr(value, "__float__"):
             return value
         raise TypeError(
-            f"drjit.{fn}(): expected an array, a sequence or a number (got "
-            f"{type_name(value)})."
+            f"drjit.{fn}(): the input is of type {type_name(value)}, expected an "
+            "array, a sequence or a number"
         )
     return list(value)
 
@@ -124,7 +124,8 @@ def _mean(fn: str, value: Any, axis: Any, mode: str | None, keepdims: bool) -> A
     total = dr.sum(value, axis=axis, mode=mode, keepdims=keepdims)
     if is_array(total) and not dr.is_float_v(total):
         raise TypeError(
-            f"drjit.{fn}(): expected floating point entries (got {type_name(value)})."
+            f"drjit.{fn}(): the input is of type {type_name(value)}, expected floating "
+            "point entries"
         )
     return _divide(total, max(count, 1))
 
@@ -245,7 +246,9 @@ def _as_count(value: Any) -> Any:
         return dr.select(value, dtype(1), dtype(0))
     if isinstance(value, (list, tuple)):
         return [_as_count(entry) for entry in value]
-    raise TypeError(f"drjit.count(): expected a mask (got {type_name(value)}).")
+    raise TypeError(
+        f"drjit.count(): the input is of type {type_name(value)}, expected a mask"
+    )
 
 
 def count(value: Any, axis: Any = ..., keepdims: bool = False) -> Any:
@@ -265,15 +268,17 @@ def count(value: Any, axis: Any = ..., keepdims: bool = False) -> Any:
 def _arg_extremum(fn: str, value: Any, axis: Any, keepdims: bool) -> Any:
     if not is_array(value) or not (dr.is_arithmetic_v(value) or dr.is_mask_v(value)):
         raise TypeError(
-            f"drjit.{fn}(): expected a numeric array or tensor (got "
-            f"{type_name(value)})."
+            f"drjit.{fn}(): the input is of type {type_name(value)}, expected a "
+            "numeric array or tensor"
         )
     if not is_tensor(value) and not is_dynamic_1d(value):
         return _arg_nested(fn, value, axis, keepdims)
     shape = tuple(value.shape)
     flat = value.array if is_tensor(value) else value
     if len(flat) == 0:
-        raise ShapeError(f"drjit.{fn}(): the input is empty.")
+        raise ShapeError(
+            f"drjit.{fn}(): the input is empty, expected at least one entry"
+        )
     check_entries(fn, len(flat))
     if axis is None:
         result = _arg_flat(fn, flat, len(flat), 1)
@@ -345,14 +350,16 @@ def _arg_nested(fn: str, value: Any, axis: Any, keepdims: bool) -> Any:
         if all(is_array(part) and len(part) == 1 for part in parts) and axis == 1:
             return index_t(parts)
         raise TypeError(
-            f"drjit.{fn}(): axis {axis} of {type_name(value)} cannot be reduced."
+            f"drjit.{fn}(): axis {axis} of {type_name(value)} cannot be reduced"
         )
     if len(value) == 0:
-        raise ShapeError(f"drjit.{fn}(): the input is empty.")
+        raise ShapeError(
+            f"drjit.{fn}(): the input is empty, expected at least one entry"
+        )
     if keepdims:
         raise TypeError(
-            f"drjit.{fn}(): 'keepdims=True' is only supported for tensors and for the "
-            "trailing dynamic axis of an array."
+            f"drjit.{fn}(): 'keepdims=True' is possible for tensors, and where nothing "
+            "but a trailing dynamic axis is reduced"
         )
     entry_t = dr.value_t(index_t)
     best, where = value[0], entry_t(0)
@@ -377,7 +384,7 @@ def argmin(value: Any, /, axis: int | None = None, keepdims: bool = False) -> An
         keepdims: keep the reduced axes of a tensor with size 1.
 
     Returns a 32-bit unsigned array or tensor. Errors: TypeError for other inputs,
-    ShapeError (a ValueError) for an empty one, AxisError for an axis out of bounds.
+    ValueError for an empty one and for an axis out of bounds.
     """
     return _arg_extremum("argmin", value, axis, keepdims)
 
@@ -419,8 +426,8 @@ def _nested(fn: str, reduction: Any, arg: Any) -> Any:
     deprecated(fn, f"{reduction.__name__}(arg, axis=None)", level=4)
     if isinstance(arg, (str, bytes, dict)) or arg is None:
         raise TypeError(
-            f"drjit.{fn}(): expected an array, a sequence or a number (got "
-            f"{type_name(arg)})."
+            f"drjit.{fn}(): the input is of type {type_name(arg)}, expected an array, "
+            "a sequence or a number"
         )
     return reduction(arg, axis=None)
 

@@ -34,8 +34,7 @@ def _condition(operation: str, cond: Any) -> Any:
         return cond
     if not _is_mask(cond):
         raise TypeError(
-            f"drjit.{operation}(<{_type_name(cond)}>): the condition must be a bool or "
-            "a mask array"
+            f"drjit.{operation}(<{_type_name(cond)}>): expected a bool or a mask array"
         )
     if not dr.is_array_v(cond):
         return bool(cond.all())
@@ -61,7 +60,8 @@ def _check(
     """Raise AssertionError unless 'cond' is true everywhere."""
     if fmt is not None and not isinstance(fmt, str):
         raise TypeError(
-            f"drjit.{operation}(): 'fmt' must be a string, got '{type(fmt).__name__}'"
+            f"drjit.{operation}(): 'fmt' is of type {type(fmt).__name__}, expected a "
+            "str"
         )
     if cond is True or (cond is not False and dr.all(cond, axis=None)):
         return

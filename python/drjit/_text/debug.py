@@ -33,8 +33,8 @@ class profile_range:
     def __init__(self, name: str, /) -> None:
         if not isinstance(name, str):
             raise TypeError(
-                "drjit.profile_range(): the name must be a string, got "
-                f"'{type(name).__name__}'"
+                f"drjit.profile_range(): 'name' is of type {type(name).__name__}, "
+                "expected a str"
             )
         self._name = name
 
@@ -56,8 +56,8 @@ class profile_enable:
     def __init__(self, active: bool = True) -> None:
         if not isinstance(active, bool):
             raise TypeError(
-                "drjit.profile_enable(): 'active' must be a bool, got "
-                f"'{type(active).__name__}'"
+                f"drjit.profile_enable(): 'active' is of type {type(active).__name__}, "
+                "expected a bool"
             )
         self._active = active
 
@@ -116,15 +116,15 @@ def set_label(arg0: Any = _MISSING, arg1: str | None = None, /, **kwargs: Any) -
             return
         if kwargs or not isinstance(arg1, str):
             raise TypeError(
-                "drjit.set_label(): expected an array and a string, or keywords"
+                "drjit.set_label(): expected an array and a str, or keywords"
             )
         _label(arg0, arg1)
         return
     for name, value in kwargs.items():
         if isinstance(value, str):
             raise TypeError(
-                f"drjit.set_label(): the keyword argument '{name}' must be an array, "
-                "got a string; to label several arrays, call set_label(x=x, y=y)"
+                f"drjit.set_label(): '{name}' is of type str, expected an array; to "
+                "label several arrays call set_label(x=x, y=y)"
             )
     for name, value in kwargs.items():
         _label(value, name)

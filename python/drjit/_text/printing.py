@@ -161,8 +161,8 @@ def _jit_node(array: Any, style: _Style) -> _Node:
     if selection is not None and size not in (0, 1, selection.size):
         if selection.strict:
             raise RuntimeError(
-                f"drjit.{style.operation}(): an array of {size} entries does not fit "
-                f"an 'active' mask of {selection.size} entries"
+                f"drjit.{style.operation}(): an array has {size} entries, expected "
+                f"{selection.size} as the 'active' mask"
             )
         selection = None
     if selection is not None and size > 0:
@@ -187,7 +187,7 @@ def _index_type(array: Any) -> Any:
         module = sys.modules.get(base.__module__)
         if module is not None and base.__module__.startswith("drjit."):
             return module.UInt
-    raise TypeError(f"drjit: '{cls.__name__}' is not derived from an array type")
+    raise TypeError(f"drjit: {cls.__name__} is not derived from an array type")
 
 
 def _scalar_node(array: Any, style: _Style) -> _Node:
@@ -328,14 +328,14 @@ def _parse(operation: str, fmt: str) -> list[str | _Field]:
             continue
         if char == "}":
             raise RuntimeError(
-                f'drjit.{operation}(): single "}}" encountered in format string (at '
-                f"position {i})."
+                f"drjit.{operation}(): single "
+                f"'}}' in the format string (at position {i})"
             )
         end = fmt.find("}", i)
         if end < 0:
             raise RuntimeError(
-                f"drjit.{operation}(): unmatched brace in format string (at position "
-                f"{i})."
+                f"drjit.{operation}(): unmatched brace in the format string (at "
+                f"position {i})"
             )
         name = fmt[i + 1 : end]
         prefix = ""
@@ -358,7 +358,7 @@ def _parse(operation: str, fmt: str) -> list[str | _Field]:
 
 def _numbering_error(operation: str, before: str, after: str) -> RuntimeError:
     return RuntimeError(
-        f"drjit.{operation}(): cannot switch from {before} to {after} field numbering."
+        f"drjit.{operation}(): cannot switch from {before} to {after} field numbering"
     )
 
 
@@ -376,7 +376,7 @@ def _look_up(
         kind, name = "keyword argument", f'"{key}"'
     raise RuntimeError(
         f"drjit.{operation}(): missing {kind} {name} referenced by format string (at "
-        f"position {field.position})."
+        f"position {field.position})"
     )
 
 
@@ -389,8 +389,8 @@ def _select(operation: str, active: Any, strict: bool) -> bool | _Selection:
         ok = dr.is_mask_v(active) and dr.depth_v(active) == 1
     if not ok or dr.is_tensor_v(active):
         raise TypeError(
-            f"drjit.{operation}(): the 'active' argument must be a bool or a 1D mask "
-            f"array, got '{type(active).__name__}'"
+            f"drjit.{operation}(): 'active' is of type {type(active).__name__}, "
+            "expected a bool or a 1D mask array"
         )
     size = len(active)
     if size <= 1:
@@ -419,13 +419,13 @@ def render(
     """
     if not isinstance(limit, int):
         raise TypeError(
-            f"drjit.{operation}(): 'limit' must be an integer, got "
-            f"'{type(limit).__name__}'"
+            f"drjit.{operation}(): 'limit' is of type {type(limit).__name__}, expected "
+            "an integer"
         )
     if "thread_id" in kwargs:
         raise RuntimeError(
-            f"drjit.{operation}(): the 'thread_id' keyword argument is reserved and "
-            "should not be specified."
+            f"drjit.{operation}(): found the keyword argument 'thread_id', which is "
+            "reserved"
         )
     selection = _select(operation, active, strict)
     if selection is False:
@@ -475,14 +475,14 @@ def _arguments(
     """Tell the two forms apart: a format string with arguments, or a single value."""
     if fmt is _MISSING:
         if "value" not in kwargs:
-            raise TypeError(f"drjit.{operation}(): nothing to format was given")
+            raise TypeError(f"drjit.{operation}(): the argument 'value' is missing")
         fmt = kwargs.pop("value")
     if isinstance(fmt, str):
         return fmt, args
     if args:
         raise TypeError(
-            f"drjit.{operation}(): several positional arguments need a format string "
-            f"in front, got '{type(fmt).__name__}'"
+            f"drjit.{operation}(): the first of several positional arguments is of "
+            f"type {type(fmt).__name__}, expected a format string"
         )
     return "{}", (fmt,)
 
@@ -539,12 +539,12 @@ def print(
     """
     if mode not in _MODES:
         raise ValueError(
-            f'drjit.print(): \'mode\' parameter must be one of "auto", "evaluated", or '
-            f'"symbolic", got {mode!r}'
+            f"drjit.print(): 'mode' is {mode!r}, expected 'auto', 'evaluated' or "
+            "'symbolic'"
         )
     if not isinstance(end, str):
         raise TypeError(
-            f"drjit.print(): 'end' must be a string, got '{type(end).__name__}'"
+            f"drjit.print(): 'end' is of type {type(end).__name__}, expected a str"
         )
     fmt, args = _arguments("print", fmt, args, kwargs)
     output = sys.stdout if file is None else file

@@ -41,13 +41,15 @@ static int scope_init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     }
     if (!PyBool_Check(value)) {
-        error_raise(PyExc_TypeError, name, &value, 1, "the value must be a bool");
+        error_raise(PyExc_TypeError, name, &value, 1, "expected a bool as the value");
         return -1;
     }
     int overflow;
     long long bits = PyLong_AsLongLongAndOverflow(flag, &overflow);
     if (overflow || bits <= 0 || bits >= FLAG_LIMIT) {
-        error_raise(PyExc_ValueError, name, NULL, 0, "%R is not a JitFlag", flag);
+        error_raise(PyExc_ValueError, name, NULL, 0,
+                    "'flag' is %R, expected a JitFlag",
+                    flag);
         return -1;
     }
     s->flags = (uint32_t) bits;

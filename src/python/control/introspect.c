@@ -162,7 +162,8 @@ static PyObject *leak_switch(PyObject **dictionary)
     *dictionary = PyInterpreterState_GetDict(PyInterpreterState_Get());
     if (!*dictionary) {
         PyErr_SetString(PyExc_RuntimeError,
-                        "drjit.detail: the interpreter has no dictionary");
+                        "drjit.detail.set_leak_warnings(): the interpreter has no "
+                        "dictionary");
         return NULL;
     }
     PyObject *key = PyUnicode_FromString(leak_key);

@@ -36,7 +36,7 @@ static PyObject *set_flag(PyObject *module, PyObject *const *args, Py_ssize_t n)
         return NULL;
     if (!PyBool_Check(args[1]))
         return error_raise(PyExc_TypeError, "set_flag", args, n,
-                           "the value must be a bool");
+                           "expected a bool as the value");
     const uint32_t before = jit_flags();
     jit_set_flag((JitFlag) flag, args[1] == Py_True);
     if (!source_follow(before))
@@ -210,7 +210,7 @@ static PyObject *set_thread_count(PyObject *module, PyObject *arg)
         return NULL;
     if (count > UINT32_MAX)
         return error_raise(PyExc_ValueError, "set_thread_count", NULL, 0,
-                           "%zu threads are too many", count);
+                           "'count' is %zu, expected at most 2^32 - 1", count);
     bool ok;
     WAIT_BEGIN
     ok = jit_llvm_set_thread_count(count ? (uint32_t) count : 1);
@@ -331,7 +331,8 @@ static PyObject *graphviz(PyObject *module, PyObject *const *args, Py_ssize_t n,
     PyObject *package = source ? PyImport_ImportModule("graphviz") : NULL;
     if (source && !package)
         error_raise(PyExc_ImportError, "graphviz", NULL, 0,
-                    "needs the Python package 'graphviz'; as_string=True does not");
+                    "the Python package 'graphviz' is not installed; as_string=True "
+                    "needs none");
     PyObject *graph =
         package ? PyObject_CallMethod(package, "Source", "O", source) : NULL;
     Py_XDECREF(package);
@@ -346,7 +347,7 @@ static PyObject *profile(PyObject *arg, const char *operation,
     if (!label)
         return PyErr_Occurred() ? NULL
                                 : error_raise(PyExc_TypeError, operation, &arg, 1,
-                                              "the label must be a str");
+                                              "expected a str as the label");
     if (!call(label))
         return error_from_core(operation, &arg, 1);
     Py_RETURN_NONE;

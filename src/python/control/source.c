@@ -70,7 +70,8 @@ static void tell_core(PyObject *module, PyFrameObject *frame)
 static PyObject *trace(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (n != 3 || !PyFrame_Check(args[0]) || !PyUnicode_Check(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "expected (frame, event, arg)");
+        PyErr_SetString(PyExc_TypeError, "drjit._core._trace_source(): expected "
+                                         "(frame, event, arg)");
         return NULL;
     }
     PyFrameObject *frame = (PyFrameObject *) args[0];
@@ -116,7 +117,8 @@ static bool set_trace(PyObject *function)
     PyObject *done = set ? PyObject_CallOneArg(set, function) : NULL;
     Py_XDECREF(done);
     if (!done && !PyErr_Occurred())
-        PyErr_SetString(PyExc_RuntimeError, "sys.settrace is missing");
+        PyErr_SetString(PyExc_RuntimeError, "drjit.set_flag(): sys.settrace is "
+                                            "missing");
     return done != NULL;
 }
 
@@ -139,7 +141,8 @@ bool source_follow(uint32_t before)
         jit_set_source_location(NULL, 0);
     }
     if (!ok && !PyErr_Occurred())
-        PyErr_SetString(PyExc_RuntimeError, "sys.gettrace is missing");
+        PyErr_SetString(PyExc_RuntimeError, "drjit.set_flag(): sys.gettrace is "
+                                            "missing");
     Py_XDECREF(current);
     Py_XDECREF(tracer);
     Py_XDECREF(module);

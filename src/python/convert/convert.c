@@ -53,7 +53,7 @@ static bool store_double(VarType type, double number, void *entry)
         const float narrow = (float) number;
         memcpy(entry, &narrow, sizeof(narrow));
     } else if (!jit_host_cast(VarTypeFloat64, type, 0, 1, &number, entry)) {
-        PyErr_SetString(PyExc_RuntimeError, jit_error_message());
+        error_from_core(NULL, NULL, 0);
         return false;
     }
     return true;
@@ -61,8 +61,8 @@ static bool store_double(VarType type, double number, void *entry)
 
 static bool fail_range(VarType type, PyObject *number)
 {
-    PyErr_Format(PyExc_OverflowError, "%R does not fit into %s", number,
-                 type_entry_name(type));
+    PyErr_Format(PyExc_OverflowError, "%R is out of range for an entry of type %s",
+                 number, type_entry_name(type));
     return false;
 }
 
@@ -101,8 +101,8 @@ static bool store_integer(VarType type, PyObject *number, void *entry)
 static bool fail_entry(VarType type, PyObject *number)
 {
     PyErr_Format(PyExc_TypeError,
-                 "drjit.array(): an entry of type %s cannot be made from '%s'",
-                 type_entry_name(type), Py_TYPE(number)->tp_name);
+                 "a value of type %s cannot become an entry of type %s",
+                 Py_TYPE(number)->tp_name, type_entry_name(type));
     return false;
 }
 
@@ -178,7 +178,7 @@ PyObject *convert_entry(VarType type, const void *entry)
         return PyFloat_FromDouble(*(const double *) entry);
     default:
         if (!jit_host_cast(type, VarTypeFloat64, 0, 1, entry, &number))
-            return PyErr_Format(PyExc_RuntimeError, "%s", jit_error_message());
+            return error_from_core(NULL, NULL, 0);
         return PyFloat_FromDouble(number);
     }
     return PyLong_FromLongLong(integer);
@@ -189,7 +189,7 @@ PyObject *convert_entry(VarType type, const void *entry)
 static bool fail_element(const Conversion *c, PyObject *value)
 {
     return convert_array_fail(c, PyExc_TypeError,
-                              "Could not initialize element with a value of type '%s'.",
+                              "could not initialize an element with a value of type %s",
                               operand_class(value)->tp_name);
 }
 
@@ -203,9 +203,7 @@ PyObject *convert_items(const Conversion *c, PyObject *value)
     }
     PyObject *items = PySequence_Tuple(value);
     if (!items)
-        convert_array_fail(c, PyExc_TypeError,
-                           "could not construct from a sequence of "
-                           "type '%s'.",
+        convert_array_fail(c, PyExc_TypeError, "could not read a sequence of type %s",
                            operand_class(value)->tp_name);
     return items;
 }
@@ -472,10 +470,11 @@ static bool read_flip(const Conversion *c, PyObject *const *values, PyObject *na
         PyObject *name = PyTuple_GET_ITEM(names, i);
         if (PyUnicode_CompareWithASCIIString(name, "flip_axes") != 0)
             return convert_array_fail(c, PyExc_TypeError,
-                                      "Unknown keyword argument '%U'.", name);
+                                      "there is no argument named '%U'", name);
         if (!PyBool_Check(values[i]))
             return convert_array_fail(c, PyExc_TypeError,
-                                      "'flip_axes' must be a bool.");
+                                      "'flip_axes' is not a bool, expected True or "
+                                      "False");
         *flip = values[i] == Py_True;
     }
     return true;
@@ -533,7 +532,7 @@ PyObject *convert_tp_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
     const TypeInfo *info = state ? type_of_class(state, cls) : NULL;
     if (!info)
         return PyErr_Format(PyExc_TypeError,
-                            "%s: cannot be instantiated, use one of the "
+                            "%s(): this class cannot be instantiated; use one of the "
                             "array types in drjit.scalar, drjit.llvm, ...",
                             cls->tp_name);
     return (PyObject *) array_new_subclass(cls, info, NULL);

@@ -23,6 +23,15 @@
 
 /* ---------------------------------------------------------------- errors */
 
+enum { NAME_ROOM = 64 };
+
+/* The operation as errors name it: "llvm.Float.__init__" if no other has called us. */
+static const char *operation_name(const Conversion *c, char name[NAME_ROOM])
+{
+    PyOS_snprintf(name, NAME_ROOM, "%s.__init__", strchr(c->info->name, '.') + 1);
+    return c->operation ? c->operation : name;
+}
+
 bool convert_array_fail(const Conversion *c, PyObject *type, const char *format, ...)
 {
     if (PyErr_Occurred() && (!PyErr_ExceptionMatches(PyExc_Exception) ||
@@ -41,31 +50,29 @@ bool convert_array_fail(const Conversion *c, PyObject *type, const char *format,
         return false;
     }
     error_restore(cause);
-    char name[64];
-    PyOS_snprintf(name, sizeof(name), "%s.__init__", strchr(c->info->name, '.') + 1);
-    error_raise(type, c->operation ? c->operation : name, NULL, 0, "%s", utf8);
+    char name[NAME_ROOM];
+    error_raise(type, operation_name(c, name), NULL, 0, "%s", utf8);
     Py_DECREF(text);
     return false;
 }
 
 bool convert_array_fail_core(const Conversion *c)
 {
-    return convert_array_fail(
-        c, jit_error() == JIT_ERROR_MEMORY ? PyExc_MemoryError : PyExc_RuntimeError,
-        "%s", jit_error_message());
+    char name[NAME_ROOM];
+    error_from_core(operation_name(c, name), NULL, 0);
+    return false;
 }
 
 bool convert_array_fail_size(const Conversion *c, size_t expected, size_t got)
 {
     return convert_array_fail(
-        c, PyExc_TypeError,
-        "Input has the wrong size (expected %zu elements, got %zu).", expected, got);
+        c, PyExc_TypeError, "the input has %zu elements, expected %zu", got, expected);
 }
 
 static bool fail_type(const Conversion *c, const Array *from)
 {
     return convert_array_fail(c, PyExc_TypeError,
-                              "Could not initialize element with a value of type '%s'.",
+                              "could not initialize an element with a value of type %s",
                               from->info->name);
 }
 
@@ -79,8 +86,7 @@ static bool read_value(const Conversion *c, const Array *from, size_t f, Value *
     if (size != 1)
         return convert_array_fail(
             c, PyExc_TypeError,
-            "an element of '%s' with %zu entries was found where a "
-            "single number is expected.",
+            "an element is of type %s with %zu entries, expected a single number",
             from->info->name, size);
     *value = 0;
     return evaluate_read(leaf, 0, value) || convert_array_fail_core(c);
@@ -344,7 +350,7 @@ static Leaf join(const Array *from, size_t width, bool flip)
 /* The extents of an array, lanes included; their number, or -1 with an exception. */
 static int shape_of(Array *from, size_t *shape)
 {
-    PyObject *tuple = shape_of_array(from);
+    PyObject *tuple = shape_of_array(from, NULL);
     if (!tuple)
         return -1;
     const int ndim = (int) PyTuple_GET_SIZE(tuple);
@@ -372,7 +378,9 @@ static bool fill_storage(const Conversion *c, Array *target, Array *from, size_t
         return true;
     if (size > UINT32_MAX)
         return convert_array_fail(c, PyExc_RuntimeError,
-                                  "a tensor of %zu entries exceeds 2^32 - 1.", size);
+                                  "the tensor has %zu entries, expected at most 2^32 - "
+                                  "1",
+                                  size);
     Leaf joined = n == 1 ? leaf_ref(array_leaves(from)[0]) : join(from, size / n, flip);
     if (joined && from->info->entry != target->info->entry) {
         const Leaf cast = leaf_cast(joined, (VarType) target->info->entry);
@@ -425,7 +433,7 @@ Array *convert_array_tensor(const Conversion *c, Array *from, bool flip)
     const int ndim = shape_of(from, shape);
     if (ndim < 0 || !array_shape_size((size_t) ndim, shape, &size)) {
         convert_array_fail(c, PyExc_TypeError,
-                           "a tensor needs an array that is not ragged.");
+                           "the input is ragged, expected arrays of one size");
         return NULL;
     }
     if (flip)
@@ -457,11 +465,9 @@ static bool check_tensor_shape(const Conversion *c, const TypeInfo *to, const Te
 {
     const size_t ndim = (size_t) to->ndim + to->jit;
     if (t->ndim != ndim)
-        return convert_array_fail(
-            c, PyExc_TypeError,
-            "dimensionality mismatch (target has %zu, source has %zu "
-            "dimensions)",
-            ndim, t->ndim);
+        return convert_array_fail(c, PyExc_TypeError,
+                                  "the input has %zu dimensions, expected %zu", t->ndim,
+                                  ndim);
     for (int i = 0; i < to->ndim; i++)
         if (to->dims[i] != DYNAMIC && (size_t) to->dims[i] != t->shape[i])
             return convert_array_fail_size(c, (size_t) to->dims[i], t->shape[i]);
@@ -568,9 +574,9 @@ static bool fill_whole(const Conversion *c, Array *target, Array *from)
         return fill_embedded(c, target, from);
     if (to->kind == KIND_MATRIX && source->kind == KIND_ARRAY &&
         same_dims(source, value_of_type(to)))
-        return convert_array_fail(
-            c, PyExc_TypeError, "a row ('%s') does not say what the matrix should be.",
-            source->name);
+        return convert_array_fail(c, PyExc_TypeError,
+                                  "the input is one row of type %s, expected a matrix",
+                                  source->name);
     const bool lanes =
         !to->jit && is_one_dimensional(to) && source->jit && !source->ndim;
     if (lanes && (to->dynamic || leaf_size(array_leaf(from)) == array_count(target)))

@@ -89,8 +89,8 @@ static bool flush(Collection *all)
 static bool fail_ragged(const Collection *all)
 {
     return convert_array_fail(all->c, PyExc_TypeError,
-                              "ragged input not allowed: sequences along axis %zu have "
-                              "different lengths or depths.",
+                              "the input is ragged: sequences along axis %zu have "
+                              "different lengths or depths",
                               all->levels ? all->levels - 1 : 0);
 }
 
@@ -103,7 +103,7 @@ static bool set_extent(Collection *all, size_t level, size_t extent)
         return fail_ragged(all);
     if (level == TENSOR_MAX_DIMS)
         return convert_array_fail(all->c, PyExc_RecursionError,
-                                  "sequences are nested more than %d levels deep.",
+                                  "the input is nested more than %d levels deep",
                                   TENSOR_MAX_DIMS);
     all->shape[all->levels++] = extent;
     return true;
@@ -263,19 +263,22 @@ static bool parse_shape(const Conversion *c, PyObject *object, size_t *shape,
 {
     if (!PyTuple_Check(object) && !PyList_Check(object))
         return convert_array_fail(c, PyExc_TypeError,
-                                  "'shape' must be a tuple and 'flip_axes' a bool.");
+                                  "expected a tuple as 'shape' and a bool as "
+                                  "'flip_axes'");
     PyObject *tuple = PySequence_Tuple(object);
     bool ok = tuple;
     *ndim = tuple ? (size_t) PyTuple_GET_SIZE(tuple) : 0;
     if (*ndim > TENSOR_MAX_DIMS)
         ok = convert_array_fail(c, PyExc_TypeError,
-                                "at most %d axes are possible, got %zu.",
-                                TENSOR_MAX_DIMS, *ndim);
+                                "'shape' has %zu axes, expected at most %d", *ndim,
+                                TENSOR_MAX_DIMS);
     for (size_t i = 0; i < *ndim && ok; i++) {
         const Py_ssize_t extent =
             PyNumber_AsSsize_t(PyTuple_GET_ITEM(tuple, i), PyExc_OverflowError);
         if (extent < 0)
-            ok = convert_array_fail(c, PyExc_TypeError, "Invalid shape tuple.");
+            ok = convert_array_fail(c, PyExc_TypeError,
+                                    "'shape' is not a tuple of integers that are 0 or "
+                                    "more");
         shape[i] = (size_t) extent;
     }
     Py_XDECREF(tuple);
@@ -293,13 +296,15 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
     if (array_check(info->state, array) &&
         ((Array *) array)->info->kind == KIND_TENSOR) {
         convert_array_fail(c, PyExc_TypeError,
-                           "use 'Tensor(x.array, shape)' or "
-                           "'drjit.reshape(Tensor, x, shape)' to reshape a tensor.");
+                           "the input is a tensor, expected a flat array as storage; "
+                           "to reshape use Tensor(x.array, shape) or "
+                           "drjit.reshape(Tensor, x, shape)");
         return NULL;
     }
     Array *storage = convert_to(&info->state->types[info->array], array, c->operation);
     if (!storage) {
-        convert_array_fail(c, PyExc_TypeError, "Tensor storage initialization failed.");
+        convert_array_fail(c, PyExc_TypeError,
+                           "could not make the storage of the tensor from the input");
         return NULL;
     }
     const Leaf leaf = info->jit ? array_leaf(storage) : 0;
@@ -307,9 +312,7 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
     Array *tensor = NULL;
     if (got != expected)
         convert_array_fail(c, PyExc_TypeError,
-                           "Input array has the wrong number of entries "
-                           "(got %zu, expected %zu).",
-                           got, expected);
+                           "the input has %zu entries, expected %zu", got, expected);
     else
         tensor = array_new_tensor(info, ndim, shape);
     if (tensor && leaf)
@@ -327,8 +330,8 @@ static bool parse_arguments(const Conversion *c, PyObject *const *args, Py_ssize
     static const char *const keywords[] = { "array", "shape", "flip_axes" };
     if (n > 3)
         return convert_array_fail(c, PyExc_TypeError,
-                                  "takes at most 3 arguments (array, "
-                                  "shape, flip_axes), got %zd.",
+                                  "found %zd arguments, expected at most 3: (array, "
+                                  "shape, flip_axes)",
                                   n);
     for (Py_ssize_t i = 0; i < n; i++)
         out[i] = args[i];
@@ -339,10 +342,10 @@ static bool parse_arguments(const Conversion *c, PyObject *const *args, Py_ssize
             k++;
         if (k == 3)
             return convert_array_fail(c, PyExc_TypeError,
-                                      "got an unexpected keyword argument '%U'.", name);
+                                      "there is no argument named '%U'", name);
         if (out[k])
             return convert_array_fail(c, PyExc_TypeError,
-                                      "got multiple values for argument '%U'.", name);
+                                      "got several values for the argument '%U'", name);
         out[k] = args[n + i];
     }
     return true;
@@ -359,20 +362,20 @@ Array *convert_tensor_construct(const Conversion *c, PyObject *const *args,
         const size_t none = 0;
         if (!shape && !found[2])
             return array_new_tensor(c->info, 1, &none);
-        convert_array_fail(c, PyExc_TypeError, "Input array must be specified.");
+        convert_array_fail(c, PyExc_TypeError, "the argument 'array' is missing");
         return NULL;
     }
     if (found[2] && !PyBool_Check(found[2])) {
         convert_array_fail(c, PyExc_TypeError,
-                           "'shape' must be a tuple and 'flip_axes' a bool.");
+                           "expected a tuple as 'shape' and a bool as 'flip_axes'");
         return NULL;
     }
     const bool flip = found[2] == Py_True, ours = array_check(c->info->state, array);
     if (flip && (shape || !ours || ((Array *) array)->info->kind == KIND_TENSOR)) {
         convert_array_fail(
             c, PyExc_TypeError,
-            "flip_axes=True requires that 'shape' is not "
-            "specified, and that the input is a nested Dr.Jit array type.");
+            "'flip_axes=True' is possible for nested Dr.Jit arrays and without 'shape' "
+            "only");
         return NULL;
     }
     if (shape)

@@ -128,7 +128,7 @@ PyObject *dlpack_export(Array *a, bool versioned, bool copy)
     Package *p = PyMem_Calloc(1, sizeof(Package));
     if (!p)
         return PyErr_NoMemory();
-    if (!exchange_export(a, &m, &p->owner)) {
+    if (!exchange_export(a, &m, &p->owner, ".__dlpack__")) {
         PyMem_Free(p);
         return NULL;
     }
@@ -188,21 +188,22 @@ static bool read_layout(const DLTensor *t, Memory *m)
 static bool read_tensor(const DLTensor *t, bool read_only, PyObject *object, Memory *m)
 {
     if (t->device.type != DEVICE_CPU && t->device.type != DEVICE_CUDA_HOST)
-        return error_raise(PyExc_BufferError, "from_dlpack", &object, 1,
-                           "expected CPU memory, got device type %d",
+        return error_raise(PyExc_BufferError, "ArrayBase.__init__", &object, 1,
+                           "the array is on a device of type %d, expected CPU memory",
                            (int) t->device.type);
     if (!read_type(t->type, m))
         return error_raise(
-            PyExc_TypeError, "from_dlpack", &object, 1,
-            "entries of DLPack code %d, %d bits, %d lanes are not supported",
+            PyExc_TypeError, "ArrayBase.__init__", &object, 1,
+            "the entries have DLPack code %d, %d bits and %d lanes, which no array "
+            "type has",
             t->type.code, t->type.bits, t->type.lanes);
     if (t->ndim < 0 || t->ndim > EXCHANGE_MAX_DIMS)
-        return error_raise(PyExc_ValueError, "from_dlpack", &object, 1,
-                           "at most %d axes are possible, got %d", EXCHANGE_MAX_DIMS,
-                           (int) t->ndim);
+        return error_raise(PyExc_ValueError, "ArrayBase.__init__", &object, 1,
+                           "the array has %d axes, expected at most %d", (int) t->ndim,
+                           EXCHANGE_MAX_DIMS);
     if (!read_layout(t, m))
         return error_raise(
-            PyExc_ValueError, "from_dlpack", &object, 1,
+            PyExc_ValueError, "ArrayBase.__init__", &object, 1,
             "the extents, strides and address in the capsule are not those "
             "of an array in memory");
     m->data = t->data ? (char *) t->data + t->offset : NULL;
@@ -256,15 +257,16 @@ bool dlpack_import(State *state, PyObject *object, Memory *memory, PyObject **ke
     bool versioned = PyCapsule_IsValid(capsule, names[1]);
     if (!versioned && !PyCapsule_IsValid(capsule, names[0])) {
         Py_DECREF(capsule);
-        return error_raise(PyExc_TypeError, "from_dlpack", &object, 1,
+        return error_raise(PyExc_TypeError, "ArrayBase.__init__", &object, 1,
                            "__dlpack__() did not return an unused DLPack capsule");
     }
     void *pointer = PyCapsule_GetPointer(capsule, names[versioned]);
     const DLManagedTensorVersioned *with_version = pointer;
     bool ok = true;
     if (versioned && with_version->major > 1) {
-        error_raise(PyExc_BufferError, "from_dlpack", &object, 1,
-                    "DLPack version %u is too new", (unsigned) with_version->major);
+        error_raise(PyExc_BufferError, "ArrayBase.__init__", &object, 1,
+                    "the capsule has DLPack version %u, expected version 1 or before",
+                    (unsigned) with_version->major);
         ok = false;
     }
     ok = ok &&

@@ -67,13 +67,13 @@ static void set_shape_of_tensor(Array *a, Memory *m)
 
 /* One variable. Evaluating a literal makes another variable; the array takes it over,
  * so that both see later changes of the memory. */
-static bool export_variable(Array *a, Memory *m, Owner *owner)
+static bool export_variable(Array *a, Memory *m, Owner *owner, const char *operation)
 {
     Leaf leaf = array_leaf(a);
     size_t size = leaf ? leaf_size(leaf) : 0;
     if (!evaluate_data(leaf, &owner->variable, &m->data)) {
         PyObject *self = (PyObject *) a;
-        error_from_core("numpy", &self, 1);
+        error_from_core(operation, &self, 1);
         return false;
     }
     if (array_leaf(a) == leaf && owner->variable != leaf) {
@@ -84,9 +84,8 @@ static bool export_variable(Array *a, Memory *m, Owner *owner)
         set_shape_of_tensor(a, m);
         if (memory_size(m) != size) {
             owner_release(owner);
-            PyErr_Format(PyExc_RuntimeError,
-                         "%s: the tensor changed while it was evaluated",
-                         a->info->name);
+            error_raise(PyExc_RuntimeError, operation, (PyObject **) &a, 1,
+                        "the tensor changed while it was evaluated");
             return false;
         }
     } else {
@@ -112,12 +111,12 @@ static void copy_leaf(char *target, size_t step, const char *source, size_t size
 
 /* Evaluate all leaves with one kernel, then put them behind each other: [leaf][lane],
  * or [lane][part] for complex numbers. */
-static bool export_leaves(Array *a, Memory *m, Owner *owner)
+static bool export_leaves(Array *a, Memory *m, Owner *owner, const char *operation)
 {
     const TypeInfo *info = a->info;
     size_t count = array_count(a), lanes, bytes, step = m->complex ? count : 1;
     PyObject *self = (PyObject *) a;
-    if (!shape_width(a, &lanes))
+    if (!shape_width(a, &lanes, operation))
         return false;
     if (__builtin_mul_overflow(lanes * info->entry_size, count, &bytes)) {
         PyErr_NoMemory();
@@ -137,7 +136,7 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner)
         void *data;
         if (!evaluate_data(leaf, &evaluated, &data)) {
             owner_release(owner);
-            error_from_core("numpy", &self, 1);
+            error_from_core(operation, &self, 1);
             return false;
         }
         bool fits = size == lanes || size == 1;
@@ -147,8 +146,8 @@ static bool export_leaves(Array *a, Memory *m, Owner *owner)
         leaf_unref(evaluated);
         if (!fits) {
             owner_release(owner);
-            PyErr_Format(PyExc_RuntimeError,
-                         "%s: the array changed while it was evaluated", info->name);
+            error_raise(PyExc_RuntimeError, operation, &self, 1,
+                        "the array changed while it was evaluated");
             return false;
         }
     }
@@ -183,17 +182,17 @@ static bool export_entries(Array *a, Memory *m, Owner *owner)
     return true;
 }
 
-bool exchange_export(Array *a, Memory *m, Owner *owner)
+bool exchange_export(Array *a, Memory *m, Owner *owner, const char *operation)
 {
     const TypeInfo *info = a->info;
     memset(owner, 0, sizeof(*owner));
     m->type = info->entry;
     m->complex = info->kind == KIND_COMPLEX;
     m->read_only = false;
-    bool ok = !info->jit                ? export_entries(a, m, owner)
+    bool ok = !info->jit ? export_entries(a, m, owner)
               : info->kind == KIND_LEAF || info->kind == KIND_TENSOR
-                  ? export_variable(a, m, owner)
-                  : export_leaves(a, m, owner);
+                  ? export_variable(a, m, owner, operation)
+                  : export_leaves(a, m, owner, operation);
     if (!ok)
         return false;
     set_row_major(m);
@@ -227,7 +226,7 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
         /* Such a consumer takes entries for bytes: int(x) and float(x) would parse them
          * as text. */
         PyErr_Format(PyExc_BufferError,
-                     "%s: the entries are not bytes, use a memoryview",
+                     "%s: the entries are not bytes; use a memoryview",
                      Py_TYPE(self)->tp_name);
         return -1;
     }
@@ -236,14 +235,16 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
         PyErr_NoMemory();
         return -1;
     }
-    if (!exchange_export((Array *) self, &e->memory, &e->owner)) {
+    if (!exchange_export((Array *) self, &e->memory, &e->owner, ".numpy")) {
         PyMem_Free(e);
         return -1;
     }
     Memory *m = &e->memory;
     if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && m->ndim > 1) {
-        PyErr_Format(PyExc_BufferError, "%s: the entries are in row-major order",
-                     Py_TYPE(self)->tp_name);
+        PyErr_Format(
+            PyExc_BufferError,
+            "%s: the entries are in row-major order, not in column-major order",
+            Py_TYPE(self)->tp_name);
         owner_release(&e->owner);
         PyMem_Free(e);
         return -1;
@@ -294,7 +295,7 @@ static PyObject *array_interface(PyObject *self, PyObject *const *args, Py_ssize
                                  PyObject *names)
 {
     static const char *const parameters[] = {"dtype", "copy"};
-    static const Signature signature = {"__array__", parameters, 2, 0, 0};
+    static const Signature signature = { "ArrayBase.__array__", parameters, 2, 0, 0 };
     PyObject *values[2];
     if (!arguments_parse(&signature, args, n, names, values))
         return NULL;
@@ -368,7 +369,7 @@ static PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n,
 {
     static const char *const parameters[] = { "stream", "max_version", "dl_device",
                                               "copy" };
-    static const Signature signature = {"__dlpack__", parameters, 4, 0, 0};
+    static const Signature signature = { "ArrayBase.__dlpack__", parameters, 4, 0, 0 };
     PyObject *values[4];
     if (!arguments_parse(&signature, args, n, names, values))
         return NULL;
@@ -378,7 +379,7 @@ static PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n,
         if (PyErr_Occurred())
             return NULL;
         if (device != 1)
-            return error_raise(PyExc_BufferError, "__dlpack__", &self, 1,
+            return error_raise(PyExc_BufferError, ".__dlpack__", &self, 1,
                                "the array is in CPU memory (1, 0), not on %R",
                                values[2]);
     }

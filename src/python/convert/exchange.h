@@ -47,7 +47,7 @@ void owner_release(Owner *owner);
 /** The entries of an array as memory, evaluated: in place where the array is one leaf,
  *  a tensor, or of drjit.scalar; else a copy with the lanes innermost. False:
  *  exception. */
-bool exchange_export(Array *a, Memory *memory, Owner *owner);
+bool exchange_export(Array *a, Memory *memory, Owner *owner, const char *operation);
 
 /** A capsule for __dlpack__. 'versioned' selects the structure of DLPack 1.x. */
 PyObject *dlpack_export(Array *a, bool versioned, bool copy);

@@ -68,7 +68,7 @@ static void *contiguous_copy(const Borrowed *s, VarType type)
         PyMem_Free(staging);
     if (!ok) {
         PyMem_Free(entries);
-        return error_from_core("array", &s->object, 1);
+        return error_from_core("ArrayBase.__init__", &s->object, 1);
     }
     return entries;
 }
@@ -92,7 +92,7 @@ static Leaf copy_entries(const Borrowed *s, const TypeInfo *info, const void *en
     leaf = leaf_copy(info, entries, count);
     WAIT_END
     if (!leaf)
-        error_from_core("array", &s->object, 1);
+        error_from_core("ArrayBase.__init__", &s->object, 1);
     return leaf;
 }
 
@@ -193,7 +193,7 @@ static bool fill_leaves(Array *a, const Borrowed *s, const char *entries, size_t
             Leaf none = leaf_literal(info, &zero, 1);
             array_set_leaf(a, 1, none);
             if (!none)
-                error_from_core("array", &s->object, 1);
+                error_from_core("ArrayBase.__init__", &s->object, 1);
             ok = none;
             break;
         }
@@ -208,7 +208,7 @@ static bool fill_leaves(Array *a, const Borrowed *s, const char *entries, size_t
         if (ok)
             array_set_leaf(a, i, index);
         else
-            error_from_core("array", &s->object, 1);
+            error_from_core("ArrayBase.__init__", &s->object, 1);
     }
     PyMem_Free(part);
     return ok;
@@ -261,7 +261,7 @@ static Array *make_from_number(const Borrowed *s, const TypeInfo *info)
         number = entry ? convert_entry(m->type, entry) : NULL;
         PyMem_Free(entry);
     }
-    Array *a = number ? convert_to(info, number, "array") : NULL;
+    Array *a = number ? convert_to(info, number, NULL) : NULL;
     Py_XDECREF(number);
     return a;
 }
@@ -284,12 +284,13 @@ static void refuse(const Borrowed *s, Opening opening)
     PyObject *object = s->object;
     const Py_buffer *b = &s->buffer;
     if (opening == BORROW_STRANGE)
-        error_raise(PyExc_TypeError, "array", &object, 1,
-                    "memory with entries of format '%s' and %d axes cannot be used",
+        error_raise(PyExc_TypeError, "ArrayBase.__init__", &object, 1,
+                    "the memory has entries of format '%s' and %d axes, which no array "
+                    "type has",
                     b->format ? b->format : "B", b->ndim);
     else if (PyObject_CheckBuffer(object))
-        error_raise(PyExc_TypeError, "array", &object, 1,
-                    "the object does not give access to its memory");
+        error_raise(PyExc_TypeError, "ArrayBase.__init__", &object, 1,
+                    "the object gives no access to its memory");
 }
 
 bool convert_foreign(const TypeInfo *info, PyObject *object, Array **result)

@@ -293,7 +293,7 @@ enum { OPERAND_LIMIT = 8 };
 static void incompatible(const char *operation, PyObject *const *args, Py_ssize_t n)
 {
     error_raise(PyExc_RuntimeError, operation, args, n,
-                "Incompatible arguments. Their shapes or kinds do not combine.");
+                "incompatible arguments, their shapes or kinds do not combine");
 }
 
 /* The merged description of args, with the family that 'family' or they have. */
@@ -302,7 +302,8 @@ static Promotion merge_all(const char *operation, PyObject *const *args,
 {
     Meta metas[OPERAND_LIMIT];
     if (n > OPERAND_LIMIT) {
-        PyErr_SetString(PyExc_SystemError, "promote(): too many operands");
+        PyErr_SetString(PyExc_SystemError, "drjit: promote() was given too many "
+                                           "operands");
         return PROMOTION_ERROR;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -333,8 +334,8 @@ static Promotion finish(State *state, const char *operation, PyObject *const *ar
     if (id == TYPE_NONE) {
         error_raise(
             PyExc_RuntimeError, operation, args, n,
-            "Incompatible arguments. No array type has the %d-dimensional shape "
-            "and the entries that their combination needs.",
+            "incompatible arguments, no array type has the %d-dimensional shape and "
+            "the entries that their combination needs",
             m->ndim);
         return PROMOTION_ERROR;
     }
@@ -412,8 +413,8 @@ const TypeInfo *promote(State *state, const char *operation, PyObject *const *ar
         if (describe(args[i], &m))
             continue;
         error_raise(PyExc_TypeError, operation, args, n,
-                    "argument %zd has the type '%s', expected a Dr.Jit array or what "
-                    "can be converted into one",
+                    "argument %zd is of type %s, expected a Dr.Jit array or what can "
+                    "be converted into one",
                     i + 1, operand_class(args[i])->tp_name);
         return NULL;
     }

@@ -81,7 +81,8 @@ static bool trace_body(Loop *loop)
     bool ok = PyTuple_CheckExact(next);
     if (!ok)
         error_raise(PyExc_TypeError, place.operation, NULL, 0,
-                    "the body has returned a %s, expected a tuple like the state",
+                    "the body has returned a value of type %s, expected a tuple like "
+                    "the state",
                     Py_TYPE(next)->tp_name);
     ok = ok && region_take(&place, next, loop->initial, &leaves);
     Py_DECREF(next);

@@ -33,13 +33,14 @@ static uint32_t number_of(const RegionPlace *place, PyObject *object)
     if (!info || !info->jit || info->kind != KIND_LEAF ||
         info->entry != VarTypeUInt32) {
         error_raise(PyExc_TypeError, place->operation, NULL, 0,
-                    "'number' is a %s, expected a just-in-time compiled UInt",
+                    "'number' is of type %s, expected a just-in-time compiled UInt",
                     Py_TYPE(object)->tp_name);
         return 0;
     }
     uint32_t id = array_index((Array *) object);
     if (!id)
-        error_raise(PyExc_ValueError, place->operation, NULL, 0, "'number' is empty");
+        error_raise(PyExc_ValueError, place->operation, NULL, 0,
+                    "'number' is empty, expected at least one entry");
     const uint32_t one = id ? jit_var_u32((JitBackend) info->backend, 1) : 0;
     const uint32_t result = one ? jit_var_add(id, one) : 0;
     jit_var_dec_ref(one);
@@ -150,7 +151,7 @@ static bool read_instances(Call *call, PyObject *functions, PyObject *instances)
                              PyTuple_GET_ITEM(list, i), &callable);
         if (ok && callable >= call->instances)
             ok = error_raise(PyExc_ValueError, call->place.operation, NULL, 0,
-                             "instance %zd has callable %zu, and there are %u", i,
+                             "instance %zd has callable %zu, expected one below %u", i,
                              callable, call->instances);
         if (ok)
             call->callable_of[i] = (uint32_t) callable;
@@ -166,7 +167,8 @@ static PyObject *read_functions(const char *operation, PyObject *callables)
     PyObject *functions = PySequence_Tuple(callables);
     if (functions && PyTuple_GET_SIZE(functions) == 0) {
         Py_DECREF(functions);
-        return error_raise(PyExc_ValueError, operation, NULL, 0, "nothing to call");
+        return error_raise(PyExc_ValueError, operation, NULL, 0,
+                           "'functions' is empty, expected at least one function");
     }
     return functions;
 }
@@ -315,7 +317,7 @@ static PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t narg
     if (v[1] != Py_None && !(positions && positions->info->jit &&
                              positions->info->kind == KIND_LEAF))
         return error_raise(PyExc_TypeError, place.operation, NULL, 0,
-                           "the positions are a %s, expected a flat traced array",
+                           "the positions are of type %s, expected a flat traced array",
                            Py_TYPE(v[1])->tp_name);
     Leaves leaves = { 0 }, others = { 0 };
     uint32_t mask = 0;

@@ -141,8 +141,9 @@ static bool use(Access *access, const Local *local, uint32_t *index, uint32_t *m
     *index = array_index(at);
     *mask = active ? array_index(active) : 0;
     if (!*index || (active && !*mask))
-        return error_raise(PyExc_ValueError, access->operation, NULL, 0, "the %s is an "
-                           "empty array", *index ? "mask" : "index");
+        return error_raise(PyExc_ValueError, access->operation, NULL, 0,
+                           "the %s is empty, expected at least one entry",
+                           *index ? "mask" : "index");
     return true;
 }
 

@@ -102,16 +102,17 @@ static bool check_same(const Taking *t, PyObject *leaf, const Parts *now,
 {
     Parts before;
     if (!find_parts(t->place->state, like, &before))
-        return fail(t, PyExc_TypeError, "is a %s%s, and was a %s", article(now),
-                    now->info->name, Py_TYPE(like)->tp_name);
+        return fail(t, PyExc_TypeError, "is of type %s%s, expected %s as before",
+                    article(now), now->info->name, Py_TYPE(like)->tp_name);
     if (now->info != before.info || now->local != before.local)
-        return fail(t, PyExc_TypeError, "is a %s%s, and was a %s%s", article(now),
-                    now->info->name, article(&before), before.info->name);
+        return fail(t, PyExc_TypeError, "is of type %s%s, expected %s%s as before",
+                    article(now), now->info->name, article(&before), before.info->name);
     if (now->count != before.count)
-        return fail(t, PyExc_ValueError, "has %zu components, and had %zu", now->count,
-                    before.count);
+        return fail(t, PyExc_ValueError, "has %zu components, expected %zu as before",
+                    now->count, before.count);
     if (!now->local && now->info->kind == KIND_TENSOR && !same_shape(leaf, like))
-        return fail(t, PyExc_ValueError, "is a tensor of another shape than before");
+        return fail(t, PyExc_ValueError,
+                    "is a tensor of another shape, expected the same as before");
     return true;
 }
 
@@ -121,13 +122,16 @@ static bool take(const Taking *t, PyObject *leaf, PyObject *like)
     if (leaf == Py_None && (!like || like == Py_None))
         return true;
     if (!find_parts(t->place->state, leaf, &parts))
-        return fail(t, PyExc_TypeError, "is a %s, expected %s", Py_TYPE(leaf)->tp_name,
+        return fail(t, PyExc_TypeError, "is of type %s, expected %s",
+                    Py_TYPE(leaf)->tp_name,
                     like ? Py_TYPE(like)->tp_name : "a just-in-time compiled array");
     if (like && !check_same(t, leaf, &parts, like))
         return false;
     for (size_t i = 0; i < parts.count; i++) {
         if (!part(&parts, i))
-            return fail(t, PyExc_ValueError, "is an empty %s", parts.info->name);
+            return fail(t, PyExc_ValueError,
+                        "is an empty %s, expected at least one entry",
+                        parts.info->name);
         if (!append(t->leaves, part(&parts, i)))
             return false;
     }
@@ -185,8 +189,8 @@ static bool check_tensor(const Giving *g, Array *made, uint32_t id)
         return false;
     return found == expected ||
            error_raise(PyExc_RuntimeError, g->place->operation, NULL, 0,
-                       "%s: a tensor of %zu entries would have %zu now",
-                       g->place->what, expected, found);
+                       "%s: a tensor has %zu entries, expected %zu as before",
+                       g->place->what, found, expected);
 }
 
 static PyObject *give_leaf(void *context, PyObject *const *trees)
@@ -236,13 +240,14 @@ uint32_t region_mask(const RegionPlace *place, PyObject *object)
         array_check(place->state, object) ? ((Array *) object)->info : NULL;
     if (!info || !info->jit || info->kind != KIND_LEAF || !type_is_mask(info)) {
         error_raise(PyExc_TypeError, place->operation, NULL, 0,
-                    "%s is a %s, expected a just-in-time compiled Bool", place->what,
-                    Py_TYPE(object)->tp_name);
+                    "%s is of type %s, expected a just-in-time compiled Bool",
+                    place->what, Py_TYPE(object)->tp_name);
         return 0;
     }
     uint32_t id = array_index((Array *) object);
     if (!id)
-        error_raise(PyExc_ValueError, place->operation, NULL, 0, "%s is empty",
+        error_raise(PyExc_ValueError, place->operation, NULL, 0,
+                    "%s is empty, expected at least one entry",
                     place->what);
     return jit_var_inc_ref(id);
 }
@@ -254,7 +259,8 @@ bool region_name(const char *operation, PyObject *object, const char **name)
         return true;
     if (!PyUnicode_Check(object))
         return error_raise(PyExc_TypeError, operation, NULL, 0,
-                           "'name' is a %s, expected a str", Py_TYPE(object)->tp_name);
+                           "'name' is of type %s, expected a str",
+                           Py_TYPE(object)->tp_name);
     *name = PyUnicode_AsUTF8(object);
     return *name;
 }

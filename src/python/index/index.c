@@ -59,7 +59,7 @@ static bool check_index(Array *a, Py_ssize_t *i, int set)
     if (*i >= 0 && *i < n)
         return true;
     error_raise(PyExc_IndexError, key_name(a, set).text, NULL, 0,
-                "entry %zd is out of bounds (the array is of size %zd).", found, n);
+                "index %zd is out of bounds for axis 0 with size %zd", found, n);
     return false;
 }
 
@@ -98,7 +98,7 @@ PyObject *index_get_item(Array *a, Py_ssize_t i)
 int index_fail_value(const Array *a, PyObject *value)
 {
     error_raise(PyExc_TypeError, key_name(a, KEY_SET).text, NULL, 0,
-                "could not initialize element with a value of type '%s'.",
+                "could not initialize an element with a value of type %s",
                 Py_TYPE(value)->tp_name);
     return -1;
 }
@@ -168,7 +168,7 @@ static const TypeInfo *type_of_components(const Array *a, size_t n)
     if (id != TYPE_NONE)
         return &info->state->types[id];
     error_raise(PyExc_TypeError, key_name(a, KEY_GET).text, NULL, 0,
-                "there is no array type for %zu components of this kind.", n);
+                "there is no array type for %zu components of this kind", n);
     return NULL;
 }
 
@@ -199,7 +199,7 @@ static bool values_for(const Array *a, size_t n, int ndim, PyObject *value,
     if ((size_t) PyTuple_GET_SIZE(*items) == n)
         return true;
     error_raise(PyExc_ValueError, key_name(a, KEY_SET).text, NULL, 0,
-                "%zd values cannot be assigned to %zu components.",
+                "found %zd values, expected %zu: one for each component",
                 PyTuple_GET_SIZE(*items), n);
     Py_CLEAR(*items);
     return false;
@@ -230,13 +230,13 @@ static int put(Array *a, const size_t *positions, size_t n, PyObject *value)
 static PyObject *fail_key(Array *a, PyObject *key, int set)
 {
     if (key == Py_None || key == Py_Ellipsis)
-        return error_raise(
-            PyExc_TypeError, key_name(a, set).text, NULL, 0,
-            "Complex slicing operations involving 'None' / '...' are only "
-            "supported on tensors.");
+        return error_raise(PyExc_TypeError, key_name(a, set).text, NULL, 0,
+                           "the key has None or ..., which are for tensors only");
     return error_raise(PyExc_TypeError, key_name(a, set).text, NULL, 0,
-                       "Invalid key of type '%s' specified.%s", Py_TYPE(key)->tp_name,
-                       PyList_Check(key) ? " An index array is of a type such as UInt."
+                       "the key is of type %s, expected an integer, slice, index "
+                       "array, mask or tuple%s",
+                       Py_TYPE(key)->tp_name,
+                       PyList_Check(key) ? "; an index array is of a type such as UInt"
                                          : "");
 }
 
@@ -390,7 +390,7 @@ static PyObject *stack_components(Array *from, PyObject *const *parts, size_t n)
     if (id != TYPE_NONE)
         return (PyObject *) convert_construct(&state->types[id], parts, n, NULL);
     return error_raise(PyExc_TypeError, key_name(from, KEY_GET).text, NULL, 0,
-                       "there is no array type for %zu components of this kind.", n);
+                       "there is no array type for %zu components of this kind", n);
 }
 
 static PyObject *get_keys(Array *a, PyObject *from, PyObject *keys, Py_ssize_t first);
@@ -505,7 +505,7 @@ static int set_tuple(Array *a, PyObject *keys, PyObject *value)
 /* The error of one of several keys becomes the cause; not what users' code raises. */
 static PyObject *fail_keys(const Array *a)
 {
-    static const char text[] = "Item retrieval failed, see the error before.";
+    static const char text[] = "the key does not fit, see the error before";
     const KeyName name = key_name(a, KEY_GET);
     if (PyErr_ExceptionMatches(PyExc_IndexError))
         error_raise_both("IndexError", name.text, NULL, 0, text);
@@ -690,7 +690,7 @@ static PyObject *iterate(PyObject *self)
         void *data;
         if (!evaluate_data(array_leaf(a), &it->variable, &data)) {
             Py_DECREF((PyObject *) it);
-            return error_from_core("__iter__", &self, 1);
+            return error_from_core(".__iter__", &self, 1);
         }
         it->data = data;
         it->size = it->variable ? leaf_size(it->variable) : 0;

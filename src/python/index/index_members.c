@@ -33,7 +33,7 @@ static bool has_component(const Array *a, long i)
 static void fail_component(const Array *a, long i)
 {
     error_raise_both("AttributeError", NULL, NULL, 0,
-                     "%s does not have a '%c' component.", a->info->name, "xyzw"[i]);
+                     "%s.%c: there is no such component", a->info->name, "xyzw"[i]);
 }
 
 static PyObject *get_component(PyObject *self, void *closure)
@@ -51,8 +51,8 @@ static int set_component(PyObject *self, PyObject *value, void *closure)
     Array *a = (Array *) self;
     const long i = (long) (intptr_t) closure;
     if (!value) {
-        error_raise(PyExc_AttributeError, "__delattr__", &self, 1,
-                    "components cannot be deleted");
+        error_raise(PyExc_AttributeError, ".__delattr__", &self, 1,
+                    "a component cannot be deleted");
         return -1;
     }
     if (has_component(a, i))
@@ -137,7 +137,7 @@ static int set_part(PyObject *self, PyObject *value, bool real)
     Array *a = (Array *) self;
     if (!value || (a->info->kind != KIND_COMPLEX && a->info->kind != KIND_QUATERNION)) {
         error_raise_both("AttributeError", NULL, NULL, 0,
-                         "type '%s' is not complex-valued, cannot assign to '%s'.",
+                         "%s.%s: only complex numbers and quaternions have this part",
                          a->info->name, real ? "real" : "imag");
         return -1;
     }
@@ -167,7 +167,7 @@ static int set_imag(PyObject *self, PyObject *value, void *closure)
 static PyObject *get_shape(PyObject *self, void *closure)
 {
     (void) closure;
-    return shape_of_array((Array *) self);
+    return shape_of_array((Array *) self, "shape");
 }
 
 static PyObject *get_ndim(PyObject *self, void *closure)
@@ -212,18 +212,19 @@ static PyObject *transpose(PyObject *self, void *closure)
         return transpose_matrix(a);
     if (a->info->kind != KIND_TENSOR)
         return error_raise_both("AttributeError", NULL, NULL, 0,
-                                "'%s' is not a matrix or tensor type.", a->info->name);
+                                "%s.%s: expected a matrix or a tensor", a->info->name,
+                                last_two ? "mT" : "T");
     const size_t rank = array_tensor(a)->ndim;
     if (rank != 2 && !last_two)
         return error_raise_both(
             "AttributeError", NULL, NULL, 0,
-            "'.T' is only defined for 2-D tensors (got rank %zu). For higher-rank "
-            "tensors, use '.mT' to transpose the last two dimensions.",
-            rank);
+            "%s.T: the tensor has %zu axes, expected 2; '.mT' transposes the last two "
+            "of more axes",
+            a->info->name, rank);
     if (rank < 2)
         return error_raise_both("AttributeError", NULL, NULL, 0,
-                                "'.mT' requires at least 2 dimensions (got rank %zu).",
-                                rank);
+                                "%s.mT: the tensor has %zu axes, expected at least 2",
+                                a->info->name, rank);
     return (PyObject *) tensor_transpose(a);
 }
 
@@ -293,7 +294,8 @@ static int set_label(PyObject *self, PyObject *value, void *closure)
     const bool none = !value || value == Py_None;
     if (!none && !PyUnicode_Check(value)) {
         error_raise(PyExc_TypeError, "set_label", &self, 1,
-                    "a label is a str or None, not '%s'", Py_TYPE(value)->tp_name);
+                    "the label is of type %s, expected a str or None",
+                    Py_TYPE(value)->tp_name);
         return -1;
     }
     const char *label = none ? NULL : PyUnicode_AsUTF8(value);
@@ -322,12 +324,12 @@ static int set_label(PyObject *self, PyObject *value, void *closure)
 /* ---------------------------------------------------------------- one entry */
 
 /* Is there exactly one entry? */
-static bool has_one_entry(const Array *a)
+static size_t entry_count(const Array *a)
 {
-    if (array_count(a) != 1)
-        return false;
-    const Leaf index = a->info->jit ? array_leaf(a) : 0;
-    return !a->info->jit || (index && leaf_size(index) == 1);
+    size_t entries = a->info->jit ? 0 : array_count(a);
+    for (size_t i = 0; a->info->jit && i < array_count(a); i++)
+        entries += array_leaves(a)[i] ? leaf_size(array_leaves(a)[i]) : 0;
+    return entries;
 }
 
 static PyObject *item(PyObject *self, PyObject *unused)
@@ -335,13 +337,13 @@ static PyObject *item(PyObject *self, PyObject *unused)
     (void) unused;
     Array *a = (Array *) self;
     uint64_t bits = 0;
-    if (!has_one_entry(a))
-        return error_raise(PyExc_RuntimeError, "ArrayBase.item", &self, 1,
-                           "can only convert arrays with exactly one entry to Python "
-                           "scalars");
+    if (array_count(a) != 1 || entry_count(a) != 1)
+        return error_raise(PyExc_RuntimeError, ".item", &self, 1,
+                           "the array has %zu entries, expected exactly one",
+                           entry_count(a));
     if (a->info->jit) {
         if (!evaluate_read(array_leaf(a), 0, &bits))
-            return error_from_core("ArrayBase.item", &self, 1);
+            return error_from_core(".item", &self, 1);
     } else {
         bits = value_of(a, 0);
     }
@@ -371,8 +373,10 @@ static bool update_dictionary(PyObject *self, PyObject *source)
                         ? PyDict_Update(own, source) == 0
                         : false;
     if (!ok && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "'%s' object has no attributes of its own",
-                     Py_TYPE(self)->tp_name);
+        PyErr_Format(
+            PyExc_TypeError,
+            "%s.__setstate__(): an object of this class has no attributes of its own",
+            Py_TYPE(self)->tp_name);
     Py_XDECREF(own);
     return ok;
 }
@@ -437,7 +441,7 @@ static PyObject *entries_of(Array *a, size_t i)
     Leaf evaluated;
     void *data;
     if (!evaluate_data(array_leaves(a)[i], &evaluated, &data))
-        return error_from_core("__reduce__", &(PyObject *){ (PyObject *) a }, 1);
+        return error_from_core(".__reduce__", &(PyObject *){ (PyObject *) a }, 1);
     const size_t size = evaluated ? leaf_size(evaluated) : 0;
     PyObject *bytes = PyBytes_FromStringAndSize(data, (Py_ssize_t) (size * entry));
     leaf_unref(evaluated);
@@ -465,7 +469,9 @@ static PyObject *reduce(PyObject *self, PyObject *unused)
     Array *a = (Array *) self;
     const bool tensor = a->info->kind == KIND_TENSOR;
     PyObject *parts = parts_of(a);
-    PyObject *shape = !parts ? NULL : tensor ? shape_of_array(a) : Py_NewRef(Py_None);
+    PyObject *shape = !parts   ? NULL
+                      : tensor ? shape_of_array(a, "shape")
+                               : Py_NewRef(Py_None);
     PyObject *attributes = shape ? dictionary_of(self) : NULL;
     PyObject *module = attributes ? PyImport_ImportModule("copyreg") : NULL;
     PyObject *make = module ? PyObject_GetAttrString(module, "__newobj__") : NULL;
@@ -483,9 +489,11 @@ static PyObject *reduce(PyObject *self, PyObject *unused)
 
 static PyObject *fail_state(PyObject *self)
 {
-    return PyErr_Format(PyExc_ValueError,
-                        "%s.__setstate__(): not the state of such an array",
-                        Py_TYPE(self)->tp_name);
+    return PyErr_Format(
+        PyExc_ValueError,
+        "%s.__setstate__(): the state is another object, expected that of such an "
+        "array",
+        Py_TYPE(self)->tp_name);
 }
 
 /* Are all of them valid entries? Masks hold 0 and 1 only. */
@@ -514,7 +522,7 @@ static bool restore_variable(Array *a, size_t i, PyObject *entries)
         index = leaf_copy(a->info, data, n);
     }
     if (n && !index) {
-        error_from_core("__setstate__", NULL, 0);
+        error_from_core(".__setstate__", &(PyObject *){ (PyObject *) a }, 1);
         return false;
     }
     array_set_leaf(a, i, index);

@@ -28,7 +28,7 @@ static PyObject *fail_core(const Array *a, int set)
 static int fail_changed(const Array *a)
 {
     error_raise(PyExc_RuntimeError, key_name(a, KEY_SET).text, NULL, 0,
-                "the array changed its size during the assignment.");
+                "the array changed its size during the assignment");
     return -1;
 }
 
@@ -122,7 +122,7 @@ static int scatter(Array *a, size_t size, Leaf positions, size_t n, PyObject *va
         fail_changed(a);
     } else if (found != n && found != 1) {
         error_raise(PyExc_ValueError, key_name(a, KEY_SET).text, NULL, 0,
-                    "%zu values cannot be assigned to %zu entries.", found, n);
+                    "found %zu values, expected 1 or %zu", found, n);
     } else if (n == 0) {
         rv = 0;
     } else {
@@ -218,7 +218,7 @@ static bool check_literal(const Array *a, Leaf index, bool is_signed, size_t n, 
     if (found < (long long) n && found >= -(long long) n)
         return true;
     error_raise(PyExc_IndexError, key_name(a, set).text, NULL, 0,
-                "entry %lld is out of bounds (the array is of size %zu).", found, n);
+                "index %lld is out of bounds for axis 0 with size %zu", found, n);
     return false;
 }
 

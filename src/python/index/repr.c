@@ -199,7 +199,7 @@ static bool load_columns(Printer *p, Array *a)
         return true;
     }
     if (count > 1 && !evaluate_all(a)) {
-        error_from_core("repr", NULL, 0);
+        error_from_core(".__repr__", (PyObject **) &a, 1);
         return false;
     }
     for (size_t i = 0; i < count && i < array_count(a); i++) {
@@ -208,7 +208,7 @@ static bool load_columns(Printer *p, Array *a)
         size_t size = leaf ? leaf_size(leaf) : 0;
         void *data;
         if (!evaluate_data(leaf, &c->variable, &data)) {
-            error_from_core("repr", NULL, 0);
+            error_from_core(".__repr__", (PyObject **) &a, 1);
             return false;
         }
         p->column_count++;
@@ -245,7 +245,7 @@ static bool set_axes(Printer *p, Array *a)
                    ? array_count(a) : 1;
     if (info->jit) {
         p->lanes_first = true;
-        if (!shape_width(a, &p->shape[p->ndim++]))
+        if (!shape_width(a, &p->shape[p->ndim++], ".__repr__"))
             return false;
     }
     if (p->group == 1)

@@ -89,7 +89,7 @@ static bool parse(Selection *s, const KeyName *name, Array *a, PyObject *key)
         memcmp(shape, t->shape, ndim * sizeof(size_t)) == 0)
         return true;
     error_raise(PyExc_RuntimeError, name->text, NULL, 0,
-                "the tensor changed its shape while the key was read.");
+                "the tensor changed its shape while the key was read");
     return false;
 }
 
@@ -135,8 +135,9 @@ static void fail_shape(const Selection *s, const Tensor *t)
     if (found && expected)
         error_raise(
             PyExc_ValueError, s->operation, NULL, 0,
-            "a value of shape %U cannot be assigned to a selection of shape %U.", found,
-            expected);
+            "the value has shape %U, expected one that broadcasts to the selection's "
+            "shape %U",
+            found, expected);
     Py_XDECREF(found);
     Py_XDECREF(expected);
 }
@@ -235,7 +236,8 @@ static int set_masked(Array *a, PyObject *mask, PyObject *value, const char *ope
         t->ndim == m->ndim && memcmp(t->shape, m->shape, t->ndim * sizeof(size_t)) == 0;
     if (!fits)
         error_raise(PyExc_ValueError, operation, NULL, 0,
-                    "mask and value do not have the shape of the tensor.");
+                    "the mask or the value has another shape, expected that of the "
+                    "tensor");
     Array *own = fits ? array_copy(made) : NULL;
     const int rv = own && array_replace(a, own) ? 0 : -1;
     Py_XDECREF((PyObject *) own);
@@ -263,7 +265,7 @@ int tensor_set(Array *a, PyObject *key, PyObject *value)
     if (ok && (storage_size(a) != size || (found != 1 && found != s.total))) {
         /* Python code that ran, or another thread, has changed it or the value */
         error_raise(PyExc_RuntimeError, name.text, NULL, 0,
-                    "the tensor changed its size during the assignment.");
+                    "the tensor changed its size during the assignment");
         ok = false;
     }
     if (ok && s.total)
@@ -283,7 +285,8 @@ static bool read_shape(PyObject *tuple, size_t *shape, size_t *ndim)
     *ndim = (size_t) PyTuple_GET_SIZE(tuple);
     if (*ndim > TENSOR_MAX_DIMS) {
         error_raise(PyExc_ValueError, "slice_index", NULL, 0,
-                    "at most %d axes are possible, got %zu.", TENSOR_MAX_DIMS, *ndim);
+                    "'shape' has %zu axes, expected at most %d", *ndim,
+                    TENSOR_MAX_DIMS);
         return false;
     }
     for (size_t i = 0; i < *ndim; i++) {
@@ -293,7 +296,8 @@ static bool read_shape(PyObject *tuple, size_t *shape, size_t *ndim)
             return false;
         if (extent < 0) {
             error_raise(PyExc_ValueError, "slice_index", NULL, 0,
-                        "extent %zd of axis %zu is negative.", extent, i);
+                        "'shape' has the extent %zd on axis %zu, expected 0 or more",
+                        extent, i);
             return false;
         }
         shape[i] = (size_t) extent;
@@ -317,7 +321,7 @@ static Array *places_of(const Selection *s, const TypeInfo *info)
     for (size_t i = 0; i < s->total && result; i++)
         if (places[i] > UINT32_MAX) {
             error_raise(PyExc_OverflowError, s->operation, NULL, 0,
-                        "position %zu does not fit into 32 bits.", places[i]);
+                        "position %zu does not fit into 32 bits", places[i]);
             Py_CLEAR(result);
         }
     PyMem_Free(places);
@@ -337,8 +341,9 @@ static PyObject *slice_index(PyObject *module, PyObject *args, PyObject *kwargs)
                                (!info->jit && info->dynamic && info->ndim == 1));
     if (!flat || info->entry != VarTypeUInt32)
         return error_raise(PyExc_TypeError, "slice_index", NULL, 0,
-                           "dtype must be a dynamically sized unsigned 32 bit Dr.Jit "
-                           "array.");
+                           "'dtype' is %s, expected a flat array type of unsigned "
+                           "32-bit integers",
+                           ((PyTypeObject *) cls)->tp_name);
     size_t shape[TENSOR_MAX_DIMS], ndim = 0;
     if (!read_shape(shape_tuple, shape, &ndim))
         return NULL;

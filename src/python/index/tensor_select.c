@@ -101,7 +101,7 @@ static bool combine(size_t *ndim, size_t *shape, size_t other_ndim, const size_t
 static bool fail_bounds(const Selection *s, long long index, size_t axis, size_t extent)
 {
     return fail(s, PyExc_IndexError,
-                "index %lld is out of bounds for axis %zu with size %zu.", index, axis,
+                "index %lld is out of bounds for axis %zu with size %zu", index, axis,
                 extent);
 }
 
@@ -109,7 +109,7 @@ static bool fail_bounds(const Selection *s, long long index, size_t axis, size_t
 static bool fail_changed(const Selection *s)
 {
     return fail(s, PyExc_RuntimeError,
-                "an index array changed its size while it was read.");
+                "an index array changed its size while it was read");
 }
 
 /* The n entries of an index array as one UInt32 variable; 0: exception. */
@@ -129,7 +129,7 @@ static Leaf key_variable(const Selection *s, const Key *key, size_t n, size_t ex
     VarInfo found;
     if (extent == 0 || !index || leaf_size(index) != n) {
         if (extent == 0)
-            fail(s, PyExc_IndexError, "axis %zu has size 0, there is nothing to index.",
+            fail(s, PyExc_IndexError, "axis %zu has size 0, there is nothing to index",
                  key->axis);
         else
             fail_changed(s);
@@ -240,12 +240,12 @@ static bool add_block(Selection *s, const Key *keys, size_t n, const size_t *ext
         if (!combine(&ndim, shape, one_ndim, one))
             return fail(
                 s, PyExc_IndexError,
-                "index arrays with different sizes cannot be broadcast together "
-                "(index array %zu does not fit those before it).",
+                "index array %zu has another size than those before it, expected equal "
+                "sizes or 1",
                 i);
     }
     if (s->ndim + ndim > TENSOR_MAX_DIMS)
-        return fail(s, PyExc_IndexError, "the result has more than %d axes.",
+        return fail(s, PyExc_IndexError, "the result has more than %d axes",
                     TENSOR_MAX_DIMS);
     for (size_t i = 0; i < n; i++) {
         IndexArray *array = &s->arrays[i];
@@ -283,7 +283,7 @@ static bool add_block(Selection *s, const Key *keys, size_t n, const size_t *ext
 static bool add_axis(Selection *s, size_t extent, int64_t stride)
 {
     if (s->ndim == TENSOR_MAX_DIMS)
-        return fail(s, PyExc_IndexError, "the result has more than %d axes.",
+        return fail(s, PyExc_IndexError, "the result has more than %d axes",
                     TENSOR_MAX_DIMS);
     s->shape[s->ndim] = extent;
     s->stride[s->ndim++] = stride;
@@ -330,7 +330,7 @@ static bool strides_of(const Selection *s, size_t ndim, const size_t *shape,
         if (__builtin_mul_overflow(size, shape[i] ? shape[i] : 1, &size) ||
             size > INT64_MAX)
             return fail(s, PyExc_OverflowError,
-                        "the number of entries of the tensor exceeds 63 bits.");
+                        "the number of entries of the tensor exceeds 63 bits");
     }
     return true;
 }
@@ -351,8 +351,8 @@ static bool check_range(Selection *s, size_t size)
     if (largest > UINT32_MAX || s->total > UINT32_MAX)
         return fail(
             s, PyExc_OverflowError,
-            "indices of a selection of %zu entries up to position %zu do not fit "
-            "into 32 bits.",
+            "indices of a selection of %zu entries up to position %zu do not fit into "
+            "32 bits",
             s->total, largest);
     return true;
 }
@@ -366,7 +366,8 @@ static bool parse_items(Selection *s, size_t ndim, const size_t *shape,
     for (size_t i = 0; i < n; i++)
         consumed += consumes_axis(items[i]);
     if (consumed > ndim)
-        return fail(s, PyExc_IndexError, "too many indices (got %zu for %zu axes).",
+        return fail(s, PyExc_IndexError,
+                    "found %zu indices, expected at most %zu: one for each axis",
                     consumed, ndim);
     if (!strides_of(s, ndim, shape, strides) || !array_shape_size(ndim, shape, &size))
         return false;
@@ -379,7 +380,7 @@ static bool parse_items(Selection *s, size_t ndim, const size_t *shape,
         } else if (key == Py_Ellipsis) {
             if (ellipsis)
                 return fail(s, PyExc_IndexError,
-                            "multiple ellipses (...) are not allowed.");
+                            "found several ellipses (...), expected at most one");
             ellipsis = true;
             for (size_t k = consumed; k < ndim && ok; k++, axis++)
                 ok = add_axis(s, shape[axis], (int64_t) strides[axis]);
@@ -395,7 +396,8 @@ static bool parse_items(Selection *s, size_t ndim, const size_t *shape,
             axis++;
         } else {
             return fail(s, PyExc_TypeError,
-                        "unsupported type '%s' in slice expression.",
+                        "the key is of type %s, expected an integer, slice, index "
+                        "array, None or ...",
                         Py_TYPE(key)->tp_name);
         }
         if (!ok)

@@ -39,19 +39,18 @@ static Array *convert_operand(const Access *a, const TypeInfo *like, PyObject *o
 {
     const TypeInfo *wanted = access_flat(a->state, like, entry);
     if (object == Py_None) {
-        error_raise(
-            PyExc_TypeError, a->operation, NULL, 0,
-            "the '%s' argument is None, expected something that can be converted "
-            "to %s",
-            name, wanted->name);
+        error_raise(PyExc_TypeError, a->operation, NULL, 0,
+                    "'%s' is None, expected something that can be converted to %s",
+                    name, wanted->name);
         return NULL;
     }
     Array *converted = convert_to(wanted, object, a->operation);
     if (!converted && !PyErr_ExceptionMatches(PyExc_RuntimeError) &&
         !PyErr_ExceptionMatches(PyExc_MemoryError))
         error_raise(PyExc_TypeError, a->operation, NULL, 0,
-                    "the '%s' argument of type %s cannot be converted to %s", name,
-                    Py_TYPE(object)->tp_name, wanted->name);
+                    "'%s' is of type %s, expected something that can be converted to "
+                    "%s",
+                    name, Py_TYPE(object)->tp_name, wanted->name);
     return converted;
 }
 
@@ -121,5 +120,5 @@ bool access_waits(Leaf index)
 void *access_no_tensors(const char *operation, const char *instead)
 {
     return error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                       "tensors are not supported, use %s", instead);
+                       "tensors are not supported; use %s", instead);
 }

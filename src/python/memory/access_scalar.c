@@ -25,8 +25,8 @@ static bool lane_position(const char *operation, const Array *array, const Array
     if (i >= count / n) {
         error_raise(
             PyExc_IndexError, operation, NULL, 0,
-            "position %u is out of bounds, the array has %zu entries and %zu are "
-            "accessed at once",
+            "position %u is out of bounds for %zu entries of which %zu are accessed at "
+            "once",
             i, count, n);
         return false;
     }

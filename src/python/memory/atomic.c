@@ -15,7 +15,8 @@ static Array *check_target(State *state, const char *operation, const char *name
 {
     if (!array_check(state, object)) {
         error_raise(PyExc_TypeError, operation, NULL, 0,
-                    "'%s' is a %s, expected an array", name, Py_TYPE(object)->tp_name);
+                    "'%s' is of type %s, expected an array", name,
+                    Py_TYPE(object)->tp_name);
         return NULL;
     }
     Array *a = (Array *) object;
@@ -23,8 +24,8 @@ static Array *check_target(State *state, const char *operation, const char *name
     if (!a->info->jit || a->info->kind != KIND_LEAF ||
         (entry != VarTypeVoid && a->info->entry != entry)) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "'%s' is a %s, expected a just-in-time compiled %sarray", name,
-                    a->info->name, type);
+                    "'%s' is of type %s, expected a just-in-time compiled %sarray",
+                    name, a->info->name, type);
         return NULL;
     }
     if (!array_leaf(a)) {
@@ -41,7 +42,8 @@ static Array *convert_operand(const char *operation, const char *name,
     Array *converted = convert_to(target->info, object, operation);
     if (!converted && !PyErr_ExceptionMatches(PyExc_MemoryError))
         error_raise(PyExc_TypeError, operation, NULL, 0,
-                    "'%s' is a %s, expected something that can be converted to %s",
+                    "'%s' is of type %s, expected something that can be converted to "
+                    "%s",
                     name, Py_TYPE(object)->tp_name, target->info->name);
     return converted;
 }
@@ -65,7 +67,7 @@ static bool run(const Access *a, Atomic *t, Array *index, Array *mask)
     bool ok = false;
     if (mask && !active) {
         error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
-                    "the 'active' argument is an empty array");
+                    "'active' is empty, expected at least one entry");
         return false;
     }
     if (t->kind == INC) {
@@ -193,10 +195,12 @@ PyObject *atomic_add_kahan(PyObject *module, PyObject *const *args, Py_ssize_t n
     }
     if (t.targets[0]->info != t.targets[1]->info)
         return error_raise(PyExc_TypeError, operation, v, 2,
-                           "both targets must have the same type");
+                           "the targets have different types, expected two of the same "
+                           "type");
     if (array_leaves(t.targets[0]) == array_leaves(t.targets[1]))
         return error_raise(PyExc_ValueError, operation, v, 2,
-                           "the targets are the same array, expected two");
+                           "the targets are the same array, expected two different "
+                           "ones");
     t.value = convert_operand(operation, "value", t.targets[0], v[2]);
     if (!t.value || !perform(state, operation, &t, v[3], v[4]))
         return NULL;

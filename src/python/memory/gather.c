@@ -115,7 +115,7 @@ static bool gather_leaf(const Access *a, Leaf source, const Array *index,
         return ok;
     if (!source) {
         error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
-                    "the source is empty, expected at least one entry");
+                    "'source' is empty, expected at least one entry");
         return false;
     }
     Leaf position = access_variable(index), active = access_variable(mask);
@@ -198,17 +198,15 @@ static bool component_count(const Access *a, const TypeInfo *info, PyObject *sha
     int ndim = info->ndim + info->jit;
     if (!shape) {
         if (info->dynamic)
-            error_raise(
-                PyExc_RuntimeError, a->operation, NULL, 0,
-                "%s has a dynamic number of components: the 'shape' argument must "
-                "give it",
-                info->name);
+            error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
+                        "%s has a dynamic number of components, expected it as 'shape'",
+                        info->name);
         return !info->dynamic;
     }
     PyObject *items = PySequence_Tuple(shape); /* __index__ may change a list */
     if (!items) {
         error_raise(PyExc_TypeError, a->operation, NULL, 0,
-                    "'shape' is a %s, expected a sequence of integers",
+                    "'shape' is of type %s, expected a sequence of integers",
                     Py_TYPE(shape)->tp_name);
         return false;
     }
@@ -331,14 +329,15 @@ static PyObject *gather_any(Gather *g, PyObject *dtype, PyObject *source)
     Access *a = &g->access;
     if (!PyType_Check(dtype))
         return error_raise(PyExc_TypeError, a->operation, NULL, 0,
-                           "'dtype' is a %s, expected a type", Py_TYPE(dtype)->tp_name);
+                           "'dtype' is of type %s, expected a type",
+                           Py_TYPE(dtype)->tp_name);
     if (!array_check(a->state, source)) {
         if (dtype == (PyObject *) Py_TYPE(source) &&
             plan_is_container(a->state, source))
             return tree_map(a->state, a->operation, &source, 1,
                             gather_leaf_object, g);
         return error_raise(PyExc_TypeError, a->operation, NULL, 0,
-                           "the source is a %s, expected a dynamic 1D array, or an "
+                           "'source' is of type %s, expected a dynamic 1D array, or an "
                            "instance of 'dtype'",
                            Py_TYPE(source)->tp_name);
     }

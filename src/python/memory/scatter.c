@@ -59,7 +59,7 @@ static bool check_pair(const Scatter *s, Pair *pair, PyObject *target, PyObject 
     if (!array_check(state, target)) {
         error_raise(
             PyExc_TypeError, operation, NULL, 0,
-            "the target is a %s, expected a dynamic 1D array, or a value of the "
+            "'target' is of type %s, expected a dynamic 1D array, or a value of the "
             "target's type",
             Py_TYPE(target)->tp_name);
         return false;
@@ -84,8 +84,8 @@ static bool check_pair(const Scatter *s, Pair *pair, PyObject *target, PyObject 
         return wrong_value(s, t, value);
     if (same && array_count(t) != array_count((Array *) value) && t->info->jit) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "the target has %zu components and the value %zu", array_count(t),
-                    array_count((Array *) value));
+                    "the value has %zu components, expected %zu as the target has",
+                    array_count((Array *) value), array_count(t));
         return false;
     }
     pair->value = (Array *) Py_NewRef(value);
@@ -159,7 +159,7 @@ static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands
     Leaf old = array_leaves(target)[i];
     if (!old) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "the target is empty, expected at least one entry");
+                    "'target' is empty, expected at least one entry");
         return false;
     }
     if (!gather_prepare_target(operation, old))
@@ -207,7 +207,7 @@ static bool check_jit(const Scatter *s, const Pair *pair, const Array *index,
     for (size_t i = 0; lanes && i < array_count(pair->target); i++)
         if (!array_leaves(pair->target)[i]) {
             error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
-                        "the target is empty, expected at least one entry");
+                        "'target' is empty, expected at least one entry");
             return false;
         }
     if (s->op == ReduceOpIdentity ||
@@ -332,7 +332,8 @@ static PyObject *scatter(PyObject *module, const char *operation, ReduceOp op,
         return NULL;
     if (op != ReduceOpIdentity && mode == ReduceModePermute)
         return error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                           "ReduceMode.Permute is for scatters that do not reduce");
+                           "'mode' is ReduceMode.Permute, which is for scatters that "
+                           "do not reduce");
     Scatter s = { .op = op, .mode = (ReduceMode) mode };
     if (!evaluate_writes(operation, &v[1], 3)) /* the target's may wait */
         return NULL;

@@ -18,7 +18,7 @@ typedef struct Slice {
 } Slice;
 
 /* Which entry of a leaf with that many; false with an IndexError. */
-static bool find_entry(const Slice *s, const Array *a, size_t size, size_t *entry)
+static bool find_entry(const Slice *s, size_t size, size_t *entry)
 {
     Py_ssize_t i = s->position;
     if (size == 1) {
@@ -29,8 +29,8 @@ static bool find_entry(const Slice *s, const Array *a, size_t size, size_t *entr
         i += (Py_ssize_t) size;
     if (i < 0 || (size_t) i >= size) {
         error_raise(PyExc_IndexError, s->access.operation, NULL, 0,
-                    "entry %zd is out of bounds, the %s has %zu", s->position,
-                    a->info->name, size);
+                    "index %zd is out of bounds for axis 0 with size %zu", s->position,
+                    size);
         return false;
     }
     *entry = (size_t) i;
@@ -41,7 +41,7 @@ static bool read_leaf(const Slice *s, const Array *a, size_t i, void *entry)
 {
     Leaf index = array_leaves(a)[i];
     size_t offset;
-    if (!find_entry(s, a, index ? leaf_size(index) : 0, &offset))
+    if (!find_entry(s, index ? leaf_size(index) : 0, &offset))
         return false;
     if (!evaluate_read(index, offset, entry)) {
         error_from_core(s->access.operation, NULL, 0);
@@ -96,7 +96,7 @@ static PyObject *slice_leaf(void *context, PyObject *const *leaves)
     if (a->info->jit)
         return slice_jit(s, a);
     size_t entry;
-    if (!find_entry(s, a, array_count(a), &entry))
+    if (!find_entry(s, array_count(a), &entry))
         return NULL;
     return convert_entry((VarType) a->info->entry,
                          (char *) array_data(a) + entry * a->info->entry_size);

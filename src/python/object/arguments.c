@@ -54,7 +54,8 @@ bool arguments_bool(const char *function, const char *name, PyObject *value,
     if (!value)
         return true;
     if (!PyBool_Check(value)) {
-        error_raise(PyExc_TypeError, function, NULL, 0, "'%s' is a %s, expected a bool",
+        error_raise(PyExc_TypeError, function, NULL, 0,
+                    "'%s' is of type %s, expected a bool",
                     name, Py_TYPE(value)->tp_name);
         return false;
     }
@@ -66,7 +67,8 @@ bool arguments_count(const char *function, const char *name, PyObject *value,
                      size_t *result)
 {
     if (!PyIndex_Check(value)) {
-        error_raise(PyExc_TypeError, function, NULL, 0, "'%s' is a %s, expected an int",
+        error_raise(PyExc_TypeError, function, NULL, 0,
+                    "'%s' is of type %s, expected an integer",
                     name, Py_TYPE(value)->tp_name);
         return false;
     }
@@ -96,6 +98,7 @@ PyObject *arguments_shape(const char *function, PyObject *value, bool *one)
         return PyTuple_Pack(1, value);
     }
     return error_raise(PyExc_TypeError, function, NULL, 0,
-                       "'shape' is a %s, expected an integer or a sequence of integers",
+                       "'shape' is of type %s, expected an integer or a sequence of "
+                       "integers",
                        Py_TYPE(value)->tp_name);
 }

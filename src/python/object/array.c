@@ -72,7 +72,9 @@ static Array *allocate(const TypeInfo *type)
     } else {
         if (!info->py)
             return (Array *) PyErr_Format(PyExc_RuntimeError,
-                                          "%s: import its module first", info->name);
+                                          "%s: this type is not made yet; import its "
+                                          "module first",
+                                          info->name);
         a = PyObject_New(Array, info->py);
         if (!a)
             return NULL;
@@ -114,8 +116,8 @@ static bool start_block(Array *a, size_t count)
     a->data = NULL;
     if (__builtin_mul_overflow(count, a->info->leaf_size, &bytes) ||
         bytes > PY_SSIZE_T_MAX - sizeof(Block)) {
-        PyErr_Format(PyExc_MemoryError, "%s: %zu entries are too many", a->info->name,
-                     count);
+        PyErr_Format(PyExc_MemoryError, "%s: %zu entries exceed the address space",
+                     a->info->name, count);
         return false;
     }
     a->data = block_new(bytes);
@@ -150,7 +152,8 @@ bool array_shape_size(size_t ndim, const size_t *shape, size_t *size)
     for (size_t i = 0; i < ndim; i++)
         if (__builtin_mul_overflow(*size, shape[i], size)) {
             PyErr_SetString(PyExc_OverflowError,
-                            "the number of entries of the tensor exceeds 64 bits");
+                            "drjit: the number of entries of the tensor exceeds 64 "
+                            "bits");
             return false;
         }
     return true;
@@ -162,8 +165,9 @@ static size_t *shape_room(Tensor *t, size_t ndim)
     if (ndim <= TENSOR_INLINE_DIMS)
         return t->small;
     if (ndim > TENSOR_MAX_DIMS) {
-        PyErr_Format(PyExc_ValueError, "%s: at most %d axes are possible, got %zu",
-                     t->array.info->name, TENSOR_MAX_DIMS, ndim);
+        PyErr_Format(PyExc_ValueError,
+                     "%s: the shape has %zu axes, expected at most %d",
+                     t->array.info->name, ndim, TENSOR_MAX_DIMS);
         return NULL;
     }
     size_t *shape = PyMem_Malloc(ndim * sizeof(size_t));

@@ -115,7 +115,8 @@ bool enum_read(State *state, const char *operation, const char *name, PyObject *
         !PyErr_ExceptionMatches(PyExc_OverflowError))
         return false;
     if (PyErr_Occurred() || *value < 0 || *value >= limit) {
-        error_raise(PyExc_ValueError, operation, NULL, 0, "%R is not a drjit.%s",
+        error_raise(PyExc_ValueError, operation, NULL, 0,
+                    "found %R, expected a drjit.%s",
                     member, name);
         return false;
     }

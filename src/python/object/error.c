@@ -10,14 +10,18 @@
 #include "python/convert/operand.h"
 #include "python/object/tables.h"
 
+static const char *class_name(PyObject *object)
+{
+    return operand_class(object ? object : Py_None)->tp_name;
+}
+
 /* "<drjit.llvm.Float>, <int>"; NULL: exception. */
 static PyObject *type_list(PyObject *const *args, Py_ssize_t n)
 {
     PyObject *text = PyUnicode_FromString("");
     for (Py_ssize_t i = 0; i < n && text; i++) {
-        PyTypeObject *cls = operand_class(args[i] ? args[i] : Py_None);
         PyObject *longer =
-            PyUnicode_FromFormat("%U%s<%s>", text, i ? ", " : "", cls->tp_name);
+            PyUnicode_FromFormat("%U%s<%s>", text, i ? ", " : "", class_name(args[i]));
         Py_DECREF(text);
         text = longer;
     }
@@ -30,11 +34,13 @@ static PyObject *raise_text(PyObject *type, const char *operation,
     if (!what)
         return NULL; /* composing the text failed: for example, somebody's __repr__ */
     PyObject *cause = error_fetch();
-    PyObject *types = operation ? type_list(args, n) : NULL;
+    const bool method = operation && operation[0] == '.';
+    PyObject *types = operation ? type_list(args + method, n - method) : NULL;
     if (!operation)
         PyErr_SetObject(type, what);
     else if (types)
-        PyErr_Format(type, "drjit.%s(%U): %U", operation, types, what);
+        PyErr_Format(type, "%s%s(%U): %U", method ? class_name(args[0]) : "drjit.",
+                     operation, types, what);
     Py_XDECREF(types);
     Py_DECREF(what);
     if (cause) {

@@ -11,13 +11,14 @@
 #include "python/object/compat.h"
 
 /** Raise 'type' with that text. 'operation' is "add", "gather", "llvm.Float.__init__",
- *  ...; 'args' (n of them, may be NULL if n is 0) are named by their types: numbers and
- *  None by their Python type, arrays by "<drjit.llvm.Float>". Returns NULL. */
+ *  ..., or the method ".item" of the first of 'args'; NULL: the text alone. 'args' (n
+ *  of them, may be NULL if n is 0) are named by their types: numbers and None by their
+ *  Python type, arrays by "<drjit.llvm.Float>". Returns NULL. */
 PyObject *error_raise(PyObject *type, const char *operation, PyObject *const *args,
                       Py_ssize_t n, const char *format, ...);
 
 /** The same with a class of drjit._errors, which is a built-in one and what programs
- *  for the published package catch as well. No operation: the text alone. */
+ *  for the published package catch as well. */
 PyObject *error_raise_both(const char *name, const char *operation,
                            PyObject *const *args, Py_ssize_t n, const char *format,
                            ...);

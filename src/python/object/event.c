@@ -66,7 +66,8 @@ static PyObject *record(PyObject *self, PyObject *unused)
 static bool check_recorded(const Event *e, const char *operation)
 {
     return e->recorded || error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                                      "the event was not recorded yet");
+                                      "the event was not recorded yet; call record() "
+                                      "first");
 }
 
 static PyObject *query(PyObject *self, PyObject *unused)
@@ -99,7 +100,8 @@ static PyObject *elapsed_time(PyObject *self, PyObject *other)
                            "expected an event of the same backend");
     if (!start->timed || !end->timed)
         return error_raise(PyExc_RuntimeError, "Event.elapsed_time", NULL, 0,
-                           "both events must be made with enable_timing=True");
+                           "an event does not record times; make both with "
+                           "enable_timing=True");
     if (!check_recorded(start, "Event.elapsed_time") ||
         !check_recorded(end, "Event.elapsed_time"))
         return NULL;

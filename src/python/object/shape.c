@@ -25,18 +25,13 @@ static bool find_width(const Array *a, size_t *width)
     return true;
 }
 
-static PyObject *fail_ragged(void)
-{
-    return error_raise(
-        PyExc_RuntimeError, "shape", NULL, 0,
-        "the input is ragged (i.e., it does not have a consistent size).");
-}
-
-bool shape_width(const Array *a, size_t *width)
+bool shape_width(Array *a, size_t *width, const char *operation)
 {
     if (find_width(a, width))
         return true;
-    fail_ragged();
+    PyObject *self = (PyObject *) a;
+    error_raise(PyExc_RuntimeError, operation, &self, 1,
+                "the input is ragged (i.e., it does not have a consistent size)");
     return false;
 }
 
@@ -53,7 +48,7 @@ PyObject *shape_extents(size_t ndim, const size_t *extents)
     return tuple;
 }
 
-PyObject *shape_of_array(Array *a)
+PyObject *shape_of_array(Array *a, const char *operation)
 {
     const TypeInfo *info = a->info;
     const bool tensor = info->kind == KIND_TENSOR;
@@ -66,7 +61,7 @@ PyObject *shape_of_array(Array *a)
             shape[ndim++] =
                 info->dims[i] == DYNAMIC ? array_count(a) : (size_t) info->dims[i];
         if (info->jit) {
-            if (!shape_width(a, &width))
+            if (!shape_width(a, &width, operation))
                 return NULL;
             shape[ndim++] = width;
         }
@@ -74,11 +69,11 @@ PyObject *shape_of_array(Array *a)
     return shape_extents(ndim, shape);
 }
 
-bool shape_lanes(Array *a, size_t *lanes)
+bool shape_lanes(Array *a, size_t *lanes, const char *operation)
 {
     if (a->info->jit)
-        return shape_width(a, lanes);
-    PyObject *shape = shape_of_array(a);
+        return shape_width(a, lanes, operation);
+    PyObject *shape = shape_of_array(a, operation);
     if (!shape)
         return false;
     Py_ssize_t ndim = PyTuple_GET_SIZE(shape);

@@ -7,16 +7,17 @@
 #include "python/object/array.h"
 
 /** Lanes of a jit array: the largest size of its leaves (1 for drjit.scalar types that
- *  are not dynamic). False with a RuntimeError if the leaves' sizes do not fit. */
-bool shape_width(const Array *a, size_t *width);
+ *  are not dynamic). False with a RuntimeError of the
+ *  operation (see error_raise()) if the leaves' sizes do not fit. */
+bool shape_width(Array *a, size_t *width, const char *operation);
 
 /** Extents as a tuple (new reference). */
 PyObject *shape_extents(size_t ndim, const size_t *extents);
 
 /** The shape tuple (new reference); RuntimeError if ragged. */
-PyObject *shape_of_array(Array *a);
+PyObject *shape_of_array(Array *a, const char *operation);
 
 /** Lanes of an array; of one without lanes, its last extent. False: exception. */
-bool shape_lanes(Array *a, size_t *lanes);
+bool shape_lanes(Array *a, size_t *lanes, const char *operation);
 
 #endif

@@ -137,7 +137,7 @@ static bool take_number(Job *job, const TypeInfo *info, PyObject *number, Operan
     if (!apply_number(info, number, &bits)) {
         if (PyErr_ExceptionMatches(PyExc_OverflowError))
             error_raise_both("OverflowError", rows[job->which].name, job->args,
-                             job->arity, "%R is out of range for the entries of '%s'",
+                             job->arity, "%R is out of range for the entries of %s",
                              number, info->name);
         return false;
     }
@@ -254,7 +254,9 @@ static bool take_converted(Job *job, const TypeInfo *info, PyObject *arg, Operan
         if (PyErr_ExceptionMatches(PyExc_TypeError) ||
             PyErr_ExceptionMatches(PyExc_ValueError))
             error_raise(PyExc_RuntimeError, rows[job->which].name, job->args,
-                        job->arity, "could not convert an operand of type '%s' to '%s'",
+                        job->arity,
+                        "an operand is of type %s, expected something that can be "
+                        "converted to %s",
                         operand_class(arg)->tp_name, info->name);
         return false;
     }
@@ -650,7 +652,7 @@ static Array *run(Job *job, bool scaling)
                           : job->info->id;
     if (result == TYPE_NONE) {
         error_raise(PyExc_RuntimeError, row->name, job->args, job->arity,
-                    "there is no type for the result of this operation on '%s'",
+                    "there is no type for the result of this operation on %s",
                     job->info->name);
         return NULL;
     }

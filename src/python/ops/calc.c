@@ -23,7 +23,7 @@ Value calc_keep(Calc *c, Value value)
     if (c->count == CALC_TEMPORARIES) {
         value_release(c->info, value);
         c->ok = error_raise(PyExc_SystemError, "arithmetic", NULL, 0,
-                            "the formula has more than %d values.", CALC_TEMPORARIES);
+                            "the formula has more than %d values", CALC_TEMPORARIES);
         return 0;
     }
     c->all[c->count++] = value;

@@ -35,7 +35,7 @@ typedef struct Fill {
 static PyObject *fail(const Fill *f, PyObject *type, const TypeInfo *info,
                       const char *what)
 {
-    return error_raise(type, f->operation, NULL, 0, "dtype '%s': %s", info->name, what);
+    return error_raise(type, f->operation, NULL, 0, "dtype %s: %s", info->name, what);
 }
 
 /* One extent: a non-negative integer; false: exception. */
@@ -45,15 +45,15 @@ static bool read_extent(const Fill *f, PyObject *object, size_t *extent)
     if (value == -1 && PyErr_Occurred()) {
         if (PyErr_ExceptionMatches(PyExc_OverflowError))
             error_raise(PyExc_OverflowError, f->operation, &object, 1,
-                        "an extent of 'shape' does not fit into 64 bits.");
+                        "an extent of 'shape' does not fit into 64 bits");
         else if (PyErr_ExceptionMatches(PyExc_TypeError))
             error_raise(PyExc_TypeError, f->operation, &object, 1,
-                        "'shape' must be an integer or a sequence of integers.");
+                        "'shape' holds other objects, expected integers");
         return false;
     }
     if (value < 0) {
         error_raise(PyExc_ValueError, f->operation, &object, 1,
-                    "an extent of 'shape' is negative (%zd).", value);
+                    "'shape' has the extent %zd, expected 0 or more", value);
         return false;
     }
     *extent = (size_t) value;
@@ -72,7 +72,8 @@ static bool read_shape(Fill *f, PyObject *object)
     bool ok = f->ndim <= TENSOR_MAX_DIMS;
     if (!ok)
         error_raise(PyExc_ValueError, f->operation, &object, 1,
-                    "at most %d axes are possible, got %zu.", TENSOR_MAX_DIMS, f->ndim);
+                    "'shape' has %zu axes, expected at most %d", f->ndim,
+                    TENSOR_MAX_DIMS);
     for (size_t i = 0; i < f->ndim && ok; i++)
         ok = read_extent(f, PyTuple_GET_ITEM(tuple, (Py_ssize_t) i), &f->shape[i]);
     Py_DECREF(tuple);
@@ -99,8 +100,7 @@ static Array *outline(const Fill *f, const TypeInfo *info, size_t *lanes)
         fits = info->dims[i] == DYNAMIC || (size_t) info->dims[i] == f->shape[i];
     if (!fits)
         return (Array *) fail(f, PyExc_RuntimeError, info,
-                              "could not construct output: the provided \"shape\" and "
-                              "\"dtype\" parameters are incompatible.");
+                              "'shape' and 'dtype' are incompatible");
     if (info->jit)
         *lanes = f->shape[f->ndim - 1];
     return info->dynamic ? array_new_dynamic(info, f->shape[0]) : array_new(info);
@@ -160,7 +160,7 @@ static bool read_bits(const Fill *f, const TypeInfo *info, uint64_t *bits)
     const bool ok = number && convert_number((VarType) info->entry, number, bits);
     Py_XDECREF(number);
     if (!ok)
-        fail(f, PyExc_TypeError, info, "could not construct output from this value.");
+        fail(f, PyExc_TypeError, info, "the value cannot become entries of this type");
     return ok;
 }
 
@@ -189,8 +189,7 @@ static bool set_from_value(const Fill *f, Array *a, size_t lanes)
         array_set_leaf(a, i, wide);
     }
     if (value && !ok)
-        fail(f, PyExc_RuntimeError, a->info,
-             "could not construct output: value and shape do not fit.");
+        fail(f, PyExc_RuntimeError, a->info, "the value and 'shape' are incompatible");
     Py_XDECREF((PyObject *) value);
     return ok;
 }
@@ -238,7 +237,7 @@ static PyObject *build(Fill *f, PyObject *cls, PyObject *shape)
 {
     if (!PyType_Check(cls))
         return error_raise(PyExc_TypeError, f->operation, &cls, 1,
-                           "'dtype' must be a type.");
+                           "expected a type as 'dtype'");
     if (!read_shape(f, shape))
         return NULL;
     const TypeInfo *info = type_of_class(f->state, (PyTypeObject *) cls);
@@ -394,7 +393,7 @@ static const TypeInfo *sequence_type(PyObject *module, const char *operation,
     if (flat && !type_is_mask(info) && (!only_floats || type_is_float(info)))
         return info;
     error_raise(PyExc_TypeError, operation, NULL, 0,
-                "dtype must be a dynamically sized one-dimensional Dr.Jit array of %s.",
+                "'dtype' is %R, expected a flat array type of %s", cls,
                 only_floats ? "floating point numbers" : "numbers");
     return NULL;
 }
@@ -499,7 +498,7 @@ static bool check_fit(const TypeInfo *info, long long value)
     Py_XDECREF(number);
     if (!ok)
         error_raise(PyExc_OverflowError, "arange", NULL, 0,
-                    "%lld does not fit into '%s'.", value, info->name);
+                    "%lld is out of range for the entries of %s", value, info->name);
     return ok;
 }
 
@@ -508,25 +507,26 @@ static long long arange_size(long long start, long long stop, long long step)
 {
     long long distance, size;
     if (step == 0) {
-        error_raise(PyExc_ValueError, "arange", NULL, 0, "'step' must not be zero.");
+        error_raise(PyExc_ValueError, "arange", NULL, 0,
+                    "'step' is 0, expected another number");
         return -1;
     }
     if (__builtin_sub_overflow(stop, start, &distance) || step == INT64_MIN ||
         distance == INT64_MIN) {
         error_raise(PyExc_OverflowError, "arange", NULL, 0,
-                    "the range does not fit into 64 bits.");
+                    "the range does not fit into 64 bits");
         return -1;
     }
     size = distance / step + (distance % step != 0 && (distance < 0) == (step < 0));
     if (distance != 0 && (distance < 0) != (step < 0)) {
         error_raise(PyExc_RuntimeError, "arange", NULL, 0,
-                    "size cannot be negative (from %lld to %lld in steps of %lld).",
-                    start, stop, step);
+                    "the size is negative: from %lld to %lld in steps of %lld", start,
+                    stop, step);
         return -1;
     }
     if (size > UINT32_MAX) {
         error_raise(PyExc_OverflowError, "arange", NULL, 0,
-                    "%lld entries exceed the limit of 2^32 - 1.", size);
+                    "the size is %lld, expected at most 2^32 - 1", size);
         return -1;
     }
     return size;
@@ -542,7 +542,7 @@ static bool read_integer(const char *operation, PyObject *object, long long *val
         return true;
     error_raise(PyErr_ExceptionMatches(PyExc_OverflowError) ? PyExc_OverflowError
                                                             : PyExc_TypeError,
-                operation, &object, 1, "an integer of 64 bits was expected.");
+                operation, &object, 1, "expected an integer of 64 bits");
     return false;
 }
 
@@ -571,7 +571,7 @@ static bool arange_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *
         return false;
     if (!v[2])
         error_raise(PyExc_TypeError, "arange", NULL, 0,
-                    "takes (dtype, size) or (dtype, start, stop, step=1).");
+                    "expected (dtype, size) or (dtype, start, stop, step=1)");
     return v[2];
 }
 
@@ -656,7 +656,7 @@ static bool read_bound(const char *parameter, PyObject *object, double *value)
         if (!PyErr_ExceptionMatches(PyExc_TypeError))
             return false;
     }
-    error_raise(PyExc_TypeError, "linspace", &object, 1, "'%s' must be a number",
+    error_raise(PyExc_TypeError, "linspace", &object, 1, "expected a number as '%s'",
                 parameter);
     return false;
 }
@@ -668,8 +668,8 @@ static PyObject *refuse_count(long long n)
     PyObject *cls = axes ? PyObject_GetAttrString(axes, "ShapeError") : NULL;
     if (cls)
         error_raise(cls, "linspace", NULL, 0,
-                    n < 0 ? "'num' must not be negative (got %lld)"
-                          : "%lld entries exceed the limit of 2^32 - 1",
+                    n < 0 ? "'num' is %lld, expected 0 or more"
+                          : "'num' is %lld, expected at most 2^32 - 1",
                     n);
     Py_XDECREF(axes);
     Py_XDECREF(cls);

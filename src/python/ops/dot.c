@@ -71,7 +71,9 @@ static PyObject *contract(const Array *x, const Array *y, PyObject *const *args)
     const TypeInfo *value_info = &info->state->types[info->value];
     if (a.n != b.n && a.n != 1 && b.n != 1)
         return error_raise(PyExc_RuntimeError, "dot", args, 2,
-                           "operands have incompatible sizes %zu and %zu", a.n, b.n);
+                           "operands have incompatible sizes %zu and %zu, expected "
+                           "equal sizes",
+                           a.n, b.n);
     if (a.inner != b.inner && a.inner != 1 && b.inner != 1)
         return error_raise(PyExc_RuntimeError, "dot", args, 2,
                            "the elements of the operands have different shapes");
@@ -103,7 +105,9 @@ static PyObject *dot_sequences(PyObject *a, PyObject *b, PyObject *const *args)
                            "expected arrays or sequences");
     if ((n != m && n != 1 && m != 1) || n == 0 || m == 0)
         return error_raise(PyExc_RuntimeError, "dot", args, 2,
-                           "operands have incompatible sizes %zd and %zd", n, m);
+                           "operands have incompatible sizes %zd and %zd, expected "
+                           "equal sizes",
+                           n, m);
     PyObject *sum = NULL;
     for (Py_ssize_t i = 0; i < n || i < m; i++) {
         PyObject *x = PySequence_GetItem(a, n == 1 ? 0 : i);
@@ -120,7 +124,8 @@ static PyObject *dot_sequences(PyObject *a, PyObject *b, PyObject *const *args)
             sum = product;
         }
         if (!sum)
-            return NULL;
+            return error_raise(PyExc_RuntimeError, "dot", args, 2,
+                               "the elements could not be combined");
     }
     return sum;
 }
@@ -278,8 +283,8 @@ static PyObject *dot_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (n == 2)
         return dot_pair(module, args);
-    return PyErr_Format(PyExc_TypeError,
-                        "drjit.dot() takes 2 positional arguments, got %zd", n);
+    return PyErr_Format(PyExc_TypeError, "drjit.dot(): found %zd arguments, expected 2",
+                        n);
 }
 
 static PyObject *call(PyObject *module, const char *name, PyObject *arg)

@@ -27,8 +27,8 @@ static bool count_is(const char *name, Py_ssize_t n, Py_ssize_t expected)
 {
     if (n == expected)
         return true;
-    PyErr_Format(PyExc_TypeError, "drjit.%s() takes %zd positional arguments, got %zd",
-                 name, expected, n);
+    PyErr_Format(PyExc_TypeError, "drjit.%s(): found %zd arguments, expected %zd", name,
+                 n, expected);
     return false;
 }
 
@@ -54,7 +54,7 @@ static PyObject *refuse(const char *name, Apply which, PyObject *const *args, in
     bool floats = apply_accepts(which, VarTypeFloat64);
     const char *one = floats ? "a number" : "an integer";
     return error_raise(PyExc_TypeError, name, args, n,
-                       "unsupported argument types. Expected a Dr.Jit array or %s",
+                       "unsupported argument types, expected a Dr.Jit array or %s",
                        n == 1   ? one
                        : floats ? "numbers"
                                 : "integers");
@@ -450,7 +450,8 @@ static PyObject *select_object(PyObject *const *leaves)
     if (same)
         return same < 0 ? NULL : Py_NewRef(leaves[0]);
     return error_raise(PyExc_RuntimeError, "select", leaves, 2,
-                       "these are different objects, and no arrays");
+                       "found two different objects that are no arrays, expected "
+                       "arrays");
 }
 
 static PyObject *select_any(const Selection *s, PyObject *const *leaves)
@@ -614,8 +615,8 @@ static PyObject *functions_reinterpret_array(PyObject *module, PyObject *const *
         (type_is_mask(info) != type_is_mask(from->info)))
         return error_raise(
             PyExc_RuntimeError, name, args, 2,
-            "'%s' and '%s' are incompatible: expected the same shape and "
-            "entries of the same size",
+            "%s and %s are incompatible, expected the same shape and entries of the "
+            "same size",
             info->name, from->info->name);
     if (!evaluate_writes(name, &args[1], 1))
         return NULL;

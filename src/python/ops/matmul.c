@@ -203,7 +203,8 @@ static bool describe_stack(Stack *s, Array *a, bool left, bool transposed,
     }
     if (s->vector && transposed) {
         error_raise(PyExc_ValueError, "matmul", args, NAME_ARGS,
-                    "%s=True is invalid for a 1-D operand", left ? "At" : "Bt");
+                    "'%s=True' is possible for operands of 2 axes and more only",
+                    left ? "At" : "Bt");
         return false;
     }
     if (s->vector) { /* a row on the left, a column on the right */
@@ -240,7 +241,8 @@ static bool plan(Product *p, const Stack *a, const Stack *b, PyObject *const *ar
     if (a->columns != b->rows) {
         error_raise(
             PyExc_ValueError, "matmul", args, NAME_ARGS,
-            "shape mismatch: the first operand has %zu columns, the second %zu rows",
+            "the first operand has %zu columns and the second %zu rows, expected equal "
+            "numbers",
             a->columns, b->rows);
         return false;
     }
@@ -417,7 +419,7 @@ static PyObject *multiply_tensors(Array *a, Array *b, bool at, bool bt,
     if (a->info != b->info)
         return error_raise(
             PyExc_TypeError, "matmul", args, NAME_ARGS,
-            "tensors of different type, expected the same entry type and "
+            "the tensors have different types, expected the same entry type and "
             "backend");
     if (a->info->entry == VarTypeBool)
         return error_raise(PyExc_TypeError, "matmul", args, NAME_ARGS,

@@ -257,7 +257,7 @@ static bool read_entry(const Array *a, bool *truth)
     if (a->info->jit) {
         if (!evaluate_read(array_leaf(a), 0, &byte)) {
             PyObject *self = (PyObject *) a;
-            error_from_core("bool", &self, 1);
+            error_from_core(".__bool__", &self, 1);
             return false;
         }
     } else {
@@ -274,16 +274,16 @@ static int number_bool(PyObject *self)
     const TypeInfo *info = a->info;
     if (!type_is_mask(info)) {
         error_raise(
-            PyExc_TypeError, "bool", &self, 1,
-            "implicit conversion to 'bool' is only supported for masks. Compare "
-            "first, then reduce with dr.all() or dr.any().");
+            PyExc_TypeError, ".__bool__", &self, 1,
+            "the array holds numbers, expected a mask; compare first, then reduce with "
+            "drjit.all() or drjit.any()");
         return -1;
     }
     int ndim = info->ndim + (info->jit && info->kind != KIND_TENSOR);
     if (ndim > 1) {
-        error_raise(PyExc_RuntimeError, "bool", &self, 1,
-                    "implicit conversion to 'bool' requires an array of at most 1 "
-                    "dimension, this one has %d. Reduce it with dr.all() or dr.any().",
+        error_raise(PyExc_RuntimeError, ".__bool__", &self, 1,
+                    "the array has %d dimensions, expected at most 1; reduce it with "
+                    "drjit.all() or drjit.any()",
                     ndim);
         return -1;
     }
@@ -292,9 +292,9 @@ static int number_bool(PyObject *self)
         size = array_leaf(a) ? leaf_size(array_leaf(a)) : 0;
     if (size != 1) {
         error_raise(
-            PyExc_RuntimeError, "bool", &self, 1,
-            "implicit conversion to 'bool' requires an array with 1 element, this "
-            "one has %zu. Reduce it with dr.all() or dr.any().",
+            PyExc_RuntimeError, ".__bool__", &self, 1,
+            "the array has %zu entries, expected 1; reduce it with drjit.all() or "
+            "drjit.any()",
             size);
         return -1;
     }
@@ -479,7 +479,8 @@ static PyObject *richcompare(PyObject *a, PyObject *b, int op)
     Py_DECREF(result);
     PyObject *const args[] = { a, b };
     return error_raise(PyExc_RuntimeError, rows[op].name, args, 2,
-                       "Incompatible arguments. '%s' cannot be compared with an array.",
+                       "incompatible arguments, a value of type %s cannot be compared "
+                       "with an array",
                        Py_TYPE(b)->tp_name);
 }
 
@@ -494,17 +495,17 @@ static Py_hash_t hash(PyObject *self)
 static PyObject *fail_number(PyObject *self, const char *name)
 {
     return error_raise(PyExc_TypeError, name, &self, 1,
-                       "an array is not a number: a.item() gives its only entry");
+                       "an array is not a number; a.item() gives its only entry");
 }
 
 static PyObject *number_int(PyObject *self)
 {
-    return fail_number(self, "int");
+    return fail_number(self, ".__int__");
 }
 
 static PyObject *number_float(PyObject *self)
 {
-    return fail_number(self, "float");
+    return fail_number(self, ".__float__");
 }
 
 PyType_Slot number_slots[] = {

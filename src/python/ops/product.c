@@ -51,8 +51,8 @@ static PyObject *matmul(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_DECREF(result);
     return error_raise(
         PyExc_TypeError, "matmul", operands, 2,
-        "unsupported input types. Expected matrices or vectors whose leading "
-        "extents agree, two tensors, or a number beside an array.");
+        "unsupported argument types, expected matrices or vectors whose leading "
+        "extents agree, two tensors, or a number beside an array");
 }
 
 PyMethodDef product_functions[] = {

@@ -31,7 +31,9 @@ static PyObject *class_object(const TypeInfo *t)
     if (t->py)
         return Py_NewRef((PyObject *) t->py);
     if (t->jit || t->kind != KIND_LEAF)
-        return PyErr_Format(PyExc_RuntimeError, "%s: import its module first", t->name);
+        return PyErr_Format(PyExc_RuntimeError,
+                            "%s: this type is not made yet; import its module first",
+                            t->name);
     return Py_NewRef((PyObject *) (type_is_mask(t)    ? &PyBool_Type
                                    : type_is_float(t) ? &PyFloat_Type
                                                       : &PyLong_Type));
@@ -354,7 +356,8 @@ static bool read_kind(const TypeInfo *t, PyObject *name, Kind *kind)
             return true;
         }
     error_raise(PyExc_ValueError, "replace_shape_t", NULL, 0,
-                "expected \"array\", \"matrix\", \"complex\" or \"quaternion\", got %R",
+                "'kind' is %R, expected \"array\", \"matrix\", \"complex\" or "
+                "\"quaternion\"",
                 name);
     return false;
 }
@@ -363,7 +366,8 @@ static bool read_dims(PyObject *shape, int8_t dims[4], int *ndim)
 {
     PyObject *items = PySequence_Tuple(shape); /* __index__ may change a list */
     if (!items) {
-        error_raise(PyExc_TypeError, "replace_shape_t", &shape, 1, "expected a tuple");
+        error_raise(PyExc_TypeError, "replace_shape_t", &shape, 1,
+                    "expected a tuple as 'shape'");
         return false;
     }
     bool ok = PyTuple_GET_SIZE(items) <= 4;
@@ -376,7 +380,8 @@ static bool read_dims(PyObject *shape, int8_t dims[4], int *ndim)
     Py_DECREF(items);
     if (!ok)
         error_raise(PyExc_ValueError, "replace_shape_t", NULL, 0,
-                    "expected at most 4 extents, each -1 (dynamic) or more, got %R",
+                    "'shape' is %R, expected at most 4 extents, each -1 (dynamic) or "
+                    "more",
                     shape);
     return ok;
 }
@@ -500,7 +505,9 @@ static PyObject *common_class(State *state, PyObject *const *args, Py_ssize_t n)
             return NULL;
         if (operand == -1)
             return error_raise(PyExc_TypeError, "expr_t", args, n,
-                               "argument %zd cannot take part in arithmetic", i + 1);
+                               "argument %zd is of type %s, expected an array or a "
+                               "number",
+                               i + 1, Py_TYPE(args[i])->tp_name);
         result = join(state, result, operand);
         if (result == -1)
             return error_raise(PyExc_TypeError, "expr_t", args, n,

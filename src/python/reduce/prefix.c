@@ -32,7 +32,7 @@ static bool read_op(State *state, const char *operation, PyObject *object, Reduc
     *op = (ReduceOp) number;
     if (*op == ReduceOpIdentity)
         error_raise(PyExc_RuntimeError, operation, &object, 1,
-                    "ReduceOp.Identity does not combine entries");
+                    "'op' is ReduceOp.Identity, which does not combine entries");
     return *op != ReduceOpIdentity;
 }
 
@@ -388,7 +388,7 @@ static PyObject *prefix_sequence(const Prefix *p, PyObject *value, PyObject *axi
                            "expected an array, a tensor or a sequence");
     if (!is_zero)
         return error_raise(PyExc_RuntimeError, p->operation, &value, 1,
-                           "'axis' must be 0 for a Python sequence");
+                           "'axis' is not 0, the only axis of a Python sequence");
     PyObject *items = PySequence_Tuple(value);
     PyObject *list = items ? PyList_New(PyTuple_GET_SIZE(items)) : NULL;
     if (list && !fill_list(p, items, list)) {
@@ -438,7 +438,7 @@ static int block_operand(const Prefix *p, PyObject *value)
     const TypeInfo *info = ((Array *) value)->info;
     if (info->kind == KIND_TENSOR) {
         error_raise(PyExc_RuntimeError, p->operation, &value, 1,
-                    "tensors are not supported: reshape them and reduce along an axis");
+                    "tensors are not supported; reshape them and reduce along an axis");
         return -1;
     }
     if (!info->jit && !access_is_flat(info))

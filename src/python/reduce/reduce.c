@@ -49,7 +49,7 @@ static bool select_axis(const Reduction *r, PyObject *value, PyObject *number,
     Py_ssize_t limit = ndim ? (Py_ssize_t) ndim : 1;
     if (axis < -limit || axis >= limit) {
         error_raise(PyExc_RuntimeError, r->operation, &value, 1,
-                    "axis %zd is out of bounds, the input has %zu axes", axis, ndim);
+                    "axis %zd is out of bounds for an input with %zu axes", axis, ndim);
         return false;
     }
     if (ndim)
@@ -272,7 +272,7 @@ static PyObject *general(PyObject *module, PyObject *const *args, Py_ssize_t nar
         return NULL;
     if (op == ReduceOpIdentity)
         return error_raise(PyExc_RuntimeError, "reduce", &v[1], 1,
-                           "ReduceOp.Identity does not combine entries");
+                           "'op' is ReduceOp.Identity, which does not combine entries");
     return start(module, "reduce", (ReduceOp) op, false, v + 1);
 }
 

@@ -214,7 +214,7 @@ static bool store_variable(const Call *c, Array *value, Array *result)
         return true; /* nothing: the empty variable */
     if (c->plan->kept > UINT32_MAX || c->plan->reduced > UINT32_MAX) {
         error_raise(PyExc_RuntimeError, operation, (PyObject **) &value, 1,
-                    "more than 2^32 - 1 entries");
+                    "the result has more than 2^32 - 1 entries");
         return false;
     }
     leaf_ref(leaf);

@@ -56,7 +56,8 @@ static bool check_total(const char *operation, size_t leaves, size_t width,
 {
     if (__builtin_mul_overflow(leaves, width, total) || *total > UINT32_MAX) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "%zu times %zu entries are more than 2^32 - 1", leaves, width);
+                    "the result has %zu times %zu entries, expected at most 2^32 - 1",
+                    leaves, width);
         return false;
     }
     return true;
@@ -144,7 +145,7 @@ static Array *ravel_jit(const char *operation, const TypeInfo *flat, Array *a,
                         char order)
 {
     size_t width, total, n = array_count(a);
-    if (!shape_width(a, &width) || !check_total(operation, n, width, &total))
+    if (!shape_width(a, &width, operation) || !check_total(operation, n, width, &total))
         return NULL;
     if (total == 0)
         return array_new_leaf(flat, 0);
@@ -183,7 +184,7 @@ Array *reshape_ravel(State *state, const char *operation, Array *a, char order)
         if (order != 'F')
             return array_view(a, &state->types[info->array], 0);
         error_raise(PyExc_RuntimeError, operation, (PyObject **) &a, 1,
-                    "tensors are in C order, 'F' is not possible");
+                    "'order' is 'F', tensors have 'C' only");
         return NULL;
     }
     if (access_is_flat(info))
@@ -359,7 +360,7 @@ static bool replicate_leaf(const Replicate *r, Array *a, size_t i, size_t width,
 static PyObject *replicate_jit(const Replicate *r, Array *a)
 {
     size_t width;
-    if (!shape_width(a, &width))
+    if (!shape_width(a, &width, r->operation))
         return NULL;
     Array *result = array_new_like(a->info, a);
     for (size_t i = 0; result && i < array_count(result); i++)

@@ -60,7 +60,7 @@ static bool read_shape(Reshape *r, PyObject *shape)
     bool ok = r->ndim <= TENSOR_MAX_DIMS;
     if (!ok)
         error_raise(PyExc_ValueError, operation, NULL, 0,
-                    "'shape' has %zu extents, at most %d are possible", r->ndim,
+                    "'shape' has %zu axes, expected at most %d", r->ndim,
                     TENSOR_MAX_DIMS);
     for (size_t i = 0; ok && i < r->ndim; i++)
         ok = read_extent(r, PyTuple_GET_ITEM(items, (Py_ssize_t) i), i);
@@ -79,13 +79,14 @@ static bool resolve(const Reshape *r, PyObject *value, size_t size, size_t *shap
     if (r->inferred >= 0) {
         if (given == 0 || size % given) {
             error_raise(PyExc_RuntimeError, operation, &value, 1,
-                        "no extent for -1 makes a shape of %zu entries", size);
+                        "no extent in place of -1 makes a shape of %zu entries", size);
             return false;
         }
         shape[r->inferred] = size / given;
     } else if (given != size) {
         error_raise(PyExc_RuntimeError, operation, &value, 1,
-                    "the input has %zu entries, the shape %zu", size, given);
+                    "the input has %zu entries, expected %zu as 'shape' says", size,
+                    given);
         return false;
     }
     return true;
@@ -127,7 +128,8 @@ static bool check_shrink(PyObject *value, size_t size, size_t width)
 static PyObject *shrink_jit(Array *a, size_t size)
 {
     size_t width;
-    if (!shape_width(a, &width) || !check_shrink((PyObject *) a, size, width))
+    if (!shape_width(a, &width, operation) ||
+        !check_shrink((PyObject *) a, size, width))
         return NULL;
     Array *result = access_make(Py_TYPE(a), a->info, a);
     /* While the GIL is released, another thread may give 'a' more leaves. */
@@ -162,7 +164,7 @@ static PyObject *reshape_tensor(const Reshape *r, Array *t)
     PyObject *value = (PyObject *) t;
     if (r->order == 'F')
         return error_raise(PyExc_RuntimeError, operation, &value, 1,
-                           "tensors are in C order, 'F' is not possible");
+                           "'order' is 'F', tensors have 'C' only");
     if (!array_shape_size(array_tensor(t)->ndim, array_tensor(t)->shape, &size) ||
         !array_shape_size(r->ndim, r->shape, &wanted))
         return NULL;
@@ -209,12 +211,14 @@ static bool fits_static(const TypeInfo *info, size_t ndim, const size_t *shape)
 static bool total_size(Array *a, size_t *size)
 {
     size_t width = 1;
-    if (a->info->jit && a->info->kind != KIND_TENSOR && !shape_width(a, &width))
+    if (a->info->jit && a->info->kind != KIND_TENSOR &&
+        !shape_width(a, &width, operation))
         return false;
     if (a->info->kind == KIND_TENSOR)
         return array_shape_size(array_tensor(a)->ndim, array_tensor(a)->shape, size);
     if (__builtin_mul_overflow(width, array_count(a), size)) {
-        PyErr_SetString(PyExc_OverflowError, "drjit.reshape(): too many entries");
+        PyErr_SetString(PyExc_OverflowError, "drjit.reshape(): the number of entries "
+                                             "exceeds 64 bits");
         return false;
     }
     return true;
@@ -316,7 +320,8 @@ static PyObject *reshape_to(Reshape *r, PyObject *dtype, PyObject *value)
 {
     if (!PyType_Check(dtype))
         return error_raise(PyExc_TypeError, operation, NULL, 0,
-                           "'dtype' is a %s, expected a type", Py_TYPE(dtype)->tp_name);
+                           "'dtype' is of type %s, expected a type",
+                           Py_TYPE(dtype)->tp_name);
     const TypeInfo *info = type_of_class(r->state, (PyTypeObject *) dtype);
     if (!info && dtype == (PyObject *) Py_TYPE(value))
         return tree_map(r->state, operation, &value, 1, reshape_leaf, r);

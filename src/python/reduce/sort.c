@@ -132,18 +132,19 @@ static PyObject *block_mkperm(PyObject *module, PyObject *const *args, Py_ssize_
         return NULL;
     if (a->info->entry != VarTypeUInt32)
         return error_raise(PyExc_TypeError, operation, v, 1,
-                           "the keys must be of type UInt32");
+                           "expected keys of type UInt32");
     if (block == 0 || block > UINT32_MAX || buckets == 0 || buckets > UINT32_MAX)
-        return error_raise(
-            PyExc_ValueError, operation, v, 1,
-            "'block_size' and 'bucket_count' must be from 1 to 2^32 - 1");
+        return error_raise(PyExc_ValueError, operation, v, 1,
+                           "expected 1 to 2^32 - 1 as 'block_size' and 'bucket_count'");
     Leaf leaf = array_leaf(a), result = 0;
     Permutation p = { a->info, (uint32_t) block, (uint32_t) buckets, true };
     if (leaf)
         result = evaluate_call(run_permutation, leaf, &p);
     if (!p.ok && jit_error() == JIT_OK)
         return error_raise(PyExc_ValueError, operation, v, 1,
-                           "a key is not below 'bucket_count' (%zu)", buckets);
+                           "a key is out of bounds, expected keys below 'bucket_count' "
+                           "(%zu)",
+                           buckets);
     if (!p.ok)
         return error_from_core(operation, v, 1);
     return (PyObject *) array_new_leaf(a->info, result);

@@ -70,7 +70,8 @@ static bool compare_arrays(const Comparison *c, Array *first, Array *second)
     size_t widths[2];
     if (!c->widths || !info->jit)
         return true;
-    if (!shape_lanes(first, &widths[0]) || !shape_lanes(second, &widths[1]))
+    if (!shape_lanes(first, &widths[0], c->operation) ||
+        !shape_lanes(second, &widths[1], c->operation))
         return false;
     return widths[0] == widths[1] || widths[0] == 1 || widths[1] == 1 ||
            fail_sizes(c, widths[0], widths[1]);

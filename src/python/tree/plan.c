@@ -37,7 +37,8 @@ static PyObject *fields_of_struct(const char *operation, PyTypeObject *cls,
     if (PyDict_Check(fields))
         return PyDict_Items(fields);
     return error_raise(PyExc_TypeError, operation, NULL, 0,
-                       "%s.DRJIT_STRUCT must be a dictionary {name: type}",
+                       "%s.DRJIT_STRUCT is of another type, expected a dictionary "
+                       "{name: type}",
                        cls->tp_name);
 }
 

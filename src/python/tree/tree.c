@@ -166,7 +166,8 @@ static PyObject *receive_variable(PyObject *found, PyObject *const *args, Py_ssi
 {
     if (n < 1 || !PyLong_Check(args[0])) {
         PyErr_SetString(PyExc_TypeError,
-                        "a traversal callback takes the index of a variable");
+                        "drjit: a traversal callback was called with no integer, "
+                        "expected the index of a variable");
         return NULL;
     }
     if (PyList_Append(found, args[0]) < 0)
@@ -196,7 +197,9 @@ static PyObject *make_array(State *state, PyObject *number)
     const TypeInfo *type = type_of_variable(state, leaf);
     if (type)
         return (PyObject *) array_new_leaf(type, leaf_ref(leaf));
-    PyErr_Format(PyExc_ValueError, "%R is not the index of a variable", number);
+    PyErr_Format(PyExc_ValueError,
+                 "drjit: _traverse_1_cb_ro() gave %R, expected the index of a variable",
+                 number);
     return NULL;
 }
 

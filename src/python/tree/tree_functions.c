@@ -125,13 +125,13 @@ static bool width_leaf(void *context, PyObject *leaf)
     if (!array_check(w->state, leaf))
         return true;
     size_t width = 1;
-    if (!shape_lanes((Array *) leaf, &width))
+    if (!shape_lanes((Array *) leaf, &width, "width"))
         return false;
     if (!w->any || w->width == 1)
         w->width = width;
     else if (width != 1 && width != w->width)
         return error_raise(PyExc_RuntimeError, "width", w->args, w->n,
-                           "the input is ragged, it has arrays of sizes %zu and %zu",
+                           "the input is ragged: it has arrays of sizes %zu and %zu",
                            w->width, width);
     w->any = true;
     return true;
@@ -153,7 +153,7 @@ static PyObject *opaque_width(PyObject *module, PyObject *arg)
                            "expected a just-in-time compiled array");
     Array *a = (Array *) arg;
     size_t lanes;
-    if (!shape_lanes(a, &lanes))
+    if (!shape_lanes(a, &lanes, "opaque_width"))
         return NULL;
     const TypeInfo *leaf = &state->types[type_find(a->info->family, KIND_LEAF, 0, NULL,
                                                    VarTypeUInt32)];
@@ -183,7 +183,7 @@ static PyObject *merge_shapes(PyObject *a, PyObject *b)
     if (!fits) {
         Py_XDECREF(merged);
         return error_raise(PyExc_RuntimeError, "shape", NULL, 0,
-                           "the input is ragged, it has entries of shapes %R and %R", a,
+                           "the input is ragged: it has entries of shapes %R and %R", a,
                            b);
     }
     return merged;
@@ -236,7 +236,7 @@ static bool are_extents(PyObject *shape)
 static PyObject *shape_of(State *state, PyObject *arg, int depth)
 {
     if (array_check(state, arg))
-        return shape_of_array((Array *) arg);
+        return shape_of_array((Array *) arg, "shape");
     if (PyLong_Check(arg) || PyFloat_Check(arg))
         return PyTuple_New(0);
     if (PyList_Check(arg) || PyTuple_Check(arg))
