@@ -1,5 +1,6 @@
 #!/bin/sh
-# demo.sh -- run every example program and write its pictures to demo-output/
+# demo.sh -- run every example program and write its pictures to demo-output/, then say
+# how to go on
 #
 #     tools/demo.sh [BUILD-FOLDER] [OUTPUT-FOLDER]
 #
@@ -84,10 +85,16 @@ step "edges" "$programs/filter" "$output/evening.png" "$output/evening-edges.png
 if [ -x "$programs/march" ]; then
     step "the same picture from each engine: rays march through a sponge" engines
 fi
-PYTHONPATH=$build/py
-export PYTHONPATH
+
+# From here on the interpreter of .venv finds the package that was just built.
+python=$root/.venv/bin/python
+site=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') &&
+    (cd "$build/py" && pwd) >"$site/drjit-build.pth" || exit 1
+unset PYTHONPATH
+step "import drjit" "$python" -c \
+    'import drjit; print("drjit", drjit.__version__, "in", drjit.__path__[0])'
 step "a Python program beside NumPy: points, a picture, tensors" \
-    "$root/.venv/bin/python" "$examples/python/points_and_picture.py" \
+    "$python" "$examples/python/points_and_picture.py" \
     "$output/points-and-picture.png"
 step "statistics of a table" "$programs/stats" "$examples/data/weather.csv" \
     --column temperature
@@ -96,4 +103,14 @@ printf '\n=== Summary\n%s\n\nPictures in %s:\n' "$summary" "$output"
 for picture in "$output"/*.png; do
     [ -e "$picture" ] && echo "  ${picture##*/}"
 done
+cat <<END
+
+How to go on:
+  .venv/bin/python    an interpreter in which "import drjit as dr" works:
+                      dr.llvm.Float(1, 2) + 1, help(dr.gather)
+  examples/           the programs above, in C, C++ and Python; built in
+                      ${programs#"$root"/}/
+  docs/tour.md        the tour in Python; docs/c.md for C, docs/migration.md if you know
+                      the published package; docs/README.md lists the rest
+END
 exit "$failed"
