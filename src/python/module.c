@@ -131,6 +131,21 @@ static bool refuse_subinterpreter(void)
     return false;
 }
 
+/* A free-threaded interpreter has taken its GIL back by now, since we do not declare
+ * that we do without (see compat.h), unless the user has forbidden that. */
+static bool refuse_without_gil(void)
+{
+    PyObject *ask = PySys_GetObject("_is_gil_enabled"); /* borrowed; from 3.13 */
+    PyObject *enabled = ask ? PyObject_CallNoArgs(ask) : Py_NewRef(Py_True);
+    const int ok = enabled ? PyObject_IsTrue(enabled) : -1;
+    Py_XDECREF(enabled);
+    if (ok == 0)
+        PyErr_SetString(PyExc_ImportError,
+                        "drjit: the interpreter runs without its global lock, expected "
+                        "it to be enabled; start it without PYTHON_GIL=0 and -X gil=0");
+    return ok > 0;
+}
+
 /* Threads of the program may be compiling when the interpreter ends. */
 static bool prepare_exit(void)
 {
@@ -182,7 +197,7 @@ static bool add_functions(PyObject *module)
 
 static int module_exec(PyObject *module)
 {
-    if (!refuse_subinterpreter())
+    if (!refuse_subinterpreter() || !refuse_without_gil())
         return -1;
     State *state = PyMem_Calloc(1, sizeof(State));
     if (!state) {

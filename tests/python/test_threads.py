@@ -263,6 +263,22 @@ else:
 """
 
 
+def test_import_without_gil_is_refused():
+    """As a free-threaded interpreter with PYTHON_GIL=0 would answer; others import."""
+    for enabled in (False, True):
+        program = (
+            f"import sys; sys._is_gil_enabled = lambda: {enabled}\n"
+            "try: import drjit\n"
+            "except ImportError as error: print(error)\n"
+            "else: print(drjit.llvm.Float(1, 2) + 1)\n"
+        )
+        result = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+        expected = "[2, 3]" if enabled else "drjit: the interpreter runs without its"
+        assert result.stdout.startswith(expected)
+
+
 def test_subinterpreters_are_refused():
     interpreters = pytest.importorskip("_xxsubinterpreters")
     other = interpreters.create()

@@ -4,7 +4,7 @@
  * Every file includes this instead of Python.h. Free-threaded builds: the extension
  * does not declare Py_MOD_GIL_NOT_USED, on purpose (arrays are changed in place,
  * without locks of their own), so such an interpreter takes the GIL again when it
- * imports us.
+ * imports us; where the user has forbidden that, the import fails (module.c).
  */
 #ifndef PYTHON_COMPAT_H
 #define PYTHON_COMPAT_H
