@@ -23,11 +23,11 @@ import drjit as dr
 from drjit import llvm
 from drjit.llvm import (
     Array3f,
-    Array3u,
-    Bool,
+    Array3u,  # noqa: F401  # the statements below use it
+    Bool,  # noqa: F401
     Complex2f,
     Float,
-    Int,
+    Int,  # noqa: F401
     Matrix3f,
     Matrix4f,
     Quaternion4f,
