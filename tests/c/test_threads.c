@@ -198,6 +198,123 @@ static void test_baton(void **unused)
     jit_var_dec_ref(baton);
 }
 
+/* Small arrays are reduced, compressed and written at once, without a command, where
+ * nothing else uses them: here, kernels of all threads do, and do not. What is read
+ * belongs to the moment at which the thread had its turn. */
+enum { SMALL = 64, PRIME = 13, TURNS = 60, MANY = 100000 };
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t numbers, numbers_expected[SMALL]; /* guarded by 'turn' */
+static uint32_t small_floats, small_mask;         /* never written */
+
+static uint32_t small_copy(VarType type, const void *entries)
+{
+    return jit_var_mem_copy(CPU, type, entries, SMALL);
+}
+
+static uint32_t total_of(const uint32_t *entries)
+{
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < SMALL; ++i)
+        total += entries[i];
+    return total;
+}
+
+/* Does a reduction of the array, which may be in use, give this? */
+static bool sum_is(uint32_t id, uint32_t expected)
+{
+    uint32_t sum = jit_var_reduce(id, ReduceOpAdd);
+    bool is = sum && entry_is(sum, 0, expected);
+    jit_var_dec_ref(sum);
+    return is;
+}
+
+/* One more than each, by a kernel that may not have ended on return. */
+static uint32_t begin_kernel(uint32_t id)
+{
+    uint32_t more = with(jit_var_add, id, 1);
+    jit_var_schedule(more);
+    EXPECT(jit_eval());
+    return more;
+}
+
+static void use_what_is_shared(void)
+{
+    uint32_t dot = jit_var_reduce_dot(small_floats, small_floats);
+    uint32_t most = jit_var_reduce(small_floats, ReduceOpMax);
+    uint32_t chosen = jit_var_compress(small_mask);
+    float found = 0;
+    EXPECT(jit_var_read(dot, 0, &found) && found == SMALL);
+    EXPECT(jit_var_read(most, 0, &found) && found == 1);
+    EXPECT(jit_var_size(chosen) == SMALL / 2);
+    EXPECT(entry_is(chosen, 3, 7));
+    DROP(dot, most, chosen);
+}
+
+/* Many lanes add 1 to an entry, which goes on when the next thread has its turn. */
+static uint32_t count_many(uint32_t id, uint32_t at)
+{
+    uint32_t lanes = jit_var_counter(CPU, MANY), zero = with(jit_var_div, lanes, MANY);
+    uint32_t index = with(jit_var_add, zero, at), one = jit_var_u32(CPU, 1);
+    uint32_t next = jit_var_scatter(id, one, index, 0, ReduceOpAdd, ReduceModeAuto);
+    EXPECT(next && jit_eval());
+    DROP(lanes, zero, index, one);
+    return next;
+}
+
+static void *take_turns(void *payload)
+{
+    const Task *task = payload;
+    for (uint32_t i = 0; i < TURNS; ++i) {
+        uint32_t before[SMALL], more = 0, held = 0;
+        pthread_mutex_lock(&turn);
+        memcpy(before, numbers_expected, sizeof before);
+        if (i % 3 == 1) /* reads what is written below */
+            more = begin_kernel(numbers);
+        if (i % 5 == 2) /* what is written below is a copy */
+            jit_var_inc_ref(held = numbers);
+        bool many = i % 16 == 4;
+        uint32_t at = (task->number * PRIME + i) % SMALL;
+        uint32_t value = many ? before[at] + MANY : i * THREADS + at;
+        uint32_t next =
+            many ? count_many(numbers, at) : jit_var_write(numbers, at, &value);
+        EXPECT(next);
+        jit_var_dec_ref(numbers);
+        numbers = next;
+        numbers_expected[at] = value;
+        if (i % 2)
+            EXPECT(sum_is(numbers, total_of(numbers_expected)));
+        pthread_mutex_unlock(&turn);
+        if (more)
+            EXPECT(sum_is(more, total_of(before) + SMALL));
+        if (held)
+            EXPECT(sum_is(held, total_of(before)));
+        use_what_is_shared();
+        jit_var_dec_ref(more);
+        jit_var_dec_ref(held);
+    }
+    return NULL;
+}
+
+static void test_small_arrays(void **unused)
+{
+    (void) unused;
+    Task tasks[THREADS] = { { 0 } };
+    float ones[SMALL];
+    uint8_t odd[SMALL];
+    for (uint32_t i = 0; i < SMALL; ++i) {
+        numbers_expected[i] = i;
+        ones[i] = 1;
+        odd[i] = i % 2;
+    }
+    OK(numbers = small_copy(VarTypeUInt32, numbers_expected));
+    OK(small_floats = small_copy(VarTypeFloat32, ones));
+    OK(small_mask = small_copy(VarTypeBool, odd));
+    run_tasks(take_turns, tasks);
+    for (size_t i = 0; i < SMALL; ++i)
+        assert_true(entry_is(numbers, i, numbers_expected[i]));
+    DROP(numbers, small_floats, small_mask);
+}
+
 /* ------------------------------------------------------------ life of threads */
 
 /* Ends with a scheduled variable, a pending write and running work. */
@@ -407,6 +524,7 @@ static int tests(void)
     const struct CMUnitTest list[] = {
         TEST(test_compute),       TEST(test_shared_evaluation),
         TEST(test_copy_on_write), TEST(test_baton),
+        TEST(test_small_arrays),
         TEST(test_thread_exit),   TEST(test_thread_exit_with_write),
         TEST(test_thread_count),  TEST(test_flags),
         TEST(test_look_around),   TEST(test_fork)

@@ -100,10 +100,10 @@ static void *without_command(const ThreadState *ts, const Buffer *buffer)
 {
     const Stream *own = stream_self(buffer->device);
     if (buffer->size > SMALL || state_flag(ts, JitFlagKernelHistory) ||
-        buffer_failure(buffer) || !nothing_before(buffer, own) ||
-        stream_is_tapped(own))
+        !nothing_before(buffer, own) || stream_is_tapped(own))
         return NULL;
-    return buffer_host(buffer);
+    /* Asked last: a command marks what it was to write before it ends. */
+    return buffer_failure(buffer) ? NULL : buffer_host(buffer);
 }
 
 const void *work_entries(const ThreadState *ts, VarId id)
