@@ -205,7 +205,8 @@ static bool try_generate(Native *n, const Program *program)
     emit_function(n, program, PROGRAM_NONE);
     for (uint32_t i = 0; i < program->callable_count && !n->failed; ++i)
         emit_function(n, program->callables[i], i);
-    return !n->x.copies.refused && x86_finish(&n->x) && !n->failed;
+    /* Where it failed, functions are missing: it is not their labels that are wrong. */
+    return !n->x.copies.refused && !n->failed && x86_finish(&n->x);
 }
 
 /* That rows cannot be copied turns out only when they are asked; few are like that. */
