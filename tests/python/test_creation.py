@@ -249,6 +249,20 @@ def test_linspace_arguments() -> None:
         dr.linspace(llvm.Float, 0, 1)
 
 
+def test_linspace_asks_no_more_after_an_error() -> None:
+    """With a wrong dtype, 'endpoint' was asked for its truth during the exception."""
+    asked = []
+
+    class Endpoint:
+        def __bool__(self) -> bool:
+            asked.append(self)
+            return True
+
+    with pytest.raises(TypeError, match=r"drjit\.linspace\(\): "):
+        dr.linspace(llvm.Bool, 0, 1, 3, Endpoint())
+    assert not asked
+
+
 @pytest.mark.parametrize("name", ["zeros", "ones", "empty", "full", "opaque"])
 def test_shapes_of_numpy(name: str) -> None:
     function = getattr(dr, name)

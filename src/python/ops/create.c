@@ -688,8 +688,8 @@ static PyObject *linspace(PyObject *module, PyObject *const *args, Py_ssize_t na
     if (!arguments_parse(&signature, args, nargs, names, v))
         return NULL;
     const TypeInfo *info = sequence_type(module, "linspace", v[0], true);
-    const int endpoint = v[4] ? PyObject_IsTrue(v[4]) : 1;
-    if (!info || endpoint < 0 || !read_bound("start", v[1], &s.first) ||
+    const int endpoint = !info ? -1 : v[4] ? PyObject_IsTrue(v[4]) : 1;
+    if (endpoint < 0 || !read_bound("start", v[1], &s.first) ||
         !read_bound("stop", v[2], &s.last) || !read_integer("linspace", v[3], &n))
         return NULL;
     if (n < 0 || n > UINT32_MAX)
