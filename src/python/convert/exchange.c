@@ -273,6 +273,22 @@ static void release_buffer(PyObject *self, Py_buffer *view)
 
 /* ---------------------------------------------------------------- methods */
 
+/* NumPy reads a memoryview entry by entry, into an array of its own, where it has no
+ * memory to use it. Steals the result; NULL: exception. */
+static PyObject *shared_only(PyObject *array)
+{
+    PyObject *base = array ? PyObject_GetAttrString(array, "base") : NULL;
+    if (base ? base == Py_None : PyErr_ExceptionMatches(PyExc_NotImplementedError)) {
+        PyErr_SetString(PyExc_MemoryError, "drjit.numpy(): out of memory: NumPy cannot "
+                                           "share the entries of the array.");
+        Py_CLEAR(array);
+    } else if (!base) {
+        Py_CLEAR(array);
+    }
+    Py_XDECREF(base);
+    return array;
+}
+
 static PyObject *numpy(PyObject *self, PyObject *unused)
 {
     (void) unused;
@@ -282,7 +298,8 @@ static PyObject *numpy(PyObject *self, PyObject *unused)
     if (!module && name && function && !PyErr_Occurred())
         module = PyImport_Import(name);
     PyObject *view = module ? PyMemoryView_FromObject(self) : NULL;
-    PyObject *array = view ? PyObject_CallMethodOneArg(module, function, view) : NULL;
+    PyObject *array =
+        view ? shared_only(PyObject_CallMethodOneArg(module, function, view)) : NULL;
     Py_XDECREF(name);
     Py_XDECREF(function);
     Py_XDECREF(view);
