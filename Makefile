@@ -77,13 +77,13 @@ asan:
 	@$(MESON) test -C build-asan --print-errorlogs -t 8 $(SUITE_ARGS)
 
 tsan:
-	@tools/bootstrap.sh test
-	$(call configure,build-tsan,$(SANITIZED) -Dpython=disabled -Db_sanitize=thread)
+	@tools/bootstrap.sh test python
+	$(call configure,build-tsan,$(SANITIZED) $(PYTHON) -Db_sanitize=thread)
 	@$(MESON) test -C build-tsan --print-errorlogs -t 15 $(SUITE_ARGS)
 
 hostile:
-	@tools/bootstrap.sh test
-	$(call configure,build-hostile,$(SANITIZED) -Dpython=disabled -Dhostile=true \
+	@tools/bootstrap.sh test python
+	$(call configure,build-hostile,$(SANITIZED) $(PYTHON) -Dhostile=true \
 	    -Db_sanitize=address$(,)undefined)
 	@$(MESON) test -C build-hostile --print-errorlogs -t 15 \
 	    --suite quick --suite hostile drjit-core:

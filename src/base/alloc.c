@@ -35,13 +35,14 @@ enum {
 static _Atomic uint64_t failing_step;
 static _Atomic uint64_t steps_taken;
 
-void alloc_fail_at(uint64_t n)
+/* Exported, since tests of the Python package see the shared library only. */
+JIT_EXPORT void alloc_fail_at(uint64_t n)
 {
     atomic_store_explicit(&steps_taken, 0, memory_order_relaxed);
     atomic_store_explicit(&failing_step, n, memory_order_relaxed);
 }
 
-uint64_t alloc_steps(void)
+JIT_EXPORT uint64_t alloc_steps(void)
 {
     return atomic_load_explicit(&steps_taken, memory_order_relaxed);
 }
