@@ -53,8 +53,9 @@ def _execute(module: ModuleType) -> None:
             names["__spec__"].loader.exec_module(module)
             ModuleType.__setattr__(module, "__class__", ModuleType)
         except BaseException:
-            names.clear()
-            names.update(before)
+            names.update(before)  # first, since it may be memory that is out
+            for name in [name for name in names if name not in before]:
+                del names[name]
             raise
         finally:
             _executing.remove(module)
