@@ -422,8 +422,11 @@ static bool make_class(State *state, TypeInfo *t)
     };
     t->py = (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec,
                                                       (PyObject *) state->array_base);
-    if (!t->py)
+    if (!t->py) {
+        if (!PyErr_Occurred()) /* CPython 3.11 has no memory for the name */
+            PyErr_NoMemory();
         return false;
+    }
     t->py->tp_vectorcall = convert_vectorcall;
     PyObject *meta = meta_text(t);
     if (!meta || PyObject_SetAttrString((PyObject *) t->py, "__meta__", meta) < 0) {
