@@ -678,6 +678,12 @@ def run(arguments: argparse.Namespace, judge: Judge) -> None:
     note(log, "")
 
 
+def address_space() -> int:
+    """Bytes that are reserved by now: with the address sanitizer, many TiB."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", default="1")
@@ -686,7 +692,7 @@ def main() -> int:
     parser.add_argument("--only", help="calls with this in their name")
     parser.add_argument("--log", default=os.devnull, help="file for the call under way")
     parser.add_argument(
-        "--memory", type=int, default=4, help="GiB of address space; 0: any"
+        "--memory", type=int, default=4, help="GiB of further address space; 0: any"
     )
     parser.add_argument(
         "--leave-out", default="", help="names of functions, separated by commas"
@@ -695,7 +701,7 @@ def main() -> int:
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
     if arguments.memory:
-        limit = arguments.memory << 30
+        limit = address_space() + (arguments.memory << 30)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     faulthandler.enable()
     warnings.simplefilter("ignore")
