@@ -178,8 +178,9 @@ JIT_EXPORT void jit_var_call_release(JitCallBucket *buckets, uint32_t count);
 
 /** Put a mask on top of the stack, which holds a reference to it. Inside the body of a
  *  loop, conditional or call it is combined with the one that was on top. (In bodies
- *  that are not recorded, without JitFlagSymbolicLoops and the like, a literal 'true'
- *  of size 1 is not: what follows may have another size and is not masked.) */
+ *  that are not recorded, without JitFlagSymbolicLoops and the like, a literal is not
+ *  if it is 'true' of size 1, or has another size than the one on top: what follows
+ *  works on other lanes.) */
 JIT_EXPORT bool jit_var_mask_push(JitBackend backend, uint32_t mask);
 /** Take the top off. An error if there is none, or none that was pushed since the
  *  innermost open body began. A body that leaves masks behind is an error, too. */

@@ -108,10 +108,11 @@ static void log_check(uint32_t kind, const char *name, const CheckReport *found)
     char lanes[32] = "";
     if (found->count > 1)
         snprintf(lanes, sizeof(lanes), ", %u lanes", found->count);
-    if (kind == CHECK_CALL)
+    if (kind == CHECK_CALL) /* ids count from 1 */
         log_write(LogLevelWarn,
                   "Attempted to invoke callable with index %u, but this value must be "
-                  "smaller than %llu. (%s%s)", found->index, bound, name, lanes);
+                  "smaller than %llu. (%s%s)",
+                  found->index - 1, bound - 1, name, lanes);
     else
         log_write(LogLevelWarn,
                   "%s: out-of-bounds %s position %u in an array of size %llu. (%s%s)",

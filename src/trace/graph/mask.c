@@ -37,8 +37,12 @@ static bool is_true(VarId mask)
 static bool is_combined(const ThreadState *ts, VarId mask)
 {
     VarId top = mask_top(ts);
-    bool lifts = is_true(mask) && var_get(mask)->size == 1;
-    return ts->body && top && (!lifts || var_get(top)->flags & VAR_SYMBOLIC);
+    if (!ts->body || !top)
+        return false;
+    const Var *v = var_get(mask);
+    bool lifts = v->op == OP_LITERAL &&
+                 (v->size == 1 ? is_true(mask) : v->size != var_get(top)->size);
+    return !lifts || var_get(top)->flags & VAR_SYMBOLIC;
 }
 
 bool mask_push(ThreadState *ts, VarId mask)
