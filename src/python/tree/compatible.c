@@ -38,8 +38,7 @@ static bool fail_sizes(const Comparison *c, size_t first, size_t second)
     return fail(c, "sizes", PyLong_FromSize_t(first), PyLong_FromSize_t(second));
 }
 
-/* The name of the class, with its module unless that is Python's. */
-static PyObject *class_name(PyObject *object)
+PyObject *tree_class_name(PyObject *object)
 {
     PyObject *cls = (PyObject *) Py_TYPE(object);
     PyObject *module = PyObject_GetAttrString(cls, "__module__");
@@ -83,7 +82,7 @@ static bool compare_objects(const Comparison *c, PyObject *first, PyObject *seco
     if (equal)
         return equal > 0;
     PyObject *path = tree_node_path(c->tree, c->node);
-    PyObject *name = path ? class_name(first) : NULL;
+    PyObject *name = path ? tree_class_name(first) : NULL;
     if (name)
         error_raise(PyExc_RuntimeError, c->operation, NULL, 0,
                     "inconsistent scalar Python object of type %U for field '%s%U'",
@@ -114,7 +113,7 @@ static bool compare_trees(Comparison *c, const Tree *first, const Tree *second)
         PyObject *one = x->kind == NODE_LEAF ? first->leaves[leaf] : x->object;
         PyObject *other = y->kind == NODE_LEAF ? second->leaves[leaf] : y->object;
         if (Py_TYPE(one) != Py_TYPE(other))
-            return fail(c, "types", class_name(one), class_name(other));
+            return fail(c, "types", tree_class_name(one), tree_class_name(other));
         bool same = x->kind != NODE_LEAF ? compare_containers(c, x, y)
                     : array_check(c->state, one)
                         ? compare_arrays(c, (Array *) one, (Array *) other)

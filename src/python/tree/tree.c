@@ -67,8 +67,8 @@ void tree_free(Tree *tree)
 static inline bool add_leaf(Tree *tree, PyObject *leaf)
 {
     if (tree->leaf_count == tree->leaf_capacity) {
-        PyObject **leaves = grow(tree->leaves, tree->leaf_count, &tree->leaf_capacity,
-                                 sizeof(*leaves));
+        PyObject **leaves =
+            grow(tree->leaves, tree->leaf_count, &tree->leaf_capacity, sizeof(*leaves));
         if (!leaves) {
             Py_DECREF(leaf);
             return false;
@@ -146,8 +146,7 @@ static bool push(Walk *w, TreeNode *node)
                     DEPTH_LIMIT);
     else
         frames = grow(frames, w->depth, &w->capacity, sizeof(*frames));
-    if (w->depth == DEPTH_LIMIT || !frames ||
-        (w->nodes && !add_node(w->tree, node))) {
+    if (w->depth == DEPTH_LIMIT || !frames || (w->nodes && !add_node(w->tree, node))) {
         release_node(node);
         return false;
     }
@@ -206,14 +205,13 @@ static PyObject *make_array(State *state, PyObject *number)
 /* The variables of an object that tells them to a callback, as arrays. */
 static bool add_variables(Walk *w, PyObject *object)
 {
-    static PyMethodDef receiver = { "traverse", METHOD(receive_variable),
-                                    METH_FASTCALL, NULL };
+    static PyMethodDef receiver = { "traverse", METHOD(receive_variable), METH_FASTCALL,
+                                    NULL };
     PyObject *found = PyList_New(0);
     PyObject *callback = found ? PyCFunction_New(&receiver, found) : NULL;
     PyObject *done =
-        callback
-            ? PyObject_CallMethodOneArg(object, w->state->str_traverse, callback)
-            : NULL;
+        callback ? PyObject_CallMethodOneArg(object, w->state->str_traverse, callback)
+                 : NULL;
     bool ok = done;
     for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(found); i++) {
         PyObject *array = make_array(w->state, PyList_GET_ITEM(found, i));
@@ -471,21 +469,32 @@ static PyObject *finish_result(const char *operation, const TreeNode *node,
     return made;
 }
 
-/* A container that is being put together: one frame of tree_unflatten(). */
+/* Make a container of its children, whose reference is stolen. */
+typedef PyObject *Finish(const char *operation, const Tree *tree, const Tree *other,
+                         size_t place, PyObject *children);
+
+static PyObject *finish_new(const char *operation, const Tree *tree, const Tree *other,
+                            size_t place, PyObject *children)
+{
+    (void) other;
+    return finish_result(operation, &tree->nodes[place], children);
+}
+
+/* A container that is being put together. */
 typedef struct Making {
-    const TreeNode *node;
+    size_t place;
     PyObject *result;
     Py_ssize_t count;
 } Making;
 
-PyObject *tree_unflatten(const char *operation, const Tree *tree,
-                         PyObject *const *leaves)
+static PyObject *assemble(const char *operation, const Tree *tree, const Tree *other,
+                          PyObject *const *leaves, Finish *finish)
 {
     Making *stack = NULL;
     PyObject *value = NULL;
     size_t depth = 0, capacity = 0, leaf = 0, place = 0;
     do {
-        const TreeNode *node = &tree->nodes[place++];
+        const TreeNode *node = &tree->nodes[place];
         if (node->kind == NODE_LEAF) {
             value = Py_NewRef(leaves[leaf++]);
         } else {
@@ -494,19 +503,21 @@ PyObject *tree_unflatten(const char *operation, const Tree *tree,
             stack = grown ? grown : stack;
             if (!result)
                 goto fail;
-            stack[depth++] = (Making){ .node = node, .result = result };
+            stack[depth++] = (Making){ .place = place, .result = result };
             value = NULL;
         }
+        ++place;
         /* Give the value to its container, which may be complete with it. */
         while (depth) {
             Making *top = &stack[depth - 1];
-            if (value && !store_child(top->node, top->result, top->count++, value))
+            const TreeNode *container = &tree->nodes[top->place];
+            if (value && !store_child(container, top->result, top->count++, value))
                 goto fail;
             value = NULL;
-            if (top->count < top->node->count)
+            if (top->count < container->count)
                 break;
             --depth;
-            value = finish_result(operation, top->node, top->result);
+            value = finish(operation, tree, other, top->place, top->result);
             if (!value)
                 goto fail;
         }
@@ -518,6 +529,155 @@ fail:
         Py_DECREF(stack[--depth].result);
     PyMem_Free(stack);
     return NULL;
+}
+
+PyObject *tree_unflatten(const char *operation, const Tree *tree,
+                         PyObject *const *leaves)
+{
+    return assemble(operation, tree, NULL, leaves, finish_new);
+}
+
+/* ---------------------------------------------------------------- into containers */
+
+static bool same_entries(PyObject *container, PyObject *children)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(children);
+    bool same = PySequence_Fast_GET_SIZE(container) == n;
+    for (Py_ssize_t i = 0; same && i < n; i++)
+        same = PySequence_Fast_GET_ITEM(container, i) ==
+               PySequence_Fast_GET_ITEM(children, i);
+    return same;
+}
+
+/* Has a dictionary these keys, with these very values, in this order? */
+static bool same_values(PyObject *dictionary, PyObject *children)
+{
+    PyObject *key[2], *value[2];
+    Py_ssize_t position[2] = { 0, 0 };
+    bool same = PyDict_GET_SIZE(dictionary) == PyDict_GET_SIZE(children);
+    while (same && PyDict_Next(children, &position[0], &key[0], &value[0]))
+        same = PyDict_Next(dictionary, &position[1], &key[1], &value[1]) &&
+               key[0] == key[1] && value[0] == value[1];
+    return same;
+}
+
+/* Set a field if it has another value. */
+static bool place_field(const TreeNode *node, Py_ssize_t i, PyObject *child)
+{
+    setattrofunc set =
+        node->kind == NODE_STRUCT ? PyObject_SetAttr : PyObject_GenericSetAttr;
+    PyObject *name = PyTuple_GET_ITEM(node->plan->names, i);
+    PyObject *now = PyObject_GetAttr(node->object, name);
+    if (!now && !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return false;
+    PyErr_Clear();
+    const bool ok = now == child || set(node->object, name, child) == 0;
+    Py_XDECREF(now);
+    return ok;
+}
+
+static bool place_fields(const TreeNode *node, PyObject *children)
+{
+    Py_ssize_t i = 0;
+    while (i < node->count &&
+           place_field(node, i, PySequence_Fast_GET_ITEM(children, i)))
+        ++i;
+    return i == node->count;
+}
+
+static bool place_children(const TreeNode *node, PyObject *children)
+{
+    PyObject *object = node->object;
+    switch (node->kind) {
+    case NODE_LIST:
+        return same_entries(object, children) ||
+               PyList_SetSlice(object, 0, PyList_GET_SIZE(object), children) == 0;
+    case NODE_DICTIONARY:
+        if (same_values(object, children))
+            return true;
+        PyDict_Clear(object);
+        return PyDict_Update(object, children) == 0;
+    default:
+        return place_fields(node, children);
+    }
+}
+
+static PyObject *finish_placed(const char *operation, const Tree *tree,
+                               const Tree *other, size_t place, PyObject *children)
+{
+    const TreeNode *node = &tree->nodes[place];
+    bool changed = other && other->nodes[place].object != node->object;
+    if (node->kind == NODE_TUPLE || node->kind == NODE_NAMED_TUPLE)
+        changed = changed || !same_entries(node->object, children);
+    else if (!changed && !place_children(node, children))
+        Py_CLEAR(children);
+    if (changed || !children)
+        return children ? finish_result(operation, node, children) : NULL;
+    Py_DECREF(children);
+    return Py_NewRef(node->object);
+}
+
+PyObject *tree_place(const char *operation, const Tree *tree, const Tree *other,
+                     PyObject *const *leaves)
+{
+    return assemble(operation, tree, other, leaves, finish_placed);
+}
+
+/* ---------------------------------------------------------------- restoring */
+
+/* Let child i of a container be this object again. */
+static bool put_child(const TreeNode *node, Py_ssize_t i, PyObject *child)
+{
+    PyObject *object = node->object;
+    switch (node->kind) {
+    case NODE_LIST:
+        if (i >= PyList_GET_SIZE(object))
+            return PyList_Append(object, child) == 0;
+        return PyList_GET_ITEM(object, i) == child ||
+               PyList_SetItem(object, i, Py_NewRef(child)) == 0;
+    case NODE_DICTIONARY:
+        return PyDict_SetItem(object, PyList_GET_ITEM(node->keys, i), child) == 0;
+    case NODE_DATACLASS:
+    case NODE_STRUCT:
+        return place_field(node, i, child);
+    default: /* tuples do not change */
+        return true;
+    }
+}
+
+/* Remove what a container has got in addition. */
+static bool trim(const TreeNode *node)
+{
+    PyObject *object = node->object;
+    if (node->kind == NODE_LIST && PyList_GET_SIZE(object) > node->count)
+        return PyList_SetSlice(object, node->count, PyList_GET_SIZE(object), NULL) == 0;
+    if (node->kind == NODE_DICTIONARY && has_keys(object, node->keys) != 1)
+        PyDict_Clear(object);
+    return true;
+}
+
+bool tree_restore(const Tree *tree)
+{
+    size_t leaf = 0;
+    bool ok = true;
+    for (size_t place = 0; place < tree->node_count; place++) {
+        const TreeNode *node = &tree->nodes[place];
+        size_t at = place + 1, next_leaf = leaf;
+        leaf += node->kind == NODE_LEAF;
+        ok = (node->kind == NODE_LEAF || trim(node)) && ok;
+        for (Py_ssize_t i = 0; i < node->count; i++) {
+            PyObject *child = tree->nodes[at].kind == NODE_LEAF
+                                  ? tree->leaves[next_leaf]
+                                  : tree->nodes[at].object;
+            ok = put_child(node, i, child) && ok;
+            /* Pass over the child, and what it contains. */
+            for (Py_ssize_t open = 1; open > 0; ++at) {
+                open += tree->nodes[at].count - 1;
+                next_leaf += tree->nodes[at].kind == NODE_LEAF;
+            }
+        }
+    }
+    return ok;
 }
 
 /* ---------------------------------------------------------------- places */

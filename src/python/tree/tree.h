@@ -49,6 +49,18 @@ bool tree_flatten_like(State *state, const char *operation, const Tree *like,
 PyObject *tree_unflatten(const char *operation, const Tree *tree,
                          PyObject *const *leaves);
 
+/** Put these leaves (borrowed) into the containers that the tree was taken from, which
+ *  keep their identity; tuples that change are made anew. What else these containers
+ *  hold by now, beyond the places of the tree, goes. Where 'other' has a container of
+ *  its own in the place of the tree's (of the same structure; NULL: none has), there is
+ *  a new one instead. Returns the root; NULL: exception. */
+PyObject *tree_place(const char *operation, const Tree *tree, const Tree *other,
+                     PyObject *const *leaves);
+
+/** Put the containers back as they were when the tree was taken. Needs no memory unless
+ *  entries have been removed. False: exception, after all that could be done. */
+bool tree_restore(const Tree *tree);
+
 void tree_free(Tree *tree);
 
 /** Where is this leaf, or this node? ".rays[2].o", "[key]", "" for the whole tree: a
