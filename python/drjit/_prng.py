@@ -228,8 +228,6 @@ class Pcg32:
 
     def _redraw(self, draw: Any, number: Any, threshold: int, mask: Any) -> Any:
         """Draw again, in a loop, where a number is below the threshold."""
-        from ._flow.regions import while_loop
-
         kept = self.state
 
         def again(number: Any, state: Any, mask: Any) -> Any:
@@ -240,7 +238,7 @@ class Pcg32:
             return draw(True), self.state, mask
 
         try:
-            number, state, _ = while_loop((number, kept, mask), again, redraw)
+            number, state, _ = dr.while_loop((number, kept, mask), again, redraw)
         except BaseException:
             self.state = kept
             raise

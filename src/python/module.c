@@ -9,7 +9,7 @@
 #include "python/control/flag_scope.h"
 #include "python/control/log.h"
 #include "python/convert/operand.h"
-#include "python/flow/region.h"
+#include "python/flow/local.h"
 #include "python/object/array.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
@@ -17,11 +17,11 @@
 #include "python/tree/plan.h"
 
 static PyMethodDef *const function_tables[] = {
-    create_functions, dot_functions, error_functions, functions_functions,
-    gather_functions, introspect_functions, jit_functions, product_functions,
-    reduce_functions, region_call_functions, region_functions, region_local_functions,
-    region_print_functions, reshape_functions, sort_functions, source_functions,
-    tensor_functions, trait_functions, tree_functions, type_functions,
+    call_functions, cond_functions, create_functions, dot_functions, error_functions,
+    functions_functions, gather_functions, introspect_functions, jit_functions,
+    local_functions, loop_functions, mask_functions, product_functions,
+    reduce_functions, report_functions, reshape_functions, sort_functions,
+    source_functions, tensor_functions, trait_functions, tree_functions, type_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};
@@ -214,7 +214,7 @@ static int module_exec(PyObject *module)
     }
     log_begin();
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
-        !flag_scope_bind(module) || !region_bind(state) || !operand_bind(state) ||
+        !flag_scope_bind(module) || !local_bind(state) || !operand_bind(state) ||
         !prepare_exit() || add_build(module) < 0)
         return -1;
     return add_functions(module) ? 0 : -1;

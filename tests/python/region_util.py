@@ -14,6 +14,16 @@ MODES = dr.JitFlag.SymbolicLoops | dr.JitFlag.SymbolicConditionals
 MODES |= dr.JitFlag.SymbolicCalls
 
 
+def while_loop(state: Any, cond: Any, body: Any, name: str | None = None) -> Any:
+    return dr.while_loop(state, cond, body, label=name)
+
+
+def if_stmt(
+    cond: Any, args: Any, true_fn: Any, false_fn: Any, name: str | None = None
+) -> Any:
+    return dr.if_stmt(args, cond, true_fn, false_fn, label=name)
+
+
 class Boom(Exception):
     pass
 
@@ -30,7 +40,7 @@ def collatz(n: Any) -> Any:
     def body(n: Any, steps: Any) -> tuple[Any, ...]:
         return dr.select((n & 1) == 1, 3 * n + 1, n >> 1), steps + 1
 
-    return regions.while_loop((n, UInt(0)), lambda n, _: n != 1, body, "collatz")
+    return while_loop((n, UInt(0)), lambda n, _: n != 1, body, "collatz")
 
 
 def mandelbrot(width: int, height: int, limit: int) -> Any:
@@ -44,7 +54,7 @@ def mandelbrot(width: int, height: int, limit: int) -> Any:
     def cond(zx: Any, zy: Any, n: Any) -> Any:
         return (zx * zx + zy * zy < 4) & (n < limit)
 
-    return regions.while_loop((Float64(0), Float64(0), UInt(0)), cond, body)[2]
+    return while_loop((Float64(0), Float64(0), UInt(0)), cond, body)[2]
 
 
 def eight() -> list[Callable[[Any, Any], Any]]:

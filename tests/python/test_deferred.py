@@ -10,7 +10,7 @@ from typing import Any
 import drjit as dr
 import drjit.llvm as llvm
 import pytest
-from region_util import finish, regions
+from region_util import finish, if_stmt, regions, while_loop
 
 
 def note(number: int) -> Any:
@@ -68,7 +68,7 @@ def test_callbacks_wait_for_the_end_of_a_recorded_body() -> None:
         nonlocal inside
         inside = True
         tempt()
-        regions.if_stmt(i > 1, (i,), lambda i: (tempt(), i)[1], lambda i: i)
+        if_stmt(i > 1, (i,), lambda i: (tempt(), i)[1], lambda i: i)
         tempt()
         inside = False
         return (i + 1,)
@@ -80,7 +80,7 @@ def test_callbacks_wait_for_the_end_of_a_recorded_body() -> None:
 
     dr.set_log_callback(log, dr.LogLevel.Trace)
     try:
-        regions.while_loop((llvm.UInt(0, 1),), lambda i: i < 3, body)
+        while_loop((llvm.UInt(0, 1),), lambda i: i < 3, body)
         dr.eval(llvm.Float(1, 2) + 1)
         llvm.Float(1)
     finally:
@@ -102,7 +102,7 @@ def test_callbacks_run_after_a_body_that_raises() -> None:
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
-            regions.while_loop((llvm.UInt(0),), lambda i: i < 3, body)
+            while_loop((llvm.UInt(0),), lambda i: i < 3, body)
         assert messages
     finally:
         dr.set_log_callback(None)
@@ -121,7 +121,7 @@ def test_messages_are_for_the_function_of_their_time() -> None:
         assert not first and not second
         return (i + llvm.UInt(one + two),)
 
-    regions.while_loop((llvm.UInt(0),), lambda i: i < 3, body)
+    while_loop((llvm.UInt(0),), lambda i: i < 3, body)
     llvm.Float(1)
     assert any("0x40500000" in text for text in first)
     assert not any("0x40700000" in text for text in first)

@@ -11,7 +11,6 @@ from typing import Any
 
 import drjit as dr
 import pytest
-from drjit._flow import regions as _regions
 
 
 def printed(*args: Any, **kwargs: Any) -> str:
@@ -465,7 +464,7 @@ def test_mode_symbolic_finds_faults_at_once() -> None:
         dr.scoped_set_flag(dr.JitFlag.SymbolicLoops, True),
         pytest.raises(RuntimeError, match="symbolic"),
     ):
-        _regions.while_loop((x,), lambda x: x < 2, body)
+        dr.while_loop((x,), lambda x: x < 2, body)
 
 
 def test_active_bool() -> None:

@@ -22,6 +22,8 @@ from region_util import (
     collatz_steps,
     eight,
     finish,
+    if_stmt,
+    while_loop,
 )
 
 # ------------------------------------------------------------------ local arrays
@@ -90,13 +92,13 @@ def test_bubble_sort() -> None:
         return j + 1, i, a
 
     def outer(i: Any, a: Any) -> tuple[Any, ...]:
-        _, _, a = regions.while_loop(
+        _, _, a = while_loop(
             (UInt(0), i, a), lambda j, i, a: j < length - 1 - i, compare
         )
         return i + 1, a
 
     with local_modes():
-        _, a = regions.while_loop((UInt(0), a), lambda i, a: i < length, outer)
+        _, a = while_loop((UInt(0), a), lambda i, a: i < length, outer)
     found = np.array([a.read(UInt(k)).numpy() for k in range(length)])
     assert np.array_equal(found, np.sort(numbers, axis=0))
 
@@ -148,7 +150,7 @@ def test_stack_machine() -> None:
     def body(pc: Any, stack: Any, top: Any) -> tuple[Any, ...]:
         op, value = dr.gather(UInt, ops, pc), dr.gather(UInt, values, pc)
         value = dr.select(op == DUPLICATE, stack.read(top - 1), value)
-        stack, top = regions.if_stmt(
+        stack, top = if_stmt(
             (op == ADD) | (op == MULTIPLY),
             (op, value, stack, top),
             lambda op, value, stack, top: compute(op, stack, top),
@@ -161,7 +163,7 @@ def test_stack_machine() -> None:
 
     state = (UInt(starts), regions.alloc_local(UInt, 16), UInt(0))
     with local_modes():
-        _, stack, top = regions.while_loop(state, cond, body)
+        _, stack, top = while_loop(state, cond, body)
         result = stack.read(top - 1).numpy()
     assert result.tolist() == [run_program(p) for p in programs]
 
@@ -175,9 +177,8 @@ def test_local_arrays_of_conditionals() -> None:
         return a
 
     with local_modes():
-        b = regions.if_stmt(i > 2, (a,), true_fn, lambda a: a)
-    assert b.read(UInt(0)).numpy().tolist() == [1, 1, 1, 3, 4, 5]
-    assert set(a.read(UInt(0)).numpy()) == {1}
+        b = if_stmt(i > 2, (a,), true_fn, lambda a: a)
+    assert b is a and b.read(UInt(0)).numpy().tolist() == [1, 1, 1, 3, 4, 5]
 
 
 def test_local_arrays_are_read_behind_effects() -> None:
@@ -192,7 +193,7 @@ def test_local_arrays_are_read_behind_effects() -> None:
 
     with local_modes():
         a = regions.alloc_local(UInt, 3, value=7)
-        a = regions.if_stmt(i < 4, (a,), true_fn, lambda a: a)
+        a = if_stmt(i < 4, (a,), true_fn, lambda a: a)
         read = a.read(i % 3)
     dr.scatter_add(other, read, i)
     assert read.numpy().tolist() == [0, 1, 2, 3, 7, 7, 7]
@@ -315,7 +316,7 @@ def test_call_in_loop_and_loop_in_call(mode: str) -> None:
         return regions.call(n % 2, [lambda n: n // 2, triple], n), steps + 1
 
     lanes = dr.arange(UInt, size) + 1
-    _, steps = regions.while_loop((lanes, UInt(0)), lambda n, _: n != 1, body)
+    _, steps = while_loop((lanes, UInt(0)), lambda n, _: n != 1, body)
     expected = [collatz_steps(i + 1) for i in range(size)]
     assert steps.numpy().tolist() == expected
     found = regions.call(lanes % 2, [count, lambda n: n * 100], lanes).numpy()
@@ -360,7 +361,7 @@ def test_arguments_are_results_beside_effects(mode: str) -> None:
         return a, b, c
 
     def callee(*values: Any) -> Any:
-        return regions.if_stmt(values[0] < values[1], values, same, write)
+        return if_stmt(values[0] < values[1], values, same, write)
 
     results = regions.call(a % 3 - 1, [same, callee], a, b, c)
     expected = [0] * 8
@@ -396,26 +397,26 @@ def test_nobody_calls(mode: str) -> None:
 
 def test_wrong_calls() -> None:
     x = dr.arange(UInt, 4)
-    with pytest.raises(TypeError, match="expected a just-in-time compiled UInt"):
+    with pytest.raises(RuntimeError, match="unsigned integer array"):
         regions.call(Int(1), [lambda: None])
-    with pytest.raises(ValueError, match="'functions' is empty"):
+    with pytest.raises(RuntimeError, match="'targets' is empty"):
         regions.call(x, [])
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="sequence of callables"):
         regions.call(x, 3)
-    with pytest.raises(TypeError, match="the value is of type drjit.llvm.Float"):
+    with pytest.raises(RuntimeError, match="from 'drjit.llvm.UInt' to 'drjit.llvm.Fl"):
         regions.call(x, [lambda: UInt(1), lambda: Float(1)])
-    with pytest.raises(ValueError, match="structure"):
+    with pytest.raises(RuntimeError, match="size of state variable 'result'"):
         regions.call(x, [lambda: (x, x), lambda: (x,)])
-    with pytest.raises(TypeError, match="the value is of type int"):
-        regions.call(x, [lambda: 1, lambda: 1])
+    assert regions.call(x, [lambda: 1, lambda: 1]) == 1
+    with pytest.raises(RuntimeError, match="'int' changed from '1' to '2'"):
+        regions.call(x, [lambda: 1, lambda: 2])
     with pytest.raises(ValueError, match="callable 2"):
         regions.call(x, [lambda: x, lambda: x], instances=[0, 2])
     with pytest.raises(TypeError):
         regions.call(x, [lambda: x], mask=3)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="expected a callable"):
         regions.call(x, [None], x)
-    with pytest.raises(TypeError, match=r"'\[0\]' is of type int"):
-        regions.call(x, [lambda x: x], 3)
+    assert regions.call(x, [lambda x: x], 3) == 3
     check_that_all_is_well()
 
 
@@ -434,7 +435,7 @@ def test_report_in_a_loop(mode: str) -> None:
         regions.report(collect(found), i, Float(lanes) / 2, mask=lanes % 5 == 0)
         return (i + 1,)
 
-    regions.while_loop((UInt(0),), lambda i: i < lanes % 4, body)
+    while_loop((UInt(0),), lambda i: i < lanes % 4, body)
     finish()
     records = sorted(r for records, _ in found for r in records)
     expected = [(k, i, k / 2) for k in range(0, 20, 5) for i in range(k % 4)]
@@ -527,23 +528,17 @@ def test_numbers_begin_at_0(mode: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "error"),
+    "outputs",
     [
-        ((UInt(1), Float(1)), TypeError),
-        (({"a": UInt(1)}, {"b": UInt(1)}), ValueError),
-        (([UInt(1)], (UInt(1),)), ValueError),
-        ((UInt(1), None), (TypeError, ValueError)),
-        ((1, 1), TypeError),
+        (UInt(1), Float(1)),
+        ({"a": UInt(1)}, {"b": UInt(1)}),
+        ([UInt(1)], (UInt(1),)),
+        (UInt(1), None),
+        (1, 2),
     ],
 )
-def test_results_that_do_not_fit(mode: str, outputs: Any, error: Any) -> None:
+def test_results_that_do_not_fit(mode: str, outputs: Any) -> None:
     functions = [lambda value=value: value for value in outputs]
-    with pytest.raises(error, match="the outputs|structure"):
+    with pytest.raises(RuntimeError, match="variable 'result'.* changed from"):
         regions.call(UInt(0, 1), functions)
     check_that_all_is_well()
-
-
-def test_positions_that_are_none() -> None:
-    for positions in (3, "x", llvm.Array2u(0, 1), dr.scalar.ArrayXu([0])):
-        with pytest.raises(TypeError, match="expected a flat traced array"):
-            regions._core._call_gather(UInt(1), positions)

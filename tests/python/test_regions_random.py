@@ -12,6 +12,7 @@ import pytest
 import region_util
 from drjit._flow import regions
 from drjit.llvm import UInt
+from region_util import if_stmt, while_loop
 
 SLOTS, LENGTH, LANES, DEPTH = 4, 3, 37, 3
 
@@ -146,13 +147,13 @@ class Tracer:
             return (n - 1, *self.run(block, v))
 
         state = (v[a] % (most + 1), *v)
-        return regions.while_loop(state, lambda n, *_: n > 0, body)[1:]
+        return while_loop(state, lambda n, *_: n > 0, body)[1:]
 
     def if_(self, v: Any, a: int, b: int, *blocks: list[Statement]) -> Any:
         def side(block: list[Statement]) -> Any:
             return lambda *v: self.run(block, v)
 
-        return regions.if_stmt(v[a] < v[b], v, side(blocks[0]), side(blocks[1]))
+        return if_stmt(v[a] < v[b], v, side(blocks[0]), side(blocks[1]))
 
     def call(self, v: Any, a: int, blocks: list[list[Statement]]) -> Any:
         def function(block: list[Statement]) -> Any:

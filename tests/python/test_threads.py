@@ -8,7 +8,7 @@ import time
 
 import drjit as dr
 import pytest
-from drjit._flow import regions
+from region_util import while_loop
 
 
 def run_threads(work, count=4):
@@ -370,7 +370,7 @@ def test_writes_that_cannot_be_evaluated_now_are_an_error_of_the_operation():
         return (i + 1,)
 
     with dr.scoped_set_flag(dr.JitFlag.SymbolicLoops, True):
-        regions.while_loop((UInt(0, 0),), lambda i: i < 2, body)
+        while_loop((UInt(0, 0),), lambda i: i < 2, body)
     assert messages[0].startswith("drjit.add(<drjit.llvm.Float>, <int>): r")
     assert dr.all((target + 1) == Float(2, 1, 1))
 

@@ -23,10 +23,12 @@ extern PyMethodDef trait_functions[];        /* is_array_v, value_t, ... */
 extern PyMethodDef tree_functions[];         /* copy, width, schedule, eval, ... */
 extern PyMethodDef jit_functions[];          /* set_flag, kernel_history, whos, ... */
 extern PyMethodDef introspect_functions[];   /* with '_': drjit.detail */
-extern PyMethodDef region_functions[];       /* the same: drjit._flow.regions */
-extern PyMethodDef region_call_functions[];  /* the same */
-extern PyMethodDef region_local_functions[]; /* the same */
-extern PyMethodDef region_print_functions[]; /* the same */
+extern PyMethodDef loop_functions[];         /* while_loop */
+extern PyMethodDef cond_functions[];         /* if_stmt */
+extern PyMethodDef call_functions[];         /* switch */
+extern PyMethodDef mask_functions[];         /* with '_': drjit._flow.regions */
+extern PyMethodDef local_functions[];        /* the same */
+extern PyMethodDef report_functions[];       /* the same */
 extern PyMethodDef source_functions[];       /* _trace_source */
 extern PyMethodDef error_functions[];        /* _type_names */
 extern PyMethodDef type_functions[];         /* _publish */

@@ -304,14 +304,14 @@ def random_numbers() -> Any:
 
 @gives([[45, 45], [0, 16]], interpreted=True)
 def loops() -> Any:
-    i, total = regions.while_loop(
+    i, total = dr.while_loop(
         (llvm.UInt(0, 0), llvm.UInt(0)),
         lambda i, total: i < 10,
         lambda i, total: (i + 1, total + i),
     )
-    chosen = regions.if_stmt(
-        llvm.Bool(False, True),
+    chosen = dr.if_stmt(
         (llvm.Float(4),),
+        llvm.Bool(False, True),
         lambda x: x * x,
         lambda x: x - 4,
     )
@@ -320,7 +320,7 @@ def loops() -> Any:
 
 @gives([[2, 4, 0], [6, 6], [[(0, 1), (1, 2)], 0]], interpreted=True)
 def calls() -> Any:
-    called = regions.call(
+    called = dr.switch(
         llvm.UInt(0, 1, 7), [lambda x: x + 1, lambda x: x * 2], llvm.Float(1, 2, 3)
     )
     local = regions.alloc_local(llvm.UInt, 4, 2)

@@ -1,5 +1,5 @@
 /*
- * region_print.c -- values that kernels report, for a Python function
+ * report.c -- values that kernels report, for a Python function
  *
  * The core calls back from any thread, without the GIL; see deferred.h. The records are
  * copied and given to the function when that is safe. What is queued stays in order, so
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "python/convert/convert.h"
-#include "python/flow/region.h"
+#include "python/flow/construct.h"
 #include "python/object/arguments.h"
 #include "python/object/deferred.h"
 #include "python/object/error.h"
@@ -72,9 +72,8 @@ static void deliver(Deferred *work)
             Py_CLEAR(records);
     }
     PyObject *result =
-        records
-            ? PyObject_CallFunction(function, "On", records, (Py_ssize_t) d->lost)
-            : NULL;
+        records ? PyObject_CallFunction(function, "On", records, (Py_ssize_t) d->lost)
+                : NULL;
     if (!result)
         PyErr_WriteUnraisable(function);
     Py_DECREF(function);
@@ -99,8 +98,11 @@ static void receive(const JitPrintRecords *r, void *payload)
     Delivery *d = malloc(sizeof(Delivery) + values + types + lanes);
     if (!d)
         return;
-    *d = (Delivery){ .deferred.run = deliver, .receiver = receiver, .count = r->count,
-                     .lost = r->lost, .value_count = r->value_count };
+    *d = (Delivery){ .deferred.run = deliver,
+                     .receiver = receiver,
+                     .count = r->count,
+                     .lost = r->lost,
+                     .value_count = r->value_count };
     d->types = (VarType *) ((char *) d->values + values);
     d->lanes = (uint32_t *) ((char *) d->types + types);
     if (values)
@@ -115,7 +117,7 @@ static void receive(const JitPrintRecords *r, void *payload)
 /* ---------------------------------------------------------------- reporting */
 
 static PyObject *start_report(const char *operation, PyObject *function, uint32_t mask,
-                              const Leaves *values, size_t limit)
+                              const Variables *values, size_t limit)
 {
     Receiver *receiver = malloc(sizeof(Receiver));
     if (!receiver)
@@ -142,21 +144,22 @@ static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t narg
         (v[3] && v[3] != Py_None &&
          !arguments_count(signature.function, "limit", v[3], &limit)))
         return NULL;
-    const RegionPlace values = { state, signature.function, "the values" };
-    const RegionPlace active = { state, signature.function, "the mask" };
-    if (v[1] != Py_None && v[1] != Py_True && !(mask = region_mask(&active, v[1])))
+    if (v[1] != Py_None && v[1] != Py_True &&
+        !(mask = construct_lanes(state, signature.function, v[1])))
         return NULL;
-    Leaves leaves = { 0 };
+    Tracker values = { .state = state,
+                       .operation = signature.function,
+                       .what = "values" };
     PyObject *result =
-        region_take(&values, v[2], NULL, &leaves)
-            ? start_report(signature.function, v[0], mask, &leaves, limit)
+        tracker_open(&values, v[2])
+            ? start_report(signature.function, v[0], mask, &values.variables, limit)
             : NULL;
-    region_drop(&leaves);
+    tracker_close(&values);
     jit_var_dec_ref(mask);
     return result;
 }
 
-PyMethodDef region_print_functions[] = {
+PyMethodDef report_functions[] = {
     { "_report", METHOD(report), METH_FASTCALL | METH_KEYWORDS,
       "_report(function, mask, values, limit=None)\n\nsee drjit._flow.regions" },
     { NULL, NULL, 0, NULL },

@@ -1,24 +1,24 @@
 /*
- * region_local.c -- local arrays: a few entries that each lane has for itself
+ * local.c -- local arrays: a few entries that each lane has for itself
  *
  * An entry can be any just-in-time compiled array type of a fixed shape; each of its
  * leaves is a local array of the core. Those are values, of which a write makes a new
  * version; the object refers to the current ones.
  */
 #include "python/convert/convert.h"
-#include "python/flow/region.h"
+#include "python/flow/local.h"
 #include "python/memory/access.h"
 #include "python/object/arguments.h"
 #include "python/object/error.h"
 #include "python/object/tables.h"
 
-bool region_is_local(const State *state, PyObject *object)
+bool local_check(const State *state, PyObject *object)
 {
     return Py_TYPE(object) == state->local;
 }
 
-PyObject *region_new_local(State *state, const TypeInfo *info, size_t count,
-                           const uint32_t *ids)
+PyObject *local_new(State *state, const TypeInfo *info, size_t count,
+                    const uint32_t *ids)
 {
     Local *local = (Local *) state->local->tp_alloc(state->local, 0);
     if (!local)
@@ -67,7 +67,8 @@ static const TypeInfo *entry_type(State *state, const char *operation, PyObject 
         return info;
     error_raise(PyExc_TypeError, operation, NULL, 0,
                 "'dtype' is %R, expected a just-in-time compiled array type of a fixed "
-                "shape", cls);
+                "shape",
+                cls);
     return NULL;
 }
 
@@ -96,9 +97,8 @@ static PyObject *make_local(State *state, const char *operation, const TypeInfo 
         if (!ids[made])
             break;
     }
-    PyObject *local = made == info->leaves
-                          ? region_new_local(state, info, made, ids)
-                          : error_from_core(operation, NULL, 0);
+    PyObject *local = made == info->leaves ? local_new(state, info, made, ids)
+                                           : error_from_core(operation, NULL, 0);
     release_ids(ids, made);
     return local;
 }
@@ -107,8 +107,8 @@ static PyObject *alloc_local(PyObject *module, PyObject *const *args, Py_ssize_t
                              PyObject *names)
 {
     static const char *const parameters[] = { "dtype", "length", "size", "value" };
-    static const Signature signature = { "_flow.regions.alloc_local",
-                                         parameters, 4, 2, 0 };
+    static const Signature signature = { "_flow.regions.alloc_local", parameters, 4, 2,
+                                         0 };
     State *state = state_of_module(module);
     PyObject *v[4];
     size_t length, size = 1;
@@ -124,8 +124,7 @@ static PyObject *alloc_local(PyObject *module, PyObject *const *args, Py_ssize_t
         if (!value)
             return NULL;
     }
-    PyObject *local =
-        make_local(state, signature.function, info, length, size, value);
+    PyObject *local = make_local(state, signature.function, info, length, size, value);
     Py_XDECREF(value);
     return local;
 }
@@ -168,8 +167,8 @@ static PyObject *load(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                       PyObject *names)
 {
     static const char *const parameters[] = { "index", "active" };
-    static const Signature signature = { "_flow.regions.Local.read",
-                                         parameters, 2, 1, 0 };
+    static const Signature signature = { "_flow.regions.Local.read", parameters, 2, 1,
+                                         0 };
     const Local *local = (const Local *) self;
     PyObject *v[2];
     if (!arguments_parse(&signature, args, nargs, names, v))
@@ -213,8 +212,8 @@ static PyObject *store(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                        PyObject *names)
 {
     static const char *const parameters[] = { "value", "index", "active" };
-    static const Signature signature = { "_flow.regions.Local.write",
-                                         parameters, 3, 2, 0 };
+    static const Signature signature = { "_flow.regions.Local.write", parameters, 3, 2,
+                                         0 };
     Local *local = (Local *) self;
     PyObject *v[3];
     if (!arguments_parse(&signature, args, nargs, names, v))
@@ -251,7 +250,7 @@ static PyMethodDef local_methods[] = {
     { NULL, NULL, 0, NULL },
 };
 
-bool region_bind(State *state)
+bool local_bind(State *state)
 {
     PyType_Slot slots[] = {
         { Py_tp_doc, (void *) "An array that each lane has for itself: see "
@@ -263,8 +262,8 @@ bool region_bind(State *state)
     };
     PyType_Spec spec = { .name = "drjit._core._Local",
                          .basicsize = sizeof(Local),
-                         .flags = Py_TPFLAGS_DEFAULT |
-                                  Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                         .flags =
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                          .slots = slots };
     state->local =
         (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
@@ -272,7 +271,7 @@ bool region_bind(State *state)
                                                  (PyObject *) state->local) == 0;
 }
 
-PyMethodDef region_local_functions[] = {
+PyMethodDef local_functions[] = {
     { "_alloc_local", METHOD(alloc_local), METH_FASTCALL | METH_KEYWORDS,
       "_alloc_local(dtype, length, size=1, value=None)\n\nsee drjit._flow.regions" },
     { NULL, NULL, 0, NULL },

@@ -1,0 +1,688 @@
+/*
+ * call.c -- drjit.switch(): each lane calls one of several functions
+ *
+ * A symbolic call traces every function once, with the same placeholders for the
+ * arguments. An evaluated one calls those that are needed with the arguments of their
+ * lanes, and gathers what they return. Each function gets containers of its own. What
+ * the first one returns is the template of the others' results.
+ */
+#include "python/flow/construct.h"
+#include "python/object/arguments.h"
+#include "python/object/deferred.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/object/tables.h"
+#include "python/object/wait.h"
+
+typedef struct Call {
+    State *state;
+    const char *operation, *label;
+    bool symbolic;
+    PyObject *functions;   /* a tuple, so nobody changes it */
+    uint32_t instances;    /* instance i ... */
+    uint32_t *callable_of; /* ... has this callable; NULL: callable i */
+    uint32_t ids;          /* the lanes' instances, counted from 1; 0: none */
+    uint32_t mask;         /* 0: all lanes */
+    size_t size;           /* lanes */
+    uint32_t handle;       /* of a symbolic call; 0: the core has ended it */
+    Tracker args;          /* (positional, named) */
+    Tracker first, next;   /* what the functions have returned */
+    size_t returned;       /* number of functions that have */
+} Call;
+
+/* ---------------------------------------------------------------- functions */
+
+/* Call a function, and take what it returns: as the template, or like it. NULL:
+ * exception. */
+static Tracker *call_function(Call *call, uint32_t callable)
+{
+    PyObject *pair = tracker_give(&call->args);
+    PyObject *function = PyTuple_GET_ITEM(call->functions, callable);
+    PyObject *result = pair ? PyObject_Call(function, PyTuple_GET_ITEM(pair, 0),
+                                            PyTuple_GET_ITEM(pair, 1))
+                            : NULL;
+    Tracker *returned = call->returned++ ? &call->next : &call->first;
+    if (returned == &call->next)
+        tracker_close(returned);
+    bool ok =
+        result && tracker_open(returned, result) &&
+        (returned == &call->first || tracker_follows(&call->first, returned, true));
+    Py_XDECREF(pair);
+    Py_XDECREF(result);
+    return ok ? returned : NULL;
+}
+
+/* The result: the template with these variables, whose references it takes. */
+static PyObject *make_result(Call *call, uint32_t *ids)
+{
+    Variables *variables = &call->first.variables;
+    const size_t count = variables->count;
+    variables_drop(variables);
+    *variables = (Variables){ .ids = ids, .count = count, .capacity = count };
+    return tracker_give(&call->first);
+}
+
+/* ---------------------------------------------------------------- symbolic calls */
+
+/* Placeholders take the place of the arguments' variables. */
+static bool make_inputs(Call *call)
+{
+    Variables *variables = &call->args.variables;
+    for (size_t i = 0; i < variables->count; i++) {
+        uint32_t input = jit_var_call_input(call->handle, variables->ids[i]);
+        if (!input)
+            return error_from_core(call->operation, NULL, 0);
+        jit_var_dec_ref(variables->ids[i]);
+        variables->ids[i] = input;
+    }
+    return true;
+}
+
+static bool trace_function(Call *call, uint32_t callable)
+{
+    Tracker *returned = call_function(call, callable);
+    if (!returned)
+        return false;
+    bool ok;
+    WAIT_BEGIN
+    ok = jit_var_call_append(call->handle, returned->variables.count,
+                             returned->variables.ids);
+    WAIT_END
+    if (ok)
+        return true;
+    call->handle = 0;
+    return tracker_fail_size(returned, call->size);
+}
+
+static PyObject *end_symbolic(Call *call)
+{
+    uint32_t *ids = PyMem_Calloc(call->first.variables.count + 1, sizeof(*ids));
+    if (!ids)
+        return PyErr_NoMemory();
+    bool ok;
+    WAIT_BEGIN
+    ok = jit_var_call(call->handle, call->ids, call->instances, NULL, call->callable_of,
+                      ids);
+    WAIT_END
+    call->handle = 0;
+    if (ok)
+        return make_result(call, ids);
+    PyMem_Free(ids); /* on errors all are 0 */
+    tracker_fail_size(&call->first, call->size);
+    return NULL;
+}
+
+static PyObject *run_symbolic(Call *call)
+{
+    PyObject *result = NULL;
+    deferred_hold();
+    call->handle =
+        jit_var_call_start(type_backend(call->state), call->label, call->mask);
+    if (!call->handle) {
+        error_from_core(call->operation, NULL, 0);
+    } else if (make_inputs(call)) {
+        uint32_t i = 0;
+        while (i < PyTuple_GET_SIZE(call->functions) && trace_function(call, i))
+            ++i;
+        if (i == PyTuple_GET_SIZE(call->functions))
+            result = end_symbolic(call);
+    }
+    if (call->handle)
+        jit_record_end(type_backend(call->state), call->handle, 1);
+    deferred_release();
+    return result;
+}
+
+/* ---------------------------------------------------------------- evaluated calls */
+
+/* Functions of an evaluated call run under a mask of their own, whatever is around the
+ * call: all of their lanes, which have been chosen (0: no lane of the call's). */
+static bool push_mask(Call *call, uint32_t lanes)
+{
+    static const uint64_t yes = 1, no = 0;
+    const JitBackend backend = type_backend(call->state);
+    const size_t size = lanes ? jit_var_size(lanes) : call->size;
+    const uint32_t mask =
+        jit_var_literal(backend, VarTypeBool, lanes ? &yes : &no, size, 0);
+    const bool ok = mask && jit_var_mask_push(backend, mask);
+    jit_var_dec_ref(mask);
+    return ok || error_from_core(call->operation, NULL, 0);
+}
+
+static bool pop_mask(Call *call)
+{
+    return jit_var_mask_pop(type_backend(call->state)) ||
+           (!PyErr_Occurred() && error_from_core(call->operation, NULL, 0));
+}
+
+/* The entries of some lanes (0: of none) take the place of the arguments' variables,
+ * which move to 'all'. */
+static bool select_lanes(Call *call, uint32_t lanes, Variables *all)
+{
+    *all = call->args.variables;
+    call->args.variables = (Variables){ 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < all->count; i++) {
+        const uint32_t id = all->ids[i];
+        uint32_t own = !lanes || jit_var_size(id) == 1 ? jit_var_inc_ref(id)
+                                                       : jit_var_gather(id, lanes, 0);
+        ok = own && variables_append(&call->args.variables, own);
+        if (!own)
+            error_from_core(call->operation, NULL, 0);
+        jit_var_dec_ref(own);
+    }
+    return ok;
+}
+
+/* Where the lanes of an instance stand among them: 'mine' is their mask, 'position'
+ * their number in ascending order. False: the core's error. */
+static bool find_lanes(const Call *call, uint32_t instance, uint32_t *mine,
+                       uint32_t *position)
+{
+    const uint32_t id = jit_var_u32(type_backend(call->state), instance);
+    const uint32_t same = id ? jit_var_eq(call->ids, id) : 0;
+    const uint32_t called =
+        same && call->mask ? jit_var_and(same, call->mask) : jit_var_inc_ref(same);
+    *mine = called ? jit_var_mask_apply(called, call->size) : 0;
+    const uint32_t ones = *mine ? jit_var_cast(*mine, VarTypeUInt32, 0) : 0;
+    *position = ones ? jit_var_block_prefix_reduce(ReduceOpAdd, ones,
+                                                   (uint32_t) call->size, 1, 0)
+                     : 0;
+    jit_var_dec_ref(id);
+    jit_var_dec_ref(same);
+    jit_var_dec_ref(called);
+    jit_var_dec_ref(ones);
+    return *position;
+}
+
+/* 'value' in its lanes, the entries of 'others' (0: zeros) elsewhere; a new reference.
+ * What has been scattered could not be read everywhere, so values are gathered. */
+static uint32_t merge(uint32_t value, uint32_t others, uint32_t mine, uint32_t position)
+{
+    static const uint64_t zero;
+    const bool one = jit_var_size(value) == 1;
+    const uint32_t own =
+        one ? jit_var_inc_ref(value) : jit_var_gather(value, position, mine);
+    if (!own || (!one && !others))
+        return own;
+    const uint32_t rest = others ? jit_var_inc_ref(others)
+                                 : jit_var_literal(leaf_backend(leaf_of(value)),
+                                                   jit_var_type(value), &zero, 1, 0);
+    const uint32_t both = rest ? jit_var_select(mine, own, rest) : 0;
+    jit_var_dec_ref(own);
+    jit_var_dec_ref(rest);
+    return both;
+}
+
+/* Put the values that an instance's function has returned into the results. */
+static bool merge_lanes(const Call *call, const Tracker *returned,
+                        const JitCallBucket *bucket, uint32_t *results)
+{
+    const Variables *values = &returned->variables;
+    const size_t size = jit_var_size(bucket->index);
+    uint32_t mine = 0, position = 0;
+    for (size_t i = 0; i < values->count; i++) {
+        const size_t own = jit_var_size(values->ids[i]);
+        if (own != 1 && own != size)
+            return tracker_fail_size(returned, size);
+    }
+    bool ok = find_lanes(call, bucket->id, &mine, &position);
+    for (size_t i = 0; ok && i < values->count; i++) {
+        const uint32_t merged = merge(values->ids[i], results[i], mine, position);
+        ok = merged;
+        if (ok) {
+            jit_var_dec_ref(results[i]);
+            results[i] = merged;
+        }
+    }
+    jit_var_dec_ref(mine);
+    jit_var_dec_ref(position);
+    return ok || error_from_core(call->operation, NULL, 0);
+}
+
+/* Call the function of an instance with its lanes, or (NULL) the first one with no
+ * lanes. */
+static Tracker *call_bucket(Call *call, const JitCallBucket *bucket)
+{
+    const uint32_t instance = bucket ? bucket->id - 1 : 0;
+    const uint32_t callable =
+        bucket && call->callable_of ? call->callable_of[instance] : instance;
+    Variables all;
+    if (!push_mask(call, bucket ? bucket->index : 0))
+        return NULL;
+    Tracker *returned = select_lanes(call, bucket ? bucket->index : 0, &all)
+                            ? call_function(call, callable)
+                            : NULL;
+    variables_drop(&call->args.variables);
+    call->args.variables = all;
+    return pop_mask(call) ? returned : NULL;
+}
+
+static bool run_bucket(Call *call, const JitCallBucket *bucket, uint32_t **results)
+{
+    const Tracker *returned = call_bucket(call, bucket);
+    if (returned && !*results &&
+        !(*results = PyMem_Calloc(returned->variables.count + 1, sizeof(**results))))
+        return PyErr_NoMemory();
+    return returned && merge_lanes(call, returned, bucket, *results);
+}
+
+/* The result of a call that no lane makes: zeros, and no effects. */
+static bool run_nobody(Call *call, uint32_t **results)
+{
+    static const uint64_t zero;
+    const Tracker *returned = call_bucket(call, NULL);
+    const size_t count = returned ? returned->variables.count : 0;
+    if (returned && !(*results = PyMem_Calloc(count + 1, sizeof(**results))))
+        return PyErr_NoMemory();
+    bool ok = returned;
+    for (size_t i = 0; ok && i < count; i++) {
+        (*results)[i] = jit_var_literal(type_backend(call->state),
+                                        jit_var_type(returned->variables.ids[i]), &zero,
+                                        call->size, 0);
+        ok = (*results)[i] || error_from_core(call->operation, NULL, 0);
+    }
+    return ok;
+}
+
+/* The ids with 0 in the place of those that do not exist, in all lanes. */
+static uint32_t existing_ids(const Call *call)
+{
+    const JitBackend backend = type_backend(call->state);
+    const uint32_t bound = jit_var_u32(backend, call->instances);
+    const uint32_t zero = jit_var_u32(backend, 0);
+    const uint32_t exists = bound ? jit_var_le(call->ids, bound) : 0;
+    const uint32_t ids = exists && zero ? jit_var_select(exists, call->ids, zero) : 0;
+    const uint32_t all = ids ? jit_var_resize(ids, call->size) : 0;
+    jit_var_dec_ref(bound);
+    jit_var_dec_ref(zero);
+    jit_var_dec_ref(exists);
+    jit_var_dec_ref(ids);
+    return all;
+}
+
+/* All that is gathered from is evaluated by one kernel. With Debug, ids that do not
+ * exist are an error. */
+static bool sort_lanes(Call *call, JitCallBucket **buckets, uint32_t *count)
+{
+    bool ok = true;
+    const uint32_t ids = jit_flag(JitFlagDebug) ? jit_var_resize(call->ids, call->size)
+                                                : existing_ids(call);
+    WAIT_BEGIN
+    for (size_t i = 0; i < call->args.variables.count; i++)
+        jit_var_schedule(call->args.variables.ids[i]);
+    ok = ids && jit_var_call_reduce(NULL, NULL, call->instances, ids, call->mask,
+                                    buckets, count);
+    jit_var_dec_ref(ids);
+    WAIT_END
+    return ok || error_from_core(call->operation, NULL, 0);
+}
+
+static PyObject *run_evaluated(Call *call)
+{
+    JitCallBucket *buckets;
+    uint32_t count, *results = NULL;
+    if (!sort_lanes(call, &buckets, &count))
+        return NULL;
+    bool ok = count || run_nobody(call, &results);
+    for (uint32_t i = 0; ok && i < count; i++)
+        ok = run_bucket(call, &buckets[i], &results);
+    jit_var_call_release(buckets, count);
+    if (ok)
+        return make_result(call, results);
+    for (size_t i = 0; results && i < call->first.variables.count; i++)
+        jit_var_dec_ref(results[i]);
+    PyMem_Free(results);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- arguments */
+
+/* The common size of all that has lanes. */
+static bool find_size(Call *call)
+{
+    const Variables *variables = &call->args.variables;
+    call->size = jit_var_size(call->ids);
+    if (call->mask && call->size == 1)
+        call->size = jit_var_size(call->mask);
+    for (size_t i = 0; i < variables->count && call->size == 1; i++)
+        call->size = jit_var_size(variables->ids[i]);
+    const size_t mask = call->mask ? jit_var_size(call->mask) : 1;
+    if (mask != 1 && mask != call->size)
+        return error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
+                           "the mask has %zu entries, expected %zu or 1", mask,
+                           call->size);
+    for (size_t i = 0; i < variables->count; i++) {
+        const size_t own = jit_var_size(variables->ids[i]);
+        if (own != 1 && own != call->size)
+            return tracker_fail_size(&call->args, call->size);
+    }
+    return true;
+}
+
+/* Call the functions with a pair of positional and named arguments. */
+static PyObject *run(Call *call, PyObject *pair)
+{
+    static const char *const sources[] = { "args", "kwargs" };
+    PyObject *labels = Py_BuildValue("(ss)", sources[0], sources[1]), *result = NULL;
+    const Tracker copied = { .state = call->state,
+                             .operation = call->operation,
+                             .what = "result",
+                             .copied = true };
+    call->args = call->first = call->next = copied;
+    call->args.labels = labels;
+    if (labels && tracker_open(&call->args, pair) && find_size(call))
+        result = call->symbolic ? run_symbolic(call) : run_evaluated(call);
+    tracker_close(&call->args);
+    tracker_close(&call->first);
+    tracker_close(&call->next);
+    Py_XDECREF(labels);
+    return result;
+}
+
+/* The lanes' numbers of functions, counted from 1 as the core does: the largest number
+ * becomes 0, nobody. */
+static bool read_index(Call *call, PyObject *object)
+{
+    const TypeInfo *info =
+        array_check(call->state, object) ? ((Array *) object)->info : NULL;
+    if (!info || !info->jit || info->kind != KIND_LEAF || info->entry != VarTypeUInt32)
+        return error_raise(
+            PyExc_RuntimeError, call->operation, NULL, 0,
+            "'index' is of type %s, expected an int or a Jit-compiled 1D "
+            "32-bit unsigned integer array",
+            Py_TYPE(object)->tp_name);
+    const uint32_t index = array_index((Array *) object);
+    if (!index)
+        return error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
+                           "'index' is empty, expected at least one entry");
+    const uint32_t one = jit_var_u32((JitBackend) info->backend, 1);
+    call->ids = one ? jit_var_add(index, one) : 0;
+    jit_var_dec_ref(one);
+    return call->ids || error_from_core(call->operation, NULL, 0);
+}
+
+static bool check_targets(const char *operation, PyObject *targets)
+{
+    return PySequence_Check(targets) ||
+           error_raise(PyExc_TypeError, operation, NULL, 0,
+                       "'targets' is of type %s, expected a sequence of callables",
+                       Py_TYPE(targets)->tp_name);
+}
+
+/* The functions as a tuple. */
+static bool read_functions(Call *call, PyObject *targets)
+{
+    if (!check_targets(call->operation, targets) ||
+        !(call->functions = PySequence_Tuple(targets)))
+        return false;
+    const Py_ssize_t count = PyTuple_GET_SIZE(call->functions);
+    if (count == 0)
+        return error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
+                           "'targets' is empty, expected at least one callable");
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!PyCallable_Check(PyTuple_GET_ITEM(call->functions, i)))
+            return error_raise(PyExc_TypeError, call->operation, NULL, 0,
+                               "'targets[%zd]' is %R, expected a callable", i,
+                               PyTuple_GET_ITEM(call->functions, i));
+    call->instances = (uint32_t) count;
+    return true;
+}
+
+/* Is it a mask of lanes: a traced Bool, or a bool? */
+static bool is_mask(const Call *call, PyObject *object)
+{
+    if (PyBool_Check(object))
+        return true;
+    const TypeInfo *info =
+        array_check(call->state, object) ? ((Array *) object)->info : NULL;
+    return info && info->jit && info->kind == KIND_LEAF && type_is_mask(info);
+}
+
+/* Take the mask out of the arguments, in which True stands instead: the one named
+ * 'active', or the last positional one. */
+static bool take_mask(Call *call, PyObject *args, PyObject *named)
+{
+    const Py_ssize_t last = PyTuple_GET_SIZE(args) - 1;
+    PyObject *key = PyUnicode_FromString("active");
+    PyObject *mask = key ? PyDict_GetItemWithError(named, key) : NULL;
+    const bool by_name = mask;
+    if (!mask && !PyErr_Occurred() && last >= 0)
+        mask = PyTuple_GET_ITEM(args, last);
+    bool ok = !PyErr_Occurred();
+    if (ok && mask && is_mask(call, mask)) {
+        static const uint64_t yes = 1;
+        PyObject *instead;
+        if (PyBool_Check(mask)) {
+            call->mask =
+                mask == Py_True ? 0 : jit_var_bool(type_backend(call->state), false);
+            instead = Py_NewRef(Py_True);
+        } else {
+            const TypeInfo *info = ((Array *) mask)->info;
+            call->mask = jit_var_inc_ref(array_index((Array *) mask));
+            instead = (PyObject *) array_new_leaf(info, leaf_literal(info, &yes, 1));
+            if (!call->mask) {
+                Py_CLEAR(instead);
+                error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
+                            "the mask is empty, expected at least one entry");
+            }
+        }
+        ok = instead && (!by_name || PyDict_SetItem(named, key, instead) == 0);
+        if (ok && !by_name)
+            PyTuple_SetItem(args, last, Py_NewRef(instead));
+        Py_XDECREF(instead);
+    }
+    Py_XDECREF(key);
+    return ok;
+}
+
+static void drop(Call *call)
+{
+    jit_var_dec_ref(call->ids);
+    jit_var_dec_ref(call->mask);
+    Py_XDECREF(call->functions);
+    PyMem_Free(call->callable_of);
+}
+
+/* ---------------------------------------------------------------- switch */
+
+/* An int, or an integer of NumPy; arrays of NumPy are neither. */
+static bool is_integer(State *state, PyObject *object)
+{
+    if (array_check(state, object) || !PyIndex_Check(object))
+        return false;
+    PyObject *number = PyNumber_Index(object);
+    if (!number)
+        PyErr_Clear();
+    Py_XDECREF(number);
+    return number;
+}
+
+/* targets[index](*args, **named) */
+static PyObject *call_one(const char *operation, PyObject *targets, PyObject *index,
+                          PyObject *args, PyObject *named)
+{
+    if (!check_targets(operation, targets))
+        return NULL;
+    PyObject *function = PyObject_GetItem(targets, index);
+    if (!function && PyErr_ExceptionMatches(PyExc_IndexError))
+        return error_raise_both("IndexError", operation, NULL, 0,
+                                "'index' is %S, which is out of bounds for %zd targets",
+                                index, PyObject_Size(targets));
+    PyObject *result = function ? PyObject_Call(function, args, named) : NULL;
+    Py_XDECREF(function);
+    return result;
+}
+
+/* The parameters of switch itself, some of which are positional (index, targets); all
+ * can be named. */
+enum { INDEX, TARGETS, MODE_PARAMETER, LABEL, OWN_COUNT };
+static const char *const own_parameters[] = { "index", "targets", "mode", "label" };
+
+static int own_parameter(PyObject *name)
+{
+    int i = 0;
+    while (i < OWN_COUNT && PyUnicode_CompareWithASCIIString(name, own_parameters[i]))
+        ++i;
+    return i;
+}
+
+/* Sort out what is switch's (borrowed) and what goes to the functions: new objects. */
+static bool sort_arguments(const char *operation, PyObject *const *args,
+                           Py_ssize_t nargs, PyObject *names, PyObject **own,
+                           PyObject **positional, PyObject **named)
+{
+    const Py_ssize_t taken = nargs < 2 ? nargs : 2;
+    memset(own, 0, OWN_COUNT * sizeof(*own));
+    memcpy(own, args, (size_t) taken * sizeof(*own));
+    *positional = PyTuple_New(nargs - taken);
+    *named = PyDict_New();
+    for (Py_ssize_t i = taken; *positional && i < nargs; i++)
+        PyTuple_SET_ITEM(*positional, i - taken, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; *named && names && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[nargs + i];
+        const int parameter = own_parameter(name);
+        if (parameter == OWN_COUNT) {
+            if (PyDict_SetItem(*named, name, value) < 0)
+                return false;
+        } else if (own[parameter]) {
+            return error_raise(
+                PyExc_TypeError, operation, NULL, 0,
+                "found several values for the argument '%s', expected one",
+                own_parameters[parameter]);
+        } else {
+            own[parameter] = value;
+        }
+    }
+    for (int i = INDEX; i <= TARGETS; i++)
+        if (!own[i])
+            return error_raise(PyExc_TypeError, operation, NULL, 0,
+                               "the argument '%s' is missing", own_parameters[i]);
+    return *positional && *named;
+}
+
+static PyObject *switch_(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *names)
+{
+    Call call = { .state = state_of_module(module), .operation = "switch" };
+    PyObject *own[OWN_COUNT], *positional = NULL, *named = NULL, *result = NULL;
+    PyObject *pair = NULL;
+    Mode mode;
+    if (!sort_arguments(call.operation, args, nargs, names, own, &positional, &named) ||
+        !construct_mode(call.operation, own[MODE_PARAMETER], &mode) ||
+        !construct_label(call.operation, own[LABEL], &call.label))
+        goto end;
+    if (mode == MODE_SCALAR) {
+        error_raise(PyExc_RuntimeError, call.operation, NULL, 0,
+                    "'mode' is 'scalar', expected None, \"symbolic\", or "
+                    "\"evaluated\"");
+    } else if (is_integer(call.state, own[INDEX])) {
+        result = call_one(call.operation, own[TARGETS], own[INDEX], positional, named);
+    } else if (read_index(&call, own[INDEX]) && read_functions(&call, own[TARGETS]) &&
+               take_mask(&call, positional, named) &&
+               (pair = PyTuple_Pack(2, positional, named))) {
+        call.symbolic =
+            mode == MODE_AUTO ? jit_flag(JitFlagSymbolicCalls) : mode == MODE_SYMBOLIC;
+        result = run(&call, pair);
+    }
+end:
+    drop(&call);
+    Py_XDECREF(pair);
+    Py_XDECREF(positional);
+    Py_XDECREF(named);
+    return result;
+}
+
+/* ---------------------------------------------------------------- instances */
+
+/* Which callable each instance has. */
+static bool read_instances(Call *call, PyObject *instances)
+{
+    if (!instances || instances == Py_None)
+        return true;
+    PyObject *list = PySequence_Tuple(instances);
+    const Py_ssize_t n = list ? PyTuple_GET_SIZE(list) : -1;
+    if (list &&
+        !(call->callable_of = PyMem_Calloc((size_t) n + 1, sizeof(*call->callable_of))))
+        PyErr_NoMemory();
+    bool ok = call->callable_of;
+    for (Py_ssize_t i = 0; ok && i < n; i++) {
+        size_t callable;
+        ok = arguments_count(call->operation, "instances", PyTuple_GET_ITEM(list, i),
+                             &callable);
+        if (ok && callable >= call->instances)
+            ok = error_raise(PyExc_ValueError, call->operation, NULL, 0,
+                             "instance %zd has callable %zu, and there are %u", i,
+                             callable, call->instances);
+        if (ok)
+            call->callable_of[i] = (uint32_t) callable;
+    }
+    call->instances = ok ? (uint32_t) n : 0;
+    Py_XDECREF(list);
+    return ok;
+}
+
+static PyObject *call_instances(PyObject *module, PyObject *const *args,
+                                Py_ssize_t nargs, PyObject *names)
+{
+    static const char *const parameters[] = { "number", "callables", "args",
+                                              "mask",   "instances", "name" };
+    static const Signature signature = { "_flow.regions.call", parameters, 6, 3, 0 };
+    PyObject *v[6], *pair = NULL, *named = NULL, *result = NULL;
+    Call call = { .state = state_of_module(module),
+                  .operation = signature.function,
+                  .symbolic = jit_flag(JitFlagSymbolicCalls) };
+    if (!arguments_parse(&signature, args, nargs, names, v))
+        return NULL;
+    if (!PyTuple_CheckExact(v[2]))
+        return error_raise(PyExc_TypeError, signature.function, v, 3,
+                           "expected a tuple as 'args'");
+    const bool all = !v[3] || v[3] == Py_None || v[3] == Py_True;
+    if (construct_label(signature.function, v[5], &call.label) &&
+        read_index(&call, v[0]) && read_functions(&call, v[1]) &&
+        read_instances(&call, v[4]) &&
+        (all || (call.mask = construct_lanes(call.state, call.operation, v[3]))) &&
+        (named = PyDict_New()) && (pair = PyTuple_Pack(2, v[2], named)))
+        result = run(&call, pair);
+    drop(&call);
+    Py_XDECREF(pair);
+    Py_XDECREF(named);
+    return result;
+}
+
+PyMethodDef call_functions[] = {
+    { "switch", METHOD(switch_), METH_FASTCALL | METH_KEYWORDS,
+      "switch($module, /, index, targets, *args, mode=None, label=None, "
+      "**kwargs)\n--\n\n"
+      "In each lane, ``targets[index](*args, **kwargs)``.\n"
+      "\n"
+      "'index' is an int, which calls one function as Python does, or a UInt32 array. "
+      "Then each\n"
+      "function of the sequence 'targets' is called at most once, with arrays for its "
+      "lanes.\n"
+      "All return PyTrees of the same structure and types; values that are no traced "
+      "arrays\n"
+      "have to be equal:\n"
+      "\n"
+      ">>> dr.switch(UInt(0, 0, 1, 1), [lambda x: x, lambda x: x * 10], UInt(1, 2, 3, "
+      "4))\n"
+      "[1, 2, 30, 40]\n"
+      "\n"
+      "Arguments are PyTrees; functions get containers of their own, and tensors as\n"
+      "one-dimensional ones. A mask as last positional argument, or named 'active', "
+      "switches\n"
+      "lanes off: their results are 0, and they cause no side effects. The functions "
+      "get True\n"
+      "in its place. So it is with an index that is out of range; with JitFlag.Debug, "
+      "a warning\n"
+      "says where (in evaluated mode: a RuntimeError).\n"
+      "\n"
+      "'mode' is \"symbolic\" (functions become functions of the kernel), "
+      "\"evaluated\" (lanes are\n"
+      "sorted by function, and only functions that are needed are called) or None:\n"
+      "JitFlag.SymbolicCalls decides. 'label' names the call." },
+    { "_call", METHOD(call_instances), METH_FASTCALL | METH_KEYWORDS,
+      "_call(number, callables, args, mask=None, instances=None, name=None)\n\nsee "
+      "drjit._flow.regions" },
+    { NULL, NULL, 0, NULL },
+};

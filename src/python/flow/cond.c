@@ -1,0 +1,231 @@
+/*
+ * cond.c -- drjit.if_stmt()
+ *
+ * Both functions are called with the same arguments. What they return is a state of two
+ * versions: the first is what it is on the true side, the second on the false side.
+ */
+#include "python/flow/construct.h"
+#include "python/object/arguments.h"
+#include "python/object/deferred.h"
+#include "python/object/error.h"
+#include "python/object/tables.h"
+#include "python/object/wait.h"
+
+static const char operation[] = "if_stmt";
+
+typedef struct Cond {
+    State *state;
+    const char *label;
+    bool strict, symbolic;
+    uint32_t handle; /* 0: the core has ended it */
+    size_t size;     /* of the condition */
+    Tracker args, yes, no;
+} Cond;
+
+static bool start_cond(Cond *cond, PyObject *condition)
+{
+    const uint32_t mask = construct_mask(condition);
+    cond->size = jit_var_size(mask);
+    const bool symbolic = construct_set(JitFlagSymbolicConditionals, cond->symbolic);
+    cond->handle = jit_var_cond_start(cond->label, mask);
+    construct_set(JitFlagSymbolicConditionals, symbolic);
+    jit_var_dec_ref(mask);
+    return cond->handle || error_from_core(operation, NULL, 0);
+}
+
+/* Labels name the entries of a tuple. */
+static bool check_returned(const Tracker *t, PyObject *returned)
+{
+    const Py_ssize_t count = t->labels ? PyTuple_GET_SIZE(t->labels) : 0;
+    if (!count || (PyTuple_Check(returned) && PyTuple_GET_SIZE(returned) == count))
+        return true;
+    return error_raise(
+        PyExc_RuntimeError, operation, NULL, 0,
+        "'rv_labels' has %zd entries, expected that the functions return a "
+        "tuple of that size",
+        count);
+}
+
+/* Trace a side. Its containers are the caller's, and get their contents back. */
+static bool trace_side(Cond *cond, PyObject *function, Tracker *returned)
+{
+    PyObject *args = tracker_give(&cond->args);
+    PyObject *result = args ? PyObject_Call(function, args, NULL) : NULL;
+    Py_XDECREF(args);
+    bool ok = result && tracker_check_containers(&cond->args) &&
+              check_returned(returned, result) && tracker_open(returned, result) &&
+              tracker_trace(returned, &cond->args);
+    Py_XDECREF(result);
+    return tracker_restore(&cond->args) && ok;
+}
+
+static bool append_side(Cond *cond, const Tracker *returned)
+{
+    if (jit_var_cond_append(cond->handle, returned->variables.count,
+                            returned->variables.ids))
+        return true;
+    cond->handle = 0;
+    return tracker_fail_size(returned, cond->size);
+}
+
+/* An array is the caller's if both sides have it in the same place, perhaps changed. */
+static void merge_origins(Cond *cond)
+{
+    for (size_t i = 0; i < cond->no.tree.leaf_count; i++)
+        if (cond->yes.leaves[i].origin != cond->no.leaves[i].origin)
+            cond->no.leaves[i].origin = NO_ORIGIN;
+}
+
+static PyObject *end_cond(Cond *cond)
+{
+    Variables *results = &cond->no.variables;
+    const size_t count = results->count;
+    uint32_t *ids = PyMem_Calloc(count + 1, sizeof(*ids));
+    if (!ids)
+        return PyErr_NoMemory();
+    const bool ok = jit_var_cond_end(cond->handle, ids);
+    cond->handle = 0;
+    if (!ok) {
+        PyMem_Free(ids);
+        tracker_fail_size(&cond->yes, cond->size);
+        return NULL;
+    }
+    variables_drop(results);
+    *results = (Variables){ .ids = ids, .count = count, .capacity = count };
+    merge_origins(cond);
+    return tracker_commit(&cond->args, &cond->no, &cond->yes);
+}
+
+static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
+                            PyObject *true_fn, PyObject *false_fn)
+{
+    PyObject *result = NULL;
+    if (cond->symbolic)
+        deferred_hold();
+    if (tracker_open(&cond->args, args) && start_cond(cond, condition) &&
+        trace_side(cond, true_fn, &cond->yes) && append_side(cond, &cond->yes) &&
+        trace_side(cond, false_fn, &cond->no) &&
+        tracker_follows(&cond->yes, &cond->no, cond->strict) &&
+        append_side(cond, &cond->no) && !(result = end_cond(cond)))
+        tracker_restore(&cond->args);
+    if (cond->handle)
+        jit_record_end(type_backend(cond->state), cond->handle, 1);
+    tracker_close(&cond->args);
+    tracker_close(&cond->yes);
+    tracker_close(&cond->no);
+    if (cond->symbolic)
+        deferred_release();
+    return result;
+}
+
+static PyObject *run_scalar(PyObject *args, PyObject *condition, PyObject *true_fn,
+                            PyObject *false_fn)
+{
+    const int holds = PyObject_IsTrue(condition);
+    return holds < 0 ? NULL : PyObject_Call(holds ? true_fn : false_fn, args, NULL);
+}
+
+static PyObject *run(Cond *cond, Mode mode, PyObject *args, PyObject *condition,
+                     PyObject *true_fn, PyObject *false_fn)
+{
+    const Condition kind = construct_condition(cond->state, condition);
+    if (mode == MODE_SCALAR || (mode == MODE_AUTO && kind == CONDITION_BOOL))
+        return run_scalar(args, condition, true_fn, false_fn);
+    if (kind != CONDITION_ARRAY)
+        return construct_refuse(operation, "'cond'", condition);
+    if (mode == MODE_AUTO)
+        mode = jit_flag(JitFlagSymbolicConditionals) ? MODE_SYMBOLIC : MODE_EVALUATED;
+    cond->symbolic = mode == MODE_SYMBOLIC;
+    return run_traced(cond, args, condition, true_fn, false_fn);
+}
+
+static PyObject *if_stmt(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *names)
+{
+    enum {
+        ARGS,
+        COND,
+        TRUE_FN,
+        FALSE_FN,
+        ARG_LABELS,
+        RV_LABELS,
+        LABEL,
+        MODE,
+        STRICT,
+        COUNT
+    };
+    static const char *const parameters[] = { "args",     "cond",       "true_fn",
+                                              "false_fn", "arg_labels", "rv_labels",
+                                              "label",    "mode",       "strict" };
+    static const Signature signature = { operation, parameters, COUNT, 4, 0 };
+    PyObject *v[COUNT], *arg_labels = NULL, *rv_labels = NULL, *result = NULL;
+    Mode mode;
+    if (!arguments_parse(&signature, args, nargs, names, v))
+        return NULL;
+    if (!PyTuple_CheckExact(v[ARGS]))
+        return error_raise(PyExc_TypeError, operation, NULL, 0,
+                           "'args' is of type %s, expected a tuple",
+                           Py_TYPE(v[ARGS])->tp_name);
+    Cond cond = { .state = state_of_module(module) };
+    if (construct_callable(operation, "true_fn", v[TRUE_FN]) &&
+        construct_callable(operation, "false_fn", v[FALSE_FN]) &&
+        construct_mode(operation, v[MODE], &mode) &&
+        construct_label(operation, v[LABEL], &cond.label) &&
+        arguments_bool(operation, "strict", v[STRICT], true, &cond.strict) &&
+        construct_labels(operation, "arg_labels", v[ARG_LABELS], v[ARGS],
+                         &arg_labels) &&
+        construct_labels(operation, "rv_labels", v[RV_LABELS], NULL, &rv_labels)) {
+        const Tracker returned = { .state = cond.state,
+                                   .operation = operation,
+                                   .what = "rv",
+                                   .labels = rv_labels };
+        cond.yes = cond.no = cond.args = returned;
+        cond.args.what = "args";
+        cond.args.labels = arg_labels;
+        result = run(&cond, mode, v[ARGS], v[COND], v[TRUE_FN], v[FALSE_FN]);
+    }
+    Py_XDECREF(arg_labels);
+    Py_XDECREF(rv_labels);
+    return result;
+}
+
+PyMethodDef cond_functions[] = {
+    { "if_stmt", METHOD(if_stmt), METH_FASTCALL | METH_KEYWORDS,
+      "if_stmt($module, /, args, cond, true_fn, false_fn, arg_labels=(), rv_labels=(), "
+      "label=None, mode=None, strict=True)\n--\n\n"
+      "``true_fn(*args)`` in lanes where 'cond' holds, ``false_fn(*args)`` in the "
+      "others.\n"
+      "\n"
+      "'cond' is a Bool array (or a Boolean tensor), or a bool. Both functions are "
+      "called and\n"
+      "return PyTrees of the same structure and types, which are combined:\n"
+      "\n"
+      ">>> x, y = dr.if_stmt((i, x, y), i > 0,\n"
+      "...                   lambda i, x, y: (f(i), y),\n"
+      "...                   lambda i, x, y: (x, y + 1))\n"
+      "\n"
+      "They work on the containers in 'args', with new array objects in them. What "
+      "both return\n"
+      "in the place of an argument, perhaps changed in place, is the caller's object. "
+      "Values\n"
+      "that are no traced arrays have to be equal on both sides, if 'strict'; else "
+      "that of the\n"
+      "false side is the result. Scatters and other side effects happen in the lanes "
+      "of their\n"
+      "side only.\n"
+      "\n"
+      "'mode' is \"scalar\" (a conditional of Python, the default for a bool), "
+      "\"symbolic\" (a\n"
+      "conditional of the kernel, which skips a side that no lane takes), "
+      "\"evaluated\" (both\n"
+      "sides are computed, then one is selected) or None: JitFlag.SymbolicConditionals "
+      "decides.\n"
+      "'arg_labels' and 'rv_labels' name arguments and results in messages, 'label' "
+      "the\n"
+      "conditional.\n"
+      "\n"
+      "Raises TypeError and RuntimeError for results that do not fit. If a function "
+      "raises,\n"
+      "everything is as it was before the call, and the exception goes on." },
+    { NULL, NULL, 0, NULL },
+};

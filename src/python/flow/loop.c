@@ -1,0 +1,337 @@
+/*
+ * loop.c -- drjit.while_loop()
+ *
+ * Symbolic and evaluated loops take the same steps: the core hands out variables for
+ * the state, the condition and the body work on them, and the core says whether there
+ * is another iteration. A symbolic loop has one.
+ */
+#include "python/flow/construct.h"
+#include "python/object/arguments.h"
+#include "python/object/deferred.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/object/tables.h"
+#include "python/object/wait.h"
+
+static const char operation[] = "while_loop";
+
+typedef struct Loop {
+    State *state;
+    PyObject *initial, *condition, *body; /* borrowed */
+    const char *label;
+    bool strict, symbolic, compress;
+    uint32_t handle; /* 0: the core has ended it */
+    size_t size;     /* of the condition */
+    Tracker trackers[3];
+    Tracker *start; /* of the caller's state */
+    Tracker *now;   /* what the last body has returned; at first 'start' */
+} Loop;
+
+/* ---------------------------------------------------------------- steps */
+
+/* Whatever may evaluate runs without the GIL. */
+static bool start_loop(Loop *loop)
+{
+    const bool symbolic = construct_set(JitFlagSymbolicLoops, loop->symbolic);
+    const bool compress = construct_set(JitFlagCompressLoops, loop->compress);
+    WAIT_BEGIN
+    loop->handle =
+        jit_var_loop_start(type_backend(loop->state), loop->label,
+                           loop->start->variables.count, loop->start->variables.ids);
+    WAIT_END
+    construct_set(JitFlagSymbolicLoops, symbolic);
+    construct_set(JitFlagCompressLoops, compress);
+    return loop->handle || error_from_core(operation, NULL, 0);
+}
+
+static bool fail_step(Loop *loop)
+{
+    loop->handle = 0;
+    return tracker_fail_size(loop->now, loop->size);
+}
+
+/* 1: the body is to be traced, 0: it is not needed, -1: exception. */
+static int give_condition(Loop *loop, PyObject *condition)
+{
+    Variables *variables = &loop->now->variables;
+    const uint32_t mask = construct_mask(condition);
+    int again;
+    loop->size = jit_var_size(mask);
+    WAIT_BEGIN
+    again = jit_var_loop_cond(loop->handle, mask);
+    if (again > 0 && variables->count &&
+        !jit_var_loop_compress(loop->handle, variables->ids))
+        again = -1;
+    jit_var_dec_ref(mask);
+    WAIT_END
+    if (again < 0)
+        fail_step(loop);
+    return again;
+}
+
+static int trace_condition(Loop *loop, PyObject *args)
+{
+    PyObject *result = PyObject_Call(loop->condition, args, NULL);
+    int again = -1;
+    if (result && construct_condition(loop->state, result) != CONDITION_ARRAY)
+        construct_refuse(operation, "the loop condition", result);
+    else if (result)
+        again = give_condition(loop, result);
+    Py_XDECREF(result);
+    return again;
+}
+
+static bool check_returned(const Loop *loop, PyObject *returned)
+{
+    if (!PyTuple_CheckExact(returned))
+        return error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                           "'body' has returned a value of type %s, expected a tuple",
+                           Py_TYPE(returned)->tp_name);
+    const Py_ssize_t expected = PyTuple_GET_SIZE(loop->initial);
+    return PyTuple_GET_SIZE(returned) == expected ||
+           error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                       "'body' has returned a tuple of %zd entries, expected %zd",
+                       PyTuple_GET_SIZE(returned), expected);
+}
+
+/* What the body has returned becomes the state. An array is the caller's as long as
+ * each body returns the object that it was given in its place. */
+static bool take_returned(Loop *loop, PyObject *returned)
+{
+    Tracker *now = loop->now;
+    Tracker *next = &loop->trackers[now == &loop->trackers[1] ? 2 : 1];
+    tracker_close(next);
+    if (!tracker_open(next, returned) || !tracker_follows(now, next, loop->strict) ||
+        !tracker_trace(next, now))
+        return false;
+    for (size_t i = 0; i < next->tree.leaf_count; i++)
+        if (next->leaves[i].origin != (Py_ssize_t) i ||
+            now->leaves[i].origin == NO_ORIGIN)
+            next->leaves[i].origin = NO_ORIGIN;
+    loop->now = next;
+    return true;
+}
+
+static bool trace_body(Loop *loop, PyObject *args)
+{
+    tracker_set(loop->now); /* the condition may have changed arrays in place */
+    PyObject *returned = PyObject_Call(loop->body, args, NULL);
+    bool ok =
+        returned && check_returned(loop, returned) && take_returned(loop, returned);
+    Py_XDECREF(returned);
+    return ok;
+}
+
+/* 1: done, 0: there is another iteration, -1: exception. */
+static int end_iteration(Loop *loop)
+{
+    int status;
+    WAIT_BEGIN
+    status = jit_var_loop_end(loop->handle, loop->now->variables.ids);
+    WAIT_END
+    if (status > 0)
+        loop->handle = 0;
+    else if (status < 0)
+        fail_step(loop);
+    return status;
+}
+
+static int run_iteration(Loop *loop)
+{
+    PyObject *args = tracker_give(loop->now);
+    int again = args ? trace_condition(loop, args) : -1;
+    if (again > 0 && !trace_body(loop, args))
+        again = -1;
+    Py_XDECREF(args);
+    return again < 0 ? -1 : end_iteration(loop);
+}
+
+/* ---------------------------------------------------------------- modes */
+
+static PyObject *run_traced(Loop *loop)
+{
+    int status = 0;
+    PyObject *result = NULL;
+    Tracker *start = loop->start;
+    if (loop->symbolic)
+        deferred_hold();
+    if (tracker_open(start, loop->initial) && start_loop(loop)) {
+        for (size_t i = 0; i < start->tree.leaf_count; i++)
+            start->leaves[i].origin = (Py_ssize_t) i;
+        do
+            status = run_iteration(loop);
+        while (status == 0);
+        if (!tracker_restore(start))
+            status = -1;
+    }
+    if (status > 0 && !(result = tracker_commit(start, loop->now, NULL)))
+        tracker_restore(start);
+    if (loop->handle)
+        jit_record_end(type_backend(loop->state), loop->handle, 1);
+    for (int i = 0; i < 3; i++)
+        tracker_close(&loop->trackers[i]);
+    if (loop->symbolic)
+        deferred_release();
+    return result;
+}
+
+/* while condition: body. 'first' is the first condition, whose reference is stolen;
+ * NULL: it is still to be computed. */
+static PyObject *run_scalar(const Loop *loop, PyObject *first)
+{
+    PyObject *state = Py_NewRef(loop->initial), *condition = first;
+    for (;;) {
+        if (!condition)
+            condition = PyObject_Call(loop->condition, state, NULL);
+        const int again = condition ? PyObject_IsTrue(condition) : -1;
+        Py_CLEAR(condition);
+        if (again == 0)
+            return state;
+        PyObject *next = again > 0 ? PyObject_Call(loop->body, state, NULL) : NULL;
+        if (next && !check_returned(loop, next))
+            Py_CLEAR(next);
+        Py_SETREF(state, next);
+        if (!state)
+            return NULL;
+    }
+}
+
+static PyObject *run(Loop *loop, Mode mode)
+{
+    if (mode == MODE_SCALAR)
+        return run_scalar(loop, NULL);
+    if (mode == MODE_AUTO) {
+        PyObject *first = PyObject_Call(loop->condition, loop->initial, NULL);
+        if (!first)
+            return NULL;
+        const Condition kind = construct_condition(loop->state, first);
+        if (kind == CONDITION_BOOL)
+            return run_scalar(loop, first);
+        if (kind == CONDITION_OTHER)
+            construct_refuse(operation, "the loop condition", first);
+        Py_DECREF(first);
+        if (kind == CONDITION_OTHER)
+            return NULL;
+        mode = jit_flag(JitFlagSymbolicLoops) ? MODE_SYMBOLIC : MODE_EVALUATED;
+    }
+    loop->symbolic = mode == MODE_SYMBOLIC;
+    return run_traced(loop);
+}
+
+/* ---------------------------------------------------------------- arguments */
+
+static bool check_iterations(PyObject *object)
+{
+    if (!object || object == Py_None)
+        return true;
+    if (!PyLong_Check(object) || PyBool_Check(object))
+        return error_raise(PyExc_TypeError, operation, NULL, 0,
+                           "'max_iterations' is %R, expected an int or None", object);
+    const long long count = PyLong_AsLongLong(object);
+    if (count == -1 && PyErr_Occurred())
+        return false;
+    return count >= -1 ||
+           error_raise(PyExc_ValueError, operation, NULL, 0,
+                       "'max_iterations' is %R, expected at least 0, or -1", object);
+}
+
+static PyObject *while_loop(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *names)
+{
+    enum {
+        STATE,
+        COND,
+        BODY,
+        LABELS,
+        LABEL,
+        MODE,
+        STRICT,
+        COMPRESS,
+        ITERATIONS,
+        COUNT
+    };
+    static const char *const parameters[] = { "state",  "cond",     "body",
+                                              "labels", "label",    "mode",
+                                              "strict", "compress", "max_iterations" };
+    static const Signature signature = { operation, parameters, COUNT, 3, 0 };
+    PyObject *v[COUNT], *labels = NULL, *result = NULL;
+    Mode mode;
+    if (!arguments_parse(&signature, args, nargs, names, v))
+        return NULL;
+    Loop loop = { .state = state_of_module(module),
+                  .initial = v[STATE],
+                  .condition = v[COND],
+                  .body = v[BODY] };
+    if (!PyTuple_CheckExact(v[STATE]))
+        return error_raise(PyExc_TypeError, operation, NULL, 0,
+                           "'state' is of type %s, expected a tuple",
+                           Py_TYPE(v[STATE])->tp_name);
+    const bool compress = jit_flag(JitFlagCompressLoops);
+    if (v[COMPRESS] == Py_None)
+        v[COMPRESS] = NULL;
+    if (!construct_callable(operation, "cond", v[COND]) ||
+        !construct_callable(operation, "body", v[BODY]) ||
+        !construct_mode(operation, v[MODE], &mode) ||
+        !construct_label(operation, v[LABEL], &loop.label) ||
+        !arguments_bool(operation, "strict", v[STRICT], true, &loop.strict) ||
+        !arguments_bool(operation, "compress", v[COMPRESS], compress, &loop.compress) ||
+        !check_iterations(v[ITERATIONS]) ||
+        !construct_labels(operation, "labels", v[LABELS], v[STATE], &labels))
+        return NULL;
+    for (int i = 0; i < 3; i++)
+        loop.trackers[i] = (Tracker){ .state = loop.state,
+                                      .operation = operation,
+                                      .what = "state",
+                                      .labels = labels,
+                                      .apart = true };
+    loop.start = loop.now = &loop.trackers[0];
+    result = run(&loop, mode);
+    Py_XDECREF(labels);
+    return result;
+}
+
+PyMethodDef loop_functions[] = {
+    { "while_loop", METHOD(while_loop), METH_FASTCALL | METH_KEYWORDS,
+      "while_loop($module, /, state, cond, body, labels=(), label=None, mode=None, "
+      "strict=True, compress=None, max_iterations=None)\n--\n\n"
+      "In each lane, repeat ``state = body(*state)`` while ``cond(*state)`` holds.\n"
+      "\n"
+      "'state' is a tuple of PyTrees. 'cond' returns a Bool array (or a Boolean "
+      "tensor), one\n"
+      "entry for each lane, or a bool; it must not change anything. 'body' returns a "
+      "tuple of\n"
+      "the structure, types and shapes of 'state'; arrays of one entry adapt to the "
+      "others.\n"
+      "The result is the final state:\n"
+      "\n"
+      ">>> i, x = dr.while_loop((UInt(0, 5), Float(1, 2)),\n"
+      "...                      lambda i, x: i < 8,\n"
+      "...                      lambda i, x: (i + 1, x * 2))\n"
+      "\n"
+      "Both functions work on the containers of 'state', with new array objects in "
+      "them. What\n"
+      "the body changes in place is the caller's object in the end; what it replaces "
+      "is a new\n"
+      "one. Objects that are no traced arrays pass through; they must stay equal if "
+      "'strict'.\n"
+      "Scatters and other side effects happen in lanes that are in the loop only.\n"
+      "\n"
+      "'mode' is \"scalar\" (a loop of Python, the default if 'cond' returns a bool), "
+      "\"symbolic\"\n"
+      "(the functions are called once, with arrays that cannot be evaluated, and "
+      "become a loop\n"
+      "of the kernel), \"evaluated\" (they are called for each iteration, with "
+      "evaluated arrays)\n"
+      "or None: JitFlag.SymbolicLoops decides. 'compress' (None: "
+      "JitFlag.CompressLoops) has\n"
+      "evaluated loops take lanes out that are done. 'labels' name the variables in "
+      "messages,\n"
+      "'label' the loop. 'max_iterations' is a bound for derivatives in reverse mode, "
+      "and has\n"
+      "no other effect.\n"
+      "\n"
+      "Raises TypeError and RuntimeError for states that do not fit. If a function "
+      "raises,\n"
+      "everything is as it was before the call, and the exception goes on." },
+    { NULL, NULL, 0, NULL },
+};

@@ -1,0 +1,591 @@
+/*
+ * tracker.c -- see tracker.h
+ */
+#include "python/flow/tracker.h"
+
+#include <stdlib.h>
+
+#include "python/flow/local.h"
+#include "python/memory/access.h"
+#include "python/object/error.h"
+#include "python/tree/compatible.h"
+
+/* ---------------------------------------------------------------- variables */
+
+bool variables_append(Variables *variables, uint32_t id)
+{
+    if (variables->count == variables->capacity) {
+        size_t capacity = variables->capacity ? 2 * variables->capacity : 8;
+        uint32_t *ids = PyMem_Realloc(variables->ids, capacity * sizeof(*ids));
+        if (!ids) {
+            PyErr_NoMemory();
+            return false;
+        }
+        variables->ids = ids;
+        variables->capacity = capacity;
+    }
+    variables->ids[variables->count++] = jit_var_inc_ref(id);
+    return true;
+}
+
+void variables_drop(Variables *variables)
+{
+    for (size_t i = 0; i < variables->count; i++)
+        jit_var_dec_ref(variables->ids[i]);
+    PyMem_Free(variables->ids);
+    *variables = (Variables){ 0 };
+}
+
+/* A leaf as a type and its variables. */
+typedef struct Parts {
+    const TypeInfo *info;
+    bool local;
+    size_t count;
+    const Leaf *leaves;  /* of an array */
+    const uint32_t *ids; /* of a local array */
+} Parts;
+
+/* False: the object has no variables. */
+static bool find_parts(const State *state, PyObject *object, Parts *parts)
+{
+    *parts = (Parts){ 0 };
+    if (local_check(state, object)) {
+        const Local *local = (const Local *) object;
+        *parts = (Parts){
+            .info = local->info, .local = true, .count = local->count, .ids = local->ids
+        };
+        return true;
+    }
+    if (!array_check(state, object) || !((Array *) object)->info->jit)
+        return false;
+    const Array *array = (const Array *) object;
+    *parts = (Parts){ .info = array->info,
+                      .count = array_count(array),
+                      .leaves = array_leaves(array) };
+    return true;
+}
+
+/* 0: an empty leaf. */
+static uint32_t part(const Parts *parts, size_t i)
+{
+    return parts->local ? parts->ids[i] : leaf_index(parts->leaves[i]);
+}
+
+/* ---------------------------------------------------------------- names */
+
+/* The label of an entry of the tuple, and the rest of the path; NULL: no exception. */
+static PyObject *label_of(const Tracker *t, const char **rest)
+{
+    if (!t->labels || **rest != '[')
+        return NULL;
+    char *end;
+    const long entry = strtol(*rest + 1, &end, 10);
+    if (*end != ']' || entry >= PyTuple_GET_SIZE(t->labels))
+        return NULL;
+    *rest = end + 1;
+    return PyTuple_GET_ITEM(t->labels, entry);
+}
+
+PyObject *tracker_name(const Tracker *t, size_t place)
+{
+    PyObject *path = tree_node_path(&t->tree, place);
+    const char *rest = path ? PyUnicode_AsUTF8(path) : NULL;
+    PyObject *label = rest ? label_of(t, &rest) : NULL;
+    PyObject *name = !rest   ? NULL
+                     : label ? PyUnicode_FromFormat("'%U%s'", label, rest)
+                             : PyUnicode_FromFormat("'%s%s'", t->what, rest);
+    Py_XDECREF(path);
+    return name;
+}
+
+/* "the size of state variable 'x' of type 'list' changed from 1 to 2" */
+static bool fail_size(const Tracker *t, size_t place, PyObject *object, size_t from,
+                      size_t to)
+{
+    PyObject *name = tracker_name(t, place);
+    PyObject *cls = name ? tree_class_name(object) : NULL;
+    if (cls)
+        error_raise(PyExc_RuntimeError, t->operation, NULL, 0,
+                    "the size of state variable %U of type %U changed from %zu to %zu, "
+                    "which is not permitted",
+                    name, cls, from, to);
+    Py_XDECREF(name);
+    Py_XDECREF(cls);
+    return false;
+}
+
+/* ---------------------------------------------------------------- finding objects */
+
+typedef struct Place {
+    const PyObject *object;
+    size_t leaf;
+} Place;
+
+static int compare_places(const void *a, const void *b)
+{
+    const Place *x = a, *y = b;
+    const uintptr_t p = (uintptr_t) x->object, q = (uintptr_t) y->object;
+    return p != q ? (p > q) - (p < q) : (x->leaf > y->leaf) - (x->leaf < y->leaf);
+}
+
+/* The places of these objects (NULL is none of them), sorted; NULL: exception. */
+static Place *sort_places(PyObject *const *objects, size_t count, size_t stride,
+                          size_t *found)
+{
+    Place *places = PyMem_New(Place, count + 1);
+    size_t n = 0;
+    if (!places) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const PyObject *object =
+            *(PyObject *const *) ((const char *) objects + i * stride);
+        if (object)
+            places[n++] = (Place){ object, i };
+    }
+    qsort(places, n, sizeof(*places), compare_places);
+    *found = n;
+    return places;
+}
+
+/* The first of the sorted places that has the object; NULL: none has. */
+static const Place *find_place(const Place *places, size_t count,
+                               const PyObject *object)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if ((uintptr_t) places[middle].object < (uintptr_t) object)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && places[low].object == object ? &places[low] : NULL;
+}
+
+/* The first leaf of those that are the same object. */
+static bool find_first_uses(Tracker *t)
+{
+    size_t count, first = 0;
+    Place *places =
+        sort_places(t->tree.leaves, t->tree.leaf_count, sizeof(PyObject *), &count);
+    for (size_t i = 0; places && i < count; i++) {
+        if (i == 0 || places[i].object != places[i - 1].object)
+            first = places[i].leaf;
+        t->leaves[places[i].leaf].first_use = first;
+    }
+    PyMem_Free(places);
+    return places;
+}
+
+/* ---------------------------------------------------------------- snapshots */
+
+static bool fail_empty(const Tracker *t, const TrackedLeaf *leaf, PyObject *object)
+{
+    PyObject *name = tracker_name(t, leaf->place);
+    PyObject *cls = name ? tree_class_name(object) : NULL;
+    if (cls)
+        error_raise(PyExc_RuntimeError, t->operation, NULL, 0,
+                    "state variable %U of type %U is uninitialized", name, cls);
+    Py_XDECREF(name);
+    Py_XDECREF(cls);
+    return false;
+}
+
+static bool add_variables(Tracker *t, TrackedLeaf *leaf, PyObject *object)
+{
+    Parts parts;
+    leaf->first = t->variables.count;
+    leaf->origin = NO_ORIGIN;
+    if (!find_parts(t->state, object, &parts))
+        return true;
+    leaf->count = parts.count;
+    for (size_t i = 0; i < parts.count; i++) {
+        const uint32_t id = part(&parts, i);
+        if (!id)
+            return fail_empty(t, leaf, object);
+        if (!variables_append(&t->variables, id))
+            return false;
+    }
+    return true;
+}
+
+bool tracker_open(Tracker *t, PyObject *object)
+{
+    Tree *tree = &t->tree;
+    if (!tree_flatten(t->state, t->operation, object, tree))
+        return false;
+    t->leaves = PyMem_Calloc(tree->leaf_count + 1, sizeof(*t->leaves));
+    if (!t->leaves) {
+        PyErr_NoMemory();
+        return false;
+    }
+    size_t leaf = 0;
+    for (size_t place = 0; place < tree->node_count; place++) {
+        if (tree->nodes[place].kind != NODE_LEAF)
+            continue;
+        t->leaves[leaf].place = place;
+        if (!add_variables(t, &t->leaves[leaf], tree->leaves[leaf]))
+            return false;
+        ++leaf;
+    }
+    return find_first_uses(t);
+}
+
+static void drop_fresh(Tracker *t)
+{
+    for (size_t i = 0; t->leaves && i < t->tree.leaf_count; i++)
+        Py_CLEAR(t->leaves[i].fresh);
+}
+
+void tracker_close(Tracker *t)
+{
+    drop_fresh(t);
+    PyMem_Free(t->leaves);
+    t->leaves = NULL;
+    tree_free(&t->tree);
+    variables_drop(&t->variables);
+}
+
+/* ---------------------------------------------------------------- fresh arrays */
+
+/* An array like another one, with these variables. */
+static PyObject *make_like(const Tracker *t, PyObject *like, const uint32_t *ids,
+                           size_t count)
+{
+    Parts parts;
+    find_parts(t->state, like, &parts);
+    if (parts.count != count)
+        return error_raise(PyExc_RuntimeError, t->operation, NULL, 0,
+                           "an array was resized while it was in use");
+    if (parts.local)
+        return local_new(t->state, parts.info, count, ids);
+    Array *made = access_make(Py_TYPE(like), parts.info, (const Array *) like);
+    const size_t lanes = count ? jit_var_size(ids[0]) : 0;
+    if (made && t->copied && parts.info->kind == KIND_TENSOR &&
+        !array_set_shape(made, 1, &lanes))
+        Py_CLEAR(made);
+    for (size_t i = 0; made && i < count; i++)
+        array_set_leaf(made, i, leaf_of(jit_var_inc_ref(ids[i])));
+    return (PyObject *) made;
+}
+
+/* Let an array have other variables. Code of the user's may have changed it. */
+static void set_variables(const Tracker *t, PyObject *object, const uint32_t *ids,
+                          size_t count)
+{
+    Parts parts;
+    find_parts(t->state, object, &parts);
+    for (size_t i = 0; i < parts.count && i < count; i++) {
+        jit_var_inc_ref(ids[i]);
+        if (parts.local) {
+            uint32_t *own = &((Local *) object)->ids[i];
+            const uint32_t former = *own;
+            *own = ids[i];
+            jit_var_dec_ref(former);
+        } else {
+            array_set_leaf((Array *) object, i, leaf_of(ids[i]));
+        }
+    }
+}
+
+static bool has_variables(const Tracker *t, PyObject *object, const uint32_t *ids,
+                          size_t count)
+{
+    Parts parts;
+    find_parts(t->state, object, &parts);
+    if (parts.count != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (part(&parts, i) != ids[i])
+            return false;
+    return true;
+}
+
+PyObject *tracker_give(Tracker *t)
+{
+    const uint32_t *ids = t->variables.ids;
+    const size_t count = t->tree.leaf_count;
+    PyObject **leaves = PyMem_New(PyObject *, count + 1), *result = NULL;
+    if (!leaves)
+        return PyErr_NoMemory();
+    drop_fresh(t);
+    size_t i = 0;
+    for (; i < count; i++) {
+        TrackedLeaf *leaf = &t->leaves[i];
+        leaves[i] = t->tree.leaves[i];
+        if (!leaf->count)
+            continue;
+        if (leaf->first_use < i && !t->apart)
+            leaf->fresh = Py_NewRef(t->leaves[leaf->first_use].fresh);
+        else
+            leaf->fresh = make_like(t, leaves[i], ids + leaf->first, leaf->count);
+        if (!(leaves[i] = leaf->fresh))
+            break;
+    }
+    if (i == count)
+        result = t->copied ? tree_unflatten(t->operation, &t->tree, leaves)
+                           : tree_place(t->operation, &t->tree, NULL, leaves);
+    PyMem_Free(leaves);
+    return result;
+}
+
+void tracker_set(const Tracker *t)
+{
+    const uint32_t *ids = t->variables.ids;
+    for (size_t i = 0; i < t->tree.leaf_count; i++) {
+        const TrackedLeaf *leaf = &t->leaves[i];
+        if (leaf->fresh)
+            set_variables(t, leaf->fresh, ids + leaf->first, leaf->count);
+    }
+}
+
+bool tracker_check_containers(const Tracker *t)
+{
+    for (size_t place = 0; place < t->tree.node_count; place++) {
+        const TreeNode *node = &t->tree.nodes[place];
+        const Py_ssize_t now = node->kind == NODE_LIST ? PyList_GET_SIZE(node->object)
+                               : node->kind == NODE_DICTIONARY
+                                   ? PyDict_GET_SIZE(node->object)
+                                   : node->count;
+        if (now != node->count)
+            return fail_size(t, place, node->object, (size_t) node->count,
+                             (size_t) now);
+    }
+    return true;
+}
+
+bool tracker_trace(Tracker *returned, const Tracker *given)
+{
+    size_t count;
+    Place *places = sort_places(&given->leaves[0].fresh, given->tree.leaf_count,
+                                sizeof(TrackedLeaf), &count);
+    for (size_t i = 0; places && i < returned->tree.leaf_count; i++) {
+        const Place *found = find_place(places, count, returned->tree.leaves[i]);
+        returned->leaves[i].origin = found ? (Py_ssize_t) found->leaf : NO_ORIGIN;
+    }
+    PyMem_Free(places);
+    return places;
+}
+
+bool tracker_restore(const Tracker *t)
+{
+    PyObject *error = error_fetch();
+    const bool ok = tree_restore(&t->tree);
+    if (error) {
+        if (!ok)
+            PyErr_WriteUnraisable(NULL);
+        error_restore(error);
+    }
+    return ok;
+}
+
+/* ---------------------------------------------------------------- comparison */
+
+typedef struct Change {
+    const Tracker *before, *after;
+    size_t place;
+    PyObject *from, *to; /* what stands there */
+} Change;
+
+/* "the type of state variable 'x' changed from A to B, <rest>". Takes the references to
+ * A and B; NULL: exception. */
+static bool fail_change(const Change *c, const char *what, PyObject *from, PyObject *to,
+                        const char *rest)
+{
+    PyObject *name = from && to ? tracker_name(c->before, c->place) : NULL;
+    if (name)
+        error_raise(PyExc_RuntimeError, c->before->operation, NULL, 0,
+                    "the %s state variable %U changed from %S to %S%s", what, name,
+                    from, to, rest);
+    Py_XDECREF(name);
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return false;
+}
+
+static bool fail_type(const Change *c)
+{
+    return fail_change(c, "type of", tree_class_name(c->from), tree_class_name(c->to),
+                       ", which is not permitted");
+}
+
+static bool compare_containers(const Change *c, const TreeNode *from,
+                               const TreeNode *to)
+{
+    if (from->kind == NODE_DICTIONARY) {
+        const int equal = PyObject_RichCompareBool(from->keys, to->keys, Py_EQ);
+        return equal > 0 ||
+               (equal == 0 && fail_change(c, "keys of", PyObject_Repr(from->keys),
+                                          PyObject_Repr(to->keys), ""));
+    }
+    return from->count == to->count ||
+           fail_size(c->before, c->place, c->from, (size_t) from->count,
+                     (size_t) to->count);
+}
+
+static PyObject *shape_of(PyObject *tensor)
+{
+    return PyObject_GetAttrString(tensor, "shape");
+}
+
+static bool compare_arrays(const Change *c, const TrackedLeaf *from,
+                           const TrackedLeaf *to)
+{
+    Parts x, y;
+    find_parts(c->before->state, c->from, &x);
+    find_parts(c->after->state, c->to, &y);
+    if (x.info != y.info || x.local != y.local)
+        return fail_type(c);
+    if (from->count != to->count)
+        return fail_size(c->before, c->place, c->from, from->count, to->count);
+    if (!x.local && x.info->kind == KIND_TENSOR && !c->before->copied) {
+        const Tensor *s = array_tensor((Array *) c->from);
+        const Tensor *t = array_tensor((Array *) c->to);
+        if (s->ndim != t->ndim ||
+            memcmp(s->shape, t->shape, s->ndim * sizeof(*s->shape)))
+            return fail_change(c, "shape of", shape_of(c->from), shape_of(c->to),
+                               ", which is not permitted");
+    }
+    for (size_t i = 0; !x.local && !c->before->copied && i < from->count; i++) {
+        const size_t one = jit_var_size(c->before->variables.ids[from->first + i]);
+        const size_t two = jit_var_size(c->after->variables.ids[to->first + i]);
+        if (one != two && one != 1 && two != 1)
+            return fail_size(c->before, c->place, c->from, one, two);
+    }
+    return true;
+}
+
+static bool compare_objects(const Change *c, bool strict)
+{
+    if (c->from == c->to)
+        return true;
+    if (Py_TYPE(c->from) != Py_TYPE(c->to))
+        return fail_type(c);
+    if (!strict)
+        return true;
+    const int equal = array_check(c->before->state, c->from)
+                          ? 0
+                          : PyObject_RichCompareBool(c->from, c->to, Py_EQ);
+    if (equal)
+        return equal > 0;
+    PyObject *name = tracker_name(c->before, c->place);
+    PyObject *cls = name ? tree_class_name(c->from) : NULL;
+    if (cls)
+        error_raise(PyExc_RuntimeError, c->before->operation, NULL, 0,
+                    "the non-array state variable %U of type %U changed from '%S' to "
+                    "'%S'%s",
+                    name, cls, c->from, c->to,
+                    c->before->copied
+                        ? ""
+                        : "; annotate the loop or conditional with strict=False to "
+                          "disable this check");
+    Py_XDECREF(name);
+    Py_XDECREF(cls);
+    return false;
+}
+
+static bool compare_leaves(const Change *c, const TrackedLeaf *from,
+                           const TrackedLeaf *to, bool strict)
+{
+    if (from->count && to->count)
+        return compare_arrays(c, from, to);
+    return from->count || to->count ? fail_type(c) : compare_objects(c, strict);
+}
+
+bool tracker_follows(const Tracker *before, const Tracker *after, bool strict)
+{
+    const Tree *x = &before->tree, *y = &after->tree;
+    Change c = { .before = before, .after = after };
+    size_t leaf = 0;
+    bool ok = true;
+    for (; ok && c.place < x->node_count; c.place++) {
+        /* Up to here the trees agree, so both are at their next leaf. */
+        const TreeNode *from = &x->nodes[c.place], *to = &y->nodes[c.place];
+        c.from = from->kind == NODE_LEAF ? x->leaves[leaf] : from->object;
+        c.to = to->kind == NODE_LEAF ? y->leaves[leaf] : to->object;
+        if (from->kind != to->kind || (from->plan && Py_TYPE(c.from) != Py_TYPE(c.to)))
+            ok = fail_type(&c);
+        else if (from->kind != NODE_LEAF)
+            ok = compare_containers(&c, from, to);
+        else
+            ok =
+                compare_leaves(&c, &before->leaves[leaf], &after->leaves[leaf], strict);
+        leaf += from->kind == NODE_LEAF;
+    }
+    return ok;
+}
+
+bool tracker_fail_size(const Tracker *t, size_t size)
+{
+    for (size_t i = 0; size > 1 && i < t->tree.leaf_count; i++) {
+        const TrackedLeaf *leaf = &t->leaves[i];
+        for (size_t k = 0; k < leaf->count; k++) {
+            const size_t own = jit_var_size(t->variables.ids[leaf->first + k]);
+            if (own == size || own == 1)
+                continue;
+            PyObject *name = tracker_name(t, leaf->place);
+            if (name)
+                error_raise(PyExc_RuntimeError, t->operation, NULL, 0,
+                            "this operation processes arrays of size %zu, while state "
+                            "variable %U has an incompatible size %zu",
+                            size, name, own);
+            Py_XDECREF(name);
+            return false;
+        }
+    }
+    return error_from_core(t->operation, NULL, 0);
+}
+
+/* ---------------------------------------------------------------- results */
+
+/* What stands in the result, a new reference. The caller's array does where a leaf
+ * comes from it; if others that come from it have other variables, the first has it. */
+static PyObject *final_leaf(const Tracker *initial, const Tracker *after, size_t i,
+                            const TrackedLeaf **claims)
+{
+    const TrackedLeaf *leaf = &after->leaves[i];
+    const uint32_t *ids = after->variables.ids;
+    PyObject *object = after->tree.leaves[i];
+    if (!leaf->count || (leaf->origin == NO_ORIGIN &&
+                         has_variables(after, object, ids + leaf->first, leaf->count)))
+        return Py_NewRef(object);
+    if (leaf->origin != NO_ORIGIN) {
+        const size_t first = initial->leaves[leaf->origin].first_use;
+        const TrackedLeaf **claim = &claims[first];
+        *claim = *claim ? *claim : leaf;
+        if (!initial->apart || /* one fresh object: one value */
+            memcmp(ids + (*claim)->first, ids + leaf->first,
+                   leaf->count * sizeof(*ids)) == 0)
+            return Py_NewRef(initial->tree.leaves[first]);
+    }
+    return make_like(after, object, ids + leaf->first, leaf->count);
+}
+
+PyObject *tracker_commit(const Tracker *initial, const Tracker *after,
+                         const Tracker *other)
+{
+    const size_t count = after->tree.leaf_count, caller = initial->tree.leaf_count;
+    PyObject **leaves = PyMem_New(PyObject *, count + 1), *result = NULL;
+    const TrackedLeaf **claims = PyMem_Calloc(caller + 1, sizeof(*claims));
+    size_t made = 0;
+    if (!leaves || !claims)
+        PyErr_NoMemory();
+    else
+        while (made < count &&
+               (leaves[made] = final_leaf(initial, after, made, claims)))
+            ++made;
+    if (claims && leaves && made == count)
+        result = tree_place(after->operation, &after->tree, other ? &other->tree : NULL,
+                            leaves);
+    for (size_t i = 0; result && i < caller; i++)
+        if (claims[i])
+            set_variables(after, initial->tree.leaves[i],
+                          after->variables.ids + claims[i]->first, claims[i]->count);
+    while (made)
+        Py_DECREF(leaves[--made]);
+    PyMem_Free(leaves);
+    PyMem_Free(claims);
+    return result;
+}

@@ -1,0 +1,102 @@
+/*
+ * tracker.h -- the PyTrees that loops and conditionals work on
+ *
+ * A tracker is a snapshot of a PyTree: its leaves, its containers with their contents,
+ * the variables of its arrays. The user's function works on the user's own containers,
+ * in which each array is replaced by a fresh object with the variables that the core
+ * has given:
+ *
+ *     state = (i, ray)            tracker_open()     the caller's objects
+ *     body(i', ray with o')       tracker_give()     fresh arrays, same containers
+ *     returns (i'', ray)          tracker_open()     another tracker
+ *                                 tracker_follows()  do types, sizes, ... agree?
+ *     the result                  tracker_commit()   final variables; an array that was
+ *                                                    only changed in place is the
+ *                                                    caller's object again
+ *
+ * The caller's arrays change in tracker_commit() only, and tracker_restore() puts the
+ * containers back: after an exception everything is as it was.
+ */
+#ifndef PYTHON_TRACKER_H
+#define PYTHON_TRACKER_H
+
+#include "python/tree/tree.h"
+
+/** Variables, one reference each. Starts as { 0 }. */
+typedef struct Variables {
+    uint32_t *ids;
+    size_t count, capacity;
+} Variables;
+
+/** Append a variable, to which a reference is taken. False: exception. */
+bool variables_append(Variables *variables, uint32_t id);
+void variables_drop(Variables *variables);
+
+enum { NO_ORIGIN = -1 };
+
+typedef struct TrackedLeaf {
+    size_t place;      /* its node in the tree */
+    size_t first;      /* of its variables */
+    size_t count;      /* 0: an object that has none */
+    size_t first_use;  /* the first leaf that is the same object */
+    PyObject *fresh;   /* stands for it in the function; a reference, or NULL */
+    Py_ssize_t origin; /* the leaf whose fresh object this is, of the tracker that the
+                           function's arguments came from */
+} TrackedLeaf;
+
+typedef struct Tracker {
+    State *state;
+    const char *operation; /* "while_loop" */
+    const char *what;      /* "state": what paths begin with */
+    PyObject *labels;      /* a tuple of str that names the entries of a tuple; NULL */
+    bool apart;            /* an array in several places is several fresh ones */
+    bool copied;           /* the function gets containers of its own, and tensors as
+                              arrays of their lanes */
+    Tree tree;
+    TrackedLeaf *leaves;
+    Variables variables; /* of all leaves, one reference each: at first those that
+                              the arrays have */
+} Tracker;
+
+/** Take a snapshot of a tree. The first six fields are set before; close it in any
+ *  case. False: exception; an array without a variable is a RuntimeError. */
+bool tracker_open(Tracker *t, PyObject *tree);
+void tracker_close(Tracker *t);
+
+/** The tree with fresh arrays that have the tracker's variables, which the core may
+ *  have replaced meanwhile. NULL: exception. */
+PyObject *tracker_give(Tracker *t);
+
+/** Let the fresh arrays have the tracker's variables. */
+void tracker_set(const Tracker *t);
+
+/** Set the 'origin' of each leaf of what a function has returned that was called with
+ *  what 'given' gave. */
+bool tracker_trace(Tracker *returned, const Tracker *given);
+
+/** Have the lists and dictionaries that the function was given still the same number of
+ *  entries? False: a RuntimeError. */
+bool tracker_check_containers(const Tracker *t);
+
+/** Put the containers back as they were. Keeps a set exception. False: exception. */
+bool tracker_restore(const Tracker *t);
+
+/** Have both the same structure and types, arrays compatible sizes, and other leaves
+ *  (if 'strict') equal values? False: a RuntimeError that names the place. */
+bool tracker_follows(const Tracker *before, const Tracker *after, bool strict);
+
+/** Raise the core's error, or, if a variable fits neither 'size' nor 1, one that names
+ *  it. Returns false. */
+bool tracker_fail_size(const Tracker *t, size_t size);
+
+/** The tree of 'after' with its variables, in its containers (where 'other' has the
+ *  same; NULL: in all). An array whose origin is a leaf of 'initial' is that array of
+ *  the caller's, which gets the variables. NULL: exception, nothing has changed then
+ *  but containers. */
+PyObject *tracker_commit(const Tracker *initial, const Tracker *after,
+                         const Tracker *other);
+
+/** "'state[1].x'", or with labels "'ray.x'": where a node is. NULL: exception. */
+PyObject *tracker_name(const Tracker *t, size_t place);
+
+#endif
