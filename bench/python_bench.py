@@ -327,6 +327,79 @@ def measure_tree(argument: str) -> None:
             emit("tree", f"{name} {case}", seconds_of(work), 1e6, "us")
 
 
+def measure_flow(argument: str) -> None:
+    """Tracing loops, conditionals and calls; running calls and evaluated loops."""
+    import dataclasses
+
+    import drjit as dr
+    from drjit.llvm import Float, UInt
+
+    def trace(case: str, work: Callable[[], Any]) -> None:
+        emit("flow", f"trace {case}", seconds_of(work), 1e6, "us")
+
+    counter = dr.zeros(UInt, 16)
+    x = tuple(dr.arange(Float, 16) + i for i in range(9))
+    mask, number = x[0] > 3, dr.arange(UInt, 16) % 8
+    dr.eval(counter, x, mask, number)
+
+    def below(i: Any, *_: Any) -> Any:
+        return i < 10
+
+    def step(i: Any, *x: Any) -> Any:
+        return i + 1, *(y + 1 for y in x)
+
+    (end, *_) = dr.while_loop((counter, *x), below, step)
+    require(dr.all(end == 10), "flow: wrong")
+    trace("a loop of 10 states", lambda: dr.while_loop((counter, *x), below, step))
+    trace(
+        "a conditional of 4 values",
+        lambda: dr.if_stmt(
+            x[:4],
+            mask,
+            lambda *x: tuple(y + 1 for y in x),
+            lambda *x: tuple(y - 1 for y in x),
+        ),
+    )
+    targets = [lambda y, k=k: y * (k + 2) + k for k in range(8)]
+    trace("a switch of 8 targets", lambda: dr.switch(number, targets, x[0]))
+
+    names = [f"f{i}" for i in range(10)]
+    ten = dataclasses.make_dataclass("Ten", [(name, Float) for name in names])
+    objects = [ten(*(dr.arange(Float, 4) + i for i in range(10))) for _ in range(100)]
+    dr.eval(objects)
+
+    def change(i: Any, objects: Any) -> Any:
+        for thing in objects:
+            thing.f0 = thing.f0 + 1
+            thing.f1 += 1
+        return i + 1, objects
+
+    state = (UInt(0), objects)
+    trace("a loop of 1,000 arrays", lambda: dr.while_loop(state, below, change))
+
+    lanes = 1 << 22
+    y = dr.arange(Float, lanes)
+    incoherent = dr.arange(UInt, lanes) * 2654435761 >> 29
+    coherent = dr.arange(UInt, lanes) // (lanes // 8)
+    dr.eval(y, incoherent, coherent)
+    for case, numbers in (("coherent", coherent), ("incoherent", incoherent)):
+
+        def call(numbers: Any = numbers) -> None:
+            dr.eval(dr.switch(numbers, targets, y))
+            dr.sync_thread()
+
+        emit("flow", f"switch of 8, 4M lanes, {case}", seconds_of(call), 1e3, "ms")
+
+    def turns() -> None:
+        i, *rest = dr.while_loop(
+            (counter, *x), lambda i, *x: i < 100, step, mode="evaluated"
+        )
+        dr.eval(i, rest)
+        dr.sync_thread()
+
+    emit("flow", "an evaluated iteration", seconds_of(turns), 1e6 / 100, "us")
+
+
 MEASURES: dict[str, Callable[[str], None]] = {
     "import": measure_import,
     "trace": measure_trace,
@@ -337,6 +410,7 @@ MEASURES: dict[str, Callable[[str], None]] = {
     "sort": measure_sort,
     "random": measure_random,
     "tree": measure_tree,
+    "flow": measure_flow,
 }
 COMMON = ("launch", "first", "growth", "footprint", "arithmetic", "axpy", "scatter",
           "reduce", "version")  # fmt: skip
