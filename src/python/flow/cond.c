@@ -106,6 +106,7 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
         trace_side(cond, true_fn, &cond->yes) && append_side(cond, &cond->yes) &&
         trace_side(cond, false_fn, &cond->no) &&
         tracker_follows(&cond->yes, &cond->no, cond->strict) &&
+        tracker_align(&cond->yes, &cond->no) &&
         append_side(cond, &cond->no) && !(result = end_cond(cond)))
         tracker_restore(&cond->args);
     if (cond->handle)

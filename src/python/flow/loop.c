@@ -94,6 +94,24 @@ static bool check_returned(const Loop *loop, PyObject *returned)
                        PyTuple_GET_SIZE(returned), expected);
 }
 
+/* A variable may be assigned in the body for the first time, and has no value after the
+ * loop then: some lanes have not been there. It cannot be deleted. */
+static bool check_assigned(const Tracker *before, const Tracker *after)
+{
+    for (size_t i = 0; i < after->tree.leaf_count; i++) {
+        if (!after->leaves[i].unbound || before->leaves[i].unbound)
+            continue;
+        PyObject *name = tracker_name(after, after->leaves[i].place);
+        if (name)
+            error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                        "state variable %U is not assigned any more after the body",
+                        name);
+        Py_XDECREF(name);
+        return false;
+    }
+    return true;
+}
+
 /* What the body has returned becomes the state. An array is the caller's as long as
  * each body returns the object that it was given in its place. */
 static bool take_returned(Loop *loop, PyObject *returned)
@@ -102,7 +120,8 @@ static bool take_returned(Loop *loop, PyObject *returned)
     Tracker *next = &loop->trackers[now == &loop->trackers[1] ? 2 : 1];
     tracker_close(next);
     if (!tracker_open(next, returned) || !tracker_follows(now, next, loop->strict) ||
-        !tracker_trace(next, now))
+        !check_assigned(now, next) || !tracker_trace(next, now) ||
+        !tracker_align(now, next))
         return false;
     for (size_t i = 0; i < next->tree.leaf_count; i++)
         if (next->leaves[i].origin != (Py_ssize_t) i ||

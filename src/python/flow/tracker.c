@@ -193,11 +193,28 @@ static bool fail_empty(const Tracker *t, const TrackedLeaf *leaf, PyObject *obje
     return false;
 }
 
+/* Does the object stand for a variable that is not assigned? Its class is found by name:
+ * it is Python's, and seldom there. */
+static bool is_unbound(PyObject *object)
+{
+    if (strcmp(Py_TYPE(object)->tp_name, "Unbound") != 0)
+        return false;
+    PyObject *module =
+        PyObject_GetAttrString((PyObject *) Py_TYPE(object), "__module__");
+    const bool ours =
+        module && PyUnicode_Check(module) &&
+        PyUnicode_CompareWithASCIIString(module, "drjit._flow.unbound") == 0;
+    PyErr_Clear();
+    Py_XDECREF(module);
+    return ours;
+}
+
 static bool add_variables(Tracker *t, TrackedLeaf *leaf, PyObject *object)
 {
     Parts parts;
     leaf->first = t->variables.count;
     leaf->origin = NO_ORIGIN;
+    leaf->unbound = is_unbound(object);
     if (!find_parts(t->state, object, &parts))
         return true;
     leaf->count = parts.count;
@@ -405,9 +422,15 @@ static bool fail_change(const Change *c, const char *what, PyObject *from, PyObj
     return false;
 }
 
+static PyObject *type_text(PyObject *object)
+{
+    return is_unbound(object) ? PyUnicode_FromString("'not assigned'")
+                              : tree_class_name(object);
+}
+
 static bool fail_type(const Change *c)
 {
-    return fail_change(c, "type of", tree_class_name(c->from), tree_class_name(c->to),
+    return fail_change(c, "type of", type_text(c->from), type_text(c->to),
                        ", which is not permitted");
 }
 
@@ -489,6 +512,8 @@ static bool compare_objects(const Change *c, bool strict)
 static bool compare_leaves(const Change *c, const TrackedLeaf *from,
                            const TrackedLeaf *to, bool strict)
 {
+    if (from->unbound || to->unbound)
+        return true;
     if (from->count && to->count)
         return compare_arrays(c, from, to);
     return from->count || to->count ? fail_type(c) : compare_objects(c, strict);
@@ -538,6 +563,49 @@ bool tracker_fail_size(const Tracker *t, size_t size)
     return error_from_core(t->operation, NULL, 0);
 }
 
+/* As many zeros as 'like' has variables. */
+static bool append_zeros(const Tracker *before, const TrackedLeaf *like,
+                         Variables *variables)
+{
+    static const uint64_t zero;
+    for (size_t i = 0; i < like->count; i++) {
+        const uint32_t id = before->variables.ids[like->first + i];
+        const uint32_t none =
+            jit_var_literal(leaf_backend(leaf_of(id)), jit_var_type(id), &zero, 1, 0);
+        const bool ok = none && variables_append(variables, none);
+        jit_var_dec_ref(none);
+        if (!ok)
+            return none ? false : error_from_core(before->operation, NULL, 0);
+    }
+    return true;
+}
+
+bool tracker_align(const Tracker *before, Tracker *after)
+{
+    Variables aligned = { 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < after->tree.leaf_count; i++) {
+        const TrackedLeaf *like = &before->leaves[i];
+        TrackedLeaf *leaf = &after->leaves[i];
+        const size_t first = aligned.count;
+        if (!like->unbound && !leaf->unbound) {
+            for (size_t k = 0; ok && k < leaf->count; k++)
+                ok = variables_append(&aligned, after->variables.ids[leaf->first + k]);
+        } else {
+            ok = append_zeros(before, like, &aligned);
+            if (like->unbound && !leaf->unbound)
+                Py_SETREF(after->tree.leaves[i], Py_NewRef(before->tree.leaves[i]));
+            leaf->unbound = true;
+            leaf->count = like->count;
+            leaf->origin = NO_ORIGIN;
+        }
+        leaf->first = first;
+    }
+    variables_drop(&after->variables);
+    after->variables = aligned;
+    return ok;
+}
+
 /* ---------------------------------------------------------------- results */
 
 /* What stands in the result, a new reference. The caller's array does where a leaf
@@ -548,8 +616,9 @@ static PyObject *final_leaf(const Tracker *initial, const Tracker *after, size_t
     const TrackedLeaf *leaf = &after->leaves[i];
     const uint32_t *ids = after->variables.ids;
     PyObject *object = after->tree.leaves[i];
-    if (!leaf->count || (leaf->origin == NO_ORIGIN &&
-                         has_variables(after, object, ids + leaf->first, leaf->count)))
+    if (!leaf->count || leaf->unbound ||
+        (leaf->origin == NO_ORIGIN &&
+         has_variables(after, object, ids + leaf->first, leaf->count)))
         return Py_NewRef(object);
     if (leaf->origin != NO_ORIGIN) {
         const size_t first = initial->leaves[leaf->origin].first_use;

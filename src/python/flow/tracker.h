@@ -38,6 +38,7 @@ typedef struct TrackedLeaf {
     size_t place;      /* its node in the tree */
     size_t first;      /* of its variables */
     size_t count;      /* 0: an object that has none */
+    bool unbound;      /* a variable that is not assigned (drjit._flow.unbound) */
     size_t first_use;  /* the first leaf that is the same object */
     PyObject *fresh;   /* stands for it in the function; a reference, or NULL */
     Py_ssize_t origin; /* the leaf whose fresh object this is, of the tracker that the
@@ -82,8 +83,14 @@ bool tracker_check_containers(const Tracker *t);
 bool tracker_restore(const Tracker *t);
 
 /** Have both the same structure and types, arrays compatible sizes, and other leaves
- *  (if 'strict') equal values? False: a RuntimeError that names the place. */
+ *  (if 'strict') equal values? False: a RuntimeError that names the place. A variable
+ *  that is not assigned fits everything. */
 bool tracker_follows(const Tracker *before, const Tracker *after, bool strict);
+
+/** Let 'after' have as many variables as 'before', which it follows: a leaf that is not
+ *  assigned in one of them is not assigned from now on, and has zeros in the place of
+ *  variables. False: exception. */
+bool tracker_align(const Tracker *before, Tracker *after);
 
 /** Raise the core's error, or, if a variable fits neither 'size' nor 1, one that names
  *  it. Returns false. */
