@@ -457,15 +457,6 @@ def test_mode_symbolic_finds_faults_at_once() -> None:
         with pytest.raises(RuntimeError, match="position"):
             dr.print(fmt, x, mode="symbolic")
 
-    def body(i: Any) -> Any:
-        dr.print(i, mode="symbolic")
-
-    with (
-        dr.scoped_set_flag(dr.JitFlag.SymbolicLoops, True),
-        pytest.raises(RuntimeError, match="symbolic"),
-    ):
-        dr.while_loop((x,), lambda x: x < 2, body)
-
 
 def test_active_bool() -> None:
     assert printed("x", active=True) == "x\n"

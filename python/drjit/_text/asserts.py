@@ -1,9 +1,9 @@
 """Assertions on arrays, with formatted messages.
 
-They cost an evaluation, so they do nothing unless ``JitFlag.Debug`` is set. The
-arguments ``tb_depth`` and ``tb_skip`` shape the message of a check that runs inside
-recorded code, where no exception can be raised any more; here, the exception has a
-traceback of its own.
+They cost an evaluation, so they do nothing unless ``JitFlag.Debug`` is set. Where the
+condition or an argument depends on code that is being recorded, no exception can be
+raised any more when it fails: a message goes to ``sys.stderr``, with the calls that led
+to the check (``tb_depth`` of them, without the last ``tb_skip``).
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def _check(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     limit: int,
+    backtrace: tuple[int, int] = (3, 0),
 ) -> None:
     """Raise AssertionError unless 'cond' is true everywhere."""
     if fmt is not None and not isinstance(fmt, str):
@@ -63,6 +64,11 @@ def _check(
             f"drjit.{operation}(): 'fmt' is of type {type(fmt).__name__}, expected a "
             "str"
         )
+    if not isinstance(cond, bool) and _printing.is_recorded(cond, args, kwargs):
+        from . import recorded as _recorded
+
+        _recorded.report_failures(operation, cond, fmt, args, kwargs, limit, backtrace)
+        return
     if cond is True or (cond is not False and dr.all(cond, axis=None)):
         return
     if not fmt:
@@ -86,12 +92,13 @@ def assert_true(
     ``cond`` is a bool or a mask array of any shape (of NumPy or PyTorch, too); anything
     else raises ``TypeError``. ``fmt``, ``limit`` and the other arguments make up the
     message as in :py:func:`format`; arrays of as many entries as ``cond`` are reduced
-    to those for which it is false. ``tb_depth`` and ``tb_skip`` only concern checks in
-    recorded code.
+    to those for which it is false. In code that is being recorded, lanes for which it
+    is false are reported on ``sys.stderr`` when they have been computed, with the
+    ``tb_depth`` calls that led to the check, without the last ``tb_skip``.
     """
     if dr.flag(dr.JitFlag.Debug):
         cond = _condition("assert_true", cond)
-        _check("assert_true", cond, fmt, args, kwargs, limit)
+        _check("assert_true", cond, fmt, args, kwargs, limit, (tb_depth, tb_skip))
 
 
 def assert_false(
@@ -112,7 +119,7 @@ def assert_false(
             cond = not cond
         else:
             cond = _condition("assert_false", ~cond if _is_mask(cond) else cond)
-        _check("assert_false", cond, fmt, args, kwargs, limit)
+        _check("assert_false", cond, fmt, args, kwargs, limit, (tb_depth, tb_skip))
 
 
 def assert_equal(
@@ -131,4 +138,4 @@ def assert_equal(
     """
     if dr.flag(dr.JitFlag.Debug):
         cond = _condition("assert_equal", arg0 == arg1)
-        _check("assert_equal", cond, fmt, args, kwargs, limit)
+        _check("assert_equal", cond, fmt, args, kwargs, limit, (3, tb_skip))

@@ -7,6 +7,7 @@ two ends are fetched from the device; a Skipped entry stands for the others.
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 from typing import Any, NamedTuple, TypeAlias
@@ -14,6 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 import drjit as dr
 
 from .nodes import events
+
+_core: Any = importlib.import_module("drjit._core")
 
 _DEFAULT_LIMIT = 20
 _EDGE = 3  # entries shown at either end of a shortened dimension
@@ -54,7 +57,8 @@ class _Style(NamedTuple):
 
     operation: str
     limit: int
-    selection: _Selection | None
+    selection: _Selection | None = None
+    lanes: Any = None  # numbers of the lanes in arrays that kernels have reported
 
 
 # Dimensions
@@ -432,13 +436,34 @@ def render(
         return None
     style = _Style(operation, limit, None if selection is True else selection)
 
-    parts = _parse(operation, fmt)
-    fields = [part for part in parts if isinstance(part, _Field)]
-    values = {
-        field.key: _look_up(operation, field, args, kwargs)
-        for field in fields
-        if field.key != "thread_id"
+    return _compose(fmt, values_of(operation, fmt, args, kwargs), style)
+
+
+def is_recorded(*values: Any) -> bool:
+    """Are there no values yet, or no lanes that print, because code is recorded?"""
+    return bool(_core._is_recording() or _core._any_symbolic(values))
+
+
+def values_of(
+    operation: str, fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[int | str, Any]:
+    """What the fields of a format string refer to."""
+    return {
+        part.key: _look_up(operation, part, args, kwargs)
+        for part in _parse(operation, fmt)
+        if isinstance(part, _Field) and part.key != "thread_id"
     }
+
+
+def compose(
+    operation: str, fmt: str, values: dict[int | str, Any], limit: int, lanes: Any
+) -> str:
+    """Format values that kernels have reported for these lanes."""
+    return _compose(fmt, values, _Style(operation, limit, lanes=lanes))
+
+
+def _compose(fmt: str, values: dict[int | str, Any], style: _Style) -> str:
+    parts = _parse(style.operation, fmt)
     arrays = [value for value in values.values() if not isinstance(value, str)]
     try:
         if arrays:
@@ -449,9 +474,10 @@ def render(
         }
     except RecursionError as error:
         raise RecursionError(
-            f"drjit.{operation}(): a PyTree is nested too deeply or contains itself"
+            f"drjit.{style.operation}(): a PyTree is nested too deeply or contains "
+            "itself"
         ) from error
-    if any(field.key == "thread_id" for field in fields):
+    if any(isinstance(part, _Field) and part.key == "thread_id" for part in parts):
         texts["thread_id"] = _thread_id(style, arrays)
     return "".join(
         part if isinstance(part, str) else part.prefix + texts[part.key]
@@ -462,7 +488,9 @@ def render(
 def _thread_id(style: _Style, arrays: list[Any]) -> str:
     """The numbers of the lanes that are shown."""
     lanes: Any = range(dr.width(arrays) if arrays else 1)
-    if style.selection is not None:
+    if style.lanes is not None:
+        lanes = style.lanes
+    elif style.selection is not None:
         lanes = style.selection.lanes
     positions, skipped = _shown(len(lanes), style.limit)
     nodes: list[Any] = [_number(int(lanes[i])) for i in positions]
@@ -531,10 +559,13 @@ def print(
     of its size likewise; tensors are shown in full. Nothing is printed if it is false
     everywhere. An array of another size raises ``RuntimeError``.
 
-    ``mode`` is ``"auto"`` or ``"evaluated"``: the arguments are evaluated and printed
-    at once. With ``"symbolic"`` they are printed as they are now, but when the next
-    evaluation has computed them, unless there is nothing to compute. Those that depend
-    on code that is being recorded raise ``RuntimeError``. Another mode raises
+    ``mode`` is ``"evaluated"``: the arguments are evaluated and printed at once, or
+    ``"symbolic"``: they are printed when the next evaluation has computed them, unless
+    there is nothing to compute. With ``"auto"`` it is the latter if an argument depends
+    on a loop, conditional or call that is being recorded. Then each launch prints the
+    values of all lanes that got here, those of a lane one after the other in the order
+    in which it did; ``{thread_id}`` says whose they are. Kernels report ``limit`` of
+    them, with a ``RuntimeWarning`` if there were more. Another mode raises
     ``ValueError``.
     """
     if mode not in _MODES:
@@ -548,6 +579,11 @@ def print(
         )
     fmt, args = _arguments("print", fmt, args, kwargs)
     output = sys.stdout if file is None else file
+    if mode in ("auto", "symbolic") and is_recorded(args, kwargs, active):
+        from . import recorded as _recorded
+
+        _recorded.report("print", fmt + end, args, kwargs, limit, active, output.write)
+        return
     if mode == "symbolic" and _prints_later(
         fmt + end, args, kwargs, limit, active, output
     ):
@@ -568,11 +604,12 @@ def _prints_later(
     """Have the next evaluation print, if any argument may have to be computed."""
     from .._flow import regions as _regions
 
-    fields = [part for part in _parse("print", fmt) if isinstance(part, _Field)]
-    keys = {field.key: field for field in fields if field.key != "thread_id"}
-    values = [_look_up("print", field, args, kwargs) for field in keys.values()]
     at_once = str, int, float, complex, type(None)
-    values = [value for value in values if not isinstance(value, at_once)]
+    values = [
+        value
+        for value in values_of("print", fmt, args, kwargs).values()
+        if not isinstance(value, at_once)
+    ]
     if all(dr.is_array_v(value) and not dr.is_jit_v(value) for value in values):
         return False
     if active is False:

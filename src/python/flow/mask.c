@@ -36,7 +36,18 @@ static PyObject *mask_pop(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *is_recording(PyObject *module, PyObject *unused)
+{
+    (void) unused;
+    const uint32_t top = jit_var_mask_peek(type_backend(state_of_module(module)));
+    const bool symbolic = top && jit_var_state(top) == VarStateSymbolic;
+    jit_var_dec_ref(top);
+    return PyBool_FromLong(symbolic);
+}
+
 PyMethodDef mask_functions[] = {
+    { "_is_recording", is_recording, METH_NOARGS,
+      "_is_recording()\n\nIs a loop, conditional or call being recorded?" },
     { "_mask_push", mask_push, METH_O, "_mask_push(mask)\n\nsee drjit._flow.regions" },
     { "_mask_pop", mask_pop, METH_NOARGS, "_mask_pop()\n\nsee drjit._flow.regions" },
     { NULL, NULL, 0, NULL },

@@ -193,8 +193,8 @@ static bool fail_empty(const Tracker *t, const TrackedLeaf *leaf, PyObject *obje
     return false;
 }
 
-/* Does the object stand for a variable that is not assigned? Its class is found by name:
- * it is Python's, and seldom there. */
+/* Does the object stand for a variable that is not assigned? Its class is found by
+ * name: it is Python's, and seldom there. */
 static bool is_unbound(PyObject *object)
 {
     if (strcmp(Py_TYPE(object)->tp_name, "Unbound") != 0)

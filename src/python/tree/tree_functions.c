@@ -51,13 +51,13 @@ static bool schedule_all(Scheduling *s, PyObject *const *args, Py_ssize_t n)
 
 static PyObject *schedule(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    Scheduling s = {state_of_module(module), "schedule", false};
+    Scheduling s = { state_of_module(module), "schedule", false };
     return schedule_all(&s, args, n) ? PyBool_FromLong(s.any) : NULL;
 }
 
 static PyObject *eval(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    Scheduling s = {state_of_module(module), "eval", false};
+    Scheduling s = { state_of_module(module), "eval", false };
     if (!schedule_all(&s, args, n))
         return NULL;
     if (!evaluate_scheduled())
@@ -85,7 +85,7 @@ static bool make_leaf_opaque(void *context, PyObject *leaf)
 
 static PyObject *make_opaque(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    Scheduling s = {state_of_module(module), "make_opaque", false};
+    Scheduling s = { state_of_module(module), "make_opaque", false };
     if (!visit_all(s.state, s.operation, args, n, make_leaf_opaque, &s))
         return NULL;
     if (!evaluate_scheduled())
@@ -139,7 +139,7 @@ static bool width_leaf(void *context, PyObject *leaf)
 
 static PyObject *width(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    Width w = {state_of_module(module), args, n, n ? 1 : 0, false};
+    Width w = { state_of_module(module), args, n, n ? 1 : 0, false };
     if (!visit_all(w.state, "width", args, n, width_leaf, &w))
         return NULL;
     return PyLong_FromSize_t(w.width);
@@ -155,8 +155,8 @@ static PyObject *opaque_width(PyObject *module, PyObject *arg)
     size_t lanes;
     if (!shape_lanes(a, &lanes, "opaque_width"))
         return NULL;
-    const TypeInfo *leaf = &state->types[type_find(a->info->family, KIND_LEAF, 0, NULL,
-                                                   VarTypeUInt32)];
+    const TypeInfo *leaf =
+        &state->types[type_find(a->info->family, KIND_LEAF, 0, NULL, VarTypeUInt32)];
     uint32_t size = (uint32_t) lanes;
     Leaf opaque = leaf_copy(leaf, &size, 1);
     if (!opaque)
@@ -295,6 +295,21 @@ static PyObject *tree_nodes(PyObject *module, PyObject *args)
     return list;
 }
 
+static PyObject *call_function(void *function, PyObject *const *leaves)
+{
+    return PyObject_CallOneArg(function, leaves[0]);
+}
+
+static PyObject *map_leaves(PyObject *module, PyObject *args)
+{
+    PyObject *function, *tree;
+    const char *operation;
+    return PyArg_ParseTuple(args, "sOO:_tree_map", &operation, &function, &tree)
+               ? tree_map(state_of_module(module), operation, &tree, 1, call_function,
+                          function)
+               : NULL;
+}
+
 static PyObject *check_compatibility(PyObject *module, PyObject *args)
 {
     PyObject *first, *second;
@@ -312,6 +327,10 @@ PyMethodDef tree_functions[] = {
     { "_tree_nodes", tree_nodes, METH_VARARGS,
       "_tree_nodes(operation, tree, /)\n--\n\nA list of the nodes of a PyTree, parents "
       "before children: (container, keys of its children)\nor (leaf, None)." },
+    { "_tree_map", map_leaves, METH_VARARGS,
+      "_tree_map(operation, function, tree, /)\n--\n\nA new tree with function(leaf) "
+      "in "
+      "the place of each leaf." },
     { "_check_compatibility", check_compatibility, METH_VARARGS,
       "_check_compatibility(arg0, arg1, width_consistency, name, /)\n--\n\n"
       "Check that two PyTrees have the same structure and the same types.\n\n"
