@@ -68,6 +68,7 @@ _PYTHON = {
         "var"
     ),
     "_typing": "AnyArray ArrayT MaskT PlainT RedT SelfCpT SelfT T Ts ValCpT ValT",
+    "ast": "hint syntax",
     "auto": "set_backend",
     "random": "rng",
 }

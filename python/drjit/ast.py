@@ -1,0 +1,814 @@
+"""``@dr.syntax``: loops and conditionals of Python that work on arrays.
+
+The decorator parses the text of a function, replaces ``while`` and ``if`` by calls of
+``drjit.while_loop()`` and ``drjit.if_stmt()``, and compiles the result in the place of
+the original. ::
+
+    while i < 10:            def _loop_cond(i, x): return i < 10
+        x *= x               def _loop_body(i, x):
+        i += 1                   x *= x
+                                 i += 1
+                                 return (i, x)
+                             i, x = while_loop(state=(i, x), cond=_loop_cond, ...)
+
+What is generated has the line numbers of what it stands for. Which variables belong to
+a state is found by ``drjit._flow.names``.
+
+- A variable that is not assigned yet is passed as an ``Unbound``, and deleted again
+  where user code could see that.
+- A variable that inner functions use lives in one cell: generated functions assign to
+  that cell what they are given (``nonlocal``).
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import linecache
+import sys
+from collections.abc import Callable
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, getblock
+from types import CellType, CodeType, FunctionType
+from typing import Any, NoReturn, TypeVar, overload
+
+import drjit as dr
+
+from ._flow.names import Effect, Scope
+from ._flow.unbound import Unbound
+
+_T = TypeVar("_T")
+
+# How the generated code calls what it needs.
+_LOOP, _IF, _UNBOUND = "_drjit_while_loop", "_drjit_if_stmt", "_drjit_unbound"
+_HINTS_IF = ("mode", "label", "strict")
+_HINTS_LOOP = (*_HINTS_IF, "max_iterations", "compress")
+_HINTS = (*_HINTS_LOOP, "include", "exclude")
+_FUTURE = {
+    name: getattr(__future__, name).compiler_flag
+    for name in __future__.all_feature_names
+}
+
+
+def hint(
+    arg: _T,
+    /,
+    *,
+    mode: str | None = None,
+    label: str | None = None,
+    max_iterations: int | None = None,
+    strict: bool = True,
+    compress: bool | None = None,
+    include: list[object] | None = None,
+    exclude: list[object] | None = None,
+) -> _T:
+    """Return ``arg``; around a condition, tell ``@dr.syntax`` what to do with it.
+
+    ``while dr.hint(i < 10, mode='evaluated'):`` passes ``mode``, ``label``, ``strict``,
+    ``max_iterations`` and ``compress`` to ``drjit.while_loop()``; around the condition
+    of an ``if``, the first three are passed to ``drjit.if_stmt()``. ``include`` and
+    ``exclude`` are lists of local variables that are, or are not, part of the state.
+    With ``mode='scalar'`` the statement stays as it is, a statement of Python.
+    """
+    return arg
+
+
+# ---------------------------------------------------------------- making nodes
+
+
+class _At:
+    """Makes nodes that stand at the place of a node in the user's text."""
+
+    def __init__(self, node: Any) -> None:
+        self.place = {
+            "lineno": node.lineno,
+            "col_offset": node.col_offset,
+            "end_lineno": node.end_lineno,
+            "end_col_offset": node.end_col_offset,
+        }
+
+    def load(self, name: str) -> ast.Name:
+        return ast.Name(name, ast.Load(), **self.place)
+
+    def store(self, name: str) -> ast.Name:
+        return ast.Name(name, ast.Store(), **self.place)
+
+    def text(self, value: object) -> ast.Constant:
+        return ast.Constant(value, **self.place)
+
+    def tuple(self, entries: list[Any], context: Any = None) -> ast.Tuple:
+        return ast.Tuple(entries, context or ast.Load(), **self.place)
+
+    def assign(self, target: Any, value: Any) -> ast.Assign:
+        return ast.Assign([target], value, **self.place)
+
+    def call(self, function: str, keywords: dict[str, Any]) -> ast.Call:
+        entries = [ast.keyword(k, v, **self.place) for k, v in keywords.items()]
+        return ast.Call(self.load(function), [], entries, **self.place)
+
+    def marker(self, name: str) -> ast.Call:
+        return ast.Call(self.load(_UNBOUND), [self.text(name)], [], **self.place)
+
+    def mark(self, name: str) -> ast.Try:
+        """If a variable is not assigned, assign the marker."""
+        assign = self.assign(self.store(name), self.marker(name))
+        handler = ast.ExceptHandler(
+            self.load("NameError"), None, [assign], **self.place
+        )
+        look = ast.Expr(self.load(name), **self.place)
+        return ast.Try([look], [handler], [], [], **self.place)
+
+    def unmark(self, name: str) -> ast.If:
+        """If a variable is the marker, delete it."""
+        kind = ast.Attribute(self.load(name), "__class__", ast.Load(), **self.place)
+        test = ast.Compare(kind, [ast.Is()], [self.load(_UNBOUND)], **self.place)
+        delete = ast.Delete([ast.Name(name, ast.Del(), **self.place)], **self.place)
+        return ast.If(test, [delete], [], **self.place)
+
+    def function(self, name: str, parameters: list[str], body: list[Any]) -> Any:
+        arguments = ast.arguments(
+            posonlyargs=[],
+            args=[ast.arg(p, None, **self.place) for p in parameters],
+            vararg=None,
+            kwonlyargs=[],
+            kw_defaults=[],
+            kwarg=None,
+            defaults=[],
+        )
+        made = ast.FunctionDef(name, arguments, body, [], None, **self.place)
+        if sys.version_info >= (3, 12):
+            made.type_params = []
+        return made
+
+
+# ---------------------------------------------------------------- rewriting
+
+
+class _Flow:
+    """What is known about variables at a point of a function."""
+
+    def __init__(self, definite: set[str], maybe: set[str]) -> None:
+        self.definite = definite  # assigned for certain
+        self.maybe = maybe  # perhaps assigned
+
+    def copy(self) -> _Flow:
+        return _Flow(self.definite.copy(), self.maybe.copy())
+
+    def step(self, effect: Effect) -> None:
+        self.definite |= effect.binds
+        self.definite -= effect.unbinds - effect.binds
+        self.maybe |= effect.writes
+
+
+class _Hints:
+    """A condition, and what ``drjit.hint()`` says about it."""
+
+    def __init__(self, test: Any) -> None:
+        self.test = test
+        self.keywords: dict[str, Any] = {}
+        self.include: set[str] = set()
+        self.exclude: set[str] = set()
+
+    @property
+    def scalar(self) -> bool:
+        mode = self.keywords.get("mode")
+        return isinstance(mode, ast.Constant) and mode.value == "scalar"
+
+
+class _Rewriter:
+    """Rewrites one function, in place."""
+
+    def __init__(self, scope: Scope, source: _Source, recursive: bool) -> None:
+        self.scope = scope
+        self.source = source
+        self.recursive = recursive
+        self.shared = scope.nonlocals | (scope.captured & scope.locals)
+        self.construct = ""  # what the statement is in: 'while' loop, 'if' statement
+        self.jumps: tuple[type, ...] = (ast.Return, ast.Break, ast.Continue)
+        self.count = 0  # of conditions with a name
+
+    def run(self) -> None:
+        function = self.scope.function
+        assert isinstance(function, ast.FunctionDef)
+        bound = {a.arg for a in self.scope.parameters}
+        flow = _Flow(bound.copy(), bound | self.scope.nonlocals)
+        function.body = self.block(function.body, flow, set(), set())
+
+    # ------------------------------------------------------------ blocks
+
+    def block(
+        self, statements: list[Any], flow: _Flow, live: set[str], always: set[str]
+    ) -> list[Any]:
+        """Rewrite statements. 'live': what may be read after them; 'always': what may
+        be read after any of them, since it can be left in the middle."""
+        if not statements:
+            return []
+        after = []
+        live = live | always
+        for statement in reversed(statements):
+            after.append(live)
+            effect = statement.effect
+            live = effect.reads | (live - effect.binds) | always
+        result = []
+        for statement, live in zip(statements, reversed(after), strict=True):
+            rule = _RULES.get(statement.__class__)
+            if rule:
+                result += rule(self, statement, flow, live, always)
+            else:
+                result.append(statement)
+                flow.step(statement.effect)
+        return result
+
+    def loop(
+        self, node: Any, flow: _Flow, live: set[str], always: set[str]
+    ) -> list[Any]:
+        """A loop that stays a loop of Python."""
+        effect = node.effect
+        jumps = self.jumps
+        self.jumps = (*jumps, ast.Break, ast.Continue)
+        around = live | effect.reads | always
+        inside = flow.copy()
+        inside.definite -= effect.unbinds
+        inside.maybe |= effect.writes
+        rest = inside.copy()
+        if not isinstance(node, ast.While):
+            target = Effect()
+            Scope._visit(self.scope, node.target, target)
+            inside.definite |= target.binds
+        node.body = self.block(node.body, inside, around, around)
+        self.jumps = jumps
+        node.orelse = self.block(node.orelse, rest, live, always)
+        flow.step(effect)
+        return [node]
+
+    def with_(
+        self, node: Any, flow: _Flow, live: set[str], always: set[str]
+    ) -> list[Any]:
+        items = Effect()
+        Scope._each(self.scope, node.items, items)
+        inside = flow.copy()
+        inside.step(items)
+        node.body = self.block(node.body, inside, live, always | live)
+        flow.step(node.effect)
+        return [node]
+
+    def try_(
+        self, node: Any, flow: _Flow, live: set[str], always: set[str]
+    ) -> list[Any]:
+        effect = node.effect
+        around = live | always | effect.reads
+        rest = flow.copy()
+        rest.definite -= effect.unbinds
+        rest.maybe |= effect.writes
+        node.body = self.block(node.body, flow.copy(), around, around)
+        for handler in node.handlers:
+            inside = rest.copy()
+            if handler.name:
+                inside.definite.add(handler.name)
+            handler.body = self.block(handler.body, inside, around, around)
+        node.orelse = self.block(node.orelse, rest.copy(), around, around)
+        node.finalbody = self.block(node.finalbody, rest, live, always)
+        flow.step(effect)
+        return [node]
+
+    def match(
+        self, node: Any, flow: _Flow, live: set[str], always: set[str]
+    ) -> list[Any]:
+        for case in node.cases:
+            inside = flow.copy()
+            inside.maybe |= node.effect.writes
+            inside.definite -= node.effect.unbinds
+            case.body = self.block(case.body, inside, live, always)
+        flow.step(node.effect)
+        return [node]
+
+    def function(
+        self, node: Any, flow: _Flow, live: set[str], always: set[str]
+    ) -> list[Any]:
+        if self.recursive:
+            for scope in self.scope.inner:
+                if scope.function is node:
+                    _Rewriter(scope, self.source, True).run()
+        flow.step(node.effect)
+        return [node]
+
+    def jump(
+        self, node: Any, flow: _Flow, live: set[str], always: set[str]
+    ) -> list[Any]:
+        if not isinstance(node, self.jumps):
+            name = type(node).__name__.lower()
+            self.fail(
+                node,
+                f"'{name}' inside {self.construct} that it leaves is not supported. If "
+                "all that is computed there is scalar, write dr.hint(condition, "
+                "mode='scalar') around its condition",
+            )
+        flow.step(node.effect)
+        return [node]
+
+    # ------------------------------------------------------------ hints
+
+    def hints(self, node: Any, allowed: tuple[str, ...]) -> _Hints:
+        test = node.test
+        hints = _Hints(test)
+        if not isinstance(test, ast.Call) or not self.source.is_hint(test.func):
+            return hints
+        if len(test.args) != 1 or isinstance(test.args[0], ast.Starred):
+            self.fail(test, "drjit.hint() takes exactly one positional argument")
+        hints.test = test.args[0]
+        for keyword in test.keywords:
+            name = keyword.arg
+            if name in ("include", "exclude"):
+                names = self.names(name, keyword.value)
+                setattr(hints, name, names)
+            elif name in allowed:
+                hints.keywords[name] = keyword.value
+            elif name in _HINTS:
+                self.fail(test, f"drjit.hint(): '{name}' is for 'while' loops only")
+            else:
+                what = f"the keyword argument '{name}'" if name else "'**'"
+                self.fail(test, f"drjit.hint() does not support {what}")
+        return hints
+
+    def names(self, what: str, node: Any) -> set[str]:
+        if isinstance(node, ast.Constant) and node.value is None:
+            return set()
+        entries = getattr(node, "elts", [None])
+        if not all(isinstance(entry, ast.Name) for entry in entries):
+            self.fail(node, f"drjit.hint(): '{what}' must be a list of variables")
+        found: set[str] = {entry.id for entry in entries}
+        for name in sorted(found - self.scope.locals - self.scope.free):
+            self.fail(node, f"drjit.hint(): there is no variable '{name}'")
+        return found
+
+    # ------------------------------------------------------------ constructs
+
+    def fail(self, node: Any, text: str) -> NoReturn:
+        self.source.fail(node.lineno, text, node.col_offset)
+
+    def state(self, node: Any, hints: _Hints, known: set[str]) -> set[str]:
+        """The variables of 'known' that belong to the state."""
+        effect = node.effect
+        state = effect.uses & known
+        state &= self.scope.variables | effect.writes
+        return ((state | hints.include) - hints.exclude) - self.scope.globals
+
+    def enter(self, names: list[str], at: _At) -> tuple[list[str], list[Any]]:
+        """Parameters of a generated function, and how it begins."""
+        shared = [name for name in names if name in self.shared]
+        head: list[Any] = []
+        if shared:
+            head.append(ast.Nonlocal(shared, **at.place))
+            head += [at.assign(at.store(n), at.load("_new_" + n)) for n in shared]
+        return ["_new_" + n if n in shared else n for n in names], head
+
+    def part(
+        self,
+        name: str,
+        statements: list[Any],
+        at: _At,
+        given: list[str],
+        returned: list[str],
+        flow: _Flow,
+        live: set[str],
+        writes: set[str],
+    ) -> Any:
+        """A generated function that runs statements and returns variables."""
+        parameters, head = self.enter(given, at)
+        rebound = sorted(set(returned) & self.shared - set(given))
+        if rebound:
+            head.append(ast.Nonlocal(rebound, **at.place))
+        declared = sorted(writes & self.scope.globals)
+        if declared:
+            head.append(ast.Global(declared, **at.place))
+        head += [at.unmark(n) for n in given if n not in flow.definite]
+        body = self.block(statements, flow, live, set())
+        values: list[Any] = []
+        for variable in returned:
+            if variable not in flow.maybe:
+                values.append(at.marker(variable))
+                continue
+            if variable not in flow.definite:
+                body.append(at.mark(variable))
+            values.append(at.load(variable))
+        end = ast.Return(at.tuple(values), **at.place)
+        return at.function(name, parameters, [*head, *body, end])
+
+    def result(self, names: list[str], call: Any, at: _At, flow: _Flow) -> list[Any]:
+        """Assign what a construct returns."""
+        if not names:
+            return [ast.Expr(call, **at.place)]
+        target = at.tuple([at.store(name) for name in names], ast.Store())
+        assign = at.assign(target, call)
+        return [assign, *(at.unmark(n) for n in names if n not in flow.definite)]
+
+    def inside(self, construct: str) -> Callable[[], None]:
+        """Go into a construct; the result goes back."""
+        former = self.construct, self.jumps
+        self.construct, self.jumps = construct, ()
+
+        def back() -> None:
+            self.construct, self.jumps = former
+
+        return back
+
+    def if_(
+        self, node: Any, flow: _Flow, live: set[str], always: set[str]
+    ) -> list[Any]:
+        hints = self.hints(node, _HINTS_IF)
+        node.test = hints.test
+        test = Effect()
+        Scope._visit(self.scope, node.test, test)
+        if hints.scalar:
+            inside = flow.copy()
+            inside.step(test)
+            node.body = self.block(node.body, inside.copy(), live, always)
+            node.orelse = self.block(node.orelse, inside, live, always)
+            flow.step(node.effect)
+            return [node]
+        self.explicit_super(node)
+        at = _At(node.test)
+        flow.step(test)
+        given = self.state(node, hints, flow.maybe)
+        effect = node.effect
+        new = (effect.writes & live) - flow.maybe - self.scope.globals - hints.exclude
+        args, returned = sorted(given), sorted(given | new)
+        back = self.inside("an 'if' statement")
+        sides = []
+        ends = []
+        for name, body in (("true", node.body), ("false", node.orelse)):
+            inside = _Flow(flow.definite & given, given.copy())
+            sides.append(
+                self.part(
+                    f"_if_stmt_{name}", body, at, args, returned, inside, live,
+                    effect.writes,
+                )
+            )  # fmt: skip
+            ends.append(inside)
+        back()
+        labels = at.tuple([at.text(name) for name in returned])
+        call = at.call(
+            _IF,
+            {
+                "cond": node.test,
+                "args": at.tuple([at.load(name) for name in args]),
+                "true_fn": at.load("_if_stmt_true"),
+                "false_fn": at.load("_if_stmt_false"),
+                "arg_labels": at.tuple([at.text(name) for name in args]),
+                "rv_labels": labels,
+                **hints.keywords,
+            },
+        )
+        marks = [at.mark(name) for name in args if name not in flow.definite]
+        flow.definite -= effect.unbinds
+        flow.definite |= ends[0].definite & ends[1].definite & set(returned)
+        flow.definite -= set(returned) - ends[0].definite
+        flow.definite -= set(returned) - ends[1].definite
+        flow.maybe |= set(returned)
+        return [*marks, *sides, *self.result(returned, call, at, flow)]
+
+    def while_(
+        self, node: Any, flow: _Flow, live: set[str], always: set[str]
+    ) -> list[Any]:
+        hints = self.hints(node, _HINTS_LOOP)
+        node.test = hints.test
+        if hints.scalar:
+            return self.loop(node, flow, live, always)
+        test = Effect()
+        Scope._visit(self.scope, node.test, test)
+        self.explicit_super(node)
+        at = _At(node.test)
+        effect = node.effect
+        before: list[Any] = []
+        statements = node.body
+        condition = node.test
+        named: set[str] = set()
+        if test.writes:
+            # A condition that assigns is computed before the loop and after each
+            # iteration. Its value is a variable of the state.
+            self.count += 1
+            name = f"_condition_{self.count}"
+            named = {name}
+            compute: Any = at.assign(at.store(name), node.test)
+            again = compute.effect = Effect()
+            again.then(test)
+            again.bind(name)
+            before = [compute]
+            statements = [*statements, compute]
+            condition = at.load(name)
+            flow.step(again)
+        carried = self.state(node, hints, flow.maybe)
+        later = live | effect.reads
+        new = (effect.writes & later) - flow.maybe - self.scope.globals - hints.exclude
+        carried |= new | named
+        names = sorted(carried)
+        definite = (flow.definite & carried) - effect.unbinds | named
+        back = self.inside("a 'while' loop")
+        inside = _Flow(definite.copy(), carried.copy())
+        body = self.part(
+            "_loop_body", statements, at, names, names, inside, later | named,
+            effect.writes,
+        )  # fmt: skip
+        back()
+        parameters, head = self.enter(names, at)
+        head += [at.unmark(n) for n in names if n not in definite and n in test.uses]
+        head.append(ast.Return(condition, **at.place))
+        call = at.call(
+            _LOOP,
+            {
+                "state": at.tuple([at.load(name) for name in names]),
+                "cond": at.load("_loop_cond"),
+                "body": at.load("_loop_body"),
+                "labels": at.tuple([at.text(name) for name in names]),
+                **hints.keywords,
+            },
+        )
+        cond = at.function("_loop_cond", parameters, head)
+        marks: list[Any] = []
+        for name in names:
+            if name not in flow.maybe:
+                marks.append(at.assign(at.store(name), at.marker(name)))
+            elif name not in flow.definite:
+                marks.append(at.mark(name))
+        flow.definite -= carried - definite
+        flow.definite -= carried - inside.definite
+        flow.maybe |= carried
+        result = [*before, *marks, cond, body, *self.result(names, call, at, flow)]
+        return result + self.block(node.orelse, flow, live, always)
+
+    def explicit_super(self, node: Any) -> None:
+        """``super()`` looks at the frame that it is called in: say what it finds."""
+        if "super" not in node.effect.uses:
+            return
+        at = _At(node.test)
+        for call in ast.walk(node):
+            if (
+                isinstance(call, ast.Call)
+                and isinstance(call.func, ast.Name)
+                and call.func.id == "super"
+                and not call.args
+                and self.scope.parameters
+            ):
+                first = self.scope.parameters[0].arg
+                call.args = [at.load("__class__"), at.load(first)]
+
+
+_RULES: dict[type, Callable[..., list[Any]]] = {
+    ast.If: _Rewriter.if_,
+    ast.While: _Rewriter.while_,
+    ast.For: _Rewriter.loop,
+    ast.With: _Rewriter.with_,
+    ast.Try: _Rewriter.try_,
+    ast.Match: _Rewriter.match,
+    ast.FunctionDef: _Rewriter.function,
+    ast.Return: _Rewriter.jump,
+    ast.Break: _Rewriter.jump,
+    ast.Continue: _Rewriter.jump,
+}
+if sys.version_info >= (3, 11):
+    _RULES[ast.TryStar] = _Rewriter.try_
+
+
+# ---------------------------------------------------------------- source and code
+
+
+class _Source:
+    """The text of a function, and what its names mean."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        self.code = function.__code__
+        self.file = self.code.co_filename
+        linecache.checkcache(self.file)
+        self.lines = linecache.getlines(self.file, function.__globals__)
+        if len(self.lines) < self.code.co_firstlineno:
+            raise OSError(
+                f"@drjit.syntax: the text of the function '{function.__qualname__}' "
+                f"cannot be found ('{self.file}', line {self.code.co_firstlineno}). "
+                "Functions made by exec() or typed at a prompt that keeps no text "
+                "have to be put into a file"
+            )
+
+    def fail(self, line: int, text: str, column: int = 0) -> NoReturn:
+        source = self.lines[line - 1] if line <= len(self.lines) else None
+        place = (self.file, line, column + 1, source)
+        raise SyntaxError(f"@drjit.syntax: {text}", place)
+
+    def is_hint(self, node: Any) -> bool:
+        """Is this expression ``drjit.hint``, under whatever name?"""
+        if isinstance(node, ast.Attribute):
+            if node.attr != "hint" or not isinstance(node.value, ast.Name):
+                return False
+            module = self.value(node.value.id)
+            if module is None:  # imported by the function itself
+                return node.value.id in ("dr", "drjit")
+            return getattr(module, "hint", None) is hint
+        return isinstance(node, ast.Name) and self.value(node.id) is hint
+
+    def value(self, name: str) -> object:
+        """What a name from outside of the function stands for; None: not known."""
+        if name in self.code.co_freevars:
+            assert self.function.__closure__
+            cell = self.function.__closure__[self.code.co_freevars.index(name)]
+            try:
+                return cell.cell_contents
+            except ValueError:
+                return None
+        return self.function.__globals__.get(name)
+
+    def parse(self) -> ast.FunctionDef:
+        first = self.code.co_firstlineno - 1
+        lines = self.lines[first:]
+        indent = len(lines[0]) - len(lines[0].lstrip())
+        last = max(line or 0 for _, _, line in self.code.co_lines()) - first
+        end = last
+        while end < len(lines):
+            text = lines[end].lstrip()
+            if text and text[0] != "#" and len(lines[end]) - len(text) <= indent:
+                break
+            end += 1
+        try:
+            found = self.parse_lines(lines[:end], first, indent)
+        except SyntaxError:  # it has lines that stand further left than 'def'
+            found = self.parse_lines(getblock(lines), first, indent)
+        if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef):
+            self.fail(first + 1, "only functions made by 'def' can be decorated")
+        if found.name != self.code.co_name:
+            self.fail(first + 1, f"this is not '{self.code.co_name}' any more")
+        assert isinstance(found, ast.FunctionDef)
+        return found
+
+    def parse_lines(self, lines: list[str], first: int, indent: int) -> Any:
+        """Parse a statement so that its nodes have the line numbers of the file."""
+        above = "\n" * (first - 1) + "if 1:\n" if indent else "\n" * first
+        found: Any = ast.parse(above + "".join(lines), self.file).body[0]
+        return found.body[0] if indent else found
+
+
+def _find_code(code: CodeType, path: list[str]) -> CodeType:
+    for name in path:
+        code = next(
+            constant
+            for constant in code.co_consts
+            if isinstance(constant, CodeType) and constant.co_name == name
+        )
+    return code
+
+
+def _compile(source: _Source, node: ast.FunctionDef) -> CodeType:
+    """Compile a function among the scopes that it was written in, so that private and
+    qualified names, and those of outer functions, are what they were."""
+    function = source.function
+    at = _At(node)
+    path = function.__qualname__.split(".")
+    node.decorator_list = []
+    arguments = node.args
+    arguments.defaults = [at.text(None) for _ in arguments.defaults]
+    arguments.kw_defaults = [d and at.text(None) for d in arguments.kw_defaults]
+    for argument in ast.walk(arguments):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    node.returns = None
+    if sys.version_info >= (3, 12):
+        node.type_params = []
+    # 'outer.<locals>.Class.method' is a function in a class in a function.
+    names = [n for n in path[:-1] if n.isidentifier()]
+    local = {n for n, after in zip(path, path[1:], strict=False) if after == "<locals>"}
+    names.append(node.name)
+    inner: Any = node
+    for name in reversed(names[:-1]):
+        if name in local:
+            inner = at.function(name, [], [inner])
+        else:
+            inner = ast.ClassDef(name, [], [], [inner], [], **at.place)
+            if sys.version_info >= (3, 12):
+                inner.type_params = []
+    body = [inner]
+    free = [n for n in source.code.co_freevars if n != "__class__"]
+    if names[0] not in free:
+        body.insert(0, ast.Global([names[0]], **at.place))
+    module = at.function("_drjit_scope", [*free, *_CELLS], body)
+    flags = 0
+    for flag in _FUTURE.values():
+        flags |= source.code.co_flags & flag
+    code = compile(
+        ast.Module([module], []), source.file, "exec", flags, dont_inherit=True
+    )
+    return _find_code(code, ["_drjit_scope", *names])
+
+
+_CELLS = {
+    _LOOP: CellType(dr.while_loop),
+    _IF: CellType(dr.if_stmt),
+    _UNBOUND: CellType(Unbound),
+}
+
+
+def _make(source: _Source, node: ast.FunctionDef) -> FunctionType:
+    original = source.function
+    code = _compile(source, node)
+    cells = dict(zip(source.code.co_freevars, original.__closure__ or (), strict=True))
+    cells.update(_CELLS)
+    made = FunctionType(
+        code,
+        original.__globals__,
+        original.__name__,
+        original.__defaults__,
+        tuple(cells[name] for name in code.co_freevars),
+    )
+    made.__kwdefaults__ = original.__kwdefaults__
+    made.__dict__.update(original.__dict__)
+    for name in ("__qualname__", "__module__", "__doc__", "__annotations__"):
+        setattr(made, name, getattr(original, name))
+    if sys.version_info >= (3, 12):
+        made.__type_params__ = original.__type_params__
+    made.__wrapped__ = original  # type: ignore[attr-defined]
+    return made
+
+
+# ---------------------------------------------------------------- the decorator
+
+
+def _print(which: str, what: str, text: str) -> None:
+    title = f"{which} {what}"
+    print(f"{title}\n{'-' * len(title)}\n{text}\n")
+
+
+def _print_tree(which: str, node: ast.AST, print_ast: bool, print_code: bool) -> None:
+    if print_ast:
+        _print(which, "AST", ast.dump(node, indent=4))
+    if print_code:
+        _print(which, "code", ast.unparse(node))
+
+
+def _rewrite(
+    function: FunctionType, recursive: bool, print_ast: bool, print_code: bool
+) -> FunctionType:
+    source = _Source(function)
+    flags = function.__code__.co_flags
+    if flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR):
+        kind = "generator" if flags & CO_GENERATOR else "'async' function"
+        source.fail(
+            source.code.co_firstlineno,
+            f"'{function.__name__}' is a {kind}, which cannot be decorated",
+        )
+    node = source.parse()
+    _print_tree("Input", node, print_ast, print_code)
+    _Rewriter(Scope(node), source, recursive).run()
+    _print_tree("Output", node, print_ast, print_code)
+    return _make(source, node)
+
+
+@overload
+def syntax(
+    f: None = None,
+    *,
+    recursive: bool = False,
+    print_ast: bool = False,
+    print_code: bool = False,
+) -> Callable[[_T], _T]: ...
+@overload
+def syntax(
+    f: _T,
+    *,
+    recursive: bool = False,
+    print_ast: bool = False,
+    print_code: bool = False,
+) -> _T: ...
+def syntax(
+    f: Any = None,
+    *,
+    recursive: bool = False,
+    print_ast: bool = False,
+    print_code: bool = False,
+) -> Any:
+    """Let ``while`` and ``if`` of a function work on arrays.
+
+    They become calls of ``drjit.while_loop()`` and ``drjit.if_stmt()``, whose state
+    consists of the local variables that they use. With conditions of Python's type
+    ``bool`` the function does what it does without the decorator. ``for`` and
+    expressions (``a if b else c``, ``and``) stay as they are.
+
+    With ``recursive``, functions defined in the function are rewritten, too.
+    ``print_ast`` and ``print_code`` print what is made of it. ``dr.hint()`` around a
+    condition has an influence on the call. See ``docs/syntax.md``.
+    """
+    if f is None:
+        return lambda g: syntax(
+            g, recursive=recursive, print_ast=print_ast, print_code=print_code
+        )
+    if isinstance(f, staticmethod | classmethod):
+        inner: Any = syntax(
+            f.__func__, recursive=recursive, print_ast=print_ast, print_code=print_code
+        )
+        return type(f)(inner)
+    if not isinstance(f, FunctionType):
+        raise TypeError(
+            "@drjit.syntax: expected a function written in Python, got "
+            f"'{type(f).__name__}'"
+        )
+    if hasattr(f, "__wrapped__"):
+        raise TypeError(
+            f"@drjit.syntax: '{f.__name__}' has been decorated already. Put "
+            "@drjit.syntax next to 'def', below other decorators"
+        )
+    return _rewrite(f, recursive, print_ast, print_code)
