@@ -92,7 +92,7 @@ class _At:
     def store(self, name: str) -> ast.Name:
         return ast.Name(name, ast.Store(), **self.place)
 
-    def text(self, value: object) -> ast.Constant:
+    def text(self, value: str | None) -> ast.Constant:
         return ast.Constant(value, **self.place)
 
     def tuple(self, entries: list[Any], context: Any = None) -> ast.Tuple:
@@ -294,7 +294,7 @@ class _Rewriter:
     def jump(
         self, node: Any, flow: _Flow, live: set[str], always: set[str]
     ) -> list[Any]:
-        if not isinstance(node, self.jumps):
+        if type(node) not in self.jumps:
             name = type(node).__name__.lower()
             self.fail(
                 node,
@@ -336,8 +336,8 @@ class _Rewriter:
         if not all(isinstance(entry, ast.Name) for entry in entries):
             self.fail(node, f"drjit.hint(): '{what}' must be a list of variables")
         found: set[str] = {entry.id for entry in entries}
-        for name in sorted(found - self.scope.locals - self.scope.free):
-            self.fail(node, f"drjit.hint(): there is no variable '{name}'")
+        for name in sorted(found - self.scope.variables):
+            self.fail(node, f"drjit.hint(): the function has no variable '{name}'")
         return found
 
     # ------------------------------------------------------------ constructs
@@ -347,7 +347,7 @@ class _Rewriter:
 
     def state(self, node: Any, hints: _Hints, known: set[str]) -> set[str]:
         """The variables of 'known' that belong to the state."""
-        effect = node.effect
+        effect: Effect = node.effect
         state = effect.uses & known
         state &= self.scope.variables | effect.writes
         return ((state | hints.include) - hints.exclude) - self.scope.globals

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
+import inspect
 import linecache
 import textwrap
+import traceback
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -537,3 +540,404 @@ def test_arrays(sample: Callable[..., Any], symbolic: bool) -> None:
     for place, result in enumerate(results):
         whole = dr.zeros(Int, len(LANES)) + result
         assert list(whole) == [e[place] for e in expected]
+
+
+# ---------------------------------------------------------------- functions
+
+
+def test_what_is_kept() -> None:
+    def f(x: int, y: Float = 3, *, z: str = "z") -> Int:  # type: ignore[assignment]
+        """What it does."""
+        if x > 0:
+            x += y
+        return x, z
+
+    f.mark = 1  # type: ignore[attr-defined]
+    g: Any = dr.syntax(f)
+    assert g is not f
+    assert g.__wrapped__ is f
+    assert g(1) == (4, "z")
+    assert g(1, z=2, y=4) == (5, 2)
+    for name in ("__name__", "__qualname__", "__module__", "__doc__", "__defaults__"):
+        assert getattr(g, name) == getattr(f, name)
+    for name in ("__kwdefaults__", "__annotations__", "mark"):
+        assert getattr(g, name) == getattr(f, name)
+    assert inspect.signature(g) == inspect.signature(f)
+    assert inspect.getsource(g) == inspect.getsource(f)
+
+
+def twice(f: Any) -> Any:
+    @functools.wraps(f)
+    def run(x: Any) -> Any:
+        return f(f(x))
+
+    return run
+
+
+@twice
+@dr.syntax
+def decorated(
+    x: Any,
+) -> Any:
+    if x > 3:
+        x += 1
+    return x
+
+
+def test_other_decorators() -> None:
+    assert decorated(3) == 3
+    assert decorated(4) == 6
+    assert list(decorated(Int(3, 4))) == [3, 6]
+    with pytest.raises(TypeError, match="below other decorators"):
+        dr.syntax(decorated)
+
+
+class Base:
+    def __init__(self, x: Any) -> None:
+        self.x = x
+        self.__private = 1
+
+    def add(self, n: Any) -> Any:
+        self.x = self.x + n
+        return self
+
+
+class Derived(Base):
+    DRJIT_STRUCT = {"x": Int}
+    __secret = 5
+
+    def __init__(self) -> None:
+        self.x = Int()
+
+    @dr.syntax
+    def add(self, n: Any) -> Any:
+        if self.x < 10:
+            super().add(n)
+            self.x += self.__secret
+        while self.x < 20:
+            __step = Derived.__secret
+            super().add(__step)
+        return self
+
+    @dr.syntax
+    @staticmethod
+    def static(n: Any) -> Any:
+        if n > 2:
+            n = n + Derived.__secret
+        return n
+
+    @classmethod
+    @dr.syntax
+    def of_class(cls, n: Any) -> Any:
+        if n > 2:
+            n = n + cls.__secret
+        return n
+
+    @dr.syntax
+    @classmethod
+    def of_class_too(cls, n: Any) -> Any:
+        if n > 2:
+            n = n + cls.__secret
+        return n
+
+
+def test_methods() -> None:
+    d = Derived()
+    d.x = Int(0, 7, 30)
+    d.add(Int(1, 2, 3))
+    assert list(d.x) == [21, 24, 30]
+    d.x = 4
+    assert d.add(3).x == 22
+    for f in (d.static, Derived.static, d.of_class, d.of_class_too):
+        assert list(f(Int(1, 3))) == [1, 8]
+        assert f(3) == 8
+    assert Derived.add.__qualname__ == "Derived.add"
+
+
+def test_closure_is_shared() -> None:
+    count, factor = 0, 2
+
+    @dr.syntax
+    def f(x: Any) -> Any:
+        nonlocal count
+        while x < 10:
+            x += factor
+            count += 1
+        return x
+
+    assert f(0) == 10
+    assert count == 5
+    factor = 5
+    count = 0
+    assert f(0) == 10
+    assert count == 2
+    count = Int(0)
+    assert list(f(Int(0, 7))) == [10, 12]
+    assert list(count) == [2, 1]
+
+
+def test_globals() -> None:
+    f = define(
+        """
+        total = 0
+        @dr.syntax
+        def f(x):
+            global total
+            if x > 1:
+                total += x
+            return total
+        """
+    )
+    assert f(3) == 3
+    assert f(0) == 3
+    assert f(2) == 5
+
+
+def test_recursive_function() -> None:
+    @dr.syntax
+    def power(x: Any, n: int) -> Any:
+        if n > 0:
+            x = x * power(x, n - 1)
+        return x
+
+    assert power(2, 3) == 16
+
+
+def test_inner_functions() -> None:
+    def outer(recursive: bool) -> Any:
+        @dr.syntax(recursive=recursive)
+        def f(x: Any) -> Any:
+            def g(y: Any) -> Any:
+                if y > 1:
+                    y = y + 10
+                return y
+
+            class C:
+                pass
+
+            assert g.__qualname__.endswith("f.<locals>.g")
+            assert C.__qualname__.endswith("f.<locals>.C")
+            return g(x)
+
+        return f
+
+    assert outer(False)(2) == 12
+    assert list(outer(True)(Int(1, 2))) == [1, 12]
+    with pytest.raises(Exception, match="truth value|bool"):
+        outer(False)(Int(1, 2))
+
+
+def test_objects_are_changed_in_place() -> None:
+    @dr.syntax
+    def f(d: Any, x: Any) -> None:
+        if x > 1:
+            d["a"] += x
+        while d["b"] < 5:
+            d["b"] += x
+
+    a, b = Int(1, 2, 3), Int(0, 1, 9)
+    d = {"a": a, "b": b}
+    f(d, Int(1, 2, 3))
+    assert d["a"] is a
+    assert d["b"] is b
+    assert list(a) == [1, 4, 6]
+    assert list(b) == [5, 5, 9]
+
+
+# ---------------------------------------------------------------- unassigned variables
+
+
+@dr.syntax
+def half_assigned(x: Any) -> Any:
+    if x > 1:
+        y = x
+    return y
+
+
+@dr.syntax
+def carried(n: int) -> Any:
+    i = 0
+    while i < n:
+        if i > 0:
+            last = last + i  # noqa: F821
+        else:
+            last = 10
+        i += 1
+    return last
+
+
+@dr.syntax
+def removed(n: int) -> Any:
+    value = n
+    if n > 1:
+        del value
+    if n > 2:
+        value = 3
+    while n < 0:
+        del value
+        n += 1
+    return value
+
+
+def test_unassigned() -> None:
+    assert half_assigned(2) == 2
+    assert carried(4) == 16
+    assert [removed(n) for n in (0, 1, 3, -1 + 1)] == [0, 1, 3, 0]
+    for f, n in (half_assigned, 1), (carried, 0), (removed, 2), (removed, -1):
+        with pytest.raises(UnboundLocalError, match="'(y|last|value)'"):
+            f(n)
+
+
+# ---------------------------------------------------------------- places
+
+
+def test_lines() -> None:
+    f = define(
+        '''
+
+        class A:
+            @dr.syntax
+            def f(self, x):
+                """Text."""
+                while x < 3:
+                    x += 1
+                    if x > 2:
+                        raise KeyError(x)
+                return x
+
+        def g():
+            A().f(0)
+        ''',
+        "g",
+    )
+    with pytest.raises(KeyError) as caught:
+        f()
+    frames = traceback.extract_tb(caught.tb)[2:]
+    assert [(frame.name, frame.lineno, frame.line) for frame in frames] == [
+        ("f", 7, "while x < 3:"),
+        ("_loop_body", 9, "if x > 2:"),
+        ("_if_stmt_true", 10, "raise KeyError(x)"),
+    ]
+
+
+def test_strings_are_kept() -> None:
+    f = define(
+        '''
+        if True:
+            @dr.syntax
+            def f(x):
+                a = """one
+        two
+                three"""
+                # A comment
+            # and another
+        # and one more
+                b = (x,
+        2)
+                if x > 0:
+                    a += "\\
+        four"
+                return a, b
+        '''
+    )
+    assert f(1) == ("one\ntwo\n        three" + "four", (1, 2))
+
+
+def test_no_text() -> None:
+    space = {"dr": dr}
+    with pytest.raises(OSError, match="text of the function 'f' cannot be found"):
+        exec("@dr.syntax\ndef f(x):\n    if x: pass", space)
+
+
+# ---------------------------------------------------------------- hints and errors
+
+
+def test_hint_is_its_argument() -> None:
+    x = Int(1)
+    assert dr.hint(x) is x
+    hints: Any = {"mode": "scalar", "label": "l", "max_iterations": 3, "strict": False}
+    assert dr.hint(x, **hints, compress=True, include=[x], exclude=[]) is x
+    with pytest.raises(TypeError, match="positional"):
+        dr.hint(arg=x)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'name'"):
+        dr.hint(x, name="l")  # type: ignore[call-arg]
+
+
+def test_hint_goes_by_any_name() -> None:
+    f = define(
+        """
+        @dr.syntax(print_code=True)
+        def f(x):
+            while say(x < 3, mode="scalar"):
+                x += 1
+                if say(x == 2, mode="scalar"):
+                    return x
+            if mine.hint(x < 3):
+                x = 9
+            return x
+        """,
+        say=dr.hint,
+        mine=SimpleNamespace(hint=lambda x: not x),
+    )
+    assert f(0) == 2
+    assert f(5) == 9
+
+
+def test_hint_strict() -> None:
+    @dr.syntax
+    def f(x: Any, strict: bool) -> Any:
+        if dr.hint(x < 4, strict=strict):
+            y = 3
+        else:
+            y = 5
+        return y
+
+    assert f(1, True) == 3
+    f(Int(1), False)
+    with pytest.raises(RuntimeError, match="'y' of type 'int' changed from '[35]'"):
+        f(Int(1), True)
+
+
+REFUSED = {
+    "break": "while x < 3:\n        break",
+    "continue": "for i in x:\n        if i:\n            continue",
+    "return": "if x:\n        return 2",
+    "one positional": "if dr.hint(x, x):\n        x += 1",
+    "one positional argument": "if dr.hint():\n        x += 1",
+    "keyword argument 'name'": "while dr.hint(x, name='l'):\n        x += 1",
+    r"'\*\*'": "while dr.hint(x, **y):\n        x += 1",
+    "for 'while' loops": "if dr.hint(x, compress=True):\n        x += 1",
+    "list of variables": "if dr.hint(x, include=[x + 1]):\n        x += 1",
+    "no variable 'y'": "if dr.hint(x, exclude=[y]):\n        x += 1",
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_refused(message: str) -> None:
+    with pytest.raises(SyntaxError, match=message) as caught:
+        define(f"@dr.syntax\ndef f(x):\n    {REFUSED[message]}\n    return x")
+    assert caught.value.filename.startswith("<text")
+    assert caught.value.lineno
+    assert caught.value.lineno >= 3
+    assert caught.value.text
+
+
+@pytest.mark.parametrize("kind", ["def f(x): yield x", "async def f(x): return x"])
+def test_refused_functions(kind: str) -> None:
+    with pytest.raises(SyntaxError, match=r"'f' is (a|an) ('async'|generator)"):
+        define(f"@dr.syntax\n{kind}")
+
+
+def test_not_a_function() -> None:
+    for thing in (3, Base, len, functools.partial(len)):
+        with pytest.raises(TypeError, match="expected a function"):
+            dr.syntax(thing)  # type: ignore[call-overload]
+    with pytest.raises(SyntaxError, match="made by 'def'"):
+        dr.syntax(lambda x: x)
+
+
+def test_print_ast(capsys: pytest.CaptureFixture[str]) -> None:
+    define("@dr.syntax(print_ast=True)\ndef f(x):\n    if x: x += 1")
+    printed = capsys.readouterr().out
+    assert printed.startswith("Input AST\n---------\nFunctionDef(")
+    assert "\nOutput AST\n----------\nFunctionDef(" in printed
