@@ -33,6 +33,8 @@ from typing import Any, NoReturn, TypeVar, overload
 
 import drjit as dr
 
+from ._flow import flags
+from ._flow.jumps import VALUE, remove_jumps
 from ._flow.names import Effect, Scope
 from ._flow.unbound import Unbound
 
@@ -40,9 +42,16 @@ _T = TypeVar("_T")
 
 # How the generated code calls what it needs.
 _LOOP, _IF, _UNBOUND = "_drjit_while_loop", "_drjit_if_stmt", "_drjit_unbound"
+_FLAG_LOOP, _FLAG_IF = "_drjit_while_loop_flags", "_drjit_if_stmt_flags"
+_UNLESS = "_drjit_unless"
 _HINTS_IF = ("mode", "label", "strict")
 _HINTS_LOOP = (*_HINTS_IF, "max_iterations", "compress")
 _HINTS = (*_HINTS_LOOP, "include", "exclude")
+_SCALAR = (
+    "If all that is computed there is scalar, write dr.hint(condition, mode='scalar') "
+    "around conditions"
+)
+_LABELS = {VALUE: "return value"}
 _FUTURE = {
     name: getattr(__future__, name).compiler_flag
     for name in __future__.all_feature_names
@@ -92,11 +101,14 @@ class _At:
     def store(self, name: str) -> ast.Name:
         return ast.Name(name, ast.Store(), **self.place)
 
-    def text(self, value: str | None) -> ast.Constant:
+    def text(self, value: str | bool | None) -> ast.Constant:
         return ast.Constant(value, **self.place)
 
     def tuple(self, entries: list[Any], context: Any = None) -> ast.Tuple:
         return ast.Tuple(entries, context or ast.Load(), **self.place)
+
+    def labels(self, names: list[str]) -> ast.Tuple:
+        return self.tuple([self.text(_LABELS.get(name, name)) for name in names])
 
     def assign(self, target: Any, value: Any) -> ast.Assign:
         return ast.Assign([target], value, **self.place)
@@ -107,6 +119,18 @@ class _At:
 
     def marker(self, name: str) -> ast.Call:
         return ast.Call(self.load(_UNBOUND), [self.text(name)], [], **self.place)
+
+    def flag(self, name: str, value: Any) -> ast.Assign:
+        made: Any = self.assign(self.store(name), value)
+        made.flag = name
+        return made
+
+    def unless(self, flag: str, condition: Any) -> ast.Call:
+        arguments = [self.load(flag), condition]
+        return ast.Call(self.load(_UNLESS), arguments, [], **self.place)
+
+    def is_flag(self, flag: str, how: Any) -> ast.Compare:
+        return ast.Compare(self.load(flag), [how], [self.text(True)], **self.place)
 
     def mark(self, name: str) -> ast.Try:
         """If a variable is not assigned, assign the marker."""
@@ -160,10 +184,9 @@ class _Flow:
 
 
 class _Hints:
-    """A condition, and what ``drjit.hint()`` says about it."""
+    """What ``drjit.hint()`` says about a condition."""
 
-    def __init__(self, test: Any) -> None:
-        self.test = test
+    def __init__(self) -> None:
         self.keywords: dict[str, Any] = {}
         self.include: set[str] = set()
         self.exclude: set[str] = set()
@@ -234,6 +257,13 @@ class _Rewriter:
             target = Effect()
             Scope._visit(self.scope, node.target, target)
             inside.definite |= target.binds
+            if hasattr(node, "stopped") and target.binds & (live | always):
+                name = min(target.binds & (live | always))
+                self.source.refuse(
+                    node,
+                    f"'{name}' is used after a 'for' loop that is left by 'break' "
+                    f"inside an 'if' statement. {_SCALAR}",
+                )
         node.body = self.block(node.body, inside, around, around)
         self.jumps = jumps
         node.orelse = self.block(node.orelse, rest, live, always)
@@ -296,54 +326,22 @@ class _Rewriter:
     ) -> list[Any]:
         if type(node) not in self.jumps:
             name = type(node).__name__.lower()
-            self.fail(
+            self.source.refuse(
                 node,
-                f"'{name}' inside {self.construct} that it leaves is not supported. If "
-                "all that is computed there is scalar, write dr.hint(condition, "
-                "mode='scalar') around its condition",
+                f"'{name}' inside {self.construct} that it leaves is not supported. "
+                + _SCALAR,
             )
         flow.step(node.effect)
         return [node]
 
-    # ------------------------------------------------------------ hints
-
-    def hints(self, node: Any, allowed: tuple[str, ...]) -> _Hints:
-        test = node.test
-        hints = _Hints(test)
-        if not isinstance(test, ast.Call) or not self.source.is_hint(test.func):
-            return hints
-        if len(test.args) != 1 or isinstance(test.args[0], ast.Starred):
-            self.fail(test, "drjit.hint() takes exactly one positional argument")
-        hints.test = test.args[0]
-        for keyword in test.keywords:
-            name = keyword.arg
-            if name in ("include", "exclude"):
-                names = self.names(name, keyword.value)
-                setattr(hints, name, names)
-            elif name in allowed:
-                hints.keywords[name] = keyword.value
-            elif name in _HINTS:
-                self.fail(test, f"drjit.hint(): '{name}' is for 'while' loops only")
-            else:
-                what = f"the keyword argument '{name}'" if name else "'**'"
-                self.fail(test, f"drjit.hint() does not support {what}")
-        return hints
-
-    def names(self, what: str, node: Any) -> set[str]:
-        if isinstance(node, ast.Constant) and node.value is None:
-            return set()
-        entries = getattr(node, "elts", [None])
-        if not all(isinstance(entry, ast.Name) for entry in entries):
-            self.fail(node, f"drjit.hint(): '{what}' must be a list of variables")
-        found: set[str] = {entry.id for entry in entries}
-        for name in sorted(found - self.scope.variables):
-            self.fail(node, f"drjit.hint(): the function has no variable '{name}'")
-        return found
-
     # ------------------------------------------------------------ constructs
 
-    def fail(self, node: Any, text: str) -> NoReturn:
-        self.source.fail(node.lineno, text, node.col_offset)
+    def hints(self, node: Any) -> _Hints:
+        hints = self.source.hints(node)
+        for name in sorted((hints.include | hints.exclude) - self.scope.variables):
+            text = f"drjit.hint(): the function has no variable '{name}'"
+            self.source.refuse(node.test, text)
+        return hints
 
     def state(self, node: Any, hints: _Hints, known: set[str]) -> set[str]:
         """The variables of 'known' that belong to the state."""
@@ -414,11 +412,10 @@ class _Rewriter:
     def if_(
         self, node: Any, flow: _Flow, live: set[str], always: set[str]
     ) -> list[Any]:
-        hints = self.hints(node, _HINTS_IF)
-        node.test = hints.test
+        hints = self.hints(node)
         test = Effect()
         Scope._visit(self.scope, node.test, test)
-        if hints.scalar:
+        if hints.scalar or hasattr(node, "plain"):
             inside = flow.copy()
             inside.step(test)
             node.body = self.block(node.body, inside.copy(), live, always)
@@ -445,16 +442,17 @@ class _Rewriter:
             )  # fmt: skip
             ends.append(inside)
         back()
-        labels = at.tuple([at.text(name) for name in returned])
+        flags = sorted(getattr(node, "flags", ()))
         call = at.call(
-            _IF,
+            _FLAG_IF if flags else _IF,
             {
                 "cond": node.test,
                 "args": at.tuple([at.load(name) for name in args]),
                 "true_fn": at.load("_if_stmt_true"),
                 "false_fn": at.load("_if_stmt_false"),
-                "arg_labels": at.tuple([at.text(name) for name in args]),
-                "rv_labels": labels,
+                "arg_labels": at.labels(args),
+                "rv_labels": at.labels(returned),
+                **({"flags": at.labels(flags)} if flags else {}),
                 **hints.keywords,
             },
         )
@@ -469,8 +467,7 @@ class _Rewriter:
     def while_(
         self, node: Any, flow: _Flow, live: set[str], always: set[str]
     ) -> list[Any]:
-        hints = self.hints(node, _HINTS_LOOP)
-        node.test = hints.test
+        hints = self.hints(node)
         if hints.scalar:
             return self.loop(node, flow, live, always)
         test = Effect()
@@ -509,16 +506,18 @@ class _Rewriter:
             effect.writes,
         )  # fmt: skip
         back()
+        flags = sorted(getattr(node, "flags", ()))
         parameters, head = self.enter(names, at)
         head += [at.unmark(n) for n in names if n not in definite and n in test.uses]
         head.append(ast.Return(condition, **at.place))
         call = at.call(
-            _LOOP,
+            _FLAG_LOOP if flags else _LOOP,
             {
                 "state": at.tuple([at.load(name) for name in names]),
                 "cond": at.load("_loop_cond"),
                 "body": at.load("_loop_body"),
-                "labels": at.tuple([at.text(name) for name in names]),
+                "labels": at.labels(names),
+                **({"flags": at.labels(flags)} if flags else {}),
                 **hints.keywords,
             },
         )
@@ -588,10 +587,47 @@ class _Source:
                 "have to be put into a file"
             )
 
+    def refuse(self, node: Any, text: str) -> NoReturn:
+        self.fail(node.lineno, text, node.col_offset)
+
     def fail(self, line: int, text: str, column: int = 0) -> NoReturn:
         source = self.lines[line - 1] if line <= len(self.lines) else None
         place = (self.file, line, column + 1, source)
         raise SyntaxError(f"@drjit.syntax: {text}", place)
+
+    def hints(self, node: Any) -> _Hints:
+        """Take a hint around the condition of a statement apart, once."""
+        if hasattr(node, "hints"):
+            found: _Hints = node.hints
+            return found
+        test = node.test
+        node.hints = hints = _Hints()
+        if not isinstance(test, ast.Call) or not self.is_hint(test.func):
+            return hints
+        if len(test.args) != 1 or isinstance(test.args[0], ast.Starred):
+            self.refuse(test, "drjit.hint() takes exactly one positional argument")
+        node.test = test.args[0]
+        allowed = _HINTS_LOOP if isinstance(node, ast.While) else _HINTS_IF
+        for keyword in test.keywords:
+            name = keyword.arg
+            if name in ("include", "exclude"):
+                setattr(hints, name, self.hinted_names(name, keyword.value))
+            elif name in allowed:
+                hints.keywords[name] = keyword.value
+            elif name in _HINTS:
+                self.refuse(test, f"drjit.hint(): '{name}' is for 'while' loops only")
+            else:
+                what = f"the keyword argument '{name}'" if name else "'**'"
+                self.refuse(test, f"drjit.hint() does not support {what}")
+        return hints
+
+    def hinted_names(self, what: str, node: Any) -> set[str]:
+        if isinstance(node, ast.Constant) and node.value is None:
+            return set()
+        entries = getattr(node, "elts", [None])
+        if not all(isinstance(entry, ast.Name) for entry in entries):
+            self.refuse(node, f"drjit.hint(): '{what}' must be a list of variables")
+        return {entry.id for entry in entries}
 
     def is_hint(self, node: Any) -> bool:
         """Is this expression ``drjit.hint``, under whatever name?"""
@@ -700,6 +736,9 @@ _CELLS = {
     _LOOP: CellType(dr.while_loop),
     _IF: CellType(dr.if_stmt),
     _UNBOUND: CellType(Unbound),
+    _FLAG_LOOP: CellType(flags.while_loop),
+    _FLAG_IF: CellType(flags.if_stmt),
+    _UNLESS: CellType(flags.unless),
 }
 
 
@@ -740,20 +779,45 @@ def _print_tree(which: str, node: ast.AST, print_ast: bool, print_code: bool) ->
         _print(which, "code", ast.unparse(node))
 
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SUSPENDED = (ast.Yield, ast.YieldFrom, ast.Await)
+
+
+def _refuse_inner(function: Any, source: _Source) -> None:
+    suspended = any(isinstance(n, _SUSPENDED) for n in ast.walk(function))
+    if suspended or isinstance(function, ast.AsyncFunctionDef):
+        source.refuse(
+            function,
+            f"'{function.name}' is a generator or 'async' function, which cannot be "
+            "rewritten: leave out 'recursive=True'",
+        )
+
+
+def _rewrite_function(node: Any, source: _Source, recursive: bool) -> None:
+    functions = [node]
+    if recursive:
+        functions += [n for n in ast.walk(node) if isinstance(n, _DEFINITIONS)][1:]
+    for function in functions:
+        if function is not node:
+            _refuse_inner(function, source)
+        remove_jumps(function, lambda s: source.hints(s).scalar, _At, source.refuse)
+    _Rewriter(Scope(node), source, recursive).run()
+
+
 def _rewrite(
     function: FunctionType, recursive: bool, print_ast: bool, print_code: bool
 ) -> FunctionType:
     source = _Source(function)
-    flags = function.__code__.co_flags
-    if flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR):
-        kind = "generator" if flags & CO_GENERATOR else "'async' function"
+    kinds = function.__code__.co_flags
+    if kinds & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR):
+        kind = "generator" if kinds & CO_GENERATOR else "'async' function"
         source.fail(
             source.code.co_firstlineno,
             f"'{function.__name__}' is a {kind}, which cannot be decorated",
         )
     node = source.parse()
     _print_tree("Input", node, print_ast, print_code)
-    _Rewriter(Scope(node), source, recursive).run()
+    _rewrite_function(node, source, recursive)
     _print_tree("Output", node, print_ast, print_code)
     return _make(source, node)
 

@@ -492,7 +492,154 @@ def docstring_only(n):
     return n
 
 
+def breaks(n):
+    i = n * 0
+    while i < 10:
+        if i * i > n:
+            break
+        i += 1
+    return i
+
+
+def breaks_forever(n):
+    i = n * 0
+    k = n * 0
+    while True:
+        if i > n:
+            i += 100
+            break
+        k += 1
+        i += k
+    return i
+
+
+def continues(n):
+    i = n * 0
+    total = n * 0
+    while i < n:
+        i += 1
+        if i % 2 == 0:
+            if i % 3 == 0:
+                total += 100
+                continue
+            total += 10
+        elif i == 5:
+            continue
+        else:
+            total += 3
+        total += 1
+    return total
+
+
+def break_and_else(n):
+    i = n * 0
+    while i < 5:
+        if i == n:
+            break
+        i += 1
+    else:
+        i += 1000
+    return i
+
+
+def nested_breaks(n):
+    i = n * 0
+    total = n * 0
+    while i < 6:
+        j = n * 0
+        i += 1
+        while j < i:
+            j += 1
+            if j > n:
+                break
+            if (i + j) % 4 == 0:
+                continue
+            total += j
+        if total > 9:
+            total += 100
+            break
+    return total, i
+
+
+def for_with_jumps(n):
+    total = n * 0
+    for k in range(6):
+        if n == k:
+            continue
+        total += k
+        if total > n:
+            total += 50
+            break
+    else:
+        total -= 7
+    return total
+
+
+def for_in_while(n):
+    i = n * 0
+    while i < 20:
+        for k in range(4):
+            if i == n * 2:
+                break
+            i += k
+        i += 1
+        if i > 15:
+            continue
+        i += 1
+    return i
+
+
+def returns(n):
+    if n < 3:
+        return n + 100
+    m = n * 2
+    if m > 12:
+        m += 1
+        return m
+    else:
+        m += 5
+    return m
+
+
+def returns_in_all(n):
+    if n < 3:
+        if n == 2:
+            return n * 0
+        else:
+            return n * 0 + 1
+    elif n > 5:
+        return n * 0 + 2
+    return n
+
+
+def jumps_in_with(n):
+    i = n * 0
+    while i < 10:
+        with dr.scoped_set_flag(dr.JitFlag.Debug, False):
+            if i > n:
+                break
+            i += 1
+        i += 1
+        try:
+            if i == 4:
+                continue
+        finally:
+            i += 1
+        i += 1
+    return i
+
+
 SAMPLES: list[Callable[..., Any]] = [
+    breaks,
+    breaks_forever,
+    continues,
+    break_and_else,
+    nested_breaks,
+    for_with_jumps,
+    for_in_while,
+    returns,
+    returns_in_all,
+    jumps_in_with,
     collatz,
     elif_chain,
     nested_loops,
@@ -899,9 +1046,13 @@ def test_hint_strict() -> None:
 
 
 REFUSED = {
-    "break": "while x < 3:\n        break",
-    "continue": "for i in x:\n        if i:\n            continue",
-    "return": "if x:\n        return 2",
+    "'i' is used after a 'for' loop": (
+        "for i in range(3):\n        if x == i:\n            break\n    return i"
+    ),
+    "out of 'finally'": (
+        "while x:\n        try:\n            x += 1\n        finally:\n"
+        "            if x: break"
+    ),
     "one positional": "if dr.hint(x, x):\n        x += 1",
     "one positional argument": "if dr.hint():\n        x += 1",
     "keyword argument 'name'": "while dr.hint(x, name='l'):\n        x += 1",
