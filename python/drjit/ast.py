@@ -120,7 +120,7 @@ class _At:
     def marker(self, name: str) -> ast.Call:
         return ast.Call(self.load(_UNBOUND), [self.text(name)], [], **self.place)
 
-    def flag(self, name: str, value: Any) -> ast.Assign:
+    def flag(self, name: str, value: Any) -> Any:
         made: Any = self.assign(self.store(name), value)
         made.flag = name
         return made
@@ -511,13 +511,13 @@ class _Rewriter:
         head += [at.unmark(n) for n in names if n not in definite and n in test.uses]
         head.append(ast.Return(condition, **at.place))
         call = at.call(
-            _FLAG_LOOP if flags else _LOOP,
+            _FLAG_LOOP if flags or new else _LOOP,
             {
                 "state": at.tuple([at.load(name) for name in names]),
                 "cond": at.load("_loop_cond"),
                 "body": at.load("_loop_body"),
                 "labels": at.labels(names),
-                **({"flags": at.labels(flags)} if flags else {}),
+                **({"flags": at.labels(flags)} if flags or new else {}),
                 **hints.keywords,
             },
         )
@@ -609,7 +609,7 @@ class _Source:
         node.test = test.args[0]
         allowed = _HINTS_LOOP if isinstance(node, ast.While) else _HINTS_IF
         for keyword in test.keywords:
-            name = keyword.arg
+            name = keyword.arg or ""
             if name in ("include", "exclude"):
                 setattr(hints, name, self.hinted_names(name, keyword.value))
             elif name in allowed:

@@ -218,7 +218,116 @@ def f(x):
     return [y for y in x if y]
 """
 
+# Where a branch is always left, the rest belongs to the other one.
+RETURN = """
+def f(x):
+    if x < 0:
+        return 1
+    x += 1
+    return x
+---
+def f(x):
+    def _if_stmt_true(x):
+        _return_value = 1
+        return (_return_value, x)
+    def _if_stmt_false(x):
+        x += 1
+        _return_value = x
+        return (_return_value, x)
+    _return_value, x = _drjit_if_stmt(
+        cond=x < 0, args=(x,), true_fn=_if_stmt_true, false_fn=_if_stmt_false,
+        arg_labels=('x',), rv_labels=('return value', 'x'))
+    return _return_value
+"""
+
+BREAK = """
+def f(x):
+    while x < 9:
+        if x == 5:
+            break
+        x += 1
+    else:
+        x = 0
+    return x
+---
+def f(x):
+    _stop_1 = False
+    def _loop_cond(_stop_1, x):
+        return _stop_1 is not True and _drjit_unless(_stop_1, x < 9)
+    def _loop_body(_stop_1, x):
+        def _if_stmt_true(_stop_1, x):
+            _stop_1 = _stop_1 | True
+            return (_stop_1, x)
+        def _if_stmt_false(_stop_1, x):
+            x += 1
+            return (_stop_1, x)
+        _stop_1, x = _drjit_if_stmt_flags(
+            cond=x == 5, args=(_stop_1, x), true_fn=_if_stmt_true,
+            false_fn=_if_stmt_false, arg_labels=('_stop_1', 'x'),
+            rv_labels=('_stop_1', 'x'), flags=('_stop_1',))
+        return (_stop_1, x)
+    _stop_1, x = _drjit_while_loop_flags(
+        state=(_stop_1, x), cond=_loop_cond, body=_loop_body,
+        labels=('_stop_1', 'x'), flags=('_stop_1',))
+    def _if_stmt_true(_stop_1, x):
+        x = 0
+        return (_stop_1, x)
+    def _if_stmt_false(_stop_1, x):
+        return (_stop_1, x)
+    _stop_1, x = _drjit_if_stmt(
+        cond=_drjit_unless(_stop_1, True), args=(_stop_1, x),
+        true_fn=_if_stmt_true, false_fn=_if_stmt_false,
+        arg_labels=('_stop_1', 'x'), rv_labels=('_stop_1', 'x'))
+    return x
+"""
+
+CONTINUE = """
+def f(x):
+    for i in range(3):
+        if x > 2:
+            if x > 3:
+                continue
+            x += 1
+        x += i
+    return x
+---
+def f(x):
+    for i in range(3):
+        _skip_1 = False
+        def _if_stmt_true(_skip_1, x):
+            def _if_stmt_true(_skip_1, x):
+                _skip_1 = _skip_1 | True
+                return (_skip_1, x)
+            def _if_stmt_false(_skip_1, x):
+                x += 1
+                return (_skip_1, x)
+            _skip_1, x = _drjit_if_stmt_flags(
+                cond=x > 3, args=(_skip_1, x), true_fn=_if_stmt_true,
+                false_fn=_if_stmt_false, arg_labels=('_skip_1', 'x'),
+                rv_labels=('_skip_1', 'x'), flags=('_skip_1',))
+            return (_skip_1, x)
+        def _if_stmt_false(_skip_1, x):
+            return (_skip_1, x)
+        _skip_1, x = _drjit_if_stmt_flags(
+            cond=x > 2, args=(_skip_1, x), true_fn=_if_stmt_true,
+            false_fn=_if_stmt_false, arg_labels=('_skip_1', 'x'),
+            rv_labels=('_skip_1', 'x'), flags=('_skip_1',))
+        def _if_stmt_true(_skip_1, i, x):
+            x += i
+            return (_skip_1, i, x)
+        def _if_stmt_false(_skip_1, i, x):
+            return (_skip_1, i, x)
+        _skip_1, i, x = _drjit_if_stmt(
+            cond=_drjit_unless(_skip_1, True), args=(_skip_1, i, x),
+            true_fn=_if_stmt_true, false_fn=_if_stmt_false,
+            arg_labels=('_skip_1', 'i', 'x'), rv_labels=('_skip_1', 'i', 'x'))
+    return x
+"""
+
 TABLE = {
+    "return": RETURN,
+    "break": BREAK,
+    "continue": CONTINUE,
     "while": WHILE,
     "if": IF,
     "half": HALF,
@@ -661,11 +770,100 @@ SAMPLES: list[Callable[..., Any]] = [
     annotated,
     docstring_only,
 ]
-each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda f: f.__name__)
+
+
+def finds(n):
+    i = n * 0
+    while i < 10:
+        if i * i > n:
+            return i
+        i += 1
+    return n * 0 - 1
+
+
+def returns_late(n):
+    if n > 3:
+        if n > 5:
+            return n * 100
+        n += 1
+    return n
+
+
+def returns_from_two_loops(n):
+    i = n * 0
+    while True:
+        i += 1
+        j = n * 0
+        while j < i:
+            j += 1
+            if i + j > n:
+                return i * 100 + j
+        if i > 2:
+            break
+    return i
+
+
+def returns_from_for(n):
+    for k in range(5):
+        m = n + k
+        if m > 4:
+            if m == 6:
+                continue
+            return m
+        while m < 3:
+            m += 2
+            if m == n:
+                return m + 1000
+    else:
+        return n * 0
+
+
+def assigned_in_loop(n):
+    i = n * 0
+    while i < n:
+        y = i * 2
+        i += 1
+    if n > 0:
+        n += y
+    return n
+
+
+def returns_from_try(n):
+    i = n * 0
+    while True:
+        try:
+            with dr.scoped_set_flag(dr.JitFlag.Debug, False):
+                if i > n:
+                    return i
+                i += 2
+        finally:
+            i += 1
+
+
+# Those with variables that are assigned in some lanes only.
+UNASSIGNED: list[Callable[..., Any]] = [
+    finds,
+    returns_late,
+    returns_from_two_loops,
+    returns_from_for,
+    assigned_in_loop,
+    returns_from_try,
+]
+unassigned = pytest.mark.xfail(
+    reason="drjit.if_stmt() does not know variables without a value", strict=True
+)
+each_scalar = pytest.mark.parametrize(
+    "sample", SAMPLES + UNASSIGNED, ids=lambda f: f.__name__
+)
+each_sample = pytest.mark.parametrize(
+    "sample",
+    SAMPLES + [pytest.param(f, marks=unassigned) for f in UNASSIGNED],
+    ids=lambda f: f.__name__,
+)
 LANES = [0, 1, 2, 3, 4, 5, 6, 7, 9]
 
 
-@each_sample
+@each_scalar
 def test_scalar(sample: Callable[..., Any]) -> None:
     """Plain numbers: what the function does without the decorator."""
     decorated = dr.syntax(sample)

@@ -12,6 +12,10 @@ from typing import Any
 
 import drjit as dr
 
+from .unbound import Unbound
+
+_CONDITIONAL = ("mode", "label", "strict")  # hints of loops that conditionals have
+
 
 def unless(flag: Any, condition: Any) -> Any:
     """``condition``, in the lanes where the flag is not set."""
@@ -59,8 +63,9 @@ def while_loop(
 ) -> Any:
     """``drjit.while_loop()`` with a body that sets flags.
 
-    As long as the condition is a ``bool``, this is a loop of Python. A flag that becomes
-    an array in an iteration makes the condition an array, too.
+    As long as the condition is a ``bool``, this is a loop of Python. A flag that
+    becomes an array in an iteration makes the condition an array, too. A variable that
+    is not assigned before the loop is after a first iteration, which is a conditional.
     """
     condition = cond(*state)
     while isinstance(condition, bool) and mode in (None, "scalar"):
@@ -70,4 +75,10 @@ def while_loop(
         condition = cond(*state)
     if isinstance(condition, dr.ArrayBase) and mode != "scalar":
         state = _with_lanes(state, labels, flags, condition)
+        if any(isinstance(value, Unbound) for value in state):
+            chosen = {"mode": mode, **hints}
+            chosen = {name: chosen[name] for name in _CONDITIONAL if name in chosen}
+            state = dr.if_stmt(
+                state, condition, body, lambda *same: same, labels, labels, **chosen
+            )
     return dr.while_loop(state, cond, body, labels, mode=mode, **hints)

@@ -11,10 +11,12 @@ is skipped instead. ::
                                           i += 1
 
 Where a branch is always left by a jump, the rest of the block belongs to the other
-branch, as here. Elsewhere it becomes a conditional with the flag of the innermost loop,
-``_skip_N``, or of the function, ``_returned``. This works on the text as it was written,
-before ``drjit._flow.names`` looks at it. It changes nothing where no jump leaves a
-statement that is rewritten.
+branch, as here. Elsewhere it becomes a conditional with the flag of the innermost
+loop, ``_skip_N``, or of the function, ``_returned``. A value that is returned is kept
+in a variable until the end.
+
+This works on the text as it was written, before ``drjit._flow.names`` looks at it. It
+changes nothing where no jump leaves a statement that is rewritten.
 """
 
 from __future__ import annotations
@@ -156,7 +158,7 @@ class _Remover:
 
     # ------------------------------------------------------------ flags
 
-    def set(self, node: Any, flags: list[str]) -> tuple[list[Any], set[str]]:
+    def raise_flags(self, node: Any, flags: list[str]) -> tuple[list[Any], set[str]]:
         at = self.at(node)
         true = at.text(True)
         return [
@@ -224,18 +226,18 @@ class _Remover:
         while loop:
             flags += [loop.stop, loop.skip]
             loop = loop.outer
-        made, sets = self.set(node, flags)
+        made, sets = self.raise_flags(node, flags)
         return [value, *made], sets
 
     def break_(self, node: Any, loop: _Loop | None) -> tuple[list[Any], set[str]]:
         if not loop or not loop.flagged:
             return [node], set()
-        return self.set(node, [loop.stop, loop.skip])
+        return self.raise_flags(node, [loop.stop, loop.skip])
 
     def continue_(self, node: Any, loop: _Loop | None) -> tuple[list[Any], set[str]]:
         if not loop or not loop.flagged:
             return [node], set()
-        return self.set(node, [loop.skip])
+        return self.raise_flags(node, [loop.skip])
 
     def if_(self, node: Any, loop: _Loop | None) -> tuple[list[Any], set[str]]:
         node.body, sets = self.block(node.body, loop)
@@ -262,7 +264,10 @@ class _Remover:
             body = [at.flag(loop.skip, at.text(False)), *body]
         elif isinstance(node, ast.While):
             self.used.add(loop.stop)
-            going = [at.is_flag(loop.stop, ast.IsNot()), at.unless(loop.stop, node.test)]
+            going = [
+                at.is_flag(loop.stop, ast.IsNot()),
+                at.unless(loop.stop, node.test),
+            ]
             node.test = ast.BoolOp(ast.And(), going, **at.place)
             body = [at.flag(loop.skip, at.text(False)), *body]
         else:
@@ -280,7 +285,6 @@ class _Remover:
             orelse, more = self.block(node.orelse, outer)
             node.orelse = []
             made.append(self.guard(node, loop.stop, orelse, more))
-            made[0].flag = ""
             outside |= more
         return made, outside
 
@@ -320,18 +324,23 @@ class _Remover:
         if self.found.returns:
             at = self.at(function.body[-1])
             first = isinstance(body[0], ast.Expr)  # perhaps the docstring
-            begin = self.at(function.body[0]).flag(RETURNED, at.text(False))
+            begin = self.at(function.body[0])
+            head = [
+                begin.flag(RETURNED, begin.text(False)),
+                begin.assign(begin.store(VALUE), begin.marker("return value")),
+            ]
+            if RETURNED not in self.used:
+                head = []
             end = ast.Return(at.load(VALUE), **at.place)
-            body = [*body[:first], begin, *body[first:], end]
+            body = [*body[:first], *head, *body[first:], end]
         function.body = self.clean(body)
 
     def clean(self, statements: list[Any]) -> list[Any]:
         """Without assignments to flags that nothing asks for."""
         kept = []
         for node in statements:
-            if (getattr(node, "flag", None) or RETURNED) not in self.used:
-                if getattr(node, "flag", None):
-                    continue
+            if getattr(node, "flag", None) not in {None, *self.used}:
+                continue
             for part in (
                 node,
                 *getattr(node, "handlers", []),
