@@ -78,6 +78,7 @@ GROUPS = {
     # Same type as the argument, although the reference names no type.
     "same": "sign conj normalize square sqr".split(),
     "common type": ["expr_t"],
+    "hint": ["hint"],
     "trait": """array_t mask_t scalar_t value_t leaf_t tensor_t matrix_t detached_t
         diff_array_t int_array_t uint_array_t float_array_t int8_array_t
         uint8_array_t int32_array_t uint32_array_t int64_array_t uint64_array_t
@@ -108,6 +109,12 @@ def NAME(a: A, b: SelfCpT, /) -> RedT: ...
 def NAME(a: SelfCpT, b: A, /) -> RedT: ...
 @overload
 def NAME(a: Sequence[float] | float, b: Sequence[float] | float, /) -> Any: ...
+""",
+    "hint": """\
+def NAME(arg: T, /, *, mode: Literal["scalar", "symbolic", "evaluated"] | None = None, \
+label: str | None = None, max_iterations: int | None = None, strict: bool = True, \
+compress: bool | None = None, include: Sequence[object] | None = None, \
+exclude: Sequence[object] | None = None) -> T: ...
 """,
     # Forms of elementwise functions.
     "FLOAT": """\
