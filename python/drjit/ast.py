@@ -51,6 +51,7 @@ _SCALAR = (
     "If all that is computed there is scalar, write dr.hint(condition, mode='scalar') "
     "around conditions"
 )
+_LOAD, _STORE = ast.Load(), ast.Store()
 _LABELS = {VALUE: "return value"}
 _FUTURE = {
     name: getattr(__future__, name).compiler_flag
@@ -96,19 +97,20 @@ class _At:
         }
 
     def load(self, name: str) -> ast.Name:
-        return ast.Name(name, ast.Load(), **self.place)
+        return ast.Name(name, _LOAD, **self.place)
 
     def store(self, name: str) -> ast.Name:
-        return ast.Name(name, ast.Store(), **self.place)
+        return ast.Name(name, _STORE, **self.place)
 
     def text(self, value: str | bool | None) -> ast.Constant:
         return ast.Constant(value, **self.place)
 
     def tuple(self, entries: list[Any], context: Any = None) -> ast.Tuple:
-        return ast.Tuple(entries, context or ast.Load(), **self.place)
+        return ast.Tuple(entries, context or _LOAD, **self.place)
 
-    def labels(self, names: list[str]) -> ast.Tuple:
-        return self.tuple([self.text(_LABELS.get(name, name)) for name in names])
+    def labels(self, names: list[str]) -> ast.Constant:
+        value: Any = tuple(_LABELS.get(name, name) for name in names)
+        return ast.Constant(value, **self.place)
 
     def assign(self, target: Any, value: Any) -> ast.Assign:
         return ast.Assign([target], value, **self.place)
@@ -208,13 +210,16 @@ class _Rewriter:
         self.construct = ""  # what the statement is in: 'while' loop, 'if' statement
         self.jumps: tuple[type, ...] = (ast.Return, ast.Break, ast.Continue)
         self.count = 0  # of conditions with a name
+        self.declarations: list[Any] = []  # that were inside of constructs
 
     def run(self) -> None:
         function = self.scope.function
         assert isinstance(function, ast.FunctionDef)
         bound = {a.arg for a in self.scope.parameters}
         flow = _Flow(bound.copy(), bound | self.scope.nonlocals)
-        function.body = self.block(function.body, flow, set(), set())
+        body = self.block(function.body, flow, set(), set())
+        first = isinstance(body[0], ast.Expr)  # perhaps the docstring
+        function.body = [*body[:first], *self.declarations, *body[first:]]
 
     # ------------------------------------------------------------ blocks
 
@@ -321,6 +326,24 @@ class _Rewriter:
         flow.step(node.effect)
         return [node]
 
+    def declaration(
+        self, node: Any, flow: _Flow, live: set[str], always: set[str]
+    ) -> list[Any]:
+        """``global`` and ``nonlocal`` hold for the whole function, wherever they are."""
+        if not self.construct:
+            return [node]
+        self.declarations.append(node)
+        return []
+
+    def annotated(
+        self, node: Any, flow: _Flow, live: set[str], always: set[str]
+    ) -> list[Any]:
+        """What is ``nonlocal`` cannot be annotated."""
+        flow.step(node.effect)
+        if getattr(node.target, "id", None) not in self.shared or not self.construct:
+            return [node]
+        return [_At(node).assign(node.target, node.value)] if node.value else []
+
     def jump(
         self, node: Any, flow: _Flow, live: set[str], always: set[str]
     ) -> list[Any]:
@@ -395,7 +418,7 @@ class _Rewriter:
         """Assign what a construct returns."""
         if not names:
             return [ast.Expr(call, **at.place)]
-        target = at.tuple([at.store(name) for name in names], ast.Store())
+        target = at.tuple([at.store(name) for name in names], _STORE)
         assign = at.assign(target, call)
         return [assign, *(at.unmark(n) for n in names if n not in flow.definite)]
 
@@ -559,6 +582,9 @@ _RULES: dict[type, Callable[..., list[Any]]] = {
     ast.Try: _Rewriter.try_,
     ast.Match: _Rewriter.match,
     ast.FunctionDef: _Rewriter.function,
+    ast.Global: _Rewriter.declaration,
+    ast.Nonlocal: _Rewriter.declaration,
+    ast.AnnAssign: _Rewriter.annotated,
     ast.Return: _Rewriter.jump,
     ast.Break: _Rewriter.jump,
     ast.Continue: _Rewriter.jump,

@@ -541,6 +541,34 @@ def test_globals() -> None:
     assert f(2) == 5
 
 
+def test_declarations_inside() -> None:
+    f = define(
+        """
+        total = 0
+        def outer():
+            count = 0
+            @dr.syntax
+            def f(x):
+                "Text."
+                if x > 1:
+                    global total
+                    total += x
+                    nonlocal count
+                    count += 1
+                    y: int = 2
+                    z: int
+                    z = y + 1
+                    x += (lambda: y + z)()
+                return total, count, x
+            return f
+        f = outer()
+        """
+    )
+    assert f(3) == (3, 1, 8)
+    assert f(0) == (3, 1, 0)
+    assert f.__doc__ == "Text."
+
+
 def test_recursive_function() -> None:
     @dr.syntax
     def power(x: Any, n: int) -> Any:

@@ -79,6 +79,8 @@ _ORDER: dict[type, tuple[str, ...]] = {
     ast.Constant: (),
     ast.Call: ("func", "args", "keywords"),
     ast.keyword: ("value",),
+    ast.Expr: ("value",),
+    ast.Starred: ("value",),
     ast.Tuple: ("elts",),
     ast.List: ("elts",),
 }
@@ -140,15 +142,12 @@ class Scope:
 
     def _visit(self, node: Any, effect: Effect) -> None:
         kind = node.__class__
-        if kind is ast.Name:
-            _NAME[node.ctx.__class__](self, node.id, effect)
+        rule = _EXPRESSIONS.get(kind)
+        if rule:
+            rule(self, node, effect)
             return
-        special = _EXPRESSIONS.get(kind)
-        if special:
-            special(self, node, effect)
-            return
-        for field in _ORDER.get(kind) or node._fields:
-            value = getattr(node, field, None)
+        for field in _ORDER.get(kind, node._fields):
+            value = getattr(node, field)
             if value.__class__ is list:
                 for item in value:
                     if isinstance(item, ast.AST):
@@ -161,8 +160,14 @@ class Scope:
             if node is not None:
                 self._visit(node, effect)
 
-    def _load(self, name: str, effect: Effect) -> None:
-        effect.read(name)
+    def _name(self, node: ast.Name, effect: Effect) -> None:
+        kind = node.ctx.__class__
+        if kind is ast.Load:
+            effect.read(node.id)
+        elif kind is ast.Store:
+            self._store(node.id, effect)
+        else:
+            self._delete(node.id, effect)
 
     def _store(self, name: str, effect: Effect) -> None:
         self.assigned.add(name)
@@ -349,12 +354,8 @@ class Scope:
 
 _Rule = Callable[[Scope, Any, Effect], None]
 
-_NAME: dict[type, _Rule] = {
-    ast.Load: Scope._load,
-    ast.Store: Scope._store,
-    ast.Del: Scope._delete,
-}
 _EXPRESSIONS: dict[type, _Rule] = {
+    ast.Name: Scope._name,
     ast.BoolOp: Scope._bool_op,
     ast.IfExp: Scope._if_exp,
     ast.Compare: Scope._compare,
