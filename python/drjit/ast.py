@@ -95,12 +95,28 @@ class _At:
             "end_lineno": node.end_lineno,
             "end_col_offset": node.end_col_offset,
         }
+        self.made: dict[tuple[str, type], Any] = {}  # one node for each name and use
 
-    def load(self, name: str) -> ast.Name:
-        return ast.Name(name, _LOAD, **self.place)
+    def load(self, name: str) -> Any:
+        made = self.made.get((name, ast.Load))
+        if not made:
+            made = ast.Name(name, _LOAD, **self.place)
+            self.made[name, ast.Load] = made
+        return made
 
-    def store(self, name: str) -> ast.Name:
-        return ast.Name(name, _STORE, **self.place)
+    def store(self, name: str) -> Any:
+        made = self.made.get((name, ast.Store))
+        if not made:
+            made = ast.Name(name, _STORE, **self.place)
+            self.made[name, ast.Store] = made
+        return made
+
+    def parameter(self, name: str) -> Any:
+        made = self.made.get((name, ast.arg))
+        if not made:
+            made = ast.arg(name, None, **self.place)
+            self.made[name, ast.arg] = made
+        return made
 
     def text(self, value: str | bool | None) -> ast.Constant:
         return ast.Constant(value, **self.place)
@@ -153,7 +169,7 @@ class _At:
     def function(self, name: str, parameters: list[str], body: list[Any]) -> Any:
         arguments = ast.arguments(
             posonlyargs=[],
-            args=[ast.arg(p, None, **self.place) for p in parameters],
+            args=[self.parameter(name) for name in parameters],
             vararg=None,
             kwonlyargs=[],
             kw_defaults=[],
@@ -181,7 +197,8 @@ class _Flow:
 
     def step(self, effect: Effect) -> None:
         self.definite |= effect.binds
-        self.definite -= effect.unbinds - effect.binds
+        if effect.unbinds:
+            self.definite -= effect.unbinds - effect.binds
         self.maybe |= effect.writes
 
 
@@ -230,17 +247,19 @@ class _Rewriter:
         be read after any of them, since it can be left in the middle."""
         if not statements:
             return []
-        after = []
+        after: list[set[str]] = []  # of statements that have a rule
         live = live | always
         for statement in reversed(statements):
-            after.append(live)
-            effect = statement.effect
-            live = effect.reads | (live - effect.binds) | always
+            if statement.__class__ in _RULES:
+                after.append(live.copy())
+            live -= statement.effect.binds
+            live |= statement.effect.reads
+            live |= always
         result = []
-        for statement, live in zip(statements, reversed(after), strict=True):
+        for statement in statements:
             rule = _RULES.get(statement.__class__)
             if rule:
-                result += rule(self, statement, flow, live, always)
+                result += rule(self, statement, flow, after.pop(), always)
             else:
                 result.append(statement)
                 flow.step(statement.effect)
