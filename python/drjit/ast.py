@@ -385,6 +385,10 @@ class _Rewriter:
             self.source.refuse(node.test, text)
         return hints
 
+    def new_name(self) -> str:
+        self.count += 1
+        return f"_condition_{self.count}"
+
     def state(self, node: Any, hints: _Hints, known: set[str]) -> set[str]:
         """The variables of 'known' that belong to the state."""
         effect: Effect = node.effect
@@ -467,6 +471,7 @@ class _Rewriter:
         self.explicit_super(node)
         at = _At(node.test)
         flow.step(test)
+        before = flow.definite.copy()
         given = self.state(node, hints, flow.maybe)
         effect = node.effect
         new = (effect.writes & live) - flow.maybe - self.scope.globals - hints.exclude
@@ -498,7 +503,13 @@ class _Rewriter:
                 **hints.keywords,
             },
         )
-        marks = [at.mark(name) for name in args if name not in flow.definite]
+        unsure = {name for name in args if name not in before}
+        marks = [at.mark(name) for name in sorted(unsure)]
+        if unsure & (test.uses | self.shared):
+            # The condition must see that they have no value.
+            name = self.new_name()
+            marks.insert(0, at.assign(at.store(name), call.keywords[0].value))
+            call.keywords[0].value = at.load(name)
         flow.definite -= effect.unbinds
         flow.definite |= ends[0].definite & ends[1].definite & set(returned)
         flow.definite -= set(returned) - ends[0].definite
@@ -524,8 +535,7 @@ class _Rewriter:
         if test.writes:
             # A condition that assigns is computed before the loop and after each
             # iteration. Its value is a variable of the state.
-            self.count += 1
-            name = f"_condition_{self.count}"
+            name = self.new_name()
             named = {name}
             compute: Any = at.assign(at.store(name), node.test)
             again = compute.effect = Effect()
@@ -550,7 +560,8 @@ class _Rewriter:
         back()
         flags = sorted(getattr(node, "flags", ()))
         parameters, head = self.enter(names, at)
-        head += [at.unmark(n) for n in names if n not in definite and n in test.uses]
+        seen = (test.uses | self.shared) - definite
+        head += [at.unmark(name) for name in names if name in seen]
         head.append(ast.Return(condition, **at.place))
         call = at.call(
             _FLAG_LOOP if flags or new else _LOOP,

@@ -108,7 +108,9 @@ class _Finder:
         self.constructs += construct
         self.look(node.body, loop)
         self.constructs -= construct
+        self.constructs += 1  # perhaps it becomes a conditional
         self.look(node.orelse, outer)
+        self.constructs -= 1
 
     def others(self, node: Any, loop: _Loop | None) -> None:
         for part in (
@@ -387,5 +389,7 @@ def remove_jumps(
     """
     found = _Finder(is_scalar)
     found.look(function.body, None)
+    if any(loop.flagged for loop in found.returning):
+        found.returns = True  # what follows a jump becomes a conditional
     if found.returns or any(loop.flagged for loop in found.loops.values()):
         _Remover(found, at, fail).run(function)
