@@ -348,7 +348,7 @@ class _Rewriter:
     def declaration(
         self, node: Any, flow: _Flow, live: set[str], always: set[str]
     ) -> list[Any]:
-        """``global`` and ``nonlocal`` hold for the whole function, wherever they are."""
+        """``global`` and ``nonlocal`` hold for all of the function."""
         if not self.construct:
             return [node]
         self.declarations.append(node)
@@ -384,6 +384,16 @@ class _Rewriter:
             text = f"drjit.hint(): the function has no variable '{name}'"
             self.source.refuse(node.test, text)
         return hints
+
+    def used_elsewhere(self, node: Any) -> set[str]:
+        """Variables that functions use which are not defined in this statement. They
+        may be called at any time."""
+        found: set[str] = set()
+        for inner in self.scope.inner if self.shared else ():
+            place: Any = inner.function
+            if not node.lineno <= place.lineno <= place.end_lineno <= node.end_lineno:
+                found |= inner.free
+        return found & self.shared
 
     def new_name(self) -> str:
         self.count += 1
@@ -474,7 +484,8 @@ class _Rewriter:
         before = flow.definite.copy()
         given = self.state(node, hints, flow.maybe)
         effect = node.effect
-        new = (effect.writes & live) - flow.maybe - self.scope.globals - hints.exclude
+        later = live | self.used_elsewhere(node)
+        new = (effect.writes & later) - flow.maybe - self.scope.globals - hints.exclude
         args, returned = sorted(given), sorted(given | new)
         back = self.inside("an 'if' statement")
         sides = []
@@ -483,7 +494,7 @@ class _Rewriter:
             inside = _Flow(flow.definite & given, given.copy())
             sides.append(
                 self.part(
-                    f"_if_stmt_{name}", body, at, args, returned, inside, live,
+                    f"_if_stmt_{name}", body, at, args, returned, inside, later,
                     effect.writes,
                 )
             )  # fmt: skip
@@ -546,7 +557,7 @@ class _Rewriter:
             condition = at.load(name)
             flow.step(again)
         carried = self.state(node, hints, flow.maybe)
-        later = live | effect.reads
+        later = live | effect.reads | self.used_elsewhere(node)
         new = (effect.writes & later) - flow.maybe - self.scope.globals - hints.exclude
         carried |= new | named
         names = sorted(carried)
