@@ -399,10 +399,13 @@ class _Rewriter:
         self.count += 1
         return f"_condition_{self.count}"
 
-    def state(self, node: Any, hints: _Hints, known: set[str]) -> set[str]:
-        """The variables of 'known' that belong to the state."""
+    def state(
+        self, node: Any, hints: _Hints, known: set[str], needed: set[str]
+    ) -> set[str]:
+        """The variables of 'known' that belong to the state. 'needed': what may be read
+        in the statement before it is assigned there, or after the statement."""
         effect: Effect = node.effect
-        state = effect.uses & known
+        state = effect.uses & known & needed
         state &= self.scope.variables | effect.writes
         return ((state | hints.include) - hints.exclude) - self.scope.globals
 
@@ -482,9 +485,10 @@ class _Rewriter:
         at = _At(node.test)
         flow.step(test)
         before = flow.definite.copy()
-        given = self.state(node, hints, flow.maybe)
         effect = node.effect
         later = live | self.used_elsewhere(node)
+        needed = effect.reads | test.writes | later
+        given = self.state(node, hints, flow.maybe, needed)
         new = (effect.writes & later) - flow.maybe - self.scope.globals - hints.exclude
         args, returned = sorted(given), sorted(given | new)
         back = self.inside("an 'if' statement")
@@ -556,8 +560,8 @@ class _Rewriter:
             statements = [*statements, compute]
             condition = at.load(name)
             flow.step(again)
-        carried = self.state(node, hints, flow.maybe)
         later = live | effect.reads | self.used_elsewhere(node)
+        carried = self.state(node, hints, flow.maybe, later | test.writes)
         new = (effect.writes & later) - flow.maybe - self.scope.globals - hints.exclude
         carried |= new | named
         names = sorted(carried)

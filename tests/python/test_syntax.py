@@ -133,6 +133,7 @@ def f(i, a, b):
         i += a
     if dr.hint(i < 3, strict=False):
         a = 2
+    i += a
     while dr.hint(i < 9, mode='scalar'):
         i += 1
     return i
@@ -153,6 +154,7 @@ def f(i, a, b):
     a, i = _drjit_if_stmt(cond=i < 3, args=(a, i), true_fn=_if_stmt_true,
                           false_fn=_if_stmt_false, arg_labels=('a', 'i'),
                           rv_labels=('a', 'i'), strict=False)
+    i += a
     while i < 9:
         i += 1
     return i
