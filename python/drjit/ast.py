@@ -52,7 +52,7 @@ _SCALAR = (
     "around conditions"
 )
 _LOAD, _STORE = ast.Load(), ast.Store()
-_LABELS = {VALUE: "return value"}
+_LABELS = {VALUE: flags.VALUE}
 _FUTURE = {
     name: getattr(__future__, name).compiler_flag
     for name in __future__.all_feature_names
@@ -504,9 +504,9 @@ class _Rewriter:
             )  # fmt: skip
             ends.append(inside)
         back()
-        flags = sorted(getattr(node, "flags", ()))
+        raised = sorted(getattr(node, "flags", ()))
         call = at.call(
-            _FLAG_IF if flags else _IF,
+            _FLAG_IF if raised else _IF,
             {
                 "cond": node.test,
                 "args": at.tuple([at.load(name) for name in args]),
@@ -514,16 +514,17 @@ class _Rewriter:
                 "false_fn": at.load("_if_stmt_false"),
                 "arg_labels": at.labels(args),
                 "rv_labels": at.labels(returned),
-                **({"flags": at.labels(flags)} if flags else {}),
+                **({"flags": at.labels(raised)} if raised else {}),
+                **({"swap": at.text(True)} if raised and hasattr(node, "swap") else {}),
                 **hints.keywords,
             },
         )
         unsure = {name for name in args if name not in before}
-        marks = [at.mark(name) for name in sorted(unsure)]
+        marks: list[Any] = [at.mark(name) for name in sorted(unsure)]
         if unsure & (test.uses | self.shared):
             # The condition must see that they have no value.
             name = self.new_name()
-            marks.insert(0, at.assign(at.store(name), call.keywords[0].value))
+            marks = [at.assign(at.store(name), call.keywords[0].value), *marks]
             call.keywords[0].value = at.load(name)
         flow.definite -= effect.unbinds
         flow.definite |= ends[0].definite & ends[1].definite & set(returned)
@@ -573,19 +574,19 @@ class _Rewriter:
             effect.writes,
         )  # fmt: skip
         back()
-        flags = sorted(getattr(node, "flags", ()))
+        raised = sorted(getattr(node, "flags", ()))
         parameters, head = self.enter(names, at)
         seen = (test.uses | self.shared) - definite
         head += [at.unmark(name) for name in names if name in seen]
         head.append(ast.Return(condition, **at.place))
         call = at.call(
-            _FLAG_LOOP if flags or new else _LOOP,
+            _FLAG_LOOP if raised else _LOOP,
             {
                 "state": at.tuple([at.load(name) for name in names]),
                 "cond": at.load("_loop_cond"),
                 "body": at.load("_loop_body"),
                 "labels": at.labels(names),
-                **({"flags": at.labels(flags)} if flags or new else {}),
+                **({"flags": at.labels(raised)} if raised else {}),
                 **hints.keywords,
             },
         )

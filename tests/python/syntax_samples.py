@@ -399,40 +399,6 @@ def jumps_in_with(n):
     return i
 
 
-SAMPLES: list[Callable[..., Any]] = [
-    breaks,
-    breaks_forever,
-    continues,
-    break_and_else,
-    nested_breaks,
-    for_with_jumps,
-    for_in_while,
-    returns,
-    returns_in_all,
-    jumps_in_with,
-    collatz,
-    elif_chain,
-    nested_loops,
-    for_inside,
-    for_around,
-    targets,
-    attributes,
-    walrus,
-    comprehension,
-    deleted,
-    reused,
-    assert_inside,
-    try_around,
-    match_around,
-    captured,
-    defined_inside,
-    keyword_only,
-    else_of_while,
-    annotated,
-    docstring_only,
-]
-
-
 def finds(n):
     i = n * 0
     while i < 10:
@@ -501,12 +467,43 @@ def returns_from_try(n):
             i += 1
 
 
-# Those with variables that are assigned in some lanes only.
-UNASSIGNED: list[Callable[..., Any]] = [
+SAMPLES: list[Callable[..., Any]] = [
     finds,
     returns_late,
     returns_from_two_loops,
     returns_from_for,
-    assigned_in_loop,
     returns_from_try,
+    breaks,
+    breaks_forever,
+    continues,
+    break_and_else,
+    nested_breaks,
+    for_with_jumps,
+    for_in_while,
+    returns,
+    returns_in_all,
+    jumps_in_with,
+    collatz,
+    elif_chain,
+    nested_loops,
+    for_inside,
+    for_around,
+    targets,
+    attributes,
+    walrus,
+    comprehension,
+    deleted,
+    reused,
+    assert_inside,
+    try_around,
+    match_around,
+    captured,
+    defined_inside,
+    keyword_only,
+    else_of_while,
+    annotated,
+    docstring_only,
 ]
+
+# Those with variables that lanes without an iteration do not have.
+UNASSIGNED: list[Callable[..., Any]] = [assigned_in_loop]

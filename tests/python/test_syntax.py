@@ -354,17 +354,10 @@ def test_table(text: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 # ---------------------------------------------------------------- samples
 
-unassigned = pytest.mark.xfail(
-    reason="drjit.if_stmt() does not know variables without a value", strict=True
-)
 each_scalar = pytest.mark.parametrize(
     "sample", SAMPLES + UNASSIGNED, ids=lambda f: f.__name__
 )
-each_sample = pytest.mark.parametrize(
-    "sample",
-    SAMPLES + [pytest.param(f, marks=unassigned) for f in UNASSIGNED],
-    ids=lambda f: f.__name__,
-)
+each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda f: f.__name__)
 LANES = [0, 1, 2, 3, 4, 5, 6, 7, 9]
 
 
@@ -390,6 +383,46 @@ def test_arrays(sample: Callable[..., Any], symbolic: bool) -> None:
     for place, result in enumerate(results):
         whole = dr.zeros(Int, len(LANES)) + result
         assert list(whole) == [e[place] for e in expected]
+
+
+def test_lanes_without_a_value() -> None:
+    """What some lanes do not assign has no value after the statement."""
+    for sample in UNASSIGNED:
+        with pytest.raises(UnboundLocalError, match="'y'"):
+            dr.syntax(sample)(Int(LANES))
+    with pytest.raises(UnboundLocalError, match="'y'"):
+        half_assigned(Int(0, 3))
+
+
+def test_values_of_one_type() -> None:
+    @dr.syntax
+    def nothing(n: Any) -> Any:
+        if n > 3:
+            return n
+
+    @dr.syntax
+    def mixed(n: Any) -> Any:
+        while n > 3:
+            if n > 5:
+                return Float(1)
+            n -= 1
+        return n
+
+    @dr.syntax
+    def other_side(n: Any) -> Any:
+        if n < 3:
+            n += 1
+        else:
+            if n > 5:
+                return n * 100
+        return n
+
+    assert [nothing(3), nothing(4)] == [None, 4]
+    assert list(other_side(Int(1, 4, 7))) == [2, 4, 700]
+    for f, kind in (nothing, "NoneType"), (mixed, "Float"):
+        message = f"'return value' changed from .*{kind}|{kind}.*"
+        with pytest.raises(RuntimeError, match=message):
+            f(Int(2, 7))
 
 
 # ---------------------------------------------------------------- functions

@@ -14,6 +14,7 @@ import drjit as dr
 
 from .unbound import Unbound
 
+VALUE = "return value"  # the label of the variable with the value to return
 _CONDITIONAL = ("mode", "label", "strict")  # hints of loops that conditionals have
 
 
@@ -37,26 +38,84 @@ def _with_lanes(
     return tuple(found)
 
 
+def _like(value: Any) -> Any:
+    """A value of the same structure, for lanes that do not use it."""
+    if isinstance(value, tuple) and type(value) is tuple:
+        return tuple(map(_like, value))
+    if type(value) is list:
+        return list(map(_like, value))
+    if type(value) is dict:
+        return {key: _like(entry) for key, entry in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return dr.zeros_like(value)
+
+
+def _with_value(
+    cond: Any,
+    args: tuple[Any, ...],
+    true_fn: Callable[..., Any],
+    false_fn: Callable[..., Any],
+    arg_labels: Sequence[str],
+    rv_labels: Sequence[str],
+    **hints: Any,
+) -> Any:
+    """``drjit.if_stmt()`` whose first side may set the value to return, with a flag for
+    the lanes that have it. The other side has any value of that kind."""
+    place = tuple(rv_labels).index(VALUE)
+    first: list[Any] = []
+
+    def sets(*args: Any) -> tuple[Any, ...]:
+        results: tuple[Any, ...] = true_fn(*args)
+        first.append(results[place])
+        return results
+
+    def fills(*args: Any) -> tuple[Any, ...]:
+        results: tuple[Any, ...] = false_fn(*args)
+        value = results[place]
+        if isinstance(value, Unbound) and not isinstance(first[-1], Unbound):
+            return (*results[:place], _like(first[-1]), *results[place + 1 :])
+        if isinstance(first[-1], Unbound) and not isinstance(value, Unbound):
+            raise RuntimeError(
+                "@drjit.syntax: only the 'else' of a conditional on arrays returns a "
+                "value. Let its 'if' return"
+            )
+        return results
+
+    return dr.if_stmt(args, cond, sets, fills, arg_labels, rv_labels, **hints)
+
+
 def if_stmt(
     cond: Any,
     args: tuple[Any, ...],
     true_fn: Callable[..., Any],
     false_fn: Callable[..., Any],
     arg_labels: Sequence[str],
+    rv_labels: Sequence[str],
     flags: Sequence[str],
+    swap: bool = False,
     **hints: Any,
 ) -> Any:
-    """``drjit.if_stmt()`` with branches that set flags."""
+    """``drjit.if_stmt()`` with branches that set flags.
+
+    With ``swap``, only the second branch returns from the user's function.
+    """
     if isinstance(cond, dr.ArrayBase):
         args = _with_lanes(args, arg_labels, flags, cond)
-    return dr.if_stmt(args, cond, true_fn, false_fn, arg_labels, **hints)
+        if VALUE in rv_labels and hints.get("mode") != "scalar":
+            if swap:
+                cond, true_fn, false_fn = ~cond, false_fn, true_fn
+            return _with_value(
+                cond, args, true_fn, false_fn, arg_labels, rv_labels, **hints
+            )
+    return dr.if_stmt(args, cond, true_fn, false_fn, arg_labels, rv_labels, **hints)
 
 
 def while_loop(
     state: tuple[Any, ...],
     cond: Callable[..., Any],
     body: Callable[..., Any],
-    labels: Sequence[str],
+    labels: tuple[str, ...],
     flags: Sequence[str],
     mode: str | None = None,
     **hints: Any,
@@ -64,8 +123,8 @@ def while_loop(
     """``drjit.while_loop()`` with a body that sets flags.
 
     As long as the condition is a ``bool``, this is a loop of Python. A flag that
-    becomes an array in an iteration makes the condition an array, too. A variable that
-    is not assigned before the loop is after a first iteration, which is a conditional.
+    becomes an array in an iteration makes the condition an array, too. The value to
+    return is known after a first iteration, which is a conditional.
     """
     condition = cond(*state)
     while isinstance(condition, bool) and mode in (None, "scalar"):
@@ -75,10 +134,11 @@ def while_loop(
         condition = cond(*state)
     if isinstance(condition, dr.ArrayBase) and mode != "scalar":
         state = _with_lanes(state, labels, flags, condition)
-        if any(isinstance(value, Unbound) for value in state):
+        place = labels.index(VALUE) if VALUE in labels else None
+        if place is not None and isinstance(state[place], Unbound):
             chosen = {"mode": mode, **hints}
             chosen = {name: chosen[name] for name in _CONDITIONAL if name in chosen}
-            state = dr.if_stmt(
-                state, condition, body, lambda *same: same, labels, labels, **chosen
+            state = _with_value(
+                condition, state, body, lambda *same: same, labels, labels, **chosen
             )
     return dr.while_loop(state, cond, body, labels, mode=mode, **hints)

@@ -57,9 +57,11 @@ def ends(statements: list[Any]) -> bool:
     last = statements[-1]
     if isinstance(last, ast.If):
         return ends(last.body) and ends(last.orelse)
-    if isinstance(last, ast.While):
-        forever = isinstance(last.test, ast.Constant) and bool(last.test.value)
-        return forever and not any(_contains(s, ast.Break) for s in last.body)
+    if isinstance(last, _LOOPS):
+        test = getattr(last, "test", None)
+        forever = isinstance(test, ast.Constant) and bool(test.value)
+        left = any(_contains(s, ast.Break) for s in last.body)
+        return not left and (forever or ends(last.orelse))
     return isinstance(last, ast.Return | ast.Break | ast.Continue | ast.Raise)
 
 
@@ -246,6 +248,8 @@ class _Remover:
         node.orelse, other = self.block(node.orelse, loop)
         node.body = node.body or [ast.Pass(**self.at(node.test).place)]
         node.flags = sets | other
+        if RETURNED in other - sets:
+            node.swap = True
         return [node], sets | other
 
     def loop(self, node: Any, outer: _Loop | None) -> tuple[list[Any], set[str]]:
@@ -329,7 +333,7 @@ class _Remover:
             begin = self.at(function.body[0])
             head = [
                 begin.flag(RETURNED, begin.text(False)),
-                begin.assign(begin.store(VALUE), begin.marker("return value")),
+                begin.assign(begin.store(VALUE), begin.marker(VALUE)),
             ]
             if RETURNED not in self.used:
                 head = []
