@@ -34,16 +34,13 @@ from typing import Any, NoReturn, TypeVar, overload
 import drjit as dr
 
 from ._flow import flags
-from ._flow.jumps import VALUE, remove_jumps
+from ._flow.jumps import remove_jumps
 from ._flow.names import Effect, Scope
+from ._flow.nodes import FLAG_IF, FLAG_LOOP, IF, LOOP, UNBOUND, UNLESS, At
 from ._flow.unbound import Unbound
 
 _T = TypeVar("_T")
 
-# How the generated code calls what it needs.
-_LOOP, _IF, _UNBOUND = "_drjit_while_loop", "_drjit_if_stmt", "_drjit_unbound"
-_FLAG_LOOP, _FLAG_IF = "_drjit_while_loop_flags", "_drjit_if_stmt_flags"
-_UNLESS = "_drjit_unless"
 _HINTS_IF = ("mode", "label", "strict")
 _HINTS_LOOP = (*_HINTS_IF, "max_iterations", "compress")
 _HINTS = (*_HINTS_LOOP, "include", "exclude")
@@ -51,8 +48,6 @@ _SCALAR = (
     "If all that is computed there is scalar, write dr.hint(condition, mode='scalar') "
     "around conditions"
 )
-_LOAD, _STORE = ast.Load(), ast.Store()
-_LABELS = {VALUE: flags.VALUE}
 _FUTURE = {
     name: getattr(__future__, name).compiler_flag
     for name in __future__.all_feature_names
@@ -80,106 +75,6 @@ def hint(
     With ``mode='scalar'`` the statement stays as it is, a statement of Python.
     """
     return arg
-
-
-# ---------------------------------------------------------------- making nodes
-
-
-class _At:
-    """Makes nodes that stand at the place of a node in the user's text."""
-
-    def __init__(self, node: Any) -> None:
-        self.place = {
-            "lineno": node.lineno,
-            "col_offset": node.col_offset,
-            "end_lineno": node.end_lineno,
-            "end_col_offset": node.end_col_offset,
-        }
-        self.made: dict[tuple[str, type], Any] = {}  # one node for each name and use
-
-    def load(self, name: str) -> Any:
-        made = self.made.get((name, ast.Load))
-        if not made:
-            made = ast.Name(name, _LOAD, **self.place)
-            self.made[name, ast.Load] = made
-        return made
-
-    def store(self, name: str) -> Any:
-        made = self.made.get((name, ast.Store))
-        if not made:
-            made = ast.Name(name, _STORE, **self.place)
-            self.made[name, ast.Store] = made
-        return made
-
-    def parameter(self, name: str) -> Any:
-        made = self.made.get((name, ast.arg))
-        if not made:
-            made = ast.arg(name, None, **self.place)
-            self.made[name, ast.arg] = made
-        return made
-
-    def text(self, value: str | bool | None) -> ast.Constant:
-        return ast.Constant(value, **self.place)
-
-    def tuple(self, entries: list[Any], context: Any = None) -> ast.Tuple:
-        return ast.Tuple(entries, context or _LOAD, **self.place)
-
-    def labels(self, names: list[str]) -> ast.Constant:
-        value: Any = tuple(_LABELS.get(name, name) for name in names)
-        return ast.Constant(value, **self.place)
-
-    def assign(self, target: Any, value: Any) -> ast.Assign:
-        return ast.Assign([target], value, **self.place)
-
-    def call(self, function: str, keywords: dict[str, Any]) -> ast.Call:
-        entries = [ast.keyword(k, v, **self.place) for k, v in keywords.items()]
-        return ast.Call(self.load(function), [], entries, **self.place)
-
-    def marker(self, name: str) -> ast.Call:
-        return ast.Call(self.load(_UNBOUND), [self.text(name)], [], **self.place)
-
-    def flag(self, name: str, value: Any) -> Any:
-        made: Any = self.assign(self.store(name), value)
-        made.flag = name
-        return made
-
-    def unless(self, flag: str, condition: Any) -> ast.Call:
-        arguments = [self.load(flag), condition]
-        return ast.Call(self.load(_UNLESS), arguments, [], **self.place)
-
-    def is_flag(self, flag: str, how: Any) -> ast.Compare:
-        return ast.Compare(self.load(flag), [how], [self.text(True)], **self.place)
-
-    def mark(self, name: str) -> ast.Try:
-        """If a variable is not assigned, assign the marker."""
-        assign = self.assign(self.store(name), self.marker(name))
-        handler = ast.ExceptHandler(
-            self.load("NameError"), None, [assign], **self.place
-        )
-        look = ast.Expr(self.load(name), **self.place)
-        return ast.Try([look], [handler], [], [], **self.place)
-
-    def unmark(self, name: str) -> ast.If:
-        """If a variable is the marker, delete it."""
-        kind = ast.Attribute(self.load(name), "__class__", ast.Load(), **self.place)
-        test = ast.Compare(kind, [ast.Is()], [self.load(_UNBOUND)], **self.place)
-        delete = ast.Delete([ast.Name(name, ast.Del(), **self.place)], **self.place)
-        return ast.If(test, [delete], [], **self.place)
-
-    def function(self, name: str, parameters: list[str], body: list[Any]) -> Any:
-        arguments = ast.arguments(
-            posonlyargs=[],
-            args=[self.parameter(name) for name in parameters],
-            vararg=None,
-            kwonlyargs=[],
-            kw_defaults=[],
-            kwarg=None,
-            defaults=[],
-        )
-        made = ast.FunctionDef(name, arguments, body, [], None, **self.place)
-        if sys.version_info >= (3, 12):
-            made.type_params = []
-        return made
 
 
 # ---------------------------------------------------------------- rewriting
@@ -361,7 +256,7 @@ class _Rewriter:
         flow.step(node.effect)
         if getattr(node.target, "id", None) not in self.shared or not self.construct:
             return [node]
-        return [_At(node).assign(node.target, node.value)] if node.value else []
+        return [At(node).assign(node.target, node.value)] if node.value else []
 
     def jump(
         self, node: Any, flow: _Flow, live: set[str], always: set[str]
@@ -409,7 +304,7 @@ class _Rewriter:
         state &= self.scope.variables | effect.writes
         return ((state | hints.include) - hints.exclude) - self.scope.globals
 
-    def enter(self, names: list[str], at: _At) -> tuple[list[str], list[Any]]:
+    def enter(self, names: list[str], at: At) -> tuple[list[str], list[Any]]:
         """Parameters of a generated function, and how it begins."""
         shared = [name for name in names if name in self.shared]
         head: list[Any] = []
@@ -422,7 +317,7 @@ class _Rewriter:
         self,
         name: str,
         statements: list[Any],
-        at: _At,
+        at: At,
         given: list[str],
         returned: list[str],
         flow: _Flow,
@@ -450,11 +345,11 @@ class _Rewriter:
         end = ast.Return(at.tuple(values), **at.place)
         return at.function(name, parameters, [*head, *body, end])
 
-    def result(self, names: list[str], call: Any, at: _At, flow: _Flow) -> list[Any]:
+    def result(self, names: list[str], call: Any, at: At, flow: _Flow) -> list[Any]:
         """Assign what a construct returns."""
         if not names:
             return [ast.Expr(call, **at.place)]
-        target = at.tuple([at.store(name) for name in names], _STORE)
+        target = at.tuple([at.store(name) for name in names], ast.Store())
         assign = at.assign(target, call)
         return [assign, *(at.unmark(n) for n in names if n not in flow.definite)]
 
@@ -482,7 +377,7 @@ class _Rewriter:
             flow.step(node.effect)
             return [node]
         self.explicit_super(node)
-        at = _At(node.test)
+        at = At(node.test)
         flow.step(test)
         before = flow.definite.copy()
         effect = node.effect
@@ -506,7 +401,7 @@ class _Rewriter:
         back()
         raised = sorted(getattr(node, "flags", ()))
         call = at.call(
-            _FLAG_IF if raised else _IF,
+            FLAG_IF if raised else IF,
             {
                 "cond": node.test,
                 "args": at.tuple([at.load(name) for name in args]),
@@ -542,7 +437,7 @@ class _Rewriter:
         test = Effect()
         Scope._visit(self.scope, node.test, test)
         self.explicit_super(node)
-        at = _At(node.test)
+        at = At(node.test)
         effect = node.effect
         before: list[Any] = []
         statements = node.body
@@ -580,7 +475,7 @@ class _Rewriter:
         head += [at.unmark(name) for name in names if name in seen]
         head.append(ast.Return(condition, **at.place))
         call = at.call(
-            _FLAG_LOOP if raised else _LOOP,
+            FLAG_LOOP if raised else LOOP,
             {
                 "state": at.tuple([at.load(name) for name in names]),
                 "cond": at.load("_loop_cond"),
@@ -607,7 +502,7 @@ class _Rewriter:
         """``super()`` looks at the frame that it is called in: say what it finds."""
         if "super" not in node.effect.uses:
             return
-        at = _At(node.test)
+        at = At(node.test)
         for call in ast.walk(node):
             if (
                 isinstance(call, ast.Call)
@@ -653,7 +548,7 @@ class _Source:
         self.lines = linecache.getlines(self.file, function.__globals__)
         if len(self.lines) < self.code.co_firstlineno:
             raise OSError(
-                f"@drjit.syntax: the text of the function '{function.__qualname__}' "
+                f"drjit.syntax(): the text of the function '{function.__qualname__}' "
                 f"cannot be found ('{self.file}', line {self.code.co_firstlineno}). "
                 "Functions made by exec() or typed at a prompt that keeps no text "
                 "have to be put into a file"
@@ -766,7 +661,7 @@ def _compile(source: _Source, node: ast.FunctionDef) -> CodeType:
     """Compile a function among the scopes that it was written in, so that private and
     qualified names, and those of outer functions, are what they were."""
     function = source.function
-    at = _At(node)
+    at = At(node)
     path = function.__qualname__.split(".")
     node.decorator_list = []
     arguments = node.args
@@ -805,12 +700,12 @@ def _compile(source: _Source, node: ast.FunctionDef) -> CodeType:
 
 
 _CELLS = {
-    _LOOP: CellType(dr.while_loop),
-    _IF: CellType(dr.if_stmt),
-    _UNBOUND: CellType(Unbound),
-    _FLAG_LOOP: CellType(flags.while_loop),
-    _FLAG_IF: CellType(flags.if_stmt),
-    _UNLESS: CellType(flags.unless),
+    LOOP: CellType(dr.while_loop),
+    IF: CellType(dr.if_stmt),
+    UNBOUND: CellType(Unbound),
+    FLAG_LOOP: CellType(flags.while_loop),
+    FLAG_IF: CellType(flags.if_stmt),
+    UNLESS: CellType(flags.unless),
 }
 
 
@@ -872,7 +767,7 @@ def _rewrite_function(node: Any, source: _Source, recursive: bool) -> None:
     for function in functions:
         if function is not node:
             _refuse_inner(function, source)
-        remove_jumps(function, lambda s: source.hints(s).scalar, _At, source.refuse)
+        remove_jumps(function, lambda s: source.hints(s).scalar, At, source.refuse)
     _Rewriter(Scope(node), source, recursive).run()
 
 
@@ -939,12 +834,12 @@ def syntax(
         return type(f)(inner)
     if not isinstance(f, FunctionType):
         raise TypeError(
-            "@drjit.syntax: expected a function written in Python, got "
+            "drjit.syntax(): expected a function written in Python, got "
             f"'{type(f).__name__}'"
         )
     if hasattr(f, "__wrapped__"):
         raise TypeError(
-            f"@drjit.syntax: '{f.__name__}' has been decorated already. Put "
+            f"drjit.syntax(): '{f.__name__}' has been decorated already. Put "
             "@drjit.syntax next to 'def', below other decorators"
         )
     return _rewrite(f, recursive, print_ast, print_code)

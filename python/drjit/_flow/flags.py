@@ -77,7 +77,7 @@ def _with_value(
             return (*results[:place], _like(first[-1]), *results[place + 1 :])
         if isinstance(first[-1], Unbound) and not isinstance(value, Unbound):
             raise RuntimeError(
-                "@drjit.syntax: only the 'else' of a conditional on arrays returns a "
+                "drjit.syntax(): only the 'else' of a conditional on arrays returns a "
                 "value. Let its 'if' return"
             )
         return results
