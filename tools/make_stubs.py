@@ -284,6 +284,15 @@ DRAWS = {
 }
 
 CONTEXTS = """\
+class Local(Generic[T]):
+    def __init__(self, arg: Local[T]) -> None: ...
+    def read(self, index: int | AnyArray, \
+active: bool | AnyArray = True) -> T: ...
+    def write(self, value: T, index: int | AnyArray, \
+active: bool | AnyArray = True) -> None: ...
+    def __getitem__(self, arg: int | AnyArray, /) -> T: ...
+    def __setitem__(self, arg0: int | AnyArray, arg1: T, /) -> None: ...
+    def __len__(self) -> int: ...
 class scoped_set_flag:
     def __init__(self, flag: JitFlag, value: bool = True) -> None: ...
     def __enter__(self) -> None: ...
@@ -661,8 +670,9 @@ def main_stub() -> str:
             out.append(f"{short}: {kind}")
         elif first.kind in ("function", "name"):
             out.append(with_arrays(function_stub(short, overloads)))
-    contexts = CONTEXTS.split("class ")[1:]
-    out += [f"class {c}" for c in contexts if f"drjit.{c.split(':')[0]}" in present]
+    for context in CONTEXTS.split("class ")[1:]:
+        if f"drjit.{re.split('[:(]', context)[0]}" in present:
+            out.append(f"class {context}")
     return "\n".join(out) + "\n"
 
 

@@ -10,15 +10,13 @@ what NumPy needs for the same result, which is compared.
 
 from __future__ import annotations
 
-import struct
 import sys
-import time
-import zlib
 from collections.abc import Callable
 from typing import Any
 
 import drjit as dr
 from drjit.llvm import Array3f, Float, Int, TensorXf, UInt
+from picture import clock, write_png
 
 try:
     import numpy as np
@@ -27,12 +25,6 @@ except ImportError:
 
 POINTS = 1 << 22
 SIZE = 1024
-
-
-def clock(function: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.perf_counter()
-    result = function()
-    return result, (time.perf_counter() - start) * 1e3
 
 
 def timed(title: str, ours: Callable[[], Any], theirs: Callable[[], Any]) -> Any:
@@ -121,22 +113,6 @@ def picture_numpy() -> Any:
     return shade(np, x, y, lambda v: v.astype(np.int32), np.where, np.minimum)
 
 
-def write_png(path: str, gray: Any) -> None:
-    """An 8-bit gray picture (PNG, ISO/IEC 15948)."""
-    values = memoryview(dr.llvm.UInt8(dr.clip(gray, 0, 1) * 255 + 0.5))
-    data = bytes(values)
-    rows = b"".join(b"\0" + data[i * SIZE : (i + 1) * SIZE] for i in range(SIZE))
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        check = zlib.crc32(kind + body)
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", check)
-
-    header = struct.pack(">IIBBBBB", SIZE, SIZE, 8, 0, 0, 0, 0)
-    with open(path, "wb") as f:
-        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header))
-        f.write(chunk(b"IDAT", zlib.compress(rows, 6)) + chunk(b"IEND", b""))
-
-
 # ---------------------------------------------------------------- tensors
 
 
@@ -176,7 +152,7 @@ def main() -> None:
         wrong = (np.abs(np.asarray(image) - expected) > 1e-2).mean()
         if wrong > 1e-3:
             raise SystemExit(f"{wrong:.2%} of the pixels differ")
-    write_png(path, image)
+    write_png(path, SIZE, [image])
 
     dr.eval(image)
     sums, expected = timed(

@@ -59,6 +59,7 @@ _PYTHON = {
         "row_stack split squeeze stack swapaxes take take_interp transpose upsample "
         "vstack"
     ),
+    "_flow.local": "Local alloc_local",
     "_flow.reorder": "reorder_threads",
     "_math.scalar_math": "mulsign sign sqr square",
     "_shape.sorting": "argsort binary_search sort",

@@ -233,6 +233,32 @@ static PyObject *store(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     Py_RETURN_NONE;
 }
 
+/* Versions are values: a copy has the same ones. */
+static PyObject *copy(PyObject *self, PyObject *unused)
+{
+    (void) unused;
+    const Local *local = (const Local *) self;
+    return local_new(state_of(local), local->info, local->count, local->ids);
+}
+
+/* Become a copy of another one of the same type. */
+static PyObject *assign(PyObject *self, PyObject *other)
+{
+    Local *local = (Local *) self;
+    const Local *from = (const Local *) other;
+    if (!local_check(state_of(local), other) || from->info != local->info)
+        return error_raise(PyExc_TypeError, "Local.assign", NULL, 0,
+                           "the argument is of type %s, expected a local array of the "
+                           "same type",
+                           Py_TYPE(other)->tp_name);
+    for (size_t i = 0; i < local->count; i++) {
+        const uint32_t former = local->ids[i];
+        local->ids[i] = jit_var_inc_ref(from->ids[i]);
+        jit_var_dec_ref(former);
+    }
+    Py_RETURN_NONE;
+}
+
 static Py_ssize_t length_of(PyObject *self)
 {
     return (Py_ssize_t) jit_array_length(((Local *) self)->ids[0]);
@@ -241,6 +267,11 @@ static Py_ssize_t length_of(PyObject *self)
 /* ---------------------------------------------------------------- tables */
 
 static PyMethodDef local_methods[] = {
+    { "assign", assign, METH_O,
+      "assign(other, /)\n--\n\n"
+      "Become a copy of another local array of the same type." },
+    { "copy", copy, METH_NOARGS,
+      "copy()\n--\n\nAnother local array of these entries." },
     { "read", METHOD(load), METH_FASTCALL | METH_KEYWORDS,
       "read(index, active=True)\n--\n\nThe entries at these positions; 0 where masked "
       "and beyond the end." },

@@ -1,0 +1,198 @@
+"""A path tracer: loops in a loop, conditionals, and a function for each material.
+
+    python examples/python/path_tracer.py [PICTURE.png]
+
+Each lane follows one path of light backwards through a scene of spheres. All of it is
+one kernel: the loop over the bounces, in it the loop over the spheres, and the call of
+the material that was hit.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from math import pi
+
+import drjit as dr
+from drjit.llvm import PCG32, Array3f, Float, UInt
+from picture import clock, write_png
+
+WIDTH, HEIGHT, PATHS, BOUNCES = 384, 256, 64, 8
+NEAR = 1e-3
+
+
+@dataclass
+class Ray:
+    """A point and a unit vector."""
+
+    o: Array3f
+    d: Array3f
+
+
+@dataclass
+class Spheres:
+    """The scene: one entry for each sphere."""
+
+    center: Array3f
+    radius: Float
+    color: Array3f
+    material: UInt
+
+
+def make_scene() -> Spheres:
+    """A large sphere to stand on, and others on it."""
+    rows = [
+        # center, radius, color, material
+        ((0, -1000, 0), 1000.0, (0.55, 0.55, 0.5), 0),
+        ((-2.2, 1, 0), 1.0, (0.85, 0.3, 0.25), 0),
+        ((0, 1, 0), 1.0, (1, 1, 1), 2),
+        ((2.2, 1, 0), 1.0, (0.95, 0.85, 0.6), 1),
+        ((-1.1, 0.4, 1.6), 0.4, (0.3, 0.7, 0.4), 0),
+        ((1.1, 0.4, 1.6), 0.4, (0.9, 0.9, 0.95), 1),
+        ((0.1, 0.3, 2.2), 0.3, (0.3, 0.4, 0.9), 0),
+        ((0.4, 3.4, -2.5), 1.2, (0.9, 0.7, 0.95), 1),
+    ]
+    center, radius, color, material = zip(*rows, strict=True)
+    return Spheres(
+        Array3f(*zip(*center, strict=True)),
+        Float(radius),
+        Array3f(*zip(*color, strict=True)),
+        UInt(material),
+    )
+
+
+@dr.syntax
+def intersect(scene: Spheres, ray: Ray) -> tuple[Float, UInt]:
+    """Distance and number of the sphere that a ray hits first."""
+    count = dr.width(scene.radius)
+    distance, number, k = Float(dr.inf), UInt(count), UInt(0)
+    while k < count:
+        to = dr.gather(Array3f, scene.center, k) - ray.o
+        b = dr.dot(to, ray.d)
+        r = dr.gather(Float, scene.radius, k)
+        h = b * b - dr.squared_norm(to) + r * r
+        if h > 0:
+            root = dr.sqrt(h)
+            t = dr.select(b - root > NEAR, b - root, b + root)
+            if (t > NEAR) & (t < distance):
+                distance, number = t, UInt(k)
+        k += 1
+    return distance, number
+
+
+def on_sphere(rng: PCG32) -> Array3f:
+    """A random unit vector."""
+    z = rng.next_float32() * 2 - 1
+    s, c = dr.sincos(rng.next_float32() * (2 * pi))
+    r = dr.sqrt(dr.maximum(1 - z * z, 0))
+    return Array3f(r * c, r * s, z)
+
+
+def matte(d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float) -> Array3f:
+    """Light goes everywhere, as the cosine says."""
+    return dr.normalize(n + random * 0.999)
+
+
+def mirror(
+    d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float
+) -> Array3f:
+    """Light is reflected, nearly."""
+    return dr.normalize(d - n * (2 * dr.dot(d, n)) + random * 0.03)
+
+
+@dr.syntax
+def glass(d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float) -> Array3f:
+    """Light is refracted, or reflected with the probability that Schlick gives."""
+    ratio = dr.select(outside > 0, Float(1 / 1.5), Float(1.5))
+    cosine = -dr.dot(d, n)
+    k = 1 - ratio * ratio * (1 - cosine * cosine)
+    reflected = 0.04 + 0.96 * (1 - dr.abs(cosine)) ** 5
+    if (k < 0) | (u < reflected):
+        result = d + n * (2 * cosine)
+    else:
+        result = d * ratio + n * (ratio * cosine - dr.sqrt(dr.maximum(k, 0)))
+    return dr.normalize(result)
+
+
+MATERIALS = [matte, mirror, glass]
+
+
+def sky(d: Array3f) -> Array3f:
+    """Light from above, and a sun."""
+    up = 0.5 + 0.5 * d.y
+    sun = dr.normalize(Array3f(0.6, 0.7, 0.5))
+    glow = dr.maximum(dr.dot(d, sun), 0) ** 64
+    return dr.lerp(Array3f(1, 0.95, 0.9), Array3f(0.45, 0.65, 1), up) + glow * 6
+
+
+@dr.syntax
+def radiance(scene: Spheres, ray: Ray, rng: PCG32) -> Array3f:
+    """The light that comes along a ray."""
+    light, weight, bounce = Array3f(0), Array3f(1), UInt(0)
+    while bounce < BOUNCES:
+        distance, number = intersect(scene, ray)
+        if distance == dr.inf:
+            light += weight * sky(ray.d)
+            break
+        p = ray.o + ray.d * distance
+        n = (p - dr.gather(Array3f, scene.center, number)) / dr.gather(
+            Float, scene.radius, number
+        )
+        outside = -dr.sign(dr.dot(ray.d, n))
+        d = dr.switch(
+            dr.gather(UInt, scene.material, number),
+            MATERIALS,
+            ray.d,
+            n * outside,
+            outside,
+            on_sphere(rng),
+            rng.next_float32(),
+        )
+        weight *= dr.gather(Array3f, scene.color, number)
+        ray = Ray(p, d)
+        bounce += 1
+    return light
+
+
+def render(scene: Spheres, seed: int) -> Array3f:
+    """One picture of one path a pixel."""
+    count = WIDTH * HEIGHT
+    pixel = dr.arange(UInt, count)
+    rng = PCG32(count, initstate=seed)
+    x = (Float(pixel % WIDTH) + rng.next_float32()) / WIDTH * 2 - 1
+    y = 1 - (Float(pixel // WIDTH) + rng.next_float32()) / HEIGHT * 2
+    eye = Array3f(0, 1.7, 7)
+    d = dr.normalize(Array3f(x * 0.6, y * (0.6 * HEIGHT / WIDTH) - 0.12, -1))
+    return radiance(scene, Ray(eye + d * 0, d), rng)
+
+
+def main() -> int:
+    """Draw the picture."""
+    path = sys.argv[1] if len(sys.argv) > 1 else "path_tracer.png"
+    scene = make_scene()
+    dr.eval(scene)
+    total = dr.zeros(Array3f, WIDTH * HEIGHT)
+
+    def sample(seed: int) -> None:
+        light = render(scene, seed)
+        total.x, total.y, total.z = (
+            total.x + light.x,
+            total.y + light.y,
+            total.z + light.z,
+        )
+        dr.eval(total)
+        dr.sync_thread()
+
+    _, first = clock(lambda: sample(0))
+    _, rest = clock(lambda: [sample(k) for k in range(1, PATHS)])
+    print(
+        f"{WIDTH} x {HEIGHT}: the first path a pixel takes {first:.0f} ms, the next "
+        f"ones {rest / (PATHS - 1):.1f} ms each"
+    )
+    color = dr.linear_to_srgb(dr.minimum(total / PATHS * 0.8, 1))
+    write_png(path, WIDTH, [color.x, color.y, color.z])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""alloc_local and Local."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import drjit as dr
+import pytest
+from drjit.llvm import Array3f, ArrayXf, Bool, Float, TensorXf, UInt
+
+
+@dataclass
+class Item:
+    key: UInt
+    point: Array3f
+
+
+def values(array: Any) -> Any:
+    return array.numpy().tolist()
+
+
+def test_reads_and_writes() -> None:
+    buffer = dr.alloc_local(Float, 3)
+    assert isinstance(buffer, dr.Local) and len(buffer) == 3
+    i = UInt(0, 1, 2, 1)
+    buffer[i] = Float(1, 2, 3, 4)
+    assert values(buffer[1]) == [0, 2, 0, 4] and values(buffer[UInt(0)]) == [1, 0, 0, 0]
+    buffer.write(Float(9), 1, active=Bool(True, False, True, True))
+    assert values(buffer.read(1)) == [9, 2, 9, 9]
+    assert values(buffer.read(1, active=Bool(True, False, True, False))) == [9, 0, 9, 0]
+    assert values(buffer[UInt(0, 1, 2, 3)]) == [1, 2, 3, 0]
+
+
+def test_initial_values_and_copies() -> None:
+    first = dr.alloc_local(UInt, 2, value=UInt(7))
+    second = dr.Local(first)
+    second[0] = 1
+    assert values(first[0] + UInt(0, 0)) == [7, 7]
+    assert values(second[0] + second[1] + UInt(0, 0)) == [8, 8]
+
+
+def test_structures() -> None:
+    value = Item(UInt(5), Array3f(1, 2, 3))
+    for buffer in (dr.alloc_local(Item, 4), dr.alloc_local(Item, 4, value)):
+        empty = buffer[2]
+        assert type(empty) is Item
+        buffer[1] = Item(UInt(1, 2), Array3f([3, 4], 5, 6))
+        read = buffer[1]
+        assert values(read.key) == [1, 2] and values(read.point.x) == [3, 4]
+        assert set(values(read.point.z)) == {6}
+    assert set(values(buffer[2].point.y)) == {2} and set(values(buffer[2].key)) == {5}
+
+
+def test_a_sort_in_each_lane() -> None:
+    """Insertion sort of numbers that differ between lanes, in one kernel."""
+    lanes, n = 50, 8
+    start = dr.arange(UInt, lanes) * 2654435761
+
+    def fill(i: Any, seed: Any, buffer: Any) -> Any:
+        buffer[i] = seed >> 24
+        return i + 1, seed * 1664525 + 1013904223, buffer
+
+    def outer(i: Any, buffer: Any) -> Any:
+        def inner(j: Any, buffer: Any) -> Any:
+            a, b = buffer[j - 1], buffer[j]
+            buffer.write(b, j - 1, a > b)
+            buffer.write(a, j, a > b)
+            return j - 1, buffer
+
+        _, buffer = dr.while_loop((i, buffer), lambda j, _: j > 0, inner)
+        return i + 1, buffer
+
+    buffer = dr.alloc_local(UInt, n)
+    _, _, buffer = dr.while_loop(
+        (dr.zeros(UInt, lanes), start, buffer), lambda i, *_: i < n, fill
+    )
+    _, buffer = dr.while_loop((UInt(1), buffer), lambda i, _: i < n, outer)
+    columns = [values(buffer[k]) for k in range(n)]
+
+    seeds = values(start)
+    for lane in range(lanes):
+        seed, expected = seeds[lane], []
+        for _ in range(n):
+            expected.append(seed >> 24)
+            seed = (seed * 1664525 + 1013904223) & 0xFFFFFFFF
+        assert [column[lane] for column in columns] == sorted(expected)
+
+
+def test_conditionals_and_calls() -> None:
+    buffer = dr.alloc_local(UInt, 2)
+    i = UInt(0, 1, 0)
+
+    def write(k: int) -> Any:
+        def side(buffer: Any) -> Any:
+            buffer[i] = UInt(k)
+            return buffer
+
+        return side
+
+    same = dr.if_stmt((buffer,), i > 0, write(1), write(2))
+    assert same is buffer
+    assert values(buffer[0]) == [2, 0, 2] and values(buffer[1]) == [0, 1, 0]
+    result = dr.switch(i, [write(3), write(4)], buffer)
+    assert values(result[0]) == [3, 0, 3] and values(result[1]) == [0, 4, 0]
+    assert values(buffer[0]) == [2, 0, 2]
+
+
+def test_wrong_arguments() -> None:
+    for wrong in (3, None, "Float"):
+        with pytest.raises(TypeError, match="'dtype' is"):
+            dr.alloc_local(wrong, 4)
+    for cls in (int, dr.scalar.Array3f, TensorXf, ArrayXf, list):
+        with pytest.raises(TypeError):
+            dr.alloc_local(cls, 4)
+    with pytest.raises(TypeError, match="'value' is of type int, expected Item"):
+        dr.alloc_local(Item, 4, 3)
+    for size in (-1, 1.5, "x"):
+        with pytest.raises((TypeError, ValueError)):
+            dr.alloc_local(Float, size)
+    with pytest.raises(TypeError, match="to copy"):
+        dr.Local(3)
+    buffer = dr.alloc_local(Item, 2)
+    buffer[0] = Item(UInt(1, 2), Array3f(1))
+    for value in (3, (UInt(1), Array3f(1)), [UInt(1)]):
+        with pytest.raises(TypeError, match="expected the structure of an entry"):
+            buffer[0] = value
+    with pytest.raises((TypeError, RuntimeError)):
+        buffer[0] = Item(UInt(7), "x")
+    assert values(buffer[0].key) == [1, 2]
