@@ -84,7 +84,7 @@ def compilers(header: Path) -> Iterator[list[str]]:
     include = ["-I", str(ROOT / "include"), "-I", str(ROOT / "src")]
     c = (os.environ.get("CC") or shutil.which("cc") or "gcc").split()
     cpp = (os.environ.get("CXX") or shutil.which("c++") or "").split()
-    if header.is_relative_to(ROOT / "src/python"):
+    if header.is_relative_to(ROOT / "src/python") or header.name == "python.h":
         folder = sysconfig.get_path("include")
         if not Path(folder, "Python.h").exists():
             return

@@ -284,6 +284,7 @@ DRAWS = {
 }
 
 CONTEXTS = """\
+class Instance: ...
 class Local(Generic[T]):
     def __init__(self, arg: Local[T]) -> None: ...
     def read(self, index: int | AnyArray, \

@@ -125,7 +125,7 @@ JIT_EXPORT bool jit_var_cond_end(uint32_t cond, uint32_t *results);
  * differ only in values (literals, arrays of one entry) become one, too. Other
  * variables from outside can be used without being inputs. With JitFlagOptimizeCalls
  * literal inputs stay literals in the callables, and outputs that are the same
- * everywhere leave the call. A call that can reach one callable only is a conditional.
+ * everywhere leave the call, and one that can reach one callable only is a conditional.
  * Local arrays of up to 1024 entries can be inputs and outputs: they are copied. Others
  * from outside cannot be used in callables.
  * Calls can be nested 64 deep. As with loops, a function that fails ends the recording.

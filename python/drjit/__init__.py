@@ -59,6 +59,8 @@ _PYTHON = {
         "row_stack split squeeze stack swapaxes take take_interp transpose upsample "
         "vstack"
     ),
+    "_flow.func": "func",
+    "_flow.instances": "Instance dispatch",
     "_flow.local": "Local alloc_local",
     "_flow.reorder": "reorder_threads",
     "_math.scalar_math": "mulsign sign sqr square",

@@ -19,7 +19,6 @@ any_symbolic = _core._any_symbolic
 block_mkperm = _core._block_mkperm
 can_scatter_reduce = _core._can_scatter_reduce
 check_compatibility = _core._check_compatibility
-clear_registry = _core._clear_registry
 collect_indices = _core._collect_indices
 launch_stats = _core._launch_stats
 llvm_version = _core._llvm_version
@@ -30,6 +29,8 @@ reset = _core._reset
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("clear_registry", "remove_instance"):
+        return getattr(importlib.import_module("drjit._flow.instances"), name)
     if name == "copy":  # the one of the package, which imports this module
         return _core.copy
     raise AttributeError(f"module 'drjit.detail' has no attribute '{name}'")

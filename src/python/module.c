@@ -10,6 +10,7 @@
 #include "python/control/log.h"
 #include "python/convert/operand.h"
 #include "python/flow/local.h"
+#include "python/flow/registry.h"
 #include "python/object/array.h"
 #include "python/object/enums.h"
 #include "python/object/error.h"
@@ -214,8 +215,8 @@ static int module_exec(PyObject *module)
     }
     log_begin();
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
-        !flag_scope_bind(module) || !local_bind(state) || !operand_bind(state) ||
-        !prepare_exit() || add_build(module) < 0)
+        !flag_scope_bind(module) || !local_bind(state) || !registry_bind(module) ||
+        !operand_bind(state) || !prepare_exit() || add_build(module) < 0)
         return -1;
     return add_functions(module) ? 0 : -1;
 }

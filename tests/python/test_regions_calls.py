@@ -236,7 +236,7 @@ def test_call_of_eight(mode: str) -> None:
     size = 100
     number = dr.arange(UInt, size) * 7 % 10  # 8 and 9 call nothing
     x, y = dr.arange(Int, size), Int(3)
-    a, b = regions.call(number, eight(), x, y)
+    a, b = dr.switch(number, eight(), x, y)
     for i in range(size):
         n = i * 7 % 10
         expected = eight()[n](i, 3) if n < 8 else (0, 0)
@@ -247,7 +247,7 @@ def test_callables_replace_what_the_call_was_given(mode: str) -> None:
     number, mask = dr.arange(UInt, 6) % 2, dr.arange(UInt, 6) < 5
 
     def function(k: int) -> Callable[[Any], Any]:
-        def run(x: Any) -> Any:
+        def run(x: Any, active: Any) -> Any:
             nonlocal number, mask
             number &= 0
             mask &= False
@@ -256,7 +256,7 @@ def test_callables_replace_what_the_call_was_given(mode: str) -> None:
 
         return run
 
-    found = regions.call(number, [function(100), function(200)], UInt(1), mask=mask)
+    found = dr.switch(number, [function(100), function(200)], UInt(1), mask)
     assert found.numpy().tolist() == [101, 201, 101, 201, 101, 0]
 
 
@@ -265,14 +265,14 @@ def test_call_with_a_mask(mode: str) -> None:
     target = dr.zeros(UInt, 12)
 
     def function(k: int) -> Callable[[Any], Any]:
-        def run(x: Any) -> Any:
+        def run(x: Any, active: Any) -> Any:
             dr.scatter(target, x + k, x)
             return x * k
 
         return run
 
     functions = [function(k) for k in (10, 20, 30)]
-    result = regions.call(i % 3, functions, i, mask=i >= 6)
+    result = dr.switch(i % 3, functions, i, i >= 6)
     expected = [(10, 20, 30)[k % 3] for k in range(12)]
     assert result.numpy().tolist() == [
         k * expected[k] if k >= 6 else 0 for k in range(12)
@@ -280,27 +280,6 @@ def test_call_with_a_mask(mode: str) -> None:
     assert target.numpy().tolist() == [
         k + expected[k] if k >= 6 else 0 for k in range(12)
     ]
-
-
-def test_instances_share_callables() -> None:
-    traced = []
-
-    def function(k: int) -> Callable[[Any], Any]:
-        def run(x: Any) -> Any:
-            traced.append(k)
-            return x + k
-
-        return run
-
-    number = dr.arange(UInt, 100)
-    instances = [i % 5 for i in range(100)]
-    result = regions.call(
-        number,
-        [function(k) for k in range(5)],
-        dr.zeros(UInt, 100),
-        instances=instances,
-    )
-    assert result.numpy().tolist() == instances and traced == [0, 1, 2, 3, 4]
 
 
 def test_call_in_loop_and_loop_in_call(mode: str) -> None:
@@ -313,13 +292,13 @@ def test_call_in_loop_and_loop_in_call(mode: str) -> None:
     size = 30
 
     def body(n: Any, steps: Any) -> tuple[Any, ...]:
-        return regions.call(n % 2, [lambda n: n // 2, triple], n), steps + 1
+        return dr.switch(n % 2, [lambda n: n // 2, triple], n), steps + 1
 
     lanes = dr.arange(UInt, size) + 1
     _, steps = while_loop((lanes, UInt(0)), lambda n, _: n != 1, body)
     expected = [collatz_steps(i + 1) for i in range(size)]
     assert steps.numpy().tolist() == expected
-    found = regions.call(lanes % 2, [count, lambda n: n * 100], lanes).numpy()
+    found = dr.switch(lanes % 2, [count, lambda n: n * 100], lanes).numpy()
     assert found.tolist() == [
         (i + 1) * 100 if (i + 1) % 2 else expected[i] for i in range(size)
     ]
@@ -327,10 +306,10 @@ def test_call_in_loop_and_loop_in_call(mode: str) -> None:
 
 def test_nested_calls(mode: str) -> None:
     def inner(x: Any) -> Any:
-        return regions.call(x % 2, [lambda x: x + 1, lambda x: x * 2], x)
+        return dr.switch(x % 2, [lambda x: x + 1, lambda x: x * 2], x)
 
     x = dr.arange(UInt, 20)
-    result = regions.call(x % 3, [inner, lambda x: x, lambda x: inner(x + 1)], x)
+    result = dr.switch(x % 3, [inner, lambda x: x, lambda x: inner(x + 1)], x)
 
     def plain(x: int) -> int:
         return x * 2 if x % 2 else x + 1
@@ -341,10 +320,10 @@ def test_nested_calls(mode: str) -> None:
 
 def test_recursion_has_an_end() -> None:
     def function(x: Any) -> Any:
-        return regions.call(x - 1, [function, function], x)
+        return dr.switch(x - 1, [function, function], x)
 
     with pytest.raises(RuntimeError, match="nested"):
-        regions.call(dr.arange(UInt, 3) - 1, [function, function], dr.arange(UInt, 3))
+        dr.switch(dr.arange(UInt, 3) - 1, [function, function], dr.arange(UInt, 3))
     check_that_all_is_well()
 
 
@@ -363,7 +342,7 @@ def test_arguments_are_results_beside_effects(mode: str) -> None:
     def callee(*values: Any) -> Any:
         return if_stmt(values[0] < values[1], values, same, write)
 
-    results = regions.call(a % 3 - 1, [same, callee], a, b, c)
+    results = dr.switch(a % 3 - 1, [same, callee], a, b, c)
     expected = [0] * 8
     for i in range(7):
         if (i + 5) % 3 == 2 and i + 5 >= 11 - i:
@@ -377,7 +356,7 @@ def test_arguments_are_results_beside_effects(mode: str) -> None:
 def test_effects_only(mode: str) -> None:
     target = dr.zeros(UInt, 2)
     i = dr.arange(UInt, 10)
-    result = regions.call(
+    result = dr.switch(
         i % 3 - 1,
         [
             lambda i: dr.scatter_add(target, i, 0),
@@ -391,32 +370,28 @@ def test_effects_only(mode: str) -> None:
 
 def test_nobody_calls(mode: str) -> None:
     x = dr.arange(UInt, 4)
-    result = regions.call(dr.full(UInt, 2, 4), [lambda x: x + 1, lambda x: x + 2], x)
+    result = dr.switch(dr.full(UInt, 2, 4), [lambda x: x + 1, lambda x: x + 2], x)
     assert result.numpy().tolist() in ([0, 0, 0, 0], [0])
 
 
 def test_wrong_calls() -> None:
     x = dr.arange(UInt, 4)
     with pytest.raises(RuntimeError, match="unsigned integer array"):
-        regions.call(Int(1), [lambda: None])
+        dr.switch(Int(1), [lambda: None])
     with pytest.raises(RuntimeError, match="'targets' is empty"):
-        regions.call(x, [])
+        dr.switch(x, [])
     with pytest.raises(TypeError, match="sequence of callables"):
-        regions.call(x, 3)
+        dr.switch(x, 3)
     with pytest.raises(RuntimeError, match="from 'drjit.llvm.UInt' to 'drjit.llvm.Fl"):
-        regions.call(x, [lambda: UInt(1), lambda: Float(1)])
+        dr.switch(x, [lambda: UInt(1), lambda: Float(1)])
     with pytest.raises(RuntimeError, match="size of state variable 'result'"):
-        regions.call(x, [lambda: (x, x), lambda: (x,)])
-    assert regions.call(x, [lambda: 1, lambda: 1]) == 1
+        dr.switch(x, [lambda: (x, x), lambda: (x,)])
+    assert dr.switch(x, [lambda: 1, lambda: 1]) == 1
     with pytest.raises(RuntimeError, match="'int' changed from '1' to '2'"):
-        regions.call(x, [lambda: 1, lambda: 2])
-    with pytest.raises(ValueError, match="callable 2"):
-        regions.call(x, [lambda: x, lambda: x], instances=[0, 2])
-    with pytest.raises(TypeError):
-        regions.call(x, [lambda: x], mask=3)
+        dr.switch(x, [lambda: 1, lambda: 2])
     with pytest.raises(TypeError, match="expected a callable"):
-        regions.call(x, [None], x)
-    assert regions.call(x, [lambda x: x], 3) == 3
+        dr.switch(x, [None], x)
+    assert dr.switch(x, [lambda x: x], 3) == 3
     check_that_all_is_well()
 
 
@@ -504,7 +479,7 @@ def test_results_are_any_trees(mode: str) -> None:
         return run
 
     args = Hit(x), {"a": [x + 1], "b": None}
-    found = regions.call(number, [function(k) for k in (2, 3, 4)], *args)
+    found = dr.switch(number, [function(k) for k in (2, 3, 4)], *args)
     assert list(found) == ["hit", "rest"] and isinstance(found["hit"], Hit)
     assert found["hit"].distance.numpy().tolist() == [2, 6, 12, 8, 0]
     assert found["hit"].point.numpy().tolist() == [
@@ -519,12 +494,8 @@ def test_results_are_any_trees(mode: str) -> None:
 
 def test_numbers_begin_at_0(mode: str) -> None:
     number = UInt(0, 1, 2, 0xFFFFFFFF)
-    results = regions.call(number, [lambda: UInt(10), lambda: UInt(11)])
+    results = dr.switch(number, [lambda: UInt(10), lambda: UInt(11)])
     assert results.numpy().tolist() == [10, 11, 0, 0]
-    instances = regions.call(
-        number, [lambda: UInt(10), lambda: UInt(11)], instances=[1, 0, 1]
-    )
-    assert instances.numpy().tolist() == [11, 10, 11, 0]
 
 
 @pytest.mark.parametrize(
@@ -540,5 +511,5 @@ def test_numbers_begin_at_0(mode: str) -> None:
 def test_results_that_do_not_fit(mode: str, outputs: Any) -> None:
     functions = [lambda value=value: value for value in outputs]
     with pytest.raises(RuntimeError, match="variable 'result'.* changed from"):
-        regions.call(UInt(0, 1), functions)
+        dr.switch(UInt(0, 1), functions)
     check_that_all_is_well()

@@ -70,7 +70,7 @@ def test_exceptions_at_every_point(mode: str, point: int) -> None:
     def false_fn(n: Any) -> Any:
         check(6)
         dr.scatter(other, UInt(6), i)
-        n = regions.call(n, [callee, callee], n)
+        n = dr.switch(n, [callee, callee], n)
         check(7)
         return n + 1
 
@@ -283,7 +283,7 @@ def test_masks_that_do_not_belong_to_the_body() -> None:
         with pytest.raises(RuntimeError, match="mask"):
             if_stmt(x > 1, (x,), lambda n: (n,), body)
         with pytest.raises(RuntimeError, match="mask"):
-            regions.call(x, [lambda n: (n,), body], x)
+            dr.switch(x, [lambda n: (n,), body], x)
         check_that_all_is_well()
 
 
@@ -362,7 +362,7 @@ def scenario_loops() -> None:
     mandelbrot(4, 4, 5)
     if_stmt(dr.arange(UInt, 3) > 1, (UInt(1),), lambda x: x + 1, lambda x: x)
     i = dr.arange(UInt, 4)
-    regions.call(i, [lambda x: x + 1, lambda x: x * 2], i).numpy()
+    dr.switch(i, [lambda x: x + 1, lambda x: x * 2], i).numpy()
 
 
 def scenario_exceptions() -> None:
@@ -405,7 +405,7 @@ import drjit as dr
 print(t.collatz(dr.arange(UInt, 100) + 1)[1].numpy().tolist())
 print(t.mandelbrot(20, 20, 30).numpy().tolist())
 i = dr.arange(UInt, 50)
-a, b = regions.call(i % 10, t.eight(), Int(i), Int(3))
+a, b = dr.switch(i % 10, t.eight(), Int(i), Int(3))
 print(a.numpy().tolist(), b.numpy().tolist())
 """
 

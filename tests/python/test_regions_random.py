@@ -161,7 +161,7 @@ class Tracer:
 
         number = v[a] % (len(blocks) + 1) - 1  # the largest number calls nothing
         args = v if self.local == CALLABLES else v[: SLOTS + 1]
-        result = regions.call(number, [function(b) for b in blocks], *args)
+        result = dr.switch(number, [function(b) for b in blocks], *args)
         return (*result[:SLOTS], v[SLOTS], *result[SLOTS + 1 :], *v[len(args) :])
 
 

@@ -1,46 +1,18 @@
-"""Control flow as far as the core has it: loops, conditionals, local arrays, reports.
+"""Local arrays, masks and reports as the core has them.
 
-Private. What is public, and works with all kinds of arrays and modes, is built on this.
-
-The functions of a loop or conditional are traced: they are called once, with arrays
-that stand for values which only exist while the kernel runs. Such arrays cannot be
-evaluated. A kernel then executes the body as often as each of its lanes needs.
-Everything that writes to memory is masked by these lanes.
-
-PyTrees here have just-in-time compiled arrays, local arrays and ``None`` as leaves.
+Private. What is public is built on this.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 _core: Any = importlib.import_module("drjit._core")
 
 Local = _core._Local
-
-
-def call(
-    number: Any,
-    callables: Sequence[Callable[..., Any]],
-    *args: Any,
-    mask: Any = None,
-    instances: Sequence[int] | None = None,
-    name: str | None = None,
-) -> Any:
-    """Each lane calls one of several functions: ``callables[number](*args)``.
-
-    ``number`` is a ``UInt`` array; numbers beyond the end call nothing and give zeros,
-    as do lanes outside of ``mask``. With ``instances``, numbers are those of instances:
-    number ``i`` calls ``callables[instances[i]]``. All functions return PyTrees of the
-    same structure and types (or ``None``). Errors as in :py:func:`while_loop`.
-
-    Without ``JitFlag.SymbolicCalls`` the lanes are sorted by number, and each function
-    that is needed is called with the arguments of its lanes.
-    """
-    return _core._call(number, callables, args, mask, instances, name)
 
 
 def alloc_local(dtype: type, length: int, size: int = 1, value: Any = None) -> Any:

@@ -1,5 +1,5 @@
 /*
- * call.c -- drjit.switch(): each lane calls one of several functions
+ * call.c -- drjit.switch(), drjit.dispatch(): each lane calls one of several functions
  *
  * A symbolic call traces every function once, with the same placeholders for the
  * arguments. An evaluated one calls those that are needed with the arguments of their
@@ -19,9 +19,12 @@ typedef struct Call {
     const char *operation, *label;
     bool symbolic;
     PyObject *functions;   /* a tuple, so nobody changes it */
-    uint32_t instances;    /* instance i ... */
-    uint32_t *callable_of; /* ... has this callable; NULL: callable i */
-    uint32_t ids;          /* the lanes' instances, counted from 1; 0: none */
+    PyObject *target;      /* what is called, with entries of 'functions' as its first
+                              argument; NULL: they are what is called */
+    uint32_t instances;    /* one for each function ... */
+    uint32_t *numbers;     /* ... with these ids, ascending; NULL: 1, 2, ... */
+    uint32_t bound;        /* the largest one */
+    uint32_t ids;          /* the lanes' instances; 0: none */
     uint32_t mask;         /* 0: all lanes */
     size_t size;           /* lanes */
     uint32_t handle;       /* of a symbolic call; 0: the core has ended it */
@@ -32,14 +35,37 @@ typedef struct Call {
 
 /* ---------------------------------------------------------------- functions */
 
+/* (first, *rest) */
+static PyObject *prepend(PyObject *first, PyObject *rest)
+{
+    const Py_ssize_t count = PyTuple_GET_SIZE(rest);
+    PyObject *both = PyTuple_New(count + 1);
+    if (both)
+        PyTuple_SET_ITEM(both, 0, Py_NewRef(first));
+    for (Py_ssize_t i = 0; both && i < count; i++)
+        PyTuple_SET_ITEM(both, i + 1, Py_NewRef(PyTuple_GET_ITEM(rest, i)));
+    return both;
+}
+
+static PyObject *call_with(const Call *call, uint32_t callable, PyObject *args,
+                           PyObject *named)
+{
+    PyObject *function = PyTuple_GET_ITEM(call->functions, callable);
+    if (!call->target)
+        return PyObject_Call(function, args, named);
+    PyObject *all = prepend(function, args);
+    PyObject *result = all ? PyObject_Call(call->target, all, named) : NULL;
+    Py_XDECREF(all);
+    return result;
+}
+
 /* Call a function, and take what it returns: as the template, or like it. NULL:
  * exception. */
 static Tracker *call_function(Call *call, uint32_t callable)
 {
     PyObject *pair = tracker_give(&call->args);
-    PyObject *function = PyTuple_GET_ITEM(call->functions, callable);
-    PyObject *result = pair ? PyObject_Call(function, PyTuple_GET_ITEM(pair, 0),
-                                            PyTuple_GET_ITEM(pair, 1))
+    PyObject *result = pair ? call_with(call, callable, PyTuple_GET_ITEM(pair, 0),
+                                        PyTuple_GET_ITEM(pair, 1))
                             : NULL;
     Tracker *returned = call->returned++ ? &call->next : &call->first;
     if (returned == &call->next)
@@ -101,7 +127,7 @@ static PyObject *end_symbolic(Call *call)
         return PyErr_NoMemory();
     bool ok;
     WAIT_BEGIN
-    ok = jit_var_call(call->handle, call->ids, call->instances, NULL, call->callable_of,
+    ok = jit_var_call(call->handle, call->ids, call->instances, call->numbers, NULL,
                       ids);
     WAIT_END
     call->handle = 0;
@@ -240,13 +266,25 @@ static bool merge_lanes(const Call *call, const Tracker *returned,
     return ok || error_from_core(call->operation, NULL, 0);
 }
 
-/* Call the function of an instance with its lanes, or (NULL) the first one with no
- * lanes. */
-static Tracker *call_bucket(Call *call, const JitCallBucket *bucket)
+static int compare_numbers(const void *a, const void *b)
 {
-    const uint32_t instance = bucket ? bucket->id - 1 : 0;
-    const uint32_t callable =
-        bucket && call->callable_of ? call->callable_of[instance] : instance;
+    const uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+    return x < y ? -1 : x > y;
+}
+
+/* Which function the instance has: -1 if there is no such instance. */
+static int64_t find_function(const Call *call, uint32_t id)
+{
+    if (!call->numbers)
+        return id <= call->instances ? (int64_t) id - 1 : -1;
+    const uint32_t *found = bsearch(&id, call->numbers, call->instances, sizeof(id),
+                                    compare_numbers);
+    return found ? found - call->numbers : -1;
+}
+
+/* Call a function with the lanes of its instance, or (NULL) with no lanes. */
+static Tracker *call_bucket(Call *call, uint32_t callable, const JitCallBucket *bucket)
+{
     Variables all;
     if (!push_mask(call, bucket ? bucket->index : 0))
         return NULL;
@@ -260,7 +298,10 @@ static Tracker *call_bucket(Call *call, const JitCallBucket *bucket)
 
 static bool run_bucket(Call *call, const JitCallBucket *bucket, uint32_t **results)
 {
-    const Tracker *returned = call_bucket(call, bucket);
+    const int64_t callable = find_function(call, bucket->id);
+    if (callable < 0)
+        return true;
+    const Tracker *returned = call_bucket(call, (uint32_t) callable, bucket);
     if (returned && !*results &&
         !(*results = PyMem_Calloc(returned->variables.count + 1, sizeof(**results))))
         return PyErr_NoMemory();
@@ -271,7 +312,7 @@ static bool run_bucket(Call *call, const JitCallBucket *bucket, uint32_t **resul
 static bool run_nobody(Call *call, uint32_t **results)
 {
     static const uint64_t zero;
-    const Tracker *returned = call_bucket(call, NULL);
+    const Tracker *returned = call_bucket(call, 0, NULL);
     const size_t count = returned ? returned->variables.count : 0;
     if (returned && !(*results = PyMem_Calloc(count + 1, sizeof(**results))))
         return PyErr_NoMemory();
@@ -289,7 +330,7 @@ static bool run_nobody(Call *call, uint32_t **results)
 static uint32_t existing_ids(const Call *call)
 {
     const JitBackend backend = type_backend(call->state);
-    const uint32_t bound = jit_var_u32(backend, call->instances);
+    const uint32_t bound = jit_var_u32(backend, call->bound);
     const uint32_t zero = jit_var_u32(backend, 0);
     const uint32_t exists = bound ? jit_var_le(call->ids, bound) : 0;
     const uint32_t ids = exists && zero ? jit_var_select(exists, call->ids, zero) : 0;
@@ -311,7 +352,7 @@ static bool sort_lanes(Call *call, JitCallBucket **buckets, uint32_t *count)
     WAIT_BEGIN
     for (size_t i = 0; i < call->args.variables.count; i++)
         jit_var_schedule(call->args.variables.ids[i]);
-    ok = ids && jit_var_call_reduce(NULL, NULL, call->instances, ids, call->mask,
+    ok = ids && jit_var_call_reduce(NULL, NULL, call->bound, ids, call->mask,
                                     buckets, count);
     jit_var_dec_ref(ids);
     WAIT_END
@@ -324,10 +365,11 @@ static PyObject *run_evaluated(Call *call)
     uint32_t count, *results = NULL;
     if (!sort_lanes(call, &buckets, &count))
         return NULL;
-    bool ok = count || run_nobody(call, &results);
+    bool ok = true;
     for (uint32_t i = 0; ok && i < count; i++)
         ok = run_bucket(call, &buckets[i], &results);
     jit_var_call_release(buckets, count);
+    ok = ok && (call->returned || run_nobody(call, &results));
     if (ok)
         return make_result(call, results);
     for (size_t i = 0; results && i < call->first.variables.count; i++)
@@ -425,7 +467,7 @@ static bool read_functions(Call *call, PyObject *targets)
             return error_raise(PyExc_TypeError, call->operation, NULL, 0,
                                "'targets[%zd]' is %R, expected a callable", i,
                                PyTuple_GET_ITEM(call->functions, i));
-    call->instances = (uint32_t) count;
+    call->instances = call->bound = (uint32_t) count;
     return true;
 }
 
@@ -476,12 +518,27 @@ static bool take_mask(Call *call, PyObject *args, PyObject *named)
     return ok;
 }
 
+/* "symbolic", "evaluated", or as the flag says. */
+static bool read_mode(Call *call, PyObject *object)
+{
+    Mode mode;
+    if (!construct_mode(call->operation, object, &mode))
+        return false;
+    if (mode == MODE_SCALAR)
+        return error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
+                           "'mode' is 'scalar', expected None, \"symbolic\", or "
+                           "\"evaluated\"");
+    call->symbolic =
+        mode == MODE_AUTO ? jit_flag(JitFlagSymbolicCalls) : mode == MODE_SYMBOLIC;
+    return true;
+}
+
 static void drop(Call *call)
 {
     jit_var_dec_ref(call->ids);
     jit_var_dec_ref(call->mask);
     Py_XDECREF(call->functions);
-    PyMem_Free(call->callable_of);
+    PyMem_Free(call->numbers);
 }
 
 /* ---------------------------------------------------------------- switch */
@@ -567,22 +624,15 @@ static PyObject *switch_(PyObject *module, PyObject *const *args, Py_ssize_t nar
     Call call = { .state = state_of_module(module), .operation = "switch" };
     PyObject *own[OWN_COUNT], *positional = NULL, *named = NULL, *result = NULL;
     PyObject *pair = NULL;
-    Mode mode;
     if (!sort_arguments(call.operation, args, nargs, names, own, &positional, &named) ||
-        !construct_mode(call.operation, own[MODE_PARAMETER], &mode) ||
+        !read_mode(&call, own[MODE_PARAMETER]) ||
         !construct_label(call.operation, own[LABEL], &call.label))
         goto end;
-    if (mode == MODE_SCALAR) {
-        error_raise(PyExc_RuntimeError, call.operation, NULL, 0,
-                    "'mode' is 'scalar', expected None, \"symbolic\", or "
-                    "\"evaluated\"");
-    } else if (is_integer(call.state, own[INDEX])) {
+    if (is_integer(call.state, own[INDEX])) {
         result = call_one(call.operation, own[TARGETS], own[INDEX], positional, named);
     } else if (read_index(&call, own[INDEX]) && read_functions(&call, own[TARGETS]) &&
                take_mask(&call, positional, named) &&
                (pair = PyTuple_Pack(2, positional, named))) {
-        call.symbolic =
-            mode == MODE_AUTO ? jit_flag(JitFlagSymbolicCalls) : mode == MODE_SYMBOLIC;
         result = run(&call, pair);
     }
 end:
@@ -593,60 +643,58 @@ end:
     return result;
 }
 
-/* ---------------------------------------------------------------- instances */
+/* ---------------------------------------------------------------- dispatch */
 
-/* Which callable each instance has. */
-static bool read_instances(Call *call, PyObject *instances)
+/* The instances that there are, by id; None stands where there is none (any more). */
+static bool read_instances(Call *call, PyObject *list)
 {
-    if (!instances || instances == Py_None)
-        return true;
-    PyObject *list = PySequence_Tuple(instances);
-    const Py_ssize_t n = list ? PyTuple_GET_SIZE(list) : -1;
-    if (list &&
-        !(call->callable_of = PyMem_Calloc((size_t) n + 1, sizeof(*call->callable_of))))
-        PyErr_NoMemory();
-    bool ok = call->callable_of;
-    for (Py_ssize_t i = 0; ok && i < n; i++) {
-        size_t callable;
-        ok = arguments_count(call->operation, "instances", PyTuple_GET_ITEM(list, i),
-                             &callable);
-        if (ok && callable >= call->instances)
-            ok = error_raise(PyExc_ValueError, call->operation, NULL, 0,
-                             "instance %zd has callable %zu, and there are %u", i,
-                             callable, call->instances);
-        if (ok)
-            call->callable_of[i] = (uint32_t) callable;
+    const Py_ssize_t n = PyTuple_GET_SIZE(list);
+    Py_ssize_t count = 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        count += PyTuple_GET_ITEM(list, i) != Py_None;
+    if (count == 0)
+        return error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
+                           "there are no instances, expected at least one");
+    call->functions = PyTuple_New(count);
+    call->numbers = PyMem_Calloc((size_t) count, sizeof(*call->numbers));
+    if (!call->functions || !call->numbers)
+        return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *instance = PyTuple_GET_ITEM(list, i);
+        if (instance == Py_None)
+            continue;
+        PyTuple_SET_ITEM(call->functions, call->instances, Py_NewRef(instance));
+        call->numbers[call->instances++] = (uint32_t) i + 1;
     }
-    call->instances = ok ? (uint32_t) n : 0;
-    Py_XDECREF(list);
-    return ok;
+    call->bound = call->numbers[call->instances - 1];
+    return true;
 }
 
-static PyObject *call_instances(PyObject *module, PyObject *const *args,
-                                Py_ssize_t nargs, PyObject *names)
+/* _dispatch(ids, instances, target, args, kwargs, mode, label): 'args' is a list, whose
+ * entries go to the target, and 'instances' a tuple. */
+static PyObject *dispatch(PyObject *module, PyObject *args)
 {
-    static const char *const parameters[] = { "number", "callables", "args",
-                                              "mask",   "instances", "name" };
-    static const Signature signature = { "_flow.regions.call", parameters, 6, 3, 0 };
-    PyObject *v[6], *pair = NULL, *named = NULL, *result = NULL;
-    Call call = { .state = state_of_module(module),
-                  .operation = signature.function,
-                  .symbolic = jit_flag(JitFlagSymbolicCalls) };
-    if (!arguments_parse(&signature, args, nargs, names, v))
+    Call call = { .state = state_of_module(module), .operation = "dispatch" };
+    PyObject *ids, *instances, *list, *named, *mode_object, *label;
+    PyObject *positional = NULL, *pair = NULL, *result = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!OO!O!OO", call.state->array_base, &ids,
+                          &PyTuple_Type, &instances, &call.target, &PyList_Type, &list,
+                          &PyDict_Type, &named, &mode_object, &label))
         return NULL;
-    if (!PyTuple_CheckExact(v[2]))
-        return error_raise(PyExc_TypeError, signature.function, v, 3,
-                           "expected a tuple as 'args'");
-    const bool all = !v[3] || v[3] == Py_None || v[3] == Py_True;
-    if (construct_label(signature.function, v[5], &call.label) &&
-        read_index(&call, v[0]) && read_functions(&call, v[1]) &&
-        read_instances(&call, v[4]) &&
-        (all || (call.mask = construct_lanes(call.state, call.operation, v[3]))) &&
-        (named = PyDict_New()) && (pair = PyTuple_Pack(2, v[2], named)))
+    call.ids = jit_var_inc_ref(array_index((Array *) ids));
+    if (!call.ids)
+        return error_raise(PyExc_RuntimeError, call.operation, NULL, 0,
+                           "'inst' is empty, expected at least one entry");
+    if (read_mode(&call, mode_object) &&
+        construct_label(call.operation, label, &call.label) &&
+        construct_callable(call.operation, "target", call.target) &&
+        read_instances(&call, instances) && (positional = PyList_AsTuple(list)) &&
+        take_mask(&call, positional, named) &&
+        (pair = PyTuple_Pack(2, positional, named)))
         result = run(&call, pair);
     drop(&call);
     Py_XDECREF(pair);
-    Py_XDECREF(named);
+    Py_XDECREF(positional);
     return result;
 }
 
@@ -681,8 +729,8 @@ PyMethodDef call_functions[] = {
       "\"evaluated\" (lanes are\n"
       "sorted by function, and only functions that are needed are called) or None:\n"
       "JitFlag.SymbolicCalls decides. 'label' names the call." },
-    { "_call", METHOD(call_instances), METH_FASTCALL | METH_KEYWORDS,
-      "_call(number, callables, args, mask=None, instances=None, name=None)\n\nsee "
-      "drjit._flow.regions" },
+    { "_dispatch", dispatch, METH_VARARGS,
+      "_dispatch(ids, instances, target, args, kwargs, mode, label)\n\nsee "
+      "drjit._flow.instances" },
     { NULL, NULL, 0, NULL },
 };

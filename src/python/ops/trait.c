@@ -188,7 +188,18 @@ static PyObject *scalar_t(PyObject *module, PyObject *arg)
 static PyObject *array_t(PyObject *module, PyObject *arg)
 {
     const TypeInfo *t = info_of(module, arg);
-    return t ? class_by_id(t, t->array) : Py_NewRef((PyObject *) class_of(arg));
+    if (t)
+        return class_by_id(t, t->array);
+    /* Classes derived from drjit.Instance know the arrays of their objects. */
+    PyObject *cls = (PyObject *) class_of(arg);
+    PyObject *method = PyObject_GetAttrString(cls, "_drjit_array_t");
+    if (!method && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        return Py_NewRef(cls);
+    }
+    PyObject *found = method ? PyObject_CallNoArgs(method) : NULL;
+    Py_XDECREF(method);
+    return found;
 }
 
 /* The innermost type that is still an array. */

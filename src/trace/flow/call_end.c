@@ -4,7 +4,8 @@
  *     callables that nobody calls are dropped,
  *     outputs that are the same literal or outside variable everywhere leave the call,
  *     callables that differ in values only become one (call_merge.h),
- *     a single callable becomes a conditional, any others a region of kind CALL.
+ *     a single callable becomes a conditional (with JitFlagOptimizeCalls), any others a
+ *     region of kind CALL.
  *
  * Arrays with an entry for each id give the number of the callable + 1 and, if need be,
  * the place of the instance's values in the table of those.
@@ -268,7 +269,7 @@ static VarId make_region(const Ending *e, const RecordedBody *bodies, uint32_t c
                    [PART_STATES] = { call->states.ids, call->states.count },
                    [PART_ACTIVE] = { active, 1 } }
     };
-    if (count > 1 || e->offset)
+    if (count > 1 || e->offset || !state_flag(e->ts, JitFlagOptimizeCalls))
         return region_make(e->ts, &spec);
     /* One callable without values is a conditional. */
     RecordedBody sides[] = { bodies[0], { .scope = 0 } };

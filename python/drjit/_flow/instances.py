@@ -1,0 +1,373 @@
+"""Instance arrays: arrays of Python objects whose methods are called in each lane.
+
+A class derived from :py:class:`Instance` has a domain: the objects that arrays of it
+have been made of, each with a number. An instance array is an array of these numbers,
+a subclass of ``UInt``, so it is gathered, selected, or carried through loops like other
+arrays. 0 is nobody. A number belongs to one object for good.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import operator
+import re
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import drjit as dr
+
+_core: Any = importlib.import_module("drjit._core")
+
+
+class Domain:
+    """The objects that instance arrays of a class refer to, by number from 1 on.
+
+    They stay alive until they are removed; a removed object leaves None behind. Any
+    thread may use a domain.
+    """
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+        self.array: Any = None  # the type of arrays, made when it is asked for
+        self.lock = threading.Lock()
+        self._numbers: dict[int, int] = {}  # by id(): the object is alive
+        self._objects: list[Any] = []
+        self._snapshot: tuple[Any, ...] | None = ()
+        _domains.add(self)
+
+    def number(self, instance: Any) -> int:
+        """Return the number of an object, which gets one if it has none."""
+        with self.lock:
+            number = self._numbers.get(id(instance))
+            if number is None:
+                self._objects.append(instance)
+                self._snapshot = None
+                number = self._numbers[id(instance)] = len(self._objects)
+        return number
+
+    def objects(self) -> tuple[Any, ...]:
+        """Return the object of number ``i + 1`` at position ``i``, None if removed."""
+        with self.lock:
+            if self._snapshot is None:
+                self._snapshot = tuple(self._objects)
+            return self._snapshot
+
+    def remove(self, instance: Any) -> bool:
+        """Forget an object: its number stands for nobody from now on."""
+        with self.lock:
+            number = self._numbers.pop(id(instance), None)
+            if number is not None:
+                self._objects[number - 1] = None
+                self._snapshot = None
+        return number is not None
+
+    def clear(self) -> None:
+        """Forget all objects."""
+        for instance in self.objects():
+            self.remove(instance)
+
+
+_domains: weakref.WeakSet[Domain] = weakref.WeakSet()
+_families: weakref.WeakSet[type] = weakref.WeakSet()  # classes of objects in arrays
+
+
+class Instance:
+    """Base of classes whose objects can be entries of arrays.
+
+    A class that is derived from ``Instance`` directly begins a family of classes, and
+    ``dr.array_t(cls)`` is the type of arrays of their objects. Methods and attributes
+    of the objects are those of the array, too:
+
+    >>> class Shape(dr.Instance):
+    ...     def __init__(self, size):
+    ...         self.size = size
+    ...     def area(self, scale):
+    ...         return scale * self.size**2
+    >>> ShapePtr = dr.array_t(Shape)
+    >>> shapes = ShapePtr(Shape(2), Shape(3), None)
+    >>> shapes.area(Float(1, 10, 100))
+    [4, 90, 0]
+    >>> shapes.size
+    [2, 3, 0]
+
+    Calls are those of :py:func:`dispatch`: ``None`` calls nothing and gives 0, a mask
+    as last argument, or named ``active``, switches lanes off. Members that all arrays
+    have (``shape``, ``index``, …) come first. Objects that have been put into an array
+    stay alive until :py:func:`drjit.detail.remove_instance` takes them out; then their
+    entries are ``None``.
+    """
+
+    _drjit_domain: ClassVar[Domain]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if Instance in cls.__bases__:
+            cls._drjit_domain = Domain(cls)
+            _families.add(cls)
+
+    @classmethod
+    def _drjit_array_t(cls) -> Any:
+        """What array_t() returns: the same type each time."""
+        if cls is Instance:
+            raise TypeError(
+                "drjit.array_t(): the argument is drjit.Instance, expected a class "
+                "derived from it"
+            )
+        domain = cls._drjit_domain
+        if domain.array is None:
+            made = make_array_type(f"{domain.cls.__name__}Ptr", domain.cls, domain)
+            with domain.lock:
+                domain.array = domain.array or made
+        return domain.array
+
+
+def dispatch(
+    inst: Any,
+    target: Callable[..., Any],
+    *args: Any,
+    mode: str | None = None,
+    label: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """In each lane, ``target(inst, *args, **kwargs)`` with the object of that lane.
+
+    ``inst`` is an instance array (:py:class:`Instance`). The target is called once for
+    each object that there is, whatever the number of lanes, and has to return PyTrees
+    of the same structure and types:
+
+    >>> dr.dispatch(shapes, lambda shape, x: x + shape.size, Float(1, 2, 3))
+    [3, 5, 0]
+
+    Lanes without an object call nothing; their results are 0. Arguments, masks,
+    ``mode`` and ``label`` are those of :py:func:`switch`. A single object is passed to
+    the target as it is.
+
+    Source: API reference, ``drjit.dispatch``.
+    """
+    if isinstance(inst, tuple(_families)):
+        return target(inst, *args, **kwargs)
+    if isinstance(inst, InstanceArray):
+        return _core._dispatch(
+            inst, inst._domain.objects(), target, list(args), kwargs, mode, label
+        )
+    if isinstance(inst, dr.ArrayBase):
+        raise RuntimeError(
+            f"drjit.dispatch(): 'inst' is of type {type(inst).__name__}, expected an "
+            "instance array"
+        )
+    raise TypeError(
+        f"drjit.dispatch(): 'inst' is of type {type(inst).__name__}, expected an "
+        "instance array or an object of which there are instance arrays"
+    )
+
+
+def remove_instance(arg: Instance, /) -> None:
+    """Take an object out of the registry: it is an entry of no array any more.
+
+    Where it was an entry, there is ``None`` from now on. Arrays that have been computed
+    already do not change. Raises ``TypeError`` if the class is no
+    :py:class:`drjit.Instance`, ``ValueError`` if it is in no array.
+    """
+    if not isinstance(arg, Instance):
+        raise TypeError(
+            f"drjit.detail.remove_instance(): found an object of type "
+            f"{type(arg).__name__}, expected a drjit.Instance"
+        )
+    if not arg._drjit_domain.remove(arg):
+        raise ValueError(
+            "drjit.detail.remove_instance(): the object has not been put into an array"
+        )
+
+
+def clear_registry() -> None:
+    """Take all objects of all classes out of the registry.
+
+    Instance arrays that are left have ``None`` in all entries.
+
+    Source: published package, ``drjit.detail.clear_registry``.
+    """
+    for domain in list(_domains):
+        domain.clear()
+    _core._clear_registry()
+
+
+# ---------------------------------------------------------------- the type of arrays
+
+# The types of attributes that are numbers, 0 of each, and the types of their arrays.
+_NUMBERS = ((bool, False, "Bool"), (int, 0, "Int"), ((int, float), 0.0, "Float"))
+
+_MISSING = object()
+
+
+def make_array_type(name: str, family: Any, domain: Any) -> Any:
+    """Make the type of arrays of a domain's objects, which are of class ``family``.
+
+    A domain has ``cls``, the class, ``objects()``, ``number(instance)``: as above.
+    """
+    llvm = importlib.import_module("drjit.llvm")
+    _families.add(family)
+    members = {
+        "__slots__": (),
+        "__module__": family.__module__,
+        "__doc__": f"An array of {family.__name__} objects: see drjit.Instance.",
+        "_domain": domain,
+    }
+    return type(name, (InstanceArray, llvm.UInt), members)
+
+
+class InstanceArray:
+    """What the types of instance arrays have beyond ``UInt``, their other base."""
+
+    __slots__ = ()
+
+    _domain: ClassVar[Any]
+
+    def __init__(self, *args: Any) -> None:
+        """Take objects and ``None``, a sequence of them, or an array of this type."""
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = tuple(args[0])
+        if len(args) != 1 or not isinstance(args[0], type(self)):
+            args = tuple(self._number(arg) for arg in args)
+        super().__init__(*args)
+
+    @classmethod
+    def _number(cls, instance: Any) -> int:
+        if instance is None:
+            return 0
+        if not isinstance(instance, cls._domain.cls):
+            raise TypeError(
+                f"{cls.__name__}: found an object of type {type(instance).__name__}, "
+                f"expected {cls._domain.cls.__name__} or None"
+            )
+        number: int = cls._domain.number(instance)
+        return number
+
+    @classmethod
+    def _of_numbers(cls, numbers: Any) -> Any:
+        result = cls.__new__(cls)
+        super(InstanceArray, result).__init__(numbers)  # type: ignore[call-arg]
+        return result
+
+    def _numbers(self) -> Any:
+        """The numbers of the objects; 0 for those that have been removed."""
+        llvm = importlib.import_module("drjit.llvm")
+        numbers = llvm.UInt(self)
+        objects = self._domain.objects()
+        if None not in objects:
+            return numbers
+        there = llvm.Bool([False, *(each is not None for each in objects)])
+        return dr.select(dr.gather(llvm.Bool, there, numbers), numbers, 0)
+
+    # ---------------------------------------------------------- the objects' members
+
+    def __getattr__(self, name: str) -> Any:
+        cls = self._domain.cls
+        found = _MISSING
+        if not name.startswith("__"):
+            found = inspect.getattr_static(cls, name, _MISSING)
+            if found is _MISSING:
+                found = getattr(self._any_object(), name, _MISSING)
+        if found is _MISSING:
+            raise AttributeError(
+                f"'{type(self).__name__}' object has no attribute '{name}', nor have "
+                f"objects of type '{cls.__name__}'"
+            )
+        if callable(found) or isinstance(found, (staticmethod, classmethod)):
+            return self._method(name)
+        return self._attribute(name)
+
+    def _any_object(self) -> Any:
+        objects = self._domain.objects()
+        return next((each for each in objects if each is not None), None)
+
+    def _call(self, name: str, target: Any, args: list[Any], kwargs: Any) -> Any:
+        label = f"{self._domain.cls.__name__}.{name}"
+        objects = self._domain.objects()
+        return _core._dispatch(self, objects, target, args, kwargs, None, label)
+
+    def _method(self, name: str) -> Callable[..., Any]:
+        def target(instance: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return getattr(instance, name)(*args, **kwargs)
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return self._call(name, target, list(args), kwargs)
+
+        method.__name__ = name
+        return method
+
+    def _attribute(self, name: str) -> Any:
+        """Values of an attribute: from a table if they are numbers, else by a call."""
+        objects = self._domain.objects()
+        values = [getattr(each, name) for each in objects if each is not None]
+        for numbers, zero, leaf in _NUMBERS:
+            if values and all(isinstance(value, numbers) for value in values):
+                dtype = getattr(importlib.import_module("drjit.llvm"), leaf)
+                found = iter(values)
+                table = [zero if each is None else next(found) for each in objects]
+                return dr.gather(dtype, dtype([zero, *table]), self._numbers())
+        return self._call(name, operator.attrgetter(name), [], {})
+
+    # ---------------------------------------------------------- entries
+
+    def _object(self, number: int) -> Any:
+        return self._domain.objects()[number - 1] if number else None
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)  # type: ignore[misc]
+        if isinstance(found, int):
+            return self._object(found)
+        return self._of_numbers(found)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not isinstance(value, type(self)):
+            value = self._number(value)
+        super().__setitem__(key, value)  # type: ignore[misc]
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._object, super().__iter__())  # type: ignore[misc]
+
+    def __eq__(self, other: Any) -> Any:
+        return self._compare("__eq__", other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._compare("__ne__", other)
+
+    def _compare(self, name: str, other: Any) -> Any:
+        other = (
+            other._numbers() if isinstance(other, type(self)) else self._number(other)
+        )
+        return getattr(self._numbers(), name)(other)
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def __repr__(self) -> str:
+        text = super().__repr__()
+        if not text.startswith("["):  # nothing that could be evaluated
+            return text
+        return re.sub(r"\d+(?=[,\]])", lambda m: repr(self._object(int(m[0]))), text)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{type(self).__name__}: instance arrays cannot be pickled")
+
+
+def _refuse(name: str) -> None:
+    def refuse(self: Any, *args: Any) -> Any:
+        raise TypeError(
+            f"{type(self).__name__}.{name}(): instance arrays can be compared for "
+            "equality, but not calculated with"
+        )
+
+    setattr(InstanceArray, name, refuse)
+
+
+for _name in (
+    "add sub mul truediv floordiv mod pow divmod matmul and or xor lshift rshift"
+).split():
+    for _prefix in ("", "r", "i"):
+        _refuse(f"__{_prefix}{_name}__")
+for _name in "lt le gt ge neg pos abs invert".split():
+    _refuse(f"__{_name}__")
