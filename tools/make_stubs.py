@@ -79,6 +79,7 @@ GROUPS = {
     "same": "sign conj normalize square sqr".split(),
     "common type": ["expr_t"],
     "hint": ["hint"],
+    "func": ["func"],
     "trait": """array_t mask_t scalar_t value_t leaf_t tensor_t matrix_t detached_t
         diff_array_t int_array_t uint_array_t float_array_t int8_array_t
         uint8_array_t int32_array_t uint32_array_t int64_array_t uint64_array_t
@@ -115,6 +116,13 @@ def NAME(arg: T, /, *, mode: Literal["scalar", "symbolic", "evaluated"] | None =
 label: str | None = None, max_iterations: int | None = None, strict: bool = True, \
 compress: bool | None = None, include: Sequence[object] | None = None, \
 exclude: Sequence[object] | None = None) -> T: ...
+""",
+    "func": """\
+@overload
+def NAME(f: None = None, *, backend: JitBackend | None = None) \
+-> Callable[[T], T]: ...
+@overload
+def NAME(f: T, *, backend: JitBackend | None = None) -> T: ...
 """,
     # Forms of elementwise functions.
     "FLOAT": """\
@@ -211,7 +219,16 @@ def NAME(value: T, min: T, max: T) -> T: ...
 ARRAY = "ArrayBase[SelfT, SelfCpT, ValT, ValCpT, RedT, MaskT]"
 
 # Of type variables and aliases, declared in stubs.pyi.in.
-DECLARED = {"ArrayT", "MaskT", "AnyArray", "ArrayBase", "scalar", "llvm", "auto"}
+DECLARED = {
+    "ArrayT",
+    "MaskT",
+    "AnyArray",
+    "ArrayBase",
+    "Instance",
+    "scalar",
+    "llvm",
+    "auto",
+}
 
 # What a module of traced arrays has beside them.
 EVENT = """\
