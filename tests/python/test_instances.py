@@ -341,6 +341,32 @@ def test_removed_objects_are_nobody(mode: str, shapes: tuple[Any, ...]) -> None:
         array.area(x)
 
 
+def test_tables_do_not_grow_where_objects_come_and_go() -> None:
+    class Thing(dr.Instance):
+        def __init__(self, k: int) -> None:
+            self.k = k
+
+        def add(self, x: Any) -> Any:
+            return x + self.k
+
+    cls, sizes = dr.array_t(Thing), []
+    arrays = []
+    for k in range(50):
+        one, two = Thing(k), Thing(k + 1)
+        arrays.append(cls(one, two, None))
+        assert values(arrays[-1].add(Int(0, 0, 0))) == [k, k + 1, 0]
+        assert values(arrays[-1].k) == [k, k + 1, 0]
+        assert values(arrays[-1] == one) == [True, False, False]
+        sizes.append(len(arrays[-1]._domain.objects()[1]))
+        dr.detail.remove_instance(one)
+        assert values(arrays[-1].add(Int(0, 0, 0))) == [0, k + 1, 0]
+        if k % 2:
+            dr.detail.remove_instance(two)
+        else:
+            dr.detail.clear_registry()
+    assert max(sizes) == 2 and all(list(array) == [None] * 3 for array in arrays)
+
+
 def test_objects_live_as_long_as_they_are_registered() -> None:
     class Thing(dr.Instance):
         pass

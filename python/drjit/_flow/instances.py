@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import operator
 import re
 import threading
@@ -25,8 +26,9 @@ _core: Any = importlib.import_module("drjit._core")
 class Domain:
     """The objects that instance arrays of a class refer to, by number from 1 on.
 
-    They stay alive until they are removed; a removed object leaves None behind. Any
-    thread may use a domain.
+    They stay alive until they are removed; a removed object leaves None behind. Tables
+    begin with the first one that is left, so they do not grow where old objects go and
+    new ones come. Any thread may use a domain.
     """
 
     def __init__(self, cls: type) -> None:
@@ -34,8 +36,9 @@ class Domain:
         self.array: Any = None  # the type of arrays, made when it is asked for
         self.lock = threading.Lock()
         self._numbers: dict[int, int] = {}  # by id(): the object is alive
-        self._objects: list[Any] = []
-        self._snapshot: tuple[Any, ...] | None = ()
+        self._base = 0  # up to this number, all have been removed
+        self._objects: list[Any] = []  # with the numbers that follow
+        self._snapshot: tuple[int, tuple[Any, ...]] | None = None
         _domains.add(self)
 
     def number(self, instance: Any) -> int:
@@ -45,29 +48,42 @@ class Domain:
             if number is None:
                 self._objects.append(instance)
                 self._snapshot = None
-                number = self._numbers[id(instance)] = len(self._objects)
+                number = self._base + len(self._objects)
+                self._numbers[id(instance)] = number
         return number
 
-    def objects(self) -> tuple[Any, ...]:
-        """Return the object of number ``i + 1`` at position ``i``, None if removed."""
+    def objects(self) -> tuple[int, tuple[Any, ...]]:
+        """Return ``base`` and a tuple of objects, None for those that are removed.
+
+        The object of number ``base + i`` is at position ``i - 1``.
+        """
         with self.lock:
             if self._snapshot is None:
-                self._snapshot = tuple(self._objects)
+                self._snapshot = self._base, tuple(self._objects)
             return self._snapshot
 
     def remove(self, instance: Any) -> bool:
         """Forget an object: its number stands for nobody from now on."""
         with self.lock:
             number = self._numbers.pop(id(instance), None)
-            if number is not None:
-                self._objects[number - 1] = None
-                self._snapshot = None
-        return number is not None
+            if number is None:
+                return False
+            self._objects[number - self._base - 1] = None
+            self._snapshot = None
+            if self._objects[0] is None:
+                rest = itertools.dropwhile(lambda each: each is None, self._objects)
+                left = list(rest)
+                self._base += len(self._objects) - len(left)
+                self._objects = left
+        return True
 
     def clear(self) -> None:
         """Forget all objects."""
-        for instance in self.objects():
-            self.remove(instance)
+        with self.lock:
+            gone = self._objects  # released below, without the lock
+            self._base += len(gone)
+            self._objects, self._numbers, self._snapshot = [], {}, None
+        del gone
 
 
 _domains: weakref.WeakSet[Domain] = weakref.WeakSet()
@@ -150,9 +166,9 @@ def dispatch(
     if isinstance(inst, tuple(_families)):
         return target(inst, *args, **kwargs)
     if isinstance(inst, InstanceArray):
-        return _core._dispatch(
-            inst, inst._domain.objects(), target, list(args), kwargs, mode, label
-        )
+        base, objects = inst._domain.objects()
+        numbers = inst._numbers(base)
+        return _core._dispatch(numbers, objects, target, [*args], kwargs, mode, label)
     if isinstance(inst, dr.ArrayBase):
         raise RuntimeError(
             f"drjit.dispatch(): 'inst' is of type {type(inst).__name__}, expected an "
@@ -205,7 +221,7 @@ _MISSING = object()
 def make_array_type(name: str, family: Any, domain: Any) -> Any:
     """Make the type of arrays of a domain's objects, which are of class ``family``.
 
-    A domain has ``cls``, the class, ``objects()``, ``number(instance)``: as above.
+    What a domain has to have: ``cls``, ``objects()``, ``number(instance)``, as above.
     """
     llvm = importlib.import_module("drjit.llvm")
     _families.add(family)
@@ -251,11 +267,17 @@ class InstanceArray:
         super(InstanceArray, result).__init__(numbers)  # type: ignore[call-arg]
         return result
 
-    def _numbers(self) -> Any:
-        """The numbers of the objects; 0 for those that have been removed."""
+    def _numbers(self, base: int) -> Any:
+        """The numbers of the objects as positions in a table that begins at a base."""
+        numbers = importlib.import_module("drjit.llvm").UInt(self)
+        if not base or not len(numbers):
+            return numbers
+        return dr.select(numbers > base, numbers - base, 0)
+
+    def _existing(self, base: int, objects: tuple[Any, ...]) -> Any:
+        """The positions of the objects; 0 for those that have been removed."""
         llvm = importlib.import_module("drjit.llvm")
-        numbers = llvm.UInt(self)
-        objects = self._domain.objects()
+        numbers = self._numbers(base)
         if None not in objects:
             return numbers
         there = llvm.Bool([False, *(each is not None for each in objects)])
@@ -280,13 +302,14 @@ class InstanceArray:
         return self._attribute(name)
 
     def _any_object(self) -> Any:
-        objects = self._domain.objects()
+        _, objects = self._domain.objects()
         return next((each for each in objects if each is not None), None)
 
     def _call(self, name: str, target: Any, args: list[Any], kwargs: Any) -> Any:
         label = f"{self._domain.cls.__name__}.{name}"
-        objects = self._domain.objects()
-        return _core._dispatch(self, objects, target, args, kwargs, None, label)
+        base, objects = self._domain.objects()
+        numbers = self._numbers(base)
+        return _core._dispatch(numbers, objects, target, args, kwargs, None, label)
 
     def _method(self, name: str) -> Callable[..., Any]:
         def target(instance: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -300,20 +323,23 @@ class InstanceArray:
 
     def _attribute(self, name: str) -> Any:
         """Values of an attribute: from a table if they are numbers, else by a call."""
-        objects = self._domain.objects()
+        base, objects = self._domain.objects()
         values = [getattr(each, name) for each in objects if each is not None]
         for numbers, zero, leaf in _NUMBERS:
             if values and all(isinstance(value, numbers) for value in values):
                 dtype = getattr(importlib.import_module("drjit.llvm"), leaf)
                 found = iter(values)
                 table = [zero if each is None else next(found) for each in objects]
-                return dr.gather(dtype, dtype([zero, *table]), self._numbers())
+                numbers = self._numbers(base)
+                return dr.gather(dtype, dtype([zero, *table]), numbers)
         return self._call(name, operator.attrgetter(name), [], {})
 
     # ---------------------------------------------------------- entries
 
     def _object(self, number: int) -> Any:
-        return self._domain.objects()[number - 1] if number else None
+        base, objects = self._domain.objects()
+        place = number - base
+        return objects[place - 1] if 0 < place <= len(objects) else None
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)  # type: ignore[misc]
@@ -336,10 +362,10 @@ class InstanceArray:
         return self._compare("__ne__", other)
 
     def _compare(self, name: str, other: Any) -> Any:
-        other = (
-            other._numbers() if isinstance(other, type(self)) else self._number(other)
-        )
-        return getattr(self._numbers(), name)(other)
+        if not isinstance(other, type(self)):
+            other = type(self)(other)
+        snapshot = self._domain.objects()
+        return getattr(self._existing(*snapshot), name)(other._existing(*snapshot))
 
     def __hash__(self) -> int:
         return super().__hash__()

@@ -31,8 +31,9 @@ static PyObject *get_cls(PyObject *self, void *unused)
     return Py_NewRef((PyObject *) ((Registry *) self)->spec.type);
 }
 
-/* The registered objects by number, None where there is none. One after the other: what
- * is made here may have others collected, which are no longer registered then. */
+/* 0, and the registered objects by number, None where there is none. One after the
+ * other: what is made here may have others collected, which are no longer registered
+ * then. */
 static PyObject *objects(PyObject *self, PyObject *unused)
 {
     (void) unused;
@@ -49,7 +50,7 @@ static PyObject *objects(PyObject *self, PyObject *unused)
         else
             Py_CLEAR(result);
     }
-    return result;
+    return result ? Py_BuildValue("iN", 0, result) : NULL;
 }
 
 /* The number of an object of the class. */

@@ -334,6 +334,33 @@ def calls() -> Any:
     return [list(called), read, list(seen.pop()) if seen else [[(0, 1), (1, 2)], 0]]
 
 
+class Shape(dr.Instance):
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.tone = llvm.UInt(size)
+
+    def area(self, x: Any) -> Any:
+        return x * self.tone
+
+
+@gives(
+    [[2, 6, 0], [2, 3, 0], [True, False, False], [3, 5, 0], [4, 9]], interpreted=True
+)
+def objects() -> Any:
+    two, three = Shape(2), Shape(3)
+    shapes: Any = dr.array_t(Shape)(two, three, None)
+    x = llvm.UInt(1, 2, 3)
+    results = [
+        list(shapes.area(x)),
+        list(shapes.size),
+        list(shapes == two),
+        list(dr.dispatch(shapes, lambda shape, x: x + shape.size, x)),
+        list(dr.func(lambda x: x * x)(llvm.UInt(2, 3))),
+    ]
+    dr.detail.clear_registry()
+    return results
+
+
 @gives([True, False, 8, "ReduceOp.Add", "VarType.Float32", True, "name", [0, 1]])
 def enums_and_flags() -> Any:
     before = dr.flag(dr.JitFlag.SymbolicLoops)
