@@ -100,7 +100,7 @@ step "the Mandelbrot set: a loop for each pixel" \
     "$python" "$examples/python/mandelbrot.py" "$output/mandelbrot.png"
 step "2,048 stars that attract each other" \
     "$python" "$examples/python/nbody.py" "$output/nbody.png"
-step "a path tracer in one kernel: loops, conditionals, a function for each material" \
+step "a path tracer in one kernel: loops, conditionals, objects as materials" \
     "$python" "$examples/python/path_tracer.py" "$output/path-tracer.png"
 step "statistics of a table" "$programs/stats" "$examples/data/weather.csv" \
     --column temperature

@@ -1,10 +1,11 @@
-"""A path tracer: loops in a loop, conditionals, and a function for each material.
+"""A path tracer: loops in a loop, conditionals, and objects as materials.
 
     python examples/python/path_tracer.py [PICTURE.png]
 
 Each lane follows one path of light backwards through a scene of spheres. All of it is
 one kernel: the loop over the bounces, in it the loop over the spheres, and the call of
-the material that was hit.
+the material that was hit. Materials are objects of Python classes, and entries of an
+array: each object's method is called once, while the kernel is recorded.
 """
 
 from __future__ import annotations
@@ -29,35 +30,86 @@ class Ray:
     d: Array3f
 
 
+class Material(dr.Instance):
+    """What happens to light at a surface."""
+
+    def __init__(self, color: tuple[float, float, float]) -> None:
+        self.color = Array3f(color)
+
+    def scatter(
+        self, d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float
+    ) -> Array3f:
+        """Return where light that goes to ``d`` comes from; ``n`` is the normal."""
+        raise NotImplementedError
+
+
+class Matte(Material):
+    """Light goes everywhere, as the cosine says."""
+
+    def scatter(
+        self, d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float
+    ) -> Array3f:
+        return dr.normalize(n + random * 0.999)
+
+
+class Mirror(Material):
+    """Light is reflected, nearly."""
+
+    def __init__(self, color: tuple[float, float, float], blur: float = 0.03) -> None:
+        super().__init__(color)
+        self.blur = blur
+
+    def scatter(
+        self, d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float
+    ) -> Array3f:
+        return dr.normalize(d - n * (2 * dr.dot(d, n)) + random * self.blur)
+
+
+class Glass(Material):
+    """Light is refracted, or reflected with the probability that Schlick gives."""
+
+    @dr.syntax
+    def scatter(
+        self, d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float
+    ) -> Array3f:
+        ratio = dr.select(outside > 0, Float(1 / 1.5), Float(1.5))
+        cosine = -dr.dot(d, n)
+        k = 1 - ratio * ratio * (1 - cosine * cosine)
+        reflected = 0.04 + 0.96 * (1 - dr.abs(cosine)) ** 5
+        if (k < 0) | (u < reflected):
+            result = d + n * (2 * cosine)
+        else:
+            result = d * ratio + n * (ratio * cosine - dr.sqrt(dr.maximum(k, 0)))
+        return dr.normalize(result)
+
+
+MaterialPtr = dr.array_t(Material)
+
+
 @dataclass
 class Spheres:
     """The scene: one entry for each sphere."""
 
     center: Array3f
     radius: Float
-    color: Array3f
-    material: UInt
+    material: MaterialPtr
 
 
 def make_scene() -> Spheres:
     """A large sphere to stand on, and others on it."""
     rows = [
-        # center, radius, color, material
-        ((0, -1000, 0), 1000.0, (0.55, 0.55, 0.5), 0),
-        ((-2.2, 1, 0), 1.0, (0.85, 0.3, 0.25), 0),
-        ((0, 1, 0), 1.0, (1, 1, 1), 2),
-        ((2.2, 1, 0), 1.0, (0.95, 0.85, 0.6), 1),
-        ((-1.1, 0.4, 1.6), 0.4, (0.3, 0.7, 0.4), 0),
-        ((1.1, 0.4, 1.6), 0.4, (0.9, 0.9, 0.95), 1),
-        ((0.1, 0.3, 2.2), 0.3, (0.3, 0.4, 0.9), 0),
-        ((0.4, 3.4, -2.5), 1.2, (0.9, 0.7, 0.95), 1),
+        ((0, -1000, 0), 1000.0, Matte((0.55, 0.55, 0.5))),
+        ((-2.2, 1, 0), 1.0, Matte((0.85, 0.3, 0.25))),
+        ((0, 1, 0), 1.0, Glass((1, 1, 1))),
+        ((2.2, 1, 0), 1.0, Mirror((0.95, 0.85, 0.6))),
+        ((-1.1, 0.4, 1.6), 0.4, Matte((0.3, 0.7, 0.4))),
+        ((1.1, 0.4, 1.6), 0.4, Mirror((0.9, 0.9, 0.95), blur=0.1)),
+        ((0.1, 0.3, 2.2), 0.3, Matte((0.3, 0.4, 0.9))),
+        ((0.4, 3.4, -2.5), 1.2, Mirror((0.9, 0.7, 0.95))),
     ]
-    center, radius, color, material = zip(*rows, strict=True)
+    center, radius, material = zip(*rows, strict=True)
     return Spheres(
-        Array3f(*zip(*center, strict=True)),
-        Float(radius),
-        Array3f(*zip(*color, strict=True)),
-        UInt(material),
+        Array3f(*zip(*center, strict=True)), Float(radius), MaterialPtr(material)
     )
 
 
@@ -88,35 +140,6 @@ def on_sphere(rng: PCG32) -> Array3f:
     return Array3f(r * c, r * s, z)
 
 
-def matte(d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float) -> Array3f:
-    """Light goes everywhere, as the cosine says."""
-    return dr.normalize(n + random * 0.999)
-
-
-def mirror(
-    d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float
-) -> Array3f:
-    """Light is reflected, nearly."""
-    return dr.normalize(d - n * (2 * dr.dot(d, n)) + random * 0.03)
-
-
-@dr.syntax
-def glass(d: Array3f, n: Array3f, outside: Float, random: Array3f, u: Float) -> Array3f:
-    """Light is refracted, or reflected with the probability that Schlick gives."""
-    ratio = dr.select(outside > 0, Float(1 / 1.5), Float(1.5))
-    cosine = -dr.dot(d, n)
-    k = 1 - ratio * ratio * (1 - cosine * cosine)
-    reflected = 0.04 + 0.96 * (1 - dr.abs(cosine)) ** 5
-    if (k < 0) | (u < reflected):
-        result = d + n * (2 * cosine)
-    else:
-        result = d * ratio + n * (ratio * cosine - dr.sqrt(dr.maximum(k, 0)))
-    return dr.normalize(result)
-
-
-MATERIALS = [matte, mirror, glass]
-
-
 def sky(d: Array3f) -> Array3f:
     """Light from above, and a sun."""
     up = 0.5 + 0.5 * d.y
@@ -139,16 +162,11 @@ def radiance(scene: Spheres, ray: Ray, rng: PCG32) -> Array3f:
             Float, scene.radius, number
         )
         outside = -dr.sign(dr.dot(ray.d, n))
-        d = dr.switch(
-            dr.gather(UInt, scene.material, number),
-            MATERIALS,
-            ray.d,
-            n * outside,
-            outside,
-            on_sphere(rng),
-            rng.next_float32(),
+        material = dr.gather(MaterialPtr, scene.material, number)
+        d = material.scatter(
+            ray.d, n * outside, outside, on_sphere(rng), rng.next_float32()
         )
-        weight *= dr.gather(Array3f, scene.color, number)
+        weight *= material.color
         ray = Ray(p, d)
         bounce += 1
     return light
