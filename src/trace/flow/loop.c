@@ -454,45 +454,54 @@ static bool simplify(ThreadState *ts, Loop *loop)
 
 /* ------------------------------------------------------------------- sizes */
 
-/* Join the size of one more part of the loop. */
-static bool join_size(const Loop *loop, uint32_t *size, char *first, size_t first_size,
-                      VarId id, const char *what, uint32_t number)
+/* A part of the loop, which a message calls 'what' with its number. */
+typedef struct Part {
+    VarId id;
+    const char *what;
+    uint32_t number;
+} Part;
+
+static bool fail_sizes(const Loop *loop, const Part *widest, const Part *part)
 {
-    uint32_t n = var_get(id)->size;
-    char name[64];
-    snprintf(name, sizeof(name), what, number);
-    if (n == 1 || n == *size)
+    char name[64], first[64];
+    snprintf(name, sizeof(name), part->what, part->number);
+    snprintf(first, sizeof(first), widest->what, widest->number);
+    return error_set(JIT_ERROR_ARGUMENT,
+                     "jit_var_loop_end(): loop '%s': %s has %u entries and %s has "
+                     "%u, expected equal sizes or 1",
+                     loop->body.name, name, var_get(part->id)->size, first,
+                     var_get(widest->id)->size);
+}
+
+/* Join the size of one more part with that of the widest so far. */
+static bool join_size(const Loop *loop, Part *widest, VarId id, const char *what,
+                      uint32_t number)
+{
+    uint32_t n = var_get(id)->size, size = var_get(widest->id)->size;
+    Part part = { id, what, number };
+    if (n == 1 || n == size)
         return true;
-    if (*size != 1)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "jit_var_loop_end(): loop '%s': %s has %u entries and %s has "
-                         "%u, expected equal sizes or 1",
-                         loop->body.name, name, n, first, *size);
-    *size = n;
-    snprintf(first, first_size, "%s", name);
+    if (size != 1)
+        return fail_sizes(loop, widest, &part);
+    *widest = part;
     return true;
 }
 
 static bool find_size(const Loop *loop, uint32_t *size)
 {
-    char first[64] = "";
-    size_t space = sizeof(first);
-    *size = 1;
-    TRY(join_size(loop, size, first, space, loop->mask, "the mask", 0), false);
-    TRY(join_size(loop, size, first, space, loop->condition, "the condition", 0),
-        false);
+    Part widest = { loop->mask, "the mask", 0 };
+    TRY(join_size(loop, &widest, loop->condition, "the condition", 0), false);
     for (uint32_t i = 0; i < loop->count; ++i) {
         const LoopState *s = &loop->states[i];
         if (s->fixed)
             continue;
-        TRY(join_size(loop, size, first, space, s->initial, "initial state %u", i),
-            false);
-        TRY(join_size(loop, size, first, space, s->next, "state %u", i), false);
+        TRY(join_size(loop, &widest, s->initial, "initial state %u", i), false);
+        TRY(join_size(loop, &widest, s->next, "state %u", i), false);
     }
     for (uint32_t i = 0; i < loop->body.effects.count; ++i)
-        TRY(join_size(loop, size, first, space, loop->body.effects.ids[i],
-                      "side effect %u", i),
+        TRY(join_size(loop, &widest, loop->body.effects.ids[i], "side effect %u", i),
             false);
+    *size = var_get(widest.id)->size;
     return true;
 }
 
