@@ -110,7 +110,7 @@ static bool trace_function(Call *call, uint32_t callable)
     if (!returned)
         return false;
     bool ok;
-    WAIT_BEGIN
+    WAIT_BEGIN_IF(jit_pending_writes()) /* else nothing is evaluated */
     ok = jit_var_call_append(call->handle, returned->variables.count,
                              returned->variables.ids);
     WAIT_END

@@ -29,12 +29,18 @@ typedef struct Loop {
 
 /* ---------------------------------------------------------------- steps */
 
-/* Whatever may evaluate runs without the GIL. */
+/* Whatever may evaluate runs without the GIL: steps of an evaluated loop, and of others
+ * if writes are queued. */
+static bool may_evaluate(const Loop *loop)
+{
+    return !loop->symbolic || jit_pending_writes();
+}
+
 static bool start_loop(Loop *loop)
 {
     const bool symbolic = construct_set(JitFlagSymbolicLoops, loop->symbolic);
     const bool compress = construct_set(JitFlagCompressLoops, loop->compress);
-    WAIT_BEGIN
+    WAIT_BEGIN_IF(may_evaluate(loop))
     loop->handle =
         jit_var_loop_start(type_backend(loop->state), loop->label,
                            loop->start->variables.count, loop->start->variables.ids);
@@ -57,7 +63,7 @@ static int give_condition(Loop *loop, PyObject *condition)
     const uint32_t mask = construct_mask(condition);
     int again;
     loop->size = jit_var_size(mask);
-    WAIT_BEGIN
+    WAIT_BEGIN_IF(may_evaluate(loop))
     again = jit_var_loop_cond(loop->handle, mask);
     if (again > 0 && variables->count &&
         !jit_var_loop_compress(loop->handle, variables->ids))
@@ -145,7 +151,7 @@ static bool trace_body(Loop *loop, PyObject *args)
 static int end_iteration(Loop *loop)
 {
     int status;
-    WAIT_BEGIN
+    WAIT_BEGIN_IF(may_evaluate(loop))
     status = jit_var_loop_end(loop->handle, loop->now->variables.ids);
     WAIT_END
     if (status > 0)

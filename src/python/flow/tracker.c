@@ -48,20 +48,20 @@ typedef struct Parts {
 /* False: the object has no variables. */
 static bool find_parts(const State *state, PyObject *object, Parts *parts)
 {
-    *parts = (Parts){ 0 };
-    if (local_check(state, object)) {
-        const Local *local = (const Local *) object;
-        *parts = (Parts){
-            .info = local->info, .local = true, .count = local->count, .ids = local->ids
-        };
+    if (array_check(state, object) && ((Array *) object)->info->jit) {
+        const Array *array = (const Array *) object;
+        *parts = (Parts){ .info = array->info,
+                          .count = array_count(array),
+                          .leaves = array_leaves(array) };
         return true;
     }
-    if (!array_check(state, object) || !((Array *) object)->info->jit)
+    *parts = (Parts){ 0 };
+    if (!local_check(state, object))
         return false;
-    const Array *array = (const Array *) object;
-    *parts = (Parts){ .info = array->info,
-                      .count = array_count(array),
-                      .leaves = array_leaves(array) };
+    const Local *local = (const Local *) object;
+    *parts = (Parts){
+        .info = local->info, .local = true, .count = local->count, .ids = local->ids
+    };
     return true;
 }
 
@@ -116,67 +116,59 @@ static bool fail_size(const Tracker *t, size_t place, PyObject *object, size_t f
 
 /* ---------------------------------------------------------------- finding objects */
 
+/* An object, and the first leaf that has it. */
 typedef struct Place {
-    const PyObject *object;
+    const PyObject *object; /* NULL: a free slot */
     size_t leaf;
 } Place;
 
-static int compare_places(const void *a, const void *b)
-{
-    const Place *x = a, *y = b;
-    const uintptr_t p = (uintptr_t) x->object, q = (uintptr_t) y->object;
-    return p != q ? (p > q) - (p < q) : (x->leaf > y->leaf) - (x->leaf < y->leaf);
-}
+/* A hash table of places, at most half full. */
+typedef struct Places {
+    Place *slots; /* owned */
+    size_t mask;  /* number of slots - 1 */
+} Places;
 
-/* The places of these objects (NULL is none of them), sorted; NULL: exception. */
-static Place *sort_places(PyObject *const *objects, size_t count, size_t stride,
-                          size_t *found)
+static bool places_make(Places *places, size_t count)
 {
-    Place *places = PyMem_New(Place, count + 1);
-    size_t n = 0;
-    if (!places) {
+    size_t slots = 8;
+    while (slots < 2 * count)
+        slots *= 2;
+    *places = (Places){ PyMem_Calloc(slots, sizeof(Place)), slots - 1 };
+    if (!places->slots)
         PyErr_NoMemory();
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const PyObject *object =
-            *(PyObject *const *) ((const char *) objects + i * stride);
-        if (object)
-            places[n++] = (Place){ object, i };
-    }
-    qsort(places, n, sizeof(*places), compare_places);
-    *found = n;
-    return places;
+    return places->slots;
 }
 
-/* The first of the sorted places that has the object; NULL: none has. */
-static const Place *find_place(const Place *places, size_t count,
-                               const PyObject *object)
+/* Where an object is, or would be. */
+static Place *places_find(const Places *places, const PyObject *object)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if ((uintptr_t) places[middle].object < (uintptr_t) object)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && places[low].object == object ? &places[low] : NULL;
+    /* The high bits of the product depend on all bits of the address. */
+    size_t slot = (size_t) (((uint64_t) (uintptr_t) object * 0x9e3779b97f4a7c15) >> 32);
+    while (places->slots[slot & places->mask].object &&
+           places->slots[slot & places->mask].object != object)
+        ++slot;
+    return &places->slots[slot & places->mask];
+}
+
+/* The first leaf that has this object: one that was added before, or this one. */
+static size_t places_add(Places *places, const PyObject *object, size_t leaf)
+{
+    Place *place = places_find(places, object);
+    if (!place->object)
+        *place = (Place){ object, leaf };
+    return place->leaf;
 }
 
 /* The first leaf of those that are the same object. */
 static bool find_first_uses(Tracker *t)
 {
-    size_t count, first = 0;
-    Place *places =
-        sort_places(t->tree.leaves, t->tree.leaf_count, sizeof(PyObject *), &count);
-    for (size_t i = 0; places && i < count; i++) {
-        if (i == 0 || places[i].object != places[i - 1].object)
-            first = places[i].leaf;
-        t->leaves[places[i].leaf].first_use = first;
-    }
-    PyMem_Free(places);
-    return places;
+    Places places;
+    if (!places_make(&places, t->tree.leaf_count))
+        return false;
+    for (size_t i = 0; i < t->tree.leaf_count; i++)
+        t->leaves[i].first_use = places_add(&places, t->tree.leaves[i], i);
+    PyMem_Free(places.slots);
+    return true;
 }
 
 /* ---------------------------------------------------------------- snapshots */
@@ -214,9 +206,12 @@ static bool add_variables(Tracker *t, TrackedLeaf *leaf, PyObject *object)
     Parts parts;
     leaf->first = t->variables.count;
     leaf->origin = NO_ORIGIN;
-    leaf->unbound = is_unbound(object);
-    if (!find_parts(t->state, object, &parts))
+    if (!find_parts(t->state, object, &parts)) {
+        leaf->unbound = is_unbound(object);
         return true;
+    }
+    leaf->info = parts.info;
+    leaf->local = parts.local;
     leaf->count = parts.count;
     for (size_t i = 0; i < parts.count; i++) {
         const uint32_t id = part(&parts, i);
@@ -279,10 +274,11 @@ static PyObject *make_like(const Tracker *t, PyObject *like, const uint32_t *ids
     if (parts.local)
         return local_new(t->state, parts.info, count, ids);
     Array *made = access_make(Py_TYPE(like), parts.info, (const Array *) like);
-    const size_t lanes = count ? jit_var_size(ids[0]) : 0;
-    if (made && t->copied && parts.info->kind == KIND_TENSOR &&
-        !array_set_shape(made, 1, &lanes))
-        Py_CLEAR(made);
+    if (made && t->copied && parts.info->kind == KIND_TENSOR) {
+        const size_t lanes = count ? jit_var_size(ids[0]) : 0;
+        if (!array_set_shape(made, 1, &lanes))
+            Py_CLEAR(made);
+    }
     for (size_t i = 0; made && i < count; i++)
         array_set_leaf(made, i, leaf_of(jit_var_inc_ref(ids[i])));
     return (PyObject *) made;
@@ -295,6 +291,8 @@ static void set_variables(const Tracker *t, PyObject *object, const uint32_t *id
     Parts parts;
     find_parts(t->state, object, &parts);
     for (size_t i = 0; i < parts.count && i < count; i++) {
+        if (part(&parts, i) == ids[i])
+            continue;
         jit_var_inc_ref(ids[i]);
         if (parts.local) {
             uint32_t *own = &((Local *) object)->ids[i];
@@ -375,15 +373,19 @@ bool tracker_check_containers(const Tracker *t)
 
 bool tracker_trace(Tracker *returned, const Tracker *given)
 {
-    size_t count;
-    Place *places = sort_places(&given->leaves[0].fresh, given->tree.leaf_count,
-                                sizeof(TrackedLeaf), &count);
-    for (size_t i = 0; places && i < returned->tree.leaf_count; i++) {
-        const Place *found = find_place(places, count, returned->tree.leaves[i]);
-        returned->leaves[i].origin = found ? (Py_ssize_t) found->leaf : NO_ORIGIN;
+    Places places;
+    if (!places_make(&places, given->tree.leaf_count))
+        return false;
+    for (size_t i = 0; i < given->tree.leaf_count; i++)
+        if (given->leaves[i].fresh)
+            places_add(&places, given->leaves[i].fresh, i);
+    for (size_t i = 0; i < returned->tree.leaf_count; i++) {
+        const Place *found = places_find(&places, returned->tree.leaves[i]);
+        returned->leaves[i].origin =
+            found->object ? (Py_ssize_t) found->leaf : NO_ORIGIN;
     }
-    PyMem_Free(places);
-    return places;
+    PyMem_Free(places.slots);
+    return true;
 }
 
 bool tracker_restore(const Tracker *t)
@@ -456,14 +458,11 @@ static PyObject *shape_of(PyObject *tensor)
 static bool compare_arrays(const Change *c, const TrackedLeaf *from,
                            const TrackedLeaf *to)
 {
-    Parts x, y;
-    find_parts(c->before->state, c->from, &x);
-    find_parts(c->after->state, c->to, &y);
-    if (x.info != y.info || x.local != y.local)
+    if (from->info != to->info || from->local != to->local)
         return fail_type(c);
     if (from->count != to->count)
         return fail_size(c->before, c->place, c->from, from->count, to->count);
-    if (!x.local && x.info->kind == KIND_TENSOR && !c->before->copied) {
+    if (!from->local && from->info->kind == KIND_TENSOR && !c->before->copied) {
         const Tensor *s = array_tensor((Array *) c->from);
         const Tensor *t = array_tensor((Array *) c->to);
         if (s->ndim != t->ndim ||
@@ -471,7 +470,7 @@ static bool compare_arrays(const Change *c, const TrackedLeaf *from,
             return fail_change(c, "shape of", shape_of(c->from), shape_of(c->to),
                                ", which is not permitted");
     }
-    for (size_t i = 0; !x.local && !c->before->copied && i < from->count; i++) {
+    for (size_t i = 0; !from->local && !c->before->copied && i < from->count; i++) {
         const size_t one = jit_var_size(c->before->variables.ids[from->first + i]);
         const size_t two = jit_var_size(c->after->variables.ids[to->first + i]);
         if (one != two && one != 1 && two != 1)
@@ -580,10 +579,20 @@ static bool append_zeros(const Tracker *before, const TrackedLeaf *like,
     return true;
 }
 
+static bool has_unbound(const Tracker *t)
+{
+    size_t i = 0;
+    while (i < t->tree.leaf_count && !t->leaves[i].unbound)
+        ++i;
+    return i < t->tree.leaf_count;
+}
+
 bool tracker_align(const Tracker *before, Tracker *after)
 {
     Variables aligned = { 0 };
     bool ok = true;
+    if (!has_unbound(before) && !has_unbound(after))
+        return true;
     for (size_t i = 0; ok && i < after->tree.leaf_count; i++) {
         const TrackedLeaf *like = &before->leaves[i];
         TrackedLeaf *leaf = &after->leaves[i];

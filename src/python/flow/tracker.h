@@ -38,6 +38,8 @@ typedef struct TrackedLeaf {
     size_t place;      /* its node in the tree */
     size_t first;      /* of its variables */
     size_t count;      /* 0: an object that has none */
+    const TypeInfo *info; /* of an array, or of the entries of a local one */
+    bool local;        /* a local array */
     bool unbound;      /* a variable that is not assigned (drjit._flow.unbound) */
     size_t first_use;  /* the first leaf that is the same object */
     PyObject *fresh;   /* stands for it in the function; a reference, or NULL */

@@ -10,7 +10,11 @@
 #include "python/object/error.h"
 #include "python/tree/build.h"
 
-enum { DEPTH_LIMIT = 1000, TREES_MAX = 4 };
+enum {
+    DEPTH_LIMIT = 1000,
+    TREES_MAX = 4,
+    FIRST_BYTES = 512 /* of an array that grows: what Python's allocator has pools of */
+};
 
 /* A container that the walk is in. */
 typedef struct Frame {
@@ -36,7 +40,7 @@ static void *grow(void *items, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity)
         return items;
-    size_t wanted = *capacity ? 2 * *capacity : 16;
+    size_t wanted = *capacity ? 2 * *capacity : FIRST_BYTES / size;
     void *grown = PyMem_Realloc(items, wanted * size);
     if (grown)
         *capacity = wanted;
