@@ -13,11 +13,8 @@
 
 enum { VEC_SMALLEST = 8 };
 
-bool vec_reserve(void *data, uint32_t *capacity, uint32_t count, size_t element_size)
+bool vec_grow(void *data, uint32_t *capacity, uint32_t count, size_t element_size)
 {
-    if (count <= *capacity)
-        return true;
-
     uint64_t wanted = (uint64_t) *capacity + *capacity / 2;
     if (wanted < count)
         wanted = count;

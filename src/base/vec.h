@@ -11,9 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** Grow an array that is too small; see below. */
+bool vec_grow(void *data, uint32_t *capacity, uint32_t count, size_t element_size);
+
 /** Make room for 'count' elements of 'element_size' bytes in the array '*(void **)
  *  data', growing '*capacity' by at least half. False (error recorded, nothing changed)
  *  when memory is out. 'data' is the address of the typed pointer. */
-bool vec_reserve(void *data, uint32_t *capacity, uint32_t count, size_t element_size);
+static inline bool vec_reserve(void *data, uint32_t *capacity, uint32_t count,
+                               size_t element_size)
+{
+    return count <= *capacity || vec_grow(data, capacity, count, element_size);
+}
 
 #endif

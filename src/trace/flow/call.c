@@ -25,10 +25,10 @@ void call_free(Call *call)
     var_ids_drop(&call->body.effects);
     for (uint32_t i = 0; i < call->count; ++i) {
         record_release(&call->callables[i].body);
-        alloc_free(call->callables[i].values.ids);
         alloc_free(call->callables[i].place);
     }
     alloc_free(call->callables);
+    alloc_free(call->values.ids);
     var_ids_drop(&call->inputs);
     var_ids_drop(&call->states);
     var_drop(call->table);

@@ -22,7 +22,8 @@ typedef struct Callable {
     uint32_t number; /* of its kind */
     uint32_t offset; /* of its values in the table */
     uint32_t size;   /* of these, in words */
-    VarIds values;   /* by which others of its kind may differ; borrowed; each once */
+    /* Values by which others of its kind may differ, each once: in the call's. */
+    uint32_t first_value, value_count;
     uint32_t *place; /* leader: 1 + word of each value behind the offset, 0: all of its
                         kind have the same; owned */
 } Callable;
@@ -36,6 +37,7 @@ typedef struct Call {
     VarIds inputs, states;   /* what is given, and what stands for it */
     Callable *callables;     /* that are complete */
     uint32_t count, capacity;
+    VarIds values;           /* of all callables; borrowed */
     VarId table, data;       /* of values, and a pointer to it; 0: none is needed */
     CallOutput *results;     /* as the caller counts them */
     uint32_t result_count;

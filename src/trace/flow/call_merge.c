@@ -25,7 +25,7 @@
 typedef struct Writer {
     uint32_t *words;
     uint32_t count, capacity;
-    VarIds *values;   /* of the callable */
+    VarIds *values;   /* of the call */
     RegionWalk walk;  /* value of a mark: number of the variable */
     uint32_t numbers; /* given away */
     uint32_t scope;   /* of the call's placeholders */
@@ -52,13 +52,18 @@ static bool put(Writer *w, const void *data, size_t bytes)
     return true;
 }
 
+static void number(const Writer *w, uint32_t *words, const VarId *ids, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        words[i] = ids[i] ? marks_get(w->walk.marks, ids[i]) : MARKS_NONE;
+}
+
 /* Operands that have been walked. */
 static bool put_numbers(Writer *w, const VarId *ids, uint32_t count)
 {
     uint32_t *words = extend(w, count);
     TRY(words, false);
-    for (uint32_t i = 0; i < count; ++i)
-        words[i] = ids[i] ? marks_get(w->walk.marks, ids[i]) : MARKS_NONE;
+    number(w, words, ids, count);
     return true;
 }
 
@@ -107,15 +112,16 @@ static bool put_variable(Writer *w, VarId id, bool outside)
     default:
         break;
     }
-    uint32_t *words = extend(w, bits ? 5 : 3);
+    uint32_t *words = extend(w, (bits ? 5 : 3) + count);
     TRY(words, false);
     words[0] = op | (uint32_t) v->type << 8 | (bits ? 1u << 15 : 0) | count << 16;
     words[1] = v->aux;
     words[2] = which;
     if (bits)
         memcpy(words + 3, &bits, sizeof(bits));
+    number(w, words + (bits ? 5 : 3), ids, count);
     TRY(v->op != OP_STMT || put(w, v->value.text, strlen(v->value.text)), false);
-    return put_numbers(w, ids, count) && marks_set(w->walk.marks, id, w->numbers++);
+    return marks_set(w->walk.marks, id, w->numbers++);
 }
 
 /* What an inner region takes from outside is there: its bodies are next. */
@@ -161,7 +167,9 @@ static bool put_roots(Writer *w, const VarIds *roots)
 {
     WalkEvent event;
     VarId id;
-    TRY(put(w, &roots->count, sizeof(uint32_t)), false);
+    uint32_t *words = extend(w, 1);
+    TRY(words, false);
+    *words = roots->count;
     for (uint32_t i = 0; i < roots->count; ++i) {
         region_walk_from(&w->walk, roots->ids[i]);
         while ((event = region_walk(&w->walk, &id)) >= WALK_MET)
@@ -173,16 +181,23 @@ static bool put_roots(Writer *w, const VarIds *roots)
 
 static bool write_down(Writer *w, Callable *callable)
 {
-    w->values = &callable->values;
+    callable->first_value = w->values->count;
     w->count = w->numbers = 0;
     TRY(region_walk_begin(&w->walk), false);
     bool ok = put_roots(w, &callable->body.effects) &&
               put_roots(w, &callable->body.outputs);
     region_walk_end(&w->walk);
+    callable->value_count = w->values->count - callable->first_value;
     return ok;
 }
 
 /* ---------------------------------------------------------------------- kinds */
+
+/* The values of a callable: as many as its leader has. */
+static const VarId *values_of(const Call *call, const Callable *callable)
+{
+    return call->values.ids + callable->first_value;
+}
 
 /* Find the leader of a callable, and the values in which it is not like that. */
 static bool find_leader(Call *call, Writer *w, Table *leaders, uint32_t c)
@@ -192,12 +207,13 @@ static bool find_leader(Call *call, Writer *w, Table *leaders, uint32_t c)
     callable->leader = table_number(leaders, w->words, w->count * sizeof(uint32_t), c);
     TRY(callable->leader != UINT32_MAX, false);
     if (callable->leader == c) {
-        callable->place = alloc_zero(callable->values.count + 1, sizeof(uint32_t));
+        callable->place = alloc_zero(callable->value_count + 1, sizeof(uint32_t));
         return callable->place != NULL;
     }
     const Callable *leader = &call->callables[callable->leader];
-    for (uint32_t i = 0; i < leader->values.count; ++i) {
-        VarId a = leader->values.ids[i], b = callable->values.ids[i];
+    const VarId *own = values_of(call, callable), *first = values_of(call, leader);
+    for (uint32_t i = 0; i < leader->value_count; ++i) {
+        VarId a = first[i], b = own[i];
         leader->place[i] |= a != b && !var_same_literal(a, b);
     }
     return true;
@@ -205,7 +221,7 @@ static bool find_leader(Call *call, Writer *w, Table *leaders, uint32_t c)
 
 static bool find_kinds(Call *call, bool merge)
 {
-    Writer w = { .scope = call->scope };
+    Writer w = { .scope = call->scope, .values = &call->values };
     Table leaders = { 0 };
     uint32_t kinds = 0;
     bool ok = true;
@@ -237,8 +253,8 @@ static bool add_values(const Call *call, Callable *callable, VarIds *values)
 {
     const Callable *leader = &call->callables[callable->leader];
     callable->offset = values->count;
-    for (uint32_t i = 0; i < callable->values.count; ++i) {
-        VarId id = callable->values.ids[i];
+    for (uint32_t i = 0; i < callable->value_count; ++i) {
+        VarId id = values_of(call, callable)[i];
         if (!leader->place[i])
             continue;
         if (callable == leader)
@@ -381,10 +397,11 @@ static VarId read_value(const Reader *r, VarType type, uint32_t word)
 }
 
 /* The values that differ are looked up. */
-static bool set_values(const Reader *r, const Callable *leader, RegionReplay *replay)
+static bool set_values(const Reader *r, const Call *call, const Callable *leader,
+                       RegionReplay *replay)
 {
-    for (uint32_t i = 0; i < leader->values.count; ++i) {
-        VarId id = leader->values.ids[i];
+    for (uint32_t i = 0; i < leader->value_count; ++i) {
+        VarId id = values_of(call, leader)[i];
         if (!leader->place[i])
             continue;
         VarId value = read_value(r, (VarType) var_get(id)->type, leader->place[i] - 1);
@@ -404,7 +421,7 @@ static bool look_up(ThreadState *ts, Call *call, Callable *leader, VarId offset)
     /* The placeholders stay, those in the callable do not. */
     bool ok = region_replay_begin(&r, ts, call->scope + 1);
     if (ok) {
-        ok = set_values(&reader, leader, &r) &&
+        ok = set_values(&reader, call, leader, &r) &&
              region_replay_recorded(&r, &leader->body, &now);
         region_replay_end(&r);
     }
