@@ -163,6 +163,8 @@ static size_t places_add(Places *places, const PyObject *object, size_t leaf)
 static bool find_first_uses(Tracker *t)
 {
     Places places;
+    if (t->tree.leaf_count < 2)
+        return true;
     if (!places_make(&places, t->tree.leaf_count))
         return false;
     for (size_t i = 0; i < t->tree.leaf_count; i++)
@@ -273,6 +275,8 @@ static PyObject *make_like(const Tracker *t, PyObject *like, const uint32_t *ids
                            "an array was resized while it was in use");
     if (parts.local)
         return local_new(t->state, parts.info, count, ids);
+    if (Py_TYPE(like) == parts.info->py && parts.info->kind == KIND_LEAF)
+        return (PyObject *) array_new_leaf(parts.info, leaf_ref(leaf_of(ids[0])));
     Array *made = access_make(Py_TYPE(like), parts.info, (const Array *) like);
     if (made && t->copied && parts.info->kind == KIND_TENSOR) {
         const size_t lanes = count ? jit_var_size(ids[0]) : 0;

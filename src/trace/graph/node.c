@@ -183,11 +183,18 @@ VarId node_new(ThreadState *ts, const Var *proto)
 VarId node_raw(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t size,
                uint32_t aux, const VarId deps[4])
 {
-    Var v = { .op = (uint8_t) op, .type = (uint8_t) type, .device = device,
-              .size = size, .aux = aux, .scope = ts->scope };
-    memcpy(v.dep, deps, sizeof(v.dep));
-    v.flags = inherit(ts, v.dep_pair[0], v.dep_pair[1]).flags;
-    return create(ts, &v);
+    VarId id;
+    Var *v = var_reserve(state_flag(ts, JitFlagReuseIndices), &id);
+    TRY(v, 0);
+    v->head = var_head(op, type, device, aux);
+    v->size = size;
+    v->scope = ts->scope;
+    memcpy(v->dep, deps, sizeof(v->dep));
+    v->flags = inherit(ts, v->dep_pair[0], v->dep_pair[1]).flags;
+    var_commit(id);
+    if (announced(ts))
+        announce(ts, id);
+    return id;
 }
 
 VarId node_wide(ThreadState *ts, Op op, uint8_t device, VarType type, uint32_t size,
