@@ -11,15 +11,17 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-enum { VEC_SMALLEST = 8 };
+enum { SMALLEST = 8, SMALLEST_BYTES = 64 };
 
 bool vec_grow(void *data, uint32_t *capacity, uint32_t count, size_t element_size)
 {
     uint64_t wanted = (uint64_t) *capacity + *capacity / 2;
     if (wanted < count)
         wanted = count;
-    if (wanted < VEC_SMALLEST)
-        wanted = VEC_SMALLEST;
+    if (wanted < SMALLEST)
+        wanted = SMALLEST;
+    if (wanted < SMALLEST_BYTES / element_size)
+        wanted = SMALLEST_BYTES / element_size;
     if (wanted > UINT32_MAX)
         wanted = UINT32_MAX;
 

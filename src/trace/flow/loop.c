@@ -511,32 +511,23 @@ static bool find_size(const Loop *loop, uint32_t *size)
  * not. 'numbers' receives, for each state of the loop, which of the region it is
  * (UINT32_MAX: none). */
 typedef struct Lists {
-    VarId *inputs, *placeholders, *outputs;
-    bool *fixed;
+    VarId *inputs; /* owned; the other lists follow in the same memory */
+    VarId *placeholders, *outputs;
     uint32_t *numbers;
+    bool *fixed;
     uint32_t count;
 } Lists;
-
-static void free_lists(Lists *lists)
-{
-    alloc_free(lists->inputs);
-    alloc_free(lists->placeholders);
-    alloc_free(lists->outputs);
-    alloc_free(lists->fixed);
-    alloc_free(lists->numbers);
-}
 
 static bool fill_lists(const Loop *loop, Lists *lists)
 {
     uint32_t n = loop->count + 1; /* no array is empty */
-    lists->inputs = alloc_get(n * sizeof(VarId));
-    lists->placeholders = alloc_get(n * sizeof(VarId));
-    lists->outputs = alloc_get(n * sizeof(VarId));
-    lists->fixed = alloc_get(n * sizeof(bool));
-    lists->numbers = alloc_get(n * sizeof(uint32_t));
-    TRY(lists->inputs && lists->placeholders && lists->outputs && lists->fixed &&
-            lists->numbers,
-        false);
+    lists->inputs = alloc_get(n * (3 * sizeof(VarId) + sizeof(uint32_t) +
+                                   sizeof(bool)));
+    TRY(lists->inputs, false);
+    lists->placeholders = lists->inputs + n;
+    lists->outputs = lists->placeholders + n;
+    lists->numbers = lists->outputs + n;
+    lists->fixed = (bool *) (lists->numbers + n);
     for (uint32_t i = 0; i < loop->count; ++i) {
         const LoopState *s = &loop->states[i];
         bool alias = s->fixed && s->initial && s->used;
@@ -671,12 +662,12 @@ int loop_end(ThreadState *ts, uint32_t handle, VarId *values)
     ok = ok && find_size(loop, &size) && fill_lists(loop, &lists) &&
          check_usable(ts, &lists);
     if (!ok) {
-        free_lists(&lists);
+        alloc_free(lists.inputs);
         return fail(ts, loop);
     }
     ok = record_close(ts, &loop->body, "jit_var_loop_end()") &&
          finish(ts, loop, size, &lists, values);
-    free_lists(&lists);
+    alloc_free(lists.inputs);
     free_loop(loop);
     return ok ? 1 : -1;
 }
