@@ -221,13 +221,14 @@ static bool fill(TraceRegion *region, const RegionSpec *spec)
     region->serial = local_next_serial();
     region->body_count = spec->body_count;
     region->count = spec->bodies[0].outputs.count;
-    uint32_t count = region->count + 1; /* no array is empty */
-    if (spec->parts[PART_STATES].count >= count)
+    size_t count = region->count;
+    if (spec->parts[PART_STATES].count > count)
         count = spec->parts[PART_STATES].count;
-    region->bodies = alloc_zero(spec->body_count, sizeof(RegionBody));
-    region->results = alloc_zero(count, sizeof(VarId));
-    region->fixed = alloc_zero(count, sizeof(bool));
-    TRY(region->bodies && region->results && region->fixed, false);
+    size_t bodies = spec->body_count * sizeof(RegionBody);
+    region->bodies = alloc_zero(bodies + count * (sizeof(VarId) + sizeof(bool)), 1);
+    TRY(region->bodies, false);
+    region->results = (VarId *) (region->bodies + spec->body_count);
+    region->fixed = (bool *) (region->results + count);
     for (uint32_t i = 0; i < spec->body_count; ++i)
         region->bodies[i].scope = spec->bodies[i].scope;
     if (spec->fixed)
@@ -244,8 +245,6 @@ static void free_record(TraceRegion *region)
     region_live--;
     alloc_free(region->name);
     alloc_free(region->bodies);
-    alloc_free(region->results);
-    alloc_free(region->fixed);
     alloc_free(region->targets);
     alloc_free(region);
 }
