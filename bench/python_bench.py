@@ -363,6 +363,23 @@ def measure_flow(argument: str) -> None:
     targets = [lambda y, k=k: y * (k + 2) + k for k in range(8)]
     trace("a switch of 8 targets", lambda: dr.switch(number, targets, x[0]))
 
+    def nested(depth: int, i: Any, y: Any) -> Any:
+        """Twenty lines, and as many loops and conditionals around each other."""
+        for _ in range(20):
+            y = y * 1.01 + 0.5
+        if depth == 0:
+            return i, y
+
+        def inside(i: Any, y: Any) -> Any:
+            i, y = nested(depth - 1, i, y)
+            return i + 1, y
+
+        if depth % 2:
+            return dr.while_loop((i, y), below, inside)
+        return dr.if_stmt((i, y), y > 3, inside, lambda i, y: (i, y - 1))
+
+    trace("200 nested ifs and loops", lambda: nested(200, counter, x[0]))
+
     names = [f"f{i}" for i in range(10)]
     ten = dataclasses.make_dataclass("Ten", [(name, Float) for name in names])
     objects = [ten(*(dr.arange(Float, 4) + i for i in range(10))) for _ in range(100)]
