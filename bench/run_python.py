@@ -63,6 +63,7 @@ GOALS = (
     Goal("tree", "schedule 500 dataclasses", 60, absolute=True),
     Goal("tree", "*", 1.0),
     Goal("flow", "trace a loop of 1,000 arrays", 0.3),
+    Goal("flow", "trace 200*", 0.3),
     Goal("flow", "trace *", 0.4),
     Goal("flow", "*, coherent", 0.9),
     Goal("flow", "*, incoherent", 0.6),
