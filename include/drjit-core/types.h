@@ -138,7 +138,8 @@ typedef enum JitError {
     JIT_ERROR_SYSTEM,      /**< the operating system refused something */
     JIT_ERROR_COMPILE,     /**< a kernel could not be compiled */
     JIT_ERROR_UNSUPPORTED, /**< nothing here can do this */
-    JIT_ERROR_INTERRUPTED  /**< jit_interrupt() has stopped the computation */
+    JIT_ERROR_INTERRUPTED, /**< jit_interrupt() has stopped the computation */
+    JIT_ERROR_SYMBOLIC     /**< a value is needed that exists while a kernel runs */
 } JitError;
 
 #endif /* DRJIT_CORE_TYPES_H */

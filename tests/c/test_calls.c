@@ -340,13 +340,13 @@ static void test_misuse(void **unused)
     call = jit_var_call_start(CPU, "symbolic", ALWAYS);
     uint32_t a = jit_var_call_input(call, self), b = jit_var_neg(a);
     assert_false(jit_var_eval(b));
-    CHECK_ERROR(JIT_ERROR_STATE, "symbolic");
+    CHECK_ERROR(JIT_ERROR_SYMBOLIC, "symbolic");
     assert_int_equal(jit_var_call_input(call, b), 0);
     CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_call_input()", "from outside");
     OK(jit_var_call_append(call, 1, &b));
     OK(jit_var_call(call, self, 1, NULL, NULL, &result));
     assert_false(jit_var_eval(b)); /* and never will have */
-    CHECK_ERROR(JIT_ERROR_STATE, "symbolic");
+    CHECK_ERROR(JIT_ERROR_SYMBOLIC, "symbolic");
     DROP(a, b, result);
     uint32_t array = jit_array_create(CPU, VarTypeUInt32, 2, 4);
     call = jit_var_call_start(CPU, "array", ALWAYS);

@@ -343,7 +343,7 @@ static void evaluate_it(uint32_t *v)
     uint32_t active = jit_var_mask_peek(CPU);
     OK(active);
     assert_false(jit_var_eval(active));
-    CHECK_ERROR(JIT_ERROR_STATE, "symbolic");
+    CHECK_ERROR(JIT_ERROR_SYMBOLIC, "symbolic");
     /* What does not depend on the side's mask can be evaluated there. */
     uint32_t sum = jit_var_add(v[0], v[0]);
     CHECK_U32(sum, 0, 2, 4, 6);

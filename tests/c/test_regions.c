@@ -111,7 +111,7 @@ static void test_evaluated(void **unused)
     jit_set_flag(JitFlagSymbolicLoops, 0);
     uint32_t inner[] = { jit_var_inc_ref(record[0]), u32(0) };
     assert_int_equal(run_loop_status("inner", 2, inner, not_one, collatz_step), -1);
-    CHECK_ERROR(JIT_ERROR_STATE, "cannot evaluate");
+    CHECK_ERROR(JIT_ERROR_SYMBOLIC, "cannot evaluate");
     OK(jit_record_end(CPU, loop, 1));
     DROP(record[0], inner[0], inner[1]);
 }
@@ -554,15 +554,15 @@ static void test_symbolic(void **unused)
     assert_int_equal(info.state, VarStateSymbolic);
     /* Nothing that needs a value works, and nothing is lost by trying. */
     assert_false(jit_var_eval(sum));
-    CHECK_ERROR(JIT_ERROR_STATE, "cannot evaluate", "symbolic");
+    CHECK_ERROR(JIT_ERROR_SYMBOLIC, "cannot evaluate", "symbolic");
     assert_false(jit_var_schedule(sum));
-    CHECK_ERROR(JIT_ERROR_STATE, "cannot evaluate", "symbolic");
+    CHECK_ERROR(JIT_ERROR_SYMBOLIC, "cannot evaluate", "symbolic");
     assert_null(jit_var_str(sum));
-    CHECK_ERROR(JIT_ERROR_STATE, "cannot evaluate", "symbolic");
+    CHECK_ERROR(JIT_ERROR_SYMBOLIC, "cannot evaluate", "symbolic");
     assert_false(jit_var_read(sum, 0, &out));
-    CHECK_ERROR(JIT_ERROR_STATE, "cannot evaluate", "symbolic");
+    CHECK_ERROR(JIT_ERROR_SYMBOLIC, "cannot evaluate", "symbolic");
     assert_int_equal(jit_var_reduce(sum, ReduceOpAdd), 0);
-    CHECK_ERROR(JIT_ERROR_STATE, "cannot evaluate", "symbolic");
+    CHECK_ERROR(JIT_ERROR_SYMBOLIC, "cannot evaluate", "symbolic");
     OK(strstr(jit_var_whos(), "symbolic"));
     OK(jit_var_graphviz());
     /* Variables from outside can be evaluated at any time. */
@@ -579,7 +579,7 @@ static void test_symbolic(void **unused)
     /* A variable of the body that was kept has no value outside of it. */
     uint32_t late = jit_var_add(sum, x);
     assert_false(jit_var_eval(late));
-    CHECK_ERROR(JIT_ERROR_STATE, "symbolic");
+    CHECK_ERROR(JIT_ERROR_SYMBOLIC, "symbolic");
     DROP(state[0], state[1], sum, twice, mask, late, x);
 }
 

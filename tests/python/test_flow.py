@@ -627,3 +627,29 @@ def test_nesting(outer: str, inner: str) -> None:
             value = python_side(value) if value % 2 == 0 else value * 3 + 1
             value = [lambda v: v + 1, lambda v: v ^ 5, python_side][value % 3](value)
         assert found == value
+
+
+def test_symbolic_values_have_no_entries() -> None:
+    """The message names the lines of all that is being recorded, innermost first."""
+    questions: list[Callable[[Any], Any]] = [
+        repr,
+        lambda x: x[0],
+        list,
+        np.array,
+        lambda x: 1 if x > 1 else 2,
+        dr.eval,
+        dr.sum,
+    ]
+    for ask in questions:
+
+        def body(i: Any, x: Any, ask: Any = ask) -> Any:
+            x = dr.if_stmt((x,), x > 1, lambda x: (ask(x), x)[1], lambda x: x)
+            return i + 1, x
+
+        with pytest.raises(RuntimeError) as caught:
+            dr.while_loop((UInt(0), Float(1, 2)), lambda i, x: i < 3, body)
+        first = body.__code__.co_firstlineno + 1
+        text = str(caught.value)
+        assert f"drjit.if_stmt() at {__file__}:{first}, drjit.while_loop() at" in text
+        assert f"{__file__}:{first + 4}; drjit.print() prints" in text
+    check_that_all_is_well()

@@ -8,9 +8,9 @@
  */
 #include "python/flow/construct.h"
 #include "python/object/arguments.h"
-#include "python/object/deferred.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/recording.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
 
@@ -141,7 +141,8 @@ static PyObject *end_symbolic(Call *call)
 static PyObject *run_symbolic(Call *call)
 {
     PyObject *result = NULL;
-    deferred_hold();
+    Recording recording;
+    recording_begin(&recording, call->operation);
     call->handle =
         jit_var_call_start(type_backend(call->state), call->label, call->mask);
     if (!call->handle) {
@@ -155,7 +156,7 @@ static PyObject *run_symbolic(Call *call)
     }
     if (call->handle)
         jit_record_end(type_backend(call->state), call->handle, 1);
-    deferred_release();
+    recording_end(&recording);
     return result;
 }
 

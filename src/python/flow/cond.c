@@ -6,8 +6,8 @@
  */
 #include "python/flow/construct.h"
 #include "python/object/arguments.h"
-#include "python/object/deferred.h"
 #include "python/object/error.h"
+#include "python/object/recording.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
 
@@ -100,8 +100,9 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
                             PyObject *true_fn, PyObject *false_fn)
 {
     PyObject *result = NULL;
+    Recording recording;
     if (cond->symbolic)
-        deferred_hold();
+        recording_begin(&recording, operation);
     if (tracker_open(&cond->args, args) && start_cond(cond, condition) &&
         trace_side(cond, true_fn, &cond->yes) && append_side(cond, &cond->yes) &&
         trace_side(cond, false_fn, &cond->no) &&
@@ -115,7 +116,7 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
     tracker_close(&cond->yes);
     tracker_close(&cond->no);
     if (cond->symbolic)
-        deferred_release();
+        recording_end(&recording);
     return result;
 }
 

@@ -7,9 +7,9 @@
  */
 #include "python/flow/construct.h"
 #include "python/object/arguments.h"
-#include "python/object/deferred.h"
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
+#include "python/object/recording.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
 
@@ -178,8 +178,9 @@ static PyObject *run_traced(Loop *loop)
     int status = 0;
     PyObject *result = NULL;
     Tracker *start = loop->start;
+    Recording recording;
     if (loop->symbolic)
-        deferred_hold();
+        recording_begin(&recording, operation);
     if (tracker_open(start, loop->initial) && start_loop(loop)) {
         for (size_t i = 0; i < start->tree.leaf_count; i++)
             start->leaves[i].origin = (Py_ssize_t) i;
@@ -196,7 +197,7 @@ static PyObject *run_traced(Loop *loop)
     for (int i = 0; i < 3; i++)
         tracker_close(&loop->trackers[i]);
     if (loop->symbolic)
-        deferred_release();
+        recording_end(&recording);
     return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "drjit-core/jit.h"
 #include "python/convert/operand.h"
+#include "python/object/recording.h"
 #include "python/object/tables.h"
 
 static const char *class_name(PyObject *object)
@@ -110,8 +111,32 @@ static const char *core_message(void)
     return strncmp(text, "jit_", 4) == 0 && end ? end + 4 : text;
 }
 
+/* With the place of what is being recorded, and what to do. */
+static PyObject *raise_symbolic(const char *operation, PyObject *const *args,
+                                Py_ssize_t n)
+{
+    if (passes_through())
+        return NULL;
+    PyObject *cause = error_fetch();
+    PyObject *places = recording_places();
+    if (!places) {
+        Py_XDECREF(cause);
+        return NULL;
+    }
+    error_restore(cause);
+    error_raise(PyExc_RuntimeError, operation, args, n,
+                "%s%s%U; drjit.print() prints such values when they exist, and the "
+                "argument mode=\"evaluated\" makes a loop, conditional or call compute "
+                "them at once",
+                core_message(), PyUnicode_GET_LENGTH(places) ? ": " : "", places);
+    Py_DECREF(places);
+    return NULL;
+}
+
 PyObject *error_from_core(const char *operation, PyObject *const *args, Py_ssize_t n)
 {
+    if (jit_error() == JIT_ERROR_SYMBOLIC)
+        return raise_symbolic(operation, args, n);
     if (jit_error() == JIT_ERROR_INTERRUPTED && PyErr_CheckSignals() < 0)
         return NULL;
     if (jit_error() == JIT_ERROR_MEMORY)

@@ -290,7 +290,9 @@ static int number_bool(PyObject *self)
     size_t size = array_count(a);
     if (info->jit)
         size = array_leaf(a) ? leaf_size(array_leaf(a)) : 0;
-    if (size != 1) {
+    const bool symbolic =
+        size && info->jit && leaf_state(array_leaf(a)) == VarStateSymbolic;
+    if (size != 1 && !symbolic) { /* of those there is more to say */
         error_raise(
             PyExc_RuntimeError, ".__bool__", &self, 1,
             "the array has %zu entries, expected 1; reduce it with drjit.all() or "

@@ -708,7 +708,7 @@ static bool refuse_symbolic(VarId id)
 {
     char name[150];
     extra_describe(id, name, sizeof(name));
-    return error_set(JIT_ERROR_STATE,
+    return error_set(JIT_ERROR_SYMBOLIC,
                      "jit_eval(): cannot evaluate %s: it is symbolic, i.e. it depends "
                      "on a loop, conditional or call that is being traced, and has no "
                      "value before that runs",
