@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import linecache
 import textwrap
 import traceback
 from collections.abc import Callable
@@ -14,22 +13,15 @@ from typing import Any
 
 import drjit as dr
 import pytest
+import region_util
 from drjit.llvm import Bool, Float, Int
 from syntax_samples import SAMPLES, UNASSIGNED
 
-_count = 0
-
 
 def define(text: str, name: str = "f", **names: Any) -> Any:
-    """What 'name' is after running a text that Python can find again."""
-    global _count
-    _count += 1
-    file = f"<text {_count}>"
-    text = textwrap.dedent(text)
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    space = {"dr": dr, "Float": Float, "Int": Int, "Bool": Bool, **names}
-    exec(compile(text, file, "exec"), space)
-    return space[name]
+    """What 'name' is after running an indented text."""
+    names = {"dr": dr, "Float": Float, "Int": Int, "Bool": Bool, **names}
+    return region_util.define(textwrap.dedent(text), name, **names)
 
 
 # ---------------------------------------------------------------- texts
