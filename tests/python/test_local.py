@@ -128,3 +128,30 @@ def test_wrong_arguments() -> None:
     with pytest.raises((TypeError, RuntimeError)):
         buffer[0] = Item(UInt(7), "x")
     assert values(buffer[0].key) == [1, 2]
+
+
+def test_a_function_that_returns_its_buffer_from_a_conditional() -> None:
+    """Lanes that have not returned get a buffer of their own, not that of others."""
+    total = dr.zeros(UInt, 1)
+
+    @dr.syntax
+    def collect(n: Any, i: Any, v: Any) -> Any:
+        if n == 3:
+            dr.scatter_add(total, n, 0, n < v[0] + 4)
+        elif n == 4:
+            v[0] = 9
+            return i, v
+        return i + 1, v
+
+    @dr.syntax
+    def run(n: Any) -> Any:
+        v = dr.alloc_local(UInt, 4)
+        k, i = UInt(n), UInt(n)
+        while k > 0:
+            k -= 1
+            i, v = collect(n, i, v)
+        return i, v[0]
+
+    i, first = run(dr.arange(UInt, 6))
+    assert values(i) == [0, 2, 4, 6, 4, 10] and values(first) == [0, 0, 0, 0, 9, 0]
+    assert values(total) == [9]

@@ -219,20 +219,12 @@ class Writer:
         lines: list[str] = []
         for _ in range(self.draw(st.integers(least, most))):
             lines += self.statement(scope)
-        may_jump = scope.jumps and (scope.loop or self.may_return())
-        if scope.depth and may_jump and self.choose([False] * 3 + [True]):
+        if scope.depth and scope.jumps and self.choose([False] * 3 + [True]):
             lines.append(self.jump(scope))
         return ["    " + line for line in lines]
 
-    def may_return(self) -> bool:
-        """Functions that return a local array do so at the end only. In conditionals
-        it would be two outputs, the variable and a part of the value that is returned,
-        which the core cannot always evaluate: see docs/dev/roadmap.md."""
-        return not self.more
-
     def jump(self, scope: Scope) -> str:
-        kinds = ["return"] if self.may_return() else []
-        kind = self.choose([*kinds, *["break", "continue"] * (2 * scope.loop)])
+        kind = self.choose(["return", *["break", "continue"] * (2 * scope.loop)])
         if kind != "return":
             return str(kind)
         self.returned = True

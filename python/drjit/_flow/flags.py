@@ -7,12 +7,16 @@ array, it becomes an array, since lanes differ. These functions see to that.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import drjit as dr
 
+from .regions import Local
 from .unbound import Unbound
+
+_core: Any = importlib.import_module("drjit._core")
 
 VALUE = "return value"  # the label of the variable with the value to return
 _CONDITIONAL = ("mode", "label", "strict")  # hints of loops that conditionals have
@@ -40,15 +44,13 @@ def _with_lanes(
 
 def _like(value: Any) -> Any:
     """A value of the same structure, for lanes that do not use it."""
-    if isinstance(value, tuple) and type(value) is tuple:
-        return tuple(map(_like, value))
-    if type(value) is list:
-        return list(map(_like, value))
-    if type(value) is dict:
-        return {key: _like(entry) for key, entry in value.items()}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return dr.zeros_like(value)
+
+    def like(leaf: Any) -> Any:
+        if isinstance(leaf, Local):
+            return leaf.zeros()
+        return dr.zeros_like(leaf) if isinstance(leaf, dr.ArrayBase) else leaf
+
+    return _core._tree_map("syntax", like, value)
 
 
 def _with_value(

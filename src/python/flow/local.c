@@ -264,6 +264,15 @@ static Py_ssize_t length_of(PyObject *self)
     return (Py_ssize_t) jit_array_length(((Local *) self)->ids[0]);
 }
 
+/* Another one like it, of zeros. */
+static PyObject *zeros(PyObject *self, PyObject *unused)
+{
+    (void) unused;
+    const Local *local = (const Local *) self;
+    return make_local(state_of(local), "Local.zeros", local->info,
+                      (size_t) length_of(self), 1, NULL);
+}
+
 /* ---------------------------------------------------------------- tables */
 
 static PyMethodDef local_methods[] = {
@@ -272,6 +281,8 @@ static PyMethodDef local_methods[] = {
       "Become a copy of another local array of the same type." },
     { "copy", copy, METH_NOARGS,
       "copy()\n--\n\nAnother local array of these entries." },
+    { "zeros", zeros, METH_NOARGS,
+      "zeros()\n--\n\nAnother local array of this type and length, of zeros." },
     { "read", METHOD(load), METH_FASTCALL | METH_KEYWORDS,
       "read(index, active=True)\n--\n\nThe entries at these positions; 0 where masked "
       "and beyond the end." },
