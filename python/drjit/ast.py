@@ -35,7 +35,7 @@ import drjit as dr
 
 from ._flow import flags
 from ._flow.jumps import remove_jumps
-from ._flow.names import Effect, Scope
+from ._flow.names import TARGETS, Effect, Scope
 from ._flow.nodes import FLAG_IF, FLAG_LOOP, IF, LOOP, UNBOUND, UNLESS, At
 from ._flow.unbound import Unbound
 
@@ -300,7 +300,7 @@ class _Rewriter:
         """The variables of 'known' that belong to the state. 'needed': what may be read
         in the statement before it is assigned there, or after the statement."""
         effect: Effect = node.effect
-        state = effect.uses & known & needed
+        state = effect.values & known & needed
         state &= self.scope.variables | effect.writes
         return ((state | hints.include) - hints.exclude) - self.scope.globals
 
@@ -537,6 +537,12 @@ if sys.version_info >= (3, 11):
 # ---------------------------------------------------------------- source and code
 
 
+# The functions of drjit that matter in a text.
+_KNOWN: dict[str, object] = {"hint": hint} | {
+    name: getattr(dr, name) for name in TARGETS
+}
+
+
 class _Source:
     """The text of a function, and what its names mean."""
 
@@ -569,7 +575,7 @@ class _Source:
             return found
         test = node.test
         node.hints = hints = _Hints()
-        if not isinstance(test, ast.Call) or not self.is_hint(test.func):
+        if not isinstance(test, ast.Call) or self.function_name(test.func) != "hint":
             return hints
         if len(test.args) != 1 or isinstance(test.args[0], ast.Starred):
             self.refuse(test, "drjit.hint() takes exactly one positional argument")
@@ -596,16 +602,20 @@ class _Source:
             self.refuse(node, f"drjit.hint(): '{what}' must be a list of variables")
         return {entry.id for entry in entries}
 
-    def is_hint(self, node: Any) -> bool:
-        """Is this expression ``drjit.hint``, under whatever name?"""
+    def function_name(self, node: Any) -> str | None:
+        """The name of the function of drjit, of those that matter here, that an
+        expression stands for, under whatever name."""
         if isinstance(node, ast.Attribute):
-            if node.attr != "hint" or not isinstance(node.value, ast.Name):
-                return False
+            name = node.attr
+            if name not in _KNOWN or not isinstance(node.value, ast.Name):
+                return None
             module = self.value(node.value.id)
             if module is None:  # imported by the function itself
-                return node.value.id in ("dr", "drjit")
-            return getattr(module, "hint", None) is hint
-        return isinstance(node, ast.Name) and self.value(node.id) is hint
+                return name if node.value.id in ("dr", "drjit") else None
+            return name if getattr(module, name, None) is _KNOWN[name] else None
+        if isinstance(node, ast.Name) and (value := self.value(node.id)) is not None:
+            return next((name for name, f in _KNOWN.items() if value is f), None)
+        return None
 
     def value(self, name: str) -> object:
         """What a name from outside of the function stands for; None: not known."""
@@ -768,7 +778,7 @@ def _rewrite_function(node: Any, source: _Source, recursive: bool) -> None:
         if function is not node:
             _refuse_inner(function, source)
         remove_jumps(function, lambda s: source.hints(s).scalar, At, source.refuse)
-    _Rewriter(Scope(node), source, recursive).run()
+    _Rewriter(Scope(node, source.function_name), source, recursive).run()
 
 
 def _rewrite(

@@ -372,9 +372,10 @@ class Writer:
         return [head, *lines]
 
     def program(self) -> str:
-        # What is written to is global. As a variable of the function it would belong to
-        # states of conditionals and of loops inside of loops, which is an error.
-        parameters = self.choose(["n, m", "n, m, table, signed, weights"])
+        parameters = "n, m"
+        for names in (TABLES, TARGETS):
+            if self.choose([False, True]):
+                parameters += f", {names}"
         lines = []
         for _ in range(self.choose([0, 1, 2, 3])):
             self.fuel = 4
@@ -408,6 +409,10 @@ class Writer:
         result = f"{' + '.join(numbers)}, i + j * 3, x + y * 3 + s[1] * 5"
         lines.append(f"    return {result}")
         return "\n".join([f"def f({parameters}):", *lines, ""])
+
+
+# Names that are global, or parameters.
+TABLES, TARGETS = "table, signed, weights", "out, total"
 
 
 @st.composite
@@ -494,7 +499,9 @@ def expected(text: str) -> dict[str, list[Any]]:
         **{"table": TABLE, "signed": SIGNED, "weights": WEIGHTS},
         **{"out": out, "total": total},
     )
-    more = [TABLE, SIGNED, WEIGHTS] if "table, signed, weights)" in text else []
+    head = text.partition("):")[0]
+    more = [TABLE, SIGNED, WEIGHTS] if TABLES in head else []
+    more += [out, total] if TARGETS in head else []
     lanes = [function(lane, STARTS[lane], *more) for lane in range(LANES)]
     columns = [list(column) for column in zip(*lanes, strict=True)]
     return dict(zip("uif", columns, strict=True)) | {"out": out, "total": total}
@@ -509,12 +516,14 @@ def decorate(text: str) -> Callable[[], dict[str, list[Any]]]:
         **dict(zip(("table", "signed", "weights"), tables, strict=True)),
     )
     decorated = dr.syntax(function, recursive=True)
-    more = tables if "table, signed, weights)" in text else []
+    head = text.partition("):")[0]
+    more = tables if TABLES in head else []
 
     def found() -> dict[str, list[Any]]:
         out, total = dr.zeros(UInt, LANES * SLOTS), dr.zeros(UInt, TOTALS)
         decorated.__globals__.update(out=out, total=total)
-        result = decorated(dr.arange(UInt, LANES), Int(STARTS), *more)
+        written = [out, total] if TARGETS in head else []
+        result = decorated(dr.arange(UInt, LANES), Int(STARTS), *more, *written)
         values: dict[str, list[Any]] = {"out": out, "total": total}
         for name, kind, array in zip("uif", (UInt, Int, Float), result, strict=True):
             assert type(array) is kind, (name, type(array))

@@ -17,23 +17,29 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 class Effect:
     """What running a piece of a program does to variables."""
 
-    __slots__ = ("binds", "ends", "reads", "unbinds", "uses", "writes")
+    __slots__ = ("binds", "ends", "reads", "unbinds", "uses", "values", "writes")
 
     def __init__(self) -> None:
         self.uses: set[str] = set()  # all that are named
+        self.values: set[str] = set()  # not only as arrays that are scattered to
         self.reads: set[str] = set()  # may be read before it assigns them
         self.writes: set[str] = set()  # may be assigned
         self.binds: set[str] = set()  # are assigned when it is through
         self.unbinds: set[str] = set()  # may be deleted
         self.ends = False  # what stands behind it is never reached
 
-    def read(self, name: str) -> None:
+    def scatter_to(self, name: str) -> None:
         self.uses.add(name)
         if name not in self.binds:
             self.reads.add(name)
 
+    def read(self, name: str) -> None:
+        self.scatter_to(name)
+        self.values.add(name)
+
     def bind(self, name: str) -> None:
         self.uses.add(name)
+        self.values.add(name)
         self.writes.add(name)
         self.binds.add(name)
 
@@ -46,6 +52,7 @@ class Effect:
     def maybe(self, other: Effect) -> None:
         """Then the other happens, or part of it."""
         self.uses |= other.uses
+        self.values |= other.values
         self.reads |= other.reads - self.binds
         self.writes |= other.writes
         self.unbinds |= other.unbinds
@@ -68,6 +75,17 @@ class Effect:
             self.ends = True
 
 
+# Which arguments functions of drjit scatter to, by place and by name.
+TARGETS: dict[str, set[int | str | None]] = {
+    "scatter": {0, "target"},
+    "scatter_add": {0, "target"},
+    "scatter_add_kahan": {0, 1, "target_1", "target_2"},
+    "scatter_cas": {0, "target"},
+    "scatter_exch": {0, "target"},
+    "scatter_inc": {0, "target"},
+    "scatter_reduce": {1, "target"},
+}
+
 # What to visit of a node, in the order in which it is evaluated.
 _ORDER: dict[type, tuple[str, ...]] = {
     ast.Assign: ("value", "targets"),
@@ -77,8 +95,6 @@ _ORDER: dict[type, tuple[str, ...]] = {
     ast.BinOp: ("left", "right"),
     ast.UnaryOp: ("operand",),
     ast.Constant: (),
-    ast.Call: ("func", "args", "keywords"),
-    ast.keyword: ("value",),
     ast.Expr: ("value",),
     ast.Starred: ("value",),
     ast.Tuple: ("elts",),
@@ -89,14 +105,19 @@ _ORDER: dict[type, tuple[str, ...]] = {
 class Scope:
     """The variables of a function."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(
+        self, function: Function, function_name: Callable[[Any], str | None]
+    ) -> None:
         self.function = function
+        self.function_name = function_name  # of drjit, that an expression stands for
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.definitions: set[str] = set()  # by def, class, import
         self.assigned: set[str] = set()  # in any other way
         self.captured: set[str] = set()  # used by functions defined in this one
+        self.captured_values: set[str] = set()  # and not only scattered to
         self.captures: dict[str, set[str]] = {}  # by such a function: what it uses
+        self.value_captures: dict[str, set[str]] = {}  # and does not only scatter to
         self.inner: list[Scope] = []
         self.effect = Effect()
         self._statements: list[Any] = []
@@ -118,6 +139,7 @@ class Scope:
         outer = self.globals | self.nonlocals
         self.locals = (self.assigned | self.definitions) - outer
         self.free = (self.effect.uses | self.captured) - self.locals - self.globals
+        self.free_values = self.free & (self.effect.values | self.captured_values)
         self.captured -= self.globals
         #: those that can be part of a state
         self.variables = (self.assigned | self.nonlocals) - self.globals
@@ -126,16 +148,18 @@ class Scope:
 
     def _follow_calls(self) -> None:
         """Whoever names an inner function may call it: it uses what that one uses."""
-        changed = True
-        while changed:
-            changed = False
-            for names in self.captures.values():
-                for name in self.captures.keys() & names:
-                    changed = changed or not self.captures[name] <= names
-                    names |= self.captures[name]
+        for captures in (self.captures, self.value_captures):
+            changed = True
+            while changed:
+                changed = False
+                for names in captures.values():
+                    for name in captures.keys() & names:
+                        changed = changed or not captures[name] <= names
+                        names |= captures[name]
         for statement in self._statements:
             for name in self.captures.keys() & statement.effect.uses:
                 statement.effect.uses |= self.captures[name]
+                statement.effect.values |= self.value_captures[name]
                 statement.effect.reads |= self.captures[name]
 
     # ------------------------------------------------------------ expressions
@@ -168,6 +192,17 @@ class Scope:
             self._store(node.id, effect)
         else:
             self._delete(node.id, effect)
+
+    def _call(self, node: ast.Call, effect: Effect) -> None:
+        """An array that is scattered to stays the caller's."""
+        targets = TARGETS.get(self.function_name(node.func) or "", set())
+        self._visit(node.func, effect)
+        named = [(keyword.arg, keyword.value) for keyword in node.keywords]
+        for place, argument in [*enumerate(node.args), *named]:
+            if place in targets and isinstance(argument, ast.Name):
+                effect.scatter_to(argument.id)
+            else:
+                self._visit(argument, effect)
 
     def _store(self, name: str, effect: Effect) -> None:
         self.assigned.add(name)
@@ -213,24 +248,29 @@ class Scope:
             self._each([generator.iter] if place else [], part)
             self._each(generator.ifs, part)
         self.assigned -= assigned
-        for names in (part.uses, part.reads, part.writes):
+        for names in (part.uses, part.values, part.reads, part.writes):
             names -= own
         if isinstance(node, ast.GeneratorExp):
             self.captured |= part.uses
+            self.captured_values |= part.values
         effect.maybe(part)
 
-    def _enter(self, node: Function, effect: Effect) -> set[str]:
-        """A function in this one. The names that it uses and does not own."""
+    def _enter(self, node: Function, effect: Effect) -> Scope:
+        """A function in this one."""
         arguments = node.args
         self._each(arguments.defaults, effect)
         self._each(arguments.kw_defaults, effect)
-        scope = Scope(node)
+        scope = Scope(node, self.function_name)
         self.inner.append(scope)
         self.captured |= scope.free
-        return scope.free
+        self.captured_values |= scope.free_values
+        return scope
 
     def _lambda(self, node: ast.Lambda, effect: Effect) -> None:
-        for name in self._enter(node, effect):
+        scope = self._enter(node, effect)
+        for name in scope.free - scope.free_values:
+            effect.scatter_to(name)
+        for name in scope.free_values:
             effect.read(name)
 
     # ------------------------------------------------------------ statements
@@ -322,8 +362,9 @@ class Scope:
 
     def _function(self, node: ast.FunctionDef, effect: Effect) -> None:
         self._each(node.decorator_list, effect)
-        names = self._enter(node, effect)
-        self.captures.setdefault(node.name, set()).update(names)
+        scope = self._enter(node, effect)
+        self.captures.setdefault(node.name, set()).update(scope.free)
+        self.value_captures.setdefault(node.name, set()).update(scope.free_values)
         self._define(node.name, effect)
 
     def _class(self, node: ast.ClassDef, effect: Effect) -> None:
@@ -335,6 +376,7 @@ class Scope:
         for name in body.uses:
             effect.read(name)
         self.captured |= body.uses
+        self.captured_values |= body.uses
         self._define(node.name, effect)
 
     def _define(self, name: str, effect: Effect) -> None:
@@ -356,6 +398,7 @@ _Rule = Callable[[Scope, Any, Effect], None]
 
 _EXPRESSIONS: dict[type, _Rule] = {
     ast.Name: Scope._name,
+    ast.Call: Scope._call,
     ast.BoolOp: Scope._bool_op,
     ast.IfExp: Scope._if_exp,
     ast.Compare: Scope._compare,
