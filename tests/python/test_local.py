@@ -155,3 +155,31 @@ def test_a_function_that_returns_its_buffer_from_a_conditional() -> None:
     i, first = run(dr.arange(UInt, 6))
     assert values(i) == [0, 2, 4, 6, 4, 10] and values(first) == [0, 0, 0, 0, 9, 0]
     assert values(total) == [9]
+
+
+@pytest.mark.parametrize("debug", [True, False])
+def test_reads_of_what_was_not_written(
+    debug: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Debug mode reports them, with positions and the line."""
+    with dr.scoped_set_flag(dr.JitFlag.Debug, debug):
+        buffer = dr.alloc_local(Item, 4)
+        full = dr.alloc_local(UInt, 4, value=UInt(7))
+        i = UInt(0, 1, 2, 3)
+        buffer.write(Item(i + 1, Array3f(1, 2, 3)), i & 1, active=i < 3)
+
+        def body(k: Any, total: Any, buffer: Any) -> Any:
+            total += buffer.read(i & 1, active=i != 2).key + full[k]
+            return k + 1, total, buffer
+
+        _, total, buffer = dr.while_loop(
+            (UInt(0), UInt(0), buffer), lambda k, *_: k < 2, body
+        )
+        copied = dr.Local(buffer)
+        assert values(total) == [16, 18, 14, 14]
+        assert values(copied[i].key) == [1, 2, 0, 0]
+    text = capsys.readouterr().err
+    line = body.__code__.co_firstlineno + 1
+    assert (f"read from [1, 1] ({__file__}:{line})" in text) is debug
+    assert (f"uninitialized read from [2, 3] ({__file__}:" in text) is debug
+    assert text.count("\n") == 2 * debug

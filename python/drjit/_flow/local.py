@@ -7,6 +7,7 @@ So loops, conditionals and calls carry it as they carry other structures.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any, Generic, TypeVar
 
 import drjit as dr
@@ -37,9 +38,10 @@ class Local(Generic[T]):
     cannot be evaluated.
     """
 
-    DRJIT_STRUCT = {"entries": object}  # noqa: RUF012
+    DRJIT_STRUCT = {"entries": object, "written": object}  # noqa: RUF012
 
     entries: Any
+    written: Any  # in debug mode: which entries have been; None: not watched
 
     def __init__(self, arg: Local[T]) -> None:
         if not isinstance(arg, Local):
@@ -48,14 +50,19 @@ class Local(Generic[T]):
                 "drjit.Local to copy; alloc_local() makes a new one"
             )
         self.entries = _core._tree_map("Local", lambda leaf: leaf.copy(), arg.entries)
+        self.written = arg.written and arg.written.copy()
 
     def read(self, index: Any, active: Any = True) -> T:
         """Return the entries at ``index``, in each lane that of its own buffer.
 
         ``index`` is an integer or an array of them, and ``active`` a mask. Lanes that
         it switches off get 0, as do positions beyond the end; ``JitFlag.Debug`` reports
-        those. Entries that have not been written are 0.
+        those. Entries that have not been written are 0. They are reported, too, on
+        ``sys.stderr``, if the flag was set when the buffer was made, and that without a
+        value.
         """
+        if self.written is not None and dr.flag(dr.JitFlag.Debug):
+            self._check(index, active)
         result: T = _core._tree_map(
             "Local.read", lambda leaf: leaf.read(index, active), self.entries
         )
@@ -79,10 +86,31 @@ class Local(Generic[T]):
                 targets, _leaves("Local.write", value), strict=True
             ):
                 target.write(part, index, active)
+            if self.written is not None:
+                self.written.write(True, index, active)
         except BaseException:
             for target, former in zip(targets, before, strict=True):
                 target.assign(former)
             raise
+
+    def _check(self, index: Any, active: Any) -> None:
+        """Report lanes that read what has not been written."""
+        from .._text import recorded
+
+        lanes = ~self.written.read(index, active) & (index < len(self)) & active
+        frame: Any = sys._getframe(1)
+        while frame.f_code.co_filename == __file__:
+            frame = frame.f_back
+        place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        recorded.report(
+            "Local.read",
+            f"drjit.Local.read(): uninitialized read from {{index}} ({place})\n",
+            (),
+            {"index": index},
+            20,
+            lanes,
+            sys.stderr.write,
+        )
 
     def __getitem__(self, arg: Any, /) -> T:
         """Read the entries at ``arg``."""
@@ -112,9 +140,10 @@ def alloc_local(dtype: type[T], size: int, value: T | None = None) -> Local[T]:
         return _core._alloc_local(type(leaf), size, 1, leaf)
 
     made: Local[T] = Local.__new__(Local)
+    made.written = None
     if issubclass(dtype, dr.ArrayBase):
         made.entries = _core._alloc_local(dtype, size, 1, value)
-        return made
+        return _watched(made, value, dtype, size)
     model = dr.zeros(dtype) if value is None else value
     if type(model) is not dtype:
         raise TypeError(
@@ -128,4 +157,12 @@ def alloc_local(dtype: type[T], size: int, value: T | None = None) -> Local[T]:
             "just-in-time compiled arrays"
         )
     made.entries = _core._tree_map("alloc_local", allocate, model)
+    return _watched(made, value, type(leaves[0]), size)
+
+
+def _watched(made: Local[T], value: Any, array: Any, size: int) -> Local[T]:
+    """In debug mode, watch which entries are written, if they have no value yet."""
+    if value is None and dr.flag(dr.JitFlag.Debug):
+        mask = dr.mask_t(dr.leaf_t(array))
+        made.written = _core._alloc_local(mask, size, 1, None)
     return made
