@@ -123,6 +123,12 @@ def test_comparisons(shapes: tuple[Any, ...]) -> None:
     assert values(array == ShapePtr(a, a, None, c)) == [True, False, True, False]
     with pytest.raises(TypeError, match="expected Shape or None"):
         _ = array == 3
+    stranger = Shape(1)  # comparing it does not keep it alive
+    watch = weakref.ref(stranger)
+    assert not any(values(array == stranger)) and all(values(array != stranger))
+    del stranger
+    gc.collect()
+    assert watch() is None
 
 
 def test_there_is_no_arithmetic(shapes: tuple[Any, ...]) -> None:
@@ -479,6 +485,8 @@ def test_instances_of_an_extension(mode: str, extension: Any) -> None:
     x, y = Float(3, 3, 3), Float(4, 4, 4)
     assert values(array.distance(x, y)) == [4, 3.5, 0]
     assert values(array.size) == [1, 0.5, 0]
+    assert values(array == box) == [False, True, False]
+    assert not any(values(array == extension.Box(2, 0, 0.5)))
     assert values(dr.dispatch(array, lambda s, x: x * s.x, x)) == [0, 6, 0]
     assert dr.dispatch(box, lambda s: s.x) == 2
     with pytest.raises(TypeError, match="that of a one-dimensional traced array"):
@@ -553,6 +561,18 @@ def test_functions_are_in_a_kernel_once() -> None:
     count, result = code_of(shared)
     others, expected = code_of(polynomial)
     assert count < 300 and others > 900 and result == expected
+
+
+def test_calls_in_functions_of_kernels_are_optimised() -> None:
+    seen = []
+
+    @dr.func
+    def outer(x: Any) -> Any:
+        seen.append(dr.flag(dr.JitFlag.OptimizeCalls))
+        return x
+
+    assert values(outer(Float(1, 2))) == [1, 2] and seen == [True]
+    assert dr.flag(dr.JitFlag.OptimizeCalls)
 
 
 def test_functions_of_kernels_without_arguments() -> None:

@@ -183,3 +183,14 @@ def test_reads_of_what_was_not_written(
     assert (f"read from [1, 1] ({__file__}:{line})" in text) is debug
     assert (f"uninitialized read from [2, 3] ({__file__}:" in text) is debug
     assert text.count("\n") == 2 * debug
+
+
+def test_buffers_with_and_without_a_value_agree_in_debug_mode() -> None:
+    with dr.scoped_set_flag(dr.JitFlag.Debug):
+        buffer = dr.if_stmt(
+            (UInt(0, 1),),
+            UInt(0, 1) == 0,
+            lambda i: dr.alloc_local(UInt, 2, value=UInt(7)),
+            lambda i: dr.alloc_local(UInt, 2),
+        )
+        assert values(buffer.read(0, active=Bool(True, False))) == [7, 0]

@@ -50,14 +50,15 @@ def func(f: F | None = None, *, backend: dr.JitBackend | None = None) -> Any:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if backend is None and not _is_traced((args, kwargs)):
             return f(*args, **kwargs)
-        only = importlib.import_module("drjit.llvm").UInt(1)
-        with dr.scoped_set_flag(dr.JitFlag.OptimizeCalls, False):
-            return _core._dispatch(
-                only, (f,), _call, list(args), kwargs, None, f.__name__
-            )
+        flag = dr.JitFlag.OptimizeCalls
+        optimise = dr.flag(flag)
+
+        def call(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+            with dr.scoped_set_flag(flag, optimise):  # for the calls in it
+                return f(*args, **kwargs)
+
+        with dr.scoped_set_flag(flag, False):  # it would remove a call of one function
+            only = dr.llvm.UInt(1)
+            return _core._dispatch(only, (f,), call, [*args], kwargs, None, f.__name__)
 
     return wrapper
-
-
-def _call(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    return f(*args, **kwargs)

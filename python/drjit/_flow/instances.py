@@ -9,7 +9,6 @@ arrays. 0 is nobody. A number belongs to one object for good.
 from __future__ import annotations
 
 import importlib
-import inspect
 import itertools
 import operator
 import re
@@ -51,6 +50,10 @@ class Domain:
                 number = self._base + len(self._objects)
                 self._numbers[id(instance)] = number
         return number
+
+    def find(self, instance: Any) -> int:
+        """Return the number of an object, 0 if it has none."""
+        return self._numbers.get(id(instance), 0)
 
     def objects(self) -> tuple[int, tuple[Any, ...]]:
         """Return ``base`` and a tuple of objects, None for those that are removed.
@@ -163,12 +166,10 @@ def dispatch(
 
     Source: API reference, ``drjit.dispatch``.
     """
+    if isinstance(inst, InstanceArray):
+        return inst._call(target, args, kwargs, mode, label)
     if isinstance(inst, tuple(_families)):
         return target(inst, *args, **kwargs)
-    if isinstance(inst, InstanceArray):
-        base, objects = inst._domain.objects()
-        numbers = inst._numbers(base)
-        return _core._dispatch(numbers, objects, target, [*args], kwargs, mode, label)
     if isinstance(inst, dr.ArrayBase):
         raise RuntimeError(
             f"drjit.dispatch(): 'inst' is of type {type(inst).__name__}, expected an "
@@ -221,9 +222,8 @@ _MISSING = object()
 def make_array_type(name: str, family: Any, domain: Any) -> Any:
     """Make the type of arrays of a domain's objects, which are of class ``family``.
 
-    What a domain has to have: ``cls``, ``objects()``, ``number(instance)``, as above.
+    A domain has ``cls`` and the methods ``number``, ``find`` and ``objects``, as above.
     """
-    llvm = importlib.import_module("drjit.llvm")
     _families.add(family)
     members = {
         "__slots__": (),
@@ -231,7 +231,7 @@ def make_array_type(name: str, family: Any, domain: Any) -> Any:
         "__doc__": f"An array of {family.__name__} objects: see drjit.Instance.",
         "_domain": domain,
     }
-    return type(name, (InstanceArray, llvm.UInt), members)
+    return type(name, (InstanceArray, dr.llvm.UInt), members)
 
 
 class InstanceArray:
@@ -253,13 +253,17 @@ class InstanceArray:
     def _number(cls, instance: Any) -> int:
         if instance is None:
             return 0
+        cls._check(instance)
+        number: int = cls._domain.number(instance)
+        return number
+
+    @classmethod
+    def _check(cls, instance: Any) -> None:
         if not isinstance(instance, cls._domain.cls):
             raise TypeError(
                 f"{cls.__name__}: found an object of type {type(instance).__name__}, "
                 f"expected {cls._domain.cls.__name__} or None"
             )
-        number: int = cls._domain.number(instance)
-        return number
 
     @classmethod
     def _of_numbers(cls, numbers: Any) -> Any:
@@ -269,19 +273,18 @@ class InstanceArray:
 
     def _numbers(self, base: int) -> Any:
         """The numbers of the objects as positions in a table that begins at a base."""
-        numbers = importlib.import_module("drjit.llvm").UInt(self)
+        numbers = dr.llvm.UInt(self)
         if not base or not len(numbers):
             return numbers
         return dr.select(numbers > base, numbers - base, 0)
 
     def _existing(self, base: int, objects: tuple[Any, ...]) -> Any:
         """The positions of the objects; 0 for those that have been removed."""
-        llvm = importlib.import_module("drjit.llvm")
         numbers = self._numbers(base)
         if None not in objects:
             return numbers
-        there = llvm.Bool([False, *(each is not None for each in objects)])
-        return dr.select(dr.gather(llvm.Bool, there, numbers), numbers, 0)
+        there = dr.llvm.Bool([False, *(each is not None for each in objects)])
+        return dr.select(dr.gather(dr.llvm.Bool, there, numbers), numbers, 0)
 
     # ---------------------------------------------------------- the objects' members
 
@@ -289,7 +292,8 @@ class InstanceArray:
         cls = self._domain.cls
         found = _MISSING
         if not name.startswith("__"):
-            found = inspect.getattr_static(cls, name, _MISSING)
+            classes = (vars(c) for c in cls.__mro__)
+            found = next((c[name] for c in classes if name in c), _MISSING)
             if found is _MISSING:
                 found = getattr(self._any_object(), name, _MISSING)
         if found is _MISSING:
@@ -305,18 +309,20 @@ class InstanceArray:
         _, objects = self._domain.objects()
         return next((each for each in objects if each is not None), None)
 
-    def _call(self, name: str, target: Any, args: list[Any], kwargs: Any) -> Any:
-        label = f"{self._domain.cls.__name__}.{name}"
+    def _call(self, target: Any, args: Any, kwargs: Any, mode: Any, label: Any) -> Any:
         base, objects = self._domain.objects()
         numbers = self._numbers(base)
-        return _core._dispatch(numbers, objects, target, args, kwargs, None, label)
+        return _core._dispatch(numbers, objects, target, [*args], kwargs, mode, label)
+
+    def _label(self, name: str) -> str:
+        return f"{self._domain.cls.__name__}.{name}"
 
     def _method(self, name: str) -> Callable[..., Any]:
         def target(instance: Any, /, *args: Any, **kwargs: Any) -> Any:
             return getattr(instance, name)(*args, **kwargs)
 
         def method(*args: Any, **kwargs: Any) -> Any:
-            return self._call(name, target, list(args), kwargs)
+            return self._call(target, args, kwargs, None, self._label(name))
 
         method.__name__ = name
         return method
@@ -327,12 +333,12 @@ class InstanceArray:
         values = [getattr(each, name) for each in objects if each is not None]
         for numbers, zero, leaf in _NUMBERS:
             if values and all(isinstance(value, numbers) for value in values):
-                dtype = getattr(importlib.import_module("drjit.llvm"), leaf)
+                dtype = getattr(dr.llvm, leaf)
                 found = iter(values)
                 table = [zero if each is None else next(found) for each in objects]
-                numbers = self._numbers(base)
-                return dr.gather(dtype, dtype([zero, *table]), numbers)
-        return self._call(name, operator.attrgetter(name), [], {})
+                return dr.gather(dtype, dtype([zero, *table]), self._numbers(base))
+        get = operator.attrgetter(name)
+        return self._call(get, (), {}, None, self._label(name))
 
     # ---------------------------------------------------------- entries
 
@@ -362,10 +368,16 @@ class InstanceArray:
         return self._compare("__ne__", other)
 
     def _compare(self, name: str, other: Any) -> Any:
-        if not isinstance(other, type(self)):
-            other = type(self)(other)
-        snapshot = self._domain.objects()
-        return getattr(self._existing(*snapshot), name)(other._existing(*snapshot))
+        base, objects = self._domain.objects()
+        if isinstance(other, type(self)):
+            value = other._existing(base, objects)
+        elif other is None:
+            value = 0
+        else:  # in no array, it has no number: none that occurs is the largest one
+            self._check(other)
+            number = self._domain.find(other)
+            value = number - base if number else 0xFFFFFFFF
+        return getattr(self._existing(base, objects), name)(value)
 
     def __hash__(self) -> int:
         return super().__hash__()

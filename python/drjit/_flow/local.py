@@ -161,8 +161,8 @@ def alloc_local(dtype: type[T], size: int, value: T | None = None) -> Local[T]:
 
 
 def _watched(made: Local[T], value: Any, array: Any, size: int) -> Local[T]:
-    """In debug mode, watch which entries are written, if they have no value yet."""
-    if value is None and dr.flag(dr.JitFlag.Debug):
+    """In debug mode, watch which entries have a value."""
+    if dr.flag(dr.JitFlag.Debug):
         mask = dr.mask_t(dr.leaf_t(array))
-        made.written = _core._alloc_local(mask, size, 1, None)
+        made.written = _core._alloc_local(mask, size, 1, value is not None)
     return made

@@ -53,16 +53,34 @@ static PyObject *objects(PyObject *self, PyObject *unused)
     return result ? Py_BuildValue("iN", 0, result) : NULL;
 }
 
-/* The number of an object of the class. */
+/* The id of an object of the class; 0 if it is not registered. False: exception. */
+static bool find_id(const JitInstanceClass *spec, PyObject *object, uint32_t *id)
+{
+    const void *instance = spec->unwrap(object);
+    *id = instance ? jit_registry_id(instance) : 0;
+    if (*id && jit_registry_ptr(spec->variant, spec->domain, *id) != instance)
+        *id = 0;
+    return instance;
+}
+
+/* The number of an object; 0 if it has none. */
+static PyObject *find(PyObject *self, PyObject *object)
+{
+    uint32_t id;
+    return find_id(&((Registry *) self)->spec, object, &id)
+               ? PyLong_FromUnsignedLong(id)
+               : NULL;
+}
+
+/* The number of an object that becomes an entry of an array. */
 static PyObject *number(PyObject *self, PyObject *object)
 {
     Registry *registry = (Registry *) self;
     const JitInstanceClass *spec = &registry->spec;
-    const void *instance = spec->unwrap(object);
-    if (!instance)
+    uint32_t id;
+    if (!find_id(spec, object, &id))
         return NULL;
-    const uint32_t id = jit_registry_id(instance);
-    if (!id || jit_registry_ptr(spec->variant, spec->domain, id) != instance)
+    if (!id)
         return PyErr_Format(PyExc_ValueError,
                             "%s: the object of type %s is not registered as '%s'",
                             spec->name, Py_TYPE(object)->tp_name, spec->domain);
@@ -74,6 +92,7 @@ static PyObject *number(PyObject *self, PyObject *object)
 static PyMethodDef registry_methods[] = {
     { "objects", objects, METH_NOARGS, NULL },
     { "number", number, METH_O, NULL },
+    { "find", find, METH_O, NULL },
     { NULL, NULL, 0, NULL },
 };
 
