@@ -41,6 +41,10 @@ void biased_lock_forked(void);
 static inline void biased_lock_take(void)
 {
     if (thread_self.lock_owner) {
+#if defined(__SANITIZE_ADDRESS__) /* found here instead of by a thread that waits */
+        if (atomic_load_explicit(&biased_lock.owner_inside, memory_order_relaxed))
+            __builtin_trap();
+#endif
         atomic_store_explicit(&biased_lock.owner_inside, true, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst); /* membarrier makes it a real one */
         if (!atomic_load_explicit(&biased_lock.shared, memory_order_acquire))

@@ -426,6 +426,8 @@ static bool look_up(ThreadState *ts, Call *call, Callable *leader, VarId offset)
         region_replay_end(&r);
     }
     ok = record_close_into(ts, &call->body, &now, "jit_var_call()") && ok;
+    if (ok)
+        region_replaced_all(&leader->body.effects);
     record_release(ok ? &leader->body : &now);
     if (ok)
         leader->body = now;
@@ -436,10 +438,12 @@ bool call_merge_apply(ThreadState *ts, Call *call, VarId offset)
 {
     for (uint32_t c = 0; c < call->count; ++c) {
         Callable *callable = &call->callables[c];
-        if (!callable->used || callable->leader != c)
+        if (!callable->used || callable->leader != c) {
+            region_replaced_all(&callable->body.effects);
             record_release(&callable->body);
-        else
+        } else {
             TRY(!callable->size || look_up(ts, call, callable, offset), false);
+        }
     }
     return true;
 }

@@ -92,7 +92,7 @@ static bool open_side(ThreadState *ts, Cond *cond, const char *function)
     TRY(record_open(ts, &cond->body, BODY_SIDE, cond->body.device, 0), false);
     if (number == 0)
         cond->scope = cond->body.scope;
-    if (cond->kind == COND_LITERAL)
+    if (cond->kind == COND_LITERAL && is_taken(cond, number))
         return true;
     VarId active = cond->active[number] = make_active(ts, cond, number);
     if (active && record_set_active(ts, &cond->body, active, function))

@@ -411,6 +411,8 @@ static bool replace_effects(ThreadState *ts, Loop *loop, RegionReplay *r)
         ok = region_replay(r, effect);
         if (ok && region_replay_find(r, effect) == effect)
             ok = record_hand_over(ts, &effect, 1);
+        else if (ok && region_is_effect(var_get(effect)))
+            region_replaced(effect);
     }
     var_ids_drop(&old);
     return ok;
@@ -631,6 +633,7 @@ static int end_never(ThreadState *ts, Loop *loop, VarId *values)
         var_dec(values[i]);
         values[i] = id;
     }
+    region_replaced_all(&loop->body.effects);
     bool ok = (!loop->lanes || loop_compress_end(ts, loop, values));
     ok = record_close(ts, &loop->body, "jit_var_loop_end()") && ok;
     free_loop(loop);

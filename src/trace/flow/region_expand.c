@@ -147,6 +147,8 @@ VarId region_expand(ThreadState *ts, VarId region)
     marks_return(s.marks);
     alloc_free(s.targets);
     alloc_free(s.regions.ids);
+    if (now && now != region)
+        region_replaced(region);
     var_dec(region);
     return now;
 }

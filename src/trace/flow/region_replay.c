@@ -38,6 +38,14 @@ static bool note_scope(RegionReplay *r, uint32_t before, uint32_t now)
     return true;
 }
 
+static bool is_outside(const RegionReplay *r, const Var *v)
+{
+    for (uint32_t i = 0; i < r->gap_count; ++i)
+        if (v->scope >= r->gaps[i].from && v->scope < r->gaps[i].to)
+            return true;
+    return v->scope < r->scope;
+}
+
 /* The scope of what was traced in this one: variables that were never found equal are
  * not now. 0: error recorded. */
 static uint32_t scope_of(RegionReplay *r, uint32_t before)
@@ -217,7 +225,7 @@ static bool copy_pointer(RegionReplay *r, VarId id)
     TRY(!v->dep[0] || copy_table(r, v->dep[0]), false);
     VarId array = v->dep[0], now = array ? region_replay_find(r, array) : 0;
     bool same = !now || now == array;
-    if (v->aux == 1 || (same && (v->scope < r->scope || r->in_place)))
+    if (v->aux == 1 || (same && (is_outside(r, v) || r->in_place)))
         return note_itself(r, id);
     if (same)
         now = array;
@@ -400,6 +408,10 @@ static bool copy_variable(RegionReplay *r, VarId id)
         return note_itself(r, id);
     if (v->flags & (VAR_CONSUMED | VAR_POISONED))
         return node_usable(r->ts, id, "region_replay()", "a variable");
+    if (is_write(v) && v->scope < r->effect_scope)
+        return error_set(JIT_ERROR_UNSUPPORTED,
+                         "region_replay(): r%u is what an atomic operation has found "
+                         "in memory, which cannot be had again", id);
     uint32_t count;
     VarId *operands = find_operands(r, v, &count);
     TRY(operands, false);
@@ -488,7 +500,21 @@ static bool open_body(RegionReplay *r, ReplayFrame *f)
     TRY(f->is_open, false);
     TRY(note_scope(r, v->region->bodies[f->which].scope, f->body.scope), false);
     RegionList body = region_body(v, f->which);
-    return region_walk_into(&r->walk, f->region, body.first, body.first + body.count);
+    uint32_t end = body.first + body.count;
+    const RegionBody *parts = &v->region->bodies[f->which];
+    if (parts->scope >= r->effect_scope || !parts->effects.count)
+        return region_walk_into(&r->walk, f->region, body.first, end);
+    /* Without the effects, which are in between. */
+    return region_walk_into(&r->walk, f->region, parts->outputs.first, end) &&
+           region_walk_into(&r->walk, f->region, body.first, parts->effects.first);
+}
+
+/* Has the last part of the open body been walked? */
+static bool body_is_done(const RegionReplay *r)
+{
+    const ReplayFrame *f = r->open;
+    RegionList body = region_body(var_get(f->region), f->which);
+    return r->walk.end == body.first + body.count;
 }
 
 /* The placeholders of a loop belong to its body, others to no body in particular. */
@@ -645,7 +671,7 @@ static bool leave(RegionReplay *r, VarId id)
 {
     const Var *v = var_get(id);
     if (r->open && r->open->region == id)
-        return end_body(r);
+        return !body_is_done(r) || end_body(r);
     if (marks_get(r->walk.marks, id) != NOT_YET) /* one side has been taken */
         return true;
     switch (v->op) {
@@ -677,7 +703,7 @@ static bool comes_later(const RegionReplay *r, VarId id)
 static bool meet(RegionReplay *r, VarId id)
 {
     const Var *v = var_get(id);
-    if (v->op == OP_EVALUATED || (v->scope < r->scope && v->op != OP_POINTER))
+    if (v->op == OP_EVALUATED || (v->op != OP_POINTER && is_outside(r, v)))
         return note_itself(r, id);
     if (!comes_later(r, id))
         return region_walk_operands(&r->walk, id);

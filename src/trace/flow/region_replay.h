@@ -49,13 +49,22 @@ typedef struct ReplayScope {
     uint32_t before, now;
 } ReplayScope;
 
+/** Scopes of variables that were traced while no part of what is replayed was: they are
+ *  outside of it. */
+typedef struct ReplayGap {
+    uint32_t from, to; /* the first one, one past the last */
+} ReplayGap;
+
 typedef struct ReplayFrame ReplayFrame;
 
 typedef struct RegionReplay {
     ThreadState *ts;
     uint32_t scope;        /* variables of a lower one stay what they are */
+    const ReplayGap *gaps; /* so do those of these; the caller's */
+    uint32_t gap_count;
     bool in_place;         /* so do those of the body whose operands do */
     bool unqueued;         /* the outermost regions are not recorded as effects */
+    uint32_t effect_scope; /* effects of bodies with a lower one are left out */
     RegionWalk walk;       /* values of marks: in copies[] */
     ReplayCopy *copies;
     ReplayTarget *targets;

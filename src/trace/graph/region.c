@@ -481,6 +481,24 @@ void region_has_run(VarId id)
     }
 }
 
+void region_replaced(VarId id)
+{
+    hold_inner(id);
+    while (id) {
+        VarId next = var_get(id)->link;
+        drop_effects(var_get(id));
+        var_dec(id);
+        id = next;
+    }
+}
+
+void region_replaced_all(const VarIds *effects)
+{
+    for (uint32_t i = 0; i < effects->count; ++i)
+        if (region_is_effect(var_get(effects->ids[i])))
+            region_replaced(effects->ids[i]);
+}
+
 /* ----------------------------------------------------------------- release */
 
 void region_forget_result(VarId id, const Var *v)

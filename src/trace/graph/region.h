@@ -142,6 +142,11 @@ const VarId *region_targets(VarId effect, uint32_t *count);
  *  among these cannot be: for them the region goes on as one without effects (or they
  *  are gone if they depend on atomic operations). */
 void region_has_run(VarId region);
+/** Another region has taken the place of this one, or nothing has: it will never run.
+ *  Whoever still holds its results has values, without effects. */
+void region_replaced(VarId region);
+/** The same for all regions among the effects of a body. */
+void region_replaced_all(const VarIds *effects);
 
 /* For var.c: a RESULT or a region is about to lose its operands. */
 void region_forget_result(VarId id, const Var *v);

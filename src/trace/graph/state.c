@@ -198,12 +198,13 @@ static void call_deferred(void)
     thread_self.deferred = 0;
     for (Deferred *call; (call = next);) {
         next = call->next;
-        call->callback(call->index, call->freed, call->payload);
-        if (call->freed) {
+        Deferred own = *call; /* the callback may free it, with what it is part of */
+        own.callback(own.index, own.freed, own.payload);
+        if (own.freed) {
             alloc_free(call);
-        } else { /* release the variable, which was kept for this */
+        } else if (own.index) { /* release the variable, which was kept for this */
             state_lock();
-            var_dec(call->index);
+            var_dec(own.index);
             state_unlock();
         }
     }
