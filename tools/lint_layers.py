@@ -46,6 +46,7 @@ LAYERS = [
     "trace/array",
     "trace/flow",
     "api",
+    "ad",
 ]
 # Rooms that stand beside each other although one line is above the other.
 STRANGERS = [
@@ -68,6 +69,7 @@ EXTENSION_LAYERS = [
     "python/object",
     "python/convert",
     "python/tree",
+    "python/ad",
     "python/ops",
     "python/memory",
     "python/index",

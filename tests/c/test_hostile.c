@@ -12,6 +12,8 @@
 
 #include <pthread.h>
 
+#include <drjit-core/ad.h>
+
 #include "base/alloc.h"
 #include "device/buffer.h"
 #include "device/device.h"
@@ -33,8 +35,25 @@ static uint32_t own(uint32_t id)
     return id;
 }
 
+/* Tracked ones; what they have as gradients goes, or it could keep them alive. */
+static uint64_t tracked[64];
+static size_t tracked_count;
+
+static uint64_t track(uint64_t index)
+{
+    if (index) {
+        assert_true(tracked_count < COUNT_OF(tracked));
+        tracked[tracked_count++] = index;
+    }
+    return index;
+}
+
 static void disown_all(void)
 {
+    for (size_t i = 0; i < tracked_count; i++)
+        ad_clear_grad(tracked[i]);
+    while (tracked_count)
+        ad_var_dec_ref(tracked[--tracked_count]);
     while (owned_count)
         jit_var_dec_ref(owned[--owned_count]);
 }
@@ -88,9 +107,9 @@ static bool functions(void)
     uint32_t four = own(jit_var_f32(CPU, 4)), y = own(jit_var_hypot(x, four));
     uint32_t folded = own(jit_var_hypot(own(jit_var_f32(CPU, 3)), four));
     float host[] = { 3, 4, 0 };
-    bool ok = jit_host_op(JitOpHypot, VarTypeFloat32, 1,
-                          (JitHostOperand[]){ { &host[0], 0 }, { &host[1], 0 } },
-                          &host[2]);
+    bool ok =
+        jit_host_op(JitOpHypot, VarTypeFloat32, 1,
+                    (JitHostOperand[]){ { &host[0], 0 }, { &host[1], 0 } }, &host[2]);
     if (ok)
         assert_true(host[2] == 5);
     return ok && jit_var_schedule(sine) && jit_var_schedule(y) && jit_eval() &&
@@ -261,8 +280,9 @@ static bool matrix_product(void)
 {
     uint32_t x = counter();
     size_t extents[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 2 };
-    JitGemm shape = { .m = 5, .n = 6, .k = 10, .batch_ndim = 9,
-                      .batch_shape = extents };
+    JitGemm shape = {
+        .m = 5, .n = 6, .k = 10, .batch_ndim = 9, .batch_shape = extents
+    };
     uint32_t product = own(jit_var_batched_gemm(x, x, &shape));
     return product && jit_var_size(product) == 60 && entry_is(product, 0, 6 * 285);
 }
@@ -579,6 +599,159 @@ static bool compressed_loop(void)
            entry_is(state[1], 10, 3);
 }
 
+/* ----------------------------------------------------------------- derivatives */
+
+/* 0, 1/8, ..., as a tracked array. */
+static uint64_t input(void)
+{
+    uint32_t eighth = own(jit_var_f32(CPU, 0.125f));
+    uint32_t x =
+        own(jit_var_mul(own(jit_var_cast(counter(), VarTypeFloat32, 0)), eighth));
+    if (!x || !jit_var_schedule(x) || !jit_eval())
+        return 0;
+    return track(ad_var_track(x));
+}
+
+static bool gradient_is(uint64_t x, size_t offset, float expected)
+{
+    uint32_t gradient = own((uint32_t) ad_grad(x));
+    float found;
+    if (!jit_var_read(gradient, offset, &found))
+        return false;
+    if (!(found >= expected - 1e-5f && found <= expected + 1e-5f))
+        fail_msg("gradient %zu is %g, expected %g", offset, (double) found,
+                 (double) expected);
+    return true;
+}
+
+/* From y, where the gradient is 1, to x. */
+static bool go_back(uint64_t y, uint32_t flags)
+{
+    uint32_t one = own(jit_var_f32(CPU, 1));
+    return y && one && ad_set_grad(y, one) && ad_enqueue(ADModeBackward, y) &&
+           ad_traverse(ADModeBackward, flags);
+}
+
+/* x^2, gathered twice over, and a sum */
+static bool gradients(void)
+{
+    uint64_t x = input();
+    uint64_t square = track(ad_var_mul(x, x));
+    uint32_t position = counter();
+    uint64_t g = track(ad_var_gather(square, position, 0, ReduceModeAuto));
+    uint64_t product = track(ad_var_mul(g, x));
+    uint64_t sum = track(ad_var_reduce(product, ReduceOpAdd));
+    return go_back(sum, ADFlagDefault) && gradient_is(x, 8, 3) &&
+           gradient_is(x, 16, 12);
+}
+
+static bool second_gradients(void)
+{
+    uint64_t x = input();
+    uint64_t square = track(ad_var_mul(x, x)), cube = track(ad_var_mul(square, x));
+    if (!go_back(cube, ADFlagCreateGraph | ADFlagClearVertices))
+        return false;
+    uint64_t first = track(ad_grad(x));
+    ad_clear_grad(x);
+    return go_back(first, ADFlagDefault) && gradient_is(x, 8, 6);
+}
+
+/* x > 1 ? x^2 : 3 x */
+static bool gradient_of_conditional(void)
+{
+    uint64_t x = input(), result = 0;
+    uint32_t one = own(jit_var_f32(CPU, 1)), three = own(jit_var_f32(CPU, 3));
+    uint32_t greater = own(jit_var_gt((uint32_t) x, one));
+    uint32_t cond = ad_var_cond_start("hostile", greater);
+    if (!cond)
+        return false;
+    for (int side = 0; side < 2; side++) {
+        uint64_t y = track(ad_var_mul(x, side ? three : x));
+        if (!y) {
+            ad_record_end(CPU, cond, 1);
+            return false;
+        }
+        if (!ad_var_cond_append(cond, 1, &y))
+            return false;
+    }
+    if (!ad_var_cond_end(cond, &result))
+        return false;
+    return go_back(track(result), ADFlagDefault) && gradient_is(x, 4, 3) &&
+           gradient_is(x, 16, 4);
+}
+
+/* y = x; three times y = y x */
+static uint64_t powers(uint64_t x)
+{
+    uint32_t three = number(3), one = number(1);
+    uint64_t state[] = { ad_var_inc_ref(x), jit_var_u32(CPU, 0) };
+    uint32_t loop =
+        state[1] ? ad_var_loop_start(CPU, "hostile", ADLoopUnbounded, 2, state, NULL)
+                 : 0;
+    int again = loop ? 0 : -1;
+    if (loop) {
+        uint32_t more = jit_var_lt((uint32_t) state[1], three);
+        again = ad_var_loop_cond(loop, more);
+        jit_var_dec_ref(more);
+    }
+    if (again > 0) {
+        uint64_t next[] = { ad_var_mul(state[0], x),
+                            jit_var_add((uint32_t) state[1], one) };
+        for (int k = 0; k < 2; ++k) {
+            ad_var_dec_ref(state[k]);
+            state[k] = next[k];
+        }
+        again = ad_var_loop_end(loop, state);
+    }
+    track(state[0]);
+    track(state[1]);
+    return again > 0 ? state[0] : 0;
+}
+
+static bool gradient_of_loop(void)
+{
+    uint64_t x = input();
+    return go_back(powers(x), ADFlagDefault) && gradient_is(x, 4, 0.5f) &&
+           gradient_is(x, 8, 4);
+}
+
+/* Callables x^4 and 3 x, by whether the lane is odd. */
+static bool gradient_of_call(void)
+{
+    uint64_t x = input(), result = 0;
+    uint32_t one = number(1), two = number(2), three = own(jit_var_f32(CPU, 3));
+    uint32_t odd = own(jit_var_mod(counter(), two)), self = own(jit_var_add(odd, one));
+    uint32_t call = x && self && three ? ad_var_call_start(CPU, "hostile", 0) : 0;
+    if (!call)
+        return false;
+    uint64_t in = track(ad_var_call_input(call, x));
+    for (int callable = 0; callable < 2; callable++) {
+        uint64_t y = callable ? track(ad_var_mul(in, three)) : powers(in);
+        if (!in || !y) {
+            ad_record_end(CPU, call, 1);
+            return false;
+        }
+        if (!ad_var_call_append(call, 1, &y))
+            return false;
+    }
+    if (!ad_var_call(call, self, 2, NULL, NULL, &result))
+        return false;
+    return go_back(track(result), ADFlagDefault) && gradient_is(x, 4, 0.5f) &&
+           gradient_is(x, 8, 4) && gradient_is(x, 9, 3);
+}
+
+static bool second_tangent_of_loop(void)
+{
+    uint64_t x = input(), y = powers(x);
+    uint32_t one = own(jit_var_f32(CPU, 1));
+    if (!y || !one || !ad_set_grad(x, one) || !ad_enqueue(ADModeBackward, y) ||
+        !ad_traverse(ADModeForward, ADFlagCreateGraph | ADFlagClearVertices))
+        return false;
+    uint64_t tangent = track(ad_grad(y));
+    ad_clear_grad(y);
+    return go_back(tangent, ADFlagDefault) && gradient_is(x, 8, 12);
+}
+
 /* ---------------------------------------------------------------------- driver */
 
 typedef struct Scenario {
@@ -623,6 +796,12 @@ static const Scenario scenarios[] = {
     { "compressed_loop", compressed_loop, false, false },
     { "local_memory", local_memory, false, false },
     { "prints", prints, false, false },
+    { "gradients", gradients, false, false },
+    { "second_gradients", second_gradients, false, false },
+    { "gradient_of_conditional", gradient_of_conditional, false, false },
+    { "gradient_of_loop", gradient_of_loop, false, false },
+    { "gradient_of_call", gradient_of_call, false, false },
+    { "second_tangent_of_loop", second_tangent_of_loop, false, false },
     { "calls", calls, false, false },
     { "threads", threads, false, true },
     { "disk", disk, true, false }
@@ -661,9 +840,10 @@ static bool disturb(const Scenario *scenario, uint64_t n)
     disown_all();
     uint32_t leaks = jit_shutdown(0);
     uint32_t live = buffer_stats(device_find(CPU, 0)).live;
-    if (leaks || live)
-        fail_msg("%s, n = %llu: %u variables and %u buffers are left", scenario->name,
-                 (unsigned long long) n, leaks, live);
+    size_t nodes = ad_node_count();
+    if (leaks || live || nodes)
+        fail_msg("%s, n = %llu: %u variables, %u buffers and %zu nodes are left",
+                 scenario->name, (unsigned long long) n, leaks, live, nodes);
     return steps >= n;
 }
 

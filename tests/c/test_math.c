@@ -642,12 +642,26 @@ static double compute(Op row, double a, double b)
     return y;
 }
 
+/* The derivative of the digamma function, by its recurrence and asymptotic series. */
+static double trigamma(double x)
+{
+    if (x < 0.5) {
+        double wave = M_PI / sin(M_PI * x);
+        return wave * wave - trigamma(1 - x);
+    }
+    double sum = 0;
+    for (; x < 20; x += 1)
+        sum += 1 / (x * x);
+    double t = 1 / (x * x);
+    return sum + 1 / x + t / 2 + t / x * (1.0 / 6 - t * (1.0 / 30 - t * (1.0 / 42)));
+}
+
 /* The column of math.def over doubles, computed by the functions themselves: a row of
  * one operand has no 'b', and none has more or fewer derivatives than operands. */
 #define D_NUMBER(x) ((double) (x))
 #define D_1(op, x) compute(OP_##op, x, 0)
 #define D_2(op, x, y) compute(OP_##op, x, y)
-#define D_NONE ((double) NAN)
+#define D_TRIGAMMA(x) trigamma(x)
 
 #define DERIVATIVES(_1, _2, n, ...) DERIVATIVES_##n
 #define DERIVATIVES_1(name, first)                                     \
@@ -722,7 +736,7 @@ static void test_derivatives(void **unused)
                              k, rows[r].name, x[0], x[1], found, expected);
             }
         }
-        if (rows[r].row != OP_DIGAMMA && compared < 2 * (int) COUNT_OF(points))
+        if (compared < 2 * (int) COUNT_OF(points))
             fail_msg("%s: only %d points", rows[r].name, compared);
     }
 }

@@ -7,7 +7,7 @@
  *     D_NUMBER(x)      a number, exact in double precision or rounded to it
  *     D_1(op, x)       an operation on values, op a row of ops.def without OP_
  *     D_2(op, x, y)
- *     D_NONE           no value
+ *     D_TRIGAMMA(x)    the derivative of the digamma function, which is no operation
  *
  * so the same text is an expression over doubles in a test, over instructions of a
  * Program in a pass, over variables in a trace. Each word is written once in the

@@ -1,0 +1,271 @@
+/*
+ * drjit-core/ad.h -- derivatives of what is traced (C99, usable from C++)
+ *
+ * A graph beside the trace says how results depend on what they were computed from. A
+ * *tracked* variable is 64 bits: its node in that graph in the upper half, the variable
+ * of jit.h in the lower one. With an upper half of 0 it is a plain variable, so every
+ * function here takes either; those that have a plain result from plain operands cost
+ * what the function of jit.h costs.
+ *
+ *      uint64_t x = ad_var_track(jit_var_mem_copy(...));   derivatives by x are wanted
+ *      uint64_t y = ad_var_mul(x, x);
+ *      ad_set_grad(y, one);                                the loss: dy/dy
+ *      ad_enqueue(ADModeBackward, y);
+ *      ad_traverse(ADModeBackward, ADFlagDefault);
+ *      uint64_t g = ad_grad(x);                            2 x
+ *
+ * Conventions are those of jit.h: a returned index holds a reference to both halves
+ * that the caller releases with ad_var_dec_ref(), arguments are borrowed, errors are
+ * values. The graph is one for all threads. Scopes and what was enqueued belong to the
+ * thread.
+ *
+ * What is differentiated: floats. Results of other types are plain. The rule of each
+ * operation stands in src/ad/ad_rules.def; a zero gradient times an infinite or NaN
+ * weight is zero (docs/dev/differentiation.md).
+ *
+ * Sizes: the gradient of a variable has its size. An operand with one entry of an
+ * operation with many gets the sum.
+ */
+#ifndef DRJIT_CORE_AD_H
+#define DRJIT_CORE_AD_H
+
+#include <drjit-core/jit.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/** The direction in which gradients go. */
+typedef enum ADMode {
+    ADModePrimal = 0,  /**< no derivatives: no valid argument here */
+    ADModeForward = 1, /**< from inputs to results */
+    ADModeBackward = 2 /**< from results to inputs */
+} ADMode;
+
+/** What a traversal clears, bits. */
+typedef enum ADFlag {
+    ADFlagClearNone = 0,
+    ADFlagClearEdges = 1,    /**< edges that were passed: values that they hold, too */
+    ADFlagClearInput = 2,    /**< gradients of the nodes where it began */
+    ADFlagClearInterior = 4, /**< gradients of nodes that it has passed */
+    ADFlagClearVertices = 6, /**< both: only nodes where it ended, and those that were
+                                  enqueued in the other direction, keep theirs */
+    ADFlagDefault = 7,
+    ADFlagAllowNoGrad = 8, /**< for ad_enqueue()'s callers: nothing tracked is fine */
+    /** Gradients are tracked themselves, so that they can be differentiated. Edges are
+     *  kept, since the gradients' own derivatives need them. */
+    ADFlagCreateGraph = 16
+} ADFlag;
+
+/* -------------------------------------------------------------- references */
+
+/** The halves. */
+static inline uint32_t ad_var_index(uint64_t index)
+{
+    return (uint32_t) index;
+}
+static inline uint32_t ad_var_node(uint64_t index)
+{
+    return (uint32_t) (index >> 32);
+}
+
+/** Add or drop a reference to both halves; 0 is fine. */
+JIT_EXPORT uint64_t ad_var_inc_ref(uint64_t index);
+JIT_EXPORT void ad_var_dec_ref(uint64_t index);
+/** References to the node, 0 if there is none. */
+JIT_EXPORT uint32_t ad_var_ref(uint64_t index);
+
+/* ---------------------------------------------------------------- tracking */
+
+/** The same variable with a node of its own, which depends on nothing: derivatives by
+ *  it can be asked for. A new reference to both. Plain (one more reference) if it is no
+ *  float, or in a scope that suspends everything. */
+JIT_EXPORT uint64_t ad_var_track(uint32_t index);
+/** Are operations with it tracked? It has a node that no scope suspends. */
+JIT_EXPORT bool ad_grad_enabled(uint64_t index);
+
+/** The gradient, of the variable's type and size: zeros if nothing was set. A new
+ *  reference; plain unless it was computed with ADFlagCreateGraph. */
+JIT_EXPORT uint64_t ad_grad(uint64_t index);
+/** Was a gradient stored? */
+JIT_EXPORT bool ad_has_grad(uint64_t index);
+/** Add to the gradient. 'value' has the variable's type; one with one entry stands for
+ *  the size of the variable, and a variable with one entry gets the sum of 'value'.
+ *  Without a node (or with a suspended one) nothing happens. */
+JIT_EXPORT bool ad_accum_grad(uint64_t index, uint64_t value);
+/** Forget the gradient. */
+JIT_EXPORT void ad_clear_grad(uint64_t index);
+/** ad_clear_grad() and ad_accum_grad(). */
+JIT_EXPORT bool ad_set_grad(uint64_t index, uint64_t value);
+
+/* --------------------------------------------------------------- traversal */
+
+/** Note, for the next ad_traverse() of this thread, all edges that lead from this
+ *  variable towards its inputs (ADModeBackward) or results (ADModeForward). Forward, on
+ *  the way back from a result, is for gradients of certain results only. */
+JIT_EXPORT bool ad_enqueue(ADMode mode, uint64_t index);
+/** Propagate gradients along the edges that were enqueued. After an error what was
+ *  enqueued is forgotten, gradients of nodes where it would have ended are those
+ *  computed so far, and the others are cleared as 'flags' say. */
+JIT_EXPORT bool ad_traverse(ADMode mode, uint32_t flags);
+
+/** What an operation within a scope does with nodes. */
+typedef enum ADScope {
+    ADScopeSuspend = 0, /**< it takes no notice of these (none given: of all) */
+    ADScopeResume = 1,  /**< it does again */
+    ADScopeIsolate = 2  /**< reverse traversals stop at variables from before the scope,
+                             and go on at its end */
+} ADScope;
+/** Begin a scope within the thread's current one. */
+JIT_EXPORT bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices);
+/** End it. With 'go_on' what an isolating scope has kept back is propagated. */
+JIT_EXPORT bool ad_scope_leave(bool go_on);
+
+/* -------------------------------------------------------------- arithmetic */
+
+/** jit_var_op(), tracked. */
+JIT_EXPORT uint64_t ad_var_op(JitOp op, const uint64_t *operands);
+JIT_EXPORT uint64_t ad_var_neg(uint64_t a);
+JIT_EXPORT uint64_t ad_var_add(uint64_t a, uint64_t b);
+JIT_EXPORT uint64_t ad_var_sub(uint64_t a, uint64_t b);
+JIT_EXPORT uint64_t ad_var_mul(uint64_t a, uint64_t b);
+JIT_EXPORT uint64_t ad_var_div(uint64_t a, uint64_t b);
+JIT_EXPORT uint64_t ad_var_fma(uint64_t a, uint64_t b, uint64_t c);
+JIT_EXPORT uint64_t ad_var_select(uint64_t mask, uint64_t a, uint64_t b);
+/** jit_var_cast(); tracked between floats, if not reinterpreted. */
+JIT_EXPORT uint64_t ad_var_cast(uint64_t index, VarType type, int reinterpret);
+/** The value of 'a' with the derivatives of 'b', of the same type; sizes are equal or
+ *  one of them is 1. */
+JIT_EXPORT uint64_t ad_var_replace_grad(uint64_t a, uint64_t b);
+
+/* --------------------------------------------------------- arrays, memory */
+
+/* As the functions of jit.h, whose names they have. */
+JIT_EXPORT uint64_t ad_var_copy(uint64_t index);
+JIT_EXPORT uint64_t ad_var_resize(uint64_t index, size_t size);
+JIT_EXPORT uint64_t ad_var_shrink(uint64_t index, size_t size);
+JIT_EXPORT uint64_t ad_var_reverse(uint64_t index);
+JIT_EXPORT uint64_t ad_var_tile(uint64_t index, size_t count);
+JIT_EXPORT uint64_t ad_var_repeat(uint64_t index, size_t count);
+
+/** 'mode' says how the reverse derivative, a scatter-addition, is to be done. With
+ *  ReduceModePermute no entry is read twice: it is a plain scatter. */
+JIT_EXPORT uint64_t ad_var_gather(uint64_t source, uint32_t index, uint32_t mask,
+                                  ReduceMode mode);
+JIT_EXPORT bool ad_var_gather_packet(size_t n, uint64_t source, uint32_t index,
+                                     uint32_t mask, uint64_t *out, ReduceMode mode);
+/** With ReduceOpIdentity, Add, Min and Max; others of tracked operands are an error.
+ *  Ties of Min and Max: all of them get the gradient. */
+JIT_EXPORT uint64_t ad_var_scatter(uint64_t target, uint64_t value, uint32_t index,
+                                   uint32_t mask, ReduceOp op, ReduceMode mode);
+JIT_EXPORT uint64_t ad_var_scatter_packet(size_t n, uint64_t target,
+                                          const uint64_t *values, uint32_t index,
+                                          uint32_t mask, ReduceOp op, ReduceMode mode);
+/** Derivatives go to '*target_1' only. */
+JIT_EXPORT bool ad_var_scatter_add_kahan(uint64_t *target_1, uint64_t *target_2,
+                                         uint64_t value, uint32_t index, uint32_t mask);
+/** The written entry does not depend on anything. */
+JIT_EXPORT uint64_t ad_var_write(uint64_t target, size_t offset, const void *entry);
+
+/* -------------------------------------------------------------- reductions */
+
+/** With ReduceOpAdd, Mul, Min and Max. Ties of Min and Max: all of them get the
+ *  gradient. That of a product is result / x, 0 where x is 0. */
+JIT_EXPORT uint64_t ad_var_reduce(uint64_t index, ReduceOp op);
+JIT_EXPORT uint64_t ad_var_block_reduce(ReduceOp op, uint64_t index, size_t block_size);
+JIT_EXPORT uint64_t ad_var_reduce_dot(uint64_t a, uint64_t b);
+/** With ReduceOpAdd; others of tracked operands are an error. */
+JIT_EXPORT uint64_t ad_var_block_prefix_reduce(ReduceOp op, uint64_t index,
+                                               size_t block_size, int exclusive,
+                                               int reverse);
+/** By the permutation that sorts. */
+JIT_EXPORT uint64_t ad_var_sort(uint64_t index, size_t block_size, int descending);
+JIT_EXPORT uint64_t ad_var_batched_gemm(uint64_t a, uint64_t b, const JitGemm *shape);
+
+/* ------------------------------------------------------------ control flow */
+
+/* As the functions of region.h. What is traced between them is tracked as usual; in the
+ * end the results depend on what the bodies have used. Their derivatives are regions of
+ * the same kind, made of what was recorded. */
+JIT_EXPORT uint32_t ad_var_cond_start(const char *name, uint32_t condition);
+JIT_EXPORT bool ad_var_cond_append(uint32_t cond, size_t n, const uint64_t *outputs);
+JIT_EXPORT bool ad_var_cond_end(uint32_t cond, uint64_t *results);
+JIT_EXPORT uint32_t ad_var_call_start(JitBackend backend, const char *name,
+                                      uint32_t mask);
+JIT_EXPORT uint64_t ad_var_call_input(uint32_t call, uint64_t value);
+JIT_EXPORT bool ad_var_call_append(uint32_t call, size_t n, const uint64_t *outputs);
+JIT_EXPORT bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
+                            const uint32_t *ids, const uint32_t *callable_of,
+                            uint64_t *results);
+/** What is known of a loop's number of iterations, if it is no bound. */
+typedef enum ADLoopIterations {
+    ADLoopUnbounded = -2, /**< nothing: they are counted when they have to be */
+    ADLoopSums = -1 /**< floats are only added to: reverse derivatives need none of
+                               the values that there were; an error if they do */
+} ADLoopIterations;
+/** Loops that run at once (without JitFlagSymbolicLoops) are differentiated as what
+ *  they have computed: each iteration keeps what its derivative needs.
+ *
+ *  The derivative of a recorded loop is a loop: forward, of its states and their
+ *  derivatives. Reverse, the states that are needed are computed again and kept for all
+ *  iterations, of which there are at most 'max_iterations', an ADLoopIterations or a
+ *  bound, beyond which the traversal fails. Where that is not possible, within another
+ *  recording or beyond ad_set_tape_limit(), each iteration computes them anew from the
+ *  beginning: the time is quadratic in the number of iterations then. Loops that only
+ *  add to their states need none of this.
+ *
+ *  'differentiated' says which states may have derivatives; NULL: all floats. */
+JIT_EXPORT uint32_t ad_var_loop_start(JitBackend backend, const char *name,
+                                      int64_t max_iterations, size_t n, uint64_t *state,
+                                      const bool *differentiated);
+/** How many bytes the reverse derivative of a loop may take for states of its
+ *  iterations; at first a quarter of the machine's memory. One for all threads. */
+JIT_EXPORT void ad_set_tape_limit(size_t bytes);
+JIT_EXPORT size_t ad_tape_limit(void);
+JIT_EXPORT int ad_var_loop_cond(uint32_t loop, uint32_t condition);
+JIT_EXPORT bool ad_var_loop_compress(uint32_t loop, uint64_t *state);
+JIT_EXPORT int ad_var_loop_end(uint32_t loop, uint64_t *state);
+/** jit_record_end(), for recordings that were begun by one of these functions, too. */
+JIT_EXPORT bool ad_record_end(JitBackend backend, uint32_t record, int cleanup);
+
+/* --------------------------------------------------------- custom operations */
+
+/** What propagates the gradients of a custom operation. 'in' has an entry for each
+ *  input, 'out' for each output, in the order given to ad_custom(): gradients, of
+ *  the variable's type and size, 0 where there is none. Forward reads 'in' and sets
+ *  entries of 'out', backward the other way round: references move to the caller.
+ *  Called without locks, in the thread that traverses. It may trace, evaluate and
+ *  differentiate. False: the traversal fails with the error that was set. */
+typedef struct ADCustom {
+    const char *name; /**< copied */
+    bool (*forward)(void *payload, const uint64_t *in, uint64_t *out);
+    bool (*backward)(void *payload, uint64_t *in, const uint64_t *out);
+    /** Called once, when the operation is not needed any more, or if ad_custom()
+     *  fails or nothing is tracked. In any thread, without locks. */
+    void (*release)(void *payload);
+} ADCustom;
+/** Connect 'outputs' (plain variables, replaced by tracked ones; those that are no
+ *  floats stay plain) with 'inputs'. The number of edges made: 0 if no input is
+ *  tracked. */
+JIT_EXPORT bool ad_custom(const ADCustom *op, void *payload, size_t n_in,
+                          const uint64_t *inputs, size_t n_out, uint64_t *outputs);
+
+/* -------------------------------------------------------------- inspection */
+
+/** Name a node in ad_whos() and ad_graphviz(). The string is copied; NULL removes it.
+ *  Without a node nothing happens. */
+JIT_EXPORT bool ad_var_set_label(uint64_t index, const char *label);
+/** NULL: none. Valid until it is changed, or the node released. */
+JIT_EXPORT const char *ad_var_label(uint64_t index);
+/** The nodes there are, as text. Valid until the thread's next such call. */
+JIT_EXPORT const char *ad_whos(void);
+/** The graph in the language of GraphViz. Valid until the thread's next such call. */
+JIT_EXPORT const char *ad_graphviz(void);
+/** How many nodes there are. */
+JIT_EXPORT size_t ad_node_count(void);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* DRJIT_CORE_AD_H */

@@ -1,0 +1,369 @@
+/*
+ * ad_graph.c -- see ad_graph.h
+ *
+ * Nodes and edges live in chunks, so that pointers stay valid and growing copies
+ * nothing. Freed ones are reused, last freed first.
+ */
+#include "ad/ad_graph.h"
+
+#include <string.h>
+
+#include "ad/ad_rule.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+enum { CHUNK_BITS = 12, CHUNK = 1 << CHUNK_BITS };
+
+/* A table of things of one size; number 0 is none. */
+typedef struct Pool {
+    char **chunks;
+    uint32_t chunk_count, chunk_capacity;
+    uint32_t end;  /* numbers ever used are below */
+    uint32_t free; /* first free one, 0 = none */
+    uint32_t live;
+    uint32_t size; /* of a thing */
+} Pool;
+
+static Pool nodes = { .size = sizeof(AdNode) }, edges = { .size = sizeof(AdEdge) };
+static uint64_t serial = 2; /* of the next node: even ones */
+
+/* Labels are few: a list, whose free entries are NULL. */
+static struct {
+    char **texts;
+    uint32_t count, capacity;
+} labels;
+
+static void *pool_at(const Pool *p, uint32_t id)
+{
+    return p->chunks[id >> CHUNK_BITS] + (size_t) (id & (CHUNK - 1)) * p->size;
+}
+
+AdNode *ad_graph_node(NodeId id)
+{
+    return pool_at(&nodes, id);
+}
+AdEdge *ad_graph_edge(EdgeId id)
+{
+    return pool_at(&edges, id);
+}
+
+/* A number that was never used; 0: memory is out. */
+static uint32_t pool_grow(Pool *p)
+{
+    uint32_t id = p->end ? p->end : 1;
+    if (id == UINT32_MAX)
+        return (uint32_t) error_set(JIT_ERROR_MEMORY,
+                                    "drjit: the graph of derivatives is full");
+    if (id >> CHUNK_BITS >= p->chunk_count) {
+        TRY(vec_reserve(&p->chunks, &p->chunk_capacity, p->chunk_count + 1,
+                        sizeof(char *)),
+            0);
+        char *chunk = alloc_get((size_t) CHUNK * p->size);
+        TRY(chunk, 0);
+        p->chunks[p->chunk_count++] = chunk;
+    }
+    p->end = id + 1;
+    return id;
+}
+
+/* The last thing is gone: so is the memory, but for what small graphs need, and numbers
+ * begin anew. */
+static void pool_empty(Pool *p)
+{
+    while (p->chunk_count > 1)
+        alloc_free(p->chunks[--p->chunk_count]);
+    p->end = p->free = 0;
+}
+
+/* ---------------------------------------------------------------- references */
+
+void ad_graph_hold(uint64_t leaf)
+{
+    if (ad_var_node(leaf))
+        ad_graph_ref(ad_var_node(leaf));
+    if (leaf)
+        var_inc(ad_var_index(leaf));
+}
+
+void ad_graph_release(uint64_t leaf)
+{
+    if (ad_var_node(leaf))
+        ad_graph_unref(ad_var_node(leaf));
+    if (leaf)
+        var_dec(ad_var_index(leaf));
+}
+
+AdHeld *ad_graph_held(size_t size)
+{
+    AdHeld *held = alloc_zero(1, size);
+    if (held)
+        held->refs = 1;
+    return held;
+}
+
+/* ---------------------------------------------------------------- freeing
+ *
+ * Freeing a node drops its edges, which release what they hold: variables, and further
+ * nodes. Those whose last reference goes on the way wait in a list, linked by
+ * 'grad'. */
+
+static NodeId waiting;
+static bool freeing;
+
+static void unref_later(NodeId id)
+{
+    AdNode *node = ad_graph_node(id);
+    if (--node->refs)
+        return;
+    uint64_t grad = node->grad;
+    node->grad = waiting;
+    waiting = id;
+    if (ad_var_index(grad)) {
+        if (ad_var_node(grad))
+            unref_later(ad_var_node(grad));
+        var_dec(ad_var_index(grad));
+    }
+}
+
+/* A gradient that was tracked has a node, whose gradient may have one: as deep as
+ * derivatives of derivatives go. */
+static void drop_leaf(uint64_t leaf)
+{
+    if (ad_var_node(leaf))
+        unref_later(ad_var_node(leaf));
+    if (leaf)
+        var_dec(ad_var_index(leaf));
+}
+
+static void drop_held(AdHeld *held)
+{
+    if (--held->refs)
+        return;
+    for (uint32_t i = 0; i < held->count; i++)
+        drop_leaf(held->leaves[i]);
+    if (held->release)
+        held->release(held);
+    else
+        alloc_free(held);
+}
+
+static void free_edge(EdgeId id)
+{
+    AdEdge *e = ad_graph_edge(id);
+    NodeId source = e->source;
+    AdNode *from = ad_graph_node(source), *to = ad_graph_node(e->target);
+    *(e->prev_in ? &ad_graph_edge(e->prev_in)->next_in : &to->in) = e->next_in;
+    if (e->next_in)
+        ad_graph_edge(e->next_in)->prev_in = e->prev_in;
+    *(e->prev_out ? &ad_graph_edge(e->prev_out)->next_out : &from->out) = e->next_out;
+    if (e->next_out)
+        ad_graph_edge(e->next_out)->prev_out = e->prev_out;
+    uint64_t held = e->held;
+    bool several = ad_rule_holds_several(e->rule);
+    memset(e, 0, sizeof(*e));
+    e->next_in = edges.free;
+    edges.free = id;
+    if (--edges.live == 0)
+        pool_empty(&edges);
+    unref_later(source);
+    if (several)
+        drop_held((AdHeld *) (uintptr_t) held);
+    else
+        drop_leaf(held);
+}
+
+static void free_waiting(void)
+{
+    if (freeing)
+        return;
+    freeing = true;
+    while (waiting) {
+        NodeId id = waiting;
+        AdNode *node = ad_graph_node(id);
+        waiting = (NodeId) node->grad;
+        node->refs = 1; /* while its edges go */
+        while (node->in)
+            free_edge(node->in);
+        if (node->label && !(node->flags & NODE_INNER))
+            ad_graph_set_label(id, NULL);
+        memset(node, 0, sizeof(*node));
+        node->grad = nodes.free;
+        nodes.free = id;
+        if (--nodes.live == 0)
+            pool_empty(&nodes);
+    }
+    freeing = false;
+}
+
+void ad_graph_unref(NodeId id)
+{
+    unref_later(id);
+    free_waiting();
+}
+
+void ad_graph_drop_edge(EdgeId id)
+{
+    free_edge(id);
+    free_waiting();
+}
+
+void ad_graph_drop_held(AdHeld *held)
+{
+    drop_held(held);
+    free_waiting();
+}
+
+/* ---------------------------------------------------------------- making */
+
+NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size)
+{
+    NodeId id = nodes.free;
+    if (id)
+        nodes.free = (uint32_t) ad_graph_node(id)->grad;
+    else
+        TRY(id = pool_grow(&nodes), 0);
+    nodes.live++;
+    *ad_graph_node(id) = (AdNode){
+        .serial = serial,
+        .refs = 1,
+        .size = (uint32_t) size,
+        .backend = (uint8_t) backend,
+        .type = (uint8_t) type,
+    };
+    serial += 2;
+    return id;
+}
+
+bool ad_graph_new_edge(NodeId source, NodeId target, uint8_t rule, uint8_t operand,
+                       uint16_t slot, uint64_t held)
+{
+    EdgeId id = edges.free;
+    if (id)
+        edges.free = ad_graph_edge(id)->next_in;
+    else
+        id = pool_grow(&edges);
+    if (!id) {
+        if (ad_rule_holds_several(rule))
+            ad_graph_drop_held((AdHeld *) (uintptr_t) held);
+        else
+            ad_graph_release(held);
+        return false;
+    }
+    edges.live++;
+    AdNode *from = ad_graph_node(source), *to = ad_graph_node(target);
+    *ad_graph_edge(id) = (AdEdge){
+        .source = source,
+        .target = target,
+        .next_in = to->in,
+        .next_out = from->out,
+        .rule = rule,
+        .operand = operand,
+        .slot = slot,
+        .held = held,
+    };
+    if (to->in)
+        ad_graph_edge(to->in)->prev_in = id;
+    if (from->out)
+        ad_graph_edge(from->out)->prev_out = id;
+    to->in = from->out = id;
+    from->refs++;
+    return true;
+}
+
+void ad_graph_set_source(EdgeId id, NodeId source)
+{
+    AdEdge *e = ad_graph_edge(id);
+    NodeId before = e->source;
+    AdNode *from = ad_graph_node(before), *to = ad_graph_node(source);
+    *(e->prev_out ? &ad_graph_edge(e->prev_out)->next_out : &from->out) = e->next_out;
+    if (e->next_out)
+        ad_graph_edge(e->next_out)->prev_out = e->prev_out;
+    e->source = source;
+    e->prev_out = 0;
+    e->next_out = to->out;
+    if (to->out)
+        ad_graph_edge(to->out)->prev_out = id;
+    to->out = id;
+    to->refs++;
+    ad_graph_unref(before);
+}
+
+void ad_graph_move_edges(NodeId from, NodeId to)
+{
+    AdNode *a = ad_graph_node(from), *b = ad_graph_node(to);
+    for (EdgeId e = b->in = a->in; e; e = ad_graph_edge(e)->next_in)
+        ad_graph_edge(e)->target = to;
+    for (EdgeId e = b->out = a->out; e; e = ad_graph_edge(e)->next_out) {
+        ad_graph_edge(e)->source = to;
+        b->refs++;
+        a->refs--;
+    }
+    a->in = a->out = 0;
+}
+
+void ad_graph_renumber(NodeId id)
+{
+    ad_graph_node(id)->serial = serial;
+    serial += 2;
+}
+
+/* ---------------------------------------------------------------- questions */
+
+uint64_t ad_graph_serial(void)
+{
+    return serial;
+}
+bool ad_graph_has_node(NodeId id)
+{
+    return id < nodes.end && ad_graph_node(id)->serial;
+}
+bool ad_graph_has_edge(EdgeId id)
+{
+    return id < edges.end && ad_graph_edge(id)->source;
+}
+NodeId ad_graph_end(void)
+{
+    return nodes.end;
+}
+size_t ad_graph_count(void)
+{
+    return nodes.live;
+}
+
+const char *ad_graph_label(NodeId id)
+{
+    const AdNode *node = ad_graph_node(id);
+    uint32_t label = node->flags & NODE_INNER ? 0 : node->label;
+    return label ? labels.texts[label - 1] : NULL;
+}
+
+bool ad_graph_set_label(NodeId id, const char *label)
+{
+    AdNode *node = ad_graph_node(id);
+    char *text = NULL;
+    if (node->flags & NODE_INNER)
+        return true;
+    if (label)
+        TRY(text = alloc_string(label), false);
+    if (node->label) {
+        alloc_free(labels.texts[node->label - 1]);
+        labels.texts[node->label - 1] = NULL;
+        node->label = 0;
+    }
+    if (!text)
+        return true;
+    uint32_t i = 0;
+    while (i < labels.count && labels.texts[i])
+        i++;
+    if (i == labels.count) {
+        if (!vec_reserve(&labels.texts, &labels.capacity, i + 1, sizeof(char *))) {
+            alloc_free(text);
+            return false;
+        }
+        labels.count++;
+    }
+    labels.texts[i] = text;
+    node->label = i + 1;
+    return true;
+}

@@ -1,0 +1,113 @@
+/*
+ * ad_graph.h -- the graph of derivatives: nodes, edges, gradients
+ *
+ * A node stands for a tracked variable, which holds it by the upper half of its index.
+ * An edge leads from the node of an operand ('source') to that of a result ('target'),
+ * belongs to the latter, holds the former, and knows how a gradient changes on its way
+ * (ad_rule.h). Nodes know nothing of variables: where a derivative needs a value, the
+ * edge holds it.
+ *
+ * Nodes have serial numbers that grow, and an edge leads from a lower to a higher one:
+ * the order of creation is a topological order. They are even; odd ones are for nodes
+ * that stand for others (ad_region.h). Edges are in two lists each, doubly
+ * linked, so that one is taken out in no time. All walks are iterative.
+ *
+ * Requires the graph lock, which guards all of it, unless a function says otherwise.
+ * What is released may be a variable and then call back, so a function that lets go of
+ * something does it under the lock like everything else in src/trace.
+ */
+#ifndef AD_AD_GRAPH_H
+#define AD_AD_GRAPH_H
+
+#include "drjit-core/ad.h"
+#include "trace/graph/state.h"
+
+typedef uint32_t NodeId; /* 0 = none */
+typedef uint32_t EdgeId; /* 0 = none */
+
+enum {
+    NODE_OPERATION = 1, /* of a custom operation: between inputs and outputs */
+    NODE_INNER = 2,     /* belongs to a region's bodies */
+    NODE_ENTRY = 4      /* ... where it stands for a node from outside */
+};
+
+typedef struct AdNode {
+    uint64_t grad;   /* owned; 0 = none. Of a free node: the next free one */
+    uint64_t serial; /* 0: the node is free */
+    uint32_t refs;   /* by variables, and by edges that leave it */
+    uint32_t size;   /* entries of the variable */
+    EdgeId in, out;  /* first edge that leads to it, that leaves it */
+    uint8_t backend, type, flags;
+    uint32_t label; /* index in the table of labels, 0 = none; of an inner node: the
+                        family of its region (ad_region.h) */
+} AdNode;
+
+typedef struct AdEdge {
+    NodeId source, target;
+    EdgeId next_in, prev_in;   /* among the edges of the same target */
+    EdgeId next_out, prev_out; /* ... of the same source. Free: next_in */
+    uint8_t rule;              /* AdRuleId */
+    uint8_t operand;           /* number of the source among the operands */
+    uint16_t slot;             /* of a custom operation: number of its input, output */
+    uint32_t unused;
+    uint64_t held; /* a tracked variable or, if the rule holds several, an
+                                  AdHeld; owned */
+} AdEdge;
+
+/** What rules hold that need more than one variable; and what operations with rules of
+ *  their own are made of. Shared by the edges of an operation. */
+typedef struct AdHeld AdHeld;
+struct AdHeld {
+    uint32_t refs;
+    uint32_t count;
+    void (*release)(AdHeld *held); /* called instead of freeing it, if not NULL */
+    uint64_t leaves[5];            /* owned */
+};
+
+/** Room for 'size' bytes, AdHeld included, zeroed. NULL: memory is out. Without
+ *  lock. */
+AdHeld *ad_graph_held(size_t size);
+/** Let go of it. */
+void ad_graph_drop_held(AdHeld *held);
+
+AdNode *ad_graph_node(NodeId id);
+AdEdge *ad_graph_edge(EdgeId id);
+
+/** A new node with one reference; 0: memory is out. */
+NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size);
+static inline void ad_graph_ref(NodeId id)
+{
+    ad_graph_node(id)->refs++;
+}
+/** Drop a reference: the node, and what only it held, are freed with the last. */
+void ad_graph_unref(NodeId id);
+
+/** A new edge, which takes 'held' over (also on failure) and holds the source. */
+bool ad_graph_new_edge(NodeId source, NodeId target, uint8_t rule, uint8_t operand,
+                       uint16_t slot, uint64_t held);
+void ad_graph_drop_edge(EdgeId id);
+/** Have an edge leave from, or lead to, another node. */
+void ad_graph_set_source(EdgeId id, NodeId source);
+/** All edges of 'from' become those of 'to', which has none. */
+void ad_graph_move_edges(NodeId from, NodeId to);
+/** Give a node the serial number that the next one would get. */
+void ad_graph_renumber(NodeId id);
+
+/** References to both halves of an index. */
+void ad_graph_hold(uint64_t leaf);
+void ad_graph_release(uint64_t leaf);
+
+/** The serial number that the next node gets. */
+uint64_t ad_graph_serial(void);
+/** Name a node; the string is copied. */
+bool ad_graph_set_label(NodeId id, const char *label);
+const char *ad_graph_label(NodeId id);
+/** Is there a node, perhaps another one than there was? */
+bool ad_graph_has_node(NodeId id);
+/** Is there an edge of this number, perhaps another one than there was? */
+bool ad_graph_has_edge(EdgeId id);
+/** One past the largest id of a node there ever was; how many there are now. */
+NodeId ad_graph_end(void);
+size_t ad_graph_count(void);
+
+#endif

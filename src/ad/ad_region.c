@@ -1,0 +1,863 @@
+/*
+ * ad_region.c -- see ad_region.h
+ */
+#include "ad/ad_region.h"
+
+#include <string.h>
+
+#include "ad/ad_derive.h"
+#include "ad/ad_operation.h"
+#include "ad/ad_rule.h"
+#include "ad/ad_scope.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "trace/graph/mask.h"
+
+/* ---------------------------------------------------------------- templates */
+
+/* The operation has its inputs, whose edges hold them. */
+static void drop_outer(AdTemplate *t)
+{
+    for (uint32_t i = 0; i < t->entry_count; i++)
+        if (t->entries[i].held) {
+            ad_graph_unref(t->entries[i].outer_node);
+            t->entries[i].held = false;
+        }
+}
+
+static void template_free(AdTemplate *t)
+{
+    for (uint32_t i = 0; i < t->body_count; i++) {
+        for (uint32_t k = 0; k < t->n_out; k++)
+            ad_graph_release(t->bodies[i].outputs[k]);
+        var_drop(t->bodies[i].active);
+        alloc_free(t->bodies[i].outputs);
+    }
+    drop_outer(t);
+    for (uint32_t i = 0; i < t->entry_count; i++)
+        ad_graph_unref(t->entries[i].node);
+    for (uint32_t i = 0; i < t->array_count; i++)
+        ad_graph_unref(t->arrays[i].node);
+    for (uint32_t k = 0; k < t->state_count; k++) {
+        var_drop(t->states[k].placeholder);
+        var_drop(t->states[k].initial);
+    }
+    var_drop(t->condition);
+    var_drop(t->mask);
+    var_drop(t->around);
+    var_drop(t->testing);
+    var_ids_drop(&t->inputs);
+    var_ids_drop(&t->placeholders);
+    alloc_free(t->bodies);
+    alloc_free(t->entries);
+    alloc_free(t->arrays);
+    alloc_free(t->tracked);
+    alloc_free(t->lookup);
+    alloc_free(t->ids);
+    alloc_free(t->callable_of);
+    alloc_free(t->states);
+    alloc_free(t->gaps);
+    alloc_free(t->name);
+    alloc_free(t);
+}
+
+static void open_free(AdOpen *open)
+{
+    for (uint32_t i = 0; i < open->write_count; i++)
+        ad_graph_unref(open->writes[i].node);
+    alloc_free(open->writes);
+    ad_loop_free(open->loop);
+    if (open->t)
+        template_free(open->t);
+}
+
+static VarId hold(VarId id)
+{
+    if (id)
+        var_inc(id);
+    return id;
+}
+
+VarId ad_region_mask(void)
+{
+    const ThreadState *ts = state_thread();
+    TRY(ts, 0);
+    state_lock();
+    VarId mask = hold(mask_top(ts));
+    state_unlock();
+    return mask;
+}
+
+AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId around,
+                       const char *name)
+{
+    AdThread *own = ad_thread();
+    TRY(own, NULL);
+    TRY(vec_reserve(&own->open, &own->open_capacity, own->open_count + 1,
+                    sizeof(AdOpen)),
+        NULL);
+    AdTemplate *t = alloc_zero(1, sizeof(AdTemplate));
+    TRY(t, NULL);
+    t->name = alloc_string(name ? name : "unnamed");
+    if (!t->name) {
+        alloc_free(t);
+        return NULL;
+    }
+    static uint32_t families;
+    t->family = ++families;
+    t->kind = kind;
+    t->device = device;
+    t->scope = state_thread()->scope;
+    t->around = hold(around);
+    AdOpen *open = &own->open[own->open_count++];
+    *open = (AdOpen){ .handle = handle, .border = ad_graph_serial(), .t = t };
+    return open;
+}
+
+AdOpen *ad_region_find(uint32_t handle)
+{
+    const AdThread *own = thread_self.ad;
+    AdOpen *open = own && own->open_count ? &own->open[own->open_count - 1] : NULL;
+    return open && open->handle == handle ? open : NULL;
+}
+
+void ad_region_abandon(uint32_t handle)
+{
+    AdThread *own = thread_self.ad;
+    uint32_t i = own ? own->open_count : 0;
+    while (i && own->open[i - 1].handle != handle)
+        i--;
+    while (i && own->open_count >= i)
+        open_free(&own->open[--own->open_count]);
+}
+
+void ad_region_give_up(uint32_t handle)
+{
+    ThreadState *ts = state_thread();
+    ad_region_abandon(handle);
+    for (Body *body = ts ? ts->body : NULL; body; body = body->outer)
+        if (body->handle == handle) {
+            record_abandon(ts, body);
+            break;
+        }
+}
+
+void ad_region_drop_all(AdThread *own)
+{
+    while (own->open_count)
+        open_free(&own->open[--own->open_count]);
+    alloc_free(own->open);
+}
+
+bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs)
+{
+    AdTemplate *t = open->t;
+    TRY(vec_reserve(&t->bodies, &t->body_capacity, t->body_count + 1,
+                    sizeof(AdBodyTemplate)),
+        false);
+    uint64_t *own = alloc_get((n + 1) * sizeof(uint64_t));
+    TRY(own, false);
+    for (size_t k = 0; k < n; k++) {
+        own[k] = ad_scope_tracks(outputs[k]) ? outputs[k] : ad_var_index(outputs[k]);
+        ad_graph_hold(own[k]);
+    }
+    if (active)
+        var_inc(active);
+    t->n_out = (uint32_t) n;
+    t->bodies[t->body_count++] = (AdBodyTemplate){ active, own };
+    open->body = t->body_count;
+    return true;
+}
+
+bool ad_region_note_write(uint64_t leaf)
+{
+    AdThread *own = thread_self.ad;
+    if (!own || !own->open_count)
+        return true;
+    AdOpen *open = &own->open[own->open_count - 1];
+    TRY(vec_reserve(&open->writes, &open->write_capacity, open->write_count + 1,
+                    sizeof(AdArray)),
+        false);
+    NodeId node = ad_var_node(leaf);
+    ad_graph_ref(node);
+    open->writes[open->write_count++] =
+        (AdArray){ node, ad_var_index(leaf), open->body, true };
+    return true;
+}
+
+static uint64_t write_leaf(const AdArray *write)
+{
+    return (uint64_t) write->node << 32 | write->variable;
+}
+
+/* What has become of it in the end; NULL: it is not written to. */
+static const AdArray *last_write(const AdOpen *open, VarId variable)
+{
+    for (uint32_t i = open->write_count; i > 0; i--)
+        if (open->writes[i - 1].variable == variable)
+            return &open->writes[i - 1];
+    return NULL;
+}
+
+/* Does anybody hold what it is behind a write, and nothing was written behind that? */
+static bool is_visible(const AdOpen *open, uint32_t which)
+{
+    const AdArray *write = &open->writes[which];
+    return ad_graph_node(write->node)->refs > 1 &&
+           last_write(open, write->variable) == write;
+}
+
+bool ad_region_writes(const AdOpen *open, VarId variable)
+{
+    return last_write(open, variable) != NULL;
+}
+
+static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t count)
+{
+    uint32_t *copy = alloc_get((count + 1) * sizeof(uint32_t));
+    if (copy)
+        memcpy(copy, numbers, count * sizeof(uint32_t));
+    return copy;
+}
+
+bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
+                           const uint32_t *callable_of)
+{
+    t->target_count = count;
+    if (ids)
+        TRY(t->ids = copy_numbers(ids, count), false);
+    if (callable_of)
+        TRY(t->callable_of = copy_numbers(callable_of, count), false);
+    return true;
+}
+
+/* ---------------------------------------------------------------- entries */
+
+static uint32_t lookup_place(const AdTemplate *t, uint64_t outer, bool array)
+{
+    uint32_t mask = t->lookup_capacity - 1;
+    uint32_t i = (uint32_t) ((2 * outer + array) * 0x9e3779b97f4a7c15u >> 32) & mask;
+    for (; t->lookup[i]; i = (i + 1) & mask) {
+        const AdEntry *e = &t->entries[t->lookup[i] - 1];
+        if (e->outer == outer && e->array == array)
+            break;
+    }
+    return i;
+}
+
+static bool lookup_grow(AdTemplate *t)
+{
+    uint32_t capacity = t->lookup_capacity ? 2 * t->lookup_capacity : 16;
+    uint32_t *lookup = alloc_zero(capacity, sizeof(uint32_t));
+    TRY(lookup, false);
+    alloc_free(t->lookup);
+    t->lookup = lookup;
+    t->lookup_capacity = capacity;
+    for (uint32_t i = 0; i < t->entry_count; i++)
+        if (!t->entries[i].state)
+            lookup[lookup_place(t, t->entries[i].outer, t->entries[i].array)] = i + 1;
+    return true;
+}
+
+/* A node without edges that stands for a variable of this kind. */
+static NodeId entry_node(JitBackend backend, VarType type, size_t size)
+{
+    NodeId node = ad_graph_new_node(backend, type, size);
+    if (node)
+        ad_graph_node(node)->flags |= NODE_ENTRY;
+    return node;
+}
+
+/* The entry for an outer node, made when it is first met; NULL: memory is out. Its
+ * serial number is the outer node's, or the next: it comes before all of the bodies. */
+static AdEntry *find_entry(AdTemplate *t, NodeId outer, bool array)
+{
+    uint64_t serial = ad_graph_node(outer)->serial;
+    if (2 * (t->entry_count + 1) > t->lookup_capacity)
+        TRY(lookup_grow(t), NULL);
+    uint32_t place = lookup_place(t, serial, array);
+    if (t->lookup[place])
+        return &t->entries[t->lookup[place] - 1];
+    TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
+                    sizeof(AdEntry)),
+        NULL);
+    AdNode like = *ad_graph_node(outer);
+    NodeId node = entry_node((JitBackend) like.backend, (VarType) like.type, like.size);
+    TRY(node, NULL);
+    ad_graph_node(node)->serial = serial + array;
+    ad_graph_ref(outer);
+    AdEntry *entry = &t->entries[t->entry_count++];
+    *entry = (AdEntry){ serial, outer, node, array, false, true, 0 };
+    t->lookup[place] = t->entry_count;
+    return entry;
+}
+
+bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from)
+{
+    for (uint32_t i = 0; i < from->entry_count; i++) {
+        AdEntry e = from->entries[i];
+        if (e.outer && (!ad_graph_has_node(e.outer_node) ||
+                        ad_graph_node(e.outer_node)->serial != e.outer))
+            return error_set(JIT_ERROR_STATE,
+                             "ad_traverse(): region '%s': an input is not tracked any "
+                             "more",
+                             from->name);
+        if (2 * (t->entry_count + 1) > t->lookup_capacity)
+            TRY(lookup_grow(t), false);
+        TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
+                        sizeof(AdEntry)),
+            false);
+        if (e.outer)
+            ad_graph_ref(e.outer_node);
+        ad_graph_ref(e.node);
+        e.held = e.outer != 0;
+        t->entries[t->entry_count++] = e;
+        if (!e.state)
+            t->lookup[lookup_place(t, e.outer, e.array)] = t->entry_count;
+    }
+    return true;
+}
+
+bool ad_region_share_loop(AdTemplate *t, const AdTemplate *from)
+{
+    t->family = from->family;
+    t->scope = from->scope;
+    t->max_iterations = from->max_iterations;
+    t->condition = hold(from->condition);
+    t->testing = hold(from->testing);
+    TRY(vec_reserve(&t->states, &t->state_capacity, from->state_count, sizeof(AdState)),
+        false);
+    for (uint32_t k = 0; k < from->state_count; k++) {
+        t->states[k] = from->states[k];
+        hold(t->states[k].placeholder);
+        hold(t->states[k].initial);
+        t->state_count++;
+    }
+    return ad_region_share_entries(t, from);
+}
+
+bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count)
+{
+    TRY(t->gaps = alloc_get((count + 1) * sizeof(ReplayGap)), false);
+    memcpy(t->gaps, gaps, count * sizeof(ReplayGap));
+    t->gap_count = count;
+    return true;
+}
+
+uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder)
+{
+    AdEntry *entry = find_entry(open->t, ad_var_node(outer), false);
+    TRY(entry, 0);
+    ad_graph_ref(entry->node);
+    return (uint64_t) entry->node << 32 | placeholder;
+}
+
+/* The entry of a state, never another's: its gradient goes round with the loop. */
+static NodeId state_entry(AdTemplate *t, uint64_t initial)
+{
+    const Var *v = var_get(ad_var_index(initial));
+    TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
+                    sizeof(AdEntry)),
+        0);
+    NodeId node = entry_node(var_device(v)->backend, (VarType) v->type, v->size);
+    TRY(node, 0);
+    AdEntry entry = { .node = node, .state = t->state_count + 1 };
+    if (ad_scope_tracks(initial)) {
+        entry.outer_node = ad_var_node(initial);
+        entry.outer = ad_graph_node(entry.outer_node)->serial;
+        entry.held = true;
+        ad_graph_ref(entry.outer_node);
+    }
+    t->entries[t->entry_count++] = entry;
+    return ad_scope_admit(node) ? node : 0;
+}
+
+uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
+                         bool differentiated)
+{
+    TRY(vec_reserve(&t->states, &t->state_capacity, t->state_count + 1,
+                    sizeof(AdState)),
+        0);
+    uint64_t leaf = placeholder;
+    AdState own = { .placeholder = placeholder, .initial = ad_var_index(initial) };
+    if (differentiated) {
+        NodeId node = state_entry(t, initial);
+        TRY(node, 0);
+        own.entry = t->entry_count;
+        ad_graph_ref(node);
+        leaf |= (uint64_t) node << 32;
+    }
+    var_inc(own.placeholder);
+    var_inc(own.initial);
+    t->states[t->state_count++] = own;
+    return leaf;
+}
+
+/* ---------------------------------------------------------------- cutting */
+
+/* Was it made in the bodies that are being closed, or does it belong to those that they
+ * are the derivative of? */
+static bool in_body(const AdOpen *open, NodeId id)
+{
+    const AdNode *node = ad_graph_node(id);
+    bool family = node->flags & NODE_INNER && node->label == open->t->family;
+    return (node->serial >= open->border || family) && !(node->flags & NODE_ENTRY);
+}
+
+typedef struct Cut {
+    AdOpen *open;
+    NodeId *stack;
+    uint32_t depth, capacity;
+    uint64_t *seen;    /* a bit for each node */
+    uint64_t *outside; /* results of operations on whole arrays, and what is before */
+    uint64_t *entries; /* the template's own: those of regions around it are outside */
+    NodeId bits;       /* for how many nodes there are bits */
+    NodeId *whole;     /* such results */
+    uint32_t whole_count, whole_capacity;
+} Cut;
+
+static bool bit(const uint64_t *bits, NodeId id)
+{
+    return bits[id / 64] >> id % 64 & 1;
+}
+static void set_bit(uint64_t *bits, NodeId id)
+{
+    bits[id / 64] |= 1ull << id % 64;
+}
+
+static bool cut_push(Cut *c, uint64_t *bits, NodeId id)
+{
+    if (bit(bits, id))
+        return true;
+    TRY(vec_reserve(&c->stack, &c->capacity, c->depth + 1, sizeof(NodeId)), false);
+    set_bit(bits, id);
+    c->stack[c->depth++] = id;
+    return true;
+}
+
+static bool is_inner(const Cut *c, NodeId id)
+{
+    return id < c->bits && in_body(c->open, id) && !bit(c->outside, id);
+}
+
+static AdMovesKind moves_kind(const AdEdge *e)
+{
+    return ((const AdMoves *) (uintptr_t) e->held)->kind;
+}
+
+/* Gradients of arrays that are read are arrays that are added to. */
+static bool adds_to(const void *payload, uint32_t input)
+{
+    const AdEntry *entry = &((const AdTemplate *) payload)->entries[input];
+    return entry->array && !entry->written;
+}
+
+/* Into a region, where it is accessed so? */
+static bool into_array(const AdEdge *e)
+{
+    const AdOperation *op = ad_operation_of(e->held);
+    return op->adds == adds_to &&
+           ((const AdTemplate *) op->payload)->entries[e->slot].array;
+}
+
+/* One entry that is read is a value of all lanes. */
+static bool by_position(const AdEdge *e)
+{
+    if (e->rule == RULE_INTO)
+        return into_array(e);
+    return e->rule == RULE_MOVES && e->operand == 0 &&
+           (moves_kind(e) == MOVES_WRITE ||
+            (moves_kind(e) == MOVES_READ && ad_graph_node(e->source)->size != 1));
+}
+
+static bool whole_arrays(NodeId id)
+{
+    EdgeId in = ad_graph_node(id)->in;
+    const AdEdge *e = in ? ad_graph_edge(in) : NULL;
+    return e && e->rule == RULE_MOVES && moves_kind(e) == MOVES_WHOLE;
+}
+
+/* Call 'visit' for each node of the bodies that can be reached. */
+static bool cut_walk(Cut *c, uint64_t *seen, bool (*visit)(Cut *c, NodeId id))
+{
+    while (c->depth) {
+        NodeId id = c->stack[--c->depth];
+        TRY(visit(c, id), false);
+        for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
+            NodeId source = ad_graph_edge(e)->source;
+            if (is_inner(c, source))
+                TRY(cut_push(c, seen, source), false);
+        }
+    }
+    return true;
+}
+
+/* The state of a loop that has this entry, NULL: it is none. */
+static const AdEntry *find_state(const AdTemplate *t, NodeId node)
+{
+    for (uint32_t k = 0; k < t->state_count; k++) {
+        uint32_t entry = t->states[k].entry;
+        if (entry && t->entries[entry - 1].node == node)
+            return &t->entries[entry - 1];
+    }
+    return NULL;
+}
+
+/* What an edge from an entry comes from instead: a state that is accessed by position
+ * is the array that it was before the loop. 0: it stays. */
+static NodeId array_behind(const Cut *c, const AdEdge *edge)
+{
+    if (!by_position(edge))
+        return 0;
+    const AdEntry *entry = find_state(c->open->t, edge->source);
+    return entry && entry->outer ? entry->outer_node : 0;
+}
+
+/* Edges that come from outside come from entries. */
+static bool cut_edges(Cut *c, NodeId id)
+{
+    ad_graph_set_label(id, NULL);
+    ad_graph_node(id)->flags |= NODE_INNER;
+    ad_graph_node(id)->label = c->open->t->family;
+    for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
+        const AdEdge *edge = ad_graph_edge(e);
+        NodeId outer = edge->source;
+        if (outer >= c->bits || bit(c->entries, outer))
+            outer = array_behind(c, edge);
+        if (!outer || is_inner(c, outer))
+            continue;
+        AdEntry *entry = find_entry(c->open->t, outer, by_position(edge));
+        TRY(entry, false);
+        ad_graph_set_source(e, entry->node);
+    }
+    return true;
+}
+
+static bool push_roots(Cut *c, uint64_t *seen)
+{
+    const AdTemplate *t = c->open->t;
+    for (uint32_t i = 0; i < t->body_count; i++)
+        for (uint32_t k = 0; k < t->n_out; k++) {
+            NodeId id = ad_var_node(t->bodies[i].outputs[k]);
+            if (id && is_inner(c, id))
+                TRY(cut_push(c, seen, id), false);
+        }
+    for (uint32_t i = 0; i < t->array_count; i++)
+        TRY(cut_push(c, seen, t->arrays[i].node), false);
+    return true;
+}
+
+static bool note_whole(Cut *c, NodeId id)
+{
+    if (!whole_arrays(id))
+        return true;
+    TRY(vec_reserve(&c->whole, &c->whole_capacity, c->whole_count + 1, sizeof(NodeId)),
+        false);
+    c->whole[c->whole_count++] = id;
+    return true;
+}
+
+/* It cannot depend on what differs from iteration to iteration, or call to call. */
+static bool check_outside(Cut *c, NodeId id)
+{
+    for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in)
+        if (bit(c->entries, ad_graph_edge(e)->source))
+            return error_set(JIT_ERROR_UNSUPPORTED,
+                             "region '%s': the derivative of an operation on whole "
+                             "arrays in its body is not available",
+                             c->open->t->name);
+    return true;
+}
+
+/* First find what operations on whole arrays have made, and all that these depend on:
+ * it is outside. Then cut off what is not. */
+static bool cut(AdOpen *open)
+{
+    NodeId end = ad_graph_end();
+    size_t words = (size_t) end / 64 + 1;
+    uint64_t *all = alloc_zero(words, sizeof(uint64_t));
+    uint64_t *outside = alloc_zero(words, sizeof(uint64_t));
+    Cut c = { .open = open,
+              .bits = end,
+              .seen = alloc_zero(words, sizeof(uint64_t)),
+              .outside = alloc_zero(words, sizeof(uint64_t)),
+              .entries = alloc_zero(words, sizeof(uint64_t)) };
+    bool ok = all && outside && c.seen && c.outside && c.entries;
+    for (uint32_t i = 0; ok && i < open->t->entry_count; i++)
+        set_bit(c.entries, open->t->entries[i].node);
+    ok = ok && push_roots(&c, all) && cut_walk(&c, all, note_whole);
+    for (uint32_t i = 0; i < c.whole_count && ok; i++)
+        ok = cut_push(&c, outside, c.whole[i]) && cut_walk(&c, outside, check_outside);
+    alloc_free(c.outside);
+    c.outside = outside;
+    ok = ok && push_roots(&c, c.seen) && cut_walk(&c, c.seen, cut_edges);
+    alloc_free(c.stack);
+    alloc_free(c.seen);
+    alloc_free(c.outside);
+    alloc_free(c.entries);
+    alloc_free(c.whole);
+    alloc_free(all);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- closing */
+
+/* An output whose node is from outside, an entry, or that of another output gets a node
+ * of its own in the bodies. */
+static bool own_output(uint64_t *leaf)
+{
+    NodeId id = ad_var_node(*leaf);
+    AdNode like = *ad_graph_node(id);
+    NodeId own =
+        ad_graph_new_node((JitBackend) like.backend, (VarType) like.type, like.size);
+    TRY(own, false);
+    *leaf = (uint64_t) own << 32 | ad_var_index(*leaf);
+    bool ok = ad_graph_new_edge(id, own, RULE_IDENTITY, 0, 0, 0);
+    ad_graph_unref(id);
+    return ok;
+}
+
+static bool own_outputs(AdOpen *open)
+{
+    AdTemplate *t = open->t;
+    uint64_t *taken = alloc_zero((size_t) ad_graph_end() / 64 + 1, sizeof(uint64_t));
+    bool ok = taken != NULL;
+    for (uint32_t i = 0; i < t->body_count && ok; i++)
+        for (uint32_t k = 0; k < t->n_out && ok; k++) {
+            uint64_t *leaf = &t->bodies[i].outputs[k];
+            NodeId id = ad_var_node(*leaf);
+            if (!id)
+                continue;
+            if (!in_body(open, id) || whole_arrays(id) || bit(taken, id))
+                ok = own_output(leaf);
+            else
+                set_bit(taken, id);
+        }
+    alloc_free(taken);
+    return ok;
+}
+
+/* The same tracked variable on all sides, from outside: the region has no part in
+ * it. */
+static bool passes_through(const AdOpen *open, uint32_t k, uint64_t result)
+{
+    const AdTemplate *t = open->t;
+    uint64_t leaf = t->bodies[0].outputs[k];
+    for (uint32_t i = 1; i < t->body_count; i++)
+        if (t->bodies[i].outputs[k] != leaf)
+            return false;
+    return ad_var_node(leaf) && ad_var_index(leaf) == result &&
+           ad_graph_node(ad_var_node(leaf))->serial < open->border;
+}
+
+/* Results that are arrays which were written to are no values of lanes. */
+static void take_arrays(const AdOpen *open, uint64_t *results)
+{
+    const AdTemplate *t = open->t;
+    for (uint32_t k = 0; open->write_count && k < t->n_out; k++) {
+        const AdArray *write = last_write(open, (VarId) results[k]);
+        if (!write)
+            continue;
+        for (uint32_t i = 0; i < t->body_count; i++) {
+            uint64_t *output = &t->bodies[i].outputs[k];
+            if (ad_var_node(*output))
+                ad_graph_unref(ad_var_node(*output));
+            *output = ad_var_index(*output);
+        }
+        ad_graph_ref(ad_var_node(results[k] = write_leaf(write)));
+    }
+}
+
+static bool find_tracked(AdOpen *open, uint64_t *results)
+{
+    AdTemplate *t = open->t;
+    t->tracked = alloc_get((t->n_out + 1) * sizeof(uint32_t));
+    TRY(t->tracked, false);
+    for (uint32_t k = 0; k < t->n_out; k++) {
+        /* In lanes that never enter a loop, a state is what it was before. */
+        bool any = t->kind == REGION_LOOP && t->states[k].changes &&
+                   t->states[k].entry && t->entries[t->states[k].entry - 1].outer;
+        for (uint32_t i = 0; i < t->body_count; i++)
+            any |= ad_var_node(t->bodies[i].outputs[k]) != 0;
+        if (!any || var_get((VarId) results[k])->type < VarTypeFloat16)
+            continue;
+        if (t->kind != REGION_LOOP && passes_through(open, k, results[k])) {
+            results[k] = t->bodies[0].outputs[k];
+            ad_graph_ref(ad_var_node(results[k]));
+        } else {
+            t->tracked[t->tracked_count++] = k;
+        }
+    }
+    return true;
+}
+
+/* Which results of a loop depend on what is tracked? */
+static bool keep_active(AdTemplate *t)
+{
+    TRY(ad_derive_find_active(t), false);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->tracked_count; i++)
+        if (t->states[t->tracked[i]].active)
+            t->tracked[n++] = t->tracked[i];
+    t->tracked_count = n;
+    return true;
+}
+
+/* Arrays that were written to: outside, their nodes are outputs of the operation; in
+ * the bodies others take their place. */
+static bool split_arrays(AdOpen *open)
+{
+    AdTemplate *t = open->t;
+    t->arrays = alloc_get((open->write_count + 1) * sizeof(AdArray));
+    TRY(t->arrays, false);
+    for (uint32_t i = 0; i < open->write_count; i++) {
+        NodeId outer = open->writes[i].node;
+        AdNode like = *ad_graph_node(outer);
+        NodeId inner = ad_graph_new_node((JitBackend) like.backend, (VarType) like.type,
+                                         like.size);
+        TRY(inner, false);
+        t->arrays[t->array_count++] = (AdArray){ inner, 0, open->writes[i].body, true };
+        uint64_t serial = ad_graph_node(inner)->serial;
+        ad_graph_node(inner)->serial = like.serial;
+        ad_graph_node(outer)->serial = serial;
+        ad_graph_move_edges(outer, inner);
+        t->arrays[i].visible = is_visible(open, i);
+    }
+    return true;
+}
+
+/* The lists are those of ad_operation_run(), which lets regions take references. */
+static bool go_forward(void *payload, const uint64_t *in, uint64_t *out)
+{
+    return ad_derive(payload, ADModeForward, (uint64_t *) in, out);
+}
+
+static bool go_backward(void *payload, uint64_t *in, const uint64_t *out)
+{
+    return ad_derive(payload, ADModeBackward, (uint64_t *) out, in);
+}
+
+static bool is_written(const AdTemplate *t, NodeId entry)
+{
+    for (EdgeId e = ad_graph_node(entry)->out; e; e = ad_graph_edge(e)->next_out)
+        for (uint32_t i = 0; i < t->array_count; i++)
+            if (ad_graph_edge(e)->target == t->arrays[i].node)
+                return true;
+    return false;
+}
+
+static void release_template(void *payload)
+{
+    state_lock();
+    template_free(payload);
+    state_unlock();
+}
+
+/* The operation between the outer nodes and those of the results. */
+static bool connect(AdOpen *open, uint64_t *results)
+{
+    AdTemplate *t = open->t;
+    const ADCustom custom = { t->name, go_forward, go_backward, release_template };
+    NodeId node;
+    AdOperation *op = ad_operation_make(&custom, NULL, t->entry_count,
+                                        t->tracked_count + t->array_count, &node);
+    TRY(op, false);
+    bool ok = true;
+    for (uint32_t i = 0; i < t->entry_count && ok; i++) {
+        AdEntry *entry = &t->entries[i];
+        entry->written = entry->array && is_written(t, entry->node);
+        ok = !entry->outer || ad_operation_add_input(op, node, entry->outer_node, i);
+    }
+    for (uint32_t i = 0; i < t->tracked_count && ok; i++) {
+        uint64_t *result = &results[t->tracked[i]];
+        const Var *v = var_get((VarId) *result);
+        NodeId out =
+            ad_graph_new_node(var_device(v)->backend, (VarType) v->type, v->size);
+        ok = out && ad_scope_admit(out) && ad_operation_add_output(op, node, out, i);
+        if (ok)
+            *result |= (uint64_t) out << 32;
+        else if (out)
+            ad_graph_unref(out);
+    }
+    for (uint32_t i = 0; i < t->array_count && ok; i++) {
+        NodeId outer = open->writes[i].node;
+        if (!t->arrays[i].visible)
+            continue;
+        ad_graph_renumber(outer);
+        ok = ad_scope_admit(outer) &&
+             ad_operation_add_output(op, node, outer, t->tracked_count + i);
+    }
+    while (!ok && ad_graph_node(node)->out)
+        ad_graph_drop_edge(ad_graph_node(node)->out);
+    while (!ok && ad_graph_node(node)->in)
+        ad_graph_drop_edge(ad_graph_node(node)->in);
+    if (ok) {
+        drop_outer(t);
+        op->payload = t;
+        op->adds = adds_to;
+        open->t = NULL;
+    }
+    ad_graph_unref(node);
+    ad_graph_drop_held(&op->held);
+    return ok;
+}
+
+/* The widest of the results and of what the region was given: lanes. */
+static void find_size(AdTemplate *t, const uint64_t *results)
+{
+    t->size = 1;
+    for (uint32_t k = 0; k < t->n_out; k++)
+        if (var_get((VarId) results[k])->size > t->size)
+            t->size = var_get((VarId) results[k])->size;
+    if (t->condition && var_get(t->condition)->size > t->size)
+        t->size = var_get(t->condition)->size;
+    for (uint32_t k = 0; k < t->inputs.count; k++)
+        if (var_get(t->inputs.ids[k])->size > t->size)
+            t->size = var_get(t->inputs.ids[k])->size;
+}
+
+bool ad_region_dissolve(uint32_t handle)
+{
+    const AdOpen *found = ad_region_find(handle);
+    if (!found)
+        return true;
+    AdOpen open = *found;
+    ((AdThread *) thread_self.ad)->open_count--;
+    bool ok = true;
+    for (uint32_t i = 0; i < open.write_count && ok; i++)
+        if (is_visible(&open, i))
+            ok = ad_region_note_write(write_leaf(&open.writes[i]));
+    open_free(&open);
+    return ok;
+}
+
+bool ad_region_close(uint32_t handle, uint64_t *results)
+{
+    AdOpen *found = ad_region_find(handle);
+    if (!found)
+        return true;
+    AdOpen open = *found;
+    ((AdThread *) thread_self.ad)->open_count--;
+    for (uint32_t i = 0; i < open.t->n_out; i++)
+        results[i] = ad_var_index(results[i]);
+    find_size(open.t, results);
+    open.t->end = record_new_scope();
+    take_arrays(&open, results);
+    bool ok = open.t->end && find_tracked(&open, results),
+         any = open.t->tracked_count || open.write_count;
+    if (ok && any)
+        ok = split_arrays(&open) && own_outputs(&open) && cut(&open);
+    if (ok && any && open.t->kind == REGION_LOOP) {
+        ok = keep_active(open.t);
+        any = open.t->tracked_count || open.write_count;
+    }
+    if (ok && any && open.t->entry_count)
+        ok = connect(&open, results);
+    /* In an outer region's bodies, the arrays are written to as well. */
+    for (uint32_t i = 0; i < open.write_count && ok; i++)
+        if (is_visible(&open, i))
+            ok = ad_region_note_write(write_leaf(&open.writes[i]));
+    open_free(&open);
+    return ok;
+}

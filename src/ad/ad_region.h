@@ -1,0 +1,177 @@
+/*
+ * ad_region.h -- derivatives of loops, conditionals and calls
+ *
+ * While a body is recorded, operations in it are tracked as usual; edges then hold
+ * variables that exist in the body only. When the region is complete, the part of the
+ * graph that belongs to its bodies is cut off (ad_region_close): where an edge comes
+ * from outside, a node of its own takes the place of the outer one, an *entry*. What is
+ * left outside is a custom operation between the nodes that were used and those of the
+ * results. The bodies, with their part of the graph, are its *template*.
+ *
+ * A derivative of the region is another region of the same kind. For each body of the
+ * template the gradients of its outputs (reverse) or entries (forward) are set, and a
+ * traversal records what becomes of them, in a body that is closed at once: this is
+ * tracing with variables of a body that is complete. Then these variables, and of the
+ * template's what they need, are recorded again (region_replay.h) as the bodies of the
+ * new region. Effects of the template are not repeated. With ADFlagCreateGraph the
+ * traversal is tracked, and what it has traced is the template of the new region.
+ *
+ * Requires the graph lock.
+ *
+ * Entries are of two kinds: for values of lanes, whose gradients are results of the new
+ * region, and for arrays that are accessed by position, whose gradients are arrays that
+ * the new region writes to. Operations on whole arrays (reductions, ...) cannot be part
+ * of a body; their results count as outside.
+ */
+#ifndef AD_AD_REGION_H
+#define AD_AD_REGION_H
+
+#include "ad/ad_thread.h"
+#include "ir/program.h"
+#include "trace/flow/region_replay.h"
+
+/** A node from outside, and what takes its place in the bodies. */
+typedef struct AdEntry {
+    uint64_t outer;    /* serial number of the node; 0: none, a state of a loop that is
+                          not tracked before */
+    NodeId outer_node; /* a reference if 'held', else perhaps gone */
+    NodeId node;       /* the entry; a reference */
+    bool array;        /* accessed by position */
+    bool written;      /* an array that the bodies write to */
+    bool held;
+    uint32_t state; /* of a loop, 1 + its number: the node is that of the placeholder */
+} AdEntry;
+
+/** A state of a loop. */
+typedef struct AdState {
+    VarId placeholder, initial; /* references */
+    uint32_t entry;             /* 1 + its number; 0: it is not differentiated */
+    bool changes;               /* the body makes something else of it */
+    bool active;                /* it depends on what is tracked */
+} AdState;
+
+/** An array that a body writes to: it may depend on those of bodies recorded before. */
+typedef struct AdArray {
+    NodeId node;    /* a reference */
+    VarId variable; /* as long as the region is open */
+    uint32_t body;  /* which */
+    bool visible;   /* from outside: it is an output of the operation */
+} AdArray;
+
+typedef struct AdBodyTemplate {
+    VarId active;      /* placeholder for the lanes that execute it; a reference */
+    uint64_t *outputs; /* tracked within the template; references */
+} AdBodyTemplate;
+
+typedef struct AdTemplate {
+    uint32_t family; /* the same for a region and its derivatives, whose bodies share
+                            nodes */
+    RegionKind kind;
+    uint8_t device;
+    char *name;
+    uint32_t scope, end; /* variables of the bodies have scopes from this one on; what
+                            is traced when they are complete, from that one on */
+    ReplayGap *gaps;     /* owned: scopes in between that they do not have */
+    uint32_t gap_count;
+    uint32_t n_out; /* outputs of each body */
+    AdBodyTemplate *bodies;
+    uint32_t body_count, body_capacity;
+    bool descending; /* they were recorded in this order */
+    AdEntry *entries;
+    uint32_t entry_count, entry_capacity;
+    AdArray *arrays;
+    uint32_t array_count;
+    uint32_t size;     /* lanes */
+    uint32_t *tracked; /* numbers of the outputs that are results with a node */
+    uint32_t tracked_count;
+    uint32_t *lookup; /* 1 + number of an entry by outer node and kind: a hash table */
+    uint32_t lookup_capacity;
+    /* what the region was given; references */
+    VarId condition;             /* of a conditional, a loop; the ids of a call */
+    VarId mask;                  /* of a call; 0: none */
+    VarId around;                /* the mask that it was recorded under; 0: none */
+    VarIds inputs, placeholders; /* of a call */
+    uint32_t *ids, *callable_of; /* of a call, NULL: as numbered; owned */
+    uint32_t target_count;
+    VarId testing; /* of a loop: placeholder for the lanes that compute the condition */
+    AdState *states; /* of a loop, as many as there are outputs */
+    uint32_t state_count, state_capacity;
+    int64_t max_iterations; /* ADLoopIterations, or a bound */
+} AdTemplate;
+
+typedef struct AdLoop AdLoop; /* ad_loop.c */
+
+/** A region that the thread is recording with its part of the graph. */
+typedef struct AdOpen {
+    uint32_t handle; /* of the recording */
+    uint64_t border; /* nodes of the bodies have this or a greater serial number */
+    uint32_t body;   /* that is being recorded */
+    bool straight;   /* the sides of the conditional are no bodies */
+    AdTemplate *t;
+    AdLoop *loop;    /* owned; NULL: it is none */
+    AdArray *writes; /* so far */
+    uint32_t write_count, write_capacity;
+} AdOpen;
+
+/** Begin to track a region whose recording has begun, under a mask that was on top
+ *  until then (0: none). NULL: memory is out. */
+AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId around,
+                       const char *name);
+/** The mask on top, 0 if there is none: a new reference. Without lock. */
+VarId ad_region_mask(void);
+/** The innermost one if it has this handle, NULL if it has not. */
+AdOpen *ad_region_find(uint32_t handle);
+/** Give up all that are open from this one on. */
+void ad_region_abandon(uint32_t handle);
+/** Give up the recording itself, too, if it has not been, and all that is open inside
+ *  of it. */
+void ad_region_give_up(uint32_t handle);
+/** The region turned out to be none: what was tracked is part of what is around it.
+ *  False: memory is out. */
+bool ad_region_dissolve(uint32_t handle);
+/** A body is complete: its mask and outputs. False: memory is out. */
+bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs);
+/** The region is complete. 'results' are its variables, in the order of outputs, and
+ *  become tracked. False: error recorded, results are as before. */
+bool ad_region_close(uint32_t handle, uint64_t *results);
+
+/** The instances of a call; lists are copied and may be NULL. False: memory is out. */
+bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
+                           const uint32_t *callable_of);
+
+/** The bodies of 't' contain those of another template: so do its entries. False: error
+ *  recorded. */
+bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from);
+
+/** A loop of which another one is part: what it was given, entries, states. */
+bool ad_region_share_loop(AdTemplate *t, const AdTemplate *from);
+/** The list is copied. False: memory is out. */
+bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count);
+
+/** An entry for a node that the caller has a placeholder for: the tracked placeholder,
+ *  whose reference moves. */
+uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder);
+
+/** The next state of a loop, which begins with 'initial'. If it is 'differentiated' it
+ *  has an entry of its own, also where 'initial' is not tracked. The placeholder,
+ *  whose reference moves, is tracked then. 0: memory is out. */
+uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
+                         bool differentiated);
+
+/** For ad_memory.c: an array is written to, and this is what it is now (borrowed). */
+bool ad_region_note_write(uint64_t leaf);
+/** Does the region write to this variable? */
+bool ad_region_writes(const AdOpen *open, VarId variable);
+/** Is a region being recorded with its part of the graph? */
+static inline bool ad_region_is_open(void)
+{
+    const AdThread *t = thread_self.ad;
+    return t && t->open_count;
+}
+/** Release what belongs to a loop; NULL is fine. */
+void ad_loop_free(AdLoop *loop);
+
+/** Let go of regions that a thread which ends has left open. */
+void ad_region_drop_all(AdThread *t);
+
+#endif

@@ -1,0 +1,723 @@
+/*
+ * ad_traverse.c -- gradients: set, read, propagated
+ *
+ * ad_enqueue() lists edges; ad_traverse() sorts them by the serial numbers of their
+ * nodes and passes them in that order: by the time an edge's turn comes, all that flows
+ * into its giver has. The lock is held for looking at the graph only, not for
+ * computing.
+ *
+ * Sums that are due where an operand had one entry and the result many are put off: the
+ * gradient of a node with one entry may have many, and is summed up once, when its turn
+ * comes or somebody asks for it. In bodies that are being recorded a variable with one
+ * entry is one in each lane, and nothing is summed up.
+ */
+#include "ad/ad_traverse.h"
+
+#include <stdlib.h>
+
+#include "ad/ad_apply.h"
+#include "ad/ad_moves.h"
+#include "ad/ad_operation.h"
+#include "ad/ad_scope.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "trace/graph/record.h"
+
+/* Does the thread record a body whose variables exist while a kernel runs? */
+static bool in_body(void)
+{
+    const ThreadState *ts = state_thread();
+    for (const Body *b = ts ? ts->body : NULL; b; b = b->outer)
+        if (b->kind == BODY_LOOP || b->kind == BODY_SIDE || b->kind == BODY_CALLABLE)
+            return true;
+    return false;
+}
+
+static bool is_zero(uint64_t leaf)
+{
+    VarInfo info;
+    return jit_var_info(ad_var_index(leaf), &info) && info.state == VarStateLiteral &&
+           info.literal == 0;
+}
+
+/* --------------------------------------------------------------- gradients of nodes */
+
+uint64_t ad_traverse_take(NodeId id)
+{
+    state_lock();
+    uint64_t grad = ad_graph_node(id)->grad;
+    ad_graph_node(id)->grad = 0;
+    state_unlock();
+    return grad;
+}
+
+/* Add up the parts of a gradient with one entry; the reference moves. */
+static uint64_t sum_up(uint64_t parts)
+{
+    if (jit_var_size(ad_var_index(parts)) == 1)
+        return parts;
+    uint64_t sum = ad_var_reduce(parts, ReduceOpAdd);
+    ad_var_dec_ref(parts);
+    return sum;
+}
+
+/* Both stand for the gradient of a node with 'size' entries; references move. */
+static uint64_t add(uint64_t a, uint64_t b, size_t size)
+{
+    size_t n = jit_var_size(ad_var_index(a)), m = jit_var_size(ad_var_index(b));
+    if (size == 1 && n != m && !in_body()) {
+        a = sum_up(a);
+        b = sum_up(b);
+    }
+    uint64_t result = a && b ? ad_var_add(a, b) : 0;
+    ad_var_dec_ref(a);
+    ad_var_dec_ref(b);
+    return result;
+}
+
+/* Put a gradient (its reference moves) into a node that has none; another thread may
+ * have been there meanwhile. */
+static bool put_grad(NodeId id, uint64_t grad)
+{
+    for (;;) {
+        state_lock();
+        AdNode *node = ad_graph_node(id);
+        uint64_t other = node->grad;
+        size_t size = node->size;
+        node->grad = other ? 0 : grad;
+        state_unlock();
+        if (!other)
+            return true;
+        grad = add(other, grad, size);
+        TRY(grad, false);
+    }
+}
+
+/* Add to the gradient of a node; the reference moves, 0 is a failure. */
+bool ad_traverse_accumulate(NodeId id, uint64_t value)
+{
+    TRY(value, false);
+    uint64_t grad = ad_traverse_take(id);
+    if (!grad)
+        return put_grad(id, value);
+    if (is_zero(value)) {
+        ad_var_dec_ref(value);
+        return put_grad(id, grad);
+    }
+    size_t size = ad_graph_node(id)->size;
+    value = is_zero(grad) && size == jit_var_size(ad_var_index(value))
+                ? (ad_var_dec_ref(grad), value)
+                : add(grad, value, size);
+    return value && put_grad(id, value);
+}
+
+/* The gradient of a node (a new reference, 0 if there is none) with its size at
+ * most. */
+static uint64_t settled(NodeId id, bool *ok)
+{
+    *ok = true;
+    state_lock();
+    AdNode *node = ad_graph_node(id);
+    uint64_t grad = node->grad;
+    size_t size = node->size;
+    ad_graph_hold(grad);
+    state_unlock();
+    if (!grad || jit_var_size(ad_var_index(grad)) <= size || in_body())
+        return grad;
+    uint64_t sum = ad_var_reduce(grad, ReduceOpAdd);
+    *ok = sum != 0;
+    state_lock();
+    node = ad_graph_node(id);
+    if (sum && node->grad == grad) {
+        ad_graph_release(grad);
+        ad_graph_hold(node->grad = sum);
+    }
+    ad_graph_release(grad);
+    state_unlock();
+    return sum;
+}
+
+static void clear_grad(NodeId id)
+{
+    uint64_t grad = ad_graph_node(id)->grad;
+    ad_graph_node(id)->grad = 0;
+    ad_graph_release(grad);
+}
+
+/* ---------------------------------------------------------------- lists of edges */
+
+typedef struct Walk {
+    AdVisits *visits;
+    NodeId *stack;
+    uint32_t depth, capacity;
+    uint64_t *seen; /* a bit for each node */
+} Walk;
+
+static bool bit(const uint64_t *bits, NodeId id)
+{
+    return bits[id / 64] >> id % 64 & 1;
+}
+static void set_bit(uint64_t *bits, NodeId id)
+{
+    bits[id / 64] |= 1ull << id % 64;
+}
+
+static uint64_t *make_bits(void)
+{
+    return alloc_zero((size_t) ad_graph_end() / 64 + 1, sizeof(uint64_t));
+}
+
+static bool walk_push(Walk *w, NodeId id)
+{
+    if (bit(w->seen, id))
+        return true;
+    TRY(vec_reserve(&w->stack, &w->capacity, w->depth + 1, sizeof(NodeId)), false);
+    set_bit(w->seen, id);
+    w->stack[w->depth++] = id;
+    return true;
+}
+
+/* Note the edges of a node; its neighbours are walked next. */
+static bool walk_node(Walk *w, ADMode mode, NodeId id)
+{
+    bool forward = mode == ADModeForward;
+    const AdScopeState *scope = ad_scope_current();
+    uint64_t border = forward || !scope ? 0 : scope->border;
+    const AdNode *node = ad_graph_node(id);
+    if (node->serial < border && !(node->flags & NODE_ENTRY))
+        return ad_scope_postpone(id);
+    for (EdgeId e = forward ? node->out : node->in; e;) {
+        const AdEdge *edge = ad_graph_edge(e);
+        AdVisits *v = w->visits;
+        TRY(vec_reserve(&v->list, &v->capacity, v->count + 1, sizeof(AdVisit)), false);
+        v->list[v->count++] =
+            (AdVisit){ ad_graph_node(edge->source)->serial,
+                       ad_graph_node(edge->target)->serial, e, 0, edge->operand };
+        TRY(walk_push(w, forward ? edge->target : edge->source), false);
+        e = forward ? edge->next_out : edge->next_in;
+    }
+    return true;
+}
+
+/* 'stops' are not walked beyond. */
+static bool walk(AdVisits *visits, ADMode mode, const NodeId *roots, uint32_t count,
+                 const NodeId *stops, uint32_t stop_count)
+{
+    Walk w = { .visits = visits, .seen = make_bits() };
+    bool ok = w.seen != NULL;
+    for (uint32_t i = 0; ok && i < stop_count; i++)
+        set_bit(w.seen, stops[i]);
+    for (uint32_t i = 0; i < count && ok; i++) {
+        ok = walk_push(&w, roots[i]);
+        while (ok && w.depth)
+            ok = walk_node(&w, mode, w.stack[--w.depth]);
+    }
+    alloc_free(w.stack);
+    alloc_free(w.seen);
+    return ok;
+}
+
+static bool note_roots(AdVisits *v, ADMode mode, const NodeId *nodes, uint32_t count)
+{
+    TRY(vec_reserve(&v->roots, &v->root_capacity, v->root_count + count,
+                    sizeof(AdRoot)),
+        false);
+    for (uint32_t i = 0; i < count; i++)
+        v->roots[v->root_count++] =
+            (AdRoot){ ad_graph_node(nodes[i])->serial, nodes[i], mode };
+    return true;
+}
+
+bool ad_enqueue(ADMode mode, uint64_t index)
+{
+    if (mode != ADModeForward && mode != ADModeBackward)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "ad_enqueue(): mode is %d, expected ADModeForward or "
+                         "ADModeBackward",
+                         (int) mode);
+    AdThread *t = ad_thread();
+    TRY(t && state_thread(), false);
+    if (!ad_var_node(index))
+        return true;
+    state_lock();
+    bool ok = true;
+    if (ad_scope_tracks(index)) {
+        AdVisits *v = &t->visits;
+        NodeId id = ad_var_node(index);
+        uint32_t before = v->count;
+        ok = walk(v, mode, &id, 1, NULL, 0) && note_roots(v, mode, &id, 1);
+        if (!ok)
+            v->count = before;
+    }
+    state_unlock();
+    return ok;
+}
+
+/* By the node of the result whose turn it is: upwards, or downwards. Then, upwards,
+ * by operand, so that the gradient of an array comes before what is scattered into
+ * it; then by the other node, then by number. */
+static int compare_forward(const void *a, const void *b)
+{
+    const AdVisit *x = a, *y = b;
+    if (x->target != y->target)
+        return x->target < y->target ? -1 : 1;
+    if (x->operand != y->operand)
+        return x->operand < y->operand ? -1 : 1;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return (x->edge > y->edge) - (x->edge < y->edge);
+}
+
+static int compare_backward(const void *a, const void *b)
+{
+    const AdVisit *x = a, *y = b;
+    if (x->target != y->target)
+        return x->target > y->target ? -1 : 1;
+    if (x->source != y->source)
+        return x->source > y->source ? -1 : 1;
+    return (x->edge > y->edge) - (x->edge < y->edge);
+}
+
+/* Sort, unless it is a chain that is in order already; edges that occur twice go. */
+static void sort_visits(AdVisits *v, ADMode mode)
+{
+    int (*compare)(const void *, const void *) =
+        mode == ADModeForward ? compare_forward : compare_backward;
+    bool sorted = true;
+    for (uint32_t i = 1; i < v->count && sorted; i++)
+        sorted = compare(&v->list[i - 1], &v->list[i]) < 0;
+    if (sorted)
+        return;
+    qsort(v->list, v->count, sizeof(AdVisit), compare);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->count; i++)
+        if (!n || v->list[n - 1].edge != v->list[i].edge)
+            v->list[n++] = v->list[i];
+    v->count = n;
+}
+
+/* ---------------------------------------------------------------- going along edges */
+
+typedef struct Traversal {
+    ADMode mode;
+    uint32_t flags;
+    bool tracked;
+    AdVisits visits;
+    /* of the nodes there were at the beginning */
+    uint64_t *reached; /* a bit: a gradient has come by an edge */
+    uint64_t *run;     /* a bit: a custom operation that was run */
+    uint64_t
+        *wanted;    /* a bit: what leads there was enqueued, so it keeps its gradient */
+    uint32_t *left; /* edges by which its gradient is yet to leave */
+} Traversal;
+
+/* What is needed of an edge while the lock is not held; references are held. */
+typedef struct Passage {
+    AdEdge edge;
+    VarType type;    /* of the receiver */
+    size_t from, to; /* entries of giver and receiver */
+    NodeId giver, receiver;
+} Passage;
+
+static bool same_edge(const AdVisit *v)
+{
+    if (!ad_graph_has_edge(v->edge))
+        return false;
+    const AdEdge *e = ad_graph_edge(v->edge);
+    return ad_graph_node(e->source)->serial == v->source &&
+           ad_graph_node(e->target)->serial == v->target;
+}
+
+/* An edge lives as long as its target: hold that until its turn has come, since edges
+ * that were passed may have held it only. */
+static void hold_targets(AdVisits *v)
+{
+    for (uint32_t i = 0; i < v->count; i++) {
+        AdVisit *visit = &v->list[i];
+        visit->held = same_edge(visit) ? ad_graph_edge(visit->edge)->target : 0;
+        if (visit->held)
+            ad_graph_ref(visit->held);
+    }
+}
+
+static void release_targets(AdVisits *v)
+{
+    for (uint32_t i = 0; i < v->count; i++)
+        if (v->list[i].held)
+            ad_graph_unref(v->list[i].held);
+}
+
+/* False: the edge is gone. */
+static bool passage_open(const Traversal *t, const AdVisit *v, Passage *p)
+{
+    if (!v->held || !same_edge(v))
+        return false;
+    p->edge = *ad_graph_edge(v->edge);
+    bool forward = t->mode == ADModeForward;
+    p->giver = forward ? p->edge.source : p->edge.target;
+    p->receiver = forward ? p->edge.target : p->edge.source;
+    p->from = ad_graph_node(p->giver)->size;
+    p->to = ad_graph_node(p->receiver)->size;
+    p->type = (VarType) ad_graph_node(p->receiver)->type;
+    ad_graph_ref(p->giver);
+    ad_graph_ref(p->receiver);
+    if (ad_rule_holds_several(p->edge.rule))
+        ((AdHeld *) (uintptr_t) p->edge.held)->refs++;
+    else
+        ad_graph_hold(p->edge.held);
+    return true;
+}
+
+static void passage_close(Passage *p)
+{
+    if (ad_rule_holds_several(p->edge.rule))
+        ad_graph_drop_held((AdHeld *) (uintptr_t) p->edge.held);
+    else
+        ad_graph_release(p->edge.held);
+    ad_graph_unref(p->giver);
+    ad_graph_unref(p->receiver);
+}
+
+/* An operation that moves entries. */
+static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
+{
+    AdMoves *m = (AdMoves *) (uintptr_t) p->edge.held;
+    m->tracked = t->tracked;
+    uint64_t (*move)(const AdMoves *, uint32_t, uint64_t, uint64_t) =
+        t->mode == ADModeForward ? m->forward : m->backward;
+    bool array =
+        m->kind == MOVES_WRITE && (t->mode == ADModeForward || p->edge.operand == 0);
+    if (p->to == 1 &&
+        !array) /* sizes may differ: ad_traverse_accumulate() sees to it */
+        return ad_traverse_accumulate(p->receiver, move(m, p->edge.operand, g, 0));
+    uint64_t sum = move(m, p->edge.operand, g, ad_traverse_take(p->receiver));
+    return sum && put_grad(p->receiver, sum);
+}
+
+/* A gradient arrives at the node of a custom operation. */
+static void pass_operation(const Passage *p, uint64_t g, bool input)
+{
+    AdOperation *op = ad_operation_of(p->edge.held);
+    uint64_t *slot = input ? &op->in[p->edge.slot] : &op->out[p->edge.slot];
+    state_lock();
+    uint64_t before = *slot;
+    *slot = g;
+    ad_graph_hold(g);
+    ad_graph_release(before);
+    state_unlock();
+}
+
+/* A gradient leaves it. */
+static bool leave_operation(const Passage *p, bool input)
+{
+    AdOperation *op = ad_operation_of(p->edge.held);
+    uint64_t *slot = input ? &op->in[p->edge.slot] : &op->out[p->edge.slot];
+    state_lock();
+    uint64_t g = *slot;
+    *slot = 0;
+    state_unlock();
+    if (!g)
+        return true;
+    size_t size = jit_var_size(ad_var_index(g));
+    if (size != p->to && size != 1 && p->to != 1) {
+        ad_var_dec_ref(g);
+        return error_set(
+            JIT_ERROR_ARGUMENT,
+            "ad_traverse(): operation '%s' gave a gradient with %zu entries "
+            "for %s %u, expected %zu",
+            op->custom.name, size, input ? "input" : "output", p->edge.slot, p->to);
+    }
+    return ad_traverse_accumulate(p->receiver, g);
+}
+
+/* Let the giver's gradient 'g' (0: none) pass along an edge. */
+static bool pass(const Traversal *t, const Passage *p, uint64_t g)
+{
+    bool forward = t->mode == ADModeForward;
+    uint8_t rule = p->edge.rule;
+    if (rule == (forward ? RULE_OUT_OF : RULE_INTO))
+        return leave_operation(p, !forward);
+    if (!g)
+        return true;
+    if (rule == RULE_INTO || rule == RULE_OUT_OF) {
+        /* Within a body it is a value of each lane, whatever its size. */
+        uint64_t whole = in_body() ? ad_var_inc_ref(g) : ad_moves_resize(g, p->from);
+        TRY(whole, false);
+        pass_operation(p, whole, forward);
+        ad_var_dec_ref(whole);
+        return true;
+    }
+    if (rule == RULE_MOVES)
+        return pass_moves(t, p, g);
+    uint64_t c = ad_rule_contribution(rule, p->edge.held, p->edge.target, g, p->type,
+                                      t->tracked);
+    TRY(c, false);
+    /* One entry that stands for many, each of which counts. */
+    if (!forward && p->to == 1 && p->from > 1 && jit_var_size(ad_var_index(c)) == 1 &&
+        !in_body()) {
+        uint64_t count = ad_moves_number(c, (double) p->from, 1);
+        uint64_t all = count ? ad_var_mul(c, count) : 0;
+        ad_var_dec_ref(count);
+        ad_var_dec_ref(c);
+        c = all;
+    }
+    return ad_traverse_accumulate(p->receiver, c);
+}
+
+/* ---------------------------------------------------------------- edge by edge */
+
+/* The gradient of the giver of an edge: plain, unless it is tracked. 0: there is
+ * none, or (not 'ok') an error. */
+static uint64_t given(const Traversal *t, NodeId giver, bool *ok)
+{
+    uint64_t g = settled(giver, ok);
+    if (t->tracked || !ad_var_node(g))
+        return g;
+    uint64_t plain = ad_var_inc_ref(ad_var_index(g));
+    ad_var_dec_ref(g);
+    return plain;
+}
+
+/* All edges that leave the giver have been passed: with it, its gradient is done. */
+static void finish_giver(const Traversal *t, NodeId giver)
+{
+    uint32_t flag = bit(t->reached, giver) ? ADFlagClearInterior : ADFlagClearInput;
+    if ((t->flags & flag) && !bit(t->wanted, giver))
+        clear_grad(giver);
+}
+
+/* A custom operation is run when the first edge is met by which gradients leave it. */
+static bool run_operation(Traversal *t, const Passage *p)
+{
+    bool leaves = p->edge.rule == (t->mode == ADModeForward ? RULE_OUT_OF : RULE_INTO);
+    if (!leaves || bit(t->run, p->giver))
+        return true;
+    set_bit(t->run, p->giver);
+    return !bit(t->reached, p->giver) ||
+           ad_operation_run(ad_operation_of(p->edge.held), p->giver, t->mode,
+                            t->tracked);
+}
+
+static bool traverse_edge(Traversal *t, AdVisit *v)
+{
+    Passage p;
+    state_lock();
+    bool there = passage_open(t, v, &p);
+    state_unlock();
+    if (!there)
+        return true;
+    bool ok = run_operation(t, &p);
+    uint64_t g = ok ? given(t, p.giver, &ok) : 0;
+    ok = ok && pass(t, &p, g);
+    ad_var_dec_ref(g);
+    state_lock();
+    set_bit(t->reached, p.receiver);
+    if (ok && (t->flags & ADFlagClearEdges) && same_edge(v))
+        ad_graph_drop_edge(v->edge);
+    if (--t->left[p.giver] == 0 && ok)
+        finish_giver(t, p.giver);
+    passage_close(&p);
+    ad_graph_unref(v->held);
+    v->held = 0;
+    state_unlock();
+    return ok;
+}
+
+/* How many edges each node has yet to give its gradient to. */
+static bool count_edges(Traversal *t)
+{
+    t->left = alloc_zero((size_t) ad_graph_end() + 1, sizeof(uint32_t));
+    TRY(t->left, false);
+    for (uint32_t i = 0; i < t->visits.count; i++) {
+        const AdVisit *v = &t->visits.list[i];
+        if (v->held)
+            t->left[t->mode == ADModeForward ? ad_graph_edge(v->edge)->source
+                                             : v->held]++;
+    }
+    return true;
+}
+
+/* Nodes that edges were looked for from in the other direction. */
+static void mark_wanted(Traversal *t)
+{
+    const AdVisits *v = &t->visits;
+    for (const AdRoot *r = v->roots; r < v->roots + v->root_count; r++)
+        if (r->mode != t->mode && ad_graph_has_node(r->node) &&
+            ad_graph_node(r->node)->serial == r->serial)
+            set_bit(t->wanted, r->node);
+}
+
+bool ad_traverse_is_tracked(void)
+{
+    return thread_self.ad && ad_thread()->tracked;
+}
+
+/* After an error: gradients that have not been passed on go, as if they had been.
+ * Tracked ones could keep the nodes alive that they are in. */
+static void give_up(const Traversal *t, uint32_t from)
+{
+    state_lock();
+    for (uint32_t i = from; t->reached && t->wanted && i < t->visits.count; i++) {
+        const AdVisit *v = &t->visits.list[i];
+        if (v->held && same_edge(v))
+            finish_giver(t, t->mode == ADModeForward ? ad_graph_edge(v->edge)->source
+                                                     : v->held);
+    }
+    state_unlock();
+}
+
+static bool traverse(Traversal *t)
+{
+    AdThread *own = ad_thread();
+    TRY(own, false);
+    bool tracked = own->tracked;
+    own->tracked = t->tracked;
+    sort_visits(&t->visits, t->mode);
+    state_lock();
+    t->reached = make_bits();
+    t->run = make_bits();
+    t->wanted = make_bits();
+    hold_targets(&t->visits);
+    bool ok = t->reached && t->run && t->wanted && count_edges(t);
+    if (ok)
+        mark_wanted(t);
+    state_unlock();
+    uint32_t i = 0;
+    while (i < t->visits.count && (ok = ok && traverse_edge(t, &t->visits.list[i])))
+        i++;
+    if (i < t->visits.count)
+        give_up(t, i);
+    alloc_free(t->reached);
+    alloc_free(t->run);
+    alloc_free(t->wanted);
+    alloc_free(t->left);
+    state_lock();
+    release_targets(&t->visits);
+    state_unlock();
+    own->tracked = tracked;
+    return ok;
+}
+
+bool ad_traverse(ADMode mode, uint32_t flags)
+{
+    if (mode != ADModeForward && mode != ADModeBackward)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "ad_traverse(): mode is %d, expected ADModeForward or "
+                         "ADModeBackward",
+                         (int) mode);
+    AdThread *own = ad_thread();
+    TRY(own && state_thread(), false);
+    Traversal t = { .mode = mode,
+                    .flags = flags,
+                    .tracked = (flags & ADFlagCreateGraph) != 0,
+                    .visits = own->visits };
+    if (t.tracked)
+        t.flags &= ~(uint32_t) ADFlagClearEdges;
+    own->visits = (AdVisits){ 0 }; /* callbacks may begin traversals of their own */
+    bool ok = traverse(&t);
+    if (own->visits.list || own->visits.roots) {
+        ad_visits_free(&t.visits);
+    } else {
+        t.visits.count = t.visits.root_count = 0;
+        own->visits = t.visits;
+    }
+    return ok;
+}
+
+bool ad_traverse_from(const NodeId *nodes, uint32_t count)
+{
+    Traversal t = { .mode = ADModeBackward, .flags = ADFlagDefault };
+    state_lock();
+    bool ok = walk(&t.visits, ADModeBackward, nodes, count, NULL, 0);
+    state_unlock();
+    ok = ok && traverse(&t);
+    ad_visits_free(&t.visits);
+    return ok;
+}
+
+bool ad_traverse_within(ADMode mode, const NodeId *nodes, uint32_t count,
+                        uint32_t wanted, const NodeId *stops, uint32_t stop_count,
+                        bool tracked)
+{
+    Traversal t = { .mode = mode, .flags = ADFlagClearVertices, .tracked = tracked };
+    state_lock();
+    bool ok = note_roots(&t.visits, ADModeBackward, nodes, wanted) &&
+              walk(&t.visits, ADModeBackward, nodes, count, stops, stop_count);
+    state_unlock();
+    ok = ok && traverse(&t);
+    ad_visits_free(&t.visits);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- the gradient */
+
+uint64_t ad_grad(uint64_t index)
+{
+    static const uint64_t zero;
+    VarInfo info;
+    TRY(jit_var_info(ad_var_index(index), &info), 0);
+    uint64_t grad = 0;
+    bool ok = true;
+    if (ad_var_node(index))
+        grad = settled(ad_var_node(index), &ok);
+    TRY(ok, 0);
+    if (!grad)
+        return jit_var_literal(info.backend, info.type, &zero, info.size, 0);
+    uint64_t whole = jit_var_size(ad_var_index(grad)) > info.size
+                         ? ad_var_inc_ref(grad) /* in a body */
+                         : ad_moves_resize(grad, info.size);
+    ad_var_dec_ref(grad);
+    return whole;
+}
+
+bool ad_has_grad(uint64_t index)
+{
+    if (!ad_var_node(index))
+        return false;
+    state_lock();
+    bool has = ad_graph_node(ad_var_node(index))->grad != 0;
+    state_unlock();
+    return has;
+}
+
+bool ad_accum_grad(uint64_t index, uint64_t value)
+{
+    if (!ad_grad_enabled(index))
+        return true;
+    size_t size = jit_var_size(ad_var_index(index));
+    VarInfo info;
+    TRY(jit_var_info(ad_var_index(value), &info), false);
+    if (info.type != jit_var_type(ad_var_index(index)) ||
+        (info.size != size && info.size != 1 && size != 1))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "ad_accum_grad(): the gradient has %zu entries of type %d, "
+                         "expected %zu of type %d",
+                         info.size, (int) info.type, size,
+                         (int) jit_var_type(ad_var_index(index)));
+    uint64_t whole = info.size == 1 ? jit_var_resize(ad_var_index(value), size)
+                                    : jit_var_inc_ref(ad_var_index(value));
+    return ad_traverse_accumulate(ad_var_node(index), whole);
+}
+
+void ad_clear_grad(uint64_t index)
+{
+    if (!ad_var_node(index))
+        return;
+    state_lock();
+    clear_grad(ad_var_node(index));
+    state_unlock();
+}
+
+bool ad_set_grad(uint64_t index, uint64_t value)
+{
+    if (!ad_grad_enabled(index))
+        return true;
+    NodeId node = ad_var_node(index);
+    uint64_t before = ad_traverse_take(node);
+    bool ok = ad_accum_grad(index, value);
+    if (!ok && before)
+        put_grad(node, before);
+    else
+        ad_var_dec_ref(before);
+    return ok;
+}

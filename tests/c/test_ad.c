@@ -1,0 +1,437 @@
+/*
+ * test_ad.c -- derivatives of elementwise operations, the graph, scopes, custom
+ * operations
+ */
+#include "ad_util.h"
+
+#include "ad/ad_rule.h"
+#include "ir/op.h"
+
+/* ------------------------------------------------------------------ rules */
+
+static Tracked apply_op(const Tracked *x, const void *payload)
+{
+    return ad_var_op(*(const JitOp *) payload, x);
+}
+
+/* Of functions with bounds. */
+static double inside(Op op, double x)
+{
+    switch (op) {
+    case OP_ASIN:
+    case OP_ACOS:
+    case OP_ATANH:
+    case OP_ERFINV:
+        return 0.9 * tanh(x);
+    case OP_ACOSH:
+        return 1.2 + fabs(x);
+    case OP_SQRT:
+    case OP_RSQRT:
+    case OP_LOG:
+    case OP_LOG2:
+    case OP_POWER:
+        return 0.3 + fabs(x);
+    default:
+        return x;
+    }
+}
+
+static void test_rules(void **unused)
+{
+    (void) unused;
+    static const double points[] = { -2.3, -0.71, 0.13, 0.9, 1.7, 3.1 };
+    for (JitOp op = (JitOp) 0; op < JitOpCount; op = (JitOp) (op + 1)) {
+        Op row = op_of(op);
+        bool has_rule = false;
+        for (uint32_t k = 0; k < op_info[row].arity; ++k)
+            has_rule |= ad_rule_of(row, k) != RULE_NONE;
+        const char *reason = ad_rule_reason(row);
+        if (!has_rule && !reason)
+            fail_msg("%s has neither a rule nor a reason for having none",
+                     op_info[row].name);
+        if (!has_rule || row == OP_SELECT || row == OP_AND)
+            continue;
+        Point p = { .inputs = op_info[row].arity };
+        for (size_t i = 0; i < p.inputs; ++i) {
+            p.size[i] = COUNT_OF(points);
+            for (size_t k = 0; k < COUNT_OF(points); ++k)
+                p.x[i][k] = inside(row, points[(k + 2 * i) % COUNT_OF(points)]);
+        }
+        check_program(op_info[row].name, apply_op, &op, &p);
+    }
+}
+
+static Tracked apply_select(const Tracked *x, const void *payload)
+{
+    (void) payload;
+    uint32_t mask = jit_var_lt(ad_var_index(x[0]), ad_var_index(x[1]));
+    Tracked square = ad_var_mul(x[0], x[0]);
+    Tracked chosen = ad_var_select(mask, square, x[1]);
+    Tracked masked = ad_var_op(JitOpAnd, (Tracked[]){ square, mask });
+    Tracked result = ad_var_add(chosen, masked);
+    FREE(mask, square, chosen, masked);
+    return result;
+}
+
+/* Entries that many share, casts, and values used twice. */
+static Tracked apply_mixed(const Tracked *x, const void *payload)
+{
+    (void) payload;
+    Tracked product = ad_var_mul(x[0], x[1]); /* one entry, many */
+    Tracked power = ad_var_mul(x[0], x[0]);
+    Tracked sum = ad_var_add(product, power);
+    Tracked quotient = ad_var_div(sum, x[2]);
+    Tracked result = ad_var_fma(quotient, product, x[0]);
+    FREE(product, power, sum, quotient);
+    return result;
+}
+
+static void test_programs(void **unused)
+{
+    (void) unused;
+    Point p = { .inputs = 3,
+                .size = { 1, 5, 1 },
+                .x = { { 1.3 }, { -0.5, 0.2, 1.4, 2.2, -3 }, { 0.7 } } };
+    check_program("mixed sizes", apply_mixed, NULL, &p);
+    Point q = { .inputs = 2,
+                .size = { 4, 4 },
+                .x = { { 1, 2, 3, 4 }, { 4, 1, 5, 2 } } };
+    check_program("select", apply_select, NULL, &q);
+}
+
+static void test_cast(void **unused)
+{
+    (void) unused;
+    Tracked x = tracked(2, (double[]){ 1.5, -2 });
+    Tracked single = ad_var_cast(x, VarTypeFloat32, 0);
+    Tracked square = ad_var_mul(single, single);
+    Tracked y = ad_var_cast(square, VarTypeFloat64, 0);
+    Tracked whole = ad_var_cast(x, VarTypeInt32, 0);
+    Tracked bits = ad_var_cast(x, VarTypeInt64, 1),
+            same = ad_var_cast(x, VarTypeFloat64, 0);
+    assert_int_equal(ad_var_node(whole), 0);
+    assert_int_equal(ad_var_node(bits), 0);
+    assert_true(same == x);
+    backward(y);
+    CHECK_GRAD(x, 3, -4);
+    FREE(x, single, square, y, whole, bits, same);
+    assert_int_equal(ad_node_count(), 0);
+}
+
+/* 0 times an infinite weight is 0. */
+static void test_zero_times_infinity(void **unused)
+{
+    (void) unused;
+    Tracked x = tracked(2, (double[]){ 0, 4 });
+    Tracked root = ad_var_op(JitOpSqrt, &x);
+    uint32_t zero = jit_var_f64(CPU, 0);
+    uint32_t mask = jit_var_gt(ad_var_index(x), zero);
+    Tracked y = ad_var_select(mask, root, zero);
+    backward(y);
+    CHECK_GRAD(x, 0, 0.25);
+    FREE(x, root, zero, mask, y);
+}
+
+/* ------------------------------------------------------------------ the graph */
+
+static void test_flags(void **unused)
+{
+    (void) unused;
+    static const struct {
+        uint32_t flags;
+        double backward[3], forward[3]; /* gradients of x, y, z = 2 y, y = x x */
+    } rows[] = {
+        { ADFlagDefault, { 4, 0, 0 }, { 0, 0, 8 } },
+        { ADFlagClearNone, { 8, 2, 1 }, { 1, 4, 8 } },
+        { ADFlagClearEdges, { 8, 2, 1 }, { 1, 4, 8 } },
+        { ADFlagClearInput, { 8, 2, 0 }, { 0, 4, 8 } },
+        { ADFlagClearInterior, { 8, 0, 1 }, { 1, 0, 8 } },
+        { ADFlagClearVertices, { 8, 0, 0 }, { 0, 0, 8 } },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); ++i) {
+        for (int forward = 0; forward < 2; ++forward) {
+            Tracked x = tracked(1, (double[]){ forward || i ? 2 : 1 });
+            Tracked y = ad_var_mul(x, x), two = jit_var_f64(CPU, 2);
+            Tracked z = ad_var_mul(y, two);
+            ADMode mode = forward ? ADModeForward : ADModeBackward;
+            seed(forward ? x : z, (double[]){ 1 }, 1);
+            propagate(mode, forward ? x : z, rows[i].flags);
+            const double *expected = forward ? rows[i].forward : rows[i].backward;
+            CHECK_GRAD(x, expected[0]);
+            CHECK_GRAD(y, expected[1]);
+            CHECK_GRAD(z, expected[2]);
+            /* without edges, a second time gives nothing */
+            ad_clear_grad(x);
+            ad_clear_grad(y);
+            ad_clear_grad(z);
+            seed(forward ? x : z, (double[]){ 1 }, 1);
+            propagate(mode, forward ? x : z, ADFlagClearNone);
+            double left = rows[i].flags & ADFlagClearEdges ? 0 : 8;
+            CHECK_GRAD(forward ? z : x, left);
+            FREE(x, y, two, z);
+        }
+    }
+    assert_int_equal(ad_node_count(), 0);
+}
+
+/* Only what was enqueued: forward on the way back from one of two results. */
+static void test_enqueue(void **unused)
+{
+    (void) unused;
+    Tracked x = tracked(1, (double[]){ 3 });
+    Tracked a = ad_var_mul(x, x), b = ad_var_neg(x), c = ad_var_neg(a);
+    seed(x, (double[]){ 1 }, 1);
+    OK(ad_enqueue(ADModeBackward, c));
+    OK(ad_enqueue(ADModeBackward, a)); /* once more */
+    OK(ad_traverse(ADModeForward, ADFlagDefault));
+    CHECK_GRAD(c, -6);
+    CHECK_GRAD(b, 0);
+    assert_false(ad_enqueue(ADModePrimal, c));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "ad_enqueue()", "mode is 0");
+    FREE(x, a, b, c);
+}
+
+/* Long chains and a parameter used often: no recursion, and linear. */
+static void test_chain(void **unused)
+{
+    (void) unused;
+    enum { LONG = 200000 };
+    Tracked x = tracked(1, (double[]){ 1 }), y = ad_var_inc_ref(x);
+    for (int i = 0; i < LONG; ++i) {
+        Tracked next = ad_var_add(y, x);
+        ad_var_dec_ref(y);
+        y = next;
+    }
+    assert_int_equal(ad_node_count(), LONG + 1);
+    backward(y);
+    CHECK_GRAD(x, LONG + 1);
+    FREE(y);
+    assert_int_equal(ad_node_count(), 1);
+    /* given up without being differentiated */
+    y = ad_var_inc_ref(x);
+    for (int i = 0; i < LONG; ++i) {
+        Tracked next = ad_var_mul(y, y);
+        ad_var_dec_ref(y);
+        y = next;
+    }
+    FREE(x, y);
+    assert_int_equal(ad_node_count(), 0);
+}
+
+static void test_set_grad(void **unused)
+{
+    (void) unused;
+    Tracked x = tracked(2, (double[]){ 1, 2 }), one = tracked(1, (double[]){ 1 });
+    assert_false(ad_has_grad(x));
+    CHECK_GRAD(x, 0, 0);
+    seed(x, (double[]){ 3 }, 1);
+    CHECK_GRAD(x, 3, 3);
+    uint32_t three = doubles(3, (double[]){ 1, 2, 3 });
+    assert_false(ad_set_grad(x, three));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "ad_accum_grad()", "3 entries", "expected 2");
+    CHECK_GRAD(x, 3, 3);
+    OK(ad_accum_grad(x, ad_var_index(x)));
+    CHECK_GRAD(x, 4, 5);
+    OK(ad_set_grad(one, three));
+    CHECK_GRAD(one, 6);
+    uint32_t integer = jit_var_i32(CPU, 1);
+    assert_false(ad_accum_grad(x, integer));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "ad_accum_grad()", "type");
+    Tracked plain = ad_var_track(integer);
+    assert_int_equal(ad_var_node(plain), 0);
+    OK(ad_set_grad(plain, integer)); /* nothing happens */
+    FREE(x, one, three, integer, plain);
+}
+
+static void test_replace_grad(void **unused)
+{
+    (void) unused;
+    Tracked a = doubles(3, (double[]){ 1, 2, 3 }), b = tracked(1, (double[]){ 5 });
+    Tracked y = ad_var_replace_grad(a, b);
+    double value[3];
+    read_doubles(y, value, 3);
+    assert_true(value[0] == 1 && value[2] == 3);
+    backward(y);
+    CHECK_GRAD(b, 3);
+    FREE(a, b, y);
+}
+
+/* ------------------------------------------------------------------ scopes */
+
+static void test_scopes(void **unused)
+{
+    (void) unused;
+    Tracked x = tracked(1, (double[]){ 2 }), y = tracked(1, (double[]){ 3 });
+    OK(ad_scope_enter(ADScopeSuspend, 0, NULL));
+    assert_false(ad_grad_enabled(x));
+    Tracked a = ad_var_mul(x, y), none = tracked(1, (double[]){ 1 });
+    assert_int_equal(ad_var_node(a), 0);
+    assert_int_equal(ad_var_node(none), 0);
+    OK(ad_scope_enter(ADScopeResume, 1, &x));
+    Tracked b = ad_var_mul(x, y), c = ad_var_mul(b, b);
+    assert_true(ad_grad_enabled(x) && ad_grad_enabled(b) && ad_grad_enabled(c));
+    assert_false(ad_grad_enabled(y));
+    OK(ad_scope_leave(true));
+    assert_false(ad_grad_enabled(b));
+    OK(ad_scope_leave(true));
+    backward(c);
+    CHECK_GRAD(x, 36);
+    CHECK_GRAD(y, 0);
+    OK(ad_scope_enter(ADScopeSuspend, 1, &x));
+    Tracked d = ad_var_mul(x, y);
+    assert_false(ad_grad_enabled(x));
+    assert_true(ad_grad_enabled(y));
+    OK(ad_scope_leave(true));
+    ad_clear_grad(x);
+    backward(d);
+    CHECK_GRAD(x, 0);
+    CHECK_GRAD(y, 2);
+    assert_false(ad_scope_leave(true));
+    CHECK_ERROR(JIT_ERROR_STATE, "ad_scope_leave()");
+    FREE(x, y, a, none, b, c, d);
+    assert_int_equal(ad_node_count(), 0);
+}
+
+static void test_isolate(void **unused)
+{
+    (void) unused;
+    Tracked x = tracked(1, (double[]){ 3 }), y = ad_var_mul(x, x);
+    OK(ad_scope_enter(ADScopeIsolate, 0, NULL));
+    Tracked z = ad_var_mul(y, y);
+    backward(z);
+    CHECK_GRAD(y, 18);
+    CHECK_GRAD(x, 0);
+    OK(ad_scope_enter(ADScopeSuspend, 0, NULL));
+    OK(ad_scope_leave(true));
+    OK(ad_scope_leave(true));
+    CHECK_GRAD(y, 0);
+    CHECK_GRAD(x, 108);
+    FREE(x, y, z);
+    assert_int_equal(ad_node_count(), 0);
+}
+
+/* ---------------------------------------------------------------- custom operations */
+
+/* out[0] = in[0] * in[1], out[1] = in[0] + in[1], held as plain variables. */
+typedef struct Pair {
+    uint32_t a, b;
+    bool fails;
+    int *released;
+} Pair;
+
+static Tracked combine(Tracked x, Tracked g, Tracked y, Tracked h)
+{
+    Tracked p = g ? ad_var_mul(x, g) : 0, q = h ? ad_var_mul(y, h) : 0;
+    Tracked sum = p && q ? ad_var_add(p, q) : ad_var_inc_ref(p ? p : q);
+    FREE(p, q);
+    return sum;
+}
+
+static bool pair_forward(void *payload, const Tracked *in, Tracked *out)
+{
+    const Pair *p = payload;
+    uint32_t one = jit_var_f64(CPU, 1);
+    out[0] = combine(p->b, in[0], p->a, in[1]);
+    out[1] = combine(one, in[0], one, in[1]);
+    jit_var_dec_ref(one);
+    return !p->fails;
+}
+
+static bool pair_backward(void *payload, Tracked *in, const Tracked *out)
+{
+    const Pair *p = payload;
+    uint32_t one = jit_var_f64(CPU, 1);
+    in[0] = combine(p->b, out[0], one, out[1]);
+    in[1] = combine(p->a, out[0], one, out[1]);
+    jit_var_dec_ref(one);
+    if (p->fails)
+        jit_var_add(one, 0); /* sets an error */
+    return !p->fails;
+}
+
+static void pair_release(void *payload)
+{
+    Pair *p = payload;
+    DROP(p->a, p->b);
+    ++*p->released;
+    free(p);
+}
+
+static void make_pair(Tracked a, Tracked b, bool fails, int *released, Tracked out[2])
+{
+    Pair *p = malloc(sizeof(*p));
+    *p = (Pair){ jit_var_inc_ref(ad_var_index(a)), jit_var_inc_ref(ad_var_index(b)),
+                 fails, released };
+    out[0] = jit_var_mul(p->a, p->b);
+    out[1] = jit_var_add(p->a, p->b);
+    const ADCustom op = { "pair", pair_forward, pair_backward, pair_release };
+    OK(ad_custom(&op, p, 2, (Tracked[]){ a, b }, 2, out));
+}
+
+static void test_custom(void **unused)
+{
+    (void) unused;
+    int released = 0;
+    for (int mode = 0; mode < 5; ++mode) {
+        Tracked x = tracked(1, (double[]){ 3 }), y = tracked(1, (double[]){ 5 }),
+                out[2];
+        make_pair(x, y, mode == 4, &released, out);
+        Tracked z = mode == 2 ? ad_var_inc_ref(out[1]) : ad_var_mul(out[0], out[1]);
+        if (mode == 0 || mode == 2) { /* d(ab (a + b)) and d(a + b) */
+            backward(z);
+            CHECK_GRAD(x, mode ? 1 : 2 * 15 + 25);
+            CHECK_GRAD(y, mode ? 1 : 9 + 2 * 15);
+        } else if (mode == 1) {
+            seed(x, (double[]){ 1 }, 1);
+            propagate(ADModeForward, x, ADFlagDefault);
+            CHECK_GRAD(z, 2 * 15 + 25);
+        } else if (mode == 4) {
+            seed(z, (double[]){ 1 }, 1);
+            OK(ad_enqueue(ADModeBackward, z));
+            assert_false(ad_traverse(ADModeBackward, ADFlagDefault));
+            CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_add");
+            OK(ad_traverse(ADModeBackward, ADFlagDefault)); /* nothing is left */
+        }
+        FREE(x, y, out[0], out[1], z);
+        assert_int_equal(released, mode + 1);
+        assert_int_equal(ad_node_count(), 0);
+    }
+    Tracked x = doubles(1, (double[]){ 3 }), out[2];
+    make_pair(x, x, false, &released, out); /* nothing to track */
+    assert_int_equal(ad_var_node(out[0]), 0);
+    assert_int_equal(released, 6);
+    FREE(x, out[0], out[1]);
+}
+
+static void test_text(void **unused)
+{
+    (void) unused;
+    Tracked x = tracked(2, (double[]){ 1, 2 }), y = ad_var_mul(x, x);
+    OK(ad_var_set_label(x, "a \"name\""));
+    assert_string_equal(ad_var_label(x), "a \"name\"");
+    assert_non_null(strstr(ad_whos(), "a \"name\""));
+    assert_non_null(strstr(ad_graphviz(), "Label: a \\\"name\\\""));
+    assert_non_null(strstr(ad_graphviz(), "mul|{Type: float64|Size: 2}"));
+    OK(ad_var_set_label(x, NULL));
+    assert_null(ad_var_label(x));
+    FREE(x, y);
+}
+
+static int all(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_rules),        TEST(test_programs),
+        TEST(test_cast),         TEST(test_zero_times_infinity),
+        TEST(test_flags),        TEST(test_enqueue),
+        TEST(test_chain),        TEST(test_set_grad),
+        TEST(test_replace_grad), TEST(test_scopes),
+        TEST(test_isolate),      TEST(test_custom),
+        TEST(test_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+    return run_engines(all);
+}
