@@ -58,7 +58,7 @@ SECTIONS = {
     "Exponentials, logarithms, power function": True,
     "Other": True,
     "Safe mathematical functions": True,
-    "Automatic differentiation": False,
+    "Automatic differentiation": True,
     "Constants": True,
     "Array base class": True,
     "Computation graph analysis": True,
@@ -82,22 +82,20 @@ LATER = {
     # resampling
     "drjit.convolve",
     "drjit.resample",
-    # derivatives
-    "drjit.ArrayBase.grad",
-    "drjit.graphviz_ad",
-    "drjit.whos_ad",
+    # derivatives across frameworks
+    "drjit.wrap",
 }
 
 # What existing programs use although the reference does not show it.
 BEYOND = """
     all_nested any_nested none_nested sum_nested prod_nested min_nested max_nested
     array_t mask_t scalar_t value_t leaf_t tensor_t matrix_t expr_t detached_t
-    int_array_t uint_array_t float_array_t int8_array_t uint8_array_t int32_array_t
-    uint32_array_t int64_array_t uint64_array_t float16_array_t float32_array_t
-    float64_array_t reinterpret_array_t replace_type_t replace_shape_t
+    diff_array_t int_array_t uint_array_t float_array_t int8_array_t uint8_array_t
+    int32_array_t uint32_array_t int64_array_t uint64_array_t float16_array_t
+    float32_array_t float64_array_t reinterpret_array_t replace_type_t replace_shape_t
     binary_search clamp identity inverse opaque_width row_stack sqr square upsample
     inv_sqrt_four_pi ArrayT MaskT AnyArray KernelType
-    scalar llvm auto Instance func
+    scalar llvm llvm.ad auto auto.ad Instance func check_grad ad ADFlag.CreateGraph
     detail.collect_indices detail.can_scatter_reduce detail.reduce_identity
     detail.any_symbolic detail.clear_registry detail.remove_instance detail.reset
     detail.copy

@@ -13,9 +13,9 @@
 followed by the enumerations and functions of the API reference as far as they exist
 (tools/api_reference.txt and api_baseline.txt). Elementwise functions are declared as
 src/python/ops/apply.def says; other functions whose result depends on their arguments
-have templates below. ``drjit/scalar.pyi`` and ``drjit/llvm/__init__.pyi`` have one
-class for each line and suffix of src/python/object/types.def. The build runs this, so
-the stubs are never out of date.
+have templates below. ``drjit/scalar.pyi``, ``drjit/llvm/__init__.pyi`` and
+``drjit/llvm/ad.pyi`` have one class for each line and suffix of
+src/python/object/types.def. The build runs this, so the stubs are never out of date.
 """
 
 from __future__ import annotations
@@ -42,7 +42,12 @@ BASE = ROOT / "tools/stubs.pyi.in"
 TYPES = ROOT / "src/python/object/types.def"
 OPERATIONS = ROOT / "src/python/ops/apply.def"
 
-FAMILIES = {"scalar": "scalar.pyi", "llvm": "llvm/__init__.pyi"}
+# Modules of array types, in the order of promotion.
+FAMILIES = {
+    "scalar": "scalar.pyi",
+    "llvm": "llvm/__init__.pyi",
+    "llvm.ad": "llvm/ad.pyi",
+}
 
 # Entry types from the lowest to the highest in promotion, as suffixes of class names.
 ORDER = ["b", "i8", "u8", "i", "u", "i64", "u64", "f16", "f", "f64"]
@@ -80,6 +85,11 @@ GROUPS = {
     "common type": ["expr_t"],
     "hint": ["hint"],
     "func": ["func"],
+    "gradient": ["set_grad", "accum_grad"],
+    "replaced": ["replace_grad"],
+    "check": ["check_grad"],
+    "scope": ["suspend_grad", "resume_grad"],
+    "isolation": ["isolate_grad"],
     "trait": """array_t mask_t scalar_t value_t leaf_t tensor_t matrix_t detached_t
         diff_array_t int_array_t uint_array_t float_array_t int8_array_t
         uint8_array_t int32_array_t uint32_array_t int64_array_t uint64_array_t
@@ -87,6 +97,24 @@ GROUPS = {
 }
 
 TEMPLATES = {
+    "gradient": "def NAME(target: Any, source: Any) -> None: ...\n",
+    "replaced": "def NAME(arg0: T, arg1: Any, /) -> T: ...\n",
+    "check": """\
+def NAME(fn: Callable[..., Any], *args: Any, mode: ADMode | None = None, \
+eps: float = ..., tol: float = ...) -> None: ...
+""",
+    "scope": """\
+class NAME:
+    def __init__(self, *args: Any, when: bool = True) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: object) -> None: ...
+""",
+    "isolation": """\
+class NAME:
+    def __init__(self, when: bool = True) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: object) -> None: ...
+""",
     "reduction": """\
 @overload
 def NAME(value: A, axis: types.EllipsisType = ..., mode: str | None = None, \
@@ -302,6 +330,18 @@ DRAWS = {
 
 CONTEXTS = """\
 class Instance: ...
+class CustomOp:
+    def __init__(self) -> None: ...
+    def eval(self, *args: Any, **kwargs: Any) -> Any: ...
+    def forward(self) -> None: ...
+    def backward(self) -> None: ...
+    def name(self) -> str: ...
+    def grad_in(self, arg: str | int, /) -> Any: ...
+    def set_grad_in(self, arg0: str | int, arg1: Any, /) -> None: ...
+    def grad_out(self) -> Any: ...
+    def set_grad_out(self, arg: Any, /) -> None: ...
+    def add_input(self, arg: Any, /) -> None: ...
+    def add_output(self, arg: Any, /) -> None: ...
 class Local(Generic[T]):
     def __init__(self, arg: Local[T]) -> None: ...
     def read(self, index: int | AnyArray, \
@@ -431,8 +471,8 @@ def matrix_members(table: Table, shape: Shape, suffix: str) -> str:
 def compatible(table: Table, family: str, shape: Shape, suffix: str) -> list[str]:
     """What combines with a type without changing it, without duplicates.
 
-    That is the type itself, what is compatible with its entries, the same type of
-    drjit.scalar, and what is compatible with the next lower type in promotion. Written
+    That is the type itself, what is compatible with its entries, the same type of the
+    family before, and what is compatible with the next lower type in promotion. Written
     out: unions of unions would grow exponentially in a type checker.
     """
     name = table.name(shape, suffix)
@@ -446,15 +486,16 @@ def compatible(table: Table, family: str, shape: Shape, suffix: str) -> list[str
         parts.append((family, table.value(shape), suffix))
     if shape.kind in ("COMPLEX", "QUATERNION"):
         union.append(table.name(table.plain(shape.dims), suffix))
-    if family != "scalar":
-        parts.append(("scalar", shape, suffix))
+    families = list(FAMILIES)
+    if family != families[0]:
+        parts.append((families[families.index(family) - 1], shape, suffix))
     lower = shape.suffixes.index(suffix)
     if lower > 0:
         parts.append((family, shape, shape.suffixes[lower - 1]))
     for part in parts:
-        prefix = "drjit.scalar." if part[0] != family else ""
+        prefix = f"drjit.{part[0]}." if part[0] != family else ""
         for text in compatible(table, *part):
-            union.append(text if text[0] == "_" else prefix + text)
+            union.append(text if text[0] == "_" or "." in text else prefix + text)
     union = list(dict.fromkeys(union))
     # A float annotation admits int and bool, one of int admits bool.
     for wide, narrow in (("_float", "_int"), ("_int", "_bool"), ("_float", "_bool")):
@@ -493,7 +534,9 @@ def family_stub(table: Table, family: str) -> str:
             union = ", ".join(f"'{text}'" for text in names)
             unions.append(f"_{name}Cp: TypeAlias = Union[{union}]")
     if family != "scalar":
-        out.append(EVENT)
+        inside = f"{family}.ad" in FAMILIES
+        out.append(EVENT if inside else "from drjit.llvm import Event as Event")
+        out += ["from . import ad as ad"] if inside else []
     else:
         out += [f"{name}: TypeAlias = _int" for name in ("Int16", "UInt16")]
     for text, draws in DRAWS.items():
@@ -660,7 +703,7 @@ def unknown_names(form: str) -> set[str]:
     }
     known = {*dir(builtins), "Any", "Literal", "Sequence", "Callable", "types"}
     known |= {"scalar", "llvm", "T", "ArrayT", "AnyArray"}
-    known |= {"ReduceOp", "ReduceMode", "JitFlag"}
+    known |= {"ADFlag", "ADMode", "ReduceOp", "ReduceMode", "JitFlag"}
     known |= {"JitBackend", "VarType", "VarState", "LogLevel", "KernelType"}
     return names - known
 
@@ -705,9 +748,15 @@ def auto_stub() -> str:
     return "from drjit.llvm import *\n"
 
 
+def auto_ad_stub() -> str:
+    """The same of drjit.auto.ad."""
+    return "from drjit.llvm.ad import *\n"
+
+
 def file_names() -> list[str]:
     """Names of the generated files, relative to the package."""
-    own = ["__init__.pyi", "_core.pyi", "detail.pyi", "auto.pyi", "py.typed"]
+    own = ["__init__.pyi", "_core.pyi", "detail.pyi", "py.typed"]
+    own += ["auto/__init__.pyi", "auto/ad.pyi"]
     return [*own, *FAMILIES.values()]
 
 
@@ -718,7 +767,11 @@ def stub(name: str) -> str:
             return family_stub(read_types(), family)
     if name == "py.typed":
         return ""
-    makers = {"__init__.pyi": main_stub, "auto.pyi": auto_stub}
+    makers = {
+        "__init__.pyi": main_stub,
+        "auto/__init__.pyi": auto_stub,
+        "auto/ad.pyi": auto_ad_stub,
+    }
     return makers.get(name, open_stub)()
 
 
@@ -740,6 +793,8 @@ def declared(text: str) -> set[str]:
             names.add(node.name)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             names.add(node.target.id)
+        elif isinstance(node, ast.ImportFrom) and node.module != "collections.abc":
+            names |= {alias.name for alias in node.names if alias.asname}
     return {name for name in names if not name.startswith("_")}
 
 

@@ -47,7 +47,9 @@ def update(package: Path, links: dict[Path, Path]) -> None:
         if path.is_dir() and not path.is_symlink():
             if not any(name.parts[0] == path.name for name in links):
                 shutil.rmtree(path)
-        elif path.relative_to(package) not in links and path.name not in generated:
+        elif (name := path.relative_to(package)) not in links and (
+            name.as_posix() not in generated
+        ):
             path.unlink()
     for name, target in links.items():
         link = package / name

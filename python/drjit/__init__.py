@@ -1,10 +1,11 @@
 """Dr.Jit: a just-in-time compiler for array programs. This file only re-exports.
 
 Array types live in ``drjit.scalar`` (computed at once), ``drjit.llvm`` (traced and
-compiled for the CPU) and ``drjit.auto`` (the best there is). These modules and
-``drjit.detail`` are there from the start, but executed when first looked into; other
-modules and all functions written in Python are imported when one of them is first used.
-So ``import drjit`` takes little longer than loading the extension.
+compiled for the CPU) and ``drjit.auto`` (the best there is); those with derivatives in
+``drjit.llvm.ad`` and ``drjit.auto.ad``. These modules and ``drjit.detail`` are there
+from the start, but executed when first looked into; other modules and all functions
+written in Python are imported when one of them is first used. So ``import drjit`` takes
+little longer than loading the extension.
 """
 
 from os import path as _path
@@ -27,6 +28,14 @@ newaxis = None
 
 # The functions, classes and constants written in Python: module -> its public names.
 _PYTHON = {
+    "_ad.check": "check_grad",
+    "_ad.custom": "CustomOp custom",
+    "_ad.inspect": "graphviz_ad whos_ad",
+    "_ad.modes": (
+        "backward backward_from backward_to forward forward_from forward_to "
+        "replace_grad traverse"
+    ),
+    "_ad.scopes": "isolate_grad resume_grad suspend_grad",
     "_math.angles": "deg2rad rad2deg safe_acos safe_asin safe_sqrt sphdir",
     "_text.asserts": "assert_equal assert_false assert_true",
     "_math.compare": "allclose assert_allclose clamp clip",
@@ -42,8 +51,8 @@ _PYTHON = {
     ),
     "_text.debug": "profile_enable profile_range scoped_set_flag set_label",
     "_enums": (
-        "JitBackend JitFlag KernelRecordingMode KernelType LogLevel ReduceMode "
-        "ReduceOp VarState VarType"
+        "ADFlag ADMode JitBackend JitFlag KernelRecordingMode KernelType LogLevel "
+        "ReduceMode ReduceOp VarState VarType"
     ),
     "_shape.grids": "meshgrid",
     "_math.harmonics": "sh_eval",
@@ -75,15 +84,15 @@ _PYTHON = {
     "auto": "set_backend",
     "random": "rng",
 }
-_MODULES = ("config", "random")
+_MODULES = ("ad", "config", "random")
 _HOME = {name: module for module, names in _PYTHON.items() for name in names.split()}
 
 # What `from drjit import *` gives. Names of the extension are in this module already.
 __all__ = [name for name in globals() if name[0] != "_"]  # noqa: PLE0605
 __all__ += _HOME
 
-for _name in ("auto", "detail", "llvm", "scalar"):
-    globals()[_name] = _module(f"{__name__}.{_name}", __path__)  # noqa: F405
+for _name in ("auto", "auto.ad", "detail", "llvm", "llvm.ad", "scalar"):
+    _module(f"{__name__}.{_name}")
 del _name
 
 

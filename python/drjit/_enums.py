@@ -1,6 +1,6 @@
 """The enumerations. Their values are those of the C interface (drjit-core/types.h)."""
 
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, IntFlag
 
 
 class JitBackend(Enum):
@@ -191,3 +191,32 @@ for _enum in (
 ):  # fmt: skip
     _enum.__repr__ = _enum.__str__ = _short_repr  # type: ignore
 del _enum
+
+
+class ADMode(Enum):
+    """The direction in which derivatives go; see :func:`drjit.traverse`."""
+
+    __module__ = "drjit"
+
+    Primal = 0
+    Forward = 1
+    Backward = 2
+
+
+class ADFlag(IntFlag):
+    """What a traversal clears, to be combined with ``|``; see :func:`drjit.traverse`.
+
+    ``CreateGraph`` is ours: gradients are tracked, so that they can be differentiated
+    themselves, and edges are kept.
+    """
+
+    __module__ = "drjit"
+
+    ClearNone = 0
+    ClearEdges = 1
+    ClearInput = 2
+    ClearInterior = 4
+    ClearVertices = 6
+    Default = 7
+    AllowNoGrad = 8
+    CreateGraph = 16

@@ -2,7 +2,7 @@
 
 Programs enumerate ``vars(drjit)`` to find the modules of array types, but making these
 takes longer than all else. What tools ask of every module that is loaded (its name and
-file) is known without executing it.
+file) is found without executing it.
 
 One lock guards all of them. It cannot be part of a circle with the locks of the import
 system as long as what these modules import does not look into them when imported.
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 else:  # importing types takes longer than all that is here
     ModuleType = type(sys)
 
-_KNOWN = {"__class__", "__file__", "__loader__", "__name__", "__package__", "__path__"}
+# Known from the start ("ad" is a module in another); found when asked for.
+_KNOWN = {"__class__", "__name__", "ad"}
+_FOUND = {"__file__", "__loader__", "__package__", "__path__"}
 _lock = RLock()
 
 
@@ -25,7 +27,9 @@ class _LazyModule(ModuleType):
     """A module that becomes an ordinary one when anything else is asked of it."""
 
     def __getattribute__(self, name: str) -> object:
-        if name not in _KNOWN:
+        if name in _FOUND:
+            _locate(self)
+        elif name not in _KNOWN:
             _execute(self)
         return ModuleType.__getattribute__(self, name)
 
@@ -41,11 +45,30 @@ class _LazyModule(ModuleType):
 _executing: list[ModuleType] = []
 
 
+def _locate(module: ModuleType) -> None:
+    """Find the file of the module, as the import system does."""
+    names = ModuleType.__getattribute__(module, "__dict__")
+    if type(module) is not _LazyModule or names["__spec__"] is not None:
+        return
+    name = names["__name__"]
+    path = sys.modules[name.rpartition(".")[0]].__path__
+    specs = (finder.find_spec(name, path) for finder in sys.meta_path)
+    spec = next(spec for spec in specs if spec)
+    names["__loader__"] = spec.loader
+    names["__package__"] = spec.parent
+    names["__file__"] = spec.origin
+    names["__cached__"] = spec.cached
+    if spec.submodule_search_locations is not None:
+        names["__path__"] = spec.submodule_search_locations
+    names["__spec__"] = spec  # last: it says that the others are there
+
+
 def _execute(module: ModuleType) -> None:
     """Execute the module, unless that has begun. If it fails, all is as before."""
     with _lock:
         if type(module) is not _LazyModule or module in _executing:
             return
+        _locate(module)
         names = ModuleType.__getattribute__(module, "__dict__")
         before = names.copy()
         _executing.append(module)
@@ -61,20 +84,11 @@ def _execute(module: ModuleType) -> None:
             _executing.remove(module)
 
 
-def module(name: str, path: list[str]) -> ModuleType:
-    """The module of that full name in a package with that path."""
+def module(name: str) -> ModuleType:
+    """The module of that full name, bound in the package that it belongs to."""
     if name in sys.modules:
         return sys.modules[name]
-    specs = (finder.find_spec(name, path) for finder in sys.meta_path)
-    spec = next(spec for spec in specs if spec)
-    result = _LazyModule(name)
-    names = ModuleType.__getattribute__(result, "__dict__")
-    names["__spec__"] = spec
-    names["__loader__"] = spec.loader
-    names["__package__"] = spec.parent
-    names["__file__"] = spec.origin
-    names["__cached__"] = spec.cached
-    if spec.submodule_search_locations is not None:
-        names["__path__"] = spec.submodule_search_locations
-    sys.modules[name] = result
-    return result
+    package, _, own = name.rpartition(".")
+    siblings = ModuleType.__getattribute__(sys.modules[package], "__dict__")
+    sys.modules[name] = siblings[own] = _LazyModule(name)
+    return sys.modules[name]

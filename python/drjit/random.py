@@ -165,6 +165,8 @@ class Generator:
     def _numbers(self, result: Any, size: int, draw: Any) -> Iterator[Any]:
         traced = dr.is_jit_v(result)
         module: Any = dr.llvm if traced else dr.scalar
+        if dr.is_diff_v(result):
+            module = module.ad
         lane = dr.arange(module.UInt, size) if traced else 0
         while True:
             number: Any = self._counter

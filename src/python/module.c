@@ -19,10 +19,11 @@
 
 static PyMethodDef *const function_tables[] = {
     call_functions, cond_functions, create_functions, dot_functions, error_functions,
-    functions_functions, gather_functions, introspect_functions, jit_functions,
-    local_functions, loop_functions, mask_functions, product_functions,
-    reduce_functions, report_functions, reshape_functions, sort_functions,
-    source_functions, tensor_functions, trait_functions, tree_functions, type_functions,
+    functions_functions, gather_functions, gradient_functions, introspect_functions,
+    jit_functions, local_functions, loop_functions, mask_functions, product_functions,
+    propagate_functions, reduce_functions, report_functions, reshape_functions,
+    sort_functions, source_functions, tensor_functions, trait_functions, tree_functions,
+    type_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};

@@ -1,7 +1,13 @@
-"""Fixtures that the tests of the Python package share."""
+"""Fixtures that the tests of the Python package share.
+
+With the environment variable DRJIT_TEST_AD, ``drjit.llvm`` stands for ``drjit.llvm.ad``
+in all tests.
+"""
 
 from __future__ import annotations
 
+import operator
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,15 +16,22 @@ from types import ModuleType
 import drjit as dr
 import pytest
 
+FAMILIES = ["scalar", "llvm", "llvm.ad"]
+if os.environ.get("DRJIT_TEST_AD"):
+    types: ModuleType = dr.llvm.ad
+    vars(types)["ad"] = types
+    sys.modules["drjit.llvm"] = vars(dr)["llvm"] = types
+    FAMILIES.remove("llvm")
+
 sys.path.insert(0, str(Path(__file__).parent))  # for what tests share
 
 import region_util  # noqa: E402
 
 
-@pytest.fixture(params=["scalar", "llvm"])
+@pytest.fixture(params=FAMILIES)
 def m(request: pytest.FixtureRequest) -> ModuleType:
     """A module of array types, one after the other."""
-    module: ModuleType = getattr(dr, request.param)
+    module: ModuleType = operator.attrgetter(request.param)(dr)
     return module
 
 

@@ -243,11 +243,15 @@ def test_large_list() -> None:
 # ------------------------------------------------------------------------ arrays
 
 
+# From which family to which: none, and neither conversion of ad to ad, is left out.
+FAMILY_PAIRS = [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (1, 2), (2, 1)]
+
+
 @pytest.mark.parametrize("source", list(SUFFIXES))
 @pytest.mark.parametrize("target", list(SUFFIXES))
-@pytest.mark.parametrize("families", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("families", FAMILY_PAIRS)
 def test_between_types(source: str, target: str, families: tuple[int, int]) -> None:
-    modules = (scalar, llvm)
+    modules = (scalar, llvm, llvm.ad)
     values = [True, False, True] if source == "b" else [0, 1, 100]
     array = getattr(modules[families[0]], f"Array3{source}")(values)
     other = getattr(modules[families[1]], f"Array3{target}")(array)
@@ -377,7 +381,7 @@ def test_ragged_tensor(m: ModuleType, value: Any) -> None:
 
 
 def test_tensor_with_shape(m: ModuleType) -> None:
-    storage = llvm.Float if m is llvm else m.ArrayXf
+    storage = m.Float if m is not scalar else m.ArrayXf
     for tensor in (
         m.TensorXf([1, 2, 3, 4], (2, 2)),
         m.TensorXf(array=storage(1, 2, 3, 4), shape=(2, 2)),

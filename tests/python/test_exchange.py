@@ -40,10 +40,10 @@ def test_every_dtype_to_every_leaf(name, source):
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-@pytest.mark.parametrize("module", [llvm, scalar])
+@pytest.mark.parametrize("module", [llvm, llvm.ad, scalar])
 def test_round_trip(name, module):
     s, dtype = SUFFIX[name], ENTRIES[name]
-    last = (4,) if module is llvm else ()
+    last = (4,) if module is not scalar else ()
     for prefix, shape in (("Array1", (1,)), ("Array3", (3,)), ("ArrayX", (6,))):
         a = sample(dtype, shape + last)
         b = getattr(module, prefix + s)(a)
@@ -55,9 +55,9 @@ def test_round_trip(name, module):
         assert b.numpy().shape == shape
 
 
-@pytest.mark.parametrize("module", [llvm, scalar])
+@pytest.mark.parametrize("module", [llvm, llvm.ad, scalar])
 def test_matrices_and_special_types(module):
-    last = (5,) if module is llvm else ()
+    last = (5,) if module is not scalar else ()
     m = sample(np.float32, (3, 3, *last))
     assert (module.Matrix3f(m).numpy() == m).all()
     q = sample(np.float64, (4, *last))

@@ -107,7 +107,7 @@ def test_functions_of_other_objects(name: str, wrong: Any) -> None:
      ("popcnt", "Float"), ("lzcnt", "Bool"), ("log2i", "Float"), ("abs", "Bool")],
 )  # fmt: skip
 def test_entries_without_the_operation(name: str, cls: str) -> None:
-    with pytest.raises(RuntimeError, match=rf"drjit\.{name}\(<drjit.llvm.{cls}>\)"):
+    with pytest.raises(RuntimeError, match=rf"drjit\.{name}\(<drjit\S*\.{cls}>\)"):
         getattr(dr, name)(getattr(llvm, cls)(1))
 
 

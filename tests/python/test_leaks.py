@@ -65,7 +65,7 @@ def expect(*kinds):
 
 
 def flat_type(m):
-    return m.Float if m is dr.llvm else m.ArrayXf
+    return m.Float if m is not dr.scalar else m.ArrayXf
 
 
 def arithmetic(m):
@@ -127,7 +127,8 @@ def own(self, *args):
     self.me = self
 
 
-MINE = {m: type("Mine", (m.Array3f,), {"__init__": own}) for m in (dr.scalar, dr.llvm)}
+MODULES = (dr.scalar, dr.llvm, dr.llvm.ad)
+MINE = {m: type("Mine", (m.Array3f,), {"__init__": own}) for m in MODULES}
 
 
 def subclasses(m):
@@ -143,7 +144,7 @@ def indexing(m):
         t[0],
         t[:, 1],
         t[..., ::2],
-        t[1, None, m.Int([0, 2]) if m is dr.llvm else m.ArrayXi([0, 2])],
+        t[1, None, m.Int([0, 2]) if m is not dr.scalar else m.ArrayXi([0, 2])],
         t[t > 3],
     )
     t[0, 1] = 5

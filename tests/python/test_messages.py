@@ -178,7 +178,7 @@ def test_bounds_are_told_in_one_way() -> None:
 
 # What changes the process, writes to the terminal, or takes an argument for code.
 SPARED = set(
-    "print whos whos_str graphviz graphviz_str set_backend set_flag set_log_callback "
+    "print whos whos_ad graphviz graphviz_ad set_backend set_flag set_log_callback "
     "set_log_level set_thread_count set_expand_threshold profile_enable profile_mark "
     "profile_range scoped_set_flag flush_kernel_cache flush_malloc_cache "
     "reorder_threads assert_true assert_false assert_equal assert_allclose "
@@ -217,7 +217,9 @@ def test_style_of_all_functions(name: str) -> None:
         except Exception as error:
             failures += 1
             check_style(error)
-    assert bool(failures) == (name not in ("eval", "make_opaque", "schedule"))
+    accepting = ("eval", "make_opaque", "schedule")
+    accepting += ("enable_grad", "disable_grad", "grad_enabled")
+    assert bool(failures) == (name not in accepting)
 
 
 def test_warnings_name_the_function() -> None:

@@ -293,7 +293,7 @@ ALL_30 = str(list(range(30)))
     ],
 )
 def test_limit(m: ModuleType, count: int, limit: int, expected: str) -> None:
-    name = "Int" if m is dr.llvm else "ArrayXi"
+    name = "Int" if m is not dr.scalar else "ArrayXi"
     value = dr.arange(getattr(m, name), count)
     assert dr.format(value, limit=limit) == expected
     assert printed(value, limit=limit) == expected + "\n"

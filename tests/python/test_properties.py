@@ -87,7 +87,7 @@ def tensor_and_axes(draw):
     return tuple(shape), signed
 
 
-@pytest.mark.parametrize("module", [scalar, llvm])
+@pytest.mark.parametrize("module", [scalar, llvm, llvm.ad])
 @settings(max_examples=40, deadline=None)
 @given(case=tensor_and_axes(), keepdims=st.booleans(), seed=st.integers(0, 99))
 def test_tensor_reductions_agree_with_numpy(module, case, keepdims, seed):
@@ -109,7 +109,7 @@ def test_tensor_reductions_agree_with_numpy(module, case, keepdims, seed):
         assert found.shape == expected.shape and (found.numpy() == expected).all()
 
 
-@pytest.mark.parametrize("module", [scalar, llvm])
+@pytest.mark.parametrize("module", [scalar, llvm, llvm.ad])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_tensor_broadcasting_agrees_with_numpy(module, data):

@@ -533,9 +533,9 @@ def test_shapes_of_fixed_size() -> None:
     assert dr.rng().random(scalar.Matrix2f, (2, 2)).shape == (2, 2)
 
 
-@pytest.mark.parametrize("module", [llvm, scalar])
+@pytest.mark.parametrize("module", [llvm, llvm.ad, scalar])
 def test_sizes_of_numpy(module: ModuleType) -> None:
-    size = 3 if module is llvm else 1
+    size = 3 if module is not scalar else 1
     expected = module.PCG32(size=3).next_uint32()
     for number in (np.int64(3), np.uint8(3), np.array(3)):
         drawn = module.PCG32(size=number).next_uint32()

@@ -97,7 +97,7 @@ def test_flat(m: ModuleType, name: str, entry: str, n: int) -> None:
             else ARITHMETIC[name](data)
         )
     result = getattr(dr, name)(flat(m, entry)(data.tolist()))
-    if m is llvm:
+    if m is not scalar:
         assert type(result) is flat(m, entry)
         assert len(result) == 1
         result = result[0]
@@ -109,8 +109,8 @@ def test_flat(m: ModuleType, name: str, entry: str, n: int) -> None:
 @pytest.mark.parametrize("bits", [[True], [False], [True] * 40, [True, False] * 20])
 def test_flat_masks(m: ModuleType, name: str, bits: list[bool]) -> None:
     result = getattr(dr, name)(flat(m, "b")(bits))
-    if m is llvm:
-        assert type(result) is llvm.Bool
+    if m is not scalar:
+        assert type(result) is m.Bool
         result = result[0]
     assert result is bool(LOGICAL[name](np.array(bits)))
 
@@ -118,7 +118,7 @@ def test_flat_masks(m: ModuleType, name: str, bits: list[bool]) -> None:
 def test_sum_of_many_is_accurate(m: ModuleType) -> None:
     data = np.random.default_rng(0).random(100000).astype(np.float32)
     result = dr.sum(flat(m, "f")(data.tolist()))
-    found = result[0] if m is llvm else result
+    found = result[0] if m is not scalar else result
     assert found == pytest.approx(float(data.astype(np.float64).sum()), rel=1e-6)
 
 
@@ -286,7 +286,7 @@ def test_empty_tuple_of_axes_copies() -> None:
 
 @pytest.mark.parametrize("axis", [2, -3, (0, 5), [0], "x", 1.5])
 def test_wrong_axis(axis: Any) -> None:
-    with pytest.raises(RuntimeError, match=r"drjit\.sum\(<drjit\.llvm\.Array3f>\)"):
+    with pytest.raises(RuntimeError, match=r"drjit\.sum\(<drjit\S*\.Array3f>\)"):
         dr.sum(llvm.Array3f(1), axis=axis)
 
 

@@ -208,15 +208,15 @@ def test_wrong_states(mode: str) -> None:
     for state in ([x], x, {"x": x}, None, 3):
         with pytest.raises(TypeError, match="'state' is of type .*, expected a tuple"):
             loop(state, lambda n: (n + 1,))
-    wrong("value of type drjit.llvm.UInt, expected a tuple", (x,), lambda n: n + 1)
+    wrong(r"value of type drjit.\S+.UInt, expected a tuple", (x,), lambda n: n + 1)
     wrong("value of type NoneType, expected a tuple", (x,), lambda n: None)
     wrong("a tuple of 2 entries, expected 1", (x,), lambda n: (n + 1, n))
-    wrong("from 'drjit.llvm.UInt' to 'drjit.llvm.Float'", (x,), lambda n: (n + 1.5,))
-    wrong("from 'drjit.llvm.UInt' to 'int'", (x,), lambda n: (1,))
+    wrong(r"from 'drjit.\S+.UInt' to 'drjit.\S+.Float'", (x,), lambda n: (n + 1.5,))
+    wrong(r"from 'drjit.\S+.UInt' to 'int'", (x,), lambda n: (1,))
     wrong(f"{name} .* to 'NoneType'", (x, x), lambda n, k: (n + 1, None))
     wrong(f"{name} .* from 'NoneType'", (x, None), lambda n, k: (n + 1, n))
     wrong(
-        f"size of {name} of type 'drjit.llvm.ArrayXf' changed from 3 to 2",
+        rf"size of {name} of type '\S+.ArrayXf' changed from 3 to 2",
         (x, llvm.ArrayXf([1, 2, 3])),
         lambda n, k: (n + 1, llvm.ArrayXf([1, 2])),
     )
@@ -254,7 +254,7 @@ def test_wrong_arguments() -> None:
         if_stmt(3, (), lambda: None, lambda: None)
     with pytest.raises(TypeError, match="'args' is of type .*, expected a tuple"):
         if_stmt(x > 1, x, lambda x: x, lambda x: x)
-    with pytest.raises(RuntimeError, match="'rv' changed from 'drjit.llvm.UInt' to"):
+    with pytest.raises(RuntimeError, match=r"'rv' changed from '\S+.UInt' to"):
         if_stmt(x > 1, (), lambda: x, lambda: Float(1))
     with pytest.raises(RuntimeError, match="size of state variable 'rv'"):
         if_stmt(x > 1, (), lambda: (x, x), lambda: (x,))

@@ -56,7 +56,7 @@ def test_storage_of_a_tensor_keeps_its_size(call):
     assert tensor.numpy().tolist() == [5, 6, 7]
 
 
-@pytest.mark.parametrize("m", [llvm, scalar])
+@pytest.mark.parametrize("m", [llvm, llvm.ad, scalar])
 def test_tensor_without_init_is_empty(m):
     """It once had the shape (), which is one entry, and no storage."""
     tensor = m.TensorXf.__new__(m.TensorXf)

@@ -280,7 +280,7 @@ def test_extent_that_is_too_large() -> None:
 
 def test_positions_on_an_axis_without_entries(m: ModuleType) -> None:
     t = m.TensorXf(np.zeros((0, 3), np.float32))
-    index = llvm.UInt if m is llvm else scalar.ArrayXu
+    index = m.UInt if m is not scalar else scalar.ArrayXu
     with pytest.raises(IndexError):
         t[index([0, 1])]
     assert t[index()].shape == (0, 3)

@@ -34,7 +34,7 @@ class Pair:
 
 
 def flat(m: ModuleType) -> Any:
-    return scalar.ArrayXf if m is scalar else llvm.Float
+    return m.ArrayXf if m is scalar else m.Float
 
 
 def rows(a: Any) -> list[Any]:
@@ -445,7 +445,7 @@ def test_reshape_between_tensors_and_nested(
     # themselves are read in C order.
     name = "Array4f" if name == "Array3f" and m is scalar else name  # an even number
     cls = getattr(m, name)
-    extents = STATIC[name] + ((4,) if m is llvm else ())
+    extents = STATIC[name] + ((4,) if m is not scalar else ())
     data = np.arange(np.prod(extents), dtype=np.float32)
     numpy_order: Any = "C" if order == "C" else "F"
     expected = data.reshape(extents, order=numpy_order)

@@ -27,7 +27,7 @@ def numpy_of(tensor: Any) -> Array:
 
 
 def index_of(m: ModuleType, values: Any) -> Any:
-    return llvm.Int(values) if m is llvm else m.ArrayXi(values)
+    return m.Int(values) if m is not scalar else m.ArrayXi(values)
 
 
 def sample(*shape: int) -> Array:
@@ -106,7 +106,7 @@ def selections(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[Any, ...]]:
     return shape, tuple(key)
 
 
-@pytest.mark.parametrize("m", [scalar, llvm])
+@pytest.mark.parametrize("m", [scalar, llvm, llvm.ad])
 @settings(max_examples=60, deadline=None)
 @given(selections())
 def test_random(
@@ -210,7 +210,7 @@ def test_invalid_index_arrays(m: ModuleType) -> None:
         tensor[index_of(m, [7])]
     with pytest.raises(IndexError, match="index array 1 has another size"):
         tensor[index_of(m, [0, 1]), index_of(m, [0, 1, 2])]
-    for key in (m.Array2u(0, 1) if m is llvm else m.Array22f(1), m.ArrayXf(1.0)):
+    for key in (m.Array2u(0, 1) if m is not scalar else m.Array22f(1), m.ArrayXf(1.0)):
         with pytest.raises(TypeError, match="the key is of type"):
             tensor[key]
 
@@ -272,7 +272,7 @@ def test_values_that_do_not_fit(m: ModuleType) -> None:
 def test_flat_values(m: ModuleType) -> None:
     values = sample(2, 3, 4)
     tensor = tensor_of(m, values)
-    flat = llvm.Float(range(12)) if m is llvm else m.ArrayXf(range(12))
+    flat = m.Float(range(12)) if m is not scalar else m.ArrayXf(range(12))
     tensor[1] = flat
     values[1] = np.arange(12).reshape(3, 4)
     assert numpy_of(tensor).tolist() == values.tolist()
@@ -330,7 +330,7 @@ def test_identity_and_copies(m: ModuleType) -> None:
 def test_storage_is_a_view(m: ModuleType) -> None:
     tensor = tensor_of(m, sample(2, 3))
     storage = tensor.array
-    assert type(storage) is (llvm.Float if m is llvm else m.ArrayXf)
+    assert type(storage) is (m.Float if m is not scalar else m.ArrayXf)
     storage[4] = 100
     assert numpy_of(tensor)[1, 1] == 100
     tensor[0, 0] = 50

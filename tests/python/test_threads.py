@@ -43,7 +43,7 @@ def switch_often():
 
 def test_independent_work(m):
     def work(number):
-        flat = m.Float if m is dr.llvm else m.ArrayXf
+        flat = m.Float if m is not dr.scalar else m.ArrayXf
         for step in range(1, 40):
             x = dr.arange(flat, 100 + step) * number
             y = dr.select(x > number * 50, x - 1, x + 1)
@@ -52,7 +52,7 @@ def test_independent_work(m):
                 for i in range(100 + step)
             )
             total = dr.sum(y)
-            assert (total[0] if m is dr.llvm else total) == expected
+            assert (total[0] if m is not dr.scalar else total) == expected
 
     run_threads(work)
 
@@ -75,7 +75,7 @@ def test_evaluating_one_array():
 def test_changing_one_array(m):
     """Nobody knows what stands in it in the end, but its entries are valid."""
     shared = m.Array3f(1, 2, 3)
-    flat = m.Float(range(16)) if m is dr.llvm else m.ArrayXf(range(16))
+    flat = m.Float(range(16)) if m is not dr.scalar else m.ArrayXf(range(16))
     tensor = m.TensorXf(range(12))
 
     def change(number, step):

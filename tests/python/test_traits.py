@@ -17,7 +17,7 @@ def classes(module):
     }
 
 
-@pytest.mark.parametrize("module, count", [(scalar, 136), (llvm, 146)])
+@pytest.mark.parametrize("module, count", [(scalar, 136), (llvm, 146), (llvm.ad, 146)])
 def test_all_classes_are_there(module, count):
     distinct = set(classes(module).values())
     assert len(distinct) == count
@@ -37,11 +37,11 @@ def parse(meta):
     return dict(line.strip(" ,").split("=", 1) for line in meta.split("\n")[1:-1])
 
 
-@pytest.mark.parametrize("module", [scalar, llvm])
+@pytest.mark.parametrize("module", [scalar, llvm, llvm.ad])
 def test_meta_agrees_with_the_traits(module):
     for name, cls in classes(module).items():
         meta = parse(cls.__meta__)
-        jit = module is llvm
+        jit = module is not scalar
         assert dr.type_v(cls).name.lower() == meta["type"]
         assert ("is_jit" in meta) == jit == dr.is_jit_v(cls)
         assert dr.backend_v(cls) == (
@@ -53,7 +53,8 @@ def test_meta_agrees_with_the_traits(module):
         extents = re.findall(r"\d+|\*", meta["shape"])
         if "0" not in name:
             assert dr.depth_v(cls) == len(extents)
-        assert dr.is_array_v(cls) and not dr.is_diff_v(cls)
+        assert dr.is_array_v(cls)
+        assert dr.is_diff_v(cls) == (module is llvm.ad) == ("is_diff" in meta)
         assert dr.is_special_v(cls) == any(
             f"is_{t}" in meta for t in ("complex", "matrix", "quaternion")
         )

@@ -21,6 +21,10 @@ Array *convert_to(const TypeInfo *info, PyObject *value, const char *operation);
  *  deeper shapes, matrix/complex/quaternion embedding. */
 Array *convert_array(const TypeInfo *info, Array *from, const char *operation);
 
+/** The same array in the family of 'like', if both families have one backend; else the
+ *  array itself (new reference). */
+Array *convert_family(const TypeInfo *like, Array *a, const char *operation);
+
 /** Is it one number (of Python, NumPy, ...), neither complex nor a sequence? */
 bool convert_is_number(PyObject *object);
 

@@ -92,7 +92,8 @@ static bool read_value(const Conversion *c, const Array *from, size_t f, Value *
     return evaluate_read(leaf, 0, value) || convert_array_fail_core(c);
 }
 
-/* target[t] = from[f], with a cast between entry types and families. */
+/* target[t] = from[f], with a cast between entry types and families. One without
+ * derivatives leaves these behind. */
 static bool fill_leaf(const Conversion *c, Array *target, size_t t, const Array *from,
                       size_t f)
 {
@@ -381,15 +382,14 @@ static bool fill_storage(const Conversion *c, Array *target, Array *from, size_t
                                   "the tensor has %zu entries, expected at most 2^32 - "
                                   "1",
                                   size);
-    Leaf joined = n == 1 ? leaf_ref(array_leaves(from)[0]) : join(from, size / n, flip);
-    if (joined && from->info->entry != target->info->entry) {
-        const Leaf cast = leaf_cast(joined, (VarType) target->info->entry);
-        leaf_unref(joined);
-        joined = cast;
-    }
-    if (!joined)
+    const Leaf joined =
+        n == 1 ? leaf_ref(array_leaves(from)[0]) : join(from, size / n, flip);
+    Leaf storage = 0;
+    const bool ok = joined && value_cast(from->info, target->info, joined, &storage);
+    leaf_unref(joined);
+    if (!ok)
         return convert_array_fail_core(c);
-    array_set_leaf(target, 0, joined);
+    array_set_leaf(target, 0, storage);
     return true;
 }
 
@@ -487,7 +487,7 @@ static bool split(const Conversion *c, Array *target, Leaf storage, size_t width
             const Leaf lane = leaf_counter(backend, width);
             const Leaf start = leaf_u32(backend, (uint32_t) (i * width));
             const Leaf position = lane && start ? leaf_add(lane, start) : 0;
-            leaf = position ? leaf_gather(storage, position, 0) : 0;
+            leaf = position ? leaf_gather(storage, position, 0, ReduceModeAuto) : 0;
             leaf_unref(lane);
             leaf_unref(start);
             leaf_unref(position);
@@ -609,6 +609,15 @@ static Array *convert(const Conversion *c, Array *from)
     if (target && !fill_whole(c, target, from))
         Py_CLEAR(target);
     return target;
+}
+
+Array *convert_family(const TypeInfo *like, Array *a, const char *operation)
+{
+    if (!like->jit || a->info->family == like->family ||
+        a->info->backend != like->backend)
+        return (Array *) Py_NewRef((PyObject *) a);
+    const uint16_t id = type_in_family(a->info, (Family) like->family);
+    return convert_array(&like->state->types[id], a, operation);
 }
 
 Array *convert_array(const TypeInfo *info, Array *from, const char *operation)

@@ -81,6 +81,8 @@ bool value_cast(const TypeInfo *from, const TypeInfo *to, Value value, Value *re
 {
     if (from->jit) {
         bool same = !value || from->entry == to->entry;
+        if (!to->diff)
+            value = leaf_detached(value);
         *result = same ? leaf_ref(value) : leaf_cast(value, (VarType) to->entry);
         return *result || !value;
     }

@@ -79,7 +79,7 @@ static Tracker *call_function(Call *call, uint32_t callable)
 }
 
 /* The result: the template with these variables, whose references it takes. */
-static PyObject *make_result(Call *call, uint32_t *ids)
+static PyObject *make_result(Call *call, Leaf *ids)
 {
     Variables *variables = &call->first.variables;
     const size_t count = variables->count;
@@ -95,10 +95,10 @@ static bool make_inputs(Call *call)
 {
     Variables *variables = &call->args.variables;
     for (size_t i = 0; i < variables->count; i++) {
-        uint32_t input = jit_var_call_input(call->handle, variables->ids[i]);
+        const Leaf input = ad_var_call_input(call->handle, variables->ids[i]);
         if (!input)
             return error_from_core(call->operation, NULL, 0);
-        jit_var_dec_ref(variables->ids[i]);
+        leaf_unref(variables->ids[i]);
         variables->ids[i] = input;
     }
     return true;
@@ -111,7 +111,7 @@ static bool trace_function(Call *call, uint32_t callable)
         return false;
     bool ok;
     WAIT_BEGIN_IF(jit_pending_writes()) /* else nothing is evaluated */
-    ok = jit_var_call_append(call->handle, returned->variables.count,
+    ok = ad_var_call_append(call->handle, returned->variables.count,
                              returned->variables.ids);
     WAIT_END
     if (ok)
@@ -122,13 +122,13 @@ static bool trace_function(Call *call, uint32_t callable)
 
 static PyObject *end_symbolic(Call *call)
 {
-    uint32_t *ids = PyMem_Calloc(call->first.variables.count + 1, sizeof(*ids));
+    Leaf *ids = PyMem_Calloc(call->first.variables.count + 1, sizeof(*ids));
     if (!ids)
         return PyErr_NoMemory();
     bool ok;
     WAIT_BEGIN
-    ok = jit_var_call(call->handle, call->ids, call->instances, call->numbers, NULL,
-                      ids);
+    ok = ad_var_call(call->handle, call->ids, call->instances, call->numbers, NULL,
+                     ids);
     WAIT_END
     call->handle = 0;
     if (ok)
@@ -144,7 +144,7 @@ static PyObject *run_symbolic(Call *call)
     Recording recording;
     recording_begin(&recording, call->operation);
     call->handle =
-        jit_var_call_start(type_backend(call->state), call->label, call->mask);
+        ad_var_call_start(type_backend(call->state), call->label, call->mask);
     if (!call->handle) {
         error_from_core(call->operation, NULL, 0);
     } else if (make_inputs(call)) {
@@ -155,7 +155,7 @@ static PyObject *run_symbolic(Call *call)
             result = end_symbolic(call);
     }
     if (call->handle)
-        jit_record_end(type_backend(call->state), call->handle, 1);
+        ad_record_end(type_backend(call->state), call->handle, 1);
     recording_end(&recording);
     return result;
 }
@@ -190,13 +190,14 @@ static bool select_lanes(Call *call, uint32_t lanes, Variables *all)
     call->args.variables = (Variables){ 0 };
     bool ok = true;
     for (size_t i = 0; ok && i < all->count; i++) {
-        const uint32_t id = all->ids[i];
-        uint32_t own = !lanes || jit_var_size(id) == 1 ? jit_var_inc_ref(id)
-                                                       : jit_var_gather(id, lanes, 0);
+        const Leaf id = all->ids[i];
+        const Leaf own = !lanes || leaf_size(id) == 1
+                             ? leaf_ref(id)
+                             : ad_var_gather(id, lanes, 0, ReduceModePermute);
         ok = own && variables_append(&call->args.variables, own);
         if (!own)
             error_from_core(call->operation, NULL, 0);
-        jit_var_dec_ref(own);
+        leaf_unref(own);
     }
     return ok;
 }
@@ -224,41 +225,42 @@ static bool find_lanes(const Call *call, uint32_t instance, uint32_t *mine,
 
 /* 'value' in its lanes, the entries of 'others' (0: zeros) elsewhere; a new reference.
  * What has been scattered could not be read everywhere, so values are gathered. */
-static uint32_t merge(uint32_t value, uint32_t others, uint32_t mine, uint32_t position)
+static Leaf merge(Leaf value, Leaf others, uint32_t mine, uint32_t position)
 {
     static const uint64_t zero;
-    const bool one = jit_var_size(value) == 1;
-    const uint32_t own =
-        one ? jit_var_inc_ref(value) : jit_var_gather(value, position, mine);
+    const bool one = leaf_size(value) == 1;
+    const Leaf own =
+        one ? leaf_ref(value) : ad_var_gather(value, position, mine, ReduceModePermute);
     if (!own || (!one && !others))
         return own;
-    const uint32_t rest = others ? jit_var_inc_ref(others)
-                                 : jit_var_literal(leaf_backend(leaf_of(value)),
-                                                   jit_var_type(value), &zero, 1, 0);
-    const uint32_t both = rest ? jit_var_select(mine, own, rest) : 0;
-    jit_var_dec_ref(own);
-    jit_var_dec_ref(rest);
+    const Leaf rest =
+        others ? leaf_ref(others)
+               : leaf_of(jit_var_literal(leaf_backend(value),
+                                         jit_var_type(leaf_index(value)), &zero, 1, 0));
+    const Leaf both = rest ? leaf_select(leaf_of(mine), own, rest) : 0;
+    leaf_unref(own);
+    leaf_unref(rest);
     return both;
 }
 
 /* Put the values that an instance's function has returned into the results. */
 static bool merge_lanes(const Call *call, const Tracker *returned,
-                        const JitCallBucket *bucket, uint32_t *results)
+                        const JitCallBucket *bucket, Leaf *results)
 {
     const Variables *values = &returned->variables;
     const size_t size = jit_var_size(bucket->index);
     uint32_t mine = 0, position = 0;
     for (size_t i = 0; i < values->count; i++) {
-        const size_t own = jit_var_size(values->ids[i]);
+        const size_t own = leaf_size(values->ids[i]);
         if (own != 1 && own != size)
             return tracker_fail_size(returned, size);
     }
     bool ok = find_lanes(call, bucket->id, &mine, &position);
     for (size_t i = 0; ok && i < values->count; i++) {
-        const uint32_t merged = merge(values->ids[i], results[i], mine, position);
+        const Leaf merged = merge(values->ids[i], results[i], mine, position);
         ok = merged;
         if (ok) {
-            jit_var_dec_ref(results[i]);
+            leaf_unref(results[i]);
             results[i] = merged;
         }
     }
@@ -297,7 +299,7 @@ static Tracker *call_bucket(Call *call, uint32_t callable, const JitCallBucket *
     return pop_mask(call) ? returned : NULL;
 }
 
-static bool run_bucket(Call *call, const JitCallBucket *bucket, uint32_t **results)
+static bool run_bucket(Call *call, const JitCallBucket *bucket, Leaf **results)
 {
     const int64_t callable = find_function(call, bucket->id);
     if (callable < 0)
@@ -310,7 +312,7 @@ static bool run_bucket(Call *call, const JitCallBucket *bucket, uint32_t **resul
 }
 
 /* The result of a call that no lane makes: zeros, and no effects. */
-static bool run_nobody(Call *call, uint32_t **results)
+static bool run_nobody(Call *call, Leaf **results)
 {
     static const uint64_t zero;
     const Tracker *returned = call_bucket(call, 0, NULL);
@@ -319,9 +321,9 @@ static bool run_nobody(Call *call, uint32_t **results)
         return PyErr_NoMemory();
     bool ok = returned;
     for (size_t i = 0; ok && i < count; i++) {
-        (*results)[i] = jit_var_literal(type_backend(call->state),
-                                        jit_var_type(returned->variables.ids[i]), &zero,
-                                        call->size, 0);
+        const VarType type = jit_var_type(leaf_index(returned->variables.ids[i]));
+        (*results)[i] = leaf_of(jit_var_literal(type_backend(call->state), type, &zero,
+                                                call->size, 0));
         ok = (*results)[i] || error_from_core(call->operation, NULL, 0);
     }
     return ok;
@@ -352,7 +354,7 @@ static bool sort_lanes(Call *call, JitCallBucket **buckets, uint32_t *count)
                                                 : existing_ids(call);
     WAIT_BEGIN
     for (size_t i = 0; i < call->args.variables.count; i++)
-        jit_var_schedule(call->args.variables.ids[i]);
+        leaf_schedule(call->args.variables.ids[i]);
     ok = ids && jit_var_call_reduce(NULL, NULL, call->bound, ids, call->mask,
                                     buckets, count);
     jit_var_dec_ref(ids);
@@ -363,7 +365,8 @@ static bool sort_lanes(Call *call, JitCallBucket **buckets, uint32_t *count)
 static PyObject *run_evaluated(Call *call)
 {
     JitCallBucket *buckets;
-    uint32_t count, *results = NULL;
+    uint32_t count;
+    Leaf *results = NULL;
     if (!sort_lanes(call, &buckets, &count))
         return NULL;
     bool ok = true;
@@ -374,7 +377,7 @@ static PyObject *run_evaluated(Call *call)
     if (ok)
         return make_result(call, results);
     for (size_t i = 0; results && i < call->first.variables.count; i++)
-        jit_var_dec_ref(results[i]);
+        leaf_unref(results[i]);
     PyMem_Free(results);
     return NULL;
 }
@@ -389,14 +392,14 @@ static bool find_size(Call *call)
     if (call->mask && call->size == 1)
         call->size = jit_var_size(call->mask);
     for (size_t i = 0; i < variables->count && call->size == 1; i++)
-        call->size = jit_var_size(variables->ids[i]);
+        call->size = leaf_size(variables->ids[i]);
     const size_t mask = call->mask ? jit_var_size(call->mask) : 1;
     if (mask != 1 && mask != call->size)
         return error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
                            "the mask has %zu entries, expected %zu or 1", mask,
                            call->size);
     for (size_t i = 0; i < variables->count; i++) {
-        const size_t own = jit_var_size(variables->ids[i]);
+        const size_t own = leaf_size(variables->ids[i]);
         if (own != 1 && own != call->size)
             return tracker_fail_size(&call->args, call->size);
     }

@@ -27,7 +27,7 @@ static bool start_cond(Cond *cond, PyObject *condition)
     const uint32_t mask = construct_mask(condition);
     cond->size = jit_var_size(mask);
     const bool symbolic = construct_set(JitFlagSymbolicConditionals, cond->symbolic);
-    cond->handle = jit_var_cond_start(cond->label, mask);
+    cond->handle = ad_var_cond_start(cond->label, mask);
     construct_set(JitFlagSymbolicConditionals, symbolic);
     jit_var_dec_ref(mask);
     return cond->handle || error_from_core(operation, NULL, 0);
@@ -61,7 +61,7 @@ static bool trace_side(Cond *cond, PyObject *function, Tracker *returned)
 
 static bool append_side(Cond *cond, const Tracker *returned)
 {
-    if (jit_var_cond_append(cond->handle, returned->variables.count,
+    if (ad_var_cond_append(cond->handle, returned->variables.count,
                             returned->variables.ids))
         return true;
     cond->handle = 0;
@@ -80,10 +80,10 @@ static PyObject *end_cond(Cond *cond)
 {
     Variables *results = &cond->no.variables;
     const size_t count = results->count;
-    uint32_t *ids = PyMem_Calloc(count + 1, sizeof(*ids));
+    Leaf *ids = PyMem_Calloc(count + 1, sizeof(*ids));
     if (!ids)
         return PyErr_NoMemory();
-    const bool ok = jit_var_cond_end(cond->handle, ids);
+    const bool ok = ad_var_cond_end(cond->handle, ids);
     cond->handle = 0;
     if (!ok) {
         PyMem_Free(ids);
@@ -111,7 +111,7 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
         append_side(cond, &cond->no) && !(result = end_cond(cond)))
         tracker_restore(&cond->args);
     if (cond->handle)
-        jit_record_end(type_backend(cond->state), cond->handle, 1);
+        ad_record_end(type_backend(cond->state), cond->handle, 1);
     tracker_close(&cond->args);
     tracker_close(&cond->yes);
     tracker_close(&cond->no);

@@ -20,6 +20,7 @@ typedef struct Loop {
     PyObject *initial, *condition, *body; /* borrowed */
     const char *label;
     bool strict, symbolic, compress;
+    long long max_iterations; /* or an ADLoopIterations */
     uint32_t handle; /* 0: the core has ended it */
     size_t size;     /* of the condition */
     Tracker trackers[3];
@@ -36,17 +37,36 @@ static bool may_evaluate(const Loop *loop)
     return !loop->symbolic || jit_pending_writes();
 }
 
+/* Which variables of the state are of types with derivatives? NULL: exception. */
+static bool *find_differentiated(const Tracker *t)
+{
+    bool *found = PyMem_Calloc(t->variables.count + 1, sizeof(bool));
+    if (!found)
+        PyErr_NoMemory();
+    for (size_t i = 0; found && i < t->tree.leaf_count; i++) {
+        const TrackedLeaf *leaf = &t->leaves[i];
+        for (size_t k = 0; leaf->info && k < leaf->count; k++)
+            found[leaf->first + k] = leaf->info->diff;
+    }
+    return found;
+}
+
 static bool start_loop(Loop *loop)
 {
+    bool *differentiated = find_differentiated(loop->start);
+    if (!differentiated)
+        return false;
     const bool symbolic = construct_set(JitFlagSymbolicLoops, loop->symbolic);
     const bool compress = construct_set(JitFlagCompressLoops, loop->compress);
     WAIT_BEGIN_IF(may_evaluate(loop))
     loop->handle =
-        jit_var_loop_start(type_backend(loop->state), loop->label,
-                           loop->start->variables.count, loop->start->variables.ids);
+        ad_var_loop_start(type_backend(loop->state), loop->label, loop->max_iterations,
+                          loop->start->variables.count, loop->start->variables.ids,
+                          differentiated);
     WAIT_END
     construct_set(JitFlagSymbolicLoops, symbolic);
     construct_set(JitFlagCompressLoops, compress);
+    PyMem_Free(differentiated);
     return loop->handle || error_from_core(operation, NULL, 0);
 }
 
@@ -64,9 +84,9 @@ static int give_condition(Loop *loop, PyObject *condition)
     int again;
     loop->size = jit_var_size(mask);
     WAIT_BEGIN_IF(may_evaluate(loop))
-    again = jit_var_loop_cond(loop->handle, mask);
+    again = ad_var_loop_cond(loop->handle, mask);
     if (again > 0 && variables->count &&
-        !jit_var_loop_compress(loop->handle, variables->ids))
+        !ad_var_loop_compress(loop->handle, variables->ids))
         again = -1;
     jit_var_dec_ref(mask);
     WAIT_END
@@ -152,7 +172,7 @@ static int end_iteration(Loop *loop)
 {
     int status;
     WAIT_BEGIN_IF(may_evaluate(loop))
-    status = jit_var_loop_end(loop->handle, loop->now->variables.ids);
+    status = ad_var_loop_end(loop->handle, loop->now->variables.ids);
     WAIT_END
     if (status > 0)
         loop->handle = 0;
@@ -193,7 +213,7 @@ static PyObject *run_traced(Loop *loop)
     if (status > 0 && !(result = tracker_commit(start, loop->now, NULL)))
         tracker_restore(start);
     if (loop->handle)
-        jit_record_end(type_backend(loop->state), loop->handle, 1);
+        ad_record_end(type_backend(loop->state), loop->handle, 1);
     for (int i = 0; i < 3; i++)
         tracker_close(&loop->trackers[i]);
     if (loop->symbolic)
@@ -246,17 +266,18 @@ static PyObject *run(Loop *loop, Mode mode)
 
 /* ---------------------------------------------------------------- arguments */
 
-static bool check_iterations(PyObject *object)
+static bool take_iterations(PyObject *object, long long *count)
 {
+    *count = ADLoopUnbounded;
     if (!object || object == Py_None)
         return true;
     if (!PyLong_Check(object) || PyBool_Check(object))
         return error_raise(PyExc_TypeError, operation, NULL, 0,
                            "'max_iterations' is %R, expected an int or None", object);
-    const long long count = PyLong_AsLongLong(object);
-    if (count == -1 && PyErr_Occurred())
+    *count = PyLong_AsLongLong(object);
+    if (*count == -1 && PyErr_Occurred())
         return false;
-    return count >= -1 ||
+    return *count >= ADLoopSums ||
            error_raise(PyExc_ValueError, operation, NULL, 0,
                        "'max_iterations' is %R, expected at least 0, or -1", object);
 }
@@ -301,7 +322,7 @@ static PyObject *while_loop(PyObject *module, PyObject *const *args, Py_ssize_t 
         !construct_label(operation, v[LABEL], &loop.label) ||
         !arguments_bool(operation, "strict", v[STRICT], true, &loop.strict) ||
         !arguments_bool(operation, "compress", v[COMPRESS], compress, &loop.compress) ||
-        !check_iterations(v[ITERATIONS]) ||
+        !take_iterations(v[ITERATIONS], &loop.max_iterations) ||
         !construct_labels(operation, "labels", v[LABELS], v[STATE], &labels))
         return NULL;
     for (int i = 0; i < 3; i++)
@@ -352,9 +373,11 @@ PyMethodDef loop_functions[] = {
       "JitFlag.CompressLoops) has\n"
       "evaluated loops take lanes out that are done. 'labels' name the variables in "
       "messages,\n"
-      "'label' the loop. 'max_iterations' is a bound for derivatives in reverse mode, "
-      "and has\n"
-      "no other effect.\n"
+      "'label' the loop. 'max_iterations' is for derivatives in reverse mode: a bound "
+      "makes it\n"
+      "unnecessary to count iterations first (beyond it the traversal fails), -1 "
+      "promises that\n"
+      "floats are only added to. It has no other effect.\n"
       "\n"
       "Raises TypeError and RuntimeError for states that do not fit. If a function "
       "raises,\n"

@@ -120,15 +120,22 @@ static PyObject *start_report(const char *operation, PyObject *function, uint32_
                               const Variables *values, size_t limit)
 {
     Receiver *receiver = malloc(sizeof(Receiver));
-    if (!receiver)
+    uint32_t *plain = malloc((values->count + 1) * sizeof(uint32_t));
+    if (!receiver || !plain) {
+        free(receiver);
+        free(plain);
         return PyErr_NoMemory();
-    receiver->function = Py_NewRef(function);
-    if (!jit_var_print(mask, (uint32_t) values->count, values->ids, limit, receive,
-                       receiver)) {
-        release(&receiver->deferred);
-        return error_from_core(operation, NULL, 0);
     }
-    Py_RETURN_NONE;
+    for (size_t i = 0; i < values->count; i++)
+        plain[i] = leaf_index(values->ids[i]);
+    receiver->function = Py_NewRef(function);
+    const bool ok = jit_var_print(mask, (uint32_t) values->count, plain, limit, receive,
+                                  receiver);
+    free(plain);
+    if (ok)
+        Py_RETURN_NONE;
+    release(&receiver->deferred);
+    return error_from_core(operation, NULL, 0);
 }
 
 static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t nargs,

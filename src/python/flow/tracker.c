@@ -12,11 +12,11 @@
 
 /* ---------------------------------------------------------------- variables */
 
-bool variables_append(Variables *variables, uint32_t id)
+bool variables_append(Variables *variables, Leaf id)
 {
     if (variables->count == variables->capacity) {
         size_t capacity = variables->capacity ? 2 * variables->capacity : 8;
-        uint32_t *ids = PyMem_Realloc(variables->ids, capacity * sizeof(*ids));
+        Leaf *ids = PyMem_Realloc(variables->ids, capacity * sizeof(*ids));
         if (!ids) {
             PyErr_NoMemory();
             return false;
@@ -24,14 +24,14 @@ bool variables_append(Variables *variables, uint32_t id)
         variables->ids = ids;
         variables->capacity = capacity;
     }
-    variables->ids[variables->count++] = jit_var_inc_ref(id);
+    variables->ids[variables->count++] = leaf_ref(id);
     return true;
 }
 
 void variables_drop(Variables *variables)
 {
     for (size_t i = 0; i < variables->count; i++)
-        jit_var_dec_ref(variables->ids[i]);
+        leaf_unref(variables->ids[i]);
     PyMem_Free(variables->ids);
     *variables = (Variables){ 0 };
 }
@@ -66,9 +66,9 @@ static bool find_parts(const State *state, PyObject *object, Parts *parts)
 }
 
 /* 0: an empty leaf. */
-static uint32_t part(const Parts *parts, size_t i)
+static Leaf part(const Parts *parts, size_t i)
 {
-    return parts->local ? parts->ids[i] : leaf_index(parts->leaves[i]);
+    return parts->local ? leaf_of(parts->ids[i]) : parts->leaves[i];
 }
 
 /* ---------------------------------------------------------------- names */
@@ -216,7 +216,7 @@ static bool add_variables(Tracker *t, TrackedLeaf *leaf, PyObject *object)
     leaf->local = parts.local;
     leaf->count = parts.count;
     for (size_t i = 0; i < parts.count; i++) {
-        const uint32_t id = part(&parts, i);
+        const Leaf id = part(&parts, i);
         if (!id)
             return fail_empty(t, leaf, object);
         if (!variables_append(&t->variables, id))
@@ -264,8 +264,21 @@ void tracker_close(Tracker *t)
 
 /* ---------------------------------------------------------------- fresh arrays */
 
+static PyObject *make_local(const Tracker *t, const TypeInfo *info, const Leaf *ids,
+                            size_t count)
+{
+    uint32_t *plain = PyMem_New(uint32_t, count + 1);
+    if (!plain)
+        return PyErr_NoMemory();
+    for (size_t i = 0; i < count; i++)
+        plain[i] = leaf_index(ids[i]);
+    PyObject *made = local_new(t->state, info, count, plain);
+    PyMem_Free(plain);
+    return made;
+}
+
 /* An array like another one, with these variables. */
-static PyObject *make_like(const Tracker *t, PyObject *like, const uint32_t *ids,
+static PyObject *make_like(const Tracker *t, PyObject *like, const Leaf *ids,
                            size_t count)
 {
     Parts parts;
@@ -274,22 +287,22 @@ static PyObject *make_like(const Tracker *t, PyObject *like, const uint32_t *ids
         return error_raise(PyExc_RuntimeError, t->operation, NULL, 0,
                            "an array was resized while it was in use");
     if (parts.local)
-        return local_new(t->state, parts.info, count, ids);
+        return make_local(t, parts.info, ids, count);
     if (Py_TYPE(like) == parts.info->py && parts.info->kind == KIND_LEAF)
-        return (PyObject *) array_new_leaf(parts.info, leaf_ref(leaf_of(ids[0])));
+        return (PyObject *) array_new_leaf(parts.info, leaf_ref(ids[0]));
     Array *made = access_make(Py_TYPE(like), parts.info, (const Array *) like);
     if (made && t->copied && parts.info->kind == KIND_TENSOR) {
-        const size_t lanes = count ? jit_var_size(ids[0]) : 0;
+        const size_t lanes = count ? leaf_size(ids[0]) : 0;
         if (!array_set_shape(made, 1, &lanes))
             Py_CLEAR(made);
     }
     for (size_t i = 0; made && i < count; i++)
-        array_set_leaf(made, i, leaf_of(jit_var_inc_ref(ids[i])));
+        array_set_leaf(made, i, leaf_ref(ids[i]));
     return (PyObject *) made;
 }
 
 /* Let an array have other variables. Code of the user's may have changed it. */
-static void set_variables(const Tracker *t, PyObject *object, const uint32_t *ids,
+static void set_variables(const Tracker *t, PyObject *object, const Leaf *ids,
                           size_t count)
 {
     Parts parts;
@@ -297,19 +310,19 @@ static void set_variables(const Tracker *t, PyObject *object, const uint32_t *id
     for (size_t i = 0; i < parts.count && i < count; i++) {
         if (part(&parts, i) == ids[i])
             continue;
-        jit_var_inc_ref(ids[i]);
+        leaf_ref(ids[i]);
         if (parts.local) {
             uint32_t *own = &((Local *) object)->ids[i];
             const uint32_t former = *own;
-            *own = ids[i];
+            *own = leaf_index(ids[i]);
             jit_var_dec_ref(former);
         } else {
-            array_set_leaf((Array *) object, i, leaf_of(ids[i]));
+            array_set_leaf((Array *) object, i, ids[i]);
         }
     }
 }
 
-static bool has_variables(const Tracker *t, PyObject *object, const uint32_t *ids,
+static bool has_variables(const Tracker *t, PyObject *object, const Leaf *ids,
                           size_t count)
 {
     Parts parts;
@@ -324,7 +337,7 @@ static bool has_variables(const Tracker *t, PyObject *object, const uint32_t *id
 
 PyObject *tracker_give(Tracker *t)
 {
-    const uint32_t *ids = t->variables.ids;
+    const Leaf *ids = t->variables.ids;
     const size_t count = t->tree.leaf_count;
     PyObject **leaves = PyMem_New(PyObject *, count + 1), *result = NULL;
     if (!leaves)
@@ -352,7 +365,7 @@ PyObject *tracker_give(Tracker *t)
 
 void tracker_set(const Tracker *t)
 {
-    const uint32_t *ids = t->variables.ids;
+    const Leaf *ids = t->variables.ids;
     for (size_t i = 0; i < t->tree.leaf_count; i++) {
         const TrackedLeaf *leaf = &t->leaves[i];
         if (leaf->fresh)
@@ -475,8 +488,8 @@ static bool compare_arrays(const Change *c, const TrackedLeaf *from,
                                ", which is not permitted");
     }
     for (size_t i = 0; !from->local && !c->before->copied && i < from->count; i++) {
-        const size_t one = jit_var_size(c->before->variables.ids[from->first + i]);
-        const size_t two = jit_var_size(c->after->variables.ids[to->first + i]);
+        const size_t one = leaf_size(c->before->variables.ids[from->first + i]);
+        const size_t two = leaf_size(c->after->variables.ids[to->first + i]);
         if (one != two && one != 1 && two != 1)
             return fail_size(c->before, c->place, c->from, one, two);
     }
@@ -550,7 +563,7 @@ bool tracker_fail_size(const Tracker *t, size_t size)
     for (size_t i = 0; size > 1 && i < t->tree.leaf_count; i++) {
         const TrackedLeaf *leaf = &t->leaves[i];
         for (size_t k = 0; k < leaf->count; k++) {
-            const size_t own = jit_var_size(t->variables.ids[leaf->first + k]);
+            const size_t own = leaf_size(t->variables.ids[leaf->first + k]);
             if (own == size || own == 1)
                 continue;
             PyObject *name = tracker_name(t, leaf->place);
@@ -572,11 +585,11 @@ static bool append_zeros(const Tracker *before, const TrackedLeaf *like,
 {
     static const uint64_t zero;
     for (size_t i = 0; i < like->count; i++) {
-        const uint32_t id = before->variables.ids[like->first + i];
-        const uint32_t none =
-            jit_var_literal(leaf_backend(leaf_of(id)), jit_var_type(id), &zero, 1, 0);
+        const Leaf id = before->variables.ids[like->first + i];
+        const Leaf none = leaf_of(jit_var_literal(
+            leaf_backend(id), jit_var_type(leaf_index(id)), &zero, 1, 0));
         const bool ok = none && variables_append(variables, none);
-        jit_var_dec_ref(none);
+        leaf_unref(none);
         if (!ok)
             return none ? false : error_from_core(before->operation, NULL, 0);
     }
@@ -627,7 +640,7 @@ static PyObject *final_leaf(const Tracker *initial, const Tracker *after, size_t
                             const TrackedLeaf **claims)
 {
     const TrackedLeaf *leaf = &after->leaves[i];
-    const uint32_t *ids = after->variables.ids;
+    const Leaf *ids = after->variables.ids;
     PyObject *object = after->tree.leaves[i];
     if (!leaf->count || leaf->unbound ||
         (leaf->origin == NO_ORIGIN &&

@@ -22,14 +22,15 @@
 
 #include "python/tree/tree.h"
 
-/** Variables, one reference each. Starts as { 0 }. */
+/** Variables, with the nodes of their derivatives; one reference each. Starts as { 0
+ *  }. */
 typedef struct Variables {
-    uint32_t *ids;
+    Leaf *ids;
     size_t count, capacity;
 } Variables;
 
 /** Append a variable, to which a reference is taken. False: exception. */
-bool variables_append(Variables *variables, uint32_t id);
+bool variables_append(Variables *variables, Leaf id);
 void variables_drop(Variables *variables);
 
 enum { NO_ORIGIN = -1 };

@@ -9,6 +9,7 @@
 #include "python/index/index.h"
 #include "python/object/shape.h"
 
+#include "python/ad/gradient.h"
 #include "python/convert/convert.h"
 #include "python/convert/value.h"
 #include "python/object/enums.h"
@@ -129,7 +130,19 @@ static PyObject *get_imag(PyObject *self, void *closure)
 static PyObject *get_grad(PyObject *self, void *closure)
 {
     (void) closure;
-    return zeros_of((Array *) self, "grad");
+    return (PyObject *) gradient_get((Array *) self, true);
+}
+
+static int set_grad(PyObject *self, PyObject *value, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    if (!value) {
+        error_raise_both("AttributeError", NULL, NULL, 0, "%s.grad: cannot be deleted",
+                         a->info->name);
+        return -1;
+    }
+    return gradient_set("set_grad", a, value, false) ? 0 : -1;
 }
 
 static int set_part(PyObject *self, PyObject *value, bool real)
@@ -234,7 +247,8 @@ static PyObject *get_index(PyObject *self, void *closure)
 {
     (void) closure;
     Array *a = (Array *) self;
-    return PyLong_FromUnsignedLong(a->info->kind == KIND_LEAF ? array_leaf(a) : 0);
+    return PyLong_FromUnsignedLong(
+        a->info->kind == KIND_LEAF ? leaf_name(array_leaf(a)) : 0);
 }
 
 static PyObject *get_index_ad(PyObject *self, void *closure)
@@ -242,7 +256,7 @@ static PyObject *get_index_ad(PyObject *self, void *closure)
     (void) closure;
     Array *a = (Array *) self;
     return PyLong_FromUnsignedLong(
-        a->info->kind == KIND_LEAF ? (unsigned long) (*array_leaves(a) >> 32) : 0);
+        a->info->kind == KIND_LEAF ? leaf_node(array_leaf(a)) : 0);
 }
 
 /* The common state of the leaves, Mixed if they differ. */
@@ -645,8 +659,8 @@ PyGetSetDef index_getset[] = {
       "Imaginary part: of a complex number a component (a view), of a quaternion a "
       "copy of the first three; zeros for other arrays.",
       NULL },
-    { "grad", get_grad, NULL,
-      "The gradient: zeros of this type and shape, as there is none.", NULL },
+    { "grad", get_grad, set_grad,
+      "The gradient: see drjit.grad() and drjit.set_grad().", NULL },
     { "shape", get_shape, NULL,
       "The extents, lanes of just-in-time compiled arrays last. RuntimeError if "
       "ragged.",

@@ -99,7 +99,8 @@ int lanes_set_entry(Array *a, size_t i, PyObject *value)
 static PyObject *gather(Array *a, Leaf positions)
 {
     Leaf result = 0;
-    if (positions && !gather_variables(array_leaf(a), positions, 0, 1, &result))
+    if (positions && !gather_variables(array_leaf(a), positions, 0, 1, ReduceModeAuto,
+                                       &result))
         return fail_core(a, KEY_GET);
     return (PyObject *) array_new_leaf(a->info, result);
 }

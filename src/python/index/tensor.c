@@ -39,7 +39,7 @@ static bool gather_traced(const Selection *s, Array *from, Array *to)
     } else {
         const Leaf places = tensor_select_trace(s);
         if (places)
-            gather_variables(array_leaf(from), places, 0, 1, &result);
+            gather_variables(array_leaf(from), places, 0, 1, ReduceModeAuto, &result);
         leaf_unref(places);
     }
     if (!result) {

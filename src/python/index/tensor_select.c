@@ -209,7 +209,8 @@ static bool expand(const Selection *s, IndexArray *array, size_t ndim,
         return true;
     if (s->info->jit) {
         const Leaf places = spread.total ? tensor_select_trace(&spread) : 0;
-        const Leaf wide = places ? leaf_gather(array->variable, places, 0) : 0;
+        const Leaf wide =
+            places ? leaf_gather(array->variable, places, 0, ReduceModeAuto) : 0;
         leaf_unref(places);
         leaf_unref(array->variable);
         array->variable = wide;
@@ -530,7 +531,8 @@ static Leaf advance_block(const Selection *s, Leaf place, Leaf coordinate, bool 
         const IndexArray *array = &s->arrays[i];
         const bool direct = array->size == 1 || whole;
         const Leaf index = direct ? leaf_ref(array->variable)
-                                  : leaf_gather(array->variable, coordinate, 0);
+                                  : leaf_gather(array->variable, coordinate, 0,
+                                                ReduceModeAuto);
         place = advance(s, place, index, (int64_t) array->stride);
     }
     leaf_unref(coordinate);

@@ -12,6 +12,7 @@ typedef struct Access {
     State *state;
     const char *operation;        /* "gather", ... */
     PyObject *index, *active;     /* the caller's arguments; borrowed */
+    ReduceMode mode; /* of a gather: how its reverse derivative is scattered */
     Array *indices[FAMILY_COUNT]; /* UInt (jit) or ArrayXu, NULL: not yet converted */
     Array *masks[FAMILY_COUNT];   /* Bool or ArrayXb */
 } Access;

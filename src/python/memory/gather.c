@@ -47,16 +47,19 @@ Leaf gather_scaled_index(Leaf index, size_t scale, size_t shift)
     return result;
 }
 
-static bool gather_packets(Leaf source, Leaf index, Leaf mask, size_t n, Leaf *out)
+static bool gather_packets(Leaf source, Leaf index, Leaf mask, size_t n,
+                           ReduceMode mode, Leaf *out)
 {
     size_t p = gather_packet_size(n, leaf_size(source)), done = 0;
     bool ok = true;
     for (size_t j = 0; j < n / p && ok; j++) {
         Leaf position = gather_scaled_index(index, n / p, j);
         if (p == 1)
-            ok = position && (out[done] = leaf_gather(source, position, mask)) != 0;
+            ok = position &&
+                 (out[done] = leaf_gather(source, position, mask, mode)) != 0;
         else
-            ok = position && leaf_gather_packet(p, source, position, mask, out + done);
+            ok = position &&
+                 leaf_gather_packet(p, source, position, mask, mode, out + done);
         leaf_unref(position);
         done += ok ? p : 0;
     }
@@ -65,13 +68,14 @@ static bool gather_packets(Leaf source, Leaf index, Leaf mask, size_t n, Leaf *o
     return ok;
 }
 
-bool gather_variables(Leaf source, Leaf index, Leaf mask, size_t n, Leaf *out)
+bool gather_variables(Leaf source, Leaf index, Leaf mask, size_t n, ReduceMode mode,
+                      Leaf *out)
 {
     if (!access_waits(source))
-        return gather_packets(source, index, mask, n, out);
+        return gather_packets(source, index, mask, n, mode, out);
     bool ok; /* the caller owns references to all three */
     leaf_ref(source);
-    WAIT_BEGIN ok = gather_packets(source, index, mask, n, out);
+    WAIT_BEGIN ok = gather_packets(source, index, mask, n, mode, out);
     leaf_unref(source);
     WAIT_END return ok;
 }
@@ -119,7 +123,7 @@ static bool gather_leaf(const Access *a, Leaf source, const Array *index,
         return false;
     }
     Leaf position = access_variable(index), active = access_variable(mask);
-    ok = gather_variables(source, position, active, n, out);
+    ok = gather_variables(source, position, active, n, a->mode, out);
     leaf_unref(position);
     leaf_unref(active);
     if (!ok)
@@ -364,8 +368,7 @@ static PyObject *memory_gather(PyObject *module, PyObject *const *args,
     static const Signature signature = { "gather", parameters, 6, 3, 0 };
     PyObject *v[6];
     State *state = state_of_module(module);
-    long mode; /* chooses how derivatives are scattered, which this version does not
-                  have */
+    long mode = ReduceModeAuto;
     if (!arguments_parse(&signature, args, nargs, names, v) ||
         (v[4] &&
          !enum_read(state, "gather", "ReduceMode", v[4], ReduceModeCount, &mode)))
@@ -374,6 +377,7 @@ static PyObject *memory_gather(PyObject *module, PyObject *const *args,
     if (!evaluate_writes("gather", &v[1], 3))
         return NULL;
     access_start(&gather.access, state, "gather", v[2], v[3]);
+    gather.access.mode = (ReduceMode) mode;
     PyObject *result = gather_any(&gather, v[0], v[1]);
     access_end(&gather.access);
     return result;

@@ -6,10 +6,12 @@
 
 #include "python/memory/access.h"
 
-/** out[k] = source[index * n + k], k < n, where mask is set (0: everywhere), in packets
- * as far as possible. Releases the GIL if the source has to be computed first. False:
- * the core's error is set, 'out' holds nothing. */
-bool gather_variables(Leaf source, Leaf index, Leaf mask, size_t n, Leaf *out);
+/** out[k] = source[index * n + k], k < n, where mask is set (0: everywhere), in
+ *  packets as far as possible. 'mode': see leaf_gather(). Releases the GIL if the
+ *  source has to be computed first. False: the core's error is set, 'out' holds
+ *  nothing. */
+bool gather_variables(Leaf source, Leaf index, Leaf mask, size_t n, ReduceMode mode,
+                      Leaf *out);
 
 /** The members of the function table that scatter.c, atomic.c and slice.c implement. */
 PyObject *scatter_plain(PyObject *module, PyObject *const *args, Py_ssize_t nargs,

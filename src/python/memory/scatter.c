@@ -76,20 +76,22 @@ static bool check_pair(const Scatter *s, Pair *pair, PyObject *target, PyObject 
         pair->value = convert_value(s, t, value);
         return pair->value;
     }
-    const TypeInfo *from = ((Array *) value)->info;
+    Array *source = convert_family(t->info, (Array *) value, operation);
+    if (!source)
+        return false;
+    const TypeInfo *from = source->info;
     bool same = from == t->info && (flat || t->info->jit);
     pair->components = flat && from != t->info && from->family == t->info->family &&
                        from->entry == t->info->entry;
-    if (!same && !pair->components)
-        return wrong_value(s, t, value);
-    if (same && array_count(t) != array_count((Array *) value) && t->info->jit) {
-        error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "the value has %zu components, expected %zu as the target has",
-                    array_count((Array *) value), array_count(t));
-        return false;
-    }
-    pair->value = (Array *) Py_NewRef(value);
-    return true;
+    bool ok = same || pair->components || wrong_value(s, t, value);
+    if (ok && same && array_count(t) != array_count(source) && t->info->jit)
+        ok = error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                         "the value has %zu components, expected %zu as the target has",
+                         array_count(source), array_count(t));
+    if (!ok)
+        Py_CLEAR(source);
+    pair->value = source;
+    return ok;
 }
 
 static bool add_pair(Scatter *s, PyObject *target, PyObject *value)

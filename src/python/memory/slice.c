@@ -50,16 +50,6 @@ static bool read_leaf(const Slice *s, const Array *a, size_t i, void *entry)
     return true;
 }
 
-/* The classes of drjit.scalar, which the program need not have imported. */
-static bool touch_scalar(const TypeInfo *info)
-{
-    if (info->py)
-        return true;
-    PyObject *module = PyImport_ImportModule("drjit.scalar");
-    Py_XDECREF(module);
-    return module;
-}
-
 static PyObject *slice_jit(const Slice *s, Array *a)
 {
     if (a->info->kind == KIND_LEAF) {
@@ -70,8 +60,6 @@ static PyObject *slice_jit(const Slice *s, Array *a)
     }
     const TypeInfo *info =
         &s->access.state->types[type_in_family(a->info, FAMILY_SCALAR)];
-    if (!touch_scalar(info))
-        return NULL;
     Array *result = array_new_like(info, a);
     for (size_t i = 0; result && i < array_count(a); i++)
         if (array_leaves(a)[i])

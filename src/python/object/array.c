@@ -70,11 +70,8 @@ static Array *allocate(const TypeInfo *type)
         info->free_count--;
         Py_SET_REFCNT((PyObject *) a, 1);
     } else {
-        if (!info->py)
-            return (Array *) PyErr_Format(PyExc_RuntimeError,
-                                          "%s: this type is not made yet; import its "
-                                          "module first",
-                                          info->name);
+        if (!info->py && !type_class(info))
+            return NULL;
         a = PyObject_New(Array, info->py);
         if (!a)
             return NULL;

@@ -108,7 +108,8 @@ PyObject *error_raise_both(const char *name, const char *operation,
 static const char *core_message(void)
 {
     const char *text = jit_error_message(), *end = strstr(text, "(): ");
-    return strncmp(text, "jit_", 4) == 0 && end ? end + 4 : text;
+    bool ours = strncmp(text, "jit_", 4) == 0 || strncmp(text, "ad_", 3) == 0;
+    return ours && end ? end + 4 : text;
 }
 
 /* With the place of what is being recorded, and what to do. */

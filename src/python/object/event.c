@@ -154,6 +154,8 @@ PyObject *event_make_class(State *state, const char *name, JitBackend backend)
     PyType_Spec spec = {.name = name, .basicsize = sizeof(Event),
                         .flags = Py_TPFLAGS_DEFAULT, .slots = slots};
     PyObject *cls = PyType_FromModuleAndSpec(state->module, &spec, NULL);
+    if (!cls && !PyErr_Occurred()) /* CPython 3.11 has no memory for the name */
+        PyErr_NoMemory();
     PyObject *number = cls ? PyLong_FromLong(backend) : NULL;
     if (!number || PyObject_SetAttrString(cls, "_backend", number) < 0)
         Py_CLEAR(cls);

@@ -1,12 +1,12 @@
 /*
- * event.h -- the Event class of each just-in-time family
+ * event.h -- the Event class of each just-in-time backend
  */
 #ifndef PYTHON_EVENT_H
 #define PYTHON_EVENT_H
 
 #include "python/object/state.h"
 
-/** Make the class drjit.<family>.Event (new reference); NULL: exception. 'name' has
+/** Make the class drjit.<backend>.Event (new reference); NULL: exception. 'name' has
  *  static storage. */
 PyObject *event_make_class(State *state, const char *name, JitBackend backend);
 

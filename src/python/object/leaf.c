@@ -3,6 +3,30 @@
  */
 #include "python/object/leaf.h"
 
+Leaf leaf_with_node(uint32_t variable, Leaf like)
+{
+    if (!variable || !leaf_node(like))
+        return leaf_of(variable);
+    /* A reference to both halves, of which the other variable's is given back. */
+    ad_var_inc_ref(like);
+    jit_var_dec_ref(leaf_index(like));
+    return (Leaf) leaf_node(like) << 32 | variable;
+}
+
+Leaf leaf_plain(Leaf leaf)
+{
+    if (leaf_node(leaf)) {
+        jit_var_inc_ref(leaf_index(leaf));
+        ad_var_dec_ref(leaf);
+    }
+    return leaf_of(leaf_index(leaf));
+}
+
+Leaf leaf_tracked(Leaf leaf)
+{
+    return ad_var_track(leaf_index(leaf));
+}
+
 /* ---------------------------------------------------------------- questions */
 
 JitBackend leaf_backend(Leaf leaf)
@@ -75,78 +99,73 @@ Leaf leaf_not(Leaf a)
 
 Leaf leaf_cast(Leaf a, VarType type)
 {
-    return leaf_of(jit_var_cast(leaf_index(a), type, 0));
+    return ad_var_cast(a, type, 0);
 }
 
 Leaf leaf_reinterpret(Leaf a, VarType type)
 {
-    return leaf_of(jit_var_cast(leaf_index(a), type, 1));
+    return ad_var_cast(a, type, 1);
 }
 
 /* ---------------------------------------------------------------- sizes */
 
 Leaf leaf_resize(Leaf a, size_t size)
 {
-    return leaf_of(jit_var_resize(leaf_index(a), size));
+    return ad_var_resize(a, size);
 }
 
 Leaf leaf_shrink(Leaf a, size_t size)
 {
-    return leaf_of(jit_var_shrink(leaf_index(a), size));
+    return ad_var_shrink(a, size);
 }
 
 Leaf leaf_tile(Leaf a, size_t count)
 {
-    return leaf_of(jit_var_tile(leaf_index(a), count));
+    return ad_var_tile(a, count);
 }
 
 Leaf leaf_repeat(Leaf a, size_t count)
 {
-    return leaf_of(jit_var_repeat(leaf_index(a), count));
+    return ad_var_repeat(a, count);
 }
 
 /* ---------------------------------------------------------------- memory */
 
-/* The largest packet of the core. */
-enum { PACKET_LIMIT = 64 };
-
-Leaf leaf_gather(Leaf source, Leaf position, Leaf mask)
+Leaf leaf_gather(Leaf source, Leaf position, Leaf mask, ReduceMode mode)
 {
-    return leaf_of(
-        jit_var_gather(leaf_index(source), leaf_index(position), leaf_index(mask)));
+    return ad_var_gather(source, leaf_index(position), leaf_index(mask), mode);
 }
 
-bool leaf_gather_packet(size_t n, Leaf source, Leaf position, Leaf mask, Leaf *out)
+bool leaf_gather_packet(size_t n, Leaf source, Leaf position, Leaf mask,
+                        ReduceMode mode, Leaf *out)
 {
-    uint32_t variables[PACKET_LIMIT];
-    bool ok = jit_var_gather_packet(n, leaf_index(source), leaf_index(position),
-                                    leaf_index(mask), variables);
-    for (size_t i = 0; ok && i < n; i++)
-        out[i] = leaf_of(variables[i]);
-    return ok;
+    return ad_var_gather_packet(n, source, leaf_index(position), leaf_index(mask), out,
+                                mode);
 }
 
 Leaf leaf_scatter(Leaf target, Leaf value, Leaf position, Leaf mask, ReduceOp op,
                   ReduceMode mode)
 {
-    return leaf_of(jit_var_scatter(leaf_index(target), leaf_index(value),
-                                   leaf_index(position), leaf_index(mask), op, mode));
+    return ad_var_scatter(target, value, leaf_index(position), leaf_index(mask), op,
+                          mode);
 }
 
 Leaf leaf_scatter_packet(size_t n, Leaf target, const Leaf *values, Leaf position,
                          Leaf mask, ReduceOp op, ReduceMode mode)
 {
-    uint32_t variables[PACKET_LIMIT];
-    for (size_t i = 0; i < n; i++)
-        variables[i] = leaf_index(values[i]);
-    return leaf_of(jit_var_scatter_packet(n, leaf_index(target), variables,
-                                          leaf_index(position), leaf_index(mask), op,
-                                          mode));
+    return ad_var_scatter_packet(n, target, values, leaf_index(position),
+                                 leaf_index(mask), op, mode);
+}
+
+/* What follows has no derivative. */
+static uint32_t without_node(Leaf leaf)
+{
+    return leaf_index(leaf_plain(leaf));
 }
 
 Leaf leaf_scatter_inc(Leaf *target, Leaf position, Leaf mask)
 {
-    uint32_t variable = leaf_index(*target);
+    uint32_t variable = without_node(*target);
     uint32_t before =
         jit_var_scatter_inc(&variable, leaf_index(position), leaf_index(mask));
     *target = leaf_of(variable);
@@ -155,7 +174,7 @@ Leaf leaf_scatter_inc(Leaf *target, Leaf position, Leaf mask)
 
 Leaf leaf_scatter_exchange(Leaf *target, Leaf value, Leaf position, Leaf mask)
 {
-    uint32_t variable = leaf_index(*target);
+    uint32_t variable = without_node(*target);
     uint32_t before = jit_var_scatter_exch(&variable, leaf_index(value),
                                            leaf_index(position), leaf_index(mask));
     *target = leaf_of(variable);
@@ -165,7 +184,7 @@ Leaf leaf_scatter_exchange(Leaf *target, Leaf value, Leaf position, Leaf mask)
 bool leaf_scatter_cas(Leaf *target, Leaf compare, Leaf value, Leaf position, Leaf mask,
                       Leaf out[2])
 {
-    uint32_t variable = leaf_index(*target), found[2] = { 0, 0 };
+    uint32_t variable = without_node(*target), found[2] = { 0, 0 };
     bool ok = jit_var_scatter_cas(&variable, leaf_index(compare), leaf_index(value),
                                   leaf_index(position), leaf_index(mask), found);
     *target = leaf_of(variable);
@@ -177,41 +196,36 @@ bool leaf_scatter_cas(Leaf *target, Leaf compare, Leaf value, Leaf position, Lea
 bool leaf_scatter_add_kahan(Leaf *target_1, Leaf *target_2, Leaf value, Leaf position,
                             Leaf mask)
 {
-    uint32_t first = leaf_index(*target_1), second = leaf_index(*target_2);
-    bool ok = jit_var_scatter_add_kahan(&first, &second, leaf_index(value),
-                                        leaf_index(position), leaf_index(mask));
-    *target_1 = leaf_of(first);
-    *target_2 = leaf_of(second);
-    return ok;
+    return ad_var_scatter_add_kahan(target_1, target_2, value, leaf_index(position),
+                                    leaf_index(mask));
 }
 
 Leaf leaf_write(Leaf target, size_t offset, const void *entry)
 {
-    return leaf_of(jit_var_write(leaf_index(target), offset, entry));
+    return ad_var_write(target, offset, entry);
 }
 
 /* ---------------------------------------------------------------- reductions */
 
 Leaf leaf_reduce(Leaf a, ReduceOp op)
 {
-    return leaf_of(jit_var_reduce(leaf_index(a), op));
+    return ad_var_reduce(a, op);
 }
 
 Leaf leaf_reduce_dot(Leaf a, Leaf b)
 {
-    return leaf_of(jit_var_reduce_dot(leaf_index(a), leaf_index(b)));
+    return ad_var_reduce_dot(a, b);
 }
 
 Leaf leaf_block_reduce(ReduceOp op, Leaf a, size_t block)
 {
-    return leaf_of(jit_var_block_reduce(op, leaf_index(a), block));
+    return ad_var_block_reduce(op, a, block);
 }
 
 Leaf leaf_block_prefix_reduce(ReduceOp op, Leaf a, size_t block, bool exclusive,
                               bool reverse)
 {
-    return leaf_of(
-        jit_var_block_prefix_reduce(op, leaf_index(a), block, exclusive, reverse));
+    return ad_var_block_prefix_reduce(op, a, block, exclusive, reverse);
 }
 
 Leaf leaf_any(Leaf mask)
@@ -226,7 +240,7 @@ Leaf leaf_compress(Leaf mask)
 
 Leaf leaf_sort(Leaf a, size_t block, bool descending)
 {
-    return leaf_of(jit_var_sort(leaf_index(a), block, descending));
+    return ad_var_sort(a, block, descending);
 }
 
 Leaf leaf_argsort(Leaf a, size_t block, bool descending)
@@ -236,7 +250,7 @@ Leaf leaf_argsort(Leaf a, size_t block, bool descending)
 
 Leaf leaf_gemm(Leaf a, Leaf b, const JitGemm *shape)
 {
-    return leaf_of(jit_var_batched_gemm(leaf_index(a), leaf_index(b), shape));
+    return ad_var_batched_gemm(a, b, shape);
 }
 
 /* ---------------------------------------------------------------- evaluation */
@@ -248,7 +262,7 @@ bool leaf_schedule(Leaf leaf)
 
 Leaf leaf_schedule_force(Leaf leaf, int *scheduled)
 {
-    return leaf_of(jit_var_schedule_force(leaf_index(leaf), scheduled));
+    return leaf_with_node(jit_var_schedule_force(leaf_index(leaf), scheduled), leaf);
 }
 
 bool leaf_eval(Leaf leaf)
@@ -268,10 +282,12 @@ bool leaf_read(Leaf leaf, size_t offset, void *entry)
 
 Leaf leaf_data(Leaf leaf, void **data)
 {
-    return leaf_of(jit_var_data(leaf_index(leaf), data));
+    return leaf_with_node(jit_var_data(leaf_index(leaf), data), leaf);
 }
 
 Leaf leaf_labelled(Leaf leaf, const char *label)
 {
-    return leaf_of(jit_var_set_label(leaf_index(leaf), label));
+    if (!ad_var_set_label(leaf, label))
+        return 0;
+    return leaf_with_node(jit_var_set_label(leaf_index(leaf), label), leaf);
 }

@@ -2,9 +2,10 @@
  * leaf.h -- what arrays of the just-in-time families hold; the core's functions on it
  *
  * A leaf is a variable of the core, in the lower half, and a node of the graph of
- * derivatives in the upper one: 0 in the families without derivatives. 0 is an empty
- * array. All files but those of control flow (region*) work with whole leaves, with the
- * functions below, so that an operation is differentiated where it is recorded.
+ * derivatives in the upper one (drjit-core/ad.h): 0 in the families without
+ * derivatives, and where nothing is tracked. 0 is an empty array. All files but those
+ * of control flow (region*) work with whole leaves, with the functions below, so that
+ * an operation is differentiated where it is recorded.
  *
  * What makes a leaf gives a new reference; 0 says that the core failed (its error is
  * set). Operands are borrowed.
@@ -12,6 +13,7 @@
 #ifndef PYTHON_LEAF_H
 #define PYTHON_LEAF_H
 
+#include "drjit-core/ad.h"
 #include "python/object/type.h"
 
 typedef uint64_t Leaf;
@@ -22,6 +24,18 @@ static inline uint32_t leaf_index(Leaf leaf)
     return (uint32_t) leaf;
 }
 
+/** The variable's number as users see it. */
+static inline uint32_t leaf_name(Leaf leaf)
+{
+    return leaf_index(leaf);
+}
+
+/** The node, 0 if operations with it are not tracked. */
+static inline uint32_t leaf_node(Leaf leaf)
+{
+    return (uint32_t) (leaf >> 32);
+}
+
 /** A variable (its reference moves) without a derivative: the only way to make a leaf.
  */
 static inline Leaf leaf_of(uint32_t variable)
@@ -29,10 +43,26 @@ static inline Leaf leaf_of(uint32_t variable)
     return variable;
 }
 
+/** The leaf without its derivative (borrowed, as the leaf is). */
+static inline Leaf leaf_detached(Leaf leaf)
+{
+    return leaf_of(leaf_index(leaf));
+}
+
+/* ---- tracking */
+
+/** The variable of a leaf, whose reference moves, without the node. */
+Leaf leaf_plain(Leaf leaf);
+/** The variable with a node of its own (a new reference): derivatives by it are wanted.
+ *  Plain where a scope forbids it. 0: the core's error is set. */
+Leaf leaf_tracked(Leaf leaf);
+
 /* ---- references; 0 is accepted */
 
 static inline Leaf leaf_ref(Leaf leaf)
 {
+    if (leaf_node(leaf))
+        return ad_var_inc_ref(leaf);
     if (leaf)
         jit_var_inc_ref(leaf_index(leaf));
     return leaf;
@@ -40,9 +70,15 @@ static inline Leaf leaf_ref(Leaf leaf)
 
 static inline void leaf_unref(Leaf leaf)
 {
-    if (leaf)
+    if (leaf_node(leaf))
+        ad_var_dec_ref(leaf);
+    else if (leaf)
         jit_var_dec_ref(leaf_index(leaf));
 }
+
+/** The variable of one leaf (its reference moves) with the node of another: 0 stays
+ *  0. */
+Leaf leaf_with_node(uint32_t variable, Leaf like);
 
 /* ---- questions */
 
@@ -96,44 +132,56 @@ Leaf leaf_i32(JitBackend backend, int32_t value);
 /** An operation with n operands. */
 static inline Leaf leaf_op(JitOp op, int n, const Leaf *operands)
 {
-    uint32_t in[3] = { 0 };
-    for (int i = 0; i < n; i++)
+    uint32_t in[3] = { 0 }, nodes = 0;
+    for (int i = 0; i < n; i++) {
         in[i] = leaf_index(operands[i]);
-    return leaf_of(jit_var_op(op, in));
+        nodes |= leaf_node(operands[i]);
+    }
+    return nodes ? ad_var_op(op, operands) : leaf_of(jit_var_op(op, in));
 }
 
 /* The operators of Python have functions of their own: they are called directly. */
-#define LEAF_2(name)                                                  \
+#define LEAF_TRACKED(name, op)                                        \
+    static inline Leaf leaf_##name(Leaf a, Leaf b)                    \
+    {                                                                 \
+        if (leaf_node(a | b))                                         \
+            return ad_var_op(op, (Leaf[]) { a, b });                  \
+        return leaf_of(jit_var_##name(leaf_index(a), leaf_index(b))); \
+    }
+LEAF_TRACKED(add, JitOpAdd)
+LEAF_TRACKED(sub, JitOpSub)
+LEAF_TRACKED(mul, JitOpMul)
+LEAF_TRACKED(div, JitOpDiv)
+LEAF_TRACKED(and, JitOpAnd) /* of a float and a mask */
+#undef LEAF_TRACKED
+
+/* Their results have no derivatives. */
+#define LEAF_PLAIN(name)                                              \
     static inline Leaf leaf_##name(Leaf a, Leaf b)                    \
     {                                                                 \
         return leaf_of(jit_var_##name(leaf_index(a), leaf_index(b))); \
     }
-LEAF_2(add)
-LEAF_2(sub)
-LEAF_2(mul)
-LEAF_2(div)
-LEAF_2(mod)
-LEAF_2(and)
-LEAF_2(or)
-LEAF_2(xor)
-LEAF_2(shl)
-LEAF_2(shr)
-LEAF_2(lt)
-LEAF_2(le)
-LEAF_2(gt)
-LEAF_2(ge)
-LEAF_2(eq)
-LEAF_2(neq)
-#undef LEAF_2
+LEAF_PLAIN(mod)
+LEAF_PLAIN(or)
+LEAF_PLAIN(xor)
+LEAF_PLAIN(shl)
+LEAF_PLAIN(shr)
+LEAF_PLAIN(lt)
+LEAF_PLAIN(le)
+LEAF_PLAIN(gt)
+LEAF_PLAIN(ge)
+LEAF_PLAIN(eq)
+LEAF_PLAIN(neq)
+#undef LEAF_PLAIN
 
 static inline Leaf leaf_fma(Leaf a, Leaf b, Leaf c)
 {
-    return leaf_of(jit_var_fma(leaf_index(a), leaf_index(b), leaf_index(c)));
+    return leaf_op(JitOpFma, 3, (Leaf[]) { a, b, c });
 }
 
 static inline Leaf leaf_select(Leaf mask, Leaf a, Leaf b)
 {
-    return leaf_of(jit_var_select(leaf_index(mask), leaf_index(a), leaf_index(b)));
+    return leaf_op(JitOpSelect, 3, (Leaf[]) { mask, a, b });
 }
 
 Leaf leaf_not(Leaf a);
@@ -152,9 +200,11 @@ Leaf leaf_repeat(Leaf a, size_t count);
 
 /* ---- memory; a mask 0 is one that is set everywhere */
 
-Leaf leaf_gather(Leaf source, Leaf position, Leaf mask);
+/** 'mode' is how its reverse derivative is scattered. */
+Leaf leaf_gather(Leaf source, Leaf position, Leaf mask, ReduceMode mode);
 /** n variables, from n neighbours each. */
-bool leaf_gather_packet(size_t n, Leaf source, Leaf position, Leaf mask, Leaf *out);
+bool leaf_gather_packet(size_t n, Leaf source, Leaf position, Leaf mask,
+                        ReduceMode mode, Leaf *out);
 /** The variable that 'target' becomes. */
 Leaf leaf_scatter(Leaf target, Leaf value, Leaf position, Leaf mask, ReduceOp op,
                   ReduceMode mode);

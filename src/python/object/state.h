@@ -42,6 +42,7 @@ struct State {
     PyTypeObject *operand;          /* foreign arrays in operations: operand.h */
     TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
     bool family_ready[FAMILY_COUNT];
+    PyObject *events[BACKEND_COUNT]; /* classes of events, NULL until needed */
     /* Result of promoting two operand classes, filled lazily: 0 not yet known, else
        id + 1, or PROMOTE_NEVER. See promote.c. */
     uint16_t (*promotion)[OPERAND_COUNT];

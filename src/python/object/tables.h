@@ -21,6 +21,8 @@ extern PyMethodDef sort_functions[];         /* with '_': drjit._shape.sorting *
 extern PyMethodDef tensor_functions[];       /* slice_index */
 extern PyMethodDef trait_functions[];        /* is_array_v, value_t, ... */
 extern PyMethodDef tree_functions[];         /* copy, width, schedule, eval, ... */
+extern PyMethodDef gradient_functions[];     /* enable_grad, grad, detach, ... */
+extern PyMethodDef propagate_functions[];    /* enqueue; with '_': drjit._ad */
 extern PyMethodDef jit_functions[];          /* set_flag, kernel_history, whos, ... */
 extern PyMethodDef introspect_functions[];   /* with '_': drjit.detail */
 extern PyMethodDef loop_functions[];         /* while_loop */

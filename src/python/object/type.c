@@ -58,11 +58,16 @@ enum { SHAPE_COUNT = sizeof(shapes) / sizeof(*shapes) };
 typedef struct FamilyRow {
     const char *module, *event; /* class of events, NULL: none */
     JitBackend backend;
+    Family diff, detached; /* the same types with derivatives, and without */
 } FamilyRow;
 
 static const FamilyRow families[FAMILY_COUNT] = {
-    [FAMILY_SCALAR] = {"drjit.scalar", NULL, JitBackendNone},
-    [FAMILY_LLVM] = {"drjit.llvm", "drjit.llvm.Event", JitBackendLLVM},
+    [FAMILY_SCALAR] = { "drjit.scalar", NULL, JitBackendNone, FAMILY_SCALAR,
+                        FAMILY_SCALAR },
+    [FAMILY_LLVM] = { "drjit.llvm", "drjit.llvm.Event", JitBackendLLVM, FAMILY_LLVM_AD,
+                      FAMILY_LLVM },
+    [FAMILY_LLVM_AD] = { "drjit.llvm.ad", "drjit.llvm.Event", JitBackendLLVM,
+                         FAMILY_LLVM_AD, FAMILY_LLVM },
 };
 
 /* ---------------------------------------------------------------- entry types */
@@ -167,6 +172,16 @@ uint16_t type_with_entry(const TypeInfo *info, VarType entry)
     return id;
 }
 
+const TypeInfo *type_diff(const TypeInfo *info)
+{
+    return &info->state->types[type_in_family(info, families[info->family].diff)];
+}
+
+const TypeInfo *type_detached(const TypeInfo *info)
+{
+    return &info->state->types[type_in_family(info, families[info->family].detached)];
+}
+
 /* ---------------------------------------------------------------- descriptors */
 
 static uint16_t leaf_count(const TypeInfo *info)
@@ -215,6 +230,7 @@ static bool fill(State *state, Family family, int shape, int entry)
     t->entry = (uint8_t) type;
     t->entry_size = (uint8_t) type_entry_size(type);
     t->jit = families[family].backend != JitBackendNone;
+    t->diff = families[family].detached != family;
     t->leaf_size = t->jit ? sizeof(Leaf) : t->entry_size;
     t->ndim = s->ndim;
     memcpy(t->dims, s->dims, sizeof(t->dims));
@@ -277,6 +293,8 @@ void type_clear(State *state)
         drop_free_list(t);
         Py_CLEAR(t->py);
     }
+    for (int i = 0; i < BACKEND_COUNT; i++)
+        Py_CLEAR(state->events[i]);
     for (size_t i = 0; state->classes && i < state->class_capacity; i++)
         state->classes[i].cls = NULL;
 }
@@ -289,6 +307,8 @@ int type_traverse(State *state, visitproc visit, void *arg)
         for (uint32_t k = 0; k < t->free_count; k++)
             Py_VISIT(t->py);
     }
+    for (int i = 0; i < BACKEND_COUNT; i++)
+        Py_VISIT(state->events[i]);
     return 0;
 }
 
@@ -358,11 +378,12 @@ static PyObject *meta_text(const TypeInfo *t)
     };
     char dims[SHAPE_TEXT];
     write_shape(t, dims);
-    return PyUnicode_FromFormat("ArrayMeta[\n  type=%s,\n%s%s%s  shape=(%s)\n]",
+    return PyUnicode_FromFormat("ArrayMeta[\n  type=%s,\n%s%s%s%s  shape=(%s)\n]",
                                 type_entry_name(t->entry),
                                 t->jit ? "  backend=llvm,\n" : "",
                                 t->jit ? "  is_jit=1,\n" : "",
-                                traits[t->kind] ? traits[t->kind] : "", dims);
+                                traits[t->kind] ? traits[t->kind] : "",
+                                t->diff ? "  is_diff=1,\n" : "", dims);
 }
 
 /* The docstring of a class. */
@@ -462,6 +483,15 @@ static bool make_classes(State *state, Family family)
     return true;
 }
 
+PyTypeObject *type_class(const TypeInfo *info)
+{
+    if (is_leaf_of_scalar(info))
+        return (PyTypeObject *) PyErr_Format(PyExc_SystemError,
+                                             "%s: there is no such class", info->name);
+    return info->py || make_classes(info->state, (Family) info->family) ? info->py
+                                                                        : NULL;
+}
+
 static PyObject *class_or_number(const TypeInfo *t)
 {
     if (t->py)
@@ -471,15 +501,16 @@ static PyObject *class_or_number(const TypeInfo *t)
                                            : &PyLong_Type);
 }
 
+/* Families with one backend have one class of events. */
 static bool bind_event_class(State *state, Family family, PyObject *module_dict)
 {
-    if (!families[family].event || PyDict_GetItemString(module_dict, "Event"))
+    const FamilyRow *row = &families[family];
+    if (!row->event)
         return true;
-    PyObject *cls =
-        event_make_class(state, families[family].event, families[family].backend);
-    bool ok = cls && PyDict_SetItemString(module_dict, "Event", cls) == 0;
-    Py_XDECREF(cls);
-    return ok;
+    PyObject **cls = &state->events[row->backend];
+    if (!*cls)
+        *cls = event_make_class(state, row->event, row->backend);
+    return *cls && PyDict_SetItemString(module_dict, "Event", *cls) == 0;
 }
 
 bool type_touch_family(State *state, Family family, PyObject *module_dict)

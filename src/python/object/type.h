@@ -3,9 +3,10 @@
  *
  * A descriptor says all that is known about a type. Ids are dense, so relations between
  * types (promotion, mask type, value type, ...) are table look-ups. The Python classes
- * of a family are made when its module is first touched (type_touch_family); until then
- * the descriptors exist with 'py' NULL. The LEAF rows of drjit.scalar never have a
- * class: they stand for Python's bool, int and float with a given entry type.
+ * of a family are made when its module is first touched (type_touch_family), or the
+ * first array of it is made (type_class); until then the descriptors exist with 'py'
+ * NULL. The LEAF rows of drjit.scalar never have a class: they stand for Python's bool,
+ * int and float with a given entry type.
  */
 #ifndef PYTHON_TYPE_H
 #define PYTHON_TYPE_H
@@ -25,7 +26,13 @@ typedef enum Kind {
     KIND_COUNT
 } Kind;
 
-typedef enum Family { FAMILY_SCALAR, FAMILY_LLVM, FAMILY_COUNT } Family;
+/* In the order of promotion: an operation on two families is one of the later. */
+typedef enum Family {
+    FAMILY_SCALAR,
+    FAMILY_LLVM,
+    FAMILY_LLVM_AD, /* the same types, with derivatives */
+    FAMILY_COUNT
+} Family;
 
 enum { TYPES_PER_FAMILY = 146, TYPE_COUNT = FAMILY_COUNT * TYPES_PER_FAMILY,
        TYPE_NONE = 0xffff, DYNAMIC = -1, BACKEND_COUNT = JitBackendLLVM + 1,
@@ -52,6 +59,7 @@ typedef struct TypeInfo {
     uint8_t entry_size;     /* of an entry in memory, in bytes */
     uint8_t leaf_size; /* bytes a leaf takes in an Array: 8 if jit, else entry_size */
     bool jit;
+    bool diff;              /* has derivatives: each type of such a family */
     bool dynamic;           /* ArrayX...: the first extent is given by each array */
     int8_t ndim;            /* extents over leaves (0 for LEAF and TENSOR) */
     int8_t dims[3];
@@ -79,6 +87,10 @@ int type_traverse(State *state, visitproc visit, void *arg);
  *  dictionary of its module. Initialises the backend. */
 bool type_touch_family(State *state, Family family, PyObject *module_dict);
 
+/** The class, which is made with all others of its family if it does not exist yet
+ *  (borrowed). NULL: exception. */
+PyTypeObject *type_class(const TypeInfo *info);
+
 /** The backend of traced arrays, where there is none to tell: that of the first family
  *  in use. */
 JitBackend type_backend(const State *state);
@@ -97,6 +109,11 @@ static inline uint16_t type_in_family(const TypeInfo *info, Family family)
 {
     return (uint16_t) (family * TYPES_PER_FAMILY + info->id % TYPES_PER_FAMILY);
 }
+
+/** The same type with derivatives, and without; the type itself if it is that, or there
+ *  is no other. */
+const TypeInfo *type_diff(const TypeInfo *info);
+const TypeInfo *type_detached(const TypeInfo *info);
 
 /** Descriptor of a class or of a subclass of one; NULL (no exception) if it is none. */
 const TypeInfo *type_of_class(State *state, PyTypeObject *cls);

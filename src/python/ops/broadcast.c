@@ -97,7 +97,7 @@ static Leaf source_positions(JitBackend backend, Leaf lane, const Axis *axes, si
 
 static Leaf gather(Leaf leaf, void *positions)
 {
-    return leaf_gather(leaf, *(Leaf *) positions, 0);
+    return leaf_gather(leaf, *(Leaf *) positions, 0, ReduceModeAuto);
 }
 
 Leaf broadcast_variable(Leaf leaf, const Extents *from, const Extents *to)

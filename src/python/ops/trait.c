@@ -28,12 +28,8 @@ static const TypeInfo *info_of(PyObject *module, PyObject *arg)
  * drjit.scalar. */
 static PyObject *class_object(const TypeInfo *t)
 {
-    if (t->py)
-        return Py_NewRef((PyObject *) t->py);
     if (t->jit || t->kind != KIND_LEAF)
-        return PyErr_Format(PyExc_RuntimeError,
-                            "%s: this type is not made yet; import its module first",
-                            t->name);
+        return Py_XNewRef((PyObject *) type_class(t));
     return Py_NewRef((PyObject *) (type_is_mask(t)    ? &PyBool_Type
                                    : type_is_float(t) ? &PyFloat_Type
                                                       : &PyLong_Type));
@@ -66,7 +62,7 @@ static bool is_arithmetic(const TypeInfo *t) { return !type_is_mask(t); }
 static bool is_signed(const TypeInfo *t) { return type_is_signed(t->entry); }
 static bool is_unsigned(const TypeInfo *t) { return !type_is_signed(t->entry); }
 static bool is_jit(const TypeInfo *t) { return t->jit; }
-static bool is_diff(const TypeInfo *t) { (void) t; return false; }
+static bool is_diff(const TypeInfo *t) { return t->diff; }
 static bool is_vector(const TypeInfo *t) { return t->kind == KIND_ARRAY; }
 static bool is_complex(const TypeInfo *t) { return t->kind == KIND_COMPLEX; }
 static bool is_matrix(const TypeInfo *t) { return t->kind == KIND_MATRIX; }
@@ -240,11 +236,17 @@ static PyObject *tensor_t(PyObject *module, PyObject *arg)
     return class_or_none(t, type_find(t->family, KIND_TENSOR, 0, NULL, t->entry));
 }
 
-/* Without derivatives in any published family, a type is its own detached version. */
+/* A class that is one of its kind already stays as it is, also if a user derived it. */
 static PyObject *detached_t(PyObject *module, PyObject *arg)
 {
-    (void) module;
-    return Py_NewRef((PyObject *) class_of(arg));
+    const TypeInfo *t = info_of(module, arg), *found = t ? type_detached(t) : NULL;
+    return found == t ? Py_NewRef((PyObject *) class_of(arg)) : class_object(found);
+}
+
+static PyObject *diff_array_t(PyObject *module, PyObject *arg)
+{
+    const TypeInfo *t = info_of(module, arg), *found = t ? type_diff(t) : NULL;
+    return found == t ? Py_NewRef((PyObject *) class_of(arg)) : class_object(found);
 }
 
 static PyObject *no_such_type(const char *operation, PyObject *arg, const char *wanted)
@@ -585,7 +587,8 @@ PyMethodDef trait_functions[] = {
     T(leaf_t, "The innermost type that is still an array."),
     T(matrix_t, "Matrix type of the same size, or None."),
     T(tensor_t, "Tensor type with the same entries, or None."),
-    T(detached_t, "The type without tracking of derivatives."),
+    T(detached_t, "The same type without derivatives."),
+    T(diff_array_t, "The same type with derivatives."),
     T(int_array_t, "Same shape, signed integers of the same size."),
     T(uint_array_t, "Same shape, unsigned integers of the same size."),
     T(float_array_t, "Same shape, floating point numbers of the same size."),

@@ -55,7 +55,7 @@ static Leaf pad(Leaf leaf, ReduceOp op, size_t size)
     Leaf limit = leaf_u32(info.backend, (uint32_t) info.size);
     Leaf inside = lane && limit ? leaf_lt(lane, limit) : 0;
     Leaf neutral = leaf_constant(info.backend, info.type, &bits);
-    Leaf entries = inside ? leaf_gather(leaf, lane, inside) : 0;
+    Leaf entries = inside ? leaf_gather(leaf, lane, inside, ReduceModeAuto) : 0;
     Leaf result = entries && neutral ? leaf_select(inside, entries, neutral) : 0;
     leaf_unref(lane);
     leaf_unref(limit);
@@ -240,10 +240,10 @@ static Leaf run_line(Leaf leaf, void *argument)
         return result;
     }
     Leaf there = transposition(backend, l->outer, l->extent, l->inner);
-    Leaf turned = there ? leaf_gather(wide, there, 0) : 0;
+    Leaf turned = there ? leaf_gather(wide, there, 0, ReduceModeAuto) : 0;
     Leaf reduced = turned ? run_prefix(turned, &l->prefix) : 0;
     Leaf back = reduced ? transposition(backend, l->outer, l->inner, l->extent) : 0;
-    Leaf result = back ? leaf_gather(reduced, back, 0) : 0;
+    Leaf result = back ? leaf_gather(reduced, back, 0, ReduceModeAuto) : 0;
     leaf_unref(wide);
     leaf_unref(there);
     leaf_unref(turned);

@@ -162,7 +162,7 @@ static Leaf gather_entries(const Call *c, Leaf index)
     if (position) {
         leaf_ref(index);
         WAIT_BEGIN /* computes the input first */
-            ordered = leaf_gather(index, position, 0);
+            ordered = leaf_gather(index, position, 0, ReduceModeAuto);
         leaf_unref(index);
         WAIT_END
     }

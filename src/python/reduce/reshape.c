@@ -12,6 +12,7 @@
 #include "python/object/shape.h"
 #include "python/reduce/reshape.h"
 
+#include "python/convert/convert.h"
 #include "python/convert/promote.h"
 #include "python/memory/access.h"
 #include "python/memory/gather.h"
@@ -229,12 +230,13 @@ static bool unravel_jit(const char *operation, Array *result, const Array *flat,
         PyErr_NoMemory();
     } else if (order == 'F') {
         Leaf lanes = leaf_counter(backend, width);
-        ok = lanes && gather_variables(source, lanes, 0, n, out);
+        ok = lanes && gather_variables(source, lanes, 0, n, ReduceModePermute, out);
         leaf_unref(lanes);
     } else {
         for (size_t i = 0; i < n && ok; i++) {
             Leaf position = counter_from(backend, width, i * width);
-            ok = position && gather_variables(source, position, 0, 1, out + i);
+            ok = position && gather_variables(source, position, 0, 1,
+                                              ReduceModePermute, out + i);
             leaf_unref(position);
         }
     }
@@ -307,15 +309,18 @@ static PyObject *unravel(PyObject *module, PyObject *const *args, Py_ssize_t nar
         return error_raise(
             PyExc_TypeError, "unravel", &v[1], 1,
             "only the last dimension of 'dtype' may be dynamic, found %s", info->name);
-    Array *flat = (Array *) v[1];
     const TypeInfo *wanted = access_flat(state, info, (VarType) info->entry);
-    if (flat->info != wanted)
-        return error_raise(PyExc_TypeError, "unravel", &v[1], 1,
-                           "expected a flat array of type %s", wanted->name);
-    if (info == wanted)
-        return Py_NewRef(v[1]);
-    return (PyObject *) reshape_unravel("unravel", (PyTypeObject *) v[0], info,
-                                        info->leaves, flat, order);
+    Array *flat = convert_family(wanted, (Array *) v[1], "unravel"), *result = NULL;
+    if (flat && flat->info != wanted)
+        error_raise(PyExc_TypeError, "unravel", &v[1], 1,
+                    "expected a flat array of type %s", wanted->name);
+    else if (flat && info == wanted)
+        result = (Array *) Py_NewRef((PyObject *) flat);
+    else if (flat)
+        result = reshape_unravel("unravel", (PyTypeObject *) v[0], info, info->leaves,
+                                 flat, order);
+    Py_XDECREF(flat);
+    return (PyObject *) result;
 }
 
 /* ---------------------------------------------------------------- tile, repeat */

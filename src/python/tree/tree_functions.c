@@ -295,19 +295,27 @@ static PyObject *tree_nodes(PyObject *module, PyObject *args)
     return list;
 }
 
-static PyObject *call_function(void *function, PyObject *const *leaves)
+typedef struct Calls {
+    PyObject *function;
+    int n; /* arguments: a leaf of each tree */
+} Calls;
+
+static PyObject *call_function(void *context, PyObject *const *leaves)
 {
-    return PyObject_CallOneArg(function, leaves[0]);
+    const Calls *c = context;
+    return PyObject_Vectorcall(c->function, leaves, (size_t) c->n, NULL);
 }
 
 static PyObject *map_leaves(PyObject *module, PyObject *args)
 {
-    PyObject *function, *tree;
+    PyObject *trees[2] = { NULL, NULL };
     const char *operation;
-    return PyArg_ParseTuple(args, "sOO:_tree_map", &operation, &function, &tree)
-               ? tree_map(state_of_module(module), operation, &tree, 1, call_function,
-                          function)
-               : NULL;
+    Calls c = { NULL, 1 };
+    if (!PyArg_ParseTuple(args, "sOO|O:_tree_map", &operation, &c.function, &trees[0],
+                          &trees[1]))
+        return NULL;
+    c.n += trees[1] != NULL;
+    return tree_map(state_of_module(module), operation, trees, c.n, call_function, &c);
 }
 
 static PyObject *check_compatibility(PyObject *module, PyObject *args)
@@ -328,9 +336,9 @@ PyMethodDef tree_functions[] = {
       "_tree_nodes(operation, tree, /)\n--\n\nA list of the nodes of a PyTree, parents "
       "before children: (container, keys of its children)\nor (leaf, None)." },
     { "_tree_map", map_leaves, METH_VARARGS,
-      "_tree_map(operation, function, tree, /)\n--\n\nA new tree with function(leaf) "
-      "in "
-      "the place of each leaf." },
+      "_tree_map(operation, function, tree, other=None, /)\n--\n\nA new tree with "
+      "function(leaf), or\nfunction(leaf, leaf of the other tree of the same "
+      "structure), in the place of each leaf." },
     { "_check_compatibility", check_compatibility, METH_VARARGS,
       "_check_compatibility(arg0, arg1, width_consistency, name, /)\n--\n\n"
       "Check that two PyTrees have the same structure and the same types.\n\n"

@@ -62,7 +62,9 @@ LEFT_OUT = {
     "set_log_callback",
     "set_log_level",
     "graphviz",
+    "graphviz_ad",
     "whos",
+    "whos_ad",
     "profile_enable",
 }
 OPERATORS = [
@@ -221,10 +223,11 @@ def fitting(rng: random.Random, name: str, home: type) -> Any:
     if rng.random() < 0.04:
         return values.value(rng)
     if name in ("index", "indices"):
-        index = values.array(rng, module.UInt if module is dr.llvm else module.ArrayXu)
+        scalar = module is dr.scalar
+        index = values.array(rng, module.ArrayXu if scalar else module.UInt)
         return index % 3 if len(index) and rng.random() < 0.95 else index
     if name == "active":
-        mask = module.Bool if module is dr.llvm else module.ArrayXb
+        mask = module.Bool if module is not dr.scalar else module.ArrayXb
         return rng.choice([True, False, mask(True), mask(True, False), mask(False)])
     if name == "axis":
         return rng.choice([0, 0, 1, -1, None, ..., (0, 1), ()])

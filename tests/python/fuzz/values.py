@@ -55,7 +55,7 @@ def tamper() -> None:
 
 
 def modules() -> list[ModuleType]:
-    return [dr.scalar, dr.llvm]
+    return [dr.scalar, dr.llvm, dr.llvm.ad]
 
 
 def array_types(module: ModuleType) -> list[type]:

@@ -17,7 +17,7 @@ from faults import Missing, PythonFaults
 
 MOST_STEPS = 100000
 SKIPPED = 77
-FAMILIES = ("drjit.llvm", "drjit.scalar")
+FAMILIES = ("drjit.llvm", "drjit.llvm.ad", "drjit.scalar")
 
 
 def publish() -> Any:

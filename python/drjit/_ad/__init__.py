@@ -1,0 +1,1 @@
+"""Differentiation: what is a composition of the functions of the extension."""

@@ -1,0 +1,378 @@
+/*
+ * gradient.c -- see gradient.h; functions on PyTrees: enable_grad, detach, grad, ...
+ */
+#include "python/ad/gradient.h"
+
+#include "python/convert/convert.h"
+#include "python/object/arguments.h"
+#include "python/object/error.h"
+#include "python/object/evaluate.h"
+#include "python/object/tables.h"
+#include "python/tree/tree.h"
+
+/* ---------------------------------------------------------------- arrays */
+
+static Leaf zeros_like(const TypeInfo *info, Leaf like)
+{
+    const uint64_t zero = 0;
+    return leaf_literal(info, &zero, leaf_size(like));
+}
+
+static Leaf read_gradient(Leaf leaf, void *unused)
+{
+    (void) unused;
+    return ad_grad(leaf);
+}
+
+Array *gradient_get(Array *a, bool preserve_type)
+{
+    const TypeInfo *info = preserve_type ? a->info : type_detached(a->info);
+    Array *result = array_new_like(info, a);
+    if (!a->info->jit)
+        return result;
+    for (size_t i = 0; result && i < array_count(result); i++) {
+        const Leaf leaf = i < array_count(a) ? array_leaves(a)[i] : 0;
+        if (!leaf)
+            continue;
+        Leaf own = gradient_is_float(a->info) && leaf_node(leaf)
+                       ? evaluate_call(read_gradient, leaf, NULL)
+                       : zeros_like(info, leaf);
+        if (own && !preserve_type)
+            own = leaf_plain(own);
+        if (own) {
+            array_set_leaf(result, i, own);
+        } else {
+            error_from_core("grad", &(PyObject *){ (PyObject *) a }, 1);
+            Py_CLEAR(result);
+        }
+    }
+    return result;
+}
+
+typedef struct Store {
+    Leaf target;
+    bool accumulate;
+    bool ok;
+} Store;
+
+static Leaf store_gradient(Leaf value, void *argument)
+{
+    Store *s = argument;
+    s->ok =
+        s->accumulate ? ad_accum_grad(s->target, value) : ad_set_grad(s->target, value);
+    return 0;
+}
+
+bool gradient_set(const char *operation, Array *a, PyObject *value, bool accumulate)
+{
+    Array *source = convert_to(a->info, value, operation);
+    if (!source)
+        return false;
+    bool ok = true;
+    const size_t n = array_count(source);
+    if (n != array_count(a) || !a->info->jit) {
+        if (n != array_count(a))
+            error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                        "the gradient has %zu components, expected %zu", n,
+                        array_count(a));
+        ok = n == array_count(a);
+    }
+    for (size_t i = 0; ok && a->info->jit && i < n; i++) {
+        Store s = { leaf_ref(array_leaves(a)[i]), accumulate, true };
+        const Leaf own = array_leaves(source)[i];
+        if (leaf_node(s.target) && own)
+            evaluate_call(store_gradient, own, &s);
+        leaf_unref(s.target);
+        if (!s.ok)
+            error_from_core(operation, NULL, 0);
+        ok = s.ok;
+    }
+    Py_DECREF((PyObject *) source);
+    return ok;
+}
+
+static Array *detached(const Array *a, bool preserve_type)
+{
+    const TypeInfo *info = preserve_type ? a->info : type_detached(a->info);
+    Array *result = array_new_like(info, a);
+    if (!a->info->jit) {
+        Py_XDECREF((PyObject *) result);
+        return array_copy(a);
+    }
+    for (size_t i = 0; result && i < array_count(result) && i < array_count(a); i++)
+        array_set_leaf(result, i, leaf_plain(leaf_ref(array_leaves(a)[i])));
+    return result;
+}
+
+/* ---------------------------------------------------------------- PyTrees */
+
+typedef struct Walk {
+    State *state;
+    const char *operation;
+    bool flag;
+} Walk;
+
+/* The array, if it is one whose leaves can be tracked. */
+static Array *tracked_array(const Walk *w, PyObject *leaf)
+{
+    Array *a = array_check(w->state, leaf) ? (Array *) leaf : NULL;
+    return a && gradient_is_float(a->info) ? a : NULL;
+}
+
+static bool visit_all(Walk *w, PyObject *const *args, Py_ssize_t n, TreeVisit visit)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!tree_visit(w->state, w->operation, args[i], visit, w))
+            return false;
+    return true;
+}
+
+static bool enable_leaf(void *context, PyObject *object)
+{
+    const Walk *w = context;
+    Array *a = tracked_array(w, object);
+    for (size_t i = 0; a && i < array_count(a); i++) {
+        const Leaf leaf = array_leaves(a)[i];
+        if (!leaf || (leaf_node(leaf) != 0) == w->flag)
+            continue;
+        const Leaf own = w->flag ? leaf_tracked(leaf) : leaf_plain(leaf_ref(leaf));
+        if (!own)
+            return error_from_core(w->operation, NULL, 0);
+        array_set_leaf(a, i, own);
+    }
+    return true;
+}
+
+static PyObject *set_enabled(PyObject *module, const char *operation,
+                             PyObject *const *args, Py_ssize_t n, bool enabled)
+{
+    Walk w = { state_of_module(module), operation, enabled };
+    if (!visit_all(&w, args, n, enable_leaf))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *enable_grad(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    return set_enabled(module, "enable_grad", args, n, true);
+}
+
+static PyObject *disable_grad(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    return set_enabled(module, "disable_grad", args, n, false);
+}
+
+static PyObject *set_grad_enabled(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    if (n != 2 || !PyBool_Check(args[1]))
+        return error_raise(PyExc_TypeError, "set_grad_enabled", args, n,
+                           "expected a PyTree and a bool");
+    return set_enabled(module, "set_grad_enabled", args, 1, args[1] == Py_True);
+}
+
+static bool find_enabled(void *context, PyObject *object)
+{
+    Walk *w = context;
+    Array *a = tracked_array(w, object);
+    for (size_t i = 0; a && !w->flag && i < array_count(a); i++)
+        w->flag = ad_grad_enabled(array_leaves(a)[i]);
+    return true;
+}
+
+static PyObject *grad_enabled(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    Walk w = { state_of_module(module), "grad_enabled", false };
+    return visit_all(&w, args, n, find_enabled) ? PyBool_FromLong(w.flag) : NULL;
+}
+
+static bool find_gradient(void *context, PyObject *object)
+{
+    Walk *w = context;
+    Array *a = tracked_array(w, object);
+    for (size_t i = 0; a && !w->flag && i < array_count(a); i++)
+        w->flag = ad_has_grad(array_leaves(a)[i]);
+    return true;
+}
+
+static PyObject *has_grad(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    Walk w = { state_of_module(module), "grad", false };
+    return visit_all(&w, args, n, find_gradient) ? PyBool_FromLong(w.flag) : NULL;
+}
+
+static bool clear_leaf(void *context, PyObject *object)
+{
+    Array *a = tracked_array(context, object);
+    for (size_t i = 0; a && i < array_count(a); i++)
+        ad_clear_grad(array_leaves(a)[i]);
+    return true;
+}
+
+static PyObject *clear_grad(PyObject *module, PyObject *arg)
+{
+    Walk w = { state_of_module(module), "clear_grad", false };
+    if (!visit_all(&w, &arg, 1, clear_leaf))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* grad(3.0) is 0.0; what is no number stays itself. */
+static PyObject *grad_leaf(void *context, PyObject *const *leaves)
+{
+    const Walk *w = context;
+    if (array_check(w->state, leaves[0]))
+        return array_finish(gradient_get((Array *) leaves[0], w->flag), leaves,
+                            w->flag);
+    if (PyFloat_Check(leaves[0]))
+        return PyFloat_FromDouble(0);
+    return PyLong_Check(leaves[0]) ? PyLong_FromLong(0) : Py_NewRef(leaves[0]);
+}
+
+static PyObject *detach_leaf(void *context, PyObject *const *leaves)
+{
+    const Walk *w = context;
+    if (!array_check(w->state, leaves[0]))
+        return Py_NewRef(leaves[0]);
+    return array_finish(detached((Array *) leaves[0], w->flag), leaves, w->flag);
+}
+
+static PyObject *map_preserving(PyObject *module, const char *operation,
+                                PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *names, TreeMap map)
+{
+    static const char *const parameters[] = { "arg", "preserve_type" };
+    const Signature signature = { operation, parameters, 2, 1, 0 };
+    PyObject *v[2];
+    Walk w = { state_of_module(module), operation, true };
+    if (!arguments_parse(&signature, args, nargs, names, v) ||
+        !arguments_bool(operation, "preserve_type", v[1], true, &w.flag))
+        return NULL;
+    return tree_map(w.state, operation, v, 1, map, &w);
+}
+
+static PyObject *grad(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *names)
+{
+    return map_preserving(module, "grad", args, nargs, names, grad_leaf);
+}
+
+static PyObject *detach(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *names)
+{
+    return map_preserving(module, "detach", args, nargs, names, detach_leaf);
+}
+
+/* All is converted before anything is stored. */
+static PyObject *store_tree(PyObject *module, const char *operation,
+                            PyObject *const *args, Py_ssize_t nargs, PyObject *names,
+                            bool accumulate)
+{
+    static const char *const parameters[] = { "target", "source" };
+    const Signature signature = { operation, parameters, 2, 2, 0 };
+    PyObject *v[2];
+    State *state = state_of_module(module);
+    Tree target = { 0 }, source = { 0 };
+    bool ok = arguments_parse(&signature, args, nargs, names, v) &&
+              tree_flatten(state, operation, v[0], &target) &&
+              tree_flatten_like(state, operation, &target, v[1], &source);
+    for (size_t i = 0; ok && i < target.leaf_count; i++)
+        if (array_check(state, target.leaves[i])) {
+            Array *like = (Array *) target.leaves[i];
+            PyObject *own =
+                (PyObject *) convert_to(like->info, source.leaves[i], operation);
+            ok = own != NULL;
+            if (ok)
+                Py_SETREF(source.leaves[i], own);
+        }
+    for (size_t i = 0; ok && i < target.leaf_count; i++)
+        if (array_check(state, target.leaves[i]))
+            ok = gradient_set(operation, (Array *) target.leaves[i], source.leaves[i],
+                              accumulate);
+    tree_free(&target);
+    tree_free(&source);
+    if (!ok)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *set_grad(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                          PyObject *names)
+{
+    return store_tree(module, "set_grad", args, nargs, names, false);
+}
+
+static PyObject *accum_grad(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *names)
+{
+    return store_tree(module, "accum_grad", args, nargs, names, true);
+}
+
+/* _replace_grad(a, b): arrays of one type. */
+static PyObject *replace_grad(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    State *state = state_of_module(module);
+    if (n != 2 || !array_check(state, args[0]) || !array_check(state, args[1]) ||
+        ((Array *) args[0])->info != ((Array *) args[1])->info ||
+        array_count((Array *) args[0]) != array_count((Array *) args[1]))
+        return error_raise(PyExc_TypeError, "replace_grad", args, n,
+                           "expected two arrays of one type and shape");
+    Array *a = (Array *) args[0], *b = (Array *) args[1];
+    if (!gradient_is_float(a->info))
+        return Py_NewRef(args[0]);
+    Array *result = array_new_like(a->info, a);
+    for (size_t i = 0; result && i < array_count(a); i++) {
+        const Leaf x = array_leaves(a)[i], y = array_leaves(b)[i];
+        const Leaf own = x && y ? ad_var_replace_grad(x, y) : leaf_ref(x);
+        if (!own && x) {
+            error_from_core("replace_grad", args, n);
+            Py_CLEAR(result);
+        } else {
+            array_set_leaf(result, i, own);
+        }
+    }
+    return (PyObject *) result;
+}
+
+#define FAST METH_FASTCALL | METH_KEYWORDS
+
+PyMethodDef gradient_functions[] = {
+    { "enable_grad", METHOD(enable_grad), METH_FASTCALL,
+      "enable_grad(*args)\n--\n\n"
+      "Track derivatives by the float arrays with derivatives in these PyTrees. Other "
+      "objects are\nleft alone; so is what is tracked already. Within suspend_grad() "
+      "nothing happens." },
+    { "disable_grad", METHOD(disable_grad), METH_FASTCALL,
+      "disable_grad(*args)\n--\n\n"
+      "Track derivatives by the arrays in these PyTrees no more." },
+    { "set_grad_enabled", METHOD(set_grad_enabled), METH_FASTCALL,
+      "set_grad_enabled(arg, value, /)\n--\n\n"
+      "enable_grad(arg) if 'value' is True, else disable_grad(arg)." },
+    { "grad_enabled", METHOD(grad_enabled), METH_FASTCALL,
+      "grad_enabled(*args)\n--\n\n"
+      "Is any array in these PyTrees tracked, and not suspended?" },
+    { "detach", METHOD(detach), FAST,
+      "detach(arg, preserve_type=True)\n--\n\n"
+      "A PyTree with the same arrays, not tracked. With preserve_type=False they are "
+      "of "
+      "the\ntypes without derivatives." },
+    { "grad", METHOD(grad), FAST,
+      "grad(arg, preserve_type=True)\n--\n\n"
+      "The gradients of a PyTree: arrays of the same types (or of those without "
+      "derivatives)\nand shapes, zeros where there is no gradient." },
+    { "set_grad", METHOD(set_grad), FAST,
+      "set_grad(target, source)\n--\n\n"
+      "Replace the gradients of 'target' by 'source', a PyTree of the same structure, "
+      "whose\nleaves are converted to the types and broadcast to the sizes of the "
+      "target's. An array\nwith one entry gets the sum. Arrays that are not tracked "
+      "are "
+      "left alone." },
+    { "accum_grad", METHOD(accum_grad), FAST,
+      "accum_grad(target, source)\n--\n\nAdd to the gradients: see set_grad()." },
+    { "clear_grad", METHOD(clear_grad), METH_O,
+      "clear_grad(arg, /)\n--\n\nForget the gradients of a PyTree." },
+    { "_has_grad", METHOD(has_grad), METH_FASTCALL,
+      "_has_grad(*args)\n\nWas a gradient stored in any array?" },
+    { "_replace_grad", METHOD(replace_grad), METH_FASTCALL,
+      "_replace_grad(a, b)\n\nsee drjit.replace_grad" },
+    { NULL, NULL, 0, NULL },
+};

@@ -1,0 +1,439 @@
+"""Derivatives of loops, recorded and evaluated, against difference quotients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import drjit as dr
+import numpy as np
+import pytest
+from drjit.llvm.ad import Array2f64, Bool, Float64, UInt
+
+X = Float64(0.5, 1.2, 2.0, 0.73)
+P = Float64(0.8)
+TIMES = UInt(2, 3, 1, 0)  # iterations of each lane
+
+
+@pytest.fixture(autouse=True)
+def no_nodes_are_left() -> Iterator[None]:
+    yield
+    assert dr._core._ad_node_count() == 0  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def no_tape() -> Iterator[None]:
+    limit = dr.ad.tape_limit()
+    dr.ad.set_tape_limit(0)
+    yield
+    dr.ad.set_tape_limit(limit)
+
+
+def repeat(start: Any, body: Callable[..., Any], mode: Any, **options: Any) -> Any:
+    """The state after ``TIMES`` iterations of ``body(state, i)``."""
+    return dr.while_loop(
+        (start, UInt(0)),
+        lambda y, i: i < TIMES,
+        lambda y, i: (body(y, i), i + 1),
+        mode=mode,
+        **options,
+    )[0]
+
+
+def polynomial(x: Any, p: Any, mode: Any, **options: Any) -> Any:
+    return repeat(Float64(1), lambda y, i: y * x + p, mode, **options) * x
+
+
+def total(x: Any, p: Any, mode: Any, **options: Any) -> Any:
+    return repeat(Float64(0), lambda y, i: y + dr.sin(x * i) * p, mode, **options) * x
+
+
+def vectors(x: Any, p: Any, mode: Any) -> Any:
+    v = repeat(Array2f64(x, x * p), lambda v, i: Array2f64(v.y * p, v.x + v.y), mode)
+    return dr.dot(v, v)
+
+
+def exchanged(x: Any, p: Any, mode: Any) -> Any:
+    a, b = repeat([x, x * p], lambda s, i: [s[1] * dr.cos(s[0]), s[0]], mode)
+    return a + 2 * b
+
+
+def same_twice(x: Any, p: Any, mode: Any) -> Any:
+    def body(s: Any, i: Any) -> Any:
+        t = s[0] * s[1] + p
+        return [t, t]
+
+    a, b = repeat([x, p], body, mode)
+    return a + 2 * b
+
+
+def one_from_another(x: Any, p: Any, mode: Any) -> Any:
+    def body(s: Any, i: Any) -> Any:
+        t = s[0] * s[1] + p
+        return [t, t * t * p]
+
+    a, b = repeat([x, p], body, mode)
+    return a + 2 * b
+
+
+def assigned(x: Any, p: Any, mode: Any) -> Any:
+    return repeat(p, lambda a, i: x, mode) ** 2
+
+
+def unchanged(x: Any, p: Any, mode: Any) -> Any:
+    y, _, a, b = dr.while_loop(
+        (Float64(0.5), UInt(0), x, p),
+        lambda y, i, x, p: i < TIMES,
+        lambda y, i, x, p: (y * x + p, i + 1, x, p),
+        mode=mode,
+    )
+    return y * a * b
+
+
+def until(x: Any, p: Any, mode: Any) -> Any:
+    (y,) = dr.while_loop((x,), lambda y: y < 1.5, lambda y: (y * y + p,), mode=mode)
+    return y
+
+
+def never(x: Any, p: Any, mode: Any) -> Any:
+    y, _ = dr.while_loop(
+        (x, UInt(5)), lambda y, i: i < TIMES, lambda y, i: (y * p, i + 1), mode=mode
+    )
+    return y * y * p
+
+
+def reading(x: Any, p: Any, mode: Any) -> Any:
+    def body(y: Any, i: Any) -> Any:
+        return y * dr.gather(Float64, x, (i + 1) & 3) + dr.gather(Float64, p, UInt(0))
+
+    return repeat(x, body, mode)
+
+
+def reading_a_state(x: Any, p: Any, mode: Any) -> Any:
+    y, _, _ = dr.while_loop(
+        (x * p, UInt(0), x),
+        lambda y, i, x: i < TIMES,
+        lambda y, i, x: (y * dr.gather(Float64, x, (i + 1) & 3), i + 1, x),
+        mode=mode,
+    )
+    return y
+
+
+def writing(x: Any, p: Any, mode: Any) -> Any:
+    out = x * p
+
+    def body(y: Any, i: Any) -> Any:
+        dr.scatter_add(out, y * y, (i + 1) & 3)
+        return y * p
+
+    y = repeat(x, body, mode)
+    return out * out + y
+
+
+def adding_up(x: Any, p: Any, mode: Any) -> Any:
+    out = p * 2  # one entry
+
+    def body(y: Any, i: Any) -> Any:
+        dr.scatter_add(out, y * y, UInt(0))
+        return y * p
+
+    y = repeat(x, body, mode)
+    return out * y
+
+
+def loop_in_loop(x: Any, p: Any, mode: Any) -> Any:
+    def body(y: Any, i: Any) -> Any:
+        z, _ = dr.while_loop(
+            (x * y, UInt(0)),
+            lambda z, j: j < i + 1,
+            lambda z, j: (z * dr.cos(y) + p, j + 1),
+            mode=mode,
+        )
+        return y + z * p
+
+    return repeat(x, body, mode) * x
+
+
+def loop_in_evaluated_loop(x: Any, p: Any, mode: Any) -> Any:
+    def body(y: Any, i: Any) -> Any:
+        z, _ = dr.while_loop(
+            (y, UInt(0)), lambda z, j: j < 2, lambda z, j: (z * p, j + 1), mode=mode
+        )
+        return dr.sin(z)
+
+    return repeat(x, body, "evaluated")
+
+
+def if_in_loop(x: Any, p: Any, mode: Any) -> Any:
+    def body(y: Any, i: Any) -> Any:
+        return dr.if_stmt(
+            (y,), y > 0.7, lambda y: dr.sin(y) * p, lambda y: y * y + x, mode=mode
+        )
+
+    return repeat(x, body, mode)
+
+
+def loop_in_if(x: Any, p: Any, mode: Any) -> Any:
+    return dr.if_stmt(
+        (x,), x > 0.6, lambda x: repeat(x, lambda y, i: y * y * p, mode),
+        lambda x: x * p, mode=mode,
+    )  # fmt: skip
+
+
+def loop_in_call(x: Any, p: Any, mode: Any) -> Any:
+    def callee(x: Any, p: Any) -> Any:
+        return dr.while_loop(
+            (x, UInt(0)), lambda y, i: i < 3, lambda y, i: (y * y * p, i + 1), mode=mode
+        )[0]
+
+    targets = [callee, lambda x, p: x * p]
+    return dr.switch(UInt(0, 1, 0, 1), targets, x, p, mode=mode)
+
+
+def call_in_loop(x: Any, p: Any, mode: Any) -> Any:
+    def body(y: Any, i: Any) -> Any:
+        return dr.switch(
+            i & 1, [lambda y: y * y * p, lambda y: dr.sin(y) + p], y, mode=mode
+        )
+
+    return repeat(x, body, mode)
+
+
+LOOPS = {
+    f.__name__: f
+    for f in (
+        polynomial, total, vectors, exchanged, same_twice, one_from_another, assigned,
+        unchanged, until, never, reading, reading_a_state, writing, adding_up,
+        loop_in_loop, loop_in_evaluated_loop, if_in_loop, loop_in_if, loop_in_call,
+        call_in_loop,
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name: str, mode: str) -> None:
+    dr.check_grad(lambda x, p: LOOPS[name](x, p, mode), X, P)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_without_a_tape(name: str, no_tape: None) -> None:
+    dr.check_grad(lambda x, p: LOOPS[name](x, p, "symbolic"), X, P)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_without_optimisations(name: str) -> None:
+    with dr.scoped_set_flag(dr.JitFlag.OptimizeLoops, False):
+        dr.check_grad(lambda x, p: LOOPS[name](x, p, "symbolic"), X, P)
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_second_order(name: str, mode: str) -> None:
+    def loss(x: Any, p: Any) -> Any:
+        return dr.sum(LOOPS[name](x, p, mode) * Float64(1, 1.3, 0.7, 0.9))
+
+    direction = (Float64(1, -0.5, 0.25, 0.7), Float64(0.3))
+    found, products = dr.ad.hvp(loss, (X, P), direction)
+    gradient = dr.ad.gradient(loss)
+    step = 1e-5
+    above = gradient(X + step * direction[0], P + step * direction[1])
+    below = gradient(X - step * direction[0], P - step * direction[1])
+    here = gradient(X, P)
+    for k in (0, 1):
+        quotient = (above[k].numpy() - below[k].numpy()) / (2 * step)
+        assert np.allclose(found[k].numpy(), here[k].numpy(), rtol=1e-13)
+        assert np.allclose(products[k].numpy(), quotient, rtol=1e-6, atol=1e-6)
+
+
+def test_third_order() -> None:
+    x = Float64(0.5, 1.2)
+    dr.enable_grad(x)
+    y = dr.while_loop((x, UInt(0)), lambda y, i: i < 2, lambda y, i: (y * y, i + 1))[0]
+    orders = []
+    for _ in range(3):
+        dr.set_grad(x, 1)
+        dr.enqueue(dr.ADMode.Backward, y)
+        dr.traverse(
+            dr.ADMode.Forward, dr.ADFlag.CreateGraph | dr.ADFlag.ClearVertices
+        )
+        before, y = y, dr.grad(y)
+        dr.clear_grad((x, before))
+        orders.append(y.numpy())
+    v = np.array([0.5, 1.2])
+    assert np.allclose(orders, [4 * v**3, 12 * v**2, 24 * v])
+    del before, y
+
+
+def test_gradients_of_a_gradient_in_reverse_mode_are_refused() -> None:
+    x = Float64(X)
+    dr.enable_grad(x)
+    y = polynomial(x, P, "symbolic")
+    dr.set_grad(y, 1)
+    dr.enqueue(dr.ADMode.Backward, y)
+    with pytest.raises(RuntimeError, match=r"loop 'here'|cannot be differentiated"):
+        dr.traverse(dr.ADMode.Backward, dr.ADFlag.CreateGraph)
+    dr.clear_grad((x, y))
+    dr.backward(y)  # works all the same
+    assert np.all(x.grad.numpy() != 0)
+
+
+def test_bounds() -> None:
+    def bounded(bound: int) -> Callable[..., Any]:
+        options = {"max_iterations": bound, "label": "l"}
+        return lambda x, p: polynomial(x, p, "symbolic", **options)
+
+    dr.check_grad(bounded(3), X, P)
+    dr.check_grad(bounded(10), X, P)
+    for bound in (0, 2):
+        with pytest.raises(
+            RuntimeError,
+            match=rf"loop 'l' has run for 3 iterations, .* is {bound}",
+        ):
+            dr.check_grad(bounded(bound), X, P)
+
+
+def test_bounds_without_a_tape(no_tape: None) -> None:
+    def bounded(bound: int) -> Callable[..., Any]:
+        return lambda x, p: polynomial(x, p, "symbolic", max_iterations=bound)
+
+    dr.check_grad(bounded(3), X, P)
+    with pytest.raises(RuntimeError, match=r"run for 3 iterations"):
+        dr.check_grad(bounded(2), X, P)
+
+
+def test_promised_sums() -> None:
+    dr.check_grad(lambda x, p: total(x, p, "symbolic", max_iterations=-1), X, P)
+    with pytest.raises(RuntimeError, match=r"more than add to its states"):
+        dr.check_grad(
+            lambda x, p: polynomial(x, p, "symbolic", max_iterations=-1), X, P
+        )
+
+
+def test_sums_need_no_tape() -> None:
+    def evaluations(loop: Callable[..., Any]) -> int:
+        x = Float64(X)
+        dr.enable_grad(x)
+        y = loop(x, P, "symbolic")
+        with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
+            dr.kernel_history_clear()
+            dr.backward(y)
+            return len(dr.kernel_history([dr.KernelType.JIT]))
+
+    assert evaluations(total) == 0  # all is left to the kernel that wants the gradient
+    assert evaluations(polynomial) > 0
+
+
+def test_overwriting_is_refused_in_reverse_mode() -> None:
+    def loop(x: Any, p: Any) -> Any:
+        out = x * p
+
+        def body(y: Any, i: Any) -> Any:
+            dr.scatter(out, y * y, (i + 1) & 3)
+            return y * p
+
+        repeat(x, body, "symbolic")
+        return out
+
+    x = Float64(X)
+    dr.enable_grad(x)
+    y = loop(x, P)
+    with pytest.raises(RuntimeError, match=r"overwrites an array"):
+        dr.backward(y)
+
+
+def test_local_arrays_are_refused() -> None:
+    x = Float64(X)
+    dr.enable_grad(x)
+
+    def body(y: Any, local: Any, i: Any) -> Any:
+        local[i & 1] = i
+        return y * x, local, i + 1
+
+    y, _, _ = dr.while_loop(
+        (Float64(1), dr.alloc_local(UInt, 2, value=UInt(0)), UInt(0)),
+        lambda y, local, i: i < TIMES,
+        body,
+        mode="symbolic",
+    )
+    with pytest.raises(RuntimeError, match=r"local array"):
+        dr.backward(y)
+
+
+def test_what_depends_on_nothing_is_not_tracked() -> None:
+    x = Float64(X)
+    dr.enable_grad(x)
+    y, z, _ = dr.while_loop(
+        (Float64(1), Float64(2), UInt(0)),
+        lambda y, z, i: i < TIMES,
+        lambda y, z, i: (y * x, z * 3, i + 1),
+        mode="symbolic",
+    )
+    assert dr.grad_enabled(y)
+    assert not dr.grad_enabled(z)
+
+
+def test_types_without_derivatives_stay_plain() -> None:
+    x = Float64(X)
+    dr.enable_grad(x)
+    y, _, z = dr.while_loop(
+        (dr.llvm.Float64(1), dr.llvm.UInt(0), x),
+        lambda y, i, z: i < dr.llvm.UInt(2, 3, 1, 0),
+        lambda y, i, z: (y * 2, i + 1, z * z),
+        mode="symbolic",
+    )
+    assert type(y) is dr.llvm.Float64
+    assert np.allclose(y.numpy(), [4, 8, 2, 1])
+    dr.backward(z)
+    v = X.numpy()
+    assert np.allclose(x.grad.numpy(), [4 * v[0] ** 3, 8 * v[1] ** 7, 2 * v[2], 1])
+
+
+def test_suspended() -> None:
+    x = Float64(X)
+    dr.enable_grad(x)
+    with dr.suspend_grad():
+        y = polynomial(x, P, "symbolic")
+    assert not dr.grad_enabled(y)
+
+
+def test_in_an_isolated_scope() -> None:
+    x = Float64(X)
+    dr.enable_grad(x)
+    y = x * 2
+    with dr.isolate_grad():
+        z = repeat(y, lambda z, i: z * z, "symbolic")
+        dr.backward(z)
+        assert np.all(x.grad.numpy() == 0)
+    v = 2 * X.numpy()
+    expected = 2 * np.array([4 * v[0] ** 3, 8 * v[1] ** 7, 2 * v[2], 1])
+    assert np.allclose(x.grad.numpy(), expected)
+
+
+def test_tape_limit() -> None:
+    limit = dr.ad.tape_limit()
+    assert limit > 1 << 20
+    with pytest.raises(TypeError, match=r"ad\.set_tape_limit.*number of bytes"):
+        dr.ad.set_tape_limit(-1)
+    with pytest.raises(TypeError, match=r"ad\.set_tape_limit.*number of bytes"):
+        dr.ad.set_tape_limit("many")  # type: ignore[arg-type]
+    assert dr.ad.tape_limit() == limit
+
+
+def test_masks_outside() -> None:
+    """Lanes that a mask has kept out of a loop take no part in its derivative."""
+    x = Float64(X)
+    dr.enable_grad(x)
+    out = dr.zeros(Float64, 4)
+
+    def body(y: Any, i: Any) -> Any:
+        dr.scatter_add(out, y, UInt(0, 1, 2, 3))
+        return y * x
+
+    def side(x: Any) -> Any:
+        repeat(Float64(1), body, "symbolic")
+        return x
+
+    dr.if_stmt((x,), Bool(True, False, True, True), side, lambda x: x, mode="symbolic")
+    dr.backward(out)
+    assert np.allclose(x.grad.numpy(), [1, 0, 0, 0])
