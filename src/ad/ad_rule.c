@@ -85,6 +85,27 @@ static bool is_harmless(uint64_t g, uint64_t w)
     return is_literal(g, false) || (is_literal(w, true) && is_literal(w, false));
 }
 
+/* 'value', but 0 where the gradient g is 0. A gradient that is tracked may have become
+ * 0 by chance, as that of a residual does: the result depends on it as 'value' does.
+ * Where it is 0 since lanes were masked, so are its derivatives. */
+static uint64_t unless_zero(uint64_t g, uint64_t value)
+{
+    VarInfo info;
+    TRY(jit_var_info(ad_var_index(g), &info), 0);
+    uint64_t zero = jit_var_literal(info.backend, info.type, &(uint64_t){ 0 }, 1, 0);
+    uint64_t none = zero ? ad_apply(OP_EQ, 2, (uint64_t[]){ g, zero }) : 0;
+    uint64_t result =
+        none ? ad_apply(OP_SELECT, 3, (uint64_t[]){ none, zero, value }) : 0;
+    if (result && ad_var_node(g)) {
+        uint64_t plain = result;
+        result = ad_var_replace_grad(plain, value);
+        ad_var_dec_ref(plain);
+    }
+    ad_var_dec_ref(zero);
+    ad_var_dec_ref(none);
+    return result;
+}
+
 static uint64_t times(Case *k, uint64_t g, uint64_t w)
 {
     return g && w ? keep(k, ad_rule_times(g, w)) : 0;
@@ -96,13 +117,29 @@ static uint64_t over(Case *k, uint64_t g, uint64_t w)
     uint64_t quotient = apply(k, OP_DIV, 2, (uint64_t[]){ g, w });
     if (!quotient || is_harmless(g, w))
         return quotient;
-    uint64_t zero = number(k, 0), none = apply(k, OP_EQ, 2, (uint64_t[]){ g, zero });
-    return apply(k, OP_SELECT, 3, (uint64_t[]){ none, zero, quotient });
+    return keep(k, unless_zero(g, quotient));
+}
+
+static uint64_t replace(Case *k, uint64_t x, uint64_t y)
+{
+    return x && y ? keep(k, ad_var_replace_grad(x, y)) : 0;
 }
 
 static uint64_t convert(Case *k, uint64_t g)
 {
     return g ? keep(k, ad_var_cast(g, k->receiver, 0)) : 0;
+}
+
+/* A half and its function's operands in single precision. False: error recorded. */
+static bool widen(Case *k)
+{
+    k->type = VarTypeFloat32;
+    TRY(k->g = keep(k, ad_var_cast(k->g, k->type, 0)), false);
+    for (int i = 0; i < 4; i++)
+        if (k->operands[i])
+            TRY(k->operands[i] = keep(k, ad_var_cast(k->operands[i], k->type, 0)),
+                false);
+    return true;
 }
 
 /* The derivative of the digamma function, by its asymptotic series (Abramowitz and
@@ -149,6 +186,8 @@ static uint64_t trigamma(Case *k, uint64_t a)
 #define D_OVER(x, w) over(k, x, w)
 #define D_WHERE(m, x) apply(k, OP_SELECT, 3, (uint64_t[]){ m, x, number(k, 0) })
 #define D_UNLESS(m, x) apply(k, OP_SELECT, 3, (uint64_t[]){ m, number(k, 0), x })
+#define D_UNLESS_ZERO(x, y) D_UNLESS(D_2(EQ, x, number(k, 0)), y)
+#define D_REPLACE_GRAD(x, y) replace(k, x, y)
 #define D_CONVERT(x) convert(k, x)
 #define D_TRIGAMMA(x) trigamma(k, x)
 
@@ -157,14 +196,7 @@ uint64_t ad_rule_times(uint64_t g, uint64_t w)
     uint64_t product = ad_apply(OP_MUL, 2, (uint64_t[]){ g, w });
     if (!product || is_harmless(g, w))
         return product;
-    VarInfo info;
-    jit_var_info(ad_var_index(g), &info);
-    uint64_t zero = jit_var_literal(info.backend, info.type, &(uint64_t){ 0 }, 1, 0);
-    uint64_t none = zero ? ad_apply(OP_EQ, 2, (uint64_t[]){ g, zero }) : 0;
-    uint64_t result =
-        none ? ad_apply(OP_SELECT, 3, (uint64_t[]){ none, zero, product }) : 0;
-    ad_var_dec_ref(zero);
-    ad_var_dec_ref(none);
+    uint64_t result = unless_zero(g, product);
     ad_var_dec_ref(product);
     return result;
 }
@@ -208,6 +240,8 @@ enum {
     BEFORE_ROWS = RULE_TABLE - 1,
 #define RULE(op, operand, contribution) ID_##op##_##operand,
 #include "ad/ad_rules.def"
+    ID_FUNCTIONS, /* the first of math.def */
+    BEFORE_FUNCTIONS = ID_FUNCTIONS - 1,
 #include "lower/math/math.def"
 #undef RULE
     ID_END
@@ -223,6 +257,8 @@ static_assert(ID_END <= UINT8_MAX, "rules are numbered in a byte");
 #undef D_OVER
 #undef D_WHERE
 #undef D_UNLESS
+#undef D_UNLESS_ZERO
+#undef D_REPLACE_GRAD
 #undef D_CONVERT
 #undef D_TRIGAMMA
 #define D_NUMBER(x) 0
@@ -232,6 +268,8 @@ static_assert(ID_END <= UINT8_MAX, "rules are numbered in a byte");
 #define D_OVER(x, w) ((x) | (w))
 #define D_WHERE(m, x) ((m) | (x))
 #define D_UNLESS(m, x) ((m) | (x))
+#define D_UNLESS_ZERO(x, y) ((x) | (y))
+#define D_REPLACE_GRAD(x, y) ((x) | (y))
 #define D_CONVERT(x) (x)
 #define D_TRIGAMMA(x) (x)
 
@@ -332,7 +370,12 @@ uint64_t ad_rule_contribution(AdRuleId rule, uint64_t held, NodeId target, uint6
     TRY(jit_var_info(ad_var_index(g), &info), 0);
     k.backend = info.backend;
     k.type = info.type;
-    uint64_t result = ad_var_inc_ref(rows[rule - RULE_TABLE].contribution(&k));
+    bool wide = k.type == VarTypeFloat16 && rule >= ID_FUNCTIONS;
+    uint64_t result = 0;
+    if (!wide || widen(&k))
+        result = rows[rule - RULE_TABLE].contribution(&k);
+    result = wide ? convert(&k, result) : result;
+    ad_var_inc_ref(result);
     for (uint32_t i = 0; i < k.count; i++)
         ad_var_dec_ref(k.made[i]);
     return result;

@@ -33,11 +33,12 @@ static bool in_body(void)
     return false;
 }
 
+/* Can it be left out of a sum? If it is tracked, its derivatives cannot. */
 static bool is_zero(uint64_t leaf)
 {
     VarInfo info;
-    return jit_var_info(ad_var_index(leaf), &info) && info.state == VarStateLiteral &&
-           info.literal == 0;
+    return !ad_var_node(leaf) && jit_var_info(ad_var_index(leaf), &info) &&
+           info.state == VarStateLiteral && info.literal == 0;
 }
 
 /* --------------------------------------------------------------- gradients of nodes */

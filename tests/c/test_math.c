@@ -661,6 +661,8 @@ static double trigamma(double x)
 #define D_NUMBER(x) ((double) (x))
 #define D_1(op, x) compute(OP_##op, x, 0)
 #define D_2(op, x, y) compute(OP_##op, x, y)
+#define D_UNLESS_ZERO(x, y) ((x) == 0 ? 0 : (y))
+#define D_REPLACE_GRAD(x, y) ((void) (y), (x))
 #define D_TRIGAMMA(x) trigamma(x)
 
 #define DERIVATIVES(_1, _2, n, ...) DERIVATIVES_##n

@@ -18,7 +18,7 @@ import pytest
 mp: Any = pytest.importorskip("mpmath").mp
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ROW = re.compile(r"^MATH\((\w+),\s*\w+,\s*(.*?)\)$(?=\n(?:MATH|\Z))", re.M | re.S)
+ROW = re.compile(r"^MATH\((\w+),\s*\w+,\s*(.*?)\)$(?=\n(?:MATH|/\*|\Z))", re.M | re.S)
 ROWS: dict[str, str] = {
     name.lower(): " ".join(derivatives.split())
     for name, derivatives in ROW.findall(
@@ -60,6 +60,8 @@ WORDS: dict[str, Any] = {"D_" + name.upper(): FUNCTIONS[name] for name in FUNCTI
     "D_SUB": lambda a, b: a - b,
     "D_MUL": lambda a, b: a * b,
     "D_DIV": lambda a, b: a / b,
+    "D_UNLESS_ZERO": lambda a, b: mp.mpf(0) if a == 0 else b,
+    "D_REPLACE_GRAD": lambda a, b: a,
     "D_TRIGAMMA": lambda a: mp.polygamma(1, a),
     "D_NUMBER": mp.mpf,
     "D_ONE": mp.mpf(1),

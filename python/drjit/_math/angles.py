@@ -47,15 +47,40 @@ def _tail(entry: Any) -> tuple[int, ...]:
 
 
 def safe_sqrt(arg: Any, /) -> Any:
-    """Return the square root, and zero for negative arguments."""
-    return dr.sqrt(dr.maximum(arg, 0))
+    """Return the square root, and zero for negative arguments.
+
+    The derivative is 0 where the argument is at most ``epsilon(arg)``, and so nowhere
+    infinite.
+    """
+    result = dr.sqrt(dr.maximum(arg, 0))
+    if dr.grad_enabled(arg):
+        result = dr.replace_grad(result, dr.sqrt(dr.maximum(arg, dr.epsilon(arg))))
+    return result
+
+
+def _inside(arg: Any) -> Any:
+    """The argument within the numbers next to -1 and 1."""
+    bound = dr.one_minus_epsilon(arg)
+    return dr.clip(arg, -bound, bound)
 
 
 def safe_asin(arg: Any, /) -> Any:
-    """Return the arc sine of the argument clipped to [-1, 1]."""
-    return dr.asin(dr.clip(arg, -1, 1))
+    """Return the arc sine of the argument clipped to [-1, 1].
+
+    The derivative is 0 at -1 and 1, and beyond, and so nowhere infinite.
+    """
+    result = dr.asin(dr.clip(arg, -1, 1))
+    if dr.grad_enabled(arg):
+        result = dr.replace_grad(result, dr.asin(_inside(arg)))
+    return result
 
 
 def safe_acos(arg: Any, /) -> Any:
-    """Return the arc cosine of the argument clipped to [-1, 1]."""
-    return dr.acos(dr.clip(arg, -1, 1))
+    """Return the arc cosine of the argument clipped to [-1, 1].
+
+    The derivative is 0 at -1 and 1, and beyond, and so nowhere infinite.
+    """
+    result = dr.acos(dr.clip(arg, -1, 1))
+    if dr.grad_enabled(arg):
+        result = dr.replace_grad(result, dr.acos(_inside(arg)))
+    return result

@@ -4,10 +4,12 @@
  * Whoever includes math.def for them says what they are made of: values of any kind
  * named 'a', 'b' and 'y', and
  *
- *     D_NUMBER(x)      a number, exact in double precision or rounded to it
- *     D_1(op, x)       an operation on values, op a row of ops.def without OP_
+ *     D_NUMBER(x)           a number, exact in double precision or rounded to it
+ *     D_1(op, x)            an operation on values, op a row of ops.def without OP_
  *     D_2(op, x, y)
- *     D_TRIGAMMA(x)    the derivative of the digamma function, which is no operation
+ *     D_UNLESS_ZERO(x, y)   0 where x is 0, else y
+ *     D_REPLACE_GRAD(x, y)  x, whose derivatives are those of y, its equal
+ *     D_TRIGAMMA(x)         the derivative of digamma, which is no operation
  *
  * so the same text is an expression over doubles in a test, over instructions of a
  * Program in a pass, over variables in a trace. Each word is written once in the
@@ -31,6 +33,7 @@
 #define D_MUL(x, y) D_2(MUL, x, y)
 #define D_DIV(x, y) D_2(DIV, x, y)
 #define D_POWER(x, y) D_2(POWER, x, y)
+#define D_HYPOT(x, y) D_2(HYPOT, x, y)
 
 #define D_ONE D_NUMBER(1)
 #define D_LN2 D_NUMBER(0.69314718055994530942)
