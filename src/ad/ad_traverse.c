@@ -8,8 +8,10 @@
  *
  * Sums that are due where an operand had one entry and the result many are put off: the
  * gradient of a node with one entry may have many, and is summed up once, when its turn
- * comes or somebody asks for it. In bodies that are being recorded a variable with one
- * entry is one in each lane, and nothing is summed up.
+ * comes or somebody asks for it. A sum evaluates its operand, so before the first one
+ * all that wait for theirs are scheduled: what they have in common is computed once. In
+ * bodies that are being recorded a variable with one entry is one in each lane, and
+ * nothing is summed up.
  */
 #include "ad/ad_traverse.h"
 
@@ -310,6 +312,8 @@ typedef struct Traversal {
     uint64_t
         *wanted;    /* a bit: what leads there was enqueued, so it keeps its gradient */
     uint32_t *left; /* edges by which its gradient is yet to leave */
+    NodeId *sums;   /* nodes whose gradients are to be summed up; references */
+    uint32_t sum_count, sum_capacity;
 } Traversal;
 
 /* What is needed of an edge while the lock is not held; references are held. */
@@ -467,10 +471,67 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
 
 /* ---------------------------------------------------------------- edge by edge */
 
+/* Is the gradient of a node to be summed up? With the lock. */
+static bool is_sum(NodeId id)
+{
+    const AdNode *node = ad_graph_node(id);
+    return node->size == 1 && node->grad &&
+           var_get(ad_var_index(node->grad))->size > 1;
+}
+
+static bool is_due(NodeId id)
+{
+    state_lock();
+    bool due = is_sum(id);
+    state_unlock();
+    return due && !in_body();
+}
+
+/* A gradient has come to a node. With the lock. */
+static bool note_sum(Traversal *t, NodeId id)
+{
+    if (!is_sum(id))
+        return true;
+    TRY(vec_reserve(&t->sums, &t->sum_capacity, t->sum_count + 1, sizeof(NodeId)),
+        false);
+    ad_graph_ref(id);
+    t->sums[t->sum_count++] = id;
+    return true;
+}
+
+/* Have gradients that are to be summed up evaluated together. What cannot be fails when
+ * its sum is made. */
+static void schedule_sums(Traversal *t)
+{
+    while (t->sum_count) {
+        state_lock();
+        NodeId id = t->sums[--t->sum_count];
+        VarId grad = ad_var_index(ad_graph_node(id)->grad);
+        if (grad)
+            var_inc(grad);
+        ad_graph_unref(id);
+        state_unlock();
+        if (grad && jit_var_size(grad) > 1)
+            jit_var_schedule(grad);
+        jit_var_dec_ref(grad);
+    }
+}
+
+static void drop_sums(Traversal *t)
+{
+    state_lock();
+    while (t->sum_count)
+        ad_graph_unref(t->sums[--t->sum_count]);
+    state_unlock();
+    alloc_free(t->sums);
+}
+
 /* The gradient of the giver of an edge: plain, unless it is tracked. 0: there is
  * none, or (not 'ok') an error. */
-static uint64_t given(const Traversal *t, NodeId giver, bool *ok)
+static uint64_t given(Traversal *t, NodeId giver, bool *ok)
 {
+    if (is_due(giver))
+        schedule_sums(t);
     uint64_t g = settled(giver, ok);
     if (t->tracked || !ad_var_node(g))
         return g;
@@ -513,6 +574,7 @@ static bool traverse_edge(Traversal *t, AdVisit *v)
     ad_var_dec_ref(g);
     state_lock();
     set_bit(t->reached, p.receiver);
+    ok = ok && note_sum(t, p.receiver);
     if (ok && (t->flags & ADFlagClearEdges) && same_edge(v))
         ad_graph_drop_edge(v->edge);
     if (--t->left[p.giver] == 0 && ok)
@@ -588,6 +650,9 @@ static bool traverse(Traversal *t)
         i++;
     if (i < t->visits.count)
         give_up(t, i);
+    else if (!in_body())
+        schedule_sums(t);
+    drop_sums(t);
     alloc_free(t->reached);
     alloc_free(t->run);
     alloc_free(t->wanted);

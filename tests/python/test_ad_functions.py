@@ -497,3 +497,46 @@ def test_inspection(capsys: pytest.CaptureFixture[str]) -> None:
     diagram = dr.graphviz_ad(as_string=True)
     assert diagram.startswith("digraph") and "mul" in diagram
     assert f"{y.index_ad} -> {x.index_ad}" in diagram
+
+
+def launches(function: Any) -> int:
+    """How many kernels of many lanes a function launches."""
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+        dr.kernel_history_clear()
+        function()
+        history = dr.kernel_history()
+    return sum(k["type"] == dr.KernelType.JIT and k["size"] > 1 for k in history)
+
+
+def test_sums_share_a_kernel() -> None:
+    """Gradients of parameters with one entry are summed up behind one evaluation."""
+    x = dr.opaque(Float, 0.5, 1000)
+    wide = dr.linspace(Float, 0, 1, 1000)
+    table = Float([0.1, 0.2, 0.3, 0.4])
+    dr.eval(x, wide)
+
+    def straight() -> None:
+        p = [dr.opaque(Float, k) for k in range(6)]
+        dr.enable_grad(p)
+        y = Float(wide)
+        for q in p:
+            y = dr.sin(y * q + x)
+        dr.backward(y)
+        dr.eval(dr.grad(p))
+
+    assert launches(straight) == 1
+
+    def loop() -> None:
+        dr.enable_grad(table)
+        q = [dr.gather(Float, table, UInt(k)) for k in range(4)]
+        y, _ = dr.while_loop(
+            (Float(wide), UInt(0)),
+            lambda y, k: k < 5,
+            lambda y, k: (dr.sin(y * q[0] + q[1]) * q[2] + q[3], k + 1),
+            max_iterations=5,
+        )
+        dr.backward(y)
+        dr.eval(dr.grad(table))
+
+    # One writes the tape, one reads it.
+    assert launches(loop) == 2
