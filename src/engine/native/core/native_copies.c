@@ -161,15 +161,17 @@ bool native_copies_heed_lanes(const Program *p)
 }
 
 /* Is one packet better than 'copies'? Straight lines: they pay if a packet is so long
- * that the processor does not meet the next one by itself, and mostly one chain. A few
- * registers less do little harm there, as values in memory are operands, too; in a loop
- * that goes for those from outside, but others would be stored again and again. Most
- * values at once are often those of a rare path, where spilling does no harm. There is
- * one divider: it would be idle while all packets go on with its results, and each of
- * them wait until it is done with the others. */
+ * that the processor does not meet the next one by itself, and mostly one chain. Fewer
+ * registers do little harm there, as values in memory are operands, too, as long as
+ * they stay in a near cache: reverse derivatives, which have all values of the primal
+ * alive at once, take half of the time. In a loop that goes for values from outside,
+ * but others would be stored again and again. There is one divider: it would be idle
+ * while all packets go on with its results, and each of them wait until it is done with
+ * the others. */
 static bool is_too_many(const Native *n, uint32_t copies)
 {
-    enum { SHORT = 24, SHORT_WITH_DIVISION = 48, CHAINS = 6, MOST_CHAINS = 10 };
+    enum { SHORT = 24, SHORT_WITH_DIVISION = 48, CHAINS = 6, MOST_CHAINS = 10,
+           MOST_ALIVE = 2048 /* with AVX-512 128 KiB */ };
     const NativeFunction *f = n->f;
     uint32_t steps = f->step_end - f->packet;
     uint32_t vectors = count_registers(n, NATIVE_VECTOR);
@@ -179,10 +181,9 @@ static bool is_too_many(const Native *n, uint32_t copies)
         return 2 * copies * f->pressure > 3 * vectors;
     Usual usual = count_usual(n, SHORT_WITH_DIVISION);
     uint32_t chains = n->many_lanes ? MOST_CHAINS : CHAINS;
-    uint32_t most = usual.count < steps ? 4 : 2;
     return steps < SHORT || (usual.divides && usual.count <= SHORT_WITH_DIVISION) ||
            copies * usual.count > chains * f->height ||
-           copies * f->pressure > most * vectors;
+           copies * f->pressure > MOST_ALIVE;
 }
 
 /* Are there registers for them? */
