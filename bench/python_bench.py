@@ -5,26 +5,25 @@
 Uses documented functions only, and NumPy. What these measures share with those of the
 core (launch, first, growth, arithmetic, axpy, scatter, reduce, footprint) is in
 peer_bench.py; this file adds what a Python program sees besides: imports, statements
-on vectors and matrices, tensors, products, sorting, NumPy. Results are checked before
+on vectors and matrices, tensors, products, sorting, NumPy, and those of ad_bench.py
+(derivatives) and flow_bench.py (`@dr.syntax`, instances). Results are checked before
 they are timed. Prints lines of JSON: {"measure", "case", "value", "best", "unit"}, the
 median and the best of the repetitions; lower is better unless the unit ends in "/s".
 """
 
 from __future__ import annotations
 
-import json
 import os
-import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
+import ad_bench
+import flow_bench
 import peer_bench
 from peer_bench import require
-
-clock = time.perf_counter
+from timing import clock, emit, seconds_of
 
 IMPORTS = {
     "bare python": "pass",
@@ -35,40 +34,6 @@ IMPORTS = {
         "print(dr.sum(dr.sqrt(dr.arange(Float, 1000) + 1.25)))"
     ),
 }
-
-
-def emit(
-    measure: str, case: str, seconds: list[float], scale: float, unit: str
-) -> None:
-    """Print one result: the median and the best of `seconds`, times `scale`.
-
-    For a rate, `scale` is the amount of work that the seconds are divided into.
-    """
-    values = [scale / s if unit.endswith("/s") else scale * s for s in seconds]
-    best = max(values) if unit.endswith("/s") else min(values)
-    row = {
-        "measure": measure,
-        "case": case,
-        "value": statistics.median(values),
-        "best": best,
-        "unit": unit,
-    }
-    print(json.dumps(row), flush=True)
-
-
-def seconds_of(
-    work: Callable[[], object], warm: int = 2, least: int = 7, total: float = 0.5
-) -> list[float]:
-    """Seconds of each repetition, after `warm` ones: `least`, or `total` seconds."""
-    for _ in range(warm):
-        work()
-    times: list[float] = []
-    start = clock()
-    while len(times) < least or (clock() - start < total and len(times) < 1000):
-        before = clock()
-        work()
-        times.append(clock() - before)
-    return times
 
 
 def measure_import(argument: str) -> None:
@@ -428,6 +393,8 @@ MEASURES: dict[str, Callable[[str], None]] = {
     "random": measure_random,
     "tree": measure_tree,
     "flow": measure_flow,
+    **flow_bench.MEASURES,
+    **ad_bench.MEASURES,
 }
 COMMON = ("launch", "first", "growth", "footprint", "arithmetic", "axpy", "scatter",
           "reduce", "version")  # fmt: skip

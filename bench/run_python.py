@@ -26,6 +26,8 @@ from run import (
     peer_python,
 )
 
+AD_GROWTH = ("10000", "100000", "1000000", "10000000")
+
 MEASURES = (
     Measure("import", (Run("import"),)),
     Measure("trace", (Run("trace"),)),
@@ -38,12 +40,28 @@ MEASURES = (
     Measure("sort", (Run("sort"),)),
     Measure("tree", (Run("tree"),)),
     Measure("flow", (Run("flow"),)),
+    Measure("decoration", (Run("decoration"),)),
+    Measure("instances", (Run("instances"),)),
+    Measure("ad chain", (Run("ad chain"),)),
+    # The peer dies of a graph of 100,000 nodes.
+    Measure(
+        "ad growth", tuple(Run("ad growth", n, peer=len(n) < 6) for n in AD_GROWTH)
+    ),
+    Measure("ad trace", (Run("ad trace"),)),
+    Measure("ad footprint", (Run("ad footprint"),)),
+    Measure("ad first", (Run("ad first", "SEED"),)),
+    Measure("ad repeated", (Run("ad repeated"),)),
     Measure("arithmetic", (Run("arithmetic"),), parallel=True),
     Measure("axpy", (Run("axpy"),), parallel=True),
     Measure("scatter", (Run("scatter"),), parallel=True),
     Measure("reduce", (Run("reduce"),), parallel=True),
     Measure("random", (Run("random"),), parallel=True),
     Measure("matmul", (Run("matmul"),), parallel=True),
+    Measure("mandelbrot", (Run("mandelbrot"),), parallel=True),
+    Measure("ad kernel", (Run("ad kernel"),), parallel=True),
+    Measure("ad gather", (Run("ad gather"),), parallel=True),
+    Measure("ad loop", (Run("ad loop"),), parallel=True),
+    Measure("ad network", (Run("ad network"),), parallel=True),
     Measure("blas", (Run("blas", peer=False),), parallel=True),
 )
 
@@ -68,6 +86,22 @@ GOALS = (
     Goal("flow", "*, coherent", 0.9),
     Goal("flow", "*, incoherent", 0.6),
     Goal("flow", "an evaluated iteration", 0.5),
+    Goal("decoration", "*", 5, absolute=True),
+    Goal("instances", "*", 0.1),
+    Goal("mandelbrot", "first frame", 0.1),
+    Goal("mandelbrot", "another frame", 0.5),
+    Goal("ad chain", "*", 0.4),
+    Goal("ad trace", "no gradient, over plain", 1.1, absolute=True),
+    Goal("ad trace", "gradient, over plain", 2.5, absolute=True),
+    Goal("ad trace", "*gradient", 0.4),
+    Goal("ad footprint", "*", 0.6),
+    Goal("ad first", "*", 0.02),
+    Goal("ad repeated", "growth", 1, absolute=True),
+    Goal("ad kernel", "*, over primal", 3, absolute=True),
+    Goal("ad kernel", "*, reverse", 0.9),
+    Goal("ad gather", "*", 0.6),
+    Goal("ad loop", "*, reverse", 0.7),
+    Goal("ad network", "*", 0.7),
     Goal("arithmetic", "*", 1.0),
     Goal("axpy", "*", 1.0),
     Goal("scatter", "*", 1.0),
