@@ -206,20 +206,25 @@ typedef enum ADLoopIterations {
 /** Loops that run at once (without JitFlagSymbolicLoops) are differentiated as what
  *  they have computed: each iteration keeps what its derivative needs.
  *
- *  The derivative of a recorded loop is a loop: forward, of its states and their
- *  derivatives. Reverse, the states that are needed are computed again and kept for all
- *  iterations, of which there are at most 'max_iterations', an ADLoopIterations or a
- *  bound, beyond which the traversal fails. Where that is not possible, within another
- *  recording or beyond ad_set_tape_limit(), each iteration computes them anew from the
- *  beginning: the time is quadratic in the number of iterations then. Loops that only
- *  add to their states need none of this.
+ *  The derivative of a recorded loop is made of loops, which have derivatives like any
+ *  other: forward, of its states and their tangents. Reverse, the states that are
+ *  needed are computed again and kept for all iterations, on a tape, of which there are
+ *  at most 'max_iterations', an ADLoopIterations or a bound, beyond which the traversal
+ *  fails. Where the tape would be larger than ad_set_tape_limit() allows, parts of it
+ *  are computed from checkpoints: of n iterations each is run O(log n) times. Within
+ *  another recording, where nothing can be kept, each iteration computes its states
+ *  anew from the beginning, and so it does beyond that limit with ADFlagCreateGraph:
+ *  the time is quadratic in the number of iterations then. Loops that only add to their
+ *  states need none of this.
  *
  *  'differentiated' says which states may have derivatives; NULL: all floats. */
 JIT_EXPORT uint32_t ad_var_loop_start(JitBackend backend, const char *name,
                                       int64_t max_iterations, size_t n, uint64_t *state,
                                       const bool *differentiated);
 /** How many bytes the reverse derivative of a loop may take for states of its
- *  iterations; at first a quarter of the machine's memory. One for all threads. */
+ *  iterations; at first a quarter of the machine's memory. One for all threads. Half of
+ *  it is for a tape and half for checkpoints if a whole tape does not fit; a tape of
+ *  one iteration and log n checkpoints there are in any case. */
 JIT_EXPORT void ad_set_tape_limit(size_t bytes);
 JIT_EXPORT size_t ad_tape_limit(void);
 JIT_EXPORT int ad_var_loop_cond(uint32_t loop, uint32_t condition);

@@ -268,8 +268,9 @@ static bool record_region(Derivation *d, const uint32_t *which, uint32_t count,
     }
     bool masked = ok && t->around && mask_push(state_thread(), t->around);
     if (ok && (masked || !t->around))
-        ok = t->kind == REGION_IF ? ad_derive_cond(t, d->bodies, d->gaps, results)
-                                  : ad_derive_call(t, d->bodies, d->gaps, results);
+        ok = t->block             ? ad_derive_block(t, d->bodies, d->gaps, results)
+             : t->kind == REGION_IF ? ad_derive_cond(t, d->bodies, d->gaps, results)
+                                    : ad_derive_call(t, d->bodies, d->gaps, results);
     else
         ok = false;
     if (masked)
@@ -292,6 +293,7 @@ static bool share_given(const Derivation *d, AdOpen *open)
     const AdTemplate *t = d->t;
     AdTemplate *own = open->t;
     own->family = t->family;
+    own->block = t->block;
     own->descending = is_descending(d);
     own->scope = t->scope;
     own->condition = t->condition;
@@ -306,7 +308,7 @@ static bool share_given(const Derivation *d, AdOpen *open)
         var_inc(t->placeholders.ids[i]);
         TRY(var_ids_take(&own->placeholders, t->placeholders.ids[i]), false);
     }
-    return ad_region_share_entries(own, t) &&
+    return ad_region_share_entries(own, t, false) &&
            ad_region_set_targets(own, t->target_count, t->ids, t->callable_of);
 }
 
@@ -421,7 +423,8 @@ static bool record_body(ThreadState *ts, const AdTemplate *t, const RecordedBody
     r.effect_scope = body->scope;
     r.gaps = gaps;
     r.gap_count = t->gap_count + 1;
-    bool ok = !active || region_replay_set(&r, active, mask_top(ts));
+    VarId mask = mask_top(ts);
+    bool ok = !active || !mask || region_replay_set(&r, active, mask);
     for (uint32_t i = 0; i < t->placeholders.count && ok; i++)
         ok = region_replay_set(&r, t->placeholders.ids[i], inputs[i]);
     ok = ok && region_replay_recorded(&r, body, out);
@@ -448,6 +451,18 @@ bool ad_derive_cond(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *
         TRY(ok, false);
     }
     return cond_end(ts, handle, results);
+}
+
+bool ad_derive_block(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
+                     VarId *results)
+{
+    RecordedBody out = { 0 };
+    bool ok = record_body(state_thread(), t, bodies, t->bodies[0].active, t->inputs.ids,
+                          gaps, &out);
+    for (uint32_t i = 0; i < out.outputs.count && ok; i++)
+        var_inc(results[i] = out.outputs.ids[i]);
+    record_release(&out);
+    return ok;
 }
 
 static bool call_bodies(ThreadState *ts, const AdTemplate *t, uint32_t handle,

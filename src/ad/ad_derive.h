@@ -40,9 +40,11 @@ bool ad_derive_begin_arrays(const AdTemplate *t, uint64_t *made);
 ReplayGap *ad_derive_gaps(const AdTemplate *t, uint32_t scope);
 
 /** Record the new region from its bodies, whose outputs become 'results' (owned): of a
- *  conditional, of a call. With the lock. */
+ *  conditional, of a block, of a call. With the lock. */
 bool ad_derive_cond(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
                     VarId *results);
+bool ad_derive_block(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
+                     VarId *results);
 bool ad_derive_call(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
                     VarId *results);
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "ad/ad_cut.h"
 #include "ad/ad_derive.h"
 #include "ad/ad_operation.h"
 #include "ad/ad_rule.h"
@@ -62,7 +63,7 @@ static void template_free(AdTemplate *t)
     alloc_free(t);
 }
 
-static void open_free(AdOpen *open)
+void ad_region_drop(AdOpen *open)
 {
     for (uint32_t i = 0; i < open->write_count; i++)
         ad_graph_unref(open->writes[i].node);
@@ -122,6 +123,23 @@ AdOpen *ad_region_find(uint32_t handle)
     return open && open->handle == handle ? open : NULL;
 }
 
+AdOpen ad_region_put_aside(void)
+{
+    AdThread *own = thread_self.ad;
+    return own->open[--own->open_count];
+}
+
+bool ad_region_resume(const AdOpen *open)
+{
+    AdThread *own = ad_thread();
+    TRY(own, false);
+    TRY(vec_reserve(&own->open, &own->open_capacity, own->open_count + 1,
+                    sizeof(AdOpen)),
+        false);
+    own->open[own->open_count++] = *open;
+    return true;
+}
+
 void ad_region_abandon(uint32_t handle)
 {
     AdThread *own = thread_self.ad;
@@ -129,7 +147,7 @@ void ad_region_abandon(uint32_t handle)
     while (i && own->open[i - 1].handle != handle)
         i--;
     while (i && own->open_count >= i)
-        open_free(&own->open[--own->open_count]);
+        ad_region_drop(&own->open[--own->open_count]);
 }
 
 void ad_region_give_up(uint32_t handle)
@@ -146,7 +164,7 @@ void ad_region_give_up(uint32_t handle)
 void ad_region_drop_all(AdThread *own)
 {
     while (own->open_count)
-        open_free(&own->open[--own->open_count]);
+        ad_region_drop(&own->open[--own->open_count]);
     alloc_free(own->open);
 }
 
@@ -269,9 +287,7 @@ static NodeId entry_node(JitBackend backend, VarType type, size_t size)
     return node;
 }
 
-/* The entry for an outer node, made when it is first met; NULL: memory is out. Its
- * serial number is the outer node's, or the next: it comes before all of the bodies. */
-static AdEntry *find_entry(AdTemplate *t, NodeId outer, bool array)
+AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, bool array)
 {
     uint64_t serial = ad_graph_node(outer)->serial;
     if (2 * (t->entry_count + 1) > t->lookup_capacity)
@@ -293,48 +309,52 @@ static AdEntry *find_entry(AdTemplate *t, NodeId outer, bool array)
     return entry;
 }
 
-bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from)
+/* Another template's entry, whose outer node has to be there. */
+static bool share_entry(AdTemplate *t, const AdTemplate *from, AdEntry e)
+{
+    if (e.outer && (!ad_graph_has_node(e.outer_node) ||
+                    ad_graph_node(e.outer_node)->serial != e.outer))
+        return error_set(JIT_ERROR_STATE,
+                         "ad_traverse(): region '%s': an input is not tracked any "
+                         "more",
+                         from->name);
+    if (2 * (t->entry_count + 1) > t->lookup_capacity)
+        TRY(lookup_grow(t), false);
+    TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
+                    sizeof(AdEntry)),
+        false);
+    if (e.outer)
+        ad_graph_ref(e.outer_node);
+    ad_graph_ref(e.node);
+    e.held = e.outer != 0;
+    t->entries[t->entry_count++] = e;
+    if (!e.state)
+        t->lookup[lookup_place(t, e.outer, e.array)] = t->entry_count;
+    return true;
+}
+
+bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from, bool inputs)
 {
     for (uint32_t i = 0; i < from->entry_count; i++) {
         AdEntry e = from->entries[i];
-        if (e.outer && (!ad_graph_has_node(e.outer_node) ||
-                        ad_graph_node(e.outer_node)->serial != e.outer))
-            return error_set(JIT_ERROR_STATE,
-                             "ad_traverse(): region '%s': an input is not tracked any "
-                             "more",
-                             from->name);
-        if (2 * (t->entry_count + 1) > t->lookup_capacity)
-            TRY(lookup_grow(t), false);
-        TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
-                        sizeof(AdEntry)),
-            false);
-        if (e.outer)
-            ad_graph_ref(e.outer_node);
-        ad_graph_ref(e.node);
-        e.held = e.outer != 0;
-        t->entries[t->entry_count++] = e;
-        if (!e.state)
-            t->lookup[lookup_place(t, e.outer, e.array)] = t->entry_count;
+        if (inputs && e.state && from->states[e.state - 1].changes) {
+            e.outer = 0;
+            e.outer_node = 0;
+        }
+        TRY(share_entry(t, from, e), false);
     }
     return true;
 }
 
-bool ad_region_share_loop(AdTemplate *t, const AdTemplate *from)
+void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer)
 {
-    t->family = from->family;
-    t->scope = from->scope;
-    t->max_iterations = from->max_iterations;
-    t->condition = hold(from->condition);
-    t->testing = hold(from->testing);
-    TRY(vec_reserve(&t->states, &t->state_capacity, from->state_count, sizeof(AdState)),
-        false);
-    for (uint32_t k = 0; k < from->state_count; k++) {
-        t->states[k] = from->states[k];
-        hold(t->states[k].placeholder);
-        hold(t->states[k].initial);
-        t->state_count++;
-    }
-    return ad_region_share_entries(t, from);
+    AdEntry *entry = &t->entries[which];
+    if (!ad_scope_tracks(outer))
+        return;
+    entry->outer_node = ad_var_node(outer);
+    entry->outer = ad_graph_node(entry->outer_node)->serial;
+    entry->held = true;
+    ad_graph_ref(entry->outer_node);
 }
 
 bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count)
@@ -347,29 +367,22 @@ bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count)
 
 uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder)
 {
-    AdEntry *entry = find_entry(open->t, ad_var_node(outer), false);
+    AdEntry *entry = ad_region_find_entry(open->t, ad_var_node(outer), false);
     TRY(entry, 0);
     ad_graph_ref(entry->node);
     return (uint64_t) entry->node << 32 | placeholder;
 }
 
-/* The entry of a state, never another's: its gradient goes round with the loop. */
-static NodeId state_entry(AdTemplate *t, uint64_t initial)
+/* Never another's: its gradient goes round with the loop. */
+NodeId ad_region_new_entry(AdTemplate *t, VarId like, uint32_t which)
 {
-    const Var *v = var_get(ad_var_index(initial));
+    const Var *v = var_get(like);
     TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
                     sizeof(AdEntry)),
         0);
     NodeId node = entry_node(var_device(v)->backend, (VarType) v->type, v->size);
     TRY(node, 0);
-    AdEntry entry = { .node = node, .state = t->state_count + 1 };
-    if (ad_scope_tracks(initial)) {
-        entry.outer_node = ad_var_node(initial);
-        entry.outer = ad_graph_node(entry.outer_node)->serial;
-        entry.held = true;
-        ad_graph_ref(entry.outer_node);
-    }
-    t->entries[t->entry_count++] = entry;
+    t->entries[t->entry_count++] = (AdEntry){ .node = node, .state = 1 + which };
     return ad_scope_admit(node) ? node : 0;
 }
 
@@ -382,8 +395,10 @@ uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
     uint64_t leaf = placeholder;
     AdState own = { .placeholder = placeholder, .initial = ad_var_index(initial) };
     if (differentiated) {
-        NodeId node = state_entry(t, initial);
+        NodeId node =
+            ad_region_new_entry(t, ad_var_index(initial), t->state_count);
         TRY(node, 0);
+        ad_region_set_outer(t, t->entry_count - 1, initial);
         own.entry = t->entry_count;
         ad_graph_ref(node);
         leaf |= (uint64_t) node << 32;
@@ -394,28 +409,7 @@ uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
     return leaf;
 }
 
-/* ---------------------------------------------------------------- cutting */
-
-/* Was it made in the bodies that are being closed, or does it belong to those that they
- * are the derivative of? */
-static bool in_body(const AdOpen *open, NodeId id)
-{
-    const AdNode *node = ad_graph_node(id);
-    bool family = node->flags & NODE_INNER && node->label == open->t->family;
-    return (node->serial >= open->border || family) && !(node->flags & NODE_ENTRY);
-}
-
-typedef struct Cut {
-    AdOpen *open;
-    NodeId *stack;
-    uint32_t depth, capacity;
-    uint64_t *seen;    /* a bit for each node */
-    uint64_t *outside; /* results of operations on whole arrays, and what is before */
-    uint64_t *entries; /* the template's own: those of regions around it are outside */
-    NodeId bits;       /* for how many nodes there are bits */
-    NodeId *whole;     /* such results */
-    uint32_t whole_count, whole_capacity;
-} Cut;
+/* ---------------------------------------------------------------- closing */
 
 static bool bit(const uint64_t *bits, NodeId id)
 {
@@ -425,183 +419,6 @@ static void set_bit(uint64_t *bits, NodeId id)
 {
     bits[id / 64] |= 1ull << id % 64;
 }
-
-static bool cut_push(Cut *c, uint64_t *bits, NodeId id)
-{
-    if (bit(bits, id))
-        return true;
-    TRY(vec_reserve(&c->stack, &c->capacity, c->depth + 1, sizeof(NodeId)), false);
-    set_bit(bits, id);
-    c->stack[c->depth++] = id;
-    return true;
-}
-
-static bool is_inner(const Cut *c, NodeId id)
-{
-    return id < c->bits && in_body(c->open, id) && !bit(c->outside, id);
-}
-
-static AdMovesKind moves_kind(const AdEdge *e)
-{
-    return ((const AdMoves *) (uintptr_t) e->held)->kind;
-}
-
-/* Gradients of arrays that are read are arrays that are added to. */
-static bool adds_to(const void *payload, uint32_t input)
-{
-    const AdEntry *entry = &((const AdTemplate *) payload)->entries[input];
-    return entry->array && !entry->written;
-}
-
-/* Into a region, where it is accessed so? */
-static bool into_array(const AdEdge *e)
-{
-    const AdOperation *op = ad_operation_of(e->held);
-    return op->adds == adds_to &&
-           ((const AdTemplate *) op->payload)->entries[e->slot].array;
-}
-
-/* One entry that is read is a value of all lanes. */
-static bool by_position(const AdEdge *e)
-{
-    if (e->rule == RULE_INTO)
-        return into_array(e);
-    return e->rule == RULE_MOVES && e->operand == 0 &&
-           (moves_kind(e) == MOVES_WRITE ||
-            (moves_kind(e) == MOVES_READ && ad_graph_node(e->source)->size != 1));
-}
-
-static bool whole_arrays(NodeId id)
-{
-    EdgeId in = ad_graph_node(id)->in;
-    const AdEdge *e = in ? ad_graph_edge(in) : NULL;
-    return e && e->rule == RULE_MOVES && moves_kind(e) == MOVES_WHOLE;
-}
-
-/* Call 'visit' for each node of the bodies that can be reached. */
-static bool cut_walk(Cut *c, uint64_t *seen, bool (*visit)(Cut *c, NodeId id))
-{
-    while (c->depth) {
-        NodeId id = c->stack[--c->depth];
-        TRY(visit(c, id), false);
-        for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
-            NodeId source = ad_graph_edge(e)->source;
-            if (is_inner(c, source))
-                TRY(cut_push(c, seen, source), false);
-        }
-    }
-    return true;
-}
-
-/* The state of a loop that has this entry, NULL: it is none. */
-static const AdEntry *find_state(const AdTemplate *t, NodeId node)
-{
-    for (uint32_t k = 0; k < t->state_count; k++) {
-        uint32_t entry = t->states[k].entry;
-        if (entry && t->entries[entry - 1].node == node)
-            return &t->entries[entry - 1];
-    }
-    return NULL;
-}
-
-/* What an edge from an entry comes from instead: a state that is accessed by position
- * is the array that it was before the loop. 0: it stays. */
-static NodeId array_behind(const Cut *c, const AdEdge *edge)
-{
-    if (!by_position(edge))
-        return 0;
-    const AdEntry *entry = find_state(c->open->t, edge->source);
-    return entry && entry->outer ? entry->outer_node : 0;
-}
-
-/* Edges that come from outside come from entries. */
-static bool cut_edges(Cut *c, NodeId id)
-{
-    ad_graph_set_label(id, NULL);
-    ad_graph_node(id)->flags |= NODE_INNER;
-    ad_graph_node(id)->label = c->open->t->family;
-    for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
-        const AdEdge *edge = ad_graph_edge(e);
-        NodeId outer = edge->source;
-        if (outer >= c->bits || bit(c->entries, outer))
-            outer = array_behind(c, edge);
-        if (!outer || is_inner(c, outer))
-            continue;
-        AdEntry *entry = find_entry(c->open->t, outer, by_position(edge));
-        TRY(entry, false);
-        ad_graph_set_source(e, entry->node);
-    }
-    return true;
-}
-
-static bool push_roots(Cut *c, uint64_t *seen)
-{
-    const AdTemplate *t = c->open->t;
-    for (uint32_t i = 0; i < t->body_count; i++)
-        for (uint32_t k = 0; k < t->n_out; k++) {
-            NodeId id = ad_var_node(t->bodies[i].outputs[k]);
-            if (id && is_inner(c, id))
-                TRY(cut_push(c, seen, id), false);
-        }
-    for (uint32_t i = 0; i < t->array_count; i++)
-        TRY(cut_push(c, seen, t->arrays[i].node), false);
-    return true;
-}
-
-static bool note_whole(Cut *c, NodeId id)
-{
-    if (!whole_arrays(id))
-        return true;
-    TRY(vec_reserve(&c->whole, &c->whole_capacity, c->whole_count + 1, sizeof(NodeId)),
-        false);
-    c->whole[c->whole_count++] = id;
-    return true;
-}
-
-/* It cannot depend on what differs from iteration to iteration, or call to call. */
-static bool check_outside(Cut *c, NodeId id)
-{
-    for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in)
-        if (bit(c->entries, ad_graph_edge(e)->source))
-            return error_set(JIT_ERROR_UNSUPPORTED,
-                             "region '%s': the derivative of an operation on whole "
-                             "arrays in its body is not available",
-                             c->open->t->name);
-    return true;
-}
-
-/* First find what operations on whole arrays have made, and all that these depend on:
- * it is outside. Then cut off what is not. */
-static bool cut(AdOpen *open)
-{
-    NodeId end = ad_graph_end();
-    size_t words = (size_t) end / 64 + 1;
-    uint64_t *all = alloc_zero(words, sizeof(uint64_t));
-    uint64_t *outside = alloc_zero(words, sizeof(uint64_t));
-    Cut c = { .open = open,
-              .bits = end,
-              .seen = alloc_zero(words, sizeof(uint64_t)),
-              .outside = alloc_zero(words, sizeof(uint64_t)),
-              .entries = alloc_zero(words, sizeof(uint64_t)) };
-    bool ok = all && outside && c.seen && c.outside && c.entries;
-    for (uint32_t i = 0; ok && i < open->t->entry_count; i++)
-        set_bit(c.entries, open->t->entries[i].node);
-    ok = ok && push_roots(&c, all) && cut_walk(&c, all, note_whole);
-    for (uint32_t i = 0; i < c.whole_count && ok; i++)
-        ok = cut_push(&c, outside, c.whole[i]) && cut_walk(&c, outside, check_outside);
-    alloc_free(c.outside);
-    c.outside = outside;
-    ok = ok && push_roots(&c, c.seen) && cut_walk(&c, c.seen, cut_edges);
-    alloc_free(c.stack);
-    alloc_free(c.seen);
-    alloc_free(c.outside);
-    alloc_free(c.entries);
-    alloc_free(c.whole);
-    alloc_free(all);
-    return ok;
-}
-
-/* ---------------------------------------------------------------- closing */
 
 /* An output whose node is from outside, an entry, or that of another output gets a node
  * of its own in the bodies. */
@@ -629,7 +446,7 @@ static bool own_outputs(AdOpen *open)
             NodeId id = ad_var_node(*leaf);
             if (!id)
                 continue;
-            if (!in_body(open, id) || whole_arrays(id) || bit(taken, id))
+            if (!ad_cut_is_inside(open, id) || ad_cut_is_whole(id) || bit(taken, id))
                 ok = own_output(leaf);
             else
                 set_bit(taken, id);
@@ -647,8 +464,9 @@ static bool passes_through(const AdOpen *open, uint32_t k, uint64_t result)
     for (uint32_t i = 1; i < t->body_count; i++)
         if (t->bodies[i].outputs[k] != leaf)
             return false;
-    return ad_var_node(leaf) && ad_var_index(leaf) == result &&
-           ad_graph_node(ad_var_node(leaf))->serial < open->border;
+    NodeId node = ad_var_node(leaf);
+    return node && ad_var_index(leaf) == result &&
+           ad_graph_node(node)->serial < open->border && !ad_cut_is_inside(open, node);
 }
 
 /* Results that are arrays which were written to are no values of lanes. */
@@ -795,7 +613,7 @@ static bool connect(AdOpen *open, uint64_t *results)
     if (ok) {
         drop_outer(t);
         op->payload = t;
-        op->adds = adds_to;
+        op->adds = ad_cut_adds_to;
         open->t = NULL;
     }
     ad_graph_unref(node);
@@ -828,7 +646,7 @@ bool ad_region_dissolve(uint32_t handle)
     for (uint32_t i = 0; i < open.write_count && ok; i++)
         if (is_visible(&open, i))
             ok = ad_region_note_write(write_leaf(&open.writes[i]));
-    open_free(&open);
+    ad_region_drop(&open);
     return ok;
 }
 
@@ -842,12 +660,13 @@ bool ad_region_close(uint32_t handle, uint64_t *results)
     for (uint32_t i = 0; i < open.t->n_out; i++)
         results[i] = ad_var_index(results[i]);
     find_size(open.t, results);
-    open.t->end = record_new_scope();
+    if (!open.t->end)
+        open.t->end = record_new_scope();
     take_arrays(&open, results);
     bool ok = open.t->end && find_tracked(&open, results),
          any = open.t->tracked_count || open.write_count;
     if (ok && any)
-        ok = split_arrays(&open) && own_outputs(&open) && cut(&open);
+        ok = split_arrays(&open) && own_outputs(&open) && ad_cut(&open);
     if (ok && any && open.t->kind == REGION_LOOP) {
         ok = keep_active(open.t);
         any = open.t->tracked_count || open.write_count;
@@ -858,6 +677,6 @@ bool ad_region_close(uint32_t handle, uint64_t *results)
     for (uint32_t i = 0; i < open.write_count && ok; i++)
         if (is_visible(&open, i))
             ok = ad_region_note_write(write_leaf(&open.writes[i]));
-    open_free(&open);
+    ad_region_drop(&open);
     return ok;
 }

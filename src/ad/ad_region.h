@@ -14,7 +14,8 @@
  * tracing with variables of a body that is complete. Then these variables, and of the
  * template's what they need, are recorded again (region_replay.h) as the bodies of the
  * new region. Effects of the template are not repeated. With ADFlagCreateGraph the
- * traversal is tracked, and what it has traced is the template of the new region.
+ * traversal is tracked, and what it has traced is the template of the new region. Those
+ * of loops are made of several loops, each with the body in it (ad_block.h).
  *
  * Requires the graph lock.
  *
@@ -67,6 +68,8 @@ typedef struct AdTemplate {
     uint32_t family; /* the same for a region and its derivatives, whose bodies share
                             nodes */
     RegionKind kind;
+    bool block; /* no region: the only body is recorded where it stands (ad_block.h).
+                   'kind' is that of a call, which has inputs, too */
     uint8_t device;
     char *name;
     uint32_t scope, end; /* variables of the bodies have scopes from this one on; what
@@ -121,6 +124,12 @@ AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId a
 VarId ad_region_mask(void);
 /** The innermost one if it has this handle, NULL if it has not. */
 AdOpen *ad_region_find(uint32_t handle);
+/** Take the innermost one out of the list, and put it back: until then, what is tracked
+ *  is not part of it. The former cannot fail. False: memory is out. */
+AdOpen ad_region_put_aside(void);
+bool ad_region_resume(const AdOpen *open);
+/** Let go of one that is not in the list. */
+void ad_region_drop(AdOpen *open);
 /** Give up all that are open from this one on. */
 void ad_region_abandon(uint32_t handle);
 /** Give up the recording itself, too, if it has not been, and all that is open inside
@@ -139,15 +148,22 @@ bool ad_region_close(uint32_t handle, uint64_t *results);
 bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
                            const uint32_t *callable_of);
 
-/** The bodies of 't' contain those of another template: so do its entries. False: error
- *  recorded. */
-bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from);
-
-/** A loop of which another one is part: what it was given, entries, states. */
-bool ad_region_share_loop(AdTemplate *t, const AdTemplate *from);
+/** The bodies of 't' contain those of another template: so do its entries, with the
+ *  same numbers. With 'inputs' those of a loop's states that change stand for nothing
+ *  yet. False: error recorded. */
+bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from, bool inputs);
+/** Entry number 'which' stands for this variable if it is tracked. */
+void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer);
+/** A new entry that stands for nothing yet, for a placeholder that is like this
+ *  variable (of a state: with that number). Its node, 0: memory is out. */
+NodeId ad_region_new_entry(AdTemplate *t, VarId like, uint32_t which);
 /** The list is copied. False: memory is out. */
 bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count);
 
+/** The entry for an outer node, made when it is first met; NULL: memory is out. Its
+ *  serial number is the outer node's, or the next: it comes before all of the
+ *  bodies. */
+AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, bool array);
 /** An entry for a node that the caller has a placeholder for: the tracked placeholder,
  *  whose reference moves. */
 uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder);

@@ -252,46 +252,4 @@ static UNUSED void check_program(const char *name, Formula formula, const void *
     assert_int_equal(ad_node_count(), 0);
 }
 
-/* Reverse derivatives and difference quotients agree, and so do forward ones along a
- * direction. */
-static UNUSED void check_first_order(const char *name, Formula formula,
-                                     const void *payload, const Point *p)
-{
-    Tracked x[INPUTS];
-    double w[256], out[256], along = 0, forward = 0;
-    for (size_t i = 0; i < COUNT_OF(w); ++i)
-        w[i] = weight(i);
-    for (int mode = 0; mode < 2; ++mode) {
-        for (size_t i = 0; i < p->inputs; ++i)
-            x[i] = tracked(p->size[i], p->x[i]);
-        Tracked y = formula(x, payload);
-        OK(y);
-        size_t size = jit_var_size(ad_var_index(y));
-        if (mode) {
-            for (size_t i = 0; i < p->inputs; ++i)
-                seed(x[i], w, p->size[i]);
-            OK(ad_enqueue(ADModeBackward, y));
-            OK(ad_traverse(ADModeForward, ADFlagDefault));
-            read_grad(y, out, size);
-            for (size_t k = 0; k < size; ++k)
-                forward += w[k] * out[k];
-        } else {
-            seed(y, w, size);
-            propagate(ADModeBackward, y, ADFlagDefault);
-        }
-        for (size_t i = 0; i < p->inputs && !mode; ++i) {
-            read_grad(x[i], out, p->size[i]);
-            for (size_t k = 0; k < p->size[i]; ++k) {
-                expect_near(out[k], quotient(formula, payload, p, i, k), 1e-6,
-                            "the reverse derivative", name);
-                along += w[k] * out[k];
-            }
-        }
-        free_all(x, p->inputs);
-        ad_var_dec_ref(y);
-    }
-    expect_near(forward, along, 1e-13, "the forward derivative", name);
-    assert_int_equal(ad_node_count(), 0);
-}
-
 #endif

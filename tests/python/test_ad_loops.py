@@ -265,17 +265,115 @@ def test_third_order() -> None:
     del before, y
 
 
-def test_gradients_of_a_gradient_in_reverse_mode_are_refused() -> None:
-    x = Float64(X)
-    dr.enable_grad(x)
-    y = polynomial(x, P, "symbolic")
-    dr.set_grad(y, 1)
-    dr.enqueue(dr.ADMode.Backward, y)
-    with pytest.raises(RuntimeError, match=r"loop 'here'|cannot be differentiated"):
-        dr.traverse(dr.ADMode.Backward, dr.ADFlag.CreateGraph)
-    dr.clear_grad((x, y))
-    dr.backward(y)  # works all the same
-    assert np.all(x.grad.numpy() != 0)
+def tracked_gradient(loss: Any, x: Any, p: Any) -> tuple[Any, Any]:
+    """The gradient of a loss by x and p, which can be differentiated."""
+    dr.set_grad(loss, 1)
+    dr.enqueue(dr.ADMode.Backward, loss)
+    flags = dr.ADFlag.CreateGraph | dr.ADFlag.ClearVertices
+    dr.traverse(dr.ADMode.Backward, flags)
+    found = dr.grad((x, p))
+    dr.clear_grad((x, p))
+    return found
+
+
+DIRECTION = np.array([1, -0.5, 0.25, 0.7]), np.array([0.3])
+
+
+def along(gradient: tuple[Any, Any]) -> Any:
+    """Its derivative along DIRECTION, if it is a gradient."""
+    return dr.sum(gradient[0] * Float64(DIRECTION[0])) + dr.sum(
+        gradient[1] * Float64(DIRECTION[1])
+    )
+
+
+def quotients(function: Callable[..., Any], step: float = 1e-4) -> list[Any]:
+    """What the results of a function of X and P differ by along DIRECTION: central
+    differences, extrapolated."""
+
+    def difference(h: float) -> list[Any]:
+        up, down = (
+            function(
+                Float64(X.numpy() + s * h * DIRECTION[0]),
+                Float64(P.numpy() + s * h * DIRECTION[1]),
+            )
+            for s in (1, -1)
+        )
+        return [(a - b) / (2 * h) for a, b in zip(up, down, strict=True)]
+
+    return [
+        (4 * a - b) / 3
+        for a, b in zip(difference(step), difference(2 * step), strict=True)
+    ]
+
+
+def products(name: str, mode: str, order: int, x: Any, p: Any) -> list[Any]:
+    """Derivatives of the gradient of a loop along DIRECTION, all in reverse mode."""
+    x, p = Float64(x), Float64(p)
+    dr.enable_grad(x, p)
+    loss = dr.sum(LOOPS[name](x, p, mode) * Float64(1, 1.3, 0.7, 0.9))
+    for _ in range(order - 1):
+        loss = along(tracked_gradient(loss, x, p))
+    if dr.grad_enabled(loss):
+        dr.backward(loss)
+    return [x.grad.numpy(), p.grad.numpy()]
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_reverse_over_reverse(name: str, mode: str) -> None:
+    found = products(name, mode, 2, X, P)
+    for a, b in zip(
+        found, quotients(lambda x, p: products(name, mode, 1, x, p)), strict=True
+    ):
+        assert np.allclose(a, b, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_reverse_over_reverse_without_a_tape(name: str, no_tape: None) -> None:
+    found = products(name, "symbolic", 2, X, P)
+    for a, b in zip(found, products(name, "evaluated", 2, X, P), strict=True):
+        assert np.allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_third_order_in_reverse_mode(name: str) -> None:
+    found = products(name, "symbolic", 3, X, P)
+    expected = products(name, "evaluated", 3, X, P)
+    for a, b in zip(found, expected, strict=True):
+        assert np.allclose(a, b, rtol=1e-10, atol=1e-10)
+    for a, b in zip(
+        found, quotients(lambda x, p: products(name, "symbolic", 2, x, p)), strict=True
+    ):
+        assert np.allclose(a, b, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_forward_over_reverse(name: str) -> None:
+    """The product of second derivatives, and of third ones, with a direction."""
+
+    def tangents(mode: str, order: int) -> list[Any]:
+        x, p = Float64(X), Float64(P)
+        dr.enable_grad(x, p)
+        loss = dr.sum(LOOPS[name](x, p, mode) * Float64(1, 1.3, 0.7, 0.9))
+        for _ in range(order - 2):
+            loss = along(tracked_gradient(loss, x, p))
+        found = tracked_gradient(loss, x, p)
+        dr.set_grad(x, Float64(DIRECTION[0]))
+        dr.set_grad(p, Float64(DIRECTION[1]))
+        dr.enqueue(dr.ADMode.Backward, *found)
+        dr.traverse(dr.ADMode.Forward)
+        dr.clear_grad((x, p))
+        return [dr.grad(g).numpy() for g in found]
+
+    for order in (2, 3):
+        for a, b, c in zip(
+            tangents("symbolic", order),
+            tangents("evaluated", order),
+            products(name, "symbolic", order, X, P),
+            strict=True,
+        ):
+            assert np.allclose(a, b, rtol=1e-10, atol=1e-10)
+            assert np.allclose(a, c, rtol=1e-10, atol=1e-10)
 
 
 def test_bounds() -> None:
