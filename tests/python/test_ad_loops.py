@@ -400,6 +400,67 @@ def test_bounds_without_a_tape(no_tape: None) -> None:
         dr.check_grad(bounded(2), X, P)
 
 
+def many(x: Any, p: Any, mode: str, n: int) -> Any:
+    """A loop of up to n iterations with states of several types."""
+    times = UInt(n, n // 3, 0, max(n, 1) - 1)
+
+    def body(y: Any, z: Any, b: Any, i: Any) -> Any:
+        return (
+            dr.sin(y * x) + p * z * dr.select(b, Float64(0.1), Float64(0.2)),
+            z * 0.99 + 0.01 * y + dr.gather(Float64, x, (i + 1) & 3) * 0.1,
+            ~b,
+            i + 1,
+        )
+
+    y, z, _, _ = dr.while_loop(
+        (x, x * p, Bool(True), UInt(0)), lambda y, z, b, i: i < times, body, mode=mode
+    )
+    return y + z
+
+
+def gradients_of_many(mode: str, n: int, limit: int | None = None) -> tuple[Any, int]:
+    """Gradients, and how many kernels they took."""
+    x, p = Float64(X), Float64(P)
+    dr.enable_grad(x, p)
+    before = dr.ad.tape_limit()
+    if limit is not None:
+        dr.ad.set_tape_limit(limit)
+    try:
+        y = many(x, p, mode, n)
+        with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
+            dr.kernel_history_clear()
+            dr.backward(y)
+            found = [x.grad.numpy(), p.grad.numpy()]
+            return found, len(dr.kernel_history([dr.KernelType.JIT]))
+    finally:
+        dr.ad.set_tape_limit(before)
+
+
+BYTES = 4 * (8 + 8 + 1 + 4)  # that the states above take for one iteration
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 64, 100])
+def test_checkpoints(n: int) -> None:
+    expected = gradients_of_many("evaluated", n)[0]
+    for entries in (0, 1, 2, 5, int(2 * n**0.5), n, 2 * n + 2, 10 * n):
+        found = gradients_of_many("symbolic", n, entries * BYTES)[0]
+        for a, b in zip(found, expected, strict=True):
+            assert np.allclose(a, b, rtol=1e-13, atol=1e-13)
+
+
+def test_checkpoints_are_not_quadratic() -> None:
+    """With room for one iteration a part of n iterations is cut in two, so there are
+    n - 1 checkpoints in all, the last levels of which are single iterations."""
+    for n in (16, 64, 256):
+        kernels = gradients_of_many("symbolic", n, 0)[1]
+        assert kernels <= 3 * n + 5  # checkpoints, tapes, the way back
+    # With room for 2 sqrt(n) tape entries and as many checkpoints: one level of parts.
+    n = 256
+    kernels = gradients_of_many("symbolic", n, 70 * BYTES)[1]
+    assert kernels <= 3 * 10 + 5
+    assert gradients_of_many("symbolic", n, 2 * n * BYTES)[1] <= 5
+
+
 def test_promised_sums() -> None:
     dr.check_grad(lambda x, p: total(x, p, "symbolic", max_iterations=-1), X, P)
     with pytest.raises(RuntimeError, match=r"more than add to its states"):
