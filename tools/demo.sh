@@ -102,6 +102,12 @@ step "2,048 stars that attract each other" \
     "$python" "$examples/python/nbody.py" "$output/nbody.png"
 step "a path tracer in one kernel: loops, conditionals, objects as materials" \
     "$python" "$examples/python/path_tracer.py" "$output/path-tracer.png"
+step "from photographs back to a sculpture: a renderer, differentiated" \
+    "$python" "$examples/python/inverse_rendering.py" "$output/inverse-rendering.png"
+step "a lens designed by derivatives in forward mode" \
+    "$python" "$examples/python/lens_design.py" "$output/lens-design.png"
+step "how well a plate conducts heat, found from temperatures" \
+    "$python" "$examples/python/heat.py" "$output/heat.png"
 step "statistics of a table" "$programs/stats" "$examples/data/weather.csv" \
     --column temperature
 

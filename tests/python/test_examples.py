@@ -74,3 +74,104 @@ def test_path_tracer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.isfinite(picture).all() and picture.min() >= 0
     assert picture[:3].mean() > 0.7  # the sky
     assert 0.2 < picture[-3:].mean() < 0.8  # the ground
+
+
+def test_inverse_rendering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Gradients in double precision, and the program itself."""
+    program: Any = importlib.import_module("inverse_rendering")
+    monkeypatch.setattr(program, "SIZE", 16)
+    monkeypatch.setattr(program, "Float", dr.llvm.ad.Float64)
+    monkeypatch.setattr(program, "Array3f", dr.llvm.ad.Array3f64)
+    photographs = program.render(program.hidden_scene())
+    dr.eval(photographs)
+
+    def loss(radius: Any) -> Any:
+        scene = program.first_guess()
+        scene.radius = radius
+        return dr.mean(dr.squared_norm(program.render(scene) - photographs))
+
+    _, gradient = dr.ad.value_and_grad(loss)(program.first_guess().radius)
+    for k in range(program.BALLS):
+        values = []
+        for sign in (1, -1):
+            radius = program.first_guess().radius
+            radius[k] += sign * 1e-6
+            values.append(loss(radius)[0])
+        quotient = (values[0] - values[1]) / 2e-6
+        assert gradient[k] == pytest.approx(quotient, rel=1e-5)
+    monkeypatch.undo()
+    monkeypatch.setattr(program, "SIZE", 64)
+    picture = tmp_path / "picture.png"
+    monkeypatch.setattr(sys, "argv", ["inverse_rendering.py", str(picture)])
+    assert program.main() == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_lens_design(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A single thin lens gets the shape that the theory of third order knows."""
+    program: Any = importlib.import_module("lens_design")
+    picture = tmp_path / "picture.png"
+    monkeypatch.setattr(sys, "argv", ["lens_design.py", str(picture)])
+    assert program.main() == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    n = 1.5
+    monkeypatch.setattr(program, "CROWN", (n, n, n))
+    monkeypatch.setattr(program, "FLINT", (1.0, 1.0, 1.0))
+    monkeypatch.setattr(program, "THICKNESS", (1e-3, 0.0))
+    monkeypatch.setattr(program, "ANGLES", (0.0, 0.05))
+    monkeypatch.setattr(program, "APERTURE", 4.0)
+    rays = program.Rays(program.rings())
+    design, solve = program.design, program.solve
+
+    def without_third(matrix: Any, right: Any) -> Any:
+        """The third surface, between air and air, does nothing."""
+        keep = (0, 1, 3)
+        small = solve(
+            [[matrix[i][k] for k in keep] for i in keep], [right[i] for i in keep]
+        )
+        return [small[0], small[1], 0.0, small[2]]
+
+    monkeypatch.setattr(program, "solve", without_third)
+    start = (1 / 100, -1 / 100, 0.0, 95.0)
+    (c1, c2, _, sensor), _ = design(start, rays)
+    assert sensor * (n - 1) * (c1 - c2) == pytest.approx(1, rel=3e-3)
+    shape = (c1 + c2) / (c1 - c2)
+    assert shape == pytest.approx(2 * (n * n - 1) / (n + 2), rel=0.02)
+
+
+def test_heat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No heat is lost, and the program finds its field."""
+    program: Any = importlib.import_module("heat")
+    picture = tmp_path / "picture.png"
+    monkeypatch.setattr(program, "STEPS", 7)
+    start = program.start_temperatures()
+    end = program.simulate(program.hidden_field(), start).numpy()
+    size = program.SIZE
+    before = start.numpy().reshape(-1, size, size)
+    after = end.reshape(-1, size, size)
+    assert np.allclose(before.sum(axis=(1, 2)), after.sum(axis=(1, 2)), atol=1e-2)
+    k = program.hidden_field().numpy().reshape(size, size).astype(float)
+    now = before.astype(float)
+    for _ in range(7):
+        change = np.zeros_like(now)
+        for axis in (1, 2):
+            side = (
+                program.DT
+                / 2
+                * (
+                    np.diff(k, axis=axis - 1)
+                    + 2 * k[: size - (axis == 1), : size - (axis == 2)]
+                )
+            )
+            flow = side * np.diff(now, axis=axis)
+            low: list[Any] = [slice(None)] * 3
+            high: list[Any] = [slice(None)] * 3
+            low[axis], high[axis] = slice(None, -1), slice(1, None)
+            change[tuple(low)] += flow
+            change[tuple(high)] -= flow
+        now += change
+    assert np.allclose(now, after, atol=1e-5)
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "argv", ["heat.py", str(picture)])
+    assert program.main() == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,296 @@
+"""A lens that is designed by derivatives in forward mode.
+
+    python examples/python/lens_design.py [PICTURE.png]
+
+Two pieces of glass, cemented together, are to focus light of three colors, from two
+directions, at 100 mm: an achromat. Four numbers are free, the curvatures of the three
+surfaces and the distance of the sensor. What is to be small is how far rays hit the
+sensor from where they should.
+
+Few parameters and many results: that is where forward mode shines. One pass for each
+parameter gives the derivatives of *all* rays by it, a column of the Jacobian J. With it
+we need not creep downhill. Near the best lens the misses depend on the parameters
+almost linearly, so each step solves that linear problem: (J' J + d I) s = -J' r, the
+method of Levenberg and Marquardt, which lens designers call damped least squares.
+
+In the end second derivatives say how precisely each parameter has to be made.
+"""
+
+from __future__ import annotations
+
+import sys
+from math import sqrt, tan
+
+import drjit as dr
+from canvas import BLUE, GRAY, GREEN, INK, RED, Canvas
+from drjit.llvm.ad import Array2f64, Array3f64, Float64
+from picture import clock
+
+FOCUS, APERTURE = 100.0, 10.0  # focal length, radius of the pupil; all in mm
+THICKNESS = (6.0, 3.0)
+# Indices of refraction for the Fraunhofer lines F (blue), d (green), C (red).
+CROWN, FLINT = (1.52238, 1.51680, 1.51432), (1.66123, 1.64769, 1.64210)  # N-BK7, SF2
+ABBE = tuple((n[1] - 1) / (n[0] - n[2]) for n in (CROWN, FLINT))
+COLORS = (BLUE, GREEN, RED)
+ANGLES = (0.0, 0.7)  # of the light, in degrees
+RINGS, SPOKES = 6, 12  # rays in the pupil
+
+Parameters = list[Float64]  # curvatures of the surfaces in 1/mm, distance of the sensor
+START = (1 / 80, -1 / 80, 0.0, 95.0)
+
+
+class Rays:
+    """A ray of each color, direction and place in the pupil: one lane each."""
+
+    def __init__(self, pupil: list[tuple[float, float]]) -> None:
+        lanes = [
+            (x, y, angle, color)
+            for color in range(3)
+            for angle in ANGLES
+            for x, y in pupil
+        ]
+        x, y, angle, color = zip(*lanes, strict=True)
+        self.count = len(lanes)
+        slope = [tan(a * dr.pi / 180) for a in angle]
+        self.o = Array3f64(x, y, 0)
+        self.d = dr.normalize(Array3f64(0, slope, 1))
+        self.glasses = [
+            Float64([glass[c] for c in color]) for glass in (CROWN, FLINT, (1, 1, 1))
+        ]
+        self.goal = FOCUS * Float64(slope)  # an image without distortion
+        self.color = color
+
+
+def rings() -> list[tuple[float, float]]:
+    """Places in the pupil, each of which stands for the same area."""
+    return [
+        (r * APERTURE * float(c), r * APERTURE * float(s))
+        for k in range(RINGS)
+        for r in [sqrt((k + 0.5) / RINGS)]
+        for n in range(SPOKES)
+        for s, c in [dr.sincos(2 * dr.pi * (n + k % 2 / 2) / SPOKES)]
+    ]
+
+
+def trace(
+    parameters: Parameters, rays: Rays, path: list[Array3f64] | None = None
+) -> Array2f64:
+    """Follow rays through the lens: where they hit the sensor, relative to their goal.
+
+    Plain Python over the surfaces, so the whole trace is one straight-line kernel.
+    """
+    *curvatures, sensor = parameters
+    o, d, before, vertex = rays.o, rays.d, Float64(1), 0.0
+    for curvature, after, thickness in zip(
+        curvatures, rays.glasses, (*THICKNESS, 0.0), strict=True
+    ):
+        # The sphere c (p.p) = 2 p.z through its vertex: a plane for c = 0, too.
+        p = o - Array3f64(0, 0, vertex)
+        a = curvature * dr.dot(p, d) - d.z
+        b = curvature * dr.squared_norm(p) - 2 * p.z
+        t = b / (dr.sqrt(a * a - curvature * b) - a)
+        p += d * t
+        normal = Array3f64(0, 0, 1) - curvature * p
+        # Snell's law as vectors.
+        ratio = before / after
+        cosine = dr.dot(d, normal)
+        out = dr.sqrt(1 - ratio * ratio * (1 - cosine * cosine))
+        d = ratio * d + (out - ratio * cosine) * normal
+        o = p + Array3f64(0, 0, vertex)
+        if path is not None:
+            path.append(o)
+        before, vertex = after, vertex + thickness
+    hit = o + d * ((sensor + sum(THICKNESS) - o.z) / d.z)
+    if path is not None:
+        path.append(hit)
+    return Array2f64(hit.x, hit.y - rays.goal)
+
+
+def merit(parameters: Parameters, rays: Rays) -> Float64:
+    """The mean square of the misses."""
+    return dr.mean(dr.squared_norm(trace(parameters, rays)))
+
+
+def jacobian(parameters: Parameters, rays: Rays) -> tuple[Array2f64, list[Array2f64]]:
+    """The misses and their derivatives by each parameter."""
+    columns = []
+    for k in range(len(parameters)):
+        # The direction in which this parameter changes, and no other.
+        tangent = [Float64(k == n) for n in range(len(parameters))]
+        misses, column = dr.ad.jvp(
+            lambda *p: trace(list(p), rays), tuple(parameters), tuple(tangent)
+        )
+        columns.append(column)
+    dr.eval(misses, columns)  # one kernel for all of it
+    return misses, columns
+
+
+def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """Gaussian elimination; the matrix is positive definite."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    n = len(rows)
+    for i in range(n):
+        for k in range(i + 1, n):
+            factor = rows[k][i] / rows[i][i]
+            rows[k] = [x - factor * y for x, y in zip(rows[k], rows[i], strict=True)]
+    result = [0.0] * n
+    for i in reversed(range(n)):
+        rest = sum(rows[i][k] * result[k] for k in range(i + 1, n))
+        result[i] = (rows[i][n] - rest) / rows[i][i]
+    return result
+
+
+def design(start: tuple[float, ...], rays: Rays) -> tuple[list[float], list[float]]:
+    """The best lens, and the radius of its spot (root mean square) on the way."""
+    values, damping = list(start), 1e-3
+    loss = merit([Float64(v) for v in values], rays)[0]
+    radii = [sqrt(loss)]
+    while len(radii) < 60 and damping < 1e6:
+        misses, columns = jacobian([Float64(v) for v in values], rays)
+
+        def product(a: Array2f64, b: Array2f64) -> float:
+            total: float = dr.mean(dr.dot(a, b))[0]
+            return total
+
+        normal = [[product(a, b) for b in columns] for a in columns]
+        downhill = [-product(column, misses) for column in columns]
+        for k, row in enumerate(normal):
+            row[k] *= 1 + damping
+        step = solve(normal, downhill)
+        moved = [v + s for v, s in zip(values, step, strict=True)]
+        new = merit([Float64(v) for v in moved], rays)[0]
+        if new < loss:  # not so if a ray has missed a surface, and is NaN
+            done = loss - new < 1e-6 * loss
+            values, loss, damping = moved, new, damping / 5
+            radii.append(sqrt(loss))
+            if done:
+                break
+        else:
+            damping *= 5
+    return values, radii
+
+
+def tolerances(values: list[float], rays: Rays) -> list[float]:
+    """By how much each parameter may be off until the mean square miss has doubled.
+
+    At the best lens the first derivative is zero, and the second one counts: hvp()
+    gives a row of the Hessian, by reverse over forward mode.
+    """
+    arguments = tuple(Float64(v) for v in values)
+    result = []
+    for k in range(len(values)):
+        tangent = tuple(Float64(k == n) for n in range(len(values)))
+        _, row = dr.ad.hvp(lambda *p: merit(list(p), rays), arguments, tangent)
+        result.append(sqrt(2 * merit(list(arguments), rays)[0] / row[k][0]))
+    return result
+
+
+def powers(values: list[float]) -> tuple[float, float]:
+    """Powers of the two thin lenses, in units of that of the whole."""
+    c1, c2, c3, _ = values
+    return (CROWN[1] - 1) * (c1 - c2) * FOCUS, (FLINT[1] - 1) * (c2 - c3) * FOCUS
+
+
+def draw_lens(
+    canvas: Canvas, left: int, top: int, title: str, values: list[float]
+) -> None:
+    """A section through a lens, with rays, and what the sensor sees of a point."""
+    scale, axis = 6.0, top + 100
+    canvas.text(left, top, title)
+    heights = [APERTURE * (k / 4 - 1) for k in range(9)]
+    rays = Rays([(0.0, h) for h in heights])
+    path: list[Array3f64] = []
+    parameters = [Float64(v) for v in values]
+    trace(parameters, rays, path)
+
+    def place(z: float, y: float) -> tuple[float, float]:
+        return left + 40 + z * scale, axis - y * scale
+
+    canvas.line([place(-6, 0), place(110, 0)], GRAY)
+    lines = [[list(p.y), list(p.z)] for p in path]
+    for lane in range(len(heights)):  # of the first color and direction
+        points = [(z[lane], y[lane]) for y, z in lines]
+        start = (-6.0, heights[lane])
+        canvas.line([place(*p) for p in [start, *points]], BLUE)
+    vertex, edges = 0.0, []
+    for curvature, thickness in zip(values[:3], (*THICKNESS, 0.0), strict=True):
+        rim = APERTURE * 1.15
+        ys = [rim * (k / 12 - 1) for k in range(25)]
+        zs = [
+            vertex + curvature * y * y / (1 + sqrt(1 - (curvature * y) ** 2))
+            for y in ys
+        ]
+        canvas.line([place(z, y) for z, y in zip(zs, ys, strict=True)], INK, 2)
+        edges.append((zs[0], rim))
+        vertex += thickness
+    for sign in (-1, 1):
+        canvas.line([place(z, sign * y) for z, y in edges], INK, 2)
+    screen = values[3] + sum(THICKNESS)
+    canvas.line([place(screen, -6), place(screen, 6)], INK, 2)
+
+
+def draw_spots(
+    canvas: Canvas, left: int, top: int, values: list[float], width: float
+) -> None:
+    """Where the rays of each direction hit the sensor; 'width' in mm."""
+    side = 150
+    rays = Rays(rings())
+    miss = trace([Float64(v) for v in values], rays)
+    xs, ys = list(miss.x), list(miss.y)
+    each = RINGS * SPOKES
+    for field in range(len(ANGLES)):
+        x0, y0 = left + field * (side + 20), top + 20
+        frame = [(0, 0), (side, 0), (side, side), (0, side), (0, 0)]
+        canvas.line([(x0 + x, y0 + y) for x, y in frame], GRAY)
+        for color in range(3):
+            first = (color * len(ANGLES) + field) * each
+            for k in range(first, first + each):
+                x = x0 + side / 2 + xs[k] * side / width
+                y = y0 + side / 2 - ys[k] * side / width
+                if x0 < x < x0 + side and y0 < y < y0 + side:
+                    canvas.line([(x, y), (x, y)], COLORS[color], 3)
+        canvas.text(x0, y0 + side + 6, f"{ANGLES[field]} deg")
+    canvas.text(left, top, f"spots, {width:g} mm wide")
+
+
+def main() -> int:
+    """Design the lens, and compare with what is known about achromats."""
+    path = sys.argv[1] if len(sys.argv) > 1 else "lens_design.png"
+    rays = Rays(rings())
+    (values, radii), took = clock(lambda: design(START, rays))
+    print(f"{len(radii) - 1} steps, {took:.0f} ms, {rays.count} rays")
+    print(f"radius of the spot {radii[0]:.3f} mm -> {radii[-1]:.5f} mm")
+    names = ("radius 1", "radius 2", "radius 3", "sensor")
+    for name, value, spare in zip(names, values, tolerances(values, rays), strict=True):
+        if name != "sensor":  # a change of the curvature as one of the radius
+            value, spare = 1 / value, spare / value**2
+        print(f"{name:8} {value:9.3f} mm, tolerance {spare:.3f} mm")
+    # The formula for thin lenses: the colors meet if the powers are as V1 to -V2.
+    thin = [v / (ABBE[0] - ABBE[1]) for v in (ABBE[0], -ABBE[1])]
+    found = powers(values)
+    print(
+        f"powers {found[0]:.3f} and {found[1]:.3f}, "
+        f"of thin lenses {thin[0]:.3f} and {thin[1]:.3f}"
+    )
+    ok = radii[-1] < 0.006 and all(
+        abs(a / b - 1) < 0.05 for a, b in zip(found, thin, strict=True)
+    )
+    print(
+        "as expected"
+        if ok
+        else "NOT as expected: a spot below 0.006 mm, powers "
+        "within 5 % of those of thin lenses"
+    )
+    canvas = Canvas(1120, 640)
+    draw_lens(canvas, 20, 10, "before", list(START))
+    draw_spots(canvas, 760, 10, list(START), 8)
+    draw_lens(canvas, 20, 220, "after", values)
+    draw_spots(canvas, 760, 220, values, 0.04)
+    canvas.chart((20, 430, 700, 200), "radius of the spot in mm", [(BLUE, radii)])
+    canvas.write(path)
+    print(f"the picture is in {path}")
+    return 0 if ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
