@@ -104,6 +104,20 @@ def test_set_and_accumulate() -> None:
     assert values(plain.grad) == [0]
 
 
+def test_variables_that_occur_twice() -> None:
+    """They are cleared once, and get the sum."""
+    x = tracked(1, 2)
+    dr.set_grad(x, 100)
+    dr.set_grad([x, x], [Float(1, 2), Float(10, 20)])
+    assert values(x.grad) == [11, 22]
+    v = Array3f(x, 5, x)
+    v.grad = Array3f([1, 2], 7, 3)
+    assert values(x.grad) == [4, 5]
+    dr.clear_grad(x)
+    dr.backward(Array3f(x * x, x, x))
+    assert values(x.grad) == [2 + 2, 4 + 2]
+
+
 @pytest.mark.parametrize("source", ["text", Float(1, 2, 3), Array3f(1), None, [1, "a"]])
 def test_bad_gradients(source: Any) -> None:
     x = tracked(1, 2)

@@ -51,43 +51,73 @@ Array *gradient_get(Array *a, bool preserve_type)
 
 typedef struct Store {
     Leaf target;
-    bool accumulate;
     bool ok;
 } Store;
 
-static Leaf store_gradient(Leaf value, void *argument)
+static Leaf add_gradient(Leaf value, void *argument)
 {
     Store *s = argument;
-    s->ok =
-        s->accumulate ? ad_accum_grad(s->target, value) : ad_set_grad(s->target, value);
+    s->ok = ad_accum_grad(s->target, value);
     return 0;
 }
 
-bool gradient_set(const char *operation, Array *a, PyObject *value, bool accumulate)
+/* 'source' is of the type of 'a'. False: exception. */
+static bool fits(const char *operation, const Array *a, const Array *source)
 {
-    Array *source = convert_to(a->info, value, operation);
-    if (!source)
+    const size_t n = array_count(a);
+    if (array_count(source) != n) {
+        error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                    "the gradient has %zu components, expected %zu",
+                    array_count(source), n);
         return false;
-    bool ok = true;
-    const size_t n = array_count(source);
-    if (n != array_count(a) || !a->info->jit) {
-        if (n != array_count(a))
-            error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                        "the gradient has %zu components, expected %zu", n,
-                        array_count(a));
-        ok = n == array_count(a);
     }
-    for (size_t i = 0; ok && a->info->jit && i < n; i++) {
-        Store s = { leaf_ref(array_leaves(a)[i]), accumulate, true };
+    for (size_t i = 0; i < n && a->info->jit; i++) {
+        const Leaf target = array_leaves(a)[i], value = array_leaves(source)[i];
+        const size_t size = leaf_node(target) && value ? leaf_size(target) : 1;
+        if (size != 1 && leaf_size(value) != 1 && leaf_size(value) != size) {
+            error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                        "the gradient has %zu entries, expected %zu", leaf_size(value),
+                        size);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void clear(const Array *a)
+{
+    for (size_t i = 0; i < array_count(a) && a->info->jit; i++)
+        if (ad_grad_enabled(array_leaves(a)[i]))
+            ad_clear_grad(array_leaves(a)[i]);
+}
+
+/* 'source' fits. */
+static bool accumulate(const char *operation, Array *a, const Array *source)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && a->info->jit && i < array_count(source); i++) {
+        Store s = { leaf_ref(array_leaves(a)[i]), true };
         const Leaf own = array_leaves(source)[i];
         if (leaf_node(s.target) && own)
-            evaluate_call(store_gradient, own, &s);
+            evaluate_call(add_gradient, own, &s);
         leaf_unref(s.target);
-        if (!s.ok)
-            error_from_core(operation, NULL, 0);
         ok = s.ok;
     }
-    Py_DECREF((PyObject *) source);
+    if (!ok)
+        error_from_core(operation, NULL, 0);
+    return ok;
+}
+
+/* Components may be one variable, which gets the sum. */
+bool gradient_set(const char *operation, Array *a, PyObject *value)
+{
+    Array *source = convert_to(a->info, value, operation);
+    bool ok = source && fits(operation, a, source);
+    if (ok) {
+        clear(a);
+        ok = accumulate(operation, a, source);
+    }
+    Py_XDECREF((PyObject *) source);
     return ok;
 }
 
@@ -262,10 +292,36 @@ static PyObject *detach(PyObject *module, PyObject *const *args, Py_ssize_t narg
     return map_preserving(module, "detach", args, nargs, names, detach_leaf);
 }
 
-/* All is converted before anything is stored. */
+/* All is converted and looked at before anything is stored, and cleared before anything
+ * is added: a variable may occur several times. */
+static bool store(State *state, const char *operation, const Tree *target, Tree *source,
+                  bool replace)
+{
+    for (size_t i = 0; i < target->leaf_count; i++) {
+        if (!array_check(state, target->leaves[i]))
+            continue;
+        const Array *like = (Array *) target->leaves[i];
+        Array *own = convert_to(like->info, source->leaves[i], operation);
+        if (!own)
+            return false;
+        Py_SETREF(source->leaves[i], (PyObject *) own);
+        if (!fits(operation, like, own))
+            return false;
+    }
+    for (size_t i = 0; i < target->leaf_count && replace; i++)
+        if (array_check(state, target->leaves[i]))
+            clear((Array *) target->leaves[i]);
+    for (size_t i = 0; i < target->leaf_count; i++)
+        if (array_check(state, target->leaves[i]) &&
+            !accumulate(operation, (Array *) target->leaves[i],
+                        (Array *) source->leaves[i]))
+            return false;
+    return true;
+}
+
 static PyObject *store_tree(PyObject *module, const char *operation,
                             PyObject *const *args, Py_ssize_t nargs, PyObject *names,
-                            bool accumulate)
+                            bool replace)
 {
     static const char *const parameters[] = { "target", "source" };
     const Signature signature = { operation, parameters, 2, 2, 0 };
@@ -274,20 +330,8 @@ static PyObject *store_tree(PyObject *module, const char *operation,
     Tree target = { 0 }, source = { 0 };
     bool ok = arguments_parse(&signature, args, nargs, names, v) &&
               tree_flatten(state, operation, v[0], &target) &&
-              tree_flatten_like(state, operation, &target, v[1], &source);
-    for (size_t i = 0; ok && i < target.leaf_count; i++)
-        if (array_check(state, target.leaves[i])) {
-            Array *like = (Array *) target.leaves[i];
-            PyObject *own =
-                (PyObject *) convert_to(like->info, source.leaves[i], operation);
-            ok = own != NULL;
-            if (ok)
-                Py_SETREF(source.leaves[i], own);
-        }
-    for (size_t i = 0; ok && i < target.leaf_count; i++)
-        if (array_check(state, target.leaves[i]))
-            ok = gradient_set(operation, (Array *) target.leaves[i], source.leaves[i],
-                              accumulate);
+              tree_flatten_like(state, operation, &target, v[1], &source) &&
+              store(state, operation, &target, &source, replace);
     tree_free(&target);
     tree_free(&source);
     if (!ok)
@@ -298,13 +342,13 @@ static PyObject *store_tree(PyObject *module, const char *operation,
 static PyObject *set_grad(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                           PyObject *names)
 {
-    return store_tree(module, "set_grad", args, nargs, names, false);
+    return store_tree(module, "set_grad", args, nargs, names, true);
 }
 
 static PyObject *accum_grad(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *names)
 {
-    return store_tree(module, "accum_grad", args, nargs, names, true);
+    return store_tree(module, "accum_grad", args, nargs, names, false);
 }
 
 /* _replace_grad(a, b): arrays of one type. */
@@ -363,9 +407,8 @@ PyMethodDef gradient_functions[] = {
       "set_grad(target, source)\n--\n\n"
       "Replace the gradients of 'target' by 'source', a PyTree of the same structure, "
       "whose\nleaves are converted to the types and broadcast to the sizes of the "
-      "target's. An array\nwith one entry gets the sum. Arrays that are not tracked "
-      "are "
-      "left alone." },
+      "target's. An array\nwith one entry gets the sum, one that occurs several times "
+      "that of its gradients. Arrays\nthat are not tracked are left alone." },
     { "accum_grad", METHOD(accum_grad), FAST,
       "accum_grad(target, source)\n--\n\nAdd to the gradients: see set_grad()." },
     { "clear_grad", METHOD(clear_grad), METH_O,

@@ -16,8 +16,8 @@ static inline bool gradient_is_float(const TypeInfo *info)
  *  where there is none. NULL: exception. */
 Array *gradient_get(Array *a, bool preserve_type);
 
-/** Replace the gradient by 'value', or add that to it; it is converted to the array's
- *  type first. Without tracking nothing happens. False: exception. */
-bool gradient_set(const char *operation, Array *a, PyObject *value, bool accumulate);
+/** Replace the gradient by 'value', which is converted to the array's type first.
+ *  Without tracking nothing happens. False: exception. */
+bool gradient_set(const char *operation, Array *a, PyObject *value);
 
 #endif

@@ -142,7 +142,7 @@ static int set_grad(PyObject *self, PyObject *value, void *closure)
                          a->info->name);
         return -1;
     }
-    return gradient_set("set_grad", a, value, false) ? 0 : -1;
+    return gradient_set("set_grad", a, value) ? 0 : -1;
 }
 
 static int set_part(PyObject *self, PyObject *value, bool real)
