@@ -100,7 +100,7 @@ static bool fill_leaf(const Conversion *c, Array *target, size_t t, const Array 
     const TypeInfo *source = from->info;
     Value value, cast;
     if (source->jit && source->leaf == target->info->leaf) {
-        array_set_leaf(target, t, leaf_ref(array_leaves(from)[f]));
+        array_set_leaf(target, t, leaf_copied(array_leaves(from)[f]));
         return true;
     }
     if (source->jit && !target->info->jit) {
@@ -599,7 +599,7 @@ static size_t count_for(const TypeInfo *to, const Array *from)
 static Array *convert(const Conversion *c, Array *from)
 {
     if (c->info == from->info)
-        return array_copy(from);
+        return array_duplicate(from);
     if (c->info->kind == KIND_TENSOR)
         return convert_array_tensor(c, from, false);
     if (from->info->kind == KIND_TENSOR && !is_single(from))

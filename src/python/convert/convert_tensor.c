@@ -214,7 +214,7 @@ static Array *finish(Collection *all)
         return tensor;
     const Leaf storage =
         all->part_count == 1
-            ? leaf_ref(all->parts[0])
+            ? leaf_copied(all->parts[0])
             : convert_array_concat(info, all->parts, all->sizes, all->part_count);
     if (!storage) {
         convert_array_fail_core(all->c);
@@ -239,7 +239,7 @@ Array *convert_tensor_value(const Conversion *c, PyObject *value)
             return NULL;
         }
         if (c->info->jit)
-            array_set_leaf(made, 0, leaf_ref(array_leaf(entry)));
+            array_set_leaf(made, 0, leaf_copied(array_leaf(entry)));
         else
             memcpy(array_data(made), array_data(entry), c->info->entry_size);
         Py_DECREF((PyObject *) entry);
@@ -316,7 +316,7 @@ static Array *with_shape(const Conversion *c, PyObject *array, PyObject *shape_o
     else
         tensor = array_new_tensor(info, ndim, shape);
     if (tensor && leaf)
-        array_set_leaf(tensor, 0, leaf_ref(leaf));
+        array_set_leaf(tensor, 0, leaf_copied(leaf));
     else if (tensor && !info->jit && got)
         memcpy(array_data(tensor), array_data(storage), got * info->entry_size);
     Py_DECREF((PyObject *) storage);

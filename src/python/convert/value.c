@@ -44,7 +44,7 @@ Value value_of(const Array *a, size_t i)
     const char *leaf = (const char *) array_data(a) + i * a->info->leaf_size;
     uint64_t bits = 0;
     memcpy(&bits, leaf, a->info->leaf_size);
-    return a->info->jit ? leaf_ref(bits) : bits;
+    return a->info->jit ? leaf_copied(bits) : bits;
 }
 
 void value_store(Array *a, size_t i, Value value)
@@ -83,7 +83,7 @@ bool value_cast(const TypeInfo *from, const TypeInfo *to, Value value, Value *re
         bool same = !value || from->entry == to->entry;
         if (!to->diff)
             value = leaf_detached(value);
-        *result = same ? leaf_ref(value) : leaf_cast(value, (VarType) to->entry);
+        *result = same ? leaf_copied(value) : leaf_cast(value, (VarType) to->entry);
         return *result || !value;
     }
     uint64_t bits = 0;

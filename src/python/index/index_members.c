@@ -401,7 +401,7 @@ static PyObject *copy(PyObject *self, PyObject *unused)
     (void) unused;
     Array *a = (Array *) self;
     if (Py_TYPE(self) == a->info->py)
-        return (PyObject *) array_copy(a);
+        return (PyObject *) array_duplicate(a);
     PyObject *result = (PyObject *) array_new_subclass(Py_TYPE(self), a->info, a);
     if (!result)
         return NULL;

@@ -380,6 +380,15 @@ Array *array_copy(const Array *a)
     return copy;
 }
 
+Array *array_duplicate(const Array *a)
+{
+    Array *copy = array_copy(a);
+    for (size_t i = 0; copy && a->info->diff && a->info->jit && i < array_count(copy);
+         i++)
+        array_set_leaf(copy, i, leaf_copied(array_leaves(a)[i]));
+    return copy;
+}
+
 PyObject *array_finish(Array *result, PyObject *const *args, Py_ssize_t n)
 {
     for (Py_ssize_t i = 0; result && i < n; i++) {

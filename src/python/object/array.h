@@ -146,6 +146,8 @@ PyObject *array_finish(Array *result, PyObject *const *args, Py_ssize_t n);
 
 /** A new array of the same type and leaves (copy on write). */
 Array *array_copy(const Array *a);
+/** The same as programs ask for it: in a scope that suspends derivatives, without. */
+Array *array_duplicate(const Array *a);
 
 /* ---- blocks of drjit.scalar entries, shared with exported buffers */
 

@@ -68,6 +68,13 @@ static inline Leaf leaf_ref(Leaf leaf)
     return leaf;
 }
 
+/** For a copy of an array: in a scope that suspends the node, without it. */
+static inline Leaf leaf_copied(Leaf leaf)
+{
+    return leaf_node(leaf) && !ad_grad_enabled(leaf) ? leaf_plain(leaf_ref(leaf))
+                                                     : leaf_ref(leaf);
+}
+
 static inline void leaf_unref(Leaf leaf)
 {
     if (leaf_node(leaf))

@@ -246,7 +246,7 @@ static PyObject *number_abs(PyObject *a)
 /* A copy: changing the result in place must not change the operand. */
 static PyObject *copy(PyObject *a)
 {
-    return array_finish(array_copy((const Array *) a), &a, 1);
+    return array_finish(array_duplicate((const Array *) a), &a, 1);
 }
 
 /* ---------------------------------------------------------------- truth */

@@ -100,7 +100,7 @@ static PyObject *copy_leaf(void *context, PyObject *const *leaves)
     State *state = context;
     if (!array_check(state, leaves[0]))
         return Py_NewRef(leaves[0]);
-    return array_finish(array_copy((const Array *) leaves[0]), leaves, 1);
+    return array_finish(array_duplicate((const Array *) leaves[0]), leaves, 1);
 }
 
 static PyObject *copy(PyObject *module, PyObject *arg)
