@@ -104,6 +104,18 @@ def test_set_and_accumulate() -> None:
     assert values(plain.grad) == [0]
 
 
+def test_gradients_of_dynamic_arrays() -> None:
+    a = dr.llvm.ad.ArrayXf([1, 2], [3, 4], [5, 6])
+    dr.enable_grad(a)
+    dr.backward(a * a)
+    assert a.grad.numpy().tolist() == [[2, 4], [6, 8], [10, 12]]
+    dr.set_grad(a, Float(7, 8))
+    assert a.grad.numpy().tolist() == [[7, 8]] * 3
+    with pytest.raises(RuntimeError, match="2 components, expected 3"):
+        dr.set_grad(a, dr.llvm.ad.ArrayXf([1, 2], [3, 4]))
+    assert a.grad.numpy().tolist() == [[7, 8]] * 3
+
+
 def test_variables_that_occur_twice() -> None:
     """They are cleared once, and get the sum."""
     x = tracked(1, 2)

@@ -61,18 +61,24 @@ static Leaf add_gradient(Leaf value, void *argument)
     return 0;
 }
 
+/* A number as the gradient of an ArrayX has one component, which stands for all. */
+static Leaf component(const Array *source, size_t i)
+{
+    return array_leaves(source)[array_count(source) == 1 ? 0 : i];
+}
+
 /* 'source' is of the type of 'a'. False: exception. */
 static bool fits(const char *operation, const Array *a, const Array *source)
 {
     const size_t n = array_count(a);
-    if (array_count(source) != n) {
+    if (array_count(source) != n && array_count(source) != 1) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
                     "the gradient has %zu components, expected %zu",
                     array_count(source), n);
         return false;
     }
     for (size_t i = 0; i < n && a->info->jit; i++) {
-        const Leaf target = array_leaves(a)[i], value = array_leaves(source)[i];
+        const Leaf target = array_leaves(a)[i], value = component(source, i);
         const size_t size = leaf_node(target) && value ? leaf_size(target) : 1;
         if (size != 1 && leaf_size(value) != 1 && leaf_size(value) != size) {
             error_raise(PyExc_RuntimeError, operation, NULL, 0,
@@ -95,9 +101,9 @@ static void clear(const Array *a)
 static bool accumulate(const char *operation, Array *a, const Array *source)
 {
     bool ok = true;
-    for (size_t i = 0; ok && a->info->jit && i < array_count(source); i++) {
+    for (size_t i = 0; ok && a->info->jit && i < array_count(a); i++) {
         Store s = { leaf_ref(array_leaves(a)[i]), true };
-        const Leaf own = array_leaves(source)[i];
+        const Leaf own = component(source, i);
         if (leaf_node(s.target) && own)
             evaluate_call(add_gradient, own, &s);
         leaf_unref(s.target);
