@@ -91,6 +91,61 @@ bool ad_var_cond_append(uint32_t cond, size_t n, const uint64_t *outputs)
     return ok;
 }
 
+static bool is_pending(uint64_t leaf)
+{
+    state_lock();
+    bool pending = var_pending(var_get(ad_var_index(leaf)));
+    state_unlock();
+    return pending;
+}
+
+/* Before the end: if both sides have written to copies of one array, these become one.
+ * The graph has the writes as two. */
+static bool check_copies(const AdOpen *open, size_t n)
+{
+    const AdTemplate *t = open->t;
+    for (size_t k = 0; t->body_count == 2 && k < n; k++) {
+        uint64_t a = t->bodies[0].outputs[k], b = t->bodies[1].outputs[k];
+        if ((ad_var_node(a) | ad_var_node(b)) && ad_var_index(a) != ad_var_index(b) &&
+            is_pending(a) && is_pending(b))
+            return error_set(JIT_ERROR_UNSUPPORTED,
+                             "ad_var_cond_end(): conditional '%s': output %zu is an "
+                             "array that both sides have written to: its derivative is "
+                             "not available; scatter to an array that is no argument",
+                             t->name, k);
+    }
+    return true;
+}
+
+/* Result 'k', if it is an array that one side has written to, with all writes: a
+ * borrowed leaf. 0: it is none. */
+static uint64_t written_array(const AdOpen *open, size_t k, uint32_t result)
+{
+    const AdTemplate *t = open->t;
+    uint64_t a = t->bodies[0].outputs[k], b = t->bodies[1].outputs[k];
+    if (ad_var_index(a) == ad_var_index(b) || !is_pending(result))
+        return 0;
+    return ad_var_index(a) == result ? a : ad_var_index(b) == result ? b : 0;
+}
+
+/* Writes that were not tracked hide what the array depends on. */
+static bool check_arrays(const AdOpen *open, size_t n, const uint64_t *results)
+{
+    const AdTemplate *t = open->t;
+    for (size_t k = 0; k < n; k++) {
+        uint32_t result = ad_var_index(results[k]);
+        uint64_t a = t->bodies[0].outputs[k], b = t->bodies[1].outputs[k];
+        if ((ad_var_node(a) | ad_var_node(b)) && written_array(open, k, result) &&
+            !ad_region_writes(open, result))
+            return error_set(JIT_ERROR_UNSUPPORTED,
+                             "ad_var_cond_end(): conditional '%s': output %zu is an "
+                             "array with a derivative, to which a side has written "
+                             "without one: its derivative is not available",
+                             t->name, k);
+    }
+    return true;
+}
+
 /* The results of a conditional that is none: a selection. */
 static bool select_results(AdOpen *open, size_t n, uint64_t *results)
 {
@@ -105,6 +160,8 @@ static bool select_results(AdOpen *open, size_t n, uint64_t *results)
             result = ad_var_inc_ref(info.literal ? a : b);
         else if (a == b)
             result = ad_var_inc_ref(a);
+        else if (written_array(open, k, ad_var_index(results[k])))
+            result = ad_var_inc_ref(written_array(open, k, ad_var_index(results[k])));
         else
             result = ad_var_select(t->condition, a, b);
         TRY(result, false);
@@ -119,10 +176,15 @@ bool ad_var_cond_end(uint32_t cond, uint64_t *results)
     AdOpen *open = ad_region_find(cond);
     size_t n = open ? open->t->n_out : 0;
     uint32_t *plain = alloc_zero(n + 1, sizeof(uint32_t));
-    bool ok = plain && jit_var_cond_end(cond, plain);
+    bool ok = plain && (!open || check_copies(open, n)) &&
+              jit_var_cond_end(cond, plain);
     for (size_t k = 0; ok && k < n; k++)
         results[k] = plain[k];
     alloc_free(plain);
+    if (ok && open && !open->straight && !check_arrays(open, n, results)) {
+        drop_all(n, results);
+        ok = false;
+    }
     if (ok && open && !open->straight)
         return close_region(cond, n, results);
     bool ended = ok;

@@ -13,6 +13,7 @@
 #include "ad/ad_scope.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/graph/loop_array.h"
 #include "trace/graph/mask.h"
 
 /* What the thread knows of a loop, with its AdOpen. */
@@ -216,6 +217,18 @@ bool ad_var_loop_compress(uint32_t handle, uint64_t *states)
     return ok;
 }
 
+/* Is it an array that the iteration has written to, in lanes that are not done only? */
+static bool is_written(size_t k, uint64_t next)
+{
+    state_lock();
+    const Loop *loop = (const Loop *) state_thread()->body;
+    const LoopState *s = &loop->states[k];
+    bool written = loop->body.kind == BODY_EVALUATED && s->whole &&
+                   s->array == ad_var_index(next);
+    state_unlock();
+    return written;
+}
+
 /* In lanes that are done, states are what they were. */
 static bool select_states(const AdLoop *loop, uint64_t *states)
 {
@@ -224,7 +237,7 @@ static bool select_states(const AdLoop *loop, uint64_t *states)
     for (size_t k = 0; k < loop->n && ok; k++) {
         uint64_t before = loop->before[k];
         if (states[k] == before || !(ad_var_node(states[k]) | ad_var_node(before)) ||
-            !active)
+            !active || is_written(k, states[k]))
             continue;
         uint64_t next = ad_var_select(active, states[k], before);
         ok = next != 0;

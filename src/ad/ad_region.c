@@ -188,12 +188,46 @@ bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *ou
     return true;
 }
 
+static bool is_from(NodeId node, NodeId source)
+{
+    for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in)
+        if (ad_graph_edge(e)->source == source)
+            return true;
+    return false;
+}
+
+/* Was it made from what a body before has written, perhaps by a region in this one? */
+static bool follows(NodeId node, NodeId before)
+{
+    bool found = node == before || is_from(node, before);
+    for (EdgeId e = ad_graph_node(node)->in; e && !found;
+         e = ad_graph_edge(e)->next_in)
+        found = is_from(ad_graph_edge(e)->source, before);
+    return found;
+}
+
+static const AdArray *last_write(const AdOpen *open, VarId variable);
+
+/* Two sides may write to a state of the loop around, each as it is before the body. */
+static bool check_order(const AdOpen *open, uint64_t leaf)
+{
+    const AdArray *last = last_write(open, ad_var_index(leaf));
+    if (!last || last->body == open->body || follows(ad_var_node(leaf), last->node))
+        return true;
+    return error_set(JIT_ERROR_UNSUPPORTED,
+                     "ad_var_scatter(): r%u is an array that another body of "
+                     "region '%s' has written to: its derivative is not available; "
+                     "scatter to an array that is no argument",
+                     ad_var_index(leaf), open->t->name);
+}
+
 bool ad_region_note_write(uint64_t leaf)
 {
     AdThread *own = thread_self.ad;
     if (!own || !own->open_count)
         return true;
     AdOpen *open = &own->open[own->open_count - 1];
+    TRY(check_order(open, leaf), false);
     TRY(vec_reserve(&open->writes, &open->write_capacity, open->write_count + 1,
                     sizeof(AdArray)),
         false);

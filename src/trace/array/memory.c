@@ -265,14 +265,19 @@ VarId memory_writable(ThreadState *ts, VarId id) { return settle(ts, id, 0); }
 static VarId writable_beside(ThreadState *ts, VarId target, VarId id,
                              const VarId *values, uint32_t count)
 {
+    bool again = false;
+    TRY(!ts->body || loop_array_settled(ts, target, id, &again), 0);
     for (uint32_t i = 0; i < count; ++i)
         var_inc(values[i]);
-    VarId written = settle(ts, id, ts->body ? loop_array_holders(ts, id) : 0);
+    VarId written = settle(ts, id, again      ? UINT32_MAX - 1
+                                   : ts->body ? loop_array_holders(ts, id)
+                                              : 0);
     for (uint32_t i = 0; i < count; ++i)
         var_dec(values[i]);
-    if (written && ts->body)
-        loop_array_written(ts, target, id, written);
-    return written;
+    if (!written || !ts->body || loop_array_written(ts, target, id, written))
+        return written;
+    var_dec(written);
+    return 0;
 }
 
 /* ---------------------------------------------------------------- scatters */

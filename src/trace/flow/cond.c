@@ -7,6 +7,10 @@
  *     two variables from outside                      a select between them
  *     anything else                                   a result of the region
  *
+ *     an array that one side has written to, and      the array with all writes
+ *     what that was before the write, or what the
+ *     other side has written to
+ *
  * and a conditional of which neither results nor effects are left is not there at all.
  * A literal condition takes one side: its effects and outputs are handed on as they
  * are, and the other side is dropped. Without JitFlagSymbolicConditionals the effects
@@ -19,7 +23,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "trace/flow/region_expand.h"
+#include "trace/flow/region_replay.h"
 #include "trace/graph/arith.h"
+#include "trace/graph/loop_array.h"
 #include "trace/graph/mask.h"
 #include "trace/graph/node.h"
 #include "trace/graph/region.h"
@@ -48,6 +54,7 @@ static void free_cond(Cond *cond)
         var_drop(cond->active[i]);
     }
     var_ids_drop(&cond->body.effects);
+    var_ids_drop(&cond->body.written);
     var_drop(cond->condition);
     var_drop(cond->mask);
     alloc_free(cond->body.name);
@@ -114,6 +121,7 @@ uint32_t cond_start(ThreadState *ts, const char *name, VarId condition)
     TRY(cond, 0);
     cond->body.abandon = abandon_cond;
     cond->body.device = v->device;
+    cond->body.notes_written = true;
     cond->kind = v->op == OP_LITERAL                              ? COND_LITERAL
                  : state_flag(ts, JitFlagSymbolicConditionals) ? COND_REGION
                                                                   : COND_SELECT;
@@ -129,10 +137,28 @@ uint32_t cond_start(ThreadState *ts, const char *name, VarId condition)
 
 /* ----------------------------------------------------------------- outputs */
 
+static VarId output(const Cond *cond, uint32_t side, uint32_t k)
+{
+    return cond->side[side].outputs.ids[k];
+}
+
+/* Is it an array that a side has written to, which cannot be read yet? */
+static bool is_written(const Cond *cond, VarId id)
+{
+    const VarIds *pairs = &cond->body.written;
+    if (!var_exists(id) || !var_pending(var_get(id)))
+        return false;
+    for (uint32_t i = 1; i < pairs->count; i += 2)
+        if (pairs->ids[i] == id)
+            return true;
+    return false;
+}
+
 static bool check_output(ThreadState *ts, const Cond *cond, size_t which, VarId id)
 {
     static const char *const function = "jit_var_cond_append()";
-    if (!var_exists(id) || !(var_get(id)->flags & VAR_LOCAL))
+    if (!is_written(cond, id) &&
+        (!var_exists(id) || !(var_get(id)->flags & VAR_LOCAL)))
         TRY(node_usable(ts, id, function, "an output"), false);
     if (cond->kind != COND_LITERAL)
         TRY(node_same_device(cond->body.device, var_get(id)->device,
@@ -185,6 +211,7 @@ bool cond_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
     /* The false side stays open until the end, with nothing left to record. */
     if (++cond->sides == SIDES)
         return true;
+    cond->body.written_before = cond->body.written.count;
     ok = record_close_into(ts, body, &cond->side[0], function);
     if (ok && open_side(ts, cond, function))
         return true;
@@ -192,12 +219,116 @@ bool cond_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
     return false;
 }
 
-/* --------------------------------------------------------------------- end */
+/* ------------------------------------------------------ arrays that are written to */
 
-static VarId output(const Cond *cond, uint32_t side, uint32_t k)
+/* Has a write to 'from' gone to 'to'? */
+static bool became(const Cond *cond, VarId from, VarId to)
 {
-    return cond->side[side].outputs.ids[k];
+    const VarIds *pairs = &cond->body.written;
+    for (uint32_t i = 0; i < pairs->count; i += 2)
+        if (pairs->ids[i] == from && pairs->ids[i + 1] == to)
+            return true;
+    return false;
 }
+
+/* Are these two arrays copies of one, which both sides have written to? */
+static bool have_origin(const Cond *cond, VarId a, VarId b)
+{
+    const VarIds *pairs = &cond->body.written;
+    for (uint32_t i = 0; i < pairs->count; i += 2)
+        if (pairs->ids[i + 1] == a && became(cond, pairs->ids[i], b))
+            return true;
+    return false;
+}
+
+static bool fail_array(const Cond *cond, uint32_t k)
+{
+    return error_set(JIT_ERROR_ARGUMENT,
+                     "jit_var_cond_end(): conditional '%s': output %u of one side is an "
+                     "array that it has written to, so the output of the other side "
+                     "has to be this array, too", cond->body.name, k);
+}
+
+/* What the false side has written to its copy goes to that of the true side, which all
+ * outputs that are one have to be. */
+static bool join_copies(ThreadState *ts, const Cond *cond, RegionReplay *r, VarId a,
+                        VarId b)
+{
+    for (uint32_t k = 0; k < cond->count; ++k)
+        if ((output(cond, 0, k) == a) != (output(cond, 1, k) == b))
+            return fail_array(cond, k);
+    loop_array_replaced(ts, b, a);
+    return region_replay_target(r, b) == a || region_replay_redirect(r, b, a);
+}
+
+static void set_output(Cond *cond, uint32_t side, uint32_t k, VarId id)
+{
+    VarId *place = &cond->side[side].outputs.ids[k];
+    var_inc(id);
+    var_dec(*place);
+    *place = id;
+}
+
+/* Outputs of the false side may have been made from what atomic operations find. */
+static bool replay_false_side(Cond *cond, RegionReplay *r)
+{
+    VarIds old = cond->body.effects;
+    cond->body.effects = (VarIds){ 0 };
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < old.count; ++i)
+        ok = region_replay_effect(r, old.ids[i]);
+    var_ids_drop(&old);
+    for (uint32_t k = 0; ok && k < cond->count; ++k) {
+        ok = region_replay(r, output(cond, 1, k));
+        if (ok)
+            set_output(cond, 1, k, region_replay_find(r, output(cond, 1, k)));
+    }
+    return ok;
+}
+
+/* The false side is open. Afterwards, an array that is written to is the same variable
+ * on both sides. */
+static bool join_arrays(ThreadState *ts, Cond *cond)
+{
+    RegionReplay r;
+    TRY(region_replay_begin(&r, ts, cond->body.scope), false);
+    r.in_place = true;
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < cond->count; ++k) {
+        VarId a = output(cond, 0, k), b = output(cond, 1, k);
+        if (a != b && is_written(cond, a) && is_written(cond, b))
+            ok = have_origin(cond, a, b) ? join_copies(ts, cond, &r, a, b)
+                                         : fail_array(cond, k);
+    }
+    ok = ok && (!r.target_count || replay_false_side(cond, &r));
+    for (uint32_t k = 0; ok && k < cond->count; ++k) {
+        VarId a = output(cond, 0, k), b = output(cond, 1, k);
+        if (a == b || (!is_written(cond, a) && !is_written(cond, b)))
+            continue;
+        VarId to = region_replay_target(&r, b) == a || became(cond, b, a) ? a
+                   : became(cond, a, b)                                     ? b
+                                                                            : 0;
+        ok = to || fail_array(cond, k);
+        for (uint32_t i = 0; ok && i < SIDES; ++i)
+            set_output(cond, i, k, to);
+    }
+    region_replay_end(&r);
+    return ok;
+}
+
+/* Most conditionals have none. */
+static bool has_arrays(const Cond *cond)
+{
+    if (!cond->body.written.count || cond->kind == COND_LITERAL)
+        return false;
+    for (uint32_t k = 0; k < cond->count; ++k)
+        if (is_written(cond, output(cond, 0, k)) ||
+            is_written(cond, output(cond, 1, k)))
+            return true;
+    return false;
+}
+
+/* --------------------------------------------------------------------- end */
 
 /* The common size of condition, mask, outputs and effects. */
 static bool find_size(const Cond *cond, uint32_t *size)
@@ -313,6 +444,10 @@ bool cond_end(ThreadState *ts, uint32_t handle, VarId *results)
     if (cond->sides != SIDES) {
         error_set(JIT_ERROR_STATE, "%s: conditional '%s' has %u of 2 sides", function,
                   cond->body.name, cond->sides);
+        record_abandon(ts, body);
+        return false;
+    }
+    if (has_arrays(cond) && !join_arrays(ts, cond)) {
         record_abandon(ts, body);
         return false;
     }

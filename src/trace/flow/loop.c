@@ -401,19 +401,13 @@ static bool replace(RegionReplay *r, VarId *place)
 }
 
 /* Effects that change are recorded on the way, the others are then. */
-static bool replace_effects(ThreadState *ts, Loop *loop, RegionReplay *r)
+static bool replace_effects(Loop *loop, RegionReplay *r)
 {
     VarIds old = loop->body.effects;
     loop->body.effects = (VarIds){ 0 };
     bool ok = true;
-    for (uint32_t i = 0; ok && i < old.count; ++i) {
-        VarId effect = old.ids[i];
-        ok = region_replay(r, effect);
-        if (ok && region_replay_find(r, effect) == effect)
-            ok = record_hand_over(ts, &effect, 1);
-        else if (ok && region_is_effect(var_get(effect)))
-            region_replaced(effect);
-    }
+    for (uint32_t i = 0; ok && i < old.count; ++i)
+        ok = region_replay_effect(r, old.ids[i]);
     var_ids_drop(&old);
     return ok;
 }
@@ -425,7 +419,7 @@ static bool insert_fixed(ThreadState *ts, Loop *loop)
     TRY(region_replay_begin(&r, ts, loop->body.scope), false);
     r.in_place = true;
     bool ok = set_fixed(ts, loop, &r) && replace(&r, &loop->condition) &&
-              replace_effects(ts, loop, &r);
+              replace_effects(loop, &r);
     for (uint32_t i = 0; ok && i < loop->count; ++i)
         ok = loop->states[i].fixed || replace(&r, &loop->states[i].next);
     for (uint32_t i = 0; i < loop->count; ++i) {
@@ -559,13 +553,19 @@ static bool check_usable(ThreadState *ts, const Lists *lists)
     return true;
 }
 
+/* What a state is behind a loop that does not change it: what a write went to. */
+static VarId unchanged(const LoopState *s)
+{
+    return s->whole || !s->initial ? s->array : s->initial;
+}
+
 /* The result of state 'i'; a new reference. */
 static VarId result_of(ThreadState *ts, const Loop *loop, uint32_t i, VarId region,
                        const Lists *lists)
 {
     const LoopState *s = &loop->states[i];
     if (s->fixed) {
-        VarId id = s->initial ? s->initial : s->array;
+        VarId id = unchanged(s);
         var_inc(id);
         return id;
     }
@@ -627,8 +627,7 @@ static bool finish(ThreadState *ts, Loop *loop, uint32_t size, const Lists *list
 static int end_never(ThreadState *ts, Loop *loop, VarId *values)
 {
     for (uint32_t i = 0; !loop->evaluated && i < loop->count; ++i) {
-        LoopState *s = &loop->states[i];
-        VarId id = s->initial ? s->initial : s->array;
+        VarId id = unchanged(&loop->states[i]);
         var_inc(id);
         var_dec(values[i]);
         values[i] = id;

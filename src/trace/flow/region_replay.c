@@ -770,6 +770,16 @@ bool region_replay(RegionReplay *r, VarId root)
     return finish(r, walk(r));
 }
 
+bool region_replay_effect(RegionReplay *r, VarId effect)
+{
+    TRY(region_replay(r, effect), false);
+    if (region_replay_find(r, effect) == effect)
+        return record_hand_over(r->ts, &effect, 1);
+    if (region_is_effect(var_get(effect)))
+        region_replaced(effect);
+    return true;
+}
+
 static bool walk_all(RegionReplay *r, const VarId *roots, uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i) {

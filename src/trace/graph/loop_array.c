@@ -3,6 +3,8 @@
  */
 #include "trace/graph/loop_array.h"
 
+#include "base/error.h"
+
 static LoopState *state_of(ThreadState *ts, VarId id)
 {
     const Var *v = var_get(id);
@@ -15,16 +17,21 @@ static LoopState *state_of(ThreadState *ts, VarId id)
     return NULL;
 }
 
-/* The array behind 'id', and the state that has it, NULL: none. */
-static VarId find_array(ThreadState *ts, VarId id, LoopState **last)
+/* The state of a loop that is accessed by index, if 'id' is one. */
+static LoopState *whole_state_of(ThreadState *ts, VarId id)
 {
-    *last = NULL;
-    while (var_exists(id) && var_get(id)->op == OP_STATE && var_get(id)->size != 1) {
-        LoopState *s = state_of(ts, id);
-        if (!s || s->local)
-            break;
+    if (!var_exists(id) || var_get(id)->op != OP_STATE || var_get(id)->size == 1)
+        return NULL;
+    LoopState *s = state_of(ts, id);
+    return s && !s->local ? s : NULL;
+}
+
+/* The array behind 'id': behind the state of a loop may be that of the one around. */
+static VarId find_array(ThreadState *ts, VarId id)
+{
+    LoopState *s;
+    while ((s = whole_state_of(ts, id)) != NULL) {
         s->whole = true;
-        *last = s;
         id = s->array;
     }
     return id;
@@ -32,8 +39,7 @@ static VarId find_array(ThreadState *ts, VarId id, LoopState **last)
 
 VarId loop_array(ThreadState *ts, VarId id)
 {
-    LoopState *last;
-    id = find_array(ts, id, &last);
+    id = find_array(ts, id);
     for (Body *body = ts->body; body; body = body->outer) {
         Loop *loop = (Loop *) body;
         for (uint32_t i = 0; body->kind == BODY_EVALUATED && i < loop->count; ++i)
@@ -56,32 +62,90 @@ static void note_copy(LoopState *s, VarId written)
     s->written = written;
 }
 
+static bool is_written(const LoopState *s)
+{
+    return !s->initial || s->array != s->initial;
+}
+
+bool loop_array_settled(ThreadState *ts, VarId target, VarId id, bool *again)
+{
+    bool written = false;
+    *again = false;
+    for (VarId link = target; !written && link != id;) {
+        const LoopState *s = whole_state_of(ts, link);
+        if (!s)
+            break;
+        written = is_written(s);
+        link = s->array;
+    }
+    if (!written)
+        return true;
+    *again = record_written_before(ts, target, id);
+    return *again ||
+           error_set(JIT_ERROR_UNSUPPORTED,
+                     "jit_var_scatter(): r%u is the state of a loop as it was before "
+                     "the body wrote to it: within a loop there is no memory for such "
+                     "a copy", target);
+}
+
+/* The states that 'target' is become arrays that are written to. */
+static bool write_states(ThreadState *ts, VarId target, VarId id, VarId written)
+{
+    LoopState *s;
+    while ((s = whole_state_of(ts, target)) != NULL) {
+        TRY(record_note_written(ts, target, written), false);
+        target = s->array;
+        s->whole = true;
+        s->array = written;
+        if (s->initial && var_get(s->initial)->op != OP_STATE)
+            var_clear(&s->initial); /* from now on writes hold it */
+    }
+    return record_note_written(ts, id, written);
+}
+
 /* Several states may begin as one variable. A write to one of them is none to the
  * others. */
-void loop_array_written(ThreadState *ts, VarId target, VarId id, VarId written)
+bool loop_array_written(ThreadState *ts, VarId target, VarId id, VarId written)
 {
-    LoopState *named;
-    find_array(ts, target, &named);
+    bool named = whole_state_of(ts, target) != NULL;
+    TRY(write_states(ts, target, id, written), false);
     for (Body *body = ts->body; body; body = body->outer) {
         Loop *loop = (Loop *) body;
         for (uint32_t i = 0; is_loop(body) && i < loop->count; ++i) {
             LoopState *s = &loop->states[i];
             bool candidate = body->kind == BODY_EVALUATED && s->initial == id;
-            if (!candidate && (s->array != id || !s->whole || (named && s != named)))
+            if (!candidate && (s->array != id || !s->whole || named))
                 continue;
             s->whole = true;
             s->array = written;
-            if (body->kind == BODY_LOOP || s->initial == written)
+            if (s->initial == written ||
+                (body->kind == BODY_LOOP && s->initial &&
+                 var_get(s->initial)->op != OP_STATE))
                 var_clear(&s->initial); /* from now on writes hold it */
-            else if (s->initial && s->written != written)
+            else if (body->kind == BODY_EVALUATED && s->initial &&
+                     s->written != written)
                 note_copy(s, written);
+        }
+    }
+    return true;
+}
+
+void loop_array_replaced(ThreadState *ts, VarId from, VarId to)
+{
+    for (Body *body = ts->body; body; body = body->outer) {
+        Loop *loop = (Loop *) body;
+        for (uint32_t i = 0; is_loop(body) && i < loop->count; ++i) {
+            LoopState *s = &loop->states[i];
+            s->array = s->array == from ? to : s->array;
+            if (s->written == from)
+                note_copy(s, to);
         }
     }
 }
 
 uint32_t loop_array_holders(const ThreadState *ts, VarId id)
 {
-    uint32_t holders = 0;
+    uint32_t holders = record_written_holders(ts, id);
     for (const Body *body = ts->body; body; body = body->outer) {
         const Loop *loop = (const Loop *) body;
         for (uint32_t i = 0; body->kind == BODY_EVALUATED && i < loop->count; ++i) {

@@ -11,7 +11,8 @@ typedef struct LoopState {
     VarId initial;     /* owned; 0: the caller has it (an array that is written to) */
     VarId placeholder; /* owned; 0: the caller has the value itself */
     VarId next;        /* what the body makes of it; owned, in the end */
-    VarId array;       /* accesses as a whole go there; held by effects or 'initial' */
+    VarId array;       /* accesses as a whole go there; held by effects or 'initial'; a
+                          state of the loop around it: where that one's go */
     uint32_t size;
     uint8_t type, local;
     bool whole;        /* accessed as a whole; in a loop that is run at once and has the
@@ -46,12 +47,19 @@ typedef struct Loop {
  *  itself, or, for a state of a loop, its initial value. The loop must not change that
  *  state then (borrowed). */
 VarId loop_array(ThreadState *ts, VarId id);
-/** References to array 'id' that loops which are run at once hold and that are not to
- *  make it look shared, or else each write would copy it. A literal may be another
- *  variable, too, and is never written to. */
+/** References to array 'id' that loops which are run at once and conditionals hold and
+ *  that are not to make it look shared, or else each write would copy it. A literal may
+ *  be another variable, too, and is never written to. */
 uint32_t loop_array_holders(const ThreadState *ts, VarId id);
+/** Is 'target' the state of a loop that has been written to, behind which is array
+ *  'id'? Another side of a conditional may write to it ('*again'); else it is a copy of
+ *  the state that was made before the write, which cannot have a memory of its own:
+ *  false, with an error. */
+bool loop_array_settled(ThreadState *ts, VarId target, VarId id, bool *again);
 /** There will be a write to 'target', behind which is array 'id'. It goes to 'written':
- *  the array itself, of which the loops let go, or a copy. */
-void loop_array_written(ThreadState *ts, VarId target, VarId id, VarId written);
+ *  the array itself, of which the loops let go, or a copy. False: memory is out. */
+bool loop_array_written(ThreadState *ts, VarId target, VarId id, VarId written);
+/** What was written to 'from' goes to 'to' after all. */
+void loop_array_replaced(ThreadState *ts, VarId from, VarId to);
 
 #endif

@@ -138,6 +138,60 @@ bool record_hand_over(ThreadState *ts, const VarId *effects, uint32_t count)
     return true;
 }
 
+/* ------------------------------------------------- arrays that sides write to */
+
+static bool has_pair(const VarIds *pairs, uint32_t begin, uint32_t end, VarId from,
+                     VarId to)
+{
+    for (uint32_t i = begin; i < end; i += 2)
+        if (pairs->ids[i] == from && pairs->ids[i + 1] == to)
+            return true;
+    return false;
+}
+
+static bool note_pair(Body *body, VarId from, VarId to)
+{
+    VarIds *pairs = &body->written;
+    if (has_pair(pairs, body->written_before, pairs->count, from, to))
+        return true;
+    TRY(var_ids_add(pairs, from), false);
+    if (!var_ids_add(pairs, to)) {
+        pairs->count--;
+        return false;
+    }
+    var_inc(from);
+    var_inc(to);
+    return true;
+}
+
+bool record_note_written(ThreadState *ts, VarId from, VarId to)
+{
+    for (Body *body = ts->body; body; body = body->outer)
+        TRY(!body->notes_written || note_pair(body, from, to), false);
+    return true;
+}
+
+uint32_t record_written_holders(const ThreadState *ts, VarId id)
+{
+    uint32_t holders = 0;
+    for (const Body *body = ts->body; body; body = body->outer)
+        for (uint32_t i = 0; i < body->written.count; ++i)
+            holders += body->written.ids[i] == id;
+    return holders;
+}
+
+bool record_written_before(const ThreadState *ts, VarId from, VarId to)
+{
+    for (const Body *body = ts->body; body; body = body->outer) {
+        const VarIds *pairs = &body->written;
+        if (has_pair(pairs, body->written_before, pairs->count, from, to))
+            return false;
+        if (has_pair(pairs, 0, body->written_before, from, to))
+            return true;
+    }
+    return false;
+}
+
 /* ---------------------------------------------------------- complete bodies */
 
 bool record_close_into(ThreadState *ts, Body *body, RecordedBody *out,

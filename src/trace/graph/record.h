@@ -39,6 +39,9 @@ struct Body {
     uint32_t outer_scope; /* what the thread's was */
     uint32_t mask_mark;   /* for mask_close() */
     VarIds effects;       /* in order, one reference each */
+    bool notes_written;   /* conditionals: see record_note_written() */
+    VarIds written;
+    uint32_t written_before; /* so much of it is from a side that is complete */
     void (*abandon)(ThreadState *ts, Body *body); /* the body is closed by now */
 };
 
@@ -75,6 +78,15 @@ Body *record_find(ThreadState *ts, uint32_t handle, BodyKind kind,
 bool record_effect(ThreadState *ts, VarId effect);
 /** Is there a body that effects are kept in? */
 bool record_keeps(const ThreadState *ts);
+/** Conditionals whose sides are open learn that a write to 'from' went to 'to', the
+ *  same array or a copy of it: pairs of one reference each in 'written'. False: memory
+ *  is out. */
+bool record_note_written(ThreadState *ts, VarId from, VarId to);
+/** References to an array that these pairs hold. */
+uint32_t record_written_holders(const ThreadState *ts, VarId id);
+/** Has another side of an open conditional, and not yet this one, written to 'from',
+ *  the write going to 'to'? */
+bool record_written_before(const ThreadState *ts, VarId from, VarId to);
 /** Note the outputs of a body. False: memory is out. */
 bool record_outputs(RecordedBody *out, size_t count, const VarId *ids);
 /** The number of lanes that what a region is made of has in common, and its device. */
