@@ -20,6 +20,7 @@ typedef struct Cond {
     uint32_t handle; /* 0: the core has ended it */
     size_t size;     /* of the condition */
     Tracker args, yes, no;
+    PyObject *last; /* what the false side has returned; NULL: nothing yet */
 } Cond;
 
 static bool start_cond(Cond *cond, PyObject *condition)
@@ -53,8 +54,13 @@ static bool trace_side(Cond *cond, PyObject *function, Tracker *returned)
     PyObject *result = args ? PyObject_Call(function, args, NULL) : NULL;
     Py_XDECREF(args);
     bool ok = result && tracker_check_containers(&cond->args) &&
-              check_returned(returned, result) && tracker_open(returned, result) &&
-              tracker_trace(returned, &cond->args);
+              check_returned(returned, result);
+    if (ok && returned == &cond->no) {
+        cond->last = result;
+        result = tracker_fit(&cond->yes, result);
+    }
+    ok = ok && result && tracker_open(returned, result) &&
+         tracker_trace(returned, &cond->args);
     Py_XDECREF(result);
     return tracker_restore(&cond->args) && ok;
 }
@@ -93,7 +99,8 @@ static PyObject *end_cond(Cond *cond)
     variables_drop(results);
     *results = (Variables){ .ids = ids, .count = count, .capacity = count };
     merge_origins(cond);
-    return tracker_commit(&cond->args, &cond->no, &cond->yes);
+    PyObject *result = tracker_commit(&cond->args, &cond->no, &cond->yes);
+    return result ? tracker_unfit(result, cond->last) : NULL;
 }
 
 static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
@@ -115,6 +122,7 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
     tracker_close(&cond->args);
     tracker_close(&cond->yes);
     tracker_close(&cond->no);
+    Py_CLEAR(cond->last);
     if (cond->symbolic)
         recording_end(&recording);
     return result;

@@ -145,9 +145,13 @@ static bool take_returned(Loop *loop, PyObject *returned)
     Tracker *now = loop->now;
     Tracker *next = &loop->trackers[now == &loop->trackers[1] ? 2 : 1];
     tracker_close(next);
-    if (!tracker_open(next, returned) || !tracker_follows(now, next, loop->strict) ||
-        !check_assigned(now, next) || !tracker_trace(next, now) ||
-        !tracker_align(now, next))
+    PyObject *fitting = tracker_fit(now, returned);
+    const bool ok = fitting && tracker_open(next, fitting) &&
+                    tracker_follows(now, next, loop->strict) &&
+                    check_assigned(now, next) && tracker_trace(next, now) &&
+                    tracker_align(now, next);
+    Py_XDECREF(fitting);
+    if (!ok)
         return false;
     for (size_t i = 0; i < next->tree.leaf_count; i++)
         if (next->leaves[i].origin != (Py_ssize_t) i ||

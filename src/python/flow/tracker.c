@@ -189,9 +189,10 @@ static bool fail_empty(const Tracker *t, const TrackedLeaf *leaf, PyObject *obje
 
 /* Does the object stand for a variable that is not assigned? Its class is found by
  * name: it is Python's, and seldom there. */
-static bool is_unbound(PyObject *object)
+bool tracker_unbound(PyObject *object)
 {
-    if (strcmp(Py_TYPE(object)->tp_name, "Unbound") != 0)
+    const char *name = Py_TYPE(object)->tp_name;
+    if (name[0] != 'U' || strcmp(name, "Unbound") != 0)
         return false;
     PyObject *module =
         PyObject_GetAttrString((PyObject *) Py_TYPE(object), "__module__");
@@ -209,7 +210,7 @@ static bool add_variables(Tracker *t, TrackedLeaf *leaf, PyObject *object)
     leaf->first = t->variables.count;
     leaf->origin = NO_ORIGIN;
     if (!find_parts(t->state, object, &parts)) {
-        leaf->unbound = is_unbound(object);
+        leaf->unbound = tracker_unbound(object);
         return true;
     }
     leaf->info = parts.info;
@@ -388,6 +389,81 @@ bool tracker_check_containers(const Tracker *t)
     return true;
 }
 
+/* A leaf of what fits a variable that is not assigned. */
+static PyObject *take_marker(void *marker, PyObject *const *leaves)
+{
+    (void) leaves;
+    return Py_NewRef(marker);
+}
+
+/* What takes the place of an entry: a new reference. */
+static PyObject *fit_entry(const Tracker *t, PyObject *before, PyObject *after)
+{
+    if (tracker_unbound(before))
+        return Py_NewRef(before);
+    if (!tracker_unbound(after))
+        return Py_NewRef(after);
+    PyObject *made = tree_map(t->state, t->operation, &before, 1, take_marker, after);
+    if (made || PyErr_ExceptionMatches(PyExc_MemoryError) ||
+        !PyErr_ExceptionMatches(PyExc_Exception))
+        return made;
+    PyErr_Clear(); /* the user's class wants numbers: then it does not follow */
+    return Py_NewRef(after);
+}
+
+/* The root of the tree and what is to follow it, if both are tuples of one size of
+ * which one has a variable that is not assigned; else NULL. */
+static PyObject *find_pair(const Tracker *t, PyObject *returned)
+{
+    PyObject *root = t->tree.node_count ? t->tree.nodes[0].object : NULL;
+    if (!root || !PyTuple_CheckExact(root) || !PyTuple_CheckExact(returned) ||
+        PyTuple_GET_SIZE(root) != PyTuple_GET_SIZE(returned))
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(root); i++)
+        if (tracker_unbound(PyTuple_GET_ITEM(root, i)) !=
+            tracker_unbound(PyTuple_GET_ITEM(returned, i)))
+            return root;
+    return NULL;
+}
+
+PyObject *tracker_fit(const Tracker *before, PyObject *returned)
+{
+    PyObject *root = find_pair(before, returned);
+    if (!root)
+        return Py_NewRef(returned);
+    const Py_ssize_t count = PyTuple_GET_SIZE(root);
+    PyObject *fitting = PyTuple_New(count);
+    for (Py_ssize_t i = 0; fitting && i < count; i++) {
+        PyObject *entry = fit_entry(before, PyTuple_GET_ITEM(root, i),
+                                    PyTuple_GET_ITEM(returned, i));
+        if (entry)
+            PyTuple_SET_ITEM(fitting, i, entry);
+        else
+            Py_CLEAR(fitting);
+    }
+    return fitting;
+}
+
+PyObject *tracker_unfit(PyObject *result, PyObject *returned)
+{
+    const Py_ssize_t count = PyTuple_CheckExact(returned) ? PyTuple_GET_SIZE(returned)
+                                                         : 0;
+    bool any = false;
+    for (Py_ssize_t i = 0; i < count; i++)
+        any |= tracker_unbound(PyTuple_GET_ITEM(returned, i)) &&
+               !tracker_unbound(PyTuple_GET_ITEM(result, i));
+    PyObject *made = any ? PyTuple_New(count) : Py_NewRef(result);
+    for (Py_ssize_t i = 0; any && made && i < count; i++) {
+        PyObject *marker = PyTuple_GET_ITEM(returned, i);
+        PyTuple_SET_ITEM(made, i,
+                         Py_NewRef(tracker_unbound(marker)
+                                       ? marker
+                                       : PyTuple_GET_ITEM(result, i)));
+    }
+    Py_DECREF(result);
+    return made;
+}
+
 bool tracker_trace(Tracker *returned, const Tracker *given)
 {
     Places places;
@@ -443,7 +519,7 @@ static bool fail_change(const Change *c, const char *what, PyObject *from, PyObj
 
 static PyObject *type_text(PyObject *object)
 {
-    return is_unbound(object) ? PyUnicode_FromString("'not assigned'")
+    return tracker_unbound(object) ? PyUnicode_FromString("'not assigned'")
                               : tree_class_name(object);
 }
 

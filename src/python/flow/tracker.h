@@ -74,6 +74,17 @@ PyObject *tracker_give(Tracker *t);
 /** Let the fresh arrays have the tracker's variables. */
 void tracker_set(const Tracker *t);
 
+/** Does the object stand for a variable that is not assigned? */
+bool tracker_unbound(PyObject *object);
+/** What a function has returned, so that it can follow a tree: both may be tuples of
+ *  variables. One that is not assigned in 'before' is not any more, whatever it is; and
+ *  where one is not assigned, there is the structure that 'before' has. A new
+ *  reference; NULL: exception. */
+PyObject *tracker_fit(const Tracker *before, PyObject *returned);
+/** A result (whose reference is stolen) in which variables that are not assigned in
+ *  'returned' are not, without the structure. NULL: exception. */
+PyObject *tracker_unfit(PyObject *result, PyObject *returned);
+
 /** Set the 'origin' of each leaf of what a function has returned that was called with
  *  what 'given' gave. */
 bool tracker_trace(Tracker *returned, const Tracker *given);

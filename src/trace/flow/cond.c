@@ -244,9 +244,9 @@ static bool have_origin(const Cond *cond, VarId a, VarId b)
 static bool fail_array(const Cond *cond, uint32_t k)
 {
     return error_set(JIT_ERROR_ARGUMENT,
-                     "jit_var_cond_end(): conditional '%s': output %u of one side is an "
-                     "array that it has written to, so the output of the other side "
-                     "has to be this array, too", cond->body.name, k);
+                     "jit_var_cond_end(): conditional '%s': output %u of one side is "
+                     "an array that it has written to, so the output of the other "
+                     "side has to be this array, too", cond->body.name, k);
 }
 
 /* What the false side has written to its copy goes to that of the true side, which all

@@ -96,7 +96,7 @@ bool region_replay_expand(RegionReplay *r, VarId from, VarId copies, uint32_t st
 /** Record what this variable or effect needs, and itself. Effects that are met go to
  *  the body that is open. False: error recorded; recordings that are open stay so. */
 bool region_replay(RegionReplay *r, VarId root);
-/** An effect of the body that is open, in place: it is recorded there, or what has taken
+/** An effect of the open body, in place: it is recorded there, or what has taken
  *  its place is. */
 bool region_replay_effect(RegionReplay *r, VarId effect);
 /** The effects and outputs of one body of a region, whose placeholders have
