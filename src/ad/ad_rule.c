@@ -56,27 +56,29 @@ static uint64_t apply(Case *k, Op op, uint32_t n, const uint64_t *operands)
     return keep(k, ad_apply(op, n, operands));
 }
 
+bool ad_rule_bits_are(VarType type, uint64_t bits, bool finite)
+{
+    double value;
+    float single;
+    switch (type) {
+    case VarTypeFloat16:
+        return finite ? (bits & 0x7c00) != 0x7c00 : (bits & 0x7fff) != 0;
+    case VarTypeFloat32:
+        memcpy(&single, &bits, sizeof(single));
+        value = single;
+        break;
+    default:
+        memcpy(&value, &bits, sizeof(value));
+    }
+    return finite ? isfinite(value) : value != 0;
+}
+
 /* Is this a literal other than 0, or one that is finite? */
 static bool is_literal(uint64_t leaf, bool finite)
 {
     VarInfo info;
-    if (!jit_var_info(ad_var_index(leaf), &info) || info.state != VarStateLiteral)
-        return false;
-    double value = info.literal;
-    switch (info.type) {
-    case VarTypeFloat16:
-        return finite ? (info.literal & 0x7c00) != 0x7c00
-                      : (info.literal & 0x7fff) != 0;
-    case VarTypeFloat32: {
-        float single;
-        memcpy(&single, &info.literal, sizeof(single));
-        value = single;
-        break;
-    }
-    default:
-        memcpy(&value, &info.literal, sizeof(value));
-    }
-    return finite ? isfinite(value) : value != 0;
+    return jit_var_info(ad_var_index(leaf), &info) && info.state == VarStateLiteral &&
+           ad_rule_bits_are(info.type, info.literal, finite);
 }
 
 /* Can g * w, g / w not be NaN because g is 0? */
@@ -290,7 +292,24 @@ bool ad_rule_holds_several(AdRuleId rule)
 {
     if (rule < RULE_TABLE)
         return rule > RULE_IDENTITY;
-    return __builtin_popcount(needs(rule)) > 1;
+    uint8_t what = needs(rule);
+    return what & (what - 1);
+}
+
+void ad_rule_operands(AdRuleId rule, uint64_t held, uint64_t operands[4])
+{
+    uint8_t what = needs(rule);
+    memset(operands, 0, 4 * sizeof(*operands));
+    if (what & (what - 1))
+        memcpy(operands, ((const AdHeld *) (uintptr_t) held)->leaves,
+               4 * sizeof(*operands));
+    else if (what)
+        operands[__builtin_ctz(what)] = held;
+}
+
+bool ad_rule_is_long(AdRuleId rule)
+{
+    return rows[rule - RULE_TABLE].op == OP_DIGAMMA;
 }
 
 AdRuleId ad_rule_of(Op op, uint32_t operand)
@@ -355,13 +374,11 @@ uint64_t ad_rule_contribution(AdRuleId rule, uint64_t held, NodeId target, uint6
 {
     if (rule == RULE_IDENTITY)
         return ad_var_inc_ref(g);
-    Case k = { .g = g, .receiver = type };
-    uint8_t what = needs(rule);
-    if (ad_rule_holds_several(rule))
-        memcpy(k.operands, ((const AdHeld *) (uintptr_t) held)->leaves,
-               sizeof(k.operands));
-    else if (what)
-        k.operands[__builtin_ctz(what)] = held;
+    Case k;
+    k.g = g;
+    k.receiver = type;
+    k.count = 0;
+    ad_rule_operands(rule, held, k.operands);
     if (tracked && k.operands[3])
         k.operands[3] |= (uint64_t) target << 32;
     for (int i = 0; !tracked && i < 4; i++)

@@ -43,6 +43,14 @@ bool ad_rule_hold(AdRuleId rule, uint32_t n, const uint64_t *operands, uint64_t 
 uint64_t ad_rule_contribution(AdRuleId rule, uint64_t held, NodeId target, uint64_t g,
                               VarType type, bool tracked);
 
+/** The values that a rule of ad_rules.def names, by a, b, c, y (borrowed); 0: it does
+ *  not. */
+void ad_rule_operands(AdRuleId rule, uint64_t held, uint64_t operands[4]);
+/** Does a rule of ad_rules.def make more than 64 variables? */
+bool ad_rule_is_long(AdRuleId rule);
+/** Are these the bits of a float other than 0, or of a finite one? */
+bool ad_rule_bits_are(VarType type, uint64_t bits, bool finite);
+
 /** g * w, but 0 where g is 0. A new reference, 0: error. Without lock. */
 uint64_t ad_rule_times(uint64_t g, uint64_t w);
 

@@ -13,7 +13,7 @@
 typedef struct AdVisit {
     uint64_t source, target; /* serial numbers */
     EdgeId edge;
-    NodeId held; /* during the traversal: its target, until its turn has come */
+    uint32_t giver, receiver; /* during the traversal: their places in its list */
     uint8_t operand;
 } AdVisit;
 

@@ -3,8 +3,12 @@
  *
  * ad_enqueue() lists edges; ad_traverse() sorts them by the serial numbers of their
  * nodes and passes them in that order: by the time an edge's turn comes, all that flows
- * into its giver has. The lock is held for looking at the graph only, not for
- * computing.
+ * into its giver has. Most edges have the rule of an operation, and variables are all
+ * that is made: many of them are passed under one lock (ad_quick.h). Else the lock is
+ * held for looking at the graph only, not for computing.
+ *
+ * What a walk or a traversal takes is proportional to the edges that it meets, not to
+ * the graph (ad_set.h).
  *
  * Sums that are due where an operand had one entry and the result many are put off: the
  * gradient of a node with one entry may have many, and is summed up once, when its turn
@@ -20,7 +24,9 @@
 #include "ad/ad_apply.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_operation.h"
+#include "ad/ad_quick.h"
 #include "ad/ad_scope.h"
+#include "ad/ad_set.h"
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/graph/record.h"
@@ -151,31 +157,18 @@ static void clear_grad(NodeId id)
 
 typedef struct Walk {
     AdVisits *visits;
+    AdSet seen;
     NodeId *stack;
     uint32_t depth, capacity;
-    uint64_t *seen; /* a bit for each node */
 } Walk;
-
-static bool bit(const uint64_t *bits, NodeId id)
-{
-    return bits[id / 64] >> id % 64 & 1;
-}
-static void set_bit(uint64_t *bits, NodeId id)
-{
-    bits[id / 64] |= 1ull << id % 64;
-}
-
-static uint64_t *make_bits(void)
-{
-    return alloc_zero((size_t) ad_graph_end() / 64 + 1, sizeof(uint64_t));
-}
 
 static bool walk_push(Walk *w, NodeId id)
 {
-    if (bit(w->seen, id))
+    uint32_t before = w->seen.count;
+    TRY(ad_set_add(&w->seen, id) != AD_SET_NONE, false);
+    if (w->seen.count == before)
         return true;
     TRY(vec_reserve(&w->stack, &w->capacity, w->depth + 1, sizeof(NodeId)), false);
-    set_bit(w->seen, id);
     w->stack[w->depth++] = id;
     return true;
 }
@@ -195,7 +188,7 @@ static bool walk_node(Walk *w, ADMode mode, NodeId id)
         TRY(vec_reserve(&v->list, &v->capacity, v->count + 1, sizeof(AdVisit)), false);
         v->list[v->count++] =
             (AdVisit){ ad_graph_node(edge->source)->serial,
-                       ad_graph_node(edge->target)->serial, e, 0, edge->operand };
+                       ad_graph_node(edge->target)->serial, e, 0, 0, edge->operand };
         TRY(walk_push(w, forward ? edge->target : edge->source), false);
         e = forward ? edge->next_out : edge->next_in;
     }
@@ -206,17 +199,17 @@ static bool walk_node(Walk *w, ADMode mode, NodeId id)
 static bool walk(AdVisits *visits, ADMode mode, const NodeId *roots, uint32_t count,
                  const NodeId *stops, uint32_t stop_count)
 {
-    Walk w = { .visits = visits, .seen = make_bits() };
-    bool ok = w.seen != NULL;
+    Walk w = { .visits = visits };
+    bool ok = true;
     for (uint32_t i = 0; ok && i < stop_count; i++)
-        set_bit(w.seen, stops[i]);
+        ok = ad_set_add(&w.seen, stops[i]) != AD_SET_NONE;
     for (uint32_t i = 0; i < count && ok; i++) {
         ok = walk_push(&w, roots[i]);
         while (ok && w.depth)
             ok = walk_node(&w, mode, w.stack[--w.depth]);
     }
     alloc_free(w.stack);
-    alloc_free(w.seen);
+    alloc_free(w.seen.nodes);
     return ok;
 }
 
@@ -281,38 +274,108 @@ static int compare_backward(const void *a, const void *b)
     return (x->edge > y->edge) - (x->edge < y->edge);
 }
 
-/* Sort, unless it is a chain that is in order already; edges that occur twice go. */
-static void sort_visits(AdVisits *v, ADMode mode)
+typedef int (*Compare)(const void *, const void *);
+
+/* By their targets only, those of one as they were: by the bytes of their distance to
+ * the one that is first, from the lowest one. False: memory is out. */
+static bool sort_targets(AdVisits *v, bool forward)
 {
-    int (*compare)(const void *, const void *) =
-        mode == ADModeForward ? compare_forward : compare_backward;
-    bool sorted = true;
-    for (uint32_t i = 1; i < v->count && sorted; i++)
-        sorted = compare(&v->list[i - 1], &v->list[i]) < 0;
-    if (sorted)
+    uint64_t lowest = UINT64_MAX, highest = 0;
+    for (uint32_t i = 0; i < v->count; i++) {
+        uint64_t target = v->list[i].target;
+        lowest = target < lowest ? target : lowest;
+        highest = target > highest ? target : highest;
+    }
+    AdVisit *from = v->list, *to = alloc_get((size_t) v->count * sizeof(AdVisit));
+    AdVisit *spare = to;
+    TRY(spare, false);
+#define BYTE(visit) \
+    ((forward ? (visit).target - lowest : highest - (visit).target) >> shift & 255)
+    for (uint32_t shift = 0; shift < 64 && (highest - lowest) >> shift; shift += 8) {
+        uint32_t starts[257] = { 0 };
+        for (uint32_t i = 0; i < v->count; i++)
+            starts[BYTE(from[i]) + 1]++;
+        for (uint32_t i = 0; i < 256; i++)
+            starts[i + 1] += starts[i];
+        for (uint32_t i = 0; i < v->count; i++)
+            to[starts[BYTE(from[i])]++] = from[i];
+        AdVisit *sorted = to;
+        to = from;
+        from = sorted;
+    }
+#undef BYTE
+    if (from == spare)
+        memcpy(v->list, spare, (size_t) v->count * sizeof(AdVisit));
+    alloc_free(spare);
+    return true;
+}
+
+/* Edges of one target: mostly one to three. */
+static void sort_group(AdVisit *list, uint32_t count, Compare compare)
+{
+    enum { FEW = 16 };
+    if (count > FEW) {
+        qsort(list, count, sizeof(AdVisit), compare);
         return;
-    qsort(v->list, v->count, sizeof(AdVisit), compare);
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        AdVisit own = list[i];
+        uint32_t k = i;
+        for (; k && compare(&list[k - 1], &own) > 0; k--)
+            list[k] = list[k - 1];
+        list[k] = own;
+    }
+}
+
+/* Walks list the edges of a chain in order of their targets, and those of any graph by
+ * groups. Edges that occur twice go. */
+static bool sort_visits(AdVisits *v, ADMode mode)
+{
+    bool forward = mode == ADModeForward, sorted = true;
+    Compare compare = forward ? compare_forward : compare_backward;
+    for (uint32_t i = 1; i < v->count && sorted; i++)
+        sorted = forward ? v->list[i - 1].target <= v->list[i].target
+                         : v->list[i - 1].target >= v->list[i].target;
+    if (!sorted)
+        TRY(sort_targets(v, forward), false);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < v->count; i++)
-        if (!n || v->list[n - 1].edge != v->list[i].edge)
-            v->list[n++] = v->list[i];
+    for (uint32_t i = 0, end; i < v->count; i = end) {
+        for (end = i + 1; end < v->count && v->list[end].target == v->list[i].target;)
+            end++;
+        sort_group(v->list + i, end - i, compare);
+        for (; i < end; i++)
+            if (!n || v->list[n - 1].edge != v->list[i].edge)
+                v->list[n++] = v->list[i];
+    }
     v->count = n;
+    return true;
 }
 
 /* ---------------------------------------------------------------- going along edges */
+
+enum {
+    SPOT_REACHED = 1, /* a gradient has come by an edge */
+    SPOT_RUN = 2,     /* a custom operation that was run */
+    SPOT_WANTED = 4,  /* what leads there was enqueued, so it keeps its gradient */
+    SPOT_HELD = 8,    /* a target, which is held until its turn is over */
+    SPOT_SUM = 16     /* in Traversal.sums */
+};
+
+/* A node of a traversal. */
+typedef struct Spot {
+    NodeId id;
+    uint32_t left; /* edges by which its gradient is yet to leave */
+    uint8_t flags; /* SPOT_... */
+} Spot;
 
 typedef struct Traversal {
     ADMode mode;
     uint32_t flags;
     bool tracked;
+    bool inside; /* of a body: in_body() */
     AdVisits visits;
-    /* of the nodes there were at the beginning */
-    uint64_t *reached; /* a bit: a gradient has come by an edge */
-    uint64_t *run;     /* a bit: a custom operation that was run */
-    uint64_t
-        *wanted;    /* a bit: what leads there was enqueued, so it keeps its gradient */
-    uint32_t *left; /* edges by which its gradient is yet to leave */
-    NodeId *sums;   /* nodes whose gradients are to be summed up; references */
+    Spot *spots;
+    uint32_t *sums; /* spots whose gradients are to be summed up; the nodes are held */
     uint32_t sum_count, sum_capacity;
 } Traversal;
 
@@ -333,29 +396,10 @@ static bool same_edge(const AdVisit *v)
            ad_graph_node(e->target)->serial == v->target;
 }
 
-/* An edge lives as long as its target: hold that until its turn has come, since edges
- * that were passed may have held it only. */
-static void hold_targets(AdVisits *v)
-{
-    for (uint32_t i = 0; i < v->count; i++) {
-        AdVisit *visit = &v->list[i];
-        visit->held = same_edge(visit) ? ad_graph_edge(visit->edge)->target : 0;
-        if (visit->held)
-            ad_graph_ref(visit->held);
-    }
-}
-
-static void release_targets(AdVisits *v)
-{
-    for (uint32_t i = 0; i < v->count; i++)
-        if (v->list[i].held)
-            ad_graph_unref(v->list[i].held);
-}
-
 /* False: the edge is gone. */
 static bool passage_open(const Traversal *t, const AdVisit *v, Passage *p)
 {
-    if (!v->held || !same_edge(v))
+    if (!same_edge(v))
         return false;
     p->edge = *ad_graph_edge(v->edge);
     bool forward = t->mode == ADModeForward;
@@ -488,14 +532,16 @@ static bool is_due(NodeId id)
 }
 
 /* A gradient has come to a node. With the lock. */
-static bool note_sum(Traversal *t, NodeId id)
+static bool note_sum(Traversal *t, uint32_t place)
 {
-    if (!is_sum(id))
+    Spot *spot = &t->spots[place];
+    if (spot->flags & SPOT_SUM || !is_sum(spot->id))
         return true;
-    TRY(vec_reserve(&t->sums, &t->sum_capacity, t->sum_count + 1, sizeof(NodeId)),
+    TRY(vec_reserve(&t->sums, &t->sum_capacity, t->sum_count + 1, sizeof(uint32_t)),
         false);
-    ad_graph_ref(id);
-    t->sums[t->sum_count++] = id;
+    spot->flags |= SPOT_SUM;
+    ad_graph_ref(spot->id);
+    t->sums[t->sum_count++] = place;
     return true;
 }
 
@@ -505,7 +551,9 @@ static void schedule_sums(Traversal *t)
 {
     while (t->sum_count) {
         state_lock();
-        NodeId id = t->sums[--t->sum_count];
+        Spot *spot = &t->spots[t->sums[--t->sum_count]];
+        NodeId id = spot->id;
+        spot->flags &= (uint8_t) ~SPOT_SUM;
         VarId grad = ad_var_index(ad_graph_node(id)->grad);
         if (grad)
             var_inc(grad);
@@ -521,7 +569,7 @@ static void drop_sums(Traversal *t)
 {
     state_lock();
     while (t->sum_count)
-        ad_graph_unref(t->sums[--t->sum_count]);
+        ad_graph_unref(t->spots[t->sums[--t->sum_count]].id);
     state_unlock();
     alloc_free(t->sums);
 }
@@ -541,73 +589,216 @@ static uint64_t given(Traversal *t, NodeId giver, bool *ok)
 }
 
 /* All edges that leave the giver have been passed: with it, its gradient is done. */
-static void finish_giver(const Traversal *t, NodeId giver)
+static void finish_giver(const Traversal *t, const Spot *giver)
 {
-    uint32_t flag = bit(t->reached, giver) ? ADFlagClearInterior : ADFlagClearInput;
-    if ((t->flags & flag) && !bit(t->wanted, giver))
-        clear_grad(giver);
+    uint32_t flag =
+        giver->flags & SPOT_REACHED ? ADFlagClearInterior : ADFlagClearInput;
+    if ((t->flags & flag) && !(giver->flags & SPOT_WANTED))
+        clear_grad(giver->id);
+}
+
+/* Is it the last edge of its target? */
+static bool ends_group(const Traversal *t, const AdVisit *v)
+{
+    return v + 1 == t->visits.list + t->visits.count || v[1].target != v->target;
+}
+
+static Spot *target_spot(const Traversal *t, const AdVisit *v)
+{
+    return &t->spots[t->mode == ADModeForward ? v->receiver : v->giver];
+}
+
+static void release_target(const Traversal *t, const AdVisit *v)
+{
+    Spot *target = target_spot(t, v);
+    if (target->flags & SPOT_HELD) {
+        target->flags &= (uint8_t) ~SPOT_HELD;
+        ad_graph_unref(target->id);
+    }
+}
+
+/* An edge was passed. It may be the last one to hold its source. */
+static bool leave_edge(Traversal *t, const AdVisit *v)
+{
+    Spot *giver = &t->spots[v->giver];
+    t->spots[v->receiver].flags |= SPOT_REACHED;
+    TRY(note_sum(t, v->receiver), false);
+    if (--giver->left == 0)
+        finish_giver(t, giver);
+    if ((t->flags & ADFlagClearEdges) && same_edge(v))
+        ad_graph_drop_edge(v->edge);
+    return true;
+}
+
+typedef enum Outcome {
+    PASSED,
+    FAILED,
+    GONE, /* there is no such edge any more */
+    SLOW  /* nothing was done: it takes more than this */
+} Outcome;
+
+/* Add to the gradient of a node; the reference moves unless it is SLOW. */
+static Outcome accumulate_quickly(const Traversal *t, ThreadState *ts, AdNode *receiver,
+                                  VarId value)
+{
+    uint64_t grad = receiver->grad;
+    if (!grad) {
+        receiver->grad = value;
+        return PASSED;
+    }
+    if (ad_var_node(grad))
+        return SLOW;
+    const Var *before = var_get(ad_var_index(grad)), *v = var_get(value);
+    if (ad_quick_is_zero(value)) {
+        var_dec(value);
+        return PASSED;
+    }
+    if (ad_quick_is_zero(ad_var_index(grad)) && receiver->size == v->size) {
+        receiver->grad = value;
+        var_dec(ad_var_index(grad));
+        return PASSED;
+    }
+    if ((receiver->size == 1 && before->size != v->size && !t->inside) ||
+        var_pending(before) || var_pending(v))
+        return SLOW;
+    receiver->grad = ad_quick_add(ts, ad_var_index(grad), value);
+    var_dec(ad_var_index(grad));
+    var_dec(value);
+    return receiver->grad ? PASSED : FAILED;
+}
+
+/* Pass an edge under the lock, if everything about it is usual. */
+static Outcome pass_quickly(const Traversal *t, ThreadState *ts, const AdVisit *v)
+{
+    if (!same_edge(v))
+        return GONE;
+    const AdEdge *e = ad_graph_edge(v->edge);
+    bool forward = t->mode == ADModeForward;
+    const AdNode *giver = ad_graph_node(forward ? e->source : e->target);
+    AdNode *receiver = ad_graph_node(forward ? e->target : e->source);
+    if (t->tracked || e->rule == RULE_INTO || e->rule == RULE_OUT_OF)
+        return SLOW;
+    if (!giver->grad)
+        return PASSED;
+    VarId g = ad_var_index(giver->grad);
+    if ((var_get(g)->size > giver->size && !t->inside) ||
+        !ad_quick_applies(e->rule, e->held, g))
+        return SLOW;
+    VarId c =
+        ad_quick_contribution(ts, e->rule, e->held, g, (VarType) receiver->type);
+    if (!c)
+        return FAILED;
+    bool many = !forward && receiver->size == 1 && giver->size > 1 &&
+                var_get(c)->size == 1 && !t->inside;
+    Outcome outcome = many ? SLOW : accumulate_quickly(t, ts, receiver, c);
+    if (outcome == SLOW)
+        var_dec(c);
+    return outcome;
+}
+
+/* Pass edges from number '*i' on, as long as nothing else has to be done. */
+static Outcome pass_many(Traversal *t, ThreadState *ts, uint32_t *i)
+{
+    enum { MOST = 64 }; /* others want the lock, too */
+    uint32_t end = t->visits.count - *i > MOST ? *i + MOST : t->visits.count;
+    Outcome outcome = PASSED;
+    state_lock();
+    while (*i < end) {
+        const AdVisit *v = &t->visits.list[*i];
+        outcome = pass_quickly(t, ts, v);
+        if (outcome == SLOW || outcome == FAILED)
+            break;
+        if (outcome == PASSED && !leave_edge(t, v)) {
+            outcome = FAILED;
+            break;
+        }
+        if (ends_group(t, v))
+            release_target(t, v);
+        ++*i;
+        if (thread_self.kept | thread_self.deferred) /* done when the lock is released */
+            break;
+    }
+    state_unlock();
+    return outcome;
 }
 
 /* A custom operation is run when the first edge is met by which gradients leave it. */
-static bool run_operation(Traversal *t, const Passage *p)
+static bool run_operation(Traversal *t, const AdVisit *v, const Passage *p)
 {
     bool leaves = p->edge.rule == (t->mode == ADModeForward ? RULE_OUT_OF : RULE_INTO);
-    if (!leaves || bit(t->run, p->giver))
+    Spot *giver = &t->spots[v->giver];
+    if (!leaves || giver->flags & SPOT_RUN)
         return true;
-    set_bit(t->run, p->giver);
-    return !bit(t->reached, p->giver) ||
+    giver->flags |= SPOT_RUN;
+    return !(giver->flags & SPOT_REACHED) ||
            ad_operation_run(ad_operation_of(p->edge.held), p->giver, t->mode,
                             t->tracked);
 }
 
-static bool traverse_edge(Traversal *t, AdVisit *v)
+static bool pass_slowly(Traversal *t, const AdVisit *v)
 {
     Passage p;
     state_lock();
-    bool there = passage_open(t, v, &p);
+    bool there = passage_open(t, v, &p), ok = true;
     state_unlock();
-    if (!there)
-        return true;
-    bool ok = run_operation(t, &p);
-    uint64_t g = ok ? given(t, p.giver, &ok) : 0;
-    ok = ok && pass(t, &p, g);
-    ad_var_dec_ref(g);
+    if (there) {
+        ok = run_operation(t, v, &p);
+        uint64_t g = ok ? given(t, p.giver, &ok) : 0;
+        ok = ok && pass(t, &p, g);
+        ad_var_dec_ref(g);
+    }
     state_lock();
-    set_bit(t->reached, p.receiver);
-    ok = ok && note_sum(t, p.receiver);
-    if (ok && (t->flags & ADFlagClearEdges) && same_edge(v))
-        ad_graph_drop_edge(v->edge);
-    if (--t->left[p.giver] == 0 && ok)
-        finish_giver(t, p.giver);
-    passage_close(&p);
-    ad_graph_unref(v->held);
-    v->held = 0;
+    if (there && ok)
+        ok = leave_edge(t, v);
+    if (there)
+        passage_close(&p);
+    if (ok && ends_group(t, v))
+        release_target(t, v);
     state_unlock();
     return ok;
 }
 
-/* How many edges each node has yet to give its gradient to. */
-static bool count_edges(Traversal *t)
+/* List the nodes of the edges that are still there, and hold targets until their turn
+ * is over: an edge lives as long as its target, which edges that are passed before may
+ * be the last to hold. */
+static bool list_spots(Traversal *t, AdSet *set)
 {
-    t->left = alloc_zero((size_t) ad_graph_end() + 1, sizeof(uint32_t));
-    TRY(t->left, false);
-    for (uint32_t i = 0; i < t->visits.count; i++) {
-        const AdVisit *v = &t->visits.list[i];
-        if (v->held)
-            t->left[t->mode == ADModeForward ? ad_graph_edge(v->edge)->source
-                                             : v->held]++;
+    AdVisits *v = &t->visits;
+    bool forward = t->mode == ADModeForward;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->count; i++) {
+        AdVisit visit = v->list[i];
+        if (!same_edge(&visit))
+            continue;
+        const AdEdge *e = ad_graph_edge(visit.edge);
+        visit.giver = ad_set_add(set, forward ? e->source : e->target);
+        visit.receiver = ad_set_add(set, forward ? e->target : e->source);
+        TRY(visit.giver != AD_SET_NONE && visit.receiver != AD_SET_NONE, false);
+        v->list[n++] = visit;
+    }
+    v->count = n;
+    TRY(t->spots = alloc_get((set->count + 1) * sizeof(Spot)), false);
+    for (uint32_t i = 0; i < set->count; i++)
+        t->spots[i] = (Spot){ set->nodes[i], 0, 0 };
+    for (uint32_t i = 0; i < n; i++) {
+        t->spots[v->list[i].giver].left++;
+        Spot *target = target_spot(t, &v->list[i]);
+        if (!(target->flags & SPOT_HELD))
+            ad_graph_ref(target->id);
+        target->flags |= SPOT_HELD;
     }
     return true;
 }
 
 /* Nodes that edges were looked for from in the other direction. */
-static void mark_wanted(Traversal *t)
+static void mark_wanted(Traversal *t, const AdSet *set)
 {
     const AdVisits *v = &t->visits;
-    for (const AdRoot *r = v->roots; r < v->roots + v->root_count; r++)
-        if (r->mode != t->mode && ad_graph_has_node(r->node) &&
-            ad_graph_node(r->node)->serial == r->serial)
-            set_bit(t->wanted, r->node);
+    for (const AdRoot *r = v->roots; r < v->roots + v->root_count; r++) {
+        uint32_t place = r->mode != t->mode ? ad_set_find(set, r->node) : AD_SET_NONE;
+        if (place != AD_SET_NONE && ad_graph_node(r->node)->serial == r->serial)
+            t->spots[place].flags |= SPOT_WANTED;
+    }
 }
 
 bool ad_traverse_is_tracked(void)
@@ -620,46 +811,49 @@ bool ad_traverse_is_tracked(void)
 static void give_up(const Traversal *t, uint32_t from)
 {
     state_lock();
-    for (uint32_t i = from; t->reached && t->wanted && i < t->visits.count; i++) {
-        const AdVisit *v = &t->visits.list[i];
-        if (v->held && same_edge(v))
-            finish_giver(t, t->mode == ADModeForward ? ad_graph_edge(v->edge)->source
-                                                     : v->held);
-    }
+    for (uint32_t i = from; i < t->visits.count; i++)
+        if (same_edge(&t->visits.list[i]))
+            finish_giver(t, &t->spots[t->visits.list[i].giver]);
+    for (uint32_t i = from; i < t->visits.count; i++)
+        release_target(t, &t->visits.list[i]);
     state_unlock();
+}
+
+static bool begin(Traversal *t)
+{
+    AdSet set = { 0 };
+    TRY(sort_visits(&t->visits, t->mode), false);
+    state_lock();
+    bool ok = list_spots(t, &set);
+    if (ok)
+        mark_wanted(t, &set);
+    state_unlock();
+    alloc_free(set.nodes);
+    t->inside = in_body();
+    return ok;
 }
 
 static bool traverse(Traversal *t)
 {
     AdThread *own = ad_thread();
-    TRY(own, false);
+    ThreadState *ts = state_thread();
+    TRY(own && ts, false);
     bool tracked = own->tracked;
     own->tracked = t->tracked;
-    sort_visits(&t->visits, t->mode);
-    state_lock();
-    t->reached = make_bits();
-    t->run = make_bits();
-    t->wanted = make_bits();
-    hold_targets(&t->visits);
-    bool ok = t->reached && t->run && t->wanted && count_edges(t);
-    if (ok)
-        mark_wanted(t);
-    state_unlock();
+    bool begun = begin(t), ok = begun;
     uint32_t i = 0;
-    while (i < t->visits.count && (ok = ok && traverse_edge(t, &t->visits.list[i])))
-        i++;
-    if (i < t->visits.count)
+    while (ok && i < t->visits.count) {
+        Outcome outcome = pass_many(t, ts, &i);
+        ok = outcome != FAILED;
+        if (outcome == SLOW && (ok = pass_slowly(t, &t->visits.list[i])))
+            i++;
+    }
+    if (begun && !ok)
         give_up(t, i);
-    else if (!in_body())
+    else if (ok && !t->inside)
         schedule_sums(t);
     drop_sums(t);
-    alloc_free(t->reached);
-    alloc_free(t->run);
-    alloc_free(t->wanted);
-    alloc_free(t->left);
-    state_lock();
-    release_targets(&t->visits);
-    state_unlock();
+    alloc_free(t->spots);
     own->tracked = tracked;
     return ok;
 }

@@ -1,0 +1,45 @@
+/*
+ * ad_set.h -- sets of nodes, for walks over the graph
+ *
+ * A set is a list of nodes. Where a node is in it says a number that belongs to the
+ * node, which is believed only if the list agrees: so a set is made, filled and
+ * forgotten in time proportional to what is in it, however large the graph.
+ *
+ * All sets share the one number of a node. So of sets that exist at a time one can be
+ * used, and only until the graph lock is released; as a list it lasts.
+ *
+ * Requires the graph lock.
+ */
+#ifndef AD_AD_SET_H
+#define AD_AD_SET_H
+
+#include "ad/ad_graph.h"
+
+typedef struct AdSet {
+    NodeId *nodes; /* owned, by alloc.h */
+    uint32_t count, capacity;
+} AdSet;
+
+#define AD_SET_NONE UINT32_MAX
+
+/** Of all nodes: see above. */
+extern uint32_t *ad_set_places, ad_set_capacity;
+
+/** Where a node is in the set, AD_SET_NONE if it is not. */
+static inline uint32_t ad_set_find(const AdSet *s, NodeId id)
+{
+    uint32_t place = id < ad_set_capacity ? ad_set_places[id] : AD_SET_NONE;
+    return place < s->count && s->nodes[place] == id ? place : AD_SET_NONE;
+}
+
+static inline bool ad_set_has(const AdSet *s, NodeId id)
+{
+    return ad_set_find(s, id) != AD_SET_NONE;
+}
+
+/** Its place; it is appended if it is not in the set. AD_SET_NONE: memory is out. */
+uint32_t ad_set_add(AdSet *s, NodeId id);
+/** Release what all sets share: there are no nodes. */
+void ad_set_forget(void);
+
+#endif
