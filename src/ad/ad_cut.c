@@ -5,6 +5,7 @@
 
 #include "ad/ad_operation.h"
 #include "ad/ad_rule.h"
+#include "ad/ad_set.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
@@ -12,44 +13,62 @@
 bool ad_cut_is_inside(const AdOpen *open, NodeId id)
 {
     const AdNode *node = ad_graph_node(id);
-    bool family = node->flags & NODE_INNER && node->label == open->t->family;
+    bool family = node->flags & NODE_INNER && ad_graph_family(id) == open->t->family;
     return (node->serial >= open->border || family) && !(node->flags & NODE_ENTRY);
 }
 
+enum {
+    CUT_REACHED = 1, /* from the outputs, before anything is known */
+    CUT_OUTSIDE = 2, /* a result of an operation on whole arrays, or before one */
+    CUT_INSIDE = 4,  /* reached from the outputs, but not outside */
+    CUT_ENTRY = 8    /* the template's own: those of regions around it are outside */
+};
+
 typedef struct Cut {
     AdOpen *open;
+    AdSet set;      /* what has been met */
+    uint8_t *marks; /* CUT_..., by place in the set */
+    uint32_t mark_capacity;
+    bool divided; /* what is outside is known */
     NodeId *stack;
     uint32_t depth, capacity;
-    uint64_t *seen;    /* a bit for each node */
-    uint64_t *outside; /* results of operations on whole arrays, and what is before */
-    uint64_t *entries; /* the template's own: those of regions around it are outside */
-    NodeId bits;       /* for how many nodes there are bits */
-    NodeId *whole;     /* such results */
+    NodeId *whole; /* results of operations on whole arrays */
     uint32_t whole_count, whole_capacity;
 } Cut;
 
-static bool bit(const uint64_t *bits, NodeId id)
+static bool has_mark(const Cut *c, NodeId id, uint8_t mark)
 {
-    return bits[id / 64] >> id % 64 & 1;
-}
-static void set_bit(uint64_t *bits, NodeId id)
-{
-    bits[id / 64] |= 1ull << id % 64;
+    uint32_t place = ad_set_find(&c->set, id);
+    return place != AD_SET_NONE && c->marks[place] & mark;
 }
 
-static bool cut_push(Cut *c, uint64_t *bits, NodeId id)
+static bool set_mark(Cut *c, NodeId id, uint8_t mark)
 {
-    if (bit(bits, id))
+    uint32_t before = c->set.count, place = ad_set_add(&c->set, id);
+    TRY(place != AD_SET_NONE, false);
+    if (c->set.count > before) {
+        TRY(vec_reserve(&c->marks, &c->mark_capacity, c->set.count, sizeof(uint8_t)),
+            false);
+        c->marks[place] = 0;
+    }
+    c->marks[place] |= mark;
+    return true;
+}
+
+static bool cut_push(Cut *c, uint8_t mark, NodeId id)
+{
+    if (has_mark(c, id, mark))
         return true;
     TRY(vec_reserve(&c->stack, &c->capacity, c->depth + 1, sizeof(NodeId)), false);
-    set_bit(bits, id);
+    TRY(set_mark(c, id, mark), false);
     c->stack[c->depth++] = id;
     return true;
 }
 
 static bool is_inner(const Cut *c, NodeId id)
 {
-    return id < c->bits && ad_cut_is_inside(c->open, id) && !bit(c->outside, id);
+    return ad_cut_is_inside(c->open, id) &&
+           !(c->divided && has_mark(c, id, CUT_OUTSIDE));
 }
 
 static AdMovesKind moves_kind(const AdEdge *e)
@@ -89,7 +108,7 @@ bool ad_cut_is_whole(NodeId id)
 }
 
 /* Call 'visit' for each node of the bodies that can be reached. */
-static bool cut_walk(Cut *c, uint64_t *seen, bool (*visit)(Cut *c, NodeId id))
+static bool cut_walk(Cut *c, uint8_t mark, bool (*visit)(Cut *c, NodeId id))
 {
     while (c->depth) {
         NodeId id = c->stack[--c->depth];
@@ -97,7 +116,7 @@ static bool cut_walk(Cut *c, uint64_t *seen, bool (*visit)(Cut *c, NodeId id))
         for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
             NodeId source = ad_graph_edge(e)->source;
             if (is_inner(c, source))
-                TRY(cut_push(c, seen, source), false);
+                TRY(cut_push(c, mark, source), false);
         }
     }
     return true;
@@ -127,13 +146,11 @@ static NodeId array_behind(const Cut *c, const AdEdge *edge)
 /* Edges that come from outside come from entries. */
 static bool cut_edges(Cut *c, NodeId id)
 {
-    ad_graph_set_label(id, NULL);
-    ad_graph_node(id)->flags |= NODE_INNER;
-    ad_graph_node(id)->label = c->open->t->family;
+    TRY(ad_graph_set_family(id, c->open->t->family), false);
     for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
         const AdEdge *edge = ad_graph_edge(e);
         NodeId outer = edge->source;
-        if (outer >= c->bits || bit(c->entries, outer))
+        if (has_mark(c, outer, CUT_ENTRY))
             outer = array_behind(c, edge);
         if (!outer || is_inner(c, outer))
             continue;
@@ -144,17 +161,17 @@ static bool cut_edges(Cut *c, NodeId id)
     return true;
 }
 
-static bool push_roots(Cut *c, uint64_t *seen)
+static bool push_roots(Cut *c, uint8_t mark)
 {
     const AdTemplate *t = c->open->t;
     for (uint32_t i = 0; i < t->body_count; i++)
         for (uint32_t k = 0; k < t->n_out; k++) {
             NodeId id = ad_var_node(t->bodies[i].outputs[k]);
             if (id && is_inner(c, id))
-                TRY(cut_push(c, seen, id), false);
+                TRY(cut_push(c, mark, id), false);
         }
     for (uint32_t i = 0; i < t->array_count; i++)
-        TRY(cut_push(c, seen, t->arrays[i].node), false);
+        TRY(cut_push(c, mark, t->arrays[i].node), false);
     return true;
 }
 
@@ -172,7 +189,7 @@ static bool note_whole(Cut *c, NodeId id)
 static bool check_outside(Cut *c, NodeId id)
 {
     for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in)
-        if (bit(c->entries, ad_graph_edge(e)->source))
+        if (has_mark(c, ad_graph_edge(e)->source, CUT_ENTRY))
             return error_set(JIT_ERROR_UNSUPPORTED,
                              "region '%s': the derivative of an operation on whole "
                              "arrays in its body is not available",
@@ -182,29 +199,19 @@ static bool check_outside(Cut *c, NodeId id)
 
 bool ad_cut(AdOpen *open)
 {
-    NodeId end = ad_graph_end();
-    size_t words = (size_t) end / 64 + 1;
-    uint64_t *all = alloc_zero(words, sizeof(uint64_t));
-    uint64_t *outside = alloc_zero(words, sizeof(uint64_t));
-    Cut c = { .open = open,
-              .bits = end,
-              .seen = alloc_zero(words, sizeof(uint64_t)),
-              .outside = alloc_zero(words, sizeof(uint64_t)),
-              .entries = alloc_zero(words, sizeof(uint64_t)) };
-    bool ok = all && outside && c.seen && c.outside && c.entries;
+    Cut c = { .open = open };
+    bool ok = true;
     for (uint32_t i = 0; ok && i < open->t->entry_count; i++)
-        set_bit(c.entries, open->t->entries[i].node);
-    ok = ok && push_roots(&c, all) && cut_walk(&c, all, note_whole);
+        ok = set_mark(&c, open->t->entries[i].node, CUT_ENTRY);
+    ok = ok && push_roots(&c, CUT_REACHED) && cut_walk(&c, CUT_REACHED, note_whole);
     for (uint32_t i = 0; i < c.whole_count && ok; i++)
-        ok = cut_push(&c, outside, c.whole[i]) && cut_walk(&c, outside, check_outside);
-    alloc_free(c.outside);
-    c.outside = outside;
-    ok = ok && push_roots(&c, c.seen) && cut_walk(&c, c.seen, cut_edges);
+        ok = cut_push(&c, CUT_OUTSIDE, c.whole[i]) &&
+             cut_walk(&c, CUT_OUTSIDE, check_outside);
+    c.divided = true;
+    ok = ok && push_roots(&c, CUT_INSIDE) && cut_walk(&c, CUT_INSIDE, cut_edges);
     alloc_free(c.stack);
-    alloc_free(c.seen);
-    alloc_free(c.outside);
-    alloc_free(c.entries);
+    alloc_free(c.set.nodes);
+    alloc_free(c.marks);
     alloc_free(c.whole);
-    alloc_free(all);
     return ok;
 }

@@ -10,10 +10,10 @@
 #include "ad/ad_reverse.h"
 #include "ad/ad_run.h"
 #include "ad/ad_scope.h"
+#include "ad/ad_set.h"
 #include "ad/ad_traverse.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/vec.h"
 
 JitBackend ad_derive_loop_backend(const AdTemplate *t)
 {
@@ -24,32 +24,25 @@ JitBackend ad_derive_loop_backend(const AdTemplate *t)
 /* ---------------------------------------------------------------- active states */
 
 typedef struct Reach {
-    uint64_t *seen; /* a bit for each node */
-    NodeId *stack;
-    uint32_t depth, capacity;
+    AdSet seen;
+    uint32_t walked; /* of them */
 } Reach;
-
-static bool reach_push(Reach *r, NodeId id)
-{
-    uint64_t *word = &r->seen[id / 64], bit = 1ull << id % 64;
-    if (*word & bit)
-        return true;
-    TRY(vec_reserve(&r->stack, &r->capacity, r->depth + 1, sizeof(NodeId)), false);
-    *word |= bit;
-    r->stack[r->depth++] = id;
-    return true;
-}
 
 static bool reached(const Reach *r, NodeId id)
 {
-    return r->seen[id / 64] >> id % 64 & 1;
+    return ad_set_has(&r->seen, id);
+}
+
+static bool reach_push(Reach *r, NodeId id)
+{
+    return ad_set_add(&r->seen, id) != AD_SET_NONE;
 }
 
 static bool reach_all(Reach *r)
 {
-    while (r->depth) {
-        NodeId id = r->stack[--r->depth];
-        for (EdgeId e = ad_graph_node(id)->out; e; e = ad_graph_edge(e)->next_out)
+    while (r->walked < r->seen.count) {
+        EdgeId e = ad_graph_node(r->seen.nodes[r->walked++])->out;
+        for (; e; e = ad_graph_edge(e)->next_out)
             TRY(reach_push(r, ad_graph_edge(e)->target), false);
     }
     return true;
@@ -73,9 +66,8 @@ static bool reach_states(Reach *r, AdTemplate *t, bool *more)
 
 bool ad_derive_find_active(AdTemplate *t)
 {
-    Reach r = { .seen =
-                    alloc_zero((size_t) ad_graph_end() / 64 + 1, sizeof(uint64_t)) };
-    bool ok = r.seen != NULL, more = true;
+    Reach r = { 0 };
+    bool ok = true, more = true;
     for (uint32_t i = 0; i < t->entry_count && ok; i++)
         if (t->entries[i].outer)
             ok = reach_push(&r, t->entries[i].node);
@@ -85,8 +77,7 @@ bool ad_derive_find_active(AdTemplate *t)
         AdState *s = &t->states[k];
         s->active = s->entry && reached(&r, t->entries[s->entry - 1].node);
     }
-    alloc_free(r.seen);
-    alloc_free(r.stack);
+    alloc_free(r.seen.nodes);
     return ok;
 }
 

@@ -9,15 +9,14 @@
 #include <string.h>
 
 #include "ad/ad_rule.h"
+#include "ad/ad_set.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
 
-enum { CHUNK_BITS = 12, CHUNK = 1 << CHUNK_BITS };
-
 /* A table of things of one size; number 0 is none. */
 typedef struct Pool {
-    char **chunks;
+    void *chunks; /* address of the list of chunks */
     uint32_t chunk_count, chunk_capacity;
     uint32_t end;  /* numbers ever used are below */
     uint32_t free; /* first free one, 0 = none */
@@ -25,27 +24,28 @@ typedef struct Pool {
     uint32_t size; /* of a thing */
 } Pool;
 
-static Pool nodes = { .size = sizeof(AdNode) }, edges = { .size = sizeof(AdEdge) };
+AdNode **ad_graph_nodes;
+AdEdge **ad_graph_edges;
+static Pool nodes = { .chunks = &ad_graph_nodes, .size = sizeof(AdNode) },
+            edges = { .chunks = &ad_graph_edges, .size = sizeof(AdEdge) };
 static uint64_t serial = 2; /* of the next node: even ones */
+
+/* Of nodes that have one of them, by node: 1 + number of the label, or the family. */
+static uint32_t *tags, tag_capacity;
 
 /* Labels are few: a list, whose free entries are NULL. */
 static struct {
     char **texts;
     uint32_t count, capacity;
+    uint32_t first_free; /* none below is free */
 } labels;
 
-static void *pool_at(const Pool *p, uint32_t id)
+/* Where the address of a chunk is. */
+static char *chunk_place(const Pool *p, uint32_t chunk)
 {
-    return p->chunks[id >> CHUNK_BITS] + (size_t) (id & (CHUNK - 1)) * p->size;
-}
-
-AdNode *ad_graph_node(NodeId id)
-{
-    return pool_at(&nodes, id);
-}
-AdEdge *ad_graph_edge(EdgeId id)
-{
-    return pool_at(&edges, id);
+    char *list;
+    memcpy(&list, p->chunks, sizeof(list));
+    return list + chunk * sizeof(void *);
 }
 
 /* A number that was never used; 0: memory is out. */
@@ -55,13 +55,13 @@ static uint32_t pool_grow(Pool *p)
     if (id == UINT32_MAX)
         return (uint32_t) error_set(JIT_ERROR_MEMORY,
                                     "drjit: the graph of derivatives is full");
-    if (id >> CHUNK_BITS >= p->chunk_count) {
-        TRY(vec_reserve(&p->chunks, &p->chunk_capacity, p->chunk_count + 1,
-                        sizeof(char *)),
+    if (id >> AD_CHUNK_BITS >= p->chunk_count) {
+        TRY(vec_reserve(p->chunks, &p->chunk_capacity, p->chunk_count + 1,
+                        sizeof(void *)),
             0);
-        char *chunk = alloc_get((size_t) CHUNK * p->size);
+        void *chunk = alloc_get((size_t) AD_CHUNK * p->size);
         TRY(chunk, 0);
-        p->chunks[p->chunk_count++] = chunk;
+        memcpy(chunk_place(p, p->chunk_count++), &chunk, sizeof(chunk));
     }
     p->end = id + 1;
     return id;
@@ -71,8 +71,11 @@ static uint32_t pool_grow(Pool *p)
  * begin anew. */
 static void pool_empty(Pool *p)
 {
-    while (p->chunk_count > 1)
-        alloc_free(p->chunks[--p->chunk_count]);
+    while (p->chunk_count > 1) {
+        void *chunk;
+        memcpy(&chunk, chunk_place(p, --p->chunk_count), sizeof(chunk));
+        alloc_free(chunk);
+    }
     p->end = p->free = 0;
 }
 
@@ -148,21 +151,19 @@ static void drop_held(AdHeld *held)
         alloc_free(held);
 }
 
-static void free_edge(EdgeId id)
+/* Free an edge that its target's list, which goes on at '*link', contains no more. */
+static void free_edge(EdgeId id, EdgeId *link)
 {
     AdEdge *e = ad_graph_edge(id);
     NodeId source = e->source;
-    AdNode *from = ad_graph_node(source), *to = ad_graph_node(e->target);
-    *(e->prev_in ? &ad_graph_edge(e->prev_in)->next_in : &to->in) = e->next_in;
-    if (e->next_in)
-        ad_graph_edge(e->next_in)->prev_in = e->prev_in;
+    AdNode *from = ad_graph_node(source);
+    *link = e->next_in;
     *(e->prev_out ? &ad_graph_edge(e->prev_out)->next_out : &from->out) = e->next_out;
     if (e->next_out)
         ad_graph_edge(e->next_out)->prev_out = e->prev_out;
     uint64_t held = e->held;
     bool several = ad_rule_holds_several(e->rule);
-    memset(e, 0, sizeof(*e));
-    e->next_in = edges.free;
+    *e = (AdEdge){ .next_in = edges.free };
     edges.free = id;
     if (--edges.live == 0)
         pool_empty(&edges);
@@ -171,6 +172,15 @@ static void free_edge(EdgeId id)
         drop_held((AdHeld *) (uintptr_t) held);
     else
         drop_leaf(held);
+}
+
+static void no_nodes(void)
+{
+    pool_empty(&nodes);
+    alloc_free(tags);
+    tags = NULL;
+    tag_capacity = 0;
+    ad_set_forget();
 }
 
 static void free_waiting(void)
@@ -184,14 +194,13 @@ static void free_waiting(void)
         waiting = (NodeId) node->grad;
         node->refs = 1; /* while its edges go */
         while (node->in)
-            free_edge(node->in);
-        if (node->label && !(node->flags & NODE_INNER))
+            free_edge(node->in, &node->in);
+        if (node->flags & NODE_LABELLED)
             ad_graph_set_label(id, NULL);
-        memset(node, 0, sizeof(*node));
-        node->grad = nodes.free;
+        *node = (AdNode){ .grad = nodes.free };
         nodes.free = id;
         if (--nodes.live == 0)
-            pool_empty(&nodes);
+            no_nodes();
     }
     freeing = false;
 }
@@ -204,7 +213,23 @@ void ad_graph_unref(NodeId id)
 
 void ad_graph_drop_edge(EdgeId id)
 {
-    free_edge(id);
+    EdgeId *link = &ad_graph_node(ad_graph_edge(id)->target)->in;
+    while (*link != id)
+        link = &ad_graph_edge(*link)->next_in;
+    free_edge(id, link);
+    free_waiting();
+}
+
+void ad_graph_drop_passed(NodeId target)
+{
+    EdgeId *link = &ad_graph_node(target)->in;
+    while (*link) {
+        AdEdge *e = ad_graph_edge(*link);
+        if (e->passed)
+            free_edge(*link, link);
+        else
+            link = &e->next_in;
+    }
     free_waiting();
 }
 
@@ -228,8 +253,8 @@ NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size)
         .serial = serial,
         .refs = 1,
         .size = (uint32_t) size,
-        .backend = (uint8_t) backend,
-        .type = (uint8_t) type,
+        .backend = (unsigned) backend,
+        .type = (unsigned) type,
     };
     serial += 2;
     return id;
@@ -258,12 +283,10 @@ bool ad_graph_new_edge(NodeId source, NodeId target, uint8_t rule, uint8_t opera
         .next_in = to->in,
         .next_out = from->out,
         .rule = rule,
-        .operand = operand,
+        .operand = operand & 127,
         .slot = slot,
         .held = held,
     };
-    if (to->in)
-        ad_graph_edge(to->in)->prev_in = id;
     if (from->out)
         ad_graph_edge(from->out)->prev_out = id;
     to->in = from->out = id;
@@ -331,11 +354,58 @@ size_t ad_graph_count(void)
     return nodes.live;
 }
 
+/* ---------------------------------------------------------------- tags */
+
+static bool set_tag(NodeId id, uint32_t tag)
+{
+    uint32_t before = tag_capacity;
+    TRY(vec_reserve(&tags, &tag_capacity, id + 1, sizeof(uint32_t)), false);
+    memset(tags + before, 0, (tag_capacity - before) * sizeof(uint32_t));
+    tags[id] = tag;
+    return true;
+}
+
+bool ad_graph_set_family(NodeId id, uint32_t family)
+{
+    ad_graph_set_label(id, NULL);
+    TRY(set_tag(id, family), false);
+    ad_graph_node(id)->flags |= NODE_INNER;
+    return true;
+}
+
+uint32_t ad_graph_family(NodeId id)
+{
+    return ad_graph_node(id)->flags & NODE_INNER ? tags[id] : 0;
+}
+
 const char *ad_graph_label(NodeId id)
 {
-    const AdNode *node = ad_graph_node(id);
-    uint32_t label = node->flags & NODE_INNER ? 0 : node->label;
-    return label ? labels.texts[label - 1] : NULL;
+    return ad_graph_node(id)->flags & NODE_LABELLED ? labels.texts[tags[id] - 1] : NULL;
+}
+
+static void forget_label(NodeId id)
+{
+    uint32_t label = tags[id] - 1;
+    alloc_free(labels.texts[label]);
+    labels.texts[label] = NULL;
+    if (label < labels.first_free)
+        labels.first_free = label;
+    ad_graph_node(id)->flags &= ~NODE_LABELLED & 31u;
+}
+
+/* An entry of the list that is free; UINT32_MAX: memory is out. */
+static uint32_t find_free_label(void)
+{
+    uint32_t i = labels.first_free;
+    while (i < labels.count && labels.texts[i])
+        i++;
+    if (i == labels.count) {
+        TRY(vec_reserve(&labels.texts, &labels.capacity, i + 1, sizeof(char *)),
+            UINT32_MAX);
+        labels.texts[labels.count++] = NULL;
+    }
+    labels.first_free = i;
+    return i;
 }
 
 bool ad_graph_set_label(NodeId id, const char *label)
@@ -346,24 +416,16 @@ bool ad_graph_set_label(NodeId id, const char *label)
         return true;
     if (label)
         TRY(text = alloc_string(label), false);
-    if (node->label) {
-        alloc_free(labels.texts[node->label - 1]);
-        labels.texts[node->label - 1] = NULL;
-        node->label = 0;
-    }
+    if (node->flags & NODE_LABELLED)
+        forget_label(id);
     if (!text)
         return true;
-    uint32_t i = 0;
-    while (i < labels.count && labels.texts[i])
-        i++;
-    if (i == labels.count) {
-        if (!vec_reserve(&labels.texts, &labels.capacity, i + 1, sizeof(char *))) {
-            alloc_free(text);
-            return false;
-        }
-        labels.count++;
+    uint32_t place = find_free_label();
+    if (place == UINT32_MAX || !set_tag(id, place + 1)) {
+        alloc_free(text);
+        return false;
     }
-    labels.texts[i] = text;
-    node->label = i + 1;
+    labels.texts[place] = text;
+    node->flags |= NODE_LABELLED;
     return true;
 }

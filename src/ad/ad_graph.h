@@ -9,8 +9,10 @@
  *
  * Nodes have serial numbers that grow, and an edge leads from a lower to a higher one:
  * the order of creation is a topological order. They are even; odd ones are for nodes
- * that stand for others (ad_region.h). Edges are in two lists each, doubly
- * linked, so that one is taken out in no time. All walks are iterative.
+ * that stand for others (ad_region.h). Edges are in two lists each. That of the source,
+ * which may be long, is doubly linked, so that one is taken out in no time; that of the
+ * target is not, and who takes many edges of one target out does it in one go. All
+ * walks are iterative.
  *
  * Requires the graph lock, which guards all of it, unless a function says otherwise.
  * What is released may be a variable and then call back, so a function that lets go of
@@ -28,31 +30,35 @@ typedef uint32_t EdgeId; /* 0 = none */
 enum {
     NODE_OPERATION = 1, /* of a custom operation: between inputs and outputs */
     NODE_INNER = 2,     /* belongs to a region's bodies */
-    NODE_ENTRY = 4      /* ... where it stands for a node from outside */
+    NODE_ENTRY = 4,     /* ... where it stands for a node from outside */
+    NODE_LABELLED = 8   /* ad_graph_label() */
 };
 
+/* These two are most of what a tracked operation takes, so they have no field that a
+ * few of them need only: labels and families stand in a table beside. */
 typedef struct AdNode {
-    uint64_t grad;   /* owned; 0 = none. Of a free node: the next free one */
-    uint64_t serial; /* 0: the node is free */
+    uint64_t grad; /* owned; 0 = none. Of a free node: the next free one */
+    uint64_t serial : 52; /* 0: the node is free */
+    uint64_t backend : 2, type : 5, flags : 5;
     uint32_t refs;   /* by variables, and by edges that leave it */
     uint32_t size;   /* entries of the variable */
     EdgeId in, out;  /* first edge that leads to it, that leaves it */
-    uint8_t backend, type, flags;
-    uint32_t label; /* index in the table of labels, 0 = none; of an inner node: the
-                        family of its region (ad_region.h) */
 } AdNode;
 
 typedef struct AdEdge {
     NodeId source, target;
-    EdgeId next_in, prev_in;   /* among the edges of the same target */
-    EdgeId next_out, prev_out; /* ... of the same source. Free: next_in */
+    EdgeId next_in;            /* among the edges of the same target: mostly one to
+                                  three. Free: the next free one */
+    EdgeId next_out, prev_out; /* ... of the same source */
     uint8_t rule;              /* AdRuleId */
-    uint8_t operand;           /* number of the source among the operands */
+    uint8_t operand : 7;       /* number of the source among the operands */
+    uint8_t passed : 1;        /* by a traversal, and to be dropped by it */
     uint16_t slot;             /* of a custom operation: number of its input, output */
-    uint32_t unused;
     uint64_t held; /* a tracked variable or, if the rule holds several, an
                                   AdHeld; owned */
 } AdEdge;
+static_assert(sizeof(AdNode) == 32 && sizeof(AdEdge) == 32,
+              "this is what a tracked operation takes");
 
 /** What rules hold that need more than one variable; and what operations with rules of
  *  their own are made of. Shared by the edges of an operation. */
@@ -70,8 +76,19 @@ AdHeld *ad_graph_held(size_t size);
 /** Let go of it. */
 void ad_graph_drop_held(AdHeld *held);
 
-AdNode *ad_graph_node(NodeId id);
-AdEdge *ad_graph_edge(EdgeId id);
+/** The chunks that nodes and edges are in. */
+enum { AD_CHUNK_BITS = 12, AD_CHUNK = 1 << AD_CHUNK_BITS };
+extern AdNode **ad_graph_nodes;
+extern AdEdge **ad_graph_edges;
+
+static inline AdNode *ad_graph_node(NodeId id)
+{
+    return ad_graph_nodes[id >> AD_CHUNK_BITS] + (id & (AD_CHUNK - 1));
+}
+static inline AdEdge *ad_graph_edge(EdgeId id)
+{
+    return ad_graph_edges[id >> AD_CHUNK_BITS] + (id & (AD_CHUNK - 1));
+}
 
 /** A new node with one reference; 0: memory is out. */
 NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size);
@@ -86,6 +103,8 @@ void ad_graph_unref(NodeId id);
 bool ad_graph_new_edge(NodeId source, NodeId target, uint8_t rule, uint8_t operand,
                        uint16_t slot, uint64_t held);
 void ad_graph_drop_edge(EdgeId id);
+/** The edges of a target that are marked as passed. */
+void ad_graph_drop_passed(NodeId target);
 /** Have an edge leave from, or lead to, another node. */
 void ad_graph_set_source(EdgeId id, NodeId source);
 /** All edges of 'from' become those of 'to', which has none. */
@@ -102,6 +121,11 @@ uint64_t ad_graph_serial(void);
 /** Name a node; the string is copied. */
 bool ad_graph_set_label(NodeId id, const char *label);
 const char *ad_graph_label(NodeId id);
+/** The node belongs to the bodies of this family (ad_region.h), and has no label. False:
+ *  memory is out. */
+bool ad_graph_set_family(NodeId id, uint32_t family);
+/** 0: to none. */
+uint32_t ad_graph_family(NodeId id);
 /** Is there a node, perhaps another one than there was? */
 bool ad_graph_has_node(NodeId id);
 /** Is there an edge of this number, perhaps another one than there was? */

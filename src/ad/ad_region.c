@@ -10,6 +10,7 @@
 #include "ad/ad_operation.h"
 #include "ad/ad_rule.h"
 #include "ad/ad_scope.h"
+#include "ad/ad_set.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
@@ -445,15 +446,6 @@ uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
 
 /* ---------------------------------------------------------------- closing */
 
-static bool bit(const uint64_t *bits, NodeId id)
-{
-    return bits[id / 64] >> id % 64 & 1;
-}
-static void set_bit(uint64_t *bits, NodeId id)
-{
-    bits[id / 64] |= 1ull << id % 64;
-}
-
 /* An output whose node is from outside, an entry, or that of another output gets a node
  * of its own in the bodies. */
 static bool own_output(uint64_t *leaf)
@@ -472,20 +464,21 @@ static bool own_output(uint64_t *leaf)
 static bool own_outputs(AdOpen *open)
 {
     AdTemplate *t = open->t;
-    uint64_t *taken = alloc_zero((size_t) ad_graph_end() / 64 + 1, sizeof(uint64_t));
-    bool ok = taken != NULL;
+    AdSet taken = { 0 };
+    bool ok = true;
     for (uint32_t i = 0; i < t->body_count && ok; i++)
         for (uint32_t k = 0; k < t->n_out && ok; k++) {
             uint64_t *leaf = &t->bodies[i].outputs[k];
             NodeId id = ad_var_node(*leaf);
             if (!id)
                 continue;
-            if (!ad_cut_is_inside(open, id) || ad_cut_is_whole(id) || bit(taken, id))
+            if (!ad_cut_is_inside(open, id) || ad_cut_is_whole(id) ||
+                ad_set_has(&taken, id))
                 ok = own_output(leaf);
             else
-                set_bit(taken, id);
+                ok = ad_set_add(&taken, id) != AD_SET_NONE;
         }
-    alloc_free(taken);
+    alloc_free(taken.nodes);
     return ok;
 }
 

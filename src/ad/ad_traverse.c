@@ -608,16 +608,19 @@ static Spot *target_spot(const Traversal *t, const AdVisit *v)
     return &t->spots[t->mode == ADModeForward ? v->receiver : v->giver];
 }
 
+/* All edges of the target were passed, or no more of them will be. */
 static void release_target(const Traversal *t, const AdVisit *v)
 {
     Spot *target = target_spot(t, v);
-    if (target->flags & SPOT_HELD) {
-        target->flags &= (uint8_t) ~SPOT_HELD;
-        ad_graph_unref(target->id);
-    }
+    if (!(target->flags & SPOT_HELD))
+        return;
+    target->flags &= (uint8_t) ~SPOT_HELD;
+    if (t->flags & ADFlagClearEdges)
+        ad_graph_drop_passed(target->id);
+    ad_graph_unref(target->id);
 }
 
-/* An edge was passed. It may be the last one to hold its source. */
+/* An edge was passed. */
 static bool leave_edge(Traversal *t, const AdVisit *v)
 {
     Spot *giver = &t->spots[v->giver];
@@ -625,8 +628,8 @@ static bool leave_edge(Traversal *t, const AdVisit *v)
     TRY(note_sum(t, v->receiver), false);
     if (--giver->left == 0)
         finish_giver(t, giver);
-    if ((t->flags & ADFlagClearEdges) && same_edge(v))
-        ad_graph_drop_edge(v->edge);
+    if (t->flags & ADFlagClearEdges && same_edge(v))
+        ad_graph_edge(v->edge)->passed = true;
     return true;
 }
 
