@@ -18,7 +18,7 @@
 typedef struct Pool {
     void *chunks; /* address of the list of chunks */
     uint32_t chunk_count, chunk_capacity;
-    uint32_t end;  /* numbers ever used are below */
+    uint32_t *end; /* numbers ever used are below */
     uint32_t free; /* first free one, 0 = none */
     uint32_t live;
     uint32_t size; /* of a thing */
@@ -26,8 +26,9 @@ typedef struct Pool {
 
 AdNode **ad_graph_nodes;
 AdEdge **ad_graph_edges;
-static Pool nodes = { .chunks = &ad_graph_nodes, .size = sizeof(AdNode) },
-            edges = { .chunks = &ad_graph_edges, .size = sizeof(AdEdge) };
+uint32_t ad_graph_node_end, ad_graph_edge_end;
+static Pool nodes = { &ad_graph_nodes, 0, 0, &ad_graph_node_end, 0, 0, sizeof(AdNode) },
+            edges = { &ad_graph_edges, 0, 0, &ad_graph_edge_end, 0, 0, sizeof(AdEdge) };
 static uint64_t serial = 2; /* of the next node: even ones */
 
 /* Of nodes that have one of them, by node: 1 + number of the label, or the family. */
@@ -51,7 +52,7 @@ static char *chunk_place(const Pool *p, uint32_t chunk)
 /* A number that was never used; 0: memory is out. */
 static uint32_t pool_grow(Pool *p)
 {
-    uint32_t id = p->end ? p->end : 1;
+    uint32_t id = *p->end ? *p->end : 1;
     if (id == UINT32_MAX)
         return (uint32_t) error_set(JIT_ERROR_MEMORY,
                                     "drjit: the graph of derivatives is full");
@@ -63,7 +64,7 @@ static uint32_t pool_grow(Pool *p)
         TRY(chunk, 0);
         memcpy(chunk_place(p, p->chunk_count++), &chunk, sizeof(chunk));
     }
-    p->end = id + 1;
+    *p->end = id + 1;
     return id;
 }
 
@@ -76,18 +77,10 @@ static void pool_empty(Pool *p)
         memcpy(&chunk, chunk_place(p, --p->chunk_count), sizeof(chunk));
         alloc_free(chunk);
     }
-    p->end = p->free = 0;
+    *p->end = p->free = 0;
 }
 
 /* ---------------------------------------------------------------- references */
-
-void ad_graph_hold(uint64_t leaf)
-{
-    if (ad_var_node(leaf))
-        ad_graph_ref(ad_var_node(leaf));
-    if (leaf)
-        var_inc(ad_var_index(leaf));
-}
 
 void ad_graph_release(uint64_t leaf)
 {
@@ -336,18 +329,6 @@ void ad_graph_renumber(NodeId id)
 uint64_t ad_graph_serial(void)
 {
     return serial;
-}
-bool ad_graph_has_node(NodeId id)
-{
-    return id < nodes.end && ad_graph_node(id)->serial;
-}
-bool ad_graph_has_edge(EdgeId id)
-{
-    return id < edges.end && ad_graph_edge(id)->source;
-}
-NodeId ad_graph_end(void)
-{
-    return nodes.end;
 }
 size_t ad_graph_count(void)
 {

@@ -80,6 +80,8 @@ void ad_graph_drop_held(AdHeld *held);
 enum { AD_CHUNK_BITS = 12, AD_CHUNK = 1 << AD_CHUNK_BITS };
 extern AdNode **ad_graph_nodes;
 extern AdEdge **ad_graph_edges;
+/** Numbers ever used are below. */
+extern uint32_t ad_graph_node_end, ad_graph_edge_end;
 
 static inline AdNode *ad_graph_node(NodeId id)
 {
@@ -113,7 +115,13 @@ void ad_graph_move_edges(NodeId from, NodeId to);
 void ad_graph_renumber(NodeId id);
 
 /** References to both halves of an index. */
-void ad_graph_hold(uint64_t leaf);
+static inline void ad_graph_hold(uint64_t leaf)
+{
+    if (ad_var_node(leaf))
+        ad_graph_ref(ad_var_node(leaf));
+    if (leaf)
+        var_inc(ad_var_index(leaf));
+}
 void ad_graph_release(uint64_t leaf);
 
 /** The serial number that the next node gets. */
@@ -127,11 +135,20 @@ bool ad_graph_set_family(NodeId id, uint32_t family);
 /** 0: to none. */
 uint32_t ad_graph_family(NodeId id);
 /** Is there a node, perhaps another one than there was? */
-bool ad_graph_has_node(NodeId id);
+static inline bool ad_graph_has_node(NodeId id)
+{
+    return id < ad_graph_node_end && ad_graph_node(id)->serial;
+}
 /** Is there an edge of this number, perhaps another one than there was? */
-bool ad_graph_has_edge(EdgeId id);
+static inline bool ad_graph_has_edge(EdgeId id)
+{
+    return id < ad_graph_edge_end && ad_graph_edge(id)->source;
+}
 /** One past the largest id of a node there ever was; how many there are now. */
-NodeId ad_graph_end(void);
+static inline NodeId ad_graph_end(void)
+{
+    return ad_graph_node_end;
+}
 size_t ad_graph_count(void);
 
 #endif

@@ -16,6 +16,7 @@ typedef struct Quick {
     ThreadState *ts;
     VarId operands[4]; /* a, b, c, y */
     VarId g;
+    VarId *zero;
     VarType type, receiver;
     uint8_t device;
     uint32_t count;
@@ -42,6 +43,17 @@ static VarId number(Quick *k, double x)
     return keep(k, node_literal(k->ts, k->device, k->type, bits, 1));
 }
 
+/* The literal that is wanted most. */
+static VarId zero_of(Quick *k)
+{
+    const Var *v = *k->zero ? var_get(*k->zero) : NULL;
+    if (v && v->type == k->type && v->device == k->device)
+        return *k->zero;
+    VarId zero = node_literal(k->ts, k->device, k->type, 0, 1);
+    var_drop(*k->zero);
+    return *k->zero = zero;
+}
+
 static VarId unary(Quick *k, Op op, VarId a)
 {
     return a ? keep(k, arith_unary(k->ts, op, a)) : 0;
@@ -60,7 +72,7 @@ static VarId selection(Quick *k, VarId mask, VarId a, VarId b)
 /* 'value', but 0 where x is 0. Of operations there is nothing to simplify. */
 static VarId unless_zero(Quick *k, VarId x, VarId value)
 {
-    VarId zero = number(k, 0);
+    VarId zero = zero_of(k);
     if (!x || !value || !zero)
         return 0;
     const Var *test = var_get(x), *v = var_get(value);
@@ -103,8 +115,8 @@ static VarId convert(Quick *k, VarId g)
 #define D_2(op, x, y) binary(k, OP_##op, x, y)
 #define D_TIMES(x, w) guarded(k, OP_MUL, x, w)
 #define D_OVER(x, w) guarded(k, OP_DIV, x, w)
-#define D_WHERE(m, x) selection(k, m, x, number(k, 0))
-#define D_UNLESS(m, x) selection(k, m, number(k, 0), x)
+#define D_WHERE(m, x) selection(k, m, x, zero_of(k))
+#define D_UNLESS(m, x) selection(k, m, zero_of(k), x)
 #define D_UNLESS_ZERO(x, y) unless_zero(k, x, y)
 #define D_REPLACE_GRAD(x, y) (x) /* which is evaluated for the derivative only */
 #define D_CONVERT(x) convert(k, x)
@@ -167,7 +179,7 @@ bool ad_quick_applies(AdRuleId rule, uint64_t held, VarId g)
 }
 
 VarId ad_quick_contribution(ThreadState *ts, AdRuleId rule, uint64_t held, VarId g,
-                            VarType receiver)
+                            VarType receiver, VarId *zero)
 {
     if (rule == RULE_IDENTITY) {
         var_inc(g);
@@ -177,6 +189,7 @@ VarId ad_quick_contribution(ThreadState *ts, AdRuleId rule, uint64_t held, VarId
     Quick k;
     k.ts = ts;
     k.g = g;
+    k.zero = zero;
     k.type = (VarType) v->type;
     k.receiver = receiver;
     k.device = v->device;

@@ -1,9 +1,7 @@
 /*
  * ad_rule.c -- see ad_rule.h: the rules of ad_rules.def and math.def as code
  *
- * Each row becomes a function, an entry of a table that says what edges hold, and a
- * number. What a row names is found by the compiler: an expression over a, b, c, y and
- * g is also one over bits.
+ * Each row becomes a function and a number.
  */
 #include "ad/ad_rule.h"
 
@@ -14,8 +12,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "lower/math/derivative.h"
-
-enum { HOLD_A = 1, HOLD_B = 2, HOLD_C = 4, HOLD_Y = 8 };
 
 /* What is known while a rule is applied, and what its expression has made so far. */
 typedef struct Case {
@@ -250,55 +246,11 @@ enum {
 };
 static_assert(ID_END <= UINT8_MAX, "rules are numbered in a byte");
 
-/* ---------------------------------------------------------------- what edges hold */
-
-#undef D_NUMBER
-#undef D_1
-#undef D_2
-#undef D_TIMES
-#undef D_OVER
-#undef D_WHERE
-#undef D_UNLESS
-#undef D_UNLESS_ZERO
-#undef D_REPLACE_GRAD
-#undef D_CONVERT
-#undef D_TRIGAMMA
-#define D_NUMBER(x) 0
-#define D_1(op, x) (x)
-#define D_2(op, x, y) ((x) | (y))
-#define D_TIMES(x, w) ((x) | (w))
-#define D_OVER(x, w) ((x) | (w))
-#define D_WHERE(m, x) ((m) | (x))
-#define D_UNLESS(m, x) ((m) | (x))
-#define D_UNLESS_ZERO(x, y) ((x) | (y))
-#define D_REPLACE_GRAD(x, y) ((x) | (y))
-#define D_CONVERT(x) (x)
-#define D_TRIGAMMA(x) (x)
-
-/* The values that a rule names, HOLD_... */
-static uint8_t needs(AdRuleId rule)
-{
-    enum { a = HOLD_A, b = HOLD_B, c = HOLD_C, y = HOLD_Y, g = 0 };
-    static const uint8_t table[] = {
-#define RULE(op, operand, contribution) contribution,
-#include "ad/ad_rules.def"
-#include "lower/math/math.def"
-#undef RULE
-    };
-    return table[rule - RULE_TABLE];
-}
-
-bool ad_rule_holds_several(AdRuleId rule)
-{
-    if (rule < RULE_TABLE)
-        return rule > RULE_IDENTITY;
-    uint8_t what = needs(rule);
-    return what & (what - 1);
-}
+/* ---------------------------------------------------------------- what is known */
 
 void ad_rule_operands(AdRuleId rule, uint64_t held, uint64_t operands[4])
 {
-    uint8_t what = needs(rule);
+    uint8_t what = ad_needs[rule];
     memset(operands, 0, 4 * sizeof(*operands));
     if (what & (what - 1))
         memcpy(operands, ((const AdHeld *) (uintptr_t) held)->leaves,
@@ -344,24 +296,15 @@ const char *ad_rule_name(AdRuleId rule)
 
 /* ---------------------------------------------------------------- holding, applying */
 
-bool ad_rule_hold(AdRuleId rule, uint32_t n, const uint64_t *operands, uint64_t result,
-                  uint64_t *held)
+bool ad_rule_hold_several(AdRuleId rule, uint32_t n, const uint64_t *operands,
+                          uint64_t result, uint64_t *held)
 {
     *held = 0;
-    if (rule < RULE_TABLE)
-        return true;
-    uint8_t what = needs(rule);
-    if (!ad_rule_holds_several(rule)) {
-        if (what)
-            *held = what == HOLD_Y ? result : operands[__builtin_ctz(what)];
-        ad_graph_hold(*held);
-        return true;
-    }
     AdHeld *several = ad_graph_held(sizeof(AdHeld));
     TRY(several, false);
     several->count = 4;
     for (uint32_t i = 0; i < 4; i++) {
-        if (what & 1u << i)
+        if (ad_needs[rule] & 1u << i)
             several->leaves[i] = i == 3 ? result : i < n ? operands[i] : 0;
         ad_graph_hold(several->leaves[i]);
     }

@@ -26,14 +26,32 @@ enum {
 AdRuleId ad_rule_of(Op op, uint32_t operand);
 /** Why results of an operation are not tracked; NULL: they are, or nobody knows. */
 const char *ad_rule_reason(Op op);
+/** What edges hold, by rule: the values that it names. */
+enum { HOLD_A = 1, HOLD_B = 2, HOLD_C = 4, HOLD_Y = 8, HOLD_OWN = 0xc0 };
+extern const uint8_t ad_needs[];
 /** Is AdEdge.held an AdHeld? */
-bool ad_rule_holds_several(AdRuleId rule);
+static inline bool ad_rule_holds_several(AdRuleId rule)
+{
+    return ad_needs[rule] & (ad_needs[rule] - 1);
+}
 /** The name of the operation, or NULL. */
 const char *ad_rule_name(AdRuleId rule);
-/** What an edge of this rule has to hold, given operands and result (not tracked by
- *  itself): references are new. False: memory is out. */
-bool ad_rule_hold(AdRuleId rule, uint32_t n, const uint64_t *operands, uint64_t result,
-                  uint64_t *held);
+/** What an edge of a rule of ad_rules.def has to hold, given operands and result (not
+ *  tracked by itself): references are new. False: memory is out. */
+bool ad_rule_hold_several(AdRuleId rule, uint32_t n, const uint64_t *operands,
+                          uint64_t result, uint64_t *held);
+static inline bool ad_rule_hold(AdRuleId rule, uint32_t n, const uint64_t *operands,
+                                uint64_t result, uint64_t *held)
+{
+    uint8_t what = ad_needs[rule];
+    if (what & (what - 1))
+        return ad_rule_hold_several(rule, n, operands, result, held);
+    *held = !what            ? 0
+            : what == HOLD_Y ? result
+                             : operands[__builtin_ctz(what)];
+    ad_graph_hold(*held);
+    return true;
+}
 
 /** What a rule of ad_rules.def makes of a gradient: a new reference, 0: error
  *  recorded. 'type' is that of the receiver; 'target' the node of the result, for

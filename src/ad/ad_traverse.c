@@ -374,6 +374,7 @@ typedef struct Traversal {
     bool tracked;
     bool inside; /* of a body: in_body() */
     AdVisits visits;
+    VarId zero; /* for ad_quick.h */
     Spot *spots;
     uint32_t *sums; /* spots whose gradients are to be summed up; the nodes are held */
     uint32_t sum_count, sum_capacity;
@@ -620,15 +621,15 @@ static void release_target(const Traversal *t, const AdVisit *v)
     ad_graph_unref(target->id);
 }
 
-/* An edge was passed. */
-static bool leave_edge(Traversal *t, const AdVisit *v)
+/* An edge was passed, and is 'there' yet. */
+static bool leave_edge(Traversal *t, const AdVisit *v, bool there)
 {
     Spot *giver = &t->spots[v->giver];
     t->spots[v->receiver].flags |= SPOT_REACHED;
     TRY(note_sum(t, v->receiver), false);
     if (--giver->left == 0)
         finish_giver(t, giver);
-    if (t->flags & ADFlagClearEdges && same_edge(v))
+    if (t->flags & ADFlagClearEdges && there)
         ad_graph_edge(v->edge)->passed = true;
     return true;
 }
@@ -671,7 +672,7 @@ static Outcome accumulate_quickly(const Traversal *t, ThreadState *ts, AdNode *r
 }
 
 /* Pass an edge under the lock, if everything about it is usual. */
-static Outcome pass_quickly(const Traversal *t, ThreadState *ts, const AdVisit *v)
+static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
 {
     if (!same_edge(v))
         return GONE;
@@ -687,8 +688,8 @@ static Outcome pass_quickly(const Traversal *t, ThreadState *ts, const AdVisit *
     if ((var_get(g)->size > giver->size && !t->inside) ||
         !ad_quick_applies(e->rule, e->held, g))
         return SLOW;
-    VarId c =
-        ad_quick_contribution(ts, e->rule, e->held, g, (VarType) receiver->type);
+    VarId c = ad_quick_contribution(ts, e->rule, e->held, g, (VarType) receiver->type,
+                                    &t->zero);
     if (!c)
         return FAILED;
     bool many = !forward && receiver->size == 1 && giver->size > 1 &&
@@ -711,7 +712,7 @@ static Outcome pass_many(Traversal *t, ThreadState *ts, uint32_t *i)
         outcome = pass_quickly(t, ts, v);
         if (outcome == SLOW || outcome == FAILED)
             break;
-        if (outcome == PASSED && !leave_edge(t, v)) {
+        if (outcome == PASSED && !leave_edge(t, v, true)) {
             outcome = FAILED;
             break;
         }
@@ -752,7 +753,7 @@ static bool pass_slowly(Traversal *t, const AdVisit *v)
     }
     state_lock();
     if (there && ok)
-        ok = leave_edge(t, v);
+        ok = leave_edge(t, v, same_edge(v));
     if (there)
         passage_close(&p);
     if (ok && ends_group(t, v))
@@ -856,6 +857,7 @@ static bool traverse(Traversal *t)
     else if (ok && !t->inside)
         schedule_sums(t);
     drop_sums(t);
+    jit_var_dec_ref(t->zero);
     alloc_free(t->spots);
     own->tracked = tracked;
     return ok;
