@@ -199,7 +199,7 @@ static bool check_outside(Cut *c, NodeId id)
 
 bool ad_cut(AdOpen *open)
 {
-    Cut c = { .open = open };
+    Cut c = { .open = open, .set = ad_set_begin() };
     bool ok = true;
     for (uint32_t i = 0; ok && i < open->t->entry_count; i++)
         ok = set_mark(&c, open->t->entries[i].node, CUT_ENTRY);

@@ -66,7 +66,7 @@ static bool reach_states(Reach *r, AdTemplate *t, bool *more)
 
 bool ad_derive_find_active(AdTemplate *t)
 {
-    Reach r = { 0 };
+    Reach r = { .seen = ad_set_begin() };
     bool ok = true, more = true;
     for (uint32_t i = 0; i < t->entry_count && ok; i++)
         if (t->entries[i].outer)

@@ -464,7 +464,7 @@ static bool own_output(uint64_t *leaf)
 static bool own_outputs(AdOpen *open)
 {
     AdTemplate *t = open->t;
-    AdSet taken = { 0 };
+    AdSet taken = ad_set_begin();
     bool ok = true;
     for (uint32_t i = 0; i < t->body_count && ok; i++)
         for (uint32_t k = 0; k < t->n_out && ok; k++) {

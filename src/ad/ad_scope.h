@@ -27,6 +27,13 @@ static inline bool ad_scope_tracks(uint64_t leaf)
            ad_scope_contains(s, ad_graph_node(ad_var_node(leaf))->serial) == s->only;
 }
 
+/** Do reverse traversals stop at a border? */
+static inline bool ad_scope_isolates(void)
+{
+    const AdScopeState *s = ad_scope_current();
+    return s && s->border;
+}
+
 /** Is nothing tracked, not even what begins? */
 static inline bool ad_scope_refuses(void)
 {

@@ -6,7 +6,8 @@
  * forgotten in time proportional to what is in it, however large the graph.
  *
  * All sets share the one number of a node. So of sets that exist at a time one can be
- * used, and only until the graph lock is released; as a list it lasts.
+ * used, the last one that was begun or resumed, and only until the graph lock is
+ * released; as a list it lasts.
  *
  * Requires the graph lock.
  */
@@ -18,12 +19,22 @@
 typedef struct AdSet {
     NodeId *nodes; /* owned, by alloc.h */
     uint32_t count, capacity;
+    uint64_t turn; /* a number for each time that a set is begun or resumed */
 } AdSet;
 
 #define AD_SET_NONE UINT32_MAX
 
 /** Of all nodes: see above. */
 extern uint32_t *ad_set_places, ad_set_capacity;
+extern uint64_t ad_set_turn; /* of the set that can be used */
+
+/** An empty set, that can be used. */
+static inline AdSet ad_set_begin(void)
+{
+    return (AdSet){ .turn = ++ad_set_turn };
+}
+/** Have a set be used again. Nodes that are gone stay in it. False: memory is out. */
+bool ad_set_resume(AdSet *s);
 
 /** Where a node is in the set, AD_SET_NONE if it is not. */
 static inline uint32_t ad_set_find(const AdSet *s, NodeId id)

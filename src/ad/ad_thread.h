@@ -4,7 +4,7 @@
 #ifndef AD_AD_THREAD_H
 #define AD_AD_THREAD_H
 
-#include "ad/ad_graph.h"
+#include "ad/ad_set.h"
 #include "base/text.h"
 #include "base/thread.h"
 
@@ -29,9 +29,14 @@ typedef struct AdVisits {
     uint32_t count, capacity;
     AdRoot *roots;
     uint32_t root_count, root_capacity;
+    AdSet seen;        /* nodes whose edges to their inputs are in the list */
+    uint64_t *serials; /* of these nodes */
+    uint32_t serial_capacity;
 } AdVisits;
 
 void ad_visits_free(AdVisits *v);
+/** Forget what was listed; memory for more than a few thousand edges is given back. */
+void ad_visits_clear(AdVisits *v);
 
 /** What suspend, resume and isolate say, innermost last. Nodes are named by serial
  *  number, which no other node ever gets. */

@@ -157,16 +157,31 @@ static void clear_grad(NodeId id)
 
 typedef struct Walk {
     AdVisits *visits;
-    AdSet seen;
     NodeId *stack;
     uint32_t depth, capacity;
 } Walk;
 
+/* Note that a node is seen. '*before': it was. */
+static bool see(AdVisits *v, NodeId id, bool *before)
+{
+    uint32_t count = v->seen.count, place = ad_set_add(&v->seen, id);
+    TRY(place != AD_SET_NONE, false);
+    if (v->seen.count > count && !vec_reserve(&v->serials, &v->serial_capacity,
+                                              v->seen.count, sizeof(uint64_t))) {
+        v->seen.count = count;
+        return false;
+    }
+    uint64_t serial = ad_graph_node(id)->serial;
+    *before = v->seen.count == count && v->serials[place] == serial;
+    v->serials[place] = serial;
+    return true;
+}
+
 static bool walk_push(Walk *w, NodeId id)
 {
-    uint32_t before = w->seen.count;
-    TRY(ad_set_add(&w->seen, id) != AD_SET_NONE, false);
-    if (w->seen.count == before)
+    bool before;
+    TRY(see(w->visits, id, &before), false);
+    if (before)
         return true;
     TRY(vec_reserve(&w->stack, &w->capacity, w->depth + 1, sizeof(NodeId)), false);
     w->stack[w->depth++] = id;
@@ -200,17 +215,27 @@ static bool walk(AdVisits *visits, ADMode mode, const NodeId *roots, uint32_t co
                  const NodeId *stops, uint32_t stop_count)
 {
     Walk w = { .visits = visits };
-    bool ok = true;
+    bool ok = true, before;
     for (uint32_t i = 0; ok && i < stop_count; i++)
-        ok = ad_set_add(&w.seen, stops[i]) != AD_SET_NONE;
+        ok = see(visits, stops[i], &before);
     for (uint32_t i = 0; i < count && ok; i++) {
         ok = walk_push(&w, roots[i]);
         while (ok && w.depth)
             ok = walk_node(&w, mode, w.stack[--w.depth]);
     }
     alloc_free(w.stack);
-    alloc_free(w.seen.nodes);
     return ok;
+}
+
+/* Before another walk into the same list: what was seen of the graph of a result is so
+ * still, but not what follows from an input, nor what a scope has postponed. */
+static bool walk_again(AdVisits *v, ADMode mode)
+{
+    if (mode == ADModeBackward && !ad_scope_isolates() && v->seen.count)
+        return ad_set_resume(&v->seen);
+    v->seen.turn = ad_set_begin().turn;
+    v->seen.count = 0;
+    return true;
 }
 
 static bool note_roots(AdVisits *v, ADMode mode, const NodeId *nodes, uint32_t count)
@@ -241,7 +266,12 @@ bool ad_enqueue(ADMode mode, uint64_t index)
         AdVisits *v = &t->visits;
         NodeId id = ad_var_node(index);
         uint32_t before = v->count;
-        ok = walk(v, mode, &id, 1, NULL, 0) && note_roots(v, mode, &id, 1);
+        ok = walk_again(v, mode) && walk(v, mode, &id, 1, NULL, 0) &&
+             note_roots(v, mode, &id, 1);
+        /* The next walk begins anew where this one has ended early, and where it was
+           of another kind than the next one may be. */
+        if (!ok || mode == ADModeForward || ad_scope_isolates())
+            v->seen.count = 0;
         if (!ok)
             v->count = before;
     }
@@ -825,9 +855,9 @@ static void give_up(const Traversal *t, uint32_t from)
 
 static bool begin(Traversal *t)
 {
-    AdSet set = { 0 };
     TRY(sort_visits(&t->visits, t->mode), false);
     state_lock();
+    AdSet set = ad_set_begin();
     bool ok = list_spots(t, &set);
     if (ok)
         mark_wanted(t, &set);
@@ -883,7 +913,7 @@ bool ad_traverse(ADMode mode, uint32_t flags)
     if (own->visits.list || own->visits.roots) {
         ad_visits_free(&t.visits);
     } else {
-        t.visits.count = t.visits.root_count = 0;
+        ad_visits_clear(&t.visits);
         own->visits = t.visits;
     }
     return ok;
@@ -893,7 +923,8 @@ bool ad_traverse_from(const NodeId *nodes, uint32_t count)
 {
     Traversal t = { .mode = ADModeBackward, .flags = ADFlagDefault };
     state_lock();
-    bool ok = walk(&t.visits, ADModeBackward, nodes, count, NULL, 0);
+    bool ok = walk_again(&t.visits, ADModeBackward) &&
+              walk(&t.visits, ADModeBackward, nodes, count, NULL, 0);
     state_unlock();
     ok = ok && traverse(&t);
     ad_visits_free(&t.visits);
@@ -906,7 +937,8 @@ bool ad_traverse_within(ADMode mode, const NodeId *nodes, uint32_t count,
 {
     Traversal t = { .mode = mode, .flags = ADFlagClearVertices, .tracked = tracked };
     state_lock();
-    bool ok = note_roots(&t.visits, ADModeBackward, nodes, wanted) &&
+    bool ok = walk_again(&t.visits, ADModeBackward) &&
+              note_roots(&t.visits, ADModeBackward, nodes, wanted) &&
               walk(&t.visits, ADModeBackward, nodes, count, stops, stop_count);
     state_unlock();
     ok = ok && traverse(&t);
