@@ -147,6 +147,8 @@ def render(scene: Scene) -> Array3f:
     o, d = turn(Array3f(0, 0, 4)), turn(dr.normalize(Array3f(x * 0.33, y * 0.33, -1)))
     balls = balls_of(scene)
     nearest, place = march(balls, o, d)
+    # What is in memory is not computed again when the derivative needs it.
+    dr.eval(nearest, place)
     p = o + d * place
     lit = dr.maximum(dr.dot(normal(balls, p), turn(dr.normalize(scene.sun))), 0)
     # Outlines and shading are to tell the shape, not the paint: stripes that are still
