@@ -16,18 +16,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "include/drjit-core"
-HEADERS = [FOLDER / name for name in ("types.h", "jit.h", "region.h")]
+HEADERS = [FOLDER / name for name in ("types.h", "jit.h", "region.h", "ad.h")]
 OUTPUT = ROOT / "docs/reference.md"
 
 SECTION = re.compile(r"^/\* -{10,} (.+) \*/$")
-FUNCTION = re.compile(r"\b(jit_\w+)\(")
+FUNCTION = re.compile(r"\b((?:jit|ad)_\w+)\(")
+
+# Headings of some headers begin with a word that says what they are about.
+SUBJECT = {"ad.h": "derivatives"}
 
 PREAMBLE = """\
 # Reference of the C interface
 
-Written by `make docs` from the comments of `types.h`, `jit.h` and `region.h` in
-`include/drjit-core`: edit those, not this one. The conventions on ownership, errors and
-threads stand at the top of `jit.h`.
+Written by `make docs` from the comments of `types.h`, `jit.h`, `region.h` and `ad.h`
+(derivatives) in `include/drjit-core`: edit those, not this one. The conventions on
+ownership, errors and threads stand at the top of `jit.h`, those on tracked variables at
+the top of `ad.h`.
 """
 
 
@@ -87,6 +91,14 @@ def parse(source: str) -> list[Section]:
         elif not line.strip():
             if depth == 0:
                 entry = None
+        elif line.startswith("static inline"):
+            # A small function with its body: only the declaration is of interest.
+            if entry is None:
+                entry = Entry("")
+                sections[-1].entries.append(entry)
+            entry.code.append(line.removeprefix("static inline ") + ";")
+            while line != "}":
+                line = next(lines)
         elif line != "}" and not line.startswith("extern"):
             if entry is None:
                 entry = Entry("")
@@ -117,7 +129,12 @@ def render(sections: list[Section]) -> str:
 def main() -> int:
     """Check the comments and write, or with --check compare, the reference."""
     sources = [header.read_text(encoding="utf-8") for header in HEADERS]
-    sections = [section for source in sources for section in parse(source)]
+    sections = []
+    for header, source in zip(HEADERS, sources, strict=True):
+        for section in parse(source):
+            if header.name in SUBJECT:
+                section.title = f"{SUBJECT[header.name]}: {section.title}"
+            sections.append(section)
     entries = [entry for section in sections for entry in section.entries]
     bare = [f for entry in entries if not entry.comment for f in entry.functions()]
     count = sum(len(entry.functions()) for entry in entries)

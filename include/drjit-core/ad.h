@@ -35,6 +35,8 @@
 extern "C" {
 #endif
 
+/* ------------------------------------------------------------------- modes */
+
 /** The direction in which gradients go. */
 typedef enum ADMode {
     ADModePrimal = 0,  /**< no derivatives: no valid argument here */
@@ -141,7 +143,11 @@ JIT_EXPORT uint64_t ad_var_replace_grad(uint64_t a, uint64_t b);
 /* --------------------------------------------------------- arrays, memory */
 
 /* As the functions of jit.h, whose names they have. */
+
+/** A copy in memory of its own, with the same node. */
 JIT_EXPORT uint64_t ad_var_copy(uint64_t index);
+/** One entry as often as wanted; the first entries; all of them in opposite order, one
+ *  after the other, each of them that often. */
 JIT_EXPORT uint64_t ad_var_resize(uint64_t index, size_t size);
 JIT_EXPORT uint64_t ad_var_shrink(uint64_t index, size_t size);
 JIT_EXPORT uint64_t ad_var_reverse(uint64_t index);
@@ -173,6 +179,7 @@ JIT_EXPORT uint64_t ad_var_write(uint64_t target, size_t offset, const void *ent
  *  gradient. That of a product is result / x, 0 where x is 0. */
 JIT_EXPORT uint64_t ad_var_reduce(uint64_t index, ReduceOp op);
 JIT_EXPORT uint64_t ad_var_block_reduce(ReduceOp op, uint64_t index, size_t block_size);
+/** The sum of products. */
 JIT_EXPORT uint64_t ad_var_reduce_dot(uint64_t a, uint64_t b);
 /** With ReduceOpAdd; others of tracked operands are an error. */
 JIT_EXPORT uint64_t ad_var_block_prefix_reduce(ReduceOp op, uint64_t index,
@@ -180,6 +187,7 @@ JIT_EXPORT uint64_t ad_var_block_prefix_reduce(ReduceOp op, uint64_t index,
                                                int reverse);
 /** By the permutation that sorts. */
 JIT_EXPORT uint64_t ad_var_sort(uint64_t index, size_t block_size, int descending);
+/** Products of matrices; derivatives by both. */
 JIT_EXPORT uint64_t ad_var_batched_gemm(uint64_t a, uint64_t b, const JitGemm *shape);
 
 /* ------------------------------------------------------------ control flow */
@@ -187,9 +195,13 @@ JIT_EXPORT uint64_t ad_var_batched_gemm(uint64_t a, uint64_t b, const JitGemm *s
 /* As the functions of region.h. What is traced between them is tracked as usual; in the
  * end the results depend on what the bodies have used. Their derivatives are regions of
  * the same kind, made of what was recorded. */
+
+/** Conditionals: one side after the other, whose outputs are tracked. 'results' are new
+ *  references. */
 JIT_EXPORT uint32_t ad_var_cond_start(const char *name, uint32_t condition);
 JIT_EXPORT bool ad_var_cond_append(uint32_t cond, size_t n, const uint64_t *outputs);
 JIT_EXPORT bool ad_var_cond_end(uint32_t cond, uint64_t *results);
+/** Calls of one of several callables. An input that is tracked is so within. */
 JIT_EXPORT uint32_t ad_var_call_start(JitBackend backend, const char *name,
                                       uint32_t mask);
 JIT_EXPORT uint64_t ad_var_call_input(uint32_t call, uint64_t value);
@@ -197,6 +209,7 @@ JIT_EXPORT bool ad_var_call_append(uint32_t call, size_t n, const uint64_t *outp
 JIT_EXPORT bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
                             const uint32_t *ids, const uint32_t *callable_of,
                             uint64_t *results);
+
 /** What is known of a loop's number of iterations, if it is no bound. */
 typedef enum ADLoopIterations {
     ADLoopUnbounded = -2, /**< nothing: they are counted when they have to be */
@@ -227,6 +240,8 @@ JIT_EXPORT uint32_t ad_var_loop_start(JitBackend backend, const char *name,
  *  one iteration and log n checkpoints there are in any case. */
 JIT_EXPORT void ad_set_tape_limit(size_t bytes);
 JIT_EXPORT size_t ad_tape_limit(void);
+/** The condition; lanes that are done taken out, which is not done with tracked states;
+ *  the end of an iteration. */
 JIT_EXPORT int ad_var_loop_cond(uint32_t loop, uint32_t condition);
 JIT_EXPORT bool ad_var_loop_compress(uint32_t loop, uint64_t *state);
 JIT_EXPORT int ad_var_loop_end(uint32_t loop, uint64_t *state);
@@ -250,8 +265,8 @@ typedef struct ADCustom {
     void (*release)(void *payload);
 } ADCustom;
 /** Connect 'outputs' (plain variables, replaced by tracked ones; those that are no
- *  floats stay plain) with 'inputs'. The number of edges made: 0 if no input is
- *  tracked. */
+ *  floats stay plain) with 'inputs'. If no input is tracked, nothing is connected.
+ *  False: error. */
 JIT_EXPORT bool ad_custom(const ADCustom *op, void *payload, size_t n_in,
                           const uint64_t *inputs, size_t n_out, uint64_t *outputs);
 
