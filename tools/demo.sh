@@ -72,6 +72,7 @@ step "the C++ example of the README" "$programs/readme_cpp"
 # The log belongs to the README's story only.
 DRJIT_LOG_LEVEL=${DRJIT_LOG_LEVEL:-warn}
 export DRJIT_LOG_LEVEL
+step "a curve fitted to measurements, by derivatives in C" "$programs/fit"
 step "a picture: evening" "$programs/render" "$examples/scenes/evening.txt" \
     "$output/evening.png" --size 1024 --height 1024 --samples 16
 step "a picture: spiral" "$programs/render" "$examples/scenes/spiral.txt" \

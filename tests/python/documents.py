@@ -34,7 +34,7 @@ FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # a reference that the block has forgotten.
 FRAMES = {
     "c": """\
-#include <drjit-core/jit.h>
+#include <drjit-core/ad.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
