@@ -118,7 +118,6 @@ def set_tape_limit(limit: int) -> None:
     """Set the number of bytes of :func:`tape_limit`, for all threads.
 
     At first it is a quarter of the machine's memory. Loops that would need more compute
-    the states of each iteration anew from the beginning, in a time that is quadratic in
-    the number of iterations.
+    states again from checkpoints: each of n iterations is run O(log n) times.
     """
     _core._set_tape_limit(limit)
