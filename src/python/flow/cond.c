@@ -18,19 +18,20 @@ typedef struct Cond {
     const char *label;
     bool strict, symbolic;
     uint32_t handle; /* 0: the core has ended it */
-    size_t size;     /* of the condition */
+    uint32_t mask;   /* the condition */
+    size_t size;     /* of it */
     Tracker args, yes, no;
+    Watch watch;
     PyObject *last; /* what the false side has returned; NULL: nothing yet */
 } Cond;
 
 static bool start_cond(Cond *cond, PyObject *condition)
 {
-    const uint32_t mask = construct_mask(condition);
-    cond->size = jit_var_size(mask);
+    cond->mask = construct_mask(condition);
+    cond->size = jit_var_size(cond->mask);
     const bool symbolic = construct_set(JitFlagSymbolicConditionals, cond->symbolic);
-    cond->handle = ad_var_cond_start(cond->label, mask);
+    cond->handle = ad_var_cond_start(cond->label, cond->mask);
     construct_set(JitFlagSymbolicConditionals, symbolic);
-    jit_var_dec_ref(mask);
     return cond->handle || error_from_core(operation, NULL, 0);
 }
 
@@ -47,6 +48,20 @@ static bool check_returned(const Tracker *t, PyObject *returned)
         count);
 }
 
+/* Has a side changed what is not part of the state? That is no mistake if all lanes
+ * take it. */
+static bool check_objects(Cond *cond, const Tracker *returned)
+{
+    VarInfo info;
+    if (!cond->watch.count)
+        return true;
+    if (!jit_var_info(cond->mask, &info) || info.state != VarStateLiteral ||
+        (info.literal != 0) != (returned == &cond->yes))
+        return watch_check(&cond->watch, &cond->args);
+    watch_end(&cond->watch);
+    return watch_begin(&cond->watch, &cond->args);
+}
+
 /* Trace a side. Its containers are the caller's, and get their contents back. */
 static bool trace_side(Cond *cond, PyObject *function, Tracker *returned)
 {
@@ -54,7 +69,7 @@ static bool trace_side(Cond *cond, PyObject *function, Tracker *returned)
     PyObject *result = args ? PyObject_Call(function, args, NULL) : NULL;
     Py_XDECREF(args);
     bool ok = result && tracker_check_containers(&cond->args) &&
-              check_returned(returned, result);
+              check_objects(cond, returned) && check_returned(returned, result);
     if (ok && returned == &cond->no) {
         cond->last = result;
         result = tracker_fit(&cond->yes, result);
@@ -110,7 +125,8 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
     Recording recording;
     if (cond->symbolic)
         recording_begin(&recording, operation);
-    if (tracker_open(&cond->args, args) && start_cond(cond, condition) &&
+    if (tracker_open(&cond->args, args) && watch_begin(&cond->watch, &cond->args) &&
+        start_cond(cond, condition) &&
         trace_side(cond, true_fn, &cond->yes) && append_side(cond, &cond->yes) &&
         trace_side(cond, false_fn, &cond->no) &&
         tracker_follows(&cond->yes, &cond->no, cond->strict) &&
@@ -122,6 +138,8 @@ static PyObject *run_traced(Cond *cond, PyObject *args, PyObject *condition,
     tracker_close(&cond->args);
     tracker_close(&cond->yes);
     tracker_close(&cond->no);
+    watch_end(&cond->watch);
+    jit_var_dec_ref(cond->mask);
     Py_CLEAR(cond->last);
     if (cond->symbolic)
         recording_end(&recording);

@@ -8,7 +8,7 @@
 #ifndef PYTHON_CONSTRUCT_H
 #define PYTHON_CONSTRUCT_H
 
-#include "python/flow/tracker.h"
+#include "python/flow/watch.h"
 
 typedef enum Mode { MODE_AUTO, MODE_SCALAR, MODE_SYMBOLIC, MODE_EVALUATED } Mode;
 

@@ -25,6 +25,7 @@ typedef struct Loop {
     size_t size;     /* of the condition */
     Tracker trackers[3];
     Tracker *start; /* of the caller's state */
+    Watch watch;
     Tracker *now;   /* what the last body has returned; at first 'start' */
 } Loop;
 
@@ -166,7 +167,8 @@ static bool trace_body(Loop *loop, PyObject *args)
     tracker_set(loop->now); /* the condition may have changed arrays in place */
     PyObject *returned = PyObject_Call(loop->body, args, NULL);
     bool ok =
-        returned && check_returned(loop, returned) && take_returned(loop, returned);
+        returned && watch_check(&loop->watch, loop->start) &&
+        check_returned(loop, returned) && take_returned(loop, returned);
     Py_XDECREF(returned);
     return ok;
 }
@@ -205,7 +207,8 @@ static PyObject *run_traced(Loop *loop)
     Recording recording;
     if (loop->symbolic)
         recording_begin(&recording, operation);
-    if (tracker_open(start, loop->initial) && start_loop(loop)) {
+    if (tracker_open(start, loop->initial) && watch_begin(&loop->watch, start) &&
+        start_loop(loop)) {
         for (size_t i = 0; i < start->tree.leaf_count; i++)
             start->leaves[i].origin = (Py_ssize_t) i;
         do
@@ -220,6 +223,7 @@ static PyObject *run_traced(Loop *loop)
         ad_record_end(type_backend(loop->state), loop->handle, 1);
     for (int i = 0; i < 3; i++)
         tracker_close(&loop->trackers[i]);
+    watch_end(&loop->watch);
     if (loop->symbolic)
         recording_end(&recording);
     return result;

@@ -1,0 +1,30 @@
+/*
+ * watch.h -- arrays that objects in a state hold beside it
+ *
+ * Attributes of objects that are no PyTrees, and those that a DRJIT_STRUCT or data
+ * class does not name, are not part of a state: what a body does to them happens while
+ * it is traced, once, in all lanes. A change of such an array would be wrong without a
+ * word, so it is an error. Scatters are none: these are side effects of the body.
+ *
+ * At most a few dozen objects are looked at, nearest first.
+ */
+#ifndef PYTHON_WATCH_H
+#define PYTHON_WATCH_H
+
+#include "python/flow/tracker.h"
+
+typedef struct Watched Watched;
+
+/** Starts as { 0 }. */
+typedef struct Watch {
+    Watched *items;
+    size_t count;
+} Watch;
+
+/** Note what the objects in an open tracker hold. False: exception. */
+bool watch_begin(Watch *watch, const Tracker *t);
+/** Has a body changed any of it? False: a RuntimeError that names the first. */
+bool watch_check(const Watch *watch, const Tracker *t);
+void watch_end(Watch *watch);
+
+#endif
