@@ -10,7 +10,8 @@ from typing import Any
 import drjit as dr
 import drjit.llvm as llvm
 import pytest
-from region_util import finish, if_stmt, regions, while_loop
+from drjit._flow import regions
+from region_util import finish, if_stmt, while_loop
 
 
 def note(number: int) -> Any:

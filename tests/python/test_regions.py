@@ -13,7 +13,6 @@ import drjit as dr
 import numpy as np
 import pytest
 from drjit import llvm
-from drjit._flow import regions
 from drjit.llvm import Array3f, Bool, Float, Int, Matrix2f, TensorXf, UInt
 from region_util import Boom, collatz, collatz_steps, if_stmt, mandelbrot, while_loop
 
@@ -582,52 +581,47 @@ def test_deep_nesting(mode: str) -> None:
 # ----------------------------------------------------------------------- masks
 
 
-def test_masked() -> None:
+def test_masks_of_conditionals(mode: str) -> None:
+    """Those around a conditional count, too, for reads and for writes."""
     target, i = dr.zeros(UInt, 8), dr.arange(UInt, 8)
-    with regions.masked(i > 2):
-        with regions.masked(i < 6):
-            dr.scatter(target, i, i)
-            inner = dr.gather(UInt, i, i)
-        outer = dr.gather(UInt, i, i)
-    free = dr.gather(UInt, i, i)
+
+    def inner() -> Any:
+        dr.scatter(target, i, i)
+        return dr.gather(UInt, i, i)
+
+    def outer() -> Any:
+        return if_stmt(i < 6, (), inner, lambda: UInt(9)), dr.gather(UInt, i, i)
+
+    first, second = if_stmt(i > 2, (), outer, lambda: (UInt(10), UInt(11)))
     assert target.numpy().tolist() == [0, 0, 0, 3, 4, 5, 0, 0]
-    assert inner.numpy().tolist() == [0, 0, 0, 3, 4, 5, 0, 0]
-    assert outer.numpy().tolist() == [0, 0, 0, 3, 4, 5, 6, 7]
-    assert free.numpy().tolist() == list(range(8))
+    assert first.numpy().tolist() == [10, 10, 10, 3, 4, 5, 9, 9]
+    assert second.numpy().tolist() == [11, 11, 11, 3, 4, 5, 6, 7]
+    assert dr.gather(UInt, i, i).numpy().tolist() == list(range(8))
 
 
 def test_masks_restrict_regions(mode: str) -> None:
     target, i = dr.zeros(UInt, 8), dr.arange(UInt, 8)
 
-    def body(n: Any) -> tuple[Any]:
+    def body(n: Any) -> tuple[Any, ...]:
         dr.scatter_add(target, UInt(1), i)
         return (n + 1,)
 
-    with regions.masked(i >= 4):
+    def side() -> None:
         while_loop((UInt(0),), lambda n: n < i, body)
+
+    if_stmt(i >= 4, (), side, lambda: None)
     assert target.numpy().tolist() == [0, 0, 0, 0, 4, 5, 6, 7]
 
 
-def test_no_mask_within_a_mask() -> None:
+def test_masks_end_with_exceptions(mode: str) -> None:
     i = dr.arange(UInt, 4)
-    with regions.masked(i > 2), regions.masked(None):
-        assert dr.gather(UInt, i, i).numpy().tolist() == [0, 1, 2, 3]
 
-
-def test_masks_end_with_exceptions() -> None:
-    i = dr.arange(UInt, 4)
-    with pytest.raises(Boom), regions.masked(i > 2):
+    def side() -> None:
         raise Boom
+
+    with pytest.raises(Boom):
+        if_stmt(i > 2, (), side, side)
     assert dr.gather(UInt, i, i).numpy().tolist() == [0, 1, 2, 3]
-
-
-def test_wrong_masks() -> None:
-    for wrong in (True, UInt(1), dr.scalar.ArrayXb([True]), "x", Array3f(1) > 0):
-        with pytest.raises(TypeError, match="expected a just-in-time compiled Bool"):
-            with regions.masked(wrong):
-                pass
-    with pytest.raises(RuntimeError):
-        regions._core._mask_pop()
 
 
 @pytest.mark.parametrize("literal", [True, False])

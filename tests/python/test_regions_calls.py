@@ -36,7 +36,7 @@ def local_modes() -> Any:
 
 def test_local_entries() -> None:
     i = dr.arange(UInt, 10)
-    a = regions.alloc_local(Float, 4, size=10)
+    a = dr.alloc_local(Float, 4)
     assert len(a) == 4
     a.write(Float(i), i % 4)
     a.write(Float(100), UInt(0), active=i > 5)
@@ -50,7 +50,7 @@ def test_local_entries() -> None:
 
 
 def test_local_values_and_versions() -> None:
-    a = regions.alloc_local(UInt, 3, value=7)
+    a = dr.alloc_local(UInt, 3, value=7)
     before = a.read(UInt(1))
     a.write(UInt(dr.arange(UInt, 5)), UInt(1))
     after, other = a.read(UInt(1)), a.read(UInt(2))
@@ -60,14 +60,14 @@ def test_local_values_and_versions() -> None:
 
 def test_local_positions_outside() -> None:
     i = dr.arange(UInt, 8)
-    a = regions.alloc_local(Float, 4, value=1)
+    a = dr.alloc_local(Float, 4, value=1)
     a.write(Float(5), i)
     assert a.read(i).numpy().tolist() == [5, 5, 5, 5, 0, 0, 0, 0]
 
 
 def test_local_structured_entries() -> None:
     i = dr.arange(UInt, 6)
-    a = regions.alloc_local(Array3f, 2, value=Array3f(1, 2, 3))
+    a = dr.alloc_local(Array3f, 2, value=Array3f(1, 2, 3))
     a.write(Array3f(Float(i), 0, -1), UInt(1))
     first, second = a.read(UInt(0)), a.read(UInt(1))
     assert isinstance(first, Array3f)
@@ -80,7 +80,7 @@ def test_bubble_sort() -> None:
     """Each lane sorts numbers of its own."""
     lanes, length = 20, 8
     numbers = np.random.default_rng(2).integers(0, 100, (length, lanes))
-    a = regions.alloc_local(UInt, length, size=lanes)
+    a = dr.alloc_local(UInt, length)
     for k in range(length):
         a.write(UInt(numbers[k].astype(np.uint32)), UInt(k))
 
@@ -161,7 +161,7 @@ def test_stack_machine() -> None:
     def cond(pc: Any, stack: Any, top: Any) -> Any:
         return dr.gather(UInt, ops, pc) != STOP
 
-    state = (UInt(starts), regions.alloc_local(UInt, 16), UInt(0))
+    state = (UInt(starts), dr.alloc_local(UInt, 16), UInt(0))
     with local_modes():
         _, stack, top = while_loop(state, cond, body)
         result = stack.read(top - 1).numpy()
@@ -170,7 +170,7 @@ def test_stack_machine() -> None:
 
 def test_local_arrays_of_conditionals() -> None:
     i = dr.arange(UInt, 6)
-    a = regions.alloc_local(UInt, 2, value=1)
+    a = dr.alloc_local(UInt, 2, value=1)
 
     def true_fn(a: Any) -> Any:
         a.write(i, UInt(0))
@@ -192,7 +192,7 @@ def test_local_arrays_are_read_behind_effects() -> None:
         return a
 
     with local_modes():
-        a = regions.alloc_local(UInt, 3, value=7)
+        a = dr.alloc_local(UInt, 3, value=7)
         a = if_stmt(i < 4, (a,), true_fn, lambda a: a)
         read = a.read(i % 3)
     dr.scatter_add(other, read, i)
@@ -202,17 +202,20 @@ def test_local_arrays_are_read_behind_effects() -> None:
 
 
 def test_wrong_local_arrays() -> None:
-    for wrong in (float, "x", None, dr.scalar.Array3f, llvm.ArrayXf, TensorXf):
+    for wrong in (dr.scalar.Array3f, llvm.ArrayXf, TensorXf):
         with pytest.raises(TypeError, match="array type of a fixed shape"):
-            regions.alloc_local(wrong, 4)
+            dr.alloc_local(wrong, 4)
+    for wrong in (float, "x", None):
+        with pytest.raises(TypeError, match="expected a (PyTree of just|type)"):
+            dr.alloc_local(wrong, 4)
     for length, kind in ((-1, ValueError), ("x", TypeError), (0, RuntimeError)):
         with pytest.raises(kind):
-            regions.alloc_local(Float, length)
+            dr.alloc_local(Float, length)
     with pytest.raises(RuntimeError):
-        regions.alloc_local(Float, 1 << 40)
+        dr.alloc_local(Float, 1 << 40)
     with pytest.raises(TypeError):
-        regions.alloc_local(Float, 4, value="x")
-    a = regions.alloc_local(Float, 4)
+        dr.alloc_local(Float, 4, value="x")
+    a = dr.alloc_local(Float, 4)
     for index in (None, "x", 1.5j):
         with pytest.raises(TypeError):
             a.read(index)
@@ -225,7 +228,7 @@ def test_wrong_local_arrays() -> None:
         with pytest.raises((ValueError, RuntimeError)):
             call()
     with pytest.raises(TypeError):
-        regions.Local()
+        dr.Local()
     assert set(a.read(UInt(0)).numpy()) == {0}
 
 

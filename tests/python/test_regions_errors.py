@@ -60,9 +60,12 @@ def test_exceptions_at_every_point(mode: str, point: int) -> None:
 
     def true_fn(n: Any) -> Any:
         check(3)
-        with regions.masked(i > 1):
+
+        def inner() -> None:
             dr.scatter(other, UInt(5), i)
             check(4)
+
+        if_stmt(i > 1, (), inner, lambda: None)
         (j,) = while_loop((UInt(0),), inner_cond, inner_body)
         check(5)
         return n + j
@@ -265,28 +268,6 @@ def test_wrong_arguments() -> None:
     check_that_all_is_well()
 
 
-def test_masks_that_do_not_belong_to_the_body() -> None:
-    push, pop = regions._core._mask_push, regions._core._mask_pop
-    x = dr.arange(UInt, 4)
-
-    def leave(n: Any) -> tuple[Any]:
-        push(n > 1)
-        return (n + 1,)
-
-    def take(n: Any) -> tuple[Any]:
-        pop()
-        return (n + 1,)
-
-    for body in (leave, take):
-        with pytest.raises(RuntimeError, match="mask"):
-            while_loop((x,), lambda n: n < 3, body)
-        with pytest.raises(RuntimeError, match="mask"):
-            if_stmt(x > 1, (x,), lambda n: (n,), body)
-        with pytest.raises(RuntimeError, match="mask"):
-            dr.switch(x, [lambda n: (n,), body], x)
-        check_that_all_is_well()
-
-
 def test_threads_record_on_their_own() -> None:
     expected = collatz(dr.arange(UInt, 30) + 1)[1].numpy().tolist()
     results: list[Any] = []
@@ -388,7 +369,7 @@ def scenario_reports() -> None:
     "scenario", [scenario_loops, scenario_exceptions, scenario_local, scenario_reports]
 )
 def test_nothing_is_left(scenario: Callable[[], None]) -> None:
-    watched = [UInt, Float, Array3f, regions.Local, Boom]
+    watched = [UInt, Float, Array3f, dr.Local, Boom]
     step = meter.growth(scenario, watched, rounds=8)
     assert not meter.leaks(step), step
 

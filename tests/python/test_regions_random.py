@@ -10,7 +10,6 @@ from typing import Any
 import drjit as dr
 import pytest
 import region_util
-from drjit._flow import regions
 from drjit.llvm import UInt
 from region_util import if_stmt, while_loop
 
@@ -182,7 +181,7 @@ def check(seed: int, local: int) -> None:
     state: tuple[Any, ...] = tuple(UInt(column) for column in start)
     state += (dr.arange(UInt, LANES),)
     if local:
-        state += (regions.alloc_local(UInt, LENGTH, value=7),)
+        state += (dr.alloc_local(UInt, LENGTH, value=7),)
     result = t.run(block, state)[:SLOTS]
     found = [a.numpy() for a in result]
     for lane in range(LANES):

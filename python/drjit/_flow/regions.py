@@ -1,4 +1,4 @@
-"""Local arrays, masks and reports as the core has them.
+"""Local arrays and reports as the core has them.
 
 Private. What is public is built on this.
 """
@@ -6,38 +6,12 @@ Private. What is public is built on this.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 _core: Any = importlib.import_module("drjit._core")
 
 Local = _core._Local
-
-
-def alloc_local(dtype: type, length: int, size: int = 1, value: Any = None) -> Any:
-    """An array of ``length`` entries that each of ``size`` lanes has for itself.
-
-    ``dtype`` is an array type of a fixed shape. All entries start as ``value``, or 0.
-    The result has the methods ``read(index, active=True)`` and
-    ``write(value, index, active=True)``, and can be part of the state of a loop and of
-    the outputs of a conditional. Memory of this kind exists within kernels only.
-    """
-    return _core._alloc_local(dtype, length, size, value)
-
-
-@contextmanager
-def masked(mask: Any) -> Iterator[None]:
-    """Restrict reads and writes of memory in a ``with`` block to lanes of ``mask``.
-
-    ``mask`` is a ``Bool`` array. Blocks can be nested: all masks apply. With ``None``
-    the block is not restricted by what is around it.
-    """
-    _core._mask_push(mask)
-    try:
-        yield
-    finally:
-        _core._mask_pop()
 
 
 def report(

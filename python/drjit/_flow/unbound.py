@@ -17,3 +17,7 @@ class Unbound:
 
     def __repr__(self) -> str:
         return f"<'{self.name}' is not assigned>"
+
+
+# The extension knows the class by this name.
+Unbound.__name__ = "<unbound>"

@@ -187,21 +187,12 @@ static bool fail_empty(const Tracker *t, const TrackedLeaf *leaf, PyObject *obje
     return false;
 }
 
-/* Does the object stand for a variable that is not assigned? Its class is found by
- * name: it is Python's, and seldom there. */
+/* Its class is found by a name that no class statement gives: it is Python's, and seldom
+ * there. */
 bool tracker_unbound(PyObject *object)
 {
     const char *name = Py_TYPE(object)->tp_name;
-    if (name[0] != 'U' || strcmp(name, "Unbound") != 0)
-        return false;
-    PyObject *module =
-        PyObject_GetAttrString((PyObject *) Py_TYPE(object), "__module__");
-    const bool ours =
-        module && PyUnicode_Check(module) &&
-        PyUnicode_CompareWithASCIIString(module, "drjit._flow.unbound") == 0;
-    PyErr_Clear();
-    Py_XDECREF(module);
-    return ours;
+    return name[0] == '<' && strcmp(name, "<unbound>") == 0;
 }
 
 static bool add_variables(Tracker *t, TrackedLeaf *leaf, PyObject *object)

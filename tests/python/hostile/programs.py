@@ -15,6 +15,7 @@ import drjit as dr
 import numpy as np
 from drjit import llvm, scalar
 from drjit._flow import regions
+from drjit._flow.unbound import Unbound
 
 
 @dataclass
@@ -318,16 +319,42 @@ def loops() -> Any:
     return [list(total), list(chosen)]
 
 
+class Plain:
+    def __init__(self) -> None:
+        self.one = llvm.UInt(1)
+        self.memory = llvm.UInt(0, 0, 0)
+
+
+@gives([[2, 3, 4], [3, 3, 4], [0, 1, 1]], interpreted=True)
+def conditionals() -> Any:
+    """Objects, arrays that both sides write to, a container that one side makes."""
+    unbound, i = Unbound("x"), llvm.UInt(0, 1, 2)
+
+    def yes(o: Any, a: Any) -> Any:
+        dr.scatter_add(a, i, i)
+        dr.scatter_add(o.memory, o.one, i)
+        return a, [i, {"i": i}], i + 2
+
+    def no(o: Any, a: Any) -> Any:
+        dr.scatter_add(a, 1, i)
+        return a, unbound, i + 2
+
+    o = Plain()
+    a, left, x = dr.if_stmt((o, llvm.UInt(2, 2, 2)), i > 0, yes, no)
+    if left is not unbound:
+        raise AssertionError("there is a value")
+    return [list(x), list(a), list(o.memory)]
+
+
 @gives([[2, 4, 0], [6, 6], [[(0, 1), (1, 2)], 0]], interpreted=True)
 def calls() -> Any:
     called = dr.switch(
         llvm.UInt(0, 1, 7), [lambda x: x + 1, lambda x: x * 2], llvm.Float(1, 2, 3)
     )
-    local = regions.alloc_local(llvm.UInt, 4, 2)
-    local.write(llvm.UInt(6), llvm.UInt(1))
+    local = dr.alloc_local(llvm.UInt, 4)
+    local.write(llvm.UInt(6, 6), llvm.UInt(1))
     seen: list[Any] = []
-    with regions.masked(llvm.Bool(True, True)):
-        regions.report(lambda *records: seen.append(records), llvm.UInt(1, 2))
+    regions.report(lambda *records: seen.append(records), llvm.UInt(1, 2))
     read = list(local.read(llvm.UInt(1)))
     dr.eval()
     dr.sync_thread()
