@@ -107,23 +107,23 @@ AdHeld *ad_graph_held(size_t size)
 static NodeId waiting;
 static bool freeing;
 
+/* A gradient that was tracked has a node, whose gradient may have one: as deep as
+ * derivatives of derivatives go. */
 static void unref_later(NodeId id)
 {
-    AdNode *node = ad_graph_node(id);
-    if (--node->refs)
-        return;
-    uint64_t grad = node->grad;
-    node->grad = waiting;
-    waiting = id;
-    if (ad_var_index(grad)) {
-        if (ad_var_node(grad))
-            unref_later(ad_var_node(grad));
-        var_dec(ad_var_index(grad));
+    while (id) {
+        AdNode *node = ad_graph_node(id);
+        if (--node->refs)
+            return;
+        uint64_t grad = node->grad;
+        node->grad = waiting;
+        waiting = id;
+        id = ad_var_node(grad);
+        if (grad)
+            var_dec(ad_var_index(grad));
     }
 }
 
-/* A gradient that was tracked has a node, whose gradient may have one: as deep as
- * derivatives of derivatives go. */
 static void drop_leaf(uint64_t leaf)
 {
     if (ad_var_node(leaf))

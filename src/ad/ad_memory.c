@@ -8,11 +8,13 @@
 #include "ad/ad_apply.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_region.h"
+#include "ad/ad_traverse.h"
 #include "base/error.h"
 
 uint64_t ad_moves_leaf(const AdMoves *m, int i)
 {
-    return m->tracked ? m->held.leaves[i] : ad_var_index(m->held.leaves[i]);
+    return ad_traverse_is_tracked() ? m->held.leaves[i]
+                                    : ad_var_index(m->held.leaves[i]);
 }
 
 uint64_t ad_moves_add(uint64_t into, uint64_t value)

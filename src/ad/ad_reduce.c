@@ -5,6 +5,7 @@
 
 #include "ad/ad_apply.h"
 #include "ad/ad_moves.h"
+#include "ad/ad_traverse.h"
 #include "base/error.h"
 
 /* Block reductions; a reduction of everything is one of a single block. */
@@ -43,8 +44,8 @@ static uint64_t weighted(const Reduce *r, uint64_t g)
     if (r->op == ReduceOpAdd)
         return ad_var_inc_ref(g);
     uint64_t x = ad_moves_leaf(&r->m, 0);
-    uint64_t y =
-        r->m.tracked ? reduce_of(r, r->op, x) : ad_var_inc_ref(r->m.held.leaves[1]);
+    uint64_t y = ad_traverse_is_tracked() ? reduce_of(r, r->op, x)
+                                          : ad_var_inc_ref(r->m.held.leaves[1]);
     uint64_t all = y ? release_and_return(y, spread(r, y)) : 0;
     uint64_t zero = ad_moves_number(g, 0, 1), result = 0;
     if (all && zero && r->op == ReduceOpMul) {

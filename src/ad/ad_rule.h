@@ -93,7 +93,6 @@ typedef struct AdMoves {
     uint64_t (*backward)(const struct AdMoves *m, uint32_t operand, uint64_t g,
                          uint64_t into);
     AdMovesKind kind;
-    bool tracked;   /* set for the time of a call: as ad_rule_contribution() */
     size_t size[2]; /* of operands 0 and 1 */
 } AdMoves;
 

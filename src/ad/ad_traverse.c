@@ -106,14 +106,18 @@ static bool put_grad(NodeId id, uint64_t grad)
 bool ad_traverse_accumulate(NodeId id, uint64_t value)
 {
     TRY(value, false);
-    uint64_t grad = ad_traverse_take(id);
+    state_lock();
+    AdNode *node = ad_graph_node(id);
+    uint64_t grad = node->grad;
+    size_t size = node->size;
+    node->grad = 0;
+    state_unlock();
     if (!grad)
         return put_grad(id, value);
     if (is_zero(value)) {
         ad_var_dec_ref(value);
         return put_grad(id, grad);
     }
-    size_t size = ad_graph_node(id)->size;
     value = is_zero(grad) && size == jit_var_size(ad_var_index(value))
                 ? (ad_var_dec_ref(grad), value)
                 : add(grad, value, size);
@@ -461,8 +465,7 @@ static void passage_close(Passage *p)
 /* An operation that moves entries. */
 static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
 {
-    AdMoves *m = (AdMoves *) (uintptr_t) p->edge.held;
-    m->tracked = t->tracked;
+    const AdMoves *m = (const AdMoves *) (uintptr_t) p->edge.held;
     uint64_t (*move)(const AdMoves *, uint32_t, uint64_t, uint64_t) =
         t->mode == ADModeForward ? m->forward : m->backward;
     bool array =

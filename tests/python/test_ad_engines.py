@@ -100,8 +100,8 @@ def run_with(*arguments: str, **variables: str) -> str:
     return result.stdout
 
 
-# Entries are broadcast twice, so that there are two scatter-additions into one array. In
-# what order lanes add is left open (docs/dev/threads.md).
+# Entries are broadcast twice: two scatter-additions into one array. In what order lanes
+# add is left open (docs/dev/threads.md).
 UNORDERED = ("var of axes", "std of axes", "expand_dims", "newaxis")
 
 
