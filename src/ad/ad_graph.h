@@ -129,8 +129,8 @@ uint64_t ad_graph_serial(void);
 /** Name a node; the string is copied. */
 bool ad_graph_set_label(NodeId id, const char *label);
 const char *ad_graph_label(NodeId id);
-/** The node belongs to the bodies of this family (ad_region.h), and has no label. False:
- *  memory is out. */
+/** The node belongs to the bodies of this family (ad_region.h), and has no label.
+ *  False: memory is out. */
 bool ad_graph_set_family(NodeId id, uint32_t family);
 /** 0: to none. */
 uint32_t ad_graph_family(NodeId id);

@@ -15,8 +15,8 @@
 /** May ad_quick_contribution() be asked? The gradient and what the edge holds are plain
  *  for it. */
 bool ad_quick_applies(AdRuleId rule, uint64_t held, VarId g);
-/** As ad_rule_contribution(): a new reference, 0: error recorded. '*zero' is a reference
- *  to a literal that is kept from call to call, or 0. */
+/** As ad_rule_contribution(): a new reference, 0: error recorded. '*zero' is a
+ *  reference to a literal that is kept from call to call, or 0. */
 VarId ad_quick_contribution(ThreadState *ts, AdRuleId rule, uint64_t held, VarId g,
                             VarType receiver, VarId *zero);
 /** The sum: a new reference, 0: error recorded. Neither has queued writes. */

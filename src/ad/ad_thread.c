@@ -13,24 +13,6 @@
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-void ad_visits_free(AdVisits *v)
-{
-    alloc_free(v->list);
-    alloc_free(v->roots);
-    alloc_free(v->seen.nodes);
-    alloc_free(v->serials);
-}
-
-void ad_visits_clear(AdVisits *v)
-{
-    enum { SMALL = 4096 };
-    if (v->capacity > SMALL || v->root_capacity > SMALL || v->seen.capacity > SMALL) {
-        ad_visits_free(v);
-        *v = (AdVisits){ 0 };
-    }
-    v->count = v->root_count = v->seen.count = 0;
-}
-
 static void thread_end(void *payload)
 {
     AdThread *t = payload;
