@@ -90,6 +90,38 @@ static bool into_array(const AdEdge *e)
            ((const AdTemplate *) op->payload)->entries[e->slot].array;
 }
 
+/* Is the target of an edge an array of this body? */
+static bool is_array_of(const AdTemplate *t, NodeId target, uint32_t body)
+{
+    for (uint32_t i = 0; i < t->array_count; i++)
+        if (t->arrays[i].node == target)
+            return body == AD_CUT_ANY_BODY || t->arrays[i].body == body;
+    return false;
+}
+
+/* Into a region in the body, which writes to it? */
+static bool into_written(const AdTemplate *t, const AdEdge *e, uint32_t body)
+{
+    const AdOperation *op = ad_operation_of(e->held);
+    if (!into_array(e) || !((const AdTemplate *) op->payload)->entries[e->slot].written)
+        return false;
+    for (EdgeId o = ad_graph_node(e->target)->out; o; o = ad_graph_edge(o)->next_out)
+        if (is_array_of(t, ad_graph_edge(o)->target, body))
+            return true;
+    return false;
+}
+
+bool ad_cut_is_written(const AdTemplate *t, NodeId entry, uint32_t body)
+{
+    for (EdgeId e = ad_graph_node(entry)->out; e; e = ad_graph_edge(e)->next_out) {
+        const AdEdge *edge = ad_graph_edge(e);
+        if (edge->rule == RULE_INTO ? into_written(t, edge, body)
+                                    : is_array_of(t, edge->target, body))
+            return true;
+    }
+    return false;
+}
+
 /* One entry that is read is a value of all lanes. */
 static bool by_position(const AdEdge *e)
 {

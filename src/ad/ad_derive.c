@@ -3,6 +3,7 @@
  */
 #include "ad/ad_derive.h"
 
+#include "ad/ad_cut.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_scope.h"
 #include "ad/ad_traverse.h"
@@ -57,13 +58,9 @@ static bool moves(const Derivation *d, uint32_t body, uint32_t k)
     const AdTemplate *t = d->t;
     if (d->mode == ADModeBackward)
         return k >= t->tracked_count;
-    bool writes = false;
     state_lock();
-    EdgeId e = t->entries[k].written ? ad_graph_node(t->entries[k].node)->out : 0;
-    for (; e; e = ad_graph_edge(e)->next_out)
-        for (uint32_t i = 0; i < t->array_count; i++)
-            writes |= t->arrays[i].body == body &&
-                      t->arrays[i].node == ad_graph_edge(e)->target;
+    bool writes =
+        t->entries[k].written && ad_cut_is_written(t, t->entries[k].node, body);
     state_unlock();
     return writes;
 }
@@ -184,6 +181,12 @@ bool ad_limbo_close(AdLimbo *limbo, bool ok, RecordedBody *out)
         record_abandon(ts, &limbo->body);
     state_unlock();
     return ok;
+}
+
+void ad_derive_release(RecordedBody *body)
+{
+    region_replaced_all(&body->effects);
+    record_release(body);
 }
 
 bool ad_derive_begin_arrays(const AdTemplate *t, uint64_t *made)
@@ -366,6 +369,11 @@ static bool derive(Derivation *d)
 
 bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made)
 {
+    if (ad_traverse_is_tracked()) {
+        state_lock();
+        ad_region_find_outer(t);
+        state_unlock();
+    }
     if (t->kind == REGION_LOOP)
         return ad_derive_loop(t, mode, given, made);
     bool forward = mode == ADModeForward;
@@ -402,7 +410,7 @@ bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made)
         for (uint32_t k = 0; d.gradients[b] && k < d.results; k++)
             ad_graph_release(d.gradients[b][k]);
         alloc_free(d.gradients[b]);
-        record_release(&d.bodies[b]);
+        ad_derive_release(&d.bodies[b]);
     }
     state_unlock();
     alloc_free(d.gradients);

@@ -398,7 +398,7 @@ bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made)
         ad_var_dec_ref(d.slots[k]);
     state_lock();
     ad_block_drop(&d.block);
-    record_release(&d.body);
+    ad_derive_release(&d.body);
     state_unlock();
     alloc_free(d.slots);
     alloc_free(d.slot_entries);

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "trace/array/array.h"
 #include "trace/graph/mask.h"
 
 /* ---------------------------------------------------------------- templates */
@@ -381,6 +382,16 @@ bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from, bool inputs)
     return true;
 }
 
+void ad_region_find_outer(AdTemplate *t)
+{
+    for (EdgeId e = ad_graph_node(t->operation)->in; e; e = ad_graph_edge(e)->next_in) {
+        const AdEdge *edge = ad_graph_edge(e);
+        AdEntry *entry = &t->entries[edge->slot];
+        entry->outer_node = edge->source;
+        entry->outer = ad_graph_node(edge->source)->serial;
+    }
+}
+
 void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer)
 {
     AdEntry *entry = &t->entries[which];
@@ -583,20 +594,24 @@ static bool go_backward(void *payload, uint64_t *in, const uint64_t *out)
     return ad_derive(payload, ADModeBackward, (uint64_t *) out, in);
 }
 
-static bool is_written(const AdTemplate *t, NodeId entry)
-{
-    for (EdgeId e = ad_graph_node(entry)->out; e; e = ad_graph_edge(e)->next_out)
-        for (uint32_t i = 0; i < t->array_count; i++)
-            if (ad_graph_edge(e)->target == t->arrays[i].node)
-                return true;
-    return false;
-}
-
 static void release_template(void *payload)
 {
     state_lock();
     template_free(payload);
     state_unlock();
+}
+
+/* A result that has turned out to be the same in all lanes has a gradient in each of
+ * them all the same, if it is tracked as something else in some. */
+static bool widen_result(const AdTemplate *t, uint64_t *result)
+{
+    if (t->size == 1 || var_get((VarId) *result)->size != 1)
+        return true;
+    VarId wide = array_resize(state_thread(), (VarId) *result, t->size);
+    TRY(wide, false);
+    var_dec((VarId) *result);
+    *result = wide;
+    return true;
 }
 
 /* The operation between the outer nodes and those of the results. */
@@ -611,11 +626,14 @@ static bool connect(AdOpen *open, uint64_t *results)
     bool ok = true;
     for (uint32_t i = 0; i < t->entry_count && ok; i++) {
         AdEntry *entry = &t->entries[i];
-        entry->written = entry->array && is_written(t, entry->node);
+        entry->written =
+            entry->array && ad_cut_is_written(t, entry->node, AD_CUT_ANY_BODY);
         ok = !entry->outer || ad_operation_add_input(op, node, entry->outer_node, i);
     }
     for (uint32_t i = 0; i < t->tracked_count && ok; i++) {
         uint64_t *result = &results[t->tracked[i]];
+        if (!(ok = widen_result(t, result)))
+            break;
         const Var *v = var_get((VarId) *result);
         NodeId out =
             ad_graph_new_node(var_device(v)->backend, (VarType) v->type, v->size);
@@ -640,6 +658,7 @@ static bool connect(AdOpen *open, uint64_t *results)
     if (ok) {
         drop_outer(t);
         op->payload = t;
+        t->operation = node;
         op->adds = ad_cut_adds_to;
         open->t = NULL;
     }

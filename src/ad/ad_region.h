@@ -65,6 +65,7 @@ typedef struct AdBodyTemplate {
 } AdBodyTemplate;
 
 typedef struct AdTemplate {
+    NodeId operation;    /* of which it is the payload; weak */
     uint32_t family; /* the same for a region and its derivatives, whose bodies share
                             nodes */
     RegionKind kind;
@@ -152,6 +153,9 @@ bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
  *  same numbers. With 'inputs' those of a loop's states that change stand for nothing
  *  yet. False: error recorded. */
 bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from, bool inputs);
+/** Nodes that entries stand for may have become others since the region was closed,
+ *  when one around it was: find them by the edges that lead to the operation. */
+void ad_region_find_outer(AdTemplate *t);
 /** Entry number 'which' stands for this variable if it is tracked. */
 void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer);
 /** A new entry that stands for nothing yet, for a placeholder that is like this

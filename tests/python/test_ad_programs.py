@@ -1,19 +1,21 @@
 """Random programs under ``@dr.syntax``, differentiated: loops, conditionals, calls,
-gathers and scatters, nested in each other.
+gathers and scatters, ``break``, ``continue`` and ``return``, nested in each other.
 
 Gradients of the symbolic program are compared with those of the evaluated one, which
 has no derivatives of loops and conditionals but of what they have computed, and with
-those that are had without a tape. Forward and reverse mode agree: u (J v) = (u J) v.
-Numbers stay in [-2, 2], so that nothing blows up.
+those that are had without a tape, or with some. Forward and reverse mode agree:
+u (J v) = (u J) v. Of every fourth program, so are second derivatives: those of the
+gradient along a direction, in either mode. Numbers stay in [-2, 2], so that nothing
+blows up.
 
 AD_PROGRAMS is the number of programs, AD_SEED where they begin; see 'make fuzz'.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import random
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,8 +49,8 @@ EXPRESSIONS = [
     "dr.maximum({f}, {f})",
     "dr.select({b}, {f}, {f})",
     "dr.abs({f})",
-    "dr.gather(Float64, table, {u} & 3) * {f}",
-    "dr.gather(Float64, x, {u} % 5)",
+    "dr.gather(Float64, {s}, {u} & 3) * {f}",
+    "dr.gather(Float64, whole, {u} % 5)",
     "dr.gather(Float64, p, UInt(0)) + {f}",
     "dr.detach({f}) * {f}",
     "dr.replace_grad({f}, {f})",
@@ -61,22 +63,28 @@ SQUASH = "2 * dr.tanh({})"
 
 
 class Program:
-    """The text of a function of x (an entry for each lane), p (one) and a table."""
+    """The text of a function of x (an entry for each lane), p (one) and a table. It
+    adds to 'out', and then reads that and adds to 'late'."""
 
     def __init__(self, number: int) -> None:
         self.random = random.Random(number)
         self.fuel = 12
         self.loops = 0
+        self.target, self.sources = "out", ["table"]
+        self.leaves = self.random.random() < 0.4  # break, continue, return
         self.counters: list[str] = []
         lines = self.block(1, 0)
+        if self.random.random() < 0.4:
+            self.fuel = 5
+            self.target, self.sources = "late", ["table", "out"]
+            lines += self.block(1, 0)
         self.text = "\n".join(
             [
                 "def f(x, p, table):",
                 "    lane = dr.arange(UInt, 5)",
                 "    a, b, c = x, x * p, Float64(0.5)",
-                "    out = table * p",
                 *lines,
-                "    return a + 2 * b - c, out * out",
+                "    return a + 2 * b - c",
                 "",
             ]
         )
@@ -84,10 +92,10 @@ class Program:
     def fill(self, text: str) -> str:
         for hole, give in (
             ("{f}", lambda: self.random.choice([*NAMES, *NAMES, "x", "p"])),
-            ("{g}", lambda: self.random.choice([*NAMES, "p"])),
             ("{u}", lambda: self.random.choice(["lane", "(lane + 1)", *self.counters])),
             ("{b}", lambda: self.fill(self.random.choice(CONDITIONS))),
             ("{k}", lambda: str(self.random.choice([-0.5, 0.1, 0.6, 1.3]))),
+            ("{s}", lambda: self.random.choice(self.sources)),
         ):
             while hole in text:
                 text = text.replace(hole, give(), 1)
@@ -97,45 +105,82 @@ class Program:
         return SQUASH.format(self.fill(self.random.choice(EXPRESSIONS)))
 
     def call(self) -> str:
-        """An expression of what callables are given."""
-        while True:
-            text = self.random.choice(EXPRESSIONS)
-            if not re.search(r"\bx\b|{u}|{b}", text):
-                text = self.fill(text.replace("{f}", "{g}"))
-                return SQUASH.format(text)
+        """An expression of what callables are given, and of what is around them that
+        is no value of a lane."""
+        counters, self.counters = self.counters, []
+        text = self.expression()
+        self.counters = counters
+        return text
 
-    def block(self, indent: int, depth: int) -> list[str]:
+    def block(self, indent: int, depth: int, loop: bool = False) -> list[str]:
         lines: list[str] = []
         for _ in range(self.random.randint(1, 3)):
-            lines += self.statement(indent, depth)
+            lines += self.statement(indent, depth, loop)
         return lines
 
-    def statement(self, indent: int, depth: int) -> list[str]:
+    def leave(self, indent: int, loop: bool) -> list[str]:
+        """A jump that some lanes make, or values that they return."""
+        kind = self.random.choice(["break", "continue"] * loop + ["return"])
+        if kind == "return":
+            kind = f"return {self.expression()}"
+        pad = "    " * indent
+        return [f"{pad}if {self.fill('{b}')}:", f"{pad}    {kind}"]
+
+    def function(self, indent: int, depth: int) -> list[str]:
+        """A call of one of two functions with bodies of their own, which may have loops
+        and write."""
+        pad = "    " * indent
+        target = self.random.choice(NAMES)
+        counters, leaves = self.counters, self.leaves
+        index = self.fill("{u}")
+        self.counters, self.leaves = [], False
+        self.loops += 1
+        lines, names = [], []
+        for side in "gh":
+            names.append(f"{side}{self.loops}")
+            lines += [
+                f"{pad}@dr.syntax",
+                f"{pad}def {names[-1]}(a, b, c, x, lane):",
+                *self.block(indent + 1, depth + 1),
+                f"{pad}    return {self.random.choice(NAMES)}",
+            ]
+        self.counters, self.leaves = counters, leaves
+        call = f"dr.switch({index} & 1, [{', '.join(names)}], a, b, c, x, lane)"
+        return [*lines, f"{pad}{target} = {call}"]
+
+    def statement(self, indent: int, depth: int, loop: bool) -> list[str]:
         self.fuel -= 1
         pad = "    " * indent
         kind = self.random.random()
         target = self.random.choice(NAMES)
-        if self.fuel < 0 or depth > 2 or kind < 0.35:
+        if self.fuel < 0 or depth > 2 or kind < 0.33:
             return [f"{pad}{target} = {self.expression()}"]
-        if kind < 0.45:
-            place = self.fill("{u} & 3")
-            return [f"{pad}dr.scatter_add(out, {self.expression()}, {place})"]
+        if kind < 0.43:
+            place = self.fill("(lane + {u}) & 3")
+            add = f"dr.scatter_add({self.target}, {self.expression()}, {place})"
+            return [f"{pad}{add}"]
+        if kind < 0.48:
+            if self.leaves and depth:
+                return self.leave(indent, loop)
+            return [f"{pad}{target} = {self.expression()}"]
         if kind < 0.65:
             lines = [
                 f"{pad}if {self.fill('{b}')}:",
-                *self.block(indent + 1, depth + 1),
+                *self.block(indent + 1, depth + 1, loop),
             ]
             if self.random.random() < 0.6:
-                lines += [f"{pad}else:", *self.block(indent + 1, depth + 1)]
+                lines += [f"{pad}else:", *self.block(indent + 1, depth + 1, loop)]
             return lines
-        if kind < 0.75:
+        if kind < 0.71:
             first, second = self.call(), self.call()
-            arguments = ", ".join(NAMES)
+            arguments = ", ".join([*NAMES, "x", "lane"])
             return [
                 f"{pad}{target} = dr.switch({self.fill('{u}')} & 1, "
                 f"[lambda {arguments}: {first}, lambda {arguments}: {second}], "
                 f"{arguments})"
             ]
+        if kind < 0.76:
+            return self.function(indent, depth)
         self.loops += 1
         counter = f"i{self.loops}"
         lines = [f"{pad}{counter} = UInt(0)"]
@@ -145,9 +190,9 @@ class Program:
             test = f"({test}) & ({self.fill('{b}')})"
         lines.append(f"{pad}while {test}:")
         self.counters.append(counter)
-        lines += self.block(indent + 1, depth + 1)
+        lines += [f"{pad}    {counter} += 1", *self.block(indent + 1, depth + 1, True)]
         self.counters.pop()
-        return [*lines, f"{pad}    {counter} += 1"]
+        return lines
 
 
 @pytest.fixture(autouse=True)
@@ -155,6 +200,7 @@ def as_before() -> Iterator[None]:
     limit = dr.ad.tape_limit()
     yield
     dr.ad.set_tape_limit(limit)
+    gc.collect()  # functions that were defined, which have arrays as globals
     assert dr._core._ad_node_count() == 0  # type: ignore[attr-defined]
 
 
@@ -171,14 +217,23 @@ def seeds(arrays: Any, offset: int) -> list[Any]:
     ]
 
 
-def reverse(function: Any, symbolic: bool) -> tuple[list[Any], list[Any]]:
-    own = inputs()
+def run(text: str, own: list[Any], symbolic: bool = True) -> list[Any]:
+    """What the program returns, and makes of its arrays."""
+    out, late = own[2] * own[1], own[2] + own[1]
+    names = {"dr": dr, "Float64": Float64, "UInt": UInt, "whole": own[0]}
+    names |= {"out": out, "late": late}
     with (
         dr.scoped_set_flag(dr.JitFlag.SymbolicLoops, symbolic),
         dr.scoped_set_flag(dr.JitFlag.SymbolicConditionals, symbolic),
         dr.scoped_set_flag(dr.JitFlag.SymbolicCalls, symbolic),
     ):
-        results = function(*own)
+        result = dr.syntax(define(text, **names))(*own)
+    return [result + own[0], out * out, late * late]  # in all lanes
+
+
+def reverse(text: str, symbolic: bool) -> tuple[list[Any], list[Any]]:
+    own = inputs()
+    results = run(text, own, symbolic)
     values = [result.numpy() for result in results]
     for result, seed in zip(results, seeds(results, 0), strict=True):
         dr.set_grad(result, seed)
@@ -187,9 +242,9 @@ def reverse(function: Any, symbolic: bool) -> tuple[list[Any], list[Any]]:
     return values, [array.grad.numpy() for array in own]
 
 
-def forward(function: Any) -> float:
+def forward(text: str) -> float:
     own = inputs()
-    results = function(*own)
+    results = run(text, own)
     for array, seed in zip(own, seeds(own, 2), strict=True):
         dr.set_grad(array, seed)
     dr.enqueue(dr.ADMode.Backward, *results)
@@ -200,21 +255,71 @@ def forward(function: Any) -> float:
     )
 
 
+def dot(arrays: Any, offset: int) -> Any:
+    return sum(
+        (dr.sum(a * s) for a, s in zip(arrays, seeds(arrays, offset), strict=True)),
+        Float64(0),
+    )
+
+
+def second(text: str, symbolic: bool, mode: Any) -> list[Any]:
+    """The derivative of the gradient along a direction: in reverse mode the gradient of
+    a product with it; forward the product of that with another direction."""
+    own = inputs()
+    loss = dot(run(text, own, symbolic), 0)
+    flags = dr.ADFlag.CreateGraph | dr.ADFlag.ClearVertices
+    dr.set_grad(loss, 1)
+    dr.enqueue(dr.ADMode.Backward, loss)
+    dr.traverse(dr.ADMode.Backward, flags)
+    product = dot([dr.grad(array) for array in own], 2)
+    for array in own:
+        dr.clear_grad(array)
+    if not dr.grad_enabled(product):
+        return [np.zeros(dr.width(array)) for array in own]
+    if mode is dr.ADMode.Backward:
+        dr.backward(product)
+        return [array.grad.numpy() for array in own]
+    for array, seed in zip(own, seeds(own, 3), strict=True):
+        dr.set_grad(array, seed)
+    dr.enqueue(dr.ADMode.Backward, product)
+    dr.traverse(dr.ADMode.Forward)
+    for array in own:
+        dr.clear_grad(array)
+    return [dr.grad(product).numpy()]
+
+
+def check_second(number: int, text: str) -> None:
+    try:
+        found = second(text, True, dr.ADMode.Backward)
+        expected = second(text, False, dr.ADMode.Backward)
+        tangent = second(text, True, dr.ADMode.Forward)[0]
+    except Exception as error:
+        raise AssertionError(f"second derivatives, {number}:\n{text}") from error
+    own = [Float64(a) for a in found]
+    along = float(dot(own, 3)[0])
+    size = max(1.0, *(np.abs(a).max() for a in expected))
+    for a, b in zip(found, expected, strict=True):
+        assert np.allclose(a, b, rtol=1e-8, atol=1e-9 * size), (
+            f"second derivatives, {a} {b}, {number}:\n{text}"
+        )
+    if tangent.any() or along:
+        assert abs(float(tangent[0]) - along) <= 1e-8 * size, f"{number}:\n{text}"
+
+
 def check(number: int) -> None:
     text = Program(number).text
-    function = dr.syntax(define(text, dr=dr, Float64=Float64, UInt=UInt))
+    limit = dr.ad.tape_limit()
     try:
-        values, found = reverse(function, True)
-        expected_values, expected = reverse(function, False)
-        limit = dr.ad.tape_limit()
-        dr.ad.set_tape_limit(0)
-        without = reverse(function, True)[1]
+        values, found = reverse(text, True)
+        expected_values, expected = reverse(text, False)
+        dr.ad.set_tape_limit(random.Random(number).choice([0, 200, 400, 800]))
+        without = reverse(text, True)[1]
         dr.ad.set_tape_limit(limit)
         along = sum(
             float(np.dot(seed.numpy(), gradient))
             for seed, gradient in zip(seeds(inputs(), 2), found, strict=True)
         )
-        tangent = forward(function)
+        tangent = forward(text)
     except Exception as error:
         raise AssertionError(f"program {number}:\n{text}") from error
     for a, b in zip(values, expected_values, strict=True):
@@ -224,6 +329,8 @@ def check(number: int) -> None:
         assert np.allclose(a, b, rtol=1e-9, atol=scale), f"{a} {b}, {number}:\n{text}"
         assert np.allclose(a, c, rtol=1e-9, atol=scale), f"{a} {c}, {number}:\n{text}"
     assert abs(along - tangent) <= 1e-9 * max(1.0, abs(along)), f"{number}:\n{text}"
+    if number % 4 == 0:
+        check_second(number, text)
 
 
 @pytest.mark.parametrize("first", range(SEED, SEED + COUNT, PART))

@@ -46,12 +46,16 @@ static bool is_outside(const RegionReplay *r, const Var *v)
     return v->scope < r->scope;
 }
 
-/* The scope of what was traced in this one: variables that were never found equal are
- * not now. 0: error recorded. */
-static uint32_t scope_of(RegionReplay *r, uint32_t before)
+/* The scope of what was traced in that of 'v': variables that were never found equal are
+ * not now. What belongs to no body may have been met where it did not: it says nothing
+ * about where its scope is. 0: error recorded. */
+static uint32_t scope_of(RegionReplay *r, const Var *v)
 {
+    uint32_t before = v->scope;
     if (r->in_place && !r->open)
         return before;
+    if (region_is_outside(v, 0))
+        return r->ts->scope;
     for (uint32_t i = r->scope_count; i > 0; --i)
         if (r->scopes[i - 1].before == before)
             return r->scopes[i - 1].now;
@@ -232,7 +236,7 @@ static bool copy_pointer(RegionReplay *r, VarId id)
     else
         TRY(check_array(array, now), false);
     uint32_t scope = r->ts->scope;
-    r->ts->scope = scope_of(r, v->scope);
+    r->ts->scope = scope_of(r, v);
     VarId pointer = r->ts->scope ? make_pointer(r, v, now) : 0;
     r->ts->scope = scope;
     return note_new(r, id, pointer);
@@ -427,7 +431,7 @@ static bool copy_variable(RegionReplay *r, VarId id)
         ts->file = extra->file;
         ts->line = extra->line;
     }
-    ts->scope = scope_of(r, v->scope);
+    ts->scope = scope_of(r, v);
     VarId now = ts->scope ? make_variable(r, v, count, operands) : 0;
     ts->file = file;
     ts->line = line;
