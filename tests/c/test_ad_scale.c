@@ -183,8 +183,8 @@ static void test_traced_chain(void **unused)
 
 /* ------------------------------------------------------------------ towers */
 
-/* Tangents that are tracked stay in the nodes of those before, so that as many nodes hold
- * each other as there are orders. Those of the sine at 0 are 1, 0, -1, 0, ... */
+/* Tangents that are tracked stay in the nodes of those before, so that as many nodes
+ * hold each other as there are orders. Those of the sine at 0 are 1, 0, -1, 0, ... */
 static void *tower(void *payload)
 {
     (void) payload;

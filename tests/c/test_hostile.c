@@ -2,86 +2,12 @@
  * test_hostile.c -- the n-th allocation, file operation or loader call fails, for every
  * n
  *
- * Built with JIT_HOSTILE. Each scenario uses one part of the public interface and says
- * whether all of it worked. For n = 1, 2, 3, ... it runs with the n-th fallible step
- * failing: it may fail, and must then have recorded an error, but a value that it gets
- * must be right. After that it runs undisturbed and must succeed; nothing may be left.
- * That ends when a run takes fewer than n steps.
+ * Built with JIT_HOSTILE; see hostile_util.h. test_ad_hostile.c does the same with
+ * derivatives.
  */
-#include "test_util.h"
+#include "hostile_util.h"
 
 #include <pthread.h>
-
-#include <drjit-core/ad.h>
-
-#include "base/alloc.h"
-#include "device/buffer.h"
-#include "device/device.h"
-
-enum { N = 300, MOST_STEPS = 20000 };
-
-/* ------------------------------------------------------------------- ownership */
-
-/* Variables of the running scenario. */
-static uint32_t owned[256];
-static size_t owned_count;
-
-static uint32_t own(uint32_t id)
-{
-    if (id) {
-        assert_true(owned_count < COUNT_OF(owned));
-        owned[owned_count++] = id;
-    }
-    return id;
-}
-
-/* Tracked ones; what they have as gradients goes, or it could keep them alive. */
-static uint64_t tracked[64];
-static size_t tracked_count;
-
-static uint64_t track(uint64_t index)
-{
-    if (index) {
-        assert_true(tracked_count < COUNT_OF(tracked));
-        tracked[tracked_count++] = index;
-    }
-    return index;
-}
-
-static void disown_all(void)
-{
-    for (size_t i = 0; i < tracked_count; i++)
-        ad_clear_grad(tracked[i]);
-    while (tracked_count)
-        ad_var_dec_ref(tracked[--tracked_count]);
-    while (owned_count)
-        jit_var_dec_ref(owned[--owned_count]);
-}
-
-/* The entry could be read, and then it is right. */
-static bool entry_is(uint32_t id, size_t offset, uint32_t expected)
-{
-    uint32_t found;
-    if (!jit_var_read(id, offset, &found))
-        return false;
-    if (found != expected)
-        fail_msg("entry %zu of r%u is %u, expected %u", offset, id, found, expected);
-    return true;
-}
-
-static uint32_t counter(void)
-{
-    return own(jit_var_counter(CPU, N));
-}
-static uint32_t number(uint32_t value)
-{
-    return own(jit_var_u32(CPU, value));
-}
-static uint32_t zeros(size_t size)
-{
-    uint32_t zero = 0;
-    return own(jit_var_literal(CPU, VarTypeUInt32, &zero, size, 1));
-}
 
 /* ------------------------------------------------------------------- scenarios */
 
@@ -599,167 +525,7 @@ static bool compressed_loop(void)
            entry_is(state[1], 10, 3);
 }
 
-/* ----------------------------------------------------------------- derivatives */
-
-/* 0, 1/8, ..., as a tracked array. */
-static uint64_t input(void)
-{
-    uint32_t eighth = own(jit_var_f32(CPU, 0.125f));
-    uint32_t x =
-        own(jit_var_mul(own(jit_var_cast(counter(), VarTypeFloat32, 0)), eighth));
-    if (!x || !jit_var_schedule(x) || !jit_eval())
-        return 0;
-    return track(ad_var_track(x));
-}
-
-static bool gradient_is(uint64_t x, size_t offset, float expected)
-{
-    uint32_t gradient = own((uint32_t) ad_grad(x));
-    float found;
-    if (!jit_var_read(gradient, offset, &found))
-        return false;
-    if (!(found >= expected - 1e-5f && found <= expected + 1e-5f))
-        fail_msg("gradient %zu is %g, expected %g", offset, (double) found,
-                 (double) expected);
-    return true;
-}
-
-/* From y, where the gradient is 1, to x. */
-static bool go_back(uint64_t y, uint32_t flags)
-{
-    uint32_t one = own(jit_var_f32(CPU, 1));
-    return y && one && ad_set_grad(y, one) && ad_enqueue(ADModeBackward, y) &&
-           ad_traverse(ADModeBackward, flags);
-}
-
-/* x^2, gathered twice over, and a sum */
-static bool gradients(void)
-{
-    uint64_t x = input();
-    uint64_t square = track(ad_var_mul(x, x));
-    uint32_t position = counter();
-    uint64_t g = track(ad_var_gather(square, position, 0, ReduceModeAuto));
-    uint64_t product = track(ad_var_mul(g, x));
-    uint64_t sum = track(ad_var_reduce(product, ReduceOpAdd));
-    return go_back(sum, ADFlagDefault) && gradient_is(x, 8, 3) &&
-           gradient_is(x, 16, 12);
-}
-
-static bool second_gradients(void)
-{
-    uint64_t x = input();
-    uint64_t square = track(ad_var_mul(x, x)), cube = track(ad_var_mul(square, x));
-    if (!go_back(cube, ADFlagCreateGraph | ADFlagClearVertices))
-        return false;
-    uint64_t first = track(ad_grad(x));
-    ad_clear_grad(x);
-    return go_back(first, ADFlagDefault) && gradient_is(x, 8, 6);
-}
-
-/* x > 1 ? x^2 : 3 x */
-static bool gradient_of_conditional(void)
-{
-    uint64_t x = input(), result = 0;
-    uint32_t one = own(jit_var_f32(CPU, 1)), three = own(jit_var_f32(CPU, 3));
-    uint32_t greater = own(jit_var_gt((uint32_t) x, one));
-    uint32_t cond = ad_var_cond_start("hostile", greater);
-    if (!cond)
-        return false;
-    for (int side = 0; side < 2; side++) {
-        uint64_t y = track(ad_var_mul(x, side ? three : x));
-        if (!y) {
-            ad_record_end(CPU, cond, 1);
-            return false;
-        }
-        if (!ad_var_cond_append(cond, 1, &y))
-            return false;
-    }
-    if (!ad_var_cond_end(cond, &result))
-        return false;
-    return go_back(track(result), ADFlagDefault) && gradient_is(x, 4, 3) &&
-           gradient_is(x, 16, 4);
-}
-
-/* y = x; three times y = y x */
-static uint64_t powers(uint64_t x)
-{
-    uint32_t three = number(3), one = number(1);
-    uint64_t state[] = { ad_var_inc_ref(x), jit_var_u32(CPU, 0) };
-    uint32_t loop =
-        state[1] ? ad_var_loop_start(CPU, "hostile", ADLoopUnbounded, 2, state, NULL)
-                 : 0;
-    int again = loop ? 0 : -1;
-    if (loop) {
-        uint32_t more = jit_var_lt((uint32_t) state[1], three);
-        again = ad_var_loop_cond(loop, more);
-        jit_var_dec_ref(more);
-    }
-    if (again > 0) {
-        uint64_t next[] = { ad_var_mul(state[0], x),
-                            jit_var_add((uint32_t) state[1], one) };
-        for (int k = 0; k < 2; ++k) {
-            ad_var_dec_ref(state[k]);
-            state[k] = next[k];
-        }
-        again = ad_var_loop_end(loop, state);
-    }
-    track(state[0]);
-    track(state[1]);
-    return again > 0 ? state[0] : 0;
-}
-
-static bool gradient_of_loop(void)
-{
-    uint64_t x = input();
-    return go_back(powers(x), ADFlagDefault) && gradient_is(x, 4, 0.5f) &&
-           gradient_is(x, 8, 4);
-}
-
-/* Callables x^4 and 3 x, by whether the lane is odd. */
-static bool gradient_of_call(void)
-{
-    uint64_t x = input(), result = 0;
-    uint32_t one = number(1), two = number(2), three = own(jit_var_f32(CPU, 3));
-    uint32_t odd = own(jit_var_mod(counter(), two)), self = own(jit_var_add(odd, one));
-    uint32_t call = x && self && three ? ad_var_call_start(CPU, "hostile", 0) : 0;
-    if (!call)
-        return false;
-    uint64_t in = track(ad_var_call_input(call, x));
-    for (int callable = 0; callable < 2; callable++) {
-        uint64_t y = callable ? track(ad_var_mul(in, three)) : powers(in);
-        if (!in || !y) {
-            ad_record_end(CPU, call, 1);
-            return false;
-        }
-        if (!ad_var_call_append(call, 1, &y))
-            return false;
-    }
-    if (!ad_var_call(call, self, 2, NULL, NULL, &result))
-        return false;
-    return go_back(track(result), ADFlagDefault) && gradient_is(x, 4, 0.5f) &&
-           gradient_is(x, 8, 4) && gradient_is(x, 9, 3);
-}
-
-static bool second_tangent_of_loop(void)
-{
-    uint64_t x = input(), y = powers(x);
-    uint32_t one = own(jit_var_f32(CPU, 1));
-    if (!y || !one || !ad_set_grad(x, one) || !ad_enqueue(ADModeBackward, y) ||
-        !ad_traverse(ADModeForward, ADFlagCreateGraph | ADFlagClearVertices))
-        return false;
-    uint64_t tangent = track(ad_grad(y));
-    ad_clear_grad(y);
-    return go_back(tangent, ADFlagDefault) && gradient_is(x, 8, 12);
-}
-
-/* ---------------------------------------------------------------------- driver */
-
-typedef struct Scenario {
-    const char *name;
-    bool (*run)(void);
-    bool on_disk; /* with a disk cache, a new one for each n */
-    bool threads; /* steps are taken by other threads, so their order varies */
-} Scenario;
+/* ----------------------------------------------------------------------- tests */
 
 static const Scenario scenarios[] = {
     { "trace_and_evaluate", trace_and_evaluate, false, false },
@@ -796,66 +562,10 @@ static const Scenario scenarios[] = {
     { "compressed_loop", compressed_loop, false, false },
     { "local_memory", local_memory, false, false },
     { "prints", prints, false, false },
-    { "gradients", gradients, false, false },
-    { "second_gradients", second_gradients, false, false },
-    { "gradient_of_conditional", gradient_of_conditional, false, false },
-    { "gradient_of_loop", gradient_of_loop, false, false },
-    { "gradient_of_call", gradient_of_call, false, false },
-    { "second_tangent_of_loop", second_tangent_of_loop, false, false },
     { "calls", calls, false, false },
     { "threads", threads, false, true },
     { "disk", disk, true, false }
 };
-
-static char folder[] = "/tmp/jit-hostile-XXXXXX";
-
-static void use_disk(const Scenario *scenario, uint64_t n)
-{
-    char path[100];
-    snprintf(path, sizeof path, "%s/%llu", folder, (unsigned long long) n);
-    setenv("DRJIT_CACHE_DIR", scenario->on_disk ? path : "", 1);
-}
-
-/* One n; true if there was a step to fail. */
-static bool disturb(const Scenario *scenario, uint64_t n)
-{
-    use_disk(scenario, n);
-    jit_error_clear();
-    alloc_fail_at(n);
-    bool begun = jit_init(CPU), ok = begun && scenario->run();
-    uint64_t steps = alloc_steps();
-    alloc_fail_at(0);
-    if (!ok && !scenario->threads && jit_error() == JIT_OK)
-        fail_msg("%s, n = %llu: failed without an error", scenario->name,
-                 (unsigned long long) n);
-    if (!ok && steps < n)
-        fail_msg("%s, n = %llu: failed without a fault: %s", scenario->name,
-                 (unsigned long long) n, jit_error_message());
-    disown_all();
-    jit_set_flags(JitFlagDefault);
-    jit_error_clear();
-    if (!jit_init(CPU) || !scenario->run())
-        fail_msg("%s, n = %llu: does not recover: %s", scenario->name,
-                 (unsigned long long) n, jit_error_message());
-    disown_all();
-    uint32_t leaks = jit_shutdown(0);
-    uint32_t live = buffer_stats(device_find(CPU, 0)).live;
-    size_t nodes = ad_node_count();
-    if (leaks || live || nodes)
-        fail_msg("%s, n = %llu: %u variables, %u buffers and %zu nodes are left",
-                 scenario->name, (unsigned long long) n, leaks, live, nodes);
-    return steps >= n;
-}
-
-static void test_scenario(void **state)
-{
-    const Scenario *scenario = *state;
-    uint64_t n = 1;
-    while (n < MOST_STEPS && disturb(scenario, n))
-        n +=
-            engine_is("llvm") && n > 40 ? 5 : 1; /* a compile takes many steps and ms */
-    assert_true(n > 1 && n < MOST_STEPS);
-}
 
 /* The loader remembers how it fared, so every n has a process of its own. */
 static void test_loading(void **unused)
@@ -890,16 +600,7 @@ static void test_loading(void **unused)
 
 static int tests(void)
 {
-    struct CMUnitTest list[COUNT_OF(scenarios)];
-    memset(list, 0, sizeof list);
-    size_t count = 0;
-    const char *only = getenv("DRJIT_TEST_SCENARIO");
-    for (size_t i = 0; i < COUNT_OF(scenarios); ++i)
-        if (!only || strcmp(only, scenarios[i].name) == 0)
-            list[count++] =
-                (struct CMUnitTest){ scenarios[i].name, test_scenario, NULL, NULL,
-                                     (void *) (uintptr_t) &scenarios[i] };
-    return _cmocka_run_group_tests("hostile", list, count, NULL, NULL);
+    return run_scenarios("hostile", scenarios, COUNT_OF(scenarios));
 }
 
 static int loading_tests(void)
@@ -910,11 +611,8 @@ static int loading_tests(void)
 
 int main(void)
 {
-    if (!mkdtemp(folder))
+    if (!begin_hostile())
         return 1;
-    setenv("DRJIT_LOG_LEVEL", "error", 1);
     int failures = loading_tests() + run_engines(tests);
-    char command[100];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command) != 0 || failures;
+    return !end_hostile() || failures;
 }

@@ -1,0 +1,507 @@
+/*
+ * test_ad_hostile.c -- derivatives while the n-th allocation fails, for every n
+ *
+ * Built with JIT_HOSTILE; see hostile_util.h.
+ */
+#include "hostile_util.h"
+
+/* ----------------------------------------------------------------- derivatives */
+
+/* 0, 1/8, ..., as a tracked array. */
+static uint64_t input(void)
+{
+    uint32_t eighth = own(jit_var_f32(CPU, 0.125f));
+    uint32_t x =
+        own(jit_var_mul(own(jit_var_cast(counter(), VarTypeFloat32, 0)), eighth));
+    if (!x || !jit_var_schedule(x) || !jit_eval())
+        return 0;
+    return track(ad_var_track(x));
+}
+
+static bool gradient_is(uint64_t x, size_t offset, float expected)
+{
+    uint32_t gradient = own((uint32_t) ad_grad(x));
+    float found;
+    if (!jit_var_read(gradient, offset, &found))
+        return false;
+    if (!(found >= expected - 1e-5f && found <= expected + 1e-5f))
+        fail_msg("gradient %zu is %g, expected %g", offset, (double) found,
+                 (double) expected);
+    return true;
+}
+
+/* From y, where the gradient is 1, to x. */
+static bool go_back(uint64_t y, uint32_t flags)
+{
+    uint32_t one = own(jit_var_f32(CPU, 1));
+    return y && one && ad_set_grad(y, one) && ad_enqueue(ADModeBackward, y) &&
+           ad_traverse(ADModeBackward, flags);
+}
+
+/* x^2, gathered twice over, and a sum */
+static bool gradients(void)
+{
+    uint64_t x = input();
+    uint64_t square = track(ad_var_mul(x, x));
+    uint32_t position = counter();
+    uint64_t g = track(ad_var_gather(square, position, 0, ReduceModeAuto));
+    uint64_t product = track(ad_var_mul(g, x));
+    uint64_t sum = track(ad_var_reduce(product, ReduceOpAdd));
+    return go_back(sum, ADFlagDefault) && gradient_is(x, 8, 3) &&
+           gradient_is(x, 16, 12);
+}
+
+static bool second_gradients(void)
+{
+    uint64_t x = input();
+    uint64_t square = track(ad_var_mul(x, x)), cube = track(ad_var_mul(square, x));
+    if (!go_back(cube, ADFlagCreateGraph | ADFlagClearVertices))
+        return false;
+    uint64_t first = track(ad_grad(x));
+    ad_clear_grad(x);
+    return go_back(first, ADFlagDefault) && gradient_is(x, 8, 6);
+}
+
+/* x > 1 ? x^2 : 3 x */
+static bool gradient_of_conditional(void)
+{
+    uint64_t x = input(), result = 0;
+    uint32_t one = own(jit_var_f32(CPU, 1)), three = own(jit_var_f32(CPU, 3));
+    uint32_t greater = own(jit_var_gt((uint32_t) x, one));
+    uint32_t cond = ad_var_cond_start("hostile", greater);
+    if (!cond)
+        return false;
+    for (int side = 0; side < 2; side++) {
+        uint64_t y = track(ad_var_mul(x, side ? three : x));
+        if (!y) {
+            ad_record_end(CPU, cond, 1);
+            return false;
+        }
+        if (!ad_var_cond_append(cond, 1, &y))
+            return false;
+    }
+    if (!ad_var_cond_end(cond, &result))
+        return false;
+    return go_back(track(result), ADFlagDefault) && gradient_is(x, 4, 3) &&
+           gradient_is(x, 16, 4);
+}
+
+/* y = x; three times y = y x */
+static uint64_t powers(uint64_t x)
+{
+    uint32_t three = number(3), one = number(1);
+    uint64_t state[] = { ad_var_inc_ref(x), jit_var_u32(CPU, 0) };
+    uint32_t loop =
+        state[1] ? ad_var_loop_start(CPU, "hostile", ADLoopUnbounded, 2, state, NULL)
+                 : 0;
+    int again = loop ? 0 : -1;
+    if (loop) {
+        uint32_t more = jit_var_lt((uint32_t) state[1], three);
+        again = ad_var_loop_cond(loop, more);
+        jit_var_dec_ref(more);
+    }
+    if (again > 0) {
+        uint64_t next[] = { ad_var_mul(state[0], x),
+                            jit_var_add((uint32_t) state[1], one) };
+        for (int k = 0; k < 2; ++k) {
+            ad_var_dec_ref(state[k]);
+            state[k] = next[k];
+        }
+        again = ad_var_loop_end(loop, state);
+    }
+    track(state[0]);
+    track(state[1]);
+    return again > 0 ? state[0] : 0;
+}
+
+static bool gradient_of_loop(void)
+{
+    uint64_t x = input();
+    return go_back(powers(x), ADFlagDefault) && gradient_is(x, 4, 0.5f) &&
+           gradient_is(x, 8, 4);
+}
+
+/* Callables x^4 and 3 x, by whether the lane is odd. */
+static bool gradient_of_call(void)
+{
+    uint64_t x = input(), result = 0;
+    uint32_t one = number(1), two = number(2), three = own(jit_var_f32(CPU, 3));
+    uint32_t odd = own(jit_var_mod(counter(), two)), self = own(jit_var_add(odd, one));
+    uint32_t call = x && self && three ? ad_var_call_start(CPU, "hostile", 0) : 0;
+    if (!call)
+        return false;
+    uint64_t in = track(ad_var_call_input(call, x));
+    for (int callable = 0; callable < 2; callable++) {
+        uint64_t y = callable ? track(ad_var_mul(in, three)) : powers(in);
+        if (!in || !y) {
+            ad_record_end(CPU, call, 1);
+            return false;
+        }
+        if (!ad_var_call_append(call, 1, &y))
+            return false;
+    }
+    if (!ad_var_call(call, self, 2, NULL, NULL, &result))
+        return false;
+    return go_back(track(result), ADFlagDefault) && gradient_is(x, 4, 0.5f) &&
+           gradient_is(x, 8, 4) && gradient_is(x, 9, 3);
+}
+
+static bool second_tangent_of_loop(void)
+{
+    uint64_t x = input(), y = powers(x);
+    uint32_t one = own(jit_var_f32(CPU, 1));
+    if (!y || !one || !ad_set_grad(x, one) || !ad_enqueue(ADModeBackward, y) ||
+        !ad_traverse(ADModeForward, ADFlagCreateGraph | ADFlagClearVertices))
+        return false;
+    uint64_t tangent = track(ad_grad(y));
+    ad_clear_grad(y);
+    return go_back(tangent, ADFlagDefault) && gradient_is(x, 8, 12);
+}
+
+/* ---------------------------------------------------------------- moving entries */
+
+static uint32_t single(float value)
+{
+    return own(jit_var_f32(CPU, value));
+}
+
+/* x^2 by a scatter into 2 x, one half of whose entries it replaces. */
+static bool gradient_of_scatter(void)
+{
+    uint64_t x = input(), target = track(ad_var_mul(x, single(2)));
+    uint64_t square = track(ad_var_mul(x, x));
+    uint32_t mask = own(jit_var_lt(counter(), number(N / 2)));
+    uint64_t y = track(ad_var_scatter(target, square, counter(), mask, ReduceOpIdentity,
+                                      ReduceModeAuto));
+    uint64_t z = track(ad_var_scatter(y, x, counter(), 0, ReduceOpAdd, ReduceModeAuto));
+    return go_back(z, ADFlagDefault) && gradient_is(x, 8, 3) && gradient_is(x, 160, 3);
+}
+
+static bool gradient_of_maximum(void)
+{
+    uint64_t x = input(), square = track(ad_var_mul(x, x));
+    uint64_t y =
+        track(ad_var_scatter(square, x, counter(), 0, ReduceOpMax, ReduceModeAuto));
+    uint64_t largest = track(ad_var_reduce(y, ReduceOpMax));
+    uint64_t all = track(ad_var_add(y, largest));
+    return go_back(all, ADFlagDefault) && gradient_is(x, 4, 1) && gradient_is(x, 16, 4);
+}
+
+static bool gradient_of_packets(void)
+{
+    uint64_t x = input(), out[2] = { 0 }, target = 0;
+    uint32_t half = own(jit_var_counter(CPU, N / 2));
+    if (!x || !ad_var_gather_packet(2, x, half, 0, out, ReduceModePermute))
+        return false;
+    uint64_t product = track(ad_var_mul(track(out[0]), track(out[1])));
+    target = track(ad_var_mul(x, single(0)));
+    uint64_t values[] = { product, out[1] };
+    uint64_t y = track(
+        ad_var_scatter_packet(2, target, values, half, 0, ReduceOpAdd, ReduceModeAuto));
+    return go_back(y, ADFlagDefault) && gradient_is(x, 8, 1.125f) &&
+           gradient_is(x, 9, 2);
+}
+
+static bool gradient_of_compensated_sum(void)
+{
+    uint64_t x = input();
+    uint64_t targets[] = { ad_var_mul(x, single(2)),
+                           jit_var_literal(CPU, VarTypeFloat32, &(uint32_t){ 0 }, N,
+                                           0) };
+    uint64_t square = track(ad_var_mul(x, x));
+    bool ok = targets[0] && targets[1] && square &&
+              ad_var_scatter_add_kahan(&targets[0], &targets[1], square, counter(), 0);
+    track(targets[0]);
+    track(targets[1]);
+    return ok && go_back(targets[0], ADFlagDefault) && gradient_is(x, 8, 4);
+}
+
+/* Tiled, repeated, turned round, cut, resized, copied, with an entry overwritten. */
+static bool gradient_of_shapes(void)
+{
+    uint64_t x = input(), one = track(ad_var_shrink(x, 1));
+    uint64_t tiled = track(ad_var_tile(x, 2)), repeated = track(ad_var_repeat(x, 2));
+    uint64_t turned = track(ad_var_reverse(tiled));
+    uint64_t sum = track(ad_var_add(turned, repeated));
+    uint64_t cut = track(ad_var_shrink(sum, N)), copy = track(ad_var_copy(cut));
+    uint64_t wide = track(ad_var_resize(one, N));
+    uint64_t product = track(ad_var_fma(wide, wide, copy));
+    float zero = 0;
+    uint64_t written = product ? track(ad_var_write(product, 3, &zero)) : 0;
+    return go_back(written, ADFlagDefault) && gradient_is(x, 8, 3) &&
+           gradient_is(x, N - 4, 0) && gradient_is(x, N - 5, 1);
+}
+
+static bool gradient_of_reductions(void)
+{
+    uint64_t x = input(), blocks = track(ad_var_block_reduce(ReduceOpAdd, x, 3));
+    uint64_t products = track(ad_var_block_reduce(ReduceOpMul, x, 3));
+    uint64_t dot = track(ad_var_reduce_dot(blocks, blocks));
+    uint64_t sums = track(ad_var_block_prefix_reduce(ReduceOpAdd, x, N, 0, 0));
+    uint64_t total = track(ad_var_reduce(sums, ReduceOpAdd));
+    uint64_t other = track(ad_var_reduce(products, ReduceOpMin));
+    uint64_t both = track(ad_var_add(dot, total)), y = track(ad_var_add(both, other));
+    /* 2 (x3 + x4 + x5) + N - 4 */
+    return go_back(y, ADFlagDefault) && gradient_is(x, 4, 3 + N - 4);
+}
+
+static bool gradient_of_sort(void)
+{
+    uint64_t x = input(), down = track(ad_var_sort(x, N, 1));
+    uint64_t y = track(ad_var_mul(down, x));
+    return go_back(y, ADFlagDefault) && gradient_is(x, 0, 2 * 0.125f * (N - 1)) &&
+           gradient_is(x, 9, 2 * 0.125f * (N - 10));
+}
+
+/* 15 x 20 times 20 x 15, transposed and not */
+static bool gradient_of_matrix_product(void)
+{
+    uint64_t x = input();
+    JitGemm shape = { .m = 15, .n = 15, .k = 20, .transpose_b = 1 };
+    uint64_t y = x ? track(ad_var_batched_gemm(x, x, &shape)) : 0;
+    uint64_t trace = track(ad_var_reduce(y, ReduceOpAdd));
+    /* 2 times the sum of the column: 15 entries, 20 apart */
+    return go_back(trace, ADFlagDefault) &&
+           gradient_is(x, 0, 2 * 0.125f * 20 * 15 * 14 / 2);
+}
+
+static bool gradient_of_functions(void)
+{
+    uint64_t x = input();
+    uint64_t wide = track(ad_var_cast(x, VarTypeFloat64, 0));
+    uint64_t gamma = track(ad_var_op(JitOpDigamma, &wide));
+    uint64_t back = track(ad_var_cast(gamma, VarTypeFloat32, 0));
+    uint64_t value = track(ad_var_replace_grad(back, track(ad_var_mul(x, x))));
+    uint64_t sine = track(ad_var_op(JitOpSin, &x));
+    uint32_t low = own(jit_var_lt((uint32_t) x, single(1)));
+    uint64_t y = low ? track(ad_var_select(low, sine, value)) : 0;
+    return go_back(y, ADFlagDefault) && gradient_is(x, 0, 1) && gradient_is(x, 16, 4) &&
+           go_back(back, ADFlagDefault) && gradient_is(x, 8, 3.64493407f);
+}
+
+/* ---------------------------------------------------------------- scopes, texts */
+
+static void leave_scopes(size_t count)
+{
+    while (count--)
+        assert_true(ad_scope_leave(false));
+}
+
+static bool scopes(void)
+{
+    uint64_t x = input(), y = track(ad_var_mul(x, x));
+    if (!y || !ad_scope_enter(ADScopeSuspend, 1, &x))
+        return false;
+    bool ok = ad_scope_enter(ADScopeResume, 0, NULL);
+    if (!ok) {
+        leave_scopes(1);
+        return false;
+    }
+    ok = ad_scope_enter(ADScopeSuspend, 0, NULL);
+    if (!ok) {
+        leave_scopes(2);
+        return false;
+    }
+    uint64_t all[32];
+    for (size_t k = 0; k < COUNT_OF(all); ++k)
+        all[k] = ad_var_node(y) ? y : x;
+    ok = ad_scope_enter(ADScopeResume, COUNT_OF(all), all);
+    uint64_t z = ok ? track(ad_var_mul(y, y)) : 0;
+    leave_scopes(ok ? 4 : 3);
+    return go_back(z, ADFlagDefault) && gradient_is(x, 8, 4);
+}
+
+static bool isolation(void)
+{
+    uint64_t x = input(), y = track(ad_var_mul(x, x));
+    if (!y || !ad_scope_enter(ADScopeIsolate, 0, NULL))
+        return false;
+    uint64_t z = track(ad_var_mul(y, y));
+    bool ok = go_back(z, ADFlagDefault) && gradient_is(x, 8, 0);
+    bool left = ad_scope_leave(ok);
+    return ok && left && gradient_is(x, 8, 4);
+}
+
+static bool texts(void)
+{
+    uint64_t x = input(), y = track(ad_var_mul(x, x));
+    const char *whos, *graph;
+    if (!y || !ad_var_set_label(x, "parameter") || !ad_var_set_label(y, "square") ||
+        !ad_var_set_label(x, "input") || !(whos = ad_whos()) ||
+        !strstr(whos, "input") || !(graph = ad_graphviz()))
+        return false;
+    assert_non_null(strstr(graph, "Label: square"));
+    assert_null(strstr(graph, "parameter"));
+    return true;
+}
+
+/* ---------------------------------------------------------------- traversals */
+
+static bool tangents(void)
+{
+    uint64_t x = input(), y = track(ad_var_mul(x, x));
+    uint64_t one = track(ad_var_shrink(y, 1)),
+             sum = track(ad_var_reduce(y, ReduceOpAdd));
+    uint64_t z = track(ad_var_add(one, sum));
+    uint32_t unit = single(1);
+    return z && unit && ad_set_grad(x, unit) && ad_accum_grad(x, unit) &&
+           ad_enqueue(ADModeForward, x) &&
+           ad_traverse(ADModeForward, ADFlagClearNone) && gradient_is(y, 8, 4) &&
+           gradient_is(z, 0, 0.25f * 2 * N * (N - 1) / 2);
+}
+
+/* x + x + ...: many edges between few nodes, sorted. */
+static bool many_edges(void)
+{
+    uint64_t x = input(), y = track(ad_var_mul(x, x)), sum = ad_var_inc_ref(x);
+    for (int k = 0; k < 40 && sum; ++k) {
+        uint64_t next = ad_var_add(k % 2 ? sum : y, k % 2 ? x : sum);
+        ad_var_dec_ref(sum);
+        sum = next;
+    }
+    track(sum);
+    return go_back(sum, ADFlagDefault) && gradient_is(x, 8, 1 + 20 + 40);
+}
+
+typedef struct Times {
+    uint32_t factor;
+} Times;
+
+static bool times_forward(void *payload, const uint64_t *in, uint64_t *out)
+{
+    out[0] = ad_var_mul(in[0], ((Times *) payload)->factor);
+    return out[0] != 0;
+}
+
+static bool times_backward(void *payload, uint64_t *in, const uint64_t *out)
+{
+    in[0] = ad_var_mul(out[0], ((Times *) payload)->factor);
+    return in[0] != 0;
+}
+
+static void times_release(void *payload)
+{
+    jit_var_dec_ref(((Times *) payload)->factor);
+    free(payload);
+}
+
+static bool custom_operation(void)
+{
+    uint64_t x = input();
+    uint32_t three = single(3), product = three ? jit_var_mul((uint32_t) x, three) : 0;
+    if (!product)
+        return false;
+    Times *payload = malloc(sizeof(*payload));
+    payload->factor = jit_var_inc_ref(three);
+    const ADCustom op = { "times", times_forward, times_backward, times_release };
+    uint64_t out = product;
+    bool ok = ad_custom(&op, payload, 1, &x, 1, &out);
+    track(out);
+    return ok && go_back(out, ADFlagDefault) && gradient_is(x, 8, 3);
+}
+
+/* Regions that are recorded are dropped again when something fails within. */
+static bool loop_over_sums(void)
+{
+    uint64_t x = input();
+    uint32_t three = number(3), one = number(1);
+    uint64_t state[] = {
+        x ? jit_var_literal(CPU, VarTypeFloat32, &(uint32_t){ 0 }, N, 0) : 0,
+        jit_var_u32(CPU, 0)
+    };
+    uint32_t loop = state[0] && state[1] && three && one
+                        ? ad_var_loop_start(CPU, "sums", ADLoopSums, 2, state, NULL)
+                        : 0;
+    int again = -1;
+    if (loop) {
+        uint32_t more = jit_var_lt((uint32_t) state[1], three);
+        again = ad_var_loop_cond(loop, more);
+        jit_var_dec_ref(more);
+    }
+    if (again > 0) {
+        uint64_t square = ad_var_mul(x, x);
+        uint64_t next[] = { ad_var_add(state[0], square),
+                            jit_var_add((uint32_t) state[1], one) };
+        ad_var_dec_ref(square);
+        for (int k = 0; k < 2; ++k) {
+            ad_var_dec_ref(state[k]);
+            state[k] = next[k];
+        }
+        again = ad_var_loop_end(loop, state);
+    }
+    track(state[0]);
+    track(state[1]);
+    return again > 0 && go_back(state[0], ADFlagDefault) && gradient_is(x, 8, 6);
+}
+
+static bool evaluated_loop(void)
+{
+    jit_set_flag(JitFlagSymbolicLoops, 0);
+    uint64_t x = input();
+    uint32_t three = number(3), one = number(1);
+    uint64_t state[] = { ad_var_inc_ref(x), jit_var_u32(CPU, 0) };
+    uint32_t loop =
+        state[1] && three && one
+            ? ad_var_loop_start(CPU, "evaluated", ADLoopUnbounded, 2, state, NULL)
+            : 0;
+    int again = loop ? 0 : -1;
+    while (again == 0) {
+        uint32_t more = jit_var_lt((uint32_t) state[1], three);
+        again = ad_var_loop_cond(loop, more);
+        jit_var_dec_ref(more);
+        if (again > 0) {
+            uint64_t next[] = { ad_var_mul(state[0], x),
+                                jit_var_add((uint32_t) state[1], one) };
+            for (int k = 0; k < 2; ++k) {
+                ad_var_dec_ref(state[k]);
+                state[k] = next[k];
+            }
+        }
+        if (again >= 0)
+            again = ad_var_loop_end(loop, state);
+    }
+    track(state[0]);
+    track(state[1]);
+    return again > 0 && go_back(state[0], ADFlagDefault) && gradient_is(x, 8, 4);
+}
+
+/* ----------------------------------------------------------------------- tests */
+
+static const Scenario scenarios[] = {
+    { "gradients", gradients, false, false },
+    { "second_gradients", second_gradients, false, false },
+    { "gradient_of_conditional", gradient_of_conditional, false, false },
+    { "gradient_of_loop", gradient_of_loop, false, false },
+    { "gradient_of_call", gradient_of_call, false, false },
+    { "second_tangent_of_loop", second_tangent_of_loop, false, false },
+    { "gradient_of_scatter", gradient_of_scatter, false, false },
+    { "gradient_of_maximum", gradient_of_maximum, false, false },
+    { "gradient_of_packets", gradient_of_packets, false, false },
+    { "gradient_of_compensated_sum", gradient_of_compensated_sum, false, false },
+    { "gradient_of_shapes", gradient_of_shapes, false, false },
+    { "gradient_of_reductions", gradient_of_reductions, false, false },
+    { "gradient_of_sort", gradient_of_sort, false, false },
+    { "gradient_of_matrix_product", gradient_of_matrix_product, false, false },
+    { "gradient_of_functions", gradient_of_functions, false, false },
+    { "scopes", scopes, false, false },
+    { "isolation", isolation, false, false },
+    { "texts", texts, false, false },
+    { "tangents", tangents, false, false },
+    { "many_edges", many_edges, false, false },
+    { "custom_operation", custom_operation, false, false },
+    { "loop_over_sums", loop_over_sums, false, false },
+    { "evaluated_loop", evaluated_loop, false, false }
+};
+
+static int tests(void)
+{
+    return run_scenarios("ad_hostile", scenarios, COUNT_OF(scenarios));
+}
+
+int main(void)
+{
+    if (!begin_hostile())
+        return 1;
+    int failures = run_engines(tests);
+    return !end_hostile() || failures;
+}
