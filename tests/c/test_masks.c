@@ -274,6 +274,41 @@ static void test_left_behind(void **unused)
     jit_var_dec_ref(no);
 }
 
+/* Nor may a body leave one, or take one that is not its own. */
+static void test_masks_of_bodies(void **unused)
+{
+    (void) unused;
+    make_masks();
+    uint32_t mask = mask_of(first_mask), x = jit_var_counter(CPU, N);
+    for (int takes = 0; takes < 2; ++takes) {
+        uint32_t state = x;
+        jit_var_inc_ref(x);
+        uint32_t loop = jit_var_loop_start(CPU, "masks", 1, &state);
+        OK(loop);
+        uint32_t limit = jit_var_u32(CPU, 3), goes_on = jit_var_lt(state, limit);
+        assert_int_equal(jit_var_loop_cond(loop, goes_on), 1);
+        if (takes) {
+            assert_false(jit_var_mask_pop(CPU));
+            CHECK_ERROR(JIT_ERROR_STATE, "jit_var_mask_pop()", "there is no mask");
+        } else {
+            OK(jit_var_mask_push(CPU, mask));
+        }
+        int status = jit_var_loop_end(loop, &state);
+        assert_int_equal(status, takes ? 1 : -1);
+        if (!takes)
+            CHECK_ERROR(JIT_ERROR_STATE, "jit_var_loop_end()", "left 1 mask");
+        assert_int_equal(jit_var_mask_peek(CPU), 0);
+        DROP(limit, goes_on, state);
+    }
+    uint32_t cond = jit_var_cond_start("masks", mask);
+    OK(cond);
+    OK(jit_var_mask_push(CPU, mask));
+    assert_false(jit_var_cond_append(cond, 1, &x));
+    CHECK_ERROR(JIT_ERROR_STATE, "jit_var_cond_append()", "left 1 mask");
+    assert_int_equal(jit_var_mask_peek(CPU), 0);
+    DROP(mask, x);
+}
+
 static void *other_thread(void *argument)
 {
     uint32_t *result = argument;
@@ -317,6 +352,7 @@ static int run(void)
         TEST(test_push_pop),  TEST(test_default_and_apply), TEST(test_broadcast),
         TEST(test_accesses),  TEST(test_singly),            TEST(test_checks),
         TEST(test_threads),   TEST(test_without_folding),   TEST(test_left_behind),
+        TEST(test_masks_of_bodies),
     };
     return cmocka_run_group_tests_name("masks", tests, NULL, NULL);
 }

@@ -187,8 +187,8 @@ static bool fail_empty(const Tracker *t, const TrackedLeaf *leaf, PyObject *obje
     return false;
 }
 
-/* Its class is found by a name that no class statement gives: it is Python's, and seldom
- * there. */
+/* Its class is found by a name that no class statement gives: it is Python's, and
+ * seldom there. */
 bool tracker_unbound(PyObject *object)
 {
     const char *name = Py_TYPE(object)->tp_name;

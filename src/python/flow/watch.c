@@ -111,11 +111,12 @@ static bool add_sequence(Watch *watch, const Tracker *t, size_t parent,
                          PyObject *sequence)
 {
     bool ok = true;
+    PyObject **entries = PySequence_Fast_ITEMS(sequence);
     for (Py_ssize_t i = 0; ok && i < PySequence_Fast_GET_SIZE(sequence); i++)
         ok = add(watch, t, (Watched){ .container = sequence,
                                       .index = i,
                                       .parent = parent,
-                                      .object = PySequence_Fast_GET_ITEM(sequence, i) });
+                                      .object = entries[i] });
     return ok;
 }
 
@@ -266,8 +267,8 @@ static bool fail(const Watch *watch, const Tracker *t, size_t which)
     if (cls)
         error_raise(PyExc_RuntimeError, t->operation, NULL, 0,
                     "%U was changed, which is not part of the state: of an object of "
-                    "type %U only attributes are that a DRJIT_STRUCT or the fields of a "
-                    "data class name",
+                    "type %U only attributes are that a DRJIT_STRUCT or the fields of "
+                    "a data class name",
                     path, cls);
     Py_XDECREF(path);
     Py_XDECREF(cls);
