@@ -13,8 +13,9 @@
  * Sums that are due where an operand had one entry and the result many are put off: the
  * gradient of a node with one entry may have many, and is summed up once, when its turn
  * comes or somebody asks for it. A sum evaluates its operand, so before the first one
- * all that wait for theirs are scheduled: what they have in common is computed once. In
- * bodies that are being recorded a variable with one entry is one in each lane, and
+ * gradients are scheduled that have much in common with it, which is computed once: all
+ * that wait for their sums, what one operation has made, and where the traversal ends.
+ * In bodies that are being recorded a variable with one entry is one in each lane, and
  * nothing is summed up.
  */
 #include "ad/ad_traverse.h"
@@ -193,7 +194,8 @@ enum {
     SPOT_RUN = 2,     /* a custom operation that was run */
     SPOT_WANTED = 4,  /* what leads there was enqueued, so it keeps its gradient */
     SPOT_HELD = 8,    /* a target, which is held until its turn is over */
-    SPOT_SUM = 16     /* in Traversal.sums */
+    SPOT_SUM = 16,    /* in Traversal.sums */
+    SPOT_END = 32     /* in Traversal.ends */
 };
 
 /* A node of a traversal. */
@@ -203,6 +205,12 @@ typedef struct Spot {
     uint8_t flags; /* SPOT_... */
 } Spot;
 
+/* Numbers of spots, whose nodes are held. */
+typedef struct SpotList {
+    uint32_t *spots;
+    uint32_t count, capacity;
+} SpotList;
+
 typedef struct Traversal {
     ADMode mode;
     uint32_t flags;
@@ -211,8 +219,8 @@ typedef struct Traversal {
     AdVisits visits;
     VarId zero; /* for ad_quick.h */
     Spot *spots;
-    uint32_t *sums; /* spots whose gradients are to be summed up; the nodes are held */
-    uint32_t sum_count, sum_capacity;
+    SpotList sums; /* whose gradients are to be summed up */
+    SpotList ends; /* that have no edges to go on by, and gradients */
 } Traversal;
 
 /* What is needed of an edge while the lock is not held; references are held. */
@@ -366,47 +374,84 @@ static bool is_due(NodeId id)
     return due && !in_body();
 }
 
-/* A gradient has come to a node. With the lock. */
-static bool note_sum(Traversal *t, uint32_t place)
+static bool note_spot(Traversal *t, SpotList *list, uint32_t place, uint8_t flag)
 {
     Spot *spot = &t->spots[place];
-    if (spot->flags & SPOT_SUM || !is_sum(spot->id))
+    if (spot->flags & flag)
         return true;
-    TRY(vec_reserve(&t->sums, &t->sum_capacity, t->sum_count + 1, sizeof(uint32_t)),
+    TRY(vec_reserve(&list->spots, &list->capacity, list->count + 1, sizeof(uint32_t)),
         false);
-    spot->flags |= SPOT_SUM;
+    spot->flags |= flag;
     ad_graph_ref(spot->id);
-    t->sums[t->sum_count++] = place;
+    list->spots[list->count++] = place;
     return true;
 }
 
-/* Have gradients that are to be summed up evaluated together. What cannot be fails when
- * its sum is made. */
-static void schedule_sums(Traversal *t)
+/* A gradient has come to a node. With the lock. */
+static bool note_gradient(Traversal *t, uint32_t place)
 {
-    while (t->sum_count) {
+    const AdNode *node = ad_graph_node(t->spots[place].id);
+    if (is_sum(t->spots[place].id))
+        TRY(note_spot(t, &t->sums, place, SPOT_SUM), false);
+    bool ends = !(t->mode == ADModeForward ? node->out : node->in);
+    return !ends || note_spot(t, &t->ends, place, SPOT_END);
+}
+
+/* Have the gradients of these nodes evaluated together. What cannot be fails when it is
+ * needed. */
+static void schedule_spots(Traversal *t, SpotList *list, uint8_t flag)
+{
+    while (list->count) {
         state_lock();
-        Spot *spot = &t->spots[t->sums[--t->sum_count]];
+        Spot *spot = &t->spots[list->spots[--list->count]];
         NodeId id = spot->id;
-        spot->flags &= (uint8_t) ~SPOT_SUM;
+        spot->flags &= (uint8_t) ~flag;
         VarId grad = ad_var_index(ad_graph_node(id)->grad);
         if (grad)
             var_inc(grad);
         ad_graph_unref(id);
         state_unlock();
-        if (grad && jit_var_size(grad) > 1)
+        if (grad)
             jit_var_schedule(grad);
         jit_var_dec_ref(grad);
     }
 }
 
-static void drop_sums(Traversal *t)
+/* The traversal is over: whoever asks for a sum has all of its gradients evaluated. */
+static void schedule_ends(Traversal *t)
+{
+    bool any = false;
+    state_lock();
+    for (uint32_t i = 0; i < t->sums.count; i++)
+        any |= is_sum(t->spots[t->sums.spots[i]].id);
+    state_unlock();
+    if (any && !t->inside)
+        schedule_spots(t, &t->ends, SPOT_END);
+}
+
+static void drop_spots(const Traversal *t, SpotList *list)
 {
     state_lock();
-    while (t->sum_count)
-        ad_graph_unref(t->spots[t->sums[--t->sum_count]].id);
+    while (list->count)
+        ad_graph_unref(t->spots[list->spots[--list->count]].id);
     state_unlock();
-    alloc_free(t->sums);
+    alloc_free(list->spots);
+}
+
+/* An operation has made gradients, one of which may have to be summed up. */
+static void schedule_made(NodeId node, const AdOperation *op)
+{
+    bool any = false;
+    state_lock();
+    for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
+        VarId grad = ad_var_index(op->in[ad_graph_edge(e)->slot]);
+        any |= grad && var_get(grad)->size > 1 &&
+               ad_graph_node(ad_graph_edge(e)->source)->size == 1;
+    }
+    state_unlock();
+    for (uint32_t i = 0; any && i < op->n_in; i++)
+        if (op->in[i])
+            jit_var_schedule(ad_var_index(op->in[i]));
 }
 
 /* The gradient of the giver of an edge: plain, unless it is tracked. 0: there is
@@ -414,7 +459,7 @@ static void drop_sums(Traversal *t)
 static uint64_t given(Traversal *t, NodeId giver, bool *ok)
 {
     if (is_due(giver))
-        schedule_sums(t);
+        schedule_spots(t, &t->sums, SPOT_SUM);
     uint64_t g = settled(giver, ok);
     if (t->tracked || !ad_var_node(g))
         return g;
@@ -460,7 +505,7 @@ static bool leave_edge(Traversal *t, const AdVisit *v, bool there)
 {
     Spot *giver = &t->spots[v->giver];
     t->spots[v->receiver].flags |= SPOT_REACHED;
-    TRY(note_sum(t, v->receiver), false);
+    TRY(note_gradient(t, v->receiver), false);
     if (--giver->left == 0)
         finish_giver(t, giver);
     if (t->flags & ADFlagClearEdges && there)
@@ -569,9 +614,13 @@ static bool run_operation(Traversal *t, const AdVisit *v, const Passage *p)
     if (!leaves || giver->flags & SPOT_RUN)
         return true;
     giver->flags |= SPOT_RUN;
-    return !(giver->flags & SPOT_REACHED) ||
-           ad_operation_run(ad_operation_of(p->edge.held), p->giver, t->mode,
-                            t->tracked);
+    if (!(giver->flags & SPOT_REACHED))
+        return true;
+    AdOperation *op = ad_operation_of(p->edge.held);
+    TRY(ad_operation_run(op, p->giver, t->mode, t->tracked), false);
+    if (t->mode == ADModeBackward && !t->inside)
+        schedule_made(p->giver, op);
+    return true;
 }
 
 static bool pass_slowly(Traversal *t, const AdVisit *v)
@@ -689,9 +738,10 @@ static bool traverse(Traversal *t)
     }
     if (begun && !ok)
         give_up(t, i);
-    else if (ok && !t->inside)
-        schedule_sums(t);
-    drop_sums(t);
+    else if (ok)
+        schedule_ends(t);
+    drop_spots(t, &t->sums);
+    drop_spots(t, &t->ends);
     jit_var_dec_ref(t->zero);
     alloc_free(t->spots);
     own->tracked = tracked;

@@ -535,34 +535,35 @@ def launches(function: Any) -> int:
 
 
 def test_sums_share_a_kernel() -> None:
-    """Gradients of parameters with one entry are summed up behind one evaluation."""
-    x = dr.opaque(Float, 0.5, 1000)
-    wide = dr.linspace(Float, 0, 1, 1000)
+    """A sum evaluates its operand, and what has much in common with that."""
+    wide, other = dr.linspace(Float, 0, 1, 1000), dr.linspace(Float, 1, 2, 1000)
     table = Float([0.1, 0.2, 0.3, 0.4])
-    dr.eval(x, wide)
+    dr.eval(wide, other)
 
     def straight() -> None:
         p = [dr.opaque(Float, k) for k in range(6)]
-        dr.enable_grad(p)
-        y = Float(wide)
+        x = Float(wide)
+        dr.enable_grad(p, x)
+        y = x
         for q in p:
-            y = dr.sin(y * q + x)
+            y = dr.sin(y * q + other)
         dr.backward(y)
-        dr.eval(dr.grad(p))
+        dr.eval(dr.grad([*p, x]))
 
     assert launches(straight) == 1
 
     def loop() -> None:
-        dr.enable_grad(table)
-        q = [dr.gather(Float, table, UInt(k)) for k in range(4)]
+        x, q = Float(wide), Float(table)
+        dr.enable_grad(q, x)
+        p = [dr.gather(Float, q, UInt(k)) for k in range(4)]
         y, _ = dr.while_loop(
-            (Float(wide), UInt(0)),
+            (x, UInt(0)),
             lambda y, k: k < 5,
-            lambda y, k: (dr.sin(y * q[0] + q[1]) * q[2] + q[3], k + 1),
+            lambda y, k: (dr.sin(y * p[0] + p[1]) * p[2] + p[3], k + 1),
             max_iterations=5,
         )
         dr.backward(y)
-        dr.eval(dr.grad(table))
+        dr.eval(dr.grad([x, q]))
 
     # One writes the tape, one reads it.
     assert launches(loop) == 2
