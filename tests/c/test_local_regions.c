@@ -354,7 +354,7 @@ static void test_conditionals(void **unused)
     DROP(mask, fifty, sixty, lane, seven, more);
 }
 
-/* What cannot be selected lane by lane. */
+/* Entries are selected one by one. Lengths have to agree. */
 static void test_evaluated_conditional(void **unused)
 {
     (void) unused;
@@ -366,10 +366,20 @@ static void test_evaluated_conditional(void **unused)
     uint32_t written = jit_array_write(array, one, one, ALWAYS);
     OK(jit_var_cond_append(cond, 1, &written));
     OK(jit_var_cond_append(cond, 1, &array));
-    assert_false(jit_var_cond_end(cond, &result));
-    CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "jit_var_cond_end()", "local array");
-    assert_int_equal(result, 0);
-    DROP(mask, one, array, written);
+    OK(jit_var_cond_end(cond, &result));
+    uint32_t zero = jit_var_u32(CPU, 0);
+    uint32_t first = jit_array_read(result, zero, ALWAYS);
+    uint32_t second = jit_array_read(result, one, ALWAYS);
+    CHECK_U32(first, 0, 0, 0);
+    CHECK_U32(second, 0, 1, 1);
+    DROP(zero, first, second, result);
+    uint32_t longer = jit_array_create(CPU, VarTypeUInt32, 3, 3);
+    cond = jit_var_cond_start("cond", mask);
+    OK(jit_var_cond_append(cond, 1, &written));
+    assert_false(jit_var_cond_append(cond, 1, &longer));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_cond_append()",
+                "2 entries on the true side and of 3");
+    DROP(mask, one, array, written, longer);
 }
 
 /* A conditional that gives an array without accessing one, and then a read of the old

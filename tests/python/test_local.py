@@ -194,3 +194,83 @@ def test_buffers_with_and_without_a_value_agree_in_debug_mode() -> None:
             lambda i: dr.alloc_local(UInt, 2),
         )
         assert values(buffer.read(0, active=Bool(True, False))) == [7, 0]
+
+
+@dataclass
+class Hit:
+    t: Float
+    p: Array3f
+
+
+def _closest(mode: str) -> list[Any]:
+    """A list of the two nearest, kept by loops, conditionals and calls in all modes."""
+    i = dr.arange(UInt, 6)
+    hits = dr.alloc_local(Hit, 2, Hit(Float(100), Array3f(0)))
+
+    def put(hits: Any, k: Any, t: Any, p: Any) -> Any:
+        hits[k] = Hit(t, p)
+        return hits
+
+    def shift(hits: Any, k: Any, t: Any, p: Any) -> Any:
+        hits[1] = hits[0]
+        hits[k] = Hit(t, p)
+        return hits
+
+    def body(n: Any, hits: Any) -> Any:
+        t = Float((n * 7 + i * 3) % 11)
+        p = Array3f(Float(n), Float(i), t)
+        first, second = t < hits[0].t, t < hits[1].t
+        changed = dr.switch(
+            dr.select(first, UInt(0), UInt(1)),
+            [shift, put],
+            hits,
+            dr.select(first, UInt(0), UInt(1)),
+            t,
+            p,
+            mode=mode,
+        )
+        hits = dr.if_stmt(
+            (hits, changed),
+            first | second,
+            lambda hits, changed: changed,
+            lambda hits, changed: hits,
+            mode=mode,
+        )
+        return n + 1, hits
+
+    n, hits = dr.while_loop((UInt(i % 4), hits), lambda n, hits: n < 6, body, mode=mode)
+    return [hits[0].t, hits[1].t, hits[0].p, hits[1].p]
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+def test_structures_in_all_modes(mode: str) -> None:
+    found = _closest(mode)
+    for i in range(6):
+        times = sorted(((n * 7 + i * 3) % 11, n) for n in range(i % 4, 6))[:2]
+        for k, (t, n) in enumerate(times):
+            assert found[k][i] == t
+            assert [c[i] for c in found[2 + k]] == [n, i, t]
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+def test_buffers_of_different_lengths(mode: str) -> None:
+    """Sides and functions return buffers of equal lengths, as all modes need them."""
+    a, b, i = dr.alloc_local(UInt, 2), dr.alloc_local(UInt, 3), dr.arange(UInt, 4)
+    with pytest.raises(RuntimeError):
+        dr.if_stmt((a, b), i > 1, lambda a, b: a, lambda a, b: b, mode=mode)
+    with pytest.raises(RuntimeError):
+        dr.switch(i % 2, [lambda a, b: a, lambda a, b: b], a, b, mode=mode)
+    with pytest.raises(RuntimeError):
+        dr.while_loop((i, a), lambda i, a: i < 6, lambda i, a: (i + 1, b), mode=mode)
+
+
+def test_a_call_that_no_lane_makes() -> None:
+    a = dr.alloc_local(UInt, 2, UInt(5))
+
+    def write(a: Any, x: Any) -> Any:
+        a[0] = x
+        return a
+
+    r = dr.switch(UInt(7, 8), [write, write], a, UInt(1, 2), mode="evaluated")
+    assert list(dr.zeros(UInt, 2) + r[0]) == [0, 0]
+    assert list(dr.zeros(UInt, 2) + r[1]) == [0, 0]

@@ -15,7 +15,6 @@ from drjit import llvm
 from drjit._flow import regions
 from drjit.llvm import Array3f, Bool, Float, Float64, Int, TensorXf, UInt
 from region_util import (
-    MODES,
     Boom,
     check_that_all_is_well,
     collatz,
@@ -27,11 +26,6 @@ from region_util import (
 )
 
 # ------------------------------------------------------------------ local arrays
-
-
-def local_modes() -> Any:
-    """Local arrays exist within kernels only, so their loops are symbolic."""
-    return dr.scoped_set_flag(MODES, True)
 
 
 def test_local_entries() -> None:
@@ -76,7 +70,7 @@ def test_local_structured_entries() -> None:
     assert set(second.z.numpy()) == {-1}
 
 
-def test_bubble_sort() -> None:
+def test_bubble_sort(mode: str) -> None:
     """Each lane sorts numbers of its own."""
     lanes, length = 20, 8
     numbers = np.random.default_rng(2).integers(0, 100, (length, lanes))
@@ -97,8 +91,7 @@ def test_bubble_sort() -> None:
         )
         return i + 1, a
 
-    with local_modes():
-        _, a = while_loop((UInt(0), a), lambda i, a: i < length, outer)
+    _, a = while_loop((UInt(0), a), lambda i, a: i < length, outer)
     found = np.array([a.read(UInt(k)).numpy() for k in range(length)])
     assert np.array_equal(found, np.sort(numbers, axis=0))
 
@@ -130,7 +123,7 @@ def random_program(generator: np.random.Generator) -> list[tuple[int, int]]:
     return [*program, (STOP, 0)]
 
 
-def test_stack_machine() -> None:
+def test_stack_machine(mode: str) -> None:
     """Each lane interprets a program of its own, with a stack in local memory."""
     generator = np.random.default_rng(3)
     programs = [random_program(generator) for _ in range(50)]
@@ -162,13 +155,12 @@ def test_stack_machine() -> None:
         return dr.gather(UInt, ops, pc) != STOP
 
     state = (UInt(starts), dr.alloc_local(UInt, 16), UInt(0))
-    with local_modes():
-        _, stack, top = while_loop(state, cond, body)
-        result = stack.read(top - 1).numpy()
+    _, stack, top = while_loop(state, cond, body)
+    result = stack.read(top - 1).numpy()
     assert result.tolist() == [run_program(p) for p in programs]
 
 
-def test_local_arrays_of_conditionals() -> None:
+def test_local_arrays_of_conditionals(mode: str) -> None:
     i = dr.arange(UInt, 6)
     a = dr.alloc_local(UInt, 2, value=1)
 
@@ -176,12 +168,11 @@ def test_local_arrays_of_conditionals() -> None:
         a.write(i, UInt(0))
         return a
 
-    with local_modes():
-        b = if_stmt(i > 2, (a,), true_fn, lambda a: a)
+    b = if_stmt(i > 2, (a,), true_fn, lambda a: a)
     assert b is a and b.read(UInt(0)).numpy().tolist() == [1, 1, 1, 3, 4, 5]
 
 
-def test_local_arrays_are_read_behind_effects() -> None:
+def test_local_arrays_are_read_behind_effects(mode: str) -> None:
     """The array comes out of a conditional with effects, and there are later ones."""
     i = dr.arange(UInt, 7)
     target, other = dr.zeros(UInt, 7), dr.zeros(UInt, 7)
@@ -191,10 +182,9 @@ def test_local_arrays_are_read_behind_effects() -> None:
         dr.scatter_add(target, i, i)
         return a
 
-    with local_modes():
-        a = dr.alloc_local(UInt, 3, value=7)
-        a = if_stmt(i < 4, (a,), true_fn, lambda a: a)
-        read = a.read(i % 3)
+    a = dr.alloc_local(UInt, 3, value=7)
+    a = if_stmt(i < 4, (a,), true_fn, lambda a: a)
+    read = a.read(i % 3)
     dr.scatter_add(other, read, i)
     assert read.numpy().tolist() == [0, 1, 2, 3, 7, 7, 7]
     assert target.numpy().tolist() == [0, 1, 2, 3, 0, 0, 0]

@@ -356,7 +356,7 @@ def scenario_exceptions() -> None:
 def scenario_local() -> None:
     calls.test_local_entries()
     calls.test_local_structured_entries()
-    calls.test_local_arrays_of_conditionals()
+    calls.test_local_arrays_of_conditionals("symbolic")
     calls.test_wrong_local_arrays()
 
 

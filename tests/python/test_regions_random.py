@@ -197,12 +197,12 @@ def test_random_programs(mode: str, seed: int) -> None:
 
 # The last two: results of regions were computed once more in callables.
 @pytest.mark.parametrize("seed", [*range(1000, 1060), 223552, 315295])
-def test_random_programs_with_local_arrays(seed: int) -> None:
+def test_random_programs_with_local_arrays(mode: str, seed: int) -> None:
     check(seed, OUTSIDE)
 
 
 @pytest.mark.parametrize("seed", range(3000, 3060))
-def test_random_programs_with_local_arrays_in_calls(seed: int) -> None:
+def test_random_programs_with_local_arrays_in_calls(mode: str, seed: int) -> None:
     check(seed, CALLABLES)
 
 

@@ -29,6 +29,7 @@ typedef struct Call {
     size_t size;           /* lanes */
     uint32_t handle;       /* of a symbolic call; 0: the core has ended it */
     Tracker args;          /* (positional, named) */
+    Variables spread;      /* of an evaluated call: theirs; of local arrays, entries */
     Tracker first, next;   /* what the functions have returned */
     size_t returned;       /* number of functions that have */
 } Call;
@@ -182,23 +183,24 @@ static bool pop_mask(Call *call)
            (!PyErr_Occurred() && error_from_core(call->operation, NULL, 0));
 }
 
-/* The entries of some lanes (0: of none) take the place of the arguments' variables,
- * which move to 'all'. */
-static bool select_lanes(Call *call, uint32_t lanes, Variables *all)
+/* The entries of some lanes (0: of none) take the place of the arguments' variables. */
+static bool select_lanes(Call *call, uint32_t lanes)
 {
-    *all = call->args.variables;
-    call->args.variables = (Variables){ 0 };
+    Variables own = { 0 };
     bool ok = true;
-    for (size_t i = 0; ok && i < all->count; i++) {
-        const Leaf id = all->ids[i];
-        const Leaf own = !lanes || leaf_size(id) == 1
-                             ? leaf_ref(id)
-                             : ad_var_gather(id, lanes, 0, ReduceModePermute);
-        ok = own && variables_append(&call->args.variables, own);
-        if (!own)
+    for (size_t i = 0; ok && i < call->spread.count; i++) {
+        const Leaf id = call->spread.ids[i];
+        const Leaf entries = !lanes || leaf_size(id) == 1
+                                 ? leaf_ref(id)
+                                 : ad_var_gather(id, lanes, 0, ReduceModePermute);
+        ok = entries && variables_append(&own, entries);
+        if (!entries)
             error_from_core(call->operation, NULL, 0);
-        leaf_unref(own);
+        leaf_unref(entries);
     }
+    const size_t size = lanes ? jit_var_size(lanes) : call->size;
+    ok = ok && tracker_unite(&call->args, &own, size);
+    variables_drop(&own);
     return ok;
 }
 
@@ -245,9 +247,9 @@ static Leaf merge(Leaf value, Leaf others, uint32_t mine, uint32_t position)
 
 /* Put the values that an instance's function has returned into the results. */
 static bool merge_lanes(const Call *call, const Tracker *returned,
-                        const JitCallBucket *bucket, Leaf *results)
+                        const Variables *values, const JitCallBucket *bucket,
+                        Variables *results)
 {
-    const Variables *values = &returned->variables;
     const size_t size = jit_var_size(bucket->index);
     uint32_t mine = 0, position = 0;
     for (size_t i = 0; i < values->count; i++) {
@@ -257,16 +259,19 @@ static bool merge_lanes(const Call *call, const Tracker *returned,
     }
     bool ok = find_lanes(call, bucket->id, &mine, &position);
     for (size_t i = 0; ok && i < values->count; i++) {
-        const Leaf merged = merge(values->ids[i], results[i], mine, position);
-        ok = merged;
-        if (ok) {
-            leaf_unref(results[i]);
-            results[i] = merged;
+        const Leaf before = i < results->count ? results->ids[i] : 0;
+        const Leaf merged = merge(values->ids[i], before, mine, position);
+        ok = merged && (before || variables_append(results, merged));
+        if (ok && before) {
+            leaf_unref(before);
+            results->ids[i] = merged;
+        } else {
+            leaf_unref(merged);
         }
     }
     jit_var_dec_ref(mine);
     jit_var_dec_ref(position);
-    return ok || error_from_core(call->operation, NULL, 0);
+    return ok || PyErr_Occurred() || error_from_core(call->operation, NULL, 0);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -285,47 +290,60 @@ static int64_t find_function(const Call *call, uint32_t id)
     return found ? found - call->numbers : -1;
 }
 
-/* Call a function with the lanes of its instance, or (NULL) with no lanes. */
-static Tracker *call_bucket(Call *call, uint32_t callable, const JitCallBucket *bucket)
+/* The same number of entries as the first function's? */
+static bool check_lengths(const Call *call, const Variables *values, size_t expected)
 {
-    Variables all;
+    return values->count == expected ||
+           error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
+                       "the functions have returned local arrays of different lengths");
+}
+
+/* Call a function with the lanes of its instance, or (NULL) with no lanes. 'values'
+ * receives what it has returned. */
+static Tracker *call_bucket(Call *call, uint32_t callable, const JitCallBucket *bucket,
+                            Variables *values)
+{
     if (!push_mask(call, bucket ? bucket->index : 0))
         return NULL;
-    Tracker *returned = select_lanes(call, bucket ? bucket->index : 0, &all)
+    Tracker *returned = select_lanes(call, bucket ? bucket->index : 0)
                             ? call_function(call, callable)
                             : NULL;
-    variables_drop(&call->args.variables);
-    call->args.variables = all;
+    if (returned && !tracker_spread(returned, values))
+        returned = NULL;
     return pop_mask(call) ? returned : NULL;
 }
 
-static bool run_bucket(Call *call, const JitCallBucket *bucket, Leaf **results)
+static bool run_bucket(Call *call, const JitCallBucket *bucket, Variables *results)
 {
     const int64_t callable = find_function(call, bucket->id);
+    Variables values = { 0 };
     if (callable < 0)
         return true;
-    const Tracker *returned = call_bucket(call, (uint32_t) callable, bucket);
-    if (returned && !*results &&
-        !(*results = PyMem_Calloc(returned->variables.count + 1, sizeof(**results))))
-        return PyErr_NoMemory();
-    return returned && merge_lanes(call, returned, bucket, *results);
+    const Tracker *returned = call_bucket(call, (uint32_t) callable, bucket, &values);
+    const bool ok = returned &&
+                    check_lengths(call, &values,
+                                  results->count ? results->count : values.count) &&
+                    merge_lanes(call, returned, &values, bucket, results);
+    variables_drop(&values);
+    return ok;
 }
 
 /* The result of a call that no lane makes: zeros, and no effects. */
-static bool run_nobody(Call *call, Leaf **results)
+static bool run_nobody(Call *call, Variables *results)
 {
     static const uint64_t zero;
-    const Tracker *returned = call_bucket(call, 0, NULL);
-    const size_t count = returned ? returned->variables.count : 0;
-    if (returned && !(*results = PyMem_Calloc(count + 1, sizeof(**results))))
-        return PyErr_NoMemory();
-    bool ok = returned;
-    for (size_t i = 0; ok && i < count; i++) {
-        const VarType type = jit_var_type(leaf_index(returned->variables.ids[i]));
-        (*results)[i] = leaf_of(jit_var_literal(type_backend(call->state), type, &zero,
-                                                call->size, 0));
-        ok = (*results)[i] || error_from_core(call->operation, NULL, 0);
+    Variables values = { 0 };
+    bool ok = call_bucket(call, 0, NULL, &values);
+    for (size_t i = 0; ok && i < values.count; i++) {
+        const VarType type = jit_var_type(leaf_index(values.ids[i]));
+        const Leaf none = leaf_of(
+            jit_var_literal(type_backend(call->state), type, &zero, call->size, 0));
+        ok = none && variables_append(results, none);
+        if (!none)
+            error_from_core(call->operation, NULL, 0);
+        leaf_unref(none);
     }
+    variables_drop(&values);
     return ok;
 }
 
@@ -353,8 +371,8 @@ static bool sort_lanes(Call *call, JitCallBucket **buckets, uint32_t *count)
     const uint32_t ids = jit_flag(JitFlagDebug) ? jit_var_resize(call->ids, call->size)
                                                 : existing_ids(call);
     WAIT_BEGIN
-    for (size_t i = 0; i < call->args.variables.count; i++)
-        leaf_schedule(call->args.variables.ids[i]);
+    for (size_t i = 0; i < call->spread.count; i++)
+        leaf_schedule(call->spread.ids[i]);
     ok = ids && jit_var_call_reduce(NULL, NULL, call->bound, ids, call->mask,
                                     buckets, count);
     jit_var_dec_ref(ids);
@@ -366,20 +384,18 @@ static PyObject *run_evaluated(Call *call)
 {
     JitCallBucket *buckets;
     uint32_t count;
-    Leaf *results = NULL;
-    if (!sort_lanes(call, &buckets, &count))
+    Variables results = { 0 };
+    if (!tracker_spread(&call->args, &call->spread) ||
+        !sort_lanes(call, &buckets, &count))
         return NULL;
     bool ok = true;
     for (uint32_t i = 0; ok && i < count; i++)
         ok = run_bucket(call, &buckets[i], &results);
     jit_var_call_release(buckets, count);
-    ok = ok && (call->returned || run_nobody(call, &results));
-    if (ok)
-        return make_result(call, results);
-    for (size_t i = 0; results && i < call->first.variables.count; i++)
-        leaf_unref(results[i]);
-    PyMem_Free(results);
-    return NULL;
+    ok = ok && (call->returned || run_nobody(call, &results)) &&
+         tracker_unite(&call->first, &results, call->size);
+    variables_drop(&results);
+    return ok ? tracker_give(&call->first) : NULL;
 }
 
 /* ---------------------------------------------------------------- arguments */
@@ -419,6 +435,7 @@ static PyObject *run(Call *call, PyObject *pair)
     call->args.labels = labels;
     if (labels && tracker_open(&call->args, pair) && find_size(call))
         result = call->symbolic ? run_symbolic(call) : run_evaluated(call);
+    variables_drop(&call->spread);
     tracker_close(&call->args);
     tracker_close(&call->first);
     tracker_close(&call->next);

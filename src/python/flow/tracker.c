@@ -484,6 +484,91 @@ bool tracker_restore(const Tracker *t)
     return ok;
 }
 
+/* ---------------------------------------------------------------- local arrays */
+
+static uint32_t make_position(uint32_t array, size_t k)
+{
+    VarInfo info;
+    return jit_var_info(array, &info) ? jit_var_u32(info.backend, (uint32_t) k) : 0;
+}
+
+static bool append_entries(Variables *spread, uint32_t array)
+{
+    const size_t length = jit_array_length(array);
+    bool ok = true;
+    for (size_t k = 0; ok && k < length; k++) {
+        const uint32_t position = make_position(array, k);
+        const uint32_t entry = position ? jit_array_read(array, position, 0) : 0;
+        ok = entry && variables_append(spread, leaf_of(entry));
+        if (!entry)
+            error_from_core("Local.read", NULL, 0);
+        jit_var_dec_ref(position);
+        jit_var_dec_ref(entry);
+    }
+    return ok;
+}
+
+bool tracker_spread(const Tracker *t, Variables *spread)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < t->tree.leaf_count; i++) {
+        const TrackedLeaf *leaf = &t->leaves[i];
+        for (size_t k = 0; ok && k < leaf->count; k++) {
+            const Leaf id = t->variables.ids[leaf->first + k];
+            ok = leaf->local ? append_entries(spread, leaf_index(id))
+                             : variables_append(spread, id);
+        }
+    }
+    return ok;
+}
+
+/* A local array like another one with these entries: a new reference. 0: exception. */
+static uint32_t unite(uint32_t like, const Leaf *entries, size_t length, size_t lanes)
+{
+    VarInfo info;
+    uint32_t array = jit_var_info(like, &info)
+                         ? jit_array_create(info.backend, info.type, length, lanes)
+                         : 0;
+    for (size_t k = 0; array && k < length; k++) {
+        const uint32_t position = make_position(like, k);
+        const uint32_t next =
+            position ? jit_array_write(array, position, leaf_index(entries[k]), 0) : 0;
+        jit_var_dec_ref(position);
+        jit_var_dec_ref(array);
+        array = next;
+    }
+    if (!array)
+        error_from_core("Local.write", NULL, 0);
+    return array;
+}
+
+bool tracker_unite(Tracker *t, const Variables *spread, size_t lanes)
+{
+    Variables united = { 0 };
+    size_t next = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < t->tree.leaf_count; i++) {
+        const TrackedLeaf *leaf = &t->leaves[i];
+        for (size_t k = 0; ok && k < leaf->count; k++) {
+            const uint32_t like = leaf_index(t->variables.ids[leaf->first + k]);
+            const size_t length = leaf->local ? jit_array_length(like) : 1;
+            const Leaf *ids = spread->ids + next;
+            const Leaf id = leaf->local ? leaf_of(unite(like, ids, length, lanes))
+                                        : leaf_ref(ids[0]);
+            ok = id && variables_append(&united, id);
+            leaf_unref(id);
+            next += length;
+        }
+    }
+    if (ok) {
+        variables_drop(&t->variables);
+        t->variables = united;
+    } else {
+        variables_drop(&united);
+    }
+    return ok;
+}
+
 /* ---------------------------------------------------------------- comparison */
 
 typedef struct Change {

@@ -117,6 +117,13 @@ bool tracker_fail_size(const Tracker *t, size_t size);
 PyObject *tracker_commit(const Tracker *initial, const Tracker *after,
                          const Tracker *other);
 
+/** Variables of the tracker's leaves in which local arrays are their entries, which can
+ *  be gathered and chosen from as others. False: exception. */
+bool tracker_spread(const Tracker *t, Variables *spread);
+/** The contrary: the tracker gets variables that are like those it has. Local arrays
+ *  have that many lanes. False: exception. */
+bool tracker_unite(Tracker *t, const Variables *spread, size_t lanes);
+
 /** "'state[1].x'", or with labels "'ray.x'": where a node is. NULL: exception. */
 PyObject *tracker_name(const Tracker *t, size_t place);
 

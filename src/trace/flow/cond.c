@@ -25,6 +25,7 @@
 #include "trace/flow/region_expand.h"
 #include "trace/flow/region_replay.h"
 #include "trace/graph/arith.h"
+#include "trace/graph/local.h"
 #include "trace/graph/loop_array.h"
 #include "trace/graph/mask.h"
 #include "trace/graph/node.h"
@@ -175,6 +176,14 @@ static bool check_output(ThreadState *ts, const Cond *cond, size_t which, VarId 
                          type_info[other->type].name,
                          v->flags & VAR_LOCAL ? "a local array of " : "",
                          type_info[v->type].name);
+    VarId before = cond->side[0].outputs.ids[which];
+    if (v->flags & VAR_LOCAL &&
+        local_length(id, function) != local_length(before, function))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "%s: conditional '%s': output %zu is a local array of %zu "
+                         "entries on the true side and of %zu on the false side",
+                         function, cond->body.name, which,
+                         local_length(before, function), local_length(id, function));
     return true;
 }
 
@@ -352,6 +361,18 @@ static bool is_outside(const Cond *cond, const Var *v)
     return v->op == OP_LITERAL || v->op == OP_EVALUATED || v->scope < cond->scope;
 }
 
+static VarId select_local(ThreadState *ts, const Cond *cond, VarId a, VarId b,
+                          bool *failed)
+{
+    VarIds entries = { 0 };
+    VarId result = local_select(ts, cond->condition, a, b, &entries)
+                       ? local_join_all(ts, &entries)
+                       : 0;
+    var_ids_drop(&entries);
+    *failed |= !result;
+    return result;
+}
+
 /* What an output is without a region; 0 (without an error) if it needs one. */
 static VarId simple_output(ThreadState *ts, const Cond *cond, uint32_t k, bool *failed)
 {
@@ -361,13 +382,8 @@ static VarId simple_output(ThreadState *ts, const Cond *cond, uint32_t k, bool *
         var_inc(a);
         return a;
     }
-    if (x->flags & VAR_LOCAL && cond->kind == COND_SELECT) {
-        *failed = true;
-        return (VarId) error_set(JIT_ERROR_UNSUPPORTED,
-                                 "jit_var_cond_end(): conditional '%s': output %u is a "
-                                 "local array, which needs "
-                                 "JitFlagSymbolicConditionals", cond->body.name, k);
-    }
+    if (x->flags & VAR_LOCAL && cond->kind == COND_SELECT)
+        return select_local(ts, cond, a, b, failed);
     if (x->flags & VAR_LOCAL ||
         (cond->kind == COND_REGION && !(is_outside(cond, x) && is_outside(cond, y))))
         return 0;

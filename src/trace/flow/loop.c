@@ -117,6 +117,8 @@ static Loop *make_loop(ThreadState *ts, uint8_t device, const char *name,
         loop->states[i] = (LoopState){ .initial = values[i], .array = values[i],
                                        .type = v->type, .size = v->size,
                                        .local = (v->flags & VAR_LOCAL) != 0 };
+        if (v->flags & VAR_LOCAL)
+            loop->states[i].length = local_length(values[i], "jit_var_loop_start()");
         var_inc(values[i]);
     }
     loop->body.name = alloc_string(name ? name : "unnamed");
@@ -276,6 +278,11 @@ static bool check_output(const Loop *loop, uint32_t which, VarId id)
         return error_set(JIT_ERROR_ARGUMENT, "%s: loop '%s': state %u is%s a local "
                          "array, unlike before", function, loop->body.name, which,
                          s->local ? " not" : "");
+    if (s->local && local_length(id, function) != s->length)
+        return error_set(JIT_ERROR_ARGUMENT, "%s: loop '%s': state %u is a local array "
+                         "of %zu entries, and had %zu before", function,
+                         loop->body.name, which, local_length(id, function),
+                         s->length);
     if (v->flags & (VAR_CONSUMED | VAR_POISONED))
         return node_usable(NULL, id, function, "a state");
     bool allowed = !s->whole || (var_exists(s->array) && id == s->array) ||

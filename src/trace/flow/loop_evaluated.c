@@ -10,7 +10,8 @@
  *
  * The caller's code is the same as for a loop that is recorded. Its states are real
  * values here, so arrays that it reads and writes by index need no special care, except
- * that they must not be blended: what was written to is passed on as it is.
+ * that they must not be blended: what was written to is passed on as it is. Local
+ * arrays go from one iteration to the next as their entries, in memory.
  * loop_compress.c takes lanes out that are done.
  */
 #include "base/alloc.h"
@@ -20,6 +21,7 @@
 #include "trace/eval/evaluate.h"
 #include "trace/flow/loop.h"
 #include "trace/graph/arith.h"
+#include "trace/graph/local.h"
 
 bool loop_evaluated_begin(ThreadState *ts, Loop *loop)
 {
@@ -74,36 +76,70 @@ bool loop_evaluated_condition(ThreadState *ts, Loop *loop)
            record_set_active(ts, &loop->body, active, "jit_var_loop_cond()");
 }
 
-/* The state behind an iteration; a new reference. */
-static VarId blend(ThreadState *ts, const Loop *loop, const LoopState *s, VarId next)
+/* The state behind an iteration; a new reference. Of a local array that has changed,
+ * the entries, which are to be computed. */
+static VarId blend(ThreadState *ts, const Loop *loop, const LoopState *s, VarId next,
+                   VarIds *entries)
 {
     if ((s->whole && next == s->array) || next == s->initial) {
         var_inc(next);
         return next;
     }
-    if (s->local)
-        return (VarId) error_set(JIT_ERROR_UNSUPPORTED,
-                                 "jit_var_loop_end(): loop '%s': local arrays exist in "
-                                 "kernels only, and JitFlagSymbolicLoops is off",
-                                 loop->body.name);
-    return arith_op(ts, OP_SELECT, (VarId[]){ loop->active[0], next, s->initial });
+    if (!s->local)
+        return arith_op(ts, OP_SELECT, (VarId[]){ loop->active[0], next, s->initial });
+    TRY(local_select(ts, loop->active[0], next, s->initial, entries), 0);
+    for (uint32_t k = 0; k < entries->count; ++k)
+        TRY(evaluate_schedule(ts, entries->ids[k], NULL), 0);
+    var_inc(next);
+    return next;
+}
+
+/* Local arrays cannot be computed: from one iteration to the next their entries are
+ * arrays in memory, and there is a new one with these. */
+static bool renew_locals(ThreadState *ts, const Loop *loop, VarIds *entries,
+                         VarId *next)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < loop->count; ++i)
+        any |= entries[i].count != 0;
+    TRY(!any || evaluate_all(ts), false);
+    for (uint32_t i = 0; any && i < loop->count; ++i) {
+        if (!entries[i].count)
+            continue;
+        VarId made = local_join_all(ts, &entries[i]);
+        TRY(made, false);
+        var_dec(next[i]);
+        next[i] = made;
+    }
+    return true;
+}
+
+static void drop_ids(VarId *ids, uint32_t count)
+{
+    while (count-- > 0)
+        var_dec(ids[count]);
+    alloc_free(ids);
 }
 
 /* All states behind an iteration, one reference each; NULL: error recorded. */
 static VarId *blend_all(ThreadState *ts, const Loop *loop, const VarId *values)
 {
     VarId *next = alloc_get((loop->count + 1) * sizeof(VarId));
-    TRY(next, NULL);
-    for (uint32_t i = 0; i < loop->count; ++i) {
-        next[i] = blend(ts, loop, &loop->states[i], values[i]);
-        if (next[i])
-            continue;
-        while (i-- > 0)
-            var_dec(next[i]);
-        alloc_free(next);
-        return NULL;
-    }
-    return next;
+    VarIds *entries = alloc_zero(loop->count + 1, sizeof(VarIds));
+    uint32_t made = 0;
+    while (next && entries && made < loop->count &&
+           (next[made] = blend(ts, loop, &loop->states[made], values[made],
+                               &entries[made])) != 0)
+        made++;
+    bool ok = next && entries && made == loop->count &&
+              renew_locals(ts, loop, entries, next);
+    for (uint32_t i = 0; entries && i < loop->count; ++i)
+        var_ids_drop(&entries[i]);
+    alloc_free(entries);
+    if (ok)
+        return next;
+    drop_ids(next, next ? made : 0);
+    return NULL;
 }
 
 bool loop_evaluated_end(ThreadState *ts, Loop *loop, VarId *values)

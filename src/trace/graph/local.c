@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "trace/graph/access.h"
+#include "trace/graph/arith.h"
 
 static uint64_t last_serial; /* guarded by the graph lock */
 
@@ -168,4 +169,23 @@ VarId local_join(ThreadState *ts, const VarId *entries, uint32_t length, uint32_
         array = next;
     }
     return array;
+}
+
+bool local_select(ThreadState *ts, VarId mask, VarId a, VarId b, VarIds *entries)
+{
+    VarIds x = { 0 }, y = { 0 };
+    bool ok = local_split(ts, a, &x) && local_split(ts, b, &y);
+    for (uint32_t k = 0; ok && k < x.count; ++k)
+        ok = var_ids_take(entries, arith_op(ts, OP_SELECT, (VarId[]){ mask, x.ids[k],
+                                                                      y.ids[k] }));
+    var_ids_drop(&x);
+    var_ids_drop(&y);
+    return ok;
+}
+
+VarId local_join_all(ThreadState *ts, const VarIds *entries)
+{
+    uint32_t size;
+    TRY(node_common_size(entries->ids, entries->count, "jit_array_write()", &size), 0);
+    return local_join(ts, entries->ids, entries->count, size);
 }

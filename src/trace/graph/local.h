@@ -29,6 +29,11 @@ VarId local_write(ThreadState *ts, VarId array, VarId index, VarId value, VarId 
 bool local_split(ThreadState *ts, VarId array, VarIds *entries);
 /** An array with these entries. */
 VarId local_join(ThreadState *ts, const VarId *entries, uint32_t length, uint32_t size);
+/** Append 'mask ? a : b' for the entries of two versions of one length to a list that
+ *  holds references. */
+bool local_select(ThreadState *ts, VarId mask, VarId a, VarId b, VarIds *entries);
+/** local_join() with as many lanes as the entries have in common. */
+VarId local_join_all(ThreadState *ts, const VarIds *entries);
 /** Entries of a version, 0 (error recorded) if 'array' is none. */
 size_t local_length(VarId array, const char *function);
 

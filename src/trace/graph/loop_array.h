@@ -15,6 +15,7 @@ typedef struct LoopState {
                           state of the loop around it: where that one's go */
     uint32_t size;
     uint8_t type, local;
+    size_t length;     /* of a local array */
     bool whole;        /* accessed as a whole; in a loop that is run at once and has the
                           initial value: perhaps, the next state tells */
     VarId written;     /* owned; in such a loop: the copy that is written to, 0: none */
