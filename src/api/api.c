@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "trace/graph/record.h"
 
 int api_null(const char *function, const char *argument)
 {
@@ -57,10 +58,13 @@ void jit_set_flags(uint32_t flags)
         ts->flags = flags;
 }
 
+/* JitFlagSymbolicScope says what the thread is doing, whatever it has been set to. */
 uint32_t jit_flags(void)
 {
     const ThreadState *ts = state_thread();
-    return ts ? ts->flags : 0;
+    TRY(ts, 0);
+    uint32_t own = ts->flags & ~(uint32_t) JitFlagSymbolicScope;
+    return record_is_symbolic(ts) ? own | (uint32_t) JitFlagSymbolicScope : own;
 }
 
 void jit_set_flag(JitFlag flag, int enable)
@@ -73,5 +77,6 @@ void jit_set_flag(JitFlag flag, int enable)
 int jit_flag(JitFlag flag)
 {
     const ThreadState *ts = state_thread();
-    return ts && state_flag(ts, flag);
+    return ts && (flag == JitFlagSymbolicScope ? record_is_symbolic(ts)
+                                               : state_flag(ts, flag));
 }

@@ -39,6 +39,14 @@ class Boom(Exception):
     pass
 
 
+def raises_at(point: int) -> Callable[[int], None]:
+    def check(here: int) -> None:
+        if here == point:
+            raise Boom
+
+    return check
+
+
 def collatz_steps(n: int) -> int:
     steps = 0
     while n != 1:

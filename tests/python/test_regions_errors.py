@@ -24,6 +24,7 @@ from region_util import (
     finish,
     if_stmt,
     mandelbrot,
+    raises_at,
     while_loop,
 )
 
@@ -32,14 +33,6 @@ sys.path.insert(0, str(Path(__file__).parent / "fuzz"))
 import meter  # noqa: E402
 
 # ---------------------------------------------------------------------- errors
-
-
-def raises_at(point: int) -> Callable[[int], None]:
-    def check(here: int) -> None:
-        if here == point:
-            raise Boom
-
-    return check
 
 
 @pytest.mark.parametrize("point", range(12))

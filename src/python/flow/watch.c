@@ -168,6 +168,7 @@ static bool add_roots(Watch *watch, const Tracker *t)
 bool watch_begin(Watch *watch, const Tracker *t)
 {
     bool ok = add_roots(watch, t);
+    watch->inside = jit_flag(JitFlagSymbolicScope);
     for (size_t i = 0; ok && i < watch->count; i++)
         ok = add_entries(watch, t, i);
     return ok;
@@ -203,13 +204,12 @@ static PyObject *current(const Watched *item)
 }
 
 /* A value that a body has left behind, which nobody can use outside, may go. */
-static bool is_stale(Leaf id)
+static bool is_stale(const Watch *watch, Leaf id)
 {
-    return !jit_flag(JitFlagSymbolicScope) &&
-           jit_var_state(leaf_index(id)) == VarStateSymbolic;
+    return !watch->inside && jit_var_state(leaf_index(id)) == VarStateSymbolic;
 }
 
-static bool is_changed(const Tracker *t, const Watched *item)
+static bool is_changed(const Watch *watch, const Tracker *t, const Watched *item)
 {
     PyObject *now = current(item);
     if (!now || !is_array(t, now))
@@ -222,7 +222,7 @@ static bool is_changed(const Tracker *t, const Watched *item)
         const bool same = before == after && (item->held[i] || !before ||
                                               is_in_memory(after));
         if (same || (after && jit_var_state(leaf_index(after)) == VarStateDirty) ||
-            (item->held[i] && is_stale(before)))
+            (item->held[i] && is_stale(watch, before)))
             continue;
         return true;
     }
@@ -278,7 +278,7 @@ static bool fail(const Watch *watch, const Tracker *t, size_t which)
 bool watch_check(const Watch *watch, const Tracker *t)
 {
     for (size_t i = 0; i < watch->count; i++)
-        if (watch->items[i].ids && is_changed(t, &watch->items[i]))
+        if (watch->items[i].ids && is_changed(watch, t, &watch->items[i]))
             return !PyErr_Occurred() && fail(watch, t, i);
     return true;
 }

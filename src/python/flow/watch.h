@@ -19,6 +19,7 @@ typedef struct Watched Watched;
 typedef struct Watch {
     Watched *items;
     size_t count;
+    bool inside; /* of a body that is being traced */
 } Watch;
 
 /** Note what the objects in an open tracker hold. False: exception. */

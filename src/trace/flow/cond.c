@@ -126,6 +126,7 @@ uint32_t cond_start(ThreadState *ts, const char *name, VarId condition)
     cond->kind = v->op == OP_LITERAL                              ? COND_LITERAL
                  : state_flag(ts, JitFlagSymbolicConditionals) ? COND_REGION
                                                                   : COND_SELECT;
+    cond->body.has_values = cond->kind != COND_REGION;
     cond->condition = condition;
     var_inc(condition);
     cond->body.name = alloc_string(name ? name : "unnamed");

@@ -121,6 +121,14 @@ static Body *keeper(const ThreadState *ts)
 
 bool record_keeps(const ThreadState *ts) { return keeper(ts) != NULL; }
 
+bool record_is_symbolic(const ThreadState *ts)
+{
+    const Body *body = ts->body;
+    while (body && (body->kind == BODY_EVALUATED || body->has_values))
+        body = body->outer;
+    return body != NULL;
+}
+
 bool record_effect(ThreadState *ts, VarId effect)
 {
     Body *body = keeper(ts);

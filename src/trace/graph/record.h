@@ -39,6 +39,7 @@ struct Body {
     uint32_t outer_scope; /* what the thread's was */
     uint32_t mask_mark;   /* for mask_close() */
     VarIds effects;       /* in order, one reference each */
+    bool has_values;      /* its variables can be evaluated: it is no region's */
     bool notes_written;   /* conditionals: see record_note_written() */
     VarIds written;
     uint32_t written_before; /* so much of it is from a side that is complete */
@@ -87,6 +88,8 @@ uint32_t record_written_holders(const ThreadState *ts, VarId id);
 /** Has another side of an open conditional, and not yet this one, written to 'from',
  *  the write going to 'to'? */
 bool record_written_before(const ThreadState *ts, VarId from, VarId to);
+/** Is there a body whose variables stand for values that do not exist yet? */
+bool record_is_symbolic(const ThreadState *ts);
 /** Note the outputs of a body. False: memory is out. */
 bool record_outputs(RecordedBody *out, size_t count, const VarId *ids);
 /** The number of lanes that what a region is made of has in common, and its device. */
