@@ -61,6 +61,38 @@ static void test_rules(void **unused)
     }
 }
 
+/* Operands that are equal, or no numbers: one of them gets all. */
+static void test_ties(void **unused)
+{
+    (void) unused;
+    static const double a[] = { 2, 0, NAN, 1, NAN }, b[] = { 2, -0.0, 1, NAN, NAN };
+    static const struct {
+        JitOp op;
+        double by_a[5];
+    } rows[] = {
+        { JitOpMin, { 1, 1, 0, 1, 0 } },
+        { JitOpMax, { 0, 0, 0, 1, 1 } },
+        { JitOpFmin, { 1, 1, 0, 1, 1 } },
+        { JitOpFmax, { 0, 0, 0, 1, 1 } },
+    };
+    for (size_t r = 0; r < COUNT_OF(rows); ++r) {
+        Tracked x[] = { tracked(5, a), tracked(5, b) };
+        Tracked y = ad_var_op(rows[r].op, x);
+        double value[5], by_a[5], by_b[5];
+        read_doubles(y, value, 5);
+        backward(y);
+        read_grad(x[0], by_a, 5);
+        read_grad(x[1], by_b, 5);
+        for (int k = 0; k < 5; ++k) {
+            assert_true(by_a[k] == rows[r].by_a[k] && by_b[k] == 1 - by_a[k]);
+            /* ... which is the one that is the result. */
+            double chosen = by_a[k] != 0 ? a[k] : b[k];
+            assert_true(chosen == value[k] || (isnan(chosen) && isnan(value[k])));
+        }
+        FREE(x[0], x[1], y);
+    }
+}
+
 static Tracked apply_select(const Tracked *x, const void *payload)
 {
     (void) payload;
@@ -420,12 +452,19 @@ static void test_text(void **unused)
 static int all(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_rules),        TEST(test_programs),
-        TEST(test_cast),         TEST(test_zero_times_infinity),
-        TEST(test_flags),        TEST(test_enqueue),
-        TEST(test_chain),        TEST(test_set_grad),
-        TEST(test_replace_grad), TEST(test_scopes),
-        TEST(test_isolate),      TEST(test_custom),
+        TEST(test_rules),
+        TEST(test_ties),
+        TEST(test_programs),
+        TEST(test_cast),
+        TEST(test_zero_times_infinity),
+        TEST(test_flags),
+        TEST(test_enqueue),
+        TEST(test_chain),
+        TEST(test_set_grad),
+        TEST(test_replace_grad),
+        TEST(test_scopes),
+        TEST(test_isolate),
+        TEST(test_custom),
         TEST(test_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -530,3 +530,82 @@ def test_all_functions_are_listed() -> None:
         if isinstance(value, (type, GenericAlias)) or name in NOT_DIFFERENTIATED:
             continue
         assert name in words, name
+
+
+# ---------------------------------------------------------------- second order
+
+
+def leaves(tree: Any) -> list[Any]:
+    found: list[Any] = dr._ad.check._leaves(tree)  # type: ignore[attr-defined]
+    return found
+
+
+def loss_of(result: Any) -> Any:
+    """A combination of all entries that is not linear."""
+    total: Any = Float64(0)
+    for number, leaf in enumerate(leaves(result)):
+        lane = Float64(dr.arange(UInt, dr.width(leaf)) % 5)
+        total += dr.sum(leaf * (1 + 0.25 * leaf) * (1 + 0.37 * lane + number % 3))
+    return total
+
+
+def direction(number: int, leaf: Any) -> Any:
+    lane = Float64(dr.arange(UInt, dr.width(leaf)))
+    return dr.cos(1.3 * lane + number)
+
+
+def gradient(function: Callable[..., Any], args: Any) -> Any:
+    inputs = dr.detach(args)
+    dr.enable_grad(inputs)
+    loss = loss_of(function(*inputs))
+    dr.backward(loss, dr.ADFlag.Default)
+    return [g.numpy() for g in leaves(dr.grad(inputs))]
+
+
+def moved(args: Any, step: float) -> Any:
+    rebuild = dr._ad.check._rebuild  # type: ignore[attr-defined]
+    own = [x + step * direction(k, x) for k, x in enumerate(leaves(args))]
+    return rebuild(dr.detach(args), own)
+
+
+# Without those that are constant, or much like others.
+SECOND = [
+    n for n in ROWS if not re.match(r"sh_eval [^2]|(sum|mean|min|std) of axes", n)
+]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives(name: str) -> None:
+    """In reverse and forward, of the gradient: against quotients of it."""
+    function, args = ROWS[name]
+    step, expected = 2.0**-11, None
+    for k, weight in ((-2, 1), (-1, -8), (1, 8), (2, -1)):
+        parts = [weight * g for g in gradient(function, moved(args, k * step))]
+        expected = parts if expected is None else [*map(np.add, expected, parts)]
+    inputs = dr.detach(args)
+    dr.enable_grad(inputs)
+    loss = loss_of(function(*inputs))
+    dr.set_grad(loss, 1)
+    dr.enqueue(dr.ADMode.Backward, loss)
+    dr.traverse(dr.ADMode.Backward, dr.ADFlag.CreateGraph | dr.ADFlag.ClearVertices)
+    first = leaves(dr.grad(inputs))
+    dr.clear_grad((inputs, loss))
+    along = [direction(k, x) for k, x in enumerate(leaves(inputs))]
+    # Reverse over reverse: by the symmetry of the Hessian.
+    for g, v in zip(first, along, strict=True):
+        dr.accum_grad(g, v)
+    dr.enqueue(dr.ADMode.Backward, first)
+    dr.traverse(dr.ADMode.Backward, dr.ADFlag.ClearVertices)
+    reverse = [g.numpy() for g in leaves(dr.grad(inputs))]
+    dr.clear_grad((inputs, first))
+    for x, v in zip(leaves(inputs), along, strict=True):
+        dr.set_grad(x, v)
+    dr.enqueue(dr.ADMode.Backward, first)
+    dr.traverse(dr.ADMode.Forward)
+    forward = [dr.grad(g).numpy() for g in first]
+    for a, b, c in zip(reverse, forward, expected or [], strict=True):
+        c = c / (12 * step)
+        scale = max(1.0, float(np.abs(c).max(initial=0)))
+        np.testing.assert_allclose(a, c, rtol=0, atol=2e-6 * scale)
+        np.testing.assert_allclose(b, a, rtol=0, atol=1e-11 * scale)
