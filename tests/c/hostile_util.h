@@ -1,11 +1,12 @@
 /*
  * hostile_util.h -- the n-th fallible step fails, for every n: ownership and the driver
  *
- * Each scenario uses one part of the public interface and says whether all of it worked.
- * For n = 1, 2, 3, ... it runs with the n-th fallible step failing: it may fail, and must
- * then have recorded an error, but a value that it gets must be right. After that it runs
- * undisturbed and must succeed; nothing may be left. That ends when a run takes fewer
- * than n steps.
+ * Each scenario uses one part of the public interface and says whether all of it
+ * worked.
+ * For n = 1, 2, 3, ... it runs with the n-th fallible step failing: it may fail, and
+ * must then have recorded an error, but a value that it gets must be right. After that
+ * it runs undisturbed and must succeed; nothing may be left. That ends when a run takes
+ * fewer than n steps.
  */
 #ifndef HOSTILE_UTIL_H
 #define HOSTILE_UTIL_H
