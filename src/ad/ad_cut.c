@@ -229,6 +229,15 @@ static bool check_outside(Cut *c, NodeId id)
     return true;
 }
 
+/* Does an edge lead from here to what was walked? */
+static bool is_used(const Cut *c, NodeId entry)
+{
+    for (EdgeId e = ad_graph_node(entry)->out; e; e = ad_graph_edge(e)->next_out)
+        if (has_mark(c, ad_graph_edge(e)->target, CUT_INSIDE))
+            return true;
+    return false;
+}
+
 bool ad_cut(AdOpen *open)
 {
     Cut c = { .open = open, .set = ad_set_begin() };
@@ -241,6 +250,8 @@ bool ad_cut(AdOpen *open)
              cut_walk(&c, CUT_OUTSIDE, check_outside);
     c.divided = true;
     ok = ok && push_roots(&c, CUT_INSIDE) && cut_walk(&c, CUT_INSIDE, cut_edges);
+    for (uint32_t i = 0; ok && i < open->t->entry_count; i++)
+        open->t->entries[i].used = is_used(&c, open->t->entries[i].node);
     alloc_free(c.stack);
     alloc_free(c.set.nodes);
     alloc_free(c.marks);

@@ -340,7 +340,11 @@ AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, bool array)
     ad_graph_node(node)->serial = serial + array;
     ad_graph_ref(outer);
     AdEntry *entry = &t->entries[t->entry_count++];
-    *entry = (AdEntry){ serial, outer, node, array, false, true, 0 };
+    *entry = (AdEntry){ .outer = serial,
+                          .outer_node = outer,
+                          .node = node,
+                          .array = array,
+                          .held = true };
     t->lookup[place] = t->entry_count;
     return entry;
 }
@@ -376,6 +380,7 @@ bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from, bool inputs)
         if (inputs && e.state && from->states[e.state - 1].changes) {
             e.outer = 0;
             e.outer_node = 0;
+            e.forgotten = false;
         }
         TRY(share_entry(t, from, e), false);
     }
@@ -614,6 +619,30 @@ static bool widen_result(const AdTemplate *t, uint64_t *result)
     return true;
 }
 
+/* The result depends on what an entry stands for, if it depends on the entry. That of
+ * a loop is a state as it was before in lanes that never enter the loop. */
+static bool connect_entry(const AdTemplate *t, AdEntry *entry, AdOperation *op,
+                          NodeId node, uint32_t which)
+{
+    bool passes = t->kind == REGION_LOOP && entry->state &&
+                  t->states[entry->state - 1].changes;
+    if (entry->used && entry->forgotten)
+        return error_set(JIT_ERROR_STATE,
+                         "ad_traverse(): region '%s': input %u is not tracked any more",
+                         t->name, which);
+    if (!entry->outer)
+        return true;
+    if (entry->used || passes)
+        return ad_operation_add_input(op, node, entry->outer_node, which);
+    if (entry->held)
+        ad_graph_unref(entry->outer_node);
+    entry->held = false;
+    entry->forgotten = true;
+    entry->outer = 0;
+    entry->outer_node = 0;
+    return true;
+}
+
 /* The operation between the outer nodes and those of the results. */
 static bool connect(AdOpen *open, uint64_t *results)
 {
@@ -628,7 +657,7 @@ static bool connect(AdOpen *open, uint64_t *results)
         AdEntry *entry = &t->entries[i];
         entry->written =
             entry->array && ad_cut_is_written(t, entry->node, AD_CUT_ANY_BODY);
-        ok = !entry->outer || ad_operation_add_input(op, node, entry->outer_node, i);
+        ok = connect_entry(t, entry, op, node, i);
     }
     for (uint32_t i = 0; i < t->tracked_count && ok; i++) {
         uint64_t *result = &results[t->tracked[i]];

@@ -40,6 +40,8 @@ typedef struct AdEntry {
     bool array;        /* accessed by position */
     bool written;      /* an array that the bodies write to */
     bool held;
+    bool used;      /* results or arrays depend on it */
+    bool forgotten; /* it is not, so what it stands for is not known any more */
     uint32_t state; /* of a loop, 1 + its number: the node is that of the placeholder */
 } AdEntry;
 

@@ -30,12 +30,17 @@ enum { NOT_YET, ITSELF, FIRST_COPY };
 
 /* ------------------------------------------------------------------ begin, end */
 
-static bool note_scope(RegionReplay *r, uint32_t before, uint32_t now)
+static bool add_scope(RegionReplay *r, uint32_t before, uint32_t now, bool nowhere)
 {
     TRY(vec_reserve(&r->scopes, &r->scope_capacity, r->scope_count + 1,
                     sizeof(ReplayScope)), false);
-    r->scopes[r->scope_count++] = (ReplayScope){ before, now };
+    r->scopes[r->scope_count++] = (ReplayScope){ before, now, nowhere };
     return true;
+}
+
+static bool note_scope(RegionReplay *r, uint32_t before, uint32_t now)
+{
+    return add_scope(r, before, now, false);
 }
 
 static bool is_outside(const RegionReplay *r, const Var *v)
@@ -47,20 +52,19 @@ static bool is_outside(const RegionReplay *r, const Var *v)
 }
 
 /* The scope of what was traced in that of 'v': variables that were never found equal are
- * not now. What belongs to no body may have been met where it did not: it says nothing
- * about where its scope is. 0: error recorded. */
+ * not now. What belongs to no body may be met outside of that where it was traced, which
+ * says nothing about others of its scope. 0: error recorded. */
 static uint32_t scope_of(RegionReplay *r, const Var *v)
 {
     uint32_t before = v->scope;
     if (r->in_place && !r->open)
         return before;
-    if (region_is_outside(v, 0))
-        return r->ts->scope;
+    bool nowhere = region_is_outside(v, 0);
     for (uint32_t i = r->scope_count; i > 0; --i)
-        if (r->scopes[i - 1].before == before)
+        if (r->scopes[i - 1].before == before && r->scopes[i - 1].nowhere <= nowhere)
             return r->scopes[i - 1].now;
     uint32_t now = record_new_scope();
-    return now && note_scope(r, before, now) ? now : 0;
+    return now && add_scope(r, before, now, nowhere) ? now : 0;
 }
 
 bool region_replay_begin(RegionReplay *r, ThreadState *ts, uint32_t scope)

@@ -47,6 +47,7 @@ typedef struct ReplaySerial {
  *  now. */
 typedef struct ReplayScope {
     uint32_t before, now;
+    bool nowhere; /* holds for variables that belong to no body */
 } ReplayScope;
 
 /** Scopes of variables that were traced while no part of what is replayed was: they are
