@@ -269,6 +269,16 @@ typedef struct ADCustom {
  *  False: error. */
 JIT_EXPORT bool ad_custom(const ADCustom *op, void *payload, size_t n_in,
                           const uint64_t *inputs, size_t n_out, uint64_t *outputs);
+/** Is this thread within a traversal with ADFlagCreateGraph? What a custom operation
+ *  then gives is to be tracked; otherwise what it gives is taken as plain. */
+JIT_EXPORT bool ad_traverse_is_tracked(void);
+/** For collectors of cycles: which operations would be released if these references
+ *  were dropped? 'note' is called, with the lock of the graph held, with the payload of
+ *  each that was made with this 'release'. Nothing is changed. False: memory is out. */
+JIT_EXPORT bool ad_custom_released_with(size_t n, const uint64_t *indices,
+                                        void (*release)(void *payload),
+                                        void (*note)(void *context, void *payload),
+                                        void *context);
 
 /* -------------------------------------------------------------- inspection */
 

@@ -19,10 +19,33 @@ static void clear(uint64_t *gradients, uint32_t count)
         }
 }
 
+static void clear_givers(NodeId *givers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (givers[i]) {
+            ad_graph_unref(givers[i]);
+            givers[i] = 0;
+        }
+}
+
 void ad_operation_clear(AdOperation *op)
 {
     clear(op->in, op->n_in);
     clear(op->out, op->n_out);
+    clear_givers(op->givers, op->n_in + op->n_out);
+}
+
+void ad_operation_give(AdOperation *op, bool input, size_t slot, NodeId giver,
+                       uint64_t gradient)
+{
+    uint64_t *place = input ? &op->in[slot] : &op->out[slot];
+    NodeId *from = &op->givers[input ? slot : op->n_in + slot];
+    ad_graph_hold(gradient);
+    ad_graph_ref(giver);
+    clear(place, 1);
+    clear_givers(from, 1);
+    *place = gradient;
+    *from = giver;
 }
 
 static void call_release(uint32_t index, int freed, void *payload)
@@ -70,11 +93,36 @@ static void keep_wanted(NodeId node, bool forward, uint64_t *to, uint64_t *made)
     }
 }
 
+/* Give gradients back to givers that have none any more. What is left in 'givers' are
+ * those that got one. */
+static void lend(NodeId *givers, const uint64_t *gradients, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        AdNode *giver = givers[i] ? ad_graph_node(givers[i]) : NULL;
+        if (giver && gradients[i] && !giver->grad) {
+            giver->grad = gradients[i];
+            ad_graph_hold(gradients[i]);
+        } else {
+            clear_givers(&givers[i], 1);
+        }
+    }
+}
+
+/* Other threads, or what the operation has called, may have been there meanwhile. */
+static void take_back(NodeId *givers, const uint64_t *gradients, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (givers[i] && ad_graph_node(givers[i])->grad == gradients[i])
+            clear(&ad_graph_node(givers[i])->grad, 1);
+    clear_givers(givers, count);
+}
+
 bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked)
 {
     bool forward = mode == ADModeForward;
     uint32_t n = forward ? op->n_in : op->n_out, m = forward ? op->n_out : op->n_in;
     uint64_t *from = forward ? op->in : op->out, *to = forward ? op->out : op->in;
+    NodeId *givers = forward ? op->givers : op->givers + op->n_in;
     uint64_t *given = alloc_zero(n + m, sizeof(uint64_t));
     TRY(given, false);
     state_lock();
@@ -84,12 +132,17 @@ bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked)
         ad_graph_hold(given[i]);
     }
     clear(from, n);
+    if (op->lends)
+        lend(givers, given, n);
+    else
+        clear_givers(givers, n);
     if (!forward && op->adds)
         take_sums(op, node, given + n);
     state_unlock();
     bool ok = forward ? op->custom.forward(op->payload, given, given + n)
                       : op->custom.backward(op->payload, given + n, given);
     state_lock();
+    take_back(givers, given, n);
     if (ok)
         keep_wanted(node, forward, to, given + n);
     clear(given, n + m);
@@ -104,8 +157,8 @@ bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked)
 AdOperation *ad_operation_make(const ADCustom *custom, void *payload, size_t n_in,
                                size_t n_out, NodeId *node)
 {
-    AdOperation *op = (AdOperation *) ad_graph_held(sizeof(AdOperation) +
-                                                    (n_in + n_out) * sizeof(uint64_t));
+    AdOperation *op = (AdOperation *) ad_graph_held(
+        sizeof(AdOperation) + (n_in + n_out) * (sizeof(uint64_t) + sizeof(NodeId)));
     TRY(op, NULL);
     op->custom = *custom;
     op->custom.name = alloc_string(custom->name ? custom->name : "custom");
@@ -118,6 +171,7 @@ AdOperation *ad_operation_make(const ADCustom *custom, void *payload, size_t n_i
     ad_graph_node(*node)->flags |= NODE_OPERATION;
     op->in = (uint64_t *) (op + 1);
     op->out = op->in + n_in;
+    op->givers = (NodeId *) (op->out + n_out);
     op->n_in = (uint32_t) n_in;
     op->n_out = (uint32_t) n_out;
     op->payload = payload;
@@ -198,6 +252,7 @@ bool ad_custom(const ADCustom *custom, void *payload, size_t n_in,
     AdOperation *op =
         ok && any ? ad_operation_make(custom, payload, n_in, n_out, &node) : NULL;
     if (op) {
+        op->lends = true;
         ok = connect_inputs(op, node, n_in, inputs) &&
              connect_outputs(op, node, n_out, outputs);
         ad_graph_unref(node);

@@ -17,6 +17,9 @@ typedef struct AdOperation {
     void *payload;
     uint32_t n_in, n_out;
     uint64_t *in, *out; /* gradients, owned; 0 = none */
+    /* Nodes that these have come from, owned; 0 = none: first those of inputs. */
+    NodeId *givers;
+    bool lends; /* gradients to the givers while it runs */
     /* NULL, or: does the gradient of an input add to what there is, which
        custom.backward finds in its place? */
     bool (*adds)(const void *payload, uint32_t input);
@@ -39,8 +42,13 @@ AdOperation *ad_operation_make(const ADCustom *custom, void *payload, size_t n_i
 bool ad_operation_add_input(AdOperation *op, NodeId node, NodeId source, size_t slot);
 bool ad_operation_add_output(AdOperation *op, NodeId node, NodeId target, size_t slot);
 
+/** Keep a gradient that has come from the node of an input or output. With the lock. */
+void ad_operation_give(AdOperation *op, bool input, size_t slot, NodeId giver,
+                       uint64_t gradient);
 /** Turn gradients of one side into those of the other. Those that were there are
- *  dropped. 'node' is that of the operation. Without lock. */
+ *  dropped. If it lends, they are those of the givers again meanwhile: operations of
+ *  users ask for gradients of variables that are no arguments. 'node' is that of the
+ *  operation. Without lock. */
 bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked);
 /** Drop all gradients. With the lock. */
 void ad_operation_clear(AdOperation *op);

@@ -289,13 +289,8 @@ static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
 /* A gradient arrives at the node of a custom operation. */
 static void pass_operation(const Passage *p, uint64_t g, bool input)
 {
-    AdOperation *op = ad_operation_of(p->edge.held);
-    uint64_t *slot = input ? &op->in[p->edge.slot] : &op->out[p->edge.slot];
     state_lock();
-    uint64_t before = *slot;
-    *slot = g;
-    ad_graph_hold(g);
-    ad_graph_release(before);
+    ad_operation_give(ad_operation_of(p->edge.held), input, p->edge.slot, p->giver, g);
     state_unlock();
 }
 

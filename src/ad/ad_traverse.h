@@ -21,7 +21,5 @@ bool ad_traverse_within(ADMode mode, const NodeId *nodes, uint32_t count,
 bool ad_traverse_accumulate(NodeId id, uint64_t value);
 /** Take a gradient (0: none) out of a node. Without lock. */
 uint64_t ad_traverse_take(NodeId id);
-/** Is the traversal under way, if any, of this thread one with ADFlagCreateGraph? */
-bool ad_traverse_is_tracked(void);
 
 #endif

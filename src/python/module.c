@@ -6,6 +6,7 @@
  */
 #include "python/object/tables.h"
 
+#include "python/ad/custom.h"
 #include "python/control/flag_scope.h"
 #include "python/control/log.h"
 #include "python/convert/operand.h"
@@ -18,12 +19,12 @@
 #include "python/tree/plan.h"
 
 static PyMethodDef *const function_tables[] = {
-    call_functions, cond_functions, create_functions, dot_functions, error_functions,
-    functions_functions, gather_functions, gradient_functions, introspect_functions,
-    jit_functions, local_functions, loop_functions, mask_functions, product_functions,
-    propagate_functions, reduce_functions, report_functions, reshape_functions,
-    sort_functions, source_functions, tensor_functions, trait_functions, tree_functions,
-    type_functions,
+    call_functions, cond_functions, create_functions, custom_functions, dot_functions,
+    error_functions, functions_functions, gather_functions, gradient_functions,
+    introspect_functions, jit_functions, local_functions, loop_functions,
+    mask_functions, product_functions, propagate_functions, reduce_functions,
+    report_functions, reshape_functions, sort_functions, source_functions,
+    tensor_functions, trait_functions, tree_functions, type_functions,
 };
 
 static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};
@@ -216,8 +217,9 @@ static int module_exec(PyObject *module)
     }
     log_begin();
     if (!intern_names(state) || !type_init(state) || !make_array_base(state) ||
-        !flag_scope_bind(module) || !local_bind(state) || !registry_bind(module) ||
-        !operand_bind(state) || !prepare_exit() || add_build(module) < 0)
+        !flag_scope_bind(module) || !local_bind(state) || !custom_bind(state) ||
+        !registry_bind(module) || !operand_bind(state) || !prepare_exit() ||
+        add_build(module) < 0)
         return -1;
     return add_functions(module) ? 0 : -1;
 }
@@ -231,6 +233,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->iterator);
     Py_VISIT(state->local);
     Py_VISIT(state->operand);
+    Py_VISIT(state->operation);
     Py_VISIT(state->log_callback);
     int stop = enum_traverse(state, visit, arg);
     return stop ? stop : type_traverse(state, visit, arg);
@@ -253,6 +256,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->iterator);
     Py_CLEAR(state->local);
     Py_CLEAR(state->operand);
+    Py_CLEAR(state->operation);
     Py_CLEAR(state->array_base);
     type_clear(state);
     return 0;

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import drjit
@@ -22,6 +25,21 @@ def _arrays(tree: Any) -> list[Any]:
 
     _core._tree_map("custom", note, tree)
     return found
+
+
+def _shaped(like: Any, value: Any) -> Any:
+    """A gradient with the type and shape of the array that it belongs to."""
+    if type(value) is not type(like):
+        value = type(like)(value)
+    if dr.is_tensor_v(like) and dr.shape(value) != dr.shape(like):
+        if dr.width(value) != 1:
+            raise ValueError(
+                f"drjit.custom(): the gradient has shape {dr.shape(value)}, expected "
+                f"{dr.shape(like)}"
+            )
+        value = dr.reshape(value, (1,) * len(dr.shape(like)))
+        value = value + dr.zeros(type(like), dr.shape(like))
+    return value
 
 
 class _Slots:
@@ -61,9 +79,7 @@ class _Slots:
         def store(leaf: Any, own: Any) -> Any:
             first = self.first.get(id(leaf)) if dr.is_array_v(leaf) else None
             if first is not None:
-                parts = _core._leaves(
-                    own if type(own) is type(leaf) else type(leaf)(own)
-                )
+                parts = _core._leaves(_shaped(leaf, own))
                 for k, part in enumerate(parts):
                     before = self.gradients[first + k]
                     self.gradients[first + k] = (
@@ -79,9 +95,17 @@ class CustomOp:
 
     A subclass implements ``eval()``, and ``forward()`` or ``backward()`` or both. It
     can keep in its attributes what it needs for derivatives. The arguments of
-    ``eval()`` are detached. The graph refers to the operation as long as the results
-    do.
+    ``eval()`` are detached, and what it returns is. The graph refers to the operation
+    as long as the results do.
+
+    Traversals with ``ADFlag.CreateGraph`` differentiate what ``forward()`` and
+    ``backward()`` compute: while these run, the arguments and results of ``eval()``
+    that the operation keeps are tracked. Of other floats that it keeps it is not known
+    how they depend on the arguments: that is an error, unless the class says with
+    ``keeps_constants = True`` that they do not.
     """
+
+    keeps_constants = False
 
     def __init__(self) -> None:
         self._in, self._out = _Slots(), _Slots()
@@ -90,6 +114,11 @@ class CustomOp:
         self._result: Any = None
         self._implicit_in: list[Any] = []
         self._implicit_out: list[Any] = []
+        # For traversals with CreateGraph: what eval() got and made, and the nodes of
+        # all inputs, in arrays of our own.
+        self._got: list[Any] = []
+        self._made: list[Any] = []
+        self._nodes: list[Any] = []
 
     def eval(self, *args: Any, **kwargs: Any) -> Any:
         """The operation itself, on detached arguments."""
@@ -129,7 +158,8 @@ class CustomOp:
     def grad_in(self, arg: Any, /) -> Any:
         """The gradient of an argument of ``eval()``, for ``forward()``.
 
-        ``arg`` is the name of the parameter, or a position among ``*args``.
+        ``arg`` is the name of the parameter, or a position among ``*args``. The name of
+        ``*args`` itself stands for a tuple, that of ``**kwargs`` for a dictionary.
         """
         return self._in.read(self._argument("grad_in", arg))
 
@@ -153,16 +183,91 @@ class CustomOp:
         """For ``eval()``: these variables depend on the operation, too."""
         self._implicit_out.append(arg)
 
-    def _propagate(self, forward: bool, gradients: list[Any]) -> list[Any]:
+    def _propagate(
+        self, forward: bool, gradients: list[Any], tracked: bool
+    ) -> list[Any]:
+        """Turn gradients of inputs into those of outputs, or the other way round."""
         given, made = (self._in, self._out) if forward else (self._out, self._in)
         given.gradients[: len(gradients)] = gradients
         made.gradients = [None] * len(made.gradients)
+        run = self.forward if forward else self.backward
         try:
-            (self.forward if forward else self.backward)()
+            if tracked:
+                with self._attached():
+                    run()
+            else:
+                run()
             return made.gradients
         finally:
             given.gradients = [None] * len(given.gradients)
             made.gradients = [None] * len(made.gradients)
+
+    @contextmanager
+    def _attached(self) -> Iterator[None]:
+        """Have the arguments and results that eval() has seen tracked meanwhile.
+
+        Arguments get the nodes of what they were detached from. Results become those of
+        the same operation on these.
+        """
+        _check_kept(self)
+        results = dr.detach(self._out.like)
+        _core._custom(self.name(), self, self._nodes, results)
+        # What eval() returns as it has got it is an argument.
+        pairs = [*zip(self._made, results, strict=False)]
+        pairs += zip(self._got, self._nodes, strict=False)
+        plain = [_core._leaves(array) for array, _ in pairs]
+        try:
+            for array, tracked in pairs:
+                _core._set_leaves(array, _core._leaves(tracked))
+            yield
+        finally:
+            for (array, _), before in zip(pairs, plain, strict=True):
+                _core._set_leaves(array, before)
+
+
+def _kept(op: CustomOp) -> Iterator[tuple[str, Any]]:
+    """The attributes of the user's class."""
+    for name, value in vars(op).items():
+        if name not in _PRIVATE:
+            yield name, value
+    for cls in type(op).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if hasattr(op, name):
+                yield name, getattr(op, name)
+
+
+_PRIVATE = frozenset(vars(CustomOp()))
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type, type(dr))
+
+
+def _check_kept(op: CustomOp) -> None:
+    """RuntimeError if it keeps what may depend on the arguments in unknown ways."""
+    if type(op).keeps_constants:
+        return
+    known = {id(array) for array in (*op._got, *op._made)}
+
+    def check(name: str, leaf: Any) -> Any:
+        if dr.is_array_v(leaf):
+            fine = (
+                id(leaf) in known
+                or not dr.is_float_v(leaf)
+                or dr.grad_enabled(leaf)
+            )
+        else:
+            fine = isinstance(leaf, _PLAIN) or callable(leaf)
+        if not fine:
+            raise RuntimeError(
+                f"drjit.traverse(): the operation {type(op).__name__} keeps in its "
+                f"attribute {name!r} a {type(leaf).__name__} that is neither an "
+                "argument nor a result of eval(), so the derivative of its derivative "
+                "is unknown; 'keeps_constants = True' in the class says that it "
+                "depends on no argument"
+            )
+        return leaf
+
+    for name, value in _kept(op):
+        _core._tree_map("custom", functools.partial(check, name), value)
 
 
 def _bind(op: CustomOp, args: Any, kwargs: Any) -> None:
@@ -170,12 +275,12 @@ def _bind(op: CustomOp, args: Any, kwargs: Any) -> None:
     bound = inspect.signature(op.eval).bind(*args, **kwargs)
     bound.apply_defaults()
     for name, parameter in bound.signature.parameters.items():
+        value = bound.arguments[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
-            op._rest = bound.arguments[name]
+            op._rest = value
         elif parameter.kind is parameter.VAR_KEYWORD:
-            op._arguments.update(bound.arguments[name])
-        else:
-            op._arguments[name] = bound.arguments[name]
+            op._arguments = {**value, **op._arguments}
+        op._arguments[name] = value
 
 
 def custom(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -198,18 +303,21 @@ def custom(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     plain_args, plain_kwargs = dr.detach((args, kwargs))
     result = op.eval(*plain_args, **plain_kwargs)
     inputs = (args, kwargs, *op._implicit_in)
+    outputs = dr.detach(result)  # arrays of its own, which become tracked
     if not dr.grad_enabled(*inputs):
-        return result
+        return outputs
     _bind(op, plain_args, plain_kwargs)
     op._in.add((args, kwargs), (plain_args, plain_kwargs))
+    op._got = _arrays((plain_args, plain_kwargs))
     for tree in op._implicit_in:
         op._in.add(tree, dr.detach(tree))
-    outputs = dr.detach(result)  # arrays of its own, which become tracked
+    op._nodes = [_core._from_leaves(a, _core._leaves(a)) for a in _arrays(inputs)]
     op._result = dr.detach(outputs)
     op._out.add(outputs, op._result)
+    op._made = _arrays(result)
     for tree in op._implicit_out:
         op._out.add(tree, dr.detach(tree))
     outputs_too, op._implicit_in, op._implicit_out = op._implicit_out, [], []
     # From here on they refer to the operation, which must not refer to them.
-    _core._custom(op.name(), op._propagate, inputs, (outputs, *outputs_too))
+    _core._custom(op.name(), op, inputs, (outputs, *outputs_too))
     return outputs

@@ -40,6 +40,7 @@ struct State {
     PyTypeObject *iterator;         /* of arrays */
     PyTypeObject *local;            /* local arrays of drjit._flow.regions */
     PyTypeObject *operand;          /* foreign arrays in operations: operand.h */
+    PyTypeObject *operation;        /* custom operations in the graph: custom.h */
     TypeInfo types[TYPE_COUNT];     /* 'py' is NULL until the family is touched */
     bool family_ready[FAMILY_COUNT];
     PyObject *events[BACKEND_COUNT]; /* classes of events, NULL until needed */

@@ -23,6 +23,7 @@ extern PyMethodDef trait_functions[];        /* is_array_v, value_t, ... */
 extern PyMethodDef tree_functions[];         /* copy, width, schedule, eval, ... */
 extern PyMethodDef gradient_functions[];     /* enable_grad, grad, detach, ... */
 extern PyMethodDef propagate_functions[];    /* enqueue; with '_': drjit._ad */
+extern PyMethodDef custom_functions[];       /* with '_': drjit._ad.custom */
 extern PyMethodDef jit_functions[];          /* set_flag, kernel_history, whos, ... */
 extern PyMethodDef introspect_functions[];   /* with '_': drjit.detail */
 extern PyMethodDef loop_functions[];         /* while_loop */

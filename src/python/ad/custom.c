@@ -1,0 +1,305 @@
+/*
+ * custom.c -- see custom.h; functions for drjit._ad.custom
+ *
+ * What an operation keeps may depend on its results: operation, array, node, operation.
+ * Arrays are unknown to the garbage collector, and nodes are no objects; so where only
+ * such a cycle keeps an operation (cycle.h), its Operation says that it refers to
+ * itself, in the name of the graph.
+ */
+#include "python/ad/custom.h"
+
+#include "python/ad/cycle.h"
+#include "python/ad/gradient.h"
+#include "python/ad/leaves.h"
+#include "python/object/error.h"
+#include "python/object/tables.h"
+#include "python/tree/tree.h"
+
+/* ---------------------------------------------------------------- the class */
+
+static int operation_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    const Operation *o = (Operation *) self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(o->op);
+    if (o->held && cycle_is_closed(o))
+        Py_VISIT(self);
+    return 0;
+}
+
+static int operation_clear(PyObject *self)
+{
+    Py_CLEAR(((Operation *) self)->op);
+    return 0;
+}
+
+static void operation_dealloc(PyObject *self)
+{
+    PyTypeObject *cls = Py_TYPE(self);
+    State *state = ((Operation *) self)->state;
+    PyObject_GC_UnTrack(self);
+    PyMem_Free(((Operation *) self)->infos);
+    Py_CLEAR(((Operation *) self)->op);
+    PyObject_GC_Del(self);
+    Py_DECREF(cls);
+    state_unref(state);
+}
+
+bool custom_bind(State *state)
+{
+    PyType_Slot slots[] = {
+        { Py_tp_doc, (void *) "What the graph of derivatives keeps of a CustomOp." },
+        SLOT(Py_tp_traverse, operation_traverse),
+        SLOT(Py_tp_clear, operation_clear),
+        SLOT(Py_tp_dealloc, operation_dealloc),
+        { 0, NULL },
+    };
+    PyType_Spec spec = { .name = "drjit._core._Operation",
+                         .basicsize = sizeof(Operation),
+                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                  Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                         .slots = slots };
+    state->operation =
+        (PyTypeObject *) PyType_FromModuleAndSpec(state->module, &spec, NULL);
+    return state->operation &&
+           PyModule_AddObjectRef(state->module, "_Operation",
+                                 (PyObject *) state->operation) == 0;
+}
+
+/* ---------------------------------------------------------------- callbacks */
+
+static PyObject *wrap_gradients(const TypeInfo *const *infos, const uint64_t *gradients,
+                                size_t n)
+{
+    PyObject *list = PyList_New((Py_ssize_t) n);
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *own =
+            gradients[i] ? (PyObject *) array_new_leaf(infos[i], leaf_ref(gradients[i]))
+                         : Py_NewRef(Py_None);
+        if (own)
+            PyList_SET_ITEM(list, (Py_ssize_t) i, own);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* A gradient that was computed with something tracked would keep that alive where
+ * nobody wants its derivative. */
+static void unwrap_gradients(PyObject *list, uint64_t *gradients, size_t n)
+{
+    const bool tracked = ad_traverse_is_tracked();
+    for (size_t i = 0; i < n; i++) {
+        PyObject *own = PyList_GET_ITEM(list, (Py_ssize_t) i);
+        gradients[i] = own == Py_None ? 0 : leaf_ref(array_leaf((Array *) own));
+        if (!tracked)
+            gradients[i] = leaf_plain(gradients[i]);
+    }
+}
+
+static PyObject *call_python(const Operation *o, bool forward, PyObject *list)
+{
+    if (o->op)
+        return PyObject_CallMethod(o->op, "_propagate", "OOO",
+                                   forward ? Py_True : Py_False, list,
+                                   ad_traverse_is_tracked() ? Py_True : Py_False);
+    PyErr_SetString(PyExc_RuntimeError,
+                    "drjit.traverse(): a custom operation has been collected");
+    return NULL;
+}
+
+static bool run_custom(Operation *o, bool forward, const uint64_t *given,
+                       uint64_t *made)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    const size_t n = forward ? o->n_in : o->n_out, m = forward ? o->n_out : o->n_in;
+    PyObject *list = wrap_gradients(o->infos + (forward ? 0 : o->n_in), given, n);
+    PyObject *result = list ? call_python(o, forward, list) : NULL;
+    bool ok = result && PyList_CheckExact(result) &&
+              PyList_GET_SIZE(result) == (Py_ssize_t) m;
+    if (ok)
+        unwrap_gradients(result, made, m);
+    Py_XDECREF(list);
+    Py_XDECREF(result);
+    PyGILState_Release(gil);
+    return ok;
+}
+
+static bool custom_forward(void *payload, const uint64_t *in, uint64_t *out)
+{
+    return run_custom(payload, true, in, out);
+}
+
+static bool custom_backward(void *payload, uint64_t *in, const uint64_t *out)
+{
+    return run_custom(payload, false, out, in);
+}
+
+void custom_release(void *payload)
+{
+    if (!Py_IsInitialized())
+        return;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    ((Operation *) payload)->held = false;
+    Py_DECREF((PyObject *) payload);
+    PyGILState_Release(gil);
+}
+
+/* ---------------------------------------------------------------- making */
+
+static bool note_infos(void *context, PyObject *object)
+{
+    const TypeInfo ***next = context;
+    Array *a = array_of(object);
+    if (a && gradient_is_float(a->info))
+        for (size_t i = 0; i < array_count(a); i++)
+            *(*next)++ = &a->info->state->types[a->info->leaf];
+    return true;
+}
+
+static bool set_nodes(void *context, PyObject *object)
+{
+    uint64_t **next = context;
+    Array *a = array_of(object);
+    if (a && gradient_is_float(a->info))
+        for (size_t i = 0; i < array_count(a); i++, ++*next) {
+            array_set_leaf(a, i, **next);
+            **next = 0;
+        }
+    return true;
+}
+
+static Operation *operation_new(State *state, PyObject *op, size_t n_in, size_t n_out)
+{
+    Operation *o = PyObject_GC_New(Operation, state->operation);
+    if (!o)
+        return NULL;
+    o->state = state;
+    state->references++;
+    o->op = Py_NewRef(op);
+    o->held = false;
+    o->n_in = n_in;
+    o->n_out = n_out;
+    o->infos = PyMem_Calloc(n_in + n_out + 1, sizeof(*o->infos));
+    PyObject_GC_Track((PyObject *) o);
+    if (!o->infos) {
+        Py_DECREF((PyObject *) o);
+        return (Operation *) PyErr_NoMemory();
+    }
+    return o;
+}
+
+/* Connect the leaves; those of 'out' become tracked. */
+static bool connect(State *state, const char *name, PyObject *op, PyObject *inputs,
+                    PyObject *outputs, Leaves *in, Leaves *out)
+{
+    Operation *o = operation_new(state, op, in->count, out->count);
+    if (!o)
+        return false;
+    const TypeInfo **next = o->infos;
+    const ADCustom callbacks = { name, custom_forward, custom_backward,
+                                 custom_release };
+    bool ok = tree_visit(state, "custom", inputs, note_infos, &next) &&
+              tree_visit(state, "custom", outputs, note_infos, &next);
+    for (size_t i = 0; i < out->count; i++)
+        out->leaves[i] = leaf_plain(out->leaves[i]);
+    if (ok) {
+        o->held = true;
+        Py_INCREF((PyObject *) o); /* the graph's, which releases it if it fails, too */
+        ok = ad_custom(&callbacks, o, in->count, in->leaves, out->count, out->leaves);
+        if (!ok)
+            error_from_core("custom", NULL, 0);
+    }
+    Py_DECREF((PyObject *) o);
+    return ok;
+}
+
+/* _custom(name, op, inputs, outputs): the arrays in 'outputs' become tracked. */
+static PyObject *custom(PyObject *module, PyObject *args)
+{
+    const char *name;
+    PyObject *op, *inputs, *outputs;
+    if (!PyArg_ParseTuple(args, "sOOO", &name, &op, &inputs, &outputs))
+        return NULL;
+    State *state = state_of_module(module);
+    Leaves in = { .state = state }, out = { .state = state };
+    bool ok = leaves_collect(&in, "custom", inputs) &&
+              leaves_collect(&out, "custom", outputs) &&
+              connect(state, name, op, inputs, outputs, &in, &out);
+    uint64_t *leaf = out.leaves;
+    ok = ok && tree_visit(state, "custom", outputs, set_nodes, &leaf);
+    leaves_drop(&in);
+    leaves_drop(&out);
+    if (!ok)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---------------------------------------------------------------- leaves of arrays */
+
+/* _leaves(array): its leaves as arrays. */
+static PyObject *split(PyObject *module, PyObject *object)
+{
+    State *state = state_of_module(module);
+    if (!array_check(state, object) || !((Array *) object)->info->jit)
+        return error_raise(PyExc_TypeError, "custom", &object, 1,
+                           "expected a just-in-time compiled array");
+    Array *a = (Array *) object;
+    PyObject *list = PyList_New((Py_ssize_t) array_count(a));
+    for (size_t i = 0; list && i < array_count(a); i++) {
+        PyObject *own = (PyObject *) array_new_leaf(&state->types[a->info->leaf],
+                                                    leaf_ref(array_leaves(a)[i]));
+        if (own)
+            PyList_SET_ITEM(list, (Py_ssize_t) i, own);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static bool assign(Array *a, PyObject *list)
+{
+    if (PyList_GET_SIZE(list) != (Py_ssize_t) array_count(a))
+        return error_raise(PyExc_ValueError, "custom", NULL, 0,
+                           "%zd components, expected %zu", PyList_GET_SIZE(list),
+                           array_count(a));
+    for (size_t i = 0; i < array_count(a); i++) {
+        Array *own = array_of(PyList_GET_ITEM(list, (Py_ssize_t) i));
+        if (own)
+            array_set_leaf(a, i, leaf_ref(array_leaf(own)));
+    }
+    return true;
+}
+
+/* _from_leaves(like, leaves): an array of that type and shape. */
+static PyObject *join(PyObject *module, PyObject *args)
+{
+    PyObject *like, *list;
+    State *state = state_of_module(module);
+    if (!PyArg_ParseTuple(args, "O!O!", state->array_base, &like, &PyList_Type, &list))
+        return NULL;
+    Array *result = array_new_like(((Array *) like)->info, (Array *) like);
+    if (result && !assign(result, list))
+        Py_CLEAR(result);
+    return (PyObject *) result;
+}
+
+/* _set_leaves(array, leaves): the same in place; leaves are of the array's type. */
+static PyObject *set_leaves(PyObject *module, PyObject *args)
+{
+    PyObject *array, *list;
+    State *state = state_of_module(module);
+    if (!PyArg_ParseTuple(args, "O!O!", state->array_base, &array, &PyList_Type,
+                          &list) ||
+        !assign((Array *) array, list))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyMethodDef custom_functions[] = {
+    { "_custom", custom, METH_VARARGS, "_custom(name, op, inputs, outputs)" },
+    { "_leaves", split, METH_O, "_leaves(array)" },
+    { "_from_leaves", join, METH_VARARGS, "_from_leaves(like, leaves)" },
+    { "_set_leaves", set_leaves, METH_VARARGS, "_set_leaves(array, leaves)" },
+    { NULL, NULL, 0, NULL },
+};
