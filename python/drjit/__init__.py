@@ -35,6 +35,7 @@ _PYTHON = {
         "backward backward_from backward_to forward forward_from forward_to "
         "replace_grad traverse"
     ),
+    "_ad.wrap": "wrap wrap_ad",
     "_ad.scopes": "isolate_grad resume_grad suspend_grad",
     "_math.angles": "deg2rad rad2deg safe_acos safe_asin safe_sqrt sphdir",
     "_text.asserts": "assert_equal assert_false assert_true",
