@@ -95,7 +95,8 @@ BEYOND = """
     float32_array_t float64_array_t reinterpret_array_t replace_type_t replace_shape_t
     binary_search clamp identity inverse opaque_width row_stack sqr square upsample
     inv_sqrt_four_pi ArrayT MaskT AnyArray KernelType
-    scalar llvm llvm.ad auto auto.ad Instance func check_grad ad ADFlag.CreateGraph
+    scalar llvm llvm.ad auto auto.ad Instance func check_grad explain_grad ad
+    ADFlag.CreateGraph
     detail.collect_indices detail.can_scatter_reduce detail.reduce_identity
     detail.any_symbolic detail.clear_registry detail.remove_instance detail.reset
     detail.copy

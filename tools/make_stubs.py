@@ -88,6 +88,7 @@ GROUPS = {
     "gradient": ["set_grad", "accum_grad"],
     "replaced": ["replace_grad"],
     "check": ["check_grad"],
+    "explanation": ["explain_grad"],
     "scope": ["suspend_grad", "resume_grad"],
     "isolation": ["isolate_grad"],
     "trait": """array_t mask_t scalar_t value_t leaf_t tensor_t matrix_t detached_t
@@ -99,6 +100,9 @@ GROUPS = {
 TEMPLATES = {
     "gradient": "def NAME(target: Any, source: Any) -> None: ...\n",
     "replaced": "def NAME(arg0: T, arg1: Any, /) -> T: ...\n",
+    "explanation": """\
+def NAME(y: Any, x: Any, as_string: bool = False) -> str | None: ...
+""",
     "check": """\
 def NAME(fn: Callable[..., Any], *args: Any, mode: ADMode | None = None, \
 eps: float = ..., tol: float = ...) -> None: ...

@@ -83,6 +83,8 @@ JIT_EXPORT uint32_t ad_var_ref(uint64_t index);
  *  it can be asked for. A new reference to both. Plain (one more reference) if it is no
  *  float, or in a scope that suspends everything. */
 JIT_EXPORT uint64_t ad_var_track(uint32_t index);
+/** The variable without its node: a new reference. */
+JIT_EXPORT uint64_t ad_var_detach(uint64_t index);
 /** Are operations with it tracked? It has a node that no scope suspends. */
 JIT_EXPORT bool ad_grad_enabled(uint64_t index);
 
@@ -106,9 +108,13 @@ JIT_EXPORT bool ad_set_grad(uint64_t index, uint64_t value);
  *  variable towards its inputs (ADModeBackward) or results (ADModeForward). Forward, on
  *  the way back from a result, is for gradients of certain results only. */
 JIT_EXPORT bool ad_enqueue(ADMode mode, uint64_t index);
+/** The same for several variables: after an error for none of them. */
+JIT_EXPORT bool ad_enqueue_all(ADMode mode, size_t n, const uint64_t *indices);
 /** Propagate gradients along the edges that were enqueued. After an error what was
  *  enqueued is forgotten, gradients of nodes where it would have ended are those
- *  computed so far, and the others are cleared as 'flags' say. */
+ *  computed so far, and the others are cleared as 'flags' say. In debug mode
+ *  (JitFlagDebug) gradients are evaluated, and the first that is infinite or NaN is
+ *  reported in the log: operation, line, label, number of entries. */
 JIT_EXPORT bool ad_traverse(ADMode mode, uint32_t flags);
 
 /** What an operation within a scope does with nodes. */
@@ -282,15 +288,28 @@ JIT_EXPORT bool ad_custom_released_with(size_t n, const uint64_t *indices,
 
 /* -------------------------------------------------------------- inspection */
 
-/** Name a node in ad_whos() and ad_graphviz(). The string is copied; NULL removes it.
- *  Without a node nothing happens. */
+/** Name a node in ad_whos() and ad_graphviz(). The string is copied, behind the
+ *  thread's prefixes (jit_prefix_push()); NULL removes it. Without a node nothing
+ *  happens. */
 JIT_EXPORT bool ad_var_set_label(uint64_t index, const char *label);
 /** NULL: none. Valid until it is changed, or the node released. */
 JIT_EXPORT const char *ad_var_label(uint64_t index);
-/** The nodes there are, as text. Valid until the thread's next such call. */
+/** The nodes there are as text: types, sizes, references, operations, and labels (or,
+ *  in debug mode, the line that made them). Valid until the thread's next such call. */
 JIT_EXPORT const char *ad_whos(void);
-/** The graph in the language of GraphViz. Valid until the thread's next such call. */
+/** The graph in the language of GraphViz: inputs, outputs, labelled nodes and those
+ *  with a gradient have colours, and a dashed box is around what was made in a scope of
+ *  the thread that isolates. Valid until the thread's next such call. */
 JIT_EXPORT const char *ad_graphviz(void);
+/** The ways, as text, that gradients take between a result and an input of a
+ *  computation; or why there is none: operations without a derivative, from the trace
+ *  as far as it is not evaluated, edges that a traversal has cleared, and, noted in
+ *  debug mode (JitFlagDebug), where values were detached or suspended. That mode adds
+ *  source lines, too. Valid until the thread's next such call. */
+JIT_EXPORT const char *ad_explain(uint64_t result, uint64_t input);
+/** Has a traversal cleared all edges by which gradients could go from here, so that
+ *  ad_enqueue() finds none? */
+JIT_EXPORT bool ad_is_cut(ADMode mode, uint64_t index);
 /** How many nodes there are. */
 JIT_EXPORT size_t ad_node_count(void);
 

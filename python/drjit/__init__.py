@@ -30,7 +30,7 @@ newaxis = None
 _PYTHON = {
     "_ad.check": "check_grad",
     "_ad.custom": "CustomOp custom",
-    "_ad.inspect": "graphviz_ad whos_ad",
+    "_ad.inspect": "explain_grad graphviz_ad whos_ad",
     "_ad.modes": (
         "backward backward_from backward_to forward forward_from forward_to "
         "replace_grad traverse"

@@ -52,8 +52,9 @@ def vjp(fn: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], Any]]:
     result = fn(*inputs)
 
     def pull(gradient: Any) -> Any:
-        dr.set_grad(result, gradient)
-        _propagate(dr.ADMode.Backward, result, dr.ADFlag.ClearVertices)
+        if dr.grad_enabled(result):  # else it is constant
+            dr.set_grad(result, gradient)
+            _propagate(dr.ADMode.Backward, result, dr.ADFlag.ClearVertices)
         gradients = dr.grad(inputs)
         dr.clear_grad(inputs)
         return gradients
@@ -71,8 +72,9 @@ def value_and_grad(fn: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
     def call(*args: Any) -> tuple[Any, Any]:
         inputs = _tracked(args)
         result = fn(*inputs)
-        dr.set_grad(result, 1)
-        _propagate(dr.ADMode.Backward, result, dr.ADFlag.Default)
+        if dr.grad_enabled(result):  # else it is constant
+            dr.set_grad(result, 1)
+            _propagate(dr.ADMode.Backward, result, dr.ADFlag.Default)
         gradients = dr.grad(inputs)
         return dr.detach(result), gradients if len(args) != 1 else gradients[0]
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "ad/ad_debug.h"
 #include "ad/ad_scope.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -96,8 +97,11 @@ uint64_t ad_apply(Op op, uint32_t n, const uint64_t *operands)
                                ad_var_index(operands[1]), ad_var_index(operands[2]));
         nodes |= ad_var_node(operands[1]) | ad_var_node(operands[2]);
     }
-    if (nodes && result)
+    if (nodes && result) {
         result = track(op, n, operands, (VarId) result);
+        if (state_flag(ts, JitFlagDebug) && result)
+            ad_debug_note_result(op, n, operands, result);
+    }
     state_unlock();
     return result;
 }
@@ -117,11 +121,21 @@ bool ad_apply_tracks(uint32_t n, const uint64_t *operands)
     return any;
 }
 
+static void note_moved(uint32_t n, const uint64_t *operands, uint64_t result)
+{
+    state_lock();
+    ad_debug_note_moved(n, operands, result);
+    state_unlock();
+}
+
 uint64_t ad_apply_moves(uint32_t result, uint32_t n, const uint64_t *operands,
                         const AdMoves *moves, size_t size)
 {
-    if (!result || !ad_apply_tracks(n, operands))
+    if (!result || !ad_apply_tracks(n, operands)) {
+        if (result && ad_debug_is_on())
+            note_moved(n, operands, result);
         return result;
+    }
     AdMoves *m = (AdMoves *) ad_graph_held(size);
     state_lock();
     NodeId node = m ? make_node(result) : 0;
@@ -139,6 +153,8 @@ uint64_t ad_apply_moves(uint32_t result, uint32_t n, const uint64_t *operands,
                                    (uint8_t) i, 0, (uintptr_t) m);
         }
     uint64_t leaf = with_node(result, node, ok);
+    if (leaf && ad_debug_is_on())
+        ad_debug_note_moved(n, operands, leaf);
     if (m)
         ad_graph_drop_held(&m->held);
     state_unlock();
@@ -196,6 +212,8 @@ uint64_t ad_var_cast(uint64_t index, VarType type, int reinterpret)
         ad_graph_ref(ad_var_node(result = index));
     else if (result && ad_var_node(index) && !reinterpret)
         result = track(OP_CAST, 1, &index, (VarId) result);
+    if (result && ad_var_node(index) && state_flag(ts, JitFlagDebug))
+        ad_debug_note_result(reinterpret ? OP_BITCAST : OP_CAST, 1, &index, result);
     state_unlock();
     return result;
 }
@@ -215,10 +233,28 @@ uint64_t ad_var_track(uint32_t index)
             !ad_scope_refuses()) {
             NodeId node = make_node(index);
             result = with_node(index, node, node != 0);
+        } else if (ad_debug_is_on()) {
+            ad_debug_note_loss(index, "enable_grad()",
+                               ad_scope_refuses() ? "all is suspended"
+                                                  : "it is no float");
         }
     }
     state_unlock();
     return result;
+}
+
+uint64_t ad_var_detach(uint64_t index)
+{
+    TRY(state_thread(), 0);
+    if (!index)
+        return 0;
+    state_lock();
+    VarId plain = ad_var_index(index);
+    var_inc(plain);
+    if (ad_var_node(index) && ad_debug_is_on())
+        ad_debug_note_loss(index, "detach()", NULL);
+    state_unlock();
+    return plain;
 }
 
 uint64_t ad_var_replace_grad(uint64_t a, uint64_t b)

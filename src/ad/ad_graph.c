@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "ad/ad_debug.h"
 #include "ad/ad_rule.h"
 #include "ad/ad_set.h"
 #include "base/alloc.h"
@@ -174,6 +175,7 @@ static void no_nodes(void)
     tags = NULL;
     tag_capacity = 0;
     ad_set_forget();
+    ad_debug_forget_places();
 }
 
 static void free_waiting(void)
@@ -218,10 +220,13 @@ void ad_graph_drop_passed(NodeId target)
     EdgeId *link = &ad_graph_node(target)->in;
     while (*link) {
         AdEdge *e = ad_graph_edge(*link);
-        if (e->passed)
+        if (e->passed) {
+            ad_graph_node(e->source)->flags |= NODE_CUT_OUT;
+            ad_graph_node(target)->flags |= NODE_CUT_IN;
             free_edge(*link, link);
-        else
+        } else {
             link = &e->next_in;
+        }
     }
     free_waiting();
 }
@@ -250,6 +255,8 @@ NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size)
         .type = (unsigned) type,
     };
     serial += 2;
+    if (ad_debug_is_on())
+        ad_debug_note_place(id);
     return id;
 }
 

@@ -29,20 +29,23 @@ typedef uint32_t EdgeId; /* 0 = none */
 
 enum {
     NODE_OPERATION = 1, /* of a custom operation: between inputs and outputs */
-    NODE_INNER = 2,     /* belongs to a region's bodies */
+    NODE_INNER = 2,     /* belongs to bodies of a region that is complete */
     NODE_ENTRY = 4,     /* ... where it stands for a node from outside */
-    NODE_LABELLED = 8   /* ad_graph_label() */
+    NODE_LABELLED = 8,  /* ad_graph_label() */
+    NODE_CUT_IN = 16,   /* a traversal has cleared edges that led to it, */
+    NODE_CUT_OUT = 32,  /* ... that left it */
+    NODE_CLOSED = 64    /* an entry of a region that is complete */
 };
 
 /* These two are most of what a tracked operation takes, so they have no field that a
  * few of them need only: labels and families stand in a table beside. */
 typedef struct AdNode {
-    uint64_t grad; /* owned; 0 = none. Of a free node: the next free one */
-    uint64_t serial : 52; /* 0: the node is free */
-    uint64_t backend : 2, type : 5, flags : 5;
-    uint32_t refs;   /* by variables, and by edges that leave it */
-    uint32_t size;   /* entries of the variable */
-    EdgeId in, out;  /* first edge that leads to it, that leaves it */
+    uint64_t grad;        /* owned; 0 = none. Of a free node: the next free one */
+    uint64_t serial : 50; /* 0: the node is free */
+    uint64_t backend : 2, type : 5, flags : 7;
+    uint32_t refs;  /* by variables, and by edges that leave it */
+    uint32_t size;  /* entries of the variable */
+    EdgeId in, out; /* first edge that leads to it, that leaves it */
 } AdNode;
 
 typedef struct AdEdge {
@@ -54,7 +57,7 @@ typedef struct AdEdge {
     uint8_t operand : 7;       /* number of the source among the operands */
     uint8_t passed : 1;        /* by a traversal, and to be dropped by it */
     uint16_t slot;             /* of a custom operation: number of its input, output */
-    uint64_t held; /* a tracked variable or, if the rule holds several, an
+    uint64_t held;             /* a tracked variable or, if the rule holds several, an
                                   AdHeld; owned */
 } AdEdge;
 static_assert(sizeof(AdNode) == 32 && sizeof(AdEdge) == 32,
@@ -92,6 +95,13 @@ static inline AdEdge *ad_graph_edge(EdgeId id)
     return ad_graph_edges[id >> AD_CHUNK_BITS] + (id & (AD_CHUNK - 1));
 }
 
+/** Does it belong to bodies of a region that is complete? Gradients have no business
+ *  there but in a derivative of the region. */
+static inline bool ad_graph_is_closed(NodeId id)
+{
+    return ad_graph_node(id)->flags & (NODE_INNER | NODE_CLOSED);
+}
+
 /** A new node with one reference; 0: memory is out. */
 NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size);
 static inline void ad_graph_ref(NodeId id)
@@ -105,7 +115,7 @@ void ad_graph_unref(NodeId id);
 bool ad_graph_new_edge(NodeId source, NodeId target, uint8_t rule, uint8_t operand,
                        uint16_t slot, uint64_t held);
 void ad_graph_drop_edge(EdgeId id);
-/** The edges of a target that are marked as passed. */
+/** The edges of a target that are marked as passed; its nodes remember. */
 void ad_graph_drop_passed(NodeId target);
 /** Have an edge leave from, or lead to, another node. */
 void ad_graph_set_source(EdgeId id, NodeId source);

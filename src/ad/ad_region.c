@@ -7,7 +7,6 @@
 
 #include "ad/ad_cut.h"
 #include "ad/ad_derive.h"
-#include "ad/ad_operation.h"
 #include "ad/ad_rule.h"
 #include "ad/ad_scope.h"
 #include "ad/ad_set.h"
@@ -599,6 +598,20 @@ static bool go_backward(void *payload, uint64_t *in, const uint64_t *out)
     return ad_derive(payload, ADModeBackward, (uint64_t *) out, in);
 }
 
+const char *ad_region_kind_of(const AdOperation *op)
+{
+    if (op->adds != ad_cut_adds_to)
+        return NULL;
+    switch (((const AdTemplate *) op->payload)->kind) {
+    case REGION_LOOP:
+        return "Loop";
+    case REGION_IF:
+        return "If";
+    default:
+        return "Call";
+    }
+}
+
 static void release_template(void *payload)
 {
     state_lock();
@@ -657,6 +670,7 @@ static bool connect(AdOpen *open, uint64_t *results)
         AdEntry *entry = &t->entries[i];
         entry->written =
             entry->array && ad_cut_is_written(t, entry->node, AD_CUT_ANY_BODY);
+        ad_graph_node(entry->node)->flags |= NODE_CLOSED;
         ok = connect_entry(t, entry, op, node, i);
     }
     for (uint32_t i = 0; i < t->tracked_count && ok; i++) {

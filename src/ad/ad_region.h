@@ -27,6 +27,7 @@
 #ifndef AD_AD_REGION_H
 #define AD_AD_REGION_H
 
+#include "ad/ad_operation.h"
 #include "ad/ad_thread.h"
 #include "ir/program.h"
 #include "trace/flow/region_replay.h"
@@ -146,6 +147,9 @@ bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *ou
 /** The region is complete. 'results' are its variables, in the order of outputs, and
  *  become tracked. False: error recorded, results are as before. */
 bool ad_region_close(uint32_t handle, uint64_t *results);
+
+/** "Loop", "If" or "Call" if it is the operation of a region, else NULL. */
+const char *ad_region_kind_of(const AdOperation *op);
 
 /** The instances of a call; lists are copied and may be NULL. False: memory is out. */
 bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,

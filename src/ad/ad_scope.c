@@ -103,7 +103,10 @@ static AdScopeState *scope_push(AdThread *t)
         *s = (AdScopeState){ 0 };
     } else {
         const AdScopeState *outer = s - 1;
-        *s = (AdScopeState){ .only = outer->only, .border = outer->border };
+        *s = (AdScopeState){ .only = outer->only,
+                             .file = outer->file,
+                             .line = outer->line,
+                             .border = outer->border };
         if (outer->count) {
             TRY(s->set = alloc_get(outer->capacity * sizeof(uint64_t)), NULL);
             memcpy(s->set, outer->set, outer->capacity * sizeof(uint64_t));
@@ -149,6 +152,11 @@ bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices)
     TRY(t && state_thread(), false);
     state_lock();
     AdScopeState *s = scope_push(t);
+    if (s && kind == ADScopeSuspend) {
+        const ThreadState *ts = state_thread();
+        s->file = ts->file;
+        s->line = ts->line;
+    }
     bool ok = s && scope_fill(s, kind, n, indices);
     if (s && !ok)
         ad_scope_drop(t);

@@ -26,6 +26,7 @@ static void thread_end(void *payload)
     ad_visits_free(&t->visits);
     text_free(&t->whos);
     text_free(&t->graphviz);
+    text_free(&t->explain);
     alloc_free(t);
 }
 

@@ -14,6 +14,8 @@ typedef struct AdScopeState {
     bool only;     /* tracked are the nodes in the set; else all that are not */
     uint64_t *set; /* open addressing, 0 = free */
     uint32_t count, capacity;
+    const char *file; /* the line that began it; interned, NULL: not known */
+    uint32_t line;
     uint64_t border; /* reverse traversals stop at nodes below; 0 = none */
     NodeId *waiting; /* such nodes, a reference each */
     uint32_t waiting_count, waiting_capacity;
@@ -26,7 +28,7 @@ typedef struct AdThread {
     struct AdOpen *open; /* regions that are being recorded, innermost last */
     uint32_t open_count, open_capacity;
     bool tracked; /* the traversal under way is one with ADFlagCreateGraph */
-    Text whos, graphviz;
+    Text whos, graphviz, explain;
 } AdThread;
 
 AdThread *ad_thread_make(void);

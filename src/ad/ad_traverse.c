@@ -21,9 +21,11 @@
 #include "ad/ad_traverse.h"
 
 #include "ad/ad_apply.h"
+#include "ad/ad_debug.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_operation.h"
 #include "ad/ad_quick.h"
+#include "ad/ad_region.h"
 #include "ad/ad_scope.h"
 #include "base/error.h"
 #include "base/vec.h"
@@ -82,6 +84,27 @@ static uint64_t add(uint64_t a, uint64_t b, size_t size)
     return result;
 }
 
+/* The gradient of what is from outside of a body cannot be a value of the body. */
+static bool belongs_outside(const AdNode *node, VarId grad)
+{
+    const AdThread *t = thread_self.ad;
+    return t && t->open_count && var_get(grad)->flags & VAR_SYMBOLIC &&
+           node->serial < t->open[t->open_count - 1].border &&
+           !(node->flags & (NODE_INNER | NODE_ENTRY));
+}
+
+static bool refuse_inside(NodeId id, uint64_t grad)
+{
+    ad_var_dec_ref(grad);
+    return error_set(
+        JIT_ERROR_STATE,
+        "ad_traverse(): the gradient of a%u, which is from outside of the "
+        "loop, conditional or call that is being recorded, would be a "
+        "value that exists within it only; expected a traversal behind it, "
+        "from its results",
+        id);
+}
+
 /* Put a gradient (its reference moves) into a node that has none; another thread may
  * have been there meanwhile. */
 static bool put_grad(NodeId id, uint64_t grad)
@@ -91,8 +114,12 @@ static bool put_grad(NodeId id, uint64_t grad)
         AdNode *node = ad_graph_node(id);
         uint64_t other = node->grad;
         size_t size = node->size;
-        node->grad = other ? 0 : grad;
+        bool refused = belongs_outside(node, ad_var_index(grad));
+        if (!refused)
+            node->grad = other ? 0 : grad;
         state_unlock();
+        if (refused)
+            return refuse_inside(id, grad);
         if (!other)
             return true;
         grad = add(other, grad, size);
@@ -157,7 +184,28 @@ static void clear_grad(NodeId id)
 
 /* ---------------------------------------------------------------- lists of edges */
 
-bool ad_enqueue(ADMode mode, uint64_t index)
+static bool enqueue(AdVisits *v, ADMode mode, uint64_t index)
+{
+    NodeId id = ad_var_node(index);
+    if (!id)
+        return true;
+    if (var_get(ad_var_index(index))->flags & VAR_SYMBOLIC && !state_thread()->body)
+        return error_set(JIT_ERROR_STATE,
+                         "ad_enqueue(): r%u is symbolic: it exists within a loop, "
+                         "conditional or call only, expected a result of it",
+                         ad_var_index(index));
+    if (!ad_scope_tracks(index))
+        return true;
+    bool ok = ad_visits_again(v, mode) &&
+              ad_visits_walk(v, mode, &id, 1, NULL, 0, false) &&
+              ad_visits_note_roots(v, mode, &id, 1);
+    /* The next walk begins anew where it is of another kind. */
+    if (mode == ADModeForward || ad_scope_isolates())
+        v->seen.count = 0;
+    return ok;
+}
+
+bool ad_enqueue_all(ADMode mode, size_t n, const uint64_t *indices)
 {
     if (mode != ADModeForward && mode != ADModeBackward)
         return error_set(JIT_ERROR_ARGUMENT,
@@ -166,25 +214,23 @@ bool ad_enqueue(ADMode mode, uint64_t index)
                          (int) mode);
     AdThread *t = ad_thread();
     TRY(t && state_thread(), false);
-    if (!ad_var_node(index))
-        return true;
-    state_lock();
+    uint32_t edges = t->visits.count, roots = t->visits.root_count;
     bool ok = true;
-    if (ad_scope_tracks(index)) {
-        AdVisits *v = &t->visits;
-        NodeId id = ad_var_node(index);
-        uint32_t before = v->count;
-        ok = ad_visits_again(v, mode) && ad_visits_walk(v, mode, &id, 1, NULL, 0) &&
-             ad_visits_note_roots(v, mode, &id, 1);
-        /* The next walk begins anew where this one has ended early, and where it was
-           of another kind than the next one may be. */
-        if (!ok || mode == ADModeForward || ad_scope_isolates())
-            v->seen.count = 0;
-        if (!ok)
-            v->count = before;
-    }
+    state_lock();
+    for (size_t i = 0; i < n && ok; i++)
+        ok = enqueue(&t->visits, mode, indices[i]);
     state_unlock();
+    if (!ok) { /* nor is anything seen that was not listed */
+        t->visits.count = edges;
+        t->visits.root_count = roots;
+        t->visits.seen.count = 0;
+    }
     return ok;
+}
+
+bool ad_enqueue(ADMode mode, uint64_t index)
+{
+    return ad_enqueue_all(mode, 1, &index);
 }
 
 /* ---------------------------------------------------------------- going along edges */
@@ -216,6 +262,7 @@ typedef struct Traversal {
     uint32_t flags;
     bool tracked;
     bool inside; /* of a body: in_body() */
+    bool watch;  /* debug mode: has every gradient been finite? */
     AdVisits visits;
     VarId zero; /* for ad_quick.h */
     Spot *spots;
@@ -357,8 +404,7 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
 static bool is_sum(NodeId id)
 {
     const AdNode *node = ad_graph_node(id);
-    return node->size == 1 && node->grad &&
-           var_get(ad_var_index(node->grad))->size > 1;
+    return node->size == 1 && node->grad && var_get(ad_var_index(node->grad))->size > 1;
 }
 
 static bool is_due(NodeId id)
@@ -554,7 +600,7 @@ static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
     bool forward = t->mode == ADModeForward;
     const AdNode *giver = ad_graph_node(forward ? e->source : e->target);
     AdNode *receiver = ad_graph_node(forward ? e->target : e->source);
-    if (t->tracked || e->rule == RULE_INTO || e->rule == RULE_OUT_OF)
+    if (t->tracked || t->watch || e->rule == RULE_INTO || e->rule == RULE_OUT_OF)
         return SLOW;
     if (!giver->grad)
         return PASSED;
@@ -568,7 +614,8 @@ static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
         return FAILED;
     bool many = !forward && receiver->size == 1 && giver->size > 1 &&
                 var_get(c)->size == 1 && !t->inside;
-    Outcome outcome = many ? SLOW : accumulate_quickly(t, ts, receiver, c);
+    bool refused = t->inside && belongs_outside(receiver, c);
+    Outcome outcome = many || refused ? SLOW : accumulate_quickly(t, ts, receiver, c);
     if (outcome == SLOW)
         var_dec(c);
     return outcome;
@@ -628,6 +675,9 @@ static bool pass_slowly(Traversal *t, const AdVisit *v)
         ok = run_operation(t, v, &p);
         uint64_t g = ok ? given(t, p.giver, &ok) : 0;
         ok = ok && pass(t, &p, g);
+        bool first = !(t->spots[v->giver].flags & SPOT_REACHED);
+        if (t->watch && ok)
+            ok = ad_debug_check(&p.edge, t->mode, first, &t->watch);
         ad_var_dec_ref(g);
     }
     state_lock();
@@ -723,6 +773,7 @@ static bool traverse(Traversal *t)
     TRY(own && ts, false);
     bool tracked = own->tracked;
     own->tracked = t->tracked;
+    t->watch = ad_debug_watches();
     bool begun = begin(t), ok = begun;
     uint32_t i = 0;
     while (ok && i < t->visits.count) {
@@ -774,7 +825,7 @@ bool ad_traverse_from(const NodeId *nodes, uint32_t count)
     Traversal t = { .mode = ADModeBackward, .flags = ADFlagDefault };
     state_lock();
     bool ok = ad_visits_again(&t.visits, ADModeBackward) &&
-              ad_visits_walk(&t.visits, ADModeBackward, nodes, count, NULL, 0);
+              ad_visits_walk(&t.visits, ADModeBackward, nodes, count, NULL, 0, false);
     state_unlock();
     ok = ok && traverse(&t);
     ad_visits_free(&t.visits);
@@ -789,8 +840,8 @@ bool ad_traverse_within(ADMode mode, const NodeId *nodes, uint32_t count,
     state_lock();
     bool ok = ad_visits_again(&t.visits, ADModeBackward) &&
               ad_visits_note_roots(&t.visits, ADModeBackward, nodes, wanted) &&
-              ad_visits_walk(&t.visits, ADModeBackward, nodes, count, stops,
-                             stop_count);
+              ad_visits_walk(&t.visits, ADModeBackward, nodes, count, stops, stop_count,
+                             true);
     state_unlock();
     ok = ok && traverse(&t);
     ad_visits_free(&t.visits);
@@ -838,10 +889,20 @@ bool ad_accum_grad(uint64_t index, uint64_t value)
     if (info.type != jit_var_type(ad_var_index(index)) ||
         (info.size != size && info.size != 1 && size != 1))
         return error_set(JIT_ERROR_ARGUMENT,
-                         "ad_accum_grad(): the gradient has %zu entries of type %d, "
-                         "expected %zu of type %d",
-                         info.size, (int) info.type, size,
-                         (int) jit_var_type(ad_var_index(index)));
+                         "ad_accum_grad(): the gradient has %zu entries of type %s, "
+                         "expected %zu%s of type %s",
+                         info.size, type_info[info.type].name, size,
+                         size == 1 ? "" : " or 1",
+                         type_info[jit_var_type(ad_var_index(index))].name);
+    state_lock();
+    bool closed = ad_graph_is_closed(ad_var_node(index));
+    state_unlock();
+    if (closed)
+        return error_set(JIT_ERROR_STATE,
+                         "ad_accum_grad(): a%u belongs to the body of a loop, "
+                         "conditional or call that is complete, expected a value from "
+                         "outside, such as a result of it",
+                         ad_var_node(index));
     uint64_t whole = info.size == 1 ? jit_var_resize(ad_var_index(value), size)
                                     : jit_var_inc_ref(ad_var_index(value));
     return ad_traverse_accumulate(ad_var_node(index), whole);

@@ -38,6 +38,7 @@ typedef struct Walk {
     AdVisits *visits;
     NodeId *stack;
     uint32_t depth, capacity;
+    bool within;
 } Walk;
 
 /* Note that a node is seen. '*before': it was. */
@@ -76,13 +77,22 @@ static bool walk_node(Walk *w, ADMode mode, NodeId id)
     const AdNode *node = ad_graph_node(id);
     if (node->serial < border && !(node->flags & NODE_ENTRY))
         return ad_scope_postpone(id);
+    if (!w->within && ad_graph_is_closed(id))
+        return error_set(
+            JIT_ERROR_STATE,
+            "ad_enqueue(): a%u belongs to the body of a loop, conditional or call that "
+            "is complete, expected a value from outside, such as a result of it",
+            id);
     for (EdgeId e = forward ? node->out : node->in; e;) {
         const AdEdge *edge = ad_graph_edge(e);
         AdVisits *v = w->visits;
         TRY(vec_reserve(&v->list, &v->capacity, v->count + 1, sizeof(AdVisit)), false);
-        v->list[v->count++] =
-            (AdVisit){ ad_graph_node(edge->source)->serial,
-                       ad_graph_node(edge->target)->serial, e, 0, 0, edge->operand };
+        v->list[v->count++] = (AdVisit){ ad_graph_node(edge->source)->serial,
+                                         ad_graph_node(edge->target)->serial,
+                                         e,
+                                         0,
+                                         0,
+                                         edge->operand };
         TRY(walk_push(w, forward ? edge->target : edge->source), false);
         e = forward ? edge->next_out : edge->next_in;
     }
@@ -90,9 +100,9 @@ static bool walk_node(Walk *w, ADMode mode, NodeId id)
 }
 
 bool ad_visits_walk(AdVisits *visits, ADMode mode, const NodeId *roots, uint32_t count,
-                 const NodeId *stops, uint32_t stop_count)
+                    const NodeId *stops, uint32_t stop_count, bool within)
 {
-    Walk w = { .visits = visits };
+    Walk w = { .visits = visits, .within = within };
     bool ok = true, before;
     for (uint32_t i = 0; ok && i < stop_count; i++)
         ok = see(visits, stops[i], &before);

@@ -45,9 +45,10 @@ void ad_visits_clear(AdVisits *v);
  *  memory is out. */
 bool ad_visits_again(AdVisits *v, ADMode mode);
 /** List all edges that lead from the inputs to these nodes or, forward, from the nodes
- *  to results. 'stops' are not walked beyond. False: memory is out. */
+ *  to results. 'stops' are not walked beyond. Only 'within' bodies that are complete
+ *  nodes may belong to these. False: error recorded. */
 bool ad_visits_walk(AdVisits *v, ADMode mode, const NodeId *roots, uint32_t count,
-                    const NodeId *stops, uint32_t stop_count);
+                    const NodeId *stops, uint32_t stop_count, bool within);
 bool ad_visits_note_roots(AdVisits *v, ADMode mode, const NodeId *nodes,
                           uint32_t count);
 /** In the order in which they are passed, each once. False: memory is out. Without

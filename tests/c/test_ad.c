@@ -442,11 +442,76 @@ static void test_text(void **unused)
     OK(ad_var_set_label(x, "a \"name\""));
     assert_string_equal(ad_var_label(x), "a \"name\"");
     assert_non_null(strstr(ad_whos(), "a \"name\""));
-    assert_non_null(strstr(ad_graphviz(), "Label: a \\\"name\\\""));
-    assert_non_null(strstr(ad_graphviz(), "mul|{Type: float64|Size: 2}"));
+    assert_non_null(strstr(ad_graphviz(), "Label: \\\"a \\\"name\\\"\\\""));
+    assert_non_null(strstr(ad_graphviz(), "mul|{Type: f64|Size: 2}"));
+    OK(jit_prefix_push(JitBackendLLVM, "outer") && ad_var_set_label(y, "{y}") &&
+       jit_prefix_pop(JitBackendLLVM));
+    assert_string_equal(ad_var_label(y), "outer/{y}");
+    assert_non_null(strstr(ad_graphviz(), "Label: \\\"outer/\\{y\\}\\\""));
     OK(ad_var_set_label(x, NULL));
     assert_null(ad_var_label(x));
     FREE(x, y);
+}
+
+/* The way there, and what is in it. */
+static void check_way(const char *text, const char *a, const char *b)
+{
+    assert_non_null(text);
+    if (!strstr(text, a) || !strstr(text, b))
+        fail_msg("\"%s\" lacks \"%s\" or \"%s\"", text, a, b);
+}
+
+static void test_explain(void **unused)
+{
+    (void) unused;
+    Tracked x = tracked(2, (double[]){ 1, 2 }), y = ad_var_mul(x, x),
+            z = ad_var_add(x, y);
+    OK(ad_var_set_label(x, "parameter"));
+    check_way(ad_explain(z, x), ", 2 ways:", "input  float64[2]  \"parameter\"");
+    check_way(ad_explain(x, z), "No gradient goes", "ends at r");
+    Tracked step = ad_var_op(JitOpFloor, &y), plain = ad_var_detach(y);
+    check_way(ad_explain(step, x), "floor (r", "it is piecewise constant");
+    check_way(ad_explain(plain, x), "No gradient goes", "was detached on the way");
+    check_way(ad_explain(z, plain), "No gradient goes", "the input is not tracked");
+    assert_null(ad_explain(z, 1u << 30));
+    assert_int_equal(jit_error(), JIT_ERROR_ARGUMENT);
+
+    Tracked one = jit_var_f64(JitBackendLLVM, 1);
+    assert_false(ad_is_cut(ADModeBackward, z) || ad_is_cut(ADModeForward, x));
+    OK(ad_set_grad(z, one) && ad_enqueue(ADModeBackward, z) &&
+       ad_traverse(ADModeBackward, ADFlagDefault));
+    assert_true(ad_is_cut(ADModeBackward, z) && ad_is_cut(ADModeForward, x));
+    assert_false(ad_is_cut(ADModeForward, z) || ad_is_cut(ADModeBackward, x));
+    check_way(ad_explain(z, x), "No gradient goes", "cleared by a traversal");
+    FREE(x, y, z, step, plain, one);
+}
+
+/* In debug mode places and losses are noted. */
+static void test_explain_debug(void **unused)
+{
+    (void) unused;
+    jit_set_flag(JitFlagDebug, 1);
+    jit_set_source_location("program", 1);
+    Tracked x = tracked(2, (double[]){ 1, 2 });
+    jit_set_source_location("program", 2);
+    Tracked y = ad_var_mul(x, x);
+    jit_set_source_location("program", 3);
+    Tracked plain = ad_var_detach(y);
+    jit_set_source_location("program", 4);
+    Tracked z = ad_var_neg(plain);
+    OK(jit_var_eval(ad_var_index(z)));
+    check_way(ad_explain(y, x), "mul  float64[2]  program:2", "input");
+    check_way(ad_explain(z, x), "No gradient goes", "- detach() at program:3");
+    jit_set_source_location("program", 5);
+    OK(ad_scope_enter(ADScopeSuspend, 0, NULL));
+    jit_set_source_location("program", 6);
+    Tracked w = ad_var_add(y, y);
+    OK(ad_scope_leave(true));
+    check_way(ad_explain(w, x), "suspended at program:6",
+              "by suspend_grad() at program:5");
+    jit_set_source_location(NULL, 0);
+    jit_set_flag(JitFlagDebug, 0);
+    FREE(x, y, plain, z, w);
 }
 
 static int all(void)
@@ -466,6 +531,8 @@ static int all(void)
         TEST(test_isolate),
         TEST(test_custom),
         TEST(test_text),
+        TEST(test_explain),
+        TEST(test_explain_debug),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

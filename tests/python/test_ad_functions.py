@@ -100,7 +100,8 @@ def test_set_and_accumulate() -> None:
     dr.set_grad(v.x, 9)
     assert values(v.grad) == [9, 0, 0]
     plain = Float(1)
-    dr.set_grad(plain, 4)
+    with pytest.warns(RuntimeWarning, match="the gradient is lost"):
+        dr.set_grad(plain, 4)
     assert values(plain.grad) == [0]
 
 
@@ -505,7 +506,7 @@ def test_second_order_through_control_flow(mode: str) -> None:
 
 
 def test_check_grad_finds_what_is_wrong() -> None:
-    with pytest.raises(AssertionError, match=r"backward .* by entry 1 of leaf 0"):
+    with pytest.raises(AssertionError, match=r"backward .* by entry 1 of args\[0\] "):
         dr.check_grad(lambda x: dr.detach(x) * x, Float(0, 2))
     mode = dr.ADMode.Forward
     with pytest.raises(AssertionError, match="forward derivative"):
@@ -517,7 +518,7 @@ def test_inspection(capsys: pytest.CaptureFixture[str]) -> None:
     dr.set_label(x, "parameter")
     y = x * x
     text = dr.whos_ad(as_string=True)
-    assert text and "parameter" in text and "float32" in text
+    assert text and "parameter" in text and "f32" in text
     dr.whos_ad()
     assert "parameter" in capsys.readouterr().out
     diagram = dr.graphviz_ad(as_string=True)

@@ -122,6 +122,9 @@ PLAIN: dict[str, Callable[[Any], Any]] = {
     "CEIL": dr.ceil, "FLOOR": dr.floor, "ROUND": dr.round, "TRUNC": dr.trunc,
     "EQ": lambda a: a == 1, "NEQ": lambda a: a != 1, "LT": lambda a: a < 1,
     "LE": lambda a: a <= 1, "GT": lambda a: a > 1, "GE": lambda a: a >= 1,
+    "BITCAST": lambda a: dr.reinterpret_array(
+        Float64, dr.reinterpret_array(dr.llvm.ad.Int64, a)
+    ),
 }  # fmt: skip
 # Of integers and masks.
 NO_FLOATS = {

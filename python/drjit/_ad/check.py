@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import drjit
 from drjit import _core
 
+from .paths import leaves
+
 dr: Any = drjit
 
 
+def _is_input(leaf: Any) -> bool:
+    return bool(dr.is_float_v(leaf) and dr.is_diff_v(leaf))
+
+
 def _double(leaf: Any) -> Any:
-    if dr.is_array_v(leaf) and dr.is_float_v(leaf) and dr.is_diff_v(leaf):
+    if dr.is_array_v(leaf) and _is_input(leaf):
         return dr.float64_array_t(type(leaf))(leaf)
     return leaf
 
 
 def _leaves(tree: Any) -> list[Any]:
-    """The leaves of the float arrays of a tree, as arrays."""
-    found: list[Any] = []
-
-    def note(leaf: Any) -> Any:
-        if dr.is_array_v(leaf) and dr.is_float_v(leaf) and dr.is_diff_v(leaf):
-            found.extend(_core._leaves(leaf))
-        return leaf
-
-    _core._tree_map("check_grad", note, tree)
-    return found
+    """The flat arrays of the float arrays of a tree."""
+    return [leaf for _, leaf in leaves("check_grad", tree, _is_input)]
 
 
-def _rebuild(tree: Any, leaves: list[Any]) -> Any:
-    rest = list(leaves)
+def _rebuild(tree: Any, parts: list[Any]) -> Any:
+    rest = list(parts)
 
     def take(leaf: Any) -> Any:
-        if dr.is_array_v(leaf) and dr.is_float_v(leaf) and dr.is_diff_v(leaf):
+        if dr.is_array_v(leaf) and _is_input(leaf):
             own = [rest.pop(0) for _ in _core._leaves(leaf)]
             return _core._from_leaves(leaf, own)
         return leaf
@@ -45,10 +44,13 @@ def _rebuild(tree: Any, leaves: list[Any]) -> Any:
 def _value(result: Any) -> float:
     """A fixed combination of all entries of a result."""
     total = 0.0
-    leaves = _leaves(result)
-    if not leaves:
-        raise TypeError("drjit.check_grad(): the function returned no float array")
-    for number, leaf in enumerate(leaves):
+    found = _leaves(result)
+    if not found:
+        raise TypeError(
+            "drjit.check_grad(): the function returned "
+            f"{type(result).__name__} without a float array that can have derivatives"
+        )
+    for number, leaf in enumerate(found):
         entries = leaf.numpy()
         for k, entry in enumerate(entries):
             total += (1 + 0.37 * ((k + number) % 5)) * float(entry)
@@ -60,7 +62,60 @@ def _seed(result: Any) -> None:
     for number, leaf in enumerate(_leaves(result)):
         lane = dr.arange(dr.uint32_array_t(type(leaf)), dr.width(leaf))
         seeds.append(1 + 0.37 * type(leaf)((lane + number) % 5))
-    dr.set_grad(result, _rebuild(dr.detach(result), seeds))
+    if dr.grad_enabled(result):  # else the derivative is zero
+        dr.set_grad(result, _rebuild(dr.detach(result), seeds))
+
+
+def _check_parameters(fn: Any, mode: Any, eps: Any, tol: Any) -> None:
+    if not callable(fn):
+        raise TypeError(
+            f"drjit.check_grad(): 'fn' is of type {type(fn).__name__}, expected a "
+            "function"
+        )
+    if mode is not None and mode not in (dr.ADMode.Forward, dr.ADMode.Backward):
+        raise TypeError(
+            f"drjit.check_grad(): 'mode' is {mode!r}, expected ADMode.Forward, "
+            "ADMode.Backward or None"
+        )
+    for name, value in (("eps", eps), ("tol", tol)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(
+                f"drjit.check_grad(): '{name}' is of type {type(value).__name__}, "
+                "expected a float"
+            )
+        if not 0 < value < math.inf:
+            raise ValueError(
+                f"drjit.check_grad(): '{name}' is {value}, expected a positive number"
+            )
+
+
+def _quotients(
+    fn: Callable[..., Any], args: Any, base: list[Any], eps: float
+) -> list[list[float]]:
+    """Difference quotients by each entry of each flat array."""
+    rows = []
+    for number, leaf in enumerate(base):
+        row = []
+        for k in range(dr.width(leaf)):
+            entry = float(leaf.numpy()[k])
+            step = eps * max(1.0, abs(entry))
+            values = []
+            for moved in (entry + step, entry - step):
+                own = type(leaf)(leaf.numpy())
+                own[k] = moved
+                parts = [*base[:number], own, *base[number + 1 :]]
+                values.append(_value(fn(*_rebuild(args, parts))))
+            row.append((values[0] - values[1]) / (2 * step))
+        rows.append(row)
+    return rows
+
+
+def _distance(derivative: float, quotient: float) -> float:
+    """Relative beyond 1; infinite where one is NaN or infinite and the other not."""
+    if derivative == quotient:
+        return 0.0
+    distance = abs(derivative - quotient) / max(1.0, abs(quotient))
+    return distance if math.isfinite(distance) else math.inf
 
 
 def check_grad(
@@ -73,54 +128,52 @@ def check_grad(
     """Compare the derivatives of a function with difference quotients.
 
     Args:
-        fn: a function of the arguments that returns a PyTree. It is called once with
-            tracked arguments, and twice for each entry of each array.
+        fn: a function of the arguments that returns a PyTree. For each mode it is
+            called once (backward), or once for each entry of each array (forward), with
+            tracked arguments; and twice for each entry with others.
         *args: PyTrees; float arrays with derivatives are converted to double precision.
+            Others, integers for example, are passed as they are.
         mode: ``ADMode.Backward``, ``ADMode.Forward``, or None for both.
         eps: half the distance of the points, relative to entries beyond 1.
         tol: by how much derivatives may differ, relative to those beyond 1.
 
-    Raises TypeError if no float array is returned, and AssertionError that names the
-    array (counted in the order of the PyTree) and the entry of the worst difference,
-    if one is beyond ``tol``.
+    What is differentiated is a sum of all entries of the result with weights that
+    differ. Raises AssertionError if a derivative is further than ``tol`` from its
+    quotient. The message names the worst: mode, array (by its path, as in
+    ``args[0].o[2]``) and entry. Raises TypeError if there is no float array with
+    derivatives among the arguments, or in the result, and TypeError or ValueError for
+    parameters of another kind.
     """
+    _check_parameters(fn, mode, eps, tol)
     args = _core._tree_map("check_grad", _double, args)
-    base = _leaves(args)
-    quotients = []
-    with dr.suspend_grad():
-        for number, leaf in enumerate(base):
-            row = []
-            for k in range(dr.width(leaf)):
-                entry = float(leaf.numpy()[k])
-                step = eps * max(1.0, abs(entry))
-                values = []
-                for moved in (entry + step, entry - step):
-                    own = type(leaf)(leaf.numpy())
-                    own[k] = moved
-                    leaves = [*base[:number], own, *base[number + 1 :]]
-                    values.append(_value(fn(*_rebuild(args, leaves))))
-                row.append((values[0] - values[1]) / (2 * step))
-            quotients.append(row)
-    modes = [dr.ADMode.Backward, dr.ADMode.Forward] if mode is None else [mode]
-    for one in modes:
-        backward = one is dr.ADMode.Backward
-        found = _reverse(fn, args) if backward else _forward(fn, args)
-        worst = max(
-            (
-                (abs(a - b) / max(1.0, abs(b)), number, k, a, b)
-                for number, (row, expected) in enumerate(
-                    zip(found, quotients, strict=True)
-                )
-                for k, (a, b) in enumerate(zip(row, expected, strict=True))
-            ),
-            default=(0.0, 0, 0, 0.0, 0.0),
+    found = leaves("check_grad", args, _is_input)
+    if not found:
+        raise TypeError(
+            "drjit.check_grad(): no argument has a float array with derivatives, "
+            "expected one, of drjit.llvm.ad for example"
         )
-        if not worst[0] <= tol:
-            raise AssertionError(
-                f"drjit.check_grad(): {one.name.lower()} derivative by entry "
-                f"{worst[2]} of leaf {worst[1]} is {worst[3]:.10g}, the difference "
-                f"quotient {worst[4]:.10g}"
-            )
+    paths, base = ["args" + path for path, _ in found], [leaf for _, leaf in found]
+    with dr.suspend_grad():
+        base = [dr.detach(leaf) for leaf in base]
+        quotients = _quotients(fn, dr.detach(args), base, eps)
+    for one in [dr.ADMode.Backward, dr.ADMode.Forward] if mode is None else [mode]:
+        backward = one is dr.ADMode.Backward
+        rows = _reverse(fn, args) if backward else _forward(fn, args)
+        differences = [
+            (_distance(a, b), number, k)
+            for number, (row, expected) in enumerate(zip(rows, quotients, strict=True))
+            for k, (a, b) in enumerate(zip(row, expected, strict=True))
+        ]
+        wrong = [d for d in differences if not d[0] <= tol]
+        if not wrong:
+            continue
+        _, number, k = max(wrong, key=lambda d: d[0])
+        raise AssertionError(
+            f"drjit.check_grad(): the {one.name.lower()} derivative by entry {k} of "
+            f"{paths[number]} is {rows[number][k]:.10g}, the difference quotient "
+            f"{quotients[number][k]:.10g}; {len(wrong)} of {len(differences)} entries "
+            "differ"
+        )
 
 
 def _tracked(args: Any) -> Any:

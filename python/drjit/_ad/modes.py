@@ -61,11 +61,12 @@ def _start(function: str, mode: Any, arg: Any, flags: Any) -> None:
         raise RuntimeError(
             f"drjit.{function}(<{kind.__module__}.{kind.__name__}>): the array is not "
             "tracked, since it depends on nothing that drjit.enable_grad() was called "
-            "for, or on what is suspended; with ADFlag.AllowNoGrad that is no error"
+            "for, or on what is suspended; drjit.explain_grad() says where derivatives "
+            "got lost, and with ADFlag.AllowNoGrad that is no error"
         )
     if not _core._has_grad(arg):
         dr.set_grad(arg, 1)
-    dr.enqueue(mode, arg)
+    _core._enqueue(function, mode, arg)
     dr.traverse(mode, bits)
 
 
@@ -106,7 +107,7 @@ def _reach(function: str, look: Any, go: Any, args: tuple[Any, ...], flags: Any)
             "nothing that drjit.enable_grad() was called for, or on what is suspended; "
             "with ADFlag.AllowNoGrad that is no error"
         )
-    dr.enqueue(look, *args)
+    _core._enqueue(function, look, *args)
     dr.traverse(go, bits)
     return dr.grad(args) if len(args) != 1 else dr.grad(args[0])
 
@@ -133,9 +134,22 @@ def _replace(a: Any, b: Any) -> Any:
     if not dr.is_array_v(a) and not dr.is_array_v(b):
         return a
     # Both with one type and shape, without promoting to it what is no number.
-    common = dr.expr_t(a, b)
+    try:
+        common = dr.expr_t(a, b)
+    except TypeError as error:
+        raise TypeError(
+            f"drjit.replace_grad(): types are {type(a).__name__} and "
+            f"{type(b).__name__}, expected arrays or numbers that have a common type"
+        ) from error
     if dr.is_tensor_v(common):
-        a, b = a + dr.zeros(common, dr.shape(b)), b + dr.zeros(common, dr.shape(a))
+        shapes = dr.shape(a), dr.shape(b)
+        try:
+            a, b = a + dr.zeros(common, shapes[1]), b + dr.zeros(common, shapes[0])
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"drjit.replace_grad(): shapes are {shapes[0]} and {shapes[1]}, "
+                "expected ones that can be broadcast"
+            ) from error
         return _core._replace_grad(a, b)
     return _core._replace_grad(common(a), common(b))
 

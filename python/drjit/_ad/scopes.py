@@ -30,7 +30,7 @@ class _Scope:
 
     def __exit__(self, kind: object, *unused: object) -> None:
         if self._when:
-            _core._scope_leave(kind is None)
+            _core._scope_leave(self._kind, kind is None)
 
 
 class suspend_grad(_Scope):

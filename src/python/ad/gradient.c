@@ -8,6 +8,7 @@
 #include "python/object/error.h"
 #include "python/object/evaluate.h"
 #include "python/object/tables.h"
+#include "python/object/warn.h"
 #include "python/tree/tree.h"
 
 /* ---------------------------------------------------------------- arrays */
@@ -61,19 +62,43 @@ static Leaf add_gradient(Leaf value, void *argument)
     return 0;
 }
 
+/* What has become of gradients that were to be stored. */
+typedef struct Fate {
+    bool stored;
+    bool lost; /* one that is not known to be zero, of what is not tracked */
+} Fate;
+
+static bool is_zero(Leaf leaf)
+{
+    VarInfo info;
+    return leaf_info(leaf, &info) && info.state == VarStateLiteral && info.literal == 0;
+}
+
+/* Warn if gradients were lost, and none stored. False: exception. */
+static bool warn_of_loss(const char *operation, const Fate *fate)
+{
+    static const char text[] =
+        "the gradient is lost, since the target is not tracked, or suspended; expected "
+        "an array that depends on one that drjit.enable_grad() was called for";
+    return !fate->lost || fate->stored || warn_user(operation, text);
+}
+
 /* A number as the gradient of an ArrayX has one component, which stands for all. */
 static Leaf component(const Array *source, size_t i)
 {
     return array_leaves(source)[array_count(source) == 1 ? 0 : i];
 }
 
-/* 'source' is of the type of 'a'. False: exception. */
-static bool fits(const char *operation, const Array *a, const Array *source)
+/* 'source' is of the type of 'a', which messages call by its path in the PyTree. False:
+ * exception. */
+static bool fits(const char *operation, const char *path, const Array *a,
+                 const Array *source)
 {
+    const char *of = *path ? " of " : "";
     const size_t n = array_count(a);
     if (array_count(source) != n && array_count(source) != 1) {
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                    "the gradient has %zu components, expected %zu",
+                    "the gradient%s%s has %zu components, expected %zu", of, path,
                     array_count(source), n);
         return false;
     }
@@ -82,8 +107,8 @@ static bool fits(const char *operation, const Array *a, const Array *source)
         const size_t size = leaf_node(target) && value ? leaf_size(target) : 1;
         if (size != 1 && leaf_size(value) != 1 && leaf_size(value) != size) {
             error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                        "the gradient has %zu entries, expected %zu", leaf_size(value),
-                        size);
+                        "the gradient%s%s has %zu entries, expected %zu or 1", of, path,
+                        leaf_size(value), size);
             return false;
         }
     }
@@ -98,14 +123,18 @@ static void clear(const Array *a)
 }
 
 /* 'source' fits. */
-static bool accumulate(const char *operation, Array *a, const Array *source)
+static bool accumulate(const char *operation, Array *a, const Array *source, Fate *fate)
 {
     bool ok = true;
     for (size_t i = 0; ok && a->info->jit && i < array_count(a); i++) {
         Store s = { leaf_ref(array_leaves(a)[i]), true };
         const Leaf own = component(source, i);
-        if (leaf_node(s.target) && own)
+        const bool tracked = ad_grad_enabled(s.target);
+        if (tracked && own)
             evaluate_call(add_gradient, own, &s);
+        fate->stored |= tracked;
+        fate->lost |= !tracked && own && gradient_is_float(a->info) &&
+                      leaf_size(s.target) && !is_zero(own);
         leaf_unref(s.target);
         ok = s.ok;
     }
@@ -118,10 +147,11 @@ static bool accumulate(const char *operation, Array *a, const Array *source)
 bool gradient_set(const char *operation, Array *a, PyObject *value)
 {
     Array *source = convert_to(a->info, value, operation);
-    bool ok = source && fits(operation, a, source);
+    Fate fate = { 0 };
+    bool ok = source && fits(operation, "", a, source);
     if (ok) {
         clear(a);
-        ok = accumulate(operation, a, source);
+        ok = accumulate(operation, a, source, &fate) && warn_of_loss(operation, &fate);
     }
     Py_XDECREF((PyObject *) source);
     return ok;
@@ -136,7 +166,7 @@ static Array *detached(const Array *a, bool preserve_type)
         return array_copy(a);
     }
     for (size_t i = 0; result && i < array_count(result) && i < array_count(a); i++)
-        array_set_leaf(result, i, leaf_plain(leaf_ref(array_leaves(a)[i])));
+        array_set_leaf(result, i, ad_var_detach(array_leaves(a)[i]));
     return result;
 }
 
@@ -171,7 +201,7 @@ static bool enable_leaf(void *context, PyObject *object)
         const Leaf leaf = array_leaves(a)[i];
         if (!leaf || (leaf_node(leaf) != 0) == w->flag)
             continue;
-        const Leaf own = w->flag ? leaf_tracked(leaf) : leaf_plain(leaf_ref(leaf));
+        const Leaf own = w->flag ? leaf_tracked(leaf) : ad_var_detach(leaf);
         if (!own)
             return error_from_core(w->operation, NULL, 0);
         array_set_leaf(a, i, own);
@@ -311,18 +341,23 @@ static bool store(State *state, const char *operation, const Tree *target, Tree 
         if (!own)
             return false;
         Py_SETREF(source->leaves[i], (PyObject *) own);
-        if (!fits(operation, like, own))
+        PyObject *path = tree_leaf_path(target, i);
+        const char *name = path ? PyUnicode_AsUTF8(path) : NULL;
+        const bool ok = name && fits(operation, name, like, own);
+        Py_XDECREF(path);
+        if (!ok)
             return false;
     }
+    Fate fate = { 0 };
     for (size_t i = 0; i < target->leaf_count && replace; i++)
         if (array_check(state, target->leaves[i]))
             clear((Array *) target->leaves[i]);
     for (size_t i = 0; i < target->leaf_count; i++)
         if (array_check(state, target->leaves[i]) &&
             !accumulate(operation, (Array *) target->leaves[i],
-                        (Array *) source->leaves[i]))
+                        (Array *) source->leaves[i], &fate))
             return false;
-    return true;
+    return warn_of_loss(operation, &fate);
 }
 
 static PyObject *store_tree(PyObject *module, const char *operation,
@@ -414,7 +449,8 @@ PyMethodDef gradient_functions[] = {
       "Replace the gradients of 'target' by 'source', a PyTree of the same structure, "
       "whose\nleaves are converted to the types and broadcast to the sizes of the "
       "target's. An array\nwith one entry gets the sum, one that occurs several times "
-      "that of its gradients. Arrays\nthat are not tracked are left alone." },
+      "that of its gradients. Arrays\nthat are not tracked are left alone; where no "
+      "array is, and a gradient other than zero\nis lost, there is a RuntimeWarning." },
     { "accum_grad", METHOD(accum_grad), FAST,
       "accum_grad(target, source)\n--\n\nAdd to the gradients: see set_grad()." },
     { "clear_grad", METHOD(clear_grad), METH_O,

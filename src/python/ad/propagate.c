@@ -6,6 +6,7 @@
 #include "python/object/error.h"
 #include "python/object/tables.h"
 #include "python/object/wait.h"
+#include "python/object/warn.h"
 
 /* ---------------------------------------------------------------- traversals */
 
@@ -15,29 +16,55 @@ static PyObject *failed(const char *operation)
     return PyErr_Occurred() ? NULL : error_from_core(operation, NULL, 0);
 }
 
-static PyObject *enqueue(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static bool warn_of_cut(const char *operation, const Leaves *l, ADMode mode)
+{
+    bool cut = false;
+    for (size_t i = 0; !cut && i < l->count; i++)
+        cut = ad_is_cut(mode, l->leaves[i]) && ad_grad_enabled(l->leaves[i]);
+    return !cut ||
+           warn_user(operation, "no gradient goes on from here, since an earlier "
+                                "traversal has cleared the edges; expected one "
+                                "traversal, or flags without ADFlag.ClearEdges");
+}
+
+static PyObject *enqueue_as(PyObject *module, const char *operation,
+                            PyObject *const *args, Py_ssize_t n)
 {
     Leaves l = { .state = state_of_module(module) };
     long mode = 0;
     if (n < 1)
-        return error_raise(PyExc_TypeError, "enqueue", args, n,
+        return error_raise(PyExc_TypeError, operation, args, n,
                            "expected a drjit.ADMode and PyTrees");
-    bool ok = enum_read(l.state, "enqueue", "ADMode", args[0], 3, &mode);
+    bool ok = enum_read(l.state, operation, "ADMode", args[0], 3, &mode);
+    if (ok && mode == ADModePrimal) {
+        error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                    "'mode' is ADMode.Primal, expected ADMode.Forward or "
+                    "ADMode.Backward");
+        return NULL;
+    }
     for (Py_ssize_t i = 1; ok && i < n; i++)
-        ok = leaves_collect(&l, "enqueue", args[i]);
-    bool done = ok;
-    for (size_t i = 0; done && i < l.count; i++)
-        done = ad_enqueue((ADMode) mode, l.leaves[i]);
-    if (ok && (!done || mode == ADModePrimal)) {
-        if (done) /* nothing was looked at */
-            ad_enqueue(ADModePrimal, 0);
-        failed("enqueue");
+        ok = leaves_collect(&l, operation, args[i]);
+    ok = ok && warn_of_cut(operation, &l, (ADMode) mode);
+    if (ok && !ad_enqueue_all((ADMode) mode, l.count, l.leaves)) {
+        failed(operation);
         ok = false;
     }
     leaves_drop(&l);
     if (!ok)
         return NULL;
     Py_RETURN_NONE;
+}
+
+static PyObject *enqueue(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    return enqueue_as(module, "enqueue", args, n);
+}
+
+/* _enqueue(operation, mode, *args): enqueue(), on behalf of another function. */
+static PyObject *enqueue_for(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    const char *operation = n ? PyUnicode_AsUTF8(args[0]) : NULL;
+    return operation ? enqueue_as(module, operation, args + 1, n - 1) : NULL;
 }
 
 /* _traverse(mode, flags) */
@@ -61,6 +88,9 @@ static PyObject *traverse(PyObject *module, PyObject *args)
 
 /* ---------------------------------------------------------------- scopes */
 
+static const char *const scope_names[] = { "suspend_grad", "resume_grad",
+                                           "isolate_grad" }; /* by ADScope */
+
 /* _scope_enter(kind, args): an empty tuple stands for everything. */
 static PyObject *scope_enter(PyObject *module, PyObject *args)
 {
@@ -70,10 +100,10 @@ static PyObject *scope_enter(PyObject *module, PyObject *args)
         return NULL;
     Leaves l = { .state = state_of_module(module) };
     /* Arguments without arrays name nothing, which is not the same as no arguments. */
-    bool ok = leaves_collect(&l, "suspend_grad", tree) &&
+    bool ok = leaves_collect(&l, scope_names[kind], tree) &&
               (l.count || !PyTuple_GET_SIZE(tree) || leaves_add(&l, 0));
     if (ok && !ad_scope_enter((ADScope) kind, l.count, l.leaves)) {
-        error_from_core("suspend_grad", NULL, 0);
+        error_from_core(scope_names[kind], NULL, 0);
         ok = false;
     }
     leaves_drop(&l);
@@ -82,15 +112,19 @@ static PyObject *scope_enter(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *scope_leave(PyObject *module, PyObject *go_on)
+/* _scope_leave(kind, go_on) */
+static PyObject *scope_leave(PyObject *module, PyObject *args)
 {
     (void) module;
+    int kind, go_on;
+    if (!PyArg_ParseTuple(args, "ip", &kind, &go_on))
+        return NULL;
     bool ok;
     WAIT_BEGIN
-    ok = ad_scope_leave(go_on == Py_True);
+    ok = ad_scope_leave(go_on);
     WAIT_END
     if (!ok || PyErr_Occurred())
-        return failed("isolate_grad");
+        return failed(scope_names[kind]);
     Py_RETURN_NONE;
 }
 
@@ -112,6 +146,17 @@ static PyObject *graphviz(PyObject *module, PyObject *unused)
 {
     (void) module, (void) unused;
     return text(ad_graphviz(), "graphviz_ad");
+}
+
+/* _explain(result, input): arrays with one leaf. */
+static PyObject *explain(PyObject *module, PyObject *args)
+{
+    State *state = state_of_module(module);
+    PyObject *a, *b;
+    if (!PyArg_ParseTuple(args, "O!O!", state->array_base, &a, state->array_base, &b))
+        return NULL;
+    return text(ad_explain(array_leaf((Array *) a), array_leaf((Array *) b)),
+                "explain_grad");
 }
 
 static PyObject *tape_limit(PyObject *module, PyObject *unused)
@@ -146,11 +191,14 @@ PyMethodDef propagate_functions[] = {
       "Note, for the next traverse() of this thread, all that the arrays in these "
       "PyTrees depend\non (ADMode.Backward), or that depends on them "
       "(ADMode.Forward)." },
+    { "_enqueue", METHOD(enqueue_for), METH_FASTCALL,
+      "_enqueue(operation, mode, *args)" },
     { "_traverse", traverse, METH_VARARGS, "_traverse(mode, flags)" },
     { "_scope_enter", scope_enter, METH_VARARGS, "_scope_enter(kind, args)" },
-    { "_scope_leave", scope_leave, METH_O, "_scope_leave(go_on)" },
+    { "_scope_leave", scope_leave, METH_VARARGS, "_scope_leave(kind, go_on)" },
     { "_whos_ad", whos, METH_NOARGS, "_whos_ad()" },
     { "_graphviz_ad", graphviz, METH_NOARGS, "_graphviz_ad()" },
+    { "_explain", explain, METH_VARARGS, "_explain(result, input)" },
     { "_tape_limit", tape_limit, METH_NOARGS, "_tape_limit()" },
     { "_set_tape_limit", set_tape_limit, METH_O, "_set_tape_limit(bytes)" },
     { "_ad_node_count", node_count, METH_NOARGS,

@@ -30,7 +30,8 @@ static const State *state_of_import(PyObject *module)
 /* Functions of the core under the names that they have here. */
 static const struct {
     const char *core, *here;
-} prefixes[] = { { "jit_var_", "drjit." }, { "jit_array_", "drjit.Local." } };
+} prefixes[] = { { "jit_var_", "drjit." }, { "jit_array_", "drjit.Local." },
+                 { "ad_", "drjit." } };
 
 static void print(LogLevel level, const char *text)
 {

@@ -126,7 +126,6 @@ static PyObject *get_imag(PyObject *self, void *closure)
     }
 }
 
-/* No type tracks derivatives yet. */
 static PyObject *get_grad(PyObject *self, void *closure)
 {
     (void) closure;

@@ -331,7 +331,32 @@ static PyObject *check_compatibility(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *tree_paths(PyObject *module, PyObject *args)
+{
+    const char *operation;
+    PyObject *object;
+    Tree tree;
+    if (!PyArg_ParseTuple(args, "sO:_tree_paths", &operation, &object))
+        return NULL;
+    bool ok = tree_flatten(state_of_module(module), operation, object, &tree);
+    PyObject *list = ok ? PyList_New((Py_ssize_t) tree.leaf_count) : NULL;
+    for (size_t i = 0; list && i < tree.leaf_count; i++) {
+        PyObject *path = tree_leaf_path(&tree, i);
+        PyObject *pair = path ? PyTuple_Pack(2, path, tree.leaves[i]) : NULL;
+        Py_XDECREF(path);
+        if (pair)
+            PyList_SET_ITEM(list, (Py_ssize_t) i, pair);
+        else
+            Py_CLEAR(list);
+    }
+    tree_free(&tree);
+    return list;
+}
+
 PyMethodDef tree_functions[] = {
+    { "_tree_paths", tree_paths, METH_VARARGS,
+      "_tree_paths(operation, tree, /)\n--\n\nA list of the leaves of a PyTree: "
+      "(path, leaf)." },
     { "_tree_nodes", tree_nodes, METH_VARARGS,
       "_tree_nodes(operation, tree, /)\n--\n\nA list of the nodes of a PyTree, parents "
       "before children: (container, keys of its children)\nor (leaf, None)." },

@@ -50,6 +50,78 @@ bool extra_set_callback(Var *v, VarCallback callback, void *payload)
     return true;
 }
 
+/* ---------------------------------------------------------------- losses */
+
+static void drop_losses(Losses *losses)
+{
+    if (losses && --losses->refs == 0)
+        alloc_free(losses);
+}
+
+/* One place in the program is one loss, of which the latest counts; the first one makes
+ * room for a new one. */
+static void add_loss(Losses *to, const Loss *loss)
+{
+    uint32_t limit = sizeof(to->list) / sizeof(to->list[0]), i = 0;
+    while (i < to->count &&
+           (to->list[i].what != loss->what || to->list[i].file != loss->file ||
+            to->list[i].line != loss->line))
+        i++;
+    if (i == limit)
+        i = 0;
+    if (i < to->count)
+        memmove(&to->list[i], &to->list[i + 1], (--to->count - i) * sizeof(Loss));
+    to->list[to->count++] = *loss;
+}
+
+/* A list that nobody else has; NULL: memory is out. */
+static Losses *own_losses(Extra *e)
+{
+    if (e->losses && e->losses->refs == 1)
+        return e->losses;
+    Losses *own = alloc_zero(1, sizeof(Losses));
+    TRY(own, NULL);
+    if (e->losses)
+        *own = *e->losses;
+    own->refs = 1;
+    drop_losses(e->losses);
+    return e->losses = own;
+}
+
+void extra_add_loss(Var *v, const Loss *loss)
+{
+    Extra *e = extra_make(v);
+    Losses *own = e ? own_losses(e) : NULL;
+    if (own)
+        add_loss(own, loss);
+    else
+        error_clear();
+}
+
+void extra_inherit_losses(Var *v)
+{
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const Extra *from = ids[i] ? extra_find(var_get(ids[i])) : NULL;
+        Losses *losses = from ? from->losses : NULL;
+        if (!losses)
+            continue;
+        Extra *e = extra_make(v);
+        if (!e) {
+            error_clear();
+        } else if (!e->losses) {
+            losses->refs++;
+            e->losses = losses;
+        } else if (e->losses != losses) {
+            for (uint32_t k = 0; k < losses->count; k++)
+                extra_add_loss(v, &losses->list[k]);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- the end */
+
 void extra_drop(VarId id, Var *v)
 {
     Extra *e = &records[v->extra];
@@ -60,6 +132,7 @@ void extra_drop(VarId id, Var *v)
     VarId expanded = e->expanded;
     VarIds values = e->values; /* which are no tables themselves */
     alloc_free(e->label);
+    drop_losses(e->losses);
     memset(e, 0, sizeof(*e));
     e->next_free = first_free;
     first_free = v->extra;

@@ -1,6 +1,6 @@
 /*
  * extra.h -- what few variables have: label, source location, callback, private copies,
- * values copied from other arrays
+ * values copied from other arrays, losses
  *
  * Records are reached through Var.extra and live as long as the variable. Requires the
  * graph lock.
@@ -22,6 +22,24 @@ typedef struct Deferred {
     int freed;
 } Deferred;
 
+/** Where derivatives got lost: a value does not have them, though it was computed from
+ *  one that has. Noted in debug mode by src/ad, for ad_explain(). */
+typedef struct Loss {
+    uint64_t source;    /* serial number of the node of that value, */
+    uint32_t node;      /* and its number; perhaps gone */
+    const char *what;   /* literal text */
+    const char *reason; /* literal text; NULL = none */
+    const char *file;   /* where; interned, NULL = not known */
+    const char *scope_file; /* of the scope that is to blame; the same */
+    uint32_t line, scope_line;
+} Loss;
+
+/** Those of a variable and of all that it was computed from, latest last. Shared. */
+typedef struct Losses {
+    uint32_t refs, count;
+    Loss list[8];
+} Losses;
+
 typedef struct Extra {
     char *label;         /* with prefixes, owned; NULL = none */
     const char *file;    /* interned, lives until shutdown; NULL = none */
@@ -36,6 +54,7 @@ typedef struct Extra {
     bool lanes;          /* positions of lanes: what is gathered with them stays what
                             it is, an entry for each lane */
     VarIds values; /* of a table that has copies of arrays (call_merge.h); owned */
+    Losses *losses; /* a reference; NULL = none */
     uint32_t next_free;
 } Extra;
 
@@ -45,6 +64,10 @@ Extra *extra_find(const Var *v);
 Extra *extra_make(Var *v);
 /** Give the variable a callback (NULL: none). False: memory is out. */
 bool extra_set_callback(Var *v, VarCallback callback, void *payload);
+/** Note a loss. Where memory is out, nothing is noted. */
+void extra_add_loss(Var *v, const Loss *loss);
+/** A variable has the losses of its operands. */
+void extra_inherit_losses(Var *v);
 /** Release a variable's record; its callback is deferred (state.h). */
 void extra_drop(VarId id, Var *v);
 /** A copy of a file name that lives until shutdown; NULL if memory is out. */

@@ -50,6 +50,8 @@ static void announce(ThreadState *ts, VarId id)
             extra->line = ts->line;
         }
     }
+    if (state_flag(ts, JitFlagDebug))
+        extra_inherit_losses(var_get(id));
     if (log_enabled(LogLevelDebug))
         log_node(id);
 }
