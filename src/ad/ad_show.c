@@ -83,15 +83,17 @@ static void put_row(Text *out, NodeId id)
     Text name = { 0 };
     ad_show_put_node(&name, id);
     const char *operation = text_get(&name);
-    text_putf(out, "  %-9u %-9s %6u %8u    %-22s ", id, type_of(node), node->size,
-              node->refs, operation ? operation : "");
-    text_free(&name);
-    const char *label = ad_graph_label(id), *file;
-    uint32_t line;
+    text_putf(out, "  %-9u %-9s %6u %8u    ", id, type_of(node), node->size,
+              node->refs);
+    uint32_t line = 0;
+    const char *label = ad_graph_label(id);
+    const char *file = label ? NULL : ad_debug_place(id, &line);
+    text_putf(out, label || file ? "%-22s " : "%s", operation ? operation : "");
     if (label)
         text_put(out, label);
-    else if ((file = ad_debug_place(id, &line)) != NULL)
+    else if (file)
         text_putf(out, "%s:%u", file, line);
+    text_free(&name);
     text_put_char(out, '\n');
 }
 
