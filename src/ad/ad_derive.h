@@ -32,8 +32,8 @@ typedef struct AdLimbo {
 bool ad_limbo_open(AdLimbo *limbo, const AdTemplate *t, uint32_t which);
 /** Not 'ok': give it up. */
 bool ad_limbo_close(AdLimbo *limbo, bool ok, RecordedBody *out);
-/** Let go of such a body, which was recorded where it is wanted: what is in it and lives
- *  on, as part of a template, has no effects. With the lock. */
+/** Let go of such a body, which was recorded where it is wanted: what is in it and
+ *  lives on, as part of a template, has no effects. With the lock. */
 void ad_derive_release(RecordedBody *body);
 /** Have the gradients of arrays that are there by now, in 'made' (whose references
  *  move), in the entries. */

@@ -594,7 +594,8 @@ def test_second_derivatives(name: str) -> None:
     along = [direction(k, x) for k, x in enumerate(leaves(inputs))]
     # Reverse over reverse: by the symmetry of the Hessian.
     for g, v in zip(first, along, strict=True):
-        dr.accum_grad(g, v)
+        if dr.grad_enabled(g):  # else it is constant
+            dr.accum_grad(g, v)
     dr.enqueue(dr.ADMode.Backward, first)
     dr.traverse(dr.ADMode.Backward, dr.ADFlag.ClearVertices)
     reverse = [g.numpy() for g in leaves(dr.grad(inputs))]

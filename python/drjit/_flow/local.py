@@ -137,12 +137,12 @@ def alloc_local(dtype: type[T], size: int, value: T | None = None) -> Local[T]:
         raise TypeError(f"drjit.alloc_local(): 'dtype' is {dtype!r}, expected a type")
 
     def allocate(leaf: Any) -> Any:
-        return _core._alloc_local(type(leaf), size, 1, leaf)
+        return _core._alloc_local(type(leaf), size, leaf)
 
     made: Local[T] = Local.__new__(Local)
     made.written = None
     if issubclass(dtype, dr.ArrayBase):
-        made.entries = _core._alloc_local(dtype, size, 1, value)
+        made.entries = _core._alloc_local(dtype, size, value)
         return _watched(made, value, dtype, size)
     model = dr.zeros(dtype) if value is None else value
     if type(model) is not dtype:
@@ -164,5 +164,5 @@ def _watched(made: Local[T], value: Any, array: Any, size: int) -> Local[T]:
     """In debug mode, watch which entries have a value."""
     if dr.flag(dr.JitFlag.Debug):
         mask = dr.mask_t(dr.leaf_t(array))
-        made.written = _core._alloc_local(mask, size, 1, value is not None)
+        made.written = _core._alloc_local(mask, size, value is not None)
     return made

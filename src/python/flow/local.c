@@ -73,10 +73,9 @@ static const TypeInfo *entry_type(State *state, const char *operation, PyObject 
 }
 
 /* One local array, all entries of which are 'value' (0: zeros). */
-static uint32_t make_array(const TypeInfo *info, size_t length, size_t size,
-                           uint32_t value)
+static uint32_t make_array(const TypeInfo *info, size_t length, uint32_t value)
 {
-    uint32_t zeros = jit_array_create(info->backend, info->entry, length, size);
+    uint32_t zeros = jit_array_create(info->backend, info->entry, length, 1);
     if (!zeros || !value)
         return zeros;
     uint32_t filled = jit_array_init(zeros, value);
@@ -85,7 +84,7 @@ static uint32_t make_array(const TypeInfo *info, size_t length, size_t size,
 }
 
 static PyObject *make_local(State *state, const char *operation, const TypeInfo *info,
-                            size_t length, size_t size, const Array *value)
+                            size_t length, const Array *value)
 {
     uint32_t *ids = PyMem_Calloc(info->leaves, sizeof(uint32_t));
     if (!ids)
@@ -93,7 +92,7 @@ static PyObject *make_local(State *state, const char *operation, const TypeInfo 
     size_t made = 0;
     for (; made < info->leaves; made++) {
         uint32_t start = value ? leaf_index(array_leaves(value)[made]) : 0;
-        ids[made] = make_array(info, length, size, start);
+        ids[made] = make_array(info, length, start);
         if (!ids[made])
             break;
     }
@@ -106,25 +105,23 @@ static PyObject *make_local(State *state, const char *operation, const TypeInfo 
 static PyObject *alloc_local(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *names)
 {
-    static const char *const parameters[] = { "dtype", "length", "size", "value" };
-    static const Signature signature = { "_flow.regions.alloc_local", parameters, 4, 2,
-                                         0 };
+    static const char *const parameters[] = { "dtype", "size", "value" };
+    static const Signature signature = { "alloc_local", parameters, 3, 2, 0 };
     State *state = state_of_module(module);
-    PyObject *v[4];
-    size_t length, size = 1;
+    PyObject *v[3];
+    size_t length;
     if (!arguments_parse(&signature, args, nargs, names, v))
         return NULL;
     const TypeInfo *info = entry_type(state, signature.function, v[0]);
-    if (!info || !arguments_count(signature.function, "length", v[1], &length) ||
-        (v[2] && !arguments_count(signature.function, "size", v[2], &size)))
+    if (!info || !arguments_count(signature.function, "size", v[1], &length))
         return NULL;
     Array *value = NULL;
-    if (v[3] && v[3] != Py_None) {
-        value = convert_to(info, v[3], signature.function);
+    if (v[2] && v[2] != Py_None) {
+        value = convert_to(info, v[2], signature.function);
         if (!value)
             return NULL;
     }
-    PyObject *local = make_local(state, signature.function, info, length, size, value);
+    PyObject *local = make_local(state, signature.function, info, length, value);
     Py_XDECREF(value);
     return local;
 }
@@ -296,7 +293,7 @@ bool local_bind(State *state)
 {
     PyType_Slot slots[] = {
         { Py_tp_doc, (void *) "An array that each lane has for itself: see "
-                              "drjit._flow.regions.alloc_local()." },
+                              "drjit.alloc_local()." },
         SLOT(Py_tp_dealloc, local_dealloc),
         { Py_tp_methods, local_methods },
         SLOT(Py_sq_length, length_of),
@@ -315,6 +312,6 @@ bool local_bind(State *state)
 
 PyMethodDef local_functions[] = {
     { "_alloc_local", METHOD(alloc_local), METH_FASTCALL | METH_KEYWORDS,
-      "_alloc_local(dtype, length, size=1, value=None)\n\nsee drjit._flow.regions" },
+      "_alloc_local(dtype, size, value=None)\n\nsee drjit.alloc_local" },
     { NULL, NULL, 0, NULL },
 };

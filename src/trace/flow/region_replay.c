@@ -51,9 +51,9 @@ static bool is_outside(const RegionReplay *r, const Var *v)
     return v->scope < r->scope;
 }
 
-/* The scope of what was traced in that of 'v': variables that were never found equal are
- * not now. What belongs to no body may be met outside of that where it was traced, which
- * says nothing about others of its scope. 0: error recorded. */
+/* The scope of what was traced in that of 'v': variables that were never found equal
+ * are not now. What belongs to no body may be met outside of that where it was traced,
+ * which says nothing about others of its scope. 0: error recorded. */
 static uint32_t scope_of(RegionReplay *r, const Var *v)
 {
     uint32_t before = v->scope;
