@@ -267,7 +267,7 @@ static PyObject *zeros(PyObject *self, PyObject *unused)
     (void) unused;
     const Local *local = (const Local *) self;
     return make_local(state_of(local), "Local.zeros", local->info,
-                      (size_t) length_of(self), 1, NULL);
+                      (size_t) length_of(self), NULL);
 }
 
 /* ---------------------------------------------------------------- tables */
