@@ -23,8 +23,23 @@ def _tracked(tree: Any) -> Any:
     return copy
 
 
-def _propagate(mode: Any, start: Any, flags: Any) -> None:
-    dr.enqueue(mode, start)
+def _ended(result: Any) -> Any:
+    """The tree with arrays of its own, which nothing depends on."""
+
+    def end(leaf: Any) -> Any:
+        if dr.is_array_v(leaf) and dr.grad_enabled(leaf):
+            return dr.replace_grad(dr.detach(leaf), leaf)
+        return leaf
+
+    return _core._tree_map("ad", end, result)
+
+
+def _propagate(mode: Any, inputs: Any, flags: Any) -> None:
+    """Pass what depends on the inputs only.
+
+    The function may use other arrays that are tracked and have gradients.
+    """
+    dr.enqueue(dr.ADMode.Forward, inputs)
     dr.traverse(mode, flags)
 
 
@@ -35,10 +50,9 @@ def jvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     ``fn(*args)`` and its derivative in the direction of ``tangents``.
     """
     inputs = _tracked(tuple(args))
-    result = fn(*inputs)
+    result = _ended(fn(*inputs))
     dr.set_grad(inputs, tuple(tangents))
-    dr.enqueue(dr.ADMode.Backward, result)
-    dr.traverse(dr.ADMode.Forward)
+    _propagate(dr.ADMode.Forward, inputs, dr.ADFlag.Default)
     return dr.detach(result), dr.grad(result)
 
 
@@ -49,12 +63,12 @@ def vjp(fn: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], Any]]:
     which gives a tuple of the gradients of the arguments. It can be called repeatedly.
     """
     inputs = _tracked(args)
-    result = fn(*inputs)
+    result = _ended(fn(*inputs))
 
     def pull(gradient: Any) -> Any:
         if dr.grad_enabled(result):  # else it is constant
             dr.set_grad(result, gradient)
-            _propagate(dr.ADMode.Backward, result, dr.ADFlag.ClearVertices)
+            _propagate(dr.ADMode.Backward, inputs, dr.ADFlag.ClearVertices)
         gradients = dr.grad(inputs)
         dr.clear_grad(inputs)
         return gradients
@@ -74,7 +88,7 @@ def value_and_grad(fn: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
         result = fn(*inputs)
         if dr.grad_enabled(result):  # else it is constant
             dr.set_grad(result, 1)
-            _propagate(dr.ADMode.Backward, result, dr.ADFlag.Default)
+            _propagate(dr.ADMode.Backward, inputs, dr.ADFlag.Default)
         gradients = dr.grad(inputs)
         return dr.detach(result), gradients if len(args) != 1 else gradients[0]
 
@@ -94,10 +108,10 @@ def hvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     :func:`value_and_grad`. Returns two tuples.
     """
     inputs = _tracked(tuple(args))
-    result = fn(*inputs)
+    result = _ended(fn(*inputs))
     dr.set_grad(inputs, tuple(tangents))
-    dr.enqueue(dr.ADMode.Backward, result)
-    dr.traverse(dr.ADMode.Forward, dr.ADFlag.CreateGraph | dr.ADFlag.ClearVertices)
+    flags = dr.ADFlag.CreateGraph | dr.ADFlag.ClearVertices
+    _propagate(dr.ADMode.Forward, inputs, flags)
     directional = dr.grad(result)
     # A gradient that is tracked by the variable it belongs to would keep itself alive.
     dr.clear_grad((inputs, result))
@@ -105,7 +119,7 @@ def hvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     for loss in (result, directional):
         if dr.grad_enabled(loss):  # else it is constant
             dr.set_grad(loss, 1)
-            _propagate(dr.ADMode.Backward, loss, dr.ADFlag.ClearVertices)
+            _propagate(dr.ADMode.Backward, inputs, dr.ADFlag.ClearVertices)
         found.append(dr.grad(inputs))
         dr.clear_grad(inputs)
     return found[0], found[1]

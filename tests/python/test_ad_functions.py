@@ -568,3 +568,39 @@ def test_sums_share_a_kernel() -> None:
 
     # One writes the tape, one reads it.
     assert launches(loop) == 2
+
+
+# ---------------------------------------------------------------- drjit.ad
+
+
+def test_other_arrays_keep_their_gradients() -> None:
+    # What the function uses besides its arguments may be tracked, with a gradient.
+    weight = tracked(5)
+    dr.set_grad(weight, 100)
+
+    def function(x: Any) -> Any:
+        return x * x * weight
+
+    x, one = Float(2), Float(1)
+    assert [values(v) for v in dr.ad.jvp(function, (x,), (one,))] == [[20], [20]]
+    value, pull = dr.ad.vjp(function, x)
+    assert values(pull(one)[0]) == [20] and values(pull(Float(2))[0]) == [40]
+    value, grad = dr.ad.value_and_grad(function)(x)
+    assert values(value) == [20] and values(grad) == [20]
+    (grad,), (product,) = dr.ad.hvp(function, (x,), (one,))
+    assert values(grad) == [20] and values(product) == [10]
+    assert values(weight.grad) == [100]
+
+
+def test_results_that_depend_on_each_other() -> None:
+    def function(x: Any) -> Any:
+        y = x * 3
+        return x, {"y": y, "n": 5}, y * y
+
+    (a, b, c), (ta, tb, tc) = dr.ad.jvp(function, (Float(2),), (Float(1),))
+    assert [values(v) for v in (a, b["y"], c)] == [[2], [6], [36]]
+    assert [values(v) for v in (ta, tb["y"], tc)] == [[1], [3], [36]]
+    _, pull = dr.ad.vjp(function, Float(2))
+    for _ in range(2):
+        (g,) = pull((Float(1), {"y": Float(10), "n": 0}, Float(100)))
+        assert values(g) == [1 + 30 + 3600]
