@@ -82,8 +82,6 @@ LATER = {
     # resampling
     "drjit.convolve",
     "drjit.resample",
-    # derivatives across frameworks
-    "drjit.wrap",
 }
 
 # What existing programs use although the reference does not show it.
@@ -97,6 +95,7 @@ BEYOND = """
     inv_sqrt_four_pi ArrayT MaskT AnyArray KernelType
     scalar llvm llvm.ad auto auto.ad Instance func check_grad explain_grad ad
     ADFlag.CreateGraph
+    wrap_ad interop interop.wrap interop.flatten interop.unflatten
     detail.collect_indices detail.can_scatter_reduce detail.reduce_identity
     detail.any_symbolic detail.clear_registry detail.remove_instance detail.reset
     detail.copy

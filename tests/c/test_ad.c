@@ -435,6 +435,50 @@ static void test_custom(void **unused)
     FREE(x, out[0], out[1]);
 }
 
+static void note_pair(void *context, void *payload)
+{
+    (void) payload;
+    ++*(int *) context;
+}
+
+/* How many pairs would be released with these references? */
+static int released_with(size_t n, const Tracked *indices)
+{
+    int count = 0;
+    OK(ad_custom_released_with(n, indices, pair_release, note_pair, &count));
+    return count;
+}
+
+static void test_released_with(void **unused)
+{
+    (void) unused;
+    int released = 0;
+    Tracked x = tracked(1, (double[]){ 3 }), out[2], next[2];
+    make_pair(x, x, false, &released, out);
+    Tracked z = ad_var_mul(out[0], out[0]);
+    make_pair(z, out[1], false, &released, next);
+    const Tracked all[] = { x, out[0], out[1], z, next[0], next[1] };
+    assert_int_equal(released_with(6, all), 2);
+    assert_int_equal(released_with(5, all + 1), 2); /* without x, which stays */
+    assert_int_equal(released_with(2, all + 4), 1);
+    assert_int_equal(released_with(1, all + 4), 0); /* next[1] keeps it */
+    assert_int_equal(released_with(4, all), 0);     /* 'next' depends on it */
+    assert_int_equal(released_with(4, (Tracked[]){ out[0], out[1], next[0], next[1] }),
+                     1); /* z depends on the other */
+    assert_int_equal(released_with(0, NULL), 0);
+    assert_int_equal(released, 0); /* nothing has changed */
+    Tracked again = ad_var_inc_ref(next[0]);
+    assert_int_equal(released_with(6, all), 0);
+    assert_int_equal(
+        released_with(7, (Tracked[]){ x, out[0], out[1], z, next[0], next[1], again }),
+        2);
+    FREE(next[0], next[1], again);
+    assert_int_equal(released, 1);
+    FREE(x, out[0], out[1], z);
+    assert_int_equal(released, 2);
+    assert_int_equal(ad_node_count(), 0);
+}
+
 static void test_text(void **unused)
 {
     (void) unused;
@@ -530,6 +574,7 @@ static int all(void)
         TEST(test_scopes),
         TEST(test_isolate),
         TEST(test_custom),
+        TEST(test_released_with),
         TEST(test_text),
         TEST(test_explain),
         TEST(test_explain_debug),

@@ -319,3 +319,17 @@ def test_exceptions():
 def test_dr_jit_in_itself():
     x = tracked(Float(1))
     assert nothing(x) is x
+
+
+def test_interop():
+    tree = [1, {"a": Float(1, 2), "b": (None, "text")}, Tensor(np.ones(1))]
+    desc, *flat = dr.interop.flatten(tree)
+    assert len(flat) == 5 and flat[0] == 1 and flat[4] is tree[2]
+    again = dr.interop.unflatten(desc, *flat)
+    assert again[1]["a"] is tree[1]["a"] and again[1]["b"] == (None, "text")
+    assert dr.interop.unflatten(desc, 0, 1, 2, 3, 4) == [0, {"a": 1, "b": (2, 3)}, 4]
+    with pytest.raises(ValueError, match="4 leaves, expected 5"):
+        dr.interop.unflatten(desc, 0, 1, 2, 3)
+    with pytest.raises(TypeError, match="'desc' is of type list"):
+        dr.interop.unflatten([], 0)
+    assert dr.interop.wrap is dr.wrap

@@ -111,6 +111,7 @@ class Structure:
             return leaf
 
         self._skeleton = _core._tree_map(operation, part, tree)
+        self.count = len(self.leaves)
 
     def take(self) -> list[Any]:
         """The leaves, which it does not keep."""
