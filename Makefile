@@ -7,8 +7,9 @@
 #     make asan       tests under the address and undefined-behaviour sanitizers
 #     make tsan       tests under the thread sanitizer
 #     make hostile    every allocation, file operation and loader call fails once
-#     make fuzz       1,000,000 random Programs on all engines (FUZZ_PROGRAMS=...), and
-#                     10,000 with control flow in Python (FLOW_PROGRAMS=, FLOW_SEED=)
+#     make fuzz       1,000,000 random Programs on all engines (FUZZ_PROGRAMS=...),
+#                     10,000 with control flow in Python (FLOW_PROGRAMS=, FLOW_SEED=),
+#                     and 10,000 that are differentiated (AD_PROGRAMS=, AD_SEED=)
 #     make exhaustive errors of the math functions: every argument of f16 and f32, 10^8
 #                     of f64; takes hours, goes on where it was stopped (ACCURACY_COUNT=)
 #     make bench      measure; results go to bench/results/
@@ -31,6 +32,8 @@ SUITE ?=
 FUZZ_PROGRAMS ?= 1000000
 FLOW_PROGRAMS ?= 10000
 FLOW_SEED ?= 1
+AD_PROGRAMS ?= 10000
+AD_SEED ?= 1
 ACCURACY_COUNT ?= 100000000
 
 # A recursive variable: bootstrap.sh may have put meson into .venv just before its use.
@@ -99,6 +102,9 @@ fuzz:
 	PYTHONPATH=$(BUILD)/py FLOW_PROGRAMS=$(FLOW_PROGRAMS) FLOW_SEED=$(FLOW_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
 	    tests/python/test_syntax_programs.py
+	PYTHONPATH=$(BUILD)/py AD_PROGRAMS=$(AD_PROGRAMS) AD_SEED=$(AD_SEED) \
+	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
+	    tests/python/test_ad_programs.py
 
 # All types are measured, even if the first shows a violation.
 exhaustive:

@@ -30,6 +30,7 @@
 #define DRJIT_CORE_AD_H
 
 #include <drjit-core/jit.h>
+#include <drjit-core/region.h>
 
 #if defined(__cplusplus)
 extern "C" {
@@ -176,6 +177,11 @@ JIT_EXPORT uint64_t ad_var_scatter_packet(size_t n, uint64_t target,
 /** Derivatives go to '*target_1' only. */
 JIT_EXPORT bool ad_var_scatter_add_kahan(uint64_t *target_1, uint64_t *target_2,
                                          uint64_t value, uint32_t index, uint32_t mask);
+/** Local arrays (region.h): the gradient of one is a local array. */
+JIT_EXPORT uint64_t ad_array_init(uint32_t array, uint64_t value);
+JIT_EXPORT uint64_t ad_array_read(uint64_t array, uint32_t offset, uint32_t mask);
+JIT_EXPORT uint64_t ad_array_write(uint64_t array, uint32_t offset, uint64_t value,
+                                   uint32_t mask);
 /** The written entry does not depend on anything. */
 JIT_EXPORT uint64_t ad_var_write(uint64_t target, size_t offset, const void *entry);
 
@@ -232,9 +238,13 @@ typedef enum ADLoopIterations {
  *  fails. Where the tape would be larger than ad_set_tape_limit() allows, parts of it
  *  are computed from checkpoints: of n iterations each is run O(log n) times. Within
  *  another recording, where nothing can be kept, each iteration computes its states
- *  anew from the beginning, and so it does beyond that limit with ADFlagCreateGraph:
- *  the time is quadratic in the number of iterations then. Loops that only add to their
- *  states need none of this.
+ *  anew from the beginning, and so it does beyond that limit with ADFlagCreateGraph,
+ *  and where states that are needed are local arrays: the time is quadratic in the
+ *  number of iterations then. Loops that only add to their states need none of this.
+ *
+ *  Arrays that a recorded loop accesses by position may be read, or be added to by
+ *  scatters. A loop that overwrites entries of one, or reads one that it writes to, has
+ *  derivatives in forward mode only; reverse it is an error.
  *
  *  'differentiated' says which states may have derivatives; NULL: all floats. */
 JIT_EXPORT uint32_t ad_var_loop_start(JitBackend backend, const char *name,

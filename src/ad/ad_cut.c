@@ -223,6 +223,7 @@ static bool check_outside(Cut *c, NodeId id)
     for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in)
         if (has_mark(c, ad_graph_edge(e)->source, CUT_ENTRY))
             return error_set(JIT_ERROR_UNSUPPORTED,
+                             "ad_var_loop_end(), ad_var_cond_end(), ad_var_call(): "
                              "region '%s': the derivative of an operation on whole "
                              "arrays in its body is not available",
                              c->open->t->name);

@@ -4,6 +4,7 @@
 #include "ad/ad_derive.h"
 
 #include "ad/ad_cut.h"
+#include "ad/ad_local.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_scope.h"
 #include "ad/ad_traverse.h"
@@ -319,7 +320,7 @@ static bool share_given(const Derivation *d, AdOpen *open)
 static bool widen(const Derivation *d, uint32_t k, uint64_t *result)
 {
     if (d->mode != ADModeBackward || d->t->size == 1 || !*result ||
-        jit_var_size(ad_var_index(*result)) != 1)
+        jit_var_size(ad_var_index(*result)) != 1 || ad_local_is(*result))
         return true;
     if (ad_graph_node(d->t->entries[k].node)->size != 1)
         return true;

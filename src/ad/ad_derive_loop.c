@@ -6,6 +6,7 @@
 #include "ad/ad_derive_loop.h"
 
 #include "ad/ad_derive.h"
+#include "ad/ad_local.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_reverse.h"
 #include "ad/ad_run.h"
@@ -116,8 +117,11 @@ uint64_t ad_derive_loop_given(const LoopDerivative *d, uint32_t k)
 static uint64_t make_slot(LoopDerivative *d, uint32_t k)
 {
     const AdTemplate *t = d->t;
-    VarType type = (VarType) var_get(t->states[k].placeholder)->type;
-    VarId slot = region_placeholder(state_thread(), OP_STATE, k, t->device, type, 1, 0);
+    VarId like = t->states[k].placeholder;
+    VarType type = (VarType) var_get(like)->type;
+    bool local = var_get(like)->flags & VAR_LOCAL;
+    VarId slot = region_placeholder(state_thread(), OP_STATE, k, t->device, type, 1,
+                                    local ? like : 0);
     if (!slot || !d->tracked)
         return slot;
     uint64_t leaf = ad_block_slot(&d->block, t->states[k].initial, slot);
@@ -319,25 +323,13 @@ static bool record_forward(LoopDerivative *d)
 
 /* ---------------------------------------------------------------- both */
 
-static bool check_supported(const LoopDerivative *d)
-{
-    const AdTemplate *t = d->t;
-    for (uint32_t k = 0; k < t->state_count; k++)
-        if (var_get(t->states[k].placeholder)->flags & VAR_LOCAL)
-            return error_set(JIT_ERROR_UNSUPPORTED,
-                             "ad_traverse(): loop '%s' has a local array as its state "
-                             "%u, and derivatives of such loops are not available",
-                             t->name, k);
-    return true;
-}
-
 /* The gradient of an outer variable with one entry is a sum over all lanes. */
 static bool widen(const LoopDerivative *d)
 {
     const AdTemplate *t = d->t;
     for (uint32_t i = 0; !d->forward && i < t->entry_count; i++) {
         if (!d->made[i] || t->entries[i].array || t->size == 1 ||
-            jit_var_size(ad_var_index(d->made[i])) != 1 ||
+            jit_var_size(ad_var_index(d->made[i])) != 1 || ad_local_is(d->made[i]) ||
             ad_graph_node(t->entries[i].node)->size != 1)
             continue;
         uint64_t wide = ad_var_resize(d->made[i], t->size);
@@ -365,7 +357,7 @@ static bool end_block(LoopDerivative *d)
 
 static bool derive(LoopDerivative *d)
 {
-    TRY(check_supported(d) && (!d->tracked || open_block(d)) && derive_body(d) &&
+    TRY((!d->tracked || open_block(d)) && derive_body(d) &&
             (!d->tracked || end_block(d)),
         false);
     if (d->forward)

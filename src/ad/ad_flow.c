@@ -240,7 +240,7 @@ uint64_t ad_var_call_input(uint32_t call, uint64_t value)
     uint64_t result = placeholder;
     state_lock();
     bool ok = true;
-    if (open && placeholder != index && !(var_get(placeholder)->flags & VAR_LOCAL)) {
+    if (open && placeholder != index) {
         ok = hold_in(&open->t->inputs, index) &&
              hold_in(&open->t->placeholders, placeholder);
     }

@@ -90,7 +90,7 @@ static bool begin_recorded(AdTemplate *t, const AdLoop *loop, const uint32_t *gi
     bool any = may_track();
     for (size_t k = 0; k < loop->n; k++) {
         const Var *v = var_get(given[k]);
-        bool own = any && v->type >= VarTypeFloat16 && !(v->flags & VAR_LOCAL) &&
+        bool own = any && v->type >= VarTypeFloat16 &&
                    (!differentiated || differentiated[k]);
         uint64_t leaf = ad_region_state(t, loop->initial[k], given[k], own);
         TRY(leaf, false);

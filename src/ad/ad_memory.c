@@ -6,6 +6,7 @@
  * shortened arrays are gathers from a position that the lane's number gives.
  */
 #include "ad/ad_apply.h"
+#include "ad/ad_local.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_region.h"
 #include "ad/ad_traverse.h"
@@ -32,6 +33,8 @@ uint64_t ad_moves_add(uint64_t into, uint64_t value)
 uint64_t ad_moves_number(uint64_t like, double value, size_t size)
 {
     VarInfo info;
+    if (ad_local_is(like))
+        return ad_local_zeros(ad_var_index(like));
     TRY(jit_var_info(ad_var_index(like), &info), 0);
     uint32_t number = jit_var_f64(info.backend, value);
     uint32_t same = number ? jit_var_cast(number, info.type, 0) : 0;
@@ -41,10 +44,24 @@ uint64_t ad_moves_number(uint64_t like, double value, size_t size)
     return result;
 }
 
+uint32_t ad_moves_mask(uint32_t like, uint32_t mask, bool *ok)
+{
+    VarInfo info;
+    *ok = jit_var_info(like, &info);
+    uint32_t top = *ok ? jit_var_mask_peek(info.backend) : 0;
+    if (!top)
+        return *ok && mask ? jit_var_inc_ref(mask) : 0;
+    uint32_t full = mask ? jit_var_and(mask, top) : jit_var_inc_ref(top);
+    jit_var_dec_ref(top);
+    *ok = full != 0;
+    return full;
+}
+
 uint64_t ad_moves_resize(uint64_t g, size_t size)
 {
-    return jit_var_size(ad_var_index(g)) == size ? ad_var_inc_ref(g)
-                                                 : ad_var_resize(g, size);
+    return jit_var_size(ad_var_index(g)) == size || ad_local_is(g)
+               ? ad_var_inc_ref(g)
+               : ad_var_resize(g, size);
 }
 
 /* ---------------------------------------------------------------- gathers
@@ -106,28 +123,12 @@ static uint64_t gather_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     return result;
 }
 
-/* The mask with which lanes access memory now, that of the mask stack included:
- * later it will be another one. A new reference; 0: all lanes, unless '*ok' is
- * false. */
-static uint32_t full_mask(uint32_t like, uint32_t mask, bool *ok)
-{
-    VarInfo info;
-    *ok = jit_var_info(like, &info);
-    uint32_t top = *ok ? jit_var_mask_peek(info.backend) : 0;
-    if (!top)
-        return *ok && mask ? jit_var_inc_ref(mask) : 0;
-    uint32_t full = mask ? jit_var_and(mask, top) : jit_var_inc_ref(top);
-    jit_var_dec_ref(top);
-    *ok = full != 0;
-    return full;
-}
-
 static uint64_t make_gather(uint32_t result, uint64_t source, uint32_t index,
                             uint32_t mask, ReduceMode mode)
 {
     TRY(result, 0);
     bool ok;
-    uint32_t full = full_mask(index, mask, &ok);
+    uint32_t full = ad_moves_mask(index, mask, &ok);
     if (!ok) {
         jit_var_dec_ref(result);
         return 0;
@@ -387,7 +388,7 @@ static uint64_t make_scatter(uint32_t result, size_t n, uint64_t target,
     for (size_t k = 0; k < n; k++)
         operands[k + 1] = values[k];
     bool ok;
-    uint32_t full = full_mask(index, mask, &ok);
+    uint32_t full = ad_moves_mask(index, mask, &ok);
     if (!ok) {
         jit_var_dec_ref(result);
         return 0;

@@ -623,7 +623,8 @@ static void release_template(void *payload)
  * them all the same, if it is tracked as something else in some. */
 static bool widen_result(const AdTemplate *t, uint64_t *result)
 {
-    if (t->size == 1 || var_get((VarId) *result)->size != 1)
+    const Var *v = var_get((VarId) *result);
+    if (t->size == 1 || v->size != 1 || v->flags & VAR_LOCAL)
         return true;
     VarId wide = array_resize(state_thread(), (VarId) *result, t->size);
     TRY(wide, false);

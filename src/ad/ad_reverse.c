@@ -21,13 +21,16 @@
  * Within a recording, where nothing can be evaluated, the reverse loop has another one
  * in it instead of the tape, which runs from the beginning to the iteration that is
  * wanted. So it is if the derivative is to be differentiated and a tape would be too
- * large: all that was on it would have to be kept.
+ * large: all that was on it would have to be kept. And so it is if a state that is
+ * needed is a local array, which exists in kernels only, or if there is one at all and
+ * a tape would be too large.
  *
  * If the body gives the adjoint of each state on as it is (states are only added to),
  * the order does not matter: one loop of the states and sums is enough.
  */
 #include "ad/ad_reverse.h"
 
+#include "ad/ad_local.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_tape.h"
 #include "base/alloc.h"
@@ -108,8 +111,10 @@ static bool add_sums(AdRun *run, uint32_t first, uint32_t count, uint64_t *found
 {
     bool ok = true;
     for (uint32_t i = 0; i < count; i++) {
+        uint64_t before = ad_run_get(run, first + i);
         ok = ok && ad_run_set(run, first + i,
-                              ad_var_add(ad_run_get(run, first + i), found[i]));
+                              ad_local_is(before) ? ad_local_add(before, found[i])
+                                                  : ad_var_add(before, found[i]));
         ad_var_dec_ref(found[i]);
     }
     return ok;
@@ -374,10 +379,19 @@ static bool go_back_with_tape(Reverse *r, size_t length, uint32_t *number)
     return go_back(r, *number, 0);
 }
 
+/* Is an adjoint or a sum a local array? */
+static bool has_local(const Reverse *r)
+{
+    for (uint32_t i = 0; i < r->adjoints + r->sums; i++)
+        if (ad_local_is(r->values[i]))
+            return true;
+    return false;
+}
+
 static bool choose(Reverse *r, uint32_t *number)
 {
     const AdTemplate *t = r->d->t;
-    if (!can_evaluate() || !ad_tape_bytes(&r->tape))
+    if (!can_evaluate() || r->tape.local || !ad_tape_bytes(&r->tape))
         return run_again(r, number) && go_back(r, *number, 0);
     if (t->max_iterations > 0 && fits(r, (size_t) t->max_iterations))
         return go_back_with_tape(r, (size_t) t->max_iterations, number);
@@ -386,8 +400,8 @@ static bool choose(Reverse *r, uint32_t *number)
         false);
     if (most && fits(r, most))
         return go_back_with_tape(r, most, number);
-    return most && !r->d->tracked ? go_back_with_checkpoints(r, most)
-                                  : go_back(r, *number, 0);
+    bool parts = most && !r->d->tracked && !r->tape.local_states && !has_local(r);
+    return parts ? go_back_with_checkpoints(r, most) : go_back(r, *number, 0);
 }
 
 bool ad_reverse(LoopDerivative *d)

@@ -79,7 +79,8 @@ typedef enum AdMovesKind {
     MOVES_WHOLE, /* the operation is one on whole arrays */
     MOVES_LANES, /* each has its own entry, or the only one */
     MOVES_READ,  /* they read it by position */
-    MOVES_WRITE  /* they write to it by position */
+    MOVES_WRITE, /* they write to it by position */
+    MOVES_LOCAL  /* each accesses a local array of its own (ad_local.c) */
 } AdMovesKind;
 
 typedef struct AdMoves {
@@ -93,6 +94,7 @@ typedef struct AdMoves {
     uint64_t (*backward)(const struct AdMoves *m, uint32_t operand, uint64_t g,
                          uint64_t into);
     AdMovesKind kind;
+    bool local[2]; /* operand 0 is a local array; the result is one */
     size_t size[2]; /* of operands 0 and 1 */
 } AdMoves;
 

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "ad/ad_local.h"
 #include "ad/ad_moves.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -72,7 +73,14 @@ bool ad_tape_begin(AdTape *tape, LoopDerivative *d)
     tape->needed = alloc_zero(t->state_count + 1, sizeof(bool));
     tape->arrays = alloc_zero(t->state_count + 1, sizeof(uint64_t));
     tape->lanes = jit_var_counter(ad_derive_loop_backend(t), t->size);
-    return tape->needed && tape->arrays && tape->lanes && find_needed(d, tape->needed);
+    TRY(tape->needed && tape->arrays && tape->lanes && find_needed(d, tape->needed),
+        false);
+    for (uint32_t k = 0; k < t->state_count; k++)
+        if (t->states[k].changes && ad_local_is(t->states[k].initial)) {
+            tape->local_states = true;
+            tape->local |= tape->needed[k];
+        }
+    return true;
 }
 
 void ad_tape_free(AdTape *tape)

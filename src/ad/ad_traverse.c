@@ -22,6 +22,7 @@
 
 #include "ad/ad_apply.h"
 #include "ad/ad_debug.h"
+#include "ad/ad_local.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_operation.h"
 #include "ad/ad_quick.h"
@@ -74,6 +75,12 @@ static uint64_t sum_up(uint64_t parts)
 static uint64_t add(uint64_t a, uint64_t b, size_t size)
 {
     size_t n = jit_var_size(ad_var_index(a)), m = jit_var_size(ad_var_index(b));
+    if (ad_local_is(a)) {
+        uint64_t sum = ad_local_add(a, b);
+        ad_var_dec_ref(a);
+        ad_var_dec_ref(b);
+        return sum;
+    }
     if (size == 1 && n != m && !in_body()) {
         a = sum_up(a);
         b = sum_up(b);
@@ -160,7 +167,8 @@ static uint64_t settled(NodeId id, bool *ok)
     size_t size = node->size;
     ad_graph_hold(grad);
     state_unlock();
-    if (!grad || jit_var_size(ad_var_index(grad)) <= size || in_body())
+    if (!grad || jit_var_size(ad_var_index(grad)) <= size || in_body() ||
+        ad_local_is(grad))
         return grad;
     uint64_t sum = ad_var_reduce(grad, ReduceOpAdd);
     *ok = sum != 0;
@@ -324,8 +332,10 @@ static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
     const AdMoves *m = (const AdMoves *) (uintptr_t) p->edge.held;
     uint64_t (*move)(const AdMoves *, uint32_t, uint64_t, uint64_t) =
         t->mode == ADModeForward ? m->forward : m->backward;
-    bool array =
-        m->kind == MOVES_WRITE && (t->mode == ADModeForward || p->edge.operand == 0);
+    bool forward = t->mode == ADModeForward;
+    bool array = m->kind == MOVES_LOCAL
+                     ? (forward ? m->local[1] : m->local[0] && p->edge.operand == 0)
+                     : m->kind == MOVES_WRITE && (forward || p->edge.operand == 0);
     if (p->to == 1 &&
         !array) /* sizes may differ: ad_traverse_accumulate() sees to it */
         return ad_traverse_accumulate(p->receiver, move(m, p->edge.operand, g, 0));
@@ -794,6 +804,25 @@ static bool traverse(Traversal *t)
     return ok;
 }
 
+/* Gradients of what stands for something from outside in a body that is being recorded,
+ * an input or a state, would get lost with it. */
+static bool stays_inside(const Traversal *t)
+{
+    const AdThread *own = thread_self.ad;
+    NodeId entry = 0;
+    if (t->mode == ADModeForward || !own->open_count)
+        return true;
+    state_lock();
+    for (uint32_t i = 0; i < t->visits.count && !entry; i++) {
+        const AdVisit *v = &t->visits.list[i];
+        NodeId id = same_edge(v) ? ad_graph_edge(v->edge)->source : 0;
+        if (id && (ad_graph_node(id)->flags & (NODE_ENTRY | NODE_CLOSED)) == NODE_ENTRY)
+            entry = id;
+    }
+    state_unlock();
+    return !entry || refuse_inside(entry, 0);
+}
+
 bool ad_traverse(ADMode mode, uint32_t flags)
 {
     if (mode != ADModeForward && mode != ADModeBackward)
@@ -810,7 +839,7 @@ bool ad_traverse(ADMode mode, uint32_t flags)
     if (t.tracked)
         t.flags &= ~(uint32_t) ADFlagClearEdges;
     own->visits = (AdVisits){ 0 }; /* callbacks may begin traversals of their own */
-    bool ok = traverse(&t);
+    bool ok = stays_inside(&t) && traverse(&t);
     if (own->visits.list || own->visits.roots) {
         ad_visits_free(&t.visits);
     } else {
@@ -836,7 +865,9 @@ bool ad_traverse_within(ADMode mode, const NodeId *nodes, uint32_t count,
                         uint32_t wanted, const NodeId *stops, uint32_t stop_count,
                         bool tracked)
 {
-    Traversal t = { .mode = mode, .flags = ADFlagClearVertices, .tracked = tracked };
+    Traversal t = { .mode = mode,
+                    .flags = ADFlagClearVertices,
+                    .tracked = tracked };
     state_lock();
     bool ok = ad_visits_again(&t.visits, ADModeBackward) &&
               ad_visits_note_roots(&t.visits, ADModeBackward, nodes, wanted) &&

@@ -501,24 +501,6 @@ def test_overwriting_is_refused_in_reverse_mode() -> None:
         dr.backward(y)
 
 
-def test_local_arrays_are_refused() -> None:
-    x = Float64(X)
-    dr.enable_grad(x)
-
-    def body(y: Any, local: Any, i: Any) -> Any:
-        local[i & 1] = i
-        return y * x, local, i + 1
-
-    y, _, _ = dr.while_loop(
-        (Float64(1), dr.alloc_local(UInt, 2, value=UInt(0)), UInt(0)),
-        lambda y, local, i: i < TIMES,
-        body,
-        mode="symbolic",
-    )
-    with pytest.raises(RuntimeError, match=r"local array"):
-        dr.backward(y)
-
-
 def test_what_depends_on_nothing_is_not_tracked() -> None:
     x = Float64(X)
     dr.enable_grad(x)
@@ -596,3 +578,91 @@ def test_masks_outside() -> None:
     dr.if_stmt((x,), Bool(True, False, True, True), side, lambda x: x, mode="symbolic")
     dr.backward(out)
     assert np.allclose(x.grad.numpy(), [1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+def test_backward_within_a_body(mode: str) -> None:
+    """The gradient of a loss of what is detached in the body, which is scattered."""
+    lanes, out = UInt(0, 1, 2, 3), dr.zeros(Float64, 4)
+
+    def body(i: Any, y: Any) -> Any:
+        z = dr.detach(y)
+        dr.enable_grad(z)
+        dr.backward(dr.sin(z) * X * z)
+        found = dr.detach(z.grad)
+        dr.scatter_add(out, found, lanes)
+        return i + 1, y * 0.5 + found
+
+    y = dr.while_loop((UInt(0), X), lambda i, y: i < 3, body, mode=mode)[1]
+    expected, v = np.zeros(4), X.numpy()
+    for _ in range(3):
+        found = X.numpy() * (np.cos(v) * v + np.sin(v))
+        expected, v = expected + found, v * 0.5 + found
+    assert np.allclose(out.numpy(), expected)
+    assert np.allclose(y.numpy(), v)
+
+
+def test_gradients_do_not_leave_a_body() -> None:
+    """It is an error, rather than to be lost, or to be had in all lanes."""
+    x = Float64(X)
+    dr.enable_grad(x)
+
+    def back(y: Any) -> Any:
+        dr.backward(dr.sin(y) * x)
+        return y
+
+    message = r"from outside of the loop, conditional or call that is being recorded"
+    with pytest.raises(RuntimeError, match=message):
+        dr.while_loop(
+            (UInt(0), Float64(1)), lambda i, y: i < 3,
+            lambda i, y: (i + 1, back(dr.detach(y))), mode="symbolic",
+        )  # fmt: skip
+    with pytest.raises(RuntimeError, match=message):
+        dr.switch(UInt(0, 1, 0, 1), [back, lambda y: y], x, mode="symbolic")
+    dr.clear_grad(x)
+
+
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+def test_a_result_that_is_one_value_in_all_lanes(mode: str) -> None:
+    """Both sides are the same number, which depends on other things in each."""
+    p, q = Float64(0.8), Float64(0.8)
+    dr.enable_grad(p, q)
+    c = dr.if_stmt(
+        (p,), UInt(0, 1, 2, 3) > 2, lambda c: dr.replace_grad(c, q), lambda c: c,
+        mode=mode,
+    )  # fmt: skip
+    dr.backward(c * Float64(1, 2, 3, 4))
+    assert p.grad[0] == 6
+    assert q.grad[0] == 4
+
+
+def test_writes_of_regions_in_regions() -> None:
+    def program(x: Any, p: Any) -> Any:
+        out, lanes = x * p, UInt(0, 1, 2, 3)
+
+        def inner(y: Any) -> Any:
+            def body(y: Any, i: Any) -> Any:
+                dr.scatter_add(out, y * p, lanes)
+                return y * y
+
+            return repeat(y, body, "symbolic")
+
+        def outer(y: Any) -> Any:
+            dr.scatter_add(out, y * y, lanes)
+            return dr.if_stmt((y,), y > 1, lambda y: y, inner, mode="symbolic")
+
+        y = dr.if_stmt((x,), x < 1.5, outer, lambda y: y, mode="symbolic")
+        return out * out + y
+
+    dr.check_grad(program, X, P)
+
+
+def test_operations_on_whole_arrays_are_refused() -> None:
+    """One on a state needs a value that is not there yet."""
+    x = Float64(X)
+    dr.enable_grad(x)
+    with pytest.raises(RuntimeError, match=r"drjit\.sum\(.*cannot evaluate"):
+        dr.while_loop(
+            (x, UInt(0)), lambda y, i: i < TIMES,
+            lambda y, i: (y * dr.sum(y), i + 1), mode="symbolic",
+        )  # fmt: skip

@@ -18,20 +18,20 @@ bool local_check(const State *state, PyObject *object)
 }
 
 PyObject *local_new(State *state, const TypeInfo *info, size_t count,
-                    const uint32_t *ids)
+                    const Leaf *ids)
 {
     Local *local = (Local *) state->local->tp_alloc(state->local, 0);
     if (!local)
         return NULL;
     local->info = info;
     state->references++;
-    local->ids = PyMem_Calloc(count + 1, sizeof(uint32_t));
+    local->ids = PyMem_Calloc(count + 1, sizeof(Leaf));
     if (!local->ids) {
         Py_DECREF(local);
         return PyErr_NoMemory();
     }
     for (; local->count < count; local->count++)
-        local->ids[local->count] = jit_var_inc_ref(ids[local->count]);
+        local->ids[local->count] = leaf_ref(ids[local->count]);
     return (PyObject *) local;
 }
 
@@ -40,10 +40,10 @@ static State *state_of(const Local *local)
     return local->info->state;
 }
 
-static void release_ids(uint32_t *ids, size_t count)
+static void release_ids(Leaf *ids, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        jit_var_dec_ref(ids[i]);
+        leaf_unref(ids[i]);
     PyMem_Free(ids);
 }
 
@@ -73,12 +73,12 @@ static const TypeInfo *entry_type(State *state, const char *operation, PyObject 
 }
 
 /* One local array, all entries of which are 'value' (0: zeros). */
-static uint32_t make_array(const TypeInfo *info, size_t length, uint32_t value)
+static Leaf make_array(const TypeInfo *info, size_t length, Leaf value)
 {
     uint32_t zeros = jit_array_create(info->backend, info->entry, length, 1);
     if (!zeros || !value)
-        return zeros;
-    uint32_t filled = jit_array_init(zeros, value);
+        return leaf_of(zeros);
+    const Leaf filled = ad_array_init(zeros, value);
     jit_var_dec_ref(zeros);
     return filled;
 }
@@ -86,12 +86,12 @@ static uint32_t make_array(const TypeInfo *info, size_t length, uint32_t value)
 static PyObject *make_local(State *state, const char *operation, const TypeInfo *info,
                             size_t length, const Array *value)
 {
-    uint32_t *ids = PyMem_Calloc(info->leaves, sizeof(uint32_t));
+    Leaf *ids = PyMem_Calloc(info->leaves, sizeof(Leaf));
     if (!ids)
         return PyErr_NoMemory();
     size_t made = 0;
     for (; made < info->leaves; made++) {
-        uint32_t start = value ? leaf_index(array_leaves(value)[made]) : 0;
+        const Leaf start = value ? array_leaves(value)[made] : 0;
         ids[made] = make_array(info, length, start);
         if (!ids[made])
             break;
@@ -150,7 +150,7 @@ static PyObject *read_entry(const Local *local, const char *operation, uint32_t 
     if (!entry)
         return NULL;
     for (size_t i = 0; i < local->count; i++) {
-        uint32_t id = jit_array_read(local->ids[i], index, mask);
+        const Leaf id = ad_array_read(local->ids[i], index, mask);
         if (!id) {
             Py_DECREF(entry);
             return error_from_core(operation, NULL, 0);
@@ -184,15 +184,15 @@ static PyObject *load(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
 static bool write_entry(Local *local, const char *operation, uint32_t index,
                         uint32_t mask, const Array *value)
 {
-    uint32_t *ids = PyMem_Calloc(local->count, sizeof(uint32_t));
+    Leaf *ids = PyMem_Calloc(local->count, sizeof(Leaf));
     if (!ids) {
         PyErr_NoMemory();
         return false;
     }
     size_t written = 0;
     for (; written < local->count; written++) {
-        ids[written] = jit_array_write(local->ids[written], index,
-                                       leaf_index(array_leaves(value)[written]), mask);
+        ids[written] = ad_array_write(local->ids[written], index,
+                                      array_leaves(value)[written], mask);
         if (!ids[written])
             break;
     }
@@ -249,16 +249,16 @@ static PyObject *assign(PyObject *self, PyObject *other)
                            "same type",
                            Py_TYPE(other)->tp_name);
     for (size_t i = 0; i < local->count; i++) {
-        const uint32_t former = local->ids[i];
-        local->ids[i] = jit_var_inc_ref(from->ids[i]);
-        jit_var_dec_ref(former);
+        const Leaf former = local->ids[i];
+        local->ids[i] = leaf_ref(from->ids[i]);
+        leaf_unref(former);
     }
     Py_RETURN_NONE;
 }
 
 static Py_ssize_t length_of(PyObject *self)
 {
-    return (Py_ssize_t) jit_array_length(((Local *) self)->ids[0]);
+    return (Py_ssize_t) jit_array_length(leaf_index(((Local *) self)->ids[0]));
 }
 
 /* Another one like it, of zeros. */

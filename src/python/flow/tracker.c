@@ -42,7 +42,7 @@ typedef struct Parts {
     bool local;
     size_t count;
     const Leaf *leaves;  /* of an array */
-    const uint32_t *ids; /* of a local array */
+    const Leaf *ids; /* of a local array */
 } Parts;
 
 /* False: the object has no variables. */
@@ -68,7 +68,7 @@ static bool find_parts(const State *state, PyObject *object, Parts *parts)
 /* 0: an empty leaf. */
 static Leaf part(const Parts *parts, size_t i)
 {
-    return parts->local ? leaf_of(parts->ids[i]) : parts->leaves[i];
+    return parts->local ? parts->ids[i] : parts->leaves[i];
 }
 
 /* ---------------------------------------------------------------- names */
@@ -256,19 +256,6 @@ void tracker_close(Tracker *t)
 
 /* ---------------------------------------------------------------- fresh arrays */
 
-static PyObject *make_local(const Tracker *t, const TypeInfo *info, const Leaf *ids,
-                            size_t count)
-{
-    uint32_t *plain = PyMem_New(uint32_t, count + 1);
-    if (!plain)
-        return PyErr_NoMemory();
-    for (size_t i = 0; i < count; i++)
-        plain[i] = leaf_index(ids[i]);
-    PyObject *made = local_new(t->state, info, count, plain);
-    PyMem_Free(plain);
-    return made;
-}
-
 /* An array like another one, with these variables. */
 static PyObject *make_like(const Tracker *t, PyObject *like, const Leaf *ids,
                            size_t count)
@@ -279,7 +266,7 @@ static PyObject *make_like(const Tracker *t, PyObject *like, const Leaf *ids,
         return error_raise(PyExc_RuntimeError, t->operation, NULL, 0,
                            "an array was resized while it was in use");
     if (parts.local)
-        return make_local(t, parts.info, ids, count);
+        return local_new(t->state, parts.info, count, ids);
     if (Py_TYPE(like) == parts.info->py && parts.info->kind == KIND_LEAF)
         return (PyObject *) array_new_leaf(parts.info, leaf_ref(ids[0]));
     Array *made = access_make(Py_TYPE(like), parts.info, (const Array *) like);
@@ -304,10 +291,10 @@ static void set_variables(const Tracker *t, PyObject *object, const Leaf *ids,
             continue;
         leaf_ref(ids[i]);
         if (parts.local) {
-            uint32_t *own = &((Local *) object)->ids[i];
-            const uint32_t former = *own;
-            *own = leaf_index(ids[i]);
-            jit_var_dec_ref(former);
+            Leaf *own = &((Local *) object)->ids[i];
+            const Leaf former = *own;
+            *own = ids[i];
+            leaf_unref(former);
         } else {
             array_set_leaf((Array *) object, i, ids[i]);
         }
