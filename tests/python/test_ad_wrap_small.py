@@ -307,6 +307,19 @@ def test_arrays_that_functions_use_keep_their_gradients():
     assert weight.grad[0] == 100
 
 
+def test_suspended_derivatives_of_ours_are_not_theirs():
+    from drjit._ad.exchange import Program
+
+    program = Program(lambda x: [x * x, TensorXf64([7])])
+    one = TensorXf64([1])
+    with dr.suspend_grad():
+        recorded = program.record([TensorXf64([3])], [True])
+        close(recorded.pull([one, one])[0], [6])
+        close(recorded.push([one])[0], [6])
+        close(program.pullback([True]).run([TensorXf64([3]), one, one])[0], [6])
+    close(recorded.pull([one, one])[0], [6])
+
+
 def test_exceptions():
     def fails(*args):
         raise LookupError("of the user's")

@@ -228,13 +228,12 @@ class Recorded:
 
     def pull(self, gradients: Sequence[Any]) -> list[Any]:
         """Gradients of the inputs, given those of all outputs that are floats."""
-        floats = [t for t in self.outputs if dr.is_float_v(t)]
-        both = zip(floats, gradients, strict=True)
-        pairs = [(t, g) for t, g in both if dr.grad_enabled(t)]
-        outputs = [t for t, _ in pairs]
+        outputs = [t for t in self.outputs if dr.is_float_v(t)]
+        both = zip(outputs, gradients, strict=True)
         try:
             with dr.resume_grad():
-                dr.set_grad(outputs, [g for _, g in pairs])
+                pairs = [(t, g) for t, g in both if dr.grad_enabled(t)]
+                dr.set_grad([t for t, _ in pairs], [g for _, g in pairs])
                 dr.enqueue(dr.ADMode.Forward, self.inputs)
                 dr.traverse(dr.ADMode.Backward, dr.ADFlag.ClearVertices)
                 return [dr.grad(t) for t in self.inputs]
