@@ -4,6 +4,7 @@
 #include "ad/ad_derive.h"
 
 #include "ad/ad_cut.h"
+#include "ad/ad_gradient.h"
 #include "ad/ad_local.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_scope.h"
@@ -50,7 +51,7 @@ bool ad_derive_give(NodeId node, uint64_t *given, bool moves)
     uint64_t value = moves ? *given : ad_var_inc_ref(*given);
     if (moves)
         *given = 0;
-    return ad_traverse_accumulate(node, value);
+    return ad_gradient_accumulate(node, value);
 }
 
 /* Is number 'k' of the given gradients an array that this body writes to? */
@@ -126,10 +127,10 @@ static void take_made(Derivation *d, uint32_t body)
         uint64_t *to = k < d->results ? &d->gradients[body][k] : &d->made[k];
         if (d->mode == ADModeBackward) {
             if (!t->entries[k].array)
-                *to = ad_traverse_take(t->entries[k].node);
+                *to = ad_gradient_take(t->entries[k].node);
         } else if (k < t->tracked_count) {
             NodeId node = ad_var_node(t->bodies[body].outputs[t->tracked[k]]);
-            *to = node ? ad_traverse_take(node) : 0;
+            *to = node ? ad_gradient_take(node) : 0;
         } else {
             const AdArray *array = &t->arrays[k - t->tracked_count];
             if (array->body == body && array->visible)
@@ -144,15 +145,15 @@ static void clear_nodes(const Derivation *d, bool arrays)
     const AdTemplate *t = d->t;
     for (uint32_t k = 0; k < t->entry_count; k++)
         if (d->mode == ADModeForward || !t->entries[k].array)
-            ad_var_dec_ref(ad_traverse_take(t->entries[k].node));
+            ad_var_dec_ref(ad_gradient_take(t->entries[k].node));
     for (uint32_t i = 0; i < t->body_count; i++)
         for (uint32_t k = 0; k < t->tracked_count; k++) {
             NodeId node = ad_var_node(t->bodies[i].outputs[t->tracked[k]]);
             if (node)
-                ad_var_dec_ref(ad_traverse_take(node));
+                ad_var_dec_ref(ad_gradient_take(node));
         }
     for (uint32_t k = 0; arrays && k < t->array_count; k++)
-        ad_var_dec_ref(ad_traverse_take(t->arrays[k].node));
+        ad_var_dec_ref(ad_gradient_take(t->arrays[k].node));
 }
 
 static void abandon_limbo(ThreadState *ts, Body *body)
@@ -196,7 +197,7 @@ bool ad_derive_begin_arrays(const AdTemplate *t, uint64_t *made)
         if (made[k]) {
             uint64_t before = made[k];
             made[k] = 0;
-            TRY(ad_traverse_accumulate(t->entries[k].node, before), false);
+            TRY(ad_gradient_accumulate(t->entries[k].node, before), false);
         }
     return true;
 }
@@ -361,7 +362,7 @@ static bool derive(Derivation *d)
     /* Arrays of all bodies. */
     for (uint32_t k = 0; d->mode == ADModeBackward && k < t->entry_count; k++)
         if (t->entries[k].array)
-            d->made[k] = ad_traverse_take(t->entries[k].node);
+            d->made[k] = ad_gradient_take(t->entries[k].node);
     alloc_free(which);
     alloc_free(results);
     alloc_free(plain);

@@ -6,6 +6,7 @@
 #include "ad/ad_derive_loop.h"
 
 #include "ad/ad_derive.h"
+#include "ad/ad_gradient.h"
 #include "ad/ad_local.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_reverse.h"
@@ -189,25 +190,25 @@ static void take_all(LoopDerivative *d)
     const AdTemplate *t = d->t;
     for (uint32_t k = 0; d->forward && k < t->state_count; k++)
         if (d->slots[k] && output_node(t, k))
-            d->out[k] = ad_traverse_take(output_node(t, k));
+            d->out[k] = ad_gradient_take(output_node(t, k));
     for (uint32_t i = 0; d->forward && i < t->array_count; i++)
         if (t->arrays[i].visible)
-            d->made[t->tracked_count + i] = ad_traverse_take(t->arrays[i].node);
+            d->made[t->tracked_count + i] = ad_gradient_take(t->arrays[i].node);
     for (uint32_t i = 0; !d->forward && i < t->entry_count; i++)
         *(t->entries[i].array ? &d->made[i] : &d->out[i]) =
-            ad_traverse_take(t->entries[i].node);
+            ad_gradient_take(t->entries[i].node);
 }
 
 static void clear_all(const LoopDerivative *d)
 {
     const AdTemplate *t = d->t;
     for (uint32_t i = 0; i < t->entry_count; i++)
-        ad_var_dec_ref(ad_traverse_take(t->entries[i].node));
+        ad_var_dec_ref(ad_gradient_take(t->entries[i].node));
     for (uint32_t k = 0; k < t->state_count; k++)
         if (output_node(t, k))
-            ad_var_dec_ref(ad_traverse_take(output_node(t, k)));
+            ad_var_dec_ref(ad_gradient_take(output_node(t, k)));
     for (uint32_t i = 0; i < t->array_count; i++)
-        ad_var_dec_ref(ad_traverse_take(t->arrays[i].node));
+        ad_var_dec_ref(ad_gradient_take(t->arrays[i].node));
 }
 
 /* Trace the derivative of the body, with its variables. */

@@ -1,5 +1,5 @@
 /*
- * ad_traverse.c -- gradients: set, read, propagated
+ * ad_traverse.c -- see ad_traverse.h; gradients are propagated
  *
  * ad_enqueue() lists edges; ad_traverse() sorts them by the serial numbers of their
  * nodes and passes them in that order: by the time an edge's turn comes, all that flows
@@ -22,7 +22,7 @@
 
 #include "ad/ad_apply.h"
 #include "ad/ad_debug.h"
-#include "ad/ad_local.h"
+#include "ad/ad_gradient.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_operation.h"
 #include "ad/ad_quick.h"
@@ -31,164 +31,6 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/graph/record.h"
-
-/* Does the thread record a body whose variables exist while a kernel runs? */
-static bool in_body(void)
-{
-    const ThreadState *ts = state_thread();
-    for (const Body *b = ts ? ts->body : NULL; b; b = b->outer)
-        if (b->kind == BODY_LOOP || b->kind == BODY_SIDE || b->kind == BODY_CALLABLE)
-            return true;
-    return false;
-}
-
-/* Can it be left out of a sum? If it is tracked, its derivatives cannot. */
-static bool is_zero(uint64_t leaf)
-{
-    VarInfo info;
-    return !ad_var_node(leaf) && jit_var_info(ad_var_index(leaf), &info) &&
-           info.state == VarStateLiteral && info.literal == 0;
-}
-
-/* --------------------------------------------------------------- gradients of nodes */
-
-uint64_t ad_traverse_take(NodeId id)
-{
-    state_lock();
-    uint64_t grad = ad_graph_node(id)->grad;
-    ad_graph_node(id)->grad = 0;
-    state_unlock();
-    return grad;
-}
-
-/* Add up the parts of a gradient with one entry; the reference moves. */
-static uint64_t sum_up(uint64_t parts)
-{
-    if (jit_var_size(ad_var_index(parts)) == 1)
-        return parts;
-    uint64_t sum = ad_var_reduce(parts, ReduceOpAdd);
-    ad_var_dec_ref(parts);
-    return sum;
-}
-
-/* Both stand for the gradient of a node with 'size' entries; references move. */
-static uint64_t add(uint64_t a, uint64_t b, size_t size)
-{
-    size_t n = jit_var_size(ad_var_index(a)), m = jit_var_size(ad_var_index(b));
-    if (ad_local_is(a)) {
-        uint64_t sum = ad_local_add(a, b);
-        ad_var_dec_ref(a);
-        ad_var_dec_ref(b);
-        return sum;
-    }
-    if (size == 1 && n != m && !in_body()) {
-        a = sum_up(a);
-        b = sum_up(b);
-    }
-    uint64_t result = a && b ? ad_var_add(a, b) : 0;
-    ad_var_dec_ref(a);
-    ad_var_dec_ref(b);
-    return result;
-}
-
-/* The gradient of what is from outside of a body cannot be a value of the body. */
-static bool belongs_outside(const AdNode *node, VarId grad)
-{
-    const AdThread *t = thread_self.ad;
-    return t && t->open_count && var_get(grad)->flags & VAR_SYMBOLIC &&
-           node->serial < t->open[t->open_count - 1].border &&
-           !(node->flags & (NODE_INNER | NODE_ENTRY));
-}
-
-static bool refuse_inside(NodeId id, uint64_t grad)
-{
-    ad_var_dec_ref(grad);
-    return error_set(
-        JIT_ERROR_STATE,
-        "ad_traverse(): the gradient of a%u, which is from outside of the "
-        "loop, conditional or call that is being recorded, would be a "
-        "value that exists within it only; expected a traversal behind it, "
-        "from its results",
-        id);
-}
-
-/* Put a gradient (its reference moves) into a node that has none; another thread may
- * have been there meanwhile. */
-static bool put_grad(NodeId id, uint64_t grad)
-{
-    for (;;) {
-        state_lock();
-        AdNode *node = ad_graph_node(id);
-        uint64_t other = node->grad;
-        size_t size = node->size;
-        bool refused = belongs_outside(node, ad_var_index(grad));
-        if (!refused)
-            node->grad = other ? 0 : grad;
-        state_unlock();
-        if (refused)
-            return refuse_inside(id, grad);
-        if (!other)
-            return true;
-        grad = add(other, grad, size);
-        TRY(grad, false);
-    }
-}
-
-/* Add to the gradient of a node; the reference moves, 0 is a failure. */
-bool ad_traverse_accumulate(NodeId id, uint64_t value)
-{
-    TRY(value, false);
-    state_lock();
-    AdNode *node = ad_graph_node(id);
-    uint64_t grad = node->grad;
-    size_t size = node->size;
-    node->grad = 0;
-    state_unlock();
-    if (!grad)
-        return put_grad(id, value);
-    if (is_zero(value)) {
-        ad_var_dec_ref(value);
-        return put_grad(id, grad);
-    }
-    value = is_zero(grad) && size == jit_var_size(ad_var_index(value))
-                ? (ad_var_dec_ref(grad), value)
-                : add(grad, value, size);
-    return value && put_grad(id, value);
-}
-
-/* The gradient of a node (a new reference, 0 if there is none) with its size at
- * most. */
-static uint64_t settled(NodeId id, bool *ok)
-{
-    *ok = true;
-    state_lock();
-    AdNode *node = ad_graph_node(id);
-    uint64_t grad = node->grad;
-    size_t size = node->size;
-    ad_graph_hold(grad);
-    state_unlock();
-    if (!grad || jit_var_size(ad_var_index(grad)) <= size || in_body() ||
-        ad_local_is(grad))
-        return grad;
-    uint64_t sum = ad_var_reduce(grad, ReduceOpAdd);
-    *ok = sum != 0;
-    state_lock();
-    node = ad_graph_node(id);
-    if (sum && node->grad == grad) {
-        ad_graph_release(grad);
-        ad_graph_hold(node->grad = sum);
-    }
-    ad_graph_release(grad);
-    state_unlock();
-    return sum;
-}
-
-static void clear_grad(NodeId id)
-{
-    uint64_t grad = ad_graph_node(id)->grad;
-    ad_graph_node(id)->grad = 0;
-    ad_graph_release(grad);
-}
 
 /* ---------------------------------------------------------------- lists of edges */
 
@@ -269,7 +111,7 @@ typedef struct Traversal {
     ADMode mode;
     uint32_t flags;
     bool tracked;
-    bool inside; /* of a body: in_body() */
+    bool inside; /* of a body: ad_gradient_in_body() */
     bool watch;  /* debug mode: has every gradient been finite? */
     AdVisits visits;
     VarId zero; /* for ad_quick.h */
@@ -337,10 +179,10 @@ static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
                      ? (forward ? m->local[1] : m->local[0] && p->edge.operand == 0)
                      : m->kind == MOVES_WRITE && (forward || p->edge.operand == 0);
     if (p->to == 1 &&
-        !array) /* sizes may differ: ad_traverse_accumulate() sees to it */
-        return ad_traverse_accumulate(p->receiver, move(m, p->edge.operand, g, 0));
-    uint64_t sum = move(m, p->edge.operand, g, ad_traverse_take(p->receiver));
-    return sum && put_grad(p->receiver, sum);
+        !array) /* sizes may differ: ad_gradient_accumulate() sees to it */
+        return ad_gradient_accumulate(p->receiver, move(m, p->edge.operand, g, 0));
+    uint64_t sum = move(m, p->edge.operand, g, ad_gradient_take(p->receiver));
+    return sum && ad_gradient_put(p->receiver, sum);
 }
 
 /* A gradient arrives at the node of a custom operation. */
@@ -371,7 +213,7 @@ static bool leave_operation(const Passage *p, bool input)
             "for %s %u, expected %zu",
             op->custom.name, size, input ? "input" : "output", p->edge.slot, p->to);
     }
-    return ad_traverse_accumulate(p->receiver, g);
+    return ad_gradient_accumulate(p->receiver, g);
 }
 
 /* Let the giver's gradient 'g' (0: none) pass along an edge. */
@@ -385,7 +227,8 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
         return true;
     if (rule == RULE_INTO || rule == RULE_OUT_OF) {
         /* Within a body it is a value of each lane, whatever its size. */
-        uint64_t whole = in_body() ? ad_var_inc_ref(g) : ad_moves_resize(g, p->from);
+        uint64_t whole =
+            ad_gradient_in_body() ? ad_var_inc_ref(g) : ad_moves_resize(g, p->from);
         TRY(whole, false);
         pass_operation(p, whole, forward);
         ad_var_dec_ref(whole);
@@ -398,14 +241,14 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
     TRY(c, false);
     /* One entry that stands for many, each of which counts. */
     if (!forward && p->to == 1 && p->from > 1 && jit_var_size(ad_var_index(c)) == 1 &&
-        !in_body()) {
+        !ad_gradient_in_body()) {
         uint64_t count = ad_moves_number(c, (double) p->from, 1);
         uint64_t all = count ? ad_var_mul(c, count) : 0;
         ad_var_dec_ref(count);
         ad_var_dec_ref(c);
         c = all;
     }
-    return ad_traverse_accumulate(p->receiver, c);
+    return ad_gradient_accumulate(p->receiver, c);
 }
 
 /* ---------------------------------------------------------------- edge by edge */
@@ -422,7 +265,7 @@ static bool is_due(NodeId id)
     state_lock();
     bool due = is_sum(id);
     state_unlock();
-    return due && !in_body();
+    return due && !ad_gradient_in_body();
 }
 
 static bool note_spot(Traversal *t, SpotList *list, uint32_t place, uint8_t flag)
@@ -511,7 +354,7 @@ static uint64_t given(Traversal *t, NodeId giver, bool *ok)
 {
     if (is_due(giver))
         schedule_spots(t, &t->sums, SPOT_SUM);
-    uint64_t g = settled(giver, ok);
+    uint64_t g = ad_gradient_settled(giver, ok);
     if (t->tracked || !ad_var_node(g))
         return g;
     uint64_t plain = ad_var_inc_ref(ad_var_index(g));
@@ -525,7 +368,7 @@ static void finish_giver(const Traversal *t, const Spot *giver)
     uint32_t flag =
         giver->flags & SPOT_REACHED ? ADFlagClearInterior : ADFlagClearInput;
     if ((t->flags & flag) && !(giver->flags & SPOT_WANTED))
-        clear_grad(giver->id);
+        ad_gradient_clear(giver->id);
 }
 
 /* Is it the last edge of its target? */
@@ -624,7 +467,7 @@ static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
         return FAILED;
     bool many = !forward && receiver->size == 1 && giver->size > 1 &&
                 var_get(c)->size == 1 && !t->inside;
-    bool refused = t->inside && belongs_outside(receiver, c);
+    bool refused = t->inside && ad_gradient_belongs_outside(receiver, c);
     Outcome outcome = many || refused ? SLOW : accumulate_quickly(t, ts, receiver, c);
     if (outcome == SLOW)
         var_dec(c);
@@ -772,7 +615,7 @@ static bool begin(Traversal *t)
         mark_wanted(t, &set);
     state_unlock();
     alloc_free(set.nodes);
-    t->inside = in_body();
+    t->inside = ad_gradient_in_body();
     return ok;
 }
 
@@ -820,7 +663,7 @@ static bool stays_inside(const Traversal *t)
             entry = id;
     }
     state_unlock();
-    return !entry || refuse_inside(entry, 0);
+    return !entry || ad_gradient_refuse(entry, 0);
 }
 
 bool ad_traverse(ADMode mode, uint32_t flags)
@@ -865,9 +708,7 @@ bool ad_traverse_within(ADMode mode, const NodeId *nodes, uint32_t count,
                         uint32_t wanted, const NodeId *stops, uint32_t stop_count,
                         bool tracked)
 {
-    Traversal t = { .mode = mode,
-                    .flags = ADFlagClearVertices,
-                    .tracked = tracked };
+    Traversal t = { .mode = mode, .flags = ADFlagClearVertices, .tracked = tracked };
     state_lock();
     bool ok = ad_visits_again(&t.visits, ADModeBackward) &&
               ad_visits_note_roots(&t.visits, ADModeBackward, nodes, wanted) &&
@@ -876,88 +717,5 @@ bool ad_traverse_within(ADMode mode, const NodeId *nodes, uint32_t count,
     state_unlock();
     ok = ok && traverse(&t);
     ad_visits_free(&t.visits);
-    return ok;
-}
-
-/* ---------------------------------------------------------------- the gradient */
-
-uint64_t ad_grad(uint64_t index)
-{
-    static const uint64_t zero;
-    VarInfo info;
-    TRY(jit_var_info(ad_var_index(index), &info), 0);
-    uint64_t grad = 0;
-    bool ok = true;
-    if (ad_var_node(index))
-        grad = settled(ad_var_node(index), &ok);
-    TRY(ok, 0);
-    if (!grad)
-        return jit_var_literal(info.backend, info.type, &zero, info.size, 0);
-    uint64_t whole = jit_var_size(ad_var_index(grad)) > info.size
-                         ? ad_var_inc_ref(grad) /* in a body */
-                         : ad_moves_resize(grad, info.size);
-    ad_var_dec_ref(grad);
-    return whole;
-}
-
-bool ad_has_grad(uint64_t index)
-{
-    if (!ad_var_node(index))
-        return false;
-    state_lock();
-    bool has = ad_graph_node(ad_var_node(index))->grad != 0;
-    state_unlock();
-    return has;
-}
-
-bool ad_accum_grad(uint64_t index, uint64_t value)
-{
-    if (!ad_grad_enabled(index))
-        return true;
-    size_t size = jit_var_size(ad_var_index(index));
-    VarInfo info;
-    TRY(jit_var_info(ad_var_index(value), &info), false);
-    if (info.type != jit_var_type(ad_var_index(index)) ||
-        (info.size != size && info.size != 1 && size != 1))
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "ad_accum_grad(): the gradient has %zu entries of type %s, "
-                         "expected %zu%s of type %s",
-                         info.size, type_info[info.type].name, size,
-                         size == 1 ? "" : " or 1",
-                         type_info[jit_var_type(ad_var_index(index))].name);
-    state_lock();
-    bool closed = ad_graph_is_closed(ad_var_node(index));
-    state_unlock();
-    if (closed)
-        return error_set(JIT_ERROR_STATE,
-                         "ad_accum_grad(): a%u belongs to the body of a loop, "
-                         "conditional or call that is complete, expected a value from "
-                         "outside, such as a result of it",
-                         ad_var_node(index));
-    uint64_t whole = info.size == 1 ? jit_var_resize(ad_var_index(value), size)
-                                    : jit_var_inc_ref(ad_var_index(value));
-    return ad_traverse_accumulate(ad_var_node(index), whole);
-}
-
-void ad_clear_grad(uint64_t index)
-{
-    if (!ad_var_node(index))
-        return;
-    state_lock();
-    clear_grad(ad_var_node(index));
-    state_unlock();
-}
-
-bool ad_set_grad(uint64_t index, uint64_t value)
-{
-    if (!ad_grad_enabled(index))
-        return true;
-    NodeId node = ad_var_node(index);
-    uint64_t before = ad_traverse_take(node);
-    bool ok = ad_accum_grad(index, value);
-    if (!ok && before)
-        put_grad(node, before);
-    else
-        ad_var_dec_ref(before);
     return ok;
 }

@@ -17,9 +17,4 @@ bool ad_traverse_within(ADMode mode, const NodeId *nodes, uint32_t count,
                         uint32_t wanted, const NodeId *stops, uint32_t stop_count,
                         bool tracked);
 
-/** Add to the gradient of a node: the reference moves, 0 is a failure. Without lock. */
-bool ad_traverse_accumulate(NodeId id, uint64_t value);
-/** Take a gradient (0: none) out of a node. Without lock. */
-uint64_t ad_traverse_take(NodeId id);
-
 #endif
