@@ -67,11 +67,13 @@ static uint64_t add(uint64_t a, uint64_t b, size_t size)
     return result;
 }
 
-bool ad_gradient_belongs_outside(const AdNode *node, VarId grad)
+bool ad_gradient_belongs_outside(const AdNode *node)
 {
     const AdThread *t = thread_self.ad;
-    return t && t->open_count && var_get(grad)->flags & VAR_SYMBOLIC &&
-           node->serial < t->open[t->open_count - 1].border &&
+    uint32_t i = t ? t->open_count : 0;
+    while (i && t->open[i - 1].straight)
+        i--;
+    return i && node->serial < t->open[i - 1].border &&
            !(node->flags & (NODE_INNER | NODE_ENTRY));
 }
 
@@ -81,9 +83,9 @@ bool ad_gradient_refuse(NodeId id, uint64_t grad)
     return error_set(
         JIT_ERROR_STATE,
         "ad_traverse(): the gradient of a%u, which is from outside of the "
-        "loop, conditional or call that is being recorded, would be a "
-        "value that exists within it only; expected a traversal behind it, "
-        "from its results",
+        "loop, conditional or call that is being recorded, cannot be had "
+        "within it, for some lanes and iterations only; expected a traversal behind "
+        "it, from its results",
         id);
 }
 
@@ -95,7 +97,7 @@ bool ad_gradient_put(NodeId id, uint64_t grad)
         AdNode *node = ad_graph_node(id);
         uint64_t other = node->grad;
         size_t size = node->size;
-        bool refused = ad_gradient_belongs_outside(node, ad_var_index(grad));
+        bool refused = ad_gradient_belongs_outside(node);
         if (!refused)
             node->grad = other ? 0 : grad;
         state_unlock();

@@ -467,7 +467,7 @@ static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
         return FAILED;
     bool many = !forward && receiver->size == 1 && giver->size > 1 &&
                 var_get(c)->size == 1 && !t->inside;
-    bool refused = t->inside && ad_gradient_belongs_outside(receiver, c);
+    bool refused = t->inside && ad_gradient_belongs_outside(receiver);
     Outcome outcome = many || refused ? SLOW : accumulate_quickly(t, ts, receiver, c);
     if (outcome == SLOW)
         var_dec(c);

@@ -619,6 +619,16 @@ def test_gradients_do_not_leave_a_body() -> None:
         )  # fmt: skip
     with pytest.raises(RuntimeError, match=message):
         dr.switch(UInt(0, 1, 0, 1), [back, lambda y: y], x, mode="symbolic")
+
+    def back_outside(y: Any) -> Any:
+        dr.backward(x * x)
+        return y
+
+    with pytest.raises(RuntimeError, match=message):
+        dr.if_stmt(
+            (Float64(1),), Bool(True, False, True, False), back_outside, lambda y: y,
+            mode="symbolic",
+        )  # fmt: skip
     dr.clear_grad(x)
 
 
