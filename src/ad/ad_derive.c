@@ -156,31 +156,32 @@ static void clear_nodes(const Derivation *d, bool arrays)
         ad_var_dec_ref(ad_gradient_take(t->arrays[k].node));
 }
 
-static void abandon_limbo(ThreadState *ts, Body *body)
+static void abandon_reopened(ThreadState *ts, Body *body)
 {
     (void) ts;
-    ((AdLimbo *) body)->abandoned = true;
+    ((AdReopened *) body)->abandoned = true;
     var_ids_drop(&body->effects);
 }
 
-bool ad_limbo_open(AdLimbo *limbo, const AdTemplate *t, uint32_t which)
+bool ad_derive_reopen(AdReopened *reopened, const AdTemplate *t, uint32_t which)
 {
-    *limbo = (AdLimbo){ .body = { .abandon = abandon_limbo, .name = t->name } };
+    *reopened =
+        (AdReopened){ .body = { .abandon = abandon_reopened, .name = t->name } };
     state_lock();
-    bool ok = record_open(state_thread(), &limbo->body, BODY_SIDE, t->device,
+    bool ok = record_open(state_thread(), &reopened->body, BODY_SIDE, t->device,
                           t->bodies[which].active);
     state_unlock();
     return ok;
 }
 
-bool ad_limbo_close(AdLimbo *limbo, bool ok, RecordedBody *out)
+bool ad_derive_close(AdReopened *reopened, bool ok, RecordedBody *out)
 {
     ThreadState *ts = state_thread();
     state_lock();
     if (ok)
-        ok = record_close_into(ts, &limbo->body, out, "ad_traverse()");
-    else if (!limbo->abandoned)
-        record_abandon(ts, &limbo->body);
+        ok = record_close_into(ts, &reopened->body, out, "ad_traverse()");
+    else if (!reopened->abandoned)
+        record_abandon(ts, &reopened->body);
     state_unlock();
     return ok;
 }
@@ -215,14 +216,14 @@ ReplayGap *ad_derive_gaps(const AdTemplate *t, uint32_t scope)
 /* Trace the derivative of one body, with its variables. */
 static bool derive_body(Derivation *d, uint32_t b)
 {
-    AdLimbo limbo;
+    AdReopened reopened;
     state_lock();
     if (d->handle)
         ad_region_find(d->handle)->body = b;
     state_unlock();
-    TRY(ad_limbo_open(&limbo, d->t, b), false);
+    TRY(ad_derive_reopen(&reopened, d->t, b), false);
     if (!d->gaps)
-        d->gaps = ad_derive_gaps(d->t, limbo.body.scope);
+        d->gaps = ad_derive_gaps(d->t, reopened.body.scope);
     Ends ends = { 0 };
     bool ok = d->gaps && find_ends(&ends, d->t, b) && set_given(d, b) &&
               ad_traverse_within(d->mode, ends.nodes, ends.count, ends.wanted,
@@ -231,7 +232,7 @@ static bool derive_body(Derivation *d, uint32_t b)
     if (ok)
         take_made(d, b);
     clear_nodes(d, false);
-    return ad_limbo_close(&limbo, ok, &d->bodies[b]);
+    return ad_derive_close(&reopened, ok, &d->bodies[b]);
 }
 
 /* ---------------------------------------------------------------- the region */
@@ -273,7 +274,7 @@ static bool record_region(Derivation *d, const uint32_t *which, uint32_t count,
     }
     bool masked = ok && t->around && mask_push(state_thread(), t->around);
     if (ok && (masked || !t->around))
-        ok = t->block             ? ad_derive_block(t, d->bodies, d->gaps, results)
+        ok = t->block               ? ad_derive_block(t, d->bodies, d->gaps, results)
              : t->kind == REGION_IF ? ad_derive_cond(t, d->bodies, d->gaps, results)
                                     : ad_derive_call(t, d->bodies, d->gaps, results);
     else

@@ -25,21 +25,21 @@ bool ad_derive_find_active(AdTemplate *t);
 
 /** A body of the template, as it were open again: what is traced until its end can use
  *  its variables, and becomes a recorded body. Without lock. */
-typedef struct AdLimbo {
+typedef struct AdReopened {
     Body body; /* first: what is given up is told so */
     bool abandoned;
-} AdLimbo;
-bool ad_limbo_open(AdLimbo *limbo, const AdTemplate *t, uint32_t which);
+} AdReopened;
+bool ad_derive_reopen(AdReopened *reopened, const AdTemplate *t, uint32_t which);
 /** Not 'ok': give it up. */
-bool ad_limbo_close(AdLimbo *limbo, bool ok, RecordedBody *out);
+bool ad_derive_close(AdReopened *reopened, bool ok, RecordedBody *out);
 /** Let go of such a body, which was recorded where it is wanted: what is in it and
  *  lives on, as part of a template, has no effects. With the lock. */
 void ad_derive_release(RecordedBody *body);
 /** Have the gradients of arrays that are there by now, in 'made' (whose references
  *  move), in the entries. */
 bool ad_derive_begin_arrays(const AdTemplate *t, uint64_t *made);
-/** The gaps of the template, and that up to the first limbo, whose scope is 'scope';
- *  one more than gap_count. NULL: memory is out. */
+/** The gaps of the template, and that up to the first reopened body, whose scope is
+ *  'scope'; one more than gap_count. NULL: memory is out. */
 ReplayGap *ad_derive_gaps(const AdTemplate *t, uint32_t scope);
 
 /** Record the new region from its bodies, whose outputs become 'results' (owned): of a

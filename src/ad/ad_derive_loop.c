@@ -214,16 +214,16 @@ static void clear_all(const LoopDerivative *d)
 /* Trace the derivative of the body, with its variables. */
 static bool derive_body(LoopDerivative *d)
 {
-    AdLimbo limbo;
-    TRY(ad_limbo_open(&limbo, d->t, 0), false);
-    d->gaps = ad_derive_gaps(d->t, limbo.body.scope);
+    AdReopened reopened;
+    TRY(ad_derive_reopen(&reopened, d->t, 0), false);
+    d->gaps = ad_derive_gaps(d->t, reopened.body.scope);
     bool ok = d->gaps && make_slots(d) &&
               (d->forward || ad_derive_begin_arrays(d->t, d->made)) && give_all(d) &&
               go_through(d);
     if (ok)
         take_all(d);
     clear_all(d);
-    return ad_limbo_close(&limbo, ok, &d->body);
+    return ad_derive_close(&reopened, ok, &d->body);
 }
 
 /* Writes of one iteration are followed by those of the next: the adjoint of an array

@@ -267,6 +267,19 @@ def test_warnings_can_be_errors() -> None:
         fails(RuntimeWarning, "the gradient is lost", lambda: dr.set_grad(x, 1))
 
 
+def test_atomics_without_a_derivative() -> None:
+    x, lanes = tracked(1, 2, 3), UInt(0, 1, 2)
+    plain = dr.zeros(Float, 3)
+    message = r"scatter_exch\(\): '(value|target)' is tracked"
+    fails(RuntimeError, message, lambda: dr.scatter_exch(plain, x, lanes))
+    fails(RuntimeError, message, lambda: dr.scatter_exch(Float(x), 5, lanes))
+    message = r"scatter_cas\(\): '(compare|value|target)' is tracked"
+    fails(RuntimeError, message, lambda: dr.scatter_cas(plain, x, 1, lanes))
+    fails(RuntimeError, message, lambda: dr.scatter_cas(plain, 1, x, lanes))
+    assert values(dr.scatter_exch(plain, dr.detach(x), lanes)) == [0, 0, 0]
+    assert values(plain) == [1, 2, 3]
+
+
 def test_edges_that_are_gone() -> None:
     x = tracked(1, 2)
     y = x * x

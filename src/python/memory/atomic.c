@@ -89,13 +89,29 @@ static bool run(const Access *a, Atomic *t, Array *index, Array *mask)
     return ok;
 }
 
+/* What lanes find in memory depends on the order in which they come. */
+static bool check_plain(const char *operation, const Atomic *t)
+{
+    const Array *const operands[] = { t->targets[0], t->compare, t->value };
+    static const char *const names[] = { "target", "compare", "value" };
+    const size_t count = t->kind == KAHAN ? 0 : sizeof(operands) / sizeof(*operands);
+    for (size_t i = 0; i < count; i++)
+        if (operands[i] && ad_grad_enabled(array_leaf((Array *) operands[i])))
+            return error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                               "'%s' is tracked, and this operation has no derivative; "
+                               "expected an array without, see drjit.detach()",
+                               names[i]);
+    return true;
+}
+
 static bool perform(State *state, const char *operation, Atomic *t,
                     PyObject *index_object, PyObject *active)
 {
     Access access;
     Array *index, *mask;
     access_start(&access, state, operation, index_object, active);
-    bool ok = access_use(&access, t->targets[0]->info, &index, &mask) &&
+    bool ok = check_plain(operation, t) &&
+              access_use(&access, t->targets[0]->info, &index, &mask) &&
               gather_prepare_target(operation, array_leaf(t->targets[0])) &&
               (!t->targets[1] ||
                gather_prepare_target(operation, array_leaf(t->targets[1]))) &&
