@@ -235,12 +235,13 @@ typedef enum ADLoopIterations {
  *  other: forward, of its states and their tangents. Reverse, the states that are
  *  needed are computed again and kept for all iterations, on a tape, of which there are
  *  at most 'max_iterations', an ADLoopIterations or a bound, beyond which the traversal
- *  fails. Where the tape would be larger than ad_set_tape_limit() allows, parts of it
- *  are computed from checkpoints: of n iterations each is run O(log n) times. Within
- *  another recording, where nothing can be kept, each iteration computes its states
- *  anew from the beginning, and so it does beyond that limit with ADFlagCreateGraph,
- *  and where states that are needed are local arrays: the time is quadratic in the
- *  number of iterations then. Loops that only add to their states need none of this.
+ *  fails. A short tape (4 KiB for each lane) is made of local arrays. Where a tape
+ *  would be larger than ad_set_tape_limit() allows, parts of it are computed from
+ *  checkpoints: of n iterations each is run O(log n) times. Within another recording,
+ *  where nothing can be kept, each iteration computes its states anew from the
+ *  beginning, and so it does beyond that limit with ADFlagCreateGraph, and where states
+ *  that are needed are local arrays: the time is quadratic in the number of iterations
+ *  then. Loops that only add to their states need none of this.
  *
  *  Arrays that a recorded loop accesses by position may be read, or be added to by
  *  scatters. A loop that overwrites entries of one, or reads one that it writes to, has

@@ -9,6 +9,9 @@
  *     reverse  a loop of a counter, the adjoints of states, and the sums of what goes
  *              to variables from outside
  *
+ * A short tape is made of local arrays, and then all of this is one kernel but for the
+ * counting.
+ *
  * If the tape would be larger than the limit, the iterations are cut into parts, with a
  * checkpoint where each begins: the loop runs through all of them, and then, from the
  * last part to the first, it fills the tape with the part, and the reverse loop goes
@@ -197,8 +200,7 @@ static bool go_through(Reverse *r, AdRun *run, uint32_t begin)
     TRY(ad_run_body(run, true, r->adjoints + r->sums, r->roots, r->found), false);
     bool ok = true;
     for (uint32_t i = 0; i < r->adjoints; i++) {
-        uint64_t next =
-            r->found[i] ? r->found[i] : zero_like(ad_run_get(run, 1 + i));
+        uint64_t next = r->found[i] ? r->found[i] : zero_like(ad_run_get(run, 1 + i));
         ok = ad_run_set(run, 1 + i, next) && ok;
     }
     return add_sums(run, 1 + r->adjoints, r->sums, r->found + r->adjoints) && ok;
@@ -315,9 +317,8 @@ static bool go_back_with_checkpoints(Reverse *r, uint32_t most)
         length /= 2;
     TRY(ad_tape_allocate(&r->tape, length ? length : 1), false);
     Part all = { .end = most };
-    bool ok =
-        ad_tape_origin(&r->tape, &all.start) &&
-        go_back_by_parts(r, &all, half / ad_tape_checkpoint_bytes(&r->tape));
+    bool ok = ad_tape_origin(&r->tape, &all.start) &&
+              go_back_by_parts(r, &all, half / ad_tape_checkpoint_bytes(&r->tape));
     ad_tape_drop(&r->tape, &all.start);
     return ok;
 }
@@ -388,18 +389,51 @@ static bool has_local(const Reverse *r)
     return false;
 }
 
+/* All in one kernel, whose results are looked at before anybody else does: have lanes
+ * made more iterations than there may be? */
+static bool go_back_at_once(Reverse *r, uint32_t *number)
+{
+    uint32_t most;
+    TRY(run_again(r, number) && go_back(r, *number, 0), false);
+    for (uint32_t i = 0; i < r->adjoints + r->sums; i++)
+        jit_var_schedule(ad_var_index(r->values[i]));
+    return most_iterations(*number, &most) && check_bound(r->d->t, most);
+}
+
+/* With so many iterations at most, which is a bound. */
+static bool go_back_bounded(Reverse *r, size_t length, uint32_t *number)
+{
+    bool in_lanes = false;
+    if (!has_local(r)) /* which could not be evaluated */
+        TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
+    return in_lanes ? go_back_at_once(r, number) : go_back_with_tape(r, length, number);
+}
+
+/* With as many iterations as were counted. Local arrays have few different lengths, so
+ * that kernels are few. */
+static bool go_back_counted(Reverse *r, uint32_t most, uint32_t *number)
+{
+    size_t length = 1;
+    bool in_lanes;
+    while (length < most)
+        length *= 2;
+    TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
+    return in_lanes ? run_again(r, number) && go_back(r, *number, 0)
+                    : go_back_with_tape(r, most, number);
+}
+
 static bool choose(Reverse *r, uint32_t *number)
 {
     const AdTemplate *t = r->d->t;
     if (!can_evaluate() || r->tape.local || !ad_tape_bytes(&r->tape))
         return run_again(r, number) && go_back(r, *number, 0);
     if (t->max_iterations > 0 && fits(r, (size_t) t->max_iterations))
-        return go_back_with_tape(r, (size_t) t->max_iterations, number);
+        return go_back_bounded(r, (size_t) t->max_iterations, number);
     uint32_t most;
     TRY(run_again(r, number) && most_iterations(*number, &most) && check_bound(t, most),
         false);
     if (most && fits(r, most))
-        return go_back_with_tape(r, most, number);
+        return go_back_counted(r, most, number);
     bool parts = most && !r->d->tracked && !r->tape.local_states && !has_local(r);
     return parts ? go_back_with_checkpoints(r, most) : go_back(r, *number, 0);
 }

@@ -153,6 +153,26 @@ bool ad_tape_allocate(AdTape *tape, size_t length)
     return jit_eval();
 }
 
+bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, bool *fits)
+{
+    enum { MOST = 4096 }; /* bytes of a lane: those of some packets fit a near cache */
+    const AdTemplate *t = tape->d->t;
+    *fits = !tape->d->tracked && length <= MOST / (ad_tape_bytes(tape) / t->size);
+    if (!*fits)
+        return true;
+    tape->length = length;
+    tape->in_lanes = true;
+    for (uint32_t k = 0; k < t->state_count; k++) {
+        VarInfo info;
+        if (!tape->needed[k])
+            continue;
+        TRY(jit_var_info(t->states[k].initial, &info), false);
+        tape->arrays[k] = jit_array_create(info.backend, info.type, length, t->size);
+        TRY(tape->arrays[k], false);
+    }
+    return true;
+}
+
 uint32_t ad_tape_step(uint32_t number, int step)
 {
     VarInfo info;
@@ -205,14 +225,37 @@ static bool write_states(AdTape *tape, const AdRun *run, uint32_t begin)
     return ok;
 }
 
+/* Local arrays are values of the loop, behind the number of the iteration. */
+static bool write_in_lanes(const AdTape *tape, AdRun *run)
+{
+    uint32_t number = ad_var_index(ad_run_get(run, 0));
+    for (uint32_t k = 0, i = 1; k < tape->d->t->state_count; k++)
+        if (tape->arrays[k]) {
+            uint32_t array = ad_var_index(ad_run_get(run, i));
+            uint32_t before = ad_var_index(run->states[k]);
+            TRY(ad_run_set(run, i++, jit_array_write(array, number, before, 0)), false);
+        }
+    return true;
+}
+
+static bool read_in_lanes(const AdTape *tape, uint32_t number, uint64_t *states)
+{
+    for (uint32_t k = 0; k < tape->d->t->state_count; k++)
+        if (tape->arrays[k])
+            TRY(states[k] = jit_array_read(ad_var_index(tape->arrays[k]), number, 0),
+                false);
+    return true;
+}
+
 bool ad_tape_read(const AdTape *tape, uint32_t number, uint32_t begin, uint64_t *states)
 {
+    if (tape->in_lanes)
+        return read_in_lanes(tape, number, states);
     uint32_t index = tape_index(tape, number, begin);
     bool ok = index != 0;
     for (uint32_t k = 0; k < tape->d->t->state_count && ok; k++)
         if (tape->arrays[k]) {
-            states[k] =
-                ad_var_gather(tape->arrays[k], index, 0, ReduceModeNoConflicts);
+            states[k] = ad_var_gather(tape->arrays[k], index, 0, ReduceModeNoConflicts);
             ok = states[k] != 0;
         }
     jit_var_dec_ref(index);
@@ -224,8 +267,9 @@ bool ad_tape_read(const AdTape *tape, uint32_t number, uint32_t begin, uint64_t 
 /* An iteration of the loop that runs again. */
 static bool run_iteration(AdTape *tape, AdRun *run, uint32_t begin)
 {
-    return (!tape->length || write_states(tape, run, begin)) &&
-           ad_run_body(run, false, 0, NULL, NULL) &&
+    bool written = !tape->length || (tape->in_lanes ? write_in_lanes(tape, run)
+                                                    : write_states(tape, run, begin));
+    return written && ad_run_body(run, false, 0, NULL, NULL) &&
            ad_run_set(run, 0, ad_tape_step(ad_var_index(ad_run_get(run, 0)), 1));
 }
 
@@ -241,13 +285,37 @@ static bool take_checkpoint(const AdRun *run, AdCheckpoint *to)
     return true;
 }
 
+/* Its values besides the states: the number of the iteration, and local arrays. */
+static bool open_run(const AdTape *tape, const AdCheckpoint *from, AdRun *run)
+{
+    uint32_t states = tape->d->t->state_count, n = 0;
+    uint64_t *others = alloc_get((states + 1) * sizeof(uint64_t));
+    if (others)
+        others[n++] = jit_var_inc_ref(from->number);
+    for (uint32_t k = 0; others && tape->in_lanes && k < states; k++)
+        if (tape->arrays[k])
+            others[n++] = ad_var_inc_ref(tape->arrays[k]);
+    *run = (AdRun){ .d = tape->d };
+    bool ok = others && ad_run_open(run, tape->d, true, from->states, n, others);
+    alloc_free(others);
+    return ok;
+}
+
+static void take_in_lanes(AdTape *tape, const AdRun *run)
+{
+    for (uint32_t k = 0, i = 1; k < tape->d->t->state_count; k++)
+        if (tape->arrays[k]) {
+            ad_var_dec_ref(tape->arrays[k]);
+            tape->arrays[k] = ad_var_inc_ref(ad_run_get(run, i++));
+        }
+}
+
 bool ad_tape_run(AdTape *tape, const AdCheckpoint *from, uint32_t begin, uint32_t end,
                  AdCheckpoint *to, uint32_t *number)
 {
-    uint64_t first = jit_var_inc_ref(from->number);
     AdRun run;
     int again = 0;
-    bool ok = ad_run_open(&run, tape->d, true, from->states, 1, &first);
+    bool ok = open_run(tape, from, &run);
     uint32_t before = 0;
     if (ok && end)
         ok = (before = jit_var_lt(ad_var_index(ad_run_get(&run, 0)), end)) != 0;
@@ -255,6 +323,8 @@ bool ad_tape_run(AdTape *tape, const AdCheckpoint *from, uint32_t begin, uint32_
          (!again || run_iteration(tape, &run, begin));
     jit_var_dec_ref(before);
     ok = ad_run_end(&run, ok);
+    if (ok && tape->in_lanes)
+        take_in_lanes(tape, &run);
     if (ok && to)
         ok = take_checkpoint(&run, to);
     if (ok && number)

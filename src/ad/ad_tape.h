@@ -7,6 +7,9 @@
  * to: the sum is what was added, and the adjoint of such an array is not changed by
  * what is written to it.
  *
+ * A tape of few iterations, which need not be differentiated, is a local array for each
+ * state instead, which lanes have in the caches of a kernel.
+ *
  * A tape may be of a part of the iterations only. It is filled anew for each, from a
  * *checkpoint*, the states with which the part begins.
  *
@@ -19,12 +22,13 @@
 
 typedef struct AdTape {
     LoopDerivative *d;
-    bool *needed;     /* by state; owned */
-    uint64_t *arrays; /* by state, 0: none; owned */
-    uint32_t lanes;   /* 0, 1, ...; owned */
+    bool *needed;      /* by state; owned */
+    uint64_t *arrays;  /* by state, 0: none; owned */
+    uint32_t lanes;    /* 0, 1, ...; owned */
     bool local;        /* a state that is needed is a local array, */
     bool local_states; /* ... or one that changes */
-    size_t length;    /* iterations that it has room for; 0: it has no arrays */
+    size_t length;     /* iterations that it has room for; 0: it has no arrays */
+    bool in_lanes;     /* the arrays are local ones */
 } AdTape;
 
 /** Where a loop is: the states that change, and the number of iterations that each lane
@@ -44,6 +48,10 @@ size_t ad_tape_bytes(const AdTape *tape);
 size_t ad_tape_checkpoint_bytes(const AdTape *tape);
 /** Have arrays for that many iterations. */
 bool ad_tape_allocate(AdTape *tape, size_t length);
+/** Have local arrays, if those of a lane are small: '*fits' says whether they are.
+ *  Then nothing is written to memory, and the loops that write and read them are parts
+ *  of one kernel. False: error recorded. */
+bool ad_tape_allocate_in_lanes(AdTape *tape, size_t length, bool *fits);
 /** Positions on it have 32 bits. */
 bool ad_tape_can_have(const AdTape *tape, size_t length);
 /** Run the loop from a checkpoint on: as far as iteration number 'end' (0: to its end),

@@ -461,6 +461,40 @@ def test_checkpoints_are_not_quadratic() -> None:
     assert gradients_of_many("symbolic", n, 2 * n * BYTES)[1] <= 5
 
 
+@pytest.mark.parametrize("times", [300, 700])  # entries of a local array, of an array
+@pytest.mark.parametrize("bounded", [True, False])
+def test_long_tapes(times: int, bounded: bool) -> None:
+    """Short tapes are local arrays, which are written and read by one kernel."""
+    x, p = Float64(X), Float64(P)
+    dr.enable_grad(x, p)
+    counts = UInt(times, 3, times - 1, 0)
+    options = {"max_iterations": times} if bounded else {}
+    y, _ = dr.while_loop(
+        (x, UInt(0)),
+        lambda y, i: i < counts,
+        lambda y, i: (dr.sin(y) * x + p, i + 1),
+        mode="symbolic", **options,
+    )  # fmt: skip
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+        dr.kernel_history_clear()
+        dr.backward(y)
+        dr.eval(x.grad, p.grad)
+        history = dr.kernel_history([dr.KernelType.JIT])
+    # Counting; tape and reverse, or each; two contributions to a gradient are added up.
+    in_lanes = times == 300
+    expected = 2 if bounded or in_lanes else 3
+    assert sum(k["size"] > 1 for k in history) == expected
+    a, b = X.numpy(), float(P.numpy()[0])
+    y, by_x, by_p = a, np.ones(4), np.zeros(4)
+    for i in range(times):
+        on = i < np.array([times, 3, times - 1, 0])
+        by_x = np.where(on, np.cos(y) * by_x * a + np.sin(y), by_x)
+        by_p = np.where(on, np.cos(y) * by_p * a + 1, by_p)
+        y = np.where(on, np.sin(y) * a + b, y)
+    assert np.allclose(x.grad.numpy(), by_x, rtol=1e-11)
+    assert np.allclose(p.grad.numpy(), by_p.sum(), rtol=1e-11)
+
+
 def test_promised_sums() -> None:
     dr.check_grad(lambda x, p: total(x, p, "symbolic", max_iterations=-1), X, P)
     with pytest.raises(RuntimeError, match=r"more than add to its states"):
