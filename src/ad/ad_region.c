@@ -201,18 +201,18 @@ static bool is_from(NodeId node, NodeId source)
 static bool follows(NodeId node, NodeId before)
 {
     bool found = node == before || is_from(node, before);
-    for (EdgeId e = ad_graph_node(node)->in; e && !found;
-         e = ad_graph_edge(e)->next_in)
+    for (EdgeId e = ad_graph_node(node)->in; e && !found; e = ad_graph_edge(e)->next_in)
         found = is_from(ad_graph_edge(e)->source, before);
     return found;
 }
 
 static const AdArray *last_write(const AdOpen *open, VarId variable);
 
-/* Two sides may write to a state of the loop around, each as it is before the body. */
+/* Two sides may write to a state of the loop around, each as it is before the body.
+ * Where sides are no bodies, the graph is that of what was computed. */
 static bool check_order(const AdOpen *open, uint64_t leaf)
 {
-    const AdArray *last = last_write(open, ad_var_index(leaf));
+    const AdArray *last = open->straight ? NULL : last_write(open, ad_var_index(leaf));
     if (!last || last->body == open->body || follows(ad_var_node(leaf), last->node))
         return true;
     return error_set(JIT_ERROR_UNSUPPORTED,
@@ -339,11 +339,9 @@ AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, bool array)
     ad_graph_node(node)->serial = serial + array;
     ad_graph_ref(outer);
     AdEntry *entry = &t->entries[t->entry_count++];
-    *entry = (AdEntry){ .outer = serial,
-                          .outer_node = outer,
-                          .node = node,
-                          .array = array,
-                          .held = true };
+    *entry = (AdEntry){
+        .outer = serial, .outer_node = outer, .node = node, .array = array, .held = true
+    };
     t->lookup[place] = t->entry_count;
     return entry;
 }
@@ -445,8 +443,7 @@ uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
     uint64_t leaf = placeholder;
     AdState own = { .placeholder = placeholder, .initial = ad_var_index(initial) };
     if (differentiated) {
-        NodeId node =
-            ad_region_new_entry(t, ad_var_index(initial), t->state_count);
+        NodeId node = ad_region_new_entry(t, ad_var_index(initial), t->state_count);
         TRY(node, 0);
         ad_region_set_outer(t, t->entry_count - 1, initial);
         own.entry = t->entry_count;
@@ -638,8 +635,8 @@ static bool widen_result(const AdTemplate *t, uint64_t *result)
 static bool connect_entry(const AdTemplate *t, AdEntry *entry, AdOperation *op,
                           NodeId node, uint32_t which)
 {
-    bool passes = t->kind == REGION_LOOP && entry->state &&
-                  t->states[entry->state - 1].changes;
+    bool passes =
+        t->kind == REGION_LOOP && entry->state && t->states[entry->state - 1].changes;
     if (entry->used && entry->forgotten)
         return error_set(JIT_ERROR_STATE,
                          "ad_traverse(): region '%s': input %u is not tracked any more",
