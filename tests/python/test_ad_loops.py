@@ -680,6 +680,25 @@ def test_a_result_that_is_one_value_in_all_lanes(mode: str) -> None:
     assert q.grad[0] == 4
 
 
+def test_a_side_that_is_left_out_writes_nothing() -> None:
+    """What derivatives keep of the regions in it has no effects."""
+    x, out = Float64(X), dr.zeros(Float64, 4)
+    dr.enable_grad(x)
+
+    def inner(x: Any) -> Any:
+        y = repeat(x, lambda y, i: y * 2, "symbolic")
+        dr.scatter_add(out, y, UInt(0, 1, 2, 3))
+        return y
+
+    def side(x: Any) -> Any:
+        return dr.if_stmt((x,), x > 0.6, inner, lambda x: x, mode="symbolic")
+
+    y = dr.if_stmt((x,), Bool(False), side, lambda x: x * x, mode="symbolic")
+    assert np.all(out.numpy() == 0)
+    dr.backward(y + out)
+    assert np.allclose(x.grad.numpy(), 2 * X.numpy())
+
+
 def test_writes_of_regions_in_regions() -> None:
     def program(x: Any, p: Any) -> Any:
         out, lanes = x * p, UInt(0, 1, 2, 3)

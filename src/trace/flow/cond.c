@@ -443,8 +443,10 @@ static bool hand_over(ThreadState *ts, const Cond *cond)
 /* A literal condition: the outputs of one side. */
 static bool take_side(ThreadState *ts, Cond *cond, VarId *results)
 {
-    const RecordedBody *side = &cond->side[is_taken(cond, 0) ? 0 : 1];
+    uint32_t taken = is_taken(cond, 0) ? 0 : 1;
+    const RecordedBody *side = &cond->side[taken];
     TRY(hand_over(ts, cond), false);
+    region_replaced_all(&cond->side[!taken].effects); /* by nothing */
     for (uint32_t k = 0; k < cond->count; ++k) {
         results[k] = side->outputs.ids[k];
         var_inc(results[k]);
