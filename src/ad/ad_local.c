@@ -98,27 +98,38 @@ static uint64_t read_backward(const AdMoves *m, uint32_t operand, uint64_t g,
                   ad_var_index(m->held.leaves[1]));
 }
 
-uint64_t ad_array_read(uint64_t array, uint32_t offset, uint32_t mask)
+/* The result (its reference moves) of an access to operand 0, a local array: it holds
+ * where lanes access it, and which. */
+static uint64_t track(uint32_t result, uint32_t n, const uint64_t *operands,
+                      uint32_t offset, uint32_t mask, const AdMoves *access)
 {
-    uint32_t result = jit_array_read(ad_var_index(array), offset, mask);
-    if (!result || !ad_grad_enabled(array))
-        return result;
     bool ok;
     uint32_t full = ad_moves_mask(offset, mask, &ok);
     if (!ok) {
         jit_var_dec_ref(result);
         return 0;
     }
-    AdMoves m = { .held = { .count = 3,
-                            .leaves = { offset, full, ad_var_index(array) } },
-                  .name = "local read",
-                  .kind = MOVES_LOCAL,
-                  .forward = read_forward,
-                  .backward = read_backward,
-                  .local = { true, false } };
-    uint64_t leaf = ad_apply_moves(result, 1, &array, &m, sizeof(m));
+    AdMoves m = *access;
+    m.held.count = 3;
+    m.held.leaves[0] = offset;
+    m.held.leaves[1] = full;
+    m.held.leaves[2] = ad_var_index(operands[0]);
+    uint64_t leaf = ad_apply_moves(result, n, operands, &m, sizeof(m));
     jit_var_dec_ref(full);
     return leaf;
+}
+
+uint64_t ad_array_read(uint64_t array, uint32_t offset, uint32_t mask)
+{
+    uint32_t result = jit_array_read(ad_var_index(array), offset, mask);
+    if (!result || !ad_grad_enabled(array))
+        return result;
+    const AdMoves read = { .name = "local read",
+                           .kind = MOVES_LOCAL,
+                           .forward = read_forward,
+                           .backward = read_backward,
+                           .local = { true, false } };
+    return track(result, 1, &array, offset, mask, &read);
 }
 
 /* ---------------------------------------------------------------- writing
@@ -129,12 +140,10 @@ static uint64_t write_zero(const AdMoves *m, uint64_t g)
 {
     VarInfo info;
     TRY(jit_var_info(ad_var_index(g), &info), 0);
-    uint32_t zero =
-        jit_var_literal(info.backend, info.type, &(uint64_t){ 0 }, 1, 0);
-    uint64_t result =
-        zero ? ad_array_write(g, ad_var_index(m->held.leaves[0]), zero,
-                              ad_var_index(m->held.leaves[1]))
-             : 0;
+    uint32_t zero = jit_var_literal(info.backend, info.type, &(uint64_t){ 0 }, 1, 0);
+    uint64_t result = zero ? ad_array_write(g, ad_var_index(m->held.leaves[0]), zero,
+                                            ad_var_index(m->held.leaves[1]))
+                           : 0;
     jit_var_dec_ref(zero);
     return result;
 }
@@ -167,22 +176,12 @@ uint64_t ad_array_write(uint64_t array, uint32_t offset, uint64_t value, uint32_
     const uint64_t operands[] = { array, value };
     if (!result || !ad_apply_tracks(2, operands))
         return result;
-    bool ok;
-    uint32_t full = ad_moves_mask(offset, mask, &ok);
-    if (!ok) {
-        jit_var_dec_ref(result);
-        return 0;
-    }
-    AdMoves m = { .held = { .count = 3,
-                            .leaves = { offset, full, ad_var_index(array) } },
-                  .name = "local write",
-                  .kind = MOVES_LOCAL,
-                  .forward = write_forward,
-                  .backward = write_backward,
-                  .local = { true, true } };
-    uint64_t leaf = ad_apply_moves(result, 2, operands, &m, sizeof(m));
-    jit_var_dec_ref(full);
-    return leaf;
+    const AdMoves write = { .name = "local write",
+                            .kind = MOVES_LOCAL,
+                            .forward = write_forward,
+                            .backward = write_backward,
+                            .local = { true, true } };
+    return track(result, 2, operands, offset, mask, &write);
 }
 
 /* ---------------------------------------------------------------- filling

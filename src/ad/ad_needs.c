@@ -5,6 +5,7 @@
  * it names.
  */
 #include "ad/ad_rule.h"
+#include "ad/ad_rows.h"
 #include "lower/math/derivative.h"
 
 enum { a = HOLD_A, b = HOLD_B, c = HOLD_C, y = HOLD_Y, g = 0 };
@@ -21,13 +22,6 @@ enum { a = HOLD_A, b = HOLD_B, c = HOLD_C, y = HOLD_Y, g = 0 };
 #define D_CONVERT(x) (x)
 #define D_TRIGAMMA(x) (x)
 
-/* Rows of math.def have one derivative or two. */
-#define MATH_2(name, first, second)  \
-    RULE(name, a, D_TIMES(g, first)) \
-    RULE(name, b, D_TIMES(g, second))
-#define MATH_1(name, first) RULE(name, a, D_TIMES(g, first))
-#define PICK(first, second, macro, ...) macro
-#define MATH(name, function, ...) PICK(__VA_ARGS__, MATH_2, MATH_1, )(name, __VA_ARGS__)
 #define PLAIN(op, reason)
 #define RULE(op, operand, contribution) contribution,
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "ad/ad_rows.h"
 #include "lower/math/derivative.h"
 #include "trace/graph/arith.h"
 
@@ -124,13 +125,6 @@ static VarId convert(Quick *k, VarId g)
 
 /* ---------------------------------------------------------------- rows as functions */
 
-/* Rows of math.def have one derivative or two. */
-#define MATH_2(name, first, second)  \
-    RULE(name, a, D_TIMES(g, first)) \
-    RULE(name, b, D_TIMES(g, second))
-#define MATH_1(name, first) RULE(name, a, D_TIMES(g, first))
-#define PICK(first, second, macro, ...) macro
-#define MATH(name, function, ...) PICK(__VA_ARGS__, MATH_2, MATH_1, )(name, __VA_ARGS__)
 #define PLAIN(op, reason)
 
 #define RULE(op, operand, contribution)                                         \

@@ -188,12 +188,6 @@ uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
 bool ad_region_note_write(uint64_t leaf);
 /** Does the region write to this variable? */
 bool ad_region_writes(const AdOpen *open, VarId variable);
-/** Is a region being recorded with its part of the graph? */
-static inline bool ad_region_is_open(void)
-{
-    const AdThread *t = thread_self.ad;
-    return t && t->open_count;
-}
 /** Release what belongs to a loop; NULL is fine. */
 void ad_loop_free(AdLoop *loop);
 

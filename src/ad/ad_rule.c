@@ -11,6 +11,7 @@
 #include "ad/ad_apply.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "ad/ad_rows.h"
 #include "lower/math/derivative.h"
 
 /* What is known while a rule is applied, and what its expression has made so far. */
@@ -200,14 +201,6 @@ uint64_t ad_rule_times(uint64_t g, uint64_t w)
 }
 
 /* ---------------------------------------------------------------- rows as functions */
-
-/* Rows of math.def have one derivative or two. */
-#define MATH_2(name, first, second)  \
-    RULE(name, a, D_TIMES(g, first)) \
-    RULE(name, b, D_TIMES(g, second))
-#define MATH_1(name, first) RULE(name, a, D_TIMES(g, first))
-#define PICK(first, second, macro, ...) macro
-#define MATH(name, function, ...) PICK(__VA_ARGS__, MATH_2, MATH_1, )(name, __VA_ARGS__)
 
 #define PLAIN(op, reason)
 #define RULE(op, operand, contribution)                                            \

@@ -4,7 +4,7 @@
  * Its values are the states that change, if they are wanted, and others behind them,
  * which the caller goes on with:
  *
- *     ad_run_open()        ad_run_values() are those with which an iteration begins
+ *     ad_run_open()        values are those with which an iteration begins
  *     ad_run_condition()   the template's, or one of the caller's own
  *     ad_run_body()        the body, or the body and its derivative
  *     ad_run_set()         for each of the others

@@ -30,7 +30,7 @@ from drjit.llvm.ad import (
     TensorXf,
     UInt,
 )
-from wrap_util import PACKAGES, close, functions, into, out_of, tracked
+from wrap_util import PACKAGES, close, functions, into, library, out_of, tracked
 
 # PyTorch compiles some of its forward derivatives with what it deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script")
@@ -45,14 +45,7 @@ def nothing_left():
 
 @pytest.fixture(params=list(PACKAGES))
 def lib(request):
-    found = functions(request.param)
-    if request.param != "jax":
-        yield found
-        return
-    before = found.m.config.jax_enable_x64
-    found.m.config.update("jax_enable_x64", True)
-    yield found
-    found.m.config.update("jax_enable_x64", before)
+    yield from library(request.param)
 
 
 # ---------------------------------------------------------------- the decorator

@@ -51,3 +51,15 @@ def close(found, expected, tolerance=1e-5):
     np.testing.assert_allclose(
         np.asarray(found), np.asarray(expected), rtol=tolerance, atol=tolerance
     )
+
+
+def library(name):
+    """The functions of a framework, for a fixture: JAX has 64 bits meanwhile."""
+    found = functions(name)
+    if name != "jax":
+        yield found
+        return
+    before = found.m.config.jax_enable_x64
+    found.m.config.update("jax_enable_x64", True)
+    yield found
+    found.m.config.update("jax_enable_x64", before)

@@ -120,17 +120,23 @@ class CustomOp:
         self._made: list[Any] = []
         self._nodes: list[Any] = []
 
+    def _lacks(self, method: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"{type(self).__name__}.{method}(): the class does not define it, which a "
+            "subclass of drjit.CustomOp has to"
+        )
+
     def eval(self, *args: Any, **kwargs: Any) -> Any:
         """The operation itself, on detached arguments."""
-        raise NotImplementedError(f"{type(self).__name__}.eval(): not implemented")
+        raise self._lacks("eval")
 
     def forward(self) -> None:
         """Set the gradient of the result, given those of the arguments."""
-        raise NotImplementedError(f"{type(self).__name__}.forward(): not implemented")
+        raise self._lacks("forward")
 
     def backward(self) -> None:
         """Set the gradients of the arguments, given that of the result."""
-        raise NotImplementedError(f"{type(self).__name__}.backward(): not implemented")
+        raise self._lacks("backward")
 
     def name(self) -> str:
         """The name in diagrams of the graph."""
