@@ -307,6 +307,11 @@ JIT_EXPORT uint32_t jit_var_new_stmt_4(JitBackend backend, VarType type,
 /** Apply 'op' to as many operands as it takes. Operands of one operation have the same
  *  type and backend (exceptions below) and sizes that are equal or 1. */
 JIT_EXPORT uint32_t jit_var_op(JitOp op, const uint32_t *operands);
+/** jit_var_op() of a variable and a number of its type, or of the number and the
+ *  variable if 'number_first': what a literal of one entry gives, in one step. 'bits'
+ *  are those of the number, in the low bytes. For operations with two operands. */
+JIT_EXPORT uint32_t jit_var_op_number(JitOp op, uint32_t a, uint64_t bits,
+                                      int number_first);
 JIT_EXPORT uint32_t jit_var_new_op_1(JitOp op, uint32_t a);
 JIT_EXPORT uint32_t jit_var_new_op_2(JitOp op, uint32_t a, uint32_t b);
 JIT_EXPORT uint32_t jit_var_new_op_3(JitOp op, uint32_t a, uint32_t b, uint32_t c);

@@ -120,6 +120,16 @@ static void test_arithmetic(void **unused)
                      "operation is");
     REJECTS_ARGUMENT(jit_var_op((JitOp) -1, &x.u32), "jit_var_op()", "operation is");
     REJECTS_ARGUMENT(jit_var_op(JitOpNeg, NULL), "jit_var_op()", "NULL");
+    REJECTS_INDICES(jit_var_op_number(JitOpAdd, bad, 1, 0), "jit_var_add()",
+                    "operand 1");
+    REJECTS_INDICES(jit_var_op_number(JitOpAdd, bad, 1, 1), "jit_var_add()",
+                    "operand 2");
+    REJECTS_ARGUMENT(jit_var_op_number(JitOpNeg, x.u32, 1, 0), "jit_var_op_number()",
+                     "two operands");
+    REJECTS_ARGUMENT(jit_var_op_number((JitOp) JitOpCount, x.u32, 1, 0),
+                     "jit_var_op_number()", "operation is");
+    REJECTS_ARGUMENT(jit_var_op_number(JitOpShl, x.f32, 1, 0), "jit_var_shl()",
+                     "float32");
     REJECTS_ARGUMENT(jit_var_new_op_1(JitOpAdd, x.u32), "jit_var_new_op_1()", "add",
                      "takes 2");
     REJECTS_ARGUMENT(jit_var_new_op_2(JitOpFma, x.u32, x.u32), "jit_var_new_op_2()",

@@ -589,6 +589,49 @@ static void test_functions(void **unused)
     DROP(i, f, j, g, m);
 }
 
+/* jit_var_op_number() is jit_var_op() with a literal: the same variable, or an error
+ * where that is one. Numbers are those that identities look for, and others. */
+static void compare_number(JitOp op, uint32_t a, uint64_t bits, bool first)
+{
+    const VarType type = jit_var_type(a);
+    uint32_t literal = jit_var_literal(CPU, type, &bits, 1, 0);
+    uint32_t args[] = { first ? literal : a, first ? a : literal };
+    uint32_t expected = jit_var_op(op, args);
+    uint32_t found = jit_var_op_number(op, a, bits, first);
+    if (found != expected)
+        fail_msg("operation %d of %s and 0x%llx%s: r%u, expected r%u", (int) op,
+                 type_of(type)->name, (unsigned long long) bits,
+                 first ? ", in this order" : "", found, expected);
+    DROP(literal, expected, found);
+}
+
+static void test_numbers(void **unused)
+{
+    (void) unused;
+    static const VarType types[] = { VarTypeBool, VarTypeUInt8, VarTypeInt32,
+                                     VarTypeUInt64, VarTypeFloat16, VarTypeFloat32,
+                                     VarTypeFloat64 };
+    static const JitOp ops[] = { JitOpAdd, JitOpSub, JitOpMul, JitOpDiv, JitOpMod,
+                                 JitOpMin, JitOpMax, JitOpEq,  JitOpNeq, JitOpLt,
+                                 JitOpLe,  JitOpAnd, JitOpOr,  JitOpXor, JitOpShl };
+    for (size_t t = 0; t < COUNT_OF(types); ++t) {
+        uint64_t values[64];
+        uint32_t count = special_values(types[t], values);
+        uint32_t index = jit_var_counter(CPU, 3), a = jit_var_cast(index, types[t], 0);
+        for (size_t k = 0; k < COUNT_OF(ops); ++k)
+            for (uint32_t v = 0; v < 2 * count; ++v)
+                compare_number(ops[k], a, values[v / 2], v % 2);
+        DROP(index, a);
+    }
+    /* Bits beyond the type are none of the number's. */
+    uint32_t x = jit_var_counter(CPU, 3);
+    uint32_t one = jit_var_op_number(JitOpAdd, x, 1, 0);
+    uint32_t wide = jit_var_op_number(JitOpAdd, x, UINT64_C(7) << 32 | 1, 0);
+    OK(one);
+    assert_int_equal(one, wide);
+    DROP(x, one, wide);
+}
+
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
@@ -596,6 +639,7 @@ static int run(void)
         TEST(test_functions),       TEST(test_mask_forms),
         TEST(test_folding),         TEST(test_arrays),
         TEST(test_mixed),           TEST(test_casts),
+        TEST(test_numbers),
     };
     return cmocka_run_group_tests_name("ops", tests, NULL, NULL);
 }

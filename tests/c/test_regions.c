@@ -745,6 +745,20 @@ static void test_recordings(void **unused)
     jit_var_dec_ref(a);
 }
 
+/* Literals are the same in all bodies: a region deep inside would else be one more read
+ * of all around it for each. */
+static void test_literals_are_shared(void **unused)
+{
+    (void) unused;
+    uint32_t outside = jit_var_f32(CPU, 1.25f);
+    uint32_t record = jit_record_begin(CPU, NULL), scope = jit_new_scope(CPU);
+    uint32_t inside = jit_var_f32(CPU, 1.25f);
+    OK(scope);
+    assert_int_equal(inside, outside);
+    OK(jit_record_end(CPU, record, 1));
+    DROP(outside, inside);
+}
+
 static void test_scopes(void **unused)
 {
     (void) unused;
@@ -778,7 +792,7 @@ static int all(void)
         TEST(test_threads), TEST(test_thread_ends), TEST(test_shutdown),
         TEST(test_symbolic),
         TEST(test_sizes), TEST(test_wrong_use), TEST(test_abort), TEST(test_recordings),
-        TEST(test_scopes),
+        TEST(test_scopes), TEST(test_literals_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

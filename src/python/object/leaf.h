@@ -147,6 +147,21 @@ static inline Leaf leaf_op(JitOp op, int n, const Leaf *operands)
     return nodes ? ad_var_op(op, operands) : leaf_of(jit_var_op(op, in));
 }
 
+/** An operation with two operands, one of them a number of the type 'info', in its
+ *  bits. */
+static inline Leaf leaf_op_number(JitOp op, const TypeInfo *info, Leaf a, uint64_t bits,
+                                  bool number_first)
+{
+    if (!leaf_node(a))
+        return leaf_of(jit_var_op_number(op, leaf_index(a), bits, number_first));
+    const Leaf number = leaf_literal(info, &bits, 1);
+    const Leaf result = number ? ad_var_op(op, number_first ? (Leaf[]) { number, a }
+                                                            : (Leaf[]) { a, number })
+                               : 0;
+    leaf_unref(number);
+    return result;
+}
+
 /* The operators of Python have functions of their own: they are called directly. */
 #define LEAF_TRACKED(name, op)                                        \
     static inline Leaf leaf_##name(Leaf a, Leaf b)                    \

@@ -489,7 +489,7 @@ static PyObject *select_number(const Array *mask, const Array *a, PyObject *numb
                                bool first)
 {
     const TypeInfo *info = a->info;
-    Leaf literal = shortcut_literal(info, number, false);
+    Leaf literal = shortcut_literal(info, number);
     Array *out = literal ? array_new(info) : NULL;
     size_t stride = mask->info->kind != KIND_LEAF;
     for (size_t i = 0; out && i < info->leaves; i++) {

@@ -63,6 +63,7 @@ typedef struct Operator {
     Apply which;
     uint32_t entries; /* types that have it */
     bool compares;    /* the result is a mask */
+    JitOp op;
     Function2 function;
 } Operator;
 
@@ -81,16 +82,26 @@ static inline const TypeInfo *result_info(const Operator *o, const TypeInfo *inf
 static PyObject *with_number(const Operator *o, const Array *a, PyObject *number,
                              bool swapped)
 {
-    const TypeInfo *info = a->info;
-    bool divides = o->which == APPLY_TRUEDIV && !swapped;
-    Leaf literal = shortcut_literal(info, number, divides);
-    if (!literal)
+    const TypeInfo *info = a->info, *result = result_info(o, info);
+    const bool divides = o->which == APPLY_TRUEDIV && !swapped;
+    const JitOp op = divides ? JitOpMul : o->op;
+    uint64_t bits;
+    if (!shortcut_number(info, number, divides, &bits))
         return NULL;
-    Leaves x = { array_leaves(a), 1 }, y = { &literal, 0 };
-    PyObject *result = compute2(divides ? leaf_mul : o->function, swapped ? y : x,
-                                swapped ? x : y, result_info(o, info));
-    leaf_unref(literal);
-    return result;
+    if (info->kind == KIND_LEAF) {
+        const Leaf x = array_leaf(a);
+        const Leaf index = x ? leaf_op_number(op, info, x, bits, swapped) : 0;
+        return index ? (PyObject *) array_new_leaf(result, index) : NULL;
+    }
+    Array *out = array_new(result);
+    for (size_t i = 0; out && i < info->leaves; i++) {
+        const Leaf x = array_leaves(a)[i];
+        const Leaf index = x ? leaf_op_number(op, info, x, bits, swapped) : 0;
+        array_leaves(out)[i] = index;
+        if (!index)
+            Py_CLEAR(out);
+    }
+    return (PyObject *) out;
 }
 
 static State *state_of(PyObject *a, PyObject *b)
@@ -183,10 +194,11 @@ static PyObject *in_place(PyObject *a, PyObject *result)
     return ok ? Py_NewRef(a) : NULL;
 }
 
-#define SLOT2(id, name, entries, compares, core)                                  \
+#define SLOT2(id, name, entries, compares, op, core)                              \
     static PyObject *number_##name(PyObject *a, PyObject *b)                      \
     {                                                                             \
-        static const Operator o = { APPLY_##id, entries, compares, leaf_##core }; \
+        static const Operator o = { APPLY_##id, entries, compares, op,            \
+                                    leaf_##core };                                \
         const TypeInfo *info = single_info(a, b, entries);                        \
         if (info && !jit_pending_writes()) {                                      \
             Leaf x = array_leaf((Array *) a), y = array_leaf((Array *) b);        \
@@ -197,9 +209,10 @@ static PyObject *in_place(PyObject *a, PyObject *result)
         return binary(&o, a, b);                                                  \
     }
 
-#define COMPARISON(id, name, op, core, special) SLOT2(id, name, ENTRIES_ALL, true, core)
+#define COMPARISON(id, name, op, core, special) \
+    SLOT2(id, name, ENTRIES_ALL, true, op, core)
 #define OPERATOR(id, name, op, core, entries, special, derivative, slot) \
-    SLOT2(id, name, ENTRIES_##entries, false, core)                      \
+    SLOT2(id, name, ENTRIES_##entries, false, op, core)                  \
     static PyObject *inplace_##name(PyObject *a, PyObject *b)            \
     {                                                                    \
         return in_place(a, number_##name(a, b));                         \

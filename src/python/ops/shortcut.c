@@ -11,11 +11,12 @@
 #include "python/convert/promote.h"
 #include "python/object/evaluate.h"
 
-Leaf shortcut_literal(const TypeInfo *info, PyObject *number, bool invert)
+bool shortcut_number(const TypeInfo *info, PyObject *number, bool invert,
+                     uint64_t *out)
 {
     uint64_t bits = 0;
     if (info->entry == VarTypeBool || info->entry == VarTypeFloat16)
-        return 0;
+        return false;
     if (PyFloat_CheckExact(number) && type_is_float(info)) {
         double value = PyFloat_AS_DOUBLE(number);
         float single = (float) value;
@@ -23,17 +24,25 @@ Leaf shortcut_literal(const TypeInfo *info, PyObject *number, bool invert)
                info->entry == VarTypeFloat32 ? (void *) &single : (void *) &value,
                info->entry_size);
     } else if (!PyLong_CheckExact(number)) {
-        return 0;
+        return false;
     } else if (!convert_number((VarType) info->entry, number, &bits)) {
         PyErr_Clear();
-        return 0;
+        return false;
     }
     if (invert) {
         const JitHostOperand operand = { &bits, 1 };
         if (!jit_host_op(JitOpRcp, (VarType) info->entry, 1, &operand, &bits))
-            return 0;
+            return false;
     }
-    return leaf_literal(info, &bits, 1);
+    *out = bits;
+    return true;
+}
+
+Leaf shortcut_literal(const TypeInfo *info, PyObject *number)
+{
+    uint64_t bits;
+    return shortcut_number(info, number, false, &bits) ? leaf_literal(info, &bits, 1)
+                                                       : 0;
 }
 
 /* An operand of the short way. */
@@ -53,7 +62,7 @@ static bool take(const TypeInfo *info, PyObject *arg, Operand *o)
         o->step = a->info == info;
         return a->info == info || a->info->id == info->leaf;
     }
-    o->literal = shortcut_literal(info, arg, false);
+    o->literal = shortcut_literal(info, arg);
     o->leaves = &o->literal;
     o->step = 0;
     return o->literal;

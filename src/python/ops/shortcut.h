@@ -6,9 +6,12 @@
 
 #include "python/ops/apply.h"
 
-/** A literal for exactly a Python int or float that keeps the entry type of 'info' (of
- *  its reciprocal if 'invert'); 0 without exception: there is none. */
-Leaf shortcut_literal(const TypeInfo *info, PyObject *number, bool invert);
+/** The bits of exactly a Python int or float that keeps the entry type of 'info' (of
+ *  its reciprocal if 'invert'). False without exception: it does not. */
+bool shortcut_number(const TypeInfo *info, PyObject *number, bool invert,
+                     uint64_t *bits);
+/** A literal for it; 0 without exception: there is none. */
+Leaf shortcut_literal(const TypeInfo *info, PyObject *number);
 
 /** apply() for arrays of exactly one class with plain leaves in a just-in-time family,
  *  none of them empty, single variables with the same entries, and numbers. NULL

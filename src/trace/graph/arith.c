@@ -176,11 +176,24 @@ static inline bool join_sizes(uint32_t *size, uint32_t other)
     return true;
 }
 
-/* Which literal operands of an integer operation an identity of simplify.c may look
- * for. With floats and masks any literal may matter. */
-enum { LITERAL_ZERO = 1, LITERAL_POWER = 2, LITERAL_ONES = 4, LITERAL_ANY = 8 };
+/* Which literal operands of an operation an identity of simplify.c may look for. With
+ * masks any literal may matter. */
+enum {
+    LITERAL_ZERO = 1, /* of either sign */
+    LITERAL_ONE = 2,
+    LITERAL_POWER = 4,
+    LITERAL_ONES = 8,
+    LITERAL_ANY = 16
+};
 
-static const uint8_t literal_cases[OP_COUNT] = {
+static const uint8_t float_cases[OP_COUNT] = {
+    [OP_ADD] = LITERAL_ZERO, [OP_SUB] = LITERAL_ZERO,
+    [OP_MUL] = LITERAL_ZERO | LITERAL_ONE, [OP_DIV] = LITERAL_ANY,
+    [OP_AND] = LITERAL_ANY, [OP_OR] = LITERAL_ANY, [OP_XOR] = LITERAL_ANY,
+    [OP_FMA] = LITERAL_ANY, [OP_SELECT] = LITERAL_ANY
+};
+
+static const uint8_t integer_cases[OP_COUNT] = {
     [OP_ADD] = LITERAL_ZERO, [OP_SUB] = LITERAL_ZERO, [OP_XOR] = LITERAL_ZERO,
     [OP_SHL] = LITERAL_ZERO, [OP_SHR] = LITERAL_ZERO,
     [OP_MUL] = LITERAL_ZERO | LITERAL_POWER,
@@ -193,11 +206,18 @@ static inline bool literal_matters(Op op, const Var *v)
 {
     if (v->op != OP_LITERAL)
         return false;
-    uint64_t bits = v->value.literal, width = type_info[v->type].size * 8u;
-    uint32_t cases = CLASS_INTEGER >> v->type & 1 ? literal_cases[op] : LITERAL_ANY;
+    VarType type = (VarType) v->type;
+    uint64_t bits = v->value.literal;
+    if (type_info[type].is_float) {
+        uint32_t cases = float_cases[op];
+        return cases & LITERAL_ANY ||
+               (cases & LITERAL_ZERO && (bits & type_mask(type) >> 1) == 0) ||
+               (cases & LITERAL_ONE && bits == type_info[type].one);
+    }
+    uint32_t cases = type_info[type].is_integer ? integer_cases[op] : LITERAL_ANY;
     return cases & LITERAL_ANY || (cases & LITERAL_ZERO && bits == 0) ||
            (cases & LITERAL_POWER && (bits & (bits - 1)) == 0) ||
-           (cases & LITERAL_ONES && bits == ~(uint64_t) 0 >> (64 - width));
+           (cases & LITERAL_ONES && bits == type_mask(type));
 }
 
 /* Most operations: existing, ordinary operands of one type. Where no literal matters
@@ -242,6 +262,21 @@ VarId arith_binary(ThreadState *ts, Op op, VarId a, VarId b)
 {
     VarId id = quick(ts, op, 2, a, b, 0);
     return id ? id : arith_op(ts, op, (VarId[]) { a, b });
+}
+
+VarId arith_number(ThreadState *ts, Op op, VarId a, uint64_t bits, bool first)
+{
+    if (!var_exists(a))
+        return error_set(JIT_ERROR_ARGUMENT, "jit_var_%s(): operand %d is r%u, which "
+                         "is not a variable", op_info[op].name, first ? 2 : 1, a);
+    VarType type = (VarType) var_get(a)->type;
+    VarId number =
+        node_literal(ts, var_get(a)->device, type, bits & type_mask(type), 1);
+    TRY(number, 0);
+    VarId id = first ? arith_binary(ts, op, number, a)
+                     : arith_binary(ts, op, a, number);
+    var_dec(number);
+    return id;
 }
 
 VarId arith_ternary(ThreadState *ts, Op op, VarId a, VarId b, VarId c)

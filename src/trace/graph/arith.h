@@ -14,6 +14,8 @@ VarId arith_op(ThreadState *ts, Op op, const VarId *args);
 VarId arith_unary(ThreadState *ts, Op op, VarId a);
 VarId arith_binary(ThreadState *ts, Op op, VarId a, VarId b);
 VarId arith_ternary(ThreadState *ts, Op op, VarId a, VarId b, VarId c);
+/** op(a, number), or op(number, a) if 'first', with a number of a's type. */
+VarId arith_number(ThreadState *ts, Op op, VarId a, uint64_t bits, bool first);
 /** Conversion, reinterpreting if asked. */
 VarId arith_cast(ThreadState *ts, VarId id, VarType type, bool reinterpret);
 

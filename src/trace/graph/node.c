@@ -112,7 +112,9 @@ make_pure(ThreadState *ts, Op op, uint64_t head, uint32_t size, uint64_t pair, V
           const uint64_t *literal)
 {
     bool numbered = is_numbered(ts, op);
-    Inherited in = inherit(ts, pair, c);
+    Inherited in = { 0, 0 }; /* literals belong to no body: all scopes share them */
+    if (!literal)
+        in = inherit(ts, pair, c);
     LvnKey key = lvn_key(op, head, pair, c, literal ? *literal : 0, size, in.scope);
     VarId id = numbered ? lvn_lookup(&key) : 0;
     if (id) {

@@ -17,38 +17,24 @@ typedef struct Case {
     const Var *a, *b;  /* the first two operands */
 } Case;
 
-/* Bits of the number one of each type. */
-static const uint64_t one_bits[VarTypeCount] = {
-    [VarTypeBool] = 1, [VarTypeInt8] = 1, [VarTypeUInt8] = 1, [VarTypeInt16] = 1,
-    [VarTypeUInt16] = 1, [VarTypeInt32] = 1, [VarTypeUInt32] = 1, [VarTypeInt64] = 1,
-    [VarTypeUInt64] = 1, [VarTypeFloat16] = 0x3c00, [VarTypeFloat32] = 0x3f800000,
-    [VarTypeFloat64] = 0x3ff0000000000000
-};
-
 static bool is_literal(const Var *v) { return v->op == OP_LITERAL; }
 static bool is_zero(const Var *v) { return is_literal(v) && v->value.literal == 0; }
 
-static uint64_t width_mask(VarType type)
-{
-    uint32_t bits = type == VarTypeBool ? 1 : type_info[type].size * 8u;
-    return bits == 64 ? ~(uint64_t) 0 : ((uint64_t) 1 << bits) - 1;
-}
-
 static bool is_one(const Var *v)
 {
-    return is_literal(v) && v->value.literal == one_bits[v->type];
+    return is_literal(v) && v->value.literal == type_info[v->type].one;
 }
 
 static bool is_ones(const Var *v)
 {
-    return is_literal(v) && v->value.literal == width_mask(v->type);
+    return is_literal(v) && v->value.literal == type_mask((VarType) v->type);
 }
 
 /* The float -0. */
 static bool is_minus_zero(const Var *v)
 {
     return is_literal(v) && type_info[v->type].is_float &&
-           v->value.literal == (width_mask(v->type) >> 1) + 1;
+           v->value.literal == (type_mask((VarType) v->type) >> 1) + 1;
 }
 
 /* Is this literal an integer power of two? Its logarithm. */
@@ -207,7 +193,7 @@ static VarId simplify_or(const Case *c)
         return same(c, c->args[0]);
     if (is_zero(c->a))
         return same(c, c->args[1]);
-    return is_ones(c->a) || is_ones(c->b) ? literal(c, width_mask(c->type)) : 0;
+    return is_ones(c->a) || is_ones(c->b) ? literal(c, type_mask(c->type)) : 0;
 }
 
 static VarId simplify_xor(const Case *c)
