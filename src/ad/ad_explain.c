@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "ad/ad_debug.h"
-#include "ad/ad_region.h"
+#include "ad/ad_operation.h"
 #include "ad/ad_rule.h"
 #include "ad/ad_scope.h"
 #include "ad/ad_show.h"

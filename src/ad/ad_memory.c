@@ -9,7 +9,6 @@
 #include "ad/ad_local.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_region.h"
-#include "ad/ad_traverse.h"
 #include "base/error.h"
 
 uint64_t ad_moves_leaf(const AdMoves *m, int i)

@@ -13,7 +13,8 @@
 
 typedef struct AdOperation {
     AdHeld held;
-    ADCustom custom; /* 'name' is owned */
+    ADCustom custom;  /* 'name' is owned */
+    const char *kind; /* of a region: "Loop", "If", "Call"; NULL: it is a user's */
     void *payload;
     uint32_t n_in, n_out;
     uint64_t *in, *out; /* gradients, owned; 0 = none */

@@ -5,7 +5,6 @@
 
 #include "ad/ad_apply.h"
 #include "ad/ad_moves.h"
-#include "ad/ad_traverse.h"
 #include "base/error.h"
 
 /* Block reductions; a reduction of everything is one of a single block. */

@@ -595,11 +595,9 @@ static bool go_backward(void *payload, uint64_t *in, const uint64_t *out)
     return ad_derive(payload, ADModeBackward, (uint64_t *) out, in);
 }
 
-const char *ad_region_kind_of(const AdOperation *op)
+static const char *kind_of(const AdTemplate *t)
 {
-    if (op->adds != ad_cut_adds_to)
-        return NULL;
-    switch (((const AdTemplate *) op->payload)->kind) {
+    switch (t->kind) {
     case REGION_LOOP:
         return "Loop";
     case REGION_IF:
@@ -700,6 +698,7 @@ static bool connect(AdOpen *open, uint64_t *results)
         drop_outer(t);
         op->payload = t;
         t->operation = node;
+        op->kind = kind_of(t);
         op->adds = ad_cut_adds_to;
         open->t = NULL;
     }

@@ -148,9 +148,6 @@ bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *ou
  *  become tracked. False: error recorded, results are as before. */
 bool ad_region_close(uint32_t handle, uint64_t *results);
 
-/** "Loop", "If" or "Call" if it is the operation of a region, else NULL. */
-const char *ad_region_kind_of(const AdOperation *op);
-
 /** The instances of a call; lists are copied and may be NULL. False: memory is out. */
 bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
                            const uint32_t *callable_of);

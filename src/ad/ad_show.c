@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ad/ad_debug.h"
-#include "ad/ad_region.h"
+#include "ad/ad_operation.h"
 #include "ad/ad_rule.h"
 #include "base/error.h"
 #include "ir/type.h"
@@ -15,9 +15,8 @@
 
 static void put_operation(Text *out, const AdOperation *op)
 {
-    const char *kind = ad_region_kind_of(op);
-    if (kind)
-        text_putf(out, "%s: ", kind);
+    if (op->kind)
+        text_putf(out, "%s: ", op->kind);
     text_put(out, op->custom.name);
 }
 
