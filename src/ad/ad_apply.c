@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "ad/ad_debug.h"
+#include "ad/ad_loss.h"
 #include "ad/ad_scope.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -100,7 +100,7 @@ uint64_t ad_apply(Op op, uint32_t n, const uint64_t *operands)
     if (nodes && result) {
         result = track(op, n, operands, (VarId) result);
         if (state_flag(ts, JitFlagDebug) && result)
-            ad_debug_note_result(op, n, operands, result);
+            ad_loss_note_result(op, n, operands, result);
     }
     state_unlock();
     return result;
@@ -124,7 +124,7 @@ bool ad_apply_tracks(uint32_t n, const uint64_t *operands)
 static void note_moved(uint32_t n, const uint64_t *operands, uint64_t result)
 {
     state_lock();
-    ad_debug_note_moved(n, operands, result);
+    ad_loss_note_moved(n, operands, result);
     state_unlock();
 }
 
@@ -132,7 +132,7 @@ uint64_t ad_apply_moves(uint32_t result, uint32_t n, const uint64_t *operands,
                         const AdMoves *moves, size_t size)
 {
     if (!result || !ad_apply_tracks(n, operands)) {
-        if (result && ad_debug_is_on())
+        if (result && ad_thread_is_debugging())
             note_moved(n, operands, result);
         return result;
     }
@@ -153,8 +153,8 @@ uint64_t ad_apply_moves(uint32_t result, uint32_t n, const uint64_t *operands,
                                    (uint8_t) i, 0, (uintptr_t) m);
         }
     uint64_t leaf = with_node(result, node, ok);
-    if (leaf && ad_debug_is_on())
-        ad_debug_note_moved(n, operands, leaf);
+    if (leaf && ad_thread_is_debugging())
+        ad_loss_note_moved(n, operands, leaf);
     if (m)
         ad_graph_drop_held(&m->held);
     state_unlock();
@@ -213,7 +213,7 @@ uint64_t ad_var_cast(uint64_t index, VarType type, int reinterpret)
     else if (result && ad_var_node(index) && !reinterpret)
         result = track(OP_CAST, 1, &index, (VarId) result);
     if (result && ad_var_node(index) && state_flag(ts, JitFlagDebug))
-        ad_debug_note_result(reinterpret ? OP_BITCAST : OP_CAST, 1, &index, result);
+        ad_loss_note_result(reinterpret ? OP_BITCAST : OP_CAST, 1, &index, result);
     state_unlock();
     return result;
 }
@@ -233,8 +233,8 @@ uint64_t ad_var_track(uint32_t index)
             !ad_scope_refuses()) {
             NodeId node = make_node(index);
             result = with_node(index, node, node != 0);
-        } else if (ad_debug_is_on()) {
-            ad_debug_note_loss(index, "enable_grad()",
+        } else if (ad_thread_is_debugging()) {
+            ad_loss_note(index, "enable_grad()",
                                ad_scope_refuses() ? "all is suspended"
                                                   : "it is no float");
         }
@@ -251,8 +251,8 @@ uint64_t ad_var_detach(uint64_t index)
     state_lock();
     VarId plain = ad_var_index(index);
     var_inc(plain);
-    if (ad_var_node(index) && ad_debug_is_on())
-        ad_debug_note_loss(index, "detach()", NULL);
+    if (ad_var_node(index) && ad_thread_is_debugging())
+        ad_loss_note(index, "detach()", NULL);
     state_unlock();
     return plain;
 }

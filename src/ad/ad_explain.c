@@ -8,12 +8,10 @@
  *                  operation between both that has no derivative is the reason
  *     nodes        they remember that a traversal has cleared their edges
  *     losses       in debug mode variables remember where derivatives got lost on the
- *                  way to them (ad_debug.h)
+ *                  way to them (ad_loss.h)
  */
 #include <stdlib.h>
 
-#include "ad/ad_debug.h"
-#include "ad/ad_operation.h"
 #include "ad/ad_rule.h"
 #include "ad/ad_scope.h"
 #include "ad/ad_show.h"
@@ -559,7 +557,7 @@ static bool explain(Explain *x)
     NodeId node = ad_var_node(x->input);
     TRY(node && bit(x->below, node) ? put_ways(x) : put_no_way(x), false);
     put_scope(x);
-    if (!ad_debug_is_on())
+    if (!ad_thread_is_debugging())
         text_put(x->out,
                  "  JitFlag.Debug, if it is set from the beginning, adds source "
                  "lines, and where values were detached.\n");

@@ -8,9 +8,10 @@
 
 #include <string.h>
 
-#include "ad/ad_debug.h"
+#include "ad/ad_place.h"
 #include "ad/ad_rule.h"
 #include "ad/ad_set.h"
+#include "ad/ad_thread.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
@@ -175,7 +176,7 @@ static void no_nodes(void)
     tags = NULL;
     tag_capacity = 0;
     ad_set_forget();
-    ad_debug_forget_places();
+    ad_place_forget();
 }
 
 static void free_waiting(void)
@@ -255,8 +256,8 @@ NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size)
         .type = (unsigned) type,
     };
     serial += 2;
-    if (ad_debug_is_on())
-        ad_debug_note_place(id);
+    if (ad_thread_is_debugging())
+        ad_place_note(id);
     return id;
 }
 

@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-#include "ad/ad_debug.h"
 #include "ad/ad_operation.h"
+#include "ad/ad_place.h"
 #include "ad/ad_rule.h"
+#include "ad/ad_thread.h"
 #include "base/error.h"
 #include "ir/type.h"
 
@@ -57,7 +58,7 @@ void ad_show_put_node(Text *out, NodeId id)
 bool ad_show_put_where(Text *out, NodeId id, const char *separator)
 {
     uint32_t line = 0;
-    const char *file = ad_debug_place(id, &line), *label = ad_graph_label(id);
+    const char *file = ad_place_of(id, &line), *label = ad_graph_label(id);
     if (file)
         text_putf(out, "%s%s:%u", separator, file, line);
     if (label)
@@ -86,7 +87,7 @@ static void put_row(Text *out, NodeId id)
               node->refs);
     uint32_t line = 0;
     const char *label = ad_graph_label(id);
-    const char *file = label ? NULL : ad_debug_place(id, &line);
+    const char *file = label ? NULL : ad_place_of(id, &line);
     text_putf(out, label || file ? "%-22s " : "%s", operation ? operation : "");
     if (label)
         text_put(out, label);
@@ -159,7 +160,7 @@ static void put_box(Text *out, NodeId id)
     if (node->flags & (NODE_INNER | NODE_ENTRY))
         text_put(out, "|{Symbolic}");
     uint32_t line;
-    const char *file = ad_debug_place(id, &line);
+    const char *file = ad_place_of(id, &line);
     if (file) {
         text_put(out, "|");
         put_quoted(out, file);

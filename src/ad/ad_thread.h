@@ -33,6 +33,14 @@ typedef struct AdThread {
 
 AdThread *ad_thread_make(void);
 
+/** Is the calling thread in debug mode? Nothing of it is done, or costs anything, if it
+ *  is not. */
+static inline bool ad_thread_is_debugging(void)
+{
+    const ThreadState *ts = thread_self.state;
+    return ts && state_flag(ts, JitFlagDebug);
+}
+
 /** The calling thread's; NULL: memory is out. */
 static inline AdThread *ad_thread(void)
 {

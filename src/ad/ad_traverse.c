@@ -21,7 +21,7 @@
 #include "ad/ad_traverse.h"
 
 #include "ad/ad_apply.h"
-#include "ad/ad_debug.h"
+#include "ad/ad_finite.h"
 #include "ad/ad_gradient.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_operation.h"
@@ -530,7 +530,7 @@ static bool pass_slowly(Traversal *t, const AdVisit *v)
         ok = ok && pass(t, &p, g);
         bool first = !(t->spots[v->giver].flags & SPOT_REACHED);
         if (t->watch && ok)
-            ok = ad_debug_check(&p.edge, t->mode, first, &t->watch);
+            ok = ad_finite_check(&p.edge, t->mode, first, &t->watch);
         ad_var_dec_ref(g);
     }
     state_lock();
@@ -626,7 +626,7 @@ static bool traverse(Traversal *t)
     TRY(own && ts, false);
     bool tracked = own->tracked;
     own->tracked = t->tracked;
-    t->watch = ad_debug_watches();
+    t->watch = ad_finite_watches();
     bool begun = begin(t), ok = begun;
     uint32_t i = 0;
     while (ok && i < t->visits.count) {

@@ -1,116 +1,20 @@
 /*
- * ad_debug.c -- see ad_debug.h
+ * ad_finite.c -- see ad_finite.h
  */
-#include "ad/ad_debug.h"
+#include "ad/ad_finite.h"
 
 #include <math.h>
 
+#include "ad/ad_place.h"
 #include "ad/ad_rule.h"
-#include "ad/ad_scope.h"
 #include "ad/ad_show.h"
-#include "base/alloc.h"
+#include "ad/ad_thread.h"
 #include "base/error.h"
-#include "base/vec.h"
 
-/* ---------------------------------------------------------------- places of nodes */
-
-/* By number of the node; that of another node, which had the number before, has another
- * serial number. */
-typedef struct Place {
-    uint64_t serial;
-    const char *file; /* interned */
-    uint32_t line;
-} Place;
-
-static struct {
-    Place *list;
-    uint32_t count, capacity;
-} places;
-
-void ad_debug_note_place(NodeId id)
+bool ad_finite_watches(void)
 {
     const ThreadState *ts = thread_self.state;
-    if (!ts || !ts->file)
-        return;
-    if (!vec_reserve(&places.list, &places.capacity, id + 1, sizeof(Place))) {
-        error_clear();
-        return;
-    }
-    while (places.count <= id)
-        places.list[places.count++] = (Place){ 0 };
-    places.list[id] = (Place){ ad_graph_node(id)->serial, ts->file, ts->line };
-}
-
-const char *ad_debug_place(NodeId id, uint32_t *line)
-{
-    if (id >= places.count || places.list[id].serial != ad_graph_node(id)->serial)
-        return NULL;
-    *line = places.list[id].line;
-    return places.list[id].file;
-}
-
-void ad_debug_forget_places(void)
-{
-    alloc_free(places.list);
-    places.list = NULL;
-    places.count = places.capacity = 0;
-}
-
-/* ---------------------------------------------------------------- losses */
-
-static void note(VarId result, NodeId source, const char *what, const char *reason,
-                 const AdScopeState *scope)
-{
-    const ThreadState *ts = thread_self.state;
-    Loss loss = { .source = source ? ad_graph_node(source)->serial : 0,
-                  .node = source,
-                  .what = what,
-                  .reason = reason,
-                  .file = ts->file,
-                  .line = ts->line };
-    if (scope) {
-        loss.scope_file = scope->file;
-        loss.scope_line = scope->line;
-    }
-    extra_add_loss(var_get(result), &loss);
-}
-
-static void note_suspended(uint64_t operand, VarId result)
-{
-    note(result, ad_var_node(operand), "suspended", NULL, ad_scope_current());
-}
-
-void ad_debug_note_moved(uint32_t n, const uint64_t *operands, uint64_t result)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (ad_var_node(operands[i]) && !ad_scope_tracks(operands[i]))
-            note_suspended(operands[i], ad_var_index(result));
-}
-
-void ad_debug_note_result(Op op, uint32_t n, const uint64_t *operands, uint64_t result)
-{
-    ad_debug_note_moved(n, operands, result);
-    VarId id = ad_var_index(result);
-    const char *reason = ad_rule_reason(op);
-    if (!reason && var_get(id)->type < VarTypeFloat16)
-        reason = "the result is no float";
-    for (uint32_t i = 0; reason && i < n; i++)
-        if (ad_scope_tracks(operands[i]))
-            note(id, ad_var_node(operands[i]), op_info[op].name, reason, NULL);
-}
-
-void ad_debug_note_loss(uint64_t leaf, const char *what, const char *reason)
-{
-    note(ad_var_index(leaf), ad_var_node(leaf), what, reason,
-         ad_var_node(leaf) ? NULL : ad_scope_current());
-}
-
-/* ---------------------------------------------------------------- finite gradients */
-
-bool ad_debug_watches(void)
-{
-    const ThreadState *ts = thread_self.state;
-    return ad_debug_is_on() && !ts->body &&
+    return ad_thread_is_debugging() && !ts->body &&
            !state_flag(ts, JitFlagForbidSynchronization);
 }
 
@@ -201,7 +105,7 @@ static void put_giver(Text *out, const AdEdge *edge, ADMode mode)
     ad_show_put_edge(out, edge);
     text_put_char(out, '\'');
     uint32_t line;
-    const char *file = ad_debug_place(edge->target, &line);
+    const char *file = ad_place_of(edge->target, &line);
     if (file)
         text_putf(out, " at %s:%u", file, line);
 }
@@ -233,7 +137,7 @@ static void warn(const AdEdge *edge, ADMode mode, NodeId id, bool set,
     text_free(&text);
 }
 
-bool ad_debug_check(const AdEdge *edge, ADMode mode, bool first, bool *watch)
+bool ad_finite_check(const AdEdge *edge, ADMode mode, bool first, bool *watch)
 {
     bool forward = mode == ADModeForward;
     NodeId giver = forward ? edge->source : edge->target,
