@@ -65,7 +65,7 @@ static bool drop_operation(Trial *t, AdOperation *op)
 
 static bool drop_held(Trial *t, uint8_t rule, uint64_t held)
 {
-    if (!ad_rule_holds_several(rule))
+    if (!ad_graph_holds_several(rule))
         return drop_leaf(t, held);
     AdHeld *several = (AdHeld *) (uintptr_t) held;
     const uint32_t count = drop(t, held);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "ad/ad_place.h"
-#include "ad/ad_rule.h"
 #include "ad/ad_set.h"
 #include "ad/ad_thread.h"
 #include "base/alloc.h"
@@ -157,7 +156,7 @@ static void free_edge(EdgeId id, EdgeId *link)
     if (e->next_out)
         ad_graph_edge(e->next_out)->prev_out = e->prev_out;
     uint64_t held = e->held;
-    bool several = ad_rule_holds_several(e->rule);
+    bool several = ad_graph_holds_several(e->rule);
     *e = (AdEdge){ .next_in = edges.free };
     edges.free = id;
     if (--edges.live == 0)
@@ -261,7 +260,7 @@ NodeId ad_graph_new_node(JitBackend backend, VarType type, size_t size)
     return id;
 }
 
-bool ad_graph_new_edge(NodeId source, NodeId target, uint8_t rule, uint8_t operand,
+bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, uint8_t operand,
                        uint16_t slot, uint64_t held)
 {
     EdgeId id = edges.free;
@@ -270,7 +269,7 @@ bool ad_graph_new_edge(NodeId source, NodeId target, uint8_t rule, uint8_t opera
     else
         id = pool_grow(&edges);
     if (!id) {
-        if (ad_rule_holds_several(rule))
+        if (ad_graph_holds_several(rule))
             ad_graph_drop_held((AdHeld *) (uintptr_t) held);
         else
             ad_graph_release(held);

@@ -24,8 +24,9 @@
 #include "drjit-core/ad.h"
 #include "trace/graph/state.h"
 
-typedef uint32_t NodeId; /* 0 = none */
-typedef uint32_t EdgeId; /* 0 = none */
+typedef uint32_t NodeId;  /* 0 = none */
+typedef uint32_t EdgeId;  /* 0 = none */
+typedef uint8_t AdRuleId; /* ad_rule.h */
 
 enum {
     NODE_OPERATION = 1, /* of a custom operation: between inputs and outputs */
@@ -53,7 +54,7 @@ typedef struct AdEdge {
     EdgeId next_in;            /* among the edges of the same target: mostly one to
                                   three. Free: the next free one */
     EdgeId next_out, prev_out; /* ... of the same source */
-    uint8_t rule;              /* AdRuleId */
+    AdRuleId rule;             /* how a gradient changes on its way */
     uint8_t operand : 7;       /* number of the source among the operands */
     uint8_t passed : 1;        /* by a traversal, and to be dropped by it */
     uint16_t slot;             /* of a custom operation: number of its input, output */
@@ -72,6 +73,14 @@ struct AdHeld {
     void (*release)(AdHeld *held); /* called instead of freeing it, if not NULL */
     uint64_t leaves[5];            /* owned */
 };
+
+/** What edges hold, a bit for each value, by rule. Defined above, with the rules. */
+extern const uint8_t ad_needs[];
+/** Is AdEdge.held an AdHeld? */
+static inline bool ad_graph_holds_several(AdRuleId rule)
+{
+    return ad_needs[rule] & (ad_needs[rule] - 1);
+}
 
 /** Room for 'size' bytes, AdHeld included, zeroed. NULL: memory is out. Without
  *  lock. */
@@ -112,7 +121,7 @@ static inline void ad_graph_ref(NodeId id)
 void ad_graph_unref(NodeId id);
 
 /** A new edge, which takes 'held' over (also on failure) and holds the source. */
-bool ad_graph_new_edge(NodeId source, NodeId target, uint8_t rule, uint8_t operand,
+bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, uint8_t operand,
                        uint16_t slot, uint64_t held);
 void ad_graph_drop_edge(EdgeId id);
 /** The edges of a target that are marked as passed; its nodes remember. */

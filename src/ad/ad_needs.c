@@ -1,5 +1,5 @@
 /*
- * ad_needs.c -- what edges hold: see ad_rule.h
+ * ad_needs.c -- what edges hold: see ad_rule.h; ad_graph.h declares it
  *
  * An expression over a, b, c, y and g is also one over bits, which says what of these
  * it names.

@@ -163,7 +163,7 @@ bool ad_quick_applies(AdRuleId rule, uint64_t held, VarId g)
     if (rule < RULE_TABLE || ad_rule_is_long(rule) || !is_ready(g) ||
         (type != VarTypeFloat32 && type != VarTypeFloat64))
         return false;
-    if (!ad_rule_holds_several(rule))
+    if (!ad_graph_holds_several(rule))
         return is_ready(ad_var_index(held));
     const AdHeld *several = (const AdHeld *) (uintptr_t) held;
     for (uint32_t i = 0; i < several->count; i++)

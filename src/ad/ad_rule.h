@@ -11,8 +11,6 @@
 
 #include "ad/ad_graph.h"
 
-typedef uint8_t AdRuleId;
-
 enum {
     RULE_NONE,     /* not tracked */
     RULE_IDENTITY, /* the gradient as it is */
@@ -26,14 +24,8 @@ enum {
 AdRuleId ad_rule_of(Op op, uint32_t operand);
 /** Why results of an operation are not tracked; NULL: they are, or nobody knows. */
 const char *ad_rule_reason(Op op);
-/** What edges hold, by rule: the values that it names. */
+/** Bits of ad_needs[] (ad_graph.h): values that the rule names; a struct of its own. */
 enum { HOLD_A = 1, HOLD_B = 2, HOLD_C = 4, HOLD_Y = 8, HOLD_OWN = 0xc0 };
-extern const uint8_t ad_needs[];
-/** Is AdEdge.held an AdHeld? */
-static inline bool ad_rule_holds_several(AdRuleId rule)
-{
-    return ad_needs[rule] & (ad_needs[rule] - 1);
-}
 /** The name of the operation, or NULL. */
 const char *ad_rule_name(AdRuleId rule);
 /** What an edge of a rule of ad_rules.def has to hold, given operands and result (not

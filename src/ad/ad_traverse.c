@@ -151,7 +151,7 @@ static bool passage_open(const Traversal *t, const AdVisit *v, Passage *p)
     p->type = (VarType) ad_graph_node(p->receiver)->type;
     ad_graph_ref(p->giver);
     ad_graph_ref(p->receiver);
-    if (ad_rule_holds_several(p->edge.rule))
+    if (ad_graph_holds_several(p->edge.rule))
         ((AdHeld *) (uintptr_t) p->edge.held)->refs++;
     else
         ad_graph_hold(p->edge.held);
@@ -160,7 +160,7 @@ static bool passage_open(const Traversal *t, const AdVisit *v, Passage *p)
 
 static void passage_close(Passage *p)
 {
-    if (ad_rule_holds_several(p->edge.rule))
+    if (ad_graph_holds_several(p->edge.rule))
         ad_graph_drop_held((AdHeld *) (uintptr_t) p->edge.held);
     else
         ad_graph_release(p->edge.held);
