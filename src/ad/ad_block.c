@@ -24,7 +24,7 @@ bool ad_block_open(AdBlock *b, const AdTemplate *t)
 /* Where it is: put aside, or in the list of the thread. */
 static AdTemplate *template_of(AdBlock *b)
 {
-    return b->aside ? b->open.t : ad_region_find(b->handle)->t;
+    return b->aside ? b->open.t : ad_open_find(b->handle)->t;
 }
 
 uint64_t ad_block_slot(AdBlock *b, VarId like, VarId placeholder)
@@ -41,7 +41,7 @@ uint64_t ad_block_slot(AdBlock *b, VarId like, VarId placeholder)
 bool ad_block_end(AdBlock *b)
 {
     TRY(template_of(b)->end = record_new_scope(), false);
-    b->open = ad_region_put_aside();
+    b->open = ad_open_pop();
     b->aside = true;
     return true;
 }
@@ -65,10 +65,10 @@ bool ad_block_close(AdBlock *b, VarId active, uint32_t n, const uint64_t *output
                     const ReplayGap *gaps, uint32_t gap_count, uint64_t *results)
 {
     if (b->aside) {
-        TRY(ad_region_resume(&b->open), false);
+        TRY(ad_open_push(&b->open), false);
         b->aside = false;
     }
-    AdOpen *open = ad_region_find(b->handle);
+    AdOpen *open = ad_open_find(b->handle);
     bool ok = ad_region_add_body(open, active, n, outputs) &&
               ad_region_set_gaps(open->t, gaps, gap_count);
     ok = ok && ad_region_close(b->handle, results);

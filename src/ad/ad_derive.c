@@ -219,7 +219,7 @@ static bool derive_body(Derivation *d, uint32_t b)
     AdReopened reopened;
     state_lock();
     if (d->handle)
-        ad_region_find(d->handle)->body = b;
+        ad_open_find(d->handle)->body = b;
     state_unlock();
     TRY(ad_derive_reopen(&reopened, d->t, b), false);
     if (!d->gaps)
@@ -262,7 +262,7 @@ static bool record_region(Derivation *d, const uint32_t *which, uint32_t count,
     uint64_t *outputs = alloc_get((count + 1) * sizeof(uint64_t));
     TRY(outputs, false);
     state_lock();
-    AdOpen *open = d->handle ? ad_region_find(d->handle) : NULL;
+    AdOpen *open = d->handle ? ad_open_find(d->handle) : NULL;
     bool ok = true;
     for (uint32_t b = 0; b < t->body_count && ok; b++) {
         for (uint32_t i = 0; i < count && ok; i++) {
@@ -349,7 +349,7 @@ static bool derive(Derivation *d)
         results[i] = plain[i];
     if (d->handle) {
         state_lock();
-        AdOpen *open = ad_region_find(d->handle);
+        AdOpen *open = ad_open_find(d->handle);
         if (ok && open)
             ok = ad_region_set_gaps(open->t, d->gaps, t->gap_count + 1) &&
                  ad_region_close(d->handle, results);

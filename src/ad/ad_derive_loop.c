@@ -126,7 +126,7 @@ static uint64_t make_slot(LoopDerivative *d, uint32_t k)
     if (!slot || !d->tracked)
         return slot;
     uint64_t leaf = ad_block_slot(&d->block, t->states[k].initial, slot);
-    d->slot_entries[k] = ad_region_find(d->block.handle)->t->entry_count;
+    d->slot_entries[k] = ad_open_find(d->block.handle)->t->entry_count;
     return leaf;
 }
 

@@ -71,7 +71,7 @@ bool ad_var_cond_append(uint32_t cond, size_t n, const uint64_t *outputs)
 {
     if (!outputs && n)
         return error_set(JIT_ERROR_ARGUMENT, "ad_var_cond_append(): 'outputs' is NULL");
-    AdOpen *open = ad_region_find(cond);
+    AdOpen *open = ad_open_find(cond);
     uint32_t *plain = plain_of(n, outputs);
     bool ok = plain != NULL;
     if (ok && open) {
@@ -136,7 +136,7 @@ static bool check_arrays(const AdOpen *open, size_t n, const uint64_t *results)
         uint32_t result = ad_var_index(results[k]);
         uint64_t a = t->bodies[0].outputs[k], b = t->bodies[1].outputs[k];
         if ((ad_var_node(a) | ad_var_node(b)) && written_array(open, k, result) &&
-            !ad_region_writes(open, result))
+            !ad_open_last_write(open, result))
             return error_set(JIT_ERROR_UNSUPPORTED,
                              "ad_var_cond_end(): conditional '%s': output %zu is an "
                              "array with a derivative, to which a side has written "
@@ -173,7 +173,7 @@ static bool select_results(AdOpen *open, size_t n, uint64_t *results)
 
 bool ad_var_cond_end(uint32_t cond, uint64_t *results)
 {
-    AdOpen *open = ad_region_find(cond);
+    AdOpen *open = ad_open_find(cond);
     size_t n = open ? open->t->n_out : 0;
     uint32_t *plain = alloc_zero(n + 1, sizeof(uint32_t));
     bool ok = plain && (!open || check_copies(open, n)) &&
@@ -236,7 +236,7 @@ uint64_t ad_var_call_input(uint32_t call, uint64_t value)
     uint32_t index = ad_var_index(value);
     uint32_t placeholder = jit_var_call_input(call, index);
     TRY(placeholder, 0);
-    AdOpen *open = ad_region_find(call);
+    AdOpen *open = ad_open_find(call);
     uint64_t result = placeholder;
     state_lock();
     bool ok = true;
@@ -260,7 +260,7 @@ bool ad_var_call_append(uint32_t call, size_t n, const uint64_t *outputs)
 {
     if (!outputs && n)
         return error_set(JIT_ERROR_ARGUMENT, "ad_var_call_append(): 'outputs' is NULL");
-    AdOpen *open = ad_region_find(call);
+    AdOpen *open = ad_open_find(call);
     uint32_t *plain = plain_of(n, outputs);
     uint32_t active = plain && open ? jit_var_call_mask(call) : 0;
     bool ok = active != 0;
@@ -283,7 +283,7 @@ bool ad_var_call_append(uint32_t call, size_t n, const uint64_t *outputs)
 bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
                  const uint32_t *ids, const uint32_t *callable_of, uint64_t *results)
 {
-    AdOpen *open = ad_region_find(call);
+    AdOpen *open = ad_open_find(call);
     size_t n = open ? open->t->n_out : 0;
     uint32_t *plain = alloc_zero(n + 1, sizeof(uint32_t));
     bool ok = plain && jit_var_call(call, self, n_instances, ids, callable_of, plain);

@@ -5,7 +5,7 @@
 
 #include "ad/ad_local.h"
 #include "ad/ad_moves.h"
-#include "ad/ad_region.h"
+#include "ad/ad_open.h"
 #include "base/error.h"
 #include "trace/graph/record.h"
 

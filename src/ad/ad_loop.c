@@ -184,7 +184,7 @@ uint32_t ad_var_loop_start(JitBackend backend, const char *name, int64_t max_ite
 int ad_var_loop_cond(uint32_t handle, uint32_t condition)
 {
     int again = jit_var_loop_cond(handle, condition);
-    AdOpen *open = ad_region_find(handle);
+    AdOpen *open = ad_open_find(handle);
     state_lock();
     if (again < 0)
         ad_region_give_up(handle);
@@ -199,7 +199,7 @@ int ad_var_loop_cond(uint32_t handle, uint32_t condition)
 
 bool ad_var_loop_compress(uint32_t handle, uint64_t *states)
 {
-    AdOpen *open = ad_region_find(handle);
+    AdOpen *open = ad_open_find(handle);
     size_t n = open ? open->loop->n : 0;
     for (size_t k = 0; k < n; k++)
         if (ad_var_node(states[k]))
@@ -285,7 +285,7 @@ static void note_changes(const AdOpen *open, const uint64_t *states, uint32_t *r
     for (uint32_t k = 0; k < t->state_count; k++) {
         AdState *s = &t->states[k];
         VarId next = ad_var_index(states[k]);
-        bool written = ad_region_writes(open, next);
+        bool written = ad_open_last_write(open, next);
         s->changes = next != s->placeholder && !written;
         uint64_t *output = &t->bodies[0].outputs[k];
         if (s->changes || written || !ad_var_node(*output))
@@ -330,7 +330,7 @@ static int end_recorded(AdOpen *open, uint64_t *states)
     if (ok)
         status = jit_var_loop_end(handle, plain);
     state_lock();
-    open = ad_region_find(handle);
+    open = ad_open_find(handle);
     if (status > 0) {
         drop_nodes(n, states);
         if (!close_recorded(open, outputs, plain, states))
@@ -344,7 +344,7 @@ static int end_recorded(AdOpen *open, uint64_t *states)
 
 int ad_var_loop_end(uint32_t handle, uint64_t *states)
 {
-    AdOpen *open = ad_region_find(handle);
+    AdOpen *open = ad_open_find(handle);
     if (!open)
         return error_set(
                    JIT_ERROR_STATE,

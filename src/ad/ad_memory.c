@@ -8,7 +8,7 @@
 #include "ad/ad_apply.h"
 #include "ad/ad_local.h"
 #include "ad/ad_moves.h"
-#include "ad/ad_region.h"
+#include "ad/ad_open.h"
 #include "base/error.h"
 
 uint64_t ad_moves_leaf(const AdMoves *m, int i)
@@ -414,7 +414,7 @@ static uint64_t make_scatter(uint32_t result, size_t n, uint64_t target,
     if (!ad_var_node(leaf))
         return leaf;
     state_lock();
-    bool noted = ad_region_note_write(leaf);
+    bool noted = ad_open_note_write(leaf);
     state_unlock();
     if (noted)
         return leaf;

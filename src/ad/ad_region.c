@@ -7,9 +7,11 @@
 
 #include "ad/ad_cut.h"
 #include "ad/ad_derive.h"
+#include "ad/ad_hooks.h"
 #include "ad/ad_rule.h"
 #include "ad/ad_scope.h"
 #include "ad/ad_set.h"
+#include "ad/ad_traverse.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
@@ -74,6 +76,11 @@ void ad_region_drop(AdOpen *open)
         template_free(open->t);
 }
 
+const AdHooks ad_hooks = {
+    .drop_open = ad_region_drop,
+    .traverse_from = ad_traverse_from,
+};
+
 static VarId hold(VarId id)
 {
     if (id)
@@ -94,11 +101,6 @@ VarId ad_region_mask(void)
 AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId around,
                        const char *name)
 {
-    AdThread *own = ad_thread();
-    TRY(own, NULL);
-    TRY(vec_reserve(&own->open, &own->open_capacity, own->open_count + 1,
-                    sizeof(AdOpen)),
-        NULL);
     AdTemplate *t = alloc_zero(1, sizeof(AdTemplate));
     TRY(t, NULL);
     t->name = alloc_string(name ? name : "unnamed");
@@ -112,33 +114,13 @@ AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId a
     t->device = device;
     t->scope = state_thread()->scope;
     t->around = hold(around);
-    AdOpen *open = &own->open[own->open_count++];
-    *open = (AdOpen){ .handle = handle, .border = ad_graph_serial(), .t = t };
-    return open;
-}
-
-AdOpen *ad_region_find(uint32_t handle)
-{
-    const AdThread *own = thread_self.ad;
-    AdOpen *open = own && own->open_count ? &own->open[own->open_count - 1] : NULL;
-    return open && open->handle == handle ? open : NULL;
-}
-
-AdOpen ad_region_put_aside(void)
-{
-    AdThread *own = thread_self.ad;
-    return own->open[--own->open_count];
-}
-
-bool ad_region_resume(const AdOpen *open)
-{
-    AdThread *own = ad_thread();
-    TRY(own, false);
-    TRY(vec_reserve(&own->open, &own->open_capacity, own->open_count + 1,
-                    sizeof(AdOpen)),
-        false);
-    own->open[own->open_count++] = *open;
-    return true;
+    const AdOpen open = {
+        .handle = handle, .border = ad_graph_serial(), .t = t, .name = t->name
+    };
+    if (ad_open_push(&open))
+        return ad_open_find(handle);
+    template_free(t);
+    return NULL;
 }
 
 void ad_region_abandon(uint32_t handle)
@@ -162,13 +144,6 @@ void ad_region_give_up(uint32_t handle)
         }
 }
 
-void ad_region_drop_all(AdThread *own)
-{
-    while (own->open_count)
-        ad_region_drop(&own->open[--own->open_count]);
-    alloc_free(own->open);
-}
-
 bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs)
 {
     AdTemplate *t = open->t;
@@ -187,83 +162,6 @@ bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *ou
     t->bodies[t->body_count++] = (AdBodyTemplate){ active, own };
     open->body = t->body_count;
     return true;
-}
-
-static bool is_from(NodeId node, NodeId source)
-{
-    for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in)
-        if (ad_graph_edge(e)->source == source)
-            return true;
-    return false;
-}
-
-/* Was it made from what a body before has written, perhaps by a region in this one? */
-static bool follows(NodeId node, NodeId before)
-{
-    bool found = node == before || is_from(node, before);
-    for (EdgeId e = ad_graph_node(node)->in; e && !found; e = ad_graph_edge(e)->next_in)
-        found = is_from(ad_graph_edge(e)->source, before);
-    return found;
-}
-
-static const AdArray *last_write(const AdOpen *open, VarId variable);
-
-/* Two sides may write to a state of the loop around, each as it is before the body.
- * Where sides are no bodies, the graph is that of what was computed. */
-static bool check_order(const AdOpen *open, uint64_t leaf)
-{
-    const AdArray *last = open->straight ? NULL : last_write(open, ad_var_index(leaf));
-    if (!last || last->body == open->body || follows(ad_var_node(leaf), last->node))
-        return true;
-    return error_set(JIT_ERROR_UNSUPPORTED,
-                     "ad_var_scatter(): r%u is an array that another body of "
-                     "region '%s' has written to: its derivative is not available; "
-                     "scatter to an array that is no argument",
-                     ad_var_index(leaf), open->t->name);
-}
-
-bool ad_region_note_write(uint64_t leaf)
-{
-    AdThread *own = thread_self.ad;
-    if (!own || !own->open_count)
-        return true;
-    AdOpen *open = &own->open[own->open_count - 1];
-    TRY(check_order(open, leaf), false);
-    TRY(vec_reserve(&open->writes, &open->write_capacity, open->write_count + 1,
-                    sizeof(AdArray)),
-        false);
-    NodeId node = ad_var_node(leaf);
-    ad_graph_ref(node);
-    open->writes[open->write_count++] =
-        (AdArray){ node, ad_var_index(leaf), open->body, true };
-    return true;
-}
-
-static uint64_t write_leaf(const AdArray *write)
-{
-    return (uint64_t) write->node << 32 | write->variable;
-}
-
-/* What has become of it in the end; NULL: it is not written to. */
-static const AdArray *last_write(const AdOpen *open, VarId variable)
-{
-    for (uint32_t i = open->write_count; i > 0; i--)
-        if (open->writes[i - 1].variable == variable)
-            return &open->writes[i - 1];
-    return NULL;
-}
-
-/* Does anybody hold what it is behind a write, and nothing was written behind that? */
-static bool is_visible(const AdOpen *open, uint32_t which)
-{
-    const AdArray *write = &open->writes[which];
-    return ad_graph_node(write->node)->refs > 1 &&
-           last_write(open, write->variable) == write;
-}
-
-bool ad_region_writes(const AdOpen *open, VarId variable)
-{
-    return last_write(open, variable) != NULL;
 }
 
 static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t count)
@@ -513,7 +411,7 @@ static void take_arrays(const AdOpen *open, uint64_t *results)
 {
     const AdTemplate *t = open->t;
     for (uint32_t k = 0; open->write_count && k < t->n_out; k++) {
-        const AdArray *write = last_write(open, (VarId) results[k]);
+        const AdArray *write = ad_open_last_write(open, (VarId) results[k]);
         if (!write)
             continue;
         for (uint32_t i = 0; i < t->body_count; i++) {
@@ -522,7 +420,7 @@ static void take_arrays(const AdOpen *open, uint64_t *results)
                 ad_graph_unref(ad_var_node(*output));
             *output = ad_var_index(*output);
         }
-        ad_graph_ref(ad_var_node(results[k] = write_leaf(write)));
+        ad_graph_ref(ad_var_node(results[k] = ad_open_leaf(write)));
     }
 }
 
@@ -579,7 +477,7 @@ static bool split_arrays(AdOpen *open)
         ad_graph_node(inner)->serial = like.serial;
         ad_graph_node(outer)->serial = serial;
         ad_graph_move_edges(outer, inner);
-        t->arrays[i].visible = is_visible(open, i);
+        t->arrays[i].visible = ad_open_is_visible(open, i);
     }
     return true;
 }
@@ -723,26 +621,19 @@ static void find_size(AdTemplate *t, const uint64_t *results)
 
 bool ad_region_dissolve(uint32_t handle)
 {
-    const AdOpen *found = ad_region_find(handle);
-    if (!found)
+    if (!ad_open_find(handle))
         return true;
-    AdOpen open = *found;
-    ((AdThread *) thread_self.ad)->open_count--;
-    bool ok = true;
-    for (uint32_t i = 0; i < open.write_count && ok; i++)
-        if (is_visible(&open, i))
-            ok = ad_region_note_write(write_leaf(&open.writes[i]));
+    AdOpen open = ad_open_pop();
+    bool ok = ad_open_pass_writes(&open);
     ad_region_drop(&open);
     return ok;
 }
 
 bool ad_region_close(uint32_t handle, uint64_t *results)
 {
-    AdOpen *found = ad_region_find(handle);
-    if (!found)
+    if (!ad_open_find(handle))
         return true;
-    AdOpen open = *found;
-    ((AdThread *) thread_self.ad)->open_count--;
+    AdOpen open = ad_open_pop();
     for (uint32_t i = 0; i < open.t->n_out; i++)
         results[i] = ad_var_index(results[i]);
     find_size(open.t, results);
@@ -759,10 +650,7 @@ bool ad_region_close(uint32_t handle, uint64_t *results)
     }
     if (ok && any && open.t->entry_count)
         ok = connect(&open, results);
-    /* In an outer region's bodies, the arrays are written to as well. */
-    for (uint32_t i = 0; i < open.write_count && ok; i++)
-        if (is_visible(&open, i))
-            ok = ad_region_note_write(write_leaf(&open.writes[i]));
+    ok = ok && ad_open_pass_writes(&open);
     ad_region_drop(&open);
     return ok;
 }

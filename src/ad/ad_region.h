@@ -27,8 +27,8 @@
 #ifndef AD_AD_REGION_H
 #define AD_AD_REGION_H
 
+#include "ad/ad_open.h"
 #include "ad/ad_operation.h"
-#include "ad/ad_thread.h"
 #include "ir/program.h"
 #include "trace/flow/region_replay.h"
 
@@ -54,20 +54,12 @@ typedef struct AdState {
     bool active;                /* it depends on what is tracked */
 } AdState;
 
-/** An array that a body writes to: it may depend on those of bodies recorded before. */
-typedef struct AdArray {
-    NodeId node;    /* a reference */
-    VarId variable; /* as long as the region is open */
-    uint32_t body;  /* which */
-    bool visible;   /* from outside: it is an output of the operation */
-} AdArray;
-
 typedef struct AdBodyTemplate {
     VarId active;      /* placeholder for the lanes that execute it; a reference */
     uint64_t *outputs; /* tracked within the template; references */
 } AdBodyTemplate;
 
-typedef struct AdTemplate {
+struct AdTemplate {
     NodeId operation;    /* of which it is the payload; weak */
     uint32_t family; /* the same for a region and its derivatives, whose bodies share
                             nodes */
@@ -104,21 +96,7 @@ typedef struct AdTemplate {
     AdState *states; /* of a loop, as many as there are outputs */
     uint32_t state_count, state_capacity;
     int64_t max_iterations; /* ADLoopIterations, or a bound */
-} AdTemplate;
-
-typedef struct AdLoop AdLoop; /* ad_loop.c */
-
-/** A region that the thread is recording with its part of the graph. */
-typedef struct AdOpen {
-    uint32_t handle; /* of the recording */
-    uint64_t border; /* nodes of the bodies have this or a greater serial number */
-    uint32_t body;   /* that is being recorded */
-    bool straight;   /* the sides of the conditional are no bodies */
-    AdTemplate *t;
-    AdLoop *loop;    /* owned; NULL: it is none */
-    AdArray *writes; /* so far */
-    uint32_t write_count, write_capacity;
-} AdOpen;
+};
 
 /** Begin to track a region whose recording has begun, under a mask that was on top
  *  until then (0: none). NULL: memory is out. */
@@ -126,12 +104,6 @@ AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId a
                        const char *name);
 /** The mask on top, 0 if there is none: a new reference. Without lock. */
 VarId ad_region_mask(void);
-/** The innermost one if it has this handle, NULL if it has not. */
-AdOpen *ad_region_find(uint32_t handle);
-/** Take the innermost one out of the list, and put it back: until then, what is tracked
- *  is not part of it. The former cannot fail. False: memory is out. */
-AdOpen ad_region_put_aside(void);
-bool ad_region_resume(const AdOpen *open);
 /** Let go of one that is not in the list. */
 void ad_region_drop(AdOpen *open);
 /** Give up all that are open from this one on. */
@@ -181,14 +153,7 @@ uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder);
 uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
                          bool differentiated);
 
-/** For ad_memory.c: an array is written to, and this is what it is now (borrowed). */
-bool ad_region_note_write(uint64_t leaf);
-/** Does the region write to this variable? */
-bool ad_region_writes(const AdOpen *open, VarId variable);
 /** Release what belongs to a loop; NULL is fine. */
 void ad_loop_free(AdLoop *loop);
-
-/** Let go of regions that a thread which ends has left open. */
-void ad_region_drop_all(AdThread *t);
 
 #endif

@@ -196,7 +196,7 @@ static bool track_body(AdRun *run, bool derivative, uint32_t n, const uint64_t *
     AdBlock own, *block = derivative ? &d->block : &own;
     if (!derivative) {
         TRY(ad_block_open(block, t), false);
-        ad_region_find(block->handle)->t->end = t->end;
+        ad_open_find(block->handle)->t->end = t->end;
     }
     /* Gaps of the derivative are one more: that in between. */
     if (give_inputs(run, block))

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "ad/ad_traverse.h"
+#include "ad/ad_hooks.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
@@ -186,7 +186,7 @@ bool ad_scope_leave(bool go_on)
         for (uint32_t i = 0; i < count; i++)
             ad_scope_postpone(waiting[i]);
     state_unlock();
-    bool ok = !go_on || !isolates || !count || ad_traverse_from(waiting, count);
+    bool ok = !go_on || !isolates || !count || ad_hooks.traverse_from(waiting, count);
     state_lock();
     for (uint32_t i = 0; i < count; i++)
         ad_graph_unref(waiting[i]);

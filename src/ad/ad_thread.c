@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "ad/ad_region.h"
+#include "ad/ad_open.h"
 #include "ad/ad_scope.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -18,7 +18,7 @@ static void thread_end(void *payload)
     AdThread *t = payload;
     thread_self.ad = NULL;
     state_lock();
-    ad_region_drop_all(t);
+    ad_open_drop_all(t);
     while (t->scope_count)
         ad_scope_drop(t);
     state_unlock();

@@ -26,7 +26,6 @@
 #include "ad/ad_moves.h"
 #include "ad/ad_operation.h"
 #include "ad/ad_quick.h"
-#include "ad/ad_region.h"
 #include "ad/ad_scope.h"
 #include "base/error.h"
 #include "base/vec.h"
