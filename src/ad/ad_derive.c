@@ -6,6 +6,7 @@
 #include "ad/ad_cut.h"
 #include "ad/ad_gradient.h"
 #include "ad/ad_local.h"
+#include "ad/ad_loop_hooks.h"
 #include "ad/ad_moves.h"
 #include "ad/ad_scope.h"
 #include "ad/ad_traverse.h"
@@ -378,7 +379,7 @@ bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made)
         state_unlock();
     }
     if (t->kind == REGION_LOOP)
-        return ad_derive_loop(t, mode, given, made);
+        return ad_loop_hooks.derive(t, mode, given, made);
     bool forward = mode == ADModeForward;
     uint32_t n_out = t->tracked_count + t->array_count;
     Derivation d = {

@@ -14,8 +14,6 @@
  *  references move, and 0 takes their place. Reverse, 'made' has at first the gradients
  *  of arrays that are added to. False: error recorded. Without lock. */
 bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made);
-/** The same for a loop (ad_derive_loop.c). */
-bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made);
 /** Let '*given' (0: none) be the gradient of a node; with 'moves' the reference
  *  moves. */
 bool ad_derive_give(NodeId node, uint64_t *given, bool moves);

@@ -27,7 +27,9 @@ typedef struct LoopDerivative {
     uint32_t *slot_entries; /* by state: 1 + number of the slot's entry; owned */
 } LoopDerivative;
 
-/** The backend of the loop. Without lock, as all of these. */
+/** ad_derive() of a loop. Without lock, as all of these. */
+bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made);
+/** The backend of the loop. */
 JitBackend ad_derive_loop_backend(const AdTemplate *t);
 /** The gradient with which the slot of a state begins: a new reference; 0: error
  *  recorded. */

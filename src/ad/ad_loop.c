@@ -9,7 +9,8 @@
  * state that can have a derivative is tracked in the body, whether it is before or
  * not: the first iteration may make it depend on what is.
  */
-#include "ad/ad_region.h"
+#include "ad/ad_derive_loop.h"
+#include "ad/ad_loop_hooks.h"
 #include "ad/ad_scope.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -33,7 +34,7 @@ static void drop_list(size_t n, uint64_t *list)
     alloc_free(list);
 }
 
-void ad_loop_free(AdLoop *loop)
+static void free_loop(AdLoop *loop)
 {
     if (!loop)
         return;
@@ -42,6 +43,8 @@ void ad_loop_free(AdLoop *loop)
     var_drop(loop->active);
     alloc_free(loop);
 }
+
+const AdLoopHooks ad_loop_hooks = { .derive = ad_derive_loop, .release = free_loop };
 
 static uint64_t *hold_list(size_t n, const uint64_t *list)
 {
@@ -63,7 +66,7 @@ static AdLoop *make_loop(JitBackend backend, size_t n, const uint64_t *states)
     loop->initial = hold_list(n, states);
     if (loop->initial)
         return loop;
-    ad_loop_free(loop);
+    free_loop(loop);
     return NULL;
 }
 
@@ -164,7 +167,7 @@ uint32_t ad_var_loop_start(JitBackend backend, const char *name, int64_t max_ite
         handle ? open_loop(loop, handle, name, max_iterations, around) : NULL;
     var_drop(around);
     if (!open)
-        ad_loop_free(loop);
+        free_loop(loop);
     if (handle)
         drop_nodes(n, states);
     for (size_t k = 0; handle && k < n; k++)
@@ -312,7 +315,7 @@ static bool close_recorded(AdOpen *open, const uint64_t *outputs, uint32_t *resu
         if (!ad_var_node(states[k]) && ad_scope_tracks(loop->initial[k]) &&
             states[k] == ad_var_index(loop->initial[k]))
             ad_graph_ref(ad_var_node(states[k] = loop->initial[k]));
-    ad_loop_free(loop);
+    free_loop(loop);
     return ok;
 }
 

@@ -8,6 +8,7 @@
 #include "ad/ad_cut.h"
 #include "ad/ad_derive.h"
 #include "ad/ad_hooks.h"
+#include "ad/ad_loop_hooks.h"
 #include "ad/ad_rule.h"
 #include "ad/ad_scope.h"
 #include "ad/ad_set.h"
@@ -71,7 +72,7 @@ void ad_region_drop(AdOpen *open)
     for (uint32_t i = 0; i < open->write_count; i++)
         ad_graph_unref(open->writes[i].node);
     alloc_free(open->writes);
-    ad_loop_free(open->loop);
+    ad_loop_hooks.release(open->loop);
     if (open->t)
         template_free(open->t);
 }

@@ -153,7 +153,4 @@ uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder);
 uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
                          bool differentiated);
 
-/** Release what belongs to a loop; NULL is fine. */
-void ad_loop_free(AdLoop *loop);
-
 #endif
