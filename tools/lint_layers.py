@@ -46,7 +46,13 @@ LAYERS = [
     "trace/array",
     "trace/flow",
     "api",
-    "ad",
+    "ad/graph",
+    "ad/rule",
+    "ad/array",
+    "ad/debug",
+    "ad/traverse",
+    "ad/region",
+    "ad/loop",
 ]
 # Rooms that stand beside each other although one line is above the other.
 STRANGERS = [

@@ -20,8 +20,8 @@
  * thread.
  *
  * What is differentiated: floats. Results of other types are plain. The rule of each
- * operation stands in src/ad/ad_rules.def; a zero gradient times an infinite or NaN
- * weight is zero (docs/dev/differentiation.md).
+ * operation stands in src/ad/rule/ad_rules.def; a zero gradient times an infinite or
+ * NaN weight is zero (docs/dev/differentiation.md).
  *
  * Sizes: the gradient of a variable has its size. An operand with one entry of an
  * operation with many gets the sum.

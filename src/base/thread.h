@@ -18,7 +18,7 @@ typedef struct Thread {
     uint32_t log_holds; /* base/log.h */
     bool log_queued;    /* base/log.c: lines wait for the end of the holds */
     bool lock_owner;    /* base/biased_lock.h: the lock is biased towards it */
-    void *ad;           /* ad/ad_thread.h: its AdThread, NULL = none yet */
+    void *ad;           /* ad/graph/ad_thread.h: its AdThread, NULL = none yet */
 } Thread;
 
 extern _Thread_local Thread thread_self __attribute__((tls_model("initial-exec")));

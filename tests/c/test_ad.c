@@ -4,7 +4,7 @@
  */
 #include "ad_util.h"
 
-#include "ad/ad_rule.h"
+#include "ad/rule/ad_rule.h"
 #include "ir/op.h"
 
 /* ------------------------------------------------------------------ rules */

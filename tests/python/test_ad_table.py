@@ -139,11 +139,11 @@ def rows_of(path: str, macro: str) -> set[str]:
 
 
 def test_every_row_has_a_test() -> None:
-    rules = rows_of("src/ad/ad_rules.def", "RULE")
+    rules = rows_of("src/ad/rule/ad_rules.def", "RULE")
     functions = rows_of("src/lower/math/math.def", "MATH")
     assert len(rules) > 10 and len(functions) > 20
     assert rules | functions == set(TABLE) | C_ONLY
-    assert rows_of("src/ad/ad_rules.def", "PLAIN") == set(PLAIN) | NO_FLOATS
+    assert rows_of("src/ad/rule/ad_rules.def", "PLAIN") == set(PLAIN) | NO_FLOATS
 
 
 @pytest.mark.parametrize("name", PLAIN)

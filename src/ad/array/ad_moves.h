@@ -1,0 +1,27 @@
+/*
+ * ad_moves.h -- what the files with operations that move entries share
+ *
+ * Functions give new references, 0: error recorded. Without lock.
+ */
+#ifndef AD_ARRAY_AD_MOVES_H
+#define AD_ARRAY_AD_MOVES_H
+
+#include "ad/rule/ad_rule.h"
+#include "base/alloc.h"
+
+/* The largest packet of the core. */
+enum { PACKET_LIMIT = 64 };
+
+/** A value that the operation holds (borrowed): tracked if the traversal wants that. */
+uint64_t ad_moves_leaf(const AdMoves *m, int i);
+/** The sum; both references move. Of nothing and a value it is the value. */
+uint64_t ad_moves_add(uint64_t into, uint64_t value);
+/** The mask with which lanes access memory now, that of the mask stack included: later
+ *  it will be another one. A new reference; 0: all lanes, unless '*ok' is false. */
+uint32_t ad_moves_mask(uint32_t like, uint32_t mask, bool *ok);
+/** A number of the type of another variable; like a local array, one of zeros. */
+uint64_t ad_moves_number(uint64_t like, double value, size_t size);
+/** With that many entries. */
+uint64_t ad_moves_resize(uint64_t g, size_t size);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * ad_hooks.h -- what the graph needs of the rooms above it
+ *
+ * The table is declared here and defined in ad_region.c, so that the graph names
+ * nothing above it.
+ */
+#ifndef AD_GRAPH_AD_HOOKS_H
+#define AD_GRAPH_AD_HOOKS_H
+
+#include "ad/graph/ad_open.h"
+
+typedef struct AdHooks {
+    /** ad_region_drop(): let go of a region that a thread which ends has left open.
+     *  With the lock. */
+    void (*drop_open)(AdOpen *open);
+    /** ad_traverse_from(): go on from the nodes that a traversal has stopped at, in a
+     *  scope that has ended. Without lock. */
+    bool (*traverse_from)(const NodeId *nodes, uint32_t count);
+} AdHooks;
+
+extern const AdHooks ad_hooks;
+
+#endif

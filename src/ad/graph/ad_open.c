@@ -1,0 +1,116 @@
+/*
+ * ad_open.c -- see ad_open.h
+ */
+#include "ad/graph/ad_open.h"
+
+#include "ad/graph/ad_hooks.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+/* ---------------------------------------------------------------- the list */
+
+AdOpen *ad_open_find(uint32_t handle)
+{
+    const AdThread *own = thread_self.ad;
+    AdOpen *open = own && own->open_count ? &own->open[own->open_count - 1] : NULL;
+    return open && open->handle == handle ? open : NULL;
+}
+
+AdOpen ad_open_pop(void)
+{
+    AdThread *own = thread_self.ad;
+    return own->open[--own->open_count];
+}
+
+bool ad_open_push(const AdOpen *open)
+{
+    AdThread *own = ad_thread();
+    TRY(own, false);
+    TRY(vec_reserve(&own->open, &own->open_capacity, own->open_count + 1,
+                    sizeof(AdOpen)),
+        false);
+    own->open[own->open_count++] = *open;
+    return true;
+}
+
+void ad_open_drop_all(AdThread *own)
+{
+    while (own->open_count)
+        ad_hooks.drop_open(&own->open[--own->open_count]);
+    alloc_free(own->open);
+}
+
+/* ---------------------------------------------------------------- writes */
+
+const AdArray *ad_open_last_write(const AdOpen *open, VarId variable)
+{
+    for (uint32_t i = open->write_count; i > 0; i--)
+        if (open->writes[i - 1].variable == variable)
+            return &open->writes[i - 1];
+    return NULL;
+}
+
+static bool is_from(NodeId node, NodeId source)
+{
+    for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in)
+        if (ad_graph_edge(e)->source == source)
+            return true;
+    return false;
+}
+
+/* Was it made from what a body before has written, perhaps by a region in this one? */
+static bool follows(NodeId node, NodeId before)
+{
+    bool found = node == before || is_from(node, before);
+    for (EdgeId e = ad_graph_node(node)->in; e && !found; e = ad_graph_edge(e)->next_in)
+        found = is_from(ad_graph_edge(e)->source, before);
+    return found;
+}
+
+/* Two sides may write to a state of the loop around, each as it is before the body.
+ * Where sides are no bodies, the graph is that of what was computed. */
+static bool check_order(const AdOpen *open, uint64_t leaf)
+{
+    VarId variable = ad_var_index(leaf);
+    const AdArray *last = open->straight ? NULL : ad_open_last_write(open, variable);
+    if (!last || last->body == open->body || follows(ad_var_node(leaf), last->node))
+        return true;
+    return error_set(JIT_ERROR_UNSUPPORTED,
+                     "ad_var_scatter(): r%u is an array that another body of "
+                     "region '%s' has written to: its derivative is not available; "
+                     "scatter to an array that is no argument",
+                     variable, open->name);
+}
+
+bool ad_open_note_write(uint64_t leaf)
+{
+    AdThread *own = thread_self.ad;
+    if (!own || !own->open_count)
+        return true;
+    AdOpen *open = &own->open[own->open_count - 1];
+    TRY(check_order(open, leaf), false);
+    TRY(vec_reserve(&open->writes, &open->write_capacity, open->write_count + 1,
+                    sizeof(AdArray)),
+        false);
+    NodeId node = ad_var_node(leaf);
+    ad_graph_ref(node);
+    open->writes[open->write_count++] =
+        (AdArray){ node, ad_var_index(leaf), open->body, true };
+    return true;
+}
+
+bool ad_open_is_visible(const AdOpen *open, uint32_t which)
+{
+    const AdArray *write = &open->writes[which];
+    return ad_graph_node(write->node)->refs > 1 &&
+           ad_open_last_write(open, write->variable) == write;
+}
+
+bool ad_open_pass_writes(const AdOpen *open)
+{
+    for (uint32_t i = 0; i < open->write_count; i++)
+        if (ad_open_is_visible(open, i))
+            TRY(ad_open_note_write(ad_open_leaf(&open->writes[i])), false);
+    return true;
+}

@@ -1,0 +1,69 @@
+/*
+ * ad_open.h -- regions that a thread is recording, and what they write to
+ *
+ * While the body of a loop, conditional or call is recorded, operations in it are
+ * tracked as usual. What is noted of the region meanwhile stands in a list of the
+ * thread, innermost last: where its nodes begin, and to which arrays it has written.
+ * What is made of that when the region is complete is the matter of ad_region.h.
+ *
+ * Requires the graph lock.
+ */
+#ifndef AD_GRAPH_AD_OPEN_H
+#define AD_GRAPH_AD_OPEN_H
+
+#include "ad/graph/ad_thread.h"
+
+typedef struct AdTemplate AdTemplate; /* ad_region.h */
+typedef struct AdLoop AdLoop;         /* ad_loop.c */
+
+/** An array that a body writes to: it may depend on those of bodies recorded before. */
+typedef struct AdArray {
+    NodeId node;    /* a reference */
+    VarId variable; /* as long as the region is open */
+    uint32_t body;  /* which */
+    bool visible;   /* from outside: it is an output of the operation */
+} AdArray;
+
+/** A region that the thread is recording with its part of the graph. */
+typedef struct AdOpen {
+    uint32_t handle;  /* of the recording */
+    uint64_t border;  /* nodes of the bodies have this or a greater serial number */
+    uint32_t body;    /* that is being recorded */
+    bool straight;    /* the sides of the conditional are no bodies */
+    AdTemplate *t;    /* owned */
+    const char *name; /* that of the template */
+    AdLoop *loop;     /* owned; NULL: it is none */
+    AdArray *writes;  /* so far */
+    uint32_t write_count, write_capacity;
+} AdOpen;
+
+/** The innermost one if it has this handle, NULL if it has not. */
+AdOpen *ad_open_find(uint32_t handle);
+/** Take the innermost one out of the list, which there must be, and put one into it:
+ *  only what is tracked meanwhile is part of it. The former cannot fail. False: memory
+ *  is out. */
+AdOpen ad_open_pop(void);
+bool ad_open_push(const AdOpen *open);
+/** Let go of what a thread that ends has left open. */
+void ad_open_drop_all(AdThread *t);
+
+/** An array is written to, and this is what it is now (borrowed): the innermost region
+ *  notes that, if there is one. False: error recorded. */
+bool ad_open_note_write(uint64_t leaf);
+/** What the region's last write has made of this variable; NULL: it does not write to
+ *  it. */
+const AdArray *ad_open_last_write(const AdOpen *open, VarId variable);
+/** Does anybody hold what the array is behind this write, and nothing was written
+ *  behind that? */
+bool ad_open_is_visible(const AdOpen *open, uint32_t which);
+/** What this one, which is not in the list any more, has written to, that around it has
+ *  written to as well. */
+bool ad_open_pass_writes(const AdOpen *open);
+
+/** The tracked array that a write has made (borrowed). */
+static inline uint64_t ad_open_leaf(const AdArray *write)
+{
+    return (uint64_t) write->node << 32 | write->variable;
+}
+
+#endif

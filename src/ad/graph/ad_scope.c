@@ -1,0 +1,196 @@
+/*
+ * ad_scope.c -- see ad_scope.h
+ */
+#include "ad/graph/ad_scope.h"
+
+#include <string.h>
+
+#include "ad/graph/ad_hooks.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+/* ---------------------------------------------------------------- sets of nodes */
+
+static uint32_t find(const AdScopeState *s, uint64_t serial)
+{
+    uint32_t i = (uint32_t) (serial * 0x9e3779b97f4a7c15u >> 32) & (s->capacity - 1);
+    while (s->set[i] && s->set[i] != serial)
+        i = (i + 1) & (s->capacity - 1);
+    return i;
+}
+
+bool ad_scope_contains(const AdScopeState *s, uint64_t serial)
+{
+    return s->count && s->set[find(s, serial)] == serial;
+}
+
+static bool set_resize(AdScopeState *s, uint32_t capacity)
+{
+    AdScopeState old = *s;
+    uint64_t *set = alloc_zero(capacity, sizeof(uint64_t));
+    TRY(set, false);
+    s->set = set;
+    s->capacity = capacity;
+    for (uint32_t i = 0; i < old.capacity; i++)
+        if (old.set[i])
+            set[find(s, old.set[i])] = old.set[i];
+    alloc_free(old.set);
+    return true;
+}
+
+static bool set_add(AdScopeState *s, uint64_t serial)
+{
+    if (2 * (s->count + 1) > s->capacity)
+        TRY(set_resize(s, s->capacity ? 2 * s->capacity : 16), false);
+    uint64_t *entry = &s->set[find(s, serial)];
+    s->count += *entry != serial;
+    *entry = serial;
+    return true;
+}
+
+/* What follows in the chain moves up. */
+static void set_remove(AdScopeState *s, uint64_t serial)
+{
+    if (!ad_scope_contains(s, serial))
+        return;
+    uint32_t i = find(s, serial), mask = s->capacity - 1;
+    s->set[i] = 0;
+    s->count--;
+    for (i = (i + 1) & mask; s->set[i]; i = (i + 1) & mask) {
+        uint64_t other = s->set[i];
+        s->set[i] = 0;
+        s->set[find(s, other)] = other;
+    }
+}
+
+/* ---------------------------------------------------------------- scopes */
+
+bool ad_scope_admit(NodeId id)
+{
+    AdScopeState *s = ad_scope_current();
+    return !s || !s->only || set_add(s, ad_graph_node(id)->serial);
+}
+
+bool ad_scope_postpone(NodeId id)
+{
+    AdScopeState *s = ad_scope_current();
+    TRY(vec_reserve(&s->waiting, &s->waiting_capacity, s->waiting_count + 1,
+                    sizeof(NodeId)),
+        false);
+    ad_graph_ref(id);
+    s->waiting[s->waiting_count++] = id;
+    return true;
+}
+
+void ad_scope_drop(AdThread *t)
+{
+    AdScopeState s = t->scopes[--t->scope_count];
+    for (uint32_t i = 0; i < s.waiting_count; i++)
+        ad_graph_unref(s.waiting[i]);
+    alloc_free(s.waiting);
+    alloc_free(s.set);
+}
+
+/* A scope like the one around it. */
+static AdScopeState *scope_push(AdThread *t)
+{
+    TRY(vec_reserve(&t->scopes, &t->scope_capacity, t->scope_count + 1,
+                    sizeof(AdScopeState)),
+        NULL);
+    AdScopeState *s = &t->scopes[t->scope_count];
+    if (!t->scope_count) {
+        *s = (AdScopeState){ 0 };
+    } else {
+        const AdScopeState *outer = s - 1;
+        *s = (AdScopeState){ .only = outer->only,
+                             .file = outer->file,
+                             .line = outer->line,
+                             .border = outer->border };
+        if (outer->count) {
+            TRY(s->set = alloc_get(outer->capacity * sizeof(uint64_t)), NULL);
+            memcpy(s->set, outer->set, outer->capacity * sizeof(uint64_t));
+            s->count = outer->count;
+            s->capacity = outer->capacity;
+        }
+    }
+    t->scope_count++;
+    return s;
+}
+
+static bool scope_fill(AdScopeState *s, ADScope kind, size_t n, const uint64_t *indices)
+{
+    if (kind == ADScopeIsolate) {
+        s->border = ad_graph_serial();
+        return true;
+    }
+    bool resume = kind == ADScopeResume;
+    if (!n) {
+        alloc_free(s->set);
+        s->set = NULL;
+        s->count = s->capacity = 0;
+        s->only = !resume;
+    }
+    for (size_t i = 0; i < n; i++) {
+        NodeId node = ad_var_node(indices[i]);
+        uint64_t serial = node ? ad_graph_node(node)->serial : 0;
+        if (node && resume == s->only)
+            TRY(set_add(s, serial), false);
+        else if (node)
+            set_remove(s, serial);
+    }
+    return true;
+}
+
+bool ad_scope_enter(ADScope kind, size_t n, const uint64_t *indices)
+{
+    if ((unsigned) kind > ADScopeIsolate)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "ad_scope_enter(): kind is %d, expected an ADScope",
+                         (int) kind);
+    AdThread *t = ad_thread();
+    TRY(t && state_thread(), false);
+    state_lock();
+    AdScopeState *s = scope_push(t);
+    if (s && kind == ADScopeSuspend) {
+        const ThreadState *ts = state_thread();
+        s->file = ts->file;
+        s->line = ts->line;
+    }
+    bool ok = s && scope_fill(s, kind, n, indices);
+    if (s && !ok)
+        ad_scope_drop(t);
+    state_unlock();
+    return ok;
+}
+
+bool ad_scope_leave(bool go_on)
+{
+    AdThread *t = ad_thread();
+    TRY(t && state_thread(), false);
+    if (!t->scope_count)
+        return error_set(JIT_ERROR_STATE,
+                         "ad_scope_leave(): there is no scope to leave");
+    AdScopeState *s = &t->scopes[t->scope_count - 1];
+    const AdScopeState *outer = t->scope_count > 1 ? s - 1 : NULL;
+    NodeId *waiting = s->waiting;
+    uint32_t count = s->waiting_count;
+    /* Where several scopes isolate, the traversal behind the inner one stops at the
+       outer one's border. */
+    bool isolates = s->border && (!outer || outer->border != s->border);
+    s->waiting = NULL;
+    s->waiting_count = 0;
+    state_lock();
+    ad_scope_drop(t);
+    if (!isolates && outer)
+        for (uint32_t i = 0; i < count; i++)
+            ad_scope_postpone(waiting[i]);
+    state_unlock();
+    bool ok = !go_on || !isolates || !count || ad_hooks.traverse_from(waiting, count);
+    state_lock();
+    for (uint32_t i = 0; i < count; i++)
+        ad_graph_unref(waiting[i]);
+    state_unlock();
+    alloc_free(waiting);
+    return ok;
+}

@@ -1,0 +1,51 @@
+/*
+ * ad_scope.h -- suspending, resuming and isolating
+ *
+ * Requires the graph lock.
+ */
+#ifndef AD_GRAPH_AD_SCOPE_H
+#define AD_GRAPH_AD_SCOPE_H
+
+#include "ad/graph/ad_thread.h"
+
+/** The thread's innermost scope, NULL if there is none. */
+static inline AdScopeState *ad_scope_current(void)
+{
+    const AdThread *t = thread_self.ad;
+    return t && t->scope_count ? &t->scopes[t->scope_count - 1] : NULL;
+}
+
+bool ad_scope_contains(const AdScopeState *s, uint64_t serial);
+
+/** Does the thread track operations with this variable? */
+static inline bool ad_scope_tracks(uint64_t leaf)
+{
+    if (!ad_var_node(leaf))
+        return false;
+    const AdScopeState *s = ad_scope_current();
+    return !s ||
+           ad_scope_contains(s, ad_graph_node(ad_var_node(leaf))->serial) == s->only;
+}
+
+/** Do reverse traversals stop at a border? */
+static inline bool ad_scope_isolates(void)
+{
+    const AdScopeState *s = ad_scope_current();
+    return s && s->border;
+}
+
+/** Is nothing tracked, not even what begins? */
+static inline bool ad_scope_refuses(void)
+{
+    const AdScopeState *s = ad_scope_current();
+    return s && s->only && !s->count;
+}
+
+/** A node was made: the innermost scope tracks it. False: memory is out. */
+bool ad_scope_admit(NodeId id);
+/** A reverse traversal has stopped at this node, to go on behind the scope. */
+bool ad_scope_postpone(NodeId id);
+/** Take the innermost scope off the stack. */
+void ad_scope_drop(AdThread *t);
+
+#endif

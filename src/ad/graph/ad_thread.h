@@ -1,0 +1,50 @@
+/*
+ * ad_thread.h -- what a thread has of its own: scopes, and edges to be traversed
+ */
+#ifndef AD_GRAPH_AD_THREAD_H
+#define AD_GRAPH_AD_THREAD_H
+
+#include "ad/graph/ad_visits.h"
+#include "base/text.h"
+#include "base/thread.h"
+
+/** What suspend, resume and isolate say, innermost last. Nodes are named by serial
+ *  number, which no other node ever gets. */
+typedef struct AdScopeState {
+    bool only;     /* tracked are the nodes in the set; else all that are not */
+    uint64_t *set; /* open addressing, 0 = free */
+    uint32_t count, capacity;
+    const char *file; /* the line that began it; interned, NULL: not known */
+    uint32_t line;
+    uint64_t border; /* reverse traversals stop at nodes below; 0 = none */
+    NodeId *waiting; /* such nodes, a reference each */
+    uint32_t waiting_count, waiting_capacity;
+} AdScopeState;
+
+typedef struct AdThread {
+    AdScopeState *scopes;
+    uint32_t scope_count, scope_capacity;
+    AdVisits visits;     /* what ad_enqueue() has noted */
+    struct AdOpen *open; /* regions that are being recorded, innermost last */
+    uint32_t open_count, open_capacity;
+    bool tracked; /* the traversal under way is one with ADFlagCreateGraph */
+    Text whos, graphviz, explain;
+} AdThread;
+
+AdThread *ad_thread_make(void);
+
+/** Is the calling thread in debug mode? Nothing of it is done, or costs anything, if it
+ *  is not. */
+static inline bool ad_thread_is_debugging(void)
+{
+    const ThreadState *ts = thread_self.state;
+    return ts && state_flag(ts, JitFlagDebug);
+}
+
+/** The calling thread's; NULL: memory is out. */
+static inline AdThread *ad_thread(void)
+{
+    return thread_self.ad ? thread_self.ad : ad_thread_make();
+}
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * ad_visits.c -- see ad_visits.h
+ *
+ * Walks list the edges of a chain in order of their targets, and those of any graph by
+ * groups, so that sorting has little to do.
+ */
+#include "ad/graph/ad_visits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ad/graph/ad_scope.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+void ad_visits_free(AdVisits *v)
+{
+    alloc_free(v->list);
+    alloc_free(v->roots);
+    alloc_free(v->seen.nodes);
+    alloc_free(v->serials);
+}
+
+void ad_visits_clear(AdVisits *v)
+{
+    enum { SMALL = 4096 };
+    if (v->capacity > SMALL || v->root_capacity > SMALL || v->seen.capacity > SMALL) {
+        ad_visits_free(v);
+        *v = (AdVisits){ 0 };
+    }
+    v->count = v->root_count = v->seen.count = 0;
+}
+
+/* ---------------------------------------------------------------- walking */
+
+typedef struct Walk {
+    AdVisits *visits;
+    NodeId *stack;
+    uint32_t depth, capacity;
+    bool within;
+} Walk;
+
+/* Note that a node is seen. '*before': it was. */
+static bool see(AdVisits *v, NodeId id, bool *before)
+{
+    uint32_t count = v->seen.count, place = ad_set_add(&v->seen, id);
+    TRY(place != AD_SET_NONE, false);
+    if (v->seen.count > count && !vec_reserve(&v->serials, &v->serial_capacity,
+                                              v->seen.count, sizeof(uint64_t))) {
+        v->seen.count = count;
+        return false;
+    }
+    uint64_t serial = ad_graph_node(id)->serial;
+    *before = v->seen.count == count && v->serials[place] == serial;
+    v->serials[place] = serial;
+    return true;
+}
+
+static bool walk_push(Walk *w, NodeId id)
+{
+    bool before;
+    TRY(see(w->visits, id, &before), false);
+    if (before)
+        return true;
+    TRY(vec_reserve(&w->stack, &w->capacity, w->depth + 1, sizeof(NodeId)), false);
+    w->stack[w->depth++] = id;
+    return true;
+}
+
+/* Note the edges of a node; its neighbours are walked next. */
+static bool walk_node(Walk *w, ADMode mode, NodeId id)
+{
+    bool forward = mode == ADModeForward;
+    const AdScopeState *scope = ad_scope_current();
+    uint64_t border = forward || !scope ? 0 : scope->border;
+    const AdNode *node = ad_graph_node(id);
+    if (node->serial < border && !(node->flags & NODE_ENTRY))
+        return ad_scope_postpone(id);
+    if (!w->within && ad_graph_is_closed(id))
+        return error_set(
+            JIT_ERROR_STATE,
+            "ad_enqueue(): a%u belongs to the body of a loop, conditional or call that "
+            "is complete, expected a value from outside, such as a result of it",
+            id);
+    for (EdgeId e = forward ? node->out : node->in; e;) {
+        const AdEdge *edge = ad_graph_edge(e);
+        AdVisits *v = w->visits;
+        TRY(vec_reserve(&v->list, &v->capacity, v->count + 1, sizeof(AdVisit)), false);
+        v->list[v->count++] = (AdVisit){ ad_graph_node(edge->source)->serial,
+                                         ad_graph_node(edge->target)->serial,
+                                         e,
+                                         0,
+                                         0,
+                                         edge->operand };
+        TRY(walk_push(w, forward ? edge->target : edge->source), false);
+        e = forward ? edge->next_out : edge->next_in;
+    }
+    return true;
+}
+
+bool ad_visits_walk(AdVisits *visits, ADMode mode, const NodeId *roots, uint32_t count,
+                    const NodeId *stops, uint32_t stop_count, bool within)
+{
+    Walk w = { .visits = visits, .within = within };
+    bool ok = true, before;
+    for (uint32_t i = 0; ok && i < stop_count; i++)
+        ok = see(visits, stops[i], &before);
+    for (uint32_t i = 0; i < count && ok; i++) {
+        ok = walk_push(&w, roots[i]);
+        while (ok && w.depth)
+            ok = walk_node(&w, mode, w.stack[--w.depth]);
+    }
+    alloc_free(w.stack);
+    return ok;
+}
+
+bool ad_visits_again(AdVisits *v, ADMode mode)
+{
+    if (mode == ADModeBackward && !ad_scope_isolates() && v->seen.count)
+        return ad_set_resume(&v->seen);
+    v->seen.turn = ad_set_begin().turn;
+    v->seen.count = 0;
+    return true;
+}
+
+bool ad_visits_note_roots(AdVisits *v, ADMode mode, const NodeId *nodes, uint32_t count)
+{
+    TRY(vec_reserve(&v->roots, &v->root_capacity, v->root_count + count,
+                    sizeof(AdRoot)),
+        false);
+    for (uint32_t i = 0; i < count; i++)
+        v->roots[v->root_count++] =
+            (AdRoot){ ad_graph_node(nodes[i])->serial, nodes[i], mode };
+    return true;
+}
+
+/* ---------------------------------------------------------------- sorting */
+
+/* By the node of the result whose turn it is: upwards, or downwards. Then, upwards,
+ * by operand, so that the gradient of an array comes before what is scattered into
+ * it; then by the other node, then by number. */
+static int compare_forward(const void *a, const void *b)
+{
+    const AdVisit *x = a, *y = b;
+    if (x->target != y->target)
+        return x->target < y->target ? -1 : 1;
+    if (x->operand != y->operand)
+        return x->operand < y->operand ? -1 : 1;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return (x->edge > y->edge) - (x->edge < y->edge);
+}
+
+static int compare_backward(const void *a, const void *b)
+{
+    const AdVisit *x = a, *y = b;
+    if (x->target != y->target)
+        return x->target > y->target ? -1 : 1;
+    if (x->source != y->source)
+        return x->source > y->source ? -1 : 1;
+    return (x->edge > y->edge) - (x->edge < y->edge);
+}
+
+typedef int (*Compare)(const void *, const void *);
+
+/* By their targets only, those of one as they were: by the bytes of their distance to
+ * the one that is first, from the lowest one. False: memory is out. */
+static bool sort_targets(AdVisits *v, bool forward)
+{
+    uint64_t lowest = UINT64_MAX, highest = 0;
+    for (uint32_t i = 0; i < v->count; i++) {
+        uint64_t target = v->list[i].target;
+        lowest = target < lowest ? target : lowest;
+        highest = target > highest ? target : highest;
+    }
+    AdVisit *from = v->list, *to = alloc_get((size_t) v->count * sizeof(AdVisit));
+    AdVisit *spare = to;
+    TRY(spare, false);
+#define BYTE(visit) \
+    ((forward ? (visit).target - lowest : highest - (visit).target) >> shift & 255)
+    for (uint32_t shift = 0; shift < 64 && (highest - lowest) >> shift; shift += 8) {
+        uint32_t starts[257] = { 0 };
+        for (uint32_t i = 0; i < v->count; i++)
+            starts[BYTE(from[i]) + 1]++;
+        for (uint32_t i = 0; i < 256; i++)
+            starts[i + 1] += starts[i];
+        for (uint32_t i = 0; i < v->count; i++)
+            to[starts[BYTE(from[i])]++] = from[i];
+        AdVisit *sorted = to;
+        to = from;
+        from = sorted;
+    }
+#undef BYTE
+    if (from == spare)
+        memcpy(v->list, spare, (size_t) v->count * sizeof(AdVisit));
+    alloc_free(spare);
+    return true;
+}
+
+/* Edges of one target: mostly one to three. */
+static void sort_group(AdVisit *list, uint32_t count, Compare compare)
+{
+    enum { FEW = 16 };
+    if (count > FEW) {
+        qsort(list, count, sizeof(AdVisit), compare);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        AdVisit own = list[i];
+        uint32_t k = i;
+        for (; k && compare(&list[k - 1], &own) > 0; k--)
+            list[k] = list[k - 1];
+        list[k] = own;
+    }
+}
+
+bool ad_visits_sort(AdVisits *v, ADMode mode)
+{
+    bool forward = mode == ADModeForward, sorted = true;
+    Compare compare = forward ? compare_forward : compare_backward;
+    for (uint32_t i = 1; i < v->count && sorted; i++)
+        sorted = forward ? v->list[i - 1].target <= v->list[i].target
+                         : v->list[i - 1].target >= v->list[i].target;
+    if (!sorted)
+        TRY(sort_targets(v, forward), false);
+    uint32_t n = 0;
+    for (uint32_t i = 0, end; i < v->count; i = end) {
+        for (end = i + 1; end < v->count && v->list[end].target == v->list[i].target;)
+            end++;
+        sort_group(v->list + i, end - i, compare);
+        for (; i < end; i++)
+            if (!n || v->list[n - 1].edge != v->list[i].edge)
+                v->list[n++] = v->list[i];
+    }
+    v->count = n;
+    return true;
+}

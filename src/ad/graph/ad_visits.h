@@ -1,0 +1,58 @@
+/*
+ * ad_visits.h -- lists of edges that a traversal is to pass
+ *
+ * Requires the graph lock, unless a function says otherwise.
+ */
+#ifndef AD_GRAPH_AD_VISITS_H
+#define AD_GRAPH_AD_VISITS_H
+
+#include "ad/graph/ad_set.h"
+
+/** An edge in a list, with the serial numbers by which it is sorted. It may be gone by
+ *  the time it is looked at. */
+typedef struct AdVisit {
+    uint64_t source, target; /* serial numbers */
+    EdgeId edge;
+    uint32_t giver, receiver; /* during the traversal: their places in its list */
+    uint8_t operand;
+} AdVisit;
+
+/** Where the list was made from. */
+typedef struct AdRoot {
+    uint64_t serial;
+    NodeId node; /* may be gone or another one: see 'serial' */
+    ADMode mode; /* the direction in which its edges were looked for */
+} AdRoot;
+
+typedef struct AdVisits {
+    AdVisit *list;
+    uint32_t count, capacity;
+    AdRoot *roots;
+    uint32_t root_count, root_capacity;
+    AdSet seen;        /* nodes whose edges to their inputs are in the list */
+    uint64_t *serials; /* of these nodes */
+    uint32_t serial_capacity;
+} AdVisits;
+
+/** Without lock. */
+void ad_visits_free(AdVisits *v);
+/** Forget what was listed; memory for more than a few thousand edges is given back.
+ *  Without lock. */
+void ad_visits_clear(AdVisits *v);
+
+/** Have the next walk add to the list. What was seen of the graph of a result is so
+ *  still, but not what follows from an input, nor what a scope has postponed. False:
+ *  memory is out. */
+bool ad_visits_again(AdVisits *v, ADMode mode);
+/** List all edges that lead from the inputs to these nodes or, forward, from the nodes
+ *  to results. 'stops' are not walked beyond. Only 'within' bodies that are complete
+ *  nodes may belong to these. False: error recorded. */
+bool ad_visits_walk(AdVisits *v, ADMode mode, const NodeId *roots, uint32_t count,
+                    const NodeId *stops, uint32_t stop_count, bool within);
+bool ad_visits_note_roots(AdVisits *v, ADMode mode, const NodeId *nodes,
+                          uint32_t count);
+/** In the order in which they are passed, each once. False: memory is out. Without
+ *  lock. */
+bool ad_visits_sort(AdVisits *v, ADMode mode);
+
+#endif

@@ -1,0 +1,401 @@
+/*
+ * ad_derive_loop.c -- see ad_derive_loop.h; forward mode
+ *
+ * Forward, the derivative of a loop is one loop, of the states and their tangents.
+ */
+#include "ad/loop/ad_derive_loop.h"
+
+#include "ad/array/ad_local.h"
+#include "ad/array/ad_moves.h"
+#include "ad/graph/ad_scope.h"
+#include "ad/graph/ad_set.h"
+#include "ad/loop/ad_reverse.h"
+#include "ad/loop/ad_run.h"
+#include "ad/region/ad_derive.h"
+#include "ad/traverse/ad_gradient.h"
+#include "ad/traverse/ad_traverse.h"
+#include "base/alloc.h"
+#include "base/error.h"
+
+JitBackend ad_derive_loop_backend(const AdTemplate *t)
+{
+    VarInfo info;
+    return jit_var_info(t->condition, &info) ? info.backend : JitBackendNone;
+}
+
+/* ---------------------------------------------------------------- active states */
+
+typedef struct Reach {
+    AdSet seen;
+    uint32_t walked; /* of them */
+} Reach;
+
+static bool reached(const Reach *r, NodeId id)
+{
+    return ad_set_has(&r->seen, id);
+}
+
+static bool reach_push(Reach *r, NodeId id)
+{
+    return ad_set_add(&r->seen, id) != AD_SET_NONE;
+}
+
+static bool reach_all(Reach *r)
+{
+    while (r->walked < r->seen.count) {
+        EdgeId e = ad_graph_node(r->seen.nodes[r->walked++])->out;
+        for (; e; e = ad_graph_edge(e)->next_out)
+            TRY(reach_push(r, ad_graph_edge(e)->target), false);
+    }
+    return true;
+}
+
+/* States that are reached begin the next iteration so. */
+static bool reach_states(Reach *r, AdTemplate *t, bool *more)
+{
+    *more = false;
+    for (uint32_t k = 0; k < t->state_count; k++) {
+        AdState *s = &t->states[k];
+        NodeId output = ad_var_node(t->bodies[0].outputs[k]);
+        if (!s->entry || !s->changes || !output || !reached(r, output))
+            continue;
+        NodeId entry = t->entries[s->entry - 1].node;
+        *more |= !reached(r, entry);
+        TRY(reach_push(r, entry), false);
+    }
+    return true;
+}
+
+bool ad_derive_find_active(AdTemplate *t)
+{
+    Reach r = { .seen = ad_set_begin() };
+    bool ok = true, more = true;
+    for (uint32_t i = 0; i < t->entry_count && ok; i++)
+        if (t->entries[i].outer)
+            ok = reach_push(&r, t->entries[i].node);
+    while (ok && more)
+        ok = reach_all(&r) && reach_states(&r, t, &more);
+    for (uint32_t k = 0; k < t->state_count && ok; k++) {
+        AdState *s = &t->states[k];
+        s->active = s->entry && reached(&r, t->entries[s->entry - 1].node);
+    }
+    alloc_free(r.seen.nodes);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- the body */
+
+/* Does the gradient of a state go round with the loop? */
+static bool is_carried(const AdState *s)
+{
+    return s->active && s->changes;
+}
+
+bool ad_derive_loop_is_summed(const LoopDerivative *d, uint32_t entry)
+{
+    const AdEntry *e = &d->t->entries[entry];
+    return !e->array && (!e->state || !d->t->states[e->state - 1].changes);
+}
+
+static NodeId output_node(const AdTemplate *t, uint32_t k)
+{
+    return ad_var_node(t->bodies[0].outputs[k]);
+}
+
+uint64_t ad_derive_loop_given(const LoopDerivative *d, uint32_t k)
+{
+    const AdTemplate *t = d->t;
+    uint64_t given = 0;
+    for (uint32_t i = 0; !d->forward && i < t->tracked_count; i++)
+        if (t->tracked[i] == k)
+            given = d->given[i];
+    if (d->forward)
+        given = d->given[t->states[k].entry - 1];
+    return given ? ad_var_inc_ref(given) : ad_moves_number(t->states[k].initial, 0, 1);
+}
+
+/* With the lock. */
+static uint64_t make_slot(LoopDerivative *d, uint32_t k)
+{
+    const AdTemplate *t = d->t;
+    VarId like = t->states[k].placeholder;
+    VarType type = (VarType) var_get(like)->type;
+    bool local = var_get(like)->flags & VAR_LOCAL;
+    VarId slot = region_placeholder(state_thread(), OP_STATE, k, t->device, type, 1,
+                                    local ? like : 0);
+    if (!slot || !d->tracked)
+        return slot;
+    uint64_t leaf = ad_block_slot(&d->block, t->states[k].initial, slot);
+    d->slot_entries[k] = ad_open_find(d->block.handle)->t->entry_count;
+    return leaf;
+}
+
+static bool make_slots(LoopDerivative *d)
+{
+    bool ok = true;
+    state_lock();
+    for (uint32_t k = 0; k < d->t->state_count && ok; k++)
+        if (is_carried(&d->t->states[k]))
+            ok = (d->slots[k] = make_slot(d, k)) != 0;
+    state_unlock();
+    return ok;
+}
+
+/* Gradients with which the body's derivative begins. */
+static bool give_all(const LoopDerivative *d)
+{
+    const AdTemplate *t = d->t;
+    for (uint32_t i = 0; d->forward && i < t->entry_count; i++)
+        if (!t->entries[i].state || ad_derive_loop_is_summed(d, i))
+            TRY(ad_derive_give(t->entries[i].node, &d->given[i], t->entries[i].written),
+                false);
+    for (uint32_t k = 0; k < t->state_count; k++)
+        if (d->slots[k])
+            TRY(ad_derive_give(d->forward ? t->entries[t->states[k].entry - 1].node
+                                          : output_node(t, k),
+                               &d->slots[k], false),
+                false);
+    for (uint32_t i = 0; !d->forward && i < t->array_count; i++)
+        TRY(ad_derive_give(t->arrays[i].node, &d->given[t->tracked_count + i], false),
+            false);
+    return true;
+}
+
+static bool go_through(const LoopDerivative *d)
+{
+    const AdTemplate *t = d->t;
+    NodeId *ends = alloc_get((t->state_count + t->array_count + 1) * sizeof(NodeId));
+    TRY(ends, false);
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < t->state_count; k++)
+        if (d->slots[k] && output_node(t, k))
+            ends[count++] = output_node(t, k);
+    uint32_t wanted = count;
+    for (int visible = 1; visible >= 0; visible--) {
+        for (uint32_t i = 0; i < t->array_count; i++)
+            if (t->arrays[i].visible == visible)
+                ends[count++] = t->arrays[i].node;
+        if (visible)
+            wanted = count;
+    }
+    bool ok = ad_traverse_within(d->forward ? ADModeForward : ADModeBackward, ends,
+                                 count, wanted, NULL, 0, d->tracked);
+    alloc_free(ends);
+    return ok;
+}
+
+/* What the body has made; arrays are complete with it. */
+static void take_all(LoopDerivative *d)
+{
+    const AdTemplate *t = d->t;
+    for (uint32_t k = 0; d->forward && k < t->state_count; k++)
+        if (d->slots[k] && output_node(t, k))
+            d->out[k] = ad_gradient_take(output_node(t, k));
+    for (uint32_t i = 0; d->forward && i < t->array_count; i++)
+        if (t->arrays[i].visible)
+            d->made[t->tracked_count + i] = ad_gradient_take(t->arrays[i].node);
+    for (uint32_t i = 0; !d->forward && i < t->entry_count; i++)
+        *(t->entries[i].array ? &d->made[i] : &d->out[i]) =
+            ad_gradient_take(t->entries[i].node);
+}
+
+static void clear_all(const LoopDerivative *d)
+{
+    const AdTemplate *t = d->t;
+    for (uint32_t i = 0; i < t->entry_count; i++)
+        ad_var_dec_ref(ad_gradient_take(t->entries[i].node));
+    for (uint32_t k = 0; k < t->state_count; k++)
+        if (output_node(t, k))
+            ad_var_dec_ref(ad_gradient_take(output_node(t, k)));
+    for (uint32_t i = 0; i < t->array_count; i++)
+        ad_var_dec_ref(ad_gradient_take(t->arrays[i].node));
+}
+
+/* Trace the derivative of the body, with its variables. */
+static bool derive_body(LoopDerivative *d)
+{
+    AdReopened reopened;
+    TRY(ad_derive_reopen(&reopened, d->t, 0), false);
+    d->gaps = ad_derive_gaps(d->t, reopened.body.scope);
+    bool ok = d->gaps && make_slots(d) &&
+              (d->forward || ad_derive_begin_arrays(d->t, d->made)) && give_all(d) &&
+              go_through(d);
+    if (ok)
+        take_all(d);
+    clear_all(d);
+    return ad_derive_close(&reopened, ok, &d->body);
+}
+
+/* Writes of one iteration are followed by those of the next: the adjoint of an array
+ * has to be the same for all. */
+static bool check_arrays(const LoopDerivative *d)
+{
+    const AdTemplate *t = d->t;
+    for (uint32_t i = 0; i < t->entry_count; i++) {
+        if (!t->entries[i].written || !d->made[i])
+            continue;
+        bool same = false;
+        for (uint32_t k = 0; k < t->array_count; k++)
+            same |= ad_var_index(d->made[i]) ==
+                    ad_var_index(d->given[t->tracked_count + k]);
+        if (!same)
+            return error_set(
+                JIT_ERROR_UNSUPPORTED,
+                "ad_traverse(): loop '%s' overwrites an array or reads one "
+                "that it writes to, and has no derivative in reverse mode; "
+                "one that runs at once (mode=\"evaluated\") has",
+                t->name);
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- forward */
+
+/* States with a tangent, in order: what it is at first, and what the body makes of
+ * it. */
+static bool list_tangents(const LoopDerivative *d, uint64_t *first, uint64_t *roots)
+{
+    for (uint32_t k = 0, m = 0; k < d->t->state_count; k++)
+        if (d->slots[k]) {
+            roots[m] = d->out[k];
+            TRY(first[m++] = ad_derive_loop_given(d, k), false);
+        }
+    return true;
+}
+
+/* An iteration. */
+static bool record_tangents(AdRun *run, const uint64_t *roots, uint64_t *found)
+{
+    const LoopDerivative *d = run->d;
+    uint32_t m = run->count - run->primal;
+    for (uint32_t k = 0, i = 0; k < d->t->state_count; k++)
+        if (d->slots[k])
+            TRY(ad_run_set_slot(run, k, ad_run_get(run, i++)), false);
+    TRY(ad_run_body(run, true, m, roots, found), false);
+    bool ok = true;
+    for (uint32_t i = 0; i < m; i++)
+        ok = ad_run_set(run, i,
+                        found[i] ? found[i]
+                                 : ad_moves_number(ad_run_get(run, i), 0, 1)) &&
+             ok;
+    return ok;
+}
+
+/* What the loop has made of the tangents of its states. */
+static void take_tangents(const LoopDerivative *d, const AdRun *run)
+{
+    for (uint32_t k = 0, place = 0; k < d->t->state_count; k++) {
+        if (!d->slots[k])
+            continue;
+        for (uint32_t i = 0; i < d->t->tracked_count; i++)
+            if (d->t->tracked[i] == k)
+                d->made[i] = ad_var_inc_ref(ad_run_get(run, place));
+        place++;
+    }
+}
+
+static bool record_forward(LoopDerivative *d)
+{
+    uint32_t n = d->t->state_count, m = 0;
+    uint64_t *first = alloc_zero(n + 1, sizeof(uint64_t));
+    uint64_t *found = alloc_zero(n + 1, sizeof(uint64_t));
+    uint64_t *roots = alloc_zero(n + 1, sizeof(uint64_t));
+    bool ok = first && found && roots && list_tangents(d, first, roots);
+    while (first && m < n && first[m])
+        m++;
+    AdRun run = { .d = d };
+    int again = 0;
+    if (ok)
+        ok = ad_run_open(&run, d, true, NULL, m, first);
+    else
+        for (uint32_t i = 0; i < m; i++)
+            ad_var_dec_ref(first[i]);
+    ok = ok && ad_run_condition(&run, true, 0, &again) &&
+         (!again || record_tangents(&run, roots, found));
+    ok = ad_run_end(&run, ok);
+    if (ok)
+        take_tangents(d, &run);
+    ad_run_free(&run);
+    alloc_free(first);
+    alloc_free(found);
+    alloc_free(roots);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- both */
+
+/* The gradient of an outer variable with one entry is a sum over all lanes. */
+static bool widen(const LoopDerivative *d)
+{
+    const AdTemplate *t = d->t;
+    for (uint32_t i = 0; !d->forward && i < t->entry_count; i++) {
+        if (!d->made[i] || t->entries[i].array || t->size == 1 ||
+            jit_var_size(ad_var_index(d->made[i])) != 1 || ad_local_is(d->made[i]) ||
+            ad_graph_node(t->entries[i].node)->size != 1)
+            continue;
+        uint64_t wide = ad_var_resize(d->made[i], t->size);
+        ad_var_dec_ref(d->made[i]);
+        TRY(d->made[i] = wide, false);
+    }
+    return true;
+}
+
+static bool open_block(LoopDerivative *d)
+{
+    state_lock();
+    bool ok = ad_block_open(&d->block, d->t);
+    state_unlock();
+    return ok;
+}
+
+static bool end_block(LoopDerivative *d)
+{
+    state_lock();
+    bool ok = ad_block_end(&d->block);
+    state_unlock();
+    return ok;
+}
+
+static bool derive(LoopDerivative *d)
+{
+    TRY((!d->tracked || open_block(d)) && derive_body(d) &&
+            (!d->tracked || end_block(d)),
+        false);
+    if (d->forward)
+        return record_forward(d);
+    return check_arrays(d) && ad_reverse(d) && widen(d);
+}
+
+bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made)
+{
+    bool forward = mode == ADModeForward;
+    uint32_t n_out = t->tracked_count + t->array_count;
+    LoopDerivative d = { .t = t,
+                         .forward = forward,
+                         .tracked = ad_traverse_is_tracked(),
+                         .given = given,
+                         .made = made,
+                         .made_count = forward ? n_out : t->entry_count,
+                         .out_count = forward ? t->state_count : t->entry_count };
+    d.slots = alloc_zero(t->state_count + 1, sizeof(uint64_t));
+    d.slot_entries = alloc_zero(t->state_count + 1, sizeof(uint32_t));
+    d.out = alloc_zero(d.out_count + 1, sizeof(uint64_t));
+    bool ok = d.slots && d.slot_entries && d.out && derive(&d);
+    for (uint32_t i = 0; i < d.made_count && !ok; i++) {
+        ad_var_dec_ref(made[i]);
+        made[i] = 0;
+    }
+    for (uint32_t i = 0; d.out && i < d.out_count; i++)
+        ad_var_dec_ref(d.out[i]);
+    for (uint32_t k = 0; d.slots && k < t->state_count; k++)
+        ad_var_dec_ref(d.slots[k]);
+    state_lock();
+    ad_block_drop(&d.block);
+    ad_derive_release(&d.body);
+    state_unlock();
+    alloc_free(d.slots);
+    alloc_free(d.slot_entries);
+    alloc_free(d.out);
+    alloc_free(d.gaps);
+    return ok;
+}

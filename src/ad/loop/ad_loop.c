@@ -1,0 +1,366 @@
+/*
+ * ad_loop.c -- loops, tracked: the functions of ad.h
+ *
+ * A loop that runs at once is as many operations as it has iterations: in lanes that
+ * are done, a state is what it was before the iteration. Lanes are not taken out of a
+ * loop with tracked states, since derivatives need their values.
+ *
+ * Of a loop that is recorded the results are those of one operation (ad_region.h). Each
+ * state that can have a derivative is tracked in the body, whether it is before or
+ * not: the first iteration may make it depend on what is.
+ */
+#include "ad/graph/ad_scope.h"
+#include "ad/loop/ad_derive_loop.h"
+#include "ad/region/ad_loop_hooks.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "trace/graph/loop_array.h"
+#include "trace/graph/mask.h"
+
+/* What the thread knows of a loop, with its AdOpen. */
+struct AdLoop {
+    JitBackend backend;
+    bool evaluated;
+    size_t n;
+    uint64_t *initial; /* references: the states as they were given */
+    uint64_t *before;  /* references: the states with which the body began */
+    VarId active;      /* a reference: of a recorded one, the mask of its body, or 0 */
+};
+
+static void drop_list(size_t n, uint64_t *list)
+{
+    for (size_t i = 0; list && i < n; i++)
+        ad_graph_release(list[i]);
+    alloc_free(list);
+}
+
+static void free_loop(AdLoop *loop)
+{
+    if (!loop)
+        return;
+    drop_list(loop->n, loop->initial);
+    drop_list(loop->n, loop->before);
+    var_drop(loop->active);
+    alloc_free(loop);
+}
+
+const AdLoopHooks ad_loop_hooks = { .derive = ad_derive_loop, .release = free_loop };
+
+static uint64_t *hold_list(size_t n, const uint64_t *list)
+{
+    uint64_t *copy = alloc_get((n + 1) * sizeof(uint64_t));
+    for (size_t i = 0; copy && i < n; i++) {
+        copy[i] = list[i];
+        ad_graph_hold(list[i]);
+    }
+    return copy;
+}
+
+static AdLoop *make_loop(JitBackend backend, size_t n, const uint64_t *states)
+{
+    AdLoop *loop = alloc_zero(1, sizeof(AdLoop));
+    TRY(loop, NULL);
+    loop->backend = backend;
+    loop->evaluated = !jit_flag(JitFlagSymbolicLoops);
+    loop->n = n;
+    loop->initial = hold_list(n, states);
+    if (loop->initial)
+        return loop;
+    free_loop(loop);
+    return NULL;
+}
+
+/* The states of a loop that runs at once begin as they are. */
+static void begin_evaluated(const AdLoop *loop, const uint32_t *given, uint64_t *states)
+{
+    for (size_t k = 0; k < loop->n; k++) {
+        states[k] = given[k];
+        if (ad_scope_tracks(loop->initial[k]))
+            ad_graph_ref(ad_var_node(states[k] |= loop->initial[k] >> 32 << 32));
+    }
+}
+
+/* Can anything that the body does be tracked? */
+static bool may_track(void)
+{
+    return ad_graph_count() && !ad_scope_refuses();
+}
+
+/* The placeholders of a loop that is recorded, whose references move. */
+static bool begin_recorded(AdTemplate *t, const AdLoop *loop, const uint32_t *given,
+                           const bool *differentiated, uint64_t *states)
+{
+    bool any = may_track();
+    for (size_t k = 0; k < loop->n; k++) {
+        const Var *v = var_get(given[k]);
+        bool own = any && v->type >= VarTypeFloat16 &&
+                   (!differentiated || differentiated[k]);
+        uint64_t leaf = ad_region_state(t, loop->initial[k], given[k], own);
+        TRY(leaf, false);
+        states[k] = leaf;
+    }
+    return true;
+}
+
+/* 'given' are the plain variables that the body begins with, whose references move. */
+static bool begin_states(AdOpen *open, const uint32_t *given,
+                         const bool *differentiated, uint64_t *states)
+{
+    AdLoop *loop = open->loop;
+    if (loop->evaluated)
+        begin_evaluated(loop, given, states);
+    else
+        TRY(begin_recorded(open->t, loop, given, differentiated, states), false);
+    return (loop->before = hold_list(loop->n, states)) != NULL;
+}
+
+static uint32_t *plain_states(size_t n, const uint64_t *states)
+{
+    uint32_t *plain = alloc_get((n + 1) * sizeof(uint32_t));
+    for (size_t i = 0; plain && i < n; i++)
+        plain[i] = ad_var_index(states[i]);
+    return plain;
+}
+
+/* References to nodes of states whose variables the core has taken over. */
+static void drop_nodes(size_t n, const uint64_t *states)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ad_var_node(states[i]))
+            ad_graph_unref(ad_var_node(states[i]));
+}
+
+/* The mask of the condition is on top now, that of the body when it is there. */
+static AdOpen *open_loop(AdLoop *loop, uint32_t handle, const char *name,
+                         int64_t max_iterations, VarId around)
+{
+    uint8_t device = state_thread()->body->device;
+    AdOpen *open = ad_region_open(handle, REGION_LOOP, device, around, name);
+    TRY(open, NULL);
+    open->loop = loop;
+    open->straight = loop->evaluated;
+    open->t->max_iterations = max_iterations;
+    if (!loop->evaluated && (open->t->testing = mask_top(state_thread())))
+        var_inc(open->t->testing);
+    return open;
+}
+
+uint32_t ad_var_loop_start(JitBackend backend, const char *name, int64_t max_iterations,
+                           size_t n, uint64_t *states, const bool *differentiated)
+{
+    if ((!states && n) || max_iterations < ADLoopUnbounded)
+        return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
+                                    "ad_var_loop_start(): max_iterations is %lld%s, "
+                                    "expected at least %d, or an "
+                                    "ADLoopIterations",
+                                    (long long) max_iterations,
+                                    !states && n ? ", and 'states' is NULL" : "", 0);
+    TRY(state_thread(), 0);
+    uint32_t *plain = plain_states(n, states);
+    state_lock();
+    AdLoop *loop = plain ? make_loop(backend, n, states) : NULL;
+    state_unlock();
+    VarId around = ad_region_mask();
+    uint32_t handle = loop ? jit_var_loop_start(backend, name, n, plain) : 0;
+    state_lock();
+    AdOpen *open =
+        handle ? open_loop(loop, handle, name, max_iterations, around) : NULL;
+    var_drop(around);
+    if (!open)
+        free_loop(loop);
+    if (handle)
+        drop_nodes(n, states);
+    for (size_t k = 0; handle && k < n; k++)
+        states[k] = plain[k];
+    bool ok = open && begin_states(open, plain, differentiated, states);
+    if (handle && !ok)
+        drop_nodes(n, states);
+    for (size_t k = 0; handle && k < n && !ok; k++)
+        states[k] = plain[k];
+    state_unlock();
+    alloc_free(plain);
+    if (handle && !ok)
+        ad_record_end(backend, handle, 1);
+    return ok ? handle : 0;
+}
+
+int ad_var_loop_cond(uint32_t handle, uint32_t condition)
+{
+    int again = jit_var_loop_cond(handle, condition);
+    AdOpen *open = ad_open_find(handle);
+    state_lock();
+    if (again < 0)
+        ad_region_give_up(handle);
+    if (again > 0 && open && !open->loop->evaluated) {
+        var_inc(open->t->condition = condition);
+        if ((open->loop->active = mask_top(state_thread())))
+            var_inc(open->loop->active);
+    }
+    state_unlock();
+    return again;
+}
+
+bool ad_var_loop_compress(uint32_t handle, uint64_t *states)
+{
+    AdOpen *open = ad_open_find(handle);
+    size_t n = open ? open->loop->n : 0;
+    for (size_t k = 0; k < n; k++)
+        if (ad_var_node(states[k]))
+            return true;
+    uint32_t *plain = plain_states(n, states);
+    bool ok = plain && jit_var_loop_compress(handle, plain);
+    for (size_t k = 0; k < n && ok; k++)
+        states[k] = plain[k];
+    alloc_free(plain);
+    if (!ok) {
+        state_lock();
+        ad_region_give_up(handle);
+        state_unlock();
+    }
+    return ok;
+}
+
+/* Is it an array that the iteration has written to, in lanes that are not done only? */
+static bool is_written(size_t k, uint64_t next)
+{
+    state_lock();
+    const Loop *loop = (const Loop *) state_thread()->body;
+    const LoopState *s = &loop->states[k];
+    bool written = loop->body.kind == BODY_EVALUATED && s->whole &&
+                   s->array == ad_var_index(next);
+    state_unlock();
+    return written;
+}
+
+/* In lanes that are done, states are what they were. */
+static bool select_states(const AdLoop *loop, uint64_t *states)
+{
+    uint32_t active = jit_var_mask_peek(loop->backend);
+    bool ok = true;
+    for (size_t k = 0; k < loop->n && ok; k++) {
+        uint64_t before = loop->before[k];
+        if (states[k] == before || !(ad_var_node(states[k]) | ad_var_node(before)) ||
+            !active || is_written(k, states[k]))
+            continue;
+        uint64_t next = ad_var_select(active, states[k], before);
+        ok = next != 0;
+        if (ok) {
+            ad_var_dec_ref(states[k]);
+            states[k] = next;
+        }
+    }
+    jit_var_dec_ref(active);
+    return ok;
+}
+
+/* An iteration of a loop that runs at once is over: variables are the core's, nodes
+ * stay. */
+static int end_evaluated(AdOpen *open, uint64_t *states)
+{
+    AdLoop *loop = open->loop;
+    size_t n = loop->n;
+    uint32_t handle = open->handle;
+    TRY(select_states(loop, states), -1);
+    uint32_t *plain = plain_states(n, states);
+    TRY(plain, -1);
+    int status = jit_var_loop_end(handle, plain);
+    for (size_t k = 0; k < n && status >= 0; k++)
+        states[k] = (states[k] >> 32 << 32) | plain[k];
+    alloc_free(plain);
+    state_lock();
+    if (status == 0) {
+        drop_list(n, loop->before);
+        loop->before = hold_list(n, states);
+        status = loop->before ? 0 : -1;
+    } else if (status > 0 && !ad_region_dissolve(handle)) {
+        status = -1;
+    }
+    state_unlock();
+    return status;
+}
+
+/* Results are there: what does the body do with the states? One that it leaves alone is
+ * no output, and the result is what there was before the loop, also if the core has
+ * made a variable of it. */
+static void note_changes(const AdOpen *open, const uint64_t *states, uint32_t *results)
+{
+    AdTemplate *t = open->t;
+    for (uint32_t k = 0; k < t->state_count; k++) {
+        AdState *s = &t->states[k];
+        VarId next = ad_var_index(states[k]);
+        bool written = ad_open_last_write(open, next);
+        s->changes = next != s->placeholder && !written;
+        uint64_t *output = &t->bodies[0].outputs[k];
+        if (s->changes || written || !ad_var_node(*output))
+            continue;
+        ad_graph_unref(ad_var_node(*output));
+        *output = ad_var_index(*output);
+        var_inc(s->initial);
+        var_dec(results[k]);
+        results[k] = s->initial;
+    }
+}
+
+/* The loop is complete, and these are its results. */
+static bool close_recorded(AdOpen *open, const uint64_t *outputs, uint32_t *results,
+                           uint64_t *states)
+{
+    AdLoop *loop = open->loop;
+    open->loop = NULL;
+    note_changes(open, outputs, results);
+    for (size_t k = 0; k < loop->n; k++)
+        states[k] = results[k];
+    bool ok = ad_region_close(open->handle, states);
+    for (size_t k = 0; ok && k < loop->n; k++)
+        if (!ad_var_node(states[k]) && ad_scope_tracks(loop->initial[k]) &&
+            states[k] == ad_var_index(loop->initial[k]))
+            ad_graph_ref(ad_var_node(states[k] = loop->initial[k]));
+    free_loop(loop);
+    return ok;
+}
+
+static int end_recorded(AdOpen *open, uint64_t *states)
+{
+    size_t n = open->loop->n;
+    uint32_t handle = open->handle;
+    uint64_t *outputs = hold_list(n, states);
+    uint32_t *plain = plain_states(n, states);
+    int status = -1;
+    state_lock();
+    bool ok =
+        outputs && plain && ad_region_add_body(open, open->loop->active, n, outputs);
+    state_unlock();
+    if (ok)
+        status = jit_var_loop_end(handle, plain);
+    state_lock();
+    open = ad_open_find(handle);
+    if (status > 0) {
+        drop_nodes(n, states);
+        if (!close_recorded(open, outputs, plain, states))
+            status = -1;
+    }
+    drop_list(n, outputs);
+    state_unlock();
+    alloc_free(plain);
+    return status;
+}
+
+int ad_var_loop_end(uint32_t handle, uint64_t *states)
+{
+    AdOpen *open = ad_open_find(handle);
+    if (!open)
+        return error_set(
+                   JIT_ERROR_STATE,
+                   "ad_var_loop_end(): there is no loop with the handle %u, or it "
+                   "is not the innermost recording",
+                   handle) -
+               1;
+    int status = open->loop->evaluated ? end_evaluated(open, states)
+                                       : end_recorded(open, states);
+    if (status < 0) {
+        state_lock();
+        ad_region_give_up(handle);
+        state_unlock();
+    }
+    return status;
+}

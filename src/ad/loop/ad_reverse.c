@@ -1,0 +1,461 @@
+/*
+ * ad_reverse.c -- see ad_reverse.h
+ *
+ * Iterations are gone through from the last to the first. The body's derivative needs
+ * the states with which an iteration began, and so:
+ *
+ *     count    the loop runs again, and counts its iterations
+ *     tape     it runs again, and fills the tape; a bound makes counting unnecessary
+ *     reverse  a loop of a counter, the adjoints of states, and the sums of what goes
+ *              to variables from outside
+ *
+ * A short tape is made of local arrays, and then all of this is one kernel but for the
+ * counting.
+ *
+ * If the tape would be larger than the limit, the iterations are cut into parts, with a
+ * checkpoint where each begins: the loop runs through all of them, and then, from the
+ * last part to the first, it fills the tape with the part, and the reverse loop goes
+ * through that. Parts that the tape is too short for, since there may not be as many
+ * checkpoints as it takes, are cut into parts themselves. A cut is at least one in two,
+ * so the loop runs O(log n) times through each of its n iterations. Half of the limit
+ * is the tape's, the rest that of the checkpoints; there is always a tape of one
+ * iteration, and log n checkpoints.
+ *
+ * Within a recording, where nothing can be evaluated, the reverse loop has another one
+ * in it instead of the tape, which runs from the beginning to the iteration that is
+ * wanted. So it is if the derivative is to be differentiated and a tape would be too
+ * large: all that was on it would have to be kept. And so it is if a state that is
+ * needed is a local array, which exists in kernels only, or if there is one at all and
+ * a tape would be too large.
+ *
+ * If the body gives the adjoint of each state on as it is (states are only added to),
+ * the order does not matter: one loop of the states and sums is enough.
+ */
+#include "ad/loop/ad_reverse.h"
+
+#include "ad/array/ad_local.h"
+#include "ad/array/ad_moves.h"
+#include "ad/loop/ad_tape.h"
+#include "base/alloc.h"
+#include "base/error.h"
+
+typedef struct Reverse {
+    LoopDerivative *d;
+    AdTape tape;
+    uint64_t *values;  /* of adjoints, and sums behind; references */
+    uint64_t *roots;   /* what the body makes of them */
+    uint64_t *found;   /* room for what it has made */
+    uint64_t *states;  /* room, by state; references */
+    uint32_t *entries; /* of sums */
+    uint32_t adjoints, sums;
+} Reverse;
+
+/* ---------------------------------------------------------------- values */
+
+static uint64_t zero_like(uint64_t leaf)
+{
+    return ad_moves_number(leaf, 0, 1);
+}
+
+static void reverse_free(Reverse *r)
+{
+    for (uint32_t i = 0; r->values && i < r->adjoints + r->sums; i++)
+        ad_var_dec_ref(r->values[i]);
+    ad_tape_free(&r->tape);
+    alloc_free(r->values);
+    alloc_free(r->roots);
+    alloc_free(r->found);
+    alloc_free(r->states);
+    alloc_free(r->entries);
+}
+
+/* Entries whose gradients are sums, which begin with zero. */
+static bool list_sums(Reverse *r)
+{
+    const LoopDerivative *d = r->d;
+    for (uint32_t i = 0; i < d->t->entry_count; i++) {
+        if (!ad_derive_loop_is_summed(d, i) || !d->out[i])
+            continue;
+        uint32_t place = r->adjoints + r->sums;
+        TRY(r->values[place] = zero_like(d->out[i]), false);
+        r->roots[place] = d->out[i];
+        r->entries[r->sums++] = i;
+    }
+    return true;
+}
+
+static bool list_adjoints(Reverse *r)
+{
+    const LoopDerivative *d = r->d;
+    for (uint32_t k = 0; k < d->t->state_count; k++) {
+        if (!d->slots[k])
+            continue;
+        TRY(r->values[r->adjoints] = ad_derive_loop_given(d, k), false);
+        r->roots[r->adjoints++] = d->out[d->t->states[k].entry - 1];
+    }
+    return true;
+}
+
+static bool reverse_begin(Reverse *r, LoopDerivative *d)
+{
+    size_t most = (size_t) d->t->state_count + d->t->entry_count + 1;
+    *r = (Reverse){ .d = d };
+    r->values = alloc_zero(most, sizeof(uint64_t));
+    r->roots = alloc_zero(most, sizeof(uint64_t));
+    r->found = alloc_zero(most, sizeof(uint64_t));
+    r->states = alloc_zero(most, sizeof(uint64_t));
+    r->entries = alloc_zero(most, sizeof(uint32_t));
+    bool ok = r->values && r->roots && r->found && r->states && r->entries;
+    return ad_tape_begin(&r->tape, d) && ok;
+}
+
+/* value[first + i] += what the body has found, whose references move. */
+static bool add_sums(AdRun *run, uint32_t first, uint32_t count, uint64_t *found)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t before = ad_run_get(run, first + i);
+        ok = ok && ad_run_set(run, first + i,
+                              ad_local_is(before) ? ad_local_add(before, found[i])
+                                                  : ad_var_add(before, found[i]));
+        ad_var_dec_ref(found[i]);
+    }
+    return ok;
+}
+
+/* Gradients of entries. */
+static void give_back(Reverse *r)
+{
+    const LoopDerivative *d = r->d;
+    for (uint32_t k = 0, i = 0; k < d->t->state_count; k++)
+        if (d->slots[k])
+            d->made[d->t->states[k].entry - 1] = ad_var_inc_ref(r->values[i++]);
+    for (uint32_t i = 0; i < r->sums; i++)
+        d->made[r->entries[i]] = ad_var_inc_ref(r->values[r->adjoints + i]);
+}
+
+/* ---------------------------------------------------------------- sums */
+
+/* Is the adjoint of each state what it was before the iteration? */
+static bool is_sum(const LoopDerivative *d)
+{
+    const AdTemplate *t = d->t;
+    for (uint32_t k = 0; k < t->state_count; k++)
+        if (d->slots[k] &&
+            ad_var_index(d->out[t->states[k].entry - 1]) != ad_var_index(d->slots[k]))
+            return false;
+    return true;
+}
+
+static bool record_sums(Reverse *r)
+{
+    LoopDerivative *d = r->d;
+    uint64_t *sums = r->values + r->adjoints, *found = r->found;
+    for (uint32_t i = 0; i < r->sums; i++)
+        ad_var_inc_ref(sums[i]);
+    AdRun run;
+    int again = 0;
+    bool ok = ad_run_open(&run, d, true, NULL, r->sums, sums);
+    for (uint32_t k = 0, i = 0; k < d->t->state_count && ok; k++)
+        if (d->slots[k])
+            ok = ad_run_set_slot(&run, k, r->values[i++]);
+    ok = ok && ad_run_condition(&run, true, 0, &again);
+    if (ok && again)
+        ok = ad_run_body(&run, true, r->sums, r->roots + r->adjoints, found) &&
+             add_sums(&run, 0, r->sums, found);
+    ok = ad_run_end(&run, ok);
+    for (uint32_t i = 0; i < r->sums && ok; i++) {
+        ad_var_dec_ref(sums[i]);
+        sums[i] = ad_var_inc_ref(ad_run_get(&run, i));
+    }
+    ad_run_free(&run);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- the reverse loop */
+
+/* States with which iteration 'number' has begun become those of the template. */
+static bool set_states(Reverse *r, AdRun *run, uint32_t number, uint32_t begin)
+{
+    uint32_t n = r->d->t->state_count;
+    bool ok = r->tape.length ? ad_tape_read(&r->tape, number, begin, r->states)
+                             : ad_tape_compute(&r->tape, number, r->states);
+    ok = ok && ad_run_set_states(run, r->states);
+    for (uint32_t k = 0; k < n; k++) {
+        ad_var_dec_ref(r->states[k]);
+        r->states[k] = 0;
+    }
+    return ok;
+}
+
+/* One iteration. */
+static bool go_through(Reverse *r, AdRun *run, uint32_t begin)
+{
+    const LoopDerivative *d = r->d;
+    uint32_t number = ad_tape_step(ad_var_index(ad_run_get(run, 0)), -1);
+    TRY(ad_run_set(run, 0, number) && set_states(r, run, number, begin), false);
+    for (uint32_t k = 0, i = 0; k < d->t->state_count; k++)
+        if (d->slots[k])
+            TRY(ad_run_set_slot(run, k, ad_run_get(run, 1 + i++)), false);
+    TRY(ad_run_body(run, true, r->adjoints + r->sums, r->roots, r->found), false);
+    bool ok = true;
+    for (uint32_t i = 0; i < r->adjoints; i++) {
+        uint64_t next = r->found[i] ? r->found[i] : zero_like(ad_run_get(run, 1 + i));
+        ok = ad_run_set(run, 1 + i, next) && ok;
+    }
+    return add_sums(run, 1 + r->adjoints, r->sums, r->found + r->adjoints) && ok;
+}
+
+/* Go from where each lane is, its iteration 'number', back to iteration 'begin' (0: the
+ * first one), with the values as they are by now. */
+static bool go_back(Reverse *r, uint32_t number, uint32_t begin)
+{
+    uint32_t n = r->adjoints + r->sums;
+    uint64_t *others = alloc_get((n + 1) * sizeof(uint64_t));
+    TRY(others, false);
+    others[0] = jit_var_inc_ref(number);
+    for (uint32_t i = 0; i < n; i++)
+        others[1 + i] = ad_var_inc_ref(r->values[i]);
+    AdRun run;
+    int again = 0;
+    bool ok = ad_run_open(&run, r->d, false, NULL, 1 + n, others);
+    alloc_free(others);
+    uint32_t zero = jit_var_u32(ad_derive_loop_backend(r->d->t), 0);
+    uint32_t more = 0;
+    if (ok && zero)
+        more = jit_var_gt(ad_var_index(ad_run_get(&run, 0)), begin ? begin : zero);
+    ok = more && ad_run_condition(&run, false, more, &again) &&
+         (!again || go_through(r, &run, begin));
+    jit_var_dec_ref(zero);
+    jit_var_dec_ref(more);
+    ok = ad_run_end(&run, ok);
+    for (uint32_t i = 0; i < n && ok; i++) {
+        ad_var_dec_ref(r->values[i]);
+        r->values[i] = ad_var_inc_ref(ad_run_get(&run, 1 + i));
+    }
+    ad_run_free(&run);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- checkpoints */
+
+/* Iterations from 'first' to 'end' (not included), of which those that there are begin
+ * with a checkpoint. */
+typedef struct Part {
+    AdCheckpoint start;
+    uint32_t first, end;
+} Part;
+
+/* In memory, so that kernels do not differ by it. */
+static uint32_t constant(const Reverse *r, uint32_t value)
+{
+    return jit_var_literal(ad_derive_loop_backend(r->d->t), VarTypeUInt32, &value, 1,
+                           1);
+}
+
+/* Go back through a part that fits on the tape. */
+static bool go_back_through(Reverse *r, const Part *part)
+{
+    uint32_t begin = constant(r, part->first), end = constant(r, part->end), number = 0;
+    bool ok = begin && end &&
+              ad_tape_run(&r->tape, &part->start, begin, end, NULL, &number) &&
+              go_back(r, number, begin);
+    for (uint32_t i = 0; i < r->adjoints + r->sums && ok; i++)
+        ok = ad_tape_force(&r->values[i]);
+    jit_var_dec_ref(begin);
+    jit_var_dec_ref(end);
+    jit_var_dec_ref(number);
+    return ok && jit_eval();
+}
+
+/* The checkpoint where the next part begins. */
+static bool advance(Reverse *r, const Part *from, Part *to)
+{
+    uint32_t end = constant(r, to->first);
+    AdTape none = r->tape;
+    none.length = 0;
+    bool ok = end && ad_tape_run(&none, &from->start, 0, end, &to->start, NULL) &&
+              ad_tape_store(&r->tape, &to->start);
+    jit_var_dec_ref(end);
+    return ok;
+}
+
+/* Go back through all of it. There is room for that many checkpoints (there are more if
+ * it cannot be done with them). */
+static bool go_back_by_parts(Reverse *r, const Part *all, size_t room)
+{
+    uint32_t length = all->end - all->first;
+    if (length <= r->tape.length)
+        return go_back_through(r, all);
+    size_t count = (length + r->tape.length - 1) / r->tape.length;
+    if (count > room / 2 + 1)
+        count = room / 2 > 1 ? room / 2 + 1 : 2;
+    Part *parts = alloc_zero(count, sizeof(Part));
+    TRY(parts, false);
+    bool ok = true;
+    for (size_t i = 0; i < count; i++) {
+        parts[i].first = all->first + (uint32_t) (length * i / count);
+        parts[i].end = all->first + (uint32_t) (length * (i + 1) / count);
+    }
+    parts[0].start = all->start;
+    for (size_t i = 1; i < count && ok; i++)
+        ok = advance(r, &parts[i - 1], &parts[i]);
+    size_t left = room > count - 1 ? room - (count - 1) : 0;
+    for (size_t i = count; i-- > 0;) {
+        ok = ok && go_back_by_parts(r, &parts[i], left);
+        if (i)
+            ad_tape_drop(&r->tape, &parts[i].start);
+    }
+    alloc_free(parts);
+    return ok;
+}
+
+static bool go_back_with_checkpoints(Reverse *r, uint32_t most)
+{
+    size_t half = ad_tape_limit() / 2, length = half / ad_tape_bytes(&r->tape);
+    while (length > 1 && !ad_tape_can_have(&r->tape, length))
+        length /= 2;
+    TRY(ad_tape_allocate(&r->tape, length ? length : 1), false);
+    Part all = { .end = most };
+    bool ok = ad_tape_origin(&r->tape, &all.start) &&
+              go_back_by_parts(r, &all, half / ad_tape_checkpoint_bytes(&r->tape));
+    ad_tape_drop(&r->tape, &all.start);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- which way */
+
+/* Run the loop again: count iterations, and fill the tape if there is one. */
+static bool run_again(Reverse *r, uint32_t *number)
+{
+    AdCheckpoint start = { 0 };
+    start.number = jit_var_u32(ad_derive_loop_backend(r->d->t), 0);
+    jit_var_dec_ref(*number);
+    *number = 0;
+    bool ok = start.number && ad_tape_run(&r->tape, &start, 0, 0, NULL, number);
+    jit_var_dec_ref(start.number);
+    return ok;
+}
+
+static bool most_iterations(uint32_t number, uint32_t *most)
+{
+    uint32_t largest = jit_var_reduce(number, ReduceOpMax);
+    bool ok = largest && jit_var_read(largest, 0, most);
+    jit_var_dec_ref(largest);
+    return ok;
+}
+
+static bool fits(const Reverse *r, size_t length)
+{
+    return ad_tape_can_have(&r->tape, length) &&
+           length <= ad_tape_limit() / ad_tape_bytes(&r->tape);
+}
+
+/* Is it possible to evaluate something? */
+static bool can_evaluate(void)
+{
+    for (const Body *b = state_thread()->body; b; b = b->outer)
+        if (b->kind != BODY_EVALUATED)
+            return false;
+    return true;
+}
+
+static bool check_bound(const AdTemplate *t, uint32_t most)
+{
+    if (t->max_iterations < 0 || most <= (uint64_t) t->max_iterations)
+        return true;
+    return error_set(JIT_ERROR_ARGUMENT,
+                     "ad_traverse(): loop '%s' has run for %u iterations, its "
+                     "'max_iterations' is %lld",
+                     t->name, most, (long long) t->max_iterations);
+}
+
+/* Fill a tape of that length, and go back. */
+static bool go_back_with_tape(Reverse *r, size_t length, uint32_t *number)
+{
+    uint32_t most;
+    TRY(ad_tape_allocate(&r->tape, length) && run_again(r, number) &&
+            most_iterations(*number, &most) && check_bound(r->d->t, most),
+        false);
+    return go_back(r, *number, 0);
+}
+
+/* Is an adjoint or a sum a local array? */
+static bool has_local(const Reverse *r)
+{
+    for (uint32_t i = 0; i < r->adjoints + r->sums; i++)
+        if (ad_local_is(r->values[i]))
+            return true;
+    return false;
+}
+
+/* All in one kernel, whose results are looked at before anybody else does: have lanes
+ * made more iterations than there may be? */
+static bool go_back_at_once(Reverse *r, uint32_t *number)
+{
+    uint32_t most;
+    TRY(run_again(r, number) && go_back(r, *number, 0), false);
+    for (uint32_t i = 0; i < r->adjoints + r->sums; i++)
+        jit_var_schedule(ad_var_index(r->values[i]));
+    return most_iterations(*number, &most) && check_bound(r->d->t, most);
+}
+
+/* With so many iterations at most, which is a bound. */
+static bool go_back_bounded(Reverse *r, size_t length, uint32_t *number)
+{
+    bool in_lanes = false;
+    if (!has_local(r)) /* which could not be evaluated */
+        TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
+    return in_lanes ? go_back_at_once(r, number) : go_back_with_tape(r, length, number);
+}
+
+/* With as many iterations as were counted. Local arrays have few different lengths, so
+ * that kernels are few. */
+static bool go_back_counted(Reverse *r, uint32_t most, uint32_t *number)
+{
+    size_t length = 1;
+    bool in_lanes;
+    while (length < most)
+        length *= 2;
+    TRY(ad_tape_allocate_in_lanes(&r->tape, length, &in_lanes), false);
+    return in_lanes ? run_again(r, number) && go_back(r, *number, 0)
+                    : go_back_with_tape(r, most, number);
+}
+
+static bool choose(Reverse *r, uint32_t *number)
+{
+    const AdTemplate *t = r->d->t;
+    if (!can_evaluate() || r->tape.local || !ad_tape_bytes(&r->tape))
+        return run_again(r, number) && go_back(r, *number, 0);
+    if (t->max_iterations > 0 && fits(r, (size_t) t->max_iterations))
+        return go_back_bounded(r, (size_t) t->max_iterations, number);
+    uint32_t most;
+    TRY(run_again(r, number) && most_iterations(*number, &most) && check_bound(t, most),
+        false);
+    if (most && fits(r, most))
+        return go_back_counted(r, most, number);
+    bool parts = most && !r->d->tracked && !r->tape.local_states && !has_local(r);
+    return parts ? go_back_with_checkpoints(r, most) : go_back(r, *number, 0);
+}
+
+bool ad_reverse(LoopDerivative *d)
+{
+    Reverse r;
+    bool ok = reverse_begin(&r, d) && list_adjoints(&r) && list_sums(&r);
+    if (ok && is_sum(d)) {
+        ok = record_sums(&r);
+    } else if (ok && d->t->max_iterations == ADLoopSums) {
+        ok = error_set(JIT_ERROR_ARGUMENT,
+                       "ad_traverse(): loop '%s' does more than add to its states, so "
+                       "its 'max_iterations' cannot be -1",
+                       d->t->name);
+    } else if (ok) {
+        uint32_t number = 0;
+        ok = choose(&r, &number);
+        jit_var_dec_ref(number);
+    }
+    if (ok)
+        give_back(&r);
+    reverse_free(&r);
+    return ok;
+}

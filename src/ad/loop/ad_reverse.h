@@ -1,0 +1,13 @@
+/*
+ * ad_reverse.h -- the derivative of a recorded loop in reverse mode, as other loops
+ */
+#ifndef AD_LOOP_AD_REVERSE_H
+#define AD_LOOP_AD_REVERSE_H
+
+#include "ad/loop/ad_derive_loop.h"
+
+/** Record it, once the derivative of the body is there: gradients of the entries for
+ *  values of lanes become those in d->made. False: error recorded. Without lock. */
+bool ad_reverse(LoopDerivative *d);
+
+#endif

@@ -1,0 +1,261 @@
+/*
+ * ad_cut.c -- see ad_cut.h
+ */
+#include "ad/region/ad_cut.h"
+
+#include "ad/graph/ad_set.h"
+#include "ad/rule/ad_operation.h"
+#include "ad/rule/ad_rule.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+bool ad_cut_is_inside(const AdOpen *open, NodeId id)
+{
+    const AdNode *node = ad_graph_node(id);
+    bool family = node->flags & NODE_INNER && ad_graph_family(id) == open->t->family;
+    return (node->serial >= open->border || family) && !(node->flags & NODE_ENTRY);
+}
+
+enum {
+    CUT_REACHED = 1, /* from the outputs, before anything is known */
+    CUT_OUTSIDE = 2, /* a result of an operation on whole arrays, or before one */
+    CUT_INSIDE = 4,  /* reached from the outputs, but not outside */
+    CUT_ENTRY = 8    /* the template's own: those of regions around it are outside */
+};
+
+typedef struct Cut {
+    AdOpen *open;
+    AdSet set;      /* what has been met */
+    uint8_t *marks; /* CUT_..., by place in the set */
+    uint32_t mark_capacity;
+    bool divided; /* what is outside is known */
+    NodeId *stack;
+    uint32_t depth, capacity;
+    NodeId *whole; /* results of operations on whole arrays */
+    uint32_t whole_count, whole_capacity;
+} Cut;
+
+static bool has_mark(const Cut *c, NodeId id, uint8_t mark)
+{
+    uint32_t place = ad_set_find(&c->set, id);
+    return place != AD_SET_NONE && c->marks[place] & mark;
+}
+
+static bool set_mark(Cut *c, NodeId id, uint8_t mark)
+{
+    uint32_t before = c->set.count, place = ad_set_add(&c->set, id);
+    TRY(place != AD_SET_NONE, false);
+    if (c->set.count > before) {
+        TRY(vec_reserve(&c->marks, &c->mark_capacity, c->set.count, sizeof(uint8_t)),
+            false);
+        c->marks[place] = 0;
+    }
+    c->marks[place] |= mark;
+    return true;
+}
+
+static bool cut_push(Cut *c, uint8_t mark, NodeId id)
+{
+    if (has_mark(c, id, mark))
+        return true;
+    TRY(vec_reserve(&c->stack, &c->capacity, c->depth + 1, sizeof(NodeId)), false);
+    TRY(set_mark(c, id, mark), false);
+    c->stack[c->depth++] = id;
+    return true;
+}
+
+static bool is_inner(const Cut *c, NodeId id)
+{
+    return ad_cut_is_inside(c->open, id) &&
+           !(c->divided && has_mark(c, id, CUT_OUTSIDE));
+}
+
+static AdMovesKind moves_kind(const AdEdge *e)
+{
+    return ((const AdMoves *) (uintptr_t) e->held)->kind;
+}
+
+bool ad_cut_adds_to(const void *payload, uint32_t input)
+{
+    const AdEntry *entry = &((const AdTemplate *) payload)->entries[input];
+    return entry->array && !entry->written;
+}
+
+/* Into a region, where it is accessed so? */
+static bool into_array(const AdEdge *e)
+{
+    const AdOperation *op = ad_operation_of(e->held);
+    return op->adds == ad_cut_adds_to &&
+           ((const AdTemplate *) op->payload)->entries[e->slot].array;
+}
+
+/* Is the target of an edge an array of this body? */
+static bool is_array_of(const AdTemplate *t, NodeId target, uint32_t body)
+{
+    for (uint32_t i = 0; i < t->array_count; i++)
+        if (t->arrays[i].node == target)
+            return body == AD_CUT_ANY_BODY || t->arrays[i].body == body;
+    return false;
+}
+
+/* Into a region in the body, which writes to it? */
+static bool into_written(const AdTemplate *t, const AdEdge *e, uint32_t body)
+{
+    const AdOperation *op = ad_operation_of(e->held);
+    if (!into_array(e) || !((const AdTemplate *) op->payload)->entries[e->slot].written)
+        return false;
+    for (EdgeId o = ad_graph_node(e->target)->out; o; o = ad_graph_edge(o)->next_out)
+        if (is_array_of(t, ad_graph_edge(o)->target, body))
+            return true;
+    return false;
+}
+
+bool ad_cut_is_written(const AdTemplate *t, NodeId entry, uint32_t body)
+{
+    for (EdgeId e = ad_graph_node(entry)->out; e; e = ad_graph_edge(e)->next_out) {
+        const AdEdge *edge = ad_graph_edge(e);
+        if (edge->rule == RULE_INTO ? into_written(t, edge, body)
+                                    : is_array_of(t, edge->target, body))
+            return true;
+    }
+    return false;
+}
+
+/* One entry that is read is a value of all lanes. */
+static bool by_position(const AdEdge *e)
+{
+    if (e->rule == RULE_INTO)
+        return into_array(e);
+    return e->rule == RULE_MOVES && e->operand == 0 &&
+           (moves_kind(e) == MOVES_WRITE ||
+            (moves_kind(e) == MOVES_READ && ad_graph_node(e->source)->size != 1));
+}
+
+bool ad_cut_is_whole(NodeId id)
+{
+    EdgeId in = ad_graph_node(id)->in;
+    const AdEdge *e = in ? ad_graph_edge(in) : NULL;
+    return e && e->rule == RULE_MOVES && moves_kind(e) == MOVES_WHOLE;
+}
+
+/* Call 'visit' for each node of the bodies that can be reached. */
+static bool cut_walk(Cut *c, uint8_t mark, bool (*visit)(Cut *c, NodeId id))
+{
+    while (c->depth) {
+        NodeId id = c->stack[--c->depth];
+        TRY(visit(c, id), false);
+        for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
+            NodeId source = ad_graph_edge(e)->source;
+            if (is_inner(c, source))
+                TRY(cut_push(c, mark, source), false);
+        }
+    }
+    return true;
+}
+
+/* The state of a loop that has this entry, NULL: it is none. */
+static const AdEntry *find_state(const AdTemplate *t, NodeId node)
+{
+    for (uint32_t k = 0; k < t->state_count; k++) {
+        uint32_t entry = t->states[k].entry;
+        if (entry && t->entries[entry - 1].node == node)
+            return &t->entries[entry - 1];
+    }
+    return NULL;
+}
+
+/* What an edge from an entry comes from instead: a state that is accessed by position
+ * is the array that it was before the loop. 0: it stays. */
+static NodeId array_behind(const Cut *c, const AdEdge *edge)
+{
+    if (!by_position(edge))
+        return 0;
+    const AdEntry *entry = find_state(c->open->t, edge->source);
+    return entry && entry->outer ? entry->outer_node : 0;
+}
+
+/* Edges that come from outside come from entries. */
+static bool cut_edges(Cut *c, NodeId id)
+{
+    TRY(ad_graph_set_family(id, c->open->t->family), false);
+    for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
+        const AdEdge *edge = ad_graph_edge(e);
+        NodeId outer = edge->source;
+        if (has_mark(c, outer, CUT_ENTRY))
+            outer = array_behind(c, edge);
+        if (!outer || is_inner(c, outer))
+            continue;
+        AdEntry *entry = ad_region_find_entry(c->open->t, outer, by_position(edge));
+        TRY(entry, false);
+        ad_graph_set_source(e, entry->node);
+    }
+    return true;
+}
+
+static bool push_roots(Cut *c, uint8_t mark)
+{
+    const AdTemplate *t = c->open->t;
+    for (uint32_t i = 0; i < t->body_count; i++)
+        for (uint32_t k = 0; k < t->n_out; k++) {
+            NodeId id = ad_var_node(t->bodies[i].outputs[k]);
+            if (id && is_inner(c, id))
+                TRY(cut_push(c, mark, id), false);
+        }
+    for (uint32_t i = 0; i < t->array_count; i++)
+        TRY(cut_push(c, mark, t->arrays[i].node), false);
+    return true;
+}
+
+static bool note_whole(Cut *c, NodeId id)
+{
+    if (!ad_cut_is_whole(id))
+        return true;
+    TRY(vec_reserve(&c->whole, &c->whole_capacity, c->whole_count + 1, sizeof(NodeId)),
+        false);
+    c->whole[c->whole_count++] = id;
+    return true;
+}
+
+/* It cannot depend on what differs from iteration to iteration, or call to call. */
+static bool check_outside(Cut *c, NodeId id)
+{
+    for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in)
+        if (has_mark(c, ad_graph_edge(e)->source, CUT_ENTRY))
+            return error_set(JIT_ERROR_UNSUPPORTED,
+                             "ad_var_loop_end(), ad_var_cond_end(), ad_var_call(): "
+                             "region '%s': the derivative of an operation on whole "
+                             "arrays in its body is not available",
+                             c->open->t->name);
+    return true;
+}
+
+/* Does an edge lead from here to what was walked? */
+static bool is_used(const Cut *c, NodeId entry)
+{
+    for (EdgeId e = ad_graph_node(entry)->out; e; e = ad_graph_edge(e)->next_out)
+        if (has_mark(c, ad_graph_edge(e)->target, CUT_INSIDE))
+            return true;
+    return false;
+}
+
+bool ad_cut(AdOpen *open)
+{
+    Cut c = { .open = open, .set = ad_set_begin() };
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < open->t->entry_count; i++)
+        ok = set_mark(&c, open->t->entries[i].node, CUT_ENTRY);
+    ok = ok && push_roots(&c, CUT_REACHED) && cut_walk(&c, CUT_REACHED, note_whole);
+    for (uint32_t i = 0; i < c.whole_count && ok; i++)
+        ok = cut_push(&c, CUT_OUTSIDE, c.whole[i]) &&
+             cut_walk(&c, CUT_OUTSIDE, check_outside);
+    c.divided = true;
+    ok = ok && push_roots(&c, CUT_INSIDE) && cut_walk(&c, CUT_INSIDE, cut_edges);
+    for (uint32_t i = 0; ok && i < open->t->entry_count; i++)
+        open->t->entries[i].used = is_used(&c, open->t->entries[i].node);
+    alloc_free(c.stack);
+    alloc_free(c.set.nodes);
+    alloc_free(c.marks);
+    alloc_free(c.whole);
+    return ok;
+}

@@ -1,0 +1,30 @@
+/*
+ * ad_cut.h -- cutting the part of the graph off that belongs to the bodies of a region
+ *
+ * A walk from the outputs towards what they depend on, as far as the nodes of the
+ * bodies go. Where an edge comes from outside, it comes from an entry afterwards.
+ * Results of operations on whole arrays, and all that these depend on, are outside.
+ *
+ * Requires the graph lock.
+ */
+#ifndef AD_REGION_AD_CUT_H
+#define AD_REGION_AD_CUT_H
+
+#include "ad/region/ad_region.h"
+
+/** Cut off what the outputs of the region and its arrays depend on. False: error
+ *  recorded. */
+bool ad_cut(AdOpen *open);
+/** Was the node made in the bodies that are being closed, or does it belong to those
+ *  that they are the derivative of? */
+bool ad_cut_is_inside(const AdOpen *open, NodeId id);
+/** Has an operation on whole arrays made it? */
+bool ad_cut_is_whole(NodeId id);
+enum { AD_CUT_ANY_BODY = UINT32_MAX };
+/** Does this body write to the array that an entry stands for, be it in a region? */
+bool ad_cut_is_written(const AdTemplate *t, NodeId entry, uint32_t body);
+/** AdOperation.adds of regions: gradients of arrays that are read are arrays that are
+ *  added to. */
+bool ad_cut_adds_to(const void *payload, uint32_t input);
+
+#endif

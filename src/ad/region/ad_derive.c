@@ -1,0 +1,513 @@
+/*
+ * ad_derive.c -- see ad_derive.h
+ */
+#include "ad/region/ad_derive.h"
+
+#include "ad/array/ad_local.h"
+#include "ad/array/ad_moves.h"
+#include "ad/graph/ad_scope.h"
+#include "ad/region/ad_cut.h"
+#include "ad/region/ad_loop_hooks.h"
+#include "ad/traverse/ad_gradient.h"
+#include "ad/traverse/ad_traverse.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "trace/flow/call.h"
+#include "trace/flow/cond.h"
+#include "trace/graph/mask.h"
+
+/* What is under way. Lists have an entry for each entry of the template (reverse) or
+ * for each tracked result (forward). */
+typedef struct Derivation {
+    AdTemplate *t;
+    ADMode mode;
+    bool tracked;
+    uint64_t *given, *made;
+    uint32_t given_count, made_count;
+    uint32_t results;     /* of 'made', how many can be results of the region */
+    uint64_t **gradients; /* by body, of the first 'results'; owned */
+    RecordedBody *bodies;
+    uint32_t handle; /* of ad_region_open(), for derivatives of derivatives */
+    ReplayGap *gaps; /* owned */
+} Derivation;
+
+/* ---------------------------------------------------------------- a body */
+
+/* The node that number 'k' of the given gradients belongs to, in one body; 0: none. */
+static NodeId given_node(const Derivation *d, uint32_t body, uint32_t k)
+{
+    const AdTemplate *t = d->t;
+    if (d->mode == ADModeForward)
+        return t->entries[k].node;
+    if (k < t->tracked_count)
+        return ad_var_node(t->bodies[body].outputs[t->tracked[k]]);
+    const AdArray *array = &t->arrays[k - t->tracked_count];
+    return array->body == body ? array->node : 0;
+}
+
+bool ad_derive_give(NodeId node, uint64_t *given, bool moves)
+{
+    if (!node || !*given)
+        return true;
+    uint64_t value = moves ? *given : ad_var_inc_ref(*given);
+    if (moves)
+        *given = 0;
+    return ad_gradient_accumulate(node, value);
+}
+
+/* Is number 'k' of the given gradients an array that this body writes to? */
+static bool moves(const Derivation *d, uint32_t body, uint32_t k)
+{
+    const AdTemplate *t = d->t;
+    if (d->mode == ADModeBackward)
+        return k >= t->tracked_count;
+    state_lock();
+    bool writes =
+        t->entries[k].written && ad_cut_is_written(t, t->entries[k].node, body);
+    state_unlock();
+    return writes;
+}
+
+static bool set_given(const Derivation *d, uint32_t body)
+{
+    for (uint32_t k = 0; k < d->given_count; k++)
+        if (d->given[k])
+            TRY(ad_derive_give(given_node(d, body, k), &d->given[k], moves(d, body, k)),
+                false);
+    return true;
+}
+
+/* Nodes at the end of one body, and behind them arrays of others, where it begins. */
+typedef struct Ends {
+    NodeId *nodes; /* owned */
+    uint32_t count, stops;
+    uint32_t wanted; /* the first ones, whose gradients are looked at */
+} Ends;
+
+static void add_arrays(Ends *ends, const AdTemplate *t, uint32_t body, bool visible)
+{
+    for (uint32_t k = 0; k < t->array_count; k++)
+        if (t->arrays[k].body == body && t->arrays[k].visible == visible)
+            ends->nodes[ends->count++] = t->arrays[k].node;
+}
+
+static bool find_ends(Ends *ends, const AdTemplate *t, uint32_t body)
+{
+    uint32_t most = t->tracked_count + t->array_count;
+    *ends = (Ends){ .nodes = alloc_get((most + 1) * sizeof(NodeId)) };
+    TRY(ends->nodes, false);
+    for (uint32_t k = 0; k < t->tracked_count; k++) {
+        NodeId node = ad_var_node(t->bodies[body].outputs[t->tracked[k]]);
+        if (node)
+            ends->nodes[ends->count++] = node;
+    }
+    add_arrays(ends, t, body, true);
+    ends->wanted = ends->count;
+    add_arrays(ends, t, body, false);
+    for (uint32_t k = 0; k < t->array_count; k++)
+        if (t->arrays[k].body != body)
+            ends->nodes[ends->count + ends->stops++] = t->arrays[k].node;
+    return true;
+}
+
+static uint64_t look_at(NodeId node)
+{
+    state_lock();
+    uint64_t grad = ad_graph_node(node)->grad;
+    ad_graph_hold(grad);
+    state_unlock();
+    return grad;
+}
+
+/* The gradients that a body has made: those that are results of the new region are
+ * taken. Those of arrays go on to the next body. */
+static void take_made(Derivation *d, uint32_t body)
+{
+    const AdTemplate *t = d->t;
+    for (uint32_t k = 0; k < d->made_count; k++) {
+        uint64_t *to = k < d->results ? &d->gradients[body][k] : &d->made[k];
+        if (d->mode == ADModeBackward) {
+            if (!t->entries[k].array)
+                *to = ad_gradient_take(t->entries[k].node);
+        } else if (k < t->tracked_count) {
+            NodeId node = ad_var_node(t->bodies[body].outputs[t->tracked[k]]);
+            *to = node ? ad_gradient_take(node) : 0;
+        } else {
+            const AdArray *array = &t->arrays[k - t->tracked_count];
+            if (array->body == body && array->visible)
+                *to = look_at(array->node);
+        }
+    }
+}
+
+/* Forget gradients that a body has left, in the end those of arrays, too. */
+static void clear_nodes(const Derivation *d, bool arrays)
+{
+    const AdTemplate *t = d->t;
+    for (uint32_t k = 0; k < t->entry_count; k++)
+        if (d->mode == ADModeForward || !t->entries[k].array)
+            ad_var_dec_ref(ad_gradient_take(t->entries[k].node));
+    for (uint32_t i = 0; i < t->body_count; i++)
+        for (uint32_t k = 0; k < t->tracked_count; k++) {
+            NodeId node = ad_var_node(t->bodies[i].outputs[t->tracked[k]]);
+            if (node)
+                ad_var_dec_ref(ad_gradient_take(node));
+        }
+    for (uint32_t k = 0; arrays && k < t->array_count; k++)
+        ad_var_dec_ref(ad_gradient_take(t->arrays[k].node));
+}
+
+static void abandon_reopened(ThreadState *ts, Body *body)
+{
+    (void) ts;
+    ((AdReopened *) body)->abandoned = true;
+    var_ids_drop(&body->effects);
+}
+
+bool ad_derive_reopen(AdReopened *reopened, const AdTemplate *t, uint32_t which)
+{
+    *reopened =
+        (AdReopened){ .body = { .abandon = abandon_reopened, .name = t->name } };
+    state_lock();
+    bool ok = record_open(state_thread(), &reopened->body, BODY_SIDE, t->device,
+                          t->bodies[which].active);
+    state_unlock();
+    return ok;
+}
+
+bool ad_derive_close(AdReopened *reopened, bool ok, RecordedBody *out)
+{
+    ThreadState *ts = state_thread();
+    state_lock();
+    if (ok)
+        ok = record_close_into(ts, &reopened->body, out, "ad_traverse()");
+    else if (!reopened->abandoned)
+        record_abandon(ts, &reopened->body);
+    state_unlock();
+    return ok;
+}
+
+void ad_derive_release(RecordedBody *body)
+{
+    region_replaced_all(&body->effects);
+    record_release(body);
+}
+
+bool ad_derive_begin_arrays(const AdTemplate *t, uint64_t *made)
+{
+    for (uint32_t k = 0; k < t->entry_count; k++)
+        if (made[k]) {
+            uint64_t before = made[k];
+            made[k] = 0;
+            TRY(ad_gradient_accumulate(t->entries[k].node, before), false);
+        }
+    return true;
+}
+
+ReplayGap *ad_derive_gaps(const AdTemplate *t, uint32_t scope)
+{
+    ReplayGap *gaps = alloc_get((t->gap_count + 1) * sizeof(ReplayGap));
+    for (uint32_t i = 0; gaps && i < t->gap_count; i++)
+        gaps[i] = t->gaps[i];
+    if (gaps)
+        gaps[t->gap_count] = (ReplayGap){ t->end, scope };
+    return gaps;
+}
+
+/* Trace the derivative of one body, with its variables. */
+static bool derive_body(Derivation *d, uint32_t b)
+{
+    AdReopened reopened;
+    state_lock();
+    if (d->handle)
+        ad_open_find(d->handle)->body = b;
+    state_unlock();
+    TRY(ad_derive_reopen(&reopened, d->t, b), false);
+    if (!d->gaps)
+        d->gaps = ad_derive_gaps(d->t, reopened.body.scope);
+    Ends ends = { 0 };
+    bool ok = d->gaps && find_ends(&ends, d->t, b) && set_given(d, b) &&
+              ad_traverse_within(d->mode, ends.nodes, ends.count, ends.wanted,
+                                 ends.nodes + ends.count, ends.stops, d->tracked);
+    alloc_free(ends.nodes);
+    if (ok)
+        take_made(d, b);
+    clear_nodes(d, false);
+    return ad_derive_close(&reopened, ok, &d->bodies[b]);
+}
+
+/* ---------------------------------------------------------------- the region */
+
+/* Number k is a result if a body has made it. Each body has an output for it: zeros
+ * where it has none. */
+static bool make_outputs(Derivation *d, uint32_t *which, uint32_t *count)
+{
+    *count = 0;
+    for (uint32_t k = 0; k < d->results; k++) {
+        uint64_t like = 0;
+        for (uint32_t b = 0; b < d->t->body_count; b++)
+            like = d->gradients[b][k] ? d->gradients[b][k] : like;
+        for (uint32_t b = 0; b < d->t->body_count && like; b++)
+            if (!d->gradients[b][k])
+                TRY(d->gradients[b][k] = ad_moves_number(like, 0, 1), false);
+        if (like)
+            which[(*count)++] = k;
+    }
+    return true;
+}
+
+static bool record_region(Derivation *d, const uint32_t *which, uint32_t count,
+                          VarId *results)
+{
+    const AdTemplate *t = d->t;
+    uint64_t *outputs = alloc_get((count + 1) * sizeof(uint64_t));
+    TRY(outputs, false);
+    state_lock();
+    AdOpen *open = d->handle ? ad_open_find(d->handle) : NULL;
+    bool ok = true;
+    for (uint32_t b = 0; b < t->body_count && ok; b++) {
+        for (uint32_t i = 0; i < count && ok; i++) {
+            outputs[i] = d->gradients[b][which[i]];
+            ok = record_outputs(&d->bodies[b], 1, &(VarId){ ad_var_index(outputs[i]) });
+        }
+        ok = ok &&
+             (!open || ad_region_add_body(open, t->bodies[b].active, count, outputs));
+    }
+    bool masked = ok && t->around && mask_push(state_thread(), t->around);
+    if (ok && (masked || !t->around))
+        ok = t->block               ? ad_derive_block(t, d->bodies, d->gaps, results)
+             : t->kind == REGION_IF ? ad_derive_cond(t, d->bodies, d->gaps, results)
+                                    : ad_derive_call(t, d->bodies, d->gaps, results);
+    else
+        ok = false;
+    if (masked)
+        ok = mask_pop(state_thread()) && ok;
+    state_unlock();
+    alloc_free(outputs);
+    return ok;
+}
+
+/* Bodies hand arrays on in the order in which they were recorded: reverse, the other
+ * way round. */
+static bool is_descending(const Derivation *d)
+{
+    return d->t->descending != (d->mode == ADModeBackward);
+}
+
+/* What another region of the same kind is given. */
+static bool share_given(const Derivation *d, AdOpen *open)
+{
+    const AdTemplate *t = d->t;
+    AdTemplate *own = open->t;
+    own->family = t->family;
+    own->block = t->block;
+    own->descending = is_descending(d);
+    own->scope = t->scope;
+    own->condition = t->condition;
+    own->mask = t->mask;
+    if (t->condition)
+        var_inc(t->condition);
+    if (t->mask)
+        var_inc(t->mask);
+    for (uint32_t i = 0; i < t->inputs.count; i++) {
+        var_inc(t->inputs.ids[i]);
+        TRY(var_ids_take(&own->inputs, t->inputs.ids[i]), false);
+        var_inc(t->placeholders.ids[i]);
+        TRY(var_ids_take(&own->placeholders, t->placeholders.ids[i]), false);
+    }
+    return ad_region_share_entries(own, t, false) &&
+           ad_region_set_targets(own, t->target_count, t->ids, t->callable_of);
+}
+
+/* The gradient of an outer variable with one entry is a sum over all lanes. */
+static bool widen(const Derivation *d, uint32_t k, uint64_t *result)
+{
+    if (d->mode != ADModeBackward || d->t->size == 1 || !*result ||
+        jit_var_size(ad_var_index(*result)) != 1 || ad_local_is(*result))
+        return true;
+    if (ad_graph_node(d->t->entries[k].node)->size != 1)
+        return true;
+    uint64_t wide = ad_var_resize(*result, d->t->size);
+    ad_var_dec_ref(*result);
+    *result = wide;
+    return wide != 0;
+}
+
+static bool derive(Derivation *d)
+{
+    const AdTemplate *t = d->t;
+    uint32_t count = 0;
+    uint32_t *which = alloc_get((d->results + 1) * sizeof(uint32_t));
+    uint64_t *results = alloc_zero(d->results + 1, sizeof(uint64_t));
+    VarId *plain = alloc_zero(d->results + 1, sizeof(VarId));
+    bool ok = which && results && plain &&
+              (d->mode == ADModeForward || ad_derive_begin_arrays(t, d->made));
+    for (uint32_t i = 0; i < t->body_count && ok; i++)
+        ok = derive_body(d, is_descending(d) ? t->body_count - 1 - i : i);
+    clear_nodes(d, true);
+    ok = ok && make_outputs(d, which, &count) && record_region(d, which, count, plain);
+    for (uint32_t i = 0; i < count; i++)
+        results[i] = plain[i];
+    if (d->handle) {
+        state_lock();
+        AdOpen *open = ad_open_find(d->handle);
+        if (ok && open)
+            ok = ad_region_set_gaps(open->t, d->gaps, t->gap_count + 1) &&
+                 ad_region_close(d->handle, results);
+        ad_region_abandon(d->handle); /* after a failure */
+        state_unlock();
+    }
+    for (uint32_t i = 0; i < count; i++)
+        d->made[which[i]] = results[i];
+    for (uint32_t i = 0; i < count && ok; i++)
+        ok = widen(d, which[i], &d->made[which[i]]);
+    /* Arrays of all bodies. */
+    for (uint32_t k = 0; d->mode == ADModeBackward && k < t->entry_count; k++)
+        if (t->entries[k].array)
+            d->made[k] = ad_gradient_take(t->entries[k].node);
+    alloc_free(which);
+    alloc_free(results);
+    alloc_free(plain);
+    return ok;
+}
+
+bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made)
+{
+    if (ad_traverse_is_tracked()) {
+        state_lock();
+        ad_region_find_outer(t);
+        state_unlock();
+    }
+    if (t->kind == REGION_LOOP)
+        return ad_loop_hooks.derive(t, mode, given, made);
+    bool forward = mode == ADModeForward;
+    uint32_t n_out = t->tracked_count + t->array_count;
+    Derivation d = {
+        .t = t,
+        .mode = mode,
+        .tracked = ad_traverse_is_tracked(),
+        .given = given,
+        .made = made,
+        .given_count = forward ? t->entry_count : n_out,
+        .made_count = forward ? n_out : t->entry_count,
+    };
+    d.results = forward ? t->tracked_count : t->entry_count;
+    d.gradients = alloc_zero(t->body_count, sizeof(uint64_t *));
+    d.bodies = alloc_zero(t->body_count, sizeof(RecordedBody));
+    bool ok = d.gradients && d.bodies;
+    for (uint32_t b = 0; b < t->body_count && ok; b++)
+        ok = (d.gradients[b] = alloc_zero(d.results + 1, sizeof(uint64_t))) != NULL;
+    if (ok && d.tracked) {
+        state_lock();
+        d.handle = record_new_scope(); /* a number that no recording has */
+        AdOpen *open = ad_region_open(d.handle, t->kind, t->device, t->around, t->name);
+        ok = open && share_given(&d, open);
+        state_unlock();
+    }
+    ok = ok && derive(&d);
+    for (uint32_t k = 0; k < d.made_count && !ok; k++) {
+        ad_var_dec_ref(made[k]);
+        made[k] = 0;
+    }
+    state_lock();
+    for (uint32_t b = 0; d.gradients && d.bodies && b < t->body_count; b++) {
+        for (uint32_t k = 0; d.gradients[b] && k < d.results; k++)
+            ad_graph_release(d.gradients[b][k]);
+        alloc_free(d.gradients[b]);
+        ad_derive_release(&d.bodies[b]);
+    }
+    state_unlock();
+    alloc_free(d.gradients);
+    alloc_free(d.bodies);
+    alloc_free(d.gaps);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- recording again */
+
+/* Record a body in the one that is open. */
+static bool record_body(ThreadState *ts, const AdTemplate *t, const RecordedBody *body,
+                        VarId active, const VarId *inputs, const ReplayGap *gaps,
+                        RecordedBody *out)
+{
+    RegionReplay r;
+    TRY(region_replay_begin(&r, ts, t->scope), false);
+    r.effect_scope = body->scope;
+    r.gaps = gaps;
+    r.gap_count = t->gap_count + 1;
+    VarId mask = mask_top(ts);
+    bool ok = !active || !mask || region_replay_set(&r, active, mask);
+    for (uint32_t i = 0; i < t->placeholders.count && ok; i++)
+        ok = region_replay_set(&r, t->placeholders.ids[i], inputs[i]);
+    ok = ok && region_replay_recorded(&r, body, out);
+    region_replay_end(&r);
+    return ok;
+}
+
+bool ad_derive_cond(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
+                    VarId *results)
+{
+    ThreadState *ts = state_thread();
+    uint32_t handle = cond_start(ts, t->name, t->condition);
+    TRY(handle, false);
+    for (uint32_t b = 0; b < 2; b++) {
+        RecordedBody out = { 0 };
+        bool ok = record_body(ts, t, &bodies[b], t->bodies[b].active, NULL, gaps, &out);
+        if (!ok) {
+            record_release(&out);
+            ad_region_give_up(handle);
+            return false;
+        }
+        ok = cond_append(ts, handle, out.outputs.count, out.outputs.ids);
+        record_release(&out);
+        TRY(ok, false);
+    }
+    return cond_end(ts, handle, results);
+}
+
+bool ad_derive_block(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
+                     VarId *results)
+{
+    RecordedBody out = { 0 };
+    bool ok = record_body(state_thread(), t, bodies, t->bodies[0].active, t->inputs.ids,
+                          gaps, &out);
+    for (uint32_t i = 0; i < out.outputs.count && ok; i++)
+        var_inc(results[i] = out.outputs.ids[i]);
+    record_release(&out);
+    return ok;
+}
+
+static bool call_bodies(ThreadState *ts, const AdTemplate *t, uint32_t handle,
+                        RecordedBody *bodies, const ReplayGap *gaps,
+                        const VarIds *inputs)
+{
+    for (uint32_t b = 0; b < t->body_count; b++) {
+        RecordedBody out = { 0 };
+        bool ok = record_body(ts, t, &bodies[b], t->bodies[b].active, inputs->ids, gaps,
+                              &out);
+        ok = ok && call_append(ts, handle, out.outputs.count, out.outputs.ids);
+        record_release(&out);
+        TRY(ok, false);
+    }
+    return true;
+}
+
+bool ad_derive_call(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
+                    VarId *results)
+{
+    ThreadState *ts = state_thread();
+    uint32_t handle = call_start(ts, t->device, t->name, t->mask);
+    TRY(handle, false);
+    VarIds inputs = { 0 };
+    bool ok = true;
+    for (uint32_t i = 0; i < t->inputs.count && ok; i++)
+        ok = var_ids_take(&inputs, call_input(ts, handle, t->inputs.ids[i]));
+    ok = ok && call_bodies(ts, t, handle, bodies, gaps, &inputs);
+    var_ids_drop(&inputs);
+    const CallTargets targets = { t->condition, t->target_count, t->ids,
+                                  t->callable_of };
+    if (ok)
+        return call_end(ts, handle, &targets, results);
+    ad_region_give_up(handle);
+    return false;
+}

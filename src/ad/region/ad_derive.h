@@ -1,0 +1,52 @@
+/*
+ * ad_derive.h -- a derivative of a region, as another region
+ *
+ * See ad_region.h for the idea.
+ */
+#ifndef AD_REGION_AD_DERIVE_H
+#define AD_REGION_AD_DERIVE_H
+
+#include "ad/region/ad_region.h"
+
+/** Forward: 'given' are gradients of the entries, 'made' those of results and arrays.
+ *  Reverse: the other way round. 0 = none; those that are made are references of the
+ *  caller's, and so are the given ones, except for arrays that are written to: these
+ *  references move, and 0 takes their place. Reverse, 'made' has at first the gradients
+ *  of arrays that are added to. False: error recorded. Without lock. */
+bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made);
+/** Let '*given' (0: none) be the gradient of a node; with 'moves' the reference
+ *  moves. */
+bool ad_derive_give(NodeId node, uint64_t *given, bool moves);
+/** Find the states that depend on what is tracked: as they begin, or by what the body
+ *  makes of them. With the lock. */
+bool ad_derive_find_active(AdTemplate *t);
+
+/** A body of the template, as it were open again: what is traced until its end can use
+ *  its variables, and becomes a recorded body. Without lock. */
+typedef struct AdReopened {
+    Body body; /* first: what is given up is told so */
+    bool abandoned;
+} AdReopened;
+bool ad_derive_reopen(AdReopened *reopened, const AdTemplate *t, uint32_t which);
+/** Not 'ok': give it up. */
+bool ad_derive_close(AdReopened *reopened, bool ok, RecordedBody *out);
+/** Let go of such a body, which was recorded where it is wanted: what is in it and
+ *  lives on, as part of a template, has no effects. With the lock. */
+void ad_derive_release(RecordedBody *body);
+/** Have the gradients of arrays that are there by now, in 'made' (whose references
+ *  move), in the entries. */
+bool ad_derive_begin_arrays(const AdTemplate *t, uint64_t *made);
+/** The gaps of the template, and that up to the first reopened body, whose scope is
+ *  'scope'; one more than gap_count. NULL: memory is out. */
+ReplayGap *ad_derive_gaps(const AdTemplate *t, uint32_t scope);
+
+/** Record the new region from its bodies, whose outputs become 'results' (owned): of a
+ *  conditional, of a block, of a call. With the lock. */
+bool ad_derive_cond(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
+                    VarId *results);
+bool ad_derive_block(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
+                     VarId *results);
+bool ad_derive_call(const AdTemplate *t, RecordedBody *bodies, const ReplayGap *gaps,
+                    VarId *results);
+
+#endif

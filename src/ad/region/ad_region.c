@@ -1,0 +1,657 @@
+/*
+ * ad_region.c -- see ad_region.h
+ */
+#include "ad/region/ad_region.h"
+
+#include <string.h>
+
+#include "ad/graph/ad_hooks.h"
+#include "ad/graph/ad_scope.h"
+#include "ad/graph/ad_set.h"
+#include "ad/region/ad_cut.h"
+#include "ad/region/ad_derive.h"
+#include "ad/region/ad_loop_hooks.h"
+#include "ad/rule/ad_rule.h"
+#include "ad/traverse/ad_traverse.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "trace/array/array.h"
+#include "trace/graph/mask.h"
+
+/* ---------------------------------------------------------------- templates */
+
+/* The operation has its inputs, whose edges hold them. */
+static void drop_outer(AdTemplate *t)
+{
+    for (uint32_t i = 0; i < t->entry_count; i++)
+        if (t->entries[i].held) {
+            ad_graph_unref(t->entries[i].outer_node);
+            t->entries[i].held = false;
+        }
+}
+
+static void template_free(AdTemplate *t)
+{
+    for (uint32_t i = 0; i < t->body_count; i++) {
+        for (uint32_t k = 0; k < t->n_out; k++)
+            ad_graph_release(t->bodies[i].outputs[k]);
+        var_drop(t->bodies[i].active);
+        alloc_free(t->bodies[i].outputs);
+    }
+    drop_outer(t);
+    for (uint32_t i = 0; i < t->entry_count; i++)
+        ad_graph_unref(t->entries[i].node);
+    for (uint32_t i = 0; i < t->array_count; i++)
+        ad_graph_unref(t->arrays[i].node);
+    for (uint32_t k = 0; k < t->state_count; k++) {
+        var_drop(t->states[k].placeholder);
+        var_drop(t->states[k].initial);
+    }
+    var_drop(t->condition);
+    var_drop(t->mask);
+    var_drop(t->around);
+    var_drop(t->testing);
+    var_ids_drop(&t->inputs);
+    var_ids_drop(&t->placeholders);
+    alloc_free(t->bodies);
+    alloc_free(t->entries);
+    alloc_free(t->arrays);
+    alloc_free(t->tracked);
+    alloc_free(t->lookup);
+    alloc_free(t->ids);
+    alloc_free(t->callable_of);
+    alloc_free(t->states);
+    alloc_free(t->gaps);
+    alloc_free(t->name);
+    alloc_free(t);
+}
+
+void ad_region_drop(AdOpen *open)
+{
+    for (uint32_t i = 0; i < open->write_count; i++)
+        ad_graph_unref(open->writes[i].node);
+    alloc_free(open->writes);
+    ad_loop_hooks.release(open->loop);
+    if (open->t)
+        template_free(open->t);
+}
+
+const AdHooks ad_hooks = {
+    .drop_open = ad_region_drop,
+    .traverse_from = ad_traverse_from,
+};
+
+static VarId hold(VarId id)
+{
+    if (id)
+        var_inc(id);
+    return id;
+}
+
+VarId ad_region_mask(void)
+{
+    const ThreadState *ts = state_thread();
+    TRY(ts, 0);
+    state_lock();
+    VarId mask = hold(mask_top(ts));
+    state_unlock();
+    return mask;
+}
+
+AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId around,
+                       const char *name)
+{
+    AdTemplate *t = alloc_zero(1, sizeof(AdTemplate));
+    TRY(t, NULL);
+    t->name = alloc_string(name ? name : "unnamed");
+    if (!t->name) {
+        alloc_free(t);
+        return NULL;
+    }
+    static uint32_t families;
+    t->family = ++families;
+    t->kind = kind;
+    t->device = device;
+    t->scope = state_thread()->scope;
+    t->around = hold(around);
+    const AdOpen open = {
+        .handle = handle, .border = ad_graph_serial(), .t = t, .name = t->name
+    };
+    if (ad_open_push(&open))
+        return ad_open_find(handle);
+    template_free(t);
+    return NULL;
+}
+
+void ad_region_abandon(uint32_t handle)
+{
+    AdThread *own = thread_self.ad;
+    uint32_t i = own ? own->open_count : 0;
+    while (i && own->open[i - 1].handle != handle)
+        i--;
+    while (i && own->open_count >= i)
+        ad_region_drop(&own->open[--own->open_count]);
+}
+
+void ad_region_give_up(uint32_t handle)
+{
+    ThreadState *ts = state_thread();
+    ad_region_abandon(handle);
+    for (Body *body = ts ? ts->body : NULL; body; body = body->outer)
+        if (body->handle == handle) {
+            record_abandon(ts, body);
+            break;
+        }
+}
+
+bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs)
+{
+    AdTemplate *t = open->t;
+    TRY(vec_reserve(&t->bodies, &t->body_capacity, t->body_count + 1,
+                    sizeof(AdBodyTemplate)),
+        false);
+    uint64_t *own = alloc_get((n + 1) * sizeof(uint64_t));
+    TRY(own, false);
+    for (size_t k = 0; k < n; k++) {
+        own[k] = ad_scope_tracks(outputs[k]) ? outputs[k] : ad_var_index(outputs[k]);
+        ad_graph_hold(own[k]);
+    }
+    if (active)
+        var_inc(active);
+    t->n_out = (uint32_t) n;
+    t->bodies[t->body_count++] = (AdBodyTemplate){ active, own };
+    open->body = t->body_count;
+    return true;
+}
+
+static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t count)
+{
+    uint32_t *copy = alloc_get((count + 1) * sizeof(uint32_t));
+    if (copy)
+        memcpy(copy, numbers, count * sizeof(uint32_t));
+    return copy;
+}
+
+bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
+                           const uint32_t *callable_of)
+{
+    t->target_count = count;
+    if (ids)
+        TRY(t->ids = copy_numbers(ids, count), false);
+    if (callable_of)
+        TRY(t->callable_of = copy_numbers(callable_of, count), false);
+    return true;
+}
+
+/* ---------------------------------------------------------------- entries */
+
+static uint32_t lookup_place(const AdTemplate *t, uint64_t outer, bool array)
+{
+    uint32_t mask = t->lookup_capacity - 1;
+    uint32_t i = (uint32_t) ((2 * outer + array) * 0x9e3779b97f4a7c15u >> 32) & mask;
+    for (; t->lookup[i]; i = (i + 1) & mask) {
+        const AdEntry *e = &t->entries[t->lookup[i] - 1];
+        if (e->outer == outer && e->array == array)
+            break;
+    }
+    return i;
+}
+
+static bool lookup_grow(AdTemplate *t)
+{
+    uint32_t capacity = t->lookup_capacity ? 2 * t->lookup_capacity : 16;
+    uint32_t *lookup = alloc_zero(capacity, sizeof(uint32_t));
+    TRY(lookup, false);
+    alloc_free(t->lookup);
+    t->lookup = lookup;
+    t->lookup_capacity = capacity;
+    for (uint32_t i = 0; i < t->entry_count; i++)
+        if (!t->entries[i].state)
+            lookup[lookup_place(t, t->entries[i].outer, t->entries[i].array)] = i + 1;
+    return true;
+}
+
+/* A node without edges that stands for a variable of this kind. */
+static NodeId entry_node(JitBackend backend, VarType type, size_t size)
+{
+    NodeId node = ad_graph_new_node(backend, type, size);
+    if (node)
+        ad_graph_node(node)->flags |= NODE_ENTRY;
+    return node;
+}
+
+AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, bool array)
+{
+    uint64_t serial = ad_graph_node(outer)->serial;
+    if (2 * (t->entry_count + 1) > t->lookup_capacity)
+        TRY(lookup_grow(t), NULL);
+    uint32_t place = lookup_place(t, serial, array);
+    if (t->lookup[place])
+        return &t->entries[t->lookup[place] - 1];
+    TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
+                    sizeof(AdEntry)),
+        NULL);
+    AdNode like = *ad_graph_node(outer);
+    NodeId node = entry_node((JitBackend) like.backend, (VarType) like.type, like.size);
+    TRY(node, NULL);
+    ad_graph_node(node)->serial = serial + array;
+    ad_graph_ref(outer);
+    AdEntry *entry = &t->entries[t->entry_count++];
+    *entry = (AdEntry){
+        .outer = serial, .outer_node = outer, .node = node, .array = array, .held = true
+    };
+    t->lookup[place] = t->entry_count;
+    return entry;
+}
+
+/* Another template's entry, whose outer node has to be there. */
+static bool share_entry(AdTemplate *t, const AdTemplate *from, AdEntry e)
+{
+    if (e.outer && (!ad_graph_has_node(e.outer_node) ||
+                    ad_graph_node(e.outer_node)->serial != e.outer))
+        return error_set(JIT_ERROR_STATE,
+                         "ad_traverse(): region '%s': an input is not tracked any "
+                         "more",
+                         from->name);
+    if (2 * (t->entry_count + 1) > t->lookup_capacity)
+        TRY(lookup_grow(t), false);
+    TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
+                    sizeof(AdEntry)),
+        false);
+    if (e.outer)
+        ad_graph_ref(e.outer_node);
+    ad_graph_ref(e.node);
+    e.held = e.outer != 0;
+    t->entries[t->entry_count++] = e;
+    if (!e.state)
+        t->lookup[lookup_place(t, e.outer, e.array)] = t->entry_count;
+    return true;
+}
+
+bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from, bool inputs)
+{
+    for (uint32_t i = 0; i < from->entry_count; i++) {
+        AdEntry e = from->entries[i];
+        if (inputs && e.state && from->states[e.state - 1].changes) {
+            e.outer = 0;
+            e.outer_node = 0;
+            e.forgotten = false;
+        }
+        TRY(share_entry(t, from, e), false);
+    }
+    return true;
+}
+
+void ad_region_find_outer(AdTemplate *t)
+{
+    for (EdgeId e = ad_graph_node(t->operation)->in; e; e = ad_graph_edge(e)->next_in) {
+        const AdEdge *edge = ad_graph_edge(e);
+        AdEntry *entry = &t->entries[edge->slot];
+        entry->outer_node = edge->source;
+        entry->outer = ad_graph_node(edge->source)->serial;
+    }
+}
+
+void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer)
+{
+    AdEntry *entry = &t->entries[which];
+    if (!ad_scope_tracks(outer))
+        return;
+    entry->outer_node = ad_var_node(outer);
+    entry->outer = ad_graph_node(entry->outer_node)->serial;
+    entry->held = true;
+    ad_graph_ref(entry->outer_node);
+}
+
+bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count)
+{
+    TRY(t->gaps = alloc_get((count + 1) * sizeof(ReplayGap)), false);
+    memcpy(t->gaps, gaps, count * sizeof(ReplayGap));
+    t->gap_count = count;
+    return true;
+}
+
+uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder)
+{
+    AdEntry *entry = ad_region_find_entry(open->t, ad_var_node(outer), false);
+    TRY(entry, 0);
+    ad_graph_ref(entry->node);
+    return (uint64_t) entry->node << 32 | placeholder;
+}
+
+/* Never another's: its gradient goes round with the loop. */
+NodeId ad_region_new_entry(AdTemplate *t, VarId like, uint32_t which)
+{
+    const Var *v = var_get(like);
+    TRY(vec_reserve(&t->entries, &t->entry_capacity, t->entry_count + 1,
+                    sizeof(AdEntry)),
+        0);
+    NodeId node = entry_node(var_device(v)->backend, (VarType) v->type, v->size);
+    TRY(node, 0);
+    t->entries[t->entry_count++] = (AdEntry){ .node = node, .state = 1 + which };
+    return ad_scope_admit(node) ? node : 0;
+}
+
+uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
+                         bool differentiated)
+{
+    TRY(vec_reserve(&t->states, &t->state_capacity, t->state_count + 1,
+                    sizeof(AdState)),
+        0);
+    uint64_t leaf = placeholder;
+    AdState own = { .placeholder = placeholder, .initial = ad_var_index(initial) };
+    if (differentiated) {
+        NodeId node = ad_region_new_entry(t, ad_var_index(initial), t->state_count);
+        TRY(node, 0);
+        ad_region_set_outer(t, t->entry_count - 1, initial);
+        own.entry = t->entry_count;
+        ad_graph_ref(node);
+        leaf |= (uint64_t) node << 32;
+    }
+    var_inc(own.placeholder);
+    var_inc(own.initial);
+    t->states[t->state_count++] = own;
+    return leaf;
+}
+
+/* ---------------------------------------------------------------- closing */
+
+/* An output whose node is from outside, an entry, or that of another output gets a node
+ * of its own in the bodies. */
+static bool own_output(uint64_t *leaf)
+{
+    NodeId id = ad_var_node(*leaf);
+    AdNode like = *ad_graph_node(id);
+    NodeId own =
+        ad_graph_new_node((JitBackend) like.backend, (VarType) like.type, like.size);
+    TRY(own, false);
+    *leaf = (uint64_t) own << 32 | ad_var_index(*leaf);
+    bool ok = ad_graph_new_edge(id, own, RULE_IDENTITY, 0, 0, 0);
+    ad_graph_unref(id);
+    return ok;
+}
+
+static bool own_outputs(AdOpen *open)
+{
+    AdTemplate *t = open->t;
+    AdSet taken = ad_set_begin();
+    bool ok = true;
+    for (uint32_t i = 0; i < t->body_count && ok; i++)
+        for (uint32_t k = 0; k < t->n_out && ok; k++) {
+            uint64_t *leaf = &t->bodies[i].outputs[k];
+            NodeId id = ad_var_node(*leaf);
+            if (!id)
+                continue;
+            if (!ad_cut_is_inside(open, id) || ad_cut_is_whole(id) ||
+                ad_set_has(&taken, id))
+                ok = own_output(leaf);
+            else
+                ok = ad_set_add(&taken, id) != AD_SET_NONE;
+        }
+    alloc_free(taken.nodes);
+    return ok;
+}
+
+/* The same tracked variable on all sides, from outside: the region has no part in
+ * it. */
+static bool passes_through(const AdOpen *open, uint32_t k, uint64_t result)
+{
+    const AdTemplate *t = open->t;
+    uint64_t leaf = t->bodies[0].outputs[k];
+    for (uint32_t i = 1; i < t->body_count; i++)
+        if (t->bodies[i].outputs[k] != leaf)
+            return false;
+    NodeId node = ad_var_node(leaf);
+    return node && ad_var_index(leaf) == result &&
+           ad_graph_node(node)->serial < open->border && !ad_cut_is_inside(open, node);
+}
+
+/* Results that are arrays which were written to are no values of lanes. */
+static void take_arrays(const AdOpen *open, uint64_t *results)
+{
+    const AdTemplate *t = open->t;
+    for (uint32_t k = 0; open->write_count && k < t->n_out; k++) {
+        const AdArray *write = ad_open_last_write(open, (VarId) results[k]);
+        if (!write)
+            continue;
+        for (uint32_t i = 0; i < t->body_count; i++) {
+            uint64_t *output = &t->bodies[i].outputs[k];
+            if (ad_var_node(*output))
+                ad_graph_unref(ad_var_node(*output));
+            *output = ad_var_index(*output);
+        }
+        ad_graph_ref(ad_var_node(results[k] = ad_open_leaf(write)));
+    }
+}
+
+static bool find_tracked(AdOpen *open, uint64_t *results)
+{
+    AdTemplate *t = open->t;
+    t->tracked = alloc_get((t->n_out + 1) * sizeof(uint32_t));
+    TRY(t->tracked, false);
+    for (uint32_t k = 0; k < t->n_out; k++) {
+        /* In lanes that never enter a loop, a state is what it was before. */
+        bool any = t->kind == REGION_LOOP && t->states[k].changes &&
+                   t->states[k].entry && t->entries[t->states[k].entry - 1].outer;
+        for (uint32_t i = 0; i < t->body_count; i++)
+            any |= ad_var_node(t->bodies[i].outputs[k]) != 0;
+        if (!any || var_get((VarId) results[k])->type < VarTypeFloat16)
+            continue;
+        if (t->kind != REGION_LOOP && passes_through(open, k, results[k])) {
+            results[k] = t->bodies[0].outputs[k];
+            ad_graph_ref(ad_var_node(results[k]));
+        } else {
+            t->tracked[t->tracked_count++] = k;
+        }
+    }
+    return true;
+}
+
+/* Which results of a loop depend on what is tracked? */
+static bool keep_active(AdTemplate *t)
+{
+    TRY(ad_derive_find_active(t), false);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->tracked_count; i++)
+        if (t->states[t->tracked[i]].active)
+            t->tracked[n++] = t->tracked[i];
+    t->tracked_count = n;
+    return true;
+}
+
+/* Arrays that were written to: outside, their nodes are outputs of the operation; in
+ * the bodies others take their place. */
+static bool split_arrays(AdOpen *open)
+{
+    AdTemplate *t = open->t;
+    t->arrays = alloc_get((open->write_count + 1) * sizeof(AdArray));
+    TRY(t->arrays, false);
+    for (uint32_t i = 0; i < open->write_count; i++) {
+        NodeId outer = open->writes[i].node;
+        AdNode like = *ad_graph_node(outer);
+        NodeId inner = ad_graph_new_node((JitBackend) like.backend, (VarType) like.type,
+                                         like.size);
+        TRY(inner, false);
+        t->arrays[t->array_count++] = (AdArray){ inner, 0, open->writes[i].body, true };
+        uint64_t serial = ad_graph_node(inner)->serial;
+        ad_graph_node(inner)->serial = like.serial;
+        ad_graph_node(outer)->serial = serial;
+        ad_graph_move_edges(outer, inner);
+        t->arrays[i].visible = ad_open_is_visible(open, i);
+    }
+    return true;
+}
+
+/* The lists are those of ad_operation_run(), which lets regions take references. */
+static bool go_forward(void *payload, const uint64_t *in, uint64_t *out)
+{
+    return ad_derive(payload, ADModeForward, (uint64_t *) in, out);
+}
+
+static bool go_backward(void *payload, uint64_t *in, const uint64_t *out)
+{
+    return ad_derive(payload, ADModeBackward, (uint64_t *) out, in);
+}
+
+static const char *kind_of(const AdTemplate *t)
+{
+    switch (t->kind) {
+    case REGION_LOOP:
+        return "Loop";
+    case REGION_IF:
+        return "If";
+    default:
+        return "Call";
+    }
+}
+
+static void release_template(void *payload)
+{
+    state_lock();
+    template_free(payload);
+    state_unlock();
+}
+
+/* A result that has turned out to be the same in all lanes has a gradient in each of
+ * them all the same, if it is tracked as something else in some. */
+static bool widen_result(const AdTemplate *t, uint64_t *result)
+{
+    const Var *v = var_get((VarId) *result);
+    if (t->size == 1 || v->size != 1 || v->flags & VAR_LOCAL)
+        return true;
+    VarId wide = array_resize(state_thread(), (VarId) *result, t->size);
+    TRY(wide, false);
+    var_dec((VarId) *result);
+    *result = wide;
+    return true;
+}
+
+/* The result depends on what an entry stands for, if it depends on the entry. That of
+ * a loop is a state as it was before in lanes that never enter the loop. */
+static bool connect_entry(const AdTemplate *t, AdEntry *entry, AdOperation *op,
+                          NodeId node, uint32_t which)
+{
+    bool passes =
+        t->kind == REGION_LOOP && entry->state && t->states[entry->state - 1].changes;
+    if (entry->used && entry->forgotten)
+        return error_set(JIT_ERROR_STATE,
+                         "ad_traverse(): region '%s': input %u is not tracked any more",
+                         t->name, which);
+    if (!entry->outer)
+        return true;
+    if (entry->used || passes)
+        return ad_operation_add_input(op, node, entry->outer_node, which);
+    if (entry->held)
+        ad_graph_unref(entry->outer_node);
+    entry->held = false;
+    entry->forgotten = true;
+    entry->outer = 0;
+    entry->outer_node = 0;
+    return true;
+}
+
+/* The operation between the outer nodes and those of the results. */
+static bool connect(AdOpen *open, uint64_t *results)
+{
+    AdTemplate *t = open->t;
+    const ADCustom custom = { t->name, go_forward, go_backward, release_template };
+    NodeId node;
+    AdOperation *op = ad_operation_make(&custom, NULL, t->entry_count,
+                                        t->tracked_count + t->array_count, &node);
+    TRY(op, false);
+    bool ok = true;
+    for (uint32_t i = 0; i < t->entry_count && ok; i++) {
+        AdEntry *entry = &t->entries[i];
+        entry->written =
+            entry->array && ad_cut_is_written(t, entry->node, AD_CUT_ANY_BODY);
+        ad_graph_node(entry->node)->flags |= NODE_CLOSED;
+        ok = connect_entry(t, entry, op, node, i);
+    }
+    for (uint32_t i = 0; i < t->tracked_count && ok; i++) {
+        uint64_t *result = &results[t->tracked[i]];
+        if (!(ok = widen_result(t, result)))
+            break;
+        const Var *v = var_get((VarId) *result);
+        NodeId out =
+            ad_graph_new_node(var_device(v)->backend, (VarType) v->type, v->size);
+        ok = out && ad_scope_admit(out) && ad_operation_add_output(op, node, out, i);
+        if (ok)
+            *result |= (uint64_t) out << 32;
+        else if (out)
+            ad_graph_unref(out);
+    }
+    for (uint32_t i = 0; i < t->array_count && ok; i++) {
+        NodeId outer = open->writes[i].node;
+        if (!t->arrays[i].visible)
+            continue;
+        ad_graph_renumber(outer);
+        ok = ad_scope_admit(outer) &&
+             ad_operation_add_output(op, node, outer, t->tracked_count + i);
+    }
+    while (!ok && ad_graph_node(node)->out)
+        ad_graph_drop_edge(ad_graph_node(node)->out);
+    while (!ok && ad_graph_node(node)->in)
+        ad_graph_drop_edge(ad_graph_node(node)->in);
+    if (ok) {
+        drop_outer(t);
+        op->payload = t;
+        t->operation = node;
+        op->kind = kind_of(t);
+        op->adds = ad_cut_adds_to;
+        open->t = NULL;
+    }
+    ad_graph_unref(node);
+    ad_graph_drop_held(&op->held);
+    return ok;
+}
+
+/* The widest of the results and of what the region was given: lanes. */
+static void find_size(AdTemplate *t, const uint64_t *results)
+{
+    t->size = 1;
+    for (uint32_t k = 0; k < t->n_out; k++)
+        if (var_get((VarId) results[k])->size > t->size)
+            t->size = var_get((VarId) results[k])->size;
+    if (t->condition && var_get(t->condition)->size > t->size)
+        t->size = var_get(t->condition)->size;
+    for (uint32_t k = 0; k < t->inputs.count; k++)
+        if (var_get(t->inputs.ids[k])->size > t->size)
+            t->size = var_get(t->inputs.ids[k])->size;
+}
+
+bool ad_region_dissolve(uint32_t handle)
+{
+    if (!ad_open_find(handle))
+        return true;
+    AdOpen open = ad_open_pop();
+    bool ok = ad_open_pass_writes(&open);
+    ad_region_drop(&open);
+    return ok;
+}
+
+bool ad_region_close(uint32_t handle, uint64_t *results)
+{
+    if (!ad_open_find(handle))
+        return true;
+    AdOpen open = ad_open_pop();
+    for (uint32_t i = 0; i < open.t->n_out; i++)
+        results[i] = ad_var_index(results[i]);
+    find_size(open.t, results);
+    if (!open.t->end)
+        open.t->end = record_new_scope();
+    take_arrays(&open, results);
+    bool ok = open.t->end && find_tracked(&open, results),
+         any = open.t->tracked_count || open.write_count;
+    if (ok && any)
+        ok = split_arrays(&open) && own_outputs(&open) && ad_cut(&open);
+    if (ok && any && open.t->kind == REGION_LOOP) {
+        ok = keep_active(open.t);
+        any = open.t->tracked_count || open.write_count;
+    }
+    if (ok && any && open.t->entry_count)
+        ok = connect(&open, results);
+    ok = ok && ad_open_pass_writes(&open);
+    ad_region_drop(&open);
+    return ok;
+}

@@ -1,0 +1,156 @@
+/*
+ * ad_region.h -- derivatives of loops, conditionals and calls
+ *
+ * While a body is recorded, operations in it are tracked as usual; edges then hold
+ * variables that exist in the body only. When the region is complete, the part of the
+ * graph that belongs to its bodies is cut off (ad_region_close): where an edge comes
+ * from outside, a node of its own takes the place of the outer one, an *entry*. What is
+ * left outside is a custom operation between the nodes that were used and those of the
+ * results. The bodies, with their part of the graph, are its *template*.
+ *
+ * A derivative of the region is another region of the same kind. For each body of the
+ * template the gradients of its outputs (reverse) or entries (forward) are set, and a
+ * traversal records what becomes of them, in a body that is closed at once: this is
+ * tracing with variables of a body that is complete. Then these variables, and of the
+ * template's what they need, are recorded again (region_replay.h) as the bodies of the
+ * new region. Effects of the template are not repeated. With ADFlagCreateGraph the
+ * traversal is tracked, and what it has traced is the template of the new region. Those
+ * of loops are made of several loops, each with the body in it (ad_block.h).
+ *
+ * Requires the graph lock.
+ *
+ * Entries are of two kinds: for values of lanes, whose gradients are results of the new
+ * region, and for arrays that are accessed by position, whose gradients are arrays that
+ * the new region writes to. Operations on whole arrays (reductions, ...) cannot be part
+ * of a body; their results count as outside.
+ */
+#ifndef AD_REGION_AD_REGION_H
+#define AD_REGION_AD_REGION_H
+
+#include "ad/graph/ad_open.h"
+#include "ad/rule/ad_operation.h"
+#include "ir/program.h"
+#include "trace/flow/region_replay.h"
+
+/** A node from outside, and what takes its place in the bodies. */
+typedef struct AdEntry {
+    uint64_t outer;    /* serial number of the node; 0: none, a state of a loop that is
+                          not tracked before */
+    NodeId outer_node; /* a reference if 'held', else perhaps gone */
+    NodeId node;       /* the entry; a reference */
+    bool array;        /* accessed by position */
+    bool written;      /* an array that the bodies write to */
+    bool held;
+    bool used;      /* results or arrays depend on it */
+    bool forgotten; /* it is not, so what it stands for is not known any more */
+    uint32_t state; /* of a loop, 1 + its number: the node is that of the placeholder */
+} AdEntry;
+
+/** A state of a loop. */
+typedef struct AdState {
+    VarId placeholder, initial; /* references */
+    uint32_t entry;             /* 1 + its number; 0: it is not differentiated */
+    bool changes;               /* the body makes something else of it */
+    bool active;                /* it depends on what is tracked */
+} AdState;
+
+typedef struct AdBodyTemplate {
+    VarId active;      /* placeholder for the lanes that execute it; a reference */
+    uint64_t *outputs; /* tracked within the template; references */
+} AdBodyTemplate;
+
+struct AdTemplate {
+    NodeId operation;    /* of which it is the payload; weak */
+    uint32_t family; /* the same for a region and its derivatives, whose bodies share
+                            nodes */
+    RegionKind kind;
+    bool block; /* no region: the only body is recorded where it stands (ad_block.h).
+                   'kind' is that of a call, which has inputs, too */
+    uint8_t device;
+    char *name;
+    uint32_t scope, end; /* variables of the bodies have scopes from this one on; what
+                            is traced when they are complete, from that one on */
+    ReplayGap *gaps;     /* owned: scopes in between that they do not have */
+    uint32_t gap_count;
+    uint32_t n_out; /* outputs of each body */
+    AdBodyTemplate *bodies;
+    uint32_t body_count, body_capacity;
+    bool descending; /* they were recorded in this order */
+    AdEntry *entries;
+    uint32_t entry_count, entry_capacity;
+    AdArray *arrays;
+    uint32_t array_count;
+    uint32_t size;     /* lanes */
+    uint32_t *tracked; /* numbers of the outputs that are results with a node */
+    uint32_t tracked_count;
+    uint32_t *lookup; /* 1 + number of an entry by outer node and kind: a hash table */
+    uint32_t lookup_capacity;
+    /* what the region was given; references */
+    VarId condition;             /* of a conditional, a loop; the ids of a call */
+    VarId mask;                  /* of a call; 0: none */
+    VarId around;                /* the mask that it was recorded under; 0: none */
+    VarIds inputs, placeholders; /* of a call */
+    uint32_t *ids, *callable_of; /* of a call, NULL: as numbered; owned */
+    uint32_t target_count;
+    VarId testing; /* of a loop: placeholder for the lanes that compute the condition */
+    AdState *states; /* of a loop, as many as there are outputs */
+    uint32_t state_count, state_capacity;
+    int64_t max_iterations; /* ADLoopIterations, or a bound */
+};
+
+/** Begin to track a region whose recording has begun, under a mask that was on top
+ *  until then (0: none). NULL: memory is out. */
+AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId around,
+                       const char *name);
+/** The mask on top, 0 if there is none: a new reference. Without lock. */
+VarId ad_region_mask(void);
+/** Let go of one that is not in the list. */
+void ad_region_drop(AdOpen *open);
+/** Give up all that are open from this one on. */
+void ad_region_abandon(uint32_t handle);
+/** Give up the recording itself, too, if it has not been, and all that is open inside
+ *  of it. */
+void ad_region_give_up(uint32_t handle);
+/** The region turned out to be none: what was tracked is part of what is around it.
+ *  False: memory is out. */
+bool ad_region_dissolve(uint32_t handle);
+/** A body is complete: its mask and outputs. False: memory is out. */
+bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs);
+/** The region is complete. 'results' are its variables, in the order of outputs, and
+ *  become tracked. False: error recorded, results are as before. */
+bool ad_region_close(uint32_t handle, uint64_t *results);
+
+/** The instances of a call; lists are copied and may be NULL. False: memory is out. */
+bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
+                           const uint32_t *callable_of);
+
+/** The bodies of 't' contain those of another template: so do its entries, with the
+ *  same numbers. With 'inputs' those of a loop's states that change stand for nothing
+ *  yet. False: error recorded. */
+bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from, bool inputs);
+/** Nodes that entries stand for may have become others since the region was closed,
+ *  when one around it was: find them by the edges that lead to the operation. */
+void ad_region_find_outer(AdTemplate *t);
+/** Entry number 'which' stands for this variable if it is tracked. */
+void ad_region_set_outer(AdTemplate *t, uint32_t which, uint64_t outer);
+/** A new entry that stands for nothing yet, for a placeholder that is like this
+ *  variable (of a state: with that number). Its node, 0: memory is out. */
+NodeId ad_region_new_entry(AdTemplate *t, VarId like, uint32_t which);
+/** The list is copied. False: memory is out. */
+bool ad_region_set_gaps(AdTemplate *t, const ReplayGap *gaps, uint32_t count);
+
+/** The entry for an outer node, made when it is first met; NULL: memory is out. Its
+ *  serial number is the outer node's, or the next: it comes before all of the
+ *  bodies. */
+AdEntry *ad_region_find_entry(AdTemplate *t, NodeId outer, bool array);
+/** An entry for a node that the caller has a placeholder for: the tracked placeholder,
+ *  whose reference moves. */
+uint64_t ad_region_entry(AdOpen *open, uint64_t outer, VarId placeholder);
+
+/** The next state of a loop, which begins with 'initial'. If it is 'differentiated' it
+ *  has an entry of its own, also where 'initial' is not tracked. The placeholder,
+ *  whose reference moves, is tracked then. 0: memory is out. */
+uint64_t ad_region_state(AdTemplate *t, uint64_t initial, VarId placeholder,
+                         bool differentiated);
+
+#endif

@@ -1,0 +1,267 @@
+/*
+ * ad_operation.c -- see ad_operation.h
+ */
+#include "ad/rule/ad_operation.h"
+
+#include "ad/graph/ad_scope.h"
+#include "ad/rule/ad_rule.h"
+#include "base/alloc.h"
+#include "base/error.h"
+
+enum { OPERATION_LIMIT = 65536 }; /* inputs, outputs: AdEdge.slot */
+
+static void clear(uint64_t *gradients, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (gradients[i]) {
+            ad_graph_release(gradients[i]);
+            gradients[i] = 0;
+        }
+}
+
+static void clear_givers(NodeId *givers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (givers[i]) {
+            ad_graph_unref(givers[i]);
+            givers[i] = 0;
+        }
+}
+
+void ad_operation_clear(AdOperation *op)
+{
+    clear(op->in, op->n_in);
+    clear(op->out, op->n_out);
+    clear_givers(op->givers, op->n_in + op->n_out);
+}
+
+void ad_operation_give(AdOperation *op, bool input, size_t slot, NodeId giver,
+                       uint64_t gradient)
+{
+    uint64_t *place = input ? &op->in[slot] : &op->out[slot];
+    NodeId *from = &op->givers[input ? slot : op->n_in + slot];
+    ad_graph_hold(gradient);
+    ad_graph_ref(giver);
+    clear(place, 1);
+    clear_givers(from, 1);
+    *place = gradient;
+    *from = giver;
+}
+
+static void call_release(uint32_t index, int freed, void *payload)
+{
+    (void) index, (void) freed;
+    AdOperation *op = payload;
+    if (op->custom.release && op->payload)
+        op->custom.release(op->payload);
+    alloc_free((char *) op->custom.name);
+    alloc_free(op);
+}
+
+/* The memory is freed behind the callback, which takes no lock. */
+static void operation_release(AdHeld *held)
+{
+    AdOperation *op = (AdOperation *) held;
+    ad_operation_clear(op);
+    state_defer(&op->last, call_release, 0, 0, op);
+}
+
+/* Gradients of inputs that the operation adds to. */
+static void take_sums(const AdOperation *op, NodeId node, uint64_t *made)
+{
+    for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
+        const AdEdge *edge = ad_graph_edge(e);
+        AdNode *source = ad_graph_node(edge->source);
+        if (!made[edge->slot] && op->adds(op->payload, edge->slot)) {
+            made[edge->slot] = source->grad;
+            source->grad = 0;
+        }
+    }
+}
+
+/* Gradients that leave by an edge move to 'to'. */
+static void keep_wanted(NodeId node, bool forward, uint64_t *to, uint64_t *made)
+{
+    EdgeId e = forward ? ad_graph_node(node)->out : ad_graph_node(node)->in;
+    while (e) {
+        const AdEdge *edge = ad_graph_edge(e);
+        if (made[edge->slot]) {
+            to[edge->slot] = made[edge->slot];
+            made[edge->slot] = 0;
+        }
+        e = forward ? edge->next_out : edge->next_in;
+    }
+}
+
+/* Give gradients back to givers that have none any more. What is left in 'givers' are
+ * those that got one. */
+static void lend(NodeId *givers, const uint64_t *gradients, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        AdNode *giver = givers[i] ? ad_graph_node(givers[i]) : NULL;
+        if (giver && gradients[i] && !giver->grad) {
+            giver->grad = gradients[i];
+            ad_graph_hold(gradients[i]);
+        } else {
+            clear_givers(&givers[i], 1);
+        }
+    }
+}
+
+/* Other threads, or what the operation has called, may have been there meanwhile. */
+static void take_back(NodeId *givers, const uint64_t *gradients, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (givers[i] && ad_graph_node(givers[i])->grad == gradients[i])
+            clear(&ad_graph_node(givers[i])->grad, 1);
+    clear_givers(givers, count);
+}
+
+bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked)
+{
+    bool forward = mode == ADModeForward;
+    uint32_t n = forward ? op->n_in : op->n_out, m = forward ? op->n_out : op->n_in;
+    uint64_t *from = forward ? op->in : op->out, *to = forward ? op->out : op->in;
+    NodeId *givers = forward ? op->givers : op->givers + op->n_in;
+    uint64_t *given = alloc_zero(n + m, sizeof(uint64_t));
+    TRY(given, false);
+    state_lock();
+    clear(to, m);
+    for (uint32_t i = 0; i < n; i++) {
+        given[i] = tracked ? from[i] : ad_var_index(from[i]);
+        ad_graph_hold(given[i]);
+    }
+    clear(from, n);
+    if (op->lends)
+        lend(givers, given, n);
+    else
+        clear_givers(givers, n);
+    if (!forward && op->adds)
+        take_sums(op, node, given + n);
+    state_unlock();
+    bool ok = forward ? op->custom.forward(op->payload, given, given + n)
+                      : op->custom.backward(op->payload, given + n, given);
+    state_lock();
+    take_back(givers, given, n);
+    if (ok)
+        keep_wanted(node, forward, to, given + n);
+    clear(given, n + m);
+    state_unlock();
+    alloc_free(given);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- making */
+
+/* In one piece with its lists. */
+AdOperation *ad_operation_make(const ADCustom *custom, void *payload, size_t n_in,
+                               size_t n_out, NodeId *node)
+{
+    AdOperation *op = (AdOperation *) ad_graph_held(
+        sizeof(AdOperation) + (n_in + n_out) * (sizeof(uint64_t) + sizeof(NodeId)));
+    TRY(op, NULL);
+    op->custom = *custom;
+    op->custom.name = alloc_string(custom->name ? custom->name : "custom");
+    *node = op->custom.name ? ad_graph_new_node(JitBackendNone, VarTypeVoid, 0) : 0;
+    if (!*node) {
+        alloc_free((char *) op->custom.name);
+        alloc_free(op);
+        return NULL;
+    }
+    ad_graph_node(*node)->flags |= NODE_OPERATION;
+    op->in = (uint64_t *) (op + 1);
+    op->out = op->in + n_in;
+    op->givers = (NodeId *) (op->out + n_out);
+    op->n_in = (uint32_t) n_in;
+    op->n_out = (uint32_t) n_out;
+    op->payload = payload;
+    op->held.release = operation_release;
+    return op;
+}
+
+static bool connect(AdOperation *op, NodeId source, NodeId target, uint8_t rule,
+                    size_t slot)
+{
+    op->held.refs++;
+    return ad_graph_new_edge(source, target, rule, 0, (uint16_t) slot, (uintptr_t) op);
+}
+
+bool ad_operation_add_input(AdOperation *op, NodeId node, NodeId source, size_t slot)
+{
+    return connect(op, source, node, RULE_INTO, slot);
+}
+
+bool ad_operation_add_output(AdOperation *op, NodeId node, NodeId target, size_t slot)
+{
+    return connect(op, node, target, RULE_OUT_OF, slot);
+}
+
+static bool connect_inputs(AdOperation *op, NodeId node, size_t n,
+                           const uint64_t *inputs)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ad_scope_tracks(inputs[i]))
+            TRY(ad_operation_add_input(op, node, ad_var_node(inputs[i]), i), false);
+    return true;
+}
+
+/* Nodes for the outputs, which are left as they are if memory is out. */
+static bool connect_outputs(AdOperation *op, NodeId node, size_t n, uint64_t *outputs)
+{
+    size_t i = 0;
+    for (; i < n; i++) {
+        const Var *v = var_get(ad_var_index(outputs[i]));
+        if (v->type < VarTypeFloat16)
+            continue;
+        NodeId out =
+            ad_graph_new_node(var_device(v)->backend, (VarType) v->type, v->size);
+        if (!out)
+            break;
+        outputs[i] |= (uint64_t) out << 32;
+        if (!ad_scope_admit(out) || !ad_operation_add_output(op, node, out, i))
+            break;
+    }
+    if (i == n)
+        return true;
+    for (size_t k = 0; k <= i; k++)
+        if (ad_var_node(outputs[k])) {
+            ad_graph_unref(ad_var_node(outputs[k]));
+            outputs[k] = ad_var_index(outputs[k]);
+        }
+    return false;
+}
+
+bool ad_custom(const ADCustom *custom, void *payload, size_t n_in,
+               const uint64_t *inputs, size_t n_out, uint64_t *outputs)
+{
+    if (!custom || (!inputs && n_in) || (!outputs && n_out) ||
+        n_in >= OPERATION_LIMIT || n_out >= OPERATION_LIMIT || !custom->forward ||
+        !custom->backward) {
+        if (custom && custom->release)
+            custom->release(payload);
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "ad_custom(): %zu inputs and %zu outputs, expected fewer than "
+                         "%d, and no pointer that is NULL",
+                         n_in, n_out, OPERATION_LIMIT);
+    }
+    bool ok = state_thread() != NULL, any = false;
+    state_lock();
+    for (size_t i = 0; i < n_in && ok; i++)
+        any |= ad_scope_tracks(inputs[i]);
+    NodeId node;
+    AdOperation *op =
+        ok && any ? ad_operation_make(custom, payload, n_in, n_out, &node) : NULL;
+    if (op) {
+        op->lends = true;
+        ok = connect_inputs(op, node, n_in, inputs) &&
+             connect_outputs(op, node, n_out, outputs);
+        ad_graph_unref(node);
+        ad_graph_drop_held(&op->held);
+    } else if (any) {
+        ok = false;
+    }
+    state_unlock();
+    if (!op && custom->release)
+        custom->release(payload);
+    return ok;
+}

@@ -1,0 +1,57 @@
+/*
+ * ad_operation.h -- custom operations: a node between inputs and outputs
+ *
+ * Edges lead from the inputs to the node of the operation and from there to the
+ * outputs. Gradients that arrive at the node are kept here, one for each input or
+ * output, until its turn comes, when one call turns those of one side into those of the
+ * other.
+ */
+#ifndef AD_RULE_AD_OPERATION_H
+#define AD_RULE_AD_OPERATION_H
+
+#include "ad/graph/ad_graph.h"
+
+typedef struct AdOperation {
+    AdHeld held;
+    ADCustom custom;  /* 'name' is owned */
+    const char *kind; /* of a region: "Loop", "If", "Call"; NULL: it is a user's */
+    void *payload;
+    uint32_t n_in, n_out;
+    uint64_t *in, *out; /* gradients, owned; 0 = none */
+    /* Nodes that these have come from, owned; 0 = none: first those of inputs. */
+    NodeId *givers;
+    bool lends; /* gradients to the givers while it runs */
+    /* NULL, or: does the gradient of an input add to what there is, which
+       custom.backward finds in its place? */
+    bool (*adds)(const void *payload, uint32_t input);
+    Deferred last; /* the call of custom.release() */
+} AdOperation;
+
+/** Of an edge whose rule is RULE_INTO or RULE_OUT_OF. */
+static inline AdOperation *ad_operation_of(uint64_t held)
+{
+    return (AdOperation *) (uintptr_t) held;
+}
+
+/** An operation and, in '*node', its node, which edges will hold: it has to be made
+ *  before those of the outputs. With the lock, as the two functions below. NULL: memory
+ *  is out. To be released with ad_graph_drop_held(). 'custom' is copied, and its
+ *  release() called in the end unless 'payload' is set to NULL. */
+AdOperation *ad_operation_make(const ADCustom *custom, void *payload, size_t n_in,
+                               size_t n_out, NodeId *node);
+/** Connect it with an input, with an output. */
+bool ad_operation_add_input(AdOperation *op, NodeId node, NodeId source, size_t slot);
+bool ad_operation_add_output(AdOperation *op, NodeId node, NodeId target, size_t slot);
+
+/** Keep a gradient that has come from the node of an input or output. With the lock. */
+void ad_operation_give(AdOperation *op, bool input, size_t slot, NodeId giver,
+                       uint64_t gradient);
+/** Turn gradients of one side into those of the other. Those that were there are
+ *  dropped. If it lends, they are those of the givers again meanwhile: operations of
+ *  users ask for gradients of variables that are no arguments. 'node' is that of the
+ *  operation. Without lock. */
+bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked);
+/** Drop all gradients. With the lock. */
+void ad_operation_clear(AdOperation *op);
+
+#endif

@@ -1,0 +1,247 @@
+/*
+ * ad_gradient.c -- see ad_gradient.h; gradients are read and set by users
+ */
+#include "ad/traverse/ad_gradient.h"
+
+#include "ad/array/ad_local.h"
+#include "ad/array/ad_moves.h"
+#include "ad/graph/ad_open.h"
+#include "base/error.h"
+#include "trace/graph/record.h"
+
+bool ad_gradient_in_body(void)
+{
+    const ThreadState *ts = state_thread();
+    for (const Body *b = ts ? ts->body : NULL; b; b = b->outer)
+        if (b->kind == BODY_LOOP || b->kind == BODY_SIDE || b->kind == BODY_CALLABLE)
+            return true;
+    return false;
+}
+
+/* Can it be left out of a sum? If it is tracked, its derivatives cannot. */
+static bool is_zero(uint64_t leaf)
+{
+    VarInfo info;
+    return !ad_var_node(leaf) && jit_var_info(ad_var_index(leaf), &info) &&
+           info.state == VarStateLiteral && info.literal == 0;
+}
+
+/* ---------------------------------------------------------------- of nodes */
+
+uint64_t ad_gradient_take(NodeId id)
+{
+    state_lock();
+    uint64_t grad = ad_graph_node(id)->grad;
+    ad_graph_node(id)->grad = 0;
+    state_unlock();
+    return grad;
+}
+
+/* Add up the parts of a gradient with one entry; the reference moves. */
+static uint64_t sum_up(uint64_t parts)
+{
+    if (jit_var_size(ad_var_index(parts)) == 1)
+        return parts;
+    uint64_t sum = ad_var_reduce(parts, ReduceOpAdd);
+    ad_var_dec_ref(parts);
+    return sum;
+}
+
+/* Both stand for the gradient of a node with 'size' entries; references move. */
+static uint64_t add(uint64_t a, uint64_t b, size_t size)
+{
+    size_t n = jit_var_size(ad_var_index(a)), m = jit_var_size(ad_var_index(b));
+    if (ad_local_is(a)) {
+        uint64_t sum = ad_local_add(a, b);
+        ad_var_dec_ref(a);
+        ad_var_dec_ref(b);
+        return sum;
+    }
+    if (size == 1 && n != m && !ad_gradient_in_body()) {
+        a = sum_up(a);
+        b = sum_up(b);
+    }
+    uint64_t result = a && b ? ad_var_add(a, b) : 0;
+    ad_var_dec_ref(a);
+    ad_var_dec_ref(b);
+    return result;
+}
+
+bool ad_gradient_belongs_outside(const AdNode *node)
+{
+    const AdThread *t = thread_self.ad;
+    uint32_t i = t ? t->open_count : 0;
+    while (i && t->open[i - 1].straight)
+        i--;
+    return i && node->serial < t->open[i - 1].border &&
+           !(node->flags & (NODE_INNER | NODE_ENTRY));
+}
+
+bool ad_gradient_refuse(NodeId id, uint64_t grad)
+{
+    ad_var_dec_ref(grad);
+    return error_set(
+        JIT_ERROR_STATE,
+        "ad_traverse(): the gradient of a%u, which is from outside of the "
+        "loop, conditional or call that is being recorded, cannot be had "
+        "within it, for some lanes and iterations only; expected a traversal behind "
+        "it, from its results",
+        id);
+}
+
+/* Another thread may have been there meanwhile. */
+bool ad_gradient_put(NodeId id, uint64_t grad)
+{
+    for (;;) {
+        state_lock();
+        AdNode *node = ad_graph_node(id);
+        uint64_t other = node->grad;
+        size_t size = node->size;
+        bool refused = ad_gradient_belongs_outside(node);
+        if (!refused)
+            node->grad = other ? 0 : grad;
+        state_unlock();
+        if (refused)
+            return ad_gradient_refuse(id, grad);
+        if (!other)
+            return true;
+        grad = add(other, grad, size);
+        TRY(grad, false);
+    }
+}
+
+bool ad_gradient_accumulate(NodeId id, uint64_t value)
+{
+    TRY(value, false);
+    state_lock();
+    AdNode *node = ad_graph_node(id);
+    uint64_t grad = node->grad;
+    size_t size = node->size;
+    node->grad = 0;
+    state_unlock();
+    if (!grad)
+        return ad_gradient_put(id, value);
+    if (is_zero(value)) {
+        ad_var_dec_ref(value);
+        return ad_gradient_put(id, grad);
+    }
+    value = is_zero(grad) && size == jit_var_size(ad_var_index(value))
+                ? (ad_var_dec_ref(grad), value)
+                : add(grad, value, size);
+    return value && ad_gradient_put(id, value);
+}
+
+uint64_t ad_gradient_settled(NodeId id, bool *ok)
+{
+    *ok = true;
+    state_lock();
+    AdNode *node = ad_graph_node(id);
+    uint64_t grad = node->grad;
+    size_t size = node->size;
+    ad_graph_hold(grad);
+    state_unlock();
+    if (!grad || jit_var_size(ad_var_index(grad)) <= size || ad_gradient_in_body() ||
+        ad_local_is(grad))
+        return grad;
+    uint64_t sum = ad_var_reduce(grad, ReduceOpAdd);
+    *ok = sum != 0;
+    state_lock();
+    node = ad_graph_node(id);
+    if (sum && node->grad == grad) {
+        ad_graph_release(grad);
+        ad_graph_hold(node->grad = sum);
+    }
+    ad_graph_release(grad);
+    state_unlock();
+    return sum;
+}
+
+void ad_gradient_clear(NodeId id)
+{
+    uint64_t grad = ad_graph_node(id)->grad;
+    ad_graph_node(id)->grad = 0;
+    ad_graph_release(grad);
+}
+
+/* ---------------------------------------------------------------- of variables */
+
+uint64_t ad_grad(uint64_t index)
+{
+    static const uint64_t zero;
+    VarInfo info;
+    TRY(jit_var_info(ad_var_index(index), &info), 0);
+    uint64_t grad = 0;
+    bool ok = true;
+    if (ad_var_node(index))
+        grad = ad_gradient_settled(ad_var_node(index), &ok);
+    TRY(ok, 0);
+    if (!grad)
+        return jit_var_literal(info.backend, info.type, &zero, info.size, 0);
+    uint64_t whole = jit_var_size(ad_var_index(grad)) > info.size
+                         ? ad_var_inc_ref(grad) /* in a body */
+                         : ad_moves_resize(grad, info.size);
+    ad_var_dec_ref(grad);
+    return whole;
+}
+
+bool ad_has_grad(uint64_t index)
+{
+    if (!ad_var_node(index))
+        return false;
+    state_lock();
+    bool has = ad_graph_node(ad_var_node(index))->grad != 0;
+    state_unlock();
+    return has;
+}
+
+bool ad_accum_grad(uint64_t index, uint64_t value)
+{
+    if (!ad_grad_enabled(index))
+        return true;
+    size_t size = jit_var_size(ad_var_index(index));
+    VarInfo info;
+    TRY(jit_var_info(ad_var_index(value), &info), false);
+    if (info.type != jit_var_type(ad_var_index(index)) ||
+        (info.size != size && info.size != 1 && size != 1))
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "ad_accum_grad(): the gradient has %zu entries of type %s, "
+                         "expected %zu%s of type %s",
+                         info.size, type_info[info.type].name, size,
+                         size == 1 ? "" : " or 1",
+                         type_info[jit_var_type(ad_var_index(index))].name);
+    state_lock();
+    bool closed = ad_graph_is_closed(ad_var_node(index));
+    state_unlock();
+    if (closed)
+        return error_set(JIT_ERROR_STATE,
+                         "ad_accum_grad(): a%u belongs to the body of a loop, "
+                         "conditional or call that is complete, expected a value from "
+                         "outside, such as a result of it",
+                         ad_var_node(index));
+    uint64_t whole = info.size == 1 ? jit_var_resize(ad_var_index(value), size)
+                                    : jit_var_inc_ref(ad_var_index(value));
+    return ad_gradient_accumulate(ad_var_node(index), whole);
+}
+
+void ad_clear_grad(uint64_t index)
+{
+    if (!ad_var_node(index))
+        return;
+    state_lock();
+    ad_gradient_clear(ad_var_node(index));
+    state_unlock();
+}
+
+bool ad_set_grad(uint64_t index, uint64_t value)
+{
+    if (!ad_grad_enabled(index))
+        return true;
+    NodeId node = ad_var_node(index);
+    uint64_t before = ad_gradient_take(node);
+    bool ok = ad_accum_grad(index, value);
+    if (!ok && before)
+        ad_gradient_put(node, before);
+    else
+        ad_var_dec_ref(before);
+    return ok;
+}

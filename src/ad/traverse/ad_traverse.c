@@ -1,0 +1,720 @@
+/*
+ * ad_traverse.c -- see ad_traverse.h; gradients are propagated
+ *
+ * ad_enqueue() lists edges; ad_traverse() sorts them by the serial numbers of their
+ * nodes and passes them in that order: by the time an edge's turn comes, all that flows
+ * into its giver has. Most edges have the rule of an operation, and variables are all
+ * that is made: many of them are passed under one lock (ad_quick.h). Else the lock is
+ * held for looking at the graph only, not for computing.
+ *
+ * What a walk or a traversal takes is proportional to the edges that it meets, not to
+ * the graph (ad_set.h).
+ *
+ * Sums that are due where an operand had one entry and the result many are put off: the
+ * gradient of a node with one entry may have many, and is summed up once, when its turn
+ * comes or somebody asks for it. A sum evaluates its operand, so before the first one
+ * gradients are scheduled that have much in common with it, which is computed once: all
+ * that wait for their sums, what one operation has made, and where the traversal ends.
+ * In bodies that are being recorded a variable with one entry is one in each lane, and
+ * nothing is summed up.
+ */
+#include "ad/traverse/ad_traverse.h"
+
+#include "ad/array/ad_moves.h"
+#include "ad/debug/ad_finite.h"
+#include "ad/graph/ad_scope.h"
+#include "ad/rule/ad_apply.h"
+#include "ad/rule/ad_operation.h"
+#include "ad/traverse/ad_gradient.h"
+#include "ad/traverse/ad_quick.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "trace/graph/record.h"
+
+/* ---------------------------------------------------------------- lists of edges */
+
+static bool enqueue(AdVisits *v, ADMode mode, uint64_t index)
+{
+    NodeId id = ad_var_node(index);
+    if (!id)
+        return true;
+    if (var_get(ad_var_index(index))->flags & VAR_SYMBOLIC && !state_thread()->body)
+        return error_set(JIT_ERROR_STATE,
+                         "ad_enqueue(): r%u is symbolic: it exists within a loop, "
+                         "conditional or call only, expected a result of it",
+                         ad_var_index(index));
+    if (!ad_scope_tracks(index))
+        return true;
+    bool ok = ad_visits_again(v, mode) &&
+              ad_visits_walk(v, mode, &id, 1, NULL, 0, false) &&
+              ad_visits_note_roots(v, mode, &id, 1);
+    /* The next walk begins anew where it is of another kind. */
+    if (mode == ADModeForward || ad_scope_isolates())
+        v->seen.count = 0;
+    return ok;
+}
+
+bool ad_enqueue_all(ADMode mode, size_t n, const uint64_t *indices)
+{
+    if (mode != ADModeForward && mode != ADModeBackward)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "ad_enqueue(): mode is %d, expected ADModeForward or "
+                         "ADModeBackward",
+                         (int) mode);
+    AdThread *t = ad_thread();
+    TRY(t && state_thread(), false);
+    uint32_t edges = t->visits.count, roots = t->visits.root_count;
+    bool ok = true;
+    state_lock();
+    for (size_t i = 0; i < n && ok; i++)
+        ok = enqueue(&t->visits, mode, indices[i]);
+    state_unlock();
+    if (!ok) { /* nor is anything seen that was not listed */
+        t->visits.count = edges;
+        t->visits.root_count = roots;
+        t->visits.seen.count = 0;
+    }
+    return ok;
+}
+
+bool ad_enqueue(ADMode mode, uint64_t index)
+{
+    return ad_enqueue_all(mode, 1, &index);
+}
+
+/* ---------------------------------------------------------------- going along edges */
+
+enum {
+    SPOT_REACHED = 1, /* a gradient has come by an edge */
+    SPOT_RUN = 2,     /* a custom operation that was run */
+    SPOT_WANTED = 4,  /* what leads there was enqueued, so it keeps its gradient */
+    SPOT_HELD = 8,    /* a target, which is held until its turn is over */
+    SPOT_SUM = 16,    /* in Traversal.sums */
+    SPOT_END = 32     /* in Traversal.ends */
+};
+
+/* A node of a traversal. */
+typedef struct Spot {
+    NodeId id;
+    uint32_t left; /* edges by which its gradient is yet to leave */
+    uint8_t flags; /* SPOT_... */
+} Spot;
+
+/* Numbers of spots, whose nodes are held. */
+typedef struct SpotList {
+    uint32_t *spots;
+    uint32_t count, capacity;
+} SpotList;
+
+typedef struct Traversal {
+    ADMode mode;
+    uint32_t flags;
+    bool tracked;
+    bool inside; /* of a body: ad_gradient_in_body() */
+    bool watch;  /* debug mode: has every gradient been finite? */
+    AdVisits visits;
+    VarId zero; /* for ad_quick.h */
+    Spot *spots;
+    SpotList sums; /* whose gradients are to be summed up */
+    SpotList ends; /* that have no edges to go on by, and gradients */
+} Traversal;
+
+/* What is needed of an edge while the lock is not held; references are held. */
+typedef struct Passage {
+    AdEdge edge;
+    VarType type;    /* of the receiver */
+    size_t from, to; /* entries of giver and receiver */
+    NodeId giver, receiver;
+} Passage;
+
+static bool same_edge(const AdVisit *v)
+{
+    if (!ad_graph_has_edge(v->edge))
+        return false;
+    const AdEdge *e = ad_graph_edge(v->edge);
+    return ad_graph_node(e->source)->serial == v->source &&
+           ad_graph_node(e->target)->serial == v->target;
+}
+
+/* False: the edge is gone. */
+static bool passage_open(const Traversal *t, const AdVisit *v, Passage *p)
+{
+    if (!same_edge(v))
+        return false;
+    p->edge = *ad_graph_edge(v->edge);
+    bool forward = t->mode == ADModeForward;
+    p->giver = forward ? p->edge.source : p->edge.target;
+    p->receiver = forward ? p->edge.target : p->edge.source;
+    p->from = ad_graph_node(p->giver)->size;
+    p->to = ad_graph_node(p->receiver)->size;
+    p->type = (VarType) ad_graph_node(p->receiver)->type;
+    ad_graph_ref(p->giver);
+    ad_graph_ref(p->receiver);
+    if (ad_graph_holds_several(p->edge.rule))
+        ((AdHeld *) (uintptr_t) p->edge.held)->refs++;
+    else
+        ad_graph_hold(p->edge.held);
+    return true;
+}
+
+static void passage_close(Passage *p)
+{
+    if (ad_graph_holds_several(p->edge.rule))
+        ad_graph_drop_held((AdHeld *) (uintptr_t) p->edge.held);
+    else
+        ad_graph_release(p->edge.held);
+    ad_graph_unref(p->giver);
+    ad_graph_unref(p->receiver);
+}
+
+/* An operation that moves entries. */
+static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
+{
+    const AdMoves *m = (const AdMoves *) (uintptr_t) p->edge.held;
+    uint64_t (*move)(const AdMoves *, uint32_t, uint64_t, uint64_t) =
+        t->mode == ADModeForward ? m->forward : m->backward;
+    bool forward = t->mode == ADModeForward;
+    bool array = m->kind == MOVES_LOCAL
+                     ? (forward ? m->local[1] : m->local[0] && p->edge.operand == 0)
+                     : m->kind == MOVES_WRITE && (forward || p->edge.operand == 0);
+    if (p->to == 1 &&
+        !array) /* sizes may differ: ad_gradient_accumulate() sees to it */
+        return ad_gradient_accumulate(p->receiver, move(m, p->edge.operand, g, 0));
+    uint64_t sum = move(m, p->edge.operand, g, ad_gradient_take(p->receiver));
+    return sum && ad_gradient_put(p->receiver, sum);
+}
+
+/* A gradient arrives at the node of a custom operation. */
+static void pass_operation(const Passage *p, uint64_t g, bool input)
+{
+    state_lock();
+    ad_operation_give(ad_operation_of(p->edge.held), input, p->edge.slot, p->giver, g);
+    state_unlock();
+}
+
+/* A gradient leaves it. */
+static bool leave_operation(const Passage *p, bool input)
+{
+    AdOperation *op = ad_operation_of(p->edge.held);
+    uint64_t *slot = input ? &op->in[p->edge.slot] : &op->out[p->edge.slot];
+    state_lock();
+    uint64_t g = *slot;
+    *slot = 0;
+    state_unlock();
+    if (!g)
+        return true;
+    size_t size = jit_var_size(ad_var_index(g));
+    if (size != p->to && size != 1 && p->to != 1) {
+        ad_var_dec_ref(g);
+        return error_set(
+            JIT_ERROR_ARGUMENT,
+            "ad_traverse(): operation '%s' gave a gradient with %zu entries "
+            "for %s %u, expected %zu",
+            op->custom.name, size, input ? "input" : "output", p->edge.slot, p->to);
+    }
+    return ad_gradient_accumulate(p->receiver, g);
+}
+
+/* Let the giver's gradient 'g' (0: none) pass along an edge. */
+static bool pass(const Traversal *t, const Passage *p, uint64_t g)
+{
+    bool forward = t->mode == ADModeForward;
+    uint8_t rule = p->edge.rule;
+    if (rule == (forward ? RULE_OUT_OF : RULE_INTO))
+        return leave_operation(p, !forward);
+    if (!g)
+        return true;
+    if (rule == RULE_INTO || rule == RULE_OUT_OF) {
+        /* Within a body it is a value of each lane, whatever its size. */
+        uint64_t whole =
+            ad_gradient_in_body() ? ad_var_inc_ref(g) : ad_moves_resize(g, p->from);
+        TRY(whole, false);
+        pass_operation(p, whole, forward);
+        ad_var_dec_ref(whole);
+        return true;
+    }
+    if (rule == RULE_MOVES)
+        return pass_moves(t, p, g);
+    uint64_t c = ad_rule_contribution(rule, p->edge.held, p->edge.target, g, p->type,
+                                      t->tracked);
+    TRY(c, false);
+    /* One entry that stands for many, each of which counts. */
+    if (!forward && p->to == 1 && p->from > 1 && jit_var_size(ad_var_index(c)) == 1 &&
+        !ad_gradient_in_body()) {
+        uint64_t count = ad_moves_number(c, (double) p->from, 1);
+        uint64_t all = count ? ad_var_mul(c, count) : 0;
+        ad_var_dec_ref(count);
+        ad_var_dec_ref(c);
+        c = all;
+    }
+    return ad_gradient_accumulate(p->receiver, c);
+}
+
+/* ---------------------------------------------------------------- edge by edge */
+
+/* Is the gradient of a node to be summed up? With the lock. */
+static bool is_sum(NodeId id)
+{
+    const AdNode *node = ad_graph_node(id);
+    return node->size == 1 && node->grad && var_get(ad_var_index(node->grad))->size > 1;
+}
+
+static bool is_due(NodeId id)
+{
+    state_lock();
+    bool due = is_sum(id);
+    state_unlock();
+    return due && !ad_gradient_in_body();
+}
+
+static bool note_spot(Traversal *t, SpotList *list, uint32_t place, uint8_t flag)
+{
+    Spot *spot = &t->spots[place];
+    if (spot->flags & flag)
+        return true;
+    TRY(vec_reserve(&list->spots, &list->capacity, list->count + 1, sizeof(uint32_t)),
+        false);
+    spot->flags |= flag;
+    ad_graph_ref(spot->id);
+    list->spots[list->count++] = place;
+    return true;
+}
+
+/* A gradient has come to a node. With the lock. */
+static bool note_gradient(Traversal *t, uint32_t place)
+{
+    const AdNode *node = ad_graph_node(t->spots[place].id);
+    if (is_sum(t->spots[place].id))
+        TRY(note_spot(t, &t->sums, place, SPOT_SUM), false);
+    bool ends = !(t->mode == ADModeForward ? node->out : node->in);
+    return !ends || note_spot(t, &t->ends, place, SPOT_END);
+}
+
+/* Have the gradients of these nodes evaluated together. What cannot be fails when it is
+ * needed. */
+static void schedule_spots(Traversal *t, SpotList *list, uint8_t flag)
+{
+    while (list->count) {
+        state_lock();
+        Spot *spot = &t->spots[list->spots[--list->count]];
+        NodeId id = spot->id;
+        spot->flags &= (uint8_t) ~flag;
+        VarId grad = ad_var_index(ad_graph_node(id)->grad);
+        if (grad)
+            var_inc(grad);
+        ad_graph_unref(id);
+        state_unlock();
+        if (grad)
+            jit_var_schedule(grad);
+        jit_var_dec_ref(grad);
+    }
+}
+
+/* The traversal is over: whoever asks for a sum has all of its gradients evaluated. */
+static void schedule_ends(Traversal *t)
+{
+    bool any = false;
+    state_lock();
+    for (uint32_t i = 0; i < t->sums.count; i++)
+        any |= is_sum(t->spots[t->sums.spots[i]].id);
+    state_unlock();
+    if (any && !t->inside)
+        schedule_spots(t, &t->ends, SPOT_END);
+}
+
+static void drop_spots(const Traversal *t, SpotList *list)
+{
+    state_lock();
+    while (list->count)
+        ad_graph_unref(t->spots[list->spots[--list->count]].id);
+    state_unlock();
+    alloc_free(list->spots);
+}
+
+/* An operation has made gradients, one of which may have to be summed up. */
+static void schedule_made(NodeId node, const AdOperation *op)
+{
+    bool any = false;
+    state_lock();
+    for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
+        VarId grad = ad_var_index(op->in[ad_graph_edge(e)->slot]);
+        any |= grad && var_get(grad)->size > 1 &&
+               ad_graph_node(ad_graph_edge(e)->source)->size == 1;
+    }
+    state_unlock();
+    for (uint32_t i = 0; any && i < op->n_in; i++)
+        if (op->in[i])
+            jit_var_schedule(ad_var_index(op->in[i]));
+}
+
+/* The gradient of the giver of an edge: plain, unless it is tracked. 0: there is
+ * none, or (not 'ok') an error. */
+static uint64_t given(Traversal *t, NodeId giver, bool *ok)
+{
+    if (is_due(giver))
+        schedule_spots(t, &t->sums, SPOT_SUM);
+    uint64_t g = ad_gradient_settled(giver, ok);
+    if (t->tracked || !ad_var_node(g))
+        return g;
+    uint64_t plain = ad_var_inc_ref(ad_var_index(g));
+    ad_var_dec_ref(g);
+    return plain;
+}
+
+/* All edges that leave the giver have been passed: with it, its gradient is done. */
+static void finish_giver(const Traversal *t, const Spot *giver)
+{
+    uint32_t flag =
+        giver->flags & SPOT_REACHED ? ADFlagClearInterior : ADFlagClearInput;
+    if ((t->flags & flag) && !(giver->flags & SPOT_WANTED))
+        ad_gradient_clear(giver->id);
+}
+
+/* Is it the last edge of its target? */
+static bool ends_group(const Traversal *t, const AdVisit *v)
+{
+    return v + 1 == t->visits.list + t->visits.count || v[1].target != v->target;
+}
+
+static Spot *target_spot(const Traversal *t, const AdVisit *v)
+{
+    return &t->spots[t->mode == ADModeForward ? v->receiver : v->giver];
+}
+
+/* All edges of the target were passed, or no more of them will be. */
+static void release_target(const Traversal *t, const AdVisit *v)
+{
+    Spot *target = target_spot(t, v);
+    if (!(target->flags & SPOT_HELD))
+        return;
+    target->flags &= (uint8_t) ~SPOT_HELD;
+    if (t->flags & ADFlagClearEdges)
+        ad_graph_drop_passed(target->id);
+    ad_graph_unref(target->id);
+}
+
+/* An edge was passed, and is 'there' yet. */
+static bool leave_edge(Traversal *t, const AdVisit *v, bool there)
+{
+    Spot *giver = &t->spots[v->giver];
+    t->spots[v->receiver].flags |= SPOT_REACHED;
+    TRY(note_gradient(t, v->receiver), false);
+    if (--giver->left == 0)
+        finish_giver(t, giver);
+    if (t->flags & ADFlagClearEdges && there)
+        ad_graph_edge(v->edge)->passed = true;
+    return true;
+}
+
+typedef enum Outcome {
+    PASSED,
+    FAILED,
+    GONE, /* there is no such edge any more */
+    SLOW  /* nothing was done: it takes more than this */
+} Outcome;
+
+/* Add to the gradient of a node; the reference moves unless it is SLOW. */
+static Outcome accumulate_quickly(const Traversal *t, ThreadState *ts, AdNode *receiver,
+                                  VarId value)
+{
+    uint64_t grad = receiver->grad;
+    if (!grad) {
+        receiver->grad = value;
+        return PASSED;
+    }
+    if (ad_var_node(grad))
+        return SLOW;
+    const Var *before = var_get(ad_var_index(grad)), *v = var_get(value);
+    if (ad_quick_is_zero(value)) {
+        var_dec(value);
+        return PASSED;
+    }
+    if (ad_quick_is_zero(ad_var_index(grad)) && receiver->size == v->size) {
+        receiver->grad = value;
+        var_dec(ad_var_index(grad));
+        return PASSED;
+    }
+    if ((receiver->size == 1 && before->size != v->size && !t->inside) ||
+        var_pending(before) || var_pending(v))
+        return SLOW;
+    receiver->grad = ad_quick_add(ts, ad_var_index(grad), value);
+    var_dec(ad_var_index(grad));
+    var_dec(value);
+    return receiver->grad ? PASSED : FAILED;
+}
+
+/* Pass an edge under the lock, if everything about it is usual. */
+static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
+{
+    if (!same_edge(v))
+        return GONE;
+    const AdEdge *e = ad_graph_edge(v->edge);
+    bool forward = t->mode == ADModeForward;
+    const AdNode *giver = ad_graph_node(forward ? e->source : e->target);
+    AdNode *receiver = ad_graph_node(forward ? e->target : e->source);
+    if (t->tracked || t->watch || e->rule == RULE_INTO || e->rule == RULE_OUT_OF)
+        return SLOW;
+    if (!giver->grad)
+        return PASSED;
+    VarId g = ad_var_index(giver->grad);
+    if ((var_get(g)->size > giver->size && !t->inside) ||
+        !ad_quick_applies(e->rule, e->held, g))
+        return SLOW;
+    VarId c = ad_quick_contribution(ts, e->rule, e->held, g, (VarType) receiver->type,
+                                    &t->zero);
+    if (!c)
+        return FAILED;
+    bool many = !forward && receiver->size == 1 && giver->size > 1 &&
+                var_get(c)->size == 1 && !t->inside;
+    bool refused = t->inside && ad_gradient_belongs_outside(receiver);
+    Outcome outcome = many || refused ? SLOW : accumulate_quickly(t, ts, receiver, c);
+    if (outcome == SLOW)
+        var_dec(c);
+    return outcome;
+}
+
+/* Pass edges from number '*i' on, as long as nothing else has to be done. */
+static Outcome pass_many(Traversal *t, ThreadState *ts, uint32_t *i)
+{
+    enum { MOST = 64 }; /* others want the lock, too */
+    uint32_t end = t->visits.count - *i > MOST ? *i + MOST : t->visits.count;
+    Outcome outcome = PASSED;
+    state_lock();
+    while (*i < end) {
+        const AdVisit *v = &t->visits.list[*i];
+        outcome = pass_quickly(t, ts, v);
+        if (outcome == SLOW || outcome == FAILED)
+            break;
+        if (outcome == PASSED && !leave_edge(t, v, true)) {
+            outcome = FAILED;
+            break;
+        }
+        if (ends_group(t, v))
+            release_target(t, v);
+        ++*i;
+        /* These are done when the lock is released. */
+        if (thread_self.kept | thread_self.deferred)
+            break;
+    }
+    state_unlock();
+    return outcome;
+}
+
+/* A custom operation is run when the first edge is met by which gradients leave it. */
+static bool run_operation(Traversal *t, const AdVisit *v, const Passage *p)
+{
+    bool leaves = p->edge.rule == (t->mode == ADModeForward ? RULE_OUT_OF : RULE_INTO);
+    Spot *giver = &t->spots[v->giver];
+    if (!leaves || giver->flags & SPOT_RUN)
+        return true;
+    giver->flags |= SPOT_RUN;
+    if (!(giver->flags & SPOT_REACHED))
+        return true;
+    AdOperation *op = ad_operation_of(p->edge.held);
+    TRY(ad_operation_run(op, p->giver, t->mode, t->tracked), false);
+    if (t->mode == ADModeBackward && !t->inside)
+        schedule_made(p->giver, op);
+    return true;
+}
+
+static bool pass_slowly(Traversal *t, const AdVisit *v)
+{
+    Passage p;
+    state_lock();
+    bool there = passage_open(t, v, &p), ok = true;
+    state_unlock();
+    if (there) {
+        ok = run_operation(t, v, &p);
+        uint64_t g = ok ? given(t, p.giver, &ok) : 0;
+        ok = ok && pass(t, &p, g);
+        bool first = !(t->spots[v->giver].flags & SPOT_REACHED);
+        if (t->watch && ok)
+            ok = ad_finite_check(&p.edge, t->mode, first, &t->watch);
+        ad_var_dec_ref(g);
+    }
+    state_lock();
+    if (there && ok)
+        ok = leave_edge(t, v, same_edge(v));
+    if (there)
+        passage_close(&p);
+    if (ok && ends_group(t, v))
+        release_target(t, v);
+    state_unlock();
+    return ok;
+}
+
+/* List the nodes of the edges that are still there, and hold targets until their turn
+ * is over: an edge lives as long as its target, which edges that are passed before may
+ * be the last to hold. */
+static bool list_spots(Traversal *t, AdSet *set)
+{
+    AdVisits *v = &t->visits;
+    bool forward = t->mode == ADModeForward;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->count; i++) {
+        AdVisit visit = v->list[i];
+        if (!same_edge(&visit))
+            continue;
+        const AdEdge *e = ad_graph_edge(visit.edge);
+        visit.giver = ad_set_add(set, forward ? e->source : e->target);
+        visit.receiver = ad_set_add(set, forward ? e->target : e->source);
+        TRY(visit.giver != AD_SET_NONE && visit.receiver != AD_SET_NONE, false);
+        v->list[n++] = visit;
+    }
+    v->count = n;
+    TRY(t->spots = alloc_get((set->count + 1) * sizeof(Spot)), false);
+    for (uint32_t i = 0; i < set->count; i++)
+        t->spots[i] = (Spot){ set->nodes[i], 0, 0 };
+    for (uint32_t i = 0; i < n; i++) {
+        t->spots[v->list[i].giver].left++;
+        Spot *target = target_spot(t, &v->list[i]);
+        if (!(target->flags & SPOT_HELD))
+            ad_graph_ref(target->id);
+        target->flags |= SPOT_HELD;
+    }
+    return true;
+}
+
+/* Nodes that edges were looked for from in the other direction. */
+static void mark_wanted(Traversal *t, const AdSet *set)
+{
+    const AdVisits *v = &t->visits;
+    for (const AdRoot *r = v->roots; r < v->roots + v->root_count; r++) {
+        uint32_t place = r->mode != t->mode ? ad_set_find(set, r->node) : AD_SET_NONE;
+        if (place != AD_SET_NONE && ad_graph_node(r->node)->serial == r->serial)
+            t->spots[place].flags |= SPOT_WANTED;
+    }
+}
+
+bool ad_traverse_is_tracked(void)
+{
+    return thread_self.ad && ad_thread()->tracked;
+}
+
+/* After an error: gradients that have not been passed on go, as if they had been.
+ * Tracked ones could keep the nodes alive that they are in. */
+static void give_up(const Traversal *t, uint32_t from)
+{
+    state_lock();
+    for (uint32_t i = from; i < t->visits.count; i++)
+        if (same_edge(&t->visits.list[i]))
+            finish_giver(t, &t->spots[t->visits.list[i].giver]);
+    for (uint32_t i = from; i < t->visits.count; i++)
+        release_target(t, &t->visits.list[i]);
+    state_unlock();
+}
+
+static bool begin(Traversal *t)
+{
+    TRY(ad_visits_sort(&t->visits, t->mode), false);
+    state_lock();
+    AdSet set = ad_set_begin();
+    bool ok = list_spots(t, &set);
+    if (ok)
+        mark_wanted(t, &set);
+    state_unlock();
+    alloc_free(set.nodes);
+    t->inside = ad_gradient_in_body();
+    return ok;
+}
+
+static bool traverse(Traversal *t)
+{
+    AdThread *own = ad_thread();
+    ThreadState *ts = state_thread();
+    TRY(own && ts, false);
+    bool tracked = own->tracked;
+    own->tracked = t->tracked;
+    t->watch = ad_finite_watches();
+    bool begun = begin(t), ok = begun;
+    uint32_t i = 0;
+    while (ok && i < t->visits.count) {
+        Outcome outcome = pass_many(t, ts, &i);
+        ok = outcome != FAILED;
+        if (outcome == SLOW && (ok = pass_slowly(t, &t->visits.list[i])))
+            i++;
+    }
+    if (begun && !ok)
+        give_up(t, i);
+    else if (ok)
+        schedule_ends(t);
+    drop_spots(t, &t->sums);
+    drop_spots(t, &t->ends);
+    jit_var_dec_ref(t->zero);
+    alloc_free(t->spots);
+    own->tracked = tracked;
+    return ok;
+}
+
+/* Gradients of what stands for something from outside in a body that is being recorded,
+ * an input or a state, would get lost with it. */
+static bool stays_inside(const Traversal *t)
+{
+    const AdThread *own = thread_self.ad;
+    NodeId entry = 0;
+    if (t->mode == ADModeForward || !own->open_count)
+        return true;
+    state_lock();
+    for (uint32_t i = 0; i < t->visits.count && !entry; i++) {
+        const AdVisit *v = &t->visits.list[i];
+        NodeId id = same_edge(v) ? ad_graph_edge(v->edge)->source : 0;
+        if (id && (ad_graph_node(id)->flags & (NODE_ENTRY | NODE_CLOSED)) == NODE_ENTRY)
+            entry = id;
+    }
+    state_unlock();
+    return !entry || ad_gradient_refuse(entry, 0);
+}
+
+bool ad_traverse(ADMode mode, uint32_t flags)
+{
+    if (mode != ADModeForward && mode != ADModeBackward)
+        return error_set(JIT_ERROR_ARGUMENT,
+                         "ad_traverse(): mode is %d, expected ADModeForward or "
+                         "ADModeBackward",
+                         (int) mode);
+    AdThread *own = ad_thread();
+    TRY(own && state_thread(), false);
+    Traversal t = { .mode = mode,
+                    .flags = flags,
+                    .tracked = (flags & ADFlagCreateGraph) != 0,
+                    .visits = own->visits };
+    if (t.tracked)
+        t.flags &= ~(uint32_t) ADFlagClearEdges;
+    own->visits = (AdVisits){ 0 }; /* callbacks may begin traversals of their own */
+    bool ok = stays_inside(&t) && traverse(&t);
+    if (own->visits.list || own->visits.roots) {
+        ad_visits_free(&t.visits);
+    } else {
+        ad_visits_clear(&t.visits);
+        own->visits = t.visits;
+    }
+    return ok;
+}
+
+bool ad_traverse_from(const NodeId *nodes, uint32_t count)
+{
+    Traversal t = { .mode = ADModeBackward, .flags = ADFlagDefault };
+    state_lock();
+    bool ok = ad_visits_again(&t.visits, ADModeBackward) &&
+              ad_visits_walk(&t.visits, ADModeBackward, nodes, count, NULL, 0, false);
+    state_unlock();
+    ok = ok && traverse(&t);
+    ad_visits_free(&t.visits);
+    return ok;
+}
+
+bool ad_traverse_within(ADMode mode, const NodeId *nodes, uint32_t count,
+                        uint32_t wanted, const NodeId *stops, uint32_t stop_count,
+                        bool tracked)
+{
+    Traversal t = { .mode = mode, .flags = ADFlagClearVertices, .tracked = tracked };
+    state_lock();
+    bool ok = ad_visits_again(&t.visits, ADModeBackward) &&
+              ad_visits_note_roots(&t.visits, ADModeBackward, nodes, wanted) &&
+              ad_visits_walk(&t.visits, ADModeBackward, nodes, count, stops, stop_count,
+                             true);
+    state_unlock();
+    ok = ok && traverse(&t);
+    ad_visits_free(&t.visits);
+    return ok;
+}
