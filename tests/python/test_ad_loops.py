@@ -729,3 +729,42 @@ def test_operations_on_whole_arrays_are_refused() -> None:
             (x, UInt(0)), lambda y, i: i < TIMES,
             lambda y, i: (y * dr.sum(y), i + 1), mode="symbolic",
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["loop", "conditional"])
+def test_an_array_that_goes_through_has_no_lanes(kind: str) -> None:
+    """Its size is none of other results or of their gradients."""
+    table, p = Float64(1, 2, 3, 4), dr.opaque(Float64, 0.8)
+    dr.enable_grad(p)
+    if kind == "loop":
+        _, table, y = dr.while_loop(
+            (UInt(0), table, dr.opaque(Float64, 0)),
+            lambda i, table, y: i < 3,
+            lambda i, table, y: (i + 1, table, y + p),
+        )
+    else:
+        table, y = dr.if_stmt(
+            (table, p),
+            dr.opaque(UInt, 1) > 0,
+            lambda table, p: (table, p * 3),
+            lambda table, p: (table, p),
+        )
+    assert dr.width(y) == 1 and dr.width(table) == 4
+    dr.backward(y)
+    assert p.grad.numpy().tolist() == [3]
+
+
+def test_lanes_of_effects_count() -> None:
+    """The gradient of a value that is the same in all lanes is a sum over those that
+    write, also if nothing else has an entry for each of them."""
+    p, out = dr.opaque(Float64, 0.8), dr.zeros(Float64, 5)
+    dr.enable_grad(p)
+
+    def write(out: Any, p: Any) -> Any:
+        dr.scatter_add(out, p, dr.arange(UInt, 5))
+        return out
+
+    on = dr.opaque(UInt, 1) > 0
+    out = dr.if_stmt((out, p), on, write, lambda out, p: out)
+    dr.backward(dr.sum(out))
+    assert p.grad.numpy().tolist() == [5]

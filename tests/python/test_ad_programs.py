@@ -17,6 +17,7 @@ import gc
 import os
 import random
 from collections.abc import Iterator
+from textwrap import dedent, indent
 from typing import Any
 
 import drjit as dr
@@ -72,11 +73,13 @@ class Program:
         self.loops = 0
         self.target, self.sources = "out", ["table"]
         self.leaves = self.random.random() < 0.4  # break, continue, return
+        self.returns = False  # then what follows is in a conditional
         self.counters: list[str] = []
         lines = self.block(1, 0)
         if self.random.random() < 0.4:
             self.fuel = 5
-            self.target, self.sources = "late", ["table", "out"]
+            # A body does not read what it has written to.
+            self.target, self.sources = "late", ["table", "out"][: 2 - self.returns]
             lines += self.block(1, 0)
         self.text = "\n".join(
             [
@@ -122,6 +125,7 @@ class Program:
         """A jump that some lanes make, or values that they return."""
         kind = self.random.choice(["break", "continue"] * loop + ["return"])
         if kind == "return":
+            self.returns = True
             kind = f"return {self.expression()}"
         pad = "    " * indent
         return [f"{pad}if {self.fill('{b}')}:", f"{pad}    {kind}"]
@@ -306,8 +310,8 @@ def check_second(number: int, text: str) -> None:
         assert abs(float(tangent[0]) - along) <= 1e-8 * size, f"{number}:\n{text}"
 
 
-def check(number: int) -> None:
-    text = Program(number).text
+def check(text: str, number: int) -> None:
+    """With a limit of the tape that is chosen by the number."""
     limit = dr.ad.tape_limit()
     try:
         values, found = reverse(text, True)
@@ -329,11 +333,36 @@ def check(number: int) -> None:
         assert np.allclose(a, b, rtol=1e-9, atol=scale), f"{a} {b}, {number}:\n{text}"
         assert np.allclose(a, c, rtol=1e-9, atol=scale), f"{a} {c}, {number}:\n{text}"
     assert abs(along - tangent) <= 1e-9 * max(1.0, abs(along)), f"{number}:\n{text}"
-    if number % 4 == 0:
-        check_second(number, text)
 
 
 @pytest.mark.parametrize("first", range(SEED, SEED + COUNT, PART))
 def test_programs(first: int) -> None:
     for number in range(first, min(first + PART, SEED + COUNT)):
-        check(number)
+        text = Program(number).text
+        check(text, number)
+        if number % 4 == 0:
+            check_second(number, text)
+
+
+# What random programs have found.
+FOUND = {
+    # A state that is only read has as many entries as it likes.
+    "table in a state": """
+        while i < (lane & 1) + 1:
+            i += 1
+            j = UInt(0)
+            while j < 3:
+                j += 1
+                c = dr.gather(Float64, table, i & 3) * c
+        """,
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_found(name: str) -> None:
+    lines = ["def f(x, p, table):", "    lane, i = dr.arange(UInt, 5), UInt(0)"]
+    lines += ["    b, c = x, Float64(0.5)", indent(dedent(FOUND[name]), "    ")]
+    text = "\n".join([*lines, "    return b + c", ""])
+    for number in range(4):
+        check(text, number)
+    check_second(0, text)

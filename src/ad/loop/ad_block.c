@@ -15,6 +15,7 @@ bool ad_block_open(AdBlock *b, const AdTemplate *t)
     open->t->block = true;
     open->t->family = t->family;
     open->t->scope = t->scope;
+    open->t->size = t->size;
     if (ad_region_share_entries(open->t, t, true))
         return true;
     ad_block_drop(b);

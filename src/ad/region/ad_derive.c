@@ -303,6 +303,7 @@ static bool share_given(const Derivation *d, AdOpen *open)
     own->block = t->block;
     own->descending = is_descending(d);
     own->scope = t->scope;
+    own->size = t->size;
     own->condition = t->condition;
     own->mask = t->mask;
     if (t->condition)

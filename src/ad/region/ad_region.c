@@ -113,6 +113,7 @@ AdOpen *ad_region_open(uint32_t handle, RegionKind kind, uint8_t device, VarId a
     t->family = ++families;
     t->kind = kind;
     t->device = device;
+    t->size = 1;
     t->scope = state_thread()->scope;
     t->around = hold(around);
     const AdOpen open = {
@@ -145,9 +146,26 @@ void ad_region_give_up(uint32_t handle)
         }
 }
 
+static void join_size(AdTemplate *t, VarId id)
+{
+    uint32_t size = id ? var_get(id)->size : 1;
+    t->size = size > t->size ? size : t->size;
+}
+
+/* Effects of the body, if the core is recording it. */
+static void join_effects(const AdOpen *open)
+{
+    const Body *body = state_thread()->body;
+    if (!body || body->handle != open->handle)
+        return;
+    for (uint32_t i = 0; i < body->effects.count; i++)
+        join_size(open->t, body->effects.ids[i]);
+}
+
 bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs)
 {
     AdTemplate *t = open->t;
+    join_effects(open);
     TRY(vec_reserve(&t->bodies, &t->body_capacity, t->body_count + 1,
                     sizeof(AdBodyTemplate)),
         false);
@@ -606,18 +624,31 @@ static bool connect(AdOpen *open, uint64_t *results)
     return ok;
 }
 
-/* The widest of the results and of what the region was given: lanes. */
+/* Does result 'k' have an entry for each lane, or is it something from outside that has
+ * gone through the region? */
+static bool is_made(const AdTemplate *t, uint32_t k, VarId result)
+{
+    if (t->kind == REGION_LOOP)
+        return t->states[k].changes && t->states[k].initial != result;
+    for (uint32_t i = 0; i < t->body_count; i++)
+        if (ad_var_index(t->bodies[i].outputs[k]) == result)
+            return false;
+    return true;
+}
+
+/* The widest of effects (which are counted by now), results and what the region was
+ * given. A block has the lanes of the loop that it is in. */
 static void find_size(AdTemplate *t, const uint64_t *results)
 {
-    t->size = 1;
+    if (t->block)
+        return;
     for (uint32_t k = 0; k < t->n_out; k++)
-        if (var_get((VarId) results[k])->size > t->size)
-            t->size = var_get((VarId) results[k])->size;
-    if (t->condition && var_get(t->condition)->size > t->size)
-        t->size = var_get(t->condition)->size;
+        if (is_made(t, k, (VarId) results[k]))
+            join_size(t, (VarId) results[k]);
+    join_size(t, t->condition);
+    join_size(t, t->around);
     for (uint32_t k = 0; k < t->inputs.count; k++)
-        if (var_get(t->inputs.ids[k])->size > t->size)
-            t->size = var_get(t->inputs.ids[k])->size;
+        join_size(t, t->inputs.ids[k]);
 }
 
 bool ad_region_dissolve(uint32_t handle)

@@ -80,7 +80,8 @@ struct AdTemplate {
     uint32_t entry_count, entry_capacity;
     AdArray *arrays;
     uint32_t array_count;
-    uint32_t size;     /* lanes */
+    uint32_t size;     /* lanes, as the core counts them: arrays that are passed through
+                          or accessed by position have none */
     uint32_t *tracked; /* numbers of the outputs that are results with a node */
     uint32_t tracked_count;
     uint32_t *lookup; /* 1 + number of an entry by outer node and kind: a hash table */
