@@ -355,6 +355,17 @@ FOUND = {
                 j += 1
                 c = dr.gather(Float64, table, i & 3) * c
         """,
+    # The second side's derivative has a part of that of the conditional in it, which
+    # follows the write of the first side.
+    "sides that write to one array": """
+        if lane > 1:
+            dr.scatter_add(out, x * x, lane & 3)
+        else:
+            if x < 0.5:
+                b = x * p
+                dr.scatter_add(out, x * b, lane & 3)
+            c = b * b
+        """,
 }
 
 

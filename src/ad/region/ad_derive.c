@@ -91,9 +91,16 @@ static void add_arrays(Ends *ends, const AdTemplate *t, uint32_t body, bool visi
             ends->nodes[ends->count++] = t->arrays[k].node;
 }
 
+static void add_stops(Ends *ends, const AdArray *arrays, uint32_t count, uint32_t body)
+{
+    for (uint32_t k = 0; k < count; k++)
+        if (arrays[k].body != body)
+            ends->nodes[ends->count + ends->stops++] = arrays[k].node;
+}
+
 static bool find_ends(Ends *ends, const AdTemplate *t, uint32_t body)
 {
-    uint32_t most = t->tracked_count + t->array_count;
+    uint32_t most = t->tracked_count + t->array_count + t->family_array_count;
     *ends = (Ends){ .nodes = alloc_get((most + 1) * sizeof(NodeId)) };
     TRY(ends->nodes, false);
     for (uint32_t k = 0; k < t->tracked_count; k++) {
@@ -104,9 +111,8 @@ static bool find_ends(Ends *ends, const AdTemplate *t, uint32_t body)
     add_arrays(ends, t, body, true);
     ends->wanted = ends->count;
     add_arrays(ends, t, body, false);
-    for (uint32_t k = 0; k < t->array_count; k++)
-        if (t->arrays[k].body != body)
-            ends->nodes[ends->count + ends->stops++] = t->arrays[k].node;
+    add_stops(ends, t->arrays, t->array_count, body);
+    add_stops(ends, t->family_arrays, t->family_array_count, body);
     return true;
 }
 
@@ -316,7 +322,7 @@ static bool share_given(const Derivation *d, AdOpen *open)
         var_inc(t->placeholders.ids[i]);
         TRY(var_ids_take(&own->placeholders, t->placeholders.ids[i]), false);
     }
-    return ad_region_share_entries(own, t, false) &&
+    return ad_region_share_arrays(own, t) && ad_region_share_entries(own, t, false) &&
            ad_region_set_targets(own, t->target_count, t->ids, t->callable_of);
 }
 

@@ -44,6 +44,8 @@ static void template_free(AdTemplate *t)
         ad_graph_unref(t->entries[i].node);
     for (uint32_t i = 0; i < t->array_count; i++)
         ad_graph_unref(t->arrays[i].node);
+    for (uint32_t i = 0; i < t->family_array_count; i++)
+        ad_graph_unref(t->family_arrays[i].node);
     for (uint32_t k = 0; k < t->state_count; k++) {
         var_drop(t->states[k].placeholder);
         var_drop(t->states[k].initial);
@@ -57,6 +59,7 @@ static void template_free(AdTemplate *t)
     alloc_free(t->bodies);
     alloc_free(t->entries);
     alloc_free(t->arrays);
+    alloc_free(t->family_arrays);
     alloc_free(t->tracked);
     alloc_free(t->lookup);
     alloc_free(t->ids);
@@ -297,6 +300,20 @@ bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from, bool inputs)
             e.forgotten = false;
         }
         TRY(share_entry(t, from, e), false);
+    }
+    return true;
+}
+
+bool ad_region_share_arrays(AdTemplate *t, const AdTemplate *from)
+{
+    uint32_t count = from->array_count + from->family_array_count;
+    TRY(t->family_arrays = alloc_get((count + 1) * sizeof(AdArray)), false);
+    for (uint32_t i = 0; i < count; i++) {
+        const AdArray *array = i < from->array_count
+                                   ? &from->arrays[i]
+                                   : &from->family_arrays[i - from->array_count];
+        ad_graph_ref(array->node);
+        t->family_arrays[t->family_array_count++] = *array;
     }
     return true;
 }

@@ -80,6 +80,9 @@ struct AdTemplate {
     uint32_t entry_count, entry_capacity;
     AdArray *arrays;
     uint32_t array_count;
+    AdArray *family_arrays; /* of a derivative: those of the regions that it is made
+                               from, whose bodies have the same numbers */
+    uint32_t family_array_count;
     uint32_t size;     /* lanes, as the core counts them: arrays that are passed through
                           or accessed by position have none */
     uint32_t *tracked; /* numbers of the outputs that are results with a node */
@@ -125,9 +128,11 @@ bool ad_region_close(uint32_t handle, uint64_t *results);
 bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
                            const uint32_t *callable_of);
 
-/** The bodies of 't' contain those of another template: so do its entries, with the
- *  same numbers. With 'inputs' those of a loop's states that change stand for nothing
- *  yet. False: error recorded. */
+/** The bodies of 't' contain those of another template, which write to arrays. False:
+ *  memory is out. */
+bool ad_region_share_arrays(AdTemplate *t, const AdTemplate *from);
+/** So do its entries, with the same numbers. With 'inputs' those of a loop's states that
+ *  change stand for nothing yet. False: error recorded. */
 bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from, bool inputs);
 /** Nodes that entries stand for may have become others since the region was closed,
  *  when one around it was: find them by the edges that lead to the operation. */
