@@ -366,6 +366,12 @@ FOUND = {
                 dr.scatter_add(out, x * b, lane & 3)
             c = b * b
         """,
+    # The derivative's loop has a condition that is a literal.
+    "a loop that never runs": """
+        while (i < lane) & (c < c):
+            i += 1
+            dr.scatter_add(out, dr.gather(Float64, table, lane & 3) * p, lane & 3)
+        """,
 }
 
 

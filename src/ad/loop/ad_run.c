@@ -118,6 +118,19 @@ static bool set_active(AdRun *run, VarId placeholder)
            region_replay_set(&run->replay, placeholder, mask);
 }
 
+/* A condition that turns out to be a literal false leaves no loop, and nothing that the
+ * derivative of its body could be cut off with, whose arrays are tracked: then the
+ * condition is in memory. The reference moves. */
+static uint32_t keep_loop(const AdRun *run, uint32_t condition)
+{
+    VarInfo info;
+    if (!run->d->tracked || !jit_var_info(condition, &info) ||
+        info.state != VarStateLiteral || info.literal)
+        return condition;
+    jit_var_dec_ref(condition);
+    return jit_var_literal(info.backend, VarTypeBool, &(bool){ false }, info.size, 1);
+}
+
 bool ad_run_condition(AdRun *run, bool wanted, uint32_t more, int *again)
 {
     const AdTemplate *t = run->d->t;
@@ -136,6 +149,7 @@ bool ad_run_condition(AdRun *run, bool wanted, uint32_t more, int *again)
         jit_var_dec_ref(condition);
         TRY(condition = both, false);
     }
+    TRY(condition = keep_loop(run, condition), false);
     *again = ad_var_loop_cond(run->handle, condition);
     jit_var_dec_ref(condition);
     if (*again < 0)
