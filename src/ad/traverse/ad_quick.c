@@ -24,6 +24,24 @@ typedef struct Quick {
     VarId made[64]; /* owned */
 } Quick;
 
+/* ---------------------------------------------------------------- variables */
+
+/* A variable that an operation takes as it is. */
+static bool is_ready(VarId id)
+{
+    return !id || (!var_pending(var_get(id)) && !(var_get(id)->flags & VAR_UNUSABLE));
+}
+
+/* Look through a negation. */
+static VarId strip_sign(VarId id, bool *negative)
+{
+    const Var *v = var_get(id);
+    if (v->op != OP_NEG || !is_ready(v->dep[0]))
+        return id;
+    *negative = !*negative;
+    return v->dep[0];
+}
+
 /* ---------------------------------------------------------------- words */
 
 static VarId keep(Quick *k, VarId id)
@@ -100,10 +118,17 @@ static bool is_harmless(VarId g, VarId w)
             ad_rule_bits_are((VarType) y->type, y->value.literal, false));
 }
 
+/* g * w or g / w, and 0 where g is 0. A sign of g goes to the result, for whoever adds
+ * that to something. */
 static VarId guarded(Quick *k, Op op, VarId g, VarId w)
 {
+    bool negative = false;
+    if (g && w)
+        g = strip_sign(g, &negative);
     VarId result = binary(k, op, g, w);
-    return !result || is_harmless(g, w) ? result : unless_zero(k, g, result);
+    if (result && !is_harmless(g, w))
+        result = unless_zero(k, g, result);
+    return negative ? unary(k, OP_NEG, result) : result;
 }
 
 static VarId convert(Quick *k, VarId g)
@@ -148,12 +173,6 @@ static VarId (*const rows[])(Quick *k) = {
 };
 
 /* ---------------------------------------------------------------- the way in */
-
-/* A variable that an operation takes as it is. */
-static bool is_ready(VarId id)
-{
-    return !id || (!var_pending(var_get(id)) && !(var_get(id)->flags & VAR_UNUSABLE));
-}
 
 bool ad_quick_applies(AdRuleId rule, uint64_t held, VarId g)
 {
@@ -200,13 +219,89 @@ VarId ad_quick_contribution(ThreadState *ts, AdRuleId rule, uint64_t held, VarId
     return result;
 }
 
-/* -x + y is y - x, bit for bit. */
-VarId ad_quick_add(ThreadState *ts, VarId a, VarId b)
+/* ---------------------------------------------------------------- sums */
+
+/* A summand: x or x * y, negative or not, where a mask is set, or where it is not. What
+ * it refers to is borrowed. */
+typedef struct Summand {
+    VarId x, y, mask; /* the latter two may be 0 */
+    bool negative, inverted;
+} Summand;
+
+/* Look through a selection between something as large and 0. */
+static VarId strip_mask(VarId id, Summand *s)
 {
-    const Var *x = var_get(a), *y = var_get(b);
-    if (y->op == OP_NEG && y->size == x->size)
-        return arith_binary(ts, OP_SUB, a, y->dep[0]);
-    if (x->op == OP_NEG && y->size == x->size)
-        return arith_binary(ts, OP_SUB, b, x->dep[0]);
-    return arith_binary(ts, OP_ADD, a, b);
+    const Var *v = var_get(id);
+    if (v->op != OP_SELECT || !is_ready(v->dep[0]))
+        return id;
+    s->inverted = ad_quick_is_zero(v->dep[1]);
+    VarId inner = v->dep[s->inverted ? 2 : 1];
+    if (!(s->inverted || ad_quick_is_zero(v->dep[2])) || !is_ready(inner) ||
+        var_get(inner)->size != v->size)
+        return id;
+    s->mask = v->dep[0];
+    return inner;
+}
+
+static Summand take_apart(VarId id)
+{
+    Summand s = { 0 };
+    s.x = strip_mask(strip_sign(id, &s.negative), &s);
+    s.x = strip_sign(s.x, &s.negative);
+    const Var *v = var_get(s.x);
+    if (v->op == OP_MUL && (v->type == VarTypeFloat32 || v->type == VarTypeFloat64) &&
+        is_ready(v->dep[0]) && is_ready(v->dep[1])) {
+        s.x = v->dep[0];
+        s.y = v->dep[1];
+    }
+    return s;
+}
+
+/* sum + s, whatever its mask is. */
+static VarId add_unmasked(ThreadState *ts, VarId sum, const Summand *s)
+{
+    if (!s->y)
+        return arith_binary(ts, s->negative ? OP_SUB : OP_ADD, sum, s->x);
+    bool second = var_get(s->y)->op == OP_LITERAL; /* whose negation takes nothing */
+    VarId x = second ? s->y : s->x, y = second ? s->x : s->y, factor = x;
+    if (s->negative)
+        factor = arith_unary(ts, OP_NEG, x);
+    else
+        var_inc(factor);
+    VarId result = factor ? arith_ternary(ts, OP_FMA, factor, y, sum) : 0;
+    var_drop(factor);
+    return result;
+}
+
+/* sum + s, where the mask is set. */
+static VarId add_summand(ThreadState *ts, VarId sum, const Summand *s)
+{
+    VarId all = add_unmasked(ts, sum, s);
+    if (!all || !s->mask)
+        return all;
+    VarId result = arith_ternary(ts, OP_SELECT, s->mask, s->inverted ? sum : all,
+                                 s->inverted ? all : sum);
+    var_dec(all);
+    return result;
+}
+
+VarId ad_quick_add(ThreadState *ts, VarId a, VarId b, bool made)
+{
+    Summand s = { .x = b };
+    if (made)
+        s = take_apart(b);
+    else
+        s.x = strip_sign(b, &s.negative);
+    bool negative = false;
+    VarId sum = strip_sign(a, &negative);
+    /* y - x, x * y - z */
+    if (negative && !s.negative && !s.mask)
+        return s.y ? add_summand(ts, a, &s) : arith_binary(ts, OP_SUB, s.x, sum);
+    s.negative ^= negative;
+    VarId result = add_summand(ts, sum, &s);
+    if (!result || !negative)
+        return result;
+    VarId negated = arith_unary(ts, OP_NEG, result);
+    var_dec(result);
+    return negated;
 }

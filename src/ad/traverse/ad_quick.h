@@ -19,8 +19,9 @@ bool ad_quick_applies(AdRuleId rule, uint64_t held, VarId g);
  *  reference to a literal that is kept from call to call, or 0. */
 VarId ad_quick_contribution(ThreadState *ts, AdRuleId rule, uint64_t held, VarId g,
                             VarType receiver, VarId *zero);
-/** The sum: a new reference, 0: error recorded. Neither has queued writes. */
-VarId ad_quick_add(ThreadState *ts, VarId a, VarId b);
+/** The sum: a new reference, 0: error recorded. Neither has queued writes. If 'b' was
+ *  'made' for it and is a product, that is rounded with the sum, once. */
+VarId ad_quick_add(ThreadState *ts, VarId a, VarId b, bool made);
 /** Is it the literal 0? */
 static inline bool ad_quick_is_zero(VarId id)
 {

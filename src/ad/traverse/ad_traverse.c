@@ -215,6 +215,61 @@ static bool leave_operation(const Passage *p, bool input)
     return ad_gradient_accumulate(p->receiver, g);
 }
 
+typedef enum Outcome {
+    PASSED,
+    FAILED,
+    GONE, /* there is no such edge any more */
+    SLOW  /* nothing was done: it takes more than this */
+} Outcome;
+
+/* Add to the gradient of a node; the reference moves unless it is SLOW. */
+static Outcome accumulate_quickly(const Traversal *t, ThreadState *ts, AdNode *receiver,
+                                  VarId value, bool made)
+{
+    uint64_t grad = receiver->grad;
+    if (!grad) {
+        receiver->grad = value;
+        return PASSED;
+    }
+    if (ad_var_node(grad))
+        return SLOW;
+    const Var *before = var_get(ad_var_index(grad)), *v = var_get(value);
+    if (ad_quick_is_zero(value)) {
+        var_dec(value);
+        return PASSED;
+    }
+    if (ad_quick_is_zero(ad_var_index(grad)) && receiver->size == v->size) {
+        receiver->grad = value;
+        var_dec(ad_var_index(grad));
+        return PASSED;
+    }
+    if ((receiver->size == 1 && before->size != v->size && !t->inside) ||
+        var_pending(before) || var_pending(v))
+        return SLOW;
+    receiver->grad = ad_quick_add(ts, ad_var_index(grad), value, made);
+    var_dec(ad_var_index(grad));
+    var_dec(value);
+    return receiver->grad ? PASSED : FAILED;
+}
+
+/* What a rule has made arrives at its receiver; the reference moves. */
+static bool give(const Traversal *t, const Passage *p, uint64_t value)
+{
+    if (!t->tracked && !ad_var_node(value)) {
+        state_lock();
+        AdNode *receiver = ad_graph_node(p->receiver);
+        bool made = p->edge.rule != RULE_IDENTITY;
+        Outcome outcome = ad_gradient_belongs_outside(receiver)
+                              ? SLOW
+                              : accumulate_quickly(t, state_thread(), receiver,
+                                                   ad_var_index(value), made);
+        state_unlock();
+        if (outcome != SLOW)
+            return outcome == PASSED;
+    }
+    return ad_gradient_accumulate(p->receiver, value);
+}
+
 /* Let the giver's gradient 'g' (0: none) pass along an edge. */
 static bool pass(const Traversal *t, const Passage *p, uint64_t g)
 {
@@ -245,9 +300,9 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
         uint64_t all = count ? ad_var_mul(c, count) : 0;
         ad_var_dec_ref(count);
         ad_var_dec_ref(c);
-        c = all;
+        TRY(c = all, false);
     }
-    return ad_gradient_accumulate(p->receiver, c);
+    return give(t, p, c);
 }
 
 /* ---------------------------------------------------------------- edge by edge */
@@ -406,43 +461,6 @@ static bool leave_edge(Traversal *t, const AdVisit *v, bool there)
     return true;
 }
 
-typedef enum Outcome {
-    PASSED,
-    FAILED,
-    GONE, /* there is no such edge any more */
-    SLOW  /* nothing was done: it takes more than this */
-} Outcome;
-
-/* Add to the gradient of a node; the reference moves unless it is SLOW. */
-static Outcome accumulate_quickly(const Traversal *t, ThreadState *ts, AdNode *receiver,
-                                  VarId value)
-{
-    uint64_t grad = receiver->grad;
-    if (!grad) {
-        receiver->grad = value;
-        return PASSED;
-    }
-    if (ad_var_node(grad))
-        return SLOW;
-    const Var *before = var_get(ad_var_index(grad)), *v = var_get(value);
-    if (ad_quick_is_zero(value)) {
-        var_dec(value);
-        return PASSED;
-    }
-    if (ad_quick_is_zero(ad_var_index(grad)) && receiver->size == v->size) {
-        receiver->grad = value;
-        var_dec(ad_var_index(grad));
-        return PASSED;
-    }
-    if ((receiver->size == 1 && before->size != v->size && !t->inside) ||
-        var_pending(before) || var_pending(v))
-        return SLOW;
-    receiver->grad = ad_quick_add(ts, ad_var_index(grad), value);
-    var_dec(ad_var_index(grad));
-    var_dec(value);
-    return receiver->grad ? PASSED : FAILED;
-}
-
 /* Pass an edge under the lock, if everything about it is usual. */
 static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
 {
@@ -467,7 +485,9 @@ static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
     bool many = !forward && receiver->size == 1 && giver->size > 1 &&
                 var_get(c)->size == 1 && !t->inside;
     bool refused = t->inside && ad_gradient_belongs_outside(receiver);
-    Outcome outcome = many || refused ? SLOW : accumulate_quickly(t, ts, receiver, c);
+    bool made = e->rule != RULE_IDENTITY;
+    Outcome outcome =
+        many || refused ? SLOW : accumulate_quickly(t, ts, receiver, c, made);
     if (outcome == SLOW)
         var_dec(c);
     return outcome;
