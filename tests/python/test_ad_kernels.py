@@ -94,6 +94,16 @@ def test_zeros_in_sums_stay_zero(weight: float, sign: int) -> None:
     assert np.array_equal(by_x.numpy(), [7.5, 1.25 * (6 + 3 * sign)])
 
 
+def test_sums_under_one_mask_are_masked_once() -> None:
+    """Both factors of a product of something with itself have the same gradient, and
+    the sum need not wait for its comparison with 0."""
+    x = make(Float, 1, 2, 3)
+    (by_x,), ops = reverse(lambda x: x * (1.5 - x), x)
+    assert ops["select"] == 2 and ops["eq"] == 1
+    (_,), ops = reverse(lambda x: dr.sin(x * (1.5 - x)), x)
+    assert np.array_equal(by_x.numpy(), 1.25 * (1.5 - 2 * x.numpy()))
+
+
 def test_sums_of_selections() -> None:
     x = make(Float, 1, 2, 3, 4)
     mask = make(Float, 1, 0, 1, 0) > 0

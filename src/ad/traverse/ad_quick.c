@@ -229,24 +229,25 @@ typedef struct Summand {
 } Summand;
 
 /* Look through a selection between something as large and 0. */
-static VarId strip_mask(VarId id, Summand *s)
+static VarId strip_mask(VarId id, VarId *mask, bool *inverted)
 {
     const Var *v = var_get(id);
     if (v->op != OP_SELECT || !is_ready(v->dep[0]))
         return id;
-    s->inverted = ad_quick_is_zero(v->dep[1]);
-    VarId inner = v->dep[s->inverted ? 2 : 1];
-    if (!(s->inverted || ad_quick_is_zero(v->dep[2])) || !is_ready(inner) ||
+    bool second = ad_quick_is_zero(v->dep[1]);
+    VarId inner = v->dep[second ? 2 : 1];
+    if (!(second || ad_quick_is_zero(v->dep[2])) || !is_ready(inner) ||
         var_get(inner)->size != v->size)
         return id;
-    s->mask = v->dep[0];
+    *mask = v->dep[0];
+    *inverted = second;
     return inner;
 }
 
 static Summand take_apart(VarId id)
 {
     Summand s = { 0 };
-    s.x = strip_mask(strip_sign(id, &s.negative), &s);
+    s.x = strip_mask(strip_sign(id, &s.negative), &s.mask, &s.inverted);
     s.x = strip_sign(s.x, &s.negative);
     const Var *v = var_get(s.x);
     if (v->op == OP_MUL && (v->type == VarTypeFloat32 || v->type == VarTypeFloat64) &&
@@ -273,14 +274,24 @@ static VarId add_unmasked(ThreadState *ts, VarId sum, const Summand *s)
     return result;
 }
 
-/* sum + s, where the mask is set. */
+/* sum + s, where the mask is set. A sum that is 0 elsewhere stays so: it need not wait
+ * for the mask. */
 static VarId add_summand(ThreadState *ts, VarId sum, const Summand *s)
 {
-    VarId all = add_unmasked(ts, sum, s);
+    VarId mask = 0, zero = 0, inner = sum;
+    bool inverted = false;
+    if (s->mask)
+        inner = strip_mask(sum, &mask, &inverted);
+    if (mask && (mask != s->mask || inverted != s->inverted))
+        inner = sum;
+    else if (mask)
+        zero = var_get(sum)->dep[inverted ? 1 : 2];
+    VarId all = add_unmasked(ts, inner, s);
     if (!all || !s->mask)
         return all;
-    VarId result = arith_ternary(ts, OP_SELECT, s->mask, s->inverted ? sum : all,
-                                 s->inverted ? all : sum);
+    VarId other = zero ? zero : sum;
+    VarId result = arith_ternary(ts, OP_SELECT, s->mask, s->inverted ? other : all,
+                                 s->inverted ? all : other);
     var_dec(all);
     return result;
 }
