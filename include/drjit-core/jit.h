@@ -146,7 +146,8 @@ JIT_EXPORT uint32_t jit_llvm_vector_width(void);
 /** Entries that one unit of parallel work holds at least (default 16384). */
 JIT_EXPORT bool jit_llvm_set_block_size(uint32_t size);
 JIT_EXPORT uint32_t jit_llvm_block_size(void);
-/** Largest target (entries) for which Auto scatter-reductions may use Expand. */
+/** Largest target (entries) for which Auto scatter-reductions may use Expand
+ *  (default 2^20). */
 JIT_EXPORT void jit_set_expand_threshold(size_t entries);
 JIT_EXPORT size_t jit_expand_threshold(void);
 

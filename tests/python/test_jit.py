@@ -66,6 +66,7 @@ def test_kernel_history():
 
 def test_threads_and_thresholds():
     before, threshold = dr.thread_count(), dr.expand_threshold()
+    assert threshold == 1 << 20  # arrays of a million entries, in either sense
     try:
         dr.set_thread_count(1)
         assert dr.thread_count() == 1

@@ -21,7 +21,7 @@
 #include "trace/graph/mask.h"
 #include "trace/graph/record.h"
 
-State state = { .expand_threshold = 1000000 };
+State state = { .expand_threshold = 1 << 20 };
 
 /* ---------------------------------------------------------------- threads */
 
