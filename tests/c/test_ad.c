@@ -344,10 +344,12 @@ static void test_isolate(void **unused)
 
 /* ---------------------------------------------------------------- custom operations */
 
+enum { FAILS = 1, GIVES_TOO_MANY };
+
 /* out[0] = in[0] * in[1], out[1] = in[0] + in[1], held as plain variables. */
 typedef struct Pair {
     uint32_t a, b;
-    bool fails;
+    int fails; /* how; 0: it does not */
     int *released;
 } Pair;
 
@@ -366,7 +368,7 @@ static bool pair_forward(void *payload, const Tracked *in, Tracked *out)
     out[0] = combine(p->b, in[0], p->a, in[1]);
     out[1] = combine(one, in[0], one, in[1]);
     jit_var_dec_ref(one);
-    return !p->fails;
+    return p->fails != FAILS;
 }
 
 static bool pair_backward(void *payload, Tracked *in, const Tracked *out)
@@ -376,9 +378,13 @@ static bool pair_backward(void *payload, Tracked *in, const Tracked *out)
     in[0] = combine(p->b, out[0], one, out[1]);
     in[1] = combine(p->a, out[0], one, out[1]);
     jit_var_dec_ref(one);
-    if (p->fails)
+    if (p->fails == FAILS)
         jit_var_add(one, 0); /* sets an error */
-    return !p->fails;
+    if (p->fails == GIVES_TOO_MANY) {
+        ad_var_dec_ref(in[0]);
+        in[0] = jit_var_literal(CPU, VarTypeFloat64, &(uint64_t){ 0 }, 7, 0);
+    }
+    return p->fails != FAILS;
 }
 
 static void pair_release(void *payload)
@@ -389,7 +395,7 @@ static void pair_release(void *payload)
     free(p);
 }
 
-static void make_pair(Tracked a, Tracked b, bool fails, int *released, Tracked out[2])
+static void make_pair(Tracked a, Tracked b, int fails, int *released, Tracked out[2])
 {
     Pair *p = malloc(sizeof(*p));
     *p = (Pair){ jit_var_inc_ref(ad_var_index(a)), jit_var_inc_ref(ad_var_index(b)),
@@ -407,7 +413,7 @@ static void test_custom(void **unused)
     for (int mode = 0; mode < 5; ++mode) {
         Tracked x = tracked(1, (double[]){ 3 }), y = tracked(1, (double[]){ 5 }),
                 out[2];
-        make_pair(x, y, mode == 4, &released, out);
+        make_pair(x, y, mode == 4 ? FAILS : 0, &released, out);
         Tracked z = mode == 2 ? ad_var_inc_ref(out[1]) : ad_var_mul(out[0], out[1]);
         if (mode == 0 || mode == 2) { /* d(ab (a + b)) and d(a + b) */
             backward(z);
@@ -429,10 +435,44 @@ static void test_custom(void **unused)
         assert_int_equal(ad_node_count(), 0);
     }
     Tracked x = doubles(1, (double[]){ 3 }), out[2];
-    make_pair(x, x, false, &released, out); /* nothing to track */
+    make_pair(x, x, 0, &released, out); /* nothing to track */
     assert_int_equal(ad_var_node(out[0]), 0);
     assert_int_equal(released, 6);
     FREE(x, out[0], out[1]);
+}
+
+/* What an operation has made and nobody has taken is not given to it next time: the
+ * other output's tangent, and the gradient of the second input behind an error. */
+static void test_custom_leftovers(void **unused)
+{
+    (void) unused;
+    int released = 0;
+    Tracked x = tracked(1, (double[]){ 3 }), y = tracked(1, (double[]){ 5 }), out[2];
+    make_pair(x, y, 0, &released, out);
+    seed(x, (double[]){ 1 }, 1);
+    OK(ad_enqueue(ADModeBackward, out[0]));
+    OK(ad_traverse(ADModeForward, ADFlagClearVertices));
+    CHECK_GRAD(out[0], 5);
+    ad_clear_grad(x);
+    seed(out[0], (double[]){ 1 }, 1);
+    OK(ad_enqueue(ADModeBackward, out[0]));
+    OK(ad_traverse(ADModeBackward, ADFlagClearVertices));
+    CHECK_GRAD(x, 5);
+    CHECK_GRAD(y, 3);
+    FREE(x, y, out[0], out[1]);
+
+    x = tracked(2, (double[]){ 3, 4 }), y = tracked(2, (double[]){ 5, 6 });
+    make_pair(x, y, GIVES_TOO_MANY, &released, out);
+    seed(out[0], (double[]){ 1, 1 }, 2);
+    OK(ad_enqueue(ADModeBackward, out[0]));
+    assert_false(ad_traverse(ADModeBackward, ADFlagClearVertices));
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "gave a gradient with 7 entries");
+    seed(x, (double[]){ 1, 1 }, 2);
+    ad_clear_grad(y);
+    propagate(ADModeForward, x, ADFlagClearVertices);
+    CHECK_GRAD(out[0], 5, 6);
+    FREE(x, y, out[0], out[1]);
+    assert_int_equal(ad_node_count(), 0);
 }
 
 static void note_pair(void *context, void *payload)
@@ -454,9 +494,9 @@ static void test_released_with(void **unused)
     (void) unused;
     int released = 0;
     Tracked x = tracked(1, (double[]){ 3 }), out[2], next[2];
-    make_pair(x, x, false, &released, out);
+    make_pair(x, x, 0, &released, out);
     Tracked z = ad_var_mul(out[0], out[0]);
-    make_pair(z, out[1], false, &released, next);
+    make_pair(z, out[1], 0, &released, next);
     const Tracked all[] = { x, out[0], out[1], z, next[0], next[1] };
     assert_int_equal(released_with(6, all), 2);
     assert_int_equal(released_with(5, all + 1), 2); /* without x, which stays */
@@ -574,6 +614,7 @@ static int all(void)
         TEST(test_scopes),
         TEST(test_isolate),
         TEST(test_custom),
+        TEST(test_custom_leftovers),
         TEST(test_released_with),
         TEST(test_text),
         TEST(test_explain),

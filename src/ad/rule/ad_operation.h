@@ -51,7 +51,8 @@ void ad_operation_give(AdOperation *op, bool input, size_t slot, NodeId giver,
  *  users ask for gradients of variables that are no arguments. 'node' is that of the
  *  operation. Without lock. */
 bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked);
-/** Drop all gradients. With the lock. */
+/** Drop all gradients, and the nodes that they have come from: these may hold the
+ *  operation. With the lock. */
 void ad_operation_clear(AdOperation *op);
 
 #endif

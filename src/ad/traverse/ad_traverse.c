@@ -416,9 +416,15 @@ static uint64_t given(Traversal *t, NodeId giver, bool *ok)
     return plain;
 }
 
-/* All edges that leave the giver have been passed: with it, its gradient is done. */
+/* All edges that leave the giver have been passed: with it, its gradient is done. What
+ * an operation has made for edges that are not gone along, or was given and has not
+ * used, would be taken for gradients of the next traversal. */
 static void finish_giver(const Traversal *t, const Spot *giver)
 {
+    const AdNode *node = ad_graph_node(giver->id);
+    if (node->flags & NODE_OPERATION)
+        ad_operation_clear(
+            ad_operation_of(ad_graph_edge(node->in ? node->in : node->out)->held));
     uint32_t flag =
         giver->flags & SPOT_REACHED ? ADFlagClearInterior : ADFlagClearInput;
     if ((t->flags & flag) && !(giver->flags & SPOT_WANTED))
@@ -612,7 +618,8 @@ bool ad_traverse_is_tracked(void)
 }
 
 /* After an error: gradients that have not been passed on go, as if they had been.
- * Tracked ones could keep the nodes alive that they are in. */
+ * Tracked ones could keep the nodes alive that they are in, and so could those that an
+ * operation was given, whose nodes it holds. */
 static void give_up(const Traversal *t, uint32_t from)
 {
     state_lock();
