@@ -330,7 +330,7 @@ static bool texts(void)
         !ad_var_set_label(x, "input") || !(whos = ad_whos()) ||
         !strstr(whos, "input") || !(graph = ad_graphviz()))
         return false;
-    assert_non_null(strstr(graph, "Label: square"));
+    assert_non_null(strstr(graph, "Label: \\\"square\\\""));
     assert_null(strstr(graph, "parameter"));
     return true;
 }
