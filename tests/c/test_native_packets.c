@@ -182,6 +182,86 @@ static void test_uneven_loops(void **state)
     check(4, expect_uneven);
 }
 
+enum { ENTRIES = 12, PLACES = ENTRIES + 1 /* the last one is outside */ };
+
+static bool spread; /* has each lane an index of its own? */
+
+static uint64_t expect_local(uint32_t i)
+{
+    uint32_t array[PLACES], x = i;
+    for (uint32_t k = 0; k < ENTRIES; ++k)
+        array[k] = i;
+    array[ENTRIES] = 0;
+    for (uint32_t k = 0; k < 9 + i % 3; ++k) {
+        uint32_t to = spread ? (k + i) % PLACES : k;
+        uint32_t from = spread ? (k + i + ENTRIES) % PLACES : k - 1;
+        if (to < ENTRIES)
+            array[to] = x;
+        x = (x * 5 + (from < ENTRIES ? array[from] : 0)) * 3 + k;
+    }
+    return x ^ array[i % ENTRIES];
+}
+
+/* Ten times or so x is written to a local array, and becomes something of itself and an
+ * entry from before. */
+static void write_local_loop(void)
+{
+    begin_program();
+    uint32_t output = program_add_param(p, PARAM_OUTPUT, U32), i = lane();
+    uint32_t one = number(U32, 1), places = number(U32, PLACES);
+    uint32_t rest = binary(OP_MOD, U32, i, number(U32, 3));
+    uint32_t most = binary(OP_ADD, U32, rest, number(U32, 9));
+    uint32_t last = binary(OP_MOD, U32, i, number(U32, ENTRIES));
+    uint32_t array = op(OP_LOCAL, U32, ENTRIES, 1, i);
+    uint32_t args[] = { number(BOOL, 1), i, number(U32, 0) };
+    uint32_t r = region(REGION_LOOP, 3, args);
+    uint32_t x = op(OP_STATE, U32, 0, 0), k = op(OP_STATE, U32, 1, 0);
+    end_region(OP_TEST, r, 1, (uint32_t[]){ binary(OP_LT, BOOL, k, most) });
+    uint32_t active = op(OP_ACTIVE, BOOL, r, 0), to = k;
+    uint32_t from = binary(OP_SUB, U32, k, one);
+    if (spread) {
+        to = binary(OP_ADD, U32, k, i);
+        from = binary(OP_ADD, U32, to, number(U32, ENTRIES));
+        from = binary(OP_MOD, U32, from, places);
+        to = binary(OP_MOD, U32, to, places);
+    }
+    op(OP_LOCAL_WRITE, VarTypeVoid, 0, 4, array, x, to, active);
+    uint32_t y = op(OP_LOCAL_READ, U32, 0, 3, array, from, active);
+    uint32_t next = op(OP_FMA, U32, 0, 3, x, number(U32, 5), y);
+    next = op(OP_FMA, U32, 0, 3, next, number(U32, 3), k);
+    end_region(OP_END, r, 2, (uint32_t[]){ next, binary(OP_ADD, U32, k, one) });
+    x = op(OP_RESULT, U32, 0, 0);
+    y = op(OP_LOCAL_READ, U32, 0, 3, array, last, number(BOOL, 1));
+    op(OP_STORE, VarTypeVoid, output, 1, binary(OP_XOR, U32, x, y));
+}
+
+/* Each of the packets side by side has an array of its own, whether the lanes of a
+ * packet have one index or many. */
+static void test_local_arrays(void **state)
+{
+    (void) state;
+    for (int many = 0; many < 2; ++many) {
+        spread = many;
+        write_local_loop();
+        check(4, expect_local);
+    }
+}
+
+/* There are several of them where an iteration waits for the one before. */
+static void test_chosen_packets_beside_local_arrays(void **state)
+{
+    (void) state;
+    const char *wanted = getenv("DRJIT_NATIVE_PACKETS");
+    if (strcmp(getenv("DRJIT_NATIVE_ISA"), "avx512") != 0)
+        return;
+    spread = false;
+    write_local_loop();
+    enum { PRODUCTS = 4 /* two are of the remainders */ };
+    uint32_t packets = wanted && *wanted == '1' ? 1 : 2;
+    assert_int_equal(count_in_code("vpmulld"), packets * PRODUCTS);
+    program_free(p);
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +269,8 @@ static int run_all(void)
         cmocka_unit_test(test_chosen_packets),
         cmocka_unit_test(test_chosen_packets_of_loops),
         cmocka_unit_test(test_uneven_loops),
+        cmocka_unit_test(test_local_arrays),
+        cmocka_unit_test(test_chosen_packets_beside_local_arrays),
     };
     if (!native_begin())
         return 0;

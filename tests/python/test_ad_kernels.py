@@ -99,8 +99,7 @@ def test_sums_under_one_mask_are_masked_once() -> None:
     the sum need not wait for its comparison with 0."""
     x = make(Float, 1, 2, 3)
     (by_x,), ops = reverse(lambda x: x * (1.5 - x), x)
-    assert ops["select"] == 2 and ops["eq"] == 1
-    (_,), ops = reverse(lambda x: dr.sin(x * (1.5 - x)), x)
+    assert ops["select"] == 1 and ops["eq"] == 1
     assert np.array_equal(by_x.numpy(), 1.25 * (1.5 - 2 * x.numpy()))
 
 

@@ -13,6 +13,10 @@
  * Whether all lanes agree is known for literals and uniform values. For others the code
  * looks: loops over an array have the same index in all lanes, and a row takes a
  * fraction of the time.
+ *
+ * Of packets side by side each has an array of its own, one behind the other. Since
+ * there are jumps, and entries are found by general registers, the code is written for
+ * one packet after the other (begin_packets()).
  */
 #include "engine/native/core/forms.h"
 #include "engine/native/core/native.h"
@@ -21,6 +25,7 @@
 typedef struct Array {
     VarType type;
     uint32_t entries, row; /* bytes of a row */
+    uint32_t bytes;        /* of a packet's array */
     uint32_t offset;       /* bytes to it from the base */
 } Array;
 
@@ -33,7 +38,45 @@ static Array find_array(const Native *n, uint32_t at)
 {
     const Inst *inst = &n->f->program->insts[at];
     VarType type = (VarType) inst->type;
-    return (Array){ type, inst->aux, native_bytes(n, type), n->f->values[at].slot };
+    uint32_t row = native_bytes(n, type), bytes = ((inst->aux + 1) * row + 63) & ~63u;
+    return (Array){ type, inst->aux, row, bytes, n->f->values[at].slot };
+}
+
+/* ---- packets side by side */
+
+/* Write what follows for one packet, until 'all' is back. */
+static X86Copies begin_packets(Native *n)
+{
+    X86Copies all = native_x86(n)->copies;
+    native_x86(n)->copies.count = 0;
+    return all;
+}
+
+static void end_packets(Native *n, const X86Copies *all)
+{
+    native_x86(n)->copies = *all;
+}
+
+/* A vector register of the first packet in packet c. */
+static NativeReg vector_of(const X86Copies *all, uint32_t c, NativeReg reg)
+{
+    return reg == NATIVE_NO_REG ? reg : (NativeReg) (reg + c * all->vectors);
+}
+
+/* A mask of lanes: where there are no registers for masks, a vector. */
+static NativeReg mask_of(const Native *n, const X86Copies *all, uint32_t c,
+                         NativeReg reg)
+{
+    if (!n->target->registers[NATIVE_MASK])
+        return vector_of(all, c, reg);
+    return reg == NATIVE_NO_REG ? reg : (NativeReg) (reg + c * all->masks);
+}
+
+static Array array_of(const Array *array, uint32_t c)
+{
+    Array own = *array;
+    own.offset += c * array->bytes;
+    return own;
 }
 
 /* Where local arrays begin. */
@@ -115,17 +158,23 @@ bool forms_local(Native *n, const NativeRow *row)
     (void) row;
     Array array = find_array(n, n->result);
     array.offset = n->f->values[n->result].slot = n->local_bytes;
-    n->local_bytes += ((array.entries + 1) * array.row + 63) & ~63u;
+    n->local_bytes += n->copies * array.bytes;
     NativeReg value = use_value(n, 0), base = use_base(n);
-    if (array.entries <= UNROLLED) {
-        for (uint32_t i = 0; i < array.entries; ++i)
-            store_row(n, &array, row_at(&array, base, i), value);
-        return true;
-    }
     NativeReg at = native_temp_general(n);
-    X86Label top = begin_rows(n, at);
-    store_row(n, &array, x86_at_index(base, at, 0, (int32_t) array.offset), value);
-    end_rows(n, &array, at, top);
+    X86Copies all = begin_packets(n);
+    for (uint32_t c = 0; c < n->copies; ++c) {
+        Array own = array_of(&array, c);
+        NativeReg from = vector_of(&all, c, value);
+        if (array.entries <= UNROLLED) {
+            for (uint32_t i = 0; i < array.entries; ++i)
+                store_row(n, &own, row_at(&own, base, i), from);
+            continue;
+        }
+        X86Label top = begin_rows(n, at);
+        store_row(n, &own, x86_at_index(base, at, 0, (int32_t) own.offset), from);
+        end_rows(n, &own, at, top);
+    }
+    end_packets(n, &all);
     return true;
 }
 
@@ -151,17 +200,23 @@ bool forms_local_move(Native *n, const NativeRow *row)
     Array to = find_array(n, n->args[0]), from = find_array(n, n->args[1]);
     NativeReg lanes = use_lanes(n, 2, to.type), base = use_base(n);
     NativeReg moved = native_temp(n), spare = native_temp(n);
-    if (to.entries <= UNROLLED) {
-        for (uint32_t i = 0; i < to.entries; ++i)
-            move_row(n, &to, row_at(&from, base, i), row_at(&to, base, i), lanes, moved,
-                     spare);
-        return true;
-    }
     NativeReg at = native_temp_general(n);
-    X86Label top = begin_rows(n, at);
-    move_row(n, &to, x86_at_index(base, at, 0, (int32_t) from.offset),
-             x86_at_index(base, at, 0, (int32_t) to.offset), lanes, moved, spare);
-    end_rows(n, &to, at, top);
+    X86Copies all = begin_packets(n);
+    for (uint32_t c = 0; c < n->copies; ++c) {
+        Array own = array_of(&to, c), other = array_of(&from, c);
+        NativeReg mask = mask_of(n, &all, c, lanes);
+        if (to.entries <= UNROLLED) {
+            for (uint32_t i = 0; i < to.entries; ++i)
+                move_row(n, &own, row_at(&other, base, i), row_at(&own, base, i), mask,
+                         moved, spare);
+            continue;
+        }
+        X86Label top = begin_rows(n, at);
+        move_row(n, &own, x86_at_index(base, at, 0, (int32_t) other.offset),
+                 x86_at_index(base, at, 0, (int32_t) own.offset), mask, moved, spare);
+        end_rows(n, &own, at, top);
+    }
+    end_packets(n, &all);
     return true;
 }
 
@@ -220,76 +275,125 @@ static FormsLocalLanes use_entries(Native *n, const Array *array, NativeReg base
     return any;
 }
 
+/* The same in packet c. */
+static FormsLocalLanes lanes_of(const Native *n, const X86Copies *all, uint32_t c,
+                                const FormsLocalLanes *any, const Array *array)
+{
+    FormsLocalLanes own = *any;
+    own.entry.disp = (int32_t) array->offset;
+    own.entry.index = vector_of(all, c, any->entry.index);
+    own.entry.places = vector_of(all, c, any->entry.places);
+    own.entry.part = vector_of(all, c, any->entry.part);
+    own.inside = vector_of(all, c, any->inside);
+    own.lanes = mask_of(n, all, c, any->lanes);
+    own.narrow = mask_of(n, all, c, any->narrow);
+    own.inside_mask = mask_of(n, all, c, any->inside_mask);
+    return own;
+}
+
+/* One packet reads at an index in a register. */
+static void read_at(Native *n, const Array *array, IndexKind kind,
+                    const FormsLocalLanes *any, NativeReg to)
+{
+    X86 *x = native_x86(n);
+    X86Label apart = x86_label(x), done = x86_label(x);
+    NativeReg base = any->entry.base;
+    if (kind == INDEX_ANY) {
+        n->target->local->agree(n, any);
+        x86_jcc(x, X86_CC_NE, apart);
+    }
+    x86_rrr(x, X86_VPXORD, to, to, to);
+    X86Mem from = find_row(n, array, any->entry.index, base, any->entry.even, done);
+    n->target->local->load(n, array->type, to, any->lanes, from);
+    if (kind == INDEX_ANY) {
+        x86_jmp(x, done);
+        x86_bind(x, apart);
+        n->target->local->gather(n, any, to);
+    }
+    x86_bind(x, done);
+}
+
 bool forms_local_read(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
     Array array = find_array(n, n->args[0]);
     uint32_t entry = 0;
     IndexKind kind = find_kind(n, &array, 1, &entry);
     if (kind == INDEX_OUTSIDE) {
         NativeReg to = take_result(n);
-        x86_rrr(x, X86_VPXORD, to, to, to);
+        x86_rrr(native_x86(n), X86_VPXORD, to, to, to);
         finish(n, to);
         return true;
     }
     NativeReg base = use_base(n);
     NativeReg lanes = use_lanes(n, 2, array.type);
-    if (kind == INDEX_LITERAL) {
-        NativeReg to = take_result(n);
-        n->target->local->load(n, array.type, to, lanes, row_at(&array, base, entry));
-        finish(n, to);
-        return true;
-    }
-    FormsLocalLanes any = use_entries(n, &array, base, 1, lanes);
+    FormsLocalLanes any = { .lanes = lanes };
+    if (kind != INDEX_LITERAL)
+        any = use_entries(n, &array, base, 1, lanes);
     NativeReg to = take_result(n);
+    X86Copies all = begin_packets(n);
+    for (uint32_t c = 0; c < n->copies; ++c) {
+        Array own = array_of(&array, c);
+        NativeReg result = vector_of(&all, c, to);
+        FormsLocalLanes mine = lanes_of(n, &all, c, &any, &own);
+        if (kind == INDEX_LITERAL)
+            n->target->local->load(n, array.type, result, mine.lanes,
+                                   row_at(&own, base, entry));
+        else
+            read_at(n, &own, kind, &mine, result);
+    }
+    end_packets(n, &all);
+    finish(n, to);
+    return true;
+}
+
+/* One packet writes at an index in a register. */
+static void write_at(Native *n, const Array *array, IndexKind kind,
+                     const FormsLocalLanes *any, NativeReg value)
+{
+    X86 *x = native_x86(n);
     X86Label apart = x86_label(x), done = x86_label(x);
+    NativeReg base = any->entry.base;
     if (kind == INDEX_ANY) {
-        n->target->local->agree(n, &any);
+        n->target->local->agree(n, any);
         x86_jcc(x, X86_CC_NE, apart);
     }
-    x86_rrr(x, X86_VPXORD, to, to, to);
-    X86Mem from = find_row(n, &array, any.entry.index, base, any.entry.even, done);
-    n->target->local->load(n, array.type, to, lanes, from);
+    X86Mem to = find_row(n, array, any->entry.index, base, any->entry.even, done);
+    n->target->local->store(n, array->type, to, any->lanes, value, any->entry.part);
     if (kind == INDEX_ANY) {
         x86_jmp(x, done);
         x86_bind(x, apart);
-        n->target->local->gather(n, &any, to);
+        n->target->local->scatter(n, any, value);
     }
     x86_bind(x, done);
-    finish(n, to);
-    return true;
 }
 
 bool forms_local_write(Native *n, const NativeRow *row)
 {
     (void) row;
-    X86 *x = native_x86(n);
     Array array = find_array(n, n->args[0]);
     uint32_t entry = 0;
     IndexKind kind = find_kind(n, &array, 2, &entry);
     if (kind == INDEX_OUTSIDE)
         return true;
     NativeReg value = use_value(n, 1), base = use_base(n);
-    NativeReg lanes = use_lanes(n, 3, array.type);
-    if (kind == INDEX_LITERAL) {
-        n->target->local->store(n, array.type, row_at(&array, base, entry), lanes,
-                                value, native_temp(n));
-        return true;
+    NativeReg lanes = use_lanes(n, 3, array.type), spare = NATIVE_NO_REG;
+    FormsLocalLanes any = { .lanes = lanes };
+    if (kind == INDEX_LITERAL)
+        spare = native_temp(n);
+    else
+        any = use_entries(n, &array, base, 2, lanes);
+    X86Copies all = begin_packets(n);
+    for (uint32_t c = 0; c < n->copies; ++c) {
+        Array own = array_of(&array, c);
+        NativeReg from = vector_of(&all, c, value);
+        FormsLocalLanes mine = lanes_of(n, &all, c, &any, &own);
+        if (kind == INDEX_LITERAL)
+            n->target->local->store(n, array.type, row_at(&own, base, entry),
+                                    mine.lanes, from, vector_of(&all, c, spare));
+        else
+            write_at(n, &own, kind, &mine, from);
     }
-    FormsLocalLanes any = use_entries(n, &array, base, 2, lanes);
-    X86Label apart = x86_label(x), done = x86_label(x);
-    if (kind == INDEX_ANY) {
-        n->target->local->agree(n, &any);
-        x86_jcc(x, X86_CC_NE, apart);
-    }
-    X86Mem to = find_row(n, &array, any.entry.index, base, any.entry.even, done);
-    n->target->local->store(n, array.type, to, lanes, value, any.entry.part);
-    if (kind == INDEX_ANY) {
-        x86_jmp(x, done);
-        x86_bind(x, apart);
-        n->target->local->scatter(n, &any, value);
-    }
-    x86_bind(x, done);
+    end_packets(n, &all);
     return true;
 }

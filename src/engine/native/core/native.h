@@ -135,6 +135,7 @@ typedef struct NativeFunction {
     uint32_t height;   /* of the packet: steps of the longest path of dependencies */
     uint32_t masks;    /* most mask registers that a step needs, if there are any */
     bool single;       /* has steps that cannot be copied (native_flow.c) */
+    uint32_t local_rows; /* of all local arrays, a vector each */
 } NativeFunction;
 
 /** Number of the value that is operand k of an instruction with a short list, or of the

@@ -62,6 +62,7 @@ static const NativeValue op_value[OP_COUNT] = {
                     .flags = IF(SOURCE(OP_##name) == NATIVE_COMPUTED, STEP) | \
                              IF(!((flags_) &F_DROPS), EFFECT) | \
                              IF(NATIVE_SINGLE(OP_##name, GROUP_##group) || \
+                                GROUP_##group == GROUP_LOCAL || \
                                 GROUP_##group == GROUP_MARK, ODD) },
 #include "ir/ops.def"
 #undef OP

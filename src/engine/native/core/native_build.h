@@ -20,8 +20,8 @@ typedef struct NativeScan {
 /** Of these operations packets are not computed side by side: those whose effects have
  *  an order, whose rows have jumps, and what the frame has once. */
 #define NATIVE_SINGLE(op, group) \
-    (((group) & (GROUP_MEMORY | GROUP_LOCAL | GROUP_REPORT)) != 0 || \
-     (op) == OP_WORKER || (op) == OP_RETURN)
+    (((group) & (GROUP_MEMORY | GROUP_REPORT)) != 0 || (op) == OP_WORKER || \
+     (op) == OP_RETURN)
 
 static inline bool native_is_address(const Inst *inst, uint32_t k)
 {

@@ -165,20 +165,27 @@ bool native_copies_heed_lanes(const Program *p)
  * registers do little harm there, as values in memory are operands, too, as long as
  * they stay in a near cache: reverse derivatives, which have all values of the primal
  * alive at once, take half of the time. In a loop that goes for values from outside,
- * but others would be stored again and again. There is one divider: it would be idle
+ * but others would be stored again and again. Local arrays are looked at packet by
+ * packet, with jumps; in loops that costs less than waiting, as all lanes of a packet
+ * mostly have one index there. There is one divider: it would be idle
  * while all packets go on with its results, and each of them wait until it is done with
  * the others. */
 static bool is_too_many(const Native *n, uint32_t copies)
 {
     enum { SHORT = 24, SHORT_WITH_DIVISION = 48, CHAINS = 6, MOST_CHAINS = 10,
-           MOST_ALIVE = 2048 /* with AVX-512 128 KiB */ };
+           MOST_ALIVE = 2048, /* with AVX-512 128 KiB */
+           MOST_LOCAL = 128 << 10 };
     const NativeFunction *f = n->f;
     uint32_t steps = f->step_end - f->packet;
     uint32_t vectors = count_registers(n, NATIVE_VECTOR);
     if (!do_regions_fit(n))
         return true;
+    if (copies * f->local_rows * n->target->vector_bytes > MOST_LOCAL)
+        return true;
     if (program_has_loops(f->program))
         return 2 * copies * f->pressure > 3 * vectors;
+    if (f->local_rows)
+        return true;
     Usual usual = count_usual(n, SHORT_WITH_DIVISION);
     uint32_t chains = n->many_lanes ? MOST_CHAINS : CHAINS;
     return steps < SHORT || (usual.divides && usual.count <= SHORT_WITH_DIVISION) ||

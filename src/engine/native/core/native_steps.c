@@ -136,6 +136,8 @@ static void link_step(Steps *b, uint32_t at, uint32_t step)
     if (inst->op == OP_GATHER_PACKET)
         kill_items(b, at);
     b->single |= NATIVE_SINGLE(inst->op, op_info[inst->op].group);
+    if (inst->op == OP_LOCAL)
+        f->local_rows += inst->aux + 1;
     if (inst->type == VarTypeBool)
         note_masks(b, inst);
     kill(&b->now, &f->values[at]);
