@@ -131,8 +131,8 @@ bool ad_region_set_targets(AdTemplate *t, uint32_t count, const uint32_t *ids,
 /** The bodies of 't' contain those of another template, which write to arrays. False:
  *  memory is out. */
 bool ad_region_share_arrays(AdTemplate *t, const AdTemplate *from);
-/** So do its entries, with the same numbers. With 'inputs' those of a loop's states that
- *  change stand for nothing yet. False: error recorded. */
+/** So do its entries, with the same numbers. With 'inputs' those of a loop's states
+ *  that change stand for nothing yet. False: error recorded. */
 bool ad_region_share_entries(AdTemplate *t, const AdTemplate *from, bool inputs);
 /** Nodes that entries stand for may have become others since the region was closed,
  *  when one around it was: find them by the edges that lead to the operation. */
