@@ -105,6 +105,21 @@ JIT_EXPORT bool ad_set_grad(uint64_t index, uint64_t value);
 
 /* --------------------------------------------------------------- traversal */
 
+/** Traversals in the bodies of loops, conditionals and calls, recorded or not: reverse,
+ *  gradients stop at variables from before the body, and wait there, summed up over
+ *  active lanes and iterations, until the loop, conditional or call is complete. Then
+ *  they go on, as behind a scope that isolates (ADScopeIsolate). Where a body is
+ *  recorded, a variable with one entry is one of each lane, and it is an error if a
+ *  gradient would have to wait that the body asks for, sets or clears, that has a
+ *  derivative of its own (ADFlagCreateGraph), or that is one of a state which the loop
+ *  changes.
+ *
+ *  A variable from before the body, with a node of the body's, so that its gradient is
+ *  another one. Others stay what they are. A new reference. */
+JIT_EXPORT uint64_t ad_var_enter(uint64_t index);
+/** Is the thread in such a body? */
+JIT_EXPORT bool ad_in_body(void);
+
 /** Note, for the next ad_traverse() of this thread, all edges that lead from this
  *  variable towards its inputs (ADModeBackward) or results (ADModeForward). Forward, on
  *  the way back from a result, is for gradients of certain results only. */

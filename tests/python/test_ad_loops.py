@@ -636,36 +636,6 @@ def test_backward_within_a_body(mode: str) -> None:
     assert np.allclose(y.numpy(), v)
 
 
-def test_gradients_do_not_leave_a_body() -> None:
-    """It is an error, rather than to be lost, or to be had in all lanes."""
-    x = Float64(X)
-    dr.enable_grad(x)
-
-    def back(y: Any) -> Any:
-        dr.backward(dr.sin(y) * x)
-        return y
-
-    message = r"from outside of the loop, conditional or call that is being recorded"
-    with pytest.raises(RuntimeError, match=message):
-        dr.while_loop(
-            (UInt(0), Float64(1)), lambda i, y: i < 3,
-            lambda i, y: (i + 1, back(dr.detach(y))), mode="symbolic",
-        )  # fmt: skip
-    with pytest.raises(RuntimeError, match=message):
-        dr.switch(UInt(0, 1, 0, 1), [back, lambda y: y], x, mode="symbolic")
-
-    def back_outside(y: Any) -> Any:
-        dr.backward(x * x)
-        return y
-
-    with pytest.raises(RuntimeError, match=message):
-        dr.if_stmt(
-            (Float64(1),), Bool(True, False, True, False), back_outside, lambda y: y,
-            mode="symbolic",
-        )  # fmt: skip
-    dr.clear_grad(x)
-
-
 @pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
 def test_a_result_that_is_one_value_in_all_lanes(mode: str) -> None:
     """Both sides are the same number, which depends on other things in each."""

@@ -64,6 +64,10 @@ def _start(function: str, mode: Any, arg: Any, flags: Any) -> None:
             "for, or on what is suspended; drjit.explain_grad() says where derivatives "
             "got lost, and with ADFlag.AllowNoGrad that is no error"
         )
+    if mode is dr.ADMode.Backward:
+        # In the body of a loop, conditional or call: what is from before it has a
+        # gradient of its own there.
+        arg = _core._enter(arg)
     if not _core._has_grad(arg):
         dr.set_grad(arg, 1)
     _core._enqueue(function, mode, arg)

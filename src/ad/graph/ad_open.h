@@ -35,6 +35,8 @@ typedef struct AdOpen {
     AdLoop *loop;     /* owned; NULL: it is none */
     AdArray *writes;  /* so far */
     uint32_t write_count, write_capacity;
+    AdWaiting *waiting; /* for the end of it (ad_border.h) */
+    uint32_t waiting_count, waiting_capacity;
 } AdOpen;
 
 /** The innermost one if it has this handle, NULL if it has not. */

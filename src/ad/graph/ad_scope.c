@@ -64,6 +64,17 @@ static void set_remove(AdScopeState *s, uint64_t serial)
     }
 }
 
+static void swap_sets(AdScopeState *a, AdScopeState *b)
+{
+    AdScopeState old = *a;
+    a->set = b->set;
+    a->count = b->count;
+    a->capacity = b->capacity;
+    b->set = old.set;
+    b->count = old.count;
+    b->capacity = old.capacity;
+}
+
 /* ---------------------------------------------------------------- scopes */
 
 bool ad_scope_admit(NodeId id)
@@ -121,6 +132,7 @@ static AdScopeState *scope_push(AdThread *t)
 static bool scope_fill(AdScopeState *s, ADScope kind, size_t n, const uint64_t *indices)
 {
     if (kind == ADScopeIsolate) {
+        s->isolates = true;
         s->border = ad_graph_serial();
         return true;
     }
@@ -172,7 +184,7 @@ bool ad_scope_leave(bool go_on)
         return error_set(JIT_ERROR_STATE,
                          "ad_scope_leave(): there is no scope to leave");
     AdScopeState *s = &t->scopes[t->scope_count - 1];
-    const AdScopeState *outer = t->scope_count > 1 ? s - 1 : NULL;
+    AdScopeState *outer = t->scope_count > 1 ? s - 1 : NULL;
     NodeId *waiting = s->waiting;
     uint32_t count = s->waiting_count;
     /* Where several scopes isolate, the traversal behind the inner one stops at the
@@ -180,13 +192,16 @@ bool ad_scope_leave(bool go_on)
     bool isolates = s->border && (!outer || outer->border != s->border);
     s->waiting = NULL;
     s->waiting_count = 0;
+    if (s->isolates && outer)
+        swap_sets(s, outer); /* what was made in it is tracked behind it, too */
     state_lock();
     ad_scope_drop(t);
     if (!isolates && outer)
         for (uint32_t i = 0; i < count; i++)
             ad_scope_postpone(waiting[i]);
     state_unlock();
-    bool ok = !go_on || !isolates || !count || ad_hooks.traverse_from(waiting, count);
+    bool ok = !go_on || !isolates || !count ||
+              ad_hooks.traverse_from(waiting, count, ADFlagDefault);
     state_lock();
     for (uint32_t i = 0; i < count; i++)
         ad_graph_unref(waiting[i]);

@@ -19,6 +19,7 @@ static void thread_end(void *payload)
     thread_self.ad = NULL;
     state_lock();
     ad_open_drop_all(t);
+    ad_border_drop(t->due, t->due_count);
     while (t->scope_count)
         ad_scope_drop(t);
     state_unlock();

@@ -4,6 +4,7 @@
 #ifndef AD_GRAPH_AD_THREAD_H
 #define AD_GRAPH_AD_THREAD_H
 
+#include "ad/graph/ad_border.h"
 #include "ad/graph/ad_visits.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -11,6 +12,7 @@
 /** What suspend, resume and isolate say, innermost last. Nodes are named by serial
  *  number, which no other node ever gets. */
 typedef struct AdScopeState {
+    bool isolates; /* is not about what is tracked, which is that of the scope around */
     bool only;     /* tracked are the nodes in the set; else all that are not */
     uint64_t *set; /* open addressing, 0 = free */
     uint32_t count, capacity;
@@ -28,6 +30,12 @@ typedef struct AdThread {
     struct AdOpen *open; /* regions that are being recorded, innermost last */
     uint32_t open_count, open_capacity;
     bool tracked; /* the traversal under way is one with ADFlagCreateGraph */
+    AdWaiting *due; /* for what waits of constructs that are complete */
+    uint32_t due_count, due_capacity;
+    /* The derivative of a body is traced: nodes below are not made by it, regions
+       before are not inside of it. 0: none is. */
+    uint64_t derived_serial;
+    uint32_t derived_open;
     Text whos, graphviz, explain;
 } AdThread;
 

@@ -38,7 +38,8 @@ typedef struct Walk {
     AdVisits *visits;
     NodeId *stack;
     uint32_t depth, capacity;
-    bool within;
+    ADMode mode;
+    const AdBorder *border; /* NULL: within bodies that are complete */
 } Walk;
 
 /* Note that a node is seen. '*before': it was. */
@@ -68,16 +69,33 @@ static bool walk_push(Walk *w, NodeId id)
     return true;
 }
 
-/* Note the edges of a node; its neighbours are walked next. */
-static bool walk_node(Walk *w, ADMode mode, NodeId id)
+/* Note what the rest of the walk, or the traversal, goes on from later. */
+static bool stop_at(Walk *w, NodeId id, bool *stops)
 {
-    bool forward = mode == ADModeForward;
     const AdScopeState *scope = ad_scope_current();
-    uint64_t border = forward || !scope ? 0 : scope->border;
     const AdNode *node = ad_graph_node(id);
-    if (node->serial < border && !(node->flags & NODE_ENTRY))
+    *stops = true;
+    if (w->border && ad_border_is_outside(w->border, id)) {
+        NodeId receiver = ad_border_receiver(id);
+        return receiver == id || ad_border_is_outside(w->border, receiver)
+                   ? ad_border_postpone(w->border, receiver)
+                   : walk_push(w, receiver);
+    }
+    if (scope && node->serial < scope->border && !(node->flags & NODE_ENTRY))
         return ad_scope_postpone(id);
-    if (!w->within && ad_graph_is_closed(id))
+    *stops = false;
+    return true;
+}
+
+/* Note the edges of a node; its neighbours are walked next. */
+static bool walk_node(Walk *w, NodeId id)
+{
+    bool forward = w->mode == ADModeForward, stops = false;
+    TRY(forward || stop_at(w, id, &stops), false);
+    if (stops)
+        return true;
+    const AdNode *node = ad_graph_node(id);
+    if (w->border && ad_graph_is_closed(id))
         return error_set(
             JIT_ERROR_STATE,
             "ad_enqueue(): a%u belongs to the body of a loop, conditional or call that "
@@ -99,25 +117,38 @@ static bool walk_node(Walk *w, ADMode mode, NodeId id)
     return true;
 }
 
-bool ad_visits_walk(AdVisits *visits, ADMode mode, const NodeId *roots, uint32_t count,
-                    const NodeId *stops, uint32_t stop_count, bool within)
+static bool walk(Walk *w, const NodeId *roots, uint32_t count)
 {
-    Walk w = { .visits = visits, .within = within };
-    bool ok = true, before;
-    for (uint32_t i = 0; ok && i < stop_count; i++)
-        ok = see(visits, stops[i], &before);
+    bool ok = true;
     for (uint32_t i = 0; i < count && ok; i++) {
-        ok = walk_push(&w, roots[i]);
-        while (ok && w.depth)
-            ok = walk_node(&w, mode, w.stack[--w.depth]);
+        ok = walk_push(w, roots[i]);
+        while (ok && w->depth)
+            ok = walk_node(w, w->stack[--w->depth]);
     }
-    alloc_free(w.stack);
+    alloc_free(w->stack);
     return ok;
 }
 
-bool ad_visits_again(AdVisits *v, ADMode mode)
+bool ad_visits_walk(AdVisits *visits, ADMode mode, const NodeId *roots, uint32_t count,
+                    const AdBorder *border)
 {
-    if (mode == ADModeBackward && !ad_scope_isolates() && v->seen.count)
+    Walk w = { .visits = visits, .mode = mode, .border = border };
+    return walk(&w, roots, count);
+}
+
+bool ad_visits_walk_within(AdVisits *visits, const NodeId *roots, uint32_t count,
+                           const NodeId *stops, uint32_t stop_count)
+{
+    Walk w = { .visits = visits, .mode = ADModeBackward };
+    bool before;
+    for (uint32_t i = 0; i < stop_count; i++)
+        TRY(see(visits, stops[i], &before), false);
+    return walk(&w, roots, count);
+}
+
+bool ad_visits_again(AdVisits *v, ADMode mode, bool stop)
+{
+    if (mode == ADModeBackward && !stop && v->seen.count)
         return ad_set_resume(&v->seen);
     v->seen.turn = ad_set_begin().turn;
     v->seen.count = 0;

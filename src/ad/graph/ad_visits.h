@@ -6,6 +6,7 @@
 #ifndef AD_GRAPH_AD_VISITS_H
 #define AD_GRAPH_AD_VISITS_H
 
+#include "ad/graph/ad_border.h"
 #include "ad/graph/ad_set.h"
 
 /** An edge in a list, with the serial numbers by which it is sorted. It may be gone by
@@ -41,14 +42,17 @@ void ad_visits_free(AdVisits *v);
 void ad_visits_clear(AdVisits *v);
 
 /** Have the next walk add to the list. What was seen of the graph of a result is so
- *  still, but not what follows from an input, nor what a scope has postponed. False:
- *  memory is out. */
-bool ad_visits_again(AdVisits *v, ADMode mode);
-/** List all edges that lead from the inputs to these nodes or, forward, from the nodes
- *  to results. 'stops' are not walked beyond. Only 'within' bodies that are complete
- *  nodes may belong to these. False: error recorded. */
+ *  still, but not what follows from an input, nor, if walks 'stop', what was postponed.
+ *  False: memory is out. */
+bool ad_visits_again(AdVisits *v, ADMode mode, bool stop);
+/** List all edges that lead from the inputs to these nodes, as far as the border, or,
+ *  forward, from the nodes to results. False: error recorded. */
 bool ad_visits_walk(AdVisits *v, ADMode mode, const NodeId *roots, uint32_t count,
-                    const NodeId *stops, uint32_t stop_count, bool within);
+                    const AdBorder *border);
+/** The edges that lead to these nodes of bodies that are complete. 'stops' are not
+ *  walked beyond. */
+bool ad_visits_walk_within(AdVisits *v, const NodeId *roots, uint32_t count,
+                           const NodeId *stops, uint32_t stop_count);
 bool ad_visits_note_roots(AdVisits *v, ADMode mode, const NodeId *nodes,
                           uint32_t count);
 /** In the order in which they are passed, each once. False: memory is out. Without

@@ -12,6 +12,7 @@
 #include "ad/graph/ad_scope.h"
 #include "ad/loop/ad_derive_loop.h"
 #include "ad/region/ad_loop_hooks.h"
+#include "ad/traverse/ad_wait.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "trace/graph/loop_array.h"
@@ -357,6 +358,8 @@ int ad_var_loop_end(uint32_t handle, uint64_t *states)
                1;
     int status = open->loop->evaluated ? end_evaluated(open, states)
                                        : end_recorded(open, states);
+    if (status > 0 && !ad_wait_go_on())
+        status = -1;
     if (status < 0) {
         state_lock();
         ad_region_give_up(handle);

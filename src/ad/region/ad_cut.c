@@ -76,17 +76,19 @@ static AdMovesKind moves_kind(const AdEdge *e)
     return ((const AdMoves *) (uintptr_t) e->held)->kind;
 }
 
-bool ad_cut_adds_to(const void *payload, uint32_t input)
+AdArrival ad_cut_arrival(const void *payload, uint32_t input)
 {
     const AdEntry *entry = &((const AdTemplate *) payload)->entries[input];
-    return entry->array && !entry->written;
+    return !entry->array    ? ARRIVES_VALUE
+           : entry->written ? ARRIVES_NEVER
+                            : ARRIVES_ARRAY;
 }
 
 /* Into a region, where it is accessed so? */
 static bool into_array(const AdEdge *e)
 {
     const AdOperation *op = ad_operation_of(e->held);
-    return op->adds == ad_cut_adds_to &&
+    return op->arrival == ad_cut_arrival &&
            ((const AdTemplate *) op->payload)->entries[e->slot].array;
 }
 

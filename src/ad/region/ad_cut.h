@@ -23,8 +23,8 @@ bool ad_cut_is_whole(NodeId id);
 enum { AD_CUT_ANY_BODY = UINT32_MAX };
 /** Does this body write to the array that an entry stands for, be it in a region? */
 bool ad_cut_is_written(const AdTemplate *t, NodeId entry, uint32_t body);
-/** AdOperation.adds of regions: gradients of arrays that are read are arrays that are
- *  added to. */
-bool ad_cut_adds_to(const void *payload, uint32_t input);
+/** AdOperation.arrival of regions: gradients of arrays that are read are arrays that
+ *  are added to. */
+AdArrival ad_cut_arrival(const void *payload, uint32_t input);
 
 #endif

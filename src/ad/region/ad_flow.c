@@ -7,6 +7,7 @@
  */
 #include "ad/graph/ad_scope.h"
 #include "ad/region/ad_region.h"
+#include "ad/traverse/ad_wait.h"
 #include "base/alloc.h"
 #include "base/error.h"
 
@@ -33,6 +34,7 @@ static bool close_region(uint32_t handle, size_t n, uint64_t *results)
     state_lock();
     bool ok = ad_region_close(handle, results);
     state_unlock();
+    ok = ok && ad_wait_go_on();
     if (!ok)
         drop_all(n, results);
     return ok;
@@ -194,6 +196,7 @@ bool ad_var_cond_end(uint32_t cond, uint64_t *results)
     if (!ok)
         ad_region_give_up(cond);
     state_unlock();
+    ok = ok && ad_wait_go_on();
     if (ended && !ok)
         drop_all(n, results);
     return ok;

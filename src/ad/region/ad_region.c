@@ -11,6 +11,7 @@
 #include "ad/region/ad_cut.h"
 #include "ad/region/ad_derive.h"
 #include "ad/region/ad_loop_hooks.h"
+#include "ad/region/ad_settle.h"
 #include "ad/rule/ad_rule.h"
 #include "ad/traverse/ad_traverse.h"
 #include "base/alloc.h"
@@ -75,14 +76,28 @@ void ad_region_drop(AdOpen *open)
     for (uint32_t i = 0; i < open->write_count; i++)
         ad_graph_unref(open->writes[i].node);
     alloc_free(open->writes);
+    ad_border_drop(open->waiting, open->waiting_count);
     ad_loop_hooks.release(open->loop);
     if (open->t)
         template_free(open->t);
 }
 
+static bool stands_for(const AdOpen *open, NodeId id, AdStandsFor *found)
+{
+    for (uint32_t i = 0; i < open->t->entry_count; i++) {
+        const AdEntry *e = &open->t->entries[i];
+        if (e->node != id)
+            continue;
+        *found = (AdStandsFor){ e->outer ? e->outer_node : 0, e->state != 0 };
+        return true;
+    }
+    return false;
+}
+
 const AdHooks ad_hooks = {
     .drop_open = ad_region_drop,
     .traverse_from = ad_traverse_from,
+    .stands_for = stands_for,
 };
 
 static VarId hold(VarId id)
@@ -633,7 +648,7 @@ static bool connect(AdOpen *open, uint64_t *results)
         op->payload = t;
         t->operation = node;
         op->kind = kind_of(t);
-        op->adds = ad_cut_adds_to;
+        op->arrival = ad_cut_arrival;
         open->t = NULL;
     }
     ad_graph_unref(node);
@@ -673,7 +688,7 @@ bool ad_region_dissolve(uint32_t handle)
     if (!ad_open_find(handle))
         return true;
     AdOpen open = ad_open_pop();
-    bool ok = ad_open_pass_writes(&open);
+    bool ok = ad_settle(&open) && ad_open_pass_writes(&open);
     ad_region_drop(&open);
     return ok;
 }
@@ -697,6 +712,7 @@ bool ad_region_close(uint32_t handle, uint64_t *results)
         ok = keep_active(open.t);
         any = open.t->tracked_count || open.write_count;
     }
+    ok = ok && ad_settle(&open);
     if (ok && any && open.t->entry_count)
         ok = connect(&open, results);
     ok = ok && ad_open_pass_writes(&open);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "ad/graph/ad_border.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/rule/ad_loss.h"
 #include "base/alloc.h"
@@ -281,6 +282,23 @@ uint64_t ad_var_replace_grad(uint64_t a, uint64_t b)
     }
     state_unlock();
     return result;
+}
+
+bool ad_in_body(void)
+{
+    return ad_border().serial != 0;
+}
+
+uint64_t ad_var_enter(uint64_t index)
+{
+    AdBorder b = ad_border();
+    NodeId node = ad_var_node(index);
+    if (!b.serial || !node)
+        return ad_var_inc_ref(index);
+    state_lock();
+    bool enters = ad_border_is_outside(&b, node) || ad_border_is_between(&b, node);
+    state_unlock();
+    return enters ? ad_var_replace_grad(index, index) : ad_var_inc_ref(index);
 }
 
 uint64_t ad_var_inc_ref(uint64_t index)

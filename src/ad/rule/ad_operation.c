@@ -72,7 +72,8 @@ static void take_sums(const AdOperation *op, NodeId node, uint64_t *made)
     for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
         const AdEdge *edge = ad_graph_edge(e);
         AdNode *source = ad_graph_node(edge->source);
-        if (!made[edge->slot] && op->adds(op->payload, edge->slot)) {
+        if (!made[edge->slot] &&
+            op->arrival(op->payload, edge->slot) == ARRIVES_ARRAY) {
             made[edge->slot] = source->grad;
             source->grad = 0;
         }
@@ -136,7 +137,7 @@ bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked)
         lend(givers, given, n);
     else
         clear_givers(givers, n);
-    if (!forward && op->adds)
+    if (!forward && op->arrival)
         take_sums(op, node, given + n);
     state_unlock();
     bool ok = forward ? op->custom.forward(op->payload, given, given + n)

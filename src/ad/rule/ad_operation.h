@@ -11,6 +11,13 @@
 
 #include "ad/graph/ad_graph.h"
 
+/** What becomes of the gradient of an operand. */
+typedef enum AdArrival {
+    ARRIVES_VALUE, /* it gets a value, in a body that of each lane */
+    ARRIVES_ARRAY, /* it is an array that is added to by position */
+    ARRIVES_NEVER  /* another array takes its place */
+} AdArrival;
+
 typedef struct AdOperation {
     AdHeld held;
     ADCustom custom;  /* 'name' is owned */
@@ -21,9 +28,8 @@ typedef struct AdOperation {
     /* Nodes that these have come from, owned; 0 = none: first those of inputs. */
     NodeId *givers;
     bool lends; /* gradients to the givers while it runs */
-    /* NULL, or: does the gradient of an input add to what there is, which
-       custom.backward finds in its place? */
-    bool (*adds)(const void *payload, uint32_t input);
+    /* NULL: ARRIVES_VALUE. What is added to custom.backward() finds in its place. */
+    AdArrival (*arrival)(const void *payload, uint32_t input);
     Deferred last; /* the call of custom.release() */
 } AdOperation;
 

@@ -5,7 +5,8 @@
 
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
-#include "ad/graph/ad_open.h"
+#include "ad/graph/ad_thread.h"
+#include "ad/traverse/ad_wait.h"
 #include "base/error.h"
 #include "trace/graph/record.h"
 
@@ -13,7 +14,8 @@ bool ad_gradient_in_body(void)
 {
     const ThreadState *ts = state_thread();
     for (const Body *b = ts ? ts->body : NULL; b; b = b->outer)
-        if (b->kind == BODY_LOOP || b->kind == BODY_SIDE || b->kind == BODY_CALLABLE)
+        if (!b->has_values &&
+            (b->kind == BODY_LOOP || b->kind == BODY_SIDE || b->kind == BODY_CALLABLE))
             return true;
     return false;
 }
@@ -67,26 +69,21 @@ static uint64_t add(uint64_t a, uint64_t b, size_t size)
     return result;
 }
 
-bool ad_gradient_belongs_outside(const AdNode *node)
-{
-    const AdThread *t = thread_self.ad;
-    uint32_t i = t ? t->open_count : 0;
-    while (i && t->open[i - 1].straight)
-        i--;
-    return i && node->serial < t->open[i - 1].border &&
-           !(node->flags & (NODE_INNER | NODE_ENTRY));
-}
-
-bool ad_gradient_refuse(NodeId id, uint64_t grad)
+/* Forward, and where users set it. */
+static bool refuse(NodeId id, uint64_t grad)
 {
     ad_var_dec_ref(grad);
-    return error_set(
-        JIT_ERROR_STATE,
-        "ad_traverse(): the gradient of a%u, which is from outside of the "
-        "loop, conditional or call that is being recorded, cannot be had "
-        "within it, for some lanes and iterations only; expected a traversal behind "
-        "it, from its results",
-        id);
+    return ad_border_refuse(id, "it would be one of some lanes and iterations only");
+}
+
+bool ad_gradient_belongs_outside(NodeId id)
+{
+    const AdThread *t = thread_self.ad;
+    if (!t || !(t->open_count || t->derived_serial) ||
+        ad_graph_node(id)->flags & NODE_ENTRY)
+        return false;
+    AdBorder b = ad_border();
+    return ad_border_waits(&b, id);
 }
 
 /* Another thread may have been there meanwhile. */
@@ -97,12 +94,12 @@ bool ad_gradient_put(NodeId id, uint64_t grad)
         AdNode *node = ad_graph_node(id);
         uint64_t other = node->grad;
         size_t size = node->size;
-        bool refused = ad_gradient_belongs_outside(node);
+        bool refused = ad_gradient_belongs_outside(id);
         if (!refused)
             node->grad = other ? 0 : grad;
         state_unlock();
         if (refused)
-            return ad_gradient_refuse(id, grad);
+            return refuse(id, grad);
         if (!other)
             return true;
         grad = add(other, grad, size);
@@ -165,11 +162,32 @@ void ad_gradient_clear(NodeId id)
 
 /* ---------------------------------------------------------------- of variables */
 
+/* Is what comes to the gradient of a variable to wait? '*node' gets it. */
+static bool waits(const AdBorder *b, uint64_t index, NodeId *node)
+{
+    if (!b->serial || !ad_var_node(index))
+        return false;
+    state_lock();
+    *node = ad_border_receiver(ad_var_node(index));
+    bool found = ad_border_waits(b, *node);
+    state_unlock();
+    return found;
+}
+
 uint64_t ad_grad(uint64_t index)
 {
     static const uint64_t zero;
     VarInfo info;
     TRY(jit_var_info(ad_var_index(index), &info), 0);
+    AdBorder border = ad_border();
+    NodeId node;
+    if (waits(&border, index, &node) && !ad_border_look(node))
+        return (uint64_t) error_set(
+            JIT_ERROR_STATE,
+            "ad_grad(): what the loop, conditional or call that is being recorded "
+            "adds to the gradient of a%u waits until it is complete; expected this "
+            "behind it",
+            node);
     uint64_t grad = 0;
     bool ok = true;
     if (ad_var_node(index))
@@ -220,13 +238,25 @@ bool ad_accum_grad(uint64_t index, uint64_t value)
                          ad_var_node(index));
     uint64_t whole = info.size == 1 ? jit_var_resize(ad_var_index(value), size)
                                     : jit_var_inc_ref(ad_var_index(value));
-    return ad_gradient_accumulate(ad_var_node(index), whole);
+    AdBorder border = ad_border();
+    NodeId node;
+    if (waits(&border, index, &node))
+        return ad_wait_add(&border, node, whole);
+    state_lock();
+    bool masked = ad_border_is_outside(&border, ad_var_node(index));
+    state_unlock();
+    return ad_gradient_accumulate(ad_var_node(index),
+                                  masked ? ad_wait_mask(whole) : whole);
 }
 
 void ad_clear_grad(uint64_t index)
 {
     if (!ad_var_node(index))
         return;
+    AdBorder border = ad_border();
+    NodeId node;
+    if (waits(&border, index, &node))
+        ad_border_look(node); /* an error follows if anything comes to it */
     state_lock();
     ad_gradient_clear(ad_var_node(index));
     state_unlock();
@@ -236,7 +266,11 @@ bool ad_set_grad(uint64_t index, uint64_t value)
 {
     if (!ad_grad_enabled(index))
         return true;
-    NodeId node = ad_var_node(index);
+    AdBorder border = ad_border();
+    NodeId node;
+    if (waits(&border, index, &node))
+        return refuse(node, 0);
+    node = ad_var_node(index);
     uint64_t before = ad_gradient_take(node);
     bool ok = ad_accum_grad(index, value);
     if (!ok && before)

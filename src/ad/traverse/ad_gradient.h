@@ -26,12 +26,8 @@ uint64_t ad_gradient_take(NodeId id);
 uint64_t ad_gradient_settled(NodeId id, bool *ok);
 /** Forget the gradient of a node. With the lock. */
 void ad_gradient_clear(NodeId id);
-/** Is the node from outside of the body that is being recorded, which runs as often,
- *  and in the lanes, that nobody knows yet? Its gradient cannot be had there. With the
+/** Is the node from outside of what is recorded? Its gradient can wait only. With the
  *  lock. */
-bool ad_gradient_belongs_outside(const AdNode *node);
-/** The error that says so, if there is a gradient (its reference moves, 0: none).
- *  False. */
-bool ad_gradient_refuse(NodeId id, uint64_t grad);
+bool ad_gradient_belongs_outside(NodeId id);
 
 #endif

@@ -27,6 +27,7 @@
 #include "ad/rule/ad_operation.h"
 #include "ad/traverse/ad_gradient.h"
 #include "ad/traverse/ad_quick.h"
+#include "ad/traverse/ad_wait.h"
 #include "base/error.h"
 #include "base/vec.h"
 #include "trace/graph/record.h"
@@ -45,11 +46,13 @@ static bool enqueue(AdVisits *v, ADMode mode, uint64_t index)
                          ad_var_index(index));
     if (!ad_scope_tracks(index))
         return true;
-    bool ok = ad_visits_again(v, mode) &&
-              ad_visits_walk(v, mode, &id, 1, NULL, 0, false) &&
+    AdBorder border = ad_border();
+    bool stop = ad_scope_isolates() || border.serial;
+    bool ok = ad_visits_again(v, mode, stop) &&
+              ad_visits_walk(v, mode, &id, 1, &border) &&
               ad_visits_note_roots(v, mode, &id, 1);
     /* The next walk begins anew where it is of another kind. */
-    if (mode == ADModeForward || ad_scope_isolates())
+    if (mode == ADModeForward || stop)
         v->seen.count = 0;
     return ok;
 }
@@ -110,11 +113,13 @@ typedef struct Traversal {
     ADMode mode;
     uint32_t flags;
     bool tracked;
-    bool inside; /* of a body: ad_gradient_in_body() */
-    bool watch;  /* debug mode: has every gradient been finite? */
+    bool inside;     /* of a body: ad_gradient_in_body() */
+    bool watch;      /* debug mode: has every gradient been finite? */
+    AdBorder border; /* backward, not within a body that is complete */
     AdVisits visits;
     VarId zero; /* for ad_quick.h */
     Spot *spots;
+    uint32_t spot_count;
     SpotList sums; /* whose gradients are to be summed up */
     SpotList ends; /* that have no edges to go on by, and gradients */
 } Traversal;
@@ -125,6 +130,8 @@ typedef struct Passage {
     VarType type;    /* of the receiver */
     size_t from, to; /* entries of giver and receiver */
     NodeId giver, receiver;
+    bool waits; /* what comes to the receiver, until a construct is complete */
+    AdArrival arrival;
 } Passage;
 
 static bool same_edge(const AdVisit *v)
@@ -136,15 +143,28 @@ static bool same_edge(const AdVisit *v)
            ad_graph_node(e->target)->serial == v->target;
 }
 
+static NodeId giver_of(const Traversal *t, const AdEdge *e)
+{
+    return t->mode == ADModeForward ? e->source : e->target;
+}
+
+static NodeId receiver_of(const Traversal *t, const AdEdge *e)
+{
+    if (t->mode == ADModeForward)
+        return e->target;
+    return t->border.serial ? ad_border_receiver(e->source) : e->source;
+}
+
 /* False: the edge is gone. */
 static bool passage_open(const Traversal *t, const AdVisit *v, Passage *p)
 {
     if (!same_edge(v))
         return false;
     p->edge = *ad_graph_edge(v->edge);
-    bool forward = t->mode == ADModeForward;
-    p->giver = forward ? p->edge.source : p->edge.target;
-    p->receiver = forward ? p->edge.target : p->edge.source;
+    p->giver = giver_of(t, &p->edge);
+    p->receiver = receiver_of(t, &p->edge);
+    p->waits = ad_border_waits(&t->border, p->receiver);
+    p->arrival = p->waits ? ad_wait_arrival(&p->edge) : ARRIVES_VALUE;
     p->from = ad_graph_node(p->giver)->size;
     p->to = ad_graph_node(p->receiver)->size;
     p->type = (VarType) ad_graph_node(p->receiver)->type;
@@ -167,6 +187,20 @@ static void passage_close(Passage *p)
     ad_graph_unref(p->receiver);
 }
 
+/* A gradient has come; the reference moves, 0 is a failure. */
+static bool deliver(const Traversal *t, const Passage *p, uint64_t g)
+{
+    return p->waits ? ad_wait_add(&t->border, p->receiver, g)
+                    : ad_gradient_accumulate(p->receiver, g);
+}
+
+static bool may_wait(const Passage *p)
+{
+    return !p->waits || p->arrival != ARRIVES_NEVER ||
+           ad_border_refuse(p->receiver,
+                            "it is that of an array which the body writes to");
+}
+
 /* An operation that moves entries. */
 static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
 {
@@ -179,7 +213,14 @@ static bool pass_moves(const Traversal *t, const Passage *p, uint64_t g)
                      : m->kind == MOVES_WRITE && (forward || p->edge.operand == 0);
     if (p->to == 1 &&
         !array) /* sizes may differ: ad_gradient_accumulate() sees to it */
-        return ad_gradient_accumulate(p->receiver, move(m, p->edge.operand, g, 0));
+        return deliver(t, p, move(m, p->edge.operand, g, 0));
+    if (p->waits && p->arrival == ARRIVES_VALUE)
+        return deliver(t, p, move(m, p->edge.operand, g, 0));
+    if (p->waits) {
+        uint64_t into = ad_wait_take(&t->border, p->receiver);
+        uint64_t added = into ? move(m, p->edge.operand, g, into) : 0;
+        return ad_wait_put(&t->border, p->receiver, added);
+    }
     uint64_t sum = move(m, p->edge.operand, g, ad_gradient_take(p->receiver));
     return sum && ad_gradient_put(p->receiver, sum);
 }
@@ -193,7 +234,7 @@ static void pass_operation(const Passage *p, uint64_t g, bool input)
 }
 
 /* A gradient leaves it. */
-static bool leave_operation(const Passage *p, bool input)
+static bool leave_operation(const Traversal *t, const Passage *p, bool input)
 {
     AdOperation *op = ad_operation_of(p->edge.held);
     uint64_t *slot = input ? &op->in[p->edge.slot] : &op->out[p->edge.slot];
@@ -212,7 +253,7 @@ static bool leave_operation(const Passage *p, bool input)
             "for %s %u, expected %zu",
             op->custom.name, size, input ? "input" : "output", p->edge.slot, p->to);
     }
-    return ad_gradient_accumulate(p->receiver, g);
+    return may_wait(p) ? deliver(t, p, g) : (ad_var_dec_ref(g), false);
 }
 
 typedef enum Outcome {
@@ -255,11 +296,11 @@ static Outcome accumulate_quickly(const Traversal *t, ThreadState *ts, AdNode *r
 /* What a rule has made arrives at its receiver; the reference moves. */
 static bool give(const Traversal *t, const Passage *p, uint64_t value)
 {
-    if (!t->tracked && !ad_var_node(value)) {
+    if (!p->waits && !t->tracked && !ad_var_node(value)) {
         state_lock();
         AdNode *receiver = ad_graph_node(p->receiver);
         bool made = p->edge.rule != RULE_IDENTITY;
-        Outcome outcome = ad_gradient_belongs_outside(receiver)
+        Outcome outcome = t->inside && ad_gradient_belongs_outside(p->receiver)
                               ? SLOW
                               : accumulate_quickly(t, state_thread(), receiver,
                                                    ad_var_index(value), made);
@@ -267,7 +308,7 @@ static bool give(const Traversal *t, const Passage *p, uint64_t value)
         if (outcome != SLOW)
             return outcome == PASSED;
     }
-    return ad_gradient_accumulate(p->receiver, value);
+    return deliver(t, p, value);
 }
 
 /* Let the giver's gradient 'g' (0: none) pass along an edge. */
@@ -276,9 +317,10 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
     bool forward = t->mode == ADModeForward;
     uint8_t rule = p->edge.rule;
     if (rule == (forward ? RULE_OUT_OF : RULE_INTO))
-        return leave_operation(p, !forward);
+        return leave_operation(t, p, !forward);
     if (!g)
         return true;
+    TRY(may_wait(p), false);
     if (rule == RULE_INTO || rule == RULE_OUT_OF) {
         /* Within a body it is a value of each lane, whatever its size. */
         uint64_t whole =
@@ -462,7 +504,10 @@ static bool leave_edge(Traversal *t, const AdVisit *v, bool there)
     TRY(note_gradient(t, v->receiver), false);
     if (--giver->left == 0)
         finish_giver(t, giver);
-    if (t->flags & ADFlagClearEdges && there)
+    /* Other bodies may come by what belongs to one around them. */
+    if (t->flags & ADFlagClearEdges && there &&
+        !(t->border.inner &&
+          ad_border_is_between(&t->border, ad_graph_edge(v->edge)->target)))
         ad_graph_edge(v->edge)->passed = true;
     return true;
 }
@@ -474,8 +519,9 @@ static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
         return GONE;
     const AdEdge *e = ad_graph_edge(v->edge);
     bool forward = t->mode == ADModeForward;
-    const AdNode *giver = ad_graph_node(forward ? e->source : e->target);
-    AdNode *receiver = ad_graph_node(forward ? e->target : e->source);
+    const AdNode *giver = ad_graph_node(giver_of(t, e));
+    NodeId to = receiver_of(t, e);
+    AdNode *receiver = ad_graph_node(to);
     if (t->tracked || t->watch || e->rule == RULE_INTO || e->rule == RULE_OUT_OF)
         return SLOW;
     if (!giver->grad)
@@ -490,10 +536,11 @@ static Outcome pass_quickly(Traversal *t, ThreadState *ts, const AdVisit *v)
         return FAILED;
     bool many = !forward && receiver->size == 1 && giver->size > 1 &&
                 var_get(c)->size == 1 && !t->inside;
-    bool refused = t->inside && ad_gradient_belongs_outside(receiver);
+    bool waits = t->inside &&
+                 (ad_border_waits(&t->border, to) || ad_gradient_belongs_outside(to));
     bool made = e->rule != RULE_IDENTITY;
     Outcome outcome =
-        many || refused ? SLOW : accumulate_quickly(t, ts, receiver, c, made);
+        many || waits ? SLOW : accumulate_quickly(t, ts, receiver, c, made);
     if (outcome == SLOW)
         var_dec(c);
     return outcome;
@@ -526,6 +573,75 @@ static Outcome pass_many(Traversal *t, ThreadState *ts, uint32_t *i)
     return outcome;
 }
 
+/* While an operation runs that adds to gradients, have the arrays that wait in their
+ * place. */
+static bool lend_arrays(const Traversal *t, NodeId node, const AdOperation *op,
+                        NodeId *nodes, uint64_t *before)
+{
+    state_lock();
+    for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
+        const AdEdge *edge = ad_graph_edge(e);
+        if (op->arrival(op->payload, edge->slot) == ARRIVES_ARRAY &&
+            ad_border_waits(&t->border, ad_border_receiver(edge->source)))
+            ad_graph_ref(nodes[edge->slot] = edge->source);
+    }
+    state_unlock();
+    bool ok = true;
+    for (uint32_t i = 0; i < op->n_in && ok; i++) {
+        if (!nodes[i])
+            continue;
+        VarId array = ad_wait_take(&t->border, ad_border_receiver(nodes[i]));
+        ok = array != 0;
+        before[i] = ad_gradient_take(nodes[i]);
+        state_lock();
+        ad_graph_node(nodes[i])->grad = array;
+        state_unlock();
+    }
+    return ok;
+}
+
+/* 'ok': what the operation has made of them waits. */
+static bool return_arrays(const Traversal *t, AdOperation *op, const NodeId *nodes,
+                          const uint64_t *before, bool ok)
+{
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        if (!nodes[i])
+            continue;
+        state_lock();
+        uint64_t array = op->in[i];
+        op->in[i] = 0;
+        ad_gradient_clear(nodes[i]);
+        ad_graph_node(nodes[i])->grad = before[i];
+        NodeId receiver = ad_border_receiver(nodes[i]);
+        state_unlock();
+        if (ok && array)
+            ok = ad_wait_put(&t->border, receiver, array);
+        else
+            ad_var_dec_ref(array);
+    }
+    state_lock();
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (nodes[i])
+            ad_graph_unref(nodes[i]);
+    state_unlock();
+    return ok;
+}
+
+static bool run_adding(const Traversal *t, NodeId node, AdOperation *op)
+{
+    NodeId *nodes = alloc_zero(op->n_in + 1, sizeof(NodeId));
+    uint64_t *before = alloc_zero(op->n_in + 1, sizeof(uint64_t));
+    bool ok = nodes && before;
+    if (ok) {
+        ok = lend_arrays(t, node, op, nodes, before) &&
+             ad_operation_run(op, node, t->mode, t->tracked);
+        ok = return_arrays(t, op, nodes, before, ok);
+    }
+    alloc_free(nodes);
+    alloc_free(before);
+    return ok;
+}
+
 /* A custom operation is run when the first edge is met by which gradients leave it. */
 static bool run_operation(Traversal *t, const AdVisit *v, const Passage *p)
 {
@@ -537,7 +653,10 @@ static bool run_operation(Traversal *t, const AdVisit *v, const Passage *p)
     if (!(giver->flags & SPOT_REACHED))
         return true;
     AdOperation *op = ad_operation_of(p->edge.held);
-    TRY(ad_operation_run(op, p->giver, t->mode, t->tracked), false);
+    bool adds = t->border.recorded && op->arrival;
+    TRY(adds ? run_adding(t, p->giver, op)
+             : ad_operation_run(op, p->giver, t->mode, t->tracked),
+        false);
     if (t->mode == ADModeBackward && !t->inside)
         schedule_made(p->giver, op);
     return true;
@@ -569,21 +688,40 @@ static bool pass_slowly(Traversal *t, const AdVisit *v)
     return ok;
 }
 
+/* Nodes from outside give nothing within a body, and those of bodies around only what
+ * has come to them by this traversal: what they have from before is for more lanes. */
+static bool check_givers(const Traversal *t)
+{
+    for (uint32_t i = 0; t->border.recorded && i < t->visits.count; i++) {
+        const Spot *giver = &t->spots[t->visits.list[i].giver];
+        const AdEdge *e = ad_graph_edge(t->visits.list[i].edge);
+        if (e->rule == RULE_MOVES &&
+            ((const AdMoves *) (uintptr_t) e->held)->kind == MOVES_WHOLE)
+            return ad_border_refuse(giver->id, "it is that of an operation on whole "
+                                               "arrays, which is not part of the body");
+        if (ad_border_is_outside(&t->border, giver->id))
+            return ad_border_refuse(giver->id, "it was enqueued outside");
+        if (ad_border_is_between(&t->border, giver->id) &&
+            ad_graph_node(giver->id)->grad)
+            return ad_border_refuse(giver->id, "one was set in a body around");
+    }
+    return true;
+}
+
 /* List the nodes of the edges that are still there, and hold targets until their turn
  * is over: an edge lives as long as its target, which edges that are passed before may
  * be the last to hold. */
 static bool list_spots(Traversal *t, AdSet *set)
 {
     AdVisits *v = &t->visits;
-    bool forward = t->mode == ADModeForward;
     uint32_t n = 0;
     for (uint32_t i = 0; i < v->count; i++) {
         AdVisit visit = v->list[i];
         if (!same_edge(&visit))
             continue;
         const AdEdge *e = ad_graph_edge(visit.edge);
-        visit.giver = ad_set_add(set, forward ? e->source : e->target);
-        visit.receiver = ad_set_add(set, forward ? e->target : e->source);
+        visit.giver = ad_set_add(set, giver_of(t, e));
+        visit.receiver = ad_set_add(set, receiver_of(t, e));
         TRY(visit.giver != AD_SET_NONE && visit.receiver != AD_SET_NONE, false);
         v->list[n++] = visit;
     }
@@ -591,6 +729,7 @@ static bool list_spots(Traversal *t, AdSet *set)
     TRY(t->spots = alloc_get((set->count + 1) * sizeof(Spot)), false);
     for (uint32_t i = 0; i < set->count; i++)
         t->spots[i] = (Spot){ set->nodes[i], 0, 0 };
+    TRY(check_givers(t), false);
     for (uint32_t i = 0; i < n; i++) {
         t->spots[v->list[i].giver].left++;
         Spot *target = target_spot(t, &v->list[i]);
@@ -631,12 +770,51 @@ static void give_up(const Traversal *t, uint32_t from)
     state_unlock();
 }
 
+/* Gradients of what is between are of this body's lanes and cannot stay. False (error
+ * recorded): one was to. */
+static bool leave_nothing(const Traversal *t)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < t->spot_count && t->border.recorded; i++) {
+        NodeId id = t->spots[i].id;
+        if (!ad_graph_has_node(id) || !ad_border_is_between(&t->border, id) ||
+            !ad_graph_node(id)->grad)
+            continue;
+        ad_gradient_clear(id);
+        ok = ad_border_refuse(id, "a body around has made it, so nothing takes it");
+    }
+    return ok;
+}
+
+static bool mask_gradient(NodeId id)
+{
+    uint64_t masked = ad_wait_mask(ad_gradient_take(id));
+    return masked && ad_gradient_put(id, masked);
+}
+
+/* In a body that runs at once, what was set counts in active lanes. */
+static bool mask_roots(const Traversal *t)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < t->visits.count && ok; i++) {
+        const AdVisit *v = &t->visits.list[i];
+        state_lock();
+        NodeId id = t->spots[v->giver].id;
+        bool set = (!i || v[-1].giver != v->giver) && ad_graph_node(id)->grad &&
+                   !ad_border_is_outside(&t->border, id);
+        state_unlock();
+        ok = !set || mask_gradient(id);
+    }
+    return ok;
+}
+
 static bool begin(Traversal *t)
 {
     TRY(ad_visits_sort(&t->visits, t->mode), false);
     state_lock();
     AdSet set = ad_set_begin();
     bool ok = list_spots(t, &set);
+    t->spot_count = set.count;
     if (ok)
         mark_wanted(t, &set);
     state_unlock();
@@ -653,7 +831,8 @@ static bool traverse(Traversal *t)
     bool tracked = own->tracked;
     own->tracked = t->tracked;
     t->watch = ad_finite_watches();
-    bool begun = begin(t), ok = begun;
+    bool begun = begin(t);
+    bool ok = begun && (!t->border.serial || t->border.recorded || mask_roots(t));
     uint32_t i = 0;
     while (ok && i < t->visits.count) {
         Outcome outcome = pass_many(t, ts, &i);
@@ -665,31 +844,16 @@ static bool traverse(Traversal *t)
         give_up(t, i);
     else if (ok)
         schedule_ends(t);
+    state_lock();
+    if (begun && !leave_nothing(t))
+        ok = false;
+    state_unlock();
     drop_spots(t, &t->sums);
     drop_spots(t, &t->ends);
     jit_var_dec_ref(t->zero);
     alloc_free(t->spots);
     own->tracked = tracked;
     return ok;
-}
-
-/* Gradients of what stands for something from outside in a body that is being recorded,
- * an input or a state, would get lost with it. */
-static bool stays_inside(const Traversal *t)
-{
-    const AdThread *own = thread_self.ad;
-    NodeId entry = 0;
-    if (t->mode == ADModeForward || !own->open_count)
-        return true;
-    state_lock();
-    for (uint32_t i = 0; i < t->visits.count && !entry; i++) {
-        const AdVisit *v = &t->visits.list[i];
-        NodeId id = same_edge(v) ? ad_graph_edge(v->edge)->source : 0;
-        if (id && (ad_graph_node(id)->flags & (NODE_ENTRY | NODE_CLOSED)) == NODE_ENTRY)
-            entry = id;
-    }
-    state_unlock();
-    return !entry || ad_gradient_refuse(entry, 0);
 }
 
 bool ad_traverse(ADMode mode, uint32_t flags)
@@ -707,8 +871,10 @@ bool ad_traverse(ADMode mode, uint32_t flags)
                     .visits = own->visits };
     if (t.tracked)
         t.flags &= ~(uint32_t) ADFlagClearEdges;
+    if (mode == ADModeBackward)
+        t.border = ad_border();
     own->visits = (AdVisits){ 0 }; /* callbacks may begin traversals of their own */
-    bool ok = stays_inside(&t) && traverse(&t);
+    bool ok = traverse(&t);
     if (own->visits.list || own->visits.roots) {
         ad_visits_free(&t.visits);
     } else {
@@ -718,12 +884,12 @@ bool ad_traverse(ADMode mode, uint32_t flags)
     return ok;
 }
 
-bool ad_traverse_from(const NodeId *nodes, uint32_t count)
+bool ad_traverse_from(const NodeId *nodes, uint32_t count, uint32_t flags)
 {
-    Traversal t = { .mode = ADModeBackward, .flags = ADFlagDefault };
+    Traversal t = { .mode = ADModeBackward, .flags = flags, .border = ad_border() };
     state_lock();
-    bool ok = ad_visits_again(&t.visits, ADModeBackward) &&
-              ad_visits_walk(&t.visits, ADModeBackward, nodes, count, NULL, 0, false);
+    bool ok = ad_visits_again(&t.visits, ADModeBackward, true) &&
+              ad_visits_walk(&t.visits, ADModeBackward, nodes, count, &t.border);
     state_unlock();
     ok = ok && traverse(&t);
     ad_visits_free(&t.visits);
@@ -735,13 +901,20 @@ bool ad_traverse_within(ADMode mode, const NodeId *nodes, uint32_t count,
                         bool tracked)
 {
     Traversal t = { .mode = mode, .flags = ADFlagClearVertices, .tracked = tracked };
+    AdThread *own = ad_thread();
+    TRY(own, false);
+    uint64_t serial = own->derived_serial;
+    uint32_t open = own->derived_open;
     state_lock();
-    bool ok = ad_visits_again(&t.visits, ADModeBackward) &&
+    own->derived_serial = ad_graph_serial();
+    own->derived_open = own->open_count;
+    bool ok = ad_visits_again(&t.visits, ADModeBackward, true) &&
               ad_visits_note_roots(&t.visits, ADModeBackward, nodes, wanted) &&
-              ad_visits_walk(&t.visits, ADModeBackward, nodes, count, stops, stop_count,
-                             true);
+              ad_visits_walk_within(&t.visits, nodes, count, stops, stop_count);
     state_unlock();
     ok = ok && traverse(&t);
+    own->derived_serial = serial;
+    own->derived_open = open;
     ad_visits_free(&t.visits);
     return ok;
 }

@@ -392,6 +392,25 @@ static PyObject *accum_grad(PyObject *module, PyObject *const *args, Py_ssize_t 
     return store_tree(module, "accum_grad", args, nargs, names, false);
 }
 
+/* _enter(arg): see ad_var_enter(). */
+static PyObject *enter(PyObject *module, PyObject *arg)
+{
+    if (!array_check(state_of_module(module), arg) || !((Array *) arg)->info->jit ||
+        !ad_in_body())
+        return Py_NewRef(arg);
+    const Array *a = (const Array *) arg;
+    Array *result = array_new_like(a->info, a);
+    for (size_t i = 0; result && i < array_count(a); i++) {
+        const Leaf own = ad_var_enter(array_leaves(a)[i]);
+        array_set_leaf(result, i, own);
+        if (!own && array_leaves(a)[i]) {
+            error_from_core("backward", &arg, 1);
+            Py_CLEAR(result);
+        }
+    }
+    return (PyObject *) result;
+}
+
 /* _replace_grad(a, b): arrays of one type. */
 static PyObject *replace_grad(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
@@ -457,6 +476,9 @@ PyMethodDef gradient_functions[] = {
       "clear_grad(arg, /)\n--\n\nForget the gradients of a PyTree." },
     { "_has_grad", METHOD(has_grad), METH_FASTCALL,
       "_has_grad(*args)\n\nWas a gradient stored in any array?" },
+    { "_enter", METHOD(enter), METH_O,
+      "_enter(arg, /)\n\nAn array from before the body, as one of the body: see "
+      "ad_var_enter()" },
     { "_replace_grad", METHOD(replace_grad), METH_FASTCALL,
       "_replace_grad(a, b)\n\nsee drjit.replace_grad" },
     { NULL, NULL, 0, NULL },

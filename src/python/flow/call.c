@@ -380,7 +380,7 @@ static bool sort_lanes(Call *call, JitCallBucket **buckets, uint32_t *count)
     return ok || error_from_core(call->operation, NULL, 0);
 }
 
-static PyObject *run_evaluated(Call *call)
+static PyObject *run_buckets(Call *call)
 {
     JitCallBucket *buckets;
     uint32_t count;
@@ -396,6 +396,28 @@ static PyObject *run_evaluated(Call *call)
          tracker_unite(&call->first, &results, call->size);
     variables_drop(&results);
     return ok ? tracker_give(&call->first) : NULL;
+}
+
+/* Reverse traversals in the functions stop at what was before, so that none takes the
+ * edges that another one goes by. */
+static PyObject *run_evaluated(Call *call)
+{
+    if (!ad_scope_enter(ADScopeIsolate, 0, NULL)) {
+        error_from_core(call->operation, NULL, 0);
+        return NULL;
+    }
+    PyObject *result = run_buckets(call);
+    bool ok;
+    PyObject *raised = error_fetch();
+    WAIT_BEGIN
+    ok = ad_scope_leave(result != NULL);
+    WAIT_END
+    error_restore(raised);
+    if (ok || !result)
+        return result;
+    Py_DECREF(result);
+    error_from_core(call->operation, NULL, 0);
+    return NULL;
 }
 
 /* ---------------------------------------------------------------- arguments */

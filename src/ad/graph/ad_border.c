@@ -1,0 +1,165 @@
+/*
+ * ad_border.c -- see ad_border.h
+ *
+ * What waits is kept by the outermost construct that is recorded, or else by the
+ * innermost one. An exception in a body drops the construct with it; one in a body
+ * further in drops the effects of that body, and the arrays stay what they were.
+ */
+#include "ad/graph/ad_border.h"
+
+#include "ad/graph/ad_hooks.h"
+#include "ad/graph/ad_open.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+/* ---------------------------------------------------------------- where it is */
+
+AdOpen *ad_border_keeper(void)
+{
+    const AdThread *t = thread_self.ad;
+    AdOpen *found = NULL;
+    for (uint32_t i = t ? t->derived_open : 0; t && i < t->open_count; i++) {
+        found = &t->open[i];
+        if (!found->straight)
+            break;
+    }
+    return found;
+}
+
+AdBorder ad_border(void)
+{
+    const AdThread *t = thread_self.ad;
+    const AdOpen *open = ad_border_keeper();
+    AdBorder b = { 0 };
+    if (!t)
+        return b;
+    b.serial = b.lowest = t->derived_serial;
+    b.recorded = b.serial != 0;
+    if (!open)
+        return b;
+    b.serial = open->border;
+    b.recorded = !open->straight;
+    for (uint32_t i = t->derived_open; b.recorded && i < t->open_count; i++)
+        if (!t->open[i].straight)
+            b.inner = t->open[i].border;
+    return b;
+}
+
+bool ad_border_is_outside(const AdBorder *b, NodeId id)
+{
+    const AdNode *node = ad_graph_node(id);
+    if (!b->serial || node->flags & NODE_INNER)
+        return false;
+    return node->flags & NODE_ENTRY ? !(node->flags & NODE_CLOSED)
+                                    : node->serial < b->serial;
+}
+
+bool ad_border_waits(const AdBorder *b, NodeId id)
+{
+    return ad_border_is_outside(b, id) &&
+           (b->recorded || ad_graph_node(id)->serial < b->lowest);
+}
+
+bool ad_border_is_between(const AdBorder *b, NodeId id)
+{
+    const AdNode *node = ad_graph_node(id);
+    return node->serial >= b->serial && node->serial < b->inner &&
+           !(node->flags & (NODE_INNER | NODE_ENTRY));
+}
+
+bool ad_border_stands_for(NodeId id, AdStandsFor *found)
+{
+    const AdThread *t = thread_self.ad;
+    if (!(ad_graph_node(id)->flags & NODE_ENTRY))
+        return false;
+    for (uint32_t i = t->open_count; i > t->derived_open; i--)
+        if (ad_hooks.stands_for(&t->open[i - 1], id, found))
+            return true;
+    return false;
+}
+
+NodeId ad_border_receiver(NodeId id)
+{
+    AdStandsFor f;
+    while (ad_border_stands_for(id, &f) && !f.state && f.outer)
+        id = f.outer;
+    return id;
+}
+
+bool ad_border_refuse(NodeId id, const char *reason)
+{
+    return error_set(
+        JIT_ERROR_STATE,
+        "ad_traverse(): the gradient of a%u, which is from outside of the "
+        "loop, conditional or call that is being recorded, cannot wait for "
+        "the end of it: %s; expected a traversal behind it, from its "
+        "results",
+        id, reason);
+}
+
+/* ---------------------------------------------------------------- what waits */
+
+void ad_border_drop(AdWaiting *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        ad_graph_unref(list[i].node);
+        var_drop(list[i].array);
+    }
+    alloc_free(list);
+}
+
+AdWaiting *ad_border_waiting(AdOpen *open, NodeId id)
+{
+    for (uint32_t i = 0; i < open->waiting_count; i++)
+        if (open->waiting[i].node == id)
+            return &open->waiting[i];
+    TRY(vec_reserve(&open->waiting, &open->waiting_capacity, open->waiting_count + 1,
+                    sizeof(AdWaiting)),
+        NULL);
+    AdWaiting *w = &open->waiting[open->waiting_count++];
+    *w = (AdWaiting){ .node = id };
+    ad_graph_ref(id);
+    return w;
+}
+
+static bool refuse_derived(NodeId id)
+{
+    return error_set(JIT_ERROR_STATE,
+                     "ad_traverse(): the gradient of a%u cannot be had within the "
+                     "derivative of a loop, conditional or call, which the operation "
+                     "that began this traversal is part of; expected gradients of its "
+                     "own arguments, or of what it has made",
+                     id);
+}
+
+AdWaiting *ad_border_place(const AdBorder *b, NodeId id)
+{
+    const AdNode *node = ad_graph_node(id);
+    AdOpen *open = ad_border_keeper();
+    if (!open || (node->serial < b->lowest && !(node->flags & NODE_ENTRY))) {
+        refuse_derived(id);
+        return NULL;
+    }
+    return ad_border_waiting(open, id);
+}
+
+bool ad_border_postpone(const AdBorder *b, NodeId id)
+{
+    AdWaiting *w = ad_border_place(b, id);
+    if (w)
+        w->goes_on = true;
+    return w != NULL;
+}
+
+bool ad_border_look(NodeId id)
+{
+    state_lock();
+    AdOpen *open = ad_border_keeper();
+    AdWaiting *w = open ? ad_border_waiting(open, id) : NULL;
+    if (w)
+        w->looked_at = true;
+    bool waits = w && w->array;
+    state_unlock();
+    return !waits;
+}

@@ -1,0 +1,15 @@
+/*
+ * ad_settle.h -- what waits for gradients when a construct is complete
+ *
+ * Requires the graph lock.
+ */
+#ifndef AD_REGION_AD_SETTLE_H
+#define AD_REGION_AD_SETTLE_H
+
+#include "ad/region/ad_region.h"
+
+/** The construct, which is out of the list of those that are open, is complete: what
+ *  waits at its placeholders waits at what they stand for. False: error recorded. */
+bool ad_settle(AdOpen *open);
+
+#endif
