@@ -738,3 +738,50 @@ def test_lanes_of_effects_count() -> None:
     out = dr.if_stmt((out, p), on, write, lambda out, p: out)
     dr.backward(dr.sum(out))
     assert p.grad.numpy().tolist() == [5]
+
+
+@pytest.mark.parametrize("bound", [None, 5])
+@pytest.mark.parametrize("mode", ["Permute", "NoConflicts"])
+def test_promises_about_gathers_hold_for_an_iteration(mode: str, bound: Any) -> None:
+    """Each one reads all entries once, so that all of them together read them often."""
+    table, lane, n = dr.zeros(Float64, 1 << 12), dr.arange(UInt, 1 << 12), 5
+    weight = Float64(lane % 7 + 1)
+    dr.enable_grad(table)
+
+    def body(i: Any, y: Any) -> Any:
+        place = (lane * 5 + i * 123) & 0xFFF
+        read = dr.gather(Float64, table, place, mode=getattr(dr.ReduceMode, mode))
+        return i + 1, y + read * weight
+
+    y = dr.while_loop(
+        (UInt(0), dr.zeros(Float64, 1 << 12)),
+        lambda i, y: i < n, body, mode="symbolic", max_iterations=bound,
+    )[1]  # fmt: skip
+    dr.backward(y)
+    expected = np.zeros(1 << 12)
+    for i in range(n):
+        np.add.at(expected, (lane.numpy() * 5 + i * 123) & 0xFFF, weight.numpy())
+    assert np.array_equal(table.grad.numpy(), expected)
+
+
+@pytest.mark.parametrize("kind", ["if", "call"])
+def test_promises_about_gathers_are_those_of_a_side(kind: str) -> None:
+    table, lane = dr.zeros(Float64, 1 << 12), dr.arange(UInt, 1 << 12)
+    dr.enable_grad(table)
+
+    def reads(shift: int) -> Callable[..., Any]:
+        def side(lane: Any) -> Any:
+            place = (lane * 5 + shift) & 0xFFF
+            return dr.gather(Float64, table, place, mode=dr.ReduceMode.Permute)
+
+        return side
+
+    odd = lane & 1
+    if kind == "if":
+        y = dr.if_stmt((lane,), odd == 0, reads(0), reads(5), mode="symbolic")
+    else:
+        y = dr.switch(odd, [reads(0), reads(5)], lane)
+    dr.backward(y)
+    expected, place = np.zeros(1 << 12), lane.numpy() * 5
+    np.add.at(expected, (place + 5 * (lane.numpy() & 1)) & 0xFFF, 1)
+    assert np.array_equal(table.grad.numpy(), expected)

@@ -8,6 +8,7 @@
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
 #include "ad/graph/ad_open.h"
+#include "ad/graph/ad_thread.h"
 #include "ad/rule/ad_apply.h"
 #include "base/error.h"
 
@@ -108,6 +109,11 @@ static uint64_t gather_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     ReduceMode mode = ((const Gather *) m)->mode;
     if (m->size[0] == 1) /* for all positions; the node sums up in the end */
         return ad_moves_add(into, masked(g, mask, m->size[1]));
+    /* A promise about the lanes of this gather says nothing about other iterations of a
+     * loop, and other bodies, which write to the same array in one kernel. */
+    bool promises = mode == ReduceModePermute || mode == ReduceModeNoConflicts;
+    if (promises && ad_thread_in_body())
+        mode = ReduceModeAuto;
     bool fresh = !into;
     if (fresh)
         into = ad_moves_number(g, 0, m->size[0]);

@@ -9,6 +9,7 @@
 #include "ad/graph/ad_scope.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "trace/graph/record.h"
 
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -44,4 +45,14 @@ AdThread *ad_thread_make(void)
     pthread_setspecific(key, t);
     thread_self.ad = t;
     return t;
+}
+
+bool ad_thread_in_body(void)
+{
+    const ThreadState *ts = state_thread();
+    for (const Body *b = ts ? ts->body : NULL; b; b = b->outer)
+        if (!b->has_values &&
+            (b->kind == BODY_LOOP || b->kind == BODY_SIDE || b->kind == BODY_CALLABLE))
+            return true;
+    return false;
 }

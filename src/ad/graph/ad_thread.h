@@ -40,6 +40,8 @@ typedef struct AdThread {
 } AdThread;
 
 AdThread *ad_thread_make(void);
+/** Does the calling thread record a body whose variables exist while a kernel runs? */
+bool ad_thread_in_body(void);
 
 /** Is the calling thread in debug mode? Nothing of it is done, or costs anything, if it
  *  is not. */

@@ -8,17 +8,6 @@
 #include "ad/graph/ad_thread.h"
 #include "ad/traverse/ad_wait.h"
 #include "base/error.h"
-#include "trace/graph/record.h"
-
-bool ad_gradient_in_body(void)
-{
-    const ThreadState *ts = state_thread();
-    for (const Body *b = ts ? ts->body : NULL; b; b = b->outer)
-        if (!b->has_values &&
-            (b->kind == BODY_LOOP || b->kind == BODY_SIDE || b->kind == BODY_CALLABLE))
-            return true;
-    return false;
-}
 
 /* Can it be left out of a sum? If it is tracked, its derivatives cannot. */
 static bool is_zero(uint64_t leaf)
@@ -59,7 +48,7 @@ static uint64_t add(uint64_t a, uint64_t b, size_t size)
         ad_var_dec_ref(b);
         return sum;
     }
-    if (size == 1 && n != m && !ad_gradient_in_body()) {
+    if (size == 1 && n != m && !ad_thread_in_body()) {
         a = sum_up(a);
         b = sum_up(b);
     }
@@ -137,7 +126,7 @@ uint64_t ad_gradient_settled(NodeId id, bool *ok)
     size_t size = node->size;
     ad_graph_hold(grad);
     state_unlock();
-    if (!grad || jit_var_size(ad_var_index(grad)) <= size || ad_gradient_in_body() ||
+    if (!grad || jit_var_size(ad_var_index(grad)) <= size || ad_thread_in_body() ||
         ad_local_is(grad))
         return grad;
     uint64_t sum = ad_var_reduce(grad, ReduceOpAdd);

@@ -12,8 +12,6 @@
 
 #include "ad/graph/ad_graph.h"
 
-/** Does the thread record a body whose variables exist while a kernel runs? */
-bool ad_gradient_in_body(void);
 /** Add to the gradient of a node: the reference moves, 0 is a failure. */
 bool ad_gradient_accumulate(NodeId id, uint64_t value);
 /** Put a gradient, whose reference moves, into a node that has none. False: error

@@ -113,7 +113,7 @@ typedef struct Traversal {
     ADMode mode;
     uint32_t flags;
     bool tracked;
-    bool inside;     /* of a body: ad_gradient_in_body() */
+    bool inside;     /* of a body: ad_thread_in_body() */
     bool watch;      /* debug mode: has every gradient been finite? */
     AdBorder border; /* backward, not within a body that is complete */
     AdVisits visits;
@@ -324,7 +324,7 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
     if (rule == RULE_INTO || rule == RULE_OUT_OF) {
         /* Within a body it is a value of each lane, whatever its size. */
         uint64_t whole =
-            ad_gradient_in_body() ? ad_var_inc_ref(g) : ad_moves_resize(g, p->from);
+            ad_thread_in_body() ? ad_var_inc_ref(g) : ad_moves_resize(g, p->from);
         TRY(whole, false);
         pass_operation(p, whole, forward);
         ad_var_dec_ref(whole);
@@ -337,7 +337,7 @@ static bool pass(const Traversal *t, const Passage *p, uint64_t g)
     TRY(c, false);
     /* One entry that stands for many, each of which counts. */
     if (!forward && p->to == 1 && p->from > 1 && jit_var_size(ad_var_index(c)) == 1 &&
-        !ad_gradient_in_body()) {
+        !ad_thread_in_body()) {
         uint64_t count = ad_moves_number(c, (double) p->from, 1);
         uint64_t all = count ? ad_var_mul(c, count) : 0;
         ad_var_dec_ref(count);
@@ -361,7 +361,7 @@ static bool is_due(NodeId id)
     state_lock();
     bool due = is_sum(id);
     state_unlock();
-    return due && !ad_gradient_in_body();
+    return due && !ad_thread_in_body();
 }
 
 static bool note_spot(Traversal *t, SpotList *list, uint32_t place, uint8_t flag)
@@ -819,7 +819,7 @@ static bool begin(Traversal *t)
         mark_wanted(t, &set);
     state_unlock();
     alloc_free(set.nodes);
-    t->inside = ad_gradient_in_body();
+    t->inside = ad_thread_in_body();
     return ok;
 }
 
