@@ -127,8 +127,9 @@ static uint32_t keep_loop(const AdRun *run, uint32_t condition)
     if (!run->d->tracked || !jit_var_info(condition, &info) ||
         info.state != VarStateLiteral || info.literal)
         return condition;
+    const bool never = false;
     jit_var_dec_ref(condition);
-    return jit_var_literal(info.backend, VarTypeBool, &(bool){ false }, info.size, 1);
+    return jit_var_literal(info.backend, VarTypeBool, &never, info.size, 1);
 }
 
 bool ad_run_condition(AdRun *run, bool wanted, uint32_t more, int *again)
