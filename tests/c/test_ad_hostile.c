@@ -51,39 +51,56 @@ static bool gradients(void)
            gradient_is(x, 16, 12);
 }
 
+/* From y to x, and from the gradient to x again, whose gradient is the second one. */
+static bool go_back_twice(uint64_t y, uint64_t x)
+{
+    if (!go_back(y, ADFlagCreateGraph | ADFlagClearVertices))
+        return false;
+    uint64_t first = track(ad_grad(x));
+    ad_clear_grad(x);
+    return go_back(first, ADFlagDefault);
+}
+
 static bool second_gradients(void)
 {
     uint64_t x = input();
     uint64_t square = track(ad_var_mul(x, x)), cube = track(ad_var_mul(square, x));
-    if (!go_back(cube, ADFlagCreateGraph | ADFlagClearVertices))
-        return false;
-    uint64_t first = track(ad_grad(x));
-    ad_clear_grad(x);
-    return go_back(first, ADFlagDefault) && gradient_is(x, 8, 6);
+    return go_back_twice(cube, x) && gradient_is(x, 8, 6);
 }
 
 /* x > 1 ? x^2 : 3 x */
-static bool gradient_of_conditional(void)
+static uint64_t conditional(uint64_t x)
 {
-    uint64_t x = input(), result = 0;
+    uint64_t result = 0;
     uint32_t one = own(jit_var_f32(CPU, 1)), three = own(jit_var_f32(CPU, 3));
     uint32_t greater = own(jit_var_gt((uint32_t) x, one));
     uint32_t cond = ad_var_cond_start("hostile", greater);
     if (!cond)
-        return false;
+        return 0;
     for (int side = 0; side < 2; side++) {
         uint64_t y = track(ad_var_mul(x, side ? three : x));
         if (!y) {
             ad_record_end(CPU, cond, 1);
-            return false;
+            return 0;
         }
         if (!ad_var_cond_append(cond, 1, &y))
-            return false;
+            return 0;
     }
-    if (!ad_var_cond_end(cond, &result))
-        return false;
-    return go_back(track(result), ADFlagDefault) && gradient_is(x, 4, 3) &&
+    return ad_var_cond_end(cond, &result) ? track(result) : 0;
+}
+
+static bool gradient_of_conditional(void)
+{
+    uint64_t x = input();
+    return go_back(conditional(x), ADFlagDefault) && gradient_is(x, 4, 3) &&
            gradient_is(x, 16, 4);
+}
+
+static bool second_gradient_of_conditional(void)
+{
+    uint64_t x = input();
+    return go_back_twice(conditional(x), x) && gradient_is(x, 4, 0) &&
+           gradient_is(x, 16, 2);
 }
 
 /* y = x; three times y = y x */
@@ -121,29 +138,57 @@ static bool gradient_of_loop(void)
            gradient_is(x, 8, 4);
 }
 
-/* Callables x^4 and 3 x, by whether the lane is odd. */
-static bool gradient_of_call(void)
+static bool second_gradient_of_loop(void)
 {
-    uint64_t x = input(), result = 0;
+    uint64_t x = input();
+    return go_back_twice(powers(x), x) && gradient_is(x, 8, 12);
+}
+
+/* With a tape of one iteration, and checkpoints. */
+static bool gradient_by_parts(void)
+{
+    size_t limit = ad_tape_limit();
+    ad_set_tape_limit(1);
+    uint64_t x = input();
+    bool ok = go_back(powers(x), ADFlagDefault);
+    ad_set_tape_limit(limit);
+    return ok && gradient_is(x, 4, 0.5f) && gradient_is(x, 8, 4);
+}
+
+/* Callables x^4 and 3 x, by whether the lane is odd. */
+static uint64_t call_by_lane(uint64_t x)
+{
+    uint64_t result = 0;
     uint32_t one = number(1), two = number(2), three = own(jit_var_f32(CPU, 3));
     uint32_t odd = own(jit_var_mod(counter(), two)), self = own(jit_var_add(odd, one));
     uint32_t call = x && self && three ? ad_var_call_start(CPU, "hostile", 0) : 0;
     if (!call)
-        return false;
+        return 0;
     uint64_t in = track(ad_var_call_input(call, x));
     for (int callable = 0; callable < 2; callable++) {
         uint64_t y = callable ? track(ad_var_mul(in, three)) : powers(in);
         if (!in || !y) {
             ad_record_end(CPU, call, 1);
-            return false;
+            return 0;
         }
         if (!ad_var_call_append(call, 1, &y))
-            return false;
+            return 0;
     }
-    if (!ad_var_call(call, self, 2, NULL, NULL, &result))
-        return false;
-    return go_back(track(result), ADFlagDefault) && gradient_is(x, 4, 0.5f) &&
+    return ad_var_call(call, self, 2, NULL, NULL, &result) ? track(result) : 0;
+}
+
+static bool gradient_of_call(void)
+{
+    uint64_t x = input();
+    return go_back(call_by_lane(x), ADFlagDefault) && gradient_is(x, 4, 0.5f) &&
            gradient_is(x, 8, 4) && gradient_is(x, 9, 3);
+}
+
+static bool second_gradient_of_call(void)
+{
+    uint64_t x = input();
+    return go_back_twice(call_by_lane(x), x) && gradient_is(x, 8, 12) &&
+           gradient_is(x, 9, 0);
 }
 
 static bool second_tangent_of_loop(void)
@@ -200,6 +245,52 @@ static bool gradient_of_packets(void)
         ad_var_scatter_packet(2, target, values, half, 0, ReduceOpAdd, ReduceModeAuto));
     return go_back(y, ADFlagDefault) && gradient_is(x, 8, 1.125f) &&
            gradient_is(x, 9, 2);
+}
+
+/* An array of four x, in which x^2 takes the place of number lane % 4: what is in the
+ * first place? */
+static bool gradient_of_local_array(void)
+{
+    uint64_t x = input(), square = track(ad_var_mul(x, x));
+    uint32_t array = own(jit_array_create(CPU, VarTypeFloat32, 4, N));
+    uint32_t place = own(jit_var_mod(counter(), number(4)));
+    uint64_t filled = array ? track(ad_array_init(array, x)) : 0;
+    uint64_t written = track(ad_array_write(filled, place, square, 0));
+    uint64_t y = track(ad_array_read(written, number(0), 0));
+    return go_back(y, ADFlagDefault) && gradient_is(x, 16, 4) && gradient_is(x, 17, 1);
+}
+
+/* Three times, each lane of an array of x gets x^2 added to it, in a loop. */
+static bool gradient_of_scatter_in_loop(void)
+{
+    uint64_t x = input(), target = track(ad_var_mul(x, single(1)));
+    uint32_t three = number(3), one = number(1), lane = counter();
+    uint64_t state[] = { ad_var_inc_ref(target), jit_var_u32(CPU, 0) };
+    uint32_t loop =
+        target && state[1] && three && one && lane
+            ? ad_var_loop_start(CPU, "scatter", ADLoopUnbounded, 2, state, NULL)
+            : 0;
+    int again = loop ? 0 : -1;
+    if (loop) {
+        uint32_t more = jit_var_lt((uint32_t) state[1], three);
+        again = ad_var_loop_cond(loop, more);
+        jit_var_dec_ref(more);
+    }
+    if (again > 0) {
+        uint64_t square = ad_var_mul(x, x);
+        uint64_t next[] = { ad_var_scatter(state[0], square, lane, 0, ReduceOpAdd,
+                                           ReduceModeAuto),
+                            jit_var_add((uint32_t) state[1], one) };
+        ad_var_dec_ref(square);
+        for (int k = 0; k < 2; ++k) {
+            ad_var_dec_ref(state[k]);
+            state[k] = next[k];
+        }
+        again = ad_var_loop_end(loop, state);
+    }
+    track(state[0]);
+    track(state[1]);
+    return again > 0 && go_back(state[0], ADFlagDefault) && gradient_is(x, 8, 1 + 6);
 }
 
 static bool gradient_of_compensated_sum(void)
@@ -333,6 +424,30 @@ static bool texts(void)
     assert_non_null(strstr(graph, "Label: \\\"square\\\""));
     assert_null(strstr(graph, "parameter"));
     return true;
+}
+
+static bool explained(void)
+{
+    uint64_t x = input(), y = track(ad_var_mul(x, x));
+    uint64_t loop = powers(y);
+    uint32_t rounded = own(jit_var_round((uint32_t) y));
+    const char *way, *none;
+    if (!loop || !rounded || !(way = ad_explain(loop, x)) || !strstr(way, "hostile") ||
+        !(none = ad_explain(rounded, x)))
+        return false;
+    assert_non_null(strstr(none, "round"));
+    return true;
+}
+
+/* Debug mode: places, losses, and whether gradients are finite. */
+static bool debugged(void)
+{
+    jit_set_flag(JitFlagDebug, 1);
+    uint64_t x = input(), y = track(ad_var_op(JitOpSqrt, &x));
+    uint64_t z = powers(y);
+    bool ok = go_back(z, ADFlagDefault) && gradient_is(x, 16, 2 * 2);
+    jit_set_flag(JitFlagDebug, 0);
+    return ok;
 }
 
 /* ---------------------------------------------------------------- traversals */
@@ -471,12 +586,18 @@ static const Scenario scenarios[] = {
     { "gradients", gradients, false, false },
     { "second_gradients", second_gradients, false, false },
     { "gradient_of_conditional", gradient_of_conditional, false, false },
+    { "second_gradient_of_conditional", second_gradient_of_conditional, false, false },
     { "gradient_of_loop", gradient_of_loop, false, false },
+    { "second_gradient_of_loop", second_gradient_of_loop, false, false },
+    { "gradient_by_parts", gradient_by_parts, false, false },
     { "gradient_of_call", gradient_of_call, false, false },
+    { "second_gradient_of_call", second_gradient_of_call, false, false },
     { "second_tangent_of_loop", second_tangent_of_loop, false, false },
     { "gradient_of_scatter", gradient_of_scatter, false, false },
     { "gradient_of_maximum", gradient_of_maximum, false, false },
     { "gradient_of_packets", gradient_of_packets, false, false },
+    { "gradient_of_local_array", gradient_of_local_array, false, false },
+    { "gradient_of_scatter_in_loop", gradient_of_scatter_in_loop, false, false },
     { "gradient_of_compensated_sum", gradient_of_compensated_sum, false, false },
     { "gradient_of_shapes", gradient_of_shapes, false, false },
     { "gradient_of_reductions", gradient_of_reductions, false, false },
@@ -486,6 +607,8 @@ static const Scenario scenarios[] = {
     { "scopes", scopes, false, false },
     { "isolation", isolation, false, false },
     { "texts", texts, false, false },
+    { "explained", explained, false, false },
+    { "debugged", debugged, false, false },
     { "tangents", tangents, false, false },
     { "many_edges", many_edges, false, false },
     { "custom_operation", custom_operation, false, false },

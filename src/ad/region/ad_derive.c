@@ -361,7 +361,6 @@ static bool derive(Derivation *d)
         if (ok && open)
             ok = ad_region_set_gaps(open->t, d->gaps, t->gap_count + 1) &&
                  ad_region_close(d->handle, results);
-        ad_region_abandon(d->handle); /* after a failure */
         state_unlock();
     }
     for (uint32_t i = 0; i < count; i++)
@@ -417,6 +416,8 @@ bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made)
         made[k] = 0;
     }
     state_lock();
+    if (d.handle)
+        ad_region_abandon(d.handle); /* it is open yet after a failure */
     for (uint32_t b = 0; d.gradients && d.bodies && b < t->body_count; b++) {
         for (uint32_t k = 0; d.gradients[b] && k < d.results; k++)
             ad_graph_release(d.gradients[b][k]);
