@@ -88,6 +88,11 @@ JIT_EXPORT uint64_t ad_var_track(uint32_t index);
 JIT_EXPORT uint64_t ad_var_detach(uint64_t index);
 /** Are operations with it tracked? It has a node that no scope suspends. */
 JIT_EXPORT bool ad_grad_enabled(uint64_t index);
+/** Is it tracked for no other reason than that it depends on a state of a loop that is
+ *  being recorded, which is not tracked before the loop, but may be after an iteration?
+ *  Then it is no input of its own, whose gradient could be asked for in the body:
+ *  detach it first. */
+JIT_EXPORT bool ad_grad_assumed(uint64_t index);
 
 /** The gradient, of the variable's type and size: zeros if nothing was set. A new
  *  reference; plain unless it was computed with ADFlagCreateGraph. */

@@ -599,3 +599,87 @@ def test_engines_agree() -> None:
     assert output("llvm") == interp
     if platform.machine() == "x86_64":
         assert output("native") == interp
+
+
+def track_in_loop(x: Any) -> Any:
+    def body(i: Any, x: Any) -> Any:
+        y = dr.detach(x) * 2
+        dr.enable_grad(y)
+        dr.backward(y * y)
+        return i + 1, y * 0.5 + dr.grad(y)
+
+    return dr.while_loop((UInt(0), x), lambda i, x: i < 3, body, mode="symbolic")[1]
+
+
+def track_in_side(x: Any) -> Any:
+    def side(x: Any) -> Any:
+        y = x * 2
+        dr.enable_grad(y)
+        inner = dr.while_loop(
+            (UInt(0), y), lambda i, y: i < 2, lambda i, y: (i + 1, y * y),
+            mode="symbolic",
+        )[1]  # fmt: skip
+        dr.backward(inner)
+        return y + dr.grad(y)
+
+    return dr.if_stmt((x,), x > 1, side, lambda x: x, mode="symbolic")
+
+
+def track_in_call(x: Any) -> Any:
+    def function(x: Any) -> Any:
+        y = x * 2
+        dr.enable_grad(y)
+        dr.backward(y * y * y)
+        return y + dr.grad(y)
+
+    return dr.switch(UInt(0, 1, 0, 1), [function, lambda x: x], x)
+
+
+@pytest.mark.parametrize("around", [False, True])
+@pytest.mark.parametrize("function", [track_in_loop, track_in_side, track_in_call])
+def test_what_a_body_tracks_ends_with_it(function: Any, around: bool) -> None:
+    """Also where nothing else is tracked, and regions are not followed."""
+    other = Float64(1)
+    dr.set_grad_enabled(other, around)
+    x = Float64(0.5, 1.5, 2, 3)
+    y = function(x)
+    assert not dr.grad_enabled(y)
+    v = x.numpy()
+    if function is track_in_loop:
+        expected = 125 * v
+    elif function is track_in_side:
+        expected = np.where(v > 1, 2 * v + 4 * (2 * v) ** 3, v)
+    else:
+        expected = np.where([True, False, True, False], 2 * v + 3 * (2 * v) ** 2, v)
+    assert np.allclose(y.numpy(), expected)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_enable_grad_of_what_may_be_tracked_by_a_state(nested: bool) -> None:
+    """It is no leaf if the state turns out to be tracked, and its gradient would be
+    cleared as one on the way."""
+    p, x = Float64(2), Float64(0.5, 1.5)
+    dr.enable_grad(p)
+
+    def once(i: Any, x: Any) -> Any:
+        y = x * 2
+        dr.enable_grad(y)
+        return i + 1, y
+
+    def outer(i: Any, x: Any) -> Any:
+        return i + 1, dr.while_loop(
+            (UInt(0), x), lambda i, x: i < 2, once, mode="symbolic"
+        )[1]
+
+    body = outer if nested else once
+    with pytest.raises(RuntimeError, match=r"enable_grad.*detach"):
+        dr.while_loop((UInt(0), x), lambda i, x: i < 3, body, mode="symbolic")
+
+    def real(i: Any, x: Any) -> Any:
+        y = x * p  # tracked in any case: nothing happens
+        dr.enable_grad(y)
+        return i + 1, y
+
+    y = dr.while_loop((UInt(0), x), lambda i, x: i < 3, real, mode="symbolic")[1]
+    dr.backward(y)
+    assert np.allclose(p.grad.numpy(), 12 * (0.5 + 1.5))

@@ -9,6 +9,7 @@
 
 #include "ad/graph/ad_hooks.h"
 #include "ad/graph/ad_open.h"
+#include "ad/graph/ad_set.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
@@ -77,6 +78,35 @@ bool ad_border_stands_for(NodeId id, AdStandsFor *found)
         if (ad_hooks.stands_for(&t->open[i - 1], id, found))
             return true;
     return false;
+}
+
+/* What a node depends on, by edges or as a placeholder, joins the set. False: on
+ * nothing, or on what is from outside. */
+static bool add_behind(AdSet *set, const AdBorder *b, NodeId id)
+{
+    AdStandsFor f;
+    if (ad_border_stands_for(id, &f))
+        return f.outer ? ad_set_add(set, f.outer) != AD_SET_NONE : f.state;
+    EdgeId e = ad_graph_node(id)->in;
+    if (!e || ad_border_is_outside(b, id))
+        return false;
+    for (; e; e = ad_graph_edge(e)->next_in)
+        if (ad_set_add(set, ad_graph_edge(e)->source) == AD_SET_NONE)
+            return false;
+    return true;
+}
+
+bool ad_border_is_assumed(NodeId id)
+{
+    AdBorder b = ad_border();
+    if (!b.recorded)
+        return false;
+    AdSet set = ad_set_begin();
+    bool ok = ad_set_add(&set, id) != AD_SET_NONE;
+    for (uint32_t i = 0; i < set.count && ok; i++)
+        ok = add_behind(&set, &b, set.nodes[i]);
+    alloc_free(set.nodes);
+    return ok;
 }
 
 NodeId ad_border_receiver(NodeId id)

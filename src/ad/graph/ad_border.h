@@ -67,6 +67,9 @@ bool ad_border_waits(const AdBorder *b, NodeId id);
 bool ad_border_is_between(const AdBorder *b, NodeId id);
 /** Is it the node of such a placeholder? */
 bool ad_border_stands_for(NodeId id, AdStandsFor *found);
+/** Does all that a node depends on lead to states of loops that are recorded, and are
+ *  not tracked before these? With the lock. */
+bool ad_border_is_assumed(NodeId id);
 /** What gets the gradient of a node: of a placeholder that stands for a call's input,
  *  the input. */
 NodeId ad_border_receiver(NodeId id);

@@ -7,8 +7,25 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "trace/graph/record.h"
 
 /* ---------------------------------------------------------------- the list */
+
+bool ad_open_follows(void)
+{
+    const AdThread *own = thread_self.ad;
+    return ad_graph_count() || (own && (own->open_count || own->derived_serial));
+}
+
+bool ad_open_is_plain(uint32_t handle, size_t *results)
+{
+    const ThreadState *ts = state_thread();
+    const Body *body = ts ? ts->body : NULL;
+    if (!body || body->handle != handle || ad_open_find(handle))
+        return false;
+    *results = body->results;
+    return true;
+}
 
 AdOpen *ad_open_find(uint32_t handle)
 {

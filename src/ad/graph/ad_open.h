@@ -39,8 +39,15 @@ typedef struct AdOpen {
     uint32_t waiting_count, waiting_capacity;
 } AdOpen;
 
+/** Does the graph follow a region that begins now? Where nothing is tracked there is no
+ *  AdOpen, and recording costs what it does without derivatives: what the bodies track
+ *  themselves ends with them. */
+bool ad_open_follows(void);
 /** The innermost one if it has this handle, NULL if it has not. */
 AdOpen *ad_open_find(uint32_t handle);
+/** The number of results of the innermost recording, if it has this handle and is not
+ *  followed. False: it has not (no error recorded). */
+bool ad_open_is_plain(uint32_t handle, size_t *results);
 /** Take the innermost one out of the list, which there must be, and put one into it:
  *  only what is tracked meanwhile is part of it. The former cannot fail. False: memory
  *  is out. */

@@ -146,6 +146,17 @@ static AdOpen *open_loop(AdLoop *loop, uint32_t handle, const char *name,
     return open;
 }
 
+/* The same for one that is not followed. */
+static uint32_t start_plain(JitBackend backend, const char *name, size_t n,
+                            uint64_t *states, uint32_t *plain)
+{
+    uint32_t handle = plain ? jit_var_loop_start(backend, name, n, plain) : 0;
+    for (size_t k = 0; handle && k < n; k++)
+        states[k] = plain[k];
+    alloc_free(plain);
+    return handle;
+}
+
 uint32_t ad_var_loop_start(JitBackend backend, const char *name, int64_t max_iterations,
                            size_t n, uint64_t *states, const bool *differentiated)
 {
@@ -159,8 +170,11 @@ uint32_t ad_var_loop_start(JitBackend backend, const char *name, int64_t max_ite
     TRY(state_thread(), 0);
     uint32_t *plain = plain_states(n, states);
     state_lock();
-    AdLoop *loop = plain ? make_loop(backend, n, states) : NULL;
+    bool follows = !jit_flag(JitFlagSymbolicLoops) || ad_open_follows();
+    AdLoop *loop = plain && follows ? make_loop(backend, n, states) : NULL;
     state_unlock();
+    if (!follows)
+        return start_plain(backend, name, n, states, plain);
     VarId around = ad_region_mask();
     uint32_t handle = loop ? jit_var_loop_start(backend, name, n, plain) : 0;
     state_lock();
@@ -346,9 +360,28 @@ static int end_recorded(AdOpen *open, uint64_t *states)
     return status;
 }
 
+/* A loop that is not followed. What its body has tracked ends here. */
+static int end_plain(uint32_t handle, size_t n, uint64_t *states)
+{
+    uint32_t *plain = plain_states(n, states);
+    int status = plain ? jit_var_loop_end(handle, plain) : -1;
+    if (status > 0) {
+        state_lock();
+        drop_nodes(n, states);
+        state_unlock();
+    }
+    for (size_t k = 0; status > 0 && k < n; k++)
+        states[k] = plain[k];
+    alloc_free(plain);
+    return status;
+}
+
 int ad_var_loop_end(uint32_t handle, uint64_t *states)
 {
     AdOpen *open = ad_open_find(handle);
+    size_t n;
+    if (ad_open_is_plain(handle, &n))
+        return end_plain(handle, n, states);
     if (!open)
         return error_set(
                    JIT_ERROR_STATE,

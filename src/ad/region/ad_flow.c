@@ -42,8 +42,22 @@ static bool close_region(uint32_t handle, size_t n, uint64_t *results)
 
 /* ---------------------------------------------------------------- conditionals */
 
+/* Is a conditional recorded whose sides are bodies, without being followed? */
+static bool is_plain(uint32_t condition)
+{
+    if (!jit_flag(JitFlagSymbolicConditionals) ||
+        jit_var_state(condition) == VarStateLiteral)
+        return false;
+    state_lock();
+    bool follows = ad_open_follows();
+    state_unlock();
+    return !follows;
+}
+
 uint32_t ad_var_cond_start(const char *name, uint32_t condition)
 {
+    if (is_plain(condition))
+        return jit_var_cond_start(name, condition);
     VarId around = ad_region_mask();
     uint32_t handle = jit_var_cond_start(name, condition);
     if (!handle) {
@@ -173,10 +187,23 @@ static bool select_results(AdOpen *open, size_t n, uint64_t *results)
     return true;
 }
 
+/* A conditional that is not followed. */
+static bool end_plain(uint32_t cond, size_t n, uint64_t *results)
+{
+    uint32_t *plain = alloc_zero(n + 1, sizeof(uint32_t));
+    bool ok = plain && jit_var_cond_end(cond, plain);
+    for (size_t k = 0; ok && k < n; k++)
+        results[k] = plain[k];
+    alloc_free(plain);
+    return ok;
+}
+
 bool ad_var_cond_end(uint32_t cond, uint64_t *results)
 {
     AdOpen *open = ad_open_find(cond);
     size_t n = open ? open->t->n_out : 0;
+    if (ad_open_is_plain(cond, &n))
+        return end_plain(cond, n, results);
     uint32_t *plain = alloc_zero(n + 1, sizeof(uint32_t));
     bool ok = plain && (!open || check_copies(open, n)) &&
               jit_var_cond_end(cond, plain);

@@ -284,6 +284,16 @@ uint64_t ad_var_replace_grad(uint64_t a, uint64_t b)
     return result;
 }
 
+bool ad_grad_assumed(uint64_t index)
+{
+    if (!ad_var_node(index))
+        return false;
+    state_lock();
+    bool assumed = ad_border_is_assumed(ad_var_node(index));
+    state_unlock();
+    return assumed;
+}
+
 bool ad_in_body(void)
 {
     return ad_border().serial != 0;

@@ -220,7 +220,7 @@ static bool check_outputs(ThreadState *ts, Call *call, size_t n, const VarId *ou
     if (!call->count) {
         call->results = alloc_zero(n + 1, sizeof(CallOutput));
         TRY(call->results, false);
-        call->result_count = (uint32_t) n;
+        call->result_count = call->body.results = (uint32_t) n;
     }
     for (size_t i = 0; i < n; ++i)
         TRY(check_output(ts, call, (uint32_t) i, outputs[i]), false);

@@ -200,7 +200,7 @@ static bool take_outputs(ThreadState *ts, Cond *cond, size_t n, const VarId *out
                          cond->count, n, INST_MOST_OPERANDS);
     for (size_t i = 0; i < n; ++i)
         TRY(check_output(ts, cond, i, outputs[i]), false);
-    cond->count = (uint32_t) n;
+    cond->count = cond->body.results = (uint32_t) n;
     cond->counted = true;
     return record_outputs(&cond->side[cond->sides], n, outputs);
 }

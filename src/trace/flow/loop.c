@@ -111,7 +111,7 @@ static Loop *make_loop(ThreadState *ts, uint8_t device, const char *name,
     TRY(loop, NULL);
     loop->body.abandon = abandon_loop;
     loop->body.device = device;
-    loop->count = n;
+    loop->count = loop->body.results = n;
     for (uint32_t i = 0; i < n; ++i) {
         const Var *v = var_get(values[i]);
         loop->states[i] = (LoopState){ .initial = values[i], .array = values[i],

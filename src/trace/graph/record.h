@@ -39,6 +39,7 @@ struct Body {
     uint32_t outer_scope; /* what the thread's was */
     uint32_t mask_mark;   /* for mask_close() */
     VarIds effects;       /* in order, one reference each */
+    uint32_t results;     /* of the region, as far as it is known: states, outputs */
     bool has_values;      /* its variables can be evaluated: it is no region's */
     bool notes_written;   /* conditionals: see record_note_written() */
     VarIds written;
