@@ -103,32 +103,42 @@ static bool second_gradient_of_conditional(void)
            gradient_is(x, 16, 2);
 }
 
-/* y = x; three times y = y x */
-static uint64_t powers(uint64_t x)
+/* An iteration: what becomes of y, a new reference, or 0. */
+typedef uint64_t (*Step)(uint64_t y, uint64_t x);
+
+/* Three times y = step(y, x), from 'start' on, whose reference moves. */
+static uint64_t three_times(int64_t most, Step step, uint64_t start, uint64_t x)
 {
     uint32_t three = number(3), one = number(1);
-    uint64_t state[] = { ad_var_inc_ref(x), jit_var_u32(CPU, 0) };
-    uint32_t loop =
-        state[1] ? ad_var_loop_start(CPU, "hostile", ADLoopUnbounded, 2, state, NULL)
-                 : 0;
+    uint64_t state[] = { start, jit_var_u32(CPU, 0) };
+    uint32_t loop = start && state[1] && three && one
+                        ? ad_var_loop_start(CPU, "hostile", most, 2, state, NULL)
+                        : 0;
     int again = loop ? 0 : -1;
-    if (loop) {
+    while (again == 0) {
         uint32_t more = jit_var_lt((uint32_t) state[1], three);
         again = ad_var_loop_cond(loop, more);
         jit_var_dec_ref(more);
-    }
-    if (again > 0) {
-        uint64_t next[] = { ad_var_mul(state[0], x),
-                            jit_var_add((uint32_t) state[1], one) };
-        for (int k = 0; k < 2; ++k) {
-            ad_var_dec_ref(state[k]);
-            state[k] = next[k];
+        if (again > 0) {
+            uint64_t next[] = { step(state[0], x),
+                                jit_var_add((uint32_t) state[1], one) };
+            for (int k = 0; k < 2; ++k) {
+                ad_var_dec_ref(state[k]);
+                state[k] = next[k];
+            }
         }
-        again = ad_var_loop_end(loop, state);
+        if (again >= 0)
+            again = ad_var_loop_end(loop, state);
     }
     track(state[0]);
     track(state[1]);
     return again > 0 ? state[0] : 0;
+}
+
+/* y = x; three times y = y x */
+static uint64_t powers(uint64_t x)
+{
+    return three_times(ADLoopUnbounded, ad_var_mul, ad_var_inc_ref(x), x);
 }
 
 static bool gradient_of_loop(void)
@@ -189,6 +199,73 @@ static bool second_gradient_of_call(void)
     uint64_t x = input();
     return go_back_twice(call_by_lane(x), x) && gradient_is(x, 8, 12) &&
            gradient_is(x, 9, 0);
+}
+
+/* A loop whose body is a conditional, and one whose body is a loop. */
+static uint64_t step_by_value(uint64_t y, uint64_t x)
+{
+    (void) x;
+    return ad_var_inc_ref(conditional(y));
+}
+
+static uint64_t add_powers(uint64_t y, uint64_t x)
+{
+    return ad_var_add(y, powers(x));
+}
+
+static bool gradient_of_nested(void)
+{
+    uint64_t x = input();
+    uint64_t y = three_times(ADLoopUnbounded, step_by_value, ad_var_inc_ref(x), x);
+    uint64_t z = three_times(ADLoopUnbounded, add_powers, ad_var_inc_ref(x), x);
+    return go_back(y, ADFlagDefault) && gradient_is(x, 1, 20.25f) &&
+           go_back(z, ADFlagDefault) && gradient_is(x, 0, 27 + 1);
+}
+
+/* The tangents of conditional and call, and their gradients. */
+static bool tangents_of_regions(void)
+{
+    uint64_t x = input(), y = conditional(x), z = call_by_lane(x);
+    uint64_t sum = track(ad_var_add(y, z));
+    uint32_t one = own(jit_var_f32(CPU, 1));
+    if (!sum || !one || !ad_set_grad(x, one) || !ad_enqueue(ADModeForward, x) ||
+        !ad_traverse(ADModeForward, ADFlagCreateGraph | ADFlagClearVertices))
+        return false;
+    uint64_t tangent = track(ad_grad(sum));
+    ad_clear_grad(sum);
+    return go_back(tangent, ADFlagDefault) &&
+           gradient_is(x, 8, 12) && gradient_is(x, 16, 2 + 48);
+}
+
+static bool third_gradient_of_loop(void)
+{
+    uint64_t x = input(), y = powers(x);
+    if (!go_back(y, ADFlagCreateGraph | ADFlagClearVertices))
+        return false;
+    uint64_t first = track(ad_grad(x));
+    ad_clear_grad(x);
+    return go_back_twice(first, x) && gradient_is(x, 8, 24);
+}
+
+/* What runs at once is in the graph as it is. */
+static bool gradient_of_evaluated_regions(void)
+{
+    jit_set_flag(JitFlagSymbolicConditionals, 0);
+    jit_set_flag(JitFlagSymbolicCalls, 0);
+    uint64_t x = input(), y = conditional(x);
+    jit_set_flags(JitFlagDefault);
+    return go_back(y, ADFlagDefault) && gradient_is(x, 4, 3) && gradient_is(x, 16, 4);
+}
+
+/* A loop that a scope isolates from its input. */
+static bool isolated_loop(void)
+{
+    uint64_t x = input(), y = track(ad_var_mul(x, x));
+    if (!y || !ad_scope_enter(ADScopeIsolate, 0, NULL))
+        return false;
+    bool ok = go_back(powers(y), ADFlagDefault);
+    bool left = ad_scope_leave(ok);
+    return ok && left && gradient_is(x, 8, 8);
 }
 
 static bool second_tangent_of_loop(void)
@@ -260,37 +337,43 @@ static bool gradient_of_local_array(void)
     return go_back(y, ADFlagDefault) && gradient_is(x, 16, 4) && gradient_is(x, 17, 1);
 }
 
-/* Three times, each lane of an array of x gets x^2 added to it, in a loop. */
+/* x^2 is added to each lane of an array. */
+static uint64_t scatter_square(uint64_t array, uint64_t x)
+{
+    uint64_t square = ad_var_mul(x, x);
+    uint32_t lane = jit_var_counter(CPU, N);
+    uint64_t next =
+        ad_var_scatter(array, square, lane, 0, ReduceOpAdd, ReduceModeAuto);
+    ad_var_dec_ref(square);
+    jit_var_dec_ref(lane);
+    return next;
+}
+
 static bool gradient_of_scatter_in_loop(void)
 {
-    uint64_t x = input(), target = track(ad_var_mul(x, single(1)));
-    uint32_t three = number(3), one = number(1), lane = counter();
-    uint64_t state[] = { ad_var_inc_ref(target), jit_var_u32(CPU, 0) };
-    uint32_t loop =
-        target && state[1] && three && one && lane
-            ? ad_var_loop_start(CPU, "scatter", ADLoopUnbounded, 2, state, NULL)
-            : 0;
-    int again = loop ? 0 : -1;
-    if (loop) {
-        uint32_t more = jit_var_lt((uint32_t) state[1], three);
-        again = ad_var_loop_cond(loop, more);
-        jit_var_dec_ref(more);
+    uint64_t x = input(), array = ad_var_mul(x, single(1));
+    uint64_t y = three_times(ADLoopUnbounded, scatter_square, array, x);
+    return go_back(y, ADFlagDefault) && gradient_is(x, 8, 1 + 6);
+}
+
+/* One side of a conditional writes to an array from outside. */
+static bool gradient_of_scatter_in_side(void)
+{
+    uint64_t x = input(), square = track(ad_var_mul(x, x));
+    uint64_t array = track(ad_var_mul(x, single(3)));
+    uint32_t less = own(jit_var_lt((uint32_t) x, single(1)));
+    uint32_t cond = array && square && less ? ad_var_cond_start("hostile", less) : 0;
+    if (!cond)
+        return false;
+    uint64_t y = track(ad_var_scatter(array, square, counter(), 0, ReduceOpIdentity,
+                                      ReduceModeAuto));
+    if (!y) {
+        ad_record_end(CPU, cond, 1);
+        return false;
     }
-    if (again > 0) {
-        uint64_t square = ad_var_mul(x, x);
-        uint64_t next[] = { ad_var_scatter(state[0], square, lane, 0, ReduceOpAdd,
-                                           ReduceModeAuto),
-                            jit_var_add((uint32_t) state[1], one) };
-        ad_var_dec_ref(square);
-        for (int k = 0; k < 2; ++k) {
-            ad_var_dec_ref(state[k]);
-            state[k] = next[k];
-        }
-        again = ad_var_loop_end(loop, state);
-    }
-    track(state[0]);
-    track(state[1]);
-    return again > 0 && go_back(state[0], ADFlagDefault) && gradient_is(x, 8, 1 + 6);
+    return ad_var_cond_append(cond, 0, NULL) && ad_var_cond_append(cond, 0, NULL) &&
+           ad_var_cond_end(cond, NULL) && go_back(y, ADFlagDefault) &&
+           gradient_is(x, 4, 1) && gradient_is(x, 16, 3);
 }
 
 static bool gradient_of_compensated_sum(void)
@@ -515,69 +598,69 @@ static bool custom_operation(void)
     return ok && go_back(out, ADFlagDefault) && gradient_is(x, 8, 3);
 }
 
-/* Regions that are recorded are dropped again when something fails within. */
+static uint64_t times_three(uint64_t y, uint64_t x)
+{
+    (void) x;
+    uint32_t three = jit_var_f32(CPU, 3);
+    uint64_t out = three ? jit_var_mul((uint32_t) y, three) : 0;
+    Times *payload = out ? malloc(sizeof(*payload)) : NULL;
+    if (payload) {
+        payload->factor = jit_var_inc_ref(three);
+        const ADCustom op = { "times", times_forward, times_backward, times_release };
+        if (!ad_custom(&op, payload, 1, &y, 1, &out)) {
+            ad_var_dec_ref(out);
+            out = 0;
+        }
+    }
+    jit_var_dec_ref(three);
+    return out;
+}
+
+static bool custom_in_loop(void)
+{
+    uint64_t x = input();
+    uint64_t y = three_times(ADLoopUnbounded, times_three, ad_var_inc_ref(x), x);
+    return go_back(y, ADFlagDefault) && gradient_is(x, 8, 27);
+}
+
+static void count_release(void *context, void *payload)
+{
+    (void) payload;
+    ++*(int *) context;
+}
+
+static bool released_with(void)
+{
+    uint64_t x = input(), y = track(times_three(x, 0)), z = track(times_three(y, 0));
+    int count = 0;
+    uint64_t both[] = { y, z };
+    if (!z || !ad_custom_released_with(2, both, times_release, count_release, &count))
+        return false;
+    assert_int_equal(count, 2);
+    return true;
+}
+
+static uint64_t add_square(uint64_t y, uint64_t x)
+{
+    uint64_t square = ad_var_mul(x, x), sum = ad_var_add(y, square);
+    ad_var_dec_ref(square);
+    return sum;
+}
+
 static bool loop_over_sums(void)
 {
     uint64_t x = input();
-    uint32_t three = number(3), one = number(1);
-    uint64_t state[] = {
-        x ? jit_var_literal(CPU, VarTypeFloat32, &(uint32_t){ 0 }, N, 0) : 0,
-        jit_var_u32(CPU, 0)
-    };
-    uint32_t loop = state[0] && state[1] && three && one
-                        ? ad_var_loop_start(CPU, "sums", ADLoopSums, 2, state, NULL)
-                        : 0;
-    int again = -1;
-    if (loop) {
-        uint32_t more = jit_var_lt((uint32_t) state[1], three);
-        again = ad_var_loop_cond(loop, more);
-        jit_var_dec_ref(more);
-    }
-    if (again > 0) {
-        uint64_t square = ad_var_mul(x, x);
-        uint64_t next[] = { ad_var_add(state[0], square),
-                            jit_var_add((uint32_t) state[1], one) };
-        ad_var_dec_ref(square);
-        for (int k = 0; k < 2; ++k) {
-            ad_var_dec_ref(state[k]);
-            state[k] = next[k];
-        }
-        again = ad_var_loop_end(loop, state);
-    }
-    track(state[0]);
-    track(state[1]);
-    return again > 0 && go_back(state[0], ADFlagDefault) && gradient_is(x, 8, 6);
+    uint64_t zero =
+        x ? jit_var_literal(CPU, VarTypeFloat32, &(uint32_t){ 0 }, N, 0) : 0;
+    uint64_t y = three_times(ADLoopSums, add_square, zero, x);
+    return go_back(y, ADFlagDefault) && gradient_is(x, 8, 6);
 }
 
 static bool evaluated_loop(void)
 {
     jit_set_flag(JitFlagSymbolicLoops, 0);
     uint64_t x = input();
-    uint32_t three = number(3), one = number(1);
-    uint64_t state[] = { ad_var_inc_ref(x), jit_var_u32(CPU, 0) };
-    uint32_t loop =
-        state[1] && three && one
-            ? ad_var_loop_start(CPU, "evaluated", ADLoopUnbounded, 2, state, NULL)
-            : 0;
-    int again = loop ? 0 : -1;
-    while (again == 0) {
-        uint32_t more = jit_var_lt((uint32_t) state[1], three);
-        again = ad_var_loop_cond(loop, more);
-        jit_var_dec_ref(more);
-        if (again > 0) {
-            uint64_t next[] = { ad_var_mul(state[0], x),
-                                jit_var_add((uint32_t) state[1], one) };
-            for (int k = 0; k < 2; ++k) {
-                ad_var_dec_ref(state[k]);
-                state[k] = next[k];
-            }
-        }
-        if (again >= 0)
-            again = ad_var_loop_end(loop, state);
-    }
-    track(state[0]);
-    track(state[1]);
-    return again > 0 && go_back(state[0], ADFlagDefault) && gradient_is(x, 8, 4);
+    return go_back(powers(x), ADFlagDefault) && gradient_is(x, 8, 4);
 }
 
 /* ----------------------------------------------------------------------- tests */
@@ -591,6 +674,10 @@ static const Scenario scenarios[] = {
     { "second_gradient_of_loop", second_gradient_of_loop, false, false },
     { "gradient_by_parts", gradient_by_parts, false, false },
     { "gradient_of_call", gradient_of_call, false, false },
+    { "gradient_of_nested", gradient_of_nested, false, false },
+    { "gradient_of_evaluated_regions", gradient_of_evaluated_regions, false, false },
+    { "third_gradient_of_loop", third_gradient_of_loop, false, false },
+    { "tangents_of_regions", tangents_of_regions, false, false },
     { "second_gradient_of_call", second_gradient_of_call, false, false },
     { "second_tangent_of_loop", second_tangent_of_loop, false, false },
     { "gradient_of_scatter", gradient_of_scatter, false, false },
@@ -598,6 +685,7 @@ static const Scenario scenarios[] = {
     { "gradient_of_packets", gradient_of_packets, false, false },
     { "gradient_of_local_array", gradient_of_local_array, false, false },
     { "gradient_of_scatter_in_loop", gradient_of_scatter_in_loop, false, false },
+    { "gradient_of_scatter_in_side", gradient_of_scatter_in_side, false, false },
     { "gradient_of_compensated_sum", gradient_of_compensated_sum, false, false },
     { "gradient_of_shapes", gradient_of_shapes, false, false },
     { "gradient_of_reductions", gradient_of_reductions, false, false },
@@ -606,12 +694,15 @@ static const Scenario scenarios[] = {
     { "gradient_of_functions", gradient_of_functions, false, false },
     { "scopes", scopes, false, false },
     { "isolation", isolation, false, false },
+    { "isolated_loop", isolated_loop, false, false },
     { "texts", texts, false, false },
     { "explained", explained, false, false },
     { "debugged", debugged, false, false },
     { "tangents", tangents, false, false },
     { "many_edges", many_edges, false, false },
     { "custom_operation", custom_operation, false, false },
+    { "custom_in_loop", custom_in_loop, false, false },
+    { "released_with", released_with, false, false },
     { "loop_over_sums", loop_over_sums, false, false },
     { "evaluated_loop", evaluated_loop, false, false }
 };

@@ -367,10 +367,12 @@ static bool derive(Derivation *d)
         d->made[which[i]] = results[i];
     for (uint32_t i = 0; i < count && ok; i++)
         ok = widen(d, which[i], &d->made[which[i]]);
-    /* Arrays of all bodies. */
+    /* Arrays of all bodies; those that none has begun with are there yet. */
     for (uint32_t k = 0; d->mode == ADModeBackward && k < t->entry_count; k++)
-        if (t->entries[k].array)
+        if (t->entries[k].array) {
+            ad_var_dec_ref(d->made[k]);
             d->made[k] = ad_gradient_take(t->entries[k].node);
+        }
     alloc_free(which);
     alloc_free(results);
     alloc_free(plain);
