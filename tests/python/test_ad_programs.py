@@ -366,6 +366,18 @@ FOUND = {
                 dr.scatter_add(out, x * b, lane & 3)
             c = b * b
         """,
+    # Forward derivatives of the gradient do not need those of the array.
+    "writes behind a return": """
+        while i < lane % 4:
+            i += 1
+            j = UInt(0)
+            while j < 3:
+                j += 1
+                if lane > 2:
+                    return x * x
+                dr.scatter_add(out, dr.tanh(c - b), (lane + j) & 3)
+                c = p
+        """,
     # The derivative's loop has a condition that is a literal.
     "a loop that never runs": """
         while (i < lane) & (c < c):

@@ -171,7 +171,7 @@ static bool go_through(const LoopDerivative *d)
         if (d->slots[k] && output_node(t, k))
             ends[count++] = output_node(t, k);
     uint32_t wanted = count;
-    for (int visible = 1; visible >= 0; visible--) {
+    for (int visible = 1; d->arrays && visible >= 0; visible--) {
         for (uint32_t i = 0; i < t->array_count; i++)
             if (t->arrays[i].visible == visible)
                 ends[count++] = t->arrays[i].node;
@@ -366,12 +366,14 @@ static bool derive(LoopDerivative *d)
     return check_arrays(d) && ad_reverse(d) && widen(d);
 }
 
-bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made)
+bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
+                    const bool *wanted)
 {
     bool forward = mode == ADModeForward;
     uint32_t n_out = t->tracked_count + t->array_count;
     LoopDerivative d = { .t = t,
                          .forward = forward,
+                         .arrays = ad_derive_wants_arrays(t, wanted),
                          .tracked = ad_traverse_is_tracked(),
                          .given = given,
                          .made = made,

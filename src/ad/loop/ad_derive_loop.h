@@ -13,6 +13,7 @@
 typedef struct LoopDerivative {
     AdTemplate *t;
     bool forward;
+    bool arrays;            /* gradients of those that it writes to are wanted */
     bool tracked;           /* the loops that are recorded can be differentiated, too */
     uint64_t *given, *made; /* as those of ad_derive() */
     uint32_t made_count;
@@ -28,7 +29,8 @@ typedef struct LoopDerivative {
 } LoopDerivative;
 
 /** ad_derive() of a loop. Without lock, as all of these. */
-bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made);
+bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
+                    const bool *wanted);
 /** The backend of the loop. */
 JitBackend ad_derive_loop_backend(const AdTemplate *t);
 /** The gradient with which the slot of a state begins: a new reference; 0: error

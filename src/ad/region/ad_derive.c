@@ -22,6 +22,7 @@ typedef struct Derivation {
     AdTemplate *t;
     ADMode mode;
     bool tracked;
+    bool arrays; /* gradients of those that bodies write to are wanted */
     uint64_t *given, *made;
     uint32_t given_count, made_count;
     uint32_t results;     /* of 'made', how many can be results of the region */
@@ -98,8 +99,9 @@ static void add_stops(Ends *ends, const AdArray *arrays, uint32_t count, uint32_
             ends->nodes[ends->count + ends->stops++] = arrays[k].node;
 }
 
-static bool find_ends(Ends *ends, const AdTemplate *t, uint32_t body)
+static bool find_ends(Ends *ends, const Derivation *d, uint32_t body)
 {
+    const AdTemplate *t = d->t;
     uint32_t most = t->tracked_count + t->array_count + t->family_array_count;
     *ends = (Ends){ .nodes = alloc_get((most + 1) * sizeof(NodeId)) };
     TRY(ends->nodes, false);
@@ -108,9 +110,11 @@ static bool find_ends(Ends *ends, const AdTemplate *t, uint32_t body)
         if (node)
             ends->nodes[ends->count++] = node;
     }
-    add_arrays(ends, t, body, true);
+    if (d->arrays)
+        add_arrays(ends, t, body, true);
     ends->wanted = ends->count;
-    add_arrays(ends, t, body, false);
+    if (d->arrays)
+        add_arrays(ends, t, body, false);
     add_stops(ends, t->arrays, t->array_count, body);
     add_stops(ends, t->family_arrays, t->family_array_count, body);
     return true;
@@ -232,7 +236,7 @@ static bool derive_body(Derivation *d, uint32_t b)
     if (!d->gaps)
         d->gaps = ad_derive_gaps(d->t, reopened.body.scope);
     Ends ends = { 0 };
-    bool ok = d->gaps && find_ends(&ends, d->t, b) && set_given(d, b) &&
+    bool ok = d->gaps && find_ends(&ends, d, b) && set_given(d, b) &&
               ad_traverse_within(d->mode, ends.nodes, ends.count, ends.wanted,
                                  ends.nodes + ends.count, ends.stops, d->tracked);
     alloc_free(ends.nodes);
@@ -379,7 +383,16 @@ static bool derive(Derivation *d)
     return ok;
 }
 
-bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made)
+bool ad_derive_wants_arrays(const AdTemplate *t, const bool *wanted)
+{
+    bool any = !wanted;
+    for (uint32_t i = 0; i < t->array_count && !any; i++)
+        any = wanted[t->tracked_count + i];
+    return any;
+}
+
+bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
+               const bool *wanted)
 {
     if (ad_traverse_is_tracked()) {
         state_lock();
@@ -387,13 +400,14 @@ bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made)
         state_unlock();
     }
     if (t->kind == REGION_LOOP)
-        return ad_loop_hooks.derive(t, mode, given, made);
+        return ad_loop_hooks.derive(t, mode, given, made, wanted);
     bool forward = mode == ADModeForward;
     uint32_t n_out = t->tracked_count + t->array_count;
     Derivation d = {
         .t = t,
         .mode = mode,
         .tracked = ad_traverse_is_tracked(),
+        .arrays = ad_derive_wants_arrays(t, wanted),
         .given = given,
         .made = made,
         .given_count = forward ? t->entry_count : n_out,

@@ -12,8 +12,12 @@
  *  Reverse: the other way round. 0 = none; those that are made are references of the
  *  caller's, and so are the given ones, except for arrays that are written to: these
  *  references move, and 0 takes their place. Reverse, 'made' has at first the gradients
- *  of arrays that are added to. False: error recorded. Without lock. */
-bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made);
+ *  of arrays that are added to. Forward, gradients that are not 'wanted', by number,
+ *  may stay 0. False: error recorded. Without lock. */
+bool ad_derive(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
+               const bool *wanted);
+/** Is the gradient of an array wanted? In reverse all are. */
+bool ad_derive_wants_arrays(const AdTemplate *t, const bool *wanted);
 /** Let '*given' (0: none) be the gradient of a node; with 'moves' the reference
  *  moves. */
 bool ad_derive_give(NodeId node, uint64_t *given, bool moves);

@@ -10,7 +10,8 @@
 
 typedef struct AdLoopHooks {
     /** ad_derive() of a loop. Without lock. */
-    bool (*derive)(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made);
+    bool (*derive)(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,
+                   const bool *wanted);
     /** Release what belongs to a loop that is open; NULL is fine. With the lock. */
     void (*release)(AdLoop *loop);
 } AdLoopHooks;

@@ -533,15 +533,15 @@ static bool split_arrays(AdOpen *open)
     return true;
 }
 
-/* The lists are those of ad_operation_run(), which lets regions take references. */
-static bool go_forward(void *payload, const uint64_t *in, uint64_t *out)
+static bool go_forward(void *payload, uint64_t *in, uint64_t *out, const bool *wanted)
 {
-    return ad_derive(payload, ADModeForward, (uint64_t *) in, out);
+    return ad_derive(payload, ADModeForward, in, out, wanted);
 }
 
+/* The list is that of ad_operation_run(), which lets regions take references. */
 static bool go_backward(void *payload, uint64_t *in, const uint64_t *out)
 {
-    return ad_derive(payload, ADModeBackward, (uint64_t *) out, in);
+    return ad_derive(payload, ADModeBackward, (uint64_t *) out, in, NULL);
 }
 
 static const char *kind_of(const AdTemplate *t)
@@ -605,7 +605,7 @@ static bool connect_entry(const AdTemplate *t, AdEntry *entry, AdOperation *op,
 static bool connect(AdOpen *open, uint64_t *results)
 {
     AdTemplate *t = open->t;
-    const ADCustom custom = { t->name, go_forward, go_backward, release_template };
+    const ADCustom custom = { t->name, NULL, go_backward, release_template };
     NodeId node;
     AdOperation *op = ad_operation_make(&custom, NULL, t->entry_count,
                                         t->tracked_count + t->array_count, &node);
@@ -649,6 +649,7 @@ static bool connect(AdOpen *open, uint64_t *results)
         t->operation = node;
         op->kind = kind_of(t);
         op->arrival = ad_cut_arrival;
+        op->forward = go_forward;
         open->t = NULL;
     }
     ad_graph_unref(node);

@@ -118,7 +118,31 @@ static void take_back(NodeId *givers, const uint64_t *gradients, uint32_t count)
     clear_givers(givers, count);
 }
 
-bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked)
+/* By output: does the traversal go on there? With the lock. */
+static bool *find_wanted(const AdOperation *op, NodeId node, const AdSet *reached)
+{
+    bool *wanted = alloc_zero(op->n_out + 1, sizeof(bool));
+    EdgeId e = wanted ? ad_graph_node(node)->out : 0;
+    for (; e; e = ad_graph_edge(e)->next_out)
+        wanted[ad_graph_edge(e)->slot] = ad_set_has(reached, ad_graph_edge(e)->target);
+    return wanted;
+}
+
+static bool run_forward(const AdOperation *op, NodeId node, uint64_t *in, uint64_t *out,
+                        const AdSet *reached)
+{
+    if (!op->forward)
+        return op->custom.forward(op->payload, in, out);
+    state_lock();
+    bool *wanted = find_wanted(op, node, reached);
+    state_unlock();
+    bool ok = wanted && op->forward(op->payload, in, out, wanted);
+    alloc_free(wanted);
+    return ok;
+}
+
+bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked,
+                      const AdSet *reached)
 {
     bool forward = mode == ADModeForward;
     uint32_t n = forward ? op->n_in : op->n_out, m = forward ? op->n_out : op->n_in;
@@ -140,7 +164,7 @@ bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked)
     if (!forward && op->arrival)
         take_sums(op, node, given + n);
     state_unlock();
-    bool ok = forward ? op->custom.forward(op->payload, given, given + n)
+    bool ok = forward ? run_forward(op, node, given, given + n, reached)
                       : op->custom.backward(op->payload, given + n, given);
     state_lock();
     take_back(givers, given, n);

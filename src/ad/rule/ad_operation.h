@@ -10,6 +10,7 @@
 #define AD_RULE_AD_OPERATION_H
 
 #include "ad/graph/ad_graph.h"
+#include "ad/graph/ad_set.h"
 
 /** What becomes of the gradient of an operand. */
 typedef enum AdArrival {
@@ -30,6 +31,9 @@ typedef struct AdOperation {
     bool lends; /* gradients to the givers while it runs */
     /* NULL: ARRIVES_VALUE. What is added to custom.backward() finds in its place. */
     AdArrival (*arrival)(const void *payload, uint32_t input);
+    /* NULL, or: instead of custom.forward, where nobody looks at some gradients of
+       outputs: these may stay 0. References to those of inputs may be taken. */
+    bool (*forward)(void *payload, uint64_t *in, uint64_t *out, const bool *wanted);
     Deferred last; /* the call of custom.release() */
 } AdOperation;
 
@@ -55,8 +59,10 @@ void ad_operation_give(AdOperation *op, bool input, size_t slot, NodeId giver,
 /** Turn gradients of one side into those of the other. Those that were there are
  *  dropped. If it lends, they are those of the givers again meanwhile: operations of
  *  users ask for gradients of variables that are no arguments. 'node' is that of the
- *  operation. Without lock. */
-bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked);
+ *  operation. Forward, outputs whose nodes are not in 'reached' are not wanted. Without
+ *  lock. */
+bool ad_operation_run(AdOperation *op, NodeId node, ADMode mode, bool tracked,
+                      const AdSet *reached);
 /** Drop all gradients, and the nodes that they have come from: these may hold the
  *  operation. With the lock. */
 void ad_operation_clear(AdOperation *op);

@@ -118,8 +118,8 @@ typedef struct Traversal {
     AdBorder border; /* backward, not within a body that is complete */
     AdVisits visits;
     VarId zero; /* for ad_quick.h */
-    Spot *spots;
-    uint32_t spot_count;
+    Spot *spots; /* by place in the set of their nodes */
+    AdSet nodes;
     SpotList sums; /* whose gradients are to be summed up */
     SpotList ends; /* that have no edges to go on by, and gradients */
 } Traversal;
@@ -634,7 +634,7 @@ static bool run_adding(const Traversal *t, NodeId node, AdOperation *op)
     bool ok = nodes && before;
     if (ok) {
         ok = lend_arrays(t, node, op, nodes, before) &&
-             ad_operation_run(op, node, t->mode, t->tracked);
+             ad_operation_run(op, node, t->mode, t->tracked, &t->nodes);
         ok = return_arrays(t, op, nodes, before, ok);
     }
     alloc_free(nodes);
@@ -655,7 +655,7 @@ static bool run_operation(Traversal *t, const AdVisit *v, const Passage *p)
     AdOperation *op = ad_operation_of(p->edge.held);
     bool adds = t->border.recorded && op->arrival;
     TRY(adds ? run_adding(t, p->giver, op)
-             : ad_operation_run(op, p->giver, t->mode, t->tracked),
+             : ad_operation_run(op, p->giver, t->mode, t->tracked, &t->nodes),
         false);
     if (t->mode == ADModeBackward && !t->inside)
         schedule_made(p->giver, op);
@@ -711,8 +711,9 @@ static bool check_givers(const Traversal *t)
 /* List the nodes of the edges that are still there, and hold targets until their turn
  * is over: an edge lives as long as its target, which edges that are passed before may
  * be the last to hold. */
-static bool list_spots(Traversal *t, AdSet *set)
+static bool list_spots(Traversal *t)
 {
+    AdSet *set = &t->nodes;
     AdVisits *v = &t->visits;
     uint32_t n = 0;
     for (uint32_t i = 0; i < v->count; i++) {
@@ -741,11 +742,12 @@ static bool list_spots(Traversal *t, AdSet *set)
 }
 
 /* Nodes that edges were looked for from in the other direction. */
-static void mark_wanted(Traversal *t, const AdSet *set)
+static void mark_wanted(Traversal *t)
 {
     const AdVisits *v = &t->visits;
     for (const AdRoot *r = v->roots; r < v->roots + v->root_count; r++) {
-        uint32_t place = r->mode != t->mode ? ad_set_find(set, r->node) : AD_SET_NONE;
+        bool other = r->mode != t->mode;
+        uint32_t place = other ? ad_set_find(&t->nodes, r->node) : AD_SET_NONE;
         if (place != AD_SET_NONE && ad_graph_node(r->node)->serial == r->serial)
             t->spots[place].flags |= SPOT_WANTED;
     }
@@ -775,7 +777,7 @@ static void give_up(const Traversal *t, uint32_t from)
 static bool leave_nothing(const Traversal *t)
 {
     bool ok = true;
-    for (uint32_t i = 0; i < t->spot_count && t->border.recorded; i++) {
+    for (uint32_t i = 0; i < t->nodes.count && t->border.recorded; i++) {
         NodeId id = t->spots[i].id;
         if (!ad_graph_has_node(id) || !ad_border_is_between(&t->border, id) ||
             !ad_graph_node(id)->grad)
@@ -812,13 +814,11 @@ static bool begin(Traversal *t)
 {
     TRY(ad_visits_sort(&t->visits, t->mode), false);
     state_lock();
-    AdSet set = ad_set_begin();
-    bool ok = list_spots(t, &set);
-    t->spot_count = set.count;
+    t->nodes = ad_set_begin();
+    bool ok = list_spots(t);
     if (ok)
-        mark_wanted(t, &set);
+        mark_wanted(t);
     state_unlock();
-    alloc_free(set.nodes);
     t->inside = ad_thread_in_body();
     return ok;
 }
@@ -852,6 +852,7 @@ static bool traverse(Traversal *t)
     drop_spots(t, &t->ends);
     jit_var_dec_ref(t->zero);
     alloc_free(t->spots);
+    alloc_free(t->nodes.nodes);
     own->tracked = tracked;
     return ok;
 }
