@@ -4,6 +4,7 @@
  * Counts what is left in the Program, and compares the values with those of plain C.
  */
 #include "call_util.h"
+#include "trace/graph/var.h"
 
 /* ---------------------------------------------------------------------- merging */
 
@@ -184,6 +185,113 @@ static void test_many_callables(void **unused)
     DROP(self, x, a, result);
 }
 
+/* What does not depend on inputs can be evaluated when its callable is complete: then
+ * nothing shows by which value it was made. */
+static void test_merge_evaluated(void **unused)
+{
+    (void) unused;
+    enum { COUNT = 5 };
+    uint32_t ids[N], expected[N], shared[N], own[COUNT], result;
+    for (uint32_t i = 0; i < N; ++i)
+        shared[i] = 3 * i;
+    uint32_t self = cyclic_ids(COUNT + 1, ids), x = jit_var_counter(CPU, N);
+    uint32_t array = u32_array(N, shared);
+    uint32_t call = jit_var_call_start(CPU, "evaluated", ALWAYS);
+    uint32_t a = jit_var_call_input(call, x);
+    for (uint32_t c = 0; c < COUNT; ++c) {
+        own[c] = with_number(jit_var_mul, array, c + 2);
+        uint32_t sum = jit_var_add(a, own[c]);
+        OK(jit_var_call_append(call, 1, &sum));
+        if (c % 2)
+            OK(jit_var_eval(own[c - 1]));
+        DROP(sum);
+    }
+    OK(jit_var_call(call, self, COUNT, NULL, NULL, &result));
+    for (uint32_t i = 0; i < N; ++i)
+        expected[i] = ids[i] ? i + 3 * i * (ids[i] + 1) : 0;
+    CHECK_BYTES(result, expected, N);
+    drop_all(own, COUNT);
+    DROP(self, x, array, a, result);
+}
+
+/* The first callable of a kind stands for the others, also where no instance has it. */
+static void test_merge_unused(void **unused)
+{
+    (void) unused;
+    static const uint32_t callable_of[] = { 2, 3, 2 };
+    uint32_t ids[N], expected[N], results[2];
+    uint32_t self = cyclic_ids(4, ids), x = jit_var_counter(CPU, N);
+    uint32_t call = jit_var_call_start(CPU, "unused", ALWAYS);
+    uint32_t a = jit_var_call_input(call, x);
+    for (uint32_t c = 0; c < 4; ++c) {
+        /* The second output is the same in those that are used. */
+        uint32_t out[] = { with_number(jit_var_mul, a, c + 9),
+                           jit_var_u32(CPU, c < 2 ? c : 7) };
+        OK(jit_var_call_append(call, 2, out));
+        drop_all(out, 2);
+    }
+    OK(jit_var_call(call, self, 3, NULL, callable_of, results));
+    assert_int_equal(program_count(results[1], "region"), 0);
+    assert_int_equal(CALLABLES(results[0]), 1);
+    for (uint32_t i = 0; i < N; ++i)
+        expected[i] = ids[i] ? i * (ids[i] == 2 ? 12 : 11) : 0;
+    CHECK_BYTES(results[0], expected, N);
+    for (uint32_t i = 0; i < N; ++i)
+        expected[i] = ids[i] ? 7 : 0;
+    CHECK_BYTES(results[1], expected, N);
+    DROP(self, x, a, results[0], results[1]);
+}
+
+/* Two literals may be one: then they have the same value twice. */
+static void test_merge_equal_values(void **unused)
+{
+    (void) unused;
+    static const uint32_t first[] = { 3, 5, 9 }, second[] = { 7, 5, 9 };
+    uint32_t ids[N], expected[N], result;
+    uint32_t self = cyclic_ids(4, ids), x = jit_var_counter(CPU, N);
+    uint32_t call = jit_var_call_start(CPU, "equal", ALWAYS);
+    uint32_t a = jit_var_call_input(call, x);
+    for (int c = 0; c < 3; ++c) {
+        uint32_t b = with_number(jit_var_add, a, first[c]);
+        uint32_t d = with_number(jit_var_div, b, second[c]);
+        OK(jit_var_call_append(call, 1, &d));
+        DROP(b, d);
+    }
+    OK(jit_var_call(call, self, 3, NULL, NULL, &result));
+    assert_int_equal(CALLABLES(result), 1);
+    for (uint32_t i = 0; i < N; ++i)
+        expected[i] = ids[i] ? (i + first[ids[i] - 1]) / second[ids[i] - 1] : 0;
+    CHECK_BYTES(result, expected, N);
+    DROP(self, x, a, result);
+}
+
+/* Callables that are alike are let go of as they come: no more variables than one has,
+ * and one value each. */
+static void test_merge_at_once(void **unused)
+{
+    (void) unused;
+    enum { COUNT = 200 };
+    uint32_t ids[N], expected[N], result, live = 0;
+    uint32_t self = cyclic_ids(COUNT + 1, ids), x = jit_var_counter(CPU, N);
+    uint32_t call = jit_var_call_start(CPU, "at once", ALWAYS);
+    uint32_t a = jit_var_call_input(call, x);
+    for (uint32_t c = 0; c < COUNT; ++c) {
+        uint32_t b = with_number(jit_var_mul, a, 2 * c + 3);
+        if (c == 1) /* that of two kinds */
+            advance(&b, jit_var_add(b, a));
+        OK(jit_var_call_append(call, 1, &b));
+        DROP(b);
+        if (c == 1)
+            live = var_table.live;
+    }
+    assert_int_equal(var_table.live, live);
+    OK(jit_var_call(call, self, COUNT, NULL, NULL, &result));
+    for (uint32_t i = 0; i < N; ++i)
+        expected[i] = ids[i] ? i * (2 * ids[i] + 1) + (ids[i] == 2 ? i : 0) : 0;
+    CHECK_BYTES(result, expected, N);
+    DROP(self, x, a, result);
+}
+
 /* --------------------------------------------------------------- simplification */
 
 /* A single callable needs no table of callables, whatever the number of instances. */
@@ -285,7 +393,9 @@ static int run(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_merge_literals), TEST(test_merge_arrays), TEST(test_merge_carefully),
-        TEST(test_many_instances), TEST(test_many_callables), TEST(test_direct),
+        TEST(test_many_instances), TEST(test_many_callables),
+        TEST(test_merge_evaluated), TEST(test_merge_unused),
+        TEST(test_merge_equal_values), TEST(test_merge_at_once), TEST(test_direct),
         TEST(test_outputs), TEST(test_nothing),
     };
     return cmocka_run_group_tests_name("call_merge", tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "trace/flow/call_merge.h"
 #include "trace/graph/access.h"
 #include "trace/graph/local.h"
 #include "trace/graph/mask.h"
@@ -23,12 +24,16 @@ enum { MOST_DEPTH = 64, MOST_ENTRIES = 1024 };
 void call_free(Call *call)
 {
     var_ids_drop(&call->body.effects);
-    for (uint32_t i = 0; i < call->count; ++i) {
-        record_release(&call->callables[i].body);
-        alloc_free(call->callables[i].place);
+    for (uint32_t i = 0; i < call->kind_count; ++i) {
+        record_release(&call->kinds[i].body);
+        var_ids_drop(&call->kinds[i].values);
+        alloc_free(call->kinds[i].place);
+        alloc_free(call->kinds[i].pattern);
     }
+    alloc_free(call->kinds);
     alloc_free(call->callables);
-    alloc_free(call->values.ids);
+    call_merge_free(call);
+    var_ids_drop(&call->outputs);
     var_ids_drop(&call->inputs);
     var_ids_drop(&call->states);
     var_drop(call->table);
@@ -81,6 +86,7 @@ uint32_t call_start(ThreadState *ts, uint8_t device, const char *name, VarId mas
     Call *call = alloc_zero(1, sizeof(Call));
     TRY(call, 0);
     call->body.abandon = abandon_call;
+    call->merges = state_flag(ts, JitFlagMergeFunctions);
     call->body.device = device;
     call->body.name = alloc_string(name ? name : "unnamed");
     call->mask = mask_apply(ts, device, mask, function);
@@ -227,17 +233,17 @@ static bool check_outputs(ThreadState *ts, Call *call, size_t n, const VarId *ou
     return true;
 }
 
-/* The callable that is complete, but for its effects. */
-static bool keep_callable(ThreadState *ts, Call *call, size_t n, const VarId *outputs)
+/* The outputs of the callable that is complete, local arrays as their entries. */
+static bool take_outputs(ThreadState *ts, Call *call, size_t n, const VarId *outputs)
 {
-    TRY(vec_reserve(&call->callables, &call->capacity, call->count + 1,
-                    sizeof(Callable)), false);
-    Callable *callable = &call->callables[call->count++];
-    *callable = (Callable){ .used = false };
-    for (size_t i = 0; i < n; ++i)
-        TRY(is_local(outputs[i]) ? local_split(ts, outputs[i], &callable->body.outputs)
-                                 : record_outputs(&callable->body, 1, &outputs[i]),
-            false);
+    for (size_t i = 0; i < n; ++i) {
+        if (is_local(outputs[i])) {
+            TRY(local_split(ts, outputs[i], &call->outputs), false);
+            continue;
+        }
+        TRY(var_ids_add(&call->outputs, outputs[i]), false);
+        var_inc(outputs[i]);
+    }
     return true;
 }
 
@@ -247,16 +253,16 @@ bool call_append(ThreadState *ts, uint32_t handle, size_t n, const VarId *output
     Call *call = call_find(ts, handle, function);
     TRY(call, false);
     bool ok = check_outputs(ts, call, n, outputs) &&
-              keep_callable(ts, call, n, outputs);
+              take_outputs(ts, call, n, outputs);
     if (!ok) {
         record_abandon(ts, &call->body);
         return false;
     }
     /* On to the next callable, of which there may be none. */
-    ok = record_close_into(ts, &call->body, &call->callables[call->count - 1].body,
-                           function);
-    if (ok && record_open(ts, &call->body, BODY_CALLABLE, call->body.device,
-                          call->active))
+    RecordedBody body = { .scope = 0 };
+    ok = record_close_into(ts, &call->body, &body, function);
+    if (call_merge_add(call, &body) && ok &&
+        record_open(ts, &call->body, BODY_CALLABLE, call->body.device, call->active))
         return true;
     call_free(call);
     return false;

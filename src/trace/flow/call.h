@@ -14,18 +14,33 @@ typedef struct CallOutput {
     uint32_t length; /* of a local array, which is that many outputs; else 0 */
 } CallOutput;
 
-/** A callable, and what it has in common with others (call_merge.h). */
+/** A literal, or the only entry of an array. */
+typedef struct CallValue {
+    uint64_t bits; /* of the literal */
+    VarId array;   /* a reference; 0: it is a literal */
+} CallValue;
+
+/** Callables that differ in values only (call_merge.h). */
+typedef struct CallKind {
+    RecordedBody body;    /* of the first of them: it stands for all */
+    VarIds values;        /* by which they may differ, each once, as variables of the
+                             body; references */
+    uint32_t first_value; /* what these are: in the call's */
+    uint32_t *place;      /* 1 + word of each value in the data of an instance, 0: all
+                             have the same; owned */
+    uint32_t size;        /* of that data, in words */
+    uint32_t number;      /* among the kinds that are used */
+    bool used;            /* an instance has it */
+    bool settled;         /* it has been compared with the others */
+    struct CallPattern *pattern; /* owned; NULL: it has none */
+} CallKind;
+
+/** A callable. */
 typedef struct Callable {
-    RecordedBody body;
-    bool used;       /* an instance has it */
-    uint32_t leader; /* the first callable of its kind, which stands for all of these */
-    uint32_t number; /* of its kind */
-    uint32_t offset; /* of its values in the table */
-    uint32_t size;   /* of these, in words */
-    /* Values by which others of its kind may differ, each once: in the call's. */
-    uint32_t first_value, value_count;
-    uint32_t *place; /* leader: 1 + word of each value behind the offset, 0: all of its
-                        kind have the same; owned */
+    uint32_t kind;
+    uint32_t first_value; /* its values, as many as its kind has: in the call's */
+    uint32_t offset;      /* of its data in the table */
+    bool used;            /* an instance has it */
 } Callable;
 
 /** A call that is recorded; lists hold references. */
@@ -37,7 +52,13 @@ typedef struct Call {
     VarIds inputs, states;   /* what is given, and what stands for it */
     Callable *callables;     /* that are complete */
     uint32_t count, capacity;
-    VarIds values;           /* of all callables; borrowed */
+    CallKind *kinds;
+    uint32_t kind_count, kind_capacity;
+    CallValue *values;       /* of all callables that have been compared */
+    uint32_t value_count, value_capacity;
+    bool merges;             /* callables of one kind become one */
+    struct CallWriter *writer; /* compares them (call_merge.c); owned, NULL: not yet */
+    VarIds outputs;          /* of the callable that has just been completed */
     VarId table, data;       /* of values, and a pointer to it; 0: none is needed */
     CallOutput *results;     /* as the caller counts them */
     uint32_t result_count;

@@ -88,7 +88,8 @@ static bool take_targets(Ending *e)
                              "%s: call '%s': an instance has the id %u, the largest "
                              "there can be is %u", function, call->body.name, id,
                              id - 1);
-        e->call->callables[callable].used = true;
+        Callable *c = &call->callables[callable];
+        c->used = call->kinds[c->kind].used = true;
         e->ids = id >= e->ids ? id + 1 : e->ids;
     }
     return true;
@@ -101,8 +102,8 @@ static bool find_size(Ending *e)
                      call->body.device };
     TRY(record_join_sizes(&s, (VarId[]){ call->mask, e->targets->self }, 2) &&
         record_join_sizes(&s, call->inputs.ids, call->inputs.count), false);
-    for (uint32_t c = 0; c < call->count; ++c)
-        TRY(record_join_body(&s, &call->callables[c].body), false);
+    for (uint32_t i = 0; i < call->kind_count; ++i)
+        TRY(record_join_body(&s, &call->kinds[i].body), false);
     e->size = s.size;
     return true;
 }
@@ -147,7 +148,7 @@ static bool look_up_instances(Ending *e)
     for (uint32_t i = 0; mask && i < e->targets->count; ++i) {
         uint32_t id = id_of(e->targets, i);
         const Callable *callable = &e->call->callables[callable_of(e->targets, i)];
-        numbers[id] = callable->number + 1;
+        numbers[id] = e->call->kinds[callable->kind].number + 1;
         offsets[id] = callable->offset;
     }
     if (mask)
@@ -169,34 +170,44 @@ static bool look_up_instances(Ending *e)
 
 /* ------------------------------------------------------------- common outputs */
 
-/* What all callables that are used have as output k without being called, 0 if there is
- * no such thing. */
-static VarId common_output(const Ending *e, uint32_t k)
+/* What all callables that are used have as output k without being called, a new
+ * reference; 0 if there is no such thing. False: memory is out. */
+static bool common_output(const Ending *e, uint32_t k, VarId *common)
 {
     const Call *call = e->call;
-    VarId common = 0;
+    CallValue value = { 0 };
+    VarId like = 0;
     for (uint32_t c = 0; c < call->count; ++c) {
-        VarId id = call->callables[c].body.outputs.ids[k];
-        if (!call->callables[c].used)
+        const Callable *callable = &call->callables[c];
+        VarId id = call->kinds[callable->kind].body.outputs.ids[k];
+        const Var *v = var_get(id);
+        if (!callable->used)
             continue;
-        if (common && id != common && !var_same_literal(id, common))
-            return 0;
-        common = common ? common : id;
+        if (v->op != OP_LITERAL && v->op != OP_EVALUATED && v->scope >= call->scope)
+            return true;
+        CallValue own = call_merge_value(call, callable, id);
+        if (like && !call_merge_same(&own, &value))
+            return true;
+        like = id;
+        value = own;
     }
-    const Var *v = var_get(common);
-    bool outside =
-        v->op == OP_LITERAL || v->op == OP_EVALUATED || v->scope < call->scope;
-    return outside && state_flag(e->ts, JitFlagOptimizeCalls) ? common : 0;
+    if (value.array)
+        var_inc(*common = value.array);
+    else
+        *common = node_literal(e->ts, call->body.device, (VarType) var_get(like)->type,
+                               value.bits, var_get(like)->size);
+    return *common != 0;
 }
 
 /* These outputs leave the callables and become results. */
-static void take_common_outputs(Ending *e)
+static bool take_common_outputs(Ending *e)
 {
+    if (!state_flag(e->ts, JitFlagOptimizeCalls))
+        return true;
     for (uint32_t k = 0; k < e->count; ++k)
-        if ((e->results[k] = common_output(e, k)) != 0)
-            var_inc(e->results[k]);
-    for (uint32_t c = 0; c < e->call->count; ++c) {
-        VarIds *outputs = &e->call->callables[c].body.outputs;
+        TRY(common_output(e, k, &e->results[k]), false);
+    for (uint32_t i = 0; i < e->call->kind_count; ++i) {
+        VarIds *outputs = &e->call->kinds[i].body.outputs;
         outputs->count = 0;
         for (uint32_t k = 0; k < e->count; ++k)
             if (e->results[k])
@@ -204,6 +215,7 @@ static void take_common_outputs(Ending *e)
             else
                 outputs->ids[outputs->count++] = outputs->ids[k];
     }
+    return true;
 }
 
 /* They are results of the lanes that call anything. */
@@ -242,9 +254,9 @@ static bool check_reads(const Call *call, VarId region)
 static uint32_t list_bodies(const Call *call, RecordedBody *bodies)
 {
     uint32_t count = 0;
-    for (uint32_t c = 0; c < call->count; ++c)
-        if (call->callables[c].used && call->callables[c].leader == c)
-            bodies[count++] = call->callables[c].body;
+    for (uint32_t i = 0; i < call->kind_count; ++i)
+        if (call->kinds[i].used)
+            bodies[count++] = call->kinds[i].body;
     return count;
 }
 
@@ -287,7 +299,7 @@ static VarId make_region(const Ending *e, const RecordedBody *bodies, uint32_t c
 
 static bool add_region(const Ending *e)
 {
-    RecordedBody *bodies = alloc_get(e->call->count * sizeof(RecordedBody));
+    RecordedBody *bodies = alloc_get(e->call->kind_count * sizeof(RecordedBody));
     TRY(bodies, false);
     uint32_t count = list_bodies(e->call, bodies), needed = bodies[0].outputs.count;
     for (uint32_t c = 0; c < count; ++c)
@@ -306,7 +318,7 @@ static bool add_region(const Ending *e)
 static bool make_zero_results(Ending *e)
 {
     for (uint32_t k = 0; k < e->count; ++k) {
-        VarId output = e->call->callables[0].body.outputs.ids[k];
+        VarId output = e->call->kinds[0].body.outputs.ids[k];
         e->results[k] = zero(e, output, e->size);
         TRY(e->results[k], false);
     }
@@ -319,10 +331,8 @@ static bool make_results(Ending *e)
     TRY(check_self(e) && take_targets(e) && find_size(e), false);
     if (!e->targets->count)
         return make_zero_results(e);
-    bool merge = state_flag(e->ts, JitFlagMergeFunctions) && call->count > 1;
-    take_common_outputs(e);
-    TRY(call_merge(e->ts, call, merge) && look_up_instances(e) &&
-        select_common_outputs(e), false);
+    TRY(call_merge_settle(call) && take_common_outputs(e) && call_merge(e->ts, call) &&
+        look_up_instances(e) && select_common_outputs(e), false);
     VarId offset = e->offset ? call_add_input(e->ts, call, e->offset) : 0;
     return (offset || !e->offset) && call_merge_apply(e->ts, call, offset) &&
            add_region(e);
@@ -349,7 +359,7 @@ bool call_end(ThreadState *ts, uint32_t handle, const CallTargets *targets,
     Call *call = call_find(ts, handle, function);
     TRY(call, false);
     Ending e = { .ts = ts, .call = call, .targets = targets, .ids = 1 };
-    e.count = call->count ? call->callables[0].body.outputs.count : 0;
+    e.count = call->count ? call->kinds[0].body.outputs.count : 0;
     e.results = alloc_zero((size_t) e.count + 1, sizeof(VarId));
     for (uint32_t k = 0; results && k < call->result_count; ++k)
         results[k] = 0;

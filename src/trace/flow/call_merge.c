@@ -3,8 +3,9 @@
  *
  * What a callable computes is written down as words, in which variables have the
  * numbers in which a walk from effects and outputs leaves them. Of a value by which
- * callables may differ only the type is written; the variable is noted apart. Callables
- * with the same words are of one kind.
+ * callables may differ only the type is written; the value is noted apart. Callables
+ * with the same words are of one kind, and before they are written down, the pattern of
+ * the kind that was met last is tried (call_pattern.h).
  */
 #include "trace/flow/call_merge.h"
 
@@ -17,26 +18,31 @@
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/eval/work.h"
+#include "trace/flow/call_pattern.h"
 #include "trace/flow/region_replay.h"
 #include "trace/graph/arith.h"
 
 /* ---------------------------------------------------------------------- words */
 
-typedef struct Writer {
-    uint32_t *words;
+enum { HAS_BITS = 1 << 15 }; /* in the first word of a variable */
+
+typedef struct CallWriter {
+    Table kinds;      /* words -> number of the kind */
+    uint32_t last;    /* 1 + number of the kind that was met last; 0: it has no
+                         pattern */
+    uint32_t *words;  /* of the callable that is written down */
     uint32_t count, capacity;
-    VarIds *values;   /* of the call */
+    VarIds walked;    /* its variables by number; borrowed */
     RegionWalk walk;  /* value of a mark: number of the variable */
-    uint32_t numbers; /* given away */
-    uint32_t scope;   /* of the call's placeholders */
+    bool loose;       /* something in it does not depend on placeholders */
+    bool plain;       /* it consists of values, what is from outside, pure operations */
 } Writer;
 
 /* Room for more words; NULL: memory is out. */
-static uint32_t *extend(Writer *w, uint32_t count)
+static inline uint32_t *extend(Writer *w, uint32_t count)
 {
-    if (w->count + count > w->capacity)
-        TRY(vec_reserve(&w->words, &w->capacity, w->count + count, sizeof(uint32_t)),
-            NULL);
+    TRY(vec_reserve(&w->words, &w->capacity, w->count + count, sizeof(uint32_t)),
+        NULL);
     w->count += count;
     return w->words + w->count - count;
 }
@@ -52,7 +58,17 @@ static bool put(Writer *w, const void *data, size_t bytes)
     return true;
 }
 
-static void number(const Writer *w, uint32_t *words, const VarId *ids, uint32_t count)
+/* The variable has been walked: it gets the next number. */
+static inline bool give_number(Writer *w, VarId id)
+{
+    TRY(vec_reserve(&w->walked.ids, &w->walked.capacity, w->walked.count + 1,
+                    sizeof(VarId)), false);
+    w->walked.ids[w->walked.count] = id;
+    return marks_set(w->walk.marks, id, w->walked.count++);
+}
+
+static inline void number(const Writer *w, uint32_t *words, const VarId *ids,
+                          uint32_t count)
 {
     for (uint32_t i = 0; i < count; ++i)
         words[i] = ids[i] ? marks_get(w->walk.marks, ids[i]) : MARKS_NONE;
@@ -67,61 +83,83 @@ static bool put_numbers(Writer *w, const VarId *ids, uint32_t count)
     return true;
 }
 
-/* By which callables of one kind may differ. */
-static bool is_value(const Var *v)
+/* What it is, 'bits' if there are any, then the operands' numbers. */
+static inline bool put_words(Writer *w, const Var *v, Op op, uint32_t which,
+                             uint64_t bits, uint32_t count, const VarId *ids)
 {
-    return (v->op == OP_LITERAL && v->type != VarTypePointer) ||
-           (v->op == OP_EVALUATED && v->size == 1);
-}
-
-/* A variable; regions are apart. What callables have from outside is itself ('which'),
- * but each has its own counters and, for each write, pointers. Prints and checks report
- * to somebody: they are like no others. */
-static bool put_variable(Writer *w, VarId id, bool outside)
-{
-    const Var *v = var_get(id);
-    uint32_t op = is_value(v) ? OP_LITERAL : v->op, count = 0;
-    VarId which = outside ? id : 0, region;
-    uint64_t bits = 0;
-    const VarId *ids = outside ? NULL : var_operands(v, &count);
-    switch (op) {
-    case OP_LITERAL:
-        which = 0;
-        bits = is_value(v) ? 0 : v->value.literal;
-        TRY(!is_value(v) || var_ids_add(w->values, id), false);
-        break;
-    case OP_POINTER:
-        which = v->dep[0];
-        bits = v->value.literal;
-        break;
-    case OP_COUNTER:
-    case OP_WORKER:
-        which = 0;
-        bits = v->size;
-        break;
-    case OP_PRINT:
-    case OP_CHECK:
-        which = id;
-        break;
-    case OP_STATE:
-    case OP_ACTIVE: /* of an inner region; all callables share those of the call */
-        region = outside ? 0 : region_of(id);
-        which = region ? 0 : id;
-        bits = region ? marks_get(w->walk.marks, region) : 0;
-        break;
-    default:
-        break;
-    }
-    uint32_t *words = extend(w, (bits ? 5 : 3) + count);
+    uint32_t more = bits ? 2 : 0, *words = extend(w, 3 + more + count);
     TRY(words, false);
-    words[0] = op | (uint32_t) v->type << 8 | (bits ? 1u << 15 : 0) | count << 16;
+    words[0] = op | (uint32_t) v->type << 8 | (bits ? HAS_BITS : 0) | count << 16;
     words[1] = v->aux;
     words[2] = which;
     if (bits)
         memcpy(words + 3, &bits, sizeof(bits));
-    number(w, words + (bits ? 5 : 3), ids, count);
-    TRY(v->op != OP_STMT || put(w, v->value.text, strlen(v->value.text)), false);
-    return marks_set(w->walk.marks, id, w->numbers++);
+    number(w, words + 3 + more, ids, count);
+    return true;
+}
+
+/* One more value of the call's. */
+static bool add_value(Call *call, VarId id)
+{
+    const Var *v = var_get(id);
+    CallValue value = { 0 };
+    TRY(vec_reserve(&call->values, &call->value_capacity, call->value_count + 1,
+                    sizeof(CallValue)), false);
+    if (v->op == OP_LITERAL)
+        value.bits = v->value.literal;
+    else
+        var_inc(value.array = id);
+    call->values[call->value_count++] = value;
+    return true;
+}
+
+/* What callables have from outside is itself ('which'), but each has its own counters
+ * and, for each write, pointers. */
+static bool put_outside(Writer *w, Call *call, VarId id)
+{
+    const Var *v = var_get(id);
+    if (call_is_value(v))
+        return add_value(call, id) &&
+               put_words(w, v, OP_LITERAL, 0, v->size == 1 ? 0 : v->size, 0, NULL) &&
+               give_number(w, id);
+    VarId which = id;
+    uint64_t bits = 0;
+    if (v->op == OP_POINTER) {
+        which = v->dep[0];
+        bits = v->value.literal;
+    } else if (v->op == OP_COUNTER || v->op == OP_WORKER) {
+        which = 0;
+        bits = v->size;
+    } else if (v->op == OP_LITERAL) {
+        which = 0;
+        bits = v->value.literal;
+    }
+    return put_words(w, v, (Op) v->op, which, bits, 0, NULL) && give_number(w, id);
+}
+
+/* A variable of the callable; regions are apart. Prints and checks report to somebody:
+ * they are like no others. */
+static bool put_variable(Writer *w, VarId id, const Var *v)
+{
+    uint32_t count;
+    const VarId *ids = var_operands(v, &count);
+    VarId which = 0;
+    uint64_t bits = 0;
+    if (v->op == OP_PRINT || v->op == OP_CHECK) {
+        which = id;
+        w->plain = false;
+    } else if (v->op == OP_STATE || v->op == OP_ACTIVE) {
+        /* of an inner region; all callables share those of the call */
+        VarId region = region_of(id);
+        which = region ? 0 : id;
+        bits = region ? marks_get(w->walk.marks, region) : 0;
+        w->plain &= !region;
+    } else {
+        w->plain &= (op_info[v->op].flags & F_PURE) == F_PURE && !(v->flags & VAR_WIDE);
+    }
+    return put_words(w, v, (Op) v->op, which, bits, count, ids) &&
+           (v->op != OP_STMT || put(w, v->value.text, strlen(v->value.text))) &&
+           give_number(w, id);
 }
 
 /* What an inner region takes from outside is there: its bodies are next. */
@@ -132,7 +170,7 @@ static bool put_region(Writer *w, VarId id)
     uint32_t words[] = { OP_REGION, r->kind, r->count, r->outside }, unused;
     TRY(put(w, words, sizeof(words)) && put(w, r->fixed, r->count * sizeof(bool)) &&
         put_numbers(w, var_operands(v, &unused), r->outside), false);
-    return marks_set(w->walk.marks, id, w->numbers++) &&
+    return give_number(w, id) &&
            region_walk_into(&w->walk, id, r->outside, r->parts[PART_STATES].first);
 }
 
@@ -148,97 +186,245 @@ static bool put_bodies(Writer *w, VarId id)
     return put_numbers(w, ids, w->walk.end - r->outside);
 }
 
-static bool meet(Writer *w, VarId id)
+/* A variable of the callable is met: what it needs comes first. */
+static inline bool meet(Writer *w, VarId id)
 {
-    if (region_is_outside(var_get(id), w->scope))
-        return put_variable(w, id, true);
-    return region_walk_operands(&w->walk, id);
+    const Var *v = var_get(id);
+    w->loose |= !(v->flags & VAR_SYMBOLIC);
+    w->plain &= v->op != OP_REGION;
+    return marks_set(w->walk.marks, id, 0) && region_walk_operands(&w->walk, id);
 }
 
-static bool leave(Writer *w, VarId id)
+/* This has been written down. */
+static inline bool leave(Writer *w, VarId id)
 {
     const Var *v = var_get(id);
     if (v->op != OP_REGION)
-        return put_variable(w, id, false);
+        return put_variable(w, id, v);
     return w->walk.end == v->region->outside ? put_region(w, id) : put_bodies(w, id);
 }
 
-static bool put_roots(Writer *w, const VarIds *roots)
+/* The steps of a walk; that of region_walk() would hand out, and mark, each variable
+ * from outside twice. This is done for every callable. */
+static bool put_roots(Writer *w, Call *call, const VarIds *roots)
 {
-    WalkEvent event;
-    VarId id;
+    RegionWalk *walk = &w->walk;
     uint32_t *words = extend(w, 1);
     TRY(words, false);
     *words = roots->count;
     for (uint32_t i = 0; i < roots->count; ++i) {
-        region_walk_from(&w->walk, roots->ids[i]);
-        while ((event = region_walk(&w->walk, &id)) >= WALK_MET)
-            TRY(event == WALK_MET ? meet(w, id) : leave(w, id), false);
-        TRY(event == WALK_DONE, false);
+        region_walk_from(walk, roots->ids[i]);
+        for (;;) {
+            VarId id = region_walk_find(walk);
+            if (id)
+                TRY(region_is_outside(var_get(id), call->scope)
+                        ? put_outside(w, call, id) : meet(w, id), false);
+            else if (walk->depth)
+                TRY(leave(w, region_walk_pop(walk)), false);
+            else
+                break;
+        }
     }
     return put_numbers(w, roots->ids, roots->count);
 }
 
-static bool write_down(Writer *w, Callable *callable)
+/* The last values of the call, from this one on, are none. */
+static void drop_values(Call *call, uint32_t first)
 {
-    callable->first_value = w->values->count;
-    w->count = w->numbers = 0;
+    while (call->value_count > first)
+        var_drop(call->values[--call->value_count].array);
+}
+
+/* Write a body down. Its values become the last of the call. */
+static bool write_down(Call *call, const VarIds *effects, const VarIds *outputs)
+{
+    if (!call->writer)
+        TRY(call->writer = alloc_zero(1, sizeof(Writer)), false);
+    Writer *w = call->writer;
+    w->count = w->walked.count = 0;
+    w->loose = false;
+    w->plain = !effects->count;
     TRY(region_walk_begin(&w->walk), false);
-    bool ok = put_roots(w, &callable->body.effects) &&
-              put_roots(w, &callable->body.outputs);
+    uint32_t first = call->value_count;
+    bool ok = put_roots(w, call, effects) && put_roots(w, call, outputs);
     region_walk_end(&w->walk);
-    callable->value_count = w->values->count - callable->first_value;
+    if (!ok)
+        drop_values(call, first);
     return ok;
 }
 
 /* ---------------------------------------------------------------------- kinds */
 
-/* The values of a callable: as many as its leader has. */
-static const VarId *values_of(const Call *call, const Callable *callable)
+/* A kind, whose first callable has this body, which is taken over on success. */
+static bool add_kind(Call *call, RecordedBody *body, bool settled)
 {
-    return call->values.ids + callable->first_value;
+    TRY(vec_reserve(&call->kinds, &call->kind_capacity, call->kind_count + 1,
+                    sizeof(CallKind)), false);
+    body->outputs = call->outputs;
+    call->outputs = (VarIds){ 0 };
+    call->kinds[call->kind_count++] = (CallKind){ .body = *body, .settled = settled };
+    return true;
 }
 
-/* Find the leader of a callable, and the values in which it is not like that. */
-static bool find_leader(Call *call, Writer *w, Table *leaders, uint32_t c)
+/* The number of the kind that the callable which was written down belongs to, 'fresh'
+ * if there is none. UINT32_MAX: memory is out. */
+static uint32_t find_kind(const Call *call, uint32_t fresh)
 {
-    Callable *callable = &call->callables[c];
-    TRY(write_down(w, callable), false);
-    callable->leader = table_number(leaders, w->words, w->count * sizeof(uint32_t), c);
-    TRY(callable->leader != UINT32_MAX, false);
-    if (callable->leader == c) {
-        callable->place = alloc_zero(callable->value_count + 1, sizeof(uint32_t));
-        return callable->place != NULL;
+    Writer *w = call->writer;
+    return table_number(&w->kinds, w->words, w->count * sizeof(uint32_t), fresh);
+}
+
+/* The pattern of the callable that was written down, which is plain: its words have
+ * the numbers of operands. */
+static CallPattern *make_pattern(const Writer *w)
+{
+    CallPattern *p = call_pattern_new(w->walked.count, w->words, w->count);
+    TRY(p, NULL);
+    uint32_t at = 2; /* numbers of effects and outputs */
+    for (uint32_t i = 0; i < p->count; ++i) {
+        VarId id = w->walked.ids[i];
+        const Var *v = var_get(id);
+        uint32_t head = w->words[at], operands = at + (head & HAS_BITS ? 5 : 3);
+        CallStepKind kind = call_is_value(v) ? CALL_STEP_VALUE
+                            : head >> 16     ? CALL_STEP_OPERATION
+                                             : CALL_STEP_SAME;
+        p->steps[i] = (CallStep){ id, kind, operands, head >> 16 };
+        at = operands + (head >> 16);
     }
-    const Callable *leader = &call->callables[callable->leader];
-    const VarId *own = values_of(call, callable), *first = values_of(call, leader);
-    for (uint32_t i = 0; i < leader->value_count; ++i) {
-        VarId a = first[i], b = own[i];
-        leader->place[i] |= a != b && !var_same_literal(a, b);
+    p->outputs = at;
+    return p;
+}
+
+/* The kind consists of the callable that was written down. */
+static bool settle_kind(Call *call, CallKind *kind, uint32_t first_value)
+{
+    const VarIds *walked = &call->writer->walked;
+    kind->settled = true;
+    kind->first_value = first_value;
+    for (uint32_t i = 0; i < walked->count; ++i) {
+        VarId id = walked->ids[i];
+        if (!call_is_value(var_get(id)))
+            continue;
+        TRY(var_ids_add(&kind->values, id), false);
+        var_inc(id);
     }
     return true;
 }
 
-static bool find_kinds(Call *call, bool merge)
+/* The callable that is complete differs from the kind that was met last in values
+ * only? -1: memory is out. */
+static int is_like_last(Call *call, Callable *callable)
 {
-    Writer w = { .scope = call->scope, .values = &call->values };
-    Table leaders = { 0 };
-    uint32_t kinds = 0;
-    bool ok = true;
-    for (uint32_t c = 0; ok && c < call->count; ++c) {
-        Callable *callable = &call->callables[c];
-        if (!callable->used)
-            continue;
-        callable->leader = c;
-        ok = !merge || find_leader(call, &w, &leaders, c);
-        if (ok)
-            callable->number = callable->leader == c
-                                   ? kinds++
-                                   : call->callables[callable->leader].number;
+    const Writer *w = call->writer;
+    const CallKind *kind = w && w->last ? &call->kinds[w->last - 1] : NULL;
+    if (!kind || !call_pattern_fits(kind->pattern, call->scope + 1, &call->outputs))
+        return 0;
+    callable->kind = w->last - 1;
+    callable->first_value = call->value_count;
+    VarId value;
+    for (uint32_t step = 0; (value = call_pattern_value(kind->pattern, &step)) != 0;)
+        TRY(add_value(call, value), -1);
+    return 1;
+}
+
+/* Find the kind of a callable by its words. If it is the first, or nothing is known
+ * until others are complete, its body is taken. */
+static bool find_by_words(Call *call, Callable *callable, RecordedBody *body)
+{
+    uint32_t fresh = call->kind_count, first = call->value_count;
+    TRY(write_down(call, &body->effects, &call->outputs), false);
+    Writer *w = call->writer;
+    if (w->loose) {
+        drop_values(call, first);
+        return add_kind(call, body, false);
     }
-    table_free(&leaders);
-    alloc_free(w.words);
+    callable->first_value = first;
+    callable->kind = find_kind(call, fresh);
+    TRY(callable->kind != UINT32_MAX, false);
+    if (callable->kind == fresh) {
+        TRY(add_kind(call, body, true) && settle_kind(call, &call->kinds[fresh], first),
+            false);
+        if (w->plain)
+            TRY(call->kinds[fresh].pattern = make_pattern(w), false);
+    }
+    w->last = call->kinds[callable->kind].pattern ? callable->kind + 1 : 0;
+    return true;
+}
+
+/* Compare a callable at once, if that can be done. */
+static bool add_compared(Call *call, Callable *callable, RecordedBody *body)
+{
+    int known = is_like_last(call, callable);
+    TRY(known >= 0 && (known || find_by_words(call, callable, body)), false);
+    VarIds *outputs = &call->outputs; /* none are left where they have been taken */
+    while (outputs->count)
+        var_dec(outputs->ids[--outputs->count]);
+    return true;
+}
+
+bool call_merge_add(Call *call, RecordedBody *body)
+{
+    bool ok = vec_reserve(&call->callables, &call->capacity, call->count + 1,
+                          sizeof(Callable));
+    if (ok) {
+        Callable *callable = &call->callables[call->count++];
+        *callable = (Callable){ .kind = call->kind_count };
+        ok = call->merges && !body->effects.count
+                 ? add_compared(call, callable, body)
+                 : add_kind(call, body, !call->merges);
+    }
+    if (!ok) /* of the outputs, the call disposes */
+        var_ids_drop(&body->effects);
     return ok;
+}
+
+bool call_merge_settle(Call *call)
+{
+    for (uint32_t c = 0; c < call->count; ++c) {
+        Callable *callable = &call->callables[c];
+        CallKind *kind = &call->kinds[callable->kind];
+        if (kind->settled || !kind->used)
+            continue;
+        callable->first_value = call->value_count;
+        TRY(write_down(call, &kind->body.effects, &kind->body.outputs), false);
+        uint32_t known = find_kind(call, callable->kind);
+        TRY(known != UINT32_MAX, false);
+        if (known == callable->kind) {
+            TRY(settle_kind(call, kind, callable->first_value), false);
+        } else {
+            kind->used = false;
+            call->kinds[known].used = true;
+            callable->kind = known;
+        }
+    }
+    return true;
+}
+
+CallValue call_merge_value(const Call *call, const Callable *callable, VarId id)
+{
+    const CallKind *kind = &call->kinds[callable->kind];
+    for (uint32_t i = 0; i < kind->values.count; ++i)
+        if (kind->values.ids[i] == id)
+            return call->values[callable->first_value + i];
+    CallValue value = { 0 };
+    if (var_get(id)->op == OP_LITERAL)
+        value.bits = var_get(id)->value.literal;
+    else
+        value.array = id;
+    return value;
+}
+
+void call_merge_free(Call *call)
+{
+    Writer *w = call->writer;
+    drop_values(call, 0);
+    alloc_free(call->values);
+    if (!w)
+        return;
+    table_free(&w->kinds);
+    alloc_free(w->words);
+    alloc_free(w->walked.ids);
+    alloc_free(w);
 }
 
 /* ---------------------------------------------------------------------- table */
@@ -248,39 +434,119 @@ static uint32_t words_of(VarId id)
     return type_info[var_get(id)->type].size == 8 ? 2 : 1;
 }
 
-/* Append those values of a callable that differ, each at its first word. */
-static bool add_values(const Call *call, Callable *callable, VarIds *values)
+/* The values in which a callable is not like the first of its kind have a place. */
+static bool find_differences(const Call *call, const Callable *callable)
 {
-    const Callable *leader = &call->callables[callable->leader];
-    callable->offset = values->count;
-    for (uint32_t i = 0; i < callable->value_count; ++i) {
-        VarId id = values_of(call, callable)[i];
-        if (!leader->place[i])
+    CallKind *kind = &call->kinds[callable->kind];
+    const CallValue *first = call->values + kind->first_value,
+                    *own = call->values + callable->first_value;
+    for (uint32_t i = 0; i < kind->values.count; ++i) {
+        if (call_merge_same(&first[i], &own[i]))
             continue;
-        if (callable == leader)
-            leader->place[i] = 1 + values->count - leader->offset;
-        TRY(var_ids_add(values, id), false);
-        TRY(words_of(id) == 1 || var_ids_add(values, 0), false);
+        if (!kind->place)
+            TRY(kind->place = alloc_zero(kind->values.count, sizeof(uint32_t)), false);
+        kind->place[i] = 1;
     }
-    callable->size = values->count - callable->offset;
-    if (values->count > INT32_MAX)
-        return error_set(JIT_ERROR_UNSUPPORTED, "jit_var_call(): the data of the "
-                         "instances are too large");
     return true;
 }
 
-static bool find_values(Call *call, VarIds *values)
+/* Where in the data of an instance they are. */
+static void line_up(CallKind *kind)
 {
-    uint32_t most = 0;
+    for (uint32_t i = 0; kind->place && i < kind->values.count; ++i) {
+        if (!kind->place[i])
+            continue;
+        kind->place[i] = 1 + kind->size;
+        kind->size += words_of(kind->values.ids[i]);
+    }
+}
+
+/* Where in the table the data of the instances are; 'size' is that of the table. */
+static bool find_offsets(Call *call, uint32_t *size)
+{
+    uint64_t words = 0;
+    uint32_t most = 0, number = 0;
+    for (uint32_t i = 0; i < call->kind_count; ++i) {
+        CallKind *kind = &call->kinds[i];
+        if (!kind->used)
+            continue;
+        line_up(kind);
+        kind->number = number++;
+        most = kind->size > most ? kind->size : most;
+    }
     for (uint32_t c = 0; c < call->count; ++c) {
         Callable *callable = &call->callables[c];
-        TRY(!callable->used || add_values(call, callable, values), false);
-        most = callable->size > most ? callable->size : most;
+        if (!callable->used)
+            continue;
+        callable->offset = (uint32_t) words;
+        words += call->kinds[callable->kind].size;
+        if (words + most > INT32_MAX)
+            return error_set(JIT_ERROR_UNSUPPORTED, "jit_var_call(): the data of the "
+                             "instances are too large");
     }
     /* A lane may compute what another kind reads at its offset. */
-    while (most--)
-        TRY(var_ids_add(values, 0), false);
+    *size = (uint32_t) words + (words ? most : 0);
     return true;
+}
+
+/* A table that is being filled. */
+typedef struct Data {
+    uint32_t *words;
+    VarIds values; /* if there are arrays, all as variables: references, by word */
+    bool arrays;
+} Data;
+
+/* A value that is like this variable goes to a word. */
+static bool put_datum(ThreadState *ts, Data *data, uint32_t word,
+                      const CallValue *value, VarId like)
+{
+    const Var *v = var_get(like);
+    data->arrays |= value->array != 0;
+    memcpy(data->words + word, &value->bits, words_of(like) * sizeof(uint32_t));
+    if (!data->values.ids)
+        return true;
+    VarId id = value->array;
+    if (id)
+        var_inc(id);
+    else
+        id = node_literal(ts, v->device, (VarType) v->type, value->bits, 1);
+    return (data->values.ids[word] = id) != 0;
+}
+
+/* All values that have a place. */
+static bool put_data(ThreadState *ts, const Call *call, Data *data)
+{
+    for (uint32_t c = 0; c < call->count; ++c) {
+        const Callable *callable = &call->callables[c];
+        const CallKind *kind = &call->kinds[callable->kind];
+        const CallValue *values = call->values + callable->first_value;
+        if (!callable->used || !kind->size)
+            continue;
+        for (uint32_t i = 0; i < kind->values.count; ++i)
+            if (kind->place[i])
+                TRY(put_datum(ts, data, callable->offset + kind->place[i] - 1,
+                              &values[i], kind->values.ids[i]), false);
+    }
+    return true;
+}
+
+static VarId make_table(ThreadState *ts, const Call *call, uint32_t size)
+{
+    uint8_t device = call->body.device;
+    Data data = { .words = alloc_zero(size, sizeof(uint32_t)) };
+    bool ok = data.words && put_data(ts, call, &data);
+    VarId table = 0;
+    if (ok && data.arrays) {
+        data.values.ids = alloc_zero(size, sizeof(VarId));
+        data.values.count = data.values.ids ? size : 0;
+        ok = data.values.ids && put_data(ts, call, &data);
+        table = ok ? call_merge_table(ts, device, &data.values) : 0;
+    } else if (ok) {
+        table = array_mem_copy(ts, device, VarTypeUInt32, data.words, size);
+    }
+    var_ids_drop(&data.values);
+    alloc_free(data.words);
+    return table;
 }
 
 /* Copy the entries of arrays into a table, which remembers what it is made of. */
@@ -321,18 +587,17 @@ VarId call_merge_table(ThreadState *ts, uint8_t device, const VarIds *values)
     return table;
 }
 
-bool call_merge(ThreadState *ts, Call *call, bool merge)
+bool call_merge(ThreadState *ts, Call *call)
 {
-    uint8_t device = call->body.device;
-    VarIds values = { 0 };
-    bool ok = find_kinds(call, merge) && find_values(call, &values);
-    if (ok && values.count) {
-        call->table = call_merge_table(ts, device, &values);
-        call->data = call->table ? memory_pointer(ts, call->table, false) : 0;
-        ok = call->data != 0;
-    }
-    alloc_free(values.ids);
-    return ok;
+    uint32_t size = 0;
+    for (uint32_t c = 0; c < call->count; ++c)
+        TRY(!call->callables[c].used || find_differences(call, &call->callables[c]),
+            false);
+    TRY(find_offsets(call, &size), false);
+    if (!size)
+        return true;
+    TRY(call->table = make_table(ts, call, size), false);
+    return (call->data = memory_pointer(ts, call->table, false)) != 0;
 }
 
 /* ------------------------------------------------------------------- look-up */
@@ -397,14 +662,13 @@ static VarId read_value(const Reader *r, VarType type, uint32_t word)
 }
 
 /* The values that differ are looked up. */
-static bool set_values(const Reader *r, const Call *call, const Callable *leader,
-                       RegionReplay *replay)
+static bool set_values(const Reader *r, const CallKind *kind, RegionReplay *replay)
 {
-    for (uint32_t i = 0; i < leader->value_count; ++i) {
-        VarId id = values_of(call, leader)[i];
-        if (!leader->place[i])
+    for (uint32_t i = 0; i < kind->values.count; ++i) {
+        VarId id = kind->values.ids[i];
+        if (!kind->place[i])
             continue;
-        VarId value = read_value(r, (VarType) var_get(id)->type, leader->place[i] - 1);
+        VarId value = read_value(r, (VarType) var_get(id)->type, kind->place[i] - 1);
         bool ok = value && region_replay_set(replay, id, value);
         var_drop(value);
         TRY(ok, false);
@@ -412,7 +676,7 @@ static bool set_values(const Reader *r, const Call *call, const Callable *leader
     return true;
 }
 
-static bool look_up(ThreadState *ts, Call *call, Callable *leader, VarId offset)
+static bool look_up(ThreadState *ts, Call *call, CallKind *kind, VarId offset)
 {
     Reader reader = { ts, call->body.device, call->data, offset };
     RecordedBody now = { .scope = 0 };
@@ -421,28 +685,28 @@ static bool look_up(ThreadState *ts, Call *call, Callable *leader, VarId offset)
     /* The placeholders stay, those in the callable do not. */
     bool ok = region_replay_begin(&r, ts, call->scope + 1);
     if (ok) {
-        ok = set_values(&reader, call, leader, &r) &&
-             region_replay_recorded(&r, &leader->body, &now);
+        ok = set_values(&reader, kind, &r) &&
+             region_replay_recorded(&r, &kind->body, &now);
         region_replay_end(&r);
     }
     ok = record_close_into(ts, &call->body, &now, "jit_var_call()") && ok;
     if (ok)
-        region_replaced_all(&leader->body.effects);
-    record_release(ok ? &leader->body : &now);
+        region_replaced_all(&kind->body.effects);
+    record_release(ok ? &kind->body : &now);
     if (ok)
-        leader->body = now;
+        kind->body = now;
     return ok;
 }
 
 bool call_merge_apply(ThreadState *ts, Call *call, VarId offset)
 {
-    for (uint32_t c = 0; c < call->count; ++c) {
-        Callable *callable = &call->callables[c];
-        if (!callable->used || callable->leader != c) {
-            region_replaced_all(&callable->body.effects);
-            record_release(&callable->body);
+    for (uint32_t i = 0; i < call->kind_count; ++i) {
+        CallKind *kind = &call->kinds[i];
+        if (!kind->used) {
+            region_replaced_all(&kind->body.effects);
+            record_release(&kind->body);
         } else {
-            TRY(!callable->size || look_up(ts, call, callable, offset), false);
+            TRY(!kind->size || look_up(ts, call, kind, offset), false);
         }
     }
     return true;

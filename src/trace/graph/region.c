@@ -62,12 +62,6 @@ typedef struct Search {
     bool draws; /* see TraceRegion */
 } Search;
 
-bool region_is_outside(const Var *v, uint32_t scope)
-{
-    return v->op == OP_LITERAL || v->op == OP_EVALUATED || v->op == OP_POINTER ||
-           v->op == OP_COUNTER || v->op == OP_WORKER || v->scope < scope;
-}
-
 /* A STATE in the body has to be one of the region: those that the tracer took away,
  * because the state is an array that the body writes to, have no value. */
 static bool check_state(const Search *s, VarId id)

@@ -131,7 +131,11 @@ VarId region_placeholder(ThreadState *ts, Op op, uint32_t which, uint8_t device,
                          VarType type, uint32_t size, VarId like);
 /** Does a body of this scope have it from outside? Literals, arrays and the like belong
  *  to no body. */
-bool region_is_outside(const Var *v, uint32_t scope);
+static inline bool region_is_outside(const Var *v, uint32_t scope)
+{
+    return v->scope < scope || v->op == OP_LITERAL || v->op == OP_EVALUATED ||
+           v->op == OP_POINTER || v->op == OP_COUNTER || v->op == OP_WORKER;
+}
 /** The region of a STATE, ACTIVE or RESULT; 0 while it is being recorded, or gone. */
 VarId region_of(VarId id);
 

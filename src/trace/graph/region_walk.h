@@ -110,6 +110,14 @@ static inline VarId region_walk_find(RegionWalk *w)
     return 0;
 }
 
+/** The variable that is left, where there is nothing to find in the innermost range. */
+static inline VarId region_walk_pop(RegionWalk *w)
+{
+    const WalkRange *left = &w->ranges[--w->depth];
+    w->end = left->end;
+    return left->id;
+}
+
 /** The next event. */
 static inline WalkEvent region_walk(RegionWalk *w, VarId *id)
 {
@@ -118,9 +126,7 @@ static inline WalkEvent region_walk(RegionWalk *w, VarId *id)
         return marks_set(w->marks, *id, 0) ? WALK_MET : WALK_FAILED;
     if (!w->depth)
         return WALK_DONE;
-    const WalkRange *left = &w->ranges[--w->depth];
-    *id = left->id;
-    w->end = left->end;
+    *id = region_walk_pop(w);
     return WALK_LEFT;
 }
 
