@@ -231,6 +231,8 @@ bool ad_var_cond_end(uint32_t cond, uint64_t *results)
 
 /* ---------------------------------------------------------------- calls */
 
+enum { FEW = 16 }; /* outputs: a list of them needs no memory */
+
 uint32_t ad_var_call_start(JitBackend backend, const char *name, uint32_t mask)
 {
     VarId around = ad_region_mask();
@@ -286,22 +288,34 @@ uint64_t ad_var_call_input(uint32_t call, uint64_t value)
     return ok ? result : 0;
 }
 
+/* The callable that has been recorded, for the graph. All have the same mask. */
+static bool add_callable(AdOpen *open, uint32_t call, size_t n, const uint64_t *outputs)
+{
+    const AdTemplate *t = open->t;
+    if (t->body_count && t->n_out != n)
+        return true; /* an error that the recording itself finds */
+    uint32_t asked = t->body_count ? 0 : jit_var_call_mask(call);
+    VarId active = t->body_count ? t->bodies[0].active : asked;
+    state_lock();
+    bool ok = active && ad_region_add_callable(open, active, n, outputs);
+    state_unlock();
+    jit_var_dec_ref(asked);
+    return ok;
+}
+
 bool ad_var_call_append(uint32_t call, size_t n, const uint64_t *outputs)
 {
+    uint32_t few[FEW];
     if (!outputs && n)
         return error_set(JIT_ERROR_ARGUMENT, "ad_var_call_append(): 'outputs' is NULL");
     AdOpen *open = ad_open_find(call);
-    uint32_t *plain = plain_of(n, outputs);
-    uint32_t active = plain && open ? jit_var_call_mask(call) : 0;
-    bool ok = active != 0;
-    if (ok) {
-        state_lock();
-        ok = ad_region_add_body(open, active, n, outputs);
-        state_unlock();
-    }
-    jit_var_dec_ref(active);
-    ok = ok && jit_var_call_append(call, n, plain);
-    alloc_free(plain);
+    uint32_t *plain = n <= FEW ? few : alloc_get(n * sizeof(uint32_t));
+    for (size_t k = 0; plain && k < n; k++)
+        plain[k] = ad_var_index(outputs[k]);
+    bool ok = plain && (!open || add_callable(open, call, n, outputs)) &&
+              jit_var_call_append(call, n, plain);
+    if (n > FEW)
+        alloc_free(plain);
     if (!ok) {
         state_lock();
         ad_region_give_up(call);

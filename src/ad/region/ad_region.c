@@ -35,11 +35,14 @@ static void drop_outer(AdTemplate *t)
 static void template_free(AdTemplate *t)
 {
     for (uint32_t i = 0; i < t->body_count; i++) {
-        for (uint32_t k = 0; k < t->n_out; k++)
-            ad_graph_release(t->bodies[i].outputs[k]);
+        uint64_t *outputs = t->bodies[i].outputs;
+        for (uint32_t k = 0; outputs != t->untracked && k < t->n_out; k++)
+            ad_graph_release(outputs[k]);
         var_drop(t->bodies[i].active);
-        alloc_free(t->bodies[i].outputs);
+        if (outputs != t->untracked)
+            alloc_free(outputs);
     }
+    alloc_free(t->untracked);
     drop_outer(t);
     for (uint32_t i = 0; i < t->entry_count; i++)
         ad_graph_unref(t->entries[i].node);
@@ -180,24 +183,54 @@ static void join_effects(const AdOpen *open)
         join_size(open->t, body->effects.ids[i]);
 }
 
-bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs)
+/* Room for one more body. */
+static bool reserve_body(AdTemplate *t)
+{
+    return vec_reserve(&t->bodies, &t->body_capacity, t->body_count + 1,
+                       sizeof(AdBodyTemplate));
+}
+
+static void add_body(AdOpen *open, VarId active, size_t n, uint64_t *outputs)
 {
     AdTemplate *t = open->t;
     join_effects(open);
-    TRY(vec_reserve(&t->bodies, &t->body_capacity, t->body_count + 1,
-                    sizeof(AdBodyTemplate)),
-        false);
+    if (active)
+        var_inc(active);
+    t->n_out = (uint32_t) n;
+    t->bodies[t->body_count++] = (AdBodyTemplate){ active, outputs };
+    open->body = t->body_count;
+}
+
+bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs)
+{
+    TRY(reserve_body(open->t), false);
     uint64_t *own = alloc_get((n + 1) * sizeof(uint64_t));
     TRY(own, false);
     for (size_t k = 0; k < n; k++) {
         own[k] = ad_scope_tracks(outputs[k]) ? outputs[k] : ad_var_index(outputs[k]);
         ad_graph_hold(own[k]);
     }
-    if (active)
-        var_inc(active);
-    t->n_out = (uint32_t) n;
-    t->bodies[t->body_count++] = (AdBodyTemplate){ active, own };
-    open->body = t->body_count;
+    add_body(open, active, n, own);
+    return true;
+}
+
+bool ad_region_add_callable(AdOpen *open, VarId active, size_t n,
+                            const uint64_t *outputs)
+{
+    AdTemplate *t = open->t;
+    size_t k = 0;
+    TRY(reserve_body(t), false);
+    while (k < n && !ad_scope_tracks(outputs[k]))
+        ++k;
+    if (!t->untracked)
+        TRY(t->untracked = alloc_zero(n + 1, sizeof(uint64_t)), false);
+    uint64_t *own = t->untracked;
+    if (k < n)
+        TRY(own = alloc_zero(n + 1, sizeof(uint64_t)), false);
+    for (; k < n; k++)
+        if (ad_scope_tracks(outputs[k]))
+            ad_graph_hold(own[k] = outputs[k]);
+    add_body(open, active, n, own);
     return true;
 }
 

@@ -56,7 +56,8 @@ typedef struct AdState {
 
 typedef struct AdBodyTemplate {
     VarId active;      /* placeholder for the lanes that execute it; a reference */
-    uint64_t *outputs; /* tracked within the template; references */
+    uint64_t *outputs; /* tracked within the template; references. Of a callable, 0
+                          for those that are not tracked */
 } AdBodyTemplate;
 
 struct AdTemplate {
@@ -75,6 +76,7 @@ struct AdTemplate {
     uint32_t n_out; /* outputs of each body */
     AdBodyTemplate *bodies;
     uint32_t body_count, body_capacity;
+    uint64_t *untracked; /* outputs of all callables of which none is tracked */
     bool descending; /* they were recorded in this order */
     AdEntry *entries;
     uint32_t entry_count, entry_capacity;
@@ -120,6 +122,10 @@ void ad_region_give_up(uint32_t handle);
 bool ad_region_dissolve(uint32_t handle);
 /** A body is complete: its mask and outputs. False: memory is out. */
 bool ad_region_add_body(AdOpen *open, VarId active, size_t n, const uint64_t *outputs);
+/** The same for a callable, of which there may be thousands: what is not tracked is not
+ *  held. All have as many outputs. */
+bool ad_region_add_callable(AdOpen *open, VarId active, size_t n,
+                            const uint64_t *outputs);
 /** The region is complete. 'results' are its variables, in the order of outputs, and
  *  become tracked. False: error recorded, results are as before. */
 bool ad_region_close(uint32_t handle, uint64_t *results);
