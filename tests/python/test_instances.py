@@ -221,6 +221,56 @@ def test_dispatch(mode: str, shapes: tuple[Any, ...]) -> None:
     assert dr.dispatch(a, lambda shape, x: (shape, x), 3) == (a, 3)
 
 
+def test_arguments_of_all_kinds(mode: str, shapes: tuple[Any, ...]) -> None:
+    array, x = ShapePtr(*shapes), Float(1, 2, 3)
+
+    def target(shape: Any, *args: Any, **kwargs: Any) -> Any:
+        every = [*args, *kwargs.values()]
+        every = [y for item in every for y in (item if type(item) is list else [item])]
+        first = every[0]
+        first += 1  # its own, also where the same array comes again
+        seen = [y for y in every[1:] if y is first]
+        return sum(every, Float(0)) * shape.size, list(kwargs), len(seen)
+
+    def total(count: int, own: int) -> list[float]:
+        return [((k + 1) * count + own) * s.size for k, s in enumerate(shapes)]
+
+    y = Float(x)
+    for args, named in (
+        ([x], {}),
+        ([x, y], {"c": y, "a": y}),  # few leaves
+        ([Float(x) for _ in range(12)], {f"n{k}": Float(x) for k in range(12)}),
+        ([[x, Float(x)], y], {"b": [Float(x)]}),  # containers
+    ):
+        leaves = [*args, *named.values()]
+        count = sum(len(leaf) if type(leaf) is list else 1 for leaf in leaves)
+        found, names, again = dr.dispatch(array, target, *args, **named)
+        assert names == list(named) and again == 0
+        assert values(found) == total(count, 1)
+    found, _, again = dr.dispatch(array, target, x, Float(x), x, again=x)
+    assert again == 2 and values(found) == total(4, 3)
+    assert values(x) == [1, 2, 3]
+
+
+def test_objects_that_are_given_back(mode: str, shapes: tuple[Any, ...]) -> None:
+    array, x, thing = ShapePtr(*shapes), Float(1, 2, 3), object()
+    for back in (None, thing, "text", (), (thing, None)):
+        found = dr.dispatch(array, lambda s, x, back=back: (x * s.size, back), x)
+        assert values(found[0]) == [2, 6, 15] and found[1] == back
+        assert dr.dispatch(array, lambda s, x, back=back: back, x) == back
+    for wrong in (
+        lambda s, x: x if s.size == 2 else None,
+        lambda s, x: None if s.size == 2 else x,
+        lambda s, x: (x, x) if s.size == 2 else (x,),
+        lambda s, x: (x, 1) if s.size == 2 else (x, x),
+        lambda s, x: x if s.size == 2 else (x,),
+        lambda s, x: x if s.size == 2 else Int(x),
+        lambda s, x: (x, s.name + str(s.size)),
+    ):
+        with pytest.raises(RuntimeError, match="'result"):
+            dr.dispatch(array, wrong, x)
+
+
 @pytest.mark.parametrize("chosen", ["symbolic", "evaluated"])
 def test_mode_of_dispatch(chosen: str, shapes: tuple[Any, ...]) -> None:
     seen = []
@@ -421,8 +471,9 @@ def test_wrong_calls(shapes: tuple[Any, ...]) -> None:
             dr.dispatch(wrong, lambda s: s)
     with pytest.raises(TypeError, match="'inst' is of type str"):
         dr.dispatch("x", lambda s: s)
-    with pytest.raises(TypeError, match="'target' is 3"):
-        dr.dispatch(array, 3)
+    for target in (3, "area"):
+        with pytest.raises(TypeError, match=f"'target' is {target!r}, expected a call"):
+            dr.dispatch(array, target)
     for mode in ("scalar", "other", 3):
         with pytest.raises(RuntimeError, match="'mode' is"):
             dr.dispatch(array, lambda s: None, mode=mode)

@@ -167,6 +167,10 @@ def dispatch(
     Source: API reference, ``drjit.dispatch``.
     """
     if isinstance(inst, InstanceArray):
+        if isinstance(target, str):
+            raise TypeError(
+                f"drjit.dispatch(): 'target' is {target!r}, expected a callable"
+            )
         return inst._call(target, args, kwargs, mode, label)
     if isinstance(inst, tuple(_families)):
         return target(inst, *args, **kwargs)
@@ -310,6 +314,7 @@ class InstanceArray:
         return next((each for each in objects if each is not None), None)
 
     def _call(self, target: Any, args: Any, kwargs: Any, mode: Any, label: Any) -> Any:
+        """Call a function, or the objects' method of this name, in each lane."""
         base, objects = self._domain.objects()
         numbers = self._numbers(base)
         return _core._dispatch(numbers, objects, target, [*args], kwargs, mode, label)
@@ -318,11 +323,8 @@ class InstanceArray:
         return f"{self._domain.cls.__name__}.{name}"
 
     def _method(self, name: str) -> Callable[..., Any]:
-        def target(instance: Any, /, *args: Any, **kwargs: Any) -> Any:
-            return getattr(instance, name)(*args, **kwargs)
-
         def method(*args: Any, **kwargs: Any) -> Any:
-            return self._call(target, args, kwargs, None, self._label(name))
+            return self._call(name, args, kwargs, None, self._label(name))
 
         method.__name__ = name
         return method

@@ -14,13 +14,16 @@
 #include "python/object/tables.h"
 #include "python/object/wait.h"
 
+enum { MOST_LEAVES = 16 };
+
 typedef struct Call {
     State *state;
     const char *operation, *label;
     bool symbolic;
     PyObject *functions;   /* a tuple, so nobody changes it */
     PyObject *target;      /* what is called, with entries of 'functions' as its first
-                              argument; NULL: they are what is called */
+                              argument, or (a str) the method of these; NULL: they are
+                              what is called */
     uint32_t instances;    /* one for each function ... */
     uint32_t *numbers;     /* ... with these ids, ascending; NULL: 1, 2, ... */
     uint32_t bound;        /* the largest one */
@@ -29,53 +32,93 @@ typedef struct Call {
     size_t size;           /* lanes */
     uint32_t handle;       /* of a symbolic call; 0: the core has ended it */
     Tracker args;          /* (positional, named) */
+    bool flat;             /* these are MOST_LEAVES leaves at most, in no containers */
+    PyObject *names;       /* then: of the named ones, a tuple; NULL: there are none */
     Variables spread;      /* of an evaluated call: theirs; of local arrays, entries */
     Tracker first, next;   /* what the functions have returned */
     size_t returned;       /* number of functions that have */
+    Leaf *matched;         /* room for what one has returned; NULL: not yet */
 } Call;
 
 /* ---------------------------------------------------------------- functions */
 
-/* (first, *rest) */
-static PyObject *prepend(PyObject *first, PyObject *rest)
-{
-    const Py_ssize_t count = PyTuple_GET_SIZE(rest);
-    PyObject *both = PyTuple_New(count + 1);
-    if (both)
-        PyTuple_SET_ITEM(both, 0, Py_NewRef(first));
-    for (Py_ssize_t i = 0; both && i < count; i++)
-        PyTuple_SET_ITEM(both, i + 1, Py_NewRef(PyTuple_GET_ITEM(rest, i)));
-    return both;
-}
-
-static PyObject *call_with(const Call *call, uint32_t callable, PyObject *args,
-                           PyObject *named)
+/* Call a function with these arguments: 'count' positional ones, then one for each
+ * name (NULL: no names). There is room before them for one more. */
+static PyObject *call_with(const Call *call, uint32_t callable, PyObject **args,
+                           size_t count, PyObject *names)
 {
     PyObject *function = PyTuple_GET_ITEM(call->functions, callable);
     if (!call->target)
-        return PyObject_Call(function, args, named);
-    PyObject *all = prepend(function, args);
-    PyObject *result = all ? PyObject_Call(call->target, all, named) : NULL;
-    Py_XDECREF(all);
+        return PyObject_Vectorcall(function, args,
+                                   count | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+    *--args = function;
+    ++count;
+    return PyUnicode_Check(call->target)
+               ? PyObject_VectorcallMethod(call->target, args, count, names)
+               : PyObject_Vectorcall(call->target, args, count, names);
+}
+
+/* The same with arguments that are nothing but leaves. */
+static PyObject *call_with_leaves(const Call *call, uint32_t callable)
+{
+    PyObject *args[MOST_LEAVES + 1];
+    const size_t count = call->args.tree.leaf_count;
+    if (!tracker_give_leaves(&call->args, args + 1))
+        return NULL;
+    const size_t named = call->names ? (size_t) PyTuple_GET_SIZE(call->names) : 0;
+    PyObject *result =
+        call_with(call, callable, args + 1, count - named, call->names);
+    for (size_t i = 1; i <= count; i++)
+        Py_DECREF(args[i]);
     return result;
 }
 
-/* Call a function, and take what it returns: as the template, or like it. NULL:
- * exception. */
-static Tracker *call_function(Call *call, uint32_t callable)
+/* The same with a pair of positional and named ones. */
+static PyObject *call_with_pair(const Call *call, uint32_t callable, PyObject *pair)
 {
+    PyObject *positional = PyTuple_GET_ITEM(pair, 0);
+    PyObject *named = PyTuple_GET_ITEM(pair, 1);
+    const Py_ssize_t count = PyTuple_GET_SIZE(positional);
+    const Py_ssize_t size = PyDict_GET_SIZE(named);
+    PyObject **args = PyMem_New(PyObject *, (size_t) (1 + count + size));
+    PyObject *names = PyTuple_New(size), *key, *value, *result = NULL;
+    if (args && names) {
+        Py_ssize_t position = 0, next = 0;
+        for (Py_ssize_t i = 0; i < count; i++)
+            args[1 + i] = PyTuple_GET_ITEM(positional, i);
+        for (; PyDict_Next(named, &position, &key, &value); ++next) {
+            PyTuple_SET_ITEM(names, next, Py_NewRef(key));
+            args[1 + count + next] = value;
+        }
+        result = call_with(call, callable, args + 1, (size_t) count, names);
+    } else if (!args) {
+        PyErr_NoMemory();
+    }
+    PyMem_Free(args);
+    Py_XDECREF(names);
+    return result;
+}
+
+/* Call a function with arrays, and containers, of its own. NULL: exception. */
+static PyObject *call_function(Call *call, uint32_t callable)
+{
+    if (call->flat)
+        return call_with_leaves(call, callable);
     PyObject *pair = tracker_give(&call->args);
-    PyObject *result = pair ? call_with(call, callable, PyTuple_GET_ITEM(pair, 0),
-                                        PyTuple_GET_ITEM(pair, 1))
-                            : NULL;
+    PyObject *result = pair ? call_with_pair(call, callable, pair) : NULL;
+    Py_XDECREF(pair);
+    return result;
+}
+
+/* Take what a function has returned: as the template, or like it. NULL: exception. */
+static Tracker *take_returned(Call *call, PyObject *result)
+{
     Tracker *returned = call->returned++ ? &call->next : &call->first;
     if (returned == &call->next)
         tracker_close(returned);
-    bool ok =
-        result && tracker_open(returned, result) &&
+    const bool ok =
+        tracker_open(returned, result) &&
         (returned == &call->first || tracker_follows(&call->first, returned, true));
-    Py_XDECREF(pair);
-    Py_XDECREF(result);
     return ok ? returned : NULL;
 }
 
@@ -105,20 +148,48 @@ static bool make_inputs(Call *call)
     return true;
 }
 
-static bool trace_function(Call *call, uint32_t callable)
+/* The variables (borrowed from the result) that a function has returned, if it is seen
+ * at once that they are like the template's; else NULL. */
+static const Leaf *match_returned(Call *call, PyObject *result)
 {
-    Tracker *returned = call_function(call, callable);
+    if (!call->returned || jit_pending_writes()) /* these take time to evaluate */
+        return NULL;
+    const size_t count = call->first.variables.count;
+    if (!call->matched)
+        call->matched = PyMem_New(Leaf, count + 1);
+    return call->matched && tracker_match(&call->first, result, call->matched)
+               ? call->matched
+               : NULL;
+}
+
+static bool append_function(Call *call, PyObject *result)
+{
+    const Leaf *matched = match_returned(call, result);
+    bool ok = false;
+    if (matched &&
+        ad_var_call_append(call->handle, call->first.variables.count, matched))
+        return true;
+    Tracker *returned = take_returned(call, result);
     if (!returned)
         return false;
-    bool ok;
-    WAIT_BEGIN_IF(jit_pending_writes()) /* else nothing is evaluated */
-    ok = ad_var_call_append(call->handle, returned->variables.count,
-                             returned->variables.ids);
-    WAIT_END
+    if (!matched) {
+        WAIT_BEGIN_IF(jit_pending_writes()) /* else nothing is evaluated */
+        ok = ad_var_call_append(call->handle, returned->variables.count,
+                                returned->variables.ids);
+        WAIT_END
+    }
     if (ok)
         return true;
     call->handle = 0;
     return tracker_fail_size(returned, call->size);
+}
+
+static bool trace_function(Call *call, uint32_t callable)
+{
+    PyObject *result = call_function(call, callable);
+    const bool ok = result && append_function(call, result);
+    Py_XDECREF(result);
+    return ok;
 }
 
 static PyObject *end_symbolic(Call *call)
@@ -305,11 +376,13 @@ static Tracker *call_bucket(Call *call, uint32_t callable, const JitCallBucket *
 {
     if (!push_mask(call, bucket ? bucket->index : 0))
         return NULL;
-    Tracker *returned = select_lanes(call, bucket ? bucket->index : 0)
-                            ? call_function(call, callable)
-                            : NULL;
+    PyObject *result = select_lanes(call, bucket ? bucket->index : 0)
+                           ? call_function(call, callable)
+                           : NULL;
+    Tracker *returned = result ? take_returned(call, result) : NULL;
     if (returned && !tracker_spread(returned, values))
         returned = NULL;
+    Py_XDECREF(result);
     return pop_mask(call) ? returned : NULL;
 }
 
@@ -444,6 +517,23 @@ static bool find_size(Call *call)
     return true;
 }
 
+/* Are all arguments leaves, and few? Then what they are called with is known. */
+static bool find_flat(Call *call)
+{
+    const Tree *tree = &call->args.tree;
+    call->flat = tree->node_count == tree->leaf_count + 3 && /* the pair, and its two */
+                 tree->leaf_count <= MOST_LEAVES;
+    if (!call->flat)
+        return true;
+    size_t place = tree->node_count;
+    while (tree->nodes[--place].kind != NODE_DICTIONARY)
+        continue;
+    PyObject *keys = tree->nodes[place].keys;
+    if (PyList_GET_SIZE(keys))
+        call->names = PyList_AsTuple(keys);
+    return call->names || !PyList_GET_SIZE(keys);
+}
+
 /* Call the functions with a pair of positional and named arguments. */
 static PyObject *run(Call *call, PyObject *pair)
 {
@@ -455,7 +545,7 @@ static PyObject *run(Call *call, PyObject *pair)
                              .copied = true };
     call->args = call->first = call->next = copied;
     call->args.labels = labels;
-    if (labels && tracker_open(&call->args, pair) && find_size(call))
+    if (labels && tracker_open(&call->args, pair) && find_flat(call) && find_size(call))
         result = call->symbolic ? run_symbolic(call) : run_evaluated(call);
     variables_drop(&call->spread);
     tracker_close(&call->args);
@@ -581,6 +671,8 @@ static void drop(Call *call)
     jit_var_dec_ref(call->ids);
     jit_var_dec_ref(call->mask);
     Py_XDECREF(call->functions);
+    Py_XDECREF(call->names);
+    PyMem_Free(call->matched);
     PyMem_Free(call->numbers);
 }
 
@@ -698,6 +790,11 @@ static bool read_instances(Call *call, PyObject *list)
     if (count == 0)
         return error_raise(PyExc_RuntimeError, call->operation, NULL, 0,
                            "there are no instances, expected at least one");
+    if (count == n) { /* their ids are 1, 2, ... */
+        call->functions = Py_NewRef(list);
+        call->instances = call->bound = (uint32_t) n;
+        return true;
+    }
     call->functions = PyTuple_New(count);
     call->numbers = PyMem_Calloc((size_t) count, sizeof(*call->numbers));
     if (!call->functions || !call->numbers)
@@ -714,7 +811,8 @@ static bool read_instances(Call *call, PyObject *list)
 }
 
 /* _dispatch(ids, instances, target, args, kwargs, mode, label): 'args' is a list, whose
- * entries go to the target, and 'instances' a tuple. */
+ * entries go to the target, and 'instances' a tuple. 'target' may be the name of a
+ * method. */
 static PyObject *dispatch(PyObject *module, PyObject *args)
 {
     Call call = { .state = state_of_module(module), .operation = "dispatch" };
@@ -730,7 +828,8 @@ static PyObject *dispatch(PyObject *module, PyObject *args)
                            "'inst' is empty, expected at least one entry");
     if (read_mode(&call, mode_object) &&
         construct_label(call.operation, label, &call.label) &&
-        construct_callable(call.operation, "target", call.target) &&
+        (PyUnicode_Check(call.target) ||
+         construct_callable(call.operation, "target", call.target)) &&
         read_instances(&call, instances) && (positional = PyList_AsTuple(list)) &&
         take_mask(&call, positional, named) &&
         (pair = PyTuple_Pack(2, positional, named)))

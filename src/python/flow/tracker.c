@@ -342,6 +342,27 @@ PyObject *tracker_give(Tracker *t)
     return result;
 }
 
+bool tracker_give_leaves(const Tracker *t, PyObject **leaves)
+{
+    const Leaf *ids = t->variables.ids;
+    for (size_t i = 0; i < t->tree.leaf_count; i++) {
+        const TrackedLeaf *leaf = &t->leaves[i];
+        PyObject *object = t->tree.leaves[i];
+        if (!leaf->count)
+            leaves[i] = Py_NewRef(object);
+        else if (leaf->first_use < i && !t->apart)
+            leaves[i] = Py_NewRef(leaves[leaf->first_use]);
+        else
+            leaves[i] = make_like(t, object, ids + leaf->first, leaf->count);
+        if (leaves[i])
+            continue;
+        while (i)
+            Py_DECREF(leaves[--i]);
+        return false;
+    }
+    return true;
+}
+
 void tracker_set(const Tracker *t)
 {
     const Leaf *ids = t->variables.ids;
@@ -695,6 +716,38 @@ bool tracker_follows(const Tracker *before, const Tracker *after, bool strict)
         leaf += from->kind == NODE_LEAF;
     }
     return ok;
+}
+
+/* The leaves of an object that is such a leaf, or such a tuple of leaves; else NULL. */
+static PyObject *const *leaves_of(const Tree *like, PyObject *const *object)
+{
+    const TreeNode *root = &like->nodes[0];
+    if (like->node_count == 1 && root->kind == NODE_LEAF)
+        return object;
+    if (root->kind != NODE_TUPLE || like->node_count != like->leaf_count + 1 ||
+        !PyTuple_CheckExact(*object) ||
+        (size_t) PyTuple_GET_SIZE(*object) != like->leaf_count)
+        return NULL;
+    return ((PyTupleObject *) *object)->ob_item;
+}
+
+bool tracker_match(const Tracker *before, PyObject *object, Leaf *ids)
+{
+    PyObject *const *leaves = leaves_of(&before->tree, &object);
+    for (size_t i = 0; leaves && i < before->tree.leaf_count; i++) {
+        const TrackedLeaf *like = &before->leaves[i];
+        if (like->count == 0 && !like->unbound && leaves[i] == before->tree.leaves[i])
+            continue;
+        if (like->count == 0 || like->local || !array_check(before->state, leaves[i]))
+            return false;
+        const Array *array = (const Array *) leaves[i];
+        if (array->info != like->info || array_count(array) != like->count)
+            return false;
+        for (size_t k = 0; k < like->count; k++)
+            if (!(ids[like->first + k] = array_leaves(array)[k]))
+                return false;
+    }
+    return leaves;
 }
 
 bool tracker_fail_size(const Tracker *t, size_t size)

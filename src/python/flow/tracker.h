@@ -71,6 +71,10 @@ void tracker_close(Tracker *t);
  *  have replaced meanwhile. NULL: exception. */
 PyObject *tracker_give(Tracker *t);
 
+/** The leaves of that tree alone, new references, for who takes no notice of what
+ *  becomes of them. False: exception. */
+bool tracker_give_leaves(const Tracker *t, PyObject **leaves);
+
 /** Let the fresh arrays have the tracker's variables. */
 void tracker_set(const Tracker *t);
 
@@ -100,6 +104,12 @@ bool tracker_restore(const Tracker *t);
  *  (if 'strict') equal values? False: a RuntimeError that names the place. A variable
  *  that is not assigned fits everything. */
 bool tracker_follows(const Tracker *before, const Tracker *after, bool strict);
+
+/** The short way for what calls return: has a leaf, or a tuple of leaves, the same
+ *  structure and types as the tree of a tracker whose containers are copies? Its
+ *  variables (borrowed) are as many as the tracker's. False (no exception): it has not,
+ *  or takes a closer look. */
+bool tracker_match(const Tracker *before, PyObject *object, Leaf *ids);
 
 /** Let 'after' have as many variables as 'before', which it follows: a leaf that is not
  *  assigned in one of them is not assigned from now on, and has zeros in the place of
