@@ -24,7 +24,10 @@
 
 /* ---------------------------------------------------------------------- words */
 
-enum { HAS_BITS = 1 << 15 }; /* in the first word of a variable */
+enum {
+    HAS_BITS = 1 << 15, /* in the first word of a variable */
+    USUAL_WORDS = 64    /* of a callable */
+};
 
 typedef struct CallWriter {
     Table kinds;      /* words -> number of the kind */
@@ -241,6 +244,7 @@ static bool write_down(Call *call, const VarIds *effects, const VarIds *outputs)
     if (!call->writer)
         TRY(call->writer = alloc_zero(1, sizeof(Writer)), false);
     Writer *w = call->writer;
+    TRY(vec_reserve(&w->words, &w->capacity, USUAL_WORDS, sizeof(uint32_t)), false);
     w->count = w->walked.count = 0;
     w->loose = false;
     w->plain = !effects->count;
@@ -263,6 +267,7 @@ static bool add_kind(Call *call, RecordedBody *body, bool settled)
     body->outputs = call->outputs;
     call->outputs = (VarIds){ 0 };
     call->kinds[call->kind_count++] = (CallKind){ .body = *body, .settled = settled };
+    *body = (RecordedBody){ .scope = 0 };
     return true;
 }
 
@@ -321,9 +326,10 @@ static int is_like_last(Call *call, Callable *callable)
         return 0;
     callable->kind = w->last - 1;
     callable->first_value = call->value_count;
-    VarId value;
-    for (uint32_t step = 0; (value = call_pattern_value(kind->pattern, &step)) != 0;)
-        TRY(add_value(call, value), -1);
+    const CallPattern *p = kind->pattern;
+    for (uint32_t i = 0; i < p->count; ++i)
+        if (p->steps[i].kind == CALL_STEP_VALUE)
+            TRY(add_value(call, p->own[i]), -1);
     return 1;
 }
 
@@ -346,6 +352,10 @@ static bool find_by_words(Call *call, Callable *callable, RecordedBody *body)
             false);
         if (w->plain)
             TRY(call->kinds[fresh].pattern = make_pattern(w), false);
+        /* A few more of it are to be expected. */
+        uint32_t count = 8 * (call->value_count - first);
+        TRY(vec_reserve(&call->values, &call->value_capacity, first + count,
+                        sizeof(CallValue)), false);
     }
     w->last = call->kinds[callable->kind].pattern ? callable->kind + 1 : 0;
     return true;
@@ -373,8 +383,7 @@ bool call_merge_add(Call *call, RecordedBody *body)
                  ? add_compared(call, callable, body)
                  : add_kind(call, body, !call->merges);
     }
-    if (!ok) /* of the outputs, the call disposes */
-        var_ids_drop(&body->effects);
+    var_ids_drop(&body->effects); /* unless they have been taken */
     return ok;
 }
 

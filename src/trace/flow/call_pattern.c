@@ -75,11 +75,3 @@ bool call_pattern_fits(CallPattern *p, uint32_t scope, const VarIds *outputs)
     }
     return true;
 }
-
-VarId call_pattern_value(const CallPattern *p, uint32_t *step)
-{
-    while (*step < p->count)
-        if (p->steps[(*step)++].kind == CALL_STEP_VALUE)
-            return p->own[*step - 1];
-    return 0;
-}

@@ -44,11 +44,8 @@ CallPattern *call_pattern_new(uint32_t count, const uint32_t *numbers,
                               uint32_t number_count);
 
 /** Are these the outputs of a callable that is like the pattern, whose variables have
- *  scopes from this one on? */
+ *  scopes from this one on? Then all of these are in place. */
 bool call_pattern_fits(CallPattern *pattern, uint32_t scope, const VarIds *outputs);
-/** Then, what is in the place of its values: the next one behind 'step', which begins
- *  as 0; 0 at the end. */
-VarId call_pattern_value(const CallPattern *pattern, uint32_t *step);
 
 /** By which callables may differ. */
 static inline bool call_is_value(const Var *v)
