@@ -29,6 +29,24 @@ static void drop_all(size_t n, uint64_t *indices)
     }
 }
 
+/* Those that begin now. */
+static bool follows(void)
+{
+    state_lock();
+    bool found = ad_open_follows();
+    state_unlock();
+    return found;
+}
+
+/* Plain results of a region that is complete. */
+static bool give_plain(bool ok, size_t n, uint32_t *plain, uint64_t *results)
+{
+    for (size_t k = 0; ok && k < n; k++)
+        results[k] = plain[k];
+    alloc_free(plain);
+    return ok;
+}
+
 static bool close_region(uint32_t handle, size_t n, uint64_t *results)
 {
     state_lock();
@@ -42,21 +60,16 @@ static bool close_region(uint32_t handle, size_t n, uint64_t *results)
 
 /* ---------------------------------------------------------------- conditionals */
 
-/* Is a conditional recorded whose sides are bodies, without being followed? */
-static bool is_plain(uint32_t condition)
+/* Are the sides of a conditional bodies? Else there is a selection in the end. */
+static bool has_bodies(uint32_t condition)
 {
-    if (!jit_flag(JitFlagSymbolicConditionals) ||
-        jit_var_state(condition) == VarStateLiteral)
-        return false;
-    state_lock();
-    bool follows = ad_open_follows();
-    state_unlock();
-    return !follows;
+    return jit_flag(JitFlagSymbolicConditionals) &&
+           jit_var_state(condition) != VarStateLiteral;
 }
 
 uint32_t ad_var_cond_start(const char *name, uint32_t condition)
 {
-    if (is_plain(condition))
+    if (has_bodies(condition) && !follows())
         return jit_var_cond_start(name, condition);
     VarId around = ad_region_mask();
     uint32_t handle = jit_var_cond_start(name, condition);
@@ -187,29 +200,17 @@ static bool select_results(AdOpen *open, size_t n, uint64_t *results)
     return true;
 }
 
-/* A conditional that is not followed. */
-static bool end_plain(uint32_t cond, size_t n, uint64_t *results)
-{
-    uint32_t *plain = alloc_zero(n + 1, sizeof(uint32_t));
-    bool ok = plain && jit_var_cond_end(cond, plain);
-    for (size_t k = 0; ok && k < n; k++)
-        results[k] = plain[k];
-    alloc_free(plain);
-    return ok;
-}
-
 bool ad_var_cond_end(uint32_t cond, uint64_t *results)
 {
     AdOpen *open = ad_open_find(cond);
     size_t n = open ? open->t->n_out : 0;
-    if (ad_open_is_plain(cond, &n))
-        return end_plain(cond, n, results);
+    bool followed = !ad_open_is_plain(cond, &n);
     uint32_t *plain = alloc_zero(n + 1, sizeof(uint32_t));
     bool ok = plain && (!open || check_copies(open, n)) &&
               jit_var_cond_end(cond, plain);
-    for (size_t k = 0; ok && k < n; k++)
-        results[k] = plain[k];
-    alloc_free(plain);
+    ok = give_plain(ok, n, plain, results);
+    if (!followed)
+        return ok;
     if (ok && open && !open->straight && !check_arrays(open, n, results)) {
         drop_all(n, results);
         ok = false;
@@ -235,6 +236,8 @@ enum { FEW = 16 }; /* outputs: a list of them needs no memory */
 
 uint32_t ad_var_call_start(JitBackend backend, const char *name, uint32_t mask)
 {
+    if (!follows())
+        return jit_var_call_start(backend, name, mask);
     VarId around = ad_region_mask();
     uint32_t handle = jit_var_call_start(backend, name, mask);
     uint32_t active = handle ? jit_var_call_mask(handle) : 0;
@@ -329,11 +332,12 @@ bool ad_var_call(uint32_t call, uint32_t self, uint32_t n_instances,
 {
     AdOpen *open = ad_open_find(call);
     size_t n = open ? open->t->n_out : 0;
+    bool followed = !ad_open_is_plain(call, &n);
     uint32_t *plain = alloc_zero(n + 1, sizeof(uint32_t));
     bool ok = plain && jit_var_call(call, self, n_instances, ids, callable_of, plain);
-    for (size_t k = 0; ok && k < n; k++)
-        results[k] = plain[k];
-    alloc_free(plain);
+    ok = give_plain(ok, n, plain, results);
+    if (!followed)
+        return ok;
     if (ok && open) {
         state_lock();
         open->t->condition = self;
