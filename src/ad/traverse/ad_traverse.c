@@ -1,11 +1,11 @@
 /*
  * ad_traverse.c -- see ad_traverse.h; gradients are propagated
  *
- * ad_enqueue() lists edges; ad_traverse() sorts them by the serial numbers of their
- * nodes and passes them in that order: by the time an edge's turn comes, all that flows
- * into its giver has. Most edges have the rule of an operation, and variables are all
- * that is made: many of them are passed under one lock (ad_quick.h). Else the lock is
- * held for looking at the graph only, not for computing.
+ * ad_traverse() sorts the edges that ad_enqueue() has listed by the serial numbers of
+ * their nodes and passes them in that order: by the time an edge's turn comes, all that
+ * flows into its giver has. Most edges have the rule of an operation, and variables are
+ * all that is made: many of them are passed under one lock (ad_quick.h). Else the lock
+ * is held for looking at the graph only, not for computing.
  *
  * What a walk or a traversal takes is proportional to the edges that it meets, not to
  * the graph (ad_set.h).
@@ -30,60 +30,6 @@
 #include "ad/traverse/ad_wait.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "trace/graph/record.h"
-
-/* ---------------------------------------------------------------- lists of edges */
-
-static bool enqueue(AdVisits *v, ADMode mode, uint64_t index)
-{
-    NodeId id = ad_var_node(index);
-    if (!id)
-        return true;
-    if (var_get(ad_var_index(index))->flags & VAR_SYMBOLIC && !state_thread()->body)
-        return error_set(JIT_ERROR_STATE,
-                         "ad_enqueue(): r%u is symbolic: it exists within a loop, "
-                         "conditional or call only, expected a result of it",
-                         ad_var_index(index));
-    if (!ad_scope_tracks(index))
-        return true;
-    AdBorder border = ad_border();
-    bool stop = ad_scope_isolates() || border.serial;
-    bool ok = ad_visits_again(v, mode, stop) &&
-              ad_visits_walk(v, mode, &id, 1, &border) &&
-              ad_visits_note_roots(v, mode, &id, 1);
-    /* The next walk begins anew where it is of another kind. */
-    if (mode == ADModeForward || stop)
-        v->seen.count = 0;
-    return ok;
-}
-
-bool ad_enqueue_all(ADMode mode, size_t n, const uint64_t *indices)
-{
-    if (mode != ADModeForward && mode != ADModeBackward)
-        return error_set(JIT_ERROR_ARGUMENT,
-                         "ad_enqueue(): mode is %d, expected ADModeForward or "
-                         "ADModeBackward",
-                         (int) mode);
-    AdThread *t = ad_thread();
-    TRY(t && state_thread(), false);
-    uint32_t edges = t->visits.count, roots = t->visits.root_count;
-    bool ok = true;
-    state_lock();
-    for (size_t i = 0; i < n && ok; i++)
-        ok = enqueue(&t->visits, mode, indices[i]);
-    state_unlock();
-    if (!ok) { /* nor is anything seen that was not listed */
-        t->visits.count = edges;
-        t->visits.root_count = roots;
-        t->visits.seen.count = 0;
-    }
-    return ok;
-}
-
-bool ad_enqueue(ADMode mode, uint64_t index)
-{
-    return ad_enqueue_all(mode, 1, &index);
-}
 
 /* ---------------------------------------------------------------- going along edges */
 
