@@ -118,6 +118,9 @@ static bool disturb(const Scenario *scenario, uint64_t n)
         fail_msg("%s, n = %llu: failed without a fault: %s", scenario->name,
                  (unsigned long long) n, jit_error_message());
     disown_all();
+    if (ad_node_count())
+        fail_msg("%s, n = %llu: %zu nodes are left by a failure", scenario->name,
+                 (unsigned long long) n, ad_node_count());
     jit_set_flags(JitFlagDefault);
     jit_error_clear();
     if (!jit_init(CPU) || !scenario->run())

@@ -663,6 +663,82 @@ static bool evaluated_loop(void)
     return go_back(powers(x), ADFlagDefault) && gradient_is(x, 8, 4);
 }
 
+/* ---------------------------------------------------------------- within bodies */
+
+/* The gradient of x^2, which waits for the end of the construct. */
+static uint64_t go_back_within(uint64_t y, uint64_t x)
+{
+    uint64_t square = track(ad_var_mul(x, x));
+    return go_back(square, ADFlagDefault) ? ad_var_inc_ref(y) : 0;
+}
+
+/* By way of a gather, an array of gradients. */
+static uint64_t go_back_to_array(uint64_t y, uint64_t x)
+{
+    uint64_t entry = track(ad_var_gather(x, counter(), 0, ReduceModeAuto));
+    return go_back_within(y, entry);
+}
+
+/* By way of a loop that gathers. */
+static uint64_t add_gathered(uint64_t y, uint64_t x)
+{
+    uint64_t entry = track(ad_var_gather(x, counter(), 0, ReduceModeAuto));
+    return ad_var_add(y, entry);
+}
+
+static uint64_t go_back_through_loop(uint64_t y, uint64_t x)
+{
+    uint64_t inner = three_times(ADLoopUnbounded, add_gathered, ad_var_mul(x, x), x);
+    return go_back(inner, ADFlagDefault) ? ad_var_inc_ref(y) : 0;
+}
+
+static bool back_in_loop(void)
+{
+    uint64_t x = input();
+    uint64_t y = three_times(ADLoopUnbounded, go_back_within, ad_var_inc_ref(x), x);
+    return y && gradient_is(x, 8, 6);
+}
+
+static bool back_in_evaluated_loop(void)
+{
+    jit_set_flag(JitFlagSymbolicLoops, 0);
+    uint64_t x = input();
+    uint64_t y = three_times(ADLoopUnbounded, go_back_within, ad_var_inc_ref(x), x);
+    jit_set_flag(JitFlagSymbolicLoops, 1);
+    return y && gradient_is(x, 8, 6);
+}
+
+static bool back_to_array(void)
+{
+    uint64_t x = input();
+    uint64_t y = three_times(ADLoopUnbounded, go_back_to_array, ad_var_inc_ref(x), x);
+    return y && gradient_is(x, 8, 6);
+}
+
+static bool back_through_loop(void)
+{
+    uint64_t x = input();
+    uint64_t y =
+        three_times(ADLoopUnbounded, go_back_through_loop, ad_var_inc_ref(x), x);
+    return y && gradient_is(x, 8, 3 * (2 + 3));
+}
+
+/* The result of the loop is tracked, too. */
+static uint64_t multiply_and_go_back(uint64_t y, uint64_t x)
+{
+    uint64_t same = go_back_within(y, x), product = same ? ad_var_mul(same, x) : 0;
+    ad_var_dec_ref(same);
+    return product;
+}
+
+static bool back_in_and_behind(void)
+{
+    uint64_t x = input();
+    uint64_t y =
+        three_times(ADLoopUnbounded, multiply_and_go_back, ad_var_inc_ref(x), x);
+    return y && go_back(y, ADFlagDefault) && gradient_is(x, 8, 6 + 4);
+}
+
 /* ----------------------------------------------------------------------- tests */
 
 static const Scenario scenarios[] = {
@@ -704,7 +780,12 @@ static const Scenario scenarios[] = {
     { "custom_in_loop", custom_in_loop, false, false },
     { "released_with", released_with, false, false },
     { "loop_over_sums", loop_over_sums, false, false },
-    { "evaluated_loop", evaluated_loop, false, false }
+    { "evaluated_loop", evaluated_loop, false, false },
+    { "back_in_loop", back_in_loop, false, false },
+    { "back_in_evaluated_loop", back_in_evaluated_loop, false, false },
+    { "back_to_array", back_to_array, false, false },
+    { "back_through_loop", back_through_loop, false, false },
+    { "back_in_and_behind", back_in_and_behind, false, false }
 };
 
 static int tests(void)

@@ -723,6 +723,8 @@ bool ad_region_dissolve(uint32_t handle)
         return true;
     AdOpen open = ad_open_pop();
     bool ok = ad_settle(&open) && ad_open_pass_writes(&open);
+    if (!ok)
+        ad_settle_forget();
     ad_region_drop(&open);
     return ok;
 }
@@ -750,6 +752,8 @@ bool ad_region_close(uint32_t handle, uint64_t *results)
     if (ok && any && open.t->entry_count)
         ok = connect(&open, results);
     ok = ok && ad_open_pass_writes(&open);
+    if (!ok)
+        ad_settle_forget();
     ad_region_drop(&open);
     return ok;
 }

@@ -171,3 +171,11 @@ bool ad_settle(AdOpen *open)
         TRY(leave_placeholder(&c, i), false);
     return c.kept != open || !open->waiting_count || move_to_due(open);
 }
+
+void ad_settle_forget(void)
+{
+    AdThread *t = thread_self.ad;
+    ad_border_drop(t->due, t->due_count);
+    t->due = NULL;
+    t->due_count = t->due_capacity = 0;
+}

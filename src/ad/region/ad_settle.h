@@ -11,5 +11,7 @@
 /** The construct, which is out of the list of those that are open, is complete: what
  *  waits at its placeholders waits at what they stand for. False: error recorded. */
 bool ad_settle(AdOpen *open);
+/** It could not be completed after all: what was due with it goes. */
+void ad_settle_forget(void);
 
 #endif
