@@ -107,6 +107,75 @@ bool ad_wait_add(const AdBorder *b, NodeId id, uint64_t value)
     return ok;
 }
 
+/* While an operation runs that adds to gradients, have the arrays that wait in their
+ * place. */
+static bool lend_arrays(const AdBorder *b, NodeId node, const AdOperation *op,
+                        NodeId *nodes, uint64_t *before)
+{
+    state_lock();
+    for (EdgeId e = ad_graph_node(node)->in; e; e = ad_graph_edge(e)->next_in) {
+        const AdEdge *edge = ad_graph_edge(e);
+        if (op->arrival(op->payload, edge->slot) == ARRIVES_ARRAY &&
+            ad_border_waits(b, ad_border_receiver(edge->source)))
+            ad_graph_ref(nodes[edge->slot] = edge->source);
+    }
+    state_unlock();
+    bool ok = true;
+    for (uint32_t i = 0; i < op->n_in && ok; i++) {
+        if (!nodes[i])
+            continue;
+        VarId array = ad_wait_take(b, ad_border_receiver(nodes[i]));
+        ok = array != 0;
+        before[i] = ad_gradient_take(nodes[i]);
+        state_lock();
+        ad_graph_node(nodes[i])->grad = array;
+        state_unlock();
+    }
+    return ok;
+}
+
+/* 'ok': what the operation has made of them waits. */
+static bool return_arrays(const AdBorder *b, AdOperation *op, const NodeId *nodes,
+                          const uint64_t *before, bool ok)
+{
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        if (!nodes[i])
+            continue;
+        state_lock();
+        uint64_t array = op->in[i];
+        op->in[i] = 0;
+        ad_gradient_clear(nodes[i]);
+        ad_graph_node(nodes[i])->grad = before[i];
+        NodeId receiver = ad_border_receiver(nodes[i]);
+        state_unlock();
+        if (ok && array)
+            ok = ad_wait_put(b, receiver, array);
+        else
+            ad_var_dec_ref(array);
+    }
+    state_lock();
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (nodes[i])
+            ad_graph_unref(nodes[i]);
+    state_unlock();
+    return ok;
+}
+
+bool ad_wait_run(const AdBorder *b, AdOperation *op, NodeId node, bool tracked)
+{
+    NodeId *nodes = alloc_zero(op->n_in + 1, sizeof(NodeId));
+    uint64_t *before = alloc_zero(op->n_in + 1, sizeof(uint64_t));
+    bool ok = nodes && before;
+    if (ok) {
+        ok = lend_arrays(b, node, op, nodes, before) &&
+             ad_operation_run(op, node, ADModeBackward, tracked, NULL);
+        ok = return_arrays(b, op, nodes, before, ok);
+    }
+    alloc_free(nodes);
+    alloc_free(before);
+    return ok;
+}
+
 /* ---------------------------------------------------------------- evaluated */
 
 /* Which lanes count of a gradient in a body that runs at once; of one that is not one
