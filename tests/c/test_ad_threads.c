@@ -5,22 +5,11 @@
  * ends goes with it. Runs under the thread sanitizer, too.
  */
 #include "ad_util.h"
+#include "thread_util.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 enum { THREADS = 6, ROUNDS = 20, SIZE = 500 };
-
-/* cmocka's assertions belong to the main thread: others count what is wrong and say it.
- */
-static _Atomic uint32_t faults;
-
-static void fault(const char *what, int line)
-{
-    atomic_fetch_add(&faults, 1);
-    fprintf(stderr, "line %d: %s: %s\n", line, what, jit_error_message());
-}
-#define EXPECT(expression) ((expression) ? (void) 0 : fault(#expression, __LINE__))
 
 typedef struct Task {
     uint32_t number;

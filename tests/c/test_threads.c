@@ -5,10 +5,9 @@
  * results are compared with what plain C computes. Runs under the thread sanitizer,
  * too.
  */
-#include "test_util.h"
+#include "thread_util.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #if defined(__SANITIZE_THREAD__)
 #define THREAD_SANITIZER 1
@@ -22,17 +21,6 @@
 #endif
 
 enum { THREADS = 8, ROUNDS = 20, SIZE = 5000 };
-
-/* cmocka's assertions belong to the main thread: others count what is wrong and say it.
- */
-static _Atomic uint32_t faults;
-
-static void fault(const char *what, int line)
-{
-    atomic_fetch_add(&faults, 1);
-    fprintf(stderr, "line %d: %s: %s\n", line, what, jit_error_message());
-}
-#define EXPECT(expression) ((expression) ? (void) 0 : fault(#expression, __LINE__))
 
 typedef struct Task {
     uint32_t number;

@@ -16,8 +16,7 @@ typedef struct AdHooks {
     /** ad_traverse_from(): go on from the nodes that a traversal has stopped at, in a
      *  scope that has ended. Without lock. */
     bool (*traverse_from)(const NodeId *nodes, uint32_t count, uint32_t flags);
-    /** is it a placeholder of this region, and for what? With
-     *  the lock. */
+    /** Is it a placeholder of this region, and for what? With the lock. */
     bool (*stands_for)(const AdOpen *open, NodeId id, AdStandsFor *found);
 } AdHooks;
 

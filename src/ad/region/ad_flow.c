@@ -69,7 +69,8 @@ static bool has_bodies(uint32_t condition)
 
 uint32_t ad_var_cond_start(const char *name, uint32_t condition)
 {
-    if (has_bodies(condition) && !follows())
+    const bool bodies = has_bodies(condition);
+    if (bodies && !follows())
         return jit_var_cond_start(name, condition);
     VarId around = ad_region_mask();
     uint32_t handle = jit_var_cond_start(name, condition);
@@ -87,8 +88,7 @@ uint32_t ad_var_cond_start(const char *name, uint32_t condition)
     if (ok) {
         open->t->condition = condition;
         var_inc(condition);
-        open->straight =
-            info.state == VarStateLiteral || !jit_flag(JitFlagSymbolicConditionals);
+        open->straight = !bodies;
     }
     state_unlock();
     if (!ok)

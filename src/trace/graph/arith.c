@@ -266,9 +266,11 @@ VarId arith_binary(ThreadState *ts, Op op, VarId a, VarId b)
 
 VarId arith_number(ThreadState *ts, Op op, VarId a, uint64_t bits, bool first)
 {
-    if (!var_exists(a))
-        return error_set(JIT_ERROR_ARGUMENT, "jit_var_%s(): operand %d is r%u, which "
-                         "is not a variable", op_info[op].name, first ? 2 : 1, a);
+    if (!var_exists(a)) {
+        char function[FUNCTION_SIZE];
+        function_name(op, function);
+        return node_usable(ts, a, function, first ? "operand 2" : "operand 1");
+    }
     VarType type = (VarType) var_get(a)->type;
     VarId number =
         node_literal(ts, var_get(a)->device, type, bits & type_mask(type), 1);

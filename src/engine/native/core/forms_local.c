@@ -291,24 +291,29 @@ static FormsLocalLanes lanes_of(const Native *n, const X86Copies *all, uint32_t 
     return own;
 }
 
-/* One packet reads at an index in a register. */
-static void read_at(Native *n, const Array *array, IndexKind kind,
-                    const FormsLocalLanes *any, NativeReg to)
+/* One packet reads or writes at an index in a register. */
+static void access_at(Native *n, const Array *array, IndexKind kind,
+                      const FormsLocalLanes *any, bool writes, NativeReg value)
 {
     X86 *x = native_x86(n);
+    const FormsLocal *rows = n->target->local;
     X86Label apart = x86_label(x), done = x86_label(x);
-    NativeReg base = any->entry.base;
     if (kind == INDEX_ANY) {
-        n->target->local->agree(n, any);
+        rows->agree(n, any);
         x86_jcc(x, X86_CC_NE, apart);
     }
-    x86_rrr(x, X86_VPXORD, to, to, to);
-    X86Mem from = find_row(n, array, any->entry.index, base, any->entry.even, done);
-    n->target->local->load(n, array->type, to, any->lanes, from);
+    if (!writes)
+        x86_rrr(x, X86_VPXORD, value, value, value);
+    X86Mem at = find_row(n, array, any->entry.index, any->entry.base, any->entry.even,
+                         done);
+    if (writes)
+        rows->store(n, array->type, at, any->lanes, value, any->entry.part);
+    else
+        rows->load(n, array->type, value, any->lanes, at);
     if (kind == INDEX_ANY) {
         x86_jmp(x, done);
         x86_bind(x, apart);
-        n->target->local->gather(n, any, to);
+        (writes ? rows->scatter : rows->gather)(n, any, value);
     }
     x86_bind(x, done);
 }
@@ -340,32 +345,11 @@ bool forms_local_read(Native *n, const NativeRow *row)
             n->target->local->load(n, array.type, result, mine.lanes,
                                    row_at(&own, base, entry));
         else
-            read_at(n, &own, kind, &mine, result);
+            access_at(n, &own, kind, &mine, false, result);
     }
     end_packets(n, &all);
     finish(n, to);
     return true;
-}
-
-/* One packet writes at an index in a register. */
-static void write_at(Native *n, const Array *array, IndexKind kind,
-                     const FormsLocalLanes *any, NativeReg value)
-{
-    X86 *x = native_x86(n);
-    X86Label apart = x86_label(x), done = x86_label(x);
-    NativeReg base = any->entry.base;
-    if (kind == INDEX_ANY) {
-        n->target->local->agree(n, any);
-        x86_jcc(x, X86_CC_NE, apart);
-    }
-    X86Mem to = find_row(n, array, any->entry.index, base, any->entry.even, done);
-    n->target->local->store(n, array->type, to, any->lanes, value, any->entry.part);
-    if (kind == INDEX_ANY) {
-        x86_jmp(x, done);
-        x86_bind(x, apart);
-        n->target->local->scatter(n, any, value);
-    }
-    x86_bind(x, done);
 }
 
 bool forms_local_write(Native *n, const NativeRow *row)
@@ -392,7 +376,7 @@ bool forms_local_write(Native *n, const NativeRow *row)
             n->target->local->store(n, array.type, row_at(&own, base, entry),
                                     mine.lanes, from, vector_of(&all, c, spare));
         else
-            write_at(n, &own, kind, &mine, from);
+            access_at(n, &own, kind, &mine, true, from);
     }
     end_packets(n, &all);
     return true;
