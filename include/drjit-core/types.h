@@ -113,6 +113,8 @@ typedef enum JitFlag {
     JitFlagSymbolicScope = 1 << 19, JitFlagKernelFreezing = 1 << 20,
     JitFlagFreezingScope = 1 << 21, JitFlagEnableObjectTraversal = 1 << 22,
     JitFlagShaderExecutionReordering = 1 << 23, JitFlagSpillToSharedMemory = 1 << 24,
+    JitFlagFuseReductions = 1 << 28,     /**< reductions are part of the kernels that
+                                              compute what they reduce */
     /** What a thread starts with. */
     JitFlagDefault =
         JitFlagReuseIndices | JitFlagConstantPropagation | JitFlagFastMath |
@@ -120,7 +122,7 @@ typedef enum JitFlag {
         JitFlagSymbolicCalls | JitFlagOptimizeCalls | JitFlagMergeFunctions |
         JitFlagSymbolicConditionals | JitFlagPacketOps | JitFlagScatterReduceLocal |
         JitFlagKernelFreezing | JitFlagShaderExecutionReordering |
-        JitFlagSpillToSharedMemory
+        JitFlagSpillToSharedMemory | JitFlagFuseReductions
 } JitFlag;
 
 /** Severity of log messages; a sink shows those up to its own level. */

@@ -149,6 +149,7 @@ class JitFlag(IntEnum):
     EnableObjectTraversal = 1 << 22
     ShaderExecutionReordering = 1 << 23
     SpillToSharedMemory = 1 << 24
+    FuseReductions = 1 << 28
     Default = (
         ReuseIndices
         | ConstantPropagation
@@ -165,6 +166,7 @@ class JitFlag(IntEnum):
         | KernelFreezing
         | ShaderExecutionReordering
         | SpillToSharedMemory
+        | FuseReductions
     )
 
     # Names of earlier versions, which existing programs use.

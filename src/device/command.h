@@ -71,6 +71,19 @@ typedef struct GemmShape {
 } GemmShape;
 typedef struct GemmAxis GemmAxis;
 
+/** A reduction of what a launch computes: of values that are written nowhere, for
+ *  which it has an argument that is the address of a *tile*, or of arrays. */
+typedef struct Fold {
+    uint64_t block;     /* entries of each result */
+    uint32_t source[2]; /* a slot, FOLD_TILE | word, or FOLD_NONE; dot products have a
+                         * second one */
+    uint32_t target;    /* slot of the results */
+    uint16_t op, type;  /* ReduceOp or FOLD_..., VarType of the values */
+} Fold;
+enum { LAUNCH_FOLDS = 8 }; /* of a launch, at most */
+#define FOLD_TILE 0x80000000u
+#define FOLD_NONE UINT32_MAX
+
 /** A point in a stream: its number of submitted commands. */
 typedef struct StreamPoint {
     struct Stream *stream; /* NULL: none */
@@ -102,8 +115,9 @@ struct Command {
     size_t data_size;
 
     union {
-        struct { Code *code; uint32_t workers; } launch; /* the reference is owned;
-                             worker numbers stay below 'workers', 0: any number */
+        struct { Code *code; uint32_t workers, words, folds; } launch; /* the reference
+                             is owned; worker numbers stay below 'workers', 0: any
+                             number; 'data': so many words, then Folds */
         struct { uint64_t bits; uint32_t item_size; } fill; /* FILL, POKE */
         struct { ReduceOp op; VarType type; size_t block;
                  bool exclusive, reverse; } reduce; /* REDUCE, PREFIX */
@@ -158,6 +172,11 @@ static inline void *command_address(const Command *command, uint32_t slot)
 {
     const Slot *s = &command->slots[slot];
     return (char *) s->buffer->address + s->offset;
+}
+/** The folds of a launch. */
+static inline Fold *command_folds(const Command *command)
+{
+    return (Fold *) (void *) ((uint64_t *) command->data + command->launch.words);
 }
 /** The same command once more, with references of its own; nobody is told of its end.
  *  Commands that are on their way cannot be copied. NULL: memory is out. */

@@ -35,6 +35,7 @@ struct Device {
     const char *name;    /* for logs */
     CodeKind code;       /* which engines make code for it */
     bool shares_memory;  /* the host may read and write its memory by address */
+    bool folds;          /* it can reduce what a launch computes */
     size_t job_bytes;    /* memory behind each command, for the device */
     uint8_t index;       /* among all devices; given by device_register() */
 

@@ -29,7 +29,8 @@ enum {
     GROUP_MARK = 128,    /* where regions begin, go on and end */
     GROUP_FRAME = 256,   /* what regions and callables are given, and give */
     GROUP_LOCAL = 512,
-    GROUP_REPORT = 1024  /* checks and prints */
+    GROUP_REPORT = 1024, /* checks and prints */
+    GROUP_FOLD = 2048    /* whole blocks become one entry */
 };
 
 /** Types an operation is defined for, as sets of bits 1 << VarType. */

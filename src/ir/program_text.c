@@ -15,7 +15,8 @@ static const char *const param_name[] = { "input", "output", "pointer", "value",
                                           "print", "report" };
 static const char *const region_name[] = { "loop", "if", "call" };
 static const char *const reduce_name[] = { "write", "add", "mul", "min",
-                                           "max",   "and", "or" };
+                                           "max",   "and", "or",  "dot",
+                                           "compress" };
 static const char *const mode_name[] = { "auto",         "direct", "local",
                                          "no_conflicts", "expand", "permute" };
 
@@ -143,10 +144,14 @@ static void put_insts(const Program *p, Text *out)
 
 void program_write(const Program *p, Text *out)
 {
-    for (uint32_t i = 0; i < p->param_count; ++i)
-        text_putf(out, "@%u: %s %s%s\n", i, param_name[p->params[i].kind],
-                  type_info[p->params[i].type].short_name,
-                  p->params[i].written ? " written" : "");
+    for (uint32_t i = 0; i < p->param_count; ++i) {
+        const Param *param = &p->params[i];
+        text_putf(out, "@%u: %s %s%s", i, param_name[param->kind],
+                  type_info[param->type].short_name, param->written ? " written" : "");
+        if (param->reduced)
+            text_putf(out, " reduced by %s", reduce_name[param->reduced]);
+        text_put_char(out, '\n');
+    }
     put_insts(p, out);
     for (uint32_t i = 0; i < p->callable_count; ++i) {
         text_putf(out, "$%u:\n", i);

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "ir/program.h"
+#include "ir/reduce_rule.h"
 
 typedef struct Verifier {
     const Program *p, *root;
@@ -77,6 +78,13 @@ static bool check_slot(const Verifier *v, uint32_t at, const Inst *inst)
     if (inst->aux >= root->param_count)
         return fault(at, inst, "slot %u of %u", inst->aux, root->param_count);
     ParamKind kind = (ParamKind) root->params[inst->aux].kind;
+    const Param *param = &root->params[inst->aux];
+    bool reduces = param->reduced && param->reduced < ReduceOpCount;
+    if (param->reduced > FOLD_COMPRESS || (param->reduced && kind != PARAM_OUTPUT) ||
+        (reduces && !reduce_rule_defined((ReduceOp) param->reduced,
+                                         (VarType) param->type)))
+        return fault(at, inst, "slot %u: reduction %u is not defined for %s", inst->aux,
+                     param->reduced, type_info[param->type].name);
     bool fits = inst->op == OP_LOAD    ? kind == PARAM_INPUT
                 : inst->op == OP_STORE ? kind == PARAM_OUTPUT
                                        : kind == PARAM_POINTER || kind == PARAM_VALUE;

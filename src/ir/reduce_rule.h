@@ -9,6 +9,12 @@
 
 #include "ir/type.h"
 
+/** What becomes of the values of a launch, beside a ReduceOp. */
+enum {
+    FOLD_DOT = ReduceOpCount, /* the sum of products of two of them */
+    FOLD_COMPRESS             /* the positions of those that are true */
+};
+
 /** Is this reduction defined for the type? Add, Mul, Min, Max: integers and floats;
  *  And, Or: integers and Bool. Values outside of the enums: no. */
 bool reduce_rule_defined(ReduceOp op, VarType type);

@@ -112,11 +112,13 @@ Command *launch_create(const LaunchSpec *spec)
     const KernelCode *code = tier_code(kernel);
     bool account = code == &kernel->base && tier_is_open(kernel);
     uint32_t checks = spec->program->check_count;
+    uint32_t words = kernel->program->param_count;
     End *end;
     TRY(make_end(spec, account, &end), NULL);
     Command *c = command_create(spec->device, COMMAND_LAUNCH, spec->size,
                                 spec->array_count + (checks != 0),
-                                kernel->program->param_count * sizeof(uint64_t));
+                                words * sizeof(uint64_t) +
+                                    spec->fold_count * sizeof(Fold));
     if (!c || (checks && !add_reports(c, spec, end))) {
         command_free(c);
         free_end(end);
@@ -124,6 +126,10 @@ Command *launch_create(const LaunchSpec *spec)
     }
     c->launch.code = code_retain(code->code);
     c->launch.workers = spec->workers;
+    c->launch.words = words;
+    c->launch.folds = spec->fold_count;
+    if (spec->fold_count)
+        memcpy(command_folds(c), spec->folds, spec->fold_count * sizeof(Fold));
     for (uint32_t i = 0; i < spec->array_count; ++i) {
         const LaunchArray *a = &spec->arrays[i];
         command_set_slot(c, i, a->buffer, 0, a->buffer->size, (SlotAccess) a->access);

@@ -59,10 +59,12 @@ static void test_history(void **unused)
                      jit_var_block_prefix_reduce(ReduceOpAdd, f, 64, 0, 0),
                      jit_var_reduce_dot(f, f), jit_var_compress(m) };
     OK(r[0] && r[1] && r[2] && r[3]);
+    OK(jit_var_eval(r[0]));
+    OK(jit_var_eval(r[2]));
     jit_block_mkperm(CPU, keys, 64, 64, 1, perm, NULL, &ok);
     OK(ok && jit_enqueue_host_func(CPU, ignore_payload, NULL));
-    const KernelType types[] = { KernelTypeBlockReduce, KernelTypeBlockPrefixReduce,
-                                 KernelTypeDot,         KernelTypeCompress,
+    const KernelType types[] = { KernelTypeBlockPrefixReduce, KernelTypeCompress,
+                                 KernelTypeBlockReduce,       KernelTypeDot,
                                  KernelTypeMkPerm,      KernelTypeHostFunc };
     count = jit_kernel_history(&e);
     assert_int_equal(count, COUNT_OF(types));

@@ -12,9 +12,11 @@
  *
  * Sums that are due where an operand had one entry and the result many are put off: the
  * gradient of a node with one entry may have many, and is summed up once, when its turn
- * comes or somebody asks for it. A sum evaluates its operand, so before the first one
- * gradients are scheduled that have much in common with it, which is computed once: all
- * that wait for their sums, what one operation has made, and where the traversal ends.
+ * comes or somebody asks for it. Gradients that have much in common are to be computed
+ * once: where the traversal ends, they are scheduled, summed up if need be. If sums are
+ * performed at once (JitFlagFuseReductions is off), which evaluates what is summed up,
+ * this comes before the first one, and includes all that wait for their sums and what
+ * one operation has made.
  * In bodies that are being recorded a variable with one entry is one in each lane, and
  * nothing is summed up.
  */
@@ -333,8 +335,8 @@ static bool note_gradient(Traversal *t, uint32_t place)
     return !ends || note_spot(t, &t->ends, place, SPOT_END);
 }
 
-/* Have the gradients of these nodes evaluated together. What cannot be fails when it is
- * needed. */
+/* Have the gradients of these nodes evaluated together, as sums if these can wait. What
+ * cannot be fails when it is needed. */
 static void schedule_spots(Traversal *t, SpotList *list, uint8_t flag)
 {
     while (list->count) {
@@ -342,14 +344,20 @@ static void schedule_spots(Traversal *t, SpotList *list, uint8_t flag)
         Spot *spot = &t->spots[list->spots[--list->count]];
         NodeId id = spot->id;
         spot->flags &= (uint8_t) ~flag;
-        VarId grad = ad_var_index(ad_graph_node(id)->grad);
+        uint64_t grad = ad_graph_node(id)->grad;
+        ad_graph_hold(grad);
+        state_unlock();
+        if (grad && jit_flag(JitFlagFuseReductions)) {
+            bool ok;
+            ad_var_dec_ref(grad);
+            grad = ad_gradient_settled(id, &ok);
+        }
         if (grad)
-            var_inc(grad);
+            jit_var_schedule(ad_var_index(grad));
+        ad_var_dec_ref(grad);
+        state_lock();
         ad_graph_unref(id);
         state_unlock();
-        if (grad)
-            jit_var_schedule(grad);
-        jit_var_dec_ref(grad);
     }
 }
 
@@ -385,6 +393,7 @@ static void schedule_made(NodeId node, const AdOperation *op)
                ad_graph_node(ad_graph_edge(e)->source)->size == 1;
     }
     state_unlock();
+    any &= !jit_flag(JitFlagFuseReductions);
     for (uint32_t i = 0; any && i < op->n_in; i++)
         if (op->in[i])
             jit_var_schedule(ad_var_index(op->in[i]));
@@ -394,7 +403,7 @@ static void schedule_made(NodeId node, const AdOperation *op)
  * none, or (not 'ok') an error. */
 static uint64_t given(Traversal *t, NodeId giver, bool *ok)
 {
-    if (is_due(giver))
+    if (is_due(giver) && !jit_flag(JitFlagFuseReductions))
         schedule_spots(t, &t->sums, SPOT_SUM);
     uint64_t g = ad_gradient_settled(giver, ok);
     if (t->tracked || !ad_var_node(g))

@@ -5,14 +5,14 @@
  * single worker. Whether a launch is small, and into how many blocks others are cut,
  * follows from what a lane is expected to cost, which need not be precise. With loops
  * nobody can know it: such launches are begun in the calling thread, in small blocks,
- * and shared when they turn out to be long.
+ * and shared when they turn out to be long. Launches that reduce what they compute are
+ * those of cpu_fold.c.
  */
 #include "device/cpu/cpu_launch.h"
 
 #include "base/error.h"
-#include "device/cpu/cpu_code.h"
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/cpu_job.h"
+#include "device/cpu/cpu_fold.h"
 #include "device/cpu/pool.h"
 
 enum {
@@ -25,14 +25,6 @@ enum {
     COST_SMALL = 20000000,   /* waking up somebody costs about this */
     COST_SINGLE = 100000000, /* the same, where sharing is impossible anyway */
 };
-
-typedef struct Launch {
-    const CpuCode *code;
-    const uint64_t *args;
-    Buffer *scratch;       /* NULL if none is needed */
-    size_t scratch_stride; /* bytes for each worker */
-    uint32_t size, block;
-} Launch;
 
 static _Atomic uint32_t block_size = DEFAULT_BLOCK;
 
@@ -82,7 +74,7 @@ static uint32_t choose_block(const CpuJob *job, const CpuCost *cost, uint32_t si
     return (uint32_t) round_up(block);
 }
 
-static bool get_scratch(CpuJob *job, Launch *launch)
+static bool get_scratch(const CpuJob *job, CpuLaunch *launch)
 {
     size_t bytes = launch->code->scratch;
     if (!bytes)
@@ -96,27 +88,35 @@ static bool get_scratch(CpuJob *job, Launch *launch)
     return launch->scratch != NULL;
 }
 
-static void run(CpuJob *job, uint32_t number, uint32_t worker)
+void cpu_launch_lanes(const CpuJob *job, const CpuLaunch *launch, const uint64_t *args,
+                      uint32_t begin, uint32_t end, uint32_t worker)
 {
-    const Launch *launch = job->state;
-    uint32_t begin = number * launch->block, left = launch->size - begin;
-    uint32_t end = begin + (left < launch->block ? left : launch->block);
     char *scratch = NULL;
     if (launch->scratch)
         scratch = (char *) launch->scratch->address + worker * launch->scratch_stride;
-    launch->code->run(launch->code, launch->args, begin, end, worker,
-                      job->command->interrupts, scratch);
+    launch->code->run(launch->code, args, begin, end, worker, job->command->interrupts,
+                      scratch);
+}
+
+static void run(CpuJob *job, uint32_t number, uint32_t worker)
+{
+    const CpuLaunch *launch = job->state;
+    uint32_t begin = number * launch->block, left = launch->size - begin;
+    uint32_t end = begin + (left < launch->block ? left : launch->block);
+    cpu_launch_lanes(job, launch, launch->args, begin, end, worker);
 }
 
 static void release(CpuJob *job)
 {
-    buffer_release(((Launch *) job->state)->scratch);
+    buffer_release(((CpuLaunch *) job->state)->scratch);
 }
 
 bool cpu_launch_prepare(CpuJob *job)
 {
     Command *c = job->command;
-    Launch *launch = cpu_job_state(job, sizeof *launch);
+    CpuLaunch *launch = cpu_job_state(job, c->launch.folds ? cpu_fold_state_size(c)
+                                                           : sizeof *launch);
+    TRY(launch, false);
     const CpuCode *code = (const CpuCode *) (const void *) c->launch.code;
     const CpuCost *cost = &code->cost;
     uint32_t size = (uint32_t) c->size;
@@ -139,5 +139,6 @@ bool cpu_launch_prepare(CpuJob *job)
     job->run = run;
     job->release = release;
     job->blocks = size ? (size - 1) / launch->block + 1 : 0;
-    return get_scratch(job, launch);
+    TRY(get_scratch(job, launch), false);
+    return !c->launch.folds || cpu_fold_plan(job);
 }

@@ -6,6 +6,22 @@
 
 #include <stdint.h>
 
+#include "device/cpu/cpu_code.h"
+#include "device/cpu/cpu_job.h"
+
+/** How a launch is cut. */
+typedef struct CpuLaunch {
+    const CpuCode *code;
+    const uint64_t *args;
+    Buffer *scratch;       /* NULL if none is needed */
+    size_t scratch_stride; /* bytes for each worker */
+    uint32_t size, block;  /* lanes */
+} CpuLaunch;
+
+/** Compute lanes begin ... end-1 as a worker, with these arguments. */
+void cpu_launch_lanes(const CpuJob *job, const CpuLaunch *launch, const uint64_t *args,
+                      uint32_t begin, uint32_t end, uint32_t worker);
+
 /** Lanes of a block at most, rounded up to a multiple of 64
  *  (jit_llvm_set_block_size). */
 void cpu_launch_set_block_size(uint32_t lanes);

@@ -109,9 +109,8 @@ static void reduce_short(const LaneKernel *k, const char *in, size_t block,
     }
 }
 
-/* Blocks of up to LANES_CHUNK entries. */
-static void reduce_blocks(const LaneKernel *k, const char *in, size_t block,
-                          size_t count, char *out)
+void reduce_blocks(const LaneKernel *k, const char *in, size_t block, size_t count,
+                   char *out)
 {
     if (block <= SHORT) {
         reduce_short(k, in, block, count, out);
@@ -166,15 +165,21 @@ static void fold_partials(const LaneKernel *k, char *partials, size_t count)
     }
 }
 
+void reduce_finish(const LaneKernel *k, char *partials, size_t chunks, size_t count,
+                   char *out)
+{
+    for (; count > 0; --count) {
+        fold_partials(k, partials, chunks);
+        k->store(partials, 1, 1, 1, false, out);
+        partials += chunks * k->acc_size;
+        out += k->entry_size;
+    }
+}
+
 static void finish_reduction(const Reduction *r)
 {
-    const LaneKernel *k = r->kernel;
     if (r->chunks > 1 || r->dot)
-        for (size_t i = 0; i < r->size / r->block; ++i) {
-            char *partials = r->partials + i * r->chunks * k->acc_size;
-            fold_partials(k, partials, r->chunks);
-            k->store(partials, 1, 1, 1, false, r->out + i * k->entry_size);
-        }
+        reduce_finish(r->kernel, r->partials, r->chunks, r->size / r->block, r->out);
 }
 
 /* Fill in the derived fields, with memory for accumulators of chunks; the number of

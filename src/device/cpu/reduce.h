@@ -24,4 +24,13 @@ void reduce_small(ReduceOp op, VarType type, const void *in, size_t block, size_
 void reduce_small_dot(VarType type, const void *a, bool a_scalar, const void *b,
                       bool b_scalar, size_t size, void *out);
 
+/** Reduce 'count' blocks of up to LANES_CHUNK entries (reduce_lanes.h). */
+struct LaneKernel;
+void reduce_blocks(const struct LaneKernel *kernel, const char *in, size_t block,
+                   size_t count, char *out);
+/** The accumulators of the 'chunks' chunks of each of 'count' blocks, which are lost on
+ *  the way, to its result. */
+void reduce_finish(const struct LaneKernel *kernel, char *partials, size_t chunks,
+                   size_t count, char *out);
+
 #endif

@@ -136,19 +136,14 @@ static void end_stream(void)
 #endif
 
 /* The order of summation, see the head of reduce.c. RUN rows are added up before they
- * go to the totals, which keeps rounding errors small. Used with 'in', 'count', 'out',
- * 'op'. */
+ * go to the totals, which keeps rounding errors small. FOLD_PART goes on with 'total'
+ * and 'part', FOLD_BODY does all of it. Used with 'in', 'count', 'out', 'op'. */
 enum { RUN = 64 };
-#define FOLD_BODY(acc, name, load)                                          \
-    enum { row = 256 / sizeof(acc) };                                       \
-    acc neutral = CONCAT(neutral_, name)(op);                               \
-    acc total[row], part[row];                                              \
-    for (size_t j = 0; j < row; ++j)                                        \
-        total[j] = neutral;                                                 \
+#define FOLD_PART(name, load)                                               \
     while (count > 0) {                                                     \
         size_t rows = count / row < RUN ? count / row : RUN;                \
         for (size_t j = 0; j < row; ++j)                                    \
-            part[j] = neutral;                                              \
+            part[j] = CONCAT(neutral_, name)(op);                           \
         for (size_t i = 0; i < rows; ++i, in += row)                        \
             for (size_t j = 0; j < row; ++j)                                \
                 part[j] = CONCAT(combine_, name)(op, part[j], load(in[j])); \
@@ -160,8 +155,21 @@ enum { RUN = 64 };
         }                                                                   \
         for (size_t j = 0; j < row; ++j)                                    \
             total[j] = CONCAT(combine_, name)(op, total[j], part[j]);       \
-    }                                                                       \
+    }
+#define FOLD_BODY(acc, name, load)               \
+    enum { row = LANES_TOTALS / sizeof(acc) };   \
+    acc total[row], part[row];                   \
+    for (size_t j = 0; j < row; ++j)             \
+        total[j] = CONCAT(neutral_, name)(op);   \
+    FOLD_PART(name, load)                        \
     *out = CONCAT(tree_, name)(op, total);
+/* With the totals in memory, before and after. */
+#define FOLD_ON(acc, name, load)               \
+    enum { row = LANES_TOTALS / sizeof(acc) }; \
+    acc total[row], part[row];                 \
+    memcpy(total, totals, sizeof total);       \
+    FOLD_PART(name, load)                      \
+    memcpy(totals, total, sizeof total);
 
 #define LOAD_SAME(x) (x)
 
@@ -349,18 +357,19 @@ CONVERSIONS(max64, uint64_t, int64_t, key_max_64, key_store_64)
                                (acc) (neutral_value), (acc *) out);              \
     }
 
-#define KERNEL_TABLE(op, core, conversion, entry, acc, fold, neutral_bits, is_direct) \
-    static const LaneKernel op##_##core##_##conversion = {                            \
-        &op##_core_##core,  fold,         op##_load_##core##_##conversion,            \
-        store_##conversion, neutral_bits, sizeof(entry),                              \
-        sizeof(acc),        is_direct,                                                \
+#define KERNEL_TABLE(op, core, conversion, entry, acc, fold, more, neutral_bits,  \
+                     is_direct)                                                    \
+    static const LaneKernel op##_##core##_##conversion = {                         \
+        &op##_core_##core,  fold,         more, op##_load_##core##_##conversion,   \
+        store_##conversion, neutral_bits, sizeof(entry),                           \
+        sizeof(acc),        is_direct,                                             \
     };
 
 /* Entries that are their own accumulators, moved as integers of their size. */
 #define DIRECT(op, core, bits, neutral_bits)                                          \
     LOAD_FUNCTION(op, core, u##bits, uint##bits##_t, uint##bits##_t, neutral_bits)    \
     KERNEL_TABLE(op, core, u##bits, uint##bits##_t, uint##bits##_t, op##_fold_##core, \
-                 neutral_bits, true)
+                 op##_part_##core, neutral_bits, true)
 
 #define CONVERTED(op, core, conversion, entry, acc, convert_in, neutral_value,         \
                   neutral_bits)                                                        \
@@ -369,15 +378,25 @@ CONVERSIONS(max64, uint64_t, int64_t, key_max_64, key_store_64)
         const ReduceOp op_ = ReduceOp##op;                                             \
         fold_##conversion##_##core(op_, start, count, result);                         \
     }                                                                                  \
+    static void op##_part_##conversion(const void *start, size_t count, void *totals)  \
+    {                                                                                  \
+        const ReduceOp op_ = ReduceOp##op;                                             \
+        part_##conversion##_##core(op_, start, count, totals);                         \
+    }                                                                                  \
     LOAD_FUNCTION(op, core, conversion, entry, acc, neutral_value)                     \
     KERNEL_TABLE(op, core, conversion, entry, acc, op##_chunk_##conversion,            \
-                 neutral_bits, false)
+                 op##_part_##conversion, neutral_bits, false)
 
 #define CONVERTED_FOLD(core, conversion, entry, acc, convert_in)                       \
     static ALWAYS_INLINE void fold_##conversion##_##core(ReduceOp op, const entry *in, \
                                                          size_t count, acc *out)       \
     {                                                                                  \
         FOLD_BODY(acc, core, convert_in)                                               \
+    }                                                                                  \
+    static ALWAYS_INLINE void part_##conversion##_##core(ReduceOp op, const entry *in, \
+                                                         size_t count, void *totals)   \
+    {                                                                                  \
+        FOLD_ON(acc, core, convert_in)                                                 \
     }
 
 #define ZERO_MINUS_32 UINT32_C(0x80000000)
@@ -435,21 +454,22 @@ KEYED(64)
 #define FMA_F64 fma
 #endif
 
-/* FOLD_BODY with two inputs; a scalar operand becomes a row that is used again and
+/* FOLD_ON with two inputs; a scalar operand becomes a row that is used again and
  * again. */
 #define DOT(name, core, entry, acc, convert_in, fma_function)                       \
-    static void dot_##name(const void *a_start, bool a_scalar, const void *b_start, \
-                           bool b_scalar, size_t count, void *out)                  \
+    static void dot_part_##name(const void *a_start, bool a_scalar,                 \
+                                const void *b_start, bool b_scalar, size_t count,   \
+                                void *totals)                                       \
     {                                                                               \
-        enum { row = 256 / sizeof(acc) };                                           \
+        enum { row = LANES_TOTALS / sizeof(acc) };                                  \
         const entry *a = a_start, *b = b_start;                                     \
         size_t a_step = a_scalar ? 0 : row, b_step = b_scalar ? 0 : row;            \
         entry a_row[row], b_row[row];                                               \
         acc total[row], part[row];                                                  \
+        memcpy(total, totals, sizeof total);                                        \
         for (size_t j = 0; j < row; ++j) {                                          \
             a_row[j] = a[0];                                                        \
             b_row[j] = b[0];                                                        \
-            total[j] = (acc) -0.0;                                                  \
         }                                                                           \
         a = a_scalar ? a_row : a;                                                   \
         b = b_scalar ? b_row : b;                                                   \
@@ -471,6 +491,15 @@ KEYED(64)
             for (size_t j = 0; j < row; ++j)                                        \
                 total[j] += part[j];                                                \
         }                                                                           \
+        memcpy(totals, total, sizeof total);                                        \
+    }                                                                               \
+    static void dot_##name(const void *a, bool a_scalar, const void *b,             \
+                           bool b_scalar, size_t count, void *out)                  \
+    {                                                                               \
+        acc total[LANES_TOTALS / sizeof(acc)];                                      \
+        for (size_t j = 0; j < LANES_TOTALS / sizeof(acc); ++j)                     \
+            total[j] = (acc) -0.0;                                                  \
+        dot_part_##name(a, a_scalar, b, b_scalar, count, total);                    \
         *(acc *) out = tree_##core(ReduceOpAdd, total);                             \
     }
 
@@ -562,9 +591,9 @@ const Lanes CONCAT(reduce_lanes_, REDUCE_ISA) = {
         [ReduceOpOr] = { INTEGER_ROWS(Or, u, u), [VarTypeBool] = &Or_u8_u8 },
     },
     .dot = {
-        [VarTypeFloat16] = { dot_half, &Add_f32_half },
-        [VarTypeFloat32] = { dot_f32, &Add_f32_u32 },
-        [VarTypeFloat64] = { dot_f64, &Add_f64_u64 },
+        [VarTypeFloat16] = { dot_half, dot_part_half, &Add_f32_half },
+        [VarTypeFloat32] = { dot_f32, dot_part_f32, &Add_f32_u32 },
+        [VarTypeFloat64] = { dot_f64, dot_part_f64, &Add_f64_u64 },
     },
     .mask_count = count_mask,
     .mask_write = write_mask,

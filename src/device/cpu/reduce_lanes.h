@@ -25,6 +25,8 @@
 
 enum {
     LANES_CHUNK = 65536, /* entries that 'chunk' and 'fold' take at most */
+    LANES_PART = 4096,   /* the entries of a 'part' that is not the last: a multiple */
+    LANES_TOTALS = 256,  /* bytes of the totals of a chunk: a row of accumulators */
     LANES_GROUP = 16     /* scans work on whole groups of this many accumulators */
 };
 
@@ -63,6 +65,9 @@ typedef struct LaneKernel {
     const LaneCore *core;
     /** As core->fold, from entries to one accumulator. */
     void (*chunk)(const void *in, size_t count, void *out);
+    /** The same in parts: 'totals' (LANES_TOTALS bytes, all neutral at first) take in
+     *  'count' entries more. core->fold of them is what 'chunk' gives. */
+    void (*part)(const void *in, size_t count, void *totals);
     /** Rows of 'block' entries to rows of 'stride' >= block accumulators, the rest of
      *  each row set to the neutral element. 'reverse' turns rows around; if block ==
      *  stride, it turns all 'block * rows' entries around. */
@@ -83,6 +88,8 @@ typedef struct LaneDot {
      *  operand with a set flag has one entry. */
     void (*chunk)(const void *a, bool a_scalar, const void *b, bool b_scalar,
                   size_t count, void *out);
+    void (*part)(const void *a, bool a_scalar, const void *b, bool b_scalar,
+                 size_t count, void *totals);
     const LaneKernel *sum; /* folds and stores the accumulators */
 } LaneDot;
 

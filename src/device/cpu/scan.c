@@ -50,7 +50,6 @@ enum {
     MOST_CHUNKS = 16,   /* the same in chunks */
     SHARES = 4,         /* stretches for each thread, so that all end together */
     TILE = 1024,        /* accumulators staged at a time */
-    MASK_CHUNK = 65536, /* entries of a mask that a thread compresses at a time */
     MAX_ACC_SIZE = 8,
     MAX_ENTRY_SIZE = 8,
     SPINS = 1000        /* polls before the CPU is offered to others */
@@ -59,7 +58,7 @@ enum {
 /* ---------------------------------------------------- values between stretches */
 
 /* What stands before the next stretch or chunk, once it is known. */
-typedef struct Link {
+typedef struct ScanLink {
     uint64_t value;
     _Atomic bool known; /* stored with release order, read with acquire order */
 } Link;
@@ -429,13 +428,39 @@ bool scan_prepare(CpuJob *job)
 
 /* -------------------------------------------------------------- compression */
 
+bool scan_compress_begin(ScanCompression *c, size_t size, uint32_t *out)
+{
+    *c = (ScanCompression){ .out = out, .size = size };
+    c->links = alloc_zero((size + SCAN_MASK_CHUNK - 1) / SCAN_MASK_CHUNK, sizeof(Link));
+    return c->links != NULL;
+}
+
+void scan_compress_chunk(const ScanCompression *c, size_t chunk, const uint8_t *mask)
+{
+    const Lanes *lanes = reduce_lanes_get();
+    size_t first = chunk * SCAN_MASK_CHUNK, count = c->size - first;
+    if (count > SCAN_MASK_CHUNK)
+        count = SCAN_MASK_CHUNK;
+    size_t found = lanes->mask_count(mask, count);
+    uint64_t before = chunk > 0 ? await(&c->links[chunk - 1]) : 0;
+    publish(&c->links[chunk], before + found);
+    lanes->mask_write(mask, count, (uint32_t) first, found, c->out + before);
+}
+
+uint32_t scan_compress_count(const ScanCompression *c)
+{
+    return (uint32_t) c->links[(c->size - 1) / SCAN_MASK_CHUNK].value;
+}
+
+void scan_compress_end(ScanCompression *c)
+{
+    alloc_free(c->links);
+}
+
 typedef struct Compression {
-    const Lanes *lanes;
+    ScanCompression all;
     const uint8_t *mask;
-    uint32_t *out, *count;
-    size_t size;
-    _Atomic uint64_t ticket;
-    Link *links; /* one for each chunk */
+    uint32_t *count;
 } Compression;
 
 static void run_compression(CpuJob *job, uint32_t unit, uint32_t worker)
@@ -443,43 +468,34 @@ static void run_compression(CpuJob *job, uint32_t unit, uint32_t worker)
     (void) unit;
     (void) worker;
     Compression *c = job->state;
-    size_t chunk = atomic_fetch_add_explicit(&c->ticket, 1, memory_order_relaxed);
-    size_t first = chunk * MASK_CHUNK;
-    size_t count = c->size - first < MASK_CHUNK ? c->size - first : MASK_CHUNK;
-    size_t found = c->lanes->mask_count(c->mask + first, count);
-    uint64_t before = chunk > 0 ? await(&c->links[chunk - 1]) : 0;
-    publish(&c->links[chunk], before + found);
-    c->lanes->mask_write(c->mask + first, count, (uint32_t) first, found,
-                         c->out + before);
+    size_t chunk = scan_compress_draw(&c->all);
+    scan_compress_chunk(&c->all, chunk, c->mask + chunk * SCAN_MASK_CHUNK);
 }
 
 static bool finish_compression(CpuJob *job)
 {
     const Compression *c = job->state;
-    *c->count = (uint32_t) c->links[job->blocks - 1].value;
+    *c->count = scan_compress_count(&c->all);
     return true;
 }
 
 static void release_compression(CpuJob *job)
 {
-    alloc_free(((Compression *) job->state)->links);
+    scan_compress_end(&((Compression *) job->state)->all);
 }
 
 bool scan_prepare_compress(CpuJob *job)
 {
     const Command *command = job->command;
     Compression *c = cpu_job_state(job, sizeof *c);
-    size_t chunks = (command->size + MASK_CHUNK - 1) / MASK_CHUNK;
-    TRY(c->links = alloc_zero(chunks, sizeof(Link)), false);
-    c->lanes = reduce_lanes_get();
+    TRY(c && scan_compress_begin(&c->all, command->size, command_address(command, 1)),
+        false);
     c->mask = command_address(command, 0);
-    c->out = command_address(command, 1);
     c->count = command_address(command, 2);
-    c->size = command->size;
     job->run = run_compression;
     job->finish = finish_compression;
     job->release = release_compression;
-    job->blocks = (uint32_t) chunks;
-    job->small = chunks == 1;
+    job->blocks = (uint32_t) ((command->size - 1) / SCAN_MASK_CHUNK + 1);
+    job->small = job->blocks == 1;
     return true;
 }

@@ -10,6 +10,7 @@
 #include "trace/eval/evaluate.h"
 #include "trace/eval/work.h"
 #include "trace/graph/arith.h"
+#include "trace/graph/fold.h"
 
 /* ---------------------------------------------------------------- creation */
 
@@ -120,9 +121,9 @@ VarId array_copy(ThreadState *ts, VarId id)
     bool effect = !op_may_drop((Op) v->op);
     if (op_info[v->op].group == GROUP_FRAME || (effect && v->flags & VAR_SYMBOLIC))
         return wrap(ts, id);
-    if (effect || v->flags & VAR_OWN_TEXT) {
+    if (effect || v->flags & VAR_OWN_TEXT || fold_is(v)) {
         /* An atomic runs once, so its result has to be in memory before it can be
-         * copied. */
+         * copied; a reduction need not be performed twice. */
         TRY(evaluate_var(ts, id), 0);
         return memory_duplicate(ts, id);
     }

@@ -17,10 +17,12 @@
 #include "ir/reduce_rule.h"
 #include "trace/array/array.h"
 #include "trace/eval/evaluate.h"
+#include "trace/eval/evaluate_folds.h"
 #include "trace/eval/expand.h"
 #include "trace/eval/work.h"
 #include "trace/graph/access.h"
 #include "trace/graph/arith.h"
+#include "trace/graph/fold.h"
 #include "trace/graph/loop_array.h"
 
 VarId memory_pointer(ThreadState *ts, VarId array, bool write)
@@ -247,6 +249,8 @@ static VarId settle(ThreadState *ts, VarId id, uint32_t ignored)
     const Var *v = var_get(id);
     if (v->op != OP_LITERAL && v->op != OP_UNDEFINED && v->op != OP_EVALUATED)
         TRY(evaluate_var(ts, id), 0);
+    if (foreign_refs(id) > 1 + ignored && fold_table.live)
+        TRY(evaluate_folds_of(ts, id), 0);
     if (foreign_refs(id) > 1 + ignored) {
         if (var_pending(v))
             TRY(evaluate_pending(ts, id), 0);

@@ -11,6 +11,8 @@
 #include "trace/eval/evaluate.h"
 #include "trace/eval/work.h"
 #include "trace/graph/arith.h"
+#include "trace/graph/fold.h"
+#include "trace/graph/record.h"
 
 static bool check_reduction(VarId id, ReduceOp op, size_t block, const char *function)
 {
@@ -64,6 +66,42 @@ static VarId dot_at_once(ThreadState *ts, VarId a, VarId b, uint32_t size)
     return give_buffer(ts, a, 1, out);
 }
 
+/* May a reduction wait, to be performed with what computes its operands? */
+static bool may_wait(const ThreadState *ts, const VarId *ids, uint32_t count)
+{
+    const Var *v = var_get(ids[0]);
+    bool ok = state_flag(ts, JitFlagFuseReductions) && !record_is_symbolic(ts) &&
+              var_device(v)->folds;
+    for (uint32_t i = 0; ok && i < count; ++i) {
+        const Var *w = var_get(ids[i]);
+        ok = w->op != OP_LITERAL && w->op != OP_UNDEFINED && w->size == v->size &&
+             !(w->flags & VAR_SYMBOLIC);
+    }
+    return ok;
+}
+
+/* A reduction that waits. All that do hold a share of the memory at most. */
+static VarId reduce_later(ThreadState *ts, Op op, ReduceOp rule, const VarId *ids,
+                          uint32_t count, size_t block)
+{
+    enum { SHARE = 16 };
+    const Var *v = var_get(ids[0]);
+    Device *device = var_device(v);
+    uint64_t head = var_head(op, (VarType) v->type, v->device, rule);
+    uint32_t size = (uint32_t) (v->size / block);
+    VarId id = node_operation(ts, head, size, var_pair(ids[0], count > 1 ? ids[1] : 0),
+                              0);
+    if (!id || var_get(id)->refs > 1) /* an equal one exists */
+        return id;
+    bool ok = fold_note(id);
+    if (ok && fold_table.bytes > device->memory(device) / SHARE)
+        ok = evaluate_var(ts, id);
+    if (ok)
+        return id;
+    var_dec(id);
+    return 0;
+}
+
 VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
                        const char *function)
 {
@@ -73,8 +111,10 @@ VarId reduction_reduce(ThreadState *ts, ReduceOp op, VarId id, size_t block,
         var_inc(id);
         return id;
     }
-    VarId now = reduce_at_once(ts, op, id, block);
-    TRY(!now, now);
+    VarId done = reduce_at_once(ts, op, id, block);
+    if (!done && may_wait(ts, &id, 1))
+        return reduce_later(ts, OP_REDUCE, op, &id, 1, block);
+    TRY(!done, done);
     VarType type = (VarType) var_get(id)->type;
     uint32_t size = var_get(id)->size, count = (uint32_t) (size / block);
     size_t bytes = (size_t) count * type_info[type].size;
@@ -125,8 +165,10 @@ VarId reduction_dot(ThreadState *ts, VarId a, VarId b)
     VarId both[] = { a, b };
     uint32_t size;
     TRY(node_common_size(both, 2, function, &size), 0);
-    VarId now = dot_at_once(ts, a, b, size);
-    TRY(!now, now);
+    VarId done = dot_at_once(ts, a, b, size);
+    if (!done && may_wait(ts, both, 2))
+        return reduce_later(ts, OP_DOT, ReduceOpIdentity, both, 2, size);
+    TRY(!done, done);
     uint32_t size_a = var_get(a)->size, size_b = var_get(b)->size;
     size_t entry = type_info[type].size;
     Command *c = work_command(ts, COMMAND_DOT, size, both, 2, &entry, 1, 0);
@@ -221,6 +263,36 @@ static Buffer *compress_at_once(ThreadState *ts, VarId mask, uint32_t *count)
     return out;
 }
 
+/* Is there a kernel to come that computes the mask and can compress it? */
+static bool computes_mask(const ThreadState *ts, VarId mask)
+{
+    const Var *v = var_get(mask);
+    return v->op != OP_EVALUATED && v->size < UINT32_MAX && may_wait(ts, &mask, 1);
+}
+
+/* By that kernel; '*count' comes behind the positions. */
+static Buffer *compress_computed(ThreadState *ts, VarId mask, uint32_t *count,
+                                 const char *function)
+{
+    const Var *v = var_get(mask);
+    uint32_t size = v->size;
+    const VarId deps[4] = { mask };
+    VarId all = node_raw(ts, OP_COMPRESS, v->device, VarTypeUInt32, size + 1, 0, deps);
+    TRY(all, NULL);
+    Buffer *buffer = NULL;
+    if (fold_note(all) && evaluate_var(ts, all)) {
+        buffer = var_get(all)->value.buffer;
+        buffer_retain(buffer);
+    }
+    var_dec(all);
+    if (buffer && work_wait(ts, buffer, function)) {
+        buffer_read(buffer, (size_t) size * sizeof *count, count, sizeof *count);
+        return buffer;
+    }
+    buffer_release(buffer);
+    return NULL;
+}
+
 VarId reduction_compress(ThreadState *ts, VarId mask)
 {
     const char *function = "jit_var_compress()";
@@ -244,7 +316,10 @@ VarId reduction_compress(ThreadState *ts, VarId mask)
     const size_t bytes[] = { (size_t) size * sizeof(uint32_t), sizeof(uint32_t) };
     Buffer *out = compress_at_once(ts, mask, &count);
     bool ok = out;
-    if (!out) {
+    if (!out && computes_mask(ts, mask)) {
+        out = compress_computed(ts, mask, &count, function);
+        ok = out;
+    } else if (!out) {
         Command *c = work_command(ts, COMMAND_COMPRESS, size, &mask, 1, bytes, 2, 0);
         TRY(c, 0);
         out = c->slots[1].buffer;

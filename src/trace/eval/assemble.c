@@ -17,6 +17,7 @@
 #include "trace/eval/assemble_call.h"
 #include "trace/eval/assemble_region.h"
 #include "trace/eval/expand.h"
+#include "trace/graph/fold.h"
 #include "trace/graph/region.h"
 
 /* ------------------------------------------------------------------- slots */
@@ -198,6 +199,16 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v)
     return position;
 }
 
+/* Its kernel comes before all that need its result. */
+static uint32_t refuse_fold(VarId id)
+{
+    char name[200];
+    extra_describe(id, name, sizeof(name));
+    error_set(JIT_ERROR_STATE, "jit_eval(): the computation uses the result of a "
+              "reduction (%s) that could not be performed", name);
+    return PROGRAM_NONE;
+}
+
 static uint32_t emit(Assembly *b, VarId id, const Var *v)
 {
     if (b->call_count && assemble_call_captures(b, id))
@@ -213,6 +224,9 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v)
         case OP_LOCAL:
         case OP_LOCAL_READ:
         case OP_LOCAL_WRITE: return local_plan_emit(b, id);
+        case OP_REDUCE:
+        case OP_DOT:
+        case OP_COMPRESS: return refuse_fold(id);
         default: break;
     }
     bool due = v->flags & VAR_RUNNING || b->bodies || b->preview;
@@ -381,25 +395,117 @@ static bool walk(Assembly *b, VarId root)
     return true;
 }
 
-static bool store(Assembly *b, VarId root)
+/* Have the launch give a variable its contents. */
+static bool add_output(Assembly *b, VarId id, uint32_t slot)
 {
-    const Var *v = var_get(root);
-    uint32_t slot = program_add_param(b->program, PARAM_OUTPUT, (VarType) v->type);
-    TRY(add_arg(b, slot, 0), false);
     uint32_t n = b->output_count;
     TRY(vec_reserve(&b->outputs, &b->output_capacity, n + 1, sizeof(VarId)), false);
     TRY(vec_reserve(&b->output_slots, &b->output_slot_capacity, n + 1,
                     sizeof(uint32_t)),
         false);
-    b->outputs[n] = root;
+    b->outputs[n] = id;
     b->output_slots[n] = slot;
     b->output_count++;
-    uint32_t position = assemble_position(b, root);
-    if (v->op == OP_RESULT)
-        assemble_region_flags(b, v->dep[0])[v->aux] |= NEEDED_STORED;
+    return true;
+}
+
+static bool emit_store(Assembly *b, VarId id, uint32_t slot)
+{
+    uint32_t position = assemble_position(b, id);
     return program_add(b->program, OP_STORE, VarTypeVoid, slot, 1, &position) !=
            PROGRAM_NONE;
 }
+
+static bool store(Assembly *b, VarId root)
+{
+    const Var *v = var_get(root);
+    uint32_t slot = program_add_param(b->program, PARAM_OUTPUT, (VarType) v->type);
+    TRY(add_arg(b, slot, 0) && add_output(b, root, slot), false);
+    if (v->op == OP_RESULT)
+        assemble_region_flags(b, v->dep[0])[v->aux] |= NEEDED_STORED;
+    return emit_store(b, root, slot);
+}
+
+/* ------------------------------------------------------------- reductions */
+
+/* How often the group's reductions read a variable. */
+static uint32_t count_reads(const Group *group, VarId id)
+{
+    uint32_t reads = 0;
+    for (uint32_t i = 0; i < group->root_count - group->effect_count; ++i) {
+        const Var *v = var_get(group->roots[i]);
+        if (fold_is(v))
+            reads += (v->dep[0] == id) + (v->dep[1] == id);
+    }
+    return reads;
+}
+
+static uint32_t find_output(const Assembly *b, VarId id)
+{
+    uint32_t i = 0;
+    while (i < b->output_count && b->outputs[i] != id)
+        ++i;
+    return i;
+}
+
+/* A value that is written nowhere. */
+static bool add_tile(Assembly *b, VarId id, uint32_t reduced, uint32_t *source)
+{
+    uint32_t i = 0;
+    while (i < b->tile_count && b->fold_values[i] != id)
+        ++i;
+    if (i == b->tile_count) {
+        uint32_t slot = program_add_param(b->program, PARAM_OUTPUT,
+                                          (VarType) var_get(id)->type);
+        TRY(add_arg(b, slot, 0), false);
+        b->program->params[slot].reduced = (uint8_t) reduced;
+        TRY(emit_store(b, id, slot), false);
+        b->fold_values[i] = id;
+        b->fold_slots[i] = slot;
+        b->tile_count++;
+    }
+    *source = FOLD_TILE | b->fold_slots[i];
+    return true;
+}
+
+/* An operand of a reduction is an array, or an output if somebody else wants to have
+ * it. */
+static bool add_source(Assembly *b, const Group *group, VarId id, uint32_t reduced,
+                       uint32_t *source)
+{
+    const Var *v = var_get(id);
+    if (v->op == OP_EVALUATED) {
+        *source = b->operand_count;
+        b->input_count++;
+        return add_array(b, id) &&
+               add_use(b, v->value.buffer, SLOT_NO_WORD, SLOT_READ);
+    }
+    TRY(walk(b, id), false);
+    uint32_t output = find_output(b, id);
+    if (output == b->output_count && v->refs == count_reads(group, id))
+        return add_tile(b, id, reduced, source);
+    if (output == b->output_count)
+        TRY(store(b, id), false);
+    *source = ASSEMBLE_OUTPUT | output;
+    return true;
+}
+
+static bool add_fold(Assembly *b, const Group *group, VarId id)
+{
+    const Var *v = var_get(id);
+    bool dot = v->op == OP_DOT;
+    Fold *fold = &b->folds[b->fold_count++];
+    uint32_t reduced = fold_rule(v);
+    *fold = (Fold) { .block = fold_block(v), .source = { 0, FOLD_NONE },
+                     .op = (uint16_t) reduced, .type = var_get(v->dep[0])->type };
+    TRY(add_source(b, group, v->dep[0], reduced, &fold->source[0]), false);
+    if (dot)
+        TRY(add_source(b, group, v->dep[1], reduced, &fold->source[1]), false);
+    fold->target = b->output_count;
+    return add_output(b, id, SLOT_NO_WORD);
+}
+
+/* -------------------------------------------------------------------- roots */
 
 static void mark_effects(const Group *group, bool running)
 {
@@ -428,6 +534,13 @@ static bool store_results(Assembly *b, VarId root)
     return true;
 }
 
+/* Also one that another thread has performed meanwhile: values have an entry a lane. */
+static bool is_reduction(const Group *group, VarId id)
+{
+    const Var *v = var_get(id);
+    return fold_is(v) || (v->op == OP_EVALUATED && v->size != group->size);
+}
+
 static bool assemble_roots(Assembly *b, const Group *group)
 {
     TRY(assemble_region_mark(b, group), false);
@@ -437,11 +550,14 @@ static bool assemble_roots(Assembly *b, const Group *group)
     b->local_bytes = 0;
     local_plan_reset(&b->locals, group->roots, group->root_count);
     uint32_t values = group->root_count - group->effect_count;
-    for (uint32_t i = 0; i < group->root_count; ++i) {
-        VarId root = group->roots[i];
-        TRY(walk(b, root), false);
-        TRY(i < values ? store(b, root) : store_results(b, root), false);
-    }
+    for (uint32_t i = 0; i < values; ++i)
+        if (!is_reduction(group, group->roots[i]))
+            TRY(walk(b, group->roots[i]) && store(b, group->roots[i]), false);
+    for (uint32_t i = 0; i < values; ++i)
+        if (fold_is(var_get(group->roots[i])))
+            TRY(add_fold(b, group, group->roots[i]), false);
+    for (uint32_t i = values; i < group->root_count; ++i)
+        TRY(walk(b, group->roots[i]) && store_results(b, group->roots[i]), false);
     return true;
 }
 
@@ -458,7 +574,7 @@ bool assemble_group(Assembly *b, Program *program, const Group *group)
     b->program = b->root = program;
     b->size = group->size;
     b->operand_count = b->output_count = b->consumed_count = 0;
-    b->input_count = b->array_count = b->workers = 0;
+    b->input_count = b->array_count = b->workers = b->fold_count = b->tile_count = 0;
     mark_effects(group, true);
     bool ok = assemble_roots(b, group);
     mark_effects(group, false);

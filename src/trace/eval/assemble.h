@@ -24,6 +24,8 @@ typedef struct NeededRegion {
     uint32_t phase;  /* marks of structure that have been emitted */
 } NeededRegion;
 
+#define ASSEMBLE_OUTPUT 0x40000000u
+
 enum { NEEDED_STATE = 1, NEEDED_RESULT = 2, NEEDED_STORED = 4 };
 
 /** A call whose callables are being emitted (assemble_call.c). */
@@ -53,7 +55,7 @@ typedef struct Assembly {
     LaunchArray *operands;    /* borrowed from variables, see assemble_hold() */
     VarId *arrays;            /* arrays that are read, and those behind pointers */
     VarId *outputs;           /* variable of each output slot, in slot order */
-    uint32_t *output_slots;
+    uint32_t *output_slots;   /* SLOT_NO_WORD: the result of a reduction */
     VarId *literal_vars;      /* variable behind each literal, for messages */
     uint64_t *check_bounds;
     VarId *check_vars;
@@ -65,6 +67,12 @@ typedef struct Assembly {
     uint32_t literal_capacity, bound_capacity, check_capacity, print_capacity;
     uint32_t consumed_count, consumed_capacity;
     uint32_t input_count;
+    Fold folds[LAUNCH_FOLDS]; /* sources: as in Fold, slots are places in 'operands'; or
+                                 ASSEMBLE_OUTPUT | a place in 'outputs', which
+                                 'target' is always */
+    VarId fold_values[2 * LAUNCH_FOLDS]; /* operands that have a tile, and its slot */
+    uint32_t fold_slots[2 * LAUNCH_FOLDS];
+    uint32_t fold_count, tile_count;
     Visit *stack;             /* of the depth-first walk */
     uint32_t stack_capacity;
     Marks *places;            /* positions of variables in 'program' */

@@ -33,10 +33,12 @@
 #include "lower/legalise.h"
 #include "trace/eval/assemble.h"
 #include "trace/eval/effects.h"
+#include "trace/eval/evaluate_folds.h"
 #include "trace/eval/expand.h"
 #include "trace/eval/history.h"
 #include "trace/eval/work.h"
 #include "trace/graph/access.h"
+#include "trace/graph/fold.h"
 #include "trace/graph/hooks.h"
 #include "trace/graph/node.h"
 #include "trace/graph/print.h"
@@ -293,7 +295,9 @@ static Kernel *get_kernel(ThreadState *ts, Assembly *b, const ProgramKey *key,
 
 static size_t output_bytes(const Assembly *b, uint32_t output)
 {
-    return (size_t) type_info[var_get(b->outputs[output])->type].size * b->size;
+    const Var *v = var_get(b->outputs[output]);
+    bool reduced = b->output_slots[output] == SLOT_NO_WORD;
+    return (size_t) type_info[v->type].size * (reduced ? v->size : b->size);
 }
 
 /* Let what is on its way be written before there is too much of it. */
@@ -368,7 +372,8 @@ static HistoryEntry *add_history(const ThreadState *ts, const Assembly *b,
     Text text = { 0 };
     write_ir(kernel, state_flag(ts, JitFlagPrintIR), &text);
     KernelHistoryEntry entry = {
-        .backend = b->device->backend, .type = KernelTypeJIT,
+        .backend = b->device->backend,
+        .type = b->program->inst_count ? KernelTypeJIT : KernelTypeBlockReduce,
         .hash = { kernel->key.full.low, kernel->key.full.high }, .ir = text_get(&text),
         .engine = tier_code(kernel)->engine->name, .size = b->size,
         .input_count = b->input_count, .output_count = b->output_count,
@@ -382,9 +387,50 @@ static HistoryEntry *add_history(const ThreadState *ts, const Assembly *b,
     return result;
 }
 
+/* Where an operand of a reduction is, as a slot of the launch. */
+static uint32_t fold_slot(const Assembly *b, uint32_t source)
+{
+    bool output = source != FOLD_NONE && !(source & FOLD_TILE) &&
+                  source & ASSEMBLE_OUTPUT;
+    return output ? b->operand_count - b->output_count + (source & ~ASSEMBLE_OUTPUT)
+                  : source;
+}
+
+/* The one reduction of a group that computes nothing, as a command of its own. */
+static bool submit_reduction(ThreadState *ts, const Assembly *b)
+{
+    const Fold *fold = &b->folds[0];
+    bool dot = fold->source[1] != FOLD_NONE;
+    Command *c = command_create(b->device, dot ? COMMAND_DOT : COMMAND_REDUCE, b->size,
+                                2 + dot, 0);
+    TRY(c, false);
+    for (uint32_t i = 0; i < 2u + dot; ++i) {
+        const LaunchArray *a = &b->operands[i];
+        command_set_slot(c, i, a->buffer, 0, a->buffer->size, (SlotAccess) a->access);
+    }
+    if (dot) {
+        c->dot.type = (VarType) fold->type;
+    } else {
+        c->reduce.op = (ReduceOp) fold->op;
+        c->reduce.type = (VarType) fold->type;
+        c->reduce.block = (size_t) fold->block;
+    }
+    c->interrupts = b->interrupts;
+    return work_submit(ts, c);
+}
+
 static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
                    uint64_t codegen_ns)
 {
+    if (!kernel)
+        return submit_reduction(ts, b);
+    Fold folds[LAUNCH_FOLDS];
+    for (uint32_t i = 0; i < b->fold_count; ++i) {
+        folds[i] = b->folds[i];
+        folds[i].source[0] = fold_slot(b, folds[i].source[0]);
+        folds[i].source[1] = fold_slot(b, folds[i].source[1]);
+        folds[i].target = fold_slot(b, ASSEMBLE_OUTPUT | folds[i].target);
+    }
     bool history = state_flag(ts, JitFlagKernelHistory);
     Report *report = NULL;
     if (history || b->program->check_count || b->program->print_count) {
@@ -396,7 +442,8 @@ static bool submit(ThreadState *ts, Assembly *b, Kernel *kernel, bool hit,
     Command *command = launch_create(&(LaunchSpec) {
         .device = b->device, .kernel = kernel, .program = b->program, .size = b->size,
         .args = b->args, .workers = b->workers, .arrays = b->operands,
-        .array_count = b->operand_count, .check_bounds = b->check_bounds,
+        .array_count = b->operand_count, .folds = folds,
+        .fold_count = b->fold_count, .check_bounds = b->check_bounds,
         .done = report ? launch_done : NULL, .payload = report });
     if (command)
         command->interrupts = b->interrupts;
@@ -441,12 +488,18 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
     b->sources = state_flag(ts, JitFlagDebug) || state_flag(ts, JitFlagPrintIR);
     TRY(begin_program(w) && assemble_group(b, w->program, group), false);
     b->device = device_at(group->device);
-    ProgramKey key = cache_key(w->program, b->device, target_get());
-    uint64_t codegen_ns = timed ? clock_ns() - start : 0;
-    log_launch(b, &key, codegen_ns);
-    bool hit;
-    Kernel *kernel = get_kernel(ts, b, &key, &hit);
-    bool ok = kernel && launch_or_wait(ts, b, kernel, hit, codegen_ns);
+    bool computes = w->program->inst_count || b->fold_count != 1 ||
+                    b->folds[0].op == FOLD_COMPRESS, hit = false, ok;
+    Kernel *kernel = NULL;
+    if (computes) {
+        ProgramKey key = cache_key(w->program, b->device, target_get());
+        uint64_t codegen_ns = timed ? clock_ns() - start : 0;
+        log_launch(b, &key, codegen_ns);
+        kernel = get_kernel(ts, b, &key, &hit);
+        ok = kernel && launch_or_wait(ts, b, kernel, hit, codegen_ns);
+    } else {
+        ok = launch_or_wait(ts, b, NULL, false, 0);
+    }
     for (uint32_t i = 0; ok && i < group->effect_count; ++i) {
         VarId effect = group->roots[group->root_count - 1 - i];
         if (var_get(effect)->op == OP_REGION)
@@ -818,6 +871,8 @@ bool evaluate_var(ThreadState *ts, VarId id)
 
 bool evaluate_program_text(ThreadState *ts, VarId id, Text *out)
 {
+    if (fold_table.live)
+        TRY(evaluate_folds_below(ts, id), false);
     Workspace *w = take_workspace(ts);
     TRY(w, false);
     bool ok = begin_program(w) && assemble_preview(&w->assembly, w->program, id);

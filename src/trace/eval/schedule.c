@@ -20,17 +20,20 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "device/command.h"
+#include "device/cpu/reduce.h"
+#include "trace/graph/fold.h"
 #include "trace/graph/region.h"
 #include "trace/graph/region_walk.h"
 
-static Group *add_group(Schedule *s, const Var *like)
+static Group *add_group(Schedule *s, uint32_t size, uint8_t device)
 {
     TRY(vec_reserve(&s->groups, &s->group_capacity, s->group_count + 1, sizeof(Group)),
         NULL);
     Group *group = &s->groups[s->group_count++];
     memset(group, 0, sizeof(*group));
-    group->size = like->size;
-    group->device = like->device;
+    group->size = size;
+    group->device = device;
     return group;
 }
 
@@ -46,7 +49,30 @@ static Group *find_group(Schedule *s, const Var *v, uint32_t from)
     for (uint32_t i = s->group_count; i > from; --i)
         if (suits(&s->groups[i - 1], v))
             return &s->groups[i - 1];
-    return add_group(s, v);
+    return add_group(s, v->size, v->device);
+}
+
+/* May a reduction of blocks join those that are there? */
+static bool takes_fold(const Group *group, const Var *v, uint32_t block)
+{
+    if (!group->fold_count)
+        return true;
+    return group->fold_count < LAUNCH_FOLDS && !group->compresses &&
+           v->op != OP_COMPRESS &&
+           (group->block == block || group->size <= REDUCE_SMALL);
+}
+
+/* The first group for a reduction, at or behind 'from'. */
+static Group *find_fold_group(Schedule *s, const Var *v, uint32_t block, uint32_t from)
+{
+    uint32_t lanes = fold_lanes(v);
+    for (uint32_t i = from; i < s->group_count; ++i) {
+        Group *group = &s->groups[i];
+        if (group->size == lanes && group->device == v->device &&
+            takes_fold(group, v, block))
+            return group;
+    }
+    return add_group(s, lanes, v->device);
 }
 
 static bool add_root(Group *group, VarId id)
@@ -168,17 +194,20 @@ typedef struct Placing {
     Placed *placed;
     Marks *written;    /* array -> the last effect that writes to it */
     RegionWalk walk;   /* variable -> the group that it depends on, as a Need */
-    bool results_used; /* somebody holds results of atomic operations or regions */
+    bool walks;        /* somebody holds results of atomic operations or regions, or
+                          there are reductions */
 } Placing;
 
 /* The latest group that has an atomic operation or a region whose result is needed:
- * 2 * (1 + group), and 1 more if it is an atomic, 0 if there is none. */
+ * 2 * (1 + group), and 1 more if it is an atomic, 0 if there is none. Of a reduction,
+ * it is the group behind it, whether there is one yet or not. */
 typedef uint32_t Need;
 
 static Need need_of(const Var *effect, uint32_t group)
 {
     return 2 * (group + 1) + (effect->op != OP_REGION);
 }
+static Need need_behind(uint32_t group) { return 2 * (group + 2); }
 static bool must_join(Need need) { return need & 1; }
 static uint32_t group_of(Need need) { return need / 2 - 1; }
 
@@ -195,20 +224,40 @@ static Need latest_need(const Placing *p, VarId id, uint32_t end)
     return latest;
 }
 
-/* The group whose atomic operations or regions this needs. */
+/* A reduction that needs 'need' gets a group, and what needs it comes behind that. */
+static bool place_fold(const Placing *p, VarId id, Need *need)
+{
+    Schedule *s = p->schedule;
+    const Var *v = var_get(id);
+    uint32_t block = fold_block(v);
+    Group *group = find_fold_group(s, v, block, *need ? group_of(*need) : 0);
+    TRY(add_root(group, id), false);
+    var_inc(id);
+    if (!group->fold_count++)
+        group->block = block;
+    group->compresses = v->op == OP_COMPRESS;
+    *need = need_behind((uint32_t) (group - s->groups));
+    return true;
+}
+
+/* The group whose atomic operations, regions or reductions this needs. */
 static bool find_needed(Placing *p, VarId id, Need *needed)
 {
     *needed = 0;
-    if (!p->results_used)
+    if (!p->walks)
         return true;
     WalkEvent event;
     VarId found;
     region_walk_from(&p->walk, id);
     while ((event = region_walk(&p->walk, &found)) >= WALK_MET)
-        if (event == WALK_MET)
+        if (event == WALK_MET) {
             TRY(region_walk_operands(&p->walk, found), false);
-        else
-            marks_set(p->walk.marks, found, latest_need(p, found, p->walk.end));
+        } else {
+            Need need = latest_need(p, found, p->walk.end);
+            if (fold_is(var_get(found)))
+                TRY(place_fold(p, found, &need), false);
+            marks_set(p->walk.marks, found, need);
+        }
     *needed = marks_get(p->walk.marks, id);
     return event == WALK_DONE;
 }
@@ -278,7 +327,23 @@ static bool place_value(Placing *p, VarId id)
 {
     Need need;
     TRY(find_needed(p, id, &need), false);
-    return add_root(choose_group(p, var_get(id), need, 0), id);
+    return fold_is(var_get(id)) || /* it has its group */
+           add_root(choose_group(p, var_get(id), need, 0), id);
+}
+
+/* Drop the references of roots, or just those of reductions, which are not the
+ * caller's, and all memory. */
+static void free_groups(Schedule *schedule, bool all)
+{
+    for (uint32_t i = 0; i < schedule->group_count; ++i) {
+        Group *group = &schedule->groups[i];
+        for (uint32_t k = 0; k < group->root_count; ++k)
+            if (all || fold_is(var_get(group->roots[k])))
+                var_dec(group->roots[k]);
+        alloc_free(group->roots);
+    }
+    alloc_free(schedule->groups);
+    memset(schedule, 0, sizeof(*schedule));
 }
 
 bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
@@ -287,14 +352,17 @@ bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
     memset(schedule, 0, sizeof(*schedule));
     Placing p = { .schedule = schedule, .effects = effects };
     bool ok = true;
-    if (effect_count) {
+    p.walks = fold_table.live != 0;
+    if (effect_count || p.walks)
+        ok = region_walk_begin(&p.walk);
+    if (effect_count && ok) {
         p.placed = alloc_get(effect_count * sizeof(Placed));
         p.written = marks_take();
-        ok = region_walk_begin(&p.walk) && p.placed && p.written;
+        ok = p.placed && p.written;
     }
     for (uint32_t i = 0; i < effect_count; ++i) {
         const Var *v = var_get(effects[i]);
-        p.results_used |= (v->type != VarTypeVoid || v->op == OP_REGION) && v->refs > 1;
+        p.walks |= (v->type != VarTypeVoid || v->op == OP_REGION) && v->refs > 1;
     }
     for (uint32_t i = 0; ok && i < effect_count; ++i)
         ok = place_effect(&p, i);
@@ -308,23 +376,15 @@ bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
     alloc_free(p.placed);
     marks_return(p.written);
     region_walk_end(&p.walk);
-    if (!ok) {
-        for (uint32_t i = 0; i < schedule->group_count; ++i)
-            alloc_free(schedule->groups[i].roots);
-        alloc_free(schedule->groups);
-        memset(schedule, 0, sizeof(*schedule));
-    }
+    if (!ok)
+        free_groups(schedule, false);
+    for (uint32_t i = 0; ok && i < var_count; ++i)
+        if (fold_is(var_get(vars[i])))
+            var_dec(vars[i]); /* its group has another reference */
     return ok;
 }
 
 void schedule_free(Schedule *schedule)
 {
-    for (uint32_t i = 0; i < schedule->group_count; ++i) {
-        Group *group = &schedule->groups[i];
-        for (uint32_t k = 0; k < group->root_count; ++k)
-            var_dec(group->roots[k]);
-        alloc_free(group->roots);
-    }
-    alloc_free(schedule->groups);
-    memset(schedule, 0, sizeof(*schedule));
+    free_groups(schedule, true);
 }

@@ -1,10 +1,11 @@
 /*
  * schedule.h -- which variables are computed by one evaluation, and in what groups
  *
- * A group is what one kernel computes: variables to store and writes to perform, all of
- * one size and on one device. Writes into one array have the effect of their order of
- * creation: a write joins a group only if no later group writes the same array, and if
- * it commutes with the writes to that array that are in the group already.
+ * A group is what one kernel computes: variables to store, reductions (fold.h) of its
+ * lanes, and writes to perform, all of one size and on one device. What needs the
+ * result of a reduction comes in a later group. Writes into one array have the effect
+ * of their order of creation: a write joins a group only if no later group writes the
+ * same array, and if it commutes with the writes to that array that are in it already.
  */
 #ifndef TRACE_EVAL_SCHEDULE_H
 #define TRACE_EVAL_SCHEDULE_H
@@ -14,9 +15,14 @@
 typedef struct Group {
     uint32_t size;
     uint8_t device; /* Device.index */
-    VarId *roots; /* values to store and effects, in order; one reference each */
+    VarId *roots; /* values to store and reductions in any order, then effects in
+                     theirs; one reference each */
     uint32_t root_count, root_capacity;
     uint32_t effect_count; /* how many of them are effects */
+    uint32_t fold_count;   /* how many are reductions */
+    bool compresses;       /* one of them has the kernel for itself: OP_COMPRESS */
+    uint32_t block;        /* their entries for each result; equal for all if there is
+                              more than a chunk of lanes */
 } Group;
 
 typedef struct Schedule {
@@ -24,7 +30,8 @@ typedef struct Schedule {
     uint32_t group_count, group_capacity;
 } Schedule;
 
-/** Group variables (unevaluated ones) and effects; their references are taken over.
+/** Group variables (unevaluated ones) and effects, and the reductions that they need;
+ *  references are taken over.
  *  False: out of memory, references unchanged, the schedule is empty. */
 bool schedule_make(Schedule *schedule, const VarId *vars, uint32_t var_count,
                    const VarId *effects, uint32_t effect_count);

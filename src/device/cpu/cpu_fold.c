@@ -1,0 +1,443 @@
+/*
+ * cpu_fold.c -- see cpu_fold.h
+ *
+ * A value that is only reduced is never written to memory: lanes are computed a tile
+ * at a time, by ordinary code that stores its results in the tile, which stays in the
+ * first-level cache and is reduced before the next one is computed.
+ *
+ *     unit: tile, tile, ...      lanes, in one thread
+ *             │     │ fold
+ *             ▼     ▼
+ *     totals of a chunk, then its partial result; results when all units are
+ *
+ * The order of summation is that of reduce.c, so that the bits are those of a reduction
+ * of the value in memory: units begin where blocks or chunks do, and what is left of a
+ * tile behind the last whole block, or the last whole part of a chunk, waits in front
+ * of the next tile.
+ *
+ * A mask is compressed in the same way, but for that a unit is one tile.
+ *
+ * A unit has as many lanes as a chunk. Where that would leave threads without work, the
+ * values are *spread*: written to arrays by the blocks that the launch would have
+ * without folds, and reduced in a second phase. These arrays are small, as there are
+ * few units.
+ */
+#include "device/cpu/cpu_fold.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/cpu_launch.h"
+#include "device/cpu/reduce.h"
+#include "device/cpu/reduce_lanes.h"
+#include "device/cpu/scan.h"
+#include "ir/reduce_rule.h"
+
+enum {
+    TILE = LANES_PART, /* lanes, if values are reduced; any multiple would do */
+    LEAD = LANES_PART, /* entries before a tile, for those that wait */
+    PAD = 64,          /* bytes behind a tile */
+    SPREAD = 4,        /* fewer units than this for each worker are spread, */
+    SPREAD_LOOPS = 16  /* or this, where some lanes may take much longer than others */
+};
+
+/* One reduction. */
+typedef struct Folding {
+    const LaneKernel *kernel;
+    const LaneDot *dot;   /* NULL if there is one operand */
+    const char *array[2]; /* operands in memory; NULL: a tile */
+    uint32_t tile[2];     /* the number of that */
+    bool scalar[2];       /* one entry for all lanes */
+    size_t block, chunks; /* entries of a block, chunks of each */
+    char *out;
+    char *partials;       /* accumulators of all chunks; NULL where they are results */
+} Folding;
+
+/* A value that is reduced. */
+typedef struct Value {
+    uint32_t word, entry; /* of the arguments; bytes */
+    size_t offset;        /* of the tile in a worker's memory, or of the array in all
+                             memory */
+} Value;
+
+typedef struct FoldJob {
+    CpuLaunch launch;
+    Folding *foldings;
+    Value *values;
+    uint32_t count, value_count;
+    uint32_t unit;     /* lanes */
+    bool spread;       /* the first phase writes arrays */
+    Buffer *memory;    /* of each worker: arguments, tiles; or the arrays */
+    size_t stride;     /* bytes of a worker */
+    char *partials;    /* all of them */
+    uint32_t tile;     /* lanes computed at a time */
+    ScanCompression compression; /* 'out' is NULL if there is none */
+    const uint8_t *mask;         /* NULL: in tiles */
+} FoldJob;
+
+/* Where one reduction is, within a unit. */
+typedef struct Progress {
+    size_t from; /* the first lane that has not been reduced */
+    _Alignas(64) char totals[LANES_TOTALS];
+} Progress;
+
+size_t cpu_fold_state_size(const Command *c)
+{
+    return sizeof(FoldJob) +
+           c->launch.folds * (sizeof(Folding) + 2 * sizeof(Value));
+}
+
+/* ------------------------------------------------------------------ reducing */
+
+static void clear_totals(const LaneKernel *k, char *totals)
+{
+    for (size_t at = 0; at < LANES_TOTALS; at += k->acc_size)
+        memcpy(totals + at, &k->neutral, k->acc_size);
+}
+
+/* The address of lane 'lane' of an operand. 'tile' is that of lane 0 in the memory at
+ * hand: tiles move along with the lanes. */
+static const char *operand_at(const Folding *f, uint32_t which, const uintptr_t *tile,
+                              size_t lane)
+{
+    if (f->scalar[which])
+        return f->array[which];
+    uint32_t entry = f->kernel->entry_size;
+    if (f->array[which])
+        return f->array[which] + lane * entry;
+    return (const char *) (tile[f->tile[which]] + lane * entry);
+}
+
+static void reduce_part(const Folding *f, Progress *p, const uintptr_t *tile,
+                        size_t count)
+{
+    const char *a = operand_at(f, 0, tile, p->from);
+    if (f->dot)
+        f->dot->part(a, f->scalar[0], operand_at(f, 1, tile, p->from), f->scalar[1],
+                     count, p->totals);
+    else
+        f->kernel->part(a, count, p->totals);
+    p->from += count;
+}
+
+/* A chunk is complete, which ends at p->from. */
+static void end_chunk(const Folding *f, Progress *p)
+{
+    const LaneKernel *k = f->kernel;
+    size_t row = LANES_TOTALS / k->acc_size, last = p->from - 1;
+    size_t block = last / f->block;
+    uint64_t acc;
+    k->core->fold(p->totals, row, &acc);
+    clear_totals(k, p->totals);
+    if (f->partials) {
+        size_t chunk = block * f->chunks + last % f->block / LANES_CHUNK;
+        memcpy(f->partials + chunk * k->acc_size, &acc, k->acc_size);
+    } else {
+        k->store(&acc, 1, 1, 1, false, f->out + block * k->entry_size);
+    }
+}
+
+/* Reduce what there is up to lane 'end'. */
+static void reduce_up_to(const Folding *f, Progress *p, const uintptr_t *tile,
+                         size_t end)
+{
+    if (f->block <= LANES_PART && !f->dot) {
+        size_t blocks = (end - p->from) / f->block, first = p->from / f->block;
+        if (blocks)
+            reduce_blocks(f->kernel, operand_at(f, 0, tile, p->from), f->block, blocks,
+                          f->out + first * f->kernel->entry_size);
+        p->from += blocks * f->block;
+        return;
+    }
+    while (p->from < end) {
+        size_t in_block = p->from % f->block, in_chunk = in_block % LANES_CHUNK;
+        size_t left = LANES_CHUNK - in_chunk; /* of the chunk */
+        if (left > f->block - in_block)
+            left = f->block - in_block;
+        size_t ready = end - p->from;
+        if (ready < left) {
+            reduce_part(f, p, tile, ready / LANES_PART * LANES_PART);
+            return;
+        }
+        reduce_part(f, p, tile, left);
+        end_chunk(f, p);
+    }
+}
+
+/* ---------------------------------------------------------------------- units */
+
+/* What waits for more goes in front of the tile that is computed next. */
+static void move_rest(const FoldJob *j, char *memory, const Progress *progress,
+                      size_t begin, size_t end)
+{
+    size_t lowest = end;
+    for (uint32_t i = 0; i < j->count; ++i)
+        lowest = progress[i].from < lowest ? progress[i].from : lowest;
+    for (uint32_t i = 0; lowest < end && i < j->value_count; ++i) {
+        const Value *v = &j->values[i];
+        char *tile = memory + v->offset;
+        size_t bytes = (end - lowest) * v->entry;
+        /* Entries of lanes before 'begin' lie before the tile. */
+        memmove(tile - bytes, tile + (end - begin) * v->entry - bytes, bytes);
+    }
+}
+
+/* Lanes begin ... end-1, a tile at a time. */
+static void run_tiles(CpuJob *job, size_t begin, size_t end, uint32_t worker,
+                      Progress *progress)
+{
+    const FoldJob *j = job->state;
+    char *memory = (char *) j->memory->address + worker * j->stride;
+    uint64_t *args = (uint64_t *) (void *) memory;
+    uintptr_t tile[2 * LAUNCH_FOLDS];
+    uint32_t words = job->command->launch.words;
+    memcpy(args, j->launch.args, words * sizeof(uint64_t));
+    while (begin < end) {
+        size_t next = end - begin < j->tile ? end : begin + j->tile;
+        for (uint32_t i = 0; i < j->value_count; ++i) {
+            const Value *v = &j->values[i];
+            tile[i] = (uintptr_t) (memory + v->offset) - begin * v->entry;
+            args[v->word] = tile[i];
+        }
+        cpu_launch_lanes(job, &j->launch, args, (uint32_t) begin, (uint32_t) next,
+                         worker);
+        if (j->compression.out) /* this is all of a chunk */
+            scan_compress_chunk(&j->compression, begin / SCAN_MASK_CHUNK,
+                                j->mask ? j->mask + begin
+                                        : (uint8_t *) memory + j->values[0].offset);
+        for (uint32_t i = 0; i < j->count; ++i)
+            reduce_up_to(&j->foldings[i], &progress[i], tile, next);
+        if (next < end)
+            move_rest(j, memory, progress, begin, next);
+        begin = next;
+    }
+}
+
+/* The same where values are in arrays by now. */
+static void run_arrays(const CpuJob *job, size_t end, Progress *progress)
+{
+    const FoldJob *j = job->state;
+    uintptr_t array[2 * LAUNCH_FOLDS];
+    for (uint32_t i = 0; i < j->value_count; ++i)
+        array[i] = (uintptr_t) j->memory->address + j->values[i].offset;
+    for (uint32_t i = 0; i < j->count; ++i)
+        reduce_up_to(&j->foldings[i], &progress[i], array, end);
+}
+
+static void run_unit(CpuJob *job, uint32_t unit, uint32_t worker)
+{
+    FoldJob *j = job->state;
+    if (j->compression.out) /* each waits for those before it */
+        unit = (uint32_t) scan_compress_draw(&j->compression);
+    size_t begin = (size_t) unit * j->unit, end = begin + j->unit;
+    if (end > j->launch.size)
+        end = j->launch.size;
+    Progress progress[LAUNCH_FOLDS];
+    for (uint32_t i = 0; i < j->count; ++i) {
+        progress[i].from = begin;
+        clear_totals(j->foldings[i].kernel, progress[i].totals);
+    }
+    if (j->spread && j->compression.out)
+        scan_compress_chunk(&j->compression, unit,
+                            j->mask ? j->mask + begin
+                                    : (uint8_t *) j->memory->address + begin);
+    else if (j->spread)
+        run_arrays(job, end, progress);
+    else
+        run_tiles(job, begin, end, worker, progress);
+}
+
+static bool finish(CpuJob *job)
+{
+    const FoldJob *j = job->state;
+    if (j->compression.out)
+        j->compression.out[j->launch.size] = scan_compress_count(&j->compression);
+    for (uint32_t i = 0; i < j->count; ++i) {
+        const Folding *f = &j->foldings[i];
+        if (f->partials)
+            reduce_finish(f->kernel, f->partials, f->chunks, j->launch.size / f->block,
+                          f->out);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------- spread */
+
+static void run_block(CpuJob *job, uint32_t number, uint32_t worker)
+{
+    const FoldJob *j = job->state;
+    uint32_t begin = number * j->launch.block, left = j->launch.size - begin;
+    uint32_t end = begin + (left < j->launch.block ? left : j->launch.block);
+    cpu_launch_lanes(job, &j->launch, j->launch.args, begin, end, worker);
+}
+
+static uint32_t count_units(const FoldJob *j)
+{
+    return (j->launch.size - 1) / j->unit + 1;
+}
+
+static bool finish_blocks(CpuJob *job)
+{
+    job->run = run_unit;
+    job->finish = finish;
+    job->blocks = count_units(job->state);
+    return false;
+}
+
+/* ----------------------------------------------------------------- planning */
+
+static void release(CpuJob *job)
+{
+    FoldJob *j = job->state;
+    buffer_release(j->launch.scratch);
+    buffer_release(j->memory);
+    alloc_free(j->partials);
+    scan_compress_end(&j->compression);
+}
+
+static uint32_t find_value(FoldJob *j, uint32_t word, uint32_t entry)
+{
+    uint32_t i = 0;
+    while (i < j->value_count && j->values[i].word != word)
+        ++i;
+    if (i == j->value_count)
+        j->values[j->value_count++] = (Value) { .word = word, .entry = entry };
+    return i;
+}
+
+static void note_operand(FoldJob *j, const Command *c, Folding *f, uint32_t which,
+                         uint32_t source)
+{
+    if (source & FOLD_TILE) {
+        f->tile[which] = find_value(j, source & ~FOLD_TILE, f->kernel->entry_size);
+        return;
+    }
+    f->array[which] = command_address(c, source);
+    f->scalar[which] = f->dot && c->size > 1 &&
+                       c->slots[source].bytes == f->kernel->entry_size;
+}
+
+static bool note_folds(FoldJob *j, const Command *c)
+{
+    const Lanes *lanes = reduce_lanes_get();
+    const Fold *folds = command_folds(c);
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < c->launch.folds; ++i) {
+        const Fold *fold = &folds[i];
+        if (fold->op == FOLD_COMPRESS) {
+            if (fold->source[0] & FOLD_TILE)
+                find_value(j, fold->source[0] & ~FOLD_TILE, 1);
+            else
+                j->mask = command_address(c, fold->source[0]);
+            return scan_compress_begin(&j->compression, c->size,
+                                       command_address(c, fold->target));
+        }
+        Folding *f = &j->foldings[j->count++];
+        f->dot = fold->source[1] != FOLD_NONE ? &lanes->dot[fold->type] : NULL;
+        f->kernel = f->dot ? f->dot->sum : lanes->kernel[fold->op][fold->type];
+        f->block = (size_t) fold->block;
+        f->chunks = (f->block + LANES_CHUNK - 1) / LANES_CHUNK;
+        f->out = command_address(c, fold->target);
+        note_operand(j, c, f, 0, fold->source[0]);
+        if (f->dot)
+            note_operand(j, c, f, 1, fold->source[1]);
+        if (f->chunks > 1)
+            bytes += c->size / f->block * f->chunks * f->kernel->acc_size;
+    }
+    if (!bytes)
+        return true;
+    j->partials = alloc_get(bytes);
+    TRY(j->partials, false);
+    char *at = j->partials;
+    for (uint32_t i = 0; i < j->count; ++i) {
+        Folding *f = &j->foldings[i];
+        if (f->chunks > 1) {
+            f->partials = at;
+            at += c->size / f->block * f->chunks * f->kernel->acc_size;
+        }
+    }
+    return true;
+}
+
+/* Lanes of a unit: a chunk, or whole blocks, about as many. Units begin at multiples of
+ * CPU_GRANULE, as code wants it. */
+static uint32_t choose_unit(const FoldJob *j)
+{
+    size_t size = j->launch.size, block = j->foldings[0].block;
+    if (size <= LANES_CHUNK)
+        return (uint32_t) size;
+    if (j->compression.out)
+        return SCAN_MASK_CHUNK;
+    if (block == size || (block > LANES_CHUNK && block % LANES_CHUNK == 0))
+        return LANES_CHUNK;
+    size_t step = block;
+    while (step % CPU_GRANULE)
+        step *= 2;
+    size_t unit = step;
+    if (step < LANES_CHUNK)
+        unit = LANES_CHUNK / step * step;
+    return (uint32_t) (unit < size ? unit : size);
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + CPU_GRANULE - 1) / CPU_GRANULE * CPU_GRANULE;
+}
+
+/* Memory for arrays. */
+static bool plan_spread(CpuJob *job, FoldJob *j)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < j->value_count; ++i) {
+        j->values[i].offset = bytes;
+        bytes += round_up((size_t) j->launch.size * j->values[i].entry + PAD);
+    }
+    j->memory = buffer_get(cpu_device(), bytes ? bytes : 1);
+    TRY(j->memory, false);
+    uint64_t *args = job->command->data;
+    for (uint32_t i = 0; i < j->value_count; ++i)
+        args[j->values[i].word] =
+            (uint64_t) (uintptr_t) j->memory->address + j->values[i].offset;
+    job->run = run_block;
+    job->finish = finish_blocks;
+    return true;
+}
+
+/* Memory for arguments and tiles of each worker. */
+static bool plan_tiles(CpuJob *job, FoldJob *j)
+{
+    j->tile = j->unit < TILE || j->compression.out ? j->unit : TILE;
+    size_t lead = j->unit > j->tile ? LEAD : 0;
+    size_t bytes = round_up(job->command->launch.words * sizeof(uint64_t));
+    for (uint32_t i = 0; i < j->value_count; ++i) {
+        Value *v = &j->values[i];
+        v->offset = bytes + lead * v->entry;
+        bytes = round_up(v->offset + (size_t) j->tile * v->entry + PAD);
+    }
+    job->blocks = count_units(j);
+    if (job->workers > job->blocks)
+        job->workers = job->blocks;
+    j->stride = bytes;
+    j->memory = buffer_get(cpu_device(), bytes * job->workers);
+    TRY(j->memory, false);
+    job->run = run_unit;
+    job->finish = finish;
+    return true;
+}
+
+bool cpu_fold_plan(CpuJob *job)
+{
+    const Command *c = job->command;
+    FoldJob *j = job->state;
+    job->release = release;
+    j->foldings = (Folding *) (j + 1);
+    j->values = (Value *) (j->foldings + c->launch.folds);
+    TRY(note_folds(j, c), false);
+    j->unit = choose_unit(j);
+    uint32_t least = job->workers;
+    least *= j->launch.code->cost.loops ? SPREAD_LOOPS : SPREAD;
+    j->spread = job->workers > 1 && count_units(j) < least && job->blocks > 1;
+    return j->spread ? plan_spread(job, j) : plan_tiles(job, j);
+}

@@ -1,0 +1,15 @@
+/*
+ * cpu_fold.h -- launches whose values are reduced as they are computed
+ */
+#ifndef DEVICE_CPU_CPU_FOLD_H
+#define DEVICE_CPU_CPU_FOLD_H
+
+#include "device/cpu/cpu_job.h"
+
+/** Bytes of the job's state, which begins with a CpuLaunch. */
+size_t cpu_fold_state_size(const Command *command);
+/** Go on with the plan of a launch that has folds (Command.launch.folds) and lanes.
+ *  False: memory is out. */
+bool cpu_fold_plan(CpuJob *job);
+
+#endif

@@ -1,0 +1,325 @@
+/*
+ * test_fold.c -- reductions by the kernels that compute what they reduce
+ *
+ * The reference is the same reduction with JitFlagFuseReductions off, which evaluates
+ * its operand first and whose bits other tests check: they have to be the same for all
+ * types, sizes and numbers of threads.
+ */
+#include "test_util.h"
+
+#include "eval_util.h"
+
+typedef uint32_t (*Reduce)(uint32_t id, ReduceOp op, uint32_t block);
+
+static uint32_t reduce(uint32_t id, ReduceOp op, uint32_t block)
+{
+    return jit_var_block_reduce(op, id, block);
+}
+
+static uint32_t dot(uint32_t id, ReduceOp op, uint32_t block)
+{
+    (void) op;
+    (void) block;
+    uint32_t other = jit_var_neg(id), result = jit_var_reduce_dot(id, other);
+    jit_var_dec_ref(other);
+    return result;
+}
+
+/* A value of the type that has not been computed; its sums are not exact. */
+static uint32_t computed(const TestType *t, uint32_t stored)
+{
+    uint32_t id = t->kind == 'b' ? jit_var_not(stored) : jit_var_add(stored, stored);
+    OK(id);
+    return id;
+}
+
+/* Numbers between -1 and 1, or bits. */
+static uint32_t stored_numbers(const TestType *t, uint32_t size)
+{
+    if (t->kind != 'f') {
+        void *data = random_array(t->type, size);
+        uint32_t id = array_of(t->type, data, size);
+        free(data);
+        return id;
+    }
+    double *data = malloc(size * sizeof(double));
+    for (uint32_t i = 0; i < size; ++i)
+        data[i] = (double) (int64_t) random_bits() * 0x1p-63;
+    uint32_t wide = array_of(VarTypeFloat64, data, size);
+    uint32_t id = jit_var_cast(wide, t->type, 0);
+    OK(jit_var_eval(id) || jit_error() == JIT_OK);
+    DROP(wide);
+    free(data);
+    return id;
+}
+
+static void check_same_bits(const TestType *t, Reduce make, ReduceOp op, uint32_t size,
+                            uint32_t block)
+{
+    uint32_t stored = stored_numbers(t, size), result[2], held[2];
+    void *data[2];
+    for (int fused = 0; fused < 2; ++fused) {
+        jit_set_flag(JitFlagFuseReductions, fused);
+        uint32_t value = computed(t, stored);
+        result[fused] = make(value, op, block);
+        OK(result[fused]);
+        if (fused && size > 1 && block > 1)
+            assert_int_equal(jit_var_state(result[1]), VarStateUnevaluated);
+        jit_var_dec_ref(value);
+        held[fused] = data_of(result[fused], &data[fused]);
+        OK(held[fused]);
+    }
+    size_t count = jit_var_size(result[0]);
+    assert_int_equal(jit_var_size(result[1]), count);
+    if (memcmp(data[0], data[1], count * t->size))
+        fail_msg("%s, operation %d: %u entries in blocks of %u differ", t->name,
+                 (int) op, size, block);
+    DROP(stored, result[0], result[1], held[0], held[1]);
+}
+
+static bool reducible(const TestType *t, ReduceOp op)
+{
+    bool bitwise = op == ReduceOpAnd || op == ReduceOpOr;
+    return t->kind != 'p' && (t->kind == 'f'   ? !bitwise
+                              : t->kind == 'b' ? bitwise
+                                               : true);
+}
+
+/* All types and operations; sizes at the edges of tiles and chunks. */
+static void test_all_types(void **unused)
+{
+    (void) unused;
+    static const uint32_t shapes[][2] = {
+        { 2, 2 },       { 63, 63 },       { 64, 64 },         { 65, 65 },
+        { 4095, 4095 }, { 4096, 4096 },   { 4097, 4097 },     { 65535, 65535 },
+        { 65537, 65537 }, { 9000, 3 },    { 70000, 1000 },    { 150000, 50000 }
+    };
+    for (size_t i = 0; i < COUNT_OF(test_types); ++i)
+        for (int op = ReduceOpAdd; op < ReduceOpCount; ++op)
+            for (size_t s = 0; s < COUNT_OF(shapes); ++s)
+                if (reducible(&test_types[i], (ReduceOp) op))
+                    check_same_bits(&test_types[i], reduce, (ReduceOp) op,
+                                    shapes[s][0], shapes[s][1]);
+}
+
+/* Where units, chunks and tiles begin, with any number of threads. */
+static void test_shapes(void **unused)
+{
+    (void) unused;
+    static const uint32_t shapes[][2] = {
+        { 1000003, 1000003 }, { 2097152, 2097152 }, { 300000, 1000 }, { 999000, 999 },
+        { 600000, 5000 },     { 700000, 7 },        { 65537 * 3, 65537 },
+        { 65600 * 6, 65600 }, { 131072 * 5, 131072 }, { 4097 * 99, 4097 },
+        { 524288, 2 }
+    };
+    const TestType *types[] = { type_of(VarTypeFloat32), type_of(VarTypeFloat64),
+                                type_of(VarTypeFloat16), type_of(VarTypeUInt8) };
+    uint32_t before = jit_llvm_thread_count();
+    for (uint32_t threads = 0; threads <= 8; threads = threads ? threads * 2 : 1) {
+        OK(jit_llvm_set_thread_count(threads));
+        for (size_t s = 0; s < COUNT_OF(shapes); ++s)
+            for (size_t i = 0; i < COUNT_OF(types); ++i)
+                if (i == s % COUNT_OF(types) || i == 0)
+                    check_same_bits(types[i], reduce,
+                                    s % 2 ? ReduceOpAdd : ReduceOpMax, shapes[s][0],
+                                    shapes[s][1]);
+        for (size_t i = 0; i < 3; ++i) {
+            check_same_bits(types[i], dot, ReduceOpAdd, 1000, 1000);
+            check_same_bits(types[i], dot, ReduceOpAdd, 700001, 700001);
+        }
+    }
+    OK(jit_llvm_set_thread_count(before));
+}
+
+/* Positions, with the mask held by somebody or not. */
+static void test_compress(void **unused)
+{
+    (void) unused;
+    static const uint32_t sizes[] = { 2, 64, 65535, 65536, 65537, 1000003 };
+    uint32_t before = jit_llvm_thread_count();
+    for (uint32_t threads = 0; threads <= 4; threads += 2)
+        for (size_t s = 0; s < COUNT_OF(sizes); ++s)
+            for (uint32_t k = 1; k < 8; k += 3) {
+                OK(jit_llvm_set_thread_count(threads));
+                uint32_t n = sizes[s], count = 0, *expected = malloc(n * 4);
+                uint32_t lanes = jit_var_counter(CPU, n), rule = jit_var_u32(CPU, k);
+                uint32_t rest = jit_var_and(lanes, rule);
+                uint32_t mask = jit_var_eq(rest, rule);
+                for (uint32_t i = 0; i < n; ++i)
+                    if ((i & k) == k)
+                        expected[count++] = i;
+                uint32_t positions = jit_var_compress(mask);
+                OK(positions);
+                assert_int_equal(jit_var_size(positions), count);
+                if (count)
+                    CHECK_BYTES(positions, expected, count);
+                DROP(lanes, rule, rest, mask, positions);
+                free(expected);
+            }
+    OK(jit_llvm_set_thread_count(before));
+}
+
+/* -------------------------------------------------------------- what is shared */
+
+/* Several reductions, an output and a write are one kernel, and a value that somebody
+ * holds is written. */
+static void test_one_kernel(void **unused)
+{
+    (void) unused;
+    enum { N = 100000 };
+    uint32_t lanes = jit_var_counter(CPU, N), three = jit_var_u32(CPU, 3);
+    uint32_t x = jit_var_mul(lanes, three), y = jit_var_add(x, three);
+    uint32_t target = fill_u32(1, 0), zero = jit_var_u32(CPU, 0);
+    uint32_t written = jit_var_scatter(target, y, zero, ALWAYS, ReduceOpMax, 0);
+    uint32_t r[] = { jit_var_reduce(x, ReduceOpAdd), jit_var_reduce(x, ReduceOpMax),
+                     jit_var_reduce(y, ReduceOpMin),
+                     jit_var_block_reduce(ReduceOpAdd, y, N) };
+    uint32_t again = jit_var_reduce(x, ReduceOpAdd);
+    assert_int_equal(again, r[0]); /* value numbering applies */
+    Stats before = stats_now();
+    for (size_t i = 0; i < COUNT_OF(r); ++i)
+        OK(jit_var_schedule(r[i]));
+    OK(jit_var_schedule(y));
+    OK(jit_eval());
+    assert_int_equal(stats_now().launches, before.launches + 1);
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < N; ++i)
+        sum += 3 * i;
+    CHECK_U32(r[0], sum);
+    CHECK_U32(r[1], 3 * (N - 1));
+    CHECK_U32(r[2], 3);
+    CHECK_U32(r[3], sum + 3 * N);
+    assert_int_equal(jit_var_state(x), VarStateEvaluated);
+    assert_int_equal(jit_var_state(y), VarStateEvaluated);
+    CHECK_U32(written, 3 * N);
+    assert_int_equal(stats_now().launches, before.launches + 1);
+    DROP(lanes, three, x, y, target, zero, written, again);
+    drop_all(r, COUNT_OF(r));
+}
+
+/* What needs the result of a reduction comes in the kernel behind it. */
+static void test_chains(void **unused)
+{
+    (void) unused;
+    enum { N = 5000 };
+    uint32_t lanes = jit_var_counter(CPU, N), count = jit_var_u32(CPU, N);
+    uint32_t sum = jit_var_reduce(lanes, ReduceOpAdd), mean = jit_var_div(sum, count);
+    uint32_t apart = jit_var_sub(lanes, mean), square = jit_var_mul(apart, apart);
+    uint32_t total = jit_var_reduce(square, ReduceOpAdd);
+    uint32_t most = jit_var_reduce(apart, ReduceOpMax);
+    uint32_t all = jit_var_add(total, most), spread = jit_var_add(all, lanes);
+    uint32_t last = jit_var_reduce(spread, ReduceOpMin);
+    DROP(sum, mean, apart, square, total, most);
+    uint32_t m = (N - 1) / 2, t = 0;
+    for (uint32_t i = 0; i < N; ++i)
+        t += (i - m) * (i - m);
+    Stats before = stats_now();
+    CHECK_U32(last, t + UINT32_MAX - 0u); /* apart wraps */
+    assert_int_equal(stats_now().launches, before.launches + 3);
+    CHECK_U32(all, t + UINT32_MAX);
+    DROP(lanes, count, all, spread, last);
+}
+
+/* Blocks of blocks; reductions of one array in memory in one pass over it. */
+static void test_blocks_of_blocks(void **unused)
+{
+    (void) unused;
+    enum { N = 1 << 20 };
+    uint32_t lanes = jit_var_counter(CPU, N), one = jit_var_u32(CPU, 1);
+    uint32_t x = jit_var_add(lanes, one);
+    uint32_t pairs = jit_var_block_reduce(ReduceOpAdd, x, 2);
+    uint32_t rows = jit_var_block_reduce(ReduceOpMax, pairs, 1024);
+    uint32_t low = jit_var_reduce(rows, ReduceOpMin);
+    CHECK_U32(low, 2 * 2048 - 1 + 0);
+    uint32_t a[] = { jit_var_reduce(x, ReduceOpMax), jit_var_reduce(x, ReduceOpMin) };
+    jit_var_eval(x);
+    DROP(a[0], a[1]);
+    uint32_t b[] = { jit_var_reduce(x, ReduceOpMax), jit_var_reduce(x, ReduceOpMin) };
+    Stats before = stats_now();
+    OK(jit_var_schedule(b[0]) && jit_var_schedule(b[1]) && jit_eval());
+    assert_int_equal(stats_now().launches, before.launches + 1);
+    CHECK_U32(b[0], N);
+    CHECK_U32(b[1], 1);
+    DROP(lanes, one, x, pairs, rows, low, b[0], b[1]);
+}
+
+/* ------------------------------------------------------------ what it must not do */
+
+/* An array is changed in place although a reduction of it waits, which gives what it
+ * was before. */
+static void test_in_place(void **unused)
+{
+    (void) unused;
+    enum { N = 100000 };
+    uint32_t x = fill_u32(N, 2), nine = jit_var_u32(CPU, 9), zero = jit_var_u32(CPU, 0);
+    void *before, *after;
+    uint32_t held = data_of(x, &before);
+    jit_var_dec_ref(held);
+    uint32_t sum = jit_var_reduce(x, ReduceOpAdd);
+    uint32_t twice = jit_var_reduce_dot(zero, zero);
+    assert_int_equal(twice, 0); /* no floats */
+    jit_error_clear();
+    advance(&x, jit_var_scatter(x, nine, zero, ALWAYS, ReduceOpIdentity, 0));
+    uint32_t now = jit_var_reduce(x, ReduceOpAdd);
+    CHECK_U32(sum, 2 * N);
+    CHECK_U32(now, 2 * N + 7);
+    held = data_of(x, &after);
+    assert_ptr_equal(before, after);
+    DROP(x, nine, zero, sum, now, held);
+}
+
+/* The sum of what is computed needs no array for it. */
+static void test_memory(void **unused)
+{
+    (void) unused;
+    size_t peak[2];
+    for (int k = 0; k < 2; ++k) {
+        uint32_t lanes = jit_var_counter(CPU, (size_t) 1 << (20 + 4 * k));
+        uint32_t x = jit_var_mul(lanes, lanes);
+        uint32_t sum = jit_var_reduce(x, ReduceOpAdd);
+        DROP(lanes, x);
+        OK(jit_sync_thread());
+        jit_malloc_clear_statistics();
+        OK(jit_var_eval(sum) && jit_sync_thread());
+        peak[k] = jit_malloc_watermark(CPU);
+        DROP(sum);
+    }
+    assert_true(peak[1] <= peak[0] + (1 << 16));
+}
+
+/* Reductions that nobody evaluates keep arrays alive up to a bound only. */
+static void test_bound(void **unused)
+{
+    (void) unused;
+    enum { COUNT = 300, N = 1 << 24 };
+    uint32_t kept[COUNT], done = 0;
+    for (uint32_t i = 0; i < COUNT; ++i) {
+        uint32_t lanes = jit_var_counter(CPU, N), k = jit_var_u32(CPU, i);
+        uint32_t x = jit_var_xor(lanes, k);
+        kept[i] = jit_var_reduce(x, ReduceOpMax);
+        done += jit_var_state(kept[i]) == VarStateEvaluated;
+        DROP(lanes, k, x);
+    }
+    uint64_t bytes = (uint64_t) COUNT * N * 4;
+    FILE *file = fopen("/proc/meminfo", "r");
+    unsigned long long kib = 0;
+    if (file) {
+        (void) !fscanf(file, "MemTotal: %llu", &kib);
+        fclose(file);
+    }
+    if (kib && bytes > kib * 1024 / 16 + ((uint64_t) N << 3))
+        assert_true(done > 0);
+    drop_all(kept, COUNT);
+}
+
+static int tests(void)
+{
+    const struct CMUnitTest list[] = {
+        TEST(test_all_types), TEST(test_shapes), TEST(test_compress),
+        TEST(test_one_kernel), TEST(test_chains), TEST(test_blocks_of_blocks),
+        TEST(test_in_place), TEST(test_memory), TEST(test_bound)
+    };
+    return cmocka_run_group_tests(list, NULL, NULL);
+}
+
+int main(void) { return run_engines(tests); }
