@@ -403,6 +403,33 @@ def fails(message: str, body: Any) -> None:
     assert any(message in text for text in texts), texts
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_gradients_stay_where_one_of_several_cannot_wait(which: int) -> None:
+    """Those of arrays that the inner loop adds to, also of the ones behind it."""
+    arrays = [Float64(1, 2), Float64(3, 4)]
+    dr.enable_grad(arrays)
+    for a in arrays:
+        dr.set_grad(a, 5)
+
+    def body(i: Any) -> tuple[Any]:
+        dr.grad(arrays[which])
+        total = dr.while_loop(
+            (UInt(0), Float64(0, 0)),
+            lambda j, total: j < 2,
+            lambda j, total: (
+                j + 1,
+                total + sum(dr.gather(Float64, a, UInt(0, 1)) for a in arrays),
+            ),
+        )[1]
+        dr.backward(total)
+        return (i + 1,)
+
+    with pytest.raises(RuntimeError, match="the body asks for it as well"):
+        dr.while_loop((UInt(0, 0),), lambda i: i < 3, body, mode="symbolic")
+    for a in arrays:
+        assert np.allclose(a.grad.numpy(), 5)
+
+
 def test_what_cannot_wait() -> None:
     v = Inputs()
     x, z = v.x, v.x * v.x

@@ -108,7 +108,7 @@ bool ad_wait_add(const AdBorder *b, NodeId id, uint64_t value)
 }
 
 /* While an operation runs that adds to gradients, have the arrays that wait in their
- * place. */
+ * place. Not 'ok': of the first ones only, whose nodes are listed. */
 static bool lend_arrays(const AdBorder *b, NodeId node, const AdOperation *op,
                         NodeId *nodes, uint64_t *before)
 {
@@ -121,14 +121,20 @@ static bool lend_arrays(const AdBorder *b, NodeId node, const AdOperation *op,
     }
     state_unlock();
     bool ok = true;
-    for (uint32_t i = 0; i < op->n_in && ok; i++) {
+    for (uint32_t i = 0; i < op->n_in; i++) {
         if (!nodes[i])
             continue;
-        VarId array = ad_wait_take(b, ad_border_receiver(nodes[i]));
+        VarId array = ok ? ad_wait_take(b, ad_border_receiver(nodes[i])) : 0;
         ok = array != 0;
-        before[i] = ad_gradient_take(nodes[i]);
+        if (ok)
+            before[i] = ad_gradient_take(nodes[i]);
         state_lock();
-        ad_graph_node(nodes[i])->grad = array;
+        if (ok) {
+            ad_graph_node(nodes[i])->grad = array;
+        } else {
+            ad_graph_unref(nodes[i]);
+            nodes[i] = 0;
+        }
         state_unlock();
     }
     return ok;
