@@ -84,15 +84,19 @@ JIT_EXPORT uint32_t ad_var_ref(uint64_t index);
  *  it can be asked for. A new reference to both. Plain (one more reference) if it is no
  *  float, or in a scope that suspends everything. */
 JIT_EXPORT uint64_t ad_var_track(uint32_t index);
+/** Derivatives by it are wanted: what ad_var_track() makes of its variable if it is not
+ *  tracked, else a new reference. In the body of a loop that is being recorded, what
+ *  depends on a state which is not tracked before the loop counts as not tracked,
+ *  although ad_grad_enabled() is true: if the state turns out to be, since an iteration
+ *  makes it depend on what is tracked, ad_var_loop_end() fails, or the end of what is
+ *  recorded around the loop. ad_var_track() of a copy without node is for this case. */
+JIT_EXPORT uint64_t ad_var_enable(uint64_t index);
 /** The variable without its node: a new reference. */
 JIT_EXPORT uint64_t ad_var_detach(uint64_t index);
-/** Are operations with it tracked? It has a node that no scope suspends. */
+/** Are operations with it tracked? It has a node that no scope suspends. In the body of
+ *  a loop that is being recorded, each state of floats may be; which are is known at
+ *  the end of the loop, and results of the others have no node. */
 JIT_EXPORT bool ad_grad_enabled(uint64_t index);
-/** Is it tracked for no other reason than that it depends on a state of a loop that is
- *  being recorded, which is not tracked before the loop, but may be after an iteration?
- *  Then it is no input of its own, whose gradient could be asked for in the body:
- *  detach it first. */
-JIT_EXPORT bool ad_grad_assumed(uint64_t index);
 
 /** The gradient, of the variable's type and size: zeros if nothing was set. A new
  *  reference; plain unless it was computed with ADFlagCreateGraph. */
@@ -264,10 +268,13 @@ typedef enum ADLoopIterations {
  *  then. Loops that only add to their states need none of this.
  *
  *  Arrays that a recorded loop accesses by position may be read, or be added to by
- *  scatters. A loop that overwrites entries of one, or reads one that it writes to, has
- *  derivatives in forward mode only; reverse it is an error.
+ *  scatters. A loop that overwrites entries of one has derivatives in forward mode
+ *  only, and one that reads an array which it writes to has none: a traversal is an
+ *  error.
  *
- *  'differentiated' says which states may have derivatives; NULL: all floats. */
+ *  'differentiated' says which states may have derivatives; NULL: all floats. In the
+ *  body these are tracked; results are if the state was tracked before, or if an
+ *  iteration makes it depend on what is. */
 JIT_EXPORT uint32_t ad_var_loop_start(JitBackend backend, const char *name,
                                       int64_t max_iterations, size_t n, uint64_t *state,
                                       const bool *differentiated);

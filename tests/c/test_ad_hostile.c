@@ -739,6 +739,89 @@ static bool back_in_and_behind(void)
     return y && go_back(y, ADFlagDefault) && gradient_is(x, 8, 6 + 4);
 }
 
+/* ------------------------------------------------------- what turns out untracked */
+
+/* y + 2 y, the slope of y^2: a state that may be tracked, but is not. */
+static uint64_t add_slope(uint64_t y, uint64_t x)
+{
+    (void) x;
+    uint64_t same = track(ad_var_mul(y, single(1)));
+    uint64_t enabled = same ? track(ad_var_enable(same)) : 0;
+    uint64_t square = track(ad_var_mul(enabled, enabled));
+    uint64_t slope = go_back(square, ADFlagDefault) ? track(ad_grad(enabled)) : 0;
+    return ad_var_add(y, slope);
+}
+
+static bool untracked_state(void)
+{
+    uint64_t x = input();
+    uint64_t y = three_times(ADLoopUnbounded, add_slope, ad_var_detach(x), x);
+    float found;
+    if (!y || !jit_var_read((uint32_t) y, 8, &found))
+        return false;
+    if (ad_var_node(y) || found != 27)
+        fail_msg("%g, with node %u, expected 27 without", (double) found,
+                 ad_var_node(y));
+    return true;
+}
+
+static uint64_t add_once(uint64_t y, uint64_t x)
+{
+    return ad_var_add(y, x);
+}
+
+/* In the loop within, y is tracked and s is not. */
+static uint64_t add_untracked_powers(uint64_t y, uint64_t x)
+{
+    (void) x;
+    uint64_t s = track(ad_var_mul(y, single(0.5f)));
+    return ad_var_inc_ref(three_times(ADLoopUnbounded, add_once, ad_var_inc_ref(s), y));
+}
+
+static bool untracked_nested(void)
+{
+    uint64_t x = input();
+    uint64_t y =
+        three_times(ADLoopUnbounded, add_untracked_powers, ad_var_detach(x), x);
+    if (y && ad_var_node(y))
+        fail_msg("a state is tracked that nothing makes so");
+    return y != 0;
+}
+
+/* Each iteration overwrites what those before have written. */
+static uint64_t overwrite(uint64_t array, uint64_t x)
+{
+    uint64_t square = track(ad_var_mul(x, x));
+    return ad_var_scatter(array, square, counter(), 0, ReduceOpIdentity,
+                          ReduceModeAuto);
+}
+
+static uint64_t overwrite_within(uint64_t array, uint64_t x)
+{
+    return ad_var_inc_ref(
+        three_times(ADLoopUnbounded, overwrite, ad_var_inc_ref(array), x));
+}
+
+static bool tangent_is_two(Step step)
+{
+    uint64_t x = input();
+    uint64_t array = jit_var_mul((uint32_t) x, (uint32_t) single(1));
+    uint64_t y = three_times(ADLoopUnbounded, step, array, x);
+    uint32_t one = (uint32_t) single(1);
+    return y && one && ad_set_grad(x, one) && ad_enqueue(ADModeForward, x) &&
+           ad_traverse(ADModeForward, ADFlagDefault) && gradient_is(y, 8, 2);
+}
+
+static bool tangent_of_overwritten(void)
+{
+    return tangent_is_two(overwrite);
+}
+
+static bool tangent_of_overwritten_within(void)
+{
+    return tangent_is_two(overwrite_within);
+}
+
 /* ----------------------------------------------------------------------- tests */
 
 static const Scenario scenarios[] = {
@@ -785,7 +868,11 @@ static const Scenario scenarios[] = {
     { "back_in_evaluated_loop", back_in_evaluated_loop, false, false },
     { "back_to_array", back_to_array, false, false },
     { "back_through_loop", back_through_loop, false, false },
-    { "back_in_and_behind", back_in_and_behind, false, false }
+    { "back_in_and_behind", back_in_and_behind, false, false },
+    { "untracked_state", untracked_state, false, false },
+    { "untracked_nested", untracked_nested, false, false },
+    { "tangent_of_overwritten", tangent_of_overwritten, false, false },
+    { "tangent_of_overwritten_within", tangent_of_overwritten_within, false, false }
 };
 
 static int tests(void)

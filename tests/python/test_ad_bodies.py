@@ -681,26 +681,148 @@ def test_what_a_body_tracks_ends_with_it(function: Any, around: bool) -> None:
     assert np.allclose(y.numpy(), expected)
 
 
-@pytest.mark.parametrize("nested", [False, True])
-def test_enable_grad_of_what_may_be_tracked_by_a_state(nested: bool) -> None:
-    """It is no leaf if the state turns out to be tracked, and its gradient would be
-    cleared as one on the way."""
-    p, x = Float64(2), Float64(0.5, 1.5)
-    dr.enable_grad(p)
+def cubes(mode: str, kind: str, tracked: bool) -> Any:
+    """Sums of the slopes of x^3 that bodies find by themselves, as x goes up by one."""
 
-    def once(i: Any, x: Any) -> Any:
+    def slope(x: Any) -> Any:
+        y = x * 1
+        dr.enable_grad(y)
+        dr.backward(y * y * y)
+        return y.grad
+
+    def side(x: Any, total: Any) -> Any:
+        return x + 1, total + slope(x)
+
+    def once(i: Any, x: Any, total: Any) -> Any:
+        if kind == "itself":
+            dr.enable_grad(x)
+            dr.backward(x * x * x)
+            return i + 1, x + 1, total + x.grad
+        if kind == "side":
+            return i + 1, *dr.if_stmt((x, total), x > 0, side, side, mode=mode)
+        if kind == "call":
+            return i + 1, *dr.switch(UInt(0, 1), [side, side], x, total, mode=mode)
+        if kind == "loop":
+            _, x, total = dr.while_loop(
+                (UInt(0), x, total),
+                lambda j, *_: j < 1,
+                lambda j, x, total: (j + 1, *side(x, total)),
+                mode=mode,
+            )
+            return i + 1, x, total
+        return i + 1, *side(x, total)
+
+    other, x = Float64(2), Float64(0.5, 1.5)
+    dr.set_grad_enabled(other, tracked)
+    start = (UInt(0, 0), x, dr.zeros(Float64, 2))
+    return dr.while_loop(start, lambda i, *_: i < 3, once, mode=mode)[1:]
+
+
+@pytest.mark.parametrize("kind", ["plain", "itself", "side", "call", "loop"])
+@pytest.mark.parametrize("tracked", [False, True])
+def test_enable_grad_of_an_untracked_state(tracked: bool, kind: str) -> None:
+    """In the body of a recorded loop each state may be tracked. If it turns out that it
+    is not, all is as if it had not been so in the body."""
+    x, total = cubes("symbolic", kind, tracked)
+    assert not dr.grad_enabled(x) and not dr.grad_enabled(total)
+    v = np.array([0.5, 1.5])
+    assert np.allclose(x.numpy(), v + 3)
+    assert np.allclose(total.numpy(), sum(3 * (v + k) ** 2 for k in range(3)))
+
+
+def tracked_at_once(p: Any, x: Any) -> Any:
+    def body(i: Any, x: Any) -> Any:
         y = x * 2
         dr.enable_grad(y)
-        return i + 1, y
+        return i + 1, y.grad + x * p
 
-    def outer(i: Any, x: Any) -> Any:
-        return i + 1, dr.while_loop(
-            (UInt(0), x), lambda i, x: i < 2, once, mode="symbolic"
-        )[1]
+    return symbolic_loop(body, x)[0]
 
-    body = outer if nested else once
-    with pytest.raises(RuntimeError, match=r"enable_grad.*detach"):
-        dr.while_loop((UInt(0), x), lambda i, x: i < 3, body, mode="symbolic")
+
+def tracked_in_two_steps(p: Any, x: Any) -> Any:
+    def body(i: Any, a: Any, b: Any) -> Any:
+        dr.enable_grad(a)
+        return i + 1, b + a.grad, x * p
+
+    return symbolic_loop(body, x, x * 0)[0]
+
+
+def tracked_around(p: Any, x: Any) -> Any:
+    """The inner loop knows of nothing that is tracked."""
+
+    def body(i: Any, x: Any, y: Any) -> Any:
+        def inner(j: Any, y: Any) -> Any:
+            z = y * x
+            dr.enable_grad(z)
+            return j + 1, y * x + z.grad
+
+        return i + 1, x * p, symbolic_loop(inner, y)[0]
+
+    return symbolic_loop(body, x, x)[1]
+
+
+def tracked_in_the_body_around(p: Any, x: Any) -> Any:
+    def body(i: Any, x: Any) -> Any:
+        u = x * 1
+        dr.enable_grad(u)
+
+        def inner(j: Any, y: Any) -> Any:
+            z = y * 2
+            dr.enable_grad(z)
+            return j + 1, z * u
+
+        y = symbolic_loop(inner, dr.full(Float64, 1, 2))[0]
+        dr.backward(y)
+        return i + 1, x + u.grad
+
+    return symbolic_loop(body, x)[0]
+
+
+def tracked_in_a_side(p: Any, x: Any) -> Any:
+    def body(i: Any, x: Any) -> Any:
+        def side(x: Any) -> Any:
+            y = x * 2
+            dr.enable_grad(y)
+            return x * p + y.grad
+
+        other = lambda x: x  # noqa: E731
+        return i + 1, dr.if_stmt((x,), x > 1, side, other, mode="symbolic")
+
+    return symbolic_loop(body, x)[0]
+
+
+def symbolic_loop(body: Any, *states: Any) -> Any:
+    return dr.while_loop(
+        (UInt(0), *states), lambda i, *_: i < 3, body, mode="symbolic"
+    )[1:]
+
+
+TRACKED = [
+    tracked_at_once,
+    tracked_in_two_steps,
+    tracked_around,
+    tracked_in_the_body_around,
+    tracked_in_a_side,
+]
+
+
+@pytest.mark.parametrize("program", TRACKED)
+def test_enable_grad_of_what_turns_out_to_be_tracked(program: Any) -> None:
+    """It was no leaf: its gradient would have had to go on."""
+    p, x = Float64(2), Float64(0.5, 1.5)
+    dr.enable_grad(p)
+    with pytest.raises(RuntimeError, match=r"enable_grad\(\).*detach"):
+        program(p, x)
+    p, x = Float64(2), Float64(0.5, 1.5)
+    dr.enable_grad(p)
+    y = symbolic_loop(lambda i, x: (i + 1, x * p), x)[0]  # all is as it was
+    dr.backward(y)
+    assert np.allclose(p.grad.numpy(), 12 * (0.5 + 1.5))
+
+
+def test_enable_grad_of_a_tracked_state_does_nothing() -> None:
+    p, x = Float64(2), Float64(0.5, 1.5)
+    dr.enable_grad(p)
 
     def real(i: Any, x: Any) -> Any:
         y = x * p  # tracked in any case: nothing happens

@@ -8,6 +8,7 @@
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
 #include "ad/graph/ad_open.h"
+#include "ad/graph/ad_scope.h"
 #include "ad/graph/ad_thread.h"
 #include "ad/rule/ad_apply.h"
 #include "base/error.h"
@@ -383,6 +384,30 @@ static uint64_t scatter_backward(const AdMoves *m, uint32_t operand, uint64_t g,
     return ad_moves_add(into, result);
 }
 
+/* In a loop, what an iteration writes to is what those before have written, also where
+ * the array was not tracked before the loop: a node for that (ad_cut.h). 0: there is
+ * none, unless '*ok' is false. */
+static NodeId made_before(VarId result, uint64_t target, bool *ok)
+{
+    *ok = true;
+    if (ad_var_node(target) || !ad_open_in_loop())
+        return 0;
+    const Var *v = var_get(result);
+    NodeId node = ad_graph_new_node(var_device(v)->backend, (VarType) v->type, v->size);
+    *ok = node && ad_scope_admit(node);
+    return node;
+}
+
+/* The edge that leads from it is marked. */
+static void mark_before(NodeId before)
+{
+    EdgeId e = before ? ad_graph_node(before)->out : 0;
+    if (e)
+        ad_graph_edge(e)->slot = MOVES_BEFORE;
+    if (before)
+        ad_graph_unref(before);
+}
+
 /* 'before': what the target was, if that is needed. */
 static uint64_t make_scatter(uint32_t result, size_t n, uint64_t target,
                              uint32_t before, const uint64_t *values, uint32_t index,
@@ -415,12 +440,16 @@ static uint64_t make_scatter(uint32_t result, size_t n, uint64_t target,
         s.m.held.leaves[3] = before;
         s.m.held.leaves[4] = ad_var_index(values[0]);
     }
-    uint64_t leaf = ad_apply_moves(result, (uint32_t) n + 1, operands, &s.m, sizeof(s));
-    jit_var_dec_ref(full);
-    if (!ad_var_node(leaf))
-        return leaf;
     state_lock();
-    bool noted = ad_open_note_write(leaf);
+    NodeId own = made_before(result, target, &ok);
+    state_unlock();
+    operands[0] |= (uint64_t) own << 32;
+    uint64_t leaf =
+        ok ? ad_apply_moves(result, (uint32_t) n + 1, operands, &s.m, sizeof(s)) : 0;
+    jit_var_dec_ref(full);
+    state_lock();
+    mark_before(own);
+    bool noted = !ad_var_node(leaf) || ad_open_note_write(leaf);
     state_unlock();
     if (noted)
         return leaf;

@@ -28,6 +28,15 @@ AdOpen *ad_border_keeper(void)
     return found;
 }
 
+AdOpen *ad_border_recorded(void)
+{
+    const AdThread *t = thread_self.ad;
+    for (uint32_t i = t ? t->open_count : 0; i && i > t->derived_open; i--)
+        if (!t->open[i - 1].straight)
+            return &t->open[i - 1];
+    return NULL;
+}
+
 AdBorder ad_border(void)
 {
     const AdThread *t = thread_self.ad;
@@ -41,9 +50,8 @@ AdBorder ad_border(void)
         return b;
     b.serial = open->border;
     b.recorded = !open->straight;
-    for (uint32_t i = t->derived_open; b.recorded && i < t->open_count; i++)
-        if (!t->open[i].straight)
-            b.inner = t->open[i].border;
+    if (b.recorded)
+        b.inner = ad_border_recorded()->border;
     return b;
 }
 
@@ -80,33 +88,43 @@ bool ad_border_stands_for(NodeId id, AdStandsFor *found)
     return false;
 }
 
-/* What a node depends on, by edges or as a placeholder, joins the set. False: on
- * nothing, or on what is from outside. */
-static bool add_behind(AdSet *set, const AdBorder *b, NodeId id)
+/* What a node depends on, by edges or as a placeholder, joins the set. '*only' is false
+ * afterwards if it depends on nothing, or on what is from outside. */
+static bool add_behind(AdSet *set, const AdBorder *b, NodeId id, bool *only)
 {
     AdStandsFor f;
-    if (ad_border_stands_for(id, &f))
-        return f.outer ? ad_set_add(set, f.outer) != AD_SET_NONE : f.state;
+    if (ad_border_stands_for(id, &f)) {
+        *only = f.outer || f.state;
+        return !f.outer || ad_set_add(set, f.outer) != AD_SET_NONE;
+    }
     EdgeId e = ad_graph_node(id)->in;
-    if (!e || ad_border_is_outside(b, id))
-        return false;
-    for (; e; e = ad_graph_edge(e)->next_in)
-        if (ad_set_add(set, ad_graph_edge(e)->source) == AD_SET_NONE)
-            return false;
+    *only = e && !ad_border_is_outside(b, id);
+    for (; e && *only; e = ad_graph_edge(e)->next_in)
+        TRY(ad_set_add(set, ad_graph_edge(e)->source) != AD_SET_NONE, false);
     return true;
 }
 
-bool ad_border_is_assumed(NodeId id)
+bool ad_border_is_assumed(NodeId id, bool *assumed)
 {
     AdBorder b = ad_border();
-    if (!b.recorded)
-        return false;
+    *assumed = b.recorded;
     AdSet set = ad_set_begin();
-    bool ok = ad_set_add(&set, id) != AD_SET_NONE;
-    for (uint32_t i = 0; i < set.count && ok; i++)
-        ok = add_behind(&set, &b, set.nodes[i]);
+    bool ok = !*assumed || ad_set_add(&set, id) != AD_SET_NONE;
+    for (uint32_t i = 0; i < set.count && ok && *assumed; i++)
+        ok = add_behind(&set, &b, set.nodes[i], assumed);
     alloc_free(set.nodes);
     return ok;
+}
+
+bool ad_border_take_plain(NodeId id)
+{
+    AdOpen *open = ad_border_recorded();
+    TRY(vec_reserve(&open->plain, &open->plain_capacity, open->plain_count + 1,
+                    sizeof(NodeId)),
+        false);
+    open->plain[open->plain_count++] = id;
+    ad_graph_ref(id);
+    return true;
 }
 
 NodeId ad_border_receiver(NodeId id)

@@ -59,6 +59,8 @@ typedef struct AdStandsFor {
 AdBorder ad_border(void);
 /** Who keeps what waits there; NULL: nobody. Without lock. */
 struct AdOpen *ad_border_keeper(void);
+/** The innermost construct that is recorded; NULL: there is none. Without lock. */
+struct AdOpen *ad_border_recorded(void);
 /** Is this node beyond it? */
 bool ad_border_is_outside(const AdBorder *b, NodeId id);
 /** ... and does what comes to it wait in an array, to which it has to be added? */
@@ -68,8 +70,12 @@ bool ad_border_is_between(const AdBorder *b, NodeId id);
 /** Is it the node of such a placeholder? */
 bool ad_border_stands_for(NodeId id, AdStandsFor *found);
 /** Does all that a node depends on lead to states of loops that are recorded, and are
- *  not tracked before these? With the lock. */
-bool ad_border_is_assumed(NodeId id);
+ *  not tracked before these? False: memory is out. With the lock. */
+bool ad_border_is_assumed(NodeId id, bool *assumed);
+/** Something depends on the variable of this node as if it were not tracked. If it
+ *  turns out to be, at the end of the constructs that are recorded, that is an error
+ *  (ad_settle_plain()). There is one that is. With the lock. False: memory is out. */
+bool ad_border_take_plain(NodeId id);
 /** What gets the gradient of a node: of a placeholder that stands for a call's input,
  *  the input. */
 NodeId ad_border_receiver(NodeId id);

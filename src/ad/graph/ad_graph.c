@@ -231,6 +231,47 @@ void ad_graph_drop_passed(NodeId target)
     free_waiting();
 }
 
+/* The leaf is a plain variable if this is its node. */
+static void forget_node(uint64_t *leaf, NodeId id)
+{
+    if (ad_var_node(*leaf) != id)
+        return;
+    *leaf = ad_var_index(*leaf);
+    unref_later(id);
+}
+
+/* What edges of a target hold is not tracked by this node any more. */
+static void forget_held(NodeId target, NodeId id)
+{
+    for (EdgeId i = ad_graph_node(target)->in; i; i = ad_graph_edge(i)->next_in) {
+        AdEdge *e = ad_graph_edge(i);
+        if (!ad_graph_holds_several(e->rule)) {
+            forget_node(&e->held, id);
+            continue;
+        }
+        AdHeld *held = (AdHeld *) (uintptr_t) e->held;
+        for (uint32_t k = 0; k < held->count; k++)
+            forget_node(&held->leaves[k], id);
+    }
+}
+
+void ad_graph_keep_edges(NodeId target, const AdSet *sources)
+{
+    bool operation = ad_graph_node(target)->flags & NODE_OPERATION;
+    EdgeId *link = &ad_graph_node(target)->in;
+    while (*link) {
+        const AdEdge *e = ad_graph_edge(*link);
+        if (ad_set_has(sources, e->source)) {
+            link = &ad_graph_edge(*link)->next_in;
+            continue;
+        }
+        if (!operation)
+            forget_held(target, e->source);
+        free_edge(*link, link);
+    }
+    free_waiting();
+}
+
 void ad_graph_drop_held(AdHeld *held)
 {
     drop_held(held);

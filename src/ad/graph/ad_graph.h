@@ -126,6 +126,10 @@ bool ad_graph_new_edge(NodeId source, NodeId target, AdRuleId rule, uint8_t oper
 void ad_graph_drop_edge(EdgeId id);
 /** The edges of a target that are marked as passed; its nodes remember. */
 void ad_graph_drop_passed(NodeId target);
+struct AdSet;
+/** Drop the edges of a target that come from nodes which are not in the set. Others
+ *  hold variables as before, but not these nodes. */
+void ad_graph_keep_edges(NodeId target, const struct AdSet *sources);
 /** Have an edge leave from, or lead to, another node. */
 void ad_graph_set_source(EdgeId id, NodeId source);
 /** All edges of 'from' become those of 'to', which has none. */

@@ -117,6 +117,15 @@ bool ad_open_note_write(uint64_t leaf)
     return true;
 }
 
+bool ad_open_in_loop(void)
+{
+    const AdThread *own = thread_self.ad;
+    for (uint32_t i = 0; own && i < own->open_count; i++)
+        if (own->open[i].loop && !own->open[i].straight)
+            return true;
+    return false;
+}
+
 bool ad_open_is_visible(const AdOpen *open, uint32_t which)
 {
     const AdArray *write = &open->writes[which];

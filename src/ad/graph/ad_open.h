@@ -37,6 +37,8 @@ typedef struct AdOpen {
     uint32_t write_count, write_capacity;
     AdWaiting *waiting; /* for the end of it (ad_border.h) */
     uint32_t waiting_count, waiting_capacity;
+    NodeId *plain; /* references: taken for untracked (ad_border_take_plain()) */
+    uint32_t plain_count, plain_capacity;
 } AdOpen;
 
 /** Does the graph follow a region that begins now? Where nothing is tracked there is no
@@ -59,6 +61,8 @@ void ad_open_drop_all(AdThread *t);
 /** An array is written to, and this is what it is now (borrowed): the innermost region
  *  notes that, if there is one. False: error recorded. */
 bool ad_open_note_write(uint64_t leaf);
+/** Is a loop being recorded, whose iterations follow each other? */
+bool ad_open_in_loop(void);
 /** What the region's last write has made of this variable; NULL: it does not write to
  *  it. */
 const AdArray *ad_open_last_write(const AdOpen *open, VarId variable);

@@ -8,10 +8,11 @@
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
 #include "ad/graph/ad_scope.h"
-#include "ad/graph/ad_set.h"
 #include "ad/loop/ad_reverse.h"
 #include "ad/loop/ad_run.h"
+#include "ad/region/ad_cut.h"
 #include "ad/region/ad_derive.h"
+#include "ad/rule/ad_rule.h"
 #include "ad/traverse/ad_gradient.h"
 #include "ad/traverse/ad_traverse.h"
 #include "base/alloc.h"
@@ -21,66 +22,6 @@ JitBackend ad_derive_loop_backend(const AdTemplate *t)
 {
     VarInfo info;
     return jit_var_info(t->condition, &info) ? info.backend : JitBackendNone;
-}
-
-/* ---------------------------------------------------------------- active states */
-
-typedef struct Reach {
-    AdSet seen;
-    uint32_t walked; /* of them */
-} Reach;
-
-static bool reached(const Reach *r, NodeId id)
-{
-    return ad_set_has(&r->seen, id);
-}
-
-static bool reach_push(Reach *r, NodeId id)
-{
-    return ad_set_add(&r->seen, id) != AD_SET_NONE;
-}
-
-static bool reach_all(Reach *r)
-{
-    while (r->walked < r->seen.count) {
-        EdgeId e = ad_graph_node(r->seen.nodes[r->walked++])->out;
-        for (; e; e = ad_graph_edge(e)->next_out)
-            TRY(reach_push(r, ad_graph_edge(e)->target), false);
-    }
-    return true;
-}
-
-/* States that are reached begin the next iteration so. */
-static bool reach_states(Reach *r, AdTemplate *t, bool *more)
-{
-    *more = false;
-    for (uint32_t k = 0; k < t->state_count; k++) {
-        AdState *s = &t->states[k];
-        NodeId output = ad_var_node(t->bodies[0].outputs[k]);
-        if (!s->entry || !s->changes || !output || !reached(r, output))
-            continue;
-        NodeId entry = t->entries[s->entry - 1].node;
-        *more |= !reached(r, entry);
-        TRY(reach_push(r, entry), false);
-    }
-    return true;
-}
-
-bool ad_derive_find_active(AdTemplate *t)
-{
-    Reach r = { .seen = ad_set_begin() };
-    bool ok = true, more = true;
-    for (uint32_t i = 0; i < t->entry_count && ok; i++)
-        if (t->entries[i].outer)
-            ok = reach_push(&r, t->entries[i].node);
-    while (ok && more)
-        ok = reach_all(&r) && reach_states(&r, t, &more);
-    for (uint32_t k = 0; k < t->state_count && ok; k++) {
-        AdState *s = &t->states[k];
-        s->active = s->entry && reached(&r, t->entries[s->entry - 1].node);
-    }
-    alloc_free(r.seen.nodes);
-    return ok;
 }
 
 /* ---------------------------------------------------------------- the body */
@@ -141,10 +82,30 @@ static bool make_slots(LoopDerivative *d)
     return ok;
 }
 
+/* Tangents of arrays that the loop writes to go round with it, also if they are zeros
+ * at first. */
+static bool begin_tangents(const LoopDerivative *d)
+{
+    const AdTemplate *t = d->t;
+    static const uint64_t zero;
+    for (uint32_t i = 0; d->forward && d->arrays && i < t->entry_count; i++) {
+        if (!t->entries[i].written || d->given[i])
+            continue;
+        state_lock();
+        AdNode like = *ad_graph_node(t->entries[i].node);
+        state_unlock();
+        d->given[i] = jit_var_literal((JitBackend) like.backend, (VarType) like.type,
+                                      &zero, like.size, 0);
+        TRY(d->given[i], false);
+    }
+    return true;
+}
+
 /* Gradients with which the body's derivative begins. */
 static bool give_all(const LoopDerivative *d)
 {
     const AdTemplate *t = d->t;
+    TRY(begin_tangents(d), false);
     for (uint32_t i = 0; d->forward && i < t->entry_count; i++)
         if (!t->entries[i].state || ad_derive_loop_is_summed(d, i))
             TRY(ad_derive_give(t->entries[i].node, &d->given[i], t->entries[i].written),
@@ -226,9 +187,17 @@ static bool derive_body(LoopDerivative *d)
     return ad_derive_close(&reopened, ok, &d->body);
 }
 
+static bool refuse_arrays(const LoopDerivative *d, const char *what)
+{
+    return error_set(JIT_ERROR_UNSUPPORTED,
+                     "ad_traverse(): loop '%s' %s; one that runs at once "
+                     "(mode=\"evaluated\") has",
+                     d->t->name, what);
+}
+
 /* Writes of one iteration are followed by those of the next: the adjoint of an array
  * has to be the same for all. */
-static bool check_arrays(const LoopDerivative *d)
+static bool check_adjoints(const LoopDerivative *d)
 {
     const AdTemplate *t = d->t;
     for (uint32_t i = 0; i < t->entry_count; i++) {
@@ -239,14 +208,41 @@ static bool check_arrays(const LoopDerivative *d)
             same |= ad_var_index(d->made[i]) ==
                     ad_var_index(d->given[t->tracked_count + k]);
         if (!same)
-            return error_set(
-                JIT_ERROR_UNSUPPORTED,
-                "ad_traverse(): loop '%s' overwrites an array or reads one "
-                "that it writes to, and has no derivative in reverse mode; "
-                "one that runs at once (mode=\"evaluated\") has",
-                t->name);
+            return refuse_arrays(d, "overwrites an array or reads one that it writes "
+                                    "to, and has no derivative in reverse mode");
     }
     return true;
+}
+
+/* Is all that happens to the array that an entry stands for that it is written to? */
+static bool is_only_written(NodeId entry)
+{
+    for (EdgeId e = ad_graph_node(entry)->out; e; e = ad_graph_edge(e)->next_out) {
+        const AdEdge *edge = ad_graph_edge(e);
+        if (edge->rule == RULE_INTO) {
+            const AdOperation *op = ad_operation_of(edge->held);
+            TRY(op->arrival == ad_cut_arrival, false);
+            const AdTemplate *inner = op->payload;
+            TRY(is_only_written(inner->entries[edge->slot].node), false);
+        } else if (edge->rule != RULE_MOVES || edge->operand != 0 ||
+                   ((const AdMoves *) (uintptr_t) edge->held)->kind != MOVES_WRITE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The tangent of an array that is read is the array as it was before the loop. */
+static bool check_tangents(const LoopDerivative *d)
+{
+    const AdTemplate *t = d->t;
+    bool ok = true;
+    state_lock();
+    for (uint32_t i = 0; i < t->entry_count && ok; i++)
+        ok = !t->entries[i].written || is_only_written(t->entries[i].node);
+    state_unlock();
+    return ok || refuse_arrays(d, "reads an array that it writes to, and has no "
+                                  "derivative in forward mode");
 }
 
 /* ---------------------------------------------------------------- forward */
@@ -358,12 +354,12 @@ static bool end_block(LoopDerivative *d)
 
 static bool derive(LoopDerivative *d)
 {
-    TRY((!d->tracked || open_block(d)) && derive_body(d) &&
-            (!d->tracked || end_block(d)),
+    TRY((!d->forward || check_tangents(d)) && (!d->tracked || open_block(d)) &&
+            derive_body(d) && (!d->tracked || end_block(d)),
         false);
     if (d->forward)
         return record_forward(d);
-    return check_arrays(d) && ad_reverse(d) && widen(d);
+    return check_adjoints(d) && ad_reverse(d) && widen(d);
 }
 
 bool ad_derive_loop(AdTemplate *t, ADMode mode, uint64_t *given, uint64_t *made,

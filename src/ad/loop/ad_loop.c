@@ -303,7 +303,7 @@ static void note_changes(const AdOpen *open, const uint64_t *states, uint32_t *r
     for (uint32_t k = 0; k < t->state_count; k++) {
         AdState *s = &t->states[k];
         VarId next = ad_var_index(states[k]);
-        bool written = ad_open_last_write(open, next);
+        bool written = s->array = ad_open_last_write(open, next) != NULL;
         s->changes = next != s->placeholder && !written;
         uint64_t *output = &t->bodies[0].outputs[k];
         if (s->changes || written || !ad_var_node(*output))

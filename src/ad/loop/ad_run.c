@@ -71,16 +71,21 @@ static bool take_values(AdRun *run, bool wanted, const uint64_t *states, uint32_
 static bool start(AdRun *run)
 {
     const AdTemplate *t = run->d->t;
-    bool *plain = alloc_zero(run->count + 1, sizeof(bool));
-    TRY(plain, false);
+    bool *tracked = alloc_zero(run->count + 1, sizeof(bool));
+    TRY(tracked, false);
+    for (uint32_t k = 0, i = 0; run->primal && k < t->state_count; k++)
+        if (t->states[k].changes)
+            tracked[i++] = run->d->tracked && t->states[k].active;
+    for (uint32_t i = run->primal; i < run->count; i++)
+        tracked[i] = run->d->tracked;
     int64_t most = t->max_iterations >= 0 ? t->max_iterations : ADLoopUnbounded;
     int symbolic = jit_flag(JitFlagSymbolicLoops);
     jit_set_flag(JitFlagSymbolicLoops, 1);
     run->handle =
         ad_var_loop_start(ad_derive_loop_backend(t), t->name, most, run->count,
-                          run->values, run->d->tracked ? NULL : plain);
+                          run->values, tracked);
     jit_set_flag(JitFlagSymbolicLoops, symbolic);
-    alloc_free(plain);
+    alloc_free(tracked);
     return run->handle != 0;
 }
 

@@ -92,6 +92,15 @@ static bool into_array(const AdEdge *e)
            ((const AdTemplate *) op->payload)->entries[e->slot].array;
 }
 
+bool ad_cut_is_before(const AdEdge *e)
+{
+    if (e->rule != RULE_INTO)
+        return e->rule == RULE_MOVES && e->slot == MOVES_BEFORE;
+    return into_array(e) && ((const AdTemplate *) ad_operation_of(e->held)->payload)
+                                ->entries[e->slot]
+                                .before;
+}
+
 /* Is the target of an edge an array of this body? */
 static bool is_array_of(const AdTemplate *t, NodeId target, uint32_t body)
 {
@@ -149,7 +158,7 @@ static bool cut_walk(Cut *c, uint8_t mark, bool (*visit)(Cut *c, NodeId id))
         TRY(visit(c, id), false);
         for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
             NodeId source = ad_graph_edge(e)->source;
-            if (is_inner(c, source))
+            if (is_inner(c, source) && !ad_cut_is_before(ad_graph_edge(e)))
                 TRY(cut_push(c, mark, source), false);
         }
     }
@@ -157,24 +166,29 @@ static bool cut_walk(Cut *c, uint8_t mark, bool (*visit)(Cut *c, NodeId id))
 }
 
 /* The state of a loop that has this entry, NULL: it is none. */
-static const AdEntry *find_state(const AdTemplate *t, NodeId node)
+static const AdState *find_state(const AdTemplate *t, NodeId node)
 {
     for (uint32_t k = 0; k < t->state_count; k++) {
         uint32_t entry = t->states[k].entry;
         if (entry && t->entries[entry - 1].node == node)
-            return &t->entries[entry - 1];
+            return &t->states[k];
     }
     return NULL;
 }
 
-/* What an edge from an entry comes from instead: a state that is accessed by position
- * is the array that it was before the loop. 0: it stays. */
-static NodeId array_behind(const Cut *c, const AdEdge *edge)
+/* What an edge from an entry of the template comes from instead: a state that is
+ * accessed by position is the array that it was before the loop. With 'before' there is
+ * none that is tracked, and the edge is from what iterations write to it. 0: it
+ * stays. */
+static NodeId array_behind(const Cut *c, const AdEdge *edge, bool *before)
 {
     if (!by_position(edge))
         return 0;
-    const AdEntry *entry = find_state(c->open->t, edge->source);
-    return entry && entry->outer ? entry->outer_node : 0;
+    const AdTemplate *t = c->open->t;
+    const AdState *s = find_state(t, edge->source);
+    const AdEntry *entry = s ? &t->entries[s->entry - 1] : NULL;
+    *before = entry && !entry->outer && s->array;
+    return !entry ? 0 : *before ? edge->source : entry->outer ? entry->outer_node : 0;
 }
 
 /* Edges that come from outside come from entries. */
@@ -184,12 +198,14 @@ static bool cut_edges(Cut *c, NodeId id)
     for (EdgeId e = ad_graph_node(id)->in; e; e = ad_graph_edge(e)->next_in) {
         const AdEdge *edge = ad_graph_edge(e);
         NodeId outer = edge->source;
+        bool before = ad_cut_is_before(edge);
         if (has_mark(c, outer, CUT_ENTRY))
-            outer = array_behind(c, edge);
-        if (!outer || is_inner(c, outer))
+            outer = array_behind(c, edge, &before);
+        if (!outer || (is_inner(c, outer) && !before))
             continue;
         AdEntry *entry = ad_region_find_entry(c->open->t, outer, by_position(edge));
         TRY(entry, false);
+        entry->before |= before;
         ad_graph_set_source(e, entry->node);
     }
     return true;

@@ -20,6 +20,10 @@ bool ad_cut(AdOpen *open);
 bool ad_cut_is_inside(const AdOpen *open, NodeId id);
 /** Has an operation on whole arrays made it? */
 bool ad_cut_is_whole(NodeId id);
+/** Is it from what iterations before have written to an array that is not tracked
+ *  before a loop? The source belongs to no variable. For regions in the loop it is
+ *  outside, though it was made in their bodies. */
+bool ad_cut_is_before(const AdEdge *e);
 enum { AD_CUT_ANY_BODY = UINT32_MAX };
 /** Does this body write to the array that an entry stands for, be it in a region? */
 bool ad_cut_is_written(const AdTemplate *t, NodeId entry, uint32_t body);

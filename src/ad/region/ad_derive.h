@@ -21,9 +21,6 @@ bool ad_derive_wants_arrays(const AdTemplate *t, const bool *wanted);
 /** Let '*given' (0: none) be the gradient of a node; with 'moves' the reference
  *  moves. */
 bool ad_derive_give(NodeId node, uint64_t *given, bool moves);
-/** Find the states that depend on what is tracked: as they begin, or by what the body
- *  makes of them. With the lock. */
-bool ad_derive_find_active(AdTemplate *t);
 
 /** A body of the template, as it were open again: what is traced until its end can use
  *  its variables, and becomes a recorded body. Without lock. */

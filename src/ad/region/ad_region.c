@@ -8,6 +8,7 @@
 #include "ad/graph/ad_hooks.h"
 #include "ad/graph/ad_scope.h"
 #include "ad/graph/ad_set.h"
+#include "ad/region/ad_active.h"
 #include "ad/region/ad_cut.h"
 #include "ad/region/ad_derive.h"
 #include "ad/region/ad_loop_hooks.h"
@@ -80,6 +81,9 @@ void ad_region_drop(AdOpen *open)
         ad_graph_unref(open->writes[i].node);
     alloc_free(open->writes);
     ad_border_drop(open->waiting, open->waiting_count);
+    for (uint32_t i = 0; i < open->plain_count; i++)
+        ad_graph_unref(open->plain[i]);
+    alloc_free(open->plain);
     ad_loop_hooks.release(open->loop);
     if (open->t)
         template_free(open->t);
@@ -531,15 +535,35 @@ static bool find_tracked(AdOpen *open, uint64_t *results)
     return true;
 }
 
-/* Which results of a loop depend on what is tracked? */
-static bool keep_active(AdTemplate *t)
+/* Does anything outside depend on the template? */
+static bool has_outputs(const AdTemplate *t)
 {
-    TRY(ad_derive_find_active(t), false);
+    bool any = t->tracked_count;
+    for (uint32_t i = 0; i < t->array_count; i++)
+        any |= t->arrays[i].visible;
+    return any;
+}
+
+/* Which results of a loop, and arrays, depend on what is tracked? Others are plain. */
+static bool keep_active(const AdOpen *open, uint64_t *results)
+{
+    AdTemplate *t = open->t;
+    TRY(ad_active_keep(t), false);
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->tracked_count; i++)
         if (t->states[t->tracked[i]].active)
             t->tracked[n++] = t->tracked[i];
     t->tracked_count = n;
+    for (uint32_t i = 0; i < t->array_count; i++) {
+        if (ad_graph_node(t->arrays[i].node)->in)
+            continue;
+        t->arrays[i].visible = false;
+        for (uint32_t k = 0; k < t->n_out; k++)
+            if (ad_var_node(results[k]) == open->writes[i].node) {
+                results[k] = ad_var_index(results[k]);
+                ad_graph_unref(open->writes[i].node);
+            }
+    }
     return true;
 }
 
@@ -610,6 +634,33 @@ static bool widen_result(const AdTemplate *t, uint64_t *result)
     return true;
 }
 
+static void forget_outer(AdEntry *entry)
+{
+    if (entry->held)
+        ad_graph_unref(entry->outer_node);
+    entry->held = false;
+    entry->outer = 0;
+    entry->outer_node = 0;
+}
+
+/* What iterations before have written is not tracked before this region either, but may
+ * be in a loop around. That of a state is a node of the bodies. */
+static bool connect_before(AdEntry *entry, AdOperation *op, NodeId node, uint32_t which)
+{
+    if (ad_graph_node(entry->outer_node)->flags & NODE_ENTRY) {
+        AdNode like = *ad_graph_node(entry->outer_node);
+        NodeId own = ad_graph_new_node((JitBackend) like.backend, (VarType) like.type,
+                                       like.size);
+        TRY(own, false);
+        ad_graph_node(own)->serial = like.serial;
+        forget_outer(entry);
+        entry->outer = like.serial;
+        entry->outer_node = own;
+        entry->held = true;
+    }
+    return ad_operation_add_input(op, node, entry->outer_node, which);
+}
+
 /* The result depends on what an entry stands for, if it depends on the entry. That of
  * a loop is a state as it was before in lanes that never enter the loop. */
 static bool connect_entry(const AdTemplate *t, AdEntry *entry, AdOperation *op,
@@ -623,14 +674,16 @@ static bool connect_entry(const AdTemplate *t, AdEntry *entry, AdOperation *op,
                          t->name, which);
     if (!entry->outer)
         return true;
+    if (entry->used && entry->before && !ad_open_in_loop()) {
+        forget_outer(entry);
+        return true;
+    }
+    if (entry->used && entry->before)
+        return connect_before(entry, op, node, which);
     if (entry->used || passes)
         return ad_operation_add_input(op, node, entry->outer_node, which);
-    if (entry->held)
-        ad_graph_unref(entry->outer_node);
-    entry->held = false;
+    forget_outer(entry);
     entry->forgotten = true;
-    entry->outer = 0;
-    entry->outer_node = 0;
     return true;
 }
 
@@ -736,17 +789,18 @@ bool ad_region_close(uint32_t handle, uint64_t *results)
     AdOpen open = ad_open_pop();
     for (uint32_t i = 0; i < open.t->n_out; i++)
         results[i] = ad_var_index(results[i]);
+    bool ok = ad_settle_plain(&open);
     find_size(open.t, results);
     if (!open.t->end)
         open.t->end = record_new_scope();
     take_arrays(&open, results);
-    bool ok = open.t->end && find_tracked(&open, results),
-         any = open.t->tracked_count || open.write_count;
+    ok = ok && open.t->end && find_tracked(&open, results);
+    bool any = open.t->tracked_count || open.write_count;
     if (ok && any)
         ok = split_arrays(&open) && own_outputs(&open) && ad_cut(&open);
     if (ok && any && open.t->kind == REGION_LOOP) {
-        ok = keep_active(open.t);
-        any = open.t->tracked_count || open.write_count;
+        ok = keep_active(&open, results);
+        any = has_outputs(open.t);
     }
     ok = ok && ad_settle(&open);
     if (ok && any && open.t->entry_count)

@@ -40,6 +40,7 @@ typedef struct AdEntry {
     NodeId node;       /* the entry; a reference */
     bool array;        /* accessed by position */
     bool written;      /* an array that the bodies write to */
+    bool before;        /* ... in iterations before only (ad_cut_is_before()) */
     bool held;
     bool used;      /* results or arrays depend on it */
     bool forgotten; /* it is not, so what it stands for is not known any more */
@@ -51,6 +52,7 @@ typedef struct AdState {
     VarId placeholder, initial; /* references */
     uint32_t entry;             /* 1 + its number; 0: it is not differentiated */
     bool changes;               /* the body makes something else of it */
+    bool array;                 /* the body writes to it */
     bool active;                /* it depends on what is tracked */
 } AdState;
 

@@ -172,6 +172,64 @@ bool ad_settle(AdOpen *open)
     return c.kept != open || !open->waiting_count || move_to_due(open);
 }
 
+/* ---------------------------------------------------------------- taken for plain */
+
+static bool refuse_plain(const AdOpen *open)
+{
+    return error_set(JIT_ERROR_STATE,
+                     "ad_var_loop_end(), ad_var_cond_end(), ad_var_call(): '%s': "
+                     "enable_grad() was called in its body for something that depends "
+                     "on a state of a loop, which an iteration makes depend on what is "
+                     "tracked, expected a copy made by detach()",
+                     open->name);
+}
+
+/* What the node depends on in the same iteration joins the set: by edges or, of an
+ * input, as what that stands for. What is of another body is not to be tracked
+ * there. */
+static bool look_behind(AdOpen *open, AdSet *set, NodeId id, bool before)
+{
+    const AdNode *node = ad_graph_node(id);
+    const AdEntry *entry = entry_of(open->t, id);
+    if (entry)
+        return add_node(set, entry->outer ? entry->outer_node : 0);
+    if (node->flags & NODE_ENTRY || node->serial < open->border)
+        return ad_border_recorded() ? ad_border_take_plain(id) : refuse_plain(open);
+    /* Tracked by the body itself, which is no matter of the iterations behind. */
+    if (!node->in && !(before && !(node->flags & NODE_CUT_IN)))
+        return refuse_plain(open);
+    for (EdgeId e = node->in; e; e = ad_graph_edge(e)->next_in)
+        TRY(add_node(set, ad_graph_edge(e)->source), false);
+    return true;
+}
+
+/* A state is what the iteration before has made of it. */
+static bool look_before(const AdOpen *open, AdSet *set, NodeId id)
+{
+    const AdEntry *entry = entry_of(open->t, id);
+    return !entry || !entry->state ||
+           add_node(set, ad_var_node(open->t->bodies[0].outputs[entry->state - 1]));
+}
+
+bool ad_settle_plain(AdOpen *open)
+{
+    AdSet set = ad_set_begin();
+    bool ok = true;
+    for (uint32_t i = 0; i < open->plain_count && ok; i++)
+        ok = add_node(&set, open->plain[i]);
+    for (uint32_t i = 0; i < set.count && ok; i++)
+        ok = look_behind(open, &set, set.nodes[i], false);
+    uint32_t same = set.count;
+    for (uint32_t i = 0; i < set.count && ok; i++) {
+        NodeId id = set.nodes[i];
+        bool is_behind = i < same;
+        ok = look_before(open, &set, id) &&
+             (is_behind || look_behind(open, &set, id, true));
+    }
+    alloc_free(set.nodes);
+    return ok;
+}
+
 void ad_settle_forget(void)
 {
     AdThread *t = thread_self.ad;

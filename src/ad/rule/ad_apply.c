@@ -284,14 +284,17 @@ uint64_t ad_var_replace_grad(uint64_t a, uint64_t b)
     return result;
 }
 
-bool ad_grad_assumed(uint64_t index)
+uint64_t ad_var_enable(uint64_t index)
 {
     if (!ad_var_node(index))
-        return false;
+        return ad_var_track(ad_var_index(index));
     state_lock();
-    bool assumed = ad_border_is_assumed(ad_var_node(index));
+    bool assumed = false;
+    bool ok = ad_scope_refuses() || ad_border_is_assumed(ad_var_node(index), &assumed);
+    ok = ok && (!assumed || ad_border_take_plain(ad_var_node(index)));
     state_unlock();
-    return assumed;
+    TRY(ok, 0);
+    return assumed ? ad_var_track(ad_var_index(index)) : ad_var_inc_ref(index);
 }
 
 bool ad_in_body(void)

@@ -199,14 +199,9 @@ static bool enable_leaf(void *context, PyObject *object)
     Array *a = tracked_array(w, object);
     for (size_t i = 0; a && i < array_count(a); i++) {
         const Leaf leaf = array_leaves(a)[i];
-        if (w->flag && leaf_node(leaf) && ad_grad_assumed(leaf))
-            return error_raise(PyExc_RuntimeError, w->operation, NULL, 0,
-                               "the argument depends on a state of the loop that is "
-                               "being recorded, which may have a derivative of its "
-                               "own, expected a copy made by drjit.detach()");
-        if (!leaf || (leaf_node(leaf) != 0) == w->flag)
+        if (!leaf || (!w->flag && !leaf_node(leaf)))
             continue;
-        const Leaf own = w->flag ? leaf_tracked(leaf) : ad_var_detach(leaf);
+        const Leaf own = w->flag ? ad_var_enable(leaf) : ad_var_detach(leaf);
         if (!own)
             return error_from_core(w->operation, NULL, 0);
         array_set_leaf(a, i, own);

@@ -22,11 +22,6 @@ Leaf leaf_plain(Leaf leaf)
     return leaf_of(leaf_index(leaf));
 }
 
-Leaf leaf_tracked(Leaf leaf)
-{
-    return ad_var_track(leaf_index(leaf));
-}
-
 /* ---------------------------------------------------------------- questions */
 
 JitBackend leaf_backend(Leaf leaf)

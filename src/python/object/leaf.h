@@ -53,9 +53,6 @@ static inline Leaf leaf_detached(Leaf leaf)
 
 /** The variable of a leaf, whose reference moves, without the node. */
 Leaf leaf_plain(Leaf leaf);
-/** The variable with a node of its own (a new reference): derivatives by it are wanted.
- *  Plain where a scope forbids it. 0: the core's error is set. */
-Leaf leaf_tracked(Leaf leaf);
 
 /* ---- references; 0 is accepted */
 
