@@ -75,8 +75,6 @@ static inline uint32_t ad_var_node(uint64_t index)
 /** Add or drop a reference to both halves; 0 is fine. */
 JIT_EXPORT uint64_t ad_var_inc_ref(uint64_t index);
 JIT_EXPORT void ad_var_dec_ref(uint64_t index);
-/** References to the node, 0 if there is none. */
-JIT_EXPORT uint32_t ad_var_ref(uint64_t index);
 
 /* ---------------------------------------------------------------- tracking */
 

@@ -335,16 +335,6 @@ void ad_var_dec_ref(uint64_t index)
     state_unlock();
 }
 
-uint32_t ad_var_ref(uint64_t index)
-{
-    if (!ad_var_node(index))
-        return 0;
-    state_lock();
-    uint32_t refs = ad_graph_node(ad_var_node(index))->refs;
-    state_unlock();
-    return refs;
-}
-
 bool ad_grad_enabled(uint64_t index)
 {
     return ad_apply_tracks(1, &index);
