@@ -37,25 +37,40 @@ static X86Form indexed_form(const Native *n, const NativeRow *row, NativeReg mas
     return (native_lanes(n) == 8 ? row->extra : row->inst) | X86_512 | X86_K(mask);
 }
 
-/* Data of an instance, or tables: often all lanes want the same entry, which one load
- * gets in a fraction of the time. 'to' = the entry then, else a jump to 'apart'. With
- * the index of masked lanes set to 0 the first lane stands for all. */
-static void load_common(Native *n, NativeReg to, NativeReg base, NativeReg index,
+/* Often all lanes want the same entry (data of an instance, tables), or entries that
+ * are close to each other, in order: then those from the first lane's on are loaded as
+ * a vector, from which each lane takes its own, in a fraction of the time. What is
+ * loaded beyond is in the same page of memory, which can be read. 'to' = the entries
+ * then, else a jump to 'apart'. With the index of masked lanes set to 0 the first lane
+ * stands for all. */
+static void load_window(Native *n, NativeReg to, NativeReg base, NativeReg index,
                         NativeReg mask, X86Label apart)
 {
+    enum { PAGE = 4096 };
     X86 *x = native_x86(n);
     VarType type = native_result_type(n);
     X86Form lanes = X86_LENGTH(native_lanes(n) >> 3);
-    X86Form load = forms_by_width(n, type, X86_VPBROADCASTD, X86_VPBROADCASTQ);
-    NativeReg differ = native_temp_mask(n), entry = native_temp_general(n);
+    X86Form permute = forms_by_width(n, type, X86_VPERMD, X86_VPERMQ);
+    NativeReg far = native_temp_mask(n), entry = native_temp_general(n);
+    NativeReg place = native_temp_general(n);
+    NativeOperand count = native_const(n, 32, native_lanes(n));
     x86_rr(x, X86_VMOVDQA32 | lanes | X86_K(mask) | X86_Z, to, index);
     x86_rr(x, X86_VMOVD_ST, entry, to);
     x86_rr(x, X86_VPBROADCASTD | lanes, to, to);
-    x86_rrri(x, X86_VPCMPD_K | lanes | X86_K(mask), differ, to, index, X86_PCMP_NE);
-    x86_rr(x, X86_KORTESTW, differ, differ);
-    x86_jcc_short(x, X86_CC_NE, apart);
-    x86_rm(x, load | X86_K(mask) | X86_Z, to,
+    x86_rrr(x, X86_VPSUBD | lanes, to, index, to);
+    x86_rrmi(x, X86_VPCMPUD_K | lanes | X86_B | X86_K(mask), far, to, forms_mem(count),
+             X86_PCMP_GE);
+    x86_rr(x, X86_KORTESTW, far, far);
+    x86_jcc(x, X86_CC_NE, apart);
+    x86_rm(x, X86_LEA | X86_W, entry,
            x86_at_index(base, entry, (int) log_size(type), 0));
+    x86_rr(x, X86_MOV, place, entry);
+    x86_ri(x, X86_AND_I, place, PAGE - 1);
+    x86_ri(x, X86_CMP_I, place, (int32_t) (PAGE - native_bytes(n, type)));
+    x86_jcc(x, X86_CC_A, apart);
+    if (forms_bits(type) == 64)
+        x86_rr(x, X86_VPMOVZXDQ | X86_512, to, to);
+    x86_rrm(x, permute | X86_K(mask) | X86_Z, to, to, x86_at(entry, 0));
 }
 
 bool avx512_memory_gather(Native *n, const NativeRow *row)
@@ -69,7 +84,7 @@ bool avx512_memory_gather(Native *n, const NativeRow *row)
     bool jumps = x->copies.count < 2;
     X86Label apart = x86_label(x), done = x86_label(x);
     if (jumps) {
-        load_common(n, to, base, index, mask, apart);
+        load_window(n, to, base, index, mask, apart);
         x86_jmp_short(x, done);
     }
     x86_bind(x, apart);
